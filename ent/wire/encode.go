@@ -3,7 +3,6 @@ package wire
 import (
 	"encoding/base64"
 	"math"
-	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -40,27 +39,22 @@ func appendMessage(b []byte, m proto.Message) []byte {
 		proto.Merge(mask, m)
 		return appendMask(b, mask)
 	}
-	p := planOf(r)
-	if v := reflect.ValueOf(m); p.goType != nil && v.Type().Elem() == p.goType {
-		return p.appendStruct(b, v.Elem())
-	}
-	return p.appendReflected(b, r)
+	return planOf(r).append(b, r)
 }
 
-// appendReflected encodes a message only by protoreflect: slower than appendStruct, but for any
-// type.
-func (p *plan) appendReflected(b []byte, m protoreflect.Message) []byte {
+// append encodes a message.
+func (p *plan) append(b []byte, m protoreflect.Message) []byte {
 	b = append(b, '{')
 	first := true
 	for i := range p.fields {
-		b = p.fields[i].appendReflected(b, m, &first)
+		b = p.fields[i].append(b, m, &first)
 	}
 	return append(b, '}')
 }
 
-// appendReflected encodes one field with its key and the comma before it. Of a oneof it encodes
+// append encodes one field with its key and the comma before it. Of a oneof it encodes
 // only the set member.
-func (f *field) appendReflected(b []byte, m protoreflect.Message, first *bool) []byte {
+func (f *field) append(b []byte, m protoreflect.Message, first *bool) []byte {
 	has := m.Has(f.desc)
 	if oneof := f.desc.ContainingOneof(); oneof != nil && !oneof.IsSynthetic() && !has {
 		return b

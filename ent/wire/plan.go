@@ -1,13 +1,11 @@
 package wire
 
 import (
-	"reflect"
 	"strconv"
 	"strings"
 	"sync"
 
 	"google.golang.org/protobuf/reflect/protoreflect"
-	"google.golang.org/protobuf/reflect/protoregistry"
 )
 
 const (
@@ -17,8 +15,6 @@ const (
 
 // plan holds the properties of one message type for encoding and decoding, computed once.
 type plan struct {
-	// goType is the generated struct type of the fields' index; nil for a message without one.
-	goType reflect.Type
 	fields []field        // in the order of declaration
 	byName map[string]int // JSON name to index in fields
 	mask   int            // index of update_mask; -1 without one
@@ -29,10 +25,8 @@ type field struct {
 	desc     protoreflect.FieldDescriptor
 	key      []byte // `"priceAmount":`
 	jsonName string
-	// index is the field's place in the Go struct; -1 when it must be read by protoreflect.
-	index int
-	shape shape
-	list  bool
+	shape    shape
+	list     bool
 	// nullable is true if null stands for an unset field.
 	nullable bool
 	// enum names every value of an enum field.
@@ -74,27 +68,14 @@ func planOf(m protoreflect.Message) *plan {
 	defer plans.building.Unlock()
 	// Types may contain each other, so a whole family is built before any of it is published.
 	family := map[protoreflect.MessageDescriptor]*plan{}
-	p := build(md, structOf(md), family)
+	p := build(md, family)
 	for md, p := range family {
 		plans.LoadOrStore(md, p)
 	}
 	return p
 }
 
-// structOf returns the generated struct type of md, or nil. It must not use the message at hand,
-// because a dynamic message has the same descriptor.
-func structOf(md protoreflect.MessageDescriptor) reflect.Type {
-	mt, err := protoregistry.GlobalTypes.FindMessageByName(md.FullName())
-	if err != nil || mt.Descriptor() != md {
-		return nil
-	}
-	if t := reflect.TypeOf(mt.Zero().Interface()); t.Kind() == reflect.Pointer && t.Elem().Kind() == reflect.Struct {
-		return t.Elem()
-	}
-	return nil
-}
-
-func build(md protoreflect.MessageDescriptor, goType reflect.Type, family map[protoreflect.MessageDescriptor]*plan) *plan {
+func build(md protoreflect.MessageDescriptor, family map[protoreflect.MessageDescriptor]*plan) *plan {
 	if p, ok := plans.Load(md); ok {
 		return p.(*plan)
 	}
@@ -103,32 +84,23 @@ func build(md protoreflect.MessageDescriptor, goType reflect.Type, family map[pr
 	}
 	descs := md.Fields()
 	p := &plan{
-		goType: goType,
 		fields: make([]field, descs.Len()),
 		byName: make(map[string]int, descs.Len()),
 		mask:   -1,
 	}
 	family[md] = p
-	places := structPlaces(goType)
 	for i := range p.fields {
 		fd := descs.Get(i)
 		f := &p.fields[i]
-		f.desc, f.jsonName, f.index = fd, fd.JSONName(), -1
+		f.desc, f.jsonName = fd, fd.JSONName()
 		f.key = append(AppendString(nil, f.jsonName), ':')
 		f.shape, f.list = shapeOf(fd), fd.IsList()
 		f.nullable = !fd.IsList() && !fd.IsMap() && fd.HasPresence()
 		if fd.Enum() != nil {
 			f.enum = newEnumNames(fd.Enum())
 		}
-		var child reflect.Type
-		if place, ok := places[fd.Number()]; ok {
-			f.index, child = place.index, place.message
-		}
 		if f.shape == shapeMessage && !fd.IsMap() {
-			f.message = build(fd.Message(), child, family)
-			if f.message.goType != child {
-				f.index = -1
-			}
+			f.message = build(fd.Message(), family)
 		}
 		f.must = mustOf(f)
 		p.byName[f.jsonName] = i
@@ -137,41 +109,6 @@ func build(md protoreflect.MessageDescriptor, goType reflect.Type, family map[pr
 		}
 	}
 	return p
-}
-
-// place is the position of a field in a struct, and the struct type of its messages.
-type place struct {
-	index   int
-	message reflect.Type
-}
-
-// structPlaces finds a message's fields in its generated struct by the numbers in the struct tags.
-// It does not find members of a oneof, or fields of types written in other ways.
-func structPlaces(t reflect.Type) map[protoreflect.FieldNumber]place {
-	if t == nil {
-		return nil
-	}
-	places := map[protoreflect.FieldNumber]place{}
-	for i := range t.NumField() {
-		sf := t.Field(i)
-		parts := strings.Split(sf.Tag.Get("protobuf"), ",")
-		if len(parts) < 2 || !sf.IsExported() {
-			continue
-		}
-		number, err := strconv.ParseInt(parts[1], 10, 32)
-		if err != nil {
-			continue
-		}
-		elem := sf.Type
-		for elem.Kind() == reflect.Slice || elem.Kind() == reflect.Pointer {
-			elem = elem.Elem()
-		}
-		if elem.Kind() != reflect.Struct {
-			elem = nil
-		}
-		places[protoreflect.FieldNumber(number)] = place{i, elem}
-	}
-	return places
 }
 
 func shapeOf(fd protoreflect.FieldDescriptor) shape {

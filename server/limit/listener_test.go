@@ -1,6 +1,7 @@
 package limit_test
 
 import (
+	"errors"
 	"io"
 	"net"
 	"net/netip"
@@ -77,6 +78,6 @@ func TestConnectionsAreBounded(t *testing.T) {
 }
 
 func isTimeout(err error) bool {
-	timeout, ok := err.(net.Error)
-	return ok && timeout.Timeout()
+	var timeout net.Error
+	return errors.As(err, &timeout) && timeout.Timeout()
 }

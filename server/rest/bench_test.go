@@ -73,7 +73,7 @@ func BenchmarkEdgeServe(b *testing.B) {
 			return []rest.Service{{Path: path, Handler: handler}}
 		},
 		Logger:      slog.New(slog.NewJSONHandler(&lockedDiscard{}, nil)),
-		Unreachable: func(error) bool { return false }, Now: time.Now,
+		Unreachable: func(error) bool { return false }, Now: time.Now, Slots: limit.NewSlots(32, 16),
 	})
 	require.NoError(b, err)
 	bare := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

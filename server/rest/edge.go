@@ -60,7 +60,7 @@ type Service struct {
 	Handler http.Handler
 }
 
-// Config configures an Edge. Gate, Check, Services, Logger, Unreachable and Now are required.
+// Config configures an Edge. Gate, Check, Services, Slots, Logger, Unreachable and Now are required.
 type Config struct {
 	// Gate admits every request under /v1 and every call of Services.
 	Gate Gate

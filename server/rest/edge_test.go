@@ -79,13 +79,6 @@ func (g *gate) Admit(_ context.Context, authorization []string, address netip.Ad
 	}
 }
 
-// seen are the addresses that asked to be admitted.
-func (g *gate) seen() []netip.Addr {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return append([]netip.Addr(nil), g.addresses...)
-}
-
 // api is the five services without data: a test sets the functions that it needs.
 type api struct {
 	storefrontv1connect.UnimplementedStoreServiceHandler

@@ -20,8 +20,6 @@ const (
 
 var (
 	contentTypeJSON = []string{"application/json"}
-	varyEncoding    = []string{"Accept-Encoding"}
-	gzipped         = []string{"gzip"}
 	// challenge is the specification's, section "Authentication errors".
 	challenge = []string{`Bearer realm="Service API"`}
 )
