@@ -19,11 +19,11 @@ import (
 // that it returns.
 func call[In any, Out proto.Message](s *session, p place, in In,
 	method func(operator.API, context.Context, In) (Out, error)) error {
-	return callAs(s, p, in, method, whole[Out])
+	return callAndPrint(s, p, in, method, whole[Out])
 }
 
-// callAs is call for a message that is printed as another object.
-func callAs[In, Out any](s *session, p place, in In, method func(operator.API, context.Context, In) (Out, error), object func(
+// callAndPrint is call for a message that is printed as another object.
+func callAndPrint[In, Out any](s *session, p place, in In, method func(operator.API, context.Context, In) (Out, error), object func(
 	Out) []byte) error {
 	return s.operate(p, func(ctx context.Context, o operator.API) error {
 		out, err := method(o, ctx, in)
@@ -83,9 +83,9 @@ func (t table[Item]) print(s *session, l limit, items []Item) error {
 // whole is a message as the API returns it.
 func whole[M proto.Message](m M) []byte { return wire.Marshal(m) }
 
-// pick is the JSON object of a message with these members alone, in this order; those in extra are
+// selectFields is the JSON object of a message with these members alone, in this order; those in extra are
 // added to the message's own, or replace them.
-func pick(m proto.Message, extra map[string]json.RawMessage, names ...string) []byte {
+func selectFields(m proto.Message, extra map[string]json.RawMessage, names ...string) []byte {
 	var own map[string]json.RawMessage
 	if err := json.Unmarshal(wire.Marshal(m), &own); err != nil {
 		panic(err) // a message is an object

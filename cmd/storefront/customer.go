@@ -27,7 +27,7 @@ type customerCreateCmd struct {
 // Run creates the customer.
 func (c *customerCreateCmd) Run(s *session) error {
 	return s.operate(c.place, func(ctx context.Context, o operator.API) error {
-		store, err := (owned(c.inStore)).storeOf(ctx, o)
+		store, err := (storeScoped(c.inStore)).storeOf(ctx, o)
 		if err != nil {
 			return err
 		}
@@ -43,7 +43,7 @@ func (c *customerCreateCmd) Run(s *session) error {
 }
 
 type customerUpdateCmd struct {
-	owned
+	storeScoped
 	Customer string     `arg:"" name:"name" help:"The customer's id, e-mail or phone."`
 	Name     *string    `clears:"" placeholder:"NAME" help:"Name, at most 200 characters."`
 	Email    textOrNone `placeholder:"EMAIL|none" help:"E-mail; none removes it."`
@@ -60,7 +60,7 @@ func (c *customerUpdateCmd) Run(s *session) error {
 	if err := s.changes(in.UpdateMask); err != nil {
 		return err
 	}
-	return callNamed(s, c.owned, c.Customer, findCustomer, whole,
+	return callNamed(s, c.storeScoped, c.Customer, findCustomer, whole,
 		func(ctx context.Context, o operator.API, id string) (*storefrontv1.Customer, error) {
 			in.Id = id
 			return o.UpdateCustomer(ctx, in)
@@ -91,12 +91,12 @@ var customerTable = table[*storefrontv1.Customer]{"NAME~,EMAIL~,PHONE,PAID?,ORDE
 	}, whole[*storefrontv1.Customer]}
 
 type customerShowCmd struct {
-	owned
+	storeScoped
 	Name string `arg:"" help:"The customer's id, e-mail or phone."`
 }
 
 // Run shows the customer.
-func (c *customerShowCmd) Run(s *session) error { return show(s, c.owned, c.Name, findCustomer) }
+func (c *customerShowCmd) Run(s *session) error { return show(s, c.storeScoped, c.Name, findCustomer) }
 
 func findCustomer(ctx context.Context, o operator.API, store, name string) (*storefrontv1.Customer, error) {
 	return o.FindCustomer(ctx, &adminv1.FindCustomerRequest{Store: store, Name: name})

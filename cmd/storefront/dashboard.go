@@ -62,7 +62,7 @@ func (c *dashboardLinkCmd) Run(s *session) error {
 	if c.URL == "" {
 		c.URL = "http://127.0.0.1:8081"
 		served := c.AdminURL
-		if served == "" && s.dev.serves(c.AdminToken) {
+		if served == "" && s.dev.acceptsToken(c.AdminToken) {
 			served = s.dev.AdminURL
 		}
 		if served != "" {
@@ -81,7 +81,7 @@ func (c *dashboardLinkCmd) Run(s *session) error {
 			return err
 		}
 		if s.json {
-			return s.print(pick(link, nil, "url", "expiresAt"))
+			return s.print(selectFields(link, nil, "url", "expiresAt"))
 		}
 		_, err = fmt.Fprintf(s.out, "%s\n\nWorks once, until %s.\n", link.GetUrl(), when(link.GetExpiresAt()))
 		return err
@@ -150,7 +150,7 @@ func findSession(ctx context.Context, o operator.API, _, beginning string) (*adm
 	if err != nil {
 		return nil, err
 	}
-	return only("session", "id", "", beginning, all, func(m *adminv1.Session) bool { return begins(m.GetId(), beginning) })
+	return exactlyOne("session", "id", "", beginning, all, func(m *adminv1.Session) bool { return begins(m.GetId(), beginning) })
 }
 
 type sessionsRevokeCmd struct {
@@ -170,7 +170,7 @@ func (c *sessionsRevokeCmd) Run(s *session) error {
 		return usage("name what to end: an id, or --all and --store")
 	}
 	if c.ID != "" {
-		return callNamed(s, owned{c.place, "*"}, c.ID, findSession, whole,
+		return callNamed(s, storeScoped{c.place, "*"}, c.ID, findSession, whole,
 			func(ctx context.Context, o operator.API, id string) (*adminv1.Session, error) {
 				return o.RevokeSession(ctx, &adminv1.RevokeSessionRequest{Id: id})
 			})

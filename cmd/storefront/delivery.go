@@ -26,7 +26,7 @@ var deliveryMembers = []string{
 	"id", "eventId", "eventType", "webhookId", "status", "attemptCount", "nextAttemptAt", "lastStatusCode", "lastError", "createdAt",
 }
 
-func deliveryObject(d *adminv1.Delivery) []byte { return pick(d, nil, deliveryMembers...) }
+func deliveryObject(d *adminv1.Delivery) []byte { return selectFields(d, nil, deliveryMembers...) }
 
 // lastOf is the result of a delivery's newest attempt, for a reader.
 func lastOf(d *adminv1.Delivery) string {
@@ -59,7 +59,7 @@ func (c *deliveryListCmd) Run(s *session) error {
 		if in.Since, err = c.Since.message(ctx, o); err != nil {
 			return nil, "", err
 		}
-		from := owned{c.place, in.GetStore()}
+		from := storeScoped{c.place, in.GetStore()}
 		if in.GetStore() == "" && !isID(in.GetWebhookId()) {
 			if in.Store, err = from.storeOf(ctx, o); err != nil {
 				return nil, "", err
@@ -99,7 +99,7 @@ func deliveryTable(urls map[string]string) table[*adminv1.Delivery] {
 }
 
 type deliveryShowCmd struct {
-	owned
+	storeScoped
 	ID string `arg:"" help:"The delivery's id, or its beginning."`
 }
 
@@ -113,13 +113,13 @@ func findDelivery(ctx context.Context, o operator.API, store, beginning string) 
 		}
 		found = out.GetDeliveries()
 	}
-	return only("delivery", "id", store, beginning, found, func(d *adminv1.Delivery) bool { return begins(d.GetId(), beginning) })
+	return exactlyOne("delivery", "id", store, beginning, found, func(d *adminv1.Delivery) bool { return begins(d.GetId(), beginning) })
 }
 
 // Run shows the delivery.
 func (c *deliveryShowCmd) Run(s *session) error {
 	return s.operate(c.place, func(ctx context.Context, o operator.API) error {
-		id, err := idOf(ctx, o, c.owned, c.ID, findDelivery)
+		id, err := idOf(ctx, o, c.storeScoped, c.ID, findDelivery)
 		if err != nil {
 			return err
 		}
@@ -133,9 +133,9 @@ func (c *deliveryShowCmd) Run(s *session) error {
 		}
 		members := append(slices.Clone(deliveryMembers), "attempts")
 		if s.json {
-			return s.print(pick(found.GetDelivery(), map[string]json.RawMessage{"payload": payload}, append(members, "payload")...))
+			return s.print(selectFields(found.GetDelivery(), map[string]json.RawMessage{"payload": payload}, append(members, "payload")...))
 		}
-		if err := s.print(pick(found.GetDelivery(), nil, members...)); err != nil {
+		if err := s.print(selectFields(found.GetDelivery(), nil, members...)); err != nil {
 			return err
 		}
 		_, err = fmt.Fprintf(s.out, "payload:\n%s\n", indented(payload))
@@ -144,7 +144,7 @@ func (c *deliveryShowCmd) Run(s *session) error {
 }
 
 type deliveryResendCmd struct {
-	owned
+	storeScoped
 	ID      string   `arg:"" optional:"" help:"The delivery: the next attempt of one that waits is made now; of one that has ended, its event is sent again."`
 	Webhook string   `placeholder:"NAME" help:"The webhook to send to again, by id or URL, with --since."`
 	Since   *instant `placeholder:"TIME" help:"Send every event since this time, or since so long ago, such as 1h or 7d, that the webhook subscribes to and that never succeeded there, also those that came while it was disabled or wait for another attempt."`
@@ -156,7 +156,7 @@ func (c *deliveryResendCmd) Run(s *session) error {
 	case c.ID != "" && (c.Webhook != "" || c.Since != nil):
 		return usage("a delivery's id cannot be used with --webhook or --since")
 	case c.ID != "":
-		return callNamed(s, c.owned, c.ID, findDelivery, deliveryObject,
+		return callNamed(s, c.storeScoped, c.ID, findDelivery, deliveryObject,
 			func(ctx context.Context, o operator.API, id string) (*adminv1.Delivery, error) {
 				return o.ResendDelivery(ctx, &adminv1.ResendDeliveryRequest{Id: id})
 			})
@@ -164,7 +164,7 @@ func (c *deliveryResendCmd) Run(s *session) error {
 		return usage("name what to send again: a delivery's id, or --webhook and --since")
 	}
 	return s.operate(c.place, func(ctx context.Context, o operator.API) error {
-		id, err := idOf(ctx, o, c.owned, c.Webhook, findWebhook)
+		id, err := idOf(ctx, o, c.storeScoped, c.Webhook, findWebhook)
 		if err != nil {
 			return err
 		}
@@ -186,7 +186,7 @@ func (c *deliveryResendCmd) Run(s *session) error {
 				"are cancelled", done.GetResent())
 		}
 		if s.json {
-			return s.print(pick(done, nil, "webhookId", "since", "resent"))
+			return s.print(selectFields(done, nil, "webhookId", "since", "resent"))
 		}
 		_, err = fmt.Fprintf(s.out, "%d deliveries to webhook %s, of events since %s\n", done.GetResent(), done.GetWebhookId(),
 			when(done.GetSince()))

@@ -155,7 +155,7 @@ func (c *devCmd) serve(s *session, handle *db.DB, data database, logger *slog.Lo
 				}
 				g.Dashboard = link.GetUrl()
 			}
-			if err := greet(s, g, demo, handle); err != nil {
+			if err := printReady(s, g, demo, handle); err != nil {
 				return err
 			}
 			group.Go(func() error { deliveries.Run(ctx); return nil })
@@ -213,7 +213,7 @@ type greeting struct {
 	CurlEvent string `json:"curlEvent"`
 }
 
-func greet(s *session, g greeting, demo *storefrontv1.Store, handle *db.DB) error {
+func printReady(s *session, g greeting, demo *storefrontv1.Store, handle *db.DB) error {
 	g.Curl = fmt.Sprintf(`curl -H "Authorization: Bearer %s" "%s/v1/products?pageSize=2"`, g.Key, g.URL)
 	// One that is published, so that archiving it is a change.
 	owner, err := uuid.Parse(demo.GetId())

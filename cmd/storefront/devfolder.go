@@ -95,20 +95,20 @@ func (d *devFolder) write() error {
 
 func (d *devFolder) databaseURL() string { return "sqlite:" + filepath.Join(d.path, devDatabase) }
 
-// serves reports whether dev runs and lets a caller with this token in. Without a folder nothing does.
-func (d *devFolder) serves(token string) bool {
+// acceptsToken reports whether dev runs and lets a caller with this token in. Without a folder nothing does.
+func (d *devFolder) acceptsToken(token string) bool {
 	return d != nil && d.runs && d.AdminURL != "" && (token != "" || !d.NeedsToken)
 }
 
-// ofDev reports whether dev made the database.
-func (d database) ofDev() bool {
+// isDevDatabase reports whether dev made the database.
+func (d database) isDevDatabase() bool {
 	path, embedded := strings.CutPrefix(d.DatabaseURL, "sqlite:")
 	return embedded && filepath.Base(path) == devDatabase && readDev(filepath.Dir(path)) != nil
 }
 
-// worksInDev reports whether a command works in the folder of dev. Those that serve or migrate have a
+// usesDevFolder reports whether a command works in the folder of dev. Those that serve or migrate have a
 // database of their own, unless one is named.
-func worksInDev(k *kong.Context) bool {
+func usesDevFolder(k *kong.Context) bool {
 	command, _, _ := strings.Cut(k.Command(), " ")
 	return !slices.Contains([]string{"server", "worker", "migrate"}, command)
 }
@@ -131,7 +131,7 @@ func (s *session) inDev(k *kong.Context, found *devFolder) *devFolder {
 		}
 	}
 	where := filepath.Join(found.path, devDatabase)
-	if through && found.serves(token) {
+	if through && found.acceptsToken(token) {
 		where = found.AdminURL + " (" + found.path + ")"
 	}
 	s.say("using `storefront dev` at " + where)
@@ -154,7 +154,7 @@ func (s *session) runningDev(token string) (*devFolder, error) {
 	case found.AdminURL == "":
 		return nil, fmt.Errorf("the `storefront dev` of %s serves no admin services: start it with a loopback --admin-addr, or with "+
 			"an --admin-token", found.path)
-	case !found.serves(token):
+	case !found.acceptsToken(token):
 		return nil, fmt.Errorf("the `storefront dev` of %s has an --admin-token: set STOREFRONT_ADMIN_TOKEN to it", found.path)
 	}
 	return found, nil

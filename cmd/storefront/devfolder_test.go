@@ -27,11 +27,11 @@ func TestFindDev(t *testing.T) {
 	require.Equal(t, "sqlite:"+file, found.databaseURL())
 	require.False(t, found.runs)
 	require.NoError(t, claimed(found.databaseURL(), func() error {
-		require.True(t, findDev().serves(""))
+		require.True(t, findDev().acceptsToken(""))
 		return nil
 	}))
-	require.True(t, (database{DatabaseURL: found.databaseURL()}).ofDev())
-	require.False(t, (database{DatabaseURL: "sqlite:" + filepath.Join(deep, devDatabase)}).ofDev())
+	require.True(t, (database{DatabaseURL: found.databaseURL()}).isDevDatabase())
+	require.False(t, (database{DatabaseURL: "sqlite:" + filepath.Join(deep, devDatabase)}).isDevDatabase())
 
 	require.NoError(t, os.WriteFile(devDatabase, nil, 0o600))
 	require.Nil(t, findDev(), "a database of this folder comes first")

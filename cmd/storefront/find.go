@@ -19,7 +19,7 @@ func findWebhook(ctx context.Context, o operator.API, store, name string) (*admi
 	if err != nil {
 		return nil, err
 	}
-	return only("webhook", "id or URL", store, name, all, func(w *adminv1.Webhook) bool {
+	return exactlyOne("webhook", "id or URL", store, name, all, func(w *adminv1.Webhook) bool {
 		return w.GetUrl() == name ||
 			begins(w.GetId(), name)
 	})
@@ -63,7 +63,7 @@ func findKey(ctx context.Context, o operator.API, store, name string) (*adminv1.
 	if len(active) > 0 {
 		all = active
 	}
-	return only("key", "id, name or hint", store, name, all, named)
+	return exactlyOne("key", "id, name or hint", store, name, all, named)
 }
 
 // keysOf returns all keys of a store.
@@ -74,8 +74,8 @@ func keysOf(ctx context.Context, o operator.API, store string) ([]*adminv1.Key, 
 	})
 }
 
-// only returns the one item that a name means. Two or more are refused with their ids.
-func only[Item interface{ GetId() string }](kind, by, store, name string, all []Item,
+// exactlyOne returns the one item that a name means. Two or more are refused with their ids.
+func exactlyOne[Item interface{ GetId() string }](kind, by, store, name string, all []Item,
 	named func(Item) bool) (found Item, err error) {
 	var ids []string
 	within := ""

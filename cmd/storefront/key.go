@@ -32,8 +32,8 @@ var lifetimes = map[string]adminv1.Key_Lifetime{
 // Run creates the key.
 func (c *keyCreateCmd) Run(s *session) error {
 	in := &adminv1.CreateKeyRequest{Store: c.Store, Name: c.Name, Scopes: c.Scopes, Lifetime: lifetimes[c.Expires]}
-	return callAs(s, c.place, in, operator.API.CreateKey, func(made *adminv1.CreateKeyResponse) []byte {
-		return pick(made.GetKey(), map[string]json.RawMessage{"key": quoted(made.GetSecret())}, "id", "name", "key", "scopes",
+	return callAndPrint(s, c.place, in, operator.API.CreateKey, func(made *adminv1.CreateKeyResponse) []byte {
+		return selectFields(made.GetKey(), map[string]json.RawMessage{"key": quoted(made.GetSecret())}, "id", "name", "key", "scopes",
 			"expiresAt", "createdAt")
 	})
 }
@@ -61,21 +61,21 @@ var keyTable = table[*adminv1.Key]{"ID#,NAME~,STATUS,EXPIRES@,SCOPES~,HINT?,LAST
 	}, whole[*adminv1.Key]}
 
 type keyShowCmd struct {
-	owned
+	storeScoped
 	Name string `arg:"" help:"The key's id or its beginning, name or hint."`
 }
 
 // Run shows the key.
-func (c *keyShowCmd) Run(s *session) error { return show(s, c.owned, c.Name, findKey) }
+func (c *keyShowCmd) Run(s *session) error { return show(s, c.storeScoped, c.Name, findKey) }
 
 type keyRevokeCmd struct {
-	owned
+	storeScoped
 	Name string `arg:"" help:"The key's id, name or hint, as key list shows them."`
 }
 
 // Run revokes the key.
 func (c *keyRevokeCmd) Run(s *session) error {
-	return callNamed(s, c.owned, c.Name, findKey, whole, func(ctx context.Context, o operator.API, id string) (*adminv1.Key, error) {
+	return callNamed(s, c.storeScoped, c.Name, findKey, whole, func(ctx context.Context, o operator.API, id string) (*adminv1.Key, error) {
 		return o.RevokeKey(ctx, &adminv1.RevokeKeyRequest{Id: id})
 	})
 }

@@ -52,7 +52,7 @@ func (c *linkCreateCmd) Run(s *session) error {
 	default:
 		return usage("name the price: --amount for a FIXED link, or --min-amount for an OPEN one")
 	}
-	return callAs(s, c.place, in,
+	return callAndPrint(s, c.place, in,
 		func(o operator.API, ctx context.Context, in *adminv1.CreatePaymentLinkRequest) (*storefrontv1.PaymentLink, error) {
 			if err := (amounts{"amount": c.Amount, "min-amount": c.MinAmount}).settle(currencyOf(ctx, o, c.Store)); err != nil {
 				return nil, err
@@ -93,7 +93,7 @@ var linkTable = table[*storefrontv1.PaymentLink]{"CODE,TITLE~,AVAILABILITY,PRICE
 
 // linkNamed is a command that needs nothing but a payment link.
 type linkNamed struct {
-	owned
+	storeScoped
 	Name string `arg:"" help:"The payment link's id or code."`
 }
 
@@ -104,13 +104,13 @@ func findLink(ctx context.Context, o operator.API, store, name string) (*storefr
 type linkShowCmd struct{ linkNamed }
 
 // Run shows the link.
-func (c *linkShowCmd) Run(s *session) error { return show(s, c.owned, c.Name, findLink) }
+func (c *linkShowCmd) Run(s *session) error { return show(s, c.storeScoped, c.Name, findLink) }
 
 type linkEnableCmd struct{ linkNamed }
 
 // Run enables the link.
 func (c *linkEnableCmd) Run(s *session) error {
-	return callNamed(s, c.owned, c.Name, findLink, whole,
+	return callNamed(s, c.storeScoped, c.Name, findLink, whole,
 		func(ctx context.Context, o operator.API, id string) (*storefrontv1.PaymentLink, error) {
 			return o.EnablePaymentLink(ctx, &storefrontv1.EnablePaymentLinkRequest{Id: id})
 		})
@@ -120,7 +120,7 @@ type linkDisableCmd struct{ linkNamed }
 
 // Run disables the link.
 func (c *linkDisableCmd) Run(s *session) error {
-	return callNamed(s, c.owned, c.Name, findLink, whole,
+	return callNamed(s, c.storeScoped, c.Name, findLink, whole,
 		func(ctx context.Context, o operator.API, id string) (*storefrontv1.PaymentLink, error) {
 			return o.DisablePaymentLink(ctx, &adminv1.DisablePaymentLinkRequest{Id: id})
 		})

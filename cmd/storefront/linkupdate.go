@@ -37,7 +37,7 @@ func (c *linkUpdateCmd) Run(s *session) error {
 	if err := s.changes(in.UpdateMask); err != nil {
 		return err
 	}
-	return callNamed(s, c.owned, c.Name, findLink, whole,
+	return callNamed(s, c.storeScoped, c.Name, findLink, whole,
 		func(ctx context.Context, o operator.API, id string) (*storefrontv1.PaymentLink, error) {
 			in.Id = id
 			err := amounts{"amount": c.Amount.value, "min-amount": c.MinAmount.value}.settle(func() (string, error) {

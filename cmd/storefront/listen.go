@@ -121,12 +121,12 @@ func (l *listener) run() error {
 					l.show(l.errs, "storefront: connected again")
 				}
 				wait, lost = leastWait, false
-				return l.take(answer)
+				return l.forwardNew(answer)
 			})
 		if l.ctx.Err() != nil {
 			return nil //nolint:nilerr // An interruption is the orderly end.
 		}
-		if err != nil && (l.since == nil || !passing(err)) {
+		if err != nil && (l.since == nil || !isTransient(err)) {
 			return err
 		}
 		if err != nil && !lost {
@@ -143,8 +143,8 @@ func (l *listener) run() error {
 	}
 }
 
-// passing reports whether an error of the stream may pass by itself.
-func passing(err error) bool {
+// isTransient reports whether an error of the stream may pass by itself.
+func isTransient(err error) bool {
 	var r *apierr.Refusal
 	return !errors.As(err, &r) || slices.Contains([]apierr.Code{apierr.Unavailable, apierr.InternalError, apierr.DeadlineExceeded,
 		apierr.Canceled}, r.Code)
@@ -155,7 +155,7 @@ func (l *listener) find() {
 	if l.dev == nil {
 		return
 	}
-	if now := readDev(l.dev.path); now.serves(l.from.AdminToken) {
+	if now := readDev(l.dev.path); now.acceptsToken(l.from.AdminToken) {
 		l.from.AdminURL = now.AdminURL
 		if client, err := l.from.client(); err == nil {
 			l.client = client
@@ -176,13 +176,13 @@ func (l *listener) greet() error {
 	if len(g.Events) > 0 {
 		types = strings.Join(g.Events, ", ")
 	}
-	l.show(l.human(), fmt.Sprintf("Ready: %s of %s (%s) → %s\nsigning secret: %s\nCtrl-C stops it.\n",
+	l.show(l.statusWriter(), fmt.Sprintf("Ready: %s of %s (%s) → %s\nsigning secret: %s\nCtrl-C stops it.\n",
 		types, l.store.GetName(), g.Store, g.ForwardTo, g.Secret))
 	return nil
 }
 
-// human is where lines for a reader go.
-func (l *listener) human() io.Writer {
+// statusWriter is where lines for a reader go.
+func (l *listener) statusWriter() io.Writer {
 	if l.json || l.printJSON {
 		return l.errs
 	}
@@ -196,8 +196,8 @@ func (l *listener) show(w io.Writer, text string) {
 	_, _ = fmt.Fprintln(w, text)
 }
 
-// take begins to forward the events of an answer that were not taken yet.
-func (l *listener) take(answer *adminv1.WatchEventsResponse) error {
+// forwardNew begins to forward the events of an answer that were not taken yet.
+func (l *listener) forwardNew(answer *adminv1.WatchEventsResponse) error {
 	for _, e := range answer.GetEvents() {
 		if _, taken := l.seen[e.GetId()]; taken {
 			continue
@@ -229,7 +229,7 @@ func (l *listener) take(answer *adminv1.WatchEventsResponse) error {
 func (l *listener) post(e *adminv1.Event) {
 	// A post that has begun ends by its own timeout.
 	r := l.forwarder.post(context.WithoutCancel(l.ctx), e)
-	l.show(l.human(), forwarded(e, r))
+	l.show(l.statusWriter(), forwarded(e, r))
 	if r.Succeeded() {
 		return
 	}

@@ -9,8 +9,8 @@ import (
 	"go.storefront.example/server/operator"
 )
 
-// owned is the setting of a command on what belongs to a store.
-type owned struct {
+// storeScoped is the setting of a command on what belongs to a store.
+type storeScoped struct {
 	place
 	Store string `placeholder:"SLUG" help:"The store, by slug or id (default: the only one there is). Not needed with an id."`
 }
@@ -28,7 +28,7 @@ func listOf[Item proto.Message](s *session, c inStore, l limit, t table[Item],
 	return list(s, c.place, l, t, func(ctx context.Context, o operator.API, size *int32, token string) (items []Item, next string,
 		err error) {
 		if store == "" {
-			if store, err = (owned(c)).storeOf(ctx, o); err != nil {
+			if store, err = (storeScoped(c)).storeOf(ctx, o); err != nil {
 				return nil, "", err
 			}
 		}
@@ -37,7 +37,7 @@ func listOf[Item proto.Message](s *session, c inStore, l limit, t table[Item],
 }
 
 // storeOf returns the store that a command works in: the one that it names, else the only one.
-func (c owned) storeOf(ctx context.Context, o operator.API) (string, error) {
+func (c storeScoped) storeOf(ctx context.Context, o operator.API) (string, error) {
 	if c.Store != "" {
 		return c.Store, nil
 	}
@@ -55,7 +55,7 @@ func isID(name string) bool {
 type finder[Found any] func(ctx context.Context, o operator.API, store, name string) (Found, error)
 
 // find returns what a name is, in the store that the command works in.
-func find[Found any](ctx context.Context, o operator.API, c owned, name string, with finder[Found]) (found Found, err error) {
+func find[Found any](ctx context.Context, o operator.API, c storeScoped, name string, with finder[Found]) (found Found, err error) {
 	var store string
 	if !isID(name) {
 		if store, err = c.storeOf(ctx, o); err != nil {
@@ -66,7 +66,7 @@ func find[Found any](ctx context.Context, o operator.API, c owned, name string, 
 }
 
 // idOf returns the id of what a name is; an id is its own.
-func idOf[Found interface{ GetId() string }](ctx context.Context, o operator.API, c owned, name string,
+func idOf[Found interface{ GetId() string }](ctx context.Context, o operator.API, c storeScoped, name string,
 	with finder[Found]) (string, error) {
 	if isID(name) {
 		return name, nil
@@ -79,7 +79,7 @@ func idOf[Found interface{ GetId() string }](ctx context.Context, o operator.API
 }
 
 // show prints what a name is.
-func show[Found proto.Message](s *session, c owned, name string, with finder[Found]) error {
+func show[Found proto.Message](s *session, c storeScoped, name string, with finder[Found]) error {
 	return s.operate(c.place, func(ctx context.Context, o operator.API) error {
 		found, err := find(ctx, o, c, name, with)
 		if err != nil {
@@ -90,7 +90,7 @@ func show[Found proto.Message](s *session, c owned, name string, with finder[Fou
 }
 
 // callNamed calls a method on what a name is, and prints what it returns as object has it.
-func callNamed[Found interface{ GetId() string }, Out any](s *session, c owned, name string, with finder[Found],
+func callNamed[Found interface{ GetId() string }, Out any](s *session, c storeScoped, name string, with finder[Found],
 	object func(Out) []byte, method func(ctx context.Context, o operator.API, id string) (Out, error)) error {
 	return s.operate(c.place, func(ctx context.Context, o operator.API) error {
 		id, err := idOf(ctx, o, c, name, with)

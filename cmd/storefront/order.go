@@ -70,7 +70,7 @@ func (c *orderCreateCmd) name(ctx context.Context, o operator.API, in *adminv1.C
 	if err := (amounts{"amount": c.Amount}).settle(currencyOf(ctx, o, c.Store)); err != nil {
 		return err
 	}
-	within := owned{c.place, c.Store}
+	within := storeScoped{c.place, c.Store}
 	if c.Customer != "" {
 		if in.CustomerId, err = idOf(ctx, o, within, c.Customer, findCustomer); err != nil {
 			return err
@@ -136,12 +136,12 @@ func buyerOf(c *storefrontv1.Order_Customer) string {
 }
 
 type orderShowCmd struct {
-	owned
+	storeScoped
 	Name string `arg:"" help:"The order's id or reference."`
 }
 
 // Run shows the order.
-func (c *orderShowCmd) Run(s *session) error { return show(s, c.owned, c.Name, findOrder) }
+func (c *orderShowCmd) Run(s *session) error { return show(s, c.storeScoped, c.Name, findOrder) }
 
 // once is the setting of what a checkout would repeat.
 type once struct {
@@ -150,7 +150,7 @@ type once struct {
 
 // orderMove is a command that moves an order.
 type orderMove struct {
-	owned
+	storeScoped
 	Name string `arg:"" help:"The order's id or reference."`
 	once
 }
@@ -158,7 +158,7 @@ type orderMove struct {
 // move calls the method that moves the order.
 func (c *orderMove) move(s *session,
 	method func(ctx context.Context, o operator.API, id string) (*storefrontv1.Order, error)) error {
-	return callNamed(s, c.owned, c.Name, findOrder, whole, method)
+	return callNamed(s, c.storeScoped, c.Name, findOrder, whole, method)
 }
 
 type (

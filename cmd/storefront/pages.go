@@ -11,7 +11,7 @@ import (
 
 // paged is the setting of a list that has the pages of the API.
 type paged struct {
-	owned
+	storeScoped
 	limit
 	Page     *count `placeholder:"N" help:"Show this page alone, from 1, in place of the first --limit entries."`
 	PageSize *count `placeholder:"N" help:"Entries on that page, 1 to 100 (default: 25)."`

@@ -39,7 +39,7 @@ func (c *productCreateCmd) Run(s *session) error {
 		CompareAtAmount: c.CompareAt.units(), Slug: c.Slug, Summary: c.Summary, Description: c.Description, CoverUrl: c.CoverURL,
 		ContentReady: &c.ContentReady, Status: enumOf[storefrontv1.Product_Status](storefrontv1.Product_Status_value, &c.Status),
 	}
-	return callAs(s, c.place, in, func(o operator.API, ctx context.Context, in *adminv1.CreateProductRequest) (*storefrontv1.Product,
+	return callAndPrint(s, c.place, in, func(o operator.API, ctx context.Context, in *adminv1.CreateProductRequest) (*storefrontv1.Product,
 		error) {
 		if err := (amounts{"price": &c.Price, "compare-at": c.CompareAt}).settle(currencyOf(ctx, o, c.Store)); err != nil {
 			return nil, err
@@ -49,7 +49,7 @@ func (c *productCreateCmd) Run(s *session) error {
 }
 
 type productUpdateCmd struct {
-	owned
+	storeScoped
 	Name         string       `arg:"" help:"The product's id or slug."`
 	Title        *string      `placeholder:"TITLE" help:"Title, 1 to 200 characters."`
 	Price        *amount      `placeholder:"N" help:"Price, in minor units of the store's currency, such as 1550, or with a decimal point in the currency itself, such as 15.50."`
@@ -74,7 +74,7 @@ func (c *productUpdateCmd) Run(s *session) error {
 	if err := s.changes(in.UpdateMask); err != nil {
 		return err
 	}
-	return callNamed(s, c.owned, c.Name, findProduct, whole,
+	return callNamed(s, c.storeScoped, c.Name, findProduct, whole,
 		func(ctx context.Context, o operator.API, id string) (*storefrontv1.Product, error) {
 			in.Id = id
 			err := amounts{"price": c.Price, "compare-at": c.CompareAt.value}.settle(func() (string, error) {
@@ -122,9 +122,9 @@ var productTable = table[*storefrontv1.Product]{"SLUG~,TITLE~,STATUS,PRICE,TYPE?
 	}, whole[*storefrontv1.Product]}
 
 type productShowCmd struct {
-	owned
+	storeScoped
 	Name string `arg:"" help:"The product's id or slug."`
 }
 
 // Run shows the product.
-func (c *productShowCmd) Run(s *session) error { return show(s, c.owned, c.Name, findProduct) }
+func (c *productShowCmd) Run(s *session) error { return show(s, c.storeScoped, c.Name, findProduct) }

@@ -91,7 +91,7 @@ type admin struct {
 
 // operate does something with the operator's API: on the database in this process, or on the server.
 func (s *session) operate(p place, do func(ctx context.Context, o operator.API) error) error {
-	if p.AdminURL == "" && s.dev.serves(p.AdminToken) {
+	if p.AdminURL == "" && s.dev.acceptsToken(p.AdminToken) {
 		p.AdminURL = s.dev.AdminURL
 	}
 	if p.AdminURL == "" {
@@ -132,7 +132,7 @@ func (s *session) onDatabase(d database, do func(ctx context.Context, o *operato
 	if err != nil {
 		return err
 	}
-	if d.ofDev() {
+	if d.isDevDatabase() {
 		s.options.Webhooks.Targets = devTargets
 	}
 	return errors.Join(do(s.ctx, operator.New(handle, s.options)), handle.Close())

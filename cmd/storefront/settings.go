@@ -96,7 +96,7 @@ func (s *settings) Resolve(k *kong.Context, _ *kong.Path, flag *kong.Flag) (any,
 	}
 	node, ok := s.file[flag.Name]
 	if !ok || node.Tag == "!!null" {
-		if flag.Name == "database-url" && worksInDev(k) {
+		if flag.Name == "database-url" && usesDevFolder(k) {
 			if s.dev = findDev(); s.dev != nil {
 				return s.dev.databaseURL(), nil
 			}

@@ -42,7 +42,7 @@ func (c *triggerCmd) Run(s *session) error {
 			return err
 		}
 		if s.json {
-			return s.print(pick(e, map[string]json.RawMessage{"payload": json.RawMessage(e.GetPayload())}, "id", "type", "createdAt",
+			return s.print(selectFields(e, map[string]json.RawMessage{"payload": json.RawMessage(e.GetPayload())}, "id", "type", "createdAt",
 				"payload"))
 		}
 		_, err = fmt.Fprintln(s.out, described(e))
@@ -53,7 +53,7 @@ func (c *triggerCmd) Run(s *session) error {
 // isDev reports whether the stores are those of dev: of the folder that the command works in, or named.
 func (c *triggerCmd) isDev(s *session) bool {
 	if c.AdminURL == "" {
-		return s.dev != nil || c.ofDev()
+		return s.dev != nil || c.isDevDatabase()
 	}
 	d := findDev()
 	return d != nil && d.runs && d.AdminURL == strings.TrimSuffix(c.AdminURL, "/")

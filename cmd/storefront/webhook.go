@@ -58,7 +58,7 @@ func webhookObject(w *adminv1.Webhook) []byte {
 func pickWebhook(w *adminv1.Webhook, extra map[string]json.RawMessage, names ...string) []byte {
 	all := map[string]json.RawMessage{"enabled": strconv.AppendBool(nil, w.GetState() != adminv1.Webhook_disabled)}
 	maps.Copy(all, extra)
-	return pick(w, all, names...)
+	return selectFields(w, all, names...)
 }
 
 type webhookCreateCmd struct {
@@ -79,7 +79,7 @@ func (c *webhookCreateCmd) Run(s *session) error {
 	in := &adminv1.CreateWebhookRequest{Url: c.URL, Description: c.Description, Events: c.Events}
 	create := func(o operator.API, ctx context.Context, in *adminv1.CreateWebhookRequest) (_ *adminv1.CreateWebhookResponse,
 		err error) {
-		if in.Store, err = (owned(c.inStore)).storeOf(ctx, o); err != nil {
+		if in.Store, err = (storeScoped(c.inStore)).storeOf(ctx, o); err != nil {
 			return nil, err
 		}
 		made, err := o.CreateWebhook(ctx, in)
@@ -88,7 +88,7 @@ func (c *webhookCreateCmd) Run(s *session) error {
 		}
 		return made, err
 	}
-	return callAs(s, c.place, in, create, func(made *adminv1.CreateWebhookResponse) []byte {
+	return callAndPrint(s, c.place, in, create, func(made *adminv1.CreateWebhookResponse) []byte {
 		return pickWebhook(made.GetWebhook(), map[string]json.RawMessage{"secret": quoted(made.GetSecret())},
 			"id", "url", "description", "events", "enabled", "secret", "createdAt")
 	})
@@ -131,7 +131,7 @@ type webhookShowCmd struct{ webhookMove }
 
 // Run shows the webhook.
 func (c *webhookShowCmd) Run(s *session) error {
-	return callNamed(s, c.owned, c.Name, findWebhook, webhookObject,
+	return callNamed(s, c.storeScoped, c.Name, findWebhook, webhookObject,
 		func(ctx context.Context, o operator.API, id string) (*adminv1.Webhook, error) {
 			return o.GetWebhook(ctx, &adminv1.GetWebhookRequest{Id: id})
 		})
@@ -151,7 +151,7 @@ func (s *session) warnOfTwins(ctx context.Context, o operator.API, store string,
 }
 
 type webhookUpdateCmd struct {
-	owned
+	storeScoped
 	targets
 	Name        string   `arg:"" help:"The webhook's id or URL."`
 	URL         *string  `name:"url" placeholder:"URL" help:"Where events are sent from now on, those that wait included."`
@@ -167,7 +167,7 @@ func (c *webhookUpdateCmd) Run(s *session) error {
 	if err := s.changes(in.UpdateMask); err != nil {
 		return err
 	}
-	return callNamed(s, c.owned, c.Name, findWebhook, webhookObject,
+	return callNamed(s, c.storeScoped, c.Name, findWebhook, webhookObject,
 		func(ctx context.Context, o operator.API, id string) (*adminv1.Webhook, error) {
 			in.Id = id
 			return o.UpdateWebhook(ctx, in)
@@ -176,7 +176,7 @@ func (c *webhookUpdateCmd) Run(s *session) error {
 
 // webhookMove is a command that needs nothing but a webhook.
 type webhookMove struct {
-	owned
+	storeScoped
 	Name string `arg:"" help:"The webhook's id or URL."`
 }
 
@@ -184,7 +184,7 @@ type webhookEnableCmd struct{ webhookMove }
 
 // Run enables the webhook.
 func (c *webhookEnableCmd) Run(s *session) error {
-	return callNamed(s, c.owned, c.Name, findWebhook, webhookObject,
+	return callNamed(s, c.storeScoped, c.Name, findWebhook, webhookObject,
 		func(ctx context.Context, o operator.API, id string) (*adminv1.Webhook, error) {
 			return o.EnableWebhook(ctx, &adminv1.EnableWebhookRequest{Id: id})
 		})
@@ -194,7 +194,7 @@ type webhookDisableCmd struct{ webhookMove }
 
 // Run disables the webhook.
 func (c *webhookDisableCmd) Run(s *session) error {
-	return callNamed(s, c.owned, c.Name, findWebhook, webhookObject,
+	return callNamed(s, c.storeScoped, c.Name, findWebhook, webhookObject,
 		func(ctx context.Context, o operator.API, id string) (*adminv1.Webhook, error) {
 			return o.DisableWebhook(ctx, &adminv1.DisableWebhookRequest{Id: id})
 		})
@@ -205,7 +205,7 @@ type webhookDeleteCmd struct{ webhookMove }
 // Run deletes the webhook.
 func (c *webhookDeleteCmd) Run(s *session) error {
 	return s.operate(c.place, func(ctx context.Context, o operator.API) error {
-		id, err := idOf(ctx, o, c.owned, c.Name, findWebhook)
+		id, err := idOf(ctx, o, c.storeScoped, c.Name, findWebhook)
 		if err != nil {
 			return err
 		}
@@ -232,9 +232,9 @@ func (c *webhookRotateCmd) Run(s *session) error {
 		return err
 	}
 	secret := func(made *adminv1.RotateSecretResponse) []byte {
-		return pick(made.GetWebhook(), map[string]json.RawMessage{"secret": quoted(made.GetSecret())}, "id", "secret")
+		return selectFields(made.GetWebhook(), map[string]json.RawMessage{"secret": quoted(made.GetSecret())}, "id", "secret")
 	}
-	return callNamed(s, c.owned, c.Name, findWebhook, secret,
+	return callNamed(s, c.storeScoped, c.Name, findWebhook, secret,
 		func(ctx context.Context, o operator.API, id string) (*adminv1.RotateSecretResponse, error) {
 			return o.RotateSecret(ctx, &adminv1.RotateSecretRequest{Id: id})
 		})
@@ -244,7 +244,7 @@ type webhookPingCmd struct{ webhookMove }
 
 // Run sends the ping.
 func (c *webhookPingCmd) Run(s *session) error {
-	return callNamed(s, c.owned, c.Name, findWebhook, deliveryObject,
+	return callNamed(s, c.storeScoped, c.Name, findWebhook, deliveryObject,
 		func(ctx context.Context, o operator.API, id string) (*adminv1.Delivery, error) {
 			return o.PingWebhook(ctx, &adminv1.PingWebhookRequest{Id: id})
 		})

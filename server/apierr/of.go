@@ -21,7 +21,7 @@ var ErrOutOfTime = errors.New("the service's deadline for the request passed")
 // Neither is an error of the service.
 func (r *Refusal) GaveUp() bool { return r.Code == Canceled || r.Code == DeadlineExceeded }
 
-// In returns the refusal for an error in a request whose context is ctx. While ctx lasts that is
+// FromRequest returns the refusal for an error in a request whose context is ctx. While ctx lasts that is
 // Of. After its end, an error that the end caused becomes:
 //
 //   - unavailable, when the cause is ErrOutOfTime;
@@ -30,13 +30,13 @@ func (r *Refusal) GaveUp() bool { return r.Code == Canceled || r.Code == Deadlin
 //
 // A refusal is returned unchanged, unless it is unavailable with a cause. The error must not be
 // nil.
-func In(ctx context.Context, err error, unreachable func(error) bool) *Refusal {
+func FromRequest(ctx context.Context, err error, unreachable func(error) bool) *Refusal {
 	if r, ok := errors.AsType[*Refusal](err); ok && (r.Code != Unavailable || r.Cause == nil) {
 		return r
 	}
 	switch ended := context.Cause(ctx); {
 	case ended == nil:
-		return Of(err, unreachable)
+		return FromError(err, unreachable)
 	case errors.Is(ended, ErrOutOfTime):
 		return unavailable(errors.Join(ErrOutOfTime, err))
 	case errors.Is(ended, context.DeadlineExceeded):
@@ -46,10 +46,10 @@ func In(ctx context.Context, err error, unreachable func(error) bool) *Refusal {
 	}
 }
 
-// Of returns the refusal for an error: itself if it is one, unavailable if the database cannot be
+// FromError returns the refusal for an error: itself if it is one, unavailable if the database cannot be
 // reached or the service ran out of time, internal_error for everything else. The cause is kept for
 // the log. The error must not be nil.
-func Of(err error, unreachable func(error) bool) *Refusal {
+func FromError(err error, unreachable func(error) bool) *Refusal {
 	var r *Refusal
 	switch {
 	case errors.As(err, &r):
@@ -64,7 +64,7 @@ func Of(err error, unreachable func(error) bool) *Refusal {
 // Panic returns the refusal that a panic stands for, with the stack for the log. It stays an internal error
 // even if the caller has left.
 func Panic(v any) *Refusal {
-	return Of(fmt.Errorf("panic: %v\n%s", v, debug.Stack()), func(error) bool { return false })
+	return FromError(fmt.Errorf("panic: %v\n%s", v, debug.Stack()), func(error) bool { return false })
 }
 
 func unavailable(cause error) *Refusal {

@@ -53,7 +53,7 @@ func TestIn(t *testing.T) {
 		{"a refusal of the door stays what it is", left, apierr.New(apierr.Unavailable, "Full."), apierr.Unavailable, false},
 	} {
 		t.Run(row.reason, func(t *testing.T) {
-			got := apierr.In(row.ctx, row.err, away)
+			got := apierr.FromRequest(row.ctx, row.err, away)
 			require.Equal(t, row.code, got.Code)
 			require.Equal(t, row.failed, got.Cause != nil)
 			require.Equal(t, row.code == apierr.Canceled || row.code == apierr.DeadlineExceeded, got.GaveUp())
@@ -70,10 +70,10 @@ func TestInWhileDeadlinesPass(t *testing.T) {
 		callers, stop := context.WithTimeout(ours, time.Second)
 		defer stop()
 		<-callers.Done()
-		require.Equal(t, apierr.DeadlineExceeded, apierr.In(callers, callers.Err(), away).Code)
+		require.Equal(t, apierr.DeadlineExceeded, apierr.FromRequest(callers, callers.Err(), away).Code)
 		<-ours.Done()
-		require.Equal(t, apierr.DeadlineExceeded, apierr.In(callers, callers.Err(), away).Code)
-		require.Equal(t, apierr.Unavailable, apierr.In(ours, ours.Err(), away).Code)
+		require.Equal(t, apierr.DeadlineExceeded, apierr.FromRequest(callers, callers.Err(), away).Code)
+		require.Equal(t, apierr.Unavailable, apierr.FromRequest(ours, ours.Err(), away).Code)
 	})
 }
 

@@ -121,7 +121,7 @@ func TestFiftyPayers(t *testing.T) {
 					before := decodedObject(b, b.get("/v1/payment-links/"+link))
 					o, err := b.RecordOrder(b.ctx, shop.OrderDraft{CustomerID: customer, PaymentLinkID: link})
 					if err != nil {
-						if apierr.Of(err, func(error) bool { return false }).Code != apierr.PaymentLinkUnavailable {
+						if apierr.FromError(err, func(error) bool { return false }).Code != apierr.PaymentLinkUnavailable {
 							return err
 						}
 						refused.Add(1)

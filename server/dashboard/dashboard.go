@@ -221,7 +221,7 @@ func (v *visit) to(path, done string) error {
 
 // refuse shows why something was not done.
 func (d *dashboard) refuse(v *visit, err error) {
-	r := apierr.In(v.r.Context(), err, d.Unreachable)
+	r := apierr.FromRequest(v.r.Context(), err, d.Unreachable)
 	shown := message("This was not done", r.Message)
 	switch {
 	case r.Code == apierr.Unavailable, r.Code == apierr.InternalError:
@@ -247,7 +247,7 @@ func (d *dashboard) fail(w http.ResponseWriter, r *http.Request, err error) {
 			"There are more requests than it can answer in time. Reload the page in a moment.")
 		return
 	}
-	f := apierr.In(r.Context(), err, d.Unreachable)
+	f := apierr.FromRequest(r.Context(), err, d.Unreachable)
 	d.write(w, r, f.Status(), d.failed(r, f))
 }
 

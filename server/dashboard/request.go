@@ -94,7 +94,7 @@ func (d *dashboard) survive(a *answer, r *http.Request, next http.Handler) {
 			return
 		}
 		// As a refusal it stays a failure, also when the browser has left.
-		d.fail(a, r, apierr.Of(cause, func(error) bool { return false }))
+		d.fail(a, r, apierr.FromError(cause, func(error) bool { return false }))
 	}()
 	next.ServeHTTP(a, r)
 }

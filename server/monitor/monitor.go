@@ -73,7 +73,7 @@ func Handler(c Config) http.Handler {
 func (c Config) serveReady(w http.ResponseWriter, r *http.Request) {
 	if err := c.Ready(r.Context()); err != nil {
 		c.Logger.WarnContext(r.Context(), "not ready", "error", err)
-		writeText(w, http.StatusServiceUnavailable, apierr.Of(err, db.IsUnreachable).Message)
+		writeText(w, http.StatusServiceUnavailable, apierr.FromError(err, db.IsUnreachable).Message)
 		return
 	}
 	writeText(w, http.StatusOK, "ready")

@@ -106,7 +106,7 @@ func (e *Edge) intercept(next connect.UnaryFunc) connect.UnaryFunc {
 		if err == nil {
 			return answer, nil
 		}
-		x.refusal = apierr.In(ctx, err, e.config.Unreachable)
+		x.refusal = apierr.FromRequest(ctx, err, e.config.Unreachable)
 		x.setRefusalHeaders()
 		return nil, x.callError()
 	}

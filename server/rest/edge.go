@@ -205,7 +205,7 @@ func (e *Edge) admit(x *exchange, r *http.Request) (context.Context, error) {
 
 // refuse answers with the error's refusal, in the form of the protocol.
 func (e *Edge) refuse(x *exchange, r *http.Request, err error) {
-	x.refusal = apierr.In(r.Context(), err, e.config.Unreachable)
+	x.refusal = apierr.FromRequest(r.Context(), err, e.config.Unreachable)
 	if x.sent {
 		return
 	}

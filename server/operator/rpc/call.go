@@ -51,7 +51,7 @@ func (c Config) serve(procedures map[string]procedure, next http.Handler) http.H
 		}()
 		r = r.WithContext(context.WithValue(tenant.WithRequest(r.Context(), &x.request), exchangeKey{}, x))
 		if err := c.answer(x, w, r, procedures, next); err != nil {
-			x.refusal = apierr.In(r.Context(), err, c.Unreachable)
+			x.refusal = apierr.FromRequest(r.Context(), err, c.Unreachable)
 			setHeaders(w.Header(), x.refusal)
 			_ = refusals.Write(w, r, x.refusal.Connect(x.request.ID.String(), c.Now()))
 		}
@@ -162,7 +162,7 @@ func (c Config) word(ctx context.Context, err error) error {
 	}
 	x := ctx.Value(exchangeKey{}).(*exchange)
 	if x.refusal == nil {
-		x.refusal = apierr.In(ctx, err, c.Unreachable)
+		x.refusal = apierr.FromRequest(ctx, err, c.Unreachable)
 	}
 	setHeaders(x.writer.Header(), x.refusal)
 	return x.refusal.Connect(x.request.ID.String(), c.Now())

@@ -106,7 +106,7 @@ func (g *Gate) Guard(next http.Handler) http.Handler {
 			next.ServeHTTP(w, r)
 			return
 		}
-		refused := apierr.Of(err, func(error) bool { return false })
+		refused := apierr.FromError(err, func(error) bool { return false })
 		id := uuid.NewString()
 		w.Header().Set("X-Request-Id", id)
 		setHeaders(w.Header(), refused)
