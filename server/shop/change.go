@@ -117,7 +117,9 @@ func absent(m protoreflect.Message, fd protoreflect.FieldDescriptor) bool {
 
 // value brings a value into the form in which it is stored and refuses it when it is out of bounds.
 // It returns nil for null.
-func (p *problems) value(fd protoreflect.FieldDescriptor, v protoreflect.Value, form field.Form, nullable bool, country string) any {
+func (p *problems) value(
+	fd protoreflect.FieldDescriptor, v protoreflect.Value, form field.Form, nullable bool, country string,
+) any {
 	name, b := fd.JSONName(), validate.BoundOf(fd)
 	switch {
 	case fd.IsMap():

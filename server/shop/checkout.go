@@ -106,8 +106,9 @@ func (s *Shop) RecordOrder(ctx context.Context, d OrderDraft) (*storefrontv1.Ord
 		}
 		creates := make([]*ent.OrderItemCreate, len(lines))
 		for i, l := range lines {
-			creates[i] = tx.OrderItem.Create().SetID(id.At(now)).SetStoreID(t.ID).SetOrderID(row.ID).SetPosition(int32(i)).SetProductID(l.product.ID).
-				SetType(orderitem.Type(l.product.Type)).SetTitle(l.product.Title).SetUnitAmount(l.product.PriceAmount).SetQuantity(l.quantity)
+			creates[i] = tx.OrderItem.Create().SetID(id.At(now)).SetStoreID(t.ID).SetOrderID(row.ID).SetPosition(int32(i)).
+				SetProductID(l.product.ID).SetType(orderitem.Type(l.product.Type)).SetTitle(l.product.Title).
+				SetUnitAmount(l.product.PriceAmount).SetQuantity(l.quantity)
 		}
 		var items []*ent.OrderItem
 		for some := range slices.Chunk(creates, itemsAtOnce) {
@@ -147,7 +148,8 @@ func (d *OrderDraft) check(t tenant.Store) error {
 	if d.CustomerID != "" {
 		return p.Err()
 	}
-	row, err := p.buyer(&storefrontv1.CreateCustomerRequest{Name: d.Buyer.Name, Email: d.Buyer.Email, Phone: d.Buyer.Phone}, t.Country)
+	in := &storefrontv1.CreateCustomerRequest{Name: d.Buyer.Name, Email: d.Buyer.Email, Phone: d.Buyer.Phone}
+	row, err := p.buyer(in, t.Country)
 	d.Buyer = Buyer{row.Name, row.Email, row.Phone}
 	return err
 }

@@ -48,7 +48,9 @@ func (p *problems) listCustomers(in *storefrontv1.ListCustomersRequest) (custome
 
 // ListCustomers returns a page of the store's customers, newest first; resource.Customers
 // documents the cost. It refuses with validation_failed.
-func (s *Shop) ListCustomers(ctx context.Context, in *storefrontv1.ListCustomersRequest) (*storefrontv1.ListCustomersResponse, error) {
+func (s *Shop) ListCustomers(
+	ctx context.Context, in *storefrontv1.ListCustomersRequest,
+) (*storefrontv1.ListCustomersResponse, error) {
 	t, err := tenant.StoreOf(ctx)
 	if err != nil {
 		return nil, err
@@ -105,7 +107,9 @@ func (p *problems) buyer(in *storefrontv1.CreateCustomerRequest, country string)
 //
 // It refuses with validation_failed, phone_invalid, customer_identifier_required or
 // customer_conflict.
-func (s *Shop) CreateCustomer(ctx context.Context, in *storefrontv1.CreateCustomerRequest) (c *storefrontv1.Customer, created bool, err error) {
+func (s *Shop) CreateCustomer(
+	ctx context.Context, in *storefrontv1.CreateCustomerRequest,
+) (c *storefrontv1.Customer, created bool, err error) {
 	t, err := tenant.StoreOf(ctx)
 	if err != nil {
 		return nil, false, err
@@ -147,7 +151,9 @@ func (s *Shop) takeKnown(ctx context.Context, tx *ent.Tx, t tenant.Store, buyer 
 // completeOrCreate gives a customer what it lacks of the buyer, or makes the buyer a customer. A race for the
 // same e-mail or phone ends in a violated unique index, which ends the transaction; run anew, it finds the
 // winner's customer.
-func completeOrCreate(ctx context.Context, tx *ent.Tx, t tenant.Store, known, buyer *ent.Customer) (row *ent.Customer, created bool, err error) {
+func completeOrCreate(
+	ctx context.Context, tx *ent.Tx, t tenant.Store, known, buyer *ent.Customer,
+) (row *ent.Customer, created bool, err error) {
 	if known == nil {
 		now := hook.Time(ctx)
 		create := tx.Customer.Create().SetID(id.At(now)).SetStoreID(t.ID).SetOrdersCount(buyer.OrdersCount).

@@ -55,7 +55,9 @@ func idempotencyKeyOf(ctx context.Context) string {
 // since. asked is the request, as fingerprint reads it. It refuses with idempotency_key_reused when the
 // key was used for another request, with validation_failed when the key is too long or holds control
 // characters, and as the change does.
-func Once[M proto.Message](ctx context.Context, s *db.DB, storeID uuid.UUID, operation string, asked any, change func(context.Context, *ent.Tx) (M, error)) (answer M, err error) {
+func Once[M proto.Message](
+	ctx context.Context, s *db.DB, storeID uuid.UUID, operation string, asked any, change func(context.Context, *ent.Tx) (M, error),
+) (answer M, err error) {
 	if key := idempotencyKeyOf(ctx); key != "" {
 		u := use{s, storeID, operation, key}
 		if change, err = remembering(u, asked, change); err != nil {
@@ -70,7 +72,9 @@ func Once[M proto.Message](ctx context.Context, s *db.DB, storeID uuid.UUID, ope
 }
 
 // remembering returns the change preceded by a look for its remembered answer.
-func remembering[M proto.Message](u use, asked any, change func(context.Context, *ent.Tx) (M, error)) (func(context.Context, *ent.Tx) (M, error), error) {
+func remembering[M proto.Message](
+	u use, asked any, change func(context.Context, *ent.Tx) (M, error),
+) (func(context.Context, *ent.Tx) (M, error), error) {
 	if err := u.check(); err != nil {
 		return nil, err
 	}
@@ -123,7 +127,8 @@ func ClaimIdempotencyKey(ctx context.Context, s *db.DB, tx *ent.Tx, storeID uuid
 	case err != nil:
 		return err
 	case kept != nil:
-		return apierr.New(apierr.IdempotencyKeyReused, "This was done already under the same idempotency key. The secret that it made is shown once.")
+		return apierr.New(apierr.IdempotencyKeyReused,
+			"This was done already under the same idempotency key. The secret that it made is shown once.")
 	}
 	return u.remember(ctx, tx, sha256.Sum256(nil), nil)
 }
@@ -138,8 +143,10 @@ type use struct {
 
 func (u use) check() error {
 	p := &validate.Problems{}
-	if !utf8.ValidString(u.key) || strings.ContainsFunc(u.key, unicode.IsControl) || utf8.RuneCountInString(u.key) > MaxIdempotencyKeyRunes {
-		p.Invalid("idempotencyKey", fmt.Sprintf("must be at most %d characters long and hold no control characters", MaxIdempotencyKeyRunes))
+	if !utf8.ValidString(u.key) || strings.ContainsFunc(u.key, unicode.IsControl) ||
+		utf8.RuneCountInString(u.key) > MaxIdempotencyKeyRunes {
+		p.Invalid("idempotencyKey",
+			fmt.Sprintf("must be at most %d characters long and hold no control characters", MaxIdempotencyKeyRunes))
 	}
 	return p.Err()
 }
@@ -154,7 +161,8 @@ func (u use) remembered(ctx context.Context, tx *ent.Tx) (kept *memory, err erro
 		return nil, err
 	}
 	for row := range db.Rows(ctx, tx, `SELECT request, answer FROM idempotency_keys
- WHERE store_id = $1 AND operation = $2 AND key = $3 AND created_at > $4`, u.storeID, u.operation, u.key, u.db.Now().Add(-IdempotencyWindow)) {
+ WHERE store_id = $1 AND operation = $2 AND key = $3 AND created_at > $4`,
+		u.storeID, u.operation, u.key, u.db.Now().Add(-IdempotencyWindow)) {
 		kept = &memory{}
 		if err := row.Scan(&kept.request, &kept.answer); err != nil {
 			return nil, fmt.Errorf("look for the idempotency key: %w", err)

@@ -96,7 +96,8 @@ func (s *Shop) CreateKey(ctx context.Context, d KeyDraft) (CreatedKey, error) {
 			return fmt.Errorf("count keys: %w", err)
 		}
 		if active >= MaxActiveKeys {
-			return apierr.New(apierr.APIKeyLimit, fmt.Sprintf("The store has %d active keys, which is the limit; revoke one first.", active))
+			return apierr.New(apierr.APIKeyLimit,
+				fmt.Sprintf("The store has %d active keys, which is the limit; revoke one first.", active))
 		}
 		create := tx.ApiKey.Create().SetStoreID(t.ID).SetName(name).SetFingerprint(fingerprint[:]).
 			SetHint(auth.Hint(text)).SetScopes(scopes).SetCreatedAt(now)

@@ -78,10 +78,12 @@ type takenOrder struct {
 func (o takenOrder) payable() error {
 	switch {
 	case o.Buyer.TotalPaid > validate.MaxAmount-o.Row.Amount:
-		return apierr.New(apierr.TotalLimit, fmt.Sprintf("The customer's totalPaid is %d and cannot pass %d.", o.Buyer.TotalPaid, int64(validate.MaxAmount)))
+		return apierr.New(apierr.TotalLimit,
+			fmt.Sprintf("The customer's totalPaid is %d and cannot pass %d.", o.Buyer.TotalPaid, int64(validate.MaxAmount)))
 	case o.link == nil:
 	case o.link.PaidAmount > validate.MaxAmount-o.Row.Amount:
-		return apierr.New(apierr.TotalLimit, fmt.Sprintf("The payment link's paidAmount is %d and cannot pass %d.", o.link.PaidAmount, int64(validate.MaxAmount)))
+		return apierr.New(apierr.TotalLimit,
+			fmt.Sprintf("The payment link's paidAmount is %d and cannot pass %d.", o.link.PaidAmount, int64(validate.MaxAmount)))
 	case o.link.PaidCount == math.MaxInt32:
 		return apierr.New(apierr.TotalLimit, "The payment link has as many payments as can be counted.")
 	}
@@ -95,12 +97,15 @@ func (o takenOrder) addPaid(ctx context.Context, tx *ent.Tx, amount int64) error
 
 // moveOrder moves an order to a status from one of those that lead there, and does what goes
 // with it. An order that is there already stays as it is.
-func (s *Shop) moveOrder(ctx context.Context, id string, to order.Status, from []order.Status, with func(context.Context, *ent.Tx, takenOrder) error) (*storefrontv1.Order, error) {
+func (s *Shop) moveOrder(
+	ctx context.Context, id string, to order.Status, from []order.Status, with func(context.Context, *ent.Tx, takenOrder) error,
+) (*storefrontv1.Order, error) {
 	t, orderID, err := validate.Named(ctx, id, orderNotFound)
 	if err != nil {
 		return nil, err
 	}
-	return Once(ctx, s.db, t.ID, "order."+strings.ToLower(to.String()), orderID, func(ctx context.Context, tx *ent.Tx) (*storefrontv1.Order, error) {
+	operation := "order." + strings.ToLower(to.String())
+	return Once(ctx, s.db, t.ID, operation, orderID, func(ctx context.Context, tx *ent.Tx) (*storefrontv1.Order, error) {
 		o, err := s.takeOrder(ctx, tx, t, orderID)
 		if err != nil {
 			return nil, err
@@ -145,7 +150,8 @@ func (s *Shop) takeOrder(ctx context.Context, tx *ent.Tx, t tenant.Store, id uui
 	if err := hook.Locked(ctx, o.Row, o.Buyer); err != nil || o.Row.PaymentLinkID == nil {
 		return o, err
 	}
-	o.link, err = db.LockRow(ctx, s.db, tx.PaymentLink.Query().Where(paymentlink.StoreID(t.ID), paymentlink.ID(*o.Row.PaymentLinkID)))
+	its := tx.PaymentLink.Query().Where(paymentlink.StoreID(t.ID), paymentlink.ID(*o.Row.PaymentLinkID))
+	o.link, err = db.LockRow(ctx, s.db, its)
 	if err != nil {
 		return o, fmt.Errorf("read the order's payment link: %w", err)
 	}

@@ -40,7 +40,9 @@ func (p *problems) listPaymentLinks(in *storefrontv1.ListPaymentLinksRequest) (p
 
 // ListPaymentLinks returns a page of the store's payment links, newest first; resource.PaymentLinks
 // documents the cost. It refuses with validation_failed.
-func (s *Shop) ListPaymentLinks(ctx context.Context, in *storefrontv1.ListPaymentLinksRequest) (*storefrontv1.ListPaymentLinksResponse, error) {
+func (s *Shop) ListPaymentLinks(
+	ctx context.Context, in *storefrontv1.ListPaymentLinksRequest,
+) (*storefrontv1.ListPaymentLinksResponse, error) {
 	t, err := tenant.StoreOf(ctx)
 	if err != nil {
 		return nil, err

@@ -67,7 +67,9 @@ func sellable(row, next *ent.PaymentLink, now time.Time) error {
 //
 // It refuses with feature_disabled, validation_failed, payment_link_expiry_invalid,
 // payment_link_invalid_pricing or payment_link_expiry_past, in this order.
-func (s *Shop) CreatePaymentLink(ctx context.Context, in *storefrontv1.CreatePaymentLinkRequest) (*storefrontv1.PaymentLink, error) {
+func (s *Shop) CreatePaymentLink(
+	ctx context.Context, in *storefrontv1.CreatePaymentLinkRequest,
+) (*storefrontv1.PaymentLink, error) {
 	t, err := tenant.StoreOf(ctx)
 	if err != nil {
 		return nil, err
@@ -113,7 +115,9 @@ func (s *Shop) CreatePaymentLink(ctx context.Context, in *storefrontv1.CreatePay
 //
 // It refuses with validation_failed, payment_link_expiry_invalid, payment_link_not_found,
 // payment_link_invalid_pricing or payment_link_expiry_past, in this order.
-func (s *Shop) UpdatePaymentLink(ctx context.Context, in *storefrontv1.UpdatePaymentLinkRequest) (*storefrontv1.PaymentLink, error) {
+func (s *Shop) UpdatePaymentLink(
+	ctx context.Context, in *storefrontv1.UpdatePaymentLinkRequest,
+) (*storefrontv1.PaymentLink, error) {
 	c, err := (&problems{}).paymentLinkChange(in)
 	if err != nil {
 		return nil, err
@@ -126,7 +130,9 @@ func (s *Shop) UpdatePaymentLink(ctx context.Context, in *storefrontv1.UpdatePay
 
 // EnablePaymentLink enables a disabled link and leaves an enabled one as it is. It refuses with
 // payment_link_not_found.
-func (s *Shop) EnablePaymentLink(ctx context.Context, in *storefrontv1.EnablePaymentLinkRequest) (*storefrontv1.PaymentLink, error) {
+func (s *Shop) EnablePaymentLink(
+	ctx context.Context, in *storefrontv1.EnablePaymentLinkRequest,
+) (*storefrontv1.PaymentLink, error) {
 	return s.changePaymentLink(ctx, in.GetId(), func(_ context.Context, row *ent.PaymentLink) (ent.PaymentLink, error) {
 		next := *row
 		next.DisabledAt = nil
@@ -147,7 +153,9 @@ func (s *Shop) DisablePaymentLink(ctx context.Context, id string) (*storefrontv1
 }
 
 // changePaymentLink saves what a link becomes, or nothing when it stays as it is.
-func (s *Shop) changePaymentLink(ctx context.Context, id string, after func(context.Context, *ent.PaymentLink) (ent.PaymentLink, error)) (*storefrontv1.PaymentLink, error) {
+func (s *Shop) changePaymentLink(
+	ctx context.Context, id string, after func(context.Context, *ent.PaymentLink) (ent.PaymentLink, error),
+) (*storefrontv1.PaymentLink, error) {
 	t, linkID, err := validate.Named(ctx, id, paymentLinkNotFound)
 	if err != nil {
 		return nil, err

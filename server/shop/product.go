@@ -32,7 +32,9 @@ func (p *problems) listProducts(in *storefrontv1.ListProductsRequest) (productLi
 
 // ListProducts returns a page of the store's products, newest first; resource.Products documents
 // the cost. It refuses with validation_failed.
-func (s *Shop) ListProducts(ctx context.Context, in *storefrontv1.ListProductsRequest) (*storefrontv1.ListProductsResponse, error) {
+func (s *Shop) ListProducts(
+	ctx context.Context, in *storefrontv1.ListProductsRequest,
+) (*storefrontv1.ListProductsResponse, error) {
 	t, err := tenant.StoreOf(ctx)
 	if err != nil {
 		return nil, err

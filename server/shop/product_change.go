@@ -121,7 +121,8 @@ func compareAt(p *ent.Product) error {
 // the move alone: a published product may be edited until it lacks something.
 func publishable(t tenant.Store, p *ent.Product) error {
 	if slices.Contains(t.UnavailableTypes, p.Type.String()) {
-		return apierr.New(apierr.ProductTypeUnavailable, "Products of type "+p.Type.String()+" cannot be published in this store just now.")
+		return apierr.New(apierr.ProductTypeUnavailable,
+			"Products of type "+p.Type.String()+" cannot be published in this store just now.")
 	}
 	var missing []string
 	if p.Description == "" {

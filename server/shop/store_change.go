@@ -63,8 +63,11 @@ func (p *problems) storeFields(in proto.Message, country string) change[ent.Stor
 	c := changeOf(p, field.Store, in, country)
 	for _, network := range slices.Sorted(maps.Keys(c.to.SocialLinks)) {
 		address := c.to.SocialLinks[network]
-		if !utf8.ValidString(network) || strings.ContainsFunc(network, unicode.IsControl) || utf8.RuneCountInString(network) > maxNetworkRunes {
-			p.Invalid("socialLinks", fmt.Sprintf("must have names that are UTF-8 text of at most %d characters without control characters", maxNetworkRunes))
+		if !utf8.ValidString(network) || strings.ContainsFunc(network, unicode.IsControl) ||
+			utf8.RuneCountInString(network) > maxNetworkRunes {
+			p.Invalid("socialLinks",
+				fmt.Sprintf("must have names that are UTF-8 text of at most %d characters without control characters",
+					maxNetworkRunes))
 			continue
 		}
 		if p.URL("socialLinks."+network, &address) == nil || network == "" {

@@ -123,7 +123,9 @@ func (w *Webhooks) RotateSecret(ctx context.Context, id string) (SecretWebhook, 
 
 // changeWebhook locks the store's webhook with this id and runs a change of it in the same transaction.
 // It refuses with webhook_not_found and as the change does.
-func (w *Webhooks) changeWebhook(ctx context.Context, id string, change func(context.Context, *ent.Tx, *ent.Webhook) (*ent.Webhook, error)) (*ent.Webhook, error) {
+func (w *Webhooks) changeWebhook(
+	ctx context.Context, id string, change func(context.Context, *ent.Tx, *ent.Webhook) (*ent.Webhook, error),
+) (*ent.Webhook, error) {
 	t, webhookID, err := validate.Named(ctx, id, webhookNotFound)
 	if err != nil {
 		return nil, err

@@ -79,7 +79,8 @@ func (w *Webhooks) deliverySearch(p *validate.Problems, storeID uuid.UUID, which
 		p.Invalid("until", "must be later than the time before it")
 	}
 	return queue.Search{
-		StoreID: storeID, Status: which.Status, Retrying: which.Retrying, EventType: which.EventType, Since: which.Since, Until: which.Until, Limit: which.Limit,
+		StoreID: storeID, Status: which.Status, Retrying: which.Retrying, EventType: which.EventType,
+		Since: which.Since, Until: which.Until, Limit: which.Limit,
 	}
 }
 
@@ -147,7 +148,8 @@ func (w *Webhooks) FindDeliveries(ctx context.Context, which Search, at time.Tim
 		at = which.Until
 	}
 	events, err := queue.FindEvents(ctx, w.db, queue.EventSearch{
-		StoreID: t.ID, Text: which.Text, EventType: which.EventType, From: which.Since, BeforeAt: at, BeforeID: before, Limit: which.Limit,
+		StoreID: t.ID, Text: which.Text, EventType: which.EventType, From: which.Since,
+		BeforeAt: at, BeforeID: before, Limit: which.Limit,
 	})
 	if err != nil {
 		return none, err

@@ -23,7 +23,7 @@ func (w *Webhooks) PingWebhook(ctx context.Context, webhookID string) (queue.Ent
 	if err != nil {
 		return queue.Entry{}, err
 	}
-	return w.deliver(ctx, webhookID, func(ctx context.Context, tx *ent.Tx, row *ent.Webhook) (eventID uuid.UUID, eventType string, err error) {
+	return w.deliver(ctx, webhookID, func(ctx context.Context, tx *ent.Tx, _ *ent.Webhook) (uuid.UUID, string, error) {
 		ping, err := createPing(ctx, tx, t)
 		if err != nil {
 			return uuid.Nil, "", err

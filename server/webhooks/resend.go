@@ -34,7 +34,8 @@ func (w *Webhooks) ResendDelivery(ctx context.Context, deliveryID string) (queue
 	if first.Status == queue.Pending {
 		return w.sendNow(ctx, first)
 	}
-	again, err := w.deliver(ctx, first.WebhookID.String(), func(ctx context.Context, tx *ent.Tx, row *ent.Webhook) (uuid.UUID, string, error) {
+	webhookID := first.WebhookID.String()
+	again, err := w.deliver(ctx, webhookID, func(ctx context.Context, tx *ent.Tx, row *ent.Webhook) (uuid.UUID, string, error) {
 		// The webhook's row is held, and with it every other resend to it.
 		waiting, err := queue.FindPending(ctx, tx, w.db, t.ID, row.ID, first.EventID)
 		if err == nil {
@@ -59,7 +60,9 @@ func (w *Webhooks) ResendDelivery(ctx context.Context, deliveryID string) (queue
 }
 
 func deliveryPending(deliveryID uuid.UUID) error {
-	return apierr.New(apierr.DeliveryPending, "The delivery "+deliveryID.String()+" of this event to this webhook is still pending; resend that one to make its next attempt now.")
+	return apierr.New(apierr.DeliveryPending,
+		"The delivery "+deliveryID.String()+" of this event to this webhook is still pending; "+
+			"resend that one to make its next attempt now.")
 }
 
 // sendNow has the next attempt of a waiting delivery made now.
@@ -115,7 +118,9 @@ func (w *Webhooks) deliver(ctx context.Context, webhookID string,
 		if err != nil {
 			return nil, err
 		}
-		added := queue.Draft{ID: id.At(hook.Time(ctx)), StoreID: row.StoreID, WebhookID: row.ID, EventID: eventID, EventType: eventType, Epoch: row.Epoch}
+		added := queue.Draft{
+			ID: id.At(hook.Time(ctx)), StoreID: row.StoreID, WebhookID: row.ID, EventID: eventID, EventType: eventType, Epoch: row.Epoch,
+		}
 		if err := queue.Add(ctx, tx, w.db, []queue.Draft{added}); err != nil {
 			return nil, err
 		}

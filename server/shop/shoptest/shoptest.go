@@ -41,7 +41,8 @@ func New(t *testing.T, s *db.DB, o shop.Options) Bench {
 // NewStore creates another store and returns a context in which a key acts on it.
 func (b Bench) NewStore(slug string) context.Context {
 	b.T.Helper()
-	_, err := b.CreateStore(context.Background(), tenant.Actor{Type: tenant.ActorOperator, Name: "operator"}, &adminv1.CreateStoreRequest{
+	operator := tenant.Actor{Type: tenant.ActorOperator, Name: "operator"}
+	_, err := b.CreateStore(context.Background(), operator, &adminv1.CreateStoreRequest{
 		Name: "Atelier", Slug: slug, Currency: "XAF", Country: "CM",
 	})
 	require.NoError(b.T, err)
