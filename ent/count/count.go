@@ -6,10 +6,11 @@
 //	                      in the transaction of the change       every second: a day, and 32 days
 //
 // Triggers write the differences, and not hooks of the program. So they include the changes of an older
-// release that runs on the schema, of bulk loads and of statements written by hand, and cost no round trip. A difference is a new row, so that writers of one store never wait for each other;
-// on SQLite, which has a single writer, the trigger adds it to the counts at once. Readers add the
-// differences to the counts, so Fold changes no total. Every server and every worker folds; while none
-// runs, differences gather and totals stay right.
+// release that runs on the schema, of bulk loads and of statements written by hand, and cost no round trip.
+// A difference is a new row, so that writers of one store never wait for each other; on SQLite, which has a
+// single writer, the trigger adds it to the counts at once. Readers add the differences to the counts, so
+// Fold changes no total. Every server and every worker folds; while none runs, differences gather and totals
+// stay right.
 //
 // Recount counts a store's rows again, where only a partial restore, a disabled trigger or a TRUNCATE can
 // have made the counts wrong. It deletes the counts and differences and counts the rows in one snapshot. A

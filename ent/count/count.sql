@@ -2,7 +2,8 @@
 
 -- name: fold
 WITH taken AS (
-  DELETE FROM row_deltas WHERE (store_id, id) IN (SELECT store_id, id FROM row_deltas ORDER BY store_id, id LIMIT $1 FOR UPDATE SKIP LOCKED)
+  DELETE FROM row_deltas WHERE (store_id, id) IN (
+   SELECT store_id, id FROM row_deltas ORDER BY store_id, id LIMIT $1 FOR UPDATE SKIP LOCKED)
   RETURNING store_id, kind, day, status, type, change),
  added AS (
   INSERT INTO row_counts AS c (store_id, kind, days, first_day, status, type, total)
@@ -29,7 +30,8 @@ SELECT COALESCE(CAST(sum(total) AS bigint), 0) FROM row_counts WHERE store_id = 
 
 -- name: wrong
 WITH found AS MATERIALIZED (
-  SELECT day, status, type, count(*) AS total FROM (SELECT {day} AS day, {facets} FROM {kind} WHERE store_id = $1) r GROUP BY day, status, type),
+  SELECT day, status, type, count(*) AS total FROM (SELECT {day} AS day, {facets} FROM {kind} WHERE store_id = $1) r
+  GROUP BY day, status, type),
  deltas AS (SELECT day, status, type, change FROM row_deltas WHERE store_id = $1 AND kind = '{kind}')
 SELECT count(*) FROM (SELECT 1 FROM (
   SELECT 1 AS days, day, status, type, -total AS total FROM found

@@ -27,7 +27,8 @@ func Hosts(ctx context.Context, text string) []Host {
 	var hosts []Host
 	for _, at := range append([]pq.ConfigMultihost{{Host: cfg.Host, Hostaddr: cfg.Hostaddr, Port: cfg.Port}}, cfg.Multi...) {
 		one := cfg
-		one.Host, one.Hostaddr, one.Port, one.Multi, one.TargetSessionAttrs = at.Host, at.Hostaddr, at.Port, nil, pq.TargetSessionAttrsAny
+		one.Host, one.Hostaddr, one.Port = at.Host, at.Hostaddr, at.Port
+		one.Multi, one.TargetSessionAttrs = nil, pq.TargetSessionAttrsAny
 		h := Host{Address: net.JoinHostPort(at.Host, strconv.Itoa(int(at.Port)))}
 		h.Primary, h.Err = isPrimary(ctx, one)
 		hosts = append(hosts, h)

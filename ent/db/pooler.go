@@ -13,8 +13,8 @@ import (
 // ErrPooler means that the database is behind a pooler that may switch a connection to another
 // server session between two transactions. Prepared statements, settings and notifications belong
 // to a session: on such a connection they are lost, or belong to another client.
-var ErrPooler = errors.New("the database is behind a pooler in transaction or statement mode, where connections would run each other's statements; " +
-	"connect to PostgreSQL directly, or set pool_mode = session in PgBouncer")
+var ErrPooler = errors.New("the database is behind a pooler in transaction or statement mode, " +
+	"where connections would run each other's statements; connect to PostgreSQL directly, or set pool_mode = session in PgBouncer")
 
 const (
 	// poolerRounds is how often Open compares two connections. An idle pooler is detected in the first

@@ -52,8 +52,9 @@ var postgres = &dialect{
 	},
 	findElsewhere: func(ctx context.Context, pool *sql.DB) error {
 		var path, found string
-		err := pool.QueryRowContext(ctx, `SELECT current_setting('search_path'), COALESCE(string_agg(relnamespace::regnamespace::text, ', '), '')
- FROM pg_class WHERE relname = '`+goose.DefaultTablename+`' AND relkind = 'r' AND NOT pg_table_is_visible(oid)`).Scan(&path, &found)
+		err := pool.QueryRowContext(ctx, `SELECT current_setting('search_path'),
+  COALESCE(string_agg(relnamespace::regnamespace::text, ', '), '')
+ FROM pg_class WHERE relname = $1 AND relkind = 'r' AND NOT pg_table_is_visible(oid)`, goose.DefaultTablename).Scan(&path, &found)
 		if err != nil || found == "" {
 			return err
 		}

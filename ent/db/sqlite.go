@@ -231,6 +231,7 @@ func writeSQLite(ctx context.Context, s *DB) error {
 	if left, err := FreeBytes(filepath.Dir(s.path)); err == nil && left < leastFree {
 		return fmt.Errorf("%s has %d bytes left: %w", filepath.Dir(s.path), left, errFull)
 	}
-	_, err := s.writer.ExecContext(ctx, "UPDATE "+goose.DefaultTablename+" SET is_applied = is_applied WHERE id = (SELECT min(id) FROM "+goose.DefaultTablename+")")
+	_, err := s.writer.ExecContext(ctx, "UPDATE "+goose.DefaultTablename+" SET is_applied = is_applied"+
+		" WHERE id = (SELECT min(id) FROM "+goose.DefaultTablename+")")
 	return err
 }

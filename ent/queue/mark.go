@@ -21,7 +21,8 @@ const (
 )
 
 // ErrHeld is the error of a Sweep that deletes nothing because the machine's clock may be wrong.
-var ErrHeld = errors.New("nothing is deleted for a day, because no sweep in the last day shows that this machine's clock is right")
+var ErrHeld = errors.New("nothing is deleted for a day, " +
+	"because no sweep in the last day shows that this machine's clock is right")
 
 // One machine has one clock, and if that is wrong all that there is may look too old. So a sweep on SQLite
 // marks its time, and one that finds no mark of the last day, or a later one, deletes nothing for a day.
@@ -37,7 +38,8 @@ const markBaseline = `INSERT INTO clock_marks AS m (id, seen_at, held_until) VAL
 // takeBaseline notes the time of a sweep, and returns ErrHeld while nothing may be deleted.
 func (q *Queue) takeBaseline(ctx context.Context, now time.Time) error {
 	var held sql.NullTime
-	err := q.db.Writer().QueryRowContext(ctx, markBaseline, now, now.Add(baselineHold), now.Add(-baselineAge), now.Add(baselineBack)).Scan(&held)
+	err := q.db.Writer().QueryRowContext(ctx, markBaseline,
+		now, now.Add(baselineHold), now.Add(-baselineAge), now.Add(baselineBack)).Scan(&held)
 	if err != nil {
 		return fmt.Errorf("mark the clock: %w", err)
 	}

@@ -51,7 +51,8 @@ func (q *Queue) Sweep(ctx context.Context, retention time.Duration) (rows int64,
 	}{
 		{"events", eventsBefore, ""}, {"finished_deliveries", oldest, ""}, {"resends", oldest, " AND finished_at IS NOT NULL"},
 		{"idempotency_keys", id.Floor(clock.Now.Add(-keyAge)), ""},
-		{"refused_requests", id.Floor(clock.Now.Add(-usage.Retention)), ""}, {"tallies", id.Floor(clock.Now.Add(-usage.TallyRetention)), ""},
+		{"refused_requests", id.Floor(clock.Now.Add(-usage.Retention)), ""},
+		{"tallies", id.Floor(clock.Now.Add(-usage.TallyRetention)), ""},
 	} {
 		n, err := q.deleteBelow(ctx, table.name, table.also, table.below)
 		rows += n
@@ -83,7 +84,8 @@ func (q *Queue) oldestNeeded(ctx context.Context) (uuid.UUID, error) {
 // deleteBelow deletes the rows with lower ids that meet a condition, batch by batch. Between two batches
 // others get as much time.
 func (q *Queue) deleteBelow(ctx context.Context, table, also string, below uuid.UUID) (rows int64, err error) {
-	statement := "DELETE FROM " + table + " WHERE id IN (SELECT id FROM " + table + " WHERE id < $1" + also + " ORDER BY id LIMIT $2)"
+	statement := "DELETE FROM " + table + " WHERE id IN (" +
+		"SELECT id FROM " + table + " WHERE id < $1" + also + " ORDER BY id LIMIT $2)"
 	for {
 		start := time.Now()
 		n, err := affected(q.db.Writer().ExecContext(ctx, statement, below, sweepBatch))
