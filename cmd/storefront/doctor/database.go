@@ -101,8 +101,7 @@ func writable(ctx context.Context, s *db.DB) Finding {
 	case err != nil:
 		return broken(check, err)
 	case standby:
-		return fail(check, "name the primary in STOREFRONT_DATABASE_URL, or all servers with commas between them, of which the "+
-			"primary is taken",
+		return fail(check, "name the primary in STOREFRONT_DATABASE_URL, or all hosts (?host=A,B), of which the primary is taken",
 			"the server is a standby: a service here can store nothing")
 	case reads:
 		return fail(check, "set default_transaction_read_only to off for the database and its user",
