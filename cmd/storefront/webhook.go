@@ -170,7 +170,11 @@ func (c *webhookUpdateCmd) Run(s *session) error {
 	return callNamed(s, c.storeScoped, c.Name, findWebhook, webhookObject,
 		func(ctx context.Context, o operator.API, id string) (*adminv1.Webhook, error) {
 			in.Id = id
-			return o.UpdateWebhook(ctx, in)
+			changed, err := o.UpdateWebhook(ctx, in)
+			if err == nil && c.URL != nil {
+				s.warnOfTwins(ctx, o, c.Store, changed)
+			}
+			return changed, err
 		})
 }
 
