@@ -140,7 +140,7 @@ func endIn(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-var secretText = regexp.MustCompile(`whsec_[0-9A-Za-z_-]{43}`)
+var secretText = regexp.MustCompile(`whsec_[0-9A-Za-z]{43,64}`)
 
 func receivedIn(ts *testscript.TestScript, _ bool, args []string) {
 	secret, want := secretText.FindString(ts.ReadFile(args[1])), map[string]int{}
