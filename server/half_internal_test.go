@@ -21,9 +21,9 @@ import (
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/db/dbtest"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
+	"go.storefront.example/server/admin"
+	"go.storefront.example/server/edge"
 	"go.storefront.example/server/limit"
-	"go.storefront.example/server/operator"
-	"go.storefront.example/server/rest"
 )
 
 // After every kind of refusal a request that stops in its headers has the time of any other.
@@ -40,7 +40,7 @@ func TestHalfARequestAfterARefusal(t *testing.T) {
 	ended := make(chan error, 1)
 	go func() { ended <- running.Run(ctx) }()
 	t.Cleanup(func() { stop(); require.NoError(t, <-ended) })
-	o := operator.New(s, operator.Options{})
+	o := admin.New(s, admin.Options{})
 	store, err := o.CreateStore(t.Context(), &adminv1.CreateStoreRequest{Name: "S", Slug: "s", Currency: "XAF", Country: "CM"})
 	require.NoError(t, err)
 	made, err := o.CreateKey(t.Context(), &adminv1.CreateKeyRequest{Store: "s", Name: "k", Scopes: []string{"store:read", "products:write", "customers:write"}, Lifetime: adminv1.Key_DAYS_30})
@@ -99,7 +99,7 @@ func TestHalfARequestAfterARefusal(t *testing.T) {
 				return
 			}
 			defer c.Close()
-			_ = c.SetDeadline(time.Now().Add(rest.IdleTimeout / 2))
+			_ = c.SetDeadline(time.Now().Add(edge.IdleTimeout / 2))
 			_, _ = io.WriteString(c, row.request)
 			reader := bufio.NewReader(c)
 			answer, err := http.ReadResponse(reader, nil)
@@ -116,7 +116,7 @@ func TestHalfARequestAfterARefusal(t *testing.T) {
 			began := time.Now()
 			_, err = io.Copy(io.Discard, reader)
 			assert.False(t, errors.Is(err, os.ErrDeadlineExceeded), "%s: still open after %s", name, time.Since(began))
-			assert.Less(t, time.Since(began), 2*rest.ReadHeaderTimeout, name)
+			assert.Less(t, time.Since(began), 2*edge.ReadHeaderTimeout, name)
 		})
 	}
 	all.Wait()

@@ -8,7 +8,7 @@ import (
 
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/gen/storefront/v1/storefrontv1connect"
-	"go.storefront.example/server/rest"
+	"go.storefront.example/server/edge"
 	"go.storefront.example/server/shop"
 )
 
@@ -25,7 +25,7 @@ func (a api) GetStore(ctx context.Context, _ *storefrontv1.GetStoreRequest) (*st
 func (a api) CreateCustomer(ctx context.Context, in *storefrontv1.CreateCustomerRequest) (*storefrontv1.Customer, error) {
 	customer, created, err := a.Shop.CreateCustomer(ctx, in)
 	if created {
-		rest.Created(ctx)
+		edge.Created(ctx)
 	}
 	return customer, err
 }
@@ -34,17 +34,17 @@ func (a api) CreateCustomer(ctx context.Context, in *storefrontv1.CreateCustomer
 func (a api) CreatePaymentLink(ctx context.Context, in *storefrontv1.CreatePaymentLinkRequest) (*storefrontv1.PaymentLink, error) {
 	link, err := a.Shop.CreatePaymentLink(ctx, in)
 	if err == nil {
-		rest.Created(ctx)
+		edge.Created(ctx)
 	}
 	return link, err
 }
 
 // services returns the Connect handlers of the API.
-func (a api) services(options ...connect.HandlerOption) []rest.Service {
-	service := func(path string, handler http.Handler) rest.Service {
-		return rest.Service{Path: path, Handler: handler}
+func (a api) services(options ...connect.HandlerOption) []edge.Service {
+	service := func(path string, handler http.Handler) edge.Service {
+		return edge.Service{Path: path, Handler: handler}
 	}
-	return []rest.Service{
+	return []edge.Service{
 		service(storefrontv1connect.NewStoreServiceHandler(a, options...)),
 		service(storefrontv1connect.NewProductServiceHandler(a, options...)),
 		service(storefrontv1connect.NewOrderServiceHandler(a, options...)),

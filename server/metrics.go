@@ -5,8 +5,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"go.storefront.example/server/edge"
 	"go.storefront.example/server/limit"
-	"go.storefront.example/server/rest"
 )
 
 // metrics are a server's metrics of the public API. Every label has few values: none contains a
@@ -34,7 +34,7 @@ func newMetrics(into prometheus.Registerer) (*metrics, error) {
 		}, []string{"limit"}),
 	}
 	// Series start at zero: a rate needs a first value.
-	for _, limit := range []string{rest.LimitKey, rest.LimitAddress} {
+	for _, limit := range []string{edge.LimitKey, edge.LimitAddress} {
 		m.limits.WithLabelValues(limit)
 	}
 	for _, c := range []prometheus.Collector{m.requests, m.refusals, m.limits} {
@@ -72,7 +72,7 @@ func connectionMetrics(connections func() (open int, refused uint64)) []promethe
 	}
 }
 
-func (m *metrics) observe(r rest.Request) {
+func (m *metrics) observe(r edge.Request) {
 	m.requests.WithLabelValues(string(r.Protocol), r.Route, r.Method, strconv.Itoa(r.Status)).Observe(r.Duration.Seconds())
 	if r.Code != "" {
 		m.refusals.WithLabelValues(r.Code).Inc()

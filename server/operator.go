@@ -7,13 +7,13 @@ import (
 	"slices"
 
 	"go.storefront.example/ent/db"
+	"go.storefront.example/server/admin"
+	"go.storefront.example/server/admin/rpc"
 	"go.storefront.example/server/apierr"
 	"go.storefront.example/server/dashboard"
 	"go.storefront.example/server/docs"
+	"go.storefront.example/server/edge"
 	"go.storefront.example/server/monitor"
-	"go.storefront.example/server/operator"
-	"go.storefront.example/server/operator/rpc"
-	"go.storefront.example/server/rest"
 )
 
 // mount is a handler of the operator's listener with its pattern for http.ServeMux.
@@ -80,7 +80,7 @@ func (s *Server) publicHandler() http.Handler {
 func (s *Server) timed(next http.Handler, streams ...string) http.Handler {
 	timeout := s.config.RequestTimeout
 	if timeout == 0 {
-		timeout = rest.DefaultTimeout
+		timeout = edge.DefaultTimeout
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var (
@@ -113,7 +113,7 @@ func newOperatorGate(c Config, listens net.Addr) *rpc.Gate {
 
 // serviceMounts is the operator's services, behind the gate.
 func (s *Server) serviceMounts() []mount {
-	services := rpc.Services(operator.New(s.config.DB, s.config.Options), rpc.Config{
+	services := rpc.Services(admin.New(s.config.DB, s.config.Options), rpc.Config{
 		Gate: s.operator, Logger: s.config.Logger, Unreachable: db.IsUnreachable, Now: s.config.DB.Now,
 		Slots: s.slots,
 	})

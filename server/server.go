@@ -23,13 +23,13 @@ import (
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/usage"
 	"go.storefront.example/gen/storefront/v1/storefrontv1connect"
+	"go.storefront.example/server/admin"
+	"go.storefront.example/server/admin/rpc"
 	"go.storefront.example/server/auth"
 	"go.storefront.example/server/dashboard"
+	"go.storefront.example/server/edge"
 	"go.storefront.example/server/limit"
 	"go.storefront.example/server/monitor"
-	"go.storefront.example/server/operator"
-	"go.storefront.example/server/operator/rpc"
-	"go.storefront.example/server/rest"
 	"go.storefront.example/server/shop"
 )
 
@@ -57,11 +57,11 @@ type Config struct {
 	// DB is the database; its schema must be current. The caller closes it.
 	DB *db.DB
 	// Options are the platform's choices.
-	Options operator.Options
+	Options admin.Options
 	// TrustedProxies are the peers whose X-Forwarded-For is trusted.
 	TrustedProxies []netip.Prefix
 	// RequestTimeout is how long a request may take until it is answered, with 503 if necessary; 0
-	// means rest.DefaultTimeout.
+	// means edge.DefaultTimeout.
 	RequestTimeout time.Duration
 	// Clock replaces the clock for the minutes of limits and the expiry of keys; nil means the one
 	// that all servers on the database share.
@@ -94,7 +94,7 @@ type Config struct {
 // Server is the public API and the operator's listener in one process.
 type Server struct {
 	config        Config
-	edge          *rest.Edge
+	edge          *edge.Edge
 	gate          *auth.Gate
 	usage         *usage.Recorder // nil: the log of requests is off
 	operator      *rpc.Gate       // nil: the operator's side is off
@@ -125,7 +125,7 @@ func New(c Config) (*Server, error) {
 	observe := m.observe
 	if !c.RequestLogOff {
 		s.usage = usage.New(c.DB, c.Logger)
-		observe = func(r rest.Request) { m.observe(r); s.note(r) }
+		observe = func(r edge.Request) { m.observe(r); s.note(r) }
 		if err := c.Metrics.Register(usageMetric(s.usage.Dropped)); err != nil {
 			return nil, fmt.Errorf("register metrics: %w", err)
 		}
@@ -135,7 +135,7 @@ func New(c Config) (*Server, error) {
 		storefrontv1connect.StoreServiceName, storefrontv1connect.ProductServiceName, storefrontv1connect.OrderServiceName,
 		storefrontv1connect.CustomerServiceName, storefrontv1connect.PaymentLinkServiceName,
 	}
-	s.edge, err = rest.New(rest.Config{
+	s.edge, err = edge.New(edge.Config{
 		Gate: s.gate, Check: rules.Check, Services: api{rules}.services,
 		Open:    s.open(names),
 		Timeout: c.RequestTimeout, Slots: s.slots,
@@ -195,8 +195,8 @@ func (s *Server) AdminAddr() net.Addr { return s.admin.Addr() }
 // Run serves until the context ends and for the drain delay, then lets running requests end, cuts off
 // those that take too long, and writes the last use of keys. It returns nil after such an end. It is called once.
 func (s *Server) Run(ctx context.Context) error {
-	public := rest.NewServer(s.drain.handler(s.publicHandler()), s.config.RequestTimeout, s.config.Logger)
-	admin := rest.NewServer(s.adminHandler(), s.config.RequestTimeout, s.config.Logger)
+	public := edge.NewServer(s.drain.handler(s.publicHandler()), s.config.RequestTimeout, s.config.Logger)
+	admin := edge.NewServer(s.adminHandler(), s.config.RequestTimeout, s.config.Logger)
 	admin.RegisterOnShutdown(s.endStreams)
 	group, running := errgroup.WithContext(ctx)
 	gateContext, stopGate := context.WithCancel(context.WithoutCancel(ctx))

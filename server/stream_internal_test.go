@@ -11,7 +11,7 @@ import (
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/db/dbtest"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
-	"go.storefront.example/server/operator/rpc"
+	"go.storefront.example/server/admin/rpc"
 )
 
 // A stream of events outlasts the time for a request, and ends in good order when the server stops.

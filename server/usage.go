@@ -9,12 +9,12 @@ import (
 
 	"go.storefront.example/ent/usage"
 	"go.storefront.example/server/apierr"
-	"go.storefront.example/server/rest"
+	"go.storefront.example/server/edge"
 )
 
 // note logs a request of a known key for the dashboard: that it succeeded, or why it was refused. One that its
 // caller abandoned is neither.
-func (s *Server) note(r rest.Request) {
+func (s *Server) note(r edge.Request) {
 	if r.KeyID == uuid.Nil || r.Status == 0 || r.Status == apierr.StatusClientClosedRequest {
 		return
 	}

@@ -14,8 +14,8 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"go.storefront.example/client/webhook"
+	"go.storefront.example/ent/apijson"
 	"go.storefront.example/ent/hook"
-	"go.storefront.example/ent/wire"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 )
 
@@ -70,7 +70,7 @@ func TestVerifyReadsEveryType(t *testing.T) {
 	} {
 		require.Equal(t, row.theirs, string(row.kind))
 		read = append(read, row.theirs)
-		data := string(wire.Marshal(row.data))
+		data := string(apijson.Marshal(row.data))
 		body := envelope(string(row.kind), data)
 		event, err := webhook.Verify(body, webhook.Sign(body, secret, noon), secret, atNoon())
 		require.NoError(t, err, row.kind)

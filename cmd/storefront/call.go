@@ -11,21 +11,21 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/known/fieldmaskpb"
 
-	"go.storefront.example/ent/wire"
-	"go.storefront.example/server/operator"
+	"go.storefront.example/ent/apijson"
+	admin1 "go.storefront.example/server/admin"
 )
 
 // call calls one method of the operator's API, in this process or on a server, and prints the message
 // that it returns.
 func call[In any, Out proto.Message](s *session, p place, in In,
-	method func(operator.API, context.Context, In) (Out, error)) error {
+	method func(admin1.API, context.Context, In) (Out, error)) error {
 	return callAndPrint(s, p, in, method, whole[Out])
 }
 
 // callAndPrint is call for a message that is printed as another object.
-func callAndPrint[In, Out any](s *session, p place, in In, method func(operator.API, context.Context, In) (Out, error), object func(
+func callAndPrint[In, Out any](s *session, p place, in In, method func(admin1.API, context.Context, In) (Out, error), object func(
 	Out) []byte) error {
-	return s.operate(p, func(ctx context.Context, o operator.API) error {
+	return s.operate(p, func(ctx context.Context, o admin1.API) error {
 		out, err := method(o, ctx, in)
 		if err != nil {
 			return err
@@ -46,9 +46,9 @@ type table[Item proto.Message] struct {
 // list calls a list's method until it has as many items as the limit, and prints them. page calls it
 // once and returns its items and its nextPageToken.
 func list[Item proto.Message](s *session, p place, l limit, t table[Item],
-	page func(ctx context.Context, o operator.API, size *int32, token string) ([]Item, string, error)) error {
-	return s.operate(p, func(ctx context.Context, o operator.API) error {
-		items, err := operator.Collect(ctx, int(l.Limit), func(ctx context.Context, size *int32, token string) ([]Item, string, error) {
+	page func(ctx context.Context, o admin1.API, size *int32, token string) ([]Item, string, error)) error {
+	return s.operate(p, func(ctx context.Context, o admin1.API) error {
+		items, err := admin1.Collect(ctx, int(l.Limit), func(ctx context.Context, size *int32, token string) ([]Item, string, error) {
 			return page(ctx, o, size, token)
 		})
 		if err != nil {
@@ -81,13 +81,13 @@ func (t table[Item]) print(s *session, l limit, items []Item) error {
 }
 
 // whole is a message as the API returns it.
-func whole[M proto.Message](m M) []byte { return wire.Marshal(m) }
+func whole[M proto.Message](m M) []byte { return apijson.Marshal(m) }
 
 // selectFields is the JSON object of a message with these members alone, in this order; those in extra are
 // added to the message's own, or replace them.
 func selectFields(m proto.Message, extra map[string]json.RawMessage, names ...string) []byte {
 	var own map[string]json.RawMessage
-	if err := json.Unmarshal(wire.Marshal(m), &own); err != nil {
+	if err := json.Unmarshal(apijson.Marshal(m), &own); err != nil {
 		panic(err) // a message is an object
 	}
 	object := []byte{'{'}
@@ -99,13 +99,13 @@ func selectFields(m proto.Message, extra map[string]json.RawMessage, names ...st
 		if i > 0 {
 			object = append(object, ',')
 		}
-		object = append(append(wire.AppendString(object, name), ':'), value...)
+		object = append(append(apijson.AppendString(object, name), ':'), value...)
 	}
 	return append(object, '}')
 }
 
 // quoted is a text as JSON.
-func quoted(text string) json.RawMessage { return wire.AppendString(nil, text) }
+func quoted(text string) json.RawMessage { return apijson.AppendString(nil, text) }
 
 // maskOf is the mask of an update: the fields that are present but for the key, and those to clear.
 func maskOf(in proto.Message, key string, cleared ...string) *fieldmaskpb.FieldMask {

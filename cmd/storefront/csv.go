@@ -11,7 +11,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/dynamicpb"
 
-	"go.storefront.example/ent/wire"
+	"go.storefront.example/ent/apijson"
 )
 
 // member is a member of a JSON object.
@@ -61,7 +61,7 @@ func cells(object []byte, of protoreflect.MessageDescriptor, prefix string, name
 		}
 		null := bytes.Equal(m.value, []byte("null"))
 		if null {
-			m.value = wire.Marshal(dynamicpb.NewMessage(inner))
+			m.value = apijson.Marshal(dynamicpb.NewMessage(inner))
 		}
 		from := len(*values)
 		if err := cells(m.value, inner, prefix+m.name+".", names, values); err != nil {

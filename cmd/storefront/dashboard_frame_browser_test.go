@@ -15,9 +15,9 @@ import (
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/db/dbtest"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
+	admin1 "go.storefront.example/server/admin"
 	"go.storefront.example/server/dashboard"
 	slots "go.storefront.example/server/limit"
-	"go.storefront.example/server/operator"
 )
 
 // The platform's page is on another site than the dashboard, which it shows in a frame and keeps signed in.
@@ -26,7 +26,7 @@ func TestDashboardInAFrameInABrowser(t *testing.T) {
 	b := newBrowser(t, chromedp.Flag("ignore-certificate-errors", true),
 		chromedp.Flag("host-resolver-rules", "MAP localhost 127.0.0.1, MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"))
 	s := dbtest.New(t, dbtest.SQLite, db.Config{})
-	o := operator.New(s, operator.Options{})
+	o := admin1.New(s, admin1.Options{})
 	_, err := o.CreateStore(t.Context(), &adminv1.CreateStoreRequest{Name: "Douala", Slug: "douala", Currency: "XAF", Country: "CM"})
 	require.NoError(t, err)
 	frame := ""

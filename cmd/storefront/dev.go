@@ -15,19 +15,19 @@ import (
 	"github.com/google/uuid"
 	"golang.org/x/sync/errgroup"
 
+	"go.storefront.example/ent/apijson"
 	"go.storefront.example/ent/db"
-	"go.storefront.example/ent/wire"
 	"go.storefront.example/gen/ent"
 	"go.storefront.example/gen/ent/product"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server"
+	admin1 "go.storefront.example/server/admin"
 	"go.storefront.example/server/apierr"
 	"go.storefront.example/server/auth"
 	"go.storefront.example/server/docs"
+	"go.storefront.example/server/edge"
 	"go.storefront.example/server/monitor"
-	"go.storefront.example/server/operator"
-	"go.storefront.example/server/rest"
 	"go.storefront.example/server/shop"
 	"go.storefront.example/server/webhooks"
 	"go.storefront.example/worker"
@@ -82,7 +82,7 @@ func (c *devCmd) start(s *session, data database, logger *slog.Logger) error {
 	if err := makeDemo(s.ctx, data.DatabaseURL); err != nil {
 		return err
 	}
-	handle, err := data.openWith(s.ctx, boundedBy(rest.DefaultTimeout))
+	handle, err := data.openWith(s.ctx, boundedBy(edge.DefaultTimeout))
 	if err != nil {
 		return err
 	}
@@ -115,13 +115,13 @@ func (c *devCmd) serve(s *session, handle *db.DB, data database, logger *slog.Lo
 	config := server.Config{
 		Addr: c.Addr, AdminAddr: c.AdminAddr, AdminToken: c.AdminToken, AdminOpen: true, DB: handle, Metrics: registry, Traces: t.to(),
 		Logger:  logger,
-		Options: operator.Options{Webhooks: webhooks.Options{Secrets: ring, Targets: targets}}, PublicDocs: true,
+		Options: admin1.Options{Webhooks: webhooks.Options{Secrets: ring, Targets: targets}}, PublicDocs: true,
 	}
 	group, ctx := errgroup.WithContext(s.ctx)
 	// The key is made once the addresses are taken: a dev that cannot serve revokes no key.
 	group.Go(func() error {
 		return serve(ctx, config, func(running *server.Server) error {
-			o := operator.New(handle, config.Options)
+			o := admin1.New(handle, config.Options)
 			demo, err := o.GetStore(ctx, &adminv1.GetStoreRequest{Store: demoSlug})
 			if err != nil {
 				return err
@@ -141,14 +141,14 @@ func (c *devCmd) serve(s *session, handle *db.DB, data database, logger *slog.Lo
 				return err
 			}
 			g := greeting{
-				Store: wire.Marshal(demo), Key: key, URL: baseURL(running.Addr()), AdminURL: baseURL(running.AdminAddr()), Data: c.Data,
+				Store: apijson.Marshal(demo), Key: key, URL: baseURL(running.Addr()), AdminURL: baseURL(running.AdminAddr()), Data: c.Data,
 				Receiver: receives.url(), Docs: baseURL(running.Addr()) + docs.Path,
 			}
 			// Beyond this machine nobody can sign in over http.
-			if _, err := operator.CheckBaseURL(g.AdminURL); err == nil && running.HasDashboard() {
+			if _, err := admin1.CheckBaseURL(g.AdminURL); err == nil && running.HasDashboard() {
 				link, err := o.CreateSignInLink(ctx, &adminv1.CreateSignInLinkRequest{
 					Store: demoSlug, Member: devMember, Role: adminv1.Session_owner, BaseUrl: g.AdminURL,
-					ExpiresSeconds: new(int32(operator.MaxSignInExpiry / time.Second)),
+					ExpiresSeconds: new(int32(admin1.MaxSignInExpiry / time.Second)),
 				})
 				if err != nil {
 					return err
@@ -179,7 +179,7 @@ func showReceived(s *session, got received) {
 }
 
 // newDevKey revokes the keys of earlier starts and makes one with every scope.
-func newDevKey(ctx context.Context, o operator.API) (string, error) {
+func newDevKey(ctx context.Context, o admin1.API) (string, error) {
 	keys, err := keysOf(ctx, o, demoSlug)
 	if err != nil {
 		return "", err
@@ -301,7 +301,7 @@ func makeDemo(ctx context.Context, url string) error {
 		return err
 	}
 	rules := shop.New(handle, shop.Options{})
-	o := operator.New(handle, operator.Options{})
+	o := admin1.New(handle, admin1.Options{})
 	for _, data := range demoStores() {
 		_, err = o.GetStore(ctx, &adminv1.GetStoreRequest{Store: data.store.GetSlug()})
 		if r, ok := errors.AsType[*apierr.Refusal](err); ok && r.Code == apierr.StoreNotFound {

@@ -11,8 +11,8 @@ import (
 
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
+	admin1 "go.storefront.example/server/admin"
 	"go.storefront.example/server/importing"
-	"go.storefront.example/server/operator"
 )
 
 type importCmd struct {
@@ -95,7 +95,7 @@ func (c *importCmd) Run(s *session) error {
 		defer func() { _ = rejects.Close() }()
 		options.Rejects = rejects
 	}
-	return s.operate(c.place, func(ctx context.Context, o operator.API) (err error) {
+	return s.operate(c.place, func(ctx context.Context, o admin1.API) (err error) {
 		if options.Store, err = o.GetStore(ctx, &adminv1.GetStoreRequest{Store: c.Store}); err != nil {
 			return err
 		}

@@ -14,9 +14,9 @@ import (
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/db/dbtest"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
+	admin1 "go.storefront.example/server/admin"
+	"go.storefront.example/server/admin/rpc"
 	serverlimit "go.storefront.example/server/limit"
-	"go.storefront.example/server/operator"
-	"go.storefront.example/server/operator/rpc"
 )
 
 // A command on a machine whose clock is five hours ahead lists what happened in the last hour.
@@ -24,7 +24,7 @@ func TestHowLongAgoIsByTheClockOfTheDatabaseOrServer(t *testing.T) {
 	t.Parallel()
 	now := func() time.Time { return time.Now().Add(-5 * time.Hour) }
 	s := dbtest.New(t, dbtest.SQLite, db.Config{Clock: now})
-	o := operator.New(s, operator.Options{})
+	o := admin1.New(s, admin1.Options{})
 	_, err := o.CreateStore(t.Context(), &adminv1.CreateStoreRequest{Name: "S", Slug: "s", Currency: "XAF", Country: "CM"})
 	require.NoError(t, err)
 	_, err = o.CreateCustomer(t.Context(), &adminv1.CreateCustomerRequest{Store: "s", Name: "Awa", Email: new("awa@example.com")})

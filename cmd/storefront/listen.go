@@ -15,8 +15,8 @@ import (
 
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
+	"go.storefront.example/server/admin/rpc"
 	"go.storefront.example/server/apierr"
-	"go.storefront.example/server/operator/rpc"
 )
 
 type listenCmd struct {

@@ -7,9 +7,9 @@ import (
 	"net"
 	"net/http"
 
+	"go.storefront.example/server/admin/rpc"
+	"go.storefront.example/server/edge"
 	"go.storefront.example/server/monitor"
-	"go.storefront.example/server/operator/rpc"
-	"go.storefront.example/server/rest"
 )
 
 // monitored is the setting of a command that shows how it is on a listener of its own.
@@ -33,7 +33,7 @@ func (m monitored) beside(ctx context.Context, c monitor.Config, do func(context
 	if err != nil {
 		return fmt.Errorf("listen on %s: %w", m.AdminAddr, err)
 	}
-	shown := rest.NewServer(monitor.Handler(c), 0, c.Logger)
+	shown := edge.NewServer(monitor.Handler(c), 0, c.Logger)
 	c.Logger.InfoContext(ctx, "listening", "admin_addr", listener.Addr().String())
 	ended := make(chan error, 1)
 	go func() { ended <- shown.Serve(listener) }()

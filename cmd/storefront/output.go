@@ -13,7 +13,7 @@ import (
 
 	"google.golang.org/protobuf/types/known/timestamppb"
 
-	"go.storefront.example/ent/wire"
+	"go.storefront.example/ent/apijson"
 	"go.storefront.example/server/validate"
 )
 
@@ -25,7 +25,7 @@ func (m moment) MarshalJSON() ([]byte, error) {
 	if m.at == nil {
 		return []byte("null"), nil
 	}
-	return wire.AppendTime(nil, *m.at), nil
+	return apijson.AppendTime(nil, *m.at), nil
 }
 
 // String formats the moment for a table.
@@ -33,7 +33,7 @@ func (m moment) String() string {
 	if m.at == nil {
 		return absent
 	}
-	return strings.Trim(string(wire.AppendTime(nil, *m.at)), `"`)
+	return strings.Trim(string(apijson.AppendTime(nil, *m.at)), `"`)
 }
 
 // when is a message's moment for a table.

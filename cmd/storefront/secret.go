@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"go.storefront.example/ent/seal"
-	"go.storefront.example/server/operator"
+	admin1 "go.storefront.example/server/admin"
 )
 
 type secretCmd struct {
@@ -50,7 +50,7 @@ func (c *secretRotateCmd) Run(s *session) error {
 		return errors.Join(err, handle.Close())
 	}
 	bar := newProgress(s.errs, "secrets", 0)
-	so, err := operator.ResealSecrets(s.ctx, handle, ring, func(so operator.Resealed) {
+	so, err := admin1.ResealSecrets(s.ctx, handle, ring, func(so admin1.Resealed) {
 		bar.draw(fmt.Sprintf("%d of %d secrets", so.Done, so.Webhooks))
 	})
 	bar.end()

@@ -7,9 +7,9 @@ import (
 	"io"
 
 	"go.storefront.example/ent/db"
+	admin1 "go.storefront.example/server/admin"
+	"go.storefront.example/server/admin/rpc"
 	"go.storefront.example/server/apierr"
-	"go.storefront.example/server/operator"
-	"go.storefront.example/server/operator/rpc"
 )
 
 // session is what every command is carried out with.
@@ -22,7 +22,7 @@ type session struct {
 	command string
 	env     func(string) (string, bool)
 	// options are the operator's rules where the command works on the database; a server has its own.
-	options operator.Options
+	options admin1.Options
 	// dev is the folder of dev that the command works in, nil if a database or a server is named.
 	dev *devFolder
 	// given are the flags that have a value, and changeable those that name what to change.
@@ -90,12 +90,12 @@ type admin struct {
 }
 
 // operate does something with the operator's API: on the database in this process, or on the server.
-func (s *session) operate(p place, do func(ctx context.Context, o operator.API) error) error {
+func (s *session) operate(p place, do func(ctx context.Context, o admin1.API) error) error {
 	if p.AdminURL == "" && s.dev.acceptsToken(p.AdminToken) {
 		p.AdminURL = s.dev.AdminURL
 	}
 	if p.AdminURL == "" {
-		return s.onDatabase(p.database, func(_ context.Context, o *operator.Operator) error {
+		return s.onDatabase(p.database, func(_ context.Context, o *admin1.Operator) error {
 			return s.trace(func(ctx context.Context) error { return s.meantName(ctx, o, do(ctx, o)) })
 		})
 	}
@@ -127,7 +127,7 @@ func (p admin) client() (*rpc.Client, error) {
 }
 
 // onDatabase does something with the operator of the database.
-func (s *session) onDatabase(d database, do func(ctx context.Context, o *operator.Operator) error) error {
+func (s *session) onDatabase(d database, do func(ctx context.Context, o *admin1.Operator) error) error {
 	handle, err := d.open(s.ctx)
 	if err != nil {
 		return err
@@ -135,5 +135,5 @@ func (s *session) onDatabase(d database, do func(ctx context.Context, o *operato
 	if d.isDevDatabase() {
 		s.options.Webhooks.Targets = devTargets
 	}
-	return errors.Join(do(s.ctx, operator.New(handle, s.options)), handle.Close())
+	return errors.Join(do(s.ctx, admin1.New(handle, s.options)), handle.Close())
 }

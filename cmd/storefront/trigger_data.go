@@ -13,11 +13,11 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
+	"go.storefront.example/ent/apijson"
 	"go.storefront.example/ent/hook"
-	"go.storefront.example/ent/wire"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
-	"go.storefront.example/server/operator"
+	admin1 "go.storefront.example/server/admin"
 )
 
 // demoData is what trigger makes an event of a type with.
@@ -96,17 +96,17 @@ func (d *demoData) override(text string) error {
 			text)
 	}
 	field := name[strings.LastIndexByte(name, '.')+1:]
-	member := wire.AppendString([]byte{'{'}, field)
+	member := apijson.AppendString([]byte{'{'}, field)
 	f := m.ProtoReflect().Descriptor().Fields().ByJSONName(field)
 	switch {
 	case (f.Kind() == protoreflect.Int32Kind || f.Kind() == protoreflect.Int64Kind) && json.Valid([]byte(value)):
 		member = append(append(member, ':'), value...)
 	default:
-		member = wire.AppendString(append(member, ':'), value)
+		member = apijson.AppendString(append(member, ':'), value)
 	}
 	set := m.ProtoReflect().New().Interface()
-	if err := wire.Unmarshal(append(member, '}'), set); err != nil {
-		if invalid, ok := errors.AsType[*wire.Invalid](err); ok && len(invalid.Fields) > 0 {
+	if err := apijson.Unmarshal(append(member, '}'), set); err != nil {
+		if invalid, ok := errors.AsType[*apijson.Invalid](err); ok && len(invalid.Fields) > 0 {
 			return usage("--override: %s %s", name, invalid.Fields[0].Message)
 		}
 		return usage("--override: %s cannot be %q", name, value)
@@ -125,7 +125,7 @@ func (d *demoData) override(text string) error {
 }
 
 // object does what makes the event, and returns the id of the object that the event is about.
-func (d *demoData) object(ctx context.Context, o operator.API, store string) (string, error) {
+func (d *demoData) object(ctx context.Context, o admin1.API, store string) (string, error) {
 	d.product.Store, d.customer.Store, d.link.Store, d.order.Store = store, store, store, store
 	switch d.kind {
 	case hook.CustomerCreated:

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"time"
 
-	"go.storefront.example/ent/wire"
+	"go.storefront.example/ent/apijson"
 )
 
 // Change is one field of a journal entry. A value is nil, text, a bool, an int64, a float64, a
@@ -62,7 +62,7 @@ func appendChanges(b []byte, changes []Change) []byte {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = wire.AppendString(b, c.Field)
+		b = apijson.AppendString(b, c.Field)
 		b = append(b, `:{"from":`...)
 		b = appendValue(b, c.From)
 		b = append(b, `,"to":`...)
@@ -77,11 +77,11 @@ func appendValue(b []byte, v any) []byte {
 	case nil:
 		return append(b, "null"...)
 	case string:
-		return wire.AppendString(b, v)
+		return apijson.AppendString(b, v)
 	case int64:
 		return strconv.AppendInt(b, v, 10)
 	case time.Time:
-		return wire.AppendTime(b, v)
+		return apijson.AppendTime(b, v)
 	default:
 		text, err := json.Marshal(v)
 		if err != nil {

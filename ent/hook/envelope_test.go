@@ -9,8 +9,8 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"go.storefront.example/ent/apijson"
 	"go.storefront.example/ent/hook"
-	"go.storefront.example/ent/wire"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 )
 
@@ -27,8 +27,8 @@ func TestEnvelopeBytes(t *testing.T) {
 	}
 	require.NoError(t, json.Unmarshal(want, &golden))
 	order := &storefrontv1.Order{}
-	require.NoError(t, wire.Unmarshal(golden.Data, order))
-	require.Equal(t, string(golden.Data), string(wire.Marshal(order)))
+	require.NoError(t, apijson.Unmarshal(golden.Data, order))
+	require.Equal(t, string(golden.Data), string(apijson.Marshal(order)))
 	got := hook.Envelope(golden.ID, hook.OrderPaid, time.Date(2026, 9, 1, 12, 0, 0, 0, time.UTC), golden.Store.ID, "boutique", order)
 	require.Equal(t, string(want), string(got)+"\n")
 }

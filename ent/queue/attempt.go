@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"go.storefront.example/ent/wire"
+	"go.storefront.example/ent/apijson"
 )
 
 // Attempt is one attempt of a delivery, as the journal keeps and shows it.
@@ -44,7 +44,7 @@ type attemptJSON struct {
 func (a Attempt) MarshalJSON() ([]byte, error) {
 	j := attemptJSON{
 		Number: a.Number, DurationMs: a.Duration.Milliseconds(), Answer: a.Answer,
-		StartedAt: string(wire.AppendTime(nil, a.StartedAt)),
+		StartedAt: string(apijson.AppendTime(nil, a.StartedAt)),
 	}
 	// AppendTime writes a JSON string.
 	j.StartedAt = j.StartedAt[1 : len(j.StartedAt)-1]

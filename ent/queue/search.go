@@ -8,8 +8,8 @@ import (
 
 	"github.com/google/uuid"
 
+	"go.storefront.example/ent/apijson"
 	"go.storefront.example/ent/db"
-	"go.storefront.example/ent/wire"
 )
 
 const (
@@ -53,7 +53,7 @@ type FoundEvents struct {
 // FindEvents looks at up to MaxSearched events, by the index that sorts them by time, and for about two
 // seconds at most: its caller continues from where it ended.
 func FindEvents(ctx context.Context, s *db.DB, which EventSearch) (FoundEvents, error) {
-	text := string(wire.AppendString(nil, which.Text))
+	text := string(apijson.AppendString(nil, which.Text))
 	text = text[1 : len(text)-1]
 	found := FoundEvents{EndAt: which.BeforeAt, EndID: which.BeforeID, More: true}
 	if found.EndAt.IsZero() {

@@ -8,8 +8,8 @@ import (
 
 	"github.com/google/uuid"
 
+	"go.storefront.example/ent/apijson"
 	"go.storefront.example/ent/tenant"
-	"go.storefront.example/ent/wire"
 	"go.storefront.example/gen/ent"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 )
@@ -24,7 +24,7 @@ func Customer(row *ent.Customer, currency string) *storefrontv1.Customer {
 		OrdersCount: row.OrdersCount,
 		TotalPaid:   row.TotalPaid,
 		Currency:    currency,
-		CreatedAt:   wire.Timestamp(row.CreatedAt),
+		CreatedAt:   apijson.Timestamp(row.CreatedAt),
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
-	"go.storefront.example/ent/wire"
+	"go.storefront.example/ent/apijson"
 	"go.storefront.example/gen/ent"
 	"go.storefront.example/gen/ent/paymentlink"
 	"go.storefront.example/gen/ent/product"
@@ -62,22 +62,22 @@ func storeRow() *ent.Store {
 }
 
 // TestGoldenBytes compares what every row becomes, in full and with everything absent that can be,
-// with the bytes that clients and webhook receivers have seen. Orders are in ent/wire: no row holds
+// with the bytes that clients and webhook receivers have seen. Orders are in ent/apijson: no row holds
 // a whole one.
 func TestGoldenBytes(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string][]byte{
-		"product":      wire.Marshal(Product(productRow(), "XAF")),
-		"product_bare": wire.Marshal(Product(&ent.Product{ID: id(1), Title: "C", Slug: "c", Type: product.TypeFILE, Status: product.StatusDRAFT, URL: "https://s.example.com/c", CreatedAt: noon, UpdatedAt: noon}, "XAF")),
+		"product":      apijson.Marshal(Product(productRow(), "XAF")),
+		"product_bare": apijson.Marshal(Product(&ent.Product{ID: id(1), Title: "C", Slug: "c", Type: product.TypeFILE, Status: product.StatusDRAFT, URL: "https://s.example.com/c", CreatedAt: noon, UpdatedAt: noon}, "XAF")),
 
-		"customer":      wire.Marshal(Customer(customerRow(), "XAF")),
-		"customer_bare": wire.Marshal(Customer(&ent.Customer{ID: id(2), CreatedAt: noon}, "EUR")),
+		"customer":      apijson.Marshal(Customer(customerRow(), "XAF")),
+		"customer_bare": apijson.Marshal(Customer(&ent.Customer{ID: id(2), CreatedAt: noon}, "EUR")),
 
-		"payment_link":      wire.Marshal(PaymentLink(paymentLinkRow(), "XAF", noon)),
-		"payment_link_bare": wire.Marshal(PaymentLink(&ent.PaymentLink{ID: id(3), Code: "c", URL: "https://p.example.com/c", Title: "T", Pricing: paymentlink.PricingOPEN, MinAmount: new(int64(1)), CreatedAt: noon, UpdatedAt: noon}, "XAF", noon)),
+		"payment_link":      apijson.Marshal(PaymentLink(paymentLinkRow(), "XAF", noon)),
+		"payment_link_bare": apijson.Marshal(PaymentLink(&ent.PaymentLink{ID: id(3), Code: "c", URL: "https://p.example.com/c", Title: "T", Pricing: paymentlink.PricingOPEN, MinAmount: new(int64(1)), CreatedAt: noon, UpdatedAt: noon}, "XAF", noon)),
 
-		"store":      wire.Marshal(Store(storeRow())),
-		"store_bare": wire.Marshal(Store(&ent.Store{ID: id(9), Name: "B", Slug: "b", URL: "https://b.example.com", Currency: "EUR", Country: "FR", Status: entstore.StatusOpen, CreatedAt: noon})),
+		"store":      apijson.Marshal(Store(storeRow())),
+		"store_bare": apijson.Marshal(Store(&ent.Store{ID: id(9), Name: "B", Slug: "b", URL: "https://b.example.com", Currency: "EUR", Country: "FR", Status: entstore.StatusOpen, CreatedAt: noon})),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -9,8 +9,8 @@ import (
 
 	"github.com/google/uuid"
 
+	"go.storefront.example/ent/apijson"
 	"go.storefront.example/ent/tenant"
-	"go.storefront.example/ent/wire"
 	"go.storefront.example/gen/ent"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 )
@@ -149,10 +149,10 @@ func (s *orderScan) order() *storefrontv1.Order {
 		Id: s.id, Reference: s.reference, Status: storefrontv1.Order_Status(storefrontv1.Order_Status_value[s.status]),
 		Amount: s.amount, Currency: s.currency, PlatformFeePercent: s.fee, Note: s.note,
 		Customer:  &storefrontv1.Order_Customer{Id: s.customerID, Name: s.customerName, Email: s.email, Phone: s.phone},
-		CreatedAt: wire.Timestamp(s.createdAt),
+		CreatedAt: apijson.Timestamp(s.createdAt),
 	}
 	if s.paidAt.Valid {
-		o.PaidAt = wire.Timestamp(s.paidAt.Time)
+		o.PaidAt = apijson.Timestamp(s.paidAt.Time)
 	}
 	if s.linkID != nil {
 		o.PaymentLink = &storefrontv1.Order_PaymentLink{Id: *s.linkID, Code: *s.linkCode, Title: *s.linkTitle}

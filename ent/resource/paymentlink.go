@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"go.storefront.example/ent/apijson"
 	"go.storefront.example/ent/tenant"
-	"go.storefront.example/ent/wire"
 	"go.storefront.example/gen/ent"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 )
@@ -27,15 +27,15 @@ func PaymentLink(row *ent.PaymentLink, currency string, now time.Time) *storefro
 		MinAmount:       row.MinAmount,
 		Currency:        currency,
 		ThankYouMessage: row.ThankYouMessage,
-		ExpiresAt:       wire.OptionalTimestamp(row.ExpiresAt),
+		ExpiresAt:       apijson.OptionalTimestamp(row.ExpiresAt),
 		MaxPayments:     row.MaxPayments,
-		DisabledAt:      wire.OptionalTimestamp(row.DisabledAt),
+		DisabledAt:      apijson.OptionalTimestamp(row.DisabledAt),
 		Availability:    Availability(row, now),
 		PaidCount:       row.PaidCount,
 		PaidAmount:      row.PaidAmount,
-		LastPaidAt:      wire.OptionalTimestamp(row.LastPaidAt),
-		CreatedAt:       wire.Timestamp(row.CreatedAt),
-		UpdatedAt:       wire.Timestamp(row.UpdatedAt),
+		LastPaidAt:      apijson.OptionalTimestamp(row.LastPaidAt),
+		CreatedAt:       apijson.Timestamp(row.CreatedAt),
+		UpdatedAt:       apijson.Timestamp(row.UpdatedAt),
 	}
 }
 

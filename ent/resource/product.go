@@ -5,8 +5,8 @@ import (
 	"database/sql"
 	"fmt"
 
+	"go.storefront.example/ent/apijson"
 	"go.storefront.example/ent/tenant"
-	"go.storefront.example/ent/wire"
 	"go.storefront.example/gen/ent"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 )
@@ -26,9 +26,9 @@ func Product(row *ent.Product, currency string) *storefrontv1.Product {
 		Currency:        currency,
 		Url:             row.URL,
 		CoverUrl:        row.CoverURL,
-		PublishedAt:     wire.OptionalTimestamp(row.PublishedAt),
-		CreatedAt:       wire.Timestamp(row.CreatedAt),
-		UpdatedAt:       wire.Timestamp(row.UpdatedAt),
+		PublishedAt:     apijson.OptionalTimestamp(row.PublishedAt),
+		CreatedAt:       apijson.Timestamp(row.CreatedAt),
+		UpdatedAt:       apijson.Timestamp(row.UpdatedAt),
 	}
 }
 

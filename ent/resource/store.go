@@ -1,7 +1,7 @@
 package resource
 
 import (
-	"go.storefront.example/ent/wire"
+	"go.storefront.example/ent/apijson"
 	"go.storefront.example/gen/ent"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 )
@@ -21,6 +21,6 @@ func Store(row *ent.Store) *storefrontv1.Store {
 		WhatsappPhone: row.WhatsappPhone,
 		SocialLinks:   row.SocialLinks,
 		Status:        storefrontv1.Store_Status(storefrontv1.Store_Status_value[string(row.Status)]),
-		CreatedAt:     wire.Timestamp(row.CreatedAt),
+		CreatedAt:     apijson.Timestamp(row.CreatedAt),
 	}
 }

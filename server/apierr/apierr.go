@@ -9,7 +9,7 @@ import (
 
 	"connectrpc.com/connect"
 
-	"go.storefront.example/ent/wire"
+	"go.storefront.example/ent/apijson"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 )
 
@@ -166,7 +166,7 @@ func New(code Code, message string) *Refusal {
 
 // Invalid returns validation_failed with every refused field. Without a field only the message
 // explains the fault, as for a body that is not JSON.
-func Invalid(message string, fields ...wire.Field) *Refusal {
+func Invalid(message string, fields ...apijson.Field) *Refusal {
 	details := &storefrontv1.ErrorDetails{}
 	for _, f := range fields {
 		details.Fields = append(details.Fields, &storefrontv1.FieldError{Field: f.Name, Message: f.Message})

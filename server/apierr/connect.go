@@ -6,7 +6,7 @@ import (
 
 	"connectrpc.com/connect"
 
-	"go.storefront.example/ent/wire"
+	"go.storefront.example/ent/apijson"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 )
 
@@ -28,7 +28,7 @@ func (r *Refusal) Body(requestID string, now time.Time) *storefrontv1.Error {
 		Message:    r.Message,
 		Details:    r.Details,
 		RequestId:  requestID,
-		Timestamp:  wire.Timestamp(now),
+		Timestamp:  apijson.Timestamp(now),
 	}
 }
 

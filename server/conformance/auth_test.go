@@ -12,8 +12,8 @@ import (
 	"go.storefront.example/ent/db/dbtest"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
+	"go.storefront.example/server/admin"
 	"go.storefront.example/server/auth"
-	"go.storefront.example/server/operator"
 	"go.storefront.example/server/shop"
 )
 
@@ -143,7 +143,7 @@ var _ = cases(
 			require.NoError(b, err)
 			text, _ := b.newKey("eleventh", "never", auth.ScopeStoreRead)
 			b.with(text).call(&getStore{})
-			listed, err := operator.New(b.installation.db, operator.Options{}).ListKeys(b.ctx, &adminv1.ListKeysRequest{})
+			listed, err := admin.New(b.installation.db, admin.Options{}).ListKeys(b.ctx, &adminv1.ListKeysRequest{})
 			require.NoError(b, err)
 			keys := listed.GetKeys()
 			require.Len(b, keys, 11)
@@ -203,7 +203,7 @@ func TestPaymentLinksClosedForAllStores(t *testing.T) {
 	for _, database := range dbtest.Databases() {
 		t.Run(database, func(t *testing.T) {
 			t.Parallel()
-			s := newService(t, database, settings{options: operator.Options{Shop: shop.Options{PaymentLinksOff: true}}})
+			s := newService(t, database, settings{options: admin.Options{Shop: shop.Options{PaymentLinksOff: true}}})
 			for _, f := range protocols() {
 				b := s.newBench(t, f)
 				b.refused(&createLink{Title: "x", Pricing: storefrontv1.PaymentLink_FIXED, Amount: new(int64(5))}, 422, "feature_disabled")

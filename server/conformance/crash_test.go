@@ -16,8 +16,8 @@ import (
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/db/dbtest"
 	"go.storefront.example/gen/ent/customer"
+	"go.storefront.example/server/admin"
 	"go.storefront.example/server/auth"
-	"go.storefront.example/server/operator"
 )
 
 // The server is killed while clients write, and started again: every write that was answered is
@@ -134,7 +134,7 @@ func openBench(t *testing.T, address string) *bench {
 	handle, err := db.Open(context.Background(), db.Config{URL: address, MaxConns: 4})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, handle.Close()) })
-	s := &installation{rules: newRules(handle, operator.Options{}), db: handle, plain: newClient(false), clock: newClock(0), log: &journal{}}
+	s := &installation{rules: newRules(handle, admin.Options{}), db: handle, plain: newClient(false), clock: newClock(0), log: &journal{}}
 	t.Cleanup(s.plain.CloseIdleConnections)
 	return s.newBench(t, restProtocol{})
 }

@@ -20,8 +20,8 @@ import (
 	"go.storefront.example/ent/tenant"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	"go.storefront.example/server"
+	"go.storefront.example/server/admin"
 	"go.storefront.example/server/auth"
-	"go.storefront.example/server/operator"
 	"go.storefront.example/server/shop"
 	"go.storefront.example/server/webhooks"
 )
@@ -54,7 +54,7 @@ type rules struct {
 	*webhooks.Webhooks
 }
 
-func newRules(s *db.DB, o operator.Options) rules {
+func newRules(s *db.DB, o admin.Options) rules {
 	return rules{shop.New(s, o.Shop), webhooks.New(s, o.Webhooks)}
 }
 
@@ -79,7 +79,7 @@ type installation struct {
 
 // settings are the options of a service; the zero value is that of the suite.
 type settings struct {
-	options operator.Options
+	options admin.Options
 	step    time.Duration // of the database's clock
 	observe func(query string)
 	// url is a database to use instead of a fresh one; it may go away.

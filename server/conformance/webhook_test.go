@@ -14,7 +14,7 @@ import (
 	"go.storefront.example/ent/queue"
 	"go.storefront.example/ent/seal"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
-	"go.storefront.example/server/operator"
+	"go.storefront.example/server/admin"
 	"go.storefront.example/server/webhooks"
 )
 
@@ -23,7 +23,7 @@ func hooked(t *testing.T, database, url string) *bench {
 	t.Helper()
 	key, err := seal.ParseKey(seal.NewKey())
 	require.NoError(t, err)
-	return newService(t, database, settings{options: operator.Options{Webhooks: webhooks.Options{Secrets: seal.NewRing(key)}}, url: url}).newBench(t, restProtocol{})
+	return newService(t, database, settings{options: admin.Options{Webhooks: webhooks.Options{Secrets: seal.NewRing(key)}}, url: url}).newBench(t, restProtocol{})
 }
 
 // The webhooks that the dashboard's rules allow.
@@ -116,7 +116,7 @@ func TestWebhookSecretIsShownOnce(t *testing.T) {
 			require.NotEqual(t, made.Secret, again.Secret)
 			_, err = b.PingWebhook(b.ctx, made.ID.String())
 			require.NoError(t, err)
-			listed, err := operator.New(b.installation.db, operator.Options{}).ListWebhooks(b.ctx, &adminv1.ListWebhooksRequest{})
+			listed, err := admin.New(b.installation.db, admin.Options{}).ListWebhooks(b.ctx, &adminv1.ListWebhooksRequest{})
 			require.NoError(t, err)
 			require.Contains(t, listed.String(), "https://receiver.example.com/")
 			require.NotContains(t, listed.String(), "whsec_")

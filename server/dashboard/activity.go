@@ -16,7 +16,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
-	"go.storefront.example/server/operator"
+	"go.storefront.example/server/admin"
 	"go.storefront.example/server/validate"
 )
 
@@ -65,7 +65,7 @@ func (d *dashboard) activity(v *visit) error {
 		Actors: slices.Sorted(maps.Keys(actors)),
 		Later:  asked.Get("before") != "",
 	}
-	search := operator.ActivitySearch{Kind: body.Kind,
+	search := admin.ActivitySearch{Kind: body.Kind,
 		By: adminv1.ActivityEntry_Actor_Type(adminv1.ActivityEntry_Actor_Type_value[body.By]), Who: cut(body.Who)}
 	var err error
 	var since time.Time

@@ -28,9 +28,9 @@ import (
 	"time"
 
 	"go.storefront.example/ent/tenant"
+	"go.storefront.example/server/admin"
 	"go.storefront.example/server/apierr"
 	"go.storefront.example/server/limit"
-	"go.storefront.example/server/operator"
 )
 
 // Path is where the dashboard is mounted.
@@ -42,7 +42,7 @@ const maxFormBytes = 64 << 10
 // Config is what the dashboard works with. Every field is required.
 type Config struct {
 	// Operator signs members in, and carries out what their pages ask for in their store.
-	Operator *operator.Operator
+	Operator *admin.Operator
 	// Now is the store's clock.
 	Now func() time.Time
 	// Unreachable reports whether an error means that the database is away.
@@ -144,7 +144,7 @@ type visit struct {
 	w       http.ResponseWriter
 	r       *http.Request
 	now     time.Time
-	member  operator.Member
+	member  admin.Member
 	store   tenant.Store
 	session string
 }
@@ -155,7 +155,7 @@ func (d *dashboard) member(do func(*visit) error) http.Handler {
 		malformed := parseForm(r)
 		ctx, member, secret, err := d.session(r)
 		switch {
-		case errors.Is(err, operator.ErrNoSession):
+		case errors.Is(err, admin.ErrNoSession):
 			d.notify(w, r, http.StatusUnauthorized, "Please sign in", "You are not signed in, or your session has ended. "+d.newLink())
 			return
 		case err != nil:

@@ -12,12 +12,12 @@ import (
 
 	"google.golang.org/protobuf/types/known/timestamppb"
 
+	"go.storefront.example/ent/apijson"
 	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/queue"
-	"go.storefront.example/ent/wire"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
+	"go.storefront.example/server/admin"
 	"go.storefront.example/server/apierr"
-	"go.storefront.example/server/operator"
 	"go.storefront.example/worker/signature"
 )
 
@@ -65,7 +65,7 @@ func (d *dashboard) deliveries(v *visit) error {
 		Webhook: asked.Get("webhook"), Type: asked.Get("type"), Status: asked.Get("status"), Later: asked.Get("before") != "",
 		Types: append(hook.EventTypes(), hook.Ping), Statuses: append([]string{retrying}, queue.Statuses()...),
 	}
-	search := operator.DeliverySearch{Text: body.Text, Retrying: body.Status == retrying}
+	search := admin.DeliverySearch{Text: body.Text, Retrying: body.Status == retrying}
 	var err error
 	if search.Since, body.Since, err = timeOf("since", asked.Get("since")); err != nil {
 		return err
@@ -76,11 +76,11 @@ func (d *dashboard) deliveries(v *visit) error {
 	body.Filtered = cmp.Or(body.Text, body.Webhook, body.Type, body.Status, body.Since, body.Until) != ""
 	body.Live = body.Text == "" && body.Until == "" && !body.Later
 	if utf8.RuneCountInString(body.Text) > maxTextRunes {
-		return apierr.Invalid("The text is too long.", wire.Field{Name: "q", Message: "must have at most " +
+		return apierr.Invalid("The text is too long.", apijson.Field{Name: "q", Message: "must have at most " +
 			strconv.Itoa(maxTextRunes) + " characters"})
 	}
 	if body.Status != "" && !slices.Contains(body.Statuses, body.Status) {
-		return apierr.Invalid("There is no such status.", wire.Field{Name: "status", Message: "must be one of " +
+		return apierr.Invalid("There is no such status.", apijson.Field{Name: "status", Message: "must be one of " +
 			strings.Join(body.Statuses, ", ")})
 	}
 	status := adminv1.Delivery_Status(adminv1.Delivery_Status_value[body.Status])
@@ -99,7 +99,7 @@ func (d *dashboard) deliveries(v *visit) error {
 	if err != nil {
 		return err
 	}
-	body.Webhooks, body.LookedBackTo = hooks.GetWebhooks(), wire.OptionalTimestamp(found.LookedBackTo)
+	body.Webhooks, body.LookedBackTo = hooks.GetWebhooks(), apijson.OptionalTimestamp(found.LookedBackTo)
 	if token := found.GetNextPageToken(); token != "" {
 		body.Older = Path + "/deliveries?" + filled(url.Values{
 			"before": {token}, "q": {body.Text}, "webhook": {body.Webhook}, "type": {body.Type}, "status": {body.Status},
@@ -131,7 +131,7 @@ func (d *dashboard) list(v *visit, deliveries []*adminv1.Delivery, hooks []*admi
 	}
 	rows := make([]listed, len(deliveries))
 	for i, one := range deliveries {
-		rows[i] = listed{Delivery: one, About: operator.About([]byte(payloads[one.GetEventId()]))}
+		rows[i] = listed{Delivery: one, About: admin.About([]byte(payloads[one.GetEventId()]))}
 		if at := slices.IndexFunc(hooks, func(w *adminv1.Webhook) bool { return w.GetId() == one.GetWebhookId() }); at >= 0 {
 			rows[i].Webhook = hooks[at]
 		}
@@ -174,7 +174,7 @@ func (d *dashboard) delivery(v *visit) error {
 	if newest := last(body.Delivery); newest != nil {
 		body.Headers = headersOf(body.Delivery, newest)
 	}
-	body.About, body.Payload = operator.About([]byte(body.Raw)), indented([]byte(body.Raw))
+	body.About, body.Payload = admin.About([]byte(body.Raw)), indented([]byte(body.Raw))
 	page := view{Title: body.GetEventType(), Section: "deliveries", Template: "delivery"}
 	now := stateOf(v.now, body.Delivery)
 	if now.Live {

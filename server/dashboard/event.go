@@ -11,7 +11,7 @@ import (
 	"go.storefront.example/ent/hook"
 	"go.storefront.example/gen/openapi"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
-	"go.storefront.example/server/operator"
+	"go.storefront.example/server/admin"
 )
 
 // happened is an event in the list, with its deliveries.
@@ -61,7 +61,7 @@ func (d *dashboard) events(v *visit) error {
 		return err
 	}
 	for _, e := range found.GetEvents() {
-		h := happened{Event: e, About: operator.About([]byte(e.GetPayload())), Text: indented([]byte(e.GetPayload()))}
+		h := happened{Event: e, About: admin.About([]byte(e.GetPayload())), Text: indented([]byte(e.GetPayload()))}
 		for _, one := range deliveries[e.GetId()] {
 			h.Deliveries = append(h.Deliveries, listed{Delivery: one, Webhook: hooks[one.GetWebhookId()]})
 		}

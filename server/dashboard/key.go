@@ -5,9 +5,9 @@ import (
 	"strings"
 
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
+	"go.storefront.example/server/admin"
 	"go.storefront.example/server/apierr"
 	"go.storefront.example/server/auth"
-	"go.storefront.example/server/operator"
 	"go.storefront.example/server/shop"
 )
 
@@ -24,7 +24,7 @@ func (d *dashboard) keys(v *visit) error {
 	if err != nil {
 		return err
 	}
-	body := keysBody{active, over, shop.MaxActiveKeys, operator.MaxOver}
+	body := keysBody{active, over, shop.MaxActiveKeys, admin.MaxOver}
 	d.show(v, http.StatusOK, view{Title: "API keys", Section: "keys", Template: "keys", Body: body})
 	return nil
 }

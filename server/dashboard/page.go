@@ -13,7 +13,7 @@ import (
 
 	"go.storefront.example/ent/tenant"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
-	"go.storefront.example/server/operator"
+	"go.storefront.example/server/admin"
 )
 
 //go:embed page/*.html
@@ -49,7 +49,7 @@ func message(title, text string) view {
 type frame struct {
 	view
 	// Member is nil on the pages of readers who are not signed in.
-	Member *operator.Member
+	Member *admin.Member
 	Store  tenant.Store
 	// Token is for the forms.
 	Token string

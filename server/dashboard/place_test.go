@@ -17,9 +17,9 @@ import (
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/seal"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
+	"go.storefront.example/server/admin"
 	"go.storefront.example/server/dashboard"
 	"go.storefront.example/server/limit"
-	"go.storefront.example/server/operator"
 	"go.storefront.example/server/webhooks"
 )
 
@@ -28,7 +28,7 @@ type place struct {
 	t        *testing.T
 	url      string
 	db       *db.DB
-	operator *operator.Operator
+	operator *admin.Operator
 	logs     *log
 }
 
@@ -54,7 +54,7 @@ func newPlace(t *testing.T, s *db.DB, of ...dashboard.Platform) place {
 	t.Helper()
 	key, err := seal.ParseKey(seal.NewKey())
 	require.NoError(t, err)
-	p := place{t: t, db: s, operator: operator.New(s, operator.Options{Webhooks: webhooks.Options{Secrets: seal.NewRing(key)}}),
+	p := place{t: t, db: s, operator: admin.New(s, admin.Options{Webhooks: webhooks.Options{Secrets: seal.NewRing(key)}}),
 		logs: &log{}}
 	for slug, currency := range map[string]string{"one": "XAF", "two": "EUR"} {
 		_, err := p.operator.CreateStore(t.Context(), &adminv1.CreateStoreRequest{Name: "Store " + slug, Slug: slug, Currency: currency,

@@ -16,7 +16,7 @@ import (
 	"go.storefront.example/ent/usage"
 	"go.storefront.example/gen/ent/store"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
-	"go.storefront.example/server/operator"
+	"go.storefront.example/server/admin"
 )
 
 func TestRequestsAndAttemptsAreShown(t *testing.T) {
@@ -75,7 +75,7 @@ func TestOldKeysAreBounded(t *testing.T) {
 		p := newPlace(t, s)
 		o := p.fill("one") // with an active key, the oldest
 		var revoked []string
-		for range operator.MaxOver + 1 {
+		for range admin.MaxOver + 1 {
 			made, err := p.operator.CreateKey(t.Context(), &adminv1.CreateKeyRequest{Store: "one", Name: "old",
 				Scopes: []string{"store:read"}, Lifetime: adminv1.Key_NEVER})
 			require.NoError(t, err)

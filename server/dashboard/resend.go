@@ -7,7 +7,7 @@ import (
 
 	"google.golang.org/protobuf/types/known/timestamppb"
 
-	"go.storefront.example/ent/wire"
+	"go.storefront.example/ent/apijson"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	"go.storefront.example/server/apierr"
 )
@@ -48,7 +48,7 @@ func timeOf(name, text string) (time.Time, string, error) {
 			return at.UTC(), at.UTC().Format(inputTime), nil
 		}
 	}
-	return time.Time{}, "", apierr.Invalid("The time cannot be read.", wire.Field{Name: name,
+	return time.Time{}, "", apierr.Invalid("The time cannot be read.", apijson.Field{Name: name,
 		Message: "must be a date and time such as 2026-10-01T12:00, in UTC"})
 }
 

@@ -9,8 +9,8 @@ import (
 	"net/http"
 
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
+	"go.storefront.example/server/admin"
 	"go.storefront.example/server/limit"
-	"go.storefront.example/server/operator"
 )
 
 // The session's cookie. The prefix makes browsers take it over HTTPS only, for this host alone
@@ -51,13 +51,13 @@ func cookieValue(r *http.Request, secure bool) string {
 }
 
 // session finds the session of a request, and returns what Operator.InSession does and its secret.
-func (d *dashboard) session(r *http.Request) (context.Context, operator.Member, string, error) {
+func (d *dashboard) session(r *http.Request) (context.Context, admin.Member, string, error) {
 	if cookieValue(r, true) == "" && cookieValue(r, false) == "" {
-		return nil, operator.Member{}, "", operator.ErrNoSession
+		return nil, admin.Member{}, "", admin.ErrNoSession
 	}
 	giveBack, err := d.Slots.Take(r.Context(), limit.Unauthenticated, false)
 	if err != nil {
-		return nil, operator.Member{}, "", err
+		return nil, admin.Member{}, "", err
 	}
 	defer giveBack()
 	for _, secure := range []bool{true, false} {
@@ -66,11 +66,11 @@ func (d *dashboard) session(r *http.Request) (context.Context, operator.Member, 
 			continue
 		}
 		ctx, member, err := d.Operator.InSession(r.Context(), secret, secure)
-		if !errors.Is(err, operator.ErrNoSession) {
+		if !errors.Is(err, admin.ErrNoSession) {
 			return ctx, member, secret, err
 		}
 	}
-	return nil, operator.Member{}, "", operator.ErrNoSession
+	return nil, admin.Member{}, "", admin.ErrNoSession
 }
 
 var crossOrigin = http.NewCrossOriginProtection()
@@ -99,7 +99,7 @@ func validCSRF(session, token string) bool {
 
 // signInBody is the page of a sign-in link.
 type signInBody struct {
-	Member operator.Member
+	Member admin.Member
 	Token  string
 }
 
@@ -128,7 +128,7 @@ func (d *dashboard) signInPage(w http.ResponseWriter, r *http.Request) {
 	defer giveBack()
 	member, err := d.Operator.LookAtSignInLink(r.Context(), token)
 	switch {
-	case errors.Is(err, operator.ErrSignInLink):
+	case errors.Is(err, admin.ErrSignInLink):
 		d.linkIsOver(w, r)
 	case err != nil:
 		d.fail(w, r, err)
@@ -165,7 +165,7 @@ func (d *dashboard) signIn(w http.ResponseWriter, r *http.Request) {
 	if err == nil {
 		secret, err = d.Operator.SignIn(r.Context(), token, cookieValue(r, true), cookieValue(r, false))
 	}
-	if errors.Is(err, operator.ErrSignInLink) {
+	if errors.Is(err, admin.ErrSignInLink) {
 		d.linkIsOver(w, r)
 		return
 	}
@@ -174,7 +174,7 @@ func (d *dashboard) signIn(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	c := d.cookie(member.Secure())
-	c.Value, c.MaxAge = secret, int(operator.SessionLength.Seconds())
+	c.Value, c.MaxAge = secret, int(admin.SessionLength.Seconds())
 	http.SetCookie(w, c)
 	if cookieValue(r, !member.Secure()) != "" {
 		d.clearCookie(w, !member.Secure())
@@ -207,7 +207,7 @@ func (d *dashboard) keepAlive(v *visit) error {
 		return err
 	}
 	c := d.cookie(v.member.Secure())
-	c.Value, c.MaxAge = v.session, int(operator.SessionLength.Seconds())
+	c.Value, c.MaxAge = v.session, int(admin.SessionLength.Seconds())
 	http.SetCookie(v.w, c)
 	v.w.WriteHeader(http.StatusNoContent)
 	return nil

@@ -17,9 +17,9 @@ import (
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/db/dbtest"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
+	"go.storefront.example/server/admin"
 	"go.storefront.example/server/dashboard"
 	"go.storefront.example/server/limit"
-	"go.storefront.example/server/operator"
 )
 
 // public is the address under which members reach the dashboard of proxied. The certificate of a test
@@ -177,7 +177,7 @@ func TestSigningInReplacesTheSession(t *testing.T) {
 // second is another server on the same database.
 func (p place) second() place {
 	server := httptest.NewServer(dashboard.New(dashboard.Config{
-		Operator: operator.New(p.db, operator.Options{}), Now: p.db.Now, Unreachable: db.IsUnreachable, Logger: p.logger(),
+		Operator: admin.New(p.db, admin.Options{}), Now: p.db.Now, Unreachable: db.IsUnreachable, Logger: p.logger(),
 		Slots: limit.NewSlots(4, 2),
 	}))
 	p.t.Cleanup(server.Close)

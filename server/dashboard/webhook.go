@@ -8,9 +8,9 @@ import (
 
 	"google.golang.org/protobuf/types/known/fieldmaskpb"
 
+	"go.storefront.example/ent/apijson"
 	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/queue"
-	"go.storefront.example/ent/wire"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	"go.storefront.example/server/apierr"
 	"go.storefront.example/server/webhooks"
@@ -208,7 +208,7 @@ func (d *dashboard) webhookAgain(v *visit, status int, id string, was map[string
 }
 
 func noEvents() error {
-	return apierr.Invalid("Choose at least one event.", wire.Field{Name: "events", Message: "choose at least one"})
+	return apierr.Invalid("Choose at least one event.", apijson.Field{Name: "events", Message: "choose at least one"})
 }
 
 // withSecret is the answer of a method that makes a webhook's secret.

@@ -11,8 +11,8 @@ import (
 	"go.storefront.example/ent/tenant"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
+	"go.storefront.example/server/admin"
 	"go.storefront.example/server/importing"
-	"go.storefront.example/server/operator"
 	"go.storefront.example/server/shop"
 )
 
@@ -23,7 +23,7 @@ func storeOf(t *testing.T, currency, country string) store {
 	made, err := shop.New(d, shop.Options{}).CreateStore(t.Context(), tenant.Actor{Type: tenant.ActorOperator},
 		&adminv1.CreateStoreRequest{Name: "S", Slug: "s", Currency: currency, Country: country})
 	require.NoError(t, err)
-	return store{operator.New(d, operator.Options{}), made, t, d}
+	return store{admin.New(d, admin.Options{}), made, t, d}
 }
 
 // notes are the problems of remarks with their lines.

@@ -16,9 +16,9 @@ import (
 	"golang.org/x/sync/errgroup"
 	"google.golang.org/protobuf/proto"
 
+	"go.storefront.example/ent/apijson"
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/db/dbtest"
-	"go.storefront.example/ent/wire"
 	"go.storefront.example/gen/ent/event"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/importing"
@@ -88,7 +88,7 @@ func TestImportKeepsEveryByte(t *testing.T) {
 func joined[M proto.Message](messages []M) string {
 	var b bytes.Buffer
 	for _, m := range messages {
-		b.Write(append(wire.Marshal(m), '\n'))
+		b.Write(append(apijson.Marshal(m), '\n'))
 	}
 	return b.String()
 }
@@ -208,7 +208,7 @@ func TestImportWithEvents(t *testing.T) {
 		c, err := b.GetCustomer(b.Ctx, &storefrontv1.GetCustomerRequest{Id: buyer["id"].(string)})
 		require.NoError(t, err)
 		require.EqualValues(t, 2, c.OrdersCount)
-		require.Contains(t, string(created.Payload), `"data":`+string(wire.Marshal(c)))
+		require.Contains(t, string(created.Payload), `"data":`+string(apijson.Marshal(c)))
 	})
 }
 

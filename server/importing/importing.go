@@ -20,10 +20,10 @@ import (
 
 	"entgo.io/ent/dialect"
 
+	"go.storefront.example/ent/apijson"
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/tenant"
-	"go.storefront.example/ent/wire"
 	"go.storefront.example/gen/ent"
 	"go.storefront.example/gen/ent/store"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
@@ -102,7 +102,7 @@ func load[M any](ctx context.Context, m *Importer, kind string, messages []M, op
 		return nil, errors.New("the context names no store")
 	}
 	if n := len(messages); n == 0 || n > BatchRows {
-		return nil, apierr.Invalid("The batch is empty or too large.", wire.Field{Name: kind,
+		return nil, apierr.Invalid("The batch is empty or too large.", apijson.Field{Name: kind,
 			Message: fmt.Sprintf("must hold 1 to %d rows", BatchRows)})
 	}
 	l := read(batch{db: m.db, t: t, options: options})

@@ -13,7 +13,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
-	"go.storefront.example/ent/wire"
+	"go.storefront.example/ent/apijson"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/apierr"
@@ -371,7 +371,7 @@ func (l *reading) objects(next func() ([]byte, int, error)) func() (*entry, erro
 		case Orders:
 			m = &storefrontv1.Order{}
 		}
-		if invalid, ok := errors.AsType[*wire.Invalid](wire.Unmarshal(object, m, reasonColumn)); ok {
+		if invalid, ok := errors.AsType[*apijson.Invalid](apijson.Unmarshal(object, m, reasonColumn)); ok {
 			if len(invalid.Fields) == 0 {
 				return e, &LineError{Line: at, Problem: invalid.Message}
 			}

@@ -17,8 +17,8 @@ import (
 	"go.storefront.example/ent/tenant"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
+	"go.storefront.example/server/admin"
 	"go.storefront.example/server/importing"
-	"go.storefront.example/server/operator"
 	"go.storefront.example/server/shop"
 )
 
@@ -141,7 +141,7 @@ func TestGumroad(t *testing.T) {
 	made, err := rules.CreateStore(t.Context(), tenant.Actor{Type: tenant.ActorOperator}, &adminv1.CreateStoreRequest{Name: "S",
 		Slug: "s", Currency: "USD", Country: "US"})
 	require.NoError(t, err)
-	s := store{operator.New(d, operator.Options{}), made, t, d}
+	s := store{admin.New(d, admin.Options{}), made, t, d}
 	sales := read(t, "gumroad_sales.csv")
 	s.twice("gumroad", importing.Products, sales, 1)
 	s.twice("gumroad", importing.Customers, sales, 1)

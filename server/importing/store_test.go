@@ -11,8 +11,8 @@ import (
 	"go.storefront.example/ent/tenant"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
+	"go.storefront.example/server/admin"
 	"go.storefront.example/server/importing"
-	"go.storefront.example/server/operator"
 	"go.storefront.example/server/shop"
 )
 
@@ -31,7 +31,7 @@ const (
 
 // store is a store of a shop in Cameroon, and what imports into it.
 type store struct {
-	*operator.Operator
+	*admin.Operator
 	*storefrontv1.Store
 	t  testing.TB
 	db *db.DB
@@ -44,7 +44,7 @@ func newStore(t testing.TB, s *db.DB) store {
 		Name: "S", Slug: "s", Currency: "XAF", Country: "CM",
 	})
 	require.NoError(t, err)
-	return store{operator.New(s, operator.Options{}), made, t, s}
+	return store{admin.New(s, admin.Options{}), made, t, s}
 }
 
 // try imports a text.

@@ -14,8 +14,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"go.storefront.example/ent/apijson"
 	"go.storefront.example/ent/db"
-	"go.storefront.example/ent/wire"
 	"go.storefront.example/server/apierr"
 )
 
@@ -85,5 +85,5 @@ func writeText(w http.ResponseWriter, status int, text string) {
 		w.Header().Set("Retry-After", "1")
 	}
 	w.WriteHeader(status)
-	_, _ = w.Write(append(wire.AppendString([]byte(`{"status":`), text), "}\n"...))
+	_, _ = w.Write(append(apijson.AppendString([]byte(`{"status":`), text), "}\n"...))
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/google/uuid"
 	"google.golang.org/protobuf/proto"
 
+	"go.storefront.example/ent/apijson"
 	"go.storefront.example/ent/hook"
-	"go.storefront.example/ent/wire"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/worker/signature"
 )
@@ -196,7 +196,7 @@ func (c *completion) envelope(e event) ([]byte, error) {
 		return nil, fmt.Errorf("there is no golden file %s", e.golden)
 	}
 	data := proto.Clone(e.data)
-	if err := wire.Unmarshal(c.goldens[i].answer, data); err != nil {
+	if err := apijson.Unmarshal(c.goldens[i].answer, data); err != nil {
 		return nil, err
 	}
 	if e.shown != nil {

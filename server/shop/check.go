@@ -5,8 +5,8 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"go.storefront.example/ent/apijson"
 	"go.storefront.example/ent/tenant"
-	"go.storefront.example/ent/wire"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/validate"
 )
@@ -17,7 +17,7 @@ import (
 //
 // It refuses with validation_failed, phone_invalid, payment_link_expiry_invalid,
 // customer_identifier_required or feature_disabled.
-func (s *Shop) Check(ctx context.Context, m proto.Message, invalid *wire.Invalid) error {
+func (s *Shop) Check(ctx context.Context, m proto.Message, invalid *apijson.Invalid) error {
 	t, err := tenant.StoreOf(ctx)
 	if err != nil {
 		return err

@@ -9,12 +9,12 @@ import (
 
 	"github.com/google/uuid"
 
+	"go.storefront.example/ent/apijson"
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/id"
 	"go.storefront.example/ent/resource"
 	"go.storefront.example/ent/tenant"
-	"go.storefront.example/ent/wire"
 	"go.storefront.example/gen/ent"
 	"go.storefront.example/gen/ent/customer"
 	"go.storefront.example/gen/ent/orderitem"
@@ -226,7 +226,7 @@ func linesOf(ctx context.Context, tx *ent.Tx, t tenant.Store, lines []OrderLine)
 		p, quantity := products[at], lines[i].Quantity
 		if p.PriceAmount > 0 && int64(quantity) > (validate.MaxAmount-total)/p.PriceAmount {
 			return nil, 0, apierr.Invalid("The order's amount is above what an amount can be.",
-				wire.Field{Name: "items." + strconv.Itoa(i) + ".quantity", Message: "makes the order's amount too large"})
+				apijson.Field{Name: "items." + strconv.Itoa(i) + ".quantity", Message: "makes the order's amount too large"})
 		}
 		total += p.PriceAmount * int64(quantity)
 		priced[i] = pricedLine{p, quantity}

@@ -9,9 +9,9 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sync/errgroup"
 
+	"go.storefront.example/ent/apijson"
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/db/dbtest"
-	"go.storefront.example/ent/wire"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/apierr"
 	"go.storefront.example/server/shop"
@@ -44,10 +44,10 @@ func TestTheSameKeyGivesTheSameAnswer(t *testing.T) {
 			clock.Advance(shop.IdempotencyWindow - time.Millisecond)
 			again, err := b.RecordOrder(key("checkout-1"), draft(1))
 			require.NoError(t, err)
-			require.Equal(t, string(wire.Marshal(first)), string(wire.Marshal(again)), "byte for byte, though the order has changed since")
+			require.Equal(t, string(apijson.Marshal(first)), string(apijson.Marshal(again)), "byte for byte, though the order has changed since")
 			again, err = b.PayOrder(key("checkout-1"), strings.ToUpper(first.GetId()))
 			require.NoError(t, err, "although a REFUNDED order cannot be paid")
-			require.Equal(t, string(wire.Marshal(paid)), string(wire.Marshal(again)))
+			require.Equal(t, string(apijson.Marshal(paid)), string(apijson.Marshal(again)))
 			require.Len(t, b.Journal(), entries, "nothing is changed")
 			require.Len(t, b.Events(), events, "nothing is sent")
 
@@ -119,7 +119,7 @@ func TestManyAtOnceUnderOneKey(t *testing.T) {
 			}
 			require.NoError(t, all.Wait())
 			for _, answer := range answers {
-				require.Equal(t, string(wire.Marshal(answers[0])), string(wire.Marshal(answer)))
+				require.Equal(t, string(apijson.Marshal(answers[0])), string(apijson.Marshal(answer)))
 			}
 			return answers[0]
 		}

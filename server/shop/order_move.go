@@ -11,11 +11,11 @@ import (
 	"entgo.io/ent/dialect"
 	"github.com/google/uuid"
 
+	"go.storefront.example/ent/apijson"
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/resource"
 	"go.storefront.example/ent/tenant"
-	"go.storefront.example/ent/wire"
 	"go.storefront.example/gen/ent"
 	"go.storefront.example/gen/ent/customer"
 	"go.storefront.example/gen/ent/order"
@@ -125,7 +125,7 @@ func (s *Shop) moveOrder(
 		if to == order.StatusPAID {
 			at := hook.Time(ctx, orderID)
 			u.SetPaidAt(at)
-			o.Order.PaidAt = wire.Timestamp(at)
+			o.Order.PaidAt = apijson.Timestamp(at)
 		}
 		o.Order.Status = storefrontv1.Order_Status(storefrontv1.Order_Status_value[to.String()])
 		if err := u.Exec(ctx); err != nil {

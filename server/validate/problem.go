@@ -4,20 +4,20 @@
 package validate
 
 import (
-	"go.storefront.example/ent/wire"
+	"go.storefront.example/ent/apijson"
 	"go.storefront.example/server/apierr"
 )
 
 // Problems gathers everything that is wrong with a request, so that one answer names it all.
 type Problems struct {
 	message string
-	fields  []wire.Field
+	fields  []apijson.Field
 	codes   []apierr.Code // of fields, in the same order
 	broken  bool          // the body was no JSON object; nothing more can be said of it
 }
 
 // Of starts with what the decoder refused; nil is a request that decoded well.
-func Of(invalid *wire.Invalid) *Problems {
+func Of(invalid *apijson.Invalid) *Problems {
 	p := &Problems{}
 	if invalid == nil {
 		return p
@@ -34,7 +34,7 @@ func Of(invalid *wire.Invalid) *Problems {
 // Add refuses a field with a code, unless the field is refused already.
 func (p *Problems) Add(code apierr.Code, field, message string) {
 	if !p.Refused(field) {
-		p.fields = append(p.fields, wire.Field{Name: field, Message: message})
+		p.fields = append(p.fields, apijson.Field{Name: field, Message: message})
 		p.codes = append(p.codes, code)
 	}
 }
@@ -70,7 +70,7 @@ func (p *Problems) Broken() bool { return p.broken }
 func (p *Problems) Message() string { return p.message }
 
 // Fields returns the refused fields, in the order in which they were refused.
-func (p *Problems) Fields() []wire.Field { return p.fields }
+func (p *Problems) Fields() []apijson.Field { return p.fields }
 
 // Any reports whether anything is wrong so far.
 func (p *Problems) Any() bool {

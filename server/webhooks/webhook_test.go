@@ -12,13 +12,13 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"go.storefront.example/ent/apijson"
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/db/dbtest"
 	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/queue"
 	"go.storefront.example/ent/seal"
 	"go.storefront.example/ent/tenant"
-	"go.storefront.example/ent/wire"
 	"go.storefront.example/gen/ent"
 	"go.storefront.example/gen/ent/webhook"
 	"go.storefront.example/server/apierr"
@@ -309,7 +309,7 @@ func TestPingIsAnEventOfItsOwn(t *testing.T) {
 		shown, err := b.GetDelivery(b.Ctx, ping.ID.String())
 		require.NoError(t, err)
 		require.Equal(t, ping, shown.Entry)
-		at := string(wire.AppendTime(nil, ping.CreatedAt))
+		at := string(apijson.AppendTime(nil, ping.CreatedAt))
 		owner := s.Client().Store.Query().OnlyX(b.Ctx)
 		require.Equal(t, `{"id":"`+ping.EventID.String()+`","type":"ping","createdAt":`+at+`,"store":{"id":"`+owner.ID.String()+
 			`","slug":"atelier"},"data":{"message":"This is a test event.","sentAt":`+at+`}}`, string(shown.Payload))

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"go.storefront.example/server/operator/rpc"
+	"go.storefront.example/server/admin/rpc"
 )
 
 // prefix is what the names of all variables of the service start with.

@@ -1,0 +1,54 @@
+package apijson
+
+import (
+	"fmt"
+
+	"google.golang.org/protobuf/proto"
+)
+
+// Codec is the JSON of this package as a connect codec named "json". It also reads forms of typed
+// clients that /v1 refuses: 64-bit integers as strings, enum values as numbers, and an enum's zero.
+// Goroutines may share it.
+type Codec struct{}
+
+// Name returns "json".
+func (Codec) Name() string { return "json" }
+
+// IsBinary returns false: JSON is text.
+func (Codec) IsBinary() bool { return false }
+
+// Marshal returns the JSON of a proto.Message; anything else is an error.
+func (c Codec) Marshal(message any) ([]byte, error) { return c.MarshalAppend(nil, message) }
+
+// MarshalStable is Marshal, whose bytes are always the same.
+func (c Codec) MarshalStable(message any) ([]byte, error) { return c.MarshalAppend(nil, message) }
+
+// MarshalAppend appends the JSON of a proto.Message; anything else is an error.
+func (Codec) MarshalAppend(b []byte, message any) ([]byte, error) {
+	m, err := asMessage(message)
+	if err != nil {
+		return nil, err
+	}
+	return Append(b, m), nil
+}
+
+// Unmarshal resets a proto.Message and reads data into it. The error is an *Invalid, as that of the function Unmarshal, or
+// says that the value is no message.
+func (Codec) Unmarshal(data []byte, message any) error {
+	m, err := asMessage(message)
+	if err != nil {
+		return err
+	}
+	if invalid := decode(data, m, true, nil); invalid != nil {
+		return invalid
+	}
+	return nil
+}
+
+func asMessage(v any) (proto.Message, error) {
+	m, ok := v.(proto.Message)
+	if !ok {
+		return nil, fmt.Errorf("%T is not a protocol buffers message", v)
+	}
+	return m, nil
+}

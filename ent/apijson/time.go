@@ -1,0 +1,68 @@
+package apijson
+
+import (
+	"errors"
+	"regexp"
+	"strings"
+	"time"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
+)
+
+var errTime = errors.New("not an RFC 3339 date-time")
+
+// Timestamp returns t in whole milliseconds, as every moment of the API is.
+func Timestamp(t time.Time) *timestamppb.Timestamp {
+	return timestamppb.New(t.Truncate(time.Millisecond))
+}
+
+// OptionalTimestamp is Timestamp of a moment that may be absent; nil stays nil.
+func OptionalTimestamp(t *time.Time) *timestamppb.Timestamp {
+	if t == nil {
+		return nil
+	}
+	return Timestamp(*t)
+}
+
+// AppendTime appends t as a JSON string in the form of the specification's Common conventions: UTC,
+// milliseconds (anything finer is cut off) and a Z.
+func AppendTime(b []byte, t time.Time) []byte {
+	t = t.UTC()
+	year, month, day := t.Date()
+	if year < 0 || year > 9999 {
+		// Such a moment can only come from a damaged row; show it as exactly as possible.
+		return t.AppendFormat(b, `"2006-01-02T15:04:05.000Z"`)
+	}
+	hour, minute, second := t.Clock()
+	ms := t.Nanosecond() / int(time.Millisecond)
+	return append(b, '"',
+		digit(year/1000), digit(year/100), digit(year/10), digit(year), '-',
+		digit(int(month)/10), digit(int(month)), '-',
+		digit(day/10), digit(day), 'T',
+		digit(hour/10), digit(hour), ':',
+		digit(minute/10), digit(minute), ':',
+		digit(second/10), digit(second), '.',
+		digit(ms/100), digit(ms/10), digit(ms), 'Z', '"')
+}
+
+func digit(n int) byte { return '0' + byte(n%10) }
+
+// rfc3339 is the form of a date-time. time.Parse also reads others: an hour of one digit, a comma before
+// the fraction, an offset of 99 hours.
+var rfc3339 = regexp.MustCompile(`^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]([01]\d|2[0-3]):[0-5]\d)$`)
+
+// ParseTime parses an RFC 3339 date-time (section 5.6) with any offset and returns it in UTC, cut
+// off to nanoseconds. Years run from 1 to 9999, in UTC too. Unlike the RFC it refuses second 60,
+// which no stored moment can have.
+func ParseTime(s string) (time.Time, error) {
+	if !rfc3339.MatchString(s) {
+		return time.Time{}, errTime
+	}
+	t, err := time.Parse(time.RFC3339Nano, strings.ToUpper(s))
+	if t = t.UTC(); err != nil || t.Year() < 1 || t.Year() > 9999 {
+		return time.Time{}, errTime
+	}
+	return t, nil
+}
+
+func isDigit(c byte) bool { return '0' <= c && c <= '9' }

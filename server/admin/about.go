@@ -1,0 +1,43 @@
+package admin
+
+import (
+	"encoding/json"
+
+	"go.storefront.example/ent/hook"
+	"go.storefront.example/server/validate"
+)
+
+// About describes in a few words what an event concerns: the name and the amount of what it concerns.
+func About(payload []byte) string {
+	var event struct {
+		Type string
+		Data struct {
+			Reference, Title, Name, Currency, Message string
+			Amount, PriceAmount                       *int64
+			Email, Phone                              *string
+			Customer                                  struct{ Name string }
+		}
+	}
+	if json.Unmarshal(payload, &event) != nil {
+		return ""
+	}
+	data := event.Data
+	switch {
+	case event.Type == hook.Ping:
+		return data.Message
+	case data.Reference != "" && data.Amount != nil:
+		text := "Order " + data.Reference + " · " + validate.FormatAmount(*data.Amount, data.Currency)
+		if data.Customer.Name != "" {
+			text += " · " + data.Customer.Name
+		}
+		return text
+	case data.Title != "" && data.PriceAmount != nil:
+		return data.Title + " · " + validate.FormatAmount(*data.PriceAmount, data.Currency)
+	}
+	for _, name := range []*string{&data.Name, data.Email, data.Phone} {
+		if name != nil && *name != "" {
+			return "Customer " + *name
+		}
+	}
+	return ""
+}

@@ -1,0 +1,126 @@
+package admin
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"go.storefront.example/ent/apijson"
+	"go.storefront.example/ent/hook"
+	"go.storefront.example/ent/queue"
+	"go.storefront.example/ent/tenant"
+	"go.storefront.example/gen/ent"
+	"go.storefront.example/gen/ent/event"
+	adminv1 "go.storefront.example/gen/storefront/admin/v1"
+	"go.storefront.example/server/apierr"
+	"go.storefront.example/server/validate"
+)
+
+// eventMessage is an event with its payload, whose bytes are JSON and so the UTF-8 of a text.
+func eventMessage(row *ent.Event) *adminv1.Event {
+	return &adminv1.Event{
+		Id: row.ID.String(), StoreId: row.StoreID.String(), Type: row.Type, CreatedAt: apijson.Timestamp(row.CreatedAt), Payload: string(row.Payload),
+	}
+}
+
+// ListEvents returns a page of the events of a store that match, with their payloads. It refuses with
+// store_not_found or validation_failed.
+func (o *Operator) ListEvents(ctx context.Context, in *adminv1.ListEventsRequest) (*adminv1.ListEventsResponse, error) {
+	var f fields
+	p := f.page(in.PageSize, in.GetPageToken())
+	if in.GetType() != "" && in.GetType() != hook.Ping && !slices.Contains(hook.EventTypes(), in.GetType()) {
+		f.refuse("type", "must be ping or one of "+strings.Join(hook.EventTypes(), ", "))
+	}
+	if err := f.err(); err != nil {
+		return nil, err
+	}
+	ctx, err := o.In(ctx, in.GetStore())
+	if err != nil {
+		return nil, err
+	}
+	t, _, _ := tenant.From(ctx)
+	query := o.db.Client().Event.Query().Where(event.StoreID(t.ID), p.older)
+	if in.GetType() != "" {
+		query.Where(event.Type(in.GetType()))
+	}
+	rows, err := query.Order(newest).Limit(p.size + 1).All(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("list events: %w", err)
+	}
+	rows, next := cut(p, rows, func(row *ent.Event) (time.Time, uuid.UUID) { return row.CreatedAt, row.ID })
+	return &adminv1.ListEventsResponse{Events: each(rows, eventMessage), NextPageToken: next}, nil
+}
+
+// GetEvent returns an event. It refuses with event_not_found.
+func (o *Operator) GetEvent(ctx context.Context, in *adminv1.GetEventRequest) (*adminv1.Event, error) {
+	id, ok := validate.ParseID(in.GetId())
+	if !ok {
+		return nil, notFound(apierr.EventNotFound, in.GetId())
+	}
+	query := o.db.Client().Event.Query().Where(event.ID(id))
+	if own, _, within := tenant.From(ctx); within {
+		query.Where(event.StoreID(own.ID))
+	}
+	row, err := query.Only(ctx)
+	if ent.IsNotFound(err) {
+		return nil, notFound(apierr.EventNotFound, in.GetId())
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read event: %w", err)
+	}
+	return eventMessage(row), nil
+}
+
+// PayloadsOf returns the payloads of the store's events with these ids; those that are kept no longer are absent. The
+// context must be in the store (In).
+func (o *Operator) PayloadsOf(ctx context.Context, ids []string) (map[string]string, error) {
+	t, _, ok := tenant.From(ctx)
+	if !ok {
+		return nil, errNoStore
+	}
+	rows, err := o.db.Client().Event.Query().Where(event.StoreID(t.ID), event.IDIn(parsed(ids)...)).All(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("read events: %w", err)
+	}
+	payloads := map[string]string{}
+	for _, row := range rows {
+		payloads[row.ID.String()] = string(row.Payload)
+	}
+	return payloads, nil
+}
+
+// DeliveriesOf returns the newest deliveries of up to 25 of the store's events by the events' ids, newest first. The
+// context must be in the store (In).
+func (o *Operator) DeliveriesOf(ctx context.Context, events []string) (map[string][]*adminv1.Delivery, error) {
+	t, _, ok := tenant.From(ctx)
+	if !ok {
+		return nil, errNoStore
+	}
+	found, err := queue.EntriesOf(ctx, o.db, queue.Search{StoreID: t.ID}, parsed(events))
+	if err != nil {
+		return nil, err
+	}
+	of := map[string][]*adminv1.Delivery{}
+	for _, e := range found {
+		of[e.EventID.String()] = append(of[e.EventID.String()], delivery(e))
+	}
+	return of, nil
+}
+
+// CreatePing records an event of type ping, which WatchEvents streams and no webhook receives. It
+// refuses with store_not_found.
+func (o *Operator) CreatePing(ctx context.Context, in *adminv1.CreatePingRequest) (*adminv1.Event, error) {
+	ctx, err := o.In(ctx, in.GetStore())
+	if err != nil {
+		return nil, err
+	}
+	row, err := o.webhooks.CreatePing(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return eventMessage(row), nil
+}

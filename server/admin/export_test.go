@@ -1,0 +1,4 @@
+package admin
+
+// Fingerprint is what the database holds of a secret.
+var Fingerprint = fingerprintOf

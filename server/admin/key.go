@@ -1,0 +1,115 @@
+package admin
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+
+	"go.storefront.example/ent/apijson"
+	"go.storefront.example/ent/tenant"
+	"go.storefront.example/gen/ent"
+	"go.storefront.example/gen/ent/apikey"
+	adminv1 "go.storefront.example/gen/storefront/admin/v1"
+	"go.storefront.example/server/apierr"
+	"go.storefront.example/server/shop"
+)
+
+// key is a key without its text.
+func (o *Operator) key(row *ent.ApiKey) *adminv1.Key {
+	k := &adminv1.Key{
+		Id: row.ID.String(), Name: row.Name, Hint: row.Hint, Scopes: row.Scopes, Status: adminv1.Key_active,
+		ExpiresAt: apijson.OptionalTimestamp(row.ExpiresAt), LastUsedAt: apijson.OptionalTimestamp(row.LastUsedAt), CreatedAt: apijson.Timestamp(row.CreatedAt),
+	}
+	switch {
+	case row.RevokedAt != nil:
+		k.Status = adminv1.Key_revoked
+	case row.ExpiresAt != nil && !row.ExpiresAt.After(o.db.Now()):
+		k.Status = adminv1.Key_expired
+	}
+	return k
+}
+
+// CreateKey creates an API key of a store; its text is in the answer this once. It refuses with
+// store_not_found and as shop.CreateKey does.
+func (o *Operator) CreateKey(ctx context.Context, in *adminv1.CreateKeyRequest) (*adminv1.CreateKeyResponse, error) {
+	ctx, err := o.In(ctx, in.GetStore())
+	if err != nil {
+		return nil, err
+	}
+	made, err := o.rules.CreateKey(shop.WithIdempotencyKey(ctx, in.GetIdempotencyKey()), shop.KeyDraft{
+		Name: in.GetName(), Scopes: in.GetScopes(), Lifetime: in.GetLifetime(),
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &adminv1.CreateKeyResponse{Key: o.key(made.ApiKey), Secret: made.Text}, nil
+}
+
+// ListKeys returns a page of a store's keys. It refuses with store_not_found or validation_failed.
+func (o *Operator) ListKeys(ctx context.Context, in *adminv1.ListKeysRequest) (*adminv1.ListKeysResponse, error) {
+	var f fields
+	p := f.page(in.PageSize, in.GetPageToken())
+	if err := f.err(); err != nil {
+		return nil, err
+	}
+	ctx, err := o.In(ctx, in.GetStore())
+	if err != nil {
+		return nil, err
+	}
+	t, _, _ := tenant.From(ctx)
+	rows, err := o.db.Client().ApiKey.Query().Where(apikey.StoreID(t.ID), p.older).Order(newest).Limit(p.size + 1).All(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("list keys: %w", err)
+	}
+	rows, next := cut(p, rows, func(row *ent.ApiKey) (time.Time, uuid.UUID) { return row.CreatedAt, row.ID })
+	return &adminv1.ListKeysResponse{Keys: each(rows, o.key), NextPageToken: next}, nil
+}
+
+// MaxOver is how many keys that are revoked or expired RecentKeys returns at most. Nothing bounds how many
+// a store has had.
+const MaxOver = 100
+
+// RecentKeys returns the store's active keys, and the newest of those that are revoked or expired; both newest
+// first. The context must be in the store (In).
+func (o *Operator) RecentKeys(ctx context.Context) (active, over []*adminv1.Key, err error) {
+	t, _, ok := tenant.From(ctx)
+	if !ok {
+		return nil, nil, errNoStore
+	}
+	isActive := apikey.And(apikey.RevokedAtIsNil(), apikey.Or(apikey.ExpiresAtIsNil(), apikey.ExpiresAtGT(o.db.Now())))
+	query := o.db.Client().ApiKey.Query().Where(apikey.StoreID(t.ID)).Order(newest)
+	rows, err := query.Clone().Where(isActive).All(ctx)
+	if err != nil {
+		return nil, nil, fmt.Errorf("list the active keys: %w", err)
+	}
+	others, err := query.Where(apikey.Not(isActive)).Limit(MaxOver).All(ctx)
+	if err != nil {
+		return nil, nil, fmt.Errorf("list the other keys: %w", err)
+	}
+	return each(rows, o.key), each(others, o.key), nil
+}
+
+// GetKey returns a key. It refuses with api_key_not_found.
+func (o *Operator) GetKey(ctx context.Context, in *adminv1.GetKeyRequest) (*adminv1.Key, error) {
+	return o.withKey(ctx, in.GetId(), o.rules.GetKey)
+}
+
+// RevokeKey revokes a key for good; a revoked one stays as it is. It refuses with api_key_not_found.
+func (o *Operator) RevokeKey(ctx context.Context, in *adminv1.RevokeKeyRequest) (*adminv1.Key, error) {
+	return o.withKey(ctx, in.GetId(), o.rules.RevokeKey)
+}
+
+// withKey does something with a key in the store that owns it.
+func (o *Operator) withKey(ctx context.Context, id string, do func(context.Context, string) (*ent.ApiKey, error)) (*adminv1.Key, error) {
+	ctx, err := o.inOwner(ctx, id, apierr.APIKeyNotFound, owns(apikey.Table))
+	if err != nil {
+		return nil, err
+	}
+	row, err := do(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return o.key(row), nil
+}

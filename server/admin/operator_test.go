@@ -1,0 +1,208 @@
+package admin_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/db/dbtest"
+	"go.storefront.example/ent/tenant"
+	adminv1 "go.storefront.example/gen/storefront/admin/v1"
+	storefrontv1 "go.storefront.example/gen/storefront/v1"
+	"go.storefront.example/server/admin"
+	"go.storefront.example/server/apierr"
+)
+
+// two is an operator of two stores, with a product, an order, a payment link and a key in each.
+type two struct {
+	*admin.Operator
+	stores [2]owned
+}
+
+type owned struct {
+	store, product, order, link, key string
+}
+
+func newTwo(t *testing.T, s *db.DB) two {
+	t.Helper()
+	ctx := t.Context()
+	w := two{Operator: admin.New(s, admin.Options{})}
+	for i, slug := range []string{"one", "two"} {
+		created, err := w.CreateStore(ctx, &adminv1.CreateStoreRequest{Name: slug, Slug: slug, Currency: "XAF", Country: "CM"})
+		require.NoError(t, err)
+		p, err := w.CreateProduct(ctx, &adminv1.CreateProductRequest{Store: slug, Title: "P", PriceAmount: new(int64(5)), Type: storefrontv1.Product_FILE})
+		require.NoError(t, err)
+		o, err := w.CreateOrder(ctx, &adminv1.CreateOrderRequest{
+			Store: slug, Email: new("a@example.com"), Items: []*adminv1.CreateOrderRequest_Item{{ProductId: p.Id, Quantity: 1}},
+		})
+		require.NoError(t, err)
+		k, err := w.CreateKey(ctx, &adminv1.CreateKeyRequest{Store: slug, Name: "k", Scopes: []string{"store:read"}, Lifetime: adminv1.Key_DAYS_30})
+		require.NoError(t, err)
+		l, err := w.CreatePaymentLink(ctx, &adminv1.CreatePaymentLinkRequest{Store: slug, Title: "L", Pricing: storefrontv1.PaymentLink_FIXED, Amount: new(int64(5))})
+		require.NoError(t, err)
+		w.stores[i] = owned{created.Id, p.Id, o.Id, l.Id, k.GetKey().GetId()}
+	}
+	return w
+}
+
+// activity returns the newest entries of a store's journal.
+func activity(ctx context.Context, t *testing.T, o admin.API, store string, limit int32) []*adminv1.ActivityEntry {
+	t.Helper()
+	found, err := o.ListActivity(ctx, &adminv1.ListActivityRequest{Store: store, PageSize: &limit})
+	require.NoError(t, err)
+	return found.GetEntries()
+}
+
+func TestOperatorFindsTheStore(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, s *db.DB) {
+		w := newTwo(t, s)
+		for _, name := range []string{"two", w.stores[1].store, strings.ToUpper(w.stores[1].store)} {
+			ctx, err := w.In(t.Context(), name)
+			require.NoError(t, err, name)
+			found, actor, ok := tenant.From(ctx)
+			require.True(t, ok)
+			require.Equal(t, w.stores[1].store, found.ID.String(), name)
+			require.Equal(t, tenant.Actor{Type: tenant.ActorOperator, Name: "operator"}, actor)
+		}
+		for _, name := range []string{"three", "", uuid.NewString(), "TWO"} {
+			_, err := w.In(t.Context(), name)
+			require.Equal(t, apierr.StoreNotFound, codeOf(err), name)
+		}
+		stores, err := w.ListStores(t.Context(), &adminv1.ListStoresRequest{PageSize: new(int32(1))})
+		require.NoError(t, err)
+		require.Len(t, stores.GetStores(), 1)
+		require.Equal(t, "two", stores.GetStores()[0].GetSlug(), "newest first")
+	})
+}
+
+func codeOf(err error) apierr.Code {
+	var r *apierr.Refusal
+	if errors.As(err, &r) {
+		return r.Code
+	}
+	return ""
+}
+
+// What an id alone names is changed in the store that owns it, under the operator's name.
+func TestOperatorFindsTheOwner(t *testing.T) {
+	t.Parallel()
+	rows := []struct {
+		action  string
+		missing apierr.Code
+		id      func(owned) string
+		do      func(context.Context, two, string) error
+	}{
+		{"product.updated", apierr.ProductNotFound, func(o owned) string { return o.product }, func(ctx context.Context, w two, id string) error {
+			_, err := w.UpdateProduct(ctx, &adminv1.UpdateProductRequest{Id: id, Title: new("Q")})
+			return err
+		}},
+		{"payment_link.disabled", apierr.PaymentLinkNotFound, func(o owned) string { return o.link }, func(ctx context.Context, w two, id string) error {
+			_, err := w.DisablePaymentLink(ctx, &adminv1.DisablePaymentLinkRequest{Id: id})
+			return err
+		}},
+		{"api_key.revoked", apierr.APIKeyNotFound, func(o owned) string { return o.key }, func(ctx context.Context, w two, id string) error {
+			_, err := w.RevokeKey(ctx, &adminv1.RevokeKeyRequest{Id: id})
+			return err
+		}},
+		{"order.failed", apierr.OrderNotFound, func(o owned) string { return o.order }, func(ctx context.Context, w two, id string) error {
+			_, err := w.FailOrder(ctx, &adminv1.FailOrderRequest{Id: id})
+			return err
+		}},
+		{"order.paid", apierr.OrderNotFound, func(o owned) string { return o.order }, func(ctx context.Context, w two, id string) error {
+			_, err := w.PayOrder(ctx, &adminv1.PayOrderRequest{Id: id})
+			return err
+		}},
+		{"order.refunded", apierr.OrderNotFound, func(o owned) string { return o.order }, func(ctx context.Context, w two, id string) error {
+			_, err := w.RefundOrder(ctx, &adminv1.RefundOrderRequest{Id: id})
+			return err
+		}},
+	}
+	dbtest.Run(t, func(t *testing.T, s *db.DB) {
+		w := newTwo(t, s)
+		untouched := activity(t.Context(), t, w, "one", 100)
+		for _, row := range rows {
+			id := row.id(w.stores[1])
+			require.NoError(t, row.do(t.Context(), w, strings.ToUpper(id)), row.action)
+			entries := activity(t.Context(), t, w, "two", 1)
+			require.Equal(t, row.action, entries[0].Action)
+			require.Equal(t, id, entries[0].GetResource().GetId())
+			require.Equal(t, adminv1.ActivityEntry_Actor_operator, entries[0].GetActor().GetType())
+
+			for _, unknown := range []string{uuid.NewString(), "", "x", "{" + id + "}", strings.ReplaceAll(id, "-", ""), w.stores[1].store} {
+				require.Equal(t, row.missing, codeOf(row.do(t.Context(), w, unknown)), "%s %q", row.action, unknown)
+			}
+		}
+		require.Equal(t, apierr.OrderTransition, codeOf(func() error {
+			_, err := w.CancelOrder(t.Context(), &adminv1.CancelOrderRequest{Id: w.stores[1].order})
+			return err
+		}()))
+		after := activity(t.Context(), t, w, "one", 100)
+		require.Len(t, after, len(untouched), "the other store is as it was")
+	})
+}
+
+func TestOperatorRefusesAnUnknownStore(t *testing.T) {
+	t.Parallel()
+	s := dbtest.New(t, dbtest.SQLite, db.Config{})
+	o := admin.New(s, admin.Options{})
+	ctx := t.Context()
+	for name, do := range map[string]func() error{
+		"show":   func() error { _, err := o.GetStore(ctx, &adminv1.GetStoreRequest{Store: "nowhere"}); return err },
+		"update": func() error { _, err := o.UpdateStore(ctx, &adminv1.UpdateStoreRequest{Store: "nowhere"}); return err },
+		"key":    func() error { _, err := o.CreateKey(ctx, &adminv1.CreateKeyRequest{Store: "nowhere"}); return err },
+		"keys":   func() error { _, err := o.ListKeys(ctx, &adminv1.ListKeysRequest{Store: "nowhere"}); return err },
+		"product": func() error {
+			_, err := o.CreateProduct(ctx, &adminv1.CreateProductRequest{Store: "nowhere"})
+			return err
+		},
+		"order": func() error { _, err := o.CreateOrder(ctx, &adminv1.CreateOrderRequest{Store: "nowhere"}); return err },
+		"activity": func() error {
+			_, err := o.ListActivity(ctx, &adminv1.ListActivityRequest{Store: "nowhere"})
+			return err
+		},
+		"import": func() error {
+			_, err := o.ImportOrders(ctx, &adminv1.ImportOrdersRequest{Store: "nowhere"})
+			return err
+		},
+	} {
+		require.Equal(t, apierr.StoreNotFound, codeOf(do()), name)
+	}
+}
+
+// A name is looked up in the store that the request names, an id in the store that owns it.
+func TestOperatorFindsByName(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, s *db.DB) {
+		w := newTwo(t, s)
+		two := w.stores[1]
+		p, err := w.FindProduct(t.Context(), &adminv1.FindProductRequest{Store: "two", Name: "p"})
+		require.NoError(t, err)
+		require.Equal(t, two.product, p.GetId(), "both stores have this slug")
+		o, err := w.FindOrder(t.Context(), &adminv1.FindOrderRequest{Name: strings.ToUpper(two.order)})
+		require.NoError(t, err)
+		require.Equal(t, two.order, o.GetId())
+		c, err := w.FindCustomer(t.Context(), &adminv1.FindCustomerRequest{Store: "two", Name: "A@EXAMPLE.com"})
+		require.NoError(t, err)
+		require.Equal(t, o.GetCustomer().GetId(), c.GetId())
+		for _, name := range []string{"", "x", "ORD-0", uuid.NewString()} {
+			_, err = w.FindProduct(t.Context(), &adminv1.FindProductRequest{Store: "two", Name: name})
+			require.Equal(t, apierr.ProductNotFound, codeOf(err), name)
+			_, err = w.FindCustomer(t.Context(), &adminv1.FindCustomerRequest{Store: "two", Name: name})
+			require.Equal(t, apierr.CustomerNotFound, codeOf(err), name)
+			_, err = w.FindPaymentLink(t.Context(), &adminv1.FindPaymentLinkRequest{Store: "two", Name: name})
+			require.Equal(t, apierr.PaymentLinkNotFound, codeOf(err), name)
+		}
+		_, err = w.FindOrder(t.Context(), &adminv1.FindOrderRequest{Store: "one", Name: o.GetReference()})
+		require.Equal(t, apierr.OrderNotFound, codeOf(err), "another store's")
+		_, err = w.FindOrder(t.Context(), &adminv1.FindOrderRequest{Store: "three", Name: o.GetReference()})
+		require.Equal(t, apierr.StoreNotFound, codeOf(err))
+		_, err = w.GetStoreSettings(t.Context(), &adminv1.GetStoreSettingsRequest{Store: "three"})
+		require.Equal(t, apierr.StoreNotFound, codeOf(err))
+	})
+}

@@ -1,0 +1,96 @@
+package admin
+
+import (
+	"context"
+
+	"github.com/google/uuid"
+
+	"go.storefront.example/ent/tenant"
+	"go.storefront.example/gen/ent/order"
+	adminv1 "go.storefront.example/gen/storefront/admin/v1"
+	storefrontv1 "go.storefront.example/gen/storefront/v1"
+	"go.storefront.example/server/apierr"
+	"go.storefront.example/server/shop"
+)
+
+// CreateOrder records a PENDING order of a store. Like the methods that move an order it is carried out
+// once for an idempotency key. It refuses with store_not_found and as shop.RecordOrder does.
+func (o *Operator) CreateOrder(ctx context.Context, in *adminv1.CreateOrderRequest) (*storefrontv1.Order, error) {
+	d := shop.OrderDraft{
+		CustomerID: in.GetCustomerId(), Buyer: shop.Buyer{Name: in.GetName(), Email: in.Email, Phone: in.Phone},
+		PaymentLinkID: in.GetPaymentLinkId(), Amount: in.Amount, Note: in.Note,
+	}
+	for _, item := range in.GetItems() {
+		d.Lines = append(d.Lines, shop.OrderLine{ProductID: item.GetProductId(), Quantity: item.GetQuantity()})
+	}
+	return inStore(shop.WithIdempotencyKey(ctx, in.GetIdempotencyKey()), o, in.GetStore(), d, o.rules.RecordOrder)
+}
+
+// ListOrders returns a page of a store's orders, newest first. It refuses with store_not_found or
+// validation_failed.
+func (o *Operator) ListOrders(ctx context.Context, in *adminv1.ListOrdersRequest) (*storefrontv1.ListOrdersResponse, error) {
+	return inStore(ctx, o, in.GetStore(), &storefrontv1.ListOrdersRequest{
+		Page: in.Page, PageSize: in.PageSize, Status: in.Status, From: in.GetFrom(), To: in.GetTo(),
+	}, o.rules.ListOrders)
+}
+
+// GetOrder returns an order. It refuses with order_not_found.
+func (o *Operator) GetOrder(ctx context.Context, in *storefrontv1.GetOrderRequest) (*storefrontv1.Order, error) {
+	return inRow(ctx, in, o.inOrder, o.rules.GetOrder)
+}
+
+// FindOrder returns an order by its id, or by its reference in a store. It refuses with store_not_found or
+// order_not_found.
+func (o *Operator) FindOrder(ctx context.Context, in *adminv1.FindOrderRequest) (*storefrontv1.Order, error) {
+	ctx, id, err := o.named(ctx, in.GetStore(), in.GetName(), apierr.OrderNotFound, func(ctx context.Context, t tenant.Store) (uuid.UUID, error) {
+		return o.db.Client().Order.Query().Where(order.StoreID(t.ID), order.Reference(in.GetName())).OnlyID(ctx)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return o.GetOrder(ctx, &storefrontv1.GetOrderRequest{Id: id})
+}
+
+// PayOrder marks an order as paid; a paid order stays as it is. It refuses with order_not_found,
+// order_transition_invalid, total_limit or idempotency_key_reused.
+func (o *Operator) PayOrder(ctx context.Context, in *adminv1.PayOrderRequest) (*storefrontv1.Order, error) {
+	return o.move(ctx, in, o.rules.PayOrder)
+}
+
+// FailOrder marks the payment of an order as failed; a failed order stays as it is. It refuses with
+// order_not_found, order_transition_invalid or idempotency_key_reused.
+func (o *Operator) FailOrder(ctx context.Context, in *adminv1.FailOrderRequest) (*storefrontv1.Order, error) {
+	return o.move(ctx, in, o.rules.FailOrder)
+}
+
+// CancelOrder cancels an order; a cancelled order stays as it is. It refuses with order_not_found,
+// order_transition_invalid or idempotency_key_reused.
+func (o *Operator) CancelOrder(ctx context.Context, in *adminv1.CancelOrderRequest) (*storefrontv1.Order, error) {
+	return o.move(ctx, in, o.rules.CancelOrder)
+}
+
+// RefundOrder marks a paid order as refunded; a refunded order stays as it is. It refuses with
+// order_not_found, order_transition_invalid or idempotency_key_reused.
+func (o *Operator) RefundOrder(ctx context.Context, in *adminv1.RefundOrderRequest) (*storefrontv1.Order, error) {
+	return o.move(ctx, in, o.rules.RefundOrder)
+}
+
+// orderMove is a request to move an order.
+type orderMove interface {
+	GetId() string
+	GetIdempotencyKey() string
+}
+
+// move carries out the move of an order that a request names.
+func (o *Operator) move(ctx context.Context, in orderMove, to func(context.Context, string) (*storefrontv1.Order, error)) (*storefrontv1.Order, error) {
+	ctx, err := o.inOrder(ctx, in.GetId())
+	if err != nil {
+		return nil, err
+	}
+	return to(shop.WithIdempotencyKey(ctx, in.GetIdempotencyKey()), in.GetId())
+}
+
+// inOrder is In for the store that owns the order.
+func (o *Operator) inOrder(ctx context.Context, id string) (context.Context, error) {
+	return o.inOwner(ctx, id, apierr.OrderNotFound, owns(order.Table))
+}

@@ -1,0 +1,120 @@
+package admin
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/binary"
+	"fmt"
+	"time"
+
+	"entgo.io/ent/dialect/sql"
+	"github.com/google/uuid"
+	"google.golang.org/protobuf/types/known/timestamppb"
+)
+
+const (
+	// DefaultPageSize is how many items a page of a list has unless the request names another number.
+	DefaultPageSize = 50
+	// MaxPageSize bounds a page of a list.
+	MaxPageSize = 1000
+)
+
+// page is the part of a list, newest first, that a request asks for: at most size items that follow
+// the item with this time and id. Without an id it is the first page.
+type page struct {
+	size int
+	at   time.Time
+	id   uuid.UUID
+}
+
+// page reads the page that a request asks for.
+func (f *fields) page(size *int32, token string) page {
+	p := page{size: DefaultPageSize}
+	if size != nil {
+		p.size = int(*size)
+		if p.size < 1 || p.size > MaxPageSize {
+			f.refuse("pageSize", fmt.Sprintf("must be a whole number from 1 to %d", MaxPageSize))
+		}
+	}
+	if token == "" {
+		return p
+	}
+	text, err := base64.RawURLEncoding.DecodeString(token)
+	if err != nil || len(text) != 8+len(uuid.Nil) {
+		f.refuse("pageToken", "must be the nextPageToken of an answer")
+		return p
+	}
+	p.at = time.UnixMilli(int64(binary.BigEndian.Uint64(text))).UTC() //nolint:gosec // Any 64 bits are a time.
+	p.id = uuid.UUID(text[8:])
+	if timestamppb.New(p.at).CheckValid() != nil { // a database may not hold such a time
+		f.refuse("pageToken", "must be the nextPageToken of an answer")
+	}
+	return p
+}
+
+// moment reads a time that a request may name; the zero time is none.
+func (f *fields) moment(name string, at *timestamppb.Timestamp) time.Time {
+	switch {
+	case at == nil:
+		return time.Time{}
+	case at.CheckValid() != nil:
+		f.refuse(name, "must be an RFC 3339 date-time of the years 1 to 9999")
+		return time.Time{}
+	}
+	return at.AsTime()
+}
+
+// older restricts a query to what follows the page before. Its table has created_at and id.
+func (p page) older(s *sql.Selector) {
+	if p.id != uuid.Nil {
+		s.Where(sql.CompositeLT([]string{s.C("created_at"), s.C("id")}, p.at, p.id))
+	}
+}
+
+// newest orders a query as lists are.
+func newest(s *sql.Selector) { s.OrderBy(sql.Desc(s.C("created_at")), sql.Desc(s.C("id"))) }
+
+// cut returns the items of the page and the token of the next one. rows has one item more than the page
+// if there is a next page. of returns an item's time and id.
+func cut[Row any](p page, rows []Row, of func(Row) (time.Time, uuid.UUID)) (items []Row, next string) {
+	if len(rows) <= p.size {
+		return rows, ""
+	}
+	rows = rows[:p.size]
+	return rows, tokenOf(of(rows[p.size-1]))
+}
+
+// tokenOf is the token of the page that follows the item with this time and id.
+func tokenOf(at time.Time, id uuid.UUID) string {
+	token := binary.BigEndian.AppendUint64(nil, uint64(at.UnixMilli())) //nolint:gosec // Read back as it was.
+	return base64.RawURLEncoding.EncodeToString(append(token, id[:]...))
+}
+
+// each makes a message of every row.
+func each[Row, Message any](rows []Row, message func(Row) Message) []Message {
+	all := make([]Message, len(rows))
+	for i, row := range rows {
+		all[i] = message(row)
+	}
+	return all
+}
+
+// Collect reads the pages of a list until it has limit items or there are no more. A limit of 0 means
+// all. page calls the list's method and returns its items and its nextPageToken.
+func Collect[Item any](ctx context.Context, limit int, page func(ctx context.Context, size *int32, token string) ([]Item, string, error)) ([]Item, error) {
+	all, token := []Item{}, ""
+	for {
+		size := int32(MaxPageSize)
+		if limit > 0 {
+			size = int32(min(limit-len(all), MaxPageSize)) //nolint:gosec // No more than a page.
+		}
+		items, next, err := page(ctx, &size, token)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, items...)
+		if token = next; token == "" || limit > 0 && len(all) >= limit {
+			return all, nil
+		}
+	}
+}

@@ -1,0 +1,49 @@
+package admin
+
+import (
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/db/dbtest"
+	"go.storefront.example/ent/seal"
+	adminv1 "go.storefront.example/gen/storefront/admin/v1"
+	"go.storefront.example/server/webhooks"
+)
+
+func TestResealWritesNothingOverWhatItHasNotRead(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, s *db.DB) {
+		key := func() seal.Key {
+			k, err := seal.ParseKey(seal.NewKey())
+			require.NoError(t, err)
+			return k
+		}
+		older, current := key(), key()
+		late := New(s, Options{Webhooks: webhooks.Options{Secrets: seal.NewRing(older)}})
+		ctx := t.Context()
+		_, err := late.CreateStore(ctx, &adminv1.CreateStoreRequest{Name: "S", Slug: "s", Currency: "XAF", Country: "CM"})
+		require.NoError(t, err)
+		created, err := late.CreateWebhook(ctx, &adminv1.CreateWebhookRequest{Store: "s", Url: "https://receiver.example.com"})
+		require.NoError(t, err)
+		id := uuid.MustParse(created.GetWebhook().GetId())
+
+		resealing := resealer{s, seal.NewRing(current, older)}
+		read, err := resealing.sealedAfter(ctx, uuid.Nil, current.ID())
+		require.NoError(t, err)
+		require.Len(t, read, 1)
+		_, err = late.RotateSecret(ctx, &adminv1.RotateSecretRequest{Id: id.String()})
+		require.NoError(t, err)
+		before := s.Client().Webhook.GetX(ctx, id)
+
+		tx, err := s.Writer().BeginTx(ctx, nil)
+		require.NoError(t, err)
+		n, err := resealing.reseal(ctx, tx, read[0])
+		require.NoError(t, err)
+		require.NoError(t, tx.Commit())
+		require.Zero(t, n)
+		require.Equal(t, before.Secret, s.Client().Webhook.GetX(ctx, id).Secret)
+	})
+}

@@ -1,0 +1,187 @@
+package admin_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/db/dbtest"
+	"go.storefront.example/ent/id"
+	"go.storefront.example/ent/seal"
+	adminv1 "go.storefront.example/gen/storefront/admin/v1"
+	"go.storefront.example/server/admin"
+	"go.storefront.example/server/webhooks"
+)
+
+func newSecretKey(t *testing.T) seal.Key {
+	t.Helper()
+	key, err := seal.ParseKey(seal.NewKey())
+	require.NoError(t, err)
+	return key
+}
+
+// canary is the secret that the test's webhook number n has.
+func canary(n int) string { return fmt.Sprintf("whsec_canary-%04d", n) }
+
+// seed makes webhooks of the bench's store, more than the rules allow, with canaries for secrets.
+func (b vault) seed(from, to int, ring *seal.Ring) {
+	b.t.Helper()
+	owner := b.db.Client().Store.Query().OnlyX(b.ctx)
+	now := b.db.Now()
+	for n := from; n < to; n++ {
+		webhookID := id.At(now)
+		sealed, key := ring.Seal(canary(n), webhookID[:])
+		_, err := b.db.Writer().ExecContext(b.ctx, `INSERT INTO webhooks
+ (id, store_id, url, description, events, secret, secret_key, enabled, disabled_automatically, created_at, updated_at)
+ VALUES ($1, $2, 'https://receiver.example.com', $3, '["order.paid"]', $4, $5, true, false, $6, $6)`,
+			webhookID, owner.ID, fmt.Sprint(n), sealed, key, now)
+		require.NoError(b.t, err)
+	}
+}
+
+// opens makes sure that the ring opens every canary, each in its row.
+func (b vault) opens(ring *seal.Ring, count int) {
+	b.t.Helper()
+	rows := b.db.Client().Webhook.Query().AllX(b.ctx)
+	require.Len(b.t, rows, count)
+	for _, row := range rows {
+		var n int
+		_, err := fmt.Sscan(row.Description, &n)
+		require.NoError(b.t, err)
+		plain, err := ring.Open(row.Secret, row.SecretKey, row.ID[:])
+		require.NoError(b.t, err)
+		require.Equal(b.t, canary(n), plain)
+	}
+}
+
+// vault is a database with one store, s, and an operator who seals secrets under a ring.
+type vault struct {
+	*admin.Operator
+	db  *db.DB
+	ctx context.Context
+	t   *testing.T
+}
+
+func newVault(t *testing.T, s *db.DB, ring *seal.Ring) vault {
+	t.Helper()
+	b := vault{admin.New(s, admin.Options{Webhooks: webhooks.Options{Secrets: ring}}), s, t.Context(), t}
+	_, err := b.CreateStore(b.ctx, &adminv1.CreateStoreRequest{Name: "S", Slug: "s", Currency: "XAF", Country: "CM"})
+	require.NoError(t, err)
+	return b
+}
+
+// hook registers a webhook and returns its id.
+func (b vault) hook() uuid.UUID {
+	b.t.Helper()
+	made, err := b.CreateWebhook(b.ctx, &adminv1.CreateWebhookRequest{Store: "s", Url: "https://receiver.example.com"})
+	require.NoError(b.t, err)
+	return uuid.MustParse(made.GetWebhook().GetId())
+}
+
+func TestResealSecretsLeavesNothingUnderOlderKeys(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, s *db.DB) {
+		b := newVault(t, s, nil)
+		oldest, older, current := newSecretKey(t), newSecretKey(t), newSecretKey(t)
+		b.seed(0, 250, seal.NewRing(older)) // more than a batch
+		b.seed(250, 255, seal.NewRing(oldest))
+		b.seed(255, 260, seal.NewRing(current))
+		before := b.db.Client().Webhook.Query().FirstX(b.ctx)
+		entries := b.db.Client().ActivityEntry.Query().CountX(b.ctx)
+
+		var reports []admin.Resealed
+		so, err := admin.ResealSecrets(b.ctx, s, seal.NewRing(current, older, oldest), func(so admin.Resealed) { reports = append(reports, so) })
+		require.NoError(t, err)
+		require.Equal(t, admin.Resealed{Webhooks: 260, Done: 255}, so)
+		require.Greater(t, len(reports), 2, "progress is reported for each batch")
+		require.Equal(t, 200, reports[0].Done)
+		b.opens(seal.NewRing(current), 260)
+
+		after := b.db.Client().Webhook.GetX(b.ctx, before.ID)
+		require.Equal(t, before.UpdatedAt, after.UpdatedAt, "the webhook is what it was")
+		require.Equal(t, entries, b.db.Client().ActivityEntry.Query().CountX(b.ctx))
+
+		so, err = admin.ResealSecrets(b.ctx, s, seal.NewRing(current), func(admin.Resealed) {})
+		require.NoError(t, err)
+		require.Equal(t, admin.Resealed{Webhooks: 260}, so, "nothing is left to do")
+		require.Equal(t, after.Secret, b.db.Client().Webhook.GetX(b.ctx, before.ID).Secret)
+	})
+}
+
+func TestResealSecretsGoesOnWhereItWasInterrupted(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, s *db.DB) {
+		b := newVault(t, s, nil)
+		older, current := newSecretKey(t), newSecretKey(t)
+		both := seal.NewRing(current, older)
+		b.seed(0, 450, seal.NewRing(older))
+
+		ctx, interrupt := context.WithCancel(b.ctx)
+		so, err := admin.ResealSecrets(ctx, s, both, func(admin.Resealed) { interrupt() })
+		require.ErrorIs(t, err, context.Canceled)
+		require.Equal(t, 200, so.Done)
+		b.opens(both, 450)
+
+		so, err = admin.ResealSecrets(b.ctx, s, both, func(admin.Resealed) {})
+		require.NoError(t, err)
+		require.Equal(t, admin.Resealed{Webhooks: 450, Done: 250}, so)
+		b.opens(seal.NewRing(current), 450)
+	})
+}
+
+func TestResealSecretsLeavesWhatItCannotOpen(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, s *db.DB) {
+		b := newVault(t, s, nil)
+		lost, older, current := newSecretKey(t), newSecretKey(t), newSecretKey(t)
+		b.seed(0, 3, seal.NewRing(lost))
+		b.seed(3, 8, seal.NewRing(older))
+		so, err := admin.ResealSecrets(b.ctx, s, seal.NewRing(current, older), func(admin.Resealed) {})
+		require.NoError(t, err)
+		require.Equal(t, admin.Resealed{Webhooks: 8, Done: 5, Left: 3, Unknown: []string{lost.ID()}}, so)
+		b.opens(seal.NewRing(current, lost), 8)
+
+		_, err = s.Writer().ExecContext(b.ctx, `UPDATE webhooks SET secret_key = $1 WHERE secret_key = $2`, older.ID(), lost.ID())
+		require.NoError(t, err)
+		_, err = admin.ResealSecrets(b.ctx, s, seal.NewRing(current, older), func(admin.Resealed) {})
+		require.ErrorIs(t, err, seal.ErrTampered)
+	})
+}
+
+func TestResealSecretsMeetsChangesThatCameInBetween(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, s *db.DB) {
+		older, current := newSecretKey(t), newSecretKey(t)
+		// A server that was not restarted goes on sealing under the older key.
+		late := newVault(t, s, seal.NewRing(older))
+		made := late.hook()
+		both := seal.NewRing(current, older)
+		var secret string
+		so, err := admin.ResealSecrets(late.ctx, s, both, func(admin.Resealed) {
+			if secret == "" {
+				w, err := late.RotateSecret(late.ctx, &adminv1.RotateSecretRequest{Id: made.String()})
+				require.NoError(t, err)
+				secret = w.GetSecret()
+			}
+		})
+		require.NoError(t, err)
+		require.Equal(t, admin.Resealed{Webhooks: 1, Done: 2}, so)
+		row := s.Client().Webhook.GetX(late.ctx, made)
+		plain, err := seal.NewRing(current).Open(row.Secret, row.SecretKey, row.ID[:])
+		require.NoError(t, err)
+		require.Equal(t, secret, plain, "the secret that the owner was shown last")
+
+		// One that never stops doing so is reported, not raced for ever.
+		so, err = admin.ResealSecrets(late.ctx, s, both, func(admin.Resealed) {
+			_, err := late.RotateSecret(late.ctx, &adminv1.RotateSecretRequest{Id: made.String()})
+			require.NoError(t, err)
+		})
+		require.NoError(t, err)
+		require.Equal(t, 1, so.Left)
+		require.Empty(t, so.Unknown)
+	})
+}

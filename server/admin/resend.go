@@ -1,0 +1,114 @@
+package admin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+
+	"go.storefront.example/ent/apijson"
+	"go.storefront.example/ent/queue"
+	"go.storefront.example/ent/tenant"
+	"go.storefront.example/gen/ent/store"
+	adminv1 "go.storefront.example/gen/storefront/admin/v1"
+	"go.storefront.example/gen/storefront/admin/v1/adminv1connect"
+	"go.storefront.example/server/apierr"
+	"go.storefront.example/server/validate"
+)
+
+// progress is the progress of a resend.
+func progress(r queue.Resend) *adminv1.Resend {
+	m := &adminv1.Resend{
+		Id: r.ID.String(), WebhookId: r.WebhookID.String(), Since: apijson.Timestamp(r.Since),
+		Resent: int32(min(r.Resent, math.MaxInt32)), State: adminv1.Resend_running, //nolint:gosec // No more than fit.
+	}
+	switch {
+	case r.Stopped:
+		m.State = adminv1.Resend_stopped
+	case r.Finished:
+		m.State = adminv1.Resend_finished
+	}
+	return m
+}
+
+// StartResend orders a resend to a webhook of every event since a time that has not succeeded there.
+// ContinueResend carries it out; if nobody calls it for a while, a worker does. It refuses with
+// validation_failed, webhook_not_found or webhook_disabled.
+func (o *Operator) StartResend(ctx context.Context, in *adminv1.StartResendRequest) (*adminv1.Resend, error) {
+	var f fields
+	if in.GetSince().CheckValid() != nil {
+		f.refuse("since", "must be an RFC 3339 date-time of the years 1 to 9999")
+	}
+	if err := f.err(); err != nil {
+		return nil, err
+	}
+	ctx, err := o.inWebhook(ctx, in.GetWebhookId())
+	if err != nil {
+		return nil, err
+	}
+	job, err := o.webhooks.ResendSince(ctx, in.GetWebhookId(), in.GetSince().AsTime())
+	if err != nil {
+		return nil, err
+	}
+	return progress(job), nil
+}
+
+// ContinueResend carries out the next part of a resend and returns its progress. It refuses with
+// resend_not_found or validation_failed.
+func (o *Operator) ContinueResend(ctx context.Context, in *adminv1.ContinueResendRequest) (*adminv1.Resend, error) {
+	id, ok := validate.ParseID(in.GetId())
+	if !ok {
+		return nil, resendNotFound(in.GetId())
+	}
+	if own, _, within := tenant.From(ctx); within {
+		if of, err := o.db.Client().Store.Query().Where(store.ID(own.ID), owns("resends")(id)).Exist(ctx); err != nil {
+			return nil, fmt.Errorf("find a resend: %w", err)
+		} else if !of {
+			return nil, resendNotFound(in.GetId())
+		}
+	}
+	job, err := o.webhooks.ContinueResend(ctx, id)
+	if errors.Is(err, queue.ErrNoResend) {
+		return nil, resendNotFound(in.GetId())
+	}
+	if err != nil {
+		return nil, err
+	}
+	return progress(job), nil
+}
+
+// SendWaiting has the next attempts of what waits at a webhook made now and returns how many there were; of very many
+// some are left. It refuses with webhook_not_found or webhook_disabled.
+func (o *Operator) SendWaiting(ctx context.Context, webhookID string) (int, error) {
+	ctx, err := o.inWebhook(ctx, webhookID)
+	if err != nil {
+		return 0, err
+	}
+	return o.webhooks.SendWaiting(ctx, webhookID)
+}
+
+// Retries returns what waits for another attempt at a webhook of the store that the context is in (In).
+func (o *Operator) Retries(ctx context.Context, webhookID string) (queue.Retries, error) {
+	t, id, err := validate.Named(ctx, webhookID, func() error { return notFound(apierr.WebhookNotFound, webhookID) })
+	if err != nil {
+		return queue.Retries{}, err
+	}
+	return queue.ReadRetries(ctx, o.db, t.ID, id)
+}
+
+func resendNotFound(id string) error {
+	return apierr.New(apierr.ResendNotFound, fmt.Sprintf("There is no resend with the id %q.", id))
+}
+
+// Resend carries out a whole resend and calls report after each part. When it is given up half-way, a
+// worker continues it. It refuses as StartResend does.
+func Resend(ctx context.Context, o adminv1connect.DeliveryServiceClient, in *adminv1.StartResendRequest,
+	report func(*adminv1.Resend)) (*adminv1.Resend, error) {
+	job, err := o.StartResend(ctx, in)
+	for err == nil && job.GetState() == adminv1.Resend_running {
+		if job, err = o.ContinueResend(ctx, &adminv1.ContinueResendRequest{Id: job.GetId()}); err == nil {
+			report(job)
+		}
+	}
+	return job, err
+}

@@ -1,0 +1,228 @@
+package rpc_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/db/dbtest"
+	"go.storefront.example/ent/hook"
+	"go.storefront.example/ent/id"
+	"go.storefront.example/ent/tenant"
+	"go.storefront.example/gen/ent"
+	adminv1 "go.storefront.example/gen/storefront/admin/v1"
+	storefrontv1 "go.storefront.example/gen/storefront/v1"
+	"go.storefront.example/server/admin"
+	"go.storefront.example/server/admin/rpc"
+	"go.storefront.example/server/apierr"
+)
+
+// watcher is an open stream of events.
+type watcher struct {
+	*testing.T
+	events   chan *adminv1.Event
+	position *timestamppb.Timestamp // of the newest answer, once the stream has ended
+	ended    chan error
+	stop     context.CancelFunc
+}
+
+var errEnough = errors.New("enough")
+
+// watch opens a stream and waits for its first answer.
+func (b *bench) watch(in *adminv1.WatchEventsRequest) *watcher {
+	b.Helper()
+	client, err := rpc.NewClient(b.url, token)
+	require.NoError(b, err)
+	ctx, stop := context.WithCancel(b.Context())
+	b.Cleanup(stop)
+	w := &watcher{T: b.T, events: make(chan *adminv1.Event, 5000), ended: make(chan error, 1), stop: stop}
+	open := make(chan struct{})
+	go func() {
+		w.ended <- client.Watch(ctx, in, func(answer *adminv1.WatchEventsResponse) error {
+			if w.position == nil {
+				require.Empty(b, answer.GetEvents(), "the first answer shows that the stream is open")
+				close(open)
+			}
+			w.position = answer.GetPosition()
+			for _, e := range answer.GetEvents() {
+				w.events <- e
+			}
+			return nil
+		})
+	}()
+	select {
+	case <-open:
+	case err := <-w.ended:
+		w.ended <- err
+	}
+	return w
+}
+
+// next waits for an event.
+func (w *watcher) next() *adminv1.Event {
+	w.Helper()
+	select {
+	case e := <-w.events:
+		return e
+	case err := <-w.ended:
+		require.FailNow(w, "the stream ended", "%v", err)
+	case <-time.After(time.Minute):
+		require.FailNow(w, "no event arrives")
+	}
+	return nil
+}
+
+// end closes the stream and returns where to go on.
+func (w *watcher) end() *timestamppb.Timestamp {
+	w.Helper()
+	w.stop()
+	<-w.ended
+	require.Empty(w, w.events, "nothing else was sent")
+	return w.position
+}
+
+// ping records a ping and returns its id.
+func (b *bench) ping() string {
+	b.Helper()
+	made, err := b.operator.CreatePing(b.Context(), &adminv1.CreatePingRequest{Store: "s"})
+	require.NoError(b, err)
+	return made.GetId()
+}
+
+func TestWatchEvents(t *testing.T) {
+	t.Parallel()
+	for _, database := range dbtest.Databases() {
+		t.Run(database, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t, database, db.Config{})
+			before := b.ping()
+			all, some := b.watch(&adminv1.WatchEventsRequest{Store: "s"}), b.watch(&adminv1.WatchEventsRequest{Store: "s", Types: []string{hook.CustomerCreated}})
+			product, err := b.operator.CreateProduct(t.Context(), &adminv1.CreateProductRequest{
+				Store: "s", Title: "T", Type: storefrontv1.Product_FILE, PriceAmount: new(int64(5)), Description: new("<p>d</p>"), ContentReady: new(true),
+				Status: storefrontv1.Product_PUBLISHED.Enum(),
+			})
+			require.NoError(t, err)
+			customer, err := b.operator.CreateCustomer(t.Context(), &adminv1.CreateCustomerRequest{Store: "s", Email: new("a@example.com")})
+			require.NoError(t, err)
+			ping := b.ping()
+			var data struct{ Data struct{ ID string } }
+			published, created := all.next(), all.next()
+			require.Equal(t, hook.ProductPublished, published.GetType())
+			require.NoError(t, json.Unmarshal([]byte(published.GetPayload()), &data))
+			require.Equal(t, product.GetId(), data.Data.ID)
+			require.Equal(t, hook.CustomerCreated, created.GetType())
+			require.Equal(t, ping, all.next().GetId())
+			require.Contains(t, created.GetPayload(), customer.GetCustomer().GetId())
+			late := b.event(5 * time.Second)
+			require.Equal(t, late, all.next().GetId(), "of two transactions, the one that got its time first may be seen last")
+			kept, err := b.operator.GetEvent(t.Context(), &adminv1.GetEventRequest{Id: created.GetId()})
+			require.NoError(t, err)
+			require.Equal(t, kept.GetPayload(), some.next().GetPayload(), "as it is kept")
+			some.end()
+
+			// What happens between two streams is sent by the second, which may repeat the first.
+			position := all.end()
+			missed := b.ping()
+			again := b.watch(&adminv1.WatchEventsRequest{Store: "s", Since: position})
+			seen := map[string]bool{}
+			for !seen[missed] {
+				seen[again.next().GetId()] = true
+			}
+			delete(seen, before) // it may be of the very millisecond in which the first stream began
+			delete(seen, late)   // it is of before that, unless that was seconds ago
+			require.Equal(t, map[string]bool{published.GetId(): true, created.GetId(): true, ping: true, missed: true}, seen)
+			ahead := b.event(-10 * time.Minute) // of a server whose clock was ahead
+			require.Equal(t, ahead, again.next().GetId())
+			next := b.ping()
+			require.Equal(t, next, again.next().GetId(), "after one from the future")
+			again.end()
+		})
+	}
+}
+
+// event writes an event of so long ago, as a transaction does that commits late, and returns its id.
+func (b *bench) event(ago time.Duration) string {
+	b.Helper()
+	at := b.db.Now().Add(-ago)
+	eventID := id.At(at)
+	ctx, err := b.operator.In(b.Context(), "s")
+	require.NoError(b, err)
+	t, _, _ := tenant.From(ctx)
+	require.NoError(b, b.db.WithTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
+		return tx.Event.Create().SetID(eventID).SetStoreID(t.ID).SetType(hook.Ping).SetCreatedAt(at).
+			SetPayload(hook.PingEnvelope(eventID, at, t.ID, t.Slug, "late")).Exec(ctx)
+	}))
+	return eventID.String()
+}
+
+// A stream that resumes after many events sends each once, page by page.
+func TestAWatchReadsABacklog(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, dbtest.SQLite, db.Config{})
+	start := timestamppb.New(b.db.Now().Add(-time.Hour))
+	const count = 2100
+	ctx, err := b.operator.In(t.Context(), "s")
+	require.NoError(t, err)
+	own, _, _ := tenant.From(ctx)
+	require.NoError(t, b.db.WithTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
+		made := make([]*ent.EventCreate, count)
+		for i := range made {
+			at := start.AsTime().Add(time.Duration(i/50) * time.Millisecond)
+			made[i] = tx.Event.Create().SetID(id.At(at)).SetStoreID(own.ID).SetType(hook.Ping).SetCreatedAt(at).SetPayload([]byte(`{}`))
+		}
+		return tx.Event.CreateBulk(made...).Exec(ctx)
+	}))
+	w := b.watch(&adminv1.WatchEventsRequest{Store: "s", Since: start})
+	seen := map[string]bool{}
+	for range count {
+		seen[w.next().GetId()] = true
+	}
+	require.Len(t, seen, count)
+	require.Equal(t, b.ping(), w.next().GetId(), "nothing is sent again")
+	w.end()
+}
+
+func TestWatchesAreBounded(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, dbtest.SQLite, db.Config{})
+	client, err := rpc.NewClient(b.url, token)
+	require.NoError(t, err)
+	open := func(in *adminv1.WatchEventsRequest) error {
+		err := client.Watch(t.Context(), in, func(*adminv1.WatchEventsResponse) error { return errEnough })
+		if errors.Is(err, errEnough) {
+			return nil
+		}
+		return err
+	}
+	var watchers []*watcher
+	for range admin.MaxStoreWatches {
+		watchers = append(watchers, b.watch(&adminv1.WatchEventsRequest{Store: "s"}))
+	}
+	require.Equal(t, apierr.Unavailable, codeOf(open(&adminv1.WatchEventsRequest{Store: "s"})))
+	for i := range admin.MaxWatches/admin.MaxStoreWatches - 1 {
+		slug := fmt.Sprintf("s%d", i)
+		_, err := b.operator.CreateStore(t.Context(), &adminv1.CreateStoreRequest{Name: "S", Slug: slug, Currency: "XAF", Country: "CM"})
+		require.NoError(t, err)
+		for range admin.MaxStoreWatches {
+			watchers = append(watchers, b.watch(&adminv1.WatchEventsRequest{Store: slug}))
+		}
+	}
+	_, err = b.operator.CreateStore(t.Context(), &adminv1.CreateStoreRequest{Name: "S", Slug: "last", Currency: "XAF", Country: "CM"})
+	require.NoError(t, err)
+	require.Equal(t, apierr.Unavailable, codeOf(open(&adminv1.WatchEventsRequest{Store: "last"})))
+	for _, w := range watchers {
+		w.end()
+	}
+	require.Eventually(t, func() bool { return open(&adminv1.WatchEventsRequest{Store: "s"}) == nil }, time.Minute, 20*time.Millisecond, "a slot is given back")
+
+	require.Equal(t, apierr.StoreNotFound, codeOf(open(&adminv1.WatchEventsRequest{Store: uuid.NewString()})))
+	require.Equal(t, apierr.ValidationFailed, codeOf(open(&adminv1.WatchEventsRequest{Store: "s", Types: []string{"order.lost"}})))
+}

@@ -1,0 +1,211 @@
+package admin
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+
+	"go.storefront.example/ent/apijson"
+	"go.storefront.example/ent/hook"
+	"go.storefront.example/ent/tenant"
+	"go.storefront.example/gen/ent"
+	"go.storefront.example/gen/ent/predicate"
+	"go.storefront.example/gen/ent/session"
+	"go.storefront.example/gen/ent/signinlink"
+	"go.storefront.example/gen/ent/store"
+	adminv1 "go.storefront.example/gen/storefront/admin/v1"
+	"go.storefront.example/server/apierr"
+	"go.storefront.example/server/validate"
+)
+
+// sessionOf is the access of a member who is signed in to the store with this slug.
+func sessionOf(row *ent.Session, slug string) *adminv1.Session {
+	return &adminv1.Session{
+		Id: row.ID.String(), Kind: adminv1.Session_session, Store: &adminv1.Session_Store{Id: row.StoreID.String(), Slug: slug},
+		Member: row.Member, Role: enum[adminv1.Session_Role](row.Role), CreatedAt: apijson.Timestamp(row.CreatedAt),
+		ExpiresAt: apijson.Timestamp(row.ExpiresAt), LastUsedAt: apijson.OptionalTimestamp(row.LastUsedAt), EndedAt: apijson.OptionalTimestamp(row.EndedAt),
+	}
+}
+
+// linkOf is the access of a member who has a link to the store with this slug.
+func linkOf(row *ent.SignInLink, slug string) *adminv1.Session {
+	return &adminv1.Session{
+		Id: row.ID.String(), Kind: adminv1.Session_link, Store: &adminv1.Session_Store{Id: row.StoreID.String(), Slug: slug},
+		Member: row.Member, Role: enum[adminv1.Session_Role](row.Role), CreatedAt: apijson.Timestamp(row.CreatedAt),
+		ExpiresAt: apijson.Timestamp(row.ExpiresAt), EndedAt: apijson.OptionalTimestamp(cmp.Or(row.RevokedAt, row.UsedAt)),
+	}
+}
+
+// ListSessions returns a page of the sessions that have not ended and the links that still work, of one
+// store or, without a name, of all. It refuses with store_not_found or validation_failed.
+func (o *Operator) ListSessions(ctx context.Context, in *adminv1.ListSessionsRequest) (*adminv1.ListSessionsResponse, error) {
+	var f fields
+	p := f.page(in.PageSize, in.GetPageToken())
+	if err := f.err(); err != nil {
+		return nil, err
+	}
+	now := o.db.Now()
+	links := o.db.Client().SignInLink.Query().Where(usable(now), p.older)
+	sessions := o.db.Client().Session.Query().Where(lasting(now), p.older)
+	if _, _, within := tenant.From(ctx); within || in.GetStore() != "" {
+		ctx, err := o.In(ctx, in.GetStore())
+		if err != nil {
+			return nil, err
+		}
+		t, _, _ := tenant.From(ctx)
+		links, sessions = links.Where(signinlink.StoreID(t.ID)), sessions.Where(session.StoreID(t.ID))
+	}
+	// The links first: one that is used meanwhile is then listed twice, and not missed.
+	unused, err := links.Order(newest).Limit(p.size + 1).All(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("list sign-in links: %w", err)
+	}
+	begun, err := sessions.Order(newest).Limit(p.size + 1).All(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("list sessions: %w", err)
+	}
+	unused = slices.DeleteFunc(unused, func(l *ent.SignInLink) bool {
+		return slices.ContainsFunc(begun, func(s *ent.Session) bool { return s.ID == l.ID })
+	})
+	slugs, err := o.slugs(ctx, begun, unused)
+	if err != nil {
+		return nil, err
+	}
+	all := append(each(begun, func(row *ent.Session) *adminv1.Session { return sessionOf(row, slugs[row.StoreID]) }),
+		each(unused, func(row *ent.SignInLink) *adminv1.Session { return linkOf(row, slugs[row.StoreID]) })...)
+	// An id in lower case sorts as its bytes do.
+	slices.SortFunc(all, func(a, b *adminv1.Session) int {
+		return cmp.Or(b.CreatedAt.AsTime().Compare(a.CreatedAt.AsTime()), cmp.Compare(b.Id, a.Id))
+	})
+	all, next := cut(p, all, func(s *adminv1.Session) (time.Time, uuid.UUID) { return s.CreatedAt.AsTime(), uuid.MustParse(s.Id) })
+	return &adminv1.ListSessionsResponse{Sessions: all, NextPageToken: next}, nil
+}
+
+// slugs returns the slugs of the stores that sessions and links are of.
+func (o *Operator) slugs(ctx context.Context, sessions []*ent.Session, links []*ent.SignInLink) (map[uuid.UUID]string, error) {
+	slugs := map[uuid.UUID]string{}
+	for _, s := range sessions {
+		slugs[s.StoreID] = ""
+	}
+	for _, l := range links {
+		slugs[l.StoreID] = ""
+	}
+	rows, err := o.db.Client().Store.Query().Where(store.IDIn(slices.Collect(maps.Keys(slugs))...)).All(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("read the stores of sessions: %w", err)
+	}
+	for _, row := range rows {
+		slugs[row.ID] = row.Slug
+	}
+	return slugs, nil
+}
+
+// RevokeSession ends a session, from its next request on and on every server, or an unused link. If the
+// link has been used meanwhile, it ends the link's session, which has the same id. If it has ended, nothing
+// changes. It refuses with session_not_found.
+func (o *Operator) RevokeSession(ctx context.Context, in *adminv1.RevokeSessionRequest) (*adminv1.Session, error) {
+	ctx, err := o.inSession(ctx, in.GetId())
+	if err != nil {
+		return nil, err
+	}
+	t, _, _ := tenant.From(ctx)
+	rowID, ok := validate.ParseID(in.GetId())
+	if !ok {
+		return nil, notFound(apierr.SessionNotFound, in.GetId())
+	}
+	var revoked *adminv1.Session
+	err = o.db.WithTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
+		sessions, links, err := end(ctx, tx, []predicate.Session{session.StoreID(t.ID), session.ID(rowID)}, []predicate.SignInLink{signinlink.StoreID(t.ID), signinlink.ID(rowID)})
+		if err != nil {
+			return err
+		}
+		if revoked, err = readSession(ctx, tx, t, rowID); err != nil {
+			return err
+		}
+		if sessions+links > 0 {
+			resource := map[adminv1.Session_Kind]string{adminv1.Session_session: "session", adminv1.Session_link: "sign_in_link"}[revoked.Kind]
+			hook.Record(ctx, resource+".revoked", resource, rowID,
+				hook.Change{Field: "member", To: revoked.Member}, hook.Change{Field: "endedAt", To: hook.Time(ctx)})
+		}
+		return nil
+	})
+	return revoked, err
+}
+
+// inSession is In for the store that owns the session or the link.
+func (o *Operator) inSession(ctx context.Context, id string) (context.Context, error) {
+	return o.inOwner(ctx, id, apierr.SessionNotFound, owns(session.Table, signinlink.Table))
+}
+
+// readSession returns the session with an id or, before there is one, its link.
+func readSession(ctx context.Context, tx *ent.Tx, t tenant.Store, id uuid.UUID) (*adminv1.Session, error) {
+	begun, err := tx.Session.Query().Where(session.StoreID(t.ID), session.ID(id)).Only(ctx)
+	if err == nil {
+		return sessionOf(begun, t.Slug), nil
+	}
+	if !ent.IsNotFound(err) {
+		return nil, fmt.Errorf("read a session: %w", err)
+	}
+	link, err := tx.SignInLink.Query().Where(signinlink.StoreID(t.ID), signinlink.ID(id)).Only(ctx)
+	if ent.IsNotFound(err) { // It expired, and was cleared away since it was found.
+		return nil, notFound(apierr.SessionNotFound, id.String())
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read a sign-in link: %w", err)
+	}
+	return linkOf(link, t.Slug), nil
+}
+
+// RevokeSessions ends all sessions and unused links of a store or, with a member's name, of that
+// member, with effect from the next request on every server. It refuses with store_not_found or
+// validation_failed.
+func (o *Operator) RevokeSessions(ctx context.Context, in *adminv1.RevokeSessionsRequest) (*adminv1.RevokeSessionsResponse, error) {
+	ctx, err := o.In(ctx, in.GetStore())
+	if err != nil {
+		return nil, err
+	}
+	t, _, _ := tenant.From(ctx)
+	ofStore, linksOfStore := []predicate.Session{session.StoreID(t.ID)}, []predicate.SignInLink{signinlink.StoreID(t.ID)}
+	var whose []hook.Change
+	if in.GetMember() != "" {
+		member, err := MemberName("member", in.GetMember())
+		if err != nil {
+			return nil, err
+		}
+		ofStore, linksOfStore = append(ofStore, session.Member(member)), append(linksOfStore, signinlink.Member(member))
+		whose = []hook.Change{{Field: "member", To: member}}
+	}
+	ended := &adminv1.RevokeSessionsResponse{}
+	err = o.db.WithTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
+		sessions, links, err := end(ctx, tx, ofStore, linksOfStore)
+		if err != nil || sessions+links == 0 {
+			return err
+		}
+		ended.Sessions, ended.Links = int32(sessions), int32(links) //nolint:gosec // No store has that many.
+		hook.Record(ctx, "store.signed_out", "store", t.ID, append(whose[:len(whose):len(whose)],
+			hook.Change{Field: "sessions", To: int64(sessions)}, hook.Change{Field: "links", To: int64(links)})...)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return ended, nil
+}
+
+// end ends sessions and unused links, and returns how many. The links come first: a transaction that uses
+// one locks its row, so end waits for its commit and then finds the session that it began.
+func end(ctx context.Context, tx *ent.Tx, of []predicate.Session, linksOf []predicate.SignInLink) (sessions, links int, err error) {
+	now := hook.Time(ctx)
+	if links, err = tx.SignInLink.Update().Where(append(linksOf, usable(now))...).SetRevokedAt(now).Save(ctx); err != nil {
+		return 0, 0, fmt.Errorf("revoke sign-in links: %w", err)
+	}
+	if sessions, err = tx.Session.Update().Where(append(of, lasting(now))...).SetEndedAt(now).Save(ctx); err != nil {
+		return 0, 0, fmt.Errorf("end sessions: %w", err)
+	}
+	return sessions, links, nil
+}

@@ -1,0 +1,276 @@
+package admin
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"go.storefront.example/ent/apijson"
+	"go.storefront.example/ent/hook"
+	"go.storefront.example/ent/id"
+	"go.storefront.example/ent/tenant"
+	"go.storefront.example/gen/ent"
+	"go.storefront.example/gen/ent/predicate"
+	"go.storefront.example/gen/ent/session"
+	"go.storefront.example/gen/ent/signinlink"
+	adminv1 "go.storefront.example/gen/storefront/admin/v1"
+	"go.storefront.example/server/shop"
+)
+
+// roles are the roles of members who may sign in to a store's dashboard, as rows hold them
+// (specification, Authentication).
+func roles() []string {
+	return []string{adminv1.Session_owner.String(), adminv1.Session_admin.String()}
+}
+
+const (
+	// DefaultSignInExpiry is how long a sign-in link can be used if the request does not set it.
+	DefaultSignInExpiry = 10 * time.Minute
+	// MaxSignInExpiry bounds how long a sign-in link can be used: it travels in chats and mails.
+	MaxSignInExpiry = 24 * time.Hour
+	// SessionLength is how long a member stays signed in, active or not, after signing in or KeepAlive.
+	SessionLength = 12 * time.Hour
+)
+
+// signInPath is where on the operator's listener a sign-in link leads; the secret follows.
+const signInPath = "/dashboard/sign-in?token="
+
+// usedEvery is the precision with which the last use of a session is stored.
+const usedEvery = time.Minute
+
+// secretBytes is the randomness of a sign-in link and of a session: nobody guesses 256 bits.
+const secretBytes = 32
+
+// Member is a member who is signed in, or can be by a link.
+type Member struct {
+	Name string
+	// Role is owner or admin.
+	Role string
+	// StoreName is the store's name for readers.
+	StoreName string
+	// ExpiresAt is when the session or the link expires.
+	ExpiresAt time.Time
+	// Origin is the scheme and host of the sign-in link, such as https://operator.example.com; empty
+	// when the link is of a release that did not keep it.
+	Origin string
+}
+
+// Secure reports whether the session's cookie travels over HTTPS only.
+func (m Member) Secure() bool { return !strings.HasPrefix(m.Origin, "http://") }
+
+// CheckBaseURL returns the origin of an address that sign-in links can be made under: https, or http on
+// a loopback address, without query and fragment. A session's cookie never travels in the clear beyond
+// this machine.
+func CheckBaseURL(address string) (origin string, err error) {
+	u, err := url.Parse(address)
+	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Hostname() == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+		return "", fmt.Errorf("must be an address such as https://operator.example.com, not %q", address)
+	}
+	if u.Scheme == "http" && !loopback(u.Hostname()) {
+		return "", fmt.Errorf("must be an https address: over http nobody can sign in beyond this machine, not %q", address)
+	}
+	// As a browser writes it (RFC 6454, section 6.2).
+	port := map[string]string{"https": ":443", "http": ":80"}[u.Scheme]
+	return u.Scheme + "://" + strings.TrimSuffix(strings.ToLower(u.Host), port), nil
+}
+
+func loopback(host string) bool {
+	host = strings.ToLower(host)
+	ip := net.ParseIP(host)
+	return host == "localhost" || strings.HasSuffix(host, ".localhost") || ip != nil && ip.IsLoopback()
+}
+
+var (
+	// ErrSignInLink means that no link has this secret, or that it was used or has expired.
+	ErrSignInLink = errors.New("no such sign-in link, or no longer")
+	// ErrNoSession means that no session has this secret, or that it has ended.
+	ErrNoSession = errors.New("no such session, or no longer")
+)
+
+// CreateSignInLink creates a link that signs a member in to a store. It can be used once, until it
+// expires. Its secret is not stored. It refuses with store_not_found or validation_failed.
+func (o *Operator) CreateSignInLink(ctx context.Context, in *adminv1.CreateSignInLinkRequest) (*adminv1.CreateSignInLinkResponse, error) {
+	ctx, err := o.In(ctx, in.GetStore())
+	if err != nil {
+		return nil, err
+	}
+	member, err := MemberName("member", in.GetMember())
+	if err != nil {
+		return nil, err
+	}
+	expires := DefaultSignInExpiry
+	if in.ExpiresSeconds != nil {
+		expires = time.Duration(in.GetExpiresSeconds()) * time.Second
+	}
+	origin, badURL := CheckBaseURL(in.GetBaseUrl())
+	var f fields
+	switch {
+	case !slices.Contains(roles(), in.GetRole().String()):
+		f.refuse("role", "must be "+strings.Join(roles(), " or "))
+	case expires < time.Second || expires > MaxSignInExpiry:
+		f.refuse("expiresSeconds", fmt.Sprintf("must be from 1 to %.0f", MaxSignInExpiry.Seconds()))
+	case badURL != nil:
+		f.refuse("baseUrl", badURL.Error())
+	}
+	if err := f.err(); err != nil {
+		return nil, err
+	}
+	owner, _, _ := tenant.From(ctx)
+	secret, fingerprint := newSecret()
+	link := &adminv1.CreateSignInLinkResponse{Url: strings.TrimRight(in.GetBaseUrl(), "/") + signInPath + secret}
+	err = o.db.WithTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
+		now := hook.Time(ctx)
+		linkID, expiresAt := id.At(now), now.Add(expires)
+		link.Id, link.ExpiresAt = linkID.String(), apijson.Timestamp(expiresAt)
+		// Expired rows are deleted here, because links are created often enough.
+		if _, err := tx.SignInLink.Delete().Where(signinlink.ExpiresAtLT(now)).Exec(ctx); err != nil {
+			return err
+		}
+		if _, err := tx.Session.Delete().Where(session.ExpiresAtLT(now)).Exec(ctx); err != nil {
+			return err
+		}
+		return tx.SignInLink.Create().SetID(linkID).SetStoreID(owner.ID).SetFingerprint(fingerprint).SetMember(member).SetRole(in.GetRole().String()).
+			SetOrigin(origin).SetExpiresAt(expiresAt).SetCreatedAt(now).Exec(ctx)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("create a sign-in link: %w", err)
+	}
+	return link, nil
+}
+
+// LookAtSignInLink returns the member whom a link would sign in, and does not use it up. It returns
+// ErrSignInLink.
+func (o *Operator) LookAtSignInLink(ctx context.Context, secret string) (Member, error) {
+	row, err := o.db.Client().SignInLink.Query().
+		Where(signinlink.Fingerprint(fingerprintOf(secret)), usable(o.db.Now())).Only(ctx)
+	if ent.IsNotFound(err) {
+		return Member{}, ErrSignInLink
+	}
+	if err != nil {
+		return Member{}, fmt.Errorf("read a sign-in link: %w", err)
+	}
+	in, err := o.db.Client().Store.Get(ctx, row.StoreID)
+	if err != nil {
+		return Member{}, fmt.Errorf("read the store of a sign-in link: %w", err)
+	}
+	return Member{Name: row.Member, Role: row.Role, StoreName: in.Name, ExpiresAt: row.ExpiresAt, Origin: row.Origin}, nil
+}
+
+// SignIn uses up a link and begins a session with the link's id. It returns the session's secret, of which
+// only the fingerprint is stored. Of two concurrent calls with one link one succeeds. instead has the
+// secrets of the browser's earlier sessions, which end. It returns ErrSignInLink.
+func (o *Operator) SignIn(ctx context.Context, linkSecret string, instead ...string) (secret string, err error) {
+	secret, fingerprint := newSecret()
+	err = o.db.WithTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
+		now := hook.Time(ctx)
+		link := fingerprintOf(linkSecret)
+		used, err := tx.SignInLink.Update().Where(signinlink.Fingerprint(link), usable(now)).SetUsedAt(now).Save(ctx)
+		if err != nil {
+			return fmt.Errorf("use a sign-in link: %w", err)
+		}
+		if used != 1 {
+			return ErrSignInLink
+		}
+		row, err := tx.SignInLink.Query().Where(signinlink.Fingerprint(link)).Only(ctx)
+		if err != nil {
+			return fmt.Errorf("read a sign-in link: %w", err)
+		}
+		for _, other := range instead {
+			if err := endSession(ctx, tx, other); err != nil {
+				return err
+			}
+		}
+		err = tx.Session.Create().SetID(row.ID).SetStoreID(row.StoreID).SetFingerprint(fingerprint).SetMember(row.Member).SetRole(row.Role).
+			SetOrigin(row.Origin).SetExpiresAt(now.Add(SessionLength)).SetCreatedAt(now).Exec(ctx)
+		if err != nil {
+			return fmt.Errorf("begin a session: %w", err)
+		}
+		return nil
+	})
+	return secret, err
+}
+
+// InSession returns a context with the store of the session and, as its actor, the member. secure reports
+// whether the secret came in a cookie for HTTPS only: a session is found only by its own kind of cookie.
+// It returns ErrNoSession.
+func (o *Operator) InSession(ctx context.Context, secret string, secure bool) (context.Context, Member, error) {
+	now := o.db.Now()
+	row, err := o.db.Client().Session.Query().Where(session.Fingerprint(fingerprintOf(secret)), lasting(now)).Only(ctx)
+	if ent.IsNotFound(err) {
+		return nil, Member{}, ErrNoSession
+	}
+	if err != nil {
+		return nil, Member{}, fmt.Errorf("read a session: %w", err)
+	}
+	member := Member{Name: row.Member, Role: row.Role, ExpiresAt: row.ExpiresAt, Origin: row.Origin}
+	if member.Secure() != secure {
+		return nil, Member{}, ErrNoSession
+	}
+	if row.LastUsedAt == nil || now.Sub(*row.LastUsedAt) >= usedEvery {
+		err := o.db.WithTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
+			return tx.Session.Update().Where(session.ID(row.ID)).SetLastUsedAt(hook.Time(ctx)).Exec(ctx)
+		})
+		if err != nil {
+			return nil, Member{}, fmt.Errorf("note the use of a session: %w", err)
+		}
+	}
+	in, err := o.db.Client().Store.Get(ctx, row.StoreID)
+	if err != nil {
+		return nil, Member{}, fmt.Errorf("read the store of a session: %w", err)
+	}
+	member.StoreName = in.Name
+	return tenant.With(ctx, shop.TenantOf(in), tenant.Actor{Type: tenant.ActorMember, Name: row.Member}), member, nil
+}
+
+// KeepAlive prolongs a session that has not ended to SessionLength from now.
+func (o *Operator) KeepAlive(ctx context.Context, secret string) error {
+	return o.db.WithTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
+		until := hook.Time(ctx).Add(SessionLength)
+		return tx.Session.Update().Where(session.Fingerprint(fingerprintOf(secret)), lasting(hook.Time(ctx)), session.ExpiresAtLT(until.Add(-usedEvery))).
+			SetExpiresAt(until).Exec(ctx)
+	})
+}
+
+// SignOut ends a session for good; ending one that has ended changes nothing.
+func (o *Operator) SignOut(ctx context.Context, secret string) error {
+	return o.db.WithTx(ctx, func(ctx context.Context, tx *ent.Tx) error { return endSession(ctx, tx, secret) })
+}
+
+func endSession(ctx context.Context, tx *ent.Tx, secret string) error {
+	err := tx.Session.Update().Where(session.Fingerprint(fingerprintOf(secret)), session.EndedAtIsNil()).SetEndedAt(hook.Time(ctx)).Exec(ctx)
+	if err != nil {
+		return fmt.Errorf("end a session: %w", err)
+	}
+	return nil
+}
+
+// usable selects the links that still work.
+func usable(now time.Time) predicate.SignInLink {
+	return signinlink.And(signinlink.UsedAtIsNil(), signinlink.RevokedAtIsNil(), signinlink.ExpiresAtGT(now), signinlink.RoleIn(roles()...))
+}
+
+// lasting selects the sessions that have not ended.
+func lasting(now time.Time) predicate.Session {
+	return session.And(session.EndedAtIsNil(), session.ExpiresAtGT(now), session.RoleIn(roles()...))
+}
+
+func newSecret() (secret string, fingerprint []byte) {
+	var random [secretBytes]byte
+	_, _ = rand.Read(random[:]) // never fails: it ends the process instead
+	secret = base64.RawURLEncoding.EncodeToString(random[:])
+	return secret, fingerprintOf(secret)
+}
+
+// fingerprintOf is the stored form of a secret, by which it is looked up.
+func fingerprintOf(secret string) []byte {
+	sum := sha256.Sum256([]byte(secret))
+	return sum[:]
+}

@@ -1,0 +1,264 @@
+package admin_test
+
+import (
+	"context"
+	"net/url"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/db/dbtest"
+	"go.storefront.example/ent/tenant"
+	"go.storefront.example/gen/ent"
+	adminv1 "go.storefront.example/gen/storefront/admin/v1"
+	"go.storefront.example/server/admin"
+	"go.storefront.example/server/apierr"
+)
+
+// handClock stands still until it is advanced.
+type handClock struct{ at atomic.Int64 }
+
+func newHandClock() *handClock {
+	c := &handClock{}
+	c.at.Store(time.Date(2026, 11, 21, 9, 30, 0, 0, time.UTC).UnixNano())
+	return c
+}
+
+func (c *handClock) now() time.Time          { return time.Unix(0, c.at.Load()) }
+func (c *handClock) advance(d time.Duration) { c.at.Add(int64(d)) }
+
+// signingIn runs a test on every database with an operator of one store.
+func signingIn(t *testing.T, test func(t *testing.T, o *admin.Operator, s *db.DB, c *handClock)) {
+	t.Helper()
+	for _, name := range dbtest.Databases() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := newHandClock()
+			s := dbtest.New(t, name, db.Config{Clock: c.now})
+			o := admin.New(s, admin.Options{})
+			_, err := o.CreateStore(t.Context(), &adminv1.CreateStoreRequest{Name: "Atelier", Slug: "atelier", Currency: "XAF", Country: "CM"})
+			require.NoError(t, err)
+			test(t, o, s, c)
+		})
+	}
+}
+
+// awa asks for a link for Awa.
+func awa(store string, expires time.Duration) *adminv1.CreateSignInLinkRequest {
+	return &adminv1.CreateSignInLinkRequest{
+		Store: store, Member: "Awa", Role: adminv1.Session_owner, ExpiresSeconds: new(int32(expires / time.Second)), BaseUrl: "https://operator.example.com",
+	}
+}
+
+// secretOf is the secret of a link.
+func secretOf(t *testing.T, link *adminv1.CreateSignInLinkResponse) string {
+	t.Helper()
+	u, err := url.Parse(link.GetUrl())
+	require.NoError(t, err)
+	return u.Query().Get("token")
+}
+
+// signedIn makes a link for Awa in a store and uses it.
+func signedIn(t *testing.T, o *admin.Operator, store string) (session, id string) {
+	t.Helper()
+	link, err := o.CreateSignInLink(t.Context(), awa(store, time.Minute))
+	require.NoError(t, err)
+	session, err = o.SignIn(t.Context(), secretOf(t, link))
+	require.NoError(t, err)
+	return session, link.GetId()
+}
+
+func TestLinkSignsAMemberInOnce(t *testing.T) {
+	t.Parallel()
+	signingIn(t, func(t *testing.T, o *admin.Operator, s *db.DB, c *handClock) {
+		ctx := t.Context()
+		link, err := o.CreateSignInLink(ctx, &adminv1.CreateSignInLinkRequest{
+			Store: "atelier", Member: " Awa Ngo ", Role: adminv1.Session_owner, BaseUrl: "https://operator.example.com/",
+		})
+		require.NoError(t, err)
+		require.Equal(t, c.now().Add(10*time.Minute).UTC(), link.GetExpiresAt().AsTime())
+		token := secretOf(t, link)
+		require.Len(t, token, 43)
+		require.Equal(t, "https://operator.example.com/dashboard/sign-in?token="+token, link.GetUrl())
+
+		for range 2 {
+			who, err := o.LookAtSignInLink(ctx, token)
+			require.NoError(t, err, "looking uses nothing up")
+			require.Equal(t, admin.Member{Name: "Awa Ngo", Role: "owner", StoreName: "Atelier", ExpiresAt: link.GetExpiresAt().AsTime(), Origin: "https://operator.example.com"}, who)
+		}
+		secret, err := o.SignIn(ctx, token)
+		require.NoError(t, err)
+		_, err = o.SignIn(ctx, token)
+		require.ErrorIs(t, err, admin.ErrSignInLink, "once")
+		_, err = o.LookAtSignInLink(ctx, token)
+		require.ErrorIs(t, err, admin.ErrSignInLink)
+
+		in, who, err := o.InSession(ctx, secret, true)
+		require.NoError(t, err)
+		require.Equal(t, "Awa Ngo", who.Name)
+		found, actor, _ := tenant.From(in)
+		require.Equal(t, "atelier", found.Slug)
+		require.Equal(t, tenant.Actor{Type: tenant.ActorMember, Name: "Awa Ngo"}, actor)
+
+		for _, row := range s.Client().Session.Query().AllX(ctx) {
+			require.NotContains(t, string(row.Fingerprint), secret, "only a fingerprint is kept")
+			require.Len(t, row.Fingerprint, 32)
+		}
+		_, _, err = o.InSession(ctx, token, true)
+		require.ErrorIs(t, err, admin.ErrNoSession, "a link is no session")
+		require.NoError(t, o.SignOut(ctx, secret))
+		require.NoError(t, o.SignOut(ctx, secret), "signing out twice changes nothing")
+		_, _, err = o.InSession(ctx, secret, true)
+		require.ErrorIs(t, err, admin.ErrNoSession)
+		_, _, err = o.InSession(ctx, "", true)
+		require.ErrorIs(t, err, admin.ErrNoSession)
+	})
+}
+
+func TestOfManyAtOnceOneIsSignedIn(t *testing.T) {
+	t.Parallel()
+	signingIn(t, func(t *testing.T, o *admin.Operator, s *db.DB, _ *handClock) {
+		link, err := o.CreateSignInLink(t.Context(), awa("atelier", time.Minute))
+		require.NoError(t, err)
+		token := secretOf(t, link)
+		var in atomic.Int32
+		var all sync.WaitGroup
+		for range 8 {
+			all.Go(func() {
+				if _, err := o.SignIn(t.Context(), token); err == nil {
+					in.Add(1)
+				}
+			})
+		}
+		all.Wait()
+		require.EqualValues(t, 1, in.Load())
+		require.Equal(t, 1, s.Client().Session.Query().CountX(t.Context()))
+	})
+}
+
+func TestLinksAndSessionsExpire(t *testing.T) {
+	t.Parallel()
+	signingIn(t, func(t *testing.T, o *admin.Operator, s *db.DB, c *handClock) {
+		ctx := t.Context()
+		late, err := o.CreateSignInLink(ctx, awa("atelier", time.Minute))
+		require.NoError(t, err)
+		c.advance(time.Minute)
+		_, err = o.SignIn(ctx, secretOf(t, late))
+		require.ErrorIs(t, err, admin.ErrSignInLink, "from the moment on that it expires")
+
+		link, err := o.CreateSignInLink(ctx, awa("atelier", time.Minute))
+		require.NoError(t, err)
+		secret, err := o.SignIn(ctx, secretOf(t, link))
+		require.NoError(t, err)
+		c.advance(admin.SessionLength - time.Millisecond)
+		_, _, err = o.InSession(ctx, secret, true)
+		require.NoError(t, err)
+		c.advance(time.Millisecond)
+		_, _, err = o.InSession(ctx, secret, true)
+		require.ErrorIs(t, err, admin.ErrNoSession, "twelve hours, whatever was done meanwhile")
+
+		c.advance(time.Second)
+		_, err = o.CreateSignInLink(ctx, awa("atelier", time.Minute))
+		require.NoError(t, err)
+		require.Equal(t, 1, s.Client().SignInLink.Query().CountX(ctx), "what has expired is cleared away")
+		require.Zero(t, s.Client().Session.Query().CountX(ctx))
+	})
+}
+
+func TestRolesThatSignIn(t *testing.T) {
+	t.Parallel()
+	rows := []struct {
+		role    string
+		in      bool
+		because string
+	}{
+		{"owner", true, "the store owner manages keys and webhooks"},
+		{"admin", true, "and so do Admin members"},
+		{"", false, "no role"},
+		{"Owner", false, "one form"},
+		{"member", false, "other members do not"},
+		{"viewer", false, "other members do not"},
+		{"operator", false, "the operator has the commands"},
+	}
+	signingIn(t, func(t *testing.T, o *admin.Operator, s *db.DB, c *handClock) {
+		ctx := t.Context()
+		for _, row := range rows {
+			d := awa("atelier", time.Minute)
+			d.Role = adminv1.Session_Role(adminv1.Session_Role_value[row.role])
+			link, err := o.CreateSignInLink(ctx, d)
+			if !row.in {
+				require.Equal(t, apierr.ValidationFailed, codeOf(err), row.because)
+			} else {
+				require.NoError(t, err, row.because)
+				_, err = o.SignIn(ctx, secretOf(t, link))
+				require.NoError(t, err, row.because)
+			}
+			// What stands in the tables otherwise lets nobody in either.
+			print := admin.Fingerprint("a" + row.role)
+			owner := s.Client().Store.Query().OnlyX(ctx).ID
+			require.NoError(t, s.WithTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
+				tx.SignInLink.Create().SetStoreID(owner).SetFingerprint(print).SetMember("Awa").SetRole(row.role).
+					SetExpiresAt(c.now().Add(time.Minute)).SetCreatedAt(c.now()).ExecX(ctx)
+				return tx.Session.Create().SetStoreID(owner).SetFingerprint(print).SetMember("Awa").SetRole(row.role).
+					SetExpiresAt(c.now().Add(time.Minute)).SetCreatedAt(c.now()).Exec(ctx)
+			}))
+			_, err = o.SignIn(ctx, "a"+row.role)
+			require.Equal(t, row.in, err == nil, "%s: %s", row.role, row.because)
+			_, _, err = o.InSession(ctx, "a"+row.role, true)
+			require.Equal(t, row.in, err == nil, "%s: %s", row.role, row.because)
+		}
+	})
+}
+
+func TestLinkIsRefused(t *testing.T) {
+	t.Parallel()
+	s := dbtest.New(t, dbtest.SQLite, db.Config{})
+	w := newTwo(t, s)
+	for _, row := range []struct {
+		because     string
+		store, name string
+		expires     time.Duration
+		want        apierr.Code
+	}{
+		{"an unknown store", "three", "Awa", time.Minute, apierr.StoreNotFound},
+		{"nobody", "one", " ", time.Minute, apierr.ValidationFailed},
+		{"a name that the journal could not show", "one", "A\x00", time.Minute, apierr.ValidationFailed},
+		{"a name without end", "one", strings.Repeat("a", 101), time.Minute, apierr.ValidationFailed},
+		{"no time to use it", "one", "Awa", time.Millisecond, apierr.ValidationFailed},
+		{"longer than a day", "one", "Awa", 24*time.Hour + time.Second, apierr.ValidationFailed},
+	} {
+		t.Run(row.because, func(t *testing.T) {
+			d := awa(row.store, row.expires)
+			d.Member = row.name
+			_, err := w.CreateSignInLink(context.Background(), d)
+			require.Equal(t, row.want, codeOf(err))
+		})
+	}
+	for _, base := range []string{"", "operator.example.com", "https://", "ftp://operator.example.com", "http://operator.example.com", "http://10.0.0.5:8081", "http://localhost.example.com", "https://a@operator.example.com", "https://operator.example.com/?a=b", "https://operator.example.com/#a"} {
+		d := awa("one", time.Minute)
+		d.BaseUrl = base
+		_, err := w.CreateSignInLink(context.Background(), d)
+		require.Equal(t, apierr.ValidationFailed, codeOf(err), base)
+	}
+	for base, want := range map[string]string{
+		"https://Operator.example.com:443/": "https://operator.example.com", "https://operator.example.com:8443/x": "https://operator.example.com:8443",
+		"http://127.0.0.1:8081": "http://127.0.0.1:8081", "http://localhost": "http://localhost", "http://[::1]:80": "http://[::1]", "http://demo.localhost:1/": "http://demo.localhost:1",
+	} {
+		origin, err := admin.CheckBaseURL(base)
+		require.NoError(t, err, base)
+		require.Equal(t, want, origin)
+		d := awa("one", time.Minute)
+		d.BaseUrl = base
+		link, err := w.CreateSignInLink(context.Background(), d)
+		require.NoError(t, err, base)
+		require.True(t, strings.HasPrefix(link.GetUrl(), strings.TrimRight(base, "/")+"/dashboard/sign-in?token="), link.GetUrl())
+	}
+	_, err := w.SignIn(t.Context(), uuid.NewString())
+	require.ErrorIs(t, err, admin.ErrSignInLink)
+}

@@ -1,0 +1,63 @@
+package admin
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+
+	"go.storefront.example/ent/resource"
+	"go.storefront.example/ent/tenant"
+	"go.storefront.example/gen/ent"
+	adminv1 "go.storefront.example/gen/storefront/admin/v1"
+	storefrontv1 "go.storefront.example/gen/storefront/v1"
+)
+
+// CreateStore creates a store. It refuses with validation_failed, phone_invalid or slug_taken.
+func (o *Operator) CreateStore(ctx context.Context, in *adminv1.CreateStoreRequest) (*storefrontv1.Store, error) {
+	return o.rules.CreateStore(ctx, actorOf(ctx), in)
+}
+
+// ListStores returns a page of the stores. It refuses with validation_failed.
+func (o *Operator) ListStores(ctx context.Context, in *adminv1.ListStoresRequest) (*adminv1.ListStoresResponse, error) {
+	var f fields
+	p := f.page(in.PageSize, in.GetPageToken())
+	if err := f.err(); err != nil {
+		return nil, err
+	}
+	rows, err := o.db.Client().Store.Query().Where(p.older).Order(newest).Limit(p.size + 1).All(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("list stores: %w", err)
+	}
+	rows, next := cut(p, rows, func(row *ent.Store) (time.Time, uuid.UUID) { return row.CreatedAt, row.ID })
+	return &adminv1.ListStoresResponse{Stores: each(rows, resource.Store), NextPageToken: next}, nil
+}
+
+// GetStore returns the store with this slug or id. It refuses with store_not_found.
+func (o *Operator) GetStore(ctx context.Context, in *adminv1.GetStoreRequest) (*storefrontv1.Store, error) {
+	ctx, err := o.In(ctx, in.GetStore())
+	if err != nil {
+		return nil, err
+	}
+	return o.rules.GetStore(ctx)
+}
+
+// GetStoreSettings returns what the operator sets for a store. It refuses with store_not_found.
+func (o *Operator) GetStoreSettings(ctx context.Context, in *adminv1.GetStoreSettingsRequest) (*adminv1.StoreSettings, error) {
+	ctx, err := o.In(ctx, in.GetStore())
+	if err != nil {
+		return nil, err
+	}
+	t, _, _ := tenant.From(ctx)
+	return &adminv1.StoreSettings{
+		PaymentLinksOpen: t.PaymentLinksOpen, PlatformFeePercent: t.PlatformFeePercent,
+		UnavailableTypes: each(t.UnavailableTypes, enum[storefrontv1.Product_Type]),
+	}, nil
+}
+
+// UpdateStore changes the named fields of a store. It refuses with store_not_found,
+// validation_failed or phone_invalid.
+func (o *Operator) UpdateStore(ctx context.Context, in *adminv1.UpdateStoreRequest) (*storefrontv1.Store, error) {
+	return inStore(ctx, o, in.GetStore(), in, o.rules.UpdateStore)
+}

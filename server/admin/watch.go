@@ -1,0 +1,285 @@
+package admin
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"connectrpc.com/connect"
+	"github.com/google/uuid"
+
+	"go.storefront.example/ent/apijson"
+	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/hook"
+	"go.storefront.example/ent/id"
+	"go.storefront.example/ent/tenant"
+	"go.storefront.example/gen/ent"
+	"go.storefront.example/gen/ent/event"
+	adminv1 "go.storefront.example/gen/storefront/admin/v1"
+	"go.storefront.example/server/apierr"
+)
+
+const (
+	// MaxWatches is how many streams of events are open at a time.
+	MaxWatches = 100
+	// MaxStoreWatches is how many of them may be of one store.
+	MaxStoreWatches = 10
+	// MaxWatch is how long a stream lasts. Its client then opens the next one, so that streams move to
+	// other servers, and one whose client has vanished ends.
+	MaxWatch = 10 * time.Minute
+	// WatchBeat is how often a stream without events sends an answer all the same.
+	WatchBeat = 15 * time.Second
+
+	// watchPoll is how often a stream looks for events that other processes have committed, and watchGap
+	// the shortest time between two looks. A look at a store with 100 events a second takes 7 ms on
+	// PostgreSQL.
+	watchPoll = 500 * time.Millisecond
+	watchGap  = 100 * time.Millisecond
+	// watchOverlap is how far back each look goes. An event gets its time shortly before its commit, so
+	// that one with an earlier time may be committed after one with a later time. The timeout of
+	// statements bounds that delay, at 10 seconds by default; the rest allows for servers whose clocks
+	// differ.
+	watchOverlap = 30 * time.Second
+	// watchTimeout bounds one look.
+	watchTimeout = 10 * time.Second
+	// watchPage is how many ids one statement reads, and watchChunk how many events, with their
+	// payloads, an answer has.
+	watchPage  = 1000
+	watchChunk = 20
+)
+
+// watches counts the open streams.
+type watches struct {
+	mu  sync.Mutex
+	all int
+	of  map[uuid.UUID]int
+}
+
+// open adds a stream to the count, unless there are too many; close removes it.
+func (w *watches) open(store uuid.UUID) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	switch {
+	case w.of[store] >= MaxStoreWatches:
+		return apierr.New(apierr.Unavailable, fmt.Sprintf("The store has %d open streams of events, which is the limit; end one first.", MaxStoreWatches))
+	case w.all >= MaxWatches:
+		return apierr.New(apierr.Unavailable, fmt.Sprintf("The server has %d open streams of events, which is the limit; end one first.", MaxWatches))
+	}
+	if w.of == nil {
+		w.of = map[uuid.UUID]int{}
+	}
+	w.all++
+	w.of[store]++
+	return nil
+}
+
+func (w *watches) close(store uuid.UUID) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.all--
+	if w.of[store]--; w.of[store] == 0 {
+		delete(w.of, store)
+	}
+}
+
+// WatchEvents streams the events of a store as they are committed. It reads the table of events and
+// writes nothing, and it holds no connection to the database between two looks. It returns nil when
+// the context ends. It refuses with store_not_found, validation_failed, or unavailable while too many
+// streams are open.
+func (o *Operator) WatchEvents(ctx context.Context, in *adminv1.WatchEventsRequest, stream *connect.ServerStream[adminv1.WatchEventsResponse]) error {
+	var f fields
+	for _, name := range in.GetTypes() {
+		if name != hook.Ping && !slices.Contains(hook.EventTypes(), name) {
+			f.refuse("types", "must be ping or one of "+strings.Join(hook.EventTypes(), ", "))
+		}
+	}
+	if in.GetSince() != nil && in.GetSince().CheckValid() != nil {
+		f.refuse("since", "must be the position of an answer")
+	}
+	if err := f.err(); err != nil {
+		return err
+	}
+	ctx, err := o.In(ctx, in.GetStore())
+	if err != nil {
+		return err
+	}
+	t, _, _ := tenant.From(ctx)
+	if err := o.watches.open(t.ID); err != nil {
+		return err
+	}
+	defer o.watches.close(t.ID)
+	w := &watch{db: o.db, store: t.ID, types: in.GetTypes(), seen: map[uuid.UUID]bool{}, send: stream.Send}
+	if in.GetSince() != nil {
+		w.from = in.GetSince().AsTime().Truncate(time.Millisecond)
+	}
+	if err := w.run(ctx); ctx.Err() == nil {
+		return err
+	}
+	return nil
+}
+
+// watch is one stream.
+//
+//	signal of this process, or watchPoll ──► look: the ids since next, less those seen ──► their events, sent
+//	                                           └► next = now − watchOverlap
+type watch struct {
+	db    *db.DB
+	store uuid.UUID
+	types []string
+	send  func(*adminv1.WatchEventsResponse) error
+	// from is the time that the client has sent, or the beginning of the stream: no answer has an earlier
+	// position.
+	from time.Time
+	// floor is the earliest time that is read: from, or, for a stream that begins now, watchOverlap before
+	// it, so that events that are being committed are found.
+	floor time.Time
+	// next is where the next look begins.
+	next time.Time
+	// seen are the events since next that need not be sent again.
+	seen map[uuid.UUID]bool
+}
+
+// run streams until the context ends or the stream is old enough.
+func (w *watch) run(ctx context.Context) error {
+	over := time.NewTimer(MaxWatch)
+	defer over.Stop()
+	signal := w.db.FollowEvents(ctx, w.store)
+	w.floor, w.next = w.from, w.from
+	if w.from.IsZero() {
+		w.from = w.db.Now()
+		w.floor = w.from.Add(-watchOverlap)
+		w.next = w.floor
+		// Events that the first look finds were committed before the stream began.
+		if err := w.look(ctx, func([]uuid.UUID, time.Time) error { return nil }); err != nil {
+			return err
+		}
+	}
+	if err := w.answer(nil, w.from); err != nil {
+		return err
+	}
+	beat, poll := time.NewTicker(WatchBeat), time.NewTicker(watchPoll)
+	defer beat.Stop()
+	defer poll.Stop()
+	for {
+		err := w.look(ctx, func(ids []uuid.UUID, now time.Time) error {
+			beat.Reset(WatchBeat)
+			return w.pass(ctx, ids, now)
+		})
+		if err != nil {
+			return err
+		}
+		time.Sleep(watchGap)
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-over.C:
+			return nil
+		case <-beat.C:
+			if err := w.answer(nil, w.next); err != nil {
+				return err
+			}
+		case <-signal:
+		case <-poll.C:
+		}
+	}
+}
+
+// look passes on the ids of new events since next, page by page in their order, and advances next.
+func (w *watch) look(ctx context.Context, pass func([]uuid.UUID, time.Time) error) error {
+	now := w.db.Now()
+	next := latest(now.Add(-watchOverlap), w.floor)
+	oldest := id.Floor(next) // no row has the id of a floor
+	isOld := func(id uuid.UUID) bool { return bytes.Compare(id[:], oldest[:]) < 0 }
+	for from, after := w.next, id.Floor(w.next); ; {
+		ids, err := w.page(ctx, from, after)
+		if err != nil {
+			return err
+		}
+		fresh := slices.DeleteFunc(slices.Clone(ids), func(id uuid.UUID) bool { return w.seen[id] })
+		for _, id := range fresh {
+			if !isOld(id) { // otherwise the next look does not find it
+				w.seen[id] = true
+			}
+		}
+		if len(fresh) > 0 {
+			if err := pass(fresh, now); err != nil {
+				return err
+			}
+		}
+		if len(ids) < watchPage {
+			break
+		}
+		after = ids[len(ids)-1]
+		from = id.Time(after)
+	}
+	w.next = next
+	maps.DeleteFunc(w.seen, func(id uuid.UUID, _ bool) bool { return isOld(id) })
+	return nil
+}
+
+// page reads the ids of events from a time on, and after an id. An id begins with the time of its event,
+// so both bounds are times.
+func (w *watch) page(ctx context.Context, from time.Time, after uuid.UUID) ([]uuid.UUID, error) {
+	ctx, cancel := context.WithTimeout(ctx, watchTimeout)
+	defer cancel()
+	ids, err := w.db.Client().Event.Query().Where(event.StoreID(w.store), event.CreatedAtGTE(from), event.IDGT(after)).
+		Order(event.ByCreatedAt(), event.ByID()).Limit(watchPage).IDs(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("watch events: %w", err)
+	}
+	return ids, nil
+}
+
+// pass sends the events with these ids, found by a look that began at now.
+func (w *watch) pass(ctx context.Context, ids []uuid.UUID, now time.Time) error {
+	for chunk := range slices.Chunk(ids, watchChunk) {
+		rows, err := w.events(ctx, chunk)
+		if err != nil {
+			return err
+		}
+		if len(rows) == 0 {
+			continue // they are of other types
+		}
+		last := id.Time(chunk[len(chunk)-1])
+		if last.After(now) {
+			last = now // its clock was ahead
+		}
+		if err := w.answer(each(rows, eventMessage), last.Add(-watchOverlap)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// events reads the events with these ids that the client asked for.
+func (w *watch) events(ctx context.Context, ids []uuid.UUID) ([]*ent.Event, error) {
+	ctx, cancel := context.WithTimeout(ctx, watchTimeout)
+	defer cancel()
+	query := w.db.Client().Event.Query().Where(event.StoreID(w.store), event.IDIn(ids...))
+	if len(w.types) > 0 {
+		query.Where(event.TypeIn(w.types...))
+	}
+	rows, err := query.Order(event.ByCreatedAt(), event.ByID()).All(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("watch events: %w", err)
+	}
+	return rows, nil
+}
+
+// answer sends events and the position before which the stream has sent all.
+func (w *watch) answer(events []*adminv1.Event, position time.Time) error {
+	return w.send(&adminv1.WatchEventsResponse{Events: events, Position: apijson.Timestamp(latest(position, w.from))})
+}
+
+// latest returns the later of two times.
+func latest(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}

@@ -1,0 +1,185 @@
+package admin
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+
+	"go.storefront.example/ent/apijson"
+	"go.storefront.example/ent/queue"
+	"go.storefront.example/ent/tenant"
+	"go.storefront.example/gen/ent"
+	"go.storefront.example/gen/ent/webhook"
+	adminv1 "go.storefront.example/gen/storefront/admin/v1"
+	"go.storefront.example/server/apierr"
+	"go.storefront.example/server/shop"
+	"go.storefront.example/server/webhooks"
+)
+
+// webhook is a webhook without its secret.
+func (o *Operator) webhook(row *ent.Webhook) *adminv1.Webhook {
+	w := &adminv1.Webhook{
+		Id: row.ID.String(), Url: row.URL, Description: row.Description, Events: row.Events, State: adminv1.Webhook_enabled,
+		CreatedAt: apijson.Timestamp(row.CreatedAt), UpdatedAt: apijson.Timestamp(row.UpdatedAt),
+	}
+	switch {
+	case !row.Enabled:
+		w.State, w.DisabledAt, w.DisabledAutomatically = adminv1.Webhook_disabled, apijson.OptionalTimestamp(row.DisabledAt), row.DisabledAutomatically
+	case row.FailingSince != nil:
+		w.State, w.FailingSince = adminv1.Webhook_failing, apijson.Timestamp(*row.FailingSince)
+		w.DisablesAt = apijson.Timestamp(row.FailingSince.Add(o.webhooks.DisableAfter()))
+	}
+	return w
+}
+
+// CreateWebhook registers a webhook of a store; its secret is in the answer this once. It refuses
+// with store_not_found and as webhooks.CreateWebhook does.
+func (o *Operator) CreateWebhook(ctx context.Context, in *adminv1.CreateWebhookRequest) (*adminv1.CreateWebhookResponse, error) {
+	ctx, err := o.In(ctx, in.GetStore())
+	if err != nil {
+		return nil, err
+	}
+	made, err := o.webhooks.CreateWebhook(shop.WithIdempotencyKey(ctx, in.GetIdempotencyKey()), webhooks.Draft{
+		URL: in.GetUrl(), Description: in.GetDescription(), Events: in.GetEvents(),
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &adminv1.CreateWebhookResponse{Webhook: o.webhook(made.Webhook), Secret: made.Secret}, nil
+}
+
+// ListWebhooks returns a page of a store's webhooks. It refuses with store_not_found or
+// validation_failed.
+func (o *Operator) ListWebhooks(ctx context.Context, in *adminv1.ListWebhooksRequest) (*adminv1.ListWebhooksResponse, error) {
+	var f fields
+	p := f.page(in.PageSize, in.GetPageToken())
+	if err := f.err(); err != nil {
+		return nil, err
+	}
+	ctx, err := o.In(ctx, in.GetStore())
+	if err != nil {
+		return nil, err
+	}
+	t, _, _ := tenant.From(ctx)
+	rows, err := o.db.Client().Webhook.Query().Where(webhook.StoreID(t.ID), p.older).Order(newest).Limit(p.size + 1).All(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("list webhooks: %w", err)
+	}
+	rows, next := cut(p, rows, func(row *ent.Webhook) (time.Time, uuid.UUID) { return row.CreatedAt, row.ID })
+	return &adminv1.ListWebhooksResponse{Webhooks: each(rows, o.webhook), NextPageToken: next}, nil
+}
+
+// GetWebhook returns a webhook. It refuses with webhook_not_found.
+func (o *Operator) GetWebhook(ctx context.Context, in *adminv1.GetWebhookRequest) (*adminv1.Webhook, error) {
+	return o.changeWebhook(ctx, in.GetId(), o.webhooks.GetWebhook)
+}
+
+// UpdateWebhook changes the named fields of a webhook. It refuses as webhooks.UpdateWebhook does.
+func (o *Operator) UpdateWebhook(ctx context.Context, in *adminv1.UpdateWebhookRequest) (*adminv1.Webhook, error) {
+	change, err := changeOf(in)
+	if err != nil {
+		return nil, err
+	}
+	return o.changeWebhook(ctx, in.GetId(), func(ctx context.Context, id string) (*ent.Webhook, error) {
+		return o.webhooks.UpdateWebhook(ctx, id, change)
+	})
+}
+
+// changeOf reads an update: the fields that its mask names or, without one, those that are present. A
+// field that is named must have a value; the id may be in the mask, where JSON puts every name that is
+// present, and changes nothing.
+func changeOf(in *adminv1.UpdateWebhookRequest) (webhooks.Change, error) {
+	var f fields
+	for _, path := range in.GetUpdateMask().GetPaths() {
+		if !slices.Contains([]string{"id", "url", "description", "events"}, path) {
+			f.refuse("updateMask", "names "+path+", which cannot be changed")
+		}
+	}
+	names := func(path string, present bool) bool {
+		return slices.Contains(in.GetUpdateMask().GetPaths(), path) || in.UpdateMask == nil && present
+	}
+	value := func(path string, v *string) *string {
+		switch {
+		case !names(path, v != nil):
+			return nil
+		case v == nil:
+			f.refuse(path, "cannot be null")
+		}
+		return v
+	}
+	change := webhooks.Change{URL: value("url", in.Url), Description: value("description", in.Description)}
+	if names("events", len(in.GetEvents()) > 0) {
+		change.Events = append([]string{}, in.GetEvents()...)
+	}
+	return change, f.err()
+}
+
+// EnableWebhook makes a webhook receive events again. It refuses with webhook_not_found.
+func (o *Operator) EnableWebhook(ctx context.Context, in *adminv1.EnableWebhookRequest) (*adminv1.Webhook, error) {
+	return o.changeWebhook(ctx, in.GetId(), o.webhooks.EnableWebhook)
+}
+
+// DisableWebhook makes a webhook receive nothing until it is enabled again. It refuses with
+// webhook_not_found.
+func (o *Operator) DisableWebhook(ctx context.Context, in *adminv1.DisableWebhookRequest) (*adminv1.Webhook, error) {
+	return o.changeWebhook(ctx, in.GetId(), o.webhooks.DisableWebhook)
+}
+
+// DeleteWebhook deletes a webhook for good and returns what it was. It refuses with
+// webhook_not_found.
+func (o *Operator) DeleteWebhook(ctx context.Context, in *adminv1.DeleteWebhookRequest) (*adminv1.Webhook, error) {
+	return o.changeWebhook(ctx, in.GetId(), o.webhooks.DeleteWebhook)
+}
+
+// RotateSecret gives a webhook a new signing secret, which is in the answer this once. It refuses as
+// webhooks.RotateSecret does.
+func (o *Operator) RotateSecret(ctx context.Context, in *adminv1.RotateSecretRequest) (*adminv1.RotateSecretResponse, error) {
+	ctx, err := o.inWebhook(ctx, in.GetId())
+	if err != nil {
+		return nil, err
+	}
+	made, err := o.webhooks.RotateSecret(shop.WithIdempotencyKey(ctx, in.GetIdempotencyKey()), in.GetId())
+	if err != nil {
+		return nil, err
+	}
+	return &adminv1.RotateSecretResponse{Webhook: o.webhook(made.Webhook), Secret: made.Secret}, nil
+}
+
+// PingWebhook sends a ping to a webhook and returns its delivery. It refuses with
+// webhook_not_found or webhook_disabled.
+func (o *Operator) PingWebhook(ctx context.Context, in *adminv1.PingWebhookRequest) (*adminv1.Delivery, error) {
+	ctx, err := o.inWebhook(ctx, in.GetId())
+	if err != nil {
+		return nil, err
+	}
+	return deliveryOr(o.webhooks.PingWebhook(ctx, in.GetId()))
+}
+
+// deliveryOr is the answer of a method that creates a delivery.
+func deliveryOr(e queue.Entry, err error) (*adminv1.Delivery, error) {
+	if err != nil {
+		return nil, err
+	}
+	return delivery(e), nil
+}
+
+// changeWebhook does something with a webhook in the store that owns it.
+func (o *Operator) changeWebhook(ctx context.Context, id string, do func(context.Context, string) (*ent.Webhook, error)) (*adminv1.Webhook, error) {
+	ctx, err := o.inWebhook(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	row, err := do(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return o.webhook(row), nil
+}
+
+// inWebhook is In for the store that owns the webhook.
+func (o *Operator) inWebhook(ctx context.Context, id string) (context.Context, error) {
+	return o.inOwner(ctx, id, apierr.WebhookNotFound, owns(webhook.Table))
+}

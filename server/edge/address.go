@@ -1,0 +1,49 @@
+package edge
+
+import (
+	"net/http"
+	"net/netip"
+	"slices"
+	"strings"
+)
+
+// address returns the client's address, an IPv4 one always in its four-byte form. It is the peer's,
+// or, if the peer is a trusted proxy, the right-most address of X-Forwarded-For that is not a
+// trusted proxy's; entries left of that are only the client's claim. An invalid entry ends the
+// search at the proxy that passed it on. The zero Addr means unknown.
+func (e *Edge) address(r *http.Request) netip.Addr {
+	peer := parseAddress(r.RemoteAddr)
+	for rest := strings.Join(r.Header["X-Forwarded-For"], ","); rest != "" && e.trusted(peer); {
+		comma := strings.LastIndexByte(rest, ',')
+		entry := strings.TrimSpace(rest[comma+1:])
+		rest = rest[:max(comma, 0)]
+		if entry == "" {
+			continue
+		}
+		hop := parseAddress(entry)
+		if !hop.IsValid() {
+			return peer
+		}
+		peer = hop
+	}
+	return peer
+}
+
+func (e *Edge) trusted(a netip.Addr) bool {
+	return slices.ContainsFunc(e.config.TrustedProxies, func(p netip.Prefix) bool { return p.Contains(a) })
+}
+
+// parseAddress reads an address with or without a port, an IPv6 one with or without brackets.
+func parseAddress(s string) netip.Addr {
+	if ap, err := netip.ParseAddrPort(s); err == nil {
+		return ap.Addr().Unmap().WithZone("")
+	}
+	if n := len(s); n > 2 && s[0] == '[' && s[n-1] == ']' {
+		s = s[1 : n-1]
+	}
+	a, err := netip.ParseAddr(s)
+	if err != nil {
+		return netip.Addr{}
+	}
+	return a.Unmap().WithZone("")
+}

@@ -1,0 +1,155 @@
+package edge
+
+import (
+	"compress/gzip"
+	"context"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	"connectrpc.com/connect"
+
+	"go.storefront.example/ent/apijson"
+	"go.storefront.example/ent/tenant"
+	"go.storefront.example/server/apierr"
+)
+
+// maxMessageBytes is the size of the largest message of a call: a body of MaxBodyBytes, with what its path and vanguard add.
+const maxMessageBytes = MaxBodyBytes + 1<<10
+
+// maxOpenBytes is the size of the largest message of a call that needs no key: the name of a service or a symbol.
+const maxOpenBytes = 4 << 10
+
+// CallOptions are the options of Connect's handlers on both listeners: the API's JSON, and messages of at most 1 MiB, also
+// once they are decompressed.
+func CallOptions(interceptors ...connect.Interceptor) []connect.HandlerOption {
+	return []connect.HandlerOption{
+		connect.WithCodec(apijson.Codec{}), connect.WithReadMaxBytes(maxMessageBytes), connect.WithInterceptors(interceptors...),
+		connect.WithCompression("gzip",
+			func() connect.Decompressor { return &bounded{} },
+			func() connect.Compressor { z, _ := gzip.NewWriterLevel(io.Discard, gzip.BestSpeed); return z }),
+	}
+}
+
+// OpenOptions are the options of a handler that needs no key: it reads little and decompresses nothing, because that costs
+// more than it takes to send.
+func OpenOptions(interceptors ...connect.Interceptor) []connect.HandlerOption {
+	return []connect.HandlerOption{
+		connect.WithReadMaxBytes(maxOpenBytes), connect.WithCompression("gzip", nil, nil), connect.WithInterceptors(interceptors...),
+	}
+}
+
+// bounded decompresses as much of a message as may be read. Connect would decompress the rest too, to report its size.
+type bounded struct {
+	gzip.Reader
+	left int64
+}
+
+// Reset begins a message.
+func (b *bounded) Reset(r io.Reader) error {
+	b.left = maxMessageBytes + 1
+	return b.Reader.Reset(r)
+}
+
+// Read reads a part of the message.
+func (b *bounded) Read(p []byte) (int, error) {
+	if b.left == 0 {
+		return 0, io.EOF
+	}
+	n, err := b.Reader.Read(p[:min(int64(len(p)), b.left)])
+	b.left -= int64(n)
+	return n, err
+}
+
+// serveCall answers a call in one of the typed protocols, or returns why it is refused.
+func (e *Edge) serveCall(x *exchange, r *http.Request, m *method) error {
+	x.method = m
+	if m.scope == "" {
+		ctx := context.WithValue(r.Context(), exchangeKey{}, x)
+		stop := context.AfterFunc(e.streaming, func() {
+			_ = http.NewResponseController(x.writer).SetReadDeadline(time.Unix(1, 0)) // ends a stream
+		})
+		defer stop()
+		m.ServeHTTP(x, r.WithContext(ctx))
+		return nil
+	}
+	ctx, err := e.admit(x, r)
+	if err != nil {
+		return err
+	}
+	if err := x.principal.Require(m.scope); err != nil {
+		return err
+	}
+	in := m.newInput()
+	invalid, err := CheckJSON(x.writer, r, in)
+	if err != nil {
+		return err
+	}
+	if err := e.refuseInvalid(ctx, in, invalid); err != nil {
+		return err
+	}
+	r = r.WithContext(ctx)
+	r.Body = http.MaxBytesReader(x.writer, r.Body, maxMessageBytes+prefixBytes)
+	m.ServeHTTP(x, r)
+	return nil
+}
+
+// prefixBytes is the length of what gRPC writes before a message.
+const prefixBytes = 5
+
+// intercept wraps the handlers of all protocols, and keeps a call's refusal for the log.
+func (e *Edge) intercept(next connect.UnaryFunc) connect.UnaryFunc {
+	return func(ctx context.Context, call connect.AnyRequest) (connect.AnyResponse, error) {
+		x := exchangeOf(ctx)
+		answer, err := e.handle(ctx, x, call, next)
+		if err == nil {
+			return answer, nil
+		}
+		x.refusal = apierr.FromRequest(ctx, err, e.config.Unreachable)
+		x.setRefusalHeaders()
+		return nil, x.callError()
+	}
+}
+
+// handle runs the handler, with a slot if it needs a key. A panic in it is an error.
+func (e *Edge) handle(ctx context.Context, x *exchange, call connect.AnyRequest, next connect.UnaryFunc) (answer connect.AnyResponse, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			answer, err = nil, apierr.Panic(v)
+		}
+	}()
+	if x.method.scope == "" {
+		return next(ctx, call)
+	}
+	if !x.method.safe {
+		ctx = tenant.WithRequest(ctx, &x.request)
+	}
+	search, ok := call.Any().(interface{ GetQ() string })
+	giveBack, err := e.config.Slots.Take(ctx, x.principal.Store.ID, ok && search.GetQ() != "")
+	if err != nil {
+		return nil, err
+	}
+	defer giveBack()
+	return next(ctx, call)
+}
+
+// protocolOf returns the protocol of a call, by its Content-Type: Connect unless it is one of the
+// others.
+func protocolOf(r *http.Request) Protocol {
+	switch base := strings.ToLower(r.Header.Get("Content-Type")); {
+	case r.Method != http.MethodPost && r.Method != http.MethodGet:
+		return ProtocolNone
+	case strings.HasPrefix(base, "application/grpc-web"):
+		return ProtocolGRPCWeb
+	case strings.HasPrefix(base, "application/grpc"):
+		return ProtocolGRPC
+	default:
+		return ProtocolConnect
+	}
+}
+
+// callError returns the refusal as an error of the typed protocols.
+func (x *exchange) callError() *connect.Error {
+	return x.refusal.Connect(x.id[0], x.edge.config.Now())
+}

@@ -1,0 +1,209 @@
+package edge
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"go.storefront.example/ent/apijson"
+	"go.storefront.example/server/apierr"
+)
+
+// maxRefused bounds how many refused parameters are listed.
+const maxRefused = 1000
+
+// bound are the JSON names that no body under /v1 may contain: the identifier comes from the path, and the mask is filled
+// from the names in the body.
+var bound = []string{"id", "updateMask"}
+
+// check refuses what is wrong with the query and the body of a request under /v1: all of it at once, with what the rules add.
+// Vanguard would take unknown and repeated parameters, and values of other types. It returns the query in the one spelling
+// of values that vanguard reads.
+func (e *Edge) check(ctx context.Context, m *method, query string, body []byte) (string, error) {
+	in := m.newInput()
+	var invalid *apijson.Invalid
+	if m.hasBody {
+		errors.As(apijson.Unmarshal(body, in, bound...), &invalid)
+	}
+	values, refused := m.decodeQuery(query, in)
+	if len(refused) > 0 {
+		if invalid == nil {
+			invalid = &apijson.Invalid{Message: "The request has invalid fields."}
+		}
+		invalid.Fields = append(refused, invalid.Fields...)
+	}
+	return values, e.refuseInvalid(ctx, in, invalid)
+}
+
+// refuseInvalid refuses a message with fields that could not be decoded: by the rules that come first or list further fields,
+// if they refuse it too.
+func (e *Edge) refuseInvalid(ctx context.Context, in proto.Message, invalid *apijson.Invalid) error {
+	if invalid == nil {
+		return nil
+	}
+	if err := e.config.Check(ctx, in, invalid); err != nil {
+		return err
+	}
+	return apierr.Invalid(invalid.Message, invalid.Fields...)
+}
+
+// decodeQuery sets the message's fields from the query, strictly: each parameter must be one of the
+// method's, by its JSON name, and occur once. It returns every refused parameter, each once, and
+// the others, which it has set. Empty parameters, as between two ampersands, are ignored.
+func (m *method) decodeQuery(query string, into proto.Message) (values string, refused []apijson.Field) {
+	if query == "" {
+		return "", nil
+	}
+	given, listed, taken := map[string]bool{}, map[string]bool{}, url.Values{}
+	refuse := func(name, message string) {
+		if !listed[name] && len(refused) < maxRefused {
+			listed[name] = true
+			refused = append(refused, apijson.Field{Name: name, Message: message})
+		}
+	}
+	for pair := range strings.SplitSeq(query, "&") {
+		if pair == "" {
+			continue
+		}
+		rawName, rawValue, _ := strings.Cut(pair, "=")
+		name, ok := unescape(rawName)
+		if !ok {
+			refuse(rawName, "is not a percent-encoded UTF-8 name")
+			continue
+		}
+		fd := m.parameters[name]
+		value, ok := unescape(rawValue)
+		switch {
+		case fd == nil:
+			refuse(name, "is not a parameter of this address")
+		case given[name]:
+			refuse(name, apijson.MessageRepeated)
+		case !ok:
+			refuse(name, "is not percent-encoded UTF-8 text")
+		default:
+			if problem := apijson.SetText(into, fd, value); problem != "" {
+				refuse(name, problem)
+			}
+			taken.Set(name, plainText(into, fd, value))
+		}
+		given[name] = true
+	}
+	return taken.Encode(), refused
+}
+
+// plainText is the one spelling in which vanguard reads an integer or a moment; other values stay as they were sent.
+func plainText(m proto.Message, fd protoreflect.FieldDescriptor, sent string) string {
+	switch fd.Kind() {
+	case protoreflect.StringKind, protoreflect.EnumKind:
+		return sent
+	case protoreflect.MessageKind:
+		at, _ := m.ProtoReflect().Get(fd).Message().Interface().(*timestamppb.Timestamp)
+		return at.AsTime().Format(time.RFC3339Nano)
+	default:
+		return m.ProtoReflect().Get(fd).String()
+	}
+}
+
+// unescape decodes one name or value of a query (application/x-www-form-urlencoded), and reports
+// whether it is well-formed and UTF-8.
+func unescape(s string) (string, bool) {
+	text, err := url.QueryUnescape(s)
+	return text, err == nil && utf8.ValidString(text)
+}
+
+// readBody reads the body of a request under /v1. If the method takes none, it only refuses one that is too large.
+func (m *method) readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+	if m.hasBody {
+		if err := checkMediaType(r.Header); err != nil {
+			return nil, err
+		}
+	}
+	if r.ContentLength > MaxBodyBytes {
+		return nil, tooLarge()
+	}
+	body, err := readAll(w, r)
+	if !m.hasBody {
+		return nil, err
+	}
+	if err == nil && len(body) > 0 && len(r.Header["Content-Type"]) == 0 {
+		err = apierr.New(apierr.UnsupportedMediaType, "A body must be sent with Content-Type: application/json.")
+	}
+	return body, err
+}
+
+func readAll(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+	if r.Body == nil || r.ContentLength == 0 {
+		return nil, nil
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, MaxBodyBytes))
+	var large *http.MaxBytesError
+	switch {
+	case err == nil:
+		return body, nil
+	case errors.As(err, &large):
+		return nil, tooLarge()
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return nil, apierr.Invalid("The body did not arrive in time.")
+	case r.Context().Err() != nil && !errors.Is(err, io.ErrUnexpectedEOF):
+		return nil, r.Context().Err()
+	default:
+		return nil, apierr.Invalid("The body could not be read to its end.")
+	}
+}
+
+func tooLarge() error { return apierr.New(apierr.PayloadTooLarge, "The body is larger than 1 MiB.") }
+
+// checkMediaType refuses a body that is declared as anything but JSON in UTF-8, or as encoded. A
+// body without any declaration is refused once it turns out not to be empty.
+func checkMediaType(h http.Header) error {
+	if encoding := h["Content-Encoding"]; len(encoding) > 0 && !strings.EqualFold(strings.Join(encoding, ","), "identity") {
+		return apierr.New(apierr.UnsupportedMediaType, "The body must be sent without Content-Encoding.")
+	}
+	if len(h["Content-Type"]) > 0 && !isJSON(h) {
+		return apierr.New(apierr.UnsupportedMediaType, "The body must be sent as application/json, in UTF-8.")
+	}
+	return nil
+}
+
+// isJSON reports whether the one Content-Type is JSON in UTF-8; parameters other than charset mean nothing.
+func isJSON(h http.Header) bool {
+	if len(h["Content-Type"]) != 1 {
+		return false
+	}
+	base, parameters, err := mime.ParseMediaType(h.Get("Content-Type"))
+	charset, named := parameters["charset"]
+	return err == nil && base == "application/json" && (!named || strings.EqualFold(charset, "utf-8"))
+}
+
+// CheckJSON reads a unary Connect call in JSON into a message, and returns the request with its body for the handler to read
+// again. It returns what cannot be decoded, with all fields: Connect would only answer in its own words. Calls in another form
+// it leaves alone.
+func CheckJSON(w http.ResponseWriter, r *http.Request, in proto.Message) (*apijson.Invalid, error) {
+	if r.Method != http.MethodPost || !isJSON(r.Header) || r.Header.Get("Content-Encoding") != "" {
+		return nil, nil
+	}
+	if r.ContentLength > MaxBodyBytes {
+		return nil, tooLarge()
+	}
+	body, err := readAll(w, r)
+	if err != nil {
+		return nil, err
+	}
+	r.Header["Content-Type"] = contentTypeJSON
+	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+	var invalid *apijson.Invalid
+	errors.As(apijson.Codec{}.Unmarshal(body, in), &invalid)
+	return invalid, nil
+}

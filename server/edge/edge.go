@@ -1,0 +1,251 @@
+// Package rest owns everything on the wire of the public listener: which requests are served, in
+// which of the four protocols (REST JSON under /v1, Connect, gRPC, gRPC-Web), and the exact form of
+// every answer.
+//
+// The order of the checks of a request under /v1 is part of the contract; the first that fails
+// determines the answer:
+//
+//	address limit → key → counter → store state → path and method → scope →
+//	media type and size → body and query → existence → rules
+//
+//	request ─► Edge: id, key, rate ─► method, scope ─► check: media type, size, query, body ─► vanguard ─► Connect ─► intercept: slot ─► handler
+//
+// Vanguard finds the method of a request under /v1, binds path, query and body, and calls Connect in the binary format. The answer
+// and the error body are written with the codec. Before it, check refuses what vanguard would take too kindly, all of it at once.
+//
+// Every answer has X-RateLimit-Limit, -Remaining, -Reset and X-Request-Id. Every refusal under /v1
+// has the specification's error body; in the other protocols it is the protocol's own error with a
+// storefront.v1.Error as its detail. No CORS header is ever sent. The cause of a service error goes
+// to the log, never to the client.
+//
+// The package contains no rule of a resource, never reads the database, and handles no key beyond
+// its principal. What is no well-formed HTTP, or has headers over the limit, net/http answers.
+package edge
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+
+	"connectrpc.com/connect"
+	"go.opentelemetry.io/otel/trace"
+	"google.golang.org/protobuf/proto"
+
+	"go.storefront.example/ent/apijson"
+	"go.storefront.example/ent/tenant"
+	"go.storefront.example/server/apierr"
+	"go.storefront.example/server/auth"
+	"go.storefront.example/server/limit"
+)
+
+// MaxBodyBytes is the size of the largest request body that is read, in every protocol: 1 MiB.
+const MaxBodyBytes = 1 << 20
+
+// Gate admits requests: it counts the request and returns the owner of its key. The rate is always
+// set; the principal is set whenever the key exists, also with a refusal. The error is an
+// *apierr.Refusal or a failure of the service.
+type Gate interface {
+	Admit(ctx context.Context, authorization []string, address netip.Addr) (auth.Principal, limit.Rate, error)
+}
+
+// Service is an RPC service: its path prefix, such as /storefront.v1.ProductService/, and its
+// handler. Generated New…Handler functions return both.
+type Service struct {
+	Path    string
+	Handler http.Handler
+}
+
+// Config configures an Edge. Gate, Check, Services, Slots, Logger, Unreachable and Now are required.
+type Config struct {
+	// Gate admits every request under /v1 and every call of Services.
+	Gate Gate
+	// Check returns the refusal of a request that did not decode. It applies the rules that need only
+	// the request and the store, and adds the fields that the decoder refused. The message holds the
+	// valid fields. Other requests go to their handler, which applies the same rules.
+	Check func(ctx context.Context, m proto.Message, invalid *apijson.Invalid) error
+	// Services returns the handlers of the API with the given options.
+	Services func(opts ...connect.HandlerOption) []Service
+	// Open returns the procedures that need no key, health and reflection, by path, with the given options. Nil means none.
+	Open func(opts ...connect.HandlerOption) map[string]http.Handler
+	// TrustedProxies are the peers whose X-Forwarded-For is trusted.
+	TrustedProxies []netip.Prefix
+	// Logger gets one line a request.
+	Logger *slog.Logger
+	// Traces makes the spans of requests; nil makes none. A client's traceparent becomes a link,
+	// because a client must not decide whether the service samples a request or in which trace.
+	Traces trace.TracerProvider
+	// Observe is called once a request, after the answer, for metrics. It may be nil and must
+	// not block.
+	Observe func(Request)
+	// Timeout is how long a request may take until it is answered, by 503 if need be; 0 means
+	// DefaultTimeout.
+	Timeout time.Duration
+	// Slots bounds how many requests work on the database at a time; others wait, or are refused with unavailable.
+	Slots *limit.Slots
+	// Unreachable reports whether an error means that the database is away.
+	Unreachable func(error) bool
+	// Now is the clock for the dates of errors and the windows of limits; durations are measured
+	// separately.
+	Now func() time.Time
+}
+
+// Edge is the handler of the public listener. It is safe for concurrent use.
+type Edge struct {
+	config     Config
+	methods    map[string]*method // by procedure
+	routes     *http.ServeMux     // to methods, by their address under /v1
+	transcoder http.Handler
+	streaming  context.Context
+	endStreams context.CancelFunc
+	errors     *connect.ErrorWriter
+}
+
+// New returns the edge for the configured services. It returns an error if a service has no descriptor,
+// no scope or no HTTP binding that vanguard serves.
+func New(config Config) (*Edge, error) {
+	config.Timeout = cmp.Or(config.Timeout, DefaultTimeout)
+	e := &Edge{
+		config: config, methods: map[string]*method{}, routes: http.NewServeMux(), errors: connect.NewErrorWriter(),
+	}
+	e.streaming, e.endStreams = context.WithCancel(context.Background())
+	intercept := connect.UnaryInterceptorFunc(e.intercept)
+	services := config.Services(CallOptions(intercept)...)
+	for _, s := range services {
+		if err := readMethods(s, e.methods); err != nil {
+			return nil, err
+		}
+	}
+	for _, m := range e.methods {
+		e.routes.Handle(m.verb+" "+m.template, m)
+	}
+	if config.Open != nil {
+		for procedure, handler := range config.Open(OpenOptions(intercept)...) {
+			e.methods[procedure] = &method{procedure: procedure, Handler: handler}
+		}
+	}
+	return e, e.mountTranscoder(services)
+}
+
+// EndStreams ends all streams and refuses new ones with unavailable: the server stops, and a stream may last as long as
+// its caller likes.
+func (e *Edge) EndStreams() { e.endStreams() }
+
+// Patterns lists every address that the edge serves: the templates under /v1 and the procedures,
+// each with a method.
+func (e *Edge) Patterns() []string {
+	var all []string
+	for procedure, m := range e.methods {
+		all = append(all, "POST "+procedure)
+		if m.template != "" {
+			all = append(all, m.verb+" "+m.template)
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+// ServeHTTP answers one request. Its route in logs and metrics is an exact procedure or a template,
+// never text from the client.
+func (e *Edge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	x := &exchange{writer: w, incoming: r, edge: e, start: time.Now(), protocol: ProtocolNone, route: unmatched}
+	defer e.finish(x, r)
+	defer e.recover(x, r)
+	ctx, cancel := context.WithTimeoutCause(r.Context(), e.config.Timeout, apierr.ErrOutOfTime)
+	defer cancel()
+	r = r.WithContext(ctx)
+	x.setID()
+	x.setRate(limit.Uncounted(e.config.Now()))
+	x.address = e.address(r)
+	r = e.beginSpan(x, r)
+	x.incoming = r
+
+	path := r.URL.Path
+	if r.URL.RawPath != "" {
+		path = r.URL.RawPath
+	}
+	var err error
+	m, underV1 := e.methods[path], path == "/v1" || strings.HasPrefix(path, "/v1/")
+	switch {
+	case underV1:
+		x.protocol = ProtocolREST
+	case m != nil:
+		x.protocol, x.route = protocolOf(r), path
+	}
+	switch {
+	case underV1:
+		err = e.serveREST(x, r, path)
+	case m != nil:
+		err = e.serveCall(x, r, m)
+	default:
+		err = notFound()
+	}
+	if err != nil {
+		e.refuse(x, r, err)
+	}
+}
+
+// admit admits the key or refuses the request, and returns the context for the handlers.
+func (e *Edge) admit(x *exchange, r *http.Request) (context.Context, error) {
+	ctx := context.WithValue(r.Context(), exchangeKey{}, x)
+	principal, rate, err := e.config.Gate.Admit(ctx, r.Header["Authorization"], x.address)
+	x.principal = principal
+	if rate.Limit > 0 {
+		x.setRate(rate)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return tenant.With(ctx, principal.Store, principal.Actor()), nil
+}
+
+// refuse answers with the error's refusal, in the form of the protocol.
+func (e *Edge) refuse(x *exchange, r *http.Request, err error) {
+	x.refusal = apierr.FromRequest(r.Context(), err, e.config.Unreachable)
+	if x.sent {
+		return
+	}
+	x.setRefusalHeaders()
+	delete(x.writer.Header(), "Vary")
+	if x.protocol == ProtocolREST || x.protocol == ProtocolNone {
+		WriteError(x, x.refusal, e.config.Now())
+		return
+	}
+	_ = e.errors.Write(x, r, x.callError())
+}
+
+// recover turns a panic into an internal error. The interceptors guard the handlers; this guards
+// the edge's own code.
+func (e *Edge) recover(x *exchange, r *http.Request) {
+	v := recover()
+	if v == nil {
+		return
+	}
+	if v == http.ErrAbortHandler {
+		panic(v)
+	}
+	begun := x.sent
+	e.guardEnd(x, func() { e.refuse(x, r, apierr.Panic(v)) })
+	if !x.sent || begun && x.status < 400 {
+		// The answer had begun, or cannot be made. Only breaking the connection can show that.
+		panic(http.ErrAbortHandler)
+	}
+}
+
+// guardEnd runs a part of a request's end and logs a panic in it. The answer is already sent and
+// stays.
+func (e *Edge) guardEnd(x *exchange, end func()) {
+	defer func() {
+		v := recover()
+		if v == nil {
+			return
+		}
+		defer func() { _ = recover() }() // the logger itself panicked
+		e.config.Logger.Error("the end of a request failed", "request_id", x.id[0], "error", apierr.Panic(v))
+	}()
+	end()
+}

@@ -1,0 +1,385 @@
+package edge_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"connectrpc.com/connect"
+	"connectrpc.com/grpchealth"
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+	"google.golang.org/protobuf/proto"
+
+	"go.storefront.example/ent/apijson"
+	"go.storefront.example/ent/tenant"
+	storefrontv1 "go.storefront.example/gen/storefront/v1"
+	"go.storefront.example/gen/storefront/v1/storefrontv1connect"
+	"go.storefront.example/server/apierr"
+	"go.storefront.example/server/auth"
+	"go.storefront.example/server/edge"
+	"go.storefront.example/server/limit"
+)
+
+const (
+	fullKey    = "full"    // every scope
+	readKey    = "read"    // products:read only
+	brokenKey  = "broken"  // the gate fails
+	limitedKey = "limited" // the gate answers 429
+	otherKey   = "other"   // every scope, of another store
+	productID  = "0b0b0b0b-0000-4000-8000-000000000001"
+)
+
+// now is the clock of every test: 42 s before the next minute.
+var now = time.Date(2026, 9, 1, 12, 0, 18, 123_000_000, time.UTC)
+
+var errDatabase = errors.New("dial tcp: connection refused")
+
+// gate admits by the word after Bearer.
+type gate struct {
+	mu        sync.Mutex
+	addresses []netip.Addr
+}
+
+func (g *gate) Admit(_ context.Context, authorization []string, address netip.Addr) (auth.Principal, limit.Rate, error) {
+	g.mu.Lock()
+	g.addresses = append(g.addresses, address)
+	g.mu.Unlock()
+	if len(authorization) != 1 {
+		return auth.Principal{}, limit.Uncounted(now), apierr.New(apierr.APIKeyMissing, "Send the key.")
+	}
+	principal := auth.Principal{KeyID: uuid.MustParse(productID), KeyName: "tool", Store: tenant.Store{ID: uuid.MustParse(productID), Slug: "shop"}}
+	rate := limit.Counted(7, now)
+	switch strings.TrimPrefix(authorization[0], "Bearer ") {
+	case fullKey:
+		principal.Scopes = auth.Scopes()
+		return principal, rate, nil
+	case otherKey:
+		principal.Scopes, principal.Store.ID = auth.Scopes(), uuid.MustParse("0b0b0b0b-0000-4000-8000-000000000002")
+		return principal, rate, nil
+	case readKey:
+		principal.Scopes = []string{auth.ScopeProductsRead}
+		return principal, rate, nil
+	case brokenKey:
+		return auth.Principal{}, limit.Rate{}, errDatabase
+	case limitedKey:
+		return principal, limit.Counted(121, now), apierr.New(apierr.RateLimited, "Slow down.")
+	default:
+		return auth.Principal{}, limit.Uncounted(now), apierr.New(apierr.APIKeyInvalid, "No such key.")
+	}
+}
+
+// api is the five services without data: a test sets the functions that it needs.
+type api struct {
+	storefrontv1connect.UnimplementedStoreServiceHandler
+	storefrontv1connect.UnimplementedProductServiceHandler
+	storefrontv1connect.UnimplementedOrderServiceHandler
+	storefrontv1connect.UnimplementedCustomerServiceHandler
+	storefrontv1connect.UnimplementedPaymentLinkServiceHandler
+
+	mu   sync.Mutex
+	seen []proto.Message
+}
+
+func (a *api) saw(m proto.Message) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.seen = append(a.seen, proto.Clone(m))
+}
+
+func (a *api) last() proto.Message {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if len(a.seen) == 0 {
+		return nil
+	}
+	return a.seen[len(a.seen)-1]
+}
+
+func (a *api) GetStore(ctx context.Context, r *storefrontv1.GetStoreRequest) (*storefrontv1.Store, error) {
+	a.saw(r)
+	if info, ok := connect.CallInfoForHandlerContext(ctx); ok {
+		info.ResponseHeader().Set("X-Leak", "of a handler") // requireHeaders does not allow it
+	}
+	store, actor, ok := tenant.From(ctx)
+	if !ok {
+		return nil, errors.New("no tenant")
+	}
+	return &storefrontv1.Store{Slug: store.Slug, Name: actor.Name}, nil
+}
+
+func (a *api) ListProducts(_ context.Context, r *storefrontv1.ListProductsRequest) (*storefrontv1.ListProductsResponse, error) {
+	a.saw(r)
+	return &storefrontv1.ListProductsResponse{Page: 1, PageSize: 25, Total: 1, Data: []*storefrontv1.Product{
+		{Id: productID, Description: strings.Repeat("é", 5000)},
+	}}, nil
+}
+
+func (a *api) GetProduct(_ context.Context, r *storefrontv1.GetProductRequest) (*storefrontv1.Product, error) {
+	a.saw(r)
+	switch r.GetId() {
+	case "panic":
+		panic("secret in a panic")
+	case "fails":
+		return nil, errors.New("secret in an error")
+	case "away":
+		return nil, errDatabase
+	case productID:
+		return &storefrontv1.Product{Id: r.GetId(), Title: "A & B"}, nil
+	default:
+		return nil, apierr.New(apierr.ProductNotFound, "No product has this id.")
+	}
+}
+
+func (a *api) UpdateProduct(_ context.Context, r *storefrontv1.UpdateProductRequest) (*storefrontv1.Product, error) {
+	a.saw(r)
+	if r.GetStatus() == storefrontv1.Product_PUBLISHED {
+		return nil, &apierr.Refusal{
+			Code: apierr.ProductIncomplete, Message: "Not complete.",
+			Details: &storefrontv1.ErrorDetails{Missing: []string{"description", "content"}},
+		}
+	}
+	return &storefrontv1.Product{Id: r.GetId(), Title: r.GetTitle()}, nil
+}
+
+func (a *api) ListOrders(_ context.Context, r *storefrontv1.ListOrdersRequest) (*storefrontv1.ListOrdersResponse, error) {
+	a.saw(r)
+	return &storefrontv1.ListOrdersResponse{}, nil
+}
+
+func (a *api) CreateCustomer(ctx context.Context, r *storefrontv1.CreateCustomerRequest) (*storefrontv1.Customer, error) {
+	a.saw(r)
+	if r.GetEmail() != "known@example.com" {
+		edge.Created(ctx)
+	}
+	return &storefrontv1.Customer{Id: productID, Name: r.GetName()}, nil
+}
+
+func (a *api) EnablePaymentLink(_ context.Context, r *storefrontv1.EnablePaymentLinkRequest) (*storefrontv1.PaymentLink, error) {
+	a.saw(r)
+	return &storefrontv1.PaymentLink{Id: r.GetId()}, nil
+}
+
+func (a *api) services(opts ...connect.HandlerOption) []edge.Service {
+	var s []edge.Service
+	add := func(path string, h http.Handler) { s = append(s, edge.Service{Path: path, Handler: h}) }
+	add(storefrontv1connect.NewStoreServiceHandler(a, opts...))
+	add(storefrontv1connect.NewProductServiceHandler(a, opts...))
+	add(storefrontv1connect.NewOrderServiceHandler(a, opts...))
+	add(storefrontv1connect.NewCustomerServiceHandler(a, opts...))
+	add(storefrontv1connect.NewPaymentLinkServiceHandler(a, opts...))
+	return s
+}
+
+// check replaces the shop's rules: a title may not be "bad", payment links are closed, and a
+// refused field is listed with those of the decoder.
+func check(_ context.Context, m proto.Message, invalid *apijson.Invalid) error {
+	switch r := m.(type) {
+	case *storefrontv1.CreatePaymentLinkRequest:
+		return apierr.New(apierr.FeatureDisabled, "Payment links are closed.")
+	case *storefrontv1.UpdateProductRequest:
+		if r.GetTitle() == "bad" {
+			fields := []apijson.Field{{Name: "title", Message: "must not be bad"}}
+			if invalid != nil {
+				fields = append(fields, invalid.Fields...)
+			}
+			return apierr.Invalid("The request has invalid fields.", fields...)
+		}
+	}
+	return nil
+}
+
+// world is a running edge and its records.
+type world struct {
+	edge     *edge.Edge
+	api      *api
+	gate     *gate
+	url      string
+	addr     string
+	client   *http.Client
+	log      *lockedBuffer
+	observe  func(edge.Request)
+	mu       sync.Mutex
+	observed []edge.Request
+	slots    *limit.Slots
+	timeout  time.Duration
+}
+
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *lockedBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lockedBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+func (w *world) requests() []edge.Request {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	observed := append([]edge.Request(nil), w.observed...)
+	for i := range observed {
+		observed[i].Duration = 0 // the only part that varies
+	}
+	return observed
+}
+
+// newWorld makes an edge that does not listen.
+func newWorld(t testing.TB, change ...func(*edge.Config)) *world {
+	t.Helper()
+	w := &world{api: &api{}, gate: &gate{}, log: &lockedBuffer{}, slots: limit.NewSlots(32, 16)}
+	w.observe = func(r edge.Request) {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.observed = append(w.observed, r)
+	}
+	health := func(options ...connect.HandlerOption) map[string]http.Handler {
+		path, handler := grpchealth.NewHandler(grpchealth.NewStaticChecker(), options...)
+		return map[string]http.Handler{path + "Check": handler}
+	}
+	config := edge.Config{
+		Gate: w.gate, Check: check, Services: w.api.services, Open: health,
+		Logger:      slog.New(slog.NewJSONHandler(w.log, nil)),
+		Unreachable: func(err error) bool { return errors.Is(err, errDatabase) },
+		Now:         func() time.Time { return now },
+		Observe:     func(r edge.Request) { w.observe(r) },
+	}
+	for _, f := range change {
+		f(&config)
+	}
+	if config.Slots == nil {
+		config.Slots = w.slots
+	}
+	w.slots, w.timeout = config.Slots, config.Timeout
+	var err error
+	w.edge, err = edge.New(config)
+	require.NoError(t, err)
+	return w
+}
+
+// start runs an edge on a loopback listener until the test ends.
+func start(t *testing.T, change ...func(*edge.Config)) *world {
+	t.Helper()
+	w := newWorld(t, change...)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	server := edge.NewServer(w.edge, w.timeout, slog.New(slog.DiscardHandler))
+	done := make(chan struct{})
+	go func() { defer close(done); _ = server.Serve(l) }()
+	t.Cleanup(func() { _ = server.Close(); <-done })
+	w.addr = l.Addr().String()
+	w.url = "http://" + w.addr
+	transport := &http.Transport{DisableCompression: true}
+	t.Cleanup(transport.CloseIdleConnections)
+	w.client = &http.Client{Transport: transport}
+	return w
+}
+
+// answer is a whole response.
+type answer struct {
+	status int
+	header http.Header
+	body   string
+}
+
+// problem is the specification's error body.
+type problem struct {
+	StatusCode int             `json:"statusCode"`
+	Code       string          `json:"code"`
+	Message    string          `json:"message"`
+	Details    json.RawMessage `json:"details"`
+	RequestID  string          `json:"requestId"`
+	Timestamp  string          `json:"timestamp"`
+}
+
+// do sends a request with the full key, unless a header replaces it.
+func (w *world) do(t *testing.T, method, path, body string, headers ...string) answer {
+	t.Helper()
+	var reader io.Reader
+	if body != "" {
+		reader = strings.NewReader(body)
+	}
+	return w.send(t, method, path, reader, headers...)
+}
+
+func (w *world) send(t *testing.T, method, path string, body io.Reader, headers ...string) answer {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), method, w.url+path, body)
+	require.NoError(t, err)
+	r.Header.Set("Authorization", "Bearer "+fullKey)
+	if body != nil {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	for _, h := range headers {
+		name, value, _ := strings.Cut(h, ": ")
+		r.Header.Del(name)
+		if value != "" {
+			r.Header.Set(name, value)
+		}
+	}
+	res, err := w.client.Do(r)
+	require.NoError(t, err)
+	defer func() { _ = res.Body.Close() }()
+	text, err := io.ReadAll(res.Body)
+	require.NoError(t, err)
+	return answer{res.StatusCode, res.Header, string(text)}
+}
+
+// requireHeaders asserts the headers of every response, and that there are no others.
+func requireHeaders(t *testing.T, a answer, also ...string) {
+	t.Helper()
+	require.Len(t, a.header["X-Ratelimit-Limit"], 1)
+	require.Equal(t, "120", a.header.Get("X-RateLimit-Limit"))
+	require.NotEmpty(t, a.header.Get("X-RateLimit-Remaining"))
+	require.Equal(t, "42", a.header.Get("X-RateLimit-Reset"))
+	id, err := uuid.Parse(a.header.Get("X-Request-Id"))
+	require.NoError(t, err)
+	require.NotEqual(t, uuid.Nil, id)
+	require.Equal(t, "application/json", a.header.Get("Content-Type"))
+	own := append([]string{
+		"X-Ratelimit-Limit", "X-Ratelimit-Remaining", "X-Ratelimit-Reset", "X-Request-Id", "Content-Type", "Content-Length", "Date",
+	}, also...)
+	for name := range a.header {
+		require.Contains(t, own, name, "a header that the specification does not name")
+	}
+}
+
+// requireProblem asserts a refusal in the specification's shape and returns it.
+func requireProblem(t *testing.T, a answer, status int, code apierr.Code, details string, also ...string) problem {
+	t.Helper()
+	require.Equal(t, status, a.status, a.body)
+	requireHeaders(t, a, also...)
+	var p problem
+	d := json.NewDecoder(strings.NewReader(a.body))
+	d.DisallowUnknownFields()
+	require.NoError(t, d.Decode(&p), a.body)
+	require.Equal(t, status, p.StatusCode)
+	require.Equal(t, string(code), p.Code)
+	require.NotEmpty(t, p.Message)
+	require.Equal(t, a.header.Get("X-Request-Id"), p.RequestID)
+	require.Equal(t, "2026-09-01T12:00:18.123Z", p.Timestamp)
+	if details == "" {
+		require.NotContains(t, a.body, `"details"`)
+	} else {
+		require.Equal(t, details, string(p.Details))
+	}
+	return p
+}

@@ -1,0 +1,82 @@
+package edge
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"go.storefront.example/ent/apijson"
+	storefrontv1 "go.storefront.example/gen/storefront/v1"
+	"go.storefront.example/server/apierr"
+)
+
+// WriteError answers with the specification's error body; the operator's listener uses it too. The
+// request's identifier is that of the header X-Request-Id, or a new one.
+func WriteError(w http.ResponseWriter, r *apierr.Refusal, now time.Time) {
+	h := w.Header()
+	if h.Get(headerRequestID) == "" {
+		h.Set(headerRequestID, uuid.NewString())
+	}
+	body := appendError(nil, r.Body(h.Get(headerRequestID), now))
+	h["Content-Type"], h["Content-Length"] = contentTypeJSON, number(len(body))
+	w.WriteHeader(r.Status())
+	_, _ = w.Write(body)
+}
+
+// setRefusalHeaders sets the headers of the refusal's code, which are the same in every protocol.
+func (x *exchange) setRefusalHeaders() {
+	h := x.writer.Header()
+	switch x.refusal.Status() {
+	case http.StatusUnauthorized:
+		h[headerChallenge] = challenge
+	case http.StatusTooManyRequests:
+		h["Retry-After"] = h[headerReset]
+	case http.StatusServiceUnavailable:
+		h["Retry-After"] = []string{"1"}
+	}
+}
+
+// appendError appends the specification's error body.
+func appendError(b []byte, e *storefrontv1.Error) []byte {
+	return fmt.Appendf(b, `{"statusCode":%d,"code":"%s","message":%s%s,"requestId":"%s","timestamp":%s}`,
+		e.GetStatusCode(), e.GetCode(), quoted(e.GetMessage()), details(e), e.GetRequestId(), apijson.AppendTime(nil, e.GetTimestamp().AsTime()))
+}
+
+// details returns the member of that name, which only some codes have, in the form of its code.
+func details(e *storefrontv1.Error) string {
+	d := e.GetDetails()
+	if d == nil {
+		return ""
+	}
+	switch apierr.Code(e.GetCode()) {
+	case apierr.InsufficientScope:
+		return `,"details":{"required":` + quoted(d.GetRequired()) + `}`
+	case apierr.ValidationFailed:
+		var fields []string
+		for _, f := range d.GetFields() {
+			fields = append(fields, `{"field":`+quoted(f.GetField())+`,"message":`+quoted(f.GetMessage())+`}`)
+		}
+		return `,"details":{"fields":[` + strings.Join(fields, ",") + `]}`
+	case apierr.ProductIncomplete:
+		var missing []string
+		for _, m := range d.GetMissing() {
+			missing = append(missing, quoted(m))
+		}
+		return `,"details":{"missing":[` + strings.Join(missing, ",") + `]}`
+	default:
+		return ""
+	}
+}
+
+func quoted(s string) string { return string(apijson.AppendString(nil, s)) }
+
+func notFound() error {
+	return apierr.New(apierr.NotFound, "There is nothing at this address.")
+}
+
+func methodNotAllowed() *apierr.Refusal {
+	return apierr.New(apierr.MethodNotAllowed, "This address does not answer this method; see the Allow header.")
+}

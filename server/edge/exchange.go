@@ -1,0 +1,102 @@
+package edge
+
+import (
+	"context"
+	"net/http"
+	"net/netip"
+	"time"
+
+	"go.opentelemetry.io/otel/trace"
+
+	"go.storefront.example/ent/tenant"
+	"go.storefront.example/server/apierr"
+	"go.storefront.example/server/auth"
+)
+
+type exchangeKey struct{}
+
+// exchange is one request and its answer: the edge's findings on the way in, the results of the
+// interceptor and the handler on the way out, and the writer of the answer. Only the request's
+// goroutine uses it.
+type exchange struct {
+	writer   http.ResponseWriter
+	incoming *http.Request
+	edge     *Edge
+
+	id       [1]string // as a header value
+	request  tenant.Request
+	span     trace.Span // nil without traces
+	start    time.Time
+	address  netip.Addr
+	protocol Protocol
+	route    string
+
+	principal auth.Principal
+	// method is the called method, set once it is found.
+	method *method
+	// refusal is why the request was refused, nil if it was not.
+	refusal *apierr.Refusal
+	created bool
+
+	sent   bool
+	status int
+}
+
+// exchangeOf returns the context's exchange, or nil.
+func exchangeOf(ctx context.Context) *exchange {
+	x, _ := ctx.Value(exchangeKey{}).(*exchange)
+	return x
+}
+
+// Created makes the answer 201 instead of 200 under /v1. In the other protocols, and outside a
+// request, it does nothing. Call it from the request's own goroutine.
+func Created(ctx context.Context) {
+	if x := exchangeOf(ctx); x != nil {
+		x.created = true
+	}
+}
+
+// Header returns the headers of the answer.
+func (x *exchange) Header() http.Header { return x.writer.Header() }
+
+// WriteHeader sends the status and the headers.
+func (x *exchange) WriteHeader(status int) {
+	if x.sent {
+		return
+	}
+	if x.refusal == nil && x.method != nil {
+		switch status { // Connect answers these without a body
+		case http.StatusMethodNotAllowed:
+			x.refusal = methodNotAllowed()
+		case http.StatusUnsupportedMediaType:
+			x.refusal = apierr.New(apierr.UnsupportedMediaType, "The body's Content-Type is of none of the protocols Connect, gRPC and gRPC-Web.")
+		}
+		if x.refusal != nil {
+			x.protocol = ProtocolNone
+			delete(x.Header(), "Accept-Post")
+			x.edge.refuse(x, x.incoming, x.refusal)
+			return
+		}
+	}
+	if status >= 200 {
+		x.sent, x.status = true, status
+	}
+	x.writer.WriteHeader(status)
+}
+
+// Write sends a part of the body. The server drops the body of an answer to HEAD and keeps its
+// length in the headers.
+func (x *exchange) Write(p []byte) (int, error) {
+	if !x.sent {
+		x.WriteHeader(http.StatusOK)
+	}
+	return x.writer.Write(p)
+}
+
+// Flush sends what was written so far.
+func (x *exchange) Flush() {
+	if !x.sent {
+		x.WriteHeader(http.StatusOK)
+	}
+	_ = http.NewResponseController(x.writer).Flush()
+}

@@ -1,0 +1,162 @@
+package edge
+
+import (
+	"log/slog"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+
+	"go.storefront.example/server/apierr"
+)
+
+// Protocol is the protocol of a request.
+type Protocol string
+
+// The protocols of the API. ProtocolNone is a request for an unknown address, or in no protocol.
+const (
+	ProtocolNone    Protocol = "none"
+	ProtocolREST    Protocol = "rest"
+	ProtocolConnect Protocol = "connect"
+	ProtocolGRPC    Protocol = "grpc"
+	ProtocolGRPCWeb Protocol = "grpc-web"
+)
+
+// The limits that a Request can exceed (specification, Limits).
+const (
+	LimitKey     = "key"
+	LimitAddress = "address"
+)
+
+// unmatched is the route of a request that matched none.
+const unmatched = "unmatched"
+
+// Request is the input of metrics and of the log of refused requests. Each of its texts is one of a closed set,
+// except Fields.
+type Request struct {
+	Protocol Protocol
+	// Method is the HTTP method, or OTHER for one that HTTP does not define.
+	Method string
+	// Route is the path's template, the name of the RPC, or "unmatched".
+	Route string
+	// Status is the HTTP status that was sent; 0 if the connection was broken, 499 if the caller left
+	// or its own deadline passed.
+	Status int
+	// Code is the refusal's code, empty when the request was served.
+	Code string
+	// Limit is the limit that the request exceeded, LimitKey or LimitAddress; empty if none.
+	Limit    string
+	Duration time.Duration
+
+	// StoreID and KeyID are the key's, uuid.Nil without a known one; RequestID is the request's.
+	StoreID, KeyID, RequestID uuid.UUID
+	// Fields are the names of what was refused or is missing, as the answer names them. The caller may have
+	// chosen them: they belong on the page of the key's owner, and in no metric.
+	Fields []string
+}
+
+// finish writes the request's log line, ends its span and calls the observer, even if one of them
+// panics. A request that its caller abandoned counts as 499, whatever was written: it is neither an
+// answer nor an error of the service.
+func (e *Edge) finish(x *exchange, r *http.Request) {
+	duration := time.Since(x.start)
+	var code string
+	if x.refusal != nil {
+		code = string(x.refusal.Code)
+		if x.refusal.GaveUp() {
+			x.status = apierr.StatusClientClosedRequest
+		}
+	}
+	e.guardEnd(x, func() { e.log(x, r, code, duration) })
+	e.guardEnd(x, func() { x.endSpan(code) })
+	e.guardEnd(x, func() {
+		if e.config.Observe != nil {
+			e.config.Observe(Request{
+				Protocol: x.protocol, Method: knownMethod(x.incoming.Method), Route: x.route, Status: x.status, Code: code, Limit: x.limit(), Duration: duration,
+				StoreID: x.principal.Store.ID, KeyID: x.principal.KeyID, RequestID: x.request.ID, Fields: x.refusedFields(),
+			})
+		}
+	})
+}
+
+// refusedFields returns the names of the fields, or the scope, that the answer's details name.
+func (x *exchange) refusedFields() []string {
+	if x.refusal == nil || x.refusal.Details == nil {
+		return nil
+	}
+	names := slices.Clone(x.refusal.Details.GetMissing())
+	for _, f := range x.refusal.Details.GetFields() {
+		names = append(names, f.GetField())
+	}
+	if scope := x.refusal.Details.GetRequired(); scope != "" {
+		names = append(names, scope)
+	}
+	return names
+}
+
+// limit returns the limit that refused the request. The address limit refuses before the key is
+// looked up.
+func (x *exchange) limit() string {
+	switch {
+	case x.refusal == nil || x.refusal.Code != apierr.RateLimited:
+		return ""
+	case x.principal.KeyID == uuid.Nil:
+		return LimitAddress
+	}
+	return LimitKey
+}
+
+// log writes the request's line. Of the client's own data it contains only the address.
+func (e *Edge) log(x *exchange, r *http.Request, code string, duration time.Duration) {
+	level := slog.LevelInfo
+	failed := x.refusal != nil && x.refusal.Cause != nil
+	if failed {
+		level = slog.LevelError
+	}
+	if !e.config.Logger.Enabled(r.Context(), level) {
+		return
+	}
+	var line [14]slog.Attr
+	attrs := append(line[:0],
+		slog.String("request_id", x.id[0]),
+		slog.String("protocol", string(x.protocol)),
+		slog.String("method", knownMethod(x.incoming.Method)),
+		slog.String("route", x.route),
+		slog.Int("status", x.status),
+		slog.Float64("duration_ms", float64(duration.Microseconds())/1000),
+	)
+	if code != "" {
+		attrs = append(attrs, slog.String("code", code))
+	}
+	if x.principal.KeyID != uuid.Nil {
+		attrs = append(attrs, slog.String("store", x.principal.Store.Slug), slog.String("key_id", x.principal.KeyID.String()))
+	}
+	if x.address.IsValid() {
+		attrs = append(attrs, slog.String("address", x.address.String()))
+	}
+	if len(x.request.Events) > 0 {
+		attrs = append(attrs, slog.Any("event_ids", x.request.Events))
+	}
+	if x.span != nil {
+		attrs = append(attrs, slog.String("trace_id", x.span.SpanContext().TraceID().String()))
+	}
+	if failed {
+		attrs = append(attrs, slog.String("error", x.refusal.Cause.Error()))
+	}
+	e.config.Logger.LogAttrs(r.Context(), level, "request", attrs...)
+}
+
+var knownMethods = []string{
+	http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPatch, http.MethodPut, http.MethodDelete,
+	http.MethodOptions, http.MethodConnect, http.MethodTrace,
+}
+
+// knownMethod replaces unknown HTTP methods, so that a client cannot fill the metrics with invented
+// ones.
+func knownMethod(method string) string {
+	if slices.Contains(knownMethods, method) {
+		return method
+	}
+	return "OTHER"
+}

@@ -1,0 +1,53 @@
+package edge
+
+import (
+	"net/http"
+
+	"github.com/google/uuid"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/trace"
+
+	"go.storefront.example/ent/tracing"
+)
+
+// beginSpan starts the span of a request and returns the request with it. It starts a new trace,
+// with a link to the client's, if there is one.
+func (e *Edge) beginSpan(x *exchange, r *http.Request) *http.Request {
+	if e.config.Traces == nil {
+		return r
+	}
+	options := []trace.SpanStartOption{trace.WithNewRoot(), trace.WithSpanKind(trace.SpanKindServer)}
+	if parent := r.Header.Get("Traceparent"); parent != "" {
+		if link := trace.LinkFromContext(tracing.Remote(r.Context(), parent)); link.SpanContext.IsValid() {
+			options = append(options, trace.WithLinks(link))
+		}
+	}
+	ctx, s := tracing.Tracer(e.config.Traces).Start(r.Context(), "request", options...)
+	x.span = s
+	return r.WithContext(ctx)
+}
+
+// endSpan records the outcome of the request. Like its log line, the span contains none of the
+// client's own text: its name is the method and the route.
+func (x *exchange) endSpan(code string) {
+	if x.span == nil {
+		return
+	}
+	method := knownMethod(x.incoming.Method)
+	x.span.SetName(method + " " + x.route)
+	x.span.SetAttributes(
+		attribute.String("http.request.method", method), attribute.String("http.route", x.route),
+		attribute.Int("http.response.status_code", x.status),
+		attribute.String("storefront.protocol", string(x.protocol)), attribute.String("storefront.request_id", x.id[0]),
+	)
+	if x.principal.KeyID != uuid.Nil {
+		x.span.SetAttributes(attribute.String("storefront.store", x.principal.Store.Slug))
+	}
+	if code != "" {
+		x.span.SetAttributes(attribute.String("storefront.refusal", code))
+	}
+	if x.refusal != nil && x.refusal.Cause != nil {
+		tracing.Fail(x.span, code)
+	}
+	x.span.End()
+}

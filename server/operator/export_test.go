@@ -1,4 +1,0 @@
-package operator
-
-// Fingerprint is what the database holds of a secret.
-var Fingerprint = fingerprintOf
