@@ -192,7 +192,8 @@ func TestAServerThatDrainsIsNotReadyAndEndsItsConnections(t *testing.T) {
 	require.Equal(t, http.StatusOK, ask(other, admin+"/readyz").StatusCode)
 	ended := make(chan error, 1)
 	go func() { ended <- running.stop() }()
-	require.Eventually(t, func() bool { return ask(other, admin+"/readyz").StatusCode == http.StatusServiceUnavailable }, time.Minute, time.Millisecond)
+	require.Eventually(t, func() bool { return ask(other, admin+"/readyz").StatusCode == http.StatusServiceUnavailable },
+		time.Minute, time.Millisecond)
 	for _, c := range []*http.Client{kept, client(t, false)} { // one that is connected, and one that comes now
 		answer := ask(c, url)
 		require.Equal(t, http.StatusUnauthorized, answer.StatusCode, "requests are answered as before")

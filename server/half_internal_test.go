@@ -32,7 +32,8 @@ func TestHalfARequestAfterARefusal(t *testing.T) {
 	const token = "a-token-of-the-operator-for-tests"
 	s, began := dbtest.New(t, dbtest.SQLite, db.Config{}), time.Now()
 	running, err := New(Config{
-		Addr: "127.0.0.1:0", AdminAddr: "127.0.0.1:0", AdminToken: token, DB: s, Logger: slog.New(slog.DiscardHandler), Clock: func() time.Time { return began },
+		Addr: "127.0.0.1:0", AdminAddr: "127.0.0.1:0", AdminToken: token, DB: s, Logger: slog.New(slog.DiscardHandler),
+		Clock:          func() time.Time { return began },
 		TrustedProxies: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
 	})
 	require.NoError(t, err)
@@ -43,7 +44,8 @@ func TestHalfARequestAfterARefusal(t *testing.T) {
 	o := admin.New(s, admin.Options{})
 	store, err := o.CreateStore(t.Context(), &adminv1.CreateStoreRequest{Name: "S", Slug: "s", Currency: "XAF", Country: "CM"})
 	require.NoError(t, err)
-	made, err := o.CreateKey(t.Context(), &adminv1.CreateKeyRequest{Store: "s", Name: "k", Scopes: []string{"store:read", "products:write", "customers:write"}, Lifetime: adminv1.Key_DAYS_30})
+	made, err := o.CreateKey(t.Context(), &adminv1.CreateKeyRequest{Store: "s", Name: "k", Scopes: []string{"store:read",
+		"products:write", "customers:write"}, Lifetime: adminv1.Key_DAYS_30})
 	require.NoError(t, err)
 	for _, owner := range []uuid.UUID{limit.Operator, uuid.MustParse(store.GetId())} {
 		for range s.Conns() / 2 { // all that the owner may have
@@ -78,19 +80,25 @@ func TestHalfARequestAfterARefusal(t *testing.T) {
 		{running.Addr(), "GET /v1/orders HTTP/1.1\r\nHost: x\r\n" + key + "\r\n", 403},
 		{running.Addr(), "PUT /v1/products HTTP/1.1\r\nHost: x\r\n" + key + "\r\n", 405},
 		{running.Addr(), "POST /v1/customers HTTP/1.1\r\nHost: x\r\n" + key + json + large, 413},
-		{running.Addr(), "POST /v1/customers HTTP/1.1\r\nHost: x\r\n" + key + "Content-Type: text/plain\r\nContent-Length: 1\r\n\r\nx", 415},
+		{running.Addr(), "POST /v1/customers HTTP/1.1\r\nHost: x\r\n" + key + "Content-Type: text/plain\r\nContent-Length: 1\r\n\r\nx",
+			415},
 		{running.Addr(), "GET /v1/store HTTP/1.1\r\nHost: x\r\n" + limited + "\r\n", 429},
 		{running.Addr(), "GET /v1/store HTTP/1.1\r\nHost: x\r\n" + key + "\r\n", 503},
-		{running.Addr(), "POST /storefront.v1.StoreService/GetStore HTTP/1.1\r\nHost: x\r\n" + key + json + "Content-Length: 1\r\n\r\n{", 400},
-		{running.Addr(), "POST /storefront.v1.StoreService/GetStore HTTP/1.1\r\nHost: x\r\n" + json + "Content-Length: 2\r\n\r\n{}", 401},
+		{running.Addr(), "POST /storefront.v1.StoreService/GetStore HTTP/1.1\r\nHost: x\r\n" + key + json +
+			"Content-Length: 1\r\n\r\n{", 400},
+		{running.Addr(), "POST /storefront.v1.StoreService/GetStore HTTP/1.1\r\nHost: x\r\n" + json + "Content-Length: 2\r\n\r\n{}",
+			401},
 		{running.AdminAddr(), "GET /nothing HTTP/1.1\r\nHost: x\r\n\r\n", 404},
 		{running.AdminAddr(), "GET /dashboard/keys HTTP/1.1\r\nHost: x\r\n\r\n", 401},
 		{running.AdminAddr(), "POST /healthz HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n", 405},
 		{running.AdminAddr(), rpc + "GetStore HTTP/1.1\r\nHost: x\r\n" + json + "Content-Length: 2\r\n\r\n{}", 401},
 		{running.AdminAddr(), rpc + "GetStore HTTP/1.1\r\nHost: x\r\n" + bearer + json + "Content-Length: 1\r\n\r\n{", 400},
-		{running.AdminAddr(), rpc + "GetStore HTTP/1.1\r\nHost: x\r\n" + bearer + "Content-Type: text/plain\r\nContent-Length: 1\r\n\r\nx", 415},
-		{running.AdminAddr(), rpc + "GetStore HTTP/1.1\r\nHost: x\r\n" + bearer + json + large, 429}, // as Connect maps resource_exhausted
-		{running.AdminAddr(), rpc + "GetStore HTTP/1.1\r\nHost: x\r\n" + bearer + json + "Content-Length: 13\r\n\r\n{\"store\":\"s\"}", 503},
+		{running.AdminAddr(), rpc + "GetStore HTTP/1.1\r\nHost: x\r\n" + bearer + "Content-Type: text/plain\r\nContent-Length: " +
+			"1\r\n\r\nx", 415},
+		// as Connect maps resource_exhausted
+		{running.AdminAddr(), rpc + "GetStore HTTP/1.1\r\nHost: x\r\n" + bearer + json + large, 429},
+		{running.AdminAddr(), rpc + "GetStore HTTP/1.1\r\nHost: x\r\n" + bearer + json + "Content-Length: 13\r\n\r\n{\"store\":\"s\"}",
+			503},
 	} {
 		all.Go(func() {
 			name := row.address.String() + " " + row.request

@@ -31,7 +31,8 @@ func (a api) CreateCustomer(ctx context.Context, in *storefrontv1.CreateCustomer
 }
 
 // CreatePaymentLink serves PaymentLinkService.CreatePaymentLink: 201.
-func (a api) CreatePaymentLink(ctx context.Context, in *storefrontv1.CreatePaymentLinkRequest) (*storefrontv1.PaymentLink, error) {
+func (a api) CreatePaymentLink(ctx context.Context, in *storefrontv1.CreatePaymentLinkRequest) (*storefrontv1.PaymentLink,
+	error) {
 	link, err := a.Shop.CreatePaymentLink(ctx, in)
 	if err == nil {
 		edge.Created(ctx)

@@ -55,7 +55,8 @@ func loadMetrics(load func() limit.Load) []prometheus.Collector {
 			Name: "storefront_requests_waiting", Help: "Requests that wait for a slot, on both listeners.",
 		}, func() float64 { return float64(load().Waiting) }),
 		prometheus.NewCounterFunc(prometheus.CounterOpts{
-			Name: "storefront_requests_shed_total", Help: "Requests that were refused because they got no slot in time, on both listeners.",
+			Name: "storefront_requests_shed_total", Help: "Requests that were refused because they got no slot in time, on both " +
+				"listeners.",
 		}, func() float64 { return float64(load().Refused) }),
 	}
 }
@@ -67,7 +68,8 @@ func connectionMetrics(connections func() (open int, refused uint64)) []promethe
 			Name: "storefront_connections_open", Help: "Connections to the public API that are open.",
 		}, func() float64 { open, _ := connections(); return float64(open) }),
 		prometheus.NewCounterFunc(prometheus.CounterOpts{
-			Name: "storefront_connections_refused_total", Help: "Connections to the public API that were closed at once, because too many were open.",
+			Name: "storefront_connections_refused_total", Help: "Connections to the public API that were closed at once, because too " +
+				"many were open.",
 		}, func() float64 { _, refused := connections(); return float64(refused) }),
 	}
 }

@@ -29,10 +29,12 @@ func TestTheOperatorsSideIsOnWithATokenOrOnThisMachineAlone(t *testing.T) {
 		"open on a loopback address mapped":   {"", true, "::ffff:127.0.0.1", true},
 		"open on an address mapped, no doubt": {"", true, "::ffff:192.168.1.2", false},
 	} {
-		gate := newOperatorGate(Config{AdminToken: row.token, AdminOpen: row.open}, &net.TCPAddr{IP: net.ParseIP(row.address), Port: 8081})
+		gate := newOperatorGate(Config{AdminToken: row.token, AdminOpen: row.open}, &net.TCPAddr{IP: net.ParseIP(row.address),
+			Port: 8081})
 		require.Equal(t, row.on, gate != nil, name)
 	}
-	require.Nil(t, newOperatorGate(Config{AdminOpen: true}, &net.UnixAddr{Name: "/tmp/s"}), "what is no address of this machine is not taken for one")
+	require.Nil(t, newOperatorGate(Config{AdminOpen: true}, &net.UnixAddr{Name: "/tmp/s"}),
+		"what is no address of this machine is not taken for one")
 }
 
 func TestTheOperatorsTokenBeforeIsTakenToo(t *testing.T) {

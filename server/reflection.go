@@ -37,7 +37,10 @@ const healthService = "grpc.health.v1.Health"
 
 // reflection returns gRPC reflection for the named services of the API and the health service, in both its versions, by path.
 func reflection(names []string, options ...connect.HandlerOption) map[string]http.Handler {
-	reflector := grpcreflect.NewReflector(grpcreflect.NamerFunc(func() []string { return append(slices.Clone(names), healthService) }), grpcreflect.WithDescriptorResolver(publicFiles{}))
+	reflector := grpcreflect.NewReflector(grpcreflect.NamerFunc(func() []string {
+		return append(slices.Clone(names),
+			healthService)
+	}), grpcreflect.WithDescriptorResolver(publicFiles{}))
 	path, handler := grpcreflect.NewHandlerV1(reflector, options...)
 	alpha, alphaHandler := grpcreflect.NewHandlerV1Alpha(reflector, options...)
 	return map[string]http.Handler{path + "ServerReflectionInfo": handler, alpha + "ServerReflectionInfo": alphaHandler}

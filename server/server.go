@@ -118,8 +118,9 @@ func New(c Config) (*Server, error) {
 		return nil, fmt.Errorf("register metrics: %w", err)
 	}
 	s := &Server{
-		config: c, patience: shutdownTimeout, drain: drain{delay: c.DrainDelay}, readiness: monitor.NewReadiness(c.DB), slots: newSlots(c.DB),
-		gate: auth.NewGate(c.DB, auth.Options{Clock: c.Clock, Log: c.Logger}),
+		config: c, patience: shutdownTimeout, drain: drain{delay: c.DrainDelay}, readiness: monitor.NewReadiness(c.DB),
+		slots: newSlots(c.DB),
+		gate:  auth.NewGate(c.DB, auth.Options{Clock: c.Clock, Log: c.Logger}),
 	}
 	s.streaming, s.endStreams = context.WithCancel(context.Background())
 	observe := m.observe

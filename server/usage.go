@@ -28,7 +28,8 @@ func (s *Server) note(r edge.Request) {
 		status = apierr.New(apierr.Code(r.Code), "").Status()
 	}
 	s.usage.Refuse(usage.Refused{
-		StoreID: r.StoreID, KeyID: r.KeyID, RequestID: r.RequestID, Method: r.Method, Route: r.Route, Code: r.Code, Status: status, Fields: r.Fields, At: now,
+		StoreID: r.StoreID, KeyID: r.KeyID, RequestID: r.RequestID, Method: r.Method, Route: r.Route, Code: r.Code, Status: status,
+		Fields: r.Fields, At: now,
 	})
 }
 
@@ -44,6 +45,7 @@ func (s *Server) runUsage(ctx context.Context) error {
 func usageMetric(dropped func() int64) prometheus.Collector {
 	return prometheus.NewCounterFunc(prometheus.CounterOpts{
 		Name: "storefront_request_log_dropped_total",
-		Help: "Requests that are missing from the dashboard's log of requests: there was no room in memory, or they could not be written.",
+		Help: "Requests that are missing from the dashboard's log of requests: there was no room in memory, or they could not be " +
+			"written.",
 	}, func() float64 { return float64(dropped()) })
 }

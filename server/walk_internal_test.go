@@ -88,7 +88,8 @@ func attacks(t *testing.T) []attack {
 	}
 	packedEnvelope := envelope(1, uint32(len(bomb)), bomb)
 	var all []attack
-	for i, kind := range []string{"application/json", "application/x-www-form-urlencoded", "application/proto", "multipart/form-data; boundary=" + marker} {
+	for i, kind := range []string{"application/json", "application/x-www-form-urlencoded", "application/proto",
+		"multipart/form-data; boundary=" + marker} {
 		all = append(all,
 			attack{name: kind + " declared", tooLarge: true, costly: i == 0, request: func(method, path string) []byte {
 				return head(method, path, "Content-Type: "+kind, "Content-Length: 314572800")
@@ -102,22 +103,33 @@ func attacks(t *testing.T) []attack {
 	all = append(all, attack{name: "slow", slow: true, request: func(method, path string) []byte {
 		return append(head(method, path, "Content-Type: application/json", "Content-Length: 20"), marker...)
 	}}, attack{name: "slow, in chunks", slow: true, request: func(method, path string) []byte {
-		return append(head(method, path, "Content-Type: application/x-www-form-urlencoded", "Transfer-Encoding: chunked"), "f\r\n"+marker...)
+		return append(head(method, path, "Content-Type: application/x-www-form-urlencoded", "Transfer-Encoding: chunked"),
+			"f\r\n"+marker...)
 	}})
 	for i, kind := range []string{"application/grpc", "application/grpc-web+proto", "application/connect+proto"} {
 		all = append(all,
 			attack{name: kind + " 4 GB promised", tooLarge: true, request: of(kind, envelope(0, 1<<32-1, []byte(marker)))},
-			attack{name: kind + " compressed", tooLarge: true, costly: i == 0, request: of(kind, packedEnvelope, "Grpc-Encoding: gzip", "Connect-Content-Encoding: gzip")},
-			attack{name: kind + " another compression", request: of(kind, envelope(1, 7, []byte(marker)), "Grpc-Encoding: "+marker, "Connect-Content-Encoding: "+marker)},
-			attack{name: kind + " a malformed deadline", request: of(kind, envelope(0, 0, nil), "Grpc-Timeout: "+marker, "Connect-Timeout-Ms: "+marker)},
-			attack{name: kind + " HTTP/2, compressed", h2: true, tooLarge: true, costly: i == 0, request: func(string, string) []byte { return []byte(kind) }},
+			attack{name: kind + " compressed", tooLarge: true, costly: i == 0, request: of(kind, packedEnvelope, "Grpc-Encoding: gzip",
+				"Connect-Content-Encoding: gzip")},
+			attack{name: kind + " another compression", request: of(kind, envelope(1, 7, []byte(marker)), "Grpc-Encoding: "+marker,
+				"Connect-Content-Encoding: "+marker)},
+			attack{name: kind + " a malformed deadline", request: of(kind, envelope(0, 0, nil), "Grpc-Timeout: "+marker,
+				"Connect-Timeout-Ms: "+marker)},
+			attack{name: kind + " HTTP/2, compressed", h2: true, tooLarge: true, costly: i == 0,
+				request: func(string, string) []byte { return []byte(kind) }},
 		)
 	}
 	query := "?encoding=json&compression=gzip&base64=1&message=" + base64.RawURLEncoding.EncodeToString(bomb[:40<<10])
 	return append(all,
 		attack{name: "compressed in the query", costly: true, request: func(_, path string) []byte { return head("GET", path+query) }},
-		attack{name: "a long query", costly: true, request: func(_, path string) []byte { return head("GET", path+"?"+marker+strings.Repeat("&a", 30<<10)) }},
-		attack{name: "a short query", request: func(_, path string) []byte { return head("GET", path+"?token="+marker+strings.Repeat("&a", 3<<10)) }},
+		attack{name: "a long query", costly: true, request: func(_, path string) []byte {
+			return head("GET",
+				path+"?"+marker+strings.Repeat("&a", 30<<10))
+		}},
+		attack{name: "a short query", request: func(_, path string) []byte {
+			return head("GET", path+"?token="+marker+
+				strings.Repeat("&a", 3<<10))
+		}},
 		attack{name: "large headers", request: func(method, path string) []byte {
 			return head(method, path, "X-Large: "+strings.Repeat("x", 60<<10), "Cookie: "+strings.Repeat("a=b; ", 100)+marker)
 		}},
@@ -129,7 +141,10 @@ func attacks(t *testing.T) []attack {
 		attack{name: "OPTIONS", request: func(_, path string) []byte { return head("OPTIONS", path, "Origin: https://"+marker) }},
 		attack{name: "DELETE", request: func(_, path string) []byte { return head("DELETE", path) }},
 		attack{name: "invalid UTF-8", request: func(method, path string) []byte { return head(method, path+"%FF") }},
-		attack{name: "below", request: func(method, path string) []byte { return head(method, strings.TrimSuffix(path, "/")+"/"+marker) }},
+		attack{name: "below", request: func(method, path string) []byte {
+			return head(method, strings.TrimSuffix(path, "/")+"/"+
+				marker)
+		}},
 		attack{name: "a dot segment", request: func(method, path string) []byte { return head(method, path+"/../"+marker) }},
 		attack{name: "many ranges", costly: true, request: func(_, path string) []byte {
 			return head("GET", path, "Accept-Encoding: gzip, zstd", "Range: bytes=0-"+strings.Repeat(",0-", 1000))
@@ -250,7 +265,8 @@ func sendHTTP2(address, method, path, kind string, packed []byte, h2 *http.Clien
 	return answer.StatusCode, fmt.Sprint(answer.Header, string(body), answer.Trailer), nil
 }
 
-// adminPatterns lists the addresses of the operator's listener: its mounts, each method of the services, and pages of the dashboard.
+// adminPatterns lists the addresses of the operator's listener: its mounts, each method of the services, and pages of
+// the dashboard.
 func adminPatterns(t *testing.T, s *Server) (all []string) {
 	for _, m := range s.mounts() {
 		all = append(all, m.pattern)
@@ -382,7 +398,8 @@ func TestNobodyWithoutAKeyCosts(t *testing.T) {
 				grown = max(grown, peak(func() { inParallel(group, together) }))
 			}
 			t.Logf("%s: %d addresses, %d requests in %v, %d MB more; the slowest in %v: %s",
-				name, len(patterns), len(requests), time.Since(began).Round(time.Millisecond), grown>>20, slowest.took.Round(time.Millisecond), slowest.name)
+				name, len(patterns), len(requests), time.Since(began).Round(time.Millisecond), grown>>20,
+				slowest.took.Round(time.Millisecond), slowest.name)
 			require.Less(t, slowest.took, patience)
 			require.Less(t, grown, uint64(growth), name)
 		}
@@ -393,11 +410,13 @@ func TestNobodyWithoutAKeyCosts(t *testing.T) {
 	require.Empty(t, e.errors)
 	for one := range e.routes {
 		// The dashboard's routes are patterns of its own.
-		require.True(t, known[one] || strings.HasPrefix(one, "/dashboard/") && !strings.Contains(one, marker), "the route %q is none", one)
+		require.True(t, known[one] || strings.HasPrefix(one, "/dashboard/") && !strings.Contains(one, marker), "the route %q is none",
+			one)
 	}
 	for name := range e.spans {
 		method, path, _ := strings.Cut(name, " ")
-		require.True(t, known[name] || known[path] && strings.ToUpper(method) == method || name == "operator request", "the span %q is none", name)
+		require.True(t, known[name] || known[path] && strings.ToUpper(method) == method || name == "operator request",
+			"the span %q is none", name)
 	}
 	families, err := registry.Gather()
 	require.NoError(t, err)

@@ -38,7 +38,8 @@ var activityTable = table[*adminv1.ActivityEntry]{"TIME@,ACTOR~,ACTION,CHANGED~,
 		return []string{when(e.GetCreatedAt()), e.GetActor().GetName(), e.GetAction(), changedFields(e.GetChanges()),
 			e.GetResource().GetId()}
 	}, func(e *adminv1.ActivityEntry) []byte {
-		return selectFields(e, map[string]json.RawMessage{"changes": json.RawMessage(cmp.Or(e.GetChanges(), "null"))}, "id", "actor", "action",
+		return selectFields(e, map[string]json.RawMessage{"changes": json.RawMessage(cmp.Or(e.GetChanges(), "null"))}, "id", "actor",
+			"action",
 			"resource", "changes", "createdAt")
 	}}
 

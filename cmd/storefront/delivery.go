@@ -113,7 +113,10 @@ func findDelivery(ctx context.Context, o admin1.API, store, beginning string) (*
 		}
 		found = out.GetDeliveries()
 	}
-	return exactlyOne("delivery", "id", store, beginning, found, func(d *adminv1.Delivery) bool { return begins(d.GetId(), beginning) })
+	return exactlyOne("delivery", "id", store, beginning, found, func(d *adminv1.Delivery) bool {
+		return begins(d.GetId(),
+			beginning)
+	})
 }
 
 // Run shows the delivery.
@@ -133,7 +136,8 @@ func (c *deliveryShowCmd) Run(s *session) error {
 		}
 		members := append(slices.Clone(deliveryMembers), "attempts")
 		if s.json {
-			return s.print(selectFields(found.GetDelivery(), map[string]json.RawMessage{"payload": payload}, append(members, "payload")...))
+			return s.print(selectFields(found.GetDelivery(), map[string]json.RawMessage{"payload": payload},
+				append(members, "payload")...))
 		}
 		if err := s.print(selectFields(found.GetDelivery(), nil, members...)); err != nil {
 			return err

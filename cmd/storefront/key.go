@@ -75,7 +75,8 @@ type keyRevokeCmd struct {
 
 // Run revokes the key.
 func (c *keyRevokeCmd) Run(s *session) error {
-	return callNamed(s, c.storeScoped, c.Name, findKey, whole, func(ctx context.Context, o admin1.API, id string) (*adminv1.Key, error) {
-		return o.RevokeKey(ctx, &adminv1.RevokeKeyRequest{Id: id})
-	})
+	return callNamed(s, c.storeScoped, c.Name, findKey, whole,
+		func(ctx context.Context, o admin1.API, id string) (*adminv1.Key, error) {
+			return o.RevokeKey(ctx, &adminv1.RevokeKeyRequest{Id: id})
+		})
 }

@@ -39,13 +39,14 @@ func (c *productCreateCmd) Run(s *session) error {
 		CompareAtAmount: c.CompareAt.units(), Slug: c.Slug, Summary: c.Summary, Description: c.Description, CoverUrl: c.CoverURL,
 		ContentReady: &c.ContentReady, Status: enumOf[storefrontv1.Product_Status](storefrontv1.Product_Status_value, &c.Status),
 	}
-	return callAndPrint(s, c.place, in, func(o admin1.API, ctx context.Context, in *adminv1.CreateProductRequest) (*storefrontv1.Product,
-		error) {
-		if err := (amounts{"price": &c.Price, "compare-at": c.CompareAt}).settle(currencyOf(ctx, o, c.Store)); err != nil {
-			return nil, err
-		}
-		return o.CreateProduct(ctx, in)
-	}, whole)
+	return callAndPrint(s, c.place, in,
+		func(o admin1.API, ctx context.Context, in *adminv1.CreateProductRequest) (*storefrontv1.Product,
+			error) {
+			if err := (amounts{"price": &c.Price, "compare-at": c.CompareAt}).settle(currencyOf(ctx, o, c.Store)); err != nil {
+				return nil, err
+			}
+			return o.CreateProduct(ctx, in)
+		}, whole)
 }
 
 type productUpdateCmd struct {

@@ -42,7 +42,8 @@ func (c *triggerCmd) Run(s *session) error {
 			return err
 		}
 		if s.json {
-			return s.print(selectFields(e, map[string]json.RawMessage{"payload": json.RawMessage(e.GetPayload())}, "id", "type", "createdAt",
+			return s.print(selectFields(e, map[string]json.RawMessage{"payload": json.RawMessage(e.GetPayload())}, "id", "type",
+				"createdAt",
 				"payload"))
 		}
 		_, err = fmt.Fprintln(s.out, described(e))

@@ -65,7 +65,8 @@ func plainOf(page *storefrontv1.ListOrdersResponse) plainPage {
 			Note:        o.Note, PaidAt: new(o.GetPaidAt().AsTime()), CreatedAt: o.GetCreatedAt().AsTime(),
 		}
 		for _, i := range o.GetItems() {
-			plain.Items = append(plain.Items, plainItem{i.GetId(), i.GetProductId(), i.GetType().String(), i.GetTitle(), i.GetUnitAmount(), i.GetQuantity()})
+			plain.Items = append(plain.Items, plainItem{i.GetId(), i.GetProductId(), i.GetType().String(), i.GetTitle(), i.GetUnitAmount(),
+				i.GetQuantity()})
 		}
 		p.Data = append(p.Data, plain)
 	}

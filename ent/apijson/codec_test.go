@@ -66,18 +66,28 @@ func TestCodecReadsTypedClients(t *testing.T) {
 		want    *storefrontv1.CreatePaymentLinkRequest
 		refused []Field
 	}{
-		"a 64-bit integer as a string":      {`{"amount":"1500","minAmount":"-9223372036854775808"}`, &storefrontv1.CreatePaymentLinkRequest{Amount: new(int64(1500)), MinAmount: new(int64(-9223372036854775808))}, nil},
-		"a 64-bit integer as a number":      {`{"amount":1500}`, &storefrontv1.CreatePaymentLinkRequest{Amount: new(int64(1500))}, nil},
-		"the number of an enum value":       {`{"pricing":2}`, &storefrontv1.CreatePaymentLinkRequest{Pricing: storefrontv1.PaymentLink_OPEN}, nil},
-		"an enum's zero":                    {`{"pricing":"PRICING_UNSPECIFIED"}`, &storefrontv1.CreatePaymentLinkRequest{}, nil},
-		"a date-time with nanoseconds":      {`{"expiresAt":"2026-09-01T12:00:00.000000001Z"}`, &storefrontv1.CreatePaymentLinkRequest{ExpiresAt: timestamppb.New(noon.Add(1))}, nil},
-		"a string that is no integer":       {`{"amount":"1.5","minAmount":""}`, &storefrontv1.CreatePaymentLinkRequest{}, []Field{{"amount", "must be an integer"}, {"minAmount", "must be an integer"}}},
-		"a string beyond 64 bits":           {`{"amount":"9223372036854775808"}`, &storefrontv1.CreatePaymentLinkRequest{}, []Field{{"amount", problemRange}}},
-		"a 32-bit integer as a string":      {`{"maxPayments":"5"}`, &storefrontv1.CreatePaymentLinkRequest{}, []Field{{"maxPayments", "must be an integer"}}},
-		"the number of no enum value":       {`{"pricing":9}`, &storefrontv1.CreatePaymentLinkRequest{}, []Field{{"pricing", "must be one of FIXED, OPEN"}}},
-		"an enum number that is not whole":  {`{"pricing":1.5}`, &storefrontv1.CreatePaymentLinkRequest{}, []Field{{"pricing", "must be one of FIXED, OPEN"}}},
-		"an unknown field beside one known": {`{"title":"a","colour":1}`, &storefrontv1.CreatePaymentLinkRequest{Title: "a"}, []Field{{"colour", problemUnknown}}},
-		"the proto form of a name":          {`{"max_payments":1}`, &storefrontv1.CreatePaymentLinkRequest{}, []Field{{"max_payments", problemUnknown}}},
+		"a 64-bit integer as a string": {`{"amount":"1500","minAmount":"-9223372036854775808"}`,
+			&storefrontv1.CreatePaymentLinkRequest{Amount: new(int64(1500)), MinAmount: new(int64(-9223372036854775808))}, nil},
+		"a 64-bit integer as a number": {`{"amount":1500}`, &storefrontv1.CreatePaymentLinkRequest{Amount: new(int64(1500))}, nil},
+		"the number of an enum value": {`{"pricing":2}`,
+			&storefrontv1.CreatePaymentLinkRequest{Pricing: storefrontv1.PaymentLink_OPEN}, nil},
+		"an enum's zero": {`{"pricing":"PRICING_UNSPECIFIED"}`, &storefrontv1.CreatePaymentLinkRequest{}, nil},
+		"a date-time with nanoseconds": {`{"expiresAt":"2026-09-01T12:00:00.000000001Z"}`,
+			&storefrontv1.CreatePaymentLinkRequest{ExpiresAt: timestamppb.New(noon.Add(1))}, nil},
+		"a string that is no integer": {`{"amount":"1.5","minAmount":""}`, &storefrontv1.CreatePaymentLinkRequest{},
+			[]Field{{"amount", "must be an integer"}, {"minAmount", "must be an integer"}}},
+		"a string beyond 64 bits": {`{"amount":"9223372036854775808"}`, &storefrontv1.CreatePaymentLinkRequest{},
+			[]Field{{"amount", problemRange}}},
+		"a 32-bit integer as a string": {`{"maxPayments":"5"}`, &storefrontv1.CreatePaymentLinkRequest{},
+			[]Field{{"maxPayments", "must be an integer"}}},
+		"the number of no enum value": {`{"pricing":9}`, &storefrontv1.CreatePaymentLinkRequest{},
+			[]Field{{"pricing", "must be one of FIXED, OPEN"}}},
+		"an enum number that is not whole": {`{"pricing":1.5}`, &storefrontv1.CreatePaymentLinkRequest{},
+			[]Field{{"pricing", "must be one of FIXED, OPEN"}}},
+		"an unknown field beside one known": {`{"title":"a","colour":1}`, &storefrontv1.CreatePaymentLinkRequest{Title: "a"},
+			[]Field{{"colour", problemUnknown}}},
+		"the proto form of a name": {`{"max_payments":1}`, &storefrontv1.CreatePaymentLinkRequest{},
+			[]Field{{"max_payments", problemUnknown}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -112,23 +122,26 @@ func TestAppendOfOtherMessages(t *testing.T) {
 		m    proto.Message
 		want string // empty: any JSON
 	}{
-		"a status":           {&statuspb.Status{Code: 5, Message: "no", Details: []*anypb.Any{{TypeUrl: "t", Value: []byte{0xff}}}}, `{"code":5,"message":"no","details":[{"typeUrl":"t","value":"/w=="}]}`},
-		"any":                {detail, ""},
-		"a struct, by oneof": {structure, `{"fields":{"a":{"numberValue":1},"b":{"listValue":{"values":[{"nullValue":"NULL_VALUE"},{"boolValue":true},{"stringValue":"x"}]}},"c":{"structValue":{"fields":{}}}}}`},
-		"a descriptor":       {descriptor, ""},
-		"wrapped bytes":      {wrapperspb.Bytes([]byte{1}), `{"value":"AQ=="}`},
-		"a wrapped uint64":   {wrapperspb.UInt64(18446744073709551615), `{"value":18446744073709551615}`},
-		"a wrapped float":    {wrapperspb.Float(0.1), `{"value":0.1}`},
-		"a wrapped bool":     {wrapperspb.Bool(true), `{"value":true}`},
-		"a moment":           {timestamppb.New(noon), `"2026-09-01T12:00:00.000Z"`},
-		"a mask":             {&fieldmaskpb.FieldMask{Paths: []string{"a_b", "c_", "_d", "e.f_1"}}, `"aB,c_,D,e.f_1"`},
-		"a dynamic message":  {dynamic, string(Marshal(aCustomer()))},
-		"an unknown enum":    {&storefrontv1.Product{Status: 99, Type: -1}, ""},
-		"a nil message":      {(*storefrontv1.Product)(nil), `null`},
-		"a nil interface":    {nil, `null`},
-		"nil in a list":      {&storefrontv1.ListOrdersResponse{Data: []*storefrontv1.Order{nil}}, `{"page":0,"pageSize":0,"total":0,"data":[null]}`},
-		"a broken moment":    {&storefrontv1.Customer{CreatedAt: &timestamppb.Timestamp{Seconds: 1 << 62, Nanos: -5}}, ""},
-		"proto2 defaults":    {&descriptorpb.FieldOptions{}, ""},
+		"a status": {&statuspb.Status{Code: 5, Message: "no", Details: []*anypb.Any{{TypeUrl: "t", Value: []byte{0xff}}}},
+			`{"code":5,"message":"no","details":[{"typeUrl":"t","value":"/w=="}]}`},
+		"any": {detail, ""},
+		"a struct, by oneof": {structure,
+			`{"fields":{"a":{"numberValue":1},"b":{"listValue":{"values":[{"nullValue":"NULL_VALUE"},{"boolValue":true},{"stringValue":"x"}]}},"c":{"structValue":{"fields":{}}}}}`},
+		"a descriptor":      {descriptor, ""},
+		"wrapped bytes":     {wrapperspb.Bytes([]byte{1}), `{"value":"AQ=="}`},
+		"a wrapped uint64":  {wrapperspb.UInt64(18446744073709551615), `{"value":18446744073709551615}`},
+		"a wrapped float":   {wrapperspb.Float(0.1), `{"value":0.1}`},
+		"a wrapped bool":    {wrapperspb.Bool(true), `{"value":true}`},
+		"a moment":          {timestamppb.New(noon), `"2026-09-01T12:00:00.000Z"`},
+		"a mask":            {&fieldmaskpb.FieldMask{Paths: []string{"a_b", "c_", "_d", "e.f_1"}}, `"aB,c_,D,e.f_1"`},
+		"a dynamic message": {dynamic, string(Marshal(aCustomer()))},
+		"an unknown enum":   {&storefrontv1.Product{Status: 99, Type: -1}, ""},
+		"a nil message":     {(*storefrontv1.Product)(nil), `null`},
+		"a nil interface":   {nil, `null`},
+		"nil in a list": {&storefrontv1.ListOrdersResponse{Data: []*storefrontv1.Order{nil}},
+			`{"page":0,"pageSize":0,"total":0,"data":[null]}`},
+		"a broken moment": {&storefrontv1.Customer{CreatedAt: &timestamppb.Timestamp{Seconds: 1 << 62, Nanos: -5}}, ""},
+		"proto2 defaults": {&descriptorpb.FieldOptions{}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -148,7 +161,8 @@ func TestUnmarshalOfOtherMessages(t *testing.T) {
 	structure, err := structpb.NewStruct(map[string]any{"a": 1.5, "b": []any{true, "x"}, "c": map[string]any{"d": "e"}})
 	require.NoError(t, err)
 	for _, m := range []proto.Message{
-		structure, wrapperspb.Bytes([]byte{1, 2}), wrapperspb.Bool(true), wrapperspb.UInt64(1 << 63), wrapperspb.UInt32(7), wrapperspb.Float(0.25),
+		structure, wrapperspb.Bytes([]byte{1, 2}), wrapperspb.Bool(true), wrapperspb.UInt64(1 << 63), wrapperspb.UInt32(7),
+		wrapperspb.Float(0.25),
 		&anypb.Any{TypeUrl: "t", Value: []byte("v")},
 	} {
 		back := m.ProtoReflect().New().Interface()

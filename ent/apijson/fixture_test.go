@@ -27,8 +27,10 @@ func orderOf(n byte) *storefrontv1.Order {
 			Id: id(101).String(), Name: "Awa Ngo", Email: new("awa@example.com"),
 		},
 		Items: []*storefrontv1.Order_Item{
-			{Id: id(102).String(), ProductId: id(103).String(), Type: storefrontv1.Product_COURSE, Title: "Photographie <débutant> & plus", UnitAmount: 150000, Quantity: 2},
-			{Id: id(104).String(), ProductId: id(105).String(), Type: storefrontv1.Product_FILE, Title: "Un \"guide\"", UnitAmount: 150000, Quantity: 1},
+			{Id: id(102).String(), ProductId: id(103).String(), Type: storefrontv1.Product_COURSE, Title: "Photographie <débutant> & plus",
+				UnitAmount: 150000, Quantity: 2},
+			{Id: id(104).String(), ProductId: id(105).String(), Type: storefrontv1.Product_FILE, Title: "Un \"guide\"", UnitAmount: 150000,
+				Quantity: 1},
 		},
 		PaymentLink: &storefrontv1.Order_PaymentLink{Id: id(106).String(), Code: "aB3dE", Title: "Atelier"},
 		Note:        new("Merci !\nÀ bientôt"),
@@ -63,8 +65,9 @@ func aCustomer() *storefrontv1.Customer {
 
 func aStore() *storefrontv1.Store {
 	return &storefrontv1.Store{
-		Id: id(9).String(), Name: "Boutique", Slug: "boutique", Url: "https://boutique.example.com", Description: "Tout", Currency: "XAF",
-		Country: "CM", SupportEmail: "aide@example.com", Phone: "+237670000001", WhatsappPhone: "+237670000002",
+		Id: id(9).String(), Name: "Boutique", Slug: "boutique", Url: "https://boutique.example.com", Description: "Tout",
+		Currency: "XAF",
+		Country:  "CM", SupportEmail: "aide@example.com", Phone: "+237670000001", WhatsappPhone: "+237670000002",
 		SocialLinks: map[string]string{"x": "https://x.com/b", "facebook": "https://facebook.com/b"},
 		Status:      storefrontv1.Store_suspended, CreatedAt: timestamppb.New(noon),
 	}

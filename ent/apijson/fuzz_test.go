@@ -18,7 +18,8 @@ func FuzzUnmarshal(f *testing.F) {
 	for _, seed := range []string{
 		``, `{}`, `null`, `[]`, `{"title":"a","pricing":"FIXED","amount":1e2,"expiresAt":"2026-09-01T12:00:00+01:00"}`,
 		`{"title":"\ud83c\udf89\u0000\ud800","x":[{"y":[-0.5e-7,true,false,null]}]}`, `{"updateMask":"title,priceAmount","title":null}`,
-		`{"socialLinks":{"a":"b","a":1}}`, `{"customer":{"id":1},"items":[{"quantity":1.0},2]}`, "{\"\xff\":\"\xff\"}", `{"amount":1e999999999}`,
+		`{"socialLinks":{"a":"b","a":1}}`, `{"customer":{"id":1},"items":[{"quantity":1.0},2]}`, "{\"\xff\":\"\xff\"}",
+		`{"amount":1e999999999}`,
 		string(Marshal(orderOf(1))), string(Marshal(aStore())), strings.Repeat("[", 100),
 	} {
 		f.Add([]byte(seed))
@@ -56,7 +57,8 @@ func FuzzUnmarshal(f *testing.F) {
 // moment.
 func FuzzParseTime(f *testing.F) {
 	for _, seed := range []string{
-		"", "2026-09-01T12:00:00Z", "2026-09-01T12:00:00.123456789+14:00", "2024-02-29t23:59:59.9z", "0001-01-01T00:00:00-00:01", "2016-12-31T23:59:60Z",
+		"", "2026-09-01T12:00:00Z", "2026-09-01T12:00:00.123456789+14:00", "2024-02-29t23:59:59.9z", "0001-01-01T00:00:00-00:01",
+		"2016-12-31T23:59:60Z",
 	} {
 		f.Add(seed)
 	}

@@ -42,7 +42,8 @@ func TestAppendFloatIsEncodingJSON(t *testing.T) {
 		}
 		require.Equal(t, string(want), string(appendFloat(nil, float64(float32(n)), 32)))
 	}
-	for _, n := range []float64{0, math.Copysign(0, -1), 1e-6, 9.99e-7, 1e-7, 1.5e-10, 1e20, 9.99e20, 1e21, 1e-300, math.MaxFloat64} {
+	for _, n := range []float64{0, math.Copysign(0, -1), 1e-6, 9.99e-7, 1e-7, 1.5e-10, 1e20, 9.99e20, 1e21, 1e-300,
+		math.MaxFloat64} {
 		compare(t, n)
 		compare(t, -n)
 	}

@@ -29,7 +29,8 @@ func exec(t *testing.T, s *db.DB, query string, args ...any) {
 func newStore(t *testing.T, s *db.DB, n int) uuid.UUID {
 	t.Helper()
 	id := uuid.Must(uuid.NewV7())
-	exec(t, s, "INSERT INTO stores (id, name, slug, url, currency, country, social_links, unavailable_types, created_at, updated_at)"+
+	exec(t, s, "INSERT INTO stores (id, name, slug, url, currency, country, social_links, unavailable_types, created_at, "+
+		"updated_at)"+
 		" VALUES ($1, 'S', $2, 'u', 'XAF', 'CM', '{}', '[]', $3, $3)", id, id.String(), day0)
 	for i := range n {
 		require.NoError(t, insertCustomer(s, id, day0.Add(time.Duration(i)*90*time.Minute)))
@@ -39,7 +40,8 @@ func newStore(t *testing.T, s *db.DB, n int) uuid.UUID {
 
 func insertCustomer(s *db.DB, store uuid.UUID, at time.Time) error {
 	id := uuid.New()
-	_, err := s.Writer().ExecContext(context.Background(), "INSERT INTO customers (id, store_id, email, search, created_at, updated_at) VALUES ($1, $2, $3, '', $4, $4)",
+	_, err := s.Writer().ExecContext(context.Background(),
+		"INSERT INTO customers (id, store_id, email, search, created_at, updated_at) VALUES ($1, $2, $3, '', $4, $4)",
 		id, store, id.String(), at)
 	return err
 }
@@ -47,7 +49,8 @@ func insertCustomer(s *db.DB, store uuid.UUID, at time.Time) error {
 // total is how many customers a list of the store shows.
 func total(t *testing.T, c *Counts, store uuid.UUID) int64 {
 	t.Helper()
-	_, n, err := resource.Customers(context.Background(), c.Lists(), tenant.Store{ID: store, Currency: "XAF"}, "", resource.Page{Size: 1})
+	_, n, err := resource.Customers(context.Background(), c.Lists(), tenant.Store{ID: store, Currency: "XAF"}, "",
+		resource.Page{Size: 1})
 	require.NoError(t, err)
 	return n
 }
@@ -95,7 +98,8 @@ func TestEveryCountedTableHasItsTriggers(t *testing.T) {
 	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		query := "SELECT count(*) FROM sqlite_master WHERE type = 'trigger' AND tbl_name = $1"
 		if On(s).dialect.postgres {
-			query = "SELECT count(*) FROM pg_trigger WHERE tgrelid = to_regclass($1) AND NOT tgisinternal AND tgname LIKE 'count!_%' ESCAPE '!'"
+			query = "SELECT count(*) FROM pg_trigger WHERE tgrelid = to_regclass($1) AND NOT tgisinternal AND tgname LIKE 'count!_%' " +
+				"ESCAPE '!'"
 		}
 		for _, kind := range Kinds() {
 			var n int

@@ -70,7 +70,8 @@ func TestACommitOfAnotherProcessOnSQLiteIsNoticed(t *testing.T) {
 	for i := range 3 { // again after each: nothing takes the entries out of the outbox
 		require.NoError(t, writing.WithTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
 			now := hook.Time(ctx)
-			return tx.Customer.Create().SetStoreID(owner.ID).SetEmail(fmt.Sprintf("awa%d@example.com", i)).SetSearch("awa").SetCreatedAt(now).SetUpdatedAt(now).Exec(ctx)
+			return tx.Customer.Create().SetStoreID(owner.ID).SetEmail(fmt.Sprintf("awa%d@example.com", i)).SetSearch("awa").SetCreatedAt(
+				now).SetUpdatedAt(now).Exec(ctx)
 		}))
 		requireSignal(t, signal, "the commit is not noticed")
 	}
@@ -83,7 +84,8 @@ func TestTheLastAnnouncementOfAStoreThatClosesIsHeard(t *testing.T) {
 	listening, writing := open(t, url), open(t, url)
 	signal := listening.Listen(t.Context())
 	require.Eventually(t, func() bool {
-		return dbtest.Count(t, listening, "pg_stat_activity WHERE query LIKE 'LISTEN%' AND state = 'idle' AND datname = current_database()") == 1
+		return dbtest.Count(t, listening, "pg_stat_activity WHERE query LIKE 'LISTEN%' AND state = 'idle' AND datname = "+
+			"current_database()") == 1
 	}, hang, 10*time.Millisecond)
 	writing.Announce()
 	require.NoError(t, writing.Close())
@@ -121,7 +123,8 @@ func TestOnlyWhatIsQueuedIsAnnounced(t *testing.T) {
 		signal := s.Listen(ctx)
 		if s.Dialect() == "postgres" {
 			require.Eventually(t, func() bool {
-				return dbtest.Count(t, s, "pg_stat_activity WHERE query LIKE 'LISTEN%' AND state = 'idle' AND datname = current_database()") == 1
+				return dbtest.Count(t, s, "pg_stat_activity WHERE query LIKE 'LISTEN%' AND state = 'idle' AND datname = "+
+					"current_database()") == 1
 			}, hang, 10*time.Millisecond)
 		}
 		owner := tenant.Store{ID: uuid.New(), Slug: "atelier", Currency: "XAF"}
@@ -157,7 +160,8 @@ func TestOnlyWhatIsQueuedIsAnnounced(t *testing.T) {
 			return webhook(ctx, tx, hook.OrderPaid, hook.CustomerCreated).Exec(ctx)
 		}))
 		customer("b@example.com")
-		require.Equal(t, 1, dbtest.Count(t, s, "outbox o JOIN events e ON e.id = o.event_id AND e.type = o.type AND e.store_id = o.store_id"))
+		require.Equal(t, 1, dbtest.Count(t, s, "outbox o JOIN events e ON e.id = o.event_id AND e.type = o.type AND e.store_id = "+
+			"o.store_id"))
 		requireSignal(t, signal, "what is queued is not announced")
 	})
 }

@@ -30,7 +30,8 @@ func TestTimesAreTheDatabases(t *testing.T) {
 			near := func(at time.Time) {
 				t.Helper()
 				var apart float64
-				require.NoError(t, s.Reader().QueryRow("SELECT extract(epoch FROM clock_timestamp() - $1::timestamptz)::float8", at).Scan(&apart))
+				require.NoError(t, s.Reader().QueryRow("SELECT extract(epoch FROM clock_timestamp() - $1::timestamptz)::float8",
+					at).Scan(&apart))
 				require.Less(t, max(apart, -apart), time.Minute.Seconds())
 			}
 			near(s.Now())

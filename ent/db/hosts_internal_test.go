@@ -18,8 +18,10 @@ func TestNotificationsComeFromTheSameServer(t *testing.T) {
 		require.NoError(t, err)
 		listener, err := pq.NewConfig(listenerURL(url))
 		require.NoError(t, err)
-		require.Equal(t, []any{cfg.Host, cfg.Port, cfg.Multi, cfg.User, cfg.Password, cfg.Database, cfg.TargetSessionAttrs, cfg.ConnectTimeout},
-			[]any{listener.Host, listener.Port, listener.Multi, listener.User, listener.Password, listener.Database, listener.TargetSessionAttrs, listener.ConnectTimeout}, url)
+		require.Equal(t, []any{cfg.Host, cfg.Port, cfg.Multi, cfg.User, cfg.Password, cfg.Database, cfg.TargetSessionAttrs,
+			cfg.ConnectTimeout},
+			[]any{listener.Host, listener.Port, listener.Multi, listener.User, listener.Password, listener.Database,
+				listener.TargetSessionAttrs, listener.ConnectTimeout}, url)
 	}
 }
 
@@ -57,7 +59,8 @@ func TestSeveralHostsThatAreWrongShowNoPassword(t *testing.T) {
 }
 
 func FuzzSeveralHostsEndInAnErrorOrAConfig(f *testing.F) {
-	for _, seed := range []string{"u@/db?host=a,b&port=1,2", "u:p@[::1]:1/db?x=y#z", "a,b", "@,@", "%2Ftmp:1,", ",", "[", "a:b:c,d"} {
+	for _, seed := range []string{"u@/db?host=a,b&port=1,2", "u:p@[::1]:1/db?x=y#z", "a,b", "@,@", "%2Ftmp:1,", ",", "[",
+		"a:b:c,d"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, rest string) {

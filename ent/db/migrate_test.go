@@ -218,7 +218,8 @@ func TestADatabaseOf202609KeepsItsRows(t *testing.T) {
 		}
 		require.NoError(t, exec(`INSERT INTO payment_links (id, store_id, code, url, title, pricing, created_at, updated_at)
  VALUES ($1, $2, 'c', 'u', 't', 'OPEN', $3, $3)`, link, store, now))
-		require.NoError(t, exec(`INSERT INTO events (id, store_id, type, payload, created_at) VALUES ($1, $2, 'order.paid', $3, $4)`, event, store, []byte("{}"), now))
+		require.NoError(t, exec(`INSERT INTO events (id, store_id, type, payload, created_at) VALUES ($1, $2, 'order.paid', $3, $4)`,
+			event, store, []byte("{}"), now))
 		insertOrder := func(status string, at time.Time, customer uuid.UUID) uuid.UUID {
 			order := uuid.New()
 			require.NoError(t, exec(`INSERT INTO orders (id, store_id, reference, status, amount, platform_fee_percent, customer_id, payment_link_id, created_at, updated_at)
@@ -229,7 +230,8 @@ func TestADatabaseOf202609KeepsItsRows(t *testing.T) {
 		}
 		insertCustomer := func(at time.Time) uuid.UUID {
 			customer := uuid.New()
-			require.NoError(t, exec(`INSERT INTO customers (id, store_id, email, search, created_at, updated_at) VALUES ($1, $2, $3, '', $4, $4)`,
+			require.NoError(t, exec(
+				`INSERT INTO customers (id, store_id, email, search, created_at, updated_at) VALUES ($1, $2, $3, '', $4, $4)`,
 				customer, store, customer.String(), at))
 			return customer
 		}
@@ -241,7 +243,8 @@ func TestADatabaseOf202609KeepsItsRows(t *testing.T) {
 		insertCustomer(before)
 
 		require.NoError(t, s.Migrate(t.Context(), func(db.Migration) {}))
-		require.Equal(t, 40, dbtest.Count(t, s, "order_items i JOIN orders o ON o.id = i.order_id JOIN customers c ON c.id = o.customer_id"))
+		require.Equal(t, 40, dbtest.Count(t, s, "order_items i JOIN orders o ON o.id = i.order_id JOIN customers c ON c.id = "+
+			"o.customer_id"))
 		require.Equal(t, 1, dbtest.Count(t, s, "events WHERE id = $1 AND request_id IS NULL", event))
 		customer := insertCustomer(now)
 		insertOrder("PAID", now, customer)
@@ -252,7 +255,8 @@ func TestADatabaseOf202609KeepsItsRows(t *testing.T) {
 		}
 		require.Equal(t, 1, dbtest.Count(t, s, "row_counts WHERE kind = 'customers' AND days = 1 AND first_day = -2 AND total = 1"))
 		if s.Dialect() == entdialect.Postgres {
-			require.ErrorContains(t, exec("UPDATE orders SET store_id = $1", other), "foreign key", "an order refers to rows of its own store")
+			require.ErrorContains(t, exec("UPDATE orders SET store_id = $1", other), "foreign key",
+				"an order refers to rows of its own store")
 		}
 	})
 }
@@ -271,7 +275,8 @@ func TestAMigrationDoesNotWaitLongForALock(t *testing.T) {
 	require.NoError(t, err)
 	_, err = tx.Exec("LOCK TABLE orders IN ACCESS SHARE MODE")
 	require.NoError(t, err)
-	require.ErrorContains(t, s.Migrate(t.Context(), func(db.Migration) {}), "run it again once long transactions, such as a backup, have ended")
+	require.ErrorContains(t, s.Migrate(t.Context(), func(db.Migration) {}),
+		"run it again once long transactions, such as a backup, have ended")
 	require.NoError(t, tx.Rollback())
 	require.NoError(t, s.Migrate(t.Context(), func(db.Migration) {}))
 }
@@ -293,7 +298,8 @@ func TestANewerSchemaIsCurrentForAnOlderBinary(t *testing.T) {
 func TestASearchPathThatMissesTheTablesIsNamed(t *testing.T) {
 	t.Parallel()
 	url := dbtest.URL(t, dbtest.Postgres)
-	_, err := open(t, url).Writer().Exec(`DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET search_path = elsewhere', current_database()); END $$`)
+	_, err := open(t, url).Writer().Exec(
+		`DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET search_path = elsewhere', current_database()); END $$`)
 	require.NoError(t, err)
 	s := open(t, url)
 	_, err = s.Current(t.Context())

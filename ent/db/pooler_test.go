@@ -146,7 +146,8 @@ func TestAPoolerThatBeginsToShareSessionsIsNoticed(t *testing.T) {
 	}
 	time.Sleep(200 * time.Millisecond)
 	reload("pool_mode = transaction", "default_pool_size = 3")
-	require.Eventually(t, func() bool { return errors.Is(s.CheckWritable(t.Context()), db.ErrPooler) }, time.Minute, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return errors.Is(s.CheckWritable(t.Context()), db.ErrPooler) }, time.Minute,
+		10*time.Millisecond)
 	for range 50 {
 		require.Error(t, s.CheckWritable(t.Context()))
 		time.Sleep(10 * time.Millisecond)
@@ -159,7 +160,8 @@ func TestAPoolerThatBeginsToShareSessionsIsNoticed(t *testing.T) {
 		require.ErrorIs(t, s.CheckWritable(t.Context()), db.ErrPooler)
 	}
 	reload("pool_mode = session")
-	require.Eventually(t, func() bool { return s.CheckWritable(t.Context()) == nil && s.Ping(t.Context()) == nil }, time.Minute, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return s.CheckWritable(t.Context()) == nil && s.Ping(t.Context()) == nil }, time.Minute,
+		10*time.Millisecond)
 }
 
 func TestNotificationsPassAPoolerInSessionMode(t *testing.T) {

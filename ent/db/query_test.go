@@ -29,7 +29,8 @@ func TestRowsEndWithTheErrorOfTheirQuery(t *testing.T) {
 		require.Empty(t, rows)
 		failing := "SELECT CASE WHEN n = 3 THEN 1 / (n - 3) ELSE n END FROM generate_series(1, 4) n"
 		if s.Dialect() == "sqlite3" {
-			failing = "SELECT CASE WHEN n = 3 THEN abs(-9223372036854775808) ELSE n END FROM (SELECT 1 AS n UNION ALL SELECT 2 UNION ALL SELECT 3)"
+			failing = "SELECT CASE WHEN n = 3 THEN abs(-9223372036854775808) ELSE n END FROM (SELECT 1 AS n UNION ALL SELECT 2 UNION " +
+				"ALL SELECT 3)"
 		}
 		rows, err = read(failing)
 		require.Error(t, err, "half-way")

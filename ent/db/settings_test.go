@@ -14,7 +14,8 @@ import (
 // setDatabase gives a PostgreSQL database a setting of its own, which each new connection has.
 func setDatabase(t *testing.T, s *db.DB, setting, value string) {
 	t.Helper()
-	_, err := s.Writer().Exec(fmt.Sprintf("DO $$ BEGIN EXECUTE format('ALTER DATABASE %%I SET %s = %%L', current_database(), '%s'); END $$", setting, value))
+	_, err := s.Writer().Exec(fmt.Sprintf("DO $$ BEGIN EXECUTE format('ALTER DATABASE %%I SET %s = %%L', current_database(), "+
+		"'%s'); END $$", setting, value))
 	require.NoError(t, err)
 }
 

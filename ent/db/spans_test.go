@@ -39,7 +39,8 @@ func traced(t *testing.T, f func(context.Context)) (names []string, spans tracet
 
 // as is asOperator below a context.
 func as(ctx context.Context, owner uuid.UUID) context.Context {
-	return tenant.With(ctx, tenant.Store{ID: owner, Currency: "XAF", Country: "CM"}, tenant.Actor{Type: tenant.ActorOperator, Name: "operator"})
+	return tenant.With(ctx, tenant.Store{ID: owner, Currency: "XAF", Country: "CM"}, tenant.Actor{Type: tenant.ActorOperator,
+		Name: "operator"})
 }
 
 // shown is everything that a span shows.
@@ -64,7 +65,8 @@ func TestATransactionIsTraced(t *testing.T) {
 		require.Equal(t, []string{"BEGIN", "INSERT stores", "INSERT activity_entries", "journal", "COMMIT", "transaction"}, names)
 		system := map[string]string{dialect.Postgres: "postgresql", dialect.SQLite: "sqlite"}[s.Dialect()]
 		require.Contains(t, shown(spans[2]), "db.system.name="+system)
-		require.Contains(t, shown(spans[2]), "INTO "+map[string]string{dialect.Postgres: `"activity_entries"`, dialect.SQLite: "`activity_entries`"}[s.Dialect()])
+		require.Contains(t, shown(spans[2]), "INTO "+map[string]string{dialect.Postgres: `"activity_entries"`,
+			dialect.SQLite: "`activity_entries`"}[s.Dialect()])
 		for _, made := range spans {
 			require.NotContains(t, shown(made), slug, "values stay out")
 			require.Equal(t, codes.Unset, made.Status.Code)

@@ -17,22 +17,25 @@ import (
 
 // The tables that are not distributed by store, and why.
 var inOnePlace = map[string]string{
-	"stores":              "reference table: small, read with every key, and changed by the operator alone; its slug is unique among all stores",
-	"api_keys":            "a request names a key and no store, so a key is found by its fingerprint; ten active ones a store at most",
-	"rate_counters":       "one row for each key in use, counted by the statement that looks the key up",
-	"address_counters":    "a row belongs to a client's address, not to a store",
-	"sessions":            "a cookie names no store, so a session is found by its fingerprint; members who are signed in",
-	"sign_in_links":       "a link names no store, so it is found by its fingerprint; each lasts minutes",
-	"webhooks":            "the workers' queue: five a store, read with the deliveries of many stores at once",
-	"events":              "the workers' queue: kept for the retention, read with the deliveries of many stores at once",
-	"outbox":              "the workers' queue: workers take what is oldest across stores",
-	"deliveries":          "the workers' queue: workers lock what is due across stores, passing what others have locked",
-	"finished_deliveries": "the workers' queue: kept for the retention, written by the statements that end deliveries of many stores",
-	"resends":             "the workers' queue: found across stores",
-	"refused_requests":    "kept for seven days, written for many stores at once",
-	"tallies":             "kept for days, written for many stores at once",
-	"clock_marks":         "one row",
-	"goose_db_version":    "one row for each migration",
+	"stores": "reference table: small, read with every key, and changed by the operator alone; its slug is unique " +
+		"among all stores",
+	"api_keys": "a request names a key and no store, so a key is found by its fingerprint; ten active ones a store " +
+		"at most",
+	"rate_counters":    "one row for each key in use, counted by the statement that looks the key up",
+	"address_counters": "a row belongs to a client's address, not to a store",
+	"sessions":         "a cookie names no store, so a session is found by its fingerprint; members who are signed in",
+	"sign_in_links":    "a link names no store, so it is found by its fingerprint; each lasts minutes",
+	"webhooks":         "the workers' queue: five a store, read with the deliveries of many stores at once",
+	"events":           "the workers' queue: kept for the retention, read with the deliveries of many stores at once",
+	"outbox":           "the workers' queue: workers take what is oldest across stores",
+	"deliveries":       "the workers' queue: workers lock what is due across stores, passing what others have locked",
+	"finished_deliveries": "the workers' queue: kept for the retention, written by the statements that end deliveries of " +
+		"many stores",
+	"resends":          "the workers' queue: found across stores",
+	"refused_requests": "kept for seven days, written for many stores at once",
+	"tallies":          "kept for days, written for many stores at once",
+	"clock_marks":      "one row",
+	"goose_db_version": "one row for each migration",
 }
 
 // The unique indexes and primary keys of stores' tables that lack the store, and why.
@@ -52,7 +55,8 @@ func TestKeysHaveTheirStore(t *testing.T) {
 	s := dbtest.New(t, dbtest.Postgres, db.Config{})
 	// names is the list of a relation's columns with these numbers.
 	names := func(relation, numbers string) string {
-		return "SELECT array_agg(a.attname ORDER BY a.attnum) FROM pg_attribute a WHERE a.attrelid = " + relation + " AND a.attnum = ANY (" + numbers + ")"
+		return "SELECT array_agg(a.attname ORDER BY a.attnum) FROM pg_attribute a WHERE a.attrelid = " + relation +
+			" AND a.attnum = ANY (" + numbers + ")"
 	}
 
 	distributed := dbtest.Distributed()
@@ -105,7 +109,8 @@ func TestKeysHaveTheirStore(t *testing.T) {
 		require.Contains(t, columns, "store_id", name)
 		if to != "stores" {
 			require.Contains(t, refers, "store_id", name)
-			require.Equal(t, slices.Contains(distributed, from), slices.Contains(distributed, to), "%s: both are distributed, or neither", name)
+			require.Equal(t, slices.Contains(distributed, from), slices.Contains(distributed, to), "%s: both are distributed, or neither",
+				name)
 		}
 		return err
 	})
@@ -129,7 +134,8 @@ func TestTablesCanBeCutByStore(t *testing.T) {
 	t.Parallel()
 	shards := dbtest.NewShards(t, dbtest.New(t, dbtest.Postgres, db.Config{}))
 	require.Empty(t, shards.Crossed("SELECT * FROM orders WHERE store_id = $1 AND id = $2"))
-	require.Equal(t, []string{"customers", "orders"}, shards.Crossed("SELECT * FROM orders o JOIN customers c ON c.id = o.customer_id WHERE o.id = $1"))
+	require.Equal(t, []string{"customers", "orders"},
+		shards.Crossed("SELECT * FROM orders o JOIN customers c ON c.id = o.customer_id WHERE o.id = $1"))
 	require.Equal(t, []string{"orders"}, shards.Crossed("UPDATE orders SET note = '' WHERE id = $1"))
 }
 

@@ -133,7 +133,8 @@ func TestWithTxRunsTheLoserOfADeadlockAgain(t *testing.T) {
 			return s.WithTx(asOperator(uuid.New()), func(ctx context.Context, tx *ent.Tx) error {
 				runs++
 				for i, id := range ids {
-					if _, err := tx.ExecContext(ctx, "UPDATE stores SET platform_fee_percent = platform_fee_percent + $1 WHERE id = $2", 1, id); err != nil {
+					if _, err := tx.ExecContext(ctx, "UPDATE stores SET platform_fee_percent = platform_fee_percent + $1 WHERE id = $2", 1,
+						id); err != nil {
 						return err
 					}
 					if i == 0 && runs == 1 && s.Reader() == s.Writer() {
@@ -239,7 +240,8 @@ func TestSettingsHoldOnEachConnection(t *testing.T) {
 		require.NoError(t, err)
 		defer func() { require.NoError(t, conn.Close()) }()
 		var sort, note string
-		require.NoError(t, conn.QueryRowContext(t.Context(), "SELECT current_setting('enable_sort'), current_setting('storefront.note')").Scan(&sort, &note))
+		require.NoError(t, conn.QueryRowContext(t.Context(),
+			"SELECT current_setting('enable_sort'), current_setting('storefront.note')").Scan(&sort, &note))
 		require.Equal(t, []string{"off", `it's "quoted"`}, []string{sort, note})
 	}
 }

@@ -66,7 +66,8 @@ func TestAnUpdateSavesWhatDiffers(t *testing.T) {
 
 	next := row
 	for name, value := range map[string]any{
-		"title": "Cadeau", "pricing": "OPEN", "amount": nil, "min_amount": int64(7), "expires_at": at.Add(time.Hour), "max_payments": int32(4),
+		"title": "Cadeau", "pricing": "OPEN", "amount": nil, "min_amount": int64(7), "expires_at": at.Add(time.Hour),
+		"max_payments": int32(4),
 	} {
 		f, ok := field.PaymentLink.Lookup(name)
 		require.True(t, ok, name)
@@ -74,7 +75,8 @@ func TestAnUpdateSavesWhatDiffers(t *testing.T) {
 	}
 	set, cleared = saved(t, field.PaymentLink, client.PaymentLink.UpdateOneID(row.ID).Mutation(), &row, &next)
 	require.Equal(t, map[string]any{
-		"title": "Cadeau", "pricing": paymentlink.PricingOPEN, "min_amount": int64(7), "expires_at": at.Add(time.Hour), "max_payments": int32(4),
+		"title": "Cadeau", "pricing": paymentlink.PricingOPEN, "min_amount": int64(7), "expires_at": at.Add(time.Hour),
+		"max_payments": int32(4),
 	}, set)
 	require.Equal(t, []string{"amount"}, cleared, "null is cleared")
 	require.Equal(t, int64(5), *row.Amount, "the row stays as it was")

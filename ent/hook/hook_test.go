@@ -103,13 +103,14 @@ func TestWhatCannotBeJournaledIsRefused(t *testing.T) {
 				store, _ := tenant.StoreOf(ctx)
 				return tx.Product.CreateBulk(newProduct(ctx, tx, store.ID), newProduct(ctx, tx, uuid.New())).Exec(ctx)
 			}, "another store"},
-			{"a row of another store", tenant.With(ctx, tenant.Store{ID: uuid.New()}, tenant.Actor{}), func(ctx context.Context, tx *ent.Tx) error {
-				row := tx.Product.GetX(ctx, id)
-				if err := hook.Locked(ctx, row); err != nil {
-					return err
-				}
-				return row.Update().SetTitle("x").Exec(ctx)
-			}, "another store"},
+			{"a row of another store", tenant.With(ctx, tenant.Store{ID: uuid.New()}, tenant.Actor{}),
+				func(ctx context.Context, tx *ent.Tx) error {
+					row := tx.Product.GetX(ctx, id)
+					if err := hook.Locked(ctx, row); err != nil {
+						return err
+					}
+					return row.Update().SetTitle("x").Exec(ctx)
+				}, "another store"},
 			{"somebody else may change the row meanwhile", ctx, func(ctx context.Context, tx *ent.Tx) error {
 				return tx.Product.UpdateOneID(id).SetTitle("x").Exec(ctx)
 			}, "not locked"},

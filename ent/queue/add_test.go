@@ -52,7 +52,8 @@ type outlet struct {
 func newOutlet(t *testing.T, s *db.DB, slug string) outlet {
 	t.Helper()
 	o := outlet{DB: s, t: t, owner: uuid.New()}
-	o.ctx = tenant.With(t.Context(), tenant.Store{ID: o.owner, Slug: slug, Currency: "XAF"}, tenant.Actor{Type: tenant.ActorOperator})
+	o.ctx = tenant.With(t.Context(), tenant.Store{ID: o.owner, Slug: slug, Currency: "XAF"},
+		tenant.Actor{Type: tenant.ActorOperator})
 	o.change(func(ctx context.Context, tx *ent.Tx) error {
 		now := hook.Time(ctx)
 		return tx.Store.Create().SetID(o.owner).SetName(slug).SetSlug(slug).SetURL("https://shop.example").
@@ -97,7 +98,8 @@ func (o outlet) events(n int, from time.Time) {
 		many := make([]*ent.EventCreate, n)
 		for i := range many {
 			at := from.Add(time.Duration(i) * time.Millisecond)
-			many[i] = tx.Event.Create().SetID(id.At(at)).SetStoreID(o.owner).SetType(hook.OrderPaid).SetPayload([]byte("{}")).SetCreatedAt(at)
+			many[i] = tx.Event.Create().SetID(id.At(at)).SetStoreID(o.owner).SetType(hook.OrderPaid).SetPayload([]byte("{}")).SetCreatedAt(
+				at)
 		}
 		return tx.Event.CreateBulk(many...).Exec(ctx)
 	})
@@ -109,7 +111,8 @@ func (o outlet) draft(webhook, event uuid.UUID) queue.Draft {
 	for row := range db.Rows(o.ctx, o.Reader(), "SELECT epoch FROM webhooks WHERE id = $1", webhook) {
 		require.NoError(o.t, row.Scan(&epoch))
 	}
-	return queue.Draft{ID: id.At(o.Now()), StoreID: o.owner, WebhookID: webhook, EventID: event, EventType: hook.OrderPaid, Epoch: epoch}
+	return queue.Draft{ID: id.At(o.Now()), StoreID: o.owner, WebhookID: webhook, EventID: event, EventType: hook.OrderPaid,
+		Epoch: epoch}
 }
 
 // add puts deliveries into the queue.
@@ -127,7 +130,8 @@ func (o outlet) ended(d queue.Draft, status string) {
 // endedAt is ended with the time of the delivery and of its end.
 func (o outlet) endedAt(at time.Time, d queue.Draft, status string) {
 	o.t.Helper()
-	o.exec("INSERT INTO finished_deliveries (id, store_id, webhook_id, event_id, event_type, status, attempts, created_at, finished_at)"+
+	o.exec("INSERT INTO finished_deliveries (id, store_id, webhook_id, event_id, event_type, status, attempts, created_at, "+
+		"finished_at)"+
 		" VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $8)", d.ID, d.StoreID, d.WebhookID, d.EventID, d.EventType, status, []byte("[]"), at)
 }
 
@@ -165,7 +169,8 @@ func TestAddedDeliveriesAreDueAtOnce(t *testing.T) {
 			if row.ID != d.ID {
 				d = drafts[1]
 			}
-			require.Equal(t, d, queue.Draft{ID: row.ID, StoreID: row.StoreID, WebhookID: row.WebhookID, EventID: row.EventID, EventType: row.EventType, Epoch: 1})
+			require.Equal(t, d, queue.Draft{ID: row.ID, StoreID: row.StoreID, WebhookID: row.WebhookID, EventID: row.EventID,
+				EventType: row.EventType, Epoch: 1})
 			require.Equal(t, "[]", string(row.Attempts))
 			require.False(t, row.Retry)
 			require.Nil(t, row.Lease)

@@ -37,7 +37,8 @@ func ReadBacklog(ctx context.Context, s *db.DB) (Backlog, error) {
 		b      Backlog
 		oldest uuid.NullUUID
 	)
-	if err := s.Reader().QueryRowContext(ctx, dialectOf(s).statements["backlog"]).Scan(&oldest, &b.Outbox, &b.First, &b.Retries); err != nil {
+	if err := s.Reader().QueryRowContext(ctx, dialectOf(s).statements["backlog"]).Scan(&oldest, &b.Outbox, &b.First,
+		&b.Retries); err != nil {
 		return Backlog{}, wrap("read the backlog", err)
 	}
 	if oldest.Valid {
@@ -63,7 +64,8 @@ var (
 	rowsDesc = prometheus.NewDesc("storefront_outbox_rows",
 		"Events in the outbox, counted up to 10000."+shared, nil, nil)
 	waitingDesc = prometheus.NewDesc("storefront_deliveries_waiting",
-		"Deliveries that wait for their first attempt or for a retry, or are in it, counted up to 10000 each."+shared, []string{"attempt"}, nil)
+		"Deliveries that wait for their first attempt or for a retry, or are in it, counted up to 10000 each."+shared,
+		[]string{"attempt"}, nil)
 )
 
 // Collector is the backlog of a database as Prometheus metrics. Goroutines may share it.

@@ -23,7 +23,8 @@ func TestBacklogIsReadOffIndexes(t *testing.T) {
 	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		if s.Dialect() == entdialect.SQLite {
 			plan := explainWith(t, s, "EXPLAIN QUERY PLAN ", sqlite.statements["backlog"])
-			require.Equal(t, 2, strings.Count(plan, "SEARCH d USING COVERING INDEX delivery_store_id_webhook_id_epoch_retry_due_at_id (store_id=? AND webhook_id=? AND epoch=? AND retry=?)"), plan)
+			require.Equal(t, 2, strings.Count(plan, "SEARCH d USING COVERING INDEX delivery_store_id_webhook_id_epoch_retry_due_at_id "+
+				"(store_id=? AND webhook_id=? AND epoch=? AND retry=?)"), plan)
 			require.NotContains(t, plan, "B-TREE", "nothing is sorted: %s", plan)
 			return
 		}
@@ -45,7 +46,8 @@ func TestBacklogIsReadOffIndexes(t *testing.T) {
 }
 
 // backlogWebhooks are the ids of webhooks, the last of which is disabled.
-var backlogWebhooks = []string{"00000000-0000-0000-0000-000000000001", "00000000-0000-0000-0000-000000000002", "00000000-0000-0000-0000-000000000003"}
+var backlogWebhooks = []string{"00000000-0000-0000-0000-000000000001", "00000000-0000-0000-0000-000000000002",
+	"00000000-0000-0000-0000-000000000003"}
 
 // ownerOf returns a store with webhooks, the third of which is disabled.
 func ownerOf(t *testing.T, s *db.DB, webhooks ...string) uuid.UUID {
@@ -113,7 +115,8 @@ storefront_outbox_rows ROWS
 
 		owner, webhook := ownerOf(t, s, backlogWebhooks...), backlogWebhooks[0]
 		for _, age := range []time.Duration{90 * time.Second, time.Second} {
-			_, err := s.Writer().Exec("INSERT INTO outbox (event_id, store_id, type) VALUES ($1, $2, 'order.paid')", id.At(now.Add(-age)), owner)
+			_, err := s.Writer().Exec("INSERT INTO outbox (event_id, store_id, type) VALUES ($1, $2, 'order.paid')", id.At(now.Add(-age)),
+				owner)
 			require.NoError(t, err)
 		}
 		for i, retry := range []bool{false, true, true} {

@@ -47,7 +47,8 @@ func forEachLoaded(b *testing.B, f func(b *testing.B, l *loaded, size int)) {
 						return err
 					}
 					return tx.Webhook.Create().SetID(l.lane.WebhookID).SetStoreID(l.lane.StoreID).SetURL("https://receiver.example").
-						SetEvents([]string{hook.OrderPaid}).SetSecret([]byte("sealed")).SetSecretKey("key").SetCreatedAt(now).SetUpdatedAt(now).Exec(ctx)
+						SetEvents([]string{hook.OrderPaid}).SetSecret([]byte("sealed")).SetSecretKey("key").SetCreatedAt(now).SetUpdatedAt(
+						now).Exec(ctx)
 				}))
 				f(b, l, size)
 			})
@@ -62,7 +63,8 @@ func (l *loaded) drafts(n int) {
 		for i := range many {
 			many[i] = queue.Draft{
 				Epoch: 1,
-				ID:    id.At(hook.Time(ctx)), StoreID: l.lane.StoreID, WebhookID: l.lane.WebhookID, EventID: l.event, EventType: hook.OrderPaid,
+				ID:    id.At(hook.Time(ctx)), StoreID: l.lane.StoreID, WebhookID: l.lane.WebhookID, EventID: l.event,
+				EventType: hook.OrderPaid,
 			}
 		}
 		return queue.Add(ctx, tx, l.DB, many)

@@ -26,10 +26,12 @@ func (h Health) Takes(d Delivery) bool { return h.Enabled && d.Epoch == h.epoch 
 // A worker that is making an attempt finishes it. A relay that read the webhook before adds deliveries of the old
 // epoch, which are cancelled too.
 func Cancel(ctx context.Context, tx *ent.Tx, storeID, webhookID uuid.UUID) error {
-	if _, err := tx.ExecContext(ctx, "UPDATE webhooks SET epoch = epoch + 1 WHERE store_id = $1 AND id = $2", storeID, webhookID); err != nil {
+	if _, err := tx.ExecContext(ctx, "UPDATE webhooks SET epoch = epoch + 1 WHERE store_id = $1 AND id = $2", storeID,
+		webhookID); err != nil {
 		return fmt.Errorf("begin a new epoch: %w", err)
 	}
-	_, err := tx.ExecContext(ctx, "UPDATE resends SET finished_at = $1, stopped = true WHERE store_id = $2 AND webhook_id = $3 AND finished_at IS NULL",
+	_, err := tx.ExecContext(ctx, "UPDATE resends SET finished_at = $1, stopped = true WHERE store_id = $2 AND webhook_id = $3 "+
+		"AND finished_at IS NULL",
 		hook.Time(ctx), storeID, webhookID)
 	return wrap("end its resends", err)
 }

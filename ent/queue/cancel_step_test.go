@@ -51,7 +51,8 @@ func (o outlet) fill(n int) []queue.Draft {
 		o.add(drafts[at:min(at+500, n)]...)
 	}
 	for i := 2; i < n; i += 3 {
-		o.exec("UPDATE deliveries SET retry = true, due_at = $1 WHERE id = $2", o.Now().Add(time.Hour+time.Duration(i%7)*time.Millisecond), drafts[i].ID)
+		o.exec("UPDATE deliveries SET retry = true, due_at = $1 WHERE id = $2",
+			o.Now().Add(time.Hour+time.Duration(i%7)*time.Millisecond), drafts[i].ID)
 	}
 	return drafts
 }
@@ -83,7 +84,8 @@ func TestCancelTakesEffectAtOnceAndIsWrittenDownInBatches(t *testing.T) {
 
 		shown := func(reason string) {
 			require.Equal(t, map[string]int{queue.Cancelled: n, queue.Pending: 1}, o.statuses(queue.Search{}), reason)
-			require.Equal(t, map[string]int{queue.Cancelled: n}, o.statuses(queue.Search{Status: queue.Cancelled, WebhookID: o.webhook}), reason)
+			require.Equal(t, map[string]int{queue.Cancelled: n}, o.statuses(queue.Search{Status: queue.Cancelled, WebhookID: o.webhook}),
+				reason)
 			require.Equal(t, map[string]int{queue.Pending: 1}, o.statuses(queue.Search{Status: queue.Pending}), reason)
 			for _, d := range drafts[:3] {
 				found, err := queue.FindEntry(o.ctx, s, s.Reader(), d.ID)
@@ -144,7 +146,8 @@ func TestAWebhookThatIsEnabledAgainDuringItsCancellation(t *testing.T) {
 		entry, err := queue.FindEntry(o.ctx, s, s.Reader(), again.ID)
 		require.NoError(t, err)
 		require.Equal(t, queue.Cancelled, entry.Status)
-		require.Equal(t, map[string]int{queue.Cancelled: n + 1, queue.Pending: 1}, o.statuses(queue.Search{}), "an attempt is being made")
+		require.Equal(t, map[string]int{queue.Cancelled: n + 1, queue.Pending: 1}, o.statuses(queue.Search{}),
+			"an attempt is being made")
 		o.finish(q, queue.Outcome{Delivery: got[0], Attempt: answer(1, s.Now(), 500), Delay: time.Hour, Counts: true})
 		require.Equal(t, map[string]int{queue.Cancelled: n + 2}, o.statuses(queue.Search{}), "it failed, and is not shown as waiting")
 		require.Equal(t, 52, o.cancelAll(q))

@@ -36,7 +36,8 @@ func TestCancelEndsWhatNoWorkerIsOn(t *testing.T) {
 			drafts[i] = o.draft(o.webhook, uuid.New())
 			o.add(drafts[i], o.draft(other, drafts[i].EventID))
 			lease := uuid.NullUUID{UUID: uuid.New(), Valid: row.lease}
-			o.exec("UPDATE deliveries SET due_at = $1, attempts = $2, lease = $3 WHERE id = $4", s.Now().Add(row.due), []byte(tried), lease, drafts[i].ID)
+			o.exec("UPDATE deliveries SET due_at = $1, attempts = $2, lease = $3 WHERE id = $4", s.Now().Add(row.due), []byte(tried),
+				lease, drafts[i].ID)
 		}
 		before := dbtest.Deliveries(t, s, "true")
 		created := map[uuid.UUID]time.Time{}

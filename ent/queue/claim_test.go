@@ -140,11 +140,13 @@ func TestClaimTellsWhatCannotBeAttempted(t *testing.T) {
 		{"the webhook is disabled", func(o outlet, d queue.Draft) {
 			o.edit(d.WebhookID, func(u *ent.WebhookUpdateOne) { u.SetEnabled(false) })
 		}, 0, true},
-		{"the webhook is deleted", func(o outlet, d queue.Draft) { o.exec("DELETE FROM webhooks WHERE id = $1", d.WebhookID) }, 0, true},
+		{"the webhook is deleted", func(o outlet, d queue.Draft) { o.exec("DELETE FROM webhooks WHERE id = $1", d.WebhookID) }, 0,
+			true},
 		{"the webhook was disabled and enabled again", func(o outlet, d queue.Draft) {
 			o.exec("UPDATE webhooks SET epoch = 2 WHERE id = $1", d.WebhookID)
 		}, 0, true},
-		{"the event is kept no longer", func(o outlet, d queue.Draft) { o.exec("DELETE FROM events WHERE id = $1", d.EventID) }, 1, false},
+		{"the event is kept no longer", func(o outlet, d queue.Draft) { o.exec("DELETE FROM events WHERE id = $1", d.EventID) }, 1,
+			false},
 	}
 	forEach(t, 0, func(t *testing.T, s *db.DB, _ *handClock) {
 		o := newOutlet(t, s, "atelier")

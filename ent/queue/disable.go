@@ -31,7 +31,8 @@ func (q *Queue) HealthByWebhook(ctx context.Context, webhooks []uuid.UUID, patie
 	return healths, wrap("read the health of webhooks", err)
 }
 
-func (q *Queue) healths(ctx context.Context, on db.Querier, webhooks []uuid.UUID, patience time.Duration) (map[uuid.UUID]Health, error) {
+func (q *Queue) healths(ctx context.Context, on db.Querier, webhooks []uuid.UUID, patience time.Duration) (map[uuid.UUID]Health,
+	error) {
 	set, err := rowset(webhooks)
 	if err != nil {
 		return nil, err
@@ -78,7 +79,8 @@ func (q *Queue) Disable(ctx context.Context, storeID, webhookID uuid.UUID, patie
 		if !healths[webhookID].Exhausted {
 			return nil
 		}
-		if err := w.Update().SetEnabled(false).SetDisabledAt(hook.Time(ctx, w.ID)).SetDisabledAutomatically(true).Exec(ctx); err != nil {
+		if err := w.Update().SetEnabled(false).SetDisabledAt(hook.Time(ctx, w.ID)).SetDisabledAutomatically(true).Exec(
+			ctx); err != nil {
 			return fmt.Errorf("mark it: %w", err)
 		}
 		if err := Cancel(ctx, tx, storeID, webhookID); err != nil {

@@ -98,7 +98,8 @@ func TestDisableCancelsWhatWaits(t *testing.T) {
 		require.Equal(t, "operator", entry.ActorType)
 		require.Equal(t, "webhook.disabled", entry.Action)
 		require.Equal(t, []any{"webhook", o.webhook, o.owner}, []any{entry.ResourceType, entry.ResourceID, entry.StoreID})
-		require.JSONEq(t, `{"enabled":{"from":true,"to":false},"disabledAutomatically":{"from":false,"to":true}}`, string(entry.Changes))
+		require.JSONEq(t, `{"enabled":{"from":true,"to":false},"disabledAutomatically":{"from":false,"to":true}}`,
+			string(entry.Changes))
 
 		c.advance(time.Second)
 		require.False(t, o.disable(q), "it is disabled already")

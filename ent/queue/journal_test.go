@@ -53,15 +53,20 @@ func TestEntriesAreMergedNewestFirst(t *testing.T) {
 			{"one webhook and status", queue.Search{Limit: 50, WebhookID: o.webhook, Status: queue.Cancelled}, []int{11, 3}},
 			{"one webhook since it was made", queue.Search{Limit: 50, WebhookID: other}, []int{7, 6, 5, 4}},
 			{"one type", queue.Search{Limit: 50, EventType: "customer.created"}, []int{11, 10, 9, 8}},
-			{"one type to one webhook in one status", queue.Search{Limit: 50, WebhookID: o.webhook, EventType: "customer.created", Status: queue.Failed}, []int{10}},
+			{"one type to one webhook in one status", queue.Search{Limit: 50, WebhookID: o.webhook, EventType: "customer.created",
+				Status: queue.Failed}, []int{10}},
 			{"a type that nothing was sent of", queue.Search{Limit: 50, EventType: "order.failed"}, nil},
 			{"what is older than one", queue.Search{Limit: 3, Before: made[8].ID}, []int{7, 6, 5}},
 			{"what is older than one, of a status", queue.Search{Limit: 50, Status: queue.Failed, Before: made[10].ID}, []int{6, 2}},
 			{"what is older than one, pending", queue.Search{Limit: 50, Status: queue.Pending, Before: made[9].ID}, []int{5, 1}},
-			{"what is older than one, to one webhook since it was made", queue.Search{Limit: 50, WebhookID: other, Before: made[6].ID}, []int{5, 4}},
-			{"from one time on, before another", queue.Search{Limit: 50, Since: id.Time(made[3].ID), Until: id.Time(made[6].ID)}, []int{5, 4, 3}},
-			{"before a time and older than one", queue.Search{Limit: 50, Until: id.Time(made[6].ID), Before: made[4].ID}, []int{3, 2, 1, 0}},
-			{"from one time on, to one webhook since it was made, of a type", queue.Search{Limit: 50, WebhookID: other, Since: id.Time(made[6].ID), EventType: "order.paid"}, []int{7, 6}},
+			{"what is older than one, to one webhook since it was made", queue.Search{Limit: 50, WebhookID: other, Before: made[6].ID},
+				[]int{5, 4}},
+			{"from one time on, before another", queue.Search{Limit: 50, Since: id.Time(made[3].ID), Until: id.Time(made[6].ID)},
+				[]int{5, 4, 3}},
+			{"before a time and older than one", queue.Search{Limit: 50, Until: id.Time(made[6].ID), Before: made[4].ID},
+				[]int{3, 2, 1, 0}},
+			{"from one time on, to one webhook since it was made, of a type", queue.Search{Limit: 50, WebhookID: other,
+				Since: id.Time(made[6].ID), EventType: "order.paid"}, []int{7, 6}},
 			{"nothing is older than the oldest", queue.Search{Limit: 50, Before: made[0].ID}, nil},
 			{"a webhook that nothing was sent to", queue.Search{Limit: 50, WebhookID: uuid.New()}, nil},
 		}
@@ -75,7 +80,8 @@ func TestEntriesAreMergedNewestFirst(t *testing.T) {
 					if d.ID == e.ID {
 						got = append(got, i)
 						require.Equal(t, statuses[i%4], e.Status, row.reason)
-						require.Equal(t, d, queue.Draft{ID: e.ID, StoreID: e.StoreID, WebhookID: e.WebhookID, EventID: e.EventID, EventType: e.EventType, Epoch: 1})
+						require.Equal(t, d, queue.Draft{ID: e.ID, StoreID: e.StoreID, WebhookID: e.WebhookID, EventID: e.EventID,
+							EventType: e.EventType, Epoch: 1})
 						require.Equal(t, e.Status == queue.Pending, e.NextAttemptAt != nil)
 						require.Equal(t, e.Status != queue.Pending, e.FinishedAt != nil)
 						require.Empty(t, e.Attempts)
@@ -115,7 +121,8 @@ func TestEntryIsFoundByItsIDAlone(t *testing.T) {
 		require.NoError(t, err)
 		require.Nil(t, found.NextAttemptAt, "an attempt is being made")
 		require.Len(t, found.Attempts, 2)
-		require.Equal(t, &queue.Attempt{Number: 2, StartedAt: noon.Add(time.Minute), Duration: 7 * time.Millisecond, Error: "timeout"}, found.Last())
+		require.Equal(t, &queue.Attempt{Number: 2, StartedAt: noon.Add(time.Minute), Duration: 7 * time.Millisecond, Error: "timeout"},
+			found.Last())
 		_, err = queue.FindEntry(o.ctx, s, s.Reader(), uuid.New())
 		require.ErrorIs(t, err, queue.ErrNoDelivery)
 	})

@@ -67,7 +67,8 @@ func (q *Queue) Relay(ctx context.Context, limit int, lease time.Duration, room 
 }
 
 // take deletes entries of the outbox, and returns their deliveries and the highest id.
-func (q *Queue) take(ctx context.Context, tx *sql.Tx, after int64, limit int, done *Relayed) (found []Delivery, highest int64, err error) {
+func (q *Queue) take(ctx context.Context, tx *sql.Tx, after int64, limit int, done *Relayed) (found []Delivery, highest int64,
+	err error) {
 	for row := range db.Rows(ctx, tx, q.dialect.statements["take"], after, limit) {
 		var (
 			entry              int64

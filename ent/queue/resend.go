@@ -194,7 +194,8 @@ func nextEvents(ctx context.Context, tx *ent.Tx, s *db.DB, job resending) (pastE
 	if !dialectOf(s).singleWriter {
 		// It waits for a relay that has locked entries of the page's events, perhaps before the webhook was
 		// enabled, and locks those that are left until the step commits.
-		if _, err := tx.ExecContext(ctx, `SELECT id FROM outbox WHERE store_id = $1 AND event_id IN (SELECT id`+pageOfEvents+`) FOR SHARE`,
+		if _, err := tx.ExecContext(ctx, `SELECT id FROM outbox WHERE store_id = $1 AND event_id IN (SELECT id`+pageOfEvents+
+			`) FOR SHARE`,
 			position...); err != nil {
 			return nil, fmt.Errorf("keep the outbox: %w", err)
 		}
@@ -226,7 +227,8 @@ func (page pastEvents) missing(w *ent.Webhook, now time.Time) []Draft {
 
 // lockWebhook locks a webhook's row for the rest of the transaction, so that nobody enables or disables
 // it and its resends run one after the other. SQLite has a single writer and needs no locks.
-func lockWebhook(ctx context.Context, tx *ent.Tx, s *db.DB, storeID, webhookID uuid.UUID, how ...entsql.LockOption) (*ent.Webhook, error) {
+func lockWebhook(ctx context.Context, tx *ent.Tx, s *db.DB, storeID, webhookID uuid.UUID, how ...entsql.LockOption) (*ent.Webhook,
+	error) {
 	q := tx.Webhook.Query().Where(webhook.StoreID(storeID), webhook.ID(webhookID))
 	if dialectOf(s).forUpdate != "" {
 		q.ForUpdate(how...)

@@ -139,7 +139,8 @@ func (w Search) ofEvents(d *dialect, moment any, events []uuid.UUID) (string, []
 		names[i] = "$" + strconv.Itoa(len(args))
 	}
 	in := "d.store_id = $1 AND d.event_id IN (" + strings.Join(names, ", ") + ")"
-	query := "SELECT * FROM (SELECT * FROM (" + d.live(2, in) + ") AS live UNION ALL SELECT * FROM (" + endedColumns + " WHERE " + in + ") AS done LIMIT " +
+	query := "SELECT * FROM (SELECT * FROM (" + d.live(2, in) + ") AS live UNION ALL SELECT * FROM (" + endedColumns + " WHERE " +
+		in + ") AS done LIMIT " +
 		strconv.Itoa(maxReadOfEvents) + ") AS found WHERE true"
 	if w.WebhookID != uuid.Nil {
 		args = append(args, w.WebhookID)

@@ -20,7 +20,8 @@ func (o outlet) paid(at time.Time, payload string, status string) uuid.UUID {
 	o.t.Helper()
 	made := id.At(at)
 	o.change(func(ctx context.Context, tx *ent.Tx) error {
-		return tx.Event.Create().SetID(made).SetStoreID(o.owner).SetType(hook.OrderPaid).SetPayload([]byte(payload)).SetCreatedAt(at).Exec(ctx)
+		return tx.Event.Create().SetID(made).SetStoreID(o.owner).SetType(hook.OrderPaid).SetPayload([]byte(payload)).SetCreatedAt(
+			at).Exec(ctx)
 	})
 	o.ended(o.draft(o.webhook, made), status)
 	return made
@@ -54,7 +55,8 @@ func TestEventsAreFoundByTheirText(t *testing.T) {
 			{"no more than asked for", queue.EventSearch{Text: "reference", Limit: 1}, []uuid.UUID{made[2]}},
 			{"since a time", queue.EventSearch{Text: "reference", From: id.Time(made[1])}, []uuid.UUID{made[2], made[1]}},
 			{"before a time", queue.EventSearch{Text: "reference", BeforeAt: id.Time(made[1])}, []uuid.UUID{made[0]}},
-			{"from where a search ended", queue.EventSearch{Text: "reference", BeforeAt: id.Time(made[1]), BeforeID: made[1]}, []uuid.UUID{made[0]}},
+			{"from where a search ended", queue.EventSearch{Text: "reference", BeforeAt: id.Time(made[1]), BeforeID: made[1]},
+				[]uuid.UUID{made[0]}},
 			{"of a type", queue.EventSearch{Text: "reference", EventType: hook.OrderFailed}, nil},
 		} {
 			row.which.StoreID = o.owner
@@ -99,7 +101,8 @@ func TestOfManyDeliveriesOfAnEventTheNewestThatMatchAreListed(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, newest, entries[0].CreatedAt)
 		for status, want := range map[string]int{queue.Succeeded: 3, queue.Failed: 500, queue.Pending: 0} {
-			entries, err := queue.EntriesOf(o.ctx, s, queue.Search{StoreID: o.owner, WebhookID: o.webhook, EventType: hook.OrderPaid, Status: status}, []uuid.UUID{event})
+			entries, err := queue.EntriesOf(o.ctx, s, queue.Search{StoreID: o.owner, WebhookID: o.webhook, EventType: hook.OrderPaid,
+				Status: status}, []uuid.UUID{event})
 			require.NoError(t, err)
 			require.Len(t, entries, want, status)
 		}

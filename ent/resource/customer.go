@@ -49,7 +49,8 @@ func FindCustomer(ctx context.Context, q Querier, store tenant.Store, id uuid.UU
 // IdentifiedCustomers reads the customers of the store with an e-mail in lower case or a phone in
 // E.164 form, by id: none, one, or two that each have one of them. The rows lack their search text.
 // With lock they are held for the rest of the transaction, which SQLite neither needs nor supports.
-func IdentifiedCustomers(ctx context.Context, q Querier, store tenant.Store, email, phone *string, lock bool) ([]*ent.Customer, error) {
+func IdentifiedCustomers(ctx context.Context, q Querier, store tenant.Store, email, phone *string, lock bool) ([]*ent.Customer,
+	error) {
 	query := selectCustomers
 	args := []any{store.ID}
 	switch {
@@ -98,7 +99,8 @@ func customerFilter(l Lists, store tenant.Store, text string) *filter {
 // index that starts with the store, so that the cost follows the matches; any other text, and any text
 // on SQLite, is compared along the store's part of an index. The page costs as much again at most, and
 // one look-up for each of its rows.
-func Customers(ctx context.Context, l Lists, store tenant.Store, text string, page Page) (customers []*storefrontv1.Customer, total int64, err error) {
+func Customers(ctx context.Context, l Lists, store tenant.Store, text string, page Page) (customers []*storefrontv1.Customer,
+	total int64, err error) {
 	err = l.read(ctx, customerList, customerFilter(l, store, text), page, &total, func(rows *sql.Rows) error {
 		c := &ent.Customer{StoreID: store.ID}
 		err := rows.Scan(&total, &c.ID, &c.Name, &c.Email, &c.Phone, &c.OrdersCount, &c.TotalPaid, &c.CreatedAt, &c.UpdatedAt)
@@ -111,7 +113,8 @@ func Customers(ctx context.Context, l Lists, store tenant.Store, text string, pa
 	return customers, total, nil
 }
 
-func scanCustomers(ctx context.Context, q Querier, store tenant.Store, query string, args ...any) (customers []*ent.Customer, err error) {
+func scanCustomers(ctx context.Context, q Querier, store tenant.Store, query string, args ...any) (customers []*ent.Customer,
+	err error) {
 	err = each(ctx, q, query, args, func(rows *sql.Rows) error {
 		c := &ent.Customer{StoreID: store.ID}
 		customers = append(customers, c)

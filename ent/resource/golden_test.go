@@ -28,7 +28,8 @@ func id(n byte) uuid.UUID {
 
 func productRow() *ent.Product {
 	return &ent.Product{
-		ID: id(1), StoreID: id(9), Title: "Cours", TitleFolded: "cours", Slug: "cours", Type: product.TypeCOURSE, Status: product.StatusPUBLISHED,
+		ID: id(1), StoreID: id(9), Title: "Cours", TitleFolded: "cours", Slug: "cours", Type: product.TypeCOURSE,
+		Status:  product.StatusPUBLISHED,
 		Summary: "Court", Description: "<p>Long</p>", PriceAmount: 1500, CompareAtAmount: new(int64(2000)),
 		URL: "https://shop.example.com/cours", CoverURL: new("https://cdn.example.com/c.png"),
 		PublishedAt: new(noon), CreatedAt: noon.Add(-time.Hour), UpdatedAt: noon.Add(time.Nanosecond),
@@ -67,17 +68,20 @@ func storeRow() *ent.Store {
 func TestGoldenBytes(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string][]byte{
-		"product":      apijson.Marshal(Product(productRow(), "XAF")),
-		"product_bare": apijson.Marshal(Product(&ent.Product{ID: id(1), Title: "C", Slug: "c", Type: product.TypeFILE, Status: product.StatusDRAFT, URL: "https://s.example.com/c", CreatedAt: noon, UpdatedAt: noon}, "XAF")),
+		"product": apijson.Marshal(Product(productRow(), "XAF")),
+		"product_bare": apijson.Marshal(Product(&ent.Product{ID: id(1), Title: "C", Slug: "c", Type: product.TypeFILE,
+			Status: product.StatusDRAFT, URL: "https://s.example.com/c", CreatedAt: noon, UpdatedAt: noon}, "XAF")),
 
 		"customer":      apijson.Marshal(Customer(customerRow(), "XAF")),
 		"customer_bare": apijson.Marshal(Customer(&ent.Customer{ID: id(2), CreatedAt: noon}, "EUR")),
 
-		"payment_link":      apijson.Marshal(PaymentLink(paymentLinkRow(), "XAF", noon)),
-		"payment_link_bare": apijson.Marshal(PaymentLink(&ent.PaymentLink{ID: id(3), Code: "c", URL: "https://p.example.com/c", Title: "T", Pricing: paymentlink.PricingOPEN, MinAmount: new(int64(1)), CreatedAt: noon, UpdatedAt: noon}, "XAF", noon)),
+		"payment_link": apijson.Marshal(PaymentLink(paymentLinkRow(), "XAF", noon)),
+		"payment_link_bare": apijson.Marshal(PaymentLink(&ent.PaymentLink{ID: id(3), Code: "c", URL: "https://p.example.com/c",
+			Title: "T", Pricing: paymentlink.PricingOPEN, MinAmount: new(int64(1)), CreatedAt: noon, UpdatedAt: noon}, "XAF", noon)),
 
-		"store":      apijson.Marshal(Store(storeRow())),
-		"store_bare": apijson.Marshal(Store(&ent.Store{ID: id(9), Name: "B", Slug: "b", URL: "https://b.example.com", Currency: "EUR", Country: "FR", Status: entstore.StatusOpen, CreatedAt: noon})),
+		"store": apijson.Marshal(Store(storeRow())),
+		"store_bare": apijson.Marshal(Store(&ent.Store{ID: id(9), Name: "B", Slug: "b", URL: "https://b.example.com", Currency: "EUR",
+			Country: "FR", Status: entstore.StatusOpen, CreatedAt: noon})),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

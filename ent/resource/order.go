@@ -64,11 +64,13 @@ func (w OrderFilter) filter(store tenant.Store) *filter {
 	return f
 }
 
-var orderList = list{table: "orders", alias: "o", columns: orderColumns, joins: strings.Replace(orderJoins, "JOIN", "LEFT JOIN", 1), order: ", i.position"}
+var orderList = list{table: "orders", alias: "o", columns: orderColumns, joins: strings.Replace(orderJoins, "JOIN", "LEFT JOIN",
+	1), order: ", i.position"}
 
 // Orders reads a page of the matching orders, newest first, and counts all that match. It costs the
 // same for every page and size of the store (statement).
-func Orders(ctx context.Context, l Lists, store tenant.Store, which OrderFilter, page Page) (orders []*storefrontv1.Order, total int64, err error) {
+func Orders(ctx context.Context, l Lists, store tenant.Store, which OrderFilter, page Page) (orders []*storefrontv1.Order,
+	total int64, err error) {
 	into := &orderScan{currency: store.Currency, orders: make([]*storefrontv1.Order, 0, page.Size)}
 	if err := l.read(ctx, orderList, which.filter(store), page, &into.total, into.scan); err != nil {
 		return nil, 0, fmt.Errorf("list orders: %w", err)
@@ -109,7 +111,8 @@ func (s *orderScan) scan(rows *sql.Rows) error {
 	}
 	if s.itemID != nil {
 		o := s.orders[len(s.orders)-1]
-		o.Items = append(o.Items, orderItem(*s.itemID, *s.productID, *s.itemType, *s.itemTitle, s.unitAmount.Int64, int32(s.quantity.Int64)))
+		o.Items = append(o.Items, orderItem(*s.itemID, *s.productID, *s.itemType, *s.itemTitle, s.unitAmount.Int64,
+			int32(s.quantity.Int64)))
 	}
 	return nil
 }
@@ -123,7 +126,8 @@ func orderItem(id, productID, itemType, title string, unitAmount int64, quantity
 
 // Order is the Order of rows that a transaction is about to store, as FindOrder reads it afterwards. The
 // link is nil for an order from the catalogue.
-func Order(row *ent.Order, buyer *ent.Customer, link *ent.PaymentLink, items []*ent.OrderItem, currency string) *storefrontv1.Order {
+func Order(row *ent.Order, buyer *ent.Customer, link *ent.PaymentLink, items []*ent.OrderItem,
+	currency string) *storefrontv1.Order {
 	s := &orderScan{
 		currency: currency, id: row.ID.String(), reference: row.Reference, status: row.Status.String(), amount: row.Amount,
 		fee: row.PlatformFeePercent, note: row.Note, createdAt: row.CreatedAt,

@@ -56,7 +56,8 @@ func Availability(row *ent.PaymentLink, now time.Time) storefrontv1.PaymentLink_
 
 // takesPayments holds for the links whose Availability is ACTIVE, given the parameter of the time.
 func takesPayments(now string) string {
-	return "(disabled_at IS NULL AND (expires_at IS NULL OR expires_at > " + now + ") AND (max_payments IS NULL OR paid_count < max_payments))"
+	return "(disabled_at IS NULL AND (expires_at IS NULL OR expires_at > " + now + ") AND (max_payments IS NULL OR paid_count < " +
+		"max_payments))"
 }
 
 var paymentLinkList = list{
@@ -70,7 +71,8 @@ var paymentLinkList = list{
 // (statement). Whether a link takes payments depends on the hour and on a counter that every payment
 // moves, so a filter on status reads the store's links along the list's index instead of counts or
 // an index of its own, which each payment would have to move.
-func PaymentLinks(ctx context.Context, l Lists, store tenant.Store, status storefrontv1.ListPaymentLinksRequest_Status, now time.Time,
+func PaymentLinks(ctx context.Context, l Lists, store tenant.Store, status storefrontv1.ListPaymentLinksRequest_Status,
+	now time.Time,
 	page Page,
 ) (links []*storefrontv1.PaymentLink, total int64, err error) {
 	f := &filter{args: []any{store.ID}}
@@ -82,7 +84,8 @@ func PaymentLinks(ctx context.Context, l Lists, store tenant.Store, status store
 	}
 	err = l.read(ctx, paymentLinkList, f, page, &total, func(rows *sql.Rows) error {
 		p := &ent.PaymentLink{StoreID: store.ID}
-		err := rows.Scan(&total, &p.ID, &p.Code, &p.URL, &p.Title, &p.Description, &p.CoverURL, &p.Pricing, &p.Amount, &p.MinAmount, &p.ThankYouMessage,
+		err := rows.Scan(&total, &p.ID, &p.Code, &p.URL, &p.Title, &p.Description, &p.CoverURL, &p.Pricing, &p.Amount, &p.MinAmount,
+			&p.ThankYouMessage,
 			&p.ExpiresAt, &p.MaxPayments, &p.DisabledAt, &p.PaidCount, &p.PaidAmount, &p.LastPaidAt, &p.CreatedAt, &p.UpdatedAt)
 		links = append(links, PaymentLink(p, store.Currency, now))
 		return err

@@ -50,7 +50,8 @@ var productList = list{
 // a search it costs the same for every page and size of the store (statement). A search looks the
 // text's trigrams up on PostgreSQL (three characters of a word), else it compares the titles along the
 // store's part of an index.
-func Products(ctx context.Context, l Lists, store tenant.Store, which ProductFilter, page Page) (products []*storefrontv1.Product, total int64, err error) {
+func Products(ctx context.Context, l Lists, store tenant.Store, which ProductFilter, page Page) (products []*storefrontv1.Product,
+	total int64, err error) {
 	f := &filter{args: []any{store.ID}}
 	if which.Title != "" {
 		f.search(l.compared("title_folded", Fold(which.Title)) + " LIKE " + f.parameter(contains(which.Title)) + ` ESCAPE '\'`)
@@ -63,7 +64,8 @@ func Products(ctx context.Context, l Lists, store tenant.Store, which ProductFil
 	}
 	err = l.read(ctx, productList, f, page, &total, func(rows *sql.Rows) error {
 		p := &ent.Product{StoreID: store.ID}
-		err := rows.Scan(&total, &p.ID, &p.Title, &p.Slug, &p.Type, &p.Status, &p.Summary, &p.Description, &p.PriceAmount, &p.CompareAtAmount,
+		err := rows.Scan(&total, &p.ID, &p.Title, &p.Slug, &p.Type, &p.Status, &p.Summary, &p.Description, &p.PriceAmount,
+			&p.CompareAtAmount,
 			&p.URL, &p.CoverURL, &p.PublishedAt, &p.CreatedAt, &p.UpdatedAt)
 		products = append(products, Product(p, store.Currency))
 		return err

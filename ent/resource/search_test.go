@@ -45,7 +45,8 @@ func TestASearchIsTheSameWhateverItMatches(t *testing.T) {
 						for _, c := range found {
 							ids = append(ids, c.GetId())
 						}
-						require.Equal(t, want[min(offset, len(want)):min(offset+10, len(want))], append([]string{}, ids...), "%q from %d, few are %d", text, offset, few)
+						require.Equal(t, want[min(offset, len(want)):min(offset+10, len(want))], append([]string{}, ids...),
+							"%q from %d, few are %d", text, offset, few)
 					}
 				}
 				restore()
@@ -62,13 +63,15 @@ func crowd(t *testing.T, s *db.DB, n int) (shop tenant.Store, all []*ent.Custome
 		ctx := tenant.With(t.Context(), shop, tenant.Actor{Type: tenant.ActorOperator})
 		require.NoError(t, s.WithTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
 			at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-			if err := tx.Store.Create().SetID(shop.ID).SetName("S").SetSlug(slug).SetURL("https://s.example").SetCurrency("XAF").SetCountry("CM").
+			if err := tx.Store.Create().SetID(shop.ID).SetName("S").SetSlug(slug).SetURL("https://s.example").SetCurrency(
+				"XAF").SetCountry("CM").
 				SetSocialLinks(map[string]string{}).SetUnavailableTypes([]string{}).SetCreatedAt(at).SetUpdatedAt(at).Exec(ctx); err != nil {
 				return err
 			}
 			for i := range n {
 				name, email := []string{"Anna", "Ben", "Anné"}[i%3]+fmt.Sprintf(" %d", i%9), fmt.Sprintf("%04d@example.com", i)
-				c, err := tx.Customer.Create().SetStoreID(shop.ID).SetName(name).SetEmail(email).SetSearch(resource.CustomerSearch(name, &email, nil)).
+				c, err := tx.Customer.Create().SetStoreID(shop.ID).SetName(name).SetEmail(email).SetSearch(resource.CustomerSearch(name,
+					&email, nil)).
 					SetCreatedAt(at.Add(time.Duration(i%17) * time.Hour)).SetUpdatedAt(at).Save(ctx)
 				if err != nil {
 					return err

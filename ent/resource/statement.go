@@ -224,7 +224,8 @@ func begins(parts, days, offset string) string {
 func (s *statement) pieces() string {
 	var parts, wide []string
 	sums := func(days int, bounds ...string) {
-		parts = append(parts, "SELECT day, "+strconv.Itoa(days)+" AS days, sum(total) AS total FROM ("+s.buckets(days, bounds...)+") b GROUP BY day")
+		parts = append(parts, "SELECT day, "+strconv.Itoa(days)+" AS days, sum(total) AS total FROM ("+s.buckets(days, bounds...)+
+			") b GROUP BY day")
 	}
 	rest := func(day, from, to string) {
 		parts = append(parts, "SELECT "+day+" AS day, 0 AS days, count(*) AS total FROM "+s.table+" WHERE "+store+s.counted+

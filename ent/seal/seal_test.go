@@ -127,7 +127,8 @@ func TestNothingPrintsAKey(t *testing.T) {
 	require.NoError(t, err)
 	ring := seal.NewRing(key, newKey(t))
 	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%d"} {
-		for _, value := range []any{key, &key, ring, []seal.Key{key}, struct{ Key seal.Key }{key}, struct{ ring *seal.Ring }{ring}, struct{ key seal.Key }{key}} {
+		for _, value := range []any{key, &key, ring, []seal.Key{key}, struct{ Key seal.Key }{key}, struct{ ring *seal.Ring }{ring},
+			struct{ key seal.Key }{key}} {
 			printed := fmt.Sprintf(verb, value)
 			require.NotContains(t, printed, text, verb)
 			require.NotContains(t, printed, hex.EncodeToString(secret[:4]), verb)

@@ -79,7 +79,8 @@ type Tally struct {
 // Tallies lists the counts of the subjects since a time, oldest first.
 func Tallies(ctx context.Context, s *db.DB, storeID uuid.UUID, subjects []uuid.UUID, since time.Time) ([]Tally, error) {
 	of := entsql.Dialect(s.Dialect()).Select("subject_id", "began_at", "succeeded", "failed", "duration_ms").
-		From(entsql.Table("tallies")).Where(entsql.And(entsql.EQ("store_id", storeID), entsql.GTE("began_at", since))).OrderBy("began_at")
+		From(entsql.Table("tallies")).Where(entsql.And(entsql.EQ("store_id", storeID), entsql.GTE("began_at", since))).OrderBy(
+		"began_at")
 	entsql.FieldIn("subject_id", subjects...)(of)
 	query, args := of.Query()
 	all := []Tally{}

@@ -235,7 +235,8 @@ func (l *Recorder) writeRefused(ctx context.Context, refused []Refused) error {
 		rows := make([]refusedRow, len(part))
 		keys := map[uuid.UUID]keyRow{}
 		for i, r := range part {
-			rows[i] = refusedRow{id.At(r.At), r.StoreID, r.KeyID, r.RequestID, r.Method, r.Route, r.Status, r.Code, strings.Join(r.Fields, "\n"), r.At.UnixMilli()}
+			rows[i] = refusedRow{id.At(r.At), r.StoreID, r.KeyID, r.RequestID, r.Method, r.Route, r.Status, r.Code, strings.Join(r.Fields,
+				"\n"), r.At.UnixMilli()}
 			keys[r.KeyID] = keyRow{r.StoreID, r.KeyID}
 		}
 		err := write(ctx, l.db, statementsOf(l.db).addRefused, rows)

@@ -127,7 +127,8 @@ func TestNoNameKeepsOtherRefusedRequestsFromBeingWritten(t *testing.T) {
 		store, key := uuid.New(), uuid.New()
 		l := usage.New(s, slog.Default())
 		for _, name := range []string{"a\x00b", "\x1b[2J", "pageSize"} {
-			l.Refuse(usage.Refused{StoreID: store, KeyID: key, RequestID: uuid.New(), Method: "GET", Route: "/v1/orders", Fields: []string{name}, At: s.Now()})
+			l.Refuse(usage.Refused{StoreID: store, KeyID: key, RequestID: uuid.New(), Method: "GET", Route: "/v1/orders",
+				Fields: []string{name}, At: s.Now()})
 		}
 		require.NoError(t, l.Flush(t.Context()))
 		kept, err := usage.RefusedOf(t.Context(), s, store, key, 10)

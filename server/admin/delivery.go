@@ -19,8 +19,9 @@ import (
 // delivery is a delivery with its attempts.
 func delivery(e queue.Entry) *adminv1.Delivery {
 	m := &adminv1.Delivery{
-		Id: e.ID.String(), StoreId: e.StoreID.String(), EventId: e.EventID.String(), EventType: e.EventType, WebhookId: e.WebhookID.String(),
-		Status: enum[adminv1.Delivery_Status](e.Status), NextAttemptAt: apijson.OptionalTimestamp(e.NextAttemptAt),
+		Id: e.ID.String(), StoreId: e.StoreID.String(), EventId: e.EventID.String(), EventType: e.EventType,
+		WebhookId: e.WebhookID.String(),
+		Status:    enum[adminv1.Delivery_Status](e.Status), NextAttemptAt: apijson.OptionalTimestamp(e.NextAttemptAt),
 		CreatedAt: apijson.Timestamp(e.CreatedAt), FinishedAt: apijson.OptionalTimestamp(e.FinishedAt),
 		AttemptCount: int32(len(e.Attempts)), //nolint:gosec // At most eight.
 		Attempts:     each(e.Attempts, attempt),
@@ -48,7 +49,8 @@ func attempt(a queue.Attempt) *adminv1.Delivery_Attempt {
 // ListDeliveries returns a page of the deliveries of a store that match, also those to deleted
 // webhooks, or of a webhook that is not deleted. It refuses with store_not_found or webhook_not_found
 // and as webhooks.ListDeliveries does.
-func (o *Operator) ListDeliveries(ctx context.Context, in *adminv1.ListDeliveriesRequest) (*adminv1.ListDeliveriesResponse, error) {
+func (o *Operator) ListDeliveries(ctx context.Context, in *adminv1.ListDeliveriesRequest) (*adminv1.ListDeliveriesResponse,
+	error) {
 	var f fields
 	search := DeliverySearch{ListDeliveriesRequest: in, Since: f.moment("since", in.GetSince())}
 	if err := f.err(); err != nil {

@@ -23,7 +23,8 @@ import (
 // eventMessage is an event with its payload, whose bytes are JSON and so the UTF-8 of a text.
 func eventMessage(row *ent.Event) *adminv1.Event {
 	return &adminv1.Event{
-		Id: row.ID.String(), StoreId: row.StoreID.String(), Type: row.Type, CreatedAt: apijson.Timestamp(row.CreatedAt), Payload: string(row.Payload),
+		Id: row.ID.String(), StoreId: row.StoreID.String(), Type: row.Type, CreatedAt: apijson.Timestamp(row.CreatedAt),
+		Payload: string(row.Payload),
 	}
 }
 

@@ -20,7 +20,8 @@ import (
 func (o *Operator) key(row *ent.ApiKey) *adminv1.Key {
 	k := &adminv1.Key{
 		Id: row.ID.String(), Name: row.Name, Hint: row.Hint, Scopes: row.Scopes, Status: adminv1.Key_active,
-		ExpiresAt: apijson.OptionalTimestamp(row.ExpiresAt), LastUsedAt: apijson.OptionalTimestamp(row.LastUsedAt), CreatedAt: apijson.Timestamp(row.CreatedAt),
+		ExpiresAt: apijson.OptionalTimestamp(row.ExpiresAt), LastUsedAt: apijson.OptionalTimestamp(row.LastUsedAt),
+		CreatedAt: apijson.Timestamp(row.CreatedAt),
 	}
 	switch {
 	case row.RevokedAt != nil:
@@ -102,7 +103,8 @@ func (o *Operator) RevokeKey(ctx context.Context, in *adminv1.RevokeKeyRequest) 
 }
 
 // withKey does something with a key in the store that owns it.
-func (o *Operator) withKey(ctx context.Context, id string, do func(context.Context, string) (*ent.ApiKey, error)) (*adminv1.Key, error) {
+func (o *Operator) withKey(ctx context.Context, id string, do func(context.Context, string) (*ent.ApiKey, error)) (*adminv1.Key,
+	error) {
 	ctx, err := o.inOwner(ctx, id, apierr.APIKeyNotFound, owns(apikey.Table))
 	if err != nil {
 		return nil, err

@@ -37,24 +37,31 @@ func (o *Operator) NamesOf(ctx context.Context, wanted map[string][]string) (map
 	names, client := map[string]string{}, o.db.Client()
 	for kind, look := range map[string]func([]uuid.UUID) error{
 		"product": func(of []uuid.UUID) error {
-			return name(ctx, names, client.Product.Query().Where(product.StoreID(t.ID), product.IDIn(of...)).Select(product.FieldID, product.FieldTitle).All, func(r *ent.Product) (uuid.UUID, string) { return r.ID, r.Title })
+			return name(ctx, names, client.Product.Query().Where(product.StoreID(t.ID), product.IDIn(of...)).Select(product.FieldID,
+				product.FieldTitle).All, func(r *ent.Product) (uuid.UUID, string) { return r.ID, r.Title })
 		},
 		"order": func(of []uuid.UUID) error {
-			return name(ctx, names, client.Order.Query().Where(order.StoreID(t.ID), order.IDIn(of...)).All, func(r *ent.Order) (uuid.UUID, string) { return r.ID, r.Reference })
+			return name(ctx, names, client.Order.Query().Where(order.StoreID(t.ID), order.IDIn(of...)).All,
+				func(r *ent.Order) (uuid.UUID, string) { return r.ID, r.Reference })
 		},
 		"customer": func(of []uuid.UUID) error {
-			return name(ctx, names, client.Customer.Query().Where(customer.StoreID(t.ID), customer.IDIn(of...)).All, func(r *ent.Customer) (uuid.UUID, string) {
-				return r.ID, cmp.Or(r.Name, *cmp.Or(r.Email, r.Phone)) // a customer has one of the two
-			})
+			return name(ctx, names, client.Customer.Query().Where(customer.StoreID(t.ID), customer.IDIn(of...)).All,
+				func(r *ent.Customer) (uuid.UUID, string) {
+					return r.ID, cmp.Or(r.Name, *cmp.Or(r.Email, r.Phone)) // a customer has one of the two
+				})
 		},
 		"payment_link": func(of []uuid.UUID) error {
-			return name(ctx, names, client.PaymentLink.Query().Where(paymentlink.StoreID(t.ID), paymentlink.IDIn(of...)).Select(paymentlink.FieldID, paymentlink.FieldTitle).All, func(r *ent.PaymentLink) (uuid.UUID, string) { return r.ID, r.Title })
+			return name(ctx, names, client.PaymentLink.Query().Where(paymentlink.StoreID(t.ID),
+				paymentlink.IDIn(of...)).Select(paymentlink.FieldID, paymentlink.FieldTitle).All,
+				func(r *ent.PaymentLink) (uuid.UUID, string) { return r.ID, r.Title })
 		},
 		"api_key": func(of []uuid.UUID) error {
-			return name(ctx, names, client.ApiKey.Query().Where(apikey.StoreID(t.ID), apikey.IDIn(of...)).All, func(r *ent.ApiKey) (uuid.UUID, string) { return r.ID, r.Name })
+			return name(ctx, names, client.ApiKey.Query().Where(apikey.StoreID(t.ID), apikey.IDIn(of...)).All,
+				func(r *ent.ApiKey) (uuid.UUID, string) { return r.ID, r.Name })
 		},
 		"webhook": func(of []uuid.UUID) error {
-			return name(ctx, names, client.Webhook.Query().Where(webhook.StoreID(t.ID), webhook.IDIn(of...)).All, func(r *ent.Webhook) (uuid.UUID, string) { return r.ID, r.URL })
+			return name(ctx, names, client.Webhook.Query().Where(webhook.StoreID(t.ID), webhook.IDIn(of...)).All,
+				func(r *ent.Webhook) (uuid.UUID, string) { return r.ID, r.URL })
 		},
 	} {
 		if len(ids[kind]) == 0 {
@@ -93,7 +100,8 @@ func (o *Operator) RegistrationsOf(ctx context.Context, webhooks []uuid.UUID) ([
 }
 
 // name adds the names of the rows that a query finds.
-func name[Row any](ctx context.Context, into map[string]string, find func(context.Context) ([]Row, error), of func(Row) (uuid.UUID, string)) error {
+func name[Row any](ctx context.Context, into map[string]string,
+	find func(context.Context) ([]Row, error), of func(Row) (uuid.UUID, string)) error {
 	rows, err := find(ctx)
 	for _, row := range rows {
 		if id, text := of(row); text != "" {

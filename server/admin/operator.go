@@ -132,7 +132,8 @@ func (o *Operator) In(ctx context.Context, name string) (context.Context, error)
 
 // inOwner is In for the store that owns the row with this id; owner finds it by the row's
 // primary key, the one look-up that cannot name the store. It refuses with the code missing.
-func (o *Operator) inOwner(ctx context.Context, id string, missing apierr.Code, owner func(uuid.UUID) predicate.Store) (context.Context, error) {
+func (o *Operator) inOwner(ctx context.Context, id string, missing apierr.Code,
+	owner func(uuid.UUID) predicate.Store) (context.Context, error) {
 	if _, _, ok := tenant.From(ctx); ok {
 		return ctx, nil // the rules find nothing that another store owns
 	}
@@ -167,7 +168,8 @@ func owns(table string, others ...string) func(uuid.UUID) predicate.Store {
 // named returns the id of what a name of a store is: the name itself if it is an id, else that of
 // the row that find looks for, with a context in that store. It refuses with store_not_found or the
 // code missing.
-func (o *Operator) named(ctx context.Context, store, name string, missing apierr.Code, find func(context.Context, tenant.Store) (uuid.UUID, error)) (context.Context, string, error) {
+func (o *Operator) named(ctx context.Context, store, name string, missing apierr.Code,
+	find func(context.Context, tenant.Store) (uuid.UUID, error)) (context.Context, string, error) {
 	if _, ok := validate.ParseID(name); ok {
 		return ctx, name, nil
 	}
@@ -191,7 +193,8 @@ func (o *Operator) named(ctx context.Context, store, name string, missing apierr
 }
 
 // inStore calls a method of the rules in the store that a request names.
-func inStore[In, Out any](ctx context.Context, o *Operator, name string, in In, method func(context.Context, In) (Out, error)) (Out, error) {
+func inStore[In, Out any](ctx context.Context, o *Operator, name string, in In, method func(context.Context, In) (Out, error)) (
+	Out, error) {
 	ctx, err := o.In(ctx, name)
 	if err != nil {
 		var none Out
@@ -202,7 +205,8 @@ func inStore[In, Out any](ctx context.Context, o *Operator, name string, in In, 
 
 // inRow calls a method of the rules in the store that owns the row with the id of a request; owner is one of
 // inProduct, inOrder and so on.
-func inRow[In interface{ GetId() string }, Out any](ctx context.Context, in In, owner func(context.Context, string) (context.Context, error), method func(context.Context, In) (Out, error)) (Out, error) {
+func inRow[In interface{ GetId() string }, Out any](ctx context.Context, in In,
+	owner func(context.Context, string) (context.Context, error), method func(context.Context, In) (Out, error)) (Out, error) {
 	ctx, err := owner(ctx, in.GetId())
 	if err != nil {
 		var none Out

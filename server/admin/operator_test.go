@@ -35,15 +35,18 @@ func newTwo(t *testing.T, s *db.DB) two {
 	for i, slug := range []string{"one", "two"} {
 		created, err := w.CreateStore(ctx, &adminv1.CreateStoreRequest{Name: slug, Slug: slug, Currency: "XAF", Country: "CM"})
 		require.NoError(t, err)
-		p, err := w.CreateProduct(ctx, &adminv1.CreateProductRequest{Store: slug, Title: "P", PriceAmount: new(int64(5)), Type: storefrontv1.Product_FILE})
+		p, err := w.CreateProduct(ctx, &adminv1.CreateProductRequest{Store: slug, Title: "P", PriceAmount: new(int64(5)),
+			Type: storefrontv1.Product_FILE})
 		require.NoError(t, err)
 		o, err := w.CreateOrder(ctx, &adminv1.CreateOrderRequest{
 			Store: slug, Email: new("a@example.com"), Items: []*adminv1.CreateOrderRequest_Item{{ProductId: p.Id, Quantity: 1}},
 		})
 		require.NoError(t, err)
-		k, err := w.CreateKey(ctx, &adminv1.CreateKeyRequest{Store: slug, Name: "k", Scopes: []string{"store:read"}, Lifetime: adminv1.Key_DAYS_30})
+		k, err := w.CreateKey(ctx, &adminv1.CreateKeyRequest{Store: slug, Name: "k", Scopes: []string{"store:read"},
+			Lifetime: adminv1.Key_DAYS_30})
 		require.NoError(t, err)
-		l, err := w.CreatePaymentLink(ctx, &adminv1.CreatePaymentLinkRequest{Store: slug, Title: "L", Pricing: storefrontv1.PaymentLink_FIXED, Amount: new(int64(5))})
+		l, err := w.CreatePaymentLink(ctx, &adminv1.CreatePaymentLinkRequest{Store: slug, Title: "L",
+			Pricing: storefrontv1.PaymentLink_FIXED, Amount: new(int64(5))})
 		require.NoError(t, err)
 		w.stores[i] = owned{created.Id, p.Id, o.Id, l.Id, k.GetKey().GetId()}
 	}
@@ -98,30 +101,36 @@ func TestOperatorFindsTheOwner(t *testing.T) {
 		id      func(owned) string
 		do      func(context.Context, two, string) error
 	}{
-		{"product.updated", apierr.ProductNotFound, func(o owned) string { return o.product }, func(ctx context.Context, w two, id string) error {
-			_, err := w.UpdateProduct(ctx, &adminv1.UpdateProductRequest{Id: id, Title: new("Q")})
-			return err
-		}},
-		{"payment_link.disabled", apierr.PaymentLinkNotFound, func(o owned) string { return o.link }, func(ctx context.Context, w two, id string) error {
-			_, err := w.DisablePaymentLink(ctx, &adminv1.DisablePaymentLinkRequest{Id: id})
-			return err
-		}},
-		{"api_key.revoked", apierr.APIKeyNotFound, func(o owned) string { return o.key }, func(ctx context.Context, w two, id string) error {
-			_, err := w.RevokeKey(ctx, &adminv1.RevokeKeyRequest{Id: id})
-			return err
-		}},
-		{"order.failed", apierr.OrderNotFound, func(o owned) string { return o.order }, func(ctx context.Context, w two, id string) error {
-			_, err := w.FailOrder(ctx, &adminv1.FailOrderRequest{Id: id})
-			return err
-		}},
-		{"order.paid", apierr.OrderNotFound, func(o owned) string { return o.order }, func(ctx context.Context, w two, id string) error {
-			_, err := w.PayOrder(ctx, &adminv1.PayOrderRequest{Id: id})
-			return err
-		}},
-		{"order.refunded", apierr.OrderNotFound, func(o owned) string { return o.order }, func(ctx context.Context, w two, id string) error {
-			_, err := w.RefundOrder(ctx, &adminv1.RefundOrderRequest{Id: id})
-			return err
-		}},
+		{"product.updated", apierr.ProductNotFound, func(o owned) string { return o.product },
+			func(ctx context.Context, w two, id string) error {
+				_, err := w.UpdateProduct(ctx, &adminv1.UpdateProductRequest{Id: id, Title: new("Q")})
+				return err
+			}},
+		{"payment_link.disabled", apierr.PaymentLinkNotFound, func(o owned) string { return o.link },
+			func(ctx context.Context, w two, id string) error {
+				_, err := w.DisablePaymentLink(ctx, &adminv1.DisablePaymentLinkRequest{Id: id})
+				return err
+			}},
+		{"api_key.revoked", apierr.APIKeyNotFound, func(o owned) string { return o.key },
+			func(ctx context.Context, w two, id string) error {
+				_, err := w.RevokeKey(ctx, &adminv1.RevokeKeyRequest{Id: id})
+				return err
+			}},
+		{"order.failed", apierr.OrderNotFound, func(o owned) string { return o.order },
+			func(ctx context.Context, w two, id string) error {
+				_, err := w.FailOrder(ctx, &adminv1.FailOrderRequest{Id: id})
+				return err
+			}},
+		{"order.paid", apierr.OrderNotFound, func(o owned) string { return o.order },
+			func(ctx context.Context, w two, id string) error {
+				_, err := w.PayOrder(ctx, &adminv1.PayOrderRequest{Id: id})
+				return err
+			}},
+		{"order.refunded", apierr.OrderNotFound, func(o owned) string { return o.order },
+			func(ctx context.Context, w two, id string) error {
+				_, err := w.RefundOrder(ctx, &adminv1.RefundOrderRequest{Id: id})
+				return err
+			}},
 	}
 	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		w := newTwo(t, s)
@@ -134,7 +143,8 @@ func TestOperatorFindsTheOwner(t *testing.T) {
 			require.Equal(t, id, entries[0].GetResource().GetId())
 			require.Equal(t, adminv1.ActivityEntry_Actor_operator, entries[0].GetActor().GetType())
 
-			for _, unknown := range []string{uuid.NewString(), "", "x", "{" + id + "}", strings.ReplaceAll(id, "-", ""), w.stores[1].store} {
+			for _, unknown := range []string{uuid.NewString(), "", "x", "{" + id + "}", strings.ReplaceAll(id, "-", ""),
+				w.stores[1].store} {
 				require.Equal(t, row.missing, codeOf(row.do(t.Context(), w, unknown)), "%s %q", row.action, unknown)
 			}
 		}

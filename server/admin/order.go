@@ -42,9 +42,10 @@ func (o *Operator) GetOrder(ctx context.Context, in *storefrontv1.GetOrderReques
 // FindOrder returns an order by its id, or by its reference in a store. It refuses with store_not_found or
 // order_not_found.
 func (o *Operator) FindOrder(ctx context.Context, in *adminv1.FindOrderRequest) (*storefrontv1.Order, error) {
-	ctx, id, err := o.named(ctx, in.GetStore(), in.GetName(), apierr.OrderNotFound, func(ctx context.Context, t tenant.Store) (uuid.UUID, error) {
-		return o.db.Client().Order.Query().Where(order.StoreID(t.ID), order.Reference(in.GetName())).OnlyID(ctx)
-	})
+	ctx, id, err := o.named(ctx, in.GetStore(), in.GetName(), apierr.OrderNotFound,
+		func(ctx context.Context, t tenant.Store) (uuid.UUID, error) {
+			return o.db.Client().Order.Query().Where(order.StoreID(t.ID), order.Reference(in.GetName())).OnlyID(ctx)
+		})
 	if err != nil {
 		return nil, err
 	}
@@ -82,7 +83,8 @@ type orderMove interface {
 }
 
 // move carries out the move of an order that a request names.
-func (o *Operator) move(ctx context.Context, in orderMove, to func(context.Context, string) (*storefrontv1.Order, error)) (*storefrontv1.Order, error) {
+func (o *Operator) move(ctx context.Context, in orderMove,
+	to func(context.Context, string) (*storefrontv1.Order, error)) (*storefrontv1.Order, error) {
 	ctx, err := o.inOrder(ctx, in.GetId())
 	if err != nil {
 		return nil, err

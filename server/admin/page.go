@@ -101,7 +101,8 @@ func each[Row, Message any](rows []Row, message func(Row) Message) []Message {
 
 // Collect reads the pages of a list until it has limit items or there are no more. A limit of 0 means
 // all. page calls the list's method and returns its items and its nextPageToken.
-func Collect[Item any](ctx context.Context, limit int, page func(ctx context.Context, size *int32, token string) ([]Item, string, error)) ([]Item, error) {
+func Collect[Item any](ctx context.Context, limit int,
+	page func(ctx context.Context, size *int32, token string) ([]Item, string, error)) ([]Item, error) {
 	all, token := []Item{}, ""
 	for {
 		size := int32(MaxPageSize)

@@ -14,7 +14,8 @@ import (
 
 // CreatePaymentLink creates a payment link of a store. It refuses with store_not_found and as
 // shop.CreatePaymentLink does.
-func (o *Operator) CreatePaymentLink(ctx context.Context, in *adminv1.CreatePaymentLinkRequest) (*storefrontv1.PaymentLink, error) {
+func (o *Operator) CreatePaymentLink(ctx context.Context, in *adminv1.CreatePaymentLinkRequest) (*storefrontv1.PaymentLink,
+	error) {
 	return inStore(ctx, o, in.GetStore(), &storefrontv1.CreatePaymentLinkRequest{
 		Title: in.GetTitle(), Pricing: in.GetPricing(), Amount: in.Amount, MinAmount: in.MinAmount, Description: in.Description,
 		CoverUrl: in.CoverUrl, ThankYouMessage: in.ThankYouMessage, ExpiresAt: in.GetExpiresAt(), MaxPayments: in.MaxPayments,
@@ -23,21 +24,25 @@ func (o *Operator) CreatePaymentLink(ctx context.Context, in *adminv1.CreatePaym
 
 // ListPaymentLinks returns a page of a store's payment links, newest first. It refuses with
 // store_not_found or validation_failed.
-func (o *Operator) ListPaymentLinks(ctx context.Context, in *adminv1.ListPaymentLinksRequest) (*storefrontv1.ListPaymentLinksResponse, error) {
-	return inStore(ctx, o, in.GetStore(), &storefrontv1.ListPaymentLinksRequest{Page: in.Page, PageSize: in.PageSize, Status: in.Status}, o.rules.ListPaymentLinks)
+func (o *Operator) ListPaymentLinks(ctx context.Context,
+	in *adminv1.ListPaymentLinksRequest) (*storefrontv1.ListPaymentLinksResponse, error) {
+	return inStore(ctx, o, in.GetStore(), &storefrontv1.ListPaymentLinksRequest{Page: in.Page, PageSize: in.PageSize,
+		Status: in.Status}, o.rules.ListPaymentLinks)
 }
 
 // GetPaymentLink returns a payment link. It refuses with payment_link_not_found.
-func (o *Operator) GetPaymentLink(ctx context.Context, in *storefrontv1.GetPaymentLinkRequest) (*storefrontv1.PaymentLink, error) {
+func (o *Operator) GetPaymentLink(ctx context.Context, in *storefrontv1.GetPaymentLinkRequest) (*storefrontv1.PaymentLink,
+	error) {
 	return inRow(ctx, in, o.inPaymentLink, o.rules.GetPaymentLink)
 }
 
 // FindPaymentLink returns a payment link by its id, or by its code in a store. It refuses with store_not_found or
 // payment_link_not_found.
 func (o *Operator) FindPaymentLink(ctx context.Context, in *adminv1.FindPaymentLinkRequest) (*storefrontv1.PaymentLink, error) {
-	ctx, id, err := o.named(ctx, in.GetStore(), in.GetName(), apierr.PaymentLinkNotFound, func(ctx context.Context, t tenant.Store) (uuid.UUID, error) {
-		return o.db.Client().PaymentLink.Query().Where(paymentlink.StoreID(t.ID), paymentlink.Code(in.GetName())).OnlyID(ctx)
-	})
+	ctx, id, err := o.named(ctx, in.GetStore(), in.GetName(), apierr.PaymentLinkNotFound,
+		func(ctx context.Context, t tenant.Store) (uuid.UUID, error) {
+			return o.db.Client().PaymentLink.Query().Where(paymentlink.StoreID(t.ID), paymentlink.Code(in.GetName())).OnlyID(ctx)
+		})
 	if err != nil {
 		return nil, err
 	}
@@ -46,19 +51,22 @@ func (o *Operator) FindPaymentLink(ctx context.Context, in *adminv1.FindPaymentL
 
 // UpdatePaymentLink changes the named fields of a payment link. It refuses as
 // shop.UpdatePaymentLink does.
-func (o *Operator) UpdatePaymentLink(ctx context.Context, in *storefrontv1.UpdatePaymentLinkRequest) (*storefrontv1.PaymentLink, error) {
+func (o *Operator) UpdatePaymentLink(ctx context.Context, in *storefrontv1.UpdatePaymentLinkRequest) (*storefrontv1.PaymentLink,
+	error) {
 	return inRow(ctx, in, o.inPaymentLink, o.rules.UpdatePaymentLink)
 }
 
 // EnablePaymentLink enables a disabled payment link; an enabled one stays as it is. It refuses with
 // payment_link_not_found.
-func (o *Operator) EnablePaymentLink(ctx context.Context, in *storefrontv1.EnablePaymentLinkRequest) (*storefrontv1.PaymentLink, error) {
+func (o *Operator) EnablePaymentLink(ctx context.Context, in *storefrontv1.EnablePaymentLinkRequest) (*storefrontv1.PaymentLink,
+	error) {
 	return inRow(ctx, in, o.inPaymentLink, o.rules.EnablePaymentLink)
 }
 
 // DisablePaymentLink makes a payment link take no payments until it is enabled again; a disabled one
 // stays as it is. It refuses with payment_link_not_found.
-func (o *Operator) DisablePaymentLink(ctx context.Context, in *adminv1.DisablePaymentLinkRequest) (*storefrontv1.PaymentLink, error) {
+func (o *Operator) DisablePaymentLink(ctx context.Context, in *adminv1.DisablePaymentLinkRequest) (*storefrontv1.PaymentLink,
+	error) {
 	ctx, err := o.inPaymentLink(ctx, in.GetId())
 	if err != nil {
 		return nil, err

@@ -20,7 +20,8 @@ func (o *Operator) CreateProduct(ctx context.Context, in *adminv1.CreateProductR
 
 // ListProducts returns a page of a store's products, newest first. It refuses with store_not_found
 // or validation_failed.
-func (o *Operator) ListProducts(ctx context.Context, in *adminv1.ListProductsRequest) (*storefrontv1.ListProductsResponse, error) {
+func (o *Operator) ListProducts(ctx context.Context, in *adminv1.ListProductsRequest) (*storefrontv1.ListProductsResponse,
+	error) {
 	return inStore(ctx, o, in.GetStore(), &storefrontv1.ListProductsRequest{
 		Page: in.Page, PageSize: in.PageSize, Q: in.Q, Status: in.Status, Type: in.Type,
 	}, o.rules.ListProducts)
@@ -34,9 +35,10 @@ func (o *Operator) GetProduct(ctx context.Context, in *storefrontv1.GetProductRe
 // FindProduct returns a product by its id, or by its slug in a store. It refuses with store_not_found or
 // product_not_found.
 func (o *Operator) FindProduct(ctx context.Context, in *adminv1.FindProductRequest) (*storefrontv1.Product, error) {
-	ctx, id, err := o.named(ctx, in.GetStore(), in.GetName(), apierr.ProductNotFound, func(ctx context.Context, t tenant.Store) (uuid.UUID, error) {
-		return o.db.Client().Product.Query().Where(product.StoreID(t.ID), product.Slug(in.GetName())).OnlyID(ctx)
-	})
+	ctx, id, err := o.named(ctx, in.GetStore(), in.GetName(), apierr.ProductNotFound,
+		func(ctx context.Context, t tenant.Store) (uuid.UUID, error) {
+			return o.db.Client().Product.Query().Where(product.StoreID(t.ID), product.Slug(in.GetName())).OnlyID(ctx)
+		})
 	if err != nil {
 		return nil, err
 	}

@@ -139,7 +139,8 @@ func (s resealer) reseal(ctx context.Context, tx *sql.Tx, row sealed) (int, erro
 // countLeft notes what is not under the current key.
 func (s resealer) countLeft(ctx context.Context, current string, so *Resealed) error {
 	so.Left, so.Unknown = 0, nil
-	for row := range db.Rows(ctx, s.db.Reader(), `SELECT secret_key, count(*) FROM webhooks WHERE secret_key <> $1 GROUP BY secret_key`, current) {
+	for row := range db.Rows(ctx, s.db.Reader(),
+		`SELECT secret_key, count(*) FROM webhooks WHERE secret_key <> $1 GROUP BY secret_key`, current) {
 		var key string
 		var n int
 		if err := row.Scan(&key, &n); err != nil {

@@ -94,7 +94,8 @@ func TestResealSecretsLeavesNothingUnderOlderKeys(t *testing.T) {
 		entries := b.db.Client().ActivityEntry.Query().CountX(b.ctx)
 
 		var reports []admin.Resealed
-		so, err := admin.ResealSecrets(b.ctx, s, seal.NewRing(current, older, oldest), func(so admin.Resealed) { reports = append(reports, so) })
+		so, err := admin.ResealSecrets(b.ctx, s, seal.NewRing(current, older, oldest),
+			func(so admin.Resealed) { reports = append(reports, so) })
 		require.NoError(t, err)
 		require.Equal(t, admin.Resealed{Webhooks: 260, Done: 255}, so)
 		require.Greater(t, len(reports), 2, "progress is reported for each batch")

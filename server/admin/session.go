@@ -28,7 +28,8 @@ func sessionOf(row *ent.Session, slug string) *adminv1.Session {
 	return &adminv1.Session{
 		Id: row.ID.String(), Kind: adminv1.Session_session, Store: &adminv1.Session_Store{Id: row.StoreID.String(), Slug: slug},
 		Member: row.Member, Role: enum[adminv1.Session_Role](row.Role), CreatedAt: apijson.Timestamp(row.CreatedAt),
-		ExpiresAt: apijson.Timestamp(row.ExpiresAt), LastUsedAt: apijson.OptionalTimestamp(row.LastUsedAt), EndedAt: apijson.OptionalTimestamp(row.EndedAt),
+		ExpiresAt: apijson.Timestamp(row.ExpiresAt), LastUsedAt: apijson.OptionalTimestamp(row.LastUsedAt),
+		EndedAt: apijson.OptionalTimestamp(row.EndedAt),
 	}
 }
 
@@ -120,7 +121,8 @@ func (o *Operator) RevokeSession(ctx context.Context, in *adminv1.RevokeSessionR
 	}
 	var revoked *adminv1.Session
 	err = o.db.WithTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
-		sessions, links, err := end(ctx, tx, []predicate.Session{session.StoreID(t.ID), session.ID(rowID)}, []predicate.SignInLink{signinlink.StoreID(t.ID), signinlink.ID(rowID)})
+		sessions, links, err := end(ctx, tx, []predicate.Session{session.StoreID(t.ID), session.ID(rowID)},
+			[]predicate.SignInLink{signinlink.StoreID(t.ID), signinlink.ID(rowID)})
 		if err != nil {
 			return err
 		}
@@ -128,7 +130,8 @@ func (o *Operator) RevokeSession(ctx context.Context, in *adminv1.RevokeSessionR
 			return err
 		}
 		if sessions+links > 0 {
-			resource := map[adminv1.Session_Kind]string{adminv1.Session_session: "session", adminv1.Session_link: "sign_in_link"}[revoked.Kind]
+			resource := map[adminv1.Session_Kind]string{adminv1.Session_session: "session",
+				adminv1.Session_link: "sign_in_link"}[revoked.Kind]
 			hook.Record(ctx, resource+".revoked", resource, rowID,
 				hook.Change{Field: "member", To: revoked.Member}, hook.Change{Field: "endedAt", To: hook.Time(ctx)})
 		}
@@ -164,7 +167,8 @@ func readSession(ctx context.Context, tx *ent.Tx, t tenant.Store, id uuid.UUID) 
 // RevokeSessions ends all sessions and unused links of a store or, with a member's name, of that
 // member, with effect from the next request on every server. It refuses with store_not_found or
 // validation_failed.
-func (o *Operator) RevokeSessions(ctx context.Context, in *adminv1.RevokeSessionsRequest) (*adminv1.RevokeSessionsResponse, error) {
+func (o *Operator) RevokeSessions(ctx context.Context, in *adminv1.RevokeSessionsRequest) (*adminv1.RevokeSessionsResponse,
+	error) {
 	ctx, err := o.In(ctx, in.GetStore())
 	if err != nil {
 		return nil, err
@@ -199,7 +203,8 @@ func (o *Operator) RevokeSessions(ctx context.Context, in *adminv1.RevokeSession
 
 // end ends sessions and unused links, and returns how many. The links come first: a transaction that uses
 // one locks its row, so end waits for its commit and then finds the session that it began.
-func end(ctx context.Context, tx *ent.Tx, of []predicate.Session, linksOf []predicate.SignInLink) (sessions, links int, err error) {
+func end(ctx context.Context, tx *ent.Tx, of []predicate.Session, linksOf []predicate.SignInLink) (sessions, links int,
+	err error) {
 	now := hook.Time(ctx)
 	if links, err = tx.SignInLink.Update().Where(append(linksOf, usable(now))...).SetRevokedAt(now).Save(ctx); err != nil {
 		return 0, 0, fmt.Errorf("revoke sign-in links: %w", err)

@@ -36,7 +36,8 @@ func listed(t *testing.T, o *admin.Operator, storeName string, limit int32) (all
 
 // bea asks for a link for Bea.
 func bea() *adminv1.CreateSignInLinkRequest {
-	return &adminv1.CreateSignInLinkRequest{Store: "atelier", Member: "Bea", Role: adminv1.Session_admin, BaseUrl: "https://operator.example.com"}
+	return &adminv1.CreateSignInLinkRequest{Store: "atelier", Member: "Bea", Role: adminv1.Session_admin,
+		BaseUrl: "https://operator.example.com"}
 }
 
 func isIn(t *testing.T, o *admin.Operator, session string) bool {
@@ -60,7 +61,8 @@ func TestWhoIsSignedInIsListed(t *testing.T) {
 		c.advance(time.Second)
 		_, x := signedIn(t, o, "other")
 
-		first, second, third := fmt.Sprint("session other Awa ", x), fmt.Sprint("link atelier Bea ", link.GetId()), fmt.Sprint("session atelier Awa ", a)
+		first, second, third := fmt.Sprint("session other Awa ", x), fmt.Sprint("link atelier Bea ", link.GetId()),
+			fmt.Sprint("session atelier Awa ", a)
 		require.Equal(t, []string{first, second, third}, listed(t, o, "", 50), "newest first")
 		require.Equal(t, []string{first, second}, listed(t, o, "", 2))
 		require.Equal(t, []string{second, third}, listed(t, o, "atelier", 50))
@@ -130,7 +132,8 @@ func TestSessionIsRevokedByItsID(t *testing.T) {
 		require.Equal(t, "store.created", entries[1].Action)
 		require.Equal(t, id, entries[0].GetResource().GetId())
 		require.Equal(t, adminv1.ActivityEntry_Actor_operator, entries[0].GetActor().GetType())
-		require.JSONEq(t, `{"member":{"from":null,"to":"Awa"},"endedAt":{"from":null,"to":"`+at.Format("2006-01-02T15:04:05.000Z")+`"}}`, entries[0].GetChanges())
+		require.JSONEq(t, `{"member":{"from":null,"to":"Awa"},"endedAt":{"from":null,"to":"`+at.Format("2006-01-02T15:04:05.000Z")+
+			`"}}`, entries[0].GetChanges())
 
 		// A link that was not used signs nobody in any more.
 		link, err := o.CreateSignInLink(ctx, awa("atelier", time.Minute))
@@ -176,7 +179,8 @@ func TestAllSessionsOfAMemberOrAStoreAreRevoked(t *testing.T) {
 		require.NoError(t, err)
 		entries := activity(ctx, t, o, "atelier", 1)
 		require.Equal(t, "store.signed_out", entries[0].Action)
-		require.Equal(t, `{"member":{"from":null,"to":"Awa"},"sessions":{"from":null,"to":2},"links":{"from":null,"to":1}}`, entries[0].GetChanges())
+		require.Equal(t, `{"member":{"from":null,"to":"Awa"},"sessions":{"from":null,"to":2},"links":{"from":null,"to":1}}`,
+			entries[0].GetChanges())
 
 		ended, err = o.RevokeSessions(ctx, &adminv1.RevokeSessionsRequest{Store: "atelier", Member: "Awa"})
 		require.NoError(t, err)
@@ -249,7 +253,8 @@ func TestSigningInEndsTheSessionBefore(t *testing.T) {
 func TestSessionHasOneKindOfCookie(t *testing.T) {
 	t.Parallel()
 	signingIn(t, func(t *testing.T, o *admin.Operator, _ *db.DB, _ *handClock) {
-		for base, secure := range map[string]bool{"https://operator.example.com": true, "https://127.0.0.1:8081": true, "http://127.0.0.1:8081": false} {
+		for base, secure := range map[string]bool{"https://operator.example.com": true, "https://127.0.0.1:8081": true,
+			"http://127.0.0.1:8081": false} {
 			d := awa("atelier", time.Minute)
 			d.BaseUrl = base
 			link, err := o.CreateSignInLink(t.Context(), d)

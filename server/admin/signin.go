@@ -71,7 +71,8 @@ func (m Member) Secure() bool { return !strings.HasPrefix(m.Origin, "http://") }
 // this machine.
 func CheckBaseURL(address string) (origin string, err error) {
 	u, err := url.Parse(address)
-	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Hostname() == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Hostname() == "" || u.User != nil || u.RawQuery != "" ||
+		u.Fragment != "" {
 		return "", fmt.Errorf("must be an address such as https://operator.example.com, not %q", address)
 	}
 	if u.Scheme == "http" && !loopback(u.Hostname()) {
@@ -97,7 +98,8 @@ var (
 
 // CreateSignInLink creates a link that signs a member in to a store. It can be used once, until it
 // expires. Its secret is not stored. It refuses with store_not_found or validation_failed.
-func (o *Operator) CreateSignInLink(ctx context.Context, in *adminv1.CreateSignInLinkRequest) (*adminv1.CreateSignInLinkResponse, error) {
+func (o *Operator) CreateSignInLink(ctx context.Context, in *adminv1.CreateSignInLinkRequest) (*adminv1.CreateSignInLinkResponse,
+	error) {
 	ctx, err := o.In(ctx, in.GetStore())
 	if err != nil {
 		return nil, err
@@ -137,7 +139,8 @@ func (o *Operator) CreateSignInLink(ctx context.Context, in *adminv1.CreateSignI
 		if _, err := tx.Session.Delete().Where(session.ExpiresAtLT(now)).Exec(ctx); err != nil {
 			return err
 		}
-		return tx.SignInLink.Create().SetID(linkID).SetStoreID(owner.ID).SetFingerprint(fingerprint).SetMember(member).SetRole(in.GetRole().String()).
+		return tx.SignInLink.Create().SetID(linkID).SetStoreID(owner.ID).SetFingerprint(fingerprint).SetMember(member).SetRole(
+			in.GetRole().String()).
 			SetOrigin(origin).SetExpiresAt(expiresAt).SetCreatedAt(now).Exec(ctx)
 	})
 	if err != nil {
@@ -188,7 +191,8 @@ func (o *Operator) SignIn(ctx context.Context, linkSecret string, instead ...str
 				return err
 			}
 		}
-		err = tx.Session.Create().SetID(row.ID).SetStoreID(row.StoreID).SetFingerprint(fingerprint).SetMember(row.Member).SetRole(row.Role).
+		err = tx.Session.Create().SetID(row.ID).SetStoreID(row.StoreID).SetFingerprint(fingerprint).SetMember(row.Member).SetRole(
+			row.Role).
 			SetOrigin(row.Origin).SetExpiresAt(now.Add(SessionLength)).SetCreatedAt(now).Exec(ctx)
 		if err != nil {
 			return fmt.Errorf("begin a session: %w", err)
@@ -234,7 +238,8 @@ func (o *Operator) InSession(ctx context.Context, secret string, secure bool) (c
 func (o *Operator) KeepAlive(ctx context.Context, secret string) error {
 	return o.db.WithTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
 		until := hook.Time(ctx).Add(SessionLength)
-		return tx.Session.Update().Where(session.Fingerprint(fingerprintOf(secret)), lasting(hook.Time(ctx)), session.ExpiresAtLT(until.Add(-usedEvery))).
+		return tx.Session.Update().Where(session.Fingerprint(fingerprintOf(secret)), lasting(hook.Time(ctx)),
+			session.ExpiresAtLT(until.Add(-usedEvery))).
 			SetExpiresAt(until).Exec(ctx)
 	})
 }
@@ -245,7 +250,8 @@ func (o *Operator) SignOut(ctx context.Context, secret string) error {
 }
 
 func endSession(ctx context.Context, tx *ent.Tx, secret string) error {
-	err := tx.Session.Update().Where(session.Fingerprint(fingerprintOf(secret)), session.EndedAtIsNil()).SetEndedAt(hook.Time(ctx)).Exec(ctx)
+	err := tx.Session.Update().Where(session.Fingerprint(fingerprintOf(secret)),
+		session.EndedAtIsNil()).SetEndedAt(hook.Time(ctx)).Exec(ctx)
 	if err != nil {
 		return fmt.Errorf("end a session: %w", err)
 	}
@@ -254,7 +260,8 @@ func endSession(ctx context.Context, tx *ent.Tx, secret string) error {
 
 // usable selects the links that still work.
 func usable(now time.Time) predicate.SignInLink {
-	return signinlink.And(signinlink.UsedAtIsNil(), signinlink.RevokedAtIsNil(), signinlink.ExpiresAtGT(now), signinlink.RoleIn(roles()...))
+	return signinlink.And(signinlink.UsedAtIsNil(), signinlink.RevokedAtIsNil(), signinlink.ExpiresAtGT(now),
+		signinlink.RoleIn(roles()...))
 }
 
 // lasting selects the sessions that have not ended.

@@ -42,7 +42,8 @@ func signingIn(t *testing.T, test func(t *testing.T, o *admin.Operator, s *db.DB
 			c := newHandClock()
 			s := dbtest.New(t, name, db.Config{Clock: c.now})
 			o := admin.New(s, admin.Options{})
-			_, err := o.CreateStore(t.Context(), &adminv1.CreateStoreRequest{Name: "Atelier", Slug: "atelier", Currency: "XAF", Country: "CM"})
+			_, err := o.CreateStore(t.Context(), &adminv1.CreateStoreRequest{Name: "Atelier", Slug: "atelier", Currency: "XAF",
+				Country: "CM"})
 			require.NoError(t, err)
 			test(t, o, s, c)
 		})
@@ -52,7 +53,8 @@ func signingIn(t *testing.T, test func(t *testing.T, o *admin.Operator, s *db.DB
 // awa asks for a link for Awa.
 func awa(store string, expires time.Duration) *adminv1.CreateSignInLinkRequest {
 	return &adminv1.CreateSignInLinkRequest{
-		Store: store, Member: "Awa", Role: adminv1.Session_owner, ExpiresSeconds: new(int32(expires / time.Second)), BaseUrl: "https://operator.example.com",
+		Store: store, Member: "Awa", Role: adminv1.Session_owner, ExpiresSeconds: new(int32(expires / time.Second)),
+		BaseUrl: "https://operator.example.com",
 	}
 }
 
@@ -90,7 +92,8 @@ func TestLinkSignsAMemberInOnce(t *testing.T) {
 		for range 2 {
 			who, err := o.LookAtSignInLink(ctx, token)
 			require.NoError(t, err, "looking uses nothing up")
-			require.Equal(t, admin.Member{Name: "Awa Ngo", Role: "owner", StoreName: "Atelier", ExpiresAt: link.GetExpiresAt().AsTime(), Origin: "https://operator.example.com"}, who)
+			require.Equal(t, admin.Member{Name: "Awa Ngo", Role: "owner", StoreName: "Atelier", ExpiresAt: link.GetExpiresAt().AsTime(),
+				Origin: "https://operator.example.com"}, who)
 		}
 		secret, err := o.SignIn(ctx, token)
 		require.NoError(t, err)
@@ -240,15 +243,19 @@ func TestLinkIsRefused(t *testing.T) {
 			require.Equal(t, row.want, codeOf(err))
 		})
 	}
-	for _, base := range []string{"", "operator.example.com", "https://", "ftp://operator.example.com", "http://operator.example.com", "http://10.0.0.5:8081", "http://localhost.example.com", "https://a@operator.example.com", "https://operator.example.com/?a=b", "https://operator.example.com/#a"} {
+	for _, base := range []string{"", "operator.example.com", "https://", "ftp://operator.example.com",
+		"http://operator.example.com", "http://10.0.0.5:8081", "http://localhost.example.com", "https://a@operator.example.com",
+		"https://operator.example.com/?a=b", "https://operator.example.com/#a"} {
 		d := awa("one", time.Minute)
 		d.BaseUrl = base
 		_, err := w.CreateSignInLink(context.Background(), d)
 		require.Equal(t, apierr.ValidationFailed, codeOf(err), base)
 	}
 	for base, want := range map[string]string{
-		"https://Operator.example.com:443/": "https://operator.example.com", "https://operator.example.com:8443/x": "https://operator.example.com:8443",
-		"http://127.0.0.1:8081": "http://127.0.0.1:8081", "http://localhost": "http://localhost", "http://[::1]:80": "http://[::1]", "http://demo.localhost:1/": "http://demo.localhost:1",
+		"https://Operator.example.com:443/":   "https://operator.example.com",
+		"https://operator.example.com:8443/x": "https://operator.example.com:8443",
+		"http://127.0.0.1:8081":               "http://127.0.0.1:8081", "http://localhost": "http://localhost",
+		"http://[::1]:80": "http://[::1]", "http://demo.localhost:1/": "http://demo.localhost:1",
 	} {
 		origin, err := admin.CheckBaseURL(base)
 		require.NoError(t, err, base)

@@ -40,7 +40,8 @@ func TestWhatCannotBeStoredIsRefused(t *testing.T) {
 			token := base64.RawURLEncoding.EncodeToString(append(binary.BigEndian.AppendUint64(nil, uint64(ms)), id[:]...)) //nolint:gosec // Read back as it was.
 			_, err = o.ListEvents(ctx, &adminv1.ListEventsRequest{Store: "s", PageToken: token})
 			refused(apierr.ValidationFailed, "a forged token", err)
-			_, err = o.SearchDeliveries(ctx, admin.DeliverySearch{ListDeliveriesRequest: &adminv1.ListDeliveriesRequest{Store: "s", PageToken: token}, Text: "abc"})
+			_, err = o.SearchDeliveries(ctx, admin.DeliverySearch{ListDeliveriesRequest: &adminv1.ListDeliveriesRequest{Store: "s",
+				PageToken: token}, Text: "abc"})
 			refused(apierr.ValidationFailed, "a forged token of a search", err)
 		}
 		for _, at := range []*timestamppb.Timestamp{{Seconds: 1 << 60}, {Seconds: -1 << 60}, {Nanos: -5}} {
@@ -68,7 +69,8 @@ func TestWhatCannotBeStoredIsRefused(t *testing.T) {
 			refused(apierr.ValidationFailed, name, err)
 			_, err = o.ListCustomers(ctx, &adminv1.ListCustomersRequest{Store: "s", Q: &name})
 			refused(apierr.ValidationFailed, name, err)
-			_, err = o.UpdateStore(ctx, &adminv1.UpdateStoreRequest{Store: "s", SocialLinks: map[string]string{name: "https://x.example/"}})
+			_, err = o.UpdateStore(ctx, &adminv1.UpdateStoreRequest{Store: "s",
+				SocialLinks: map[string]string{name: "https://x.example/"}})
 			refused(apierr.ValidationFailed, name, err)
 		}
 	})
@@ -92,13 +94,16 @@ func TestSettingsOfAStoreAreBounded(t *testing.T) {
 		require.Len(t, r.Details.GetFields(), 1)
 		require.Equal(t, field, r.Details.GetFields()[0].GetField())
 	}
-	_, err = o.UpdateStore(t.Context(), &adminv1.UpdateStoreRequest{Store: "s", SocialLinks: map[string]string{"a\nb": "https://x.example/"}})
+	_, err = o.UpdateStore(t.Context(), &adminv1.UpdateStoreRequest{Store: "s",
+		SocialLinks: map[string]string{"a\nb": "https://x.example/"}})
 	require.Error(t, err, "a name of two lines")
 	_, err = o.UpdateStore(t.Context(), &adminv1.UpdateStoreRequest{
-		Store: "s", UnavailableTypes: slices.Repeat([]storefrontv1.Product_Type{storefrontv1.Product_FILE, storefrontv1.Product_EVENT}, 1000),
+		Store: "s", UnavailableTypes: slices.Repeat([]storefrontv1.Product_Type{storefrontv1.Product_FILE, storefrontv1.Product_EVENT},
+			1000),
 	})
 	require.NoError(t, err)
 	settings, err := o.GetStoreSettings(t.Context(), &adminv1.GetStoreSettingsRequest{Store: "s"})
 	require.NoError(t, err)
-	require.Equal(t, []storefrontv1.Product_Type{storefrontv1.Product_FILE, storefrontv1.Product_EVENT}, settings.GetUnavailableTypes(), "each once")
+	require.Equal(t, []storefrontv1.Product_Type{storefrontv1.Product_FILE, storefrontv1.Product_EVENT},
+		settings.GetUnavailableTypes(), "each once")
 }

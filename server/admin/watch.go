@@ -66,9 +66,11 @@ func (w *watches) open(store uuid.UUID) error {
 	defer w.mu.Unlock()
 	switch {
 	case w.of[store] >= MaxStoreWatches:
-		return apierr.New(apierr.Unavailable, fmt.Sprintf("The store has %d open streams of events, which is the limit; end one first.", MaxStoreWatches))
+		return apierr.New(apierr.Unavailable, fmt.Sprintf("The store has %d open streams of events, which is the limit; end one first.",
+			MaxStoreWatches))
 	case w.all >= MaxWatches:
-		return apierr.New(apierr.Unavailable, fmt.Sprintf("The server has %d open streams of events, which is the limit; end one first.", MaxWatches))
+		return apierr.New(apierr.Unavailable,
+			fmt.Sprintf("The server has %d open streams of events, which is the limit; end one first.", MaxWatches))
 	}
 	if w.of == nil {
 		w.of = map[uuid.UUID]int{}
@@ -91,7 +93,8 @@ func (w *watches) close(store uuid.UUID) {
 // writes nothing, and it holds no connection to the database between two looks. It returns nil when
 // the context ends. It refuses with store_not_found, validation_failed, or unavailable while too many
 // streams are open.
-func (o *Operator) WatchEvents(ctx context.Context, in *adminv1.WatchEventsRequest, stream *connect.ServerStream[adminv1.WatchEventsResponse]) error {
+func (o *Operator) WatchEvents(ctx context.Context, in *adminv1.WatchEventsRequest,
+	stream *connect.ServerStream[adminv1.WatchEventsResponse]) error {
 	var f fields
 	for _, name := range in.GetTypes() {
 		if name != hook.Ping && !slices.Contains(hook.EventTypes(), name) {

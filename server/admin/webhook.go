@@ -27,7 +27,8 @@ func (o *Operator) webhook(row *ent.Webhook) *adminv1.Webhook {
 	}
 	switch {
 	case !row.Enabled:
-		w.State, w.DisabledAt, w.DisabledAutomatically = adminv1.Webhook_disabled, apijson.OptionalTimestamp(row.DisabledAt), row.DisabledAutomatically
+		w.State, w.DisabledAt, w.DisabledAutomatically = adminv1.Webhook_disabled, apijson.OptionalTimestamp(row.DisabledAt),
+			row.DisabledAutomatically
 	case row.FailingSince != nil:
 		w.State, w.FailingSince = adminv1.Webhook_failing, apijson.Timestamp(*row.FailingSince)
 		w.DisablesAt = apijson.Timestamp(row.FailingSince.Add(o.webhooks.DisableAfter()))
@@ -167,7 +168,8 @@ func deliveryOr(e queue.Entry, err error) (*adminv1.Delivery, error) {
 }
 
 // changeWebhook does something with a webhook in the store that owns it.
-func (o *Operator) changeWebhook(ctx context.Context, id string, do func(context.Context, string) (*ent.Webhook, error)) (*adminv1.Webhook, error) {
+func (o *Operator) changeWebhook(ctx context.Context, id string,
+	do func(context.Context, string) (*ent.Webhook, error)) (*adminv1.Webhook, error) {
 	ctx, err := o.inWebhook(ctx, id)
 	if err != nil {
 		return nil, err

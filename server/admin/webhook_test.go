@@ -69,7 +69,8 @@ func TestOperatorFindsTheOwnerOfAWebhook(t *testing.T) {
 			return err
 		}},
 		{"", func(ctx context.Context, o *admin.Operator, id string) error {
-			_, err := admin.Resend(ctx, o, &adminv1.StartResendRequest{WebhookId: id, Since: timestamppb.New(time.Unix(0, 0))}, func(*adminv1.Resend) {})
+			_, err := admin.Resend(ctx, o, &adminv1.StartResendRequest{WebhookId: id, Since: timestamppb.New(time.Unix(0, 0))},
+				func(*adminv1.Resend) {})
 			return err
 		}},
 		{"webhook.disabled", func(ctx context.Context, o *admin.Operator, id string) error {
@@ -159,7 +160,8 @@ func TestOperatorWaitsForAResendThatAnotherProcessTook(t *testing.T) {
 			many := make([]*ent.EventCreate, n)
 			for i := range many {
 				at := hook.Time(ctx).Add(-time.Hour)
-				many[i] = tx.Event.Create().SetID(id.At(at)).SetStoreID(owner.ID).SetType(hook.OrderPaid).SetPayload([]byte("{}")).SetCreatedAt(at)
+				many[i] = tx.Event.Create().SetID(id.At(at)).SetStoreID(owner.ID).SetType(hook.OrderPaid).SetPayload(
+					[]byte("{}")).SetCreatedAt(at)
 			}
 			return tx.Event.CreateBulk(many...).Exec(ctx)
 		}))

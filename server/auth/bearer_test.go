@@ -48,7 +48,8 @@ func TestBearer(t *testing.T) {
 }
 
 func FuzzBearer(f *testing.F) {
-	for _, value := range []string{"Bearer svc_live_x", "bearer  x ", "Bearer", "Basic eA==", " ", "", "Bearer \x00", "Bearer \u00a0"} {
+	for _, value := range []string{"Bearer svc_live_x", "bearer  x ", "Bearer", "Basic eA==", " ", "", "Bearer \x00",
+		"Bearer \u00a0"} {
 		f.Add(value)
 	}
 	f.Fuzz(func(t *testing.T, value string) {

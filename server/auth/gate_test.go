@@ -59,7 +59,8 @@ func TestAdmitRefuses(t *testing.T) {
 			{"a key with a wrong checksum", malformed(), apierr.APIKeyInvalid, uuid.Nil, free},
 			{"no key at all", []string{"Bearer no_key_at_all"}, apierr.APIKeyInvalid, uuid.Nil, free},
 			{"a revoked key is known, and counts", revoked.header(), apierr.APIKeyRevoked, revoked.id, used},
-			{"an expired key is known, and counts: it is expired at the very instant", expired.header(), apierr.APIKeyExpired, expired.id, used},
+			{"an expired key is known, and counts: it is expired at the very instant", expired.header(), apierr.APIKeyExpired, expired.id,
+				used},
 			{"revoked for good comes before expired", both.header(), apierr.APIKeyRevoked, both.id, used},
 			{"a millisecond before its expiry a key is good", live.header(), "", live.id, used},
 		} {

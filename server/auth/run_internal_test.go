@@ -76,7 +76,8 @@ func (a *fakeKeys) sweep(context.Context, *time.Time) error {
 }
 
 func fakeGate(a *fakeKeys, log *bytes.Buffer) *Gate {
-	return &Gate{keyStore: a, batches: batches{alone: a, most: 1}, clock: clock{given: time.Now}, log: slog.New(slog.NewTextHandler(log, nil))}
+	return &Gate{keyStore: a, batches: batches{alone: a, most: 1}, clock: clock{given: time.Now},
+		log: slog.New(slog.NewTextHandler(log, nil))}
 }
 
 func TestRunWritesNowAndThen(t *testing.T) {

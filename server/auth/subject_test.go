@@ -22,7 +22,8 @@ func TestReadSubject(t *testing.T) {
 	}
 	s, err := readSubject(text(func([]string) {}))
 	require.NoError(t, err)
-	require.Equal(t, Principal{KeyID: key, KeyName: "the till", Scopes: []string{"orders:read", "store:read"}, Store: s.principal.Store}, s.principal)
+	require.Equal(t, Principal{KeyID: key, KeyName: "the till", Scopes: []string{"orders:read", "store:read"},
+		Store: s.principal.Store}, s.principal)
 	require.Equal(t, store, s.principal.Store.ID)
 	require.Equal(t, []any{"atelier", "XAF", "CM", "open", true, 2.5, int64(1790000000000), int64(0)}, []any{
 		s.principal.Store.Slug, s.principal.Store.Currency, s.principal.Store.Country, s.principal.Store.Status,

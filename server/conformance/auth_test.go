@@ -72,7 +72,8 @@ var _ = cases(
 			if last == other {
 				other = "1"
 			}
-			for _, key := range []string{auth.NewKey(), b.key[:len(b.key)-1] + other, b.key + "x", "svc_live_", "x", strings.ToUpper(b.key)} {
+			for _, key := range []string{auth.NewKey(), b.key[:len(b.key)-1] + other, b.key + "x", "svc_live_", "x",
+				strings.ToUpper(b.key)} {
 				b.with(key).challenged("api_key_invalid")
 			}
 			b.call(&getStore{})

@@ -100,7 +100,8 @@ func TestDatabaseAway(t *testing.T) {
 	a := b.json("PATCH", "/v1/products/"+id, `{"title":"x"}`)
 	b.refusedAs(a, http.StatusServiceUnavailable, "unavailable")
 	b.refusedAs(b.with("").answer(&getStore{}), http.StatusUnauthorized, "api_key_missing")
-	require.Eventually(t, func() bool { return s.status(t, "/readyz") == http.StatusServiceUnavailable }, time.Minute, 10*time.Millisecond,
+	require.Eventually(t, func() bool { return s.status(t, "/readyz") == http.StatusServiceUnavailable }, time.Minute,
+		10*time.Millisecond,
 		"what was seen a second ago no longer holds")
 	require.Equal(t, http.StatusOK, s.status(t, "/healthz"))
 }
@@ -110,7 +111,8 @@ func TestTheOperatorsSideSaysWhenToTryAgain(t *testing.T) {
 	t.Parallel()
 	s := throughCable(t, dbtest.Postgres)
 	s.cable.cut()
-	for _, path := range []string{"/readyz", "/dashboard/webhooks", "/storefront.admin.v1.StoreService/ListStores?encoding=json&message=%7B%7D"} {
+	for _, path := range []string{"/readyz", "/dashboard/webhooks",
+		"/storefront.admin.v1.StoreService/ListStores?encoding=json&message=%7B%7D"} {
 		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+s.admin+path, nil)
 		require.NoError(t, err)
 		request.Header.Set("Authorization", "Bearer "+operatorToken)

@@ -39,7 +39,8 @@ func TestMain(m *testing.M) {
 // build compiles the service's binary.
 var build = sync.OnceValues(func() (string, error) {
 	// The go command repeats an old result until a file that the test itself has read changes.
-	err := filepath.WalkDir(filepath.Join("..", "..", "cmd", "storefront"), func(_ string, _ fs.DirEntry, err error) error { return err })
+	err := filepath.WalkDir(filepath.Join("..", "..", "cmd", "storefront"),
+		func(_ string, _ fs.DirEntry, err error) error { return err })
 	if err != nil {
 		return "", err
 	}

@@ -134,7 +134,8 @@ func openBench(t *testing.T, address string) *bench {
 	handle, err := db.Open(context.Background(), db.Config{URL: address, MaxConns: 4})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, handle.Close()) })
-	s := &installation{rules: newRules(handle, admin.Options{}), db: handle, plain: newClient(false), clock: newClock(0), log: &journal{}}
+	s := &installation{rules: newRules(handle, admin.Options{}), db: handle, plain: newClient(false), clock: newClock(0),
+		log: &journal{}}
 	t.Cleanup(s.plain.CloseIdleConnections)
 	return s.newBench(t, restProtocol{})
 }

@@ -85,12 +85,14 @@ var _ = cases(
 			ada := b.created(&createCustomer{Email: new("ada@example.com")}, 201)["id"].(string)
 			bea := b.created(&createCustomer{Phone: new("+237670000002")}, 201)["id"].(string)
 			b.leavesNothing(func() {
-				require.Nil(b, b.refused(&createCustomer{Name: "x", Email: new("ada@example.com"), Phone: new("+237670000002")}, 409, "customer_conflict"))
+				require.Nil(b, b.refused(&createCustomer{Name: "x", Email: new("ada@example.com"), Phone: new("+237670000002")}, 409,
+					"customer_conflict"))
 				require.Nil(b, b.refused(&updateCustomer{Id: bea, Email: new("Ada@example.com")}, 409, "customer_conflict"))
 				require.Nil(b, b.refused(&updateCustomer{Id: ada, Phone: new("670000002")}, 409, "customer_conflict"))
 			})
 			b.has(b.call(&getCustomer{Id: ada}), object{"name": "", "phone": nil})
-			b.has(b.call(&updateCustomer{Id: ada, Email: new("ADA@example.com"), Phone: new("+237670000003")}), object{"phone": "+237670000003"})
+			b.has(b.call(&updateCustomer{Id: ada, Email: new("ADA@example.com"), Phone: new("+237670000003")}),
+				object{"phone": "+237670000003"})
 		},
 	},
 	scenario{
@@ -110,7 +112,8 @@ var _ = cases(
 			b.has(b.call(&updateCustomer{Id: id, UpdateMask: mask("email")}), object{"email": nil, "phone": "+237670000001"})
 			b.journaled(n, "customer.updated", id, object{"email": change("ada@example.com", nil)})
 			b.refused(&updateCustomer{Id: id, UpdateMask: mask("phone")}, 400, "customer_identifier_required")
-			b.has(b.call(&updateCustomer{Id: id, Email: new("ada@example.com"), UpdateMask: mask("email", "phone")}), object{"email": "ada@example.com", "phone": nil})
+			b.has(b.call(&updateCustomer{Id: id, Email: new("ada@example.com"), UpdateMask: mask("email", "phone")}),
+				object{"email": "ada@example.com", "phone": nil})
 		},
 	},
 	scenario{
@@ -124,7 +127,8 @@ var _ = cases(
 			b.same(before, got)
 			b.same(before, b.call(&getCustomer{Id: id}))
 			b.journaled(n, "customer.updated", id, object{
-				"name": change("Ada", "Ada Ndé"), "email": change("ada@example.com", "ada.nde@example.com"), "phone": change(nil, "+237670000001"),
+				"name": change("Ada", "Ada Ndé"), "email": change("ada@example.com", "ada.nde@example.com"),
+				"phone": change(nil, "+237670000001"),
 			})
 			require.Empty(b, b.sentSince(sent))
 			b.leavesNothing(func() {
@@ -140,7 +144,8 @@ var _ = cases(
 		run: func(b *bench) {
 			id := b.created(&createCustomer{Email: new("ada@example.com")}, 201)["id"].(string)
 			b.leavesNothing(func() {
-				for _, phone := range []string{"", "  ", "12", "phone", "+999123456789", "670000001 ext. 5", "+237670000001234567", "670\n000001"} {
+				for _, phone := range []string{"", "  ", "12", "phone", "+999123456789", "670000001 ext. 5", "+237670000001234567",
+					"670\n000001"} {
 					require.Nil(b, b.refused(&createCustomer{Phone: &phone}, 400, "phone_invalid"), "%q", phone)
 					require.Nil(b, b.refused(&updateCustomer{Id: id, Phone: &phone}, 400, "phone_invalid"), "%q", phone)
 				}
@@ -157,15 +162,18 @@ var _ = cases(
 			b.has(b.created(&createCustomer{Email: new(" Ada+x@Mail.Example.com ")}, 201), object{"email": "ada+x@mail.example.com"})
 			b.leavesNothing(func() {
 				for _, email := range []string{
-					`"" <ada@example.com>`, `"ada"@[127.0.0.1]`, `""@example.com`, `"ada" @example.com`, `"ada@example.com`, `"a"b@example.com`, "\"a\tb\"@example.com",
+					`"" <ada@example.com>`, `"ada"@[127.0.0.1]`, `""@example.com`, `"ada" @example.com`, `"ada@example.com`, `"a"b@example.com`,
+					"\"a\tb\"@example.com",
 					`"ada"@example.com (work)`,
 				} {
 					b.refusedFields(&createCustomer{Email: &email}, "email")
 				}
 			})
 			for sent, stored := range map[string]string{
-				"İLKAY@example.com": "i̇lkay@example.com", "Ze\u0301@ÉCOLE.example.com": "z\u00e9@école.example.com", "ΝΊΚΟΣ@example.gr": "νίκος@example.gr",
-				`"Bea B"@example.com`: `"bea b"@example.com`, `"bea"@example.com`: "bea@example.com", `"b@a\"c"@example.com`: `"b@a\"c"@example.com`,
+				"İLKAY@example.com": "i̇lkay@example.com", "Ze\u0301@ÉCOLE.example.com": "z\u00e9@école.example.com",
+				"ΝΊΚΟΣ@example.gr":    "νίκος@example.gr",
+				`"Bea B"@example.com`: `"bea b"@example.com`, `"bea"@example.com`: "bea@example.com",
+				`"b@a\"c"@example.com`: `"b@a\"c"@example.com`,
 			} {
 				made := b.created(&createCustomer{Email: &sent}, 201)
 				b.has(made, object{"email": stored})
@@ -177,7 +185,8 @@ var _ = cases(
 	scenario{
 		name: "customers are listed newest first and searched by name, e-mail and phone",
 		run: func(b *bench) {
-			ada := b.created(&createCustomer{Name: "Ada Groß", Email: new("first@example.com"), Phone: new("+237670000001")}, 201)["id"].(string)
+			ada := b.created(&createCustomer{Name: "Ada Groß", Email: new("first@example.com"), Phone: new("+237670000001")},
+				201)["id"].(string)
 			bea := b.created(&createCustomer{Name: "Béa", Email: new("a_b@mail.example")}, 201)["id"].(string)
 			cyr := b.created(&createCustomer{Phone: new("+33123456789")}, 201)["id"].(string)
 			list := b.call(&listCustomers{})
@@ -197,7 +206,8 @@ var _ = cases(
 				b.has(got, object{"total": len(want)})
 			}
 			// A text of digits and separators also finds a phone by its digits, and only a phone.
-			dan := b.created(&createCustomer{Name: "Dan 33-12 34", Email: new("3312@example.com"), Phone: new("+237670333301")}, 201)["id"].(string)
+			dan := b.created(&createCustomer{Name: "Dan 33-12 34", Email: new("3312@example.com"), Phone: new("+237670333301")},
+				201)["id"].(string)
 			for q, want := range map[string][]string{
 				"670 333 301": {dan}, "+237 (670) 33.33-01": {dan}, "+237/670\u2011333\u00a0301": {dan}, "６７０　３３３": {dan}, "33 1 23": {cyr},
 				"33-12 34": {dan, cyr}, "3312@": {dan}, "33 12@": {}, "670 333 x": {}, "+ -": {}, "670 000 0": {ada}, "67 0": {dan, ada},

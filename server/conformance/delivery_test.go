@@ -137,7 +137,8 @@ func TestDelivery(t *testing.T) {
 			operate("order", "fail", failed)
 			b.arrives(r, secret, "order.failed", "/v1/orders/"+failed)
 			for _, note := range [][]string{nil, {"--note", "Merci !"}} {
-				linked := operate(append([]string{"order", "create", "--store", b.store.Slug, "--customer", ada, "--payment-link", b.link("Atelier")}, note...)...)["id"].(string)
+				linked := operate(append([]string{"order", "create", "--store", b.store.Slug, "--customer", ada, "--payment-link",
+					b.link("Atelier")}, note...)...)["id"].(string)
 				operate("order", "pay", linked)
 				first, second := r.next(t), r.next(t)
 				if first.header.Get(signature.EventTypeHeader) != "order.paid" {
@@ -172,7 +173,8 @@ func TestDelivery(t *testing.T) {
 func (b *bench) register(secretKey, url string) string {
 	key, err := seal.ParseKey(secretKey)
 	require.NoError(b, err)
-	registry := webhooks.New(b.installation.db, webhooks.Options{Secrets: seal.NewRing(key), Targets: egress.Policy{AllowPrivate: true}})
+	registry := webhooks.New(b.installation.db, webhooks.Options{Secrets: seal.NewRing(key),
+		Targets: egress.Policy{AllowPrivate: true}})
 	made, err := registry.CreateWebhook(b.ctx, webhooks.Draft{URL: url})
 	require.NoError(b, err)
 	return made.Secret
@@ -218,7 +220,8 @@ func (b *bench) delivered(got arrival, secret, kind string, attempt int, target 
 	require.Equal(b, b.store.Slug, envelope.Store.Slug)
 	b.moment(envelope.CreatedAt)
 	require.Equal(b, string(b.get(target)), string(envelope.Data))
-	require.Equal(b, `{"id":"`+envelope.ID+`","type":"`+kind+`","createdAt":"`+envelope.CreatedAt+`","store":{"id":"`+envelope.Store.ID+
+	require.Equal(b, `{"id":"`+envelope.ID+`","type":"`+kind+`","createdAt":"`+envelope.CreatedAt+`","store":{"id":"`+
+		envelope.Store.ID+
 		`","slug":"`+envelope.Store.Slug+`"},"data":`+string(envelope.Data)+`}`, string(got.body))
 
 	signed := got.header.Get("Service-Signature")

@@ -103,7 +103,8 @@ func (b *bench) documented(r request, text []byte) {
 	response, err := http.ReadResponse(bufio.NewReader(bytes.NewReader(text)), &http.Request{Method: method})
 	require.NoError(b, err)
 	defer response.Body.Close()
-	x := openapi.Exchange{Method: method, URL: u, Sent: http.Header{}, SentBody: []byte(r.body), Status: response.StatusCode, Header: response.Header}
+	x := openapi.Exchange{Method: method, URL: u, Sent: http.Header{}, SentBody: []byte(r.body), Status: response.StatusCode,
+		Header: response.Header}
 	for _, line := range r.headers {
 		name, value, _ := strings.Cut(line, ": ")
 		x.Sent.Add(name, value)
@@ -117,7 +118,8 @@ func (b *bench) documented(r request, text []byte) {
 var unseen = []struct{ place, reason string }{
 	{`/components/schemas/Store/properties/status "suspended"`, "the keys of a store that is suspended are refused"},
 	{`/components/schemas/Store/properties/status "closed"`, "the keys of a store that is closed are refused"},
-	{"/components/schemas/PaymentLinkOrder/properties/items/items", "an order through a payment link is recorded without items; that it may have some is the specification's"},
+	{"/components/schemas/PaymentLinkOrder/properties/items/items",
+		"an order through a payment link is recorded without items; that it may have some is the specification's"},
 }
 
 // withheld returns why a place of the document could not be seen in this run; empty if it could.
@@ -128,7 +130,8 @@ func withheld(place string) string {
 		}
 	}
 	switch {
-	case (strings.Contains(place, " 503") || place == `/components/schemas/Error/properties/code "unavailable"`) && os.Getenv("STOREFRONT_TEST_POSTGRES") == "":
+	case (strings.Contains(place, " 503") || place == `/components/schemas/Error/properties/code "unavailable"`) &&
+		os.Getenv("STOREFRONT_TEST_POSTGRES") == "":
 		return "only a database on the other side of a connection goes away"
 	}
 	return ""

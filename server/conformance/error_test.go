@@ -60,7 +60,8 @@ var _ = cases(
 				}
 				if b.protocol == (connectJSON{}) {
 					body = strings.Replace(body, `"1500"`, `"x"`, 1) // a typed client sends integers as text
-					a := connectJSON{}.post(b, "/storefront.v1.ProductService/UpdateProduct", []byte(strings.Replace(body, "{", `{"id":"`+id+`",`, 1)))
+					a := connectJSON{}.post(b, "/storefront.v1.ProductService/UpdateProduct",
+						[]byte(strings.Replace(body, "{", `{"id":"`+id+`",`, 1)))
 					b.fieldsOf(b.refusedAs(a, 400, "validation_failed"), fields...)
 				}
 			})
@@ -78,7 +79,8 @@ var _ = cases(
 			b.leavesNothing(func() {
 				for _, body := range []string{
 					" ", "null", "[]", `"x"`, "5", "{", `{"title":"x"`, `{"title":"x"} {}`, `{"title":"x"}x`, `{'title':'x'}`, `{"title":"x",}`,
-					`{title:"x"}`, "{\"title\":\"\xff\"}", `{"title":"\ud800"}`, "\xef\xbb\xbf{}", `{"title":"a` + "\n" + `b"}`, `{"priceAmount":01}`,
+					`{title:"x"}`, "{\"title\":\"\xff\"}", `{"title":"\ud800"}`, "\xef\xbb\xbf{}", `{"title":"a` + "\n" + `b"}`,
+					`{"priceAmount":01}`,
 					strings.Repeat(`[`, 100_000), `{"x":` + strings.Repeat(`[`, 100_000),
 				} {
 					switch b.protocol.(type) {
@@ -126,7 +128,8 @@ var _ = cases(
 				b.fieldsOf(b.refusedAs(b.json("GET", target, ""), 400, "validation_failed"), fields...)
 			}
 			id := b.product("Guide", 1500)
-			b.fieldsOf(b.refusedAs(b.json("PATCH", "/v1/products/"+id+"?title=x", `{"nope":1}`), 400, "validation_failed"), "title", "nope")
+			b.fieldsOf(b.refusedAs(b.json("PATCH", "/v1/products/"+id+"?title=x", `{"nope":1}`), 400, "validation_failed"), "title",
+				"nope")
 			b.has(b.json("GET", "/v1/products?&&page=1&", "").body, object{"total": 1})
 		},
 	},
@@ -136,14 +139,17 @@ var _ = cases(
 		run: func(b *bench) {
 			id := b.product("Guide", 1500)
 			for _, path := range []string{
-				"/v1", "/v1/", "/v1/nothing", "/v1/products/", "/v1//products", "/v1/products/" + id + "/", "/v1/Products", "/v1/products/../store",
+				"/v1", "/v1/", "/v1/nothing", "/v1/products/", "/v1//products", "/v1/products/" + id + "/", "/v1/Products",
+				"/v1/products/../store",
 				"/v1/payment-links/" + id + "/disable", "/v2/store", "/", "/healthz", "/v1/products%2F" + id,
 			} {
 				require.Nil(b, b.refusedAs(b.json("GET", path, ""), 404, "not_found"), path)
 			}
 			for _, row := range []struct{ method, path, allow string }{
-				{"POST", "/v1/store", "GET, HEAD"}, {"POST", "/v1/products", "GET, HEAD"}, {"DELETE", "/v1/products/" + id, "GET, HEAD, PATCH"},
-				{"PUT", "/v1/products/" + id, "GET, HEAD, PATCH"}, {"PATCH", "/v1/orders", "GET, HEAD"}, {"PATCH", "/v1/customers", "GET, HEAD, POST"},
+				{"POST", "/v1/store", "GET, HEAD"}, {"POST", "/v1/products", "GET, HEAD"}, {"DELETE", "/v1/products/" + id,
+					"GET, HEAD, PATCH"},
+				{"PUT", "/v1/products/" + id, "GET, HEAD, PATCH"}, {"PATCH", "/v1/orders", "GET, HEAD"}, {"PATCH", "/v1/customers",
+					"GET, HEAD, POST"},
 				{"DELETE", "/v1/payment-links/" + id, "GET, HEAD, PATCH"}, {"GET", "/v1/payment-links/" + id + "/enable", "POST"},
 				{"OPTIONS", "/v1/products", "GET, HEAD"}, {"OPTIONS", "/v1/customers", "GET, HEAD, POST"}, {"BREW", "/v1/store", "GET, HEAD"},
 			} {
@@ -165,14 +171,18 @@ var _ = cases(
 			for _, body := range []string{`{"title":"` + strings.Repeat("x", 1<<20) + `"}`, strings.Repeat(" ", 1<<20+1)} {
 				require.Nil(b, b.refusedAs(b.json("PATCH", "/v1/products/"+id, body), 413, "payload_too_large"))
 			}
-			b.refusedAs(b.json("PATCH", "/v1/products/"+id, `{"description":"`+strings.Repeat("x", 1<<20-19)+`"}`), 400, "validation_failed")
+			b.refusedAs(b.json("PATCH", "/v1/products/"+id, `{"description":"`+strings.Repeat("x", 1<<20-19)+`"}`), 400,
+				"validation_failed")
 			for _, kind := range []string{
-				"", "text/plain", "text/json", "application/json; charset=latin1", "application/x-www-form-urlencoded", "application/json; a=b; charset=latin1",
+				"", "text/plain", "text/json", "application/json; charset=latin1", "application/x-www-form-urlencoded",
+				"application/json; a=b; charset=latin1",
 				"application/json; a=b; charset", "multipart/form-data", "application/problem+json", "json",
 			} {
-				require.Nil(b, b.refusedAs(b.json("PATCH", "/v1/products/"+id, `{"title":"x"}`, "Content-Type", kind), 415, "unsupported_media_type"), kind)
+				require.Nil(b, b.refusedAs(b.json("PATCH", "/v1/products/"+id, `{"title":"x"}`, "Content-Type", kind), 415,
+					"unsupported_media_type"), kind)
 			}
-			require.Nil(b, b.refusedAs(b.json("PATCH", "/v1/products/"+id, `{"title":"x"}`, "Content-Encoding", "gzip"), 415, "unsupported_media_type"))
+			require.Nil(b, b.refusedAs(b.json("PATCH", "/v1/products/"+id, `{"title":"x"}`, "Content-Encoding", "gzip"), 415,
+				"unsupported_media_type"))
 			for _, kind := range []string{
 				"application/json;charset=UTF-8", "Application/JSON; charset=\"utf-8\"", "application/json", "application/json; a=b",
 				"application/json; version=2; charset=utf-8; profile=\"x\"",
@@ -216,7 +226,8 @@ var _ = cases(
 			require.Empty(b, text)
 			require.Empty(b, head.header.Get("Content-Encoding"))
 			require.Equal(b, strconv.Itoa(len(want)), head.header.Get("Content-Length"))
-			for _, small := range []string{"/v1/store", "/v1/products/" + unknownID(), "/v1/products?" + strings.Repeat("x", 2000) + "=1"} {
+			for _, small := range []string{"/v1/store", "/v1/products/" + unknownID(), "/v1/products?" + strings.Repeat("x", 2000) +
+				"=1"} {
 				a, _ := b.send("GET", small, nil, "Accept-Encoding", "gzip")
 				require.Empty(b, a.header.Get("Content-Encoding"), small)
 				require.Empty(b, a.header.Get("Vary"), small)
@@ -238,7 +249,8 @@ var _ = cases(
 			b.refusedAs(send(b.key, []string{"PATCH", "/v1/products/x?y=1", strings.Repeat("[", 1<<20+1)}), 413, "payload_too_large")
 			b.refusedAs(send(b.key, []string{"PATCH", "/v1/products/x?y=1", "["}), 400, "validation_failed")
 			b.refusedAs(send(b.key, []string{"PATCH", "/v1/products/x", `{"title":""}`}), 400, "validation_failed")
-			b.refusedAs(send(b.key, []string{"PATCH", "/v1/products/x", `{"compareAtAmount":0,"priceAmount":1}`}), 404, "product_not_found")
+			b.refusedAs(send(b.key, []string{"PATCH", "/v1/products/x", `{"compareAtAmount":0,"priceAmount":1}`}), 404,
+				"product_not_found")
 		},
 	},
 	scenario{

@@ -123,7 +123,8 @@ func TestRefusalsLeaveNothing(t *testing.T) {
 			id := b.product("Guide", 1500)
 			b.leavesNothing(func() {
 				_, err := b.RecordOrder(b.ctx, shop.OrderDraft{
-					Buyer: shop.Buyer{Email: new("new@example.com")}, Lines: []shop.OrderLine{{ProductID: id, Quantity: 1}, {ProductID: unknownID(), Quantity: 1}},
+					Buyer: shop.Buyer{Email: new("new@example.com")}, Lines: []shop.OrderLine{{ProductID: id, Quantity: 1},
+						{ProductID: unknownID(), Quantity: 1}},
 				})
 				require.ErrorContains(t, err, "product_not_found")
 			})

@@ -27,10 +27,11 @@ func withJSON(line, body string) request {
 // stocked makes a product with every field, and an order of it that is paid.
 func (b *bench) stocked() (productID, orderID string) {
 	b.Helper()
-	productID = b.product("Le guide du café", 1500, as(product.StatusPUBLISHED), of(product.TypeCOURSE), func(d *adminv1.CreateProductRequest) {
-		d.Summary, d.CompareAtAmount = new("Tout sur le café"), new(int64(2000))
-		d.Description, d.CoverUrl = new("<p>Du grain à la tasse &amp; plus.</p>"), new("https://cdn.example/guide.png")
-	})
+	productID = b.product("Le guide du café", 1500, as(product.StatusPUBLISHED), of(product.TypeCOURSE),
+		func(d *adminv1.CreateProductRequest) {
+			d.Summary, d.CompareAtAmount = new("Tout sur le café"), new(int64(2000))
+			d.Description, d.CoverUrl = new("<p>Du grain à la tasse &amp; plus.</p>"), new("https://cdn.example/guide.png")
+		})
 	o, err := b.RecordOrder(b.ctx, shop.OrderDraft{
 		Buyer: shop.Buyer{Name: "Ada Ndé", Email: new("ada@example.com"), Phone: new("+237670000003")}, Note: new("Merci !"),
 		Lines: []shop.OrderLine{{ProductID: productID, Quantity: 2}},
@@ -73,7 +74,8 @@ func operationExchanges() []exchange {
 			return request{line: "HEAD /v1/products/" + id}
 		}},
 		{name: "product-update", prepare: func(b *bench) request {
-			return withJSON("PATCH /v1/products/"+b.product("Guide", 1500), `{"title":"Le guide","priceAmount":2000,"compareAtAmount":2500,"status":"PUBLISHED"}`)
+			return withJSON("PATCH /v1/products/"+b.product("Guide", 1500),
+				`{"title":"Le guide","priceAmount":2000,"compareAtAmount":2500,"status":"PUBLISHED"}`)
 		}},
 		{name: "orders-list", prepare: func(b *bench) request {
 			b.stocked()
@@ -113,7 +115,8 @@ func operationExchanges() []exchange {
 			return request{line: "GET /v1/payment-links/" + id}
 		}},
 		{name: "payment-link-create", prepare: func(*bench) request {
-			return withJSON("POST /v1/payment-links", `{"title":"Don","pricing":"OPEN","minAmount":100,"maxPayments":10,"expiresAt":"2027-01-01T00:00:00+01:00"}`)
+			return withJSON("POST /v1/payment-links",
+				`{"title":"Don","pricing":"OPEN","minAmount":100,"maxPayments":10,"expiresAt":"2027-01-01T00:00:00+01:00"}`)
 		}},
 		{name: "payment-link-create-fixed", prepare: func(*bench) request {
 			return withJSON("POST /v1/payment-links", `{"title":"Atelier","pricing":"FIXED","amount":25000,"maxPayments":12}`)
@@ -136,7 +139,8 @@ func refusalExchanges() []exchange {
 	return []exchange{
 		{name: "validation_failed-query", prepare: plainly("GET /v1/products?page=0&pageSize=101&status=draft&sort=title&q=a&q=b")},
 		{name: "validation_failed-body", prepare: func(b *bench) request {
-			return withJSON("PATCH /v1/products/"+b.product("Guide", 1500), `{"title":"","priceAmount":-1,"summary":null,"type":"FILE","colour":"red"}`)
+			return withJSON("PATCH /v1/products/"+b.product("Guide", 1500),
+				`{"title":"","priceAmount":-1,"summary":null,"type":"FILE","colour":"red"}`)
 		}},
 		{name: "validation_failed-not-json", prepare: func(b *bench) request {
 			return withJSON("PATCH /v1/products/"+b.product("Guide", 1500), `{"title":`)
@@ -145,7 +149,10 @@ func refusalExchanges() []exchange {
 			return withJSON("PATCH /v1/products/"+b.product("Guide", 1500), `{"compareAtAmount":1500}`)
 		}},
 		{name: "phone_invalid", prepare: func(*bench) request { return withJSON("POST /v1/customers", `{"phone":"12"}`) }},
-		{name: "customer_identifier_required", prepare: func(*bench) request { return withJSON("POST /v1/customers", `{"name":"Ada"}`) }},
+		{name: "customer_identifier_required", prepare: func(*bench) request {
+			return withJSON("POST /v1/customers",
+				`{"name":"Ada"}`)
+		}},
 		{name: "payment_link_expiry_invalid", prepare: func(*bench) request {
 			return withJSON("POST /v1/payment-links", `{"title":"Don","pricing":"OPEN","minAmount":1,"expiresAt":"tomorrow"}`)
 		}},
@@ -163,7 +170,8 @@ func refusalExchanges() []exchange {
 			return request{line: "GET /v1/store"}
 		}},
 		{name: "api_key_expired", prepare: func(b *bench) request {
-			_, err := b.installation.db.Writer().Exec("UPDATE api_keys SET expires_at = $1 WHERE id = $2", opening.Add(-time.Hour), b.keyID)
+			_, err := b.installation.db.Writer().Exec("UPDATE api_keys SET expires_at = $1 WHERE id = $2", opening.Add(-time.Hour),
+				b.keyID)
 			require.NoError(b, err)
 			return request{line: "GET /v1/store"}
 		}},
@@ -184,7 +192,8 @@ func refusalExchanges() []exchange {
 		{name: "not_found", prepare: plainly("GET /v1/products/")},
 		{name: "method_not_allowed", prepare: plainly("DELETE /v1/products/0195e000-0000-7000-8000-000000000000")},
 		{name: "method_not_allowed-options", prepare: func(*bench) request {
-			return request{line: "OPTIONS /v1/customers", headers: []string{"Origin: https://shop.example", "Access-Control-Request-Method: POST"}}
+			return request{line: "OPTIONS /v1/customers", headers: []string{"Origin: https://shop.example",
+				"Access-Control-Request-Method: POST"}}
 		}},
 		{name: "customer_conflict", prepare: func(b *bench) request {
 			b.customer("Ada", "ada@example.com")
@@ -194,7 +203,8 @@ func refusalExchanges() []exchange {
 			return request{line: "POST /v1/customers", headers: []string{"Content-Type: application/json", "Content-Length: 1048577"}}
 		}},
 		{name: "unsupported_media_type", prepare: func(*bench) request {
-			return request{line: "POST /v1/customers", headers: []string{"Content-Type: application/x-www-form-urlencoded"}, body: "email=ada%40example.com"}
+			return request{line: "POST /v1/customers", headers: []string{"Content-Type: application/x-www-form-urlencoded"},
+				body: "email=ada%40example.com"}
 		}},
 		{name: "product_incomplete", prepare: func(b *bench) request {
 			return withJSON("PATCH /v1/products/"+b.product("Vide", 0, unready), `{"status":"PUBLISHED"}`)
@@ -211,7 +221,8 @@ func refusalExchanges() []exchange {
 			return withJSON("POST /v1/payment-links", `{"title":"Don","pricing":"OPEN","amount":500}`)
 		}},
 		{name: "payment_link_expiry_past", prepare: func(*bench) request {
-			return withJSON("POST /v1/payment-links", `{"title":"Don","pricing":"OPEN","minAmount":1,"expiresAt":"2026-10-01T12:00:30.000Z"}`)
+			return withJSON("POST /v1/payment-links",
+				`{"title":"Don","pricing":"OPEN","minAmount":1,"expiresAt":"2026-10-01T12:00:30.000Z"}`)
 		}},
 		{name: "rate_limited", prepare: func(b *bench) request {
 			for range 120 {

@@ -207,9 +207,10 @@ func (s *installation) newBenchAt(t *testing.T, f protocol, slug string) *bench 
 	_, err := s.CreateStore(context.Background(), operator, &adminv1.CreateStoreRequest{
 		Name: "Atelier Ndé", Description: new("Cours et guides"), SupportEmail: new("aide@atelier.example"),
 		Phone: new("+237670000001"), WhatsappPhone: new("+237670000002"), PlatformFeePercent: new(2.5),
-		Url:         new("https://" + slug + ".example"),
-		SocialLinks: map[string]string{"instagram": "https://instagram.example/atelier", "facebook": "https://facebook.example/atelier"},
-		Slug:        slug, Currency: "XAF", Country: "CM",
+		Url: new("https://" + slug + ".example"),
+		SocialLinks: map[string]string{"instagram": "https://instagram.example/atelier",
+			"facebook": "https://facebook.example/atelier"},
+		Slug: slug, Currency: "XAF", Country: "CM",
 	})
 	require.NoError(t, err)
 	b.reload(slug)

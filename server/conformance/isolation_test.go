@@ -39,7 +39,8 @@ var _ = cases(
 					require.Nil(b, b.refused(row.m, 404, row.code))
 				}
 				for _, list := range []proto.Message{
-					&listProducts{}, &listProducts{Q: new("guide")}, &listOrders{}, &listOrders{Status: pending()}, &listCustomers{}, &listCustomers{Q: new("ada")}, &listLinks{},
+					&listProducts{}, &listProducts{Q: new("guide")}, &listOrders{}, &listOrders{Status: pending()}, &listCustomers{},
+					&listCustomers{Q: new("ada")}, &listLinks{},
 				} {
 					b.has(b.call(list), object{"total": 0, "data": []any{}})
 				}

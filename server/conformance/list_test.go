@@ -33,7 +33,8 @@ func TestTies(t *testing.T) {
 				links = append(links, b.link("Atelier"))
 			}
 			require.Equal(t, "2026-10-01T12:00:30.000Z", b.call(&getProduct{Id: guide})["createdAt"], "the clock stands still")
-			for path, ids := range map[string][]string{"products": products, "orders": orders, "customers": customers, "payment-links": links} {
+			for path, ids := range map[string][]string{"products": products, "orders": orders, "customers": customers,
+				"payment-links": links} {
 				slices.Sort(ids)
 				slices.Reverse(ids)
 				var got []string
@@ -191,7 +192,8 @@ func (b *bench) fill(n int) {
 	id, at, from := "gen_random_uuid()", "$2::timestamptz - i * interval '1 minute'", "FROM generate_series(1, $3::int) AS n (i)"
 	number, sep := "$1::uuid", "chr(31)"
 	if b.installation.db.Dialect() == dialect.SQLite {
-		id = "lower(printf('%s-%s-7%s-a%s-%s', hex(randomblob(4)), hex(randomblob(2)), substr(hex(randomblob(2)), 2), substr(hex(randomblob(2)), 2), hex(randomblob(6))))"
+		id = "lower(printf('%s-%s-7%s-a%s-%s', hex(randomblob(4)), hex(randomblob(2)), substr(hex(randomblob(2)), 2), " +
+			"substr(hex(randomblob(2)), 2), hex(randomblob(6))))"
 		at, number, sep = "$2 - i * 60000", "$1", "char(31)"
 		from = "FROM (WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < $3) SELECT i FROM n) AS n"
 	}

@@ -19,7 +19,8 @@ func TestMetrics(t *testing.T) {
 		t.Run(database, func(t *testing.T) {
 			t.Parallel()
 			b := hooked(t, database, "")
-			_, err := b.CreateWebhook(b.ctx, webhooks.Draft{URL: "https://receiver.example.com/hook", Events: []string{"customer.created"}})
+			_, err := b.CreateWebhook(b.ctx, webhooks.Draft{URL: "https://receiver.example.com/hook",
+				Events: []string{"customer.created"}})
 			require.NoError(t, err)
 			a := b.json("POST", "/v1/customers", `{"name":"Awa Ngo","email":"awa@example.com"}`)
 			require.Equal(t, 201, a.status)
@@ -57,7 +58,8 @@ func TestMetrics(t *testing.T) {
 			}
 			require.Regexp(t, `go_sql_wait_count_total\{db_name="read"\} \d`, string(text))
 			require.NotRegexp(t, `go_sql_open_connections\{db_name="read"\} 0`, string(text))
-			for _, secret := range []string{b.store.Slug, b.store.ID.String(), b.key, b.keyID, "awa@example.com", "receiver.example.com", a.body["id"].(string)} {
+			for _, secret := range []string{b.store.Slug, b.store.ID.String(), b.key, b.keyID, "awa@example.com", "receiver.example.com",
+				a.body["id"].(string)} {
 				require.NotContains(t, string(text), secret)
 			}
 		})

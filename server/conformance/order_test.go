@@ -32,11 +32,15 @@ var _ = cases(
 			require.Len(b, items, 2)
 			require.Regexp(b, uuidForm, items[0].(map[string]any)["id"])
 			want := object{
-				"id": o.GetId(), "reference": got["reference"], "status": "PENDING", "amount": 24500, "currency": "XAF", "platformFeePercent": 2.5,
-				"customer": object{"id": o.GetCustomer().GetId(), "name": "Ada Ndé", "email": "ada@example.com", "phone": "+237670000003"},
+				"id": o.GetId(), "reference": got["reference"], "status": "PENDING", "amount": 24500, "currency": "XAF",
+				"platformFeePercent": 2.5,
+				"customer": object{"id": o.GetCustomer().GetId(), "name": "Ada Ndé", "email": "ada@example.com",
+					"phone": "+237670000003"},
 				"items": []any{
-					object{"id": items[0].(map[string]any)["id"], "productId": course, "type": "COURSE", "title": "Cours", "unitAmount": 20000, "quantity": 1},
-					object{"id": items[1].(map[string]any)["id"], "productId": guide, "type": "FILE", "title": "Guide", "unitAmount": 1500, "quantity": 3},
+					object{"id": items[0].(map[string]any)["id"], "productId": course, "type": "COURSE", "title": "Cours", "unitAmount": 20000,
+						"quantity": 1},
+					object{"id": items[1].(map[string]any)["id"], "productId": guide, "type": "FILE", "title": "Guide", "unitAmount": 1500,
+						"quantity": 3},
 				},
 				"paymentLink": nil, "note": "Merci !", "paidAt": nil, "createdAt": got["createdAt"],
 			}
@@ -53,7 +57,8 @@ var _ = cases(
 	scenario{
 		name: "an item has the type of its product",
 		run: func(b *bench) {
-			for _, kind := range []product.Type{product.TypeFILE, product.TypeCOURSE, product.TypeLICENSE, product.TypeMEETING, product.TypeEVENT} {
+			for _, kind := range []product.Type{product.TypeFILE, product.TypeCOURSE, product.TypeLICENSE, product.TypeMEETING,
+				product.TypeEVENT} {
 				got := b.call(&getOrder{Id: b.order(b.product("Guide", 100, of(kind)), 1, "ada@example.com")})
 				b.has(got["items"].([]any)[0].(map[string]any), object{"type": kind.String()})
 			}
@@ -125,7 +130,8 @@ var _ = cases(
 				func(id string) error { b.pay(id); _, err := b.RefundOrder(b.ctx, id); return err },
 			}
 			statuses := []storefrontv1.Order_Status{
-				storefrontv1.Order_PENDING, storefrontv1.Order_PAID, storefrontv1.Order_FAILED, storefrontv1.Order_CANCELLED, storefrontv1.Order_REFUNDED,
+				storefrontv1.Order_PENDING, storefrontv1.Order_PAID, storefrontv1.Order_FAILED, storefrontv1.Order_CANCELLED,
+				storefrontv1.Order_REFUNDED,
 			}
 			for i, move := range moves {
 				require.NoError(b, move(ids[i]))
@@ -149,7 +155,8 @@ var _ = cases(
 			between := b.call(&listOrders{From: at(1), To: at(3), PageSize: new(int32(1)), Page: new(int64(2))})
 			b.has(between, object{"total": 2})
 			require.Equal(b, []string{ids[1]}, b.names(between, "id"))
-			require.Equal(b, []string{ids[1]}, b.names(b.call(&listOrders{From: at(1), To: at(3), Status: storefrontv1.Order_PAID.Enum()}), "id"))
+			require.Equal(b, []string{ids[1]}, b.names(b.call(&listOrders{From: at(1), To: at(3), Status: storefrontv1.Order_PAID.Enum()}),
+				"id"))
 			b.has(b.call(&listOrders{From: at(3), To: at(1)}), object{"total": 0, "data": []any{}})
 			if b.isREST() {
 				local := at(1).AsTime().In(time.FixedZone("", -(3*60+30)*60)).Format("2006-01-02T15:04:05.000Z07:00")

@@ -46,7 +46,8 @@ var _ = cases(
 		name: "a payment link is created with every field, null where it has no value",
 		run: func(b *bench) {
 			n := len(b.entries())
-			a := b.answer(&createLink{Title: " Atelier ", Pricing: fixed, Amount: new(int64(500)), Description: new(""), CoverUrl: new(" "), ThankYouMessage: new("\n")})
+			a := b.answer(&createLink{Title: " Atelier ", Pricing: fixed, Amount: new(int64(500)), Description: new(""),
+				CoverUrl: new(" "), ThankYouMessage: new("\n")})
 			require.Less(b, a.status, 300, "%v", a.body)
 			if b.isREST() {
 				require.Equal(b, 201, a.status)
@@ -64,21 +65,25 @@ var _ = cases(
 			b.same(bare, got)
 			b.same(bare, b.call(&getLink{Id: id}))
 			b.journaled(n, "payment_link.created", id, object{
-				"code": change(nil, got["code"]), "title": change(nil, "Atelier"), "pricing": change(nil, "FIXED"), "amount": change(nil, 500),
+				"code": change(nil, got["code"]), "title": change(nil, "Atelier"), "pricing": change(nil, "FIXED"),
+				"amount": change(nil, 500),
 			})
 
 			full := b.call(&createLink{
-				Title: "Don", Pricing: open, MinAmount: new(int64(100)), Description: new("Soutenez-nous"), CoverUrl: new("https://cdn.example/don.png"),
+				Title: "Don", Pricing: open, MinAmount: new(int64(100)), Description: new("Soutenez-nous"),
+				CoverUrl:        new("https://cdn.example/don.png"),
 				ThankYouMessage: new("Merci !"), ExpiresAt: inFuture(), MaxPayments: new(int32(2)),
 			})
 			want := object{
 				"id": full["id"], "code": full["code"], "url": full["url"], "title": "Don", "description": "Soutenez-nous",
 				"coverUrl": "https://cdn.example/don.png", "pricing": "OPEN", "amount": nil, "minAmount": 100, "currency": "XAF",
-				"thankYouMessage": "Merci !", "expiresAt": "2027-10-01T12:00:30.000Z", "maxPayments": 2, "disabledAt": nil, "availability": "ACTIVE",
-				"paidCount": 0, "paidAmount": 0, "lastPaidAt": nil, "createdAt": full["createdAt"], "updatedAt": full["createdAt"],
+				"thankYouMessage": "Merci !", "expiresAt": "2027-10-01T12:00:30.000Z", "maxPayments": 2, "disabledAt": nil,
+				"availability": "ACTIVE",
+				"paidCount":    0, "paidAmount": 0, "lastPaidAt": nil, "createdAt": full["createdAt"], "updatedAt": full["createdAt"],
 			}
 			b.same(want, full)
-			o, err := b.RecordOrder(b.ctx, shop.OrderDraft{Buyer: shop.Buyer{Email: new("a@example.com")}, PaymentLinkID: full["id"].(string), Amount: new(int64(150))})
+			o, err := b.RecordOrder(b.ctx, shop.OrderDraft{Buyer: shop.Buyer{Email: new("a@example.com")},
+				PaymentLinkID: full["id"].(string), Amount: new(int64(150))})
 			require.NoError(b, err)
 			b.pay(o.GetId())
 			want["paidCount"], want["paidAmount"], want["lastPaidAt"] = 1, 150, b.call(&getOrder{Id: o.GetId()})["paidAt"]
@@ -92,7 +97,8 @@ var _ = cases(
 			b.leavesNothing(func() {
 				for _, m := range []*createLink{
 					{Title: "x", Pricing: fixed}, {Title: "x", Pricing: open}, {Title: "x", Pricing: fixed, MinAmount: new(int64(5))},
-					{Title: "x", Pricing: open, Amount: new(int64(5))}, {Title: "x", Pricing: fixed, Amount: new(int64(5)), MinAmount: new(int64(5))},
+					{Title: "x", Pricing: open, Amount: new(int64(5))}, {Title: "x", Pricing: fixed, Amount: new(int64(5)),
+						MinAmount: new(int64(5))},
 					{Title: "x", Pricing: open, Amount: new(int64(5)), MinAmount: new(int64(5))},
 				} {
 					require.Nil(b, b.refused(m, 422, "payment_link_invalid_pricing"))
@@ -105,11 +111,13 @@ var _ = cases(
 				}
 			})
 			n := len(b.entries())
-			b.has(b.call(&updateLink{Id: id, Pricing: open.Enum(), MinAmount: new(int64(100))}), object{"pricing": "OPEN", "amount": nil, "minAmount": 100})
+			b.has(b.call(&updateLink{Id: id, Pricing: open.Enum(), MinAmount: new(int64(100))}), object{"pricing": "OPEN", "amount": nil,
+				"minAmount": 100})
 			b.journaled(n, "payment_link.updated", id, object{
 				"pricing": change("FIXED", "OPEN"), "amount": change(500, nil), "minAmount": change(nil, 100),
 			})
-			b.has(b.call(&updateLink{Id: id, Pricing: fixed.Enum(), Amount: new(int64(700))}), object{"pricing": "FIXED", "amount": 700, "minAmount": nil})
+			b.has(b.call(&updateLink{Id: id, Pricing: fixed.Enum(), Amount: new(int64(700))}), object{"pricing": "FIXED", "amount": 700,
+				"minAmount": nil})
 			b.has(b.call(&updateLink{Id: id, Amount: new(int64(800))}), object{"amount": 800})
 		},
 	},
@@ -119,7 +127,8 @@ var _ = cases(
 			id := b.link("Atelier")
 			b.leavesNothing(func() {
 				for _, at := range []time.Time{opening.Add(-time.Hour), opening, time.Unix(0, 0)} {
-					require.Nil(b, b.refused(&createLink{Title: "x", Pricing: fixed, Amount: new(int64(5)), ExpiresAt: timestamppb.New(at)}, 422, "payment_link_expiry_past"))
+					require.Nil(b, b.refused(&createLink{Title: "x", Pricing: fixed, Amount: new(int64(5)), ExpiresAt: timestamppb.New(at)}, 422,
+						"payment_link_expiry_past"))
 					require.Nil(b, b.refused(&updateLink{Id: id, ExpiresAt: timestamppb.New(at)}, 422, "payment_link_expiry_past"))
 				}
 				if b.isREST() {
@@ -152,9 +161,11 @@ var _ = cases(
 			id := b.link("Atelier", capped(5))
 			before := b.call(&getLink{Id: id})
 			got := b.call(&updateLink{
-				Id: id, Title: new("Autre"), Description: new("d"), CoverUrl: new("http://cdn.example/x"), ThankYouMessage: new("t"), MaxPayments: new(int32(9)),
+				Id: id, Title: new("Autre"), Description: new("d"), CoverUrl: new("http://cdn.example/x"), ThankYouMessage: new("t"),
+				MaxPayments: new(int32(9)),
 			})
-			want := object{"title": "Autre", "description": "d", "coverUrl": "http://cdn.example/x", "thankYouMessage": "t", "maxPayments": 9, "updatedAt": got["updatedAt"]}
+			want := object{"title": "Autre", "description": "d", "coverUrl": "http://cdn.example/x", "thankYouMessage": "t",
+				"maxPayments": 9, "updatedAt": got["updatedAt"]}
 			for name := range before {
 				if _, changed := want[name]; !changed {
 					want[name] = before[name]
@@ -163,10 +174,12 @@ var _ = cases(
 			b.same(want, got)
 			require.True(b, b.moment(got["updatedAt"]).After(b.moment(before["updatedAt"])))
 			n := len(b.entries())
-			cleared := b.call(&updateLink{Id: id, Description: new(""), UpdateMask: mask("description", "cover_url", "thank_you_message", "max_payments")})
+			cleared := b.call(&updateLink{Id: id, Description: new(""), UpdateMask: mask("description", "cover_url", "thank_you_message",
+				"max_payments")})
 			b.has(cleared, object{"description": nil, "coverUrl": nil, "thankYouMessage": nil, "maxPayments": nil})
 			b.journaled(n, "payment_link.updated", id, object{
-				"description": change("d", nil), "coverUrl": change("http://cdn.example/x", nil), "thankYouMessage": change("t", nil), "maxPayments": change(9, nil),
+				"description": change("d", nil), "coverUrl": change("http://cdn.example/x", nil), "thankYouMessage": change("t", nil),
+				"maxPayments": change(9, nil),
 			})
 			b.leavesNothing(func() {
 				b.same(cleared, b.call(&updateLink{Id: id, Title: new("Autre"), UpdateMask: mask("title", "max_payments")}))
@@ -192,8 +205,9 @@ var _ = cases(
 			b.leavesNothing(func() {
 				b.refusedFields(&createLink{}, "title", "pricing")
 				b.refusedFields(&createLink{
-					Title: *long(201), Pricing: fixed, Amount: new(int64(0)), MinAmount: new(int64(-1)), Description: long(5001), ThankYouMessage: long(2001),
-					CoverUrl: new("ftp://x.example/"), MaxPayments: new(int32(0)),
+					Title: *long(201), Pricing: fixed, Amount: new(int64(0)), MinAmount: new(int64(-1)), Description: long(5001),
+					ThankYouMessage: long(2001),
+					CoverUrl:        new("ftp://x.example/"), MaxPayments: new(int32(0)),
 				}, "title", "amount", "minAmount", "description", "thankYouMessage", "coverUrl", "maxPayments")
 				b.refusedFields(&updateLink{
 					Id: id, Title: new(" "), Amount: new(int64(1 << 53)), Description: long(5001), ThankYouMessage: long(2001),

@@ -29,7 +29,8 @@ func (b *bench) furnish() func(path string) string {
 	buyer, err := b.installation.db.Client().Customer.Query().Where(customer.StoreID(b.store.ID)).OnlyID(b.ctx)
 	require.NoError(b, err)
 	return func(path string) string {
-		for prefix, id := range map[string]string{"/v1/products/": product, "/v1/orders/": order, "/v1/customers/": buyer.String(), "/v1/payment-links/": link} {
+		for prefix, id := range map[string]string{"/v1/products/": product, "/v1/orders/": order, "/v1/customers/": buyer.String(),
+			"/v1/payment-links/": link} {
 			if strings.HasPrefix(path, prefix) {
 				return strings.Replace(path, "{id}", id, 1)
 			}
@@ -83,7 +84,8 @@ func TestDocumentProbes(t *testing.T) {
 						require.GreaterOrEqual(b, a.status, 400)
 						refused++
 					} else if probe.Plain && slices.Contains(refusedNames(a), probe.Field) {
-						t.Errorf("%s: the document allows %s?%s %s, and the service refuses %s: %v", op.ID, probe.URL.Path, probe.URL.RawQuery, short(probe.SentBody), probe.Field, a.body["details"])
+						t.Errorf("%s: the document allows %s?%s %s, and the service refuses %s: %v", op.ID, probe.URL.Path, probe.URL.RawQuery,
+							short(probe.SentBody), probe.Field, a.body["details"])
 					}
 				}
 			}
@@ -158,7 +160,8 @@ var _ = cases(scenario{
 		})
 		b.has(b.call(&getStore{}), object{"supportEmail": "", "phone": "", "whatsappPhone": "", "description": ""})
 		for _, price := range []int64{0, 1<<53 - 1} {
-			id := b.product("Guide", price, unready, func(d *adminv1.CreateProductRequest) { d.CoverUrl = new("https://cdn.example/café.png") })
+			id := b.product("Guide", price, unready,
+				func(d *adminv1.CreateProductRequest) { d.CoverUrl = new("https://cdn.example/café.png") })
 			b.has(b.call(&getProduct{Id: id}), object{"priceAmount": price, "coverUrl": "https://cdn.example/café.png"})
 			b.call(&getOrder{Id: b.order(id, 1, "ada@example.com")})
 		}

@@ -42,7 +42,8 @@ var _ = cases(
 			b.same(got, b.call(&getProduct{Id: id}))
 			b.journaled(n, "product.updated", id, object{
 				"title": change("Guide", "Le grand guide"), "status": change("DRAFT", "PUBLISHED"), "summary": change("", "Court"),
-				"description": change("<p>Tout savoir.</p>", "<p>Neuf</p>"), "priceAmount": change(1500, 2000), "compareAtAmount": change(nil, 2500),
+				"description": change("<p>Tout savoir.</p>", "<p>Neuf</p>"), "priceAmount": change(1500, 2000), "compareAtAmount": change(nil,
+					2500),
 			})
 		},
 	},
@@ -51,7 +52,8 @@ var _ = cases(
 		run: func(b *bench) {
 			id := b.product("Guide", 1500, func(d *adminv1.CreateProductRequest) { d.CompareAtAmount = new(int64(2000)) })
 			n := len(b.entries())
-			b.has(b.call(&updateProduct{Id: id, UpdateMask: mask("compare_at_amount")}), object{"compareAtAmount": nil, "priceAmount": 1500})
+			b.has(b.call(&updateProduct{Id: id, UpdateMask: mask("compare_at_amount")}), object{"compareAtAmount": nil,
+				"priceAmount": 1500})
 			b.journaled(n, "product.updated", id, object{"compareAtAmount": change(2000, nil)})
 			b.leavesNothing(func() {
 				b.refusedFields(&updateProduct{Id: id, UpdateMask: mask("title", "summary", "description", "price_amount", "status")},
@@ -87,7 +89,8 @@ var _ = cases(
 			id := b.product("Guide", 1500, as(product.StatusPUBLISHED))
 			first := b.call(&getProduct{Id: id})["publishedAt"]
 			sent := len(b.events())
-			b.has(b.call(&updateProduct{Id: id, Description: new("")}), object{"status": "PUBLISHED", "description": "", "publishedAt": first})
+			b.has(b.call(&updateProduct{Id: id, Description: new("")}), object{"status": "PUBLISHED", "description": "",
+				"publishedAt": first})
 			b.has(b.call(&updateProduct{Id: id, Status: published, Title: new("Autre")}), object{"title": "Autre", "publishedAt": first})
 			require.Empty(b, b.sentSince(sent), "a change that leaves the status as it was sends no event")
 			b.has(b.call(&updateProduct{Id: id, Status: draft, Description: new("x")}), object{"publishedAt": first})
@@ -161,7 +164,8 @@ var _ = cases(
 			id := b.product("Guide", 1500, func(d *adminv1.CreateProductRequest) { d.CompareAtAmount = new(int64(2000)) })
 			b.leavesNothing(func() {
 				for _, m := range []*updateProduct{
-					{Id: id, CompareAtAmount: new(int64(1500))}, {Id: id, CompareAtAmount: new(int64(0))}, {Id: id, PriceAmount: new(int64(2000))},
+					{Id: id, CompareAtAmount: new(int64(1500))}, {Id: id, CompareAtAmount: new(int64(0))},
+					{Id: id, PriceAmount: new(int64(2000))},
 					{Id: id, PriceAmount: new(int64(3000)), CompareAtAmount: new(int64(3000))},
 				} {
 					require.Nil(b, b.refused(m, 400, "compare_at_invalid"))

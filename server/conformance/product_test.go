@@ -31,10 +31,11 @@ var _ = cases(
 			require.Regexp(b, uuidForm, bare)
 			require.WithinRange(b, b.moment(got["createdAt"]), opening, b.clock.now())
 
-			full := b.product("Élégance", 9007199254740990, as(product.StatusPUBLISHED), of(product.TypeCOURSE), func(d *adminv1.CreateProductRequest) {
-				d.Summary, d.CompareAtAmount = new("Court"), new(int64(9007199254740991))
-				d.CoverUrl = new("https://cdn.example/é.png")
-			})
+			full := b.product("Élégance", 9007199254740990, as(product.StatusPUBLISHED), of(product.TypeCOURSE),
+				func(d *adminv1.CreateProductRequest) {
+					d.Summary, d.CompareAtAmount = new("Court"), new(int64(9007199254740991))
+					d.CoverUrl = new("https://cdn.example/é.png")
+				})
 			got = b.call(&getProduct{Id: full})
 			b.same(object{
 				"id": full, "title": "Élégance", "slug": "elegance", "type": "COURSE", "status": "PUBLISHED", "summary": "Court",
@@ -49,7 +50,8 @@ var _ = cases(
 		run: func(b *bench) {
 			id := b.product("Guide", 1500)
 			b.has(b.call(&getProduct{Id: strings.ToUpper(id)}), object{"id": id})
-			for _, other := range []string{unknownID(), "guide", "{" + id + "}", strings.ReplaceAll(id, "-", ""), "urn:uuid:" + id, id + "x"} {
+			for _, other := range []string{unknownID(), "guide", "{" + id + "}", strings.ReplaceAll(id, "-", ""), "urn:uuid:" + id,
+				id + "x"} {
 				b.refused(&getProduct{Id: other}, 404, "product_not_found")
 				b.refused(&updateProduct{Id: other, Title: new("x")}, 404, "product_not_found")
 			}
@@ -74,7 +76,8 @@ var _ = cases(
 		run: func(b *bench) {
 			made := map[string]string{}
 			for _, s := range []product.Status{product.StatusDRAFT, product.StatusPUBLISHED, product.StatusARCHIVED} {
-				for _, k := range []product.Type{product.TypeFILE, product.TypeCOURSE, product.TypeLICENSE, product.TypeMEETING, product.TypeEVENT} {
+				for _, k := range []product.Type{product.TypeFILE, product.TypeCOURSE, product.TypeLICENSE, product.TypeMEETING,
+					product.TypeEVENT} {
 					made[s.String()+k.String()] = b.product(s.String()+" "+k.String(), 100, as(s), of(k))
 				}
 			}
@@ -103,7 +106,8 @@ var _ = cases(
 		name: "products are searched by title, folded and taken literally",
 		run: func(b *bench) {
 			for _, title := range []string{
-				"Straße 100%", "STRASSE", "a_b\\c", "axbyc", "I\u0307stanbul", "\u0130zmir", "Caf\u00e9", "Cafe\u0301 noir", "ＦＵＬＬ", "full", "Ω ohm",
+				"Straße 100%", "STRASSE", "a_b\\c", "axbyc", "I\u0307stanbul", "\u0130zmir", "Caf\u00e9", "Cafe\u0301 noir", "ＦＵＬＬ", "full",
+				"Ω ohm",
 			} {
 				b.product(title, 100)
 			}
@@ -163,7 +167,8 @@ var _ = cases(
 			require.Equal(b, want, b.names(b.call(&listProducts{PageSize: new(int32(100))}), "id"))
 			for _, page := range []int64{3, 1_000_000, math.MaxInt32, math.MaxInt64 - 1, math.MaxInt64} {
 				b.same(object{"page": page, "pageSize": 25, "total": 27, "data": []any{}}, b.call(&listProducts{Page: &page}))
-				b.same(object{"page": page, "pageSize": 100, "total": 27, "data": []any{}}, b.call(&listProducts{Page: &page, PageSize: new(int32(100))}))
+				b.same(object{"page": page, "pageSize": 100, "total": 27, "data": []any{}},
+					b.call(&listProducts{Page: &page, PageSize: new(int32(100))}))
 			}
 			for _, page := range []int64{0, -1, math.MinInt64} {
 				b.refusedFields(&listProducts{Page: &page}, "page")
@@ -171,7 +176,8 @@ var _ = cases(
 			for _, size := range []int32{0, -1, 101, math.MaxInt32} {
 				b.refusedFields(&listProducts{PageSize: &size}, "pageSize")
 			}
-			b.refusedFields(&listProducts{Page: new(int64(0)), PageSize: new(int32(0)), Q: new(strings.Repeat("x", 101))}, "page", "pageSize", "q")
+			b.refusedFields(&listProducts{Page: new(int64(0)), PageSize: new(int32(0)), Q: new(strings.Repeat("x", 101))}, "page",
+				"pageSize", "q")
 		},
 	},
 )

@@ -138,7 +138,8 @@ func TestFiftyPayers(t *testing.T) {
 			require.NoError(t, group.Wait())
 			require.EqualValues(t, payers, paid.Load()+refused.Load())
 			require.GreaterOrEqual(t, paid.Load(), int32(limit))
-			b.has(b.call(&getLink{Id: link}), object{"paidCount": paid.Load(), "paidAmount": 500 * paid.Load(), "availability": "EXHAUSTED"})
+			b.has(b.call(&getLink{Id: link}), object{"paidCount": paid.Load(), "paidAmount": 500 * paid.Load(),
+				"availability": "EXHAUSTED"})
 			b.has(b.call(&getCustomer{Id: customer}), object{"ordersCount": paid.Load(), "totalPaid": 500 * paid.Load()})
 			b.has(b.call(&listOrders{}), object{"total": paid.Load()})
 			require.Len(t, b.sentSince(sent), 2*int(paid.Load()), "order.paid and payment_link.paid for each")

@@ -92,35 +92,51 @@ func TestRoundTrips(t *testing.T) {
 		{"ListCustomers", func() proto.Message { return &listCustomers{} }, key + 1, "total and page"},
 		{"ListCustomers with a search", func() proto.Message { return &listCustomers{Q: new("ada")} }, key + 1, "total and page"},
 		{"ListPaymentLinks", func() proto.Message { return &listLinks{} }, key + 1, "total and page"},
-		{"a refused query", func() proto.Message { return &listOrders{Page: new(int64(0))} }, key, "refused before the database is asked"},
-		{"UpdateProduct", func() proto.Message { return &updateProduct{Id: ids.product, Title: new("Guide 2")} }, key + transaction + 3 + journal,
+		{"a refused query", func() proto.Message { return &listOrders{Page: new(int64(0))} }, key,
+			"refused before the database is asked"},
+		{"UpdateProduct", func() proto.Message { return &updateProduct{Id: ids.product, Title: new("Guide 2")} },
+			key + transaction + 3 + journal,
 			"the row, locked; the change; the row as it is then"},
-		{"UpdateProduct that changes nothing", func() proto.Message { return &updateProduct{Id: ids.product} }, key + transaction + 1, "the row, locked"},
-		{"UpdateProduct with an event", func() proto.Message { return &updateProduct{Id: ids.product, Status: archived} }, key + transaction + 3 + journal + outbox,
+		{"UpdateProduct that changes nothing", func() proto.Message { return &updateProduct{Id: ids.product} }, key + transaction + 1,
+			"the row, locked"},
+		{"UpdateProduct with an event", func() proto.Message { return &updateProduct{Id: ids.product, Status: archived} },
+			key + transaction + 3 + journal + outbox,
 			"the same, and the event"},
-		{"UpdateProduct of no product", func() proto.Message { return &updateProduct{Id: unknownID()} }, key + transaction + 1, "the look, and ROLLBACK"},
-		{"CreateCustomer", func() proto.Message { return &createCustomer{Email: new("new@example.com")} }, key + transaction + 2 + journal + outbox,
+		{"UpdateProduct of no product", func() proto.Message { return &updateProduct{Id: unknownID()} }, key + transaction + 1,
+			"the look, and ROLLBACK"},
+		{"CreateCustomer", func() proto.Message { return &createCustomer{Email: new("new@example.com")} }, key + transaction + 2 +
+			journal + outbox,
 			"the look for a known one; the insert"},
-		{"CreateCustomer that is known", func() proto.Message { return &createCustomer{Email: new("ada@example.com")} }, key + transaction + 1, "the look"},
+		{"CreateCustomer that is known", func() proto.Message { return &createCustomer{Email: new("ada@example.com")} },
+			key + transaction + 1, "the look"},
 		{"CreateCustomer that completes", func() proto.Message {
 			return &createCustomer{Email: new("new@example.com"), Name: "New"}
 		}, key + transaction + 3 + journal, "the look; the change; the row as it is then"},
-		{"UpdateCustomer", func() proto.Message { return &updateCustomer{Id: ids.customer, Name: new("Ada 2")} }, key + transaction + 3 + journal,
+		{"UpdateCustomer", func() proto.Message { return &updateCustomer{Id: ids.customer, Name: new("Ada 2")} },
+			key + transaction + 3 + journal,
 			"the row, locked; the change; the row as it is then"},
-		{"UpdateCustomer of its e-mail", func() proto.Message { return &updateCustomer{Id: ids.customer, Email: new("ada2@example.com")} },
+		{"UpdateCustomer of its e-mail", func() proto.Message {
+			return &updateCustomer{Id: ids.customer,
+				Email: new("ada2@example.com")}
+		},
 			key + transaction + 4 + journal, "and the look for another with it"},
 		{"CreatePaymentLink", func() proto.Message {
 			return &createLink{Title: "x", Pricing: storefrontv1.PaymentLink_FIXED, Amount: new(int64(5))}
 		},
 			key + transaction + 2 + journal, "the store's address; the insert"},
-		{"UpdatePaymentLink", func() proto.Message { return &updateLink{Id: ids.link, Title: new("y")} }, key + transaction + 3 + journal,
+		{"UpdatePaymentLink", func() proto.Message { return &updateLink{Id: ids.link, Title: new("y")} }, key + transaction + 3 +
+			journal,
 			"the row, locked; the change; the row as it is then"},
 		{"EnablePaymentLink", func() proto.Message { return &enableLink{Id: ids.disabled} }, key + transaction + 3 + journal,
 			"the row, locked; the change; the row as it is then"},
-		{"EnablePaymentLink of an enabled one", func() proto.Message { return &enableLink{Id: ids.disabled} }, key + transaction + 1, "the row, locked"},
+		{"EnablePaymentLink of an enabled one", func() proto.Message { return &enableLink{Id: ids.disabled} }, key + transaction + 1,
+			"the row, locked"},
 	}
 	for _, op := range document().Operations() {
-		require.True(t, slices.ContainsFunc(rows, func(r row) bool { return strings.HasPrefix(strings.ToLower(r.name), strings.ToLower(op.ID)) }), op.ID)
+		require.True(t, slices.ContainsFunc(rows, func(r row) bool {
+			return strings.HasPrefix(strings.ToLower(r.name),
+				strings.ToLower(op.ID))
+		}), op.ID)
 	}
 	for _, database := range dbtest.Databases() {
 		t.Run(database, func(t *testing.T) {
@@ -148,19 +164,24 @@ func TestRoundTrips(t *testing.T) {
 				// What the lists' other pages, a checkout and a payment ask besides.
 				guide := b.product("Guide 3", 1500)
 				all = append(all, recorded.take()...)
-				for buyer, want := range map[string]int{"first@example.com": transaction + 5 + journal + outbox, "new@example.com": transaction + 5 + journal} {
+				for buyer, want := range map[string]int{"first@example.com": transaction + 5 + journal + outbox,
+					"new@example.com": transaction + 5 + journal} {
 					id := b.order(guide, 1, buyer)
 					took := recorded.take()
-					require.Len(t, took, want, "the buyer; the products; the order; its item; the buyer's row or count:\n%s", strings.Join(took, "\n"))
+					require.Len(t, took, want, "the buyer; the products; the order; its item; the buyer's row or count:\n%s",
+						strings.Join(took, "\n"))
 					b.pay(id)
 					paid := recorded.take()
-					require.Len(t, paid, transaction+4+journal+outbox, "the order, locked; the change; the row as it is then; the buyer's total:\n%s", strings.Join(paid, "\n"))
+					require.Len(t, paid, transaction+4+journal+outbox, "the order, locked; the change; the row as it is then; the buyer's "+
+						"total:\n%s", strings.Join(paid, "\n"))
 					all = append(all, append(took, paid...)...)
 				}
 				b.pay(b.linkOrder(ids.disabled, "new@example.com"))
-				require.Len(t, recorded.take(), transaction+4+journal+transaction+6+journal+outbox, "the link is locked, both times, and its payment counted")
+				require.Len(t, recorded.take(), transaction+4+journal+transaction+6+journal+outbox,
+					"the link is locked, both times, and its payment counted")
 				b.pay(b.linkOrder(ids.disabled, "new@example.com"))
-				for _, m := range []proto.Message{&listOrders{Page: new(int64(2)), PageSize: new(int32(1))}, &listCustomers{Page: new(int64(2)), PageSize: new(int32(1))}} {
+				for _, m := range []proto.Message{&listOrders{Page: new(int64(2)), PageSize: new(int32(1))},
+					&listCustomers{Page: new(int64(2)), PageSize: new(int32(1))}} {
 					require.NotEmpty(t, b.data(b.call(m)))
 				}
 				all = append(all, recorded.take()...)

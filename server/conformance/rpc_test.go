@@ -74,7 +74,8 @@ func refusalOf(b *bench, detail *storefrontv1.Error, protocol string, header htt
 	delete(body, "details")
 	if d := detail.GetDetails(); d != nil {
 		all := encoded(d.ProtoReflect())
-		shape := map[string]string{"insufficient_scope": "required", "validation_failed": "fields", "product_incomplete": "missing"}[detail.GetCode()]
+		shape := map[string]string{"insufficient_scope": "required", "validation_failed": "fields",
+			"product_incomplete": "missing"}[detail.GetCode()]
 		require.NotEmpty(b, shape, "%s has no details: %v", detail.GetCode(), d)
 		body["details"] = object{shape: all[shape]}
 		for name, value := range all {

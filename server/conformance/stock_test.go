@@ -23,7 +23,8 @@ const uuidForm = `^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-
 func (b *bench) product(title string, price int64, edit ...func(*adminv1.CreateProductRequest)) string {
 	b.Helper()
 	d := &adminv1.CreateProductRequest{
-		Title: title, PriceAmount: &price, Description: new("<p>Tout savoir.</p>"), ContentReady: new(true), Type: storefrontv1.Product_FILE,
+		Title: title, PriceAmount: &price, Description: new("<p>Tout savoir.</p>"), ContentReady: new(true),
+		Type: storefrontv1.Product_FILE,
 	}
 	for _, e := range edit {
 		e(d)
@@ -141,11 +142,13 @@ type entry struct {
 // entries returns the store's journal, oldest first.
 func (b *bench) entries() []entry {
 	b.Helper()
-	rows, err := b.installation.db.Client().ActivityEntry.Query().Where(activityentry.StoreID(b.store.ID)).Order(activityentry.ByID()).All(b.ctx)
+	rows, err := b.installation.db.Client().ActivityEntry.Query().Where(activityentry.StoreID(b.store.ID)).Order(
+		activityentry.ByID()).All(b.ctx)
 	require.NoError(b, err)
 	out := make([]entry, len(rows))
 	for i, row := range rows {
-		out[i] = entry{row.ActorName, row.ActorID, row.ActorType, row.Action, row.ResourceType, row.ResourceID.String(), decodedObject(b, row.Changes)}
+		out[i] = entry{row.ActorName, row.ActorID, row.ActorType, row.Action, row.ResourceType, row.ResourceID.String(),
+			decodedObject(b, row.Changes)}
 	}
 	return out
 }

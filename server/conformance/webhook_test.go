@@ -23,7 +23,8 @@ func hooked(t *testing.T, database, url string) *bench {
 	t.Helper()
 	key, err := seal.ParseKey(seal.NewKey())
 	require.NoError(t, err)
-	return newService(t, database, settings{options: admin.Options{Webhooks: webhooks.Options{Secrets: seal.NewRing(key)}}, url: url}).newBench(t, restProtocol{})
+	return newService(t, database, settings{options: admin.Options{Webhooks: webhooks.Options{Secrets: seal.NewRing(key)}},
+		url: url}).newBench(t, restProtocol{})
 }
 
 // The webhooks that the dashboard's rules allow.
@@ -40,7 +41,8 @@ func TestWebhookRegistration(t *testing.T) {
 				})
 			}
 			refused("http://receiver.example.com", "must start with https://")
-			for _, url := range []string{"https://localhost/", "https://127.0.0.1/", "https://10.1.2.3/", "https://192.168.0.1/", "https://[::1]/"} {
+			for _, url := range []string{"https://localhost/", "https://127.0.0.1/", "https://10.1.2.3/", "https://192.168.0.1/",
+				"https://[::1]/"} {
 				refused(url, "must")
 			}
 			refused("https://ada:secret@receiver.example.com/", "must not contain a user name or a password")

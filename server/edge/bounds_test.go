@@ -53,7 +53,8 @@ type refused struct {
 	header   http.Header
 }
 
-var grpcCodes = map[string]string{"1": "canceled", "3": "invalid_argument", "4": "deadline_exceeded", "5": "not_found", "8": "resource_exhausted", "12": "unimplemented", "13": "internal", "14": "unavailable"}
+var grpcCodes = map[string]string{"1": "canceled", "3": "invalid_argument", "4": "deadline_exceeded", "5": "not_found",
+	"8": "resource_exhausted", "12": "unimplemented", "13": "internal", "14": "unavailable"}
 
 // code sends a call by hand and returns the protocol's code of its refusal.
 func (w *world) code(t *testing.T, path string, body io.Reader, headers ...string) string {
@@ -163,13 +164,17 @@ func TestTooLargeInEveryProtocol(t *testing.T) {
 		{"Connect, declared", "", zeros, []string{"Content-Type: application/json"}},
 		{"Connect, compressed", updateProduct, bomb, []string{"Content-Type: application/json", "Content-Encoding: gzip"}},
 		{"Connect, binary, compressed", updateProduct, bomb, []string{"Content-Type: application/proto", "Content-Encoding: gzip"}},
-		{"Connect, GET, compressed", getProduct + "?connect=v1&encoding=proto&base64=1&compression=gzip&message=" + binaryBomb, nil, nil},
+		{"Connect, GET, compressed", getProduct + "?connect=v1&encoding=proto&base64=1&compression=gzip&message=" + binaryBomb, nil,
+			nil},
 		{"gRPC", "", envelope(0, len(zeros), zeros), []string{"Content-Type: application/grpc"}},
-		{"gRPC, compressed", updateProduct, envelope(1, len(bomb), bomb), []string{"Content-Type: application/grpc", "Grpc-Encoding: gzip"}},
+		{"gRPC, compressed", updateProduct, envelope(1, len(bomb), bomb), []string{"Content-Type: application/grpc",
+			"Grpc-Encoding: gzip"}},
 		{"gRPC, 4 GB promised", "", envelope(0, 1<<32-1, nil), []string{"Content-Type: application/grpc"}},
-		{"gRPC, 4 GB promised and compressed", updateProduct, envelope(1, 1<<32-1, nil), []string{"Content-Type: application/grpc", "Grpc-Encoding: gzip"}},
+		{"gRPC, 4 GB promised and compressed", updateProduct, envelope(1, 1<<32-1, nil), []string{"Content-Type: application/grpc",
+			"Grpc-Encoding: gzip"}},
 		{"gRPC-Web", "", envelope(0, len(zeros), zeros), []string{"Content-Type: application/grpc-web+proto"}},
-		{"gRPC-Web, compressed", updateProduct, envelope(1, len(bomb), bomb), []string{"Content-Type: application/grpc-web", "Grpc-Encoding: gzip"}},
+		{"gRPC-Web, compressed", updateProduct, envelope(1, len(bomb), bomb), []string{"Content-Type: application/grpc-web",
+			"Grpc-Encoding: gzip"}},
 		{"gRPC-Web, 4 GB promised", "", envelope(0, 1<<32-1, nil), []string{"Content-Type: application/grpc-web"}},
 	} {
 		t.Run(row.reason, func(t *testing.T) {

@@ -113,7 +113,8 @@ func (e *Edge) intercept(next connect.UnaryFunc) connect.UnaryFunc {
 }
 
 // handle runs the handler, with a slot if it needs a key. A panic in it is an error.
-func (e *Edge) handle(ctx context.Context, x *exchange, call connect.AnyRequest, next connect.UnaryFunc) (answer connect.AnyResponse, err error) {
+func (e *Edge) handle(ctx context.Context, x *exchange, call connect.AnyRequest,
+	next connect.UnaryFunc) (answer connect.AnyResponse, err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			answer, err = nil, apierr.Panic(v)

@@ -150,7 +150,8 @@ func TestConnectByHand(t *testing.T) {
 	ok := w.do(t, "POST", get, `{"id":"`+productID+`"}`, "Content-Type: application/json; charset=UTF-8")
 	require.Equal(t, 200, ok.status, ok.body)
 	require.Contains(t, ok.body, `"compareAtAmount":null`, "the one form of JSON")
-	require.Equal(t, 200, w.do(t, "GET", get+"?connect=v1&encoding=json&message="+url.QueryEscape(`{"id":"`+productID+`"}`), "").status)
+	require.Equal(t, 200, w.do(t, "GET", get+"?connect=v1&encoding=json&message="+url.QueryEscape(`{"id":"`+productID+`"}`),
+		"").status)
 
 	for _, row := range []struct {
 		reason, method, path, body string
@@ -161,12 +162,16 @@ func TestConnectByHand(t *testing.T) {
 	}{
 		{"a call that changes nothing may be a GET", "PUT", get, "{}", nil, 405, apierr.MethodNotAllowed, []string{"Allow"}},
 		{"preflight", "OPTIONS", get, "", nil, 405, apierr.MethodNotAllowed, []string{"Allow"}},
-		{"a call that changes something is a POST", "GET", update + "?connect=v1&encoding=json&message={}", "", nil, 405, apierr.MethodNotAllowed, []string{"Allow"}},
+		{"a call that changes something is a POST", "GET", update + "?connect=v1&encoding=json&message={}", "", nil, 405,
+			apierr.MethodNotAllowed, []string{"Allow"}},
 		{"no protocol's type", "POST", get, "{}", []string{"Content-Type: text/plain"}, 415, apierr.UnsupportedMediaType, nil},
 		{"no type", "POST", get, "{}", []string{"Content-Type: "}, 415, apierr.UnsupportedMediaType, nil},
-		{"a stream's type", "POST", get, "{}", []string{"Content-Type: application/connect+json"}, 415, apierr.UnsupportedMediaType, nil},
-		{"another format of gRPC", "POST", get, "{}", []string{"Content-Type: application/grpc+thrift"}, 415, apierr.UnsupportedMediaType, nil},
-		{"a charset on binary", "POST", get, "", []string{"Content-Type: application/proto; charset=utf-8"}, 415, apierr.UnsupportedMediaType, nil},
+		{"a stream's type", "POST", get, "{}", []string{"Content-Type: application/connect+json"}, 415, apierr.UnsupportedMediaType,
+			nil},
+		{"another format of gRPC", "POST", get, "{}", []string{"Content-Type: application/grpc+thrift"}, 415,
+			apierr.UnsupportedMediaType, nil},
+		{"a charset on binary", "POST", get, "", []string{"Content-Type: application/proto; charset=utf-8"}, 415,
+			apierr.UnsupportedMediaType, nil},
 		{"a GET without a message", "GET", get, "", nil, 415, apierr.UnsupportedMediaType, nil},
 		{"a GET with a body", "GET", get + "?connect=v1&encoding=json&message={}", "{}", nil, 415, apierr.UnsupportedMediaType, nil},
 	} {
@@ -204,7 +209,8 @@ func TestConnectByHand(t *testing.T) {
 	})
 	t.Run("a small message that grows large", func(t *testing.T) {
 		client := storefrontv1connect.NewProductServiceClient(w.client, w.url, withKey(fullKey), connect.WithSendGzip())
-		_, err := client.UpdateProduct(t.Context(), &storefrontv1.UpdateProductRequest{Description: proto.String(strings.Repeat("x", 2<<20))})
+		_, err := client.UpdateProduct(t.Context(), &storefrontv1.UpdateProductRequest{Description: proto.String(strings.Repeat("x",
+			2<<20))})
 		require.Equal(t, connect.CodeResourceExhausted, connect.CodeOf(err))
 	})
 }
@@ -240,7 +246,8 @@ func TestGRPCMessageTooLarge(t *testing.T) {
 	client := plainHTTP2(t)
 	send := func(length uint32, body string) http.Header {
 		prefix := string([]byte{0, byte(length >> 24), byte(length >> 16), byte(length >> 8), byte(length)})
-		r, err := http.NewRequestWithContext(t.Context(), "POST", w.url+"/storefront.v1.ProductService/GetProduct", unsized(prefix+body))
+		r, err := http.NewRequestWithContext(t.Context(), "POST", w.url+"/storefront.v1.ProductService/GetProduct",
+			unsized(prefix+body))
 		require.NoError(t, err)
 		r.Header.Set("Authorization", "Bearer "+fullKey)
 		r.Header.Set("Content-Type", "application/grpc")

@@ -44,12 +44,13 @@ func TestRequestsThatAreNotHTTP(t *testing.T) {
 		request string
 		status  int
 	}{
-		"no request line":                  {"this is rubbish\r\n\r\n", 400},
-		"bad escape in the path":           {"GET /v1/%zz HTTP/1.1\r\nHost: x\r\n\r\n", 400},
-		"a header without a colon":         {"GET /v1/store HTTP/1.1\r\nHost: x\r\nrubbish\r\n\r\n", 400},
-		"no host":                          {"GET /v1/store HTTP/1.1\r\n\r\n", 400},
-		"a length that is none":            {"POST /v1/customers HTTP/1.1\r\nHost: x\r\nContent-Length: x\r\n\r\n", 400},
-		"headers larger than about 64 KiB": {"GET /v1/store HTTP/1.1\r\nHost: x\r\nA: " + strings.Repeat("a", edge.MaxHeaderBytes+8<<10) + "\r\n\r\n", 431},
+		"no request line":          {"this is rubbish\r\n\r\n", 400},
+		"bad escape in the path":   {"GET /v1/%zz HTTP/1.1\r\nHost: x\r\n\r\n", 400},
+		"a header without a colon": {"GET /v1/store HTTP/1.1\r\nHost: x\r\nrubbish\r\n\r\n", 400},
+		"no host":                  {"GET /v1/store HTTP/1.1\r\n\r\n", 400},
+		"a length that is none":    {"POST /v1/customers HTTP/1.1\r\nHost: x\r\nContent-Length: x\r\n\r\n", 400},
+		"headers larger than about 64 KiB": {"GET /v1/store HTTP/1.1\r\nHost: x\r\nA: " + strings.Repeat("a",
+			edge.MaxHeaderBytes+8<<10) + "\r\n\r\n", 431},
 	} {
 		a := w.raw(t, row.request)
 		require.Equal(t, row.status, a.status, reason)
@@ -66,11 +67,14 @@ func TestRequestsThatAreOddHTTP(t *testing.T) {
 	requireProblem(t, w.raw(t, "OPTIONS * HTTP/1.1\r\nHost: x\r\n"+key+"\r\n"), 404, apierr.NotFound, "", "Connection")
 	requireProblem(t, w.raw(t, "CONNECT x:1 HTTP/1.1\r\nHost: x:1\r\n"+key+"\r\n"), 404, apierr.NotFound, "", "Connection")
 	requireProblem(t, w.raw(t, "POST /v1/customers HTTP/1.1\r\nHost: x\r\n"+key+
-		"Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n"), 400, apierr.ValidationFailed, `{"fields":[]}`, "Connection")
+		"Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n"), 400, apierr.ValidationFailed, `{"fields":[]}`,
+		"Connection")
 	requireProblem(t, w.raw(t, "POST /v1/customers HTTP/1.1\r\nHost: x\r\n"+key+
-		"Content-Type: application/json\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}"), 415, apierr.UnsupportedMediaType, "", "Connection")
+		"Content-Type: application/json\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}"), 415,
+		apierr.UnsupportedMediaType, "", "Connection")
 	requireProblem(t, w.raw(t, "POST /v1/customers HTTP/1.1\r\nHost: x\r\n"+key+
-		"Content-Type: application/json\r\nContent-Length: 9999999\r\nExpect: 100-continue\r\n\r\n"), 413, apierr.PayloadTooLarge, "", "Connection")
+		"Content-Type: application/json\r\nContent-Length: 9999999\r\nExpect: 100-continue\r\n\r\n"), 413, apierr.PayloadTooLarge, "",
+		"Connection")
 	absolute := w.raw(t, "GET http://x/v1/store HTTP/1.1\r\nHost: x\r\n"+key+"\r\n")
 	require.Equal(t, 200, absolute.status)
 	old := w.raw(t, "GET /v1/store HTTP/1.0\r\n"+key+"\r\n")

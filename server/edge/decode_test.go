@@ -30,7 +30,8 @@ func theMethods(t testing.TB) map[string]*method {
 
 func FuzzQuery(f *testing.F) {
 	for _, seed := range []string{
-		"page=2&pageSize=10&q=a%20b&status=DRAFT&type=COURSE", "page=1&page=2", "%zz=1", "q=%ff", "q=%00", "page_size=1", "=", "&&", "q", "q=;x", "page=1e2",
+		"page=2&pageSize=10&q=a%20b&status=DRAFT&type=COURSE", "page=1&page=2", "%zz=1", "q=%ff", "q=%00", "page_size=1", "=", "&&",
+		"q", "q=;x", "page=1e2",
 		"page=9223372036854775808", "status=1", "a=1&b=2&a=3", "q=%ed%a0%80", "%70age=3",
 	} {
 		f.Add(seed)
@@ -95,7 +96,8 @@ func TestMethodsAreRead(t *testing.T) {
 
 func TestAddress(t *testing.T) {
 	t.Parallel()
-	e := &Edge{config: Config{TrustedProxies: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("fd00::/8")}}}
+	e := &Edge{config: Config{TrustedProxies: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"),
+		netip.MustParsePrefix("fd00::/8")}}}
 	for _, row := range []struct {
 		reason, peer string
 		forwarded    []string

@@ -10,8 +10,9 @@
 //
 //	request ─► Edge: id, key, rate ─► method, scope ─► check: media type, size, query, body ─► vanguard ─► Connect ─► intercept: slot ─► handler
 //
-// Vanguard finds the method of a request under /v1, binds path, query and body, and calls Connect in the binary format. The answer
-// and the error body are written with the codec. Before it, check refuses what vanguard would take too kindly, all of it at once.
+// Vanguard finds the method of a request under /v1, binds path, query and body, and calls Connect in the binary format.
+// The answer and the error body are written with the codec. Before it, check refuses what vanguard would take too
+// kindly, all of it at once.
 //
 // Every answer has X-RateLimit-Limit, -Remaining, -Reset and X-Request-Id. Every refusal under /v1
 // has the specification's error body; in the other protocols it is the protocol's own error with a

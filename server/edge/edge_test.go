@@ -58,7 +58,8 @@ func (g *gate) Admit(_ context.Context, authorization []string, address netip.Ad
 	if len(authorization) != 1 {
 		return auth.Principal{}, limit.Uncounted(now), apierr.New(apierr.APIKeyMissing, "Send the key.")
 	}
-	principal := auth.Principal{KeyID: uuid.MustParse(productID), KeyName: "tool", Store: tenant.Store{ID: uuid.MustParse(productID), Slug: "shop"}}
+	principal := auth.Principal{KeyID: uuid.MustParse(productID), KeyName: "tool", Store: tenant.Store{ID: uuid.MustParse(productID),
+		Slug: "shop"}}
 	rate := limit.Counted(7, now)
 	switch strings.TrimPrefix(authorization[0], "Bearer ") {
 	case fullKey:

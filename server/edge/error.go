@@ -42,7 +42,8 @@ func (x *exchange) setRefusalHeaders() {
 // appendError appends the specification's error body.
 func appendError(b []byte, e *storefrontv1.Error) []byte {
 	return fmt.Appendf(b, `{"statusCode":%d,"code":"%s","message":%s%s,"requestId":"%s","timestamp":%s}`,
-		e.GetStatusCode(), e.GetCode(), quoted(e.GetMessage()), details(e), e.GetRequestId(), apijson.AppendTime(nil, e.GetTimestamp().AsTime()))
+		e.GetStatusCode(), e.GetCode(), quoted(e.GetMessage()), details(e), e.GetRequestId(), apijson.AppendTime(nil,
+			e.GetTimestamp().AsTime()))
 }
 
 // details returns the member of that name, which only some codes have, in the form of its code.

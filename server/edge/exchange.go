@@ -69,7 +69,8 @@ func (x *exchange) WriteHeader(status int) {
 		case http.StatusMethodNotAllowed:
 			x.refusal = methodNotAllowed()
 		case http.StatusUnsupportedMediaType:
-			x.refusal = apierr.New(apierr.UnsupportedMediaType, "The body's Content-Type is of none of the protocols Connect, gRPC and gRPC-Web.")
+			x.refusal = apierr.New(apierr.UnsupportedMediaType, "The body's Content-Type is of none of the protocols Connect, gRPC and "+
+				"gRPC-Web.")
 		}
 		if x.refusal != nil {
 			x.protocol = ProtocolNone

@@ -151,7 +151,8 @@ func TestOwnDeadline(t *testing.T) {
 	w.url = server.URL
 	requireProblem(t, w.do(t, "GET", "/v1/store", ""), 503, apierr.Unavailable, "", "Retry-After")
 	require.Equal(t, 503, (<-seen).Status)
-	a := w.post(t, "/storefront.v1.StoreService/GetStore", strings.NewReader("{}"), "Content-Type: application/json", "Connect-Timeout-Ms: 60000")
+	a := w.post(t, "/storefront.v1.StoreService/GetStore", strings.NewReader("{}"), "Content-Type: application/json",
+		"Connect-Timeout-Ms: 60000")
 	require.Equal(t, "unavailable", a.protocol)
 	require.Equal(t, 503, (<-seen).Status)
 	require.Contains(t, w.log.String(), "ERROR")

@@ -73,8 +73,9 @@ func (e *Edge) finish(x *exchange, r *http.Request) {
 	e.guardEnd(x, func() {
 		if e.config.Observe != nil {
 			e.config.Observe(Request{
-				Protocol: x.protocol, Method: knownMethod(x.incoming.Method), Route: x.route, Status: x.status, Code: code, Limit: x.limit(), Duration: duration,
-				StoreID: x.principal.Store.ID, KeyID: x.principal.KeyID, RequestID: x.request.ID, Fields: x.refusedFields(),
+				Protocol: x.protocol, Method: knownMethod(x.incoming.Method), Route: x.route, Status: x.status, Code: code, Limit: x.limit(),
+				Duration: duration,
+				StoreID:  x.principal.Store.ID, KeyID: x.principal.KeyID, RequestID: x.request.ID, Fields: x.refusedFields(),
 			})
 		}
 	})

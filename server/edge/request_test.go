@@ -68,7 +68,8 @@ func TestLogLine(t *testing.T) {
 	w.do(t, "BREW", "/coffee", "")
 	last := w.requests()[8]
 	last.RequestID = uuid.Nil
-	require.Equal(t, edge.Request{Protocol: edge.ProtocolNone, Method: "OTHER", Route: "unmatched", Status: 404, Code: "not_found"}, last)
+	require.Equal(t, edge.Request{Protocol: edge.ProtocolNone, Method: "OTHER", Route: "unmatched", Status: 404, Code: "not_found"},
+		last)
 	require.NotContains(t, w.log.String(), "coffee", "what a client makes up is not in the log")
 }
 

@@ -73,7 +73,8 @@ func TestHandlerGetsWhatWasSent(t *testing.T) {
 	}, w.api.last()), "%v", w.api.last())
 
 	w.do(t, "PATCH", "/v1/products/"+productID, `{}`)
-	require.True(t, proto.Equal(&storefrontv1.UpdateProductRequest{Id: productID, UpdateMask: &fieldmaskpb.FieldMask{}}, w.api.last()),
+	require.True(t, proto.Equal(&storefrontv1.UpdateProductRequest{Id: productID, UpdateMask: &fieldmaskpb.FieldMask{}},
+		w.api.last()),
 		"an empty change has an empty mask, not none")
 
 	w.do(t, "GET", "/v1/orders?from=2026-01-01T02:00:00%2B02:00", "")
@@ -93,18 +94,26 @@ func TestRefusals(t *testing.T) {
 		{"the key comes before the path", "GET", "/v1/nothing", "", []string{"Authorization: "}, 401, apierr.APIKeyMissing, ""},
 		{"the key comes before the path, /v1 itself too", "GET", "/v1", "", []string{"Authorization: "}, 401, apierr.APIKeyMissing, ""},
 		{"the key comes before the body", "PATCH", product, "{", []string{"Authorization: Bearer x"}, 401, apierr.APIKeyInvalid, ""},
-		{"the rate comes before the path", "GET", "/v1/nothing", "", []string{"Authorization: Bearer limited"}, 429, apierr.RateLimited, ""},
+		{"the rate comes before the path", "GET", "/v1/nothing", "", []string{"Authorization: Bearer limited"}, 429, apierr.RateLimited,
+			""},
 		{"the path comes before the scope", "GET", "/v1/nothing", "", []string{"Authorization: Bearer read"}, 404, apierr.NotFound, ""},
-		{"the method comes before the scope", "DELETE", product, "", []string{"Authorization: Bearer read"}, 405, apierr.MethodNotAllowed, ""},
-		{"the scope comes before the body", "PATCH", product, "{", []string{"Authorization: Bearer read"}, 403, apierr.InsufficientScope, `{"required":"products:write"}`},
-		{"a read scope of another resource", "GET", "/v1/store", "", []string{"Authorization: Bearer read"}, 403, apierr.InsufficientScope, `{"required":"store:read"}`},
-		{"the scope comes before the query", "GET", "/v1/store?x=1", "", []string{"Authorization: Bearer read"}, 403, apierr.InsufficientScope, `{"required":"store:read"}`},
-		{"the media type comes before the body", "PATCH", product, "{", []string{"Content-Type: text/plain"}, 415, apierr.UnsupportedMediaType, ""},
-		{"the body comes before existence", "PATCH", "/v1/products/unknown", `{"title":1}`, nil, 400, apierr.ValidationFailed, `{"fields":[{"field":"title","message":"must be a string"}]}`},
+		{"the method comes before the scope", "DELETE", product, "", []string{"Authorization: Bearer read"}, 405,
+			apierr.MethodNotAllowed, ""},
+		{"the scope comes before the body", "PATCH", product, "{", []string{"Authorization: Bearer read"}, 403,
+			apierr.InsufficientScope, `{"required":"products:write"}`},
+		{"a read scope of another resource", "GET", "/v1/store", "", []string{"Authorization: Bearer read"}, 403,
+			apierr.InsufficientScope, `{"required":"store:read"}`},
+		{"the scope comes before the query", "GET", "/v1/store?x=1", "", []string{"Authorization: Bearer read"}, 403,
+			apierr.InsufficientScope, `{"required":"store:read"}`},
+		{"the media type comes before the body", "PATCH", product, "{", []string{"Content-Type: text/plain"}, 415,
+			apierr.UnsupportedMediaType, ""},
+		{"the body comes before existence", "PATCH", "/v1/products/unknown", `{"title":1}`, nil, 400, apierr.ValidationFailed,
+			`{"fields":[{"field":"title","message":"must be a string"}]}`},
 
 		{"a rule adds to what did not decode", "PATCH", product, `{"title":"bad","nope":1}`, nil, 400, apierr.ValidationFailed,
 			`{"fields":[{"field":"title","message":"must not be bad"},{"field":"nope","message":"is not a known field"}]}`},
-		{"feature_disabled comes before the body's fields", "POST", "/v1/payment-links", `{"nope":1}`, nil, 422, apierr.FeatureDisabled, ""},
+		{"feature_disabled comes before the body's fields", "POST", "/v1/payment-links", `{"nope":1}`, nil, 422, apierr.FeatureDisabled,
+			""},
 		{"body and query are refused together", "PATCH", product + "?title=x", `{"nope":1}`, nil, 400, apierr.ValidationFailed,
 			`{"fields":[{"field":"title","message":"is not a parameter of this address"},{"field":"nope","message":"is not a known field"}]}`},
 		{"the identifier is no field of the body", "PATCH", product, `{"id":"` + productID + `"}`, nil, 400, apierr.ValidationFailed,
@@ -113,8 +122,10 @@ func TestRefusals(t *testing.T) {
 			`{"fields":[{"field":"updateMask","message":"is not a known field"}]}`},
 		{"a body that is not JSON", "PATCH", product, "{", nil, 400, apierr.ValidationFailed, `{"fields":[]}`},
 		{"a body that is no object", "PATCH", product, "[]", nil, 400, apierr.ValidationFailed, `{"fields":[]}`},
-		{"a body that begins as binary between the codecs does", "PATCH", product, "b", nil, 400, apierr.ValidationFailed, `{"fields":[]}`},
-		{"nor where it passes through vanguard", "POST", "/v1/customers", "b\x0a\x01N", nil, 400, apierr.ValidationFailed, `{"fields":[]}`},
+		{"a body that begins as binary between the codecs does", "PATCH", product, "b", nil, 400, apierr.ValidationFailed,
+			`{"fields":[]}`},
+		{"nor where it passes through vanguard", "POST", "/v1/customers", "b\x0a\x01N", nil, 400, apierr.ValidationFailed,
+			`{"fields":[]}`},
 		{"nor one that begins as JSON does there", "POST", "/v1/customers", "j{}", nil, 400, apierr.ValidationFailed, `{"fields":[]}`},
 		{"no body where one passes through", "POST", "/v1/customers", "", nil, 400, apierr.ValidationFailed, `{"fields":[]}`},
 		{"no body where one is expected", "PATCH", product, "", nil, 400, apierr.ValidationFailed, `{"fields":[]}`},
@@ -129,14 +140,17 @@ func TestRefusals(t *testing.T) {
 			`{"fields":[{"field":"id","message":"is not a parameter of this address"}]}`},
 		{"a parameter of the RPC protocols means nothing", "GET", "/v1/store?connect=v1", "", nil, 400, apierr.ValidationFailed,
 			`{"fields":[{"field":"connect","message":"is not a parameter of this address"}]}`},
-		{"every refused parameter is listed, each once", "GET", "/v1/products?page=x&page=1&pageSize=1.5&status=PAID&%zz=1&q=%ff&q=", "", nil, 400, apierr.ValidationFailed, ""},
+		{"every refused parameter is listed, each once", "GET", "/v1/products?page=x&page=1&pageSize=1.5&status=PAID&%zz=1&q=%ff&q=",
+			"", nil, 400, apierr.ValidationFailed, ""},
 
 		{"a refusal of the handler", "GET", "/v1/products/x", "", nil, 404, apierr.ProductNotFound, ""},
-		{"a refusal of the handler with details", "PATCH", product, `{"status":"PUBLISHED"}`, nil, 422, apierr.ProductIncomplete, `{"missing":["description","content"]}`},
+		{"a refusal of the handler with details", "PATCH", product, `{"status":"PUBLISHED"}`, nil, 422, apierr.ProductIncomplete,
+			`{"missing":["description","content"]}`},
 		{"a failure", "GET", "/v1/products/fails", "", nil, 500, apierr.InternalError, ""},
 		{"a panic", "GET", "/v1/products/panic", "", nil, 500, apierr.InternalError, ""},
 		{"the database is away", "GET", "/v1/products/away", "", nil, 503, apierr.Unavailable, ""},
-		{"the database is away at the gate", "GET", "/v1/store", "", []string{"Authorization: Bearer broken"}, 503, apierr.Unavailable, ""},
+		{"the database is away at the gate", "GET", "/v1/store", "", []string{"Authorization: Bearer broken"}, 503, apierr.Unavailable,
+			""},
 
 		{"nothing outside /v1, and no key asked for", "GET", "/", "", []string{"Authorization: "}, 404, apierr.NotFound, ""},
 		{"nothing beside /v1", "GET", "/v10/store", "", []string{"Authorization: "}, 404, apierr.NotFound, ""},
@@ -252,7 +266,8 @@ func TestMediaTypes(t *testing.T) {
 	w := start(t)
 	product := "/v1/products/" + productID
 	for _, accepted := range []string{
-		"application/json", "application/json; charset=utf-8", "application/json;charset=UTF-8", `Application/JSON; Charset="Utf-8"`, "application/json; profile=x",
+		"application/json", "application/json; charset=utf-8", "application/json;charset=UTF-8", `Application/JSON; Charset="Utf-8"`,
+		"application/json; profile=x",
 	} {
 		require.Equal(t, 200, w.do(t, "PATCH", product, "{}", "Content-Type: "+accepted).status, accepted)
 	}
@@ -303,7 +318,8 @@ func TestHeadersOfClientsMeanNothing(t *testing.T) {
 	t.Parallel()
 	w := start(t)
 	a := w.do(t, "GET", "/v1/store", "",
-		"Accept-Encoding: gzip", "X-Server-Timeout: 0.000001", "Connect-Timeout-Ms: 1", "Connect-Protocol-Version: 1", "Content-Type: application/grpc",
+		"Accept-Encoding: gzip", "X-Server-Timeout: 0.000001", "Connect-Timeout-Ms: 1", "Connect-Protocol-Version: 1",
+		"Content-Type: application/grpc",
 		"Grpc-Timeout: 1n", "Origin: https://example.com", "X-Request-Id: chosen", "Accept: text/html", "Te: trailers")
 	require.Equal(t, 200, a.status, a.body)
 	requireHeaders(t, a)

@@ -32,7 +32,8 @@ func (a *slowAPI) GetProduct(ctx context.Context, r *storefrontv1.GetProductRequ
 	return &storefrontv1.Product{Id: r.GetId()}, nil
 }
 
-func (a *slowAPI) ListProducts(ctx context.Context, r *storefrontv1.ListProductsRequest) (*storefrontv1.ListProductsResponse, error) {
+func (a *slowAPI) ListProducts(ctx context.Context, r *storefrontv1.ListProductsRequest) (*storefrontv1.ListProductsResponse,
+	error) {
 	if r.GetQ() == "" {
 		return &storefrontv1.ListProductsResponse{}, nil
 	}
@@ -158,7 +159,8 @@ func TestEverySlotIsGivenBack(t *testing.T) {
 		} {
 			a := w.do(t, row.method, row.path, row.body, row.header)
 			require.Equal(t, row.status, a.status, "%s %s: %s", row.method, row.path, a.body)
-			require.Eventually(t, func() bool { return w.slots.Load().Running == 0 }, time.Minute, time.Millisecond, "%s %s", row.method, row.path)
+			require.Eventually(t, func() bool { return w.slots.Load().Running == 0 }, time.Minute, time.Millisecond, "%s %s", row.method,
+				row.path)
 		}
 	}
 }

@@ -22,12 +22,13 @@ import (
 func around(c *edge.Config, f func(context.Context)) {
 	services := c.Services
 	c.Services = func(opts ...connect.HandlerOption) []edge.Service {
-		return services(append(opts, connect.WithInterceptors(connect.UnaryInterceptorFunc(func(next connect.UnaryFunc) connect.UnaryFunc {
-			return func(ctx context.Context, r connect.AnyRequest) (connect.AnyResponse, error) {
-				f(ctx)
-				return next(ctx, r)
-			}
-		})))...)
+		return services(append(opts,
+			connect.WithInterceptors(connect.UnaryInterceptorFunc(func(next connect.UnaryFunc) connect.UnaryFunc {
+				return func(ctx context.Context, r connect.AnyRequest) (connect.AnyResponse, error) {
+					f(ctx)
+					return next(ctx, r)
+				}
+			})))...)
 	}
 }
 

@@ -40,7 +40,8 @@ func newAudit(t *testing.T, s *db.DB) audit {
 	if s.Dialect() == dialect.SQLite {
 		types, event = [2]string{"integer", "datetime"}, "CAST(NEW.payload AS TEXT) ->> '$.data.id'"
 	}
-	a.exec(fmt.Sprintf("CREATE TABLE audit (number %s PRIMARY KEY, object uuid, source text, at %s, entry uuid)", types[0], types[1]))
+	a.exec(fmt.Sprintf("CREATE TABLE audit (number %s PRIMARY KEY, object uuid, source text, at %s, entry uuid)", types[0],
+		types[1]))
 	for table, columns := range moments {
 		for _, column := range columns {
 			note := fmt.Sprintf("NEW.id, '%s.%s', NEW.%s, NULL", table, column, column)
@@ -68,7 +69,8 @@ func (a audit) trigger(table, name, operation, when, note string) {
 		return
 	}
 	a.exec(fmt.Sprintf("CREATE FUNCTION %s() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN %s; RETURN NULL; END $$", name, insert))
-	a.exec(fmt.Sprintf("CREATE TRIGGER %[1]s AFTER %[2]s ON %[3]s FOR EACH ROW WHEN (%[4]s) EXECUTE FUNCTION %[1]s()", name, operation, table, when))
+	a.exec(fmt.Sprintf("CREATE TRIGGER %[1]s AFTER %[2]s ON %[3]s FOR EACH ROW WHEN (%[4]s) EXECUTE FUNCTION %[1]s()", name,
+		operation, table, when))
 }
 
 // violations returns every moment of an object that lies before an earlier one, and every id that
@@ -113,7 +115,8 @@ func (a audit) violations() []string {
 // journal sees them: by time and id.
 func (a audit) breaks() []string {
 	a.t.Helper()
-	rows, err := a.db.Reader().Query("SELECT resource_id, action, changes FROM activity_entries ORDER BY resource_id, created_at, id")
+	rows, err := a.db.Reader().Query("SELECT resource_id, action, changes FROM activity_entries ORDER BY resource_id, " +
+		"created_at, id")
 	require.NoError(a.t, err)
 	defer func() { require.NoError(a.t, rows.Close()) }()
 	var found []string
@@ -149,11 +152,14 @@ func (a audit) disagreements() map[string]int {
 	a.t.Helper()
 	counts := map[string]int{}
 	for what, query := range map[string]string{
-		"orders whose updatedAt lies before their paidAt":        "SELECT count(*) FROM orders WHERE updated_at < paid_at",
-		"orders whose paidAt lies before their createdAt":        "SELECT count(*) FROM orders WHERE paid_at < created_at",
-		"payment links whose lastPaidAt has not moved":           "SELECT count(*) FROM payment_links WHERE paid_count > 0 AND last_paid_at IS NULL",
-		"orders that failed after they were paid, by events":     "SELECT count(*) FROM (" + a.eventOf("order.failed") + ") f JOIN (" + a.eventOf("order.paid") + ") p ON p.id = f.id WHERE p.created_at <= f.created_at",
-		"payments whose event has another time than their order": "SELECT count(*) FROM (" + a.eventOf("payment_link.paid") + ") e JOIN orders o ON o.id = e.id WHERE e.created_at <> o.paid_at",
+		"orders whose updatedAt lies before their paidAt": "SELECT count(*) FROM orders WHERE updated_at < paid_at",
+		"orders whose paidAt lies before their createdAt": "SELECT count(*) FROM orders WHERE paid_at < created_at",
+		"payment links whose lastPaidAt has not moved": "SELECT count(*) FROM payment_links WHERE paid_count > 0 AND " +
+			"last_paid_at IS NULL",
+		"orders that failed after they were paid, by events": "SELECT count(*) FROM (" + a.eventOf("order.failed") + ") f JOIN (" +
+			a.eventOf("order.paid") + ") p ON p.id = f.id WHERE p.created_at <= f.created_at",
+		"payments whose event has another time than their order": "SELECT count(*) FROM (" + a.eventOf("payment_link.paid") +
+			") e JOIN orders o ON o.id = e.id WHERE e.created_at <> o.paid_at",
 	} {
 		n := 0
 		require.NoError(a.t, a.db.Reader().QueryRow(query).Scan(&n), query)

@@ -37,8 +37,10 @@ func TestARecordedOrderIsAnsweredAsItIsRead(t *testing.T) {
 			name  string
 			draft shop.OrderDraft
 		}{
-			{"a new buyer", shop.OrderDraft{Buyer: shop.Buyer{Name: "Awa", Email: new("awa@example.com")}, Lines: many[:1], Note: new("Merci !\nÀ bientôt")}},
-			{"one who is known, more items than SQLite stores at once", shop.OrderDraft{Buyer: shop.Buyer{Email: new("awa@example.com")}, Lines: many}},
+			{"a new buyer", shop.OrderDraft{Buyer: shop.Buyer{Name: "Awa", Email: new("awa@example.com")}, Lines: many[:1],
+				Note: new("Merci !\nÀ bientôt")}},
+			{"one who is known, more items than SQLite stores at once", shop.OrderDraft{Buyer: shop.Buyer{Email: new("awa@example.com")},
+				Lines: many}},
 			{"one who is completed, through a link", shop.OrderDraft{
 				Buyer: shop.Buyer{Email: new("awa@example.com"), Phone: new("+237650000001")}, PaymentLinkID: b.Link(nil).GetId(),
 			}},
@@ -57,10 +59,12 @@ func TestARecordedOrderIsAnsweredAsItIsRead(t *testing.T) {
 		for _, e := range s.Client().ActivityEntry.Query().Order(ent.Asc("id")).AllX(b.Ctx) {
 			changes[e.Action] = append(changes[e.Action], string(e.Changes))
 		}
-		require.Equal(t, []string{`{"name":{"from":null,"to":"Awa"},"email":{"from":null,"to":"awa@example.com"}}`}, changes["customer.created"])
+		require.Equal(t, []string{`{"name":{"from":null,"to":"Awa"},"email":{"from":null,"to":"awa@example.com"}}`},
+			changes["customer.created"])
 		require.Len(t, changes["order.created"], 3)
 		require.Regexp(t, `^{"reference":{"from":null,"to":"ORD-\w{10}"},"status":{"from":null,"to":"PENDING"},"amount":{"from":null,"to":1000},`+
-			`"customerId":{"from":null,"to":"[-0-9a-f]{36}"},"note":{"from":null,"to":"Merci !\\nÀ bientôt"}}$`, changes["order.created"][0])
+			`"customerId":{"from":null,"to":"[-0-9a-f]{36}"},"note":{"from":null,"to":"Merci !\\nÀ bientôt"}}$`,
+			changes["order.created"][0])
 		require.Contains(t, changes["order.created"][2], `"paymentLinkId":{"from":null,"to":"`)
 		require.Equal(t, []string{"customer.created"}, b.Events())
 	})
@@ -89,13 +93,17 @@ func TestOrderTransitions(t *testing.T) {
 		{"a failed order is paid late", []move{fail, pay}, storefrontv1.Order_PAID, "", 2000, []string{"order.failed", "order.paid"}},
 		{"a pending order is cancelled without an event", []move{cancel}, storefrontv1.Order_CANCELLED, "", 0, nil},
 		{"a cancelled order cannot be paid", []move{cancel, pay}, storefrontv1.Order_CANCELLED, apierr.OrderTransition, 0, nil},
-		{"a paid order is refunded and leaves the total", []move{pay, refund}, storefrontv1.Order_REFUNDED, "", 0, []string{"order.paid"}},
+		{"a paid order is refunded and leaves the total", []move{pay, refund}, storefrontv1.Order_REFUNDED, "", 0,
+			[]string{"order.paid"}},
 		{"refunding again takes nothing more", []move{pay, refund, refund}, storefrontv1.Order_REFUNDED, "", 0, []string{"order.paid"}},
-		{"a refunded order cannot be paid", []move{pay, refund, pay}, storefrontv1.Order_REFUNDED, apierr.OrderTransition, 0, []string{"order.paid"}},
+		{"a refunded order cannot be paid", []move{pay, refund, pay}, storefrontv1.Order_REFUNDED, apierr.OrderTransition, 0,
+			[]string{"order.paid"}},
 		{"a paid order cannot fail", []move{pay, fail}, storefrontv1.Order_PAID, apierr.OrderTransition, 2000, []string{"order.paid"}},
-		{"a paid order cannot be cancelled", []move{pay, cancel}, storefrontv1.Order_PAID, apierr.OrderTransition, 2000, []string{"order.paid"}},
+		{"a paid order cannot be cancelled", []move{pay, cancel}, storefrontv1.Order_PAID, apierr.OrderTransition, 2000,
+			[]string{"order.paid"}},
 		{"a pending order cannot be refunded", []move{refund}, storefrontv1.Order_PENDING, apierr.OrderTransition, 0, nil},
-		{"a failed order cannot be cancelled", []move{fail, cancel}, storefrontv1.Order_FAILED, apierr.OrderTransition, 0, []string{"order.failed"}},
+		{"a failed order cannot be cancelled", []move{fail, cancel}, storefrontv1.Order_FAILED, apierr.OrderTransition, 0,
+			[]string{"order.failed"}},
 	}
 	// Events are listed by their moments, so that no two of them share one.
 	var now atomic.Int64
@@ -119,7 +127,8 @@ func TestOrderTransitions(t *testing.T) {
 			o, err = b.GetOrder(b.Ctx, &storefrontv1.GetOrderRequest{Id: o.GetId()})
 			require.NoError(t, err)
 			require.Equal(t, row.want, o.GetStatus(), row.name)
-			require.Equal(t, row.want == storefrontv1.Order_PAID || row.want == storefrontv1.Order_REFUNDED, o.GetPaidAt() != nil, row.name)
+			require.Equal(t, row.want == storefrontv1.Order_PAID || row.want == storefrontv1.Order_REFUNDED, o.GetPaidAt() != nil,
+				row.name)
 			c, err := b.GetCustomer(b.Ctx, &storefrontv1.GetCustomerRequest{Id: o.GetCustomer().GetId()})
 			require.NoError(t, err)
 			require.Equal(t, row.paid, c.GetTotalPaid(), row.name)
@@ -145,14 +154,19 @@ func TestRecordOrderRefusals(t *testing.T) {
 			{"neither products nor a link", shop.OrderDraft{Buyer: buyer}, apierr.ValidationFailed},
 			{"products and a link", shop.OrderDraft{Buyer: buyer, Lines: one, PaymentLinkID: l.GetId()}, apierr.ValidationFailed},
 			{"an amount for products", shop.OrderDraft{Buyer: buyer, Lines: one, Amount: ptr(int64(5))}, apierr.ValidationFailed},
-			{"a quantity of none", shop.OrderDraft{Buyer: buyer, Lines: []shop.OrderLine{{ProductID: p.GetId()}}}, apierr.ValidationFailed},
-			{"an amount beyond what a client reads exactly", shop.OrderDraft{Buyer: buyer, Lines: []shop.OrderLine{{ProductID: p.GetId(), Quantity: 3}}}, apierr.ValidationFailed},
-			{"a buyer whom nothing identifies", shop.OrderDraft{Buyer: shop.Buyer{Name: "A"}, Lines: one}, apierr.CustomerIdentifierRequired},
+			{"a quantity of none", shop.OrderDraft{Buyer: buyer, Lines: []shop.OrderLine{{ProductID: p.GetId()}}},
+				apierr.ValidationFailed},
+			{"an amount beyond what a client reads exactly", shop.OrderDraft{Buyer: buyer, Lines: []shop.OrderLine{{ProductID: p.GetId(),
+				Quantity: 3}}}, apierr.ValidationFailed},
+			{"a buyer whom nothing identifies", shop.OrderDraft{Buyer: shop.Buyer{Name: "A"}, Lines: one},
+				apierr.CustomerIdentifierRequired},
 			{"a phone that is none", shop.OrderDraft{Buyer: shop.Buyer{Phone: ptr("12")}, Lines: one}, apierr.PhoneInvalid},
 			{"an unknown customer", shop.OrderDraft{CustomerID: p.GetId(), Lines: one}, apierr.CustomerNotFound},
-			{"an unknown product", shop.OrderDraft{Buyer: buyer, Lines: []shop.OrderLine{{ProductID: l.GetId(), Quantity: 1}}}, apierr.ProductNotFound},
+			{"an unknown product", shop.OrderDraft{Buyer: buyer, Lines: []shop.OrderLine{{ProductID: l.GetId(), Quantity: 1}}},
+				apierr.ProductNotFound},
 			{"an unknown link", shop.OrderDraft{Buyer: buyer, PaymentLinkID: p.GetId()}, apierr.PaymentLinkNotFound},
-			{"another amount than a FIXED link's", shop.OrderDraft{Buyer: buyer, PaymentLinkID: l.GetId(), Amount: ptr(int64(499))}, apierr.PaymentLinkAmount},
+			{"another amount than a FIXED link's", shop.OrderDraft{Buyer: buyer, PaymentLinkID: l.GetId(), Amount: ptr(int64(499))},
+				apierr.PaymentLinkAmount},
 		}
 		before := len(b.Journal())
 		for _, row := range rows {

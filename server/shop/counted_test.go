@@ -45,7 +45,8 @@ func newHistory(t *testing.T, s *db.DB) history {
 func moment(r *rand.Rand) time.Time {
 	day := []int{0, 0, 1, 31, 32, 33, 64, 400, 401, 20000, 30000}[r.IntN(11)] + r.IntN(3)
 	at := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC).AddDate(0, 0, -day)
-	return at.Add([]time.Duration{0, time.Millisecond, 24*time.Hour - time.Millisecond, time.Duration(r.IntN(24*3600)) * time.Second}[r.IntN(4)])
+	return at.Add([]time.Duration{0, time.Millisecond, 24*time.Hour - time.Millisecond,
+		time.Duration(r.IntN(24*3600)) * time.Second}[r.IntN(4)])
 }
 
 var orderStatuses = []string{"PENDING", "PAID", "FAILED", "CANCELLED", "REFUNDED"}
@@ -77,12 +78,15 @@ func (h history) insert(ctx context.Context, r *rand.Rand, n int) error {
 			}
 			return []any{id, h.store.ID, id.String() + "@example.com", id.String(), at, at}
 		}},
-		{"products (id, store_id, title, title_folded, slug, type, status, price_amount, url, created_at, updated_at)", func(id uuid.UUID, at time.Time) []any {
-			return []any{id, h.store.ID, "T", "t", id, []string{"FILE", "COURSE"}[r.IntN(2)], []string{"DRAFT", "PUBLISHED"}[r.IntN(2)], 1, "u", at, at}
-		}},
-		{"payment_links (id, store_id, code, url, title, pricing, amount, created_at, updated_at)", func(id uuid.UUID, at time.Time) []any {
-			return []any{id, h.store.ID, id, "u", "t", "FIXED", 5, at, at}
-		}},
+		{"products (id, store_id, title, title_folded, slug, type, status, price_amount, url, created_at, updated_at)",
+			func(id uuid.UUID, at time.Time) []any {
+				return []any{id, h.store.ID, "T", "t", id, []string{"FILE", "COURSE"}[r.IntN(2)], []string{"DRAFT", "PUBLISHED"}[r.IntN(2)],
+					1, "u", at, at}
+			}},
+		{"payment_links (id, store_id, code, url, title, pricing, amount, created_at, updated_at)",
+			func(id uuid.UUID, at time.Time) []any {
+				return []any{id, h.store.ID, id, "u", "t", "FIXED", 5, at, at}
+			}},
 	} {
 		text, args := values(table.row)
 		if _, err := h.bench.DB.Writer().ExecContext(ctx, "INSERT INTO "+table.into+" VALUES "+text, args...); err != nil {
@@ -93,8 +97,11 @@ func (h history) insert(ctx context.Context, r *rand.Rand, n int) error {
 		return []any{id, h.store.ID, id, orderStatuses[r.IntN(5)], 1, 0, at, at}
 	})
 	args = append(args, h.store.ID)
-	_, err := h.bench.DB.Writer().ExecContext(ctx, fmt.Sprintf("INSERT INTO orders (id, store_id, reference, status, amount, platform_fee_percent, created_at, updated_at, customer_id)"+
-		" SELECT v.*, (SELECT id FROM customers WHERE store_id = $%d LIMIT 1) FROM (VALUES %s) v", len(args), typed(text, h.bench.DB.Dialect())), args...)
+	_, err := h.bench.DB.Writer().ExecContext(ctx,
+		fmt.Sprintf("INSERT INTO orders (id, store_id, reference, status, amount, platform_fee_percent, created_at, updated_at, "+
+			"customer_id)"+
+			" SELECT v.*, (SELECT id FROM customers WHERE store_id = $%d LIMIT 1) FROM (VALUES %s) v", len(args),
+			typed(text, h.bench.DB.Dialect())), args...)
 	return err
 }
 
@@ -110,7 +117,8 @@ func typed(values, database string) string {
 // change does something random to the store.
 func (h history) change(ctx context.Context, r *rand.Rand) error {
 	some := func(table string) string {
-		return fmt.Sprintf("id IN (SELECT id FROM %s WHERE store_id = $1 ORDER BY id LIMIT %d OFFSET %d)", table, 1+r.IntN(5), r.IntN(100))
+		return fmt.Sprintf("id IN (SELECT id FROM %s WHERE store_id = $1 ORDER BY id LIMIT %d OFFSET %d)", table, 1+r.IntN(5),
+			r.IntN(100))
 	}
 	exec := func(query string, args ...any) error {
 		_, err := h.bench.DB.Writer().ExecContext(ctx, query, append([]any{h.store.ID}, args...)...)
@@ -122,14 +130,17 @@ func (h history) change(ctx context.Context, r *rand.Rand) error {
 	case 1, 2:
 		return exec("UPDATE orders SET status = $2 WHERE store_id = $1 AND "+some("orders"), orderStatuses[r.IntN(5)])
 	case 3:
-		return exec("UPDATE products SET status = $2 WHERE store_id = $1 AND "+some("products"), []string{"PUBLISHED", "ARCHIVED"}[r.IntN(2)])
+		return exec("UPDATE products SET status = $2 WHERE store_id = $1 AND "+some("products"),
+			[]string{"PUBLISHED", "ARCHIVED"}[r.IntN(2)])
 	case 4:
-		return exec("DELETE FROM orders WHERE store_id = $1 AND NOT EXISTS (SELECT 1 FROM order_items i WHERE i.order_id = orders.id) AND " + some("orders"))
+		return exec("DELETE FROM orders WHERE store_id = $1 AND NOT EXISTS (SELECT 1 FROM order_items i WHERE i.order_id = " +
+			"orders.id) AND " + some("orders"))
 	case 5:
 		return exec("UPDATE customers SET created_at = $2 WHERE store_id = $1 AND "+some("customers"), moment(r))
 	case 6:
 		email := uuid.NewString() + "@example.com"
-		o, err := h.RecordOrder(h.Ctx, shop.OrderDraft{Buyer: shop.Buyer{Email: &email}, Lines: []shop.OrderLine{{ProductID: h.Product("P", 5).GetId(), Quantity: 1}}})
+		o, err := h.RecordOrder(h.Ctx, shop.OrderDraft{Buyer: shop.Buyer{Email: &email},
+			Lines: []shop.OrderLine{{ProductID: h.Product("P", 5).GetId(), Quantity: 1}}})
 		if err != nil {
 			return err
 		}
@@ -138,7 +149,8 @@ func (h history) change(ctx context.Context, r *rand.Rand) error {
 		}
 		return err
 	default:
-		_, err := importtest.Load(h.Ctx, h.bench.DB, importtest.Lines(importtest.OneOrder(importtest.OneCustomer()).With("createdAt", moment(r)),
+		_, err := importtest.Load(h.Ctx, h.bench.DB, importtest.Lines(importtest.OneOrder(importtest.OneCustomer()).With("createdAt",
+			moment(r)),
 			importtest.OneOrder(importtest.OneCustomer())), importing.Options{Kind: importing.Orders})
 		return err
 	}
@@ -234,7 +246,8 @@ func (h history) check(ctx context.Context, r *rand.Rand) {
 	q := h.query(ctx, r)
 	got, total, err := q.read(resource.Lists{Querier: tx, Postgres: h.bench.DB.Dialect() == dialect.Postgres})
 	require.NoError(h.T, err)
-	rows, err := tx.QueryContext(ctx, "SELECT id FROM "+q.table+" WHERE store_id = $1"+q.text+" ORDER BY created_at DESC, id DESC", append([]any{h.store.ID}, q.args...)...)
+	rows, err := tx.QueryContext(ctx, "SELECT id FROM "+q.table+" WHERE store_id = $1"+q.text+" ORDER BY created_at DESC, id DESC",
+		append([]any{h.store.ID}, q.args...)...)
 	require.NoError(h.T, err)
 	defer rows.Close()
 	all := []string{}

@@ -73,15 +73,21 @@ func TestCustomerBoundsAndRefusals(t *testing.T) {
 			fields []string
 		}{
 			{"neither e-mail nor phone", &storefrontv1.CreateCustomerRequest{Name: "A"}, apierr.CustomerIdentifierRequired, nil},
-			{"a blank e-mail is no e-mail", &storefrontv1.CreateCustomerRequest{Email: ptr(" ")}, apierr.ValidationFailed, []string{"email"}},
-			{"an e-mail with a display name", &storefrontv1.CreateCustomerRequest{Email: ptr("A <a@example.com>")}, apierr.ValidationFailed, []string{"email"}},
-			{"a domain without a dot", &storefrontv1.CreateCustomerRequest{Email: ptr("a@localhost")}, apierr.ValidationFailed, []string{"email"}},
-			{"a domain that is an address", &storefrontv1.CreateCustomerRequest{Email: ptr("a@[1.2.3.4]")}, apierr.ValidationFailed, []string{"email"}},
-			{"a control character", &storefrontv1.CreateCustomerRequest{Email: ptr("a@example.com"), Name: "A\x00"}, apierr.ValidationFailed, []string{"name"}},
+			{"a blank e-mail is no e-mail", &storefrontv1.CreateCustomerRequest{Email: ptr(" ")}, apierr.ValidationFailed,
+				[]string{"email"}},
+			{"an e-mail with a display name", &storefrontv1.CreateCustomerRequest{Email: ptr("A <a@example.com>")},
+				apierr.ValidationFailed, []string{"email"}},
+			{"a domain without a dot", &storefrontv1.CreateCustomerRequest{Email: ptr("a@localhost")}, apierr.ValidationFailed,
+				[]string{"email"}},
+			{"a domain that is an address", &storefrontv1.CreateCustomerRequest{Email: ptr("a@[1.2.3.4]")}, apierr.ValidationFailed,
+				[]string{"email"}},
+			{"a control character", &storefrontv1.CreateCustomerRequest{Email: ptr("a@example.com"), Name: "A\x00"},
+				apierr.ValidationFailed, []string{"name"}},
 			{"a blank phone", &storefrontv1.CreateCustomerRequest{Phone: ptr("")}, apierr.PhoneInvalid, nil},
 			{"a number too short for anywhere", &storefrontv1.CreateCustomerRequest{Phone: ptr("+2371")}, apierr.PhoneInvalid, nil},
 			{"letters", &storefrontv1.CreateCustomerRequest{Phone: ptr("call me")}, apierr.PhoneInvalid, nil},
-			{"everything wrong is named at once", &storefrontv1.CreateCustomerRequest{Email: ptr("x"), Phone: ptr("y"), Name: "\x01"}, apierr.ValidationFailed, []string{"name", "email", "phone"}},
+			{"everything wrong is named at once", &storefrontv1.CreateCustomerRequest{Email: ptr("x"), Phone: ptr("y"), Name: "\x01"},
+				apierr.ValidationFailed, []string{"name", "email", "phone"}},
 		}
 		for _, row := range rows {
 			_, _, err := b.CreateCustomer(b.Ctx, row.in)
@@ -101,7 +107,8 @@ func TestUpdateCustomer(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		b := newBench(t, s, shop.Options{})
-		c, _, err := b.CreateCustomer(b.Ctx, &storefrontv1.CreateCustomerRequest{Name: "Ada", Email: ptr("ada@example.com"), Phone: ptr("+237670000001")})
+		c, _, err := b.CreateCustomer(b.Ctx, &storefrontv1.CreateCustomerRequest{Name: "Ada", Email: ptr("ada@example.com"),
+			Phone: ptr("+237670000001")})
 		require.NoError(t, err)
 		_, _, err = b.CreateCustomer(b.Ctx, &storefrontv1.CreateCustomerRequest{Name: "Bob", Email: ptr("bob@example.com")})
 		require.NoError(t, err)
@@ -152,7 +159,8 @@ func TestCreateCustomerIsNeverDoubled(t *testing.T) {
 		for i := range callers {
 			group.Go(func() error {
 				var err error
-				_, news[i], err = b.CreateCustomer(b.Ctx, &storefrontv1.CreateCustomerRequest{Email: ptr("one@example.com"), Phone: ptr("+237670000009")})
+				_, news[i], err = b.CreateCustomer(b.Ctx, &storefrontv1.CreateCustomerRequest{Email: ptr("one@example.com"),
+					Phone: ptr("+237670000009")})
 				return err
 			})
 		}

@@ -37,7 +37,8 @@ func TestSecretIsMadeOnceUnderAKey(t *testing.T) {
 			entries := func() int { return s.Client().ActivityEntry.Query().CountX(in) }
 			for name, do := range map[string]func(ctx context.Context) error{
 				"a key": func(ctx context.Context) error {
-					_, err := shop.New(s, shop.Options{}).CreateKey(ctx, shop.KeyDraft{Name: "crm", Scopes: []string{"store:read"}, Lifetime: adminv1.Key_DAYS_30})
+					_, err := shop.New(s, shop.Options{}).CreateKey(ctx, shop.KeyDraft{Name: "crm", Scopes: []string{"store:read"},
+						Lifetime: adminv1.Key_DAYS_30})
 					return err
 				},
 				"a webhook": func(ctx context.Context) error {

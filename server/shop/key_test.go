@@ -22,10 +22,12 @@ func TestKeys(t *testing.T) {
 			t.Parallel()
 			now := time.Date(2026, 9, 1, 12, 0, 0, 0, time.UTC)
 			b := shoptest.New(t, dbtest.New(t, database, db.Config{Clock: func() time.Time { return now }}), shop.Options{})
-			draft := shop.KeyDraft{Name: "till", Scopes: []string{"products:write", "orders:read", "orders:read"}, Lifetime: adminv1.Key_DAYS_30}
+			draft := shop.KeyDraft{Name: "till", Scopes: []string{"products:write", "orders:read", "orders:read"},
+				Lifetime: adminv1.Key_DAYS_30}
 			for _, wrong := range []shop.KeyDraft{
 				{Name: " ", Scopes: draft.Scopes, Lifetime: adminv1.Key_DAYS_30}, {Name: "a", Lifetime: adminv1.Key_DAYS_30},
-				{Name: "a", Scopes: []string{"orders:write"}, Lifetime: adminv1.Key_DAYS_30}, {Name: "a", Scopes: draft.Scopes, Lifetime: adminv1.Key_LIFETIME_UNSPECIFIED},
+				{Name: "a", Scopes: []string{"orders:write"}, Lifetime: adminv1.Key_DAYS_30}, {Name: "a", Scopes: draft.Scopes,
+					Lifetime: adminv1.Key_LIFETIME_UNSPECIFIED},
 			} {
 				_, err := b.CreateKey(b.Ctx, wrong)
 				shoptest.Refused(t, err, apierr.ValidationFailed)

@@ -147,7 +147,8 @@ func (w *world) change(ctx context.Context, s *rules, r *rand.Rand) error {
 	case 0, 1:
 		_, err = s.ChangeProduct(ctx, &adminv1.UpdateProductRequest{Id: pick(w.products, r), Title: &text})
 	case 2:
-		status := []storefrontv1.Product_Status{storefrontv1.Product_PUBLISHED, storefrontv1.Product_ARCHIVED, storefrontv1.Product_DRAFT}[r.IntN(3)]
+		status := []storefrontv1.Product_Status{storefrontv1.Product_PUBLISHED, storefrontv1.Product_ARCHIVED,
+			storefrontv1.Product_DRAFT}[r.IntN(3)]
 		_, err = s.ChangeProduct(ctx, &adminv1.UpdateProductRequest{Id: pick(w.products, r), Status: &status})
 	case 3:
 		_, err = s.UpdateCustomer(ctx, &storefrontv1.UpdateCustomerRequest{Id: pick(w.customers, r), Name: &text})
@@ -206,9 +207,11 @@ func (w *world) key(ctx context.Context, s *rules, name string) error {
 func (w *world) load(ctx context.Context, s *rules, r *rand.Rand) error {
 	i := r.IntN(momentObjects)
 	buyer := importtest.Fields{"id": w.customers[i], "name": "", "email": w.emails[i], "phone": nil}
-	one := importtest.OneOrder(buyer).With("status", "PENDING").With("paidAt", nil).With("paymentLink", importtest.Fields{"id": pick(w.links, r), "code": "", "title": ""})
+	one := importtest.OneOrder(buyer).With("status", "PENDING").With("paidAt", nil).With("paymentLink",
+		importtest.Fields{"id": pick(w.links, r), "code": "", "title": ""})
 	other := importtest.OneOrder(importtest.OneCustomer()).With("status", "PENDING").With("paidAt", nil)
-	_, err := importtest.Load(ctx, w.databases[s], importtest.Lines(one, other), importing.Options{Kind: importing.Orders, Events: true})
+	_, err := importtest.Load(ctx, w.databases[s], importtest.Lines(one, other), importing.Options{Kind: importing.Orders,
+		Events: true})
 	if err == nil {
 		w.seen(one["id"].(string))
 	}

@@ -117,7 +117,8 @@ func TestTheTimeIsTakenWhenTheRowsAreHeld(t *testing.T) {
 			return err
 		}},
 		{"a customer who is completed", "customers", ada, func(string) error {
-			_, _, err := w.CreateCustomer(w.Ctx, &storefrontv1.CreateCustomerRequest{Email: new("ada@example.com"), Phone: new("+237670333301")})
+			_, _, err := w.CreateCustomer(w.Ctx, &storefrontv1.CreateCustomerRequest{Email: new("ada@example.com"),
+				Phone: new("+237670333301")})
 			return err
 		}},
 		{"a payment link", "payment_links", link, func(string) error { _, err := w.DisablePaymentLink(w.Ctx, link); return err }},
@@ -128,7 +129,8 @@ func TestTheTimeIsTakenWhenTheRowsAreHeld(t *testing.T) {
 		{"a key", "api_keys", key.ID.String(), func(string) error { _, err := w.RevokeKey(w.Ctx, key.ID.String()); return err }},
 		{"a webhook", "webhooks", hook, func(string) error { _, err := w.DisableWebhook(w.Ctx, hook); return err }},
 		{"a load behind the store", "stores", inStore.ID.String(), func(string) error {
-			_, err := importtest.Load(w.Ctx, w.DB, importtest.Lines(importtest.OneCustomer()), importing.Options{Kind: importing.Customers, Events: true})
+			_, err := importtest.Load(w.Ctx, w.DB, importtest.Lines(importtest.OneCustomer()), importing.Options{Kind: importing.Customers,
+				Events: true})
 			return err
 		}},
 	} {
@@ -178,7 +180,8 @@ func TestAStoresOrdersDoNotWaitForItsKeys(t *testing.T) {
 	w := newWaiting(t)
 	bought := w.Product("Guide", 1000).GetId()
 	// A key's creation stops with everything in its hands.
-	w.audit.exec("CREATE FUNCTION pause() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_advisory_xact_lock(1); RETURN NULL; END $$")
+	w.audit.exec("CREATE FUNCTION pause() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_advisory_xact_lock(1); RETURN " +
+		"NULL; END $$")
 	w.audit.exec("CREATE TRIGGER pause AFTER INSERT ON api_keys FOR EACH ROW EXECUTE FUNCTION pause()")
 	holder, err := w.DB.Writer().Begin()
 	require.NoError(t, err)

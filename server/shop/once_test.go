@@ -44,7 +44,8 @@ func TestTheSameKeyGivesTheSameAnswer(t *testing.T) {
 			clock.Advance(shop.IdempotencyWindow - time.Millisecond)
 			again, err := b.RecordOrder(key("checkout-1"), draft(1))
 			require.NoError(t, err)
-			require.Equal(t, string(apijson.Marshal(first)), string(apijson.Marshal(again)), "byte for byte, though the order has changed since")
+			require.Equal(t, string(apijson.Marshal(first)), string(apijson.Marshal(again)),
+				"byte for byte, though the order has changed since")
 			again, err = b.PayOrder(key("checkout-1"), strings.ToUpper(first.GetId()))
 			require.NoError(t, err, "although a REFUNDED order cannot be paid")
 			require.Equal(t, string(apijson.Marshal(paid)), string(apijson.Marshal(again)))

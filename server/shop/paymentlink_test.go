@@ -36,17 +36,28 @@ func TestCreatePaymentLinkRules(t *testing.T) {
 			fields []string
 		}{
 			{"nothing at all", &storefrontv1.CreatePaymentLinkRequest{}, apierr.ValidationFailed, []string{"pricing", "title"}},
-			{"FIXED without amount", &storefrontv1.CreatePaymentLinkRequest{Title: "A", Pricing: fixed}, apierr.PaymentLinkInvalidPricing, nil},
-			{"FIXED with a minAmount", &storefrontv1.CreatePaymentLinkRequest{Title: "A", Pricing: fixed, Amount: ptr(int64(5)), MinAmount: ptr(int64(5))}, apierr.PaymentLinkInvalidPricing, nil},
-			{"OPEN with an amount", &storefrontv1.CreatePaymentLinkRequest{Title: "A", Pricing: open, Amount: ptr(int64(5))}, apierr.PaymentLinkInvalidPricing, nil},
-			{"OPEN without minAmount", &storefrontv1.CreatePaymentLinkRequest{Title: "A", Pricing: open}, apierr.PaymentLinkInvalidPricing, nil},
-			{"amounts start at 1", &storefrontv1.CreatePaymentLinkRequest{Title: "A", Pricing: fixed, Amount: ptr(int64(0))}, apierr.ValidationFailed, []string{"amount"}},
-			{"a cap of none", &storefrontv1.CreatePaymentLinkRequest{Title: "A", Pricing: fixed, Amount: ptr(int64(1)), MaxPayments: ptr(int32(0))}, apierr.ValidationFailed, []string{"maxPayments"}},
-			{"a cover that is no web address", &storefrontv1.CreatePaymentLinkRequest{Title: "A", Pricing: fixed, Amount: ptr(int64(1)), CoverUrl: ptr("ftp://x.example/a")}, apierr.ValidationFailed, []string{"coverUrl"}},
-			{"a cover without a host", &storefrontv1.CreatePaymentLinkRequest{Title: "A", Pricing: fixed, Amount: ptr(int64(1)), CoverUrl: ptr("https:///a")}, apierr.ValidationFailed, []string{"coverUrl"}},
-			{"a date beyond what a date can be", &storefrontv1.CreatePaymentLinkRequest{Title: "A", Pricing: fixed, Amount: ptr(int64(1)), ExpiresAt: &timestamppb.Timestamp{Seconds: 1 << 60}}, apierr.PaymentLinkExpiryInvalid, nil},
-			{"an end date that is now", &storefrontv1.CreatePaymentLinkRequest{Title: "A", Pricing: fixed, Amount: ptr(int64(1)), ExpiresAt: timestamppb.New(clock.now)}, apierr.PaymentLinkExpiryPast, nil},
-			{"pricing is judged before the end date", &storefrontv1.CreatePaymentLinkRequest{Title: "A", Pricing: fixed, ExpiresAt: timestamppb.New(clock.now)}, apierr.PaymentLinkInvalidPricing, nil},
+			{"FIXED without amount", &storefrontv1.CreatePaymentLinkRequest{Title: "A", Pricing: fixed}, apierr.PaymentLinkInvalidPricing,
+				nil},
+			{"FIXED with a minAmount", &storefrontv1.CreatePaymentLinkRequest{Title: "A", Pricing: fixed, Amount: ptr(int64(5)),
+				MinAmount: ptr(int64(5))}, apierr.PaymentLinkInvalidPricing, nil},
+			{"OPEN with an amount", &storefrontv1.CreatePaymentLinkRequest{Title: "A", Pricing: open, Amount: ptr(int64(5))},
+				apierr.PaymentLinkInvalidPricing, nil},
+			{"OPEN without minAmount", &storefrontv1.CreatePaymentLinkRequest{Title: "A", Pricing: open}, apierr.PaymentLinkInvalidPricing,
+				nil},
+			{"amounts start at 1", &storefrontv1.CreatePaymentLinkRequest{Title: "A", Pricing: fixed, Amount: ptr(int64(0))},
+				apierr.ValidationFailed, []string{"amount"}},
+			{"a cap of none", &storefrontv1.CreatePaymentLinkRequest{Title: "A", Pricing: fixed, Amount: ptr(int64(1)),
+				MaxPayments: ptr(int32(0))}, apierr.ValidationFailed, []string{"maxPayments"}},
+			{"a cover that is no web address", &storefrontv1.CreatePaymentLinkRequest{Title: "A", Pricing: fixed, Amount: ptr(int64(1)),
+				CoverUrl: ptr("ftp://x.example/a")}, apierr.ValidationFailed, []string{"coverUrl"}},
+			{"a cover without a host", &storefrontv1.CreatePaymentLinkRequest{Title: "A", Pricing: fixed, Amount: ptr(int64(1)),
+				CoverUrl: ptr("https:///a")}, apierr.ValidationFailed, []string{"coverUrl"}},
+			{"a date beyond what a date can be", &storefrontv1.CreatePaymentLinkRequest{Title: "A", Pricing: fixed, Amount: ptr(int64(1)),
+				ExpiresAt: &timestamppb.Timestamp{Seconds: 1 << 60}}, apierr.PaymentLinkExpiryInvalid, nil},
+			{"an end date that is now", &storefrontv1.CreatePaymentLinkRequest{Title: "A", Pricing: fixed, Amount: ptr(int64(1)),
+				ExpiresAt: timestamppb.New(clock.now)}, apierr.PaymentLinkExpiryPast, nil},
+			{"pricing is judged before the end date", &storefrontv1.CreatePaymentLinkRequest{Title: "A", Pricing: fixed,
+				ExpiresAt: timestamppb.New(clock.now)}, apierr.PaymentLinkInvalidPricing, nil},
 		}
 		for _, row := range rows {
 			t.Log(row.reason)
@@ -120,11 +131,14 @@ func TestUpdatePaymentLink(t *testing.T) {
 		})
 		require.NoError(t, err)
 		require.Equal(t, []any{"New", "d", "https://img.example/a.png", "t", int32(3), l.GetCode(), l.GetUrl()},
-			[]any{full.GetTitle(), full.GetDescription(), full.GetCoverUrl(), full.GetThankYouMessage(), full.GetMaxPayments(), full.GetCode(), full.GetUrl()})
-		bare, err := patch(&storefrontv1.UpdatePaymentLinkRequest{}, "description", "cover_url", "thank_you_message", "expires_at", "max_payments")
+			[]any{full.GetTitle(), full.GetDescription(), full.GetCoverUrl(), full.GetThankYouMessage(), full.GetMaxPayments(),
+				full.GetCode(), full.GetUrl()})
+		bare, err := patch(&storefrontv1.UpdatePaymentLinkRequest{}, "description", "cover_url", "thank_you_message", "expires_at",
+			"max_payments")
 		require.NoError(t, err)
 		require.Equal(t, []bool{true, true, true, true, true},
-			[]bool{bare.Description == nil, bare.CoverUrl == nil, bare.ThankYouMessage == nil, bare.ExpiresAt == nil, bare.MaxPayments == nil})
+			[]bool{bare.Description == nil, bare.CoverUrl == nil, bare.ThankYouMessage == nil, bare.ExpiresAt == nil,
+				bare.MaxPayments == nil})
 
 		entries := len(b.Journal())
 		_, err = patch(&storefrontv1.UpdatePaymentLinkRequest{Title: ptr(" New ")})
@@ -142,7 +156,8 @@ func TestPaymentLinkAvailabilityAndFilter(t *testing.T) {
 			clock := &ticker{time.Date(2026, 9, 1, 12, 0, 0, 0, time.UTC)}
 			b := newBench(t, dbtest.New(t, database, db.Config{Clock: clock.Now}), shop.Options{})
 			active, disabled, expiring, capped := b.Link(nil), b.Link(nil), b.Link(nil), b.Link(ptr(int32(1)))
-			_, err := b.UpdatePaymentLink(b.Ctx, &storefrontv1.UpdatePaymentLinkRequest{Id: expiring.GetId(), ExpiresAt: timestamppb.New(clock.now.Add(time.Minute))})
+			_, err := b.UpdatePaymentLink(b.Ctx, &storefrontv1.UpdatePaymentLinkRequest{Id: expiring.GetId(),
+				ExpiresAt: timestamppb.New(clock.now.Add(time.Minute))})
 			require.NoError(t, err)
 			_, err = b.DisablePaymentLink(b.Ctx, disabled.GetId())
 			require.NoError(t, err)
@@ -181,7 +196,8 @@ func TestPaymentLinkAvailabilityAndFilter(t *testing.T) {
 				require.Equal(t, "EXHAUSTED", enabled.GetAvailability().String(), "the cap does not change")
 			}
 			journal := shoptest.Actions(b.Journal())
-			require.Equal(t, []string{"payment_link.disabled", "payment_link.enabled"}, journal[len(journal)-2:], "enabling twice is one change")
+			require.Equal(t, []string{"payment_link.disabled", "payment_link.enabled"}, journal[len(journal)-2:],
+				"enabling twice is one change")
 		})
 	}
 }
@@ -191,15 +207,18 @@ func TestStores(t *testing.T) {
 	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		b := newBench(t, s, shop.Options{PublicURL: "https://shops.example/"})
 		operator := tenant.Actor{Type: tenant.ActorOperator, Name: "operator"}
-		_, err := b.CreateStore(b.Ctx, operator, &adminv1.CreateStoreRequest{Name: "Again", Slug: "atelier", Currency: "XAF", Country: "CM"})
+		_, err := b.CreateStore(b.Ctx, operator, &adminv1.CreateStoreRequest{Name: "Again", Slug: "atelier", Currency: "XAF",
+			Country: "CM"})
 		shoptest.Refused(t, err, apierr.SlugTaken)
 		_, err = b.CreateStore(b.Ctx, operator, &adminv1.CreateStoreRequest{
-			Url: ptr("x"), SupportEmail: ptr("x"), Status: ptr(storefrontv1.Store_Status(9)), PlatformFeePercent: ptr(101.0), SocialLinks: map[string]string{"x": "y"},
-			Slug: "Not A Slug", Currency: "XXAF", Country: "ZZZ",
+			Url: ptr("x"), SupportEmail: ptr("x"), Status: ptr(storefrontv1.Store_Status(9)), PlatformFeePercent: ptr(101.0),
+			SocialLinks: map[string]string{"x": "y"},
+			Slug:        "Not A Slug", Currency: "XXAF", Country: "ZZZ",
 		})
 		require.Len(t, shoptest.Refused(t, err, apierr.ValidationFailed).Details.GetFields(), 9)
 
-		got, err := b.UpdateStore(b.Ctx, &adminv1.UpdateStoreRequest{Phone: ptr("670 00 00 01"), Status: ptr(storefrontv1.Store_suspended)})
+		got, err := b.UpdateStore(b.Ctx, &adminv1.UpdateStoreRequest{Phone: ptr("670 00 00 01"),
+			Status: ptr(storefrontv1.Store_suspended)})
 		require.NoError(t, err)
 		require.Equal(t, "+237670000001", got.GetPhone())
 		require.Equal(t, storefrontv1.Store_suspended, got.GetStatus())
@@ -209,7 +228,8 @@ func TestStores(t *testing.T) {
 		require.NoError(t, err)
 		entries, updated := len(b.Journal()), s.Client().Store.Query().OnlyX(b.Ctx).UpdatedAt
 		_, err = b.UpdateStore(b.Ctx, &adminv1.UpdateStoreRequest{
-			SocialLinks: links, Name: ptr("Atelier"), UpdateMask: &fieldmaskpb.FieldMask{Paths: []string{"social_links", "unavailable_types", "name"}},
+			SocialLinks: links, Name: ptr("Atelier"), UpdateMask: &fieldmaskpb.FieldMask{Paths: []string{"social_links",
+				"unavailable_types", "name"}},
 		})
 		require.NoError(t, err)
 		require.Len(t, b.Journal(), entries, "what changes nothing leaves no entry")

@@ -81,7 +81,8 @@ func TestUpdateProductRefusals(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		b := newBench(t, s, shop.Options{})
-		_, err := b.UpdateStore(b.Ctx, &adminv1.UpdateStoreRequest{UnavailableTypes: []storefrontv1.Product_Type{storefrontv1.Product_MEETING}})
+		_, err := b.UpdateStore(b.Ctx,
+			&adminv1.UpdateStoreRequest{UnavailableTypes: []storefrontv1.Product_Type{storefrontv1.Product_MEETING}})
 		require.NoError(t, err)
 		found, err := b.FindStore(b.Ctx, "atelier")
 		require.NoError(t, err)
@@ -103,16 +104,28 @@ func TestUpdateProductRefusals(t *testing.T) {
 			{"an id that is no UUID", &storefrontv1.UpdateProductRequest{Id: "x"}, apierr.ProductNotFound, nil},
 			{"an id in another form", &storefrontv1.UpdateProductRequest{Id: "{" + ready.GetId() + "}"}, apierr.ProductNotFound, nil},
 			{"an unknown id", &storefrontv1.UpdateProductRequest{Id: uuid.NewString()}, apierr.ProductNotFound, nil},
-			{"a blank title", &storefrontv1.UpdateProductRequest{Id: ready.GetId(), Title: ptr(" \n ")}, apierr.ValidationFailed, []string{"title"}},
-			{"a title too long", &storefrontv1.UpdateProductRequest{Id: ready.GetId(), Title: ptr(strings.Repeat("é", 201))}, apierr.ValidationFailed, []string{"title"}},
-			{"texts too long, both named", &storefrontv1.UpdateProductRequest{Id: ready.GetId(), Summary: ptr(strings.Repeat("a", 501)), Description: ptr(strings.Repeat("a", 50001))}, apierr.ValidationFailed, []string{"summary", "description"}},
-			{"prices out of bounds", &storefrontv1.UpdateProductRequest{Id: ready.GetId(), PriceAmount: ptr(int64(-1)), CompareAtAmount: ptr(int64(1 << 53))}, apierr.ValidationFailed, []string{"priceAmount", "compareAtAmount"}},
-			{"a mask that names what cannot be changed", &storefrontv1.UpdateProductRequest{Id: ready.GetId(), UpdateMask: &fieldmaskpb.FieldMask{Paths: []string{"slug"}}}, apierr.ValidationFailed, []string{"updateMask"}},
-			{"a status of no meaning", &storefrontv1.UpdateProductRequest{Id: ready.GetId(), Status: ptr(storefrontv1.Product_Status(9))}, apierr.ValidationFailed, []string{"status"}},
-			{"a reference price equal to the price", &storefrontv1.UpdateProductRequest{Id: ready.GetId(), CompareAtAmount: ptr(int64(1000))}, apierr.CompareAtInvalid, nil},
-			{"nothing to deliver and no description", &storefrontv1.UpdateProductRequest{Id: bare(storefrontv1.Product_FILE).GetId(), Status: &status}, apierr.ProductIncomplete, []string{"description", "content"}},
-			{"a type that is switched off, before what is missing", &storefrontv1.UpdateProductRequest{Id: bare(storefrontv1.Product_MEETING).GetId(), Status: &status}, apierr.ProductTypeUnavailable, nil},
-			{"a bad reference price comes before publishing", &storefrontv1.UpdateProductRequest{Id: bare(storefrontv1.Product_FILE).GetId(), Status: &status, CompareAtAmount: ptr(int64(0))}, apierr.CompareAtInvalid, nil},
+			{"a blank title", &storefrontv1.UpdateProductRequest{Id: ready.GetId(), Title: ptr(" \n ")}, apierr.ValidationFailed,
+				[]string{"title"}},
+			{"a title too long", &storefrontv1.UpdateProductRequest{Id: ready.GetId(), Title: ptr(strings.Repeat("é", 201))},
+				apierr.ValidationFailed, []string{"title"}},
+			{"texts too long, both named", &storefrontv1.UpdateProductRequest{Id: ready.GetId(), Summary: ptr(strings.Repeat("a", 501)),
+				Description: ptr(strings.Repeat("a", 50001))}, apierr.ValidationFailed, []string{"summary", "description"}},
+			{"prices out of bounds", &storefrontv1.UpdateProductRequest{Id: ready.GetId(), PriceAmount: ptr(int64(-1)),
+				CompareAtAmount: ptr(int64(1 << 53))}, apierr.ValidationFailed, []string{"priceAmount", "compareAtAmount"}},
+			{"a mask that names what cannot be changed", &storefrontv1.UpdateProductRequest{Id: ready.GetId(),
+				UpdateMask: &fieldmaskpb.FieldMask{Paths: []string{"slug"}}}, apierr.ValidationFailed, []string{"updateMask"}},
+			{"a status of no meaning", &storefrontv1.UpdateProductRequest{Id: ready.GetId(), Status: ptr(storefrontv1.Product_Status(9))},
+				apierr.ValidationFailed, []string{"status"}},
+			{"a reference price equal to the price", &storefrontv1.UpdateProductRequest{Id: ready.GetId(),
+				CompareAtAmount: ptr(int64(1000))}, apierr.CompareAtInvalid, nil},
+			{"nothing to deliver and no description", &storefrontv1.UpdateProductRequest{Id: bare(storefrontv1.Product_FILE).GetId(),
+				Status: &status}, apierr.ProductIncomplete, []string{"description", "content"}},
+			{"a type that is switched off, before what is missing",
+				&storefrontv1.UpdateProductRequest{Id: bare(storefrontv1.Product_MEETING).GetId(), Status: &status},
+				apierr.ProductTypeUnavailable, nil},
+			{"a bad reference price comes before publishing",
+				&storefrontv1.UpdateProductRequest{Id: bare(storefrontv1.Product_FILE).GetId(), Status: &status,
+					CompareAtAmount: ptr(int64(0))}, apierr.CompareAtInvalid, nil},
 		}
 		entries := len(b.Journal())
 		for _, row := range rows {
@@ -151,7 +164,8 @@ func TestUpdateProductKeepsWhatItDoesNotName(t *testing.T) {
 		_, err = b.UpdateProduct(b.Ctx, &storefrontv1.UpdateProductRequest{Id: p.GetId(), PriceAmount: ptr(int64(1500))})
 		shoptest.Refused(t, err, apierr.CompareAtInvalid)
 		cleared, err := b.UpdateProduct(b.Ctx, &storefrontv1.UpdateProductRequest{
-			Id: p.GetId(), PriceAmount: ptr(int64(1500)), UpdateMask: &fieldmaskpb.FieldMask{Paths: []string{"price_amount", "compare_at_amount"}},
+			Id: p.GetId(), PriceAmount: ptr(int64(1500)), UpdateMask: &fieldmaskpb.FieldMask{Paths: []string{"price_amount",
+				"compare_at_amount"}},
 		})
 		require.NoError(t, err)
 		require.Nil(t, cleared.CompareAtAmount)

@@ -75,7 +75,8 @@ func TestAPaymentThatTakesATotalTooFarIsRefused(t *testing.T) {
 		full := importtest.OneCustomer().With("ordersCount", math.MaxInt32)
 		_, err = importtest.Load(b.Ctx, s, importtest.Lines(full), importing.Options{Kind: importing.Customers})
 		require.NoError(t, err)
-		_, err = b.RecordOrder(b.Ctx, shop.OrderDraft{CustomerID: full["id"].(string), Lines: []shop.OrderLine{{ProductID: one.GetId(), Quantity: 1}}})
+		_, err = b.RecordOrder(b.Ctx, shop.OrderDraft{CustomerID: full["id"].(string), Lines: []shop.OrderLine{{ProductID: one.GetId(),
+			Quantity: 1}}})
 		shoptest.Refused(t, err, apierr.TotalLimit)
 	})
 }
@@ -85,13 +86,15 @@ func TestAStoresRefusedFieldsHaveOneOrder(t *testing.T) {
 	b := newBench(t, dbtest.New(t, dbtest.SQLite, db.Config{}), shop.Options{})
 	for range 20 {
 		_, err := b.UpdateStore(b.Ctx, &adminv1.UpdateStoreRequest{
-			Name: new(""), Phone: new("1"), WhatsappPhone: new("2"), SocialLinks: map[string]string{"x": "-", "facebook": "-", "tiktok": "-", "instagram": "-"},
+			Name: new(""), Phone: new("1"), WhatsappPhone: new("2"), SocialLinks: map[string]string{"x": "-", "facebook": "-",
+				"tiktok": "-", "instagram": "-"},
 		})
 		r := shoptest.Refused(t, err, apierr.ValidationFailed)
 		var names []string
 		for _, f := range r.Details.GetFields() {
 			names = append(names, f.GetField())
 		}
-		require.Equal(t, []string{"name", "phone", "whatsappPhone", "socialLinks.facebook", "socialLinks.instagram", "socialLinks.tiktok", "socialLinks.x"}, names)
+		require.Equal(t, []string{"name", "phone", "whatsappPhone", "socialLinks.facebook", "socialLinks.instagram",
+			"socialLinks.tiktok", "socialLinks.x"}, names)
 	}
 }

@@ -192,7 +192,8 @@ func TestResendSinceTakesWhatCameWhileAWebhookWasDisabled(t *testing.T) {
 		since := s.Now()
 		rules := shop.New(s, shop.Options{})
 		p, err := rules.CreateProduct(b.Ctx, &adminv1.CreateProductRequest{
-			Title: "Guide", PriceAmount: new(int64(5)), Description: new("<p>text</p>"), ContentReady: new(true), Type: storefrontv1.Product_FILE,
+			Title: "Guide", PriceAmount: new(int64(5)), Description: new("<p>text</p>"), ContentReady: new(true),
+			Type: storefrontv1.Product_FILE,
 		})
 		require.NoError(t, err)
 		for _, status := range []storefrontv1.Product_Status{storefrontv1.Product_PUBLISHED, storefrontv1.Product_ARCHIVED} {

@@ -49,7 +49,8 @@ func TestWebhookIsRegisteredAndItsSecretShownOnce(t *testing.T) {
 		o := sealing(t)
 		b := newBench(t, s, o)
 		made, err := b.CreateWebhook(b.Ctx, webhooks.Draft{
-			URL: "https://receiver.example.com/hooks?x=1", Description: "  Compta ", Events: []string{"payment_link.paid", "order.paid", "order.paid"},
+			URL: "https://receiver.example.com/hooks?x=1", Description: "  Compta ", Events: []string{"payment_link.paid", "order.paid",
+				"order.paid"},
 		})
 		require.NoError(t, err)
 		require.Regexp(t, `^whsec_[0-9A-Za-z_-]{43}$`, made.Secret)
@@ -77,7 +78,8 @@ func TestWebhookIsRegisteredAndItsSecretShownOnce(t *testing.T) {
 			require.NotContains(t, string(entry.Changes), "whsec_")
 			require.NotContains(t, string(entry.Changes), "secret")
 		}
-		require.Equal(t, []string{"store.created", "webhook.created", "webhook.created", "webhook.secret_rotated"}, shoptest.Actions(b.Journal()))
+		require.Equal(t, []string{"store.created", "webhook.created", "webhook.created", "webhook.secret_rotated"},
+			shoptest.Actions(b.Journal()))
 	})
 }
 
@@ -198,7 +200,8 @@ func TestWebhookChanges(t *testing.T) {
 		require.Equal(t, []string{"order.failed"}, changed.Events)
 		entries := b.Journal()
 		require.Equal(t, "webhook.updated", entries[len(entries)-1].Action)
-		require.Contains(t, string(entries[len(entries)-1].Changes), `"url":{"from":"https://receiver.example.com/hooks","to":"https://b.example.com"}`)
+		require.Contains(t, string(entries[len(entries)-1].Changes),
+			`"url":{"from":"https://receiver.example.com/hooks","to":"https://b.example.com"}`)
 
 		// It fails; then a person disables it; enabling starts clean.
 		since := s.Now().Add(-time.Hour)

@@ -65,7 +65,8 @@ func ChangingPooler(t testing.TB, database string, settings ...string) (through 
 	return "", nil
 }
 
-func startPooler(t testing.TB, program string, database *url.URL, address string, settings []string) (reload func(settings ...string)) {
+func startPooler(t testing.TB, program string, database *url.URL, address string,
+	settings []string) (reload func(settings ...string)) {
 	t.Helper()
 	host, port, err := net.SplitHostPort(address)
 	require.NoError(t, err)

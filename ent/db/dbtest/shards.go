@@ -19,7 +19,8 @@ import (
 // the stores and stays. The others are named, each with its reason, in the test of the keys.
 func Distributed() []string {
 	return []string{
-		"activity_entries", "customers", "idempotency_keys", "order_items", "orders", "payment_links", "products", "row_counts", "row_deltas",
+		"activity_entries", "customers", "idempotency_keys", "order_items", "orders", "payment_links", "products", "row_counts",
+		"row_deltas",
 	}
 }
 
@@ -41,9 +42,11 @@ func NewShards(t testing.TB, s *db.DB) *Shards {
 	shards := &Shards{t, conn}
 	shards.exec("CREATE SCHEMA shards")
 	for _, table := range Distributed() {
-		shards.exec(fmt.Sprintf("CREATE TABLE shards.%[1]s (LIKE public.%[1]s INCLUDING DEFAULTS INCLUDING CONSTRAINTS INCLUDING INDEXES) PARTITION BY HASH (store_id)", table))
+		shards.exec(fmt.Sprintf("CREATE TABLE shards.%[1]s (LIKE public.%[1]s INCLUDING DEFAULTS INCLUDING CONSTRAINTS INCLUDING "+
+			"INDEXES) PARTITION BY HASH (store_id)", table))
 		for n := range 2 {
-			shards.exec(fmt.Sprintf("CREATE TABLE shards.%[1]s_shard%[2]d PARTITION OF shards.%[1]s FOR VALUES WITH (MODULUS 2, REMAINDER %[2]d)", table, n))
+			shards.exec(fmt.Sprintf("CREATE TABLE shards.%[1]s_shard%[2]d PARTITION OF shards.%[1]s FOR VALUES WITH (MODULUS 2, "+
+				"REMAINDER %[2]d)", table, n))
 		}
 	}
 	// A generic plan knows no value, so that what it leaves out is left out for every store.

@@ -59,7 +59,8 @@ func (c Config) serve(procedures map[string]procedure, next http.Handler) http.H
 }
 
 // answer answers a call, or returns why it is refused.
-func (c Config) answer(x *exchange, w http.ResponseWriter, r *http.Request, procedures map[string]procedure, next http.Handler) error {
+func (c Config) answer(x *exchange, w http.ResponseWriter, r *http.Request, procedures map[string]procedure,
+	next http.Handler) error {
 	ctx, err := c.admit(r.Context(), x, r)
 	if err != nil {
 		return err
@@ -169,7 +170,8 @@ func (c Config) word(ctx context.Context, err error) error {
 }
 
 // guarded runs the handler with a slot; a panic in it is an error.
-func (c Config) guarded(ctx context.Context, call connect.AnyRequest, next connect.UnaryFunc) (answer connect.AnyResponse, err error) {
+func (c Config) guarded(ctx context.Context, call connect.AnyRequest, next connect.UnaryFunc) (answer connect.AnyResponse,
+	err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			answer, err = nil, apierr.Panic(v)

@@ -82,42 +82,73 @@ func TestRefusalsComeAsTheyAre(t *testing.T) {
 		"no such event":        {"EventService/GetEvent", `{"id":"` + none + `"}`, nil, 404, apierr.EventNotFound, nil},
 		"no such resend":       {"DeliveryService/ContinueResend", `{"id":"` + none + `"}`, nil, 404, apierr.ResendNotFound, nil},
 		"a resend by no id":    {"DeliveryService/ContinueResend", `{"id":"x"}`, nil, 404, apierr.ResendNotFound, nil},
-		"a resend since never": {"DeliveryService/StartResend", `{"webhookId":"` + none + `"}`, nil, 400, apierr.ValidationFailed, []string{"since"}},
-		"a slug that is taken": {"StoreService/CreateStore", `{"name":"S","slug":"s","currency":"XAF","country":"CM"}`, nil, 409, apierr.SlugTaken, nil},
+		"a resend since never": {"DeliveryService/StartResend", `{"webhookId":"` + none + `"}`, nil, 400, apierr.ValidationFailed,
+			[]string{"since"}},
+		"a slug that is taken": {"StoreService/CreateStore", `{"name":"S","slug":"s","currency":"XAF","country":"CM"}`, nil, 409,
+			apierr.SlugTaken, nil},
 		"a phone that is none": {"CustomerService/CreateCustomer", `{"store":"s","phone":"12"}`, nil, 400, apierr.PhoneInvalid, nil},
-		"nobody":               {"CustomerService/CreateCustomer", `{"store":"s","name":"A"}`, nil, 400, apierr.CustomerIdentifierRequired, nil},
-		"a private address":    {"WebhookService/CreateWebhook", `{"store":"s","url":"https://127.0.0.1/"}`, nil, 400, apierr.WebhookURLInvalid, nil},
+		"nobody": {"CustomerService/CreateCustomer", `{"store":"s","name":"A"}`, nil, 400,
+			apierr.CustomerIdentifierRequired, nil},
+		"a private address": {"WebhookService/CreateWebhook", `{"store":"s","url":"https://127.0.0.1/"}`, nil, 400,
+			apierr.WebhookURLInvalid, nil},
 		"every field that does not decode": {
 			"ProductService/UpdateProduct", `{"id":"` + none + `","status":"SOLD","price":5,"id":"x"}`, nil, 400,
 			apierr.ValidationFailed, []string{"status", "price", "id"},
 		},
-		"no JSON":                           {"StoreService/GetStore", `{`, nil, 400, apierr.ValidationFailed, nil},
-		"null for what cannot be null":      {"StoreService/UpdateStore", `{"store":"s","name":null,"paymentLinksOpen":null}`, nil, 400, apierr.ValidationFailed, []string{"name", "paymentLinksOpen"}},
-		"the zero of an enum":               {"StoreService/UpdateStore", `{"store":"s","status":"STATUS_UNSPECIFIED"}`, nil, 400, apierr.ValidationFailed, []string{"status"}},
-		"a mask that names nothing":         {"StoreService/UpdateStore", `{"store":"s","updateMask":"store,slug"}`, nil, 400, apierr.ValidationFailed, []string{"updateMask"}},
-		"null for a webhook":                {"WebhookService/UpdateWebhook", `{"id":"` + none + `","url":null,"description":null}`, nil, 400, apierr.ValidationFailed, []string{"url", "description"}},
-		"a mask with no field of a webhook": {"WebhookService/UpdateWebhook", `{"id":"` + none + `","updateMask":"id,store"}`, nil, 400, apierr.ValidationFailed, []string{"updateMask"}},
-		"a webhook of nobody":               {"WebhookService/UpdateWebhook", `{"id":"` + none + `","events":[]}`, nil, 404, apierr.WebhookNotFound, nil},
-		"a list of none":                    {"StoreService/ListStores", `{"pageSize":0}`, nil, 400, apierr.ValidationFailed, []string{"pageSize"}},
-		"deliveries of nobody":              {"DeliveryService/ListDeliveries", `{}`, nil, 400, apierr.ValidationFailed, []string{"store"}},
-		"a page of too many":                {"OrderService/ListOrders", `{"store":"s","pageSize":101}`, nil, 400, apierr.ValidationFailed, []string{"pageSize"}},
-		"another role":                      {"DashboardService/CreateSignInLink", `{"store":"s","member":"A","role":"editor","baseUrl":"https://a.example"}`, nil, 400, apierr.ValidationFailed, []string{"role"}},
-		"a link for no time":                {"DashboardService/CreateSignInLink", `{"store":"s","member":"A","role":"owner","expiresSeconds":0,"baseUrl":"https://a.example"}`, nil, 400, apierr.ValidationFailed, []string{"expiresSeconds"}},
-		"a link to nowhere":                 {"DashboardService/CreateSignInLink", `{"store":"s","member":"A","role":"owner"}`, nil, 400, apierr.ValidationFailed, []string{"baseUrl"}},
-		"a link over http":                  {"DashboardService/CreateSignInLink", `{"store":"s","member":"A","role":"owner","baseUrl":"http://a.example"}`, nil, 400, apierr.ValidationFailed, []string{"baseUrl"}},
-		"no such session":                   {"DashboardService/RevokeSession", `{"id":"` + none + `"}`, nil, 404, apierr.SessionNotFound, nil},
-		"a session by no id":                {"DashboardService/RevokeSession", `{"id":"x"}`, nil, 404, apierr.SessionNotFound, nil},
-		"sessions of no store":              {"DashboardService/RevokeSessions", `{}`, nil, 404, apierr.StoreNotFound, nil},
-		"sessions of an unknown store":      {"DashboardService/ListSessions", `{"store":"nowhere"}`, nil, 404, apierr.StoreNotFound, nil},
-		"no sessions":                       {"DashboardService/ListSessions", `{"pageSize":0}`, nil, 400, apierr.ValidationFailed, []string{"pageSize"}},
-		"an idempotency key of 256":         {"OrderService/PayOrder", `{"id":"ORDER","idempotencyKey":"` + strings.Repeat("k", 256) + `"}`, nil, 400, apierr.ValidationFailed, []string{"idempotencyKey"}},
-		"a member of no name":               {"StoreService/GetStore", `{"store":"s"}`, []string{"Storefront-Member", " "}, 400, apierr.ValidationFailed, []string{"Storefront-Member"}},
-		"a member of too long a name":       {"StoreService/GetStore", `{"store":"s"}`, []string{"Storefront-Member", strings.Repeat("x", 101)}, 400, apierr.ValidationFailed, []string{"Storefront-Member"}},
-		"a member with a line feed":         {"StoreService/GetStore", `{"store":"s"}`, []string{"Storefront-Member", "A%0D%0AB"}, 400, apierr.ValidationFailed, []string{"Storefront-Member"}},
-		"a member that is no text":          {"StoreService/GetStore", `{"store":"s"}`, []string{"Storefront-Member", "A%FF"}, 400, apierr.ValidationFailed, []string{"Storefront-Member"}},
-		"a member that does not decode":     {"StoreService/GetStore", `{"store":"s"}`, []string{"Storefront-Member", "100%"}, 400, apierr.ValidationFailed, []string{"Storefront-Member"}},
-		"two members":                       {"StoreService/GetStore", `{"store":"s"}`, []string{"Storefront-Member", "A", "Storefront-Member", "B"}, 400, apierr.ValidationFailed, []string{"Storefront-Member"}},
-		"a body of more than one megabyte":  {"StoreService/GetStore", `{"store":"` + strings.Repeat("s", edge.MaxBodyBytes) + `"}`, nil, 429, apierr.PayloadTooLarge, nil},
+		"no JSON": {"StoreService/GetStore", `{`, nil, 400, apierr.ValidationFailed, nil},
+		"null for what cannot be null": {"StoreService/UpdateStore", `{"store":"s","name":null,"paymentLinksOpen":null}`, nil, 400,
+			apierr.ValidationFailed, []string{"name", "paymentLinksOpen"}},
+		"the zero of an enum": {"StoreService/UpdateStore", `{"store":"s","status":"STATUS_UNSPECIFIED"}`, nil, 400,
+			apierr.ValidationFailed, []string{"status"}},
+		"a mask that names nothing": {"StoreService/UpdateStore", `{"store":"s","updateMask":"store,slug"}`, nil, 400,
+			apierr.ValidationFailed, []string{"updateMask"}},
+		"null for a webhook": {"WebhookService/UpdateWebhook", `{"id":"` + none + `","url":null,"description":null}`,
+			nil, 400, apierr.ValidationFailed, []string{"url", "description"}},
+		"a mask with no field of a webhook": {"WebhookService/UpdateWebhook", `{"id":"` + none + `","updateMask":"id,store"}`, nil, 400,
+			apierr.ValidationFailed, []string{"updateMask"}},
+		"a webhook of nobody": {"WebhookService/UpdateWebhook", `{"id":"` + none + `","events":[]}`, nil, 404,
+			apierr.WebhookNotFound, nil},
+		"a list of none": {"StoreService/ListStores", `{"pageSize":0}`, nil, 400, apierr.ValidationFailed,
+			[]string{"pageSize"}},
+		"deliveries of nobody": {"DeliveryService/ListDeliveries", `{}`, nil, 400, apierr.ValidationFailed,
+			[]string{"store"}},
+		"a page of too many": {"OrderService/ListOrders", `{"store":"s","pageSize":101}`, nil, 400,
+			apierr.ValidationFailed, []string{"pageSize"}},
+		"another role": {"DashboardService/CreateSignInLink",
+			`{"store":"s","member":"A","role":"editor","baseUrl":"https://a.example"}`, nil, 400, apierr.ValidationFailed,
+			[]string{"role"}},
+		"a link for no time": {"DashboardService/CreateSignInLink",
+			`{"store":"s","member":"A","role":"owner","expiresSeconds":0,"baseUrl":"https://a.example"}`, nil, 400,
+			apierr.ValidationFailed, []string{"expiresSeconds"}},
+		"a link to nowhere": {"DashboardService/CreateSignInLink", `{"store":"s","member":"A","role":"owner"}`, nil, 400,
+			apierr.ValidationFailed, []string{"baseUrl"}},
+		"a link over http": {"DashboardService/CreateSignInLink",
+			`{"store":"s","member":"A","role":"owner","baseUrl":"http://a.example"}`, nil, 400, apierr.ValidationFailed,
+			[]string{"baseUrl"}},
+		"no such session": {"DashboardService/RevokeSession", `{"id":"` + none + `"}`, nil, 404,
+			apierr.SessionNotFound, nil},
+		"a session by no id":   {"DashboardService/RevokeSession", `{"id":"x"}`, nil, 404, apierr.SessionNotFound, nil},
+		"sessions of no store": {"DashboardService/RevokeSessions", `{}`, nil, 404, apierr.StoreNotFound, nil},
+		"sessions of an unknown store": {"DashboardService/ListSessions", `{"store":"nowhere"}`, nil, 404, apierr.StoreNotFound,
+			nil},
+		"no sessions": {"DashboardService/ListSessions", `{"pageSize":0}`, nil, 400, apierr.ValidationFailed,
+			[]string{"pageSize"}},
+		"an idempotency key of 256": {"OrderService/PayOrder", `{"id":"ORDER","idempotencyKey":"` + strings.Repeat("k", 256) +
+			`"}`, nil, 400, apierr.ValidationFailed, []string{"idempotencyKey"}},
+		"a member of no name": {"StoreService/GetStore", `{"store":"s"}`, []string{"Storefront-Member", " "}, 400,
+			apierr.ValidationFailed, []string{"Storefront-Member"}},
+		"a member of too long a name": {"StoreService/GetStore", `{"store":"s"}`, []string{"Storefront-Member",
+			strings.Repeat("x", 101)}, 400, apierr.ValidationFailed, []string{"Storefront-Member"}},
+		"a member with a line feed": {"StoreService/GetStore", `{"store":"s"}`, []string{"Storefront-Member", "A%0D%0AB"}, 400,
+			apierr.ValidationFailed, []string{"Storefront-Member"}},
+		"a member that is no text": {"StoreService/GetStore", `{"store":"s"}`, []string{"Storefront-Member", "A%FF"}, 400,
+			apierr.ValidationFailed, []string{"Storefront-Member"}},
+		"a member that does not decode": {"StoreService/GetStore", `{"store":"s"}`, []string{"Storefront-Member", "100%"}, 400,
+			apierr.ValidationFailed, []string{"Storefront-Member"}},
+		"two members": {"StoreService/GetStore", `{"store":"s"}`, []string{"Storefront-Member", "A",
+			"Storefront-Member", "B"}, 400, apierr.ValidationFailed, []string{"Storefront-Member"}},
+		"a body of more than one megabyte": {"StoreService/GetStore", `{"store":"` + strings.Repeat("s", edge.MaxBodyBytes) + `"}`, nil,
+			429, apierr.PayloadTooLarge, nil},
 	} {
 		answer, text, refused := b.post(row.method, strings.Replace(row.body, "ORDER", order, 1), row.headers...)
 		require.NotNil(t, refused, "%s: %s", name, text)
@@ -135,7 +166,8 @@ func TestRefusalsComeAsTheyAre(t *testing.T) {
 // order records an order of the bench's store.
 func (b *bench) order() string {
 	b.Helper()
-	p, err := b.operator.CreateProduct(b.Context(), &adminv1.CreateProductRequest{Store: "s", Title: "P", PriceAmount: new(int64(5)), Type: storefrontv1.Product_FILE})
+	p, err := b.operator.CreateProduct(b.Context(), &adminv1.CreateProductRequest{Store: "s", Title: "P", PriceAmount: new(int64(5)),
+		Type: storefrontv1.Product_FILE})
 	require.NoError(b, err)
 	o, err := b.operator.CreateOrder(b.Context(), &adminv1.CreateOrderRequest{
 		Store: "s", Email: new("a@example.com"), Items: []*adminv1.CreateOrderRequest_Item{{ProductId: p.GetId(), Quantity: 1}},
@@ -148,14 +180,16 @@ func (b *bench) order() string {
 func TestTheNamesInJSONAreTheChange(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, dbtest.SQLite, db.Config{})
-	_, text, _ := b.post("ProductService/CreateProduct", `{"store":"s","title":"P","type":"FILE","priceAmount":5,"compareAtAmount":9,"coverUrl":"https://s.example/a.png"}`)
+	_, text, _ := b.post("ProductService/CreateProduct",
+		`{"store":"s","title":"P","type":"FILE","priceAmount":5,"compareAtAmount":9,"coverUrl":"https://s.example/a.png"}`)
 	var p struct{ ID string }
 	require.NoError(t, json.Unmarshal(text, &p))
 	_, text, refused := b.post("ProductService/UpdateProduct", `{"id":"`+p.ID+`","compareAtAmount":null,"contentReady":true}`)
 	require.Nil(t, refused, "%s", text)
 	require.Contains(t, string(text), `"compareAtAmount":null`)
 	require.Contains(t, string(text), `"coverUrl":"https://s.example/a.png"`, "what is not named stays")
-	_, text, refused = b.post("StoreService/UpdateStore", `{"store":"s","socialLinks":{"x":"https://x.example/s"},"unavailableTypes":["EVENT"]}`)
+	_, text, refused = b.post("StoreService/UpdateStore",
+		`{"store":"s","socialLinks":{"x":"https://x.example/s"},"unavailableTypes":["EVENT"]}`)
 	require.Nil(t, refused, "%s", text)
 	require.Contains(t, string(text), `"socialLinks":{"x":"https://x.example/s"}`)
 	_, text, refused = b.post("StoreService/UpdateStore", `{"store":"s","socialLinks":{}}`)
@@ -174,7 +208,8 @@ func TestTheJournalNamesTheMember(t *testing.T) {
 		require.NoError(t, err)
 		_, err = client.UpdateStore(admin.As(t.Context(), "Zoé % /"), &adminv1.UpdateStoreRequest{Store: "s", Name: new("B")})
 		require.NoError(t, err)
-		_, _, refused = b.post("StoreService/CreateStore", `{"name":"T","slug":"t","currency":"XAF","country":"CM"}`, "Storefront-Member", "Awa")
+		_, _, refused = b.post("StoreService/CreateStore", `{"name":"T","slug":"t","currency":"XAF","country":"CM"}`,
+			"Storefront-Member", "Awa")
 		require.Nil(t, refused)
 		found, err := client.ListActivity(t.Context(), &adminv1.ListActivityRequest{Store: "s"})
 		require.NoError(t, err)
@@ -221,7 +256,8 @@ func TestTheLogTellsWhatACallCaused(t *testing.T) {
 func TestAnUnknownMethodIsNotLoggedAsItCame(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, dbtest.SQLite, db.Config{})
-	_, err := connect.NewClient[adminv1.GetStoreRequest, storefrontv1.Store](b.http(true), b.url+"/storefront.admin.v1.StoreService/Hunter2",
+	_, err := connect.NewClient[adminv1.GetStoreRequest, storefrontv1.Store](b.http(true),
+		b.url+"/storefront.admin.v1.StoreService/Hunter2",
 		connect.WithGRPC(), b.as(token)).CallUnary(t.Context(), connect.NewRequest(&adminv1.GetStoreRequest{}))
 	require.Equal(t, connect.CodeUnimplemented, connect.CodeOf(err))
 	require.NotContains(t, b.log.String(), "Hunter2")

@@ -49,12 +49,14 @@ var _ admin.API = (*Client)(nil)
 // to nothing yet.
 func NewClient(address, token string) (*Client, error) {
 	u, err := url.Parse(address)
-	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || u.User != nil || u.RawQuery != "" ||
+		u.Fragment != "" {
 		return nil, errors.New("must be an address such as https://operator.example.com:8081")
 	}
 	base := strings.TrimSuffix(u.String(), "/")
 	// A redirect would carry the token on.
-	plain := &http.Client{Timeout: callTimeout, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	plain := &http.Client{Timeout: callTimeout,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	sign := func(ctx context.Context, header http.Header) {
 		if token != "" {
 			header.Set("Authorization", "Bearer "+token)
@@ -66,16 +68,17 @@ func NewClient(address, token string) (*Client, error) {
 			header.Set("Traceparent", parent)
 		}
 	}
-	options := connect.WithClientOptions(connect.WithSendMaxBytes(edge.MaxBodyBytes), connect.WithInterceptors(connect.UnaryInterceptorFunc(func(next connect.UnaryFunc) connect.UnaryFunc {
-		return func(ctx context.Context, call connect.AnyRequest) (connect.AnyResponse, error) {
-			sign(ctx, call.Header())
-			answer, err := next(ctx, call)
-			if err != nil {
-				return nil, refusalOf(base, err)
+	options := connect.WithClientOptions(connect.WithSendMaxBytes(edge.MaxBodyBytes),
+		connect.WithInterceptors(connect.UnaryInterceptorFunc(func(next connect.UnaryFunc) connect.UnaryFunc {
+			return func(ctx context.Context, call connect.AnyRequest) (connect.AnyResponse, error) {
+				sign(ctx, call.Header())
+				answer, err := next(ctx, call)
+				if err != nil {
+					return nil, refusalOf(base, err)
+				}
+				return answer, nil
 			}
-			return answer, nil
-		}
-	})))
+		})))
 	endless := &http.Client{CheckRedirect: plain.CheckRedirect}
 	return &Client{
 		base: base, streams: adminv1connect.NewEventServiceClient(endless, base, connect.WithInterceptors(signed(sign))),
@@ -129,7 +132,8 @@ func unserved(address string, err error) error {
 		return fmt.Errorf("ask %s: %w", address, err)
 	}
 	if answered.Code() == connect.CodeUnimplemented {
-		return fmt.Errorf("ask %s: no admin services are served there; the address is that of a server's --admin-addr, and the server needs an --admin-token", address)
+		return fmt.Errorf("ask %s: no admin services are served there; the address is that of a server's --admin-addr, and the "+
+			"server needs an --admin-token", address)
 	}
 	if inner := answered.Unwrap(); inner != nil {
 		return fmt.Errorf("ask %s: %w", address, inner)

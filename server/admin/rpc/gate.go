@@ -93,7 +93,8 @@ func admitLocal(r *http.Request) error {
 	if strings.EqualFold(host, "localhost") || err == nil && address.Unmap().IsLoopback() {
 		return nil
 	}
-	return apierr.New(apierr.OriginRefused, "Without an operator's token, only requests to localhost or a loopback address are answered.")
+	return apierr.New(apierr.OriginRefused, "Without an operator's token, only requests to localhost or a loopback address are "+
+		"answered.")
 }
 
 // Guard puts the gate before a handler. What it refuses it answers in the protocol of the request,

@@ -86,7 +86,8 @@ func TestLocalGateAnswersProgramsOfThisMachine(t *testing.T) {
 
 func TestGuardAnswersWhatItRefusesInTheProtocolOfTheRequest(t *testing.T) {
 	t.Parallel()
-	guarded := rpc.NewGate(token, "").Guard(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) }))
+	guarded := rpc.NewGate(token,
+		"").Guard(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) }))
 	for name, row := range map[string]struct {
 		method, contentType string
 		status              int

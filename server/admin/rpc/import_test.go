@@ -28,7 +28,8 @@ func (c *caller) imports() {
 			require.Equal(c, want, out.GetStored(), method)
 			require.EqualValues(c, i, out.GetSkipped(), method)
 		}
-		require.Equal(c, want, c.batch("ImportOrders", &adminv1.ImportOrdersRequest{Store: "s", Orders: []*storefrontv1.Order{order}}).GetStored())
+		require.Equal(c, want, c.batch("ImportOrders", &adminv1.ImportOrdersRequest{Store: "s",
+			Orders: []*storefrontv1.Order{order}}).GetStored())
 	}
 	got := ask[storefrontv1.Customer](c, "CustomerService/GetCustomer", &storefrontv1.GetCustomerRequest{Id: customer.GetId()})
 	require.EqualValues(c, 5, got.GetTotalPaid())

@@ -45,7 +45,8 @@ func ask[Out any, In any](c *caller, method string, in *In) *Out {
 
 func try[Out any, In any](c *caller, method string, in *In) (*Out, error) {
 	c.called[method] = true
-	answer, err := connect.NewClient[In, Out](c.http, c.url+"/storefront.admin.v1."+method, c.options...).CallUnary(c.Context(), connect.NewRequest(in))
+	answer, err := connect.NewClient[In, Out](c.http, c.url+"/storefront.admin.v1."+method, c.options...).CallUnary(c.Context(),
+		connect.NewRequest(in))
 	if err != nil {
 		return nil, err
 	}
@@ -106,14 +107,16 @@ func (c *caller) stores() {
 		Name: "Two", Slug: "two", Currency: "KWD", Country: "KW", Url: new("https://two.example"), Description: new("d"),
 		SupportEmail: new("help@two.example"), Phone: new("+96522345678"), WhatsappPhone: new("+96522345679"),
 		SocialLinks: map[string]string{"facebook": "https://facebook.example/two"}, Status: storefrontv1.Store_suspended.Enum(),
-		PaymentLinksOpen: new(false), UnavailableTypes: []storefrontv1.Product_Type{storefrontv1.Product_MEETING}, PlatformFeePercent: new(2.5),
+		PaymentLinksOpen: new(false), UnavailableTypes: []storefrontv1.Product_Type{storefrontv1.Product_MEETING},
+		PlatformFeePercent: new(2.5),
 	})
 	require.Equal(c, storefrontv1.Store_suspended, made.GetStatus())
 	require.Equal(c, "https://facebook.example/two", made.GetSocialLinks()["facebook"])
 	list := ask[adminv1.ListStoresResponse](c, "StoreService/ListStores", &adminv1.ListStoresRequest{PageSize: new(int32(1))})
 	require.Len(c, list.GetStores(), 1)
 	require.Equal(c, "two", list.GetStores()[0].GetSlug(), "newest first")
-	require.True(c, proto.Equal(made, ask[storefrontv1.Store](c, "StoreService/GetStore", &adminv1.GetStoreRequest{Store: made.GetId()})))
+	require.True(c, proto.Equal(made, ask[storefrontv1.Store](c, "StoreService/GetStore",
+		&adminv1.GetStoreRequest{Store: made.GetId()})))
 	changed := ask[storefrontv1.Store](c, "StoreService/UpdateStore", &adminv1.UpdateStoreRequest{
 		Store: "two", Status: storefrontv1.Store_open.Enum(), Description: new(""),
 		UpdateMask: &fieldmaskpb.FieldMask{Paths: []string{"status", "description", "social_links", "unavailable_types"}},
@@ -130,15 +133,19 @@ func (c *caller) stores() {
 func (c *caller) products() string {
 	p := ask[storefrontv1.Product](c, "ProductService/CreateProduct", &adminv1.CreateProductRequest{
 		Store: "s", Title: "Guide", Type: storefrontv1.Product_FILE, PriceAmount: new(int64(1500)), CompareAtAmount: new(int64(2000)),
-		Slug: "guide", Summary: new("s"), Description: new("<p>d</p>"), CoverUrl: new("https://s.example/a.png"), ContentReady: new(true),
+		Slug: "guide", Summary: new("s"), Description: new("<p>d</p>"), CoverUrl: new("https://s.example/a.png"),
+		ContentReady: new(true),
 	})
 	require.Equal(c, storefrontv1.Product_DRAFT, p.GetStatus())
 	list := ask[storefrontv1.ListProductsResponse](c, "ProductService/ListProducts", &adminv1.ListProductsRequest{
-		Store: "s", Q: new("GUI"), Status: storefrontv1.Product_DRAFT.Enum(), Type: storefrontv1.Product_FILE.Enum(), PageSize: new(int32(5)), Page: new(int64(1)),
+		Store: "s", Q: new("GUI"), Status: storefrontv1.Product_DRAFT.Enum(), Type: storefrontv1.Product_FILE.Enum(),
+		PageSize: new(int32(5)), Page: new(int64(1)),
 	})
 	require.EqualValues(c, 1, list.GetTotal())
-	require.True(c, proto.Equal(p, ask[storefrontv1.Product](c, "ProductService/GetProduct", &storefrontv1.GetProductRequest{Id: p.GetId()})))
-	require.True(c, proto.Equal(p, ask[storefrontv1.Product](c, "ProductService/FindProduct", &adminv1.FindProductRequest{Store: "s", Name: "guide"})))
+	require.True(c, proto.Equal(p, ask[storefrontv1.Product](c, "ProductService/GetProduct",
+		&storefrontv1.GetProductRequest{Id: p.GetId()})))
+	require.True(c, proto.Equal(p, ask[storefrontv1.Product](c, "ProductService/FindProduct", &adminv1.FindProductRequest{Store: "s",
+		Name: "guide"})))
 	changed := ask[storefrontv1.Product](c, "ProductService/UpdateProduct", &adminv1.UpdateProductRequest{
 		Id: p.GetId(), Status: storefrontv1.Product_PUBLISHED.Enum(), PriceAmount: new(int64(1200)),
 		UpdateMask: &fieldmaskpb.FieldMask{Paths: []string{"status", "price_amount", "compare_at_amount", "cover_url"}},
@@ -158,13 +165,17 @@ func (c *caller) customers() string {
 	require.False(c, again.GetCreated())
 	id := made.GetCustomer().GetId()
 	require.Equal(c, id, again.GetCustomer().GetId())
-	list := ask[storefrontv1.ListCustomersResponse](c, "CustomerService/ListCustomers", &adminv1.ListCustomersRequest{Store: "s", Q: new("awa")})
+	list := ask[storefrontv1.ListCustomersResponse](c, "CustomerService/ListCustomers", &adminv1.ListCustomersRequest{Store: "s",
+		Q: new("awa")})
 	require.EqualValues(c, 1, list.GetTotal())
-	changed := ask[storefrontv1.Customer](c, "CustomerService/UpdateCustomer", &storefrontv1.UpdateCustomerRequest{Id: id, Phone: new("670000001")})
+	changed := ask[storefrontv1.Customer](c, "CustomerService/UpdateCustomer", &storefrontv1.UpdateCustomerRequest{Id: id,
+		Phone: new("670000001")})
 	require.Equal(c, "+237670000001", changed.GetPhone())
-	require.True(c, proto.Equal(changed, ask[storefrontv1.Customer](c, "CustomerService/GetCustomer", &storefrontv1.GetCustomerRequest{Id: id})))
+	require.True(c, proto.Equal(changed, ask[storefrontv1.Customer](c, "CustomerService/GetCustomer",
+		&storefrontv1.GetCustomerRequest{Id: id})))
 	for _, name := range []string{"AWA@example.com", "670 00 00 01", id} {
-		require.True(c, proto.Equal(changed, ask[storefrontv1.Customer](c, "CustomerService/FindCustomer", &adminv1.FindCustomerRequest{Store: "s", Name: name})), name)
+		require.True(c, proto.Equal(changed, ask[storefrontv1.Customer](c, "CustomerService/FindCustomer",
+			&adminv1.FindCustomerRequest{Store: "s", Name: name})), name)
 	}
 	return id
 }
@@ -176,18 +187,23 @@ func (c *caller) links() string {
 		ExpiresAt: timestamppb.New(time.Now().Add(time.Hour)),
 	})
 	require.Equal(c, storefrontv1.PaymentLink_ACTIVE, l.GetAvailability())
-	off := ask[storefrontv1.PaymentLink](c, "PaymentLinkService/DisablePaymentLink", &adminv1.DisablePaymentLinkRequest{Id: l.GetId()})
+	off := ask[storefrontv1.PaymentLink](c, "PaymentLinkService/DisablePaymentLink",
+		&adminv1.DisablePaymentLinkRequest{Id: l.GetId()})
 	require.Equal(c, storefrontv1.PaymentLink_DISABLED, off.GetAvailability())
 	list := ask[storefrontv1.ListPaymentLinksResponse](c, "PaymentLinkService/ListPaymentLinks", &adminv1.ListPaymentLinksRequest{
 		Store: "s", Status: storefrontv1.ListPaymentLinksRequest_inactive.Enum(),
 	})
 	require.EqualValues(c, 1, list.GetTotal())
-	on := ask[storefrontv1.PaymentLink](c, "PaymentLinkService/EnablePaymentLink", &storefrontv1.EnablePaymentLinkRequest{Id: l.GetId()})
+	on := ask[storefrontv1.PaymentLink](c, "PaymentLinkService/EnablePaymentLink",
+		&storefrontv1.EnablePaymentLinkRequest{Id: l.GetId()})
 	require.Equal(c, storefrontv1.PaymentLink_ACTIVE, on.GetAvailability())
-	changed := ask[storefrontv1.PaymentLink](c, "PaymentLinkService/UpdatePaymentLink", &storefrontv1.UpdatePaymentLinkRequest{Id: l.GetId(), Title: new("Don")})
-	require.Equal(c, "Don", ask[storefrontv1.PaymentLink](c, "PaymentLinkService/GetPaymentLink", &storefrontv1.GetPaymentLinkRequest{Id: l.GetId()}).GetTitle())
+	changed := ask[storefrontv1.PaymentLink](c, "PaymentLinkService/UpdatePaymentLink",
+		&storefrontv1.UpdatePaymentLinkRequest{Id: l.GetId(), Title: new("Don")})
+	require.Equal(c, "Don", ask[storefrontv1.PaymentLink](c, "PaymentLinkService/GetPaymentLink",
+		&storefrontv1.GetPaymentLinkRequest{Id: l.GetId()}).GetTitle())
 	require.Equal(c, l.GetCode(), changed.GetCode())
-	require.True(c, proto.Equal(changed, ask[storefrontv1.PaymentLink](c, "PaymentLinkService/FindPaymentLink", &adminv1.FindPaymentLinkRequest{Store: "s", Name: l.GetCode()})))
+	require.True(c, proto.Equal(changed, ask[storefrontv1.PaymentLink](c, "PaymentLinkService/FindPaymentLink",
+		&adminv1.FindPaymentLinkRequest{Store: "s", Name: l.GetCode()})))
 	return l.GetId()
 }
 
@@ -200,10 +216,13 @@ func (c *caller) orders(product, customer, link string) {
 	require.EqualValues(c, 2400, o.GetAmount())
 	paid := ask[storefrontv1.Order](c, "OrderService/PayOrder", &adminv1.PayOrderRequest{Id: o.GetId(), IdempotencyKey: "p"})
 	require.Equal(c, storefrontv1.Order_PAID, paid.GetStatus())
-	require.Equal(c, string(apijson.Marshal(o)), string(apijson.Marshal(ask[storefrontv1.Order](c, "OrderService/CreateOrder", in))), "the same key, the same answer")
-	refunded := ask[storefrontv1.Order](c, "OrderService/RefundOrder", &adminv1.RefundOrderRequest{Id: o.GetId(), IdempotencyKey: "r"})
+	require.Equal(c, string(apijson.Marshal(o)), string(apijson.Marshal(ask[storefrontv1.Order](c, "OrderService/CreateOrder", in))),
+		"the same key, the same answer")
+	refunded := ask[storefrontv1.Order](c, "OrderService/RefundOrder", &adminv1.RefundOrderRequest{Id: o.GetId(),
+		IdempotencyKey: "r"})
 	require.Equal(c, storefrontv1.Order_REFUNDED, refunded.GetStatus())
-	require.True(c, proto.Equal(paid, ask[storefrontv1.Order](c, "OrderService/PayOrder", &adminv1.PayOrderRequest{Id: o.GetId(), IdempotencyKey: "p"})))
+	require.True(c, proto.Equal(paid, ask[storefrontv1.Order](c, "OrderService/PayOrder", &adminv1.PayOrderRequest{Id: o.GetId(),
+		IdempotencyKey: "p"})))
 	_, err := try[storefrontv1.Order](c, "OrderService/CreateOrder", &adminv1.CreateOrderRequest{
 		Store: "s", CustomerId: customer, PaymentLinkId: link, Amount: new(int64(700)), IdempotencyKey: "checkout-1",
 	})
@@ -216,15 +235,19 @@ func (c *caller) orders(product, customer, link string) {
 	require.Equal(c, "Ada", o.GetCustomer().GetName())
 	failed := ask[storefrontv1.Order](c, "OrderService/FailOrder", &adminv1.FailOrderRequest{Id: o.GetId()})
 	require.Equal(c, storefrontv1.Order_FAILED, failed.GetStatus())
-	o = ask[storefrontv1.Order](c, "OrderService/CreateOrder", &adminv1.CreateOrderRequest{Store: "s", CustomerId: customer, PaymentLinkId: link, Amount: new(int64(700))})
+	o = ask[storefrontv1.Order](c, "OrderService/CreateOrder", &adminv1.CreateOrderRequest{Store: "s", CustomerId: customer,
+		PaymentLinkId: link, Amount: new(int64(700))})
 	cancelled := ask[storefrontv1.Order](c, "OrderService/CancelOrder", &adminv1.CancelOrderRequest{Id: o.GetId()})
 	require.Equal(c, storefrontv1.Order_CANCELLED, cancelled.GetStatus())
 	list := ask[storefrontv1.ListOrdersResponse](c, "OrderService/ListOrders", &adminv1.ListOrdersRequest{
-		Store: "s", Status: storefrontv1.Order_CANCELLED.Enum(), From: timestamppb.New(time.Now().Add(-time.Hour)), To: timestamppb.New(time.Now().Add(time.Hour)),
+		Store: "s", Status: storefrontv1.Order_CANCELLED.Enum(), From: timestamppb.New(time.Now().Add(-time.Hour)),
+		To: timestamppb.New(time.Now().Add(time.Hour)),
 	})
 	require.EqualValues(c, 1, list.GetTotal())
-	require.True(c, proto.Equal(cancelled, ask[storefrontv1.Order](c, "OrderService/GetOrder", &storefrontv1.GetOrderRequest{Id: o.GetId()})))
-	require.True(c, proto.Equal(cancelled, ask[storefrontv1.Order](c, "OrderService/FindOrder", &adminv1.FindOrderRequest{Store: "s", Name: o.GetReference()})))
+	require.True(c, proto.Equal(cancelled, ask[storefrontv1.Order](c, "OrderService/GetOrder",
+		&storefrontv1.GetOrderRequest{Id: o.GetId()})))
+	require.True(c, proto.Equal(cancelled, ask[storefrontv1.Order](c, "OrderService/FindOrder", &adminv1.FindOrderRequest{Store: "s",
+		Name: o.GetReference()})))
 }
 
 func (c *caller) keys() {
@@ -260,7 +283,8 @@ func (c *caller) hooks(product string) {
 	require.Equal(c, adminv1.Delivery_pending, ping.GetStatus())
 	off := ask[adminv1.Webhook](c, "WebhookService/DisableWebhook", &adminv1.DisableWebhookRequest{Id: id})
 	require.Equal(c, adminv1.Webhook_disabled, off.GetState())
-	ask[storefrontv1.Product](c, "ProductService/UpdateProduct", &adminv1.UpdateProductRequest{Id: product, Status: storefrontv1.Product_ARCHIVED.Enum()})
+	ask[storefrontv1.Product](c, "ProductService/UpdateProduct", &adminv1.UpdateProductRequest{Id: product,
+		Status: storefrontv1.Product_ARCHIVED.Enum()})
 	on := ask[adminv1.Webhook](c, "WebhookService/EnableWebhook", &adminv1.EnableWebhookRequest{Id: id})
 	require.Equal(c, adminv1.Webhook_enabled, on.GetState())
 	require.True(c, proto.Equal(on, ask[adminv1.Webhook](c, "WebhookService/GetWebhook", &adminv1.GetWebhookRequest{Id: id})))
@@ -269,7 +293,8 @@ func (c *caller) hooks(product string) {
 
 	again := ask[adminv1.Delivery](c, "DeliveryService/ResendDelivery", &adminv1.ResendDeliveryRequest{Id: ping.GetId()})
 	require.Equal(c, ping.GetEventId(), again.GetEventId())
-	job := ask[adminv1.Resend](c, "DeliveryService/StartResend", &adminv1.StartResendRequest{WebhookId: id, Since: timestamppb.New(time.Now().Add(-time.Hour))})
+	job := ask[adminv1.Resend](c, "DeliveryService/StartResend", &adminv1.StartResendRequest{WebhookId: id,
+		Since: timestamppb.New(time.Now().Add(-time.Hour))})
 	require.Equal(c, adminv1.Resend_running, job.GetState())
 	job = ask[adminv1.Resend](c, "DeliveryService/ContinueResend", &adminv1.ContinueResendRequest{Id: job.GetId()})
 	require.Equal(c, adminv1.Resend_finished, job.GetState())
@@ -278,7 +303,8 @@ func (c *caller) hooks(product string) {
 		Store: "s", Status: adminv1.Delivery_pending.Enum(), EventType: "product.archived",
 	})
 	require.Len(c, found.GetDeliveries(), 1)
-	shown := ask[adminv1.GetDeliveryResponse](c, "DeliveryService/GetDelivery", &adminv1.GetDeliveryRequest{Id: found.GetDeliveries()[0].GetId()})
+	shown := ask[adminv1.GetDeliveryResponse](c, "DeliveryService/GetDelivery",
+		&adminv1.GetDeliveryRequest{Id: found.GetDeliveries()[0].GetId()})
 	event := ask[adminv1.Event](c, "EventService/GetEvent", &adminv1.GetEventRequest{Id: shown.GetDelivery().GetEventId()})
 	require.Equal(c, event.GetPayload(), shown.GetPayload())
 	eventID := uuid.MustParse(shown.GetDelivery().GetEventId())
@@ -288,7 +314,8 @@ func (c *caller) hooks(product string) {
 }
 
 func (c *caller) journals() {
-	newest := ask[adminv1.ListActivityResponse](c, "ActivityService/ListActivity", &adminv1.ListActivityRequest{Store: "s", PageSize: new(int32(1))})
+	newest := ask[adminv1.ListActivityResponse](c, "ActivityService/ListActivity", &adminv1.ListActivityRequest{Store: "s",
+		PageSize: new(int32(1))})
 	entries := newest.GetEntries()
 	require.Equal(c, "webhook.deleted", entries[0].GetAction())
 	require.Equal(c, adminv1.ActivityEntry_Actor_operator, entries[0].GetActor().GetType())
@@ -296,9 +323,11 @@ func (c *caller) journals() {
 	older := ask[adminv1.ListActivityResponse](c, "ActivityService/ListActivity", &adminv1.ListActivityRequest{
 		Store: "s", PageSize: new(int32(1)), PageToken: newest.GetNextPageToken(),
 	}).GetEntries()
-	both := ask[adminv1.ListActivityResponse](c, "ActivityService/ListActivity", &adminv1.ListActivityRequest{Store: "s"}).GetEntries()
+	both := ask[adminv1.ListActivityResponse](c, "ActivityService/ListActivity",
+		&adminv1.ListActivityRequest{Store: "s"}).GetEntries()
 	require.True(c, proto.Equal(both[1], older[0]))
-	events := ask[adminv1.ListEventsResponse](c, "EventService/ListEvents", &adminv1.ListEventsRequest{Store: "s", Type: "order.paid"}).GetEvents()
+	events := ask[adminv1.ListEventsResponse](c, "EventService/ListEvents", &adminv1.ListEventsRequest{Store: "s",
+		Type: "order.paid"}).GetEvents()
 	require.Len(c, events, 1)
 	require.Contains(c, events[0].GetPayload(), events[0].GetId())
 	c.watches()
@@ -314,7 +343,8 @@ func (c *caller) watches() {
 	defer stop()
 	in := connect.NewRequest(&adminv1.WatchEventsRequest{Store: "s", Since: ping.GetCreatedAt(), Types: []string{"ping"}})
 	in.Header().Set("Authorization", "Bearer "+token)
-	client := connect.NewClient[adminv1.WatchEventsRequest, adminv1.WatchEventsResponse](c.http, c.url+"/storefront.admin.v1."+watch, c.options...)
+	client := connect.NewClient[adminv1.WatchEventsRequest, adminv1.WatchEventsResponse](c.http, c.url+"/storefront.admin.v1."+watch,
+		c.options...)
 	stream, err := client.CallServerStream(ctx, in)
 	require.NoError(c, err)
 	defer stream.Close()
@@ -328,7 +358,8 @@ func (c *caller) dashboards() {
 	var made [3]*adminv1.CreateSignInLinkResponse
 	for i := range made {
 		made[i] = ask[adminv1.CreateSignInLinkResponse](c, "DashboardService/CreateSignInLink", &adminv1.CreateSignInLinkRequest{
-			Store: "s", Member: "Awa", Role: adminv1.Session_owner, BaseUrl: "https://operator.example.com", ExpiresSeconds: new(int32(60)),
+			Store: "s", Member: "Awa", Role: adminv1.Session_owner, BaseUrl: "https://operator.example.com",
+			ExpiresSeconds: new(int32(60)),
 		})
 		require.Regexp(c, `^https://operator\.example\.com/dashboard/sign-in\?token=[\w-]{43}$`, made[i].GetUrl())
 	}
@@ -338,7 +369,8 @@ func (c *caller) dashboards() {
 	_, _, err = c.operator.InSession(c.Context(), session, true)
 	require.NoError(c, err)
 	for _, store := range []string{"", "s"} {
-		all := ask[adminv1.ListSessionsResponse](c, "DashboardService/ListSessions", &adminv1.ListSessionsRequest{Store: store, PageSize: new(int32(3))}).GetSessions()
+		all := ask[adminv1.ListSessionsResponse](c, "DashboardService/ListSessions", &adminv1.ListSessionsRequest{Store: store,
+			PageSize: new(int32(3))}).GetSessions()
 		require.Len(c, all, 3)
 		byID := map[string]*adminv1.Session{}
 		for _, one := range all {
@@ -359,7 +391,8 @@ func (c *caller) dashboards() {
 	require.NotNil(c, ended.GetEndedAt())
 	_, _, err = c.operator.InSession(c.Context(), session, true)
 	require.ErrorIs(c, err, admin.ErrNoSession)
-	both := ask[adminv1.RevokeSessionsResponse](c, "DashboardService/RevokeSessions", &adminv1.RevokeSessionsRequest{Store: "s", Member: "Awa"})
+	both := ask[adminv1.RevokeSessionsResponse](c, "DashboardService/RevokeSessions", &adminv1.RevokeSessionsRequest{Store: "s",
+		Member: "Awa"})
 	require.EqualValues(c, 0, both.GetSessions())
 	require.EqualValues(c, 2, both.GetLinks())
 	require.NotContains(c, c.log.String(), secret)

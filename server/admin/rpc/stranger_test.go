@@ -40,7 +40,8 @@ func TestMessagesAreBounded(t *testing.T) {
 		"another version":          {"{}", "Connect-Protocol-Version", "hunter2", 400},
 		"a type of no protocol":    {"{}", "Content-Type", "text/hunter2", 415},
 	} {
-		r, err := http.NewRequestWithContext(t.Context(), "POST", b.url+"/storefront.admin.v1.StoreService/ListStores", strings.NewReader(row.body))
+		r, err := http.NewRequestWithContext(t.Context(), "POST", b.url+"/storefront.admin.v1.StoreService/ListStores",
+			strings.NewReader(row.body))
 		require.NoError(t, err)
 		r.Header = http.Header{"Content-Type": {"application/json"}, "Authorization": {"Bearer " + token}}
 		r.Header.Set(row.header, row.value)
@@ -56,7 +57,8 @@ func TestMessagesAreBounded(t *testing.T) {
 	require.Equal(t, http.StatusNotImplemented, answer.StatusCode)
 
 	prefix := binary.BigEndian.AppendUint32([]byte{0}, 1<<32-1)
-	r, err := http.NewRequestWithContext(t.Context(), "POST", b.url+"/storefront.admin.v1.StoreService/ListStores", io.MultiReader(bytes.NewReader(prefix)))
+	r, err := http.NewRequestWithContext(t.Context(), "POST", b.url+"/storefront.admin.v1.StoreService/ListStores",
+		io.MultiReader(bytes.NewReader(prefix)))
 	require.NoError(t, err)
 	r.Header = http.Header{"Content-Type": {"application/grpc"}, "Authorization": {"Bearer " + token}}
 	res, err := b.http(true).Do(r)

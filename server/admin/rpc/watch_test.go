@@ -104,13 +104,16 @@ func TestWatchEvents(t *testing.T) {
 			t.Parallel()
 			b := newBench(t, database, db.Config{})
 			before := b.ping()
-			all, some := b.watch(&adminv1.WatchEventsRequest{Store: "s"}), b.watch(&adminv1.WatchEventsRequest{Store: "s", Types: []string{hook.CustomerCreated}})
+			all, some := b.watch(&adminv1.WatchEventsRequest{Store: "s"}), b.watch(&adminv1.WatchEventsRequest{Store: "s",
+				Types: []string{hook.CustomerCreated}})
 			product, err := b.operator.CreateProduct(t.Context(), &adminv1.CreateProductRequest{
-				Store: "s", Title: "T", Type: storefrontv1.Product_FILE, PriceAmount: new(int64(5)), Description: new("<p>d</p>"), ContentReady: new(true),
-				Status: storefrontv1.Product_PUBLISHED.Enum(),
+				Store: "s", Title: "T", Type: storefrontv1.Product_FILE, PriceAmount: new(int64(5)), Description: new("<p>d</p>"),
+				ContentReady: new(true),
+				Status:       storefrontv1.Product_PUBLISHED.Enum(),
 			})
 			require.NoError(t, err)
-			customer, err := b.operator.CreateCustomer(t.Context(), &adminv1.CreateCustomerRequest{Store: "s", Email: new("a@example.com")})
+			customer, err := b.operator.CreateCustomer(t.Context(), &adminv1.CreateCustomerRequest{Store: "s",
+				Email: new("a@example.com")})
 			require.NoError(t, err)
 			ping := b.ping()
 			var data struct{ Data struct{ ID string } }
@@ -209,19 +212,22 @@ func TestWatchesAreBounded(t *testing.T) {
 	require.Equal(t, apierr.Unavailable, codeOf(open(&adminv1.WatchEventsRequest{Store: "s"})))
 	for i := range admin.MaxWatches/admin.MaxStoreWatches - 1 {
 		slug := fmt.Sprintf("s%d", i)
-		_, err := b.operator.CreateStore(t.Context(), &adminv1.CreateStoreRequest{Name: "S", Slug: slug, Currency: "XAF", Country: "CM"})
+		_, err := b.operator.CreateStore(t.Context(), &adminv1.CreateStoreRequest{Name: "S", Slug: slug, Currency: "XAF",
+			Country: "CM"})
 		require.NoError(t, err)
 		for range admin.MaxStoreWatches {
 			watchers = append(watchers, b.watch(&adminv1.WatchEventsRequest{Store: slug}))
 		}
 	}
-	_, err = b.operator.CreateStore(t.Context(), &adminv1.CreateStoreRequest{Name: "S", Slug: "last", Currency: "XAF", Country: "CM"})
+	_, err = b.operator.CreateStore(t.Context(), &adminv1.CreateStoreRequest{Name: "S", Slug: "last", Currency: "XAF",
+		Country: "CM"})
 	require.NoError(t, err)
 	require.Equal(t, apierr.Unavailable, codeOf(open(&adminv1.WatchEventsRequest{Store: "last"})))
 	for _, w := range watchers {
 		w.end()
 	}
-	require.Eventually(t, func() bool { return open(&adminv1.WatchEventsRequest{Store: "s"}) == nil }, time.Minute, 20*time.Millisecond, "a slot is given back")
+	require.Eventually(t, func() bool { return open(&adminv1.WatchEventsRequest{Store: "s"}) == nil }, time.Minute,
+		20*time.Millisecond, "a slot is given back")
 
 	require.Equal(t, apierr.StoreNotFound, codeOf(open(&adminv1.WatchEventsRequest{Store: uuid.NewString()})))
 	require.Equal(t, apierr.ValidationFailed, codeOf(open(&adminv1.WatchEventsRequest{Store: "s", Types: []string{"order.lost"}})))

@@ -162,7 +162,8 @@ type Server struct {
 func (c Command) Start(t testing.TB) Server {
 	t.Helper()
 	s := Server{Command: c}
-	command := exec.Command(c.File, "dev", "-o", "json", "--addr", "127.0.0.1:0", "--admin-addr", "127.0.0.1:0", "--data", filepath.Join(t.TempDir(), "data"))
+	command := exec.Command(c.File, "dev", "-o", "json", "--addr", "127.0.0.1:0", "--admin-addr", "127.0.0.1:0", "--data",
+		filepath.Join(t.TempDir(), "data"))
 	var logs bytes.Buffer
 	command.Stderr = &logs
 	output, err := command.StdoutPipe()
@@ -186,7 +187,8 @@ func (c Command) Start(t testing.TB) Server {
 
 // Variables are environment variables with the server's address and key, for another program.
 func (s Server) Variables() []string {
-	return []string{"STOREFRONT_URL=" + s.URL, "STOREFRONT_ADMIN_URL=" + s.AdminURL, "STOREFRONT_KEY=" + s.Key, "STOREFRONT_BINARY=" + s.File}
+	return []string{"STOREFRONT_URL=" + s.URL, "STOREFRONT_ADMIN_URL=" + s.AdminURL, "STOREFRONT_KEY=" + s.Key,
+		"STOREFRONT_BINARY=" + s.File}
 }
 
 // Operate runs one of the operator's commands on the running server and decodes what it prints.

@@ -45,7 +45,8 @@ func TestGeneratedTypeScriptListsProducts(t *testing.T) {
 	write(t, folder, "package.json", []byte(`{"type":"module"}`))
 	write(t, folder, "tsconfig.json", fixture(t, "tsconfig.json"))
 	write(t, folder, "list.ts", fixture(t, "list.ts"))
-	devtest.Run(t, folder, nil, "node", filepath.Join(modules, "openapi-typescript", "bin", "cli.js"), "storefront.json", "--output", "api.d.ts")
+	devtest.Run(t, folder, nil, "node", filepath.Join(modules, "openapi-typescript", "bin", "cli.js"), "storefront.json", "--output",
+		"api.d.ts")
 	devtest.Run(t, folder, nil, "node", filepath.Join(modules, "typescript", "bin", "tsc"), "--project", ".")
 	server := devtest.Build(t).Start(t)
 	require.Equal(t, products(t, server), devtest.Run(t, folder, server.Variables(), "node", "list.js"))
@@ -71,7 +72,8 @@ func TestGeneratedGoListsProducts(t *testing.T) {
 		devtest.Missing(t, "oapi-codegen and its runtime need the modules that tools.mod pins: %s", output)
 	}
 	// Without skip-prune the generator omits schemas that only webhooks use, but refers to them.
-	devtest.Run(t, folder, nil, generator+"oapi-codegen", "-package", "main", "-generate", "types,client,skip-prune", "-o", "api.go", "storefront.json")
+	devtest.Run(t, folder, nil, generator+"oapi-codegen", "-package", "main", "-generate", "types,client,skip-prune", "-o", "api.go",
+		"storefront.json")
 	devtest.Run(t, folder, nil, "go", "vet", ".")
 	server := devtest.Build(t).Start(t)
 	require.Equal(t, products(t, server), devtest.Run(t, folder, server.Variables(), "go", "run", "."))

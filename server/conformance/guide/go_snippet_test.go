@@ -52,7 +52,8 @@ func runGo(t *testing.T, all []block, dev devtest.Server, h *hook) {
 			}
 		}
 		slices.Sort(named)
-		write(fmt.Sprintf("parts/%d.go", i), "package main\n\nimport (\n"+strings.Join(named, "\n")+"\n)\n\n// From the section "+b.section+"\n\n"+b.text)
+		write(fmt.Sprintf("parts/%d.go", i), "package main\n\nimport (\n"+strings.Join(named, "\n")+"\n)\n\n// From the section "+
+			b.section+"\n\n"+b.text)
 	}
 	main, err := os.ReadFile(filepath.Join("testdata", "main.go"))
 	require.NoError(t, err)

@@ -59,7 +59,8 @@ func guide(t *testing.T) []block {
 		require.GreaterOrEqual(t, shown[language], 4, "blocks in %s", language)
 	}
 	for language := range shown {
-		require.Contains(t, []string{"sh", "go", "ts", "python", "php", "json", "http"}, language, "is it executed, or does it show data?")
+		require.Contains(t, []string{"sh", "go", "ts", "python", "php", "json", "http"}, language,
+			"is it executed, or does it show data?")
 	}
 	return all
 }
@@ -175,7 +176,8 @@ func (h *hook) wait(t *testing.T) {
 // variables are the environment of the guide's reader. They are no settings of the storefront
 // command, which reads STOREFRONT_URL as its flag --url.
 func variables(dev devtest.Server, h *hook) []string {
-	return append([]string{"SHOP_URL=" + dev.URL, "SHOP_KEY=" + dev.Key, "WEBHOOK_SECRET=" + h.secret, "SIGNATURE=" + h.signature}, h.more...)
+	return append([]string{"SHOP_URL=" + dev.URL, "SHOP_KEY=" + dev.Key, "WEBHOOK_SECRET=" + h.secret, "SIGNATURE=" + h.signature},
+		h.more...)
 }
 
 func needs(t *testing.T, programs ...string) {

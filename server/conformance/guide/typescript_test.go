@@ -25,7 +25,8 @@ const compilerSettings = "tsc --init --module nodenext --types node"
 
 // runTypeScript compiles the blocks beside the package as npm would install it, and runs them.
 func runTypeScript(t *testing.T, all []block, dev devtest.Server, h *hook) {
-	modules := devtest.NeedNode(t, "typescript", "typescript-7", "@types/node", "@bufbuild/protobuf", "@connectrpc/connect", "@connectrpc/connect-node")
+	modules := devtest.NeedNode(t, "typescript", "typescript-7", "@types/node", "@bufbuild/protobuf", "@connectrpc/connect",
+		"@connectrpc/connect-node")
 	// Inside node_modules, where Node finds the package's dependencies.
 	folder, err := os.MkdirTemp(modules, ".storefront-guide-")
 	require.NoError(t, err)
@@ -57,7 +58,8 @@ func runTypeScript(t *testing.T, all []block, dev devtest.Server, h *hook) {
 		command.Dir, command.Stdin = folder, bytes.NewReader(h.body)
 		return output(t, command, variables(dev, h)...)
 	}
-	node(filepath.Join(devtest.Top(t), "client", "typescript", "build.js"), filepath.Join(folder, "node_modules", "storefront-client"))
+	node(filepath.Join(devtest.Top(t), "client", "typescript", "build.js"), filepath.Join(folder, "node_modules",
+		"storefront-client"))
 	require.Contains(t, readGuide(t), "      npx "+compilerSettings+"\n")
 	tsc := filepath.Join(modules, "typescript-7", "bin", "tsc")
 	node(append([]string{tsc}, strings.Fields(compilerSettings)[1:]...)...)

@@ -266,7 +266,8 @@ func (p *parameter) value(text string) any {
 func (b *body) typed(header http.Header) *shape {
 	kind, parameters, err := mime.ParseMediaType(header.Get("Content-Type"))
 	charset, named := parameters["charset"]
-	if err != nil || named && !strings.EqualFold(charset, "utf-8") || !b.sent && len(parameters) > 1 || !b.sent && len(parameters) == 1 && !named {
+	if err != nil || named && !strings.EqualFold(charset, "utf-8") || !b.sent && len(parameters) > 1 || !b.sent &&
+		len(parameters) == 1 && !named {
 		return nil
 	}
 	return b.types[kind]

@@ -166,7 +166,8 @@ func TestAgreement(t *testing.T) {
 		require.NoError(t, d.Check(x), why)
 	}
 	require.NoError(t, d.Check(exchange(t, "POST /v1/books", `{"title":" Café ","price":100.0}`, 201, book)), "100.0 is an integer")
-	require.NoError(t, d.Check(exchange(t, "POST /v1/books", `{"title":5}`, 400, `{"statusCode":400,"code":"taken"}`)), "what is refused may be anything")
+	require.NoError(t, d.Check(exchange(t, "POST /v1/books", `{"title":5}`, 400, `{"statusCode":400,"code":"taken"}`)),
+		"what is refused may be anything")
 	require.NoError(t, d.Check(nothing(t, `{"statusCode":404,"code":"away"}`)), "no operation, and the error body")
 }
 
@@ -186,7 +187,8 @@ func TestDifference(t *testing.T) {
 		change func(x *openapi.Exchange)
 		want   string
 	}{
-		{"a property more", replace(`"kind"`, `"colour":"red","kind"`), "getBook: answer 200: the body: /: additional properties 'colour' not allowed"},
+		{"a property more", replace(`"kind"`, `"colour":"red","kind"`),
+			"getBook: answer 200: the body: /: additional properties 'colour' not allowed"},
 		{"a property less", replace(`"price":null,`, ``), "missing property 'price'"},
 		{"a misspelt property", replace(`"title"`, `"titel"`), "titel"},
 		{"another type", replace(`"Café"`, `5`), "/title: got number, want string"},
@@ -206,7 +208,8 @@ func TestDifference(t *testing.T) {
 		{"a header less", header("X-Left", ""), "the header X-Left is missing"},
 		{"a header of no form", header("X-Left", "-1"), "X-Left"},
 		{"a header twice", func(x *openapi.Exchange) { x.Header.Add("X-Left", "5") }, "stands 2 times"},
-		{"a status that is not there", func(x *openapi.Exchange) { x.Status = 202 }, "getBook: answer 202: the document has no such status"},
+		{"a status that is not there", func(x *openapi.Exchange) { x.Status = 202 },
+			"getBook: answer 202: the document has no such status"},
 		{"an operation that is not there", func(x *openapi.Exchange) { x.Method = "DELETE" }, "no operation"},
 	}
 	for _, row := range rows {
@@ -240,10 +243,12 @@ func TestDifference(t *testing.T) {
 		if strings.HasPrefix(line, "POST") {
 			status, body = 201, book
 		}
-		require.ErrorContains(t, d.Check(exchange(t, line, sent, status, body)), "a request that the document refuses", "%s %s", line, sent)
+		require.ErrorContains(t, d.Check(exchange(t, line, sent, status, body)), "a request that the document refuses", "%s %s", line,
+			sent)
 	}
 	for refused, want := range map[string]string{
-		`{"statusCode":400,"code":"away"}`:                                        "/code: away is not among the answer's x-error-codes",
+		`{"statusCode":400,"code":"away"}`: "/code: away is not among the answer's " +
+			"x-error-codes",
 		`{"statusCode":400,"code":"lost"}`:                                        "/code: value must be one of",
 		`{"statusCode":401,"code":"taken"}`:                                       "/statusCode: got 401, want 400",
 		`{"statusCode":400,"code":"invalid"}`:                                     "/details: invalid has fields alone",
@@ -253,7 +258,8 @@ func TestDifference(t *testing.T) {
 	} {
 		require.ErrorContains(t, d.Check(exchange(t, "GET /v1/books", "", 400, refused)), want)
 	}
-	require.NoError(t, d.Check(exchange(t, "GET /v1/books", "", 400, `{"statusCode":400,"code":"invalid","details":{"fields":["a"]}}`)))
+	require.NoError(t, d.Check(exchange(t, "GET /v1/books", "", 400,
+		`{"statusCode":400,"code":"invalid","details":{"fields":["a"]}}`)))
 	require.ErrorContains(t, d.Check(nothing(t, `{"error":"x"}`)), "missing properties")
 	x := nothing(t, `{"statusCode":404,"code":"away"}`)
 	header("X-Right", "1")(&x)
@@ -286,11 +292,13 @@ func TestDelivery(t *testing.T) {
 	envelope := `{"type":"book.made","data":` + book + `}`
 	require.NoError(t, d.Delivery(sent("8"), []byte(envelope)))
 	require.ErrorContains(t, d.Delivery(sent("9"), []byte(envelope)), "Attempt")
-	require.ErrorContains(t, d.Delivery(http.Header{"Content-Type": {"application/json"}}, []byte(envelope)), "the header Attempt is missing")
+	require.ErrorContains(t, d.Delivery(http.Header{"Content-Type": {"application/json"}}, []byte(envelope)),
+		"the header Attempt is missing")
 	more := sent("1")
 	more.Set("Other", "x")
 	require.ErrorContains(t, d.Delivery(more, []byte(envelope)), "the document has no header Other")
-	require.ErrorContains(t, d.Delivery(sent("1"), []byte(strings.Replace(envelope, "title", "titel", 1))), "delivery of book.made: the body: /data")
+	require.ErrorContains(t, d.Delivery(sent("1"), []byte(strings.Replace(envelope, "title", "titel", 1))),
+		"delivery of book.made: the body: /data")
 	require.ErrorContains(t, d.Delivery(sent("1"), []byte(`{"type":"book.lost"}`)), `no webhook "book.lost"`)
 }
 
@@ -311,7 +319,8 @@ func TestUnseen(t *testing.T) {
 	for _, place := range []string{
 		"listBooks 200", "listBooks query parameter q", "listBooks 400 taken", "createBook 201", "webhook book.made",
 		"/components/schemas/Book/properties/price", "/components/schemas/Book/properties/links/additionalProperties",
-		"/components/schemas/Book/properties/shelf/oneOf/1", `/components/schemas/Kind "SOUND"`, `/components/responses/Books/content/application~1json/schema/items`,
+		"/components/schemas/Book/properties/shelf/oneOf/1", `/components/schemas/Kind "SOUND"`,
+		`/components/responses/Books/content/application~1json/schema/items`,
 		"/paths/~1v1~1books/post/requestBody/content/application~1json/schema/properties/price null",
 	} {
 		require.Contains(t, left, place)

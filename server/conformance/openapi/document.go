@@ -89,7 +89,8 @@ func Read(text []byte) (*Document, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read document: %w", err)
 	}
-	d := &Document{compiler: jsonschema.NewCompiler(), shapes: map[string]*shape{}, marks: map[string]*mark{}, webhooks: map[string]*webhook{}}
+	d := &Document{compiler: jsonschema.NewCompiler(), shapes: map[string]*shape{}, marks: map[string]*mark{},
+		webhooks: map[string]*webhook{}}
 	if d.root, err = decode(strict); err != nil {
 		return nil, fmt.Errorf("read document: %w", err)
 	}
@@ -147,7 +148,10 @@ func common(operations []*Operation) map[string]bool {
 	}
 	for _, a := range answers {
 		for name := range a.headers {
-			out[name] = !slices.ContainsFunc(answers, func(other *answer) bool { return other.headers[name] == nil || !other.headers[name].required })
+			out[name] = !slices.ContainsFunc(answers, func(other *answer) bool {
+				return other.headers[name] == nil ||
+					!other.headers[name].required
+			})
 		}
 	}
 	return out
@@ -155,7 +159,8 @@ func common(operations []*Operation) map[string]bool {
 
 // methods are the HTTP methods that a path of OpenAPI 3.1 may have.
 var methods = []string{
-	http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions, http.MethodTrace,
+	http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions,
+	http.MethodTrace,
 }
 
 // operation reads one operation of the path at a place of the document.

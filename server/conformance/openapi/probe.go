@@ -220,15 +220,21 @@ func (s *shape) values() []value {
 // edges are texts near the edge of a date-time, an e-mail address, a URL and a UUID, on either
 // side. Every text is probed with all of them, because a pattern may replace a format.
 var edges = []string{
-	"2099-10-01", "2099-02-30T00:00:00Z", "2099-10-01T00:00:00", "2099-10-01 00:00:00Z", "2099-10-01t00:00:00z", "2099-10-01T00:00:00.123456789Z",
-	"2099-10-01T00:00:00+01:00", "2099-10-01T24:00:00Z", "2098-12-31T23:59:60Z", "9999-12-31T23:59:59Z", "9999-12-31T23:59:59-23:59", "0001-01-01T00:00:00+23:59", "0001-01-01T00:00:00Z", "2099-10-01T00:00:00+24:00",
+	"2099-10-01", "2099-02-30T00:00:00Z", "2099-10-01T00:00:00", "2099-10-01 00:00:00Z", "2099-10-01t00:00:00z",
+	"2099-10-01T00:00:00.123456789Z",
+	"2099-10-01T00:00:00+01:00", "2099-10-01T24:00:00Z", "2098-12-31T23:59:60Z", "9999-12-31T23:59:59Z", "9999-12-31T23:59:59-23:59",
+	"0001-01-01T00:00:00+23:59", "0001-01-01T00:00:00Z", "2099-10-01T00:00:00+24:00",
 	"2099-10-01T00:00:00,5Z", "2099-10-01T0:00:00Z", "2099-10-01T00:00Z",
 
-	"a", "a@b", "A <a@b.example>", "é@b.example", "a b@b.example", "a@b..example", `"a b"@b.example`, `"a"@b.example`, `"@"@b.example`, "a@[127.0.0.1]",
-	"a@é.example", "a..b@b.example", "@b.example", "a@b.example.", "a@.b.example", "a@b.example,c@d.example", "<a@b.example>", "a@b.example (a)", "a@b_c.example",
+	"a", "a@b", "A <a@b.example>", "é@b.example", "a b@b.example", "a@b..example", `"a b"@b.example`, `"a"@b.example`,
+	`"@"@b.example`, "a@[127.0.0.1]",
+	"a@é.example", "a..b@b.example", "@b.example", "a@b.example.", "a@.b.example", "a@b.example,c@d.example", "<a@b.example>",
+	"a@b.example (a)", "a@b_c.example",
 
-	"/a", "//b.example/a", "https://", "ftp://b.example/", "https://b.example", "https://b.example/a b", "https://b.example/é", "https://é.example/", "HTTPS://b.example/",
-	"hTTp://b.example?a#b", "javascript:alert(1)", "https://b.example:0/", "https://b.example/%zz", "https://u:p@b.example/", "https:b.example", "https:///a",
+	"/a", "//b.example/a", "https://", "ftp://b.example/", "https://b.example", "https://b.example/a b", "https://b.example/é",
+	"https://é.example/", "HTTPS://b.example/",
+	"hTTp://b.example?a#b", "javascript:alert(1)", "https://b.example:0/", "https://b.example/%zz", "https://u:p@b.example/",
+	"https:b.example", "https:///a",
 	"https://[::1]/", "https://b.example/\u2028", "https://?", "https://b.example/\t", "https://:80/",
 
 	"0195e000-0000-7000-8000-00000000000", "0195E000-0000-7000-8000-000000000000", "{0195e000-0000-7000-8000-000000000000}",

@@ -185,7 +185,8 @@ func (c *Cluster) URL() string {
 // Restart starts the server, after a crash with everything that was committed, and waits until it
 // answers.
 func (c *Cluster) Restart(ctx context.Context) error {
-	options := fmt.Sprintf("-p %d -c listen_addresses=127.0.0.1 -c unix_socket_directories='' -c max_connections=%d -c fsync=on", c.port, maxConns)
+	options := fmt.Sprintf("-p %d -c listen_addresses=127.0.0.1 -c unix_socket_directories='' -c max_connections=%d -c fsync=on",
+		c.port, maxConns)
 	err := c.run(ctx, "pg_ctl", "-D", c.data(), "-w", "-l", c.log(), "-o", options, "start")
 	if err != nil {
 		return fmt.Errorf("%w: %s", err, c.complaint())
