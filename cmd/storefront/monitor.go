@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/http"
 
@@ -34,6 +35,7 @@ func (m monitored) beside(ctx context.Context, c monitor.Config, do func(context
 		return fmt.Errorf("listen on %s: %w", m.AdminAddr, err)
 	}
 	shown := edge.NewServer(monitor.Handler(c), 0, c.Logger)
+	shown.ErrorLog = slog.NewLogLogger(c.Logger.Handler(), slog.LevelError) // A panic is among what it logs.
 	c.Logger.InfoContext(ctx, "listening", "admin_addr", listener.Addr().String())
 	ended := make(chan error, 1)
 	go func() { ended <- shown.Serve(listener) }()
