@@ -1,4 +1,4 @@
-// Package wire encodes messages as JSON and decodes them. Clients of /v1, Connect JSON clients and
+// Package apijson encodes messages as JSON and decodes them. Clients of /v1, Connect JSON clients and
 // webhook receivers read the same bytes: camelCase names in the order of declaration, no white
 // space, 64-bit integers as numbers, moments in UTC with milliseconds and a Z, and null for missing
 // values.

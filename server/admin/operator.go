@@ -1,4 +1,4 @@
-// Package operator serves storefront.admin.v1: what the platform, its checkout and its dashboard do to
+// Package admin serves storefront.admin.v1: what the platform, its checkout and its dashboard do to
 // stores from outside the public API. An Operator has the methods of all generated handlers. Commands
 // and the dashboard call them in this process; server/admin/rpc serves them on the operator's
 // listener, and its client calls them there.

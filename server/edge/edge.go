@@ -1,4 +1,4 @@
-// Package rest owns everything on the wire of the public listener: which requests are served, in
+// Package edge owns everything on the wire of the public listener: which requests are served, in
 // which of the four protocols (REST JSON under /v1, Connect, gRPC, gRPC-Web), and the exact form of
 // every answer.
 //
