@@ -37,16 +37,16 @@ func readMethods(s Service, into map[string]*method) error {
 	name := protoreflect.FullName(strings.Trim(s.Path, "/"))
 	d, err := protoregistry.GlobalFiles.FindDescriptorByName(name)
 	if err != nil {
-		return fmt.Errorf("rest: service %s: %w", name, err)
+		return fmt.Errorf("edge: service %s: %w", name, err)
 	}
 	service, ok := d.(protoreflect.ServiceDescriptor)
 	if !ok {
-		return fmt.Errorf("rest: %s is not a service", name)
+		return fmt.Errorf("edge: %s is not a service", name)
 	}
 	for i := range service.Methods().Len() {
 		m, err := newMethod(service.Methods().Get(i))
 		if err != nil {
-			return fmt.Errorf("rest: method %s: %w", service.Methods().Get(i).FullName(), err)
+			return fmt.Errorf("edge: method %s: %w", service.Methods().Get(i).FullName(), err)
 		}
 		m.Handler = s.Handler
 		into[m.procedure] = m

@@ -39,11 +39,11 @@ func (e *Edge) mountTranscoder(services []Service) error {
 		),
 	)
 	if err != nil {
-		return fmt.Errorf("rest: %w", err)
+		return fmt.Errorf("edge: %w", err)
 	}
 	compressed, err := gzhttp.NewWrapper(gzhttp.MinSize(compressedBytes), gzhttp.CompressionLevel(1), gzhttp.EnableZstd(false))
 	if err != nil {
-		return fmt.Errorf("rest: %w", err)
+		return fmt.Errorf("edge: %w", err)
 	}
 	e.transcoder = compressed(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		x := exchangeOf(r.Context())
