@@ -49,7 +49,7 @@ func (w *Worker) deliver(ctx context.Context, d queue.Delivery, leased time.Time
 // attempt makes one attempt. It never fails: any error becomes the attempt's outcome.
 func (w *Worker) attempt(ctx context.Context, d queue.Delivery, leased time.Time) result {
 	r := result{outcome: queue.Outcome{Delivery: d}, leased: leased}
-	if time.Since(leased) >= w.lease() {
+	if time.Since(leased) >= w.leaseDuration() {
 		// The database took longer to grant the lease than the lease lasts, for example because a commit
 		// waited for a standby. Another worker may have the delivery by now.
 		r.released = true
@@ -83,7 +83,7 @@ func (w *Worker) attempt(ctx context.Context, d queue.Delivery, leased time.Time
 		w.failed(&r, attempt, false)
 		return r
 	}
-	ctx, s := w.begin(ctx, d, number)
+	ctx, s := w.beginSpan(ctx, d, number)
 	answer := w.client.Post(ctx, d.URL, signature.Headers(secret, attempt.StartedAt, d.EventID.String(), d.EventType, number,
 		d.Payload), d.Payload)
 	r.ended = time.Now()
@@ -96,7 +96,7 @@ func (w *Worker) attempt(ctx context.Context, d queue.Delivery, leased time.Time
 	attempt.Duration, attempt.StatusCode, attempt.Error, attempt.Answer = answer.Duration, answer.Status, answer.Problem,
 		answer.Answer
 	w.metrics.attempted(attempt)
-	end(s, attempt)
+	endSpan(s, attempt)
 	level := slog.LevelDebug
 	if answer.Succeeded() {
 		r.verdict = answeredWell

@@ -90,7 +90,7 @@ func (d *dispatcher) step(ctx context.Context) error {
 // within calls f with a context that ends after the time of a lease: a database server that has
 // vanished silently may never answer, and leases that it granted would have ended by then.
 func (w *Worker) within(ctx context.Context, f func(context.Context) error) error {
-	ctx, cancel := context.WithTimeout(ctx, w.lease())
+	ctx, cancel := context.WithTimeout(ctx, w.leaseDuration())
 	defer cancel()
 	return f(ctx)
 }
@@ -115,7 +115,7 @@ func (d *dispatcher) look(ctx context.Context) error {
 func (d *dispatcher) relay(ctx context.Context) error {
 	var begun []queue.Lane
 	start := time.Now()
-	relayed, err := d.queue.Relay(ctx, relayBatch, d.lease(), func(lane queue.Lane) bool {
+	relayed, err := d.queue.Relay(ctx, relayBatch, d.leaseDuration(), func(lane queue.Lane) bool {
 		ok := d.lanes.begin(lane)
 		if ok {
 			begun = append(begun, lane)
@@ -152,7 +152,7 @@ func (d *dispatcher) claim(ctx context.Context) error {
 		return nil
 	}
 	start := time.Now()
-	got, err := d.queue.Claim(ctx, wants, d.lease())
+	got, err := d.queue.Claim(ctx, wants, d.leaseDuration())
 	if err != nil {
 		return err
 	}

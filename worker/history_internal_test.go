@@ -267,7 +267,7 @@ func (h *history) beLate(t *rapid.T) {
 	slow, quick := h.workers[i], h.workers[1-i]
 	quick.finish()
 	h.beginOn(slow)
-	h.clock.advance(slow.lease())
+	h.clock.advance(slow.leaseDuration())
 	for _, s := range h.subscribers {
 		h.setMood(s, drawMood(t))
 	}

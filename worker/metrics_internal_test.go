@@ -115,7 +115,7 @@ func TestEndsOfDeliveriesAreCounted(t *testing.T) {
 		m.emit(hook.OrderPaid, 1)
 		require.Equal(t, 1, w.begin())
 		require.Eventually(t, func() bool { return len(w.results) == 1 }, hangGuard, time.Millisecond)
-		in.clock.advance(w.lease()) // it ends, and another worker takes it
+		in.clock.advance(w.leaseDuration()) // it ends, and another worker takes it
 		require.Equal(t, 1, in.worker().pass())
 		w.finish()
 		is := values(t, registry)

@@ -45,7 +45,7 @@ func (w *Worker) write(ctx context.Context, batch []result) {
 		w.config.Logger.ErrorContext(ctx, "write outcomes down", "outcomes", len(batch), "error", err)
 		live := batch[:0:0]
 		for _, r := range batch {
-			if time.Since(r.leased) < w.lease() {
+			if time.Since(r.leased) < w.leaseDuration() {
 				live = append(live, r)
 			}
 		}
@@ -86,7 +86,7 @@ func (w *Worker) writeOnce(ctx context.Context, batch []result) error {
 	if err := w.queue.Release(ctx, released); err != nil {
 		return err
 	}
-	exhausted, err := w.judge(ctx, outcomes, failing)
+	exhausted, err := w.overrideForHealth(ctx, outcomes, failing)
 	if err != nil {
 		return err
 	}
@@ -128,10 +128,11 @@ func (w *Worker) count(outcomes []queue.Outcome) {
 	}
 }
 
-// judge overrides what follows a failure. If the webhook is disabled, or has been since the delivery was
-// made, the delivery is cancelled. If it must be disabled now, the delivery waits, for disabling cancels
-// it with all others. judge returns the webhooks to disable, with their stores.
-func (w *Worker) judge(ctx context.Context, outcomes []queue.Outcome, failing []uuid.UUID) (map[uuid.UUID]uuid.UUID, error) {
+// overrideForHealth overrides what follows a failure. If the webhook is disabled, or has been since the delivery was
+// made, the delivery is cancelled. If the webhook must be disabled now, the delivery is kept waiting, because disable
+// then cancels all that wait. It returns the webhooks to disable, with their stores.
+func (w *Worker) overrideForHealth(ctx context.Context, outcomes []queue.Outcome, failing []uuid.UUID) (map[uuid.UUID]uuid.UUID,
+	error) {
 	if len(failing) == 0 {
 		return nil, nil
 	}
@@ -152,7 +153,7 @@ func (w *Worker) judge(ctx context.Context, outcomes []queue.Outcome, failing []
 			// It waits, and is cancelled with the others. If a success prevents the disabling, it keeps its
 			// delay, and a failure of its last attempt stays final.
 			if o.Status != "" {
-				o.Status, o.Delay = "", w.lease()
+				o.Status, o.Delay = "", w.leaseDuration()
 			}
 			exhausted[o.Delivery.WebhookID] = o.Delivery.StoreID
 		}

@@ -12,11 +12,11 @@ import (
 	"go.storefront.example/ent/tracing"
 )
 
-// begin starts the span of an attempt. It is a child of the change that made the event, even if it
+// beginSpan starts the span of an attempt. It is a child of the change that made the event, even if it
 // comes much later. So the trace of a payment shows whether its receivers were notified, and
 // sampling the change samples its deliveries; a separate, linked trace would be sampled on its own.
 // Receivers get no trace headers.
-func (w *Worker) begin(ctx context.Context, d queue.Delivery, number int) (context.Context, trace.Span) {
+func (w *Worker) beginSpan(ctx context.Context, d queue.Delivery, number int) (context.Context, trace.Span) {
 	if w.config.Traces == nil {
 		return ctx, noop.Span{}
 	}
@@ -35,8 +35,8 @@ func (w *Worker) begin(ctx context.Context, d queue.Delivery, number int) (conte
 	return ctx, s
 }
 
-// end ends the span of an attempt with the journal's data.
-func end(s trace.Span, a queue.Attempt) {
+// endSpan ends the span of an attempt with the journal's data.
+func endSpan(s trace.Span, a queue.Attempt) {
 	if !s.IsRecording() {
 		return
 	}

@@ -199,8 +199,8 @@ func (w *Worker) Run(ctx context.Context) {
 		"relays", relays, "relay_p99_ms", inMilliseconds(relayP99), "claims", claims, "claim_p99_ms", inMilliseconds(claimP99))
 }
 
-// lease is how long a delivery stays leased.
-func (w *Worker) lease() time.Duration { return w.config.Timeout + leaseMargin }
+// leaseDuration is how long a delivery stays leased.
+func (w *Worker) leaseDuration() time.Duration { return w.config.Timeout + leaseMargin }
 
 // pause waits for d or until the context ends. It reports whether the context is still live.
 func pause(ctx context.Context, d time.Duration) bool {

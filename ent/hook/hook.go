@@ -12,8 +12,8 @@
 // transaction that dies leaves neither the change nor its records.
 //
 // It refuses a change outside a transaction, a change of another store's row, a change of a journaled
-// column of a row that is not locked (Locked), and such changes of any number of rows at once. A creation
-// of many rows runs the hook for each. Counters have no journal entry and no event.
+// column of a row that is not locked (Locked), and one statement that changes journaled columns of many rows.
+// A creation of many rows is allowed: the hook runs for each. Counters have no journal entry and no event.
 package hook
 
 import (
@@ -76,9 +76,9 @@ func Record(ctx context.Context, action, resource string, id uuid.UUID, fields .
 	r.changes = append(r.changes, change{action: action, resource: resource, id: id, fields: fields})
 }
 
-// Shown gives the events of an object what a GET answers right after the commit, which the caller has made after
+// SetEventData gives the events of an object what a GET answers right after the commit, which the caller has made after
 // its last change. Otherwise Flush reads it.
-func Shown(ctx context.Context, id uuid.UUID, message proto.Message) {
+func SetEventData(ctx context.Context, id uuid.UUID, message proto.Message) {
 	r := from(ctx)
 	o := r.objects[id]
 	o.shown = message

@@ -12,8 +12,8 @@ import (
 	"go.storefront.example/gen/ent"
 )
 
-// current is the condition on a delivery d and its webhook w for an attempt; see the package's comment.
-const current = `w.enabled AND w.epoch = d.epoch`
+// attemptable is the condition on a delivery d and its webhook w for an attempt; see the package's comment.
+const attemptable = `w.enabled AND w.epoch = d.epoch`
 
 // Takes reports whether a delivery to the webhook may be attempted again: not if the webhook is
 // disabled, or has been since the delivery was made.
@@ -58,7 +58,7 @@ func (q *Queue) FindCancelled(ctx context.Context) (found []CancelledDeliveries,
 }
 
 // MoveCancelled moves some of the cancelled deliveries to the journal, but none under a lease, and returns how
-// many. There are no more when it returns fewer than cancelBatch.
+// many, and whether there may be more.
 func (q *Queue) MoveCancelled(ctx context.Context, c CancelledDeliveries) (moved int, more bool, err error) {
 	err = q.inTx(ctx, func(tx *sql.Tx) error {
 		n, err := q.dialect.exec(ctx, tx, "cancel", q.db.Moment(), c.StoreID, c.WebhookID, c.Epoch, cancelBatch)

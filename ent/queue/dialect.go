@@ -26,7 +26,7 @@ func Settings() map[string]string {
 // dialect is what differs between the databases. A statement has the same arguments on both.
 type dialect struct {
 	statements map[string]string
-	moment     string // the present, given the store's Moment as argument %d
+	moment     string // the present, given the database's Moment as argument %d
 	// The clause of a SELECT that locks its rows, and of one that skips rows locked by others.
 	forUpdate, skipLocked string
 	contains              string // whether an event's payload contains text $5
@@ -49,7 +49,7 @@ var (
 		contains:   "position(lower($5::text) IN lower(convert_from(payload, 'UTF8'))) > 0",
 		claim:      claimPostgres,
 	}
-	// Times are those of the store's clock, in milliseconds.
+	// Times are those of the database's clock, in milliseconds.
 	sqlite = &dialect{
 		statements:   db.Statements(sqliteSQL),
 		moment:       "$%d",
@@ -66,7 +66,7 @@ func dialectOf(s *db.DB) *dialect {
 	return postgres
 }
 
-// present is the present in a statement whose argument n is the store's Moment.
+// present is the present in a statement whose argument n is the database's Moment.
 func (d *dialect) present(n int) string { return fmt.Sprintf(d.moment, n) }
 
 // exec runs the statements of a name and returns how many rows the first one changed.

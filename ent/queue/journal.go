@@ -54,14 +54,14 @@ const endedColumns = `SELECT id, store_id, webhook_id, event_id, event_type, att
  CAST(NULL AS timestamptz) AS due_at, status, finished_at FROM finished_deliveries d`
 
 // live selects the deliveries d for which a condition holds and that have not been moved to the journal. The cancelled
-// ones have no time of their end yet. Argument now is the store's Moment.
+// ones have no time of their end yet. Argument now is the database's Moment.
 func (d *dialect) live(now int, which string) string {
 	return `SELECT * FROM (
  SELECT id, store_id, webhook_id, event_id, event_type, attempts, created_at,
   CASE WHEN pending AND lease IS NULL THEN due_at END AS due_at, CASE WHEN pending THEN 'pending' ELSE 'cancelled' END AS status,
   CAST(NULL AS timestamptz) AS finished_at
  FROM (SELECT d.*, w.id IS NOT NULL OR d.lease IS NOT NULL AND d.due_at > ` + d.present(now) + ` AS pending
-  FROM deliveries d LEFT JOIN webhooks w ON w.store_id = d.store_id AND w.id = d.webhook_id AND ` + current + `
+  FROM deliveries d LEFT JOIN webhooks w ON w.store_id = d.store_id AND w.id = d.webhook_id AND ` + attemptable + `
   WHERE ` + which + `) d) d`
 }
 
@@ -96,7 +96,7 @@ func Entries(ctx context.Context, s *db.DB, which Search) ([]Entry, error) {
 	return entries[:min(len(entries), which.Limit)], wrap("list deliveries", err)
 }
 
-// statement returns the search's text and arguments, for the store's Moment. It searches each status for itself,
+// statement returns the search's text and arguments, for the database's Moment. It searches each status for itself,
 // with the whole limit, because the index that sorts by id has the status first. The limit is in the text: as an
 // argument it would make PostgreSQL plan the statement anew at every call.
 func (w Search) statement(d *dialect, moment any) (string, []any) {

@@ -182,7 +182,7 @@ var pageOfEvents = ` FROM events
 // found in one of them. A waiting delivery of an earlier epoch of the webhook is cancelled, and so does not settle
 // its event.
 var nextEventsOf = `WITH page AS (SELECT id, type, created_at` + pageOfEvents + `) SELECT page.id, page.type, page.created_at,
- EXISTS (SELECT 1 FROM deliveries d JOIN webhooks w ON w.store_id = d.store_id AND w.id = d.webhook_id AND ` + current + `
+ EXISTS (SELECT 1 FROM deliveries d JOIN webhooks w ON w.store_id = d.store_id AND w.id = d.webhook_id AND ` + attemptable + `
   WHERE d.store_id = $1 AND d.event_id = page.id AND d.webhook_id = $5)
  OR EXISTS (SELECT 1 FROM outbox o WHERE o.store_id = $1 AND o.event_id = page.id)
  OR EXISTS (SELECT 1 FROM finished_deliveries f

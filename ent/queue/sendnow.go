@@ -17,10 +17,10 @@ const SendBatch = 500
 
 // sendNow is the statement that makes waiting deliveries d of a webhook due, for which a condition holds. The next attempt
 // of each is made at once; it stays the same delivery. What is due, being attempted or cancelled is left alone. Argument
-// 1 is the store's id; webhook and now are the numbers of the webhook's id and of the store's Moment.
+// 1 is the store's id; webhook and now are the numbers of the webhook's id and of the database's Moment.
 func (d *dialect) sendNow(webhook, now int, which string) string {
 	return fmt.Sprintf(`UPDATE deliveries AS d SET due_at = %[1]s WHERE d.store_id = $1 AND d.webhook_id = $%[2]d AND d.lease IS NULL
- AND d.due_at > %[1]s AND %[3]s AND EXISTS (SELECT 1 FROM webhooks w WHERE w.store_id = $1 AND w.id = $%[2]d AND %[4]s)`, d.present(now), webhook, which, current)
+ AND d.due_at > %[1]s AND %[3]s AND EXISTS (SELECT 1 FROM webhooks w WHERE w.store_id = $1 AND w.id = $%[2]d AND %[4]s)`, d.present(now), webhook, which, attemptable)
 }
 
 // SendNow makes a delivery due, if it waits for its next attempt. The caller wakes the workers after the commit
@@ -64,7 +64,7 @@ const MaxRetries = 1000
 func ReadRetries(ctx context.Context, s *db.DB, storeID, webhookID uuid.UUID) (r Retries, err error) {
 	var next storedTime
 	err = s.Reader().QueryRowContext(ctx, `SELECT count(*), min(due_at) FROM (
- SELECT d.due_at FROM deliveries d JOIN webhooks w ON w.store_id = d.store_id AND w.id = d.webhook_id AND `+current+`
+ SELECT d.due_at FROM deliveries d JOIN webhooks w ON w.store_id = d.store_id AND w.id = d.webhook_id AND `+attemptable+`
  WHERE d.store_id = $1 AND d.webhook_id = $2 AND d.retry = true AND d.due_at > `+dialectOf(s).present(3)+` AND d.lease IS NULL
  ORDER BY d.due_at LIMIT `+strconv.Itoa(MaxRetries)+") n", storeID, webhookID, s.Moment()).Scan(&r.Count, &next)
 	r.Next = next.at

@@ -5,7 +5,7 @@
 //
 // Nothing waits for the database: what does not fit into memory is dropped and counted. A process that is killed
 // loses what it noted since its last flush. A key has at most MaxKept refused requests in the database; the
-// worker's sweep forgets them, and the tallies, after Retention.
+// worker's sweep forgets them after Retention, and the tallies after TallyRetention.
 //
 // It keeps no body, no value and no address of a request.
 package usage

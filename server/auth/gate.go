@@ -84,7 +84,7 @@ func (g *Gate) Admit(ctx context.Context, authorization []string, address netip.
 	case !found.known:
 		return keyInvalid(found.now)
 	}
-	return g.judge(found)
+	return g.decideKnown(found)
 }
 
 // lookUp queries the key and counts the request. It updates the clock and the blocked clients from the
@@ -103,8 +103,8 @@ func (g *Gate) lookUp(ctx context.Context, key string, client limit.Client) (res
 	return found, nil
 }
 
-// judge decides on a request with a known key, which is counted already.
-func (g *Gate) judge(found result) (Principal, limit.Rate, error) {
+// decideKnown decides on a request with a known key, which is counted already.
+func (g *Gate) decideKnown(found result) (Principal, limit.Rate, error) {
 	p, rate := found.principal, limit.Counted(found.count, found.now)
 	// A revoked or expired key is refused as such even beyond the limit: waiting would not help.
 	limited := rate.Limited

@@ -82,7 +82,7 @@ func (e *Edge) serveCall(x *exchange, r *http.Request, m *method) error {
 		return err
 	}
 	in := m.newInput()
-	invalid, err := CheckJSON(x.writer, r, in)
+	invalid, err := DecodeCall(x.writer, r, in)
 	if err != nil {
 		return err
 	}

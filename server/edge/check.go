@@ -187,10 +187,10 @@ func isJSON(h http.Header) bool {
 	return err == nil && base == "application/json" && (!named || strings.EqualFold(charset, "utf-8"))
 }
 
-// CheckJSON reads a unary Connect call in JSON into a message, and returns the request with its body for the handler to read
+// DecodeCall reads a unary Connect call in JSON into a message, and returns the request with its body for the handler to read
 // again. It returns what cannot be decoded, with all fields: Connect would only answer in its own words. Calls in another form
 // it leaves alone.
-func CheckJSON(w http.ResponseWriter, r *http.Request, in proto.Message) (*apijson.Invalid, error) {
+func DecodeCall(w http.ResponseWriter, r *http.Request, in proto.Message) (*apijson.Invalid, error) {
 	if r.Method != http.MethodPost || !isJSON(r.Header) || r.Header.Get("Content-Encoding") != "" {
 		return nil, nil
 	}

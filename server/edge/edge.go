@@ -8,7 +8,7 @@
 //	address limit → key → counter → store state → path and method → scope →
 //	media type and size → body and query → existence → rules
 //
-//	request ─► Edge: id, key, rate ─► method, scope ─► check: media type, size, query, body ─► vanguard ─► Connect ─► intercept: slot ─► handler
+//	request ─► Edge: id, key, rate ─► method, scope ─► media type, size ─► check: query, body ─► vanguard ─► Connect ─► slot ─► handler
 //
 // Vanguard finds the method of a request under /v1, binds path, query and body, and calls Connect in the binary format.
 // The answer and the error body are written with the codec. Before it, check refuses what vanguard would take too

@@ -158,7 +158,8 @@ func (w *transcoded) Write(p []byte) (int, error) {
 	case w.sent: // Connect has panicked, and that was answered
 		return len(p), nil
 	case w.refusal == nil && w.status >= http.StatusBadRequest:
-		w.edge.refuse(w.exchange, w.incoming, fmt.Errorf("vanguard answered %d: %s", w.status, p)) // to what was checked
+		// check has accepted the request, so that a refusal of vanguard's own is a fault of ours.
+		w.edge.refuse(w.exchange, w.incoming, fmt.Errorf("vanguard answered %d: %s", w.status, p))
 		return len(p), nil
 	}
 	h, sent := w.writer.Header(), http.StatusOK

@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// Listener accepts connections while no more than so many are open, in all and of each client. It closes further ones.
+// Listener bounds the open connections, in all and of each client. It closes further ones at once.
 type Listener struct {
 	net.Listener
 	all, each int
@@ -18,7 +18,7 @@ type Listener struct {
 	refused uint64
 }
 
-// NewListener bounds the open connections of a listener: so many in all, and half of them of one client. proxy reports
+// NewListener returns a listener with at most all open connections, and half of them of one client. proxy reports
 // whether an address is that of a proxy, whose connections are those of many clients.
 func NewListener(l net.Listener, all int, proxy func(netip.Addr) bool) *Listener {
 	return &Listener{Listener: l, all: max(all, 1), each: max(all/2, 1), proxy: proxy, of: map[Client]int{}}

@@ -39,7 +39,7 @@ func (s *Shop) Check(ctx context.Context, m proto.Message, invalid *apijson.Inva
 	case *storefrontv1.ListPaymentLinksRequest:
 		_, err = p.listPaymentLinks(in)
 	case *storefrontv1.CreatePaymentLinkRequest:
-		if err := s.paymentLinksOpen(t); err != nil {
+		if err := s.checkPaymentLinksOpen(t); err != nil {
 			return err
 		}
 		_, err = p.newPaymentLink(in)

@@ -68,7 +68,7 @@ func (s *Shop) RecordOrder(ctx context.Context, d OrderDraft) (*storefrontv1.Ord
 	}
 	return Once(ctx, s.db, t.ID, "order.create", d, func(ctx context.Context, tx *ent.Tx) (*storefrontv1.Order, error) {
 		// All rows are taken before the time is, that of the link too: a new buyer's row has one.
-		buyer, err := s.takeBuyer(ctx, tx, t, d)
+		buyer, err := s.lockBuyer(ctx, tx, t, d)
 		if err != nil {
 			return nil, err
 		}
@@ -154,10 +154,10 @@ func (d *OrderDraft) check(t tenant.Store) error {
 	return err
 }
 
-// takeBuyer locks the row of the draft's customer; nil means a buyer who is new to the store.
-func (s *Shop) takeBuyer(ctx context.Context, tx *ent.Tx, t tenant.Store, d OrderDraft) (*ent.Customer, error) {
+// lockBuyer locks the row of the draft's customer; nil means a buyer who is new to the store.
+func (s *Shop) lockBuyer(ctx context.Context, tx *ent.Tx, t tenant.Store, d OrderDraft) (*ent.Customer, error) {
 	if d.CustomerID == "" {
-		return s.takeKnown(ctx, tx, t, d.Buyer.row())
+		return s.lockKnown(ctx, tx, t, d.Buyer.row())
 	}
 	id, ok := validate.ParseID(d.CustomerID)
 	if !ok {

@@ -120,7 +120,7 @@ func (s *Shop) CreateCustomer(
 	}
 	var row *ent.Customer
 	err = s.db.Change(ctx, func(ctx context.Context, tx *ent.Tx) error {
-		known, err := s.takeKnown(ctx, tx, t, buyer)
+		known, err := s.lockKnown(ctx, tx, t, buyer)
 		if err != nil {
 			return err
 		}
@@ -133,9 +133,9 @@ func (s *Shop) CreateCustomer(
 	return resource.Customer(row, t.Currency), created, nil
 }
 
-// takeKnown locks the row of the customer that an e-mail or phone identifies; nil is none. It
+// lockKnown locks the row of the customer that an e-mail or phone identifies; nil is none. It
 // refuses with customer_conflict when the two identify two customers.
-func (s *Shop) takeKnown(ctx context.Context, tx *ent.Tx, t tenant.Store, buyer *ent.Customer) (*ent.Customer, error) {
+func (s *Shop) lockKnown(ctx context.Context, tx *ent.Tx, t tenant.Store, buyer *ent.Customer) (*ent.Customer, error) {
 	known, err := resource.IdentifiedCustomers(ctx, tx, t, buyer.Email, buyer.Phone, s.db.Dialect() == dialect.Postgres)
 	switch {
 	case err != nil:

@@ -33,8 +33,8 @@ import (
 // take the customer's totalPaid or the link's paidAmount past validate.MaxAmount.
 func (s *Shop) PayOrder(ctx context.Context, id string) (*storefrontv1.Order, error) {
 	return s.moveOrder(ctx, id, order.StatusPAID, []order.Status{order.StatusPENDING, order.StatusFAILED},
-		func(ctx context.Context, tx *ent.Tx, o takenOrder) error {
-			if err := o.payable(); err != nil {
+		func(ctx context.Context, tx *ent.Tx, o lockedOrder) error {
+			if err := o.checkPayable(); err != nil {
 				return err
 			}
 			if err := o.addPaid(ctx, tx, o.Row.Amount); err != nil || o.link == nil {
@@ -62,20 +62,20 @@ func (s *Shop) CancelOrder(ctx context.Context, id string) (*storefrontv1.Order,
 // order_transition_invalid.
 func (s *Shop) RefundOrder(ctx context.Context, id string) (*storefrontv1.Order, error) {
 	return s.moveOrder(ctx, id, order.StatusREFUNDED, []order.Status{order.StatusPAID},
-		func(ctx context.Context, tx *ent.Tx, o takenOrder) error {
+		func(ctx context.Context, tx *ent.Tx, o lockedOrder) error {
 			return o.addPaid(ctx, tx, -o.Row.Amount)
 		})
 }
 
-// takenOrder is an order with all that it shows, which nobody else changes before the commit: so
+// lockedOrder is an order with all that it shows, which nobody else changes before the commit: so
 // that the answer, the events and a GET after the commit show the same buyer and the same link.
-type takenOrder struct {
+type lockedOrder struct {
 	*resource.TakenOrder
 	link *ent.PaymentLink // nil for an order from the catalogue
 }
 
-// payable refuses a payment after which a total could not be written as a number any more.
-func (o takenOrder) payable() error {
+// checkPayable refuses a payment after which a total could not be written as a number any more.
+func (o lockedOrder) checkPayable() error {
 	switch {
 	case o.Buyer.TotalPaid > validate.MaxAmount-o.Row.Amount:
 		return apierr.New(apierr.TotalLimit,
@@ -91,14 +91,14 @@ func (o takenOrder) payable() error {
 }
 
 // addPaid adds an amount to what the buyer paid.
-func (o takenOrder) addPaid(ctx context.Context, tx *ent.Tx, amount int64) error {
+func (o lockedOrder) addPaid(ctx context.Context, tx *ent.Tx, amount int64) error {
 	return tx.Customer.Update().Where(customer.StoreID(o.Row.StoreID), customer.ID(o.Buyer.ID)).AddTotalPaid(amount).Exec(ctx)
 }
 
 // moveOrder moves an order to a status from one of those that lead there, and does what goes
 // with it. An order that is there already stays as it is.
 func (s *Shop) moveOrder(
-	ctx context.Context, id string, to order.Status, from []order.Status, with func(context.Context, *ent.Tx, takenOrder) error,
+	ctx context.Context, id string, to order.Status, from []order.Status, with func(context.Context, *ent.Tx, lockedOrder) error,
 ) (*storefrontv1.Order, error) {
 	t, orderID, err := validate.Named(ctx, id, orderNotFound)
 	if err != nil {
@@ -106,7 +106,7 @@ func (s *Shop) moveOrder(
 	}
 	operation := "order." + strings.ToLower(to.String())
 	return Once(ctx, s.db, t.ID, operation, orderID, func(ctx context.Context, tx *ent.Tx) (*storefrontv1.Order, error) {
-		o, err := s.takeOrder(ctx, tx, t, orderID)
+		o, err := s.lockOrder(ctx, tx, t, orderID)
 		if err != nil {
 			return nil, err
 		}
@@ -131,14 +131,14 @@ func (s *Shop) moveOrder(
 		if err := u.Exec(ctx); err != nil {
 			return nil, fmt.Errorf("move the order: %w", err)
 		}
-		hook.Shown(ctx, orderID, o.Order)
+		hook.SetEventData(ctx, orderID, o.Order)
 		return o.Order, nil
 	})
 }
 
-// takeOrder takes an order with what it shows: order, customer, payment link, one after the other.
-func (s *Shop) takeOrder(ctx context.Context, tx *ent.Tx, t tenant.Store, id uuid.UUID) (takenOrder, error) {
-	var o takenOrder
+// lockOrder takes an order with what it shows: order, customer, payment link, one after the other.
+func (s *Shop) lockOrder(ctx context.Context, tx *ent.Tx, t tenant.Store, id uuid.UUID) (lockedOrder, error) {
+	var o lockedOrder
 	var err error
 	o.TakenOrder, err = resource.TakeOrder(ctx, tx, t, id, s.db.Dialect() == dialect.Postgres)
 	switch {

@@ -49,9 +49,9 @@ func linkAfter(c change[ent.PaymentLink], row *ent.PaymentLink) ent.PaymentLink 
 	return next
 }
 
-// sellable refuses a link whose pricing does not fit its amounts, or whose end date was changed
+// checkPricing refuses a link whose pricing does not fit its amounts, or whose end date was changed
 // to one that has passed.
-func sellable(row, next *ent.PaymentLink, now time.Time) error {
+func checkPricing(row, next *ent.PaymentLink, now time.Time) error {
 	fixed := next.Amount != nil && next.MinAmount == nil
 	open := next.Amount == nil && next.MinAmount != nil
 	if (next.Pricing == paymentlink.PricingFIXED && !fixed) || (next.Pricing == paymentlink.PricingOPEN && !open) {
@@ -74,7 +74,7 @@ func (s *Shop) CreatePaymentLink(
 	if err != nil {
 		return nil, err
 	}
-	if err := s.paymentLinksOpen(t); err != nil {
+	if err := s.checkPaymentLinksOpen(t); err != nil {
 		return nil, err
 	}
 	c, err := (&problems{}).newPaymentLink(in)
@@ -89,7 +89,7 @@ func (s *Shop) CreatePaymentLink(
 		}
 		now := hook.Time(ctx)
 		next := c.to
-		if err := sellable(&ent.PaymentLink{}, &next, now); err != nil {
+		if err := checkPricing(&ent.PaymentLink{}, &next, now); err != nil {
 			return err
 		}
 		// 50 random bits: a code that is taken after all violates its index and the transaction runs anew.
@@ -124,7 +124,7 @@ func (s *Shop) UpdatePaymentLink(
 	}
 	return s.changePaymentLink(ctx, in.GetId(), func(ctx context.Context, row *ent.PaymentLink) (ent.PaymentLink, error) {
 		next := linkAfter(c, row)
-		return next, sellable(row, &next, hook.Time(ctx))
+		return next, checkPricing(row, &next, hook.Time(ctx))
 	})
 }
 

@@ -81,13 +81,13 @@ func saveProduct(ctx context.Context, t tenant.Store, row *ent.Product, c change
 // change is one of prices. It refuses with compare_at_invalid, product_type_unavailable or product_incomplete.
 func SaveProduct(ctx context.Context, t tenant.Store, row, next *ent.Product, priced bool) (*ent.Product, error) {
 	if priced {
-		if err := compareAt(next); err != nil {
+		if err := checkCompareAt(next); err != nil {
 			return nil, err
 		}
 	}
 	publish := next.Status == product.StatusPUBLISHED && row.Status != product.StatusPUBLISHED
 	if publish {
-		if err := publishable(t, next); err != nil {
+		if err := checkPublishable(t, next); err != nil {
 			return nil, err
 		}
 	}
@@ -109,17 +109,17 @@ func SaveProduct(ctx context.Context, t tenant.Store, row, next *ent.Product, pr
 	return row, nil
 }
 
-// compareAt refuses a reference price that is not above the price.
-func compareAt(p *ent.Product) error {
+// checkCompareAt refuses a reference price that is not above the price.
+func checkCompareAt(p *ent.Product) error {
 	if p.CompareAtAmount != nil && *p.CompareAtAmount <= p.PriceAmount {
 		return apierr.New(apierr.CompareAtInvalid, "compareAtAmount must be above priceAmount; null removes it.")
 	}
 	return nil
 }
 
-// publishable refuses a product that may not move to PUBLISHED. What is required is asked for at
+// checkPublishable refuses a product that may not move to PUBLISHED. What is required is asked for at
 // the move alone: a published product may be edited until it lacks something.
-func publishable(t tenant.Store, p *ent.Product) error {
+func checkPublishable(t tenant.Store, p *ent.Product) error {
 	if slices.Contains(t.UnavailableTypes, p.Type.String()) {
 		return apierr.New(apierr.ProductTypeUnavailable,
 			"Products of type "+p.Type.String()+" cannot be published in this store just now.")
@@ -174,7 +174,7 @@ func (s *Shop) CreateProduct(ctx context.Context, in *adminv1.CreateProductReque
 		if err != nil {
 			return err
 		}
-		if err := compareAt(&next); err != nil {
+		if err := checkCompareAt(&next); err != nil {
 			return err
 		}
 		now := hook.Time(ctx)
@@ -185,7 +185,7 @@ func (s *Shop) CreateProduct(ctx context.Context, in *adminv1.CreateProductReque
 			return fmt.Errorf("create product: %w", err)
 		}
 		if next.Status == product.StatusPUBLISHED {
-			if err := publishable(t, &next); err != nil {
+			if err := checkPublishable(t, &next); err != nil {
 				return err
 			}
 			create.SetPublishedAt(now)

@@ -73,7 +73,7 @@ func (c Config) answer(x *exchange, w http.ResponseWriter, r *http.Request, proc
 	if p.stream {
 		_ = http.NewResponseController(w).SetReadDeadline(time.Time{}) // it outlasts the time in which a request must be read
 	} else if p.input != nil {
-		invalid, err := edge.CheckJSON(w, r, p.input.New().Interface())
+		invalid, err := edge.DecodeCall(w, r, p.input.New().Interface())
 		if err != nil {
 			return err
 		}

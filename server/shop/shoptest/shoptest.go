@@ -1,5 +1,5 @@
-// Package shoptest has an open store for the tests of the rooms whose rules work in one, and reads what
-// a change left behind.
+// Package shoptest makes an open store for the tests of packages whose rules need one, and reads what a change
+// left behind.
 package shoptest
 
 import (
