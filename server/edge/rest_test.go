@@ -188,7 +188,7 @@ func TestRefusals(t *testing.T) {
 	}
 	require.Contains(t, w.log.String(), "secret in an error", "the cause goes to the log")
 	require.Contains(t, w.log.String(), "secret in a panic")
-	require.Contains(t, w.log.String(), `rest.(*Edge).intercept`, "with the stack")
+	require.Contains(t, w.log.String(), `edge.(*Edge).intercept`, "with the stack")
 }
 
 func fieldNames(t *testing.T, a answer) []string {
