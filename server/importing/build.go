@@ -21,8 +21,7 @@ import (
 type builder struct {
 	*record
 	*reading
-	entry    *entry
-	decimals int
+	entry *entry
 }
 
 // fieldsOf are the fields of a record that a field of a message is made from, where the names differ.
@@ -80,12 +79,9 @@ func (b *builder) optional(field string) *string {
 // amount reads an amount from a field in units of the currency, such as 12.50, or one in minor units.
 // target is the field of the message. Amounts of another currency are refused with the currency alone.
 func (b *builder) amount(line int, target, units, minor string) (n int64, given bool) {
-	decimals := b.decimals
-	if money := b.money(); money != "" {
-		decimals = validate.Decimals(money)
-	}
+	currency := first(b.money(), b.reading.Store.GetCurrency())
 	if text, _ := b.on(line, units); text != "" {
-		n, err := minorOf(text, decimals)
+		n, err := minorOf(text, currency)
 		if err != nil {
 			b.entry.refuse(target, err.Error())
 		}
@@ -138,7 +134,11 @@ func (b *builder) word(line int, field, target string, values map[string]int32) 
 	if text == "" {
 		return 0
 	}
-	word, known := b.record.table.words[field][fold(strings.TrimPrefix(text, "wc-"))]
+	key := fold(strings.TrimPrefix(text, "wc-"))
+	if strings.HasPrefix(text, "-") { // fold drops hyphens, and WooCommerce's -1 is a draft
+		key = "-" + key
+	}
+	word, known := b.record.table.words[field][key]
 	if !known {
 		word = strings.ToUpper(text)
 	}

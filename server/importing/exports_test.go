@@ -56,6 +56,31 @@ func TestWooCommerceInFourLanguages(t *testing.T) {
 	}
 }
 
+// WooCommerce writes 1 for what is published, 0 for what is private, -1 for a draft and 2 for what waits for a review.
+func TestDraftsOfWooCommerceStayDrafts(t *testing.T) {
+	t.Parallel()
+	s := storeOf(t, "EUR", "FR")
+	s.load(options{Kind: importing.Products, From: "woocommerce"},
+		[]byte("ID,Type,SKU,Name,Published,Regular "+
+			"price\n1,simple,a,Live,1,3.00\n2,simple,b,Draft,-1,3.00\n3,simple,c,Waiting,2,3.00\n"))
+	products := by(s.products(), (*storefrontv1.Product).GetTitle)
+	require.Equal(t, storefrontv1.Product_PUBLISHED, products["Live"].GetStatus())
+	require.Equal(t, storefrontv1.Product_DRAFT, products["Draft"].GetStatus())
+	require.Equal(t, storefrontv1.Product_DRAFT, products["Waiting"].GetStatus())
+}
+
+// Rows that are no CSV are rejected with a reason that is, so that the file is read once the row is put right.
+func TestRejectedRowsAreReadOncePutRight(t *testing.T) {
+	t.Parallel()
+	s := storeOf(t, "EUR", "FR")
+	var rejects bytes.Buffer
+	done := s.load(options{Kind: importing.Products, SkipBad: true, Rejects: &rejects},
+		[]byte("title,price\nSay \"hi,2.00\nTea,1.00\n"))
+	require.Equal(t, []int{1, 1}, []int{done.Stored, done.Bad})
+	done = s.load(options{Kind: importing.Products}, bytes.Replace(rejects.Bytes(), []byte(`Say "hi`), []byte("Say hi"), 1))
+	require.Equal(t, 1, done.Stored)
+}
+
 func TestStatusesOfWooCommerce(t *testing.T) {
 	t.Parallel()
 	s := storeOf(t, "EUR", "FR")

@@ -17,7 +17,6 @@ import (
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/apierr"
-	"go.storefront.example/server/validate"
 )
 
 // maxBatchBytes bounds a batch so that it stays below the largest request that a server reads.
@@ -331,7 +330,6 @@ func (l *reading) open(file io.ReadSeeker) (func() (*entry, error), error) {
 // variations reads the lowest price of the variations of each product, which has none of its own.
 func (l *reading) variations() error {
 	l.lowest = map[string]int64{}
-	decimals := validate.Decimals(l.Store.GetCurrency())
 	for {
 		of, err := l.table.take()
 		if bad := new(LineError); errors.As(err, &bad) && !bad.last {
@@ -343,7 +341,7 @@ func (l *reading) variations() error {
 			return err
 		}
 		r := &record{lines: []line{of}, table: l.table}
-		price, err := minorOf(r.value("price"), decimals)
+		price, err := minorOf(r.value("price"), l.Store.GetCurrency())
 		if !strings.Contains(strings.ToLower(r.value("kind")), l.source.variation) || err != nil {
 			continue
 		}
@@ -398,7 +396,7 @@ func (l *reading) records(t *table) func() (*entry, error) {
 		if err != nil {
 			return e, err
 		}
-		b := &builder{record: r, reading: l, entry: e, decimals: validate.Decimals(l.Store.GetCurrency())}
+		b := &builder{record: r, reading: l, entry: e}
 		if e.place = b.place; b.priceless() {
 			t.leftOut(r.lines[0], r.value("title"), "left out: it has no price, and the file has no variations of it")
 			return nil, errLeftOut

@@ -186,7 +186,7 @@ func (r *rejects) add(e *entry) error {
 		values := l.values
 		if values == nil { // the line is no CSV
 			w.Flush()
-			if _, err := fmt.Fprintf(r.w, "%q%c%s\n", reason, w.Comma, l.text); err != nil {
+			if _, err := fmt.Fprintf(r.w, "\"%s\"%c%s\n", strings.ReplaceAll(reason, `"`, `""`), w.Comma, l.text); err != nil {
 				return err
 			}
 			continue

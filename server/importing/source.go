@@ -120,7 +120,7 @@ var sources = map[string]map[Kind]source{
 				"coverUrl": {"Images", "Bilder", "Imágenes", "Imagens"},
 				"status":   {"Published", "Publié", "Veröffentlicht", "Publicado"},
 			},
-			words:  map[string]map[string]string{"status": {"1": "PUBLISHED", "0": "DRAFT", "-1": "DRAFT"}},
+			words:  map[string]map[string]string{"status": {"1": "PUBLISHED", "0": "DRAFT", "-1": "DRAFT", "2": "DRAFT"}},
 			skipBy: "kind", variation: "variation", variable: "variable",
 			skip: map[string]string{
 				"variation": "left out: a variation is no product of its own; its product gets the lowest price of its variations",

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -12,14 +13,44 @@ import (
 	"go.storefront.example/server/validate"
 )
 
-// minorOf reads an amount such as 12.50, 12,50, $1,234.50 or 1.234,50 as minor units of a currency
-// with so many decimals. It refuses more decimals than the currency has, unless they are zeros, and a
-// text that can be read in two ways. In a currency without decimals, 2.500 is 2500.
-func minorOf(text string, decimals int) (int64, error) {
+// abbreviations are how people write currencies beside their codes and signs.
+var abbreviations = map[string][]string{
+	"XAF": {"F", "FCFA", "CFA"}, "XOF": {"F", "FCFA", "CFA"}, "KWD": {"KD"}, "CHF": {"FR"}, "PLN": {"ZŁ"}, "HUF": {"FT"},
+	"RON": {"LEI"},
+	"SEK": {"KR"}, "NOK": {"KR"}, "DKK": {"KR"}, "MAD": {"DH"}, "AED": {"DH"}, "ZAR": {"R"}, "BRL": {"R"}, "KES": {"KSH"},
+	"GHS": {"GH"},
+	"MYR": {"RM"}, "IDR": {"RP"}, "INR": {"RS"}, "NGN": {"N"}, "USD": {"US"}, "CAD": {"CA", "C"}, "AUD": {"AU", "A"},
+}
+
+// signs are the currency signs of one currency alone, as opposed to $.
+var signs = map[rune]string{'€': "EUR", '₦': "NGN", '₹': "INR", '₵': "GHS", '₫': "VND", '₩': "KRW", '₺': "TRY"}
+
+// ofCurrency reports whether what stands around an amount's digits can mean a currency.
+func ofCurrency(around, currency string) bool {
+	var letters strings.Builder
+	for _, r := range around {
+		if of, one := signs[r]; one && of != currency {
+			return false
+		}
+		if unicode.IsLetter(r) {
+			letters.WriteRune(unicode.ToUpper(r))
+		}
+	}
+	text := letters.String()
+	return text == "" || text == currency || slices.Contains(abbreviations[currency], text)
+}
+
+// minorOf reads an amount such as 12.50, 12,50, $1,234.50 or 1.234,50 as minor units of a currency. It refuses
+// more decimals than the currency has, unless they are zeros, a text that can be read in two ways, and one
+// that names another currency or anything else. In a currency without decimals, 2.500 is 2500.
+func minorOf(text, currency string) (int64, error) {
+	decimals := validate.Decimals(currency)
 	digits := strings.TrimFunc(text, func(r rune) bool {
-		return unicode.IsLetter(r) || unicode.IsSpace(r) || unicode.Is(unicode.Sc,
-			r)
+		return unicode.IsLetter(r) || unicode.IsSpace(r) || unicode.Is(unicode.Sc, r)
 	})
+	if before, after, _ := strings.Cut(text, digits); digits == "" || !ofCurrency(before+after, currency) {
+		return 0, errAmount
+	}
 	digits = strings.NewReplacer(" ", "", "\u00a0", "", "\u202f", "", "'", "", "’", "").Replace(digits)
 	point := strings.LastIndexAny(digits, ".,")
 	whole, fraction := digits, ""

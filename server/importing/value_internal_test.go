@@ -21,6 +21,14 @@ func TestAmounts(t *testing.T) {
 		{"$1,234.50", 2, 123450, ""},
 		{"1.234,50", 2, 123450, ""},
 		{"1,234,567", 2, 123456700, ""},
+		{"v2 12.00", 2, 0, errAmount.Error()},
+		{"bad7", 2, 0, errAmount.Error()},
+		{"from 12", 2, 0, errAmount.Error()},
+		{"XAF 5000", 2, 0, errAmount.Error()},
+		{"₦12", 2, 0, errAmount.Error()},
+		{"12,50 €", 2, 1250, ""},
+		{"eur 12.50", 2, 1250, ""},
+		{"2 500 FCFA", 0, 2500, ""},
 		{"1,234", 2, 0, ambiguous},
 		{"1.234", 2, 0, ambiguous},
 		{"0.500", 2, 50, ""},
@@ -44,7 +52,7 @@ func TestAmounts(t *testing.T) {
 		{"1,234,567", 3, 1234567000, ""},
 		{"1.2345", 3, 0, "has more decimals than the store's currency, which has 3"},
 	} {
-		n, err := minorOf(row.text, row.decimals)
+		n, err := minorOf(row.text, map[int]string{0: "XAF", 2: "EUR", 3: "KWD"}[row.decimals])
 		if row.problem != "" {
 			require.EqualError(t, err, row.problem, "%s with %d decimals", row.text, row.decimals)
 			continue

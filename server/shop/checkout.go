@@ -189,9 +189,11 @@ func (s *Shop) linkToPay(ctx context.Context, tx *ent.Tx, t tenant.Store, d Orde
 	case link.Pricing == paymentlink.PricingFIXED && (d.Amount == nil || *d.Amount == *link.Amount):
 		return link, *link.Amount, nil
 	case link.Pricing == paymentlink.PricingFIXED:
-		return nil, 0, apierr.New(apierr.PaymentLinkAmount, fmt.Sprintf("The payment link's amount is fixed at %d.", *link.Amount))
+		return nil, 0, apierr.New(apierr.PaymentLinkAmount, "The payment link's amount is fixed at "+validate.FormatAmount(*link.Amount,
+			t.Currency)+".")
 	case d.Amount == nil || *d.Amount < *link.MinAmount:
-		return nil, 0, apierr.New(apierr.PaymentLinkAmount, fmt.Sprintf("The buyer chooses an amount from %d up.", *link.MinAmount))
+		return nil, 0, apierr.New(apierr.PaymentLinkAmount, "The buyer chooses an amount from "+validate.FormatAmount(*link.MinAmount,
+			t.Currency)+" up.")
 	}
 	return link, *d.Amount, nil
 }

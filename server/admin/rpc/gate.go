@@ -61,7 +61,8 @@ func (g *Gate) Admit(r *http.Request) error {
 	}
 	authorization := r.Header["Authorization"]
 	if len(authorization) != 1 {
-		return apierr.New(apierr.AdminTokenMissing, "Send the operator's token in one header Authorization: Bearer <ADMIN_TOKEN>.")
+		return apierr.New(apierr.AdminTokenMissing, "Send the operator's token in one header Authorization: Bearer <ADMIN_TOKEN>; "+
+			"commands take it from --admin-token or STOREFRONT_ADMIN_TOKEN.")
 	}
 	scheme, token, _ := strings.Cut(authorization[0], " ")
 	token = strings.Trim(token, " ")
