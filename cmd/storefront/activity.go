@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
-	admin1 "go.storefront.example/server/admin"
+	"go.storefront.example/server/admin"
 )
 
 type activityCmd struct {
@@ -23,7 +23,7 @@ type activityListCmd struct {
 // Run lists the activity.
 func (c *activityListCmd) Run(s *session) error {
 	return listOf(s, c.inStore, c.limit, activityTable,
-		func(ctx context.Context, o admin1.API, store string, size *int32, token string) ([]*adminv1.ActivityEntry, string, error) {
+		func(ctx context.Context, o admin.API, store string, size *int32, token string) ([]*adminv1.ActivityEntry, string, error) {
 			since, err := c.Since.message(ctx, o)
 			if err != nil {
 				return nil, "", err

@@ -12,20 +12,20 @@ import (
 	"google.golang.org/protobuf/types/known/fieldmaskpb"
 
 	"go.storefront.example/ent/apijson"
-	admin1 "go.storefront.example/server/admin"
+	"go.storefront.example/server/admin"
 )
 
 // call calls one method of the operator's API, in this process or on a server, and prints the message
 // that it returns.
 func call[In any, Out proto.Message](s *session, p place, in In,
-	method func(admin1.API, context.Context, In) (Out, error)) error {
+	method func(admin.API, context.Context, In) (Out, error)) error {
 	return callAndPrint(s, p, in, method, whole[Out])
 }
 
 // callAndPrint is call for a message that is printed as another object.
-func callAndPrint[In, Out any](s *session, p place, in In, method func(admin1.API, context.Context, In) (Out, error), object func(
+func callAndPrint[In, Out any](s *session, p place, in In, method func(admin.API, context.Context, In) (Out, error), object func(
 	Out) []byte) error {
-	return s.operate(p, func(ctx context.Context, o admin1.API) error {
+	return s.operate(p, func(ctx context.Context, o admin.API) error {
 		out, err := method(o, ctx, in)
 		if err != nil {
 			return err
@@ -46,9 +46,9 @@ type table[Item proto.Message] struct {
 // list calls a list's method until it has as many items as the limit, and prints them. page calls it
 // once and returns its items and its nextPageToken.
 func list[Item proto.Message](s *session, p place, l limit, t table[Item],
-	page func(ctx context.Context, o admin1.API, size *int32, token string) ([]Item, string, error)) error {
-	return s.operate(p, func(ctx context.Context, o admin1.API) error {
-		items, err := admin1.Collect(ctx, int(l.Limit), func(ctx context.Context, size *int32, token string) ([]Item, string, error) {
+	page func(ctx context.Context, o admin.API, size *int32, token string) ([]Item, string, error)) error {
+	return s.operate(p, func(ctx context.Context, o admin.API) error {
+		items, err := admin.Collect(ctx, int(l.Limit), func(ctx context.Context, size *int32, token string) ([]Item, string, error) {
 			return page(ctx, o, size, token)
 		})
 		if err != nil {

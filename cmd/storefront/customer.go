@@ -6,7 +6,7 @@ import (
 
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
-	admin1 "go.storefront.example/server/admin"
+	"go.storefront.example/server/admin"
 	"go.storefront.example/server/validate"
 )
 
@@ -26,7 +26,7 @@ type customerCreateCmd struct {
 
 // Run creates the customer.
 func (c *customerCreateCmd) Run(s *session) error {
-	return s.operate(c.place, func(ctx context.Context, o admin1.API) error {
+	return s.operate(c.place, func(ctx context.Context, o admin.API) error {
 		store, err := (storeScoped(c.inStore)).storeOf(ctx, o)
 		if err != nil {
 			return err
@@ -61,7 +61,7 @@ func (c *customerUpdateCmd) Run(s *session) error {
 		return err
 	}
 	return callNamed(s, c.storeScoped, c.Customer, findCustomer, whole,
-		func(ctx context.Context, o admin1.API, id string) (*storefrontv1.Customer, error) {
+		func(ctx context.Context, o admin.API, id string) (*storefrontv1.Customer, error) {
 			in.Id = id
 			return o.UpdateCustomer(ctx, in)
 		})
@@ -74,7 +74,7 @@ type customerListCmd struct {
 
 // Run lists the customers.
 func (c *customerListCmd) Run(s *session) error {
-	return listPages(s, c.paged, customerTable, func(ctx context.Context, o admin1.API, store string, page *int64, size *int32) (
+	return listPages(s, c.paged, customerTable, func(ctx context.Context, o admin.API, store string, page *int64, size *int32) (
 		[]*storefrontv1.Customer, int64, error) {
 		out, err := o.ListCustomers(ctx, &adminv1.ListCustomersRequest{Store: store, Page: page, PageSize: size, Q: c.Q})
 		return out.GetData(), out.GetTotal(), err
@@ -98,6 +98,6 @@ type customerShowCmd struct {
 // Run shows the customer.
 func (c *customerShowCmd) Run(s *session) error { return show(s, c.storeScoped, c.Name, findCustomer) }
 
-func findCustomer(ctx context.Context, o admin1.API, store, name string) (*storefrontv1.Customer, error) {
+func findCustomer(ctx context.Context, o admin.API, store, name string) (*storefrontv1.Customer, error) {
 	return o.FindCustomer(ctx, &adminv1.FindCustomerRequest{Store: store, Name: name})
 }

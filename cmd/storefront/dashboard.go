@@ -8,7 +8,7 @@ import (
 	"time"
 
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
-	admin1 "go.storefront.example/server/admin"
+	"go.storefront.example/server/admin"
 	"go.storefront.example/server/dashboard"
 )
 
@@ -72,7 +72,7 @@ func (c *dashboardLinkCmd) Run(s *session) error {
 		}
 	}
 	seconds := int32(math.Ceil(time.Duration(c.Expires).Seconds()))
-	return s.operate(c.place, func(ctx context.Context, o admin1.API) error {
+	return s.operate(c.place, func(ctx context.Context, o admin.API) error {
 		link, err := o.CreateSignInLink(ctx, &adminv1.CreateSignInLinkRequest{
 			Store: c.Store, Member: c.Member, Role: adminv1.Session_Role(adminv1.Session_Role_value[c.Role]), ExpiresSeconds: &seconds,
 			BaseUrl: string(c.URL),
@@ -94,8 +94,8 @@ type signInIn time.Duration
 // UnmarshalText reads a length of time such as 10m.
 func (e *signInIn) UnmarshalText(text []byte) error {
 	d, err := time.ParseDuration(string(text))
-	if err != nil || d < time.Second || d > admin1.MaxSignInExpiry {
-		return fmt.Errorf("must be a time from 1s to %.0fh, such as 10m, not %q", admin1.MaxSignInExpiry.Hours(), text)
+	if err != nil || d < time.Second || d > admin.MaxSignInExpiry {
+		return fmt.Errorf("must be a time from 1s to %.0fh, such as 10m, not %q", admin.MaxSignInExpiry.Hours(), text)
 	}
 	*e = signInIn(d)
 	return nil
@@ -106,7 +106,7 @@ type baseAt string
 
 // UnmarshalText reads an address as admin.CheckBaseURL accepts it.
 func (b *baseAt) UnmarshalText(text []byte) error {
-	if _, err := admin1.CheckBaseURL(string(text)); err != nil {
+	if _, err := admin.CheckBaseURL(string(text)); err != nil {
 		return err
 	}
 	*b = baseAt(text)
@@ -126,7 +126,7 @@ type sessionsListCmd struct {
 
 // Run lists the sessions and links.
 func (c *sessionsListCmd) Run(s *session) error {
-	return list(s, c.place, c.limit, sessionTable, func(ctx context.Context, o admin1.API, size *int32, token string) (
+	return list(s, c.place, c.limit, sessionTable, func(ctx context.Context, o admin.API, size *int32, token string) (
 		[]*adminv1.Session, string, error) {
 		out, err := o.ListSessions(ctx, &adminv1.ListSessionsRequest{Store: c.Store, PageSize: size, PageToken: token})
 		return out.GetSessions(), out.GetNextPageToken(), err
@@ -142,8 +142,8 @@ var sessionTable = table[*adminv1.Session]{"ID#,KIND,STORE~,MEMBER~,ROLE?,LAST U
 	}, whole[*adminv1.Session]}
 
 // findSession returns the session or link whose id begins so, of any store.
-func findSession(ctx context.Context, o admin1.API, _, beginning string) (*adminv1.Session, error) {
-	all, err := admin1.Collect(ctx, 0, func(ctx context.Context, size *int32, token string) ([]*adminv1.Session, string, error) {
+func findSession(ctx context.Context, o admin.API, _, beginning string) (*adminv1.Session, error) {
+	all, err := admin.Collect(ctx, 0, func(ctx context.Context, size *int32, token string) ([]*adminv1.Session, string, error) {
 		out, err := o.ListSessions(ctx, &adminv1.ListSessionsRequest{PageSize: size, PageToken: token})
 		return out.GetSessions(), out.GetNextPageToken(), err
 	})
@@ -171,9 +171,9 @@ func (c *sessionsRevokeCmd) Run(s *session) error {
 	}
 	if c.ID != "" {
 		return callNamed(s, storeScoped{c.place, "*"}, c.ID, findSession, whole,
-			func(ctx context.Context, o admin1.API, id string) (*adminv1.Session, error) {
+			func(ctx context.Context, o admin.API, id string) (*adminv1.Session, error) {
 				return o.RevokeSession(ctx, &adminv1.RevokeSessionRequest{Id: id})
 			})
 	}
-	return call(s, c.place, &adminv1.RevokeSessionsRequest{Store: c.Store, Member: c.Member}, admin1.API.RevokeSessions)
+	return call(s, c.place, &adminv1.RevokeSessionsRequest{Store: c.Store, Member: c.Member}, admin.API.RevokeSessions)
 }

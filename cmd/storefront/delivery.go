@@ -12,7 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
-	admin1 "go.storefront.example/server/admin"
+	"go.storefront.example/server/admin"
 )
 
 type deliveryCmd struct {
@@ -54,7 +54,7 @@ func (c *deliveryListCmd) Run(s *session) error {
 		Store: c.Store, WebhookId: c.Webhook, Status: enumOf[adminv1.Delivery_Status](adminv1.Delivery_Status_value, c.Status),
 	}
 	urls := map[string]string{}
-	return list(s, c.place, c.limit, deliveryTable(urls), func(ctx context.Context, o admin1.API, size *int32, token string) (
+	return list(s, c.place, c.limit, deliveryTable(urls), func(ctx context.Context, o admin.API, size *int32, token string) (
 		_ []*adminv1.Delivery, _ string, err error) {
 		if in.Since, err = c.Since.message(ctx, o); err != nil {
 			return nil, "", err
@@ -104,7 +104,7 @@ type deliveryShowCmd struct {
 }
 
 // findDelivery returns the delivery whose id begins so. The journal is sorted by ids, and the token of a page is one.
-func findDelivery(ctx context.Context, o admin1.API, store, beginning string) (*adminv1.Delivery, error) {
+func findDelivery(ctx context.Context, o admin.API, store, beginning string) (*adminv1.Delivery, error) {
 	var found []*adminv1.Delivery
 	if last := beginning + uuid.Max.String()[min(len(beginning), len(uuid.Max.String())):]; isID(last) {
 		out, err := o.ListDeliveries(ctx, &adminv1.ListDeliveriesRequest{Store: store, PageSize: new(int32(2)), PageToken: last})
@@ -121,7 +121,7 @@ func findDelivery(ctx context.Context, o admin1.API, store, beginning string) (*
 
 // Run shows the delivery.
 func (c *deliveryShowCmd) Run(s *session) error {
-	return s.operate(c.place, func(ctx context.Context, o admin1.API) error {
+	return s.operate(c.place, func(ctx context.Context, o admin.API) error {
 		id, err := idOf(ctx, o, c.storeScoped, c.ID, findDelivery)
 		if err != nil {
 			return err
@@ -161,13 +161,13 @@ func (c *deliveryResendCmd) Run(s *session) error {
 		return usage("a delivery's id cannot be used with --webhook or --since")
 	case c.ID != "":
 		return callNamed(s, c.storeScoped, c.ID, findDelivery, deliveryObject,
-			func(ctx context.Context, o admin1.API, id string) (*adminv1.Delivery, error) {
+			func(ctx context.Context, o admin.API, id string) (*adminv1.Delivery, error) {
 				return o.ResendDelivery(ctx, &adminv1.ResendDeliveryRequest{Id: id})
 			})
 	case c.Webhook == "" || c.Since == nil:
 		return usage("name what to send again: a delivery's id, or --webhook and --since")
 	}
-	return s.operate(c.place, func(ctx context.Context, o admin1.API) error {
+	return s.operate(c.place, func(ctx context.Context, o admin.API) error {
 		id, err := idOf(ctx, o, c.storeScoped, c.Webhook, findWebhook)
 		if err != nil {
 			return err
@@ -178,7 +178,7 @@ func (c *deliveryResendCmd) Run(s *session) error {
 		}
 		bar := newProgress(s.errs, "resend", -1)
 		in := &adminv1.StartResendRequest{WebhookId: id, Since: since}
-		done, err := admin1.Resend(ctx, o, in, func(so *adminv1.Resend) {
+		done, err := admin.Resend(ctx, o, in, func(so *adminv1.Resend) {
 			bar.draw(fmt.Sprintf("resend %d deliveries", so.GetResent()))
 		})
 		bar.end()

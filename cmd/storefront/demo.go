@@ -9,7 +9,7 @@ import (
 
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
-	admin1 "go.storefront.example/server/admin"
+	"go.storefront.example/server/admin"
 	"go.storefront.example/server/shop"
 )
 
@@ -38,7 +38,7 @@ func (w *walk) after(d time.Duration) { w.at = w.at.Add(d) }
 
 // demo makes a demo store by what the operator and the API's callers can do.
 type demo struct {
-	operator *admin1.Operator
+	operator *admin.Operator
 	shop     *shop.Shop
 	clock    *walk
 	data     demoStore

@@ -22,7 +22,7 @@ import (
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server"
-	admin1 "go.storefront.example/server/admin"
+	"go.storefront.example/server/admin"
 	"go.storefront.example/server/apierr"
 	"go.storefront.example/server/auth"
 	"go.storefront.example/server/docs"
@@ -115,13 +115,13 @@ func (c *devCmd) serve(s *session, handle *db.DB, data database, logger *slog.Lo
 	config := server.Config{
 		Addr: c.Addr, AdminAddr: c.AdminAddr, AdminToken: c.AdminToken, AdminOpen: true, DB: handle, Metrics: registry, Traces: t.to(),
 		Logger:  logger,
-		Options: admin1.Options{Webhooks: webhooks.Options{Secrets: ring, Targets: targets}}, PublicDocs: true,
+		Options: admin.Options{Webhooks: webhooks.Options{Secrets: ring, Targets: targets}}, PublicDocs: true,
 	}
 	group, ctx := errgroup.WithContext(s.ctx)
 	// The key is made once the addresses are taken: a dev that cannot serve revokes no key.
 	group.Go(func() error {
 		return serve(ctx, config, func(running *server.Server) error {
-			o := admin1.New(handle, config.Options)
+			o := admin.New(handle, config.Options)
 			demo, err := o.GetStore(ctx, &adminv1.GetStoreRequest{Store: demoSlug})
 			if err != nil {
 				return err
@@ -145,10 +145,10 @@ func (c *devCmd) serve(s *session, handle *db.DB, data database, logger *slog.Lo
 				Receiver: receives.url(), Docs: baseURL(running.Addr()) + docs.Path,
 			}
 			// Beyond this machine nobody can sign in over http.
-			if _, err := admin1.CheckBaseURL(g.AdminURL); err == nil && running.HasDashboard() {
+			if _, err := admin.CheckBaseURL(g.AdminURL); err == nil && running.HasDashboard() {
 				link, err := o.CreateSignInLink(ctx, &adminv1.CreateSignInLinkRequest{
 					Store: demoSlug, Member: devMember, Role: adminv1.Session_owner, BaseUrl: g.AdminURL,
-					ExpiresSeconds: new(int32(admin1.MaxSignInExpiry / time.Second)),
+					ExpiresSeconds: new(int32(admin.MaxSignInExpiry / time.Second)),
 				})
 				if err != nil {
 					return err
@@ -179,7 +179,7 @@ func showReceived(s *session, got received) {
 }
 
 // newDevKey revokes the keys of earlier starts and makes one with every scope.
-func newDevKey(ctx context.Context, o admin1.API) (string, error) {
+func newDevKey(ctx context.Context, o admin.API) (string, error) {
 	keys, err := keysOf(ctx, o, demoSlug)
 	if err != nil {
 		return "", err
@@ -233,6 +233,10 @@ func printReady(s *session, g greeting, demo *storefrontv1.Store, handle *db.DB)
 	if s.json {
 		return s.value(g)
 	}
+	found := "this folder" // where commands find dev
+	if g.Data != devData {
+		found = g.Data
+	}
 	_, err = fmt.Fprintf(s.out, `
   store     %s (%s); the store %s beside it sells in EUR
   API       %s/v1
@@ -249,13 +253,13 @@ Try it:
 
   %s
 %s
-In this folder or below, forward events to a program of yours, and make some:
+In %[14]s or below, forward events to a program of yours, and make some:
 
   %[13]s listen --forward-to http://localhost:3000/webhooks
   %[13]s trigger order.paid
 
 Ctrl-C stops it.
-`, demo.GetName(), demo.GetSlug(), demoEuroSlug, g.URL, g.Docs, g.Key, g.AdminURL, g.dashboard(), g.Receiver, g.Data, g.Curl, g.event(), typed(os.Args[0]))
+`, demo.GetName(), demo.GetSlug(), demoEuroSlug, g.URL, g.Docs, g.Key, g.AdminURL, g.dashboard(), g.Receiver, g.Data, g.Curl, g.event(), typed(os.Args[0]), found)
 	return err
 }
 
@@ -301,7 +305,7 @@ func makeDemo(ctx context.Context, url string) error {
 		return err
 	}
 	rules := shop.New(handle, shop.Options{})
-	o := admin1.New(handle, admin1.Options{})
+	o := admin.New(handle, admin.Options{})
 	for _, data := range demoStores() {
 		_, err = o.GetStore(ctx, &adminv1.GetStoreRequest{Store: data.store.GetSlug()})
 		if r, ok := errors.AsType[*apierr.Refusal](err); ok && r.Code == apierr.StoreNotFound {

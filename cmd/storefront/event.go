@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
-	admin1 "go.storefront.example/server/admin"
+	"go.storefront.example/server/admin"
 )
 
 type eventCmd struct {
@@ -34,7 +34,7 @@ func (c *eventResendCmd) Run(s *session) error {
 	if err != nil {
 		return err
 	}
-	return s.operate(c.place, func(ctx context.Context, o admin1.API) error {
+	return s.operate(c.place, func(ctx context.Context, o admin.API) error {
 		e, err := o.GetEvent(ctx, &adminv1.GetEventRequest{Id: c.ID})
 		if err != nil {
 			return err

@@ -6,12 +6,12 @@ import (
 	"strings"
 
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
-	admin1 "go.storefront.example/server/admin"
+	"go.storefront.example/server/admin"
 )
 
 // findWebhook returns the webhook that an id or a URL names. Two webhooks of a store may have one URL: then only an id
 // tells them apart.
-func findWebhook(ctx context.Context, o admin1.API, store, name string) (*adminv1.Webhook, error) {
+func findWebhook(ctx context.Context, o admin.API, store, name string) (*adminv1.Webhook, error) {
 	if isID(name) {
 		return o.GetWebhook(ctx, &adminv1.GetWebhookRequest{Id: name})
 	}
@@ -26,8 +26,8 @@ func findWebhook(ctx context.Context, o admin1.API, store, name string) (*adminv
 }
 
 // webhooksOf returns all webhooks of a store.
-func webhooksOf(ctx context.Context, o admin1.API, store string) ([]*adminv1.Webhook, error) {
-	return admin1.Collect(ctx, 0, func(ctx context.Context, size *int32, token string) ([]*adminv1.Webhook, string, error) {
+func webhooksOf(ctx context.Context, o admin.API, store string) ([]*adminv1.Webhook, error) {
+	return admin.Collect(ctx, 0, func(ctx context.Context, size *int32, token string) ([]*adminv1.Webhook, string, error) {
 		out, err := o.ListWebhooks(ctx, &adminv1.ListWebhooksRequest{Store: store, PageSize: size, PageToken: token})
 		return out.GetWebhooks(), out.GetNextPageToken(), err
 	})
@@ -43,7 +43,7 @@ func begins(id, name string) bool {
 
 // findKey returns the key that an id, a name or a hint names. Names can be used again: the only active key with one
 // is meant before those that are revoked or expired.
-func findKey(ctx context.Context, o admin1.API, store, name string) (*adminv1.Key, error) {
+func findKey(ctx context.Context, o admin.API, store, name string) (*adminv1.Key, error) {
 	if isID(name) {
 		return o.GetKey(ctx, &adminv1.GetKeyRequest{Id: name})
 	}
@@ -67,8 +67,8 @@ func findKey(ctx context.Context, o admin1.API, store, name string) (*adminv1.Ke
 }
 
 // keysOf returns all keys of a store.
-func keysOf(ctx context.Context, o admin1.API, store string) ([]*adminv1.Key, error) {
-	return admin1.Collect(ctx, 0, func(ctx context.Context, size *int32, token string) ([]*adminv1.Key, string, error) {
+func keysOf(ctx context.Context, o admin.API, store string) ([]*adminv1.Key, error) {
+	return admin.Collect(ctx, 0, func(ctx context.Context, size *int32, token string) ([]*adminv1.Key, string, error) {
 		out, err := o.ListKeys(ctx, &adminv1.ListKeysRequest{Store: store, PageSize: size, PageToken: token})
 		return out.GetKeys(), out.GetNextPageToken(), err
 	})

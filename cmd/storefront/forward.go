@@ -15,7 +15,7 @@ import (
 
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
-	admin1 "go.storefront.example/server/admin"
+	"go.storefront.example/server/admin"
 	"go.storefront.example/worker/egress"
 	"go.storefront.example/worker/signature"
 )
@@ -66,7 +66,7 @@ func forwarded(e *adminv1.Event, r egress.Result) string {
 // described is an event in a line.
 func described(e *adminv1.Event) string {
 	return fmt.Sprintf("%s  %-17s  %s  %s", when(e.GetCreatedAt()), e.GetType(), e.GetId(),
-		visible(admin1.About([]byte(e.GetPayload()))))
+		visible(admin.About([]byte(e.GetPayload()))))
 }
 
 // listenSecret is the secret that forwarded events of a store are signed with. It is derived from what
@@ -91,7 +91,7 @@ func listenSecret(token string, dev *devFolder, storeID string) (string, error) 
 }
 
 // storeNamed returns the store with a slug or id, or without one the only store there is.
-func storeNamed(ctx context.Context, o admin1.API, name string) (*storefrontv1.Store, error) {
+func storeNamed(ctx context.Context, o admin.API, name string) (*storefrontv1.Store, error) {
 	if name != "" {
 		return o.GetStore(ctx, &adminv1.GetStoreRequest{Store: name})
 	}

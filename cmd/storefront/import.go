@@ -11,7 +11,7 @@ import (
 
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
-	admin1 "go.storefront.example/server/admin"
+	"go.storefront.example/server/admin"
 	"go.storefront.example/server/importing"
 )
 
@@ -95,7 +95,7 @@ func (c *importCmd) Run(s *session) error {
 		defer func() { _ = rejects.Close() }()
 		options.Rejects = rejects
 	}
-	return s.operate(c.place, func(ctx context.Context, o admin1.API) (err error) {
+	return s.operate(c.place, func(ctx context.Context, o admin.API) (err error) {
 		if options.Store, err = o.GetStore(ctx, &adminv1.GetStoreRequest{Store: c.Store}); err != nil {
 			return err
 		}

@@ -10,7 +10,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"go.storefront.example/ent/apijson"
-	admin1 "go.storefront.example/server/admin"
+	"go.storefront.example/server/admin"
 )
 
 // instant is a date-time, or how long ago it was by the clock of the database or server.
@@ -43,7 +43,7 @@ func timeOf(text string) (time.Time, error) {
 }
 
 // message is the moment as the API takes it, the same for each of a list's pages; nil stays nil.
-func (i *instant) message(ctx context.Context, o admin1.API) (*timestamppb.Timestamp, error) {
+func (i *instant) message(ctx context.Context, o admin.API) (*timestamppb.Timestamp, error) {
 	if i == nil {
 		return nil, nil //nolint:nilnil // No moment is no error.
 	}

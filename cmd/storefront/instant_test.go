@@ -14,7 +14,7 @@ import (
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/db/dbtest"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
-	admin1 "go.storefront.example/server/admin"
+	"go.storefront.example/server/admin"
 	"go.storefront.example/server/admin/rpc"
 	serverlimit "go.storefront.example/server/limit"
 )
@@ -24,7 +24,7 @@ func TestHowLongAgoIsByTheClockOfTheDatabaseOrServer(t *testing.T) {
 	t.Parallel()
 	now := func() time.Time { return time.Now().Add(-5 * time.Hour) }
 	s := dbtest.New(t, dbtest.SQLite, db.Config{Clock: now})
-	o := admin1.New(s, admin1.Options{})
+	o := admin.New(s, admin.Options{})
 	_, err := o.CreateStore(t.Context(), &adminv1.CreateStoreRequest{Name: "S", Slug: "s", Currency: "XAF", Country: "CM"})
 	require.NoError(t, err)
 	_, err = o.CreateCustomer(t.Context(), &adminv1.CreateCustomerRequest{Store: "s", Name: "Awa", Email: new("awa@example.com")})

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
-	admin1 "go.storefront.example/server/admin"
+	"go.storefront.example/server/admin"
 )
 
 type keyCmd struct {
@@ -32,7 +32,7 @@ var lifetimes = map[string]adminv1.Key_Lifetime{
 // Run creates the key.
 func (c *keyCreateCmd) Run(s *session) error {
 	in := &adminv1.CreateKeyRequest{Store: c.Store, Name: c.Name, Scopes: c.Scopes, Lifetime: lifetimes[c.Expires]}
-	return callAndPrint(s, c.place, in, admin1.API.CreateKey, func(made *adminv1.CreateKeyResponse) []byte {
+	return callAndPrint(s, c.place, in, admin.API.CreateKey, func(made *adminv1.CreateKeyResponse) []byte {
 		return selectFields(made.GetKey(), map[string]json.RawMessage{"key": quoted(made.GetSecret())}, "id", "name", "key", "scopes",
 			"expiresAt", "createdAt")
 	})
@@ -46,7 +46,7 @@ type keyListCmd struct {
 // Run lists the keys.
 func (c *keyListCmd) Run(s *session) error {
 	return listOf(s, c.inStore, c.limit, keyTable,
-		func(ctx context.Context, o admin1.API, store string, size *int32, token string) ([]*adminv1.Key, string, error) {
+		func(ctx context.Context, o admin.API, store string, size *int32, token string) ([]*adminv1.Key, string, error) {
 			out, err := o.ListKeys(ctx, &adminv1.ListKeysRequest{Store: store, PageSize: size, PageToken: token})
 			return out.GetKeys(), out.GetNextPageToken(), err
 		})
@@ -76,7 +76,7 @@ type keyRevokeCmd struct {
 // Run revokes the key.
 func (c *keyRevokeCmd) Run(s *session) error {
 	return callNamed(s, c.storeScoped, c.Name, findKey, whole,
-		func(ctx context.Context, o admin1.API, id string) (*adminv1.Key, error) {
+		func(ctx context.Context, o admin.API, id string) (*adminv1.Key, error) {
 			return o.RevokeKey(ctx, &adminv1.RevokeKeyRequest{Id: id})
 		})
 }

@@ -6,7 +6,7 @@ import (
 
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
-	admin1 "go.storefront.example/server/admin"
+	"go.storefront.example/server/admin"
 	"go.storefront.example/server/validate"
 )
 
@@ -53,7 +53,7 @@ func (c *linkCreateCmd) Run(s *session) error {
 		return usage("name the price: --amount for a FIXED link, or --min-amount for an OPEN one")
 	}
 	return callAndPrint(s, c.place, in,
-		func(o admin1.API, ctx context.Context, in *adminv1.CreatePaymentLinkRequest) (*storefrontv1.PaymentLink, error) {
+		func(o admin.API, ctx context.Context, in *adminv1.CreatePaymentLinkRequest) (*storefrontv1.PaymentLink, error) {
 			if err := (amounts{"amount": c.Amount, "min-amount": c.MinAmount}).settle(currencyOf(ctx, o, c.Store)); err != nil {
 				return nil, err
 			}
@@ -68,7 +68,7 @@ type linkListCmd struct {
 
 // Run lists the links.
 func (c *linkListCmd) Run(s *session) error {
-	return listPages(s, c.paged, linkTable, func(ctx context.Context, o admin1.API, store string, page *int64, size *int32) (
+	return listPages(s, c.paged, linkTable, func(ctx context.Context, o admin.API, store string, page *int64, size *int32) (
 		[]*storefrontv1.PaymentLink, int64, error) {
 		out, err := o.ListPaymentLinks(ctx, &adminv1.ListPaymentLinksRequest{
 			Store: store, Page: page, PageSize: size,
@@ -97,7 +97,7 @@ type linkNamed struct {
 	Name string `arg:"" help:"The payment link's id or code."`
 }
 
-func findLink(ctx context.Context, o admin1.API, store, name string) (*storefrontv1.PaymentLink, error) {
+func findLink(ctx context.Context, o admin.API, store, name string) (*storefrontv1.PaymentLink, error) {
 	return o.FindPaymentLink(ctx, &adminv1.FindPaymentLinkRequest{Store: store, Name: name})
 }
 
@@ -111,7 +111,7 @@ type linkEnableCmd struct{ linkNamed }
 // Run enables the link.
 func (c *linkEnableCmd) Run(s *session) error {
 	return callNamed(s, c.storeScoped, c.Name, findLink, whole,
-		func(ctx context.Context, o admin1.API, id string) (*storefrontv1.PaymentLink, error) {
+		func(ctx context.Context, o admin.API, id string) (*storefrontv1.PaymentLink, error) {
 			return o.EnablePaymentLink(ctx, &storefrontv1.EnablePaymentLinkRequest{Id: id})
 		})
 }
@@ -121,7 +121,7 @@ type linkDisableCmd struct{ linkNamed }
 // Run disables the link.
 func (c *linkDisableCmd) Run(s *session) error {
 	return callNamed(s, c.storeScoped, c.Name, findLink, whole,
-		func(ctx context.Context, o admin1.API, id string) (*storefrontv1.PaymentLink, error) {
+		func(ctx context.Context, o admin.API, id string) (*storefrontv1.PaymentLink, error) {
 			return o.DisablePaymentLink(ctx, &adminv1.DisablePaymentLinkRequest{Id: id})
 		})
 }

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
-	admin1 "go.storefront.example/server/admin"
+	"go.storefront.example/server/admin"
 )
 
 type linkUpdateCmd struct {
@@ -38,7 +38,7 @@ func (c *linkUpdateCmd) Run(s *session) error {
 		return err
 	}
 	return callNamed(s, c.storeScoped, c.Name, findLink, whole,
-		func(ctx context.Context, o admin1.API, id string) (*storefrontv1.PaymentLink, error) {
+		func(ctx context.Context, o admin.API, id string) (*storefrontv1.PaymentLink, error) {
 			in.Id = id
 			err := amounts{"amount": c.Amount.value, "min-amount": c.MinAmount.value}.settle(func() (string, error) {
 				found, err := findLink(ctx, o, "", id)

@@ -20,7 +20,7 @@ import (
 )
 
 type listenCmd struct {
-	admin
+	adminListener
 	forwarding
 	Store     string   `placeholder:"SLUG" help:"The store, by slug or id; not needed if there is only one."`
 	Events    []string `placeholder:"TYPE" help:"What to forward: ${events}, ping (default: all of them)."`
@@ -53,7 +53,7 @@ func (c *listenCmd) Run(s *session) error {
 	if err != nil {
 		return err
 	}
-	from := c.admin
+	from := c.adminListener
 	var dev *devFolder
 	if from.AdminURL == "" {
 		if dev, err = s.runningDev(from.AdminToken); err != nil {
@@ -90,7 +90,7 @@ func (c *listenCmd) Run(s *session) error {
 //	   └── the connection is lost: wait, and go on from the position
 type listener struct {
 	*session
-	from      admin
+	from      adminListener
 	dev       *devFolder
 	client    *rpc.Client
 	store     *storefrontv1.Store

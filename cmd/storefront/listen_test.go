@@ -24,7 +24,7 @@ import (
 	"go.storefront.example/ent/db/dbtest"
 	"go.storefront.example/ent/db/dbtest/cluster"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
-	admin1 "go.storefront.example/server/admin"
+	"go.storefront.example/server/admin"
 	"go.storefront.example/worker/signature"
 )
 
@@ -210,7 +210,7 @@ func TestListenOnAServer(t *testing.T) {
 			}
 			require.ElementsMatch(t, forwarded, strings.Split(strings.TrimSpace(some.printed.String()), "\n"), "each event on a line")
 			// What was forwarded is what is kept, byte for byte.
-			kept, err := admin1.New(handle, admin1.Options{}).ListEvents(t.Context(), &adminv1.ListEventsRequest{Store: "shop"})
+			kept, err := admin.New(handle, admin.Options{}).ListEvents(t.Context(), &adminv1.ListEventsRequest{Store: "shop"})
 			require.NoError(t, err)
 			payloads := map[string]string{}
 			for _, e := range kept.GetEvents() {

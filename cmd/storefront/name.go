@@ -6,7 +6,7 @@ import (
 	"github.com/google/uuid"
 	"google.golang.org/protobuf/proto"
 
-	admin1 "go.storefront.example/server/admin"
+	"go.storefront.example/server/admin"
 )
 
 // storeScoped is the setting of a command on what belongs to a store.
@@ -23,9 +23,9 @@ type inStore struct {
 
 // listOf is list for what belongs to a store.
 func listOf[Item proto.Message](s *session, c inStore, l limit, t table[Item],
-	page func(ctx context.Context, o admin1.API, store string, size *int32, token string) ([]Item, string, error)) error {
+	page func(ctx context.Context, o admin.API, store string, size *int32, token string) ([]Item, string, error)) error {
 	store := ""
-	return list(s, c.place, l, t, func(ctx context.Context, o admin1.API, size *int32, token string) (items []Item, next string,
+	return list(s, c.place, l, t, func(ctx context.Context, o admin.API, size *int32, token string) (items []Item, next string,
 		err error) {
 		if store == "" {
 			if store, err = (storeScoped(c)).storeOf(ctx, o); err != nil {
@@ -37,7 +37,7 @@ func listOf[Item proto.Message](s *session, c inStore, l limit, t table[Item],
 }
 
 // storeOf returns the store that a command works in: the one that it names, else the only one.
-func (c storeScoped) storeOf(ctx context.Context, o admin1.API) (string, error) {
+func (c storeScoped) storeOf(ctx context.Context, o admin.API) (string, error) {
 	if c.Store != "" {
 		return c.Store, nil
 	}
@@ -52,10 +52,10 @@ func isID(name string) bool {
 }
 
 // finder returns what a name of a store is.
-type finder[Found any] func(ctx context.Context, o admin1.API, store, name string) (Found, error)
+type finder[Found any] func(ctx context.Context, o admin.API, store, name string) (Found, error)
 
 // find returns what a name is, in the store that the command works in.
-func find[Found any](ctx context.Context, o admin1.API, c storeScoped, name string, with finder[Found]) (found Found, err error) {
+func find[Found any](ctx context.Context, o admin.API, c storeScoped, name string, with finder[Found]) (found Found, err error) {
 	var store string
 	if !isID(name) {
 		if store, err = c.storeOf(ctx, o); err != nil {
@@ -66,7 +66,7 @@ func find[Found any](ctx context.Context, o admin1.API, c storeScoped, name stri
 }
 
 // idOf returns the id of what a name is; an id is its own.
-func idOf[Found interface{ GetId() string }](ctx context.Context, o admin1.API, c storeScoped, name string,
+func idOf[Found interface{ GetId() string }](ctx context.Context, o admin.API, c storeScoped, name string,
 	with finder[Found]) (string, error) {
 	if isID(name) {
 		return name, nil
@@ -80,7 +80,7 @@ func idOf[Found interface{ GetId() string }](ctx context.Context, o admin1.API, 
 
 // show prints what a name is.
 func show[Found proto.Message](s *session, c storeScoped, name string, with finder[Found]) error {
-	return s.operate(c.place, func(ctx context.Context, o admin1.API) error {
+	return s.operate(c.place, func(ctx context.Context, o admin.API) error {
 		found, err := find(ctx, o, c, name, with)
 		if err != nil {
 			return err
@@ -91,8 +91,8 @@ func show[Found proto.Message](s *session, c storeScoped, name string, with find
 
 // callNamed calls a method on what a name is, and prints what it returns as object has it.
 func callNamed[Found interface{ GetId() string }, Out any](s *session, c storeScoped, name string, with finder[Found],
-	object func(Out) []byte, method func(ctx context.Context, o admin1.API, id string) (Out, error)) error {
-	return s.operate(c.place, func(ctx context.Context, o admin1.API) error {
+	object func(Out) []byte, method func(ctx context.Context, o admin.API, id string) (Out, error)) error {
+	return s.operate(c.place, func(ctx context.Context, o admin.API) error {
 		id, err := idOf(ctx, o, c, name, with)
 		if err != nil {
 			return err

@@ -6,7 +6,7 @@ import (
 
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
-	admin1 "go.storefront.example/server/admin"
+	"go.storefront.example/server/admin"
 	"go.storefront.example/server/validate"
 )
 
@@ -53,7 +53,7 @@ func (c *orderCreateCmd) Run(s *session) error {
 		Store: c.Store, Name: c.CustomerName, Email: c.CustomerEmail, Phone: c.CustomerPhone,
 		Amount: c.Amount.units(), Note: c.Note, IdempotencyKey: c.IdempotencyKey,
 	}
-	return s.operate(c.place, func(ctx context.Context, o admin1.API) error {
+	return s.operate(c.place, func(ctx context.Context, o admin.API) error {
 		if err := c.name(ctx, o, in); err != nil {
 			return err
 		}
@@ -66,7 +66,7 @@ func (c *orderCreateCmd) Run(s *session) error {
 }
 
 // name puts the ids of what the command names into the request, and its amount.
-func (c *orderCreateCmd) name(ctx context.Context, o admin1.API, in *adminv1.CreateOrderRequest) (err error) {
+func (c *orderCreateCmd) name(ctx context.Context, o admin.API, in *adminv1.CreateOrderRequest) (err error) {
 	if err := (amounts{"amount": c.Amount}).settle(currencyOf(ctx, o, c.Store)); err != nil {
 		return err
 	}
@@ -91,7 +91,7 @@ func (c *orderCreateCmd) name(ctx context.Context, o admin1.API, in *adminv1.Cre
 	return nil
 }
 
-func findOrder(ctx context.Context, o admin1.API, store, name string) (*storefrontv1.Order, error) {
+func findOrder(ctx context.Context, o admin.API, store, name string) (*storefrontv1.Order, error) {
 	return o.FindOrder(ctx, &adminv1.FindOrderRequest{Store: store, Name: name})
 }
 
@@ -104,7 +104,7 @@ type orderListCmd struct {
 
 // Run lists the orders.
 func (c *orderListCmd) Run(s *session) error {
-	return listPages(s, c.paged, orderTable, func(ctx context.Context, o admin1.API, store string, page *int64, size *int32) (
+	return listPages(s, c.paged, orderTable, func(ctx context.Context, o admin.API, store string, page *int64, size *int32) (
 		[]*storefrontv1.Order, int64, error) {
 		from, err := c.From.message(ctx, o)
 		if err != nil {
@@ -157,7 +157,7 @@ type orderMove struct {
 
 // move calls the method that moves the order.
 func (c *orderMove) move(s *session,
-	method func(ctx context.Context, o admin1.API, id string) (*storefrontv1.Order, error)) error {
+	method func(ctx context.Context, o admin.API, id string) (*storefrontv1.Order, error)) error {
 	return callNamed(s, c.storeScoped, c.Name, findOrder, whole, method)
 }
 
@@ -170,28 +170,28 @@ type (
 
 // Run marks the order as paid.
 func (c *orderPayCmd) Run(s *session) error {
-	return c.move(s, func(ctx context.Context, o admin1.API, id string) (*storefrontv1.Order, error) {
+	return c.move(s, func(ctx context.Context, o admin.API, id string) (*storefrontv1.Order, error) {
 		return o.PayOrder(ctx, &adminv1.PayOrderRequest{Id: id, IdempotencyKey: c.IdempotencyKey})
 	})
 }
 
 // Run marks the order as failed.
 func (c *orderFailCmd) Run(s *session) error {
-	return c.move(s, func(ctx context.Context, o admin1.API, id string) (*storefrontv1.Order, error) {
+	return c.move(s, func(ctx context.Context, o admin.API, id string) (*storefrontv1.Order, error) {
 		return o.FailOrder(ctx, &adminv1.FailOrderRequest{Id: id, IdempotencyKey: c.IdempotencyKey})
 	})
 }
 
 // Run cancels the order.
 func (c *orderCancelCmd) Run(s *session) error {
-	return c.move(s, func(ctx context.Context, o admin1.API, id string) (*storefrontv1.Order, error) {
+	return c.move(s, func(ctx context.Context, o admin.API, id string) (*storefrontv1.Order, error) {
 		return o.CancelOrder(ctx, &adminv1.CancelOrderRequest{Id: id, IdempotencyKey: c.IdempotencyKey})
 	})
 }
 
 // Run marks the order as refunded.
 func (c *orderRefundCmd) Run(s *session) error {
-	return c.move(s, func(ctx context.Context, o admin1.API, id string) (*storefrontv1.Order, error) {
+	return c.move(s, func(ctx context.Context, o admin.API, id string) (*storefrontv1.Order, error) {
 		return o.RefundOrder(ctx, &adminv1.RefundOrderRequest{Id: id, IdempotencyKey: c.IdempotencyKey})
 	})
 }

@@ -6,7 +6,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
-	admin1 "go.storefront.example/server/admin"
+	"go.storefront.example/server/admin"
 )
 
 // paged is the setting of a list that has the pages of the API.
@@ -27,12 +27,12 @@ type entry interface {
 }
 
 // onePage calls a list's method, and returns a page and how many entries there are on all pages.
-type onePage[Item entry] func(ctx context.Context, o admin1.API, store string, page *int64, size *int32) (
+type onePage[Item entry] func(ctx context.Context, o admin.API, store string, page *int64, size *int32) (
 	items []Item, total int64, err error)
 
 // listPages prints the page that the command names, or as many entries as its limit.
 func listPages[Item entry](s *session, c paged, t table[Item], read onePage[Item]) error {
-	return s.operate(c.place, func(ctx context.Context, o admin1.API) error {
+	return s.operate(c.place, func(ctx context.Context, o admin.API) error {
 		store, err := c.storeOf(ctx, o)
 		if err != nil {
 			return err
@@ -61,7 +61,7 @@ func listPages[Item entry](s *session, c paged, t table[Item], read onePage[Item
 
 // firstOf reads pages until it has as many entries as the limit. What is added meanwhile moves the
 // rest towards the end, so that an entry may come twice; it is shown once. total is how many there are.
-func firstOf[Item entry](ctx context.Context, o admin1.API, store string, limit int, read onePage[Item]) (all []Item,
+func firstOf[Item entry](ctx context.Context, o admin.API, store string, limit int, read onePage[Item]) (all []Item,
 	total int64, err error) {
 	seen := map[string]bool{}
 	size := int32(min(limit, maxPageSize)) //nolint:gosec // At most a page.

@@ -5,7 +5,7 @@ import (
 
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
-	admin1 "go.storefront.example/server/admin"
+	"go.storefront.example/server/admin"
 	"go.storefront.example/server/validate"
 )
 
@@ -40,7 +40,7 @@ func (c *productCreateCmd) Run(s *session) error {
 		ContentReady: &c.ContentReady, Status: enumOf[storefrontv1.Product_Status](storefrontv1.Product_Status_value, &c.Status),
 	}
 	return callAndPrint(s, c.place, in,
-		func(o admin1.API, ctx context.Context, in *adminv1.CreateProductRequest) (*storefrontv1.Product,
+		func(o admin.API, ctx context.Context, in *adminv1.CreateProductRequest) (*storefrontv1.Product,
 			error) {
 			if err := (amounts{"price": &c.Price, "compare-at": c.CompareAt}).settle(currencyOf(ctx, o, c.Store)); err != nil {
 				return nil, err
@@ -76,7 +76,7 @@ func (c *productUpdateCmd) Run(s *session) error {
 		return err
 	}
 	return callNamed(s, c.storeScoped, c.Name, findProduct, whole,
-		func(ctx context.Context, o admin1.API, id string) (*storefrontv1.Product, error) {
+		func(ctx context.Context, o admin.API, id string) (*storefrontv1.Product, error) {
 			in.Id = id
 			err := amounts{"price": c.Price, "compare-at": c.CompareAt.value}.settle(func() (string, error) {
 				found, err := findProduct(ctx, o, "", id)
@@ -89,7 +89,7 @@ func (c *productUpdateCmd) Run(s *session) error {
 		})
 }
 
-func findProduct(ctx context.Context, o admin1.API, store, name string) (*storefrontv1.Product, error) {
+func findProduct(ctx context.Context, o admin.API, store, name string) (*storefrontv1.Product, error) {
 	return o.FindProduct(ctx, &adminv1.FindProductRequest{Store: store, Name: name})
 }
 
@@ -102,7 +102,7 @@ type productListCmd struct {
 
 // Run lists the products.
 func (c *productListCmd) Run(s *session) error {
-	return listPages(s, c.paged, productTable, func(ctx context.Context, o admin1.API, store string, page *int64, size *int32) (
+	return listPages(s, c.paged, productTable, func(ctx context.Context, o admin.API, store string, page *int64, size *int32) (
 		[]*storefrontv1.Product, int64, error) {
 		out, err := o.ListProducts(ctx, &adminv1.ListProductsRequest{
 			Store: store, Page: page, PageSize: size, Q: c.Q,

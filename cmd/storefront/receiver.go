@@ -12,7 +12,7 @@ import (
 	"time"
 
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
-	admin1 "go.storefront.example/server/admin"
+	"go.storefront.example/server/admin"
 	"go.storefront.example/server/webhooks"
 	"go.storefront.example/worker/signature"
 )
@@ -67,7 +67,7 @@ func (r *receiver) run(ctx context.Context) error {
 }
 
 // register makes the receiver's webhook in a store, in place of the one of an earlier start.
-func (r *receiver) register(ctx context.Context, o admin1.API, storeName string) error {
+func (r *receiver) register(ctx context.Context, o admin.API, storeName string) error {
 	out, err := o.ListWebhooks(ctx, &adminv1.ListWebhooksRequest{Store: storeName})
 	if err != nil {
 		return err
@@ -110,7 +110,7 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 		http.Error(w, err.Error(), http.StatusUnauthorized)
 		return
 	}
-	got := received{Attempt: request.Header.Get(signature.AttemptHeader), Verified: true, About: admin1.About(body)}
+	got := received{Attempt: request.Header.Get(signature.AttemptHeader), Verified: true, About: admin.About(body)}
 	if err := json.Unmarshal(body, &got); err != nil {
 		http.Error(w, "the body is no event", http.StatusBadRequest)
 		return

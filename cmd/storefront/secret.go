@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"go.storefront.example/ent/seal"
-	admin1 "go.storefront.example/server/admin"
+	"go.storefront.example/server/admin"
 )
 
 type secretCmd struct {
@@ -50,7 +50,7 @@ func (c *secretRotateCmd) Run(s *session) error {
 		return errors.Join(err, handle.Close())
 	}
 	bar := newProgress(s.errs, "secrets", 0)
-	so, err := admin1.ResealSecrets(s.ctx, handle, ring, func(so admin1.Resealed) {
+	so, err := admin.ResealSecrets(s.ctx, handle, ring, func(so admin.Resealed) {
 		bar.draw(fmt.Sprintf("%d of %d secrets", so.Done, so.Webhooks))
 	})
 	bar.end()

@@ -10,7 +10,7 @@ import (
 
 	"go.storefront.example/ent/db"
 	"go.storefront.example/server"
-	admin1 "go.storefront.example/server/admin"
+	"go.storefront.example/server/admin"
 	"go.storefront.example/server/admin/rpc"
 	"go.storefront.example/server/shop"
 	"go.storefront.example/server/webhooks"
@@ -84,8 +84,8 @@ func (c *serverCmd) check() error {
 
 // options are the platform's choices. A secret key is needed only where webhooks are registered, and
 // on PostgreSQL what needs it refuses while there is none.
-func (c *serverCmd) options() (admin1.Options, error) {
-	o := admin1.Options{
+func (c *serverCmd) options() (admin.Options, error) {
+	o := admin.Options{
 		Shop:     shop.Options{PaymentLinksOff: !bool(c.PaymentLinks), PublicURL: string(c.PublicURL)},
 		Webhooks: webhooks.Options{Targets: c.policy(), DisableAfter: time.Duration(c.DisableAfter)},
 	}

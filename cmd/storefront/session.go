@@ -7,7 +7,7 @@ import (
 	"io"
 
 	"go.storefront.example/ent/db"
-	admin1 "go.storefront.example/server/admin"
+	"go.storefront.example/server/admin"
 	"go.storefront.example/server/admin/rpc"
 	"go.storefront.example/server/apierr"
 )
@@ -22,7 +22,7 @@ type session struct {
 	command string
 	env     func(string) (string, bool)
 	// options are the operator's rules where the command works on the database; a server has its own.
-	options admin1.Options
+	options admin.Options
 	// dev is the folder of dev that the command works in, nil if a database or a server is named.
 	dev *devFolder
 	// given are the flags that have a value, and changeable those that name what to change.
@@ -80,22 +80,22 @@ func (d database) openWith(ctx context.Context, c db.Config) (*db.DB, error) {
 // place is the setting of every command that operates stores: a database, or a server that has one.
 type place struct {
 	database
-	admin
+	adminListener
 }
 
-// admin is the setting of what calls a server's operator's listener.
-type admin struct {
+// adminListener is the setting of what calls a server's operator's listener.
+type adminListener struct {
 	AdminURL   string `name:"admin-url" placeholder:"URL" help:"A server's operator's listener, such as https://operator.example.com, to work through instead of the database; database settings are then ignored."`
 	AdminToken string `name:"admin-token" placeholder:"TOKEN" help:"The --admin-token of that server. Better set as STOREFRONT_ADMIN_TOKEN."`
 }
 
 // operate does something with the operator's API: on the database in this process, or on the server.
-func (s *session) operate(p place, do func(ctx context.Context, o admin1.API) error) error {
+func (s *session) operate(p place, do func(ctx context.Context, o admin.API) error) error {
 	if p.AdminURL == "" && s.dev.acceptsToken(p.AdminToken) {
 		p.AdminURL = s.dev.AdminURL
 	}
 	if p.AdminURL == "" {
-		return s.onDatabase(p.database, func(_ context.Context, o *admin1.Operator) error {
+		return s.onDatabase(p.database, func(_ context.Context, o *admin.Operator) error {
 			return s.trace(func(ctx context.Context) error { return s.meantName(ctx, o, do(ctx, o)) })
 		})
 	}
@@ -113,7 +113,7 @@ func (s *session) operate(p place, do func(ctx context.Context, o admin1.API) er
 }
 
 // client is the client of the server at --admin-url.
-func (p admin) client() (*rpc.Client, error) {
+func (p adminListener) client() (*rpc.Client, error) {
 	if p.AdminToken != "" {
 		if err := rpc.CheckToken(p.AdminToken); err != nil {
 			return nil, usage("--admin-token: %w", err)
@@ -127,7 +127,7 @@ func (p admin) client() (*rpc.Client, error) {
 }
 
 // onDatabase does something with the operator of the database.
-func (s *session) onDatabase(d database, do func(ctx context.Context, o *admin1.Operator) error) error {
+func (s *session) onDatabase(d database, do func(ctx context.Context, o *admin.Operator) error) error {
 	handle, err := d.open(s.ctx)
 	if err != nil {
 		return err
@@ -135,5 +135,5 @@ func (s *session) onDatabase(d database, do func(ctx context.Context, o *admin1.
 	if d.isDevDatabase() {
 		s.options.Webhooks.Targets = devTargets
 	}
-	return errors.Join(do(s.ctx, admin1.New(handle, s.options)), handle.Close())
+	return errors.Join(do(s.ctx, admin.New(handle, s.options)), handle.Close())
 }

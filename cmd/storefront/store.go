@@ -7,7 +7,7 @@ import (
 	"go.storefront.example/ent/apijson"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
-	admin1 "go.storefront.example/server/admin"
+	"go.storefront.example/server/admin"
 	"go.storefront.example/server/shop"
 )
 
@@ -83,7 +83,7 @@ func (c *storeCreateCmd) Run(s *session) error {
 		address := shop.StoreURL(string(c.PublicURL), c.Slug)
 		in.Url = &address
 	}
-	return s.operate(c.place, func(ctx context.Context, o admin1.API) error {
+	return s.operate(c.place, func(ctx context.Context, o admin.API) error {
 		made, err := o.CreateStore(ctx, in)
 		if err != nil {
 			return err
@@ -103,7 +103,7 @@ type storeListCmd struct {
 
 // Run lists the stores.
 func (c *storeListCmd) Run(s *session) error {
-	return list(s, c.place, c.limit, storeTable, func(ctx context.Context, o admin1.API, size *int32, token string) (
+	return list(s, c.place, c.limit, storeTable, func(ctx context.Context, o admin.API, size *int32, token string) (
 		[]*storefrontv1.Store, string, error) {
 		out, err := o.ListStores(ctx, &adminv1.ListStoresRequest{PageSize: size, PageToken: token})
 		return out.GetStores(), out.GetNextPageToken(), err
@@ -123,7 +123,7 @@ type storeShowCmd struct {
 
 // Run shows the store.
 func (c *storeShowCmd) Run(s *session) error {
-	return s.operate(c.place, func(ctx context.Context, o admin1.API) error {
+	return s.operate(c.place, func(ctx context.Context, o admin.API) error {
 		found, err := o.GetStore(ctx, &adminv1.GetStoreRequest{Store: c.Store})
 		if err != nil {
 			return err
@@ -133,7 +133,7 @@ func (c *storeShowCmd) Run(s *session) error {
 }
 
 // printStore prints a store, and what the operator sets beside it.
-func (s *session) printStore(ctx context.Context, o admin1.API, found *storefrontv1.Store) error {
+func (s *session) printStore(ctx context.Context, o admin.API, found *storefrontv1.Store) error {
 	set, err := o.GetStoreSettings(ctx, &adminv1.GetStoreSettingsRequest{Store: found.GetId()})
 	if err != nil {
 		return err
@@ -168,7 +168,7 @@ func (c *storeUpdateCmd) Run(s *session) error {
 	if err := s.changes(in.UpdateMask); err != nil {
 		return err
 	}
-	return s.operate(c.place, func(ctx context.Context, o admin1.API) error {
+	return s.operate(c.place, func(ctx context.Context, o admin.API) error {
 		changed, err := o.UpdateStore(ctx, in)
 		if err != nil {
 			return err

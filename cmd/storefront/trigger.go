@@ -10,7 +10,7 @@ import (
 
 	"go.storefront.example/ent/hook"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
-	admin1 "go.storefront.example/server/admin"
+	"go.storefront.example/server/admin"
 )
 
 type triggerCmd struct {
@@ -29,7 +29,7 @@ func (c *triggerCmd) Run(s *session) error {
 			return err
 		}
 	}
-	return s.operate(c.place, func(ctx context.Context, o admin1.API) error {
+	return s.operate(c.place, func(ctx context.Context, o admin.API) error {
 		if !c.Yes && !c.isDev(s) {
 			return errors.New("trigger makes real data, and this is not the database of `storefront dev`; say --yes to do it all the same")
 		}
@@ -65,7 +65,7 @@ func (c *triggerCmd) isDev(s *session) bool {
 const lookBack = 100
 
 // eventOf returns the event of a type that is about an object.
-func eventOf(ctx context.Context, o admin1.API, store, eventType, object string) (*adminv1.Event, error) {
+func eventOf(ctx context.Context, o admin.API, store, eventType, object string) (*adminv1.Event, error) {
 	out, err := o.ListEvents(ctx, &adminv1.ListEventsRequest{Store: store, Type: eventType, PageSize: new(int32(lookBack))})
 	if err != nil {
 		return nil, err
@@ -81,7 +81,7 @@ func eventOf(ctx context.Context, o admin1.API, store, eventType, object string)
 }
 
 // make makes the event in a store.
-func (d *demoData) make(ctx context.Context, o admin1.API, store string) (*adminv1.Event, error) {
+func (d *demoData) make(ctx context.Context, o admin.API, store string) (*adminv1.Event, error) {
 	if d.kind == hook.Ping {
 		return o.CreatePing(ctx, &adminv1.CreatePingRequest{Store: store})
 	}

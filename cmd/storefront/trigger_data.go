@@ -17,7 +17,7 @@ import (
 	"go.storefront.example/ent/hook"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
-	admin1 "go.storefront.example/server/admin"
+	"go.storefront.example/server/admin"
 )
 
 // demoData is what trigger makes an event of a type with.
@@ -125,7 +125,7 @@ func (d *demoData) override(text string) error {
 }
 
 // object does what makes the event, and returns the id of the object that the event is about.
-func (d *demoData) object(ctx context.Context, o admin1.API, store string) (string, error) {
+func (d *demoData) object(ctx context.Context, o admin.API, store string) (string, error) {
 	d.product.Store, d.customer.Store, d.link.Store, d.order.Store = store, store, store, store
 	switch d.kind {
 	case hook.CustomerCreated:

@@ -9,13 +9,13 @@ import (
 	"go.storefront.example/ent/db/dbtest"
 	"go.storefront.example/ent/hook"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
-	admin1 "go.storefront.example/server/admin"
+	"go.storefront.example/server/admin"
 )
 
 func TestTriggerMakesEveryTypeOfEventAndNothingForAnother(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, s *db.DB) {
-		ctx, o := t.Context(), admin1.New(s, admin1.Options{})
+		ctx, o := t.Context(), admin.New(s, admin.Options{})
 		_, err := o.CreateStore(ctx, &adminv1.CreateStoreRequest{Name: "Demo", Slug: "demo", Currency: "XAF", Country: "CM"})
 		require.NoError(t, err)
 		for _, kind := range hook.EventTypes() {
@@ -35,7 +35,7 @@ func TestTriggerMakesEveryTypeOfEventAndNothingForAnother(t *testing.T) {
 func TestTriggerWithAnotherNameOfTheBuyerShowsItWheneverItIsGiven(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, s *db.DB) {
-		ctx, o := t.Context(), admin1.New(s, admin1.Options{})
+		ctx, o := t.Context(), admin.New(s, admin.Options{})
 		_, err := o.CreateStore(ctx, &adminv1.CreateStoreRequest{Name: "Demo", Slug: "demo", Currency: "XAF", Country: "CM"})
 		require.NoError(t, err)
 		paid := func(overrides ...string) string {

@@ -10,7 +10,7 @@ import (
 
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
-	admin1 "go.storefront.example/server/admin"
+	"go.storefront.example/server/admin"
 	"go.storefront.example/server/validate"
 )
 
@@ -72,7 +72,7 @@ func (all amounts) settle(currency func() (string, error)) error {
 }
 
 // currencyOf returns how to find a store's currency.
-func currencyOf(ctx context.Context, o admin1.API, store string) func() (string, error) {
+func currencyOf(ctx context.Context, o admin.API, store string) func() (string, error) {
 	return func() (string, error) {
 		found, err := o.GetStore(ctx, &adminv1.GetStoreRequest{Store: store})
 		return found.GetCurrency(), err

@@ -12,7 +12,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
-	admin1 "go.storefront.example/server/admin"
+	"go.storefront.example/server/admin"
 	"go.storefront.example/worker/egress"
 )
 
@@ -77,7 +77,7 @@ func (c *webhookCreateCmd) Run(s *session) error {
 		return err
 	}
 	in := &adminv1.CreateWebhookRequest{Url: c.URL, Description: c.Description, Events: c.Events}
-	create := func(o admin1.API, ctx context.Context, in *adminv1.CreateWebhookRequest) (_ *adminv1.CreateWebhookResponse,
+	create := func(o admin.API, ctx context.Context, in *adminv1.CreateWebhookRequest) (_ *adminv1.CreateWebhookResponse,
 		err error) {
 		if in.Store, err = (storeScoped(c.inStore)).storeOf(ctx, o); err != nil {
 			return nil, err
@@ -111,7 +111,7 @@ type webhookListCmd struct {
 // Run lists the webhooks.
 func (c *webhookListCmd) Run(s *session) error {
 	return listOf(s, c.inStore, c.limit, webhookTable,
-		func(ctx context.Context, o admin1.API, store string, size *int32, token string) ([]*adminv1.Webhook, string, error) {
+		func(ctx context.Context, o admin.API, store string, size *int32, token string) ([]*adminv1.Webhook, string, error) {
 			out, err := o.ListWebhooks(ctx, &adminv1.ListWebhooksRequest{Store: store, PageSize: size, PageToken: token})
 			for _, w := range out.GetWebhooks() {
 				if c.DisableAfter != nil && w.GetFailingSince() != nil {
@@ -132,13 +132,13 @@ type webhookShowCmd struct{ webhookMove }
 // Run shows the webhook.
 func (c *webhookShowCmd) Run(s *session) error {
 	return callNamed(s, c.storeScoped, c.Name, findWebhook, webhookObject,
-		func(ctx context.Context, o admin1.API, id string) (*adminv1.Webhook, error) {
+		func(ctx context.Context, o admin.API, id string) (*adminv1.Webhook, error) {
 			return o.GetWebhook(ctx, &adminv1.GetWebhookRequest{Id: id})
 		})
 }
 
 // warnOfTwins warns of other webhooks of a store with one's URL: each gets every event.
-func (s *session) warnOfTwins(ctx context.Context, o admin1.API, store string, made *adminv1.Webhook) {
+func (s *session) warnOfTwins(ctx context.Context, o admin.API, store string, made *adminv1.Webhook) {
 	all, err := webhooksOf(ctx, o, store)
 	if err != nil {
 		return // what was asked for is done
@@ -168,7 +168,7 @@ func (c *webhookUpdateCmd) Run(s *session) error {
 		return err
 	}
 	return callNamed(s, c.storeScoped, c.Name, findWebhook, webhookObject,
-		func(ctx context.Context, o admin1.API, id string) (*adminv1.Webhook, error) {
+		func(ctx context.Context, o admin.API, id string) (*adminv1.Webhook, error) {
 			in.Id = id
 			changed, err := o.UpdateWebhook(ctx, in)
 			if err == nil && c.URL != nil {
@@ -189,7 +189,7 @@ type webhookEnableCmd struct{ webhookMove }
 // Run enables the webhook.
 func (c *webhookEnableCmd) Run(s *session) error {
 	return callNamed(s, c.storeScoped, c.Name, findWebhook, webhookObject,
-		func(ctx context.Context, o admin1.API, id string) (*adminv1.Webhook, error) {
+		func(ctx context.Context, o admin.API, id string) (*adminv1.Webhook, error) {
 			return o.EnableWebhook(ctx, &adminv1.EnableWebhookRequest{Id: id})
 		})
 }
@@ -199,7 +199,7 @@ type webhookDisableCmd struct{ webhookMove }
 // Run disables the webhook.
 func (c *webhookDisableCmd) Run(s *session) error {
 	return callNamed(s, c.storeScoped, c.Name, findWebhook, webhookObject,
-		func(ctx context.Context, o admin1.API, id string) (*adminv1.Webhook, error) {
+		func(ctx context.Context, o admin.API, id string) (*adminv1.Webhook, error) {
 			return o.DisableWebhook(ctx, &adminv1.DisableWebhookRequest{Id: id})
 		})
 }
@@ -208,7 +208,7 @@ type webhookDeleteCmd struct{ webhookMove }
 
 // Run deletes the webhook.
 func (c *webhookDeleteCmd) Run(s *session) error {
-	return s.operate(c.place, func(ctx context.Context, o admin1.API) error {
+	return s.operate(c.place, func(ctx context.Context, o admin.API) error {
 		id, err := idOf(ctx, o, c.storeScoped, c.Name, findWebhook)
 		if err != nil {
 			return err
@@ -239,7 +239,7 @@ func (c *webhookRotateCmd) Run(s *session) error {
 		return selectFields(made.GetWebhook(), map[string]json.RawMessage{"secret": quoted(made.GetSecret())}, "id", "secret")
 	}
 	return callNamed(s, c.storeScoped, c.Name, findWebhook, secret,
-		func(ctx context.Context, o admin1.API, id string) (*adminv1.RotateSecretResponse, error) {
+		func(ctx context.Context, o admin.API, id string) (*adminv1.RotateSecretResponse, error) {
 			return o.RotateSecret(ctx, &adminv1.RotateSecretRequest{Id: id})
 		})
 }
@@ -249,7 +249,7 @@ type webhookPingCmd struct{ webhookMove }
 // Run sends the ping.
 func (c *webhookPingCmd) Run(s *session) error {
 	return callNamed(s, c.storeScoped, c.Name, findWebhook, deliveryObject,
-		func(ctx context.Context, o admin1.API, id string) (*adminv1.Delivery, error) {
+		func(ctx context.Context, o admin.API, id string) (*adminv1.Delivery, error) {
 			return o.PingWebhook(ctx, &adminv1.PingWebhookRequest{Id: id})
 		})
 }

@@ -14,7 +14,7 @@ import (
 
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
-	admin1 "go.storefront.example/server/admin"
+	"go.storefront.example/server/admin"
 	"go.storefront.example/server/apierr"
 )
 
@@ -115,7 +115,7 @@ func permanent(err error, n *kong.Node) error {
 const maxNames = 100
 
 // meantName adds the name that was probably meant to the refusal of one that nothing has.
-func (s *session) meantName(ctx context.Context, o admin1.API, refusal error) error {
+func (s *session) meantName(ctx context.Context, o admin.API, refusal error) error {
 	r, ok := errors.AsType[*apierr.Refusal](refusal)
 	if !ok {
 		return refusal
