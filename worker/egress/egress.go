@@ -37,6 +37,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 	"unicode"
 )
@@ -196,15 +197,15 @@ func (c *Client) send(ctx context.Context, target string, header http.Header, bo
 		return nil, nil, err
 	}
 	request.URL, request.Host, request.Header = u, u.Host, header
-	kept, answered := false, false
+	var kept, answered atomic.Bool // net/http may still write them after an error
 	request = request.WithContext(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
-		GotConn:              func(on httptrace.GotConnInfo) { kept = on.Reused },
-		GotFirstResponseByte: func() { answered = true },
+		GotConn:              func(on httptrace.GotConnInfo) { kept.Store(on.Reused) },
+		GotFirstResponseByte: func() { answered.Store(true) },
 	}))
 	// RoundTrip instead of http.Client: no redirects, no cookies, no Referer.
 	answer, err := c.transport.RoundTrip(request)
 	// net/http sends requests of other methods again in this case, on one kept connection after the other.
-	if err != nil && kept && !answered && slices.Contains([]string{ProblemClosed, ProblemReset}, problemOf(err)) {
+	if err != nil && kept.Load() && !answered.Load() && slices.Contains([]string{ProblemClosed, ProblemReset}, problemOf(err)) {
 		request.Body, _ = request.GetBody() // never fails
 		answer, err = c.fresh.RoundTrip(request)
 	}
