@@ -159,7 +159,7 @@ func TestAPoolerThatBeginsToShareSessionsIsNoticed(t *testing.T) {
 	for range 20 { // idle too
 		require.ErrorIs(t, s.CheckWritable(t.Context()), db.ErrPooler)
 	}
-	reload("pool_mode = session")
+	reload("pool_mode = session", "default_pool_size = 20")
 	require.Eventually(t, func() bool { return s.CheckWritable(t.Context()) == nil && s.Ping(t.Context()) == nil }, time.Minute,
 		10*time.Millisecond)
 }
