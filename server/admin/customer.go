@@ -42,10 +42,10 @@ func (o *Operator) GetCustomer(ctx context.Context, in *storefrontv1.GetCustomer
 	return inRow(ctx, in, o.inCustomer, o.rules.GetCustomer)
 }
 
-// FindCustomer returns a customer by its id, or by its e-mail or phone in a store. It refuses with
+// FindCustomer returns a customer by its id or a part of it, or by its e-mail or phone in a store. It refuses with
 // store_not_found or customer_not_found.
 func (o *Operator) FindCustomer(ctx context.Context, in *adminv1.FindCustomerRequest) (*storefrontv1.Customer, error) {
-	ctx, id, err := o.named(ctx, in.GetStore(), in.GetName(), apierr.CustomerNotFound,
+	ctx, id, err := o.named(ctx, in.GetStore(), in.GetName(), apierr.CustomerNotFound, []string{customer.Table},
 		func(ctx context.Context, t tenant.Store) (uuid.UUID, error) {
 			var p validate.Problems
 			is := customer.Email("")

@@ -101,6 +101,18 @@ func (o *Operator) GetDelivery(ctx context.Context, in *adminv1.GetDeliveryReque
 	return out, nil
 }
 
+// FindDelivery returns a delivery by its id or, in a store, by a part of it. It refuses with store_not_found or
+// delivery_not_found.
+func (o *Operator) FindDelivery(ctx context.Context, in *adminv1.FindDeliveryRequest) (*adminv1.Delivery, error) {
+	ctx, id, err := o.named(ctx, in.GetStore(), in.GetName(), apierr.DeliveryNotFound,
+		[]string{"deliveries", "finished_deliveries"}, nil)
+	if err != nil {
+		return nil, err
+	}
+	found, err := o.GetDelivery(ctx, &adminv1.GetDeliveryRequest{Id: id})
+	return found.GetDelivery(), err
+}
+
 // ResendDelivery has the next attempt of a delivery that waits made now and returns it, or sends the event of one that
 // has ended again and returns the new delivery. It refuses as webhooks.ResendDelivery does.
 func (o *Operator) ResendDelivery(ctx context.Context, in *adminv1.ResendDeliveryRequest) (*adminv1.Delivery, error) {

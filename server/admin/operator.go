@@ -4,7 +4,7 @@
 // listener, and its client calls them there.
 //
 // A store is named by its slug or id, everything else by its id alone (Find… methods also understand
-// slugs, references, codes, e-mails and phones of a store): the operator looks up the store
+// slugs, references, codes, e-mails, phones and parts of ids of a store): the operator looks up the store
 // that owns it and works in that store, under the operator's name or that of a member (As). A context
 // that is in a store already, as that of a signed-in member is, stays in it: what other stores own is
 // not found.
@@ -15,6 +15,8 @@ package admin
 import (
 	"context"
 	"fmt"
+	"regexp"
+	"strconv"
 	"strings"
 	"time"
 
@@ -165,10 +167,10 @@ func owns(table string, others ...string) func(uuid.UUID) predicate.Store {
 	}
 }
 
-// named returns the id of what a name of a store is: the name itself if it is an id, else that of
-// the row that find looks for, with a context in that store. It refuses with store_not_found or the
-// code missing.
-func (o *Operator) named(ctx context.Context, store, name string, missing apierr.Code,
+// named returns the id of what a name of a store is: the name itself if it is an id, else that of the row that find
+// looks for or, in the tables, of the only one whose id begins or ends with the name; with a context in that store. It
+// refuses with store_not_found or the code missing.
+func (o *Operator) named(ctx context.Context, store, name string, missing apierr.Code, tables []string,
 	find func(context.Context, tenant.Store) (uuid.UUID, error)) (context.Context, string, error) {
 	if _, ok := validate.ParseID(name); ok {
 		return ctx, name, nil
@@ -178,18 +180,61 @@ func (o *Operator) named(ctx context.Context, store, name string, missing apierr
 		return nil, "", err
 	}
 	t, _, _ := tenant.From(ctx)
-	var id uuid.UUID
-	storable := validate.Storable(name)
-	if storable {
-		id, err = find(ctx, t)
+	refused := func(format string, args ...any) (context.Context, string, error) {
+		return nil, "", apierr.New(missing, fmt.Sprintf(format, args...))
 	}
-	if !storable || ent.IsNotFound(err) {
-		return nil, "", apierr.New(missing, fmt.Sprintf("There is no %s %q in the store %s.", kinds[missing], name, t.Slug))
+	none := func() (context.Context, string, error) {
+		return refused("There is no %s %q in the store %s.", kinds[missing], name, t.Slug)
 	}
-	if err != nil {
+	if !validate.Storable(name) {
+		return none()
+	}
+	if find != nil {
+		id, err := find(ctx, t)
+		if err == nil {
+			return ctx, id.String(), nil
+		}
+		if !ent.IsNotFound(err) {
+			return nil, "", fmt.Errorf("find the %s %s: %w", kinds[missing], name, err)
+		}
+	}
+	ids, err := o.withPart(ctx, t.ID, name, tables)
+	switch {
+	case err != nil:
 		return nil, "", fmt.Errorf("find the %s %s: %w", kinds[missing], name, err)
+	case len(ids) == 0:
+		return none()
+	case len(ids) > 1:
+		return refused("The id %s is ambiguous in the store %s: %s.", name, t.Slug, strings.Join(ids, ", "))
 	}
-	return ctx, id.String(), nil
+	return ctx, ids[0], nil
+}
+
+// partOfID is a text that can name a row by the beginning or the end of its id.
+var partOfID = regexp.MustCompile(`^[0-9A-Fa-f-]{8,35}$`)
+
+// mostAmbiguous is how many ids a refusal lists.
+const mostAmbiguous = 5
+
+// withPart returns the ids in tables of a store that begin or end with a text, some of them if there are many.
+func (o *Operator) withPart(ctx context.Context, storeID uuid.UUID, part string, tables []string) (ids []string, err error) {
+	if !partOfID.MatchString(part) {
+		return nil, nil
+	}
+	var in []string
+	for _, table := range tables {
+		in = append(in, "SELECT CAST(id AS text) AS id FROM "+table+" WHERE store_id = $1")
+	}
+	part = strings.ToLower(part)
+	for row := range db.Rows(ctx, o.db.Reader(), "SELECT id FROM ("+strings.Join(in, " UNION ")+") ids WHERE id LIKE $2 OR id LIKE $3"+
+		" ORDER BY id DESC LIMIT "+strconv.Itoa(mostAmbiguous), storeID, part+"%", "%"+part) {
+		var id string
+		if err := row.Scan(&id); err != nil {
+			return nil, err
+		}
+		ids = append(ids, id)
+	}
+	return ids, nil
 }
 
 // inStore calls a method of the rules in the store that a request names.

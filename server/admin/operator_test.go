@@ -208,6 +208,21 @@ func TestOperatorFindsByName(t *testing.T) {
 			_, err = w.FindPaymentLink(t.Context(), &adminv1.FindPaymentLinkRequest{Store: "two", Name: name})
 			require.Equal(t, apierr.PaymentLinkNotFound, codeOf(err), name)
 		}
+		for _, part := range []string{two.order[:23], two.order[len(two.order)-12:], strings.ToUpper(two.order[9:])} {
+			o, err := w.FindOrder(t.Context(), &adminv1.FindOrderRequest{Store: "two", Name: part})
+			require.NoError(t, err)
+			require.Equal(t, two.order, o.GetId(), part)
+			_, err = w.FindOrder(t.Context(), &adminv1.FindOrderRequest{Store: "one", Name: part})
+			require.Equal(t, apierr.OrderNotFound, codeOf(err), "another store's")
+		}
+		// The time of two ids is the same to seventy seconds.
+		_, err = w.CreateProduct(t.Context(), &adminv1.CreateProductRequest{Store: "two", Title: "Q", Type: storefrontv1.Product_FILE,
+			PriceAmount: new(int64(1))})
+		require.NoError(t, err)
+		_, err = w.FindProduct(t.Context(), &adminv1.FindProductRequest{Store: "two", Name: two.product[:8]})
+		require.Equal(t, apierr.ProductNotFound, codeOf(err))
+		require.ErrorContains(t, err, "The id "+two.product[:8]+" is ambiguous in the store two: ")
+		require.ErrorContains(t, err, two.product)
 		_, err = w.FindOrder(t.Context(), &adminv1.FindOrderRequest{Store: "one", Name: o.GetReference()})
 		require.Equal(t, apierr.OrderNotFound, codeOf(err), "another store's")
 		_, err = w.FindOrder(t.Context(), &adminv1.FindOrderRequest{Store: "three", Name: o.GetReference()})

@@ -39,10 +39,10 @@ func (o *Operator) GetOrder(ctx context.Context, in *storefrontv1.GetOrderReques
 	return inRow(ctx, in, o.inOrder, o.rules.GetOrder)
 }
 
-// FindOrder returns an order by its id, or by its reference in a store. It refuses with store_not_found or
+// FindOrder returns an order by its id or a part of it, or by its reference in a store. It refuses with store_not_found or
 // order_not_found.
 func (o *Operator) FindOrder(ctx context.Context, in *adminv1.FindOrderRequest) (*storefrontv1.Order, error) {
-	ctx, id, err := o.named(ctx, in.GetStore(), in.GetName(), apierr.OrderNotFound,
+	ctx, id, err := o.named(ctx, in.GetStore(), in.GetName(), apierr.OrderNotFound, []string{order.Table},
 		func(ctx context.Context, t tenant.Store) (uuid.UUID, error) {
 			return o.db.Client().Order.Query().Where(order.StoreID(t.ID), order.Reference(in.GetName())).OnlyID(ctx)
 		})

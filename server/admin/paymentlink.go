@@ -36,10 +36,10 @@ func (o *Operator) GetPaymentLink(ctx context.Context, in *storefrontv1.GetPayme
 	return inRow(ctx, in, o.inPaymentLink, o.rules.GetPaymentLink)
 }
 
-// FindPaymentLink returns a payment link by its id, or by its code in a store. It refuses with store_not_found or
+// FindPaymentLink returns a payment link by its id or a part of it, or by its code in a store. It refuses with store_not_found or
 // payment_link_not_found.
 func (o *Operator) FindPaymentLink(ctx context.Context, in *adminv1.FindPaymentLinkRequest) (*storefrontv1.PaymentLink, error) {
-	ctx, id, err := o.named(ctx, in.GetStore(), in.GetName(), apierr.PaymentLinkNotFound,
+	ctx, id, err := o.named(ctx, in.GetStore(), in.GetName(), apierr.PaymentLinkNotFound, []string{paymentlink.Table},
 		func(ctx context.Context, t tenant.Store) (uuid.UUID, error) {
 			return o.db.Client().PaymentLink.Query().Where(paymentlink.StoreID(t.ID), paymentlink.Code(in.GetName())).OnlyID(ctx)
 		})

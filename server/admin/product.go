@@ -32,10 +32,10 @@ func (o *Operator) GetProduct(ctx context.Context, in *storefrontv1.GetProductRe
 	return inRow(ctx, in, o.inProduct, o.rules.GetProduct)
 }
 
-// FindProduct returns a product by its id, or by its slug in a store. It refuses with store_not_found or
+// FindProduct returns a product by its id or a part of it, or by its slug in a store. It refuses with store_not_found or
 // product_not_found.
 func (o *Operator) FindProduct(ctx context.Context, in *adminv1.FindProductRequest) (*storefrontv1.Product, error) {
-	ctx, id, err := o.named(ctx, in.GetStore(), in.GetName(), apierr.ProductNotFound,
+	ctx, id, err := o.named(ctx, in.GetStore(), in.GetName(), apierr.ProductNotFound, []string{product.Table},
 		func(ctx context.Context, t tenant.Store) (uuid.UUID, error) {
 			return o.db.Client().Product.Query().Where(product.StoreID(t.ID), product.Slug(in.GetName())).OnlyID(ctx)
 		})

@@ -16,8 +16,6 @@ type DeliverySearch struct {
 	// Since and Until are the times from which on, and before which, deliveries were made or, with a text,
 	// events happened; zero means any.
 	Since, Until time.Time
-	// Retrying restricts the status pending to deliveries of which an attempt has failed.
-	Retrying bool
 }
 
 // FoundDeliveries is a page of what a search found.
@@ -38,7 +36,7 @@ func (o *Operator) SearchDeliveries(ctx context.Context, in DeliverySearch) (*Fo
 	p := f.page(in.PageSize, "")
 	search := webhooks.Search{
 		WebhookID: in.GetWebhookId(), EventType: in.GetEventType(), Text: in.Text, Since: in.Since, Until: in.Until,
-		Retrying: in.Retrying, Before: in.GetPageToken(), Limit: p.size + 1,
+		Retrying: in.GetRetrying(), Before: in.GetPageToken(), Limit: p.size + 1,
 	}
 	if in.GetStatus() != 0 {
 		search.Status = in.GetStatus().String()

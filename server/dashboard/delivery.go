@@ -65,7 +65,7 @@ func (d *dashboard) deliveries(v *visit) error {
 		Webhook: asked.Get("webhook"), Type: asked.Get("type"), Status: asked.Get("status"), Later: asked.Get("before") != "",
 		Types: append(hook.EventTypes(), hook.Ping), Statuses: append([]string{retrying}, queue.Statuses()...),
 	}
-	search := admin.DeliverySearch{Text: body.Text, Retrying: body.Status == retrying}
+	search := admin.DeliverySearch{Text: body.Text}
 	var err error
 	if search.Since, body.Since, err = timeOf("since", asked.Get("since")); err != nil {
 		return err
@@ -84,11 +84,11 @@ func (d *dashboard) deliveries(v *visit) error {
 			strings.Join(body.Statuses, ", ")})
 	}
 	status := adminv1.Delivery_Status(adminv1.Delivery_Status_value[body.Status])
-	if search.Retrying {
+	if body.Status == retrying {
 		status = adminv1.Delivery_pending
 	}
 	search.ListDeliveriesRequest = &adminv1.ListDeliveriesRequest{
-		WebhookId: body.Webhook, EventType: body.Type, Status: status.Enum(),
+		WebhookId: body.Webhook, EventType: body.Type, Status: status.Enum(), Retrying: body.Status == retrying,
 		PageToken: asked.Get("before"), PageSize: new(int32(pageSize)),
 	}
 	found, err := d.Operator.SearchDeliveries(v, search)

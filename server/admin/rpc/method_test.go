@@ -293,6 +293,8 @@ func (c *caller) hooks(product string) {
 
 	again := ask[adminv1.Delivery](c, "DeliveryService/ResendDelivery", &adminv1.ResendDeliveryRequest{Id: ping.GetId()})
 	require.Equal(c, ping.GetEventId(), again.GetEventId())
+	require.True(c, proto.Equal(again, ask[adminv1.Delivery](c, "DeliveryService/FindDelivery", &adminv1.FindDeliveryRequest{
+		Store: "s", Name: again.GetId()[len(again.GetId())-12:]})))
 	job := ask[adminv1.Resend](c, "DeliveryService/StartResend", &adminv1.StartResendRequest{WebhookId: id,
 		Since: timestamppb.New(time.Now().Add(-time.Hour))})
 	require.Equal(c, adminv1.Resend_running, job.GetState())

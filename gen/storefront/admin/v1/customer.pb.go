@@ -229,7 +229,7 @@ type FindCustomerRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The store's slug or id; not needed with an id.
 	Store string `protobuf:"bytes,1,opt,name=store,proto3" json:"store,omitempty"`
-	// UUID of the customer, or its e-mail or phone.
+	// UUID of the customer, its e-mail or phone, or at least eight characters of the beginning or end of its UUID.
 	Name          string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

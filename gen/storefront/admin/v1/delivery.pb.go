@@ -145,7 +145,7 @@ func (x Resend_State) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Resend_State.Descriptor instead.
 func (Resend_State) EnumDescriptor() ([]byte, []int) {
-	return file_storefront_admin_v1_delivery_proto_rawDescGZIP(), []int{8, 0}
+	return file_storefront_admin_v1_delivery_proto_rawDescGZIP(), []int{9, 0}
 }
 
 // The delivery of one event to one webhook.
@@ -318,7 +318,9 @@ type ListDeliveriesRequest struct {
 	// The `nextPageToken` of the page before; empty for the first page.
 	PageToken string `protobuf:"bytes,6,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	// Only deliveries created at this moment or later; null for all.
-	Since         *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=since,proto3" json:"since,omitempty"`
+	Since *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=since,proto3" json:"since,omitempty"`
+	// Of the pending deliveries, only those of which an attempt has failed.
+	Retrying      bool `protobuf:"varint,8,opt,name=retrying,proto3" json:"retrying,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -400,6 +402,13 @@ func (x *ListDeliveriesRequest) GetSince() *timestamppb.Timestamp {
 		return x.Since
 	}
 	return nil
+}
+
+func (x *ListDeliveriesRequest) GetRetrying() bool {
+	if x != nil {
+		return x.Retrying
+	}
+	return false
 }
 
 // Deliveries.
@@ -503,6 +512,61 @@ func (x *GetDeliveryRequest) GetId() string {
 	return ""
 }
 
+// Which delivery to find.
+type FindDeliveryRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The store's slug or id; not needed with an id.
+	Store string `protobuf:"bytes,1,opt,name=store,proto3" json:"store,omitempty"`
+	// UUID of the delivery, or at least eight characters of its beginning or end.
+	Name          string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FindDeliveryRequest) Reset() {
+	*x = FindDeliveryRequest{}
+	mi := &file_storefront_admin_v1_delivery_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FindDeliveryRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FindDeliveryRequest) ProtoMessage() {}
+
+func (x *FindDeliveryRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_storefront_admin_v1_delivery_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FindDeliveryRequest.ProtoReflect.Descriptor instead.
+func (*FindDeliveryRequest) Descriptor() ([]byte, []int) {
+	return file_storefront_admin_v1_delivery_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *FindDeliveryRequest) GetStore() string {
+	if x != nil {
+		return x.Store
+	}
+	return ""
+}
+
+func (x *FindDeliveryRequest) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
 // A delivery with its payload.
 type GetDeliveryResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -517,7 +581,7 @@ type GetDeliveryResponse struct {
 
 func (x *GetDeliveryResponse) Reset() {
 	*x = GetDeliveryResponse{}
-	mi := &file_storefront_admin_v1_delivery_proto_msgTypes[4]
+	mi := &file_storefront_admin_v1_delivery_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -529,7 +593,7 @@ func (x *GetDeliveryResponse) String() string {
 func (*GetDeliveryResponse) ProtoMessage() {}
 
 func (x *GetDeliveryResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_storefront_admin_v1_delivery_proto_msgTypes[4]
+	mi := &file_storefront_admin_v1_delivery_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -542,7 +606,7 @@ func (x *GetDeliveryResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetDeliveryResponse.ProtoReflect.Descriptor instead.
 func (*GetDeliveryResponse) Descriptor() ([]byte, []int) {
-	return file_storefront_admin_v1_delivery_proto_rawDescGZIP(), []int{4}
+	return file_storefront_admin_v1_delivery_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *GetDeliveryResponse) GetDelivery() *Delivery {
@@ -570,7 +634,7 @@ type ResendDeliveryRequest struct {
 
 func (x *ResendDeliveryRequest) Reset() {
 	*x = ResendDeliveryRequest{}
-	mi := &file_storefront_admin_v1_delivery_proto_msgTypes[5]
+	mi := &file_storefront_admin_v1_delivery_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -582,7 +646,7 @@ func (x *ResendDeliveryRequest) String() string {
 func (*ResendDeliveryRequest) ProtoMessage() {}
 
 func (x *ResendDeliveryRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_storefront_admin_v1_delivery_proto_msgTypes[5]
+	mi := &file_storefront_admin_v1_delivery_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -595,7 +659,7 @@ func (x *ResendDeliveryRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResendDeliveryRequest.ProtoReflect.Descriptor instead.
 func (*ResendDeliveryRequest) Descriptor() ([]byte, []int) {
-	return file_storefront_admin_v1_delivery_proto_rawDescGZIP(), []int{5}
+	return file_storefront_admin_v1_delivery_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *ResendDeliveryRequest) GetId() string {
@@ -618,7 +682,7 @@ type StartResendRequest struct {
 
 func (x *StartResendRequest) Reset() {
 	*x = StartResendRequest{}
-	mi := &file_storefront_admin_v1_delivery_proto_msgTypes[6]
+	mi := &file_storefront_admin_v1_delivery_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -630,7 +694,7 @@ func (x *StartResendRequest) String() string {
 func (*StartResendRequest) ProtoMessage() {}
 
 func (x *StartResendRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_storefront_admin_v1_delivery_proto_msgTypes[6]
+	mi := &file_storefront_admin_v1_delivery_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -643,7 +707,7 @@ func (x *StartResendRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StartResendRequest.ProtoReflect.Descriptor instead.
 func (*StartResendRequest) Descriptor() ([]byte, []int) {
-	return file_storefront_admin_v1_delivery_proto_rawDescGZIP(), []int{6}
+	return file_storefront_admin_v1_delivery_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *StartResendRequest) GetWebhookId() string {
@@ -671,7 +735,7 @@ type ContinueResendRequest struct {
 
 func (x *ContinueResendRequest) Reset() {
 	*x = ContinueResendRequest{}
-	mi := &file_storefront_admin_v1_delivery_proto_msgTypes[7]
+	mi := &file_storefront_admin_v1_delivery_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -683,7 +747,7 @@ func (x *ContinueResendRequest) String() string {
 func (*ContinueResendRequest) ProtoMessage() {}
 
 func (x *ContinueResendRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_storefront_admin_v1_delivery_proto_msgTypes[7]
+	mi := &file_storefront_admin_v1_delivery_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -696,7 +760,7 @@ func (x *ContinueResendRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ContinueResendRequest.ProtoReflect.Descriptor instead.
 func (*ContinueResendRequest) Descriptor() ([]byte, []int) {
-	return file_storefront_admin_v1_delivery_proto_rawDescGZIP(), []int{7}
+	return file_storefront_admin_v1_delivery_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *ContinueResendRequest) GetId() string {
@@ -725,7 +789,7 @@ type Resend struct {
 
 func (x *Resend) Reset() {
 	*x = Resend{}
-	mi := &file_storefront_admin_v1_delivery_proto_msgTypes[8]
+	mi := &file_storefront_admin_v1_delivery_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -737,7 +801,7 @@ func (x *Resend) String() string {
 func (*Resend) ProtoMessage() {}
 
 func (x *Resend) ProtoReflect() protoreflect.Message {
-	mi := &file_storefront_admin_v1_delivery_proto_msgTypes[8]
+	mi := &file_storefront_admin_v1_delivery_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -750,7 +814,7 @@ func (x *Resend) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Resend.ProtoReflect.Descriptor instead.
 func (*Resend) Descriptor() ([]byte, []int) {
-	return file_storefront_admin_v1_delivery_proto_rawDescGZIP(), []int{8}
+	return file_storefront_admin_v1_delivery_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *Resend) GetId() string {
@@ -810,7 +874,7 @@ type Delivery_Attempt struct {
 
 func (x *Delivery_Attempt) Reset() {
 	*x = Delivery_Attempt{}
-	mi := &file_storefront_admin_v1_delivery_proto_msgTypes[9]
+	mi := &file_storefront_admin_v1_delivery_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -822,7 +886,7 @@ func (x *Delivery_Attempt) String() string {
 func (*Delivery_Attempt) ProtoMessage() {}
 
 func (x *Delivery_Attempt) ProtoReflect() protoreflect.Message {
-	mi := &file_storefront_admin_v1_delivery_proto_msgTypes[9]
+	mi := &file_storefront_admin_v1_delivery_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -926,7 +990,7 @@ const file_storefront_admin_v1_delivery_proto_rawDesc = "" +
 	"\x06failed\x10\x03\x12\r\n" +
 	"\tcancelled\x10\x04B\x13\n" +
 	"\x11_last_status_codeB\r\n" +
-	"\v_last_error\"\xba\x02\n" +
+	"\v_last_error\"\xd6\x02\n" +
 	"\x15ListDeliveriesRequest\x12\x14\n" +
 	"\x05store\x18\x01 \x01(\tR\x05store\x12\x1d\n" +
 	"\n" +
@@ -937,7 +1001,8 @@ const file_storefront_admin_v1_delivery_proto_rawDesc = "" +
 	"\tpage_size\x18\x05 \x01(\x05H\x01R\bpageSize\x88\x01\x01\x12\x1d\n" +
 	"\n" +
 	"page_token\x18\x06 \x01(\tR\tpageToken\x120\n" +
-	"\x05since\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\x05sinceB\t\n" +
+	"\x05since\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\x05since\x12\x1a\n" +
+	"\bretrying\x18\b \x01(\bR\bretryingB\t\n" +
 	"\a_statusB\f\n" +
 	"\n" +
 	"_page_size\"\x7f\n" +
@@ -947,7 +1012,10 @@ const file_storefront_admin_v1_delivery_proto_rawDesc = "" +
 	"deliveries\x12&\n" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"$\n" +
 	"\x12GetDeliveryRequest\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\"{\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\"?\n" +
+	"\x13FindDeliveryRequest\x12\x14\n" +
+	"\x05store\x18\x01 \x01(\tR\x05store\x12\x12\n" +
+	"\x04name\x18\x02 \x01(\tR\x04name\"{\n" +
 	"\x13GetDeliveryResponse\x129\n" +
 	"\bdelivery\x18\x01 \x01(\v2\x1d.storefront.admin.v1.DeliveryR\bdelivery\x12\x1d\n" +
 	"\apayload\x18\x02 \x01(\tH\x00R\apayload\x88\x01\x01B\n" +
@@ -972,10 +1040,11 @@ const file_storefront_admin_v1_delivery_proto_rawDesc = "" +
 	"\x11STATE_UNSPECIFIED\x10\x00\x12\v\n" +
 	"\arunning\x10\x01\x12\f\n" +
 	"\bfinished\x10\x02\x12\v\n" +
-	"\astopped\x10\x032\xf5\x03\n" +
+	"\astopped\x10\x032\xd3\x04\n" +
 	"\x0fDeliveryService\x12n\n" +
 	"\x0eListDeliveries\x12*.storefront.admin.v1.ListDeliveriesRequest\x1a+.storefront.admin.v1.ListDeliveriesResponse\"\x03\x90\x02\x01\x12e\n" +
-	"\vGetDelivery\x12'.storefront.admin.v1.GetDeliveryRequest\x1a(.storefront.admin.v1.GetDeliveryResponse\"\x03\x90\x02\x01\x12[\n" +
+	"\vGetDelivery\x12'.storefront.admin.v1.GetDeliveryRequest\x1a(.storefront.admin.v1.GetDeliveryResponse\"\x03\x90\x02\x01\x12\\\n" +
+	"\fFindDelivery\x12(.storefront.admin.v1.FindDeliveryRequest\x1a\x1d.storefront.admin.v1.Delivery\"\x03\x90\x02\x01\x12[\n" +
 	"\x0eResendDelivery\x12*.storefront.admin.v1.ResendDeliveryRequest\x1a\x1d.storefront.admin.v1.Delivery\x12S\n" +
 	"\vStartResend\x12'.storefront.admin.v1.StartResendRequest\x1a\x1b.storefront.admin.v1.Resend\x12Y\n" +
 	"\x0eContinueResend\x12*.storefront.admin.v1.ContinueResendRequest\x1a\x1b.storefront.admin.v1.ResendB7Z5go.storefront.example/gen/storefront/admin/v1;adminv1b\x06proto3"
@@ -993,7 +1062,7 @@ func file_storefront_admin_v1_delivery_proto_rawDescGZIP() []byte {
 }
 
 var file_storefront_admin_v1_delivery_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_storefront_admin_v1_delivery_proto_msgTypes = make([]protoimpl.MessageInfo, 10)
+var file_storefront_admin_v1_delivery_proto_msgTypes = make([]protoimpl.MessageInfo, 11)
 var file_storefront_admin_v1_delivery_proto_goTypes = []any{
 	(Delivery_Status)(0),           // 0: storefront.admin.v1.Delivery.Status
 	(Resend_State)(0),              // 1: storefront.admin.v1.Resend.State
@@ -1001,40 +1070,43 @@ var file_storefront_admin_v1_delivery_proto_goTypes = []any{
 	(*ListDeliveriesRequest)(nil),  // 3: storefront.admin.v1.ListDeliveriesRequest
 	(*ListDeliveriesResponse)(nil), // 4: storefront.admin.v1.ListDeliveriesResponse
 	(*GetDeliveryRequest)(nil),     // 5: storefront.admin.v1.GetDeliveryRequest
-	(*GetDeliveryResponse)(nil),    // 6: storefront.admin.v1.GetDeliveryResponse
-	(*ResendDeliveryRequest)(nil),  // 7: storefront.admin.v1.ResendDeliveryRequest
-	(*StartResendRequest)(nil),     // 8: storefront.admin.v1.StartResendRequest
-	(*ContinueResendRequest)(nil),  // 9: storefront.admin.v1.ContinueResendRequest
-	(*Resend)(nil),                 // 10: storefront.admin.v1.Resend
-	(*Delivery_Attempt)(nil),       // 11: storefront.admin.v1.Delivery.Attempt
-	(*timestamppb.Timestamp)(nil),  // 12: google.protobuf.Timestamp
+	(*FindDeliveryRequest)(nil),    // 6: storefront.admin.v1.FindDeliveryRequest
+	(*GetDeliveryResponse)(nil),    // 7: storefront.admin.v1.GetDeliveryResponse
+	(*ResendDeliveryRequest)(nil),  // 8: storefront.admin.v1.ResendDeliveryRequest
+	(*StartResendRequest)(nil),     // 9: storefront.admin.v1.StartResendRequest
+	(*ContinueResendRequest)(nil),  // 10: storefront.admin.v1.ContinueResendRequest
+	(*Resend)(nil),                 // 11: storefront.admin.v1.Resend
+	(*Delivery_Attempt)(nil),       // 12: storefront.admin.v1.Delivery.Attempt
+	(*timestamppb.Timestamp)(nil),  // 13: google.protobuf.Timestamp
 }
 var file_storefront_admin_v1_delivery_proto_depIdxs = []int32{
 	0,  // 0: storefront.admin.v1.Delivery.status:type_name -> storefront.admin.v1.Delivery.Status
-	12, // 1: storefront.admin.v1.Delivery.next_attempt_at:type_name -> google.protobuf.Timestamp
-	12, // 2: storefront.admin.v1.Delivery.created_at:type_name -> google.protobuf.Timestamp
-	12, // 3: storefront.admin.v1.Delivery.finished_at:type_name -> google.protobuf.Timestamp
-	11, // 4: storefront.admin.v1.Delivery.attempts:type_name -> storefront.admin.v1.Delivery.Attempt
+	13, // 1: storefront.admin.v1.Delivery.next_attempt_at:type_name -> google.protobuf.Timestamp
+	13, // 2: storefront.admin.v1.Delivery.created_at:type_name -> google.protobuf.Timestamp
+	13, // 3: storefront.admin.v1.Delivery.finished_at:type_name -> google.protobuf.Timestamp
+	12, // 4: storefront.admin.v1.Delivery.attempts:type_name -> storefront.admin.v1.Delivery.Attempt
 	0,  // 5: storefront.admin.v1.ListDeliveriesRequest.status:type_name -> storefront.admin.v1.Delivery.Status
-	12, // 6: storefront.admin.v1.ListDeliveriesRequest.since:type_name -> google.protobuf.Timestamp
+	13, // 6: storefront.admin.v1.ListDeliveriesRequest.since:type_name -> google.protobuf.Timestamp
 	2,  // 7: storefront.admin.v1.ListDeliveriesResponse.deliveries:type_name -> storefront.admin.v1.Delivery
 	2,  // 8: storefront.admin.v1.GetDeliveryResponse.delivery:type_name -> storefront.admin.v1.Delivery
-	12, // 9: storefront.admin.v1.StartResendRequest.since:type_name -> google.protobuf.Timestamp
-	12, // 10: storefront.admin.v1.Resend.since:type_name -> google.protobuf.Timestamp
+	13, // 9: storefront.admin.v1.StartResendRequest.since:type_name -> google.protobuf.Timestamp
+	13, // 10: storefront.admin.v1.Resend.since:type_name -> google.protobuf.Timestamp
 	1,  // 11: storefront.admin.v1.Resend.state:type_name -> storefront.admin.v1.Resend.State
-	12, // 12: storefront.admin.v1.Delivery.Attempt.started_at:type_name -> google.protobuf.Timestamp
+	13, // 12: storefront.admin.v1.Delivery.Attempt.started_at:type_name -> google.protobuf.Timestamp
 	3,  // 13: storefront.admin.v1.DeliveryService.ListDeliveries:input_type -> storefront.admin.v1.ListDeliveriesRequest
 	5,  // 14: storefront.admin.v1.DeliveryService.GetDelivery:input_type -> storefront.admin.v1.GetDeliveryRequest
-	7,  // 15: storefront.admin.v1.DeliveryService.ResendDelivery:input_type -> storefront.admin.v1.ResendDeliveryRequest
-	8,  // 16: storefront.admin.v1.DeliveryService.StartResend:input_type -> storefront.admin.v1.StartResendRequest
-	9,  // 17: storefront.admin.v1.DeliveryService.ContinueResend:input_type -> storefront.admin.v1.ContinueResendRequest
-	4,  // 18: storefront.admin.v1.DeliveryService.ListDeliveries:output_type -> storefront.admin.v1.ListDeliveriesResponse
-	6,  // 19: storefront.admin.v1.DeliveryService.GetDelivery:output_type -> storefront.admin.v1.GetDeliveryResponse
-	2,  // 20: storefront.admin.v1.DeliveryService.ResendDelivery:output_type -> storefront.admin.v1.Delivery
-	10, // 21: storefront.admin.v1.DeliveryService.StartResend:output_type -> storefront.admin.v1.Resend
-	10, // 22: storefront.admin.v1.DeliveryService.ContinueResend:output_type -> storefront.admin.v1.Resend
-	18, // [18:23] is the sub-list for method output_type
-	13, // [13:18] is the sub-list for method input_type
+	6,  // 15: storefront.admin.v1.DeliveryService.FindDelivery:input_type -> storefront.admin.v1.FindDeliveryRequest
+	8,  // 16: storefront.admin.v1.DeliveryService.ResendDelivery:input_type -> storefront.admin.v1.ResendDeliveryRequest
+	9,  // 17: storefront.admin.v1.DeliveryService.StartResend:input_type -> storefront.admin.v1.StartResendRequest
+	10, // 18: storefront.admin.v1.DeliveryService.ContinueResend:input_type -> storefront.admin.v1.ContinueResendRequest
+	4,  // 19: storefront.admin.v1.DeliveryService.ListDeliveries:output_type -> storefront.admin.v1.ListDeliveriesResponse
+	7,  // 20: storefront.admin.v1.DeliveryService.GetDelivery:output_type -> storefront.admin.v1.GetDeliveryResponse
+	2,  // 21: storefront.admin.v1.DeliveryService.FindDelivery:output_type -> storefront.admin.v1.Delivery
+	2,  // 22: storefront.admin.v1.DeliveryService.ResendDelivery:output_type -> storefront.admin.v1.Delivery
+	11, // 23: storefront.admin.v1.DeliveryService.StartResend:output_type -> storefront.admin.v1.Resend
+	11, // 24: storefront.admin.v1.DeliveryService.ContinueResend:output_type -> storefront.admin.v1.Resend
+	19, // [19:25] is the sub-list for method output_type
+	13, // [13:19] is the sub-list for method input_type
 	13, // [13:13] is the sub-list for extension type_name
 	13, // [13:13] is the sub-list for extension extendee
 	0,  // [0:13] is the sub-list for field type_name
@@ -1047,15 +1119,15 @@ func file_storefront_admin_v1_delivery_proto_init() {
 	}
 	file_storefront_admin_v1_delivery_proto_msgTypes[0].OneofWrappers = []any{}
 	file_storefront_admin_v1_delivery_proto_msgTypes[1].OneofWrappers = []any{}
-	file_storefront_admin_v1_delivery_proto_msgTypes[4].OneofWrappers = []any{}
-	file_storefront_admin_v1_delivery_proto_msgTypes[9].OneofWrappers = []any{}
+	file_storefront_admin_v1_delivery_proto_msgTypes[5].OneofWrappers = []any{}
+	file_storefront_admin_v1_delivery_proto_msgTypes[10].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_storefront_admin_v1_delivery_proto_rawDesc), len(file_storefront_admin_v1_delivery_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   10,
+			NumMessages:   11,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -275,7 +275,7 @@ type FindPaymentLinkRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The store's slug or id; not needed with an id.
 	Store string `protobuf:"bytes,1,opt,name=store,proto3" json:"store,omitempty"`
-	// UUID of the payment link, or its code.
+	// UUID of the payment link, its code, or at least eight characters of the beginning or end of its UUID.
 	Name          string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -39,6 +39,9 @@ const (
 	// DeliveryServiceGetDeliveryProcedure is the fully-qualified name of the DeliveryService's
 	// GetDelivery RPC.
 	DeliveryServiceGetDeliveryProcedure = "/storefront.admin.v1.DeliveryService/GetDelivery"
+	// DeliveryServiceFindDeliveryProcedure is the fully-qualified name of the DeliveryService's
+	// FindDelivery RPC.
+	DeliveryServiceFindDeliveryProcedure = "/storefront.admin.v1.DeliveryService/FindDelivery"
 	// DeliveryServiceResendDeliveryProcedure is the fully-qualified name of the DeliveryService's
 	// ResendDelivery RPC.
 	DeliveryServiceResendDeliveryProcedure = "/storefront.admin.v1.DeliveryService/ResendDelivery"
@@ -56,6 +59,9 @@ type DeliveryServiceClient interface {
 	ListDeliveries(context.Context, *v1.ListDeliveriesRequest) (*v1.ListDeliveriesResponse, error)
 	// Retrieves a delivery with its payload. Refused with `delivery_not_found`.
 	GetDelivery(context.Context, *v1.GetDeliveryRequest) (*v1.GetDeliveryResponse, error)
+	// Finds a delivery by its id or, in a store, by the beginning or the end of its id. Refused with `store_not_found` or
+	// `delivery_not_found`, which names the ids if several fit.
+	FindDelivery(context.Context, *v1.FindDeliveryRequest) (*v1.Delivery, error)
 	// Sends a delivery again. Of one that waits, the next attempt is made now: it stays the same delivery, and
 	// the attempt counts as one. While an attempt is due or being made, nothing changes. Of one that has ended,
 	// the event is sent once more: a new delivery of the same event, with the full schedule of attempts.
@@ -99,6 +105,13 @@ func NewDeliveryServiceClient(httpClient connect.HTTPClient, baseURL string, opt
 			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 			connect.WithClientOptions(opts...),
 		),
+		findDelivery: connect.NewClient[v1.FindDeliveryRequest, v1.Delivery](
+			httpClient,
+			baseURL+DeliveryServiceFindDeliveryProcedure,
+			connect.WithSchema(deliveryServiceMethods.ByName("FindDelivery")),
+			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+			connect.WithClientOptions(opts...),
+		),
 		resendDelivery: connect.NewClient[v1.ResendDeliveryRequest, v1.Delivery](
 			httpClient,
 			baseURL+DeliveryServiceResendDeliveryProcedure,
@@ -124,6 +137,7 @@ func NewDeliveryServiceClient(httpClient connect.HTTPClient, baseURL string, opt
 type deliveryServiceClient struct {
 	listDeliveries *connect.Client[v1.ListDeliveriesRequest, v1.ListDeliveriesResponse]
 	getDelivery    *connect.Client[v1.GetDeliveryRequest, v1.GetDeliveryResponse]
+	findDelivery   *connect.Client[v1.FindDeliveryRequest, v1.Delivery]
 	resendDelivery *connect.Client[v1.ResendDeliveryRequest, v1.Delivery]
 	startResend    *connect.Client[v1.StartResendRequest, v1.Resend]
 	continueResend *connect.Client[v1.ContinueResendRequest, v1.Resend]
@@ -141,6 +155,15 @@ func (c *deliveryServiceClient) ListDeliveries(ctx context.Context, req *v1.List
 // GetDelivery calls storefront.admin.v1.DeliveryService.GetDelivery.
 func (c *deliveryServiceClient) GetDelivery(ctx context.Context, req *v1.GetDeliveryRequest) (*v1.GetDeliveryResponse, error) {
 	response, err := c.getDelivery.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
+// FindDelivery calls storefront.admin.v1.DeliveryService.FindDelivery.
+func (c *deliveryServiceClient) FindDelivery(ctx context.Context, req *v1.FindDeliveryRequest) (*v1.Delivery, error) {
+	response, err := c.findDelivery.CallUnary(ctx, connect.NewRequest(req))
 	if response != nil {
 		return response.Msg, err
 	}
@@ -180,6 +203,9 @@ type DeliveryServiceHandler interface {
 	ListDeliveries(context.Context, *v1.ListDeliveriesRequest) (*v1.ListDeliveriesResponse, error)
 	// Retrieves a delivery with its payload. Refused with `delivery_not_found`.
 	GetDelivery(context.Context, *v1.GetDeliveryRequest) (*v1.GetDeliveryResponse, error)
+	// Finds a delivery by its id or, in a store, by the beginning or the end of its id. Refused with `store_not_found` or
+	// `delivery_not_found`, which names the ids if several fit.
+	FindDelivery(context.Context, *v1.FindDeliveryRequest) (*v1.Delivery, error)
 	// Sends a delivery again. Of one that waits, the next attempt is made now: it stays the same delivery, and
 	// the attempt counts as one. While an attempt is due or being made, nothing changes. Of one that has ended,
 	// the event is sent once more: a new delivery of the same event, with the full schedule of attempts.
@@ -219,6 +245,13 @@ func NewDeliveryServiceHandler(svc DeliveryServiceHandler, opts ...connect.Handl
 		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 		connect.WithHandlerOptions(opts...),
 	)
+	deliveryServiceFindDeliveryHandler := connect.NewUnaryHandlerSimple(
+		DeliveryServiceFindDeliveryProcedure,
+		svc.FindDelivery,
+		connect.WithSchema(deliveryServiceMethods.ByName("FindDelivery")),
+		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+		connect.WithHandlerOptions(opts...),
+	)
 	deliveryServiceResendDeliveryHandler := connect.NewUnaryHandlerSimple(
 		DeliveryServiceResendDeliveryProcedure,
 		svc.ResendDelivery,
@@ -243,6 +276,8 @@ func NewDeliveryServiceHandler(svc DeliveryServiceHandler, opts ...connect.Handl
 			deliveryServiceListDeliveriesHandler.ServeHTTP(w, r)
 		case DeliveryServiceGetDeliveryProcedure:
 			deliveryServiceGetDeliveryHandler.ServeHTTP(w, r)
+		case DeliveryServiceFindDeliveryProcedure:
+			deliveryServiceFindDeliveryHandler.ServeHTTP(w, r)
 		case DeliveryServiceResendDeliveryProcedure:
 			deliveryServiceResendDeliveryHandler.ServeHTTP(w, r)
 		case DeliveryServiceStartResendProcedure:
@@ -264,6 +299,10 @@ func (UnimplementedDeliveryServiceHandler) ListDeliveries(context.Context, *v1.L
 
 func (UnimplementedDeliveryServiceHandler) GetDelivery(context.Context, *v1.GetDeliveryRequest) (*v1.GetDeliveryResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("storefront.admin.v1.DeliveryService.GetDelivery is not implemented"))
+}
+
+func (UnimplementedDeliveryServiceHandler) FindDelivery(context.Context, *v1.FindDeliveryRequest) (*v1.Delivery, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("storefront.admin.v1.DeliveryService.FindDelivery is not implemented"))
 }
 
 func (UnimplementedDeliveryServiceHandler) ResendDelivery(context.Context, *v1.ResendDeliveryRequest) (*v1.Delivery, error) {

@@ -141,7 +141,7 @@ export type FindCustomerRequest = Message<"storefront.admin.v1.FindCustomerReque
   store: string;
 
   /**
-   * UUID of the customer, or its e-mail or phone.
+   * UUID of the customer, its e-mail or phone, or at least eight characters of the beginning or end of its UUID.
    *
    * @generated from field: string name = 2;
    */

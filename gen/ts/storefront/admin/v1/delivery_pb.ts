@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file storefront/admin/v1/delivery.proto.
  */
 export const file_storefront_admin_v1_delivery: GenFile = /*@__PURE__*/
-  fileDesc("CiJzdG9yZWZyb250L2FkbWluL3YxL2RlbGl2ZXJ5LnByb3RvEhNzdG9yZWZyb250LmFkbWluLnYxIvwFCghEZWxpdmVyeRIKCgJpZBgBIAEoCRIQCghldmVudF9pZBgCIAEoCRISCgpldmVudF90eXBlGAMgASgJEhIKCndlYmhvb2tfaWQYBCABKAkSNAoGc3RhdHVzGAUgASgOMiQuc3RvcmVmcm9udC5hZG1pbi52MS5EZWxpdmVyeS5TdGF0dXMSFQoNYXR0ZW1wdF9jb3VudBgGIAEoBRIzCg9uZXh0X2F0dGVtcHRfYXQYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEh0KEGxhc3Rfc3RhdHVzX2NvZGUYCCABKAVIAIgBARIXCgpsYXN0X2Vycm9yGAkgASgJSAGIAQESLgoKY3JlYXRlZF9hdBgKIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLZmluaXNoZWRfYXQYCyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhAKCHN0b3JlX2lkGAwgASgJEjcKCGF0dGVtcHRzGA0gAygLMiUuc3RvcmVmcm9udC5hZG1pbi52MS5EZWxpdmVyeS5BdHRlbXB0GsYBCgdBdHRlbXB0Eg4KBm51bWJlchgBIAEoBRIuCgpzdGFydGVkX2F0GAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBITCgtkdXJhdGlvbl9tcxgDIAEoAxIYCgtzdGF0dXNfY29kZRgEIAEoBUgAiAEBEhIKBWVycm9yGAUgASgJSAGIAQESEwoGYW5zd2VyGAYgASgJSAKIAQFCDgoMX3N0YXR1c19jb2RlQggKBl9lcnJvckIJCgdfYW5zd2VyIlcKBlN0YXR1cxIWChJTVEFUVVNfVU5TUEVDSUZJRUQQABILCgdwZW5kaW5nEAESDQoJc3VjY2VlZGVkEAISCgoGZmFpbGVkEAMSDQoJY2FuY2VsbGVkEARCEwoRX2xhc3Rfc3RhdHVzX2NvZGVCDQoLX2xhc3RfZXJyb3Ii+QEKFUxpc3REZWxpdmVyaWVzUmVxdWVzdBINCgVzdG9yZRgBIAEoCRISCgp3ZWJob29rX2lkGAIgASgJEjkKBnN0YXR1cxgDIAEoDjIkLnN0b3JlZnJvbnQuYWRtaW4udjEuRGVsaXZlcnkuU3RhdHVzSACIAQESEgoKZXZlbnRfdHlwZRgEIAEoCRIWCglwYWdlX3NpemUYBSABKAVIAYgBARISCgpwYWdlX3Rva2VuGAYgASgJEikKBXNpbmNlGAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIJCgdfc3RhdHVzQgwKCl9wYWdlX3NpemUiZAoWTGlzdERlbGl2ZXJpZXNSZXNwb25zZRIxCgpkZWxpdmVyaWVzGAEgAygLMh0uc3RvcmVmcm9udC5hZG1pbi52MS5EZWxpdmVyeRIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiIAoSR2V0RGVsaXZlcnlSZXF1ZXN0EgoKAmlkGAEgASgJImgKE0dldERlbGl2ZXJ5UmVzcG9uc2USLwoIZGVsaXZlcnkYASABKAsyHS5zdG9yZWZyb250LmFkbWluLnYxLkRlbGl2ZXJ5EhQKB3BheWxvYWQYAiABKAlIAIgBAUIKCghfcGF5bG9hZCIjChVSZXNlbmREZWxpdmVyeVJlcXVlc3QSCgoCaWQYASABKAkiUwoSU3RhcnRSZXNlbmRSZXF1ZXN0EhIKCndlYmhvb2tfaWQYASABKAkSKQoFc2luY2UYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIiMKFUNvbnRpbnVlUmVzZW5kUmVxdWVzdBIKCgJpZBgBIAEoCSLdAQoGUmVzZW5kEgoKAmlkGAEgASgJEhIKCndlYmhvb2tfaWQYAiABKAkSKQoFc2luY2UYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg4KBnJlc2VudBgEIAEoBRIwCgVzdGF0ZRgFIAEoDjIhLnN0b3JlZnJvbnQuYWRtaW4udjEuUmVzZW5kLlN0YXRlIkYKBVN0YXRlEhUKEVNUQVRFX1VOU1BFQ0lGSUVEEAASCwoHcnVubmluZxABEgwKCGZpbmlzaGVkEAISCwoHc3RvcHBlZBADMvUDCg9EZWxpdmVyeVNlcnZpY2USbgoOTGlzdERlbGl2ZXJpZXMSKi5zdG9yZWZyb250LmFkbWluLnYxLkxpc3REZWxpdmVyaWVzUmVxdWVzdBorLnN0b3JlZnJvbnQuYWRtaW4udjEuTGlzdERlbGl2ZXJpZXNSZXNwb25zZSIDkAIBEmUKC0dldERlbGl2ZXJ5Eicuc3RvcmVmcm9udC5hZG1pbi52MS5HZXREZWxpdmVyeVJlcXVlc3QaKC5zdG9yZWZyb250LmFkbWluLnYxLkdldERlbGl2ZXJ5UmVzcG9uc2UiA5ACARJbCg5SZXNlbmREZWxpdmVyeRIqLnN0b3JlZnJvbnQuYWRtaW4udjEuUmVzZW5kRGVsaXZlcnlSZXF1ZXN0Gh0uc3RvcmVmcm9udC5hZG1pbi52MS5EZWxpdmVyeRJTCgtTdGFydFJlc2VuZBInLnN0b3JlZnJvbnQuYWRtaW4udjEuU3RhcnRSZXNlbmRSZXF1ZXN0Ghsuc3RvcmVmcm9udC5hZG1pbi52MS5SZXNlbmQSWQoOQ29udGludWVSZXNlbmQSKi5zdG9yZWZyb250LmFkbWluLnYxLkNvbnRpbnVlUmVzZW5kUmVxdWVzdBobLnN0b3JlZnJvbnQuYWRtaW4udjEuUmVzZW5kQjdaNWdvLnN0b3JlZnJvbnQuZXhhbXBsZS9nZW4vc3RvcmVmcm9udC9hZG1pbi92MTthZG1pbnYxYgZwcm90bzM", [file_google_protobuf_timestamp]);
+  fileDesc("CiJzdG9yZWZyb250L2FkbWluL3YxL2RlbGl2ZXJ5LnByb3RvEhNzdG9yZWZyb250LmFkbWluLnYxIvwFCghEZWxpdmVyeRIKCgJpZBgBIAEoCRIQCghldmVudF9pZBgCIAEoCRISCgpldmVudF90eXBlGAMgASgJEhIKCndlYmhvb2tfaWQYBCABKAkSNAoGc3RhdHVzGAUgASgOMiQuc3RvcmVmcm9udC5hZG1pbi52MS5EZWxpdmVyeS5TdGF0dXMSFQoNYXR0ZW1wdF9jb3VudBgGIAEoBRIzCg9uZXh0X2F0dGVtcHRfYXQYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEh0KEGxhc3Rfc3RhdHVzX2NvZGUYCCABKAVIAIgBARIXCgpsYXN0X2Vycm9yGAkgASgJSAGIAQESLgoKY3JlYXRlZF9hdBgKIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLZmluaXNoZWRfYXQYCyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhAKCHN0b3JlX2lkGAwgASgJEjcKCGF0dGVtcHRzGA0gAygLMiUuc3RvcmVmcm9udC5hZG1pbi52MS5EZWxpdmVyeS5BdHRlbXB0GsYBCgdBdHRlbXB0Eg4KBm51bWJlchgBIAEoBRIuCgpzdGFydGVkX2F0GAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBITCgtkdXJhdGlvbl9tcxgDIAEoAxIYCgtzdGF0dXNfY29kZRgEIAEoBUgAiAEBEhIKBWVycm9yGAUgASgJSAGIAQESEwoGYW5zd2VyGAYgASgJSAKIAQFCDgoMX3N0YXR1c19jb2RlQggKBl9lcnJvckIJCgdfYW5zd2VyIlcKBlN0YXR1cxIWChJTVEFUVVNfVU5TUEVDSUZJRUQQABILCgdwZW5kaW5nEAESDQoJc3VjY2VlZGVkEAISCgoGZmFpbGVkEAMSDQoJY2FuY2VsbGVkEARCEwoRX2xhc3Rfc3RhdHVzX2NvZGVCDQoLX2xhc3RfZXJyb3IiiwIKFUxpc3REZWxpdmVyaWVzUmVxdWVzdBINCgVzdG9yZRgBIAEoCRISCgp3ZWJob29rX2lkGAIgASgJEjkKBnN0YXR1cxgDIAEoDjIkLnN0b3JlZnJvbnQuYWRtaW4udjEuRGVsaXZlcnkuU3RhdHVzSACIAQESEgoKZXZlbnRfdHlwZRgEIAEoCRIWCglwYWdlX3NpemUYBSABKAVIAYgBARISCgpwYWdlX3Rva2VuGAYgASgJEikKBXNpbmNlGAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIQCghyZXRyeWluZxgIIAEoCEIJCgdfc3RhdHVzQgwKCl9wYWdlX3NpemUiZAoWTGlzdERlbGl2ZXJpZXNSZXNwb25zZRIxCgpkZWxpdmVyaWVzGAEgAygLMh0uc3RvcmVmcm9udC5hZG1pbi52MS5EZWxpdmVyeRIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiIAoSR2V0RGVsaXZlcnlSZXF1ZXN0EgoKAmlkGAEgASgJIjIKE0ZpbmREZWxpdmVyeVJlcXVlc3QSDQoFc3RvcmUYASABKAkSDAoEbmFtZRgCIAEoCSJoChNHZXREZWxpdmVyeVJlc3BvbnNlEi8KCGRlbGl2ZXJ5GAEgASgLMh0uc3RvcmVmcm9udC5hZG1pbi52MS5EZWxpdmVyeRIUCgdwYXlsb2FkGAIgASgJSACIAQFCCgoIX3BheWxvYWQiIwoVUmVzZW5kRGVsaXZlcnlSZXF1ZXN0EgoKAmlkGAEgASgJIlMKElN0YXJ0UmVzZW5kUmVxdWVzdBISCgp3ZWJob29rX2lkGAEgASgJEikKBXNpbmNlGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCIjChVDb250aW51ZVJlc2VuZFJlcXVlc3QSCgoCaWQYASABKAki3QEKBlJlc2VuZBIKCgJpZBgBIAEoCRISCgp3ZWJob29rX2lkGAIgASgJEikKBXNpbmNlGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIOCgZyZXNlbnQYBCABKAUSMAoFc3RhdGUYBSABKA4yIS5zdG9yZWZyb250LmFkbWluLnYxLlJlc2VuZC5TdGF0ZSJGCgVTdGF0ZRIVChFTVEFURV9VTlNQRUNJRklFRBAAEgsKB3J1bm5pbmcQARIMCghmaW5pc2hlZBACEgsKB3N0b3BwZWQQAzLTBAoPRGVsaXZlcnlTZXJ2aWNlEm4KDkxpc3REZWxpdmVyaWVzEiouc3RvcmVmcm9udC5hZG1pbi52MS5MaXN0RGVsaXZlcmllc1JlcXVlc3QaKy5zdG9yZWZyb250LmFkbWluLnYxLkxpc3REZWxpdmVyaWVzUmVzcG9uc2UiA5ACARJlCgtHZXREZWxpdmVyeRInLnN0b3JlZnJvbnQuYWRtaW4udjEuR2V0RGVsaXZlcnlSZXF1ZXN0Giguc3RvcmVmcm9udC5hZG1pbi52MS5HZXREZWxpdmVyeVJlc3BvbnNlIgOQAgESXAoMRmluZERlbGl2ZXJ5Eiguc3RvcmVmcm9udC5hZG1pbi52MS5GaW5kRGVsaXZlcnlSZXF1ZXN0Gh0uc3RvcmVmcm9udC5hZG1pbi52MS5EZWxpdmVyeSIDkAIBElsKDlJlc2VuZERlbGl2ZXJ5Eiouc3RvcmVmcm9udC5hZG1pbi52MS5SZXNlbmREZWxpdmVyeVJlcXVlc3QaHS5zdG9yZWZyb250LmFkbWluLnYxLkRlbGl2ZXJ5ElMKC1N0YXJ0UmVzZW5kEicuc3RvcmVmcm9udC5hZG1pbi52MS5TdGFydFJlc2VuZFJlcXVlc3QaGy5zdG9yZWZyb250LmFkbWluLnYxLlJlc2VuZBJZCg5Db250aW51ZVJlc2VuZBIqLnN0b3JlZnJvbnQuYWRtaW4udjEuQ29udGludWVSZXNlbmRSZXF1ZXN0Ghsuc3RvcmVmcm9udC5hZG1pbi52MS5SZXNlbmRCN1o1Z28uc3RvcmVmcm9udC5leGFtcGxlL2dlbi9zdG9yZWZyb250L2FkbWluL3YxO2FkbWludjFiBnByb3RvMw", [file_google_protobuf_timestamp]);
 
 /**
  * The delivery of one event to one webhook.
@@ -282,6 +282,13 @@ export type ListDeliveriesRequest = Message<"storefront.admin.v1.ListDeliveriesR
    * @generated from field: google.protobuf.Timestamp since = 7;
    */
   since?: Timestamp | undefined;
+
+  /**
+   * Of the pending deliveries, only those of which an attempt has failed.
+   *
+   * @generated from field: bool retrying = 8;
+   */
+  retrying: boolean;
 };
 
 /**
@@ -341,6 +348,34 @@ export const GetDeliveryRequestSchema: GenMessage<GetDeliveryRequest> = /*@__PUR
   messageDesc(file_storefront_admin_v1_delivery, 3);
 
 /**
+ * Which delivery to find.
+ *
+ * @generated from message storefront.admin.v1.FindDeliveryRequest
+ */
+export type FindDeliveryRequest = Message<"storefront.admin.v1.FindDeliveryRequest"> & {
+  /**
+   * The store's slug or id; not needed with an id.
+   *
+   * @generated from field: string store = 1;
+   */
+  store: string;
+
+  /**
+   * UUID of the delivery, or at least eight characters of its beginning or end.
+   *
+   * @generated from field: string name = 2;
+   */
+  name: string;
+};
+
+/**
+ * Describes the message storefront.admin.v1.FindDeliveryRequest.
+ * Use `create(FindDeliveryRequestSchema)` to create a new message.
+ */
+export const FindDeliveryRequestSchema: GenMessage<FindDeliveryRequest> = /*@__PURE__*/
+  messageDesc(file_storefront_admin_v1_delivery, 4);
+
+/**
  * A delivery with its payload.
  *
  * @generated from message storefront.admin.v1.GetDeliveryResponse
@@ -367,7 +402,7 @@ export type GetDeliveryResponse = Message<"storefront.admin.v1.GetDeliveryRespon
  * Use `create(GetDeliveryResponseSchema)` to create a new message.
  */
 export const GetDeliveryResponseSchema: GenMessage<GetDeliveryResponse> = /*@__PURE__*/
-  messageDesc(file_storefront_admin_v1_delivery, 4);
+  messageDesc(file_storefront_admin_v1_delivery, 5);
 
 /**
  * Which delivery's event to send again.
@@ -388,7 +423,7 @@ export type ResendDeliveryRequest = Message<"storefront.admin.v1.ResendDeliveryR
  * Use `create(ResendDeliveryRequestSchema)` to create a new message.
  */
 export const ResendDeliveryRequestSchema: GenMessage<ResendDeliveryRequest> = /*@__PURE__*/
-  messageDesc(file_storefront_admin_v1_delivery, 5);
+  messageDesc(file_storefront_admin_v1_delivery, 6);
 
 /**
  * Which webhook to resend to, and from when on.
@@ -416,7 +451,7 @@ export type StartResendRequest = Message<"storefront.admin.v1.StartResendRequest
  * Use `create(StartResendRequestSchema)` to create a new message.
  */
 export const StartResendRequestSchema: GenMessage<StartResendRequest> = /*@__PURE__*/
-  messageDesc(file_storefront_admin_v1_delivery, 6);
+  messageDesc(file_storefront_admin_v1_delivery, 7);
 
 /**
  * Which resend to continue.
@@ -437,7 +472,7 @@ export type ContinueResendRequest = Message<"storefront.admin.v1.ContinueResendR
  * Use `create(ContinueResendRequestSchema)` to create a new message.
  */
 export const ContinueResendRequestSchema: GenMessage<ContinueResendRequest> = /*@__PURE__*/
-  messageDesc(file_storefront_admin_v1_delivery, 7);
+  messageDesc(file_storefront_admin_v1_delivery, 8);
 
 /**
  * The progress of a resend.
@@ -486,7 +521,7 @@ export type Resend = Message<"storefront.admin.v1.Resend"> & {
  * Use `create(ResendSchema)` to create a new message.
  */
 export const ResendSchema: GenMessage<Resend> = /*@__PURE__*/
-  messageDesc(file_storefront_admin_v1_delivery, 8);
+  messageDesc(file_storefront_admin_v1_delivery, 9);
 
 /**
  * The states of a resend.
@@ -531,7 +566,7 @@ export enum Resend_State {
  * Describes the enum storefront.admin.v1.Resend.State.
  */
 export const Resend_StateSchema: GenEnum<Resend_State> = /*@__PURE__*/
-  enumDesc(file_storefront_admin_v1_delivery, 8, 0);
+  enumDesc(file_storefront_admin_v1_delivery, 9, 0);
 
 /**
  * The journal of deliveries, and resending.
@@ -558,6 +593,17 @@ export const DeliveryService: GenService<{
     methodKind: "unary";
     input: typeof GetDeliveryRequestSchema;
     output: typeof GetDeliveryResponseSchema;
+  },
+  /**
+   * Finds a delivery by its id or, in a store, by the beginning or the end of its id. Refused with `store_not_found` or
+   * `delivery_not_found`, which names the ids if several fit.
+   *
+   * @generated from rpc storefront.admin.v1.DeliveryService.FindDelivery
+   */
+  findDelivery: {
+    methodKind: "unary";
+    input: typeof FindDeliveryRequestSchema;
+    output: typeof DeliverySchema;
   },
   /**
    * Sends a delivery again. Of one that waits, the next attempt is made now: it stays the same delivery, and

@@ -311,7 +311,7 @@ export type FindOrderRequest = Message<"storefront.admin.v1.FindOrderRequest"> &
   store: string;
 
   /**
-   * UUID of the order, or its reference.
+   * UUID of the order, its reference, or at least eight characters of the beginning or end of its UUID.
    *
    * @generated from field: string name = 2;
    */

@@ -178,7 +178,7 @@ export type FindPaymentLinkRequest = Message<"storefront.admin.v1.FindPaymentLin
   store: string;
 
   /**
-   * UUID of the payment link, or its code.
+   * UUID of the payment link, its code, or at least eight characters of the beginning or end of its UUID.
    *
    * @generated from field: string name = 2;
    */

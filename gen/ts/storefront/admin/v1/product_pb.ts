@@ -264,7 +264,7 @@ export type FindProductRequest = Message<"storefront.admin.v1.FindProductRequest
   store: string;
 
   /**
-   * UUID of the product, or its slug.
+   * UUID of the product, its slug, or at least eight characters of the beginning or end of its UUID.
    *
    * @generated from field: string name = 2;
    */
