@@ -1,85 +1,83 @@
 package auth
 
 import (
+	"maps"
 	"sync"
+	"time"
 
 	"github.com/google/uuid"
 )
 
-// counters count the requests of keys in the present minute, for the one server of an SQLite file.
-// The database holds the counts of some seconds ago, for the server that starts next. Goroutines may
-// share it; the zero value is ready.
+// counters count the requests of keys in the present minute, for the one server of an SQLite file. The database holds the
+// counts of some seconds ago, for the server that starts next. Goroutines may share it; the zero value is ready.
 type counters struct {
 	mu      sync.Mutex
 	minute  int64
-	counts  map[uuid.UUID]*counter
-	changed []uuid.UUID // keys whose count is not written yet, each once
+	counts  map[uuid.UUID]int64
+	changed bool // since the last take
 }
 
-type counter struct {
-	count   int
-	changed bool
-}
-
-// counted is a key's count, as it is written.
-type counted struct {
-	Key   uuid.UUID `json:"id"`
-	Count int       `json:"count"`
-}
-
-// add counts one request and returns the key's count. The first of a key in this minute continues
-// from stored, what the database has for it. A time in the minute just before the present one is
-// treated as the present one: another request overtook this one. A time further back means that the
-// clock was set back.
+// add counts one request and returns the key's count. The first of a key in this minute continues from stored, what the
+// database has for it. A time in the minute just before the present one is treated as the present one: another request
+// overtook this one. A time further back means that the clock was set back.
 func (c *counters) add(key uuid.UUID, minute int64, stored int) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.counts == nil || minute > c.minute || minute < c.minute-1 {
-		c.minute, c.counts, c.changed = minute, make(map[uuid.UUID]*counter, len(c.counts)), nil
+		c.minute, c.counts = minute, make(map[uuid.UUID]int64, len(c.counts))
 	}
-	k := c.counts[key]
-	if k == nil {
-		if minute != c.minute {
-			stored = 0 // it is the past minute's
-		}
-		k = &counter{count: stored}
-		c.counts[key] = k
+	count, counted := c.counts[key]
+	if !counted && minute == c.minute {
+		count = int64(stored)
 	}
-	k.count++
-	c.note(key, k)
-	return k.count
+	c.counts[key], c.changed = count+1, true
+	return int(count) + 1
 }
 
-// note lists a key as changed. Callers hold mu.
-func (c *counters) note(key uuid.UUID, k *counter) {
-	if !k.changed {
-		k.changed = true
-		c.changed = append(c.changed, key)
-	}
-}
-
-// take returns the minute and the counts that changed since the last call. The caller keeps what it
-// cannot write.
-func (c *counters) take() (minute int64, list []counted) {
+// take returns the minute's counts, nil if none has changed since the last call.
+func (c *counters) take() (minute int64, counts map[uuid.UUID]int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	list = make([]counted, len(c.changed))
-	for i, key := range c.changed {
-		k := c.counts[key]
-		k.changed = false
-		list[i] = counted{key, k.count}
+	if !c.changed {
+		return c.minute, nil
 	}
-	c.changed = nil
-	return c.minute, list
+	c.changed = false
+	return c.minute, maps.Clone(c.counts)
 }
 
-// keep lists counts that could not be written as changed again.
-func (c *counters) keep(minute int64, list []counted) {
+// untake makes the next take return the counts again, which could not be written.
+func (c *counters) untake() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, one := range list {
-		if k := c.counts[one.Key]; k != nil && minute == c.minute {
-			c.note(one.Key, k)
-		}
+	c.changed = true
+}
+
+// uses holds when each key was last used, in Unix milliseconds, until that is written: a key in constant use costs one write
+// in some seconds instead of one for each request. Goroutines may share it; the zero value is ready.
+type uses struct {
+	mu   sync.Mutex
+	last map[uuid.UUID]int64
+}
+
+// note records that a key was used at a time; the latest counts.
+func (u *uses) note(key uuid.UUID, at time.Time) { u.put(map[uuid.UUID]int64{key: at.UnixMilli()}) }
+
+func (u *uses) put(list map[uuid.UUID]int64) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.last == nil {
+		u.last = map[uuid.UUID]int64{}
 	}
+	for key, at := range list {
+		u.last[key] = max(at, u.last[key])
+	}
+}
+
+// take returns all uses and clears them. The caller puts back what it cannot write.
+func (u *uses) take() map[uuid.UUID]int64 {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	last := u.last
+	u.last = nil
+	return last
 }

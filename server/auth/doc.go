@@ -15,10 +15,10 @@
 // its store and its counter.
 //
 // On PostgreSQL that statement also counts, in the database alone, so that any number of servers count
-// together. A SQLite file has one server, which counts the requests of known keys in memory, so that
-// admitting them writes nothing. Gate.Run writes these counters every five seconds and the last use of
-// each key every half a minute; a killed process loses what it has not written. Memory also holds the
-// clients beyond their limit, until the minute ends.
+// together; requests that arrive at once share it. A SQLite file has one server, which counts the requests
+// of known keys in memory, so that admitting them writes nothing. Gate.Run writes these counters and the
+// last use of each key every ten seconds; a killed process loses what it has not written. Memory also holds
+// the clients beyond their limit, until the minute ends.
 //
 // The package never keeps, logs or returns the text of a key: after NewKey there are only
 // fingerprints and hints. It does not create, list or revoke keys, and writes no responses.

@@ -80,16 +80,17 @@ func each(t *testing.T, test func(f *fixture)) {
 // open opens the database once more, as another process would.
 func (f *fixture) open() *db.DB {
 	f.Helper()
-	return f.openAt(f.watch.now)
-}
-
-func (f *fixture) openAt(clock func() time.Time) *db.DB {
-	f.Helper()
-	s, err := db.Open(f.Context(), db.Config{URL: f.url, Clock: clock, MaxConns: 8, Observe: func(query string) {
+	return f.openWith(db.Config{Clock: f.watch.now, Observe: func(query string) {
 		if query != "prepare" {
 			f.trips.Add(1)
 		}
 	}})
+}
+
+func (f *fixture) openWith(c db.Config) *db.DB {
+	f.Helper()
+	c.URL, c.MaxConns = f.url, 8
+	s, err := db.Open(f.Context(), c)
 	require.NoError(f, err)
 	f.Cleanup(func() { require.NoError(f, s.Close()) })
 	return s

@@ -1,12 +1,16 @@
 package auth
 
 import (
+	"cmp"
 	"context"
+	"database/sql"
 	"fmt"
 	"log/slog"
 	"net/netip"
 	"sync"
 	"time"
+
+	lru "github.com/hashicorp/golang-lru/v2"
 
 	"go.storefront.example/ent/db"
 	"go.storefront.example/server/apierr"
@@ -16,10 +20,13 @@ import (
 // statusOpen is the only status of a store whose keys are accepted (specification, Store).
 const statusOpen = "open"
 
+// maxBlocked bounds how many blocked clients are held in memory, some 100 bytes each. The database refuses the others,
+// request by request.
+const maxBlocked = 1 << 16
+
 // Options are the settings of a Gate. The zero value is right for a server.
 type Options struct {
-	// Clock replaces the clock for minutes and expiry. Nil means the database's own clock on
-	// PostgreSQL, which all servers share, and the store's on SQLite.
+	// Clock replaces the database's clock for minutes and expiry.
 	Clock func() time.Time
 	// Log receives the write errors of Run; nil means slog.Default.
 	Log *slog.Logger
@@ -28,30 +35,46 @@ type Options struct {
 // Gate admits requests. Goroutines may share it. Several gates, in several processes, may use one
 // database, and count together.
 type Gate struct {
-	keyStore keyStore
-	batches  batches
-	clock    clock
+	db         *db.DB
+	writer     *sql.DB // counts unknown keys, and writes what was held in memory
+	statements map[string]string
+	// known finds a known key and counts its request; an unknown one it neither finds nor counts.
+	known    func(context.Context, lookup) (result, error)
+	clock    func() time.Time
 	log      *slog.Logger
-	blocked  blocked
+	counters counters
 	uses     uses
+	// blocked has the clients that made too many requests with unknown keys, with the minute, so that they cause no
+	// further queries.
+	blocked *lru.Cache[limit.Client, int64]
 
-	// flushing serialises flushes and guards swept.
-	flushing sync.Mutex
-	swept    int64 // the minute in which past address counters were last removed
+	flushEvery time.Duration
+	flushing   sync.Mutex // serialises flushes and guards swept
+	swept      int64      // the minute in which past address counters were last removed
 }
 
 // NewGate returns a gate on the store's keys and counters. The caller must also run Run.
 func NewGate(s *db.DB, o Options) *Gate {
-	g := &Gate{keyStore: newKeyStore(s), log: o.Log}
-	if g.log == nil {
-		g.log = slog.Default()
-	}
-	g.clock.init(s, o.Clock)
-	g.batches = batches{alone: g.keyStore, most: max(s.Admissions().Stats().MaxOpenConnections, 1)}
-	if shared, ok := g.keyStore.(postgresKeys); ok {
-		g.batches.all = shared.findAll
-	}
+	blocked, _ := lru.New[limit.Client, int64](maxBlocked) // fails for no size only
+	g := &Gate{log: cmp.Or(o.Log, slog.Default()), clock: o.Clock, blocked: blocked, flushEvery: flushEvery}
+	g.useDatabase(s)
 	return g
+}
+
+// now is the time without a query.
+func (g *Gate) now() time.Time {
+	if g.clock != nil {
+		return g.clock().UTC()
+	}
+	return g.db.Now()
+}
+
+// moment is the time argument of a statement, nil for the database's clock.
+func (g *Gate) moment() any {
+	if g.clock != nil {
+		return g.now()
+	}
+	return g.db.Moment()
 }
 
 // Admit identifies the caller of a request from the values of its Authorization header and its
@@ -66,41 +89,26 @@ func NewGate(s *db.DB, o Options) *Gate {
 // limit.
 func (g *Gate) Admit(ctx context.Context, authorization []string, address netip.Addr) (Principal, limit.Rate, error) {
 	client := limit.ClientOf(address)
-	now := g.clock.now()
-	if g.blocked.has(client, limit.Minute(now)) {
+	now := g.now()
+	if minute, found := g.blocked.Get(client); found && minute == limit.Minute(now) {
 		return addressBlocked(now)
 	}
 	key, err := bearer(authorization)
 	if err != nil {
 		return Principal{}, limit.Uncounted(now), err
 	}
-	found, err := g.lookUp(ctx, key, client)
-	if err != nil {
-		return Principal{}, limit.Uncounted(now), fmt.Errorf("look up the api key: %w", err)
-	}
+	found, err := g.find(ctx, lookup{Fingerprint(key), !WellFormed(key), client.String(), g.moment()})
 	switch {
-	case !found.known && limit.TooManyUnknown(found.unknown):
+	case err != nil:
+		return Principal{}, limit.Uncounted(now), fmt.Errorf("look up the api key: %w", err)
+	case found.known:
+		return g.decideKnown(found)
+	case limit.TooManyUnknown(found.unknown):
+		g.blocked.Add(client, limit.Minute(found.now))
 		return addressBlocked(found.now)
-	case !found.known:
+	default:
 		return keyInvalid(found.now)
 	}
-	return g.decideKnown(found)
-}
-
-// lookUp queries the key and counts the request. It updates the clock and the blocked clients from the
-// answer.
-func (g *Gate) lookUp(ctx context.Context, key string, client limit.Client) (result, error) {
-	q := lookup{fingerprint: Fingerprint(key), malformed: !WellFormed(key), client: client.String(), now: g.clock.fixed()}
-	sent := time.Now()
-	found, err := g.batches.find(ctx, q)
-	if err != nil {
-		return result{}, err
-	}
-	g.clock.learn(found.now, sent, time.Now())
-	if !found.known && limit.TooManyUnknown(found.unknown) {
-		g.blocked.add(client, limit.Minute(found.now))
-	}
-	return found, nil
 }
 
 // decideKnown decides on a request with a known key, which is counted already.

@@ -3,6 +3,7 @@ package auth_test
 import (
 	"context"
 	"net/netip"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -12,6 +13,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/db/dbtest"
 	"go.storefront.example/server/apierr"
 	"go.storefront.example/server/auth"
@@ -211,7 +213,9 @@ func TestAdmitGoesByTheSharedClock(t *testing.T) {
 			f.shop = f.newStore("kiosk")
 			hour := f.newKey("An hour", time.Now().Add(time.Hour))
 			past := f.newKey("The past", time.Now().Add(-time.Hour))
-			ahead := auth.NewGate(f.openAt(func() time.Time { return time.Now().Add(1000 * time.Hour) }), auth.Options{})
+			ahead := auth.NewGate(f.openWith(db.Config{
+				ProcessClock: func() time.Time { return time.Now().Add(1000 * time.Hour) },
+			}), auth.Options{})
 
 			want := apierr.Code("")
 			if name == dbtest.SQLite {
@@ -246,6 +250,53 @@ func TestAdmitTakesOneRoundTrip(t *testing.T) {
 			f.code(f.gate, row.header, home)
 			require.Equal(f, row.trips, f.trips.Load()-before, row.reason)
 		}
+	})
+}
+
+// Requests at once count one by one, those of several keys and of unknown ones in one statement.
+func TestRequestsAtOnceCountOneByOne(t *testing.T) {
+	each(t, func(f *fixture) {
+		keys := []key{f.newKey("One", time.Time{}), f.newKey("Two", time.Time{}), f.newKey("Three", time.Time{})}
+		var (
+			mu   sync.Mutex
+			left = map[uuid.UUID][]int{}
+			all  sync.WaitGroup
+		)
+		for i := range 120 {
+			all.Go(func() {
+				k := keys[i*i%len(keys)]
+				if i%12 == 0 {
+					_, _, _ = f.gate.Admit(f.Context(), unknown(), away)
+				}
+				p, rate, err := f.gate.Admit(f.Context(), k.header(), home)
+				mu.Lock()
+				defer mu.Unlock()
+				if err != nil || p.KeyID != k.id || p.Store.ID != f.shop.ID {
+					f.Errorf("%v, %+v", err, p)
+				}
+				left[p.KeyID] = append(left[p.KeyID], 119-rate.Remaining)
+			})
+		}
+		all.Wait()
+		for _, k := range keys {
+			slices.Sort(left[k.id])
+			for i, n := range left[k.id] {
+				require.Equal(f, i, n)
+			}
+		}
+	})
+}
+
+// A key that the first statement did not find, for example because its client's minute turned before the second one, is
+// looked up again, and not reported as unknown.
+func TestAdmitLooksTwiceForAKeyThatExists(t *testing.T) {
+	each(t, func(f *fixture) {
+		k := f.newKey("Till", time.Time{})
+		f.gate.Miss(1)
+		require.Empty(f, f.code(f.gate, k.header(), home))
+		f.gate.Miss(2)
+		_, _, err := f.gate.Admit(f.Context(), k.header(), home)
+		require.ErrorContains(f, err, "found and not found")
 	})
 }
 

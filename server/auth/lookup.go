@@ -3,38 +3,32 @@ package auth
 import (
 	"context"
 	"database/sql"
+	_ "embed"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
 
 	"entgo.io/ent/dialect"
+	"github.com/lib/pq"
 
 	"go.storefront.example/ent/db"
 	"go.storefront.example/server/limit"
 )
 
-// keyStore is what a gate needs of the database.
-type keyStore interface {
-	// find looks up a key with its store and counts the request: on the key's counter if the key
-	// exists, on its client's if not, or if the client is beyond its limit.
-	find(ctx context.Context, q lookup) (result, error)
-	// writeUses moves the last use of keys forward, never back.
-	writeUses(ctx context.Context, list []use) error
-	// writeCounts writes the counters that are held in memory, if any are. What it cannot write stays for
-	// the next time.
-	writeCounts(ctx context.Context) error
-	// sweep removes the clients' counters of minutes before the last one. A nil time asks the
-	// database's clock.
-	sweep(ctx context.Context, now *time.Time) error
-}
+var (
+	//go:embed postgres.sql
+	postgresSQL string
+	//go:embed sqlite.sql
+	sqliteSQL string
+)
 
 // lookup is one request to admit.
 type lookup struct {
 	fingerprint [32]byte
 	malformed   bool // the text cannot be a key, so none is looked up
 	client      string
-	now         *time.Time // nil: by the database's clock
+	moment      any // of the gate's clock; nil: by the database's
 }
 
 // result is what a lookup found.
@@ -44,52 +38,33 @@ type result struct {
 	// For an unknown key: the client's counter in this minute, including this request.
 	unknown int
 	// For a known key:
-	principal Principal
-	count     int // requests of the key in this minute, this one included
-	revoked   bool
-	expired   bool
+	principal        Principal
+	count            int // requests of the key in this minute, this one included
+	revoked, expired bool
 }
 
-// statements are the queries of a gate for one database. Their parameters have the same numbers in
-// both.
-type statements struct {
-	// known returns the time in Unix milliseconds, the key's counter and the subject. It returns no row
-	// when the key does not exist or the client is beyond its limit. On PostgreSQL it counts the request.
-	// Parameters: fingerprint, client, time or null, limit of unknown keys.
-	known string
-	// unknown counts a request on its client and returns the time, the count, and whether the key
-	// exists after all. It takes the same parameters except the limit.
-	unknown string
-	// writeUses takes uses in JSON, writeCounts counters in JSON and their minute, sweep the time or null.
-	writeUses, writeCounts, sweep string
-}
-
-// database runs the statements on the service's database.
-type database struct {
-	*sql.DB
-	statements
-}
-
-func newKeyStore(s *db.DB) keyStore {
-	if s.Dialect() == dialect.Postgres {
-		return newPostgresKeys(s)
+// useDatabase sets the statements of the gate and the pools that run them.
+func (g *Gate) useDatabase(s *db.DB) {
+	g.db, g.writer = s, s.Admissions()
+	if s.Dialect() == dialect.SQLite {
+		g.writer, g.statements, g.known = s.Writer(), db.Statements(sqliteSQL), g.countInMemory
+		return
 	}
-	return newSQLiteKeys(s)
+	g.statements = db.Statements(postgresSQL)
+	g.known = (&batch{run: g.countInDatabase}).find
 }
 
-// find finds a key, or counts the request on its client, in one statement or two.
-func (q lookup) find(known func() (result, error), unknown func() (found result, exists bool, err error)) (result, error) {
-	if q.malformed {
-		found, _, err := unknown()
-		return found, err
-	}
+// find looks the key up with its store and counts the request: on the key's counter if the key exists, on its client's if
+// not, or if the client is beyond its limit.
+func (g *Gate) find(ctx context.Context, q lookup) (result, error) {
 	// At most twice: between the two statements the minute may change, or the key may be created.
 	for range 2 {
-		found, err := known()
-		if !errors.Is(err, sql.ErrNoRows) {
-			return found, err
+		if !q.malformed {
+			if found, err := g.known(ctx, q); err != nil || found.known {
+				return found, err
+			}
 		}
-		found, exists, err := unknown()
+		found, exists, err := g.countUnknown(ctx, q)
 		if err != nil || !exists || limit.TooManyUnknown(found.unknown) {
 			return found, err
 		}
@@ -97,51 +72,74 @@ func (q lookup) find(known func() (result, error), unknown func() (found result,
 	return result{}, errors.New("the key is found and not found")
 }
 
-func (s statements) findKnown(ctx context.Context, on *sql.DB, q lookup) (result, error) {
+// countInMemory looks a key up on connections that only read, and counts its request in memory: an SQLite file has one
+// server. If each request wrote its counter, it would wait for the one writer, and every write empties the caches of all
+// connections that read.
+func (g *Gate) countInMemory(ctx context.Context, q lookup) (found result, err error) {
+	row := g.db.Admissions().QueryRowContext(ctx, g.statements["known"], q.fingerprint[:], q.client, q.moment,
+		limit.UnknownKeysPerMinute)
+	if _, err = found.scan(row); errors.Is(err, sql.ErrNoRows) {
+		return result{}, nil
+	}
+	if err == nil {
+		found.count = g.counters.add(found.principal.KeyID, limit.Minute(found.now), found.count)
+	}
+	return found, err
+}
+
+// countInDatabase looks several keys up and counts their requests, in one statement, as if one came after the other. For
+// unknown keys it returns zero results and counts nothing.
+func (g *Gate) countInDatabase(ctx context.Context, lookups []lookup) ([]result, error) {
+	fingerprints, clients := make(pq.ByteaArray, len(lookups)), make(pq.StringArray, len(lookups))
+	for i, q := range lookups {
+		fingerprints[i], clients[i] = q.fingerprint[:], q.client
+	}
+	found := make([]result, len(lookups))
+	for row := range db.Rows(ctx, g.writer, g.statements["known"], fingerprints, clients, lookups[0].moment, limit.UnknownKeysPerMinute) {
+		var one result
+		position, err := one.scan(row)
+		if err != nil {
+			return nil, err
+		}
+		found[position-1] = one
+	}
+	for i := range found {
+		for _, later := range found[i+1:] {
+			if found[i].known && later.principal.KeyID == found[i].principal.KeyID {
+				found[i].count-- // the counter is that after all of them
+			}
+		}
+	}
+	return found, nil
+}
+
+// scan reads a row of the statement "known", and returns the lookup's position from 1.
+func (f *result) scan(row interface{ Scan(into ...any) error }) (position int, err error) {
 	var (
-		now  int64
-		text string
-		f    result
+		now                 int64
+		scopes, unavailable []byte
+		expires, revoked    sql.NullTime
 	)
-	err := on.QueryRowContext(ctx, s.known, q.fingerprint[:], q.client, q.now, limit.UnknownKeysPerMinute).
-		Scan(&now, &f.count, &text)
+	p, s := &f.principal, &f.principal.Store
+	err = row.Scan(&position, &now, &f.count, &p.KeyID, &p.KeyName, &scopes, &expires, &revoked,
+		&s.ID, &s.Slug, &s.Currency, &s.Country, &s.Status, &s.PaymentLinksOpen, &unavailable, &s.PlatformFeePercent)
 	if err != nil {
-		return result{}, err
+		return 0, err
 	}
-	return f, f.setKnown(now, text)
-}
-
-// setKnown sets the result of a key that exists, from the time in Unix milliseconds and the subject's text.
-func (f *result) setKnown(now int64, text string) error {
-	s, err := readSubject(text)
-	if err != nil {
-		return fmt.Errorf("read the key and its store: %w", err)
+	if err := errors.Join(json.Unmarshal(scopes, &p.Scopes), json.Unmarshal(unavailable, &s.UnavailableTypes)); err != nil {
+		return 0, fmt.Errorf("read the key and its store: %w", err)
 	}
-	f.now, f.known = time.UnixMilli(now).UTC(), true
-	f.principal = s.principal
-	f.revoked = s.revoked != 0
+	f.now, f.known, f.revoked = time.UnixMilli(now).UTC(), true, revoked.Valid
 	// A key expires at the exact instant of its expiry.
-	f.expired = s.expires != 0 && now >= s.expires
-	return nil
+	f.expired = expires.Valid && !f.now.Before(expires.Time)
+	return position, nil
 }
 
-func (s statements) countUnknown(ctx context.Context, on *sql.DB, q lookup) (f result, exists bool, err error) {
+// countUnknown counts a request on its client, and reports whether the key exists after all.
+func (g *Gate) countUnknown(ctx context.Context, q lookup) (f result, exists bool, err error) {
 	var now int64
-	err = on.QueryRowContext(ctx, s.unknown, q.fingerprint[:], q.client, q.now).Scan(&now, &f.unknown, &exists)
+	err = g.writer.QueryRowContext(ctx, g.statements["unknown"], q.fingerprint[:], q.client, q.moment).
+		Scan(&now, &f.unknown, &exists)
 	f.now = time.UnixMilli(now).UTC()
 	return f, exists, err
-}
-
-func (d database) writeUses(ctx context.Context, list []use) error {
-	text, err := json.Marshal(list)
-	if err != nil {
-		return err
-	}
-	_, err = d.ExecContext(ctx, d.statements.writeUses, string(text))
-	return err
-}
-
-func (d database) sweep(ctx context.Context, now *time.Time) error {
-	_, err := d.ExecContext(ctx, d.statements.sweep, now)
-	return err
 }

@@ -3,6 +3,8 @@ package auth_test
 import (
 	"context"
 	"log/slog"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -13,6 +15,24 @@ import (
 	"go.storefront.example/server/apierr"
 	"go.storefront.example/server/auth"
 )
+
+// safeBuffer is a log that one goroutine writes and another reads.
+type safeBuffer struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (b *safeBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.Write(p)
+}
+
+func (b *safeBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.String()
+}
 
 func TestFlushWritesLastUse(t *testing.T) {
 	each(t, func(f *fixture) {
@@ -116,14 +136,24 @@ func TestRunFlushesAtTheEnd(t *testing.T) {
 	})
 }
 
-func TestRunTellsThatTheLastFlushFailed(t *testing.T) {
+func TestRunFlushesNowAndThen(t *testing.T) {
 	each(t, func(f *fixture) {
+		var log safeBuffer
 		s := f.open()
-		gate := auth.NewGate(s, auth.Options{Clock: f.watch.now, Log: slog.New(slog.DiscardHandler)})
-		require.Empty(f, f.code(gate, f.newKey("Till", time.Time{}).header(), home))
-		require.NoError(f, s.Close())
+		gate := auth.NewGate(s, auth.Options{Clock: f.watch.now, Log: slog.New(slog.NewTextHandler(&log, nil))})
+		gate.FlushEvery(10 * time.Millisecond)
+		k := f.newKey("Till", time.Time{})
 		ctx, end := context.WithCancel(f.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- gate.Run(ctx) }()
+		require.Empty(f, f.code(gate, k.header(), home))
+		require.Eventually(f, func() bool { return f.lastUse(k) != nil }, 10*time.Second, 5*time.Millisecond)
+
+		require.Empty(f, log.String())
+		require.NoError(f, s.Close())
+		f.watch.set(noon.Add(time.Hour))
+		require.Eventually(f, func() bool { return log.String() != "" }, 10*time.Second, 5*time.Millisecond, "the error is logged")
 		end()
-		require.ErrorContains(f, gate.Run(ctx), "write last use of keys")
+		require.ErrorContains(f, <-ended, "remove the counters", "the last error is returned")
 	})
 }

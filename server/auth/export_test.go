@@ -1,0 +1,20 @@
+package auth
+
+import (
+	"context"
+	"time"
+)
+
+// FlushEvery makes Run flush so often.
+func (g *Gate) FlushEvery(d time.Duration) { g.flushEvery = d }
+
+// Miss makes the first lookups of known keys find nothing, as when the minute of their client turns meanwhile.
+func (g *Gate) Miss(lookups int) {
+	known := g.known
+	g.known = func(ctx context.Context, q lookup) (result, error) {
+		if lookups--; lookups >= 0 {
+			return result{}, nil
+		}
+		return known(ctx, q)
+	}
+}

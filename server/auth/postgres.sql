@@ -1,0 +1,67 @@
+-- The statements of the gate on PostgreSQL. $3 is the time, or null for the database's clock.
+--
+-- A counter's row restarts in each new minute. If the row is one minute ahead, a request that overtook this one
+-- counted it, and it continues. If the row is further ahead, a clock was set back, and it restarts; otherwise the
+-- key would be limited until the clock catches up.
+
+-- name: known
+-- The lookups of several requests, each as if it were alone: the key, its store, and the key's counter after all
+-- of them. No row for a key that does not exist or comes from a client beyond its limit. Counters are locked in the
+-- order of their ids, so that the statements of two servers cannot deadlock. LIMIT 1 and the subquery for the client make
+-- PostgreSQL use the indexes row by row, and the arrays in subqueries make one plan serve arrays of every length.
+-- Parameters: fingerprints; clients; time; limit of unknown keys.
+WITH asked AS MATERIALIZED (
+	SELECT q.position, t.at, floor(extract(epoch FROM t.at) / 60)::bigint AS minute, k.*
+	FROM (SELECT coalesce($3::timestamptz, now()) AS at) AS t
+	CROSS JOIN unnest((SELECT $1::bytea[]), (SELECT $2::text[])) WITH ORDINALITY AS q (fingerprint, client, position)
+	CROSS JOIN LATERAL (
+		SELECT k.id AS key, k.name, k.scopes, k.expires_at, k.revoked_at,
+			s.id AS store, s.slug, s.currency, s.country, s.status, s.payment_links_open, s.unavailable_types, s.platform_fee_percent
+		FROM api_keys AS k
+		JOIN stores AS s ON s.id = k.store_id
+		WHERE k.fingerprint = q.fingerprint
+		LIMIT 1
+	) AS k
+	WHERE coalesce((
+		SELECT a.count FROM address_counters AS a
+		WHERE a.id = q.client AND a.minute - floor(extract(epoch FROM t.at) / 60)::bigint IN (0, 1)
+	), 0) <= $4::integer
+), counted AS (
+	INSERT INTO rate_counters AS r (id, minute, count)
+	SELECT key, min(minute), count(*) FROM asked GROUP BY key ORDER BY key
+	ON CONFLICT (id) DO UPDATE SET
+		minute = CASE WHEN r.minute = excluded.minute + 1 THEN r.minute ELSE excluded.minute END,
+		count = CASE WHEN r.minute - excluded.minute IN (0, 1) THEN r.count ELSE 0 END + excluded.count
+	RETURNING id, count
+)
+SELECT position, floor(extract(epoch FROM at) * 1000)::bigint, count, key, name, scopes, expires_at, revoked_at,
+	store, slug, currency, country, status, payment_links_open, unavailable_types, platform_fee_percent
+FROM asked JOIN counted ON counted.id = asked.key
+
+-- name: unknown
+INSERT INTO address_counters AS a (id, minute, count)
+VALUES ($2::text, floor(extract(epoch FROM coalesce($3::timestamptz, now())) / 60)::bigint, 1)
+ON CONFLICT (id) DO UPDATE SET
+	minute = CASE WHEN a.minute = excluded.minute + 1 THEN a.minute ELSE excluded.minute END,
+	count = CASE WHEN a.minute - excluded.minute IN (0, 1) THEN a.count + 1 ELSE 1 END
+RETURNING
+	floor(extract(epoch FROM coalesce($3::timestamptz, now())) * 1000)::bigint,
+	count,
+	EXISTS (SELECT FROM api_keys WHERE fingerprint = $1::bytea)
+
+-- name: uses
+WITH used AS (
+	SELECT k.id, timestamptz 'epoch' + u.at::bigint * interval '1 millisecond' AS at
+	FROM json_each_text($1::json) AS u (id, at)
+	JOIN api_keys AS k ON k.id = u.id::uuid
+	ORDER BY k.id
+	FOR NO KEY UPDATE OF k
+)
+UPDATE api_keys AS k SET last_used_at = used.at FROM used
+WHERE k.id = used.id AND (k.last_used_at IS NULL OR k.last_used_at < used.at)
+
+-- name: sweep
+DELETE FROM address_counters WHERE id IN (
+	SELECT id FROM address_counters
+	WHERE minute < floor(extract(epoch FROM coalesce($1::timestamptz, now())) / 60)::bigint - 1
+	FOR UPDATE SKIP LOCKED) -- rows locked by another server are left to the next sweep
