@@ -12,6 +12,7 @@ import (
 	"google.golang.org/protobuf/types/dynamicpb"
 
 	"go.storefront.example/ent/apijson"
+	"go.storefront.example/server/importing"
 )
 
 // member is a member of a JSON object.
@@ -103,6 +104,9 @@ func writeCSV(w io.Writer, of protoreflect.MessageDescriptor, empty []byte, obje
 		var names, values []string
 		if err := cells(object, of, "", &names, &values); err != nil {
 			return err
+		}
+		for i, value := range values {
+			values[i] = importing.EscapeCell(value)
 		}
 		if err := out.Write(values); err != nil {
 			return err

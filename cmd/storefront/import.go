@@ -126,22 +126,28 @@ func (c *importCmd) report(s *session, done *importing.Report, err error) error 
 	default:
 		c.remarks(s.out, done)
 	}
+	written := ""
+	if c.Errors != "" && done.Bad > 0 {
+		written = ", written to " + c.Errors
+	}
 	switch {
 	case unfinished && (done.Stored > 0 || done.Changed > 0):
 		return fmt.Errorf("%w; %d of the file's rows are stored: run it again", err, done.Stored+done.Changed)
 	case unfinished:
 		return err
+	case refused != nil && c.SkipBad:
+		return fmt.Errorf("all of the file (%s) is bad%s; nothing is stored", plural(done.Bad, done.Unit()), written)
 	case refused != nil && c.DryRun:
-		return fmt.Errorf("%s cannot be imported; nothing is stored", plural(done.Bad, done.Unit()))
+		return fmt.Errorf("%s cannot be imported%s; nothing is stored", plural(done.Bad, done.Unit()), written)
 	case refused != nil:
-		return fmt.Errorf("%s cannot be imported, so nothing is stored; correct the file, or store the rest with --skip-bad",
-			plural(done.Bad, done.Unit()))
+		return fmt.Errorf("%s cannot be imported%s, so nothing is stored; correct the file, or store the rest with --skip-bad",
+			plural(done.Bad, done.Unit()), written)
 	}
-	return c.summary(s.out, done)
+	return c.summary(s.out, done, written)
 }
 
 // summary says in a line what became of the rows.
-func (c *importCmd) summary(w io.Writer, done *importing.Report) error {
+func (c *importCmd) summary(w io.Writer, done *importing.Report, written string) error {
 	verb, one := "stored", strings.TrimSuffix(c.Kind, "s")
 	if c.DryRun {
 		verb = "can be stored"
@@ -166,10 +172,7 @@ func (c *importCmd) summary(w io.Writer, done *importing.Report) error {
 		text += fmt.Sprintf(", %d further up in the file too", done.Repeated)
 	}
 	if done.Bad > 0 {
-		text += fmt.Sprintf(", %d bad", done.Bad)
-		if c.Errors != "" {
-			text += ", written to " + c.Errors
-		}
+		text += fmt.Sprintf(", %d bad%s", done.Bad, written)
 	}
 	_, err := fmt.Fprintln(w, text)
 	return err
@@ -196,8 +199,8 @@ func (c *importCmd) remarks(w io.Writer, done *importing.Report) {
 		if done.Items == 1 {
 			verb = "is"
 		}
-		writeWrapped(w, "note: ", fmt.Sprintf("%s of orders %s of no product of the store: %s", plural(done.Items, "item"), verb,
-			strings.Join(done.Titles, ", ")))
+		writeWrapped(w, "note: ", fmt.Sprintf("%s of orders %s of no product of the store, which has ids, slugs and titles to find them by "+
+			"and no SKUs: %s", plural(done.Items, "item"), verb, strings.Join(done.Titles, ", ")))
 	}
 }
 

@@ -1,6 +1,8 @@
 package importing
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
 	"html"
 	"maps"
@@ -9,10 +11,12 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/google/uuid"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
+	"go.storefront.example/ent/apijson"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/validate"
 )
@@ -22,6 +26,21 @@ type builder struct {
 	*record
 	*reading
 	entry *entry
+	// price is that of a variable product, which has none of its own.
+	price  int64
+	priced bool
+}
+
+// build makes the message of the record.
+func (b *builder) build() {
+	switch b.Kind {
+	case Products:
+		b.entry.message = b.product()
+	case Customers:
+		b.entry.message = b.customer()
+	case Orders:
+		b.entry.message = b.order()
+	}
 }
 
 // fieldsOf are the fields of a record that a field of a message is made from, where the names differ.
@@ -128,34 +147,26 @@ func (b *builder) count(line int, field, target string) int64 {
 	return int64(n)
 }
 
+// statusWord is a status as words have it. WooCommerce may write wc- before it.
+func statusWord(text string) string { return fold(strings.TrimPrefix(strings.TrimSpace(text), "wc-")) }
+
 // word reads one of an enum's words.
 func (b *builder) word(line int, field, target string, values map[string]int32) int32 {
 	text, _ := b.on(line, field)
 	if text == "" {
 		return 0
 	}
-	key := fold(strings.TrimPrefix(text, "wc-"))
-	if strings.HasPrefix(text, "-") { // fold drops hyphens, and WooCommerce's -1 is a draft
-		key = "-" + key
+	word := strings.ToUpper(text)
+	if field == "status" {
+		key := statusWord(text)
+		word = first(b.source.Statuses[key], known().Statuses[b.Kind][key], strings.ToUpper(key))
 	}
-	word, known := b.record.table.words[field][key]
-	if !known {
-		word = strings.ToUpper(text)
-	}
-	n, known := values[word]
-	if !known || n == 0 {
-		b.entry.refuse(target, "must be one of "+strings.Join(wordsOf(b.record.table.words[field], values), ", "))
+	n := values[word]
+	if n == 0 {
+		names := slices.DeleteFunc(slices.Sorted(maps.Keys(values)), func(name string) bool { return values[name] == 0 })
+		b.entry.refuse(target, "must be one of "+strings.Join(names, ", "))
 	}
 	return n
-}
-
-// wordsOf are the words that a column may hold: those of the shop in English, or else the API's.
-func wordsOf(shop map[string]string, values map[string]int32) []string {
-	names := slices.Sorted(maps.Keys(shop))
-	if len(names) == 0 || len(names) > 12 { // a table of several languages
-		names = slices.DeleteFunc(slices.Sorted(maps.Keys(values)), func(name string) bool { return values[name] == 0 })
-	}
-	return names
 }
 
 // phone reads a number in the country of its row, or of --country; what cannot be read is refused with the
@@ -183,54 +194,76 @@ func (b *builder) phone() *string {
 
 // money is the currency of the record's amounts; empty stands for the store's.
 func (b *builder) money() string {
-	return first(strings.ToUpper(b.value("currency")), b.record.table.currency)
+	return first(strings.ToUpper(b.value("currency")), b.source.Currency)
 }
 
 var tag = regexp.MustCompile(`<[^>]*>`)
 
-// lowestPrice returns the lowest price of a product's variations, which name it by its id or its SKU.
-func (b *builder) lowestPrice() (price int64, has bool) {
-	for _, name := range []string{b.value("id"), b.value("sku")} {
-		if price, has = b.lowest[name]; has && name != "" {
+// priceOf reads a product's price: the one of a sale that is on, or else the usual one.
+func (b *builder) priceOf() (price int64, given bool) {
+	if b.value("salePrice") != "" {
+		now := time.Now()
+		starts, ends := b.moment("saleStarts"), b.moment("saleEnds")
+		if text := b.value("saleEnds"); ends != nil && len(text) == len(time.DateOnly) { // that day is one of the sale
+			ends = timestamppb.New(ends.AsTime().AddDate(0, 0, 1))
+		}
+		if (starts == nil || !starts.AsTime().After(now)) && (ends == nil || ends.AsTime().After(now)) {
+			return b.amount(0, "salePrice", "salePrice", "")
+		}
+	}
+	return b.amount(0, "priceAmount", "price", "priceAmount")
+}
+
+// vary notes the price of a variation, if it can be bought, for its product.
+func (b *builder) vary(lowest map[string]int64) {
+	price, given := b.priceOf()
+	status := b.word(0, "status", "status", storefrontv1.Product_Status_value)
+	parent := strings.TrimPrefix(b.value("parent"), "id:")
+	before, has := lowest[parent]
+	onSale := status == 0 || status == int32(storefrontv1.Product_PUBLISHED)
+	if given && onSale && len(b.entry.bad) == 0 && (!has || price < before) {
+		lowest[parent] = price
+	}
+}
+
+// lowestOf returns the lowest price of a product's variations, which name it by its id or its SKU.
+func (b *builder) lowestOf(lowest map[string]int64) (price int64, has bool) {
+	for _, field := range []string{"id", "sku"} {
+		if price, has = lowest[b.value(field)]; has {
 			return price, true
 		}
 	}
 	return 0, false
 }
 
-// priceless reports whether a product has its prices in variations that the file lacks.
-func (b *builder) priceless() bool {
-	_, has := b.lowestPrice()
-	return b.source.variable != "" && strings.Contains(strings.ToLower(b.value("kind")),
-		b.source.variable) && b.value("price") == "" && !has
-}
-
 func (b *builder) product() *storefrontv1.Product {
 	m := &storefrontv1.Product{
 		Id: first(b.value("id"), b.value("sku")), Title: b.value("title"), Slug: b.value("slug"), Currency: b.money(),
-		Url:      b.value("url"),
-		CoverUrl: b.optional("coverUrl"),
-		// A summary is plain text, a description HTML. WooCommerce writes line breaks as \n.
-		Summary: strings.TrimSpace(html.UnescapeString(tag.ReplaceAllString(strings.ReplaceAll(b.value("summary"), `\n`, "\n"),
-			""))),
-		Description: strings.ReplaceAll(b.value("description"), `\n`, "\n"),
+		Url: b.value("url"), CoverUrl: b.optional("coverUrl"), Summary: b.value("summary"), Description: b.value("description"),
 		Type:        storefrontv1.Product_Type(b.word(0, "type", "type", storefrontv1.Product_Type_value)),
 		Status:      storefrontv1.Product_Status(b.word(0, "status", "status", storefrontv1.Product_Status_value)),
 		PublishedAt: b.moment("publishedAt"), CreatedAt: b.moment("createdAt"), UpdatedAt: b.moment("updatedAt"),
 	}
-	if m.CoverUrl != nil { // WooCommerce lists all images
-		cover, _, _ := strings.Cut(*m.CoverUrl, ", ")
-		m.CoverUrl = &cover
-	}
-	var given bool
-	if m.PriceAmount, given = b.amount(0, "priceAmount", "price", "priceAmount"); !given {
-		if m.PriceAmount, given = b.lowestPrice(); !given {
-			b.entry.refuse("priceAmount", "is required")
+	if b.source.shop { // WooCommerce writes line breaks as \n and lists all images; a summary is plain text here
+		m.Summary = html.UnescapeString(tag.ReplaceAllString(strings.ReplaceAll(m.GetSummary(), `\n`, "\n"), ""))
+		m.Description = strings.ReplaceAll(m.GetDescription(), `\n`, "\n")
+		if m.CoverUrl != nil {
+			*m.CoverUrl, _, _ = strings.Cut(*m.CoverUrl, ", ")
 		}
+	}
+	if b.priced {
+		m.PriceAmount = b.price
+	} else if price, given := b.priceOf(); given {
+		m.PriceAmount = price
+	} else {
+		b.entry.refuse("priceAmount", "is required")
+	}
+	if no(b.value("published")) && m.GetStatus() == storefrontv1.Product_PUBLISHED {
+		m.Status = storefrontv1.Product_DRAFT // Shopify's: active, but in no channel
 	}
 	// The exports have reference prices that a shop does not show, since they are not above the price.
 	if before, given := b.amount(0, "compareAtAmount", "compareAt", "compareAtAmount"); given && (before > m.GetPriceAmount() ||
-		!b.record.table.known) {
+		!b.source.shop) {
 		m.CompareAtAmount = &before
 	}
 	b.entry.clears = len(b.record.table.columnsOf("compareAt"))+len(b.record.table.columnsOf("compareAtAmount")) > 0
@@ -274,16 +307,16 @@ func (b *builder) order() *storefrontv1.Order {
 	switch {
 	case yes(b.value("refunded")):
 		m.Status = storefrontv1.Order_REFUNDED
-	case b.record.table.columns["status"] == nil:
+	case b.source.Columns["status"] == nil:
 		m.Status = storefrontv1.Order_PAID // an export of sales
 	case b.value("cancelledAt") != "" && m.GetStatus() == storefrontv1.Order_PENDING:
 		m.Status = storefrontv1.Order_CANCELLED
 	}
-	if lost := b.record.table.partly[fold(b.value("status"))]; lost != "" {
+	if lost := b.source.Partly[statusWord(b.value("status"))]; lost != "" {
 		b.entry.lost = append(b.entry.lost, LineError{Line: b.lines[0].number, Column: b.columnOf("status"), Problem: lost,
 			Value: first(b.value("refund"), b.value("status"))})
 	}
-	if b.record.table.known && m.GetStatus() != storefrontv1.Order_PAID && m.GetStatus() != storefrontv1.Order_REFUNDED {
+	if b.source.shop && m.GetStatus() != storefrontv1.Order_PAID && m.GetStatus() != storefrontv1.Order_REFUNDED {
 		m.PaidAt = nil // an authorization, or a part of the amount
 	}
 	if text := b.value("platformFeePercent"); text != "" {
@@ -292,6 +325,18 @@ func (b *builder) order() *storefrontv1.Order {
 			b.entry.refuse("platformFeePercent", "must be a percentage from 0 to 100")
 		}
 		m.PlatformFeePercent = percent
+	}
+	if text := b.value("items"); text != "" { // of order list -o csv
+		var items []json.RawMessage
+		err := json.Unmarshal([]byte(text), &items)
+		for _, text := range items {
+			item := &storefrontv1.Order_Item{}
+			err = errors.Join(err, apijson.Unmarshal(text, item))
+			m.Items = append(m.Items, item)
+		}
+		if err != nil {
+			b.entry.refuse("items", "must be as order list -o csv writes them")
+		}
 	}
 	sum := new(big.Int)
 	for i := range b.lines {
@@ -304,7 +349,7 @@ func (b *builder) order() *storefrontv1.Order {
 	if m.Amount, given = b.amount(0, "amount", "total", "amount"); !given {
 		m.Amount = sum.Int64()
 		switch {
-		case len(m.GetItems()) == 0:
+		case len(m.GetItems()) == 0 || b.value("items") != "":
 			b.entry.refuse("amount", "is required")
 		case !sum.IsInt64() || m.Amount > validate.MaxAmount:
 			b.entry.refuse("amount", "is required: the sum of the items is no amount")
@@ -355,6 +400,7 @@ func (o Options) own(kind Kind, from, own string) (id string, derived bool) {
 func (l *reading) complete(e *entry, from string) {
 	switch m := e.message.(type) {
 	case *storefrontv1.Product:
+		e.titled = m.GetId() == "" && m.GetTitle() != ""
 		m.Id, _ = l.own(Products, from, first(m.GetId(), m.GetTitle()))
 		if m.GetType() == 0 {
 			m.Type = l.Type

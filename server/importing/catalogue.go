@@ -45,7 +45,7 @@ func (l *reading) link(e *entry, item *storefrontv1.Order_Item, sku, from string
 		}
 	}
 	keys = append(keys, [2]string{"title", title})
-	if at := strings.LastIndex(title, " - "); at > 0 && from == "shopify" { // Guide - PDF: the variant's title follows
+	if at := strings.LastIndex(title, " - "); at > 0 && l.source.shop { // Guide - PDF: the variation follows
 		keys = append(keys, [2]string{"title", title[:at]})
 	}
 	for _, key := range keys {

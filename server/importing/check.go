@@ -4,6 +4,8 @@ import (
 	"hash/maphash"
 	"strings"
 
+	"google.golang.org/protobuf/proto"
+
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/validate"
 )
@@ -11,27 +13,38 @@ import (
 // identity is a field that identifies a row among those of its kind, spelt as rows store it.
 type identity struct{ field, text string }
 
-// checker knows the rows that were only checked, and so are not in the store.
+// checker knows the rows that were only checked, and so are not in the store. A nil one knows none.
 type checker struct {
-	seen   map[uint64]bool // by the hash of an identity
+	seen   map[uint64]uint64 // hashes of rows, by the hash of an identity
 	seed   maphash.Seed
 	buyers map[identity]*storefrontv1.Order_Customer
 }
 
 func newChecker() *checker {
-	return &checker{seen: map[uint64]bool{}, seed: maphash.MakeSeed(), buyers: map[identity]*storefrontv1.Order_Customer{}}
+	return &checker{map[uint64]uint64{}, maphash.MakeSeed(), map[identity]*storefrontv1.Order_Customer{}}
 }
 
-func (l *reading) identities(e *entry) []identity {
+// identify finds what identifies a row that is to be checked.
+func (l *reading) identify(e *entry) {
+	if l.check == nil {
+		return
+	}
 	switch m := e.message.(type) {
 	case *storefrontv1.Product:
-		return []identity{{"id", spelt(m.GetId())}, {"slug", m.GetSlug()}}
+		e.identities = []identity{{"id", spelt(m.GetId())}, {"slug", m.GetSlug()}}
+		if e.titled {
+			e.identities[0].field = "title" // from which the id was made
+		}
 	case *storefrontv1.Customer:
-		return append([]identity{{"id", spelt(m.GetId())}}, l.contacts(m.Email, m.Phone)...)
+		e.identities = append([]identity{{"id", spelt(m.GetId())}}, l.contacts(m.Email, m.Phone)...)
 	case *storefrontv1.Order:
-		return []identity{{"id", spelt(m.GetId())}, {"reference", strings.TrimSpace(m.GetReference())}}
+		e.identities = []identity{{"id", spelt(m.GetId())}, {"reference", strings.TrimSpace(m.GetReference())}}
+		if m.Customer != nil {
+			l.meet(e, m.GetCustomer())
+		}
 	}
-	return nil
+	text, _ := proto.MarshalOptions{Deterministic: true}.Marshal(e.message)
+	e.sum = maphash.Bytes(l.check.seed, text)
 }
 
 // contacts are the e-mail and the phone of a customer; what is wrong with them the importer reports.
@@ -59,45 +72,88 @@ func spelt(text string) string {
 	return text
 }
 
-// repeats reports whether a row stands further up in the file, and refuses one that has what identifies another
-// row there. It notes a row that is neither.
-func (l *reading) repeats(e *entry) bool {
-	c := l.check
-	all := l.identities(e)
-	keys := make([]uint64, len(all))
-	for i, id := range all {
-		keys[i] = maphash.Comparable(c.seed, id)
+// clash is a row with a field that says it is another row, which stands further up in the file.
+type clash struct {
+	*entry
+	field, problem string
+}
+
+// apart tells the rows that are new in the file from those that stand further up in it, and those that clash with such.
+// Bad rows are sent like new ones, for all that is wrong with them, and nothing repeats them.
+func (c *checker) apart(rows []*entry) (fresh, repeated []*entry, clashing []clash) {
+	if c == nil {
+		return rows, nil, nil
+	}
+	here := map[uint64]uint64{}
+	for _, e := range rows {
+		again, clashes := c.compare(e, here)
 		switch {
-		case id.text == "" || !c.seen[keys[i]]:
-		case id.field == "id" || l.Kind == Customers && e.derived:
-			return true
+		case len(e.bad) > 0:
+			fresh = append(fresh, e)
+		case again:
+			repeated = append(repeated, e)
+		case clashes.problem != "":
+			clashing = append(clashing, clashes)
 		default:
-			e.refuse(id.field, "is that of another "+strings.TrimSuffix(string(l.Kind), "s")+" of the file")
+			fresh = append(fresh, e)
+			c.note(e, here)
 		}
 	}
-	m, order := e.message.(*storefrontv1.Order)
-	if order && m.Customer != nil {
-		l.meet(e, m.GetCustomer())
+	return fresh, repeated, clashing
+}
+
+// compare compares a row with those of earlier batches and those above it in its own.
+func (c *checker) compare(e *entry, here map[uint64]uint64) (again bool, clashes clash) {
+	grouped := e.table != nil && e.table.Group != ""
+	for _, id := range e.identities {
+		key := maphash.Comparable(c.seed, id)
+		sum, has := here[key]
+		if !has {
+			sum, has = c.seen[key]
+		}
+		_, customer := e.message.(*storefrontv1.Customer)
+		switch {
+		case id.text == "" || !has:
+		case sum == e.sum, id.field == "id" && !grouped, customer && e.derived:
+			return true, clash{}
+		case id.field == "title":
+			return false, clash{e, id.field, "is that of another line too; give products of one title an id column"}
+		case grouped:
+			return false, clash{e, e.table.Group,
+				"stands further up too; all lines of one record must follow each other and have one id and one buyer"}
+		default:
+			return false, clash{e, id.field, "is that of another row of the file"}
+		}
 	}
-	if len(e.bad) > 0 {
-		return false
+	return false, clash{}
+}
+
+func (c *checker) note(e *entry, in map[uint64]uint64) {
+	for _, id := range e.identities {
+		in[maphash.Comparable(c.seed, id)] = e.sum
 	}
-	for _, key := range keys {
-		c.seen[key] = true
+}
+
+// keep notes rows, and the customers whom orders would have made.
+func (l *reading) keep(rows []*entry) {
+	c := l.check
+	if c == nil {
+		return
 	}
-	e.keys = keys
-	if order && m.Customer != nil {
-		ids := append(l.contacts(m.Customer.Email, m.Customer.Phone), identity{"id", spelt(m.GetCustomer().GetId())})
-		if c.buyers[ids[len(ids)-1]] == nil {
-			for _, id := range ids {
-				c.buyers[id] = m.GetCustomer()
+	for _, e := range rows {
+		c.note(e, c.seen)
+		if m, order := e.message.(*storefrontv1.Order); order {
+			id := identity{"id", spelt(m.GetCustomer().GetId())}
+			if c.buyers[id] == nil {
+				for _, i := range append(l.contacts(m.Customer.Email, m.Customer.Phone), id) {
+					c.buyers[i] = m.GetCustomer()
+				}
 			}
 		}
 	}
-	return false
 }
 
-// meet gives the customer of an order, whom an order further up would have made, the e-mail and the phone by
+// meet gives the customer of an order, whom an order of an earlier batch would have made, the e-mail and the phone by
 // which the store would know them. It refuses a new customer with those of another one.
 func (l *reading) meet(e *entry, c *storefrontv1.Order_Customer) {
 	if known := l.check.buyers[identity{"id", spelt(c.GetId())}]; known != nil {

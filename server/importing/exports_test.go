@@ -2,6 +2,7 @@ package importing_test
 
 import (
 	"bytes"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -51,34 +52,224 @@ func TestWooCommerceInFourLanguages(t *testing.T) {
 		require.Equal(t, []string{
 			`left out: a variation is no product of its own; its product gets the lowest price of its variations ("variation, virtual"): lines 4–5`,
 			`left out: a group of products has no price of its own ("grouped"): line 6`,
-			`left out: it has no price, and the file has no variations of it ("Vide"): line 7`,
+			`left out: it has no price, and the file has no published variation of it ("Vide"): line 7`,
 		}, notes(done.Notes), language)
 	}
 }
 
-// WooCommerce writes 1 for what is published, 0 for what is private, -1 for a draft and 2 for what waits for a review.
-func TestDraftsOfWooCommerceStayDrafts(t *testing.T) {
+// A price is that of a sale only while it is on, and a variation counts only if it can be bought. WooCommerce writes 1
+// for what is published, 0 for what is private, -1 for a draft and 2 for what waits for a review.
+func TestPricesAndDraftsOfWooCommerce(t *testing.T) {
+	t.Parallel()
+	const header = "ID,Type,Name,Published,Sale price,Regular price,Date sale price starts,Date sale price ends,Parent\n"
+	for _, row := range []struct {
+		reason, lines string
+		price         int64
+		status        storefrontv1.Product_Status
+		problem       string
+	}{
+		{"a sale without dates", "1,simple,A,1,3.00,5.00,,,\n", 300, storefrontv1.Product_PUBLISHED, ""},
+		{"a sale that is on", "1,simple,A,1,3.00,5.00,2020-01-01,2999-01-01,\n", 300, storefrontv1.Product_PUBLISHED, ""},
+		{"a sale that has ended", "1,simple,A,1,3.00,5.00,,2020-01-01,\n", 500, storefrontv1.Product_PUBLISHED, ""},
+		{"a sale that is to come", "1,simple,A,1,3.00,5.00,2999-01-01 00:00:00,,\n", 500, storefrontv1.Product_PUBLISHED, ""},
+		{"a private product", "1,simple,A,0,,5.00,,,\n", 500, storefrontv1.Product_DRAFT, ""},
+		{"a draft", "1,simple,A,-1,,5.00,,,\n", 500, storefrontv1.Product_DRAFT, ""},
+		{"a product that waits", "1,simple,A,2,,5.00,,,\n", 500, storefrontv1.Product_DRAFT, ""},
+		{"the lowest price of the variations", "1,variable,A,1,,,,,\n2,variation,A - S,1,,5.00,,,id:1\n3,variation,A - M,1,,4.00,,,id:1\n",
+			400, storefrontv1.Product_PUBLISHED, ""},
+		{"a variation that is private", "1,variable,A,1,,,,,\n2,variation,A - S,0,,4.00,,,id:1\n3,variation,A - M,1,,5.00,,,id:1\n",
+			500, storefrontv1.Product_PUBLISHED, ""},
+		{"a variation whose sale has ended",
+			"1,variable,A,1,,,,,\n2,variation,A - S,1,3.00,6.00,,2020-01-01,id:1\n3,variation,A - M,1,,5.00,,,id:1\n",
+			500, storefrontv1.Product_PUBLISHED, ""},
+		{"no price at all", "1,simple,A,1,,,,,\n", 0, 0, "Regular price is required: line 2"},
+	} {
+		s := storeOf(t, "EUR", "FR")
+		_, err := s.try(options{Kind: importing.Products, From: "woocommerce"}, []byte(header+row.lines))
+		if row.problem != "" {
+			require.EqualError(t, err, row.problem, row.reason)
+			continue
+		}
+		require.NoError(t, err, row.reason)
+		require.Equal(t, row.price, s.products()[0].GetPriceAmount(), row.reason)
+		require.Equal(t, row.status, s.products()[0].GetStatus(), row.reason)
+	}
+}
+
+// An item of a variation, whose SKU no product has, is of the product whose title the variation's begins with.
+func TestItemsOfVariations(t *testing.T) {
 	t.Parallel()
 	s := storeOf(t, "EUR", "FR")
 	s.load(options{Kind: importing.Products, From: "woocommerce"},
-		[]byte("ID,Type,SKU,Name,Published,Regular "+
-			"price\n1,simple,a,Live,1,3.00\n2,simple,b,Draft,-1,3.00\n3,simple,c,Waiting,2,3.00\n"))
-	products := by(s.products(), (*storefrontv1.Product).GetTitle)
-	require.Equal(t, storefrontv1.Product_PUBLISHED, products["Live"].GetStatus())
-	require.Equal(t, storefrontv1.Product_DRAFT, products["Draft"].GetStatus())
-	require.Equal(t, storefrontv1.Product_DRAFT, products["Waiting"].GetStatus())
+		[]byte("ID,Type,SKU,Name,Published,Regular price,Parent\n1,variable,V,Shirt,1,,\n2,variation,V-S,Shirt - S,1,9.00,V\n"))
+	done := s.load(options{Kind: importing.Orders, From: "woocommerce"},
+		[]byte("order_id,status,billing_email,order_total,item_name,item_sku\n1,completed,a@example.com,9.00,Shirt - S,V-S\n"))
+	require.Zero(t, done.Items)
+	require.Equal(t, s.products()[0].GetId(), s.orders()[0].GetItems()[0].GetProductId())
 }
 
-// Rows that are no CSV are rejected with a reason that is, so that the file is read once the row is put right.
+// With --skip-bad each row of the file counts once: a bad one is no other's repeat, and takes none along.
+func TestEachRowCountsOnce(t *testing.T) {
+	t.Parallel()
+	for _, row := range []struct {
+		reason                string
+		kind                  kind
+		text                  string
+		stored, repeated, bad int
+		problem               string
+	}{
+		{"a title of a bad row", products, "title,price\nA,cheap\nA,5\n", 1, 0, 1, "price must be"},
+		{"an id of a bad row", products, "id,title,price,slug\n1,A,5,a b\n1,A,5,a\n", 1, 0, 1, "slug must stand"},
+		{"a slug of a bad row", products, "id,title,price,slug,coverUrl\n1,A,5,a,x\n2,A,5,a,\n", 1, 0, 1, "coverUrl must be"},
+		{"an e-mail of a bad row", customers, "email,phone\na@example.com,12\na@example.com,+237670000001\n", 1, 0, 1, "phone "},
+		{"a reference of a bad row", orders,
+			"reference,status,email,total\nR,PAID,nobody,5\nS,PAID,a@example.com,5\nR,PAID,a@example.com,5\n", 2, 0, 1, "email must be"},
+		{"a row that repeats a good one", products, "title,price\nA,5\nA,5\n", 1, 1, 0, ""},
+		{"a quote that is not closed", products, "title,price\nA,1\n\"B,2\nC,3\nD,4\n", 3, 0, 1,
+			"is no CSV: it opens a quote that is not closed: line 3"},
+		{"a quote that another row's closes", products, "title,price\nA,1\n\"B,2\nC,3\n\"D\",4\n", 3, 0, 1,
+			"is no CSV: it opens a quote that is not closed: line 3"},
+	} {
+		s := newStore(t, dbtest.New(t, dbtest.SQLite, db.Config{}))
+		var rejects bytes.Buffer
+		done := s.load(options{Kind: row.kind, SkipBad: true, Rejects: &rejects}, []byte(row.text))
+		require.Equal(t, []int{row.stored + row.repeated + row.bad, row.stored, row.repeated, row.bad},
+			[]int{done.Lines, done.Stored, done.Repeated, done.Bad}, row.reason)
+		require.Len(t, done.Problems, row.bad, row.reason)
+		if row.bad > 0 {
+			require.Contains(t, done.Problems[0].Text("line"), row.problem, row.reason)
+			require.Equal(t, "\ufeff", rejects.String()[:len("\ufeff")], row.reason)
+			require.Len(t, strings.Split(strings.TrimSpace(rejects.String()), "\n"), 1+row.bad, row.reason)
+		}
+	}
+}
+
+// What an import writes for people is no formula in a spreadsheet, opens there with its accents, and reads back.
 func TestRejectedRowsAreReadOncePutRight(t *testing.T) {
 	t.Parallel()
+	for _, row := range []struct{ reason, text, wrong, right, title, phone string }{
+		{"a quote within a value", "title,price\nSay \"hi,2.00\nTea,1.00\n", "", "", `Say "hi`, ""},
+		{"a quote that is not closed", "title,price\n\"Open,2.00\nTea,1.00\n", "", "", `"Open`, ""},
+		{"a formula", "title,price\n=1+1,cheap\nTea,1.00\n", "cheap", "3.00", "=1+1", ""},
+		{"a text that looks like one", "title;price\n-10 % caf\xe9;cheap\nTea;1,00\n", "cheap", "3,00", "-10 % café", ""},
+		{"an apostrophe that was there", "title,price\n'@home,cheap\nTea,1.00\n", "cheap", "3.00", "@home", ""},
+		{"a header that is a formula", "title,price,=sum\n+a,cheap,-5\nTea,1.00,\n", "cheap", "3.00", "+a", ""},
+		{"a phone number", "name,phone,email\nA,+237670000001,nobody\nB,+237670000002,\n", "nobody", "a@example.com", "", "+237670000001"},
+	} {
+		s := storeOf(t, "EUR", "FR")
+		o := options{Kind: importing.Products, SkipBad: true}
+		if row.phone != "" {
+			o.Kind = importing.Customers
+		}
+		var rejects, again bytes.Buffer
+		o.Rejects = &rejects
+		done := s.load(o, []byte(row.text))
+		require.Equal(t, []int{1, 1}, []int{done.Stored, done.Bad}, row.reason)
+		for cell := range strings.FieldsFuncSeq(rejects.String(), func(r rune) bool { return strings.ContainsRune(",;\n\"\ufeff", r) }) {
+			require.True(t, !strings.ContainsAny(cell[:1], "=+-@") || strings.Trim(cell[1:], "0123456789") == "", "%s: %s", row.reason, cell)
+		}
+		o.Rejects = &again
+		if row.wrong != "" {
+			_, err := s.try(o, rejects.Bytes())
+			require.Error(t, err, row.reason)
+			require.Equal(t, rejects.String(), again.String(), row.reason)
+		}
+		done = s.load(options{Kind: o.Kind}, bytes.Replace(rejects.Bytes(), []byte(row.wrong), []byte(row.right), 1))
+		require.Equal(t, 1, done.Stored, row.reason)
+		if row.phone != "" {
+			require.Equal(t, row.phone, s.customers()[0].GetPhone())
+		} else {
+			require.Contains(t, by(s.products(), (*storefrontv1.Product).GetTitle), row.title, row.reason)
+		}
+	}
+}
+
+// An owner writes statuses in a language of their own, with and without accents, and needs no --from for it.
+func TestStatusesInFilesOfOnesOwn(t *testing.T) {
+	t.Parallel()
+	for status, words := range map[string]string{
+		"PUBLISHED": "Publié,publiee,Veröffentlicht,Publicado,PUBLISHED,1", "DRAFT": "Brouillon,Entwurf,borrador,Rascunho,0",
+		"ARCHIVED": "Archivé,archiviert,Archivado,Arquivado",
+	} {
+		for word := range strings.SplitSeq(words, ",") {
+			s := storeOf(t, "EUR", "FR")
+			s.load(options{Kind: importing.Products}, []byte("Nom;Prix;Statut\nThé;3,00;"+word+"\n"))
+			require.Equal(t, status, s.products()[0].GetStatus().String(), word)
+		}
+	}
+	for status, words := range map[string]string{
+		"PAID": "Terminée,Terminee,payé,Bezahlt,Pagado,Pago,paid", "REFUNDED": "Remboursée,Erstattet,Reembolsado",
+		"CANCELLED": "Annulée,Storniert,Cancelado,canceled", "FAILED": "Échouée,Fehlgeschlagen,Fallido,Falhou",
+		"PENDING": "En attente,Ausstehend,Pendiente,Pendente,on-hold",
+	} {
+		for word := range strings.SplitSeq(words, ",") {
+			s := storeOf(t, "EUR", "FR")
+			s.load(options{Kind: importing.Orders}, []byte("Commande;Statut;E-mail;Montant\nR1;"+word+";a@example.com;3,00\n"))
+			require.Equal(t, status, s.orders()[0].GetStatus().String(), word)
+		}
+	}
+}
+
+// A complaint names the columns of the file where the API's rule has names of its own.
+func TestComplaintsNameTheFilesColumns(t *testing.T) {
+	t.Parallel()
+	for _, row := range []struct {
+		kind                kind
+		update              bool
+		header, first, then string
+		want                string
+	}{
+		{products, false, "Titel;Preis;Streichpreis", "", "A;5;4", `Streichpreis must be above Preis, or empty, not "4": line 2`},
+		{products, true, "Titel;Preis;Streichpreis", "A;5;9", "A;10;", ""},
+		{products, true, "Titel;Preis;Statut", "A;5;Entwurf", "A;5;veröffentlicht",
+			`Statut cannot be PUBLISHED: the product lacks description and content ("veröffentlicht"): line 2`},
+		{orders, false, "reference;Statut;E-mail;Montant;paidAt", "", "1;Échouée;a@example.com;5;2026-01-31",
+			`paidAt must be empty for an order that was not paid, not "2026-01-31": line 2`},
+		{customers, true, "id;E-mail;Portable", "1;a@example.com;\n2;b@example.com;", "2;a@example.com;",
+			`E-mail or the phone is another customer's ("a@example.com"): line 2`},
+	} {
+		s := storeOf(t, "EUR", "FR")
+		if row.first != "" {
+			s.load(options{Kind: row.kind}, []byte(row.header+"\n"+row.first+"\n"))
+		}
+		_, err := s.try(options{Kind: row.kind, Update: row.update}, []byte(row.header+"\n"+row.then+"\n"))
+		if row.want == "" {
+			require.NoError(t, err)
+			continue
+		}
+		require.EqualError(t, err, row.want)
+	}
+}
+
+// What Shopify's owner hid stays hidden, and what was paid of a part is said to be lost.
+func TestShopifyOfWhatIsPartly(t *testing.T) {
+	t.Parallel()
 	s := storeOf(t, "EUR", "FR")
-	var rejects bytes.Buffer
-	done := s.load(options{Kind: importing.Products, SkipBad: true, Rejects: &rejects},
-		[]byte("title,price\nSay \"hi,2.00\nTea,1.00\n"))
-	require.Equal(t, []int{1, 1}, []int{done.Stored, done.Bad})
-	done = s.load(options{Kind: importing.Products}, bytes.Replace(rejects.Bytes(), []byte(`Say "hi`), []byte("Say hi"), 1))
-	require.Equal(t, 1, done.Stored)
+	for _, column := range []string{"Published", "Published on online store"} {
+		s.load(options{Kind: importing.Products, From: "shopify"},
+			[]byte("Handle,Title,"+column+",Variant Price,Status\nshown,Shown,true,5.00,active\nhidden,Hidden,FALSE,5.00,active\n"))
+		bySlug := by(s.products(), (*storefrontv1.Product).GetSlug)
+		require.Equal(t, storefrontv1.Product_PUBLISHED, bySlug["shown"].GetStatus())
+		require.Equal(t, storefrontv1.Product_DRAFT, bySlug["hidden"].GetStatus())
+	}
+	done := s.load(options{Kind: importing.Orders, From: "shopify"},
+		[]byte("Name,Email,Financial Status,Total\n#1,a@example.com,partially_paid,5.00\n"))
+	require.Equal(t, storefrontv1.Order_PENDING, s.orders()[0].GetStatus())
+	require.Equal(t, []string{
+		`Financial Status is stored as PENDING with the full total; what was paid is lost ("partially_paid"): line 2`,
+	}, notes(done.Notes))
+}
+
+// A file of which every row is bad is refused, also if bad rows are to be skipped.
+func TestAFileOfBadRowsStoresNothing(t *testing.T) {
+	t.Parallel()
+	s := storeOf(t, "EUR", "FR")
+	for _, dry := range []bool{true, false} {
+		_, err := s.try(options{Kind: importing.Products, SkipBad: true, DryRun: dry}, []byte("title,price\nA,x\nB,y\n"))
+		var bad *importing.BadLinesError
+		require.ErrorAs(t, err, &bad)
+	}
+	require.Empty(t, s.products())
 }
 
 func TestStatusesOfWooCommerce(t *testing.T) {

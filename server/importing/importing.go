@@ -192,10 +192,13 @@ func (r *refusedRows) refuse(index int, field, message string) {
 		Message: message}) //nolint:gosec // Below BatchRows.
 }
 
-// fieldOf is the field that a refusal of the rules is about.
-var fieldOf = map[apierr.Code]string{
-	apierr.CompareAtInvalid: "compareAtAmount", apierr.ProductTypeUnavailable: "status", apierr.ProductIncomplete: "status",
-	apierr.CustomerConflict: "email", apierr.CustomerIdentifierRequired: "email",
+// refusals are the refusals of the rules, as a complaint of a row's field.
+var refusals = map[apierr.Code]apijson.Field{
+	apierr.CompareAtInvalid:           {Name: "compareAtAmount", Message: "must be above priceAmount, or null"},
+	apierr.ProductTypeUnavailable:     {Name: "status", Message: "cannot be PUBLISHED: the store cannot publish products of this type"},
+	apierr.ProductIncomplete:          {Name: "status", Message: "cannot be PUBLISHED: the product lacks "},
+	apierr.CustomerConflict:           {Name: "email", Message: "or the phone is another customer's"},
+	apierr.CustomerIdentifierRequired: {Name: "email", Message: "is required, or a phone"},
 }
 
 // refused refuses a row with a refusal of the rules; any other error it returns.
@@ -204,11 +207,11 @@ func (r *refusedRows) refused(index int, err error) error {
 	if !ok {
 		return err
 	}
-	message := refusal.Message
-	if missing := refusal.Details.GetMissing(); len(missing) > 0 {
-		message = "cannot be PUBLISHED: the product lacks " + strings.Join(missing, " and ")
+	of, known := refusals[refusal.Code]
+	if !known {
+		of.Message = refusal.Message
 	}
-	r.refuse(index, fieldOf[refusal.Code], strings.TrimSuffix(message, "."))
+	r.refuse(index, of.Name, of.Message+strings.Join(refusal.Details.GetMissing(), " and "))
 	return nil
 }
 

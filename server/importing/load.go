@@ -1,13 +1,14 @@
 package importing
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -87,40 +88,40 @@ type Progress struct {
 var ErrOptions = errors.New("import")
 
 // Load imports a file, which it reads twice: first it checks every line, then it stores them in batches. The
-// Report is complete also with an error, which is a *BadLinesError if lines are bad and SkipBad is not set, and
-// a *FileError if the file as a whole cannot be imported.
+// Report is complete also with an error, which is a *BadLinesError if lines are bad and SkipBad is not set or no
+// other lines are left, and a *FileError if the file as a whole cannot be imported.
 func Load(ctx context.Context, api API, in io.Reader, o Options) (*Report, error) {
-	l := &reading{Options: o, api: api, report: &Report{}, check: newChecker(), left: map[int]bool{}, rejects: rejects{w: o.Rejects}}
-	if err := l.choose(); err != nil {
-		return l.report, err
+	r := &Report{}
+	l := &reading{Options: o, api: api, report: r, check: newChecker(), left: map[int]bool{}, rejects: rejects{w: o.Rejects}}
+	var err error
+	if l.source, err = sourceOf(o); err != nil {
+		return r, err
+	}
+	if l.layout, err = layoutOf(o.DateFormat); err != nil {
+		return r, err
 	}
 	file, remove, err := seekable(ctx, in)
 	if err != nil {
-		return l.report, err
+		return r, err
 	}
 	defer remove()
 	if o.Kind == Orders {
 		if l.products, err = catalogueOf(ctx, api, o.Store.GetId()); err != nil {
-			return l.report, err
+			return r, err
 		}
 	}
-	if err := l.pass(ctx, file); err != nil || o.DryRun {
-		return l.report, errors.Join(err, l.verdict())
+	if err := l.pass(ctx, file); err != nil {
+		return r, err
 	}
-	if err := l.verdict(); err != nil {
-		return l.report, err
+	switch {
+	case r.Bad > 0 && (!o.SkipBad || r.Bad == r.Lines):
+		return r, &BadLinesError{r}
+	case o.DryRun:
+		return r, nil
 	}
-	l.check, l.report.Lines = nil, l.report.Bad+l.report.Repeated
-	l.report.Stored, l.report.Changed, l.report.Skipped = 0, 0, 0
-	return l.report, l.pass(ctx, file)
-}
-
-// verdict is the error of a file that was checked.
-func (l *reading) verdict() error {
-	if l.report.Bad > 0 && !l.SkipBad {
-		return &BadLinesError{l.report}
-	}
-	return nil
+	l.check, r.Lines = nil, r.Bad+r.Repeated
+	r.Stored, r.Changed, r.Skipped = 0, 0, 0
+	return r, l.pass(ctx, file)
 }
 
 // reading is an import under way.
@@ -131,7 +132,6 @@ type reading struct {
 	source   source
 	table    *table // of the pass; nil for objects of the API
 	products catalogue
-	lowest   map[string]int64 // prices of WooCommerce's variable products, by id and SKU
 	in       *counted
 	row      int          // the number of the record at hand
 	left     map[int]bool // the records that are not stored
@@ -148,13 +148,17 @@ type entry struct {
 	message   proto.Message // nil if the line cannot be read
 	// derived is true for a row whose id was made: its e-mail and phone then identify its customer.
 	derived bool
+	// titled is true for a product that is known by its title.
+	titled bool
 	// clears is true for a product whose file says that there is no reference price, if the row has none.
 	clears  bool
 	bad     []LineError
 	lost    []LineError // what an order loses
-	keys    []uint64    // of what identifies the row
 	skus    []string    // of the items
 	unknown []string    // the titles of items of no product
+	// What identifies the row among those of its kind, and a hash of all of it.
+	identities []identity
+	sum        uint64
 	// The text of the row: an object of the API, or lines of a table.
 	object string
 	lines  []line
@@ -164,18 +168,25 @@ type entry struct {
 	place func(field string) (column string, line int, value string)
 }
 
+// apiWord are words in complaints of the API's rules that a table does not have.
+var apiWord = regexp.MustCompile(`\b(priceAmount|compareAtAmount|paidAt|null)\b`)
+
 // refuse adds a problem of a field, unless the field has one.
 func (e *entry) refuse(field, problem string) {
 	column, line, value := field, e.line, member(e.object, field)
 	if e.place != nil {
 		column, line, value = e.place(field)
+		problem = apiWord.ReplaceAllStringFunc(problem, func(word string) string {
+			if word == "null" {
+				return "empty"
+			}
+			word, _, _ = e.place(word)
+			return word
+		})
 	}
-	for _, b := range e.bad {
-		if b.Column == column {
-			return
-		}
+	if !slices.ContainsFunc(e.bad, func(b LineError) bool { return b.Column == column }) {
+		e.bad = append(e.bad, LineError{Line: line, Column: column, Problem: problem, Value: value})
 	}
-	e.bad = append(e.bad, LineError{Line: line, Column: column, Problem: problem, Value: value})
 }
 
 // member returns the value of a field such as customer.email in an object, if it is a text or a number.
@@ -195,28 +206,22 @@ func member(object, field string) string {
 	return ""
 }
 
-// errLeftOut is a row that is none to import.
-var errLeftOut = errors.New("left out")
-
 // pass reads the file from its beginning and sends its rows, to be checked or to be stored.
 func (l *reading) pass(ctx context.Context, file io.ReadSeeker) error {
 	next, err := l.open(file)
 	if err != nil {
 		return err
 	}
-	l.row = 0
-	for ended := false; !ended; {
+	for l.row = 0; ; {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		e, err := next()
 		if errors.Is(err, io.EOF) {
 			break
-		} else if errors.Is(err, errLeftOut) {
-			continue
 		}
 		if bad, is := errors.AsType[*LineError](err); is {
-			e.line, e.bad, ended = bad.Line, append(e.bad, *bad), bad.last
+			e.line, e.bad = bad.Line, append(e.bad, *bad)
 		} else if err != nil {
 			return err
 		}
@@ -228,14 +233,11 @@ func (l *reading) pass(ctx context.Context, file io.ReadSeeker) error {
 			return err
 		}
 	}
-	if err := l.send(ctx); err != nil {
+	if err := l.send(ctx); err != nil || l.check == nil {
 		return err
 	}
-	if l.check == nil {
-		return nil
-	}
 	if l.table != nil {
-		l.report.Read, l.report.NotRead = l.table.readColumns(own[l.Kind])
+		l.report.Read, l.report.NotRead = l.table.readColumns(known().Fields[l.Kind])
 	}
 	if l.row == 0 && len(l.report.Notes) == 0 {
 		if l.report.Objects {
@@ -246,30 +248,6 @@ func (l *reading) pass(ctx context.Context, file io.ReadSeeker) error {
 	return nil
 }
 
-// choose finds what the options name.
-func (l *reading) choose() (err error) {
-	fields, known := own[l.Kind]
-	if !known {
-		return fmt.Errorf("%w: %q must be one of products, customers, orders", ErrOptions, l.Kind)
-	}
-	shop, known := sources[l.From]
-	if !known && l.From != "" && l.From != "storefront" {
-		return fmt.Errorf("%w: --from must be one of %s, storefront", ErrOptions, strings.Join(slices.Sorted(maps.Keys(sources)), ", "))
-	}
-	s, has := shop[l.Kind]
-	if known && !has {
-		return fmt.Errorf("%w: --from %s has %s only", ErrOptions, l.From, slices.Collect(maps.Keys(shop))[0])
-	}
-	if s.known = known; !known && l.Kind == Orders {
-		s.group, s.words = "reference", map[string]map[string]string{"status": ownStatus}
-	}
-	if l.layout, err = layoutOf(l.DateFormat); err != nil {
-		return err
-	}
-	l.source, err = s.mapped(fields, l.Columns)
-	return err
-}
-
 // open decides by the file's first character what it is, and returns what reads its rows; io.EOF is the end. With
 // the error of a line that cannot be read it returns what is known of the row.
 func (l *reading) open(file io.ReadSeeker) (func() (*entry, error), error) {
@@ -277,79 +255,33 @@ func (l *reading) open(file io.ReadSeeker) (func() (*entry, error), error) {
 		return nil, fmt.Errorf("read the file: %w", err)
 	}
 	l.in = &counted{Reader: file}
-	head := make([]byte, headBytes)
-	n, err := io.ReadFull(l.in, head)
-	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+	raw := bufio.NewReader(l.in)
+	head, err := raw.Peek(headBytes)
+	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("read the file: %w", err)
 	}
-	if err := readable(head[:n]); err != nil {
+	if err := readable(head); err != nil {
 		return nil, err
 	}
-	if _, err := file.Seek(0, io.SeekStart); err != nil {
-		return nil, fmt.Errorf("read the file: %w", err)
-	}
-	l.in.bytes = 0
-	text := decoded(l.in)
+	text := decoded(raw)
 	begin, _ := text.Peek(headBytes)
 	begin = bytes.TrimSpace(begin)
-	json := bytes.HasPrefix(begin, []byte("{")) || bytes.HasPrefix(begin, []byte("["))
-	switch {
-	case json:
-		array := begin[0] == '['
-		l.report.Objects = array
-		if next := objectsOf(text, array); l.source.known || len(l.Columns) > 0 {
-			l.table = newObjects(next, l.source)
-		} else {
+	if bytes.HasPrefix(begin, []byte("{")) || bytes.HasPrefix(begin, []byte("[")) {
+		l.report.Objects = begin[0] == '['
+		next := objectsOf(text, l.report.Objects)
+		if !l.source.shop && len(l.Columns) == 0 {
 			return l.objects(next), nil
 		}
-	default:
-		if l.table, err = newCSV(text, l.source); err != nil {
-			if bad, is := errors.AsType[*LineError](err); is {
-				err = &FileError{fmt.Sprintf("line %d %s", bad.Line, bad.Problem)}
-			}
-			return nil, err
-		}
-		if err := l.table.complete(l.Kind, l.Columns); err != nil {
-			return nil, err
-		}
-		if l.source.variation != "" && l.lowest == nil {
-			if err := l.variations(); err != nil {
-				return nil, err
-			}
-			return l.open(file)
-		}
+		l.table = newObjects(next, l.source)
+		return l.records(l.table), nil
 	}
-	l.table.leftOut = func(of line, value, why string) {
-		if l.check != nil {
-			l.report.Notes = remark(l.report.Notes, LineError{Line: of.number, Problem: why, Value: value})
-		}
+	if l.table, err = newCSV(text, l.source); err != nil {
+		return nil, err
+	}
+	if err := l.table.complete(l.Kind, l.Columns); err != nil {
+		return nil, err
 	}
 	return l.records(l.table), nil
-}
-
-// variations reads the lowest price of the variations of each product, which has none of its own.
-func (l *reading) variations() error {
-	l.lowest = map[string]int64{}
-	for {
-		of, err := l.table.take()
-		if bad := new(LineError); errors.As(err, &bad) && !bad.last {
-			continue // the reader of rows reports it
-		} else if err != nil {
-			if errors.Is(err, io.EOF) || bad.last {
-				return nil
-			}
-			return err
-		}
-		r := &record{lines: []line{of}, table: l.table}
-		price, err := minorOf(r.value("price"), l.Store.GetCurrency())
-		if !strings.Contains(strings.ToLower(r.value("kind")), l.source.variation) || err != nil {
-			continue
-		}
-		parent := strings.TrimPrefix(r.value("parent"), "id:")
-		if lowest, has := l.lowest[parent]; !has || price < lowest {
-			l.lowest[parent] = price
-		}
-	}
 }
 
 // objects reads objects of the API.
@@ -360,24 +292,23 @@ func (l *reading) objects(next func() ([]byte, int, error)) func() (*entry, erro
 		if err != nil {
 			return e, err
 		}
-		var m proto.Message
 		switch l.Kind {
 		case Products:
-			m = &storefrontv1.Product{}
+			e.message = &storefrontv1.Product{}
 		case Customers:
-			m = &storefrontv1.Customer{}
+			e.message = &storefrontv1.Customer{}
 		case Orders:
-			m = &storefrontv1.Order{}
+			e.message = &storefrontv1.Order{}
 		}
-		if invalid, ok := errors.AsType[*apijson.Invalid](apijson.Unmarshal(object, m, reasonColumn)); ok {
+		if invalid, ok := errors.AsType[*apijson.Invalid](apijson.Unmarshal(object, e.message, reasonColumn)); ok {
 			if len(invalid.Fields) == 0 {
+				e.message = nil
 				return e, &LineError{Line: at, Problem: invalid.Message}
 			}
 			for _, f := range invalid.Fields {
 				e.refuse(f.Name, f.Message)
 			}
 		}
-		e.message = m
 		if l.Kind == Products && !bytes.Contains(object, []byte(`"priceAmount"`)) {
 			e.refuse("priceAmount", "is required")
 		}
@@ -387,37 +318,62 @@ func (l *reading) objects(next func() ([]byte, int, error)) func() (*entry, erro
 	}
 }
 
-// records reads the records of a table.
+// records reads the records of a table. Variable products wait for the end of the file: they have the lowest price of
+// their variations, which stand below them.
 func (l *reading) records(t *table) func() (*entry, error) {
-	titles := map[string]bool{}
+	var waiting []*builder
+	lowest := map[string]int64{} // by the id or SKU of the product
 	return func() (*entry, error) {
-		r, err := t.next()
-		e := &entry{line: r.lines[0].number, lines: r.lines, table: t}
-		if err != nil {
-			return e, err
-		}
-		b := &builder{record: r, reading: l, entry: e}
-		if e.place = b.place; b.priceless() {
-			t.leftOut(r.lines[0], r.value("title"), "left out: it has no price, and the file has no variations of it")
-			return nil, errLeftOut
-		}
-		switch l.Kind {
-		case Products:
-			p := b.product()
-			if e.message = p; p.GetId() == "" && p.GetTitle() != "" {
-				if titles[p.GetTitle()] {
-					e.refuse("title", "is that of another line too; give products of one title an id column")
+		for {
+			r, err := t.next()
+			b := &builder{record: r, reading: l, entry: &entry{line: r.lines[0].number, lines: r.lines, table: t}}
+			b.entry.place = b.place
+			ended := errors.Is(err, io.EOF) && len(waiting) > 0
+			if ended {
+				b, waiting, err = waiting[0], waiting[1:], nil
+				if b.price, b.priced = b.lowestOf(lowest); !b.priced {
+					l.leaveOut(b.record, b.value("title"), "left out: it has no price, and the file has no published variation of it")
+					continue
 				}
-				titles[p.GetTitle()] = true
 			}
-		case Customers:
-			e.message = b.customer()
-		case Orders:
-			e.message = b.order()
+			if err != nil {
+				return b.entry, err
+			}
+			kind := strings.ToLower(b.value("kind"))
+			switch {
+			case l.skips(b.record):
+			case t.Variation != "" && strings.Contains(kind, t.Variation):
+				b.vary(lowest)
+				l.leaveOut(b.record, b.value("kind"),
+					"left out: a variation is no product of its own; its product gets the lowest price of its variations")
+			case t.Variable != "" && strings.Contains(kind, t.Variable) && b.value("price") == "" && !ended:
+				waiting = append(waiting, b)
+			default:
+				b.build()
+				l.complete(b.entry, first(l.From, "storefront"))
+				return b.entry, nil
+			}
 		}
-		l.complete(e, first(l.From, "storefront"))
-		return e, nil
 	}
+}
+
+// leaveOut reports a record that is left out.
+func (l *reading) leaveOut(r *record, value, why string) {
+	if l.check != nil && why != "" {
+		l.report.Notes = remark(l.report.Notes, LineError{Line: r.lines[0].number, Problem: why, Value: value})
+	}
+}
+
+// skips reports whether a record is none that is imported, and why in the report.
+func (l *reading) skips(r *record) bool {
+	value := r.value(l.source.SkipBy)
+	for word := range strings.SplitSeq(value, ",") {
+		if why, skipped := l.source.Skip[statusWord(word)]; skipped {
+			l.leaveOut(r, value, why)
+			return true
+		}
+	}
+	return false
 }
 
 // add adds a row to the batch. It first sends the batch if that is full, or if its rows are to be treated
@@ -447,44 +403,43 @@ func (l *reading) send(ctx context.Context) error {
 	}
 	var rows []*entry
 	for _, e := range batch {
-		switch {
-		case e.message == nil:
-		case l.check != nil && l.repeats(e):
-			l.left[e.row] = true
-			r.Repeated++
-			r.Lines++
-		default:
+		if e.message != nil {
+			l.identify(e)
 			rows = append(rows, e)
 		}
 	}
 	options := &adminv1.ImportOptions{
 		Events: l.Events, DryRun: l.check != nil, MatchCustomers: batch[0].derived, Update: l.Update, ClearCompareAt: batch[0].clears,
 	}
-	// With what is refused nothing of a batch is stored or counted: the others are sent again.
+	// With what is refused nothing of a batch is stored or counted: the others are sent again. A row is told from those
+	// further up only once it is known which of them are good.
 	for len(rows) > 0 {
-		out, err := l.call(ctx, rows, options)
-		if refused, ok := errors.AsType[*apierr.Refusal](err); ok && refused.Code == apierr.PayloadTooLarge && len(rows) == 1 {
-			rows[0].bad = append(rows[0].bad, LineError{Line: rows[0].line,
-				Problem: "is larger than the 1 MiB that a server reads; import the file with --database-url"})
-			out, err = nil, nil
-		}
+		fresh, repeated, clashing := l.check.apart(rows)
+		out, err := l.call(ctx, fresh, options)
 		if err != nil {
 			return err
 		}
 		for _, f := range out.GetRefused() {
-			rows[f.GetIndex()].refuse(f.GetField(), f.GetMessage())
+			fresh[f.GetIndex()].refuse(f.GetField(), f.GetMessage())
 		}
 		good := slices.DeleteFunc(slices.Clone(rows), func(e *entry) bool { return len(e.bad) > 0 })
-		if len(good) == len(rows) {
-			r.Lines += len(rows)
-			r.Stored, r.Changed, r.Skipped = r.Stored+int(out.GetStored()), r.Changed+int(out.GetChanged()),
-				r.Skipped+int(out.GetSkipped())
-			break
+		if len(good) < len(rows) {
+			if rows = good; l.check == nil && !l.SkipBad {
+				break
+			}
+			continue
 		}
-		rows = good
-		if l.check == nil && !l.SkipBad {
-			break
+		for _, c := range clashing {
+			c.refuse(c.field, c.problem)
 		}
+		for _, e := range repeated {
+			l.left[e.row] = true
+		}
+		l.keep(fresh)
+		r.Repeated += len(repeated)
+		r.Lines += len(fresh) + len(repeated)
+		r.Stored, r.Changed, r.Skipped = r.Stored+int(out.GetStored()), r.Changed+int(out.GetChanged()), r.Skipped+int(out.GetSkipped())
+		break
 	}
 	if err := l.note(batch); err != nil {
 		return err
@@ -507,9 +462,6 @@ func (l *reading) note(batch []*entry) error {
 		}
 		switch {
 		case len(e.bad) > 0:
-			for _, key := range e.keys { // a further line may have it right
-				delete(l.check.seen, key)
-			}
 			l.left[e.row] = true
 			l.report.Bad++
 			l.report.Lines++
@@ -527,19 +479,28 @@ func (l *reading) note(batch []*entry) error {
 }
 
 // call sends rows to the API.
-func (l *reading) call(ctx context.Context, rows []*entry, options *adminv1.ImportOptions) (*adminv1.ImportResponse, error) {
+func (l *reading) call(ctx context.Context, rows []*entry, o *adminv1.ImportOptions) (out *adminv1.ImportResponse, err error) {
+	if len(rows) == 0 {
+		return nil, nil
+	}
 	store := l.Store.GetId()
 	switch l.Kind {
 	case Products:
-		return l.api.ImportProducts(ctx, &adminv1.ImportProductsRequest{Store: store,
-			Products: messages[*storefrontv1.Product](rows), Options: options})
+		out, err = l.api.ImportProducts(ctx,
+			&adminv1.ImportProductsRequest{Store: store, Products: messages[*storefrontv1.Product](rows), Options: o})
 	case Customers:
-		return l.api.ImportCustomers(ctx, &adminv1.ImportCustomersRequest{Store: store,
-			Customers: messages[*storefrontv1.Customer](rows), Options: options})
-	default:
-		return l.api.ImportOrders(ctx, &adminv1.ImportOrdersRequest{Store: store, Orders: messages[*storefrontv1.Order](rows),
-			Options: options})
+		out, err = l.api.ImportCustomers(ctx,
+			&adminv1.ImportCustomersRequest{Store: store, Customers: messages[*storefrontv1.Customer](rows), Options: o})
+	case Orders:
+		out, err = l.api.ImportOrders(ctx,
+			&adminv1.ImportOrdersRequest{Store: store, Orders: messages[*storefrontv1.Order](rows), Options: o})
 	}
+	if refused, ok := errors.AsType[*apierr.Refusal](err); ok && refused.Code == apierr.PayloadTooLarge && len(rows) == 1 {
+		return &adminv1.ImportResponse{Refused: []*adminv1.RefusedRow{
+			{Message: "is larger than the 1 MiB that a server reads; import the file with --database-url"},
+		}}, nil
+	}
+	return out, err
 }
 
 func messages[M proto.Message](rows []*entry) []M {

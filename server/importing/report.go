@@ -171,39 +171,39 @@ func (r *rejects) add(e *entry) error {
 	}
 	w := csv.NewWriter(r.w)
 	w.Comma = e.table.separator
-	reasonAt := e.table.reasonAt()
-	if !r.begun {
-		header := e.table.header
-		if !reasonAt {
-			header = append([]string{reasonColumn}, header...)
+	write := func(row []string) error {
+		for i := range row {
+			row[i] = EscapeCell(row[i])
 		}
-		if err := w.Write(header); err != nil {
+		return w.Write(row)
+	}
+	again := len(e.table.header) > 0 && e.table.header[0] == reasonColumn // these are rejected rows
+	if !r.begun {
+		r.begun = true
+		// The mark makes a spreadsheet read UTF-8.
+		if _, err := io.WriteString(r.w, "\ufeff"); err != nil {
 			return err
 		}
-		r.begun = true
+		header := slices.Clone(e.table.header)
+		if !again {
+			header = append([]string{reasonColumn}, header...)
+		}
+		if err := write(header); err != nil {
+			return err
+		}
 	}
 	for _, l := range e.lines {
 		values := l.values
-		if values == nil { // the line is no CSV
-			w.Flush()
-			if _, err := fmt.Fprintf(r.w, "\"%s\"%c%s\n", strings.ReplaceAll(reason, `"`, `""`), w.Comma, l.text); err != nil {
-				return err
-			}
-			continue
-		}
-		if reasonAt {
+		if again {
 			values = values[1:]
 		}
-		if err := w.Write(append([]string{reason}, values...)); err != nil {
+		if err := write(append([]string{reason}, values...)); err != nil {
 			return err
 		}
 	}
 	w.Flush()
 	return w.Error()
 }
-
-// reasonAt reports whether the table is one of rejected rows, whose first column is the reason.
-func (t *table) reasonAt() bool { return len(t.header) > 0 && t.header[0] == reasonColumn }
 
 // reasoned is a JSON object in one line with the reason as its first member.
 func reasoned(object, reason string) string {

@@ -3,21 +3,19 @@ package importing
 import (
 	"bufio"
 	"bytes"
+	"encoding/csv"
 	"encoding/json"
+	"errors"
 	"fmt"
-	"hash/maphash"
 	"io"
 	"maps"
 	"slices"
 	"strings"
-	"unicode"
 
-	"golang.org/x/text/runes"
-	"golang.org/x/text/transform"
-	"golang.org/x/text/unicode/norm"
+	"github.com/agext/levenshtein"
 )
 
-// line is one line of a table: its number, its values in the order of the columns, and its text.
+// line is one line of a table: its number, its values in the order of the columns, and the text of a JSON object.
 type line struct {
 	number int
 	values []string
@@ -33,74 +31,57 @@ type table struct {
 	fields    map[string]string // by fold of a column's name
 	of        map[string][]int  // the columns of each field that the file has
 	read      func() (line, error)
-	ahead     *line             // a line that was read, of the next record
-	failed    error             // of the line after the record
-	groups    map[uint64]uint64 // hashes of the groups that were read, and of their lines
-	seed      maphash.Seed
-	leftOut   func(l line, value, why string)
+	ahead     *line // a line that was read, of the next record
+	failed    error // of the line after the record
 }
 
 // reasonColumn is the first column of the file of rejected rows, and the first member of its objects.
 const reasonColumn = "reason"
 
-// fold makes names of columns and statuses comparable: Cover URL, cover_url and coverUrl are one, and so are
-// Téléphone and telephone.
-func fold(name string) string {
-	for i := range len(name) {
-		if name[i] >= 0x80 {
-			name, _, _ = transform.String(transform.Chain(norm.NFD, runes.Remove(runes.In(unicode.Mn)), norm.NFC), name)
-			break
-		}
-	}
-	return strings.ToLower(strings.Map(func(r rune) rune {
-		if unicode.IsSpace(r) || r == '_' || r == '-' || r == '\'' || r == '’' {
-			return -1
-		}
-		return r
-	}, name))
-}
-
-func newTable(s source, read func(*table) (line, error)) *table {
-	t := &table{source: s, places: map[string]int{}, fields: map[string]string{}, of: map[string][]int{},
-		groups: map[uint64]uint64{}, seed: maphash.MakeSeed()}
+func newTable(s source) *table {
+	t := &table{source: s, places: map[string]int{}, fields: map[string]string{}, of: map[string][]int{}}
 	rank := map[string]int{}
-	for _, field := range slices.Sorted(maps.Keys(s.columns)) {
-		for i, name := range s.columns[field] {
+	for _, field := range slices.Sorted(maps.Keys(s.Columns)) {
+		for i, name := range s.Columns[field] {
 			name = fold(name)
 			if t.fields[name] == "" || i < rank[name] {
 				t.fields[name], rank[name] = field, i
 			}
 		}
 	}
-	t.read = func() (line, error) { return read(t) }
 	return t
 }
 
 // newCSV reads the header of a CSV file.
 func newCSV(text *bufio.Reader, s source) (*table, error) {
 	head, _ := text.Peek(headBytes)
-	separator, ending := formOf(head)
-	var in io.Reader = text
-	if ending == '\r' {
-		in = crAsLF{text}
-	}
-	lines := newLines(in)
-	t := newTable(s, func(t *table) (line, error) {
-		text, values, at, err := lines.record(separator)
-		if err == nil && len(values) != len(t.header) {
-			err = &LineError{Line: at, Problem: fmt.Sprintf("has %d columns, but the header has %d", len(values), len(t.header))}
-		}
-		return line{at, values, text}, err
-	})
-	t.separator = separator
-	_, header, _, err := lines.record(separator)
-	if err != nil {
+	lines, t := newLines(text), newTable(s)
+	t.separator = separatorOf(head)
+	lines.csv = csv.NewReader(lines)
+	lines.csv.Comma, lines.csv.FieldsPerRecord, lines.separator = t.separator, -1, t.separator
+	header, at, err := lines.record()
+	if bad, is := errors.AsType[*LineError](err); is {
+		return nil, &FileError{fmt.Sprintf("line %d %s", at, bad.Problem)}
+	} else if errors.Is(err, io.EOF) {
+		return nil, &FileError{"the file is empty: there is nothing to import"}
+	} else if err != nil {
 		return nil, err
 	}
 	for _, name := range header {
 		t.add(name)
 	}
+	t.read = func() (line, error) {
+		values, at, err := lines.record()
+		if err == nil && len(values) != len(t.header) && !blank(values) {
+			err = &LineError{Line: at, Problem: fmt.Sprintf("has %d columns, but the header has %d", len(values), len(t.header))}
+		}
+		return line{number: at, values: values}, err
+	}
 	return t, nil
+}
+
+func blank(values []string) bool {
+	return !slices.ContainsFunc(values, func(v string) bool { return strings.TrimSpace(v) != "" })
 }
 
 // maxMembers bounds the members of JSON lines that are kept though nothing reads them: each line that waits to
@@ -109,10 +90,11 @@ const maxMembers = 1000
 
 // newObjects reads flat JSON objects as a table whose columns are the members' names.
 func newObjects(next func() ([]byte, int, error), s source) *table {
-	return newTable(s, func(t *table) (line, error) {
+	t := newTable(s)
+	t.read = func() (line, error) {
 		text, at, err := next()
 		if err != nil {
-			return line{}, err
+			return line{number: at}, err
 		}
 		l := line{number: at, text: string(text), values: make([]string, len(t.header))}
 		var object map[string]any
@@ -147,7 +129,8 @@ func newObjects(next func() ([]byte, int, error), s source) *table {
 			}
 		}
 		return l, nil
-	})
+	}
+	return t
 }
 
 // add adds a column behind the others, and returns its place. Of two with one name the first is read.
@@ -161,111 +144,31 @@ func (t *table) add(name string) int {
 	return at
 }
 
-// mapped adds the columns of --map, and for a file of one's own each column that is named as a field.
-func (s source) mapped(fields []string, columns []Column) (source, error) {
-	all := map[string][]string{}
-	maps.Copy(all, s.columns)
-	if !s.known {
-		for _, field := range fields {
-			all[field] = append([]string{field}, ownNames[field]...)
-		}
-	}
-	chosen := map[string][]string{}
-	for _, c := range columns {
-		for _, of := range []map[string][]string{all, chosen} { // a mapped column counts for nothing else
-			for field, names := range of {
-				of[field] = slices.DeleteFunc(slices.Clone(names), func(name string) bool { return fold(name) == fold(c.Name) })
-			}
-		}
-		switch {
-		case c.Field == "":
-			s.ignored = append(s.ignored, c.Name)
-		case !slices.Contains(fields, c.Field):
-			return s, fmt.Errorf("%w: --map %s=%s: must be one of %s", ErrOptions, c.Name, c.Field, strings.Join(fields, ", "))
-		default:
-			chosen[c.Field] = append(chosen[c.Field], c.Name)
-		}
-	}
-	for field, names := range chosen {
-		all[field] = append(names, all[field]...)
-	}
-	s.columns = all
-	return s, nil
-}
+// maxRecordLines bounds the lines of one record, and with them what is held in memory.
+const maxRecordLines = 10_000
 
 // next returns the next record: a line, or consecutive lines of one group. With the error of a line that cannot
 // be read it returns what is known of the line.
 func (t *table) next() (*record, error) {
-	for {
-		first, err := t.take()
-		if err != nil {
-			return &record{lines: []line{first}, table: t}, err
-		}
-		r := &record{lines: []line{first}, table: t}
-		if t.skips(r) {
-			continue
-		}
-		field, key := r.key()
-		for key != "" {
-			more, err := t.take()
-			if err != nil {
-				t.ahead, t.failed = &more, err
-				break
-			}
-			if !r.goesOn(&record{lines: []line{more}, table: t}) {
-				t.ahead = &more
-				break
-			}
-			if len(r.lines) == maxRecordLines {
-				problem := fmt.Sprintf("belongs to a record of more than %d lines; %s may be empty", maxRecordLines, r.columnOf(field))
-				return r, &LineError{Line: more.number, Problem: problem, last: true}
-			}
+	begun, err := t.take()
+	r := &record{lines: []line{begun}, table: t}
+	if err != nil {
+		return r, err
+	}
+	for r.key() != "" {
+		more, failed := t.take()
+		switch {
+		case failed != nil || !r.goesOn(&record{lines: []line{more}, table: t}):
+			t.ahead, t.failed = &more, failed
+			return r, err
+		case len(r.lines) < maxRecordLines:
 			r.lines = append(r.lines, more)
-		}
-		return r, t.apart(r)
-	}
-}
-
-// skips reports whether a record is none that is imported, and why in the report.
-func (t *table) skips(r *record) bool {
-	value := r.value(t.skipBy)
-	for word := range strings.SplitSeq(value, ",") {
-		why, skipped := t.skip[fold(strings.TrimPrefix(strings.TrimSpace(word), "wc-"))]
-		if skipped && why != "" {
-			t.leftOut(r.lines[0], value, why)
-		}
-		if skipped {
-			return true
+		case err == nil:
+			err = &LineError{Line: more.number, Problem: fmt.Sprintf("belongs to a record of more than %d lines; %s may be empty",
+				maxRecordLines, r.columnOf(t.Group))}
 		}
 	}
-	return false
-}
-
-// maxRecordLines bounds the lines of one record, and with them what is held in memory.
-const maxRecordLines = 10_000
-
-// apart refuses a record of a group that stood further up with other lines: it would be taken for the one
-// that is there already, and its lines would be lost. The same lines again are.
-func (t *table) apart(r *record) error {
-	field, key := r.key()
-	if key == "" {
-		return nil
-	}
-	var whole maphash.Hash
-	whole.SetSeed(t.seed)
-	for _, l := range r.lines {
-		for _, value := range l.values {
-			_, _ = whole.WriteString(value)
-			_ = whole.WriteByte(0)
-		}
-	}
-	group := maphash.String(t.seed, field+"\n"+key)
-	if before, again := t.groups[group]; again && before != whole.Sum64() {
-		const problem = "stands further up too; all lines of one record must follow each other and have one id and one buyer"
-		return &LineError{Line: r.lines[0].number, Column: r.columnOf(field), Problem: problem, Value: key}
-	}
-	t.groups[group] = whole.Sum64()
-	return nil
+	return r, nil
 }
 
 // take returns the next line that is not blank.
@@ -276,8 +179,7 @@ func (t *table) take() (line, error) {
 		return l, err
 	}
 	for {
-		l, err := t.read()
-		if err != nil || slices.ContainsFunc(l.values, func(v string) bool { return strings.TrimSpace(v) != "" }) {
+		if l, err := t.read(); err != nil || !blank(l.values) {
 			return l, err
 		}
 	}
@@ -287,7 +189,7 @@ func (t *table) take() (line, error) {
 func (t *table) columnsOf(field string) []int {
 	places, known := t.of[field]
 	if !known {
-		for _, name := range t.columns[field] {
+		for _, name := range t.Columns[field] {
 			if i, there := t.places[fold(name)]; there && !slices.Contains(places, i) {
 				places = append(places, i)
 			}
@@ -303,7 +205,7 @@ func (t *table) readColumns(fields []string) (read, not []string) {
 	for i, name := range t.header {
 		field := t.fields[fold(name)]
 		switch {
-		case fold(name) == reasonColumn || slices.ContainsFunc(t.ignored, func(other string) bool { return fold(other) == fold(name) }):
+		case fold(name) == reasonColumn || slices.Contains(t.ignored, fold(name)):
 		case field != "" && t.places[fold(name)] == i && fold(field) != fold(name):
 			read = append(read, name+" as "+field)
 		case field != "" && t.places[fold(name)] == i:
@@ -318,51 +220,21 @@ func (t *table) readColumns(fields []string) (read, not []string) {
 	return read, not
 }
 
-// nearest returns the name of a column that is read and that a name may be a misspelling of, or "".
+// nearest returns the name of a column of fields that the file lacks, of which a name may be a misspelling, or "".
 func (t *table) nearest(name string, fields []string) string {
-	word := fold(name)
-	farthest := min(2, len(word)/4)
-	best := ""
+	word, best := fold(name), ""
+	farthest := min(2, len(word)/2)
 	for _, field := range fields {
 		if len(t.columnsOf(field)) > 0 {
 			continue
 		}
-		for _, other := range t.columns[field] {
-			candidate := fold(other)
-			if max(len(word)-len(candidate), len(candidate)-len(word)) > farthest {
-				continue
-			}
-			if d := distance(word, candidate); d <= farthest {
+		for _, other := range t.Columns[field] {
+			if d := levenshtein.Distance(word, fold(other), nil); d <= farthest {
 				best, farthest = other, d-1
 			}
 		}
 	}
 	return best
-}
-
-// distance is how many letters must be added, removed, replaced or swapped with the next to make a of b.
-func distance(a, b string) int {
-	before, last := []int(nil), make([]int, len(b)+1)
-	for j := range last {
-		last[j] = j
-	}
-	for i := range len(a) {
-		row := make([]int, len(b)+1)
-		row[0] = i + 1
-		for j := range len(b) {
-			row[j+1] = min(last[j+1], row[j]) + 1
-			if a[i] == b[j] {
-				row[j+1] = min(row[j+1], last[j])
-			} else {
-				row[j+1] = min(row[j+1], last[j]+1)
-			}
-			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
-				row[j+1] = min(row[j+1], before[j-1]+1)
-			}
-		}
-		before, last = last, row
-	}
-	return last[len(b)]
 }
 
 // needed are the fields without one of which no row of a kind can be imported.
@@ -428,7 +300,7 @@ func (r *record) on(n int, field string) (value, column string) {
 			continue
 		}
 		if value := strings.TrimSpace(r.lines[n].values[i]); value != "" {
-			return unquoted(value), r.table.header[i]
+			return unescapeCell(value), r.table.header[i]
 		}
 	}
 	return "", r.table.header[places[0]]
@@ -442,33 +314,21 @@ func (r *record) columnOf(field string) string {
 
 // key is what the lines of a record share: the value of the group's field, else the id. It is empty if
 // each line is a record of its own.
-func (r *record) key() (field, value string) {
-	if r.table.group == "" {
-		return "", ""
+func (r *record) key() string {
+	if r.table.Group == "" {
+		return ""
 	}
-	if value = r.value(r.table.group); value != "" {
-		return r.table.group, value
-	}
-	return "id", r.value("id")
+	return first(r.value(r.table.Group), r.value("id"))
 }
 
 // goesOn reports whether a line is one of the same record: it has the group's value, or none, and no
 // other id or buyer.
 func (r *record) goesOn(further *record) bool {
-	for _, field := range []string{r.table.group, "id", "customer"} {
+	for _, field := range []string{r.table.Group, "id", "customer"} {
 		if other := further.value(field); other != "" && other != r.value(field) {
 			return false
 		}
 	}
 	email := further.value("email")
 	return email == "" || strings.EqualFold(email, r.value("email"))
-}
-
-// unquoted leaves out the apostrophe by which spreadsheets keep a number a text; that of a title such as
-// '90s Hits belongs to it.
-func unquoted(value string) string {
-	if len(value) > 1 && value[0] == '\'' && strings.Trim(value[1:], "+0123456789 ().,/-") == "" {
-		return value[1:]
-	}
-	return value
 }

@@ -32,7 +32,6 @@ type LineError struct {
 	Column string
 	// Problem is why, such as "must be an amount"; Value is what was refused.
 	Problem, Value string
-	last           bool // nothing can be read behind it
 }
 
 func (e *LineError) Error() string {
@@ -144,21 +143,44 @@ func (c *counted) Read(p []byte) (int, error) {
 // maxLineBytes bounds a line, or a record of a CSV file, as a body of the API is bounded.
 const maxLineBytes = 1 << 20
 
-const tooLong = "is longer than 1 MiB"
-
-// lines numbers the lines of a text and passes over blank ones.
+// lines numbers the lines of a text, which end with \n, \r\n or \r.
 type lines struct {
 	*bufio.Scanner
 	number int
+	// A csv.Reader reads one line at a time, so that the lines of a record that is no CSV can be read again, each by
+	// itself: one quote too many does not take the rows behind it along.
+	csv       *csv.Reader
+	separator rune
+	taken     []string // the lines of the record
+	again     []string // lines to be read again
+	unread    string   // the rest of the line at hand
+	size      int
+	ended     bool // the record ran to the end of the file, or past maxLineBytes
+	tooLong   bool // a line is, and was reported
 }
 
 func newLines(text io.Reader) *lines {
 	l := &lines{Scanner: bufio.NewScanner(text)}
 	l.Buffer(nil, maxLineBytes)
+	l.Split(anyLine)
 	return l
 }
 
-// next returns the next line, valid until the next call.
+// anyLine is a bufio.SplitFunc.
+func anyLine(data []byte, atEOF bool) (advance int, line []byte, err error) {
+	i := bytes.IndexAny(data, "\r\n")
+	switch {
+	case i < 0 && atEOF && len(data) > 0:
+		return len(data), data, nil
+	case i < 0 || data[i] == '\r' && i+1 == len(data) && !atEOF:
+		return 0, nil, nil
+	case bytes.HasPrefix(data[i:], []byte("\r\n")):
+		return i + 2, data[:i], nil
+	}
+	return i + 1, data[:i], nil
+}
+
+// next returns the next line that is not blank, valid until the next call.
 func (l *lines) next() ([]byte, int, error) {
 	for l.Scan() {
 		l.number++
@@ -172,105 +194,78 @@ func (l *lines) next() ([]byte, int, error) {
 // end is why there is no further line.
 func (l *lines) end() error {
 	switch err := l.Err(); {
-	case errors.Is(err, bufio.ErrTooLong):
-		return &LineError{Line: l.number + 1, Problem: tooLong, last: true}
-	case err != nil:
+	case errors.Is(err, bufio.ErrTooLong) && !l.tooLong:
+		l.tooLong = true
+		return &LineError{Line: l.number + 1, Problem: "is longer than 1 MiB; what follows it was not read"}
+	case err != nil && !l.tooLong:
 		return fmt.Errorf("read line %d: %w", l.number+1, err)
 	}
 	return io.EOF
 }
 
-// record returns the next line of a CSV file with those behind it that a quoted value runs over, the values,
-// and the first line's number. A record that is no CSV ends there: the next one is read.
-func (l *lines) record(separator rune) (text string, values []string, at int, err error) {
-	begun, at, err := l.next()
-	if err != nil {
-		return "", nil, 0, err
-	}
-	text = string(begun)
-	if open := leftOpen(begun, separator, false); open {
-		var more strings.Builder
-		more.Write(begun)
-		for open && l.Scan() {
-			l.number++
-			if more.Len() > maxLineBytes {
-				return "", nil, 0, &LineError{Line: at, Problem: tooLong + "; a quote may not be closed", last: true}
-			}
-			_ = more.WriteByte('\n')
-			more.Write(l.Bytes())
-			open = leftOpen(l.Bytes(), separator, true)
-		}
-		if err := l.end(); open && !errors.Is(err, io.EOF) {
-			return "", nil, 0, err
-		}
-		text = more.String()
-	}
-	r := csv.NewReader(strings.NewReader(text))
-	r.FieldsPerRecord, r.Comma = -1, separator
-	values, err = r.Read()
-	if malformed, ok := errors.AsType[*csv.ParseError](err); ok {
-		return text, nil, at, &LineError{
-			Line: at, Problem: fmt.Sprintf("is no CSV: %v in character %d of line %d", malformed.Err, malformed.Column,
-				at+malformed.Line-1),
-		}
-	}
-	return text, values, at, err
-}
-
-// leftOpen reports whether a line of a CSV file ends within quotes; open is whether it begins there.
-func leftOpen(line []byte, separator rune, open bool) bool {
-	begins := true // of a value
-	for i := 0; i < len(line); i++ {
-		quote := line[i] == '"'
+// Read gives the csv.Reader the next line.
+func (l *lines) Read(p []byte) (int, error) {
+	for l.unread == "" {
+		var text string
 		switch {
-		case open && quote && i+1 < len(line) && line[i+1] == '"':
-			i++
-		case open && quote:
-			open = false
-		case quote && begins:
-			open = true
-		}
-		begins = !open && rune(line[i]) == separator
-	}
-	return open
-}
-
-// formOf returns the separator of a header, the one of , ; and tab that it has most of, and what ends it, \n
-// or \r; what stands in quotes is neither.
-func formOf(head []byte) (separator, ending rune) {
-	const separators = ",;\t"
-	counts, quoted, ending := make([]int, len(separators)), false, '\n'
-header:
-	for i, c := range head {
-		switch {
-		case c == '"':
-			quoted = !quoted
-		case quoted:
-		case c == '\n', c == '\r':
-			if c == '\r' && !bytes.HasPrefix(head[i+1:], []byte("\n")) && i+1 < headBytes {
-				ending = '\r'
-			}
-			break header
+		case l.size > maxLineBytes:
+			l.ended = true
+			return 0, io.EOF
+		case len(l.again) > 0:
+			text, l.again = l.again[0], l.again[1:]
+		case l.Scan():
+			text = l.Text()
 		default:
-			if at := strings.IndexByte(separators, c); at >= 0 {
-				counts[at]++
-			}
+			l.ended = true
+			return 0, l.end()
 		}
+		l.number++
+		if text == "" && len(l.taken) == 0 {
+			continue // csv.Reader passes over it
+		}
+		l.taken = append(l.taken, text)
+		l.size += len(text)
+		l.unread = text + "\n"
 	}
-	return rune(separators[slices.Index(counts, slices.Max(counts))]), ending
+	n := copy(p, l.unread)
+	l.unread = l.unread[n:]
+	return n, nil
 }
 
-// crAsLF reads the lines of a file of which each ends with a carriage return.
-type crAsLF struct{ io.Reader }
+// record returns the values of the next line of a CSV file with those behind it that a quoted value runs over, and the
+// first line's number. Of a record that is no CSV it returns the first line, whose quotes are then letters.
+func (l *lines) record() (values []string, at int, err error) {
+	l.taken, l.size, l.ended = nil, 0, false
+	values, err = l.csv.Read()
+	at = l.number - len(l.taken) + 1
+	malformed, is := errors.AsType[*csv.ParseError](err)
+	if !is {
+		return values, at, err
+	}
+	problem := fmt.Sprintf("is no CSV: %v in character %d", malformed.Err, malformed.Column)
+	if l.ended || len(l.taken) > 1 {
+		problem = "is no CSV: it opens a quote that is not closed"
+	}
+	l.number = at
+	l.again = append(l.taken[1:], l.again...)
+	return strings.Split(l.taken[0], string(l.separator)), at, &LineError{Line: at, Problem: problem}
+}
 
-func (r crAsLF) Read(p []byte) (int, error) {
-	n, err := r.Reader.Read(p)
-	for i, c := range p[:n] {
-		if c == '\r' {
-			p[i] = '\n'
+// separatorOf returns the separator of a header: the one of , ; and tab that it has most of outside quotes.
+func separatorOf(head []byte) rune {
+	const separators = ",;\t"
+	counts, quoted := make([]int, len(separators)), false
+	for _, c := range bytes.TrimSpace(head) {
+		if c == '"' {
+			quoted = !quoted
+		} else if !quoted && (c == '\n' || c == '\r') {
+			break
+		}
+		if at := strings.IndexByte(separators, c); at >= 0 && !quoted {
+			counts[at]++
 		}
 	}
-	return n, err
+	return rune(separators[slices.Index(counts, slices.Max(counts))])
 }
 
 // objectsOf returns what reads the objects of JSON lines, or of one array, which are numbered from 1.
@@ -278,9 +273,12 @@ func objectsOf(text *bufio.Reader, array bool) func() ([]byte, int, error) {
 	if !array {
 		return newLines(text).next
 	}
-	d, n := json.NewDecoder(text), 0
+	d, n, broken := json.NewDecoder(text), 0, false
 	_, begun := d.Token()
 	return func() ([]byte, int, error) {
+		if broken {
+			return nil, 0, io.EOF
+		}
 		n++
 		var object json.RawMessage
 		err := begun
@@ -291,8 +289,8 @@ func objectsOf(text *bufio.Reader, array bool) func() ([]byte, int, error) {
 				return nil, 0, io.EOF
 			}
 		}
-		if err != nil {
-			return nil, 0, &LineError{Line: n, Problem: "is no JSON: " + err.Error(), last: true}
+		if broken = err != nil; broken {
+			return nil, 0, &LineError{Line: n, Problem: "is no JSON: " + err.Error() + "; what follows it was not read"}
 		}
 		return object, n, nil
 	}

@@ -13,15 +13,6 @@ import (
 	"go.storefront.example/server/validate"
 )
 
-// abbreviations are how people write currencies beside their codes and signs.
-var abbreviations = map[string][]string{
-	"XAF": {"F", "FCFA", "CFA"}, "XOF": {"F", "FCFA", "CFA"}, "KWD": {"KD"}, "CHF": {"FR"}, "PLN": {"ZŁ"}, "HUF": {"FT"},
-	"RON": {"LEI"},
-	"SEK": {"KR"}, "NOK": {"KR"}, "DKK": {"KR"}, "MAD": {"DH"}, "AED": {"DH"}, "ZAR": {"R"}, "BRL": {"R"}, "KES": {"KSH"},
-	"GHS": {"GH"},
-	"MYR": {"RM"}, "IDR": {"RP"}, "INR": {"RS"}, "NGN": {"N"}, "USD": {"US"}, "CAD": {"CA", "C"}, "AUD": {"AU", "A"},
-}
-
 // signs are the currency signs of one currency alone, as opposed to $.
 var signs = map[rune]string{'€': "EUR", '₦': "NGN", '₹': "INR", '₵': "GHS", '₫': "VND", '₩': "KRW", '₺': "TRY"}
 
@@ -37,7 +28,7 @@ func ofCurrency(around, currency string) bool {
 		}
 	}
 	text := letters.String()
-	return text == "" || text == currency || slices.Contains(abbreviations[currency], text)
+	return text == "" || text == currency || slices.Contains(known().Currencies[currency], text)
 }
 
 // minorOf reads an amount such as 12.50, 12,50, $1,234.50 or 1.234,50 as minor units of a currency. It refuses
@@ -159,11 +150,33 @@ func momentOf(text, layout string) (time.Time, error) {
 	return time.Time{}, errors.New("must be a date such as 2026-01-31, 31.01.2026 or 2026-01-31 15:04:05 +0100")
 }
 
-// yes reports whether a text says yes.
+// yes and no report whether a text says so.
 func yes(text string) bool {
-	switch strings.ToLower(text) {
-	case "1", "true", "yes", "y":
-		return true
+	return slices.Contains([]string{"1", "true", "yes", "y"}, strings.ToLower(text))
+}
+
+func no(text string) bool {
+	return slices.Contains([]string{"0", "false", "no", "n"}, strings.ToLower(text))
+}
+
+// number is a text that a spreadsheet may take for a number, such as -5 or a phone number: it stands in a cell as it is.
+var number = regexp.MustCompile(`^[+-]?\d[\d .,]*$`)
+
+// EscapeCell returns a text for a cell of a CSV file that people open in a spreadsheet, which would calculate one that
+// begins like a formula: an apostrophe before it keeps it a text. An import takes the apostrophe off again.
+func EscapeCell(text string) string {
+	if text != "" && strings.Contains("=+-@\t\r", text[:1]) && !number.MatchString(text) {
+		return "'" + text
 	}
-	return false
+	return text
+}
+
+// unescapeCell leaves out the apostrophe by which people and EscapeCell keep a cell a text; that of a title such as
+// '90s Hits belongs to it.
+func unescapeCell(value string) string {
+	rest, marked := strings.CutPrefix(value, "'")
+	if marked && (EscapeCell(rest) != rest || rest != "" && strings.Trim(rest, "+0123456789 ().,/-") == "") {
+		return rest
+	}
+	return value
 }
