@@ -76,7 +76,7 @@ func readable(set *settings, command string) error {
 // databases checks the database and everything visible in it.
 func (c *doctorCmd) databases(ctx context.Context) []doctor.Finding {
 	keys := c.keys() // before the database is opened, beside which it may be
-	used := doctor.Used(ctx, c.DatabaseURL)
+	used := doctor.Used(c.DatabaseURL)
 	handle, reached := doctor.Open(ctx, db.Config{
 		URL: c.DatabaseURL, MaxConns: 2, Settings: map[string]string{"application_name": doctor.ApplicationName},
 	})

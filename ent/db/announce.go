@@ -3,13 +3,10 @@ package db
 import (
 	"context"
 	"database/sql"
-	"net"
-	"net/url"
-	"strconv"
 	"sync"
-	"sync/atomic"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/lib/pq"
 )
 
@@ -47,6 +44,13 @@ func (s *DB) Announce() { s.announcer.announce() }
 // One value comes whenever a lost connection is restored. Listening ends with the context.
 func (s *DB) Listen(ctx context.Context) <-chan struct{} { return s.announcer.listen(ctx) }
 
+// FollowEvents returns a channel that gets a value after this process commits an event of the store,
+// whether or not a webhook subscribes to it. One value may stand for several events. What other
+// processes commit gives none, so poll as well. It ends with the context.
+func (s *DB) FollowEvents(ctx context.Context, store uuid.UUID) <-chan struct{} {
+	return s.followers.add(ctx, store)
+}
+
 // raise sets a signal, unless it is set already.
 func raise(signal chan struct{}) {
 	select {
@@ -55,31 +59,31 @@ func raise(signal chan struct{}) {
 	}
 }
 
-// listeners are those of one process.
-type listeners struct{ signals sync.Map } // of chan struct{}
+// signals are those of this process who wait, each for its store; the nil id is that of all stores.
+type signals struct{ of sync.Map } // of chan struct{} to uuid.UUID
 
-func (l *listeners) announce() {
-	l.signals.Range(func(signal, _ any) bool {
-		raise(signal.(chan struct{}))
-		return true
-	})
-}
-
-// add returns a new listener's signal.
-func (l *listeners) add(ctx context.Context) chan struct{} {
+// add returns a new signal.
+func (s *signals) add(ctx context.Context, store uuid.UUID) chan struct{} {
 	signal := make(chan struct{}, 1)
-	l.signals.Store(signal, nil)
-	context.AfterFunc(ctx, func() { l.signals.Delete(signal) })
+	s.of.Store(signal, store)
+	context.AfterFunc(ctx, func() { s.of.Delete(signal) })
 	return signal
 }
 
-func (l *listeners) close() {}
+func (s *signals) raise(store uuid.UUID) {
+	s.of.Range(func(signal, of any) bool {
+		if of == store {
+			raise(signal.(chan struct{}))
+		}
+		return true
+	})
+}
 
 // notifier notifies on PostgreSQL, after the commit, on its own connection: a NOTIFY inside a
 // writing transaction holds a lock during its commit that serialises all writers of the database.
 type notifier struct {
 	connect *connector
-	url     string
+	url     string // of listeners
 	start   sync.Once
 	signal  chan struct{}
 	ended   chan struct{}
@@ -88,8 +92,8 @@ type notifier struct {
 	closed bool
 }
 
-func newNotifier(connect *connector, databaseURL string) *notifier {
-	return &notifier{connect: connect, url: databaseURL, signal: make(chan struct{}, 1), ended: make(chan struct{})}
+func newNotifier(connect *connector, listenerURL string) *notifier {
+	return &notifier{connect: connect, url: listenerURL, signal: make(chan struct{}, 1), ended: make(chan struct{})}
 }
 
 func (n *notifier) announce() {
@@ -119,12 +123,10 @@ func (n *notifier) run() {
 // close sends what is pending, so that a command that writes and exits still notifies.
 func (n *notifier) close() {
 	n.mu.Lock()
-	if n.closed {
-		n.mu.Unlock()
-		return
+	if !n.closed {
+		n.closed = true
+		close(n.signal)
 	}
-	n.closed = true
-	close(n.signal)
 	n.mu.Unlock()
 	n.start.Do(func() { close(n.ended) })
 	<-n.ended
@@ -132,7 +134,9 @@ func (n *notifier) close() {
 
 func (n *notifier) listen(ctx context.Context) <-chan struct{} {
 	signal := make(chan struct{}, 1)
-	listener := pq.NewDialListener(listenerDialer{newDialer()}, listenerURL(n.url), leastReconnect, mostReconnect, nil)
+	dialer := newDialer()
+	dialer.silence = mostSilence
+	listener := pq.NewDialListener(dialer, n.url, leastReconnect, mostReconnect, nil)
 	go func() {
 		defer func() { _ = listener.Close() }()
 		// It waits for its first connection, and asks again while the server refuses, as a standby does.
@@ -159,67 +163,4 @@ func (n *notifier) listen(ctx context.Context) <-chan struct{} {
 	}()
 	context.AfterFunc(ctx, func() { _ = listener.Close() })
 	return signal
-}
-
-// listenerDialer dials for a listener, whose driver waits for each answer without limit.
-type listenerDialer struct{ dialer }
-
-// DialContext connects.
-func (d listenerDialer) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
-	socket, err := d.dialer.DialContext(ctx, network, address)
-	return &heard{Conn: socket}, err
-}
-
-// DialTimeout connects within the time.
-func (d listenerDialer) DialTimeout(network, address string, timeout time.Duration) (net.Conn, error) {
-	socket, err := d.dialer.DialTimeout(network, address, timeout)
-	return &heard{Conn: socket}, err
-}
-
-// heard is a connection that breaks if nothing is heard on it for mostSilence.
-type heard struct {
-	net.Conn
-	bounded atomic.Bool // by a deadline of the driver's, while it connects
-}
-
-// SetDeadline sets the driver's own deadline, or removes it.
-func (h *heard) SetDeadline(t time.Time) error {
-	h.bounded.Store(!t.IsZero())
-	return h.Conn.SetDeadline(t)
-}
-
-// Read reads what comes next.
-func (h *heard) Read(p []byte) (int, error) {
-	if !h.bounded.Load() {
-		if err := h.SetReadDeadline(time.Now().Add(mostSilence)); err != nil {
-			return 0, err
-		}
-	}
-	return h.Conn.Read(p)
-}
-
-// listenerURL returns the URL with the defaults of the store's own connections.
-func listenerURL(text string) string {
-	u, err := url.Parse(text)
-	if err != nil {
-		return text
-	}
-	cfg, err := postgresConfig(text)
-	if err != nil {
-		return text
-	}
-	q := u.Query()
-	for name, value := range map[string]string{
-		"sslmode": string(cfg.SSLMode), "connect_timeout": strconv.Itoa(int(cfg.ConnectTimeout.Seconds())),
-		"target_session_attrs": string(cfg.TargetSessionAttrs),
-	} {
-		if value != "" {
-			q.Set(name, value)
-		}
-	}
-	if q.Get("application_name") == "" {
-		q.Set("application_name", "storefront listener")
-	}
-	u.RawQuery = q.Encode()
-	return u.String()
 }

@@ -22,20 +22,19 @@ const (
 // the database's.
 type clock struct {
 	given   func() time.Time // Config.Clock, or nil
-	process func() time.Time // Config.ProcessClock, or time.Now
+	process func() time.Time // Config.ProcessClock, or else given, or time.Now
 	started time.Time        // with its monotonic reading
 	ahead   atomic.Int64     // nanoseconds from the monotonic clock to the database's
-	offset  atomic.Int64     // nanoseconds that this process's clock was ahead at the last reading
 	asked   func(context.Context) (time.Time, error)
 }
 
 func newClock(c Config) *clock {
 	k := &clock{given: c.Clock, process: c.ProcessClock, started: time.Now()}
 	if k.process == nil {
+		k.process = c.Clock
+	}
+	if k.process == nil {
 		k.process = time.Now
-		if k.given != nil {
-			k.process = k.given
-		}
 	}
 	return k
 }
@@ -54,53 +53,34 @@ func (k *clock) now() time.Time {
 	return k.steady(time.Now()).Add(time.Duration(k.ahead.Load()))
 }
 
-// ClockReading is one comparison of this process's clock with the database's.
-type ClockReading struct {
-	// Now is the database's time: UTC, truncated to milliseconds.
-	Now time.Time
-	// Offset is how far this process's clock is ahead of the database's; negative when it is behind.
-	Offset time.Duration
-	// Doubt is the possible error of Offset, because the query took time.
-	Doubt time.Duration
-}
-
-// Beyond reports whether the clocks certainly differ by more than limit.
-func (r ClockReading) Beyond(limit time.Duration) bool { return r.Offset.Abs()-r.Doubt > limit }
-
-// ReadClock queries the database's time, sets Now by it, and compares it with this process's clock.
-// On SQLite the two are one clock. The error is the database's.
-func (s *DB) ReadClock(ctx context.Context) (ClockReading, error) {
+// ReadClock queries the database's time, UTC and truncated to milliseconds, and sets Now by it. On SQLite that is this
+// machine's. The error is the database's.
+//
+// The database read its clock between the query and its answer, so Now moves only if it lies outside that range, and only
+// to its edge: one slow answer does not move it.
+func (s *DB) ReadClock(ctx context.Context) (time.Time, error) {
 	k := s.clock
 	if k.asked == nil || k.given != nil {
-		r := ClockReading{Now: s.Now()}
-		r.Offset = k.process().Sub(k.now())
-		k.offset.Store(int64(r.Offset))
-		return r, nil
+		return s.Now(), nil
 	}
-	sent, before := time.Now(), k.process()
+	sent := time.Now()
 	read, err := k.asked(ctx)
 	if err != nil {
-		return ClockReading{}, fmt.Errorf("read the database's clock: %w", err)
+		return time.Time{}, fmt.Errorf("read the database's clock: %w", err)
 	}
-	answered, after := time.Now(), k.process()
-	k.learn(read, sent, answered)
-	r := ClockReading{Now: read.UTC().Truncate(time.Millisecond), Doubt: answered.Sub(sent)/2 + time.Millisecond}
-	r.Offset = before.Add(after.Sub(before) / 2).Round(0).Sub(read)
-	k.offset.Store(int64(r.Offset))
-	return r, nil
-}
-
-// learn corrects the clock by a time that the database returned for a query sent at sent and
-// answered at answered. The database read its clock between the two, so the clock moves only if it
-// lies outside that range, and only to its edge; one slow answer does not move it.
-func (k *clock) learn(read, sent, answered time.Time) {
-	least, most := int64(read.Sub(k.steady(answered))), int64(read.Sub(k.steady(sent)))
+	least, most := int64(read.Sub(k.steady(time.Now()))), int64(read.Sub(k.steady(sent)))
 	k.ahead.Store(min(max(k.ahead.Load(), least), most))
+	return read.UTC().Truncate(time.Millisecond), nil
 }
 
-// ClockOffset is how far this process's clock was ahead of the database's at the last reading,
-// negative if behind. WatchClock reads every 10 seconds.
-func (s *DB) ClockOffset() time.Duration { return time.Duration(s.clock.offset.Load()) }
+// ClockOffset is how far this process's clock is certainly ahead of the database's, negative if behind, as of the last
+// ReadClock. On SQLite it is 0.
+func (s *DB) ClockOffset() time.Duration {
+	if s.clock.asked == nil {
+		return 0 // one machine has one clock
+	}
+	return s.clock.process().Round(0).Sub(s.clock.now().Round(0))
+}
 
 // WatchClock follows the database's clock until the context ends.
 func (s *DB) WatchClock(ctx context.Context) {

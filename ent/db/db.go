@@ -26,7 +26,6 @@ import (
 	"time"
 
 	entsql "entgo.io/ent/dialect/sql"
-	"github.com/lib/pq"
 	"github.com/pressly/goose/v3"
 
 	"go.storefront.example/ent/hook"
@@ -68,8 +67,6 @@ type Config struct {
 	// ignores them.
 	Settings map[string]string
 
-	// unkept turns off the cache of prepared statements, for comparison.
-	unkept bool
 	// sessions are those of PostgreSQL's pools.
 	sessions *sessions
 }
@@ -83,8 +80,8 @@ type DB struct {
 	client, tx     *ent.Client // on reader and writer
 	clock          *clock
 	announcer      announcer
-	followers      followers
-	path           string // of the SQLite file
+	followers      signals // of FollowEvents
+	path           string  // of the SQLite file
 	// written, copying and beside are CheckpointBeside's: its calls, and the checkpoint under way.
 	written atomic.Int64
 	copying atomic.Bool
@@ -122,9 +119,6 @@ var ErrNoFile = errors.New("there is no database")
 // without the password: ErrURL if the URL is malformed, ErrNoFile, otherwise "reach the database: …".
 // On SQLite it creates a missing file, readable only by its owner, unless Config.Existing.
 func Open(ctx context.Context, c Config) (*DB, error) {
-	if c.Observe == nil {
-		c.Observe = func(string) {}
-	}
 	s, err := open(ctx, c)
 	if err != nil {
 		return nil, err
@@ -153,13 +147,9 @@ func open(ctx context.Context, c Config) (*DB, error) {
 
 // keep makes the connector's connections cache their prepared statements.
 func (c Config) keep(inner driver.Connector, remote bool) driver.Connector {
-	kept := keptStatements
-	if c.unkept {
-		kept = 0
-	}
-	made := &connector{Connector: inner, kept: kept, remote: remote, observe: c.Observe, sessions: c.sessions}
+	made := &connector{Connector: inner, kept: keptStatements, remote: remote, observe: c.Observe, sessions: c.sessions}
 	if remote {
-		made.settings, made.watch = settingsStatement(c.settings()), pq.SetNoticeHandler
+		made.settings = settingsStatement(c.settings())
 	}
 	return made
 }
@@ -179,14 +169,6 @@ func (s *DB) Writer() *sql.DB { return s.writer }
 // Admissions is the pool for the statement that admits a request, with connections of its own if Config
 // reserves some. On SQLite they only read.
 func (s *DB) Admissions() *sql.DB { return s.admissions }
-
-// AdmissionConns is how many connections are reserved for admissions; 0 means none.
-func (s *DB) AdmissionConns() int {
-	if s.admissions == s.reader {
-		return 0
-	}
-	return s.admissions.Stats().MaxOpenConnections
-}
 
 // Conns is how many statements the database takes at a time besides admissions: the size of the
 // reading pool.

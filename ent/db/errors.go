@@ -13,32 +13,13 @@ import (
 	"strings"
 
 	"github.com/lib/pq"
+	"github.com/lib/pq/pqerror"
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// SQLSTATE codes of PostgreSQL, its documentation's appendix A.
-const (
-	codeUniqueViolation      = "23505"
-	codeSerializationFailure = "40001"
-	codeDeadlockDetected     = "40P01"
-	codeFeatureNotSupported  = "0A000" // a changed result type of a cached plan, or a standby
-	codeReadOnly             = "25006"
-	codeUnknownStatement     = "26000"
-	codeProtocolViolation    = "08P01" // such as another number of parameters than the statement has
-	codeTakenStatement       = "42P05" // a statement of this name exists
-	codeUndefinedTable       = "42P01"
-	codeLockNotAvailable     = "55P03"
-	codeQueryCanceled        = "57014"
-	codeAdminShutdown        = "57P01"
-	codeCrashShutdown        = "57P02"
-	codeCannotConnectNow     = "57P03"
-	codeIdleInTransaction    = "25P03"
-	codeIOError              = "58030"
-	codeTempFileLimit        = "53400" // configuration_limit_exceeded
-	classConnection          = "08"
-	classResources           = "53" // disk full, out of memory, too many connections
-)
+// codeTakenStatement is PostgreSQL's SQLSTATE for a prepared statement whose name is taken.
+const codeTakenStatement = pqerror.Code("42P05")
 
 // Routines in PostgreSQL's source, which distinguish errors of one code: an error's text is in the
 // language of lc_messages, its routine is not.
@@ -53,20 +34,14 @@ var routinesInRecovery = []string{"get_relation_info", "call_bool_check_hook", "
 
 // IsUnique reports whether a unique index refused a row.
 func IsUnique(err error) bool {
-	if code, ok := postgresCode(err); ok {
-		return code == codeUniqueViolation
-	}
-	switch sqliteCode(err) {
-	case sqlite3.SQLITE_CONSTRAINT_UNIQUE, sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY:
-		return true
-	}
-	return false
+	code := sqliteCode(err)
+	return pq.As(err, pqerror.UniqueViolation) != nil ||
+		code == sqlite3.SQLITE_CONSTRAINT_UNIQUE || code == sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY
 }
 
 // IsLocked reports whether another transaction held a table or a row for too long.
 func IsLocked(err error) bool {
-	code, _ := postgresCode(err)
-	return code == codeLockNotAvailable || sqliteCode(err)&0xff == sqlite3.SQLITE_BUSY
+	return pq.As(err, pqerror.LockNotAvailable) != nil || sqliteCode(err)&0xff == sqlite3.SQLITE_BUSY
 }
 
 // IsUnreachable reports whether the database is away, rather than that it refused something: no
@@ -79,16 +54,17 @@ func IsUnreachable(err error) bool {
 	if _, ok := errors.AsType[*connectError](err); ok || errors.Is(err, errNotReplicated) {
 		return true
 	}
-	if code, ok := postgresCode(err); ok {
-		switch code {
-		case codeAdminShutdown, codeCrashShutdown, codeCannotConnectNow, codeIOError,
-			codeLockNotAvailable, codeIdleInTransaction, codeUndefinedTable:
+	if e := pq.As(err); e != nil {
+		switch e.Code {
+		case pqerror.AdminShutdown, pqerror.CrashShutdown, pqerror.CannotConnectNow, pqerror.IOError,
+			pqerror.LockNotAvailable, pqerror.IdleInTransactionSessionTimeout, pqerror.UndefinedTable:
 			return true
-		case codeQueryCanceled:
+		case pqerror.QueryCanceled:
 			// The server's own timeout, unless the caller's context ended it.
 			return !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded)
 		}
-		return isStale(err) || strings.HasPrefix(code, classConnection) || strings.HasPrefix(code, classResources) || isReadOnly(err)
+		class := e.Code.Class()
+		return class == pqerror.ClassConnectionException || class == pqerror.ClassInsufficientResources || isStale(err) || isReadOnly(err)
 	}
 	switch sqliteCode(err) & 0xff {
 	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_FULL, sqlite3.SQLITE_READONLY:
@@ -127,61 +103,45 @@ func (e *connectError) Unwrap() error { return e.error }
 // isReadOnly reports whether the server only reads: it is a standby, or its transactions are
 // read-only by default. After a failover another server writes, so the connection is useless.
 func isReadOnly(err error) bool {
-	e, ok := errors.AsType[*pq.Error](err)
-	if !ok {
+	e := pq.As(err)
+	if e == nil {
 		return sqliteCode(err)&0xff == sqlite3.SQLITE_READONLY
 	}
-	return e.Code == codeReadOnly || e.Code == codeFeatureNotSupported && slices.Contains(routinesInRecovery, e.Routine)
+	return e.Code == pqerror.ReadOnlySQLTransaction ||
+		e.Code == pqerror.FeatureNotSupported && slices.Contains(routinesInRecovery, e.Routine)
 }
 
 // isLost reports whether the connection is no longer usable: its server only reads or ends its
 // sessions.
 func isLost(err error) bool {
-	switch code, _ := postgresCode(err); code {
-	case codeAdminShutdown, codeCrashShutdown, codeCannotConnectNow:
-		return true
-	}
-	return isReadOnly(err)
+	return pq.As(err, pqerror.AdminShutdown, pqerror.CrashShutdown, pqerror.CannotConnectNow) != nil || isReadOnly(err)
 }
 
 // isRetryable reports whether the transaction lost to another one, or to a changed schema, and may
 // be retried.
 func isRetryable(err error) bool {
-	if code, ok := postgresCode(err); ok {
-		return code == codeSerializationFailure || code == codeDeadlockDetected || isStale(err)
-	}
-	return sqliteCode(err)&0xff == sqlite3.SQLITE_BUSY
+	return pq.As(err, pqerror.TRSerializationFailure, pqerror.TRDeadlockDetected) != nil || isStale(err) ||
+		sqliteCode(err)&0xff == sqlite3.SQLITE_BUSY
 }
 
 // isStale reports whether the server refuses a prepared statement that it accepted before: a
 // migration changed its columns, it was deallocated, or a pooler has begun to share sessions, which the
 // next connection shows.
 func isStale(err error) bool {
-	e, ok := errors.AsType[*pq.Error](err)
-	if !ok {
-		return false
-	}
-	switch e.Code {
-	case codeUnknownStatement, codeProtocolViolation, codeTakenStatement:
+	if pq.As(err, pqerror.InvalidSQLStatementName, codeTakenStatement,
+		pqerror.ProtocolViolation) != nil { // such as another number of parameters than the statement has
 		return true
 	}
-	return e.Code == codeFeatureNotSupported && e.Routine == routineStalePlan
-}
-
-func postgresCode(err error) (string, bool) {
-	e, ok := errors.AsType[*pq.Error](err)
-	if !ok {
-		return "", false
-	}
-	return string(e.Code), true
+	e := pq.As(err, pqerror.FeatureNotSupported)
+	return e != nil && e.Routine == routineStalePlan
 }
 
 // remedied adds to an error of PostgreSQL what the operator can do about it.
 func remedied(err error) error {
-	switch code, _ := postgresCode(err); code {
-	case codeInsufficientPrivilege:
+	switch {
+	case pq.As(err, pqerror.InsufficientPrivilege) != nil:
 		return fmt.Errorf("%w; connect as the owner of the database and its tables", err)
-	case codeLockNotAvailable:
+	case pq.As(err, pqerror.LockNotAvailable) != nil:
 		return fmt.Errorf("%w; run it again once long transactions, such as a backup, have ended", err)
 	}
 	if _, unknown := errors.AsType[x509.UnknownAuthorityError](err); unknown {

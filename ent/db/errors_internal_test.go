@@ -86,7 +86,7 @@ func TestAConnectionThatDoesNotComeAboutIsTheDatabaseBeingAway(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c := connector{Connector: refusing{err: err}, observe: func(string) {}}
+			c := connector{Connector: refusing{err: err}}
 			_, got := c.Connect(t.Context())
 			require.ErrorIs(t, got, err)
 			require.True(t, IsUnreachable(got))

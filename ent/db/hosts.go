@@ -37,14 +37,13 @@ func Hosts(ctx context.Context, text string) []Host {
 }
 
 func isPrimary(ctx context.Context, at pq.Config) (primary bool, err error) {
-	connect, err := pq.NewConnectorConfig(at)
+	connect, err := connectorOf(at)
 	if err != nil {
 		return false, err
 	}
-	connect.Dialer(newDialer())
 	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
-	pool := sql.OpenDB(Config{}.plain(connect))
+	pool := sql.OpenDB(plain(connect))
 	defer func() { _ = pool.Close() }()
 	err = pool.QueryRowContext(ctx, "SELECT NOT pg_is_in_recovery()").Scan(&primary)
 	return primary, err

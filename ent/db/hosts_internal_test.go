@@ -16,7 +16,7 @@ func TestNotificationsComeFromTheSameServer(t *testing.T) {
 	} {
 		cfg, err := postgresConfig(url)
 		require.NoError(t, err)
-		listener, err := pq.NewConfig(listenerURL(url))
+		listener, err := pq.NewConfig(listenerURL(url, cfg))
 		require.NoError(t, err)
 		require.Equal(t, []any{cfg.Host, cfg.Port, cfg.Multi, cfg.User, cfg.Password, cfg.Database, cfg.TargetSessionAttrs,
 			cfg.ConnectTimeout},
@@ -64,7 +64,9 @@ func FuzzSeveralHostsEndInAnErrorOrAConfig(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, rest string) {
-		_, _ = postgresConfig("postgres://" + rest)
-		_ = listenerURL("postgres://" + rest)
+		url := "postgres://" + rest
+		if cfg, err := postgresConfig(url); err == nil {
+			_ = listenerURL(url, cfg)
+		}
 	})
 }

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/lib/pq"
+	"github.com/lib/pq/pqerror"
 	"github.com/pressly/goose/v3"
 
 	"go.storefront.example/ent/migrations"
@@ -40,23 +42,27 @@ func (s *DB) migrate(ctx context.Context, db *sql.DB, report func(Migration)) er
 	if err != nil {
 		return fmt.Errorf("migrate: %w", err)
 	}
+	applied := int64(0) // by this process in the step before
 	for deadlocks := 0; ; {
 		before, err := s.Migrations(ctx)
 		if err != nil {
 			return err
+		}
+		for _, m := range before {
+			if m.Version == applied {
+				report(m)
+			}
 		}
 		result, err := provider.UpByOne(ctx)
 		switch {
 		case errors.Is(err, goose.ErrNoNextVersion):
 			return nil
 		case err == nil:
-			if err := s.reportApplied(ctx, result.Source.Version, report); err != nil {
-				return err
-			}
-			deadlocks = 0
-		case isDeadlock(err) && deadlocks < mostDeadlocks:
-			deadlocks++ // and the others, which work on the tables meanwhile, went on
+			applied, deadlocks = result.Source.Version, 0
+		case pq.As(err, pqerror.TRDeadlockDetected) != nil && deadlocks < mostDeadlocks:
+			applied, deadlocks = 0, deadlocks+1 // and the others, which work on the tables meanwhile, went on
 		default:
+			applied = 0
 			after, listing := s.Migrations(ctx)
 			if listing != nil || pending(after) == pending(before) {
 				return fmt.Errorf("migrate: %w", err)
@@ -69,11 +75,6 @@ func (s *DB) migrate(ctx context.Context, db *sql.DB, report func(Migration)) er
 // servers or workers waited for each other's tables.
 const mostDeadlocks = 20
 
-func isDeadlock(err error) bool {
-	code, _ := postgresCode(err)
-	return code == codeDeadlockDetected
-}
-
 // provider reads the migrations of the database.
 func (s *DB) provider(pool *sql.DB) (*goose.Provider, error) {
 	files, err := migrations.FS(s.dialect.name)
@@ -81,19 +82,6 @@ func (s *DB) provider(pool *sql.DB) (*goose.Provider, error) {
 		return nil, err
 	}
 	return s.dialect.provider(pool, files)
-}
-
-func (s *DB) reportApplied(ctx context.Context, version int64, report func(Migration)) error {
-	all, err := s.Migrations(ctx)
-	if err != nil {
-		return err
-	}
-	for _, m := range all {
-		if m.Version == version {
-			report(m)
-		}
-	}
-	return nil
 }
 
 // Migrations lists the migrations of the binary, in order, and when each was applied. It changes

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"errors"
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -43,23 +44,16 @@ const sessionStatement = "SELECT pg_backend_pid() || ' ' || extract(epoch FROM p
 
 // ownsSession fails with ErrPooler if the connection's session is another's too, or has changed.
 func (c *conn) ownsSession(ctx context.Context) error {
-	defer c.bound(ctx)()
-	rows, err := c.innerConn.QueryContext(ctx, sessionStatement, nil)
+	rows, err := c.QueryContext(ctx, sessionStatement, nil)
 	if err != nil {
-		return c.judge(err)
+		return err
 	}
 	values := make([]driver.Value, 1)
 	err = rows.Next(values)
 	if err = errors.Join(err, rows.Close()); err != nil {
-		return c.judge(err)
+		return err
 	}
-	var session string
-	switch v := values[0].(type) {
-	case string:
-		session = v
-	case []byte:
-		session = string(v)
-	}
+	session := fmt.Sprintf("%s", values[0]) // a text, or its bytes
 	c.sessions.mu.Lock()
 	defer c.sessions.mu.Unlock()
 	holder := c.sessions.of[session]

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
-	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -17,6 +16,7 @@ import (
 
 	entdialect "entgo.io/ent/dialect"
 	"github.com/lib/pq"
+	"github.com/lib/pq/pqerror"
 	"github.com/pressly/goose/v3"
 	"github.com/pressly/goose/v3/lock"
 )
@@ -64,9 +64,13 @@ var postgres = &dialect{
 }
 
 func openPostgres(ctx context.Context, c Config) (*DB, error) {
-	connect, err := postgresConnector(c.URL)
+	cfg, err := postgresConfig(c.URL)
 	if err != nil {
 		return nil, err
+	}
+	connect, err := connectorOf(cfg)
+	if err != nil {
+		return nil, fmt.Errorf("reach the database: %w", err)
 	}
 	c.sessions = &sessions{of: map[string]*conn{}}
 	conns := c.MaxConns
@@ -96,9 +100,9 @@ func openPostgres(ctx context.Context, c Config) (*DB, error) {
 		admissions: admissions,
 		clock:      newClock(c),
 		prober:     c.openProber(connect),
-		announcer:  newNotifier(c.plain(connect), c.URL),
+		announcer:  newNotifier(plain(connect), listenerURL(c.URL, cfg)),
 		migrator: func() (*sql.DB, error) {
-			migrating := c.plain(connect)
+			migrating := plain(connect)
 			migrating.settings = settingsStatement(migrationSettings())
 			return sql.OpenDB(migrating), nil
 		},
@@ -146,14 +150,10 @@ func migrationSettings() map[string]string {
 	return all
 }
 
-func postgresConnector(text string) (driver.Connector, error) {
-	cfg, err := postgresConfig(text)
-	if err != nil {
-		return nil, err
-	}
+func connectorOf(cfg pq.Config) (driver.Connector, error) {
 	connect, err := pq.NewConnectorConfig(cfg)
 	if err != nil {
-		return nil, fmt.Errorf("reach the database: %w", err)
+		return nil, err
 	}
 	connect.Dialer(newDialer())
 	return connect, nil
@@ -161,14 +161,12 @@ func postgresConnector(text string) (driver.Connector, error) {
 
 // plain returns a connector of connections without the settings and the kept statements of the pools. As
 // theirs, a round trip ends with its context, also if the server never answers.
-func (c Config) plain(connect driver.Connector) *connector {
-	return &connector{Connector: connect, remote: true, observe: func(string) {}}
-}
+func plain(connect driver.Connector) *connector { return &connector{Connector: connect, remote: true} }
 
 // openProber returns the connections for checking the database itself: two, to compare their sessions. They
 // open on first use and are not observed.
 func (c Config) openProber(connect driver.Connector) *sql.DB {
-	c.Observe = func(string) {}
+	c.Observe = nil
 	db := sql.OpenDB(c.keep(connect, true))
 	limit(db, 2)
 	return db
@@ -221,6 +219,25 @@ func postgresConfig(text string) (pq.Config, error) {
 	return cfg, nil
 }
 
+// listenerURL returns the URL with the defaults of its configuration, for a driver's listener, which takes no configuration.
+func listenerURL(text string, cfg pq.Config) string {
+	u, err := url.Parse(text)
+	if err != nil {
+		return text // there is no configuration of it
+	}
+	q := u.Query()
+	q.Set("sslmode", string(cfg.SSLMode))
+	q.Set("connect_timeout", strconv.Itoa(int(cfg.ConnectTimeout.Seconds())))
+	if cfg.TargetSessionAttrs != "" {
+		q.Set("target_session_attrs", string(cfg.TargetSessionAttrs))
+	}
+	if !q.Has("application_name") {
+		q.Set("application_name", "storefront listener")
+	}
+	u.RawQuery = q.Encode()
+	return u.String()
+}
+
 // settingsStatement returns the statement that applies the settings to a connection.
 func settingsStatement(settings map[string]string) string {
 	calls := make([]string, 0, len(settings))
@@ -230,49 +247,20 @@ func settingsStatement(settings map[string]string) string {
 	return "SELECT " + strings.Join(calls, ", ")
 }
 
-const codeInsufficientPrivilege = "42501"
-
-// writePostgres runs these as one message and so as one transaction. Locking a row is
-// a write: it goes to the log, to the disk and to a synchronous standby, and leaves no dead row.
-// This lock waits for no other. The result that is larger than its memory goes into a file, which a
-// full disk refuses; the file is where the tables are.
-const (
-	lockRow   = "SELECT 1 FROM " + goose.DefaultTablename + " LIMIT 1 FOR KEY SHARE"
-	writeFile = "SELECT set_config('work_mem', '64kB', true), set_config('temp_tablespaces', '', true); " +
-		"SELECT count(*) FROM generate_series(1, 5000)"
-	// onlyReads fails on a standby and where transactions only read, for a user who may not lock the
-	// row.
-	onlyReads = "SELECT pg_is_in_recovery() OR current_setting('transaction_read_only')::boolean"
-)
-
-// errOnlyReads means that the server does not write.
-var errOnlyReads = errors.New("the database is read-only")
+// writable runs as one message and so as one transaction. Locking a row is a write: it goes to the log, to the
+// disk and to a synchronous standby, leaves no dead row, and here waits for no other lock. The result that is larger than
+// its memory goes into a file, which a full disk refuses; the file is where the tables are.
+const writable = "SELECT 1 FROM " + goose.DefaultTablename + " LIMIT 1 FOR KEY SHARE; " +
+	"SELECT set_config('work_mem', '64kB', true), set_config('temp_tablespaces', '', true); " +
+	"SELECT count(*) FROM generate_series(1, 5000)"
 
 func writePostgres(ctx context.Context, s *DB) error {
 	if err := refusePooler(ctx, s.prober, 1, readyPatience); err != nil {
 		return err
 	}
-	_, err := s.prober.ExecContext(ctx, lockRow+"; "+writeFile)
-	switch code, _ := postgresCode(err); code {
-	case codeTempFileLimit: // the operator's limit; the row was locked
-		return nil
-	case codeInsufficientPrivilege:
-		return writeWithoutLock(ctx, s.prober)
-	}
-	return err
-}
-
-func writeWithoutLock(ctx context.Context, db *sql.DB) error {
-	var reads bool
-	if err := db.QueryRowContext(ctx, onlyReads).Scan(&reads); err != nil {
-		return err
-	}
-	if reads {
-		return errOnlyReads
-	}
-	_, err := db.ExecContext(ctx, writeFile)
-	if code, _ := postgresCode(err); code == codeTempFileLimit {
-		return nil
+	_, err := s.prober.ExecContext(ctx, writable)
+	if pq.As(err, pqerror.ConfigurationLimitExceeded) != nil {
+		return nil // the operator's limit of such files; the row was locked
 	}
 	return err
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"time"
 
 	"github.com/hashicorp/golang-lru/v2/simplelru"
 	"github.com/lib/pq"
@@ -30,10 +31,6 @@ const (
 	tripPing     = "PING"
 )
 
-// errRowsOpen is the error of a second query while the rows of the first are read, on a connection
-// that carries one result at a time.
-var errRowsOpen = errors.New("the rows of an earlier query on this connection are still open")
-
 // connector opens connections that keep their prepared statements. Neither driver does: lib/pq
 // takes two round trips for each query with parameters, and modernc.org/sqlite parses each query
 // again.
@@ -44,9 +41,7 @@ type connector struct {
 	// settings is the statement that each new connection runs first, "" for none. A pooler refuses
 	// settings in the connection request.
 	settings string
-	// watch passes a connection's warnings on; nil if there are none.
-	watch func(conn driver.Conn, notice func(*pq.Error))
-	// observe is called once for each round trip.
+	// observe is called once for each round trip; nil observes none.
 	observe func(query string)
 	// sessions compares those of the connections; nil does not.
 	sessions *sessions
@@ -55,8 +50,7 @@ type connector struct {
 // Connect opens a connection.
 func (c *connector) Connect(ctx context.Context) (driver.Conn, error) {
 	var socket net.Conn
-	ctx = context.WithValue(ctx, socketKey{}, &socket)
-	inner, err := c.Connector.Connect(ctx)
+	inner, err := c.Connector.Connect(context.WithValue(ctx, socketKey{}, &socket))
 	if err != nil {
 		return nil, &connectError{err}
 	}
@@ -64,28 +58,29 @@ func (c *connector) Connect(ctx context.Context) (driver.Conn, error) {
 	if !ok {
 		return nil, fmt.Errorf("connections of type %T are not supported", inner)
 	}
-	cn := &conn{innerConn: full, remote: c.remote, socket: socket, observe: c.observe, sessions: c.sessions}
+	cn := &conn{innerConn: full, remote: c.remote, socket: socket, observe: func(string) {}, sessions: c.sessions}
+	if c.kept > 0 {
+		// Fails only for a size below 1.
+		cn.kept, _ = simplelru.NewLRU(c.kept, func(_ string, s *statement) { cn.retire(s) })
+	}
 	if c.settings != "" {
-		defer cn.bound(ctx)()
-		if _, err := full.ExecContext(ctx, c.settings, nil); err != nil {
-			return nil, &connectError{errors.Join(err, full.Close())}
-		}
+		_, err = cn.ExecContext(ctx, c.settings, nil)
 	}
 	if c.sessions != nil {
 		cn.shared = c.sessions.shared.Load()
 		// A busy pooler may give the connection another session at the second look.
 		for range 2 {
-			if err := cn.ownsSession(ctx); err != nil {
-				return nil, &connectError{errors.Join(err, cn.Close())}
+			if err == nil {
+				err = cn.ownsSession(ctx)
 			}
 		}
+		pq.SetNoticeHandler(inner, cn.notice)
 	}
-	if c.watch != nil {
-		c.watch(inner, cn.notice)
+	if err != nil {
+		return nil, &connectError{errors.Join(err, cn.Close())}
 	}
-	if c.kept > 0 {
-		// Fails only for a size below 1.
-		cn.kept, _ = simplelru.NewLRU(c.kept, func(_ string, s *statement) { cn.retire(s) })
+	if c.observe != nil {
+		cn.observe = c.observe
 	}
 	return cn, nil
 }
@@ -118,11 +113,10 @@ type statement struct {
 // goroutine uses it at a time.
 type conn struct {
 	innerConn
-	kept    *simplelru.LRU[string, *statement]
-	remote  bool     // PostgreSQL: a network away, and one result at a time
-	socket  net.Conn // nil if there is none
+	kept    *simplelru.LRU[string, *statement] // nil keeps none
+	remote  bool                               // PostgreSQL: a network away
+	socket  net.Conn                           // nil if there is none
 	observe func(query string)
-	open    int // results being read
 	inTx    bool
 	broken  bool // drop it instead of reusing it
 	// sessions is nil where sessions are not compared. session is that of this connection, and shared how
@@ -134,48 +128,46 @@ type conn struct {
 	unreplicated bool
 }
 
-func (c *conn) keeps(query string, args []driver.NamedValue) bool {
-	return c.kept != nil && len(args) > 0 && len(query) <= maxKeptQuery
-}
-
-// acquire returns the prepared statement of a query. A statement whose result is still being read
-// cannot run again; a temporary one replaces it.
-func (c *conn) acquire(ctx context.Context, query string) (*statement, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
+// acquire returns the prepared statement of a query, or nil if the driver runs the query by itself, which for lib/pq is two
+// round trips if it has arguments. A statement whose result is still being read cannot run again.
+func (c *conn) acquire(ctx context.Context, query string, args []driver.NamedValue) (*statement, error) {
+	if len(args) == 0 {
+		return nil, nil
 	}
-	s, ok := c.kept.Get(query)
-	if ok && !s.running {
-		s.running = true
-		return s, nil
+	if c.kept != nil && len(query) <= maxKeptQuery {
+		s, ok := c.kept.Get(query)
+		if !ok {
+			inner, err := c.PrepareContext(ctx, query)
+			if err != nil {
+				return nil, err
+			}
+			s = &statement{Stmt: inner}
+			c.kept.Add(query, s)
+		}
+		if !s.running {
+			s.running = true
+			return s, nil
+		}
 	}
-	c.observe(tripPrepare)
-	inner, err := c.innerConn.PrepareContext(ctx, query)
-	if err != nil {
-		return nil, err
+	if c.remote {
+		c.observe(tripPrepare)
 	}
-	s = &statement{Stmt: inner, running: true, retired: ok}
-	if !ok {
-		c.kept.Add(query, s)
-	}
-	return s, nil
+	return nil, nil
 }
 
 func (c *conn) release(s *statement) {
 	s.running = false
 	if s.retired {
-		c.close(s)
+		c.retire(s)
 	}
 }
 
+// retire closes a statement that is no longer kept, once its result has been read.
 func (c *conn) retire(s *statement) {
 	s.retired = true
-	if !s.running {
-		c.close(s)
+	if s.running {
+		return
 	}
-}
-
-func (c *conn) close(s *statement) {
 	if c.remote {
 		c.observe(tripPrepare)
 	}
@@ -186,103 +178,81 @@ func (c *conn) close(s *statement) {
 
 // ExecContext implements driver.ExecerContext.
 func (c *conn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (result driver.Result, err error) {
-	if c.remote && c.open > 0 {
-		return nil, errRowsOpen
-	}
-	trip := c.begin(ctx, query)
-	defer func() { end(trip, err) }()
-	defer c.bound(ctx)()
-	if !c.keeps(query, args) {
-		c.observeUnkept(query, args)
-		result, err = c.innerConn.ExecContext(ctx, query, args)
-		return result, c.judge(err)
-	}
-	s, err := c.acquire(ctx, query)
+	t := c.begin(ctx, query)
+	defer func() { err = t.end(err) }()
+	s, err := c.acquire(ctx, query, args)
 	if err != nil {
-		return nil, c.judge(err)
+		return nil, err
+	}
+	if s == nil {
+		return c.innerConn.ExecContext(ctx, query, args)
 	}
 	defer c.release(s)
-	c.observe(query)
-	result, err = s.Stmt.(driver.StmtExecContext).ExecContext(ctx, args)
-	return result, c.check(ctx, err)
+	return s.Stmt.(driver.StmtExecContext).ExecContext(ctx, args)
 }
 
 // QueryContext implements driver.QueryerContext.
 func (c *conn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
-	if c.remote && c.open > 0 {
-		return nil, errRowsOpen
-	}
-	trip := c.begin(ctx, query)
-	over := c.bound(ctx)
-	result, err := c.query(ctx, query, args)
+	t := c.begin(ctx, query)
+	s, err := c.acquire(ctx, query, args)
 	if err != nil {
-		over()
-		end(trip, err)
-		return nil, err
+		return nil, t.end(err)
 	}
-	result.trip, result.over = trip, over
-	return result, nil
-}
-
-func (c *conn) query(ctx context.Context, query string, args []driver.NamedValue) (*rows, error) {
-	if !c.keeps(query, args) {
-		c.observeUnkept(query, args)
-		inner, err := c.innerConn.QueryContext(ctx, query, args)
-		if err != nil {
-			return nil, c.judge(err)
+	r := &rows{trip: t, statement: s}
+	if s == nil {
+		r.Rows, err = c.innerConn.QueryContext(ctx, query, args)
+	} else {
+		r.Rows, err = s.Stmt.(driver.StmtQueryContext).QueryContext(ctx, args)
+	}
+	if err != nil {
+		if s != nil {
+			c.release(s)
 		}
-		return c.rows(ctx, inner, nil), nil
+		return nil, t.end(err)
 	}
-	s, err := c.acquire(ctx, query)
-	if err != nil {
-		return nil, c.judge(err)
-	}
-	c.observe(query)
-	inner, err := s.Stmt.(driver.StmtQueryContext).QueryContext(ctx, args)
-	if err != nil {
-		c.release(s)
-		return nil, c.check(ctx, err)
-	}
-	return c.rows(ctx, inner, s), nil
-}
-
-// observeUnkept observes a query that the driver runs by itself; with parameters, lib/pq first
-// prepares it in a separate round trip.
-func (c *conn) observeUnkept(query string, args []driver.NamedValue) {
-	if c.remote && len(args) > 0 {
-		c.observe(tripPrepare)
-	}
-	c.observe(query)
-}
-
-// check drops the connection if the server no longer accepts its statements. Outside a transaction
-// database/sql then runs the query on another connection; inside one the transaction is lost, and
-// WithTx runs it again. An error caused by the context is returned as the context's.
-func (c *conn) check(ctx context.Context, err error) error {
-	c.abandon(ctx)
-	err = c.judge(err)
-	code, _ := postgresCode(err)
-	switch {
-	case isStale(err):
-		c.broken = true
-		if !c.inTx {
-			return driver.ErrBadConn
+	if typed, ok := r.Rows.(driver.RowsColumnTypeDatabaseTypeName); ok && !c.remote {
+		for i := range r.Columns() {
+			if typed.ColumnTypeDatabaseTypeName(i) == "DATETIME" {
+				r.times = append(r.times, i)
+			}
 		}
-	case code == codeQueryCanceled && ctx.Err() != nil:
-		return fmt.Errorf("%w: %w", ctx.Err(), err)
 	}
-	return err
+	return r, nil
 }
 
-// judge drops a connection whose server no longer serves it, and returns an error for a commit
-// without its standby.
-func (c *conn) judge(err error) error {
-	if err != nil && isLost(err) {
-		c.broken = true
+// rows is the result of a query; its statement may run again once it is closed.
+type rows struct {
+	driver.Rows
+	trip      *trip      // nil once the rows have been closed
+	statement *statement // nil when the driver ran the query by itself
+	// times are the columns that SQLite stores as integers but that are times.
+	times []int
+}
+
+// Next implements driver.Rows. The driver itself reads a small number of milliseconds as seconds,
+// which moves dates before September 2001 by millennia.
+func (r *rows) Next(dest []driver.Value) error {
+	if err := r.Rows.Next(dest); err != nil {
+		return r.trip.conn.judge(err)
 	}
-	if c.unreplicated {
-		c.unreplicated = false
-		return errors.Join(errNotReplicated, err)
+	for _, i := range r.times {
+		if at, ok := dest[i].(int64); ok {
+			dest[i] = time.UnixMilli(at).UTC()
+		}
+	}
+	return nil
+}
+
+// Close implements driver.Rows.
+func (r *rows) Close() error {
+	t := r.trip
+	if t == nil {
+		return nil
+	}
+	r.trip = nil
+	err := t.end(r.Rows.Close())
+	if r.statement != nil {
+		t.conn.release(r.statement)
 	}
 	return err
 }
@@ -294,14 +264,6 @@ func (c *conn) notice(warning *pq.Error) {
 	}
 }
 
-// abandon drops the connection if its server may have been asked to cancel the query: the cancel
-// request arrives separately, and if late it would cancel the next query instead.
-func (c *conn) abandon(ctx context.Context) {
-	if c.remote && ctx.Err() != nil {
-		c.broken = true
-	}
-}
-
 // PrepareContext implements driver.ConnPrepareContext.
 func (c *conn) PrepareContext(ctx context.Context, query string) (driver.Stmt, error) {
 	c.observe(tripPrepare)
@@ -310,23 +272,38 @@ func (c *conn) PrepareContext(ctx context.Context, query string) (driver.Stmt, e
 
 // BeginTx implements driver.ConnBeginTx.
 func (c *conn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, error) {
-	c.observe(tripBegin)
-	trip := c.begin(ctx, tripBegin)
-	defer c.bound(ctx)()
+	t := c.begin(ctx, tripBegin)
 	inner, err := c.innerConn.BeginTx(ctx, opts)
-	end(trip, err)
-	if err != nil {
-		return nil, c.judge(err)
+	if err = t.end(err); err != nil {
+		return nil, err
 	}
 	c.inTx = true
 	return &transaction{ctx, inner, c}, nil
 }
 
+type transaction struct {
+	ctx   context.Context // of Begin
+	inner driver.Tx
+	conn  *conn
+}
+
+// Commit implements driver.Tx.
+func (t *transaction) Commit() error { return t.conn.endTx(t.ctx, tripCommit, t.inner.Commit) }
+
+// Rollback implements driver.Tx.
+func (t *transaction) Rollback() error { return t.conn.endTx(t.ctx, tripRollback, t.inner.Rollback) }
+
+func (c *conn) endTx(ctx context.Context, name string, end func() error) error {
+	t := c.begin(ctx, name)
+	err := t.end(end())
+	c.inTx = false
+	return err
+}
+
 // Ping implements driver.Pinger.
 func (c *conn) Ping(ctx context.Context) error {
-	c.observe(tripPing)
-	defer c.bound(ctx)()
-	return c.judge(c.innerConn.Ping(ctx))
+	t := c.begin(ctx, tripPing)
+	return t.end(c.innerConn.Ping(ctx))
 }
 
 // ResetSession implements driver.SessionResetter.

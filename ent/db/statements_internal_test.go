@@ -62,7 +62,7 @@ func (*fakeRows) Next([]driver.Value) error { return io.EOF }
 
 func connect(t *testing.T, f *fakeConn, kept int, remote bool) *conn {
 	t.Helper()
-	c := &connector{Connector: f, kept: kept, remote: remote, observe: func(string) {}}
+	c := &connector{Connector: f, kept: kept, remote: remote}
 	got, err := c.Connect(context.Background())
 	require.NoError(t, err)
 	return got.(*conn)
@@ -74,20 +74,6 @@ func exec(t *testing.T, c *conn, query string) {
 	t.Helper()
 	_, err := c.ExecContext(context.Background(), query, oneArg)
 	require.NoError(t, err)
-}
-
-func TestTheStatementUsedLongestAgoIsEvictedAndClosed(t *testing.T) {
-	t.Parallel()
-	f := &fakeConn{}
-	c := connect(t, f, 2, true)
-	exec(t, c, "a")
-	exec(t, c, "b")
-	exec(t, c, "a")
-	require.Equal(t, []string{"a", "b"}, f.prepared, "the second use of a finds it prepared")
-	exec(t, c, "c")
-	require.Equal(t, []string{"b"}, f.closed)
-	exec(t, c, "a")
-	require.Equal(t, []string{"a", "b", "c"}, f.prepared)
 }
 
 func TestAnEvictedStatementIsClosedOnceItsRowsAre(t *testing.T) {
@@ -102,35 +88,6 @@ func TestAnEvictedStatementIsClosedOnceItsRowsAre(t *testing.T) {
 	require.Equal(t, []string{"a"}, f.closed)
 	require.NoError(t, rows.Close(), "closing twice does nothing")
 	require.Equal(t, []string{"a"}, f.closed)
-}
-
-func TestAStatementWhoseRowsAreReadIsNotRunASecondTime(t *testing.T) {
-	t.Parallel()
-	f := &fakeConn{}
-	c := connect(t, f, 10, false)
-	first, err := c.QueryContext(context.Background(), "a", oneArg)
-	require.NoError(t, err)
-	second, err := c.QueryContext(context.Background(), "a", oneArg)
-	require.NoError(t, err)
-	require.Equal(t, []string{"a", "a"}, f.prepared, "a throw-away statement runs the second")
-	require.NoError(t, second.Close())
-	require.Equal(t, []string{"a"}, f.closed, "the throw-away one")
-	require.NoError(t, first.Close())
-	exec(t, c, "a")
-	require.Len(t, f.prepared, 2, "the first one is kept")
-}
-
-func TestAConnectionOfAServerCarriesOneResultAtATime(t *testing.T) {
-	t.Parallel()
-	c := connect(t, &fakeConn{}, 10, true)
-	rows, err := c.QueryContext(context.Background(), "a", oneArg)
-	require.NoError(t, err)
-	_, err = c.QueryContext(context.Background(), "b", oneArg)
-	require.ErrorIs(t, err, errRowsOpen)
-	_, err = c.ExecContext(context.Background(), "b", oneArg)
-	require.ErrorIs(t, err, errRowsOpen)
-	require.NoError(t, rows.Close())
-	exec(t, c, "b")
 }
 
 func TestAStaleStatementDropsItsConnection(t *testing.T) {
@@ -174,13 +131,4 @@ func TestAConnectionWhoseQueryWasCancelledIsNotUsedAgain(t *testing.T) {
 	cancel()
 	require.NoError(t, rows.Close())
 	require.False(t, c.IsValid())
-}
-
-func TestOnlyStatementsWorthItAreKept(t *testing.T) {
-	t.Parallel()
-	c := connect(t, &fakeConn{}, 10, true)
-	long := string(make([]byte, maxKeptQuery+1))
-	require.True(t, c.keeps("SELECT $1", oneArg))
-	require.False(t, c.keeps("SELECT 1", nil), "lib/pq runs it in one trip by itself")
-	require.False(t, c.keeps(long, oneArg), "an insert of many rows")
 }

@@ -75,7 +75,7 @@ func (s *DB) runTx(ctx context.Context, fn func(ctx context.Context, tx *ent.Tx)
 	}
 	if len(written.Events) > 0 {
 		tenant.RequestOf(ctx).Caused(written.Events...)
-		s.followers.announce(written.Store)
+		s.followers.raise(written.Store)
 	}
 	if written.Queued {
 		s.Announce()

@@ -5,32 +5,33 @@ import (
 	"context"
 	"database/sql"
 	"time"
+
+	"github.com/google/uuid"
 )
 
-const (
-	// watchInterval is how often a listener asks SQLite whether another process committed something. It
-	// costs an idle worker one percent of a core.
-	watchInterval = 30 * time.Millisecond
-	// watchPause is how long a listener waits after an error.
-	watchPause = time.Second
-)
+// watchInterval is how often a listener asks SQLite whether another process committed something. It
+// costs an idle worker one percent of a core.
+const watchInterval = 30 * time.Millisecond
 
 // watcher notifies on SQLite: in this process at once, and of what another process commits within
 // watchInterval (https://www.sqlite.org/pragma.html#pragma_data_version).
 type watcher struct {
-	listeners
+	signals
 	// open returns a pool that reads the file.
 	open func() (*sql.DB, error)
 }
 
+func (w *watcher) announce() { w.raise(uuid.Nil) }
+func (w *watcher) close()    {}
+
 func (w *watcher) listen(ctx context.Context) <-chan struct{} {
-	signal := w.add(ctx)
+	signal := w.add(ctx, uuid.Nil)
 	go func() {
 		for ctx.Err() == nil {
 			_ = w.watch(ctx, signal) // its listener polls meanwhile
 			select {
 			case <-ctx.Done():
-			case <-time.After(watchPause):
+			case <-time.After(time.Second):
 			}
 		}
 	}()
@@ -46,29 +47,27 @@ func (w *watcher) watch(ctx context.Context, signal chan struct{}) error {
 	}
 	defer func() { _ = pool.Close() }()
 	pool.SetMaxOpenConns(1) // the version is that of a connection
-	var (
-		version       int64
-		newest, known []byte
-	)
-	if err := pool.QueryRowContext(ctx, newestStatement).Scan(new(bool), &known); err != nil {
-		return err
-	}
 	ticker := time.NewTicker(watchInterval)
 	defer ticker.Stop()
-	for {
-		before := version
+	// The outbox's entries, and the newest delivery: identifiers of deliveries grow with the time.
+	const look = "SELECT EXISTS (SELECT 1 FROM outbox), (SELECT max(id) FROM deliveries)"
+	var (
+		seen, version int64
+		queued        bool
+		known, newest []byte
+	)
+	for first := true; ; first = false {
 		if err := pool.QueryRowContext(ctx, "PRAGMA data_version").Scan(&version); err != nil {
 			return err
 		}
-		if version != before {
-			var queued bool
-			if err := pool.QueryRowContext(ctx, newestStatement).Scan(&queued, &newest); err != nil {
+		if version != seen {
+			if err := pool.QueryRowContext(ctx, look).Scan(&queued, &newest); err != nil {
 				return err
 			}
-			if queued || bytes.Compare(newest, known) > 0 {
+			if queued || !first && bytes.Compare(newest, known) > 0 {
 				raise(signal)
 			}
-			known = append(known[:0], newest...)
+			seen, known = version, append(known[:0], newest...)
 		}
 		select {
 		case <-ctx.Done():
@@ -77,7 +76,3 @@ func (w *watcher) watch(ctx context.Context, signal chan struct{}) error {
 		}
 	}
 }
-
-// newestStatement reads whether the outbox has entries, and the newest delivery: identifiers of
-// deliveries grow with the time.
-const newestStatement = "SELECT EXISTS (SELECT 1 FROM outbox), (SELECT max(id) FROM deliveries)"

@@ -25,12 +25,12 @@ const keyAge = 24 * time.Hour
 // several processes at once. On SQLite it returns ErrHeld, and deletes nothing, while the machine's clock
 // may be wrong.
 func (q *Queue) Sweep(ctx context.Context, retention time.Duration) (rows int64, err error) {
-	clock, err := q.db.ReadClock(ctx)
+	now, err := q.db.ReadClock(ctx)
 	if err != nil {
 		return 0, wrap("sweep", err)
 	}
 	if q.dialect.singleWriter {
-		if err := q.takeBaseline(ctx, clock.Now); err != nil {
+		if err := q.takeBaseline(ctx, now); err != nil {
 			return 0, wrap("sweep", err)
 		}
 	}
@@ -38,7 +38,7 @@ func (q *Queue) Sweep(ctx context.Context, retention time.Duration) (rows int64,
 	if err != nil {
 		return 0, wrap("sweep", err)
 	}
-	oldest := id.Floor(clock.Now.Add(-retention))
+	oldest := id.Floor(now.Add(-retention))
 	// An event may be older than its delivery by no more than the retention, else it is gone.
 	eventsBefore := oldest
 	if needed != uuid.Nil && bytes.Compare(needed[:], oldest[:]) < 0 {
@@ -50,9 +50,9 @@ func (q *Queue) Sweep(ctx context.Context, retention time.Duration) (rows int64,
 		also  string
 	}{
 		{"events", eventsBefore, ""}, {"finished_deliveries", oldest, ""}, {"resends", oldest, " AND finished_at IS NOT NULL"},
-		{"idempotency_keys", id.Floor(clock.Now.Add(-keyAge)), ""},
-		{"refused_requests", id.Floor(clock.Now.Add(-usage.Retention)), ""},
-		{"tallies", id.Floor(clock.Now.Add(-usage.TallyRetention)), ""},
+		{"idempotency_keys", id.Floor(now.Add(-keyAge)), ""},
+		{"refused_requests", id.Floor(now.Add(-usage.Retention)), ""},
+		{"tallies", id.Floor(now.Add(-usage.TallyRetention)), ""},
 	} {
 		n, err := q.deleteBelow(ctx, table.name, table.also, table.below)
 		rows += n

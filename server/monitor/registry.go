@@ -26,8 +26,7 @@ func NewRegistry(s *db.DB, log *slog.Logger) *prometheus.Registry {
 		queue.NewCollector(s, log),
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Name: "storefront_clock_offset_seconds",
-			Help: "How far this process's clock is ahead of the database's, negative when behind; 0 on SQLite. Beyond an hour either " +
-				"way the process deletes nothing that is old.",
+			Help: "How far this process's clock is ahead of the database's, negative when behind; 0 on SQLite.",
 		}, func() float64 { return s.ClockOffset().Seconds() }),
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Name: "storefront_info", Help: "Always 1; the label is the version.", ConstLabels: prometheus.Labels{"version": version},

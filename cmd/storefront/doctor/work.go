@@ -28,10 +28,13 @@ const (
 // of the service.
 const ApplicationName = "storefront doctor"
 
-// Used reports whether a server, a worker or a command has the SQLite file of the URL open. It is
-// asked before the doctor opens it, and answers false for PostgreSQL.
-func Used(ctx context.Context, databaseURL string) bool {
-	used, err := db.InUse(ctx, databaseURL)
+// Used reports whether a server serves the SQLite file of the URL; false for PostgreSQL.
+func Used(databaseURL string) bool {
+	path, embedded := strings.CutPrefix(databaseURL, "sqlite:")
+	if !embedded {
+		return false
+	}
+	used, err := db.IsClaimed(path)
 	return used && err == nil // what cannot be opened is another check's
 }
 

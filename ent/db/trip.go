@@ -1,0 +1,134 @@
+package db
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/lib/pq"
+	"github.com/lib/pq/pqerror"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/trace"
+	"go.opentelemetry.io/otel/trace/noop"
+
+	"go.storefront.example/ent/tracing"
+)
+
+const (
+	// maxSpanQuery is how many bytes of a statement its span shows: inserts of many rows are
+	// repetitive.
+	maxSpanQuery = 2048
+	// cancelPatience is how long a statement may continue after its context has ended, until the
+	// server takes the request to cancel it. A server that is gone, or a pooler without a free
+	// session, never takes it.
+	cancelPatience = time.Second
+)
+
+// trip is a round trip to the database, from its beginning until its result has been read.
+type trip struct {
+	conn *conn
+	ctx  context.Context
+	span trace.Span
+	over atomic.Bool
+	stop func() bool // nil for a trip that nothing interrupts
+}
+
+// begin starts a round trip that runs a statement, or what the trip's name says. It starts its span, if the context's
+// span is recorded: with the statement, without its parameters' values (OpenTelemetry's conventions for databases).
+//
+// It ends the trip once that continues for cancelPatience after its context has ended: the driver asks the server to cancel
+// the statement and then waits for it without limit.
+func (c *conn) begin(ctx context.Context, query string) *trip {
+	c.observe(query)
+	t := &trip{conn: c, ctx: ctx, span: noop.Span{}}
+	if trace.SpanFromContext(ctx).IsRecording() {
+		system := "sqlite"
+		if c.remote {
+			system = "postgresql"
+		}
+		_, t.span = tracing.Child(ctx, summary(query), trace.WithSpanKind(trace.SpanKindClient), trace.WithAttributes(
+			attribute.String("db.system.name", system), attribute.String("db.query.text", query[:min(len(query), maxSpanQuery)])))
+	}
+	if c.socket != nil && ctx.Done() != nil {
+		t.stop = context.AfterFunc(ctx, func() {
+			time.AfterFunc(cancelPatience, func() {
+				if !t.over.Load() {
+					_ = c.socket.SetDeadline(time.Unix(1, 0)) // the driver's read or write fails
+				}
+			})
+		})
+	}
+	return t
+}
+
+// end ends a round trip with the error that its caller gets. A connection is dropped if its server no longer serves it, or
+// no longer accepts its statements. Outside a transaction database/sql then runs the query on another connection; inside
+// one the transaction is lost, and WithTx runs it again.
+func (t *trip) end(err error) error {
+	t.over.Store(true)
+	if t.stop != nil {
+		t.stop()
+	}
+	c := t.conn
+	if c.remote && t.ctx.Err() != nil {
+		// The server may have been asked to cancel the query: that request arrives separately, and if late it would
+		// cancel the next query instead.
+		c.broken = true
+	}
+	err = c.judge(err)
+	if e := pq.As(err); e != nil && t.span.IsRecording() {
+		// Not the text, which may contain values of the refused row.
+		t.span.SetAttributes(attribute.String("db.response.status_code", string(e.Code)))
+	}
+	tracing.End(t.span, err)
+	switch {
+	case err == nil:
+		return nil
+	case isStale(err):
+		c.broken = true
+		if !c.inTx {
+			return driver.ErrBadConn
+		}
+	case pq.As(err, pqerror.QueryCanceled) != nil && t.ctx.Err() != nil:
+		return fmt.Errorf("%w: %w", t.ctx.Err(), err)
+	}
+	return err
+}
+
+// judge drops a connection whose server no longer serves it, and returns an error for a commit
+// without its standby.
+func (c *conn) judge(err error) error {
+	if err != nil && isLost(err) {
+		c.broken = true
+	}
+	if c.unreplicated {
+		c.unreplicated = false
+		return errors.Join(errNotReplicated, err)
+	}
+	return err
+}
+
+var (
+	changes = regexp.MustCompile("(INSERT INTO|UPDATE|DELETE FROM) [\"`]?([a-z_]+)")
+	reads   = regexp.MustCompile("(FROM) [\"`]?([a-z_]+)")
+)
+
+// summary names a statement by its verb and table, such as UPDATE orders: the last change in it, or
+// without a change the first table that it reads.
+func summary(query string) string {
+	if found := changes.FindAllStringSubmatch(query, -1); len(found) > 0 {
+		last := found[len(found)-1]
+		verb, _, _ := strings.Cut(last[1], " ")
+		return verb + " " + last[2]
+	}
+	if found := reads.FindStringSubmatch(query); found != nil {
+		return "SELECT " + found[2]
+	}
+	verb, _, _ := strings.Cut(query, " ")
+	return verb
+}
