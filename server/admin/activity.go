@@ -3,15 +3,15 @@ package admin
 import (
 	"context"
 	"fmt"
-	"time"
 
-	"github.com/google/uuid"
+	"entgo.io/ent/dialect/sql"
 
 	"go.storefront.example/ent/apijson"
-	"go.storefront.example/ent/tenant"
 	"go.storefront.example/gen/ent"
 	"go.storefront.example/gen/ent/activityentry"
+	"go.storefront.example/gen/ent/predicate"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
+	"go.storefront.example/server/validate"
 )
 
 // activityEntry is an entry of an activity journal.
@@ -27,58 +27,65 @@ func activityEntry(row *ent.ActivityEntry) *adminv1.ActivityEntry {
 	return m
 }
 
-// ActivitySearch is what ListActivity can look for, and more that only the dashboard asks for.
-type ActivitySearch struct {
-	*adminv1.ListActivityRequest
-	// Kind is the kind of resource that was changed, such as product, and By the kind of actor that changed it; empty and
-	// zero mean any.
-	Kind string
-	By   adminv1.ActivityEntry_Actor_Type
-	// Who is a part of the actor's name; empty means any.
-	Who string
-	// Until is a time before which the changes were made; zero means any.
-	Until time.Time
-}
+// maxLooked is how many entries of the journal one call looks through for a kind of resource or an actor: the journal's
+// index sorts them by time alone.
+const maxLooked = 20_000
 
 // ListActivity returns a page of a store's activity journal. It refuses with store_not_found or
 // validation_failed.
 func (o *Operator) ListActivity(ctx context.Context, in *adminv1.ListActivityRequest) (*adminv1.ListActivityResponse, error) {
-	return o.SearchActivity(ctx, ActivitySearch{ListActivityRequest: in})
-}
-
-// SearchActivity returns a page of the changes in a store's journal that match. It refuses as ListActivity does.
-func (o *Operator) SearchActivity(ctx context.Context, in ActivitySearch) (*adminv1.ListActivityResponse, error) {
 	var f fields
 	p := f.page(in.PageSize, in.GetPageToken())
-	since := f.moment("since", in.GetSince())
-	if err := f.err(); err != nil {
-		return nil, err
+	since, until := f.moment("since", in.GetSince()), f.moment("until", in.GetUntil())
+	f.known("actorType", in.GetActorType())
+	for name, text := range map[string]string{"resourceType": in.GetResourceType(), "actorName": in.GetActorName()} {
+		if !validate.Storable(text) {
+			f.refuse(name, "must be UTF-8 without control characters")
+		}
 	}
-	ctx, err := o.In(ctx, in.GetStore())
+	ctx, t, err := o.check(ctx, f, in.GetStore())
 	if err != nil {
 		return nil, err
 	}
-	t, _, _ := tenant.From(ctx)
 	query := o.db.Client().ActivityEntry.Query().Where(activityentry.StoreID(t.ID), p.older)
 	if !since.IsZero() {
 		query.Where(activityentry.CreatedAtGTE(since))
 	}
-	if !in.Until.IsZero() {
-		query.Where(activityentry.CreatedAtLT(in.Until))
+	if !until.IsZero() {
+		query.Where(activityentry.CreatedAtLT(until))
 	}
-	if in.Kind != "" {
-		query.Where(activityentry.ResourceType(in.Kind))
+	var of []predicate.ActivityEntry
+	if in.GetResourceType() != "" {
+		of = append(of, activityentry.ResourceType(in.GetResourceType()))
 	}
-	if in.By != 0 {
-		query.Where(activityentry.ActorType(in.By.String()))
+	if in.GetActorType() != 0 {
+		of = append(of, activityentry.ActorType(in.GetActorType().String()))
 	}
-	if in.Who != "" {
-		query.Where(activityentry.ActorNameContainsFold(in.Who))
+	if in.GetActorName() != "" {
+		of = append(of, activityentry.ActorNameContainsFold(in.GetActorName()))
 	}
-	rows, err := query.Order(newest).Limit(p.size + 1).All(ctx)
+	var ends []*ent.ActivityEntry // the last entry to look at and the next one, if there are more
+	if len(of) > 0 {
+		ends, err = query.Clone().Order(newest).Offset(maxLooked-1).Limit(2).
+			Select(activityentry.FieldID, activityentry.FieldCreatedAt).All(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("look back in the activity journal: %w", err)
+		}
+	}
+	bounded := len(ends) == 2
+	if bounded {
+		query.Where(func(s *sql.Selector) {
+			s.Where(sql.CompositeGT([]string{s.C("created_at"), s.C("id")}, ends[1].CreatedAt, ends[1].ID))
+		})
+	}
+	rows, err := query.Where(of...).Where(p.rows).All(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("list the activity journal: %w", err)
 	}
-	rows, next := cut(p, rows, func(row *ent.ActivityEntry) (time.Time, uuid.UUID) { return row.CreatedAt, row.ID })
-	return &adminv1.ListActivityResponse{Entries: each(rows, activityEntry), NextPageToken: next}, nil
+	out := &adminv1.ListActivityResponse{}
+	out.Entries, out.NextPageToken = pageOf(p, rows, activityEntry)
+	if out.NextPageToken == "" && bounded {
+		out.LookedBackTo, out.NextPageToken = apijson.Timestamp(ends[0].CreatedAt), tokenOf(ends[0].CreatedAt, ends[0].ID)
+	}
+	return out, nil
 }

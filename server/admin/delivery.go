@@ -2,18 +2,13 @@ package admin
 
 import (
 	"context"
-	"errors"
-	"fmt"
-
-	"github.com/google/uuid"
 
 	"go.storefront.example/ent/apijson"
 	"go.storefront.example/ent/queue"
 	"go.storefront.example/ent/tenant"
-	"go.storefront.example/gen/ent/predicate"
-	"go.storefront.example/gen/ent/store"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
-	"go.storefront.example/server/apierr"
+	"go.storefront.example/server/validate"
+	"go.storefront.example/server/webhooks"
 )
 
 // delivery is a delivery with its attempts.
@@ -47,24 +42,53 @@ func attempt(a queue.Attempt) *adminv1.Delivery_Attempt {
 }
 
 // ListDeliveries returns a page of the deliveries of a store that match, also those to deleted
-// webhooks, or of a webhook that is not deleted. It refuses with store_not_found or webhook_not_found
-// and as webhooks.ListDeliveries does.
+// webhooks, or of a webhook that is not deleted. With a text, the page has the deliveries of the next events that contain
+// it. It refuses with store_not_found or webhook_not_found and as webhooks.ListDeliveries does.
 func (o *Operator) ListDeliveries(ctx context.Context, in *adminv1.ListDeliveriesRequest) (*adminv1.ListDeliveriesResponse,
 	error) {
 	var f fields
-	search := DeliverySearch{ListDeliveriesRequest: in, Since: f.moment("since", in.GetSince())}
-	if err := f.err(); err != nil {
-		return nil, err
+	f.known("status", in.GetStatus())
+	// The journal is sorted by id: without a text, the last delivery's id is the token of the next page.
+	token := in.GetPageToken()
+	before, isID := validate.ParseID(token)
+	if isID {
+		token = ""
 	}
-	found, err := o.SearchDeliveries(ctx, search)
+	p := f.page(in.PageSize, token)
+	search := webhooks.Search{Webhook: in.GetWebhookId(), Text: in.GetText(), BeforeAt: p.at, Search: queue.Search{
+		EventType: in.GetEventType(), Since: f.moment("since", in.GetSince()), Until: f.moment("until", in.GetUntil()),
+		Before: p.id, Retrying: in.GetRetrying(), Limit: p.size + 1,
+	}}
+	if isID {
+		search.Before = before
+	}
+	if in.GetStatus() != 0 {
+		search.Status = in.GetStatus().String()
+	}
+	ctx, err := o.inSearch(ctx, f, in)
 	if err != nil {
 		return nil, err
 	}
-	return found.ListDeliveriesResponse, nil
+	found, err := o.webhooks.ListDeliveries(ctx, search)
+	if err != nil {
+		return nil, err
+	}
+	out := &adminv1.ListDeliveriesResponse{}
+	if looked := found.Events; looked != nil {
+		out.LookedBackTo = apijson.Timestamp(looked.EndAt)
+		if looked.More {
+			out.NextPageToken = tokenOf(looked.EndAt, looked.EndID)
+		}
+	} else if in.GetText() == "" && len(found.Entries) > p.size {
+		found.Entries = found.Entries[:p.size]
+		out.NextPageToken = found.Entries[p.size-1].ID.String()
+	}
+	out.Deliveries = each(found.Entries, delivery)
+	return out, nil
 }
 
 // inSearch is In for the store that a search names, itself or by its webhook.
-func (o *Operator) inSearch(ctx context.Context, f *fields, in *adminv1.ListDeliveriesRequest) (context.Context, error) {
+func (o *Operator) inSearch(ctx context.Context, f fields, in *adminv1.ListDeliveriesRequest) (context.Context, error) {
 	_, _, within := tenant.From(ctx)
 	if in.GetStore() == "" && in.GetWebhookId() == "" && !within {
 		f.refuse("store", "must name the store, or webhookId a webhook")
@@ -73,14 +97,14 @@ func (o *Operator) inSearch(ctx context.Context, f *fields, in *adminv1.ListDeli
 	case err != nil:
 		return nil, err
 	case in.GetStore() == "" && !within:
-		return o.inWebhook(ctx, in.GetWebhookId())
+		return o.inOwner(ctx, webhookKind, in.GetWebhookId())
 	}
 	return o.In(ctx, in.GetStore())
 }
 
 // GetDelivery returns a delivery with its payload. It refuses with delivery_not_found.
 func (o *Operator) GetDelivery(ctx context.Context, in *adminv1.GetDeliveryRequest) (*adminv1.GetDeliveryResponse, error) {
-	ctx, err := o.inDelivery(ctx, in.GetId())
+	ctx, err := o.inOwner(ctx, deliveryKind, in.GetId())
 	if err != nil {
 		return nil, err
 	}
@@ -104,8 +128,7 @@ func (o *Operator) GetDelivery(ctx context.Context, in *adminv1.GetDeliveryReque
 // FindDelivery returns a delivery by its id or, in a store, by a part of it. It refuses with store_not_found or
 // delivery_not_found.
 func (o *Operator) FindDelivery(ctx context.Context, in *adminv1.FindDeliveryRequest) (*adminv1.Delivery, error) {
-	ctx, id, err := o.named(ctx, in.GetStore(), in.GetName(), apierr.DeliveryNotFound,
-		[]string{"deliveries", "finished_deliveries"}, nil)
+	ctx, id, err := o.find(ctx, deliveryKind, in, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -116,23 +139,9 @@ func (o *Operator) FindDelivery(ctx context.Context, in *adminv1.FindDeliveryReq
 // ResendDelivery has the next attempt of a delivery that waits made now and returns it, or sends the event of one that
 // has ended again and returns the new delivery. It refuses as webhooks.ResendDelivery does.
 func (o *Operator) ResendDelivery(ctx context.Context, in *adminv1.ResendDeliveryRequest) (*adminv1.Delivery, error) {
-	ctx, err := o.inDelivery(ctx, in.GetId())
+	ctx, err := o.inOwner(ctx, deliveryKind, in.GetId())
 	if err != nil {
 		return nil, err
 	}
 	return deliveryOr(o.webhooks.ResendDelivery(ctx, in.GetId()))
-}
-
-// inDelivery is In for the store that owns the delivery. A delivery that has ended refers to no other
-// row: its own names the store.
-func (o *Operator) inDelivery(ctx context.Context, id string) (context.Context, error) {
-	var owner uuid.UUID
-	if parsed, err := uuid.Parse(id); err == nil {
-		entry, err := queue.FindEntry(ctx, o.db, o.db.Reader(), parsed)
-		if err != nil && !errors.Is(err, queue.ErrNoDelivery) {
-			return nil, fmt.Errorf("find the owner of %s: %w", id, err)
-		}
-		owner = entry.StoreID
-	}
-	return o.inOwner(ctx, id, apierr.DeliveryNotFound, func(uuid.UUID) predicate.Store { return store.ID(owner) })
 }

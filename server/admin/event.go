@@ -5,9 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
-
-	"github.com/google/uuid"
 
 	"go.storefront.example/ent/apijson"
 	"go.storefront.example/ent/hook"
@@ -16,7 +13,6 @@ import (
 	"go.storefront.example/gen/ent"
 	"go.storefront.example/gen/ent/event"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
-	"go.storefront.example/server/apierr"
 	"go.storefront.example/server/validate"
 )
 
@@ -36,31 +32,27 @@ func (o *Operator) ListEvents(ctx context.Context, in *adminv1.ListEventsRequest
 	if in.GetType() != "" && in.GetType() != hook.Ping && !slices.Contains(hook.EventTypes(), in.GetType()) {
 		f.refuse("type", "must be ping or one of "+strings.Join(hook.EventTypes(), ", "))
 	}
-	if err := f.err(); err != nil {
-		return nil, err
-	}
-	ctx, err := o.In(ctx, in.GetStore())
+	ctx, t, err := o.check(ctx, f, in.GetStore())
 	if err != nil {
 		return nil, err
 	}
-	t, _, _ := tenant.From(ctx)
-	query := o.db.Client().Event.Query().Where(event.StoreID(t.ID), p.older)
+	query := o.db.Client().Event.Query().Where(event.StoreID(t.ID), p.rows)
 	if in.GetType() != "" {
 		query.Where(event.Type(in.GetType()))
 	}
-	rows, err := query.Order(newest).Limit(p.size + 1).All(ctx)
+	rows, err := query.All(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("list events: %w", err)
 	}
-	rows, next := cut(p, rows, func(row *ent.Event) (time.Time, uuid.UUID) { return row.CreatedAt, row.ID })
-	return &adminv1.ListEventsResponse{Events: each(rows, eventMessage), NextPageToken: next}, nil
+	events, next := pageOf(p, rows, eventMessage)
+	return &adminv1.ListEventsResponse{Events: events, NextPageToken: next}, nil
 }
 
 // GetEvent returns an event. It refuses with event_not_found.
 func (o *Operator) GetEvent(ctx context.Context, in *adminv1.GetEventRequest) (*adminv1.Event, error) {
 	id, ok := validate.ParseID(in.GetId())
 	if !ok {
-		return nil, notFound(apierr.EventNotFound, in.GetId())
+		return nil, eventKind.notFound(in.GetId())
 	}
 	query := o.db.Client().Event.Query().Where(event.ID(id))
 	if own, _, within := tenant.From(ctx); within {
@@ -68,7 +60,7 @@ func (o *Operator) GetEvent(ctx context.Context, in *adminv1.GetEventRequest) (*
 	}
 	row, err := query.Only(ctx)
 	if ent.IsNotFound(err) {
-		return nil, notFound(apierr.EventNotFound, in.GetId())
+		return nil, eventKind.notFound(in.GetId())
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read event: %w", err)
@@ -79,9 +71,9 @@ func (o *Operator) GetEvent(ctx context.Context, in *adminv1.GetEventRequest) (*
 // PayloadsOf returns the payloads of the store's events with these ids; those that are kept no longer are absent. The
 // context must be in the store (In).
 func (o *Operator) PayloadsOf(ctx context.Context, ids []string) (map[string]string, error) {
-	t, _, ok := tenant.From(ctx)
-	if !ok {
-		return nil, errNoStore
+	t, err := tenant.StoreOf(ctx)
+	if err != nil {
+		return nil, err
 	}
 	rows, err := o.db.Client().Event.Query().Where(event.StoreID(t.ID), event.IDIn(parsed(ids)...)).All(ctx)
 	if err != nil {
@@ -97,9 +89,9 @@ func (o *Operator) PayloadsOf(ctx context.Context, ids []string) (map[string]str
 // DeliveriesOf returns the newest deliveries of up to 25 of the store's events by the events' ids, newest first. The
 // context must be in the store (In).
 func (o *Operator) DeliveriesOf(ctx context.Context, events []string) (map[string][]*adminv1.Delivery, error) {
-	t, _, ok := tenant.From(ctx)
-	if !ok {
-		return nil, errNoStore
+	t, err := tenant.StoreOf(ctx)
+	if err != nil {
+		return nil, err
 	}
 	found, err := queue.EntriesOf(ctx, o.db, queue.Search{StoreID: t.ID}, parsed(events))
 	if err != nil {

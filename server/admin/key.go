@@ -3,16 +3,12 @@ package admin
 import (
 	"context"
 	"fmt"
-	"time"
-
-	"github.com/google/uuid"
 
 	"go.storefront.example/ent/apijson"
 	"go.storefront.example/ent/tenant"
 	"go.storefront.example/gen/ent"
 	"go.storefront.example/gen/ent/apikey"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
-	"go.storefront.example/server/apierr"
 	"go.storefront.example/server/shop"
 )
 
@@ -52,20 +48,16 @@ func (o *Operator) CreateKey(ctx context.Context, in *adminv1.CreateKeyRequest) 
 func (o *Operator) ListKeys(ctx context.Context, in *adminv1.ListKeysRequest) (*adminv1.ListKeysResponse, error) {
 	var f fields
 	p := f.page(in.PageSize, in.GetPageToken())
-	if err := f.err(); err != nil {
-		return nil, err
-	}
-	ctx, err := o.In(ctx, in.GetStore())
+	ctx, t, err := o.check(ctx, f, in.GetStore())
 	if err != nil {
 		return nil, err
 	}
-	t, _, _ := tenant.From(ctx)
-	rows, err := o.db.Client().ApiKey.Query().Where(apikey.StoreID(t.ID), p.older).Order(newest).Limit(p.size + 1).All(ctx)
+	rows, err := o.db.Client().ApiKey.Query().Where(apikey.StoreID(t.ID), p.rows).All(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("list keys: %w", err)
 	}
-	rows, next := cut(p, rows, func(row *ent.ApiKey) (time.Time, uuid.UUID) { return row.CreatedAt, row.ID })
-	return &adminv1.ListKeysResponse{Keys: each(rows, o.key), NextPageToken: next}, nil
+	keys, next := pageOf(p, rows, o.key)
+	return &adminv1.ListKeysResponse{Keys: keys, NextPageToken: next}, nil
 }
 
 // MaxOver is how many keys that are revoked or expired RecentKeys returns at most. Nothing bounds how many
@@ -75,9 +67,9 @@ const MaxOver = 100
 // RecentKeys returns the store's active keys, and the newest of those that are revoked or expired; both newest
 // first. The context must be in the store (In).
 func (o *Operator) RecentKeys(ctx context.Context) (active, over []*adminv1.Key, err error) {
-	t, _, ok := tenant.From(ctx)
-	if !ok {
-		return nil, nil, errNoStore
+	t, err := tenant.StoreOf(ctx)
+	if err != nil {
+		return nil, nil, err
 	}
 	isActive := apikey.And(apikey.RevokedAtIsNil(), apikey.Or(apikey.ExpiresAtIsNil(), apikey.ExpiresAtGT(o.db.Now())))
 	query := o.db.Client().ApiKey.Query().Where(apikey.StoreID(t.ID)).Order(newest)
@@ -105,7 +97,7 @@ func (o *Operator) RevokeKey(ctx context.Context, in *adminv1.RevokeKeyRequest) 
 // withKey does something with a key in the store that owns it.
 func (o *Operator) withKey(ctx context.Context, id string, do func(context.Context, string) (*ent.ApiKey, error)) (*adminv1.Key,
 	error) {
-	ctx, err := o.inOwner(ctx, id, apierr.APIKeyNotFound, owns(apikey.Table))
+	ctx, err := o.inOwner(ctx, keyKind, id)
 	if err != nil {
 		return nil, err
 	}

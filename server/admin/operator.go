@@ -14,25 +14,15 @@ package admin
 
 import (
 	"context"
-	"fmt"
-	"regexp"
-	"strconv"
 	"strings"
 	"time"
 
-	"entgo.io/ent/dialect/sql"
-	"github.com/google/uuid"
-
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/tenant"
-	"go.storefront.example/gen/ent"
-	"go.storefront.example/gen/ent/predicate"
-	"go.storefront.example/gen/ent/store"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	"go.storefront.example/gen/storefront/admin/v1/adminv1connect"
 	"go.storefront.example/server/apierr"
 	"go.storefront.example/server/shop"
-	"go.storefront.example/server/validate"
 	"go.storefront.example/server/webhooks"
 )
 
@@ -132,147 +122,33 @@ func (o *Operator) In(ctx context.Context, name string) (context.Context, error)
 	return tenant.With(ctx, t, actorOf(ctx)), nil
 }
 
-// inOwner is In for the store that owns the row with this id; owner finds it by the row's
-// primary key, the one look-up that cannot name the store. It refuses with the code missing.
-func (o *Operator) inOwner(ctx context.Context, id string, missing apierr.Code,
-	owner func(uuid.UUID) predicate.Store) (context.Context, error) {
-	if _, _, ok := tenant.From(ctx); ok {
-		return ctx, nil // the rules find nothing that another store owns
+// check refuses the fields of a request that cannot be used; otherwise it is In, and returns the store too.
+func (o *Operator) check(ctx context.Context, f fields, name string) (context.Context, tenant.Store, error) {
+	if err := f.err(); err != nil {
+		return nil, tenant.Store{}, err
 	}
-	parsed, ok := validate.ParseID(id)
-	if !ok {
-		return nil, notFound(missing, id)
-	}
-	row, err := o.db.Client().Store.Query().Where(owner(parsed)).Only(ctx)
-	if ent.IsNotFound(err) {
-		return nil, notFound(missing, id)
-	}
+	ctx, err := o.In(ctx, name)
 	if err != nil {
-		return nil, fmt.Errorf("find the owner of %s: %w", id, err)
-	}
-	return tenant.With(ctx, shop.TenantOf(row), actorOf(ctx)), nil
-}
-
-// owns finds the store that owns the row with an id in a table, or in the other of two that share ids.
-func owns(table string, others ...string) func(uuid.UUID) predicate.Store {
-	return func(id uuid.UUID) predicate.Store {
-		in := func(table string) *sql.Selector {
-			return sql.Select("store_id").From(sql.Table(table)).Where(sql.EQ("id", id))
-		}
-		owner := in(table)
-		for _, other := range others {
-			owner.Union(in(other))
-		}
-		return func(stores *sql.Selector) { stores.Where(sql.In(stores.C(store.FieldID), owner)) }
-	}
-}
-
-// named returns the id of what a name of a store is: the name itself if it is an id, else that of the row that find
-// looks for or, in the tables, of the only one whose id begins or ends with the name; with a context in that store. It
-// refuses with store_not_found or the code missing.
-func (o *Operator) named(ctx context.Context, store, name string, missing apierr.Code, tables []string,
-	find func(context.Context, tenant.Store) (uuid.UUID, error)) (context.Context, string, error) {
-	if _, ok := validate.ParseID(name); ok {
-		return ctx, name, nil
-	}
-	ctx, err := o.In(ctx, store)
-	if err != nil {
-		return nil, "", err
+		return nil, tenant.Store{}, err
 	}
 	t, _, _ := tenant.From(ctx)
-	refused := func(format string, args ...any) (context.Context, string, error) {
-		return nil, "", apierr.New(missing, fmt.Sprintf(format, args...))
-	}
-	none := func() (context.Context, string, error) {
-		return refused("There is no %s %q in the store %s.", kinds[missing], name, t.Slug)
-	}
-	if !validate.Storable(name) {
-		return none()
-	}
-	if find != nil {
-		id, err := find(ctx, t)
-		if err == nil {
-			return ctx, id.String(), nil
-		}
-		if !ent.IsNotFound(err) {
-			return nil, "", fmt.Errorf("find the %s %s: %w", kinds[missing], name, err)
-		}
-	}
-	ids, err := o.withPart(ctx, t.ID, name, tables)
-	switch {
-	case err != nil:
-		return nil, "", fmt.Errorf("find the %s %s: %w", kinds[missing], name, err)
-	case len(ids) == 0:
-		return none()
-	case len(ids) > 1:
-		return refused("The id %s is ambiguous in the store %s: %s.", name, t.Slug, strings.Join(ids, ", "))
-	}
-	return ctx, ids[0], nil
-}
-
-// partOfID is a text that can name a row by the beginning or the end of its id.
-var partOfID = regexp.MustCompile(`^[0-9A-Fa-f-]{8,35}$`)
-
-// mostAmbiguous is how many ids a refusal lists.
-const mostAmbiguous = 5
-
-// withPart returns the ids in tables of a store that begin or end with a text, some of them if there are many.
-func (o *Operator) withPart(ctx context.Context, storeID uuid.UUID, part string, tables []string) (ids []string, err error) {
-	if !partOfID.MatchString(part) {
-		return nil, nil
-	}
-	var in []string
-	for _, table := range tables {
-		in = append(in, "SELECT CAST(id AS text) AS id FROM "+table+" WHERE store_id = $1")
-	}
-	part = strings.ToLower(part)
-	for row := range db.Rows(ctx, o.db.Reader(), "SELECT id FROM ("+strings.Join(in, " UNION ")+") ids WHERE id LIKE $2 OR id LIKE $3"+
-		" ORDER BY id DESC LIMIT "+strconv.Itoa(mostAmbiguous), storeID, part+"%", "%"+part) {
-		var id string
-		if err := row.Scan(&id); err != nil {
-			return nil, err
-		}
-		ids = append(ids, id)
-	}
-	return ids, nil
+	return ctx, t, nil
 }
 
 // inStore calls a method of the rules in the store that a request names.
 func inStore[In, Out any](ctx context.Context, o *Operator, name string, in In, method func(context.Context, In) (Out, error)) (
-	Out, error) {
-	ctx, err := o.In(ctx, name)
-	if err != nil {
-		var none Out
-		return none, err
+	out Out, err error) {
+	if ctx, err = o.In(ctx, name); err != nil {
+		return out, err
 	}
 	return method(ctx, in)
 }
 
-// inRow calls a method of the rules in the store that owns the row with the id of a request; owner is one of
-// inProduct, inOrder and so on.
-func inRow[In interface{ GetId() string }, Out any](ctx context.Context, in In,
-	owner func(context.Context, string) (context.Context, error), method func(context.Context, In) (Out, error)) (Out, error) {
-	ctx, err := owner(ctx, in.GetId())
-	if err != nil {
-		var none Out
-		return none, err
+// inRow calls a method of the rules in the store that owns the row with the id of a request.
+func inRow[In interface{ GetId() string }, Out any](ctx context.Context, o *Operator, of kind, in In,
+	method func(context.Context, In) (Out, error)) (out Out, err error) {
+	if ctx, err = o.inOwner(ctx, of, in.GetId()); err != nil {
+		return out, err
 	}
 	return method(ctx, in)
-}
-
-// kinds names the kinds of row that are found by their id alone.
-var kinds = map[apierr.Code]string{
-	apierr.ProductNotFound:     "product",
-	apierr.OrderNotFound:       "order",
-	apierr.CustomerNotFound:    "customer",
-	apierr.PaymentLinkNotFound: "payment link",
-	apierr.APIKeyNotFound:      "API key",
-	apierr.WebhookNotFound:     "webhook",
-	apierr.DeliveryNotFound:    "delivery",
-	apierr.EventNotFound:       "event",
-	apierr.SessionNotFound:     "session or sign-in link",
-}
-
-func notFound(missing apierr.Code, id string) error {
-	return apierr.New(missing, fmt.Sprintf("There is no %s with the id %q.", kinds[missing], id))
 }

@@ -3,13 +3,10 @@ package admin
 import (
 	"context"
 
-	"github.com/google/uuid"
-
 	"go.storefront.example/ent/tenant"
 	"go.storefront.example/gen/ent/order"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
-	"go.storefront.example/server/apierr"
 	"go.storefront.example/server/shop"
 )
 
@@ -36,16 +33,13 @@ func (o *Operator) ListOrders(ctx context.Context, in *adminv1.ListOrdersRequest
 
 // GetOrder returns an order. It refuses with order_not_found.
 func (o *Operator) GetOrder(ctx context.Context, in *storefrontv1.GetOrderRequest) (*storefrontv1.Order, error) {
-	return inRow(ctx, in, o.inOrder, o.rules.GetOrder)
+	return inRow(ctx, o, orderKind, in, o.rules.GetOrder)
 }
 
 // FindOrder returns an order by its id or a part of it, or by its reference in a store. It refuses with store_not_found or
 // order_not_found.
 func (o *Operator) FindOrder(ctx context.Context, in *adminv1.FindOrderRequest) (*storefrontv1.Order, error) {
-	ctx, id, err := o.named(ctx, in.GetStore(), in.GetName(), apierr.OrderNotFound, []string{order.Table},
-		func(ctx context.Context, t tenant.Store) (uuid.UUID, error) {
-			return o.db.Client().Order.Query().Where(order.StoreID(t.ID), order.Reference(in.GetName())).OnlyID(ctx)
-		})
+	ctx, id, err := o.find(ctx, orderKind, in, func(tenant.Store) (string, string) { return order.FieldReference, in.GetName() })
 	if err != nil {
 		return nil, err
 	}
@@ -85,14 +79,9 @@ type orderMove interface {
 // move carries out the move of an order that a request names.
 func (o *Operator) move(ctx context.Context, in orderMove,
 	to func(context.Context, string) (*storefrontv1.Order, error)) (*storefrontv1.Order, error) {
-	ctx, err := o.inOrder(ctx, in.GetId())
+	ctx, err := o.inOwner(ctx, orderKind, in.GetId())
 	if err != nil {
 		return nil, err
 	}
 	return to(shop.WithIdempotencyKey(ctx, in.GetIdempotencyKey()), in.GetId())
-}
-
-// inOrder is In for the store that owns the order.
-func (o *Operator) inOrder(ctx context.Context, id string) (context.Context, error) {
-	return o.inOwner(ctx, id, apierr.OrderNotFound, owns(order.Table))
 }

@@ -74,14 +74,28 @@ func (p page) older(s *sql.Selector) {
 // newest orders a query as lists are.
 func newest(s *sql.Selector) { s.OrderBy(sql.Desc(s.C("created_at")), sql.Desc(s.C("id"))) }
 
-// cut returns the items of the page and the token of the next one. rows has one item more than the page
-// if there is a next page. of returns an item's time and id.
-func cut[Row any](p page, rows []Row, of func(Row) (time.Time, uuid.UUID)) (items []Row, next string) {
+// rows is all that a query needs of the page: what follows the page before, in order, and one row more than the page has
+// if there is a next one.
+func (p page) rows(s *sql.Selector) {
+	p.older(s)
+	newest(s)
+	s.Limit(p.size + 1)
+}
+
+// dated is a message as lists sort it.
+type dated interface {
+	GetId() string
+	GetCreatedAt() *timestamppb.Timestamp
+}
+
+// pageOf returns the messages of a page of its rows (page.rows), and the token of the next page.
+func pageOf[Row any, Message dated](p page, rows []Row, message func(Row) Message) (messages []Message, next string) {
+	messages = each(rows, message)
 	if len(rows) <= p.size {
-		return rows, ""
+		return messages, ""
 	}
-	rows = rows[:p.size]
-	return rows, tokenOf(of(rows[p.size-1]))
+	last := messages[p.size-1]
+	return messages[:p.size], tokenOf(last.GetCreatedAt().AsTime(), uuid.MustParse(last.GetId()))
 }
 
 // tokenOf is the token of the page that follows the item with this time and id.

@@ -3,13 +3,10 @@ package admin
 import (
 	"context"
 
-	"github.com/google/uuid"
-
 	"go.storefront.example/ent/tenant"
 	"go.storefront.example/gen/ent/paymentlink"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
-	"go.storefront.example/server/apierr"
 )
 
 // CreatePaymentLink creates a payment link of a store. It refuses with store_not_found and as
@@ -33,16 +30,16 @@ func (o *Operator) ListPaymentLinks(ctx context.Context,
 // GetPaymentLink returns a payment link. It refuses with payment_link_not_found.
 func (o *Operator) GetPaymentLink(ctx context.Context, in *storefrontv1.GetPaymentLinkRequest) (*storefrontv1.PaymentLink,
 	error) {
-	return inRow(ctx, in, o.inPaymentLink, o.rules.GetPaymentLink)
+	return inRow(ctx, o, paymentLinkKind, in, o.rules.GetPaymentLink)
 }
 
 // FindPaymentLink returns a payment link by its id or a part of it, or by its code in a store. It refuses with store_not_found or
 // payment_link_not_found.
 func (o *Operator) FindPaymentLink(ctx context.Context, in *adminv1.FindPaymentLinkRequest) (*storefrontv1.PaymentLink, error) {
-	ctx, id, err := o.named(ctx, in.GetStore(), in.GetName(), apierr.PaymentLinkNotFound, []string{paymentlink.Table},
-		func(ctx context.Context, t tenant.Store) (uuid.UUID, error) {
-			return o.db.Client().PaymentLink.Query().Where(paymentlink.StoreID(t.ID), paymentlink.Code(in.GetName())).OnlyID(ctx)
-		})
+	ctx, id, err := o.find(ctx, paymentLinkKind, in, func(tenant.Store) (string, string) {
+		return paymentlink.FieldCode,
+			in.GetName()
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -53,28 +50,23 @@ func (o *Operator) FindPaymentLink(ctx context.Context, in *adminv1.FindPaymentL
 // shop.UpdatePaymentLink does.
 func (o *Operator) UpdatePaymentLink(ctx context.Context, in *storefrontv1.UpdatePaymentLinkRequest) (*storefrontv1.PaymentLink,
 	error) {
-	return inRow(ctx, in, o.inPaymentLink, o.rules.UpdatePaymentLink)
+	return inRow(ctx, o, paymentLinkKind, in, o.rules.UpdatePaymentLink)
 }
 
 // EnablePaymentLink enables a disabled payment link; an enabled one stays as it is. It refuses with
 // payment_link_not_found.
 func (o *Operator) EnablePaymentLink(ctx context.Context, in *storefrontv1.EnablePaymentLinkRequest) (*storefrontv1.PaymentLink,
 	error) {
-	return inRow(ctx, in, o.inPaymentLink, o.rules.EnablePaymentLink)
+	return inRow(ctx, o, paymentLinkKind, in, o.rules.EnablePaymentLink)
 }
 
 // DisablePaymentLink makes a payment link take no payments until it is enabled again; a disabled one
 // stays as it is. It refuses with payment_link_not_found.
 func (o *Operator) DisablePaymentLink(ctx context.Context, in *adminv1.DisablePaymentLinkRequest) (*storefrontv1.PaymentLink,
 	error) {
-	ctx, err := o.inPaymentLink(ctx, in.GetId())
+	ctx, err := o.inOwner(ctx, paymentLinkKind, in.GetId())
 	if err != nil {
 		return nil, err
 	}
 	return o.rules.DisablePaymentLink(ctx, in.GetId())
-}
-
-// inPaymentLink is In for the store that owns the payment link.
-func (o *Operator) inPaymentLink(ctx context.Context, id string) (context.Context, error) {
-	return o.inOwner(ctx, id, apierr.PaymentLinkNotFound, owns(paymentlink.Table))
 }

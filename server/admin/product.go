@@ -3,13 +3,10 @@ package admin
 import (
 	"context"
 
-	"github.com/google/uuid"
-
 	"go.storefront.example/ent/tenant"
 	"go.storefront.example/gen/ent/product"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
-	"go.storefront.example/server/apierr"
 )
 
 // CreateProduct creates a product of a store. It refuses with store_not_found and as
@@ -29,16 +26,13 @@ func (o *Operator) ListProducts(ctx context.Context, in *adminv1.ListProductsReq
 
 // GetProduct returns a product. It refuses with product_not_found.
 func (o *Operator) GetProduct(ctx context.Context, in *storefrontv1.GetProductRequest) (*storefrontv1.Product, error) {
-	return inRow(ctx, in, o.inProduct, o.rules.GetProduct)
+	return inRow(ctx, o, productKind, in, o.rules.GetProduct)
 }
 
 // FindProduct returns a product by its id or a part of it, or by its slug in a store. It refuses with store_not_found or
 // product_not_found.
 func (o *Operator) FindProduct(ctx context.Context, in *adminv1.FindProductRequest) (*storefrontv1.Product, error) {
-	ctx, id, err := o.named(ctx, in.GetStore(), in.GetName(), apierr.ProductNotFound, []string{product.Table},
-		func(ctx context.Context, t tenant.Store) (uuid.UUID, error) {
-			return o.db.Client().Product.Query().Where(product.StoreID(t.ID), product.Slug(in.GetName())).OnlyID(ctx)
-		})
+	ctx, id, err := o.find(ctx, productKind, in, func(tenant.Store) (string, string) { return product.FieldSlug, in.GetName() })
 	if err != nil {
 		return nil, err
 	}
@@ -48,14 +42,9 @@ func (o *Operator) FindProduct(ctx context.Context, in *adminv1.FindProductReque
 // UpdateProduct changes the named fields of a product, also those that the public API cannot change. It
 // refuses as shop.ChangeProduct does.
 func (o *Operator) UpdateProduct(ctx context.Context, in *adminv1.UpdateProductRequest) (*storefrontv1.Product, error) {
-	ctx, err := o.inProduct(ctx, in.GetId())
+	ctx, err := o.inOwner(ctx, productKind, in.GetId())
 	if err != nil {
 		return nil, err
 	}
 	return o.rules.ChangeProduct(ctx, in)
-}
-
-// inProduct is In for the store that owns the product.
-func (o *Operator) inProduct(ctx context.Context, id string) (context.Context, error) {
-	return o.inOwner(ctx, id, apierr.ProductNotFound, owns(product.Table))
 }

@@ -12,7 +12,6 @@ import (
 	"go.storefront.example/gen/ent/store"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	"go.storefront.example/gen/storefront/admin/v1/adminv1connect"
-	"go.storefront.example/server/apierr"
 	"go.storefront.example/server/validate"
 )
 
@@ -42,7 +41,7 @@ func (o *Operator) StartResend(ctx context.Context, in *adminv1.StartResendReque
 	if err := f.err(); err != nil {
 		return nil, err
 	}
-	ctx, err := o.inWebhook(ctx, in.GetWebhookId())
+	ctx, err := o.inOwner(ctx, webhookKind, in.GetWebhookId())
 	if err != nil {
 		return nil, err
 	}
@@ -58,18 +57,18 @@ func (o *Operator) StartResend(ctx context.Context, in *adminv1.StartResendReque
 func (o *Operator) ContinueResend(ctx context.Context, in *adminv1.ContinueResendRequest) (*adminv1.Resend, error) {
 	id, ok := validate.ParseID(in.GetId())
 	if !ok {
-		return nil, resendNotFound(in.GetId())
+		return nil, resendKind.notFound(in.GetId())
 	}
 	if own, _, within := tenant.From(ctx); within {
-		if of, err := o.db.Client().Store.Query().Where(store.ID(own.ID), owns("resends")(id)).Exist(ctx); err != nil {
+		if of, err := o.db.Client().Store.Query().Where(store.ID(own.ID), resendKind.owner(id)).Exist(ctx); err != nil {
 			return nil, fmt.Errorf("find a resend: %w", err)
 		} else if !of {
-			return nil, resendNotFound(in.GetId())
+			return nil, resendKind.notFound(in.GetId())
 		}
 	}
 	job, err := o.webhooks.ContinueResend(ctx, id)
 	if errors.Is(err, queue.ErrNoResend) {
-		return nil, resendNotFound(in.GetId())
+		return nil, resendKind.notFound(in.GetId())
 	}
 	if err != nil {
 		return nil, err
@@ -80,7 +79,7 @@ func (o *Operator) ContinueResend(ctx context.Context, in *adminv1.ContinueResen
 // SendWaiting has the next attempts of what waits at a webhook made now and returns how many there were; of very many
 // some are left. It refuses with webhook_not_found or webhook_disabled.
 func (o *Operator) SendWaiting(ctx context.Context, webhookID string) (int, error) {
-	ctx, err := o.inWebhook(ctx, webhookID)
+	ctx, err := o.inOwner(ctx, webhookKind, webhookID)
 	if err != nil {
 		return 0, err
 	}
@@ -89,15 +88,11 @@ func (o *Operator) SendWaiting(ctx context.Context, webhookID string) (int, erro
 
 // Retries returns what waits for another attempt at a webhook of the store that the context is in (In).
 func (o *Operator) Retries(ctx context.Context, webhookID string) (queue.Retries, error) {
-	t, id, err := validate.Named(ctx, webhookID, func() error { return notFound(apierr.WebhookNotFound, webhookID) })
+	t, id, err := validate.Named(ctx, webhookID, func() error { return webhookKind.notFound(webhookID) })
 	if err != nil {
 		return queue.Retries{}, err
 	}
 	return queue.ReadRetries(ctx, o.db, t.ID, id)
-}
-
-func resendNotFound(id string) error {
-	return apierr.New(apierr.ResendNotFound, fmt.Sprintf("There is no resend with the id %q.", id))
 }
 
 // Resend carries out a whole resend and calls report after each part. When it is given up half-way, a

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"time"
 
 	"github.com/google/uuid"
 
@@ -19,7 +18,6 @@ import (
 	"go.storefront.example/gen/ent/signinlink"
 	"go.storefront.example/gen/ent/store"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
-	"go.storefront.example/server/apierr"
 	"go.storefront.example/server/validate"
 )
 
@@ -51,8 +49,8 @@ func (o *Operator) ListSessions(ctx context.Context, in *adminv1.ListSessionsReq
 		return nil, err
 	}
 	now := o.db.Now()
-	links := o.db.Client().SignInLink.Query().Where(usable(now), p.older)
-	sessions := o.db.Client().Session.Query().Where(lasting(now), p.older)
+	links := o.db.Client().SignInLink.Query().Where(usable(now))
+	sessions := o.db.Client().Session.Query().Where(lasting(now))
 	if _, _, within := tenant.From(ctx); within || in.GetStore() != "" {
 		ctx, err := o.In(ctx, in.GetStore())
 		if err != nil {
@@ -62,11 +60,11 @@ func (o *Operator) ListSessions(ctx context.Context, in *adminv1.ListSessionsReq
 		links, sessions = links.Where(signinlink.StoreID(t.ID)), sessions.Where(session.StoreID(t.ID))
 	}
 	// The links first: one that is used meanwhile is then listed twice, and not missed.
-	unused, err := links.Order(newest).Limit(p.size + 1).All(ctx)
+	unused, err := links.Where(p.rows).All(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("list sign-in links: %w", err)
 	}
-	begun, err := sessions.Order(newest).Limit(p.size + 1).All(ctx)
+	begun, err := sessions.Where(p.rows).All(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("list sessions: %w", err)
 	}
@@ -83,7 +81,7 @@ func (o *Operator) ListSessions(ctx context.Context, in *adminv1.ListSessionsReq
 	slices.SortFunc(all, func(a, b *adminv1.Session) int {
 		return cmp.Or(b.CreatedAt.AsTime().Compare(a.CreatedAt.AsTime()), cmp.Compare(b.Id, a.Id))
 	})
-	all, next := cut(p, all, func(s *adminv1.Session) (time.Time, uuid.UUID) { return s.CreatedAt.AsTime(), uuid.MustParse(s.Id) })
+	all, next := pageOf(p, all, func(s *adminv1.Session) *adminv1.Session { return s })
 	return &adminv1.ListSessionsResponse{Sessions: all, NextPageToken: next}, nil
 }
 
@@ -110,14 +108,14 @@ func (o *Operator) slugs(ctx context.Context, sessions []*ent.Session, links []*
 // link has been used meanwhile, it ends the link's session, which has the same id. If it has ended, nothing
 // changes. It refuses with session_not_found.
 func (o *Operator) RevokeSession(ctx context.Context, in *adminv1.RevokeSessionRequest) (*adminv1.Session, error) {
-	ctx, err := o.inSession(ctx, in.GetId())
+	ctx, err := o.inOwner(ctx, sessionKind, in.GetId())
 	if err != nil {
 		return nil, err
 	}
 	t, _, _ := tenant.From(ctx)
 	rowID, ok := validate.ParseID(in.GetId())
 	if !ok {
-		return nil, notFound(apierr.SessionNotFound, in.GetId())
+		return nil, sessionKind.notFound(in.GetId())
 	}
 	var revoked *adminv1.Session
 	err = o.db.WithTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
@@ -140,11 +138,6 @@ func (o *Operator) RevokeSession(ctx context.Context, in *adminv1.RevokeSessionR
 	return revoked, err
 }
 
-// inSession is In for the store that owns the session or the link.
-func (o *Operator) inSession(ctx context.Context, id string) (context.Context, error) {
-	return o.inOwner(ctx, id, apierr.SessionNotFound, owns(session.Table, signinlink.Table))
-}
-
 // readSession returns the session with an id or, before there is one, its link.
 func readSession(ctx context.Context, tx *ent.Tx, t tenant.Store, id uuid.UUID) (*adminv1.Session, error) {
 	begun, err := tx.Session.Query().Where(session.StoreID(t.ID), session.ID(id)).Only(ctx)
@@ -156,7 +149,7 @@ func readSession(ctx context.Context, tx *ent.Tx, t tenant.Store, id uuid.UUID) 
 	}
 	link, err := tx.SignInLink.Query().Where(signinlink.StoreID(t.ID), signinlink.ID(id)).Only(ctx)
 	if ent.IsNotFound(err) { // It expired, and was cleared away since it was found.
-		return nil, notFound(apierr.SessionNotFound, id.String())
+		return nil, sessionKind.notFound(id.String())
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read a sign-in link: %w", err)

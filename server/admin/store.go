@@ -3,13 +3,8 @@ package admin
 import (
 	"context"
 	"fmt"
-	"time"
-
-	"github.com/google/uuid"
 
 	"go.storefront.example/ent/resource"
-	"go.storefront.example/ent/tenant"
-	"go.storefront.example/gen/ent"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 )
@@ -26,12 +21,12 @@ func (o *Operator) ListStores(ctx context.Context, in *adminv1.ListStoresRequest
 	if err := f.err(); err != nil {
 		return nil, err
 	}
-	rows, err := o.db.Client().Store.Query().Where(p.older).Order(newest).Limit(p.size + 1).All(ctx)
+	rows, err := o.db.Client().Store.Query().Where(p.rows).All(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("list stores: %w", err)
 	}
-	rows, next := cut(p, rows, func(row *ent.Store) (time.Time, uuid.UUID) { return row.CreatedAt, row.ID })
-	return &adminv1.ListStoresResponse{Stores: each(rows, resource.Store), NextPageToken: next}, nil
+	stores, next := pageOf(p, rows, resource.Store)
+	return &adminv1.ListStoresResponse{Stores: stores, NextPageToken: next}, nil
 }
 
 // GetStore returns the store with this slug or id. It refuses with store_not_found.
@@ -45,11 +40,10 @@ func (o *Operator) GetStore(ctx context.Context, in *adminv1.GetStoreRequest) (*
 
 // GetStoreSettings returns what the operator sets for a store. It refuses with store_not_found.
 func (o *Operator) GetStoreSettings(ctx context.Context, in *adminv1.GetStoreSettingsRequest) (*adminv1.StoreSettings, error) {
-	ctx, err := o.In(ctx, in.GetStore())
+	_, t, err := o.check(ctx, nil, in.GetStore())
 	if err != nil {
 		return nil, err
 	}
-	t, _, _ := tenant.From(ctx)
 	return &adminv1.StoreSettings{
 		PaymentLinksOpen: t.PaymentLinksOpen, PlatformFeePercent: t.PlatformFeePercent,
 		UnavailableTypes: each(t.UnavailableTypes, enum[storefrontv1.Product_Type]),

@@ -40,8 +40,7 @@ func TestWhatCannotBeStoredIsRefused(t *testing.T) {
 			token := base64.RawURLEncoding.EncodeToString(append(binary.BigEndian.AppendUint64(nil, uint64(ms)), id[:]...)) //nolint:gosec // Read back as it was.
 			_, err = o.ListEvents(ctx, &adminv1.ListEventsRequest{Store: "s", PageToken: token})
 			refused(apierr.ValidationFailed, "a forged token", err)
-			_, err = o.SearchDeliveries(ctx, admin.DeliverySearch{ListDeliveriesRequest: &adminv1.ListDeliveriesRequest{Store: "s",
-				PageToken: token}, Text: "abc"})
+			_, err = o.ListDeliveries(ctx, &adminv1.ListDeliveriesRequest{Store: "s", PageToken: token, Text: "abc"})
 			refused(apierr.ValidationFailed, "a forged token of a search", err)
 		}
 		for _, at := range []*timestamppb.Timestamp{{Seconds: 1 << 60}, {Seconds: -1 << 60}, {Nanos: -5}} {
@@ -61,6 +60,8 @@ func TestWhatCannotBeStoredIsRefused(t *testing.T) {
 			refused(apierr.CustomerNotFound, name, err)
 			_, err = o.FindPaymentLink(ctx, &adminv1.FindPaymentLinkRequest{Store: "s", Name: name})
 			refused(apierr.PaymentLinkNotFound, name, err)
+			_, err = o.ListActivity(ctx, &adminv1.ListActivityRequest{Store: "s", ActorName: name})
+			refused(apierr.ValidationFailed, name, err)
 			_, err = o.RevokeSessions(ctx, &adminv1.RevokeSessionsRequest{Store: "s", Member: name})
 			refused(apierr.ValidationFailed, name, err)
 			_, err = o.CreateKey(ctx, &adminv1.CreateKeyRequest{Store: "s", Name: name, Scopes: []string{"store:read"}})

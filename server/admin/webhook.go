@@ -4,17 +4,12 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"time"
-
-	"github.com/google/uuid"
 
 	"go.storefront.example/ent/apijson"
 	"go.storefront.example/ent/queue"
-	"go.storefront.example/ent/tenant"
 	"go.storefront.example/gen/ent"
 	"go.storefront.example/gen/ent/webhook"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
-	"go.storefront.example/server/apierr"
 	"go.storefront.example/server/shop"
 	"go.storefront.example/server/webhooks"
 )
@@ -57,20 +52,16 @@ func (o *Operator) CreateWebhook(ctx context.Context, in *adminv1.CreateWebhookR
 func (o *Operator) ListWebhooks(ctx context.Context, in *adminv1.ListWebhooksRequest) (*adminv1.ListWebhooksResponse, error) {
 	var f fields
 	p := f.page(in.PageSize, in.GetPageToken())
-	if err := f.err(); err != nil {
-		return nil, err
-	}
-	ctx, err := o.In(ctx, in.GetStore())
+	ctx, t, err := o.check(ctx, f, in.GetStore())
 	if err != nil {
 		return nil, err
 	}
-	t, _, _ := tenant.From(ctx)
-	rows, err := o.db.Client().Webhook.Query().Where(webhook.StoreID(t.ID), p.older).Order(newest).Limit(p.size + 1).All(ctx)
+	rows, err := o.db.Client().Webhook.Query().Where(webhook.StoreID(t.ID), p.rows).All(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("list webhooks: %w", err)
 	}
-	rows, next := cut(p, rows, func(row *ent.Webhook) (time.Time, uuid.UUID) { return row.CreatedAt, row.ID })
-	return &adminv1.ListWebhooksResponse{Webhooks: each(rows, o.webhook), NextPageToken: next}, nil
+	hooks, next := pageOf(p, rows, o.webhook)
+	return &adminv1.ListWebhooksResponse{Webhooks: hooks, NextPageToken: next}, nil
 }
 
 // GetWebhook returns a webhook. It refuses with webhook_not_found.
@@ -138,7 +129,7 @@ func (o *Operator) DeleteWebhook(ctx context.Context, in *adminv1.DeleteWebhookR
 // RotateSecret gives a webhook a new signing secret, which is in the answer this once. It refuses as
 // webhooks.RotateSecret does.
 func (o *Operator) RotateSecret(ctx context.Context, in *adminv1.RotateSecretRequest) (*adminv1.RotateSecretResponse, error) {
-	ctx, err := o.inWebhook(ctx, in.GetId())
+	ctx, err := o.inOwner(ctx, webhookKind, in.GetId())
 	if err != nil {
 		return nil, err
 	}
@@ -152,7 +143,7 @@ func (o *Operator) RotateSecret(ctx context.Context, in *adminv1.RotateSecretReq
 // PingWebhook sends a ping to a webhook and returns its delivery. It refuses with
 // webhook_not_found or webhook_disabled.
 func (o *Operator) PingWebhook(ctx context.Context, in *adminv1.PingWebhookRequest) (*adminv1.Delivery, error) {
-	ctx, err := o.inWebhook(ctx, in.GetId())
+	ctx, err := o.inOwner(ctx, webhookKind, in.GetId())
 	if err != nil {
 		return nil, err
 	}
@@ -170,7 +161,7 @@ func deliveryOr(e queue.Entry, err error) (*adminv1.Delivery, error) {
 // changeWebhook does something with a webhook in the store that owns it.
 func (o *Operator) changeWebhook(ctx context.Context, id string,
 	do func(context.Context, string) (*ent.Webhook, error)) (*adminv1.Webhook, error) {
-	ctx, err := o.inWebhook(ctx, id)
+	ctx, err := o.inOwner(ctx, webhookKind, id)
 	if err != nil {
 		return nil, err
 	}
@@ -179,9 +170,4 @@ func (o *Operator) changeWebhook(ctx context.Context, id string,
 		return nil, err
 	}
 	return o.webhook(row), nil
-}
-
-// inWebhook is In for the store that owns the webhook.
-func (o *Operator) inWebhook(ctx context.Context, id string) (context.Context, error) {
-	return o.inOwner(ctx, id, apierr.WebhookNotFound, owns(webhook.Table))
 }

@@ -12,25 +12,18 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/google/uuid"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
-	"go.storefront.example/server/admin"
 	"go.storefront.example/server/validate"
 )
 
 // activityBody is a page of the activity journal.
 type activityBody struct {
+	filter
 	Entries []entry
-	// Kind, By and Who are what is looked for, Since and Until, in UTC, between which times; empty means all.
-	Kind, By, Who, Since, Until string
-	Kinds                       []string
-	Actors                      []adminv1.ActivityEntry_Actor_Type
-	// Filtered reports whether anything is looked for, Later whether this is not the first page.
-	Filtered, Later bool
-	// Older is the address of the next page; empty on the last.
-	Older string
+	Kinds   []string
+	Actors  []adminv1.ActivityEntry_Actor_Type
 }
 
 // entry is a change in the journal, for a reader.
@@ -59,36 +52,21 @@ type value struct {
 
 // activity lists the journal, newest first.
 func (d *dashboard) activity(v *visit) error {
-	asked := v.r.URL.Query()
-	body := activityBody{
-		Kind: asked.Get("kind"), By: asked.Get("by"), Who: strings.TrimSpace(asked.Get("who")), Kinds: kinds,
-		Actors: slices.Sorted(maps.Keys(actors)),
-		Later:  asked.Get("before") != "",
-	}
-	search := admin.ActivitySearch{Kind: body.Kind,
-		By: adminv1.ActivityEntry_Actor_Type(adminv1.ActivityEntry_Actor_Type_value[body.By]), Who: cut(body.Who)}
-	var err error
-	var since time.Time
-	if since, body.Since, err = timeOf("since", asked.Get("since")); err != nil {
-		return err
-	}
-	if search.Until, body.Until, err = timeOf("until", asked.Get("until")); err != nil {
-		return err
-	}
-	body.Filtered = cmp.Or(body.Kind, body.By, body.Who, body.Since, body.Until) != ""
-	search.ListActivityRequest = &adminv1.ListActivityRequest{PageToken: asked.Get("before"), PageSize: new(int32(pageSize))}
-	if !since.IsZero() {
-		search.Since = timestamppb.New(since)
-	}
-	found, err := d.Operator.SearchActivity(v, search)
+	f, err := filterOf(v, "kind", "by", "who")
 	if err != nil {
 		return err
 	}
-	if token := found.GetNextPageToken(); token != "" {
-		body.Older = Path + "/activity?" + filled(url.Values{
-			"before": {token}, "kind": {body.Kind}, "by": {body.By}, "who": {body.Who}, "since": {body.Since}, "until": {body.Until},
-		}).Encode()
+	found, err := d.Operator.ListActivity(v, &adminv1.ListActivityRequest{
+		ResourceType: f.Get("kind"), ActorName: cut(f.Get("who")), Since: f.from, Until: f.until,
+		ActorType: adminv1.ActivityEntry_Actor_Type(adminv1.ActivityEntry_Actor_Type_value[f.Get("by")]).Enum(),
+		PageToken: f.Get("before"), PageSize: new(int32(pageSize)),
+	})
+	if err != nil {
+		return err
 	}
+	f.next(v, found.GetNextPageToken())
+	f.LookedBackTo = found.GetLookedBackTo()
+	body := activityBody{filter: f, Kinds: kinds, Actors: slices.Sorted(maps.Keys(actors))}
 	changed, wanted := make([][]change, len(found.GetEntries())), map[string][]string{}
 	for i, e := range found.GetEntries() {
 		if changed[i], err = changesOf([]byte(e.GetChanges()), v.store.Currency); err != nil {
@@ -101,11 +79,7 @@ func (d *dashboard) activity(v *visit) error {
 			}
 		}
 	}
-	names, err := d.Operator.NamesOf(v, wanted)
-	if err != nil {
-		return err
-	}
-	gone, err := d.goneURLs(v, found.GetEntries(), changed, names)
+	names, gone, err := d.Operator.NamesOf(v, wanted)
 	if err != nil {
 		return err
 	}
@@ -130,44 +104,6 @@ var kinds = []string{"product", "order", "customer", "payment_link", "api_key", 
 
 // referred are the kinds of resource whose ids are the values of a field.
 var referred = map[string]string{"customerId": "customer", "paymentLinkId": "payment_link"}
-
-// goneURLs returns the URLs of deleted webhooks by their ids: as the entries of the page tell them, or else the journal's
-// entries about their registration.
-func (d *dashboard) goneURLs(v *visit, entries []*adminv1.ActivityEntry, changed [][]change,
-	names map[string]string) (map[string]string, error) {
-	urls, unknown := urlsOf(entries, changed), map[uuid.UUID]bool{}
-	for _, e := range entries {
-		if of := e.GetResource(); of.GetType() == "webhook" && cmp.Or(names[of.GetId()], urls[of.GetId()]) == "" {
-			unknown[uuid.MustParse(of.GetId())] = true
-		}
-	}
-	made, err := d.Operator.RegistrationsOf(v, slices.Collect(maps.Keys(unknown)))
-	if err != nil {
-		return nil, err
-	}
-	changed = make([][]change, len(made))
-	for i, e := range made {
-		if changed[i], err = changesOf([]byte(e.GetChanges()), v.store.Currency); err != nil {
-			return nil, err
-		}
-	}
-	maps.Copy(urls, urlsOf(made, changed))
-	return urls, nil
-}
-
-// urlsOf returns the URLs of webhooks by their ids, as the newest of the entries tell them: a deleted webhook has no
-// other name.
-func urlsOf(entries []*adminv1.ActivityEntry, changed [][]change) map[string]string {
-	urls := map[string]string{}
-	for i, e := range entries {
-		for _, c := range changed[i] {
-			if known := urls[e.GetResource().GetId()]; known == "" && c.Field == "url" && e.GetResource().GetType() == "webhook" {
-				urls[e.GetResource().GetId()] = cmp.Or(c.To.Text, c.From.Text)
-			}
-		}
-	}
-	return urls
-}
 
 // pageOf is the page about a resource: its own or, where the dashboard has none, the deliveries of its
 // events. It is empty if the resource is gone.

@@ -1,16 +1,10 @@
 package dashboard
 
 import (
-	"cmp"
-	"maps"
 	"net/http"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
-
-	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"go.storefront.example/ent/apijson"
 	"go.storefront.example/ent/hook"
@@ -21,13 +15,7 @@ import (
 	"go.storefront.example/worker/signature"
 )
 
-// maxTextRunes bounds a text to look for.
-const maxTextRunes = 200
-
-// pageSize is how many entries of a journal a page shows.
-const pageSize = 25
-
-// retrying is the status by which the pages call a pending delivery of which an attempt has failed.
+// retrying is what the pages call a pending delivery of which an attempt has failed.
 const retrying = "retrying"
 
 // listed is a delivery in a list.
@@ -41,57 +29,37 @@ type listed struct {
 
 // deliveriesBody is a page of the journal of deliveries.
 type deliveriesBody struct {
-	Deliveries []listed
-	Webhooks   []*adminv1.Webhook
-	// Text, Webhook, Type and Status are what is looked for, Since and Until, in UTC, between which times; empty
-	// means all.
-	Text, Webhook, Type, Status, Since, Until string
-	Types, Statuses                           []string
-	// LookedBackTo is the time of the oldest event whose payload was looked at for the text, if any was.
-	LookedBackTo *timestamppb.Timestamp
+	filter
+	Deliveries      []listed
+	Webhooks        []*adminv1.Webhook
+	Types, Statuses []string
 	// Live reports that the page follows new deliveries.
 	Live bool
-	// Filtered reports whether anything is looked for, Later whether this is not the first page.
-	Filtered, Later bool
-	// Older is the address of the next page; empty on the last.
-	Older string
 }
 
 // deliveries lists the journal, newest first.
 func (d *dashboard) deliveries(v *visit) error {
-	asked := v.r.URL.Query()
+	f, err := filterOf(v, "q", "webhook", "type", "status")
+	if err != nil {
+		return err
+	}
 	body := deliveriesBody{
-		Text:    strings.TrimSpace(asked.Get("q")),
-		Webhook: asked.Get("webhook"), Type: asked.Get("type"), Status: asked.Get("status"), Later: asked.Get("before") != "",
 		Types: append(hook.EventTypes(), hook.Ping), Statuses: append([]string{retrying}, queue.Statuses()...),
+		Live: !f.Has("q") && !f.Has("until") && !f.Later(),
 	}
-	search := admin.DeliverySearch{Text: body.Text}
-	var err error
-	if search.Since, body.Since, err = timeOf("since", asked.Get("since")); err != nil {
-		return err
-	}
-	if search.Until, body.Until, err = timeOf("until", asked.Get("until")); err != nil {
-		return err
-	}
-	body.Filtered = cmp.Or(body.Text, body.Webhook, body.Type, body.Status, body.Since, body.Until) != ""
-	body.Live = body.Text == "" && body.Until == "" && !body.Later
-	if utf8.RuneCountInString(body.Text) > maxTextRunes {
-		return apierr.Invalid("The text is too long.", apijson.Field{Name: "q", Message: "must have at most " +
-			strconv.Itoa(maxTextRunes) + " characters"})
-	}
-	if body.Status != "" && !slices.Contains(body.Statuses, body.Status) {
+	if f.Has("status") && !slices.Contains(body.Statuses, f.Get("status")) {
 		return apierr.Invalid("There is no such status.", apijson.Field{Name: "status", Message: "must be one of " +
 			strings.Join(body.Statuses, ", ")})
 	}
-	status := adminv1.Delivery_Status(adminv1.Delivery_Status_value[body.Status])
-	if body.Status == retrying {
-		status = adminv1.Delivery_pending
+	status := adminv1.Delivery_Status_value[f.Get("status")]
+	if f.Get("status") == retrying {
+		status = int32(adminv1.Delivery_pending)
 	}
-	search.ListDeliveriesRequest = &adminv1.ListDeliveriesRequest{
-		WebhookId: body.Webhook, EventType: body.Type, Status: status.Enum(), Retrying: body.Status == retrying,
-		PageToken: asked.Get("before"), PageSize: new(int32(pageSize)),
-	}
-	found, err := d.Operator.SearchDeliveries(v, search)
+	found, err := d.Operator.ListDeliveries(v, &adminv1.ListDeliveriesRequest{
+		Text: f.Get("q"), WebhookId: f.Get("webhook"), EventType: f.Get("type"), Since: f.from, Until: f.until,
+		Status: adminv1.Delivery_Status(status).Enum(), Retrying: f.Get("status") == retrying,
+		PageToken: f.Get("before"), PageSize: new(int32(pageSize)),
+	})
 	if err != nil {
 		return err
 	}
@@ -99,24 +67,14 @@ func (d *dashboard) deliveries(v *visit) error {
 	if err != nil {
 		return err
 	}
-	body.Webhooks, body.LookedBackTo = hooks.GetWebhooks(), apijson.OptionalTimestamp(found.LookedBackTo)
-	if token := found.GetNextPageToken(); token != "" {
-		body.Older = Path + "/deliveries?" + filled(url.Values{
-			"before": {token}, "q": {body.Text}, "webhook": {body.Webhook}, "type": {body.Type}, "status": {body.Status},
-			"since": {body.Since}, "until": {body.Until},
-		}).Encode()
-	}
+	f.next(v, found.GetNextPageToken())
+	f.LookedBackTo = found.GetLookedBackTo()
+	body.filter, body.Webhooks = f, hooks.GetWebhooks()
 	if body.Deliveries, err = d.list(v, found.GetDeliveries(), body.Webhooks); err != nil {
 		return err
 	}
 	d.show(v, http.StatusOK, view{Title: "Deliveries", Section: "deliveries", Template: "deliveries", Body: body})
 	return nil
-}
-
-// filled are the parameters of a filter that are set.
-func filled(of url.Values) url.Values {
-	maps.DeleteFunc(of, func(_ string, values []string) bool { return values[0] == "" })
-	return of
 }
 
 // list adds to deliveries what their rows show.

@@ -4,6 +4,7 @@ package dashboard
 var labels = map[string]string{
 	"name": "Name", "scopes": "Scopes", "lifetime": "Expires", "url": "URL", "description": "Description", "events": "Events",
 	"since": "Since", "from": "From", "until": "Until", "eventType": "Event", "status": "Status", "pageToken": "Page",
+	"text": "Search",
 }
 
 // meanings are what scopes allow and when events are sent (specification, Scopes, Event types).

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"net/url"
 	"slices"
 	"sync"
 
@@ -24,30 +23,24 @@ type happened struct {
 
 // eventsBody is a page of the store's events.
 type eventsBody struct {
+	filter
 	Events []happened
 	Types  []string
-	// Type is what is looked for; empty means all.
-	Type string
-	// Later reports whether this is not the first page; Older is the address of the next one, empty on the last.
-	Later bool
-	Older string
 }
-
-// Filtered reports whether anything is looked for.
-func (b eventsBody) Filtered() bool { return b.Type != "" }
 
 // events lists the store's events, newest first, each with its deliveries.
 func (d *dashboard) events(v *visit) error {
-	asked := v.r.URL.Query()
-	body := eventsBody{Types: append(hook.EventTypes(), hook.Ping), Type: asked.Get("type"), Later: asked.Get("before") != ""}
-	found, err := d.Operator.ListEvents(v, &adminv1.ListEventsRequest{Type: body.Type, PageToken: asked.Get("before"),
+	f, err := filterOf(v, "type")
+	if err != nil {
+		return err
+	}
+	found, err := d.Operator.ListEvents(v, &adminv1.ListEventsRequest{Type: f.Get("type"), PageToken: f.Get("before"),
 		PageSize: new(int32(pageSize))})
 	if err != nil {
 		return err
 	}
-	if token := found.GetNextPageToken(); token != "" {
-		body.Older = Path + "/events?" + filled(url.Values{"before": {token}, "type": {body.Type}}).Encode()
-	}
+	f.next(v, found.GetNextPageToken())
+	body := eventsBody{filter: f, Types: append(hook.EventTypes(), hook.Ping)}
 	ids := make([]string, len(found.GetEvents()))
 	for i, e := range found.GetEvents() {
 		ids[i] = e.GetId()

@@ -48,7 +48,6 @@ var functions = template.FuncMap{
 	"rows": func(f frame, caption string, webhook bool, deliveries []listed) rows {
 		return rows{f, caption, webhook, deliveries}
 	},
-	"times": func(since, until string) [2]string { return [2]string{since, until} },
 }
 
 // marked is a text of the API's document, in which backquotes mark code.

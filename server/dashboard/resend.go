@@ -7,7 +7,6 @@ import (
 
 	"google.golang.org/protobuf/types/known/timestamppb"
 
-	"go.storefront.example/ent/apijson"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	"go.storefront.example/server/apierr"
 )
@@ -31,27 +30,6 @@ var windows = []window{
 // resendTime bounds how long a form waits for its resend; a worker continues the rest.
 const resendTime = 5 * time.Second
 
-// inputTimes are the forms of a time from a form: as a browser's own field writes one, in UTC, without and
-// with seconds; and as the script sends it, with its zone.
-var inputTimes = []string{"2006-01-02T15:04", inputTime, time.RFC3339}
-
-const inputTime = "2006-01-02T15:04:05"
-
-// timeOf reads the time in a field of a form and returns it, also as the field shows it; the zero time and nothing if it
-// is empty.
-func timeOf(name, text string) (time.Time, string, error) {
-	if text == "" {
-		return time.Time{}, "", nil
-	}
-	for _, form := range inputTimes {
-		if at, err := time.Parse(form, text); err == nil {
-			return at.UTC(), at.UTC().Format(inputTime), nil
-		}
-	}
-	return time.Time{}, "", apierr.Invalid("The time cannot be read.", apijson.Field{Name: name,
-		Message: "must be a date and time such as 2026-10-01T12:00, in UTC"})
-}
-
 // resendSince resends to a webhook what never succeeded there since a time: the one that is given, else
 // the one that is chosen.
 func (d *dashboard) resendSince(v *visit, id string) error {
@@ -74,8 +52,8 @@ func (d *dashboard) resendSince(v *visit, id string) error {
 }
 
 func sinceOf(r *http.Request, now time.Time) (time.Time, error) {
-	if at, _, err := timeOf("since", r.PostForm.Get("since")); err != nil || !at.IsZero() {
-		return at, err
+	if text := r.PostForm.Get("since"); text != "" {
+		return timeOf("since", text)
 	}
 	for _, w := range windows {
 		if w.Value == r.PostForm.Get("window") {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/google/uuid"
 
@@ -20,55 +21,40 @@ import (
 	"go.storefront.example/server/validate"
 )
 
-// Search selects deliveries of the store.
+// maxTextRunes bounds a text to look for.
+const maxTextRunes = 200
+
+// Search selects deliveries of the store of the context; ListDeliveries sets StoreID and WebhookID.
 type Search struct {
-	// WebhookID is the id of one webhook, which may have been deleted since; empty means all.
-	WebhookID string
-	// Status is one of queue.Statuses; empty means all.
-	Status string
-	// Retrying restricts the status queue.Pending to deliveries of which an attempt has failed.
-	Retrying bool
-	// EventType is one of hook.EventTypes or ping; empty means all.
-	EventType string
-	// Text is the id of an event or of a delivery, or a part of an event's payload; empty means all.
-	Text string
-	// Since is the earliest time, and Until a time after the latest, at which deliveries were made, or
-	// events with the text happened; zero means any.
-	Since, Until time.Time
-	// Before is the id of a delivery: only older ones are listed. Empty means from the newest on.
-	Before string
-	// Limit bounds how many are listed.
-	Limit int
+	queue.Search
+	// Webhook is the id of one webhook, which may have been deleted since; empty means all.
+	Webhook string
+	// Text is the id of an event or of a delivery, or a part of an event's payload; empty means all. With a part of a
+	// payload, Since and Until are about the time of events, and BeforeAt and Before are the place of an event: only older
+	// ones are looked through.
+	Text     string
+	BeforeAt time.Time
 }
 
-// ListDeliveries returns the newest deliveries of the store that match; queue.Entries documents the
-// cost. It refuses with validation_failed, or with webhook_not_found if the webhook's id is not a
-// UUID.
-func (w *Webhooks) ListDeliveries(ctx context.Context, which Search) ([]queue.Entry, error) {
+// maxFoundEvents is how many events with a text one call finds: as many as queue.EntriesOf takes.
+const maxFoundEvents = 25
+
+// Found are deliveries that match a search.
+type Found struct {
+	Entries []queue.Entry
+	// Events is how far back the payloads of events were searched; nil if they were not.
+	Events *queue.FoundEvents
+}
+
+// ListDeliveries returns the newest deliveries of the store that match; queue.Entries documents the cost and, for a text
+// in payloads, queue.FindEvents the bounds. It refuses with validation_failed, or with webhook_not_found if the webhook's
+// id is not a UUID.
+func (w *Webhooks) ListDeliveries(ctx context.Context, which Search) (found Found, err error) {
 	t, err := tenant.StoreOf(ctx)
 	if err != nil {
-		return nil, err
+		return found, err
 	}
 	p := &validate.Problems{}
-	search := w.deliverySearch(p, t.ID, which)
-	if which.Before != "" {
-		before, ok := validate.ParseID(which.Before)
-		if !ok {
-			p.Invalid("pageToken", "must be the nextPageToken of an answer")
-		}
-		search.Before = before
-	}
-	if err := p.Err(); err != nil {
-		return nil, err
-	}
-	if err := w.ofWebhook(ctx, &search, which.WebhookID); err != nil {
-		return nil, err
-	}
-	return queue.Entries(ctx, w.db, search)
-}
-
-// deliverySearch is the search with everything but its webhook and its place in the list.
-func (w *Webhooks) deliverySearch(p *validate.Problems, storeID uuid.UUID, which Search) queue.Search {
 	if which.Status != "" && !slices.Contains(queue.Statuses(), which.Status) {
 		p.Invalid("status", "must be one of "+strings.Join(queue.Statuses(), ", "))
 	}
@@ -78,10 +64,45 @@ func (w *Webhooks) deliverySearch(p *validate.Problems, storeID uuid.UUID, which
 	if !which.Since.IsZero() && !which.Until.IsZero() && !which.Since.Before(which.Until) {
 		p.Invalid("until", "must be later than the time before it")
 	}
-	return queue.Search{
-		StoreID: storeID, Status: which.Status, Retrying: which.Retrying, EventType: which.EventType,
-		Since: which.Since, Until: which.Until, Limit: which.Limit,
+	if utf8.RuneCountInString(which.Text) > maxTextRunes {
+		p.Invalid("text", fmt.Sprintf("must have at most %d characters", maxTextRunes))
 	}
+	if err := p.Err(); err != nil {
+		return found, err
+	}
+	which.StoreID = t.ID
+	if err := w.ofWebhook(ctx, &which.Search, which.Webhook); err != nil {
+		return found, err
+	}
+	if which.Text == "" {
+		found.Entries, err = queue.Entries(ctx, w.db, which.Search)
+		return found, err
+	}
+	if id, ok := validate.ParseID(which.Text); ok {
+		entry, err := w.entryOf(ctx, t.ID, id)
+		if err == nil {
+			return Found{Entries: []queue.Entry{entry}}, nil
+		}
+		if _, ok := errors.AsType[*apierr.Refusal](err); !ok {
+			return found, err
+		}
+		entries, err := queue.EntriesOf(ctx, w.db, which.Search, []uuid.UUID{id})
+		if err != nil || len(entries) > 0 {
+			return Found{Entries: entries}, err
+		}
+	}
+	if which.BeforeAt.IsZero() {
+		which.BeforeAt = which.Until
+	}
+	events, err := queue.FindEvents(ctx, w.db, queue.EventSearch{
+		StoreID: t.ID, Text: which.Text, EventType: which.EventType, From: which.Since,
+		BeforeAt: which.BeforeAt, BeforeID: which.Before, Limit: min(which.Limit, maxFoundEvents),
+	})
+	if err != nil {
+		return found, err
+	}
+	entries, err := queue.EntriesOf(ctx, w.db, which.Search, events.IDs)
+	return Found{entries, &events}, err
 }
 
 // ofWebhook restricts a search to a webhook, if one is named.
@@ -105,57 +126,6 @@ func (w *Webhooks) ofWebhook(ctx context.Context, search *queue.Search, webhookI
 		return fmt.Errorf("read webhook: %w", err)
 	}
 	return nil
-}
-
-// FoundDeliveries are the deliveries of the events in which a text was found.
-type FoundDeliveries struct {
-	Entries []queue.Entry
-	// Events is how far back the events were searched; nil if the text was an id.
-	Events *queue.FoundEvents
-}
-
-// FindDeliveries looks for the text of a search: the id of an event or of a delivery or, from the event on
-// that was at that place in time, a part of a payload; queue.FindEvents documents the bounds. It refuses as
-// ListDeliveries does.
-func (w *Webhooks) FindDeliveries(ctx context.Context, which Search, at time.Time, before uuid.UUID) (FoundDeliveries, error) {
-	var none FoundDeliveries
-	t, err := tenant.StoreOf(ctx)
-	if err != nil {
-		return none, err
-	}
-	p := &validate.Problems{}
-	search := w.deliverySearch(p, t.ID, which)
-	if err := p.Err(); err != nil {
-		return none, err
-	}
-	if err := w.ofWebhook(ctx, &search, which.WebhookID); err != nil {
-		return none, err
-	}
-	if id, ok := validate.ParseID(which.Text); ok {
-		entry, err := w.entryOf(ctx, t.ID, id)
-		if err == nil {
-			return FoundDeliveries{Entries: []queue.Entry{entry}}, nil
-		}
-		if _, ok := errors.AsType[*apierr.Refusal](err); !ok {
-			return none, err
-		}
-		entries, err := queue.EntriesOf(ctx, w.db, search, []uuid.UUID{id})
-		if err != nil || len(entries) > 0 {
-			return FoundDeliveries{Entries: entries}, err
-		}
-	}
-	if at.IsZero() {
-		at = which.Until
-	}
-	events, err := queue.FindEvents(ctx, w.db, queue.EventSearch{
-		StoreID: t.ID, Text: which.Text, EventType: which.EventType, From: which.Since,
-		BeforeAt: at, BeforeID: before, Limit: which.Limit,
-	})
-	if err != nil {
-		return none, err
-	}
-	entries, err := queue.EntriesOf(ctx, w.db, search, events.IDs)
-	return FoundDeliveries{entries, &events}, err
 }
 
 // Delivery is a delivery with its event.

@@ -32,10 +32,10 @@ func (b bench) ended(w webhooks.SecretWebhook) queue.Entry {
 	require.NoError(b.T, err)
 	_, err = b.EnableWebhook(b.Ctx, w.ID.String())
 	require.NoError(b.T, err)
-	found, err := b.ListDeliveries(b.Ctx, webhooks.Search{WebhookID: w.ID.String(), Limit: 1})
+	found, err := b.ListDeliveries(b.Ctx, webhooks.Search{Webhook: w.ID.String(), Search: queue.Search{Limit: 1}})
 	require.NoError(b.T, err)
-	require.Len(b.T, found, 1)
-	return found[0]
+	require.Len(b.T, found.Entries, 1)
+	return found.Entries[0]
 }
 
 func TestResendOfADeliveryIsANewOne(t *testing.T) {
@@ -174,9 +174,9 @@ func TestADeliveryIsResentOnceHoweverManyAsk(t *testing.T) {
 			shoptest.Refused(t, err, apierr.DeliveryPending)
 		}
 		require.Equal(t, 1, made)
-		pending, err := b.ListDeliveries(b.Ctx, webhooks.Search{Status: queue.Pending, Limit: 5})
+		pending, err := b.ListDeliveries(b.Ctx, webhooks.Search{Search: queue.Search{Status: queue.Pending, Limit: 5}})
 		require.NoError(t, err)
-		require.Len(t, pending, 1)
+		require.Len(t, pending.Entries, 1)
 	})
 }
 
@@ -226,33 +226,31 @@ func TestDeliveriesAreListedByWhatIsKnown(t *testing.T) {
 	t.Parallel()
 	s := dbtest.New(t, dbtest.SQLite, db.Config{})
 	b := newBench(t, s, sealing(t))
-	_, err := b.ListDeliveries(b.Ctx, webhooks.Search{Status: "lost", Limit: 5})
+	_, err := b.ListDeliveries(b.Ctx, webhooks.Search{Search: queue.Search{Status: "lost", Limit: 5}})
 	shoptest.Refused(t, err, apierr.ValidationFailed)
-	_, err = b.ListDeliveries(b.Ctx, webhooks.Search{WebhookID: "x", Limit: 5})
+	_, err = b.ListDeliveries(b.Ctx, webhooks.Search{Webhook: "x", Search: queue.Search{Limit: 5}})
 	shoptest.Refused(t, err, apierr.WebhookNotFound)
-	for _, which := range []webhooks.Search{{EventType: "order.lost"}, {Before: "x"}} {
-		_, err = b.ListDeliveries(b.Ctx, which)
-		shoptest.Refused(t, err, apierr.ValidationFailed)
-	}
+	_, err = b.ListDeliveries(b.Ctx, webhooks.Search{Search: queue.Search{EventType: "order.lost"}})
+	shoptest.Refused(t, err, apierr.ValidationFailed)
 	ended := b.ended(b.hook())
 	for _, row := range []struct {
 		which webhooks.Search
 		want  int
 	}{
-		{webhooks.Search{EventType: hook.Ping}, 1},
-		{webhooks.Search{EventType: "order.paid"}, 0},
-		{webhooks.Search{Before: ended.ID.String()}, 0},
-		{webhooks.Search{Before: uuid.Max.String()}, 1},
+		{webhooks.Search{Search: queue.Search{EventType: hook.Ping}}, 1},
+		{webhooks.Search{Search: queue.Search{EventType: "order.paid"}}, 0},
+		{webhooks.Search{Search: queue.Search{Before: ended.ID}}, 0},
+		{webhooks.Search{Search: queue.Search{Before: uuid.Max}}, 1},
 	} {
 		row.which.Limit = 5
 		found, err := b.ListDeliveries(b.Ctx, row.which)
 		require.NoError(t, err)
-		require.Len(t, found, row.want, "%+v", row.which)
+		require.Len(t, found.Entries, row.want, "%+v", row.which)
 	}
 	for status, want := range map[string]int{"": 1, queue.Cancelled: 1, queue.Pending: 0} {
-		found, err := b.ListDeliveries(b.Ctx, webhooks.Search{Status: status, Limit: 5})
+		found, err := b.ListDeliveries(b.Ctx, webhooks.Search{Search: queue.Search{Status: status, Limit: 5}})
 		require.NoError(t, err)
-		require.Len(t, found, want, status)
+		require.Len(t, found.Entries, want, status)
 	}
 	require.Equal(t, queue.Cancelled, ended.Status)
 }

@@ -286,10 +286,11 @@ func TestWebhooksOfAnotherStoreAreNotThere(t *testing.T) {
 		shoptest.Refused(t, err, apierr.DeliveryNotFound)
 		_, err = b.ResendDelivery(other, ping.ID.String())
 		shoptest.Refused(t, err, apierr.DeliveryNotFound)
-		for _, which := range []webhooks.Search{{Limit: 50}, {Limit: 50, WebhookID: w.ID.String()}} {
+		for _, which := range []webhooks.Search{{Search: queue.Search{Limit: 50}}, {Webhook: w.ID.String(),
+			Search: queue.Search{Limit: 50}}} {
 			found, err := b.ListDeliveries(other, which)
 			require.NoError(t, err)
-			require.Empty(t, found)
+			require.Empty(t, found.Entries)
 		}
 	})
 }
@@ -349,9 +350,9 @@ func TestDisablingAndDeletingCancelWhatWaits(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, queue.Cancelled, shown.Status, reason)
 			require.NotEmpty(t, shown.Payload, reason)
-			found, err := b.ListDeliveries(b.Ctx, webhooks.Search{WebhookID: w.ID.String(), Limit: 5})
+			found, err := b.ListDeliveries(b.Ctx, webhooks.Search{Webhook: w.ID.String(), Search: queue.Search{Limit: 5}})
 			require.NoError(t, err)
-			require.Len(t, found, 1, "it stays in the journal")
+			require.Len(t, found.Entries, 1, "it stays in the journal")
 		}
 	})
 }

@@ -184,7 +184,15 @@ type ListActivityRequest struct {
 	// The `nextPageToken` of the page before; empty for the first page.
 	PageToken string `protobuf:"bytes,3,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	// Only changes of this moment or later; null for all.
-	Since         *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=since,proto3" json:"since,omitempty"`
+	Since *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=since,proto3" json:"since,omitempty"`
+	// Only changes before this moment; null for all.
+	Until *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=until,proto3" json:"until,omitempty"`
+	// Only changes of this kind of resource, such as `product`; empty for all.
+	ResourceType string `protobuf:"bytes,6,opt,name=resource_type,json=resourceType,proto3" json:"resource_type,omitempty"`
+	// Only changes by this kind of actor.
+	ActorType *ActivityEntry_Actor_Type `protobuf:"varint,7,opt,name=actor_type,json=actorType,proto3,enum=storefront.admin.v1.ActivityEntry_Actor_Type,oneof" json:"actor_type,omitempty"`
+	// Only changes by actors whose name contains this, whatever its case; empty for all.
+	ActorName     string `protobuf:"bytes,8,opt,name=actor_name,json=actorName,proto3" json:"actor_name,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -247,6 +255,34 @@ func (x *ListActivityRequest) GetSince() *timestamppb.Timestamp {
 	return nil
 }
 
+func (x *ListActivityRequest) GetUntil() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Until
+	}
+	return nil
+}
+
+func (x *ListActivityRequest) GetResourceType() string {
+	if x != nil {
+		return x.ResourceType
+	}
+	return ""
+}
+
+func (x *ListActivityRequest) GetActorType() ActivityEntry_Actor_Type {
+	if x != nil && x.ActorType != nil {
+		return *x.ActorType
+	}
+	return ActivityEntry_Actor_TYPE_UNSPECIFIED
+}
+
+func (x *ListActivityRequest) GetActorName() string {
+	if x != nil {
+		return x.ActorName
+	}
+	return ""
+}
+
 // Entries of a journal.
 type ListActivityResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -254,6 +290,9 @@ type ListActivityResponse struct {
 	Entries []*ActivityEntry `protobuf:"bytes,1,rep,name=entries,proto3" json:"entries,omitempty"`
 	// What to send as `pageToken` for the next page; empty on the last one.
 	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	// The time of the oldest change that was looked through for a kind or an actor, if the next page continues there; a page may
+	// then be empty although there is a next one. Null otherwise.
+	LookedBackTo  *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=looked_back_to,json=lookedBackTo,proto3" json:"looked_back_to,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -300,6 +339,13 @@ func (x *ListActivityResponse) GetNextPageToken() string {
 		return x.NextPageToken
 	}
 	return ""
+}
+
+func (x *ListActivityResponse) GetLookedBackTo() *timestamppb.Timestamp {
+	if x != nil {
+		return x.LookedBackTo
+	}
+	return nil
 }
 
 // Who made a change.
@@ -447,18 +493,26 @@ const file_storefront_admin_v1_activity_proto_rawDesc = "" +
 	"\x03_id\x1a.\n" +
 	"\bResource\x12\x12\n" +
 	"\x04type\x18\x01 \x01(\tR\x04type\x12\x0e\n" +
-	"\x02id\x18\x02 \x01(\tR\x02id\"\xac\x01\n" +
+	"\x02id\x18\x02 \x01(\tR\x02id\"\x84\x03\n" +
 	"\x13ListActivityRequest\x12\x14\n" +
 	"\x05store\x18\x01 \x01(\tR\x05store\x12 \n" +
 	"\tpage_size\x18\x02 \x01(\x05H\x00R\bpageSize\x88\x01\x01\x12\x1d\n" +
 	"\n" +
 	"page_token\x18\x03 \x01(\tR\tpageToken\x120\n" +
-	"\x05since\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\x05sinceB\f\n" +
+	"\x05since\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\x05since\x120\n" +
+	"\x05until\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\x05until\x12#\n" +
+	"\rresource_type\x18\x06 \x01(\tR\fresourceType\x12Q\n" +
 	"\n" +
-	"_page_size\"|\n" +
+	"actor_type\x18\a \x01(\x0e2-.storefront.admin.v1.ActivityEntry.Actor.TypeH\x01R\tactorType\x88\x01\x01\x12\x1d\n" +
+	"\n" +
+	"actor_name\x18\b \x01(\tR\tactorNameB\f\n" +
+	"\n" +
+	"_page_sizeB\r\n" +
+	"\v_actor_type\"\xbe\x01\n" +
 	"\x14ListActivityResponse\x12<\n" +
 	"\aentries\x18\x01 \x03(\v2\".storefront.admin.v1.ActivityEntryR\aentries\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken2{\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\x12@\n" +
+	"\x0elooked_back_to\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\flookedBackTo2{\n" +
 	"\x0fActivityService\x12h\n" +
 	"\fListActivity\x12(.storefront.admin.v1.ListActivityRequest\x1a).storefront.admin.v1.ListActivityResponse\"\x03\x90\x02\x01B7Z5go.storefront.example/gen/storefront/admin/v1;adminv1b\x06proto3"
 
@@ -486,19 +540,22 @@ var file_storefront_admin_v1_activity_proto_goTypes = []any{
 	(*timestamppb.Timestamp)(nil),  // 6: google.protobuf.Timestamp
 }
 var file_storefront_admin_v1_activity_proto_depIdxs = []int32{
-	4, // 0: storefront.admin.v1.ActivityEntry.actor:type_name -> storefront.admin.v1.ActivityEntry.Actor
-	5, // 1: storefront.admin.v1.ActivityEntry.resource:type_name -> storefront.admin.v1.ActivityEntry.Resource
-	6, // 2: storefront.admin.v1.ActivityEntry.created_at:type_name -> google.protobuf.Timestamp
-	6, // 3: storefront.admin.v1.ListActivityRequest.since:type_name -> google.protobuf.Timestamp
-	1, // 4: storefront.admin.v1.ListActivityResponse.entries:type_name -> storefront.admin.v1.ActivityEntry
-	0, // 5: storefront.admin.v1.ActivityEntry.Actor.type:type_name -> storefront.admin.v1.ActivityEntry.Actor.Type
-	2, // 6: storefront.admin.v1.ActivityService.ListActivity:input_type -> storefront.admin.v1.ListActivityRequest
-	3, // 7: storefront.admin.v1.ActivityService.ListActivity:output_type -> storefront.admin.v1.ListActivityResponse
-	7, // [7:8] is the sub-list for method output_type
-	6, // [6:7] is the sub-list for method input_type
-	6, // [6:6] is the sub-list for extension type_name
-	6, // [6:6] is the sub-list for extension extendee
-	0, // [0:6] is the sub-list for field type_name
+	4,  // 0: storefront.admin.v1.ActivityEntry.actor:type_name -> storefront.admin.v1.ActivityEntry.Actor
+	5,  // 1: storefront.admin.v1.ActivityEntry.resource:type_name -> storefront.admin.v1.ActivityEntry.Resource
+	6,  // 2: storefront.admin.v1.ActivityEntry.created_at:type_name -> google.protobuf.Timestamp
+	6,  // 3: storefront.admin.v1.ListActivityRequest.since:type_name -> google.protobuf.Timestamp
+	6,  // 4: storefront.admin.v1.ListActivityRequest.until:type_name -> google.protobuf.Timestamp
+	0,  // 5: storefront.admin.v1.ListActivityRequest.actor_type:type_name -> storefront.admin.v1.ActivityEntry.Actor.Type
+	1,  // 6: storefront.admin.v1.ListActivityResponse.entries:type_name -> storefront.admin.v1.ActivityEntry
+	6,  // 7: storefront.admin.v1.ListActivityResponse.looked_back_to:type_name -> google.protobuf.Timestamp
+	0,  // 8: storefront.admin.v1.ActivityEntry.Actor.type:type_name -> storefront.admin.v1.ActivityEntry.Actor.Type
+	2,  // 9: storefront.admin.v1.ActivityService.ListActivity:input_type -> storefront.admin.v1.ListActivityRequest
+	3,  // 10: storefront.admin.v1.ActivityService.ListActivity:output_type -> storefront.admin.v1.ListActivityResponse
+	10, // [10:11] is the sub-list for method output_type
+	9,  // [9:10] is the sub-list for method input_type
+	9,  // [9:9] is the sub-list for extension type_name
+	9,  // [9:9] is the sub-list for extension extendee
+	0,  // [0:9] is the sub-list for field type_name
 }
 
 func init() { file_storefront_admin_v1_activity_proto_init() }

@@ -317,10 +317,16 @@ type ListDeliveriesRequest struct {
 	PageSize *int32 `protobuf:"varint,5,opt,name=page_size,json=pageSize,proto3,oneof" json:"page_size,omitempty"`
 	// The `nextPageToken` of the page before; empty for the first page.
 	PageToken string `protobuf:"bytes,6,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
-	// Only deliveries created at this moment or later; null for all.
+	// Only deliveries created at this moment or later or, with a text, of events that happened then; null for all.
 	Since *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=since,proto3" json:"since,omitempty"`
 	// Of the pending deliveries, only those of which an attempt has failed.
-	Retrying      bool `protobuf:"varint,8,opt,name=retrying,proto3" json:"retrying,omitempty"`
+	Retrying bool `protobuf:"varint,8,opt,name=retrying,proto3" json:"retrying,omitempty"`
+	// Only deliveries created, or with a text events that happened, before this moment; null for all.
+	Until *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=until,proto3" json:"until,omitempty"`
+	// The id of a delivery or of an event, or a part of an event's payload, whatever its case: only the deliveries of the
+	// events found, of at most 25 a page. One call looks through a bounded number of events, so that a page may be empty
+	// although there is a next one.
+	Text          string `protobuf:"bytes,10,opt,name=text,proto3" json:"text,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -411,6 +417,20 @@ func (x *ListDeliveriesRequest) GetRetrying() bool {
 	return false
 }
 
+func (x *ListDeliveriesRequest) GetUntil() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Until
+	}
+	return nil
+}
+
+func (x *ListDeliveriesRequest) GetText() string {
+	if x != nil {
+		return x.Text
+	}
+	return ""
+}
+
 // Deliveries.
 type ListDeliveriesResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -418,6 +438,8 @@ type ListDeliveriesResponse struct {
 	Deliveries []*Delivery `protobuf:"bytes,1,rep,name=deliveries,proto3" json:"deliveries,omitempty"`
 	// What to send as `pageToken` for the next page; empty on the last one.
 	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	// The time of the oldest event that was looked through for a text; null if none was.
+	LookedBackTo  *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=looked_back_to,json=lookedBackTo,proto3" json:"looked_back_to,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -464,6 +486,13 @@ func (x *ListDeliveriesResponse) GetNextPageToken() string {
 		return x.NextPageToken
 	}
 	return ""
+}
+
+func (x *ListDeliveriesResponse) GetLookedBackTo() *timestamppb.Timestamp {
+	if x != nil {
+		return x.LookedBackTo
+	}
+	return nil
 }
 
 // Which delivery to retrieve.
@@ -990,7 +1019,7 @@ const file_storefront_admin_v1_delivery_proto_rawDesc = "" +
 	"\x06failed\x10\x03\x12\r\n" +
 	"\tcancelled\x10\x04B\x13\n" +
 	"\x11_last_status_codeB\r\n" +
-	"\v_last_error\"\xd6\x02\n" +
+	"\v_last_error\"\x9c\x03\n" +
 	"\x15ListDeliveriesRequest\x12\x14\n" +
 	"\x05store\x18\x01 \x01(\tR\x05store\x12\x1d\n" +
 	"\n" +
@@ -1002,15 +1031,19 @@ const file_storefront_admin_v1_delivery_proto_rawDesc = "" +
 	"\n" +
 	"page_token\x18\x06 \x01(\tR\tpageToken\x120\n" +
 	"\x05since\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\x05since\x12\x1a\n" +
-	"\bretrying\x18\b \x01(\bR\bretryingB\t\n" +
+	"\bretrying\x18\b \x01(\bR\bretrying\x120\n" +
+	"\x05until\x18\t \x01(\v2\x1a.google.protobuf.TimestampR\x05until\x12\x12\n" +
+	"\x04text\x18\n" +
+	" \x01(\tR\x04textB\t\n" +
 	"\a_statusB\f\n" +
 	"\n" +
-	"_page_size\"\x7f\n" +
+	"_page_size\"\xc1\x01\n" +
 	"\x16ListDeliveriesResponse\x12=\n" +
 	"\n" +
 	"deliveries\x18\x01 \x03(\v2\x1d.storefront.admin.v1.DeliveryR\n" +
 	"deliveries\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"$\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\x12@\n" +
+	"\x0elooked_back_to\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\flookedBackTo\"$\n" +
 	"\x12GetDeliveryRequest\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\"?\n" +
 	"\x13FindDeliveryRequest\x12\x14\n" +
@@ -1087,29 +1120,31 @@ var file_storefront_admin_v1_delivery_proto_depIdxs = []int32{
 	12, // 4: storefront.admin.v1.Delivery.attempts:type_name -> storefront.admin.v1.Delivery.Attempt
 	0,  // 5: storefront.admin.v1.ListDeliveriesRequest.status:type_name -> storefront.admin.v1.Delivery.Status
 	13, // 6: storefront.admin.v1.ListDeliveriesRequest.since:type_name -> google.protobuf.Timestamp
-	2,  // 7: storefront.admin.v1.ListDeliveriesResponse.deliveries:type_name -> storefront.admin.v1.Delivery
-	2,  // 8: storefront.admin.v1.GetDeliveryResponse.delivery:type_name -> storefront.admin.v1.Delivery
-	13, // 9: storefront.admin.v1.StartResendRequest.since:type_name -> google.protobuf.Timestamp
-	13, // 10: storefront.admin.v1.Resend.since:type_name -> google.protobuf.Timestamp
-	1,  // 11: storefront.admin.v1.Resend.state:type_name -> storefront.admin.v1.Resend.State
-	13, // 12: storefront.admin.v1.Delivery.Attempt.started_at:type_name -> google.protobuf.Timestamp
-	3,  // 13: storefront.admin.v1.DeliveryService.ListDeliveries:input_type -> storefront.admin.v1.ListDeliveriesRequest
-	5,  // 14: storefront.admin.v1.DeliveryService.GetDelivery:input_type -> storefront.admin.v1.GetDeliveryRequest
-	6,  // 15: storefront.admin.v1.DeliveryService.FindDelivery:input_type -> storefront.admin.v1.FindDeliveryRequest
-	8,  // 16: storefront.admin.v1.DeliveryService.ResendDelivery:input_type -> storefront.admin.v1.ResendDeliveryRequest
-	9,  // 17: storefront.admin.v1.DeliveryService.StartResend:input_type -> storefront.admin.v1.StartResendRequest
-	10, // 18: storefront.admin.v1.DeliveryService.ContinueResend:input_type -> storefront.admin.v1.ContinueResendRequest
-	4,  // 19: storefront.admin.v1.DeliveryService.ListDeliveries:output_type -> storefront.admin.v1.ListDeliveriesResponse
-	7,  // 20: storefront.admin.v1.DeliveryService.GetDelivery:output_type -> storefront.admin.v1.GetDeliveryResponse
-	2,  // 21: storefront.admin.v1.DeliveryService.FindDelivery:output_type -> storefront.admin.v1.Delivery
-	2,  // 22: storefront.admin.v1.DeliveryService.ResendDelivery:output_type -> storefront.admin.v1.Delivery
-	11, // 23: storefront.admin.v1.DeliveryService.StartResend:output_type -> storefront.admin.v1.Resend
-	11, // 24: storefront.admin.v1.DeliveryService.ContinueResend:output_type -> storefront.admin.v1.Resend
-	19, // [19:25] is the sub-list for method output_type
-	13, // [13:19] is the sub-list for method input_type
-	13, // [13:13] is the sub-list for extension type_name
-	13, // [13:13] is the sub-list for extension extendee
-	0,  // [0:13] is the sub-list for field type_name
+	13, // 7: storefront.admin.v1.ListDeliveriesRequest.until:type_name -> google.protobuf.Timestamp
+	2,  // 8: storefront.admin.v1.ListDeliveriesResponse.deliveries:type_name -> storefront.admin.v1.Delivery
+	13, // 9: storefront.admin.v1.ListDeliveriesResponse.looked_back_to:type_name -> google.protobuf.Timestamp
+	2,  // 10: storefront.admin.v1.GetDeliveryResponse.delivery:type_name -> storefront.admin.v1.Delivery
+	13, // 11: storefront.admin.v1.StartResendRequest.since:type_name -> google.protobuf.Timestamp
+	13, // 12: storefront.admin.v1.Resend.since:type_name -> google.protobuf.Timestamp
+	1,  // 13: storefront.admin.v1.Resend.state:type_name -> storefront.admin.v1.Resend.State
+	13, // 14: storefront.admin.v1.Delivery.Attempt.started_at:type_name -> google.protobuf.Timestamp
+	3,  // 15: storefront.admin.v1.DeliveryService.ListDeliveries:input_type -> storefront.admin.v1.ListDeliveriesRequest
+	5,  // 16: storefront.admin.v1.DeliveryService.GetDelivery:input_type -> storefront.admin.v1.GetDeliveryRequest
+	6,  // 17: storefront.admin.v1.DeliveryService.FindDelivery:input_type -> storefront.admin.v1.FindDeliveryRequest
+	8,  // 18: storefront.admin.v1.DeliveryService.ResendDelivery:input_type -> storefront.admin.v1.ResendDeliveryRequest
+	9,  // 19: storefront.admin.v1.DeliveryService.StartResend:input_type -> storefront.admin.v1.StartResendRequest
+	10, // 20: storefront.admin.v1.DeliveryService.ContinueResend:input_type -> storefront.admin.v1.ContinueResendRequest
+	4,  // 21: storefront.admin.v1.DeliveryService.ListDeliveries:output_type -> storefront.admin.v1.ListDeliveriesResponse
+	7,  // 22: storefront.admin.v1.DeliveryService.GetDelivery:output_type -> storefront.admin.v1.GetDeliveryResponse
+	2,  // 23: storefront.admin.v1.DeliveryService.FindDelivery:output_type -> storefront.admin.v1.Delivery
+	2,  // 24: storefront.admin.v1.DeliveryService.ResendDelivery:output_type -> storefront.admin.v1.Delivery
+	11, // 25: storefront.admin.v1.DeliveryService.StartResend:output_type -> storefront.admin.v1.Resend
+	11, // 26: storefront.admin.v1.DeliveryService.ContinueResend:output_type -> storefront.admin.v1.Resend
+	21, // [21:27] is the sub-list for method output_type
+	15, // [15:21] is the sub-list for method input_type
+	15, // [15:15] is the sub-list for extension type_name
+	15, // [15:15] is the sub-list for extension extendee
+	0,  // [0:15] is the sub-list for field type_name
 }
 
 func init() { file_storefront_admin_v1_delivery_proto_init() }

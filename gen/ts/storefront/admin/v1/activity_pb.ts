@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file storefront/admin/v1/activity.proto.
  */
 export const file_storefront_admin_v1_activity: GenFile = /*@__PURE__*/
-  fileDesc("CiJzdG9yZWZyb250L2FkbWluL3YxL2FjdGl2aXR5LnByb3RvEhNzdG9yZWZyb250LmFkbWluLnYxIrwDCg1BY3Rpdml0eUVudHJ5EgoKAmlkGAEgASgJEjcKBWFjdG9yGAIgASgLMiguc3RvcmVmcm9udC5hZG1pbi52MS5BY3Rpdml0eUVudHJ5LkFjdG9yEg4KBmFjdGlvbhgDIAEoCRI9CghyZXNvdXJjZRgEIAEoCzIrLnN0b3JlZnJvbnQuYWRtaW4udjEuQWN0aXZpdHlFbnRyeS5SZXNvdXJjZRIPCgdjaGFuZ2VzGAUgASgJEi4KCmNyZWF0ZWRfYXQYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wGq8BCgVBY3RvchI7CgR0eXBlGAEgASgOMi0uc3RvcmVmcm9udC5hZG1pbi52MS5BY3Rpdml0eUVudHJ5LkFjdG9yLlR5cGUSDwoCaWQYAiABKAlIAIgBARIMCgRuYW1lGAMgASgJIkMKBFR5cGUSFAoQVFlQRV9VTlNQRUNJRklFRBAAEgsKB2FwaV9rZXkQARIMCghvcGVyYXRvchACEgoKBm1lbWJlchADQgUKA19pZBokCghSZXNvdXJjZRIMCgR0eXBlGAEgASgJEgoKAmlkGAIgASgJIokBChNMaXN0QWN0aXZpdHlSZXF1ZXN0Eg0KBXN0b3JlGAEgASgJEhYKCXBhZ2Vfc2l6ZRgCIAEoBUgAiAEBEhIKCnBhZ2VfdG9rZW4YAyABKAkSKQoFc2luY2UYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgwKCl9wYWdlX3NpemUiZAoUTGlzdEFjdGl2aXR5UmVzcG9uc2USMwoHZW50cmllcxgBIAMoCzIiLnN0b3JlZnJvbnQuYWRtaW4udjEuQWN0aXZpdHlFbnRyeRIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkyewoPQWN0aXZpdHlTZXJ2aWNlEmgKDExpc3RBY3Rpdml0eRIoLnN0b3JlZnJvbnQuYWRtaW4udjEuTGlzdEFjdGl2aXR5UmVxdWVzdBopLnN0b3JlZnJvbnQuYWRtaW4udjEuTGlzdEFjdGl2aXR5UmVzcG9uc2UiA5ACAUI3WjVnby5zdG9yZWZyb250LmV4YW1wbGUvZ2VuL3N0b3JlZnJvbnQvYWRtaW4vdjE7YWRtaW52MWIGcHJvdG8z", [file_google_protobuf_timestamp]);
+  fileDesc("CiJzdG9yZWZyb250L2FkbWluL3YxL2FjdGl2aXR5LnByb3RvEhNzdG9yZWZyb250LmFkbWluLnYxIrwDCg1BY3Rpdml0eUVudHJ5EgoKAmlkGAEgASgJEjcKBWFjdG9yGAIgASgLMiguc3RvcmVmcm9udC5hZG1pbi52MS5BY3Rpdml0eUVudHJ5LkFjdG9yEg4KBmFjdGlvbhgDIAEoCRI9CghyZXNvdXJjZRgEIAEoCzIrLnN0b3JlZnJvbnQuYWRtaW4udjEuQWN0aXZpdHlFbnRyeS5SZXNvdXJjZRIPCgdjaGFuZ2VzGAUgASgJEi4KCmNyZWF0ZWRfYXQYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wGq8BCgVBY3RvchI7CgR0eXBlGAEgASgOMi0uc3RvcmVmcm9udC5hZG1pbi52MS5BY3Rpdml0eUVudHJ5LkFjdG9yLlR5cGUSDwoCaWQYAiABKAlIAIgBARIMCgRuYW1lGAMgASgJIkMKBFR5cGUSFAoQVFlQRV9VTlNQRUNJRklFRBAAEgsKB2FwaV9rZXkQARIMCghvcGVyYXRvchACEgoKBm1lbWJlchADQgUKA19pZBokCghSZXNvdXJjZRIMCgR0eXBlGAEgASgJEgoKAmlkGAIgASgJIrYCChNMaXN0QWN0aXZpdHlSZXF1ZXN0Eg0KBXN0b3JlGAEgASgJEhYKCXBhZ2Vfc2l6ZRgCIAEoBUgAiAEBEhIKCnBhZ2VfdG9rZW4YAyABKAkSKQoFc2luY2UYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEikKBXVudGlsGAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIVCg1yZXNvdXJjZV90eXBlGAYgASgJEkYKCmFjdG9yX3R5cGUYByABKA4yLS5zdG9yZWZyb250LmFkbWluLnYxLkFjdGl2aXR5RW50cnkuQWN0b3IuVHlwZUgBiAEBEhIKCmFjdG9yX25hbWUYCCABKAlCDAoKX3BhZ2Vfc2l6ZUINCgtfYWN0b3JfdHlwZSKYAQoUTGlzdEFjdGl2aXR5UmVzcG9uc2USMwoHZW50cmllcxgBIAMoCzIiLnN0b3JlZnJvbnQuYWRtaW4udjEuQWN0aXZpdHlFbnRyeRIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkSMgoObG9va2VkX2JhY2tfdG8YAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wMnsKD0FjdGl2aXR5U2VydmljZRJoCgxMaXN0QWN0aXZpdHkSKC5zdG9yZWZyb250LmFkbWluLnYxLkxpc3RBY3Rpdml0eVJlcXVlc3QaKS5zdG9yZWZyb250LmFkbWluLnYxLkxpc3RBY3Rpdml0eVJlc3BvbnNlIgOQAgFCN1o1Z28uc3RvcmVmcm9udC5leGFtcGxlL2dlbi9zdG9yZWZyb250L2FkbWluL3YxO2FkbWludjFiBnByb3RvMw", [file_google_protobuf_timestamp]);
 
 /**
  * One change.
@@ -211,6 +211,34 @@ export type ListActivityRequest = Message<"storefront.admin.v1.ListActivityReque
    * @generated from field: google.protobuf.Timestamp since = 4;
    */
   since?: Timestamp | undefined;
+
+  /**
+   * Only changes before this moment; null for all.
+   *
+   * @generated from field: google.protobuf.Timestamp until = 5;
+   */
+  until?: Timestamp | undefined;
+
+  /**
+   * Only changes of this kind of resource, such as `product`; empty for all.
+   *
+   * @generated from field: string resource_type = 6;
+   */
+  resourceType: string;
+
+  /**
+   * Only changes by this kind of actor.
+   *
+   * @generated from field: optional storefront.admin.v1.ActivityEntry.Actor.Type actor_type = 7;
+   */
+  actorType?: ActivityEntry_Actor_Type | undefined;
+
+  /**
+   * Only changes by actors whose name contains this, whatever its case; empty for all.
+   *
+   * @generated from field: string actor_name = 8;
+   */
+  actorName: string;
 };
 
 /**
@@ -239,6 +267,14 @@ export type ListActivityResponse = Message<"storefront.admin.v1.ListActivityResp
    * @generated from field: string next_page_token = 2;
    */
   nextPageToken: string;
+
+  /**
+   * The time of the oldest change that was looked through for a kind or an actor, if the next page continues there; a page may
+   * then be empty although there is a next one. Null otherwise.
+   *
+   * @generated from field: google.protobuf.Timestamp looked_back_to = 3;
+   */
+  lookedBackTo?: Timestamp | undefined;
 };
 
 /**

@@ -1,0 +1,230 @@
+package admin
+
+import (
+	"context"
+	stdsql "database/sql"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"entgo.io/ent/dialect/sql"
+	"github.com/google/uuid"
+
+	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/id"
+	"go.storefront.example/ent/tenant"
+	"go.storefront.example/gen/ent"
+	"go.storefront.example/gen/ent/activityentry"
+	"go.storefront.example/gen/ent/apikey"
+	"go.storefront.example/gen/ent/customer"
+	"go.storefront.example/gen/ent/event"
+	"go.storefront.example/gen/ent/order"
+	"go.storefront.example/gen/ent/paymentlink"
+	"go.storefront.example/gen/ent/predicate"
+	"go.storefront.example/gen/ent/product"
+	"go.storefront.example/gen/ent/session"
+	"go.storefront.example/gen/ent/signinlink"
+	"go.storefront.example/gen/ent/store"
+	"go.storefront.example/gen/ent/webhook"
+	"go.storefront.example/server/apierr"
+	"go.storefront.example/server/shop"
+	"go.storefront.example/server/validate"
+)
+
+// kind is a kind of row that a store owns and that is found by its id alone.
+type kind struct {
+	missing apierr.Code
+	word    string
+	table   string
+	// other is a second table, which shares the ids of the first; empty if there is none.
+	other string
+	// name is the column of what people call a row, or an expression; empty if they do not.
+	name string
+}
+
+var (
+	productKind     = kind{apierr.ProductNotFound, "product", product.Table, "", product.FieldTitle}
+	orderKind       = kind{apierr.OrderNotFound, "order", order.Table, "", order.FieldReference}
+	customerKind    = kind{apierr.CustomerNotFound, "customer", customer.Table, "", "COALESCE(NULLIF(name, ''), email, phone)"}
+	paymentLinkKind = kind{apierr.PaymentLinkNotFound, "payment link", paymentlink.Table, "", paymentlink.FieldTitle}
+	keyKind         = kind{apierr.APIKeyNotFound, "API key", apikey.Table, "", apikey.FieldName}
+	webhookKind     = kind{apierr.WebhookNotFound, "webhook", webhook.Table, "", webhook.FieldURL}
+	deliveryKind    = kind{apierr.DeliveryNotFound, "delivery", "deliveries", "finished_deliveries", ""}
+	eventKind       = kind{apierr.EventNotFound, "event", event.Table, "", ""}
+	resendKind      = kind{apierr.ResendNotFound, "resend", "resends", "", ""}
+	sessionKind     = kind{apierr.SessionNotFound, "session or sign-in link", session.Table, signinlink.Table, ""}
+)
+
+// journaled are the kinds with names, as the activity journal calls them.
+var journaled = map[string]kind{
+	"product": productKind, "order": orderKind, "customer": customerKind, "payment_link": paymentLinkKind, "api_key": keyKind,
+	"webhook": webhookKind,
+}
+
+func (k kind) notFound(id string) error {
+	return apierr.New(k.missing, fmt.Sprintf("There is no %s with the id %q.", k.word, id))
+}
+
+// owner finds the store that owns the row with an id.
+func (k kind) owner(id uuid.UUID) predicate.Store {
+	in := func(table string) *sql.Selector {
+		return sql.Select("store_id").From(sql.Table(table)).Where(sql.EQ("id", id))
+	}
+	owner := in(k.table)
+	if k.other != "" {
+		owner.Union(in(k.other))
+	}
+	return func(stores *sql.Selector) { stores.Where(sql.In(stores.C(store.FieldID), owner)) }
+}
+
+// inOwner is In for the store that owns the row with this id: the one look-up that cannot name the store.
+func (o *Operator) inOwner(ctx context.Context, of kind, id string) (context.Context, error) {
+	if _, _, ok := tenant.From(ctx); ok {
+		return ctx, nil // the rules find nothing that another store owns
+	}
+	parsed, ok := validate.ParseID(id)
+	if !ok {
+		return nil, of.notFound(id)
+	}
+	row, err := o.db.Client().Store.Query().Where(of.owner(parsed)).Only(ctx)
+	if ent.IsNotFound(err) {
+		return nil, of.notFound(id)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("find the owner of %s: %w", id, err)
+	}
+	return tenant.With(ctx, shop.TenantOf(row), actorOf(ctx)), nil
+}
+
+// named is a request that names something in a store.
+type named interface {
+	GetStore() string
+	GetName() string
+}
+
+// find returns the id that a request's name means, with a context in its store: the name itself if it is an id, else
+// the id of the row with the value in the column that by returns, if there is by, or of the only one whose id begins or
+// ends with the name. It refuses with store_not_found or as the kind does.
+func (o *Operator) find(ctx context.Context, of kind, in named, by func(tenant.Store) (column, value string)) (context.Context,
+	string, error) {
+	name := in.GetName()
+	if _, ok := validate.ParseID(name); ok {
+		return ctx, name, nil
+	}
+	ctx, t, err := o.check(ctx, nil, in.GetStore())
+	if err != nil {
+		return nil, "", err
+	}
+	var found []string
+	if by != nil && validate.Storable(name) {
+		column, value := by(t)
+		found, err = o.ids(ctx, "SELECT CAST(id AS text) FROM "+of.table+" WHERE store_id = $1 AND "+column+" = $2", t.ID, value)
+	}
+	if part := strings.ToLower(name); err == nil && len(found) == 0 && partOfID.MatchString(part) {
+		rows := "SELECT CAST(id AS text) AS id FROM " + of.table + " WHERE store_id = $1"
+		if of.other != "" {
+			rows += " UNION SELECT CAST(id AS text) FROM " + of.other + " WHERE store_id = $1"
+		}
+		found, err = o.ids(ctx, "SELECT id FROM ("+rows+") ids WHERE id LIKE $2 OR id LIKE $3 ORDER BY id DESC LIMIT "+
+			strconv.Itoa(mostAmbiguous), t.ID, part+"%", "%"+part)
+	}
+	switch {
+	case err != nil:
+		return nil, "", fmt.Errorf("find the %s %s: %w", of.word, name, err)
+	case len(found) == 0:
+		return nil, "", apierr.New(of.missing, fmt.Sprintf("There is no %s %q in the store %s.", of.word, name, t.Slug))
+	case len(found) > 1:
+		return nil, "", apierr.New(of.missing, fmt.Sprintf("The id %s is ambiguous in the store %s: %s.", name, t.Slug, strings.Join(found, ", ")))
+	}
+	return ctx, found[0], nil
+}
+
+// ids returns the ids that a query finds.
+func (o *Operator) ids(ctx context.Context, query string, args ...any) (found []string, err error) {
+	for row := range db.Rows(ctx, o.db.Reader(), query, args...) {
+		var id string
+		if err := row.Scan(&id); err != nil {
+			return nil, err
+		}
+		found = append(found, id)
+	}
+	return found, nil
+}
+
+// partOfID is a text that can name a row by the beginning or the end of its id.
+var partOfID = regexp.MustCompile(`^[0-9a-f-]{8,35}$`)
+
+// mostAmbiguous is how many ids a refusal lists.
+const mostAmbiguous = 5
+
+// NamesOf maps ids of the store's resources to their names: an order's reference, a title, a name, a webhook's
+// URL, the e-mail or phone of a customer without a name. wanted lists ids by kind, as the activity journal calls kinds.
+// Each kind costs one look-up by primary keys. A resource that is gone is absent, but gone has the URLs with which
+// deleted webhooks were registered. The context must be in the store (In).
+func (o *Operator) NamesOf(ctx context.Context, wanted map[string][]string) (names, gone map[string]string, err error) {
+	t, err := tenant.StoreOf(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	names, gone = map[string]string{}, map[string]string{}
+	for word, of := range journaled {
+		ids := parsed(wanted[word])
+		if len(ids) == 0 {
+			continue
+		}
+		query, args := sql.Dialect(o.db.Dialect()).Select("id", of.name).From(sql.Table(of.table)).
+			Where(sql.And(sql.EQ("store_id", t.ID), sql.In("id", each(ids, func(id uuid.UUID) any { return id })...))).Query()
+		for row := range db.Rows(ctx, o.db.Reader(), query, args...) {
+			var found uuid.UUID
+			var name stdsql.NullString
+			if err := row.Scan(&found, &name); err != nil {
+				return nil, nil, fmt.Errorf("name what the journal calls %s: %w", word, err)
+			}
+			names[found.String()] = name.String
+		}
+	}
+	for _, webhook := range parsed(wanted["webhook"]) {
+		if name := webhook.String(); names[name] == "" && gone[name] == "" {
+			if gone[name], err = o.registeredURL(ctx, t, webhook); err != nil {
+				return nil, nil, err
+			}
+		}
+	}
+	return names, gone, nil
+}
+
+// registrationDelay is how much later than its id's time a webhook's registration is in the journal at most.
+const registrationDelay = time.Minute
+
+// registeredURL is the URL with which a webhook was registered, as the journal tells it; the index of the journal's times
+// finds the entry. It is empty if there is none.
+func (o *Operator) registeredURL(ctx context.Context, t tenant.Store, webhook uuid.UUID) (string, error) {
+	made := id.Time(webhook)
+	row, err := o.db.Client().ActivityEntry.Query().Where(
+		activityentry.StoreID(t.ID), activityentry.CreatedAtGTE(made), activityentry.CreatedAtLT(made.Add(registrationDelay)),
+		activityentry.ResourceID(webhook), activityentry.Action("webhook.created"),
+	).First(ctx)
+	if ent.IsNotFound(err) {
+		return "", nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("find the registration of a webhook: %w", err)
+	}
+	var changes struct{ URL struct{ To string } }
+	_ = json.Unmarshal(row.Changes, &changes)
+	return changes.URL.To, nil
+}
+
+// parsed are the ids among texts.
+func parsed(texts []string) []uuid.UUID {
+	ids := make([]uuid.UUID, 0, len(texts))
+	for _, text := range texts {
+		if id, ok := validate.ParseID(text); ok {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
