@@ -1,8 +1,6 @@
 package main
 
 import (
-	"cmp"
-	"context"
 	"encoding/json"
 	"strings"
 
@@ -16,54 +14,45 @@ type activityCmd struct {
 
 type activityListCmd struct {
 	inStore
-	Since *instant `placeholder:"TIME" help:"Only changes made at this time or later; also how long ago, such as 1h or 7d."`
+	Since instant `api:"since" placeholder:"TIME" help:"Only changes made at this time or later; also how long ago, such as 1h or 7d."`
 	limit
 }
 
 // Run lists the activity.
 func (c *activityListCmd) Run(s *session) error {
-	return listOf(s, c.inStore, c.limit, activityTable,
-		func(ctx context.Context, o admin.API, store string, size *int32, token string) ([]*adminv1.ActivityEntry, string, error) {
-			since, err := c.Since.message(ctx, o)
-			if err != nil {
-				return nil, "", err
-			}
-			out, err := o.ListActivity(ctx, &adminv1.ListActivityRequest{Store: store, Since: since, PageSize: size, PageToken: token})
-			return out.GetEntries(), out.GetNextPageToken(), err
-		})
+	return listOf(s, c.inStore, c.limit, activityTable, &adminv1.ListActivityRequest{}, admin.API.ListActivity,
+		(*adminv1.ListActivityResponse).GetEntries)
 }
 
-var activityTable = table[*adminv1.ActivityEntry]{"TIME@,ACTOR~,ACTION,CHANGED~,RESOURCE?",
+var activityTable = table[*adminv1.ActivityEntry]{"TIME@,ACTION,CHANGES~30,ACTOR~?,RESOURCE#?",
 	func(e *adminv1.ActivityEntry) []string {
-		return []string{when(e.GetCreatedAt()), e.GetActor().GetName(), e.GetAction(), changedFields(e.GetChanges()),
-			e.GetResource().GetId()}
+		return []string{when(e.GetCreatedAt()), e.GetAction(), changesOf(e.GetChanges()), e.GetActor().GetName(), e.GetResource().GetId()}
 	}, func(e *adminv1.ActivityEntry) []byte {
-		return selectFields(e, map[string]json.RawMessage{"changes": json.RawMessage(cmp.Or(e.GetChanges(), "null"))}, "id", "actor",
-			"action",
-			"resource", "changes", "createdAt")
+		return selectFields(e, map[string]json.RawMessage{"changes": orNull(e.GetChanges())}, "id", "actor", "action", "resource",
+			"changes", "createdAt")
 	}}
 
-// changedFields names the fields of an entry in their order.
-func changedFields(changes string) string {
-	d := json.NewDecoder(strings.NewReader(changes))
-	var names []string
-	for depth, name := 0, false; ; {
-		token, err := d.Token()
-		if err != nil {
-			return strings.Join(names, ", ")
-		}
-		switch token := token.(type) {
-		case json.Delim:
-			if token == '{' || token == '[' {
-				depth++
-			} else {
-				depth--
-			}
-			name = depth == 1
-		case string:
-			if depth == 1 && name {
-				names = append(names, token)
-			}
-		}
+// changesOf are an entry's changes for a reader, each with the old and the new value.
+func changesOf(changes string) string {
+	fields, err := membersOf([]byte(changes))
+	if err != nil {
+		return absent // nothing was changed
 	}
+	said := make([]string, len(fields))
+	for i, f := range fields {
+		var values struct{ From, To json.RawMessage }
+		if err := json.Unmarshal(f.value, &values); err != nil {
+			return changes
+		}
+		said[i] = f.name + ": " + textOf(values.From) + " → " + textOf(values.To)
+	}
+	return strings.Join(said, "; ")
+}
+
+// textOf is a JSON value for a reader.
+func textOf(value json.RawMessage) string {
+	if text := csvText(value); text != "" {
+		return text
+	}
+	return absent
 }

@@ -5,7 +5,10 @@ import (
 	"fmt"
 	"io"
 	"reflect"
+	"regexp"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/alecthomas/kong"
 
@@ -67,10 +70,11 @@ func (c *cli) BeforeResolve(k *kong.Context, s *settings) error {
 // newParser returns the parser of the command line, whose help and defaults may name ${events} and
 // ${retryDelays}.
 func newParser(c *cli, options ...kong.Option) (*kong.Kong, error) {
-	parser, err := kong.New(c, append(options, kong.Vars{
-		"events":      strings.Join(hook.EventTypes(), ", "),
-		"retryDelays": delays{worker.DefaultRetryDelays()}.String(),
-	})...)
+	parser, err := kong.New(c, append(options, kong.KindMapper(reflect.String, words{}),
+		kong.TypeMapper(reflect.TypeFor[time.Duration](), lengths{}), kong.Vars{
+			"events":      strings.Join(hook.EventTypes(), ", "),
+			"retryDelays": delays{worker.DefaultRetryDelays()}.String(),
+		})...)
 	if err != nil {
 		return nil, err
 	}
@@ -83,22 +87,65 @@ var groups = []kong.Group{
 	{Key: "connect", Title: "Keys, webhooks and events:"}, {Key: "keep", Title: "Install, check and keep:"},
 }
 
-// namesIn are the flags and arguments by which a command line names what it is about.
-func namesIn(k *kong.Context) map[string]string {
-	names := map[string]string{}
-	for _, step := range k.Path {
-		switch {
-		case step.Flag != nil && step.Flag.Name == "store":
-			names["store"], _ = k.FlagValue(step.Flag).(string)
-		case step.Positional != nil && step.Positional.Target.Kind() == reflect.String:
-			names[step.Positional.Name] = step.Positional.Target.String()
-		}
-	}
-	return names
+// isList reports whether a command prints a list, as all do that are called so, doctor, and those that print migrations.
+func isList(n *kong.Node) bool {
+	return n != nil && (n.Name == "list" || n.Name == "doctor" || n.Parent.Name == "migrate")
 }
 
-// isList reports whether a command prints a list, as all do that are called so and those that print migrations.
-func isList(n *kong.Node) bool { return n != nil && (n.Name == "list" || n.Parent.Name == "migrate") }
+// words reads texts of the command line: what has a set of values in any case, and lists also with spaces after
+// their commas. It is a kong.Mapper.
+type words struct{}
+
+// Decode reads one text.
+func (words) Decode(k *kong.DecodeContext, target reflect.Value) error {
+	var text string
+	if err := k.Scan.PopValueInto("string", &text); err != nil {
+		return err
+	}
+	if k.Value.IsSlice() {
+		text = strings.TrimSpace(text)
+	}
+	if k.Value.Enum != "" {
+		for _, value := range k.Value.EnumSlice() {
+			if strings.EqualFold(value, text) {
+				text = value
+			}
+		}
+	}
+	target.SetString(text)
+	return nil
+}
+
+// lists are flags whose values a shell splits where they are typed with a space after a comma.
+var lists = []string{"--scopes", "--events", "--unavailable-types", "--trusted-proxies", "--retry-delays"}
+
+var negative = regexp.MustCompile(`^-\d`)
+
+// meant is a command line as it is meant: help and --version as commands, a list with spaces after its commas, and
+// a negative number as the value that it is.
+func meant(args []string) []string {
+	switch {
+	case len(args) == 0:
+		return []string{"--help"}
+	case args[0] == "help" && !slices.Contains(args, "--help"):
+		return append(slices.Clone(args[1:]), "--help")
+	case args[0] == "--version":
+		return append([]string{"version"}, args[1:]...)
+	}
+	var out []string
+	for i, arg := range args {
+		last := len(out) - 1
+		switch {
+		case i > 0 && negative.MatchString(arg) && strings.HasPrefix(args[i-1], "--"):
+			out[last] += "=" + arg
+		case last > 0 && strings.HasSuffix(out[last], ",") && slices.Contains(lists, out[last-1]) && !strings.HasPrefix(arg, "-"):
+			out[last] += arg
+		default:
+			out = append(out, arg)
+		}
+	}
+	return out
+}
 
 // run carries out one command line and returns the exit status: 0, 1 when a well-formed command
 // was refused or failed, 2 when the command line is wrong. Results go to out; errors, logs and
@@ -106,16 +153,16 @@ func isList(n *kong.Node) bool { return n != nil && (n.Name == "list" || n.Paren
 func run(ctx context.Context, args []string, env func(string) (string, bool), in io.Reader, out, errs io.Writer) int {
 	var c cli
 	exited := false
-	s := &settings{env: env}
+	set := &settings{env: env}
+	s := &session{ctx: ctx, in: in, out: out, errs: errs, env: env, terminal: terminalOf(out, env)}
 	parser, err := newParser(&c,
 		kong.Name("storefront"), kong.Description(description), kong.Writers(out, errs),
-		kong.Exit(func(int) { exited = true }), kong.Resolvers(s), kong.Bind(s),
+		kong.Exit(func(int) { exited = true }), kong.Resolvers(set), kong.Bind(set),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, FlagsLast: true, WrapUpperBound: 100}), kong.ValueFormatter(describe),
-		kong.KindMapper(reflect.String, words{}),
 		kong.ExplicitGroups(groups),
 	)
 	if err != nil {
-		return complain(errs, fmt.Errorf("read the command line's grammar: %w", err), "")
+		return s.complain(fmt.Errorf("read the command line's grammar: %w", err))
 	}
 	if complete(parser, env) {
 		return 0
@@ -125,20 +172,16 @@ func run(ctx context.Context, args []string, env func(string) (string, bool), in
 	case exited: // after --help
 		return 0
 	case err != nil:
-		return complain(errs, misread(err), "")
+		return s.complain(misread(err))
 	}
-	given, err := explicit(k)
-	if err != nil {
-		return complain(errs, err, "")
+	if s.given, err = explicit(k); err != nil {
+		return s.complain(err)
 	}
-	name, _, _ := strings.Cut(k.Command(), " <") // arguments
-	work := &session{
-		ctx: ctx, in: in, out: out, errs: errs, json: c.Output == "json", csv: c.Output == "csv", command: name, env: env,
-		given: given, changeable: changeable(k.Selected()), terminal: terminalOf(out, env), names: namesIn(k),
+	s.command, _, _ = strings.Cut(k.Command(), " <") // arguments
+	s.json, s.csv, s.flags = c.Output == "json", c.Output == "csv", k.Flags()
+	if s.csv && !isList(k.Selected()) {
+		return s.complain(usage("-o csv is for lists; `%s` prints text or json", k.Selected().FullPath()))
 	}
-	if work.csv && !isList(k.Selected()) {
-		return complain(errs, usage("-o csv is for lists; `%s` prints text or json", k.Selected().FullPath()), "")
-	}
-	work.dev = work.inDev(k, s.dev)
-	return complain(errs, k.Run(work), k.Command())
+	s.dev = s.inDev(k, set.dev)
+	return s.complain(k.Run(s))
 }

@@ -49,12 +49,12 @@ type dashboardCmd struct {
 }
 
 type dashboardLinkCmd struct {
-	place
-	Store   string   `required:"" placeholder:"SLUG" help:"The store, by slug or id."`
-	Member  string   `required:"" placeholder:"NAME" help:"The member's name, as the activity journal is to show it."`
-	Role    string   `required:"" enum:"owner,admin" placeholder:"ROLE" help:"owner or admin; no other role manages keys and webhooks."`
-	Expires signInIn `default:"10m" placeholder:"TIME" help:"How long the link can be used: 1s to 24h (default: 10m)."`
-	URL     baseAt   `name:"url" placeholder:"URL" help:"Address under which the member reaches the operator's listener (default: --admin-url, else http://127.0.0.1:8081). With https the session's cookie travels over HTTPS only; http is for a loopback address."`
+	target
+	Store   string        `required:"" placeholder:"SLUG" help:"The store, by slug or id."`
+	Member  string        `required:"" placeholder:"NAME" help:"The member's name, as the activity journal is to show it."`
+	Role    string        `required:"" enum:"owner,admin" placeholder:"ROLE" help:"owner or admin; no other role manages keys and webhooks."`
+	Expires time.Duration `default:"10m" least:"1s" greatest:"24h" placeholder:"TIME" help:"How long the link can be used: 1s to 24h (default: 10m)."`
+	URL     baseAt        `name:"url" placeholder:"URL" help:"Address under which the member reaches the operator's listener (default: --admin-url, else http://127.0.0.1:8081). With https the session's cookie travels over HTTPS only; http is for a loopback address."`
 }
 
 // Run makes the link.
@@ -71,8 +71,8 @@ func (c *dashboardLinkCmd) Run(s *session) error {
 			}
 		}
 	}
-	seconds := int32(math.Ceil(time.Duration(c.Expires).Seconds()))
-	return s.operate(c.place, func(ctx context.Context, o admin.API) error {
+	seconds := int32(math.Ceil(c.Expires.Seconds()))
+	return s.operate(c.target, func(ctx context.Context, o admin.API) error {
 		link, err := o.CreateSignInLink(ctx, &adminv1.CreateSignInLinkRequest{
 			Store: c.Store, Member: c.Member, Role: adminv1.Session_Role(adminv1.Session_Role_value[c.Role]), ExpiresSeconds: &seconds,
 			BaseUrl: string(c.URL),
@@ -86,19 +86,6 @@ func (c *dashboardLinkCmd) Run(s *session) error {
 		_, err = fmt.Fprintf(s.out, "%s\n\nWorks once, until %s.\n", link.GetUrl(), when(link.GetExpiresAt()))
 		return err
 	})
-}
-
-// signInIn is how long a sign-in link can be used.
-type signInIn time.Duration
-
-// UnmarshalText reads a length of time such as 10m.
-func (e *signInIn) UnmarshalText(text []byte) error {
-	d, err := time.ParseDuration(string(text))
-	if err != nil || d < time.Second || d > admin.MaxSignInExpiry {
-		return fmt.Errorf("must be a time from 1s to %.0fh, such as 10m, not %q", admin.MaxSignInExpiry.Hours(), text)
-	}
-	*e = signInIn(d)
-	return nil
 }
 
 // baseAt is the address that links are made under.
@@ -119,18 +106,16 @@ type dashboardSessionsCmd struct {
 }
 
 type sessionsListCmd struct {
-	place
+	target
 	Store string `placeholder:"SLUG" help:"The store, by slug or id; all stores unless named."`
 	limit
 }
 
 // Run lists the sessions and links.
 func (c *sessionsListCmd) Run(s *session) error {
-	return list(s, c.place, c.limit, sessionTable, func(ctx context.Context, o admin.API, size *int32, token string) (
-		[]*adminv1.Session, string, error) {
-		out, err := o.ListSessions(ctx, &adminv1.ListSessionsRequest{Store: c.Store, PageSize: size, PageToken: token})
-		return out.GetSessions(), out.GetNextPageToken(), err
-	})
+	in := &adminv1.ListSessionsRequest{Store: c.Store}
+	return list(s, c.target, c.limit, sessionTable, in, func(context.Context, admin.API) error { return nil }, admin.API.ListSessions,
+		(*adminv1.ListSessionsResponse).GetSessions)
 }
 
 var sessionTable = table[*adminv1.Session]{"ID#,KIND,STORE~,MEMBER~,ROLE?,LAST USED@?,EXPIRES@?,CREATED@?",
@@ -141,20 +126,8 @@ var sessionTable = table[*adminv1.Session]{"ID#,KIND,STORE~,MEMBER~,ROLE?,LAST U
 		}
 	}, whole[*adminv1.Session]}
 
-// findSession returns the session or link whose id begins so, of any store.
-func findSession(ctx context.Context, o admin.API, _, beginning string) (*adminv1.Session, error) {
-	all, err := admin.Collect(ctx, 0, func(ctx context.Context, size *int32, token string) ([]*adminv1.Session, string, error) {
-		out, err := o.ListSessions(ctx, &adminv1.ListSessionsRequest{PageSize: size, PageToken: token})
-		return out.GetSessions(), out.GetNextPageToken(), err
-	})
-	if err != nil {
-		return nil, err
-	}
-	return exactlyOne("session", "id", "", beginning, all, func(m *adminv1.Session) bool { return begins(m.GetId(), beginning) })
-}
-
 type sessionsRevokeCmd struct {
-	place
+	target
 	ID     string `arg:"" optional:"" help:"The id of a session or link, as sessions list shows it."`
 	All    bool   `help:"End all sessions and unused links of the store, or with --member those of one member."`
 	Store  string `placeholder:"SLUG" help:"The store, by slug or id, with --all."`
@@ -170,10 +143,13 @@ func (c *sessionsRevokeCmd) Run(s *session) error {
 		return usage("name what to end: an id, or --all and --store")
 	}
 	if c.ID != "" {
-		return callNamed(s, storeScoped{c.place, "*"}, c.ID, findSession, whole,
-			func(ctx context.Context, o admin.API, id string) (*adminv1.Session, error) {
-				return o.RevokeSession(ctx, &adminv1.RevokeSessionRequest{Id: id})
-			})
+		return change(s, storeScoped{c.target, "*"}, c.ID, findSession, &adminv1.RevokeSessionRequest{}, admin.API.RevokeSession, whole)
 	}
-	return call(s, c.place, &adminv1.RevokeSessionsRequest{Store: c.Store, Member: c.Member}, admin.API.RevokeSessions)
+	return s.operate(c.target, func(ctx context.Context, o admin.API) error {
+		ended, err := o.RevokeSessions(ctx, &adminv1.RevokeSessionsRequest{Store: c.Store, Member: c.Member})
+		if err != nil {
+			return err
+		}
+		return s.print(whole(ended))
+	})
 }

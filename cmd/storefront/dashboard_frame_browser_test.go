@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/chromedp/cdproto/target"
+	cdptarget "github.com/chromedp/cdproto/target"
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/require"
 
@@ -52,10 +52,10 @@ func TestDashboardInAFrameInABrowser(t *testing.T) {
 
 	b.open(platform.URL)
 	// A frame of another site is a target of its own, which scripts of this page cannot reach.
-	var within target.ID
+	var within cdptarget.ID
 	require.Eventually(t, func() bool {
 		all, err := chromedp.Targets(b.ctx)
-		at := slices.IndexFunc(all, func(i *target.Info) bool { return i.Type == "iframe" && strings.HasPrefix(i.URL, base) })
+		at := slices.IndexFunc(all, func(i *cdptarget.Info) bool { return i.Type == "iframe" && strings.HasPrefix(i.URL, base) })
 		if err == nil && at >= 0 {
 			within = all[at].TargetID
 		}

@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/google/uuid"
+	"google.golang.org/protobuf/types/known/timestamppb"
 
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	"go.storefront.example/server/admin"
@@ -31,69 +31,84 @@ func deliveryObject(d *adminv1.Delivery) []byte { return selectFields(d, nil, de
 // lastOf is the result of a delivery's newest attempt, for a reader.
 func lastOf(d *adminv1.Delivery) string {
 	switch {
+	case d.LastStatusCode != nil:
+		return strconv.Itoa(int(d.GetLastStatusCode()))
 	case d.LastError != nil:
 		return d.GetLastError()
-	case d.LastStatusCode != nil:
-		return "status " + strconv.Itoa(int(d.GetLastStatusCode()))
 	}
-	return "-"
+	return absent
 }
 
 type deliveryListCmd struct {
-	place
-	Store   string   `placeholder:"SLUG" help:"The store, by slug or id (default: the only one there is); deliveries to its deleted webhooks are shown too. Not needed with a webhook's id."`
-	Webhook string   `placeholder:"NAME" help:"Only deliveries to this webhook, by id or URL; to a deleted one by its id with --store."`
-	Since   *instant `placeholder:"TIME" help:"Only deliveries made at this time or later; also how long ago, such as 1h or 7d."`
-	Status  *string  `enum:"pending,succeeded,failed,cancelled" placeholder:"STATUS" help:"pending, succeeded, failed or cancelled."`
+	storeScopedDeliveries
+	Webhook string  `placeholder:"NAME" help:"Only deliveries to this webhook, by id or URL; to a deleted one by its id with --store."`
+	Since   instant `api:"since" placeholder:"TIME" help:"Only deliveries made at this time or later; also how long ago, such as 1h or 7d."`
+	Status  *string `enum:"pending,retrying,succeeded,failed,cancelled" placeholder:"STATUS" help:"pending, retrying (those of the pending ones that wait for another attempt), succeeded, failed or cancelled."`
 	limit
 }
 
-// Run lists the deliveries.
-func (c *deliveryListCmd) Run(s *session) error {
-	in := &adminv1.ListDeliveriesRequest{
-		Store: c.Store, WebhookId: c.Webhook, Status: enumOf[adminv1.Delivery_Status](adminv1.Delivery_Status_value, c.Status),
-	}
-	urls := map[string]string{}
-	return list(s, c.place, c.limit, deliveryTable(urls), func(ctx context.Context, o admin.API, size *int32, token string) (
-		_ []*adminv1.Delivery, _ string, err error) {
-		if in.Since, err = c.Since.message(ctx, o); err != nil {
-			return nil, "", err
-		}
-		from := storeScoped{c.place, in.GetStore()}
-		if in.GetStore() == "" && !isID(in.GetWebhookId()) {
-			if in.Store, err = from.storeOf(ctx, o); err != nil {
-				return nil, "", err
-			}
-			from.Store = in.GetStore()
-		}
-		if in.GetWebhookId() != "" {
-			if in.WebhookId, err = idOf(ctx, o, from, in.GetWebhookId(), findWebhook); err != nil {
-				return nil, "", err
-			}
-		}
-		if !s.json && !s.csv && in.GetStore() != "" && len(urls) == 0 {
-			all, err := webhooksOf(ctx, o, in.GetStore())
-			if err != nil {
-				return nil, "", err
-			}
-			for _, w := range all {
-				_, urls[w.GetId()], _ = strings.Cut(w.GetUrl(), "://")
-			}
-		}
-		in.PageSize, in.PageToken = size, token
-		out, err := o.ListDeliveries(ctx, in)
-		return out.GetDeliveries(), out.GetNextPageToken(), err
-	})
+// storeScopedDeliveries is the setting of a list of deliveries.
+type storeScopedDeliveries struct {
+	target
+	Store string `placeholder:"SLUG" help:"The store, by slug or id (default: the only one there is); deliveries to its deleted webhooks are shown too. Not needed with a webhook's id."`
 }
 
-// deliveryTable names webhooks by their addresses, those that are gone by their ids.
-func deliveryTable(urls map[string]string) table[*adminv1.Delivery] {
-	return table[*adminv1.Delivery]{"ID#,CREATED@,EVENT~,STATUS,WEBHOOK~,LAST~?,NEXT ATTEMPT@?,ATTEMPTS?,WEBHOOK ID?",
+// retrying is the status of pending deliveries of which an attempt has failed.
+const retrying = "retrying"
+
+// Run lists the deliveries.
+func (c *deliveryListCmd) Run(s *session) error {
+	in := &adminv1.ListDeliveriesRequest{Store: c.Store}
+	if c.Status != nil {
+		in.Status, in.Retrying = enumNamed(*c.Status), *c.Status == retrying
+	}
+	names := map[string]string{}
+	prepare := func(ctx context.Context, o admin.API) (err error) {
+		from := storeScoped(c.storeScopedDeliveries)
+		if c.Store == "" && !isID(c.Webhook) {
+			if in.Store, err = from.storeOf(ctx, o); err != nil {
+				return err
+			}
+		}
+		if c.Webhook != "" {
+			if in.WebhookId, err = idOf(ctx, o, from, c.Webhook, findWebhook); err != nil {
+				return err
+			}
+		}
+		if err := s.fill(ctx, o, in, nil); err != nil || s.json || s.csv {
+			return err
+		}
+		var hooks []*adminv1.Webhook
+		if in.GetStore() != "" {
+			hooks, err = webhooksOf(ctx, o, in.GetStore())
+		} else if only, missing := o.GetWebhook(ctx, &adminv1.GetWebhookRequest{Id: in.GetWebhookId()}); missing == nil {
+			hooks = append(hooks, only)
+		}
+		for _, w := range hooks {
+			_, address, _ := strings.Cut(w.GetUrl(), "://")
+			names[w.GetId()] = cmp.Or(w.GetDescription(), address)
+		}
+		return err
+	}
+	return list(s, c.target, c.limit, deliveryTable(names), in, prepare, admin.API.ListDeliveries,
+		(*adminv1.ListDeliveriesResponse).GetDeliveries)
+}
+
+// enumNamed is the status of deliveries with a name.
+func enumNamed(name string) *adminv1.Delivery_Status {
+	if name == retrying {
+		return adminv1.Delivery_pending.Enum()
+	}
+	return adminv1.Delivery_Status(adminv1.Delivery_Status_value[name]).Enum()
+}
+
+// deliveryTable names webhooks by their descriptions or addresses, those that are gone by their ids.
+func deliveryTable(names map[string]string) table[*adminv1.Delivery] {
+	return table[*adminv1.Delivery]{"ID#,CREATED@,EVENT~,STATUS,LAST~,NEXT@,WEBHOOK~,ATTEMPTS?,WEBHOOK ID#?",
 		func(d *adminv1.Delivery) []string {
 			return []string{
-				d.GetId(), when(d.GetCreatedAt()), d.GetEventType(), d.GetStatus().String(), cmp.Or(urls[d.GetWebhookId()], d.GetWebhookId()),
-				lastOf(d),
-				when(d.GetNextAttemptAt()), strconv.Itoa(int(d.GetAttemptCount())), d.GetWebhookId(),
+				d.GetId(), when(d.GetCreatedAt()), d.GetEventType(), d.GetStatus().String(), lastOf(d), when(d.GetNextAttemptAt()),
+				cmp.Or(names[d.GetWebhookId()], d.GetWebhookId()), strconv.Itoa(int(d.GetAttemptCount())), d.GetWebhookId(),
 			}
 		}, deliveryObject}
 }
@@ -103,25 +118,9 @@ type deliveryShowCmd struct {
 	ID string `arg:"" help:"The delivery's id, or its beginning."`
 }
 
-// findDelivery returns the delivery whose id begins so. The journal is sorted by ids, and the token of a page is one.
-func findDelivery(ctx context.Context, o admin.API, store, beginning string) (*adminv1.Delivery, error) {
-	var found []*adminv1.Delivery
-	if last := beginning + uuid.Max.String()[min(len(beginning), len(uuid.Max.String())):]; isID(last) {
-		out, err := o.ListDeliveries(ctx, &adminv1.ListDeliveriesRequest{Store: store, PageSize: new(int32(2)), PageToken: last})
-		if err != nil {
-			return nil, err
-		}
-		found = out.GetDeliveries()
-	}
-	return exactlyOne("delivery", "id", store, beginning, found, func(d *adminv1.Delivery) bool {
-		return begins(d.GetId(),
-			beginning)
-	})
-}
-
 // Run shows the delivery.
 func (c *deliveryShowCmd) Run(s *session) error {
-	return s.operate(c.place, func(ctx context.Context, o admin.API) error {
+	return s.operate(c.target, func(ctx context.Context, o admin.API) error {
 		id, err := idOf(ctx, o, c.storeScoped, c.ID, findDelivery)
 		if err != nil {
 			return err
@@ -149,35 +148,31 @@ func (c *deliveryShowCmd) Run(s *session) error {
 
 type deliveryResendCmd struct {
 	storeScoped
-	ID      string   `arg:"" optional:"" help:"The delivery: the next attempt of one that waits is made now; of one that has ended, its event is sent again."`
-	Webhook string   `placeholder:"NAME" help:"The webhook to send to again, by id or URL, with --since."`
-	Since   *instant `placeholder:"TIME" help:"Send every event since this time, or since so long ago, such as 1h or 7d, that the webhook subscribes to and that never succeeded there, also those that came while it was disabled or wait for another attempt."`
+	ID      string  `arg:"" optional:"" help:"The delivery: the next attempt of one that waits is made now; of one that has ended, its event is sent again."`
+	Webhook string  `placeholder:"NAME" help:"The webhook to send to again, by id or URL, with --since."`
+	Since   instant `placeholder:"TIME" help:"Send every event since this time, or since so long ago, such as 1h or 7d, that the webhook subscribes to and that never succeeded there, also those that came while it was disabled or wait for another attempt."`
 }
 
 // Run sends again.
 func (c *deliveryResendCmd) Run(s *session) error {
 	switch {
-	case c.ID != "" && (c.Webhook != "" || c.Since != nil):
+	case c.ID != "" && (c.Webhook != "" || s.given["since"]):
 		return usage("a delivery's id cannot be used with --webhook or --since")
 	case c.ID != "":
-		return callNamed(s, c.storeScoped, c.ID, findDelivery, deliveryObject,
-			func(ctx context.Context, o admin.API, id string) (*adminv1.Delivery, error) {
-				return o.ResendDelivery(ctx, &adminv1.ResendDeliveryRequest{Id: id})
-			})
-	case c.Webhook == "" || c.Since == nil:
+		return change(s, c.storeScoped, c.ID, findDelivery, &adminv1.ResendDeliveryRequest{}, admin.API.ResendDelivery, deliveryObject)
+	case c.Webhook == "" || !s.given["since"]:
 		return usage("name what to send again: a delivery's id, or --webhook and --since")
 	}
-	return s.operate(c.place, func(ctx context.Context, o admin.API) error {
+	return s.operate(c.target, func(ctx context.Context, o admin.API) error {
 		id, err := idOf(ctx, o, c.storeScoped, c.Webhook, findWebhook)
 		if err != nil {
 			return err
 		}
-		since, err := c.Since.message(ctx, o)
-		if err != nil {
+		if err := c.Since.settle(ctx, o, nil); err != nil {
 			return err
 		}
 		bar := newProgress(s.errs, "resend", -1)
-		in := &adminv1.StartResendRequest{WebhookId: id, Since: since}
+		in := &adminv1.StartResendRequest{WebhookId: id, Since: timestamppb.New(c.Since.at)}
 		done, err := admin.Resend(ctx, o, in, func(so *adminv1.Resend) {
 			bar.draw(fmt.Sprintf("resend %d deliveries", so.GetResent()))
 		})

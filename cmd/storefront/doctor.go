@@ -122,6 +122,17 @@ func (s *session) findings(found []doctor.Finding) error {
 		}
 		return err
 	}
+	if s.csv {
+		objects := make([][]byte, len(found))
+		for i, f := range found {
+			text, err := plainJSON(f)
+			if err != nil {
+				return err
+			}
+			objects[i] = text
+		}
+		return writeCSV(s.out, nil, []byte(`{"check":"","status":"","message":"","remedy":""}`), objects)
+	}
 	for _, f := range found {
 		line := fmt.Sprintf("%-5s %-17s %s\n", f.Status, f.Check, visible(f.Message))
 		if f.Remedy != "" {

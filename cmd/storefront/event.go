@@ -13,7 +13,7 @@ type eventCmd struct {
 }
 
 type eventResendCmd struct {
-	place
+	target
 	forwarding
 	ID string `arg:"" help:"The event's id."`
 }
@@ -30,11 +30,11 @@ type resent struct {
 
 // Run forwards the event.
 func (c *eventResendCmd) Run(s *session) error {
-	target, err := c.target()
+	to, err := c.address()
 	if err != nil {
 		return err
 	}
-	return s.operate(c.place, func(ctx context.Context, o admin.API) error {
+	return s.operate(c.target, func(ctx context.Context, o admin.API) error {
 		e, err := o.GetEvent(ctx, &adminv1.GetEventRequest{Id: c.ID})
 		if err != nil {
 			return err
@@ -43,14 +43,14 @@ func (c *eventResendCmd) Run(s *session) error {
 		if err != nil {
 			return err
 		}
-		f := newForwarder(target, secret)
+		f := newForwarder(to, secret)
 		defer f.client.Close()
 		r := f.post(ctx, e)
 		if !r.Succeeded() {
-			return fmt.Errorf("forward %s to %s: %s", e.GetId(), target, r.Problem)
+			return fmt.Errorf("forward %s to %s: %s", e.GetId(), to, r.Problem)
 		}
 		if s.json {
-			return s.value(resent{e.GetId(), e.GetType(), target, secret, r.Status, r.Duration.Milliseconds()})
+			return s.value(resent{e.GetId(), e.GetType(), to, secret, r.Status, r.Duration.Milliseconds()})
 		}
 		_, err = fmt.Fprintf(s.out, "%s\nsigning secret: %s\n", forwarded(e, r), secret)
 		return err

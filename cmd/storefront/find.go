@@ -2,12 +2,126 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
+	"github.com/google/uuid"
+
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
+	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/admin"
 )
+
+// storeScoped is the setting of a command on what belongs to a store.
+type storeScoped struct {
+	target
+	Store string `placeholder:"SLUG" help:"The store, by slug or id (default: the only one there is). Not needed with an id."`
+}
+
+// inStore is the setting of a command that lists or makes what belongs to a store.
+type inStore struct {
+	target
+	Store string `placeholder:"SLUG" help:"The store, by slug or id (default: the only one there is)."`
+}
+
+// inNamedStore is inStore for a command that works in no store that is not named.
+type inNamedStore struct {
+	target
+	Store string `required:"" placeholder:"SLUG" help:"The store, by slug or id."`
+}
+
+// storeOf returns the store that a command works in: the one that it names, else the only one.
+func (c storeScoped) storeOf(ctx context.Context, o admin.API) (string, error) {
+	if c.Store != "" {
+		return c.Store, nil
+	}
+	only, err := storeNamed(ctx, o, "")
+	return only.GetSlug(), err
+}
+
+// storeNamed returns the store with a slug or id, or without one the only store there is.
+func storeNamed(ctx context.Context, o admin.API, name string) (*storefrontv1.Store, error) {
+	if name != "" {
+		return o.GetStore(ctx, &adminv1.GetStoreRequest{Store: name})
+	}
+	out, err := o.ListStores(ctx, &adminv1.ListStoresRequest{PageSize: new(int32(3))})
+	stores := out.GetStores()
+	// Of the two that dev made, the newest first, the one that it made a key for.
+	if len(stores) == 2 && stores[0].GetSlug() == demoEuroSlug && stores[1].GetSlug() == demoSlug {
+		stores = stores[1:]
+	}
+	switch {
+	case err != nil:
+		return nil, err
+	case len(stores) == 0:
+		return nil, errors.New("there is no store yet; make one with `storefront store create`")
+	case len(stores) > 1:
+		return nil, usage("there are several stores; name one with --store")
+	}
+	return stores[0], nil
+}
+
+// currencyOf returns how to find a store's currency.
+func currencyOf(ctx context.Context, o admin.API, store string) func() (string, error) {
+	return func() (string, error) {
+		found, err := o.GetStore(ctx, &adminv1.GetStoreRequest{Store: store})
+		return found.GetCurrency(), err
+	}
+}
+
+// isID reports whether a name is an id, which needs no store.
+func isID(name string) bool {
+	_, err := uuid.Parse(name)
+	return err == nil && len(name) == len(uuid.Nil.String())
+}
+
+// finder returns what a name of a store is.
+type finder[Found any] func(ctx context.Context, o admin.API, store, name string) (Found, error)
+
+// find returns what a name is, in the store that the command works in.
+func find[Found any](ctx context.Context, o admin.API, c storeScoped, name string, with finder[Found]) (found Found, err error) {
+	var store string
+	if !isID(name) {
+		if store, err = c.storeOf(ctx, o); err != nil {
+			return found, err
+		}
+	}
+	return with(ctx, o, store, name)
+}
+
+// idOf returns the id of what a name is; an id is its own.
+func idOf[Found interface{ GetId() string }](ctx context.Context, o admin.API, c storeScoped, name string,
+	with finder[Found]) (string, error) {
+	if isID(name) {
+		return name, nil
+	}
+	found, err := find(ctx, o, c, name, with)
+	if err != nil {
+		return "", err
+	}
+	return found.GetId(), nil
+}
+
+func findProduct(ctx context.Context, o admin.API, store, name string) (*storefrontv1.Product, error) {
+	return o.FindProduct(ctx, &adminv1.FindProductRequest{Store: store, Name: name})
+}
+
+func findCustomer(ctx context.Context, o admin.API, store, name string) (*storefrontv1.Customer, error) {
+	return o.FindCustomer(ctx, &adminv1.FindCustomerRequest{Store: store, Name: name})
+}
+
+func findOrder(ctx context.Context, o admin.API, store, name string) (*storefrontv1.Order, error) {
+	return o.FindOrder(ctx, &adminv1.FindOrderRequest{Store: store, Name: name})
+}
+
+func findLink(ctx context.Context, o admin.API, store, name string) (*storefrontv1.PaymentLink, error) {
+	return o.FindPaymentLink(ctx, &adminv1.FindPaymentLinkRequest{Store: store, Name: name})
+}
+
+func findDelivery(ctx context.Context, o admin.API, store, name string) (*adminv1.Delivery, error) {
+	return o.FindDelivery(ctx, &adminv1.FindDeliveryRequest{Store: store, Name: name})
+}
 
 // findWebhook returns the webhook that an id or a URL names. Two webhooks of a store may have one URL: then only an id
 // tells them apart.
@@ -19,26 +133,13 @@ func findWebhook(ctx context.Context, o admin.API, store, name string) (*adminv1
 	if err != nil {
 		return nil, err
 	}
-	return exactlyOne("webhook", "id or URL", store, name, all, func(w *adminv1.Webhook) bool {
-		return w.GetUrl() == name ||
-			begins(w.GetId(), name)
-	})
+	return exactlyOne("webhook", "id or URL", store, name, all, (*adminv1.Webhook).GetUrl)
 }
 
 // webhooksOf returns all webhooks of a store.
 func webhooksOf(ctx context.Context, o admin.API, store string) ([]*adminv1.Webhook, error) {
-	return admin.Collect(ctx, 0, func(ctx context.Context, size *int32, token string) ([]*adminv1.Webhook, string, error) {
-		out, err := o.ListWebhooks(ctx, &adminv1.ListWebhooksRequest{Store: store, PageSize: size, PageToken: token})
-		return out.GetWebhooks(), out.GetNextPageToken(), err
-	})
-}
-
-// minBeginning is how much of an id must be given at least.
-const minBeginning = 8
-
-// begins reports whether a name is the beginning of an id, as narrow tables show it.
-func begins(id, name string) bool {
-	return len(name) >= minBeginning && strings.HasPrefix(id, strings.ToLower(name))
+	return collect(ctx, o, 0, &adminv1.ListWebhooksRequest{Store: store}, admin.API.ListWebhooks,
+		(*adminv1.ListWebhooksResponse).GetWebhooks)
 }
 
 // findKey returns the key that an id, a name or a hint names. Names can be used again: the only active key with one
@@ -52,47 +153,71 @@ func findKey(ctx context.Context, o admin.API, store, name string) (*adminv1.Key
 		return nil, err
 	}
 	var active []*adminv1.Key
-	named := func(k *adminv1.Key) bool {
-		return k.GetName() == name || k.GetHint() == name || begins(k.GetId(), name)
-	}
 	for _, k := range all {
-		if k.GetStatus() == adminv1.Key_active && named(k) {
+		if k.GetStatus() == adminv1.Key_active && isNamed(k, name, (*adminv1.Key).GetName, (*adminv1.Key).GetHint) {
 			active = append(active, k)
 		}
 	}
 	if len(active) > 0 {
 		all = active
 	}
-	return exactlyOne("key", "id, name or hint", store, name, all, named)
+	return exactlyOne("key", "id, name or hint", store, name, all, (*adminv1.Key).GetName, (*adminv1.Key).GetHint)
 }
 
 // keysOf returns all keys of a store.
 func keysOf(ctx context.Context, o admin.API, store string) ([]*adminv1.Key, error) {
-	return admin.Collect(ctx, 0, func(ctx context.Context, size *int32, token string) ([]*adminv1.Key, string, error) {
-		out, err := o.ListKeys(ctx, &adminv1.ListKeysRequest{Store: store, PageSize: size, PageToken: token})
-		return out.GetKeys(), out.GetNextPageToken(), err
-	})
+	return collect(ctx, o, 0, &adminv1.ListKeysRequest{Store: store}, admin.API.ListKeys, (*adminv1.ListKeysResponse).GetKeys)
 }
 
-// exactlyOne returns the one item that a name means. Two or more are refused with their ids.
-func exactlyOne[Item interface{ GetId() string }](kind, by, store, name string, all []Item,
-	named func(Item) bool) (found Item, err error) {
-	var ids []string
-	within := ""
-	if store != "" {
-		within = " in the store " + store
+// findSession returns the session or link with a part of an id, of any store.
+func findSession(ctx context.Context, o admin.API, _, part string) (*adminv1.Session, error) {
+	all, err := collect(ctx, o, 0, &adminv1.ListSessionsRequest{}, admin.API.ListSessions, (*adminv1.ListSessionsResponse).GetSessions)
+	if err != nil {
+		return nil, err
 	}
+	return exactlyOne("dashboard sessions", "id", "", part, all)
+}
+
+// minPartOfID is how much of an id must be given at least.
+const minPartOfID = 8
+
+// isNamed reports whether a name is what one of the functions returns for an item, or the beginning or end of its id.
+func isNamed[Item interface{ GetId() string }](item Item, name string, names ...func(Item) string) bool {
+	for _, of := range names {
+		if of(item) == name {
+			return true
+		}
+	}
+	part := strings.ToLower(name)
+	return len(part) >= minPartOfID && (strings.HasPrefix(item.GetId(), part) || strings.HasSuffix(item.GetId(), part))
+}
+
+// exactlyOne returns the one item that a name means. Two or more are refused with their ids. command is the one that
+// lists the items.
+func exactlyOne[Item interface{ GetId() string }](command, by, store, name string, all []Item, names ...func(Item) string) (
+	found Item, err error) {
+	var ids []string
 	for _, item := range all {
-		if named(item) {
+		if isNamed(item, name, names...) {
 			found, ids = item, append(ids, item.GetId())
 		}
 	}
+	kind := command[strings.LastIndexByte(command, ' ')+1:]
+	within, listed := "", "storefront "+command+" list"
+	if store != "" {
+		within, listed = " in the store "+store, listed+" --store "+store
+	}
 	switch len(ids) {
 	case 0:
-		return found, fmt.Errorf("there is no %s with the %s %q%s", kind, by, name, within)
+		for _, of := range names {
+			if near := nearest(name, namesOf(all, of)); near != "" {
+				return found, fmt.Errorf("there is no %s with the %s %q%s; did you mean %q?", strings.TrimSuffix(kind, "s"), by, name, within, near)
+			}
+		}
+		return found, fmt.Errorf("there is no %s with the %s %q%s; see `%s`", strings.TrimSuffix(kind, "s"), by, name, within, listed)
 	case 1:
 		return found, nil
 	}
-	return found, fmt.Errorf("%d %s%s have the %s %q; name one by its id: %s",
-		len(ids), strings.Replace(kind+"s", "rys", "ries", 1), within, by, name, strings.Join(ids, ", "))
+	return found, fmt.Errorf("%d %s%s have the %s %q; name one by its id: %s", len(ids), strings.TrimSuffix(kind, "s")+"s", within, by,
+		name, strings.Join(ids, ", "))
 }

@@ -5,7 +5,6 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -14,7 +13,6 @@ import (
 	"time"
 
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
-	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/admin"
 	"go.storefront.example/worker/egress"
 	"go.storefront.example/worker/signature"
@@ -25,8 +23,8 @@ type forwarding struct {
 	ForwardTo string `required:"" placeholder:"URL" help:"Where to post the events: http or https, private and local addresses included; localhost:3000/hooks is enough."`
 }
 
-// target is the address to post to.
-func (f forwarding) target() (string, error) {
+// address is where to post to.
+func (f forwarding) address() (string, error) {
 	url := f.ForwardTo
 	if !strings.Contains(url, "://") {
 		url = "http://" + url
@@ -88,26 +86,4 @@ func listenSecret(token string, dev *devFolder, storeID string) (string, error) 
 	mac := hmac.New(sha256.New, from)
 	mac.Write([]byte("storefront listen\x00" + storeID))
 	return signature.SecretPrefix + hex.EncodeToString(mac.Sum(nil)), nil
-}
-
-// storeNamed returns the store with a slug or id, or without one the only store there is.
-func storeNamed(ctx context.Context, o admin.API, name string) (*storefrontv1.Store, error) {
-	if name != "" {
-		return o.GetStore(ctx, &adminv1.GetStoreRequest{Store: name})
-	}
-	out, err := o.ListStores(ctx, &adminv1.ListStoresRequest{PageSize: new(int32(3))})
-	stores := out.GetStores()
-	// Of the two that dev made, the newest first, the one that it made a key for.
-	if len(stores) == 2 && stores[0].GetSlug() == demoEuroSlug && stores[1].GetSlug() == demoSlug {
-		stores = stores[1:]
-	}
-	switch {
-	case err != nil:
-		return nil, err
-	case len(stores) == 0:
-		return nil, errors.New("there is no store yet; make one with `storefront store create`")
-	case len(stores) > 1:
-		return nil, usage("there are several stores; name one with --store")
-	}
-	return stores[0], nil
 }

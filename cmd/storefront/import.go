@@ -16,7 +16,7 @@ import (
 )
 
 type importCmd struct {
-	place
+	target
 	Store      string   `required:"" placeholder:"SLUG" help:"The store, by slug or id."`
 	From       string   `default:"storefront" enum:"shopify,woocommerce,gumroad,stripe,storefront" placeholder:"SHOP" help:"The shop whose export the file is: shopify, woocommerce, gumroad, stripe (customers) or storefront (default: storefront)."`
 	Map        []string `placeholder:"COLUMN=FIELD" help:"Read a column as a field, such as Preis=price; COLUMN= leaves the column out. May be repeated."`
@@ -95,7 +95,7 @@ func (c *importCmd) Run(s *session) error {
 		defer func() { _ = rejects.Close() }()
 		options.Rejects = rejects
 	}
-	return s.operate(c.place, func(ctx context.Context, o admin.API) (err error) {
+	return s.operate(c.target, func(ctx context.Context, o admin.API) (err error) {
 		if options.Store, err = o.GetStore(ctx, &adminv1.GetStoreRequest{Store: c.Store}); err != nil {
 			return err
 		}

@@ -32,12 +32,11 @@ func TestHowLongAgoIsByTheClockOfTheDatabaseOrServer(t *testing.T) {
 
 	var since instant
 	require.NoError(t, since.UnmarshalText([]byte("1h")))
-	at, err := since.message(t.Context(), o)
-	require.NoError(t, err)
-	require.WithinDuration(t, now().Add(-time.Hour), at.AsTime(), 10*time.Minute)
-	again, err := since.message(t.Context(), o)
-	require.NoError(t, err)
-	require.Equal(t, at.AsTime(), again.AsTime(), "a list's pages have one beginning")
+	require.NoError(t, since.settle(t.Context(), o, nil))
+	require.WithinDuration(t, now().Add(-time.Hour), since.at, 10*time.Minute)
+	first := since.at
+	require.NoError(t, since.settle(t.Context(), o, nil))
+	require.Equal(t, first, since.at, "a list's pages have one beginning")
 
 	mux := http.NewServeMux()
 	for _, service := range rpc.Services(o, rpc.Config{
@@ -60,7 +59,6 @@ func TestTheEarliestTimeIsNotTakenForNow(t *testing.T) {
 	t.Parallel()
 	var since instant
 	require.NoError(t, since.UnmarshalText([]byte("0001-01-01T00:00:00Z")))
-	at, err := since.message(t.Context(), nil)
-	require.NoError(t, err)
-	require.Equal(t, time.Time{}, at.AsTime())
+	require.NoError(t, since.settle(t.Context(), nil, nil))
+	require.Equal(t, time.Time{}, since.at)
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"strings"
 
@@ -17,10 +16,9 @@ type keyCmd struct {
 }
 
 type keyCreateCmd struct {
-	place
-	Store   string   `required:"" placeholder:"SLUG" help:"The store, by slug or id."`
-	Name    string   `required:"" placeholder:"NAME" help:"The tool that uses the key; it appears in the activity journal."`
-	Scopes  []string `required:"" placeholder:"SCOPE" help:"What the key may do: store:read, products:read, products:write, orders:read, customers:read, customers:write, payment_links:read, payment_links:write. Write implies read."`
+	inNamedStore
+	Name    string   `api:"name" required:"" placeholder:"NAME" help:"The tool that uses the key; it appears in the activity journal."`
+	Scopes  []string `api:"scopes" required:"" placeholder:"SCOPE" help:"What the key may do: store:read, products:read, products:write, orders:read, customers:read, customers:write, payment_links:read, payment_links:write. Write implies read."`
 	Expires string   `required:"" enum:"30d,90d,1y,never" placeholder:"30d|90d|1y|never" help:"How long it can be used: 30d, 90d, 1y or never."`
 }
 
@@ -31,8 +29,8 @@ var lifetimes = map[string]adminv1.Key_Lifetime{
 
 // Run creates the key.
 func (c *keyCreateCmd) Run(s *session) error {
-	in := &adminv1.CreateKeyRequest{Store: c.Store, Name: c.Name, Scopes: c.Scopes, Lifetime: lifetimes[c.Expires]}
-	return callAndPrint(s, c.place, in, admin.API.CreateKey, func(made *adminv1.CreateKeyResponse) []byte {
+	in := &adminv1.CreateKeyRequest{Lifetime: lifetimes[c.Expires]}
+	return create(s, inStore(c.inNamedStore), in, admin.API.CreateKey, func(made *adminv1.CreateKeyResponse) []byte {
 		return selectFields(made.GetKey(), map[string]json.RawMessage{"key": quoted(made.GetSecret())}, "id", "name", "key", "scopes",
 			"expiresAt", "createdAt")
 	})
@@ -45,11 +43,7 @@ type keyListCmd struct {
 
 // Run lists the keys.
 func (c *keyListCmd) Run(s *session) error {
-	return listOf(s, c.inStore, c.limit, keyTable,
-		func(ctx context.Context, o admin.API, store string, size *int32, token string) ([]*adminv1.Key, string, error) {
-			out, err := o.ListKeys(ctx, &adminv1.ListKeysRequest{Store: store, PageSize: size, PageToken: token})
-			return out.GetKeys(), out.GetNextPageToken(), err
-		})
+	return listOf(s, c.inStore, c.limit, keyTable, &adminv1.ListKeysRequest{}, admin.API.ListKeys, (*adminv1.ListKeysResponse).GetKeys)
 }
 
 var keyTable = table[*adminv1.Key]{"ID#,NAME~,STATUS,EXPIRES@,SCOPES~,HINT?,LAST USED@?,CREATED@?",
@@ -62,11 +56,13 @@ var keyTable = table[*adminv1.Key]{"ID#,NAME~,STATUS,EXPIRES@,SCOPES~,HINT?,LAST
 
 type keyShowCmd struct {
 	storeScoped
-	Name string `arg:"" help:"The key's id or its beginning, name or hint."`
+	Name string `arg:"" help:"The key's id, name or hint, as key list shows them."`
 }
 
 // Run shows the key.
-func (c *keyShowCmd) Run(s *session) error { return show(s, c.storeScoped, c.Name, findKey) }
+func (c *keyShowCmd) Run(s *session) error {
+	return show(s, c.storeScoped, c.Name, findKey, whole)
+}
 
 type keyRevokeCmd struct {
 	storeScoped
@@ -75,8 +71,5 @@ type keyRevokeCmd struct {
 
 // Run revokes the key.
 func (c *keyRevokeCmd) Run(s *session) error {
-	return callNamed(s, c.storeScoped, c.Name, findKey, whole,
-		func(ctx context.Context, o admin.API, id string) (*adminv1.Key, error) {
-			return o.RevokeKey(ctx, &adminv1.RevokeKeyRequest{Id: id})
-		})
+	return change(s, c.storeScoped, c.Name, findKey, &adminv1.RevokeKeyRequest{}, admin.API.RevokeKey, whole)
 }

@@ -49,7 +49,7 @@ func (c *listenCmd) Run(s *session) error {
 	if s.json && c.PrintJSON {
 		return usage("--print-json prints one event a line; leave -o json out")
 	}
-	target, err := c.target()
+	to, err := c.address()
 	if err != nil {
 		return err
 	}
@@ -68,7 +68,7 @@ func (c *listenCmd) Run(s *session) error {
 	}
 	store, err := storeNamed(s.ctx, client, c.Store)
 	if err != nil {
-		return err
+		return s.hinted(s.ctx, client, err)
 	}
 	secret, err := listenSecret(from.AdminToken, dev, store.GetId())
 	if err != nil {
@@ -76,7 +76,7 @@ func (c *listenCmd) Run(s *session) error {
 	}
 	l := &listener{
 		session: s, from: from, dev: dev, client: client, store: store, events: c.Events, printJSON: c.PrintJSON,
-		forwarder: newForwarder(target, secret), slots: make(chan struct{}, mostForwards), seen: map[string]time.Time{},
+		forwarder: newForwarder(to, secret), slots: make(chan struct{}, mostForwards), seen: map[string]time.Time{},
 	}
 	defer l.forwarder.client.Close()
 	defer l.posts.Wait()
@@ -131,7 +131,7 @@ func (l *listener) run() error {
 		}
 		if err != nil && !lost {
 			lost = true
-			l.show(l.errs, "storefront: the connection is lost, and will be made again: "+line(err, ""))
+			l.show(l.errs, "storefront: the connection is lost, and will be made again: "+l.line(err))
 		}
 		select {
 		case <-l.ctx.Done():

@@ -59,14 +59,17 @@ var scriptCommands = map[string]func(ts *testscript.TestScript, neg bool, args [
 	"finding": findingIs,
 
 	"complete":  completesTo,
-	"beginning": beginning,
+	"beginning": partOf(func(text string, n int) string { return text[:n] }),
+	"ending":    partOf(func(text string, n int) string { return text[len(text)-n:] }),
 }
 
-// beginning sets a variable to the first letters of a text: beginning B $ID 13.
-func beginning(ts *testscript.TestScript, _ bool, args []string) {
-	n, err := strconv.Atoi(args[2])
-	ts.Check(err)
-	ts.Setenv(args[0], args[1][:n])
+// partOf sets a variable to the first or the last letters of a text: beginning B $ID 13.
+func partOf(cut func(string, int) string) func(ts *testscript.TestScript, neg bool, args []string) {
+	return func(ts *testscript.TestScript, _ bool, args []string) {
+		n, err := strconv.Atoi(args[2])
+		ts.Check(err)
+		ts.Setenv(args[0], cut(args[1], n))
+	}
 }
 
 // completesTo compares the words that complete a line: complete 'storefront key ' create list revoke.

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"runtime"
 	"slices"
 	"time"
@@ -23,34 +22,21 @@ type serverCmd struct {
 	Addr      string `default:":8080" placeholder:"ADDR" help:"Address of the public API."`
 	AdminAddr string `default:"127.0.0.1:8081" placeholder:"ADDR" help:"Address of the operator's listener: /healthz, /readyz, /metrics, /docs and, with --admin-token, the admin services and the dashboard."`
 	adminToken
-	OldAdminToken  string    `placeholder:"TOKEN" help:"A token that still lets the operator in while --admin-token takes its place. Better set as STOREFRONT_OLD_ADMIN_TOKEN."`
-	PublicURL      publicURL `name:"public-url" clears:"" placeholder:"URL" help:"Public address setting: the address of a store without one is this and its slug (default: http://localhost:3000)."`
-	APIURL         apiURL    `name:"api-url" clears:"" placeholder:"URL" help:"Public address of the API, such as https://api.example.com, that the reference at /docs and its openapi.json show (default: the one that their reader used)."`
-	DisableAfter   positive  `default:"72h" placeholder:"TIME" help:"After how long the worker disables a failing webhook, as set for the worker."`
-	RequestTimeout timeout   `default:"10s" placeholder:"TIME" help:"How long a request may take; then it is answered 503, and its statements are cancelled. Half of it is the longest wait for a lock."`
-	Migrate        bool      `help:"Bring the schema up to date first."`
-	MaxConnections count     `default:"4096" placeholder:"N" help:"How many connections each of the two listeners has open at most. When all are taken, a new one takes the place of another, first of one that never had a valid key."`
-	TrustedProxies []network `clears:"" placeholder:"CIDR,…" help:"Proxies whose X-Forwarded-For is trusted for the client's address (default: none)."`
-	PaymentLinks   onOff     `default:"on" placeholder:"on|off" help:"Whether stores may create payment links."`
-	Docs           onOff     `default:"off" placeholder:"on|off" help:"Whether the public listener too serves the reference, at /docs, to anybody."`
-	RequestLog     onOff     `name:"request-log" default:"on" placeholder:"on|off" help:"Whether the dashboard shows a key's refused requests of the last seven days, without bodies and values, and how many succeeded a day."`
+	OldAdminToken  string        `placeholder:"TOKEN" help:"A token that still lets the operator in while --admin-token takes its place. Better set as STOREFRONT_OLD_ADMIN_TOKEN."`
+	PublicURL      publicURL     `name:"public-url" clears:"" placeholder:"URL" help:"Public address setting: the address of a store without one is this and its slug (default: http://localhost:3000)."`
+	APIURL         apiURL        `name:"api-url" clears:"" placeholder:"URL" help:"Public address of the API, such as https://api.example.com, that the reference at /docs and its openapi.json show (default: the one that their reader used)."`
+	DisableAfter   time.Duration `default:"72h" placeholder:"TIME" help:"After how long the worker disables a failing webhook, as set for the worker."`
+	RequestTimeout time.Duration `default:"10s" least:"100ms" greatest:"5m" placeholder:"TIME" help:"How long a request may take; then it is answered 503, and its statements are cancelled. Half of it is the longest wait for a lock."`
+	Migrate        bool          `help:"Bring the schema up to date first."`
+	MaxConnections count         `default:"4096" placeholder:"N" help:"How many connections each of the two listeners has open at most. When all are taken, a new one takes the place of another, first of one that never had a valid key."`
+	TrustedProxies []network     `clears:"" placeholder:"CIDR,…" help:"Proxies whose X-Forwarded-For is trusted for the client's address (default: none)."`
+	PaymentLinks   onOff         `default:"on" placeholder:"on|off" help:"Whether stores may create payment links."`
+	Docs           onOff         `default:"off" placeholder:"on|off" help:"Whether the public listener too serves the reference, at /docs, to anybody."`
+	RequestLog     onOff         `name:"request-log" default:"on" placeholder:"on|off" help:"Whether the dashboard shows a key's refused requests of the last seven days, without bodies and values, and how many succeeded a day."`
 	platform
-	DrainDelay pause  `default:"1s" placeholder:"TIME" help:"How long to go on serving after SIGTERM, not ready and closing each connection after its response, so that a load balancer can move its requests."`
-	LogFormat  string `enum:"json,text" default:"json" placeholder:"FORMAT" help:"json or text."`
-	LogLevel   string `enum:"debug,info,warn,error" default:"info" placeholder:"LEVEL" help:"debug, info, warn or error."`
-}
-
-// pause is a time that may be nothing.
-type pause time.Duration
-
-// UnmarshalText reads a time such as 0s or 5s.
-func (p *pause) UnmarshalText(text []byte) error {
-	d, err := time.ParseDuration(string(text))
-	if err != nil || d < 0 {
-		return fmt.Errorf("must be a time such as 0s or 5s, not %q", text)
-	}
-	*p = pause(d)
-	return nil
+	DrainDelay time.Duration `default:"1s" least:"0s" placeholder:"TIME" help:"How long to go on serving after SIGTERM, not ready and closing each connection after its response, so that a load balancer can move its requests."`
+	LogFormat  string        `enum:"json,text" default:"json" placeholder:"FORMAT" help:"json or text."`
+	LogLevel   string        `enum:"debug,info,warn,error" default:"info" placeholder:"LEVEL" help:"debug, info, warn or error."`
 }
 
 // adminToken is the setting of what has an operator's side.
@@ -87,7 +73,7 @@ func (c *serverCmd) check() error {
 func (c *serverCmd) options() (admin.Options, error) {
 	o := admin.Options{
 		Shop:     shop.Options{PaymentLinksOff: !bool(c.PaymentLinks), PublicURL: string(c.PublicURL)},
-		Webhooks: webhooks.Options{Targets: c.policy(), DisableAfter: time.Duration(c.DisableAfter)},
+		Webhooks: webhooks.Options{Targets: c.policy(), DisableAfter: c.DisableAfter},
 	}
 	if _, embedded := keyFile(c.DatabaseURL); c.AdminToken == "" || c.SecretKey == "" && !embedded {
 		return o, nil
@@ -129,7 +115,7 @@ func (c *serverCmd) serve(s *session) error {
 			return err
 		}
 	}
-	handle, err := c.openWith(s.ctx, boundedBy(time.Duration(c.RequestTimeout)))
+	handle, err := c.openWith(s.ctx, boundedBy(c.RequestTimeout))
 	if err != nil {
 		return err
 	}
@@ -149,8 +135,8 @@ func (c *serverCmd) serve(s *session) error {
 	config := server.Config{
 		Traces: t.to(), Addr: c.Addr, AdminAddr: c.AdminAddr, AdminToken: c.AdminToken, OldAdminToken: c.OldAdminToken,
 		DB: handle, Logger: logger, Options: options,
-		DrainDelay: time.Duration(c.DrainDelay), MaxConnections: int(c.MaxConnections),
-		RequestTimeout: time.Duration(c.RequestTimeout), RequestLogOff: !bool(c.RequestLog), Platform: platform,
+		DrainDelay: c.DrainDelay, MaxConnections: int(c.MaxConnections),
+		RequestTimeout: c.RequestTimeout, RequestLogOff: !bool(c.RequestLog), Platform: platform,
 		PublicDocs: bool(c.Docs),
 		APIURL:     string(c.APIURL),
 	}
@@ -168,19 +154,6 @@ func boundedBy(timeout time.Duration) db.Config {
 	return db.Config{
 		AdmissionConns: max(10, 2*runtime.GOMAXPROCS(0)), StatementTimeout: timeout, LockTimeout: timeout / 2,
 	}
-}
-
-// timeout is how long a request may take.
-type timeout time.Duration
-
-// UnmarshalText reads a time from 100ms to 5m.
-func (t *timeout) UnmarshalText(text []byte) error {
-	d, err := time.ParseDuration(string(text))
-	if err != nil || d < 100*time.Millisecond || d > 5*time.Minute {
-		return fmt.Errorf("must be a time from 100ms to 5m, such as 10s, not %q", text)
-	}
-	*t = timeout(d)
-	return nil
 }
 
 // migrate brings the schema up to date. It calls begin before each migration, and report after it.

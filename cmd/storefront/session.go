@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/alecthomas/kong"
+
 	"go.storefront.example/ent/db"
 	"go.storefront.example/server/admin"
 	"go.storefront.example/server/admin/rpc"
@@ -25,23 +27,15 @@ type session struct {
 	options admin.Options
 	// dev is the folder of dev that the command works in, nil if a database or a server is named.
 	dev *devFolder
-	// given are the flags that have a value, and changeable those that name what to change.
-	given      map[string]bool
-	changeable string
-	terminal   terminal
-	// names are what the command line names: the store, and arguments by their names.
-	names map[string]string
+	// flags are those of the command, and given the names of those that have a value.
+	flags    []*kong.Flag
+	given    map[string]bool
+	terminal terminal
 }
 
 // database is the setting of every command that works on the database.
 type database struct {
 	DatabaseURL string `name:"database-url" default:"sqlite:storefront.db" placeholder:"URL" help:"The database: sqlite:PATH or postgres://USER:PASSWORD@HOST:PORT/NAME (default: sqlite:storefront.db)."`
-}
-
-// limit bounds a list.
-type limit struct {
-	Limit count `default:"50" placeholder:"N" help:"How many to show at most, newest first."`
-	Wide  bool  `help:"Show every column whole, however narrow the terminal is."`
 }
 
 var errBehind = errors.New("the database's schema is not current; run `storefront migrate up`")
@@ -77,8 +71,8 @@ func (d database) openWith(ctx context.Context, c db.Config) (*db.DB, error) {
 	return s, nil
 }
 
-// place is the setting of every command that operates stores: a database, or a server that has one.
-type place struct {
+// target is the setting of every command that operates stores: a database, or a server that has one.
+type target struct {
 	database
 	adminListener
 }
@@ -90,16 +84,16 @@ type adminListener struct {
 }
 
 // operate does something with the operator's API: on the database in this process, or on the server.
-func (s *session) operate(p place, do func(ctx context.Context, o admin.API) error) error {
-	if p.AdminURL == "" && s.dev.acceptsToken(p.AdminToken) {
-		p.AdminURL = s.dev.AdminURL
+func (s *session) operate(at target, do func(ctx context.Context, o admin.API) error) error {
+	if at.AdminURL == "" && s.dev.acceptsToken(at.AdminToken) {
+		at.AdminURL = s.dev.AdminURL
 	}
-	if p.AdminURL == "" {
-		return s.onDatabase(p.database, func(_ context.Context, o *admin.Operator) error {
-			return s.trace(func(ctx context.Context) error { return s.meantName(ctx, o, do(ctx, o)) })
+	if at.AdminURL == "" {
+		return s.onDatabase(at.database, func(_ context.Context, o *admin.Operator) error {
+			return s.trace(func(ctx context.Context) error { return s.hinted(ctx, o, do(ctx, o)) })
 		})
 	}
-	client, err := p.client()
+	client, err := at.client()
 	if err != nil {
 		return err
 	}
@@ -108,7 +102,7 @@ func (s *session) operate(p place, do func(ctx context.Context, o admin.API) err
 		if r, ok := errors.AsType[*apierr.Refusal](err); ok && r.Code == apierr.AdminTokenMissing {
 			return fmt.Errorf("the server at --admin-url wants its --admin-token: set STOREFRONT_ADMIN_TOKEN to it (%w)", err)
 		}
-		return s.meantName(ctx, client, err)
+		return s.hinted(ctx, client, err)
 	})
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -117,4 +118,45 @@ func (s *settings) Resolve(k *kong.Context, _ *kong.Path, flag *kong.Flag) (any,
 		return values, nil
 	}
 	return nil, fmt.Errorf("%s line %d: must be a value or a list of values", s.path, node.Line)
+}
+
+// clears is the tag of a flag whose empty value means something: it clears what the flag sets.
+const clears = "clears"
+
+// clearable are settings of many commands that may be empty, as if they were not set at all.
+var clearable = []string{"admin-token", "admin-url", "config", "egress-proxy", "old-admin-token", "old-secret-keys", "secret-key"}
+
+// explicit returns the names of the flags that the command line, the environment or the settings
+// file gives a value. An empty value is never the same as an absent flag: it clears what can be
+// empty, and explicit refuses it otherwise.
+func explicit(k *kong.Context) (map[string]bool, error) {
+	given := map[string]bool{}
+	for _, step := range k.Path {
+		switch {
+		case step.Flag != nil:
+			name := step.Flag.Name
+			given[name] = true
+			if isEmpty(reflect.ValueOf(k.FlagValue(step.Flag))) && !step.Flag.Tag.Has(clears) && !slices.Contains(clearable, name) {
+				return nil, usage("--%s: must not be empty; leave the flag out or give it a value", name)
+			}
+		case step.Positional != nil && isEmpty(step.Positional.Target):
+			return nil, usage("<%s>: must not be empty", step.Positional.Name)
+		}
+	}
+	return given, nil
+}
+
+// isEmpty reports whether a value is a text or a list without anything in it, or a list of nothing
+// but an empty text.
+func isEmpty(v reflect.Value) bool {
+	for v.Kind() == reflect.Pointer && !v.IsNil() {
+		v = v.Elem()
+	}
+	switch v.Kind() {
+	case reflect.Slice:
+		return v.Len() == 0 || v.Len() == 1 && isEmpty(v.Index(0))
+	case reflect.String:
+		return v.Len() == 0
+	}
+	return false
 }

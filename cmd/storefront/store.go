@@ -20,70 +20,38 @@ type storeCmd struct {
 
 // storeFields are the fields that can be set when creating and updating a store.
 type storeFields struct {
-	URL              *string       `name:"url" placeholder:"URL" help:"Public address of the store."`
-	Description      *string       `clears:"" placeholder:"TEXT" help:"What the store is about."`
-	SupportEmail     *string       `clears:"" placeholder:"EMAIL" help:"Where buyers find help."`
-	Phone            *string       `clears:"" placeholder:"PHONE" help:"In international form, or as dialled in the store's country."`
-	WhatsappPhone    *string       `clears:"" placeholder:"PHONE" help:"As --phone."`
-	Social           []social      `sep:"none" clears:"" placeholder:"NETWORK=URL" help:"Page of the store in a social network; repeat for more. Replaces all; none clears them."`
-	Status           *string       `enum:"open,suspended,closed" placeholder:"STATUS" help:"open, suspended or closed; keys of a store that is not open are refused (default for a new store: open)."`
-	PaymentLinks     *onOff        `placeholder:"on|off" help:"Whether payment links may be created (default for a new store: on)."`
-	UnavailableTypes []productType `clears:"" placeholder:"TYPE" help:"Product types that may not be published: FILE, COURSE, LICENSE, MEETING, EVENT. Replaces all; none clears them (default for a new store: none)."`
-	PlatformFee      *percent      `placeholder:"PERCENT" help:"Fee of the platform in per cent, kept with each order recorded from now on (default for a new store: 0)."`
-}
-
-// socialLinks are the links that --social names, nil without any.
-func (f *storeFields) socialLinks() map[string]string {
-	var links map[string]string
-	for _, s := range f.Social {
-		if s.network != none {
-			if links == nil {
-				links = map[string]string{}
-			}
-			links[s.network] = s.address
-		}
-	}
-	return links
-}
-
-// unavailableTypes are the types that --unavailable-types names.
-func (f *storeFields) unavailableTypes() []storefrontv1.Product_Type {
-	var types []storefrontv1.Product_Type
-	for _, t := range f.UnavailableTypes {
-		if t != 0 {
-			types = append(types, storefrontv1.Product_Type(t))
-		}
-	}
-	return types
-}
-
-func (f *storeFields) status() *storefrontv1.Store_Status {
-	return enumOf[storefrontv1.Store_Status](storefrontv1.Store_Status_value, f.Status)
+	URL              string       `name:"url" api:"url" placeholder:"URL" help:"Public address of the store."`
+	Description      string       `api:"description" clears:"" placeholder:"TEXT" help:"What the store is about."`
+	SupportEmail     string       `api:"supportEmail" clears:"" placeholder:"EMAIL" help:"Where buyers find help."`
+	Phone            string       `api:"phone" clears:"" placeholder:"PHONE" help:"In international form, or as dialled in the store's country."`
+	WhatsappPhone    string       `api:"whatsappPhone" clears:"" placeholder:"PHONE" help:"As --phone."`
+	Social           socials      `api:"socialLinks" sep:"none" clears:"" placeholder:"NETWORK=URL" help:"Page of the store in a social network; repeat for more. Replaces all; none clears them."`
+	Status           *string      `api:"status" enum:"open,suspended,closed" placeholder:"STATUS" help:"open, suspended or closed; keys of a store that is not open are refused (default for a new store: open)."`
+	PaymentLinks     onOff        `api:"paymentLinksOpen" placeholder:"on|off" help:"Whether payment links may be created (default for a new store: on)."`
+	UnavailableTypes productTypes `api:"unavailableTypes" clears:"" placeholder:"TYPE" help:"Product types that may not be published: FILE, COURSE, LICENSE, MEETING, EVENT. Replaces all; none clears them (default for a new store: none)."`
+	PlatformFee      percent      `api:"platformFeePercent" placeholder:"PERCENT" help:"Fee of the platform in per cent, kept with each order recorded from now on (default for a new store: 0)."`
 }
 
 type storeCreateCmd struct {
-	place
-	Name     string `required:"" placeholder:"NAME" help:"Name of the store."`
-	Slug     string `required:"" placeholder:"SLUG" help:"Short name: lower-case letters, digits and hyphens."`
-	Currency string `required:"" placeholder:"CODE" help:"ISO 4217 code, such as XAF; it cannot be changed."`
-	Country  string `required:"" placeholder:"CODE" help:"Two-letter country code, such as CM."`
+	target
+	Name     string `api:"name" required:"" placeholder:"NAME" help:"Name of the store."`
+	Slug     string `api:"slug" required:"" placeholder:"SLUG" help:"Short name: lower-case letters, digits and hyphens."`
+	Currency string `api:"currency" required:"" placeholder:"CODE" help:"ISO 4217 code, such as XAF; it cannot be changed."`
+	Country  string `api:"country" required:"" placeholder:"CODE" help:"Two-letter country code, such as CM."`
 	storeFields
 	PublicURL publicURL `name:"public-url" clears:"" placeholder:"URL" help:"Public address setting: the address of a store without --url is this and its slug (default: http://localhost:3000)."`
 }
 
 // Run creates the store.
 func (c *storeCreateCmd) Run(s *session) error {
-	in := &adminv1.CreateStoreRequest{
-		Name: c.Name, Slug: c.Slug, Currency: c.Currency, Country: c.Country, Url: c.URL, Description: c.Description,
-		SupportEmail: c.SupportEmail, Phone: c.Phone, WhatsappPhone: c.WhatsappPhone, SocialLinks: c.socialLinks(), Status: c.status(),
-		PaymentLinksOpen: (*bool)(c.PaymentLinks), UnavailableTypes: c.unavailableTypes(),
-		PlatformFeePercent: (*float64)(c.PlatformFee),
+	in := &adminv1.CreateStoreRequest{}
+	if c.PublicURL != "" && c.URL == "" {
+		in.Url = new(shop.StoreURL(string(c.PublicURL), c.Slug))
 	}
-	if c.PublicURL != "" && in.Url == nil {
-		address := shop.StoreURL(string(c.PublicURL), c.Slug)
-		in.Url = &address
-	}
-	return s.operate(c.place, func(ctx context.Context, o admin.API) error {
+	return s.operate(c.target, func(ctx context.Context, o admin.API) error {
+		if err := s.fill(ctx, o, in, nil); err != nil {
+			return err
+		}
 		made, err := o.CreateStore(ctx, in)
 		if err != nil {
 			return err
@@ -97,17 +65,14 @@ func (c *storeCreateCmd) Run(s *session) error {
 }
 
 type storeListCmd struct {
-	place
+	target
 	limit
 }
 
 // Run lists the stores.
 func (c *storeListCmd) Run(s *session) error {
-	return list(s, c.place, c.limit, storeTable, func(ctx context.Context, o admin.API, size *int32, token string) (
-		[]*storefrontv1.Store, string, error) {
-		out, err := o.ListStores(ctx, &adminv1.ListStoresRequest{PageSize: size, PageToken: token})
-		return out.GetStores(), out.GetNextPageToken(), err
-	})
+	return list(s, c.target, c.limit, storeTable, &adminv1.ListStoresRequest{}, func(context.Context, admin.API) error { return nil },
+		admin.API.ListStores, (*adminv1.ListStoresResponse).GetStores)
 }
 
 var storeTable = table[*storefrontv1.Store]{"SLUG,NAME~,STATUS,CURRENCY,COUNTRY?,CREATED@?,ID?",
@@ -116,14 +81,17 @@ var storeTable = table[*storefrontv1.Store]{"SLUG,NAME~,STATUS,CURRENCY,COUNTRY?
 			st.GetId()}
 	}, whole[*storefrontv1.Store]}
 
-type storeShowCmd struct {
-	place
+// namedStore is a command on a store.
+type namedStore struct {
+	target
 	Store string `arg:"" name:"slug" help:"The store's slug or id."`
 }
 
+type storeShowCmd struct{ namedStore }
+
 // Run shows the store.
 func (c *storeShowCmd) Run(s *session) error {
-	return s.operate(c.place, func(ctx context.Context, o admin.API) error {
+	return s.operate(c.target, func(ctx context.Context, o admin.API) error {
 		found, err := o.GetStore(ctx, &adminv1.GetStoreRequest{Store: c.Store})
 		if err != nil {
 			return err
@@ -144,31 +112,21 @@ func (s *session) printStore(ctx context.Context, o admin.API, found *storefront
 }
 
 type storeUpdateCmd struct {
-	place
-	Store string  `arg:"" name:"slug" help:"The store's slug or id."`
-	Name  *string `placeholder:"NAME" help:"Name of the store."`
+	namedStore
+	Name string `api:"name" placeholder:"NAME" help:"Name of the store."`
 	storeFields
 }
 
 // Run changes the store.
 func (c *storeUpdateCmd) Run(s *session) error {
-	in := &adminv1.UpdateStoreRequest{
-		Store: c.Store, Name: c.Name, Url: c.URL, Description: c.Description, SupportEmail: c.SupportEmail, Phone: c.Phone,
-		WhatsappPhone: c.WhatsappPhone, SocialLinks: c.socialLinks(), Status: c.status(), PaymentLinksOpen: (*bool)(c.PaymentLinks),
-		UnavailableTypes: c.unavailableTypes(), PlatformFeePercent: (*float64)(c.PlatformFee),
-	}
-	var cleared []string
-	if len(c.Social) > 0 && in.SocialLinks == nil {
-		cleared = append(cleared, "social_links")
-	}
-	if s.given["unavailable-types"] && in.UnavailableTypes == nil {
-		cleared = append(cleared, "unavailable_types")
-	}
-	in.UpdateMask = maskOf(in, "store", cleared...)
-	if err := s.changes(in.UpdateMask); err != nil {
+	in := &adminv1.UpdateStoreRequest{Store: c.Store}
+	if err := s.changesAnything(in); err != nil {
 		return err
 	}
-	return s.operate(c.place, func(ctx context.Context, o admin.API) error {
+	return s.operate(c.target, func(ctx context.Context, o admin.API) error {
+		if err := s.fill(ctx, o, in, nil); err != nil {
+			return err
+		}
 		changed, err := o.UpdateStore(ctx, in)
 		if err != nil {
 			return err

@@ -1,37 +1,41 @@
 package main
 
 import (
+	"cmp"
 	"io"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	pretty "github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
 )
 
 // The marks after a column's name in a table's header. On a terminal that is too narrow, ids and times are shortened
-// first, then columns are left out, the rightmost first, then texts are cut. Others are always whole.
+// first, then columns are left out, the rightmost first, until the others have the room that their texts need, and last
+// texts are cut. Others are always whole.
 const (
 	markID        = "#"
 	markTime      = "@"
 	markLeftOut   = "?"
-	markShortened = "~"
+	markShortened = "~" // and before which width columns are left out rather than the text cut, such as ~40
 )
 
 const (
 	columnGap = "  "
 	// minCut is how short a text that is cut becomes at least.
 	minCut = 12
-	// minShortID is how much of an id is shown at least: its time, to the millisecond.
-	minShortID = 13
+	// shortID is how much of the end of an id is shown: its random part, where the beginning is the time. Commands take it.
+	shortID = 8
 )
 
 // column is a column of a table: its name, its marks, and its cells.
 type column struct {
 	name, marks string
 	cells       []string
-	width       int
+	width, room int
 }
 
 func (c *column) measure() {
@@ -43,20 +47,23 @@ func (c *column) measure() {
 
 func (c *column) is(mark string) bool { return strings.Contains(c.marks, mark) }
 
-// least is how narrow the column can be.
-func (c *column) least() int {
+// atLeast is how narrow the column can be for a text of which so much is to be seen.
+func (c *column) atLeast(room int) int {
 	if c.is(markShortened) {
-		return min(c.width, max(minCut, len(c.name)))
+		return min(c.width, max(room, len(c.name)))
 	}
 	return c.width
 }
+
+var headerForm = regexp.MustCompile(`^([A-Z ]+)(\W*)(\d*)(\W*)$`)
 
 // columnsOf are the columns of a table. Its header names them with their marks.
 func columnsOf(header []string, rows [][]string) []*column {
 	all := make([]*column, len(header))
 	for i, name := range header {
-		bare := strings.TrimRight(name, markID+markTime+markLeftOut+markShortened)
-		c := &column{name: bare, marks: name[len(bare):]}
+		parts := headerForm.FindStringSubmatch(name)
+		room, _ := strconv.Atoi(cmp.Or(parts[3], strconv.Itoa(minCut))) // It is a number.
+		c := &column{name: parts[1], marks: parts[2] + parts[4], room: room}
 		for _, row := range rows {
 			c.cells = append(c.cells, row[i])
 		}
@@ -68,36 +75,35 @@ func columnsOf(header []string, rows [][]string) []*column {
 
 // fit makes columns fit a terminal that is so wide; 0 is no bound.
 func fit(all []*column, terminal int) []*column {
-	if terminal == 0 || widthOf(all, false) <= terminal {
+	whole := func(c *column) int { return c.width }
+	if terminal == 0 || widthOf(all, whole) <= terminal {
 		return all
 	}
 	for _, c := range all {
-		switch {
-		case c.is(markID):
-			c.cells = shortIDs(c.cells)
-		case c.is(markTime):
-			for i, cell := range c.cells {
+		for i, cell := range c.cells {
+			switch {
+			case c.is(markID):
+				c.cells[i] = cell[max(0, len(cell)-shortID):]
+			case c.is(markTime):
 				c.cells[i] = shortTime(cell)
 			}
 		}
 		c.measure()
 	}
-	for i := len(all) - 1; i >= 0 && widthOf(all, true) > terminal; i-- {
+	roomy := func(c *column) int { return c.atLeast(c.room) }
+	for i := len(all) - 1; i >= 0 && widthOf(all, roomy) > terminal; i-- {
 		if all[i].is(markLeftOut) {
 			all = slices.Delete(all, i, i+1)
 		}
 	}
-	for excess := widthOf(all, false) - terminal; excess > 0; excess-- {
-		var widest *column
-		for _, c := range all {
-			if c.width > c.least() && (widest == nil || c.width > widest.width) {
-				widest = c
+	for _, least := range []func(*column) int{roomy, func(c *column) int { return c.atLeast(minCut) }} {
+		for widthOf(all, whole) > terminal {
+			widest := slices.MaxFunc(all, func(a, b *column) int { return cmp.Compare(a.width-least(a), b.width-least(b)) })
+			if widest.width == least(widest) {
+				break
 			}
+			widest.width--
 		}
-		if widest == nil {
-			break
-		}
-		widest.width--
 	}
 	for _, c := range all {
 		for i, cell := range c.cells {
@@ -107,41 +113,28 @@ func fit(all []*column, terminal int) []*column {
 	return all
 }
 
-// widthOf is the width of a line with these columns, each as it is or as narrow as it can be.
-func widthOf(all []*column, narrow bool) int {
+// widthOf is the width of a line with these columns.
+func widthOf(all []*column, of func(*column) int) int {
 	sum := len(columnGap) * (len(all) - 1)
 	for _, c := range all {
-		if narrow {
-			sum += c.least()
-		} else {
-			sum += c.width
-		}
+		sum += of(c)
 	}
 	return sum
 }
 
-// shortIDs shortens ids to beginnings that tell them apart; commands take them.
-func shortIDs(ids []string) []string {
-	for length := minShortID; ; length++ {
-		seen, short := map[string]string{}, make([]string, len(ids))
-		clash := false
-		for i, id := range ids {
-			short[i] = strings.TrimSuffix(id[:min(length, len(id))], "-")
-			if whole, taken := seen[short[i]]; taken && whole != id {
-				clash = true
-			}
-			seen[short[i]] = id
-		}
-		if !clash {
-			return short
-		}
+var timeForm = regexp.MustCompile(`(\d{4})-(\d\d-\d\d)T(\d\d:\d\d):\d\d\.\d{3}Z`)
+
+// shortTime leaves the seconds of a date-time out, which is UTC, and this year.
+func shortTime(cell string) string {
+	parts := timeForm.FindStringSubmatch(cell)
+	switch {
+	case parts == nil:
+		return cell
+	case parts[1] == strconv.Itoa(time.Now().UTC().Year()):
+		return parts[2] + " " + parts[3]
 	}
+	return parts[1] + "-" + parts[2] + " " + parts[3]
 }
-
-var timeForm = regexp.MustCompile(`(\d{4}-\d\d-\d\d)T(\d\d:\d\d):\d\d\.\d{3}Z`)
-
-// shortTime leaves the seconds of date-times out, which are UTC.
-func shortTime(cell string) string { return timeForm.ReplaceAllString(cell, "$1 $2") }
 
 // writeTable writes columns side by side. The last one is not padded.
 func (s *session) writeTable(all []*column) error {

@@ -14,7 +14,7 @@ import (
 )
 
 type triggerCmd struct {
-	place
+	target
 	Type     string   `arg:"" enum:"${events}, ping" help:"${events} or ping."`
 	Store    string   `placeholder:"SLUG" help:"The store, by slug or id; not needed if there is only one."`
 	Override []string `sep:"none" placeholder:"FIELD=VALUE" help:"Sets a field of the demo data, such as title=Soap or customer.email=awa@example.com; may be repeated."`
@@ -29,7 +29,7 @@ func (c *triggerCmd) Run(s *session) error {
 			return err
 		}
 	}
-	return s.operate(c.place, func(ctx context.Context, o admin.API) error {
+	return s.operate(c.target, func(ctx context.Context, o admin.API) error {
 		if !c.Yes && !c.isDev(s) {
 			return errors.New("trigger makes real data, and this is not the database of `storefront dev`; say --yes to do it all the same")
 		}

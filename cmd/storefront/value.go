@@ -1,14 +1,22 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"encoding"
+	"encoding/json"
 	"fmt"
+	"math"
 	"net/netip"
+	"reflect"
 	"regexp"
 	"strconv"
 	"strings"
+	"time"
 
-	adminv1 "go.storefront.example/gen/storefront/admin/v1"
+	"github.com/alecthomas/kong"
+
+	"go.storefront.example/ent/apijson"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/admin"
 	"go.storefront.example/server/validate"
@@ -19,6 +27,38 @@ const none = "none"
 
 // isNone reports whether a value clears what its flag sets: the word, or nothing.
 func isNone(text []byte) bool { return len(text) == 0 || string(text) == none }
+
+// orNone is what a flag sets a field to, or none, which clears it.
+type orNone[V any] struct{ value *V } // nil for none
+
+// UnmarshalText reads a value or none.
+func (o *orNone[V]) UnmarshalText(text []byte) error {
+	o.value = nil
+	if isNone(text) {
+		return nil
+	}
+	value := new(V)
+	switch into := any(value).(type) {
+	case *string:
+		*into = string(text)
+	case encoding.TextUnmarshaler:
+		if err := into.UnmarshalText(text); err != nil {
+			return fmt.Errorf("%w, or none", err)
+		}
+	}
+	o.value = value
+	return nil
+}
+
+// MarshalJSON is the value's, null for none.
+func (o orNone[V]) MarshalJSON() ([]byte, error) { return json.Marshal(o.value) }
+
+func (o *orNone[V]) settle(ctx context.Context, api admin.API, currency func() (string, error)) error {
+	if value, ok := any(o.value).(unsettled); ok && o.value != nil {
+		return value.settle(ctx, api, currency)
+	}
+	return nil
+}
 
 // amount is an amount of money: a whole number of minor units, as in the API, or one with a decimal point, in the
 // currency's own unit, which settle converts.
@@ -43,107 +83,120 @@ func (a *amount) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// units is the field that an amount sets, nil for a flag that is left out. settle fills it in later.
-func (a *amount) units() *int64 {
-	if a == nil {
+// MarshalJSON is the number of minor units.
+func (a amount) MarshalJSON() ([]byte, error) { return json.Marshal(a.minor) }
+
+func (a *amount) settle(_ context.Context, _ admin.API, currency func() (string, error)) error {
+	if a.decimal == "" {
 		return nil
 	}
-	return &a.minor
+	unit, err := currency()
+	if err != nil {
+		return err
+	}
+	if a.minor, err = validate.ParseAmount(a.decimal, unit); err != nil {
+		return usageError{err}
+	}
+	return nil
 }
 
-// amounts are flags by their names, with what they are given.
-type amounts map[string]*amount
+// instant is a date-time, or how long ago it was by the clock of the database or server.
+type instant struct {
+	at  time.Time
+	ago *time.Duration // nil once at is known
+}
 
-// settle converts what was given with a decimal point. It asks for the currency only then.
-func (all amounts) settle(currency func() (string, error)) error {
-	for name, a := range all {
-		if a == nil || a.decimal == "" {
-			continue
-		}
-		unit, err := currency()
-		if err != nil {
+// UnmarshalText reads an RFC 3339 date-time, or how long ago the moment was.
+func (i *instant) UnmarshalText(text []byte) error {
+	if at, err := timeOf(string(text)); err == nil {
+		*i = instant{at: at}
+		return nil
+	}
+	ago, err := lengthOf(string(text))
+	if err != nil || ago < 0 {
+		return fmt.Errorf("must be a time such as 2026-10-01T12:00:00Z or 2026-10-01, or how long ago it was, such as 30m, 1h or "+
+			"7d, not %q", text)
+	}
+	*i = instant{ago: &ago}
+	return nil
+}
+
+// MarshalJSON is the settled moment.
+func (i instant) MarshalJSON() ([]byte, error) { return apijson.AppendTime(nil, i.at), nil }
+
+func (i *instant) settle(ctx context.Context, o admin.API, _ func() (string, error)) error {
+	if i.ago == nil {
+		return nil
+	}
+	now, err := o.Now(ctx)
+	if err == nil {
+		*i = instant{at: now.Add(-*i.ago)}
+	}
+	return err
+}
+
+// date is a date-time, or a date, which is its beginning in UTC.
+type date struct{ time.Time }
+
+// UnmarshalText reads a date-time or a date.
+func (d *date) UnmarshalText(text []byte) (err error) {
+	if d.Time, err = timeOf(string(text)); err != nil {
+		return fmt.Errorf("must be a time such as 2026-12-31T23:59:59Z or 2026-12-31, not %q", text)
+	}
+	return nil
+}
+
+// MarshalJSON is the moment.
+func (d date) MarshalJSON() ([]byte, error) { return apijson.AppendTime(nil, d.Time), nil }
+
+// timeOf reads a date-time, or a date, which is its beginning in UTC.
+func timeOf(text string) (time.Time, error) {
+	if day, err := time.Parse(time.DateOnly, text); err == nil {
+		return day, nil
+	}
+	return apijson.ParseTime(text)
+}
+
+// lengthOf reads a length of time such as 90s, 1h30m or 7d.
+func lengthOf(text string) (time.Duration, error) {
+	if days, ok := strings.CutSuffix(text, "d"); ok {
+		n, err := strconv.ParseUint(days, 10, 16)
+		return time.Duration(n) * 24 * time.Hour, err //nolint:gosec // At most 65,535 days.
+	}
+	return time.ParseDuration(text)
+}
+
+// The tags of a flag that is a length of time: its least and its greatest value.
+const (
+	leastTag    = "least"
+	greatestTag = "greatest"
+)
+
+// lengths reads lengths of time between their bounds; without a least one they are more than nothing. It is a kong.Mapper.
+type lengths struct{}
+
+// Decode reads one length.
+func (lengths) Decode(k *kong.DecodeContext, target reflect.Value) error {
+	var text string
+	if err := k.Scan.PopValueInto("duration", &text); err != nil {
+		return err
+	}
+	least, err := time.ParseDuration(cmp.Or(k.Value.Tag.Get(leastTag), "1ms"))
+	if err != nil {
+		return err
+	}
+	greatest, form := time.Duration(math.MaxInt64), "must be a time such as 10s, 5m or 72h, not %q"
+	if bound := k.Value.Tag.Get(greatestTag); bound != "" {
+		if greatest, err = time.ParseDuration(bound); err != nil {
 			return err
 		}
-		if a.minor, err = validate.ParseAmount(a.decimal, unit); err != nil {
-			return usage("--%s: %w", name, err)
-		}
+		form = "must be a time from " + k.Value.Tag.Get(leastTag) + " to " + bound + ", such as " + k.Value.Default + ", not %q"
 	}
-	return nil
-}
-
-// currencyOf returns how to find a store's currency.
-func currencyOf(ctx context.Context, o admin.API, store string) func() (string, error) {
-	return func() (string, error) {
-		found, err := o.GetStore(ctx, &adminv1.GetStoreRequest{Store: store})
-		return found.GetCurrency(), err
+	length, err := time.ParseDuration(text)
+	if err != nil || length < least || length > greatest {
+		return fmt.Errorf(form, text)
 	}
-}
-
-// orNone is what a flag sets a field to, or none, which clears it. The zero value is a flag that is
-// left out.
-type orNone[V any] struct {
-	given bool
-	value *V // nil for none
-}
-
-// put sets a field of an update, and adds its name to those that are cleared if the flag says none.
-func (o orNone[V]) put(field **V, name string, cleared *[]string) {
-	*field = o.value
-	if o.given && o.value == nil {
-		*cleared = append(*cleared, name)
-	}
-}
-
-// amountOrNone is an amount, or none.
-type amountOrNone struct {
-	given bool
-	value *amount // nil for none
-}
-
-// UnmarshalText reads an amount or none.
-func (a *amountOrNone) UnmarshalText(text []byte) error {
-	a.given, a.value = true, nil
-	if isNone(text) {
-		return nil
-	}
-	a.value = &amount{}
-	if err := a.value.UnmarshalText(text); err != nil {
-		return fmt.Errorf("%w, or none", err)
-	}
-	return nil
-}
-
-// put is that of orNone.
-func (a amountOrNone) put(field **int64, name string, cleared *[]string) {
-	orNone[int64]{a.given, a.value.units()}.put(field, name, cleared)
-}
-
-// textOrNone is a text, or none.
-type textOrNone struct{ orNone[string] }
-
-// UnmarshalText reads a text or none.
-func (t *textOrNone) UnmarshalText(text []byte) error {
-	t.given, t.value = true, nil
-	if s := string(text); !isNone(text) {
-		t.value = &s
-	}
-	return nil
-}
-
-// countOrNone is a count, or none.
-type countOrNone struct{ orNone[int32] }
-
-// UnmarshalText reads a count or none.
-func (c *countOrNone) UnmarshalText(text []byte) error {
-	c.given, c.value = true, nil
-	if isNone(text) {
-		return nil
-	}
-	var n count
-	if err := n.UnmarshalText(text); err != nil {
-		return fmt.Errorf("%w, or none", err)
-	}
-	c.value = number[int32](&n)
+	target.SetInt(int64(length))
 	return nil
 }
 
@@ -266,20 +319,35 @@ func (l *orderLine) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// productType is a type of product; none is the zero value.
-type productType storefrontv1.Product_Type
+// productTypes are types of products; none is in it for a list of nothing.
+type productTypes []productType
+
+type productType string
 
 // UnmarshalText reads a type or none.
 func (t *productType) UnmarshalText(text []byte) error {
-	value := storefrontv1.Product_Type_value[strings.ToUpper(strings.TrimSpace(string(text)))]
-	if value == 0 && !isNone(text) {
+	name := strings.ToUpper(strings.TrimSpace(string(text)))
+	if storefrontv1.Product_Type_value[name] == 0 && !isNone(text) {
 		return fmt.Errorf("must be FILE, COURSE, LICENSE, MEETING, EVENT or none, not %q", text)
 	}
-	*t = productType(value)
+	*t = productType(name)
 	return nil
 }
 
-// social is a network's name and an address, or none.
+// MarshalJSON is the list of the types.
+func (t productTypes) MarshalJSON() ([]byte, error) {
+	names := []string{}
+	for _, name := range t {
+		if !isNone([]byte(strings.ToLower(string(name)))) {
+			names = append(names, string(name))
+		}
+	}
+	return json.Marshal(names)
+}
+
+// socials are a store's pages by the names of their networks; none is in it for nothing.
+type socials []social
+
 type social struct{ network, address string }
 
 // UnmarshalText reads NETWORK=URL or none.
@@ -288,9 +356,17 @@ func (s *social) UnmarshalText(text []byte) error {
 	if !isNone(text) && (!ok || name == "") {
 		return fmt.Errorf("must be NETWORK=URL, such as facebook=https://facebook.com/shop, not %q", text)
 	}
-	if isNone(text) {
-		name = none
-	}
 	*s = social{name, address}
 	return nil
+}
+
+// MarshalJSON is the object of the pages.
+func (s socials) MarshalJSON() ([]byte, error) {
+	pages := map[string]string{}
+	for _, page := range s {
+		if !isNone([]byte(page.network)) {
+			pages[page.network] = page.address
+		}
+	}
+	return json.Marshal(pages)
 }

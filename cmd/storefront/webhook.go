@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"strconv"
 	"strings"
 	"time"
@@ -35,107 +34,85 @@ type targets struct {
 
 func (t targets) policy() egress.Policy { return egress.Policy{AllowPrivate: t.AllowPrivateTargets} }
 
-// stateOf is a webhook's state for a reader, with the warning before it is disabled.
-func stateOf(w *adminv1.Webhook) string {
-	switch {
-	case w.GetState() == adminv1.Webhook_failing:
-		return "FAILING since " + when(w.GetFailingSince()) + ", disabled at " + when(w.GetDisablesAt()) + " unless a delivery succeeds"
-	case w.GetDisabledAutomatically():
-		return "disabled at " + when(w.GetDisabledAt()) + " by its failures"
-	case w.GetState() == adminv1.Webhook_disabled:
-		return "disabled at " + when(w.GetDisabledAt())
-	}
-	return w.GetState().String()
-}
+// webhookFields are what -o json prints of a webhook.
+var webhookFields = []string{"id", "url", "description", "events", "enabled", "state", "failingSince", "disablesAt", "disabledAt",
+	"disabledAutomatically", "createdAt", "updatedAt"}
 
-// webhookObject is a webhook as -o json prints it.
-func webhookObject(w *adminv1.Webhook) []byte {
-	return pickWebhook(w, nil, "id", "url", "description", "events", "enabled", "state", "failingSince", "disablesAt", "disabledAt",
-		"disabledAutomatically", "createdAt", "updatedAt")
-}
+func webhookObject(w *adminv1.Webhook) []byte { return selectWebhook(w, "", webhookFields...) }
 
-// pickWebhook is pick for a webhook, which has the member enabled too.
-func pickWebhook(w *adminv1.Webhook, extra map[string]json.RawMessage, names ...string) []byte {
-	all := map[string]json.RawMessage{"enabled": strconv.AppendBool(nil, w.GetState() != adminv1.Webhook_disabled)}
-	maps.Copy(all, extra)
-	return selectFields(w, all, names...)
+// selectWebhook is selectFields for a webhook, which has the members enabled and secret too.
+func selectWebhook(w *adminv1.Webhook, secret string, names ...string) []byte {
+	return selectFields(w, map[string]json.RawMessage{
+		"enabled": strconv.AppendBool(nil, w.GetState() != adminv1.Webhook_disabled), "secret": quoted(secret),
+	}, names...)
 }
 
 type webhookCreateCmd struct {
 	inStore
 	secretKey
 	targets
-	URL         string   `name:"url" required:"" placeholder:"URL" help:"Where events are sent: https, no private or local address, no user name."`
-	Events      []string `placeholder:"TYPE" help:"What it receives: ${events} (default: all of them)."`
-	Description string   `clears:"" placeholder:"TEXT" help:"What it is for."`
+	URL         string   `name:"url" api:"url" required:"" placeholder:"URL" help:"Where events are sent: https, no private or local address, no user name."`
+	Events      []string `api:"events" placeholder:"TYPE" help:"What it receives: ${events} (default: all of them)."`
+	Description string   `api:"description" clears:"" placeholder:"TEXT" help:"What it is for."`
 }
 
 // Run registers the webhook.
 func (c *webhookCreateCmd) Run(s *session) error {
 	s.options.Webhooks.Targets = c.policy()
-	if err := s.seal(c.place, c.secretKey); err != nil {
+	if err := s.seal(c.target, c.secretKey); err != nil {
 		return err
 	}
-	in := &adminv1.CreateWebhookRequest{Url: c.URL, Description: c.Description, Events: c.Events}
-	create := func(o admin.API, ctx context.Context, in *adminv1.CreateWebhookRequest) (_ *adminv1.CreateWebhookResponse,
-		err error) {
-		if in.Store, err = (storeScoped(c.inStore)).storeOf(ctx, o); err != nil {
-			return nil, err
-		}
+	register := func(o admin.API, ctx context.Context, in *adminv1.CreateWebhookRequest) (*adminv1.CreateWebhookResponse, error) {
 		made, err := o.CreateWebhook(ctx, in)
 		if err == nil {
 			s.warnOfTwins(ctx, o, in.Store, made.GetWebhook())
 		}
 		return made, err
 	}
-	return callAndPrint(s, c.place, in, create, func(made *adminv1.CreateWebhookResponse) []byte {
-		return pickWebhook(made.GetWebhook(), map[string]json.RawMessage{"secret": quoted(made.GetSecret())},
-			"id", "url", "description", "events", "enabled", "secret", "createdAt")
+	return create(s, c.inStore, &adminv1.CreateWebhookRequest{}, register, func(made *adminv1.CreateWebhookResponse) []byte {
+		return selectWebhook(made.GetWebhook(), made.GetSecret(), "id", "url", "description", "events", "enabled", "secret", "createdAt")
 	})
 }
 
 // seal gives the operator's rules the key that secrets are sealed with, where they work on the database.
-func (s *session) seal(p place, k secretKey) (err error) {
-	if p.AdminURL == "" {
-		s.options.Webhooks.Secrets, err = k.ring(p.database)
+func (s *session) seal(at target, k secretKey) (err error) {
+	if at.AdminURL == "" {
+		s.options.Webhooks.Secrets, err = k.ring(at.database)
 	}
 	return err
 }
 
 type webhookListCmd struct {
 	inStore
-	DisableAfter *positive `placeholder:"TIME" help:"After how long the worker disables a failing webhook, as the worker is set (default: 72h, or what the server is set to)."`
+	DisableAfter time.Duration `placeholder:"TIME" help:"After how long the worker disables a failing webhook, as the worker is set (default: 72h, or what the server is set to)."`
 	limit
 }
 
 // Run lists the webhooks.
 func (c *webhookListCmd) Run(s *session) error {
-	return listOf(s, c.inStore, c.limit, webhookTable,
-		func(ctx context.Context, o admin.API, store string, size *int32, token string) ([]*adminv1.Webhook, string, error) {
-			out, err := o.ListWebhooks(ctx, &adminv1.ListWebhooksRequest{Store: store, PageSize: size, PageToken: token})
+	return listOf(s, c.inStore, c.limit, webhookTable, &adminv1.ListWebhooksRequest{}, admin.API.ListWebhooks,
+		func(out *adminv1.ListWebhooksResponse) []*adminv1.Webhook {
 			for _, w := range out.GetWebhooks() {
-				if c.DisableAfter != nil && w.GetFailingSince() != nil {
-					w.DisablesAt = timestamppb.New(w.GetFailingSince().AsTime().Add(time.Duration(*c.DisableAfter)))
+				if c.DisableAfter > 0 && w.GetFailingSince() != nil {
+					w.DisablesAt = timestamppb.New(w.GetFailingSince().AsTime().Add(c.DisableAfter))
 				}
 			}
-			return out.GetWebhooks(), out.GetNextPageToken(), err
+			return out.GetWebhooks()
 		})
 }
 
-var webhookTable = table[*adminv1.Webhook]{"ID#,URL~,STATE@~,EVENTS~?,CREATED@?,DESCRIPTION~?",
+var webhookTable = table[*adminv1.Webhook]{"ID#,URL~40,STATE,SINCE@?,DISABLED AT@?,DESCRIPTION~?,EVENTS~?,CREATED@?",
 	func(w *adminv1.Webhook) []string {
-		return []string{w.GetId(), w.GetUrl(), stateOf(w), strings.Join(w.GetEvents(), ","), when(w.GetCreatedAt()), w.GetDescription()}
+		state, since, until := w.GetState().String(), w.GetDisabledAt(), w.GetDisablesAt()
+		switch {
+		case w.GetState() == adminv1.Webhook_failing:
+			state, since = "FAILING", w.GetFailingSince()
+		case w.GetDisabledAutomatically():
+			state = "disabled (failed)"
+		}
+		return []string{w.GetId(), w.GetUrl(), state, when(since), when(until), w.GetDescription(), strings.Join(w.GetEvents(), ","),
+			when(w.GetCreatedAt())}
 	}, webhookObject}
-
-type webhookShowCmd struct{ webhookMove }
-
-// Run shows the webhook.
-func (c *webhookShowCmd) Run(s *session) error {
-	return callNamed(s, c.storeScoped, c.Name, findWebhook, webhookObject,
-		func(ctx context.Context, o admin.API, id string) (*adminv1.Webhook, error) {
-			return o.GetWebhook(ctx, &adminv1.GetWebhookRequest{Id: id})
-		})
-}
 
 // warnOfTwins warns of other webhooks of a store with one's URL: each gets every event.
 func (s *session) warnOfTwins(ctx context.Context, o admin.API, store string, made *adminv1.Webhook) {
@@ -150,74 +127,64 @@ func (s *session) warnOfTwins(ctx context.Context, o admin.API, store string, ma
 	}
 }
 
-type webhookUpdateCmd struct {
+// webhookNamed is a command on a webhook.
+type webhookNamed struct {
 	storeScoped
+	Name string `arg:"" help:"The webhook's id or URL."`
+}
+
+type webhookUpdateCmd struct {
+	webhookNamed
 	targets
-	Name        string   `arg:"" help:"The webhook's id or URL."`
-	URL         *string  `name:"url" placeholder:"URL" help:"Where events are sent from now on, those that wait included."`
-	Events      []string `placeholder:"TYPE" help:"What it receives from now on, in place of what it received."`
-	Description *string  `clears:"" placeholder:"TEXT" help:"What it is for."`
+	URL         string   `name:"url" api:"url" placeholder:"URL" help:"Where events are sent from now on, those that wait included."`
+	Events      []string `api:"events" placeholder:"TYPE" help:"What it receives from now on, in place of what it received."`
+	Description string   `api:"description" clears:"" placeholder:"TEXT" help:"What it is for."`
 }
 
 // Run changes the webhook.
 func (c *webhookUpdateCmd) Run(s *session) error {
 	s.options.Webhooks.Targets = c.policy()
-	in := &adminv1.UpdateWebhookRequest{Url: c.URL, Description: c.Description, Events: c.Events}
-	in.UpdateMask = maskOf(in, "id")
-	if err := s.changes(in.UpdateMask); err != nil {
-		return err
+	update := func(o admin.API, ctx context.Context, in *adminv1.UpdateWebhookRequest) (*adminv1.Webhook, error) {
+		changed, err := o.UpdateWebhook(ctx, in)
+		if err == nil && c.URL != "" {
+			s.warnOfTwins(ctx, o, c.Store, changed)
+		}
+		return changed, err
 	}
-	return callNamed(s, c.storeScoped, c.Name, findWebhook, webhookObject,
-		func(ctx context.Context, o admin.API, id string) (*adminv1.Webhook, error) {
-			in.Id = id
-			changed, err := o.UpdateWebhook(ctx, in)
-			if err == nil && c.URL != nil {
-				s.warnOfTwins(ctx, o, c.Store, changed)
-			}
-			return changed, err
-		})
+	return change(s, c.storeScoped, c.Name, findWebhook, &adminv1.UpdateWebhookRequest{}, update, webhookObject)
 }
 
-// webhookMove is a command that needs nothing but a webhook.
-type webhookMove struct {
-	storeScoped
-	Name string `arg:"" help:"The webhook's id or URL."`
-}
+type (
+	webhookShowCmd    struct{ webhookNamed }
+	webhookEnableCmd  struct{ webhookNamed }
+	webhookDisableCmd struct{ webhookNamed }
+	webhookDeleteCmd  struct{ webhookNamed }
+	webhookPingCmd    struct{ webhookNamed }
+)
 
-type webhookEnableCmd struct{ webhookMove }
+// Run shows the webhook.
+func (c *webhookShowCmd) Run(s *session) error {
+	return show(s, c.storeScoped, c.Name, findWebhook, webhookObject)
+}
 
 // Run enables the webhook.
 func (c *webhookEnableCmd) Run(s *session) error {
-	return callNamed(s, c.storeScoped, c.Name, findWebhook, webhookObject,
-		func(ctx context.Context, o admin.API, id string) (*adminv1.Webhook, error) {
-			return o.EnableWebhook(ctx, &adminv1.EnableWebhookRequest{Id: id})
-		})
+	return change(s, c.storeScoped, c.Name, findWebhook, &adminv1.EnableWebhookRequest{}, admin.API.EnableWebhook, webhookObject)
 }
-
-type webhookDisableCmd struct{ webhookMove }
 
 // Run disables the webhook.
 func (c *webhookDisableCmd) Run(s *session) error {
-	return callNamed(s, c.storeScoped, c.Name, findWebhook, webhookObject,
-		func(ctx context.Context, o admin.API, id string) (*adminv1.Webhook, error) {
-			return o.DisableWebhook(ctx, &adminv1.DisableWebhookRequest{Id: id})
-		})
+	return change(s, c.storeScoped, c.Name, findWebhook, &adminv1.DisableWebhookRequest{}, admin.API.DisableWebhook, webhookObject)
 }
-
-type webhookDeleteCmd struct{ webhookMove }
 
 // Run deletes the webhook.
 func (c *webhookDeleteCmd) Run(s *session) error {
-	return s.operate(c.place, func(ctx context.Context, o admin.API) error {
-		id, err := idOf(ctx, o, c.storeScoped, c.Name, findWebhook)
-		if err != nil {
+	return s.operate(c.target, func(ctx context.Context, o admin.API) error {
+		gone, err := changed(ctx, s, o, c.storeScoped, c.Name, findWebhook, &adminv1.DeleteWebhookRequest{}, admin.API.DeleteWebhook)
+		switch {
+		case err != nil:
 			return err
-		}
-		gone, err := o.DeleteWebhook(ctx, &adminv1.DeleteWebhookRequest{Id: id})
-		if err != nil {
-			return err
-		}
-		if s.json {
+		case s.json:
 			return s.print(webhookObject(gone))
 		}
 		_, err = fmt.Fprintf(s.out, "deleted webhook %s, %s\n", gone.GetId(), visible(gone.GetUrl()))
@@ -225,31 +192,23 @@ func (c *webhookDeleteCmd) Run(s *session) error {
 	})
 }
 
+// Run sends the ping.
+func (c *webhookPingCmd) Run(s *session) error {
+	return change(s, c.storeScoped, c.Name, findWebhook, &adminv1.PingWebhookRequest{}, admin.API.PingWebhook, deliveryObject)
+}
+
 type webhookRotateCmd struct {
-	webhookMove
+	webhookNamed
 	secretKey
 }
 
 // Run makes the secret.
 func (c *webhookRotateCmd) Run(s *session) error {
-	if err := s.seal(c.place, c.secretKey); err != nil {
+	if err := s.seal(c.target, c.secretKey); err != nil {
 		return err
 	}
 	secret := func(made *adminv1.RotateSecretResponse) []byte {
-		return selectFields(made.GetWebhook(), map[string]json.RawMessage{"secret": quoted(made.GetSecret())}, "id", "secret")
+		return selectWebhook(made.GetWebhook(), made.GetSecret(), "id", "secret")
 	}
-	return callNamed(s, c.storeScoped, c.Name, findWebhook, secret,
-		func(ctx context.Context, o admin.API, id string) (*adminv1.RotateSecretResponse, error) {
-			return o.RotateSecret(ctx, &adminv1.RotateSecretRequest{Id: id})
-		})
-}
-
-type webhookPingCmd struct{ webhookMove }
-
-// Run sends the ping.
-func (c *webhookPingCmd) Run(s *session) error {
-	return callNamed(s, c.storeScoped, c.Name, findWebhook, deliveryObject,
-		func(ctx context.Context, o admin.API, id string) (*adminv1.Delivery, error) {
-			return o.PingWebhook(ctx, &adminv1.PingWebhookRequest{Id: id})
-		})
+	return change(s, c.storeScoped, c.Name, findWebhook, &adminv1.RotateSecretRequest{}, admin.API.RotateSecret, secret)
 }

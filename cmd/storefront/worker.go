@@ -21,16 +21,16 @@ type workerCmd struct {
 	database
 	secretKey
 	monitored
-	Concurrency         count    `default:"256" placeholder:"N" help:"How many attempts to make at a time."`
-	RetryDelays         delays   `default:"${retryDelays}" placeholder:"WAIT,…" help:"The waits between attempts, one fewer than there are attempts; each is lengthened by up to a tenth at random."`
-	Timeout             positive `default:"10s" placeholder:"TIME" help:"How long an attempt may take, from the look-up of the name to the answer's headers."`
-	DisableAfter        positive `default:"72h" placeholder:"TIME" help:"After how long without a success a failing webhook is disabled."`
-	Retention           positive `default:"720h" placeholder:"TIME" help:"How long events and finished deliveries are kept."`
-	EgressProxy         proxyURL `placeholder:"URL" help:"Proxy for all deliveries. It looks names up, and must refuse private addresses itself."`
-	Listen              onOff    `default:"on" placeholder:"on|off" help:"Whether PostgreSQL wakes the worker; off saves the connection for it, and the worker looks twice a second."`
-	AllowPrivateTargets bool     `help:"Deliver to private addresses too, for tests and development."`
-	LogFormat           string   `enum:"json,text" default:"json" placeholder:"FORMAT" help:"json or text."`
-	LogLevel            string   `enum:"debug,info,warn,error" default:"info" placeholder:"LEVEL" help:"debug, info, warn or error."`
+	Concurrency         count         `default:"256" placeholder:"N" help:"How many attempts to make at a time."`
+	RetryDelays         delays        `default:"${retryDelays}" placeholder:"WAIT,…" help:"The waits between attempts, one fewer than there are attempts; each is lengthened by up to a tenth at random."`
+	Timeout             time.Duration `default:"10s" placeholder:"TIME" help:"How long an attempt may take, from the look-up of the name to the answer's headers."`
+	DisableAfter        time.Duration `default:"72h" placeholder:"TIME" help:"After how long without a success a failing webhook is disabled."`
+	Retention           time.Duration `default:"720h" placeholder:"TIME" help:"How long events and finished deliveries are kept."`
+	EgressProxy         proxyURL      `placeholder:"URL" help:"Proxy for all deliveries. It looks names up, and must refuse private addresses itself."`
+	Listen              onOff         `default:"on" placeholder:"on|off" help:"Whether PostgreSQL wakes the worker; off saves the connection for it, and the worker looks twice a second."`
+	AllowPrivateTargets bool          `help:"Deliver to private addresses too, for tests and development."`
+	LogFormat           string        `enum:"json,text" default:"json" placeholder:"FORMAT" help:"json or text."`
+	LogLevel            string        `enum:"debug,info,warn,error" default:"info" placeholder:"LEVEL" help:"debug, info, warn or error."`
 }
 
 // workerConns is how many connections a worker needs: one for what it takes, one for what it
@@ -64,8 +64,8 @@ func (c *workerCmd) deliver(s *session, handle *db.DB, ring *seal.Ring, logger *
 	registry := monitor.NewRegistry(handle, logger)
 	w, err := worker.New(s.ctx, worker.Config{
 		Metrics: registry, Traces: t.to(), DB: handle, Secrets: ring, Concurrency: int(c.Concurrency), RetryDelays: c.RetryDelays.waits,
-		Timeout:      time.Duration(c.Timeout),
-		DisableAfter: time.Duration(c.DisableAfter), Retention: time.Duration(c.Retention), Proxy: c.EgressProxy.url,
+		Timeout:      c.Timeout,
+		DisableAfter: c.DisableAfter, Retention: c.Retention, Proxy: c.EgressProxy.url,
 		Targets: egress.Policy{AllowPrivate: c.AllowPrivateTargets}, PollOnly: !bool(c.Listen), Logger: logger,
 	})
 	if err != nil {
@@ -77,19 +77,6 @@ func (c *workerCmd) deliver(s *session, handle *db.DB, ring *seal.Ring, logger *
 		w.Run(ctx)
 		return nil
 	})
-}
-
-// positive is a time that is more than nothing.
-type positive time.Duration
-
-// UnmarshalText reads a time such as 10s or 72h.
-func (p *positive) UnmarshalText(text []byte) error {
-	d, err := time.ParseDuration(string(text))
-	if err != nil || d < time.Millisecond {
-		return fmt.Errorf("must be a time such as 10s, 5m or 72h, not %q", text)
-	}
-	*p = positive(d)
-	return nil
 }
 
 // maxDelays bounds the attempts of one delivery.
@@ -118,11 +105,11 @@ func (d delays) String() string {
 func (d *delays) UnmarshalText(text []byte) error {
 	d.waits = nil
 	for part := range strings.SplitSeq(string(text), ",") {
-		var wait positive
-		if err := wait.UnmarshalText([]byte(strings.TrimSpace(part))); err != nil {
-			return fmt.Errorf("must be waits such as 1m,5m,1h: each %w", err)
+		wait, err := time.ParseDuration(strings.TrimSpace(part))
+		if err != nil || wait < time.Millisecond {
+			return fmt.Errorf("must be waits such as 1m,5m,1h, not %q", part)
 		}
-		d.waits = append(d.waits, time.Duration(wait))
+		d.waits = append(d.waits, wait)
 	}
 	if len(d.waits) > maxDelays {
 		return fmt.Errorf("must be at most %d waits", maxDelays)

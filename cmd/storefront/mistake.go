@@ -1,0 +1,260 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/agext/levenshtein"
+	"github.com/alecthomas/kong"
+
+	"go.storefront.example/cmd/storefront/doctor"
+	"go.storefront.example/ent/db"
+	adminv1 "go.storefront.example/gen/storefront/admin/v1"
+	storefrontv1 "go.storefront.example/gen/storefront/v1"
+	"go.storefront.example/server/admin"
+	"go.storefront.example/server/apierr"
+)
+
+// usageError is a mistake on the command line.
+type usageError struct{ error }
+
+// Unwrap returns what is wrong.
+func (e usageError) Unwrap() error { return e.error }
+
+func usage(format string, args ...any) error {
+	return usageError{fmt.Errorf(format, args...)}
+}
+
+// misread adds what was probably meant, and where to find help, to an error of the command line.
+func misread(err error) error {
+	at := "storefront"
+	if parse, ok := errors.AsType[*kong.ParseError](err); ok && parse.Context != nil && parse.Context.Selected() != nil {
+		at = parse.Context.Selected().FullPath()
+		err = permanent(err, parse.Context.Selected())
+	}
+	return usage("%s; see `%s --help`", meantValue(err.Error()), at)
+}
+
+// permanent is the error about a flag that only the command which creates has.
+func permanent(err error, n *kong.Node) error {
+	name, unknown := strings.CutPrefix(err.Error(), "unknown flag --")
+	if !unknown || n == nil || n.Name != "update" {
+		return err
+	}
+	name, _, _ = strings.Cut(name, ",")
+	for _, f := range childNamed(n.Parent, "create").Flags {
+		if f.Name == name {
+			return fmt.Errorf("--%s cannot be changed: a %s keeps what it was created with", name, n.Parent.Name)
+		}
+	}
+	return err
+}
+
+// formCodes are the refusals of a value whose form does not fit its flag.
+var formCodes = []apierr.Code{apierr.ValidationFailed, apierr.PhoneInvalid, apierr.CustomerIdentifierRequired}
+
+// complain writes an error as one line and returns its exit status.
+func (s *session) complain(err error) int {
+	if err == nil {
+		return 0
+	}
+	s.say(s.line(err))
+	var u usageError
+	var r *apierr.Refusal
+	switch {
+	case errors.As(err, &u), errors.Is(err, db.ErrURL):
+		return 2
+	case errors.As(err, &r) && slices.Contains(formCodes, r.Code):
+		return 2
+	}
+	return 1
+}
+
+// line returns an error in one line, in which a terminal shows every character as it is.
+func (s *session) line(err error) string {
+	text := err.Error()
+	var r *apierr.Refusal
+	switch {
+	case errors.As(err, &r):
+		text = s.refused(r)
+	case doctor.IsTaken(err):
+		text += "; choose another with --addr or --admin-addr"
+	case errors.Is(err, context.Canceled):
+		text = "interrupted: " + text
+	}
+	return escaped(strings.Join(strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '\r' }), "; "))
+}
+
+// fieldCodes are the refusals whose messages name fields of the API.
+var fieldCodes = []apierr.Code{apierr.CompareAtInvalid, apierr.PhoneInvalid, apierr.PaymentLinkInvalidPricing, apierr.PaymentLinkExpiryPast,
+	apierr.PaymentLinkExpiryInvalid}
+
+var (
+	word    = regexp.MustCompile(`[A-Za-z]+`)
+	nothing = regexp.MustCompile(`\bnull\b`)
+	removal = regexp.MustCompile(`; null [^;]*$`)
+)
+
+// refused returns the text of a refusal, with flags in place of the API's fields, and none in place of null.
+func (s *session) refused(r *apierr.Refusal) string {
+	if fields := r.Details.GetFields(); len(fields) > 0 {
+		said := make([]string, len(fields))
+		for i, f := range fields {
+			said[i] = s.flagOf(f.GetField()) + ": " + meantValue(nothing.ReplaceAllString(f.GetMessage(), none))
+		}
+		return strings.Join(said, "; ")
+	}
+	if missing := r.Details.GetMissing(); len(missing) > 0 {
+		text := "the product cannot be published yet; it lacks: " + strings.Join(missing, ", ")
+		if slices.Contains(missing, "content") {
+			text += " (set it with --content-ready)"
+		}
+		return text
+	}
+	text := strings.TrimSuffix(r.Message, ".")
+	if slices.Contains(fieldCodes, r.Code) {
+		if strings.HasSuffix(s.command, "create") {
+			text = removal.ReplaceAllString(text, "")
+		}
+		text = nothing.ReplaceAllString(word.ReplaceAllStringFunc(text, func(name string) string {
+			if flag := s.flagNamed(name); flag != "" {
+				return flag
+			}
+			return name
+		}), none)
+	}
+	return lowerFirst(text)
+}
+
+// otherFlags are the flags of fields that no flag sets as it is.
+var otherFlags = map[string]string{"items": "--product", "types": "--events"}
+
+// flagOf is the flag that sets a field.
+func (s *session) flagOf(field string) string {
+	field, _, _ = strings.Cut(field, ".")
+	if flag := s.flagNamed(field); flag != "" {
+		return flag
+	}
+	if strings.HasPrefix(s.command, "trigger") {
+		return "--override " + field
+	}
+	if flag, ok := otherFlags[field]; ok {
+		return flag
+	}
+	return "--" + kebab(field)
+}
+
+// flagNamed is the flag of the command that sets a field, "" if none does.
+func (s *session) flagNamed(field string) string {
+	for _, f := range s.flags {
+		if f.Tag.Get(apiField) == field {
+			return "--" + f.Name
+		}
+	}
+	return ""
+}
+
+// kebab converts camelCase to the form of flags.
+func kebab(field string) string {
+	var b strings.Builder
+	for _, r := range field {
+		if unicode.IsUpper(r) {
+			b.WriteByte('-')
+		}
+		b.WriteRune(unicode.ToLower(r))
+	}
+	return b.String()
+}
+
+// lowerFirst lowers the first letter of a sentence, unless its first word is in capitals.
+func lowerFirst(text string) string {
+	first, size := utf8.DecodeRuneInString(text)
+	if second, _ := utf8.DecodeRuneInString(text[size:]); unicode.IsUpper(second) {
+		return text
+	}
+	return string(unicode.ToLower(first)) + text[size:]
+}
+
+// nearest is the word that was probably meant, "" if none is near.
+func nearest(word string, known []string) string {
+	best, least := "", min(3, len(word)/2)
+	for _, k := range known {
+		if d := levenshtein.Distance(strings.ToLower(word), strings.ToLower(k), nil); d <= least {
+			best, least = k, d-1
+		}
+	}
+	return best
+}
+
+// notOneOf are the forms of an error about a value that is none of a set: of a flag, and of a refused field.
+var notOneOf = []*regexp.Regexp{regexp.MustCompile(`must be one of (.*) but got "(.*)"$`),
+	regexp.MustCompile(`must be (?:ping or )?one of (.*), not "(.*)"$`)}
+
+// meantValue adds what was probably meant to an error about a value that is none of a set.
+func meantValue(text string) string {
+	for _, form := range notOneOf {
+		if m := form.FindStringSubmatch(text); m != nil {
+			known := strings.FieldsFunc(m[1], func(r rune) bool { return strings.ContainsRune(`", `, r) })
+			if near := nearest(m[2], known); near != "" {
+				return fmt.Sprintf("%s; did you mean %q?", text, near)
+			}
+		}
+	}
+	return text
+}
+
+// listedBy are the commands that list what a refusal did not find.
+var listedBy = map[apierr.Code]string{
+	apierr.StoreNotFound: "store", apierr.ProductNotFound: "product", apierr.CustomerNotFound: "customer", apierr.OrderNotFound: "order",
+	apierr.PaymentLinkNotFound: "link", apierr.APIKeyNotFound: "key", apierr.WebhookNotFound: "webhook",
+	apierr.DeliveryNotFound: "delivery", apierr.SessionNotFound: "dashboard sessions",
+}
+
+var notThere = regexp.MustCompile(`^There is no store (\S+)\.$|^There is no [a-z ]+ "(.*)" in the store (\S+)\.$`)
+
+// maxNames is how many names are looked at for the one that was meant.
+const maxNames = 100
+
+// hinted adds to the refusal of what is not there the name that was probably meant, or the command that lists such names.
+func (s *session) hinted(ctx context.Context, o admin.API, refusal error) error {
+	r, ok := errors.AsType[*apierr.Refusal](refusal)
+	if !ok || listedBy[r.Code] == "" || strings.Contains(r.Message, "ambiguous") {
+		return refusal
+	}
+	list, size, known, name := "storefront "+listedBy[r.Code]+" list", new(int32(maxNames)), []string(nil), ""
+	if m := notThere.FindStringSubmatch(r.Message); m != nil {
+		name = m[1] + m[2]
+		if m[3] != "" {
+			list += " --store " + m[3]
+		}
+		switch r.Code {
+		case apierr.StoreNotFound:
+			out, _ := o.ListStores(ctx, &adminv1.ListStoresRequest{PageSize: size})
+			known = namesOf(out.GetStores(), (*storefrontv1.Store).GetSlug)
+		case apierr.ProductNotFound:
+			out, _ := o.ListProducts(ctx, &adminv1.ListProductsRequest{Store: m[3], PageSize: size})
+			known = namesOf(out.GetData(), (*storefrontv1.Product).GetSlug)
+		case apierr.CustomerNotFound:
+			out, _ := o.ListCustomers(ctx, &adminv1.ListCustomersRequest{Store: m[3], PageSize: size})
+			known = namesOf(out.GetData(), (*storefrontv1.Customer).GetEmail)
+		}
+	}
+	if near := nearest(name, known); near != "" {
+		return fmt.Errorf("%s; did you mean %q?", s.line(refusal), near)
+	}
+	return fmt.Errorf("%s; see `%s`", s.line(refusal), list)
+}
+
+func namesOf[Item any](items []Item, name func(Item) string) []string {
+	names := make([]string, len(items))
+	for i, item := range items {
+		names[i] = name(item)
+	}
+	return names
+}

@@ -1,0 +1,329 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"go.storefront.example/ent/apijson"
+	"go.storefront.example/server/admin"
+	"go.storefront.example/server/apierr"
+)
+
+// apiField is the tag of a flag that sets a field of a request: the field's name in JSON. It is also how a refusal of
+// the field finds its flag.
+const apiField = "api"
+
+// unsettled is a value that needs the database or server to be known: how long ago, or an amount in a currency.
+type unsettled interface {
+	settle(ctx context.Context, o admin.API, currency func() (string, error)) error
+}
+
+// fill adds to a request what the flags of the command say, and to its mask the fields that they name. currency is the
+// one of amounts; it is asked for only if it matters.
+func (s *session) fill(ctx context.Context, o admin.API, in proto.Message, currency func() (string, error)) error {
+	var members []string
+	for _, f := range s.flags {
+		if !f.Tag.Has(apiField) || !s.given[f.Name] {
+			continue
+		}
+		if value, ok := f.Target.Addr().Interface().(unsettled); ok {
+			err := value.settle(ctx, o, currency)
+			if _, wrong := errors.AsType[usageError](err); wrong {
+				return usage("--%s: %w", f.Name, err)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		value, err := plainJSON(f.Target.Interface())
+		if err != nil {
+			return err
+		}
+		members = append(members, string(quoted(f.Tag.Get(apiField)))+":"+string(value))
+	}
+	said := in.ProtoReflect().New().Interface()
+	err := apijson.Unmarshal([]byte("{"+strings.Join(members, ",")+"}"), said)
+	if invalid, ok := errors.AsType[*apijson.Invalid](err); ok {
+		return apierr.Invalid(invalid.Message, invalid.Fields...)
+	}
+	proto.Merge(in, said)
+	return err
+}
+
+// set sets a field of a request by its name in proto.
+func set(in proto.Message, field string, value any) {
+	m := in.ProtoReflect()
+	m.Set(m.Descriptor().Fields().ByName(protoreflect.Name(field)), protoreflect.ValueOf(value))
+}
+
+// method is a method of the operator's API.
+type method[In, Out any] = func(admin.API, context.Context, In) (Out, error)
+
+// create calls a method that makes something in the store that the command works in, and prints what it returns as
+// object has it.
+func create[In, Out proto.Message](s *session, c inStore, in In, call method[In, Out], object func(Out) []byte) error {
+	return s.operate(c.target, func(ctx context.Context, o admin.API) error {
+		if err := s.fillIn(ctx, o, c, in); err != nil {
+			return err
+		}
+		out, err := call(o, ctx, in)
+		if err != nil {
+			return err
+		}
+		return s.print(object(out))
+	})
+}
+
+// fillIn is fill for a request about a store.
+func (s *session) fillIn(ctx context.Context, o admin.API, c inStore, in proto.Message) error {
+	store, err := storeScoped(c).storeOf(ctx, o)
+	if err != nil {
+		return err
+	}
+	set(in, "store", store)
+	return s.fill(ctx, o, in, currencyOf(ctx, o, store))
+}
+
+// change calls a method on what a name is, and prints what it returns as object has it. A method that updates refuses to
+// without anything to change.
+func change[Found interface{ GetId() string }, In, Out proto.Message](s *session, c storeScoped, name string, with finder[Found],
+	in In, call method[In, Out], object func(Out) []byte) error {
+	if err := s.changesAnything(in); err != nil {
+		return err
+	}
+	return s.operate(c.target, func(ctx context.Context, o admin.API) error {
+		out, err := changed(ctx, s, o, c, name, with, in, call)
+		if err != nil {
+			return err
+		}
+		return s.print(object(out))
+	})
+}
+
+// changed calls a method on what a name is.
+func changed[Found interface{ GetId() string }, In proto.Message, Out any](ctx context.Context, s *session, o admin.API, c storeScoped,
+	name string, with finder[Found], in In, call method[In, Out]) (out Out, err error) {
+	id, err := idOf(ctx, o, c, name, with)
+	if err != nil {
+		return out, err
+	}
+	set(in, "id", id)
+	err = s.fill(ctx, o, in, func() (string, error) {
+		found, err := with(ctx, o, "", id)
+		if priced, ok := any(found).(interface{ GetCurrency() string }); ok {
+			return priced.GetCurrency(), err
+		}
+		return "", err
+	})
+	if err != nil {
+		return out, err
+	}
+	return call(o, ctx, in)
+}
+
+// changesAnything refuses an update that names nothing to change.
+func (s *session) changesAnything(in proto.Message) error {
+	var names []string
+	for _, f := range s.flags {
+		if f.Tag.Has(apiField) {
+			names = append(names, "--"+f.Name)
+			if s.given[f.Name] {
+				return nil
+			}
+		}
+	}
+	if in.ProtoReflect().Descriptor().Fields().ByName("update_mask") == nil {
+		return nil
+	}
+	return usage("name what to change: %s", strings.Join(names, ", "))
+}
+
+// show prints what a name is.
+func show[Found proto.Message](s *session, c storeScoped, name string, with finder[Found], object func(Found) []byte) error {
+	return s.operate(c.target, func(ctx context.Context, o admin.API) error {
+		found, err := find(ctx, o, c, name, with)
+		if err != nil {
+			return err
+		}
+		return s.print(object(found))
+	})
+}
+
+// limit bounds a list.
+type limit struct {
+	Limit count `default:"50" placeholder:"N" help:"How many to show at most, newest first."`
+	Wide  bool  `help:"Show every column whole, however narrow the terminal is."`
+}
+
+// listOf lists what belongs to a store: a method's items up to the limit.
+func listOf[Item, In, Out proto.Message](s *session, c inStore, l limit, t table[Item], in In, call method[In, Out],
+	items func(Out) []Item) error {
+	return list(s, c.target, l, t, in, func(ctx context.Context, o admin.API) error { return s.fillIn(ctx, o, c, in) }, call, items)
+}
+
+// list prints a method's items up to the limit. prepare fills the request.
+func list[Item, In, Out proto.Message](s *session, at target, l limit, t table[Item], in In,
+	prepare func(context.Context, admin.API) error, call method[In, Out], items func(Out) []Item) error {
+	return s.operate(at, func(ctx context.Context, o admin.API) error {
+		if err := prepare(ctx, o); err != nil {
+			return err
+		}
+		all, err := collect(ctx, o, int(l.Limit), in, call, items)
+		if err != nil {
+			return err
+		}
+		if err := t.print(s, l, all); err != nil {
+			return err
+		}
+		if len(all) == int(l.Limit) && !s.json {
+			s.say(fmt.Sprintf("these are the newest %d; --limit shows more", len(all)))
+		}
+		return nil
+	})
+}
+
+// collect calls a method until it has a number of items, or all if that is 0.
+func collect[Item any, In, Out proto.Message](ctx context.Context, o admin.API, limit int, in In, call method[In, Out],
+	items func(Out) []Item) ([]Item, error) {
+	return admin.Collect(ctx, limit, func(ctx context.Context, size *int32, token string) ([]Item, string, error) {
+		set(in, "page_size", *size)
+		set(in, "page_token", token)
+		out, err := call(o, ctx, in)
+		if err != nil {
+			return nil, "", err
+		}
+		return items(out), any(out).(interface{ GetNextPageToken() string }).GetNextPageToken(), nil
+	})
+}
+
+// paged is the setting of a list that has the pages of the API.
+type paged struct {
+	storeScoped
+	limit
+	Page     *count `placeholder:"N" help:"Show this page alone, from 1, in place of the first --limit entries."`
+	PageSize *count `placeholder:"N" help:"Entries on that page, 1 to 100 (default: 25)."`
+}
+
+// The sizes of the API's pages.
+const (
+	defaultPageSize = 25
+	maxPageSize     = 100
+)
+
+// entry is what the API lists.
+type entry interface {
+	proto.Message
+	GetId() string
+}
+
+// listPages prints the page that the command names, or as many entries as its limit.
+func listPages[Item entry, In proto.Message, Out interface {
+	GetData() []Item
+	GetTotal() int64
+}](s *session, c paged, t table[Item], in In, call method[In, Out]) error {
+	return s.operate(c.target, func(ctx context.Context, o admin.API) error {
+		if err := s.fillIn(ctx, o, inStore(c.storeScoped), in); err != nil {
+			return err
+		}
+		page, size, limit, more := int64(1), min(int(c.Limit), maxPageSize), int(c.Limit), "--limit"
+		one := c.Page != nil || c.PageSize != nil
+		if one {
+			page, size, more = int64(valueOr(c.Page, 1)), int(valueOr(c.PageSize, defaultPageSize)), "--page"
+			limit = size
+		}
+		// What is added meanwhile moves the rest towards the end, so that an entry may come twice; it is shown once.
+		var all []Item
+		var total int64
+		for seen := map[string]bool{}; ; page++ {
+			set(in, "page", page)
+			set(in, "page_size", int32(size)) //nolint:gosec // A page is refused if it is too large.
+			out, err := call(o, ctx, in)
+			if err != nil {
+				return err
+			}
+			total = out.GetTotal()
+			for _, item := range out.GetData() {
+				if !seen[item.GetId()] && len(all) < limit {
+					seen[item.GetId()] = true
+					all = append(all, item)
+				}
+			}
+			if one || len(all) == limit || page*int64(size) >= total {
+				break
+			}
+		}
+		if err := t.print(s, c.limit, all); err != nil {
+			return err
+		}
+		if int64(len(all)) < total && !s.json {
+			s.say(fmt.Sprintf("these are %d of %d; %s shows others", len(all), total, more))
+		}
+		return nil
+	})
+}
+
+func valueOr(c *count, otherwise count) count {
+	if c == nil {
+		return otherwise
+	}
+	return *c
+}
+
+// table is how a list is printed.
+type table[Item proto.Message] struct {
+	// header names the columns, separated by commas, each with its marks for narrow terminals.
+	header string
+	row    func(Item) []string
+	// object is an item of the JSON array.
+	object func(Item) []byte
+}
+
+// print prints the items of a list.
+func (t table[Item]) print(s *session, l limit, items []Item) error {
+	rows, objects := make([][]string, len(items)), make([][]byte, len(items))
+	for i, item := range items {
+		rows[i], objects[i] = t.row(item), t.object(item)
+	}
+	if s.csv {
+		var none Item
+		return writeCSV(s.out, none.ProtoReflect().Descriptor(), t.object(none.ProtoReflect().New().Interface().(Item)), objects) //nolint:errcheck // It is one.
+	}
+	if l.Wide {
+		s.terminal.columns = 0
+	}
+	return s.list(objects, strings.Split(t.header, ","), rows)
+}
+
+// whole is a message as the API returns it.
+func whole[M proto.Message](m M) []byte { return apijson.Marshal(m) }
+
+// selectFields is the JSON object of a message with these members alone, in this order; those in extra are
+// added to the message's own, or replace them.
+func selectFields(m proto.Message, extra map[string]json.RawMessage, names ...string) []byte {
+	var own map[string]json.RawMessage
+	if err := json.Unmarshal(apijson.Marshal(m), &own); err != nil {
+		panic(err) // a message is an object
+	}
+	var members []string
+	for _, name := range names {
+		value, ok := extra[name]
+		if !ok {
+			value = own[name]
+		}
+		members = append(members, string(quoted(name))+":"+string(value))
+	}
+	return []byte("{" + strings.Join(members, ",") + "}")
+}
+
+// quoted is a text as JSON.
+func quoted(text string) json.RawMessage { return apijson.AppendString(nil, text) }
+
+// orNull is JSON that may be absent.
+func orNull(text string) json.RawMessage { return json.RawMessage(cmp.Or(text, "null")) }
