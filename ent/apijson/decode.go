@@ -1,10 +1,13 @@
 package apijson
 
 import (
+	"bytes"
+	"errors"
+	"io"
 	"slices"
-	"strconv"
 	"strings"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/known/fieldmaskpb"
@@ -16,37 +19,41 @@ const maxFields = 1000
 
 const (
 	problemUnknown = "is not a known field"
-	problemNumber  = "must be a number within the range of the field"
-	problemOneof   = "must not be given beside another field of its choice"
+	problemMask    = "must name fields of the request, separated by commas"
 )
 
-// decoder reads one JSON text into one message.
+// The sentences about a text that cannot be read as a whole.
+var (
+	errEmpty     = errors.New("The body is empty; it must be a JSON object.")
+	errNotObject = errors.New("The body must be a JSON object.")
+	errSyntax    = errors.New("The body is not valid JSON.")
+	errTrailing  = errors.New("The body has text after the JSON object.")
+	errName      = errors.New("The body has a name that is not valid text.")
+)
+
+// decoder reads one JSON text into one message. It stops at the first error of syntax; all else that is wrong it lists.
 type decoder struct {
-	scanner
+	*jsontext.Decoder
 
 	// typed also accepts what generated clients send and /v1 refuses: 64-bit integers as strings,
 	// enum values as numbers, and the name of an enum's zero.
 	typed   bool
 	unknown []string // top-level names to refuse
-	path    []segment
-	steps   [4]segment // the path, while it is short
 	fields  []Field
 	named   map[string]bool // the names in fields
-}
-
-// segment is a step of the path to the value being read: a name, or a place in an array.
-type segment struct {
-	name  string
-	index int // -1 for a name
 }
 
 // decode resets m and reads data into it; nil when nothing was refused.
 func decode(data []byte, m proto.Message, typed bool, unknown []string) *Invalid {
 	proto.Reset(m)
-	d := &decoder{scanner: scanner{data: data}, typed: typed, unknown: unknown}
-	d.path = d.steps[:0]
-	r := m.ProtoReflect()
-	if err := d.body(r); err != nil {
+	// A repeated name, and text that is not Unicode, is refused by its field.
+	text := jsontext.NewDecoder(bytes.NewBuffer(data), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	d := &decoder{Decoder: text, typed: typed, unknown: unknown, named: map[string]bool{}}
+	err := errEmpty
+	if len(data) > 0 {
+		err = d.body(m.ProtoReflect())
+	}
+	if err != nil {
 		proto.Reset(m)
 		return &Invalid{Message: err.Error()}
 	}
@@ -56,49 +63,41 @@ func decode(data []byte, m proto.Message, typed bool, unknown []string) *Invalid
 	return nil
 }
 
+// body reads the whole text.
 func (d *decoder) body(m protoreflect.Message) error {
-	switch d.peek() {
-	case '{':
-	case 0:
-		if len(d.data) == 0 {
-			return errEmpty
-		}
-		return errSyntax
-	default:
-		// A separate message, which is clearer than that for invalid JSON.
-		if err := d.skip(); err != nil {
-			return err
+	if d.PeekKind() != '{' {
+		if d.SkipValue() != nil {
+			return errSyntax
 		}
 		return errNotObject
 	}
 	if err := d.message(m, planOf(m)); err != nil {
-		return err
+		if errors.Is(err, errName) {
+			return errName
+		}
+		return errSyntax
 	}
-	d.peek()
-	if d.pos < len(d.data) {
+	if _, err := d.ReadToken(); !errors.Is(err, io.EOF) {
 		return errTrailing
 	}
 	return nil
 }
 
-// refuse lists the field at the current path, unless it is listed already.
+// refuse lists the field whose value was read last, unless it is listed already.
 func (d *decoder) refuse(message string) {
 	if len(d.fields) >= maxFields {
 		return
 	}
 	var name strings.Builder
-	for i, s := range d.path {
-		if s.index >= 0 {
-			name.WriteString("[" + strconv.Itoa(s.index) + "]")
-			continue
+	depth := 1
+	for step := range d.StackPointer().Tokens() {
+		if kind, _ := d.StackIndex(depth); kind == '[' {
+			step = "[" + step + "]"
+		} else if depth > 1 {
+			step = "." + step
 		}
-		if i > 0 {
-			name.WriteByte('.')
-		}
-		name.WriteString(s.name)
-	}
-	if d.named == nil {
-		d.named = map[string]bool{}
+		name.WriteString(step)
+		depth++
 	}
 	if n := name.String(); !d.named[n] {
 		d.named[n] = true
@@ -106,205 +105,191 @@ func (d *decoder) refuse(message string) {
 	}
 }
 
-func (d *decoder) push(s segment) { d.path = append(d.path, s) }
-func (d *decoder) pop()           { d.path = d.path[:len(d.path)-1] }
+// refuseNext skips a value and lists its field.
+func (d *decoder) refuseNext(message string) error {
+	err := d.SkipValue()
+	if err == nil {
+		d.refuse(message)
+	}
+	return err
+}
 
 // message reads an object into m.
 func (d *decoder) message(m protoreflect.Message, p *plan) error {
-	if err := d.open('{'); err != nil {
+	if _, err := d.ReadToken(); err != nil {
 		return err
 	}
-	var small [32]bool // on the stack; no message of the API has more fields
-	seen := small[:]
-	if len(p.fields) > len(seen) {
-		seen = make([]bool, len(p.fields))
-	}
+	seen := make([]bool, len(p.fields))
 	var mask []string
-	for first := true; ; first = false {
-		more, err := d.more('}', first)
-		if err != nil {
-			return err
-		}
-		if !more {
-			break
-		}
+	for d.PeekKind() != '}' {
 		name, err := d.name()
 		if err != nil {
 			return err
 		}
-		i, known := p.byName[string(name)]
-		if known && len(d.path) == 0 {
-			known = !slices.Contains(d.unknown, p.fields[i].jsonName)
-		}
-		if !known {
-			d.push(segment{name: string(name), index: -1})
-			d.refuse(problemUnknown)
-			d.pop()
-			if err := d.skip(); err != nil {
-				return err
-			}
-			continue
-		}
-		f := &p.fields[i]
-		d.push(segment{name: f.jsonName, index: -1})
+		i, known := p.byName[name]
 		switch {
+		case !known || d.StackDepth() == 1 && slices.Contains(d.unknown, name):
+			err = d.refuseNext(problemUnknown)
 		case seen[i]:
-			d.refuse(MessageRepeated)
-			err = d.skip()
+			err = d.refuseNext(MessageRepeated)
 		case i == p.mask:
-			err = d.mask(m, p, f)
+			err = d.mask(m, p)
 		default:
-			if p.mask >= 0 && f.desc.Name() != pathField {
-				if mask == nil {
-					mask = make([]string, 0, len(p.fields))
-				}
-				mask = append(mask, string(f.desc.Name()))
+			if f := p.fields[i].desc.Name(); f != pathField {
+				mask = append(mask, string(f))
 			}
-			err = d.field(m, f)
+			err = d.field(m, &p.fields[i])
 		}
-		d.pop()
-		seen[i] = true
 		if err != nil {
 			return err
+		}
+		if known {
+			seen[i] = true
 		}
 	}
 	if p.mask >= 0 && !m.Has(p.fields[p.mask].desc) {
 		m.Set(p.fields[p.mask].desc, protoreflect.ValueOfMessage((&fieldmaskpb.FieldMask{Paths: mask}).ProtoReflect()))
 	}
-	return nil
+	_, err := d.ReadToken()
+	return err
 }
 
 // pathField is the request field bound to the path; it cannot be changed, so no mask contains it.
 const pathField = "id"
 
+// name reads the name of an object's member.
+func (d *decoder) name() (string, error) {
+	raw, err := d.ReadValue()
+	if err != nil {
+		return "", err
+	}
+	name, valid := unquote(raw)
+	if !valid || strings.Contains(name, "\x00") {
+		return "", errName
+	}
+	return name, nil
+}
+
+// unquote returns the text of a JSON string, and whether it is Unicode.
+func unquote(raw jsontext.Value) (string, bool) {
+	text, err := jsontext.AppendUnquote(nil, raw)
+	return string(text), err == nil
+}
+
+// mask reads update_mask: camelCase field names of the surrounding message, which are converted to
+// proto names. Null leaves the mask to be filled from the names present.
+func (d *decoder) mask(m protoreflect.Message, p *plan) error {
+	f, kind := &p.fields[p.mask], d.PeekKind()
+	raw, err := d.ReadValue()
+	if err != nil || kind == 'n' {
+		return err
+	}
+	if kind != '"' {
+		d.refuse(f.must)
+		return nil
+	}
+	text, _ := unquote(raw)
+	mask := &fieldmaskpb.FieldMask{}
+	for name := range strings.SplitSeq(text, ",") {
+		i, known := p.byName[name]
+		switch {
+		case text == "":
+		case !known || i == p.mask || p.fields[i].desc.Name() == pathField:
+			d.refuse(problemMask)
+			return nil
+		default:
+			mask.Paths = append(mask.Paths, string(p.fields[i].desc.Name()))
+		}
+	}
+	m.Set(f.desc, protoreflect.ValueOfMessage(mask.ProtoReflect()))
+	return nil
+}
+
 // field reads the value of one field into m.
 func (d *decoder) field(m protoreflect.Message, f *field) error {
-	c := d.peek()
-	switch {
-	case c == 'n':
-		if err := d.literal("null"); err != nil {
-			return err
-		}
-		if !f.nullable {
-			d.refuse(f.mustWhole() + "; null is not allowed")
-		}
-		return nil
-	case f.desc.IsMap():
+	switch kind := d.PeekKind(); {
+	case kind == 'n' && f.nullable:
+		return d.SkipValue()
+	case kind == 'n':
+		return d.refuseNext(f.mustWhole() + "; null is not allowed")
+	case f.desc.IsMap() && kind == '{':
 		return d.object(m.Mutable(f.desc).Map(), f)
-	case f.list:
+	case f.desc.IsList() && kind == '[':
 		return d.array(m.Mutable(f.desc).List(), f)
+	case f.desc.IsMap(), f.desc.IsList():
+		return d.refuseNext(f.mustWhole())
 	}
-	if oneof := f.desc.ContainingOneof(); oneof != nil && !oneof.IsSynthetic() && m.WhichOneof(oneof) != nil {
-		d.refuse(problemOneof)
-		return d.skip()
-	}
-	if f.shape == shapeMessage {
-		if c != '{' {
-			d.refuse(f.must)
-			return d.skip()
-		}
-		return d.message(m.Mutable(f.desc).Message(), f.message)
-	}
-	v, problem, err := d.value(f)
-	switch {
-	case err != nil:
-		return err
-	case problem != "":
-		d.refuse(problem)
-	default:
-		m.Set(f.desc, v)
-	}
-	return nil
+	return d.value(f, func() protoreflect.Value { return m.NewField(f.desc) }, func(v protoreflect.Value) { m.Set(f.desc, v) })
 }
 
 // array reads the elements of a repeated field.
 func (d *decoder) array(list protoreflect.List, f *field) error {
-	if d.peek() != '[' {
-		d.refuse(f.mustWhole())
-		return d.skip()
-	}
-	if err := d.open('['); err != nil {
+	if _, err := d.ReadToken(); err != nil {
 		return err
 	}
-	for i := 0; ; i++ {
-		more, err := d.more(']', i == 0)
-		if err != nil || !more {
-			return err
-		}
-		d.push(segment{index: i})
-		if f.shape == shapeMessage {
-			if d.peek() == '{' {
-				err = d.message(list.AppendMutable().Message(), f.message)
-			} else {
-				d.refuse(f.must)
-				err = d.skip()
-			}
-		} else {
-			var v protoreflect.Value
-			var problem string
-			if v, problem, err = d.value(f); problem != "" {
-				d.refuse(problem)
-			} else if err == nil {
-				list.Append(v)
-			}
-		}
-		d.pop()
-		if err != nil {
+	for d.PeekKind() != ']' {
+		if err := d.value(f, list.NewElement, list.Append); err != nil {
 			return err
 		}
 	}
+	_, err := d.ReadToken()
+	return err
 }
 
 // object reads the entries of a map field.
 func (d *decoder) object(entries protoreflect.Map, f *field) error {
-	if d.peek() != '{' {
-		d.refuse(f.mustWhole())
-		return d.skip()
-	}
-	if err := d.open('{'); err != nil {
+	if _, err := d.ReadToken(); err != nil {
 		return err
 	}
-	value := mapValue(f.desc)
-	keyField := &field{desc: f.desc.MapKey(), shape: shapeOf(f.desc.MapKey())}
-	keyField.must = mustOf(keyField)
-	for first := true; ; first = false {
-		more, err := d.more('}', first)
-		if err != nil || !more {
-			return err
-		}
+	for d.PeekKind() != '}' {
 		name, err := d.name()
 		if err != nil {
 			return err
 		}
-		text := string(name)
-		d.push(segment{name: text, index: -1})
-		key, problem := parseText(keyField, text)
-		switch {
-		case problem != "":
-			d.refuse("the name " + problem)
-			err = d.skip()
-		case entries.Has(key.MapKey()):
-			d.refuse(MessageRepeated)
-			err = d.skip()
-		case value.shape == shapeMessage && d.peek() == '{':
-			v := entries.NewValue()
-			if err = d.message(v.Message(), planOf(v.Message())); err == nil {
-				entries.Set(key.MapKey(), v)
-			}
-		case value.shape == shapeMessage:
-			d.refuse(value.must)
-			err = d.skip()
-		default:
-			var v protoreflect.Value
-			if v, problem, err = d.value(value); problem != "" {
-				d.refuse(problem)
-			} else if err == nil {
-				entries.Set(key.MapKey(), v)
-			}
+		key := protoreflect.ValueOfString(name).MapKey()
+		if entries.Has(key) {
+			err = d.refuseNext(MessageRepeated)
+		} else {
+			err = d.value(f, entries.NewValue, func(v protoreflect.Value) { entries.Set(key, v) })
 		}
-		d.pop()
 		if err != nil {
 			return err
 		}
 	}
+	_, err := d.ReadToken()
+	return err
+}
+
+// value reads one value of a field, the field itself or an element of it, and sets it unless it is refused.
+func (d *decoder) value(f *field, empty func() protoreflect.Value, set func(protoreflect.Value)) error {
+	kind := d.PeekKind()
+	if f.shape == shapeMessage && kind == '{' {
+		v := empty()
+		err := d.message(v.Message(), f.message)
+		set(v)
+		return err
+	}
+	raw, err := d.ReadValue()
+	if err != nil {
+		return err
+	}
+	v, problem := protoreflect.Value{}, f.must
+	switch {
+	case kind == '"':
+		if text, valid := unquote(raw); valid {
+			v, problem = f.parse(text, d.typed && f.is64(), d.typed)
+		} else if problem = f.must; f.shape == shapeString {
+			problem = problemUnicode
+		}
+	case kind == '0':
+		v, problem = f.number(string(raw), d.typed)
+	case (kind == 't' || kind == 'f') && f.shape == shapeBool:
+		v, problem = protoreflect.ValueOfBool(kind == 't'), ""
+	}
+	if problem != "" {
+		d.refuse(problem)
+	} else {
+		set(v)
+	}
+	return nil
 }

@@ -177,12 +177,12 @@ func TestUnmarshalRefusesTexts(t *testing.T) {
 		"brackets that do not match":         {`{"x":[1}`, errSyntax},
 		"text after the object":              {`{} {}`, errTrailing},
 		"a bracket after the object":         {`{}}`, errTrailing},
-		"a name that is not Unicode":         {"{\"\xff\":1}", errKey},
-		"a name with U+0000":                 {`{"\u0000":1}`, errKey},
-		"a name with a lone surrogate":       {`{"\ud800":1}`, errKey},
+		"a name that is not Unicode":         {"{\"\xff\":1}", errName},
+		"a name with U+0000":                 {`{"\u0000":1}`, errName},
+		"a name with a lone surrogate":       {`{"\ud800":1}`, errName},
 		"a syntax error after a refusal":     {`{"title":1,"amount":}`, errSyntax},
-		"a deep array":                       {`{"x":` + strings.Repeat("[", 100000), errDepth},
-		"a deep object":                      {strings.Repeat(`{"x":`, 100000), errDepth},
+		"a deep array":                       {`{"x":` + strings.Repeat("[", 100000), errSyntax},
+		"a deep object":                      {strings.Repeat(`{"x":`, 100000), errSyntax},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -194,10 +194,6 @@ func TestUnmarshalRefusesTexts(t *testing.T) {
 		})
 	}
 	require.NoError(t, Unmarshal([]byte(`{"socialLinks":{}}`), &storefrontv1.Store{}))
-	wide := `{"missing":["a"],"fields":[` + strings.Repeat(`{"field":"a","message":"b"},`, 2*maxDepth) + `{}]}`
-	require.NoError(t, Unmarshal([]byte(wide), &storefrontv1.ErrorDetails{}), "depth is not width")
-	depth := `{"x":` + strings.Repeat("[", maxDepth-1) + strings.Repeat("]", maxDepth-1) + `}`
-	require.Equal(t, []Field{{"x", problemUnknown}}, refusalOf(t, Unmarshal([]byte(depth), &storefrontv1.Store{})).Fields)
 }
 
 func TestUnmarshalReads(t *testing.T) {

@@ -50,8 +50,8 @@ func (e *Invalid) Error() string {
 	return b.String()
 }
 
-// Append appends the JSON of m to b. It accepts every message of any package and cannot fail; a
-// number that JSON cannot express (NaN, an infinity) is null.
+// Append appends the JSON of m, a message of the API, to b. It cannot fail; a number that JSON cannot
+// express (NaN, an infinity) is null.
 func Append(b []byte, m proto.Message) []byte {
 	return appendMessage(b, m)
 }

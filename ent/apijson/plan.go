@@ -1,7 +1,7 @@
 package apijson
 
 import (
-	"strconv"
+	"fmt"
 	"strings"
 	"sync"
 
@@ -22,18 +22,14 @@ type plan struct {
 
 // field is one field of a plan.
 type field struct {
-	desc     protoreflect.FieldDescriptor
-	key      []byte // `"priceAmount":`
-	jsonName string
-	shape    shape
-	list     bool
+	desc  protoreflect.FieldDescriptor
+	key   []byte // `"priceAmount":`
+	shape shape  // of each of its values
 	// nullable is true if null stands for an unset field.
 	nullable bool
-	// enum names every value of an enum field.
-	enum *enumNames
 	// message is the plan of a message field's type.
 	message *plan
-	// must is the message for an invalid value of the field.
+	// must is the message for an invalid value.
 	must string
 }
 
@@ -44,17 +40,15 @@ const (
 	shapeString shape = iota
 	shapeBool
 	shapeInt
-	shapeUint
 	shapeFloat
 	shapeEnum
-	shapeBytes
 	shapeTimestamp
 	shapeMask
 	shapeMessage
 )
 
 var plans struct {
-	sync.Map // protoreflect.MessageDescriptor to *plan, complete
+	sync.Map // protoreflect.MessageDescriptor to *plan
 	building sync.Mutex
 }
 
@@ -66,99 +60,67 @@ func planOf(m protoreflect.Message) *plan {
 	}
 	plans.building.Lock()
 	defer plans.building.Unlock()
-	// Types may contain each other, so a whole family is built before any of it is published.
-	family := map[protoreflect.MessageDescriptor]*plan{}
-	p := build(md, family)
-	for md, p := range family {
-		plans.LoadOrStore(md, p)
-	}
-	return p
+	return build(md)
 }
 
-func build(md protoreflect.MessageDescriptor, family map[protoreflect.MessageDescriptor]*plan) *plan {
+// build makes the plan of a type after those of the types in it. No type of the API contains itself.
+func build(md protoreflect.MessageDescriptor) *plan {
 	if p, ok := plans.Load(md); ok {
 		return p.(*plan)
 	}
-	if p := family[md]; p != nil {
-		return p
-	}
 	descs := md.Fields()
-	p := &plan{
-		fields: make([]field, descs.Len()),
-		byName: make(map[string]int, descs.Len()),
-		mask:   -1,
-	}
-	family[md] = p
+	p := &plan{fields: make([]field, descs.Len()), byName: make(map[string]int, descs.Len()), mask: -1}
 	for i := range p.fields {
 		fd := descs.Get(i)
+		value := fd
+		if fd.IsMap() {
+			value = fd.MapValue()
+		}
 		f := &p.fields[i]
-		f.desc, f.jsonName = fd, fd.JSONName()
-		f.key = append(AppendString(nil, f.jsonName), ':')
-		f.shape, f.list = shapeOf(fd), fd.IsList()
+		f.desc, f.key = fd, append(AppendString(nil, fd.JSONName()), ':')
+		f.shape, f.must = shapeOf(value)
 		f.nullable = !fd.IsList() && !fd.IsMap() && fd.HasPresence()
-		if fd.Enum() != nil {
-			f.enum = newEnumNames(fd.Enum())
+		if f.shape == shapeMessage {
+			f.message = build(value.Message())
 		}
-		if f.shape == shapeMessage && !fd.IsMap() {
-			f.message = build(fd.Message(), family)
-		}
-		f.must = mustOf(f)
-		p.byName[f.jsonName] = i
-		if f.shape == shapeMask && fd.Name() == "update_mask" {
+		p.byName[fd.JSONName()] = i
+		if f.shape == shapeMask {
 			p.mask = i
 		}
 	}
+	plans.Store(md, p)
 	return p
 }
 
-func shapeOf(fd protoreflect.FieldDescriptor) shape {
+// shapeOf returns the shape of a field's values, and the message for one that is invalid.
+func shapeOf(fd protoreflect.FieldDescriptor) (s shape, must string) {
 	switch fd.Kind() {
 	case protoreflect.StringKind:
-		return shapeString
+		return shapeString, "must be a string"
 	case protoreflect.BoolKind:
-		return shapeBool
-	case protoreflect.Uint32Kind, protoreflect.Fixed32Kind, protoreflect.Uint64Kind, protoreflect.Fixed64Kind:
-		return shapeUint
-	case protoreflect.FloatKind, protoreflect.DoubleKind:
-		return shapeFloat
+		return shapeBool, "must be true or false"
+	case protoreflect.Int32Kind, protoreflect.Int64Kind:
+		return shapeInt, "must be an integer"
+	case protoreflect.DoubleKind:
+		return shapeFloat, "must be a number"
 	case protoreflect.EnumKind:
-		return shapeEnum
-	case protoreflect.BytesKind:
-		return shapeBytes
-	case protoreflect.MessageKind, protoreflect.GroupKind:
+		var names []string
+		for i := range fd.Enum().Values().Len() {
+			if v := fd.Enum().Values().Get(i); v.Number() != 0 { // which means no value
+				names = append(names, string(v.Name()))
+			}
+		}
+		return shapeEnum, "must be one of " + strings.Join(names, ", ")
+	case protoreflect.MessageKind:
 		switch fd.Message().FullName() {
 		case timestampName:
-			return shapeTimestamp
+			return shapeTimestamp, "must be an RFC 3339 date-time, such as 2026-09-01T12:00:00.000Z"
 		case fieldMaskName:
-			return shapeMask
+			return shapeMask, "must be a string of field names, separated by commas"
 		}
-		return shapeMessage
+		return shapeMessage, "must be an object"
 	default:
-		return shapeInt
-	}
-}
-
-// mustOf returns the message for an invalid value of the field.
-func mustOf(f *field) string {
-	switch f.shape {
-	case shapeString:
-		return "must be a string"
-	case shapeBool:
-		return "must be true or false"
-	case shapeInt, shapeUint:
-		return "must be an integer"
-	case shapeFloat:
-		return "must be a number"
-	case shapeEnum:
-		return "must be one of " + f.enum.list
-	case shapeBytes:
-		return "must be a base64 string"
-	case shapeTimestamp:
-		return "must be an RFC 3339 date-time, such as 2026-09-01T12:00:00.000Z"
-	case shapeMask:
-		return "must be a string of field names, separated by commas"
-	default:
-		return "must be an object"
+		panic(fmt.Sprintf("apijson: the API has no JSON for %s of %s", fd.Kind(), fd.FullName()))
 	}
 }
 
@@ -167,44 +129,9 @@ func (f *field) mustWhole() string {
 	switch {
 	case f.desc.IsMap():
 		return "must be an object"
-	case f.list:
+	case f.desc.IsList():
 		return "must be an array"
 	default:
 		return f.must
 	}
-}
-
-// enumNames holds the names of one enum's values.
-type enumNames struct {
-	quoted [][]byte // by number, for the values from 0 up without a gap
-	desc   protoreflect.EnumDescriptor
-	list   string // every name except that of 0, which means no value
-}
-
-func newEnumNames(ed protoreflect.EnumDescriptor) *enumNames {
-	e := &enumNames{desc: ed}
-	var names []string
-	values := ed.Values()
-	for i := range values.Len() {
-		v := values.Get(i)
-		if int(v.Number()) == len(e.quoted) {
-			e.quoted = append(e.quoted, AppendString(nil, string(v.Name())))
-		}
-		if v.Number() != 0 {
-			names = append(names, string(v.Name()))
-		}
-	}
-	e.list = strings.Join(names, ", ")
-	return e
-}
-
-// append appends value n: its name, or its number if it has no name.
-func (e *enumNames) append(b []byte, n int64) []byte {
-	if n >= 0 && n < int64(len(e.quoted)) {
-		return append(b, e.quoted[n]...)
-	}
-	if v := e.desc.Values().ByNumber(protoreflect.EnumNumber(n)); v != nil {
-		return AppendString(b, string(v.Name()))
-	}
-	return strconv.AppendInt(b, n, 10)
 }

@@ -64,5 +64,3 @@ func ParseTime(s string) (time.Time, error) {
 	}
 	return t, nil
 }
-
-func isDigit(c byte) bool { return '0' <= c && c <= '9' }

@@ -1,96 +1,124 @@
 package apijson
 
 import (
-	"encoding/base64"
-	"math"
+	"math/big"
+	"regexp"
 	"strconv"
+	"strings"
 
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
-// value reads one value that is neither an object nor an array. If problem is not empty, the value
-// was skipped.
-func (d *decoder) value(f *field) (v protoreflect.Value, problem string, err error) {
-	switch c := d.peek(); {
-	case c == '"':
-		text, problem, err := d.str()
-		if err != nil || problem != "" {
-			return v, problem, err
-		}
-		v, problem = d.fromString(f, text)
-		return v, problem, nil
-	case c == '-' || isDigit(c):
-		text, err := d.number()
-		if err != nil {
-			return v, "", err
-		}
-		v, problem = d.fromNumber(f, text)
-		return v, problem, nil
-	case c == 't' && f.shape == shapeBool:
-		return protoreflect.ValueOfBool(true), "", d.literal("true")
-	case c == 'f' && f.shape == shapeBool:
-		return protoreflect.ValueOfBool(false), "", d.literal("false")
-	default:
-		return v, f.must, d.skip()
+// Why a value is refused.
+const (
+	problemUnicode = "must be valid Unicode text"
+	problemNUL     = "must not contain U+0000"
+	problemNumber  = "must be a number within the range of the field"
+	problemWhole   = "must be an integer"
+	problemRange   = "must be an integer within the range of the field"
+)
+
+// SetText sets a field of m from the text of a query parameter, which is Unicode: text as it is, integers in decimal digits,
+// enum values by name, moments in RFC 3339. For invalid text it leaves m unchanged and returns a problem, which explains what
+// the field may contain; otherwise the problem is empty. Other fields are always a problem.
+func SetText(m proto.Message, fd protoreflect.FieldDescriptor, text string) (problem string) {
+	r := m.ProtoReflect()
+	f := &planOf(r).fields[fd.Index()]
+	if fd.IsList() || fd.IsMap() {
+		return "must be left out"
 	}
+	v, problem := f.parse(text, true, false)
+	if problem == "" {
+		r.Set(fd, v)
+	}
+	return problem
 }
 
-// fromString converts a JSON string to a value of the field.
-func (d *decoder) fromString(f *field, text []byte) (protoreflect.Value, string) {
+var decimal = regexp.MustCompile(`^-?[0-9]+$`)
+
+// parse returns the value of a text: a JSON string, or a query parameter. digits is whether decimal digits are a value of an
+// integer field, zero whether an enum's zero is one.
+func (f *field) parse(text string, digits, zero bool) (v protoreflect.Value, problem string) {
 	switch f.shape {
 	case shapeString:
-		return protoreflect.ValueOfString(string(text)), ""
+		if strings.Contains(text, "\x00") {
+			return v, problemNUL
+		}
+		return protoreflect.ValueOfString(text), ""
 	case shapeTimestamp:
-		return parseTimestamp(f, string(text))
+		if t, err := ParseTime(text); err == nil {
+			return protoreflect.ValueOfMessage(timestamppb.New(t).ProtoReflect()), ""
+		}
 	case shapeEnum:
-		if v := f.enum.desc.Values().ByName(protoreflect.Name(text)); v != nil && (d.typed || v.Number() != 0) {
-			return protoreflect.ValueOfEnum(v.Number()), ""
+		if value := f.desc.Enum().Values().ByName(protoreflect.Name(text)); value != nil && (zero || value.Number() != 0) {
+			return protoreflect.ValueOfEnum(value.Number()), ""
 		}
-	case shapeBytes:
-		if data, err := base64.StdEncoding.DecodeString(string(text)); err == nil {
-			return protoreflect.ValueOfBytes(data), ""
-		}
-	case shapeInt, shapeUint:
-		if d.typed && is64(f.desc) {
-			return parseText(f, string(text))
+	case shapeInt:
+		if digits && decimal.MatchString(text) {
+			return f.number(text, false)
 		}
 	}
-	return protoreflect.Value{}, f.must
+	return v, f.must
 }
 
-// fromNumber converts a JSON number to a value of the field.
-func (d *decoder) fromNumber(f *field, text []byte) (protoreflect.Value, string) {
+// number returns the value of a JSON number. named is whether an enum's number names its value.
+func (f *field) number(text string, named bool) (v protoreflect.Value, problem string) {
 	switch f.shape {
-	case shapeInt, shapeUint:
-		return integerValue(f, text)
 	case shapeFloat:
-		n, err := strconv.ParseFloat(string(text), floatBits(f.desc))
-		if err != nil || math.IsInf(n, 0) {
-			return protoreflect.Value{}, problemNumber
-		}
-		if f.desc.Kind() == protoreflect.FloatKind {
-			return protoreflect.ValueOfFloat32(float32(n)), ""
+		n, err := strconv.ParseFloat(text, 64)
+		if err != nil {
+			return v, problemNumber
 		}
 		return protoreflect.ValueOfFloat64(n), ""
-	case shapeEnum:
-		if !d.typed {
-			break
+	case shapeInt:
+		n, problem := integer(text)
+		switch {
+		case problem != "":
+			return v, problem
+		case f.is64():
+			return protoreflect.ValueOfInt64(n), ""
+		case int64(int32(n)) != n:
+			return v, problemRange
 		}
-		n, problem := parseInteger(text)
-		number, outside := n.signed(32)
-		if problem == "" && outside == "" && f.enum.desc.Values().ByNumber(protoreflect.EnumNumber(number)) != nil {
-			return protoreflect.ValueOfEnum(protoreflect.EnumNumber(number)), ""
+		return protoreflect.ValueOfInt32(int32(n)), ""
+	case shapeEnum:
+		n, err := strconv.ParseInt(text, 10, 32)
+		if named && err == nil && f.desc.Enum().Values().ByNumber(protoreflect.EnumNumber(n)) != nil {
+			return protoreflect.ValueOfEnum(protoreflect.EnumNumber(n)), ""
 		}
 	}
-	return protoreflect.Value{}, f.must
+	return v, f.must
 }
 
-// parseTimestamp reads a moment.
-func parseTimestamp(f *field, text string) (protoreflect.Value, string) {
-	t, err := ParseTime(text)
-	if err != nil {
-		return protoreflect.Value{}, f.must
+// is64 reports whether the field holds 64-bit integers.
+func (f *field) is64() bool { return f.desc.Kind() == protoreflect.Int64Kind }
+
+// maxDigits bounds the digits and the exponent of a number whose exact value is looked for.
+const maxDigits = 400
+
+// integer returns the exact value of a JSON number: 100.0 and 1e2 are 100, 1.5 is not whole.
+func integer(text string) (n int64, problem string) {
+	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
+		return n, ""
 	}
-	return protoreflect.ValueOfMessage(timestamppb.New(t).ProtoReflect()), ""
+	exponent := 0
+	if at := strings.IndexAny(text, "eE"); at >= 0 {
+		exponent, _ = strconv.Atoi(text[at+1:]) // beyond its range, it is the nearest int
+	}
+	switch {
+	case exponent < -maxDigits:
+		return 0, problemWhole
+	case len(text) > maxDigits, exponent > maxDigits:
+		return 0, problemRange
+	}
+	switch r, ok := new(big.Rat).SetString(text); {
+	case !ok || !r.IsInt():
+		return 0, problemWhole
+	case !r.Num().IsInt64():
+		return 0, problemRange
+	default:
+		return r.Num().Int64(), ""
+	}
 }
