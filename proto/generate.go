@@ -6,9 +6,11 @@
 // Regenerating needs Go and Node: the versions of buf and of its plugins are pinned in
 // package-lock.json and tools.mod, and none is fetched from buf's registry. google/api and
 // buf/validate are the parts of those vocabularies that are used here. The OpenAPI document comes
-// last, because the program that writes it is built with the messages.
+// after the messages, with which the program that writes it is built, and what the other clients have
+// of the document comes last.
 package proto
 
 //go:generate npm --prefix .. ci --silent --no-audit --no-fund
 //go:generate sh -c "cd .. && node_modules/.bin/buf generate"
 //go:generate sh -c "cd .. && node_modules/.bin/buf generate --template server/openapi/buf.gen.yaml"
+//go:generate sh -c "cd .. && go run ./client/generate"

@@ -89,9 +89,9 @@ func NeedModules(t testing.TB) {
 	}
 }
 
-// watch reads every file that a run depends on. The go command repeats an old result until a file
+// Watch reads every file that a run depends on. The go command repeats an old result until a file
 // that the test itself has read changes; other processes read these.
-func watch(t testing.TB) {
+func Watch(t testing.TB) {
 	t.Helper()
 	top := Top(t)
 	for _, room := range []string{"client", "cmd", "ent", "gen", "proto", "server", "worker"} {
@@ -140,7 +140,7 @@ type Command struct {
 // Build builds the command, for the duration of the test.
 func Build(t testing.TB) Command {
 	t.Helper()
-	watch(t)
+	Watch(t)
 	c := Command{filepath.Join(t.TempDir(), Executable("storefront"))}
 	Run(t, Top(t), nil, "go", "build", "-o", c.File, "./cmd/storefront")
 	return c

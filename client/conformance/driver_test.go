@@ -1,0 +1,157 @@
+// Package conformance_test drives the clients in other languages than Go through the same tables: every
+// operation and error against the development server, with the answers compared to the Go client's,
+// retries against a server that fails as told, and webhooks. Each language has a driver, a program
+// of some lines that reads what to do from its standard input.
+package conformance_test
+
+import (
+	"bufio"
+	"encoding/base64"
+	"encoding/json"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"go.storefront.example/server/conformance/devtest"
+)
+
+// language is one in which there is a client.
+type language struct {
+	name string
+	// needs skips the test without what runs the language, and returns the command of the driver.
+	needs func(t *testing.T) []string
+}
+
+var languages = []language{
+	{"php", func(t *testing.T) []string {
+		return []string{needPHP(t), filepath.Join(devtest.Top(t), "client", "php", "test", "driver.php"), filepath.Join(buildPHP(t),
+			"src")}
+	}},
+	// The one file for hosts without Composer is the same client.
+	{"php, in one file", func(t *testing.T) []string {
+		return []string{needPHP(t), filepath.Join(devtest.Top(t), "client", "php", "test", "driver.php"),
+			filepath.Join(buildPHP(t), "storefront.php")}
+	}},
+}
+
+// needPHP requires PHP with curl, and returns its command.
+func needPHP(t *testing.T) string {
+	t.Helper()
+	if err := exec.Command("php", "-r", `exit(PHP_VERSION_ID >= 80100 && function_exists("curl_init") ? 0 : 1);`).Run(); err != nil {
+		devtest.Missing(t, "this needs PHP 8.1 or later with its curl extension (php-cli and php-curl): %v", err)
+	}
+	return "php"
+}
+
+// buildPHP lays the Composer package out and returns its folder.
+func buildPHP(t *testing.T) string {
+	t.Helper()
+	devtest.Watch(t)
+	folder := t.TempDir()
+	devtest.Run(t, "", nil, "php", filepath.Join(devtest.Top(t), "client", "php", "build.php"), folder)
+	return folder
+}
+
+// each runs a test for every language.
+func each(t *testing.T, test func(t *testing.T, l language)) {
+	t.Parallel()
+	for _, l := range languages {
+		t.Run(l.name, func(t *testing.T) {
+			t.Parallel()
+			test(t, l)
+		})
+	}
+}
+
+// driver is a running driver.
+type driver struct {
+	t   *testing.T
+	in  io.Writer
+	out *bufio.Reader
+}
+
+func (l language) start(t *testing.T) *driver {
+	t.Helper()
+	args := l.needs(t)
+	command := exec.Command(args[0], args[1:]...)
+	command.Stderr = os.Stderr
+	in, err := command.StdinPipe()
+	require.NoError(t, err)
+	out, err := command.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, command.Start())
+	stuck := time.AfterFunc(2*devtest.Patience, func() { _ = command.Process.Kill() })
+	t.Cleanup(func() {
+		stuck.Stop()
+		require.NoError(t, in.Close())
+		require.NoError(t, command.Wait())
+	})
+	return &driver{t, in, bufio.NewReader(out)}
+}
+
+// said is what a driver prints about one request: an answer, a refusal, or that an argument is none.
+type said struct {
+	Answer  json.RawMessage
+	Refused *refusal
+	Invalid string
+}
+
+// refusal is an error of the client's, or of its verifier of webhooks.
+type refusal struct {
+	Code, Operation, Required, RequestID, Message, Mistake string
+	Status, RetryAfter                                     int
+	Fields                                                 []struct{ Field, Message string }
+	Missing                                                []string
+}
+
+type arguments map[string]any
+
+// ask has the driver do something.
+func (d *driver) ask(what map[string]any) said {
+	d.t.Helper()
+	text, err := json.Marshal(what)
+	require.NoError(d.t, err)
+	_, err = d.in.Write(append(text, '\n'))
+	require.NoError(d.t, err)
+	line, err := d.out.ReadBytes('\n')
+	require.NoError(d.t, err, "the driver ended; its output is above")
+	var s said
+	require.NoError(d.t, json.Unmarshal(line, &s), "%s", line)
+	return s
+}
+
+// open makes a client by a name.
+func (d *driver) open(name string, args arguments) {
+	d.t.Helper()
+	require.Equal(d.t, said{Answer: json.RawMessage("null")}, d.ask(map[string]any{"do": "open", "client": name, "arguments": args}))
+}
+
+// call calls an operation. PHP reads an empty object as an empty list, which is the same to it.
+func (d *driver) call(client, resource, method string, args arguments) said {
+	d.t.Helper()
+	if args == nil {
+		args = arguments{}
+	}
+	return d.ask(map[string]any{"do": "call", "client": client, "resource": resource, "method": method, "arguments": args})
+}
+
+// verify has a delivery verified.
+func (d *driver) verify(body []byte, header any, now, tolerance int64, secrets ...string) said {
+	d.t.Helper()
+	return d.ask(map[string]any{"do": "verify", "body": base64.StdEncoding.EncodeToString(body), "header": header,
+		"secrets": append([]string{}, secrets...),
+		"now":     now, "tolerance": tolerance})
+}
+
+func TestMain(m *testing.M) {
+	if runtime.GOOS == "windows" {
+		return // the drivers are run as on a server
+	}
+	os.Exit(m.Run())
+}

@@ -1,0 +1,325 @@
+package conformance_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"go.storefront.example/client"
+	"go.storefront.example/server/conformance/devtest"
+)
+
+const requestID = "79a8915a-dfa3-4478-8f40-8432eb1c2055"
+
+// reply is one answer of a server that does as told.
+type reply func(w http.ResponseWriter)
+
+func sends(status int, kind, body string, headers ...string) reply {
+	return func(w http.ResponseWriter) {
+		w.Header().Set("Content-Type", kind)
+		for i := 0; i+1 < len(headers); i += 2 {
+			w.Header().Set(headers[i], headers[i+1])
+		}
+		w.WriteHeader(status)
+		_, _ = w.Write([]byte(body))
+	}
+}
+
+func refuses(status int, code string, headers ...string) reply {
+	return sends(status, "application/json", fmt.Sprintf(
+		`{"statusCode":%d,"code":%q,"message":"No.","requestId":%q,"timestamp":"2026-11-21T01:43:04.600Z","more":[{}]}`, status, code,
+		requestID),
+		headers...)
+}
+
+// The answer of every operation that the rows call; it has a field and a word that are newer than any client.
+const customer = `{"id":"1","name":"","email":null,"phone":null,"ordersCount":9007199254740991,"totalPaid":0,"currency":"KWD",` +
+	`"createdAt":"2026-11-21T01:43:04.600Z"}`
+
+const link = `{"id":"1","code":"c","url":"https://x","title":"x","description":null,` +
+	`"coverUrl":null,"pricing":"AUCTION","amount":1,` +
+	`"minAmount":null,"currency":"NGN","thankYouMessage":null,"expiresAt":null,"maxPayments":null,"disabledAt":null,` +
+	`"availability":"PAUSED","paidCount":0,"paidAmount":0,"lastPaidAt":null,"createdAt":"2026-11-21T01:43:04.600Z",` +
+	`"updatedAt":"2026-11-21T01:43:04.600Z"}`
+
+var (
+	html    = sends(502, "text/html; charset=utf-8", "<html><body>Bad Gateway</body></html>")
+	limited = refuses(429, "rate_limited", "Retry-After", "1")
+	away    = refuses(503, "unavailable")
+	hangUp  = reply(func(w http.ResponseWriter) { cut(w, "") })
+	half    = reply(func(w http.ResponseWriter) { cut(w, "HTTP/1.1 200 OK\r\nContent-Length: 500\r\n\r\n{\"id\":") })
+	hangs   = reply(func(http.ResponseWriter) { time.Sleep(3 * time.Second) })
+)
+
+// cut sends some bytes and closes the connection.
+func cut(w http.ResponseWriter, text string) {
+	connection, _, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		panic(err)
+	}
+	_, _ = connection.Write([]byte(text))
+	_ = connection.Close()
+}
+
+// told is a server that answers with one reply after the other, the last one for good.
+func told(t *testing.T, replies []reply) (url string, requests func() []*http.Request) {
+	t.Helper()
+	var mu sync.Mutex
+	var got []*http.Request
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		got = append(got, r)
+		next := replies[min(len(got), len(replies))-1]
+		mu.Unlock()
+		next(w)
+	}))
+	t.Cleanup(server.Close)
+	return server.URL, func() []*http.Request {
+		mu.Lock()
+		defer mu.Unlock()
+		return got
+	}
+}
+
+// operation is one that the rows call.
+type operation struct {
+	resource, method string
+	args             arguments
+	answer           string
+}
+
+var (
+	get        = operation{"customers", "get", arguments{"id": "1"}, customer}
+	update     = operation{"customers", "update", arguments{"id": "1", "name": "x"}, customer}
+	create     = operation{"customers", "create", arguments{"email": "a@example.com"}, customer}
+	createLink = operation{"paymentLinks", "create", arguments{"title": "x", "pricing": "OPEN", "minAmount": 1}, link}
+	changeLink = operation{"paymentLinks", "update", arguments{"id": "1", "title": "x"}, link}
+	enable     = operation{"paymentLinks", "enable", arguments{"id": "1"}, link}
+)
+
+func TestWhatIsSentAgain(t *testing.T) {
+	each(t, func(t *testing.T, l language) {
+		for _, row := range []struct {
+			reason  string
+			do      operation
+			replies []reply // before the answer
+			retries int     // how many are expected
+			code    string  // if the call fails
+			status  int
+			pause   time.Duration // at least
+			with    arguments
+		}{
+			{"an answer needs no other", get, nil, 0, "", 0, 0, nil},
+			{"a read after a 429, after the time that the service asks for", get, []reply{limited}, 1, "", 0, time.Second, nil},
+			{"a change after two", update, []reply{limited, limited}, 2, "", 0, 2 * time.Second, nil},
+			{"a POST after a 429", create, []reply{limited}, 1, "", 0, time.Second, nil},
+			{"a payment link after a 429: none was made", createLink, []reply{limited}, 1, "", 0, time.Second, nil},
+			{"enabling, after anything", enable, []reply{hangUp, html}, 2, "", 0, 300 * time.Millisecond, nil},
+			{"a read after a 503, after the time that the service asks for", get, []reply{refuses(503, "unavailable", "Retry-After", "1")},
+				1, "",
+				0, time.Second, nil},
+			{"a read after a 5xx and no answer, with growing pauses", get, []reply{refuses(500, "internal_error"), half, html}, 3, "", 0,
+				800 * time.Millisecond, nil},
+			{"a read four times in all", get, []reply{away, away, away, away}, 3, "unavailable", 503, 800 * time.Millisecond, nil},
+			{"a change of a payment link too", changeLink, []reply{half}, 1, "", 0, 0, nil},
+			{"a customer, who is never recorded twice", create, []reply{hangUp, html}, 2, "", 0, 0, nil},
+			{"no payment link after a 5xx: it may have been made", createLink, []reply{refuses(503, "unavailable", "Retry-After", "1")}, 0,
+				"unavailable", 503, 0, nil},
+			{"no payment link after no answer", createLink, []reply{half}, 0, "network_error", 0, 0, nil},
+			{"no read after a refusal", get, []reply{refuses(404, "customer_not_found")}, 0, "customer_not_found", 404, 0, nil},
+			{"nothing that the service wants to wait for too long", get, []reply{refuses(429, "rate_limited", "Retry-After", "61")}, 0,
+				"rate_limited", 429, 0, nil},
+			{"a 429 that asks for no wait", get, []reply{refuses(429, "rate_limited", "Retry-After", "0")}, 1, "", 0,
+				100 * time.Millisecond, nil},
+			{"a 429 with a date", update, []reply{refuses(429, "rate_limited", "Retry-After", "Fri, 31 Dec 1999 23:59:59 GMT")}, 1, "", 0,
+				0, nil},
+			{"nothing without retries", get, []reply{limited}, 0, "rate_limited", 429, 0, arguments{"maxRetries": 0}},
+			{"no wait that ends after the call's time", get, []reply{refuses(429, "rate_limited", "Retry-After", "5")}, 0, "rate_limited",
+				429, 0,
+				arguments{"timeout": 4.0}},
+			{"the call's time ends an answer that does not come", get, []reply{hangs}, 0, "timeout", 0, 500 * time.Millisecond,
+				arguments{"timeout": 0.5}},
+			{"a connection that is refused", get, nil, 1, "network_error", 0, 100 * time.Millisecond, arguments{"maxRetries": 1}},
+			{"a page in place of an answer", get, []reply{sends(200, "text/html", "<p>Sign in</p>")}, 0, "unexpected_answer", 200, 0, nil},
+			{"a proxy's page", createLink, []reply{html}, 0, "unexpected_answer", 502, 0, nil},
+			{"JSON that is no object", get, []reply{sends(200, "application/json", "[]")}, 0, "unexpected_answer", 200, 0, nil},
+			{"an object of something else", get, []reply{sends(200, "application/json", `{"ok":true}`)}, 0, "unexpected_answer", 200, 0,
+				nil},
+			{"a number as text", get, []reply{sends(200, "application/json", `{"id":1}`)}, 0, "unexpected_answer", 200, 0, nil},
+			{"somebody else's errors", get, []reply{sends(404, "application/json", `{"error":"nothing here","code":7}`)}, 0,
+				"unexpected_answer",
+				404, 0, nil},
+			{"an error's body that is text", get, []reply{sends(403, "application/json", `"no"`)}, 0, "unexpected_answer", 403, 0, nil},
+			{"a redirect, which would take the key elsewhere", get, []reply{sends(302, "text/plain", "", "Location", "/elsewhere")}, 0,
+				"unexpected_answer", 302, 0, nil},
+			{"a code that is newer than the client", get, []reply{refuses(418, "teapot")}, 0, "teapot", 418, 0, nil},
+		} {
+			t.Run(row.reason, func(t *testing.T) {
+				t.Parallel()
+				d := l.start(t)
+				url, requests := told(t, append(row.replies, sends(200, "application/json", row.do.answer)))
+				if row.code == "network_error" && row.replies == nil {
+					url = closed(t)
+				}
+				args := arguments{"baseUrl": url, "apiKey": "svc_live_x", "userAgent": "crm/1.4"}
+				for name, value := range row.with {
+					args[name] = value
+				}
+				d.open("shop", args)
+				start := time.Now()
+				got := d.call("shop", row.do.resource, row.do.method, row.do.args)
+				took := time.Since(start)
+				require.Empty(t, got.Invalid)
+				if row.code == "" {
+					require.Nil(t, got.Refused, "%+v", got.Refused)
+					require.JSONEq(t, row.do.answer, string(got.Answer))
+				} else {
+					require.NotNil(t, got.Refused, "%s", got.Answer)
+					require.Equal(t, row.code, got.Refused.Code, got.Refused.Message)
+					require.Equal(t, row.status, got.Refused.Status)
+					require.NotContains(t, got.Refused.Message, "svc_live_x")
+				}
+				require.GreaterOrEqual(t, took, row.pause)
+				require.Less(t, took, row.pause+8*time.Second)
+				if row.code == "network_error" && row.replies == nil {
+					return
+				}
+				require.Len(t, requests(), row.retries+1)
+				for _, r := range requests() {
+					require.Equal(t, "Bearer svc_live_x", r.Header.Get("Authorization"))
+					require.Regexp(t, `^crm/1\.4 storefront-\w+/\d+\.\d+\.\d+$`, r.Header.Get("User-Agent"))
+					require.NotContains(t, r.Header.Get("Content-Type"), "form")
+				}
+			})
+		}
+	})
+}
+
+// A kept connection that dies tempts a library below the client to send a request again by itself.
+func TestNoPaymentLinkTwiceOverAKeptConnection(t *testing.T) {
+	each(t, func(t *testing.T, l language) {
+		d := l.start(t)
+		url, requests := told(t, []reply{sends(200, "application/json", customer), hangUp})
+		d.open("shop", arguments{"baseUrl": url, "apiKey": "svc_live_x"})
+		require.Nil(t, d.call("shop", get.resource, get.method, get.args).Refused)
+		require.Equal(t, "network_error", d.call("shop", createLink.resource, createLink.method, createLink.args).Refused.Code)
+		require.Len(t, requests(), 2)
+	})
+}
+
+// closed is the address of a port that nobody listens on.
+func closed(t *testing.T) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer listener.Close()
+	return "http://" + listener.Addr().String()
+}
+
+// documentedCode is a line of the document's description of codes.
+var documentedCode = regexp.MustCompile("- `(\\w+)` \\((\\d{3})\\): ")
+
+// Every code of the service arrives with its status, also those that no request provokes.
+func TestEveryCodeOfTheServiceArrives(t *testing.T) {
+	each(t, func(t *testing.T, l language) {
+		d := l.start(t)
+		text, err := os.ReadFile(filepath.Join(devtest.Top(t), "gen", "openapi", "storefront.json"))
+		require.NoError(t, err)
+		codes := map[string]int{}
+		for _, m := range documentedCode.FindAllStringSubmatch(string(text), -1) {
+			codes[m[1]], err = strconv.Atoi(m[2])
+			require.NoError(t, err)
+		}
+		require.Greater(t, len(codes), 25)
+		for code, status := range codes {
+			url, _ := told(t, []reply{refuses(status, code, "Retry-After", "7")})
+			d.open(code, arguments{"baseUrl": url, "apiKey": "svc_live_x", "maxRetries": 0})
+			got := d.call(code, "store", "get", nil).Refused
+			require.NotNil(t, got)
+			require.Equal(t, code, got.Code)
+			require.Equal(t, status, got.Status)
+			require.Equal(t, "getStore", got.Operation)
+			require.Equal(t, 7, got.RetryAfter)
+			require.Equal(t, "storefront: getStore: "+code+": No. (request "+requestID+")", got.Message)
+		}
+	})
+}
+
+func TestSettingsThatCannotBeUsed(t *testing.T) {
+	each(t, func(t *testing.T, l language) {
+		d := l.start(t)
+		good := arguments{"baseUrl": "https://api.example.com", "apiKey": "svc_live_x"}
+		d.open("shop", good)
+		d.open("shop", arguments{"baseUrl": "http://127.0.0.1:1/api/", "apiKey": "svc_live_x"})
+		d.open("shop", arguments{"baseUrl": "http://[::1]:1", "apiKey": "svc_live_x"})
+		d.open("shop", arguments{"baseUrl": "http://shop.internal", "apiKey": "svc_live_x", "allowHttp": true})
+		for name, values := range map[string][]any{
+			"baseUrl": {"", "api.example.com", "ftp://api.example.com", "https://", "https://u:secret@api.example.com",
+				"https://api.example.com/v1", "https://api.example.com/v1/", "https://api.example.com?x", "https://api.example.com/#x",
+				"http://api.example.com", "http://127.0.0.1.example.com", "https://api.example.com\n"},
+			"apiKey":     {"", "whsec_secret", "svc_live_secret\n", "svc_live_sécret", "svc_live_ secret"},
+			"maxRetries": {-1},
+			"timeout":    {0.0, -1.0},
+			"userAgent":  {"a\r\nX-Evil: b"},
+		} {
+			for _, value := range values {
+				args := arguments{name: value}
+				for other, is := range good {
+					if _, set := args[other]; !set {
+						args[other] = is
+					}
+				}
+				got := d.ask(map[string]any{"do": "open", "client": "x", "arguments": args})
+				require.NotEmpty(t, got.Invalid, "%s %q", name, value)
+				require.NotContains(t, got.Invalid, "secret", "%q", value)
+				_, err := client.New(args["baseUrl"].(string), args["apiKey"].(string))
+				require.Equal(t, name == "baseUrl" || name == "apiKey", err != nil, "as the Go client does: %s %q", name, value)
+			}
+		}
+	})
+}
+
+// A list ends by its own numbers, also if the service moves items meanwhile, and asks for no page in vain.
+func TestPagesThatAreAskedFor(t *testing.T) {
+	each(t, func(t *testing.T, l language) {
+		page := func(number, total int, items string) reply {
+			return sends(200, "application/json", `{"page":`+strconv.Itoa(number)+`,"pageSize":1,"total":`+strconv.Itoa(total)+`,"data":[`+
+				items+`]}`)
+		}
+		for _, row := range []struct {
+			reason  string
+			replies []reply
+			items   int
+			asked   []any
+		}{
+			{"no items", []reply{page(1, 0, "")}, 0, []any{"page=1"}},
+			{"one page", []reply{page(1, 1, customer)}, 1, []any{"page=1"}},
+			{"two pages", []reply{page(1, 2, customer), page(2, 2, customer)}, 2, []any{"page=1", "page=2"}},
+			{"items that vanish meanwhile", []reply{page(1, 3, customer), page(2, 3, "")}, 1, []any{"page=1", "page=2"}},
+		} {
+			d := l.start(t)
+			url, requests := told(t, row.replies)
+			d.open("shop", arguments{"baseUrl": url, "apiKey": "svc_live_x"})
+			got := d.call("shop", "customers", "list", nil)
+			require.Nil(t, got.Refused, "%+v", got.Refused)
+			var items, asked []any
+			require.NoError(t, json.Unmarshal(got.Answer, &items))
+			require.Len(t, items, row.items)
+			for _, r := range requests() {
+				asked = append(asked, r.URL.RawQuery)
+			}
+			require.Equal(t, row.asked, asked, row.reason)
+		}
+	})
+}

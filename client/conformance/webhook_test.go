@@ -1,0 +1,231 @@
+package conformance_test
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"go.storefront.example/client/webhook"
+	"go.storefront.example/server/conformance/devtest"
+)
+
+// vector is one of the questions that every verifier of the project answers.
+type vector struct {
+	Name, Secret, Body, Header, Want, Mistake string
+	Now, ToleranceSeconds                     int64
+}
+
+func vectors(t *testing.T) []vector {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(devtest.Top(t), "worker", "signature", "testdata", "vectors.json"))
+	require.NoError(t, err)
+	var all []vector
+	require.NoError(t, json.Unmarshal(text, &all))
+	require.Greater(t, len(all), 40)
+	return all
+}
+
+func TestVerifyAnswersTheVectors(t *testing.T) {
+	each(t, func(t *testing.T, l language) {
+		d := l.start(t)
+		events := 0
+		for _, v := range vectors(t) {
+			// As text, and as the lists of values that frameworks give.
+			for _, header := range []any{v.Header, []string{v.Header}, strings.SplitAfterN(v.Header, ",", 1)} {
+				got := d.verify([]byte(v.Body), header, v.Now, v.ToleranceSeconds, v.Secret)
+				switch {
+				case v.Want != "ok":
+					require.NotNil(t, got.Refused, v.Name)
+					require.Equal(t, v.Want, got.Refused.Code, v.Name)
+					require.Equal(t, v.Mistake, got.Refused.Mistake, v.Name)
+					require.NotContains(t, got.Refused.Message, v.Secret, v.Name)
+				case got.Refused != nil: // not all their bodies are events
+					require.Equal(t, "payload", got.Refused.Code, v.Name)
+				default:
+					events++
+				}
+			}
+		}
+		require.Greater(t, events, 5)
+	})
+}
+
+const (
+	secret  = "whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8"
+	another = "whsec_Hx4dHBsaGRgXFhUUExIREA8ODQwLCgkIBwYFBAMCAQA"
+)
+
+func TestWhichMistakeWasMade(t *testing.T) {
+	body := []byte(`{"id":"1","type":"ping","createdAt":"2026-11-21T12:00:00.000Z","store":{"id":"2","slug":"demo"},"data":` +
+		`{"message":"Écrire / vite 🎉","sentAt":"2026-11-21T12:00:00.000Z"}}`)
+	noon := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	signed := webhook.Sign(body, secret, noon)
+	each(t, func(t *testing.T, l language) {
+		d := l.start(t)
+		for _, row := range []struct {
+			reason  string
+			body    string
+			header  any
+			secrets []string
+			late    int64
+			mistake string // none if the delivery is accepted
+			message string
+		}{
+			{"as sent", string(body), signed, []string{secret}, 0, "", ""},
+			{"one of several secrets", string(body), signed, []string{"", another, secret}, 0, "", ""},
+			{"all headers, as some servers give them", string(body), map[string]string{"SERVICE-signature": signed, "x": "y"},
+				[]string{secret}, 0, "", ""},
+			{"no header", string(body), nil, []string{secret}, 0, "no_header", "no Service-Signature header"},
+			{"an empty one", string(body), "", []string{secret}, 0, "no_header", ""},
+			{"no values", string(body), []string{}, []string{secret}, 0, "no_header", ""},
+			{"all headers without it", string(body), map[string]string{"x": "y"}, []string{secret}, 0, "no_header", ""},
+			{"twice", string(body), []string{signed, signed}, []string{secret}, 0, "unreadable_header", ""},
+			{"a token in its place", string(body), "Bearer x", []string{secret}, 0, "unreadable_header", "t=…,v1=…"},
+			{"cut", string(body), signed[:40], []string{secret}, 0, "altered_header", ""},
+			{"no secret", string(body), signed, nil, 0, "no_secret", "whsec_…"},
+			{"an empty secret", string(body), webhook.Sign(body, "", noon), []string{""}, 0, "no_secret", ""},
+			{"another webhook's", string(body), signed, []string{another}, 0, "wrong_secret", "storefront listen"},
+			{"an API key", string(body), signed, []string{"svc_live_x"}, 0, "api_key", "API key"},
+			{"without its prefix", string(body), signed, []string{secret[6:]}, 0, "secret_form", "whsec_"},
+			{"with the end of a line", string(body), signed, []string{secret + "\n"}, 0, "secret_form", "line's end"},
+			{"in quotes", string(body), signed, []string{`"` + secret + `"`}, 0, "secret_form", "quotes"},
+			{"no body", "", signed, []string{secret}, 0, "empty_body", "read it before"},
+			{"written again with spaces, as by Python", strings.ReplaceAll(string(body), `":`, `": `), signed, []string{secret}, 0,
+				"changed_body", "exactly as received"},
+			{"written again with escapes, as by PHP", strings.ReplaceAll(string(body), `/`, `\/`), signed, []string{secret}, 0,
+				"changed_body", ""},
+			{"written again in ASCII", strings.ReplaceAll(string(body), `É`, `\u00c9`), signed, []string{secret}, 0, "changed_body", ""},
+			{"written again in another order, as by Go", `{"createdAt":"x","id":"1"}`, signed, []string{secret}, 0, "changed_body", ""},
+			{"with the end of a line", string(body) + "\n", signed, []string{secret}, 0, "changed_body", ""},
+			{"parsed as a form", "%7B%22id%22=1", signed, []string{secret}, 0, "changed_body", ""},
+			{"old", string(body), signed, []string{secret}, 301, "too_old",
+				"301 seconds ago by this machine's clock, which reads 2026-11-21T12:05:01Z"},
+			{"of the future", string(body), signed, []string{secret}, -3600, "too_new",
+				"in 3600 seconds by this machine's clock, which reads 2026-11-21T11:00:00Z"},
+		} {
+			got := d.verify([]byte(row.body), row.header, noon.Unix()+row.late, 300, row.secrets...)
+			if row.mistake == "" {
+				require.Nil(t, got.Refused, "%s: %+v", row.reason, got.Refused)
+				continue
+			}
+			require.NotNil(t, got.Refused, row.reason)
+			require.Equal(t, row.mistake, got.Refused.Mistake, "%s: %s", row.reason, got.Refused.Message)
+			require.Contains(t, got.Refused.Message, row.message, row.reason)
+			require.NotContains(t, got.Refused.Message, secret[6:], row.reason)
+		}
+		for _, text := range []string{`[]`, `null`, `{}`, `no JSON`, `{"id":1,"type":"ping"}`, "{\"id\":\"\xff\"}",
+			strings.Replace(string(body), "2026-11-21T12:00:00.000Z", "yesterday", 1), strings.Replace(string(body), `"data":`, `"dato":`,
+				1),
+			strings.Replace(string(body), `{"message"`, `["message"`, 1)} {
+			got := d.verify([]byte(text), webhook.Sign([]byte(text), secret, noon), noon.Unix(), 300, secret)
+			require.NotNil(t, got.Refused, text)
+			require.Equal(t, "no_event", got.Refused.Mistake, text)
+		}
+		sign := d.ask(map[string]any{"do": "sign", "body": base64.StdEncoding.EncodeToString(body), "secret": secret,
+			"now": noon.Unix()})
+		require.JSONEq(t, `"`+signed+`"`, string(sign.Answer))
+	})
+}
+
+// What is newer than the client is kept: a type, a field, a word.
+func TestNewerEventsAreRead(t *testing.T) {
+	each(t, func(t *testing.T, l language) {
+		d := l.start(t)
+		read := func(kind, data string) map[string]any {
+			t.Helper()
+			body := []byte(`{"id":"1","type":"` + kind +
+				`","createdAt":"2026-11-21T12:00:00.000Z","store":{"id":"2","slug":"demo","x":1},"data":` +
+				data + `,"more":[null]}`)
+			now := time.Now()
+			got := d.verify(body, webhook.Sign(body, secret, now), now.Unix(), 300, secret)
+			require.Nil(t, got.Refused, "%+v", got.Refused)
+			var event map[string]any
+			require.NoError(t, json.Unmarshal(got.Answer, &event))
+			return event
+		}
+		for _, data := range []string{`{"name":"x"}`, `[1,2]`, `null`, `12345678901234567890`} {
+			event := read("coupon.used", data)
+			require.Equal(t, "UnknownEvent", event["class"])
+			require.Equal(t, "coupon.used", event["type"])
+		}
+		event := read("customer.created", strings.TrimSuffix(customer, "}")+`,"mood":{"deep":[1.5]}}`)
+		require.Equal(t, "CustomerCreatedEvent", event["class"])
+		require.InEpsilon(t, 9007199254740991, event["data"].(map[string]any)["ordersCount"], 0)
+	})
+}
+
+// Each type of event, as the worker delivers it.
+func TestEveryTypeOfEventIsRead(t *testing.T) {
+	storefront := devtest.Build(t)
+	dev := storefront.Start(t)
+	type delivery struct {
+		body   []byte
+		header string
+	}
+	arrived := make(chan delivery, 100)
+	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err == nil {
+			arrived <- delivery{body, r.Header.Get(webhook.SignatureHeader)}
+		}
+		w.WriteHeader(http.StatusNoContent)
+	}))
+	t.Cleanup(receiver.Close)
+	types := map[string]string{
+		"order.paid": "OrderPaidEvent", "order.failed": "OrderFailedEvent", "customer.created": "CustomerCreatedEvent",
+		"product.published": "ProductPublishedEvent", "product.archived": "ProductArchivedEvent",
+		"payment_link.paid": "PaymentLinkPaidEvent",
+	}
+	var all []string
+	for kind := range types {
+		all = append(all, kind)
+	}
+	made := dev.Register(t, receiver.URL, all...)
+	for kind := range types {
+		dev.Operate(t, &map[string]any{}, "trigger", kind, "--yes")
+	}
+	dev.Operate(t, &map[string]any{}, "webhook", "ping", made.ID)
+	types["ping"] = "PingEvent"
+	got := map[string]delivery{}
+	late := time.After(devtest.Patience)
+	for len(got) < len(types) {
+		select {
+		case one := <-arrived:
+			var event struct{ Type string }
+			require.NoError(t, json.Unmarshal(one.body, &event))
+			got[event.Type] = one
+		case <-late:
+			require.FailNow(t, "not every event arrived", "%v", got)
+		}
+	}
+	each(t, func(t *testing.T, l language) {
+		d := l.start(t)
+		for kind, one := range got {
+			want, err := webhook.Verify(one.body, one.header, made.Secret)
+			require.NoError(t, err)
+			read := d.verify(one.body, one.header, time.Now().Unix(), 300, made.Secret)
+			require.Nil(t, read.Refused, "%s: %+v", kind, read.Refused)
+			var event struct {
+				Class, ID, Type, CreatedAt string
+				Data                       json.RawMessage
+				Store                      webhook.Store
+			}
+			require.NoError(t, json.Unmarshal(read.Answer, &event))
+			require.Equal(t, types[kind], event.Class)
+			require.Equal(t, want.ID, event.ID)
+			require.Equal(t, string(want.Type), event.Type)
+			require.Equal(t, want.Store, event.Store)
+			require.Equal(t, want.CreatedAt.Format("2006-01-02T15:04:05.000Z"), event.CreatedAt)
+			require.JSONEq(t, string(want.Raw), string(event.Data), kind)
+		}
+	})
+}

@@ -1,0 +1,368 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// api is what the templates show of the document.
+type api struct {
+	Enums     []*enum
+	Models    []*model
+	Events    []*event
+	Resources []*resource
+}
+
+// enum is an open list of words: answers may have others.
+type enum struct {
+	Name, Doc string
+	Values    []value
+}
+
+type value struct{ Text, Doc string }
+
+// model is an object in answers and events.
+type model struct {
+	Name, Doc string
+	Fields    []*field
+}
+
+// field is a member of a model, or an argument of an operation.
+type field struct {
+	Name, Doc string
+	// Kind is string, integer, number, time, enum, model, list or map.
+	Kind string
+	// Type is the name of the enum or the model, also of a list's items.
+	Type     string
+	Nullable bool
+	Required bool
+}
+
+// event is a type of event; Data is the model of its data.
+type event struct{ Name, Type, Doc, Data string }
+
+// resource groups operations as the document's tags do.
+type resource struct {
+	Name, Doc  string
+	Operations []*operation
+}
+
+// operation is a method of a resource.
+type operation struct {
+	// ID is its name in the document, Action that of the method.
+	ID, Action, Doc string
+	Method, Path    string
+	HasID           bool
+	// Query and Body are the arguments that go there.
+	Query, Body []*field
+	// Result is the model of the answer, Item that of a page's items.
+	Result, Item string
+	// Repeatable: sending it twice has the effect of sending it once.
+	Repeatable bool
+}
+
+// Change reports whether an omitted argument leaves a field as it is, so that null is another value.
+func (o *operation) Change() bool { return o.Method == "PATCH" }
+
+// Arguments are those of the body or the query, the required ones first.
+func (o *operation) Arguments() []*field {
+	all := slices.Concat(o.Body, o.Query)
+	slices.SortStableFunc(all, func(a, b *field) int {
+		rank := func(f *field) int {
+			switch {
+			case f.Required:
+				return 0
+			case f.Name == "page" || f.Name == "pageSize":
+				return 2
+			}
+			return 1
+		}
+		return rank(a) - rank(b)
+	})
+	return all
+}
+
+// The parts of the document that are read. Objects whose order shows are pairs.
+type document struct {
+	Tags  []struct{ Name, Description string }
+	Paths pairs[map[string]struct {
+		OperationID, Summary, Description string
+		Tags                              []string
+		Parameters                        []struct {
+			Name, In, Description string
+			Required              bool
+			Schema                schema
+		}
+		RequestBody struct {
+			Content map[string]struct{ Schema schema }
+		}
+		Responses map[string]struct {
+			Content map[string]struct{ Schema schema }
+		}
+	}]
+	Components struct{ Schemas pairs[schema] }
+}
+
+type schema struct {
+	Ref                  string `json:"$ref"`
+	Description          string
+	Type                 any
+	Format               string
+	Enum                 []string
+	Words                []string `json:"x-extensible-enum"`
+	Required             []string
+	Properties           pairs[schema]
+	Items                *schema
+	OneOf                []schema
+	AdditionalProperties any
+	Discriminator        struct{ Mapping pairs[string] }
+}
+
+// pairs is a JSON object in its order.
+type pairs[T any] []pair[T]
+
+type pair[T any] struct {
+	Name  string
+	Value T
+}
+
+func (p *pairs[T]) UnmarshalJSON(text []byte) error {
+	d := json.NewDecoder(strings.NewReader(string(text)))
+	if _, err := d.Token(); err != nil {
+		return err
+	}
+	for d.More() {
+		name, err := d.Token()
+		if err != nil {
+			return err
+		}
+		one := pair[T]{Name: name.(string)}
+		if err := d.Decode(&one.Value); err != nil {
+			return err
+		}
+		*p = append(*p, one)
+	}
+	return nil
+}
+
+func (p pairs[T]) get(name string) (found T) {
+	for _, one := range p {
+		if one.Name == name {
+			return one.Value
+		}
+	}
+	return found
+}
+
+// reader collects the api while it walks the document.
+type reader struct {
+	*document
+	*api
+	seen map[string]bool
+}
+
+// read makes the api of a document.
+func read(text []byte) (*api, error) {
+	r := &reader{&document{}, &api{}, map[string]bool{}}
+	if err := json.Unmarshal(text, r.document); err != nil {
+		return nil, fmt.Errorf("read the document: %w", err)
+	}
+	for _, s := range r.Components.Schemas {
+		if s.Value.Enum != nil && s.Name != "ListPaymentLinksRequestStatus" {
+			r.addEnum(s.Name, s.Value.Description, s.Value.Enum)
+		}
+	}
+	// The filter's name in the document is that of its message; here it is named for what it selects.
+	links := r.Components.Schemas.get("ListPaymentLinksRequestStatus")
+	r.addEnum("PaymentLinkFilter", links.Description, links.Enum)
+	code := r.Components.Schemas.get("Error").Properties.get("code")
+	r.addEnum("ErrorCode", code.Description, code.Words)
+	if err := errors.Join(r.events(), r.operations()); err != nil {
+		return nil, err
+	}
+	return r.api, nil
+}
+
+// operations reads the paths in their order, and the models of what they answer.
+func (r *reader) operations() error {
+	for _, tag := range r.Tags {
+		one := &resource{Name: pascal(tag.Name), Doc: tag.Description}
+		for _, path := range r.Paths {
+			for _, method := range []string{"get", "post", "patch"} {
+				o, is := path.Value[method]
+				if !is || !slices.Contains(o.Tags, tag.Name) {
+					continue
+				}
+				made := &operation{ID: o.OperationID, Doc: o.Description, Method: strings.ToUpper(method), Path: path.Name}
+				made.Action = regexp.MustCompile("^[a-z]+").FindString(o.OperationID)
+				made.HasID = strings.Contains(path.Name, "{id}")
+				// A read, a change, enabling and recording a customer (see the guide); no other that may be added.
+				made.Repeatable = method != "post" || slices.Contains([]string{"createCustomer", "enablePaymentLink"}, o.OperationID)
+				for _, p := range o.Parameters {
+					if p.In != "query" {
+						continue
+					}
+					f, err := r.field("", p.Name, p.Schema)
+					if err != nil {
+						return err
+					}
+					f.Doc = p.Description
+					made.Query = append(made.Query, f)
+				}
+				if body := o.RequestBody.Content["application/json"].Schema; body.Ref != "" {
+					fields, err := r.fields("", r.Components.Schemas.get(name(body.Ref)))
+					if err != nil {
+						return err
+					}
+					made.Body = fields
+				}
+				answer := o.Responses["200"]
+				if answer.Content == nil {
+					answer = o.Responses["201"]
+				}
+				made.Result = name(answer.Content["application/json"].Schema.Ref)
+				if err := r.model(made.Result); err != nil {
+					return fmt.Errorf("%s: %w", made.ID, err)
+				}
+				if made.Action == "list" {
+					made.Item = name(r.Components.Schemas.get(made.Result).Properties.get("data").Items.Ref)
+				}
+				one.Operations = append(one.Operations, made)
+			}
+		}
+		if one.Operations != nil {
+			r.Resources = append(r.Resources, one)
+		}
+	}
+	return nil
+}
+
+// events reads the types of events. The data of payment_link.paid is an Order: its own schema says no
+// more than that its payment link is present.
+func (r *reader) events() error {
+	types := enum{Name: "EventType", Doc: "The types of events."}
+	for _, one := range r.Components.Schemas.get("Event").Discriminator.Mapping {
+		s := r.Components.Schemas.get(name(one.Value))
+		data := name(s.Properties.get("data").Ref)
+		if data == "PaymentLinkOrder" {
+			data = "Order"
+		}
+		r.Events = append(r.Events, &event{Name: name(one.Value), Type: one.Name, Doc: s.Description, Data: data})
+		types.Values = append(types.Values, value{one.Name, oneLine(s.Description)})
+		if err := r.model(data); err != nil {
+			return err
+		}
+	}
+	r.Enums = append(r.Enums, &types)
+	return r.model("EventStore")
+}
+
+// model adds a schema, and those that it refers to, once.
+func (r *reader) model(name string) error {
+	if r.seen[name] {
+		return nil
+	}
+	r.seen[name] = true
+	s := r.Components.Schemas.get(name)
+	fields, err := r.fields(name, s)
+	if err != nil {
+		return err
+	}
+	if len(fields) == 0 {
+		return fmt.Errorf("%s has no properties", name)
+	}
+	r.Models = append(r.Models, &model{name, s.Description, fields})
+	return nil
+}
+
+// fields are the properties of a schema; owner names the model, and is empty for a request.
+func (r *reader) fields(owner string, s schema) ([]*field, error) {
+	var all []*field
+	for _, p := range s.Properties {
+		f, err := r.field(owner, p.Name, p.Value)
+		if err != nil {
+			return nil, err
+		}
+		f.Required = slices.Contains(s.Required, p.Name)
+		all = append(all, f)
+	}
+	return all, nil
+}
+
+func (r *reader) field(owner, property string, s schema) (*field, error) {
+	f := &field{Name: property, Doc: s.Description}
+	kind, _ := s.Type.(string)
+	if several, is := s.Type.([]any); is && len(several) == 2 && several[1] == "null" {
+		kind, f.Nullable = several[0].(string), true
+	}
+	if len(s.OneOf) == 2 && s.OneOf[1].Type == "null" {
+		s.Ref, f.Nullable = s.OneOf[0].Ref, true
+	}
+	switch {
+	case s.Ref != "" && r.Components.Schemas.get(name(s.Ref)).Enum != nil:
+		f.Kind, f.Type = "enum", r.enumOf(r.Components.Schemas.get(name(s.Ref)).Enum)
+	case s.Ref != "":
+		f.Kind, f.Type = "model", name(s.Ref)
+		return f, r.model(f.Type)
+	case s.Words != nil:
+		f.Kind, f.Type = "enum", r.enumOf(s.Words)
+		if f.Type == "" {
+			f.Type = owner + strings.ToUpper(property[:1]) + property[1:]
+			r.addEnum(f.Type, s.Description, s.Words)
+		}
+	case kind == "string" && s.Format == "date-time":
+		f.Kind = "time"
+	case kind == "string" || kind == "integer" || kind == "number":
+		f.Kind = kind
+	case kind == "array" && s.Items.Ref != "":
+		f.Kind, f.Type = "list", name(s.Items.Ref)
+		return f, r.model(f.Type)
+	case kind == "object" && reflect.DeepEqual(s.AdditionalProperties, map[string]any{"type": "string"}):
+		f.Kind = "map"
+	default:
+		return nil, fmt.Errorf("%s.%s has a schema that no client can express: %+v", owner, property, s)
+	}
+	return f, nil
+}
+
+// enumOf is the name of the enum with these values; empty if there is none yet.
+func (r *reader) enumOf(values []string) string {
+	for _, e := range r.Enums {
+		if slices.EqualFunc(e.Values, values, func(a value, b string) bool { return a.Text == b }) {
+			return e.Name
+		}
+	}
+	return ""
+}
+
+// valueDoc is a line of an enum's description: "- `PAID`: Paid."
+var valueDoc = regexp.MustCompile("(?m)^- `([^`]+)`(?: \\(\\d+\\))?: (.*)$")
+
+func (r *reader) addEnum(name, description string, values []string) {
+	docs := map[string]string{}
+	for _, m := range valueDoc.FindAllStringSubmatch(description, -1) {
+		docs[m[1]] = m[2]
+	}
+	made := &enum{Name: name, Doc: oneLine(description)}
+	for _, v := range values {
+		made.Values = append(made.Values, value{v, docs[v]})
+	}
+	r.Enums = append(r.Enums, made)
+}
+
+// name is the last part of a reference.
+func name(ref string) string { return ref[strings.LastIndexByte(ref, '/')+1:] }
+
+// pascal is PaymentLinks of "Payment links".
+func pascal(text string) string {
+	var b strings.Builder
+	for word := range strings.FieldsSeq(text) {
+		b.WriteString(strings.ToUpper(word[:1]) + word[1:])
+	}
+	return b.String()
+}

@@ -1,0 +1,140 @@
+// Command generate writes the models and operations of the PHP client from the OpenAPI document, into
+// gen/php:
+//
+//	storefront.json ─► read ─► api ─► php.tmpl ─► gen/php
+//
+// go generate runs it once the document is made (proto/generate.go). What a person writes better
+// (requests, retries, errors, webhooks) is not generated: it is in client/php. A new
+// field or operation is included by itself; a schema that the templates cannot express is an error.
+package main
+
+import (
+	"bytes"
+	"embed"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"text/template"
+)
+
+//go:embed *.tmpl
+var templates embed.FS
+
+func main() {
+	document := flag.String("document", "gen/openapi/storefront.json", "the OpenAPI document")
+	out := flag.String("out", "gen", "the folder for php")
+	flag.Parse()
+	if err := run(*document, *out); err != nil {
+		fmt.Fprintln(os.Stderr, "generate:", err)
+		os.Exit(1)
+	}
+}
+
+func run(document, out string) error {
+	text, err := os.ReadFile(document)
+	if err != nil {
+		return fmt.Errorf("read the document: %w", err)
+	}
+	a, err := read(text)
+	if err != nil {
+		return err
+	}
+	files, err := render(a)
+	if err != nil {
+		return err
+	}
+	for _, language := range []string{"php"} {
+		if err := os.RemoveAll(filepath.Join(out, language)); err != nil {
+			return fmt.Errorf("remove the old files: %w", err)
+		}
+	}
+	for name, content := range files {
+		path := filepath.Join(out, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil { //nolint:gosec // It is source code.
+			return fmt.Errorf("make a folder: %w", err)
+		}
+		if err := os.WriteFile(path, content, 0o644); err != nil { //nolint:gosec // It is source code.
+			return fmt.Errorf("write: %w", err)
+		}
+	}
+	return nil
+}
+
+// render returns the content of each file by its name. PHP wants a file for each class.
+func render(a *api) (map[string][]byte, error) {
+	t, err := template.New("").Funcs(functions).ParseFS(templates, "*.tmpl")
+	if err != nil {
+		return nil, fmt.Errorf("read the templates: %w", err)
+	}
+	files := map[string][]byte{}
+	add := func(name, block string, data any) {
+		var b bytes.Buffer
+		if failed := t.ExecuteTemplate(&b, block, data); failed != nil && err == nil {
+			err = fmt.Errorf("write %s: %w", name, failed)
+		}
+		files[name] = append(bytes.TrimSpace(b.Bytes()), '\n')
+	}
+	for _, e := range a.Enums {
+		add("php/"+e.Name+".php", "php enum", e)
+	}
+	for _, m := range a.Models {
+		add("php/"+m.Name+".php", "php model", m)
+	}
+	for _, e := range a.Events {
+		add("php/"+e.Name+".php", "php event", e)
+	}
+	add("php/EventReader.php", "php events", a)
+	for _, r := range a.Resources {
+		add("php/Resource/"+r.Name+".php", "php resource", r)
+	}
+	return files, err
+}
+
+var functions = template.FuncMap{
+	"php":     phpType,
+	"phpread": phpRead,
+	"phpjson": phpJSON,
+	"phparg":  phpArgument,
+	"phpdoc":  phpDoc,
+	"phppath": phpPath,
+	"comment": comment,
+	"doc":     oneLine,
+	"const":   constant,
+	"camel":   camel,
+}
+
+// oneLine is a description in one line, without the list of an enum's values, which its own class has.
+func oneLine(text string) string {
+	text, _, _ = strings.Cut(text, "\n\n- ")
+	return strings.Join(strings.Fields(text), " ")
+}
+
+// comment wraps a description into lines that begin with a prefix.
+func comment(prefix, text string) string {
+	var b strings.Builder
+	for i, paragraph := range strings.Split(strings.TrimSpace(text), "\n\n") {
+		if i > 0 {
+			b.WriteString(strings.TrimRight(prefix, " ") + "\n")
+		}
+		line := prefix
+		for _, word := range strings.Fields(paragraph) {
+			if len(line)+len(word) > 118 && line != prefix {
+				b.WriteString(strings.TrimRight(line, " ") + "\n")
+				line = prefix
+			}
+			line += word + " "
+		}
+		b.WriteString(strings.TrimRight(line, " ") + "\n")
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// constant is the name of an enum's value or an event's type: ORDER_PAID of order.paid.
+func constant(value string) string {
+	return strings.ToUpper(strings.NewReplacer(".", "_", ":", "_").Replace(value))
+}
+
+// camel is the name of a resource as a property: paymentLinks of PaymentLinks.
+func camel(name string) string { return strings.ToLower(name[:1]) + name[1:] }

@@ -1,0 +1,101 @@
+package main
+
+import "strings"
+
+// phpType is the type of a property; enums are strings, so that a newer word fits.
+func phpType(f *field) string {
+	nullable := ""
+	if f.Nullable {
+		nullable = "?"
+	}
+	switch f.Kind {
+	case "string", "enum":
+		return nullable + "string"
+	case "integer":
+		return nullable + "int"
+	case "number":
+		return nullable + "float"
+	case "time":
+		return nullable + `\DateTimeImmutable`
+	case "list", "map":
+		return nullable + "array"
+	}
+	return nullable + f.Type
+}
+
+// phpRead is the call of Json that reads a property.
+func phpRead(f *field) string {
+	method := f.Kind
+	if f.Kind == "enum" {
+		method = "string"
+	}
+	if f.Nullable {
+		method += "OrNull"
+	}
+	if f.Kind == "model" || f.Kind == "list" {
+		return method + "('" + f.Name + "', " + f.Type + "::fromArray(...))"
+	}
+	return method + "('" + f.Name + "')"
+}
+
+// phpJSON is the expression that json_encode writes as the API does.
+func phpJSON(f *field) string {
+	property := "$this->" + f.Name
+	switch {
+	case f.Kind == "time" && f.Nullable:
+		return property + " === null ? null : Json::moment(" + property + ")"
+	case f.Kind == "time":
+		return "Json::moment(" + property + ")"
+	case f.Kind == "map":
+		return "(object) " + property // {} and not [] when it is empty
+	}
+	return property
+}
+
+// phpDoc is an argument's type with an enum's words.
+func phpDoc(o *operation, f *field) string {
+	types, _ := phpArgumentTypes(o, f)
+	if f.Kind == "enum" {
+		types[0] = `\Storefront\` + f.Type + "::*"
+	}
+	return strings.Join(types, "|")
+}
+
+// phpPath is the expression of an operation's path.
+func phpPath(o *operation) string {
+	before, after, has := strings.Cut(o.Path, "{id}")
+	switch {
+	case !has:
+		return "'" + before + "'"
+	case after == "":
+		return "'" + before + "' . Connection::segment($id)"
+	}
+	return "'" + before + "' . Connection::segment($id) . '" + after + "'"
+}
+
+// phpArgument declares an argument of an operation.
+func phpArgument(o *operation, f *field) string {
+	types, byDefault := phpArgumentTypes(o, f)
+	declared := strings.Join(types, "|")
+	if len(types) == 2 && types[1] == "null" {
+		declared = "?" + types[0]
+	}
+	return declared + " $" + f.Name + byDefault
+}
+
+func phpArgumentTypes(o *operation, f *field) (types []string, byDefault string) {
+	types = []string{strings.TrimPrefix(phpType(f), "?")}
+	if f.Kind == "time" {
+		types = []string{"string", `\DateTimeInterface`}
+	}
+	if f.Nullable || !f.Required && !o.Change() {
+		types = append(types, "null")
+	}
+	switch {
+	case o.Change():
+		return append(types, "Omitted"), " = Omitted::Field"
+	case !f.Required:
+		return types, " = null"
+	}
+	return types, ""
+}

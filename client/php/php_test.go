@@ -1,0 +1,126 @@
+// Package php_test builds the PHP package and runs its tests and what its README shows, against the
+// development server in its own process. client/conformance has what it shares with other
+// languages.
+package php_test
+
+import (
+	"bytes"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"go.storefront.example/client/webhook"
+	"go.storefront.example/server/conformance/devtest"
+)
+
+// build lays the package out and returns its folder.
+func build(t *testing.T) string {
+	t.Helper()
+	needs := `exit(PHP_VERSION_ID >= 80100 && function_exists("curl_init") ? 0 : 1);`
+	if err := exec.Command("php", "-r", needs).Run(); err != nil {
+		devtest.Missing(t, "this needs PHP 8.1 or later with its curl extension (php-cli and php-curl): %v", err)
+	}
+	devtest.Watch(t)
+	folder := t.TempDir()
+	devtest.Run(t, "", nil, "php", "build.php", folder)
+	return folder
+}
+
+func TestWhatIsOfPHPAlone(t *testing.T) {
+	t.Parallel()
+	folder := build(t)
+	const others = `foreach (["Symfony/Component/HttpFoundation", "GuzzleHttp"] as $one)
+		if (!stream_resolve_include_path("$one/autoload.php")) exit(1);`
+	if err := exec.Command("php", "-r", others).Run(); err != nil {
+		devtest.Missing(t, "this needs Debian's packages php-symfony-http-foundation and php-guzzlehttp-guzzle")
+	}
+	dev := devtest.Build(t).Start(t)
+	require.Regexp(t, `^1\d passed, 0 failed\n$|^[5-9] passed, 0 failed\n$`,
+		devtest.Run(t, "", dev.Variables(), "php", filepath.Join("test", "unit.php"), folder))
+}
+
+var snippet = regexp.MustCompile("(?s)```php\n(.*?)```")
+
+// The README's programs run as they stand but for the file that they load: it is the one of hosts without Composer.
+func TestWhatTheReadmeShows(t *testing.T) {
+	t.Parallel()
+	folder := build(t)
+	text, err := os.ReadFile("README.md")
+	require.NoError(t, err)
+	blocks := snippet.FindAllStringSubmatch(string(text), -1)
+	require.Len(t, blocks, 2)
+	for i, name := range []string{"products.php", "webhooks.php"} {
+		require.Equal(t, 1, strings.Count(blocks[i][1], "vendor/autoload.php"))
+		program := strings.Replace(blocks[i][1], "vendor/autoload.php", "storefront.php", 1)
+		require.NoError(t, os.WriteFile(filepath.Join(folder, name), []byte(program), 0o600))
+	}
+
+	t.Run("the first product", func(t *testing.T) {
+		t.Parallel()
+		dev := devtest.Build(t).Start(t)
+		said := devtest.Run(t, folder, []string{"SHOP_URL=" + dev.URL, "SHOP_KEY=" + dev.Key}, "php", "products.php")
+		require.Greater(t, strings.Count(said, " XAF\n"), 3)
+		require.Contains(t, said, " still lacks: content\n")
+	})
+	t.Run("the first webhook", func(t *testing.T) {
+		t.Parallel()
+		const secret = "whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8"
+		listener, err := net.Listen("tcp", "127.0.0.1:0")
+		require.NoError(t, err)
+		address := listener.Addr().String()
+		require.NoError(t, listener.Close())
+		var log bytes.Buffer
+		server := exec.Command("php", "-S", address, "webhooks.php")
+		server.Dir, server.Stderr, server.Env = folder, &log, append(os.Environ(), "WEBHOOK_SECRET="+secret)
+		require.NoError(t, server.Start())
+		end := func() {
+			_ = server.Process.Kill()
+			_ = server.Wait()
+		}
+		t.Cleanup(end)
+		require.Eventually(t, func() bool {
+			connection, err := net.Dial("tcp", address)
+			if err == nil {
+				_ = connection.Close()
+			}
+			return err == nil
+		}, devtest.Patience, 20*time.Millisecond)
+
+		body := fmt.Sprintf(
+			`{"id":"1","type":"customer.created","createdAt":"2026-11-21T12:00:00.000Z","store":{"id":"2","slug":"demo"},"data":%s}`,
+			`{"id":"3","name":"Awa","email":null,"phone":"+237670000001","ordersCount":0,"totalPaid":0,"currency":"XAF",`+
+				`"createdAt":"2026-11-21T12:00:00.000Z"}`)
+		for _, row := range []struct {
+			body, header string
+			status       int
+		}{
+			{body, webhook.Sign([]byte(body), secret, time.Now()), http.StatusNoContent},
+			{body, "", http.StatusBadRequest},
+			{body + " ", webhook.Sign([]byte(body), secret, time.Now()), http.StatusBadRequest},
+		} {
+			request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+address+"/webhooks",
+				strings.NewReader(row.body))
+			require.NoError(t, err)
+			if row.header != "" {
+				request.Header.Set(webhook.SignatureHeader, row.header)
+			}
+			answer, err := http.DefaultClient.Do(request)
+			require.NoError(t, err)
+			require.NoError(t, answer.Body.Close())
+			require.Equal(t, row.status, answer.StatusCode)
+		}
+		end()
+		require.Contains(t, log.String(), "new: Awa +237670000001")
+		require.Contains(t, log.String(), "there is no Service-Signature header")
+		require.Contains(t, log.String(), "not written as the service writes it")
+	})
+}

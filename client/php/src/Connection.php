@@ -1,0 +1,246 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Storefront;
+
+/** @internal Sends the requests of one client, and sends them again. */
+final class Connection
+{
+    /** How many seconds an attempt may take, so that a connection that died silently leaves time for the next. */
+    private const ATTEMPT_TIMEOUT = 30.0;
+    /** The first pause before a retry that waits for no Retry-After, in seconds; it doubles up to the last. */
+    private const FIRST_DELAY = 0.25;
+    private const MAX_DELAY = 8.0;
+    /** The service's limits count by the minute, so a person should decide about any longer wait. */
+    private const MAX_RETRY_AFTER = 60;
+
+    private readonly string $baseUrl;
+    private readonly string $userAgent;
+    /** @var \Closure(): string returns the key: as a property it would be in dumps of the client */
+    private readonly \Closure $apiKey;
+
+    public function __construct(
+        string $baseUrl,
+        #[\SensitiveParameter] string $apiKey,
+        private readonly int $maxRetries,
+        private readonly float $timeout,
+        bool $allowHttp,
+        private readonly Transport $transport,
+        string $userAgent,
+    ) {
+        $this->baseUrl = self::address($baseUrl, $allowHttp);
+        self::checkKey($apiKey);
+        if ($maxRetries < 0) {
+            throw new \InvalidArgumentException('maxRetries must be 0 or more');
+        }
+        if (!($timeout > 0)) {
+            throw new \InvalidArgumentException('timeout must be more than 0 seconds');
+        }
+        if (preg_match('/[\x00-\x1f\x7f]/', $userAgent)) {
+            throw new \InvalidArgumentException('userAgent must be one line of text');
+        }
+        $this->userAgent = ltrim($userAgent . ' storefront-php/' . Client::VERSION);
+        $this->apiKey = static fn (): string => $apiKey;
+    }
+
+    /** @return array<string, mixed> what var_dump and print_r show */
+    public function __debugInfo(): array
+    {
+        return ['baseUrl' => $this->baseUrl, 'maxRetries' => $this->maxRetries, 'timeout' => $this->timeout];
+    }
+
+    /** @return never */
+    public function __serialize(): array
+    {
+        throw new \LogicException('a client holds an API key and cannot be serialized');
+    }
+
+    /**
+     * Calls an operation, with retries. All attempts share one deadline.
+     *
+     * @template T
+     * @param array<string, int|string|\DateTimeInterface|null> $query null filters nothing
+     * @param array<string, mixed>|null $body
+     * @param callable(array<mixed>): T $read
+     * @return T
+     * @throws StorefrontException
+     */
+    public function call(
+        string $operation,
+        string $method,
+        string $path,
+        array $query,
+        ?array $body,
+        bool $repeatable,
+        callable $read,
+    ): mixed {
+        $query = http_build_query(self::draft($query), '', '&', PHP_QUERY_RFC3986);
+        $url = $this->baseUrl . $path . ($query === '' ? '' : "?$query");
+        $text = $body === null ? null : self::encode($body);
+        $deadline = self::now() + $this->timeout;
+        for ($retries = 0; ; $retries++) {
+            $timeout = max(0.001, min(self::ATTEMPT_TIMEOUT, $deadline - self::now()));
+            try {
+                return $this->attempt($operation, $method, $url, $text, $timeout, $read);
+            } catch (StorefrontException $failed) {
+                $again = $failed->status === 429 || $repeatable && $failed->mayPass();
+                // Even if the service asks for an immediate retry, the growing pauses apply.
+                $pause = ($failed->retryAfter ?? 0) ?: self::delay($retries);
+                $late = $pause > self::MAX_RETRY_AFTER || self::now() + $pause >= $deadline;
+                if (!$again || $late || $retries >= $this->maxRetries) {
+                    throw $failed;
+                }
+            }
+            usleep((int) ($pause * 1_000_000));
+        }
+    }
+
+    /**
+     * Sends a request once.
+     *
+     * @template T
+     * @param callable(array<mixed>): T $read
+     * @return T
+     */
+    private function attempt(
+        string $operation,
+        string $method,
+        string $url,
+        ?string $body,
+        float $timeout,
+        callable $read,
+    ): mixed {
+        $headers = [
+            'Accept' => 'application/json',
+            'Authorization' => 'Bearer ' . ($this->apiKey)(),
+            'User-Agent' => $this->userAgent,
+        ];
+        if ($body !== null) {
+            $headers['Content-Type'] = 'application/json';
+        }
+        try {
+            $response = $this->transport->send($method, $url, $headers, $body, $timeout);
+        } catch (TransportException $failed) {
+            throw StorefrontException::withoutAnswer($operation, $failed);
+        }
+        $answer = json_decode($response->body, true);
+        if ($response->status >= 200 && $response->status < 300 && \is_array($answer)) {
+            try {
+                return $read($answer);
+            } catch (\UnexpectedValueException $failed) {
+                throw StorefrontException::unexpected($operation, $response, $failed);
+            }
+        }
+        throw StorefrontException::refused($operation, $response, $answer);
+    }
+
+    /** The pause after so many retries: half of it is random, so that clients that failed together do not retry together. */
+    private static function delay(int $retries): float
+    {
+        $full = min(self::FIRST_DELAY * 2 ** $retries, self::MAX_DELAY);
+
+        return $full / 2 * (1 + mt_rand() / mt_getrandmax());
+    }
+
+    /** Seconds that only grow. */
+    private static function now(): float
+    {
+        return hrtime(true) / 1e9;
+    }
+
+    /** An id as one segment of a path. */
+    public static function segment(string $id): string
+    {
+        if ($id === '' || $id === '.' || $id === '..') {
+            throw new \InvalidArgumentException('the id must not be empty, "." or ".."');
+        }
+
+        return rawurlencode($id);
+    }
+
+    /**
+     * The fields of a change that are given.
+     *
+     * @param array<string, mixed> $fields
+     * @return array<string, mixed>
+     */
+    public static function change(array $fields): array
+    {
+        return self::moments(array_filter($fields, static fn (mixed $value): bool => $value !== Omitted::Field));
+    }
+
+    /**
+     * The fields of a draft that are given: null is the same as leaving one out.
+     *
+     * @param array<string, mixed> $fields
+     * @return array<string, mixed>
+     */
+    public static function draft(array $fields): array
+    {
+        return self::moments(array_filter($fields, static fn (mixed $value): bool => $value !== null));
+    }
+
+    /**
+     * @param array<string, mixed> $fields
+     * @return array<string, mixed>
+     */
+    private static function moments(array $fields): array
+    {
+        return array_map(
+            static fn (mixed $value): mixed => $value instanceof \DateTimeInterface ? Json::moment($value) : $value,
+            $fields,
+        );
+    }
+
+    /** @param array<string, mixed> $body */
+    private static function encode(array $body): string
+    {
+        try {
+            return json_encode((object) $body, JSON_THROW_ON_ERROR | JSON_UNESCAPED_SLASHES | JSON_UNESCAPED_UNICODE);
+        } catch (\JsonException $failed) {
+            throw new \InvalidArgumentException('the request cannot be written: ' . $failed->getMessage(), 0, $failed);
+        }
+    }
+
+    /** The base URL in the form that paths are appended to. The errors contain nothing of it: it may hold a password. */
+    private static function address(string $baseUrl, bool $allowHttp): string
+    {
+        $parts = parse_url($baseUrl);
+        $host = \is_array($parts) ? trim($parts['host'] ?? '', '[]') : '';
+        $path = rtrim(\is_array($parts) ? $parts['path'] ?? '' : '', '/');
+        $scheme = strtolower(\is_array($parts) ? $parts['scheme'] ?? '' : '');
+        $wrong = match (true) {
+            $host === '' || $scheme !== 'https' && $scheme !== 'http' || preg_match('/[\x00-\x20\x7f]/', $baseUrl) === 1
+                => 'must start with https:// and a host, such as https://api.example.com',
+            isset($parts['user']) || isset($parts['pass'])
+                => 'must hold no user name or password; the API key is given beside it',
+            str_contains($baseUrl, '?') || str_contains($baseUrl, '#') => 'must end before ? and #',
+            str_ends_with($path, '/v1') => 'must be the address of the service without /v1',
+            $scheme === 'http' && !$allowHttp && $host !== 'localhost' && $host !== '::1'
+                && !preg_match('/^127\.\d+\.\d+\.\d+$/', $host)
+                => 'must be https, or the key crosses the network readable; where that network is private, set allowHttp',
+            default => null,
+        };
+        if ($wrong !== null) {
+            throw new \InvalidArgumentException("baseUrl $wrong");
+        }
+
+        return rtrim($baseUrl, '/');
+    }
+
+    /** Refuses a text that cannot be a key, so that a wrong setting fails at the start instead of with a later 401. */
+    private static function checkKey(#[\SensitiveParameter] string $apiKey): void
+    {
+        $wrong = match (true) {
+            $apiKey === '' => 'is empty; set it to a key of the store\'s dashboard, under Settings, Developer, API keys',
+            !str_starts_with($apiKey, 'svc_live_') => 'does not start with svc_live_',
+            !preg_match('/^[!-~]+$/D', $apiKey)
+                => 'holds white space or a character that no key has, such as the end of a line',
+            default => null,
+        };
+        if ($wrong !== null) {
+            throw new \InvalidArgumentException("apiKey $wrong");
+        }
+    }
+}

@@ -1,0 +1,17 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Storefront;
+
+/** One refused field of a request. */
+final class FieldError
+{
+    public function __construct(
+        /** The field's name in the JSON or the query, dotted for nesting, such as pageSize. */
+        public readonly string $field,
+        /** What the field may hold, in English. */
+        public readonly string $message,
+    ) {
+    }
+}

@@ -1,0 +1,52 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Storefront;
+
+use Psr\Http\Client\ClientExceptionInterface;
+use Psr\Http\Client\ClientInterface;
+use Psr\Http\Message\RequestFactoryInterface;
+use Psr\Http\Message\StreamFactoryInterface;
+
+/**
+ * Sends requests through a PSR-18 client of yours. PSR-18 knows no time-outs and no redirects: set both in
+ * that client, 30 seconds and none. A client over curl may send a POST twice when a kept connection dies: also set
+ * CURLOPT_FRESH_CONNECT there, or a payment link may be made twice.
+ */
+final class Psr18Transport implements Transport
+{
+    public function __construct(
+        private readonly ClientInterface $client,
+        private readonly RequestFactoryInterface $requests,
+        private readonly StreamFactoryInterface $streams,
+    ) {
+    }
+
+    public function send(
+        string $method,
+        string $url,
+        #[\SensitiveParameter] array $headers,
+        ?string $body,
+        float $timeout,
+    ): Response {
+        $request = $this->requests->createRequest($method, $url);
+        foreach ($headers as $name => $value) {
+            $request = $request->withHeader($name, $value);
+        }
+        if ($body !== null) {
+            $request = $request->withBody($this->streams->createStream($body));
+        }
+        try {
+            $answer = $this->client->sendRequest($request);
+            $received = [];
+            foreach (array_keys($answer->getHeaders()) as $name) {
+                $received[strtolower((string) $name)] = $answer->getHeaderLine((string) $name);
+            }
+
+            return new Response($answer->getStatusCode(), $received, (string) $answer->getBody());
+        } catch (ClientExceptionInterface | \RuntimeException $failed) {
+            throw new TransportException($failed->getMessage(), false, $failed);
+        }
+    }
+}

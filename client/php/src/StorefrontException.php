@@ -1,0 +1,132 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Storefront;
+
+/**
+ * Why a call failed. Branch on $errorCode:
+ *
+ *     } catch (StorefrontException $refused) {
+ *         if ($refused->errorCode === ErrorCode::PRODUCT_INCOMPLETE) {
+ *             echo implode(', ', $refused->missing);
+ *
+ * (PHP keeps the name code for numbers: getCode() is the HTTP status.)
+ */
+final class StorefrontException extends \RuntimeException
+{
+    /** No whole answer came. Whether a write took effect is unknown. */
+    public const NETWORK_ERROR = 'network_error';
+    /** The call's time was over, or an attempt's. Whether a write took effect is unknown. */
+    public const TIMEOUT = 'timeout';
+    /** Something other than the service answered, such as a proxy with its own page. */
+    public const UNEXPECTED_ANSWER = 'unexpected_answer';
+
+    /**
+     * @param ErrorCode::*|self::*|string $errorCode
+     * @param list<FieldError> $fields
+     * @param list<string> $missing
+     */
+    private function __construct(
+        string $message,
+        /** The operation that was called, such as updateProduct. */
+        public readonly string $operation,
+        /** The reason: one of ErrorCode, a newer one of the service's, or one of this class. */
+        public readonly string $errorCode,
+        /** The HTTP status; null if nothing answered. */
+        public readonly ?int $status = null,
+        /** With validation_failed: every refused field. */
+        public readonly array $fields = [],
+        /** With product_incomplete: what the product lacks. */
+        public readonly array $missing = [],
+        /** With insufficient_scope: the scope that the key lacks. */
+        public readonly ?string $required = null,
+        /** The request's identifier in the service's logs: quote it when you ask for help. */
+        public readonly ?string $requestId = null,
+        /** How many seconds the service asks to wait; null if it does not. */
+        public readonly ?int $retryAfter = null,
+        ?\Throwable $previous = null,
+    ) {
+        $details = [...array_map(static fn (FieldError $f): string => "$f->field $f->message", $fields), ...$missing];
+        if ($required !== null) {
+            $details[] = $required;
+        }
+        parent::__construct(
+            "storefront: $operation: $errorCode: $message" . ($details === [] ? '' : ' [' . implode('; ', $details) . ']')
+                . ($requestId === null ? '' : " (request $requestId)"),
+            $status ?? 0,
+            $previous,
+        );
+    }
+
+    /** Whether the same request may succeed later: a failure of the service or on the way to it. */
+    public function mayPass(): bool
+    {
+        return $this->status >= 500 || $this->errorCode === self::NETWORK_ERROR || $this->errorCode === self::TIMEOUT;
+    }
+
+    /** @internal */
+    public static function withoutAnswer(string $operation, TransportException $failed): self
+    {
+        return $failed->timedOut
+            ? new self('no answer in time: ' . $failed->getMessage(), $operation, self::TIMEOUT, previous: $failed)
+            : new self('no whole answer: ' . $failed->getMessage(), $operation, self::NETWORK_ERROR, previous: $failed);
+    }
+
+    /** @internal The error of an answer that is not a success, by its decoded body. */
+    public static function refused(string $operation, Response $response, mixed $body): self
+    {
+        $code = \is_array($body) ? $body['code'] ?? null : null;
+        $requestId = \is_array($body) ? $body['requestId'] ?? null : null;
+        if ($response->status < 400 || !\is_array($body) || !\is_string($code) || !\is_string($requestId)) {
+            return self::unexpected($operation, $response);
+        }
+        $details = \is_array($body['details'] ?? null) ? $body['details'] : [];
+        $fields = [];
+        foreach (\is_array($details['fields'] ?? null) ? $details['fields'] : [] as $field) {
+            if (\is_array($field) && \is_string($field['field'] ?? null) && \is_string($field['message'] ?? null)) {
+                $fields[] = new FieldError($field['field'], $field['message']);
+            }
+        }
+        $missing = \is_array($details['missing'] ?? null) ? $details['missing'] : [];
+        $message = $body['message'] ?? null;
+        $required = $details['required'] ?? null;
+
+        return new self(
+            \is_string($message) ? $message : 'no message',
+            $operation,
+            $code,
+            $response->status,
+            $fields,
+            array_values(array_filter($missing, \is_string(...))),
+            \is_string($required) && $required !== '' ? $required : null,
+            $requestId,
+            self::retryAfter($response),
+        );
+    }
+
+    /** @internal The error of an answer that is not from the service. */
+    public static function unexpected(string $operation, Response $response, ?\Throwable $why = null): self
+    {
+        $kind = $response->headers['content-type'] ?? 'no content type';
+        $reason = $why === null ? '' : ' (' . $why->getMessage() . ')';
+
+        return new self(
+            "the answer, $response->status with $kind, is not the service's: "
+                . "check the base URL and what stands before the service$reason",
+            $operation,
+            self::UNEXPECTED_ANSWER,
+            $response->status,
+            retryAfter: self::retryAfter($response),
+            previous: $why,
+        );
+    }
+
+    /** The service sends seconds; the date form, which proxies may send, is ignored. */
+    private static function retryAfter(Response $response): ?int
+    {
+        $text = $response->headers['retry-after'] ?? '';
+
+        return preg_match('/^\d{1,9}$/D', $text) ? (int) $text : null;
+    }
+}

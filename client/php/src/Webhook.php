@@ -1,0 +1,191 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Storefront;
+
+/**
+ * Verifies the deliveries of a store's webhooks and reads their events.
+ *
+ *     $header = $_SERVER['HTTP_SERVICE_SIGNATURE'] ?? null;
+ *     $event = Webhook::read(file_get_contents('php://input'), $header, getenv('WEBHOOK_SECRET'));
+ *
+ * Data that is newer than this package is never refused: unknown fields are passed over, unknown words kept, and an
+ * event of an unknown type is an UnknownEvent.
+ */
+final class Webhook
+{
+    public const SIGNATURE_HEADER = 'Service-Signature';
+    /** How many seconds the signature's time may be from this machine's clock, in either direction. */
+    public const TOLERANCE_SECONDS = 300;
+    /** The service's header has 80 bytes; a few more signatures of other schemes or secrets still fit. */
+    private const MAX_HEADER_BYTES = 1024;
+
+    /**
+     * Returns the event of a delivery, once its signature is verified.
+     *
+     * @param string $rawBody the body exactly as received, before anything parses it
+     * @param string|array<mixed>|null $header the value of Service-Signature; also as a list, or all headers by their names
+     * @param string|list<string> $secret the whole secret, with whsec_; several while a new one replaces an old one
+     * @param int|null $now the time to compare with, in Unix seconds, for tests with recorded deliveries
+     * @throws WebhookException
+     */
+    public static function read(
+        string $rawBody,
+        string|array|null $header,
+        #[\SensitiveParameter] string|array $secret,
+        int $toleranceSeconds = self::TOLERANCE_SECONDS,
+        ?int $now = null,
+    ): Event {
+        $secrets = array_values(array_filter((array) $secret, static fn (mixed $one): bool => \is_string($one) && $one !== ''));
+        if ($secrets === []) {
+            throw WebhookException::of('no_secret');
+        }
+        $header = self::header($header);
+        if ($header === '') {
+            throw WebhookException::of('no_header');
+        }
+        [$time, $signatures] = self::parse($header);
+        $matches = false;
+        foreach ($secrets as $one) {
+            $want = hash_hmac('sha256', "$time.$rawBody", $one);
+            foreach ($signatures as $given) {
+                $matches = hash_equals($want, $given) || $matches;
+            }
+        }
+        if (!$matches) {
+            throw WebhookException::of(self::mistake($rawBody, $signatures, $secrets));
+        }
+        $now ??= time();
+        $age = $now - (int) $time;
+        if (abs($age) > $toleranceSeconds) {
+            throw self::outside($age, $now, $toleranceSeconds);
+        }
+        try {
+            $event = json_decode($rawBody, true, flags: JSON_THROW_ON_ERROR);
+
+            return EventReader::read(\is_array($event) ? $event : throw new \UnexpectedValueException('it is no JSON object'));
+        } catch (\JsonException | \UnexpectedValueException $failed) {
+            throw WebhookException::of('no_event', $failed->getMessage(), $failed);
+        }
+    }
+
+    /**
+     * Returns the event of a request object: of PSR-7, of Symfony and Laravel, or of WordPress's REST API.
+     *
+     * @param string|list<string> $secret
+     * @throws WebhookException
+     */
+    public static function readRequest(
+        object $request,
+        #[\SensitiveParameter] string|array $secret,
+        int $toleranceSeconds = self::TOLERANCE_SECONDS,
+        ?int $now = null,
+    ): Event {
+        [$body, $header] = match (true) {
+            method_exists($request, 'getHeader') && method_exists($request, 'getBody')
+                => [(string) $request->getBody(), $request->getHeader(self::SIGNATURE_HEADER)],
+            method_exists($request, 'getContent') && isset($request->headers)
+                => [$request->getContent(), $request->headers->get(self::SIGNATURE_HEADER)],
+            method_exists($request, 'get_body') && method_exists($request, 'get_header')
+                => [$request->get_body(), $request->get_header(self::SIGNATURE_HEADER)],
+            default => throw new \InvalidArgumentException(
+                'a ' . $request::class . ' is no request that this package knows: pass body and header to Webhook::read',
+            ),
+        };
+
+        return self::read($body, $header, $secret, $toleranceSeconds, $now);
+    }
+
+    /** Returns the value of Service-Signature as the service would make it, for tests of a receiver. */
+    public static function sign(string $rawBody, #[\SensitiveParameter] string $secret, ?int $at = null): string
+    {
+        if ($secret === '') {
+            throw new \InvalidArgumentException('the secret must not be empty');
+        }
+        $at ??= time();
+
+        return "t=$at,v1=" . hash_hmac('sha256', "$at.$rawBody", $secret);
+    }
+
+    /** @param string|array<mixed>|null $header */
+    private static function header(string|array|null $header): string
+    {
+        if (!\is_array($header)) {
+            return $header ?? '';
+        }
+        if (!array_is_list($header)) {
+            // All headers, as getallheaders gives them, or $_SERVER.
+            $named = array_change_key_case($header);
+            $header = (array) ($named['service-signature'] ?? $named['http_service_signature'] ?? []);
+        }
+
+        return implode(',', array_filter($header, \is_string(...)));
+    }
+
+    /**
+     * The text of the time and the signatures in a header. One matching v1 of several is enough, and other parts are
+     * ignored, so that a sender may add signatures.
+     *
+     * @return array{string, list<string>}
+     */
+    private static function parse(string $header): array
+    {
+        $times = $signatures = [];
+        foreach (\strlen($header) > self::MAX_HEADER_BYTES ? [] : explode(',', $header) as $part) {
+            if (str_starts_with($part, 't=')) {
+                $times[] = substr($part, 2);
+            } elseif (str_starts_with($part, 'v1=')) {
+                $signatures[] = substr($part, 3);
+            }
+        }
+        // One form for each time: the text is what is signed, and "+5" or "05" would be others. It fits 64 bits.
+        if (\count($times) !== 1 || $signatures === [] || (string) (int) $times[0] !== $times[0]) {
+            throw WebhookException::of('unreadable_header');
+        }
+
+        return [$times[0], $signatures];
+    }
+
+    /**
+     * Why no signature matches, as far as the header, the secrets and the body show.
+     *
+     * @param list<string> $signatures
+     * @param list<string> $secrets
+     */
+    private static function mistake(string $body, array $signatures, #[\SensitiveParameter] array $secrets): string
+    {
+        if (preg_grep('/^[0-9a-f]{64}$/D', $signatures) === []) {
+            return 'altered_header';
+        }
+        foreach ($secrets as $secret) {
+            if (str_starts_with($secret, 'svc_live_')) {
+                return 'api_key';
+            }
+            if (!preg_match('/^whsec_[!-~]+$/D', $secret) || preg_match('/["\']$/', $secret)) {
+                return 'secret_form';
+            }
+        }
+        if ($body === '') {
+            return 'empty_body';
+        }
+        // The service writes an object without spaces between its parts, its id first, and escapes only what JSON makes it.
+        $between = preg_replace('/"(?:[^"\\\\]|\\\\.)*+"/s', '', $body) ?? ' ';
+        $untouched = str_starts_with($body, '{"id":"') && \is_array(json_decode($body, true)) && !preg_match('/\s/', $between)
+            && !preg_match('~\\\\/|\\\\u(?!00[01]|2028|2029)~i', $body);
+
+        return $untouched ? 'wrong_secret' : 'changed_body';
+    }
+
+    private static function outside(int $age, int $now, int $tolerance): WebhookException
+    {
+        $clock = gmdate('Y-m-d\TH:i:s\Z', $now);
+
+        $than = "by this machine's clock, which reads $clock, and $tolerance are allowed";
+
+        return $age > 0
+            ? WebhookException::of('too_old', "it was made $age seconds ago $than; either the delivery was held up or sent again, "
+                . 'or this clock is fast')
+            : WebhookException::of('too_new', 'it was made in ' . -$age . " seconds $than; this clock is slow, or the sender's is fast");
+    }
+}
