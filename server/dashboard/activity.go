@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"maps"
-	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -57,7 +56,7 @@ func (d *dashboard) activity(v *visit) error {
 		return err
 	}
 	found, err := d.Operator.ListActivity(v, &adminv1.ListActivityRequest{
-		ResourceType: f.Get("kind"), ActorName: cut(f.Get("who")), Since: f.from, Until: f.until,
+		ResourceType: f.Get("kind"), ActorName: cut(f.Get("who"), maxShownRunes), Since: f.from, Until: f.until,
 		ActorType: adminv1.ActivityEntry_Actor_Type(adminv1.ActivityEntry_Actor_Type_value[f.Get("by")]).Enum(),
 		PageToken: f.Get("before"), PageSize: new(int32(pageSize)),
 	})
@@ -91,12 +90,12 @@ func (d *dashboard) activity(v *visit) error {
 		}
 		body.Entries = append(body.Entries, entry{
 			ActivityEntry: e, Who: actors[e.GetActor().GetType()], What: spaced(e.GetAction()),
-			Kind: spaced(e.GetResource().GetType()), Name: cut(cmp.Or(names[e.GetResource().GetId()], gone[e.GetResource().GetId()])),
+			Kind: spaced(e.GetResource().GetType()), Name: cut(cmp.Or(names[e.GetResource().GetId()], gone[e.GetResource().GetId()]),
+				maxShownRunes),
 			To: pageOf(e.GetResource(), names), Changes: changed[i],
 		})
 	}
-	d.show(v, http.StatusOK, view{Title: "Activity", Section: "activity", Template: "activity", Body: body})
-	return nil
+	return d.page(v, view{Title: "Activity", Section: "activity", Template: "activity", Body: body})
 }
 
 // kinds are the kinds of resource that the journal has entries about.
@@ -178,21 +177,21 @@ func shown(field string, v any, currency string) value {
 		if at, err := time.Parse(time.RFC3339, v); err == nil && strings.HasSuffix(field, "At") {
 			return value{At: timestamppb.New(at)}
 		}
-		return value{Text: cut(v)}
+		return value{Text: cut(v, maxShownRunes)}
 	case []any:
 		texts := make([]string, len(v))
 		for i, one := range v {
 			texts[i] = shown("", one, currency).Text
 		}
-		return value{Text: cut(strings.Join(texts, ", "))}
+		return value{Text: cut(strings.Join(texts, ", "), maxShownRunes)}
 	}
 	text, _ := json.Marshal(v) // what was read from JSON can be written as JSON
-	return value{Text: cut(string(text))}
+	return value{Text: cut(string(text), maxShownRunes)}
 }
 
-func cut(text string) string {
-	if utf8.RuneCountInString(text) <= maxShownRunes {
+func cut(text string, runes int) string {
+	if utf8.RuneCountInString(text) <= runes {
 		return text
 	}
-	return string([]rune(text)[:maxShownRunes]) + "…"
+	return string([]rune(text)[:runes]) + "…"
 }

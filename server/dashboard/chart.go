@@ -1,10 +1,7 @@
 package dashboard
 
 import (
-	"fmt"
-	"html/template"
 	"strconv"
-	"strings"
 	"time"
 
 	"go.storefront.example/ent/usage"
@@ -13,13 +10,24 @@ import (
 // chart is a drawing over time with its title, axes and numbers.
 type chart struct {
 	Title, Summary string
-	// Top is what the top of the vertical axis stands for, and Times are along the other one; both empty without data.
-	Top   string
-	Times []string
-	Bars  template.HTML
+	// Top is what the top of the vertical axis stands for, and Times are along the other one; both empty without data. Most
+	// describes the highest bar to those who do not see it.
+	Top, Most string
+	Times     []string
+	Bars      []bar
+	Width     int
 	// Attempts reports that the bars are attempts, which succeeded or failed.
 	Attempts bool
 }
+
+// bar is a rectangle of a chart.
+type bar struct {
+	Class        string
+	X, Y, Height int
+}
+
+// Height is that of the drawing, in its own units.
+func (chart) Height() int { return chartHeight }
 
 // span is a length of time that charts show, divided into bars.
 type span struct {
@@ -70,7 +78,6 @@ func (s span) attempts(tallies []usage.Tally, now time.Time) chart {
 	for _, b := range bars {
 		most = max(most, b.Succeeded+b.Failed)
 	}
-	var drawn strings.Builder
 	for i, b := range bars {
 		n := b.Succeeded + b.Failed
 		if n == 0 {
@@ -79,11 +86,10 @@ func (s span) attempts(tallies []usage.Tally, now time.Time) chart {
 		height := max(2, int(n*chartHeight/most))
 		// Even a single failure must be visible.
 		failed := min(height, int((b.Failed*int64(height)+n-1)/n))
-		bar(&drawn, "ok", i, chartHeight-height, height-failed)
-		bar(&drawn, "ko", i, chartHeight-failed, failed)
+		c.Bars = append(c.Bars, bar{"ok", i * barWidth, chartHeight - height, height - failed},
+			bar{"ko", i * barWidth, chartHeight - failed, failed})
 	}
-	c.Top, c.Times = grouped(most)+" "+s.each, s.times
-	c.Bars = s.svg(c.Title+": "+c.Summary+"; "+grouped(most)+" at most "+s.each, drawn.String())
+	c.Top, c.Most, c.Times, c.Width = grouped(most)+" "+s.each, grouped(most)+" at most "+s.each, s.times, s.bars*barWidth
 	return c
 }
 
@@ -99,15 +105,14 @@ func (s span) took(tallies []usage.Tally, now time.Time) chart {
 	for _, b := range bars {
 		slowest = max(slowest, mean(b))
 	}
-	var drawn strings.Builder
 	for i, b := range bars {
 		if b.Succeeded+b.Failed > 0 {
 			height := max(2, int(mean(b)*chartHeight/slowest))
-			bar(&drawn, "took", i, chartHeight-height, height)
+			c.Bars = append(c.Bars, bar{"took", i * barWidth, chartHeight - height, height})
 		}
 	}
-	c.Top, c.Times = took(slowest.Milliseconds()), s.times
-	c.Bars = s.svg(c.Title+": "+c.Summary+"; at most "+c.Top, drawn.String())
+	c.Top, c.Times, c.Width = took(slowest.Milliseconds()), s.times, s.bars*barWidth
+	c.Most = "at most " + c.Top
 	return c
 }
 
@@ -121,16 +126,6 @@ func mean(t usage.Tally) time.Duration {
 		return t.Took / time.Duration(n)
 	}
 	return 0
-}
-
-func bar(into *strings.Builder, class string, i, y, height int) {
-	fmt.Fprintf(into, `<rect class="%s" x="%d" y="%d" width="%d" height="%d"/>`, class, i*barWidth, y, barWidth-1, height)
-}
-
-// svg is a drawing with a name for those who do not see it; both are made of numbers and words of ours.
-func (s span) svg(name, content string) template.HTML {
-	return template.HTML(fmt.Sprintf(`<svg role="img" aria-label="%s" viewBox="0 0 %d %d" preserveAspectRatio="none">%s</svg>`, //nolint:gosec // See above.
-		name, s.bars*barWidth, chartHeight, content))
 }
 
 // grouped is a whole number with its thousands apart.

@@ -181,7 +181,8 @@ func (d *dashboard) member(do func(*visit) error) http.Handler {
 				return
 			}
 			if !validCSRF(secret, v.r.PostForm.Get("csrf")) {
-				d.Logger.WarnContext(ctx, "refused a form without the session's token", "store_id", in.ID, "route", routeOf(r))
+				_, route := routeOf(r)
+				d.Logger.WarnContext(ctx, "refused a form without the session's token", "store_id", in.ID, "route", route)
 				d.show(v, http.StatusForbidden, message("This form was not accepted",
 					"It does not belong to your session, perhaps because you signed in again meanwhile. Go back, reload the page and "+
 						"try again."))
@@ -256,14 +257,22 @@ func (d *dashboard) fail(w http.ResponseWriter, r *http.Request, err error) {
 func (d *dashboard) failed(r *http.Request, f *apierr.Refusal) view {
 	reference := tenant.RequestOf(r.Context()).ID.String()
 	if !f.GaveUp() {
-		d.Logger.ErrorContext(r.Context(), "the dashboard failed", "request_id", reference, "route", routeOf(r), "error", f.Cause)
+		d.logFailure(r, f.Cause)
 	}
 	return message("Something went wrong", f.Message+" If this continues, give the platform's operator this reference: "+reference)
 }
 
+func (d *dashboard) logFailure(r *http.Request, cause error) {
+	_, route := routeOf(r)
+	d.Logger.ErrorContext(r.Context(), "the dashboard failed", "request_id", tenant.RequestOf(r.Context()).ID, "route", route,
+		"error", cause)
+}
+
 // refuseForeign answers a change that a page of another site sent.
 func (d *dashboard) refuseForeign(w http.ResponseWriter, r *http.Request) {
-	d.Logger.WarnContext(r.Context(), "refused a form of another site", "route", routeOf(r), "origin", cut(r.Header.Get("Origin")))
+	_, route := routeOf(r)
+	d.Logger.WarnContext(r.Context(), "refused a form of another site", "route", route,
+		"origin", cut(r.Header.Get("Origin"), maxShownRunes))
 	d.notify(w, r, http.StatusForbidden, "This form was not accepted",
 		"It was not sent by a page of this dashboard. If the address in your browser begins with http://, open the dashboard with "+
 			"https:// instead.")

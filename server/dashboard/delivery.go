@@ -1,7 +1,6 @@
 package dashboard
 
 import (
-	"net/http"
 	"slices"
 	"strconv"
 	"strings"
@@ -73,8 +72,7 @@ func (d *dashboard) deliveries(v *visit) error {
 	if body.Deliveries, err = d.list(v, found.GetDeliveries(), body.Webhooks); err != nil {
 		return err
 	}
-	d.show(v, http.StatusOK, view{Title: "Deliveries", Section: "deliveries", Template: "deliveries", Body: body})
-	return nil
+	return d.page(v, view{Title: "Deliveries", Section: "deliveries", Template: "deliveries", Body: body})
 }
 
 // list adds to deliveries what their rows show.
@@ -141,8 +139,7 @@ func (d *dashboard) delivery(v *visit) error {
 	body.CanSend = body.Webhook != nil && body.Webhook.GetState() != adminv1.Webhook_disabled &&
 		(body.GetStatus() != adminv1.Delivery_pending || body.GetNextAttemptAt().AsTime().After(v.now))
 	page.Body = body
-	d.show(v, http.StatusOK, page)
-	return nil
+	return d.page(v, page)
 }
 
 // headersOf are the headers of an attempt (specification, Delivery). The signature is not kept:

@@ -3,7 +3,6 @@ package dashboard
 import (
 	"encoding/json"
 	"fmt"
-	"net/http"
 	"slices"
 	"sync"
 
@@ -60,8 +59,7 @@ func (d *dashboard) events(v *visit) error {
 		}
 		body.Events = append(body.Events, h)
 	}
-	d.show(v, http.StatusOK, view{Title: "Events", Section: "events", Template: "events", Body: body})
-	return nil
+	return d.page(v, view{Title: "Events", Section: "events", Template: "events", Body: body})
 }
 
 // webhooksByID are the store's webhooks by their ids.
@@ -134,6 +132,5 @@ func (d *dashboard) eventTypes(v *visit) error {
 			}
 		}
 	}
-	d.show(v, http.StatusOK, view{Title: "Event types", Section: "events", Template: "event_types", Body: types})
-	return nil
+	return d.page(v, view{Title: "Event types", Section: "events", Template: "event_types", Body: types})
 }

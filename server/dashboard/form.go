@@ -5,6 +5,8 @@ import (
 	"encoding/base64"
 	"errors"
 	"net/http"
+	"net/url"
+	"slices"
 	"unicode"
 	"unicode/utf8"
 
@@ -31,13 +33,8 @@ func onceKey(v *visit) (string, error) {
 	return key, nil
 }
 
-// repeated is the page of a form that came again after it had shown a secret.
-type repeated struct {
-	// Text explains what happened to the secret, in paragraphs.
-	Text []string
-	// To is the page of the thing that was made, Button the label of the link to it.
-	To, Button string
-}
+// repeated is the page of a form that came again after it had shown a secret: what it made, and the page about that.
+type repeated struct{ Made, To string }
 
 // isRepeated reports whether an error refuses a form that was carried out before.
 func isRepeated(err error) bool {
@@ -57,9 +54,12 @@ type problems map[string]string
 // problem is what is wrong with one field; Text is empty when nothing is.
 type problem struct{ Name, Text string }
 
+// chooseOne is what is wrong with a form of which no box is ticked.
+const chooseOne = "Choose at least one."
+
 // problemsOf reads a refusal that the reader can correct in the form. whole names, for a code, the field
 // that it is about. Every other error is returned unchanged.
-func problemsOf(err error, whole map[apierr.Code]string) (problems, error) {
+func problemsOf(err error, sent url.Values, whole map[apierr.Code]string) (problems, error) {
 	var r *apierr.Refusal
 	if !errors.As(err, &r) {
 		return nil, err
@@ -75,6 +75,11 @@ func problemsOf(err error, whole map[apierr.Code]string) (problems, error) {
 	for _, f := range r.Details.GetFields() {
 		p[f.GetField()] = sentence(f.GetMessage())
 	}
+	for _, boxes := range []string{"scopes", "events"} {
+		if p[boxes] != "" && len(sent[boxes]) == 0 {
+			p[boxes] = chooseOne
+		}
+	}
 	return p, nil
 }
 
@@ -84,11 +89,16 @@ func sentence(text string) string {
 	return string(unicode.ToUpper(first)) + text[size:] + "."
 }
 
-// set makes a set of the boxes that were ticked.
-func set(names []string) map[string]bool {
-	all := make(map[string]bool, len(names))
-	for _, n := range names {
-		all[n] = true
-	}
-	return all
+// form is a form: what stands in its fields, the boxes to tick, and what is wrong with what was sent.
+type form struct {
+	url.Values
+	Choices  []string
+	Problems problems
+	// ID is that of what the form changes, empty if it makes something, and Was has the fields as they were when the form was
+	// opened.
+	ID  string
+	Was url.Values
 }
+
+// Ticked reports whether the box of a choice is ticked.
+func (f form) Ticked(field, choice string) bool { return slices.Contains(f.Values[field], choice) }

@@ -2,10 +2,10 @@ package dashboard
 
 import (
 	"html/template"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"google.golang.org/protobuf/types/known/timestamppb"
 
@@ -16,27 +16,31 @@ import (
 
 // functions format values in the templates.
 var functions = template.FuncMap{
-	"once":    once,
-	"stamp":   timestamppb.New,
-	"iso":     func(t *timestamppb.Timestamp) string { return t.AsTime().Format("2006-01-02T15:04:05.000Z") },
-	"day":     func(t *timestamppb.Timestamp) string { return t.AsTime().Format("2 Jan 2006, 15:04:05 UTC") },
-	"exact":   func(t *timestamppb.Timestamp) string { return t.AsTime().Format("2006-01-02 15:04:05.000 UTC") },
-	"left":    func(now time.Time, t *timestamppb.Timestamp) string { return left(now, t.AsTime()) },
-	"ago":     func(now time.Time, t *timestamppb.Timestamp) string { return length(now.Sub(t.AsTime())) + " ago" },
-	"took":    took,
-	"grouped": grouped,
-	"plural":  plural,
-	"short":   func(id string) string { return id[:8] },
-	"badge":   badge,
-	"state":   stateOf,
-	"name":    webhookName,
-	"address": address,
-	"means":   func(a *adminv1.Delivery_Attempt) string { return egress.Meaning(a.GetError()) },
-	"refusal": func(code string) string { return apierr.Meanings[apierr.Code(code)] },
+	"once":      once,
+	"lifetimes": func() []lifetime { return lifetimes },
+	"windows":   func() []window { return windows },
+	"stamp":     timestamppb.New,
+	"iso":       func(t *timestamppb.Timestamp) string { return t.AsTime().Format("2006-01-02T15:04:05.000Z") },
+	"day":       func(t *timestamppb.Timestamp) string { return t.AsTime().Format("2 Jan 2006, 15:04:05 UTC") },
+	"exact":     func(t *timestamppb.Timestamp) string { return t.AsTime().Format("2006-01-02 15:04:05.000 UTC") },
+	"left":      func(now time.Time, t *timestamppb.Timestamp) string { return left(now, t.AsTime()) },
+	"ago":       func(now time.Time, t *timestamppb.Timestamp) string { return length(now.Sub(t.AsTime())) + " ago" },
+	"took":      took,
+	"grouped":   grouped,
+	"plural":    plural,
+	"short":     func(id string) string { return id[:8] },
+	"badge":     badge,
+	"state":     stateOf,
+	"parts":     parts,
+	"unbroken":  func(part string) bool { return len(part) <= maxUnbroken },
+	"shortened": func(text string) string { return cut(text, maxNameRunes) },
+	"split":     func(text string) []string { return strings.Split(text, "`") },
+	"odd":       func(i int) bool { return i%2 == 1 },
+	"means":     func(a *adminv1.Delivery_Attempt) string { return egress.Meaning(a.GetError()) },
+	"refusal":   func(code string) string { return apierr.Meanings[apierr.Code(code)] },
 	"role": func(role string) string {
 		return map[string]string{adminv1.Session_owner.String(): "Owner", adminv1.Session_admin.String(): "Admin"}[role]
 	},
-	"marked":  marked,
 	"spaced":  spaced,
 	"actor":   func(t adminv1.ActivityEntry_Actor_Type) string { return actors[t] },
 	"meaning": func(name string) string { return meanings[name] },
@@ -48,18 +52,6 @@ var functions = template.FuncMap{
 	"rows": func(f frame, caption string, webhook bool, deliveries []listed) rows {
 		return rows{f, caption, webhook, deliveries}
 	},
-}
-
-// marked is a text of the API's document, in which backquotes mark code.
-func marked(text string) template.HTML {
-	parts := strings.Split(text, "`")
-	for i := range parts {
-		parts[i] = template.HTMLEscapeString(parts[i])
-		if i%2 == 1 {
-			parts[i] = "<code>" + parts[i] + "</code>"
-		}
-	}
-	return template.HTML(strings.Join(parts, "")) //nolint:gosec // Every part is escaped.
 }
 
 // secret is a text to be copied, which is shown once.
@@ -161,37 +153,16 @@ func stateOf(now time.Time, d *adminv1.Delivery) state {
 // maxNameRunes bounds a webhook's name in a row.
 const maxNameRunes = 60
 
-// webhookName is what a row calls a webhook: its description or, without one, its address.
-func webhookName(w *adminv1.Webhook) template.HTML {
-	if text := w.GetDescription(); text != "" {
-		if utf8.RuneCountInString(text) > maxNameRunes {
-			text = string([]rune(text)[:maxNameRunes]) + "…"
-		}
-		return template.HTML(template.HTMLEscapeString(text)) //nolint:gosec // Escaped.
-	}
-	return address(w.GetUrl())
-}
-
 // maxUnbroken is the longest part of an address that is kept on one line.
 const maxUnbroken = 24
 
-// address is an address that lines break only after slashes and dots.
-func address(text string) template.HTML {
-	var b strings.Builder
-	for text != "" {
-		end := strings.IndexAny(text, "/.") + 1
-		if end == 0 {
-			end = len(text)
-		}
-		part := text[:end]
-		text = text[end:]
-		if len(part) > maxUnbroken {
-			b.WriteString(template.HTMLEscapeString(part) + "<wbr>")
-		} else {
-			b.WriteString(`<span class="unbroken">` + template.HTMLEscapeString(part) + "</span><wbr>")
-		}
+// parts are those of an address after which lines break: slashes and dots end one.
+func parts(address string) []string {
+	var all []string
+	for part := range strings.SplitAfterSeq(address, "/") {
+		all = append(all, strings.SplitAfter(part, ".")...)
 	}
-	return template.HTML(b.String()) //nolint:gosec // Escaped.
+	return slices.DeleteFunc(all, func(part string) bool { return part == "" })
 }
 
 // last is the newest attempt of a delivery, nil before the first one has ended.

@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"net/http"
+	"net/url"
 	"strings"
 
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
@@ -25,8 +26,7 @@ func (d *dashboard) keys(v *visit) error {
 		return err
 	}
 	body := keysBody{active, over, shop.MaxActiveKeys, admin.MaxOver}
-	d.show(v, http.StatusOK, view{Title: "API keys", Section: "keys", Template: "keys", Body: body})
-	return nil
+	return d.page(v, view{Title: "API keys", Section: "keys", Template: "keys", Body: body})
 }
 
 // lifetime is a choice of when a key expires.
@@ -51,25 +51,15 @@ func lifetimeOf(value string) adminv1.Key_Lifetime {
 	return adminv1.Key_LIFETIME_UNSPECIFIED
 }
 
-// keyForm is the form of a new key.
-type keyForm struct {
-	Name      string
-	Scopes    []string
-	Chosen    map[string]bool
-	Lifetime  string
-	Lifetimes []lifetime
-	Problems  problems
-}
-
-func (d *dashboard) showKeyForm(v *visit, status int, f keyForm) error {
-	f.Scopes, f.Lifetimes = auth.Scopes(), lifetimes
+func (d *dashboard) showKeyForm(v *visit, status int, f form) error {
+	f.Choices = auth.Scopes()
 	d.show(v, status, view{Title: "Create an API key", Section: "keys", Template: "key_new", Body: f})
 	return nil
 }
 
 // newKey shows the form of a new key.
 func (d *dashboard) newKey(v *visit) error {
-	return d.showKeyForm(v, http.StatusOK, keyForm{Lifetime: "90d"})
+	return d.showKeyForm(v, http.StatusOK, form{Values: url.Values{"lifetime": {"90d"}}})
 }
 
 // createKey creates a key and shows it once. The page is the form's own answer, so that the key is in no
@@ -79,51 +69,34 @@ func (d *dashboard) createKey(v *visit) error {
 	if err != nil {
 		return err
 	}
-	form := v.r.PostForm
+	sent := v.r.PostForm
 	made, err := d.Operator.CreateKey(v, &adminv1.CreateKeyRequest{
-		Name: form.Get("name"), Scopes: form["scopes"], Lifetime: lifetimeOf(form.Get("lifetime")), IdempotencyKey: once,
+		Name: sent.Get("name"), Scopes: sent["scopes"], Lifetime: lifetimeOf(sent.Get("lifetime")), IdempotencyKey: once,
 	})
 	if isRepeated(err) {
-		return d.showRepeated(v, "This key was created already", "keys", repeated{
-			Text: []string{
-				"You sent the same form twice. It created one key, which was shown the first time and cannot be shown again.",
-				"If you did not copy it, revoke it in the list and create another.",
-			},
-			To: "/keys", Button: "To the API keys",
-		})
+		return d.showRepeated(v, "This key was created already", "keys", repeated{"key", "/keys"})
 	}
 	if err != nil {
-		wrong, err := problemsOf(err, map[apierr.Code]string{apierr.APIKeyLimit: ""})
+		wrong, err := problemsOf(err, sent, map[apierr.Code]string{apierr.APIKeyLimit: ""})
 		if err != nil {
 			return err
 		}
-		if wrong["scopes"] != "" && len(form["scopes"]) == 0 {
-			wrong["scopes"] = "Choose at least one."
-		}
-		return d.showKeyForm(v, http.StatusUnprocessableEntity, keyForm{
-			Name: form.Get("name"), Chosen: set(form["scopes"]), Lifetime: form.Get("lifetime"), Problems: wrong,
-		})
+		return d.showKeyForm(v, http.StatusUnprocessableEntity, form{Values: sent, Problems: wrong})
 	}
-	d.show(v, http.StatusOK, view{Title: "Your new API key", Section: "keys", Template: "key_created", Body: made})
-	return nil
+	return d.page(v, view{Title: "Your new API key", Section: "keys", Template: "key_created", Body: made})
 }
 
-// question asks for confirmation before an action.
+// question asks for confirmation before an action; ask.html has its words.
 type question struct {
-	// Text describes what will happen, in paragraphs.
-	Text []string
-	// What is the thing that it happens to.
-	What string
-	// Action is where the form leads, Button the label of its button, and Back where to go instead.
-	Action, Button, Back string
-	// Grave marks what cannot be undone.
-	Grave bool
+	// About is the action, and What is the thing that it happens to.
+	About, What string
+	// Action is where the form leads, and Back where to go instead.
+	Action, Back string
 }
 
-// ask shows a question on a page of its own; the script shows the same in a dialog.
-func (d *dashboard) ask(v *visit, title, section string, q question) error {
-	d.show(v, http.StatusOK, view{Title: title, Section: section, Template: "ask", Body: q})
-	return nil
+// ask shows a question on a page of its own, whose address is that of the action too; the script shows the same in a dialog.
+func (d *dashboard) ask(v *visit, title, section, about, what, back string) error {
+	return d.page(v, view{Title: title, Section: section, Template: "ask", Body: question{about, what, v.r.URL.Path, back}})
 }
 
 func (d *dashboard) askRevoke(v *visit) error {
@@ -131,14 +104,7 @@ func (d *dashboard) askRevoke(v *visit) error {
 	if err != nil {
 		return err
 	}
-	return d.ask(v, "Revoke this key?", "keys", question{
-		What: k.GetName() + " · " + strings.ReplaceAll(k.GetHint(), "...", "…"),
-		Text: []string{
-			"The next request with this key is refused, on every server. This cannot be undone.",
-			"To replace a key without a gap, create the new one and deploy it first.",
-		},
-		Action: "/keys/" + k.GetId() + "/revoke", Button: "Revoke key", Back: "/keys", Grave: true,
-	})
+	return d.ask(v, "Revoke this key?", "keys", "revoke", k.GetName()+" · "+strings.ReplaceAll(k.GetHint(), "...", "…"), "/keys")
 }
 
 func (d *dashboard) revokeKey(v *visit) error {

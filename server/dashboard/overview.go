@@ -1,7 +1,6 @@
 package dashboard
 
 import (
-	"net/http"
 	"net/url"
 	"time"
 
@@ -107,6 +106,5 @@ func (d *dashboard) overview(v *visit) error {
 			body.Refused = append(body.Refused, refused)
 		}
 	}
-	d.show(v, http.StatusOK, view{Title: "Overview", Section: "overview", Template: "overview", Body: body})
-	return nil
+	return d.page(v, view{Title: "Overview", Section: "overview", Template: "overview", Body: body})
 }

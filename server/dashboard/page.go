@@ -8,6 +8,7 @@ import (
 	"html/template"
 	"net/http"
 	"path"
+	"strconv"
 	"strings"
 	"time"
 
@@ -53,9 +54,10 @@ type frame struct {
 	Store  tenant.Store
 	// Token is for the forms.
 	Token string
-	// Done is what the form before this page did.
-	Done string
-	Now  time.Time
+	// Done is the word for what the form before this page did, and Resent how many deliveries it sent (part.html).
+	Done   string
+	Resent int
+	Now    time.Time
 	// Failing is how many webhooks fail or were disabled by their failures.
 	Failing int
 	// Platform is what the operator says of the platform.
@@ -66,23 +68,20 @@ type frame struct {
 // Path is where the dashboard's addresses begin.
 func (frame) Path() string { return Path }
 
-// done describes what a form did, by the word in the address that it led to.
-var done = map[string]string{
-	"key-revoked":      "The key is revoked. It is refused from now on.",
-	"webhook-saved":    "The webhook is saved.",
-	"webhook-disabled": "The webhook is disabled. It receives nothing until you enable it.",
-	"webhook-enabled":  "The webhook is enabled. It receives what happens from now on.",
-	"webhook-deleted":  "The webhook is deleted.",
-	"resent":           "This is the new delivery of the same event.",
-	"sent-now":         "The next attempt is made now.",
-}
-
 // show answers a member with a page.
 func (d *dashboard) show(v *visit, status int, page view) {
+	asked := v.r.URL.Query()
+	resent, _ := strconv.Atoi(asked.Get("resent"))
 	d.render(v.w, v.r, status, frame{
-		view: page, Member: &v.member, Store: v.store, Token: formToken(v.session), Done: done[v.r.URL.Query().Get("done")], Now: v.now,
-		Failing: d.failing(v),
+		view: page, Member: &v.member, Store: v.store, Token: formToken(v.session), Done: asked.Get("done"), Resent: max(resent, 0),
+		Now: v.now, Failing: d.failing(v),
 	})
+}
+
+// page answers a member with the page that was asked for. It returns nil, as handlers do that have answered.
+func (d *dashboard) page(v *visit, page view) error {
+	d.show(v, http.StatusOK, page)
+	return nil
 }
 
 // failing counts the webhooks that fail or were disabled by their failures, for the tab.

@@ -31,26 +31,14 @@ func (a *answer) WriteHeader(status int) {
 // Unwrap lets http.ResponseController through.
 func (a *answer) Unwrap() http.ResponseWriter { return a.ResponseWriter }
 
-// unmatched is the route of a request that no page answers.
-const unmatched = "unmatched"
-
-// routeOf is the pattern of the page that answers a request, such as /dashboard/keys/{id}/revoke. The log
-// has it instead of the address, which may contain a sign-in link's token or anything else.
-func routeOf(r *http.Request) string {
-	_, route, _ := strings.Cut(r.Pattern, " ")
-	if route == "" {
-		return unmatched
+// routeOf is the pattern of the page that answers a request, such as /dashboard/keys/{id}/revoke, and its method. The log
+// has them instead of the request's own, which may contain a sign-in link's token or anything else.
+func routeOf(r *http.Request) (method, route string) {
+	method, route, known := strings.Cut(r.Pattern, " ")
+	if !known {
+		return "other", "unmatched"
 	}
-	return route
-}
-
-// methodOf is the method of a request, or "other" for one that no page has.
-func methodOf(r *http.Request) string {
-	switch r.Method {
-	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions:
-		return r.Method
-	}
-	return "other"
+	return method, route
 }
 
 // identified gives each request an identifier, which its answer, its line in the log, and the
@@ -66,10 +54,11 @@ func (d *dashboard) identified(next http.Handler) http.Handler {
 		if a.status == 0 {
 			a.status = http.StatusOK
 		}
+		method, route := routeOf(inner)
 		attrs := []slog.Attr{
 			slog.String("request_id", request.ID.String()),
-			slog.String("method", methodOf(r)),
-			slog.String("route", routeOf(inner)),
+			slog.String("method", method),
+			slog.String("route", route),
 			slog.Int("status", a.status),
 			slog.Float64("duration_ms", float64(time.Since(began).Microseconds())/1000),
 		}
@@ -89,8 +78,7 @@ func (d *dashboard) survive(a *answer, r *http.Request, next http.Handler) {
 		}
 		cause := fmt.Errorf("panic: %v\n%s", v, debug.Stack())
 		if a.status != 0 {
-			d.Logger.ErrorContext(r.Context(), "the dashboard failed", "request_id", tenant.RequestOf(r.Context()).ID, "route", routeOf(r),
-				"error", cause)
+			d.logFailure(r, cause)
 			return
 		}
 		// As a refusal it stays a failure, also when the browser has left.

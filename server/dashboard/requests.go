@@ -1,7 +1,6 @@
 package dashboard
 
 import (
-	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -94,8 +93,7 @@ func (d *dashboard) requests(v *visit) error {
 			body.Refused = append(body.Refused, refusedRequest{r, timestamppb.New(r.At)})
 		}
 	}
-	d.show(v, http.StatusOK, view{Title: "Requests", Section: "requests", Template: "requests", Body: body})
-	return nil
+	return d.page(v, view{Title: "Requests", Section: "requests", Template: "requests", Body: body})
 }
 
 // mostRefused is the key with the most refused requests.

@@ -1,8 +1,8 @@
 package dashboard
 
 import (
+	"fmt"
 	"net/http"
-	"strconv"
 	"time"
 
 	"google.golang.org/protobuf/types/known/timestamppb"
@@ -46,9 +46,7 @@ func (d *dashboard) resendSince(v *visit, id string) error {
 			return err
 		}
 	}
-	http.Redirect(v.w, v.r, Path+"/webhooks/"+id+"?resent="+strconv.Itoa(int(job.GetResent()))+"&done="+resentState(job.GetState()),
-		http.StatusSeeOther)
-	return nil
+	return v.to("/webhooks/"+id, fmt.Sprintf("resent-%s&resent=%d", job.GetState(), job.GetResent()))
 }
 
 func sinceOf(r *http.Request, now time.Time) (time.Time, error) {
@@ -69,51 +67,5 @@ func (d *dashboard) sendWaiting(v *visit, id string) error {
 	if err != nil {
 		return err
 	}
-	http.Redirect(v.w, v.r, Path+"/webhooks/"+id+"?resent="+strconv.Itoa(sent)+"&done="+sentWaiting, http.StatusSeeOther)
-	return nil
-}
-
-// The states of a resend in the address of the page after it.
-const (
-	sentWaiting   = "sent-waiting"
-	resentWhole   = "resent-whole"
-	resentPart    = "resent-part"
-	resentStopped = "resent-stopped"
-)
-
-func resentState(state adminv1.Resend_State) string {
-	switch state {
-	case adminv1.Resend_stopped:
-		return resentStopped
-	case adminv1.Resend_finished:
-		return resentWhole
-	}
-	return resentPart
-}
-
-// resentText is the result of a resend, on the page that follows its form.
-func resentText(v *visit) string {
-	asked := v.r.URL.Query()
-	n, err := strconv.Atoi(asked.Get("resent"))
-	if err != nil || n < 0 {
-		return ""
-	}
-	switch asked.Get("done") {
-	case resentWhole:
-		if n == 0 {
-			return "There was nothing to send again: everything since then has succeeded, is on its way, or is not among the webhook's " +
-				"events."
-		}
-		return plural(n, "event is", "events are") + " on the way again."
-	case sentWaiting:
-		if n == 0 {
-			return "Nothing was waiting any more."
-		}
-		return plural(n, "delivery is", "deliveries are") + " sent now."
-	case resentStopped:
-		return "The webhook was disabled meanwhile. What was on the way again is cancelled."
-	case resentPart:
-		return plural(n, "event is", "events are") + " on the way again so far; the rest follows by itself."
-	}
-	return ""
+	return v.to("/webhooks/"+id, fmt.Sprintf("sent-waiting&resent=%d", sent))
 }

@@ -225,15 +225,7 @@ func (d *dashboard) signOut(v *visit) error {
 
 // askSignOutEverywhere asks before all of the member's sessions end.
 func (d *dashboard) askSignOutEverywhere(v *visit) error {
-	return d.ask(v, "Sign out everywhere?", "", question{
-		What: v.member.Name + " · " + v.member.StoreName,
-		Text: []string{
-			"Every browser in which you are signed in to this store is signed out with its next request, this one included, and " +
-				"sign-in links of yours that were not used stop working.",
-			"To come back you need a new sign-in link. The platform's operator can create one for you.",
-		},
-		Action: "/sign-out-everywhere", Button: "Sign out everywhere", Back: "/",
-	})
+	return d.ask(v, "Sign out everywhere?", "", "sign-out-everywhere", v.member.Name+" · "+v.member.StoreName, "/")
 }
 
 // signOutEverywhere ends all sessions and unused links that the member has in the store.

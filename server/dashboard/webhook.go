@@ -3,12 +3,12 @@ package dashboard
 import (
 	"fmt"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 
 	"google.golang.org/protobuf/types/known/fieldmaskpb"
 
-	"go.storefront.example/ent/apijson"
 	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/queue"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
@@ -29,8 +29,7 @@ func (d *dashboard) webhooks(v *visit) error {
 		return err
 	}
 	body := webhooksBody{all.GetWebhooks(), webhooks.Max}
-	d.show(v, http.StatusOK, view{Title: "Webhooks", Section: "webhooks", Template: "webhooks", Body: body})
-	return nil
+	return d.page(v, view{Title: "Webhooks", Section: "webhooks", Template: "webhooks", Body: body})
 }
 
 // recentDeliveries is how many deliveries a webhook's own page shows.
@@ -41,11 +40,8 @@ type webhookBody struct {
 	*adminv1.Webhook
 	Retries queue.Retries
 	Recent  []listed
-	Windows []window
 	// Charts are of the last day and of the last week.
 	Charts []chart
-	// Resent is the result of a resend, if its form led here.
-	Resent string
 }
 
 // webhook shows one webhook and what it received last.
@@ -59,7 +55,7 @@ func (d *dashboard) webhook(v *visit) error {
 	if err != nil {
 		return err
 	}
-	body := webhookBody{Webhook: w, Windows: windows, Resent: resentText(v)}
+	body := webhookBody{Webhook: w}
 	tallies, err := d.Operator.Tallies(v, []string{w.GetId()}, lastWeek.since(v.now))
 	if err != nil {
 		return err
@@ -73,28 +69,15 @@ func (d *dashboard) webhook(v *visit) error {
 	if body.Recent, err = d.list(v, recent.GetDeliveries(), []*adminv1.Webhook{w}); err != nil {
 		return err
 	}
-	d.show(v, http.StatusOK, view{Title: "Webhook", Section: "webhooks", Template: "webhook", Body: body})
-	return nil
+	return d.page(v, view{Title: "Webhook", Section: "webhooks", Template: "webhook", Body: body})
 }
 
-// webhookForm is the form of a new webhook, or of one to change.
-type webhookForm struct {
-	// ID is empty for a new webhook.
-	ID               string
-	URL, Description string
-	Events           []string
-	Chosen           map[string]bool
-	// Was has the fields as they were when the form was opened; nil for a new webhook.
-	Was      map[string][]string
-	Problems problems
-}
-
-func (d *dashboard) showWebhookForm(v *visit, status int, f webhookForm) error {
+func (d *dashboard) showWebhookForm(v *visit, status int, f form) error {
 	title := "Add a webhook"
 	if f.ID != "" {
 		title = "Edit the webhook"
 	}
-	f.Events = hook.EventTypes()
+	f.Choices = hook.EventTypes()
 	d.show(v, status, view{Title: title, Section: "webhooks", Template: "webhook_form", Body: f})
 	return nil
 }
@@ -102,7 +85,7 @@ func (d *dashboard) showWebhookForm(v *visit, status int, f webhookForm) error {
 // newWebhook shows the form of a new webhook; all events are chosen at first (specification,
 // Webhook registration).
 func (d *dashboard) newWebhook(v *visit) error {
-	return d.showWebhookForm(v, http.StatusOK, webhookForm{Chosen: set(hook.EventTypes())})
+	return d.showWebhookForm(v, http.StatusOK, form{Values: url.Values{"events": hook.EventTypes()}})
 }
 
 // editWebhook shows the form of a webhook to change.
@@ -111,8 +94,7 @@ func (d *dashboard) editWebhook(v *visit) error {
 	if err != nil {
 		return err
 	}
-	return d.showWebhookForm(v, http.StatusOK, webhookForm{ID: w.GetId(), URL: w.GetUrl(), Description: w.GetDescription(),
-		Chosen: set(w.GetEvents()), Was: editable(w)})
+	return d.showWebhookForm(v, http.StatusOK, form{ID: w.GetId(), Values: editable(w), Was: editable(w)})
 }
 
 // createWebhook registers a webhook and shows its secret, this once. The same form again registers no
@@ -122,48 +104,40 @@ func (d *dashboard) createWebhook(v *visit) error {
 	if err != nil {
 		return err
 	}
-	form := v.r.PostForm
-	if len(form["events"]) == 0 {
-		// webhooks.Draft takes no events for all events, but a reader who unticked all boxes means none.
-		return d.webhookRefused(v, "", nil, noEvents())
+	sent := v.r.PostForm
+	if len(sent["events"]) == 0 {
+		// A request without events asks for all of them, but a reader who unticked all boxes means none.
+		return d.showWebhookForm(v, http.StatusUnprocessableEntity, form{Values: sent, Problems: problems{"events": chooseOne}})
 	}
 	made, err := d.Operator.CreateWebhook(v, &adminv1.CreateWebhookRequest{
-		Url: form.Get("url"), Description: form.Get("description"), Events: form["events"], IdempotencyKey: once,
+		Url: sent.Get("url"), Description: sent.Get("description"), Events: sent["events"], IdempotencyKey: once,
 	})
 	if isRepeated(err) {
-		return d.showRepeated(v, "This webhook was registered already", "webhooks", repeated{
-			Text: []string{
-				"You sent the same form twice. It registered one webhook, whose signing secret was shown the first time and cannot be " +
-					"shown again.",
-				"If you did not copy it, open the webhook and make a new secret.",
-			},
-			To: "/webhooks", Button: "To the webhooks",
-		})
+		return d.showRepeated(v, "This webhook was registered already", "webhooks", repeated{"webhook", "/webhooks"})
 	}
 	if err != nil {
 		return d.webhookRefused(v, "", nil, err)
 	}
-	d.showSecret(v, "Your webhook is registered", made)
-	return nil
+	return d.showSecret(v, "Your webhook is registered", made)
 }
 
 // editable has the fields of a webhook that its form changes, by name.
-func editable(w *adminv1.Webhook) map[string][]string {
-	return map[string][]string{"url": {w.GetUrl()}, "description": {w.GetDescription()}, "events": w.GetEvents()}
+func editable(w *adminv1.Webhook) url.Values {
+	return url.Values{"url": {w.GetUrl()}, "description": {w.GetDescription()}, "events": w.GetEvents()}
 }
 
 // updateWebhook changes those fields of a webhook that the reader has changed in the form. If somebody else has
 // changed one of them since the form was opened, the form comes again and says so.
 func (d *dashboard) updateWebhook(v *visit) error {
-	form, id := v.r.PostForm, v.r.PathValue("id")
+	sent, id := v.r.PostForm, v.r.PathValue("id")
 	now, err := d.Operator.GetWebhook(v, &adminv1.GetWebhookRequest{Id: id})
 	if err != nil {
 		return err
 	}
-	mask, was, meanwhile := &fieldmaskpb.FieldMask{}, map[string][]string{}, problems{}
+	mask, was, meanwhile := &fieldmaskpb.FieldMask{}, url.Values{}, problems{}
 	for name, is := range editable(now) {
-		was[name] = form["was_"+name]
-		switch typed := form[name]; {
+		was[name] = sent["was_"+name]
+		switch typed := sent[name]; {
 		case slices.Equal(typed, is), was[name] != nil && slices.Equal(typed, was[name]): // it stays, whatever it is now
 		case was[name] == nil, slices.Equal(was[name], is):
 			mask.Paths = append(mask.Paths, name)
@@ -174,10 +148,10 @@ func (d *dashboard) updateWebhook(v *visit) error {
 		}
 	}
 	if len(meanwhile) > 0 {
-		return d.webhookAgain(v, http.StatusConflict, id, was, meanwhile)
+		return d.showWebhookForm(v, http.StatusConflict, form{ID: id, Values: sent, Was: was, Problems: meanwhile})
 	}
 	_, err = d.Operator.UpdateWebhook(v, &adminv1.UpdateWebhookRequest{
-		Id: id, Url: new(form.Get("url")), Description: new(form.Get("description")), Events: form["events"], UpdateMask: mask,
+		Id: id, Url: new(sent.Get("url")), Description: new(sent.Get("description")), Events: sent["events"], UpdateMask: mask,
 	})
 	if err != nil {
 		return d.webhookRefused(v, id, was, err)
@@ -186,29 +160,14 @@ func (d *dashboard) updateWebhook(v *visit) error {
 }
 
 // webhookRefused shows the form again with what is wrong.
-func (d *dashboard) webhookRefused(v *visit, id string, was map[string][]string, err error) error {
-	wrong, err := problemsOf(err, map[apierr.Code]string{
+func (d *dashboard) webhookRefused(v *visit, id string, was url.Values, err error) error {
+	wrong, err := problemsOf(err, v.r.PostForm, map[apierr.Code]string{
 		apierr.WebhookURLInvalid: "url", apierr.WebhookLimit: "", apierr.SecretKeyMissing: "",
 	})
 	if err != nil {
 		return err
 	}
-	if wrong["events"] != "" && len(v.r.PostForm["events"]) == 0 {
-		wrong["events"] = "Choose at least one."
-	}
-	return d.webhookAgain(v, http.StatusUnprocessableEntity, id, was, wrong)
-}
-
-// webhookAgain shows the form with what was typed.
-func (d *dashboard) webhookAgain(v *visit, status int, id string, was map[string][]string, wrong problems) error {
-	form := v.r.PostForm
-	return d.showWebhookForm(v, status, webhookForm{
-		ID: id, URL: form.Get("url"), Description: form.Get("description"), Chosen: set(form["events"]), Was: was, Problems: wrong,
-	})
-}
-
-func noEvents() error {
-	return apierr.Invalid("Choose at least one event.", apijson.Field{Name: "events", Message: "choose at least one"})
+	return d.showWebhookForm(v, http.StatusUnprocessableEntity, form{ID: id, Values: v.r.PostForm, Was: was, Problems: wrong})
 }
 
 // withSecret is the answer of a method that makes a webhook's secret.
@@ -217,26 +176,16 @@ type withSecret interface {
 	GetSecret() string
 }
 
-func (d *dashboard) showSecret(v *visit, title string, made withSecret) {
-	d.show(v, http.StatusOK, view{Title: title, Section: "webhooks", Template: "webhook_secret", Body: made})
+func (d *dashboard) showSecret(v *visit, title string, made withSecret) error {
+	return d.page(v, view{Title: title, Section: "webhooks", Template: "webhook_secret", Body: made})
 }
 
 // askWebhook asks before a webhook is disabled or deleted, or its secret made anew.
 func (d *dashboard) askWebhook(v *visit) error {
-	q, known := map[string]question{
-		"disable": {Button: "Disable webhook", Text: []string{
-			"It receives nothing until you enable it again. Deliveries that wait are cancelled; you can send their events again later, " +
-				"for 30 days.",
-		}},
-		"delete": {Button: "Delete webhook", Grave: true, Text: []string{
-			"It receives nothing from now on, and what waits for it is cancelled. This cannot be undone.",
-			"Its deliveries stay in the journal for 30 days.",
-		}},
-		"rotate": {Button: "Make a new secret", Grave: true, Text: []string{
-			"The old secret stops signing at once, including deliveries that are waiting. Until your server has the new one, it " +
-				"refuses deliveries; failed ones are retried.",
-		}},
-	}[v.r.PathValue("ask")]
+	about := v.r.PathValue("ask")
+	title, known := map[string]string{
+		"disable": "Disable this webhook?", "delete": "Delete this webhook?", "rotate": "Make a new signing secret?",
+	}[about]
 	if !known {
 		return noPage()
 	}
@@ -244,12 +193,7 @@ func (d *dashboard) askWebhook(v *visit) error {
 	if err != nil {
 		return err
 	}
-	title := map[string]string{
-		"disable": "Disable this webhook?", "delete": "Delete this webhook?", "rotate": "Make a new signing secret?",
-	}[v.r.PathValue("ask")]
-	q.What, q.Back = w.GetUrl(), "/webhooks/"+w.GetId()
-	q.Action = q.Back + "/" + v.r.PathValue("ask")
-	return d.ask(v, title, "webhooks", q)
+	return d.ask(v, title, "webhooks", about, w.GetUrl(), "/webhooks/"+w.GetId())
 }
 
 // moveWebhook carries out what a button of a webhook's page asks for.
@@ -296,17 +240,10 @@ func (d *dashboard) rotateSecret(v *visit, id string) error {
 	}
 	made, err := d.Operator.RotateSecret(v, &adminv1.RotateSecretRequest{Id: id, IdempotencyKey: once})
 	if isRepeated(err) {
-		return d.showRepeated(v, "The new secret was made already", "webhooks", repeated{
-			Text: []string{
-				"You sent the same form twice. It made one new secret, which was shown the first time and cannot be shown again.",
-				"If you did not copy it, make another one.",
-			},
-			To: "/webhooks/" + id, Button: "To the webhook",
-		})
+		return d.showRepeated(v, "The new secret was made already", "webhooks", repeated{"secret", "/webhooks/" + id})
 	}
 	if err != nil {
 		return err
 	}
-	d.showSecret(v, "Your new signing secret", made)
-	return nil
+	return d.showSecret(v, "Your new signing secret", made)
 }
