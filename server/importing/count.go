@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/hook"
 	"go.storefront.example/gen/ent"
 	"go.storefront.example/gen/ent/customer"
 	"go.storefront.example/gen/ent/order"
@@ -16,82 +17,195 @@ import (
 	"go.storefront.example/server/validate"
 )
 
-// countForCustomers counts the orders of each customer of the batch: how many there are in any status,
-// and the sum of those that are PAID. It counts the rows, with the customers locked, so that the counter
-// of a customer who was imported with one does not include orders twice.
+// lockBuyers locks the rows of the orders' customers and plans those that are to be created.
+func (b *orders) lockBuyers(ctx context.Context, tx *ent.Tx) error {
+	c := batch[ent.Customer]{db: b.db, t: b.t, held: map[string]uuid.UUID{}}
+	var ids []uuid.UUID
+	var names []string
+	for _, l := range b.fresh {
+		ids = append(ids, l.data.buyer.id)
+		for _, name := range l.data.buyer.names {
+			names = append(names, name.text)
+		}
+	}
+	for _, column := range []string{customer.FieldEmail, customer.FieldPhone} {
+		if err := c.hold(ctx, tx, customer.Table, column, names); err != nil {
+			return err
+		}
+	}
+	for _, o := range b.moved {
+		ids = append(ids, o.data.CustomerID)
+	}
+	match := b.options.GetMatchCustomers()
+	if match {
+		for _, id := range c.held {
+			ids = append(ids, id)
+		}
+	}
+	slices.SortFunc(ids, func(a, b uuid.UUID) int { return slices.Compare(a[:], b[:]) })
+	there, err := db.LockRows(ctx, b.db, tx.Customer.Query().Where(among(customer.FieldID,
+		slices.Compact(ids))).Order(customer.ByID()))
+	if err != nil {
+		return fmt.Errorf("read the customers: %w", err)
+	}
+	b.buyers, b.created = map[uuid.UUID]*ent.Customer{}, nil
+	owners := map[uuid.UUID]uuid.UUID{}
+	for _, r := range there {
+		if owners[r.ID] = r.StoreID; r.StoreID == b.t.ID {
+			b.buyers[r.ID] = r
+		}
+	}
+	for i, l := range b.fresh {
+		buyer := &b.fresh[i].data.buyer
+		owner, there := owners[buyer.id]
+		name, taken := c.taken(buyer.names)
+		switch {
+		case there && owner != b.t.ID:
+			b.refuse(l.index, "customer.id", "belongs to another store")
+		case there:
+		case taken && match:
+			buyer.id = c.held[name.text]
+		case taken:
+			b.refuse(l.index, name.field, "is another customer's")
+		case len(buyer.names) == 0:
+			b.refuse(l.index, "customer.id", "is no customer of the store, and without an e-mail or a phone none can be made")
+		default:
+			owners[buyer.id] = b.t.ID
+			c.take(buyer.names, buyer.id)
+			b.created = append(b.created, *buyer)
+		}
+	}
+	return nil
+}
+
+// lockLinks locks the rows of the orders' payment links.
+func (b *orders) lockLinks(ctx context.Context, tx *ent.Tx) error {
+	var ids []uuid.UUID
+	for _, l := range b.paid {
+		if l.data.PaymentLinkID != nil {
+			ids = append(ids, *l.data.PaymentLinkID)
+		}
+	}
+	for _, l := range b.fresh {
+		if l.data.order.PaymentLinkID != nil {
+			ids = append(ids, *l.data.order.PaymentLinkID)
+		}
+	}
+	b.links = map[uuid.UUID]*ent.PaymentLink{}
+	if len(ids) == 0 {
+		return nil
+	}
+	rows, err := db.LockRows(ctx, b.db, tx.PaymentLink.Query().
+		Where(paymentlink.StoreID(b.t.ID), among(paymentlink.FieldID, ids)).Order(paymentlink.ByID()))
+	if err != nil {
+		return fmt.Errorf("read the payment links: %w", err)
+	}
+	for _, r := range rows {
+		b.links[r.ID] = r
+	}
+	for _, l := range b.fresh {
+		if id := l.data.order.PaymentLinkID; id != nil && b.links[*id] == nil {
+			b.refuse(l.index, "paymentLink.id", "is no payment link of the store")
+		}
+	}
+	return nil
+}
+
+// count counts the orders of each customer: how many there are in any status, and the sum of those that are PAID. It
+// counts the rows, with the customers locked, so that the counter of a customer who was imported with one does not
+// include orders twice. To the counters of payment links it adds what the batch pays, as paying the orders would have:
+// they are new to the store or were not paid before, so none is counted twice.
 //
-// It refuses the first row that takes a customer's totalPaid past validate.MaxAmount.
-func (b *orders) countForCustomers(ctx context.Context, tx *ent.Tx) error {
+// It refuses the first row that takes a customer's totalPaid or a link's paidAmount past validate.MaxAmount.
+func (b *orders) count(ctx context.Context, tx *ent.Tx) error {
+	now := hook.Time(ctx) // every row is locked
 	counts := map[uuid.UUID]*ent.Customer{}
-	ids := make([]uuid.UUID, 0, len(b.buyers))
+	var ids []uuid.UUID
 	for id, c := range b.buyers {
 		counts[id], c.OrdersCount, c.TotalPaid = c, 0, 0
 		ids = append(ids, id)
 	}
 	for i := range b.created {
-		counts[b.created[i].row.ID] = &b.created[i].row
+		counts[b.created[i].id] = &b.created[i].data
 	}
 	if err := b.countThere(ctx, tx, ids, counts); err != nil {
 		return err
 	}
 	for _, l := range b.paid {
-		if c := counts[l.row.CustomerID]; l.row.Status == order.StatusPAID && c.TotalPaid > validate.MaxAmount {
-			b.within(l.index, l.row.Amount, "customer's totalPaid", c.TotalPaid)
+		if l.data.Status == order.StatusPAID && counts[l.data.CustomerID].TotalPaid > validate.MaxAmount {
+			b.refusePast(l.index, "customer's totalPaid")
 		}
+		b.countForLink(l.index, l.data)
 	}
-	for _, l := range b.fresh {
-		c := counts[l.row.buyer.ID]
-		if c == nil {
-			continue // the row is refused
+	for i := range b.fresh {
+		l := &b.fresh[i]
+		o := &l.data.order
+		dated(&o.CreatedAt, now)
+		if o.PaidAt == nil && taken(o) {
+			o.PaidAt = &o.CreatedAt
 		}
-		c.OrdersCount++
-		if l.row.order.Status == order.StatusPAID {
-			c.TotalPaid = b.within(l.index, l.row.order.Amount, "customer's totalPaid", c.TotalPaid)
+		if c := counts[l.data.buyer.id]; c != nil { // otherwise the row is refused
+			c.OrdersCount++
+			if o.Status == order.StatusPAID {
+				b.pay(l.index, o.Amount, "customer's totalPaid", &c.TotalPaid)
+			}
 		}
+		b.countForLink(l.index, o)
 	}
 	return nil
+}
+
+// countForLink counts the payment of an order for its payment link.
+func (b *orders) countForLink(index int, o *ent.Order) {
+	if o.PaymentLinkID == nil || !taken(o) || b.links[*o.PaymentLinkID] == nil {
+		return
+	}
+	link := b.links[*o.PaymentLinkID]
+	b.pay(index, o.Amount, "payment link's paidAmount", &link.PaidAmount)
+	link.PaidCount++
+	if link.LastPaidAt == nil || o.PaidAt.After(*link.LastPaidAt) {
+		link.LastPaidAt = o.PaidAt
+	}
+}
+
+// pay adds an amount to a total.
+func (b *orders) pay(index int, amount int64, name string, total *int64) {
+	if *total > validate.MaxAmount-amount {
+		b.refusePast(index, name)
+		return
+	}
+	*total += amount
+}
+
+func (b *orders) refusePast(index int, total string) {
+	b.refuse(index, "amount", fmt.Sprintf("takes the %s past %d", total, int64(validate.MaxAmount)))
 }
 
 // countThere counts the orders that the store has of each of the customers.
 func (b *orders) countThere(ctx context.Context, tx *ent.Tx, ids []uuid.UUID, counts map[uuid.UUID]*ent.Customer) error {
-	if len(ids) == 0 {
-		return nil
-	}
-	list, of := listOf(b.db.Dialect(), ids, "$2")
-	const sums = "count(*) AS orders, sum(CASE WHEN status = 'PAID' THEN amount END) AS paid FROM orders WHERE store_id = $1 AND " +
-		"customer_id "
+	const sums = "count(*) AS orders, coalesce(sum(CASE WHEN status = 'PAID' THEN amount END), 0) AS paid FROM orders " +
+		"WHERE store_id = $1 AND customer_id "
+	of := tableOf(b.db.Dialect(), "uuid", "$2")
 	query := "SELECT customer_id, " + sums + "IN " + of + " GROUP BY customer_id"
 	if b.db.Dialect() == dialect.Postgres {
-		// A look-up for each customer, as in holding.
-		query = "SELECT v, r.orders, r.paid FROM " + of + " t CROSS JOIN LATERAL (SELECT " + sums + "= v) r WHERE r.orders > 0"
+		// A look-up for each customer, as in lookup.
+		query = "SELECT v, r.orders, r.paid FROM " + of + " t CROSS JOIN LATERAL (SELECT " + sums + "= v) r"
 	}
-	for row := range db.Rows(ctx, tx, query, b.t.ID, list) {
+	for row := range db.Rows(ctx, tx, query, b.t.ID, listOf(ids)) {
 		var id uuid.UUID
 		var orders int32
-		var paid *int64
+		var paid int64
 		if err := row.Scan(&id, &orders, &paid); err != nil {
 			return fmt.Errorf("count the customers' orders: %w", err)
 		}
-		counts[id].OrdersCount = orders
-		if paid != nil {
-			counts[id].TotalPaid = *paid
-		}
+		counts[id].OrdersCount, counts[id].TotalPaid = orders, paid
 	}
 	return nil
 }
 
-// within adds an order's amount to a total, and refuses the row that takes it past validate.MaxAmount.
-func (b *orders) within(index int, amount int64, total string, before int64) int64 {
-	if before > validate.MaxAmount-amount {
-		b.refuse(index, "amount", fmt.Sprintf("takes the %s past %d", total, int64(validate.MaxAmount)))
-		return before
-	}
-	return before + amount
-}
-
-// setCounters updates the counters of customers whom the store had before; new ones are inserted with
-// theirs.
-func (b *orders) setCounters(ctx context.Context, tx *ent.Tx) error {
+// storeCounters updates the counters of customers and payment links whom the store had before; new customers are
+// inserted with theirs.
+func (b *orders) storeCounters(ctx context.Context, tx *ent.Tx) error {
 	for id, c := range b.buyers {
 		err := tx.Customer.Update().Where(customer.StoreID(b.t.ID),
 			customer.ID(id)).SetOrdersCount(c.OrdersCount).SetTotalPaid(c.TotalPaid).Exec(ctx)
@@ -99,53 +213,9 @@ func (b *orders) setCounters(ctx context.Context, tx *ent.Tx) error {
 			return fmt.Errorf("set a customer's counters: %w", err)
 		}
 	}
-	return nil
-}
-
-// withinLinks refuses the first row that takes a payment link's paidAmount past validate.MaxAmount.
-func (b *orders) withinLinks() {
-	paid := map[uuid.UUID]int64{}
 	for id, link := range b.links {
-		paid[id] = link.PaidAmount
-	}
-	for _, l := range b.paid {
-		if id := l.row.PaymentLinkID; id != nil {
-			paid[*id] = b.within(l.index, l.row.Amount, "payment link's paidAmount", paid[*id])
-		}
-	}
-	for _, l := range b.fresh {
-		if id := l.row.order.PaymentLinkID; id != nil && taken(&l.row.order) {
-			paid[*id] = b.within(l.index, l.row.order.Amount, "payment link's paidAmount", paid[*id])
-		}
-	}
-}
-
-// countForLinks adds the payments of the batch to the counters of its payment links, as paying the
-// orders would have. The orders are new to the store or were not paid before, so none is counted twice.
-func (b *orders) countForLinks(ctx context.Context, tx *ent.Tx) error {
-	for _, link := range b.links {
-		var count int32
-		var amount int64
-		last := link.LastPaidAt
-		all := slices.Clone(b.stored)
-		for _, l := range b.paid {
-			all = append(all, l.row)
-		}
-		for _, o := range all {
-			if o.PaymentLinkID == nil || *o.PaymentLinkID != link.ID || !taken(o) {
-				continue
-			}
-			count++
-			amount += o.Amount
-			if last == nil || o.PaidAt.After(*last) {
-				last = o.PaidAt
-			}
-		}
-		if count == 0 {
-			continue
-		}
-		err := tx.PaymentLink.UpdateOneID(link.ID).Where(paymentlink.StoreID(b.t.ID)).
-			AddPaidCount(count).AddPaidAmount(amount).SetLastPaidAt(*last).Exec(ctx)
+		err := tx.PaymentLink.UpdateOneID(id).Where(paymentlink.StoreID(b.t.ID)).SetPaidCount(link.PaidCount).
+			SetPaidAmount(link.PaidAmount).SetNillableLastPaidAt(link.LastPaidAt).Exec(ctx)
 		if err != nil {
 			return fmt.Errorf("count a payment link's payments: %w", err)
 		}

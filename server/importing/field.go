@@ -10,10 +10,16 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
+	"go.storefront.example/ent/tenant"
 	"go.storefront.example/server/validate"
 )
 
-// The fields of a row that no request of the API has, because the service makes them.
+// problems gathers everything that is wrong with a row. It checks the fields that no request of the API has, because
+// the service makes them.
+type problems struct {
+	validate.Problems
+	t tenant.Store
+}
 
 // maxReferenceRunes bounds an order's reference.
 const maxReferenceRunes = 100
@@ -36,9 +42,9 @@ func (p *problems) pastMoment(field string, at *timestamppb.Timestamp) time.Time
 }
 
 // storeCurrency refuses amounts of another currency than the store's.
-func (p *problems) storeCurrency(currency, stores string) {
-	if currency != "" && currency != stores {
-		p.Invalid("currency", "must be "+stores+", the store's currency")
+func (p *problems) storeCurrency(currency string) {
+	if currency != "" && currency != p.t.Currency {
+		p.Invalid("currency", "must be "+p.t.Currency+", the store's currency")
 	}
 }
 

@@ -27,9 +27,7 @@ import (
 	"go.storefront.example/gen/ent"
 	"go.storefront.example/gen/ent/store"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
-	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/apierr"
-	"go.storefront.example/server/validate"
 )
 
 // BatchRows is how many rows a batch has at most.
@@ -43,76 +41,64 @@ func New(s *db.DB) *Importer { return &Importer{s} }
 
 // Products imports a batch of products. It refuses with validation_failed.
 func (m *Importer) Products(ctx context.Context, in *adminv1.ImportProductsRequest) (*adminv1.ImportResponse, error) {
-	return load(ctx, m, "products", in.GetProducts(), in.GetOptions(), func(b batch) loader {
-		l := &products{batch: b, given: map[int]*storefrontv1.Product{}}
-		for i, p := range in.GetProducts() {
-			l.read(i, p)
-		}
-		return l
-	})
+	b := &products{}
+	return load(ctx, m, "products", in.GetProducts(), in.GetOptions(), &b.batch, b)
 }
 
 // Customers imports a batch of customers. It refuses with validation_failed.
 func (m *Importer) Customers(ctx context.Context, in *adminv1.ImportCustomersRequest) (*adminv1.ImportResponse, error) {
-	return load(ctx, m, "customers", in.GetCustomers(), in.GetOptions(), func(b batch) loader {
-		l := &customers{batch: b}
-		for i, c := range in.GetCustomers() {
-			l.read(i, c)
-		}
-		return l
-	})
+	b := &customers{}
+	return load(ctx, m, "customers", in.GetCustomers(), in.GetOptions(), &b.batch, b)
 }
 
 // Orders imports a batch of orders. It refuses with validation_failed.
 func (m *Importer) Orders(ctx context.Context, in *adminv1.ImportOrdersRequest) (*adminv1.ImportResponse, error) {
-	return load(ctx, m, "orders", in.GetOrders(), in.GetOptions(), func(b batch) loader {
-		l := &orders{batch: b}
-		for i, o := range in.GetOrders() {
-			l.read(i, o)
-		}
-		return l
-	})
+	b := &orders{}
+	return load(ctx, m, "orders", in.GetOrders(), in.GetOptions(), &b.batch, b)
 }
 
-// loader is a batch whose rows have been read. A transaction that is repeated runs both steps again.
-type loader interface {
+// kind is what differs between the kinds of batch.
+type kind[M, R any] interface {
+	// read brings a message into the form of a row.
+	read(p *problems, in M) row[R]
 	// plan locks the rows that the batch changes, refuses rows that conflict with the store's, changes those
-	// that are to be updated, and returns how many rows are new and how many were changed.
-	plan(ctx context.Context, tx *ent.Tx, s *ent.Store) (fresh, changed int, err error)
+	// that are to be updated, and returns how many were changed.
+	plan(ctx context.Context, tx *ent.Tx) (changed int, err error)
 	// store stores the new rows, and the counters that follow from new and changed ones.
 	store(ctx context.Context, tx *ent.Tx) error
-	refusals() *refusedRows
-}
-
-// batch has the fields of all kinds of batch.
-type batch struct {
-	db      *db.DB
-	t       tenant.Store
-	options *adminv1.ImportOptions
-	refusedRows
 }
 
 // errNothing ends a transaction that stores nothing.
 var errNothing = errors.New("nothing to store")
 
-func load[M any](ctx context.Context, m *Importer, kind string, messages []M, options *adminv1.ImportOptions,
-	read func(batch) loader) (*adminv1.ImportResponse, error) {
+func load[M, R any](ctx context.Context, m *Importer, name string, messages []M, options *adminv1.ImportOptions, b *batch[R],
+	of kind[M, R]) (*adminv1.ImportResponse, error) {
 	t, _, ok := tenant.From(ctx)
 	if !ok {
 		return nil, errors.New("the context names no store")
 	}
 	if n := len(messages); n == 0 || n > BatchRows {
-		return nil, apierr.Invalid("The batch is empty or too large.", apijson.Field{Name: kind,
+		return nil, apierr.Invalid("The batch is empty or too large.", apijson.Field{Name: name,
 			Message: fmt.Sprintf("must hold 1 to %d rows", BatchRows)})
 	}
-	l := read(batch{db: m.db, t: t, options: options})
-	invalid := len(l.refusals().rows)
-	fresh, changed := 0, 0
+	b.db, b.t, b.options = m.db, t, options
+	for i, in := range messages {
+		p := &problems{t: t}
+		if l := of.read(p, in); !p.Any() {
+			l.index = i
+			b.rows = append(b.rows, l)
+		}
+		for _, f := range p.Fields() {
+			b.refuse(i, f.Name, f.Message)
+		}
+	}
+	unread := len(b.refusals)
+	changed := 0
 	err := m.db.Change(ctx, func(ctx context.Context, tx *ent.Tx) error {
 		if !options.GetEvents() {
 			hook.WithoutEvents(ctx)
 		}
-		l.refusals().rows = l.refusals().rows[:invalid]
+		b.refusals = b.refusals[:unread]
 		if err := m.settle(ctx, tx, dialect.Postgres, lookingUp); err != nil {
 			return err
 		}
@@ -122,23 +108,27 @@ func load[M any](ctx context.Context, m *Importer, kind string, messages []M, op
 		if err != nil {
 			return fmt.Errorf("read store: %w", err)
 		}
-		if fresh, changed, err = l.plan(ctx, tx, s); err != nil {
+		b.url = strings.TrimSuffix(s.URL, "/")
+		if changed, err = of.plan(ctx, tx); err != nil {
 			return err
 		}
-		if fresh+changed == 0 || options.GetDryRun() || len(l.refusals().rows) > 0 {
+		if len(b.fresh)+changed == 0 || options.GetDryRun() || len(b.refusals) > 0 {
 			return errNothing
 		}
 		if err := errors.Join(m.settle(ctx, tx, dialect.Postgres, storing), m.settle(ctx, tx, dialect.SQLite, manyPages)); err != nil {
 			return err
 		}
 		hook.WithoutJournal(ctx) // of the rows; the batch has one entry
-		if err := l.store(ctx, tx); err != nil || fresh == 0 {
-			return err
+		if err := of.store(ctx, tx); err != nil {
+			return fmt.Errorf("store %s: %w", name, err)
+		}
+		if len(b.fresh) == 0 {
+			return nil
 		}
 		if err := s.Update().SetUpdatedAt(hook.Time(ctx, s.ID)).Exec(ctx); err != nil {
 			return fmt.Errorf("update store: %w", err)
 		}
-		hook.Record(ctx, "store.imported", "store", t.ID, hook.Change{Field: kind, To: int64(fresh)})
+		hook.Record(ctx, "store.imported", "store", t.ID, hook.Change{Field: name, To: int64(len(b.fresh))})
 		return nil
 	})
 	if m.db.Dialect() == dialect.SQLite {
@@ -148,10 +138,10 @@ func load[M any](ctx context.Context, m *Importer, kind string, messages []M, op
 	if err != nil && !errors.Is(err, errNothing) {
 		return nil, err
 	}
-	out := &adminv1.ImportResponse{Refused: l.refusals().rows}
+	out := &adminv1.ImportResponse{Refused: b.refusals}
 	if len(out.Refused) == 0 {
-		out.Stored, out.Changed, out.Skipped = int32(fresh), int32(changed),
-			int32(len(messages)-fresh-changed) //nolint:gosec // At most BatchRows.
+		out.Stored, out.Changed, out.Skipped = int32(len(b.fresh)), int32(changed),
+			int32(len(messages)-len(b.fresh)-changed) //nolint:gosec // At most BatchRows.
 	}
 	return out, nil
 }
@@ -182,18 +172,16 @@ func (m *Importer) settle(ctx context.Context, tx *ent.Tx, database, setting str
 }
 
 // refusedRows gathers the refused fields of a batch.
-type refusedRows struct{ rows []*adminv1.RefusedRow }
-
-func (r *refusedRows) refusals() *refusedRows { return r }
+type refusedRows struct{ refusals []*adminv1.RefusedRow }
 
 // refuse refuses a field of a row.
 func (r *refusedRows) refuse(index int, field, message string) {
-	r.rows = append(r.rows, &adminv1.RefusedRow{Index: int32(index), Field: field,
+	r.refusals = append(r.refusals, &adminv1.RefusedRow{Index: int32(index), Field: field,
 		Message: message}) //nolint:gosec // Below BatchRows.
 }
 
-// refusals are the refusals of the rules, as a complaint of a row's field.
-var refusals = map[apierr.Code]apijson.Field{
+// complaints are the refusals of the rules, as complaints of a row's field.
+var complaints = map[apierr.Code]apijson.Field{
 	apierr.CompareAtInvalid:           {Name: "compareAtAmount", Message: "must be above priceAmount, or null"},
 	apierr.ProductTypeUnavailable:     {Name: "status", Message: "cannot be PUBLISHED: the store cannot publish products of this type"},
 	apierr.ProductIncomplete:          {Name: "status", Message: "cannot be PUBLISHED: the product lacks "},
@@ -201,27 +189,16 @@ var refusals = map[apierr.Code]apijson.Field{
 	apierr.CustomerIdentifierRequired: {Name: "email", Message: "is required, or a phone"},
 }
 
-// refused refuses a row with a refusal of the rules; any other error it returns.
-func (r *refusedRows) refused(index int, err error) error {
-	refusal, ok := errors.AsType[*apierr.Refusal](err)
-	if !ok {
-		return err
+// refused refuses a row with a refusal of the rules, if the error is one; any other error it returns.
+func (r *refusedRows) refused(index int, err error) (bool, error) {
+	refusal, is := errors.AsType[*apierr.Refusal](err)
+	if !is {
+		return false, err
 	}
-	of, known := refusals[refusal.Code]
+	of, known := complaints[refusal.Code]
 	if !known {
 		of.Message = refusal.Message
 	}
 	r.refuse(index, of.Name, of.Message+strings.Join(refusal.Details.GetMissing(), " and "))
-	return nil
+	return true, nil
 }
-
-// add refuses all that is wrong with a row, and reports whether the row is sound.
-func (r *refusedRows) add(index int, p *problems) bool {
-	for _, f := range p.Fields() {
-		r.refuse(index, f.Name, f.Message)
-	}
-	return !p.Any()
-}
-
-// problems gathers everything that is wrong with a row.
-type problems struct{ validate.Problems }

@@ -5,7 +5,6 @@ import (
 	"encoding/base32"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/google/uuid"
 
@@ -13,7 +12,6 @@ import (
 	"go.storefront.example/ent/field"
 	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/resource"
-	"go.storefront.example/ent/tenant"
 	"go.storefront.example/gen/ent"
 	"go.storefront.example/gen/ent/product"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
@@ -23,28 +21,22 @@ import (
 
 // products is a batch of products. The API's JSON does not say whether a product has content; one that
 // was ever published is taken to have some.
-type products struct {
-	batch
-	rows, fresh []row[ent.Product]
-	given       map[int]*storefrontv1.Product
+type products struct{ batch[productRow] }
+
+type productRow struct {
+	ent.Product
+	// statusGiven is false if the status is DRAFT because the row has none.
+	statusGiven bool
+	// made are slugs for a row without one: from the title, and from the title and the id.
+	made [2]string
 }
 
-func productID(p *ent.Product) uuid.UUID { return p.ID }
-
-func (b *products) read(index int, in *storefrontv1.Product) {
-	p := &problems{}
-	if r := p.productRow(in, b.t); b.add(index, p) {
-		b.rows = append(b.rows, row[ent.Product]{index, r})
-		b.given[index] = in
-	}
-}
-
-func (p *problems) productRow(in *storefrontv1.Product, t tenant.Store) ent.Product {
+func (b *products) read(p *problems, in *storefrontv1.Product) row[productRow] {
 	p.Known("type", in.GetType())
 	p.Known("status", in.GetStatus())
-	p.storeCurrency(in.GetCurrency(), t.Currency)
+	p.storeCurrency(in.GetCurrency())
 	p.Amount("compareAtAmount", in.CompareAtAmount, validate.PriceBound)
-	r := ent.Product{
+	r := productRow{statusGiven: in.GetStatus() != 0, Product: ent.Product{
 		ID:              p.id("id", in.GetId()),
 		Title:           p.Title("title", in.GetTitle()),
 		Slug:            p.keptSlug("slug", in.GetSlug()),
@@ -58,11 +50,11 @@ func (p *problems) productRow(in *storefrontv1.Product, t tenant.Store) ent.Prod
 		PublishedAt:     p.Moment("publishedAt", in.GetPublishedAt()),
 		CreatedAt:       p.pastMoment("createdAt", in.GetCreatedAt()),
 		UpdatedAt:       p.pastMoment("updatedAt", in.GetUpdatedAt()),
-	}
+	}}
 	if in.GetType() != 0 {
 		r.Type = product.Type(in.GetType().String())
 	}
-	if in.GetStatus() != 0 {
+	if r.statusGiven {
 		r.Status = product.Status(in.GetStatus().String())
 	}
 	if address := p.URL("url", &in.Url); address != nil {
@@ -71,134 +63,79 @@ func (p *problems) productRow(in *storefrontv1.Product, t tenant.Store) ent.Prod
 	if r.CompareAtAmount != nil && *r.CompareAtAmount <= r.PriceAmount {
 		p.Invalid("compareAtAmount", "must be above priceAmount, or null")
 	}
-	return r
+	l := row[productRow]{id: r.ID}
+	if r.Slug == "" {
+		r.made = slugsOf(r.Title, r.ID)
+	} else {
+		l.names = []identity{{"slug", r.Slug}}
+	}
+	l.data = r
+	return l
 }
 
-func (b *products) plan(ctx context.Context, tx *ent.Tx, s *ent.Store) (fresh, changed int, err error) {
-	found, err := tx.Product.Query().Where(among(product.FieldID, idsOf(b.rows, productID))).
-		Select(product.FieldID, product.FieldStoreID).All(ctx)
+func (b *products) plan(ctx context.Context, tx *ent.Tx) (changed int, err error) {
+	there, err := b.sort(ctx, tx, product.Table, product.FieldSlug)
 	if err != nil {
-		return 0, 0, fmt.Errorf("look for the products: %w", err)
+		return 0, err
 	}
-	known := owners{}
-	for _, r := range found {
-		known[r.ID] = r.StoreID
-	}
-	var there []row[ent.Product]
-	b.fresh, there = split(&b.batch, b.rows, "id", productID, known)
 	if b.options.GetUpdate() {
-		slugs := make([]string, len(b.fresh))
-		for i, l := range b.fresh {
-			slugs[i] = l.row.Slug
-		}
-		used, err := b.holding(ctx, tx, product.Table, product.FieldSlug, slugs)
+		rows, err := db.LockRows(ctx, b.db, tx.Product.Query().
+			Where(product.StoreID(b.t.ID), among(product.FieldID, idsOf(there))).Order(product.ByID()))
 		if err != nil {
-			return 0, 0, err
+			return 0, fmt.Errorf("read the products: %w", err)
 		}
-		left, named := held(b.fresh, used, func(p *ent.Product) string { return p.Slug }, func(p *ent.Product,
-			id uuid.UUID) {
-			p.ID = id
-		})
-		b.fresh = left
-		if changed, err = b.update(ctx, tx, append(there, named...)); err != nil {
-			return 0, 0, err
-		}
-	}
-	if len(b.fresh) == 0 {
-		return 0, changed, nil
-	}
-	return len(b.fresh), changed, b.slugs(ctx, tx, strings.TrimSuffix(s.URL, "/"))
-}
-
-// update changes products of the store to what their rows say, and returns how many were changed.
-func (b *products) update(ctx context.Context, tx *ent.Tx, rows []row[ent.Product]) (changed int, err error) {
-	there, err := db.LockRows(ctx, b.db, tx.Product.Query().
-		Where(product.StoreID(b.t.ID), among(product.FieldID, idsOf(rows, productID))).Order(product.ByID()))
-	if err != nil {
-		return 0, fmt.Errorf("read the products: %w", err)
-	}
-	byID := map[uuid.UUID]*ent.Product{}
-	for _, r := range there {
-		byID[r.ID] = r
-	}
-	for _, l := range rows {
-		row, in := byID[l.row.ID], b.given[l.index]
-		if row == nil {
-			continue // deleted meanwhile
-		}
-		next := *row
-		next.Title, next.PriceAmount = l.row.Title, l.row.PriceAmount
-		if l.row.Summary != "" {
-			next.Summary = l.row.Summary
-		}
-		if l.row.Description != "" {
-			next.Description = l.row.Description
-		}
-		if l.row.CoverURL != nil {
-			next.CoverURL = l.row.CoverURL
-		}
-		if l.row.CompareAtAmount != nil || b.options.GetClearCompareAt() {
-			next.CompareAtAmount = l.row.CompareAtAmount
-		}
-		if in.GetStatus() != 0 {
-			next.Status = l.row.Status
-		}
-		saved, err := shop.SaveProduct(ctx, b.t, row, &next, true)
-		if err := b.refused(l.index, err); err != nil {
+		if changed, err = update(&b.batch, there, rows, func(r *ent.Product) uuid.UUID { return r.ID },
+			func(l row[productRow], r *ent.Product) (*ent.Product, error) { return b.change(ctx, &l.data, r) }); err != nil {
 			return 0, err
 		}
-		if saved != nil && saved != row {
-			changed++
-			byID[row.ID] = saved
-		}
 	}
-	return changed, nil
+	b.claim("is another product's", false)
+	return changed, b.slugs(ctx, tx)
 }
 
-// slugs makes missing slugs and addresses, and refuses a given slug that another product has. If a slug
-// that it makes is taken, it appends characters derived from the product's id.
-func (b *products) slugs(ctx context.Context, tx *ent.Tx, address string) error {
-	made := make([][2]string, len(b.fresh)) // from the title, and from the title and the id
-	var wanted []string
-	for i := range b.fresh {
-		r := &b.fresh[i].row
-		if r.Slug != "" {
-			wanted = append(wanted, r.Slug)
-			continue
-		}
-		made[i] = slugsOf(r.Title, r.ID)
-		wanted = append(wanted, made[i][:]...)
+// change changes a product of the store to what its row says; what is empty in the row stays.
+func (b *products) change(ctx context.Context, to *productRow, from *ent.Product) (*ent.Product, error) {
+	next := *from
+	next.Title, next.PriceAmount = to.Title, to.PriceAmount
+	next.Summary, next.Description = first(to.Summary, next.Summary), first(to.Description, next.Description)
+	if to.CoverURL != nil {
+		next.CoverURL = to.CoverURL
 	}
-	used, err := b.holding(ctx, tx, product.Table, product.FieldSlug, wanted)
-	if err != nil {
+	if to.CompareAtAmount != nil || b.options.GetClearCompareAt() {
+		next.CompareAtAmount = to.CompareAtAmount
+	}
+	if to.statusGiven {
+		next.Status = to.Status
+	}
+	return shop.SaveProduct(ctx, b.t, from, &next, true)
+}
+
+// slugs makes missing slugs and addresses. If a slug that it makes is taken, it appends characters derived from the
+// product's id.
+func (b *products) slugs(ctx context.Context, tx *ent.Tx) error {
+	var made []string
+	for _, l := range b.fresh {
+		if l.data.Slug == "" {
+			made = append(made, l.data.made[:]...)
+		}
+	}
+	if err := b.hold(ctx, tx, product.Table, product.FieldSlug, made); err != nil {
 		return err
 	}
-	taken := map[string]bool{"": true}
-	for slug := range used {
-		taken[slug] = true
-	}
-	for _, l := range b.fresh {
-		if slug := l.row.Slug; slug != "" {
-			if taken[slug] {
+	for i := range b.fresh {
+		l := &b.fresh[i]
+		r := &l.data
+		if len(l.names) == 0 {
+			r.Slug = r.made[0]
+			if _, taken := b.held[r.Slug]; taken || r.Slug == "" {
+				r.Slug = r.made[1]
+			}
+			if _, taken := b.held[r.Slug]; taken {
 				b.refuse(l.index, "slug", "is another product's")
 			}
-			taken[slug] = true
+			b.held[r.Slug] = l.id
 		}
-	}
-	for i := range b.fresh {
-		r := &b.fresh[i].row
-		if r.Slug == "" {
-			if r.Slug = made[i][0]; taken[r.Slug] {
-				r.Slug = made[i][1]
-			}
-			if taken[r.Slug] {
-				b.refuse(b.fresh[i].index, "slug", "is another product's")
-			}
-			taken[r.Slug] = true
-		}
-		if r.URL == "" {
-			r.URL = address + "/products/" + r.Slug
-		}
+		r.URL = first(r.URL, b.url+"/products/"+r.Slug)
 	}
 	return nil
 }
@@ -216,30 +153,19 @@ func slugsOf(title string, id uuid.UUID) [2]string {
 func (b *products) store(ctx context.Context, tx *ent.Tx) error {
 	now := hook.Time(ctx)
 	creates := make([]*ent.ProductCreate, len(b.fresh))
-	for i := range b.fresh {
-		r := b.fresh[i].row
+	for i, l := range b.fresh {
+		r := l.data.Product
 		dated(&r.CreatedAt, now)
 		dated(&r.UpdatedAt, r.CreatedAt)
 		if r.Status == product.StatusPUBLISHED && r.PublishedAt == nil {
 			r.PublishedAt = &r.CreatedAt
 		}
 		r.ContentReady = r.PublishedAt != nil
-		creates[i] = tx.Product.Create().SetID(r.ID).SetStoreID(b.t.ID).SetTitleFolded(resource.Fold(r.Title)).SetSlug(r.Slug).SetType(
-			r.Type).
-			SetURL(r.URL).SetNillablePublishedAt(r.PublishedAt).SetCreatedAt(r.CreatedAt).SetUpdatedAt(r.UpdatedAt)
+		creates[i] = tx.Product.Create().SetID(r.ID).SetStoreID(b.t.ID).SetTitleFolded(resource.Fold(r.Title)).SetSlug(r.Slug).
+			SetType(r.Type).SetURL(r.URL).SetNillablePublishedAt(r.PublishedAt).SetCreatedAt(r.CreatedAt).SetUpdatedAt(r.UpdatedAt)
 		if err := field.Product.Fill(creates[i].Mutation(), &r); err != nil {
 			return err
 		}
 	}
-	if err := tx.Product.CreateBulk(creates...).Exec(ctx); err != nil {
-		return fmt.Errorf("store products: %w", err)
-	}
-	return nil
-}
-
-// dated sets a missing time.
-func dated(at *time.Time, otherwise time.Time) {
-	if at.IsZero() {
-		*at = otherwise
-	}
+	return tx.Product.CreateBulk(creates...).Exec(ctx)
 }
