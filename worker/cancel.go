@@ -16,20 +16,9 @@ const (
 	cancelRest = 10 * time.Millisecond
 )
 
-// cancel moves the waiting deliveries of disabled or deleted webhooks to the journal.
-func (w *Worker) cancel(ctx context.Context) {
-	for {
-		if err := w.cancelOnce(ctx); err != nil && ctx.Err() == nil {
-			w.config.Logger.ErrorContext(ctx, "cancel deliveries", "error", err)
-		}
-		if !pause(ctx, cancelInterval) {
-			return
-		}
-	}
-}
-
-// cancelOnce moves what there is, some of each webhook in turn: a large one delays none of the others.
-func (w *Worker) cancelOnce(ctx context.Context) error {
+// cancel moves the waiting deliveries of disabled or deleted webhooks to the journal, some of each webhook in turn: a large
+// one delays none of the others.
+func (w *Worker) cancel(ctx context.Context) error {
 	for more := true; more && ctx.Err() == nil; {
 		var found []queue.CancelledDeliveries
 		err := w.within(ctx, func(ctx context.Context) (err error) {

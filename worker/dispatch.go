@@ -128,7 +128,6 @@ func (d *dispatcher) relay(ctx context.Context) error {
 		}
 		return err
 	}
-	d.relays.took(time.Since(start))
 	d.metrics.took(opRelay, start)
 	for _, lane := range relayed.Waiting {
 		d.lanes.wait(lane)
@@ -156,7 +155,6 @@ func (d *dispatcher) claim(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	d.claims.took(time.Since(start))
 	d.metrics.took(opClaim, start)
 	d.lanes.claimed(wants, got)
 	asked := 0

@@ -278,7 +278,7 @@ func (s *stepped) pass() int {
 }
 
 // cancelAll moves what is cancelled to the journal.
-func (s *stepped) cancelAll() { require.NoError(s.t, s.cancelOnce(context.Background())) }
+func (s *stepped) cancelAll() { require.NoError(s.t, s.cancel(context.Background())) }
 
 // die abandons what is under way, as a killed worker does; attempts that have begun still arrive.
 func (s *stepped) die() {

@@ -26,19 +26,18 @@ type lanes struct {
 	widest   int // largest window of a webhook
 	perStore int
 	total    int
-	unproven int // most attempts to all unproven webhooks together
 	inFlight int
-	doubtful int // in flight to unproven webhooks
-	stores   map[uuid.UUID]int
-	webhooks map[uuid.UUID]*webhook
-	swept    time.Time
+	// unprovenLimit is how many attempts all unproven webhooks may have together, and unprovenInFlight how many they have.
+	unprovenLimit, unprovenInFlight int
+	stores                          map[uuid.UUID]int
+	webhooks                        map[uuid.UUID]*webhook
+	swept                           time.Time
 }
 
 // webhook is the state of one webhook.
 type webhook struct {
 	store            uuid.UUID
 	inFlight         int
-	doubtful         int // in flight, and begun while it was unproven
 	window           int
 	proven           bool // its last attempt succeeded
 	firstsSinceRetry int  // first attempts begun while retries waited, since the last retry
@@ -49,7 +48,7 @@ type webhook struct {
 
 func newLanes(concurrency int) *lanes {
 	return &lanes{
-		total: concurrency, widest: max(1, concurrency/8), perStore: max(1, concurrency/4), unproven: max(1, concurrency/2),
+		total: concurrency, widest: max(1, concurrency/8), perStore: max(1, concurrency/4), unprovenLimit: max(1, concurrency/2),
 		stores: map[uuid.UUID]int{}, webhooks: map[uuid.UUID]*webhook{},
 	}
 }
@@ -74,7 +73,7 @@ func index(retry bool) int {
 func (l *lanes) room(w *webhook) int {
 	n := min(l.total-l.inFlight, l.perStore-l.stores[w.store], w.window-w.inFlight)
 	if !w.proven {
-		n = min(n, l.unproven-l.doubtful)
+		n = min(n, l.unprovenLimit-l.unprovenInFlight)
 	}
 	return max(0, n)
 }
@@ -103,8 +102,7 @@ func (l *lanes) take(of queue.Lane) {
 	l.inFlight++
 	l.stores[w.store]++
 	if !w.proven {
-		w.doubtful++
-		l.doubtful++
+		l.unprovenInFlight++
 	}
 	if of.Retry {
 		w.firstsSinceRetry = 0
@@ -121,9 +119,8 @@ func (l *lanes) giveBack(of queue.Lane) {
 	if l.stores[w.store]--; l.stores[w.store] == 0 {
 		delete(l.stores, w.store)
 	}
-	if w.doubtful > 0 {
-		w.doubtful--
-		l.doubtful--
+	if !w.proven {
+		l.unprovenInFlight--
 	}
 }
 
@@ -135,15 +132,15 @@ func (l *lanes) end(of queue.Lane, verdict verdict, now time.Time) {
 	switch verdict {
 	case answeredWell:
 		w.window = min(w.window+1, l.widest)
-		w.proven = true
-		l.doubtful -= w.doubtful
-		w.doubtful = 0
+		if !w.proven {
+			w.proven = true
+			l.unprovenInFlight -= w.inFlight
+		}
 	case answeredBadly:
 		w.window = max(w.window/2, min(leastWindow, l.widest))
 		if w.proven {
 			w.proven = false
-			w.doubtful = w.inFlight
-			l.doubtful += w.inFlight
+			l.unprovenInFlight += w.inFlight
 		}
 	case notMade:
 	}
@@ -157,7 +154,7 @@ func (l *lanes) wait(of queue.Lane) { l.of(of).waiting[index(of.Retry)] = true }
 // free, so that a claim is worth its cost.
 func (l *lanes) wants() []queue.Want {
 	var wants []queue.Want
-	left, doubts := min(l.total-l.inFlight, claimBatch), l.unproven-l.doubtful
+	left, unprovenLeft := min(l.total-l.inFlight, claimBatch), l.unprovenLimit-l.unprovenInFlight
 	stores := map[uuid.UUID]int{}
 	for id, w := range l.webhooks {
 		at := 0
@@ -169,7 +166,7 @@ func (l *lanes) wants() []queue.Want {
 		}
 		n := min(l.room(w), left, l.perStore-l.stores[w.store]-stores[w.store])
 		if !w.proven {
-			n = min(n, doubts)
+			n = min(n, unprovenLeft)
 		}
 		if n <= 0 || (w.inFlight > 0 && n < w.window/4) {
 			continue
@@ -177,7 +174,7 @@ func (l *lanes) wants() []queue.Want {
 		left -= n
 		stores[w.store] += n
 		if !w.proven {
-			doubts -= n
+			unprovenLeft -= n
 		}
 		wants = append(wants, queue.Want{
 			Lane: queue.Lane{StoreID: w.store, WebhookID: id, Retry: at == 1}, Max: n,

@@ -183,36 +183,33 @@ func TestLanesKeepTheirBooks(t *testing.T) {
 			"give back": func(*rapid.T) { l.giveBack(land()) },
 			"forget":    func(*rapid.T) { l.forget(l.swept.Add(forgetAfter)) },
 			"": func(t *rapid.T) {
-				inFlight, doubtful, stores := 0, 0, map[uuid.UUID]int{}
+				inFlight, unproven, stores := 0, 0, map[uuid.UUID]int{}
 				count := map[uuid.UUID]int{}
 				for _, of := range flying {
 					count[of.WebhookID]++
 				}
 				for id, w := range l.webhooks {
 					inFlight += w.inFlight
-					doubtful += w.doubtful
+					if !w.proven {
+						unproven += w.inFlight
+					}
 					if w.inFlight > 0 {
 						stores[w.store] += w.inFlight
 					}
 					require.Equal(t, count[id], w.inFlight)
-					if w.proven {
-						require.Zero(t, w.doubtful)
-					} else {
-						require.Equal(t, w.inFlight, w.doubtful)
-					}
 					require.GreaterOrEqual(t, w.window, 1)
 					require.LessOrEqual(t, w.window, l.widest)
 					require.LessOrEqual(t, w.inFlight, l.widest)
 				}
 				require.Equal(t, len(flying), inFlight)
 				require.Equal(t, inFlight, l.inFlight)
-				require.Equal(t, doubtful, l.doubtful)
+				require.Equal(t, unproven, l.unprovenInFlight)
 				require.Equal(t, stores, l.stores)
 				require.LessOrEqual(t, l.inFlight, l.total)
 				for _, n := range stores {
 					require.LessOrEqual(t, n, l.perStore)
 				}
-				require.LessOrEqual(t, l.doubtful, l.unproven+failed, "only those that failed lately are above")
+				require.LessOrEqual(t, l.unprovenInFlight, l.unprovenLimit+failed, "only those that failed lately are above")
 			},
 		})
 	})

@@ -86,7 +86,7 @@ func (w *Worker) writeOnce(ctx context.Context, batch []result) error {
 	if err := w.queue.Release(ctx, released); err != nil {
 		return err
 	}
-	exhausted, err := w.overrideForHealth(ctx, outcomes, failing)
+	exhausted, err := w.applyWebhookState(ctx, outcomes, failing)
 	if err != nil {
 		return err
 	}
@@ -128,10 +128,10 @@ func (w *Worker) count(outcomes []queue.Outcome) {
 	}
 }
 
-// overrideForHealth overrides what follows a failure. If the webhook is disabled, or has been since the delivery was
+// applyWebhookState changes what follows a failure to what the webhook's state demands. If the webhook is disabled, or has been since the delivery was
 // made, the delivery is cancelled. If the webhook must be disabled now, the delivery is kept waiting, because disable
 // then cancels all that wait. It returns the webhooks to disable, with their stores.
-func (w *Worker) overrideForHealth(ctx context.Context, outcomes []queue.Outcome, failing []uuid.UUID) (map[uuid.UUID]uuid.UUID,
+func (w *Worker) applyWebhookState(ctx context.Context, outcomes []queue.Outcome, failing []uuid.UUID) (map[uuid.UUID]uuid.UUID,
 	error) {
 	if len(failing) == 0 {
 		return nil, nil

@@ -13,25 +13,18 @@ import (
 const resendInterval = 5 * time.Second
 
 // resend continues resends, beside the process that ordered each.
-func (w *Worker) resend(ctx context.Context) {
-	for {
-		var due []uuid.UUID
-		err := w.within(ctx, func(ctx context.Context) (err error) {
-			due, err = queue.UnfinishedResends(ctx, w.config.DB, 10)
-			return err
-		})
-		if err != nil && ctx.Err() == nil {
-			w.config.Logger.ErrorContext(ctx, "look for resends", "error", err)
-		}
-		for _, id := range due {
-			if err := w.resendOne(ctx, id); err != nil && ctx.Err() == nil {
-				w.config.Logger.ErrorContext(ctx, "resend", "resend_id", id, "error", err)
-			}
-		}
-		if !pause(ctx, resendInterval) {
-			return
+func (w *Worker) resend(ctx context.Context) error {
+	var due []uuid.UUID
+	err := w.within(ctx, func(ctx context.Context) (err error) {
+		due, err = queue.UnfinishedResends(ctx, w.config.DB, 10)
+		return err
+	})
+	for _, id := range due {
+		if err := w.resendOne(ctx, id); err != nil && ctx.Err() == nil {
+			w.config.Logger.ErrorContext(ctx, "resend", "resend_id", id, "error", err)
 		}
 	}
+	return err
 }
 
 func (w *Worker) resendOne(ctx context.Context, id uuid.UUID) error {

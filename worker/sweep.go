@@ -16,17 +16,8 @@ const (
 	sweepTimeout = time.Hour
 )
 
-// sweep deletes data past its retention, at the start and then every sweepInterval.
-func (w *Worker) sweep(ctx context.Context) {
-	for {
-		w.sweepOnce(ctx)
-		if !pause(ctx, sweepInterval) {
-			return
-		}
-	}
-}
-
-func (w *Worker) sweepOnce(ctx context.Context) {
+// sweep deletes data past its retention.
+func (w *Worker) sweep(ctx context.Context) error {
 	start := time.Now()
 	limited, cancel := context.WithTimeout(ctx, w.sweepTimeout)
 	defer cancel()
@@ -34,9 +25,10 @@ func (w *Worker) sweepOnce(ctx context.Context) {
 	switch {
 	case errors.Is(err, queue.ErrHeld):
 		w.config.Logger.InfoContext(ctx, "nothing swept", "reason", err)
-	case err != nil && ctx.Err() == nil:
-		w.config.Logger.ErrorContext(ctx, "sweep", "error", err)
+	case err != nil:
+		return err
 	case rows > 0:
 		w.config.Logger.InfoContext(ctx, "swept", "rows", rows, "duration_ms", inMilliseconds(time.Since(start)))
 	}
+	return nil
 }

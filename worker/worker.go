@@ -111,10 +111,8 @@ type Worker struct {
 	lanes   *lanes
 	metrics *metrics
 	usage   *usage.Recorder
-	// relays and claims hold how long the latest statements took.
-	relays, claims statementTimes
-	results        chan result
-	ended          chan []result
+	results chan result
+	ended   chan []result
 	// stopTimeout and sweepTimeout are the constants of these names; tests change them.
 	stopTimeout, sweepTimeout time.Duration
 }
@@ -180,11 +178,11 @@ func (w *Worker) Run(ctx context.Context) {
 	var loops, recording sync.WaitGroup
 	recording.Go(func() { w.record(working) })
 	loops.Go(func() { w.dispatch(ctx, working) })
-	loops.Go(func() { w.sweep(ctx) })
+	loops.Go(func() { w.every(ctx, sweepInterval, "sweep", w.sweep) })
 	loops.Go(func() { w.config.DB.WatchClock(ctx) })
 	loops.Go(func() { count.On(w.config.DB).Keep(ctx, w.config.Logger) })
-	loops.Go(func() { w.resend(ctx) })
-	loops.Go(func() { w.cancel(ctx) })
+	loops.Go(func() { w.every(ctx, resendInterval, "look for resends", w.resend) })
+	loops.Go(func() { w.every(ctx, cancelInterval, "cancel deliveries", w.cancel) })
 	loops.Wait()
 	close(w.results)
 	recording.Wait()
@@ -193,14 +191,26 @@ func (w *Worker) Run(ctx context.Context) {
 		w.config.Logger.WarnContext(working, "write the use of webhooks", "error", err)
 	}
 	w.client.Close()
-	relays, relayP99 := w.relays.summary()
-	claims, claimP99 := w.claims.summary()
-	w.config.Logger.InfoContext(working, "worker stopped",
-		"relays", relays, "relay_p99_ms", inMilliseconds(relayP99), "claims", claims, "claim_p99_ms", inMilliseconds(claimP99))
+	w.config.Logger.InfoContext(working, "worker stopped")
 }
 
 // leaseDuration is how long a delivery stays leased.
 func (w *Worker) leaseDuration() time.Duration { return w.config.Timeout + leaseMargin }
+
+// every does something until the context ends, with pauses, and logs the errors.
+func (w *Worker) every(ctx context.Context, interval time.Duration, what string, do func(context.Context) error) {
+	for {
+		if err := do(ctx); err != nil && ctx.Err() == nil {
+			w.config.Logger.ErrorContext(ctx, what, "error", err)
+		}
+		if !pause(ctx, interval) {
+			return
+		}
+	}
+}
+
+// inMilliseconds returns a duration as log lines show it, to the microsecond.
+func inMilliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
 // pause waits for d or until the context ends. It reports whether the context is still live.
 func pause(ctx context.Context, d time.Duration) bool {
