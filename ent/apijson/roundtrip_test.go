@@ -10,10 +10,12 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
+	"google.golang.org/protobuf/types/dynamicpb"
 	"google.golang.org/protobuf/types/known/fieldmaskpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
 	"pgregory.net/rapid"
 
+	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 )
 
@@ -112,6 +114,21 @@ func drawValue(t *rapid.T, m protoreflect.Message, fd protoreflect.FieldDescript
 	default:
 		t.Fatalf("no value is drawn for a field of kind %v", fd.Kind())
 		return protoreflect.Value{}
+	}
+}
+
+// A message with a type of field that the API has not had would panic.
+func TestEveryMessageHasJSON(t *testing.T) {
+	t.Parallel()
+	for _, file := range []protoreflect.FileDescriptor{
+		storefrontv1.File_storefront_v1_order_proto, adminv1.File_storefront_admin_v1_order_proto,
+	} {
+		protoregistry.GlobalFiles.RangeFilesByPackage(file.Package(), func(fd protoreflect.FileDescriptor) bool {
+			for i := range fd.Messages().Len() {
+				require.NotPanics(t, func() { Marshal(dynamicpb.NewMessage(fd.Messages().Get(i))) })
+			}
+			return true
+		})
 	}
 }
 
