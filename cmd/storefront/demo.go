@@ -97,7 +97,7 @@ func (d demo) products(ctx context.Context) ([]string, error) {
 			published = append(published, created.GetId())
 		case storefrontv1.Product_ARCHIVED:
 			d.clock.after(24 * time.Hour)
-			if _, err := d.shop.ChangeProduct(ctx, &adminv1.UpdateProductRequest{Id: created.GetId(),
+			if _, err := d.shop.UpdateProductAsOperator(ctx, &adminv1.UpdateProductRequest{Id: created.GetId(),
 				Status: storefrontv1.Product_ARCHIVED.Enum()}); err != nil {
 				return nil, fmt.Errorf("product %q: %w", p.title, err)
 			}

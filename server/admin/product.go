@@ -40,11 +40,11 @@ func (o *Operator) FindProduct(ctx context.Context, in *adminv1.FindProductReque
 }
 
 // UpdateProduct changes the named fields of a product, also those that the public API cannot change. It
-// refuses as shop.ChangeProduct does.
+// refuses as shop.UpdateProduct does.
 func (o *Operator) UpdateProduct(ctx context.Context, in *adminv1.UpdateProductRequest) (*storefrontv1.Product, error) {
 	ctx, err := o.inOwner(ctx, productKind, in.GetId())
 	if err != nil {
 		return nil, err
 	}
-	return o.rules.ChangeProduct(ctx, in)
+	return o.rules.UpdateProductAsOperator(ctx, in)
 }

@@ -139,7 +139,7 @@ var _ = cases(
 				details := b.refused(&updateProduct{Id: written, Status: published, Description: new("  ")}, 422, "product_incomplete")
 				require.Equal(b, normal(b, object{"missing": []string{"description", "content"}}), normal(b, details))
 			})
-			_, err := b.ChangeProduct(b.ctx, &adminv1.UpdateProductRequest{Id: bare, ContentReady: new(true)})
+			_, err := b.UpdateProductAsOperator(b.ctx, &adminv1.UpdateProductRequest{Id: bare, ContentReady: new(true)})
 			require.NoError(b, err)
 			b.has(b.call(&updateProduct{Id: bare, Status: published, Description: new("<p>x</p>")}), object{"status": "PUBLISHED"})
 		},

@@ -1,18 +1,25 @@
 package shop
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"time"
 
+	"github.com/google/uuid"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/known/fieldmaskpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"go.storefront.example/ent/field"
+	"go.storefront.example/ent/tenant"
+	"go.storefront.example/gen/ent"
 	"go.storefront.example/server/validate"
 )
+
+// An update checks the request (changeOf), locks the row that it names and finds what the row becomes (changeRow), and
+// saves the fields that differ (save).
 
 // change is what a request makes of a resource.
 type change[R any] struct {
@@ -35,8 +42,8 @@ func (c *change[R]) applied(row *R) R {
 	return next
 }
 
-// update is what every update request has.
-type update interface {
+// updateRequest is what every update request has.
+type updateRequest interface {
 	proto.Message
 	GetUpdateMask() *fieldmaskpb.FieldMask
 }
@@ -51,10 +58,10 @@ func changeOf[R any](p *problems, table field.Table[R], in proto.Message, countr
 	c := change[R]{table: table, named: map[string]bool{}}
 	m := in.ProtoReflect()
 	var named func(protoreflect.FieldDescriptor) bool
-	if u, ok := in.(update); ok {
-		named = p.named(u)
+	if u, ok := in.(updateRequest); ok {
+		named = p.namedByUpdate(u)
 	} else {
-		named = func(fd protoreflect.FieldDescriptor) bool { return creationNames(m, fd) }
+		named = func(fd protoreflect.FieldDescriptor) bool { return namedByCreation(m, fd) }
 	}
 	fields := m.Descriptor().Fields()
 	for i := range fields.Len() {
@@ -71,14 +78,14 @@ func changeOf[R any](p *problems, table field.Table[R], in proto.Message, countr
 	for i := range fields.Len() {
 		fd := fields.Get(i)
 		if f, _ := table.Lookup(string(fd.Name())); c.named[f.Name] && !absent(m, fd) {
-			f.Set(&c.to, p.value(fd, m.Get(fd), f.Form, f.Nullable(), country))
+			f.Set(&c.to, p.stored(fd, m.Get(fd), f.Form, f.Nullable(), country))
 		}
 	}
 	return c
 }
 
-// named returns which fields an update names. It refuses a mask that names what cannot be changed.
-func (p *problems) named(in update) func(protoreflect.FieldDescriptor) bool {
+// namedByUpdate returns which fields an update names. It refuses a mask that names what cannot be changed.
+func (p *problems) namedByUpdate(in updateRequest) func(protoreflect.FieldDescriptor) bool {
 	m, mask := in.ProtoReflect(), in.GetUpdateMask()
 	if mask == nil {
 		return m.Has
@@ -94,8 +101,8 @@ func (p *problems) named(in update) func(protoreflect.FieldDescriptor) bool {
 	}
 }
 
-// creationNames reports whether a creation names a field; an enum without a value is left to its default.
-func creationNames(m protoreflect.Message, fd protoreflect.FieldDescriptor) bool {
+// namedByCreation reports whether a creation names a field; an enum without a value is left to its default.
+func namedByCreation(m protoreflect.Message, fd protoreflect.FieldDescriptor) bool {
 	switch {
 	case validate.BoundOf(fd).Required && fd.HasPresence():
 		return true
@@ -115,9 +122,9 @@ func absent(m protoreflect.Message, fd protoreflect.FieldDescriptor) bool {
 	return fd.HasPresence() && !m.Has(fd) || fd.Kind() == protoreflect.EnumKind && m.Get(fd).Enum() == 0
 }
 
-// value brings a value into the form in which it is stored and refuses it when it is out of bounds.
+// stored brings a value into the form in which it is stored and refuses it when it is out of bounds.
 // It returns nil for null.
-func (p *problems) value(
+func (p *problems) stored(
 	fd protoreflect.FieldDescriptor, v protoreflect.Value, form field.Form, nullable bool, country string,
 ) any {
 	name, b := fd.JSONName(), validate.BoundOf(fd)
@@ -134,7 +141,7 @@ func (p *problems) value(
 		for i := range v.List().Len() {
 			text := v.List().Get(i).String()
 			if fd.Kind() == protoreflect.EnumKind {
-				text = p.word(fd, v.List().Get(i).Enum())
+				text = p.enumName(fd, v.List().Get(i).Enum())
 			}
 			if !slices.Contains(texts, text) {
 				texts = append(texts, text)
@@ -144,13 +151,13 @@ func (p *problems) value(
 	}
 	switch fd.Kind() {
 	case protoreflect.StringKind:
-		text := p.formed(name, v.String(), b, form, nullable, country)
+		text := p.storedText(name, v.String(), b, form, nullable, country)
 		if text == nil || nullable && *text == "" {
 			return nil
 		}
 		return *text
 	case protoreflect.EnumKind:
-		return p.word(fd, v.Enum())
+		return p.enumName(fd, v.Enum())
 	case protoreflect.Int64Kind:
 		n := v.Int()
 		p.Amount(name, &n, b)
@@ -173,8 +180,8 @@ func (p *problems) value(
 	return v.Interface()
 }
 
-// word returns the name of an enum's value, and refuses a number that has none.
-func (p *problems) word(fd protoreflect.FieldDescriptor, n protoreflect.EnumNumber) string {
+// enumName returns the name of an enum's value, and refuses a number that has none.
+func (p *problems) enumName(fd protoreflect.FieldDescriptor, n protoreflect.EnumNumber) string {
 	value := fd.Enum().Values().ByNumber(n)
 	if value == nil || n == 0 {
 		p.Invalid(fd.JSONName(), "has an unknown value")
@@ -183,8 +190,8 @@ func (p *problems) word(fd protoreflect.FieldDescriptor, n protoreflect.EnumNumb
 	return string(value.Name())
 }
 
-// formed brings a text into its form; nil is a text that is refused, or null.
-func (p *problems) formed(name, value string, b validate.Bound, form field.Form, nullable bool, country string) *string {
+// storedText brings a text into the form in which it is stored; nil is a text that is refused, or null.
+func (p *problems) storedText(name, value string, b validate.Bound, form field.Form, nullable bool, country string) *string {
 	switch form {
 	case field.Email:
 		return p.Email(name, value)
@@ -208,6 +215,43 @@ func (p *problems) formed(name, value string, b validate.Bound, form field.Form,
 		p.Invalid(name, fmt.Sprintf("must be %d to %d characters long", b.Min, b.Max))
 	}
 	return &text
+}
+
+// changeRow locks the row that a request names by its id, and changes it in the same transaction.
+func changeRow[R any](
+	ctx context.Context, s *Shop, text string, missing func() error,
+	lock func(context.Context, *ent.Tx, tenant.Store, uuid.UUID) (*R, error),
+	change func(ctx context.Context, tx *ent.Tx, t tenant.Store, row *R) (*R, error),
+) (row *R, t tenant.Store, err error) {
+	t, id, err := validate.Named(ctx, text, missing)
+	if err != nil {
+		return nil, t, err
+	}
+	err = s.db.Change(ctx, func(ctx context.Context, tx *ent.Tx) error {
+		if row, err = lock(ctx, tx, t, id); err != nil {
+			return err
+		}
+		row, err = change(ctx, tx, t, row)
+		return err
+	})
+	return row, t, err
+}
+
+// save saves the fields in which next differs from a row, with what else the update sets, or nothing if none does.
+func save[R any](
+	ctx context.Context, table field.Table[R], row, next *R, m ent.Mutation, update interface {
+		Save(ctx context.Context) (*R, error)
+	},
+) (*R, error) {
+	changed, err := table.Update(m, row, next)
+	if err != nil || !changed {
+		return row, err
+	}
+	row, err = update.Save(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("update: %w", err)
+	}
+	return row, nil
 }
 
 // differ reports whether two values that may be null are different.

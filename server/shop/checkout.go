@@ -10,7 +10,6 @@ import (
 	"github.com/google/uuid"
 
 	"go.storefront.example/ent/apijson"
-	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/id"
 	"go.storefront.example/ent/resource"
@@ -27,19 +26,21 @@ import (
 
 // OrderDraft is a purchase to record: of products, or through a payment link, by a customer that
 // is known by its id or by who it is.
+//
+// Its form in JSON is stored as the request of an idempotency key: fields are added in the order of the alphabet, with omitzero.
 type OrderDraft struct {
+	// Amount is what the buyer of an OPEN link chose, in minor units; nil otherwise.
+	Amount *int64 `json:",omitzero"`
+	Buyer  Buyer  `json:",omitzero"`
 	// CustomerID names a customer of the store; empty means that Buyer identifies the customer, and a new
 	// buyer is a new customer.
-	CustomerID string
-	Buyer      Buyer
+	CustomerID string `json:",omitzero"`
 	// Lines are the products bought; none for an order through a payment link.
-	Lines []OrderLine
-	// PaymentLinkID names the payment link; empty means that the order comes from the catalogue.
-	PaymentLinkID string
-	// Amount is what the buyer of an OPEN link chose, in minor units; nil otherwise.
-	Amount *int64
+	Lines []OrderLine `json:",omitzero"`
 	// Note is what the buyer left; nil or empty for none.
-	Note *string
+	Note *string `json:",omitzero"`
+	// PaymentLinkID names the payment link; empty means that the order comes from the catalogue.
+	PaymentLinkID string `json:",omitzero"`
 }
 
 // itemsAtOnce bounds the items of a statement: an order may have any number, and a statement 32,766 parameters.
@@ -47,8 +48,8 @@ const itemsAtOnce = 2000
 
 // OrderLine is a product of the store and how many of it, from 1.
 type OrderLine struct {
-	ProductID string
-	Quantity  int32
+	ProductID string `json:",omitzero"`
+	Quantity  int32  `json:",omitzero"`
 }
 
 // RecordOrder records a PENDING order. The row of a payment link is held while its availability
@@ -150,7 +151,7 @@ func (d *OrderDraft) check(t tenant.Store) error {
 	}
 	in := &storefrontv1.CreateCustomerRequest{Name: d.Buyer.Name, Email: d.Buyer.Email, Phone: d.Buyer.Phone}
 	row, err := p.buyer(in, t.Country)
-	d.Buyer = Buyer{row.Name, row.Email, row.Phone}
+	d.Buyer = Buyer{row.Email, row.Name, row.Phone}
 	return err
 }
 
@@ -163,11 +164,7 @@ func (s *Shop) lockBuyer(ctx context.Context, tx *ent.Tx, t tenant.Store, d Orde
 	if !ok {
 		return nil, customerNotFound()
 	}
-	row, err := db.LockRow(ctx, s.db, tx.Customer.Query().Where(customer.StoreID(t.ID), customer.ID(id)))
-	if err := apierr.OfRow("customer", err, customerNotFound); err != nil {
-		return nil, err
-	}
-	return row, nil
+	return s.lockCustomer(ctx, tx, t, id)
 }
 
 // linkToPay returns the payment link of the draft, holds its row, and the amount to pay.
@@ -176,8 +173,8 @@ func (s *Shop) linkToPay(ctx context.Context, tx *ent.Tx, t tenant.Store, d Orde
 	if !ok {
 		return nil, 0, paymentLinkNotFound()
 	}
-	link, err := db.LockRow(ctx, s.db, tx.PaymentLink.Query().Where(paymentlink.StoreID(t.ID), paymentlink.ID(id)))
-	if err := apierr.OfRow("payment link", err, paymentLinkNotFound); err != nil {
+	link, err := s.lockPaymentLink(ctx, tx, t, id)
+	if err != nil {
 		return nil, 0, err
 	}
 	// The link's row is the last that is taken.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"entgo.io/ent/dialect"
+	"github.com/google/uuid"
 
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/field"
@@ -33,16 +34,9 @@ func customerConflict() error {
 	return apierr.New(apierr.CustomerConflict, "Another customer of the store already has this e-mail or phone.")
 }
 
-type customerList struct {
-	number int64
-	page   resource.Page
-	text   string
-}
-
-func (p *problems) listCustomers(in *storefrontv1.ListCustomersRequest) (customerList, error) {
-	var l customerList
+func (p *problems) listCustomers(in *storefrontv1.ListCustomersRequest) (l list[string], err error) {
 	l.number, l.page = p.page(in.Page, in.PageSize)
-	l.text = p.query(in.Q)
+	l.which = p.query(in.Q)
 	return l, p.Err()
 }
 
@@ -60,7 +54,7 @@ func (s *Shop) ListCustomers(
 		return nil, err
 	}
 	out := &storefrontv1.ListCustomersResponse{Page: l.number, PageSize: int32(l.page.Size)}
-	out.Data, out.Total, err = resource.Customers(ctx, s.counts.Lists(), t, l.text, l.page)
+	out.Data, out.Total, err = resource.Customers(ctx, s.counts.Lists(), t, l.which, l.page)
 	return out, err
 }
 
@@ -80,8 +74,9 @@ func (s *Shop) GetCustomer(ctx context.Context, in *storefrontv1.GetCustomerRequ
 // Buyer is who a customer is: a name, which may be empty, and an e-mail in lower case, a phone
 // in E.164 form, or both.
 type Buyer struct {
-	Name         string
-	Email, Phone *string
+	Email *string `json:",omitzero"`
+	Name  string  `json:",omitzero"`
+	Phone *string `json:",omitzero"`
 }
 
 func (b Buyer) row() *ent.Customer {
@@ -172,7 +167,7 @@ func completeOrCreate(
 			f.Copy(&next, buyer)
 		}
 	}
-	row, err = saveCustomer(ctx, tx, known, &next)
+	row, err = saveIdentified(ctx, tx, known, &next)
 	return row, false, err
 }
 
@@ -185,20 +180,6 @@ func identifiedBy(email, phone *string) predicate.Customer {
 	default:
 		return customer.Or(customer.Email(*email), customer.Phone(*phone))
 	}
-}
-
-// saveCustomer saves what makes a customer another one, or nothing.
-func saveCustomer(ctx context.Context, tx *ent.Tx, row, next *ent.Customer) (*ent.Customer, error) {
-	u := tx.Customer.UpdateOne(row)
-	changed, err := field.Customer.Update(u.Mutation(), row, next)
-	if err != nil || !changed {
-		return row, err
-	}
-	row, err = u.SetSearch(resource.CustomerSearch(next.Name, next.Email, next.Phone)).Save(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("update customer: %w", err)
-	}
-	return row, nil
 }
 
 // SaveCustomer saves what makes a locked customer another one, or nothing. It refuses with
@@ -217,7 +198,13 @@ func SaveCustomer(ctx context.Context, tx *ent.Tx, row, next *ent.Customer) (*en
 			return nil, customerConflict()
 		}
 	}
-	return saveCustomer(ctx, tx, row, next)
+	return saveIdentified(ctx, tx, row, next)
+}
+
+// saveIdentified is SaveCustomer for one whom no other customer can be taken for.
+func saveIdentified(ctx context.Context, tx *ent.Tx, row, next *ent.Customer) (*ent.Customer, error) {
+	u := tx.Customer.UpdateOne(row).SetSearch(resource.CustomerSearch(next.Name, next.Email, next.Phone))
+	return save(ctx, field.Customer, row, next, u.Mutation(), u)
 }
 
 func (p *problems) customerChange(in *storefrontv1.UpdateCustomerRequest, country string) (change[ent.Customer], error) {
@@ -244,22 +231,18 @@ func (s *Shop) UpdateCustomer(ctx context.Context, in *storefrontv1.UpdateCustom
 	if err != nil {
 		return nil, err
 	}
-	id, ok := validate.ParseID(in.GetId())
-	if !ok {
-		return nil, customerNotFound()
-	}
-	var row *ent.Customer
-	err = s.db.Change(ctx, func(ctx context.Context, tx *ent.Tx) error {
-		row, err = db.LockRow(ctx, s.db, tx.Customer.Query().Where(customer.StoreID(t.ID), customer.ID(id)))
-		if err := apierr.OfRow("customer", err, customerNotFound); err != nil {
-			return err
-		}
-		next := c.applied(row)
-		row, err = SaveCustomer(ctx, tx, row, &next)
-		return err
-	})
+	row, t, err := changeRow(ctx, s, in.GetId(), customerNotFound, s.lockCustomer,
+		func(ctx context.Context, tx *ent.Tx, _ tenant.Store, row *ent.Customer) (*ent.Customer, error) {
+			next := c.applied(row)
+			return SaveCustomer(ctx, tx, row, &next)
+		})
 	if err != nil {
 		return nil, err
 	}
 	return resource.Customer(row, t.Currency), nil
+}
+
+func (s *Shop) lockCustomer(ctx context.Context, tx *ent.Tx, t tenant.Store, id uuid.UUID) (*ent.Customer, error) {
+	row, err := db.LockRow(ctx, s.db, tx.Customer.Query().Where(customer.StoreID(t.ID), customer.ID(id)))
+	return row, apierr.OfRow("customer", err, customerNotFound)
 }

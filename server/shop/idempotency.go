@@ -7,7 +7,6 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
-	"reflect"
 	"strings"
 	"time"
 	"unicode"
@@ -52,7 +51,8 @@ func idempotencyKeyOf(ctx context.Context) string {
 
 // Once carries out a change of a store in a transaction, unless it was carried out under the
 // context's key within IdempotencyWindow: then it returns the answer of that time, whatever became of the rows
-// since. asked is the request, as fingerprint reads it. It refuses with idempotency_key_reused when the
+// since. asked is the request: its JSON distinguishes it from others, and leaves fields with a zero value out, so that a request
+// that is repeated after an upgrade which added a field is the same as before. It refuses with idempotency_key_reused when the
 // key was used for another request, with validation_failed when the key is too long or holds control
 // characters, and as the change does.
 func Once[M proto.Message](
@@ -78,10 +78,11 @@ func remembering[M proto.Message](
 	if err := u.check(); err != nil {
 		return nil, err
 	}
-	request, err := fingerprint(asked)
+	text, err := json.Marshal(asked)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("encode the request: %w", err)
 	}
+	request := sha256.Sum256(text)
 	return func(ctx context.Context, tx *ent.Tx) (M, error) {
 		var answer M
 		kept, err := u.remembered(ctx, tx)
@@ -198,41 +199,4 @@ func (u use) takeTurn(ctx context.Context, tx *ent.Tx) error {
 		return fmt.Errorf("take the idempotency key's turn: %w", err)
 	}
 	return nil
-}
-
-// fingerprint distinguishes requests. Fields with the zero value of their type do not count: a request
-// that is repeated after an upgrade which added a field has the same fingerprint as before. A pointer
-// to a zero value counts. A request is a text, or a struct with exported fields only.
-func fingerprint(asked any) ([sha256.Size]byte, error) {
-	text, err := json.Marshal(given(reflect.ValueOf(asked)))
-	if err != nil {
-		return [sha256.Size]byte{}, fmt.Errorf("encode the request: %w", err)
-	}
-	return sha256.Sum256(text), nil
-}
-
-// given returns the parts of a request that count, in the form in which package json encodes them.
-func given(v reflect.Value) any {
-	if _, ok := v.Interface().(json.Marshaler); ok {
-		return v.Interface() // a time
-	}
-	switch v.Kind() {
-	case reflect.Pointer:
-		return given(v.Elem()) // a nil one is a zero field
-	case reflect.Slice:
-		list := make([]any, v.Len())
-		for i := range list {
-			list[i] = given(v.Index(i))
-		}
-		return list
-	case reflect.Struct:
-		fields := map[string]any{}
-		for i := range v.NumField() {
-			if f := v.Field(i); !f.IsZero() {
-				fields[v.Type().Field(i).Name] = given(f)
-			}
-		}
-		return fields
-	}
-	return v.Interface()
 }

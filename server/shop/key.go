@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/uuid"
+
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/tenant"
@@ -132,29 +134,18 @@ func (s *Shop) GetKey(ctx context.Context, id string) (*ent.ApiKey, error) {
 // RevokeKey revokes a key of the store for good, with effect from the next request on every
 // server. Revoking a revoked key changes nothing. It refuses with api_key_not_found.
 func (s *Shop) RevokeKey(ctx context.Context, id string) (*ent.ApiKey, error) {
-	t, keyID, err := validate.Named(ctx, id, keyNotFound)
-	if err != nil {
-		return nil, err
-	}
-	var row *ent.ApiKey
-	err = s.db.Change(ctx, func(ctx context.Context, tx *ent.Tx) error {
-		row, err = db.LockRow(ctx, s.db, tx.ApiKey.Query().Where(apikey.StoreID(t.ID), apikey.ID(keyID)))
-		if err := apierr.OfRow("key", err, keyNotFound); err != nil {
-			return err
-		}
-		if row.RevokedAt != nil {
-			return nil
-		}
-		row, err = row.Update().SetRevokedAt(hook.Time(ctx, row.ID)).Save(ctx)
-		if err != nil {
-			return fmt.Errorf("revoke key: %w", err)
-		}
-		return nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	return row, nil
+	row, _, err := changeRow(ctx, s, id, keyNotFound,
+		func(ctx context.Context, tx *ent.Tx, t tenant.Store, id uuid.UUID) (*ent.ApiKey, error) {
+			row, err := db.LockRow(ctx, s.db, tx.ApiKey.Query().Where(apikey.StoreID(t.ID), apikey.ID(id)))
+			return row, apierr.OfRow("key", err, keyNotFound)
+		},
+		func(ctx context.Context, _ *ent.Tx, _ tenant.Store, row *ent.ApiKey) (*ent.ApiKey, error) {
+			if row.RevokedAt != nil {
+				return row, nil
+			}
+			return row.Update().SetRevokedAt(hook.Time(ctx, row.ID)).Save(ctx)
+		})
+	return row, err
 }
 
 func keyNotFound() error {

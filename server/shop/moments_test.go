@@ -145,11 +145,11 @@ func (w *world) change(ctx context.Context, s *rules, r *rand.Rand) error {
 	var err error
 	switch r.IntN(20) {
 	case 0, 1:
-		_, err = s.ChangeProduct(ctx, &adminv1.UpdateProductRequest{Id: pick(w.products, r), Title: &text})
+		_, err = s.UpdateProductAsOperator(ctx, &adminv1.UpdateProductRequest{Id: pick(w.products, r), Title: &text})
 	case 2:
 		status := []storefrontv1.Product_Status{storefrontv1.Product_PUBLISHED, storefrontv1.Product_ARCHIVED,
 			storefrontv1.Product_DRAFT}[r.IntN(3)]
-		_, err = s.ChangeProduct(ctx, &adminv1.UpdateProductRequest{Id: pick(w.products, r), Status: &status})
+		_, err = s.UpdateProductAsOperator(ctx, &adminv1.UpdateProductRequest{Id: pick(w.products, r), Status: &status})
 	case 3:
 		_, err = s.UpdateCustomer(ctx, &storefrontv1.UpdateCustomerRequest{Id: pick(w.customers, r), Name: &text})
 	case 4:

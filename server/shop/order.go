@@ -18,14 +18,7 @@ func orderNotFound() error {
 	return apierr.New(apierr.OrderNotFound, "The store has no order with this id.")
 }
 
-type orderList struct {
-	number int64
-	page   resource.Page
-	which  resource.OrderFilter
-}
-
-func (p *problems) listOrders(in *storefrontv1.ListOrdersRequest) (orderList, error) {
-	var l orderList
+func (p *problems) listOrders(in *storefrontv1.ListOrdersRequest) (l list[resource.OrderFilter], err error) {
 	l.number, l.page = p.page(in.Page, in.PageSize)
 	p.Known("status", in.GetStatus())
 	l.which.Status = in.GetStatus()

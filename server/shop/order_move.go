@@ -12,7 +12,6 @@ import (
 	"github.com/google/uuid"
 
 	"go.storefront.example/ent/apijson"
-	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/resource"
 	"go.storefront.example/ent/tenant"
@@ -150,9 +149,7 @@ func (s *Shop) lockOrder(ctx context.Context, tx *ent.Tx, t tenant.Store, id uui
 	if err := hook.Locked(ctx, o.Row, o.Buyer); err != nil || o.Row.PaymentLinkID == nil {
 		return o, err
 	}
-	its := tx.PaymentLink.Query().Where(paymentlink.StoreID(t.ID), paymentlink.ID(*o.Row.PaymentLinkID))
-	o.link, err = db.LockRow(ctx, s.db, its)
-	if err != nil {
+	if o.link, err = s.lockPaymentLink(ctx, tx, t, *o.Row.PaymentLinkID); err != nil {
 		return o, fmt.Errorf("read the order's payment link: %w", err)
 	}
 	// It may have changed since the order's own statement read it.

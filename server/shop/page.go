@@ -19,6 +19,13 @@ var maxPageSize = validate.MaxOf("storefront.v1.ListProductsRequest.page_size")
 // maxQueryRunes bounds a text to search for.
 var maxQueryRunes = validate.MaxOf("storefront.v1.ListProductsRequest.q")
 
+// list is what a list request asks for.
+type list[Filter any] struct {
+	number int64 // of the page
+	page   resource.Page
+	which  Filter
+}
+
 // page returns the page that a list request asks for, with its number and size, by the defaults
 // where it names none. number and size are nil where the request leaves them out.
 func (p *problems) page(number *int64, size *int32) (at int64, page resource.Page) {

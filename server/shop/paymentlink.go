@@ -24,17 +24,11 @@ func (s *Shop) checkPaymentLinksOpen(t tenant.Store) error {
 	return nil
 }
 
-type paymentLinkList struct {
-	number int64
-	page   resource.Page
-	status storefrontv1.ListPaymentLinksRequest_Status
-}
-
-func (p *problems) listPaymentLinks(in *storefrontv1.ListPaymentLinksRequest) (paymentLinkList, error) {
-	var l paymentLinkList
+func (p *problems) listPaymentLinks(in *storefrontv1.ListPaymentLinksRequest) (
+	l list[storefrontv1.ListPaymentLinksRequest_Status], err error) {
 	l.number, l.page = p.page(in.Page, in.PageSize)
 	p.Known("status", in.GetStatus())
-	l.status = in.GetStatus()
+	l.which = in.GetStatus()
 	return l, p.Err()
 }
 
@@ -52,7 +46,7 @@ func (s *Shop) ListPaymentLinks(
 		return nil, err
 	}
 	out := &storefrontv1.ListPaymentLinksResponse{Page: l.number, PageSize: int32(l.page.Size)}
-	out.Data, out.Total, err = resource.PaymentLinks(ctx, s.counts.Lists(), t, l.status, s.db.Now(), l.page)
+	out.Data, out.Total, err = resource.PaymentLinks(ctx, s.counts.Lists(), t, l.which, s.db.Now(), l.page)
 	return out, err
 }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/uuid"
 	"google.golang.org/protobuf/proto"
 
 	"go.storefront.example/ent/db"
@@ -18,7 +19,6 @@ import (
 	"go.storefront.example/gen/ent/paymentlink"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/apierr"
-	"go.storefront.example/server/validate"
 )
 
 func (p *problems) newPaymentLink(in *storefrontv1.CreatePaymentLinkRequest) (change[ent.PaymentLink], error) {
@@ -156,33 +156,22 @@ func (s *Shop) DisablePaymentLink(ctx context.Context, id string) (*storefrontv1
 func (s *Shop) changePaymentLink(
 	ctx context.Context, id string, after func(context.Context, *ent.PaymentLink) (ent.PaymentLink, error),
 ) (*storefrontv1.PaymentLink, error) {
-	t, linkID, err := validate.Named(ctx, id, paymentLinkNotFound)
-	if err != nil {
-		return nil, err
-	}
-	var row *ent.PaymentLink
-	err = s.db.Change(ctx, func(ctx context.Context, tx *ent.Tx) error {
-		row, err = db.LockRow(ctx, s.db, tx.PaymentLink.Query().Where(paymentlink.StoreID(t.ID), paymentlink.ID(linkID)))
-		if err := apierr.OfRow("payment link", err, paymentLinkNotFound); err != nil {
-			return err
-		}
-		next, err := after(ctx, row)
-		if err != nil {
-			return err
-		}
-		u := row.Update()
-		changed, err := field.PaymentLink.Update(u.Mutation(), row, &next)
-		if err != nil || !changed {
-			return err
-		}
-		row, err = u.Save(ctx)
-		if err != nil {
-			return fmt.Errorf("update payment link: %w", err)
-		}
-		return nil
-	})
+	row, t, err := changeRow(ctx, s, id, paymentLinkNotFound, s.lockPaymentLink,
+		func(ctx context.Context, _ *ent.Tx, _ tenant.Store, row *ent.PaymentLink) (*ent.PaymentLink, error) {
+			next, err := after(ctx, row)
+			if err != nil {
+				return nil, err
+			}
+			u := row.Update()
+			return save(ctx, field.PaymentLink, row, &next, u.Mutation(), u)
+		})
 	if err != nil {
 		return nil, err
 	}
 	return resource.PaymentLink(row, t.Currency, s.db.Now()), nil
+}
+
+func (s *Shop) lockPaymentLink(ctx context.Context, tx *ent.Tx, t tenant.Store, id uuid.UUID) (*ent.PaymentLink, error) {
+	row, err := db.LockRow(ctx, s.db, tx.PaymentLink.Query().Where(paymentlink.StoreID(t.ID), paymentlink.ID(id)))
+	return row, apierr.OfRow("payment link", err, paymentLinkNotFound)
 }

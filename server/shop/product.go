@@ -15,14 +15,7 @@ func productNotFound() error {
 	return apierr.New(apierr.ProductNotFound, "The store has no product with this id.")
 }
 
-type productList struct {
-	number int64
-	page   resource.Page
-	which  resource.ProductFilter
-}
-
-func (p *problems) listProducts(in *storefrontv1.ListProductsRequest) (productList, error) {
-	var l productList
+func (p *problems) listProducts(in *storefrontv1.ListProductsRequest) (l list[resource.ProductFilter], err error) {
 	l.number, l.page = p.page(in.Page, in.PageSize)
 	p.Known("status", in.GetStatus())
 	p.Known("type", in.GetType())

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/google/uuid"
 	"google.golang.org/protobuf/proto"
 
 	"go.storefront.example/ent/db"
@@ -18,7 +19,6 @@ import (
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/apierr"
-	"go.storefront.example/server/validate"
 )
 
 func (p *problems) productChange(in proto.Message) (change[ent.Product], error) {
@@ -31,50 +31,33 @@ func (p *problems) productChange(in proto.Message) (change[ent.Product], error) 
 // It refuses with validation_failed, product_not_found, compare_at_invalid,
 // product_type_unavailable or product_incomplete, in this order.
 func (s *Shop) UpdateProduct(ctx context.Context, in *storefrontv1.UpdateProductRequest) (*storefrontv1.Product, error) {
-	return s.ChangeProduct(ctx, in)
+	return s.updateProduct(ctx, in.GetId(), in)
 }
 
-// ProductUpdate is a request that changes a product: of the public API, or of the operator's, which can
-// change more.
-type ProductUpdate interface {
-	update
-	GetId() string
+// UpdateProductAsOperator is UpdateProduct for a request that can name more fields.
+func (s *Shop) UpdateProductAsOperator(ctx context.Context, in *adminv1.UpdateProductRequest) (*storefrontv1.Product, error) {
+	return s.updateProduct(ctx, in.GetId(), in)
 }
 
-// ChangeProduct changes the fields of a product that either request names. It refuses as UpdateProduct
-// does.
-func (s *Shop) ChangeProduct(ctx context.Context, in ProductUpdate) (*storefrontv1.Product, error) {
-	t, err := tenant.StoreOf(ctx)
-	if err != nil {
-		return nil, err
-	}
+func (s *Shop) updateProduct(ctx context.Context, id string, in proto.Message) (*storefrontv1.Product, error) {
 	c, err := (&problems{}).productChange(in)
 	if err != nil {
 		return nil, err
 	}
-	productID, ok := validate.ParseID(in.GetId())
-	if !ok {
-		return nil, productNotFound()
-	}
-	var row *ent.Product
-	err = s.db.Change(ctx, func(ctx context.Context, tx *ent.Tx) error {
-		row, err = db.LockRow(ctx, s.db, tx.Product.Query().Where(product.StoreID(t.ID), product.ID(productID)))
-		if err := apierr.OfRow("product", err, productNotFound); err != nil {
-			return err
-		}
-		row, err = saveProduct(ctx, t, row, c)
-		return err
-	})
+	row, t, err := changeRow(ctx, s, id, productNotFound, s.lockProduct,
+		func(ctx context.Context, _ *ent.Tx, t tenant.Store, row *ent.Product) (*ent.Product, error) {
+			next := c.applied(row)
+			return SaveProduct(ctx, t, row, &next, c.names("price_amount") || c.names("compare_at_amount"))
+		})
 	if err != nil {
 		return nil, err
 	}
 	return resource.Product(row, t.Currency), nil
 }
 
-// saveProduct saves what a change makes different, or nothing.
-func saveProduct(ctx context.Context, t tenant.Store, row *ent.Product, c change[ent.Product]) (*ent.Product, error) {
-	next := c.applied(row)
-	return SaveProduct(ctx, t, row, &next, c.names("price_amount") || c.names("compare_at_amount"))
+func (s *Shop) lockProduct(ctx context.Context, tx *ent.Tx, t tenant.Store, id uuid.UUID) (*ent.Product, error) {
+	row, err := db.LockRow(ctx, s.db, tx.Product.Query().Where(product.StoreID(t.ID), product.ID(id)))
+	return row, apierr.OfRow("product", err, productNotFound)
 }
 
 // SaveProduct saves what makes a locked product another one, or nothing, in a transaction. priced is whether the
@@ -85,28 +68,14 @@ func SaveProduct(ctx context.Context, t tenant.Store, row, next *ent.Product, pr
 			return nil, err
 		}
 	}
-	publish := next.Status == product.StatusPUBLISHED && row.Status != product.StatusPUBLISHED
-	if publish {
+	u := row.Update().SetTitleFolded(resource.Fold(next.Title))
+	if next.Status == product.StatusPUBLISHED && row.Status != product.StatusPUBLISHED {
 		if err := checkPublishable(t, next); err != nil {
 			return nil, err
 		}
-	}
-	u := row.Update()
-	changed, err := field.Product.Update(u.Mutation(), row, next)
-	if err != nil || !changed {
-		return row, err
-	}
-	if next.Title != row.Title {
-		u.SetTitleFolded(resource.Fold(next.Title))
-	}
-	if publish {
 		u.SetPublishedAt(hook.Time(ctx, row.ID))
 	}
-	row, err = u.Save(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("update product: %w", err)
-	}
-	return row, nil
+	return save(ctx, field.Product, row, next, u.Mutation(), u)
 }
 
 // checkCompareAt refuses a reference price that is not above the price.

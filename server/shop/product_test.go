@@ -200,7 +200,7 @@ func TestChangeOutsideItsStoreIsRefusedByTheHooks(t *testing.T) {
 		other := b.NewStore("other")
 		_, err := b.GetProduct(other, &storefrontv1.GetProductRequest{Id: p.GetId()})
 		shoptest.Refused(t, err, apierr.ProductNotFound)
-		_, err = b.ChangeProduct(other, &adminv1.UpdateProductRequest{Id: p.GetId(), Title: ptr("Mine")})
+		_, err = b.UpdateProductAsOperator(other, &adminv1.UpdateProductRequest{Id: p.GetId(), Title: ptr("Mine")})
 		shoptest.Refused(t, err, apierr.ProductNotFound)
 
 		err = s.Client().Product.UpdateOneID(uuid.MustParse(p.GetId())).SetTitle("Past the rules").Exec(b.Ctx)

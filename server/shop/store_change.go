@@ -146,23 +146,16 @@ func (s *Shop) UpdateStore(ctx context.Context, in *adminv1.UpdateStoreRequest) 
 	if err := p.Err(); err != nil {
 		return nil, err
 	}
-	var row *ent.Store
-	err = s.db.Change(ctx, func(ctx context.Context, tx *ent.Tx) error {
-		row, err = db.LockRow(ctx, s.db, tx.Store.Query().Where(store.ID(t.ID)))
-		if err := apierr.OfRow("store", err, func() error { return storeNotFound(t.Slug) }); err != nil {
-			return err
-		}
-		u, next := row.Update(), c.applied(row)
-		changed, err := field.Store.Update(u.Mutation(), row, &next)
-		if err != nil || !changed {
-			return err
-		}
-		row, err = u.Save(ctx)
-		if err != nil {
-			return fmt.Errorf("update store: %w", err)
-		}
-		return nil
-	})
+	notFound := func() error { return storeNotFound(t.Slug) }
+	row, _, err := changeRow(ctx, s, t.ID.String(), notFound,
+		func(ctx context.Context, tx *ent.Tx, _ tenant.Store, id uuid.UUID) (*ent.Store, error) {
+			row, err := db.LockRow(ctx, s.db, tx.Store.Query().Where(store.ID(id)))
+			return row, apierr.OfRow("store", err, notFound)
+		},
+		func(ctx context.Context, _ *ent.Tx, _ tenant.Store, row *ent.Store) (*ent.Store, error) {
+			u, next := row.Update(), c.applied(row)
+			return save(ctx, field.Store, row, &next, u.Mutation(), u)
+		})
 	if err != nil {
 		return nil, err
 	}
