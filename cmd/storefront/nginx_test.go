@@ -46,16 +46,19 @@ func TestNginxInFront(t *testing.T) {
 	}
 	i := installation{t, map[string]string{
 		"STOREFRONT_DATABASE_URL": dbtest.URL(t, dbtest.Postgres), "STOREFRONT_TRUSTED_PROXIES": "127.0.0.1", "STOREFRONT_DOCS": "on",
-		"STOREFRONT_API_URL": "https://api.example.com", "STOREFRONT_DRAIN_DELAY": "200ms",
+		"STOREFRONT_API_URL": "https://api.example.com", "STOREFRONT_DRAIN_DELAY": "200ms", "STOREFRONT_ADMIN_TOKEN": remoteToken,
 	}}
 	i.run(nil, "store", "create", "--name", "S", "--slug", "s", "--currency", "EUR", "--country", "FR")
 	var key struct{ Key string }
 	i.run(&key, "key", "create", "--store", "s", "--name", "k", "--scopes", "products:read", "--expires", "30d")
 	one, other, front := freeAddress(t), freeAddress(t), freeAddress(t)
+	admin := map[string]string{one: freeAddress(t), other: freeAddress(t)}
 	serve := func(addr string) *process {
-		return i.start("storefront", "listening", "server", "--addr", addr, "--admin-addr", "127.0.0.1:0")
+		return i.start("storefront", "listening", "server", "--addr", addr, "--admin-addr", admin[addr])
 	}
 	servers := []*process{serve(one), serve(other)}
+	var link struct{ URL string }
+	i.run(&link, "dashboard", "link", "--store", "s", "--member", "Awa", "--role", "owner", "--url", "https://operator.example.com")
 
 	folder := t.TempDir()
 	// The certificate of a test server, which is never asked for.
@@ -64,7 +67,8 @@ func TestNginxInFront(t *testing.T) {
 	text, err := os.ReadFile("nginx.conf")
 	require.NoError(t, err)
 	config := strings.NewReplacer(
-		"10.0.0.1:8080", one, "10.0.0.2:8080", other, "listen 443", "listen "+front,
+		"10.0.0.1:8080", one, "10.0.0.2:8080", other, "10.0.0.1:8081", admin[one], "10.0.0.2:8081", admin[other],
+		"listen 443", "listen "+front, "/var/log/nginx/", folder+"/",
 		"/etc/nginx/storefront.crt", filepath.Join(folder, "crt"), "/etc/nginx/storefront.key", filepath.Join(folder, "key"),
 		"events {}", "events {}\npid "+folder+"/pid;\nuser "+owner()+";",
 		"http {", "http {\naccess_log off;\nclient_body_temp_path "+folder+"/body;\nproxy_temp_path "+folder+
@@ -84,9 +88,11 @@ func TestNginxInFront(t *testing.T) {
 	caller := &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{
 		TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, ForceAttemptHTTP2: true, //nolint:gosec // A certificate of the test's own.
 	}}
+	host := "api.example.com"
 	get := func(path string) (int, string) {
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://"+front+path, nil)
 		require.NoError(t, err)
+		r.Host = host
 		r.Header.Set("Authorization", "Bearer "+key.Key)
 		answer, err := caller.Do(r)
 		if err != nil {
@@ -123,6 +129,23 @@ func TestNginxInFront(t *testing.T) {
 		require.Contains(t, page, "https://api.example.com", path)
 		require.NotContains(t, page, front, path)
 	}
+
+	// The dashboard has a name of its own, which leads to nothing else of the operator's listener.
+	host = "operator.example.com"
+	sign, found := strings.CutPrefix(link.URL, "https://"+host)
+	require.True(t, found)
+	status, page := get(sign)
+	require.Equal(t, http.StatusOK, status, page)
+	require.Contains(t, page, "Sign in to S")
+	for _, path := range []string{"/", "/metrics", "/readyz", "/storefront.admin.v1.StoreService/ListStores"} {
+		status, _ := get(path)
+		require.Equal(t, http.StatusNotFound, status, path)
+	}
+	logged, err := os.ReadFile(filepath.Join(folder, "dashboard.log"))
+	require.NoError(t, err)
+	require.Contains(t, string(logged), "/dashboard/sign-in")
+	require.NotContains(t, string(logged), "token")
+	host = "api.example.com"
 
 	// One server after the other is restarted; callers notice nothing.
 	done := make(chan struct{})
