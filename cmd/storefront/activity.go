@@ -48,11 +48,3 @@ func changesOf(changes string) string {
 	}
 	return strings.Join(said, "; ")
 }
-
-// textOf is a JSON value for a reader.
-func textOf(value json.RawMessage) string {
-	if text := csvText(value); text != "" {
-		return text
-	}
-	return absent
-}

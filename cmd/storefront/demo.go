@@ -2,14 +2,21 @@ package main
 
 import (
 	"context"
+	_ "embed"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
+	"go.storefront.example/ent/apijson"
+	"go.storefront.example/ent/db"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/admin"
+	"go.storefront.example/server/apierr"
 	"go.storefront.example/server/shop"
 )
 
@@ -18,6 +25,38 @@ const (
 	demoSlug     = "demo"
 	demoEuroSlug = "demo-eur"
 )
+
+// demoText are the requests that make the demo stores: a shop in Douala that sells knowledge in French, with prices in
+// francs, which have no decimals, and its smaller sister in Paris, with prices in euros. Buyers have an e-mail, a phone
+// or both. The first store has one link of each kind: open and fixed ones that take payments, one whose end date passes, one
+// whose cap is reached, and last the one that is disabled.
+//
+//go:embed demo.json
+var demoText []byte
+
+// demoData is what demoText holds: requests of the API, and of each store how many orders it gets.
+type demoData struct {
+	Stores []struct {
+		Store    request[adminv1.CreateStoreRequest]
+		Products []request[adminv1.CreateProductRequest]
+		Links    []struct {
+			Link request[storefrontv1.CreatePaymentLinkRequest]
+			Days int // until it expires, 0 for never
+		}
+		Orders int
+	}
+	Customers []request[storefrontv1.CreateCustomerRequest]
+	Notes     []string
+}
+
+// request is a request in JSON.
+type request[M any] struct{ message *M }
+
+// UnmarshalJSON reads the request as the API does.
+func (r *request[M]) UnmarshalJSON(text []byte) error {
+	r.message = new(M)
+	return apijson.Unmarshal(text, any(r.message).(proto.Message)) //nolint:errcheck // It is one.
+}
 
 // demoDays is how far back the demo store's history goes.
 const demoDays = 45
@@ -38,121 +77,104 @@ func (w *walk) after(d time.Duration) { w.at = w.at.Add(d) }
 
 // demo makes a demo store by what the operator and the API's callers can do.
 type demo struct {
-	operator *admin.Operator
-	shop     *shop.Shop
-	clock    *walk
-	data     demoStore
+	shop  *shop.Shop
+	clock *walk
+	data  *demoData
 }
 
-func (d demo) fill(ctx context.Context) error {
+// makeDemo makes the demo stores that are not there.
+func makeDemo(ctx context.Context, url string) error {
+	d := demo{clock: newWalk(), data: &demoData{}}
+	if err := json.Unmarshal(demoText, d.data); err != nil {
+		return fmt.Errorf("read the demo stores: %w", err)
+	}
+	handle, err := db.Open(ctx, db.Config{URL: url, Clock: d.clock.now})
+	if err != nil {
+		return err
+	}
+	d.shop = shop.New(handle, shop.Options{})
+	o := admin.New(handle, admin.Options{})
+	for n, store := range d.data.Stores {
+		slug := store.Store.message.GetSlug()
+		_, err = o.GetStore(ctx, &adminv1.GetStoreRequest{Store: slug})
+		if r, ok := errors.AsType[*apierr.Refusal](err); ok && r.Code == apierr.StoreNotFound {
+			err = d.fill(ctx, o, n)
+		}
+		if err != nil {
+			err = fmt.Errorf("make the demo store %s: %w", slug, err)
+			break
+		}
+	}
+	return errors.Join(err, handle.Close())
+}
+
+// fill makes one of the demo stores and what is in it.
+func (d demo) fill(ctx context.Context, o *admin.Operator, n int) error {
+	data := d.data.Stores[n]
 	d.clock.restart()
-	if _, err := d.operator.CreateStore(ctx, d.data.store); err != nil {
+	if _, err := o.CreateStore(ctx, data.Store.message); err != nil {
 		return err
 	}
-	ctx, err := d.operator.In(ctx, d.data.store.GetSlug())
+	ctx, err := o.In(ctx, data.Store.message.GetSlug())
 	if err != nil {
 		return err
 	}
-	products, err := d.products(ctx)
-	if err != nil {
-		return err
+	var products, links, customers []string
+	for _, p := range data.Products {
+		d.clock.after(7 * time.Hour)
+		id, published, err := d.product(ctx, p.message)
+		if err != nil {
+			return fmt.Errorf("product %q: %w", p.message.GetTitle(), err)
+		}
+		if published {
+			products = append(products, id)
+		}
 	}
-	links, err := d.links(ctx)
-	if err != nil {
-		return err
+	for _, l := range data.Links {
+		d.clock.after(time.Hour)
+		if l.Days > 0 {
+			l.Link.message.ExpiresAt = timestamppb.New(d.clock.now().AddDate(0, 0, l.Days))
+		}
+		created, err := d.shop.CreatePaymentLink(ctx, l.Link.message)
+		if err != nil {
+			return fmt.Errorf("payment link %q: %w", l.Link.message.GetTitle(), err)
+		}
+		links = append(links, created.GetId())
 	}
-	customers, err := d.customers(ctx)
-	if err != nil {
-		return err
+	for _, c := range d.data.Customers {
+		d.clock.after(5 * time.Hour)
+		created, _, err := d.shop.CreateCustomer(ctx, c.message)
+		if err != nil {
+			return fmt.Errorf("customer %q: %w", c.message.GetName(), err)
+		}
+		customers = append(customers, created.GetId())
 	}
-	if err := d.orders(ctx, products, links, customers); err != nil {
+	if err := d.orders(ctx, data.Orders, products, links, customers); err != nil {
 		return err
 	}
 	_, err = d.shop.DisablePaymentLink(ctx, links[len(links)-1])
 	return err
 }
 
-// products makes the catalogue and returns the ids of what is published.
-func (d demo) products(ctx context.Context) ([]string, error) {
-	var published []string
-	for _, p := range d.data.products {
-		d.clock.after(7 * time.Hour)
-		in := &adminv1.CreateProductRequest{
-			Title: p.title, Type: p.kind, PriceAmount: &p.price, Summary: &p.summary, Description: new("<p>" + p.summary + "</p>"),
-			ContentReady: new(p.status != storefrontv1.Product_DRAFT), Status: p.status.Enum(),
-		}
-		if p.compareAt > 0 {
-			in.CompareAtAmount = &p.compareAt
-		}
-		// An archived product was published first.
-		if p.status == storefrontv1.Product_ARCHIVED {
-			in.Status = storefrontv1.Product_PUBLISHED.Enum()
-		}
-		created, err := d.shop.CreateProduct(ctx, in)
-		if err != nil {
-			return nil, fmt.Errorf("product %q: %w", p.title, err)
-		}
-		switch p.status {
-		case storefrontv1.Product_PUBLISHED:
-			published = append(published, created.GetId())
-		case storefrontv1.Product_ARCHIVED:
-			d.clock.after(24 * time.Hour)
-			if _, err := d.shop.UpdateProductAsOperator(ctx, &adminv1.UpdateProductRequest{Id: created.GetId(),
-				Status: storefrontv1.Product_ARCHIVED.Enum()}); err != nil {
-				return nil, fmt.Errorf("product %q: %w", p.title, err)
-			}
-		}
+// product makes a product. An archived one was published first.
+func (d demo) product(ctx context.Context, in *adminv1.CreateProductRequest) (id string, published bool, err error) {
+	archived := in.GetStatus() == storefrontv1.Product_ARCHIVED
+	if archived {
+		in.Status = storefrontv1.Product_PUBLISHED.Enum()
 	}
-	return published, nil
-}
-
-// links makes the payment links and returns their ids, the one to be disabled last.
-func (d demo) links(ctx context.Context) ([]string, error) {
-	var ids []string
-	for _, l := range d.data.links {
-		d.clock.after(time.Hour)
-		in := &storefrontv1.CreatePaymentLinkRequest{
-			Title: l.title, Pricing: l.pricing, Amount: l.amount, MinAmount: l.minAmount,
-			Description: l.description, ThankYouMessage: l.thanks, MaxPayments: l.maxPayments,
-		}
-		if l.lasts > 0 {
-			in.ExpiresAt = timestamppb.New(d.clock.now().Add(l.lasts))
-		}
-		created, err := d.shop.CreatePaymentLink(ctx, in)
-		if err != nil {
-			return nil, fmt.Errorf("payment link %q: %w", l.title, err)
-		}
-		ids = append(ids, created.GetId())
+	created, err := d.shop.CreateProduct(ctx, in)
+	if err == nil && archived {
+		d.clock.after(24 * time.Hour)
+		created, err = d.shop.UpdateProductAsOperator(ctx, &adminv1.UpdateProductRequest{Id: created.GetId(),
+			Status: storefrontv1.Product_ARCHIVED.Enum()})
 	}
-	return ids, nil
-}
-
-// customers makes the buyers and returns their ids.
-func (d demo) customers(ctx context.Context) ([]string, error) {
-	var ids []string
-	for i, c := range demoCustomers {
-		d.clock.after(5 * time.Hour)
-		in := &storefrontv1.CreateCustomerRequest{Name: c.name}
-		if c.email != "" {
-			in.Email = &c.email
-		}
-		if c.email == "" || i%3 != 0 {
-			phone := fmt.Sprintf("+2376700%05d", 10000+i*137)
-			in.Phone = &phone
-		}
-		created, _, err := d.shop.CreateCustomer(ctx, in)
-		if err != nil {
-			return nil, fmt.Errorf("customer %q: %w", c.name, err)
-		}
-		ids = append(ids, created.GetId())
-	}
-	return ids, nil
+	return created.GetId(), created.GetStatus() == storefrontv1.Product_PUBLISHED, err
 }
 
 // orders records purchases up to now and moves them to every status, most of them paid.
-func (d demo) orders(ctx context.Context, products, links, customers []string) error {
-	pace := time.Since(d.clock.now()) / time.Duration(d.data.orders+1)
-	for i := range d.data.orders {
+func (d demo) orders(ctx context.Context, count int, products, links, customers []string) error {
+	pace := time.Since(d.clock.now()) / time.Duration(count+1)
+	for i := range count {
 		d.clock.after(pace)
 		draft := shop.OrderDraft{CustomerID: customers[i*7%len(customers)]}
 		if link, amount := demoLinkOf(i); link >= 0 && link < len(links) {
@@ -163,7 +185,7 @@ func (d demo) orders(ctx context.Context, products, links, customers []string) e
 			}
 		}
 		if i%9 == 4 {
-			draft.Note = &demoNotes[i%len(demoNotes)]
+			draft.Note = &d.data.Notes[i%len(d.data.Notes)]
 		}
 		recorded, err := d.shop.RecordOrder(ctx, draft)
 		if err != nil {
@@ -178,6 +200,26 @@ func (d demo) orders(ctx context.Context, products, links, customers []string) e
 		}
 	}
 	return nil
+}
+
+// demoLinkOf returns the link of an order, by its index in the store, and the amount that its buyer
+// chose; -1 is an order from the catalogue.
+func demoLinkOf(i int) (link int, chosen *int64) {
+	switch i {
+	case 6, 16, 26: // paid, until the cap is reached
+		return 2, nil
+	case 2, 12:
+		return 3, nil
+	case 11, 21, 31, 41:
+		return 4, nil
+	}
+	switch i % 8 {
+	case 1:
+		return 0, new(int64(500 + 250*(i%5)))
+	case 6:
+		return 1, nil
+	}
+	return -1, nil
 }
 
 // moves are what became of an order.

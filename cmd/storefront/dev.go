@@ -23,12 +23,10 @@ import (
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server"
 	"go.storefront.example/server/admin"
-	"go.storefront.example/server/apierr"
 	"go.storefront.example/server/auth"
 	"go.storefront.example/server/docs"
 	"go.storefront.example/server/edge"
 	"go.storefront.example/server/monitor"
-	"go.storefront.example/server/shop"
 	"go.storefront.example/server/webhooks"
 	"go.storefront.example/worker"
 )
@@ -295,26 +293,4 @@ func baseURL(a net.Addr) string {
 		host = "127.0.0.1"
 	}
 	return "http://" + net.JoinHostPort(host, port)
-}
-
-// makeDemo makes the demo stores that are not there.
-func makeDemo(ctx context.Context, url string) error {
-	clock := newWalk()
-	handle, err := db.Open(ctx, db.Config{URL: url, Clock: clock.now})
-	if err != nil {
-		return err
-	}
-	rules := shop.New(handle, shop.Options{})
-	o := admin.New(handle, admin.Options{})
-	for _, data := range demoStores() {
-		_, err = o.GetStore(ctx, &adminv1.GetStoreRequest{Store: data.store.GetSlug()})
-		if r, ok := errors.AsType[*apierr.Refusal](err); ok && r.Code == apierr.StoreNotFound {
-			err = demo{o, rules, clock, data}.fill(ctx)
-		}
-		if err != nil {
-			err = fmt.Errorf("make the demo store %s: %w", data.store.GetSlug(), err)
-			break
-		}
-	}
-	return errors.Join(err, handle.Close())
 }

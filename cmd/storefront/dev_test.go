@@ -67,6 +67,12 @@ func get(t *testing.T, url, authorization string) (int, map[string]any) {
 	return answer.StatusCode, body
 }
 
+// What demo.json has for the store in Douala.
+const (
+	demoProducts  = 12
+	demoCustomers = 42
+)
+
 func devArgs(data string, more ...string) []string {
 	return append([]string{"dev", "--addr", "127.0.0.1:0", "--admin-addr", "127.0.0.1:0", "--data", data}, more...)
 }
@@ -80,7 +86,7 @@ func TestDevPrintsACurlLineThatWorksAndRevokesTheKeyOfTheStartBefore(t *testing.
 	status, body := get(t, curl[2], curl[1])
 	require.Equal(t, http.StatusOK, status)
 	require.Len(t, body["data"], 2)
-	require.EqualValues(t, len(demoProducts), body["total"])
+	require.EqualValues(t, demoProducts, body["total"])
 	require.Equal(t, 0, first.stop())
 	require.NotContains(t, first.logs.String(), strings.TrimPrefix(curl[1], "Bearer "))
 	require.Contains(t, first.logs.String(), "/v1/products", "requests are logged")
@@ -93,7 +99,7 @@ func TestDevPrintsACurlLineThatWorksAndRevokesTheKeyOfTheStartBefore(t *testing.
 	require.Equal(t, "api_key_revoked", body["code"])
 	status, body = get(t, again[2], again[1])
 	require.Equal(t, http.StatusOK, status)
-	require.EqualValues(t, len(demoProducts), body["total"], "the demo store is made once")
+	require.EqualValues(t, demoProducts, body["total"], "the demo store is made once")
 	require.Equal(t, 0, second.stop())
 }
 
@@ -190,7 +196,7 @@ func TestDemoStoreHasEveryKind(t *testing.T) {
 	require.Subset(t, seen("/products", "status"), []string{"DRAFT", "PUBLISHED", "ARCHIVED"})
 	require.Subset(t, seen("/orders", "status"), []string{"PENDING", "PAID", "FAILED", "CANCELLED", "REFUNDED"})
 	require.Subset(t, seen("/payment-links", "availability"), []string{"ACTIVE", "DISABLED", "EXPIRED", "EXHAUSTED"})
-	require.Len(t, seen("/customers", "name"), len(demoCustomers))
+	require.Len(t, seen("/customers", "name"), demoCustomers)
 	require.Equal(t, 0, dev.stop())
 }
 

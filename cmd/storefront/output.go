@@ -2,8 +2,10 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"io"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -45,16 +47,6 @@ func when(t *timestamppb.Timestamp) string {
 	return moment{&at}.String()
 }
 
-// money is a number of a JSON object for a reader: formatted if it is an amount, by its name, in the object's currency.
-func (o *objectLines) money(path string, n json.Number) string {
-	minor, err := n.Int64()
-	if name := path[strings.LastIndexByte(path, '.')+1:]; err != nil || o.currency == "" || !strings.HasSuffix(strings.ToLower(name),
-		"amount") && name != "totalPaid" {
-		return n.String()
-	}
-	return validate.FormatAmount(minor, o.currency)
-}
-
 // orDash is a text that may be absent, for a table.
 func orDash(text *string) string {
 	if text == nil {
@@ -78,23 +70,59 @@ func (s *session) print(object []byte) error {
 		_, err := s.out.Write(append(object, '\n'))
 		return err
 	}
+	var whose struct{ Currency string } // of the amounts, if the object has one
+	_ = json.Unmarshal(object, &whose)  // An object it is.
 	// In one write, so that a reader who goes after the line that it sought has them all.
 	var lines bytes.Buffer
-	o := objectLines{session: s, w: tabwriter.NewWriter(&lines, 0, 0, 2, ' ', 0), d: json.NewDecoder(bytes.NewReader(object))}
-	o.d.UseNumber()
-	var whose struct{ Currency string }
-	if json.Unmarshal(object, &whose) == nil {
-		o.currency = whose.Currency
-	}
-	if err := o.fields(""); err != nil {
-		return err
-	}
-	if err := o.w.Flush(); err != nil {
+	w := tabwriter.NewWriter(&lines, 0, 0, 2, ' ', 0)
+	s.lines(w, "", object, whose.Currency)
+	if err := w.Flush(); err != nil {
 		return err
 	}
 	_, err := s.out.Write(lines.Bytes())
 	return err
 }
+
+// lines writes a line for each plain value in a JSON value, named by its path, for each list of plain values, and for what
+// is empty.
+func (s *session) lines(w io.Writer, path string, value json.RawMessage, currency string) {
+	var items []json.RawMessage
+	members, err := membersOf(value)
+	nested := err == nil || json.Unmarshal(value, &items) == nil && items != nil
+	var plain []string
+	for i, item := range items {
+		if item[0] == '{' || item[0] == '[' {
+			s.lines(w, path+"["+strconv.Itoa(i)+"]", item, currency)
+		} else {
+			plain = append(plain, shown(path, item, currency))
+		}
+	}
+	for _, m := range members {
+		s.lines(w, strings.TrimPrefix(path+"."+m.name, "."), m.value, currency)
+	}
+	switch {
+	case !nested:
+		plain = []string{shown(path, value, currency)}
+	case len(items)+len(members) == 0:
+		plain = []string{absent}
+	}
+	if len(plain) > 0 {
+		_, _ = fmt.Fprintf(w, "%s:\t%s\n", path, s.terminal.paint(strings.Join(plain, ", "))) // It writes to a buffer.
+	}
+}
+
+// shown is a plain JSON value for a reader: an amount, which its name tells, in the currency.
+func shown(path string, value json.RawMessage, currency string) string {
+	minor, err := strconv.ParseInt(string(value), 10, 64)
+	name := strings.ToLower(path[strings.LastIndexByte(path, '.')+1:])
+	if err == nil && currency != "" && (strings.HasSuffix(name, "amount") || name == "totalpaid") {
+		return validate.FormatAmount(minor, currency)
+	}
+	return visible(textOf(value))
+}
+
+// textOf is a JSON value for a reader.
+func textOf(value json.RawMessage) string { return cmp.Or(csvText(value), absent) }
 
 // list prints a list: in JSON an array, else a table.
 func (s *session) list(objects [][]byte, header []string, rows [][]string) error {
@@ -138,85 +166,6 @@ func indented(text []byte) string {
 		}
 	}
 	return shown.String()
-}
-
-// objectLines writes a JSON object for a reader.
-type objectLines struct {
-	*session
-	w        *tabwriter.Writer
-	d        *json.Decoder
-	currency string // of the amounts, if the object has one
-}
-
-// fields writes a line for each plain value inside the next one, named by its path, for each list of plain
-// values, and for what is empty.
-func (o *objectLines) fields(path string) error {
-	token, err := o.d.Token()
-	if err != nil {
-		return err
-	}
-	return o.field(path, token)
-}
-
-// field is fields for the value that begins with a token.
-func (o *objectLines) field(path string, token json.Token) error {
-	delim, nested := token.(json.Delim)
-	if !nested {
-		return o.line(path, o.plain(path, token))
-	}
-	if !o.d.More() {
-		if err := o.line(path, absent); err != nil {
-			return err
-		}
-	}
-	var plain []string
-	for i := 0; o.d.More(); i++ {
-		next, err := o.d.Token()
-		if err != nil {
-			return err
-		}
-		_, object := next.(json.Delim)
-		switch {
-		case delim == '{':
-			err = o.fields(strings.TrimPrefix(path+"."+next.(string), "."))
-		case object:
-			err = o.field(path+"["+strconv.Itoa(i)+"]", next)
-		default:
-			plain = append(plain, o.plain(path, next))
-		}
-		if err != nil {
-			return err
-		}
-	}
-	if len(plain) > 0 {
-		if err := o.line(path, strings.Join(plain, ", ")); err != nil {
-			return err
-		}
-	}
-	_, err := o.d.Token()
-	return err
-}
-
-func (o *objectLines) line(path, text string) error {
-	_, err := fmt.Fprintf(o.w, "%s:\t%s\n", path, o.terminal.paint(text))
-	return err
-}
-
-// plain is a plain JSON value for a reader.
-func (o *objectLines) plain(path string, token json.Token) string {
-	switch v := token.(type) {
-	case nil:
-		return absent
-	case json.Number:
-		return o.money(path, v)
-	case string:
-		if v == "" {
-			return absent
-		}
-		return visible(v)
-	default:
-		return fmt.Sprint(v)
-	}
 }
 
 // absent stands for what is null or empty.

@@ -5,11 +5,18 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
+	"time"
 
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"go.storefront.example/ent/apijson"
 	"go.storefront.example/ent/hook"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
+	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/admin"
 )
 
@@ -23,7 +30,7 @@ type triggerCmd struct {
 
 // Run makes the event.
 func (c *triggerCmd) Run(s *session) error {
-	d := newDemoData(c.Type)
+	d := newTriggerData(c.Type)
 	for _, text := range c.Override {
 		if err := d.override(text); err != nil {
 			return err
@@ -81,7 +88,7 @@ func eventOf(ctx context.Context, o admin.API, store, eventType, object string) 
 }
 
 // make makes the event in a store.
-func (d *demoData) make(ctx context.Context, o admin.API, store string) (*adminv1.Event, error) {
+func (d *triggerData) make(ctx context.Context, o admin.API, store string) (*adminv1.Event, error) {
 	if d.kind == hook.Ping {
 		return o.CreatePing(ctx, &adminv1.CreatePingRequest{Store: store})
 	}
@@ -90,4 +97,157 @@ func (d *demoData) make(ctx context.Context, o admin.API, store string) (*adminv
 		return nil, err
 	}
 	return eventOf(ctx, o, store, d.kind, object)
+}
+
+// triggerData is what trigger makes an event of a type with.
+type triggerData struct {
+	kind     string
+	product  *adminv1.CreateProductRequest
+	customer *adminv1.CreateCustomerRequest
+	link     *adminv1.CreatePaymentLinkRequest
+	order    *adminv1.CreateOrderRequest
+	item     *adminv1.CreateOrderRequest_Item
+	// fields are those that can be overridden, by name, with their messages.
+	fields map[string]proto.Message
+}
+
+// The fields of --override.
+var (
+	productFields  = []string{"title", "type", "priceAmount", "compareAtAmount", "slug", "summary", "description", "coverUrl"}
+	customerFields = []string{"name", "email", "phone"}
+	linkFields     = []string{"title", "amount", "description", "coverUrl", "thankYouMessage", "expiresAt", "maxPayments"}
+)
+
+// demoBuyer is the e-mail of the buyer whom the store knows from the second order on.
+const demoBuyer = "buyer@example.com"
+
+// newTriggerData returns the demo data of a type of event.
+func newTriggerData(kind string) *triggerData {
+	d := &triggerData{
+		kind: kind,
+		product: &adminv1.CreateProductRequest{
+			Title: "Test product", Type: storefrontv1.Product_FILE, PriceAmount: new(int64(5000)),
+			Summary:     new("Made by storefront trigger."),
+			Description: new("<p>Made by storefront trigger.</p>"), ContentReady: new(true),
+		},
+		customer: &adminv1.CreateCustomerRequest{Name: "Test Customer", Email: new(newEmail())},
+		link: &adminv1.CreatePaymentLinkRequest{Title: "Test payment link", Pricing: storefrontv1.PaymentLink_FIXED,
+			Amount: new(int64(5000))},
+		order:  &adminv1.CreateOrderRequest{Name: "Test Buyer", Email: new(demoBuyer)},
+		item:   &adminv1.CreateOrderRequest_Item{Quantity: 1},
+		fields: map[string]proto.Message{},
+	}
+	allow := func(prefix string, m proto.Message, names ...string) {
+		for _, name := range names {
+			d.fields[prefix+name] = m
+		}
+	}
+	switch kind {
+	case hook.CustomerCreated:
+		allow("", d.customer, customerFields...)
+	case hook.ProductPublished, hook.ProductArchived:
+		allow("", d.product, productFields...)
+	case hook.OrderPaid, hook.OrderFailed:
+		allow("", d.order, "note")
+		allow("items.", d.item, "quantity")
+		allow("product.", d.product, productFields...)
+		allow("customer.", d.order, customerFields...)
+	case hook.PaymentLinkPaid:
+		allow("", d.link, linkFields...)
+		allow("customer.", d.order, customerFields...)
+	}
+	return d
+}
+
+func newEmail() string {
+	return fmt.Sprintf("customer-%d@example.com", time.Now().UnixNano())
+}
+
+// override sets a field, given as FIELD=VALUE.
+func (d *triggerData) override(text string) error {
+	name, value, ok := strings.Cut(text, "=")
+	m := d.fields[name]
+	switch {
+	case len(d.fields) == 0:
+		return usage("--override: a %s has no fields", d.kind)
+	case !ok || m == nil:
+		return usage("--override: must be FIELD=VALUE with one of %s, not %q", strings.Join(slices.Sorted(maps.Keys(d.fields)), ", "),
+			text)
+	}
+	field := name[strings.LastIndexByte(name, '.')+1:]
+	member := apijson.AppendString([]byte{'{'}, field)
+	f := m.ProtoReflect().Descriptor().Fields().ByJSONName(field)
+	switch {
+	case (f.Kind() == protoreflect.Int32Kind || f.Kind() == protoreflect.Int64Kind) && json.Valid([]byte(value)):
+		member = append(append(member, ':'), value...)
+	default:
+		member = apijson.AppendString(append(member, ':'), value)
+	}
+	set := m.ProtoReflect().New().Interface()
+	if err := apijson.Unmarshal(append(member, '}'), set); err != nil {
+		if invalid, ok := errors.AsType[*apijson.Invalid](err); ok && len(invalid.Fields) > 0 {
+			return usage("--override: %s %s", name, invalid.Fields[0].Message)
+		}
+		return usage("--override: %s cannot be %q", name, value)
+	}
+	// A known buyer keeps the recorded name and phone, so one with others is a buyer of its own.
+	if m == d.order && field != "email" && slices.Contains(customerFields, field) && d.order.GetEmail() == demoBuyer {
+		d.order.Email = new(newEmail())
+	}
+	// An empty or null value is one too: proto.Merge would leave the demo's.
+	if value := set.ProtoReflect(); f.HasPresence() && !value.Has(f) {
+		m.ProtoReflect().Clear(f)
+	} else {
+		m.ProtoReflect().Set(f, value.Get(f))
+	}
+	return nil
+}
+
+// object does what makes the event, and returns the id of the object that the event is about.
+func (d *triggerData) object(ctx context.Context, o admin.API, store string) (string, error) {
+	d.product.Store, d.customer.Store, d.link.Store, d.order.Store = store, store, store, store
+	switch d.kind {
+	case hook.CustomerCreated:
+		made, err := o.CreateCustomer(ctx, d.customer)
+		if err == nil && !made.GetCreated() {
+			return "", errors.New("the store has a customer with this e-mail or phone already, so that none was created")
+		}
+		return made.GetCustomer().GetId(), err
+	case hook.ProductPublished:
+		d.product.Status = storefrontv1.Product_PUBLISHED.Enum()
+		made, err := o.CreateProduct(ctx, d.product)
+		return made.GetId(), err
+	case hook.ProductArchived:
+		made, err := o.CreateProduct(ctx, d.product)
+		if err != nil {
+			return "", err
+		}
+		made, err = o.UpdateProduct(ctx, &adminv1.UpdateProductRequest{Id: made.GetId(), Status: storefrontv1.Product_ARCHIVED.Enum()})
+		return made.GetId(), err
+	case hook.PaymentLinkPaid:
+		link, err := o.CreatePaymentLink(ctx, d.link)
+		if err != nil {
+			return "", err
+		}
+		d.order.PaymentLinkId = link.GetId()
+	case hook.OrderPaid, hook.OrderFailed:
+		product, err := o.CreateProduct(ctx, d.product)
+		if err != nil {
+			return "", err
+		}
+		d.item.ProductId = product.GetId()
+		d.order.Items = []*adminv1.CreateOrderRequest_Item{d.item}
+	default:
+		return "", fmt.Errorf("trigger cannot make %s yet", d.kind)
+	}
+	order, err := o.CreateOrder(ctx, d.order)
+	if err != nil {
+		return "", err
+	}
+	if d.kind == hook.OrderFailed {
+		order, err = o.FailOrder(ctx, &adminv1.FailOrderRequest{Id: order.GetId()})
+	} else {
+		order, err = o.PayOrder(ctx, &adminv1.PayOrderRequest{Id: order.GetId()})
+	}
+	return order.GetId(), err
 }

@@ -19,13 +19,13 @@ func TestTriggerMakesEveryTypeOfEventAndNothingForAnother(t *testing.T) {
 		_, err := o.CreateStore(ctx, &adminv1.CreateStoreRequest{Name: "Demo", Slug: "demo", Currency: "XAF", Country: "CM"})
 		require.NoError(t, err)
 		for _, kind := range hook.EventTypes() {
-			event, err := newDemoData(kind).make(ctx, o, "demo")
+			event, err := newTriggerData(kind).make(ctx, o, "demo")
 			require.NoError(t, err, kind)
 			require.Equal(t, kind, event.GetType())
 		}
 		events := s.Client().Event.Query().CountX(ctx)
 		orders := s.Client().Order.Query().CountX(ctx)
-		_, err = newDemoData("order.refunded").make(ctx, o, "demo")
+		_, err = newTriggerData("order.refunded").make(ctx, o, "demo")
 		require.ErrorContains(t, err, "order.refunded")
 		require.Equal(t, orders, s.Client().Order.Query().CountX(ctx))
 		require.Equal(t, events, s.Client().Event.Query().CountX(ctx))
@@ -39,7 +39,7 @@ func TestTriggerWithAnotherNameOfTheBuyerShowsItWheneverItIsGiven(t *testing.T) 
 		_, err := o.CreateStore(ctx, &adminv1.CreateStoreRequest{Name: "Demo", Slug: "demo", Currency: "XAF", Country: "CM"})
 		require.NoError(t, err)
 		paid := func(overrides ...string) string {
-			d := newDemoData(hook.OrderPaid)
+			d := newTriggerData(hook.OrderPaid)
 			for _, text := range overrides {
 				require.NoError(t, d.override(text))
 			}
