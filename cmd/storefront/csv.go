@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"regexp"
 	"strings"
 
 	"google.golang.org/protobuf/reflect/protoreflect"
@@ -58,7 +57,7 @@ func cells(object []byte, of protoreflect.MessageDescriptor, prefix string, name
 			}
 		}
 		if inner == nil || inner.ParentFile().Package() == "google.protobuf" { // such as a Timestamp
-			*names, *values = append(*names, prefix+m.name), append(*values, inert(csvText(m.value)))
+			*names, *values = append(*names, prefix+m.name), append(*values, importing.EscapeCell(csvText(m.value)))
 			continue
 		}
 		null := bytes.Equal(m.value, []byte("null"))
@@ -74,18 +73,6 @@ func cells(object []byte, of protoreflect.MessageDescriptor, prefix string, name
 		}
 	}
 	return nil
-}
-
-// harmless are the texts that a spreadsheet would read as a formula by their first letter, and that compute nothing: phone
-// numbers and negative numbers.
-var harmless = regexp.MustCompile(`^\+[0-9][0-9 ().-]*$|^-[0-9]+([.,][0-9]+)?$`)
-
-// inert is a text of a cell that a spreadsheet does not execute: one that looks like a formula is led by an apostrophe.
-func inert(text string) string {
-	if text != "" && strings.ContainsRune("=+-@\t\r", rune(text[0])) && !harmless.MatchString(text) {
-		return "'" + text
-	}
-	return text
 }
 
 // csvText is a JSON value in a cell: a text without quotes, nothing for null, a list of texts with commas.
@@ -117,9 +104,6 @@ func writeCSV(w io.Writer, of protoreflect.MessageDescriptor, empty []byte, obje
 		var names, values []string
 		if err := cells(object, of, "", &names, &values); err != nil {
 			return err
-		}
-		for i, value := range values {
-			values[i] = importing.EscapeCell(value)
 		}
 		if err := out.Write(values); err != nil {
 			return err

@@ -23,8 +23,8 @@ import (
 
 // builder makes a message of the API from a record.
 type builder struct {
-	*record
 	*reading
+	*record
 	entry *entry
 	// price is that of a variable product, which has none of its own.
 	price  int64
@@ -48,7 +48,7 @@ var fieldsOf = map[string][]string{
 	"priceAmount": {"price", "priceAmount"}, "compareAtAmount": {"compareAt", "compareAtAmount"},
 	"totalPaid": {"total", "totalPaid"}, "amount": {"total", "amount"}, "reference": {"reference", "id"},
 	"name": {"name", "firstName"}, "customer.name": {"name", "firstName"}, "customer.email": {"email"}, "customer.phone": {"phone"},
-	"customer.id": {"customer", "email"}, "customer": {"email"},
+	"customer.id": {"customer", "email"}, "customer": {"email"}, "paymentLink.id": {"paymentLink"},
 	"productId": {"itemProduct"}, "type": {"itemType"}, "title": {"itemTitle"}, "quantity": {"itemQuantity"},
 	"unitAmount": {"itemPrice", "itemTotal"},
 }
@@ -57,12 +57,11 @@ var itemField = regexp.MustCompile(`^items\[(\d+)\]\.(\w+)$`)
 
 // place returns the column and the line of a message's field, and what it holds there.
 func (b *builder) place(field string) (column string, line int, value string) {
-	at := 0
-	names := fieldsOf[field]
-	if item := itemField.FindStringSubmatch(field); item != nil {
+	at, names := 0, fieldsOf[field]
+	if item := itemField.FindStringSubmatch(field); item != nil && b.value("items") == "" {
 		n, _ := strconv.Atoi(item[1])
 		at, names = b.itemLine(n), fieldsOf[item[2]]
-	} else if _, order := b.entry.message.(*storefrontv1.Order); !order && slices.Contains([]string{"type", "title"}, field) {
+	} else if b.Kind != Orders && (field == "type" || field == "title") {
 		names = nil
 	}
 	names = append(slices.Clone(names), field)
@@ -71,6 +70,9 @@ func (b *builder) place(field string) (column string, line int, value string) {
 			value, column = b.on(at, name)
 			return column, b.lines[at].number, value
 		}
+	}
+	if b.record.table.separator == 0 {
+		return field, b.lines[at].number, ""
 	}
 	return names[0], b.lines[at].number, ""
 }
@@ -266,7 +268,9 @@ func (b *builder) product() *storefrontv1.Product {
 		!b.source.shop) {
 		m.CompareAtAmount = &before
 	}
-	b.entry.clears = len(b.record.table.columnsOf("compareAt"))+len(b.record.table.columnsOf("compareAtAmount")) > 0
+	for _, i := range slices.Concat(b.record.table.columnsOf("compareAt"), b.record.table.columnsOf("compareAtAmount")) {
+		b.entry.clears = b.entry.clears || b.lines[0].given == nil || b.lines[0].given[i]
+	}
 	return m
 }
 
@@ -326,18 +330,10 @@ func (b *builder) order() *storefrontv1.Order {
 		}
 		m.PlatformFeePercent = percent
 	}
-	if text := b.value("items"); text != "" { // of order list -o csv
-		var items []json.RawMessage
-		err := json.Unmarshal([]byte(text), &items)
-		for _, text := range items {
-			item := &storefrontv1.Order_Item{}
-			err = errors.Join(err, apijson.Unmarshal(text, item))
-			m.Items = append(m.Items, item)
-		}
-		if err != nil {
-			b.entry.refuse("items", "must be as order list -o csv writes them")
-		}
+	if id := b.value("paymentLink"); id != "" {
+		m.PaymentLink = &storefrontv1.Order_PaymentLink{Id: id}
 	}
+	b.items(m)
 	sum := new(big.Int)
 	for i := range b.lines {
 		if item, total := b.item(i, len(m.GetItems())); item != nil {
@@ -356,6 +352,26 @@ func (b *builder) order() *storefrontv1.Order {
 		}
 	}
 	return m
+}
+
+// items reads the items of an object of the API or of a line of order list -o csv.
+func (b *builder) items(m *storefrontv1.Order) {
+	text := b.value("items")
+	var items []json.RawMessage
+	if text != "" && json.Unmarshal([]byte(text), &items) != nil {
+		b.entry.refuse("items", "must be a list as order list -o csv writes it")
+	}
+	for i, text := range items {
+		m.Items = append(m.Items, &storefrontv1.Order_Item{})
+		if invalid, is := errors.AsType[*apijson.Invalid](apijson.Unmarshal(text, m.GetItems()[i])); is {
+			if len(invalid.Fields) == 0 {
+				b.entry.refuse("items", invalid.Message)
+			}
+			for _, f := range invalid.Fields {
+				b.entry.refuse(fmt.Sprintf("items[%d].%s", i, f.Name), f.Message)
+			}
+		}
+	}
 }
 
 // item reads the item of one line and what it costs in all; nil if the line has none.

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -14,7 +13,6 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
-	"go.storefront.example/ent/apijson"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/apierr"
@@ -130,7 +128,7 @@ type reading struct {
 	api      API
 	layout   string
 	source   source
-	table    *table // of the pass; nil for objects of the API
+	table    *table // of the pass
 	products catalogue
 	in       *counted
 	row      int          // the number of the record at hand
@@ -159,23 +157,19 @@ type entry struct {
 	// What identifies the row among those of its kind, and a hash of all of it.
 	identities []identity
 	sum        uint64
-	// The text of the row: an object of the API, or lines of a table.
-	object string
-	lines  []line
-	table  *table
-	// place returns the column of a field, its line and its value; nil for an object of the API, whose fields are
-	// its columns.
+	lines      []line
+	table      *table
+	// place returns the column of a field, its line and its value.
 	place func(field string) (column string, line int, value string)
 }
 
-// apiWord are words in complaints of the API's rules that a table does not have.
+// apiWord are words in complaints of the API's rules that CSV does not have.
 var apiWord = regexp.MustCompile(`\b(priceAmount|compareAtAmount|paidAt|null)\b`)
 
 // refuse adds a problem of a field, unless the field has one.
 func (e *entry) refuse(field, problem string) {
-	column, line, value := field, e.line, member(e.object, field)
-	if e.place != nil {
-		column, line, value = e.place(field)
+	column, line, value := e.place(field)
+	if e.table.separator != 0 {
 		problem = apiWord.ReplaceAllStringFunc(problem, func(word string) string {
 			if word == "null" {
 				return "empty"
@@ -187,23 +181,6 @@ func (e *entry) refuse(field, problem string) {
 	if !slices.ContainsFunc(e.bad, func(b LineError) bool { return b.Column == column }) {
 		e.bad = append(e.bad, LineError{Line: line, Column: column, Problem: problem, Value: value})
 	}
-}
-
-// member returns the value of a field such as customer.email in an object, if it is a text or a number.
-func member(object, field string) string {
-	var value any
-	if json.Unmarshal([]byte(object), &value) != nil {
-		return ""
-	}
-	for name := range strings.SplitSeq(field, ".") {
-		members, _ := value.(map[string]any)
-		value = members[name]
-	}
-	switch value.(type) {
-	case string, float64:
-		return fmt.Sprint(value)
-	}
-	return ""
 }
 
 // pass reads the file from its beginning and sends its rows, to be checked or to be stored.
@@ -236,9 +213,7 @@ func (l *reading) pass(ctx context.Context, file io.ReadSeeker) error {
 	if err := l.send(ctx); err != nil || l.check == nil {
 		return err
 	}
-	if l.table != nil {
-		l.report.Read, l.report.NotRead = l.table.readColumns(known().Fields[l.Kind])
-	}
+	l.report.Read, l.report.NotRead = l.table.readColumns(known().Fields[l.Kind])
 	if l.row == 0 && len(l.report.Notes) == 0 {
 		if l.report.Objects {
 			return &FileError{"the file has no object: there is nothing to import"}
@@ -268,11 +243,7 @@ func (l *reading) open(file io.ReadSeeker) (func() (*entry, error), error) {
 	begin = bytes.TrimSpace(begin)
 	if bytes.HasPrefix(begin, []byte("{")) || bytes.HasPrefix(begin, []byte("[")) {
 		l.report.Objects = begin[0] == '['
-		next := objectsOf(text, l.report.Objects)
-		if !l.source.shop && len(l.Columns) == 0 {
-			return l.objects(next), nil
-		}
-		l.table = newObjects(next, l.source)
+		l.table = newObjects(objectsOf(text, l.report.Objects), l.source, !l.source.shop && len(l.Columns) == 0)
 		return l.records(l.table), nil
 	}
 	if l.table, err = newCSV(text, l.source); err != nil {
@@ -284,40 +255,6 @@ func (l *reading) open(file io.ReadSeeker) (func() (*entry, error), error) {
 	return l.records(l.table), nil
 }
 
-// objects reads objects of the API.
-func (l *reading) objects(next func() ([]byte, int, error)) func() (*entry, error) {
-	return func() (*entry, error) {
-		object, at, err := next()
-		e := &entry{line: at, object: string(object)}
-		if err != nil {
-			return e, err
-		}
-		switch l.Kind {
-		case Products:
-			e.message = &storefrontv1.Product{}
-		case Customers:
-			e.message = &storefrontv1.Customer{}
-		case Orders:
-			e.message = &storefrontv1.Order{}
-		}
-		if invalid, ok := errors.AsType[*apijson.Invalid](apijson.Unmarshal(object, e.message, reasonColumn)); ok {
-			if len(invalid.Fields) == 0 {
-				e.message = nil
-				return e, &LineError{Line: at, Problem: invalid.Message}
-			}
-			for _, f := range invalid.Fields {
-				e.refuse(f.Name, f.Message)
-			}
-		}
-		if l.Kind == Products && !bytes.Contains(object, []byte(`"priceAmount"`)) {
-			e.refuse("priceAmount", "is required")
-		}
-		e.clears = bytes.Contains(object, []byte(`"compareAtAmount"`))
-		l.complete(e, "storefront")
-		return e, nil
-	}
-}
-
 // records reads the records of a table. Variable products wait for the end of the file: they have the lowest price of
 // their variations, which stand below them.
 func (l *reading) records(t *table) func() (*entry, error) {
@@ -326,7 +263,7 @@ func (l *reading) records(t *table) func() (*entry, error) {
 	return func() (*entry, error) {
 		for {
 			r, err := t.next()
-			b := &builder{record: r, reading: l, entry: &entry{line: r.lines[0].number, lines: r.lines, table: t}}
+			b := &builder{record: r, reading: l, entry: &entry{line: r.lines[0].number, lines: r.lines, table: t, bad: r.lines[0].bad}}
 			b.entry.place = b.place
 			ended := errors.Is(err, io.EOF) && len(waiting) > 0
 			if ended {

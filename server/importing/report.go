@@ -153,7 +153,7 @@ type rejects struct {
 }
 
 func (r *rejects) add(e *entry) error {
-	if r.w == nil || len(e.lines) == 0 && e.object == "" {
+	if r.w == nil {
 		return nil
 	}
 	reasons := make([]string, len(e.bad))
@@ -161,13 +161,13 @@ func (r *rejects) add(e *entry) error {
 		reasons[i] = strings.TrimSpace(b.Column + " " + b.Problem)
 	}
 	reason := strings.Join(reasons, "; ")
-	if e.object != "" || e.table.separator == 0 {
-		object := e.object
+	if e.table.separator == 0 {
 		for _, l := range e.lines {
-			object += l.text
+			if _, err := io.WriteString(r.w, reasoned(l.text, reason)+"\n"); err != nil {
+				return err
+			}
 		}
-		_, err := io.WriteString(r.w, reasoned(object, reason)+"\n")
-		return err
+		return nil
 	}
 	w := csv.NewWriter(r.w)
 	w.Comma = e.table.separator

@@ -21,6 +21,7 @@ var sourcesText []byte
 // sources is sources.yaml, which describes its members.
 type sources struct {
 	Fields     map[Kind][]string
+	Ignored    []string
 	Names      map[string][]string
 	Statuses   map[Kind]words
 	Currencies map[string][]string
@@ -74,7 +75,7 @@ type source struct {
 	Variation, Variable string
 	// shop is true for the export of a shop, whose amounts and moments may contradict each other.
 	shop bool
-	// ignored are the columns that --map leaves out.
+	// ignored are the columns, as fold writes them, that are left out.
 	ignored []string
 }
 
@@ -103,6 +104,9 @@ func sourceOf(o Options) (source, error) {
 		if o.Kind == Orders {
 			s.Group = "reference"
 		}
+	}
+	for _, name := range known().Ignored {
+		s.ignored = append(s.ignored, fold(name))
 	}
 	chosen := map[string][]string{}
 	for _, c := range o.Columns {

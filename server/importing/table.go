@@ -15,18 +15,21 @@ import (
 	"github.com/agext/levenshtein"
 )
 
-// line is one line of a table: its number, its values in the order of the columns, and the text of a JSON object.
+// line is one line of a table: its number, and its values in the order of the columns. A JSON object has its text,
+// the columns that it has members for, and what is wrong with them.
 type line struct {
 	number int
 	values []string
 	text   string
+	given  map[int]bool
+	bad    []LineError
 }
 
-// table reads a CSV file, or JSON lines of flat objects, as lines of columns.
+// table reads a CSV file, or JSON objects, as lines of columns.
 type table struct {
 	source
 	header    []string
-	separator rune              // 0 for JSON
+	separator rune              // 0 for JSON objects
 	places    map[string]int    // by fold of the name
 	fields    map[string]string // by fold of a column's name
 	of        map[string][]int  // the columns of each field that the file has
@@ -88,49 +91,66 @@ func blank(values []string) bool {
 // be stored has a place for every column.
 const maxMembers = 1000
 
-// newObjects reads flat JSON objects as a table whose columns are the members' names.
-func newObjects(next func() ([]byte, int, error), s source) *table {
+// newObjects reads JSON objects as a table whose columns are the members' names, those of an object in it with a dot, as
+// `list -o csv` writes them. Strict ones have no other members than are read.
+func newObjects(next func() ([]byte, int, error), s source, strict bool) *table {
 	t := newTable(s)
+	if strict {
+		t.Group = "" // an object is whole
+	}
 	t.read = func() (line, error) {
 		text, at, err := next()
+		l := line{number: at, text: string(text), given: map[int]bool{}}
 		if err != nil {
-			return line{number: at}, err
+			return l, err
 		}
-		l := line{number: at, text: string(text), values: make([]string, len(t.header))}
 		var object map[string]any
 		decoder := json.NewDecoder(bytes.NewReader(text))
 		decoder.UseNumber()
 		if err := decoder.Decode(&object); err != nil || decoder.More() {
 			return l, &LineError{Line: at, Problem: "must be one JSON object"}
 		}
-		for name, value := range object {
-			isRead := t.fields[fold(name)] != ""
-			i, known := t.places[fold(name)]
-			if !known && len(t.header) >= maxMembers && !isRead {
-				continue
-			}
-			if !known {
-				i = t.add(name)
-			}
-			for len(l.values) <= i {
-				l.values = append(l.values, "")
-			}
-			switch value.(type) {
-			case nil:
-			case map[string]any, []any:
-				if isRead {
-					return l, &LineError{Line: at, Column: name, Problem: "must be a text, a number, true or false"}
-				}
-			default:
-				if l.values[i] != "" && isRead {
-					return l, &LineError{Line: at, Column: t.header[i], Problem: "stands in the line twice, in two spellings"}
-				}
-				l.values[i] = fmt.Sprint(value)
-			}
-		}
+		t.flatten(&l, "", object, strict)
 		return l, nil
 	}
 	return t
+}
+
+// flatten adds the members of an object to its line.
+func (t *table) flatten(l *line, prefix string, object map[string]any, strict bool) {
+	for _, name := range slices.Sorted(maps.Keys(object)) {
+		value := object[name]
+		name = prefix + name
+		if inner, is := value.(map[string]any); is {
+			t.flatten(l, name+".", inner, strict)
+			continue
+		}
+		isRead := t.fields[fold(name)] != ""
+		i, known := t.places[fold(name)]
+		switch {
+		case !isRead && strict && !slices.Contains(t.ignored, fold(name)):
+			l.bad = append(l.bad, LineError{Line: l.number, Column: name, Problem: "is not a known field", Value: fmt.Sprint(value)})
+			continue
+		case !known && !isRead && len(t.header) >= maxMembers:
+			continue
+		case !known:
+			i = t.add(name)
+		case l.given[i] && isRead:
+			l.bad = append(l.bad, LineError{Line: l.number, Column: name, Problem: "stands in the line twice, in two spellings"})
+		}
+		for len(l.values) <= i {
+			l.values = append(l.values, "")
+		}
+		l.given[i] = true
+		switch value.(type) {
+		case nil:
+		case []any:
+			list, _ := json.Marshal(value) // was JSON
+			l.values[i] = string(list)
+		default:
+			l.values[i] = fmt.Sprint(value)
+		}
+	}
 }
 
 // add adds a column behind the others, and returns its place. Of two with one name the first is read.
@@ -179,7 +199,7 @@ func (t *table) take() (line, error) {
 		return l, err
 	}
 	for {
-		if l, err := t.read(); err != nil || !blank(l.values) {
+		if l, err := t.read(); err != nil || t.separator == 0 || !blank(l.values) {
 			return l, err
 		}
 	}
@@ -205,7 +225,7 @@ func (t *table) readColumns(fields []string) (read, not []string) {
 	for i, name := range t.header {
 		field := t.fields[fold(name)]
 		switch {
-		case fold(name) == reasonColumn || slices.Contains(t.ignored, fold(name)):
+		case slices.Contains(t.ignored, fold(name)):
 		case field != "" && t.places[fold(name)] == i && fold(field) != fold(name):
 			read = append(read, name+" as "+field)
 		case field != "" && t.places[fold(name)] == i:
@@ -299,8 +319,12 @@ func (r *record) on(n int, field string) (value, column string) {
 		if i >= len(r.lines[n].values) {
 			continue
 		}
-		if value := strings.TrimSpace(r.lines[n].values[i]); value != "" {
-			return unescapeCell(value), r.table.header[i]
+		value := strings.TrimSpace(r.lines[n].values[i])
+		if r.table.separator != 0 {
+			value = unescapeCell(value)
+		}
+		if value != "" {
+			return value, r.table.header[i]
 		}
 	}
 	return "", r.table.header[places[0]]

@@ -159,13 +159,13 @@ func no(text string) bool {
 	return slices.Contains([]string{"0", "false", "no", "n"}, strings.ToLower(text))
 }
 
-// number is a text that a spreadsheet may take for a number, such as -5 or a phone number: it stands in a cell as it is.
-var number = regexp.MustCompile(`^[+-]?\d[\d .,]*$`)
+// harmless are texts that begin like a formula and compute nothing: phone numbers and negative numbers.
+var harmless = regexp.MustCompile(`^\+[0-9][0-9 ().-]*$|^-[0-9]+([.,][0-9]+)?$`)
 
 // EscapeCell returns a text for a cell of a CSV file that people open in a spreadsheet, which would calculate one that
 // begins like a formula: an apostrophe before it keeps it a text. An import takes the apostrophe off again.
 func EscapeCell(text string) string {
-	if text != "" && strings.Contains("=+-@\t\r", text[:1]) && !number.MatchString(text) {
+	if text != "" && strings.Contains("=+-@\t\r", text[:1]) && !harmless.MatchString(text) {
 		return "'" + text
 	}
 	return text
