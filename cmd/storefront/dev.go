@@ -12,13 +12,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/google/uuid"
 	"golang.org/x/sync/errgroup"
 
+	"go.storefront.example/cmd/storefront/doctor"
 	"go.storefront.example/ent/apijson"
 	"go.storefront.example/ent/db"
-	"go.storefront.example/gen/ent"
-	"go.storefront.example/gen/ent/product"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server"
@@ -153,7 +151,7 @@ func (c *devCmd) serve(s *session, handle *db.DB, data database, logger *slog.Lo
 				}
 				g.Dashboard = link.GetUrl()
 			}
-			if err := printReady(s, g, demo, handle); err != nil {
+			if err := printReady(s, g, demo, o); err != nil {
 				return err
 			}
 			group.Go(func() error { deliveries.Run(ctx); return nil })
@@ -211,22 +209,19 @@ type greeting struct {
 	CurlEvent string `json:"curlEvent"`
 }
 
-func printReady(s *session, g greeting, demo *storefrontv1.Store, handle *db.DB) error {
+func printReady(s *session, g greeting, demo *storefrontv1.Store, o admin.API) error {
 	g.Curl = fmt.Sprintf(`curl -H "Authorization: Bearer %s" "%s/v1/products?pageSize=2"`, g.Key, g.URL)
 	// One that is published, so that archiving it is a change.
-	owner, err := uuid.Parse(demo.GetId())
+	published, err := o.ListProducts(s.ctx, &adminv1.ListProductsRequest{
+		Store: demo.GetId(), Status: storefrontv1.Product_PUBLISHED.Enum(), PageSize: new(int32(1)),
+	})
 	if err != nil {
 		return err
 	}
-	published, err := handle.Client().Product.Query().Where(product.StoreID(owner), product.StatusEQ(product.StatusPUBLISHED)).
-		Order(product.ByID()).FirstID(s.ctx)
-	if err != nil && !ent.IsNotFound(err) {
-		return err
-	}
-	if err == nil {
+	if len(published.GetData()) > 0 {
 		g.CurlEvent = fmt.Sprintf(
 			`curl -X PATCH -H "Authorization: Bearer %s" -H "Content-Type: application/json" -d '{"status":"ARCHIVED"}' "%s/v1/products/%s"`,
-			g.Key, g.URL, published)
+			g.Key, g.URL, published.GetData()[0].GetId())
 	}
 	if s.json {
 		return s.value(g)
@@ -287,10 +282,4 @@ func (g greeting) event() string {
 }
 
 // baseURL is the address under which a listener is reached from this machine.
-func baseURL(a net.Addr) string {
-	host, port, err := net.SplitHostPort(a.String())
-	if ip := net.ParseIP(host); err == nil && ip != nil && ip.IsUnspecified() {
-		host = "127.0.0.1"
-	}
-	return "http://" + net.JoinHostPort(host, port)
-}
+func baseURL(a net.Addr) string { return "http://" + doctor.Reachable(a.String()) }

@@ -8,7 +8,6 @@ import (
 	"os"
 	"strings"
 
-	"entgo.io/ent/dialect"
 	"github.com/alecthomas/kong"
 
 	"go.storefront.example/cmd/storefront/doctor"
@@ -85,22 +84,10 @@ func (c *doctorCmd) databases(ctx context.Context) []doctor.Finding {
 		key, _ := keyFile(c.DatabaseURL)
 		found = append(found, doctor.Files(path, key)...)
 	}
-	if handle == nil {
-		return append(found, doctor.Secrets(ctx, nil, keys)) // the rest of the checks need it
+	if handle != nil {
+		defer func() { _ = handle.Close() }()
 	}
-	defer func() { _ = handle.Close() }()
-	found = append(found, doctor.Database(ctx, handle)...)
-	for _, f := range found {
-		if f.Check == "schema" && f.Status != doctor.OK {
-			return append(found, doctor.Secrets(ctx, nil, keys)) // what follows reads its tables
-		}
-	}
-	found = append(found, doctor.Secrets(ctx, handle, keys), doctor.Outbox(ctx, handle, used), doctor.Sweeps(ctx, handle),
-		doctor.Counts(ctx, handle))
-	if handle.Dialect() == dialect.Postgres {
-		found = append(found, doctor.Transactions(ctx, handle, doctor.LongTransaction))
-	}
-	return found
+	return append(found, doctor.Database(ctx, handle, doctor.Installation{Keys: keys, Used: used})...)
 }
 
 // keys are the secret keys; a missing file is not made.

@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"strings"
 	"time"
+
+	"go.storefront.example/cmd/storefront/doctor"
 )
 
 type healthCmd struct {
@@ -20,16 +22,12 @@ const maxHealthBytes = 512
 
 // Run asks the server or worker beside it whether it is ready.
 func (c *healthCmd) Run(s *session) error {
-	host, port, err := net.SplitHostPort(c.AdminAddr)
-	if err != nil {
+	if _, _, err := net.SplitHostPort(c.AdminAddr); err != nil {
 		return usage("--admin-addr: must be an address such as 127.0.0.1:8081, not %q", c.AdminAddr)
-	}
-	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
-		host = "127.0.0.1"
 	}
 	ctx, cancel := context.WithTimeout(s.ctx, c.Timeout)
 	defer cancel()
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+net.JoinHostPort(host, port)+"/readyz", nil)
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+doctor.Reachable(c.AdminAddr)+"/readyz", nil)
 	if err != nil {
 		return err
 	}

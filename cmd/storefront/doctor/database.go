@@ -2,16 +2,23 @@ package doctor
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
 	"entgo.io/ent/dialect"
+	"github.com/google/uuid"
 
+	"go.storefront.example/ent/count"
 	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/id"
+	"go.storefront.example/ent/queue"
+	"go.storefront.example/ent/seal"
 )
 
 const (
@@ -19,6 +26,17 @@ const (
 	leastPostgres = 15
 	// mostSkew is how far this machine's clock may be from the database's, by which everything goes.
 	mostSkew = time.Second
+	// MostLag is how long an event may wait in the outbox before the finding is that no worker runs:
+	// a running one takes it within a second, or under full load within a few.
+	MostLag = time.Minute
+	// longTransaction is how long a transaction may be open before it is worth a word.
+	longTransaction = 15 * time.Minute
+	// sampledStores is how many stores' counts are compared with their rows.
+	sampledStores = 5
+	// compareTime bounds the comparing: ten million rows of one store take some seconds.
+	compareTime = 20 * time.Second
+	// few is how many webhooks are named.
+	few = 5
 )
 
 // extensions are those of PostgreSQL that the indexes need.
@@ -27,92 +45,131 @@ var extensions = []string{"btree_gin", "pg_trgm"}
 // Open opens the database, if it is there. The store is nil unless the finding is OK; the caller
 // closes it.
 func Open(ctx context.Context, c db.Config) (*db.DB, Finding) {
-	const check = "database"
+	s, found := open(ctx, c)
+	return s, named("database", found)
+}
+
+func open(ctx context.Context, c db.Config) (*db.DB, Finding) {
 	if path, embedded := strings.CutPrefix(c.URL, "sqlite:"); embedded {
 		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-			return nil, fail(check, "name the file with --database-url, or make it with `storefront migrate up`",
+			return nil, fail("name the file with --database-url, or make it with `storefront migrate up`",
 				"there is no database %s", path)
 		}
 	}
 	s, err := db.Open(ctx, c)
 	switch {
 	case errors.Is(err, db.ErrURL):
-		return nil, fail(check, "set STOREFRONT_DATABASE_URL to sqlite:PATH or postgres://USER:PASSWORD@HOST:PORT/NAME", "%v", err)
+		return nil, fail("set STOREFRONT_DATABASE_URL to sqlite:PATH or postgres://USER:PASSWORD@HOST:PORT/NAME", "%v", err)
 	case errors.Is(err, db.ErrPooler):
-		return nil, fail(check, "name PostgreSQL's own address in STOREFRONT_DATABASE_URL, or set pool_mode = session for this "+
+		return nil, fail("name PostgreSQL's own address in STOREFRONT_DATABASE_URL, or set pool_mode = session for this "+
 			"database in pgbouncer.ini", "%v", err)
 	case err != nil && strings.HasPrefix(c.URL, "sqlite:"):
-		return nil, fail(check, "make the file readable and writable for this user, or restore a backup if it is damaged", "%v", err)
+		return nil, fail("make the file readable and writable for this user, or restore a backup if it is damaged", "%v", err)
 	case err != nil:
-		return nil, fail(check, "start PostgreSQL, or correct host, port, user, password and name in STOREFRONT_DATABASE_URL; "+
+		return nil, fail("start PostgreSQL, or correct host, port, user, password and name in STOREFRONT_DATABASE_URL; "+
 			"a firewall may be between", "%v", err)
 	}
-	return s, ok(check, "reached")
+	return s, ok("reached")
 }
 
-// Database looks at an open database: its version, whether it can be written, its extensions, its schema and
-// its clock.
-func Database(ctx context.Context, s *db.DB) []Finding {
-	if s.Dialect() == dialect.SQLite {
-		return []Finding{sqliteVersion(ctx, s), schema(ctx, s)}
+// Installation is what is known of an installation beside its database.
+type Installation struct {
+	Keys SecretKeys
+	// Used is what Used answered.
+	Used bool
+}
+
+// checks are those of an open database. Those that read tables need a current schema.
+var checks = []struct {
+	name     string
+	postgres bool // on PostgreSQL alone
+	tables   bool
+	ask      func(ctx context.Context, s *db.DB, about Installation) Finding
+}{
+	{name: "database-version", ask: version},
+	{name: "writable", postgres: true, ask: writable},
+	{name: "extensions", postgres: true, ask: extensionsOf},
+	{name: "schema", ask: schema},
+	{name: "clock", postgres: true, ask: clock},
+	{name: "secret-key", tables: true, ask: secrets},
+	{name: "outbox", tables: true, ask: outbox},
+	{name: "sweeps", tables: true, ask: sweeps},
+	{name: "counts", tables: true, ask: counts},
+	{name: "transactions", postgres: true, tables: true, ask: transactions},
+}
+
+// Database carries out all checks of a database, of which s is nil if it cannot be reached. Without a current schema,
+// those that read its tables are left out, but for the secret keys.
+func Database(ctx context.Context, s *db.DB, about Installation) []Finding {
+	var found []Finding
+	readable := s != nil
+	for _, c := range checks {
+		switch {
+		case c.tables && !readable:
+			if c.name == "secret-key" {
+				found = append(found, named(c.name, keysAlone(about.Keys)))
+			}
+			continue
+		case s == nil, c.postgres && s.Dialect() == dialect.SQLite:
+			continue
+		}
+		f := named(c.name, c.ask(ctx, s, about))
+		found = append(found, f)
+		readable = readable && (c.name != "schema" || f.Status == OK)
 	}
-	return []Finding{postgresVersion(ctx, s), writable(ctx, s), extensionsOf(ctx, s), schema(ctx, s), clock(ctx, s)}
+	return found
 }
 
 // broken is the finding of a check whose look at the database failed.
-func broken(check string, err error) Finding {
-	return fail(check, "see what the database's own log says", "the database refuses to say: %v", err)
+func broken(err error) Finding {
+	return fail("see what the database's own log says", "the database refuses to say: %v", err)
 }
 
-func sqliteVersion(ctx context.Context, s *db.DB) Finding {
-	const check = "database-version"
-	var version string
-	if err := s.Reader().QueryRowContext(ctx, "SELECT sqlite_version()").Scan(&version); err != nil {
-		return broken(check, err)
+func version(ctx context.Context, s *db.DB, _ Installation) Finding {
+	if s.Dialect() == dialect.SQLite {
+		var said string
+		if err := s.Reader().QueryRowContext(ctx, "SELECT sqlite_version()").Scan(&said); err != nil {
+			return broken(err)
+		}
+		return ok("SQLite %s, built in", said)
 	}
-	return ok(check, "SQLite %s, built in", version)
-}
-
-func postgresVersion(ctx context.Context, s *db.DB) Finding {
-	const check = "database-version"
 	var number int
-	err := s.Reader().QueryRowContext(ctx, "SELECT current_setting('server_version_num')::int").Scan(&number)
-	if err != nil {
-		return broken(check, err)
+	if err := s.Reader().QueryRowContext(ctx, "SELECT current_setting('server_version_num')::int").Scan(&number); err != nil {
+		return broken(err)
 	}
 	return versionFinding(number / 10_000)
 }
 
 func versionFinding(major int) Finding {
-	const check = "database-version"
 	if major < leastPostgres {
-		return fail(check, fmt.Sprintf("upgrade the server to PostgreSQL %d or later", leastPostgres), "PostgreSQL %d", major)
+		return fail(fmt.Sprintf("upgrade the server to PostgreSQL %d or later", leastPostgres), "PostgreSQL %d", major)
 	}
-	return ok(check, "PostgreSQL %d", major)
+	return ok("PostgreSQL %d", major)
 }
 
 // writable looks whether PostgreSQL's server writes. It asks, and writes nothing itself.
-func writable(ctx context.Context, s *db.DB) Finding {
-	const check = "writable"
+func writable(ctx context.Context, s *db.DB, _ Installation) Finding {
 	var standby, reads bool
 	err := s.Reader().QueryRowContext(ctx, "SELECT pg_is_in_recovery(), current_setting('transaction_read_only')::boolean").Scan(
 		&standby, &reads)
 	switch {
 	case err != nil:
-		return broken(check, err)
+		return broken(err)
 	case standby:
-		return fail(check, "name the primary in STOREFRONT_DATABASE_URL, or all hosts (?host=A,B), of which the primary is taken",
+		return fail("name the primary in STOREFRONT_DATABASE_URL, or all hosts (?host=A,B), of which the primary is taken",
 			"the server is a standby: a service here can store nothing")
 	case reads:
-		return fail(check, "set default_transaction_read_only to off for the database and its user",
+		return fail("set default_transaction_read_only to off for the database and its user",
 			"transactions only read: a service here can store nothing")
 	}
-	return ok(check, "transactions can write")
+	return ok("transactions can write")
 }
 
 // Hosts judges the hosts of a URL with several; others have no finding.
 func Hosts(hosts []db.Host) []Finding {
-	const check = "hosts"
+	if len(hosts) == 0 {
+		return nil
+	}
 	var primaries, silent []string
 	for _, h := range hosts {
 		switch {
@@ -122,25 +179,21 @@ func Hosts(hosts []db.Host) []Finding {
 			primaries = append(primaries, h.Address)
 		}
 	}
+	f := ok("%s is the primary of %s", strings.Join(primaries, " and "), plural(len(hosts), "host"))
 	switch {
-	case len(hosts) == 0:
-		return nil
 	case len(primaries) > 1:
-		return []Finding{fail(check, "stop all but the one that was promoted last, and make them its standbys: what is written to "+
-			"them is lost",
-			"%s are primaries, each with data of its own", strings.Join(primaries, " and "))}
+		f = fail("stop all but the one that was promoted last, and make them its standbys: what is written to them is lost",
+			"%s are primaries, each with data of its own", strings.Join(primaries, " and "))
 	case len(primaries) == 0:
-		return []Finding{fail(check, "start the primary, or promote a standby", "none of %s is known to be a primary",
-			plural(len(hosts), "host"))}
+		f = fail("start the primary, or promote a standby", "none of %s is known to be a primary", plural(len(hosts), "host"))
 	case len(silent) > 0:
-		return []Finding{warn(check, "start the standby, or take it out of STOREFRONT_DATABASE_URL: the service cannot move there",
-			"%s does not answer", strings.Join(silent, ", "))}
+		f = warn("start the standby, or take it out of STOREFRONT_DATABASE_URL: the service cannot move there",
+			"%s does not answer", strings.Join(silent, ", "))
 	}
-	return []Finding{ok(check, "%s is the primary of %s", primaries[0], plural(len(hosts), "host"))}
+	return []Finding{named("hosts", f)}
 }
 
-func extensionsOf(ctx context.Context, s *db.DB) Finding {
-	const check = "extensions"
+func extensionsOf(ctx context.Context, s *db.DB, _ Installation) Finding {
 	available := map[string]bool{} // and whether created
 	for row := range db.Rows(ctx, s.Reader(), "SELECT name, installed_version IS NOT NULL FROM pg_available_extensions WHERE "+
 		"name IN ($1, $2)",
@@ -148,7 +201,7 @@ func extensionsOf(ctx context.Context, s *db.DB) Finding {
 		var name string
 		var created bool
 		if err := row.Scan(&name, &created); err != nil {
-			return broken(check, err)
+			return broken(err)
 		}
 		available[name] = created
 	}
@@ -157,7 +210,6 @@ func extensionsOf(ctx context.Context, s *db.DB) Finding {
 
 // extensionsFinding judges the extensions that the server has, and whether each is created.
 func extensionsFinding(available map[string]bool) Finding {
-	const check = "extensions"
 	var missing, create []string
 	for _, name := range extensions {
 		switch created, found := available[name]; {
@@ -168,26 +220,25 @@ func extensionsFinding(available map[string]bool) Finding {
 		}
 	}
 	if len(missing) > 0 {
-		return fail(check, "install PostgreSQL's contrib modules on its server (the package postgresql-contrib, where it is one of "+
+		return fail("install PostgreSQL's contrib modules on its server (the package postgresql-contrib, where it is one of "+
 			"its own)",
 			"the server has no %s", strings.Join(missing, ", "))
 	}
 	if len(create) > 0 {
-		return warn(check, "run `storefront migrate up`, or as an administrator: "+strings.Join(create, " "),
+		return warn("run `storefront migrate up`, or as an administrator: "+strings.Join(create, " "),
 			"not created in this database yet")
 	}
-	return ok(check, "%s", strings.Join(extensions, ", "))
+	return ok("%s", strings.Join(extensions, ", "))
 }
 
-func schema(ctx context.Context, s *db.DB) Finding {
-	const check = "schema"
+func schema(ctx context.Context, s *db.DB, _ Installation) Finding {
 	if _, err := s.Current(ctx); errors.Is(err, db.ErrSearchPath) {
-		return fail(check, "set the search_path of the database's user to the tables' schema: ALTER ROLE … SET search_path = …; "+
+		return fail("set the search_path of the database's user to the tables' schema: ALTER ROLE … SET search_path = …; "+
 			"then restart", "%v", err)
 	}
 	steps, err := s.Migrations(ctx)
 	if err != nil {
-		return broken(check, err)
+		return broken(err)
 	}
 	var missing []string
 	for _, m := range steps {
@@ -196,24 +247,247 @@ func schema(ctx context.Context, s *db.DB) Finding {
 		}
 	}
 	if len(missing) > 0 {
-		return fail(check, "run `storefront migrate up`", "%s of %d not applied: %s", plural(len(missing), "migration"), len(steps),
+		return fail("run `storefront migrate up`", "%s of %d not applied: %s", plural(len(missing), "migration"), len(steps),
 			strings.Join(missing, ", "))
 	}
-	return ok(check, "current")
+	return ok("current")
 }
 
 // clock compares this machine's clock with the database's, less what the question itself took.
-func clock(ctx context.Context, s *db.DB) Finding {
-	const check = "clock"
+func clock(ctx context.Context, s *db.DB, _ Installation) Finding {
 	if _, err := s.ReadClock(ctx); err != nil {
-		return broken(check, err)
+		return broken(err)
 	}
 	way, offset := "ahead of", s.ClockOffset()
 	if offset > 0 {
 		way = "behind"
 	}
 	if skew := offset.Abs().Round(100 * time.Millisecond); offset.Abs() > mostSkew { // no better known on a busy machine
-		return warn(check, "let NTP set the clocks of both machines", "the database's clock is %v %s this machine's", skew, way)
+		return warn("let NTP set the clocks of both machines", "the database's clock is %v %s this machine's", skew, way)
 	}
-	return ok(check, "within %v of the database's", mostSkew)
+	return ok("within %v of the database's", mostSkew)
+}
+
+// ApplicationName is what the doctor's own connections to PostgreSQL are called, to be told from those
+// of the service.
+const ApplicationName = "storefront doctor"
+
+// Used reports whether a server serves the SQLite file of the URL; false for PostgreSQL.
+func Used(databaseURL string) bool {
+	path, embedded := strings.CutPrefix(databaseURL, "sqlite:")
+	if !embedded {
+		return false
+	}
+	used, err := db.IsClaimed(path)
+	return used && err == nil // what cannot be opened is another check's
+}
+
+// outbox looks at what waits to be delivered, and so at whether a worker runs. On a database that
+// nobody is connected to, as right after a restore, nothing is expected to deliver: what waits is a
+// warning there.
+func outbox(ctx context.Context, s *db.DB, about Installation) Finding {
+	const remedy = "start `storefront worker`, or see its log for why it does not deliver"
+	stuck := func(format string, args ...any) Finding {
+		used, err := connected(ctx, s, about.Used)
+		switch {
+		case err != nil:
+			return broken(err)
+		case used:
+			return fail(remedy, format+": no worker takes them", args...)
+		}
+		return warn("start `storefront worker` when the rest is well",
+			format+": nothing runs on this database, and a worker will take them", args...)
+	}
+	var waiting int
+	if err := s.Reader().QueryRowContext(ctx, "SELECT count(*) FROM outbox").Scan(&waiting); err != nil {
+		return broken(err)
+	}
+	var oldest uuid.UUID
+	err := s.Reader().QueryRowContext(ctx, "SELECT event_id FROM outbox ORDER BY id LIMIT 1").Scan(&oldest)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return broken(err)
+	}
+	now := s.Now()
+	if err == nil {
+		lag := now.Sub(id.Time(oldest)).Round(time.Second)
+		if lag > MostLag {
+			return stuck("%s waiting, the oldest for %v", plural(waiting, "event"), lag)
+		}
+	}
+	var overdue, leased int
+	err = s.Reader().QueryRowContext(ctx, `SELECT count(CASE WHEN due_at < $1 THEN 1 END), count(CASE WHEN lease IS NOT NULL AND due_at >= $2 THEN 1 END)
+ FROM deliveries d JOIN webhooks w ON w.store_id = d.store_id AND w.id = d.webhook_id AND w.enabled AND w.epoch = d.epoch`, now.Add(-MostLag), now).Scan(&overdue, &leased)
+	if err != nil {
+		return broken(err)
+	}
+	if overdue > 0 && leased == 0 {
+		return stuck("%d deliveries are due, some for more than %v, and no attempt is under way", overdue, MostLag)
+	}
+	return ok("waiting: %s; deliveries overdue: %d%s", plural(waiting, "event"), overdue, listening(ctx, s))
+}
+
+// sweeps looks at whether workers delete what is too old, or wait because the machine's clock may be wrong.
+func sweeps(ctx context.Context, s *db.DB, _ Installation) Finding {
+	switch err := queue.CheckHeld(ctx, s); {
+	case errors.Is(err, queue.ErrHeld):
+		// As on the first day, and after one without a worker.
+		return ok("%v", err)
+	case err != nil:
+		return broken(err)
+	}
+	return ok("not held")
+}
+
+// connected reports whether anybody else uses the database.
+func connected(ctx context.Context, s *db.DB, used bool) (bool, error) {
+	if s.Dialect() == dialect.SQLite {
+		return used, nil
+	}
+	err := s.Reader().QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM pg_stat_activity
+ WHERE datname = current_database() AND usesysid IS NOT NULL AND application_name <> $1)`, ApplicationName).Scan(&used)
+	return used, err
+}
+
+// listening returns how many workers wait for events, if that is visible.
+func listening(ctx context.Context, s *db.DB) string {
+	if s.Dialect() == dialect.SQLite {
+		return ""
+	}
+	var n int
+	err := s.Reader().QueryRowContext(ctx, `SELECT count(*) FROM pg_stat_activity
+ WHERE datname = current_database() AND application_name = 'storefront listener'`).Scan(&n)
+	if err != nil {
+		return ""
+	}
+	return fmt.Sprintf("; workers listening: %d", n)
+}
+
+// transactions looks for those on PostgreSQL that have been open for long: while
+// one is, no day of old events can be dropped and no deleted row forgotten.
+func transactions(ctx context.Context, s *db.DB, _ Installation) Finding {
+	return openFor(ctx, s, longTransaction)
+}
+
+func openFor(ctx context.Context, s *db.DB, long time.Duration) Finding {
+	var said, end []string
+	for row := range db.Rows(ctx, s.Reader(), `SELECT pid, application_name, COALESCE(state, ''), extract(epoch FROM clock_timestamp() - xact_start)::float8
+ FROM pg_stat_activity WHERE datname = current_database() AND backend_type = 'client backend' AND pid <> pg_backend_pid()
+  AND xact_start < clock_timestamp() - $1::float8 * interval '1 second' ORDER BY xact_start LIMIT 5`, long.Seconds()) {
+		var (
+			pid                int
+			application, state string
+			age                float64
+		)
+		if err := row.Scan(&pid, &application, &state, &age); err != nil {
+			return broken(err)
+		}
+		open := time.Duration(age * float64(time.Second)).Round(time.Second)
+		said = append(said, fmt.Sprintf("process %d (%q, %s) for %v", pid, application, state, open))
+		end = append(end, fmt.Sprintf("SELECT pg_terminate_backend(%d);", pid))
+	}
+	if len(said) > 0 {
+		return warn("end what forgot its transaction: "+strings.Join(end, " "),
+			"open for long, which keeps old days from being dropped: %s", strings.Join(said, ", "))
+	}
+	return ok("none open for more than %v", long)
+}
+
+// SecretKeys are the keys that a server or a worker would start with.
+type SecretKeys struct {
+	// Ring is nil when no key is set.
+	Ring *seal.Ring
+	// Err is why the settings are not keys.
+	Err error
+	// Made is true if a key is made when it is first needed: on SQLite.
+	Made bool
+}
+
+// keysAlone is what can be said of the keys without the database.
+func keysAlone(keys SecretKeys) Finding {
+	if keys.Err != nil {
+		return fail("set STOREFRONT_SECRET_KEY to the key that the webhooks were created under, as `storefront secret "+
+			"generate` printed it", "%v", keys.Err)
+	}
+	return ok("not tried: the database has to be reached, and its schema to be current")
+}
+
+// secrets opens the signing secret of every webhook with the keys.
+func secrets(ctx context.Context, s *db.DB, about Installation) Finding {
+	keys := about.Keys
+	if keys.Err != nil {
+		return keysAlone(keys)
+	}
+	total, missing, tampered := 0, map[string]int{}, []string(nil)
+	for row := range db.Rows(ctx, s.Reader(), "SELECT id, secret, secret_key FROM webhooks ORDER BY id") {
+		var webhook uuid.UUID
+		var sealed []byte
+		var key string
+		if err := row.Scan(&webhook, &sealed, &key); err != nil {
+			return broken(err)
+		}
+		total++
+		err := seal.ErrUnknownKey
+		if keys.Ring != nil {
+			_, err = keys.Ring.Open(sealed, key, webhook[:])
+		}
+		switch {
+		case errors.Is(err, seal.ErrUnknownKey):
+			missing[key]++
+		case err != nil:
+			tampered = append(tampered, webhook.String())
+		}
+	}
+	switch {
+	case len(missing) > 0:
+		return fail("set STOREFRONT_SECRET_KEY to the key that they were created under, or add that key to "+
+			"STOREFRONT_OLD_SECRET_KEYS",
+			"of %s, some are sealed under keys that are not given: %s", plural(total, "secret"), idsOf(missing))
+	case len(tampered) > 0:
+		return fail("make new ones with `storefront webhook rotate ID`, and tell the owners",
+			"%s that the right key does not open: they were changed or moved in the database: %s", plural(len(tampered), "secret"),
+			strings.Join(tampered[:min(len(tampered), few)], ", "))
+	case keys.Ring == nil && keys.Made:
+		return ok("none yet: one is made with the first webhook")
+	case keys.Ring == nil:
+		return warn("make one with `storefront secret generate` and set STOREFRONT_SECRET_KEY to it everywhere",
+			"not set: workers do not start and no webhook can be created")
+	}
+	return ok("opens the secrets of %s", plural(total, "webhook"))
+}
+
+// idsOf lists keys by their ids, which reveal nothing of the keys, with how many secrets each
+// sealed.
+func idsOf(missing map[string]int) string {
+	ids := make([]string, 0, len(missing))
+	for id, n := range missing {
+		ids = append(ids, fmt.Sprintf("%s (%d)", id, n))
+	}
+	slices.Sort(ids)
+	return strings.Join(ids, ", ")
+}
+
+// counts compares the counts of some stores, chosen at random, with their rows.
+func counts(ctx context.Context, s *db.DB, _ Installation) Finding {
+	c := count.On(s)
+	stores, err := c.Sample(ctx, sampledStores)
+	if err != nil {
+		return broken(err)
+	}
+	limited, cancel := context.WithTimeout(ctx, compareTime)
+	defer cancel()
+	for n, store := range stores {
+		for _, kind := range count.Kinds() {
+			wrong, err := c.Wrong(limited, store.ID, kind)
+			switch {
+			case limited.Err() != nil && ctx.Err() == nil:
+				return ok("of %s compared with their rows; more would take long", plural(n, "store"))
+			case err != nil:
+				return broken(err)
+			case wrong > 0:
+				return fail("run `storefront migrate recount --store "+store.Slug+"`, or without --store for all stores",
+					"%s of %s in the store %s: totals and pages of its lists are wrong too", plural(wrong, "wrong count"), kind, store.Slug)
+			}
+		}
+	}
+	return ok("of %s compared with their rows", plural(len(stores), "store"))
 }

@@ -28,16 +28,22 @@ type Finding struct {
 	Remedy string `json:"remedy"`
 }
 
-func ok(check, format string, args ...any) Finding {
-	return Finding{Check: check, Status: OK, Message: fmt.Sprintf(format, args...)}
+// named is the finding of the check with a name.
+func named(check string, f Finding) Finding {
+	f.Check = check
+	return f
 }
 
-func warn(check, remedy, format string, args ...any) Finding {
-	return Finding{Check: check, Status: Warn, Message: fmt.Sprintf(format, args...), Remedy: remedy}
+func ok(format string, args ...any) Finding {
+	return Finding{Status: OK, Message: fmt.Sprintf(format, args...)}
 }
 
-func fail(check, remedy, format string, args ...any) Finding {
-	return Finding{Check: check, Status: Fail, Message: fmt.Sprintf(format, args...), Remedy: remedy}
+func warn(remedy, format string, args ...any) Finding {
+	return Finding{Status: Warn, Message: fmt.Sprintf(format, args...), Remedy: remedy}
+}
+
+func fail(remedy, format string, args ...any) Finding {
+	return Finding{Status: Fail, Message: fmt.Sprintf(format, args...), Remedy: remedy}
 }
 
 // plural returns a count with its noun.

@@ -47,21 +47,21 @@ func TestExtensions(t *testing.T) {
 	requireFinding(t, extensionsFinding(map[string]bool{"btree_gin": true, "pg_trgm": true}), OK, "btree_gin, pg_trgm", "")
 
 	s := dbtest.NewEmpty(t, dbtest.Postgres, db.Config{})
-	requireFinding(t, extensionsOf(t.Context(), s), Warn, "not created",
+	requireFinding(t, extensionsOf(t.Context(), s, Installation{}), Warn, "not created",
 		"migrate up.*CREATE EXTENSION btree_gin; CREATE EXTENSION pg_trgm;")
-	requireFinding(t, schema(t.Context(), s), Fail, "not applied: init, ", "migrate up")
+	requireFinding(t, schema(t.Context(), s, Installation{}), Fail, "not applied: init, ", "migrate up")
 	s = dbtest.New(t, dbtest.Postgres, db.Config{})
-	requireFinding(t, extensionsOf(t.Context(), s), OK, "", "")
-	requireFinding(t, schema(t.Context(), s), OK, "", "")
-	requireFinding(t, postgresVersion(t.Context(), s), OK, "", "")
+	requireFinding(t, extensionsOf(t.Context(), s, Installation{}), OK, "", "")
+	requireFinding(t, schema(t.Context(), s, Installation{}), OK, "", "")
+	requireFinding(t, version(t.Context(), s, Installation{}), OK, "", "")
 }
 
 func TestADatabaseThatOnlyReads(t *testing.T) {
 	t.Parallel()
 	s := dbtest.New(t, dbtest.Postgres, db.Config{})
-	requireFinding(t, writable(t.Context(), s), OK, "can write", "")
+	requireFinding(t, writable(t.Context(), s, Installation{}), OK, "can write", "")
 	s = dbtest.New(t, dbtest.Postgres, db.Config{Settings: map[string]string{"default_transaction_read_only": "on"}})
-	requireFinding(t, writable(t.Context(), s), Fail, "only read", "default_transaction_read_only")
+	requireFinding(t, writable(t.Context(), s, Installation{}), Fail, "only read", "default_transaction_read_only")
 }
 
 func TestTwoHosts(t *testing.T) {
@@ -113,7 +113,7 @@ func TestASearchPathThatMissesTheTables(t *testing.T) {
 	s, err := db.Open(t.Context(), db.Config{URL: url, MaxConns: 2})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, s.Close()) }()
-	requireFinding(t, schema(t.Context(), s), Fail, "they are in public", "SET search_path")
+	requireFinding(t, schema(t.Context(), s, Installation{}), Fail, "they are in public", "SET search_path")
 }
 
 func TestClocksThatDiffer(t *testing.T) {
@@ -130,7 +130,7 @@ func TestClocksThatDiffer(t *testing.T) {
 		{-2 * time.Hour, Warn, "2h0m0s ahead of this"},
 	} {
 		s := dbtest.New(t, dbtest.Postgres, db.Config{ProcessClock: func() time.Time { return time.Now().Add(row.off) }})
-		f := clock(t.Context(), s)
+		f := clock(t.Context(), s, Installation{})
 		require.Equal(t, row.status, f.Status, "%v: %+v", row.off, f)
 		require.Contains(t, f.Message, row.message)
 	}
@@ -145,24 +145,24 @@ func TestSweepsThatAreHeld(t *testing.T) {
 		return err
 	}
 	require.ErrorIs(t, sweep(), queue.ErrHeld)
-	requireFinding(t, Sweeps(t.Context(), s), OK, "nothing is deleted for a day", "")
+	requireFinding(t, sweeps(t.Context(), s, Installation{}), OK, "nothing is deleted for a day", "")
 	later = 25 * time.Hour
-	requireFinding(t, Sweeps(t.Context(), s), OK, "not held", "")
-	requireFinding(t, Sweeps(t.Context(), dbtest.New(t, dbtest.Postgres, db.Config{})), OK, "not held", "")
+	requireFinding(t, sweeps(t.Context(), s, Installation{}), OK, "not held", "")
+	requireFinding(t, sweeps(t.Context(), dbtest.New(t, dbtest.Postgres, db.Config{}), Installation{}), OK, "not held", "")
 }
 
 func TestOpenTransactions(t *testing.T) {
 	t.Parallel()
 	s := dbtest.New(t, dbtest.Postgres, db.Config{})
-	requireFinding(t, Transactions(t.Context(), s, LongTransaction), OK, "none open for more than 15m", "")
+	requireFinding(t, transactions(t.Context(), s, Installation{}), OK, "none open for more than 15m", "")
 	tx, err := s.Writer().BeginTx(t.Context(), nil)
 	require.NoError(t, err)
 	_, err = tx.Exec("SELECT 1")
 	require.NoError(t, err)
-	requireFinding(t, Transactions(t.Context(), s, 0), Warn, `process \d+ \("storefront", idle in transaction\)`,
+	requireFinding(t, openFor(t.Context(), s, 0), Warn, `process \d+ \("storefront", idle in transaction\)`,
 		`SELECT pg_terminate_backend\(\d+\);`)
 	require.NoError(t, tx.Rollback())
-	requireFinding(t, Transactions(t.Context(), s, 0), OK, "", "")
+	requireFinding(t, openFor(t.Context(), s, 0), OK, "", "")
 }
 
 func TestRoomOnTheDisk(t *testing.T) {
@@ -202,13 +202,6 @@ func TestNamesThatAreNearlyRight(t *testing.T) {
 		require.Regexp(t, row.message, f.Message)
 		require.Contains(t, f.Remedy, row.remedy)
 	}
-	for _, row := range []struct {
-		a, b string
-		n    int
-	}{{"", "", 0}, {"a", "", 1}, {"kitten", "sitting", 3}, {"abc", "acb", 2}} {
-		require.Equal(t, row.n, distance(row.a, row.b), row)
-		require.Equal(t, row.n, distance(row.b, row.a), row)
-	}
 }
 
 func TestSecretsAreTriedOneByOne(t *testing.T) {
@@ -238,21 +231,21 @@ func TestSecretsAreTriedOneByOne(t *testing.T) {
 			return last
 		}
 		ring := seal.NewRing(keys[0], keys[1])
-		requireFinding(t, Secrets(t.Context(), s, SecretKeys{}), Warn, "not set: workers do not start", "secret generate")
-		requireFinding(t, Secrets(t.Context(), s, SecretKeys{Made: true}), OK, "one is made", "")
-		register(keys[0], page) // the last page may be a whole one
-		requireFinding(t, Secrets(t.Context(), s, SecretKeys{Ring: ring}), OK, "secrets of 1000 webhooks", "")
+		requireFinding(t, secrets(t.Context(), s, Installation{Keys: SecretKeys{}}), Warn, "not set: workers do not start", "secret generate")
+		requireFinding(t, secrets(t.Context(), s, Installation{Keys: SecretKeys{Made: true}}), OK, "one is made", "")
+		register(keys[0], 1000)
+		requireFinding(t, secrets(t.Context(), s, Installation{Keys: SecretKeys{Ring: ring}}), OK, "secrets of 1000 webhooks", "")
 		register(keys[1], 1)
-		requireFinding(t, Secrets(t.Context(), s, SecretKeys{Ring: ring}), OK, "secrets of 1001 webhooks", "")
-		requireFinding(t, Secrets(t.Context(), s, SecretKeys{Made: true}), Fail, "not given: ", "STOREFRONT_SECRET_KEY")
+		requireFinding(t, secrets(t.Context(), s, Installation{Keys: SecretKeys{Ring: ring}}), OK, "secrets of 1001 webhooks", "")
+		requireFinding(t, secrets(t.Context(), s, Installation{Keys: SecretKeys{Made: true}}), Fail, "not given: ", "STOREFRONT_SECRET_KEY")
 
 		moved := register(keys[0], 1)
 		_, err = s.Writer().Exec("UPDATE webhooks SET secret_key = $1 WHERE id = $2", keys[1].ID(), moved)
 		require.NoError(t, err)
-		requireFinding(t, Secrets(t.Context(), s, SecretKeys{Ring: ring}), Fail, "^1 secret that the right key does not open.*"+
+		requireFinding(t, secrets(t.Context(), s, Installation{Keys: SecretKeys{Ring: ring}}), Fail, "^1 secret that the right key does not open.*"+
 			moved.String(), "webhook rotate")
 		register(keys[2], 2)
-		requireFinding(t, Secrets(t.Context(), s, SecretKeys{Ring: ring}), Fail, "of 1004 secrets, .*: "+keys[2].ID()+` \(2\)$`,
+		requireFinding(t, secrets(t.Context(), s, Installation{Keys: SecretKeys{Ring: ring}}), Fail, "of 1004 secrets, .*: "+keys[2].ID()+` \(2\)$`,
 			"STOREFRONT_OLD_SECRET_KEYS")
 	})
 }
@@ -264,11 +257,11 @@ func TestCountsThatAreWrong(t *testing.T) {
 		made, err := rules.CreateStore(t.Context(), tenant.Actor{}, &adminv1.CreateStoreRequest{Name: "S", Slug: "shop",
 			Currency: "XAF", Country: "CM"})
 		require.NoError(t, err)
-		requireFinding(t, Counts(t.Context(), s), OK, "^of 1 store compared", "")
+		requireFinding(t, counts(t.Context(), s, Installation{}), OK, "^of 1 store compared", "")
 		_, err = s.Writer().Exec("INSERT INTO row_counts (store_id, kind, days, first_day, status, type, total) VALUES ($1, "+
 			"'orders', 1, 20000, 'PAID', '', 7)", made.GetId())
 		require.NoError(t, err)
-		requireFinding(t, Counts(t.Context(), s), Fail, "^1 wrong count of orders in the store shop",
+		requireFinding(t, counts(t.Context(), s, Installation{}), Fail, "^1 wrong count of orders in the store shop",
 			"`storefront migrate recount --store shop`")
 	})
 }

@@ -1,0 +1,325 @@
+package doctor
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/agext/levenshtein"
+	"github.com/google/uuid"
+
+	"go.storefront.example/ent/db"
+	"go.storefront.example/server/admin/rpc"
+)
+
+// prefix is what the names of all variables of the service start with.
+const prefix = "STOREFRONT_"
+
+// farthest is how many letters a name may differ by from the one that was probably meant.
+const farthest = 3
+
+// Variables looks for variables of the environment, given as NAME=VALUE, that look like settings
+// and are none. Known are the names of the variables that are.
+func Variables(environ, known []string) Finding {
+	return named("variables", variables(environ, known))
+}
+
+func variables(environ, known []string) Finding {
+	var unknown, meant []string
+	set := 0
+	for _, variable := range environ {
+		name, value, _ := strings.Cut(variable, "=")
+		if !strings.HasPrefix(name, prefix) || value == "" {
+			continue
+		}
+		set++
+		if slices.Contains(known, name) {
+			continue
+		}
+		unknown = append(unknown, name)
+		if near := nearest(name, known); near != "" {
+			meant = append(meant, near)
+		}
+	}
+	if len(unknown) == 0 {
+		return ok("%s of the environment, all known", plural(set, "setting"))
+	}
+	slices.Sort(unknown)
+	remedy := "unset what is no setting: `storefront server --help` and `storefront worker --help` list those that are"
+	if len(meant) > 0 {
+		slices.Sort(meant)
+		remedy = "correct the name; perhaps " + strings.Join(slices.Compact(meant), ", ") + " was meant"
+	}
+	return warn(remedy, "nothing reads %s", strings.Join(unknown, ", "))
+}
+
+// nearest is the known name that differs least, or "" when none is near.
+func nearest(name string, known []string) string {
+	best, least := "", farthest+1
+	for _, k := range known {
+		if d := levenshtein.Distance(name, k, nil); d < least {
+			best, least = k, d
+		}
+	}
+	return best
+}
+
+// Command reports whether a command accepts the settings: err is its error, or nil.
+func Command(name string, err error) Finding {
+	check := name + "-settings"
+	if err != nil {
+		return named(check, fail("correct it in the environment or in the settings file; see `storefront "+name+" --help`",
+			"storefront %s does not start: %v", name, err))
+	}
+	return named(check, ok("storefront %s can read its settings", name))
+}
+
+// AdminToken looks at the operator's token, empty when none is set.
+func AdminToken(token string) Finding { return named("admin-token", tokenFinding(token)) }
+
+func tokenFinding(token string) Finding {
+	if token == "" {
+		return ok("not set: the admin services and the dashboard are off")
+	}
+	if err := rpc.CheckToken(token); err != nil {
+		return fail("make one with `storefront secret generate` and set STOREFRONT_ADMIN_TOKEN to it", "--admin-token %v", err)
+	}
+	return ok("long enough")
+}
+
+const (
+	// tightBytes is how much room a disk must have left for a database to go on growing.
+	tightBytes = 64 << 20
+	// lowBytes is how much it should have; or as much as the database has, which a backup beside it
+	// needs.
+	lowBytes = 1 << 30
+)
+
+// Files looks at the files of a SQLite database: who can read it and its key, and how much room
+// its disk has left.
+func Files(database, key string) []Finding {
+	found := []Finding{named("database-file", mode(database)), named("disk", space(database, db.FreeBytes))}
+	if _, err := os.Stat(key); err == nil {
+		found = append(found, named("key-file", mode(key)))
+	}
+	return found
+}
+
+// mode looks at who can read a file; on Windows that is not in its mode.
+func mode(path string) Finding {
+	info, err := os.Stat(path)
+	if err != nil {
+		return fail("make the file readable for this user", "%v", err)
+	}
+	if open := info.Mode().Perm() & 0o077; open != 0 && runtime.GOOS != "windows" {
+		return warn("chmod 600 "+quoted(path), "%s has mode %#o: other users of this machine can use it", path,
+			info.Mode().Perm())
+	}
+	return ok("%s", path)
+}
+
+// quoted is a path as a shell takes it.
+func quoted(path string) string {
+	if strings.ContainsFunc(path, func(r rune) bool { return strings.ContainsRune(" '\"$&;()<>|*?`\\\t\n", r) }) {
+		return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
+	}
+	return path
+}
+
+// space looks at how much room is left where the database grows.
+func space(path string, free func(folder string) (uint64, error)) Finding {
+	const remedy = "make room on that disk, or move the database to a larger one"
+	info, err := os.Stat(path)
+	if err != nil {
+		return fail("make the file readable for this user", "%v", err)
+	}
+	folder := filepath.Dir(path)
+	left, err := free(folder)
+	switch {
+	case errors.Is(err, errors.ErrUnsupported):
+		return ok("not looked at on this system")
+	case err != nil:
+		return warn("see whether the folder's disk is mounted and readable", "the room left in %s is not known: %v", folder, err)
+	case left < tightBytes:
+		return fail(remedy, "%d MiB left in %s: writes will fail soon", left>>20, folder)
+	case left < max(lowBytes, uint64(info.Size())):
+		return warn(remedy, "%d MiB left in %s, for a database of %d MiB: a backup may not fit", left>>20, folder,
+			info.Size()>>20)
+	}
+	return ok("%d MiB left in %s", left>>20, folder)
+}
+
+// patience is how long another process or host may take to answer.
+const patience = 10 * time.Second
+
+// maxAnswerBytes bounds what is read of an answer.
+const maxAnswerBytes = 64 << 10
+
+// Windows has numbers of its own for the errors of sockets; package syscall's others never come there.
+const (
+	wsaAccess       = syscall.Errno(10013)
+	wsaAddressInUse = syscall.Errno(10048)
+)
+
+// IsTaken reports whether an address cannot be listened on because something else does.
+func IsTaken(err error) bool {
+	return errors.Is(err, syscall.EADDRINUSE) || errors.Is(err, wsaAddressInUse)
+}
+
+// isForbidden reports whether this user may not listen on an address.
+func isForbidden(err error) bool {
+	return errors.Is(err, syscall.EACCES) || errors.Is(err, wsaAccess)
+}
+
+// Addr looks whether the public API's address is free, or taken by a server of ours.
+func Addr(ctx context.Context, addr string) Finding {
+	return named("addr", address(ctx, "addr", addr, "/v1/store", func(status int, body []byte) bool {
+		// It refuses a request without a key, and one of an address beyond its limit before that.
+		var refused struct {
+			StatusCode int       `json:"statusCode"`
+			Code       string    `json:"code"`
+			RequestID  uuid.UUID `json:"requestId"`
+		}
+		return json.Unmarshal(body, &refused) == nil && refused.StatusCode == status && refused.Code != "" &&
+			refused.RequestID != uuid.Nil
+	}))
+}
+
+// AdminAddr looks whether the operator's address is free, or taken by a server of ours that is
+// alive.
+func AdminAddr(ctx context.Context, addr string) Finding {
+	return named("admin-addr", address(ctx, "admin-addr", addr, "/healthz", func(status int, body []byte) bool {
+		var health struct{ Status string }
+		return status == http.StatusOK && json.Unmarshal(body, &health) == nil && health.Status == "ok"
+	}))
+}
+
+// address binds the address for a moment; if it is taken, address asks its owner at the path.
+func address(ctx context.Context, flag, addr, path string, ours func(status int, body []byte) bool) Finding {
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp", addr)
+	switch {
+	case err == nil:
+		_ = l.Close()
+		return ok("%s is free", addr)
+	case isForbidden(err):
+		return fail("choose a port from 1024 up with --"+flag+", or give the service CAP_NET_BIND_SERVICE", "%v", err)
+	case !IsTaken(err):
+		return fail("set --"+flag+" to an address of this machine, such as 127.0.0.1:8081 or :8080", "%v", err)
+	}
+	status, body, err := ask(ctx, "http://"+Reachable(addr)+path)
+	if err == nil && ours(status, body) {
+		return ok("%s is taken by a server that runs and answers", addr)
+	}
+	return fail("stop what holds it, or choose another with --"+flag,
+		"%s is taken by something that does not answer as a server of this service", addr)
+}
+
+// Reachable is an address of this machine to connect to what listens on one.
+func Reachable(addr string) string {
+	host, port, err := net.SplitHostPort(addr)
+	if err != nil {
+		return addr
+	}
+	if ip := net.ParseIP(host); host == "" || (ip != nil && ip.IsUnspecified()) {
+		host = "127.0.0.1"
+	}
+	return net.JoinHostPort(host, port)
+}
+
+func ask(ctx context.Context, target string) (status int, body []byte, err error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, target, nil)
+	if err != nil {
+		return 0, nil, err
+	}
+	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}} // and no proxy
+	answer, err := client.Do(r)
+	if err != nil {
+		return 0, nil, err
+	}
+	defer func() { _ = answer.Body.Close() }()
+	body, err = io.ReadAll(io.LimitReader(answer.Body, maxAnswerBytes))
+	return answer.StatusCode, body, err
+}
+
+// NoCheck is what Outbound takes for a machine that connects to nothing outside.
+const NoCheck = "none"
+
+// Outbound makes one TLS connection to an https address and asks it HEAD /; whatever it answers,
+// deliveries could reach it. An empty address and NoCheck are not connected to. The proxy, unless
+// nil, is what deliveries go through.
+func Outbound(ctx context.Context, target string, proxy *url.URL) Finding {
+	return named("outbound-https", outbound(ctx, target, proxy))
+}
+
+func outbound(ctx context.Context, target string, proxy *url.URL) Finding {
+	const skip = "; on a machine that is to reach nothing outside, skip this with --check-url none"
+	if target == NoCheck {
+		return ok("skipped")
+	}
+	if target == "" {
+		return warn("name an address that must be reachable with --check-url https://…"+skip,
+			"not checked: no address is set to connect to")
+	}
+	u, err := url.Parse(target)
+	if err != nil || u.Scheme != "https" || u.Host == "" || u.User != nil {
+		return fail("set --check-url to an address such as https://www.example.com", "--check-url is no https address")
+	}
+	u = &url.URL{Scheme: u.Scheme, Host: u.Host, Path: "/"}
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, http.MethodHead, u.String(), nil)
+	if err != nil {
+		return fail("set --check-url to an address such as https://www.example.com", "--check-url is no https address")
+	}
+	transport := &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12}}
+	if proxy != nil {
+		transport.Proxy = http.ProxyURL(proxy)
+	}
+	answer, err := transport.RoundTrip(r)
+	if err == nil {
+		_ = answer.Body.Close()
+		return ok("%s answers over a connection that is trusted", u.Host)
+	}
+	message, remedy := unreached(err)
+	return fail(remedy+skip, "%s: %s", u.Host, message)
+}
+
+// unreached returns why a host was not reached, and what to do about it.
+func unreached(err error) (message, remedy string) {
+	var (
+		name      *net.DNSError
+		untrusted *tls.CertificateVerificationError
+		noRoots   x509.SystemRootsError
+	)
+	switch {
+	case errors.As(err, &name):
+		return "the name cannot be looked up", "is this machine offline? Correct its DNS servers, or --check-url"
+	case errors.As(err, &untrusted), errors.As(err, &noRoots):
+		return "its certificate is not trusted", "install the system's authorities (the package ca-certificates), or name a file of " +
+			"them in SSL_CERT_FILE"
+	case errors.Is(err, context.DeadlineExceeded):
+		return "no answer within " + patience.String(), "let the firewall pass connections out to port 443, or set --egress-proxy"
+	}
+	// The error repeats the URL, and with it a proxy's password.
+	if of, ok := errors.AsType[*net.OpError](err); ok {
+		return lowerCase(of.Err.Error()), "let the firewall pass connections out to port 443, or set --egress-proxy"
+	}
+	return "no TLS connection", "is it an https address? A proxy between may answer in its place"
+}
+
+func lowerCase(text string) string { return strings.ToLower(text[:1]) + text[1:] }
