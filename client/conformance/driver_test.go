@@ -38,6 +38,13 @@ var languages = []language{
 		return []string{needPHP(t), filepath.Join(devtest.Top(t), "client", "php", "test", "driver.php"),
 			filepath.Join(buildPHP(t), "storefront.php")}
 	}},
+	{"python", func(t *testing.T) []string {
+		python, folder := needPython(t), t.TempDir()
+		devtest.Watch(t)
+		devtest.Run(t, "", nil, python, filepath.Join(devtest.Top(t), "client", "python", "build.py"), folder)
+		return []string{"env", "PYTHONPATH=" + folder, python, "-W", "error",
+			filepath.Join(devtest.Top(t), "client", "python", "test", "driver.py")}
+	}},
 }
 
 // needPHP requires PHP with curl, and returns its command.
@@ -47,6 +54,15 @@ func needPHP(t *testing.T) string {
 		devtest.Missing(t, "this needs PHP 8.1 or later with its curl extension (php-cli and php-curl): %v", err)
 	}
 	return "php"
+}
+
+// needPython requires Python, and returns its command.
+func needPython(t *testing.T) string {
+	t.Helper()
+	if err := exec.Command("python3", "-c", "import sys; sys.exit(sys.version_info < (3, 10))").Run(); err != nil {
+		devtest.Missing(t, "this needs Python 3.10 or later: %v", err)
+	}
+	return "python3"
 }
 
 // buildPHP lays the Composer package out and returns its folder.

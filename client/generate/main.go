@@ -1,11 +1,11 @@
-// Command generate writes the models and operations of the PHP client from the OpenAPI document, into
-// gen/php:
+// Command generate writes the models and operations of the PHP and the Python client from the OpenAPI
+// document, into gen/php and gen/python:
 //
-//	storefront.json ─► read ─► api ─► php.tmpl ─► gen/php
+//	storefront.json ─► read ─► api ─► php.tmpl, python.tmpl ─► gen/php, gen/python
 //
 // go generate runs it once the document is made (proto/generate.go). What a person writes better
-// (requests, retries, errors, webhooks) is not generated: it is in client/php. A new
-// field or operation is included by itself; a schema that the templates cannot express is an error.
+// (requests, retries, errors, webhooks) is not generated: it is in client/php and client/python. A
+// new field or operation is included by itself; a schema that the templates cannot express is an error.
 package main
 
 import (
@@ -24,7 +24,7 @@ var templates embed.FS
 
 func main() {
 	document := flag.String("document", "gen/openapi/storefront.json", "the OpenAPI document")
-	out := flag.String("out", "gen", "the folder for php")
+	out := flag.String("out", "gen", "the folder for php and python")
 	flag.Parse()
 	if err := run(*document, *out); err != nil {
 		fmt.Fprintln(os.Stderr, "generate:", err)
@@ -45,7 +45,7 @@ func run(document, out string) error {
 	if err != nil {
 		return err
 	}
-	for _, language := range []string{"php"} {
+	for _, language := range []string{"php", "python"} {
 		if err := os.RemoveAll(filepath.Join(out, language)); err != nil {
 			return fmt.Errorf("remove the old files: %w", err)
 		}
@@ -89,20 +89,30 @@ func render(a *api) (map[string][]byte, error) {
 	for _, r := range a.Resources {
 		add("php/Resource/"+r.Name+".php", "php resource", r)
 	}
+	for _, name := range []string{"models", "events", "resources"} {
+		add("python/"+name+".py", "python "+name, a)
+	}
 	return files, err
 }
 
 var functions = template.FuncMap{
-	"php":     phpType,
-	"phpread": phpRead,
-	"phpjson": phpJSON,
-	"phparg":  phpArgument,
-	"phpdoc":  phpDoc,
-	"phppath": phpPath,
-	"comment": comment,
-	"doc":     oneLine,
-	"const":   constant,
-	"camel":   camel,
+	"php":        phpType,
+	"phpread":    phpRead,
+	"phpjson":    phpJSON,
+	"phparg":     phpArgument,
+	"phpdoc":     phpDoc,
+	"phppath":    phpPath,
+	"python":     pythonType,
+	"pythonread": pythonRead,
+	"pythonjson": pythonJSON,
+	"pythonarg":  pythonArgument,
+	"pythonpath": pythonPath,
+	"pyname":     pythonName,
+	"snake":      snake,
+	"comment":    comment,
+	"doc":        oneLine,
+	"const":      constant,
+	"camel":      camel,
 }
 
 // oneLine is a description in one line, without the list of an enum's values, which its own class has.

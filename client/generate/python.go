@@ -1,0 +1,107 @@
+package main
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// EventData are the models of events' data, each once.
+func (a *api) EventData() []string {
+	var names []string
+	for _, e := range a.Events {
+		if !slices.Contains(names, e.Data) {
+			names = append(names, e.Data)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+var capital = regexp.MustCompile("[A-Z]")
+
+// snake is compare_at_amount of compareAtAmount.
+func snake(name string) string {
+	return capital.ReplaceAllStringFunc(name, func(c string) string { return "_" + strings.ToLower(c) })
+}
+
+// pythonName is the name of an argument, which may not be a keyword.
+func pythonName(name string) string {
+	if name == "from" {
+		return "from_"
+	}
+	return snake(name)
+}
+
+func pythonType(f *field) string {
+	kind := map[string]string{
+		"string": "str", "enum": f.Type, "integer": "int", "number": "float", "time": "datetime", "model": f.Type, "list": "tuple[" + f.Type + ", ...]",
+		"map": "dict[str, str]",
+	}[f.Kind]
+	if f.Nullable {
+		return kind + " | None"
+	}
+	return kind
+}
+
+// pythonRead is the call of Json that reads a property.
+func pythonRead(f *field) string {
+	method := f.Kind
+	if f.Nullable {
+		method += "_or_none"
+	}
+	switch f.Kind {
+	case "model", "list":
+		return method + `("` + f.Name + `", ` + f.Type + ".from_dict)"
+	case "enum":
+		return method + `("` + f.Name + `", ` + f.Type + ")"
+	}
+	return method + `("` + f.Name + `")`
+}
+
+// pythonJSON is the expression of the API's JSON.
+func pythonJSON(f *field) string {
+	property := "self." + snake(f.Name)
+	written := map[string]string{
+		"enum": property + ".value", "time": "moment(" + property + ")", "model": property + ".to_dict()",
+		"list": "[one.to_dict() for one in " + property + "]", "map": "dict(" + property + ")",
+	}[f.Kind]
+	switch {
+	case written == "":
+		return property
+	case f.Nullable:
+		return "None if " + property + " is None else " + written
+	}
+	return written
+}
+
+// pythonArgument declares an argument of an operation.
+func pythonArgument(o *operation, f *field) string {
+	kinds := []string{strings.TrimSuffix(pythonType(f), " | None")}
+	switch f.Kind {
+	case "time":
+		kinds = append(kinds, "str")
+	case "enum":
+		kinds = []string{"models." + f.Type, "str"}
+	}
+	if f.Nullable || !f.Required && !o.Change() {
+		kinds = append(kinds, "None")
+	}
+	byDefault := ""
+	switch {
+	case o.Change():
+		kinds = append(kinds, "Omitted")
+		byDefault = " = OMITTED"
+	case !f.Required:
+		byDefault = " = None"
+	}
+	return pythonName(f.Name) + ": " + strings.Join(kinds, " | ") + byDefault
+}
+
+// pythonPath is the expression of an operation's path.
+func pythonPath(o *operation) string {
+	if !o.HasID {
+		return `"` + o.Path + `"`
+	}
+	return `f"` + strings.Replace(o.Path, "{id}", "{segment(id)}", 1) + `"`
+}

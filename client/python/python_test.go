@@ -1,0 +1,174 @@
+// Package python_test installs the Python package in an empty environment and runs its tests, its
+// types' checks, its recipes and what its README shows, against the development server in its own
+// process. client/conformance has what it shares with other languages.
+package python_test
+
+import (
+	"bytes"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"go.storefront.example/client/webhook"
+	"go.storefront.example/server/conformance/devtest"
+)
+
+// python returns an interpreter that has these modules: the one of the path, or the system's, for which
+// Debian's packages are.
+func python(t *testing.T, modules ...string) string {
+	t.Helper()
+	devtest.Watch(t)
+	check := "import sys; sys.exit(sys.version_info < (3, 10))"
+	if len(modules) > 0 {
+		check = "import " + strings.Join(modules, ", ") + "; " + check
+	}
+	for _, one := range []string{"python3", "/usr/bin/python3"} {
+		if exec.Command(one, "-c", check).Run() == nil {
+			return one
+		}
+	}
+	devtest.Missing(t, "this needs Python 3.10 or later with %v (Debian's packages python3-…)", modules)
+	return ""
+}
+
+// layOut writes the package into a folder and returns the variable that names it.
+func layOut(t *testing.T) (folder, variable string) {
+	t.Helper()
+	folder = t.TempDir()
+	devtest.Run(t, "", nil, python(t), "build.py", folder)
+	return folder, "PYTHONPATH=" + folder
+}
+
+func TestWhatIsOfPythonAlone(t *testing.T) {
+	t.Parallel()
+	_, path := layOut(t)
+	command := exec.CommandContext(t.Context(), python(t), "-W", "error", filepath.Join("test", "test_client.py"))
+	command.Env = append(os.Environ(), path)
+	said, err := command.CombinedOutput()
+	require.NoError(t, err, "%s", said)
+	require.Regexp(t, `Ran 1\d tests`, string(said))
+}
+
+func TestTypes(t *testing.T) {
+	t.Parallel()
+	if _, err := exec.LookPath("mypy"); err != nil {
+		devtest.Missing(t, "this needs mypy (Debian's package of that name): %v", err)
+	}
+	folder, path := layOut(t)
+	variables := []string{"MYPYPATH=" + strings.TrimPrefix(path, "PYTHONPATH="), "MYPY_CACHE_DIR=" + t.TempDir()}
+	devtest.Run(t, "", variables, "mypy", "--strict", filepath.Join(folder, "storefront_client"), filepath.Join("test", "driver.py"),
+		filepath.Join("test", "test_client.py"), filepath.Join("recipes", "http_server.py"), "build.py")
+}
+
+var snippet = regexp.MustCompile("(?s)```python\n(.*?)```")
+
+// The package is installed by pip as the README has it, without an index.
+func TestWhatTheReadmeShows(t *testing.T) {
+	t.Parallel()
+	environment := filepath.Join(t.TempDir(), "environment")
+	if output, err := exec.CommandContext(t.Context(), python(t, "ensurepip"), "-m", "venv",
+		environment).CombinedOutput(); err != nil {
+		devtest.Missing(t, "this needs Python's venv (Debian's package python3-venv): %v\n%s", err, output)
+	}
+	interpreter := filepath.Join(environment, "bin", "python")
+	devtest.Run(t, "", nil, interpreter, "-m", "pip", "install", "--no-index", "--disable-pip-version-check", "--quiet", ".")
+	installed := devtest.Run(t, t.TempDir(), nil, interpreter, "-c",
+		"import storefront_client as s, pathlib; print(s.__version__, (pathlib.Path(s.__file__).parent / 'py.typed').exists())")
+	require.Regexp(t, `^\d+\.\d+\.\d+ True\n$`, installed)
+
+	text, err := os.ReadFile("README.md")
+	require.NoError(t, err)
+	blocks := snippet.FindAllStringSubmatch(string(text), -1)
+	require.Len(t, blocks, 2)
+	dev := devtest.Build(t).Start(t)
+	said := devtest.Run(t, t.TempDir(), []string{"SHOP_URL=" + dev.URL, "SHOP_KEY=" + dev.Key}, interpreter, "-W", "error", "-c",
+		blocks[0][1])
+	require.Greater(t, strings.Count(said, " XAF\n"), 3)
+	require.Contains(t, said, " still lacks: content\n")
+	said = devtest.Run(t, t.TempDir(), []string{"WEBHOOK_SECRET=" + secret, "BODY=" + orderPaid}, interpreter, "-c",
+		blocks[1][1]+"\nbody = os.environ['BODY']\nreceived(body.encode(), {'Service-Signature': webhook.sign(body, '"+secret+"')})\n")
+	require.Equal(t, "paid: ORD-1 9007199254740991 NGN\n", said)
+}
+
+const (
+	secret    = "whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8"
+	orderPaid = `{"id":"1","type":"order.paid","createdAt":"2026-11-21T12:00:00.000Z","store":{"id":"2","slug":"demo"},"data":` +
+		`{"id":"3","reference":"ORD-1","status":"PAID","amount":9007199254740991,"currency":"NGN","platformFeePercent":2.5,` +
+		`"customer":{"id":"4","name":"","email":null,"phone":null},"items":[],"paymentLink":null,"note":null,` +
+		`"paidAt":"2026-11-21T12:00:00.000Z","createdAt":"2026-11-21T12:00:00.000Z"}}`
+	customerCreated = `{"id":"1","type":"customer.created","createdAt":"2026-11-21T12:00:00.000Z","store":{"id":"2","slug":"demo"},"data":` +
+		`{"id":"3","name":"Awa Ngó","email":null,"phone":"+237670000001","ordersCount":0,"totalPaid":0,"currency":"XAF",` +
+		`"createdAt":"2026-11-21T12:00:00.000Z"}}`
+)
+
+// Each recipe is run as it stands and gets deliveries.
+func TestRecipes(t *testing.T) {
+	t.Parallel()
+	recipes, err := filepath.Glob(filepath.Join("recipes", "*.py"))
+	require.NoError(t, err)
+	modules := map[string][]string{
+		"http_server.py": nil, "flask_app.py": {"flask"}, "django_app.py": {"django"}, "fastapi_app.py": {"fastapi", "uvicorn"},
+	}
+	require.Len(t, recipes, len(modules))
+	_, path := layOut(t)
+	for name, needs := range modules {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			listener, err := net.Listen("tcp", "127.0.0.1:0")
+			require.NoError(t, err)
+			address := listener.Addr().String()
+			_, port, err := net.SplitHostPort(address)
+			require.NoError(t, err)
+			require.NoError(t, listener.Close())
+			var log bytes.Buffer
+			server := exec.Command(python(t, needs...), filepath.Join("recipes", name))
+			server.Stdout, server.Stderr = &log, &log
+			server.Env = append(os.Environ(), path, "PORT="+port, "WEBHOOK_SECRET="+secret, "PYTHONDONTWRITEBYTECODE=1")
+			require.NoError(t, server.Start())
+			end := func() {
+				_ = server.Process.Kill()
+				_ = server.Wait()
+			}
+			t.Cleanup(end)
+			require.Eventually(t, func() bool {
+				connection, err := net.Dial("tcp", address)
+				if err == nil {
+					_ = connection.Close()
+				}
+				return err == nil
+			}, devtest.Patience, 50*time.Millisecond)
+			for _, row := range []struct {
+				body, header string
+				status       int
+			}{
+				{customerCreated, webhook.Sign([]byte(customerCreated), secret, time.Now()), http.StatusNoContent},
+				{customerCreated, "", http.StatusBadRequest},
+				{customerCreated + " ", webhook.Sign([]byte(customerCreated), secret, time.Now()), http.StatusBadRequest},
+			} {
+				request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+address+"/webhooks",
+					strings.NewReader(row.body))
+				require.NoError(t, err)
+				request.Header.Set("Content-Type", "application/json")
+				if row.header != "" {
+					request.Header.Set(webhook.SignatureHeader, row.header)
+				}
+				answer, err := http.DefaultClient.Do(request)
+				require.NoError(t, err)
+				require.NoError(t, answer.Body.Close())
+				require.Equal(t, row.status, answer.StatusCode)
+			}
+			end()
+			require.Contains(t, log.String(), "new: Awa Ngó +237670000001")
+			require.Contains(t, log.String(), "there is no Service-Signature header")
+			require.Contains(t, log.String(), "not written as the service writes it")
+		})
+	}
+}

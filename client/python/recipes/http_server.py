@@ -1,0 +1,28 @@
+"""A receiver of webhooks with the standard library alone."""
+
+import os
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+from storefront_client import webhook
+from storefront_client.events import CustomerCreatedEvent, OrderPaidEvent
+
+
+class Receiver(BaseHTTPRequestHandler):
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        try:
+            event = webhook.read(body, self.headers, os.environ["WEBHOOK_SECRET"])
+        except webhook.WebhookError as refused:
+            print(refused, flush=True)  # which mistake was made
+            self.send_error(400)
+            return
+        match event:
+            case OrderPaidEvent(data=order):
+                print("paid:", order.reference, order.amount, order.currency, flush=True)
+            case CustomerCreatedEvent(data=customer):
+                print("new:", customer.name, customer.phone, flush=True)
+        self.send_response(204)
+        self.end_headers()
+
+
+ThreadingHTTPServer(("127.0.0.1", int(os.environ.get("PORT", "3000"))), Receiver).serve_forever()

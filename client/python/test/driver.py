@@ -1,0 +1,75 @@
+"""Runs what client/conformance asks for, a JSON object on a line of standard input, and prints an object on a line for
+each: what was answered, or how it was refused."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+from storefront_client import Client, StorefrontError, webhook
+
+clients: dict[str, Client] = {}
+
+
+def snake(name: str) -> str:
+    return "from_" if name == "from" else re.sub("[A-Z]", lambda c: "_" + c[0].lower(), name)
+
+
+def run(asked: dict[str, Any]) -> Any:
+    arguments = {snake(name): value for name, value in asked.get("arguments", {}).items()}
+    match asked["do"]:
+        case "open":
+            clients[asked["client"]] = Client(**arguments)
+            return None
+        case "call":
+            answer = getattr(getattr(clients[asked["client"]], snake(asked["resource"])), asked["method"])(**arguments)
+            return [one.to_dict() for one in answer] if isinstance(answer, Iterator) else answer.to_dict()
+        case "verify":
+            event = webhook.read(
+                base64.b64decode(asked["body"]),
+                asked["header"],
+                asked["secrets"],
+                tolerance_seconds=asked["tolerance"],
+                now=asked["now"],
+            )
+            data = getattr(event, "data", None)
+            return {
+                "class": type(event).__name__,
+                "id": event.id,
+                "type": event.type,
+                "data": None if data is None else data.to_dict(),
+                "store": event.store.to_dict(),
+                "createdAt": event.created_at.strftime("%Y-%m-%dT%H:%M:%S.") + f"{event.created_at.microsecond // 1000:03}Z",
+            }
+        case "sign":
+            return webhook.sign(base64.b64decode(asked["body"]), asked["secret"], asked["now"])
+    raise LookupError(asked["do"])
+
+
+for line in sys.stdin:
+    said: dict[str, Any]
+    try:
+        said = {"answer": run(json.loads(line))}
+    except StorefrontError as e:
+        said = {
+            "refused": {
+                "code": e.code,
+                "status": e.status or 0,
+                "operation": e.operation,
+                "fields": [{"field": one.field, "message": one.message} for one in e.fields],
+                "missing": e.missing,
+                "required": e.required or "",
+                "requestId": e.request_id or "",
+                "retryAfter": e.retry_after or 0,
+                "message": str(e),
+            }
+        }
+    except webhook.WebhookError as e:
+        said = {"refused": {"code": e.reason, "mistake": e.mistake, "message": str(e)}}
+    except (ValueError, TypeError) as e:
+        said = {"invalid": str(e)}
+    print(json.dumps(said), flush=True)
