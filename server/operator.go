@@ -4,7 +4,6 @@ import (
 	"context"
 	"net"
 	"net/http"
-	"slices"
 
 	"go.storefront.example/ent/db"
 	"go.storefront.example/server/admin"
@@ -77,7 +76,7 @@ func (s *Server) publicHandler() http.Handler {
 
 // timed ends the work for an operator's request when its time is over. No request is long: longer
 // work is done in steps. A stream ends when the server stops.
-func (s *Server) timed(next http.Handler, streams ...string) http.Handler {
+func (s *Server) timed(next http.Handler) http.Handler {
 	timeout := s.config.RequestTimeout
 	if timeout == 0 {
 		timeout = edge.DefaultTimeout
@@ -87,7 +86,7 @@ func (s *Server) timed(next http.Handler, streams ...string) http.Handler {
 			ctx    context.Context
 			cancel context.CancelFunc
 		)
-		if slices.Contains(streams, r.URL.Path) {
+		if r.URL.Path == rpc.Stream {
 			ctx, cancel = context.WithCancel(r.Context())
 			defer context.AfterFunc(s.streaming, cancel)()
 		} else {
@@ -117,9 +116,9 @@ func (s *Server) serviceMounts() []mount {
 		Gate: s.operator, Logger: s.config.Logger, Unreachable: db.IsUnreachable, Now: s.config.DB.Now,
 		Slots: s.slots,
 	})
-	mounts := make([]mount, len(services))
-	for i, one := range services {
-		mounts[i] = mount{one.Path, s.timed(one.Handler, one.Streams...)}
+	var mounts []mount
+	for path, handler := range services {
+		mounts = append(mounts, mount{path, s.timed(handler)})
 	}
 	return mounts
 }

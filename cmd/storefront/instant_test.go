@@ -39,11 +39,11 @@ func TestHowLongAgoIsByTheClockOfTheDatabaseOrServer(t *testing.T) {
 	require.Equal(t, first, since.at, "a list's pages have one beginning")
 
 	mux := http.NewServeMux()
-	for _, service := range rpc.Services(o, rpc.Config{
+	for path, handler := range rpc.Services(o, rpc.Config{
 		Gate: rpc.NewGate(remoteToken, ""), Logger: slog.New(slog.DiscardHandler), Unreachable: db.IsUnreachable, Now: s.Now,
 		Slots: serverlimit.NewSlots(4, 2),
 	}) {
-		mux.Handle(service.Path, service.Handler)
+		mux.Handle(path, handler)
 	}
 	server := httptest.NewServer(mux)
 	defer server.Close()

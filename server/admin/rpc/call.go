@@ -6,10 +6,15 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	"connectrpc.com/connect"
 	"github.com/google/uuid"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/trace"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/reflect/protoregistry"
 
 	"go.storefront.example/ent/apijson"
 	"go.storefront.example/ent/tenant"
@@ -33,47 +38,41 @@ type exchange struct {
 
 type exchangeKey struct{}
 
-// serve puts the gate, the request's identifier and its line in the log before a service of the
-// procedures.
-func (c Config) serve(procedures map[string]procedure, next http.Handler) http.Handler {
+// serve puts the gate, the request's identifier and its line in the log before a service.
+func (c Config) serve(next http.Handler) http.Handler {
 	refusals := connect.NewErrorWriter()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		x := &exchange{writer: w, request: tenant.Request{ID: uuid.New()}, route: "unmatched"}
-		if _, known := procedures[r.URL.Path]; known {
-			x.route = r.URL.Path
-		}
 		start := time.Now()
 		w.Header().Set("X-Request-Id", x.request.ID.String())
 		w.Header().Set("Date", c.Now().UTC().Format(http.TimeFormat)) // by which Client.Now answers
-		defer func() {
-			c.log(x, r, time.Since(start))
-			x.traced(r)
-		}()
+		defer func() { c.log(x, r, time.Since(start)) }()
 		r = r.WithContext(context.WithValue(tenant.WithRequest(r.Context(), &x.request), exchangeKey{}, x))
-		if err := c.answer(x, w, r, procedures, next); err != nil {
-			x.refusal = apierr.FromRequest(r.Context(), err, c.Unreachable)
-			setHeaders(w.Header(), x.refusal)
-			_ = refusals.Write(w, r, x.refusal.Connect(x.request.ID.String(), c.Now()))
+		if err := c.answer(x, w, r, next); err != nil {
+			_ = refusals.Write(w, r, c.refuse(r.Context(), x, err))
 		}
 	})
 }
 
 // answer answers a call, or returns why it is refused.
-func (c Config) answer(x *exchange, w http.ResponseWriter, r *http.Request, procedures map[string]procedure,
-	next http.Handler) error {
+func (c Config) answer(x *exchange, w http.ResponseWriter, r *http.Request, next http.Handler) error {
+	input, known := inputOf(r.URL.Path)
+	if known {
+		x.route = r.URL.Path
+	}
 	ctx, err := c.admit(r.Context(), x, r)
 	if err != nil {
 		return err
 	}
-	p, known := procedures[r.URL.Path]
 	if !known {
 		return apierr.New(apierr.NotFound, "There is nothing at this address.")
 	}
 	r = r.WithContext(ctx)
-	if p.stream {
-		_ = http.NewResponseController(w).SetReadDeadline(time.Time{}) // it outlasts the time in which a request must be read
-	} else if p.input != nil {
-		invalid, err := edge.DecodeCall(w, r, p.input.New().Interface())
+	if r.URL.Path == Stream { // it outlasts the times in which a request must be read and answered
+		control := http.NewResponseController(w)
+		_, _ = control.SetReadDeadline(time.Time{}), control.SetWriteDeadline(time.Now().Add(admin.MaxWatch+edge.WriteTimeout))
+	} else if input != nil {
+		invalid, err := edge.DecodeCall(w, r, input.New().Interface())
 		if err != nil {
 			return err
 		}
@@ -84,6 +83,17 @@ func (c Config) answer(x *exchange, w http.ResponseWriter, r *http.Request, proc
 	r.Body = http.MaxBytesReader(w, r.Body, 2*edge.MaxBodyBytes) // Connect refuses a message of about half that
 	next.ServeHTTP(w, r)
 	return nil
+}
+
+// inputOf returns the message of the method at a path, nil for reflection, and whether there is one.
+func inputOf(path string) (input protoreflect.MessageType, known bool) {
+	name := protoreflect.FullName(strings.ReplaceAll(strings.TrimPrefix(path, "/"), "/", "."))
+	found, _ := protoregistry.GlobalFiles.FindDescriptorByName(name)
+	if method, ok := found.(protoreflect.MethodDescriptor); ok {
+		input, _ = protoregistry.GlobalTypes.FindMessageByName(method.Input().FullName())
+		return input, true
+	}
+	return nil, strings.HasSuffix(path, ".ServerReflection/ServerReflectionInfo")
 }
 
 // admit lets the operator in, and names the member whom the journal is to show.
@@ -109,85 +119,58 @@ func (c Config) admit(ctx context.Context, x *exchange, r *http.Request) (contex
 		apijson.Field{Name: memberHeader, Message: "must be one name, percent-encoded as UTF-8"})
 }
 
-// words makes the errors of handlers ones that the client understands.
-type words struct{ Config }
-
-// WrapUnary words the handler's error.
-func (c words) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
-	return func(ctx context.Context, call connect.AnyRequest) (connect.AnyResponse, error) {
-		answer, err := c.guarded(ctx, call, next)
-		if err != nil {
-			return nil, c.word(ctx, err)
+// interceptor gives calls their slots, and makes the errors of handlers ones that the client understands.
+func (c Config) interceptor() connect.Interceptor {
+	return interceptor{func(next connect.UnaryFunc) connect.UnaryFunc {
+		return func(ctx context.Context, call connect.AnyRequest) (answer connect.AnyResponse, err error) {
+			defer c.word(ctx, &err)
+			giveBack, err := c.Slots.Take(ctx, limit.Operator, false)
+			if err != nil {
+				return nil, err
+			}
+			defer giveBack()
+			return next(ctx, call)
 		}
-		return answer, nil
-	}
+	}, c}
+}
+
+// interceptor adds streams to an interceptor.
+type interceptor struct {
+	connect.UnaryInterceptorFunc
+	Config
 }
 
 // WrapStreamingHandler words the handler's error.
-func (c words) WrapStreamingHandler(next connect.StreamingHandlerFunc) connect.StreamingHandlerFunc {
+func (i interceptor) WrapStreamingHandler(next connect.StreamingHandlerFunc) connect.StreamingHandlerFunc {
 	return func(ctx context.Context, conn connect.StreamingHandlerConn) (err error) {
-		defer func() {
-			if v := recover(); v != nil {
-				err = c.word(ctx, apierr.Panic(v))
-			}
-		}()
-		if err := next(ctx, timed{conn, ctx.Value(exchangeKey{}).(*exchange).writer}); err != nil {
-			return c.word(ctx, err)
-		}
-		return nil
+		defer i.word(ctx, &err)
+		return next(ctx, conn)
 	}
 }
 
-// timed gives each message of a stream its own time to be read.
-type timed struct {
-	connect.StreamingHandlerConn
-	writer http.ResponseWriter
-}
-
-// Send sends a message.
-func (t timed) Send(message any) error {
-	_ = http.NewResponseController(t.writer).SetWriteDeadline(time.Now().Add(edge.WriteTimeout))
-	return t.StreamingHandlerConn.Send(message)
-}
-
-// WrapStreamingClient is for clients, and does nothing.
-func (words) WrapStreamingClient(next connect.StreamingClientFunc) connect.StreamingClientFunc {
-	return next
-}
-
-// word returns the refusal that an error stands for as an error of the typed protocols. An error of Connect or of reflection
+// word is deferred. It makes a handler's error, or its panic, one of the typed protocols; an error of Connect or of reflection
 // stays as it is.
-func (c Config) word(ctx context.Context, err error) error {
-	if _, foreign := errors.AsType[*connect.Error](err); foreign {
-		return err
+func (c Config) word(ctx context.Context, err *error) {
+	if v := recover(); v != nil {
+		*err = apierr.Panic(v)
 	}
-	x := ctx.Value(exchangeKey{}).(*exchange)
-	if x.refusal == nil {
-		x.refusal = apierr.FromRequest(ctx, err, c.Unreachable)
+	if _, theirs := errors.AsType[*connect.Error](*err); *err != nil && !theirs {
+		*err = c.refuse(ctx, ctx.Value(exchangeKey{}).(*exchange), *err)
 	}
+}
+
+// refuse notes the refusal that an error stands for, sets its headers, and returns it as an error of the typed protocols.
+func (c Config) refuse(ctx context.Context, x *exchange, err error) *connect.Error {
+	x.refusal = apierr.FromRequest(ctx, err, c.Unreachable)
 	setHeaders(x.writer.Header(), x.refusal)
 	return x.refusal.Connect(x.request.ID.String(), c.Now())
 }
 
-// guarded runs the handler with a slot; a panic in it is an error.
-func (c Config) guarded(ctx context.Context, call connect.AnyRequest, next connect.UnaryFunc) (answer connect.AnyResponse,
-	err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			answer, err = nil, apierr.Panic(v)
-		}
-	}()
-	giveBack, err := c.Slots.Take(ctx, limit.Operator, false)
-	if err != nil {
-		return nil, err
-	}
-	defer giveBack()
-	return next(ctx, call)
-}
-
-// log writes the call's line, which has nothing of the client's own text but the member's name.
+// log writes the call's line, which has nothing of the client's own text but the member's name, and names its span.
 func (c Config) log(x *exchange, r *http.Request, duration time.Duration) {
-	level := slog.LevelInfo
+	level, span := slog.LevelInfo, trace.SpanFromContext(r.Context())
+	span.SetName(x.route)
+	span.SetAttributes(attribute.String("storefront.request_id", x.request.ID.String()))
 	attrs := []slog.Attr{
 		slog.String("request_id", x.request.ID.String()),
 		slog.String("route", x.route),
@@ -200,6 +183,7 @@ func (c Config) log(x *exchange, r *http.Request, duration time.Duration) {
 		attrs = append(attrs, slog.Any("event_ids", x.request.Events))
 	}
 	if x.refusal != nil {
+		span.SetAttributes(attribute.String("storefront.refusal", string(x.refusal.Code)))
 		attrs = append(attrs, slog.String("code", string(x.refusal.Code)))
 		if x.refusal.Cause != nil {
 			level = slog.LevelError

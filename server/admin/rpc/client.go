@@ -38,8 +38,7 @@ type Client struct {
 	adminv1connect.DashboardServiceClient
 	adminv1connect.ImportServiceClient
 
-	base    string
-	streams adminv1connect.EventServiceClient
+	base string
 }
 
 var _ admin.API = (*Client)(nil)
@@ -55,33 +54,10 @@ func NewClient(address, token string) (*Client, error) {
 	}
 	base := strings.TrimSuffix(u.String(), "/")
 	// A redirect would carry the token on.
-	plain := &http.Client{Timeout: callTimeout,
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	sign := func(ctx context.Context, header http.Header) {
-		if token != "" {
-			header.Set("Authorization", "Bearer "+token)
-		}
-		if member := admin.MemberOf(ctx); member != "" {
-			header.Set(memberHeader, url.PathEscape(member))
-		}
-		if parent := tracing.Traceparent(ctx); parent != "" {
-			header.Set("Traceparent", parent)
-		}
-	}
-	options := connect.WithClientOptions(connect.WithSendMaxBytes(edge.MaxBodyBytes),
-		connect.WithInterceptors(connect.UnaryInterceptorFunc(func(next connect.UnaryFunc) connect.UnaryFunc {
-			return func(ctx context.Context, call connect.AnyRequest) (connect.AnyResponse, error) {
-				sign(ctx, call.Header())
-				answer, err := next(ctx, call)
-				if err != nil {
-					return nil, refusalOf(base, err)
-				}
-				return answer, nil
-			}
-		})))
-	endless := &http.Client{CheckRedirect: plain.CheckRedirect}
+	plain := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	options := connect.WithClientOptions(connect.WithSendMaxBytes(edge.MaxBodyBytes), connect.WithInterceptors(caller{base, token}))
 	return &Client{
-		base: base, streams: adminv1connect.NewEventServiceClient(endless, base, connect.WithInterceptors(signed(sign))),
+		base:                     base,
 		StoreServiceClient:       adminv1connect.NewStoreServiceClient(plain, base, options),
 		ProductServiceClient:     adminv1connect.NewProductServiceClient(plain, base, options),
 		OrderServiceClient:       adminv1connect.NewOrderServiceClient(plain, base, options),
@@ -95,6 +71,85 @@ func NewClient(address, token string) (*Client, error) {
 		DashboardServiceClient:   adminv1connect.NewDashboardServiceClient(plain, base, options),
 		ImportServiceClient:      adminv1connect.NewImportServiceClient(plain, base, options),
 	}, nil
+}
+
+// caller adds its headers to the calls of a client, and bounds those with one answer.
+type caller struct{ base, token string }
+
+var _ connect.Interceptor = caller{}
+
+func (c caller) sign(ctx context.Context, header http.Header) {
+	if c.token != "" {
+		header.Set("Authorization", "Bearer "+c.token)
+	}
+	if member := admin.MemberOf(ctx); member != "" {
+		header.Set(memberHeader, url.PathEscape(member))
+	}
+	if parent := tracing.Traceparent(ctx); parent != "" {
+		header.Set("Traceparent", parent)
+	}
+}
+
+// WrapUnary adds the headers, and returns the refusal that the server sent.
+func (c caller) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
+	return func(ctx context.Context, call connect.AnyRequest) (connect.AnyResponse, error) {
+		ctx, cancel := context.WithTimeout(ctx, callTimeout)
+		defer cancel()
+		c.sign(ctx, call.Header())
+		answer, err := next(ctx, call)
+		if err != nil {
+			return nil, refusalOf(c.base, err)
+		}
+		return answer, nil
+	}
+}
+
+// WrapStreamingClient adds the headers.
+func (c caller) WrapStreamingClient(next connect.StreamingClientFunc) connect.StreamingClientFunc {
+	return func(ctx context.Context, spec connect.Spec) connect.StreamingClientConn {
+		conn := next(ctx, spec)
+		c.sign(ctx, conn.RequestHeader())
+		return conn
+	}
+}
+
+// WrapStreamingHandler is for servers, and does nothing.
+func (caller) WrapStreamingHandler(next connect.StreamingHandlerFunc) connect.StreamingHandlerFunc {
+	return next
+}
+
+// silence is after how long without an answer a stream counts as broken: the server sends one every
+// admin.WatchBeat.
+const silence = 3 * admin.WatchBeat
+
+var errSilent = errors.New("the server has been silent for too long")
+
+// Watch opens a stream of events and calls pass with each of its answers. It returns nil when the
+// server ends the stream, and otherwise the error of the call, of the connection or of pass.
+func (c *Client) Watch(ctx context.Context, in *adminv1.WatchEventsRequest, pass func(*adminv1.WatchEventsResponse) error) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	quiet := time.AfterFunc(silence, func() { cancel(errSilent) })
+	defer quiet.Stop()
+	stream, err := c.WatchEvents(ctx, in)
+	if err == nil {
+		defer func() { _ = stream.Close() }()
+		for stream.Receive() {
+			quiet.Stop() // pass may take as long as it likes
+			if err := pass(stream.Msg()); err != nil {
+				return err
+			}
+			quiet.Reset(silence)
+		}
+		err = stream.Err()
+	}
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(context.Cause(ctx), errSilent):
+		return fmt.Errorf("ask %s: %w", c.base, errSilent)
+	}
+	return refusalOf(c.base, err)
 }
 
 // Now returns the time at which the server answered a call.

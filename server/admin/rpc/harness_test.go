@@ -83,11 +83,11 @@ func newBenchOn(t *testing.T, s *db.DB) *bench {
 	require.NoError(t, err)
 	b.operator = admin.New(b.db, admin.Options{Webhooks: webhooks.Options{Secrets: seal.NewRing(key)}})
 	mux := http.NewServeMux()
-	for _, s := range rpc.Services(b.operator, rpc.Config{
+	for path, handler := range rpc.Services(b.operator, rpc.Config{
 		Gate: rpc.NewGate(token, ""), Logger: slog.New(slog.NewJSONHandler(b.log, nil)), Unreachable: db.IsUnreachable, Now: b.db.Now,
 		Slots: b.slots,
 	}) {
-		mux.Handle(s.Path, s.Handler)
+		mux.Handle(path, handler)
 	}
 	server := httptest.NewUnstartedServer(mux)
 	server.Config.Protocols = new(http.Protocols)

@@ -9,9 +9,8 @@ package rpc
 
 import (
 	"log/slog"
-	"maps"
 	"net/http"
-	"slices"
+	"strings"
 	"time"
 
 	"connectrpc.com/grpcreflect"
@@ -21,6 +20,9 @@ import (
 	"go.storefront.example/server/edge"
 	"go.storefront.example/server/limit"
 )
+
+// Stream is the procedure whose answer lasts until the client or the server ends it.
+const Stream = adminv1connect.EventServiceWatchEventsProcedure
 
 // Config is how the services answer. Every field is required.
 type Config struct {
@@ -36,50 +38,30 @@ type Config struct {
 	Slots *limit.Slots
 }
 
-// Service is a handler and the prefix of the paths that it is served at, such as
-// /storefront.admin.v1.StoreService/.
-type Service struct {
-	Path string
-	// Streams are those of the procedures whose answer lasts until the client or the server ends it.
-	Streams []string
-	Handler http.Handler
-}
-
 // Services makes the handlers of the operator's services, and of gRPC reflection for them, all
-// behind the gate.
-func Services(o admin.Handlers, c Config) []Service {
-	options, reflection := edge.CallOptions(words{c}), edge.OpenOptions(words{c})
-	behind := func(path string, handler http.Handler) Service {
-		procedures := proceduresAt(path)
-		streams := slices.DeleteFunc(slices.Collect(maps.Keys(procedures)), func(name string) bool { return !procedures[name].stream })
-		return Service{path, streams, c.serve(procedures, handler)}
+// behind the gate, by the prefix of the paths that each is served at, such as /storefront.admin.v1.StoreService/.
+func Services(o admin.Handlers, c Config) map[string]http.Handler {
+	options, reflection := edge.CallOptions(c.interceptor()), edge.OpenOptions(c.interceptor())
+	all := map[string]http.Handler{}
+	serve := func(path string, handler http.Handler) { all[path] = c.serve(handler) }
+	serve(adminv1connect.NewStoreServiceHandler(o, options...))
+	serve(adminv1connect.NewProductServiceHandler(o, options...))
+	serve(adminv1connect.NewOrderServiceHandler(o, options...))
+	serve(adminv1connect.NewCustomerServiceHandler(o, options...))
+	serve(adminv1connect.NewPaymentLinkServiceHandler(o, options...))
+	serve(adminv1connect.NewKeyServiceHandler(o, options...))
+	serve(adminv1connect.NewWebhookServiceHandler(o, options...))
+	serve(adminv1connect.NewDeliveryServiceHandler(o, options...))
+	serve(adminv1connect.NewActivityServiceHandler(o, options...))
+	serve(adminv1connect.NewEventServiceHandler(o, options...))
+	serve(adminv1connect.NewDashboardServiceHandler(o, options...))
+	serve(adminv1connect.NewImportServiceHandler(o, options...))
+	var names []string
+	for path := range all {
+		names = append(names, strings.Trim(path, "/"))
 	}
-	reflector := grpcreflect.NewStaticReflector(Names()...)
-	return []Service{
-		behind(adminv1connect.NewStoreServiceHandler(o, options...)),
-		behind(adminv1connect.NewProductServiceHandler(o, options...)),
-		behind(adminv1connect.NewOrderServiceHandler(o, options...)),
-		behind(adminv1connect.NewCustomerServiceHandler(o, options...)),
-		behind(adminv1connect.NewPaymentLinkServiceHandler(o, options...)),
-		behind(adminv1connect.NewKeyServiceHandler(o, options...)),
-		behind(adminv1connect.NewWebhookServiceHandler(o, options...)),
-		behind(adminv1connect.NewDeliveryServiceHandler(o, options...)),
-		behind(adminv1connect.NewActivityServiceHandler(o, options...)),
-		behind(adminv1connect.NewEventServiceHandler(o, options...)),
-		behind(adminv1connect.NewDashboardServiceHandler(o, options...)),
-		behind(adminv1connect.NewImportServiceHandler(o, options...)),
-		behind(grpcreflect.NewHandlerV1(reflector, reflection...)),
-		behind(grpcreflect.NewHandlerV1Alpha(reflector, reflection...)),
-	}
-}
-
-// Names lists the full names of the operator's services.
-func Names() []string {
-	return []string{
-		adminv1connect.StoreServiceName, adminv1connect.ProductServiceName, adminv1connect.OrderServiceName,
-		adminv1connect.CustomerServiceName, adminv1connect.PaymentLinkServiceName, adminv1connect.KeyServiceName,
-		adminv1connect.WebhookServiceName, adminv1connect.DeliveryServiceName, adminv1connect.ActivityServiceName,
-		adminv1connect.EventServiceName, adminv1connect.DashboardServiceName,
-		adminv1connect.ImportServiceName,
-	}
+	reflector := grpcreflect.NewStaticReflector(names...)
+	serve(grpcreflect.NewHandlerV1(reflector, reflection...))
+	serve(grpcreflect.NewHandlerV1Alpha(reflector, reflection...))
+	return all
 }
