@@ -38,7 +38,7 @@ func (o *Operator) CreateWebhook(ctx context.Context, in *adminv1.CreateWebhookR
 	if err != nil {
 		return nil, err
 	}
-	made, err := o.webhooks.CreateWebhook(shop.WithIdempotencyKey(ctx, in.GetIdempotencyKey()), webhooks.Draft{
+	made, err := o.webhooks.CreateWebhook(shop.WithIdempotencyKey(ctx, in.GetIdempotencyKey()), webhooks.Registration{
 		URL: in.GetUrl(), Description: in.GetDescription(), Events: in.GetEvents(),
 	})
 	if err != nil {

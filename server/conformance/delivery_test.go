@@ -175,7 +175,7 @@ func (b *bench) register(secretKey, url string) string {
 	require.NoError(b, err)
 	registry := webhooks.New(b.installation.db, webhooks.Options{Secrets: seal.NewRing(key),
 		Targets: egress.Policy{AllowPrivate: true}})
-	made, err := registry.CreateWebhook(b.ctx, webhooks.Draft{URL: url})
+	made, err := registry.CreateWebhook(b.ctx, webhooks.Registration{URL: url})
 	require.NoError(b, err)
 	return made.Secret
 }

@@ -19,7 +19,7 @@ func TestMetrics(t *testing.T) {
 		t.Run(database, func(t *testing.T) {
 			t.Parallel()
 			b := hooked(t, database, "")
-			_, err := b.CreateWebhook(b.ctx, webhooks.Draft{URL: "https://receiver.example.com/hook",
+			_, err := b.CreateWebhook(b.ctx, webhooks.Registration{URL: "https://receiver.example.com/hook",
 				Events: []string{"customer.created"}})
 			require.NoError(t, err)
 			a := b.json("POST", "/v1/customers", `{"name":"Awa Ngo","email":"awa@example.com"}`)

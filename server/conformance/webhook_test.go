@@ -36,7 +36,7 @@ func TestWebhookRegistration(t *testing.T) {
 			b := hooked(t, database, "")
 			refused := func(url, because string) {
 				b.leavesNothing(func() {
-					_, err := b.CreateWebhook(b.ctx, webhooks.Draft{URL: url})
+					_, err := b.CreateWebhook(b.ctx, webhooks.Registration{URL: url})
 					require.ErrorContains(t, err, "webhook_url_invalid: The webhook's URL "+because, url)
 				})
 			}
@@ -47,13 +47,13 @@ func TestWebhookRegistration(t *testing.T) {
 			}
 			refused("https://ada:secret@receiver.example.com/", "must not contain a user name or a password")
 
-			w, err := b.CreateWebhook(b.ctx, webhooks.Draft{URL: "https://receiver.example.com/", Description: "Compta"})
+			w, err := b.CreateWebhook(b.ctx, webhooks.Registration{URL: "https://receiver.example.com/", Description: "Compta"})
 			require.NoError(t, err)
 			require.Equal(t, "Compta", w.Description)
 			require.Equal(t, []string{
 				"order.paid", "order.failed", "customer.created", "product.published", "product.archived", "payment_link.paid",
 			}, w.Events)
-			_, err = b.CreateWebhook(b.ctx, webhooks.Draft{URL: "https://receiver.example.com/", Events: []string{"ping"}})
+			_, err = b.CreateWebhook(b.ctx, webhooks.Registration{URL: "https://receiver.example.com/", Events: []string{"ping"}})
 			require.ErrorContains(t, err, "validation_failed", "ping cannot be subscribed to")
 
 			// A change of its subscription, or disabling it, applies to later events.
@@ -80,10 +80,10 @@ func TestWebhookRegistration(t *testing.T) {
 			sends(false, func() error { _, err := b.DeleteWebhook(b.ctx, id); return err })
 
 			for range 5 {
-				_, err = b.CreateWebhook(b.ctx, webhooks.Draft{URL: "https://receiver.example.com/"})
+				_, err = b.CreateWebhook(b.ctx, webhooks.Registration{URL: "https://receiver.example.com/"})
 				require.NoError(t, err)
 			}
-			_, err = b.CreateWebhook(b.ctx, webhooks.Draft{URL: "https://receiver.example.com/"})
+			_, err = b.CreateWebhook(b.ctx, webhooks.Registration{URL: "https://receiver.example.com/"})
 			require.ErrorContains(t, err, "webhook_limit")
 
 			key, _ := b.newKey("other", "never", "store:read")
@@ -109,7 +109,7 @@ func TestWebhookSecretIsShownOnce(t *testing.T) {
 			t.Parallel()
 			url := dbtest.URL(t, database)
 			b := hooked(t, database, url)
-			made, err := b.CreateWebhook(b.ctx, webhooks.Draft{URL: "https://receiver.example.com/"})
+			made, err := b.CreateWebhook(b.ctx, webhooks.Registration{URL: "https://receiver.example.com/"})
 			require.NoError(t, err)
 			require.Regexp(t, `^whsec_`, made.Secret)
 			again, err := b.RotateSecret(b.ctx, made.ID.String())
@@ -170,7 +170,7 @@ func TestPing(t *testing.T) {
 		t.Run(database, func(t *testing.T) {
 			t.Parallel()
 			b := hooked(t, database, "")
-			w, err := b.CreateWebhook(b.ctx, webhooks.Draft{URL: "https://receiver.example.com/", Events: []string{"order.paid"}})
+			w, err := b.CreateWebhook(b.ctx, webhooks.Registration{URL: "https://receiver.example.com/", Events: []string{"order.paid"}})
 			require.NoError(t, err)
 			ping, err := b.PingWebhook(b.ctx, w.ID.String())
 			require.NoError(t, err)

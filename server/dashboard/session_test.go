@@ -163,6 +163,10 @@ func TestSigningInReplacesTheSession(t *testing.T) {
 	p := newPlace(t, s)
 	before, err := p.operator.SignIn(t.Context(), p.link("one"))
 	require.NoError(t, err)
+	elsewhere := p.signedIn("one")
+	failed := p.reader().send(http.MethodPost, "/sign-in", url.Values{"token": {"no link"}}, "Cookie", "storefront_session="+before)
+	require.Equal(t, http.StatusGone, failed.status)
+	require.Equal(t, http.StatusOK, p.reader().send(http.MethodGet, "/keys", nil, "Cookie", "storefront_session="+before).status)
 	in := p.reader().send(http.MethodPost, "/sign-in", url.Values{"token": {p.linkUnder(public, "two")}}, "Cookie",
 		"storefront_session="+before)
 	require.Equal(t, http.StatusSeeOther, in.status)
@@ -172,6 +176,7 @@ func TestSigningInReplacesTheSession(t *testing.T) {
 	require.Contains(t, set, "storefront_session=; Path=/dashboard; Max-Age=0")
 	require.Equal(t, http.StatusUnauthorized, p.reader().send(http.MethodGet, "/keys", nil, "Cookie", "storefront_session="+
 		before).status)
+	require.Equal(t, http.StatusOK, elsewhere.get("/keys").status, "another browser stays signed in")
 }
 
 // second is another server on the same database.

@@ -30,7 +30,7 @@ func TestSecretIsMadeOnceUnderAKey(t *testing.T) {
 			require.NoError(t, err)
 			rules := webhooks.New(s, webhooks.Options{Secrets: seal.NewRing(key)})
 			in := shoptest.New(t, s, shop.Options{}).Ctx
-			hook, err := rules.CreateWebhook(in, webhooks.Draft{URL: "https://receiver.example.com/hooks"})
+			hook, err := rules.CreateWebhook(in, webhooks.Registration{URL: "https://receiver.example.com/hooks"})
 			require.NoError(t, err)
 			entries := func() int { return s.Client().ActivityEntry.Query().CountX(in) }
 			for name, do := range map[string]func(ctx context.Context) error{
@@ -40,7 +40,7 @@ func TestSecretIsMadeOnceUnderAKey(t *testing.T) {
 					return err
 				},
 				"a webhook": func(ctx context.Context) error {
-					_, err := rules.CreateWebhook(ctx, webhooks.Draft{URL: "https://shop.example.com/hooks"})
+					_, err := rules.CreateWebhook(ctx, webhooks.Registration{URL: "https://shop.example.com/hooks"})
 					return err
 				},
 				"a secret": func(ctx context.Context) error {

@@ -108,7 +108,7 @@ func newWorld(t *testing.T, database string) *world {
 		o := b.Buy(w.emails[i], w.products[i], "")
 		w.customers, w.orders = append(w.customers, o.GetCustomer().GetId()), append(w.orders, o.GetId())
 	}
-	made, err := b.CreateWebhook(b.Ctx, webhooks.Draft{URL: "https://receiver.example.com/hooks"})
+	made, err := b.CreateWebhook(b.Ctx, webhooks.Registration{URL: "https://receiver.example.com/hooks"})
 	require.NoError(t, err)
 	w.webhook = made.ID.String()
 	return w

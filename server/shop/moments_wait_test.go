@@ -79,7 +79,7 @@ func TestTheTimeIsTakenWhenTheRowsAreHeld(t *testing.T) {
 	ada := pending().GetCustomer().GetId()
 	key, err := w.CreateKey(w.Ctx, shop.KeyDraft{Name: "k", Scopes: []string{"products:read"}, Lifetime: adminv1.Key_NEVER})
 	require.NoError(t, err)
-	made, err := w.CreateWebhook(w.Ctx, webhooks.Draft{URL: "https://receiver.example.com/hooks"})
+	made, err := w.CreateWebhook(w.Ctx, webhooks.Registration{URL: "https://receiver.example.com/hooks"})
 	require.NoError(t, err)
 	hook := made.ID.String()
 	inStore, err := w.FindStore(w.Ctx, "atelier")

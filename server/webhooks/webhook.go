@@ -28,8 +28,8 @@ const Max = 5
 // maxDescriptionRunes bounds a webhook's description.
 const maxDescriptionRunes = 500
 
-// Draft is a webhook to create.
-type Draft struct {
+// Registration is a webhook to create.
+type Registration struct {
 	URL         string
 	Description string
 	// Events are some of hook.EventTypes; none means all.
@@ -45,7 +45,7 @@ type SecretWebhook struct {
 // CreateWebhook registers a webhook with a new signing secret, once under shop.WithIdempotencyKey. It
 // refuses with validation_failed, webhook_url_invalid, webhook_limit when the store has five,
 // secret_key_missing or idempotency_key_reused.
-func (w *Webhooks) CreateWebhook(ctx context.Context, d Draft) (SecretWebhook, error) {
+func (w *Webhooks) CreateWebhook(ctx context.Context, d Registration) (SecretWebhook, error) {
 	t, err := tenant.StoreOf(ctx)
 	if err != nil {
 		return SecretWebhook{}, err
