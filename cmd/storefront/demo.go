@@ -34,7 +34,7 @@ const (
 //go:embed demo.json
 var demoText []byte
 
-// demoData is what demoText holds: requests of the API, and of each store how many orders it gets.
+// demoData is what demoText holds: requests of the API, and orders.
 type demoData struct {
 	Stores []struct {
 		Store    request[adminv1.CreateStoreRequest]
@@ -43,10 +43,22 @@ type demoData struct {
 			Link request[storefrontv1.CreatePaymentLinkRequest]
 			Days int // until it expires, 0 for never
 		}
-		Orders int
+		Orders []demoOrder
 	}
 	Customers []request[storefrontv1.CreateCustomerRequest]
-	Notes     []string
+}
+
+// demoOrder is a purchase, with places in the lists of customers, links and published products, and what becomes of it.
+type demoOrder struct {
+	Customer int
+	Link     *int
+	Amount   *int64
+	Products []struct {
+		Product  int
+		Quantity int32
+	}
+	Note  *string
+	Moves []string
 }
 
 // request is a request in JSON.
@@ -172,70 +184,31 @@ func (d demo) product(ctx context.Context, in *adminv1.CreateProductRequest) (id
 }
 
 // orders records purchases up to now and moves them to every status, most of them paid.
-func (d demo) orders(ctx context.Context, count int, products, links, customers []string) error {
-	pace := time.Since(d.clock.now()) / time.Duration(count+1)
-	for i := range count {
+func (d demo) orders(ctx context.Context, all []demoOrder, products, links, customers []string) error {
+	moves := map[string]func(context.Context, string) (*storefrontv1.Order, error){
+		"pay": d.shop.PayOrder, "fail": d.shop.FailOrder, "cancel": d.shop.CancelOrder, "refund": d.shop.RefundOrder,
+	}
+	pace := time.Since(d.clock.now()) / time.Duration(len(all)+1)
+	for i, o := range all {
 		d.clock.after(pace)
-		draft := shop.OrderDraft{CustomerID: customers[i*7%len(customers)]}
-		if link, amount := demoLinkOf(i); link >= 0 && link < len(links) {
-			draft.PaymentLinkID, draft.Amount = links[link], amount
-		} else {
-			for n := range 1 + i%3 {
-				draft.Lines = append(draft.Lines, shop.OrderLine{ProductID: products[(i+3*n)%len(products)], Quantity: int32(1 + (i+n)%2)})
-			}
+		draft := shop.OrderDraft{CustomerID: customers[o.Customer], Amount: o.Amount, Note: o.Note}
+		if o.Link != nil {
+			draft.PaymentLinkID = links[*o.Link]
 		}
-		if i%9 == 4 {
-			draft.Note = &d.data.Notes[i%len(d.data.Notes)]
+		for _, line := range o.Products {
+			draft.Lines = append(draft.Lines, shop.OrderLine{ProductID: products[line.Product], Quantity: line.Quantity})
 		}
 		recorded, err := d.shop.RecordOrder(ctx, draft)
 		if err != nil {
 			return fmt.Errorf("order %d: %w", i, err)
 		}
-		for _, move := range d.moves(i) {
+		for _, move := range o.Moves {
 			// Less than the time to the next order, so that the clock never runs past today.
 			d.clock.after(time.Second)
-			if _, err := move(ctx, recorded.GetId()); err != nil {
+			if _, err := moves[move](ctx, recorded.GetId()); err != nil {
 				return fmt.Errorf("order %d: %w", i, err)
 			}
 		}
 	}
 	return nil
-}
-
-// demoLinkOf returns the link of an order, by its index in the store, and the amount that its buyer
-// chose; -1 is an order from the catalogue.
-func demoLinkOf(i int) (link int, chosen *int64) {
-	switch i {
-	case 6, 16, 26: // paid, until the cap is reached
-		return 2, nil
-	case 2, 12:
-		return 3, nil
-	case 11, 21, 31, 41:
-		return 4, nil
-	}
-	switch i % 8 {
-	case 1:
-		return 0, new(int64(500 + 250*(i%5)))
-	case 6:
-		return 1, nil
-	}
-	return -1, nil
-}
-
-// moves are what became of an order.
-func (d demo) moves(i int) []func(context.Context, string) (*storefrontv1.Order, error) {
-	type moves = []func(context.Context, string) (*storefrontv1.Order, error)
-	switch i % 10 {
-	case 3:
-		return moves{d.shop.FailOrder}
-	case 5:
-		return moves{d.shop.PayOrder, d.shop.RefundOrder}
-	case 7:
-		return moves{d.shop.CancelOrder}
-	case 8:
-		return moves{d.shop.FailOrder, d.shop.PayOrder}
-	case 9:
-		return nil
-	}
-	return moves{d.shop.PayOrder}
 }

@@ -6,6 +6,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"os"
+	"regexp"
+	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -13,9 +17,14 @@ import (
 	"unicode"
 	"unicode/utf16"
 
+	pretty "github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
+	"github.com/mattn/go-isatty"
+	"golang.org/x/term"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"go.storefront.example/ent/apijson"
+	"go.storefront.example/server/importing"
 	"go.storefront.example/server/validate"
 )
 
@@ -191,4 +200,262 @@ func escaped(text string) string {
 		shown.WriteString(strings.Trim(strconv.QuoteRune(r), "'"))
 	}
 	return shown.String()
+}
+
+// The marks after a column's name in a table's header. On a terminal that is too narrow, ids and times are shortened
+// first, then columns are left out, the rightmost first, until the others have the room that their texts need, and last
+// texts are cut. Others are always whole.
+const (
+	markID        = "#"
+	markTime      = "@"
+	markLeftOut   = "?"
+	markShortened = "~" // and before which width columns are left out rather than the text cut, such as ~40
+)
+
+const (
+	columnGap = "  "
+	// minCut is how short a text that is cut becomes at least.
+	minCut = 12
+	// shortID is how much of the end of an id is shown: its random part, where the beginning is the time. Commands take it.
+	shortID = 8
+)
+
+// column is a column of a table: its name, its marks, and its cells.
+type column struct {
+	name, marks string
+	cells       []string
+	width, room int
+}
+
+func (c *column) measure() {
+	c.width = text.StringWidthWithoutEscSequences(c.name)
+	for _, cell := range c.cells {
+		c.width = max(c.width, text.StringWidthWithoutEscSequences(cell))
+	}
+}
+
+func (c *column) is(mark string) bool { return strings.Contains(c.marks, mark) }
+
+// atLeast is how narrow the column can be for a text of which so much is to be seen.
+func (c *column) atLeast(room int) int {
+	if c.is(markShortened) {
+		return min(c.width, max(room, len(c.name)))
+	}
+	return c.width
+}
+
+var headerForm = regexp.MustCompile(`^([A-Z ]+)(\W*)(\d*)(\W*)$`)
+
+// columnsOf are the columns of a table. Its header names them with their marks.
+func columnsOf(header []string, rows [][]string) []*column {
+	all := make([]*column, len(header))
+	for i, name := range header {
+		parts := headerForm.FindStringSubmatch(name)
+		room, _ := strconv.Atoi(cmp.Or(parts[3], strconv.Itoa(minCut))) // It is a number.
+		c := &column{name: parts[1], marks: parts[2] + parts[4], room: room}
+		for _, row := range rows {
+			c.cells = append(c.cells, row[i])
+		}
+		c.measure()
+		all[i] = c
+	}
+	return all
+}
+
+// fit makes columns fit a terminal that is so wide; 0 is no bound.
+func fit(all []*column, terminal int) []*column {
+	whole := func(c *column) int { return c.width }
+	if terminal == 0 || widthOf(all, whole) <= terminal {
+		return all
+	}
+	for _, c := range all {
+		for i, cell := range c.cells {
+			switch {
+			case c.is(markID):
+				c.cells[i] = cell[max(0, len(cell)-shortID):]
+			case c.is(markTime):
+				c.cells[i] = shortTime(cell)
+			}
+		}
+		c.measure()
+	}
+	roomy := func(c *column) int { return c.atLeast(c.room) }
+	for i := len(all) - 1; i >= 0 && widthOf(all, roomy) > terminal; i-- {
+		if all[i].is(markLeftOut) {
+			all = slices.Delete(all, i, i+1)
+		}
+	}
+	for _, least := range []func(*column) int{roomy, func(c *column) int { return c.atLeast(minCut) }} {
+		for widthOf(all, whole) > terminal {
+			widest := slices.MaxFunc(all, func(a, b *column) int { return cmp.Compare(a.width-least(a), b.width-least(b)) })
+			if widest.width == least(widest) {
+				break
+			}
+			widest.width--
+		}
+	}
+	for _, c := range all {
+		for i, cell := range c.cells {
+			c.cells[i] = text.Snip(cell, c.width, "…")
+		}
+	}
+	return all
+}
+
+// widthOf is the width of a line with these columns.
+func widthOf(all []*column, of func(*column) int) int {
+	sum := len(columnGap) * (len(all) - 1)
+	for _, c := range all {
+		sum += of(c)
+	}
+	return sum
+}
+
+var timeForm = regexp.MustCompile(`(\d{4})-(\d\d-\d\d)T(\d\d:\d\d):\d\d\.\d{3}Z`)
+
+// shortTime leaves the seconds of a date-time out, which is UTC, and this year.
+func shortTime(cell string) string {
+	parts := timeForm.FindStringSubmatch(cell)
+	switch {
+	case parts == nil:
+		return cell
+	case parts[1] == strconv.Itoa(time.Now().UTC().Year()):
+		return parts[2] + " " + parts[3]
+	}
+	return parts[1] + "-" + parts[2] + " " + parts[3]
+}
+
+// writeTable writes columns side by side. The last one is not padded.
+func (s *session) writeTable(all []*column) error {
+	w := pretty.NewWriter()
+	w.SetStyle(pretty.Style{Box: pretty.BoxStyle{PaddingRight: columnGap}, Options: pretty.OptionsNoBordersAndSeparators})
+	w.SuppressTrailingSpaces()
+	header := make(pretty.Row, len(all))
+	for i, c := range all {
+		header[i] = s.terminal.bold(c.name)
+	}
+	w.AppendRow(header)
+	for i := range all[0].cells {
+		row := make(pretty.Row, len(all))
+		for j, c := range all {
+			row[j] = s.terminal.paint(c.cells[i])
+		}
+		w.AppendRow(row)
+	}
+	_, err := io.WriteString(s.out, w.Render()+"\n")
+	return err
+}
+
+// terminal is what standard output is shown on.
+type terminal struct {
+	// columns is its width; 0 is no bound, as where output is a file or a pipe.
+	columns int
+	colours bool
+}
+
+// terminalOf describes an output. COLUMNS sets its width; NO_COLOR (no-color.org) and TERM=dumb leave
+// colours out.
+func terminalOf(out io.Writer, env func(string) (string, bool)) terminal {
+	var t terminal
+	set := func(name string) string { value, _ := env(name); return value }
+	if f, ok := out.(*os.File); ok {
+		if columns, _, err := term.GetSize(int(f.Fd())); err == nil { //nolint:gosec // A descriptor is an int.
+			t.columns = columns
+			// An old console of Windows shows the codes of colours as text.
+			t.colours = set("NO_COLOR") == "" && set("TERM") != "dumb" && (runtime.GOOS != "windows" || set("WT_SESSION") != "")
+		}
+	}
+	if columns, err := strconv.Atoi(strings.TrimSpace(set("COLUMNS"))); err == nil && columns > 0 {
+		t.columns = columns
+	}
+	return t
+}
+
+// The colours of words that are a state (ECMA-48, SGR).
+const (
+	green  = "\x1b[32m"
+	yellow = "\x1b[33m"
+	red    = "\x1b[31m"
+	bold   = "\x1b[1m"
+	plain  = "\x1b[0m"
+)
+
+var colours = map[string]string{
+	"open": green, "active": green, "ACTIVE": green, "PAID": green, "PUBLISHED": green, "enabled": green, "succeeded": green,
+	"suspended": yellow, "pending": yellow, "PENDING": yellow, "DRAFT": yellow, "EXPIRED": yellow, "EXHAUSTED": yellow,
+	"expired": yellow,
+	"closed":  red, "revoked": red, "FAILED": red, "failed": red, "DISABLED": red, "disabled": red,
+}
+
+// paint colours a word that is a state.
+func (t terminal) paint(word string) string {
+	if colour := colours[word]; t.colours && colour != "" {
+		return colour + word + plain
+	}
+	return word
+}
+
+// bold emphasizes a text.
+func (t terminal) bold(text string) string {
+	if !t.colours {
+		return text
+	}
+	return bold + text + plain
+}
+
+// progress shows on a terminal how far long work has come, and nothing elsewhere.
+type progress struct {
+	w    io.Writer // nil: show nothing
+	what string
+	size int64 // bytes of the whole; below 1 when it is not known
+}
+
+func newProgress(w io.Writer, what string, size int64) progress {
+	if !isTerminal(w) {
+		w = nil
+	}
+	return progress{w, what, size}
+}
+
+// isTerminal reports whether people read what is written.
+func isTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	return ok && (isatty.IsTerminal(f.Fd()) || isatty.IsCygwinTerminal(f.Fd()))
+}
+
+// barWidth is the length of the bar in columns.
+const barWidth = 40
+
+// eraseLine takes the cursor to the line's beginning and erases the line (ECMA-48, EL).
+const eraseLine = "\r\x1b[K"
+
+// show draws the bar anew.
+func (p progress) show(so importing.Progress) {
+	if p.w == nil {
+		return
+	}
+	bar := ""
+	if p.size > 0 {
+		done := int(min(so.Bytes, p.size) * barWidth / p.size)
+		bar = "[" + strings.Repeat("#", done) + strings.Repeat(" ", barWidth-done) + "] "
+	}
+	stage := "checking"
+	if so.Storing {
+		stage = "storing"
+	}
+	p.draw(fmt.Sprintf("%s %s %s%d lines", stage, p.what, bar, so.Lines))
+}
+
+// draw draws a line anew.
+func (p progress) draw(text string) {
+	if p.w != nil {
+		_, _ = io.WriteString(p.w, eraseLine+text)
+	}
+}
+
+// end erases the bar before other output.
+func (p progress) end() {
+	if p.w != nil {
+		_, _ = io.WriteString(p.w, eraseLine)
+	}
 }

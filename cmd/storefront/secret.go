@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/seal"
 	"go.storefront.example/server/admin"
 )
@@ -71,4 +72,59 @@ func (c *secretRotateCmd) Run(s *session) error {
 	_, err = fmt.Fprintf(s.out, "%d of %d secrets encrypted anew; all are under the key %s and no other is needed\n", so.Done,
 		so.Webhooks, ring.Current())
 	return err
+}
+
+// secretKey is the setting of every command that makes or uses the signing secrets of webhooks.
+type secretKey struct {
+	SecretKey     string   `name:"secret-key" placeholder:"BASE64" help:"Encrypts the signing secrets of webhooks: base64 of 32 bytes, as storefront secret generate prints it. Better set as STOREFRONT_SECRET_KEY. On SQLite a missing one is made once and kept in <database file>.key."`
+	OldSecretKeys []string `name:"old-secret-keys" placeholder:"BASE64,…" help:"Keys that are still accepted while storefront secret rotate replaces them, separated by commas. Better set as STOREFRONT_OLD_SECRET_KEYS."`
+}
+
+// keyFile is where the key of an embedded database is kept unless one is set.
+func keyFile(databaseURL string) (path string, embedded bool) {
+	path, embedded = strings.CutPrefix(databaseURL, "sqlite:")
+	return path + ".key", embedded
+}
+
+// ring returns the key that secrets are sealed with, and those that open older ones.
+func (k secretKey) ring(d database) (*seal.Ring, error) {
+	older, err := k.older()
+	if err != nil {
+		return nil, err
+	}
+	if k.SecretKey != "" {
+		key, err := seal.ParseKey(k.SecretKey)
+		if err != nil {
+			return nil, usage("--secret-key: %w", err)
+		}
+		return seal.NewRing(key, older...), nil
+	}
+	path, embedded := keyFile(d.DatabaseURL)
+	if !embedded {
+		return nil, errors.New("--secret-key is not set: the signing secrets of webhooks are kept encrypted; " +
+			"make a key once with `storefront secret generate` and set STOREFRONT_SECRET_KEY to it everywhere")
+	}
+	if file := strings.TrimSuffix(path, ".key"); !exists(file) && !exists(path) {
+		return nil, noFile(fmt.Errorf("%w %s", db.ErrNoFile, file))
+	}
+	key, err := seal.LoadOrCreateFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("--secret-key: %w", err)
+	}
+	return seal.NewRing(key, older...), nil
+}
+
+// older returns the keys of --old-secret-keys.
+func (k secretKey) older() ([]seal.Key, error) {
+	if len(k.OldSecretKeys) == 1 && k.OldSecretKeys[0] == none {
+		return nil, nil
+	}
+	keys := make([]seal.Key, len(k.OldSecretKeys))
+	for i, text := range k.OldSecretKeys {
+		var err error
+		if keys[i], err = seal.ParseKey(text); err != nil {
+			return nil, usage("--old-secret-keys: key %d: %w", i+1, err)
+		}
+	}
+	return keys, nil
 }

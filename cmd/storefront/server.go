@@ -3,6 +3,11 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
 	"runtime"
 	"slices"
 	"time"
@@ -11,6 +16,8 @@ import (
 	"go.storefront.example/server"
 	"go.storefront.example/server/admin"
 	"go.storefront.example/server/admin/rpc"
+	"go.storefront.example/server/edge"
+	"go.storefront.example/server/monitor"
 	"go.storefront.example/server/shop"
 	"go.storefront.example/server/webhooks"
 )
@@ -196,4 +203,61 @@ func serve(ctx context.Context, config server.Config, bound func(*server.Server)
 	}
 	config.Logger.InfoContext(ctx, "stopped")
 	return nil
+}
+
+// monitored is the setting of a command that shows how it is on a listener of its own.
+type monitored struct {
+	AdminAddr  string `clears:"" placeholder:"ADDR" help:"Address of the operator's listener: /healthz, /readyz, /metrics and, with --admin-token, /debug/pprof. Off without one."`
+	AdminToken string `name:"admin-token" placeholder:"TOKEN" help:"Lets the operator see profiles, at least 32 characters. Better set as STOREFRONT_ADMIN_TOKEN."`
+}
+
+// beside runs do with the listener beside it, until do has ended.
+func (m monitored) beside(ctx context.Context, c monitor.Config, do func(context.Context) error) error {
+	if m.AdminAddr == "" {
+		return do(ctx)
+	}
+	if m.AdminToken != "" {
+		if err := (adminToken{m.AdminToken}).check(); err != nil {
+			return err
+		}
+		c.Guard = rpc.NewGate(m.AdminToken, "").Guard
+	}
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", m.AdminAddr)
+	if err != nil {
+		return fmt.Errorf("listen on %s: %w", m.AdminAddr, err)
+	}
+	shown := edge.NewServer(monitor.Handler(c), 0, c.Logger)
+	shown.ErrorLog = slog.NewLogLogger(c.Logger.Handler(), slog.LevelError) // A panic is among what it logs.
+	c.Logger.InfoContext(ctx, "listening", "admin_addr", listener.Addr().String())
+	ended := make(chan error, 1)
+	go func() { ended <- shown.Serve(listener) }()
+	err = do(ctx)
+	// Running requests are cut off: a stopping process does not wait for a profile.
+	return errors.Join(err, shown.Close(), served(<-ended))
+}
+
+// served returns a server's error, nil if it was stopped.
+func served(err error) error {
+	if errors.Is(err, http.ErrServerClosed) {
+		return nil
+	}
+	return fmt.Errorf("serve the operator: %w", err)
+}
+
+// newLogger writes structured logs: format is json or text, level debug, info, warn or error.
+func newLogger(w io.Writer, format, level string) (*slog.Logger, error) {
+	var l slog.Level
+	if err := l.UnmarshalText([]byte(level)); err != nil {
+		return nil, usage("--log-level: %w", err)
+	}
+	options := &slog.HandlerOptions{Level: l}
+	if format == "json" {
+		return slog.New(slog.NewJSONHandler(w, options)), nil
+	}
+	return slog.New(slog.NewTextHandler(w, options)), nil
+}
+
+// unsent logs what keeps spans from being sent.
+func unsent(logger *slog.Logger) func(error) {
+	return func(err error) { logger.WarnContext(context.Background(), "traces are not sent", "error", err) }
 }

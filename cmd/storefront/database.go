@@ -1,0 +1,203 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/google/uuid"
+
+	counting "go.storefront.example/ent/count"
+	"go.storefront.example/ent/db"
+	"go.storefront.example/server/shop"
+)
+
+type migrateCmd struct {
+	Up     migrateUpCmd     `cmd:"" default:"withargs" help:"Bring the schema up to date (default)."`
+	Status migrateStatusCmd `cmd:"" help:"Show which migrations are applied."`
+
+	Recount migrateRecountCmd `cmd:"" help:"Count the rows of stores anew, where totals of lists are wrong."`
+}
+
+// migration is a step of the schema as it is shown.
+type migration struct {
+	Version   int64  `json:"version"`
+	Name      string `json:"name"`
+	AppliedAt moment `json:"appliedAt"`
+}
+
+// migrations prints steps of the schema.
+func (s *session) migrations(steps []db.Migration) error {
+	objects := make([][]byte, len(steps))
+	rows := make([][]string, len(steps))
+	for i, m := range steps {
+		e := migration{m.Version, m.Name, moment{m.AppliedAt}}
+		text, err := plainJSON(e)
+		if err != nil {
+			return err
+		}
+		objects[i] = text
+		rows[i] = []string{strconv.FormatInt(e.Version, 10), e.Name, e.AppliedAt.String()}
+	}
+	if s.csv {
+		return writeCSV(s.out, nil, []byte(`{"version":0,"name":"","appliedAt":null}`), objects)
+	}
+	return s.list(objects, strings.Fields("VERSION NAME APPLIED"), rows)
+}
+
+type migrateUpCmd struct{ database }
+
+// Run migrates.
+func (c *migrateUpCmd) Run(s *session) error {
+	var applied []db.Migration
+	shown := newProgress(s.errs, "migrating", 0)
+	err := migrate(s.ctx, c.database,
+		func(m db.Migration) { shown.draw(fmt.Sprintf("%s %d %s…", shown.what, m.Version, m.Name)) },
+		func(m db.Migration) { applied = append(applied, m) })
+	shown.end()
+	if err != nil {
+		return err
+	}
+	if len(applied) == 0 && !s.json {
+		_, err := fmt.Fprintln(s.out, "the schema is up to date")
+		return err
+	}
+	return s.migrations(applied)
+}
+
+type migrateStatusCmd struct{ database }
+
+// Run shows the migrations.
+func (c *migrateStatusCmd) Run(s *session) error {
+	handle, err := db.Open(s.ctx, db.Config{URL: c.DatabaseURL, Existing: true})
+	if err != nil {
+		return noFile(err)
+	}
+	steps, err := handle.Migrations(s.ctx)
+	if err = errors.Join(err, handle.Close()); err != nil {
+		return err
+	}
+	return s.migrations(steps)
+}
+
+type migrateRecountCmd struct {
+	database
+	Store string `placeholder:"SLUG" help:"The store, by slug or id; all stores without it."`
+}
+
+// recounted is what was counted, as it is shown.
+type recounted struct {
+	Stores int   `json:"stores"`
+	Rows   int64 `json:"rows"`
+}
+
+// recountStores is how many stores are looked up at a time.
+const recountStores = 1000
+
+// Run counts.
+func (c *migrateRecountCmd) Run(s *session) error {
+	handle, err := c.open(s.ctx)
+	if err != nil {
+		return err
+	}
+	var done recounted
+	if err := errors.Join(done.count(s, handle, c.Store), handle.Close()); err != nil {
+		return err
+	}
+	if s.json {
+		return s.value(done)
+	}
+	_, err = fmt.Fprintf(s.out, "%d rows of %d stores counted\n", done.Rows, done.Stores)
+	return err
+}
+
+// count counts the rows of a store, or of all if it has no name.
+func (r *recounted) count(s *session, handle *db.DB, name string) error {
+	counts := counting.On(handle)
+	if name != "" {
+		store, err := shop.New(handle, s.options.Shop).FindStore(s.ctx, name)
+		if err != nil {
+			return err
+		}
+		return r.add(s, counts, store.ID)
+	}
+	bar := newProgress(s.errs, "counting", -1)
+	defer bar.end()
+	for last := uuid.Nil; ; {
+		stores, err := counts.StoresAfter(s.ctx, last, recountStores)
+		if err != nil || len(stores) == 0 {
+			return err
+		}
+		for _, store := range stores {
+			if err := r.add(s, counts, store.ID); err != nil {
+				return fmt.Errorf("%w; %d stores before it are done, and it can be run again", err, r.Stores)
+			}
+			last = store.ID
+			bar.draw(fmt.Sprintf("%d stores, %d rows", r.Stores, r.Rows))
+		}
+	}
+}
+
+func (r *recounted) add(s *session, counts *counting.Counts, store uuid.UUID) error {
+	rows, err := counts.Recount(s.ctx, store)
+	r.Rows += rows
+	if err == nil {
+		r.Stores++
+	}
+	return err
+}
+
+type backupCmd struct {
+	database
+	To string `required:"" placeholder:"FILE" help:"File to write; it must not be there yet."`
+}
+
+// backedUp is what a backup wrote, as it is shown.
+type backedUp struct {
+	File  string `json:"file"`
+	Bytes int64  `json:"bytes"`
+	// SecretKeyFile is the file whose key opens the copy's secrets, null when there is none.
+	SecretKeyFile *string `json:"secretKeyFile"`
+}
+
+// Run copies the database.
+func (c *backupCmd) Run(s *session) error {
+	path, embedded := strings.CutPrefix(c.DatabaseURL, "sqlite:")
+	if strings.HasPrefix(c.DatabaseURL, "postgres") {
+		return fmt.Errorf("%w; for PostgreSQL run: pg_dump --format=custom --no-owner --file=%s \"$STOREFRONT_DATABASE_URL\"",
+			db.ErrNotEmbedded, c.To)
+	}
+	if _, err := os.Stat(path); embedded && err != nil {
+		// Opening it would make an empty one.
+		return fmt.Errorf("back up: %w", err)
+	}
+	// Whatever its schema is: before an upgrade is when a backup matters.
+	handle, err := db.Open(s.ctx, db.Config{URL: c.DatabaseURL, MaxConns: 1})
+	if err != nil {
+		return err
+	}
+	bytes, err := handle.Backup(s.ctx, c.To)
+	if err = errors.Join(err, handle.Close()); err != nil {
+		return err
+	}
+	done := backedUp{File: c.To, Bytes: bytes}
+	if key, _ := keyFile(c.DatabaseURL); exists(key) {
+		done.SecretKeyFile = &key
+	}
+	if s.json {
+		return s.value(done)
+	}
+	_, err = fmt.Fprintf(s.out, "%s: %d bytes\n", done.File, done.Bytes)
+	if err == nil && done.SecretKeyFile != nil {
+		_, err = fmt.Fprintf(s.out, "its secrets are encrypted with the key in %s: keep a copy of that too, in another place\n",
+			*done.SecretKeyFile)
+	}
+	return err
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
