@@ -16,7 +16,7 @@ const (
 	cancelRest = 10 * time.Millisecond
 )
 
-// cancel moves the waiting deliveries of disabled or deleted webhooks to the journal, some of each webhook in turn: a large
+// cancel moves the waiting deliveries of disabled or deleted webhooks to the finished ones, some of each webhook in turn: a large
 // one delays none of the others.
 func (w *Worker) cancel(ctx context.Context) error {
 	for more := true; more && ctx.Err() == nil; {

@@ -27,9 +27,9 @@ func TestRunningWorkersCancelALargeBacklog(t *testing.T) {
 			if err := hook.Locked(ctx, &ent.Webhook{ID: off}); err != nil {
 				return err
 			}
-			drafts := make([]queue.Draft, n)
+			drafts := make([]queue.NewDelivery, n)
 			for i := range drafts {
-				drafts[i] = queue.Draft{ID: id.At(m.Now()), StoreID: m.id, WebhookID: off, EventID: uuid.New(), EventType: hook.OrderPaid,
+				drafts[i] = queue.NewDelivery{ID: id.At(m.Now()), StoreID: m.id, WebhookID: off, EventID: uuid.New(), EventType: hook.OrderPaid,
 					Epoch: 1}
 			}
 			if err := queue.Add(ctx, tx, m.DB, drafts); err != nil {

@@ -48,7 +48,7 @@ func (w *Worker) deliver(ctx context.Context, d queue.Delivery, leased time.Time
 
 // attempt makes one attempt. It never fails: any error becomes the attempt's outcome.
 func (w *Worker) attempt(ctx context.Context, d queue.Delivery, leased time.Time) result {
-	r := result{outcome: queue.Outcome{Delivery: d}, leased: leased}
+	r := result{outcome: queue.Outcome{Delivery: d, Status: queue.Pending}, leased: leased}
 	if time.Since(leased) >= w.leaseDuration() {
 		// The database took longer to grant the lease than the lease lasts, for example because a commit
 		// waited for a standby. Another worker may have the delivery by now.
@@ -60,7 +60,7 @@ func (w *Worker) attempt(ctx context.Context, d queue.Delivery, leased time.Time
 	switch {
 	case err != nil:
 		w.config.Logger.ErrorContext(ctx, "a delivery's attempts cannot be read", "delivery_id", d.ID, "error", err)
-		// In the journal they would make each list that they are in unreadable, and what is no text cannot
+		// Among the finished ones they would make each list that they are in unreadable, and what is no text cannot
 		// be written: the outcomes of other deliveries would fail with it.
 		r.outcome.Delivery.Attempts = []byte("[]")
 		r.outcome.Status = queue.Failed

@@ -182,7 +182,7 @@ func (m merchant) enqueue(webhook uuid.UUID, kind string) uuid.UUID {
 			ctx); err != nil {
 			return err
 		}
-		return queue.Add(ctx, tx, m.DB, []queue.Draft{{
+		return queue.Add(ctx, tx, m.DB, []queue.NewDelivery{{
 			ID: id.At(m.Now()), StoreID: m.id, WebhookID: webhook, EventID: event, EventType: kind, Epoch: m.webhook(webhook).Epoch,
 		}})
 	})

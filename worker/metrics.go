@@ -113,7 +113,7 @@ func (m *metrics) ended(outcomes []queue.Outcome, lost int) {
 		return // for example when they were written before, and a later step failed
 	}
 	for _, o := range outcomes {
-		if o.Status == "" {
+		if o.Status == queue.Pending {
 			continue
 		}
 		m.deliveries.WithLabelValues(o.Status).Inc()
@@ -124,7 +124,7 @@ func (m *metrics) ended(outcomes []queue.Outcome, lost int) {
 	}
 }
 
-// cancelled counts deliveries that were moved to the journal as cancelled.
+// cancelled counts deliveries that were moved to the finished ones as cancelled.
 func (m *metrics) cancelled(n int) { m.deliveries.WithLabelValues(queue.Cancelled).Add(float64(n)) }
 
 // classOf returns the class of a status. An unknown status is classified by its first digit; a

@@ -136,7 +136,7 @@ func (w *Worker) applyWebhookState(ctx context.Context, outcomes []queue.Outcome
 	if len(failing) == 0 {
 		return nil, nil
 	}
-	healths, err := w.queue.HealthByWebhook(ctx, failing, w.config.DisableAfter)
+	states, err := w.queue.WebhookStates(ctx, failing, w.config.DisableAfter)
 	if err != nil {
 		return nil, err
 	}
@@ -146,14 +146,14 @@ func (w *Worker) applyWebhookState(ctx context.Context, outcomes []queue.Outcome
 		if o.Attempt == nil || o.Attempt.Succeeded() {
 			continue
 		}
-		switch health := healths[o.Delivery.WebhookID]; {
-		case !health.Takes(o.Delivery):
+		switch state := states[o.Delivery.WebhookID]; {
+		case !state.Takes(o.Delivery):
 			o.Status = queue.Cancelled
-		case health.Exhausted && o.Counts:
+		case state.Exhausted && o.Counts:
 			// It waits, and is cancelled with the others. If a success prevents the disabling, it keeps its
 			// delay, and a failure of its last attempt stays final.
-			if o.Status != "" {
-				o.Status, o.Delay = "", w.leaseDuration()
+			if o.Status != queue.Pending {
+				o.Status, o.Delay = queue.Pending, w.leaseDuration()
 			}
 			exhausted[o.Delivery.WebhookID] = o.Delivery.StoreID
 		}

@@ -35,7 +35,7 @@ func (w *Worker) beginSpan(ctx context.Context, d queue.Delivery, number int) (c
 	return ctx, s
 }
 
-// endSpan ends the span of an attempt with the journal's data.
+// endSpan ends the span of an attempt with what the delivery journal shows.
 func endSpan(s trace.Span, a queue.Attempt) {
 	if !s.IsRecording() {
 		return

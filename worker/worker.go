@@ -5,7 +5,7 @@
 //
 //	             woken by the commit of an event, or every pollInterval
 //	                         │
-//	outbox ──relay──► lanes ─┴─► attempts (goroutines, bounded) ──► recorder ──► journal
+//	outbox ──relay──► lanes ─┴─► attempts (goroutines, bounded) ──► recorder ──► finished deliveries
 //	                    ▲                                             │
 //	                    └── claim: what waits in lanes with room ◄────┘ room again
 //
@@ -16,7 +16,7 @@
 // of its attempts has ended.
 //
 // Disabling or deleting a webhook cancels its waiting deliveries at once. A separate loop moves
-// them to the journal, a few hundred at a time.
+// them to the finished ones, a few hundred at a time.
 //
 // When a worker stops, it claims nothing more, lets running attempts end and releases those that
 // did not. When it is killed, its leases expire: see package queue.
@@ -49,7 +49,7 @@ const (
 	DefaultConcurrency = 256
 	// DefaultDisableAfter is how long a webhook may fail without a success (specification, Limits).
 	DefaultDisableAfter = 72 * time.Hour
-	// DefaultRetention is how long the journal is kept (specification, Limits).
+	// DefaultRetention is how long finished deliveries are kept (specification, Limits).
 	DefaultRetention = 30 * 24 * time.Hour
 )
 

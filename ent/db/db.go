@@ -95,8 +95,9 @@ type dialect struct {
 	name string // of entgo.io/ent/dialect
 	// attempts bounds how often WithTx runs a transaction that loses to others.
 	attempts int
-	// rowLocks is whether rows can be locked, as where several write at a time.
-	rowLocks bool
+	// rowLock is the clause of a SELECT that locks its rows, and takeTurn the statement that waits for a number's
+	// turn; "" where one transaction at a time writes.
+	rowLock, takeTurn string
 	// checkpoints is whether CheckpointBeside has something to do.
 	checkpoints bool
 	// versions counts the tables of migrations: none or one.
@@ -152,6 +153,15 @@ func (c Config) keep(inner driver.Connector, remote bool) driver.Connector {
 		made.settings = settingsStatement(c.settings())
 	}
 	return made
+}
+
+// Of returns what is made for the database: the value for PostgreSQL or for SQLite. Packages keep what differs between
+// the two in such values.
+func Of[T any](s *DB, postgres, sqlite T) T {
+	if s.dialect == sqliteFile {
+		return sqlite
+	}
+	return postgres
 }
 
 // Dialect is dialect.Postgres or dialect.SQLite of entgo.io/ent/dialect.

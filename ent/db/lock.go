@@ -2,6 +2,8 @@ package db
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/binary"
 	"fmt"
 
 	"entgo.io/ent/dialect/sql"
@@ -26,16 +28,45 @@ func (s *DB) Change(ctx context.Context, change func(ctx context.Context, tx *en
 	return fmt.Errorf("lost the race for a unique value %d times: %w", raceAttempts, err)
 }
 
-// Lock makes a query lock its rows for the rest of the transaction. SQLite has a single writer and
-// needs no row locks. The lock lets others insert rows that refer to a locked one, because no id ever
-// changes: otherwise creating a key, which locks its store, would make every order of the store wait.
+// RowLock ends a SELECT whose rows, those of the tables that follow it as in " OF o", are locked for the rest of the
+// transaction. SQLite has a single writer and needs no row locks: it is empty there. The lock lets others insert rows that
+// refer to a locked one, because no id ever changes: otherwise creating a key, which locks its store, would make every order
+// of the store wait.
+func (s *DB) RowLock(of string) string {
+	if s.dialect.rowLock == "" {
+		return ""
+	}
+	return s.dialect.rowLock + of
+}
+
+// Lock makes a query lock its rows for the rest of the transaction (RowLock).
 func Lock[Q interface {
 	ForUpdate(opts ...sql.LockOption) Q
 }](s *DB, q Q) Q {
-	if s.dialect.rowLocks {
-		return q.ForUpdate(sql.WithLockClause("FOR NO KEY UPDATE"))
+	return lockWith(s, q, "")
+}
+
+func lockWith[Q interface {
+	ForUpdate(opts ...sql.LockOption) Q
+}](s *DB, q Q, action string) Q {
+	if clause := s.RowLock(action); clause != "" {
+		return q.ForUpdate(sql.WithLockClause(clause))
 	}
 	return q
+}
+
+// TakeTurn makes transactions that name the same thing run one after the other from here on. On SQLite, with its one writer,
+// all do.
+func (s *DB) TakeTurn(ctx context.Context, tx *ent.Tx, name string) error {
+	if s.dialect.takeTurn == "" {
+		return nil
+	}
+	sum := sha256.Sum256([]byte(name))
+	number := int64(binary.BigEndian.Uint64(sum[:8])) //nolint:gosec // Any 64 bits name the lock.
+	if _, err := tx.ExecContext(ctx, s.dialect.takeTurn, number); err != nil {
+		return fmt.Errorf("wait for the transaction's turn: %w", err)
+	}
+	return nil
 }
 
 // query is a query of rows of one type that can lock them.
@@ -49,7 +80,16 @@ type query[Q any, R ent.Value] interface {
 // locks every row that it changes before it asks for the time (hook.Time), in the order store, order, customer,
 // payment link; it locks no other row beside a product, a key or a webhook. So transactions never deadlock.
 func LockRow[Q query[Q, R], R ent.Value](ctx context.Context, s *DB, q Q) (R, error) {
-	row, err := Lock(s, q).Only(ctx)
+	return lockRow(ctx, s, q, "")
+}
+
+// LockFreeRow is LockRow for a row that it does not find while another transaction has locked it.
+func LockFreeRow[Q query[Q, R], R ent.Value](ctx context.Context, s *DB, q Q) (R, error) {
+	return lockRow(ctx, s, q, " SKIP LOCKED")
+}
+
+func lockRow[Q query[Q, R], R ent.Value](ctx context.Context, s *DB, q Q, action string) (R, error) {
+	row, err := lockWith(s, q, action).Only(ctx)
 	if err != nil {
 		return row, err
 	}

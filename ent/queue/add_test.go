@@ -106,29 +106,29 @@ func (o outlet) events(n int, from time.Time) {
 }
 
 // draft is a delivery of an event to a webhook of the outlet.
-func (o outlet) draft(webhook, event uuid.UUID) queue.Draft {
+func (o outlet) draft(webhook, event uuid.UUID) queue.NewDelivery {
 	epoch := int64(1)
 	for row := range db.Rows(o.ctx, o.Reader(), "SELECT epoch FROM webhooks WHERE id = $1", webhook) {
 		require.NoError(o.t, row.Scan(&epoch))
 	}
-	return queue.Draft{ID: id.At(o.Now()), StoreID: o.owner, WebhookID: webhook, EventID: event, EventType: hook.OrderPaid,
+	return queue.NewDelivery{ID: id.At(o.Now()), StoreID: o.owner, WebhookID: webhook, EventID: event, EventType: hook.OrderPaid,
 		Epoch: epoch}
 }
 
 // add puts deliveries into the queue.
-func (o outlet) add(drafts ...queue.Draft) {
+func (o outlet) add(drafts ...queue.NewDelivery) {
 	o.t.Helper()
 	o.change(func(ctx context.Context, tx *ent.Tx) error { return queue.Add(ctx, tx, o.DB, drafts) })
 }
 
 // ended writes a delivery that has ended into the journal.
-func (o outlet) ended(d queue.Draft, status string) {
+func (o outlet) ended(d queue.NewDelivery, status string) {
 	o.t.Helper()
 	o.endedAt(o.Now(), d, status)
 }
 
 // endedAt is ended with the time of the delivery and of its end.
-func (o outlet) endedAt(at time.Time, d queue.Draft, status string) {
+func (o outlet) endedAt(at time.Time, d queue.NewDelivery, status string) {
 	o.t.Helper()
 	o.exec("INSERT INTO finished_deliveries (id, store_id, webhook_id, event_id, event_type, status, attempts, created_at, "+
 		"finished_at)"+
@@ -159,7 +159,7 @@ func TestAddedDeliveriesAreDueAtOnce(t *testing.T) {
 		o := newOutlet(t, s, "atelier")
 		o.add()
 		require.Zero(t, dbtest.Count(t, s, "deliveries"), "no delivery is none")
-		drafts := []queue.Draft{o.draft(o.webhook, uuid.New()), o.draft(o.webhook, uuid.New())}
+		drafts := []queue.NewDelivery{o.draft(o.webhook, uuid.New()), o.draft(o.webhook, uuid.New())}
 		before := s.Now()
 		o.add(drafts...)
 		rows := dbtest.Deliveries(t, s, "true")
@@ -169,7 +169,7 @@ func TestAddedDeliveriesAreDueAtOnce(t *testing.T) {
 			if row.ID != d.ID {
 				d = drafts[1]
 			}
-			require.Equal(t, d, queue.Draft{ID: row.ID, StoreID: row.StoreID, WebhookID: row.WebhookID, EventID: row.EventID,
+			require.Equal(t, d, queue.NewDelivery{ID: row.ID, StoreID: row.StoreID, WebhookID: row.WebhookID, EventID: row.EventID,
 				EventType: row.EventType, Epoch: 1})
 			require.Equal(t, "[]", string(row.Attempts))
 			require.False(t, row.Retry)

@@ -8,7 +8,7 @@ import (
 	"go.storefront.example/ent/apijson"
 )
 
-// Attempt is one attempt of a delivery, as the journal keeps and shows it.
+// Attempt is one attempt of a delivery, as the delivery journal shows it.
 type Attempt struct {
 	// Number counts from 1; the header Service-Delivery-Attempt carries it.
 	Number int
@@ -31,23 +31,20 @@ func (a Attempt) Succeeded() bool { return a.Error == "" }
 
 // attemptJSON is an attempt in the database and on the operator's side.
 type attemptJSON struct {
-	Number     int     `json:"number"`
-	StartedAt  string  `json:"startedAt"`
-	DurationMs int64   `json:"durationMs"`
-	StatusCode *int    `json:"statusCode"`
-	Error      *string `json:"error"`
-	Answer     string  `json:"answer,omitempty"`
+	Number     int             `json:"number"`
+	StartedAt  json.RawMessage `json:"startedAt"`
+	DurationMs int64           `json:"durationMs"`
+	StatusCode *int            `json:"statusCode"`
+	Error      *string         `json:"error"`
+	Answer     string          `json:"answer,omitempty"`
 }
 
 // MarshalJSON writes {number,startedAt,durationMs,statusCode,error,answer}; without a status or an error
 // they are null, and an empty answer is left out.
 func (a Attempt) MarshalJSON() ([]byte, error) {
 	j := attemptJSON{
-		Number: a.Number, DurationMs: a.Duration.Milliseconds(), Answer: a.Answer,
-		StartedAt: string(apijson.AppendTime(nil, a.StartedAt)),
+		Number: a.Number, DurationMs: a.Duration.Milliseconds(), Answer: a.Answer, StartedAt: apijson.AppendTime(nil, a.StartedAt),
 	}
-	// AppendTime writes a JSON string.
-	j.StartedAt = j.StartedAt[1 : len(j.StartedAt)-1]
 	if a.StatusCode != 0 {
 		j.StatusCode = &a.StatusCode
 	}
@@ -63,8 +60,8 @@ func (a *Attempt) UnmarshalJSON(text []byte) error {
 	if err := json.Unmarshal(text, &j); err != nil {
 		return err
 	}
-	at, err := time.Parse(time.RFC3339, j.StartedAt)
-	if err != nil {
+	var at time.Time
+	if err := json.Unmarshal(j.StartedAt, &at); err != nil {
 		return err
 	}
 	*a = Attempt{Number: j.Number, StartedAt: at.UTC(), Duration: time.Duration(j.DurationMs) * time.Millisecond, Answer: j.Answer}

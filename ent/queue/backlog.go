@@ -25,7 +25,7 @@ type Backlog struct {
 	// Outbox is how many events are in the outbox, up to maxCounted.
 	Outbox int
 	// First is how many deliveries wait for their first attempt or are in it, up to maxCounted; what is
-	// cancelled and still to be moved to the journal does not count.
+	// cancelled and still to be moved to the finished ones does not count.
 	First int
 	// Retries is how many deliveries wait for another attempt or are in it, up to maxCounted.
 	Retries int
@@ -55,16 +55,16 @@ const (
 	collectTimeout = time.Second
 )
 
-// shared ends the HELP of what is read from the database.
-const shared = " Read from the database: every server and worker on it reports the same value, so take the max and do not add."
+// sameForAll ends the HELP of what is read from the database.
+const sameForAll = " Read from the database: every server and worker on it reports the same value, so take the max and do not add."
 
 var (
 	lagDesc = prometheus.NewDesc("storefront_outbox_lag_seconds",
-		"Age of the oldest event that no worker has taken from the outbox."+shared, nil, nil)
+		"Age of the oldest event that no worker has taken from the outbox."+sameForAll, nil, nil)
 	rowsDesc = prometheus.NewDesc("storefront_outbox_rows",
-		"Events in the outbox, counted up to 10000."+shared, nil, nil)
+		"Events in the outbox, counted up to 10000."+sameForAll, nil, nil)
 	waitingDesc = prometheus.NewDesc("storefront_deliveries_waiting",
-		"Deliveries that wait for their first attempt or for a retry, or are in it, counted up to 10000 each."+shared,
+		"Deliveries that wait for their first attempt or for a retry, or are in it, counted up to 10000 each."+sameForAll,
 		[]string{"attempt"}, nil)
 )
 

@@ -59,9 +59,9 @@ func forEachLoaded(b *testing.B, f func(b *testing.B, l *loaded, size int)) {
 // drafts puts deliveries into the queue.
 func (l *loaded) drafts(n int) {
 	require.NoError(l.b, l.WithTx(l.b.Context(), func(ctx context.Context, tx *ent.Tx) error {
-		many := make([]queue.Draft, n)
+		many := make([]queue.NewDelivery, n)
 		for i := range many {
-			many[i] = queue.Draft{
+			many[i] = queue.NewDelivery{
 				Epoch: 1,
 				ID:    id.At(hook.Time(ctx)), StoreID: l.lane.StoreID, WebhookID: l.lane.WebhookID, EventID: l.event,
 				EventType: hook.OrderPaid,

@@ -41,9 +41,9 @@ func (o outlet) switchOn() {
 }
 
 // fill lets n deliveries wait for the outlet's webhook, each thirdly as a retry that is due in an hour.
-func (o outlet) fill(n int) []queue.Draft {
+func (o outlet) fill(n int) []queue.NewDelivery {
 	o.t.Helper()
-	drafts := make([]queue.Draft, n)
+	drafts := make([]queue.NewDelivery, n)
 	for i := range drafts {
 		drafts[i] = o.draft(o.webhook, id.At(o.Now()))
 	}
@@ -148,7 +148,7 @@ func TestAWebhookThatIsEnabledAgainDuringItsCancellation(t *testing.T) {
 		require.Equal(t, queue.Cancelled, entry.Status)
 		require.Equal(t, map[string]int{queue.Cancelled: n + 1, queue.Pending: 1}, o.statuses(queue.Search{}),
 			"an attempt is being made")
-		o.finish(q, queue.Outcome{Delivery: got[0], Attempt: answer(1, s.Now(), 500), Delay: time.Hour, Counts: true})
+		o.finish(q, queue.Outcome{Delivery: got[0], Attempt: answer(1, s.Now(), 500), Status: queue.Pending, Delay: time.Hour, Counts: true})
 		require.Equal(t, map[string]int{queue.Cancelled: n + 2}, o.statuses(queue.Search{}), "it failed, and is not shown as waiting")
 		require.Equal(t, 52, o.cancelAll(q))
 		require.Zero(t, dbtest.Count(t, s, "deliveries"))

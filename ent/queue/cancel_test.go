@@ -31,7 +31,7 @@ func TestCancelEndsWhatNoWorkerIsOn(t *testing.T) {
 	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		o := newOutlet(t, s, "atelier")
 		other := o.newWebhook()
-		drafts := make([]queue.Draft, len(rows))
+		drafts := make([]queue.NewDelivery, len(rows))
 		for i, row := range rows {
 			drafts[i] = o.draft(o.webhook, uuid.New())
 			o.add(drafts[i], o.draft(other, drafts[i].EventID))

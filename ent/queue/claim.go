@@ -27,16 +27,44 @@ func (q *Queue) Claim(ctx context.Context, wants []Want, lease time.Duration) ([
 
 func scanClaimed(rows iter.Seq[db.Row]) (claimed []Delivery, err error) {
 	for row := range rows {
-		var (
-			d      Delivery
-			caused cause
-		)
+		var d Delivery
 		if err := row.Scan(&d.ID, &d.Lease, &d.StoreID, &d.WebhookID, &d.Retry, &d.EventID, &d.EventType, &d.Attempts, &d.CreatedAt,
-			&d.Epoch, &d.URL, &d.Secret, &d.SecretKey, &d.Payload, &caused.request, &caused.trace); err != nil {
+			&d.Epoch, &d.URL, &d.Secret, &d.SecretKey, &d.Payload, &d.RequestID, &d.Trace); err != nil {
 			return nil, err
 		}
-		caused.set(&d)
 		claimed = append(claimed, d)
 	}
 	return claimed, nil
+}
+
+// dueReach is how much a search of what became due overlaps the one before it, for rows that were
+// committed late and as the clock of a process is not quite the database's.
+const dueReach = 2 * time.Second
+
+// dueInterval is how often a search looks at everything.
+const dueInterval = 10 * time.Second
+
+// Due returns the lanes in which something became due since the call before: retries whose time has
+// come, leases that ended, what other workers left waiting. At the first call, every dueInterval and
+// after the clock was set back it returns every lane in which anything is due, and all is true.
+func (q *Queue) Due(ctx context.Context) (lanes []Lane, all bool, err error) {
+	now := q.db.Now()
+	since := q.due.at.Add(-dueReach)
+	all = q.due.at.IsZero() || !now.Before(q.due.full.Add(dueInterval)) || now.Before(q.due.full)
+	name, args := "due since", []any{q.db.Moment(), since}
+	if all {
+		name, args = "due", args[:1]
+	}
+	for row := range db.Rows(ctx, q.db.Reader(), q.dialect.statements[name], args...) {
+		var lane Lane
+		if err := row.Scan(&lane.StoreID, &lane.WebhookID, &lane.Retry); err != nil {
+			return nil, false, wrap("look for what is due", err)
+		}
+		lanes = append(lanes, lane)
+	}
+	q.due.at = now
+	if all {
+		q.due.full = now
+	}
+	return lanes, all, nil
 }

@@ -30,7 +30,7 @@ func (o outlet) claim(q *queue.Queue, wants ...queue.Want) []queue.Delivery {
 }
 
 // put puts a delivery of a new event into the queue, as due and as a retry or not.
-func (o outlet) put(webhook uuid.UUID, due time.Time, retry bool) queue.Draft {
+func (o outlet) put(webhook uuid.UUID, due time.Time, retry bool) queue.NewDelivery {
 	o.t.Helper()
 	d := o.draft(webhook, o.event(hook.OrderPaid, o.Now()))
 	o.add(d)
@@ -107,7 +107,7 @@ func TestALeaseThatEndedIsAnothersToTake(t *testing.T) {
 		answered := queue.Attempt{Number: 1, StartedAt: s.Now(), StatusCode: 500, Error: "status 500"}
 		for _, late := range []queue.Outcome{
 			{Delivery: first[0], Attempt: &answered, Status: queue.Failed},
-			{Delivery: first[0], Attempt: &answered, Delay: time.Minute},
+			{Delivery: first[0], Attempt: &answered, Status: queue.Pending, Delay: time.Minute},
 		} {
 			lost, err := slow.Finish(o.ctx, []queue.Outcome{late})
 			require.NoError(t, err)
@@ -132,20 +132,20 @@ func TestClaimTellsWhatCannotBeAttempted(t *testing.T) {
 	t.Parallel()
 	rows := []struct {
 		reason  string
-		become  func(o outlet, d queue.Draft)
+		become  func(o outlet, d queue.NewDelivery)
 		claimed int
 		payload bool
 	}{
-		{"all is there", func(outlet, queue.Draft) {}, 1, true},
-		{"the webhook is disabled", func(o outlet, d queue.Draft) {
+		{"all is there", func(outlet, queue.NewDelivery) {}, 1, true},
+		{"the webhook is disabled", func(o outlet, d queue.NewDelivery) {
 			o.edit(d.WebhookID, func(u *ent.WebhookUpdateOne) { u.SetEnabled(false) })
 		}, 0, true},
-		{"the webhook is deleted", func(o outlet, d queue.Draft) { o.exec("DELETE FROM webhooks WHERE id = $1", d.WebhookID) }, 0,
+		{"the webhook is deleted", func(o outlet, d queue.NewDelivery) { o.exec("DELETE FROM webhooks WHERE id = $1", d.WebhookID) }, 0,
 			true},
-		{"the webhook was disabled and enabled again", func(o outlet, d queue.Draft) {
+		{"the webhook was disabled and enabled again", func(o outlet, d queue.NewDelivery) {
 			o.exec("UPDATE webhooks SET epoch = 2 WHERE id = $1", d.WebhookID)
 		}, 0, true},
-		{"the event is kept no longer", func(o outlet, d queue.Draft) { o.exec("DELETE FROM events WHERE id = $1", d.EventID) }, 1,
+		{"the event is kept no longer", func(o outlet, d queue.NewDelivery) { o.exec("DELETE FROM events WHERE id = $1", d.EventID) }, 1,
 			false},
 	}
 	forEach(t, 0, func(t *testing.T, s *db.DB, _ *handClock) {
@@ -171,7 +171,7 @@ func TestClaimsAtOnceShareNoRow(t *testing.T) {
 	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		o := newOutlet(t, s, "atelier")
 		second := o.newWebhook()
-		drafts := make([]queue.Draft, deliveries)
+		drafts := make([]queue.NewDelivery, deliveries)
 		for i := range drafts {
 			drafts[i] = o.draft([]uuid.UUID{o.webhook, second}[i%2], id.At(s.Now()))
 		}

@@ -4,11 +4,9 @@ import (
 	"context"
 	"database/sql"
 	_ "embed"
-	"fmt"
 	"strings"
 	"time"
 
-	entdialect "entgo.io/ent/dialect"
 	"github.com/google/uuid"
 
 	"go.storefront.example/ent/db"
@@ -26,10 +24,6 @@ func Settings() map[string]string {
 // dialect is what differs between the databases. A statement has the same arguments on both.
 type dialect struct {
 	statements map[string]string
-	moment     string // the present, given the database's Moment as argument %d
-	// The clause of a SELECT that locks its rows, and of one that skips rows locked by others.
-	forUpdate, skipLocked string
-	contains              string // whether an event's payload contains text $5
 	// singleWriter is true where one transaction at a time writes, on one machine with one clock.
 	singleWriter bool
 	claim        func(context.Context, *Queue, []Want, time.Duration) ([]Delivery, error)
@@ -40,44 +34,38 @@ var (
 	postgresSQL string
 	//go:embed sqlite.sql
 	sqliteSQL string
+	//go:embed queue.sql
+	sharedSQL string
 
+	shared   = db.Statements(sharedSQL) // those of the dialects have them too
 	postgres = &dialect{
-		statements: db.Statements(postgresSQL),
-		moment:     "COALESCE($%d::timestamptz, now())",
-		forUpdate:  " FOR UPDATE",
-		skipLocked: " FOR UPDATE SKIP LOCKED",
-		contains:   "position(lower($5::text) IN lower(convert_from(payload, 'UTF8'))) > 0",
+		statements: db.Statements(postgresSQL, sharedSQL),
 		claim:      claimPostgres,
 	}
 	// Times are those of the database's clock, in milliseconds.
 	sqlite = &dialect{
-		statements:   db.Statements(sqliteSQL),
-		moment:       "$%d",
-		contains:     "instr(lower(CAST(payload AS TEXT)), lower($5)) > 0",
+		statements:   db.Statements(sqliteSQL, sharedSQL),
 		singleWriter: true,
 		claim:        claimSQLite,
 	}
 )
 
-func dialectOf(s *db.DB) *dialect {
-	if s.Dialect() == entdialect.SQLite {
-		return sqlite
-	}
-	return postgres
-}
-
-// present is the present in a statement whose argument n is the database's Moment.
-func (d *dialect) present(n int) string { return fmt.Sprintf(d.moment, n) }
+func dialectOf(s *db.DB) *dialect { return db.Of(s, postgres, sqlite) }
 
 // exec runs the statements of a name and returns how many rows the first one changed.
 func (d *dialect) exec(ctx context.Context, on execer, name string, args ...any) (changed int64, err error) {
-	for i, statement := range strings.Split(d.statements[name], ";\n") {
-		n, err := affected(on.ExecContext(ctx, statement, args...))
+	return run(ctx, on, d.statements[name], args...)
+}
+
+// run is exec for a text.
+func run(ctx context.Context, on execer, statements string, args ...any) (changed int64, err error) {
+	for i, statement := range strings.Split(statements, ";\n") {
+		result, err := on.ExecContext(ctx, statement, args...)
+		if err == nil && i == 0 {
+			changed, err = result.RowsAffected()
+		}
 		if err != nil {
 			return 0, err
-		}
-		if i == 0 {
-			changed = n
 		}
 	}
 	return changed, nil

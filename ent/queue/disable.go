@@ -2,10 +2,10 @@ package queue
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 	"time"
 
-	entsql "entgo.io/ent/dialect/sql"
 	"github.com/google/uuid"
 
 	"go.storefront.example/ent/db"
@@ -13,10 +13,11 @@ import (
 	"go.storefront.example/ent/tenant"
 	"go.storefront.example/gen/ent"
 	entstore "go.storefront.example/gen/ent/store"
+	"go.storefront.example/gen/ent/webhook"
 )
 
-// Health is what the failures of a webhook come to.
-type Health struct {
+// WebhookState is what decides whether a webhook gets more deliveries.
+type WebhookState struct {
 	// Enabled is false for a webhook that is disabled or gone.
 	Enabled bool
 	// Exhausted means that nothing has succeeded there for so long that it is to be disabled.
@@ -24,29 +25,33 @@ type Health struct {
 	epoch     int64
 }
 
-// HealthByWebhook reports of each webhook whether it is enabled, and exhausted: failing since its first
+// Takes reports whether a delivery to the webhook may be attempted again: not if the webhook is
+// disabled, or has been since the delivery was made.
+func (w WebhookState) Takes(d Delivery) bool { return w.Enabled && d.Epoch == w.epoch }
+
+// WebhookStates reports of each webhook whether it is enabled, and exhausted: failing since its first
 // failure in a row for the patience or longer. What is not in the answer is disabled or gone.
-func (q *Queue) HealthByWebhook(ctx context.Context, webhooks []uuid.UUID, patience time.Duration) (map[uuid.UUID]Health, error) {
-	healths, err := q.healths(ctx, q.db.Writer(), webhooks, patience)
-	return healths, wrap("read the health of webhooks", err)
+func (q *Queue) WebhookStates(ctx context.Context, webhooks []uuid.UUID, patience time.Duration) (map[uuid.UUID]WebhookState, error) {
+	states, err := q.webhookStates(ctx, q.db.Writer(), webhooks, patience)
+	return states, wrap("read the state of webhooks", err)
 }
 
-func (q *Queue) healths(ctx context.Context, on db.Querier, webhooks []uuid.UUID, patience time.Duration) (map[uuid.UUID]Health,
-	error) {
+func (q *Queue) webhookStates(ctx context.Context, on db.Querier, webhooks []uuid.UUID, patience time.Duration) (
+	map[uuid.UUID]WebhookState, error) {
 	set, err := rowset(webhooks)
 	if err != nil {
 		return nil, err
 	}
-	healths := map[uuid.UUID]Health{}
-	for row := range db.Rows(ctx, on, q.dialect.statements["health"], q.db.Moment(), patience.Milliseconds(), set) {
+	states := map[uuid.UUID]WebhookState{}
+	for row := range db.Rows(ctx, on, q.dialect.statements["states"], q.db.Moment(), patience.Milliseconds(), set) {
 		var webhook uuid.UUID
-		h := Health{Enabled: true}
-		if err := row.Scan(&webhook, &h.Exhausted, &h.epoch); err != nil {
+		w := WebhookState{Enabled: true}
+		if err := row.Scan(&webhook, &w.Exhausted, &w.epoch); err != nil {
 			return nil, err
 		}
-		healths[webhook] = h
+		states[webhook] = w
 	}
-	return healths, nil
+	return states, nil
 }
 
 // worker is who the activity journal names for a webhook that its failures disabled.
@@ -64,7 +69,7 @@ func (q *Queue) Disable(ctx context.Context, storeID, webhookID uuid.UUID, patie
 	ctx = tenant.With(ctx, tenant.Store{ID: row.ID, Slug: row.Slug, Currency: row.Currency, Country: row.Country}, worker)
 	err = q.db.WithTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
 		disabled = false
-		w, err := lockWebhook(ctx, tx, q.db, storeID, webhookID, entsql.WithLockAction(entsql.SkipLocked))
+		w, err := db.LockFreeRow(ctx, q.db, tx.Webhook.Query().Where(webhook.StoreID(storeID), webhook.ID(webhookID)))
 		if ent.IsNotFound(err) {
 			return nil
 		}
@@ -72,11 +77,11 @@ func (q *Queue) Disable(ctx context.Context, storeID, webhookID uuid.UUID, patie
 			return fmt.Errorf("read it: %w", err)
 		}
 		// By the same clock as before, now that the row is held.
-		healths, err := q.healths(ctx, tx, []uuid.UUID{webhookID}, patience)
+		states, err := q.webhookStates(ctx, tx, []uuid.UUID{webhookID}, patience)
 		if err != nil {
-			return fmt.Errorf("read its health: %w", err)
+			return fmt.Errorf("read its state: %w", err)
 		}
-		if !healths[webhookID].Exhausted {
+		if !states[webhookID].Exhausted {
 			return nil
 		}
 		if err := w.Update().SetEnabled(false).SetDisabledAt(hook.Time(ctx, w.ID)).SetDisabledAutomatically(true).Exec(
@@ -93,4 +98,51 @@ func (q *Queue) Disable(ctx context.Context, storeID, webhookID uuid.UUID, patie
 		return false, fmt.Errorf("disable webhook %s: %w", webhookID, err)
 	}
 	return disabled, nil
+}
+
+// Cancel cancels all deliveries to a webhook except those that a worker is attempting, and ends the resends to
+// it. It takes effect with the commit and takes the same time however many wait; workers move them to the
+// finished ones later. The caller has locked the webhook's row and disables or deletes it in this transaction.
+//
+// A worker that is making an attempt finishes it. A relay that read the webhook before adds deliveries of the old
+// epoch, which are cancelled too.
+func Cancel(ctx context.Context, tx *ent.Tx, storeID, webhookID uuid.UUID) error {
+	if _, err := tx.ExecContext(ctx, "UPDATE webhooks SET epoch = epoch + 1 WHERE store_id = $1 AND id = $2", storeID,
+		webhookID); err != nil {
+		return fmt.Errorf("begin a new epoch: %w", err)
+	}
+	_, err := tx.ExecContext(ctx, shared["stop resends"], hook.Time(ctx), storeID, webhookID)
+	return wrap("end its resends", err)
+}
+
+// cancelBatch is how many deliveries one MoveCancelled moves. Its transaction then takes no longer than a request.
+const cancelBatch = 400
+
+// CancelledDeliveries are the deliveries that one epoch of a webhook left waiting when it ended.
+type CancelledDeliveries struct {
+	StoreID, WebhookID uuid.UUID
+	Epoch              int64
+}
+
+// FindCancelled returns which cancelled deliveries are still to be moved to the finished ones.
+func (q *Queue) FindCancelled(ctx context.Context) (found []CancelledDeliveries, err error) {
+	for row := range db.Rows(ctx, q.db.Reader(), q.dialect.statements["cancelled"]) {
+		var c CancelledDeliveries
+		if err := row.Scan(&c.StoreID, &c.WebhookID, &c.Epoch); err != nil {
+			return nil, wrap("look for cancelled deliveries", err)
+		}
+		found = append(found, c)
+	}
+	return found, nil
+}
+
+// MoveCancelled moves some of the cancelled deliveries to the finished ones, but none under a lease, and returns how
+// many, and whether there may be more.
+func (q *Queue) MoveCancelled(ctx context.Context, c CancelledDeliveries) (moved int, more bool, err error) {
+	err = q.inTx(ctx, func(tx *sql.Tx) error {
+		n, err := q.dialect.exec(ctx, tx, "cancel", q.db.Moment(), c.StoreID, c.WebhookID, c.Epoch, cancelBatch)
+		moved = int(n)
+		return err
+	})
+	return moved, moved == cancelBatch, wrap("cancel", err)
 }

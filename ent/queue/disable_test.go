@@ -35,25 +35,25 @@ func TestWhatIsExhausted(t *testing.T) {
 	rows := []struct {
 		reason string
 		become func(o outlet)
-		want   queue.Health
+		want   queue.WebhookState
 		told   bool
 	}{
-		{"it never failed", func(outlet) {}, queue.Health{Enabled: true}, true},
-		{"just before the time", func(o outlet) { o.failingFor(patience - time.Millisecond) }, queue.Health{Enabled: true}, true},
-		{"at the very time", func(o outlet) { o.failingFor(patience) }, queue.Health{Enabled: true, Exhausted: true}, true},
-		{"long after it", func(o outlet) { o.failingFor(24 * patience) }, queue.Health{Enabled: true, Exhausted: true}, true},
+		{"it never failed", func(outlet) {}, queue.WebhookState{Enabled: true}, true},
+		{"just before the time", func(o outlet) { o.failingFor(patience - time.Millisecond) }, queue.WebhookState{Enabled: true}, true},
+		{"at the very time", func(o outlet) { o.failingFor(patience) }, queue.WebhookState{Enabled: true, Exhausted: true}, true},
+		{"long after it", func(o outlet) { o.failingFor(24 * patience) }, queue.WebhookState{Enabled: true, Exhausted: true}, true},
 		{"it is disabled", func(o outlet) {
 			o.failingFor(patience)
 			o.edit(o.webhook, func(u *ent.WebhookUpdateOne) { u.SetEnabled(false) })
-		}, queue.Health{}, false},
-		{"it is gone", func(o outlet) { o.exec("DELETE FROM webhooks WHERE id = $1", o.webhook) }, queue.Health{}, false},
+		}, queue.WebhookState{}, false},
+		{"it is gone", func(o outlet) { o.exec("DELETE FROM webhooks WHERE id = $1", o.webhook) }, queue.WebhookState{}, false},
 	}
 	forEach(t, 0, func(t *testing.T, s *db.DB, _ *handClock) {
 		o := newOutlet(t, s, "atelier")
 		for _, row := range rows {
 			o.webhook = o.newWebhook()
 			row.become(o)
-			healths, err := queue.On(s).HealthByWebhook(o.ctx, []uuid.UUID{o.webhook, o.webhook}, patience)
+			healths, err := queue.On(s).WebhookStates(o.ctx, []uuid.UUID{o.webhook, o.webhook}, patience)
 			require.NoError(t, err, row.reason)
 			health, told := healths[o.webhook]
 			require.Equal(t, row.told, told, row.reason)
@@ -116,7 +116,7 @@ func TestASuccessInBetweenKeepsAWebhookEnabled(t *testing.T) {
 		d := o.leased(q, o.webhook)
 		o.put(o.webhook, s.Now(), false)
 		o.failingFor(patience)
-		healths, err := q.HealthByWebhook(o.ctx, []uuid.UUID{o.webhook}, patience)
+		healths, err := q.WebhookStates(o.ctx, []uuid.UUID{o.webhook}, patience)
 		require.NoError(t, err)
 		require.True(t, healths[o.webhook].Exhausted)
 		o.finish(q, queue.Outcome{Delivery: d, Attempt: answer(1, s.Now(), 204), Status: queue.Succeeded})

@@ -94,7 +94,7 @@ func TestDueLeapsFromLaneToLane(t *testing.T) {
 		for _, slug := range []string{"atelier", "bazar", "comptoir"} {
 			o = newOutlet(t, s, slug)
 			for _, webhook := range []queue.Lane{o.lane(o.webhook, false), o.lane(o.newWebhook(), true)} {
-				drafts := make([]queue.Draft, 50)
+				drafts := make([]queue.NewDelivery, 50)
 				for i := range drafts {
 					drafts[i] = o.draft(webhook.WebhookID, webhook.WebhookID)
 				}

@@ -8,19 +8,12 @@ import (
 	"github.com/google/uuid"
 )
 
-// The statuses with which a delivery can end, as stored in the journal.
-const (
-	Succeeded = "succeeded"
-	Failed    = "failed"
-	Cancelled = "cancelled"
-)
-
 // Outcome is what follows for a delivery from its attempt.
 type Outcome struct {
 	Delivery Delivery
 	// Attempt is nil when none was made, for example because the webhook was disabled.
 	Attempt *Attempt
-	// Status is Succeeded, Failed or Cancelled; empty when another attempt follows.
+	// Status is one of Statuses; Pending when another attempt follows.
 	Status string
 	// Delay is the time from now to the next attempt.
 	Delay time.Duration
@@ -28,32 +21,24 @@ type Outcome struct {
 	Counts bool
 }
 
-type endRow struct {
+// row is an outcome as the statements take it.
+type row struct {
 	ID       uuid.UUID `json:"id"`
 	Lease    uuid.UUID `json:"lease"`
 	Status   string    `json:"status"`
-	Attempts string    `json:"attempts"`
-}
-
-type waitRow struct {
-	ID       uuid.UUID `json:"id"`
-	Lease    uuid.UUID `json:"lease"`
 	Attempts string    `json:"attempts"`
 	Delay    int64     `json:"delay"`
 }
 
 // Finish stores outcomes, given in the order in which their attempts ended. A delivery that has ended
-// moves to the journal; the others wait for their next attempt. An outcome whose lease has been lost
+// moves to the finished ones; the others wait for their next attempt. An outcome whose lease has been lost
 // changes nothing, and lost is how many there were.
 //
 // It also keeps failing_since of the webhooks: a failure that counts sets it to now, unless it is set and
 // no success came between; a success clears it, unless a failure that counts came after. A webhook whose row is
 // locked is left to its next outcome.
 func (q *Queue) Finish(ctx context.Context, outcomes []Outcome) (lost int, err error) {
-	var (
-		ends  []endRow
-		waits []waitRow
-	)
+	var ends, waits []row
 	for _, o := range outcomes {
 		attempts := o.Delivery.Attempts
 		if o.Attempt != nil {
@@ -61,10 +46,11 @@ func (q *Queue) Finish(ctx context.Context, outcomes []Outcome) (lost int, err e
 				return 0, wrap("finish", err)
 			}
 		}
-		if o.Status == "" {
-			waits = append(waits, waitRow{o.Delivery.ID, o.Delivery.Lease, string(attempts), o.Delay.Milliseconds()})
+		r := row{o.Delivery.ID, o.Delivery.Lease, o.Status, string(attempts), o.Delay.Milliseconds()}
+		if o.Status == Pending {
+			waits = append(waits, r)
 		} else {
-			ends = append(ends, endRow{o.Delivery.ID, o.Delivery.Lease, o.Status, string(attempts)})
+			ends = append(ends, r)
 		}
 	}
 	var waiting, ended int64
@@ -81,11 +67,39 @@ func (q *Queue) Finish(ctx context.Context, outcomes []Outcome) (lost int, err e
 	return len(outcomes) - int(waiting+ended), wrap("finish", err)
 }
 
+// mark is what the outcomes of one webhook mean for its failing_since: whether there was a success, and whether a failure
+// that counts came after the last one.
+type mark struct {
+	ID        uuid.UUID `json:"id"`
+	Succeeded bool      `json:"succeeded"`
+	Failed    bool      `json:"failed"`
+}
+
+// marksOf goes by the order of the outcomes.
+func marksOf(outcomes []Outcome) []mark {
+	var marks []mark
+	at := map[uuid.UUID]int{}
+	for _, o := range outcomes {
+		succeeded := o.Status == Succeeded
+		if o.Attempt == nil || !succeeded && (!o.Counts || o.Status == Cancelled) {
+			continue
+		}
+		i, known := at[o.Delivery.WebhookID]
+		if !known {
+			i = len(marks)
+			at[o.Delivery.WebhookID] = i
+			marks = append(marks, mark{ID: o.Delivery.WebhookID})
+		}
+		marks[i].Succeeded, marks[i].Failed = marks[i].Succeeded || succeeded, !succeeded
+	}
+	return marks
+}
+
 // Release ends the leases of deliveries without an attempt; they are due at once.
 func (q *Queue) Release(ctx context.Context, deliveries []Delivery) error {
-	rows := make([]waitRow, len(deliveries))
+	rows := make([]row, len(deliveries))
 	for i, d := range deliveries {
-		rows[i] = waitRow{ID: d.ID, Lease: d.Lease}
+		rows[i] = row{ID: d.ID, Lease: d.Lease}
 	}
 	_, err := write(ctx, q, q.db.Writer(), "release", rows)
 	return wrap("release", err)

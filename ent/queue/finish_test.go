@@ -56,7 +56,7 @@ func TestADeliveryFromItsFirstAttemptToTheJournal(t *testing.T) {
 		o := newOutlet(t, s, "atelier")
 		q := queue.On(s)
 		d := o.leased(q, o.webhook)
-		o.finish(q, queue.Outcome{Delivery: d, Attempt: answer(1, s.Now(), 500), Delay: time.Minute, Counts: true})
+		o.finish(q, queue.Outcome{Delivery: d, Attempt: answer(1, s.Now(), 500), Status: queue.Pending, Delay: time.Minute, Counts: true})
 		row := o.row(d.ID)
 		require.Equal(t, "["+failedFirst+"]", string(row.Attempts))
 		require.True(t, row.Retry)
@@ -71,7 +71,7 @@ func TestADeliveryFromItsFirstAttemptToTheJournal(t *testing.T) {
 		got := o.claim(q, retry)
 		require.Len(t, got, 1)
 		require.Equal(t, "["+failedFirst+"]", string(got[0].Attempts), "the next attempt has the earlier ones")
-		o.finish(q, queue.Outcome{Delivery: got[0], Counts: true, Delay: 5 * time.Minute, Attempt: &queue.Attempt{
+		o.finish(q, queue.Outcome{Delivery: got[0], Counts: true, Status: queue.Pending, Delay: 5 * time.Minute, Attempt: &queue.Attempt{
 			Number: 2, StartedAt: s.Now(), Duration: 10 * time.Second, Error: "timeout",
 		}})
 		require.True(t, noon.Equal(*o.failingSince(o.webhook)), "a second failure in a row sets no new time")
@@ -114,7 +114,7 @@ func TestOutcomesOfOneBatch(t *testing.T) {
 			{Delivery: deliveries[badly], Attempt: answer(1, s.Now(), 500), Status: queue.Failed, Counts: true},
 			{Delivery: deliveries[ping], Attempt: answer(1, s.Now(), 500), Status: queue.Failed},
 			{Delivery: deliveries[ended], Status: queue.Cancelled},
-			{Delivery: deliveries[lost], Attempt: answer(1, s.Now(), 500), Delay: time.Minute},
+			{Delivery: deliveries[lost], Attempt: answer(1, s.Now(), 500), Status: queue.Pending, Delay: time.Minute},
 		})
 		require.NoError(t, err)
 		require.Equal(t, 1, n)
@@ -166,7 +166,7 @@ func TestSuccessesAndFailuresOfOneBatch(t *testing.T) {
 			}
 			var outcomes []queue.Outcome
 			for _, how := range row.batch {
-				out := queue.Outcome{Delivery: o.leased(q, webhook), Attempt: answer(1, s.Now(), 500), Delay: time.Minute, Counts: true}
+				out := queue.Outcome{Delivery: o.leased(q, webhook), Attempt: answer(1, s.Now(), 500), Status: queue.Pending, Delay: time.Minute, Counts: true}
 				switch how {
 				case 'w':
 					out.Attempt, out.Status = answer(1, s.Now(), 204), queue.Succeeded

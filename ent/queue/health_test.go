@@ -31,7 +31,7 @@ func TestALockOnAWebhookHoldsNothingUp(t *testing.T) {
 		return queue.Outcome{Delivery: o.leased(q, webhook), Attempt: answer(1, s.Now(), 204), Status: queue.Succeeded}
 	}
 	failure := func(webhook uuid.UUID) queue.Outcome {
-		return queue.Outcome{Delivery: o.leased(q, webhook), Attempt: answer(1, s.Now(), 500), Delay: time.Minute, Counts: true}
+		return queue.Outcome{Delivery: o.leased(q, webhook), Attempt: answer(1, s.Now(), 500), Status: queue.Pending, Delay: time.Minute, Counts: true}
 	}
 	ctx, cancel := context.WithTimeout(o.ctx, hangGuard)
 	defer cancel()

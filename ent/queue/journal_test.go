@@ -18,7 +18,7 @@ func TestEntriesAreMergedNewestFirst(t *testing.T) {
 		o := newOutlet(t, s, "atelier")
 		other, elsewhere := o.newWebhook(), newOutlet(t, s, "elsewhere")
 		// One delivery a minute, of each kind in turn.
-		var made []queue.Draft
+		var made []queue.NewDelivery
 		for i := range 12 {
 			c.advance(time.Minute)
 			d := o.draft([]uuid.UUID{o.webhook, other}[i/4%2], uuid.New())
@@ -80,7 +80,7 @@ func TestEntriesAreMergedNewestFirst(t *testing.T) {
 					if d.ID == e.ID {
 						got = append(got, i)
 						require.Equal(t, statuses[i%4], e.Status, row.reason)
-						require.Equal(t, d, queue.Draft{ID: e.ID, StoreID: e.StoreID, WebhookID: e.WebhookID, EventID: e.EventID,
+						require.Equal(t, d, queue.NewDelivery{ID: e.ID, StoreID: e.StoreID, WebhookID: e.WebhookID, EventID: e.EventID,
 							EventType: e.EventType, Epoch: 1})
 						require.Equal(t, e.Status == queue.Pending, e.NextAttemptAt != nil)
 						require.Equal(t, e.Status != queue.Pending, e.FinishedAt != nil)

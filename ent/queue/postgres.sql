@@ -6,11 +6,24 @@
 WITH taken AS (
  DELETE FROM outbox WHERE id = ANY (ARRAY(SELECT id FROM outbox WHERE id > $1 ORDER BY id LIMIT $2 FOR UPDATE SKIP LOCKED))
  RETURNING id, event_id, store_id, type)
-SELECT t.id, t.event_id, t.store_id, t.type, w.id, w.url, w.secret, w.secret_key, w.epoch, e.payload, e.request_id, e.trace
+SELECT t.id, t.event_id, t.store_id, t.type, w.id, COALESCE(w.url, ''), w.secret,
+ COALESCE(w.secret_key, ''), COALESCE(w.epoch, 0), e.payload, e.request_id, COALESCE(e.trace, '')
  FROM taken t
  LEFT JOIN webhooks w ON w.store_id = t.store_id AND w.enabled AND w.events ? t.type
  LEFT JOIN events e ON e.store_id = t.store_id AND e.id = t.event_id
  ORDER BY t.id, w.id
+
+-- name: keep outbox
+-- Waits for a relay that has locked entries of a page's events, perhaps before the webhook was enabled, and locks those that
+-- are left until the step of the resend commits.
+SELECT id FROM outbox WHERE store_id = $1 AND event_id IN (
+ SELECT id FROM events WHERE store_id = $1 AND (created_at, id) > ($2, $3) AND created_at < $4 ORDER BY created_at, id LIMIT 500)
+ FOR SHARE
+
+-- name: find events
+SELECT id, created_at, position(lower($5::text) IN lower(convert_from(payload, 'UTF8'))) > 0 AND ($6 = '' OR type = $6) FROM (
+ SELECT id, created_at, type, payload FROM events WHERE store_id = $1 AND (created_at, id) < ($2, $3) AND created_at >= $4
+ ORDER BY created_at DESC, id DESC LIMIT 1000) e ORDER BY created_at DESC, id DESC
 
 -- name: insert
 INSERT INTO deliveries (id, store_id, webhook_id, event_id, event_type, retry, due_at, lease, attempts, created_at, epoch)
@@ -30,13 +43,10 @@ WITH RECURSIVE lanes AS (
   SELECT d.store_id, d.webhook_id, d.epoch, d.retry, d.due_at FROM deliveries d
   WHERE (d.store_id, d.webhook_id, d.epoch, d.retry) > (l.store_id, l.webhook_id, l.epoch, l.retry)
   ORDER BY d.store_id, d.webhook_id, d.epoch, d.retry, d.due_at LIMIT 1) n)
-SELECT n.at, d.store_id, d.webhook_id, d.retry FROM (SELECT COALESCE($1::timestamptz, now()) AS at) n
- LEFT JOIN lanes d ON d.due_at <= n.at
+SELECT store_id, webhook_id, retry FROM lanes WHERE due_at <= COALESCE($1::timestamptz, now())
 
 -- name: due since
-SELECT n.at, d.store_id, d.webhook_id, d.retry FROM (SELECT COALESCE($1::timestamptz, now()) AS at) n LEFT JOIN (
- SELECT DISTINCT store_id, webhook_id, retry FROM deliveries WHERE due_at > $2 AND due_at <= COALESCE($1::timestamptz, now())
- ) d ON true
+SELECT DISTINCT store_id, webhook_id, retry FROM deliveries WHERE due_at > $2 AND due_at <= COALESCE($1::timestamptz, now())
 
 -- name: claim
 WITH want AS (
@@ -55,7 +65,7 @@ leased AS (
  FROM due WHERE d.id = due.id
  RETURNING d.*, due.url, due.secret, due.secret_key)
 SELECT d.id, d.lease, d.store_id, d.webhook_id, d.retry, d.event_id, d.event_type, d.attempts, d.created_at, d.epoch,
- d.url, d.secret, d.secret_key, e.payload, e.request_id, e.trace
+ d.url, d.secret, d.secret_key, e.payload, e.request_id, COALESCE(e.trace, '')
  FROM leased d LEFT JOIN events e ON e.store_id = d.store_id AND e.id = d.event_id
 
 -- name: end
@@ -86,7 +96,7 @@ UPDATE webhooks SET failing_since = CASE WHEN m.failed THEN date_trunc('millisec
   FOR UPDATE OF w SKIP LOCKED) m
  WHERE webhooks.id = m.id
 
--- name: health
+-- name: states
 SELECT id, COALESCE(failing_since <= COALESCE($1::timestamptz, now()) - $2::bigint * interval '1 millisecond', false), epoch
  FROM webhooks WHERE enabled AND id IN (SELECT value::uuid FROM jsonb_array_elements_text($3::jsonb))
 

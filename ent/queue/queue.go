@@ -1,5 +1,5 @@
 // Package queue owns the tables that lead from an event to its deliveries: the outbox, the deliveries
-// that wait or are being attempted, and the journal of finished ones. Workers claim deliveries and return
+// that wait or are being attempted, and the finished ones: together the delivery journal. Workers claim deliveries and return
 // their outcomes. Relay and resends add deliveries; package webhooks adds single ones, and cancels those of a
 // webhook, as Disable does.
 //
@@ -84,14 +84,6 @@ type Delivery struct {
 	Trace string
 }
 
-// cause scans the request and the trace that led to an event.
-type cause struct {
-	request uuid.NullUUID
-	trace   sql.NullString
-}
-
-func (c cause) set(d *Delivery) { d.RequestID, d.Trace = c.request.UUID, c.trace.String }
-
 // inTx runs fn in a transaction of the writer's.
 func (q *Queue) inTx(ctx context.Context, fn func(tx *sql.Tx) error) error {
 	tx, err := q.db.Writer().BeginTx(ctx, nil)
@@ -122,13 +114,6 @@ func write[T any](ctx context.Context, q *Queue, on execer, name string, rows []
 		return 0, err
 	}
 	return q.dialect.exec(ctx, on, name, q.db.Moment(), set)
-}
-
-func affected(result sql.Result, err error) (int64, error) {
-	if err != nil {
-		return 0, err
-	}
-	return result.RowsAffected()
 }
 
 // rowset encodes rows as JSON, the one argument that carries them to a statement.

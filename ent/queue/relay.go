@@ -8,7 +8,9 @@ import (
 	"github.com/google/uuid"
 
 	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/id"
+	"go.storefront.example/gen/ent"
 )
 
 // Transactions may commit in another order than they took the ids of their outbox entries in, and PostgreSQL
@@ -70,27 +72,20 @@ func (q *Queue) Relay(ctx context.Context, limit int, lease time.Duration, room 
 func (q *Queue) take(ctx context.Context, tx *sql.Tx, after int64, limit int, done *Relayed) (found []Delivery, highest int64,
 	err error) {
 	for row := range db.Rows(ctx, tx, q.dialect.statements["take"], after, limit) {
-		var (
-			entry              int64
-			d                  Delivery
-			webhook            uuid.NullUUID
-			epoch              sql.NullInt64
-			address, secretKey sql.NullString
-			caused             cause
-		)
-		if err := row.Scan(&entry, &d.EventID, &d.StoreID, &d.EventType, &webhook, &address, &d.Secret, &secretKey, &epoch,
-			&d.Payload, &caused.request, &caused.trace); err != nil {
+		var entry int64
+		var d Delivery
+		// Without a webhook, or a request, the id stays zero.
+		if err := row.Scan(&entry, &d.EventID, &d.StoreID, &d.EventType, &d.WebhookID, &d.URL, &d.Secret, &d.SecretKey, &d.Epoch,
+			&d.Payload, &d.RequestID, &d.Trace); err != nil {
 			return nil, 0, err
 		}
 		if entry != highest {
 			done.Entries++
 			highest = entry
 		}
-		if !webhook.Valid || d.Payload == nil {
+		if d.WebhookID == uuid.Nil || d.Payload == nil {
 			continue // nobody subscribes any more, or there is no such event
 		}
-		caused.set(&d)
-		d.WebhookID, d.URL, d.SecretKey, d.Epoch = webhook.UUID, address.String, secretKey.String, epoch.Int64
 		if n := len(found); n > 0 && found[n-1].EventID == d.EventID {
 			d.Payload = found[n-1].Payload // a batch of long events holds each once, not once for each webhook
 		}
@@ -109,7 +104,7 @@ func distribute(found []Delivery, now time.Time, room func(Lane) bool, done *Rel
 	waiting := map[Lane]bool{}
 	for _, d := range found {
 		d.ID, d.CreatedAt, d.Attempts = id.At(now), now, []byte(noAttempts)
-		row := newRow{Draft: Draft{d.ID, d.StoreID, d.WebhookID, d.EventID, d.EventType, d.Epoch}}
+		row := newRow{NewDelivery: NewDelivery{d.ID, d.StoreID, d.WebhookID, d.EventID, d.EventType, d.Epoch}}
 		if room(d.Lane) {
 			d.Lease = uuid.New()
 			row.Lease = &d.Lease
@@ -121,4 +116,48 @@ func distribute(found []Delivery, now time.Time, room func(Lane) bool, done *Rel
 		inserts = append(inserts, row)
 	}
 	return inserts
+}
+
+// NewDelivery is a delivery to add.
+type NewDelivery struct {
+	// ID is made by package id of the transaction's time.
+	ID uuid.UUID `json:"id"`
+	// StoreID is the store that the webhook and the event belong to.
+	StoreID   uuid.UUID `json:"store_id"`
+	WebhookID uuid.UUID `json:"webhook_id"`
+	EventID   uuid.UUID `json:"event_id"`
+	EventType string    `json:"event_type"`
+	// Epoch is that of the webhook.
+	Epoch int64 `json:"epoch"`
+}
+
+// Add puts deliveries into the queue, due now and with no attempt made, in one statement. The
+// caller has locked their webhooks and found them enabled, and wakes the workers after the commit
+// (db.DB.Announce).
+func Add(ctx context.Context, tx *ent.Tx, s *db.DB, deliveries []NewDelivery) error {
+	rows := make([]newRow, len(deliveries))
+	for i, d := range deliveries {
+		rows[i].NewDelivery = d
+	}
+	return wrap("add deliveries", insert(ctx, tx, s, rows, hook.Time(ctx), 0))
+}
+
+// newRow is a delivery to insert.
+type newRow struct {
+	NewDelivery
+	// Lease is nil for a delivery that waits.
+	Lease *uuid.UUID `json:"lease"`
+}
+
+// insert adds the rows in one statement.
+func insert(ctx context.Context, on execer, s *db.DB, rows []newRow, now time.Time, lease time.Duration) error {
+	if len(rows) == 0 {
+		return nil
+	}
+	set, err := rowset(rows)
+	if err != nil {
+		return err
+	}
+	_, err = dialectOf(s).exec(ctx, on, "insert", s.Moment(), lease.Milliseconds(), now, set)
+	return err
 }

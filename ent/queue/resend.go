@@ -5,10 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"time"
 
-	entsql "entgo.io/ent/dialect/sql"
 	"github.com/google/uuid"
 
 	"go.storefront.example/ent/db"
@@ -55,8 +53,7 @@ type Resend struct {
 func OrderResend(ctx context.Context, tx *ent.Tx, storeID, webhookID uuid.UUID, since time.Time) (Resend, error) {
 	now := hook.Time(ctx)
 	r := Resend{ID: id.At(now), StoreID: storeID, WebhookID: webhookID, Since: since}
-	_, err := tx.ExecContext(ctx, `INSERT INTO resends (id, store_id, webhook_id, since, until, position_at, position_id, stopped, resent, created_at)
- VALUES ($1, $2, $3, $4, $5, $4, $6, false, 0, $7)`, r.ID, storeID, webhookID, since, now.Add(resendAhead), uuid.Nil, now)
+	_, err := tx.ExecContext(ctx, shared["order resend"], r.ID, storeID, webhookID, since, now.Add(resendAhead), uuid.Nil, now)
 	return r, wrap("order a resend", err)
 }
 
@@ -71,8 +68,7 @@ type resending struct {
 // readResend reads a resend, or returns ErrNoResend.
 func readResend(ctx context.Context, on db.Querier, resendID uuid.UUID) (job resending, err error) {
 	err = ErrNoResend
-	for row := range db.Rows(ctx, on, `SELECT id, store_id, webhook_id, since, resent, finished_at IS NOT NULL, stopped,
- until, position_at, position_id FROM resends WHERE id = $1`, resendID) {
+	for row := range db.Rows(ctx, on, shared["resend"], resendID) {
 		err = row.Scan(&job.ID, &job.StoreID, &job.WebhookID, &job.Since, &job.Resent, &job.Finished, &job.Stopped,
 			&job.until, &job.positionAt, &job.positionID)
 	}
@@ -100,7 +96,7 @@ func StepResend(ctx context.Context, s *db.DB, resendID uuid.UUID) (Resend, erro
 			return err
 		}
 		// Disabling a webhook and ordering a resend lock the webhook's row first too.
-		w, err := lockWebhook(ctx, tx, s, job.StoreID, job.WebhookID)
+		w, err := db.LockRow(ctx, s, tx.Webhook.Query().Where(webhook.StoreID(job.StoreID), webhook.ID(job.WebhookID)))
 		if err != nil && !ent.IsNotFound(err) {
 			return fmt.Errorf("read the webhook: %w", err)
 		}
@@ -129,24 +125,42 @@ func StepResend(ctx context.Context, s *db.DB, resendID uuid.UUID) (Resend, erro
 
 // step carries out a step of a resend. This transaction has locked its webhook's row.
 func step(ctx context.Context, tx *ent.Tx, s *db.DB, job *resending, w *ent.Webhook) error {
-	page, err := nextEvents(ctx, tx, s, *job)
+	d := dialectOf(s)
+	position := []any{job.StoreID, job.positionAt, job.positionID, job.until}
+	if _, err := tx.ExecContext(ctx, d.statements["keep outbox"], position...); err != nil {
+		return fmt.Errorf("keep the outbox: %w", err)
+	}
+	hurriedTo := []any{job.StoreID, job.WebhookID, s.Moment(), job.positionAt, job.positionID, job.until}
+	now := hook.Time(ctx)
+	looked := 0
+	var due []NewDelivery
+	for row := range db.Rows(ctx, tx, d.statements["next events"], append(position, job.WebhookID)...) {
+		var (
+			event   uuid.UUID
+			kind    string
+			settled bool // its delivery has succeeded or is pending, or it is still in the outbox
+		)
+		if err := row.Scan(&event, &kind, &job.positionAt, &settled); err != nil {
+			return fmt.Errorf("read events: %w", err)
+		}
+		job.positionID = event
+		looked++
+		// None is a ping: no webhook subscribes to that.
+		if !settled && slices.Contains(w.Events, kind) {
+			due = append(due, NewDelivery{
+				ID: id.At(now), StoreID: w.StoreID, WebhookID: w.ID, EventID: event, EventType: kind, Epoch: w.Epoch,
+			})
+		}
+	}
+	hurried, err := send(ctx, tx, s, "send page", hurriedTo...)
 	if err != nil {
 		return err
 	}
-	hurried, err := sendPage(ctx, tx, s, *job)
-	if err != nil {
-		return err
-	}
-	due := page.missing(w, hook.Time(ctx))
 	if err := Add(ctx, tx, s, due); err != nil {
 		return err
 	}
 	job.Resent += hurried + len(due)
-	if len(page) > 0 {
-		last := page[len(page)-1]
-		job.positionAt, job.positionID = last.at, last.id
-	}
-	job.Finished = len(page) < resendStep
+	job.Finished = looked < resendStep
 	return job.save(ctx, tx)
 }
 
@@ -156,86 +170,46 @@ func (job resending) save(ctx context.Context, tx *ent.Tx) error {
 	if job.Finished {
 		finishedAt = new(hook.Time(ctx))
 	}
-	_, err := tx.ExecContext(ctx, `UPDATE resends SET resent = $1, position_at = $2, position_id = $3, stopped = $4, finished_at = $5
- WHERE store_id = $6 AND id = $7`, job.Resent, job.positionAt, job.positionID, job.Stopped, finishedAt, job.StoreID, job.ID)
+	_, err := tx.ExecContext(ctx, shared["save resend"], job.Resent, job.positionAt, job.positionID, job.Stopped, finishedAt, job.StoreID, job.ID)
 	return wrap("move the resend on", err)
 }
 
-// pastEvent is an event that a resend looks at.
-type pastEvent struct {
-	id   uuid.UUID
-	kind string
-	at   time.Time
-	// settled means that it needs no resend: its delivery has succeeded or is pending, or it is still in
-	// the outbox.
-	settled bool
+// SendBatch is how many waiting deliveries one SendWaiting makes due.
+const SendBatch = 500
+
+// SendNow makes a delivery due, if it waits for its next attempt; it stays the same delivery. The caller wakes the workers
+// after the commit (db.DB.Announce).
+func SendNow(ctx context.Context, tx *ent.Tx, s *db.DB, e Entry) error {
+	_, err := send(ctx, tx, s, "send one", e.StoreID, e.WebhookID, s.Moment(), e.ID)
+	return err
 }
 
-type pastEvents []pastEvent
-
-var pageOfEvents = ` FROM events
- WHERE store_id = $1 AND (created_at, id) > ($2, $3) AND created_at < $4
- ORDER BY created_at, id LIMIT ` + strconv.Itoa(resendStep)
-
-// nextEventsOf reads the events after the position, and whether each is settled at the webhook. It is
-// one statement: an event that moves from the outbox to the deliveries or on to the journal meanwhile is
-// found in one of them. A waiting delivery of an earlier epoch of the webhook is cancelled, and so does not settle
-// its event.
-var nextEventsOf = `WITH page AS (SELECT id, type, created_at` + pageOfEvents + `) SELECT page.id, page.type, page.created_at,
- EXISTS (SELECT 1 FROM deliveries d JOIN webhooks w ON w.store_id = d.store_id AND w.id = d.webhook_id AND ` + attemptable + `
-  WHERE d.store_id = $1 AND d.event_id = page.id AND d.webhook_id = $5)
- OR EXISTS (SELECT 1 FROM outbox o WHERE o.store_id = $1 AND o.event_id = page.id)
- OR EXISTS (SELECT 1 FROM finished_deliveries f
-  WHERE f.store_id = $1 AND f.event_id = page.id AND f.webhook_id = $5 AND f.status = 'succeeded')
- FROM page ORDER BY page.created_at, page.id`
-
-func nextEvents(ctx context.Context, tx *ent.Tx, s *db.DB, job resending) (pastEvents, error) {
-	position := []any{job.StoreID, job.positionAt, job.positionID, job.until}
-	if !dialectOf(s).singleWriter {
-		// It waits for a relay that has locked entries of the page's events, perhaps before the webhook was
-		// enabled, and locks those that are left until the step commits.
-		if _, err := tx.ExecContext(ctx, `SELECT id FROM outbox WHERE store_id = $1 AND event_id IN (SELECT id`+pageOfEvents+
-			`) FOR SHARE`,
-			position...); err != nil {
-			return nil, fmt.Errorf("keep the outbox: %w", err)
-		}
-	}
-	var page pastEvents
-	for row := range db.Rows(ctx, tx, nextEventsOf, append(position, job.WebhookID)...) {
-		var e pastEvent
-		if err := row.Scan(&e.id, &e.kind, &e.at, &e.settled); err != nil {
-			return nil, wrap("read events", err)
-		}
-		page = append(page, e)
-	}
-	return page, nil
+// SendWaiting makes the next SendBatch deliveries of a webhook due that wait for another attempt, and returns how many
+// there were. The caller wakes the workers as after SendNow.
+func SendWaiting(ctx context.Context, tx *ent.Tx, s *db.DB, storeID, webhookID uuid.UUID) (int, error) {
+	return send(ctx, tx, s, "send retries", storeID, webhookID, s.Moment(), SendBatch)
 }
 
-// missing returns the deliveries to add for the page's events. None is a ping: no webhook subscribes to
-// that.
-func (page pastEvents) missing(w *ent.Webhook, now time.Time) []Draft {
-	var due []Draft
-	for _, e := range page {
-		if !e.settled && slices.Contains(w.Events, e.kind) {
-			due = append(due, Draft{
-				ID: id.At(now), StoreID: w.StoreID, WebhookID: w.ID, EventID: e.id, EventType: e.kind, Epoch: w.Epoch,
-			})
-		}
-	}
-	return due
+func send(ctx context.Context, tx *ent.Tx, s *db.DB, name string, args ...any) (int, error) {
+	n, err := dialectOf(s).exec(ctx, tx, name, args...)
+	return int(n), wrap("send waiting deliveries now", err)
 }
 
-// lockWebhook locks a webhook's row for the rest of the transaction, so that nobody enables or disables
-// it and its resends run one after the other. SQLite has a single writer and needs no locks.
-func lockWebhook(ctx context.Context, tx *ent.Tx, s *db.DB, storeID, webhookID uuid.UUID, how ...entsql.LockOption) (*ent.Webhook,
-	error) {
-	q := tx.Webhook.Query().Where(webhook.StoreID(storeID), webhook.ID(webhookID))
-	if dialectOf(s).forUpdate != "" {
-		q.ForUpdate(how...)
-	}
-	w, err := q.Only(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return w, hook.Locked(ctx, w)
+// Retries is what waits at a webhook for another attempt.
+type Retries struct {
+	// Count is how many deliveries, up to MaxRetries.
+	Count int
+	// Next is when the next of them is due, by the database's clock; nil without any.
+	Next *time.Time
+}
+
+// MaxRetries is as far as Retries counts.
+const MaxRetries = 1000
+
+// ReadRetries returns what waits at a webhook for another attempt.
+func ReadRetries(ctx context.Context, s *db.DB, storeID, webhookID uuid.UUID) (r Retries, err error) {
+	var next storedTime
+	err = s.Reader().QueryRowContext(ctx, shared["retries"], storeID, webhookID, s.Moment()).Scan(&r.Count, &next)
+	r.Next = next.at
+	return r, wrap("count what waits", err)
 }

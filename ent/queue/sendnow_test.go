@@ -19,7 +19,7 @@ func (o outlet) waiting(q *queue.Queue, webhook, event uuid.UUID) queue.Delivery
 	o.t.Helper()
 	o.add(o.draft(webhook, event))
 	d := o.leased(q, webhook)
-	o.finish(q, queue.Outcome{Delivery: d, Attempt: answer(1, noon, 500), Delay: time.Hour})
+	o.finish(q, queue.Outcome{Delivery: d, Attempt: answer(1, noon, 500), Status: queue.Pending, Delay: time.Hour})
 	return d
 }
 

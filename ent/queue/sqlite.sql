@@ -3,7 +3,8 @@
 -- them, run one after the other; the first one's count of rows is that of both.
 
 -- name: take
-SELECT t.id, t.event_id, t.store_id, t.type, w.id, w.url, w.secret, w.secret_key, w.epoch, e.payload, e.request_id, e.trace
+SELECT t.id, t.event_id, t.store_id, t.type, w.id, COALESCE(w.url, ''), w.secret,
+ COALESCE(w.secret_key, ''), COALESCE(w.epoch, 0), e.payload, e.request_id, COALESCE(e.trace, '')
  FROM (SELECT * FROM outbox WHERE id > $1 ORDER BY id LIMIT $2) t
  LEFT JOIN webhooks w ON w.store_id = t.store_id AND w.enabled
   AND EXISTS (SELECT 1 FROM json_each(w.events) s WHERE s.value = t.type)
@@ -12,6 +13,15 @@ SELECT t.id, t.event_id, t.store_id, t.type, w.id, w.url, w.secret, w.secret_key
 
 -- name: drop
 DELETE FROM outbox WHERE id <= $1
+
+-- name: keep outbox
+-- Nobody else writes.
+SELECT 1
+
+-- name: find events
+SELECT id, created_at, instr(lower(CAST(payload AS TEXT)), lower($5)) > 0 AND ($6 = '' OR type = $6) FROM (
+ SELECT id, created_at, type, payload FROM events WHERE store_id = $1 AND (created_at, id) < ($2, $3) AND created_at >= $4
+ ORDER BY created_at DESC, id DESC LIMIT 1000) e ORDER BY created_at DESC, id DESC
 
 -- name: insert
 INSERT INTO deliveries (id, store_id, webhook_id, event_id, event_type, retry, due_at, lease, attempts, created_at, epoch)
@@ -27,10 +37,10 @@ WITH RECURSIVE lanes (id) AS (
  SELECT (SELECT d.id FROM deliveries d
   WHERE (d.store_id, d.webhook_id, d.epoch, d.retry) > (p.store_id, p.webhook_id, p.epoch, p.retry)
   ORDER BY d.store_id, d.webhook_id, d.epoch, d.retry, d.due_at, d.id LIMIT 1) FROM lanes l JOIN deliveries p ON p.id = l.id)
-SELECT NULL, d.store_id, d.webhook_id, d.retry FROM lanes l JOIN deliveries d ON d.id = l.id WHERE d.due_at <= $1
+SELECT d.store_id, d.webhook_id, d.retry FROM lanes l JOIN deliveries d ON d.id = l.id WHERE d.due_at <= $1
 
 -- name: due since
-SELECT NULL, store_id, webhook_id, retry FROM deliveries WHERE due_at > $2 AND due_at <= $1 GROUP BY store_id, webhook_id, retry
+SELECT DISTINCT store_id, webhook_id, retry FROM deliveries WHERE due_at > $2 AND due_at <= $1
 
 -- name: lease
 UPDATE deliveries SET lease = $1, due_at = $2 WHERE id IN (
@@ -40,7 +50,7 @@ UPDATE deliveries SET lease = $1, due_at = $2 WHERE id IN (
 
 -- name: leased
 SELECT d.id, d.lease, d.store_id, d.webhook_id, d.retry, d.event_id, d.event_type, d.attempts, d.created_at, d.epoch,
- w.url, w.secret, w.secret_key, e.payload, e.request_id, e.trace
+ w.url, w.secret, w.secret_key, e.payload, e.request_id, COALESCE(e.trace, '')
  FROM deliveries d JOIN webhooks w ON w.id = d.webhook_id LEFT JOIN events e ON e.id = d.event_id
  WHERE d.due_at = $1 AND d.lease = $2
 
@@ -65,7 +75,7 @@ UPDATE webhooks SET failing_since = iif(r.value->>'failed', $1, NULL)
  FROM json_each($2) r WHERE webhooks.id = r.value->>'id' AND webhooks.enabled
  AND iif(r.value->>'failed', r.value->>'succeeded' OR webhooks.failing_since IS NULL, webhooks.failing_since IS NOT NULL)
 
--- name: health
+-- name: states
 SELECT id, COALESCE(failing_since <= $1 - $2, false), epoch FROM webhooks WHERE enabled AND id IN (SELECT value FROM json_each($3))
 
 -- name: cancelled

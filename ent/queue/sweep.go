@@ -3,11 +3,14 @@ package queue
 import (
 	"bytes"
 	"context"
+	"database/sql"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/google/uuid"
 
+	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/id"
 	"go.storefront.example/ent/usage"
 )
@@ -88,7 +91,7 @@ func (q *Queue) deleteBelow(ctx context.Context, table, also string, below uuid.
 		"SELECT id FROM " + table + " WHERE id < $1" + also + " ORDER BY id LIMIT $2)"
 	for {
 		start := time.Now()
-		n, err := affected(q.db.Writer().ExecContext(ctx, statement, below, sweepBatch))
+		n, err := run(ctx, q.db.Writer(), statement, below, sweepBatch)
 		rows += n
 		if err != nil || n < sweepBatch {
 			return rows, errors.Join(err, ctx.Err())
@@ -99,4 +102,53 @@ func (q *Queue) deleteBelow(ctx context.Context, table, also string, below uuid.
 			return rows, ctx.Err()
 		}
 	}
+}
+
+const (
+	// baselineAge is how old the mark of the last sweep may be; a worker that runs makes one every ten
+	// minutes.
+	baselineAge = 24 * time.Hour
+	// baselineHold is for how long nothing is deleted without such a mark: time to set the clock right.
+	baselineHold = 24 * time.Hour
+	// baselineBack is how far the clock may go back, as NTP corrects it.
+	baselineBack = time.Minute
+)
+
+// ErrHeld is the error of a Sweep that deletes nothing because the machine's clock may be wrong.
+var ErrHeld = errors.New("nothing is deleted for a day, " +
+	"because no sweep in the last day shows that this machine's clock is right")
+
+// One machine has one clock, and if that is wrong all that there is may look too old. So a sweep on SQLite
+// marks its time, and one that finds no mark of the last day, or a later one, deletes nothing for a day.
+//
+//	no mark, or one of another day ──► held for a day by the clock ──► sweep, again and again
+//	        ▲                                                             │
+//	        └──────────── the clock leaps, or no worker runs for a day ◄──┘
+
+// takeBaseline notes the time of a sweep, and returns ErrHeld while nothing may be deleted.
+func (q *Queue) takeBaseline(ctx context.Context, now time.Time) error {
+	var held sql.NullTime
+	err := q.db.Writer().QueryRowContext(ctx, shared["mark clock"],
+		now, now.Add(baselineHold), now.Add(-baselineAge), now.Add(baselineBack)).Scan(&held)
+	if err != nil {
+		return fmt.Errorf("mark the clock: %w", err)
+	}
+	return heldAt(held, now)
+}
+
+// CheckHeld returns ErrHeld while sweeps delete nothing. It marks nothing.
+func CheckHeld(ctx context.Context, s *db.DB) error {
+	var held sql.NullTime
+	err := s.Reader().QueryRowContext(ctx, "SELECT held_until FROM clock_marks WHERE id = 'journal'").Scan(&held)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return fmt.Errorf("read the clock's mark: %w", err)
+	}
+	return heldAt(held, s.Now())
+}
+
+func heldAt(held sql.NullTime, now time.Time) error {
+	if !held.Valid || !now.Before(held.Time) {
+		return nil
+	}
+	return fmt.Errorf("%w; until %s: set it right, or wait", ErrHeld, held.Time.UTC().Format(time.RFC3339))
 }

@@ -14,7 +14,10 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	_ "embed"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"maps"
 	"slices"
@@ -24,6 +27,7 @@ import (
 	"time"
 	"unicode"
 
+	entsql "entgo.io/ent/dialect/sql"
 	"github.com/google/uuid"
 
 	"go.storefront.example/ent/db"
@@ -59,14 +63,27 @@ const (
 	maxFields, maxFieldBytes = 20, 64
 )
 
+var (
+	//go:embed postgres.sql
+	postgresSQL string
+	//go:embed sqlite.sql
+	sqliteSQL string
+
+	postgres, sqlite = db.Statements(postgresSQL), db.Statements(sqliteSQL)
+)
+
 // Refused is a request that was refused.
 type Refused struct {
-	StoreID, KeyID, RequestID uuid.UUID
-	Method, Route, Code       string
-	Status                    int
+	StoreID   uuid.UUID `json:"store_id"`
+	KeyID     uuid.UUID `json:"key_id"`
+	RequestID uuid.UUID `json:"request_id"`
+	Method    string    `json:"method"`
+	Route     string    `json:"route"`
+	Code      string    `json:"code"`
+	Status    int       `json:"status"`
 	// Fields are the names of the refused fields, or of what is missing.
-	Fields []string
-	At     time.Time
+	Fields []string  `json:"-"`
+	At     time.Time `json:"-"`
 }
 
 type subject struct {
@@ -177,82 +194,121 @@ func (l *Recorder) Flush(ctx context.Context) error {
 	return errors.Join(l.writeTallies(ctx, tallies), l.writeRefused(ctx, refused))
 }
 
-type tallyRow struct {
-	ID        uuid.UUID `json:"id"`
-	StoreID   uuid.UUID `json:"store_id"`
-	SubjectID uuid.UUID `json:"subject_id"`
-	BeganAt   int64     `json:"began_at"`
-	Succeeded int64     `json:"succeeded"`
-	Failed    int64     `json:"failed"`
-	Millis    int64     `json:"millis"`
-}
-
 // writeTallies adds the counts, in one order for all processes, so that no two wait for each other.
 func (l *Recorder) writeTallies(ctx context.Context, tallies map[subject]count) error {
+	type row struct {
+		ID        uuid.UUID `json:"id"`
+		StoreID   uuid.UUID `json:"store_id"`
+		SubjectID uuid.UUID `json:"subject_id"`
+		BeganAt   int64     `json:"began_at"`
+		Succeeded int64     `json:"succeeded"`
+		Failed    int64     `json:"failed"`
+		Millis    int64     `json:"millis"`
+	}
 	order := slices.SortedFunc(maps.Keys(tallies), func(a, b subject) int {
 		return cmp.Or(bytes.Compare(a.store[:], b.store[:]), bytes.Compare(a.id[:], b.id[:]), cmp.Compare(a.began, b.began))
 	})
-	for part := range slices.Chunk(order, batchSize) {
-		rows := make([]tallyRow, len(part))
+	for len(order) > 0 {
+		part := order[:min(len(order), batchSize)]
+		rows := make([]row, len(part))
 		for i, s := range part {
 			c := tallies[s]
-			rows[i] = tallyRow{id.At(time.UnixMilli(s.began)), s.store, s.id, s.began, c.succeeded, c.failed, c.millis}
+			rows[i] = row{id.At(time.UnixMilli(s.began)), s.store, s.id, s.began, c.succeeded, c.failed, c.millis}
 		}
-		if err := write(ctx, l.db, statementsOf(l.db).addTallies, rows); err != nil {
+		if err := write(ctx, l.db, "add tallies", rows); err != nil {
 			l.mu.Lock()
 			defer l.mu.Unlock()
 			for _, s := range order {
-				if c, left := tallies[s]; left {
-					l.add(s, c)
-				}
+				l.add(s, tallies[s])
 			}
 			return err
 		}
-		for _, s := range part {
-			delete(tallies, s)
-		}
+		order = order[len(part):]
 	}
 	return nil
-}
-
-type refusedRow struct {
-	ID        uuid.UUID `json:"id"`
-	StoreID   uuid.UUID `json:"store_id"`
-	KeyID     uuid.UUID `json:"key_id"`
-	RequestID uuid.UUID `json:"request_id"`
-	Method    string    `json:"method"`
-	Route     string    `json:"route"`
-	Status    int       `json:"status"`
-	Code      string    `json:"code"`
-	Fields    string    `json:"fields"`
-	At        int64     `json:"at"`
 }
 
 // writeRefused writes the refused requests, and deletes the oldest of keys that have too many.
 func (l *Recorder) writeRefused(ctx context.Context, refused []Refused) error {
-	written := 0
-	for part := range slices.Chunk(refused, batchSize) {
-		rows := make([]refusedRow, len(part))
-		keys := map[uuid.UUID]keyRow{}
+	type row struct {
+		Refused
+		ID     uuid.UUID `json:"id"`
+		Fields string    `json:"fields"`
+		At     int64     `json:"at"`
+	}
+	for len(refused) > 0 {
+		part := refused[:min(len(refused), batchSize)]
+		rows := make([]row, len(part))
 		for i, r := range part {
-			rows[i] = refusedRow{id.At(r.At), r.StoreID, r.KeyID, r.RequestID, r.Method, r.Route, r.Status, r.Code, strings.Join(r.Fields,
-				"\n"), r.At.UnixMilli()}
-			keys[r.KeyID] = keyRow{r.StoreID, r.KeyID}
+			rows[i] = row{r, id.At(r.At), strings.Join(r.Fields, "\n"), r.At.UnixMilli()}
 		}
-		err := write(ctx, l.db, statementsOf(l.db).addRefused, rows)
+		err := write(ctx, l.db, "add refused", rows)
 		if err == nil {
-			err = write(ctx, l.db, statementsOf(l.db).trimRefused, slices.Collect(maps.Values(keys)))
+			err = write(ctx, l.db, "trim refused", rows)
 		}
 		if err != nil {
-			l.dropped.Add(int64(len(refused) - written))
+			l.dropped.Add(int64(len(refused)))
 			return err
 		}
-		written += len(part)
+		refused = refused[len(part):]
 	}
 	return nil
 }
 
-type keyRow struct {
-	StoreID uuid.UUID `json:"store_id"`
-	KeyID   uuid.UUID `json:"key_id"`
+func write[Row any](ctx context.Context, s *db.DB, statement string, rows []Row) error {
+	set, err := json.Marshal(rows)
+	if err == nil {
+		_, err = s.Writer().ExecContext(ctx, db.Of(s, postgres, sqlite)[statement], string(set))
+	}
+	if err != nil {
+		return fmt.Errorf("write usage: %w", err)
+	}
+	return nil
+}
+
+// Tally is what succeeded and failed for a subject in a period.
+type Tally struct {
+	SubjectID         uuid.UUID
+	BeganAt           time.Time
+	Succeeded, Failed int64
+	// Took is how long all of them took together.
+	Took time.Duration
+}
+
+// Tallies lists the counts of the subjects since a time, oldest first.
+func Tallies(ctx context.Context, s *db.DB, storeID uuid.UUID, subjects []uuid.UUID, since time.Time) ([]Tally, error) {
+	of := entsql.Dialect(s.Dialect()).Select("subject_id", "began_at", "succeeded", "failed", "duration_ms").
+		From(entsql.Table("tallies")).Where(entsql.And(entsql.EQ("store_id", storeID), entsql.GTE("began_at", since))).OrderBy(
+		"began_at")
+	entsql.FieldIn("subject_id", subjects...)(of)
+	query, args := of.Query()
+	all := []Tally{}
+	for row := range db.Rows(ctx, s.Reader(), query, args...) {
+		var t Tally
+		var millis int64
+		if err := row.Scan(&t.SubjectID, &t.BeganAt, &t.Succeeded, &t.Failed, &millis); err != nil {
+			return nil, fmt.Errorf("read usage: %w", err)
+		}
+		t.Took = time.Duration(millis) * time.Millisecond
+		all = append(all, t)
+	}
+	return all, nil
+}
+
+// RefusedOf lists the refused requests of a key, newest first: at most limit.
+func RefusedOf(ctx context.Context, s *db.DB, storeID, keyID uuid.UUID, limit int) ([]Refused, error) {
+	all := []Refused{}
+	for row := range db.Rows(ctx, s.Reader(), `SELECT store_id, key_id, request_id, method, route, code, status, fields, created_at
+ FROM refused_requests WHERE store_id = $1 AND key_id = $2 AND created_at >= $3 ORDER BY id DESC LIMIT $4`,
+		storeID, keyID, s.Now().Add(-Retention), limit) {
+		var r Refused
+		var fields string
+		err := row.Scan(&r.StoreID, &r.KeyID, &r.RequestID, &r.Method, &r.Route, &r.Code, &r.Status, &fields, &r.At)
+		if err != nil {
+			return nil, fmt.Errorf("read refused requests: %w", err)
+		}
+		r.Fields = strings.FieldsFunc(fields, func(c rune) bool { return c == '\n' })
+		all = append(all, r)
+	}
+	return all, nil
 }

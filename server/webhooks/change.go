@@ -90,7 +90,7 @@ func (w *Webhooks) DisableWebhook(ctx context.Context, id string) (*ent.Webhook,
 }
 
 // DeleteWebhook deletes a webhook and returns its last state. It cancels deliveries as DisableWebhook
-// does. Those in the journal stay there until the retention ends. It refuses with webhook_not_found.
+// does. Those that have ended stay there until the retention ends. It refuses with webhook_not_found.
 func (w *Webhooks) DeleteWebhook(ctx context.Context, id string) (*ent.Webhook, error) {
 	return w.changeWebhook(ctx, id, func(ctx context.Context, tx *ent.Tx, row *ent.Webhook) (*ent.Webhook, error) {
 		if err := tx.Webhook.DeleteOne(row).Where(webhook.StoreID(row.StoreID)).Exec(ctx); err != nil {

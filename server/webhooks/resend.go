@@ -39,7 +39,7 @@ func (w *Webhooks) ResendDelivery(ctx context.Context, deliveryID string) (queue
 		// The webhook's row is held, and with it every other resend to it.
 		waiting, err := queue.FindPending(ctx, tx, w.db, t.ID, row.ID, first.EventID)
 		if err == nil {
-			return uuid.Nil, "", deliveryPending(waiting)
+			return uuid.Nil, "", deliveryPending(waiting.ID)
 		}
 		if !errors.Is(err, queue.ErrNoDelivery) {
 			return uuid.Nil, "", err
@@ -118,10 +118,10 @@ func (w *Webhooks) deliver(ctx context.Context, webhookID string,
 		if err != nil {
 			return nil, err
 		}
-		added := queue.Draft{
+		added := queue.NewDelivery{
 			ID: id.At(hook.Time(ctx)), StoreID: row.StoreID, WebhookID: row.ID, EventID: eventID, EventType: eventType, Epoch: row.Epoch,
 		}
-		if err := queue.Add(ctx, tx, w.db, []queue.Draft{added}); err != nil {
+		if err := queue.Add(ctx, tx, w.db, []queue.NewDelivery{added}); err != nil {
 			return nil, err
 		}
 		entry, err = queue.FindEntry(ctx, w.db, tx, added.ID)

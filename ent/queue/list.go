@@ -1,0 +1,335 @@
+package queue
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"go.storefront.example/ent/apijson"
+	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/id"
+	"go.storefront.example/gen/ent"
+)
+
+// The statuses of a delivery. Once its webhook has been disabled or deleted, a waiting delivery is cancelled, also before
+// a worker moves it to the finished ones.
+const (
+	// Pending is a delivery that waits for an attempt or is being attempted.
+	Pending   = "pending"
+	Succeeded = "succeeded"
+	Failed    = "failed"
+	Cancelled = "cancelled"
+)
+
+// Statuses lists all statuses of a delivery.
+func Statuses() []string { return []string{Pending, Succeeded, Failed, Cancelled} }
+
+// Entry is a delivery as it is listed, finished or not.
+type Entry struct {
+	ID, StoreID, WebhookID, EventID uuid.UUID
+	EventType                       string
+	// Status is one of Statuses.
+	Status string
+	// NextAttemptAt is when the next attempt is due, by the database's clock; nil during an attempt, and
+	// when the delivery has ended.
+	NextAttemptAt *time.Time
+	// Attempts are those made so far, oldest first; none if the column is damaged.
+	Attempts  []Attempt
+	CreatedAt time.Time
+	// FinishedAt is when the delivery ended; nil while it is pending.
+	FinishedAt *time.Time
+}
+
+// Last is the newest attempt, nil before the first one has ended.
+func (e Entry) Last() *Attempt {
+	if len(e.Attempts) == 0 {
+		return nil
+	}
+	return &e.Attempts[len(e.Attempts)-1]
+}
+
+// Search chooses the deliveries of a store to list.
+type Search struct {
+	StoreID uuid.UUID
+	// WebhookID is a webhook of the store, or uuid.Nil for all.
+	WebhookID uuid.UUID
+	// Since is the earliest time at which a delivery was made, and Until a time after the latest; zero for
+	// any.
+	Since, Until time.Time
+	// Status is one of Statuses, or empty for all.
+	Status string
+	// Retrying restricts the status Pending to deliveries of which an attempt has failed.
+	Retrying bool
+	// EventType is the type of the event delivered, or empty for all.
+	EventType string
+	// Before is a delivery's id: only older deliveries are listed. With uuid.Nil the list starts from the
+	// newest.
+	Before uuid.UUID
+	// Limit bounds how many are listed.
+	Limit int
+
+	events []uuid.UUID // those of EntriesOf; none for all
+}
+
+const (
+	// maxFound is how many events EntriesOf takes. The statement always names so many, so that there is one.
+	maxFound = 25
+	// maxOfEvents bounds the deliveries that are listed of these events, and maxReadOfEvents those that are
+	// read: each event has one for each webhook and each resend.
+	maxOfEvents     = 500
+	maxReadOfEvents = "10000"
+)
+
+// Entries lists the newest deliveries that match. It is one statement, so that a delivery that ends
+// meanwhile is listed once. For each status it reads Limit of the finished rows along an index; with a
+// webhook or a type in the search it also passes the store's other rows between them. Of the deliveries
+// that are not finished, it may read all of the store.
+func Entries(ctx context.Context, s *db.DB, which Search) ([]Entry, error) {
+	entries, err := which.list(ctx, s, s.Reader())
+	return entries, wrap("list deliveries", err)
+}
+
+// EntriesOf lists the newest deliveries of up to maxFound events that match a search, whose Since,
+// Until, Before and Limit it ignores.
+func EntriesOf(ctx context.Context, s *db.DB, which Search, events []uuid.UUID) ([]Entry, error) {
+	if len(events) == 0 {
+		return nil, nil
+	}
+	which.Since, which.Until, which.Before, which.Limit, which.events = time.Time{}, time.Time{}, uuid.Nil, maxOfEvents, events
+	entries, err := which.list(ctx, s, s.Reader())
+	return entries, wrap("list the deliveries of events", err)
+}
+
+func (w Search) list(ctx context.Context, s *db.DB, on db.Querier) ([]Entry, error) {
+	query, args := w.statement(dialectOf(s), s.Moment())
+	entries, err := scanEntries(db.Rows(ctx, on, query, args...))
+	return entries[:min(len(entries), w.Limit)], err
+}
+
+// statement returns the search's text and arguments, for the database's Moment. It searches each status for itself,
+// with the whole limit, because the index that sorts by id has the status first. The limit is in the text: as an
+// argument it would make PostgreSQL plan the statement anew at every call.
+func (w Search) statement(d *dialect, moment any) (string, []any) {
+	var args []any
+	arg := func(value any) string {
+		args = append(args, value)
+		return "$" + strconv.Itoa(len(args))
+	}
+	where := "store_id = " + arg(w.StoreID)
+	rows := func(name string) string { return "(" + d.statements[name] + ") r" }
+	if len(w.events) > 0 {
+		events := make([]string, maxFound)
+		for i := range events {
+			event := uuid.Nil
+			if i < len(w.events) {
+				event = w.events[i]
+			}
+			events[i] = arg(event)
+		}
+		// The limit keeps the database from reading another index than that of events, for the sake of the order or of
+		// a condition.
+		of := where + " AND event_id IN (" + strings.Join(events, ", ") + ")"
+		rows = func(name string) string {
+			return "(SELECT * FROM (" + d.statements[name] + ") r WHERE " + of + " LIMIT " + maxReadOfEvents + ") e"
+		}
+	}
+	if w.WebhookID != uuid.Nil {
+		where += " AND webhook_id = " + arg(w.WebhookID)
+	}
+	if w.EventType != "" {
+		where += " AND event_type = " + arg(w.EventType)
+	}
+	if !w.Since.IsZero() {
+		where += " AND id >= " + arg(id.Floor(w.Since))
+	}
+	if !w.Until.IsZero() {
+		where += " AND id < " + arg(id.Floor(w.Until))
+	}
+	if w.Before != uuid.Nil {
+		where += " AND id < " + arg(w.Before)
+	}
+	newest := " ORDER BY id DESC LIMIT " + strconv.Itoa(w.Limit)
+	var parts []string
+	for _, status := range []string{Succeeded, Failed, Cancelled} {
+		if w.Status == "" || w.Status == status {
+			parts = append(parts, "SELECT * FROM (SELECT * FROM "+rows("ended")+" WHERE "+where+" AND status = '"+status+"'"+newest+") p")
+		}
+	}
+	if w.Status == "" || w.Status == Pending || w.Status == Cancelled {
+		if w.Status != "" {
+			where += " AND status = '" + w.Status + "'"
+		}
+		if w.Retrying {
+			where += " AND retry = true"
+		}
+		live := strings.ReplaceAll("SELECT * FROM "+rows("live")+" WHERE ", "CAST($1 ", "CAST("+arg(moment)+" ")
+		parts = append(parts, "SELECT * FROM ("+live+where+newest+") p")
+	}
+	return strings.Join(parts, "\nUNION ALL "), args
+}
+
+// ErrNoDelivery means that there is no such delivery.
+var ErrNoDelivery = errors.New("no such delivery")
+
+// FindEntry reads the delivery with this id, of any store, through q. It returns ErrNoDelivery when there
+// is none, or none any more.
+func FindEntry(ctx context.Context, s *db.DB, q db.Querier, deliveryID uuid.UUID) (Entry, error) {
+	d := dialectOf(s)
+	query := "SELECT * FROM (" + d.statements["live"] + ") r WHERE id = $2 UNION ALL " + d.statements["ended"] + " WHERE id = $2"
+	entries, err := scanEntries(db.Rows(ctx, q, query, s.Moment(), deliveryID))
+	if err == nil && len(entries) == 0 {
+		err = ErrNoDelivery
+	}
+	if err != nil {
+		return Entry{}, wrap("read the delivery", err)
+	}
+	return entries[0], nil
+}
+
+// FindPending returns a pending delivery of an event to a webhook. It returns ErrNoDelivery when there is none.
+func FindPending(ctx context.Context, tx *ent.Tx, s *db.DB, storeID, webhookID, eventID uuid.UUID) (Entry, error) {
+	of := Search{StoreID: storeID, WebhookID: webhookID, Status: Pending, Limit: 1, events: []uuid.UUID{eventID}}
+	pending, err := of.list(ctx, s, tx)
+	if err == nil && len(pending) == 0 {
+		err = ErrNoDelivery
+	}
+	if err != nil {
+		return Entry{}, wrap("look for a pending delivery", err)
+	}
+	return pending[0], nil
+}
+
+// scanEntries reads the rows, newest first.
+func scanEntries(rows iter.Seq[db.Row]) ([]Entry, error) {
+	var entries []Entry
+	for row := range rows {
+		var (
+			e             Entry
+			attempts      []byte
+			retry         bool
+			due, finished storedTime
+		)
+		err := row.Scan(&e.ID, &e.StoreID, &e.WebhookID, &e.EventID, &e.EventType, &attempts, &e.CreatedAt, &retry, &due, &e.Status,
+			&finished)
+		if err != nil {
+			return nil, err
+		}
+		e.NextAttemptAt, e.FinishedAt = due.at, finished.at
+		e.Attempts, _ = Attempts(attempts) // an error here would hide all other rows of the list
+		entries = append(entries, e)
+	}
+	slices.SortFunc(entries, func(a, b Entry) int { return bytes.Compare(b.ID[:], a.ID[:]) })
+	return entries, nil
+}
+
+// storedTime scans a time that may be null. SQLite returns the time of an expression as the milliseconds
+// that it stores.
+type storedTime struct{ at *time.Time }
+
+// Scan implements sql.Scanner.
+func (t *storedTime) Scan(v any) error {
+	switch v := v.(type) {
+	case nil:
+		t.at = nil
+	case time.Time:
+		t.at = new(v.UTC())
+	case int64:
+		t.at = new(time.UnixMilli(v).UTC())
+	default:
+		return fmt.Errorf("a time stored as %T", v)
+	}
+	return nil
+}
+
+const (
+	// searchStep is how many events one statement of a search looks at.
+	searchStep = 1000
+	// MaxSearched is how many events a search looks at.
+	MaxSearched = 10 * searchStep
+	// searchTime is how long a search continues with another step.
+	searchTime = 2 * time.Second
+	// searchDeadline ends a statement that is slow beyond expectation: a payload may be long.
+	searchDeadline = 5 * time.Second
+)
+
+// EventSearch looks for a text in the payloads of a store's events, from the newest back.
+type EventSearch struct {
+	StoreID uuid.UUID
+	// Text is any part of a payload, as JSON writes it; the case of letters does not matter.
+	Text string
+	// EventType is a type of event, or empty for all.
+	EventType string
+	// From is the time before which it does not look, or zero.
+	From time.Time
+	// BeforeAt and BeforeID are the place from which it looks back: that of the event where an earlier
+	// search ended, or of no event. The zero time is the newest event.
+	BeforeAt time.Time
+	BeforeID uuid.UUID
+	// Limit bounds how many events are found: at most maxFound.
+	Limit int
+}
+
+// FoundEvents is the result of an EventSearch.
+type FoundEvents struct {
+	IDs []uuid.UUID
+	// EndAt and EndID are the place of the oldest event looked at, from which another search continues.
+	EndAt time.Time
+	EndID uuid.UUID
+	// More reports whether there may be older events.
+	More bool
+}
+
+// FindEvents looks at up to MaxSearched events, by the index that sorts them by time, and for about two
+// seconds at most: its caller continues from where it ended.
+func FindEvents(ctx context.Context, s *db.DB, which EventSearch) (FoundEvents, error) {
+	text := string(apijson.AppendString(nil, which.Text))
+	text = text[1 : len(text)-1]
+	found := FoundEvents{EndAt: which.BeforeAt, EndID: which.BeforeID, More: true}
+	if found.EndAt.IsZero() {
+		found.EndAt = s.Now().Add(24 * time.Hour) // no clock is that wrong
+	}
+	from := which.From
+	if from.IsZero() {
+		from = time.Unix(0, 0)
+	}
+	for began, looked := time.Now(), 0; found.More && looked < MaxSearched && time.Since(began) < searchTime; looked += searchStep {
+		err := found.step(ctx, s, which.Limit, which.StoreID, found.EndAt, found.EndID, from, text, which.EventType)
+		if err != nil {
+			return FoundEvents{}, wrap("search the events", err)
+		}
+		if len(found.IDs) >= which.Limit {
+			break
+		}
+	}
+	return found, nil
+}
+
+// step looks at the next events, until it has found as many as the limit.
+func (f *FoundEvents) step(ctx context.Context, s *db.DB, limit int, args ...any) error {
+	ctx, cancel := context.WithTimeout(ctx, searchDeadline)
+	defer cancel()
+	n := 0
+	for row := range db.Rows(ctx, s.Reader(), dialectOf(s).statements["find events"], args...) {
+		var matches bool
+		if err := row.Scan(&f.EndID, &f.EndAt, &matches); err != nil {
+			return err
+		}
+		n++
+		if matches {
+			f.IDs = append(f.IDs, f.EndID)
+		}
+		if len(f.IDs) >= limit {
+			break
+		}
+	}
+	f.More = n == searchStep || len(f.IDs) >= limit
+	return nil
+}

@@ -1,0 +1,83 @@
+-- Statements that are the same on both databases. The present is COALESCE(CAST($n AS timestamptz), CURRENT_TIMESTAMP), given
+-- the database's Moment: null on PostgreSQL, where the transaction's time decides, and always a time on SQLite.
+-- A delivery may be attempted if its webhook is enabled and of its epoch; see the package's comment.
+
+-- name: live
+-- The deliveries that have not been moved to finished_deliveries. The cancelled ones have no time of their end yet.
+SELECT id, store_id, webhook_id, event_id, event_type, attempts, created_at, retry,
+ CASE WHEN pending AND lease IS NULL THEN due_at END AS due_at, CASE WHEN pending THEN 'pending' ELSE 'cancelled' END AS status,
+ CAST(NULL AS timestamptz) AS finished_at
+ FROM (SELECT d.*, w.id IS NOT NULL OR d.lease IS NOT NULL AND d.due_at > COALESCE(CAST($1 AS timestamptz), CURRENT_TIMESTAMP) AS pending
+  FROM deliveries d
+  LEFT JOIN webhooks w ON w.store_id = d.store_id AND w.id = d.webhook_id AND w.enabled AND w.epoch = d.epoch) d
+
+-- name: ended
+SELECT id, store_id, webhook_id, event_id, event_type, attempts, created_at, false AS retry, CAST(NULL AS timestamptz) AS due_at,
+ status, finished_at
+ FROM finished_deliveries
+
+-- name: retries
+SELECT count(*), min(due_at) FROM (
+ SELECT d.due_at FROM deliveries d
+ JOIN webhooks w ON w.store_id = d.store_id AND w.id = d.webhook_id AND w.enabled AND w.epoch = d.epoch
+ WHERE d.store_id = $1 AND d.webhook_id = $2 AND d.retry = true AND d.lease IS NULL
+  AND d.due_at > COALESCE(CAST($3 AS timestamptz), CURRENT_TIMESTAMP)
+ ORDER BY d.due_at LIMIT 1000) n
+
+-- name: send one
+-- Makes a delivery of a webhook due that waits. What is due, being attempted or cancelled is left alone.
+UPDATE deliveries SET due_at = COALESCE(CAST($3 AS timestamptz), CURRENT_TIMESTAMP)
+ WHERE store_id = $1 AND webhook_id = $2 AND lease IS NULL AND due_at > COALESCE(CAST($3 AS timestamptz), CURRENT_TIMESTAMP)
+  AND EXISTS (SELECT 1 FROM webhooks w WHERE w.store_id = $1 AND w.id = $2 AND w.enabled AND w.epoch = deliveries.epoch)
+  AND id = $4
+
+-- name: send retries
+UPDATE deliveries SET due_at = COALESCE(CAST($3 AS timestamptz), CURRENT_TIMESTAMP)
+ WHERE store_id = $1 AND webhook_id = $2 AND lease IS NULL AND due_at > COALESCE(CAST($3 AS timestamptz), CURRENT_TIMESTAMP)
+  AND EXISTS (SELECT 1 FROM webhooks w WHERE w.store_id = $1 AND w.id = $2 AND w.enabled AND w.epoch = deliveries.epoch)
+  AND id IN (SELECT id FROM deliveries WHERE store_id = $1 AND webhook_id = $2 AND retry = true AND lease IS NULL
+   AND due_at > COALESCE(CAST($3 AS timestamptz), CURRENT_TIMESTAMP) ORDER BY due_at, id LIMIT $4)
+
+-- name: send page
+-- Those of the events that the next step of a resend looks at.
+UPDATE deliveries SET due_at = COALESCE(CAST($3 AS timestamptz), CURRENT_TIMESTAMP)
+ WHERE store_id = $1 AND webhook_id = $2 AND lease IS NULL AND due_at > COALESCE(CAST($3 AS timestamptz), CURRENT_TIMESTAMP)
+  AND EXISTS (SELECT 1 FROM webhooks w WHERE w.store_id = $1 AND w.id = $2 AND w.enabled AND w.epoch = deliveries.epoch)
+  AND event_id IN (SELECT id FROM events WHERE store_id = $1 AND (created_at, id) > ($4, $5) AND created_at < $6
+   ORDER BY created_at, id LIMIT 500)
+
+-- name: next events
+-- The events after a resend's position, and whether each is settled at the webhook. It is one statement: an event that
+-- moves from the outbox to the deliveries or on to the finished ones meanwhile is found in one of them. A waiting delivery of
+-- an earlier epoch of the webhook is cancelled, and so does not settle its event.
+WITH page AS (SELECT id, type, created_at FROM events WHERE store_id = $1 AND (created_at, id) > ($2, $3) AND created_at < $4
+ ORDER BY created_at, id LIMIT 500)
+SELECT page.id, page.type, page.created_at,
+ EXISTS (SELECT 1 FROM deliveries d
+  JOIN webhooks w ON w.store_id = d.store_id AND w.id = d.webhook_id AND w.enabled AND w.epoch = d.epoch
+  WHERE d.store_id = $1 AND d.event_id = page.id AND d.webhook_id = $5)
+ OR EXISTS (SELECT 1 FROM outbox o WHERE o.store_id = $1 AND o.event_id = page.id)
+ OR EXISTS (SELECT 1 FROM finished_deliveries f
+  WHERE f.store_id = $1 AND f.event_id = page.id AND f.webhook_id = $5 AND f.status = 'succeeded')
+ FROM page ORDER BY page.created_at, page.id
+
+-- name: order resend
+INSERT INTO resends (id, store_id, webhook_id, since, until, position_at, position_id, stopped, resent, created_at)
+ VALUES ($1, $2, $3, $4, $5, $4, $6, false, 0, $7)
+
+-- name: resend
+SELECT id, store_id, webhook_id, since, resent, finished_at IS NOT NULL, stopped, until, position_at, position_id
+ FROM resends WHERE id = $1
+
+-- name: save resend
+UPDATE resends SET resent = $1, position_at = $2, position_id = $3, stopped = $4, finished_at = $5 WHERE store_id = $6 AND id = $7
+
+-- name: stop resends
+UPDATE resends SET finished_at = $1, stopped = true WHERE store_id = $2 AND webhook_id = $3 AND finished_at IS NULL
+
+-- name: mark clock
+-- Notes the time of a sweep, $1. Nothing is deleted until $2 unless the sweep before was between $3 and $4.
+INSERT INTO clock_marks AS m (id, seen_at, held_until) VALUES ('journal', $1, $2)
+ ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at,
+  held_until = CASE WHEN m.seen_at BETWEEN $3 AND $4 THEN m.held_until ELSE excluded.held_until END
+ RETURNING held_until
