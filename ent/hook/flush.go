@@ -7,6 +7,8 @@ import (
 	"slices"
 
 	"github.com/google/uuid"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/trace"
 	"google.golang.org/protobuf/proto"
 
 	"go.storefront.example/ent/id"
@@ -47,6 +49,21 @@ func Flush(ctx context.Context, tx *ent.Tx) (w Written, err error) {
 	store, _, _ := tenant.From(ctx)
 	w.Store, w.Events = store.ID, r.events
 	return w, nil
+}
+
+// span starts the span of the records that are written beside the change. Deliveries are children of the
+// outbox's span.
+func (r *recorder) span(ctx context.Context) (context.Context, trace.Span) {
+	var types []string
+	for _, c := range r.changes {
+		types = append(types, c.events...)
+	}
+	if len(types) == 0 {
+		return tracing.Child(ctx, "journal")
+	}
+	ctx, s := tracing.Child(ctx, "outbox")
+	s.SetAttributes(attribute.StringSlice("storefront.event.types", types))
+	return ctx, s
 }
 
 func (r *recorder) writeJournal(ctx context.Context, tx *ent.Tx) error {

@@ -27,6 +27,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"go.storefront.example/ent/tenant"
+	"go.storefront.example/ent/tracing"
 	"go.storefront.example/gen/ent"
 )
 
@@ -153,7 +154,7 @@ func note(ctx context.Context, k kind, m mutation, next ent.Mutator) (ent.Value,
 		c.action = k.action(m.Op(), fields)
 	}
 	if k.events != nil && !r.withoutEvents {
-		c.events = k.events(m.Op(), fields, value)
+		c.events = k.events(m.Op().Is(ent.OpCreate), newStatus(fields), value)
 	}
 	if c.action != "" || len(c.events) > 0 {
 		r.changes = slices.Insert(r.changes, position, c)
@@ -168,34 +169,30 @@ func (k kind) permitted(ctx context.Context, m mutation) ([]Change, error) {
 	if _, err := m.Tx(); err != nil || !begun || !tenanted {
 		return nil, errOutside
 	}
-	if m.Op().Is(ent.OpDelete) || m.Op().Is(ent.OpUpdate) && k.names(m) {
-		return nil, errMany
-	}
-	if m.Op().Is(ent.OpUpdate) {
-		return nil, nil
-	}
 	id, _ := m.ID()
 	object, locked := r.objects[id]
-	if m.Op().Is(ent.OpDeleteOne) && !locked {
+	switch op, named := m.Op(), k.names(m); {
+	case op.Is(ent.OpDelete), op.Is(ent.OpUpdate) && named:
+		return nil, errMany
+	case op.Is(ent.OpUpdate|ent.OpUpdateOne) && !named:
+		return nil, nil
+	case !op.Is(ent.OpCreate) && !locked:
 		return nil, errUnlocked
+	case storeOf(m, object.row) != store.ID:
+		return nil, errForeign
 	}
-	fields, err := k.changes(ctx, m, object.row)
-	switch {
-	case err != nil, m.Op().Is(ent.OpUpdateOne) && len(fields) == 0:
-		return nil, err
-	case m.Op().Is(ent.OpUpdateOne) && !locked:
-		return nil, errUnlocked
-	}
-	if owner, err := k.storeOf(ctx, m, object.row); err != nil || owner != store.ID {
-		return nil, errors.Join(errForeign, err)
-	}
-	return fields, nil
+	return k.changes(m, object.row)
 }
 
-// noteEvent adds its cause to a new event and notes the event.
+// noteEvent adds its cause to a new event, nothing for a change without a request or a trace, and notes the event.
 func noteEvent(ctx context.Context, m *ent.EventMutation, next ent.Mutator) (ent.Value, error) {
 	if r, begun := ctx.Value(contextKey{}).(*recorder); begun && m.Op().Is(ent.OpCreate) {
-		cause(ctx, m)
+		if request := tenant.RequestOf(ctx); request != nil {
+			m.SetRequestID(request.ID)
+		}
+		if parent := tracing.Traceparent(ctx); parent != "" {
+			m.SetTrace(parent)
+		}
 		if id, ok := m.ID(); ok {
 			r.events = append(r.events, id)
 		}

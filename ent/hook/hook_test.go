@@ -91,7 +91,11 @@ func TestWhatCannotBeJournaledIsRefused(t *testing.T) {
 				return err
 			}, "one row at a time"},
 			{"a sum has no value to journal", ctx, func(ctx context.Context, tx *ent.Tx) error {
-				return tx.Product.UpdateOneID(id).AddPriceAmount(1).Exec(ctx)
+				row := tx.Product.GetX(ctx, id)
+				if err := hook.Locked(ctx, row); err != nil {
+					return err
+				}
+				return row.Update().AddPriceAmount(1).Exec(ctx)
 			}, "is set, not added to"},
 			{"somebody else may change the row that is deleted", ctx, func(ctx context.Context, tx *ent.Tx) error {
 				return tx.Product.DeleteOneID(id).Exec(ctx)

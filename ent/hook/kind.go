@@ -1,15 +1,17 @@
 package hook
 
 import (
-	"context"
+	"encoding/json"
 	"fmt"
 	"reflect"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/google/uuid"
 
-	"go.storefront.example/ent/field"
+	"go.storefront.example/ent/apijson"
+	"go.storefront.example/ent/resource"
 	"go.storefront.example/gen/ent"
 )
 
@@ -33,30 +35,26 @@ const Ping = "ping"
 
 // kind describes the journal entries and events of one kind of row.
 type kind struct {
-	// resource is the name in the journal.
+	// resource is the name in the activity journal.
 	resource string
 	// fields are the journaled columns in the order of an entry. Counters and times that follow from
 	// other changes are not journaled.
-	fields []field.Column
-	// verb ends the name of a change in the journal: paid in order.paid. Nil means created or updated. A deletion
-	// is always deleted.
-	verb func(op ent.Op, changes []Change) string
-	// events returns the types of event that a change sends.
-	events func(op ent.Op, changes []Change, row ent.Value) []string
+	fields []resource.Column
+	// updated ends the name of an update in the journal: paid in order.paid. Nil means updated.
+	updated func(changes []Change) string
+	// events returns the types of event that a change sends; status is the new one, "" if it stays.
+	events func(created bool, status string, row ent.Value) []string
 }
 
 // kinds is the one table of the journaled rows and their events, by ent's type name.
 var kinds = map[string]kind{
 	ent.TypeOrderItem: {resource: "order_item"},
-	ent.TypeStore: {
-		resource: "store",
-		fields:   field.Store.Columns(),
-	},
+	ent.TypeStore:     {resource: "store", fields: resource.StoreFields.Columns()},
 	ent.TypeProduct: {
 		resource: "product",
-		fields:   field.Product.Columns(),
-		events: func(_ ent.Op, changes []Change, _ ent.Value) []string {
-			switch changedTo(changes, "status") {
+		fields:   resource.ProductFields.Columns(),
+		events: func(_ bool, status string, _ ent.Value) []string {
+			switch status {
 			case "PUBLISHED":
 				return []string{ProductPublished}
 			case "ARCHIVED":
@@ -67,9 +65,9 @@ var kinds = map[string]kind{
 	},
 	ent.TypeCustomer: {
 		resource: "customer",
-		fields:   field.Customer.Columns(),
-		events: func(op ent.Op, _ []Change, _ ent.Value) []string {
-			if op.Is(ent.OpCreate) {
+		fields:   resource.CustomerFields.Columns(),
+		events: func(created bool, _ string, _ ent.Value) []string {
+			if created {
 				return []string{CustomerCreated}
 			}
 			return nil
@@ -77,21 +75,15 @@ var kinds = map[string]kind{
 	},
 	ent.TypeOrder: {
 		resource: "order",
-		fields:   field.Order.Columns(),
-		verb: func(op ent.Op, changes []Change) string {
-			if op.Is(ent.OpCreate) {
-				return "created"
-			}
-			return strings.ToLower(changedTo(changes, "status"))
-		},
-		events: func(_ ent.Op, changes []Change, row ent.Value) []string {
-			switch changedTo(changes, "status") {
-			case "PAID":
-				if row.(*ent.Order).PaymentLinkID != nil {
-					return []string{OrderPaid, PaymentLinkPaid}
-				}
+		fields:   resource.OrderFields.Columns(),
+		updated:  func(changes []Change) string { return strings.ToLower(newStatus(changes)) },
+		events: func(_ bool, status string, row ent.Value) []string {
+			switch {
+			case status == "PAID" && row.(*ent.Order).PaymentLinkID != nil:
+				return []string{OrderPaid, PaymentLinkPaid}
+			case status == "PAID":
 				return []string{OrderPaid}
-			case "FAILED":
+			case status == "FAILED":
 				return []string{OrderFailed}
 			}
 			return nil
@@ -99,36 +91,26 @@ var kinds = map[string]kind{
 	},
 	ent.TypePaymentLink: {
 		resource: "payment_link",
-		fields:   field.PaymentLink.Columns(),
-		verb: func(op ent.Op, changes []Change) string {
+		fields:   resource.PaymentLinkFields.Columns(),
+		updated: func(changes []Change) string {
 			switch {
-			case op.Is(ent.OpCreate):
-				return "created"
-			case len(changes) == 1 && changes[0].Field == "disabledAt" && changes[0].To == nil:
+			case len(changes) > 1 || changes[0].Field != "disabledAt":
+				return "updated"
+			case changes[0].To == nil:
 				return "enabled"
-			case len(changes) == 1 && changes[0].Field == "disabledAt":
-				return "disabled"
 			}
-			return "updated"
+			return "disabled"
 		},
 	},
 	ent.TypeApiKey: {
 		resource: "api_key",
-		fields:   field.ApiKey.Columns(),
-		verb: func(op ent.Op, _ []Change) string {
-			if op.Is(ent.OpCreate) {
-				return "created"
-			}
-			return "revoked"
-		},
+		fields:   resource.APIKeyFields.Columns(),
+		updated:  func([]Change) string { return "revoked" },
 	},
 	ent.TypeWebhook: {
 		resource: "webhook",
-		fields:   field.Webhook.Columns(),
-		verb: func(op ent.Op, changes []Change) string {
-			if op.Is(ent.OpCreate) {
-				return "created"
-			}
+		fields:   resource.WebhookFields.Columns(),
+		updated: func(changes []Change) string {
 			for _, c := range changes {
 				switch {
 				case c.Field == "enabled" && c.To == true:
@@ -145,69 +127,63 @@ var kinds = map[string]kind{
 // action is the journal's name of a change, such as product.updated.
 func (k kind) action(op ent.Op, changes []Change) string {
 	switch {
-	case op.Is(ent.OpDeleteOne):
-		return k.resource + ".deleted"
-	case k.verb != nil:
-		return k.resource + "." + k.verb(op, changes)
 	case op.Is(ent.OpCreate):
 		return k.resource + ".created"
+	case op.Is(ent.OpDeleteOne):
+		return k.resource + ".deleted"
+	case k.updated != nil:
+		return k.resource + "." + k.updated(changes)
 	}
 	return k.resource + ".updated"
 }
 
 // storeOf returns the store that the row of a mutation belongs to; old is the locked row.
-func (k kind) storeOf(ctx context.Context, m mutation, old ent.Value) (uuid.UUID, error) {
+func storeOf(m mutation, old ent.Value) uuid.UUID {
 	var owner any
-	var err error
 	switch {
 	case m.Type() == ent.TypeStore:
 		owner, _ = m.ID()
 	case m.Op().Is(ent.OpCreate):
 		owner, _ = m.Field("store_id")
-	case m.Op().Is(ent.OpUpdateOne):
-		owner, err = m.OldField(ctx, "store_id")
 	default:
 		owner = column(old, "store_id")
 	}
 	id, _ := owner.(uuid.UUID)
-	return id, err
+	return id
 }
 
 // names reports whether a mutation sets a journaled column, to whichever value.
 func (k kind) names(m mutation) bool {
-	return slices.ContainsFunc(k.fields, func(f field.Column) bool {
+	return slices.ContainsFunc(k.fields, func(f resource.Column) bool {
 		_, set := m.Field(f.Name)
 		_, added := m.AddedField(f.Name)
 		return set || added || m.FieldCleared(f.Name)
 	})
 }
 
-// changes lists the journaled columns whose value a mutation changes. The old values come with the
-// row that an update starts from, without a query, and those of a deletion with the locked row.
-func (k kind) changes(ctx context.Context, m mutation, old ent.Value) ([]Change, error) {
+// Change is one field of a journal entry. A value is nil, text, a bool, an int64, a float64, a
+// time, or a list or map of text; nil stands for null.
+type Change struct {
+	Field    string
+	From, To any
+}
+
+// changes lists the journaled columns whose value a mutation changes; old is the locked row, nil for a new one.
+func (k kind) changes(m mutation, old ent.Value) ([]Change, error) {
 	var changes []Change
 	for _, f := range k.fields {
-		c := Change{Field: f.Journal}
+		if _, added := m.AddedField(f.Name); added {
+			return nil, fmt.Errorf("%s is set, not added to, so that the journal has its value", f.Name)
+		}
 		to, set := m.Field(f.Name)
-		switch {
-		case m.Op().Is(ent.OpDeleteOne):
-			c.From = plain(column(old, f.Name))
-		case !set && !m.FieldCleared(f.Name):
-			if _, added := m.AddedField(f.Name); added {
-				return nil, fmt.Errorf("%s is set, not added to, so that the journal has its value", f.Name)
-			}
+		if !set && !m.FieldCleared(f.Name) && !m.Op().Is(ent.OpDeleteOne) {
 			continue
-		case set:
+		}
+		c := Change{Field: f.Journal, From: plain(column(old, f.Name))}
+		if set {
 			c.To = plain(to)
 		}
-		if m.Op().Is(ent.OpUpdateOne) {
-			from, err := m.OldField(ctx, f.Name)
-			if err != nil {
-				return nil, err
-			}
-			c.From = plain(from)
-		}
-		if !equal(c.From, c.To) {
+		if !reflect.DeepEqual(c.From, c.To) {
 			changes = append(changes, c)
 		}
 	}
@@ -216,6 +192,9 @@ func (k kind) changes(ctx context.Context, m mutation, old ent.Value) ([]Change,
 
 // column returns the value of a row's column, whose field names it in the tag json.
 func column(row ent.Value, name string) any {
+	if row == nil {
+		return nil
+	}
 	v := reflect.Indirect(reflect.ValueOf(row))
 	for i := range v.NumField() {
 		if tag, _, _ := strings.Cut(v.Type().Field(i).Tag.Get("json"), ","); tag == name {
@@ -225,13 +204,68 @@ func column(row ent.Value, name string) any {
 	return nil
 }
 
-// changedTo returns the new value of a field that changed, as text, and "" for any other.
-func changedTo(changes []Change, field string) string {
+// plain converts a column's value to one of the types of Change: it follows pointers and drops
+// named types.
+func plain(v any) any {
+	rv := reflect.ValueOf(v)
+	if rv.Kind() == reflect.Pointer {
+		rv = rv.Elem() // invalid for nil
+	}
+	switch {
+	case !rv.IsValid():
+		return nil
+	case rv.Kind() == reflect.String:
+		return rv.String()
+	case rv.CanInt():
+		return rv.Int()
+	}
+	switch v := rv.Interface().(type) {
+	case time.Time:
+		return v.UTC().Round(0)
+	case uuid.UUID:
+		return v.String()
+	default:
+		return v
+	}
+}
+
+// newStatus returns the new status of a row, and "" if it stays.
+func newStatus(changes []Change) string {
 	for _, c := range changes {
-		if c.Field == field {
+		if c.Field == "status" {
 			text, _ := c.To.(string)
 			return text
 		}
 	}
 	return ""
+}
+
+// appendChanges appends the changes as a JSON object, {"title":{"from":"a","to":"b"}}, in their
+// order.
+func appendChanges(b []byte, changes []Change) []byte {
+	b = append(b, '{')
+	for i, c := range changes {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = apijson.AppendString(b, c.Field)
+		b = appendValue(append(b, `:{"from":`...), c.From)
+		b = appendValue(append(b, `,"to":`...), c.To)
+		b = append(b, '}')
+	}
+	return append(b, '}')
+}
+
+func appendValue(b []byte, v any) []byte {
+	switch v := v.(type) {
+	case string:
+		return apijson.AppendString(b, v)
+	case time.Time:
+		return apijson.AppendTime(b, v)
+	}
+	text, err := json.Marshal(v)
+	if err != nil {
+		panic(fmt.Sprintf("hook: journal a value of type %T: %v", v, err))
+	}
+	return append(b, text...)
 }

@@ -8,7 +8,6 @@ import (
 	"github.com/google/uuid"
 
 	"go.storefront.example/ent/db"
-	"go.storefront.example/ent/field"
 	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/resource"
 	"go.storefront.example/gen/ent"
@@ -101,7 +100,7 @@ func storeCustomers(ctx context.Context, tx *ent.Tx, store uuid.UUID, rows []row
 		dated(&r.CreatedAt, now)
 		creates[i] = tx.Customer.Create().SetID(r.ID).SetStoreID(store).SetSearch(resource.CustomerSearch(r.Name, r.Email, r.Phone)).
 			SetOrdersCount(r.OrdersCount).SetTotalPaid(r.TotalPaid).SetCreatedAt(r.CreatedAt).SetUpdatedAt(now)
-		if err := field.Customer.Fill(creates[i].Mutation(), &r); err != nil {
+		if err := resource.CustomerFields.Fill(creates[i].Mutation(), &r); err != nil {
 			return err
 		}
 	}

@@ -9,7 +9,6 @@ import (
 	"github.com/google/uuid"
 
 	"go.storefront.example/ent/db"
-	"go.storefront.example/ent/field"
 	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/resource"
 	"go.storefront.example/gen/ent"
@@ -163,7 +162,7 @@ func (b *products) store(ctx context.Context, tx *ent.Tx) error {
 		r.ContentReady = r.PublishedAt != nil
 		creates[i] = tx.Product.Create().SetID(r.ID).SetStoreID(b.t.ID).SetTitleFolded(resource.Fold(r.Title)).SetSlug(r.Slug).
 			SetType(r.Type).SetURL(r.URL).SetNillablePublishedAt(r.PublishedAt).SetCreatedAt(r.CreatedAt).SetUpdatedAt(r.UpdatedAt)
-		if err := field.Product.Fill(creates[i].Mutation(), &r); err != nil {
+		if err := resource.ProductFields.Fill(creates[i].Mutation(), &r); err != nil {
 			return err
 		}
 	}

@@ -12,7 +12,7 @@ import (
 	"google.golang.org/protobuf/types/known/fieldmaskpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
-	"go.storefront.example/ent/field"
+	"go.storefront.example/ent/resource"
 	"go.storefront.example/ent/tenant"
 	"go.storefront.example/gen/ent"
 	"go.storefront.example/server/validate"
@@ -23,7 +23,7 @@ import (
 
 // change is what a request makes of a resource.
 type change[R any] struct {
-	table field.Table[R]
+	table resource.Fields[R]
 	named map[string]bool
 	to    R // the values of the named fields, as they are stored
 }
@@ -54,7 +54,7 @@ type updateRequest interface {
 //
 // An update names the fields of its mask, or without one those that are present. A creation names
 // those that are present and those that cannot be absent.
-func changeOf[R any](p *problems, table field.Table[R], in proto.Message, country string) change[R] {
+func changeOf[R any](p *problems, table resource.Fields[R], in proto.Message, country string) change[R] {
 	c := change[R]{table: table, named: map[string]bool{}}
 	m := in.ProtoReflect()
 	var named func(protoreflect.FieldDescriptor) bool
@@ -125,7 +125,7 @@ func absent(m protoreflect.Message, fd protoreflect.FieldDescriptor) bool {
 // stored brings a value into the form in which it is stored and refuses it when it is out of bounds.
 // It returns nil for null.
 func (p *problems) stored(
-	fd protoreflect.FieldDescriptor, v protoreflect.Value, form field.Form, nullable bool, country string,
+	fd protoreflect.FieldDescriptor, v protoreflect.Value, form resource.Form, nullable bool, country string,
 ) any {
 	name, b := fd.JSONName(), validate.BoundOf(fd)
 	switch {
@@ -191,19 +191,19 @@ func (p *problems) enumName(fd protoreflect.FieldDescriptor, n protoreflect.Enum
 }
 
 // storedText brings a text into the form in which it is stored; nil is a text that is refused, or null.
-func (p *problems) storedText(name, value string, b validate.Bound, form field.Form, nullable bool, country string) *string {
+func (p *problems) storedText(name, value string, b validate.Bound, form resource.Form, nullable bool, country string) *string {
 	switch form {
-	case field.Email:
+	case resource.Email:
 		return p.Email(name, value)
-	case field.Phone:
+	case resource.Phone:
 		if value == "" && !nullable {
 			return &value
 		}
 		return p.Phone(name, value, country)
-	case field.Contact:
+	case resource.Contact:
 		p.Contact(name, value)
 		return &value
-	case field.Address:
+	case resource.Address:
 		address := p.URL(name, &value)
 		if address == nil && !nullable {
 			p.Invalid(name, "must be an http or https address")
@@ -239,7 +239,7 @@ func changeRow[R any](
 
 // save saves the fields in which next differs from a row, with what else the update sets, or nothing if none does.
 func save[R any](
-	ctx context.Context, table field.Table[R], row, next *R, m ent.Mutation, update interface {
+	ctx context.Context, table resource.Fields[R], row, next *R, m ent.Mutation, update interface {
 		Save(ctx context.Context) (*R, error)
 	},
 ) (*R, error) {

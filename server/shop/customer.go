@@ -9,7 +9,6 @@ import (
 	"github.com/google/uuid"
 
 	"go.storefront.example/ent/db"
-	"go.storefront.example/ent/field"
 	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/id"
 	"go.storefront.example/ent/resource"
@@ -85,7 +84,7 @@ func (b Buyer) row() *ent.Customer {
 
 // buyer reads a customer to record.
 func (p *problems) buyer(in *storefrontv1.CreateCustomerRequest, country string) (*ent.Customer, error) {
-	c := changeOf(p, field.Customer, in, country)
+	c := changeOf(p, resource.CustomerFields, in, country)
 	named := in.Email != nil || in.Phone != nil || p.Refused("email") || p.Refused("phone")
 	if err := p.Err(); err != nil {
 		return &c.to, err
@@ -153,7 +152,7 @@ func completeOrCreate(
 		now := hook.Time(ctx)
 		create := tx.Customer.Create().SetID(id.At(now)).SetStoreID(t.ID).SetOrdersCount(buyer.OrdersCount).
 			SetSearch(resource.CustomerSearch(buyer.Name, buyer.Email, buyer.Phone)).SetCreatedAt(now).SetUpdatedAt(now)
-		if err := field.Customer.Fill(create.Mutation(), buyer); err != nil {
+		if err := resource.CustomerFields.Fill(create.Mutation(), buyer); err != nil {
 			return nil, false, fmt.Errorf("create customer: %w", err)
 		}
 		if row, err = create.Save(ctx); err != nil {
@@ -162,7 +161,7 @@ func completeOrCreate(
 		return row, true, nil
 	}
 	next := *known
-	for _, f := range field.Customer {
+	for _, f := range resource.CustomerFields {
 		if !f.Differs(known, &ent.Customer{}) {
 			f.Copy(&next, buyer)
 		}
@@ -204,11 +203,11 @@ func SaveCustomer(ctx context.Context, tx *ent.Tx, row, next *ent.Customer) (*en
 // saveIdentified is SaveCustomer for one whom no other customer can be taken for.
 func saveIdentified(ctx context.Context, tx *ent.Tx, row, next *ent.Customer) (*ent.Customer, error) {
 	u := tx.Customer.UpdateOne(row).SetSearch(resource.CustomerSearch(next.Name, next.Email, next.Phone))
-	return save(ctx, field.Customer, row, next, u.Mutation(), u)
+	return save(ctx, resource.CustomerFields, row, next, u.Mutation(), u)
 }
 
 func (p *problems) customerChange(in *storefrontv1.UpdateCustomerRequest, country string) (change[ent.Customer], error) {
-	c := changeOf(p, field.Customer, in, country)
+	c := changeOf(p, resource.CustomerFields, in, country)
 	if err := p.Err(); err != nil {
 		return c, err
 	}

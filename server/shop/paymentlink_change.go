@@ -10,7 +10,6 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"go.storefront.example/ent/db"
-	"go.storefront.example/ent/field"
 	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/id"
 	"go.storefront.example/ent/resource"
@@ -29,7 +28,7 @@ func (p *problems) newPaymentLink(in *storefrontv1.CreatePaymentLinkRequest) (ch
 }
 
 func (p *problems) paymentLinkChange(in proto.Message) (change[ent.PaymentLink], error) {
-	c := changeOf(p, field.PaymentLink, in, "")
+	c := changeOf(p, resource.PaymentLinkFields, in, "")
 	// Whatever is wrong with the date itself has a code of its own.
 	p.Recode("expiresAt", apierr.PaymentLinkExpiryInvalid)
 	return c, p.Err()
@@ -96,7 +95,7 @@ func (s *Shop) CreatePaymentLink(
 		short := strings.ToLower(code(10))
 		create := tx.PaymentLink.Create().SetID(id.At(now)).SetStoreID(t.ID).
 			SetCode(short).SetURL(address + "/pay/" + short).SetCreatedAt(now).SetUpdatedAt(now)
-		if err := field.PaymentLink.Fill(create.Mutation(), &next); err != nil {
+		if err := resource.PaymentLinkFields.Fill(create.Mutation(), &next); err != nil {
 			return fmt.Errorf("create payment link: %w", err)
 		}
 		row, err = create.Save(ctx)
@@ -163,7 +162,7 @@ func (s *Shop) changePaymentLink(
 				return nil, err
 			}
 			u := row.Update()
-			return save(ctx, field.PaymentLink, row, &next, u.Mutation(), u)
+			return save(ctx, resource.PaymentLinkFields, row, &next, u.Mutation(), u)
 		})
 	if err != nil {
 		return nil, err

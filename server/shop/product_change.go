@@ -9,7 +9,6 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"go.storefront.example/ent/db"
-	"go.storefront.example/ent/field"
 	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/id"
 	"go.storefront.example/ent/resource"
@@ -22,7 +21,7 @@ import (
 )
 
 func (p *problems) productChange(in proto.Message) (change[ent.Product], error) {
-	c := changeOf(p, field.Product, in, "")
+	c := changeOf(p, resource.ProductFields, in, "")
 	return c, p.Err()
 }
 
@@ -75,7 +74,7 @@ func SaveProduct(ctx context.Context, t tenant.Store, row, next *ent.Product, pr
 		}
 		u.SetPublishedAt(hook.Time(ctx, row.ID))
 	}
-	return save(ctx, field.Product, row, next, u.Mutation(), u)
+	return save(ctx, resource.ProductFields, row, next, u.Mutation(), u)
 }
 
 // checkCompareAt refuses a reference price that is not above the price.
@@ -125,7 +124,7 @@ func (s *Shop) CreateProduct(ctx context.Context, in *adminv1.CreateProductReque
 	if product.TypeValidator(kind) != nil {
 		p.Invalid("type", "must be one of FILE, COURSE, LICENSE, MEETING, EVENT")
 	}
-	c := changeOf(p, field.Product, in, "")
+	c := changeOf(p, resource.ProductFields, in, "")
 	slug := p.Slug("slug", in.GetSlug())
 	if err := p.Err(); err != nil {
 		return nil, err
@@ -150,7 +149,7 @@ func (s *Shop) CreateProduct(ctx context.Context, in *adminv1.CreateProductReque
 		create := tx.Product.Create().SetID(id.At(now)).SetStoreID(t.ID).SetType(next.Type).
 			SetTitleFolded(resource.Fold(next.Title)).SetSlug(chosen).SetURL(address + "/products/" + chosen).
 			SetCreatedAt(now).SetUpdatedAt(now)
-		if err := field.Product.Fill(create.Mutation(), &next); err != nil {
+		if err := resource.ProductFields.Fill(create.Mutation(), &next); err != nil {
 			return fmt.Errorf("create product: %w", err)
 		}
 		if next.Status == product.StatusPUBLISHED {

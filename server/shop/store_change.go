@@ -15,7 +15,6 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"go.storefront.example/ent/db"
-	"go.storefront.example/ent/field"
 	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/resource"
 	"go.storefront.example/ent/tenant"
@@ -60,7 +59,7 @@ const maxNetworkRunes = 100
 
 // storeFields reads the fields of a store that a request names.
 func (p *problems) storeFields(in proto.Message, country string) change[ent.Store] {
-	c := changeOf(p, field.Store, in, country)
+	c := changeOf(p, resource.StoreFields, in, country)
 	for _, network := range slices.Sorted(maps.Keys(c.to.SocialLinks)) {
 		address := c.to.SocialLinks[network]
 		if !utf8.ValidString(network) || strings.ContainsFunc(network, unicode.IsControl) ||
@@ -119,7 +118,7 @@ func (s *Shop) CreateStore(ctx context.Context, actor tenant.Actor, in *adminv1.
 		}
 		create := tx.Store.Create().SetID(id).SetSlug(slug).SetCurrency(money).SetCountry(country).
 			SetCreatedAt(hook.Time(ctx)).SetUpdatedAt(hook.Time(ctx))
-		if err := field.Store.Fill(create.Mutation(), &next); err != nil {
+		if err := resource.StoreFields.Fill(create.Mutation(), &next); err != nil {
 			return fmt.Errorf("create store: %w", err)
 		}
 		row, err = create.Save(ctx)
@@ -154,7 +153,7 @@ func (s *Shop) UpdateStore(ctx context.Context, in *adminv1.UpdateStoreRequest) 
 		},
 		func(ctx context.Context, _ *ent.Tx, _ tenant.Store, row *ent.Store) (*ent.Store, error) {
 			u, next := row.Update(), c.applied(row)
-			return save(ctx, field.Store, row, &next, u.Mutation(), u)
+			return save(ctx, resource.StoreFields, row, &next, u.Mutation(), u)
 		})
 	if err != nil {
 		return nil, err

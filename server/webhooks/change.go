@@ -5,9 +5,9 @@ import (
 	"fmt"
 
 	"go.storefront.example/ent/db"
-	"go.storefront.example/ent/field"
 	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/queue"
+	"go.storefront.example/ent/resource"
 	"go.storefront.example/gen/ent"
 	"go.storefront.example/gen/ent/webhook"
 	"go.storefront.example/server/apierr"
@@ -53,7 +53,7 @@ func (w *Webhooks) UpdateWebhook(ctx context.Context, id string, c Change) (*ent
 		if c.Events != nil {
 			next.Events = c.Events
 		}
-		changed, err := field.Webhook.Update(u.Mutation(), row, &next)
+		changed, err := resource.WebhookFields.Update(u.Mutation(), row, &next)
 		if err != nil || !changed {
 			return row, err
 		}

@@ -1,4 +1,4 @@
-package field_test
+package resource_test
 
 import (
 	"testing"
@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"go.storefront.example/ent/field"
+	"go.storefront.example/ent/resource"
 	"go.storefront.example/gen/ent"
 	"go.storefront.example/gen/ent/apikey"
 	"go.storefront.example/gen/ent/customer"
@@ -20,24 +20,24 @@ import (
 func TestEveryLineIsAColumn(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct {
-		columns []field.Column
+		columns []resource.Column
 		valid   func(string) bool
 	}{
-		{field.Store.Columns(), store.ValidColumn}, {field.Product.Columns(), product.ValidColumn},
-		{field.Customer.Columns(), customer.ValidColumn}, {field.Order.Columns(), order.ValidColumn},
-		{field.PaymentLink.Columns(), paymentlink.ValidColumn}, {field.ApiKey.Columns(), apikey.ValidColumn},
-		{field.Webhook.Columns(), webhook.ValidColumn},
+		{resource.StoreFields.Columns(), store.ValidColumn}, {resource.ProductFields.Columns(), product.ValidColumn},
+		{resource.CustomerFields.Columns(), customer.ValidColumn}, {resource.OrderFields.Columns(), order.ValidColumn},
+		{resource.PaymentLinkFields.Columns(), paymentlink.ValidColumn}, {resource.APIKeyFields.Columns(), apikey.ValidColumn},
+		{resource.WebhookFields.Columns(), webhook.ValidColumn},
 	} {
 		for _, c := range row.columns {
 			require.True(t, row.valid(c.Name), c.Name)
 		}
 	}
-	require.Equal(t, "priceAmount", field.Product.Columns()[6].Journal)
-	require.Equal(t, "paymentLinks", field.Store.Columns()[11].Journal, "a name of its own")
+	require.Equal(t, "priceAmount", resource.ProductFields.Columns()[6].Journal)
+	require.Equal(t, "paymentLinks", resource.StoreFields.Columns()[11].Journal, "a name of its own")
 }
 
 // saved returns what an update of a row saves.
-func saved[R any](t *testing.T, table field.Table[R], m ent.Mutation, row, next *R) (set map[string]any, cleared []string) {
+func saved[R any](t *testing.T, table resource.Fields[R], m ent.Mutation, row, next *R) (set map[string]any, cleared []string) {
 	t.Helper()
 	changed, err := table.Update(m, row, next)
 	require.NoError(t, err)
@@ -60,7 +60,7 @@ func TestAnUpdateSavesWhatDiffers(t *testing.T) {
 	same := row
 	elsewhere := at.In(time.FixedZone("", 3600))
 	same.ExpiresAt, same.Amount = &elsewhere, new(int64(5))
-	set, cleared := saved(t, field.PaymentLink, client.PaymentLink.UpdateOneID(row.ID).Mutation(), &row, &same)
+	set, cleared := saved(t, resource.PaymentLinkFields, client.PaymentLink.UpdateOneID(row.ID).Mutation(), &row, &same)
 	require.Empty(t, set, "equal values behind other pointers, and one moment in two zones, are the same")
 	require.Empty(t, cleared)
 
@@ -69,11 +69,11 @@ func TestAnUpdateSavesWhatDiffers(t *testing.T) {
 		"title": "Cadeau", "pricing": "OPEN", "amount": nil, "min_amount": int64(7), "expires_at": at.Add(time.Hour),
 		"max_payments": int32(4),
 	} {
-		f, ok := field.PaymentLink.Lookup(name)
+		f, ok := resource.PaymentLinkFields.Lookup(name)
 		require.True(t, ok, name)
 		f.Set(&next, value)
 	}
-	set, cleared = saved(t, field.PaymentLink, client.PaymentLink.UpdateOneID(row.ID).Mutation(), &row, &next)
+	set, cleared = saved(t, resource.PaymentLinkFields, client.PaymentLink.UpdateOneID(row.ID).Mutation(), &row, &next)
 	require.Equal(t, map[string]any{
 		"title": "Cadeau", "pricing": paymentlink.PricingOPEN, "min_amount": int64(7), "expires_at": at.Add(time.Hour),
 		"max_payments": int32(4),
@@ -85,17 +85,17 @@ func TestAnUpdateSavesWhatDiffers(t *testing.T) {
 func TestACreationSetsWhatIsNotNull(t *testing.T) {
 	t.Parallel()
 	m := ent.NewClient().Customer.Create().Mutation()
-	require.NoError(t, field.Customer.Fill(m, &ent.Customer{Phone: new("+237670000001")}))
+	require.NoError(t, resource.CustomerFields.Fill(m, &ent.Customer{Phone: new("+237670000001")}))
 	require.ElementsMatch(t, []string{"name", "phone"}, m.Fields())
 }
 
 func TestOnlySettableFieldsAreFound(t *testing.T) {
 	t.Parallel()
-	_, ok := field.Product.Lookup("slug")
+	_, ok := resource.ProductFields.Lookup("slug")
 	require.False(t, ok, "a slug is in the journal only")
-	f, ok := field.Customer.Lookup("email")
+	f, ok := resource.CustomerFields.Lookup("email")
 	require.True(t, ok)
 	require.True(t, f.Nullable())
-	f, _ = field.Customer.Lookup("name")
+	f, _ = resource.CustomerFields.Lookup("name")
 	require.False(t, f.Nullable())
 }

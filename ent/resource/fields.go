@@ -1,9 +1,9 @@
-package field
+package resource
 
 import "go.storefront.example/gen/ent"
 
-// Store is the table of stores.
-var Store = Table[ent.Store]{
+// StoreFields is the table of stores.
+var StoreFields = Fields[ent.Store]{
 	{Name: "name", Of: func(s *ent.Store) any { return &s.Name }},
 	{Name: "slug"},
 	{Name: "url", Of: func(s *ent.Store) any { return &s.URL }, Form: Address},
@@ -20,8 +20,8 @@ var Store = Table[ent.Store]{
 	{Name: "platform_fee_percent", Of: func(s *ent.Store) any { return &s.PlatformFeePercent }},
 }
 
-// Product is the table of products.
-var Product = Table[ent.Product]{
+// ProductFields is the table of products.
+var ProductFields = Fields[ent.Product]{
 	{Name: "title", Of: func(p *ent.Product) any { return &p.Title }},
 	{Name: "slug"},
 	{Name: "type"},
@@ -34,15 +34,15 @@ var Product = Table[ent.Product]{
 	{Name: "content_ready", Of: func(p *ent.Product) any { return &p.ContentReady }},
 }
 
-// Customer is the table of customers.
-var Customer = Table[ent.Customer]{
+// CustomerFields is the table of customers.
+var CustomerFields = Fields[ent.Customer]{
 	{Name: "name", Of: func(c *ent.Customer) any { return &c.Name }},
 	{Name: "email", Of: func(c *ent.Customer) any { return &c.Email }, Form: Email},
 	{Name: "phone", Of: func(c *ent.Customer) any { return &c.Phone }, Form: Phone},
 }
 
-// Order is the table of orders.
-var Order = Table[ent.Order]{
+// OrderFields is the table of orders.
+var OrderFields = Fields[ent.Order]{
 	{Name: "reference"},
 	{Name: "status"},
 	{Name: "amount"},
@@ -51,8 +51,8 @@ var Order = Table[ent.Order]{
 	{Name: "note"},
 }
 
-// PaymentLink is the table of payment links.
-var PaymentLink = Table[ent.PaymentLink]{
+// PaymentLinkFields is the table of payment links.
+var PaymentLinkFields = Fields[ent.PaymentLink]{
 	{Name: "code"},
 	{Name: "title", Of: func(l *ent.PaymentLink) any { return &l.Title }},
 	{Name: "description", Of: func(l *ent.PaymentLink) any { return &l.Description }},
@@ -66,11 +66,11 @@ var PaymentLink = Table[ent.PaymentLink]{
 	{Name: "disabled_at", Of: func(l *ent.PaymentLink) any { return &l.DisabledAt }},
 }
 
-// ApiKey is the table of API keys.
-var ApiKey = Table[ent.ApiKey]{{Name: "name"}, {Name: "scopes"}, {Name: "expires_at"}, {Name: "revoked_at"}}
+// APIKeyFields is the table of API keys.
+var APIKeyFields = Fields[ent.ApiKey]{{Name: "name"}, {Name: "scopes"}, {Name: "expires_at"}, {Name: "revoked_at"}}
 
-// Webhook is the table of webhooks.
-var Webhook = Table[ent.Webhook]{
+// WebhookFields is the table of webhooks.
+var WebhookFields = Fields[ent.Webhook]{
 	{Name: "url", Of: func(w *ent.Webhook) any { return &w.URL }},
 	{Name: "description", Of: func(w *ent.Webhook) any { return &w.Description }},
 	{Name: "events", Of: func(w *ent.Webhook) any { return &w.Events }},

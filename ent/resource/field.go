@@ -1,9 +1,4 @@
-// Package field describes the fields of each resource once: a table a resource, a line a field. The
-// tables decide which fields a request can set, how changes are detected, what is saved, and what
-// the activity journal shows.
-//
-// Bounds are declared in the protos of the requests, not here.
-package field
+package resource
 
 import (
 	"fmt"
@@ -45,14 +40,16 @@ type Field[R any] struct {
 	Journal string
 }
 
-// Table holds the fields of a resource in the order in which the journal shows them.
-type Table[R any] []Field[R]
+// Fields describes the fields of a resource once, a line a field, in the order in which the activity journal shows them. It
+// decides which fields a request can set, how changes are detected, what is saved, and what the journal shows. Bounds are
+// declared in the protos of the requests.
+type Fields[R any] []Field[R]
 
 // Column is a journaled column with its name in the journal.
 type Column struct{ Name, Journal string }
 
 // Columns returns the journaled columns of the table.
-func (t Table[R]) Columns() []Column {
+func (t Fields[R]) Columns() []Column {
 	columns := make([]Column, len(t))
 	for i, f := range t {
 		columns[i] = Column{f.Name, f.Journal}
@@ -73,7 +70,7 @@ func camel(name string) string {
 }
 
 // Lookup returns the settable field with a name.
-func (t Table[R]) Lookup(name string) (Field[R], bool) {
+func (t Fields[R]) Lookup(name string) (Field[R], bool) {
 	for _, f := range t {
 		if f.Name == name && f.Of != nil {
 			return f, true
@@ -130,15 +127,13 @@ func (f Field[R]) Differs(a, b *R) bool {
 }
 
 // Fill sets, in a mutation that creates a row, the fields of the row that are not null.
-func (t Table[R]) Fill(m ent.Mutation, row *R) error {
+func (t Fields[R]) Fill(m ent.Mutation, row *R) error {
 	for _, f := range t {
-		if f.Of == nil {
+		if f.Of == nil || f.value(row) == nil {
 			continue
 		}
-		if value := f.value(row); value != nil {
-			if err := m.SetField(f.Name, value); err != nil {
-				return fmt.Errorf("set %s: %w", f.Name, err)
-			}
+		if err := f.save(m, row); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -146,20 +141,28 @@ func (t Table[R]) Fill(m ent.Mutation, row *R) error {
 
 // Update sets, in a mutation that updates a row, the fields that differ in next, and reports
 // whether there are any.
-func (t Table[R]) Update(m ent.Mutation, row, next *R) (changed bool, err error) {
+func (t Fields[R]) Update(m ent.Mutation, row, next *R) (changed bool, err error) {
 	for _, f := range t {
 		if f.Of == nil || !f.Differs(row, next) {
 			continue
 		}
 		changed = true
-		if value := f.value(next); value == nil {
-			err = m.ClearField(f.Name)
-		} else {
-			err = m.SetField(f.Name, value)
-		}
-		if err != nil {
-			return changed, fmt.Errorf("set %s: %w", f.Name, err)
+		if err := f.save(m, next); err != nil {
+			return changed, err
 		}
 	}
 	return changed, nil
+}
+
+// save sets a row's value in a mutation, or clears it.
+func (f Field[R]) save(m ent.Mutation, row *R) (err error) {
+	if value := f.value(row); value == nil {
+		err = m.ClearField(f.Name)
+	} else {
+		err = m.SetField(f.Name, value)
+	}
+	if err != nil {
+		return fmt.Errorf("set %s: %w", f.Name, err)
+	}
+	return nil
 }
