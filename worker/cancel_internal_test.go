@@ -24,7 +24,7 @@ func TestRunningWorkersCancelALargeBacklog(t *testing.T) {
 		m, other := in.newMerchant("atelier"), in.newMerchant("elsewhere")
 		off, on := m.newWebhook(), other.newWebhook()
 		m.change(func(ctx context.Context, tx *ent.Tx) error {
-			if err := hook.Locked(ctx, &ent.Webhook{ID: off}); err != nil {
+			if err := hook.Locked(ctx, tx.Webhook.GetX(ctx, off)); err != nil {
 				return err
 			}
 			drafts := make([]queue.NewDelivery, n)
