@@ -104,25 +104,18 @@ func (o *Operator) inSearch(ctx context.Context, f fields, in *adminv1.ListDeliv
 
 // GetDelivery returns a delivery with its payload. It refuses with delivery_not_found.
 func (o *Operator) GetDelivery(ctx context.Context, in *adminv1.GetDeliveryRequest) (*adminv1.GetDeliveryResponse, error) {
-	ctx, err := o.inOwner(ctx, deliveryKind, in.GetId())
-	if err != nil {
-		return nil, err
-	}
-	d, err := o.webhooks.GetDelivery(ctx, in.GetId())
-	if err != nil {
-		return nil, err
-	}
-	out := &adminv1.GetDeliveryResponse{Delivery: delivery(d.Entry)}
-	for i, a := range d.Attempts {
-		if a.Answer != "" { // not in lists, which would be long
-			out.Delivery.Attempts[i].Answer = &a.Answer
+	return byID(ctx, o, deliveryKind, in.GetId(), o.webhooks.GetDelivery, func(d webhooks.Delivery) *adminv1.GetDeliveryResponse {
+		out := &adminv1.GetDeliveryResponse{Delivery: delivery(d.Entry)}
+		for i, a := range d.Attempts {
+			if a.Answer != "" { // not in lists, which would be long
+				out.Delivery.Attempts[i].Answer = &a.Answer
+			}
 		}
-	}
-	if d.Payload != nil {
-		payload := string(d.Payload)
-		out.Payload = &payload
-	}
-	return out, nil
+		if d.Payload != nil {
+			out.Payload = new(string(d.Payload))
+		}
+		return out
+	})
 }
 
 // FindDelivery returns a delivery by its id or, in a store, by a part of it. It refuses with store_not_found or
@@ -139,9 +132,5 @@ func (o *Operator) FindDelivery(ctx context.Context, in *adminv1.FindDeliveryReq
 // ResendDelivery has the next attempt of a delivery that waits made now and returns it, or sends the event of one that
 // has ended again and returns the new delivery. It refuses as webhooks.ResendDelivery does.
 func (o *Operator) ResendDelivery(ctx context.Context, in *adminv1.ResendDeliveryRequest) (*adminv1.Delivery, error) {
-	ctx, err := o.inOwner(ctx, deliveryKind, in.GetId())
-	if err != nil {
-		return nil, err
-	}
-	return deliveryOr(o.webhooks.ResendDelivery(ctx, in.GetId()))
+	return byID(ctx, o, deliveryKind, in.GetId(), o.webhooks.ResendDelivery, delivery)
 }

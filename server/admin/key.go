@@ -86,24 +86,10 @@ func (o *Operator) RecentKeys(ctx context.Context) (active, over []*adminv1.Key,
 
 // GetKey returns a key. It refuses with api_key_not_found.
 func (o *Operator) GetKey(ctx context.Context, in *adminv1.GetKeyRequest) (*adminv1.Key, error) {
-	return o.withKey(ctx, in.GetId(), o.rules.GetKey)
+	return byID(ctx, o, keyKind, in.GetId(), o.rules.GetKey, o.key)
 }
 
 // RevokeKey revokes a key for good; a revoked one stays as it is. It refuses with api_key_not_found.
 func (o *Operator) RevokeKey(ctx context.Context, in *adminv1.RevokeKeyRequest) (*adminv1.Key, error) {
-	return o.withKey(ctx, in.GetId(), o.rules.RevokeKey)
-}
-
-// withKey does something with a key in the store that owns it.
-func (o *Operator) withKey(ctx context.Context, id string, do func(context.Context, string) (*ent.ApiKey, error)) (*adminv1.Key,
-	error) {
-	ctx, err := o.inOwner(ctx, keyKind, id)
-	if err != nil {
-		return nil, err
-	}
-	row, err := do(ctx, id)
-	if err != nil {
-		return nil, err
-	}
-	return o.key(row), nil
+	return byID(ctx, o, keyKind, in.GetId(), o.rules.RevokeKey, o.key)
 }

@@ -152,3 +152,16 @@ func inRow[In interface{ GetId() string }, Out any](ctx context.Context, o *Oper
 	}
 	return method(ctx, in)
 }
+
+// byID calls a method of the rules in the store that owns the row with an id, and returns the message of its answer.
+func byID[Row, Message any](ctx context.Context, o *Operator, of kind, id string,
+	method func(context.Context, string) (Row, error), message func(Row) Message) (out Message, err error) {
+	if ctx, err = o.inOwner(ctx, of, id); err != nil {
+		return out, err
+	}
+	row, err := method(ctx, id)
+	if err != nil {
+		return out, err
+	}
+	return message(row), nil
+}

@@ -79,9 +79,9 @@ type orderMove interface {
 // move carries out the move of an order that a request names.
 func (o *Operator) move(ctx context.Context, in orderMove,
 	to func(context.Context, string) (*storefrontv1.Order, error)) (*storefrontv1.Order, error) {
-	ctx, err := o.inOwner(ctx, orderKind, in.GetId())
+	ctx, err := o.inOwner(shop.WithIdempotencyKey(ctx, in.GetIdempotencyKey()), orderKind, in.GetId())
 	if err != nil {
 		return nil, err
 	}
-	return to(shop.WithIdempotencyKey(ctx, in.GetIdempotencyKey()), in.GetId())
+	return to(ctx, in.GetId())
 }

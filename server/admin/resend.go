@@ -41,15 +41,9 @@ func (o *Operator) StartResend(ctx context.Context, in *adminv1.StartResendReque
 	if err := f.err(); err != nil {
 		return nil, err
 	}
-	ctx, err := o.inOwner(ctx, webhookKind, in.GetWebhookId())
-	if err != nil {
-		return nil, err
-	}
-	job, err := o.webhooks.ResendSince(ctx, in.GetWebhookId(), in.GetSince().AsTime())
-	if err != nil {
-		return nil, err
-	}
-	return progress(job), nil
+	return byID(ctx, o, webhookKind, in.GetWebhookId(), func(ctx context.Context, id string) (queue.Resend, error) {
+		return o.webhooks.ResendSince(ctx, id, in.GetSince().AsTime())
+	}, progress)
 }
 
 // ContinueResend carries out the next part of a resend and returns its progress. It refuses with
@@ -79,11 +73,7 @@ func (o *Operator) ContinueResend(ctx context.Context, in *adminv1.ContinueResen
 // SendWaiting has the next attempts of what waits at a webhook made now and returns how many there were; of very many
 // some are left. It refuses with webhook_not_found or webhook_disabled.
 func (o *Operator) SendWaiting(ctx context.Context, webhookID string) (int, error) {
-	ctx, err := o.inOwner(ctx, webhookKind, webhookID)
-	if err != nil {
-		return 0, err
-	}
-	return o.webhooks.SendWaiting(ctx, webhookID)
+	return byID(ctx, o, webhookKind, webhookID, o.webhooks.SendWaiting, func(sent int) int { return sent })
 }
 
 // Retries returns what waits for another attempt at a webhook of the store that the context is in (In).

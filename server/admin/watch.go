@@ -17,9 +17,9 @@ import (
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/id"
-	"go.storefront.example/ent/tenant"
 	"go.storefront.example/gen/ent"
 	"go.storefront.example/gen/ent/event"
+	"go.storefront.example/gen/ent/predicate"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	"go.storefront.example/server/apierr"
 )
@@ -45,7 +45,7 @@ const (
 	// statements bounds that delay, at 10 seconds by default; the rest allows for servers whose clocks
 	// differ.
 	watchOverlap = 30 * time.Second
-	// watchTimeout bounds one look.
+	// watchTimeout bounds one statement.
 	watchTimeout = 10 * time.Second
 	// watchPage is how many ids one statement reads, and watchChunk how many events, with their
 	// payloads, an answer has.
@@ -104,14 +104,12 @@ func (o *Operator) WatchEvents(ctx context.Context, in *adminv1.WatchEventsReque
 	if in.GetSince() != nil && in.GetSince().CheckValid() != nil {
 		f.refuse("since", "must be the position of an answer")
 	}
-	if err := f.err(); err != nil {
-		return err
-	}
-	ctx, err := o.In(ctx, in.GetStore())
+	ctx, t, err := o.check(ctx, f, in.GetStore())
 	if err != nil {
 		return err
 	}
-	t, _, _ := tenant.From(ctx)
+	ctx, cancel := context.WithTimeout(ctx, MaxWatch)
+	defer cancel()
 	if err := o.watches.open(t.ID); err != nil {
 		return err
 	}
@@ -147,10 +145,8 @@ type watch struct {
 	seen map[uuid.UUID]bool
 }
 
-// run streams until the context ends or the stream is old enough.
+// run streams until the context ends.
 func (w *watch) run(ctx context.Context) error {
-	over := time.NewTimer(MaxWatch)
-	defer over.Stop()
 	signal := w.db.FollowEvents(ctx, w.store)
 	w.floor, w.next = w.from, w.from
 	if w.from.IsZero() {
@@ -180,8 +176,6 @@ func (w *watch) run(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-over.C:
-			return nil
 		case <-beat.C:
 			if err := w.answer(nil, w.next); err != nil {
 				return err
@@ -192,56 +186,64 @@ func (w *watch) run(ctx context.Context) error {
 	}
 }
 
-// look passes on the ids of new events since next, page by page in their order, and advances next.
-func (w *watch) look(ctx context.Context, pass func([]uuid.UUID, time.Time) error) error {
+// look sends the events since next that were not sent yet, page by page in their order, and advances next.
+func (w *watch) look(ctx context.Context, send func([]uuid.UUID, time.Time) error) error {
 	now := w.db.Now()
 	next := latest(now.Add(-watchOverlap), w.floor)
 	oldest := id.Floor(next) // no row has the id of a floor
 	isOld := func(id uuid.UUID) bool { return bytes.Compare(id[:], oldest[:]) < 0 }
-	for from, after := w.next, id.Floor(w.next); ; {
-		ids, err := w.page(ctx, from, after)
+	// An id begins with the time of its event, so both bounds are times.
+	after, more := id.Floor(w.next), true
+	for more {
+		ids, err := inTime(ctx, w.query(event.CreatedAtGTE(id.Time(after)), event.IDGT(after)).Limit(watchPage).IDs)
 		if err != nil {
 			return err
 		}
-		fresh := slices.DeleteFunc(slices.Clone(ids), func(id uuid.UUID) bool { return w.seen[id] })
+		if more = len(ids) == watchPage; more {
+			after = ids[len(ids)-1]
+		}
+		fresh := slices.DeleteFunc(ids, func(id uuid.UUID) bool { return w.seen[id] })
 		for _, id := range fresh {
 			if !isOld(id) { // otherwise the next look does not find it
 				w.seen[id] = true
 			}
 		}
-		if len(fresh) > 0 {
-			if err := pass(fresh, now); err != nil {
-				return err
-			}
+		if len(fresh) == 0 {
+			continue
 		}
-		if len(ids) < watchPage {
-			break
+		if err := send(fresh, now); err != nil {
+			return err
 		}
-		after = ids[len(ids)-1]
-		from = id.Time(after)
 	}
 	w.next = next
 	maps.DeleteFunc(w.seen, func(id uuid.UUID, _ bool) bool { return isOld(id) })
 	return nil
 }
 
-// page reads the ids of events from a time on, and after an id. An id begins with the time of its event,
-// so both bounds are times.
-func (w *watch) page(ctx context.Context, from time.Time, after uuid.UUID) ([]uuid.UUID, error) {
+// query finds events of the store, oldest first.
+func (w *watch) query(which ...predicate.Event) *ent.EventQuery {
+	return w.db.Client().Event.Query().Where(append(which, event.StoreID(w.store))...).Order(event.ByCreatedAt(), event.ByID())
+}
+
+// inTime runs a statement with watchTimeout.
+func inTime[Found any](ctx context.Context, find func(context.Context) ([]Found, error)) ([]Found, error) {
 	ctx, cancel := context.WithTimeout(ctx, watchTimeout)
 	defer cancel()
-	ids, err := w.db.Client().Event.Query().Where(event.StoreID(w.store), event.CreatedAtGTE(from), event.IDGT(after)).
-		Order(event.ByCreatedAt(), event.ByID()).Limit(watchPage).IDs(ctx)
+	found, err := find(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("watch events: %w", err)
 	}
-	return ids, nil
+	return found, nil
 }
 
-// pass sends the events with these ids, found by a look that began at now.
+// pass sends those of the events with these ids that the client asked for, found by a look that began at now.
 func (w *watch) pass(ctx context.Context, ids []uuid.UUID, now time.Time) error {
 	for chunk := range slices.Chunk(ids, watchChunk) {
-		rows, err := w.events(ctx, chunk)
+		query := w.query(event.IDIn(chunk...))
+		if len(w.types) > 0 {
+			query.Where(event.TypeIn(w.types...))
+		}
+		rows, err := inTime(ctx, query.All)
 		if err != nil {
 			return err
 		}
@@ -257,21 +259,6 @@ func (w *watch) pass(ctx context.Context, ids []uuid.UUID, now time.Time) error 
 		}
 	}
 	return nil
-}
-
-// events reads the events with these ids that the client asked for.
-func (w *watch) events(ctx context.Context, ids []uuid.UUID) ([]*ent.Event, error) {
-	ctx, cancel := context.WithTimeout(ctx, watchTimeout)
-	defer cancel()
-	query := w.db.Client().Event.Query().Where(event.StoreID(w.store), event.IDIn(ids...))
-	if len(w.types) > 0 {
-		query.Where(event.TypeIn(w.types...))
-	}
-	rows, err := query.Order(event.ByCreatedAt(), event.ByID()).All(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("watch events: %w", err)
-	}
-	return rows, nil
 }
 
 // answer sends events and the position before which the stream has sent all.

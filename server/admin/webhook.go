@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"go.storefront.example/ent/apijson"
-	"go.storefront.example/ent/queue"
 	"go.storefront.example/gen/ent"
 	"go.storefront.example/gen/ent/webhook"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
@@ -66,7 +65,7 @@ func (o *Operator) ListWebhooks(ctx context.Context, in *adminv1.ListWebhooksReq
 
 // GetWebhook returns a webhook. It refuses with webhook_not_found.
 func (o *Operator) GetWebhook(ctx context.Context, in *adminv1.GetWebhookRequest) (*adminv1.Webhook, error) {
-	return o.changeWebhook(ctx, in.GetId(), o.webhooks.GetWebhook)
+	return byID(ctx, o, webhookKind, in.GetId(), o.webhooks.GetWebhook, o.webhook)
 }
 
 // UpdateWebhook changes the named fields of a webhook. It refuses as webhooks.UpdateWebhook does.
@@ -75,9 +74,9 @@ func (o *Operator) UpdateWebhook(ctx context.Context, in *adminv1.UpdateWebhookR
 	if err != nil {
 		return nil, err
 	}
-	return o.changeWebhook(ctx, in.GetId(), func(ctx context.Context, id string) (*ent.Webhook, error) {
+	return byID(ctx, o, webhookKind, in.GetId(), func(ctx context.Context, id string) (*ent.Webhook, error) {
 		return o.webhooks.UpdateWebhook(ctx, id, change)
-	})
+	}, o.webhook)
 }
 
 // changeOf reads an update: the fields that its mask names or, without one, those that are present. A
@@ -111,63 +110,32 @@ func changeOf(in *adminv1.UpdateWebhookRequest) (webhooks.Change, error) {
 
 // EnableWebhook makes a webhook receive events again. It refuses with webhook_not_found.
 func (o *Operator) EnableWebhook(ctx context.Context, in *adminv1.EnableWebhookRequest) (*adminv1.Webhook, error) {
-	return o.changeWebhook(ctx, in.GetId(), o.webhooks.EnableWebhook)
+	return byID(ctx, o, webhookKind, in.GetId(), o.webhooks.EnableWebhook, o.webhook)
 }
 
 // DisableWebhook makes a webhook receive nothing until it is enabled again. It refuses with
 // webhook_not_found.
 func (o *Operator) DisableWebhook(ctx context.Context, in *adminv1.DisableWebhookRequest) (*adminv1.Webhook, error) {
-	return o.changeWebhook(ctx, in.GetId(), o.webhooks.DisableWebhook)
+	return byID(ctx, o, webhookKind, in.GetId(), o.webhooks.DisableWebhook, o.webhook)
 }
 
 // DeleteWebhook deletes a webhook for good and returns what it was. It refuses with
 // webhook_not_found.
 func (o *Operator) DeleteWebhook(ctx context.Context, in *adminv1.DeleteWebhookRequest) (*adminv1.Webhook, error) {
-	return o.changeWebhook(ctx, in.GetId(), o.webhooks.DeleteWebhook)
+	return byID(ctx, o, webhookKind, in.GetId(), o.webhooks.DeleteWebhook, o.webhook)
 }
 
 // RotateSecret gives a webhook a new signing secret, which is in the answer this once. It refuses as
 // webhooks.RotateSecret does.
 func (o *Operator) RotateSecret(ctx context.Context, in *adminv1.RotateSecretRequest) (*adminv1.RotateSecretResponse, error) {
-	ctx, err := o.inOwner(ctx, webhookKind, in.GetId())
-	if err != nil {
-		return nil, err
-	}
-	made, err := o.webhooks.RotateSecret(shop.WithIdempotencyKey(ctx, in.GetIdempotencyKey()), in.GetId())
-	if err != nil {
-		return nil, err
-	}
-	return &adminv1.RotateSecretResponse{Webhook: o.webhook(made.Webhook), Secret: made.Secret}, nil
+	return byID(shop.WithIdempotencyKey(ctx, in.GetIdempotencyKey()), o, webhookKind, in.GetId(), o.webhooks.RotateSecret,
+		func(made webhooks.SecretWebhook) *adminv1.RotateSecretResponse {
+			return &adminv1.RotateSecretResponse{Webhook: o.webhook(made.Webhook), Secret: made.Secret}
+		})
 }
 
 // PingWebhook sends a ping to a webhook and returns its delivery. It refuses with
 // webhook_not_found or webhook_disabled.
 func (o *Operator) PingWebhook(ctx context.Context, in *adminv1.PingWebhookRequest) (*adminv1.Delivery, error) {
-	ctx, err := o.inOwner(ctx, webhookKind, in.GetId())
-	if err != nil {
-		return nil, err
-	}
-	return deliveryOr(o.webhooks.PingWebhook(ctx, in.GetId()))
-}
-
-// deliveryOr is the answer of a method that creates a delivery.
-func deliveryOr(e queue.Entry, err error) (*adminv1.Delivery, error) {
-	if err != nil {
-		return nil, err
-	}
-	return delivery(e), nil
-}
-
-// changeWebhook does something with a webhook in the store that owns it.
-func (o *Operator) changeWebhook(ctx context.Context, id string,
-	do func(context.Context, string) (*ent.Webhook, error)) (*adminv1.Webhook, error) {
-	ctx, err := o.inOwner(ctx, webhookKind, id)
-	if err != nil {
-		return nil, err
-	}
-	row, err := do(ctx, id)
-	if err != nil {
-		return nil, err
-	}
-	return o.webhook(row), nil
+	return byID(ctx, o, webhookKind, in.GetId(), o.webhooks.PingWebhook, delivery)
 }
