@@ -13,7 +13,6 @@ import (
 	"github.com/alecthomas/kong"
 
 	"go.storefront.example/ent/hook"
-	"go.storefront.example/worker"
 )
 
 // cli is the command line.
@@ -67,13 +66,11 @@ func (c *cli) BeforeResolve(k *kong.Context, s *settings) error {
 	return s.load(k)
 }
 
-// newParser returns the parser of the command line, whose help and defaults may name ${events} and
-// ${retryDelays}.
+// newParser returns the parser of the command line, whose help may name ${events}.
 func newParser(c *cli, options ...kong.Option) (*kong.Kong, error) {
 	parser, err := kong.New(c, append(options, kong.KindMapper(reflect.String, words{}),
 		kong.TypeMapper(reflect.TypeFor[time.Duration](), lengths{}), kong.Vars{
-			"events":      strings.Join(hook.EventTypes(), ", "),
-			"retryDelays": delays{worker.DefaultRetryDelays()}.String(),
+			"events": strings.Join(hook.EventTypes(), ", "),
 		})...)
 	if err != nil {
 		return nil, err

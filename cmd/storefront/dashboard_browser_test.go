@@ -5,20 +5,32 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/cookiejar"
 	"net/http/httptest"
+	"net/http/httputil"
 	"net/url"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/cdp"
+	tab "github.com/chromedp/cdproto/page"
+	cdptarget "github.com/chromedp/cdproto/target"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 	"github.com/stretchr/testify/require"
 
+	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/db/dbtest"
+	adminv1 "go.storefront.example/gen/storefront/admin/v1"
+	"go.storefront.example/server/admin"
+	"go.storefront.example/server/dashboard"
+	slots "go.storefront.example/server/limit"
 	"go.storefront.example/worker/signature"
 )
 
@@ -430,4 +442,167 @@ func newCustomer(t *testing.T, url, key, email string) {
 	require.NoError(t, err)
 	require.NoError(t, answer.Body.Close())
 	require.Equal(t, http.StatusCreated, answer.StatusCode)
+}
+
+// The platform's page is on another site than the dashboard, which it shows in a frame and keeps signed in.
+func TestDashboardInAFrameInABrowser(t *testing.T) {
+	t.Parallel()
+	b := newBrowser(t, chromedp.Flag("ignore-certificate-errors", true),
+		chromedp.Flag("host-resolver-rules", "MAP localhost 127.0.0.1, MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"))
+	s := dbtest.New(t, dbtest.SQLite, db.Config{})
+	o := admin.New(s, admin.Options{})
+	_, err := o.CreateStore(t.Context(), &adminv1.CreateStoreRequest{Name: "Douala", Slug: "douala", Currency: "XAF", Country: "CM"})
+	require.NoError(t, err)
+	frame := ""
+	platform := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		fmt.Fprintf(w, `<!doctype html><title>Platform</title><iframe src="%s" width="1000" height="700"></iframe>`, frame)
+	}))
+	t.Cleanup(platform.Close)
+	pages, err := dashboard.Platform{FrameAncestors: []string{platform.URL}}.Check()
+	require.NoError(t, err)
+	served := httptest.NewTLSServer(dashboard.New(dashboard.Config{
+		Operator: o, Now: s.Now, Unreachable: db.IsUnreachable, Logger: slog.New(slog.DiscardHandler), Slots: slots.NewSlots(4, 2),
+		Platform: pages,
+	}))
+	t.Cleanup(served.Close)
+	base := strings.Replace(served.URL, "127.0.0.1", "localhost", 1)
+	link, err := o.CreateSignInLink(t.Context(), &adminv1.CreateSignInLinkRequest{Store: "douala", Member: "Awa Ngo",
+		Role: adminv1.Session_owner, BaseUrl: base})
+	require.NoError(t, err)
+	frame = link.GetUrl()
+
+	b.open(platform.URL)
+	// A frame of another site is a target of its own, which scripts of this page cannot reach.
+	var within cdptarget.ID
+	require.Eventually(t, func() bool {
+		all, err := chromedp.Targets(b.ctx)
+		at := slices.IndexFunc(all, func(i *cdptarget.Info) bool { return i.Type == "iframe" && strings.HasPrefix(i.URL, base) })
+		if err == nil && at >= 0 {
+			within = all[at].TargetID
+		}
+		return within != ""
+	}, browserTime, 100*time.Millisecond)
+	inFrame, leave := chromedp.NewContext(b.ctx, chromedp.WithTargetID(within))
+	defer leave()
+	_, err = chromedp.Run(inFrame, chromedp.Click("form button"))
+	require.NoError(t, err)
+	require.Eventually(t, func() bool { return s.Client().Session.Query().CountX(t.Context()) == 1 }, browserTime,
+		100*time.Millisecond)
+	early := s.Now().Add(time.Hour)
+	_, err = s.Writer().ExecContext(t.Context(), "UPDATE sessions SET expires_at = $1", early)
+	require.NoError(t, err)
+	require.Eventually(t, func() bool {
+		value[bool](b, fmt.Sprintf(`(() => { frames[0].postMessage("storefront:keep-alive", %q); return true; })()`, base))
+		return s.Client().Session.Query().OnlyX(t.Context()).ExpiresAt.After(early)
+	}, browserTime, 200*time.Millisecond, "its cookie came with the message's request")
+	b.picture("frame")
+}
+
+// What a browser does behind a proxy with TLS that passes on no Host and no header of its own, as nginx's
+// `proxy_pass http://127.0.0.1:8081` does: one that sends the page of a form, and one of before 2023,
+// which sends the page's origin alone.
+func TestDashboardBehindAProxyInABrowser(t *testing.T) {
+	t.Parallel()
+	for name, older := range map[string]bool{"recent": false, "older": true} {
+		t.Run(name, func(t *testing.T) {
+			b := newBrowser(t, chromedp.Flag("ignore-certificate-errors", true))
+			dev := startCommand(t, "}", devArgs(t.TempDir(), "-o", "json")...)
+			defer func() { require.Equal(t, 0, dev.stop()) }()
+			var said struct{ AdminURL string }
+			require.NoError(t, json.Unmarshal([]byte(dev.said), &said))
+			target, err := url.Parse(said.AdminURL)
+			require.NoError(t, err)
+			var mu sync.Mutex
+			var origins, referers, cookies []string
+			proxy := httptest.NewTLSServer(&httputil.ReverseProxy{
+				Rewrite: func(r *httputil.ProxyRequest) {
+					r.SetURL(target)
+					if older {
+						for name := range r.Out.Header {
+							if strings.HasPrefix(name, "Sec-Fetch-") {
+								r.Out.Header.Del(name)
+							}
+						}
+					}
+					mu.Lock()
+					defer mu.Unlock()
+					if r.In.Method == http.MethodPost {
+						origins = append(origins, r.In.Header.Get("Origin"))
+					}
+					referers = append(referers, r.In.Header.Get("Referer"))
+				},
+				ModifyResponse: func(r *http.Response) error {
+					mu.Lock()
+					defer mu.Unlock()
+					cookies = append(cookies, r.Header.Values("Set-Cookie")...)
+					return nil
+				},
+			})
+			t.Cleanup(proxy.Close)
+
+			b.open(newLink(t, said.AdminURL, proxy.URL))
+			b.heading("Sign in to Atelier Mboa")
+			b.press("Sign in", "Overview")
+			b.press("API keys", "API keys")
+			b.press("Create API key", "Create an API key")
+			b.fill("name", "CRM")
+			b.run(click(`input[value="products:read"]`))
+			b.press("Create key", "Your new API key")
+			b.press("I have copied it", "API keys")
+			b.press("Sign out", "You are signed out")
+			b.open(proxy.URL + "/dashboard/keys")
+			b.heading("Please sign in")
+
+			mu.Lock()
+			defer mu.Unlock()
+			require.Equal(t, []string{proxy.URL, proxy.URL, proxy.URL}, origins)
+			require.Len(t, cookies, 2)
+			for _, cookie := range cookies {
+				require.Regexp(t, `^__Host-storefront_session=[\w-]*; Path=/; .*; Secure`, cookie)
+			}
+			for _, referer := range referers {
+				require.NotContains(t, referer, "token", "no log of a proxy gets a link that was not used")
+				require.NotContains(t, referer, "/dashboard", "nor where the reader was")
+			}
+		})
+	}
+}
+
+// A form that the reader stops on its way can be sent again.
+func TestAStoppedFormCanBeSentAgain(t *testing.T) {
+	t.Parallel()
+	b := newBrowser(t)
+	dev := startCommand(t, "}", devArgs(t.TempDir(), "-o", "json")...)
+	defer func() { require.Equal(t, 0, dev.stop()) }()
+	var said struct{ AdminURL string }
+	require.NoError(t, json.Unmarshal([]byte(dev.said), &said))
+	target, err := url.Parse(said.AdminURL)
+	require.NoError(t, err)
+	through := httputil.NewSingleHostReverseProxy(target)
+	var held atomic.Int32
+	stopped := make(chan struct{})
+	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPost && r.URL.Path == "/dashboard/keys" && held.Add(1) == 1 {
+			_ = r.ParseForm() // only then is it noticed that the browser leaves
+			<-r.Context().Done()
+			close(stopped)
+			return
+		}
+		through.ServeHTTP(w, r)
+	}))
+	t.Cleanup(proxy.Close)
+
+	b.open(newLink(t, said.AdminURL, proxy.URL))
+	b.heading("Sign in to Atelier Mboa")
+	b.press("Sign in", "Overview")
+	b.press("API keys", "API keys")
+	b.press("Create API key", "Create an API key")
+	b.fill("name", "CRM")
+	b.run(click(`input[value="products:read"]`), click("main form button.primary"))
+	require.Eventually(t, func() bool { return held.Load() == 1 }, browserTime, 20*time.Millisecond)
+	b.run(order(tab.StopLoading, cdp.Empty{}))
+	<-stopped
+	b.heading("Create an API key")
+	b.press("Create key", "Your new API key")
 }

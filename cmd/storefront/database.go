@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"go.storefront.example/ent/apijson"
 	counting "go.storefront.example/ent/count"
 	"go.storefront.example/ent/db"
 	"go.storefront.example/server/shop"
@@ -25,7 +26,7 @@ type migrateCmd struct {
 type migration struct {
 	Version   int64  `json:"version"`
 	Name      string `json:"name"`
-	AppliedAt moment `json:"appliedAt"`
+	AppliedAt *date  `json:"appliedAt"`
 }
 
 // migrations prints steps of the schema.
@@ -33,13 +34,16 @@ func (s *session) migrations(steps []db.Migration) error {
 	objects := make([][]byte, len(steps))
 	rows := make([][]string, len(steps))
 	for i, m := range steps {
-		e := migration{m.Version, m.Name, moment{m.AppliedAt}}
+		e, at := migration{m.Version, m.Name, nil}, when(apijson.OptionalTimestamp(m.AppliedAt))
+		if m.AppliedAt != nil {
+			e.AppliedAt = &date{*m.AppliedAt}
+		}
 		text, err := plainJSON(e)
 		if err != nil {
 			return err
 		}
 		objects[i] = text
-		rows[i] = []string{strconv.FormatInt(e.Version, 10), e.Name, e.AppliedAt.String()}
+		rows[i] = []string{strconv.FormatInt(e.Version, 10), e.Name, at}
 	}
 	if s.csv {
 		return writeCSV(s.out, nil, []byte(`{"version":0,"name":"","appliedAt":null}`), objects)

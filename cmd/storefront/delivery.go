@@ -115,7 +115,7 @@ func deliveryTable(names map[string]string) table[*adminv1.Delivery] {
 
 type deliveryShowCmd struct {
 	storeScoped
-	ID string `arg:"" help:"The delivery's id, or its beginning."`
+	ID string `arg:"" help:"The delivery's id, or a part of it."`
 }
 
 // Run shows the delivery.

@@ -11,11 +11,18 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/db/dbtest"
+	"go.storefront.example/ent/hook"
+	adminv1 "go.storefront.example/gen/storefront/admin/v1"
+	"go.storefront.example/server/admin"
 )
 
 // serving is a command that serves, run inside the test.
@@ -223,4 +230,94 @@ func TestTheCommandsOfTheGreetingAreTypedAsDevWas(t *testing.T) {
 	} {
 		require.Equal(t, want, typed(program))
 	}
+}
+
+// Commands look for the folder of dev as git looks for its repository.
+func TestFindDev(t *testing.T) {
+	top, err := filepath.EvalSymlinks(t.TempDir())
+	require.NoError(t, err)
+	folder, deep := filepath.Join(top, devData), filepath.Join(top, "a", "b")
+	require.NoError(t, os.MkdirAll(folder, 0o700))
+	require.NoError(t, os.MkdirAll(deep, 0o700))
+	t.Chdir(deep)
+	require.Nil(t, findDev(), "the folder of no dev")
+	require.NoError(t, (&devFolder{path: folder, AdminURL: "http://127.0.0.1:1"}).write())
+	require.Nil(t, findDev(), "without a database")
+	file := filepath.Join(folder, devDatabase)
+	require.NoError(t, os.WriteFile(file, nil, 0o600))
+	found := findDev()
+	require.NotNil(t, found)
+	require.Equal(t, "sqlite:"+file, found.databaseURL())
+	require.False(t, found.runs)
+	require.NoError(t, claimed(found.databaseURL(), func() error {
+		require.True(t, findDev().acceptsToken(""))
+		return nil
+	}))
+	require.True(t, (database{DatabaseURL: found.databaseURL()}).isDevDatabase())
+	require.False(t, (database{DatabaseURL: "sqlite:" + filepath.Join(deep, devDatabase)}).isDevDatabase())
+
+	require.NoError(t, os.WriteFile(devDatabase, nil, 0o600))
+	require.Nil(t, findDev(), "a database of this folder comes first")
+	t.Chdir(folder)
+	require.NotNil(t, findDev(), "in the folder itself")
+
+	if runtime.GOOS != "windows" && os.Geteuid() == 0 {
+		const nobody = 65534
+		require.NoError(t, os.Chown(filepath.Join(folder, devFile), nobody, nobody))
+		require.Nil(t, findDev(), "what another user put there is passed over")
+		require.NoError(t, os.Rename(filepath.Join(folder, devFile), filepath.Join(deep, devFile)))
+		require.NoError(t, os.Chown(filepath.Join(deep, devFile), 0, 0))
+		require.NoError(t, os.Symlink(filepath.Join(deep, devFile), filepath.Join(folder, devFile)))
+		require.NotNil(t, findDev(), "a link of one's own")
+		require.NoError(t, os.Chown(file, nobody, nobody))
+		require.Nil(t, findDev(), "another user's database")
+		require.NoError(t, os.Chown(file, 0, 0))
+		require.NoError(t, os.Lchown(filepath.Join(folder, devFile), nobody, nobody))
+		require.Nil(t, findDev(), "another user's link to a file of one's own")
+	}
+}
+
+func TestTriggerMakesEveryTypeOfEventAndNothingForAnother(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, s *db.DB) {
+		ctx, o := t.Context(), admin.New(s, admin.Options{})
+		_, err := o.CreateStore(ctx, &adminv1.CreateStoreRequest{Name: "Demo", Slug: "demo", Currency: "XAF", Country: "CM"})
+		require.NoError(t, err)
+		for _, kind := range hook.EventTypes() {
+			event, err := newTriggerData(kind).make(ctx, o, "demo")
+			require.NoError(t, err, kind)
+			require.Equal(t, kind, event.GetType())
+		}
+		events := s.Client().Event.Query().CountX(ctx)
+		orders := s.Client().Order.Query().CountX(ctx)
+		_, err = newTriggerData("order.refunded").make(ctx, o, "demo")
+		require.ErrorContains(t, err, "order.refunded")
+		require.Equal(t, orders, s.Client().Order.Query().CountX(ctx))
+		require.Equal(t, events, s.Client().Event.Query().CountX(ctx))
+	})
+}
+
+func TestTriggerWithAnotherNameOfTheBuyerShowsItWheneverItIsGiven(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, s *db.DB) {
+		ctx, o := t.Context(), admin.New(s, admin.Options{})
+		_, err := o.CreateStore(ctx, &adminv1.CreateStoreRequest{Name: "Demo", Slug: "demo", Currency: "XAF", Country: "CM"})
+		require.NoError(t, err)
+		paid := func(overrides ...string) string {
+			d := newTriggerData(hook.OrderPaid)
+			for _, text := range overrides {
+				require.NoError(t, d.override(text))
+			}
+			event, err := d.make(ctx, o, "demo")
+			require.NoError(t, err)
+			return event.GetPayload()
+		}
+		require.Contains(t, paid(), `"name":"Test Buyer","email":"buyer@example.com"`)
+		require.Contains(t, paid("customer.name=Awa"), `"name":"Awa"`)
+		require.Contains(t, paid("customer.name=Bea"), `"name":"Bea"`)
+		require.Contains(t, paid("customer.phone=+237670000009"), `"phone":"+237670000009"`)
+		require.Contains(t, paid("customer.email=c@example.com", "customer.name=Cam"), `"name":"Cam","email":"c@example.com"`)
+		require.Contains(t, paid("customer.name=Dia", "customer.email=d@example.com"), `"name":"Dia","email":"d@example.com"`)
+		require.Contains(t, paid(), `"name":"Test Buyer","email":"buyer@example.com"`)
+	})
 }

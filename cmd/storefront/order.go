@@ -47,30 +47,36 @@ func (c *orderCreateCmd) Run(s *session) error {
 	case c.PaymentLink == "" && s.given["amount"]:
 		return usage("--amount goes with --payment-link only")
 	}
-	return create(s, inStore(c.inNamedStore), &adminv1.CreateOrderRequest{}, c.record, whole)
+	record := func(o admin.API, ctx context.Context, in *adminv1.CreateOrderRequest) (*storefrontv1.Order, error) {
+		if err := c.name(ctx, o, in); err != nil {
+			return nil, err
+		}
+		return o.CreateOrder(ctx, in)
+	}
+	return create(s, inStore(c.inNamedStore), &adminv1.CreateOrderRequest{}, record, whole)
 }
 
-// record puts the ids of what the command names into the request, and calls the method.
-func (c *orderCreateCmd) record(o admin.API, ctx context.Context, in *adminv1.CreateOrderRequest) (_ *storefrontv1.Order, err error) {
+// name puts the ids of what the command names into the request.
+func (c *orderCreateCmd) name(ctx context.Context, o admin.API, in *adminv1.CreateOrderRequest) (err error) {
 	within := storeScoped(c.inNamedStore)
 	if c.Customer != "" {
 		if in.CustomerId, err = idOf(ctx, o, within, c.Customer, findCustomer); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	if c.PaymentLink != "" {
 		if in.PaymentLinkId, err = idOf(ctx, o, within, c.PaymentLink, findLink); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	for _, line := range c.Product {
 		id, err := idOf(ctx, o, within, line.product, findProduct)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		in.Items = append(in.Items, &adminv1.CreateOrderRequest_Item{ProductId: id, Quantity: line.quantity})
 	}
-	return o.CreateOrder(ctx, in)
+	return nil
 }
 
 type orderListCmd struct {

@@ -28,32 +28,12 @@ import (
 	"go.storefront.example/server/validate"
 )
 
-// moment is a date-time in the API's form; nil is null.
-type moment struct{ at *time.Time }
-
-// MarshalJSON formats the moment.
-func (m moment) MarshalJSON() ([]byte, error) {
-	if m.at == nil {
-		return []byte("null"), nil
-	}
-	return apijson.AppendTime(nil, *m.at), nil
-}
-
-// String formats the moment for a table.
-func (m moment) String() string {
-	if m.at == nil {
-		return absent
-	}
-	return strings.Trim(string(apijson.AppendTime(nil, *m.at)), `"`)
-}
-
-// when is a message's moment for a table.
+// when is a moment for a table.
 func when(t *timestamppb.Timestamp) string {
 	if t == nil {
-		return moment{}.String()
+		return absent
 	}
-	at := t.AsTime()
-	return moment{&at}.String()
+	return strings.Trim(string(apijson.AppendTime(nil, t.AsTime())), `"`)
 }
 
 // orDash is a text that may be absent, for a table.

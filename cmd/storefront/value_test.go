@@ -1,10 +1,26 @@
 package main
 
 import (
+	"bytes"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
 	"net/netip"
+	"slices"
+	"strings"
 	"testing"
+	"time"
 
+	"github.com/alecthomas/kong"
 	"github.com/stretchr/testify/require"
+
+	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/db/dbtest"
+	adminv1 "go.storefront.example/gen/storefront/admin/v1"
+	"go.storefront.example/server/admin"
+	"go.storefront.example/server/admin/rpc"
+	serverlimit "go.storefront.example/server/limit"
+	"go.storefront.example/worker"
 )
 
 // A client's IPv4 address is compared in its own form, however the network is written.
@@ -22,4 +38,120 @@ func TestNetworksOfIPv4InIPv6sForm(t *testing.T) {
 		require.NoError(t, n.UnmarshalText([]byte(text)))
 		require.Equal(t, netip.MustParsePrefix(want), n.prefix, text)
 	}
+}
+
+// A command on a machine whose clock is five hours ahead lists what happened in the last hour.
+func TestHowLongAgoIsByTheClockOfTheDatabaseOrServer(t *testing.T) {
+	t.Parallel()
+	now := func() time.Time { return time.Now().Add(-5 * time.Hour) }
+	s := dbtest.New(t, dbtest.SQLite, db.Config{Clock: now})
+	o := admin.New(s, admin.Options{})
+	_, err := o.CreateStore(t.Context(), &adminv1.CreateStoreRequest{Name: "S", Slug: "s", Currency: "XAF", Country: "CM"})
+	require.NoError(t, err)
+	_, err = o.CreateCustomer(t.Context(), &adminv1.CreateCustomerRequest{Store: "s", Name: "Awa", Email: new("awa@example.com")})
+	require.NoError(t, err)
+
+	var since instant
+	require.NoError(t, since.UnmarshalText([]byte("1h")))
+	require.NoError(t, since.settle(t.Context(), o, nil))
+	require.WithinDuration(t, now().Add(-time.Hour), since.at, 10*time.Minute)
+	first := since.at
+	require.NoError(t, since.settle(t.Context(), o, nil))
+	require.Equal(t, first, since.at, "a list's pages have one beginning")
+
+	mux := http.NewServeMux()
+	for path, handler := range rpc.Services(o, rpc.Config{
+		Gate: rpc.NewGate(remoteToken, ""), Logger: slog.New(slog.DiscardHandler), Unreachable: db.IsUnreachable, Now: s.Now,
+		Slots: serverlimit.NewSlots(4, 2),
+	}) {
+		mux.Handle(path, handler)
+	}
+	server := httptest.NewServer(mux)
+	defer server.Close()
+	var out, errs bytes.Buffer
+	noEnv := func(string) (string, bool) { return "", false }
+	require.Equal(t, 0, run(t.Context(), []string{
+		"activity", "list", "--since", "1h", "--admin-url", server.URL, "--admin-token", remoteToken,
+	}, noEnv, strings.NewReader(""), &out, &errs), &errs)
+	require.Contains(t, out.String(), "customer.created", "the server's clock decides")
+}
+
+func TestTheEarliestTimeIsNotTakenForNow(t *testing.T) {
+	t.Parallel()
+	var since instant
+	require.NoError(t, since.UnmarshalText([]byte("0001-01-01T00:00:00Z")))
+	require.NoError(t, since.settle(t.Context(), nil, nil))
+	require.Equal(t, time.Time{}, since.at)
+}
+
+func TestTheWorkersDefaultDelaysAreThoseOfItsPackage(t *testing.T) {
+	t.Parallel()
+	var c cli
+	parser, err := newParser(&c, kong.Bind(&settings{env: func(string) (string, bool) { return "", false }}))
+	require.NoError(t, err)
+	_, err = parser.Parse([]string{"worker"})
+	require.NoError(t, err)
+	require.Equal(t, worker.DefaultRetryDelays(), c.Worker.RetryDelays.waits)
+}
+
+// emptyable are the flags whose empty value clears what they set. All others refuse it.
+var emptyable = map[string][]string{
+	"webhook create":  {"description"},
+	"webhook update":  {"description"},
+	"store create":    {"description", "phone", "public-url", "social", "support-email", "unavailable-types", "whatsapp-phone"},
+	"store update":    {"description", "phone", "social", "support-email", "unavailable-types", "whatsapp-phone"},
+	"product create":  {"cover-url", "description", "summary"},
+	"product update":  {"compare-at", "cover-url", "description", "summary"},
+	"product list":    {"q"},
+	"customer list":   {"q"},
+	"customer create": {"name"},
+	"customer update": {"email", "name", "phone"},
+	"order create":    {"customer-name", "note"},
+	"link create":     {"cover-url", "description", "expires-at", "max-payments", "thank-you-message"},
+	"link update":     {"amount", "cover-url", "description", "expires-at", "max-payments", "min-amount", "thank-you-message"},
+	"server": {"api-url", "brand-color", "brand-logo", "brand-name", "frame-ancestors", "public-url", "sign-in-url",
+		"trusted-proxies"},
+	"worker": {"admin-addr"},
+}
+
+// An empty value is never the same as no flag: of every flag of every command, it clears or it is
+// refused.
+func TestEmptyValuesAreNeverIgnored(t *testing.T) {
+	t.Parallel()
+	parser, err := newParser(&cli{}, kong.Bind(&settings{}))
+	require.NoError(t, err)
+	seen := 0
+	for _, path := range levels(parser.Model.Node, nil) {
+		node := parser.Model.Node
+		for _, name := range path {
+			node = childNamed(node, name)
+		}
+		if len(node.Children) > 0 {
+			continue
+		}
+		command := strings.Join(path, " ")
+		expected := append(clearable[:len(clearable):len(clearable)], emptyable[command]...)
+		for _, group := range node.AllFlags(false) {
+			for _, f := range group {
+				if f.Name == "help" {
+					continue
+				}
+				seen++
+				k, err := kong.Trace(parser, append(path[:len(path):len(path)], "--"+f.Name+"="))
+				require.NoError(t, err)
+				refused := k.Error
+				if refused == nil {
+					var given map[string]bool
+					given, refused = explicit(k)
+					require.True(t, refused != nil || given[f.Name], "%s --%s", command, f.Name)
+				}
+				if slices.Contains(expected, f.Name) {
+					require.NoError(t, refused, "%s --%s clears", command, f.Name)
+				} else {
+					require.Error(t, refused, "%s --%s is refused", command, f.Name)
+				}
+			}
+		}
+	}
+	require.Greater(t, seen, 200)
 }

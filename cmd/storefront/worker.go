@@ -22,7 +22,7 @@ type workerCmd struct {
 	secretKey
 	monitored
 	Concurrency         count         `default:"256" placeholder:"N" help:"How many attempts to make at a time."`
-	RetryDelays         delays        `default:"${retryDelays}" placeholder:"WAIT,…" help:"The waits between attempts, one fewer than there are attempts; each is lengthened by up to a tenth at random."`
+	RetryDelays         delays        `default:"1m,5m,15m,1h,3h,6h,12h" placeholder:"WAIT,…" help:"The waits between attempts, one fewer than there are attempts; each is lengthened by up to a tenth at random."`
 	Timeout             time.Duration `default:"10s" placeholder:"TIME" help:"How long an attempt may take, from the look-up of the name to the answer's headers."`
 	DisableAfter        time.Duration `default:"72h" placeholder:"TIME" help:"After how long without a success a failing webhook is disabled."`
 	Retention           time.Duration `default:"720h" placeholder:"TIME" help:"How long events and finished deliveries are kept."`
@@ -82,24 +82,8 @@ func (c *workerCmd) deliver(s *session, handle *db.DB, ring *seal.Ring, logger *
 // maxDelays bounds the attempts of one delivery.
 const maxDelays = 30
 
-// delays are the waits between attempts.
+// delays are the waits between attempts; the flag's default is worker.DefaultRetryDelays.
 type delays struct{ waits []time.Duration }
-
-// String is the text that UnmarshalText reads, such as 1m,1h30m.
-func (d delays) String() string {
-	texts := make([]string, len(d.waits))
-	for i, wait := range d.waits {
-		text := wait.String()
-		if short, cut := strings.CutSuffix(text, "m0s"); cut {
-			text = short + "m"
-		}
-		if short, cut := strings.CutSuffix(text, "h0m"); cut {
-			text = short + "h"
-		}
-		texts[i] = text
-	}
-	return strings.Join(texts, ",")
-}
 
 // UnmarshalText reads waits separated by commas.
 func (d *delays) UnmarshalText(text []byte) error {

@@ -13,6 +13,7 @@ import (
 
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
+	"go.storefront.example/server/importing"
 )
 
 const tableID = "01936d2e-7a10-7c5e-9d0f-3a1b2b4d5e6f"
@@ -139,4 +140,39 @@ func TestColoursAreForTerminals(t *testing.T) {
 	require.Equal(t, terminal{}, terminalOf(&out, set()), "a buffer is no terminal")
 	require.Equal(t, terminal{columns: 72}, terminalOf(&out, set("COLUMNS", "72")))
 	require.Equal(t, terminal{}, terminalOf(&out, set("COLUMNS", "many")))
+}
+
+func TestProgressIsForTerminals(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	p := newProgress(&out, "orders", 100)
+	p.show(importing.Progress{Lines: 1, Bytes: 50})
+	p.end()
+	require.Empty(t, out.String())
+}
+
+func TestProgressDrawsWhatIsDone(t *testing.T) {
+	t.Parallel()
+	for _, row := range []struct {
+		reason string
+		size   int64
+		bytes  int64
+		want   string
+	}{
+		{"half is half", 1000, 500, "checking orders [" + strings.Repeat("#", 20) + strings.Repeat(" ", 20) + "] 7 lines"},
+		{"nothing is an empty bar", 1000, 0, "checking orders [" + strings.Repeat(" ", 40) + "] 7 lines"},
+		{"a last line without its end counts one byte too many", 1000, 1001, "checking orders [" + strings.Repeat("#", 40) +
+			"] 7 lines"},
+		{"standard input has no size", -1, 500, "checking orders 7 lines"},
+		{"an empty file is no division by zero", 0, 0, "checking orders 7 lines"},
+	} {
+		t.Run(row.reason, func(t *testing.T) {
+			var out bytes.Buffer
+			p := progress{&out, "orders", row.size}
+			p.show(importing.Progress{Lines: 7, Bytes: row.bytes})
+			require.Equal(t, eraseLine+row.want, out.String())
+			p.end()
+			require.True(t, strings.HasSuffix(out.String(), eraseLine))
+		})
+	}
 }
