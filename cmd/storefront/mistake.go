@@ -38,7 +38,11 @@ func misread(err error) error {
 		at = parse.Context.Selected().FullPath()
 		err = permanent(err, parse.Context.Selected())
 	}
-	return usage("%s; see `%s --help`", meantValue(err.Error()), at)
+	text := meantValue(err.Error())
+	if strings.HasSuffix(text, "?") {
+		return usage("%s See `%s --help`", text, at)
+	}
+	return usage("%s; see `%s --help`", text, at)
 }
 
 // permanent is the error about a flag that only the command which creates has.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"net/netip"
@@ -43,7 +44,7 @@ func (o *orNone[V]) UnmarshalText(text []byte) error {
 		*into = string(text)
 	case encoding.TextUnmarshaler:
 		if err := into.UnmarshalText(text); err != nil {
-			return fmt.Errorf("%w, or none", err)
+			return errors.New(strings.Replace(err.Error(), ", not ", ", or none, not ", 1))
 		}
 	}
 	o.value = value
