@@ -26,7 +26,8 @@ func (c *activityListCmd) Run(s *session) error {
 
 var activityTable = table[*adminv1.ActivityEntry]{"TIME@,ACTION,CHANGES~30,ACTOR~?,RESOURCE#?",
 	func(e *adminv1.ActivityEntry) []string {
-		return []string{when(e.GetCreatedAt()), e.GetAction(), changesOf(e.GetChanges()), e.GetActor().GetName(), e.GetResource().GetId()}
+		return []string{when(e.GetCreatedAt()), e.GetAction(), changesOf(e.GetChanges()), e.GetActor().GetName(),
+			e.GetResource().GetId()}
 	}, func(e *adminv1.ActivityEntry) []byte {
 		return selectFields(e, map[string]json.RawMessage{"changes": orNull(e.GetChanges())}, "id", "actor", "action", "resource",
 			"changes", "createdAt")

@@ -114,7 +114,8 @@ type sessionsListCmd struct {
 // Run lists the sessions and links.
 func (c *sessionsListCmd) Run(s *session) error {
 	in := &adminv1.ListSessionsRequest{Store: c.Store}
-	return list(s, c.target, c.limit, sessionTable, in, func(context.Context, admin.API) error { return nil }, admin.API.ListSessions,
+	return list(s, c.target, c.limit, sessionTable, in, func(context.Context, admin.API) error { return nil },
+		admin.API.ListSessions,
 		(*adminv1.ListSessionsResponse).GetSessions)
 }
 

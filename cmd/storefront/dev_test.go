@@ -248,7 +248,7 @@ func TestFindDev(t *testing.T) {
 	found := findDev()
 	require.NotNil(t, found)
 	require.Equal(t, "sqlite:"+file, found.databaseURL())
-	require.False(t, found.runs)
+	require.False(t, found.isRunning)
 	require.NoError(t, claimed(found.databaseURL(), func() error {
 		require.True(t, findDev().acceptsToken(""))
 		return nil

@@ -34,8 +34,8 @@ type devFolder struct {
 	// NeedsToken is true if they need dev's --admin-token.
 	NeedsToken bool `json:"needsToken"`
 
-	path string
-	runs bool
+	path      string
+	isRunning bool
 }
 
 // findDev returns the folder of dev that the current folder belongs to, or nil. A database of the
@@ -77,7 +77,7 @@ func readDev(path string) *devFolder {
 	if err != nil || json.Unmarshal(text, d) != nil {
 		return nil
 	}
-	d.runs, _ = db.IsClaimed(filepath.Join(path, devDatabase))
+	d.isRunning, _ = db.IsClaimed(filepath.Join(path, devDatabase))
 	return d
 }
 
@@ -97,7 +97,7 @@ func (d *devFolder) databaseURL() string { return "sqlite:" + filepath.Join(d.pa
 
 // acceptsToken reports whether dev runs and lets a caller with this token in. Without a folder nothing does.
 func (d *devFolder) acceptsToken(token string) bool {
-	return d != nil && d.runs && d.AdminURL != "" && (token != "" || !d.NeedsToken)
+	return d != nil && d.isRunning && d.AdminURL != "" && (token != "" || !d.NeedsToken)
 }
 
 // isDevDatabase reports whether dev made the database.
@@ -148,7 +148,7 @@ func (s *session) runningDev(token string) (*devFolder, error) {
 	case found == nil:
 		return nil, errors.New("there is no `storefront dev` in this folder or above: start one, or name a server's operator's " +
 			"listener with --admin-url")
-	case !found.runs:
+	case !found.isRunning:
 		return nil, fmt.Errorf("the `storefront dev` of %s does not run: start it, or name a server's operator's listener with "+
 			"--admin-url", found.path)
 	case found.AdminURL == "":

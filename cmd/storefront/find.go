@@ -171,7 +171,8 @@ func keysOf(ctx context.Context, o admin.API, store string) ([]*adminv1.Key, err
 
 // findSession returns the session or link with a part of an id, of any store.
 func findSession(ctx context.Context, o admin.API, _, part string) (*adminv1.Session, error) {
-	all, err := collect(ctx, o, 0, &adminv1.ListSessionsRequest{}, admin.API.ListSessions, (*adminv1.ListSessionsResponse).GetSessions)
+	all, err := collect(ctx, o, 0, &adminv1.ListSessionsRequest{}, admin.API.ListSessions,
+		(*adminv1.ListSessionsResponse).GetSessions)
 	if err != nil {
 		return nil, err
 	}
@@ -211,13 +212,15 @@ func exactlyOne[Item interface{ GetId() string }](command, by, store, name strin
 	case 0:
 		for _, of := range names {
 			if near := nearest(name, namesOf(all, of)); near != "" {
-				return found, fmt.Errorf("there is no %s with the %s %q%s; did you mean %q?", strings.TrimSuffix(kind, "s"), by, name, within, near)
+				return found, fmt.Errorf("there is no %s with the %s %q%s; did you mean %q?", strings.TrimSuffix(kind, "s"), by, name, within,
+					near)
 			}
 		}
 		return found, fmt.Errorf("there is no %s with the %s %q%s; see `%s`", strings.TrimSuffix(kind, "s"), by, name, within, listed)
 	case 1:
 		return found, nil
 	}
-	return found, fmt.Errorf("%d %s%s have the %s %q; name one by its id: %s", len(ids), strings.TrimSuffix(kind, "s")+"s", within, by,
+	return found, fmt.Errorf("%d %s%s have the %s %q; name one by its id: %s", len(ids), strings.TrimSuffix(kind, "s")+"s", within,
+		by,
 		name, strings.Join(ids, ", "))
 }

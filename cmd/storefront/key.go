@@ -43,7 +43,8 @@ type keyListCmd struct {
 
 // Run lists the keys.
 func (c *keyListCmd) Run(s *session) error {
-	return listOf(s, c.inStore, c.limit, keyTable, &adminv1.ListKeysRequest{}, admin.API.ListKeys, (*adminv1.ListKeysResponse).GetKeys)
+	return listOf(s, c.inStore, c.limit, keyTable, &adminv1.ListKeysRequest{}, admin.API.ListKeys,
+		(*adminv1.ListKeysResponse).GetKeys)
 }
 
 var keyTable = table[*adminv1.Key]{"ID#,NAME~,STATUS,EXPIRES@,SCOPES~,HINT?,LAST USED@?,CREATED@?",

@@ -123,7 +123,7 @@ func (l *listener) run() error {
 			func(answer *adminv1.WatchEventsResponse) error {
 				switch {
 				case l.since == nil:
-					if err := l.greet(); err != nil {
+					if err := l.printReady(); err != nil {
 						return err
 					}
 				case lost:
@@ -172,8 +172,8 @@ func (l *listener) find() {
 	}
 }
 
-// greet prints that events are received from now on.
-func (l *listener) greet() error {
+// printReady prints that events are received from now on.
+func (l *listener) printReady() error {
 	g := listening{l.store.GetSlug(), l.from.AdminURL, l.forwarder.to, slices.Clone(l.events), l.forwarder.secret}
 	if g.Events == nil {
 		g.Events = []string{}

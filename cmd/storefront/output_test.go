@@ -86,12 +86,14 @@ func TestListsFitTheirTerminal(t *testing.T) {
 	requireFits(t, 80, webhookTable, &adminv1.Webhook{Id: tableID, Url: "https://shop.example.com/webhooks/storefront",
 		State: adminv1.Webhook_failing, FailingSince: noon, DisablesAt: noon}, "https://shop.example.com/webhooks/sto", "FAILING")
 	requireFits(t, 120, webhookTable, &adminv1.Webhook{Id: tableID, Url: "https://shop.example.com/webhooks/storefront",
-		State: adminv1.Webhook_failing, FailingSince: noon, DisablesAt: noon}, "https://shop.example.com/webhooks/storefront", "FAILING",
+		State: adminv1.Webhook_failing, FailingSince: noon, DisablesAt: noon}, "https://shop.example.com/webhooks/storefront",
+		"FAILING",
 		"2025-11-22 12:00  2025-11-22 12:00")
 	now := timestamppb.Now()
 	requireFits(t, 80, deliveryTable(map[string]string{"w": "shop.example.com/webhooks"}), &adminv1.Delivery{
-		Id: tableID, EventType: "payment_link.paid", Status: adminv1.Delivery_pending, WebhookId: "w", CreatedAt: now, NextAttemptAt: now,
-		LastError: proto.String("status 503"), LastStatusCode: proto.Int32(503),
+		Id: tableID, EventType: "payment_link.paid", Status: adminv1.Delivery_pending, WebhookId: "w", CreatedAt: now,
+		NextAttemptAt: now,
+		LastError:     proto.String("status 503"), LastStatusCode: proto.Int32(503),
 	}, shortTime(when(now))+"  payment_link", " 503 ", "shop.exampl")
 	requireFits(t, 80, keyTable, &adminv1.Key{
 		Id: tableID, Name: title, Status: adminv1.Key_revoked, ExpiresAt: noon, Scopes: []string{"orders:read", "customers:write"},

@@ -108,7 +108,8 @@ func change[Found interface{ GetId() string }, In, Out proto.Message](s *session
 }
 
 // changed calls a method on what a name is.
-func changed[Found interface{ GetId() string }, In proto.Message, Out any](ctx context.Context, s *session, o admin.API, c storeScoped,
+func changed[Found interface{ GetId() string }, In proto.Message, Out any](ctx context.Context, s *session, o admin.API,
+	c storeScoped,
 	name string, with finder[Found], in In, call method[In, Out]) (out Out, err error) {
 	id, err := idOf(ctx, o, c, name, with)
 	if err != nil {
@@ -293,7 +294,8 @@ func (t table[Item]) print(s *session, l limit, items []Item) error {
 	}
 	if s.csv {
 		var none Item
-		return writeCSV(s.out, none.ProtoReflect().Descriptor(), t.object(none.ProtoReflect().New().Interface().(Item)), objects) //nolint:errcheck // It is one.
+		empty := t.object(none.ProtoReflect().New().Interface().(Item)) //nolint:errcheck // It is one.
+		return writeCSV(s.out, none.ProtoReflect().Descriptor(), empty, objects)
 	}
 	if l.Wide {
 		s.terminal.columns = 0

@@ -71,7 +71,8 @@ type storeListCmd struct {
 
 // Run lists the stores.
 func (c *storeListCmd) Run(s *session) error {
-	return list(s, c.target, c.limit, storeTable, &adminv1.ListStoresRequest{}, func(context.Context, admin.API) error { return nil },
+	return list(s, c.target, c.limit, storeTable, &adminv1.ListStoresRequest{},
+		func(context.Context, admin.API) error { return nil },
 		admin.API.ListStores, (*adminv1.ListStoresResponse).GetStores)
 }
 

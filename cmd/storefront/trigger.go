@@ -64,7 +64,7 @@ func (c *triggerCmd) isDev(s *session) bool {
 		return s.dev != nil || c.isDevDatabase()
 	}
 	d := findDev()
-	return d != nil && d.runs && d.AdminURL == strings.TrimSuffix(c.AdminURL, "/")
+	return d != nil && d.isRunning && d.AdminURL == strings.TrimSuffix(c.AdminURL, "/")
 }
 
 // lookBack is how many of the newest events of a type are searched for the one that was made: others

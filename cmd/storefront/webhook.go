@@ -70,7 +70,8 @@ func (c *webhookCreateCmd) Run(s *session) error {
 		return made, err
 	}
 	return create(s, c.inStore, &adminv1.CreateWebhookRequest{}, register, func(made *adminv1.CreateWebhookResponse) []byte {
-		return selectWebhook(made.GetWebhook(), made.GetSecret(), "id", "url", "description", "events", "enabled", "secret", "createdAt")
+		return selectWebhook(made.GetWebhook(), made.GetSecret(), "id", "url", "description", "events", "enabled", "secret",
+			"createdAt")
 	})
 }
 

@@ -231,21 +231,25 @@ func TestSecretsAreTriedOneByOne(t *testing.T) {
 			return last
 		}
 		ring := seal.NewRing(keys[0], keys[1])
-		requireFinding(t, secrets(t.Context(), s, Installation{Keys: SecretKeys{}}), Warn, "not set: workers do not start", "secret generate")
+		requireFinding(t, secrets(t.Context(), s, Installation{Keys: SecretKeys{}}), Warn, "not set: workers do not start",
+			"secret generate")
 		requireFinding(t, secrets(t.Context(), s, Installation{Keys: SecretKeys{Made: true}}), OK, "one is made", "")
 		register(keys[0], 1000)
 		requireFinding(t, secrets(t.Context(), s, Installation{Keys: SecretKeys{Ring: ring}}), OK, "secrets of 1000 webhooks", "")
 		register(keys[1], 1)
 		requireFinding(t, secrets(t.Context(), s, Installation{Keys: SecretKeys{Ring: ring}}), OK, "secrets of 1001 webhooks", "")
-		requireFinding(t, secrets(t.Context(), s, Installation{Keys: SecretKeys{Made: true}}), Fail, "not given: ", "STOREFRONT_SECRET_KEY")
+		requireFinding(t, secrets(t.Context(), s, Installation{Keys: SecretKeys{Made: true}}), Fail, "not given: ",
+			"STOREFRONT_SECRET_KEY")
 
 		moved := register(keys[0], 1)
 		_, err = s.Writer().Exec("UPDATE webhooks SET secret_key = $1 WHERE id = $2", keys[1].ID(), moved)
 		require.NoError(t, err)
-		requireFinding(t, secrets(t.Context(), s, Installation{Keys: SecretKeys{Ring: ring}}), Fail, "^1 secret that the right key does not open.*"+
-			moved.String(), "webhook rotate")
+		requireFinding(t, secrets(t.Context(), s, Installation{Keys: SecretKeys{Ring: ring}}), Fail,
+			"^1 secret that the right key does not open.*"+
+				moved.String(), "webhook rotate")
 		register(keys[2], 2)
-		requireFinding(t, secrets(t.Context(), s, Installation{Keys: SecretKeys{Ring: ring}}), Fail, "of 1004 secrets, .*: "+keys[2].ID()+` \(2\)$`,
+		requireFinding(t, secrets(t.Context(), s, Installation{Keys: SecretKeys{Ring: ring}}), Fail, "of 1004 secrets, .*: "+
+			keys[2].ID()+` \(2\)$`,
 			"STOREFRONT_OLD_SECRET_KEYS")
 	})
 }
