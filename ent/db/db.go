@@ -21,8 +21,6 @@ import (
 	"fmt"
 	"io/fs"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	entsql "entgo.io/ent/dialect/sql"
@@ -82,10 +80,6 @@ type DB struct {
 	announcer      announcer
 	followers      signals // of FollowEvents
 	path           string  // of the SQLite file
-	// written, copying and beside are CheckpointBeside's: its calls, and the checkpoint under way.
-	written atomic.Int64
-	copying atomic.Bool
-	beside  sync.WaitGroup
 	// migrator opens the pool that migrations run on.
 	migrator func() (*sql.DB, error)
 }
@@ -98,8 +92,6 @@ type dialect struct {
 	// rowLock is the clause of a SELECT that locks its rows, and takeTurn the statement that waits for a number's
 	// turn; "" where one transaction at a time writes.
 	rowLock, takeTurn string
-	// checkpoints is whether CheckpointBeside has something to do.
-	checkpoints bool
 	// versions counts the tables of migrations: none or one.
 	versions string
 	// findElsewhere returns ErrSearchPath if the tables are in another schema.
@@ -207,7 +199,6 @@ func (s *DB) Ping(ctx context.Context) error { return s.reader.PingContext(ctx) 
 // Close closes the pools. All users of the store must have ended.
 func (s *DB) Close() error {
 	s.announcer.close()
-	s.beside.Wait()
 	// SQLite's writer is last: the last connection to close writes the write-ahead log into the file.
 	// A pool under two names is closed once.
 	return errors.Join(s.prober.Close(), s.reader.Close(), s.admissions.Close(), s.writer.Close())

@@ -32,10 +32,9 @@ const (
 )
 
 var sqliteFile = &dialect{
-	name:        entdialect.SQLite,
-	checkpoints: true,
-	attempts:    2, // each attempt has already waited for the lock
-	versions:    "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = '" + goose.DefaultTablename + "'",
+	name:     entdialect.SQLite,
+	attempts: 2, // each attempt has already waited for the lock
+	versions: "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = '" + goose.DefaultTablename + "'",
 	provider: func(pool *sql.DB, files fs.FS) (*goose.Provider, error) {
 		versions, err := database.NewStore(database.DialectSQLite3, goose.DefaultTablename)
 		if err != nil {
@@ -199,25 +198,6 @@ func (v sqliteVersions) Insert(ctx context.Context, db database.DBTxConn, req da
 		return fmt.Errorf("check the foreign keys: %w", err)
 	}
 	return v.Store.Insert(ctx, db, req)
-}
-
-// checkpointEvery is how many calls of CheckpointBeside make one checkpoint: a page that several of the
-// transactions changed is copied once.
-const checkpointEvery = 4
-
-// CheckpointBeside is called after each of many large transactions. At every fourth call it starts to copy
-// what is in SQLite's log to its file, beside the work of the writer, which would else do so itself at
-// the end of a transaction. On PostgreSQL it does nothing.
-func (s *DB) CheckpointBeside() {
-	if !s.dialect.checkpoints || s.written.Add(1)%checkpointEvery != 0 || !s.copying.CompareAndSwap(false, true) {
-		return
-	}
-	s.beside.Go(func() {
-		defer s.copying.Store(false)
-		// SQLite allows it to connections that only read. It waits for nobody, and leaves to the next
-		// one what it could not copy.
-		_, _ = s.reader.ExecContext(context.Background(), "PRAGMA wal_checkpoint(PASSIVE)")
-	})
 }
 
 // leastFree is how many free bytes the disk of a SQLite file must have.

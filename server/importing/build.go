@@ -404,8 +404,8 @@ func (b *builder) item(line, n int) (item *storefrontv1.Order_Item, cost *big.In
 
 // own returns one's own id if it is a UUID, and otherwise the UUID that it stands for in the store.
 func (o Options) own(kind Kind, from, own string) (id string, derived bool) {
-	if _, ok := validate.ParseID(own); ok {
-		return own, false
+	if id, ok := validate.ParseID(own); ok {
+		return id.String(), false
 	}
 	store, _ := validate.ParseID(o.Store.GetId())
 	return uuid.NewSHA1(store, []byte(string(kind)+"\n"+from+"\n"+own)).String(), true

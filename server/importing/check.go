@@ -31,14 +31,14 @@ func (l *reading) identify(e *entry) {
 	}
 	switch m := e.message.(type) {
 	case *storefrontv1.Product:
-		e.identities = []identity{{"id", spelt(m.GetId())}, {"slug", m.GetSlug()}}
+		e.identities = []identity{{"id", m.GetId()}, {"slug", m.GetSlug()}}
 		if e.titled {
 			e.identities[0].field = "title" // from which the id was made
 		}
 	case *storefrontv1.Customer:
-		e.identities = append([]identity{{"id", spelt(m.GetId())}}, l.contacts(m.Email, m.Phone)...)
+		e.identities = append([]identity{{"id", m.GetId()}}, l.contacts(m.Email, m.Phone)...)
 	case *storefrontv1.Order:
-		e.identities = []identity{{"id", spelt(m.GetId())}, {"reference", strings.TrimSpace(m.GetReference())}}
+		e.identities = []identity{{"id", m.GetId()}, {"reference", strings.TrimSpace(m.GetReference())}}
 		if m.Customer != nil {
 			l.meet(e, m.GetCustomer())
 		}
@@ -62,14 +62,6 @@ func (l *reading) contacts(email, phone *string) []identity {
 		}
 	}
 	return of
-}
-
-// spelt is an id in lower case.
-func spelt(text string) string {
-	if id, ok := validate.ParseID(text); ok {
-		return id.String()
-	}
-	return text
 }
 
 // clash is a row with a field that says it is another row, which stands further up in the file.
@@ -143,7 +135,7 @@ func (l *reading) keep(rows []*entry) {
 	for _, e := range rows {
 		c.note(e, c.seen)
 		if m, order := e.message.(*storefrontv1.Order); order {
-			id := identity{"id", spelt(m.GetCustomer().GetId())}
+			id := identity{"id", m.GetCustomer().GetId()}
 			if c.buyers[id] == nil {
 				for _, i := range append(l.contacts(m.Customer.Email, m.Customer.Phone), id) {
 					c.buyers[i] = m.GetCustomer()
@@ -156,7 +148,7 @@ func (l *reading) keep(rows []*entry) {
 // meet gives the customer of an order, whom an order of an earlier batch would have made, the e-mail and the phone by
 // which the store would know them. It refuses a new customer with those of another one.
 func (l *reading) meet(e *entry, c *storefrontv1.Order_Customer) {
-	if known := l.check.buyers[identity{"id", spelt(c.GetId())}]; known != nil {
+	if known := l.check.buyers[identity{"id", c.GetId()}]; known != nil {
 		if c.Email == nil && c.Phone == nil {
 			c.Email, c.Phone = known.Email, known.Phone
 		}

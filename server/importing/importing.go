@@ -99,7 +99,7 @@ func load[M, R any](ctx context.Context, m *Importer, name string, messages []M,
 			hook.WithoutEvents(ctx)
 		}
 		b.refusals = b.refusals[:unread]
-		if err := m.settle(ctx, tx, dialect.Postgres, lookingUp); err != nil {
+		if err := m.settle(ctx, tx, lookingUp); err != nil {
 			return err
 		}
 		// The journal entry is about the store. Its row is locked first, so that imports into it run one
@@ -115,7 +115,7 @@ func load[M, R any](ctx context.Context, m *Importer, name string, messages []M,
 		if len(b.fresh)+changed == 0 || options.GetDryRun() || len(b.refusals) > 0 {
 			return errNothing
 		}
-		if err := errors.Join(m.settle(ctx, tx, dialect.Postgres, storing), m.settle(ctx, tx, dialect.SQLite, manyPages)); err != nil {
+		if err := m.settle(ctx, tx, storing); err != nil {
 			return err
 		}
 		hook.WithoutJournal(ctx) // of the rows; the batch has one entry
@@ -131,10 +131,6 @@ func load[M, R any](ctx context.Context, m *Importer, name string, messages []M,
 		hook.Record(ctx, "store.imported", "store", t.ID, hook.Change{Field: name, To: int64(len(b.fresh))})
 		return nil
 	})
-	if m.db.Dialect() == dialect.SQLite {
-		_, _ = m.db.Writer().ExecContext(context.WithoutCancel(ctx), usualPages) // a matter of speed alone
-		m.db.CheckpointBeside()
-	}
 	if err != nil && !errors.Is(err, errNothing) {
 		return nil, err
 	}
@@ -146,23 +142,18 @@ func load[M, R any](ctx context.Context, m *Importer, name string, messages []M,
 	return out, nil
 }
 
-// Settings of a batch's transaction.
+// Settings of a batch's transaction on PostgreSQL.
 const (
 	// lookingUp plans each look-up again: a plan that was cached while a table was small would read all of
 	// it for each batch. An index has everything that a batch looks up.
 	lookingUp = "SET LOCAL plan_cache_mode = force_custom_plan; SET LOCAL enable_seqscan = off"
 	// storing caches plans again: otherwise the check of a foreign key would be planned for each row.
 	storing = "SET LOCAL plan_cache_mode = auto"
-	// manyPages lets the log of SQLite grow to 96 MB before a commit copies its pages to the file. A batch
-	// writes to pages all over the indexes, so that by default each commit would copy thousands of them,
-	// which the next batch writes again. Most are copied beside the batches. usualPages is SQLite's default.
-	manyPages  = "PRAGMA wal_autocheckpoint = 24000"
-	usualPages = "PRAGMA wal_autocheckpoint = 1000"
 )
 
-// settle applies a setting of one of the databases.
-func (m *Importer) settle(ctx context.Context, tx *ent.Tx, database, setting string) error {
-	if m.db.Dialect() != database {
+// settle applies a setting of PostgreSQL.
+func (m *Importer) settle(ctx context.Context, tx *ent.Tx, setting string) error {
+	if m.db.Dialect() != dialect.Postgres {
 		return nil
 	}
 	if _, err := tx.ExecContext(ctx, setting); err != nil {

@@ -98,8 +98,8 @@ func Load(ctx context.Context, api API, in io.Reader, o Options) (*Report, error
 	if l.layout, err = layoutOf(o.DateFormat); err != nil {
 		return r, err
 	}
-	file, remove, err := seekable(ctx, in)
-	if err != nil {
+	var remove func()
+	if l.file, remove, err = seekable(ctx, in); err != nil {
 		return r, err
 	}
 	defer remove()
@@ -108,7 +108,7 @@ func Load(ctx context.Context, api API, in io.Reader, o Options) (*Report, error
 			return r, err
 		}
 	}
-	if err := l.pass(ctx, file); err != nil {
+	if err := l.pass(ctx); err != nil {
 		return r, err
 	}
 	switch {
@@ -119,7 +119,7 @@ func Load(ctx context.Context, api API, in io.Reader, o Options) (*Report, error
 	}
 	l.check, r.Lines = nil, r.Bad+r.Repeated
 	r.Stored, r.Changed, r.Skipped = 0, 0, 0
-	return r, l.pass(ctx, file)
+	return r, l.pass(ctx)
 }
 
 // reading is an import under way.
@@ -130,7 +130,7 @@ type reading struct {
 	source   source
 	table    *table // of the pass
 	products catalogue
-	in       *counted
+	file     io.ReadSeeker
 	row      int          // the number of the record at hand
 	left     map[int]bool // the records that are not stored
 	check    *checker     // nil while rows are stored
@@ -184,8 +184,8 @@ func (e *entry) refuse(field, problem string) {
 }
 
 // pass reads the file from its beginning and sends its rows, to be checked or to be stored.
-func (l *reading) pass(ctx context.Context, file io.ReadSeeker) error {
-	next, err := l.open(file)
+func (l *reading) pass(ctx context.Context) error {
+	next, err := l.open()
 	if err != nil {
 		return err
 	}
@@ -225,12 +225,11 @@ func (l *reading) pass(ctx context.Context, file io.ReadSeeker) error {
 
 // open decides by the file's first character what it is, and returns what reads its rows; io.EOF is the end. With
 // the error of a line that cannot be read it returns what is known of the row.
-func (l *reading) open(file io.ReadSeeker) (func() (*entry, error), error) {
-	if _, err := file.Seek(0, io.SeekStart); err != nil {
+func (l *reading) open() (func() (*entry, error), error) {
+	if _, err := l.file.Seek(0, io.SeekStart); err != nil {
 		return nil, fmt.Errorf("read the file: %w", err)
 	}
-	l.in = &counted{Reader: file}
-	raw := bufio.NewReader(l.in)
+	raw := bufio.NewReader(l.file)
 	head, err := raw.Peek(headBytes)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("read the file: %w", err)
@@ -382,7 +381,8 @@ func (l *reading) send(ctx context.Context) error {
 		return err
 	}
 	if l.Progress != nil {
-		l.Progress(Progress{l.check == nil, r.Lines, l.in.bytes})
+		at, _ := l.file.Seek(0, io.SeekCurrent)
+		l.Progress(Progress{l.check == nil, r.Lines, at})
 	}
 	if l.check == nil && r.Bad > 0 && !l.SkipBad {
 		return fmt.Errorf("the store has changed since the file was checked: %w; %d rows are stored: run the import again",

@@ -128,18 +128,6 @@ func (windows1252) Transform(dst, src []byte, atEOF bool) (nDst, nSrc int, err e
 	return nDst, nSrc, nil
 }
 
-// counted counts the bytes that are read of a file.
-type counted struct {
-	io.Reader
-	bytes int64
-}
-
-func (c *counted) Read(p []byte) (int, error) {
-	n, err := c.Reader.Read(p)
-	c.bytes += int64(n)
-	return n, err
-}
-
 // maxLineBytes bounds a line, or a record of a CSV file, as a body of the API is bounded.
 const maxLineBytes = 1 << 20
 
