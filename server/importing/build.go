@@ -222,8 +222,8 @@ func (b *builder) vary(lowest map[string]int64) {
 	status := b.word(0, "status", "status", storefrontv1.Product_Status_value)
 	parent := strings.TrimPrefix(b.value("parent"), "id:")
 	before, has := lowest[parent]
-	onSale := status == 0 || status == int32(storefrontv1.Product_PUBLISHED)
-	if given && onSale && len(b.entry.bad) == 0 && (!has || price < before) {
+	forSale := status == 0 || status == int32(storefrontv1.Product_PUBLISHED)
+	if given && forSale && (!has || price < before) {
 		lowest[parent] = price
 	}
 }

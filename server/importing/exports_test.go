@@ -82,6 +82,8 @@ func TestPricesAndDraftsOfWooCommerce(t *testing.T) {
 		{"a variation whose sale has ended",
 			"1,variable,A,1,,,,,\n2,variation,A - S,1,3.00,6.00,,2020-01-01,id:1\n3,variation,A - M,1,,5.00,,,id:1\n",
 			500, storefrontv1.Product_PUBLISHED, ""},
+		{"a variation whose price cannot be read", "1,variable,A,1,,,,,\n2,variation,A - S,1,,cheap,,,id:1\n3,variation,A - M,1,,5.00,,,id:1\n",
+			0, 0, `Regular price must be an amount such as 12.50, from 0 up, not "cheap": line 3`},
 		{"no price at all", "1,simple,A,1,,,,,\n", 0, 0, "Regular price is required: line 2"},
 	} {
 		s := storeOf(t, "EUR", "FR")

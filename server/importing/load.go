@@ -279,7 +279,9 @@ func (l *reading) records(t *table) func() (*entry, error) {
 			switch {
 			case l.skips(b.record):
 			case t.Variation != "" && strings.Contains(kind, t.Variation):
-				b.vary(lowest)
+				if b.vary(lowest); len(b.entry.bad) > 0 { // its product would get another price
+					return b.entry, nil
+				}
 				l.leaveOut(b.record, b.value("kind"),
 					"left out: a variation is no product of its own; its product gets the lowest price of its variations")
 			case t.Variable != "" && strings.Contains(kind, t.Variable) && b.value("price") == "" && !ended:
