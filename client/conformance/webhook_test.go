@@ -106,6 +106,8 @@ func TestWhichMistakeWasMade(t *testing.T) {
 			{"written again in ASCII", strings.ReplaceAll(string(body), `É`, `\u00c9`), signed, []string{secret}, 0, "changed_body", ""},
 			{"written again in another order, as by Go", `{"createdAt":"x","id":"1"}`, signed, []string{secret}, 0, "changed_body", ""},
 			{"with the end of a line", string(body) + "\n", signed, []string{secret}, 0, "changed_body", ""},
+			{"with a path of Windows, whose escapes are needed", `{"id":"1","type":"C:\\/x"}`, signed, []string{secret}, 0, "wrong_secret",
+				""},
 			{"parsed as a form", "%7B%22id%22=1", signed, []string{secret}, 0, "changed_body", ""},
 			{"old", string(body), signed, []string{secret}, 301, "too_old",
 				"301 seconds ago by this machine's clock, which reads 2026-11-21T12:05:01Z"},
@@ -121,6 +123,15 @@ func TestWhichMistakeWasMade(t *testing.T) {
 			require.Equal(t, row.mistake, got.Refused.Mistake, "%s: %s", row.reason, got.Refused.Message)
 			require.Contains(t, got.Refused.Message, row.message, row.reason)
 			require.NotContains(t, got.Refused.Message, secret[6:], row.reason)
+			// The Go client, whose headers are text, explains it in the same words.
+			header, isText := row.header.(string)
+			if isText || row.header == nil {
+				secrets := append(row.secrets, "")
+				_, err := webhook.Verify([]byte(row.body), header, secrets[0], webhook.WithNow(func() time.Time {
+					return noon.Add(time.Duration(row.late) * time.Second)
+				}))
+				require.EqualError(t, err, "verify webhook: "+got.Refused.Message, row.reason)
+			}
 		}
 		for _, text := range []string{`[]`, `null`, `{}`, `no JSON`, `{"id":1,"type":"ping"}`, "{\"id\":\"\xff\"}",
 			strings.Replace(string(body), "2026-11-21T12:00:00.000Z", "yesterday", 1), strings.Replace(string(body), `"data":`, `"dato":`,

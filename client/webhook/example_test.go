@@ -84,8 +84,11 @@ func ExampleVerify() {
 	fmt.Println(event.Type, err)
 
 	_, err = webhook.Verify(append(body, '\n'), header, secret)
-	fmt.Println(errors.Is(err, webhook.ErrMismatch), err)
+	var refused *webhook.Error
+	if errors.As(err, &refused) {
+		fmt.Println(errors.Is(err, webhook.ErrMismatch), refused.Mistake)
+	}
 	// Output:
 	// ping <nil>
-	// true verify webhook: signature does not match
+	// true changed_body
 }

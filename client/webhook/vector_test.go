@@ -18,8 +18,8 @@ func TestVerifyAnswersTheVectors(t *testing.T) {
 	text, err := os.ReadFile("../../worker/signature/testdata/vectors.json")
 	require.NoError(t, err)
 	var vectors []struct {
-		Name, Secret, Body, Header, Want string
-		Now, ToleranceSeconds            int64
+		Name, Secret, Body, Header, Want, Mistake string
+		Now, ToleranceSeconds                     int64
 	}
 	require.NoError(t, json.Unmarshal(text, &vectors))
 	require.Greater(t, len(vectors), 40)
@@ -34,6 +34,9 @@ func TestVerifyAnswersTheVectors(t *testing.T) {
 		switch {
 		case v.Want != "ok":
 			require.ErrorIs(t, err, reasons[v.Want], v.Name)
+			var refused *webhook.Error
+			require.ErrorAs(t, err, &refused, v.Name)
+			require.Equal(t, v.Mistake, string(refused.Mistake), "%s: %v", v.Name, err)
 			require.Nil(t, event, v.Name)
 		case err != nil:
 			require.ErrorIs(t, err, webhook.ErrPayload, v.Name)

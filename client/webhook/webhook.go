@@ -95,27 +95,32 @@ func WithNow(now func() time.Time) Option {
 
 // Verify checks a delivery and returns its event. It takes the body exactly as received, and the
 // value of SignatureHeader. The secret is the whole text that was shown, including whsec_. The
-// error is ErrNoSignature, ErrMismatch, ErrTimestamp, ErrNoSecret or ErrPayload. Goroutines may
-// share the body.
+// error is an *Error, which is one of ErrNoSignature, ErrMismatch, ErrTimestamp, ErrNoSecret and ErrPayload
+// and explains the likely mistake. Goroutines may share the body.
 func Verify(body []byte, header, secret string, options ...Option) (*Event, error) {
 	s := settings{tolerance: DefaultTolerance, now: time.Now}
 	for _, set := range options {
 		set(&s)
 	}
-	if secret == "" {
-		return nil, fmt.Errorf("verify webhook: %w", ErrNoSecret)
-	}
 	now := s.now()
+	secrets := append([]string{secret}, s.secrets...)
+	if secret == "" {
+		return nil, refuse(ErrNoSecret, body, header, secrets, now, s.tolerance)
+	}
 	err := signature.Verify(header, body, secret, now, s.tolerance)
 	for _, other := range s.secrets {
 		if errors.Is(err, ErrMismatch) && other != "" {
 			err = signature.Verify(header, body, other, now, s.tolerance)
 		}
 	}
-	if err != nil {
-		return nil, fmt.Errorf("verify webhook: %w", err)
+	var event *Event
+	if err == nil {
+		event, err = parse(body)
 	}
-	return parse(body)
+	if err != nil {
+		return nil, refuse(err, body, header, secrets, now, s.tolerance)
+	}
+	return event, nil
 }
 
 // Read reads the body of a delivery, at most MaxBodyBytes of it, and returns its event. The error

@@ -25,6 +25,7 @@ type webhookCmd struct {
 	Delete  webhookDeleteCmd  `cmd:"" help:"Delete a webhook for good; what waits is cancelled."`
 	Rotate  webhookRotateCmd  `cmd:"" help:"Give a webhook a new signing secret; it is shown this once."`
 	Ping    webhookPingCmd    `cmd:"" help:"Send a webhook a test event."`
+	Verify  webhookVerifyCmd  `cmd:"" help:"Verify a delivery from standard input, and say which mistake was made."`
 }
 
 // targets is the setting of what takes or calls a webhook's URL.

@@ -13,8 +13,8 @@ import (
 	"go.storefront.example/worker/signature"
 )
 
-// vector is one question to a verifier and its answer. All verifiers of the project, in Go and in
-// TypeScript, and published ones share the file; its signatures were computed with Python's hmac
+// vector is one question to a verifier and its answer. All verifiers of the project, in Go, TypeScript, PHP and
+// Python, and published ones share the file; the clients also name the mistake that it has beside the answer; its signatures were computed with Python's hmac
 // and hashlib.
 type vector struct {
 	Name   string

@@ -172,7 +172,7 @@ final class Webhook
         // The service writes an object without spaces between its parts, its id first, and escapes only what JSON makes it.
         $between = preg_replace('/"(?:[^"\\\\]|\\\\.)*+"/s', '', $body) ?? ' ';
         $untouched = str_starts_with($body, '{"id":"') && \is_array(json_decode($body, true)) && !preg_match('/\s/', $between)
-            && !preg_match('~\\\\/|\\\\u(?!00[01]|2028|2029)~i', $body);
+            && !preg_match('~(?<!\\\\)(?:\\\\\\\\)*\\\\(?:/|u(?!00[01]|2028|2029))~i', $body);
 
         return $untouched ? 'wrong_secret' : 'changed_body';
     }

@@ -200,7 +200,7 @@ def _mistake(body: bytes, signatures: list[str], secrets: list[str]) -> str:
         is_object
         and text.startswith('{"id":"')
         and not re.search(r"\s", between)
-        and not re.search(r"\\/|\\u(?!00[01]|2028|2029)", text, re.IGNORECASE)
+        and not re.search(r"(?<!\\)(?:\\\\)*\\(?:/|u(?!00[01]|2028|2029))", text, re.IGNORECASE)
     )
     return "wrong_secret" if untouched else "changed_body"
 

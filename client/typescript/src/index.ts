@@ -51,3 +51,4 @@ export {
   type VerifyWebhookOptions,
   type WebhookVerificationReason,
 } from "./webhook.js";
+export type { WebhookMistake } from "./mistake.js";

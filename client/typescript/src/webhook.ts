@@ -1,4 +1,5 @@
 import { parseEvent, type StorefrontEvent } from "./event.js";
+import { explain, explainFault, type Explained, type WebhookMistake } from "./mistake.js";
 import { bytesOf, faultOf, sign, type RawBody, type SignatureFault } from "./signature.js";
 
 /** The header that carries the signature of a delivery, in lower case as in the `request.headers` of Node; `Headers.get` takes it too. */
@@ -17,24 +18,22 @@ export const signatureHeader = "service-signature";
  */
 export type WebhookVerificationReason = SignatureFault | "no_secret" | "payload";
 
-const messages: Record<WebhookVerificationReason, string> = {
-  no_signature: "the header holds no readable signature",
-  mismatch: "the signature was made of another body or with another secret; verify the bytes as they came",
-  timestamp: "the signature is outside the tolerated time",
-  no_secret: "the secret is empty; set it to the whsec_… that was shown when the webhook was made",
-  payload: "the body is no event",
-};
-
-/** Why verifyWebhook refused a delivery; it contains nothing of the header or the secret. Answer it with a 400. */
+/**
+ * Why verifyWebhook refused a delivery: the message explains the likely mistake to who made it, and contains nothing of the
+ * header or the secret. Answer it with a 400.
+ */
 export class WebhookVerificationError extends Error {
   override readonly name = "WebhookVerificationError";
   /** The reason to branch on. */
   readonly reason: WebhookVerificationReason;
+  /** What was probably done wrong, for logs. */
+  readonly mistake: WebhookMistake;
 
   /** @internal */
-  constructor(reason: WebhookVerificationReason) {
-    super(messages[reason]);
+  constructor(reason: WebhookVerificationReason, { mistake, message }: Explained) {
+    super(message);
     this.reason = reason;
+    this.mistake = mistake;
   }
 }
 
@@ -75,7 +74,10 @@ export async function verifyWebhook(
   const now = (options.now ?? new Date()).getTime() / 1000;
   const tolerance = options.toleranceSeconds ?? defaultToleranceSeconds;
   const text = [header ?? ""].flat().join(",");
-  let fault: WebhookVerificationReason | undefined = "no_secret";
+  if (secrets.length === 0) {
+    throw new WebhookVerificationError("no_secret", explain("no_secret"));
+  }
+  let fault: SignatureFault | undefined;
   for (const one of secrets) {
     fault = await faultOf(body, text, one, now, tolerance);
     if (fault !== "mismatch") {
@@ -83,11 +85,11 @@ export async function verifyWebhook(
     }
   }
   if (fault !== undefined) {
-    throw new WebhookVerificationError(fault);
+    throw new WebhookVerificationError(fault, explainFault(fault, body, text, secrets, now, tolerance));
   }
   const event = parseEvent(new TextDecoder().decode(body));
   if (event === undefined) {
-    throw new WebhookVerificationError("payload");
+    throw new WebhookVerificationError("payload", explain("no_event"));
   }
   return event;
 }

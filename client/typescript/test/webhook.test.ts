@@ -17,6 +17,8 @@ interface Vector {
   now: number;
   toleranceSeconds: number;
   want: "ok" | "no_signature" | "mismatch" | "timestamp";
+  /** What the clients in all languages take for the mistake. */
+  mistake?: string;
   stripeNode?: "ok" | "refused";
 }
 
@@ -27,12 +29,16 @@ const body = JSON.stringify({ id: "1", type: "ping", createdAt: "2026-11-21T12:0
 
 /** "ok", or the reason of the refusal. */
 async function verdict(verify: () => Promise<unknown>): Promise<string> {
+  return (await refusal(verify))?.reason ?? "ok";
+}
+
+async function refusal(verify: () => Promise<unknown>): Promise<WebhookVerificationError | undefined> {
   try {
     await verify();
-    return "ok";
+    return undefined;
   } catch (error) {
     assert.ok(error instanceof WebhookVerificationError, String(error));
-    return error.reason;
+    return error;
   }
 }
 
@@ -45,9 +51,10 @@ describe("vectors", () => {
       // A view of a part, as Node's pool of buffers makes them.
       const within = new Uint8Array([1, ...bytes, 2]).subarray(1, bytes.length + 1);
       for (const raw of [v.body, Buffer.from(v.body), bytes, bytes.buffer, within]) {
-        const said = await verdict(() => verifyWebhook(raw, v.header, v.secret, options));
+        const refused = await refusal(() => verifyWebhook(raw, v.header, v.secret, options));
         // Some bodies are signed rightly and are no event.
-        assert.equal(said === "payload" ? "ok" : said, v.want);
+        assert.equal(refused === undefined || refused.reason === "payload" ? "ok" : refused.reason, v.want);
+        assert.equal(refused?.mistake === "no_event" ? undefined : refused?.mistake, v.mistake);
       }
       const theirs = (): unknown => stripe.webhooks.signature!.verifyHeader(v.body, v.header, v.secret, v.toleranceSeconds, undefined, v.now * 1000);
       if ((v.stripeNode ?? v.want) === "ok") {
@@ -96,6 +103,27 @@ it("reports what is wrong with the rest", async () => {
     assert.equal(await verdict(() => signWebhook({ body: text, secret }).then((signed) => verifyWebhook(text, signed, secret))), "payload", text);
   }
   await assert.rejects(verifyWebhook(JSON.parse(body) as string, header, secret), TypeError, "a body that something parsed");
+});
+
+it("names the mistake that was made", async () => {
+  const timestamp = 1790000000;
+  const header = await signWebhook({ body, secret, timestamp });
+  const rows: [string, string, string | undefined, string, number, string][] = [
+    ["no_header", body, undefined, secret, 0, "no Service-Signature header"],
+    ["api_key", body, header, "svc_live_x", 0, "API key"],
+    ["secret_form", body, header, `${secret}\n`, 0, "line's end"],
+    ["empty_body", "", header, secret, 0, "read it before"],
+    ["changed_body", JSON.stringify(JSON.parse(body), null, 1), header, secret, 0, "exactly as received"],
+    ["changed_body", body.replace("hello", "h\\u00e9llo"), header, secret, 0, "exactly as received"],
+    ["wrong_secret", body.replace("hello", "hallo"), header, secret, 0, "storefront listen"],
+    ["too_old", body, header, secret, 301, "301 seconds ago by this machine's clock, which reads 2026-09-21T14:18:21Z"],
+    ["too_new", body, header, secret, -3600, "in 3600 seconds by this machine's clock"],
+  ];
+  for (const [mistake, raw, given, with_, late, words] of rows) {
+    const refused = await refusal(() => verifyWebhook(raw, given, with_, { now: new Date((timestamp + late) * 1000) }));
+    assert.equal(refused?.mistake, mistake, refused?.message);
+    assert.ok(refused.message.includes(words), refused.message);
+  }
 });
 
 it("answers any header, and accepts none by chance", async () => {

@@ -1,0 +1,101 @@
+// What was probably done wrong about a refused delivery, in the words of all the clients.
+import type { SignatureFault } from "./signature.js";
+
+/**
+ * The likely mistake behind a refused delivery, for logs.
+ *
+ * - `no_header`, `unreadable_header`, `altered_header`: the header is missing, has another form, or was cut.
+ * - `no_secret`, `api_key`, `secret_form`, `wrong_secret`: the secret is empty, an API key, not the whole text, or another one.
+ * - `empty_body`, `changed_body`: the body was read before, or parsed and written again.
+ * - `too_old`, `too_new`: the signature's time is too far from this machine's clock.
+ * - `no_event`: the signature matches, but the body is no event.
+ */
+export type WebhookMistake = keyof typeof explanations;
+
+const explanations = {
+  no_header: "there is no Service-Signature header: this is no delivery, or a proxy or framework dropped the header",
+  unreadable_header: "the Service-Signature header does not have the form t=…,v1=…: pass its value as received, once",
+  altered_header: "the signature in the header is not 64 hexadecimal digits: it was cut or changed on the way",
+  no_secret: "the secret is empty; set it to the whsec_… that was shown when the webhook was made",
+  api_key: "the secret is an API key (svc_live_…); a webhook's secret starts with whsec_",
+  secret_form:
+    "the secret is not of the form that was shown: whsec_ and what follows, all of it, without spaces, quotes or a line's end",
+  empty_body: "the body is empty: something read it before; verify the bytes first",
+  changed_body:
+    "the body is not written as the service writes it: it was probably parsed and written again; verify the bytes exactly as received",
+  wrong_secret:
+    "the body looks untouched, so the secret is probably that of another webhook, an old one, or not the one that storefront listen prints",
+  too_old: "the signature is older than allowed",
+  too_new: "the signature is of the future",
+  no_event: "the signature matches, but the body is no event",
+};
+
+/** A mistake and what explains it to who made it; it contains nothing of the header or the secret. */
+export interface Explained {
+  readonly mistake: WebhookMistake;
+  readonly message: string;
+}
+
+/** Explains a mistake that needs no look at the delivery. */
+export function explain(mistake: WebhookMistake): Explained {
+  return { mistake, message: explanations[mistake] };
+}
+
+/** Explains the fault of a signature, as far as the header, the secrets and the body show. */
+export function explainFault(fault: SignatureFault, body: Uint8Array, header: string, secrets: readonly string[], now: number, tolerance: number): Explained {
+  switch (fault) {
+    case "no_signature":
+      return explain(header === "" ? "no_header" : "unreadable_header");
+    case "timestamp":
+      return outside(header, now, tolerance);
+    default:
+      return explain(mismatch(body, header, secrets));
+  }
+}
+
+function mismatch(body: Uint8Array, header: string, secrets: readonly string[]): WebhookMistake {
+  if (!/(?:^|,)v1=[0-9a-f]{64}(?:,|$)/.test(header)) {
+    return "altered_header";
+  }
+  for (const secret of secrets) {
+    if (secret.startsWith("svc_live_")) {
+      return "api_key";
+    }
+    if (!/^whsec_[!-~]*[!#-&(-~]$/.test(secret)) {
+      return "secret_form";
+    }
+  }
+  if (body.length === 0) {
+    return "empty_body";
+  }
+  return isAsTheServiceWrites(new TextDecoder().decode(body)) ? "wrong_secret" : "changed_body";
+}
+
+/** The service writes an object without spaces between its parts, its id first, and escapes only what JSON makes it. */
+function isAsTheServiceWrites(text: string): boolean {
+  try {
+    JSON.parse(text);
+  } catch {
+    return false;
+  }
+  const between = text.replace(/"(?:[^"\\]|\\.)*"/g, "");
+  const needless = (text.match(/\\(?:u[0-9A-Fa-f]{4}|.)/g) ?? []).some((one) => !/^\\(?:["\\bfnrt]|u00[01].|u202[89])$/i.test(one));
+  return text.startsWith('{"id":"') && !/\s/.test(between) && !needless;
+}
+
+function outside(header: string, now: number, tolerance: number): Explained {
+  const at = Number(/(?:^|,)t=(-?\d+)/.exec(header)?.[1]);
+  const age = Math.floor(now) - at;
+  const date = new Date(now * 1000);
+  const clock = Number.isNaN(date.getTime()) ? String(now) : `${date.toISOString().slice(0, 19)}Z`;
+  const than = `by this machine's clock, which reads ${clock}, and ${tolerance} are allowed`;
+  return age > 0
+    ? {
+        mistake: "too_old",
+        message: `${explanations.too_old}: it was made ${age} seconds ago ${than}; either the delivery was held up or sent again, or this clock is fast`,
+      }
+    : {
+        mistake: "too_new",
+        message: `${explanations.too_new}: it was made in ${-age} seconds ${than}; this clock is slow, or the sender's is fast`,
+      };
+}

@@ -1,0 +1,166 @@
+package webhook
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"time"
+)
+
+// Mistake is what was probably done wrong about a refused delivery, for logs; branch on the errors. The
+// clients in all languages have the same.
+type Mistake string
+
+// The mistakes, each with the error of its refusal.
+const (
+	// NoHeader: there is no SignatureHeader. ErrNoSignature.
+	NoHeader Mistake = "no_header"
+	// UnreadableHeader: SignatureHeader does not have the form t=…,v1=…. ErrNoSignature.
+	UnreadableHeader Mistake = "unreadable_header"
+	// AlteredHeader: no v1 is 64 hexadecimal digits. ErrMismatch.
+	AlteredHeader Mistake = "altered_header"
+	// NoSecret: the secret is empty. ErrNoSecret.
+	NoSecret Mistake = "no_secret"
+	// IsAPIKey: the secret is an API key. ErrMismatch.
+	IsAPIKey Mistake = "api_key"
+	// SecretForm: the secret is not the text that was shown: its prefix is missing, or something is around it. ErrMismatch.
+	SecretForm Mistake = "secret_form"
+	// EmptyBody: something read the body before. ErrMismatch.
+	EmptyBody Mistake = "empty_body"
+	// ChangedBody: the body is not written as the service writes it, as when it was parsed and written again. ErrMismatch.
+	ChangedBody Mistake = "changed_body"
+	// WrongSecret: the body looks untouched, so the secret is probably another one. ErrMismatch.
+	WrongSecret Mistake = "wrong_secret"
+	// TooOld and TooNew: the signature's time is too far from this machine's clock. ErrTimestamp.
+	TooOld Mistake = "too_old"
+	TooNew Mistake = "too_new"
+	// NoEvent: the signature matches, but the body is no event. ErrPayload.
+	NoEvent Mistake = "no_event"
+)
+
+var explanations = map[Mistake]string{
+	NoHeader:         "there is no Service-Signature header: this is no delivery, or a proxy or framework dropped the header",
+	UnreadableHeader: "the Service-Signature header does not have the form t=…,v1=…: pass its value as received, once",
+	AlteredHeader:    "the signature in the header is not 64 hexadecimal digits: it was cut or changed on the way",
+	NoSecret:         "the secret is empty; set it to the whsec_… that was shown when the webhook was made",
+	IsAPIKey:         "the secret is an API key (svc_live_…); a webhook's secret starts with whsec_",
+	SecretForm: "the secret is not of the form that was shown: whsec_ and what follows, all of it, without spaces, quotes or a " +
+		"line's end",
+	EmptyBody: "the body is empty: something read it before; verify the bytes first",
+	ChangedBody: "the body is not written as the service writes it: it was probably parsed and written again; verify the bytes " +
+		"exactly as received",
+	WrongSecret: "the body looks untouched, so the secret is probably that of another webhook, an old one, or not the one that " +
+		"storefront listen prints",
+	TooOld:  "the signature is older than allowed",
+	TooNew:  "the signature is of the future",
+	NoEvent: "the signature matches, but the body is no event",
+}
+
+// Error is why a delivery is refused; every error of Verify is one. It contains nothing of the header or
+// the secret, so a log may have it.
+type Error struct {
+	// Mistake is the likely one.
+	Mistake Mistake
+
+	text  string
+	cause error
+}
+
+// Error explains the mistake to who made it.
+func (e *Error) Error() string { return "verify webhook: " + e.text }
+
+// Unwrap returns ErrNoSignature, ErrMismatch, ErrTimestamp, ErrNoSecret or ErrPayload.
+func (e *Error) Unwrap() error { return e.cause }
+
+// refuse makes the error of a refusal by its cause.
+func refuse(cause error, body []byte, header string, secrets []string, now time.Time, tolerance time.Duration) *Error {
+	e := &Error{cause: cause}
+	switch {
+	case errors.Is(cause, ErrNoSecret):
+		e.Mistake = NoSecret
+	case errors.Is(cause, ErrNoSignature) && header == "":
+		e.Mistake = NoHeader
+	case errors.Is(cause, ErrNoSignature):
+		e.Mistake = UnreadableHeader
+	case errors.Is(cause, ErrMismatch):
+		e.Mistake = mismatch(body, header, secrets)
+	case errors.Is(cause, ErrPayload):
+		e.Mistake = NoEvent
+	}
+	e.text = explanations[e.Mistake]
+	if errors.Is(cause, ErrPayload) {
+		e.text += ": " + cause.Error()
+	}
+	if errors.Is(cause, ErrTimestamp) {
+		e.Mistake, e.text = outside(header, now, tolerance)
+	}
+	return e
+}
+
+var (
+	hexSum     = regexp.MustCompile(`(?:^|,)v1=[0-9a-f]{64}(?:,|$)`)
+	secretForm = regexp.MustCompile(`^whsec_[!-~]*[!#-&(-~]$`)
+	jsonString = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
+	// escape is an escape in a string; the service writes only those of needed.
+	escape = regexp.MustCompile(`\\(?:u[0-9A-Fa-f]{4}|.)`)
+	needed = regexp.MustCompile(`^\\(?:["\\bfnrt]|u00[01].|u202[89])$`)
+)
+
+// mismatch is why no signature matches, as far as the header, the secrets and the body show.
+func mismatch(body []byte, header string, secrets []string) Mistake {
+	if !hexSum.MatchString(header) {
+		return AlteredHeader
+	}
+	for _, secret := range secrets {
+		switch {
+		case strings.HasPrefix(secret, "svc_live_"):
+			return IsAPIKey
+		case secret != "" && !secretForm.MatchString(secret):
+			return SecretForm
+		}
+	}
+	switch {
+	case len(body) == 0:
+		return EmptyBody
+	case !asTheServiceWrites(body):
+		return ChangedBody
+	}
+	return WrongSecret
+}
+
+// asTheServiceWrites reports whether a body is an object without spaces between its parts, its id first,
+// that escapes only what JSON makes it: what was parsed and written again rarely is.
+func asTheServiceWrites(body []byte) bool {
+	text := string(body)
+	if !strings.HasPrefix(text, `{"id":"`) || !json.Valid(body) || strings.ContainsAny(jsonString.ReplaceAllString(text, ""),
+		" \t\r\n") {
+		return false
+	}
+	for _, one := range escape.FindAllString(text, -1) {
+		if !needed.MatchString(strings.ToLower(one)) {
+			return false
+		}
+	}
+	return true
+}
+
+// outside explains a signature whose time is not tolerated.
+func outside(header string, now time.Time, tolerance time.Duration) (Mistake, string) {
+	var at int64
+	for part := range strings.SplitSeq(header, ",") {
+		if _, err := fmt.Sscanf(part, "t=%d", &at); err == nil {
+			break
+		}
+	}
+	than := fmt.Sprintf("by this machine's clock, which reads %s, and %d are allowed", now.UTC().Format("2006-01-02T15:04:05Z"),
+		int64(tolerance/time.Second))
+	if age := now.Unix() - at; age > 0 {
+		return TooOld, fmt.Sprintf("%s: it was made %d seconds ago %s; either the delivery was held up or sent again, or this clock "+
+			"is fast",
+			explanations[TooOld], age, than)
+	}
+	return TooNew, fmt.Sprintf("%s: it was made in %d seconds %s; this clock is slow, or the sender's is fast", explanations[TooNew],
+		at-now.Unix(), than)
+}
