@@ -38,7 +38,7 @@ document.info.description = document.info.description.replaceAll("SHOP_URL=http:
 const markdown = (text = "") =>
   marked.parse(text).replaceAll("<table>", '<div class="scrolled" tabindex="0" role="group" aria-label="Table"><table>').replaceAll("</table>", "</table></div>");
 
-const languages = { sh: "curl", ts: "TypeScript", go: "Go" };
+const languages = { sh: "curl", ts: "TypeScript", go: "Go", php: "PHP", python: "Python" };
 
 // tabs are blocks in several languages, one shown at a time by the radio buttons before them.
 const tabs = (id, blocks, attribute = "") => {

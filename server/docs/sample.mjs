@@ -5,7 +5,7 @@ export const samplesOf = (text) => {
   const all = new Map();
   for (const [, name, rest] of text.matchAll(/^## (\w+)\n([^]*?)(?=^## |$(?![^]))/gm)) {
     const own = Object.fromEntries([...rest.matchAll(/^```(\w+)\n([^]*?)^```$/gm)].map(([, language, block]) => [language, block.trimEnd()]));
-    for (const language of ["sh", "ts", "go"]) {
+    for (const language of ["sh", "ts", "go", "php", "python"]) {
       if (!own[language]) {
         throw new Error(`the samples of ${name} have none in ${language}`);
       }
@@ -32,6 +32,22 @@ const storefront = createStorefront({
   baseUrl: "${address}",
   apiKey: process.env.SHOP_KEY!,
 });
+
+${sample}`;
+    case "php":
+      return `<?php
+
+require 'vendor/autoload.php';
+
+$shop = new Storefront\\Client('${address}', getenv('SHOP_KEY'));
+
+${sample}`;
+    case "python":
+      return `import os
+
+from storefront_client import Client
+
+shop = Client("${address}", os.environ["SHOP_KEY"])
 
 ${sample}`;
     default:
