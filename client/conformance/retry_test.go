@@ -60,6 +60,14 @@ var (
 	hangUp  = reply(func(w http.ResponseWriter) { cut(w, "") })
 	half    = reply(func(w http.ResponseWriter) { cut(w, "HTTP/1.1 200 OK\r\nContent-Length: 500\r\n\r\n{\"id\":") })
 	hangs   = reply(func(http.ResponseWriter) { time.Sleep(3 * time.Second) })
+	drips   = reply(func(w http.ResponseWriter) {
+		for range 100 {
+			if _, err := w.Write([]byte(" ")); err != nil || http.NewResponseController(w).Flush() != nil {
+				return
+			}
+			time.Sleep(100 * time.Millisecond)
+		}
+	})
 )
 
 // cut sends some bytes and closes the connection.
@@ -148,8 +156,9 @@ func TestWhatIsSentAgain(t *testing.T) {
 			{"no wait that ends after the call's time", get, []reply{refuses(429, "rate_limited", "Retry-After", "5")}, 0, "rate_limited",
 				429, 0,
 				arguments{"timeout": 4.0}},
-			{"the call's time ends an answer that does not come", get, []reply{hangs}, 0, "timeout", 0, 500 * time.Millisecond,
+			{"the call's time ends an answer that does not come", get, []reply{hangs}, 0, "timeout", 0, 450 * time.Millisecond,
 				arguments{"timeout": 0.5}},
+			{"and one that does not end", get, []reply{drips}, 0, "timeout", 0, 450 * time.Millisecond, arguments{"timeout": 0.5}},
 			{"a connection that is refused", get, nil, 1, "network_error", 0, 100 * time.Millisecond, arguments{"maxRetries": 1}},
 			{"a page in place of an answer", get, []reply{sends(200, "text/html", "<p>Sign in</p>")}, 0, "unexpected_answer", 200, 0, nil},
 			{"a proxy's page", createLink, []reply{html}, 0, "unexpected_answer", 502, 0, nil},
