@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"net"
 	"net/http"
@@ -15,32 +16,33 @@ import (
 	"go.storefront.example/server/monitor"
 )
 
-// mount is a handler of the operator's listener with its pattern for http.ServeMux.
-type mount struct {
-	pattern string
-	handler http.Handler
-}
+// HasDashboard reports whether the operator's listener serves the dashboard: it does if the
+// operator's side is on.
+func (s *Server) HasDashboard() bool { return s.operator != nil }
 
 // mounts returns everything on the operator's listener: health, metrics and the reference, without
-// authentication; and the services behind the gate, if there is one.
-func (s *Server) mounts() []mount {
-	var mounts []mount
-	for _, m := range monitor.Mounts(s.monitor()) {
-		mounts = append(mounts, mount{m.Pattern, m.Handler})
-	}
-	mounts = append(mounts, s.docsMounts()...)
-	if s.operator != nil {
-		mounts = append(append(mounts, s.serviceMounts()...), s.dashboardMounts()...)
-	}
-	return append(mounts, mount{"GET /{$}", http.RedirectHandler(s.front(), http.StatusSeeOther)})
-}
-
-// front is the page to which the operator's listener sends a browser that names none.
-func (s *Server) front() string {
+// authentication; and if the operator's side is on, the services behind its gate, and the stores' dashboard, which
+// authenticates members by itself.
+func (s *Server) mounts() []monitor.Mount {
+	reference := docs.New(s.config.ownAddress(s.publicAddress))
+	all := append(monitor.Mounts(s.monitor()),
+		monitor.Mount{Pattern: docs.Path, Handler: reference}, monitor.Mount{Pattern: docs.Path + "/", Handler: reference})
+	front := docs.Path
 	if s.HasDashboard() {
-		return dashboard.Path + "/"
+		front = dashboard.Path + "/"
+		c, operator := s.config, admin.New(s.config.DB, s.config.Options)
+		for path, handler := range rpc.Services(operator, rpc.Config{
+			Gate: s.operator, Logger: c.Logger, Unreachable: db.IsUnreachable, Now: c.DB.Now, Slots: s.slots,
+		}) {
+			all = append(all, monitor.Mount{Pattern: path, Handler: s.timed(handler)})
+		}
+		pages := s.timed(dashboard.New(dashboard.Config{
+			Operator: operator, Now: c.DB.Now, Unreachable: db.IsUnreachable, Logger: c.Logger, Slots: s.slots, Platform: c.Platform,
+		}))
+		all = append(all, monitor.Mount{Pattern: dashboard.Path, Handler: pages}, monitor.Mount{Pattern: dashboard.Path + "/",
+			Handler: pages})
 	}
-	return docs.Path
+	return append(all, monitor.Mount{Pattern: "GET /{$}", Handler: http.RedirectHandler(front, http.StatusSeeOther)})
 }
 
 // monitor returns the configuration of health, metrics and profiles. Profiles always need the
@@ -55,32 +57,45 @@ func (s *Server) monitor() monitor.Config {
 
 // adminHandler is what the operator's listener serves.
 func (s *Server) adminHandler() http.Handler {
-	return monitor.Traced(s.config.Traces, s.adminMux())
-}
-
-func (s *Server) adminMux() *http.ServeMux {
-	mux := http.NewServeMux()
-	for _, m := range s.mounts() {
-		mux.Handle(m.pattern, m.handler)
-	}
-	return mux
+	return monitor.Traced(s.config.Traces, monitor.Mux(s.mounts()))
 }
 
 // publicHandler is what the public listener serves.
 func (s *Server) publicHandler() http.Handler {
-	if s.config.PublicDocs {
-		return withDocs(s.config.ownAddress(docs.Own), s.edge)
+	if !s.config.PublicDocs {
+		return s.edge
 	}
-	return s.edge
+	pages := docs.New(s.config.ownAddress(docs.Own))
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if docs.Covers(r.URL.Path) {
+			pages.ServeHTTP(w, r)
+			return
+		}
+		s.edge.ServeHTTP(w, r)
+	})
+}
+
+// ownAddress is the API's public address where it is set, else how a request tells it.
+func (c Config) ownAddress(of func(*http.Request) string) func(*http.Request) string {
+	if c.APIURL == "" {
+		return of
+	}
+	return func(*http.Request) string { return c.APIURL }
+}
+
+// publicAddress is the address of the public listener on this machine; "" if it is for others too, who reach it
+// by a name that this process does not have.
+func (s *Server) publicAddress(*http.Request) string {
+	if at, ok := s.Addr().(*net.TCPAddr); ok && at.IP.IsLoopback() {
+		return "http://" + at.String()
+	}
+	return ""
 }
 
 // timed ends the work for an operator's request when its time is over. No request is long: longer
 // work is done in steps. A stream ends when the server stops.
 func (s *Server) timed(next http.Handler) http.Handler {
-	timeout := s.config.RequestTimeout
-	if timeout == 0 {
-		timeout = edge.DefaultTimeout
-	}
+	timeout := cmp.Or(s.config.RequestTimeout, edge.DefaultTimeout)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var (
 			ctx    context.Context
@@ -108,17 +123,4 @@ func newOperatorGate(c Config, listens net.Addr) *rpc.Gate {
 		return rpc.NewLocalGate()
 	}
 	return nil
-}
-
-// serviceMounts is the operator's services, behind the gate.
-func (s *Server) serviceMounts() []mount {
-	services := rpc.Services(admin.New(s.config.DB, s.config.Options), rpc.Config{
-		Gate: s.operator, Logger: s.config.Logger, Unreachable: db.IsUnreachable, Now: s.config.DB.Now,
-		Slots: s.slots,
-	})
-	var mounts []mount
-	for path, handler := range services {
-		mounts = append(mounts, mount{path, s.timed(handler)})
-	}
-	return mounts
 }

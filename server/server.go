@@ -113,29 +113,24 @@ func New(c Config) (*Server, error) {
 	if c.Metrics == nil {
 		c.Metrics = monitor.NewRegistry(c.DB, c.Logger)
 	}
-	m, err := newMetrics(c.Metrics)
-	if err != nil {
-		return nil, fmt.Errorf("register metrics: %w", err)
-	}
 	s := &Server{
 		config: c, patience: shutdownTimeout, drain: drain{delay: c.DrainDelay}, readiness: monitor.NewReadiness(c.DB),
 		slots: newSlots(c.DB),
 		gate:  auth.NewGate(c.DB, auth.Options{Clock: c.Clock, Log: c.Logger}),
 	}
 	s.streaming, s.endStreams = context.WithCancel(context.Background())
-	observe := m.observe
+	measure := observer(c.Metrics)
+	observe := measure
 	if !c.RequestLogOff {
 		s.usage = usage.New(c.DB, c.Logger)
-		observe = func(r edge.Request) { m.observe(r); s.note(r) }
-		if err := c.Metrics.Register(usageMetric(s.usage.Dropped)); err != nil {
-			return nil, fmt.Errorf("register metrics: %w", err)
-		}
+		observe = func(r edge.Request) { measure(r); s.note(r) }
 	}
 	rules := shop.New(c.DB, c.Options.Shop)
 	names := []string{
 		storefrontv1connect.StoreServiceName, storefrontv1connect.ProductServiceName, storefrontv1connect.OrderServiceName,
 		storefrontv1connect.CustomerServiceName, storefrontv1connect.PaymentLinkServiceName,
 	}
+	var err error
 	s.edge, err = edge.New(edge.Config{
 		Gate: s.gate, Check: rules.Check, Services: api{rules}.services,
 		Open:    s.open(names),
@@ -146,22 +141,13 @@ func New(c Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, m := range loadMetrics(s.slots.Load) {
-		if err := c.Metrics.Register(m); err != nil {
-			return nil, fmt.Errorf("register metrics: %w", err)
-		}
-	}
 	if s.public, err = s.listen(c.Addr); err != nil {
 		return nil, err
 	}
 	if s.admin, err = s.listen(c.AdminAddr); err != nil {
 		return nil, errors.Join(err, s.public.Close())
 	}
-	for _, m := range connectionMetrics(s.public.Connections) {
-		if err := c.Metrics.Register(m); err != nil {
-			return nil, errors.Join(fmt.Errorf("register metrics: %w", err), s.public.Close(), s.admin.Close())
-		}
-	}
+	s.addLoad(c.Metrics)
 	if s.operator = newOperatorGate(c, s.admin.Addr()); s.operator == nil {
 		c.Logger.Info("the admin services are off: there is no --admin-token")
 	}

@@ -5,7 +5,6 @@ import (
 	"net/http"
 
 	"github.com/google/uuid"
-	"github.com/prometheus/client_golang/prometheus"
 
 	"go.storefront.example/ent/usage"
 	"go.storefront.example/server/apierr"
@@ -39,13 +38,4 @@ func (s *Server) runUsage(ctx context.Context) error {
 		return nil
 	}
 	return s.usage.Run(ctx)
-}
-
-// usageMetric reports how many requests the log had no room for.
-func usageMetric(dropped func() int64) prometheus.Collector {
-	return prometheus.NewCounterFunc(prometheus.CounterOpts{
-		Name: "storefront_request_log_dropped_total",
-		Help: "Requests that are missing from the dashboard's log of requests: there was no room in memory, or they could not be " +
-			"written.",
-	}, func() float64 { return float64(dropped()) })
 }

@@ -269,11 +269,11 @@ func sendHTTP2(address, method, path, kind string, packed []byte, h2 *http.Clien
 // the dashboard.
 func adminPatterns(t *testing.T, s *Server) (all []string) {
 	for _, m := range s.mounts() {
-		all = append(all, m.pattern)
-		found, err := protoregistry.GlobalFiles.FindDescriptorByName(protoreflect.FullName(strings.Trim(m.pattern, "/")))
+		all = append(all, m.Pattern)
+		found, err := protoregistry.GlobalFiles.FindDescriptorByName(protoreflect.FullName(strings.Trim(m.Pattern, "/")))
 		if service, ok := found.(protoreflect.ServiceDescriptor); err == nil && ok {
 			for i := range service.Methods().Len() {
-				all = append(all, "POST "+m.pattern+string(service.Methods().Get(i).Name()))
+				all = append(all, "POST "+m.Pattern+string(service.Methods().Get(i).Name()))
 			}
 		}
 	}
@@ -321,7 +321,7 @@ func TestNobodyWithoutAKeyCosts(t *testing.T) {
 		known[pattern] = true // pages that hostile paths lead to
 	}
 	for _, m := range running.mounts() {
-		known[m.pattern] = true // a service's prefix, the route of a span before its procedure is read
+		known[m.Pattern] = true // a service's prefix, the route of a span before its procedure is read
 	}
 	for listener, patterns := range map[string][]string{
 		running.Addr().String():      append(running.edge.Patterns(), "GET /docs", "GET /docs/openapi.json", "GET /docs/{$}"),

@@ -46,7 +46,7 @@ type Gate struct {
 	uses     uses
 	// blocked has the clients that made too many requests with unknown keys, with the minute, so that they cause no
 	// further queries.
-	blocked *lru.Cache[limit.Client, int64]
+	blocked *lru.Cache[netip.Prefix, int64]
 
 	flushEvery time.Duration
 	flushing   sync.Mutex // serialises flushes and guards swept
@@ -55,7 +55,7 @@ type Gate struct {
 
 // NewGate returns a gate on the store's keys and counters. The caller must also run Run.
 func NewGate(s *db.DB, o Options) *Gate {
-	blocked, _ := lru.New[limit.Client, int64](maxBlocked) // fails for no size only
+	blocked, _ := lru.New[netip.Prefix, int64](maxBlocked) // fails for no size only
 	g := &Gate{log: cmp.Or(o.Log, slog.Default()), clock: o.Clock, blocked: blocked, flushEvery: flushEvery}
 	g.useDatabase(s)
 	return g

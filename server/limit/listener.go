@@ -14,14 +14,14 @@ type Listener struct {
 
 	mu      sync.Mutex
 	open    int
-	of      map[Client]int
+	of      map[netip.Prefix]int
 	refused uint64
 }
 
 // NewListener returns a listener with at most all open connections, and half of them of one client. proxy reports
 // whether an address is that of a proxy, whose connections are those of many clients.
 func NewListener(l net.Listener, all int, proxy func(netip.Addr) bool) *Listener {
-	return &Listener{Listener: l, all: max(all, 1), each: max(all/2, 1), proxy: proxy, of: map[Client]int{}}
+	return &Listener{Listener: l, all: max(all, 1), each: max(all/2, 1), proxy: proxy, of: map[netip.Prefix]int{}}
 }
 
 // Connections returns how many connections are open, and how many were closed at once since the start.
@@ -39,40 +39,38 @@ func (l *Listener) Accept() (net.Conn, error) {
 			return nil, err
 		}
 		address, _ := netip.ParseAddrPort(accepted.RemoteAddr().String())
-		c := &conn{Conn: accepted, client: ClientOf(address.Addr())}
-		if l.enter(c, l.proxy(address.Addr().Unmap())) {
-			c.left = sync.OnceFunc(func() { l.leave(c) })
-			return c, nil
+		client := ClientOf(address.Addr())
+		if l.enter(client, l.proxy(address.Addr().Unmap())) {
+			return &conn{accepted, sync.OnceFunc(func() { l.leave(client) })}, nil
 		}
 		_ = accepted.Close()
 	}
 }
 
-func (l *Listener) enter(c *conn, proxy bool) bool {
+func (l *Listener) enter(client netip.Prefix, proxy bool) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.open >= l.all || !proxy && l.of[c.client] >= l.each {
+	if l.open >= l.all || !proxy && l.of[client] >= l.each {
 		l.refused++
 		return false
 	}
 	l.open++
-	l.of[c.client]++
+	l.of[client]++
 	return true
 }
 
-func (l *Listener) leave(c *conn) {
+func (l *Listener) leave(client netip.Prefix) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.open--
-	if l.of[c.client]--; l.of[c.client] == 0 {
-		delete(l.of, c.client)
+	if l.of[client]--; l.of[client] == 0 {
+		delete(l.of, client)
 	}
 }
 
 type conn struct {
 	net.Conn
-	client Client
-	left   func()
+	left func()
 }
 
 // Close closes the connection, which counts no more.

@@ -32,22 +32,15 @@ type Rate struct {
 	Limited bool
 }
 
-// Minute numbers the window that t lies in: minutes since 1970 in UTC, also before 1970.
-func Minute(t time.Time) int64 {
-	seconds, length := t.Unix(), int64(window/time.Second)
-	minute := seconds / length
-	if seconds%length < 0 {
-		minute--
-	}
-	return minute
-}
+// Minute numbers the window that t lies in: minutes since 1970 in UTC.
+func Minute(t time.Time) int64 { return t.Unix() / int64(window/time.Second) }
 
 // Reset is the time from t to the next window, rounded up to whole seconds: 1 s to 60 s. A caller
 // that waits that long arrives in the next window.
 func Reset(t time.Time) time.Duration {
-	next := time.Unix((Minute(t)+1)*int64(window/time.Second), 0)
+	left := t.Truncate(window).Add(window).Sub(t)
 	// Rounding up: a wait cut short by a fraction would end inside the same window.
-	return (next.Sub(t) + time.Second - 1).Truncate(time.Second)
+	return (left + time.Second - 1).Truncate(time.Second)
 }
 
 // Uncounted is the rate of a request at t that no key's counter counts: the whole limit is left.

@@ -31,7 +31,6 @@ func TestReset(t *testing.T) {
 		{"never 0: the last instant still waits", at("2026-09-01T10:00:59.999999999Z"), time.Second},
 		{"the window is UTC's whatever the zone, here with seconds in its offset",
 			at("2026-09-01T10:00:10Z").In(time.FixedZone("odd", 3600+17)), 50 * time.Second},
-		{"before 1970 minutes are counted downwards", at("1969-12-31T23:59:50Z"), 10 * time.Second},
 	} {
 		t.Run(row.reason, func(t *testing.T) {
 			require.Equal(t, row.want, limit.Reset(row.now))
@@ -49,8 +48,6 @@ func TestMinute(t *testing.T) {
 		{"the epoch is minute 0", at("1970-01-01T00:00:00Z"), 0},
 		{"the last instant belongs to its minute", at("1970-01-01T00:00:59.999999999Z"), 0},
 		{"the turn belongs to the next", at("1970-01-01T00:01:00Z"), 1},
-		{"rounded down, not towards zero", at("1969-12-31T23:59:59.5Z"), -1},
-		{"a whole minute before 1970 is its own first instant", at("1969-12-31T23:59:00Z"), -1},
 	} {
 		t.Run(row.reason, func(t *testing.T) {
 			require.Equal(t, row.want, limit.Minute(row.now))

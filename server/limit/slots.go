@@ -1,13 +1,14 @@
 package limit
 
 import (
-	"container/list"
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
+	"golang.org/x/sync/semaphore"
 
 	"go.storefront.example/server/apierr"
 )
@@ -34,112 +35,21 @@ var (
 // Slots bounds how many requests work on the database at a time. Each belongs to an owner, such as a store; none has
 // more than its share, so that others always get some. Requests that find no slot wait in the order in which they came.
 type Slots struct {
-	slots, share int
-	mu           sync.Mutex
-	owners       map[uuid.UUID]*owner
-	queue        list.List // of *waiter
-	load         Load
+	all   *semaphore.Weighted
+	share int64
+
+	mu     sync.Mutex
+	owners map[uuid.UUID]*owner
+
+	running, waiting atomic.Int64
+	refused          atomic.Uint64
 }
 
-// owner counts its requests, and is kept while it has any.
+// owner has the slots of its share, and is kept while it has requests.
 type owner struct {
-	id                          uuid.UUID
-	running, searching, waiting int
-}
-
-type waiter struct {
-	*owner
-	search bool
-	ready  chan struct{} // closed once it has its slot
-}
-
-// NewSlots returns so many slots, of which one owner has at most a share; both are at least one.
-func NewSlots(slots, share int) *Slots {
-	return &Slots{slots: max(slots, 1), share: max(share, 1), owners: map[uuid.UUID]*owner{}}
-}
-
-// Take waits for a slot, and returns the function that gives it back, to be called once. The error is ErrBusy, or the
-// context's cause if that ends first.
-func (s *Slots) Take(ctx context.Context, id uuid.UUID, search bool) (giveBack func(), err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	o := s.owners[id]
-	if o == nil {
-		o = &owner{id: id}
-		s.owners[id] = o
-	}
-	w := &waiter{o, search, make(chan struct{})}
-	place := s.queue.PushBack(w)
-	o.waiting++
-	s.serve()
-	err = ErrBusy
-	if !w.served() && s.queue.Len() <= maxWaiting && o.waiting <= maxWaiting/2 {
-		s.mu.Unlock()
-		patience, cancel := context.WithTimeoutCause(ctx, maxWait, ErrBusy)
-		select {
-		case <-w.ready:
-		case <-patience.Done():
-			err = context.Cause(patience)
-		}
-		cancel()
-		s.mu.Lock()
-	}
-	if w.served() { // perhaps just when its time was over
-		return func() { s.giveBack(w) }, nil
-	}
-	s.queue.Remove(place)
-	o.waiting--
-	s.forget(o)
-	if errors.Is(err, ErrBusy) {
-		s.load.Refused++
-	}
-	return nil, err
-}
-
-func (w *waiter) served() bool {
-	select {
-	case <-w.ready:
-		return true
-	default:
-		return false
-	}
-}
-
-// serve gives the free slots to those that have waited longest and may have one.
-func (s *Slots) serve() {
-	for at := s.queue.Front(); at != nil && s.load.Running < s.slots; {
-		place, w := at, at.Value.(*waiter)
-		at = at.Next()
-		if w.running >= s.share || w.search && w.searching >= max(s.share/searchShare, 1) {
-			continue
-		}
-		s.queue.Remove(place)
-		w.waiting--
-		s.count(w, 1)
-		close(w.ready)
-	}
-}
-
-func (s *Slots) giveBack(w *waiter) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.count(w, -1)
-	s.serve()
-	s.forget(w.owner)
-}
-
-func (s *Slots) count(w *waiter, n int) {
-	s.load.Running += n
-	w.running += n
-	if w.search {
-		w.searching += n
-	}
-}
-
-func (s *Slots) forget(o *owner) {
-	if o.running+o.waiting == 0 {
-		delete(s.owners, o.id)
-	}
+	slots, searches *semaphore.Weighted
+	requests        int // running and waiting; guarded by mu
+	waiting         atomic.Int64
 }
 
 // Load is how many requests have a slot and how many wait for one now, and how many got none since the start.
@@ -148,11 +58,86 @@ type Load struct {
 	Refused          uint64
 }
 
-// Load returns the present state.
-func (s *Slots) Load() Load {
+// NewSlots returns so many slots, of which one owner has at most a share; both are at least one.
+func NewSlots(slots, share int) *Slots {
+	return &Slots{
+		all: semaphore.NewWeighted(int64(max(slots, 1))), share: int64(max(share, 1)), owners: map[uuid.UUID]*owner{},
+	}
+}
+
+// Take waits for a slot, and returns the function that gives it back, to be called once. The error is ErrBusy, or the
+// context's cause if that ends first.
+func (s *Slots) Take(ctx context.Context, id uuid.UUID, search bool) (giveBack func(), err error) {
+	o := s.enter(id)
+	needed := []*semaphore.Weighted{o.slots, s.all}
+	if search {
+		needed = []*semaphore.Weighted{o.searches, o.slots, s.all}
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, maxWait, ErrBusy)
+	defer cancel()
+	for i, each := range needed {
+		if !each.TryAcquire(1) {
+			err = s.wait(ctx, o, each)
+		}
+		if err != nil {
+			release(needed[:i])
+			s.leave(id, o)
+			return nil, err
+		}
+	}
+	s.running.Add(1)
+	return func() {
+		s.running.Add(-1)
+		release(needed)
+		s.leave(id, o)
+	}, nil
+}
+
+// wait waits for one of what a request needs, unless too many wait.
+func (s *Slots) wait(ctx context.Context, o *owner, needed *semaphore.Weighted) error {
+	defer s.waiting.Add(-1)
+	defer o.waiting.Add(-1)
+	err := error(nil)
+	if all, its := s.waiting.Add(1), o.waiting.Add(1); all > maxWaiting || its > maxWaiting/2 {
+		err = ErrBusy
+	} else if needed.Acquire(ctx, 1) != nil {
+		err = context.Cause(ctx)
+	}
+	if errors.Is(err, ErrBusy) {
+		s.refused.Add(1)
+	}
+	return err
+}
+
+// enter returns the owner of a request.
+func (s *Slots) enter(id uuid.UUID) *owner {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	load := s.load
-	load.Waiting = s.queue.Len()
-	return load
+	o := s.owners[id]
+	if o == nil {
+		o = &owner{slots: semaphore.NewWeighted(s.share), searches: semaphore.NewWeighted(max(s.share/searchShare, 1))}
+		s.owners[id] = o
+	}
+	o.requests++
+	return o
+}
+
+// leave forgets a request, and its owner with the last one.
+func (s *Slots) leave(id uuid.UUID, o *owner) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if o.requests--; o.requests == 0 {
+		delete(s.owners, id)
+	}
+}
+
+func release(held []*semaphore.Weighted) {
+	for _, each := range held {
+		each.Release(1)
+	}
+}
+
+// Load returns the present state.
+func (s *Slots) Load() Load {
+	return Load{Running: int(s.running.Load()), Waiting: int(s.waiting.Load()), Refused: s.refused.Load()}
 }

@@ -13,6 +13,7 @@ import (
 	"net/http/pprof"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"go.storefront.example/ent/apijson"
 	"go.storefront.example/ent/db"
@@ -45,7 +46,10 @@ func Mounts(c Config) []Mount {
 	mounts := []Mount{
 		{"GET /healthz", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { writeText(w, http.StatusOK, "ok") })},
 		{"GET /readyz", http.HandlerFunc(c.serveReady)},
-		{"GET /metrics", showMetrics(c.Metrics, c.Logger)},
+		// Without compression, which would take a megabyte for each request. Readers that leave early are logged as errors.
+		{"GET /metrics", promhttp.HandlerFor(c.Metrics, promhttp.HandlerOpts{
+			DisableCompression: true, ErrorLog: slog.NewLogLogger(c.Logger.Handler(), slog.LevelDebug),
+		})},
 	}
 	if c.Guard == nil {
 		return mounts
@@ -62,9 +66,12 @@ func Mounts(c Config) []Mount {
 }
 
 // Handler serves the mounts.
-func Handler(c Config) http.Handler {
+func Handler(c Config) http.Handler { return Mux(Mounts(c)) }
+
+// Mux serves mounts.
+func Mux(mounts []Mount) *http.ServeMux {
 	mux := http.NewServeMux()
-	for _, m := range Mounts(c) {
+	for _, m := range mounts {
 		mux.Handle(m.Pattern, m.Handler)
 	}
 	return mux

@@ -89,7 +89,8 @@ func TestReadiness(t *testing.T) {
 func TestEveryProcessTellsOfItself(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, s *db.DB) {
-		handler := monitor.Handler(monitor.Config{Metrics: monitor.NewRegistry(s, slog.New(slog.DiscardHandler))})
+		handler := monitor.Handler(monitor.Config{Logger: slog.New(slog.DiscardHandler), Metrics: monitor.NewRegistry(s,
+			slog.New(slog.DiscardHandler))})
 		text := ask(handler, "/metrics").Body.String()
 		for _, want := range []string{
 			"go_goroutines ", `go_sql_open_connections{db_name="read"} `, "storefront_outbox_lag_seconds 0", "storefront_outbox_rows 0",
