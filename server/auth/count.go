@@ -3,7 +3,6 @@ package auth
 import (
 	"maps"
 	"sync"
-	"time"
 
 	"github.com/google/uuid"
 )
@@ -60,20 +59,16 @@ type uses struct {
 }
 
 // note records that a key was used at a time; the latest counts.
-func (u *uses) note(key uuid.UUID, at time.Time) { u.put(map[uuid.UUID]int64{key: at.UnixMilli()}) }
-
-func (u *uses) put(list map[uuid.UUID]int64) {
+func (u *uses) note(key uuid.UUID, at int64) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if u.last == nil {
 		u.last = map[uuid.UUID]int64{}
 	}
-	for key, at := range list {
-		u.last[key] = max(at, u.last[key])
-	}
+	u.last[key] = max(at, u.last[key])
 }
 
-// take returns all uses and clears them. The caller puts back what it cannot write.
+// take returns all uses and clears them. The caller notes again what it cannot write.
 func (u *uses) take() map[uuid.UUID]int64 {
 	u.mu.Lock()
 	defer u.mu.Unlock()

@@ -123,7 +123,7 @@ func (g *Gate) decideKnown(found result) (Principal, limit.Rate, error) {
 	case found.expired:
 		return p, rate, apierr.New(apierr.APIKeyExpired, "The API key is past its expiry date. Create a new key and use that.")
 	}
-	g.uses.note(p.KeyID, found.now)
+	g.uses.note(p.KeyID, found.now.UnixMilli())
 	switch {
 	case limited:
 		rate.Limited = true

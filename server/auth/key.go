@@ -63,17 +63,12 @@ func WellFormed(key string) bool {
 	}
 	body := key[:keyLength-checksumDigits]
 	for i := len(Prefix); i < len(body); i++ {
-		if !isDigit(body[i]) {
+		if strings.IndexByte(digits, body[i]) < 0 {
 			return false
 		}
 	}
 	var checksum [checksumDigits]byte
 	return string(appendChecksum(checksum[:0], body)) == key[len(body):]
-}
-
-// isDigit reports whether c is one of digits.
-func isDigit(c byte) bool {
-	return '0' <= c && c <= '9' || 'A' <= c && c <= 'Z' || 'a' <= c && c <= 'z'
 }
 
 // appendChecksum appends the CRC-32 (IEEE) of text in base 62: the most significant digit first,

@@ -60,7 +60,9 @@ func (g *Gate) flushCounts(ctx context.Context) error {
 func (g *Gate) flushUses(ctx context.Context) error {
 	last := g.uses.take()
 	if err := g.write(ctx, "uses", last); err != nil {
-		g.uses.put(last)
+		for key, at := range last {
+			g.uses.note(key, at)
+		}
 		return fmt.Errorf("write last use of keys: %w", err)
 	}
 	return nil

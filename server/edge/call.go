@@ -98,11 +98,22 @@ func (e *Edge) serveCall(x *exchange, r *http.Request, m *method) error {
 // prefixBytes is the length of what gRPC writes before a message.
 const prefixBytes = 5
 
-// intercept wraps the handlers of all protocols, and keeps a call's refusal for the log.
+// intercept wraps the handlers of all protocols: those that need a key run with a slot. It keeps a call's refusal for the log.
 func (e *Edge) intercept(next connect.UnaryFunc) connect.UnaryFunc {
-	return func(ctx context.Context, call connect.AnyRequest) (connect.AnyResponse, error) {
+	return func(ctx context.Context, call connect.AnyRequest) (answer connect.AnyResponse, err error) {
 		x := exchangeOf(ctx)
-		answer, err := e.handle(ctx, x, call, next)
+		giveBack := func() {}
+		if x.method.scope != "" {
+			search, ok := call.Any().(interface{ GetQ() string })
+			giveBack, err = e.config.Slots.Take(ctx, x.principal.Store.ID, ok && search.GetQ() != "")
+		}
+		if err == nil {
+			defer giveBack()
+			if !x.method.safe {
+				ctx = tenant.WithRequest(ctx, &x.request)
+			}
+			answer, err = next(ctx, call)
+		}
 		if err == nil {
 			return answer, nil
 		}
@@ -110,29 +121,6 @@ func (e *Edge) intercept(next connect.UnaryFunc) connect.UnaryFunc {
 		x.setRefusalHeaders()
 		return nil, x.callError()
 	}
-}
-
-// handle runs the handler, with a slot if it needs a key. A panic in it is an error.
-func (e *Edge) handle(ctx context.Context, x *exchange, call connect.AnyRequest,
-	next connect.UnaryFunc) (answer connect.AnyResponse, err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			answer, err = nil, apierr.Panic(v)
-		}
-	}()
-	if x.method.scope == "" {
-		return next(ctx, call)
-	}
-	if !x.method.safe {
-		ctx = tenant.WithRequest(ctx, &x.request)
-	}
-	search, ok := call.Any().(interface{ GetQ() string })
-	giveBack, err := e.config.Slots.Take(ctx, x.principal.Store.ID, ok && search.GetQ() != "")
-	if err != nil {
-		return nil, err
-	}
-	defer giveBack()
-	return next(ctx, call)
 }
 
 // protocolOf returns the protocol of a call, by its Content-Type: Connect unless it is one of the

@@ -153,7 +153,9 @@ func (e *Edge) Patterns() []string {
 // ServeHTTP answers one request. Its route in logs and metrics is an exact procedure or a template,
 // never text from the client.
 func (e *Edge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	x := &exchange{writer: w, incoming: r, edge: e, start: time.Now(), protocol: ProtocolNone, route: unmatched}
+	x := &exchange{
+		writer: w, incoming: r, edge: e, start: time.Now(), protocol: ProtocolNone, verb: knownMethod(r.Method), route: unmatched,
+	}
 	defer e.finish(x, r)
 	defer e.recover(x, r)
 	ctx, cancel := context.WithTimeoutCause(r.Context(), e.config.Timeout, apierr.ErrOutOfTime)

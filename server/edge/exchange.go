@@ -29,6 +29,7 @@ type exchange struct {
 	start    time.Time
 	address  netip.Addr
 	protocol Protocol
+	verb     string // the HTTP method, OTHER for an unknown one
 	route    string
 
 	principal auth.Principal

@@ -27,27 +27,17 @@ var (
 // number returns a header value.
 func number(n int) []string { return []string{strconv.Itoa(n)} }
 
-// seconds is a duration in whole seconds, rounded up.
-func seconds(d time.Duration) int {
-	return int((d + time.Second - 1) / time.Second)
-}
-
 // setRate writes the rate headers.
 func (x *exchange) setRate(rate limit.Rate) {
 	h := x.writer.Header()
 	h[headerLimit] = number(rate.Limit)
 	h[headerRemaining] = number(rate.Remaining)
-	h[headerReset] = number(seconds(rate.Reset))
+	h[headerReset] = number(int(rate.Reset / time.Second))
 }
 
 // setID gives the request an identifier of its own and writes it.
 func (x *exchange) setID() {
-	x.newID()
-	x.writer.Header()[headerRequestID] = x.id[:]
-}
-
-// newID gives the request an identifier of its own.
-func (x *exchange) newID() {
 	x.request.ID = uuid.New()
 	x.id[0] = x.request.ID.String()
+	x.writer.Header()[headerRequestID] = x.id[:]
 }

@@ -60,56 +60,48 @@ type Request struct {
 // panics. A request that its caller abandoned counts as 499, whatever was written: it is neither an
 // answer nor an error of the service.
 func (e *Edge) finish(x *exchange, r *http.Request) {
-	duration := time.Since(x.start)
-	var code string
+	done := Request{
+		Protocol: x.protocol, Method: x.verb, Route: x.route, Status: x.status, Duration: time.Since(x.start),
+		StoreID: x.principal.Store.ID, KeyID: x.principal.KeyID, RequestID: x.request.ID,
+	}
 	if x.refusal != nil {
-		code = string(x.refusal.Code)
-		if x.refusal.GaveUp() {
-			x.status = apierr.StatusClientClosedRequest
-		}
+		x.refusedAs(&done)
 	}
-	e.guardEnd(x, func() { e.log(x, r, code, duration) })
-	e.guardEnd(x, func() { x.endSpan(code) })
-	e.guardEnd(x, func() {
-		if e.config.Observe != nil {
-			e.config.Observe(Request{
-				Protocol: x.protocol, Method: knownMethod(x.incoming.Method), Route: x.route, Status: x.status, Code: code, Limit: x.limit(),
-				Duration: duration,
-				StoreID:  x.principal.Store.ID, KeyID: x.principal.KeyID, RequestID: x.request.ID, Fields: x.refusedFields(),
-			})
-		}
-	})
+	e.guardEnd(x, func() { e.log(x, r, done) })
+	if x.span != nil {
+		e.guardEnd(x, func() { x.endSpan(done) })
+	}
+	if e.config.Observe != nil {
+		e.guardEnd(x, func() { e.config.Observe(done) })
+	}
 }
 
-// refusedFields returns the names of the fields, or the scope, that the answer's details name.
-func (x *exchange) refusedFields() []string {
-	if x.refusal == nil || x.refusal.Details == nil {
-		return nil
+// refusedAs completes a refused request: with the code, the limit that it exceeded, and the names of the fields, or the scope,
+// that the answer's details name. The address limit refuses before the key is looked up.
+func (x *exchange) refusedAs(done *Request) {
+	done.Code = string(x.refusal.Code)
+	if x.refusal.GaveUp() {
+		done.Status = apierr.StatusClientClosedRequest
 	}
-	names := slices.Clone(x.refusal.Details.GetMissing())
-	for _, f := range x.refusal.Details.GetFields() {
-		names = append(names, f.GetField())
-	}
-	if scope := x.refusal.Details.GetRequired(); scope != "" {
-		names = append(names, scope)
-	}
-	return names
-}
-
-// limit returns the limit that refused the request. The address limit refuses before the key is
-// looked up.
-func (x *exchange) limit() string {
 	switch {
-	case x.refusal == nil || x.refusal.Code != apierr.RateLimited:
-		return ""
+	case x.refusal.Code != apierr.RateLimited:
 	case x.principal.KeyID == uuid.Nil:
-		return LimitAddress
+		done.Limit = LimitAddress
+	default:
+		done.Limit = LimitKey
 	}
-	return LimitKey
+	details := x.refusal.Details
+	done.Fields = slices.Clone(details.GetMissing())
+	for _, f := range details.GetFields() {
+		done.Fields = append(done.Fields, f.GetField())
+	}
+	if scope := details.GetRequired(); scope != "" {
+		done.Fields = append(done.Fields, scope)
+	}
 }
 
 // log writes the request's line. Of the client's own data it contains only the address.
-func (e *Edge) log(x *exchange, r *http.Request, code string, duration time.Duration) {
+func (e *Edge) log(x *exchange, r *http.Request, done Request) {
 	level := slog.LevelInfo
 	failed := x.refusal != nil && x.refusal.Cause != nil
 	if failed {
@@ -122,13 +114,13 @@ func (e *Edge) log(x *exchange, r *http.Request, code string, duration time.Dura
 	attrs := append(line[:0],
 		slog.String("request_id", x.id[0]),
 		slog.String("protocol", string(x.protocol)),
-		slog.String("method", knownMethod(x.incoming.Method)),
+		slog.String("method", x.verb),
 		slog.String("route", x.route),
-		slog.Int("status", x.status),
-		slog.Float64("duration_ms", float64(duration.Microseconds())/1000),
+		slog.Int("status", done.Status),
+		slog.Float64("duration_ms", float64(done.Duration.Microseconds())/1000),
 	)
-	if code != "" {
-		attrs = append(attrs, slog.String("code", code))
+	if done.Code != "" {
+		attrs = append(attrs, slog.String("code", done.Code))
 	}
 	if x.principal.KeyID != uuid.Nil {
 		attrs = append(attrs, slog.String("store", x.principal.Store.Slug), slog.String("key_id", x.principal.KeyID.String()))

@@ -29,25 +29,21 @@ func (e *Edge) beginSpan(x *exchange, r *http.Request) *http.Request {
 
 // endSpan records the outcome of the request. Like its log line, the span contains none of the
 // client's own text: its name is the method and the route.
-func (x *exchange) endSpan(code string) {
-	if x.span == nil {
-		return
-	}
-	method := knownMethod(x.incoming.Method)
-	x.span.SetName(method + " " + x.route)
+func (x *exchange) endSpan(done Request) {
+	x.span.SetName(x.verb + " " + x.route)
 	x.span.SetAttributes(
-		attribute.String("http.request.method", method), attribute.String("http.route", x.route),
-		attribute.Int("http.response.status_code", x.status),
+		attribute.String("http.request.method", x.verb), attribute.String("http.route", x.route),
+		attribute.Int("http.response.status_code", done.Status),
 		attribute.String("storefront.protocol", string(x.protocol)), attribute.String("storefront.request_id", x.id[0]),
 	)
 	if x.principal.KeyID != uuid.Nil {
 		x.span.SetAttributes(attribute.String("storefront.store", x.principal.Store.Slug))
 	}
-	if code != "" {
-		x.span.SetAttributes(attribute.String("storefront.refusal", code))
+	if done.Code != "" {
+		x.span.SetAttributes(attribute.String("storefront.refusal", done.Code))
 	}
 	if x.refusal != nil && x.refusal.Cause != nil {
-		tracing.Fail(x.span, code)
+		tracing.Fail(x.span, done.Code)
 	}
 	x.span.End()
 }
