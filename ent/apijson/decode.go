@@ -22,13 +22,17 @@ const (
 	problemMask    = "must name fields of the request, separated by commas"
 )
 
-// The sentences about a text that cannot be read as a whole.
-var (
-	errEmpty     = errors.New("The body is empty; it must be a JSON object.")
-	errNotObject = errors.New("The body must be a JSON object.")
-	errSyntax    = errors.New("The body is not valid JSON.")
-	errTrailing  = errors.New("The body has text after the JSON object.")
-	errName      = errors.New("The body has a name that is not valid text.")
+// unreadable is the error of a text that cannot be read as a whole: the sentence for the client.
+type unreadable string
+
+func (e unreadable) Error() string { return string(e) }
+
+const (
+	errEmpty     unreadable = "The body is empty; it must be a JSON object."
+	errNotObject unreadable = "The body must be a JSON object."
+	errSyntax    unreadable = "The body is not valid JSON."
+	errTrailing  unreadable = "The body has text after the JSON object."
+	errName      unreadable = "The body has a name that is not valid text."
 )
 
 // decoder reads one JSON text into one message. It stops at the first error of syntax; all else that is wrong it lists.
@@ -49,7 +53,7 @@ func decode(data []byte, m proto.Message, typed bool, unknown []string) *Invalid
 	// A repeated name, and text that is not Unicode, is refused by its field.
 	text := jsontext.NewDecoder(bytes.NewBuffer(data), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 	d := &decoder{Decoder: text, typed: typed, unknown: unknown, named: map[string]bool{}}
-	err := errEmpty
+	var err error = errEmpty
 	if len(data) > 0 {
 		err = d.body(m.ProtoReflect())
 	}

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"entgo.io/ent/dialect"
-	"github.com/lib/pq"
 
 	"go.storefront.example/ent/db"
 	"go.storefront.example/server/limit"
@@ -85,32 +84,6 @@ func (g *Gate) countInMemory(ctx context.Context, q lookup) (found result, err e
 		found.count = g.counters.add(found.principal.KeyID, limit.Minute(found.now), found.count)
 	}
 	return found, err
-}
-
-// countInDatabase looks several keys up and counts their requests, in one statement, as if one came after the other. For
-// unknown keys it returns zero results and counts nothing.
-func (g *Gate) countInDatabase(ctx context.Context, lookups []lookup) ([]result, error) {
-	fingerprints, clients := make(pq.ByteaArray, len(lookups)), make(pq.StringArray, len(lookups))
-	for i, q := range lookups {
-		fingerprints[i], clients[i] = q.fingerprint[:], q.client
-	}
-	found := make([]result, len(lookups))
-	for row := range db.Rows(ctx, g.writer, g.statements["known"], fingerprints, clients, lookups[0].moment, limit.UnknownKeysPerMinute) {
-		var one result
-		position, err := one.scan(row)
-		if err != nil {
-			return nil, err
-		}
-		found[position-1] = one
-	}
-	for i := range found {
-		for _, later := range found[i+1:] {
-			if found[i].known && later.principal.KeyID == found[i].principal.KeyID {
-				found[i].count-- // the counter is that after all of them
-			}
-		}
-	}
-	return found, nil
 }
 
 // scan reads a row of the statement "known", and returns the lookup's position from 1.
