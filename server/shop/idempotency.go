@@ -58,71 +58,43 @@ func idempotencyKeyOf(ctx context.Context) string {
 func Once[M proto.Message](
 	ctx context.Context, s *db.DB, storeID uuid.UUID, operation string, asked any, change func(context.Context, *ent.Tx) (M, error),
 ) (answer M, err error) {
-	if key := idempotencyKeyOf(ctx); key != "" {
-		u := use{s, storeID, operation, key}
-		if change, err = remembering(u, asked, change); err != nil {
-			return answer, err
-		}
-	}
-	err = s.Change(ctx, func(ctx context.Context, tx *ent.Tx) error {
-		answer, err = change(ctx, tx)
-		return err
-	})
-	return answer, err
-}
-
-// remembering returns the change preceded by a look for its remembered answer.
-func remembering[M proto.Message](
-	u use, asked any, change func(context.Context, *ent.Tx) (M, error),
-) (func(context.Context, *ent.Tx) (M, error), error) {
-	if err := u.check(); err != nil {
-		return nil, err
-	}
+	u := use{s, storeID, operation, idempotencyKeyOf(ctx)}
 	text, err := json.Marshal(asked)
 	if err != nil {
-		return nil, fmt.Errorf("encode the request: %w", err)
+		return answer, fmt.Errorf("encode the request: %w", err)
 	}
 	request := sha256.Sum256(text)
-	return func(ctx context.Context, tx *ent.Tx) (M, error) {
-		var answer M
+	err = s.Change(ctx, func(ctx context.Context, tx *ent.Tx) error {
 		kept, err := u.remembered(ctx, tx)
 		switch {
 		case err != nil:
-			return answer, err
+			return err
 		case kept == nil:
-		case !bytes.Equal(kept.request, request[:]):
-			return answer, apierr.New(apierr.IdempotencyKeyReused, "The idempotency key was used for another request; use a new one.")
-		default:
-			answer = answer.ProtoReflect().New().Interface().(M)
-			if err := proto.Unmarshal(kept.answer, answer); err != nil {
-				return answer, fmt.Errorf("read the remembered answer: %w", err)
+			if answer, err = change(ctx, tx); err != nil {
+				return err
 			}
-			return answer, nil
+			text, err := proto.Marshal(answer)
+			if err != nil {
+				return fmt.Errorf("encode the answer: %w", err)
+			}
+			return u.remember(ctx, tx, request, text)
+		case !bytes.Equal(kept.request, request[:]):
+			return apierr.New(apierr.IdempotencyKeyReused, "The idempotency key was used for another request; use a new one.")
 		}
-		answer, err = change(ctx, tx)
-		if err != nil {
-			return answer, err
+		answer = answer.ProtoReflect().New().Interface().(M)
+		if err := proto.Unmarshal(kept.answer, answer); err != nil {
+			return fmt.Errorf("read the remembered answer: %w", err)
 		}
-		bytes, err := proto.Marshal(answer)
-		if err != nil {
-			return answer, fmt.Errorf("remember the answer: %w", err)
-		}
-		return answer, u.remember(ctx, tx, request, bytes)
-	}, nil
+		return nil
+	})
+	return answer, err
 }
 
 // ClaimIdempotencyKey uses up the context's key in the transaction of a change of a store whose answer holds a
 // secret, which is shown once and remembered nowhere. It refuses with idempotency_key_reused when
 // the key was used up, and with validation_failed as Once does.
 func ClaimIdempotencyKey(ctx context.Context, s *db.DB, tx *ent.Tx, storeID uuid.UUID, operation string) error {
-	key := idempotencyKeyOf(ctx)
-	if key == "" {
-		return nil
-	}
-	u := use{s, storeID, operation, key}
-	if err := u.check(); err != nil {
-		return err
-	}
+	u := use{s, storeID, operation, idempotencyKeyOf(ctx)}
 	kept, err := u.remembered(ctx, tx)
 	switch {
 	case err != nil:
@@ -134,7 +106,7 @@ func ClaimIdempotencyKey(ctx context.Context, s *db.DB, tx *ent.Tx, storeID uuid
 	return u.remember(ctx, tx, sha256.Sum256(nil), nil)
 }
 
-// use is the use of a key for an operation on a store.
+// use is the use of a key for an operation on a store; an empty key remembers nothing.
 type use struct {
 	db        *db.DB
 	storeID   uuid.UUID
@@ -158,6 +130,12 @@ type memory struct{ request, answer []byte }
 // remembered returns what is kept under a key, or nil. Transactions under the same key run one after the
 // other from here on.
 func (u use) remembered(ctx context.Context, tx *ent.Tx) (kept *memory, err error) {
+	if u.key == "" {
+		return nil, nil
+	}
+	if err := u.check(); err != nil {
+		return nil, err
+	}
 	if err := u.takeTurn(ctx, tx); err != nil {
 		return nil, err
 	}
@@ -175,6 +153,9 @@ func (u use) remembered(ctx context.Context, tx *ent.Tx) (kept *memory, err erro
 // remember stores an answer under a key, in place of an outdated one. It takes the present instead of the
 // transaction's time (hook.Time), which nothing may ask for before all rows are locked.
 func (u use) remember(ctx context.Context, tx *ent.Tx, request [sha256.Size]byte, answer []byte) error {
+	if u.key == "" {
+		return nil
+	}
 	now := u.db.Now()
 	_, err := tx.ExecContext(ctx, `INSERT INTO idempotency_keys (id, store_id, operation, key, request, answer, created_at)
  VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (store_id, operation, key) DO UPDATE
