@@ -63,12 +63,6 @@ func (p *Problems) Recode(field string, code apierr.Code) {
 	}
 }
 
-// Broken reports whether the body was no JSON object, so that nothing more can be said of it.
-func (p *Problems) Broken() bool { return p.broken }
-
-// Message explains a body that is Broken.
-func (p *Problems) Message() string { return p.message }
-
 // Fields returns the refused fields, in the order in which they were refused.
 func (p *Problems) Fields() []apijson.Field { return p.fields }
 
