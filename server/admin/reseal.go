@@ -2,7 +2,6 @@ package admin
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"slices"
@@ -11,6 +10,8 @@ import (
 
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/seal"
+	"go.storefront.example/gen/ent"
+	"go.storefront.example/gen/ent/webhook"
 )
 
 // resealBatch is how many secrets one transaction seals again. It then takes no longer than a request, and
@@ -33,33 +34,51 @@ type Resealed struct {
 
 // ResealSecrets seals with the ring's current key all signing secrets, of all stores, that are sealed with
 // another one, in batches ordered by id. Secrets and webhooks stay the same, so the journal has no entry
-// of it. It calls report after each batch.
+// of it. It calls report after each batch and at the end of each pass.
 //
 // It is safe while workers deliver and members rotate secrets: it changes a row only if that still holds
 // the secret that it opened, and writes secret and key id together. If it is interrupted, a second run
 // continues with the rest. It leaves and counts secrets whose key the ring does not have. It fails with
 // seal.ErrTampered.
-func ResealSecrets(ctx context.Context, d *db.DB, secrets *seal.Ring, report func(Resealed)) (Resealed, error) {
-	s := resealer{d, secrets}
-	var so Resealed
-	current := secrets.Current()
+func ResealSecrets(ctx context.Context, d *db.DB, secrets *seal.Ring, report func(Resealed)) (so Resealed, err error) {
+	older := webhook.SecretKeyNEQ(secrets.Current())
 	for range resealPasses {
-		if err := s.db.Reader().QueryRowContext(ctx, `SELECT count(*) FROM webhooks`).Scan(&so.Webhooks); err != nil {
+		if so.Webhooks, err = d.Client().Webhook.Query().Count(ctx); err != nil {
 			return so, fmt.Errorf("count webhooks: %w", err)
 		}
-		after, more := uuid.Nil, true
-		for more {
-			last, done, err := s.resealAfter(ctx, after, current)
+		for after := uuid.Nil; ; {
+			batch, err := d.Client().Webhook.Query().Where(webhook.IDGT(after), older).Order(webhook.ByID()).Limit(resealBatch).All(ctx)
+			if err != nil {
+				return so, fmt.Errorf("read secrets: %w", err)
+			}
+			if len(batch) == 0 {
+				report(so)
+				break
+			}
+			done, err := reseal(ctx, d, secrets, batch)
 			if err != nil {
 				return so, fmt.Errorf("seal secrets anew: %w", err)
 			}
 			so.Done += done
-			after, more = last, last != uuid.Nil
+			after = batch[len(batch)-1].ID
 			report(so)
 		}
-		if err := s.countLeft(ctx, current, &so); err != nil {
+		var left []struct {
+			SecretKey string `json:"secret_key"`
+			Count     int
+		}
+		err := d.Client().Webhook.Query().Where(older).GroupBy(webhook.FieldSecretKey).Aggregate(ent.Count()).Scan(ctx, &left)
+		if err != nil {
 			return so, fmt.Errorf("count secrets under other keys: %w", err)
 		}
+		so.Left, so.Unknown = 0, nil
+		for _, under := range left {
+			so.Left += under.Count
+			if !secrets.Has(under.SecretKey) {
+				so.Unknown = append(so.Unknown, under.SecretKey)
+			}
+		}
+		slices.Sort(so.Unknown)
 		if so.Left == 0 || len(so.Unknown) > 0 {
 			break
 		}
@@ -67,90 +86,33 @@ func ResealSecrets(ctx context.Context, d *db.DB, secrets *seal.Ring, report fun
 	return so, nil
 }
 
-// resealer seals secrets again.
-type resealer struct {
-	db      *db.DB
-	secrets *seal.Ring
-}
-
-// sealed is a secret as a row holds it.
-type sealed struct {
-	webhook, store uuid.UUID
-	secret         []byte
-	key            string
-}
-
-// resealAfter seals the batch that follows an id and returns its last id, or uuid.Nil at the end.
-func (s resealer) resealAfter(ctx context.Context, after uuid.UUID, current string) (last uuid.UUID, done int, err error) {
-	batch, err := s.sealedAfter(ctx, after, current)
-	if err != nil || len(batch) == 0 {
-		return uuid.Nil, 0, err
-	}
-	tx, err := s.db.Writer().BeginTx(ctx, nil)
+// reseal seals the secrets of webhooks with the current key, in one transaction, and returns how many rows it changed: not
+// those whose key is not known, or that have changed since they were read.
+func reseal(ctx context.Context, d *db.DB, secrets *seal.Ring, batch []*ent.Webhook) (done int, err error) {
+	tx, err := d.Writer().BeginTx(ctx, nil)
 	if err != nil {
-		return uuid.Nil, 0, err
+		return 0, err
 	}
 	defer func() { _ = tx.Rollback() }() // does nothing after the commit
 	for _, row := range batch {
-		n, err := s.reseal(ctx, tx, row)
+		plain, err := secrets.Open(row.Secret, row.SecretKey, row.ID[:])
+		if errors.Is(err, seal.ErrUnknownKey) {
+			continue
+		}
 		if err != nil {
-			return uuid.Nil, 0, fmt.Errorf("webhook %s: %w", row.webhook, err)
+			return 0, fmt.Errorf("webhook %s: %w", row.ID, err)
 		}
-		done += n
-	}
-	if err := tx.Commit(); err != nil {
-		return uuid.Nil, 0, err
-	}
-	return batch[len(batch)-1].webhook, done, nil
-}
-
-func (s resealer) sealedAfter(ctx context.Context, after uuid.UUID, current string) ([]sealed, error) {
-	var batch []sealed
-	for row := range db.Rows(ctx, s.db.Reader(), `SELECT id, store_id, secret, secret_key FROM webhooks
- WHERE id > $1 AND secret_key <> $2 ORDER BY id LIMIT $3`, after, current, resealBatch) {
-		var one sealed
-		if err := row.Scan(&one.webhook, &one.store, &one.secret, &one.key); err != nil {
-			return nil, err
+		secret, key := secrets.Seal(plain, row.ID[:])
+		result, err := tx.ExecContext(ctx, `UPDATE webhooks SET secret = $1, secret_key = $2
+ WHERE store_id = $3 AND id = $4 AND secret_key = $5 AND secret = $6`, secret, key, row.StoreID, row.ID, row.SecretKey, row.Secret)
+		if err != nil {
+			return 0, fmt.Errorf("webhook %s: %w", row.ID, err)
 		}
-		batch = append(batch, one)
-	}
-	return batch, nil
-}
-
-// reseal returns how many rows it changed: none when the key is not known or the row has changed.
-func (s resealer) reseal(ctx context.Context, tx *sql.Tx, row sealed) (int, error) {
-	plain, err := s.secrets.Open(row.secret, row.key, row.webhook[:])
-	if errors.Is(err, seal.ErrUnknownKey) {
-		return 0, nil
-	}
-	if err != nil {
-		return 0, err
-	}
-	secret, key := s.secrets.Seal(plain, row.webhook[:])
-	result, err := tx.ExecContext(ctx, `UPDATE webhooks SET secret = $1, secret_key = $2
- WHERE store_id = $3 AND id = $4 AND secret_key = $5 AND secret = $6`, secret, key, row.store, row.webhook, row.key, row.secret)
-	if err != nil {
-		return 0, err
-	}
-	n, err := result.RowsAffected()
-	return int(n), err
-}
-
-// countLeft notes what is not under the current key.
-func (s resealer) countLeft(ctx context.Context, current string, so *Resealed) error {
-	so.Left, so.Unknown = 0, nil
-	for row := range db.Rows(ctx, s.db.Reader(),
-		`SELECT secret_key, count(*) FROM webhooks WHERE secret_key <> $1 GROUP BY secret_key`, current) {
-		var key string
-		var n int
-		if err := row.Scan(&key, &n); err != nil {
-			return err
+		n, err := result.RowsAffected()
+		if err != nil {
+			return 0, err
 		}
-		so.Left += n
-		if !s.secrets.Has(key) {
-			so.Unknown = append(so.Unknown, key)
-		}
+		done += int(n)
 	}
-	slices.Sort(so.Unknown)
-	return nil
+	return done, tx.Commit()
 }

@@ -30,19 +30,13 @@ func TestResealWritesNothingOverWhatItHasNotRead(t *testing.T) {
 		require.NoError(t, err)
 		id := uuid.MustParse(created.GetWebhook().GetId())
 
-		resealing := resealer{s, seal.NewRing(current, older)}
-		read, err := resealing.sealedAfter(ctx, uuid.Nil, current.ID())
-		require.NoError(t, err)
-		require.Len(t, read, 1)
+		read := s.Client().Webhook.Query().AllX(ctx)
 		_, err = late.RotateSecret(ctx, &adminv1.RotateSecretRequest{Id: id.String()})
 		require.NoError(t, err)
 		before := s.Client().Webhook.GetX(ctx, id)
 
-		tx, err := s.Writer().BeginTx(ctx, nil)
+		n, err := reseal(ctx, s, seal.NewRing(current, older), read)
 		require.NoError(t, err)
-		n, err := resealing.reseal(ctx, tx, read[0])
-		require.NoError(t, err)
-		require.NoError(t, tx.Commit())
 		require.Zero(t, n)
 		require.Equal(t, before.Secret, s.Client().Webhook.GetX(ctx, id).Secret)
 	})
