@@ -77,22 +77,33 @@ func (d *dashboard) deliveries(v *visit) error {
 
 // list adds to deliveries what their rows show.
 func (d *dashboard) list(v *visit, deliveries []*adminv1.Delivery, hooks []*adminv1.Webhook) ([]listed, error) {
-	events := make([]string, len(deliveries))
-	for i, one := range deliveries {
-		events[i] = one.GetEventId()
-	}
-	payloads, err := d.Operator.PayloadsOf(v, events)
+	payloads, err := d.Operator.PayloadsOf(v, idsOf(deliveries, (*adminv1.Delivery).GetEventId))
 	if err != nil {
 		return nil, err
 	}
-	rows := make([]listed, len(deliveries))
+	of, rows := byID(hooks), make([]listed, len(deliveries))
 	for i, one := range deliveries {
-		rows[i] = listed{Delivery: one, About: admin.About([]byte(payloads[one.GetEventId()]))}
-		if at := slices.IndexFunc(hooks, func(w *adminv1.Webhook) bool { return w.GetId() == one.GetWebhookId() }); at >= 0 {
-			rows[i].Webhook = hooks[at]
-		}
+		rows[i] = listed{Delivery: one, Webhook: of[one.GetWebhookId()], About: admin.About([]byte(payloads[one.GetEventId()]))}
 	}
 	return rows, nil
+}
+
+// idsOf are the ids that messages have or name.
+func idsOf[Message any](all []Message, id func(Message) string) []string {
+	ids := make([]string, len(all))
+	for i, one := range all {
+		ids[i] = id(one)
+	}
+	return ids
+}
+
+// byID are webhooks by their ids.
+func byID(all []*adminv1.Webhook) map[string]*adminv1.Webhook {
+	of := map[string]*adminv1.Webhook{}
+	for _, w := range all {
+		of[w.GetId()] = w
+	}
+	return of
 }
 
 // refreshSeconds is how often a page that waits for an attempt is loaded where no script does it.
@@ -122,11 +133,11 @@ func (d *dashboard) delivery(v *visit) error {
 		return err
 	}
 	body := deliveryBody{Delivery: found.GetDelivery(), Raw: found.GetPayload()}
-	hooks, err := d.webhooksByID(v)
+	hooks, err := d.Operator.ListWebhooks(v, &adminv1.ListWebhooksRequest{})
 	if err != nil {
 		return err
 	}
-	body.Webhook = hooks[body.GetWebhookId()]
+	body.Webhook = byID(hooks.GetWebhooks())[body.GetWebhookId()]
 	if newest := last(body.Delivery); newest != nil {
 		body.Headers = headersOf(body.Delivery, newest)
 	}

@@ -40,18 +40,15 @@ func (d *dashboard) events(v *visit) error {
 	}
 	f.next(v, found.GetNextPageToken())
 	body := eventsBody{filter: f, Types: append(hook.EventTypes(), hook.Ping)}
-	ids := make([]string, len(found.GetEvents()))
-	for i, e := range found.GetEvents() {
-		ids[i] = e.GetId()
-	}
-	deliveries, err := d.Operator.DeliveriesOf(v, ids)
+	deliveries, err := d.Operator.DeliveriesOf(v, idsOf(found.GetEvents(), (*adminv1.Event).GetId))
 	if err != nil {
 		return err
 	}
-	hooks, err := d.webhooksByID(v)
+	all, err := d.Operator.ListWebhooks(v, &adminv1.ListWebhooksRequest{})
 	if err != nil {
 		return err
 	}
+	hooks := byID(all.GetWebhooks())
 	for _, e := range found.GetEvents() {
 		h := happened{Event: e, About: admin.About([]byte(e.GetPayload())), Text: indented([]byte(e.GetPayload()))}
 		for _, one := range deliveries[e.GetId()] {
@@ -60,16 +57,6 @@ func (d *dashboard) events(v *visit) error {
 		body.Events = append(body.Events, h)
 	}
 	return d.page(v, view{Title: "Events", Section: "events", Template: "events", Body: body})
-}
-
-// webhooksByID are the store's webhooks by their ids.
-func (d *dashboard) webhooksByID(v *visit) (map[string]*adminv1.Webhook, error) {
-	all, err := d.Operator.ListWebhooks(v, &adminv1.ListWebhooksRequest{})
-	hooks := map[string]*adminv1.Webhook{}
-	for _, w := range all.GetWebhooks() {
-		hooks[w.GetId()] = w
-	}
-	return hooks, err
 }
 
 // described is a type of event in the catalogue.

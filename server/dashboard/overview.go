@@ -61,13 +61,7 @@ func (d *dashboard) overview(v *visit) error {
 	if err != nil {
 		return err
 	}
-	ids := make([]string, 0, len(all.GetWebhooks())+len(keys))
-	for _, w := range all.GetWebhooks() {
-		ids = append(ids, w.GetId())
-	}
-	for _, k := range keys {
-		ids = append(ids, k.GetId())
-	}
+	ids := append(idsOf(all.GetWebhooks(), (*adminv1.Webhook).GetId), idsOf(keys, (*adminv1.Key).GetId)...)
 	yesterday := v.now.UTC().Truncate(usage.Day).Add(-usage.Day)
 	tallies, err := d.Operator.Tallies(v, ids, yesterday)
 	if err != nil {

@@ -59,11 +59,7 @@ func (d *dashboard) requests(v *visit) error {
 	for i := range requestDays {
 		body.Days = append(body.Days, first.AddDate(0, 0, i))
 	}
-	ids := make([]string, len(keys))
-	for i, k := range keys {
-		ids[i] = k.GetId()
-	}
-	tallies, err := d.Operator.Tallies(v, ids, first)
+	tallies, err := d.Operator.Tallies(v, idsOf(keys, (*adminv1.Key).GetId), first)
 	if err != nil {
 		return err
 	}
