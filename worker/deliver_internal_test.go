@@ -1,9 +1,7 @@
 package worker
 
 import (
-	"context"
 	"net/http"
-	"strconv"
 	"testing"
 	"time"
 
@@ -14,52 +12,8 @@ import (
 	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/seal"
 	"go.storefront.example/gen/ent"
-	"go.storefront.example/gen/ent/product"
 	"go.storefront.example/worker/signature"
 )
-
-func TestADeliveryAsItArrives(t *testing.T) {
-	t.Parallel()
-	forEach(t, func(t *testing.T, in *installation) {
-		m := in.newMerchant("atelier")
-		webhook := m.newWebhook(hook.ProductArchived)
-		m.change(func(ctx context.Context, tx *ent.Tx) error {
-			now := hook.Time(ctx)
-			row, err := tx.Product.Create().SetStoreID(m.id).SetTitle("Guide é <b>").SetTitleFolded("guide").SetSlug("guide").
-				SetType(product.TypeFILE).SetPriceAmount(5).SetURL("https://a.example/p").SetCreatedAt(now).SetUpdatedAt(now).Save(ctx)
-			if err != nil {
-				return err
-			}
-			return row.Update().SetStatus(product.StatusARCHIVED).Exec(ctx)
-		})
-		event := in.Client().Event.Query().OnlyX(m.ctx)
-		require.Equal(t, 1, in.worker().pass())
-
-		got := in.receiver.got()
-		require.Len(t, got, 1)
-		require.Equal(t, string(event.Payload), string(got[0].body), "byte for byte")
-		require.Equal(t, "/"+webhook.String(), got[0].path)
-		require.Equal(t, in.receiver.Listener.Addr().String(), got[0].host)
-		require.Equal(t, http.Header{
-			"Content-Type":             {"application/json"},
-			"Content-Length":           {strconv.Itoa(len(event.Payload))},
-			"User-Agent":               {"Service-Webhooks/1.0"},
-			"Service-Event-Id":         {event.ID.String()},
-			"Service-Event-Type":       {"product.archived"},
-			"Service-Delivery-Attempt": {"1"},
-			"Service-Signature":        got[0].header["Service-Signature"],
-		}, got[0].header, "and no other header")
-		require.Len(t, got[0].header["Service-Signature"], 1)
-		require.NoError(t, signature.Verify(got[0].header.Get(signature.Header), got[0].body, in.secrets[webhook], in.Now(), 0))
-
-		status, attempts := in.journal(webhook, event.ID)
-		require.Equal(t, "succeeded", status)
-		require.Len(t, attempts, 1)
-		require.Equal(t, []any{1, noon, 204, ""}, []any{attempts[0].Number, attempts[0].StartedAt, attempts[0].StatusCode,
-			attempts[0].Error})
-		require.Zero(t, in.worker().pass(), "it is delivered")
-	})
-}
 
 // The eight attempts, and nothing in between.
 func TestTheWholeSchedule(t *testing.T) {
