@@ -27,8 +27,6 @@ import (
 	"log/slog"
 	"time"
 
-	entdialect "entgo.io/ent/dialect"
-
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/resource"
 )
@@ -46,8 +44,9 @@ const (
 
 // dialect is what differs between the databases.
 type dialect struct {
-	postgres bool
-	day      string // of a row's created_at, as the triggers have it
+	lists *resource.Dialect
+	folds bool   // whether differences wait to be added to the counts
+	day   string // of a row's created_at, as the triggers have it
 	// exclusive begins a transaction beside which nobody folds, at one snapshot from then on; "" where there
 	// is one writer.
 	exclusive string
@@ -62,14 +61,16 @@ var (
 	statements = db.Statements(file)
 
 	postgres = &dialect{
-		postgres: true,
-		day:      "(created_at AT TIME ZONE 'UTC')::date - DATE '1970-01-01'",
+		lists: resource.Postgres,
+		folds: true,
+		day:   "(created_at AT TIME ZONE 'UTC')::date - DATE '1970-01-01'",
 		// Counting may take longer than a request. The snapshot begins after the lock is held.
 		exclusive: "SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0; LOCK TABLE row_counts IN SHARE ROW EXCLUSIVE MODE",
 		isolation: sql.LevelRepeatableRead,
 		counted:   []string{"row_counts", "row_deltas"},
 	}
 	sqlite = &dialect{
+		lists:   resource.SQLite,
 		day:     "created_at / 86400000 - (created_at % 86400000 < 0)",
 		counted: []string{"row_counts"}, // the other one is a view
 	}
@@ -83,21 +84,18 @@ type Counts struct {
 
 // On returns the counts of the database.
 func On(s *db.DB) *Counts {
-	if s.Dialect() == entdialect.Postgres {
-		return &Counts{s, postgres}
-	}
-	return &Counts{s, sqlite}
+	return &Counts{s, db.Of(s, postgres, sqlite)}
 }
 
 // Lists returns a reader of lists.
 func (c *Counts) Lists() resource.Lists {
-	return resource.Lists{Querier: c.db.Reader(), Postgres: c.dialect.postgres}
+	return resource.Lists{Querier: c.db.Reader(), Dialect: c.dialect.lists}
 }
 
 // Keep folds until the context ends, or returns at once where there is nothing to fold. Any number of
 // processes may do so at once.
 func (c *Counts) Keep(ctx context.Context, log *slog.Logger) {
-	for c.dialect.postgres && ctx.Err() == nil {
+	for c.dialect.folds && ctx.Err() == nil {
 		start := time.Now()
 		limited, cancel := context.WithTimeout(ctx, foldTimeout)
 		folded, err := c.Fold(limited)
@@ -122,7 +120,7 @@ func (c *Counts) Keep(ctx context.Context, log *slog.Logger) {
 // Fold adds a batch of differences to the counts and returns how many there were; on SQLite there are none.
 // It skips those that another process folds, and adds in the order of their keys, so that two never deadlock.
 func (c *Counts) Fold(ctx context.Context) (n int, err error) {
-	if !c.dialect.postgres {
+	if !c.dialect.folds {
 		return 0, nil
 	}
 	if err := c.db.Writer().QueryRowContext(ctx, statements["fold"], foldBatch).Scan(&n); err != nil {

@@ -48,8 +48,8 @@ func FindCustomer(ctx context.Context, q Querier, store tenant.Store, id uuid.UU
 
 // IdentifiedCustomers reads the customers of the store with an e-mail in lower case or a phone in
 // E.164 form, by id: none, one, or two that each have one of them. The rows lack their search text.
-// With lock they are held for the rest of the transaction, which SQLite neither needs nor supports.
-func IdentifiedCustomers(ctx context.Context, q Querier, store tenant.Store, email, phone *string, lock bool) ([]*ent.Customer,
+// rowLock is db.DB.RowLock's, or "".
+func IdentifiedCustomers(ctx context.Context, q Querier, store tenant.Store, email, phone *string, rowLock string) ([]*ent.Customer,
 	error) {
 	query := selectCustomers
 	args := []any{store.ID}
@@ -61,11 +61,7 @@ func IdentifiedCustomers(ctx context.Context, q Querier, store tenant.Store, ema
 	default:
 		query, args = query+"(c.email = $2 OR c.phone = $3)", append(args, *email, *phone)
 	}
-	query += " ORDER BY c.id"
-	if lock {
-		query += " FOR NO KEY UPDATE" // new orders refer to its id, which stays
-	}
-	found, err := scanCustomers(ctx, q, store, query, args...)
+	found, err := scanCustomers(ctx, q, store, query+" ORDER BY c.id"+rowLock, args...)
 	if err != nil {
 		return nil, fmt.Errorf("look for the customer: %w", err)
 	}

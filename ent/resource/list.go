@@ -14,8 +14,8 @@ import (
 type Lists struct {
 	// Querier is the pool for reading.
 	Querier Querier
-	// Postgres is true on PostgreSQL, false on SQLite.
-	Postgres bool
+	// Dialect is Postgres or SQLite.
+	Dialect *Dialect
 }
 
 // list is the SQL of one kind of list.
@@ -71,7 +71,7 @@ func (f *filter) search(condition string) {
 // all of it, every store's part, and then every row. So such a text is compared with something that the
 // index does not have.
 func (l Lists) compared(column string, texts ...string) string {
-	if l.dialect().trigrams && slices.ContainsFunc(texts, hasNoTrigram) {
+	if l.Dialect.trigrams && slices.ContainsFunc(texts, hasNoTrigram) {
 		return "(" + column + " || '')"
 	}
 	return column
@@ -106,7 +106,7 @@ func hasNoTrigram(text string) bool {
 // match in all: both at one moment, because one statement reads them. scan takes one row, whose
 // first column is the total.
 func (l Lists) read(ctx context.Context, what list, f *filter, page Page, total *int64, scan func(*sql.Rows) error) error {
-	s := &statement{filter: f, list: what, dialect: l.dialect()}
+	s := &statement{filter: f, list: what, dialect: l.Dialect}
 	build := s.plain
 	if !f.plain && s.hasWholeDay() {
 		build = s.summed

@@ -28,23 +28,18 @@ const (
 	// orderToMove is orderByID with what a move needs.
 	orderToMove = "SELECT 0, " + orderColumns + takenColumns + orderFrom
 
-	// takenRows locks the order first and then its customer. Items never change; the payment link is not
-	// locked, because an outer join cannot.
-	takenRows = ` FOR NO KEY UPDATE OF o, c`
+	// TakenRows are what a row lock of TakeOrder locks: the order first and then its customer. Items never change; the
+	// payment link is not locked, because an outer join cannot.
+	TakenRows = " OF o, c"
 )
 
-// TakeOrder reads an order of the store with all that it shows, and if locked is true holds its row
-// and its customer's, for PostgreSQL. It returns ErrNotFound when the store has no such order.
-func TakeOrder(ctx context.Context, q Querier, store tenant.Store, id uuid.UUID, locked bool) (*TakenOrder, error) {
-	statement := orderToMove
-	if locked {
-		statement += takenRows
-	}
+// TakeOrder reads an order of the store with all that it shows, with db.DB.RowLock's lock of TakenRows, or "". It returns ErrNotFound when the store has no such order.
+func TakeOrder(ctx context.Context, q Querier, store tenant.Store, id uuid.UUID, rowLock string) (*TakenOrder, error) {
 	t := &TakenOrder{Row: &ent.Order{ID: id, StoreID: store.ID}, Buyer: &ent.Customer{StoreID: store.ID}}
 	into := &orderScan{currency: store.Currency, more: []any{
 		&t.Row.CustomerID, &t.Row.PaymentLinkID, &t.Row.UpdatedAt, &t.Buyer.TotalPaid, &t.Buyer.CreatedAt, &t.Buyer.UpdatedAt,
 	}}
-	if err := each(ctx, q, statement, []any{store.ID, id}, into.scan); err != nil {
+	if err := each(ctx, q, orderToMove+rowLock, []any{store.ID, id}, into.scan); err != nil {
 		return nil, fmt.Errorf("take order: %w", err)
 	}
 	if len(into.orders) == 0 {

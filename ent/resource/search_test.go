@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"entgo.io/ent/dialect"
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
@@ -27,7 +26,7 @@ func TestASearchIsTheSameWhateverItMatches(t *testing.T) {
 		t.Run(database, func(t *testing.T) {
 			s := dbtest.New(t, database, db.Config{})
 			shop, all := crowd(t, s, 80)
-			lists := resource.Lists{Querier: s.Reader(), Postgres: s.Dialect() == dialect.Postgres}
+			lists := resource.Lists{Querier: s.Reader(), Dialect: db.Of(s, resource.Postgres, resource.SQLite)}
 			for _, few := range []int{0, 20, 20_000} {
 				restore := resource.SetFewMatches(few)
 				for _, text := range []string{"a", "an", "...", "a..", "+00", "ann", "anna 6", "nobody", "0017", "é"} {

@@ -45,12 +45,12 @@ func nextDay(at time.Time) int64 { return Day(at.Add(day - time.Millisecond)) }
 type statement struct {
 	*filter
 	list
-	dialect *dialect
+	dialect *Dialect
 	upto    string // the moment of to as a condition has it; empty without one
 }
 
-// dialect is what differs between the databases.
-type dialect struct {
+// Dialect is what differs between the databases in a list.
+type Dialect struct {
 	// trigrams is whether a search reads an index of trigrams.
 	trigrams bool
 	// deltas is whether differences wait beside the counts.
@@ -61,8 +61,9 @@ type dialect struct {
 	until func(s *statement, day string) string
 }
 
+// The databases.
 var (
-	postgres = &dialect{
+	Postgres = &Dialect{
 		trigrams: true,
 		deltas:   true,
 		page: func(where, offset, limit string) (string, string) {
@@ -72,7 +73,7 @@ var (
 			return s.before() + " AND created_at < to_timestamp(" + day + " * 86400.0)"
 		},
 	}
-	sqlite = &dialect{
+	SQLite = &Dialect{
 		page: func(where, offset, limit string) (string, string) {
 			return where, "(CASE WHEN " + offset + " < (SELECT total FROM counted) THEN " + limit + " ELSE 0 END)"
 		},
@@ -85,13 +86,6 @@ var (
 		},
 	}
 )
-
-func (l Lists) dialect() *dialect {
-	if l.Postgres {
-		return postgres
-	}
-	return sqlite
-}
 
 // store is the argument of every statement that comes first.
 const store = "store_id = $1"

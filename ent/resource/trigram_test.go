@@ -18,7 +18,7 @@ func TestHasNoTrigram(t *testing.T) {
 	} {
 		require.Equal(t, want, hasNoTrigram(text), text)
 	}
-	search := func(text string) string { return customerFilter(Lists{Postgres: true}, tenant.Store{}, text).where }
+	search := func(text string) string { return customerFilter(Lists{Dialect: Postgres}, tenant.Store{}, text).where }
 	require.Contains(t, search("+237"), "(search LIKE $2")
 	require.Contains(t, search("+23"), "(search || '') LIKE", "the phone's digits have none")
 	require.Contains(t, search("..."), "(search || '') LIKE")

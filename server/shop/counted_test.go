@@ -244,7 +244,7 @@ func (h history) check(ctx context.Context, r *rand.Rand) {
 	require.NoError(h.T, err)
 	defer tx.Rollback()
 	q := h.query(ctx, r)
-	got, total, err := q.read(resource.Lists{Querier: tx, Postgres: h.bench.DB.Dialect() == dialect.Postgres})
+	got, total, err := q.read(resource.Lists{Querier: tx, Dialect: db.Of(h.bench.DB, resource.Postgres, resource.SQLite)})
 	require.NoError(h.T, err)
 	rows, err := tx.QueryContext(ctx, "SELECT id FROM "+q.table+" WHERE store_id = $1"+q.text+" ORDER BY created_at DESC, id DESC",
 		append([]any{h.store.ID}, q.args...)...)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"entgo.io/ent/dialect"
 	"github.com/google/uuid"
 
 	"go.storefront.example/ent/db"
@@ -130,7 +129,7 @@ func (s *Shop) CreateCustomer(
 // lockKnown locks the row of the customer that an e-mail or phone identifies; nil is none. It
 // refuses with customer_conflict when the two identify two customers.
 func (s *Shop) lockKnown(ctx context.Context, tx *ent.Tx, t tenant.Store, buyer *ent.Customer) (*ent.Customer, error) {
-	known, err := resource.IdentifiedCustomers(ctx, tx, t, buyer.Email, buyer.Phone, s.db.Dialect() == dialect.Postgres)
+	known, err := resource.IdentifiedCustomers(ctx, tx, t, buyer.Email, buyer.Phone, s.db.RowLock(""))
 	switch {
 	case err != nil:
 		return nil, err

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
-	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -12,7 +11,6 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"entgo.io/ent/dialect"
 	"github.com/google/uuid"
 	"google.golang.org/protobuf/proto"
 
@@ -128,7 +126,7 @@ func (u use) check() error {
 type memory struct{ request, answer []byte }
 
 // remembered returns what is kept under a key, or nil. Transactions under the same key run one after the
-// other from here on.
+// other from here on: the second then finds the answer that the first has stored.
 func (u use) remembered(ctx context.Context, tx *ent.Tx) (kept *memory, err error) {
 	if u.key == "" {
 		return nil, nil
@@ -136,7 +134,7 @@ func (u use) remembered(ctx context.Context, tx *ent.Tx) (kept *memory, err erro
 	if err := u.check(); err != nil {
 		return nil, err
 	}
-	if err := u.takeTurn(ctx, tx); err != nil {
+	if err := u.db.TakeTurn(ctx, tx, u.storeID.String()+"\n"+u.operation+"\n"+u.key); err != nil {
 		return nil, err
 	}
 	for row := range db.Rows(ctx, tx, `SELECT request, answer FROM idempotency_keys
@@ -163,21 +161,6 @@ func (u use) remember(ctx context.Context, tx *ent.Tx, request [sha256.Size]byte
 		id.At(now), u.storeID, u.operation, u.key, request[:], append([]byte{}, answer...), now)
 	if err != nil {
 		return fmt.Errorf("remember the answer: %w", err)
-	}
-	return nil
-}
-
-// takeTurn makes transactions under the same key run one after the other, from their beginning: the
-// second then finds the answer that the first has stored. On SQLite, with its one writer, all
-// transactions do.
-func (u use) takeTurn(ctx context.Context, tx *ent.Tx) error {
-	if u.db.Dialect() != dialect.Postgres {
-		return nil
-	}
-	sum := sha256.Sum256([]byte(u.storeID.String() + "\n" + u.operation + "\n" + u.key))
-	number := int64(binary.BigEndian.Uint64(sum[:8])) //nolint:gosec // Any 64 bits name the lock.
-	if _, err := tx.ExecContext(ctx, "SELECT pg_advisory_xact_lock($1)", number); err != nil {
-		return fmt.Errorf("take the idempotency key's turn: %w", err)
 	}
 	return nil
 }

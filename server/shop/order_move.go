@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"entgo.io/ent/dialect"
 	"github.com/google/uuid"
 
 	"go.storefront.example/ent/apijson"
@@ -139,7 +138,7 @@ func (s *Shop) moveOrder(
 func (s *Shop) lockOrder(ctx context.Context, tx *ent.Tx, t tenant.Store, id uuid.UUID) (lockedOrder, error) {
 	var o lockedOrder
 	var err error
-	o.TakenOrder, err = resource.TakeOrder(ctx, tx, t, id, s.db.Dialect() == dialect.Postgres)
+	o.TakenOrder, err = resource.TakeOrder(ctx, tx, t, id, s.db.RowLock(resource.TakenRows))
 	switch {
 	case errors.Is(err, resource.ErrNotFound):
 		return o, orderNotFound()
