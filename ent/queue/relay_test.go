@@ -17,7 +17,6 @@ import (
 	"go.storefront.example/ent/id"
 	"go.storefront.example/ent/queue"
 	"go.storefront.example/gen/ent"
-	"go.storefront.example/gen/ent/product"
 )
 
 const lease = 12 * time.Second
@@ -163,35 +162,6 @@ func TestRelayLeasesWhatThereIsRoomFor(t *testing.T) {
 		}
 		require.Equal(t, 2, waiting)
 		require.Equal(t, 1, o.relay(q, 4, noLane).Entries)
-	})
-}
-
-func TestEventsThatConcernNobodyStayOutOfTheOutbox(t *testing.T) {
-	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.DB) {
-		o := newOutlet(t, s, "atelier")
-		archive := func() {
-			o.change(func(ctx context.Context, tx *ent.Tx) error {
-				now := hook.Time(ctx)
-				row, err := tx.Product.Create().SetStoreID(o.owner).SetTitle("Guide").SetTitleFolded("guide").SetSlug(uuid.NewString()).
-					SetType(product.TypeFILE).SetPriceAmount(5).SetURL("https://a.example/p").SetCreatedAt(now).SetUpdatedAt(now).Save(ctx)
-				if err != nil {
-					return err
-				}
-				return row.Update().SetStatus(product.StatusARCHIVED).Exec(ctx)
-			})
-		}
-		archive()
-		require.Equal(t, 1, s.Client().Event.Query().CountX(o.ctx), "it happened")
-		require.Zero(t, dbtest.Count(t, s, "outbox"), "the store's webhook subscribes to orders")
-		webhook := o.subscribe(hook.ProductArchived)
-		archive()
-		require.Equal(t, 1, dbtest.Count(t, s, "outbox"))
-		o.edit(webhook, func(u *ent.WebhookUpdateOne) { u.SetEnabled(false) })
-		archive()
-		require.Equal(t, 1, dbtest.Count(t, s, "outbox"), "it is disabled")
-		require.Equal(t, 1, o.relay(queue.On(s), 10, everyLane).Entries)
-		require.Empty(t, o.live(webhook), "disabled between the commit and the relay")
 	})
 }
 
