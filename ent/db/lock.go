@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
+	"strings"
 
 	"entgo.io/ent/dialect/sql"
 
@@ -39,17 +40,14 @@ func (s *DB) RowLock(of string) string {
 	return s.dialect.rowLock + of
 }
 
-// Lock makes a query lock its rows for the rest of the transaction (RowLock).
+// SkipLocked makes a lock pass over rows that another transaction has locked.
+const SkipLocked = " SKIP LOCKED"
+
+// Lock makes a query lock its rows for the rest of the transaction (RowLock); how may be SkipLocked.
 func Lock[Q interface {
 	ForUpdate(opts ...sql.LockOption) Q
-}](s *DB, q Q) Q {
-	return lockWith(s, q, "")
-}
-
-func lockWith[Q interface {
-	ForUpdate(opts ...sql.LockOption) Q
-}](s *DB, q Q, action string) Q {
-	if clause := s.RowLock(action); clause != "" {
+}](s *DB, q Q, how ...string) Q {
+	if clause := s.RowLock(strings.Join(how, "")); clause != "" {
 		return q.ForUpdate(sql.WithLockClause(clause))
 	}
 	return q
@@ -79,17 +77,8 @@ type query[Q any, R ent.Value] interface {
 // LockRow locks a row for the rest of the transaction, which may then change it, and reads it. A transaction
 // locks every row that it changes before it asks for the time (hook.Time), in the order store, order, customer,
 // payment link; it locks no other row beside a product, a key or a webhook. So transactions never deadlock.
-func LockRow[Q query[Q, R], R ent.Value](ctx context.Context, s *DB, q Q) (R, error) {
-	return lockRow(ctx, s, q, "")
-}
-
-// LockFreeRow is LockRow for a row that it does not find while another transaction has locked it.
-func LockFreeRow[Q query[Q, R], R ent.Value](ctx context.Context, s *DB, q Q) (R, error) {
-	return lockRow(ctx, s, q, " SKIP LOCKED")
-}
-
-func lockRow[Q query[Q, R], R ent.Value](ctx context.Context, s *DB, q Q, action string) (R, error) {
-	row, err := lockWith(s, q, action).Only(ctx)
+func LockRow[Q query[Q, R], R ent.Value](ctx context.Context, s *DB, q Q, how ...string) (R, error) {
+	row, err := Lock(s, q, how...).Only(ctx)
 	if err != nil {
 		return row, err
 	}

@@ -5,6 +5,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"time"
 
@@ -232,7 +233,9 @@ type rows struct {
 // Next implements driver.Rows. The driver itself reads a small number of milliseconds as seconds,
 // which moves dates before September 2001 by millennia.
 func (r *rows) Next(dest []driver.Value) error {
-	if err := r.Rows.Next(dest); err != nil {
+	if err := r.Rows.Next(dest); err == io.EOF { //nolint:errorlint // The driver's, as database/sql compares it.
+		return err
+	} else if err != nil {
 		return r.trip.conn.judge(err)
 	}
 	for _, i := range r.times {

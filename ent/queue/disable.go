@@ -69,7 +69,7 @@ func (q *Queue) Disable(ctx context.Context, storeID, webhookID uuid.UUID, patie
 	ctx = tenant.With(ctx, tenant.Store{ID: row.ID, Slug: row.Slug, Currency: row.Currency, Country: row.Country}, worker)
 	err = q.db.WithTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
 		disabled = false
-		w, err := db.LockFreeRow(ctx, q.db, tx.Webhook.Query().Where(webhook.StoreID(storeID), webhook.ID(webhookID)))
+		w, err := db.LockRow(ctx, q.db, tx.Webhook.Query().Where(webhook.StoreID(storeID), webhook.ID(webhookID)), db.SkipLocked)
 		if ent.IsNotFound(err) {
 			return nil
 		}
