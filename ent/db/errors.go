@@ -64,7 +64,8 @@ func IsUnreachable(err error) bool {
 			return !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded)
 		}
 		class := e.Code.Class()
-		return class == pqerror.ClassConnectionException || class == pqerror.ClassInsufficientResources || isStale(err) || isReadOnly(err)
+		return class == pqerror.ClassConnectionException || class == pqerror.ClassInsufficientResources ||
+			isStale(err) || isReadOnly(err)
 	}
 	switch sqliteCode(err) & 0xff {
 	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_FULL, sqlite3.SQLITE_READONLY:

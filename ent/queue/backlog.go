@@ -56,7 +56,8 @@ const (
 )
 
 // sameForAll ends the HELP of what is read from the database.
-const sameForAll = " Read from the database: every server and worker on it reports the same value, so take the max and do not add."
+const sameForAll = " Read from the database: every server and worker on it reports the same value, " +
+	"so take the max and do not add."
 
 var (
 	lagDesc = prometheus.NewDesc("storefront_outbox_lag_seconds",

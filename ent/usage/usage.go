@@ -104,8 +104,6 @@ type Recorder struct {
 	tallies map[subject]count
 	refused []Refused
 	ofKey   map[uuid.UUID]int
-
-	flushing sync.Mutex
 }
 
 // New returns a log of a database. The caller runs Run.
@@ -183,8 +181,6 @@ func (l *Recorder) Run(ctx context.Context) error {
 // Flush writes everything that was noted. Counts that it cannot write stay for the next time; refused
 // requests are dropped then.
 func (l *Recorder) Flush(ctx context.Context) error {
-	l.flushing.Lock()
-	defer l.flushing.Unlock()
 	l.mu.Lock()
 	tallies, refused := l.tallies, l.refused
 	l.tallies, l.refused, l.ofKey = map[subject]count{}, nil, map[uuid.UUID]int{}
