@@ -132,8 +132,8 @@ func New(c Config) (*Server, error) {
 	}
 	var err error
 	s.edge, err = edge.New(edge.Config{
-		Gate: s.gate, Check: rules.Check, Services: api{rules}.services,
-		Open:    s.open(names),
+		Gate: s.gate, ExplainInvalid: rules.Check, Services: api{rules}.services,
+		Keyless: s.open(names),
 		Timeout: c.RequestTimeout, Slots: s.slots,
 		TrustedProxies: c.TrustedProxies, Logger: c.Logger,
 		Traces: c.Traces, Observe: observe, Unreachable: db.IsUnreachable, Now: c.DB.Now,

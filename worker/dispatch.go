@@ -61,14 +61,14 @@ func (w *Worker) dispatch(ctx, working context.Context) {
 				d.relaying = true
 			case <-poll.C:
 				d.relaying, d.looking = true, true
-			case batch := <-w.ended:
+			case batch := <-w.written:
 				d.end(batch)
 			}
 		}
 		d.drain()
 	}
 	for w.lanes.inFlight > 0 {
-		d.end(<-w.ended)
+		d.end(<-w.written)
 	}
 }
 
@@ -106,7 +106,7 @@ func (d *dispatcher) look(ctx context.Context) error {
 		d.lanes.forget(time.Now())
 	}
 	for _, lane := range due {
-		d.lanes.wait(lane)
+		d.lanes.markWaiting(lane)
 	}
 	return nil
 }
@@ -130,7 +130,7 @@ func (d *dispatcher) relay(ctx context.Context) error {
 	}
 	d.metrics.took(opRelay, start)
 	for _, lane := range relayed.Waiting {
-		d.lanes.wait(lane)
+		d.lanes.markWaiting(lane)
 	}
 	for _, delivery := range relayed.Leased {
 		go d.deliver(d.working, delivery, start)
@@ -180,7 +180,7 @@ func (d *dispatcher) end(batch []result) {
 func (d *dispatcher) drain() {
 	for {
 		select {
-		case batch := <-d.ended:
+		case batch := <-d.written:
 			d.end(batch)
 		default:
 			return

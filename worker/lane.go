@@ -146,8 +146,8 @@ func (l *lanes) end(of queue.Lane, verdict verdict, now time.Time) {
 	}
 }
 
-// wait notes that something may be due in a lane.
-func (l *lanes) wait(of queue.Lane) { l.of(of).waiting[index(of.Retry)] = true }
+// markWaiting notes that something may be due in a lane.
+func (l *lanes) markWaiting(of queue.Lane) { l.of(of).waiting[index(of.Retry)] = true }
 
 // wants returns what to claim now: for each webhook with room and waiting deliveries, first
 // attempts before retries, except for those that it owes. A webhook whose window is nearly full waits until a quarter of it is

@@ -90,9 +90,9 @@ func TestWhatWaitsGoesFirst(t *testing.T) {
 	t.Parallel()
 	l := newLanes(64)
 	first, retry := laneOf(1, 1, false), laneOf(1, 1, true)
-	l.wait(retry)
+	l.markWaiting(retry)
 	require.True(t, l.begin(first), "a new event goes before retries")
-	l.wait(first)
+	l.markWaiting(first)
 	require.False(t, l.begin(first), "and behind older events")
 	wants := l.wants()
 	require.Equal(t, []queue.Want{{Lane: first, Max: 3}}, wants)
@@ -107,11 +107,11 @@ func TestWhatWaitsGoesFirst(t *testing.T) {
 	require.Equal(t, []queue.Want{{Lane: retry, Max: 8}}, l.wants())
 
 	l = newLanes(64)
-	l.wait(retry)
+	l.markWaiting(retry)
 	require.Equal(t, firstWindow, fill(l, first))
 	l.end(first, notMade, time.Time{})
 	require.False(t, l.begin(first), "a windowful of new events went before the retries")
-	l.wait(first)
+	l.markWaiting(first)
 	wants = l.wants()
 	require.Equal(t, []queue.Want{{Lane: retry, Max: 1}}, wants, "which are next")
 	l.claimed(wants, []queue.Delivery{{Lane: retry}})
@@ -126,7 +126,7 @@ func TestWebhooksWithoutWorkAreForgotten(t *testing.T) {
 	l.begin(idle)
 	l.end(idle, answeredWell, now)
 	l.begin(busy)
-	l.wait(waiting)
+	l.markWaiting(waiting)
 	l.forget(now.Add(forgetAfter - time.Second))
 	require.Len(t, l.webhooks, 3)
 	l.forget(now.Add(3 * forgetAfter))
@@ -158,7 +158,7 @@ func TestLanesKeepTheirBooks(t *testing.T) {
 					flying = append(flying, of)
 				}
 			},
-			"wait": func(t *rapid.T) { l.wait(lane(rapid.Bool().Draw(t, "retry"))) },
+			"wait": func(t *rapid.T) { l.markWaiting(lane(rapid.Bool().Draw(t, "retry"))) },
 			"claim": func(t *rapid.T) {
 				wants := l.wants()
 				var got []queue.Delivery

@@ -30,7 +30,7 @@ func (w *Worker) record(ctx context.Context) {
 			}
 		}
 		w.write(ctx, batch)
-		w.ended <- batch
+		w.written <- batch
 	}
 }
 

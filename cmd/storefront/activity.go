@@ -19,7 +19,7 @@ type activityListCmd struct {
 }
 
 // Run lists the activity.
-func (c *activityListCmd) Run(s *session) error {
+func (c *activityListCmd) Run(s *invocation) error {
 	return listOf(s, c.inStore, c.limit, activityTable, &adminv1.ListActivityRequest{}, admin.API.ListActivity,
 		(*adminv1.ListActivityResponse).GetEntries)
 }

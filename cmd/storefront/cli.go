@@ -118,9 +118,9 @@ var lists = []string{"--scopes", "--events", "--unavailable-types", "--trusted-p
 
 var negative = regexp.MustCompile(`^-\d`)
 
-// meant is a command line as it is meant: help and --version as commands, a list with spaces after its commas, and
+// normalizeArgs is a command line as it is meant: help and --version as commands, a list with spaces after its commas, and
 // a negative number as the value that it is.
-func meant(args []string) []string {
+func normalizeArgs(args []string) []string {
 	switch {
 	case len(args) == 0:
 		return []string{"--help"}
@@ -151,7 +151,7 @@ func run(ctx context.Context, args []string, env func(string) (string, bool), in
 	var c cli
 	exited := false
 	set := &settings{env: env}
-	s := &session{ctx: ctx, in: in, out: out, errs: errs, env: env, terminal: terminalOf(out, env)}
+	s := &invocation{ctx: ctx, in: in, out: out, errs: errs, env: env, terminal: terminalOf(out, env)}
 	parser, err := newParser(&c,
 		kong.Name("storefront"), kong.Description(description), kong.Writers(out, errs),
 		kong.Exit(func(int) { exited = true }), kong.Resolvers(set), kong.Bind(set),
@@ -159,26 +159,26 @@ func run(ctx context.Context, args []string, env func(string) (string, bool), in
 		kong.ExplicitGroups(groups),
 	)
 	if err != nil {
-		return s.complain(fmt.Errorf("read the command line's grammar: %w", err))
+		return s.report(fmt.Errorf("read the command line's grammar: %w", err))
 	}
 	if complete(parser, env) {
 		return 0
 	}
-	k, err := parser.Parse(meant(args))
+	k, err := parser.Parse(normalizeArgs(args))
 	switch {
 	case exited: // after --help
 		return 0
 	case err != nil:
-		return s.complain(misread(err))
+		return s.report(misread(err))
 	}
 	if s.given, err = explicit(k); err != nil {
-		return s.complain(err)
+		return s.report(err)
 	}
 	s.command, _, _ = strings.Cut(k.Command(), " <") // arguments
 	s.json, s.csv, s.flags = c.Output == "json", c.Output == "csv", k.Flags()
 	if s.csv && !isList(k.Selected()) {
-		return s.complain(usage("-o csv is for lists; `%s` prints text or json", k.Selected().FullPath()))
+		return s.report(usage("-o csv is for lists; `%s` prints text or json", k.Selected().FullPath()))
 	}
 	s.dev = s.inDev(k, set.dev)
-	return s.complain(k.Run(s))
+	return s.report(k.Run(s))
 }

@@ -25,7 +25,7 @@ type customerCreateCmd struct {
 }
 
 // Run creates the customer.
-func (c *customerCreateCmd) Run(s *session) error {
+func (c *customerCreateCmd) Run(s *invocation) error {
 	make := func(o admin.API, ctx context.Context, in *adminv1.CreateCustomerRequest) (*storefrontv1.Customer, error) {
 		made, err := o.CreateCustomer(ctx, in)
 		if err == nil && !made.GetCreated() {
@@ -45,7 +45,7 @@ type customerUpdateCmd struct {
 }
 
 // Run changes the customer.
-func (c *customerUpdateCmd) Run(s *session) error {
+func (c *customerUpdateCmd) Run(s *invocation) error {
 	return change(s, c.storeScoped, c.Customer, findCustomer, &storefrontv1.UpdateCustomerRequest{}, admin.API.UpdateCustomer, whole)
 }
 
@@ -55,7 +55,7 @@ type customerListCmd struct {
 }
 
 // Run lists the customers.
-func (c *customerListCmd) Run(s *session) error {
+func (c *customerListCmd) Run(s *invocation) error {
 	return listPages(s, c.paged, customerTable, &adminv1.ListCustomersRequest{}, admin.API.ListCustomers)
 }
 
@@ -73,6 +73,6 @@ type customerShowCmd struct {
 }
 
 // Run shows the customer.
-func (c *customerShowCmd) Run(s *session) error {
+func (c *customerShowCmd) Run(s *invocation) error {
 	return show(s, c.storeScoped, c.Name, findCustomer, whole)
 }

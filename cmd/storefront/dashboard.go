@@ -58,7 +58,7 @@ type dashboardLinkCmd struct {
 }
 
 // Run makes the link.
-func (c *dashboardLinkCmd) Run(s *session) error {
+func (c *dashboardLinkCmd) Run(s *invocation) error {
 	if c.URL == "" {
 		c.URL = "http://127.0.0.1:8081"
 		served := c.AdminURL
@@ -112,7 +112,7 @@ type sessionsListCmd struct {
 }
 
 // Run lists the sessions and links.
-func (c *sessionsListCmd) Run(s *session) error {
+func (c *sessionsListCmd) Run(s *invocation) error {
 	in := &adminv1.ListSessionsRequest{Store: c.Store}
 	return list(s, c.target, c.limit, sessionTable, in, func(context.Context, admin.API) error { return nil },
 		admin.API.ListSessions,
@@ -136,7 +136,7 @@ type sessionsRevokeCmd struct {
 }
 
 // Run ends what is named.
-func (c *sessionsRevokeCmd) Run(s *session) error {
+func (c *sessionsRevokeCmd) Run(s *invocation) error {
 	switch {
 	case c.ID != "" && (c.All || c.Store != "" || c.Member != ""):
 		return usage("an id cannot be used with --all, --store or --member")

@@ -30,7 +30,7 @@ type migration struct {
 }
 
 // migrations prints steps of the schema.
-func (s *session) migrations(steps []db.Migration) error {
+func (s *invocation) migrations(steps []db.Migration) error {
 	objects := make([][]byte, len(steps))
 	rows := make([][]string, len(steps))
 	for i, m := range steps {
@@ -54,7 +54,7 @@ func (s *session) migrations(steps []db.Migration) error {
 type migrateUpCmd struct{ database }
 
 // Run migrates.
-func (c *migrateUpCmd) Run(s *session) error {
+func (c *migrateUpCmd) Run(s *invocation) error {
 	var applied []db.Migration
 	shown := newProgress(s.errs, "migrating", 0)
 	err := migrate(s.ctx, c.database,
@@ -74,7 +74,7 @@ func (c *migrateUpCmd) Run(s *session) error {
 type migrateStatusCmd struct{ database }
 
 // Run shows the migrations.
-func (c *migrateStatusCmd) Run(s *session) error {
+func (c *migrateStatusCmd) Run(s *invocation) error {
 	handle, err := db.Open(s.ctx, db.Config{URL: c.DatabaseURL, Existing: true})
 	if err != nil {
 		return noFile(err)
@@ -101,7 +101,7 @@ type recounted struct {
 const recountStores = 1000
 
 // Run counts.
-func (c *migrateRecountCmd) Run(s *session) error {
+func (c *migrateRecountCmd) Run(s *invocation) error {
 	handle, err := c.open(s.ctx)
 	if err != nil {
 		return err
@@ -118,7 +118,7 @@ func (c *migrateRecountCmd) Run(s *session) error {
 }
 
 // count counts the rows of a store, or of all if it has no name.
-func (r *recounted) count(s *session, handle *db.DB, name string) error {
+func (r *recounted) count(s *invocation, handle *db.DB, name string) error {
 	counts := counting.On(handle)
 	if name != "" {
 		store, err := shop.New(handle, s.options.Shop).FindStore(s.ctx, name)
@@ -144,7 +144,7 @@ func (r *recounted) count(s *session, handle *db.DB, name string) error {
 	}
 }
 
-func (r *recounted) add(s *session, counts *counting.Counts, store uuid.UUID) error {
+func (r *recounted) add(s *invocation, counts *counting.Counts, store uuid.UUID) error {
 	rows, err := counts.Recount(s.ctx, store)
 	r.Rows += rows
 	if err == nil {
@@ -167,7 +167,7 @@ type backedUp struct {
 }
 
 // Run copies the database.
-func (c *backupCmd) Run(s *session) error {
+func (c *backupCmd) Run(s *invocation) error {
 	path, embedded := strings.CutPrefix(c.DatabaseURL, "sqlite:")
 	if strings.HasPrefix(c.DatabaseURL, "postgres") {
 		return fmt.Errorf("%w; for PostgreSQL run: pg_dump --format=custom --no-owner --file=%s \"$STOREFRONT_DATABASE_URL\"",

@@ -57,7 +57,7 @@ type storeScopedDeliveries struct {
 const retrying = "retrying"
 
 // Run lists the deliveries.
-func (c *deliveryListCmd) Run(s *session) error {
+func (c *deliveryListCmd) Run(s *invocation) error {
 	in := &adminv1.ListDeliveriesRequest{Store: c.Store}
 	if c.Status != nil {
 		in.Status, in.Retrying = enumNamed(*c.Status), *c.Status == retrying
@@ -119,7 +119,7 @@ type deliveryShowCmd struct {
 }
 
 // Run shows the delivery.
-func (c *deliveryShowCmd) Run(s *session) error {
+func (c *deliveryShowCmd) Run(s *invocation) error {
 	return s.operate(c.target, func(ctx context.Context, o admin.API) error {
 		id, err := idOf(ctx, o, c.storeScoped, c.ID, findDelivery)
 		if err != nil {
@@ -154,7 +154,7 @@ type deliveryResendCmd struct {
 }
 
 // Run sends again.
-func (c *deliveryResendCmd) Run(s *session) error {
+func (c *deliveryResendCmd) Run(s *invocation) error {
 	switch {
 	case c.ID != "" && (c.Webhook != "" || s.given["since"]):
 		return usage("a delivery's id cannot be used with --webhook or --since")

@@ -48,7 +48,7 @@ const (
 )
 
 // Run serves the demo store.
-func (c *devCmd) Run(s *session) error {
+func (c *devCmd) Run(s *invocation) error {
 	if err := c.check(); err != nil {
 		return err
 	}
@@ -65,7 +65,7 @@ func (c *devCmd) Run(s *session) error {
 }
 
 // start makes the demo store and serves it.
-func (c *devCmd) start(s *session, data database, logger *slog.Logger) error {
+func (c *devCmd) start(s *invocation, data database, logger *slog.Logger) error {
 	if err := migrate(s.ctx, data, func(db.Migration) {}, func(db.Migration) {}); err != nil {
 		return err
 	}
@@ -86,7 +86,7 @@ func (c *devCmd) start(s *session, data database, logger *slog.Logger) error {
 }
 
 // serve runs the server, a worker and a receiver of the demo store's events.
-func (c *devCmd) serve(s *session, handle *db.DB, data database, logger *slog.Logger) error {
+func (c *devCmd) serve(s *invocation, handle *db.DB, data database, logger *slog.Logger) error {
 	ring, err := secretKey{}.ring(data)
 	if err != nil {
 		return err
@@ -163,7 +163,7 @@ func (c *devCmd) serve(s *session, handle *db.DB, data database, logger *slog.Lo
 }
 
 // showReceived shows a delivery that the receiver got.
-func showReceived(s *session, got received) {
+func showReceived(s *invocation, got received) {
 	if s.json {
 		return // standard output holds one value
 	}
@@ -209,7 +209,7 @@ type greeting struct {
 	CurlEvent string `json:"curlEvent"`
 }
 
-func printReady(s *session, g greeting, demo *storefrontv1.Store, o admin.API) error {
+func printReady(s *invocation, g greeting, demo *storefrontv1.Store, o admin.API) error {
 	g.Curl = fmt.Sprintf(`curl -H "Authorization: Bearer %s" "%s/v1/products?pageSize=2"`, g.Key, g.URL)
 	// One that is published, so that archiving it is a change.
 	published, err := o.ListProducts(s.ctx, &adminv1.ListProductsRequest{

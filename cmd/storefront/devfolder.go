@@ -114,7 +114,7 @@ func usesDevFolder(k *kong.Context) bool {
 }
 
 // inDev returns the folder of dev that a command works in, and says so on standard error.
-func (s *session) inDev(k *kong.Context, found *devFolder) *devFolder {
+func (s *invocation) inDev(k *kong.Context, found *devFolder) *devFolder {
 	if found == nil {
 		return nil
 	}
@@ -139,10 +139,10 @@ func (s *session) inDev(k *kong.Context, found *devFolder) *devFolder {
 }
 
 // say tells the user something on standard error.
-func (s *session) say(text string) { _, _ = fmt.Fprintln(s.errs, "storefront: "+text) }
+func (s *invocation) say(text string) { _, _ = fmt.Fprintln(s.errs, "storefront: "+text) }
 
 // runningDev returns the folder of the dev that runs here.
-func (s *session) runningDev(token string) (*devFolder, error) {
+func (s *invocation) runningDev(token string) (*devFolder, error) {
 	found := findDev()
 	switch {
 	case found == nil:

@@ -25,7 +25,7 @@ type doctorCmd struct {
 }
 
 // Run runs all checks.
-func (c *doctorCmd) Run(s *session, set *settings, k *kong.Context) error {
+func (c *doctorCmd) Run(s *invocation, set *settings, k *kong.Context) error {
 	known := []string{variable("config")}
 	for _, flag := range flagNamesOf(k.Model.Node) {
 		known = append(known, variable(flag))
@@ -101,7 +101,7 @@ func (c *doctorCmd) keys() doctor.SecretKeys {
 }
 
 // findings prints what was found.
-func (s *session) findings(found []doctor.Finding) error {
+func (s *invocation) findings(found []doctor.Finding) error {
 	if s.json {
 		text, err := plainJSON(found)
 		if err == nil {

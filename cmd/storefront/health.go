@@ -23,7 +23,7 @@ type healthCmd struct {
 const maxHealthBytes = 512
 
 // Run asks the server or worker beside it whether it is ready.
-func (c *healthCmd) Run(s *session) error {
+func (c *healthCmd) Run(s *invocation) error {
 	if _, _, err := net.SplitHostPort(c.AdminAddr); err != nil {
 		return usage("--admin-addr: must be an address such as 127.0.0.1:8081, not %q", c.AdminAddr)
 	}
@@ -63,7 +63,7 @@ type build struct {
 }
 
 // Run shows the version.
-func (versionCmd) Run(s *session) error { return s.value(buildOf()) }
+func (versionCmd) Run(s *invocation) error { return s.value(buildOf()) }
 
 func buildOf() build {
 	b := build{Version: version, Commit: commit, GoVersion: runtime.Version()}

@@ -107,7 +107,7 @@ complete -c storefront -a '(__storefront_complete)'
 }
 
 // Run prints the script.
-func (c *completionCmd) Run(s *session) error {
+func (c *completionCmd) Run(s *invocation) error {
 	if s.json {
 		return s.value(map[string]string{"shell": c.Shell, "script": completionScripts[c.Shell]})
 	}

@@ -53,7 +53,7 @@ type loaded struct {
 const maxShown = 50
 
 // Run imports the file.
-func (c *importCmd) Run(s *session) error {
+func (c *importCmd) Run(s *invocation) error {
 	options := importing.Options{
 		Kind: importing.Kind(c.Kind), From: c.From, Type: storefrontv1.Product_Type(storefrontv1.Product_Type_value[c.Type]),
 		Country: strings.ToUpper(c.Country), DateFormat: c.DateFormat,
@@ -111,7 +111,7 @@ func (c *importCmd) Run(s *session) error {
 }
 
 // report shows what an import did, and returns its error in one line.
-func (c *importCmd) report(s *session, done *importing.Report, err error) error {
+func (c *importCmd) report(s *invocation, done *importing.Report, err error) error {
 	var whole *importing.FileError
 	refused, bad := errors.AsType[*importing.BadLinesError](err)
 	unfinished := err != nil && !bad

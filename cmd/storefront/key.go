@@ -28,7 +28,7 @@ var lifetimes = map[string]adminv1.Key_Lifetime{
 }
 
 // Run creates the key.
-func (c *keyCreateCmd) Run(s *session) error {
+func (c *keyCreateCmd) Run(s *invocation) error {
 	in := &adminv1.CreateKeyRequest{Lifetime: lifetimes[c.Expires]}
 	return create(s, inStore(c.inNamedStore), in, admin.API.CreateKey, func(made *adminv1.CreateKeyResponse) []byte {
 		return selectFields(made.GetKey(), map[string]json.RawMessage{"key": quoted(made.GetSecret())}, "id", "name", "key", "scopes",
@@ -42,7 +42,7 @@ type keyListCmd struct {
 }
 
 // Run lists the keys.
-func (c *keyListCmd) Run(s *session) error {
+func (c *keyListCmd) Run(s *invocation) error {
 	return listOf(s, c.inStore, c.limit, keyTable, &adminv1.ListKeysRequest{}, admin.API.ListKeys,
 		(*adminv1.ListKeysResponse).GetKeys)
 }
@@ -61,7 +61,7 @@ type keyShowCmd struct {
 }
 
 // Run shows the key.
-func (c *keyShowCmd) Run(s *session) error {
+func (c *keyShowCmd) Run(s *invocation) error {
 	return show(s, c.storeScoped, c.Name, findKey, whole)
 }
 
@@ -71,6 +71,6 @@ type keyRevokeCmd struct {
 }
 
 // Run revokes the key.
-func (c *keyRevokeCmd) Run(s *session) error {
+func (c *keyRevokeCmd) Run(s *invocation) error {
 	return change(s, c.storeScoped, c.Name, findKey, &adminv1.RevokeKeyRequest{}, admin.API.RevokeKey, whole)
 }

@@ -32,7 +32,7 @@ type linkCreateCmd struct {
 }
 
 // Run creates the link.
-func (c *linkCreateCmd) Run(s *session) error {
+func (c *linkCreateCmd) Run(s *invocation) error {
 	in := &adminv1.CreatePaymentLinkRequest{}
 	switch fixed, open := s.given["amount"], s.given["min-amount"]; {
 	case c.Pricing != nil:
@@ -52,7 +52,7 @@ type linkListCmd struct {
 }
 
 // Run lists the links.
-func (c *linkListCmd) Run(s *session) error {
+func (c *linkListCmd) Run(s *invocation) error {
 	return listPages(s, c.paged, linkTable, &adminv1.ListPaymentLinksRequest{}, admin.API.ListPaymentLinks)
 }
 
@@ -88,7 +88,7 @@ type linkUpdateCmd struct {
 }
 
 // Run changes the link.
-func (c *linkUpdateCmd) Run(s *session) error {
+func (c *linkUpdateCmd) Run(s *invocation) error {
 	return change(s, c.storeScoped, c.Name, findLink, &storefrontv1.UpdatePaymentLinkRequest{}, admin.API.UpdatePaymentLink, whole)
 }
 
@@ -99,16 +99,16 @@ type (
 )
 
 // Run shows the link.
-func (c *linkShowCmd) Run(s *session) error {
+func (c *linkShowCmd) Run(s *invocation) error {
 	return show(s, c.storeScoped, c.Name, findLink, whole)
 }
 
 // Run enables the link.
-func (c *linkEnableCmd) Run(s *session) error {
+func (c *linkEnableCmd) Run(s *invocation) error {
 	return change(s, c.storeScoped, c.Name, findLink, &storefrontv1.EnablePaymentLinkRequest{}, admin.API.EnablePaymentLink, whole)
 }
 
 // Run disables the link.
-func (c *linkDisableCmd) Run(s *session) error {
+func (c *linkDisableCmd) Run(s *invocation) error {
 	return change(s, c.storeScoped, c.Name, findLink, &adminv1.DisablePaymentLinkRequest{}, admin.API.DisablePaymentLink, whole)
 }

@@ -54,7 +54,7 @@ type listening struct {
 }
 
 // Run forwards events until the session ends.
-func (c *listenCmd) Run(s *session) error {
+func (c *listenCmd) Run(s *invocation) error {
 	if s.json && c.PrintJSON {
 		return usage("--print-json prints one event a line; leave -o json out")
 	}
@@ -84,7 +84,7 @@ func (c *listenCmd) Run(s *session) error {
 		return err
 	}
 	l := &listener{
-		session: s, from: from, dev: dev, client: client, store: store, events: c.Events, printJSON: c.PrintJSON,
+		invocation: s, from: from, dev: dev, client: client, store: store, events: c.Events, printJSON: c.PrintJSON,
 		forwarder: newForwarder(to, secret), slots: make(chan struct{}, mostForwards), seen: map[string]time.Time{},
 	}
 	defer l.forwarder.client.Close()
@@ -98,7 +98,7 @@ func (c *listenCmd) Run(s *session) error {
 //	   ▲          └► position
 //	   └── the connection is lost: wait, and go on from the position
 type listener struct {
-	*session
+	*invocation
 	from      adminListener
 	dev       *devFolder
 	client    *rpc.Client
@@ -342,7 +342,7 @@ type resent struct {
 }
 
 // Run forwards the event.
-func (c *eventResendCmd) Run(s *session) error {
+func (c *eventResendCmd) Run(s *invocation) error {
 	to, err := c.address()
 	if err != nil {
 		return err

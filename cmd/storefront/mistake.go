@@ -36,7 +36,7 @@ func misread(err error) error {
 	at := "storefront"
 	if parse, ok := errors.AsType[*kong.ParseError](err); ok && parse.Context != nil && parse.Context.Selected() != nil {
 		at = parse.Context.Selected().FullPath()
-		err = permanent(err, parse.Context.Selected())
+		err = explainImmutable(err, parse.Context.Selected())
 	}
 	text := meantValue(err.Error())
 	if strings.HasSuffix(text, "?") {
@@ -45,8 +45,8 @@ func misread(err error) error {
 	return usage("%s; see `%s --help`", text, at)
 }
 
-// permanent is the error about a flag that only the command which creates has.
-func permanent(err error, n *kong.Node) error {
+// explainImmutable is the error about a flag that only the command which creates has.
+func explainImmutable(err error, n *kong.Node) error {
 	name, unknown := strings.CutPrefix(err.Error(), "unknown flag --")
 	if !unknown || n == nil || n.Name != "update" {
 		return err
@@ -63,8 +63,8 @@ func permanent(err error, n *kong.Node) error {
 // formCodes are the refusals of a value whose form does not fit its flag.
 var formCodes = []apierr.Code{apierr.ValidationFailed, apierr.PhoneInvalid, apierr.CustomerIdentifierRequired}
 
-// complain writes an error as one line and returns its exit status.
-func (s *session) complain(err error) int {
+// report writes an error as one line and returns its exit status.
+func (s *invocation) report(err error) int {
 	if err == nil {
 		return 0
 	}
@@ -81,7 +81,7 @@ func (s *session) complain(err error) int {
 }
 
 // line returns an error in one line, in which a terminal shows every character as it is.
-func (s *session) line(err error) string {
+func (s *invocation) line(err error) string {
 	text := err.Error()
 	var r *apierr.Refusal
 	switch {
@@ -101,17 +101,17 @@ var fieldCodes = []apierr.Code{apierr.CompareAtInvalid, apierr.PhoneInvalid, api
 	apierr.PaymentLinkExpiryPast, apierr.PaymentLinkExpiryInvalid}
 
 var (
-	word    = regexp.MustCompile(`[A-Za-z]+`)
-	nothing = regexp.MustCompile(`\bnull\b`)
-	removal = regexp.MustCompile(`; null [^;]*$`)
+	word     = regexp.MustCompile(`[A-Za-z]+`)
+	nullWord = regexp.MustCompile(`\bnull\b`)
+	removal  = regexp.MustCompile(`; null [^;]*$`)
 )
 
 // refused returns the text of a refusal, with flags in place of the API's fields, and none in place of null.
-func (s *session) refused(r *apierr.Refusal) string {
+func (s *invocation) refused(r *apierr.Refusal) string {
 	if fields := r.Details.GetFields(); len(fields) > 0 {
 		said := make([]string, len(fields))
 		for i, f := range fields {
-			said[i] = s.flagOf(f.GetField()) + ": " + meantValue(nothing.ReplaceAllString(f.GetMessage(), none))
+			said[i] = s.flagOf(f.GetField()) + ": " + meantValue(nullWord.ReplaceAllString(f.GetMessage(), none))
 		}
 		return strings.Join(said, "; ")
 	}
@@ -127,7 +127,7 @@ func (s *session) refused(r *apierr.Refusal) string {
 		if strings.HasSuffix(s.command, "create") {
 			text = removal.ReplaceAllString(text, "")
 		}
-		text = nothing.ReplaceAllString(word.ReplaceAllStringFunc(text, func(name string) string {
+		text = nullWord.ReplaceAllString(word.ReplaceAllStringFunc(text, func(name string) string {
 			if flag := s.flagNamed(name); flag != "" {
 				return flag
 			}
@@ -141,7 +141,7 @@ func (s *session) refused(r *apierr.Refusal) string {
 var otherFlags = map[string]string{"items": "--product", "types": "--events"}
 
 // flagOf is the flag that sets a field.
-func (s *session) flagOf(field string) string {
+func (s *invocation) flagOf(field string) string {
 	field, _, _ = strings.Cut(field, ".")
 	if flag := s.flagNamed(field); flag != "" {
 		return flag
@@ -156,7 +156,7 @@ func (s *session) flagOf(field string) string {
 }
 
 // flagNamed is the flag of the command that sets a field, "" if none does.
-func (s *session) flagNamed(field string) string {
+func (s *invocation) flagNamed(field string) string {
 	for _, f := range s.flags {
 		if f.Tag.Get(apiField) == field {
 			return "--" + f.Name
@@ -228,7 +228,7 @@ var notThere = regexp.MustCompile(`^There is no store (\S+)\.$|^There is no [a-z
 const maxNames = 100
 
 // hinted adds to the refusal of what is not there the name that was probably meant, or the command that lists such names.
-func (s *session) hinted(ctx context.Context, o admin.API, refusal error) error {
+func (s *invocation) hinted(ctx context.Context, o admin.API, refusal error) error {
 	r, ok := errors.AsType[*apierr.Refusal](refusal)
 	if !ok || listedBy[r.Code] == "" || strings.Contains(r.Message, "ambiguous") {
 		return refusal

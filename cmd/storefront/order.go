@@ -34,7 +34,7 @@ type orderCreateCmd struct {
 }
 
 // Run records the order.
-func (c *orderCreateCmd) Run(s *session) error {
+func (c *orderCreateCmd) Run(s *invocation) error {
 	switch {
 	case c.Customer != "" && cmp.Or(c.CustomerName, c.CustomerEmail, c.CustomerPhone) != "":
 		return usage("--customer cannot be used with --customer-name, --customer-email or --customer-phone")
@@ -87,7 +87,7 @@ type orderListCmd struct {
 }
 
 // Run lists the orders.
-func (c *orderListCmd) Run(s *session) error {
+func (c *orderListCmd) Run(s *invocation) error {
 	return listPages(s, c.paged, orderTable, &adminv1.ListOrdersRequest{}, admin.API.ListOrders)
 }
 
@@ -106,7 +106,7 @@ type orderShowCmd struct {
 }
 
 // Run shows the order.
-func (c *orderShowCmd) Run(s *session) error {
+func (c *orderShowCmd) Run(s *invocation) error {
 	return show(s, c.storeScoped, c.Name, findOrder, whole)
 }
 
@@ -130,21 +130,21 @@ type (
 )
 
 // Run marks the order as paid.
-func (c *orderPayCmd) Run(s *session) error {
+func (c *orderPayCmd) Run(s *invocation) error {
 	return change(s, c.storeScoped, c.Name, findOrder, &adminv1.PayOrderRequest{}, admin.API.PayOrder, whole)
 }
 
 // Run marks the order as failed.
-func (c *orderFailCmd) Run(s *session) error {
+func (c *orderFailCmd) Run(s *invocation) error {
 	return change(s, c.storeScoped, c.Name, findOrder, &adminv1.FailOrderRequest{}, admin.API.FailOrder, whole)
 }
 
 // Run cancels the order.
-func (c *orderCancelCmd) Run(s *session) error {
+func (c *orderCancelCmd) Run(s *invocation) error {
 	return change(s, c.storeScoped, c.Name, findOrder, &adminv1.CancelOrderRequest{}, admin.API.CancelOrder, whole)
 }
 
 // Run marks the order as refunded.
-func (c *orderRefundCmd) Run(s *session) error {
+func (c *orderRefundCmd) Run(s *invocation) error {
 	return change(s, c.storeScoped, c.Name, findOrder, &adminv1.RefundOrderRequest{}, admin.API.RefundOrder, whole)
 }

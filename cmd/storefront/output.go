@@ -45,7 +45,7 @@ func orDash(text *string) string {
 }
 
 // value prints a value: in JSON, else a line for each field.
-func (s *session) value(v any) error {
+func (s *invocation) value(v any) error {
 	text, err := plainJSON(v)
 	if err != nil {
 		return err
@@ -54,7 +54,7 @@ func (s *session) value(v any) error {
 }
 
 // print prints a JSON object.
-func (s *session) print(object []byte) error {
+func (s *invocation) print(object []byte) error {
 	if s.json {
 		_, err := s.out.Write(append(object, '\n'))
 		return err
@@ -74,7 +74,7 @@ func (s *session) print(object []byte) error {
 
 // lines writes a line for each plain value in a JSON value, named by its path, for each list of plain values, and for what
 // is empty.
-func (s *session) lines(w io.Writer, path string, value json.RawMessage, currency string) {
+func (s *invocation) lines(w io.Writer, path string, value json.RawMessage, currency string) {
 	var items []json.RawMessage
 	members, err := membersOf(value)
 	nested := err == nil || json.Unmarshal(value, &items) == nil && items != nil
@@ -114,7 +114,7 @@ func shown(path string, value json.RawMessage, currency string) string {
 func textOf(value json.RawMessage) string { return cmp.Or(csvText(value), absent) }
 
 // list prints a list: in JSON an array, else a table.
-func (s *session) list(objects [][]byte, header []string, rows [][]string) error {
+func (s *invocation) list(objects [][]byte, header []string, rows [][]string) error {
 	if s.json {
 		_, err := fmt.Fprintf(s.out, "[%s]\n", bytes.Join(objects, []byte{','}))
 		return err
@@ -306,7 +306,7 @@ func shortTime(cell string) string {
 }
 
 // writeTable writes columns side by side. The last one is not padded.
-func (s *session) writeTable(all []*column) error {
+func (s *invocation) writeTable(all []*column) error {
 	w := pretty.NewWriter()
 	w.SetStyle(pretty.Style{Box: pretty.BoxStyle{PaddingRight: columnGap}, Options: pretty.OptionsNoBordersAndSeparators})
 	w.SuppressTrailingSpaces()

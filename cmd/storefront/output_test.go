@@ -41,7 +41,7 @@ func TestTablesFitTheTerminal(t *testing.T) {
 			{"01936d2e-7a10-7c60-9d0f-3a2b1c4d5e70", "日本語の本", "DRAFT", "-", "2025-11-22T06:25:32.000Z"},
 		}
 		var out bytes.Buffer
-		s := &session{out: &out}
+		s := &invocation{out: &out}
 		require.NoError(t, s.writeTable(fit(columnsOf(header, rows), row.columns)))
 		lines := strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")
 		require.Equal(t, row.want[0], strings.Join(strings.Fields(lines[0]), " "), row.because)
@@ -111,7 +111,7 @@ func requireFits[Item proto.Message](t *testing.T, columns int, of table[Item], 
 	all := fit(columnsOf(strings.Split(of.header, ","), [][]string{of.row(item)}), columns)
 	require.LessOrEqual(t, widthOf(all, func(c *column) int { return c.width }), columns, of.header)
 	var out bytes.Buffer
-	require.NoError(t, (&session{out: &out}).writeTable(all))
+	require.NoError(t, (&invocation{out: &out}).writeTable(all))
 	for _, text := range shown {
 		require.Contains(t, out.String(), text)
 	}
@@ -125,7 +125,7 @@ func widthBefore(line, word string) int {
 func TestColoursAreForTerminals(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
-	s := &session{out: &out, terminal: terminal{colours: true}}
+	s := &invocation{out: &out, terminal: terminal{colours: true}}
 	rows := [][]string{{"x", "PAID"}}
 	require.NoError(t, s.writeTable(columnsOf([]string{"ID", "STATUS"}, rows)))
 	require.Equal(t, "\x1b[1mID\x1b[0m  \x1b[1mSTATUS\x1b[0m\nx   \x1b[32mPAID\x1b[0m\n", out.String())

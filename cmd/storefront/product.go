@@ -29,7 +29,7 @@ type productCreateCmd struct {
 }
 
 // Run creates the product.
-func (c *productCreateCmd) Run(s *session) error {
+func (c *productCreateCmd) Run(s *invocation) error {
 	return create(s, inStore(c.inNamedStore), &adminv1.CreateProductRequest{}, admin.API.CreateProduct, whole)
 }
 
@@ -47,7 +47,7 @@ type productUpdateCmd struct {
 }
 
 // Run changes the product.
-func (c *productUpdateCmd) Run(s *session) error {
+func (c *productUpdateCmd) Run(s *invocation) error {
 	return change(s, c.storeScoped, c.Name, findProduct, &adminv1.UpdateProductRequest{}, admin.API.UpdateProduct, whole)
 }
 
@@ -59,7 +59,7 @@ type productListCmd struct {
 }
 
 // Run lists the products.
-func (c *productListCmd) Run(s *session) error {
+func (c *productListCmd) Run(s *invocation) error {
 	return listPages(s, c.paged, productTable, &adminv1.ListProductsRequest{}, admin.API.ListProducts)
 }
 
@@ -77,6 +77,6 @@ type productShowCmd struct {
 }
 
 // Run shows the product.
-func (c *productShowCmd) Run(s *session) error {
+func (c *productShowCmd) Run(s *invocation) error {
 	return show(s, c.storeScoped, c.Name, findProduct, whole)
 }

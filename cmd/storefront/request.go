@@ -27,7 +27,7 @@ type unsettled interface {
 
 // fill adds to a request what the flags of the command say, and to its mask the fields that they name. currency is the
 // one of amounts; it is asked for only if it matters.
-func (s *session) fill(ctx context.Context, o admin.API, in proto.Message, currency func() (string, error)) error {
+func (s *invocation) fill(ctx context.Context, o admin.API, in proto.Message, currency func() (string, error)) error {
 	var members []string
 	for _, f := range s.flags {
 		if !f.Tag.Has(apiField) || !s.given[f.Name] {
@@ -68,7 +68,7 @@ type method[In, Out any] = func(admin.API, context.Context, In) (Out, error)
 
 // create calls a method that makes something in the store that the command works in, and prints what it returns as
 // object has it.
-func create[In, Out proto.Message](s *session, c inStore, in In, call method[In, Out], object func(Out) []byte) error {
+func create[In, Out proto.Message](s *invocation, c inStore, in In, call method[In, Out], object func(Out) []byte) error {
 	return s.operate(c.target, func(ctx context.Context, o admin.API) error {
 		if err := s.fillIn(ctx, o, c, in); err != nil {
 			return err
@@ -82,7 +82,7 @@ func create[In, Out proto.Message](s *session, c inStore, in In, call method[In,
 }
 
 // fillIn is fill for a request about a store.
-func (s *session) fillIn(ctx context.Context, o admin.API, c inStore, in proto.Message) error {
+func (s *invocation) fillIn(ctx context.Context, o admin.API, c inStore, in proto.Message) error {
 	store, err := storeScoped(c).storeOf(ctx, o)
 	if err != nil {
 		return err
@@ -93,8 +93,9 @@ func (s *session) fillIn(ctx context.Context, o admin.API, c inStore, in proto.M
 
 // change calls a method on what a name is, and prints what it returns as object has it. A method that updates refuses to
 // without anything to change.
-func change[Found interface{ GetId() string }, In, Out proto.Message](s *session, c storeScoped, name string, with finder[Found],
-	in In, call method[In, Out], object func(Out) []byte) error {
+func change[Found interface{ GetId() string }, In, Out proto.Message](
+	s *invocation, c storeScoped, name string, with finder[Found], in In, call method[In, Out], object func(Out) []byte,
+) error {
 	if err := s.changesAnything(in); err != nil {
 		return err
 	}
@@ -108,7 +109,7 @@ func change[Found interface{ GetId() string }, In, Out proto.Message](s *session
 }
 
 // changed calls a method on what a name is.
-func changed[Found interface{ GetId() string }, In proto.Message, Out any](ctx context.Context, s *session, o admin.API,
+func changed[Found interface{ GetId() string }, In proto.Message, Out any](ctx context.Context, s *invocation, o admin.API,
 	c storeScoped,
 	name string, with finder[Found], in In, call method[In, Out]) (out Out, err error) {
 	id, err := idOf(ctx, o, c, name, with)
@@ -130,7 +131,7 @@ func changed[Found interface{ GetId() string }, In proto.Message, Out any](ctx c
 }
 
 // changesAnything refuses an update that names nothing to change.
-func (s *session) changesAnything(in proto.Message) error {
+func (s *invocation) changesAnything(in proto.Message) error {
 	var names []string
 	for _, f := range s.flags {
 		if f.Tag.Has(apiField) {
@@ -147,7 +148,7 @@ func (s *session) changesAnything(in proto.Message) error {
 }
 
 // show prints what a name is.
-func show[Found proto.Message](s *session, c storeScoped, name string, with finder[Found], object func(Found) []byte) error {
+func show[Found proto.Message](s *invocation, c storeScoped, name string, with finder[Found], object func(Found) []byte) error {
 	return s.operate(c.target, func(ctx context.Context, o admin.API) error {
 		found, err := find(ctx, o, c, name, with)
 		if err != nil {
@@ -164,13 +165,13 @@ type limit struct {
 }
 
 // listOf lists what belongs to a store: a method's items up to the limit.
-func listOf[Item, In, Out proto.Message](s *session, c inStore, l limit, t table[Item], in In, call method[In, Out],
+func listOf[Item, In, Out proto.Message](s *invocation, c inStore, l limit, t table[Item], in In, call method[In, Out],
 	items func(Out) []Item) error {
 	return list(s, c.target, l, t, in, func(ctx context.Context, o admin.API) error { return s.fillIn(ctx, o, c, in) }, call, items)
 }
 
 // list prints a method's items up to the limit. prepare fills the request.
-func list[Item, In, Out proto.Message](s *session, at target, l limit, t table[Item], in In,
+func list[Item, In, Out proto.Message](s *invocation, at target, l limit, t table[Item], in In,
 	prepare func(context.Context, admin.API) error, call method[In, Out], items func(Out) []Item) error {
 	return s.operate(at, func(ctx context.Context, o admin.API) error {
 		if err := prepare(ctx, o); err != nil {
@@ -228,7 +229,7 @@ type entry interface {
 func listPages[Item entry, In proto.Message, Out interface {
 	GetData() []Item
 	GetTotal() int64
-}](s *session, c paged, t table[Item], in In, call method[In, Out]) error {
+}](s *invocation, c paged, t table[Item], in In, call method[In, Out]) error {
 	return s.operate(c.target, func(ctx context.Context, o admin.API) error {
 		if err := s.fillIn(ctx, o, inStore(c.storeScoped), in); err != nil {
 			return err
@@ -287,7 +288,7 @@ type table[Item proto.Message] struct {
 }
 
 // print prints the items of a list.
-func (t table[Item]) print(s *session, l limit, items []Item) error {
+func (t table[Item]) print(s *invocation, l limit, items []Item) error {
 	rows, objects := make([][]string, len(items)), make([][]byte, len(items))
 	for i, item := range items {
 		rows[i], objects[i] = t.row(item), t.object(item)

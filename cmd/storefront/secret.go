@@ -18,7 +18,7 @@ type secretCmd struct {
 type secretGenerateCmd struct{}
 
 // Run prints a secret.
-func (secretGenerateCmd) Run(s *session) error {
+func (secretGenerateCmd) Run(s *invocation) error {
 	text := seal.NewKey()
 	if s.json {
 		return s.value(map[string]string{"secret": text})
@@ -40,7 +40,7 @@ type rotated struct {
 }
 
 // Run encrypts the secrets anew.
-func (c *secretRotateCmd) Run(s *session) error {
+func (c *secretRotateCmd) Run(s *invocation) error {
 	// The database first: a mistake in its URL must not make a key file.
 	handle, err := c.open(s.ctx)
 	if err != nil {

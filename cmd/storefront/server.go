@@ -91,7 +91,7 @@ func (c *serverCmd) options() (admin.Options, error) {
 }
 
 // Run serves.
-func (c *serverCmd) Run(s *session) error {
+func (c *serverCmd) Run(s *invocation) error {
 	if err := c.check(); err != nil {
 		return err
 	}
@@ -107,7 +107,7 @@ func claimed(databaseURL string, do func() error) error {
 	return errors.Join(do(), claim.Release())
 }
 
-func (c *serverCmd) serve(s *session) error {
+func (c *serverCmd) serve(s *invocation) error {
 	logger, err := newLogger(s.errs, c.LogFormat, c.LogLevel)
 	if err != nil {
 		return err

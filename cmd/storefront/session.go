@@ -14,8 +14,8 @@ import (
 	"go.storefront.example/server/apierr"
 )
 
-// session is what every command is carried out with.
-type session struct {
+// invocation is what every command is carried out with.
+type invocation struct {
 	ctx       context.Context
 	in        io.Reader
 	out, errs io.Writer
@@ -84,7 +84,7 @@ type adminListener struct {
 }
 
 // operate does something with the operator's API: on the database in this process, or on the server.
-func (s *session) operate(at target, do func(ctx context.Context, o admin.API) error) error {
+func (s *invocation) operate(at target, do func(ctx context.Context, o admin.API) error) error {
 	if at.AdminURL == "" && s.dev.acceptsToken(at.AdminToken) {
 		at.AdminURL = s.dev.AdminURL
 	}
@@ -121,7 +121,7 @@ func (p adminListener) client() (*rpc.Client, error) {
 }
 
 // onDatabase does something with the operator of the database.
-func (s *session) onDatabase(d database, do func(ctx context.Context, o *admin.Operator) error) error {
+func (s *invocation) onDatabase(d database, do func(ctx context.Context, o *admin.Operator) error) error {
 	handle, err := d.open(s.ctx)
 	if err != nil {
 		return err

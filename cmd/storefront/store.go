@@ -43,7 +43,7 @@ type storeCreateCmd struct {
 }
 
 // Run creates the store.
-func (c *storeCreateCmd) Run(s *session) error {
+func (c *storeCreateCmd) Run(s *invocation) error {
 	in := &adminv1.CreateStoreRequest{}
 	if c.PublicURL != "" && c.URL == "" {
 		in.Url = new(shop.StoreURL(string(c.PublicURL), c.Slug))
@@ -70,7 +70,7 @@ type storeListCmd struct {
 }
 
 // Run lists the stores.
-func (c *storeListCmd) Run(s *session) error {
+func (c *storeListCmd) Run(s *invocation) error {
 	return list(s, c.target, c.limit, storeTable, &adminv1.ListStoresRequest{},
 		func(context.Context, admin.API) error { return nil },
 		admin.API.ListStores, (*adminv1.ListStoresResponse).GetStores)
@@ -91,7 +91,7 @@ type namedStore struct {
 type storeShowCmd struct{ namedStore }
 
 // Run shows the store.
-func (c *storeShowCmd) Run(s *session) error {
+func (c *storeShowCmd) Run(s *invocation) error {
 	return s.operate(c.target, func(ctx context.Context, o admin.API) error {
 		found, err := o.GetStore(ctx, &adminv1.GetStoreRequest{Store: c.Store})
 		if err != nil {
@@ -102,7 +102,7 @@ func (c *storeShowCmd) Run(s *session) error {
 }
 
 // printStore prints a store, and what the operator sets beside it.
-func (s *session) printStore(ctx context.Context, o admin.API, found *storefrontv1.Store) error {
+func (s *invocation) printStore(ctx context.Context, o admin.API, found *storefrontv1.Store) error {
 	set, err := o.GetStoreSettings(ctx, &adminv1.GetStoreSettingsRequest{Store: found.GetId()})
 	if err != nil {
 		return err
@@ -119,7 +119,7 @@ type storeUpdateCmd struct {
 }
 
 // Run changes the store.
-func (c *storeUpdateCmd) Run(s *session) error {
+func (c *storeUpdateCmd) Run(s *invocation) error {
 	in := &adminv1.UpdateStoreRequest{Store: c.Store}
 	if err := s.changesAnything(in); err != nil {
 		return err

@@ -31,7 +31,7 @@ type traces struct {
 // Specification" and that of its OTLP exporter). Traces are on when an endpoint is set, or
 // OTEL_TRACES_EXPORTER is otlp; what else is set the exporter and the SDK read themselves. What keeps spans from being
 // sent is told, and changes nothing else.
-func (s *session) openTraces(report func(error)) (traces, error) {
+func (s *invocation) openTraces(report func(error)) (traces, error) {
 	on, err := s.traced()
 	if err != nil || !on {
 		return traces{}, err
@@ -54,14 +54,14 @@ func (s *session) openTraces(report func(error)) (traces, error) {
 }
 
 // variable returns a variable of OpenTelemetry's; an empty one is not set.
-func (s *session) variable(name string) string {
+func (s *invocation) variable(name string) string {
 	value, _ := s.env("OTEL_" + name)
 	return strings.TrimSpace(value)
 }
 
 // traced reports whether the variables turn traces on. It refuses settings that would silently send
 // nothing.
-func (s *session) traced() (bool, error) {
+func (s *invocation) traced() (bool, error) {
 	if strings.EqualFold(s.variable("SDK_DISABLED"), "true") {
 		return false, nil
 	}
@@ -116,7 +116,7 @@ func (t traces) flush(ctx context.Context) {
 }
 
 // trace puts a span around what a command does, and sends it before the command ends.
-func (s *session) trace(do func(ctx context.Context) error) (err error) {
+func (s *invocation) trace(do func(ctx context.Context) error) (err error) {
 	t, err := s.openTraces(func(err error) {
 		_, _ = fmt.Fprintln(s.errs, "storefront: traces are not sent:", err)
 	})

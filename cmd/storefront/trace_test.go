@@ -271,7 +271,7 @@ func TestSettingsOfTraces(t *testing.T) {
 			"OTEL_EXPORTER_OTLP_ENDPOINT: must be an address such as"},
 	} {
 		t.Run(row.reason, func(t *testing.T) {
-			s := &session{env: func(name string) (string, bool) {
+			s := &invocation{env: func(name string) (string, bool) {
 				value, set := row.env[strings.TrimPrefix(name, "OTEL_")]
 				return value, set
 			}}

@@ -29,7 +29,7 @@ type triggerCmd struct {
 }
 
 // Run makes the event.
-func (c *triggerCmd) Run(s *session) error {
+func (c *triggerCmd) Run(s *invocation) error {
 	d := newTriggerData(c.Type)
 	for _, text := range c.Override {
 		if err := d.override(text); err != nil {
@@ -59,7 +59,7 @@ func (c *triggerCmd) Run(s *session) error {
 }
 
 // isDev reports whether the stores are those of dev: of the folder that the command works in, or named.
-func (c *triggerCmd) isDev(s *session) bool {
+func (c *triggerCmd) isDev(s *invocation) bool {
 	if c.AdminURL == "" {
 		return s.dev != nil || c.isDevDatabase()
 	}

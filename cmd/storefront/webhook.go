@@ -58,7 +58,7 @@ type webhookCreateCmd struct {
 }
 
 // Run registers the webhook.
-func (c *webhookCreateCmd) Run(s *session) error {
+func (c *webhookCreateCmd) Run(s *invocation) error {
 	s.options.Webhooks.Targets = c.policy()
 	if err := s.seal(c.target, c.secretKey); err != nil {
 		return err
@@ -77,7 +77,7 @@ func (c *webhookCreateCmd) Run(s *session) error {
 }
 
 // seal gives the operator's rules the key that secrets are sealed with, where they work on the database.
-func (s *session) seal(at target, k secretKey) (err error) {
+func (s *invocation) seal(at target, k secretKey) (err error) {
 	if at.AdminURL == "" {
 		s.options.Webhooks.Secrets, err = k.ring(at.database)
 	}
@@ -91,7 +91,7 @@ type webhookListCmd struct {
 }
 
 // Run lists the webhooks.
-func (c *webhookListCmd) Run(s *session) error {
+func (c *webhookListCmd) Run(s *invocation) error {
 	return listOf(s, c.inStore, c.limit, webhookTable, &adminv1.ListWebhooksRequest{}, admin.API.ListWebhooks,
 		func(out *adminv1.ListWebhooksResponse) []*adminv1.Webhook {
 			for _, w := range out.GetWebhooks() {
@@ -117,7 +117,7 @@ var webhookTable = table[*adminv1.Webhook]{"ID#,URL~40,STATE,SINCE@?,DISABLED AT
 	}, webhookObject}
 
 // warnOfTwins warns of other webhooks of a store with one's URL: each gets every event.
-func (s *session) warnOfTwins(ctx context.Context, o admin.API, store string, made *adminv1.Webhook) {
+func (s *invocation) warnOfTwins(ctx context.Context, o admin.API, store string, made *adminv1.Webhook) {
 	all, err := webhooksOf(ctx, o, store)
 	if err != nil {
 		return // what was asked for is done
@@ -144,7 +144,7 @@ type webhookUpdateCmd struct {
 }
 
 // Run changes the webhook.
-func (c *webhookUpdateCmd) Run(s *session) error {
+func (c *webhookUpdateCmd) Run(s *invocation) error {
 	s.options.Webhooks.Targets = c.policy()
 	update := func(o admin.API, ctx context.Context, in *adminv1.UpdateWebhookRequest) (*adminv1.Webhook, error) {
 		changed, err := o.UpdateWebhook(ctx, in)
@@ -165,22 +165,22 @@ type (
 )
 
 // Run shows the webhook.
-func (c *webhookShowCmd) Run(s *session) error {
+func (c *webhookShowCmd) Run(s *invocation) error {
 	return show(s, c.storeScoped, c.Name, findWebhook, webhookObject)
 }
 
 // Run enables the webhook.
-func (c *webhookEnableCmd) Run(s *session) error {
+func (c *webhookEnableCmd) Run(s *invocation) error {
 	return change(s, c.storeScoped, c.Name, findWebhook, &adminv1.EnableWebhookRequest{}, admin.API.EnableWebhook, webhookObject)
 }
 
 // Run disables the webhook.
-func (c *webhookDisableCmd) Run(s *session) error {
+func (c *webhookDisableCmd) Run(s *invocation) error {
 	return change(s, c.storeScoped, c.Name, findWebhook, &adminv1.DisableWebhookRequest{}, admin.API.DisableWebhook, webhookObject)
 }
 
 // Run deletes the webhook.
-func (c *webhookDeleteCmd) Run(s *session) error {
+func (c *webhookDeleteCmd) Run(s *invocation) error {
 	return s.operate(c.target, func(ctx context.Context, o admin.API) error {
 		gone, err := changed(ctx, s, o, c.storeScoped, c.Name, findWebhook, &adminv1.DeleteWebhookRequest{}, admin.API.DeleteWebhook)
 		switch {
@@ -195,7 +195,7 @@ func (c *webhookDeleteCmd) Run(s *session) error {
 }
 
 // Run sends the ping.
-func (c *webhookPingCmd) Run(s *session) error {
+func (c *webhookPingCmd) Run(s *invocation) error {
 	return change(s, c.storeScoped, c.Name, findWebhook, &adminv1.PingWebhookRequest{}, admin.API.PingWebhook, deliveryObject)
 }
 
@@ -205,7 +205,7 @@ type webhookRotateCmd struct {
 }
 
 // Run makes the secret.
-func (c *webhookRotateCmd) Run(s *session) error {
+func (c *webhookRotateCmd) Run(s *invocation) error {
 	if err := s.seal(c.target, c.secretKey); err != nil {
 		return err
 	}

@@ -15,7 +15,7 @@ type webhookVerifyCmd struct {
 }
 
 // Run verifies a delivery, and needs neither a database nor a server.
-func (c *webhookVerifyCmd) Run(s *session) error {
+func (c *webhookVerifyCmd) Run(s *invocation) error {
 	body, err := io.ReadAll(io.LimitReader(s.in, webhook.MaxBodyBytes+1))
 	if err != nil {
 		return fmt.Errorf("read the body: %w", err)

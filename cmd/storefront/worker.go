@@ -38,7 +38,7 @@ type workerCmd struct {
 const workerConns = 6
 
 // Run delivers.
-func (c *workerCmd) Run(s *session) error {
+func (c *workerCmd) Run(s *invocation) error {
 	logger, err := newLogger(s.errs, c.LogFormat, c.LogLevel)
 	if err != nil {
 		return err
@@ -55,7 +55,7 @@ func (c *workerCmd) Run(s *session) error {
 }
 
 // deliver runs the worker, with the operator's listener beside it.
-func (c *workerCmd) deliver(s *session, handle *db.DB, ring *seal.Ring, logger *slog.Logger) error {
+func (c *workerCmd) deliver(s *invocation, handle *db.DB, ring *seal.Ring, logger *slog.Logger) error {
 	t, err := s.openTraces(unsent(logger))
 	if err != nil {
 		return err

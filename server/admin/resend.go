@@ -78,7 +78,7 @@ func (o *Operator) SendWaiting(ctx context.Context, webhookID string) (int, erro
 
 // Retries returns what waits for another attempt at a webhook of the store that the context is in (In).
 func (o *Operator) Retries(ctx context.Context, webhookID string) (queue.Retries, error) {
-	t, id, err := validate.Named(ctx, webhookID, func() error { return webhookKind.notFound(webhookID) })
+	t, id, err := validate.StoreAndID(ctx, webhookID, func() error { return webhookKind.notFound(webhookID) })
 	if err != nil {
 		return queue.Retries{}, err
 	}

@@ -27,7 +27,7 @@ func (o *Operator) Tallies(ctx context.Context, ids []string, since time.Time) (
 // RefusedRequests returns the newest refused requests of one of the store's API keys, at most usage.MaxKept. It
 // refuses with api_key_not_found if the id is not a UUID. The context must be in the store (In).
 func (o *Operator) RefusedRequests(ctx context.Context, keyID string) ([]usage.Refused, error) {
-	t, id, err := validate.Named(ctx, keyID, func() error { return keyKind.notFound(keyID) })
+	t, id, err := validate.StoreAndID(ctx, keyID, func() error { return keyKind.notFound(keyID) })
 	if err != nil {
 		return nil, err
 	}

@@ -12,11 +12,11 @@ const (
 	maxUnderWay = 2
 )
 
-// batch lets the requests that arrive while statements are under way share the next one: a statement for sixteen keys
+// batcher lets the requests that arrive while statements are under way share the next one: a statement for sixteen keys
 // costs the database a third of sixteen for one. On an idle server no request waits. All requests of a statement that fails
 // get its error. Goroutines may share it.
-type batch struct {
-	run func(context.Context, []lookup) ([]result, error)
+type batcher struct {
+	run func(context.Context, []lookup) ([]lookupResult, error)
 
 	mu       sync.Mutex
 	waiting  []*waiter // oldest first
@@ -28,13 +28,13 @@ type waiter struct {
 	ctx      context.Context
 	lookup   lookup
 	answered chan struct{} // closed once found and err are set
-	found    result
+	found    lookupResult
 	err      error
 }
 
 // find returns the result of a lookup, or the cause of the context's end. A request whose context ends while the statement
 // runs is still counted.
-func (b *batch) find(ctx context.Context, q lookup) (result, error) {
+func (b *batcher) find(ctx context.Context, q lookup) (lookupResult, error) {
 	w := &waiter{ctx: ctx, lookup: q, answered: make(chan struct{})}
 	b.mu.Lock()
 	b.waiting = append(b.waiting, w)
@@ -47,12 +47,12 @@ func (b *batch) find(ctx context.Context, q lookup) (result, error) {
 	case <-w.answered:
 		return w.found, w.err
 	case <-ctx.Done():
-		return result{}, context.Cause(ctx)
+		return lookupResult{}, context.Cause(ctx)
 	}
 }
 
 // serve runs statements until no request waits.
-func (b *batch) serve() {
+func (b *batcher) serve() {
 	for {
 		b.mu.Lock()
 		next := b.waiting[:min(len(b.waiting), maxBatch)]
@@ -68,7 +68,7 @@ func (b *batch) serve() {
 }
 
 // answer runs one statement, for as long as the last request waits.
-func answer(all []*waiter, run func(context.Context, []lookup) ([]result, error)) {
+func answer(all []*waiter, run func(context.Context, []lookup) ([]lookupResult, error)) {
 	last := all[len(all)-1].ctx
 	ctx := context.WithoutCancel(last)
 	if deadline, ok := last.Deadline(); ok {

@@ -21,8 +21,8 @@ type slow struct {
 	held    map[string]chan struct{}
 }
 
-func (s *slow) run(_ context.Context, lookups []lookup) ([]result, error) {
-	clients, found := make([]string, len(lookups)), make([]result, len(lookups))
+func (s *slow) run(_ context.Context, lookups []lookup) ([]lookupResult, error) {
+	clients, found := make([]string, len(lookups)), make([]lookupResult, len(lookups))
 	for i, q := range lookups {
 		clients[i], found[i].principal.KeyName = q.client, q.client
 	}
@@ -39,7 +39,7 @@ func (s *slow) run(_ context.Context, lookups []lookup) ([]result, error) {
 }
 
 // ask sends lookups one after the other, each from a client of its own, and returns what gives their errors.
-func ask(ctx context.Context, b *batch, clients ...string) (errs func() []error) {
+func ask(ctx context.Context, b *batcher, clients ...string) (errs func() []error) {
 	all := make([]error, len(clients))
 	var asked sync.WaitGroup
 	for i, client := range clients {
@@ -77,7 +77,7 @@ func TestRequestsThatWaitShareAStatement(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			s := &slow{err: err}
-			b := &batch{run: s.run}
+			b := &batcher{run: s.run}
 			require.Equal(t, slices.Repeat([]error{err}, row.requests), ask(t.Context(), b, numbered(row.requests)...)())
 			var lengths []int
 			for _, clients := range s.batches {
@@ -93,7 +93,7 @@ func TestAStatementThatIsHeldUpHoldsUpNobodyElse(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := &slow{held: map[string]chan struct{}{"0": make(chan struct{})}}
-		b := &batch{run: s.run}
+		b := &batcher{run: s.run}
 		held, others := ask(t.Context(), b, "0"), ask(t.Context(), b, "1", "2", "3")
 		require.Equal(t, make([]error, 3), others())
 		require.Equal(t, [][]string{{"0"}, {"1"}, {"2", "3"}}, s.batches)
@@ -106,7 +106,7 @@ func TestWhoLeavesWaitsNoLonger(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		let := make(chan struct{})
-		b := &batch{run: (&slow{held: map[string]chan struct{}{"0": let, "1": let}}).run}
+		b := &batcher{run: (&slow{held: map[string]chan struct{}{"0": let, "1": let}}).run}
 		stay := ask(t.Context(), b, "0", "1")
 		cause := errors.New("left")
 		ctx, leave := context.WithCancelCause(t.Context())

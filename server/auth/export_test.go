@@ -11,9 +11,9 @@ func (g *Gate) FlushEvery(d time.Duration) { g.flushEvery = d }
 // Miss makes the first lookups of known keys find nothing, as when the minute of their client turns meanwhile.
 func (g *Gate) Miss(lookups int) {
 	known := g.known
-	g.known = func(ctx context.Context, q lookup) (result, error) {
+	g.known = func(ctx context.Context, q lookup) (lookupResult, error) {
 		if lookups--; lookups >= 0 {
-			return result{}, nil
+			return lookupResult{}, nil
 		}
 		return known(ctx, q)
 	}

@@ -39,7 +39,7 @@ type Gate struct {
 	writer     *sql.DB // counts unknown keys, and writes what was held in memory
 	statements map[string]string
 	// known finds a known key and counts its request; an unknown one it neither finds nor counts.
-	known    func(context.Context, lookup) (result, error)
+	known    func(context.Context, lookup) (lookupResult, error)
 	clock    func() time.Time
 	log      *slog.Logger
 	counters counters
@@ -112,7 +112,7 @@ func (g *Gate) Admit(ctx context.Context, authorization []string, address netip.
 }
 
 // decideKnown decides on a request with a known key, which is counted already.
-func (g *Gate) decideKnown(found result) (Principal, limit.Rate, error) {
+func (g *Gate) decideKnown(found lookupResult) (Principal, limit.Rate, error) {
 	p, rate := found.principal, limit.Counted(found.count, found.now)
 	// A revoked or expired key is refused as such even beyond the limit: waiting would not help.
 	limited := rate.Limited

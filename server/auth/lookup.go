@@ -30,8 +30,8 @@ type lookup struct {
 	moment      any // of the gate's clock; nil: by the database's
 }
 
-// result is what a lookup found.
-type result struct {
+// lookupResult is what a lookup found.
+type lookupResult struct {
 	now   time.Time // time of the answer: UTC, in milliseconds
 	known bool      // whether there is such a key, from a client within its limit
 	// For an unknown key: the client's counter in this minute, including this request.
@@ -46,16 +46,16 @@ type result struct {
 func (g *Gate) useDatabase(s *db.DB) {
 	g.db, g.writer = s, s.Admissions()
 	if s.Dialect() == dialect.SQLite {
-		g.writer, g.statements, g.known = s.Writer(), db.Statements(sqliteSQL), g.countInMemory
+		g.writer, g.statements, g.known = s.Writer(), db.Statements(sqliteSQL), g.findCountingInMemory
 		return
 	}
 	g.statements = db.Statements(postgresSQL)
-	g.known = (&batch{run: g.countInDatabase}).find
+	g.known = (&batcher{run: g.findCountingInDatabase}).find
 }
 
 // find looks the key up with its store and counts the request: on the key's counter if the key exists, on its client's if
 // not, or if the client is beyond its limit.
-func (g *Gate) find(ctx context.Context, q lookup) (result, error) {
+func (g *Gate) find(ctx context.Context, q lookup) (lookupResult, error) {
 	// At most twice: between the two statements the minute may change, or the key may be created.
 	for range 2 {
 		if !q.malformed {
@@ -68,17 +68,17 @@ func (g *Gate) find(ctx context.Context, q lookup) (result, error) {
 			return found, err
 		}
 	}
-	return result{}, errors.New("the key is found and not found")
+	return lookupResult{}, errors.New("the key is found and not found")
 }
 
-// countInMemory looks a key up on connections that only read, and counts its request in memory: an SQLite file has one
+// findCountingInMemory looks a key up on connections that only read, and counts its request in memory: an SQLite file has one
 // server. If each request wrote its counter, it would wait for the one writer, and every write empties the caches of all
 // connections that read.
-func (g *Gate) countInMemory(ctx context.Context, q lookup) (found result, err error) {
+func (g *Gate) findCountingInMemory(ctx context.Context, q lookup) (found lookupResult, err error) {
 	row := g.db.Admissions().QueryRowContext(ctx, g.statements["known"], q.fingerprint[:], q.client, q.moment,
 		limit.UnknownKeysPerMinute)
 	if _, err = found.scan(row); errors.Is(err, sql.ErrNoRows) {
-		return result{}, nil
+		return lookupResult{}, nil
 	}
 	if err == nil {
 		found.count = g.counters.add(found.principal.KeyID, limit.Minute(found.now), found.count)
@@ -87,7 +87,7 @@ func (g *Gate) countInMemory(ctx context.Context, q lookup) (found result, err e
 }
 
 // scan reads a row of the statement "known", and returns the lookup's position from 1.
-func (f *result) scan(row interface{ Scan(into ...any) error }) (position int, err error) {
+func (f *lookupResult) scan(row interface{ Scan(into ...any) error }) (position int, err error) {
 	var (
 		now                 int64
 		scopes, unavailable []byte
@@ -109,7 +109,7 @@ func (f *result) scan(row interface{ Scan(into ...any) error }) (position int, e
 }
 
 // countUnknown counts a request on its client, and reports whether the key exists after all.
-func (g *Gate) countUnknown(ctx context.Context, q lookup) (f result, exists bool, err error) {
+func (g *Gate) countUnknown(ctx context.Context, q lookup) (f lookupResult, exists bool, err error) {
 	var now int64
 	err = g.writer.QueryRowContext(ctx, g.statements["unknown"], q.fingerprint[:], q.client, q.moment).
 		Scan(&now, &f.unknown, &exists)

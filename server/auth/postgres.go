@@ -9,16 +9,16 @@ import (
 	"go.storefront.example/server/limit"
 )
 
-// countInDatabase looks several keys up and counts their requests, in one statement, as if one came after the other. For
+// findCountingInDatabase looks several keys up and counts their requests, in one statement, as if one came after the other. For
 // unknown keys it returns zero results and counts nothing.
-func (g *Gate) countInDatabase(ctx context.Context, lookups []lookup) ([]result, error) {
+func (g *Gate) findCountingInDatabase(ctx context.Context, lookups []lookup) ([]lookupResult, error) {
 	fingerprints, clients := make(pq.ByteaArray, len(lookups)), make(pq.StringArray, len(lookups))
 	for i, q := range lookups {
 		fingerprints[i], clients[i] = q.fingerprint[:], q.client
 	}
-	found := make([]result, len(lookups))
+	found := make([]lookupResult, len(lookups))
 	for row := range db.Rows(ctx, g.writer, g.statements["known"], fingerprints, clients, lookups[0].moment, limit.UnknownKeysPerMinute) {
-		var one result
+		var one lookupResult
 		position, err := one.scan(row)
 		if err != nil {
 			return nil, err

@@ -32,9 +32,9 @@ func CallOptions(interceptors ...connect.Interceptor) []connect.HandlerOption {
 	}
 }
 
-// OpenOptions are the options of a handler that needs no key: it reads little and decompresses nothing, because that costs
+// KeylessOptions are the options of a handler that needs no key: it reads little and decompresses nothing, because that costs
 // more than it takes to send.
-func OpenOptions(interceptors ...connect.Interceptor) []connect.HandlerOption {
+func KeylessOptions(interceptors ...connect.Interceptor) []connect.HandlerOption {
 	return []connect.HandlerOption{
 		connect.WithReadMaxBytes(maxOpenBytes), connect.WithCompression("gzip", nil, nil), connect.WithInterceptors(interceptors...),
 	}

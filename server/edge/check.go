@@ -53,7 +53,7 @@ func (e *Edge) refuseInvalid(ctx context.Context, in proto.Message, invalid *api
 	if invalid == nil {
 		return nil
 	}
-	if err := e.config.Check(ctx, in, invalid); err != nil {
+	if err := e.config.ExplainInvalid(ctx, in, invalid); err != nil {
 		return err
 	}
 	return apierr.Invalid(invalid.Message, invalid.Fields...)

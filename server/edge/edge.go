@@ -65,14 +65,14 @@ type Service struct {
 type Config struct {
 	// Gate admits every request under /v1 and every call of Services.
 	Gate Gate
-	// Check returns the refusal of a request that did not decode. It applies the rules that need only
+	// ExplainInvalid returns the refusal of a request that did not decode. It applies the rules that need only
 	// the request and the store, and adds the fields that the decoder refused. The message holds the
 	// valid fields. Other requests go to their handler, which applies the same rules.
-	Check func(ctx context.Context, m proto.Message, invalid *apijson.Invalid) error
+	ExplainInvalid func(ctx context.Context, m proto.Message, invalid *apijson.Invalid) error
 	// Services returns the handlers of the API with the given options.
 	Services func(opts ...connect.HandlerOption) []Service
-	// Open returns the procedures that need no key, health and reflection, by path, with the given options. Nil means none.
-	Open func(opts ...connect.HandlerOption) map[string]http.Handler
+	// Keyless returns the procedures that need no key, health and reflection, by path, with the given options. Nil means none.
+	Keyless func(opts ...connect.HandlerOption) map[string]http.Handler
 	// TrustedProxies are the peers whose X-Forwarded-For is trusted.
 	TrustedProxies []netip.Prefix
 	// Logger gets one line a request.
@@ -124,8 +124,8 @@ func New(config Config) (*Edge, error) {
 	for _, m := range e.methods {
 		e.routes.Handle(m.verb+" "+m.template, m)
 	}
-	if config.Open != nil {
-		for procedure, handler := range config.Open(OpenOptions(intercept)...) {
+	if config.Keyless != nil {
+		for procedure, handler := range config.Keyless(KeylessOptions(intercept)...) {
 			e.methods[procedure] = &method{procedure: procedure, Handler: handler}
 		}
 	}

@@ -257,7 +257,7 @@ func newWorld(t testing.TB, change ...func(*edge.Config)) *world {
 		return map[string]http.Handler{path + "Check": handler}
 	}
 	config := edge.Config{
-		Gate: w.gate, Check: check, Services: w.api.services, Open: health,
+		Gate: w.gate, ExplainInvalid: check, Services: w.api.services, Keyless: health,
 		Logger:      slog.New(slog.NewJSONHandler(w.log, nil)),
 		Unreachable: func(err error) bool { return errors.Is(err, errDatabase) },
 		Now:         func() time.Time { return now },

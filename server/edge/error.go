@@ -21,7 +21,7 @@ func WriteError(w http.ResponseWriter, r *apierr.Refusal, now time.Time) {
 		h.Set(headerRequestID, uuid.NewString())
 	}
 	body := appendError(nil, r.Body(h.Get(headerRequestID), now))
-	h["Content-Type"], h["Content-Length"] = contentTypeJSON, number(len(body))
+	h["Content-Type"], h["Content-Length"] = contentTypeJSON, headerNumber(len(body))
 	w.WriteHeader(r.Status())
 	_, _ = w.Write(body)
 }

@@ -24,15 +24,15 @@ var (
 	challenge = []string{`Bearer realm="Service API"`}
 )
 
-// number returns a header value.
-func number(n int) []string { return []string{strconv.Itoa(n)} }
+// headerNumber returns a header value.
+func headerNumber(n int) []string { return []string{strconv.Itoa(n)} }
 
 // setRate writes the rate headers.
 func (x *exchange) setRate(rate limit.Rate) {
 	h := x.writer.Header()
-	h[headerLimit] = number(rate.Limit)
-	h[headerRemaining] = number(rate.Remaining)
-	h[headerReset] = number(int(rate.Reset / time.Second))
+	h[headerLimit] = headerNumber(rate.Limit)
+	h[headerRemaining] = headerNumber(rate.Remaining)
+	h[headerReset] = headerNumber(int(rate.Reset / time.Second))
 }
 
 // setID gives the request an identifier of its own and writes it.

@@ -105,7 +105,7 @@ func TestClientGone(t *testing.T) {
 func TestPanicOutsideAHandler(t *testing.T) {
 	t.Parallel()
 	w := start(t, func(c *edge.Config) {
-		c.Check = func(context.Context, proto.Message, *apijson.Invalid) error { panic("secret in a rule") }
+		c.ExplainInvalid = func(context.Context, proto.Message, *apijson.Invalid) error { panic("secret in a rule") }
 		services := c.Services
 		c.Services = func(opts ...connect.HandlerOption) []edge.Service {
 			all := services(opts...)
@@ -123,7 +123,7 @@ func TestPanicOutsideAHandler(t *testing.T) {
 			}
 			panic("secret in a service")
 		})
-		c.Open = func(...connect.HandlerOption) map[string]http.Handler {
+		c.Keyless = func(...connect.HandlerOption) map[string]http.Handler {
 			return map[string]http.Handler{"/test.Broken/Early": broken, "/test.Broken/Late": broken}
 		}
 	})
@@ -148,7 +148,7 @@ func TestPanicOutsideAHandler(t *testing.T) {
 
 func TestConfig(t *testing.T) {
 	t.Parallel()
-	_, err := edge.New(edge.Config{Gate: &gate{}, Check: check, Services: func(...connect.HandlerOption) []edge.Service {
+	_, err := edge.New(edge.Config{Gate: &gate{}, ExplainInvalid: check, Services: func(...connect.HandlerOption) []edge.Service {
 		return []edge.Service{{Path: "/grpc.health.v1.Nothing/"}}
 	}})
 	require.ErrorContains(t, err, "grpc.health.v1.Nothing")

@@ -28,7 +28,7 @@ const compressedBytes = 1024
 func (e *Edge) mountTranscoder(services []Service) error {
 	mounted := make([]*vanguard.Service, len(services))
 	for i, s := range services {
-		mounted[i] = vanguard.NewService(s.Path, e.survive(s.Handler))
+		mounted[i] = vanguard.NewService(s.Path, e.recoverConnect(s.Handler))
 	}
 	transcoder, err := vanguard.NewTranscoder(mounted,
 		vanguard.WithCodec(func(vanguard.TypeResolver) vanguard.Codec { return codec{} }),
@@ -54,8 +54,8 @@ func (e *Edge) mountTranscoder(services []Service) error {
 	return nil
 }
 
-// survive answers a panic of Connect itself: vanguard would answer 200.
-func (e *Edge) survive(next http.Handler) http.Handler {
+// recoverConnect answers a panic of Connect itself: vanguard would answer 200.
+func (e *Edge) recoverConnect(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		x := exchangeOf(r.Context())
 		defer e.recover(x, x.incoming)
@@ -63,10 +63,10 @@ func (e *Edge) survive(next http.Handler) http.Handler {
 	})
 }
 
-// literally escapes a path so that vanguard takes it as it is: it unescapes variables, and treats a
+// pathEscaper escapes a path so that vanguard takes it as it is: it unescapes variables, and treats a
 // colon as the end of a path. No valid identifier contains an escape, so a client's escape matches
 // nothing.
-var literally = strings.NewReplacer("%", "%25", ":", "%3A")
+var pathEscaper = strings.NewReplacer("%", "%25", ":", "%3A")
 
 // serveREST answers a request under /v1, or returns why it is refused.
 func (e *Edge) serveREST(x *exchange, r *http.Request, where string) error {
@@ -100,7 +100,7 @@ func (e *Edge) serveREST(x *exchange, r *http.Request, where string) error {
 	if inner.Method == http.MethodHead {
 		inner.Method = http.MethodGet
 	}
-	inner.URL = &url.URL{Path: literally.Replace(strings.ToValidUTF8(where, "%")), RawQuery: query}
+	inner.URL = &url.URL{Path: pathEscaper.Replace(strings.ToValidUTF8(where, "%")), RawQuery: query}
 	inner.Trailer, inner.TransferEncoding = nil, nil
 	inner.Body, inner.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 	e.transcoder.ServeHTTP(x, inner)

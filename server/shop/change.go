@@ -223,7 +223,7 @@ func changeRow[R any](
 	lock func(context.Context, *ent.Tx, tenant.Store, uuid.UUID) (*R, error),
 	change func(ctx context.Context, tx *ent.Tx, t tenant.Store, row *R) (*R, error),
 ) (row *R, t tenant.Store, err error) {
-	t, id, err := validate.Named(ctx, text, missing)
+	t, id, err := validate.StoreAndID(ctx, text, missing)
 	if err != nil {
 		return nil, t, err
 	}

@@ -33,7 +33,7 @@ func (s *Shop) Check(ctx context.Context, m proto.Message, invalid *apijson.Inva
 	case *storefrontv1.ListCustomersRequest:
 		_, err = p.listCustomers(in)
 	case *storefrontv1.CreateCustomerRequest:
-		_, err = p.buyer(in, t.Country)
+		_, err = p.newCustomer(in, t.Country)
 	case *storefrontv1.UpdateCustomerRequest:
 		_, err = p.customerChange(in, t.Country)
 	case *storefrontv1.ListPaymentLinksRequest:

@@ -150,7 +150,7 @@ func (d *OrderDraft) check(t tenant.Store) error {
 		return p.Err()
 	}
 	in := &storefrontv1.CreateCustomerRequest{Name: d.Buyer.Name, Email: d.Buyer.Email, Phone: d.Buyer.Phone}
-	row, err := p.buyer(in, t.Country)
+	row, err := p.newCustomer(in, t.Country)
 	d.Buyer = Buyer{row.Email, row.Name, row.Phone}
 	return err
 }

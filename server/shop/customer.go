@@ -58,7 +58,7 @@ func (s *Shop) ListCustomers(
 
 // GetCustomer returns a customer of the store. It refuses with customer_not_found.
 func (s *Shop) GetCustomer(ctx context.Context, in *storefrontv1.GetCustomerRequest) (*storefrontv1.Customer, error) {
-	t, id, err := validate.Named(ctx, in.GetId(), customerNotFound)
+	t, id, err := validate.StoreAndID(ctx, in.GetId(), customerNotFound)
 	if err != nil {
 		return nil, err
 	}
@@ -81,8 +81,8 @@ func (b Buyer) row() *ent.Customer {
 	return &ent.Customer{Name: b.Name, Email: b.Email, Phone: b.Phone}
 }
 
-// buyer reads a customer to record.
-func (p *problems) buyer(in *storefrontv1.CreateCustomerRequest, country string) (*ent.Customer, error) {
+// newCustomer reads a customer to record.
+func (p *problems) newCustomer(in *storefrontv1.CreateCustomerRequest, country string) (*ent.Customer, error) {
 	c := changeOf(p, resource.CustomerFields, in, country)
 	named := in.Email != nil || in.Phone != nil || p.Refused("email") || p.Refused("phone")
 	if err := p.Err(); err != nil {
@@ -107,7 +107,7 @@ func (s *Shop) CreateCustomer(
 	if err != nil {
 		return nil, false, err
 	}
-	buyer, err := (&problems{}).buyer(in, t.Country)
+	buyer, err := (&problems{}).newCustomer(in, t.Country)
 	if err != nil {
 		return nil, false, err
 	}

@@ -56,7 +56,7 @@ func idempotencyKeyOf(ctx context.Context) string {
 func Once[M proto.Message](
 	ctx context.Context, s *db.DB, storeID uuid.UUID, operation string, asked any, change func(context.Context, *ent.Tx) (M, error),
 ) (answer M, err error) {
-	u := use{s, storeID, operation, idempotencyKeyOf(ctx)}
+	u := keyUse{s, storeID, operation, idempotencyKeyOf(ctx)}
 	text, err := json.Marshal(asked)
 	if err != nil {
 		return answer, fmt.Errorf("encode the request: %w", err)
@@ -92,7 +92,7 @@ func Once[M proto.Message](
 // secret, which is shown once and remembered nowhere. It refuses with idempotency_key_reused when
 // the key was used up, and with validation_failed as Once does.
 func ClaimIdempotencyKey(ctx context.Context, s *db.DB, tx *ent.Tx, storeID uuid.UUID, operation string) error {
-	u := use{s, storeID, operation, idempotencyKeyOf(ctx)}
+	u := keyUse{s, storeID, operation, idempotencyKeyOf(ctx)}
 	kept, err := u.remembered(ctx, tx)
 	switch {
 	case err != nil:
@@ -104,15 +104,15 @@ func ClaimIdempotencyKey(ctx context.Context, s *db.DB, tx *ent.Tx, storeID uuid
 	return u.remember(ctx, tx, sha256.Sum256(nil), nil)
 }
 
-// use is the use of a key for an operation on a store; an empty key remembers nothing.
-type use struct {
+// keyUse is the use of a key for an operation on a store; an empty key remembers nothing.
+type keyUse struct {
 	db        *db.DB
 	storeID   uuid.UUID
 	operation string
 	key       string
 }
 
-func (u use) check() error {
+func (u keyUse) check() error {
 	p := &validate.Problems{}
 	if !utf8.ValidString(u.key) || strings.ContainsFunc(u.key, unicode.IsControl) ||
 		utf8.RuneCountInString(u.key) > MaxIdempotencyKeyRunes {
@@ -122,12 +122,12 @@ func (u use) check() error {
 	return p.Err()
 }
 
-// memory is what is kept under a key.
-type memory struct{ request, answer []byte }
+// storedAnswer is what is kept under a key.
+type storedAnswer struct{ request, answer []byte }
 
 // remembered returns what is kept under a key, or nil. Transactions under the same key run one after the
 // other from here on: the second then finds the answer that the first has stored.
-func (u use) remembered(ctx context.Context, tx *ent.Tx) (kept *memory, err error) {
+func (u keyUse) remembered(ctx context.Context, tx *ent.Tx) (kept *storedAnswer, err error) {
 	if u.key == "" {
 		return nil, nil
 	}
@@ -140,7 +140,7 @@ func (u use) remembered(ctx context.Context, tx *ent.Tx) (kept *memory, err erro
 	for row := range db.Rows(ctx, tx, `SELECT request, answer FROM idempotency_keys
  WHERE store_id = $1 AND operation = $2 AND key = $3 AND created_at > $4`,
 		u.storeID, u.operation, u.key, u.db.Now().Add(-IdempotencyWindow)) {
-		kept = &memory{}
+		kept = &storedAnswer{}
 		if err := row.Scan(&kept.request, &kept.answer); err != nil {
 			return nil, fmt.Errorf("look for the idempotency key: %w", err)
 		}
@@ -150,7 +150,7 @@ func (u use) remembered(ctx context.Context, tx *ent.Tx) (kept *memory, err erro
 
 // remember stores an answer under a key, in place of an outdated one. It takes the present instead of the
 // transaction's time (hook.Time), which nothing may ask for before all rows are locked.
-func (u use) remember(ctx context.Context, tx *ent.Tx, request [sha256.Size]byte, answer []byte) error {
+func (u keyUse) remember(ctx context.Context, tx *ent.Tx, request [sha256.Size]byte, answer []byte) error {
 	if u.key == "" {
 		return nil
 	}

@@ -120,7 +120,7 @@ func (s *Shop) CreateKey(ctx context.Context, d KeyDraft) (CreatedKey, error) {
 
 // GetKey returns a key of the store. It refuses with api_key_not_found.
 func (s *Shop) GetKey(ctx context.Context, id string) (*ent.ApiKey, error) {
-	t, keyID, err := validate.Named(ctx, id, keyNotFound)
+	t, keyID, err := validate.StoreAndID(ctx, id, keyNotFound)
 	if err != nil {
 		return nil, err
 	}

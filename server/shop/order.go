@@ -55,7 +55,7 @@ func (s *Shop) ListOrders(ctx context.Context, in *storefrontv1.ListOrdersReques
 
 // GetOrder returns an order of the store. It refuses with order_not_found.
 func (s *Shop) GetOrder(ctx context.Context, in *storefrontv1.GetOrderRequest) (*storefrontv1.Order, error) {
-	t, id, err := validate.Named(ctx, in.GetId(), orderNotFound)
+	t, id, err := validate.StoreAndID(ctx, in.GetId(), orderNotFound)
 	if err != nil {
 		return nil, err
 	}

@@ -98,7 +98,7 @@ func (o lockedOrder) addPaid(ctx context.Context, tx *ent.Tx, amount int64) erro
 func (s *Shop) moveOrder(
 	ctx context.Context, id string, to order.Status, from []order.Status, with func(context.Context, *ent.Tx, lockedOrder) error,
 ) (*storefrontv1.Order, error) {
-	t, orderID, err := validate.Named(ctx, id, orderNotFound)
+	t, orderID, err := validate.StoreAndID(ctx, id, orderNotFound)
 	if err != nil {
 		return nil, err
 	}

@@ -52,7 +52,7 @@ func (s *Shop) ListPaymentLinks(
 
 // GetPaymentLink returns a payment link of the store. It refuses with payment_link_not_found.
 func (s *Shop) GetPaymentLink(ctx context.Context, in *storefrontv1.GetPaymentLinkRequest) (*storefrontv1.PaymentLink, error) {
-	t, id, err := validate.Named(ctx, in.GetId(), paymentLinkNotFound)
+	t, id, err := validate.StoreAndID(ctx, in.GetId(), paymentLinkNotFound)
 	if err != nil {
 		return nil, err
 	}

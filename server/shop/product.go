@@ -43,7 +43,7 @@ func (s *Shop) ListProducts(
 
 // GetProduct returns a product of the store. It refuses with product_not_found.
 func (s *Shop) GetProduct(ctx context.Context, in *storefrontv1.GetProductRequest) (*storefrontv1.Product, error) {
-	t, id, err := validate.Named(ctx, in.GetId(), productNotFound)
+	t, id, err := validate.StoreAndID(ctx, in.GetId(), productNotFound)
 	if err != nil {
 		return nil, err
 	}

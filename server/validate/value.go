@@ -21,9 +21,9 @@ func ParseID(text string) (uuid.UUID, bool) {
 	return id, err == nil
 }
 
-// Named returns the store of the context, and the id by which a request names one of its resources. A text
+// StoreAndID returns the store of the context, and the id by which a request names one of its resources. A text
 // that is no id names nothing: the error is that of missing.
-func Named(ctx context.Context, text string, missing func() error) (tenant.Store, uuid.UUID, error) {
+func StoreAndID(ctx context.Context, text string, missing func() error) (tenant.Store, uuid.UUID, error) {
 	t, err := tenant.StoreOf(ctx)
 	if err != nil {
 		return t, uuid.Nil, err

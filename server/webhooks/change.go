@@ -126,7 +126,7 @@ func (w *Webhooks) RotateSecret(ctx context.Context, id string) (SecretWebhook, 
 func (w *Webhooks) changeWebhook(
 	ctx context.Context, id string, change func(context.Context, *ent.Tx, *ent.Webhook) (*ent.Webhook, error),
 ) (*ent.Webhook, error) {
-	t, webhookID, err := validate.Named(ctx, id, webhookNotFound)
+	t, webhookID, err := validate.StoreAndID(ctx, id, webhookNotFound)
 	if err != nil {
 		return nil, err
 	}

@@ -137,7 +137,7 @@ type Delivery struct {
 
 // GetDelivery returns a delivery of the store. It refuses with delivery_not_found.
 func (w *Webhooks) GetDelivery(ctx context.Context, id string) (Delivery, error) {
-	t, deliveryID, err := validate.Named(ctx, id, deliveryNotFound)
+	t, deliveryID, err := validate.StoreAndID(ctx, id, deliveryNotFound)
 	if err != nil {
 		return Delivery{}, err
 	}

@@ -23,7 +23,7 @@ import (
 // webhook is pending, webhook_not_found if the webhook was deleted, webhook_disabled, or event_expired if
 // the event was deleted after the retention.
 func (w *Webhooks) ResendDelivery(ctx context.Context, deliveryID string) (queue.Entry, error) {
-	t, ended, err := validate.Named(ctx, deliveryID, deliveryNotFound)
+	t, ended, err := validate.StoreAndID(ctx, deliveryID, deliveryNotFound)
 	if err != nil {
 		return queue.Entry{}, err
 	}

@@ -100,7 +100,7 @@ func (w *Webhooks) CreateWebhook(ctx context.Context, d Registration) (SecretWeb
 
 // GetWebhook returns a webhook of the store. It refuses with webhook_not_found.
 func (w *Webhooks) GetWebhook(ctx context.Context, id string) (*ent.Webhook, error) {
-	t, webhookID, err := validate.Named(ctx, id, webhookNotFound)
+	t, webhookID, err := validate.StoreAndID(ctx, id, webhookNotFound)
 	if err != nil {
 		return nil, err
 	}

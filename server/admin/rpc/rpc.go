@@ -41,7 +41,7 @@ type Config struct {
 // Services makes the handlers of the operator's services, and of gRPC reflection for them, all
 // behind the gate, by the prefix of the paths that each is served at, such as /storefront.admin.v1.StoreService/.
 func Services(o admin.Handlers, c Config) map[string]http.Handler {
-	options, reflection := edge.CallOptions(c.interceptor()), edge.OpenOptions(c.interceptor())
+	options, reflection := edge.CallOptions(c.interceptor()), edge.KeylessOptions(c.interceptor())
 	all := map[string]http.Handler{}
 	serve := func(path string, handler http.Handler) { all[path] = c.serve(handler) }
 	serve(adminv1connect.NewStoreServiceHandler(o, options...))
