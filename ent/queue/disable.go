@@ -31,7 +31,8 @@ func (w WebhookState) Takes(d Delivery) bool { return w.Enabled && d.Epoch == w.
 
 // WebhookStates reports of each webhook whether it is enabled, and exhausted: failing since its first
 // failure in a row for the patience or longer. What is not in the answer is disabled or gone.
-func (q *Queue) WebhookStates(ctx context.Context, webhooks []uuid.UUID, patience time.Duration) (map[uuid.UUID]WebhookState, error) {
+func (q *Queue) WebhookStates(ctx context.Context, webhooks []uuid.UUID, patience time.Duration) (
+	map[uuid.UUID]WebhookState, error) {
 	states, err := q.webhookStates(ctx, q.db.Writer(), webhooks, patience)
 	return states, wrap("read the state of webhooks", err)
 }

@@ -170,7 +170,8 @@ func (job resending) save(ctx context.Context, tx *ent.Tx) error {
 	if job.Finished {
 		finishedAt = new(hook.Time(ctx))
 	}
-	_, err := tx.ExecContext(ctx, shared["save resend"], job.Resent, job.positionAt, job.positionID, job.Stopped, finishedAt, job.StoreID, job.ID)
+	_, err := tx.ExecContext(ctx, shared["save resend"], job.Resent, job.positionAt, job.positionID, job.Stopped,
+		finishedAt, job.StoreID, job.ID)
 	return wrap("move the resend on", err)
 }
 

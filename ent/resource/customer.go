@@ -49,8 +49,8 @@ func FindCustomer(ctx context.Context, q Querier, store tenant.Store, id uuid.UU
 // IdentifiedCustomers reads the customers of the store with an e-mail in lower case or a phone in
 // E.164 form, by id: none, one, or two that each have one of them. The rows lack their search text.
 // rowLock is db.DB.RowLock's, or "".
-func IdentifiedCustomers(ctx context.Context, q Querier, store tenant.Store, email, phone *string, rowLock string) ([]*ent.Customer,
-	error) {
+func IdentifiedCustomers(ctx context.Context, q Querier, store tenant.Store, email, phone *string, rowLock string) (
+	[]*ent.Customer, error) {
 	query := selectCustomers
 	args := []any{store.ID}
 	switch {

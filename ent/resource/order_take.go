@@ -33,7 +33,8 @@ const (
 	TakenRows = " OF o, c"
 )
 
-// TakeOrder reads an order of the store with all that it shows, with db.DB.RowLock's lock of TakenRows, or "". It returns ErrNotFound when the store has no such order.
+// TakeOrder reads an order of the store with all that it shows, with db.DB.RowLock's lock of TakenRows, or "". It
+// returns ErrNotFound when the store has no such order.
 func TakeOrder(ctx context.Context, q Querier, store tenant.Store, id uuid.UUID, rowLock string) (*TakenOrder, error) {
 	t := &TakenOrder{Row: &ent.Order{ID: id, StoreID: store.ID}, Buyer: &ent.Customer{StoreID: store.ID}}
 	into := &orderScan{currency: store.Currency, more: []any{
