@@ -24,13 +24,14 @@ func TestRunningWorkersCancelALargeBacklog(t *testing.T) {
 		m, other := in.newMerchant("atelier"), in.newMerchant("elsewhere")
 		off, on := m.newWebhook(), other.newWebhook()
 		m.change(func(ctx context.Context, tx *ent.Tx) error {
-			if err := hook.Locked(ctx, tx.Webhook.GetX(ctx, off)); err != nil {
+			if err := hook.NoteLocked(ctx, tx.Webhook.GetX(ctx, off)); err != nil {
 				return err
 			}
 			drafts := make([]queue.NewDelivery, n)
 			for i := range drafts {
-				drafts[i] = queue.NewDelivery{ID: id.At(m.Now()), StoreID: m.id, WebhookID: off, EventID: uuid.New(), EventType: hook.OrderPaid,
-					Epoch: 1}
+				drafts[i] = queue.NewDelivery{ID: id.At(m.Now()), StoreID: m.id, WebhookID: off, EventID: uuid.New(),
+					EventType: hook.OrderPaid,
+					Epoch:     1}
 			}
 			if err := queue.Add(ctx, tx, m.DB, drafts); err != nil {
 				return err

@@ -133,7 +133,7 @@ func line(d queue.Delivery, a queue.Attempt, s trace.Span) []slog.Attr {
 // failed decides what follows a failure: another attempt, or the end. A ping is a test and is never
 // retried.
 func (w *Worker) failed(r *result, attempt queue.Attempt, counts bool) {
-	r.outcome.Attempt, r.outcome.Counts = &attempt, counts
+	r.outcome.Attempt, r.outcome.CountsAsFailure = &attempt, counts
 	delay, more := w.retryDelay(attempt.Number)
 	if !more || r.outcome.Delivery.EventType == pingType {
 		r.outcome.Status = queue.Failed

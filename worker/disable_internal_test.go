@@ -231,7 +231,7 @@ func TestAnAttemptOutlivesTheEpochOfItsWebhook(t *testing.T) {
 		in.receiver.always(http.StatusInternalServerError)
 		require.Equal(t, 1, w.begin())
 		m.change(func(ctx context.Context, tx *ent.Tx) error {
-			if err := hook.Locked(ctx, tx.Webhook.GetX(ctx, webhook)); err != nil {
+			if err := hook.NoteLocked(ctx, tx.Webhook.GetX(ctx, webhook)); err != nil {
 				return err
 			}
 			if err := tx.Webhook.UpdateOneID(webhook).SetEnabled(false).Exec(ctx); err != nil {

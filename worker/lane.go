@@ -149,9 +149,9 @@ func (l *lanes) end(of queue.Lane, verdict verdict, now time.Time) {
 // markWaiting notes that something may be due in a lane.
 func (l *lanes) markWaiting(of queue.Lane) { l.of(of).waiting[index(of.Retry)] = true }
 
-// wants returns what to claim now: for each webhook with room and waiting deliveries, first
-// attempts before retries, except for those that it owes. A webhook whose window is nearly full waits until a quarter of it is
-// free, so that a claim is worth its cost.
+// wants returns what to claim now: for each webhook with room and waiting deliveries, first attempts before retries, unless
+// retriesDue says that it is the retries' turn. A webhook whose window is nearly full waits until a quarter of it is free, so
+// that a claim is worth its cost.
 func (l *lanes) wants() []queue.Want {
 	var wants []queue.Want
 	left, unprovenLeft := min(l.total-l.inFlight, claimBatch), l.unprovenLimit-l.unprovenInFlight

@@ -128,9 +128,9 @@ func (w *Worker) count(outcomes []queue.Outcome) {
 	}
 }
 
-// applyWebhookState changes what follows a failure to what the webhook's state demands. If the webhook is disabled, or has been since the delivery was
-// made, the delivery is cancelled. If the webhook must be disabled now, the delivery is kept waiting, because disable
-// then cancels all that wait. It returns the webhooks to disable, with their stores.
+// applyWebhookState changes what follows a failure to what the webhook's state demands. If the webhook is disabled, or
+// has been since the delivery was made, the delivery is cancelled. If the webhook must be disabled now, the delivery is
+// kept waiting, because disable then cancels all that wait. It returns the webhooks to disable, with their stores.
 func (w *Worker) applyWebhookState(ctx context.Context, outcomes []queue.Outcome, failing []uuid.UUID) (map[uuid.UUID]uuid.UUID,
 	error) {
 	if len(failing) == 0 {
@@ -147,9 +147,9 @@ func (w *Worker) applyWebhookState(ctx context.Context, outcomes []queue.Outcome
 			continue
 		}
 		switch state := states[o.Delivery.WebhookID]; {
-		case !state.Takes(o.Delivery):
+		case !state.Accepts(o.Delivery):
 			o.Status = queue.Cancelled
-		case state.Exhausted && o.Counts:
+		case state.FailedTooLong && o.CountsAsFailure:
 			// It waits, and is cancelled with the others. If a success prevents the disabling, it keeps its
 			// delay, and a failure of its last attempt stays final.
 			if o.Status != queue.Pending {

@@ -82,7 +82,7 @@ func LockRow[Q query[Q, R], R ent.Value](ctx context.Context, s *DB, q Q, how ..
 	if err != nil {
 		return row, err
 	}
-	return row, hook.Locked(ctx, row)
+	return row, hook.NoteLocked(ctx, row)
 }
 
 // LockRows is LockRow for any number of rows, in the order of the query.
@@ -92,7 +92,7 @@ func LockRows[Q query[Q, R], R ent.Value](ctx context.Context, s *DB, q Q) ([]R,
 		return nil, err
 	}
 	for _, row := range rows {
-		if err := hook.Locked(ctx, row); err != nil {
+		if err := hook.NoteLocked(ctx, row); err != nil {
 			return nil, err
 		}
 	}

@@ -122,10 +122,10 @@ func (r *recorder) writeEvents(ctx context.Context, tx *ent.Tx) (queued bool, er
 
 // data returns the object that an event concerns, as GET answers right after the commit.
 func (r *recorder) data(ctx context.Context, tx *ent.Tx, store tenant.Store, id uuid.UUID) (proto.Message, error) {
-	if shown := r.objects[id].shown; shown != nil {
+	if shown := r.rows[id].shown; shown != nil {
 		return shown, nil
 	}
-	switch row := r.objects[id].row.(type) {
+	switch row := r.rows[id].row.(type) {
 	case *ent.Product:
 		return resource.Product(row, store.Currency), nil
 	case *ent.Customer:

@@ -39,29 +39,29 @@ type recorder struct {
 	now            time.Time // zero until the first use
 	withoutJournal bool
 	withoutEvents  bool
-	objects        map[uuid.UUID]object
-	changes        []change
+	rows           map[uuid.UUID]lockedRow
+	changes        []notedMutation
 	events         []uuid.UUID // those written
 }
 
-// object is a row that no other transaction changes before the commit.
-type object struct {
+// lockedRow is a row that no other transaction changes before the commit.
+type lockedRow struct {
 	row   ent.Value     // as last read or changed
 	last  time.Time     // the last of its moments before this transaction; zero for a new row
-	shown proto.Message // what GET answers after the commit, if Shown has it
+	shown proto.Message // what GET answers after the commit, if SetEventData gave it
 }
 
-// change is what a mutation has changed, or what Record has noted.
-type change struct {
+// notedMutation is what a mutation has changed, or what Record has noted.
+type notedMutation struct {
 	action, resource string // action is "" for a change without a journal entry
 	id               uuid.UUID
-	fields           []Change
+	fields           []FieldChange
 	events           []string
 }
 
 // Begin returns the context of a new transaction. The clock gives times in UTC and in milliseconds.
 func Begin(ctx context.Context, clock func() time.Time) context.Context {
-	return context.WithValue(ctx, contextKey{}, &recorder{clock: clock, objects: map[uuid.UUID]object{}})
+	return context.WithValue(ctx, contextKey{}, &recorder{clock: clock, rows: map[uuid.UUID]lockedRow{}})
 }
 
 // WithoutJournal ends journal entries for the rest of the transaction, for loading existing data.
@@ -72,18 +72,18 @@ func WithoutJournal(ctx context.Context) { from(ctx).withoutJournal = true }
 func WithoutEvents(ctx context.Context) { from(ctx).withoutEvents = true }
 
 // Record adds a journal entry of what no mutation of a journaled column shows, such as a load of many rows.
-func Record(ctx context.Context, action, resource string, id uuid.UUID, fields ...Change) {
+func Record(ctx context.Context, action, resource string, id uuid.UUID, fields ...FieldChange) {
 	r := from(ctx)
-	r.changes = append(r.changes, change{action: action, resource: resource, id: id, fields: fields})
+	r.changes = append(r.changes, notedMutation{action: action, resource: resource, id: id, fields: fields})
 }
 
 // SetEventData gives the events of an object what a GET answers right after the commit, which the caller has made after
 // its last change. Otherwise Flush reads it.
 func SetEventData(ctx context.Context, id uuid.UUID, message proto.Message) {
 	r := from(ctx)
-	o := r.objects[id]
+	o := r.rows[id]
 	o.shown = message
-	r.objects[id] = o
+	r.rows[id] = o
 }
 
 func from(ctx context.Context) *recorder {
@@ -123,12 +123,12 @@ var (
 	errOutside  = errors.New("outside a transaction, or the context names no store")
 	errMany     = errors.New("only one row at a time can be journaled")
 	errForeign  = errors.New("it belongs to another store than the context")
-	errUnlocked = errors.New("its row is not locked (hook.Locked)")
+	errUnlocked = errors.New("its row is not locked (hook.NoteLocked)")
 )
 
 // note runs a mutation and notes what it changes.
 func note(ctx context.Context, k kind, m mutation, next ent.Mutator) (ent.Value, error) {
-	fields, err := k.permitted(ctx, m)
+	fields, err := k.checkedChanges(ctx, m)
 	if err != nil {
 		return nil, fmt.Errorf("change a %s: %w", k.resource, err)
 	}
@@ -148,8 +148,8 @@ func note(ctx context.Context, k kind, m mutation, next ent.Mutator) (ent.Value,
 	if err != nil {
 		return nil, err
 	}
-	r.objects[id] = object{row: value, last: r.objects[id].last}
-	c := change{resource: k.resource, id: id, fields: fields}
+	r.rows[id] = lockedRow{row: value, last: r.rows[id].last}
+	c := notedMutation{resource: k.resource, id: id, fields: fields}
 	if len(fields) > 0 && !r.withoutJournal {
 		c.action = k.action(m.Op(), fields)
 	}
@@ -162,15 +162,15 @@ func note(ctx context.Context, k kind, m mutation, next ent.Mutator) (ent.Value,
 	return value, nil
 }
 
-// permitted returns the journaled columns that a mutation changes, or why it is refused.
-func (k kind) permitted(ctx context.Context, m mutation) ([]Change, error) {
+// checkedChanges returns the journaled columns that a mutation changes, or why it is refused.
+func (k kind) checkedChanges(ctx context.Context, m mutation) ([]FieldChange, error) {
 	r, begun := ctx.Value(contextKey{}).(*recorder)
 	store, _, tenanted := tenant.From(ctx)
 	if _, err := m.Tx(); err != nil || !begun || !tenanted {
 		return nil, errOutside
 	}
 	id, _ := m.ID()
-	object, locked := r.objects[id]
+	object, locked := r.rows[id]
 	switch op, named := m.Op(), k.names(m); {
 	case op.Is(ent.OpDelete), op.Is(ent.OpUpdate) && named:
 		return nil, errMany

@@ -52,7 +52,7 @@ func TestEntryTellsOfWhatChangedAndOfNothingElse(t *testing.T) {
 				if err != nil {
 					return err
 				}
-				if err := hook.Locked(ctx, row); err != nil {
+				if err := hook.NoteLocked(ctx, row); err != nil {
 					return err
 				}
 				u := row.Update()
@@ -92,7 +92,7 @@ func TestWhatCannotBeJournaledIsRefused(t *testing.T) {
 			}, "one row at a time"},
 			{"a sum has no value to journal", ctx, func(ctx context.Context, tx *ent.Tx) error {
 				row := tx.Product.GetX(ctx, id)
-				if err := hook.Locked(ctx, row); err != nil {
+				if err := hook.NoteLocked(ctx, row); err != nil {
 					return err
 				}
 				return row.Update().AddPriceAmount(1).Exec(ctx)
@@ -110,7 +110,7 @@ func TestWhatCannotBeJournaledIsRefused(t *testing.T) {
 			{"a row of another store", tenant.With(ctx, tenant.Store{ID: uuid.New()}, tenant.Actor{}),
 				func(ctx context.Context, tx *ent.Tx) error {
 					row := tx.Product.GetX(ctx, id)
-					if err := hook.Locked(ctx, row); err != nil {
+					if err := hook.NoteLocked(ctx, row); err != nil {
 						return err
 					}
 					return row.Update().SetTitle("x").Exec(ctx)
@@ -190,7 +190,7 @@ func TestTheMomentsOfAnObjectIncrease(t *testing.T) {
 			require.NoError(t, s.WithTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
 				require.Equal(t, now, hook.Time(ctx))
 				row := tx.Product.GetX(ctx, id)
-				require.NoError(t, hook.Locked(ctx, row))
+				require.NoError(t, hook.NoteLocked(ctx, row))
 				row, err := row.Update().SetTitle(fmt.Sprint(i)).Save(ctx)
 				require.Equal(t, ahead.Add(time.Duration(i+1)*time.Millisecond), row.UpdatedAt.UTC())
 				require.Equal(t, row.UpdatedAt.UTC(), hook.Time(ctx, id))
@@ -213,7 +213,7 @@ func TestCountersAndDeletions(t *testing.T) {
 		require.Equal(t, before, s.Client().ActivityEntry.Query().CountX(ctx))
 		require.NoError(t, s.WithTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
 			row := tx.Product.GetX(ctx, id)
-			require.NoError(t, hook.Locked(ctx, row))
+			require.NoError(t, hook.NoteLocked(ctx, row))
 			return tx.Product.DeleteOne(row).Exec(ctx)
 		}))
 		last := s.Client().ActivityEntry.Query().Order(ent.Desc("id")).FirstX(ctx)

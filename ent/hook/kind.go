@@ -41,7 +41,7 @@ type kind struct {
 	// other changes are not journaled.
 	fields []resource.Column
 	// updated ends the name of an update in the journal: paid in order.paid. Nil means updated.
-	updated func(changes []Change) string
+	updated func(changes []FieldChange) string
 	// events returns the types of event that a change sends; status is the new one, "" if it stays.
 	events func(created bool, status string, row ent.Value) []string
 }
@@ -76,7 +76,7 @@ var kinds = map[string]kind{
 	ent.TypeOrder: {
 		resource: "order",
 		fields:   resource.OrderFields.Columns(),
-		updated:  func(changes []Change) string { return strings.ToLower(newStatus(changes)) },
+		updated:  func(changes []FieldChange) string { return strings.ToLower(newStatus(changes)) },
 		events: func(_ bool, status string, row ent.Value) []string {
 			switch {
 			case status == "PAID" && row.(*ent.Order).PaymentLinkID != nil:
@@ -92,7 +92,7 @@ var kinds = map[string]kind{
 	ent.TypePaymentLink: {
 		resource: "payment_link",
 		fields:   resource.PaymentLinkFields.Columns(),
-		updated: func(changes []Change) string {
+		updated: func(changes []FieldChange) string {
 			switch {
 			case len(changes) > 1 || changes[0].Field != "disabledAt":
 				return "updated"
@@ -105,12 +105,12 @@ var kinds = map[string]kind{
 	ent.TypeApiKey: {
 		resource: "api_key",
 		fields:   resource.APIKeyFields.Columns(),
-		updated:  func([]Change) string { return "revoked" },
+		updated:  func([]FieldChange) string { return "revoked" },
 	},
 	ent.TypeWebhook: {
 		resource: "webhook",
 		fields:   resource.WebhookFields.Columns(),
-		updated: func(changes []Change) string {
+		updated: func(changes []FieldChange) string {
 			for _, c := range changes {
 				switch {
 				case c.Field == "enabled" && c.To == true:
@@ -125,7 +125,7 @@ var kinds = map[string]kind{
 }
 
 // action is the journal's name of a change, such as product.updated.
-func (k kind) action(op ent.Op, changes []Change) string {
+func (k kind) action(op ent.Op, changes []FieldChange) string {
 	switch {
 	case op.Is(ent.OpCreate):
 		return k.resource + ".created"
@@ -161,16 +161,16 @@ func (k kind) names(m mutation) bool {
 	})
 }
 
-// Change is one field of a journal entry. A value is nil, text, a bool, an int64, a float64, a
+// FieldChange is one field of a journal entry. A value is nil, text, a bool, an int64, a float64, a
 // time, or a list or map of text; nil stands for null.
-type Change struct {
+type FieldChange struct {
 	Field    string
 	From, To any
 }
 
 // changes lists the journaled columns whose value a mutation changes; old is the locked row, nil for a new one.
-func (k kind) changes(m mutation, old ent.Value) ([]Change, error) {
-	var changes []Change
+func (k kind) changes(m mutation, old ent.Value) ([]FieldChange, error) {
+	var changes []FieldChange
 	for _, f := range k.fields {
 		if _, added := m.AddedField(f.Name); added {
 			return nil, fmt.Errorf("%s is set, not added to, so that the journal has its value", f.Name)
@@ -179,7 +179,7 @@ func (k kind) changes(m mutation, old ent.Value) ([]Change, error) {
 		if !set && !m.FieldCleared(f.Name) && !m.Op().Is(ent.OpDeleteOne) {
 			continue
 		}
-		c := Change{Field: f.Journal, From: plain(column(old, f.Name))}
+		c := FieldChange{Field: f.Journal, From: plain(column(old, f.Name))}
 		if set {
 			c.To = plain(to)
 		}
@@ -230,7 +230,7 @@ func plain(v any) any {
 }
 
 // newStatus returns the new status of a row, and "" if it stays.
-func newStatus(changes []Change) string {
+func newStatus(changes []FieldChange) string {
 	for _, c := range changes {
 		if c.Field == "status" {
 			text, _ := c.To.(string)
@@ -242,7 +242,7 @@ func newStatus(changes []Change) string {
 
 // appendChanges appends the changes as a JSON object, {"title":{"from":"a","to":"b"}}, in their
 // order.
-func appendChanges(b []byte, changes []Change) []byte {
+func appendChanges(b []byte, changes []FieldChange) []byte {
 	b = append(b, '{')
 	for i, c := range changes {
 		if i > 0 {

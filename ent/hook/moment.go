@@ -25,16 +25,16 @@ func (r *recorder) time(of ...uuid.UUID) time.Time {
 	}
 	at := r.now
 	for _, id := range of {
-		if next := r.objects[id].last.Add(time.Millisecond); next.After(at) {
+		if next := r.rows[id].last.Add(time.Millisecond); next.After(at) {
 			at = next
 		}
 	}
 	return at
 }
 
-// Locked notes rows that the transaction has locked (FOR UPDATE or FOR NO KEY UPDATE; on SQLite the
+// NoteLocked notes rows that the transaction has locked (FOR UPDATE or FOR NO KEY UPDATE; on SQLite the
 // transaction itself is enough) and then read. Only they can be changed.
-func Locked(ctx context.Context, rows ...ent.Value) error {
+func NoteLocked(ctx context.Context, rows ...ent.Value) error {
 	r := from(ctx)
 	for _, row := range rows {
 		switch row := row.(type) {
@@ -60,14 +60,14 @@ func Locked(ctx context.Context, rows ...ent.Value) error {
 }
 
 func (r *recorder) lock(id uuid.UUID, row ent.Value, moments ...*time.Time) {
-	if _, known := r.objects[id]; known {
+	if _, known := r.rows[id]; known {
 		return // a second reading has this transaction's own moments
 	}
-	o := object{row: row}
+	o := lockedRow{row: row}
 	for _, at := range moments {
 		if at != nil && at.After(o.last) {
 			o.last = at.UTC().Truncate(time.Millisecond)
 		}
 	}
-	r.objects[id] = o
+	r.rows[id] = o
 }

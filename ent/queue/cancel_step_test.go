@@ -25,7 +25,7 @@ const batch = 400
 func (o outlet) switchOff() {
 	o.t.Helper()
 	o.change(func(ctx context.Context, tx *ent.Tx) error {
-		if err := hook.Locked(ctx, tx.Webhook.GetX(ctx, o.webhook)); err != nil {
+		if err := hook.NoteLocked(ctx, tx.Webhook.GetX(ctx, o.webhook)); err != nil {
 			return err
 		}
 		if err := tx.Webhook.UpdateOneID(o.webhook).SetEnabled(false).SetDisabledAt(o.Now()).Exec(ctx); err != nil {
@@ -148,7 +148,8 @@ func TestAWebhookThatIsEnabledAgainDuringItsCancellation(t *testing.T) {
 		require.Equal(t, queue.Cancelled, entry.Status)
 		require.Equal(t, map[string]int{queue.Cancelled: n + 1, queue.Pending: 1}, o.statuses(queue.Search{}),
 			"an attempt is being made")
-		o.finish(q, queue.Outcome{Delivery: got[0], Attempt: answer(1, s.Now(), 500), Status: queue.Pending, Delay: time.Hour, Counts: true})
+		o.finish(q, queue.Outcome{Delivery: got[0], Attempt: answer(1, s.Now(), 500), Status: queue.Pending, Delay: time.Hour,
+			CountsAsFailure: true})
 		require.Equal(t, map[string]int{queue.Cancelled: n + 2}, o.statuses(queue.Search{}), "it failed, and is not shown as waiting")
 		require.Equal(t, 52, o.cancelAll(q))
 		require.Zero(t, dbtest.Count(t, s, "deliveries"))

@@ -50,7 +50,7 @@ const dueInterval = 10 * time.Second
 func (q *Queue) Due(ctx context.Context) (lanes []Lane, all bool, err error) {
 	now := q.db.Now()
 	since := q.due.at.Add(-dueReach)
-	all = q.due.at.IsZero() || !now.Before(q.due.full.Add(dueInterval)) || now.Before(q.due.full)
+	all = q.due.at.IsZero() || !now.Before(q.due.lastFullScan.Add(dueInterval)) || now.Before(q.due.lastFullScan)
 	name, args := "due since", []any{q.db.Moment(), since}
 	if all {
 		name, args = "due", args[:1]
@@ -64,7 +64,7 @@ func (q *Queue) Due(ctx context.Context) (lanes []Lane, all bool, err error) {
 	}
 	q.due.at = now
 	if all {
-		q.due.full = now
+		q.due.lastFullScan = now
 	}
 	return lanes, all, nil
 }

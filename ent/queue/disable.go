@@ -20,14 +20,14 @@ import (
 type WebhookState struct {
 	// Enabled is false for a webhook that is disabled or gone.
 	Enabled bool
-	// Exhausted means that nothing has succeeded there for so long that it is to be disabled.
-	Exhausted bool
-	epoch     int64
+	// FailedTooLong means that nothing has succeeded there for so long that it is to be disabled.
+	FailedTooLong bool
+	epoch         int64
 }
 
-// Takes reports whether a delivery to the webhook may be attempted again: not if the webhook is
+// Accepts reports whether a delivery to the webhook may be attempted again: not if the webhook is
 // disabled, or has been since the delivery was made.
-func (w WebhookState) Takes(d Delivery) bool { return w.Enabled && d.Epoch == w.epoch }
+func (w WebhookState) Accepts(d Delivery) bool { return w.Enabled && d.Epoch == w.epoch }
 
 // WebhookStates reports of each webhook whether it is enabled, and exhausted: failing since its first
 // failure in a row for the patience or longer. What is not in the answer is disabled or gone.
@@ -47,7 +47,7 @@ func (q *Queue) webhookStates(ctx context.Context, on db.Querier, webhooks []uui
 	for row := range db.Rows(ctx, on, q.dialect.statements["states"], q.db.Moment(), patience.Milliseconds(), set) {
 		var webhook uuid.UUID
 		w := WebhookState{Enabled: true}
-		if err := row.Scan(&webhook, &w.Exhausted, &w.epoch); err != nil {
+		if err := row.Scan(&webhook, &w.FailedTooLong, &w.epoch); err != nil {
 			return nil, err
 		}
 		states[webhook] = w
@@ -55,8 +55,8 @@ func (q *Queue) webhookStates(ctx context.Context, on db.Querier, webhooks []uui
 	return states, nil
 }
 
-// worker is who the activity journal names for a webhook that its failures disabled.
-var worker = tenant.Actor{Type: tenant.ActorOperator, Name: "automatic disabling"}
+// automaticDisabling is who the activity journal names for a webhook that its failures disabled.
+var automaticDisabling = tenant.Actor{Type: tenant.ActorOperator, Name: "automatic disabling"}
 
 // Disable disables a webhook that is exhausted and cancels what waits for it, with the entry in
 // the activity journal, all in one transaction. It reports whether it did. It leaves the webhook as it is
@@ -67,7 +67,8 @@ func (q *Queue) Disable(ctx context.Context, storeID, webhookID uuid.UUID, patie
 	if err != nil {
 		return false, fmt.Errorf("disable webhook %s: read its store: %w", webhookID, err)
 	}
-	ctx = tenant.With(ctx, tenant.Store{ID: row.ID, Slug: row.Slug, Currency: row.Currency, Country: row.Country}, worker)
+	ctx = tenant.With(ctx, tenant.Store{ID: row.ID, Slug: row.Slug, Currency: row.Currency, Country: row.Country},
+		automaticDisabling)
 	err = q.db.WithTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
 		disabled = false
 		w, err := db.LockRow(ctx, q.db, tx.Webhook.Query().Where(webhook.StoreID(storeID), webhook.ID(webhookID)), db.SkipLocked)
@@ -82,7 +83,7 @@ func (q *Queue) Disable(ctx context.Context, storeID, webhookID uuid.UUID, patie
 		if err != nil {
 			return fmt.Errorf("read its state: %w", err)
 		}
-		if !states[webhookID].Exhausted {
+		if !states[webhookID].FailedTooLong {
 			return nil
 		}
 		if err := w.Update().SetEnabled(false).SetDisabledAt(hook.Time(ctx, w.ID)).SetDisabledAutomatically(true).Exec(

@@ -30,7 +30,7 @@ func (o outlet) failingFor(d time.Duration) {
 	o.edit(o.webhook, func(u *ent.WebhookUpdateOne) { u.SetFailingSince(o.Now().Add(-d)) })
 }
 
-func TestWhatIsExhausted(t *testing.T) {
+func TestWhatHasFailedTooLong(t *testing.T) {
 	t.Parallel()
 	rows := []struct {
 		reason string
@@ -40,8 +40,8 @@ func TestWhatIsExhausted(t *testing.T) {
 	}{
 		{"it never failed", func(outlet) {}, queue.WebhookState{Enabled: true}, true},
 		{"just before the time", func(o outlet) { o.failingFor(patience - time.Millisecond) }, queue.WebhookState{Enabled: true}, true},
-		{"at the very time", func(o outlet) { o.failingFor(patience) }, queue.WebhookState{Enabled: true, Exhausted: true}, true},
-		{"long after it", func(o outlet) { o.failingFor(24 * patience) }, queue.WebhookState{Enabled: true, Exhausted: true}, true},
+		{"at the very time", func(o outlet) { o.failingFor(patience) }, queue.WebhookState{Enabled: true, FailedTooLong: true}, true},
+		{"long after it", func(o outlet) { o.failingFor(24 * patience) }, queue.WebhookState{Enabled: true, FailedTooLong: true}, true},
 		{"it is disabled", func(o outlet) {
 			o.failingFor(patience)
 			o.edit(o.webhook, func(u *ent.WebhookUpdateOne) { u.SetEnabled(false) })
@@ -57,8 +57,8 @@ func TestWhatIsExhausted(t *testing.T) {
 			require.NoError(t, err, row.reason)
 			health, told := healths[o.webhook]
 			require.Equal(t, row.told, told, row.reason)
-			require.Equal(t, []bool{row.want.Enabled, row.want.Exhausted}, []bool{health.Enabled, health.Exhausted}, row.reason)
-			require.Equal(t, row.want.Exhausted, o.disable(queue.On(s)), row.reason)
+			require.Equal(t, []bool{row.want.Enabled, row.want.FailedTooLong}, []bool{health.Enabled, health.FailedTooLong}, row.reason)
+			require.Equal(t, row.want.FailedTooLong, o.disable(queue.On(s)), row.reason)
 		}
 	})
 }
@@ -118,7 +118,7 @@ func TestASuccessInBetweenKeepsAWebhookEnabled(t *testing.T) {
 		o.failingFor(patience)
 		healths, err := q.WebhookStates(o.ctx, []uuid.UUID{o.webhook}, patience)
 		require.NoError(t, err)
-		require.True(t, healths[o.webhook].Exhausted)
+		require.True(t, healths[o.webhook].FailedTooLong)
 		o.finish(q, queue.Outcome{Delivery: d, Attempt: answer(1, s.Now(), 204), Status: queue.Succeeded})
 		require.False(t, o.disable(q))
 		require.True(t, s.Client().Webhook.GetX(o.ctx, o.webhook).Enabled)

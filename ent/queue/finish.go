@@ -17,8 +17,8 @@ type Outcome struct {
 	Status string
 	// Delay is the time from now to the next attempt.
 	Delay time.Duration
-	// Counts reports whether a failure counts towards disabling the webhook.
-	Counts bool
+	// CountsAsFailure reports whether a failure counts towards disabling the webhook.
+	CountsAsFailure bool
 }
 
 // row is an outcome as the statements take it.
@@ -81,7 +81,7 @@ func marksOf(outcomes []Outcome) []mark {
 	at := map[uuid.UUID]int{}
 	for _, o := range outcomes {
 		succeeded := o.Status == Succeeded
-		if o.Attempt == nil || !succeeded && (!o.Counts || o.Status == Cancelled) {
+		if o.Attempt == nil || !succeeded && (!o.CountsAsFailure || o.Status == Cancelled) {
 			continue
 		}
 		i, known := at[o.Delivery.WebhookID]

@@ -56,7 +56,8 @@ func TestADeliveryFromItsFirstAttemptToTheJournal(t *testing.T) {
 		o := newOutlet(t, s, "atelier")
 		q := queue.On(s)
 		d := o.leased(q, o.webhook)
-		o.finish(q, queue.Outcome{Delivery: d, Attempt: answer(1, s.Now(), 500), Status: queue.Pending, Delay: time.Minute, Counts: true})
+		o.finish(q, queue.Outcome{Delivery: d, Attempt: answer(1, s.Now(), 500), Status: queue.Pending, Delay: time.Minute,
+			CountsAsFailure: true})
 		row := o.row(d.ID)
 		require.Equal(t, "["+failedFirst+"]", string(row.Attempts))
 		require.True(t, row.Retry)
@@ -71,9 +72,10 @@ func TestADeliveryFromItsFirstAttemptToTheJournal(t *testing.T) {
 		got := o.claim(q, retry)
 		require.Len(t, got, 1)
 		require.Equal(t, "["+failedFirst+"]", string(got[0].Attempts), "the next attempt has the earlier ones")
-		o.finish(q, queue.Outcome{Delivery: got[0], Counts: true, Status: queue.Pending, Delay: 5 * time.Minute, Attempt: &queue.Attempt{
-			Number: 2, StartedAt: s.Now(), Duration: 10 * time.Second, Error: "timeout",
-		}})
+		o.finish(q, queue.Outcome{Delivery: got[0], CountsAsFailure: true, Status: queue.Pending, Delay: 5 * time.Minute,
+			Attempt: &queue.Attempt{
+				Number: 2, StartedAt: s.Now(), Duration: 10 * time.Second, Error: "timeout",
+			}})
 		require.True(t, noon.Equal(*o.failingSince(o.webhook)), "a second failure in a row sets no new time")
 
 		c.advance(5 * time.Minute)
@@ -110,8 +112,8 @@ func TestOutcomesOfOneBatch(t *testing.T) {
 		o.exec("UPDATE deliveries SET lease = $1 WHERE webhook_id = $2", uuid.New(), lost)
 		c.advance(time.Second)
 		n, err := q.Finish(o.ctx, []queue.Outcome{
-			{Delivery: deliveries[well], Attempt: answer(1, s.Now(), 204), Status: queue.Succeeded, Counts: true},
-			{Delivery: deliveries[badly], Attempt: answer(1, s.Now(), 500), Status: queue.Failed, Counts: true},
+			{Delivery: deliveries[well], Attempt: answer(1, s.Now(), 204), Status: queue.Succeeded, CountsAsFailure: true},
+			{Delivery: deliveries[badly], Attempt: answer(1, s.Now(), 500), Status: queue.Failed, CountsAsFailure: true},
 			{Delivery: deliveries[ping], Attempt: answer(1, s.Now(), 500), Status: queue.Failed},
 			{Delivery: deliveries[ended], Status: queue.Cancelled},
 			{Delivery: deliveries[lost], Attempt: answer(1, s.Now(), 500), Status: queue.Pending, Delay: time.Minute},
@@ -166,12 +168,13 @@ func TestSuccessesAndFailuresOfOneBatch(t *testing.T) {
 			}
 			var outcomes []queue.Outcome
 			for _, how := range row.batch {
-				out := queue.Outcome{Delivery: o.leased(q, webhook), Attempt: answer(1, s.Now(), 500), Status: queue.Pending, Delay: time.Minute, Counts: true}
+				out := queue.Outcome{Delivery: o.leased(q, webhook), Attempt: answer(1, s.Now(), 500), Status: queue.Pending,
+					Delay: time.Minute, CountsAsFailure: true}
 				switch how {
 				case 'w':
 					out.Attempt, out.Status = answer(1, s.Now(), 204), queue.Succeeded
 				case 'p':
-					out.Counts = false
+					out.CountsAsFailure = false
 				case 'c':
 					out.Status = queue.Cancelled
 				}
@@ -196,7 +199,7 @@ func TestADisabledWebhookIsMarkedByNoFailure(t *testing.T) {
 		q := queue.On(s)
 		d := o.leased(q, o.webhook)
 		o.edit(o.webhook, func(u *ent.WebhookUpdateOne) { u.SetEnabled(false) })
-		o.finish(q, queue.Outcome{Delivery: d, Attempt: answer(1, s.Now(), 500), Status: queue.Cancelled, Counts: true})
+		o.finish(q, queue.Outcome{Delivery: d, Attempt: answer(1, s.Now(), 500), Status: queue.Cancelled, CountsAsFailure: true})
 		require.Nil(t, o.failingSince(o.webhook), "enabled again it starts clean")
 	})
 }

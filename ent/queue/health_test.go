@@ -31,7 +31,8 @@ func TestALockOnAWebhookHoldsNothingUp(t *testing.T) {
 		return queue.Outcome{Delivery: o.leased(q, webhook), Attempt: answer(1, s.Now(), 204), Status: queue.Succeeded}
 	}
 	failure := func(webhook uuid.UUID) queue.Outcome {
-		return queue.Outcome{Delivery: o.leased(q, webhook), Attempt: answer(1, s.Now(), 500), Status: queue.Pending, Delay: time.Minute, Counts: true}
+		return queue.Outcome{Delivery: o.leased(q, webhook), Attempt: answer(1, s.Now(), 500), Status: queue.Pending,
+			Delay: time.Minute, CountsAsFailure: true}
 	}
 	ctx, cancel := context.WithTimeout(o.ctx, hangGuard)
 	defer cancel()

@@ -42,12 +42,12 @@ type Queue struct {
 	db      *db.DB
 	dialect *dialect
 	outbox  struct {
-		taken int64     // the highest id that Relay has taken
-		full  time.Time // when it last searched from the beginning
+		taken        int64     // the highest id that Relay has taken
+		lastFullScan time.Time // when it last searched from the beginning
 	}
 	due struct {
-		at   time.Time // by the database's clock: until when Due has read
-		full time.Time // when it last read everything
+		at           time.Time // by the database's clock: until when Due has read
+		lastFullScan time.Time // when it last read everything
 	}
 }
 

@@ -37,7 +37,7 @@ type Relayed struct {
 // another worker is relaying is left to it.
 func (q *Queue) Relay(ctx context.Context, limit int, lease time.Duration, room func(Lane) bool) (Relayed, error) {
 	now := q.db.Now()
-	after, full := q.outbox.taken-lateEntries, now.Sub(q.outbox.full).Abs() >= fullInterval
+	after, full := q.outbox.taken-lateEntries, now.Sub(q.outbox.lastFullScan).Abs() >= fullInterval
 	if full {
 		after = 0
 	}
@@ -63,7 +63,7 @@ func (q *Queue) Relay(ctx context.Context, limit int, lease time.Duration, room 
 		return Relayed{}, wrap("relay", err)
 	}
 	if q.outbox.taken = max(q.outbox.taken, highest); full && done.Entries < limit {
-		q.outbox.full = now
+		q.outbox.lastFullScan = now
 	}
 	return done, nil
 }

@@ -41,7 +41,7 @@ func (o outlet) edit(webhook uuid.UUID, change func(*ent.WebhookUpdateOne)) {
 		if err != nil {
 			return err
 		}
-		if err := hook.Locked(ctx, row); err != nil {
+		if err := hook.NoteLocked(ctx, row); err != nil {
 			return err
 		}
 		u := row.Update()

@@ -33,8 +33,8 @@ type filter struct {
 	where string
 	// counted are those of the conditions that the counts can be asked for.
 	counted string
-	// plain is whether there are others, so that the rows must be counted one by one.
-	plain bool
+	// uncounted is whether there are others, so that the rows must be counted one by one.
+	uncounted bool
 	// text is whether one of these is a search for a text.
 	text bool
 	// from is inclusive, to exclusive, both on createdAt.
@@ -57,7 +57,7 @@ func (f *filter) facet(column string, value any) {
 // and adds a condition that the counts cannot answer.
 func (f *filter) and(condition string) {
 	f.where += " AND " + condition
-	f.plain = true
+	f.uncounted = true
 }
 
 // search adds the condition that a text is in a column that an index of trigrams has.
@@ -107,8 +107,8 @@ func hasNoTrigram(text string) bool {
 // first column is the total.
 func (l Lists) read(ctx context.Context, what list, f *filter, page Page, total *int64, scan func(*sql.Rows) error) error {
 	s := &statement{filter: f, list: what, dialect: l.Dialect}
-	build := s.plain
-	if !f.plain && s.hasWholeDay() {
+	build := s.countingRows
+	if !f.uncounted && s.hasWholeDay() {
 		build = s.summed
 	}
 	return each(ctx, l.Querier, build(page), f.args, func(rows *sql.Rows) error {

@@ -81,7 +81,7 @@ var (
 			if s.upto == "" {
 				return " AND created_at < " + day + " * 86400000"
 			}
-			// It would begin at one bound and compare each row with the other.
+			// With both as conditions SQLite would begin at one and compare each row with the other.
 			return " AND created_at < min(" + s.upto + ", " + day + " * 86400000)"
 		},
 	}
@@ -102,8 +102,8 @@ func (s *statement) moment(at time.Time) string {
 	return "(SELECT CAST(" + s.parameter(at) + " AS timestamptz))"
 }
 
-// plain returns the statement of a list whose rows are counted one by one.
-func (s *statement) plain(page Page) string {
+// countingRows returns the statement of a list whose rows are counted one by one.
+func (s *statement) countingRows(page Page) string {
 	if s.from != nil {
 		s.where += " AND created_at >= " + s.moment(*s.from)
 	}

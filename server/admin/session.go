@@ -131,7 +131,7 @@ func (o *Operator) RevokeSession(ctx context.Context, in *adminv1.RevokeSessionR
 			resource := map[adminv1.Session_Kind]string{adminv1.Session_session: "session",
 				adminv1.Session_link: "sign_in_link"}[revoked.Kind]
 			hook.Record(ctx, resource+".revoked", resource, rowID,
-				hook.Change{Field: "member", To: revoked.Member}, hook.Change{Field: "endedAt", To: hook.Time(ctx)})
+				hook.FieldChange{Field: "member", To: revoked.Member}, hook.FieldChange{Field: "endedAt", To: hook.Time(ctx)})
 		}
 		return nil
 	})
@@ -168,14 +168,14 @@ func (o *Operator) RevokeSessions(ctx context.Context, in *adminv1.RevokeSession
 	}
 	t, _, _ := tenant.From(ctx)
 	ofStore, linksOfStore := []predicate.Session{session.StoreID(t.ID)}, []predicate.SignInLink{signinlink.StoreID(t.ID)}
-	var whose []hook.Change
+	var whose []hook.FieldChange
 	if in.GetMember() != "" {
 		member, err := MemberName("member", in.GetMember())
 		if err != nil {
 			return nil, err
 		}
 		ofStore, linksOfStore = append(ofStore, session.Member(member)), append(linksOfStore, signinlink.Member(member))
-		whose = []hook.Change{{Field: "member", To: member}}
+		whose = []hook.FieldChange{{Field: "member", To: member}}
 	}
 	ended := &adminv1.RevokeSessionsResponse{}
 	err = o.db.WithTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
@@ -185,7 +185,7 @@ func (o *Operator) RevokeSessions(ctx context.Context, in *adminv1.RevokeSession
 		}
 		ended.Sessions, ended.Links = int32(sessions), int32(links) //nolint:gosec // No store has that many.
 		hook.Record(ctx, "store.signed_out", "store", t.ID, append(whose[:len(whose):len(whose)],
-			hook.Change{Field: "sessions", To: int64(sessions)}, hook.Change{Field: "links", To: int64(links)})...)
+			hook.FieldChange{Field: "sessions", To: int64(sessions)}, hook.FieldChange{Field: "links", To: int64(links)})...)
 		return nil
 	})
 	if err != nil {

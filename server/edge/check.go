@@ -24,9 +24,9 @@ import (
 // maxRefused bounds how many refused parameters are listed.
 const maxRefused = 1000
 
-// bound are the JSON names that no body under /v1 may contain: the identifier comes from the path, and the mask is filled
+// notInBody are the JSON names that no body under /v1 may contain: the identifier comes from the path, and the mask is filled
 // from the names in the body.
-var bound = []string{"id", "updateMask"}
+var notInBody = []string{"id", "updateMask"}
 
 // check refuses what is wrong with the query and the body of a request under /v1: all of it at once, with what the rules add.
 // Vanguard would take unknown and repeated parameters, and values of other types. It returns the query in the one spelling
@@ -35,7 +35,7 @@ func (e *Edge) check(ctx context.Context, m *method, query string, body []byte) 
 	in := m.newInput()
 	var invalid *apijson.Invalid
 	if m.hasBody {
-		errors.As(apijson.Unmarshal(body, in, bound...), &invalid)
+		errors.As(apijson.Unmarshal(body, in, notInBody...), &invalid)
 	}
 	values, refused := m.decodeQuery(query, in)
 	if len(refused) > 0 {
@@ -187,9 +187,8 @@ func isJSON(h http.Header) bool {
 	return err == nil && base == "application/json" && (!named || strings.EqualFold(charset, "utf-8"))
 }
 
-// DecodeCall reads a unary Connect call in JSON into a message, and returns the request with its body for the handler to read
-// again. It returns what cannot be decoded, with all fields: Connect would only answer in its own words. Calls in another form
-// it leaves alone.
+// DecodeCall reads a unary Connect call in JSON into a message, and puts the body back for the handler to read again. It returns
+// what cannot be decoded, with all fields: Connect would only answer in its own words. Calls in another form it leaves alone.
 func DecodeCall(w http.ResponseWriter, r *http.Request, in proto.Message) (*apijson.Invalid, error) {
 	if r.Method != http.MethodPost || !isJSON(r.Header) || r.Header.Get("Content-Encoding") != "" {
 		return nil, nil

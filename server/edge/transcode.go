@@ -188,7 +188,7 @@ type codec struct{ apijson.Codec }
 
 // Unmarshal reads a body, which was checked.
 func (codec) Unmarshal(data []byte, m proto.Message) error {
-	return apijson.Unmarshal(data, m, bound...)
+	return apijson.Unmarshal(data, m, notInBody...)
 }
 
 // MarshalAppend appends an answer or an error body.

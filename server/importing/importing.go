@@ -128,7 +128,7 @@ func load[M, R any](ctx context.Context, m *Importer, name string, messages []M,
 		if err := s.Update().SetUpdatedAt(hook.Time(ctx, s.ID)).Exec(ctx); err != nil {
 			return fmt.Errorf("update store: %w", err)
 		}
-		hook.Record(ctx, "store.imported", "store", t.ID, hook.Change{Field: name, To: int64(len(b.fresh))})
+		hook.Record(ctx, "store.imported", "store", t.ID, hook.FieldChange{Field: name, To: int64(len(b.fresh))})
 		return nil
 	})
 	if err != nil && !errors.Is(err, errNothing) {
@@ -173,8 +173,9 @@ func (r *refusedRows) refuse(index int, field, message string) {
 
 // complaints are the refusals of the rules, as complaints of a row's field.
 var complaints = map[apierr.Code]apijson.Field{
-	apierr.CompareAtInvalid:           {Name: "compareAtAmount", Message: "must be above priceAmount, or null"},
-	apierr.ProductTypeUnavailable:     {Name: "status", Message: "cannot be PUBLISHED: the store cannot publish products of this type"},
+	apierr.CompareAtInvalid: {Name: "compareAtAmount", Message: "must be above priceAmount, or null"},
+	apierr.ProductTypeUnavailable: {Name: "status", Message: "cannot be PUBLISHED: the store cannot publish products of " +
+		"this type"},
 	apierr.ProductIncomplete:          {Name: "status", Message: "cannot be PUBLISHED: the product lacks "},
 	apierr.CustomerConflict:           {Name: "email", Message: "or the phone is another customer's"},
 	apierr.CustomerIdentifierRequired: {Name: "email", Message: "is required, or a phone"},

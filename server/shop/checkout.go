@@ -86,9 +86,9 @@ func (s *Shop) RecordOrder(ctx context.Context, d OrderDraft) (*storefrontv1.Ord
 		}
 		known := buyer != nil
 		if d.CustomerID == "" {
-			first := d.Buyer.row()
-			first.OrdersCount = 1 // A new customer is stored, and shown in the event, with this order.
-			if buyer, _, err = completeOrCreate(ctx, tx, t, buyer, first); err != nil {
+			newBuyer := d.Buyer.row()
+			newBuyer.OrdersCount = 1 // A new customer is stored, and shown in the event, with this order.
+			if buyer, _, err = completeOrCreate(ctx, tx, t, buyer, newBuyer); err != nil {
 				return nil, err
 			}
 		}

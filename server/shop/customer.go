@@ -138,7 +138,7 @@ func (s *Shop) lockKnown(ctx context.Context, tx *ent.Tx, t tenant.Store, buyer 
 	case len(known) > 1:
 		return nil, customerConflict()
 	}
-	return known[0], hook.Locked(ctx, known[0])
+	return known[0], hook.NoteLocked(ctx, known[0])
 }
 
 // completeOrCreate gives a customer what it lacks of the buyer, or makes the buyer a customer. A race for the
