@@ -9,8 +9,6 @@ import (
 	"fmt"
 	"time"
 
-	"entgo.io/ent/dialect"
-
 	"go.storefront.example/ent/db"
 	"go.storefront.example/server/limit"
 )
@@ -44,13 +42,9 @@ type lookupResult struct {
 
 // useDatabase sets the statements of the gate and the pools that run them.
 func (g *Gate) useDatabase(s *db.DB) {
-	g.db, g.writer = s, s.Admissions()
-	if s.Dialect() == dialect.SQLite {
-		g.writer, g.statements, g.known = s.Writer(), db.Statements(sqliteSQL), g.findCountingInMemory
-		return
-	}
-	g.statements = db.Statements(postgresSQL)
-	g.known = (&batcher{run: g.findCountingInDatabase}).find
+	g.db, g.writer = s, db.Of(s, s.Admissions, s.Writer)()
+	g.statements = db.Statements(db.Of(s, postgresSQL, sqliteSQL))
+	g.known = db.Of(s, (&batcher{run: g.findCountingInDatabase}).find, g.findCountingInMemory)
 }
 
 // find looks the key up with its store and counts the request: on the key's counter if the key exists, on its client's if
