@@ -3,6 +3,7 @@ package worker
 import (
 	"context"
 	"log/slog"
+	"math/rand/v2"
 	"time"
 
 	"github.com/google/uuid"
@@ -134,7 +135,7 @@ func line(d queue.Delivery, a queue.Attempt, s trace.Span) []slog.Attr {
 // retried.
 func (w *Worker) failed(r *result, attempt queue.Attempt, counts bool) {
 	r.outcome.Attempt, r.outcome.CountsAsFailure = &attempt, counts
-	delay, more := w.retryDelay(attempt.Number)
+	delay, more := retryDelay(w.config.RetryDelays, attempt.Number, rand.Float64())
 	if !more || r.outcome.Delivery.EventType == pingType {
 		r.outcome.Status = queue.Failed
 		return

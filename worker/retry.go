@@ -1,9 +1,6 @@
 package worker
 
-import (
-	"math/rand/v2"
-	"time"
-)
+import "time"
 
 // DefaultRetryDelays returns the waits between the eight attempts of a delivery, 22 hours and 21
 // minutes in all (specification, Delivery, which leaves the single waits open).
@@ -25,9 +22,4 @@ func retryDelay(delays []time.Duration, number int, random float64) (time.Durati
 	}
 	delay := delays[number-1]
 	return delay + time.Duration(float64(delay)*jitter*random), true
-}
-
-// retryDelay is the function retryDelay for the worker's delays, with a random number.
-func (w *Worker) retryDelay(number int) (time.Duration, bool) {
-	return retryDelay(w.config.RetryDelays, number, rand.Float64())
 }

@@ -186,11 +186,14 @@ func (s *statement) summed(page Page) string {
 	}
 	offset := s.number(page.Offset)
 	// Once for the pieces, once for the days of the piece if it is wide.
+	wide := strconv.Itoa(WideDays)
+	days := s.buckets(1, ">= (SELECT day FROM place WHERE days = "+wide+")",
+		"< (SELECT day + "+wide+" FROM place WHERE days = "+wide+")")
+	days = "(SELECT day, 1 AS days, sum(total) AS total FROM (" + days + ") b GROUP BY day) d"
 	query := pieces + `,
  place AS MATERIALIZED (` + begins("pieces", "days", offset) + `),
- spot AS MATERIALIZED (SELECT day, skip FROM place WHERE days < ` + strconv.Itoa(WideDays) + `
-  UNION ALL SELECT day, skip FROM (` + begins("(SELECT day, 1 AS days, sum(total) AS total FROM ("+s.buckets(1,
-		">= (SELECT day FROM place WHERE days = 32)", "< (SELECT day + 32 FROM place WHERE days = 32)")+") b GROUP BY day) d", "days", "(SELECT skip FROM place)") + `) w)
+ spot AS MATERIALIZED (SELECT day, skip FROM place WHERE days < ` + wide + `
+  UNION ALL SELECT day, skip FROM (` + begins(days, "days", "(SELECT skip FROM place)") + `) w)
 `
 	where := s.where + s.dialect.until(s, "(SELECT day + 1 FROM spot)")
 	limit += " OFFSET COALESCE(CAST((SELECT skip FROM spot) AS bigint), 0)"
@@ -272,7 +275,7 @@ func (s *statement) buckets(days int, bounds ...string) string {
 	if s.dialect.deltas {
 		first := "day"
 		if days == WideDays {
-			first = "(day & -32)"
+			first = "(day & -" + strconv.Itoa(WideDays) + ")"
 		}
 		text += " UNION ALL SELECT " + first + ", change FROM row_deltas WHERE " + of + within(first)
 	}
