@@ -10,37 +10,53 @@ import (
 	"time"
 	"unicode"
 
+	"golang.org/x/text/currency"
+
 	"go.storefront.example/server/validate"
 )
 
-// signs are the currency signs of one currency alone, as opposed to $.
-var signs = map[rune]string{'€': "EUR", '₦': "NGN", '₹': "INR", '₵': "GHS", '₫': "VND", '₩': "KRW", '₺': "TRY"}
-
-// ofCurrency reports whether what stands around an amount's digits can mean a currency.
-func ofCurrency(around, currency string) bool {
+// inCurrency returns an error unless what stands around an amount's digits can mean a currency.
+func inCurrency(around, of string) error {
+	words := known().Currencies[of]
 	var letters strings.Builder
+	signed := false
 	for _, r := range around {
-		if of, one := signs[r]; one && of != currency {
-			return false
-		}
-		if unicode.IsLetter(r) {
-			letters.WriteRune(unicode.ToUpper(r))
+		if unicode.Is(unicode.Sc, r) {
+			signed = true
+			unit, _ := currency.ParseISO(of)
+			if !strings.ContainsRune(fmt.Sprint(currency.NarrowSymbol(unit)), r) && !slices.Contains(words, string(r)) {
+				return errCurrency
+			}
+		} else if unicode.IsLetter(r) {
+			letters.WriteRune(r)
 		}
 	}
 	text := letters.String()
-	return text == "" || text == currency || slices.Contains(known().Currencies[currency], text)
+	upper := strings.ToUpper(text)
+	_, unknown := currency.ParseISO(text)
+	switch {
+	case text == "" || upper == of || slices.Contains(words, upper) || signed && strings.HasPrefix(of, upper): // US$
+		return nil
+	case signed || unknown == nil && text == upper:
+		return errCurrency
+	}
+	return errAmount
 }
 
 // minorOf reads an amount such as 12.50, 12,50, $1,234.50 or 1.234,50 as minor units of a currency. It refuses
 // more decimals than the currency has, unless they are zeros, a text that can be read in two ways, and one
 // that names another currency or anything else. In a currency without decimals, 2.500 is 2500.
-func minorOf(text, currency string) (int64, error) {
-	decimals := validate.Decimals(currency)
+func minorOf(text, of string) (int64, error) {
+	decimals := validate.Decimals(of)
 	digits := strings.TrimFunc(text, func(r rune) bool {
 		return unicode.IsLetter(r) || unicode.IsSpace(r) || unicode.Is(unicode.Sc, r)
 	})
-	if before, after, _ := strings.Cut(text, digits); digits == "" || !ofCurrency(before+after, currency) {
+	if digits == "" {
 		return 0, errAmount
+	}
+	before, after, _ := strings.Cut(text, digits)
+	if err := inCurrency(before+after, of); err != nil {
+		return 0, err
 	}
 	digits = strings.NewReplacer(" ", "", "\u00a0", "", "\u202f", "", "'", "", "’", "").Replace(digits)
 	point := strings.LastIndexAny(digits, ".,")
@@ -78,7 +94,10 @@ func minorOf(text, currency string) (int64, error) {
 	return int64(n), nil
 }
 
-var errAmount = errors.New("must be an amount such as 12.50, from 0 up")
+var (
+	errAmount   = errors.New("must be an amount such as 12.50, from 0 up")
+	errCurrency = errors.New("is in another currency than the store's")
+)
 
 // layouts are the forms of moments in exports. Without a zone a moment is UTC. The abbreviations of other
 // zones are none: time.Parse would take each that it does not know for UTC.

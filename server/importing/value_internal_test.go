@@ -1,6 +1,7 @@
 package importing
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -18,14 +19,17 @@ func TestAmounts(t *testing.T) {
 	}{
 		{"12.50", 2, 1250, ""},
 		{"12,50", 2, 1250, ""},
-		{"$1,234.50", 2, 123450, ""},
+		{"€1,234.50", 2, 123450, ""},
 		{"1.234,50", 2, 123450, ""},
 		{"1,234,567", 2, 123456700, ""},
 		{"v2 12.00", 2, 0, errAmount.Error()},
 		{"bad7", 2, 0, errAmount.Error()},
 		{"from 12", 2, 0, errAmount.Error()},
-		{"XAF 5000", 2, 0, errAmount.Error()},
-		{"₦12", 2, 0, errAmount.Error()},
+		{"XAF 5000", 2, 0, errCurrency.Error()},
+		{"₦12", 2, 0, errCurrency.Error()},
+		{"$12", 2, 0, errCurrency.Error()},
+		{"12 £", 2, 0, errCurrency.Error()},
+		{"$12", 0, 0, errCurrency.Error()},
 		{"12,50 €", 2, 1250, ""},
 		{"eur 12.50", 2, 1250, ""},
 		{"2 500 FCFA", 0, 2500, ""},
@@ -59,5 +63,23 @@ func TestAmounts(t *testing.T) {
 		}
 		require.NoError(t, err, "%s with %d decimals", row.text, row.decimals)
 		require.Equal(t, row.want, n, "%s with %d decimals", row.text, row.decimals)
+	}
+}
+
+// A sign is that of the store's currency, or of another one.
+func TestCurrencySigns(t *testing.T) {
+	t.Parallel()
+	for text, of := range map[string]string{
+		"$10": "USD CAD AUD NZD MXN BRL", "US$10": "USD", "CA$10": "CAD", "C$ 10": "CAD", "NZ$10": "NZD", "R$ 10": "BRL", "£10": "GBP",
+		"10 €": "EUR", "₦10": "NGN", "GH₵10": "GHS", "₵10": "GHS", "¥10": "JPY CNY", "10 USD": "USD", "N10": "NGN",
+	} {
+		for _, store := range []string{"USD", "CAD", "AUD", "NZD", "MXN", "BRL", "GBP", "EUR", "NGN", "GHS", "JPY", "CNY", "XAF"} {
+			_, err := minorOf(text, store)
+			if strings.Contains(of, store) {
+				require.NoError(t, err, "%s in %s", text, store)
+			} else {
+				require.Error(t, err, "%s in %s", text, store)
+			}
+		}
 	}
 }
