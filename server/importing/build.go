@@ -316,10 +316,6 @@ func (b *builder) order() *storefrontv1.Order {
 	case b.value("cancelledAt") != "" && m.GetStatus() == storefrontv1.Order_PENDING:
 		m.Status = storefrontv1.Order_CANCELLED
 	}
-	if lost := b.source.Partly[statusWord(b.value("status"))]; lost != "" {
-		b.entry.lost = append(b.entry.lost, LineError{Line: b.lines[0].number, Column: b.columnOf("status"), Problem: lost,
-			Value: first(b.value("refund"), b.value("status"))})
-	}
 	if b.source.shop && m.GetStatus() != storefrontv1.Order_PAID && m.GetStatus() != storefrontv1.Order_REFUNDED {
 		m.PaidAt = nil // an authorization, or a part of the amount
 	}
@@ -351,7 +347,24 @@ func (b *builder) order() *storefrontv1.Order {
 			b.entry.refuse("amount", "is required: the sum of the items is no amount")
 		}
 	}
+	if lost := b.source.Partly[statusWord(b.value("status"))]; lost != "" {
+		value := b.value("refund")
+		if m.GetStatus() == storefrontv1.Order_PENDING {
+			value = b.paid(m.GetAmount())
+		}
+		b.entry.lost = append(b.entry.lost, LineError{Line: b.lines[0].number, Column: b.columnOf("status"), Problem: lost, Value: value})
+	}
 	return m
+}
+
+// paid is what was paid of an order's amount, for a reader; "" if the export does not say what is outstanding.
+func (b *builder) paid(amount int64) string {
+	currency := first(b.money(), b.reading.Store.GetCurrency())
+	outstanding, err := minorOf(b.value("outstanding"), currency)
+	if err != nil {
+		return ""
+	}
+	return validate.FormatAmount(amount-outstanding, currency)
 }
 
 // items reads the items of an object of the API or of a line of order list -o csv.

@@ -255,11 +255,14 @@ func TestShopifyOfWhatIsPartly(t *testing.T) {
 		require.Equal(t, storefrontv1.Product_DRAFT, bySlug["hidden"].GetStatus())
 	}
 	done := s.load(options{Kind: importing.Orders, From: "shopify"},
-		[]byte("Name,Email,Financial Status,Total\n#1,a@example.com,partially_paid,5.00\n"))
+		[]byte("Name,Email,Financial Status,Total,Refunded Amount\n#1,a@example.com,partially_paid,5.00,0.00\n"))
 	require.Equal(t, storefrontv1.Order_PENDING, s.orders()[0].GetStatus())
-	require.Equal(t, []string{
-		`Financial Status is stored as PENDING with the full total; what was paid is lost ("partially_paid"): line 2`,
-	}, notes(done.Notes))
+	require.Equal(t, []string{`Financial Status is stored as PENDING with the full total; what was paid is lost: line 2`},
+		notes(done.Notes))
+	done = s.load(options{Kind: importing.Orders, From: "shopify"}, []byte("Name,Email,Financial Status,Total,Refunded Amount,"+
+		"Outstanding Balance\n#2,a@example.com,partially_paid,5.00,0.00,3.50\n"))
+	require.Equal(t, []string{`Financial Status is stored as PENDING with the full total; what was paid is lost ("1.50 EUR"): line 2`},
+		notes(done.Notes))
 }
 
 // A file of which every row is bad is refused, also if bad rows are to be skipped.
