@@ -253,10 +253,19 @@ func (b *builder) product() *storefrontv1.Product {
 			*m.CoverUrl, _, _ = strings.Cut(*m.CoverUrl, ", ")
 		}
 	}
+	before := b.before(m)
+	if before != nil {
+		if m.GetId() == "" && m.GetTitle() == "" {
+			m.Id = before.GetId()
+		}
+		m.Title = first(m.GetTitle(), before.GetTitle())
+	}
 	if b.priced {
 		m.PriceAmount = b.price
 	} else if price, given := b.priceOf(); given {
 		m.PriceAmount = price
+	} else if before != nil {
+		m.PriceAmount = before.GetPriceAmount()
 	} else {
 		b.entry.refuse("priceAmount", "is required")
 	}
@@ -272,6 +281,18 @@ func (b *builder) product() *storefrontv1.Product {
 		b.entry.clears = b.entry.clears || b.lines[0].given == nil || b.lines[0].given[i]
 	}
 	return m
+}
+
+// before is the product that the store has already, if it is to be updated; otherwise nil.
+func (b *builder) before(m *storefrontv1.Product) *storefrontv1.Product {
+	if !b.Update {
+		return nil
+	}
+	id, _ := b.own(Products, first(b.From, "storefront"), first(m.GetId(), m.GetTitle()))
+	if p := b.products[[2]string{"id", id}]; p != nil {
+		return p
+	}
+	return b.products[[2]string{"slug", m.GetSlug()}]
 }
 
 // fullName is the name, or the first and the last name. Beside a first name alone the name is the last, as in
@@ -305,7 +326,7 @@ func (b *builder) order() *storefrontv1.Order {
 		Customer: &storefrontv1.Order_Customer{Id: b.value("customer"), Name: b.fullName(), Email: b.optional("email"),
 			Phone: b.phone()},
 	}
-	if m.Customer.Id == "" && m.Customer.Email == nil && b.value("phone") == "" {
+	if !b.Update && buyer(m.Customer.Id, m.Customer.GetEmail(), b.value("phone")) == "" {
 		b.entry.refuse("customer.email", "is required, or a phone: an order without a buyer, such as one at a till, cannot be kept")
 	}
 	switch {
@@ -338,7 +359,11 @@ func (b *builder) order() *storefrontv1.Order {
 		}
 	}
 	var given bool
-	if m.Amount, given = b.amount(0, "amount", "total", "amount"); !given {
+	m.Amount, given = b.amount(0, "amount", "total", "amount")
+	if b.Update && (!given && len(m.GetItems()) == 0 || buyer(m.Customer.Id, m.Customer.GetEmail(), b.value("phone")) == "") {
+		m.Customer, given = nil, true // enough for an order that the store has, and refused if it has none
+	}
+	if !given {
 		m.Amount = sum.Int64()
 		switch {
 		case len(m.GetItems()) == 0 || b.value("items") != "":

@@ -134,7 +134,7 @@ func (l *reading) keep(rows []*entry) {
 	}
 	for _, e := range rows {
 		c.note(e, c.seen)
-		if m, order := e.message.(*storefrontv1.Order); order {
+		if m, order := e.message.(*storefrontv1.Order); order && m.Customer != nil {
 			id := identity{"id", m.GetCustomer().GetId()}
 			if c.buyers[id] == nil {
 				for _, i := range append(l.contacts(m.Customer.Email, m.Customer.Phone), id) {

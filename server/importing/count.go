@@ -60,6 +60,8 @@ func (b *orders) lockBuyers(ctx context.Context, tx *ent.Tx) error {
 		owner, there := owners[buyer.id]
 		name, taken := c.taken(buyer.names)
 		switch {
+		case buyer.id == uuid.Nil:
+			b.refuse(l.index, "reference", "is no order of the store, and a new one needs a buyer and an amount")
 		case there && owner != b.t.ID:
 			b.refuse(l.index, "customer.id", "belongs to another store")
 		case there:

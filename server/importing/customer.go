@@ -27,9 +27,6 @@ func (b *customers) read(p *problems, in *storefrontv1.Customer) row[ent.Custome
 	l.data.OrdersCount = int32(min(p.kept("ordersCount", int64(in.GetOrdersCount())), math.MaxInt32))
 	l.data.TotalPaid = p.kept("totalPaid", in.GetTotalPaid())
 	l.data.CreatedAt = p.pastMoment("createdAt", in.GetCreatedAt())
-	if len(l.names) == 0 && !p.Any() {
-		p.Invalid("email", "is required, or a phone")
-	}
 	return l
 }
 
@@ -81,6 +78,11 @@ func (b *customers) plan(ctx context.Context, tx *ent.Tx) (changed int, err erro
 				return shop.SaveCustomer(ctx, tx, r, &next)
 			}); err != nil {
 			return 0, err
+		}
+	}
+	for _, l := range b.fresh {
+		if len(l.names) == 0 {
+			b.refuse(l.index, "email", "is required, or a phone")
 		}
 	}
 	b.claim("is another customer's", b.options.GetMatchCustomers())

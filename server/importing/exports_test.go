@@ -243,6 +243,51 @@ func TestComplaintsNameTheFilesColumns(t *testing.T) {
 	}
 }
 
+// A row of what the store has needs only its key and what changes, one of what it lacks the rest too.
+func TestAnUpdateNeedsItsKeyAndWhatChanges(t *testing.T) {
+	t.Parallel()
+	s := storeOf(t, "EUR", "FR")
+	s.load(options{Kind: products}, []byte("id;Titre;slug;Prix\n1;Guide;guide;5\n;Box;box;6\n"))
+	s.load(options{Kind: customers}, []byte("id;E-mail;name\n1;a@example.com;A\n"))
+	s.load(options{Kind: orders}, []byte("Référence;Statut;E-mail;Montant\nR1;En attente;a@example.com;5\nR2;En attente;a@example.com;6\n"))
+	for _, row := range []struct {
+		kind kind
+		text string
+		want string
+	}{
+		{products, "Titre;Prix;Statut\nBox;;Archivé\n", ""},
+		{products, "Titre;Statut\nBox;Archivé\n", ""},
+		{products, "slug;summary\nbox;B\nguide;G\n", ""},
+		{products, "id;Titre;Prix\n1;;7\n", ""},
+		{products, "Titre;Statut\nOther;Archivé\n", "price is required: line 2"},
+		{customers, "id;name\n1;Awa\n", ""},
+		{customers, "id;name\n2;Ben\n", "email is required, or a phone: line 2"},
+		{orders, "Référence;Statut\nR1;Payée\n", ""},
+		{orders, "Référence;Statut;E-mail\nR2;Payée;a@example.com\n", ""},
+		{orders, "Référence;Statut\nR3;Payée\n",
+			`Référence is no order of the store, and a new one needs a buyer and an amount ("R3"): line 2`},
+	} {
+		for _, dry := range []bool{true, false} {
+			_, err := s.try(options{Kind: row.kind, Update: true, DryRun: dry}, []byte(row.text))
+			if row.want == "" {
+				require.NoError(t, err, row.text)
+			} else {
+				require.EqualError(t, err, row.want)
+			}
+		}
+	}
+	bySlug := by(s.products(), (*storefrontv1.Product).GetSlug)
+	require.Len(t, bySlug, 2)
+	require.EqualValues(t, 700, bySlug["guide"].GetPriceAmount())
+	require.Equal(t, "GuideG", bySlug["guide"].GetTitle()+bySlug["guide"].GetSummary())
+	require.EqualValues(t, 600, bySlug["box"].GetPriceAmount())
+	require.Equal(t, storefrontv1.Product_ARCHIVED, bySlug["box"].GetStatus())
+	require.Equal(t, "Awa", s.customers()[0].GetName())
+	for _, o := range s.orders() {
+		require.Equal(t, storefrontv1.Order_PAID, o.GetStatus())
+	}
+}
+
 // What Shopify's owner hid stays hidden, and what was paid of a part is said to be lost.
 func TestShopifyOfWhatIsPartly(t *testing.T) {
 	t.Parallel()

@@ -103,7 +103,7 @@ func Load(ctx context.Context, api API, in io.Reader, o Options) (*Report, error
 		return r, err
 	}
 	defer remove()
-	if o.Kind == Orders {
+	if o.Kind == Orders || o.Kind == Products && o.Update {
 		if l.products, err = catalogueOf(ctx, api, o.Store.GetId()); err != nil {
 			return r, err
 		}
@@ -248,7 +248,11 @@ func (l *reading) open() (func() (*entry, error), error) {
 	if l.table, err = newCSV(text, l.source); err != nil {
 		return nil, err
 	}
-	if err := l.table.complete(l.Kind, l.Columns); err != nil {
+	columns := needed[l.Kind]
+	if l.Update {
+		columns = keys[l.Kind]
+	}
+	if err := l.table.complete(columns, l.Columns); err != nil {
 		return nil, err
 	}
 	return l.records(l.table), nil

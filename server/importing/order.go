@@ -66,9 +66,10 @@ func (b *orders) read(p *problems, in *storefrontv1.Order) row[orderRow] {
 		o.PaymentLinkID = new(p.id("paymentLink.id", in.GetPaymentLink().GetId()))
 	}
 	r := orderRow{order: o}
-	if in.Customer == nil {
+	switch {
+	case in.Customer == nil && !b.options.GetUpdate():
 		p.Invalid("customer", "is required")
-	} else {
+	case in.Customer != nil:
 		r.buyer = p.customer("customer.", in.GetCustomer())
 		r.buyer.data.CreatedAt = o.CreatedAt
 	}

@@ -264,14 +264,19 @@ var needed = map[Kind][][]string{
 	Orders:    {{"reference", "id"}, {"email", "phone", "customer"}},
 }
 
-// complete refuses a header that lacks what the kind needs, or a column that --map names.
-func (t *table) complete(kind Kind, columns []Column) error {
+// keys are the fields without one of which no row can be found that is to be updated.
+var keys = map[Kind][][]string{
+	Products: {{"title", "id", "sku", "slug"}}, Customers: {{"email", "phone", "id"}}, Orders: {{"reference", "id"}},
+}
+
+// complete refuses a header that lacks what is needed of the kind, or a column that --map names.
+func (t *table) complete(needed [][]string, columns []Column) error {
 	for _, c := range columns {
 		if _, there := t.places[fold(c.Name)]; !there && c.Field != "" {
 			return &FileError{fmt.Sprintf("the file has no column %s, which --map names; its columns are %s", c.Name, shown(t.header))}
 		}
 	}
-	for _, choice := range needed[kind] {
+	for _, choice := range needed {
 		if slices.ContainsFunc(choice, func(field string) bool { return len(t.columnsOf(field)) > 0 }) {
 			continue
 		}
