@@ -150,7 +150,6 @@ func TestEachRowCountsOnce(t *testing.T) {
 func TestRejectedRowsAreReadOncePutRight(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct{ reason, text, wrong, right, title, phone string }{
-		{"a quote within a value", "title,price\nSay \"hi,2.00\nTea,1.00\n", "", "", `Say "hi`, ""},
 		{"a quote that is not closed", "title,price\n\"Open,2.00\nTea,1.00\n", "", "", `"Open`, ""},
 		{"a formula", "title,price\n=1+1,cheap\nTea,1.00\n", "cheap", "3.00", "=1+1", ""},
 		{"a text that looks like one", "title;price\n-10 % caf\xe9;cheap\nTea;1,00\n", "cheap", "3,00", "-10 % café", ""},

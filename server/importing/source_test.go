@@ -203,6 +203,11 @@ func TestRowsThatLookLikeOthers(t *testing.T) {
 			[]byte("id,status,email,itemTitle,itemPrice\n7,PAID,a@example.com,Guide,1000\n7,PAID,a@example.com,Box,7\n8,PAID,a@example.com,Box,7\n"), 2)
 		require.EqualValues(t, 1007, by(s.orders(), (*storefrontv1.Order).GetReference)["7"].GetAmount(),
 			"lines with the id of one order")
+		s.load(options{Kind: importing.Products}, []byte("title,price\n12\" vinyl,9\nSay \"hi\",8\n\"a\"\"b\",7\n"))
+		titles := by(s.products(), (*storefrontv1.Product).GetTitle)
+		for title, price := range map[string]int64{`12" vinyl`: 9, `Say "hi"`: 8, `a"b`: 7} {
+			require.EqualValues(t, price, titles[title].GetPriceAmount(), "a quote within a value is a letter")
+		}
 		// Two exports of overlapping months, one behind the other.
 		again := s.load(options{Kind: importing.Orders},
 			[]byte("reference,status,email,total\nA,PAID,a@example.com,5\nB,PAID,a@example.com,6\nA,PAID,a@example.com,5\n"))

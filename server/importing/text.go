@@ -221,22 +221,27 @@ func (l *lines) Read(p []byte) (int, error) {
 }
 
 // record returns the values of the next line of a CSV file with those behind it that a quoted value runs over, and the
-// first line's number. Of a record that is no CSV it returns the first line, whose quotes are then letters.
+// first line's number. Of a record that is no CSV it returns the first line, whose quotes are then letters, which is no
+// error if none of them opens a value.
 func (l *lines) record() (values []string, at int, err error) {
 	l.taken, l.size, l.ended = nil, 0, false
 	values, err = l.csv.Read()
 	at = l.number - len(l.taken) + 1
-	malformed, is := errors.AsType[*csv.ParseError](err)
-	if !is {
+	if _, malformed := errors.AsType[*csv.ParseError](err); !malformed {
 		return values, at, err
 	}
-	problem := fmt.Sprintf("is no CSV: %v in character %d", malformed.Err, malformed.Column)
+	l.number = at
+	line := l.taken[0]
+	l.again = append(l.taken[1:], l.again...)
+	values = strings.Split(line, string(l.separator))
+	if !slices.ContainsFunc(values, func(v string) bool { return strings.HasPrefix(v, `"`) }) {
+		return values, at, nil // 12" vinyl
+	}
+	problem := `is no CSV: a value with quotes must stand in quotes, its own doubled, such as "12"" vinyl"`
 	if l.ended || len(l.taken) > 1 {
 		problem = "is no CSV: it opens a quote that is not closed"
 	}
-	l.number = at
-	l.again = append(l.taken[1:], l.again...)
-	return strings.Split(l.taken[0], string(l.separator)), at, &LineError{Line: at, Problem: problem}
+	return values, at, &LineError{Line: at, Problem: problem}
 }
 
 // separatorOf returns the separator of a header: the one of , ; and tab that it has most of outside quotes.
