@@ -16,6 +16,9 @@ import (
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 )
 
+// foreign is why an id is refused; whoever reads the file knows its column.
+const foreign = "belongs to another store"
+
 // row is a row of a batch that was read, with its place in the batch.
 type row[R any] struct {
 	index int
@@ -68,7 +71,7 @@ func (b *batch[R]) sort(ctx context.Context, tx *ent.Tx, table string, columns .
 		switch {
 		case again:
 		case has && found.store != b.t.ID:
-			b.refuse(l.index, "id", "belongs to another store")
+			b.refuse(l.index, "id", foreign)
 		case has:
 			there = append(there, l)
 		case isNamed && b.options.GetUpdate():

@@ -409,6 +409,9 @@ func (b *builder) items(m *storefrontv1.Order) {
 				b.entry.refuse(fmt.Sprintf("items[%d].%s", i, f.Name), f.Message)
 			}
 		}
+		if slices.Contains(b.source.ignored, "id") { // --map id=
+			m.Items[i].Id = ""
+		}
 	}
 }
 

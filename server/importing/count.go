@@ -63,7 +63,7 @@ func (b *orders) lockBuyers(ctx context.Context, tx *ent.Tx) error {
 		case buyer.id == uuid.Nil:
 			b.refuse(l.index, "reference", "is no order of the store, and a new one needs a buyer and an amount")
 		case there && owner != b.t.ID:
-			b.refuse(l.index, "customer.id", "belongs to another store")
+			b.refuse(l.index, "customer.id", foreign)
 		case there:
 		case taken && match:
 			buyer.id = c.held[name.text]

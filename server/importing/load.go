@@ -178,6 +178,9 @@ func (e *entry) refuse(field, problem string) {
 			return word
 		})
 	}
+	if problem == foreign {
+		problem += "; --map " + column + "= imports the file without these ids"
+	}
 	if !slices.ContainsFunc(e.bad, func(b LineError) bool { return b.Column == column }) {
 		e.bad = append(e.bad, LineError{Line: line, Column: column, Problem: problem, Value: value})
 	}
