@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"strings"
 
@@ -20,21 +21,30 @@ type activityListCmd struct {
 
 // Run lists the activity.
 func (c *activityListCmd) Run(s *invocation) error {
-	return listOf(s, c.inStore, c.limit, activityTable, &adminv1.ListActivityRequest{}, admin.API.ListActivity,
+	in, currency := &adminv1.ListActivityRequest{}, ""
+	prepare := func(ctx context.Context, o admin.API) (err error) {
+		if err = s.fillIn(ctx, o, c.inStore, in); err == nil {
+			currency, err = currencyOf(ctx, o, in.GetStore())()
+		}
+		return err
+	}
+	return list(s, c.target, c.limit, activityTable(&currency), in, prepare, admin.API.ListActivity,
 		(*adminv1.ListActivityResponse).GetEntries)
 }
 
-var activityTable = table[*adminv1.ActivityEntry]{"TIME@,ACTION,CHANGES~30,ACTOR~?,RESOURCE#?",
-	func(e *adminv1.ActivityEntry) []string {
-		return []string{when(e.GetCreatedAt()), e.GetAction(), changesOf(e.GetChanges()), e.GetActor().GetName(),
+// activityTable is the table of a journal whose amounts are in the currency, which is known once it is printed.
+func activityTable(currency *string) table[*adminv1.ActivityEntry] {
+	return table[*adminv1.ActivityEntry]{"TIME@,ACTION,CHANGES~30,ACTOR~?,RESOURCE#?", func(e *adminv1.ActivityEntry) []string {
+		return []string{when(e.GetCreatedAt()), e.GetAction(), changesOf(e.GetChanges(), *currency), e.GetActor().GetName(),
 			e.GetResource().GetId()}
 	}, func(e *adminv1.ActivityEntry) []byte {
 		return selectFields(e, map[string]json.RawMessage{"changes": orNull(e.GetChanges())}, "id", "actor", "action", "resource",
 			"changes", "createdAt")
 	}}
+}
 
 // changesOf are an entry's changes for a reader, each with the old and the new value.
-func changesOf(changes string) string {
+func changesOf(changes, currency string) string {
 	fields, err := membersOf([]byte(changes))
 	if err != nil {
 		return absent // nothing was changed
@@ -45,7 +55,7 @@ func changesOf(changes string) string {
 		if err := json.Unmarshal(f.value, &values); err != nil {
 			return changes
 		}
-		said[i] = f.name + ": " + textOf(values.From) + " → " + textOf(values.To)
+		said[i] = f.name + ": " + shown(f.name, values.From, currency) + " → " + shown(f.name, values.To, currency)
 	}
 	return strings.Join(said, "; ")
 }

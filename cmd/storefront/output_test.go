@@ -98,10 +98,10 @@ func TestListsFitTheirTerminal(t *testing.T) {
 	requireFits(t, 80, keyTable, &adminv1.Key{
 		Id: tableID, Name: title, Status: adminv1.Key_revoked, ExpiresAt: noon, Scopes: []string{"orders:read", "customers:write"},
 	}, "2025-11-22 12:00", "orders:read")
-	requireFits(t, 80, activityTable, &adminv1.ActivityEntry{
+	requireFits(t, 80, activityTable(new("EUR")), &adminv1.ActivityEntry{
 		CreatedAt: noon, Actor: &adminv1.ActivityEntry_Actor{Name: title}, Action: "product.updated",
 		Changes: `{"priceAmount":{"from":null,"to":2},"status":{"from":"DRAFT","to":"PUBLISHED"}}`,
-	}, "2025-11-22 12:00", "priceAmount: - → 2; status")
+	}, "2025-11-22 12:00", "priceAmount: - → 0.02 EUR; st")
 }
 
 var noon = timestamppb.New(time.Date(2025, 11, 22, 12, 0, 0, 0, time.UTC))
