@@ -136,9 +136,14 @@ func (c *devCmd) serve(s *invocation, handle *db.DB, data database, logger *slog
 			if err := folder.write(); err != nil {
 				return err
 			}
+			token := ""
+			if folder.NeedsToken {
+				token = " and with STOREFRONT_ADMIN_TOKEN set to the --admin-token"
+			}
 			g := greeting{
 				Store: apijson.Marshal(demo), Key: key, URL: baseURL(running.Addr()), AdminURL: baseURL(running.AdminAddr()), Data: c.Data,
 				Receiver: receives.url(), Docs: baseURL(running.Addr()) + docs.Path,
+				token: token,
 			}
 			// Beyond this machine nobody can sign in over http.
 			if _, err := admin.CheckBaseURL(g.AdminURL); err == nil && running.HasDashboard() {
@@ -207,6 +212,8 @@ type greeting struct {
 	Data      string `json:"data"`
 	Curl      string `json:"curl"`
 	CurlEvent string `json:"curlEvent"`
+
+	token string // what commands need to be told of it
 }
 
 func printReady(s *invocation, g greeting, demo *storefrontv1.Store, o admin.API) error {
@@ -246,13 +253,14 @@ Try it:
 
   %s
 %s
-In %[14]s or below, forward events to a program of yours, and make some:
+In %[14]s or below%[15]s, forward events to a program of yours, and make some:
 
   %[13]s listen --forward-to http://localhost:3000/webhooks
   %[13]s trigger order.paid
 
 Ctrl-C stops it.
-`, demo.GetName(), demo.GetSlug(), demoEuroSlug, g.URL, g.Docs, g.Key, g.AdminURL, g.dashboard(), g.Receiver, g.Data, g.Curl, g.event(), typed(os.Args[0]), found)
+`, demo.GetName(), demo.GetSlug(), demoEuroSlug, g.URL, g.Docs, g.Key, g.AdminURL, g.dashboard(), g.Receiver, g.Data, g.Curl, g.event(), typed(os.Args[0]), found,
+		g.token)
 	return err
 }
 

@@ -143,6 +143,14 @@ func TestDevKeepsTheOperatorsSideToThisMachine(t *testing.T) {
 	require.Equal(t, 0, dev.stop())
 }
 
+func TestDevSaysThatCommandsNeedItsTokenAndShowsItNot(t *testing.T) {
+	t.Parallel()
+	dev := startCommand(t, "Ctrl-C", devArgs(t.TempDir(), "--admin-token", remoteToken)...)
+	require.Contains(t, dev.said, " and with STOREFRONT_ADMIN_TOKEN set to the --admin-token, forward events")
+	require.NotContains(t, dev.said, remoteToken)
+	require.Equal(t, 0, dev.stop())
+}
+
 func statusOf(t *testing.T, url string) int {
 	t.Helper()
 	answer, err := http.Get(url)
