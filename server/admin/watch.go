@@ -98,7 +98,7 @@ func (o *Operator) WatchEvents(ctx context.Context, in *adminv1.WatchEventsReque
 	var f fields
 	for _, name := range in.GetTypes() {
 		if name != hook.Ping && !slices.Contains(hook.EventTypes(), name) {
-			f.refuse("types", "must be ping or one of "+strings.Join(hook.EventTypes(), ", "))
+			f.refuse("types", fmt.Sprintf("must be ping or one of %s, not %q", strings.Join(hook.EventTypes(), ", "), name))
 		}
 	}
 	if in.GetSince() != nil && in.GetSince().CheckValid() != nil {
