@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"go.storefront.example/cmd/storefront/doctor"
+	"go.storefront.example/server/admin/rpc"
 )
 
 type healthCmd struct {
@@ -35,7 +37,7 @@ func (c *healthCmd) Run(s *invocation) error {
 	}
 	answer, err := http.DefaultClient.Do(r)
 	if err != nil {
-		return fmt.Errorf("not ready: %w", err)
+		return fmt.Errorf("not ready: %w", cmp.Or(rpc.Unanswered("http://"+c.AdminAddr, err), err))
 	}
 	defer func() { _ = answer.Body.Close() }()
 	text, _ := io.ReadAll(io.LimitReader(answer.Body, maxHealthBytes))

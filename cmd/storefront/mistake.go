@@ -227,9 +227,13 @@ var notThere = regexp.MustCompile(`^There is no store (\S+)\.$|^There is no [a-z
 // maxNames is how many names are looked at for the one that was meant.
 const maxNames = 100
 
-// hinted adds to the refusal of what is not there the name that was probably meant, or the command that lists such names.
+// hinted adds to the refusal of what is not there the name that was probably meant, or the command that lists such names,
+// and says how a command is given the token that it lacks.
 func (s *invocation) hinted(ctx context.Context, o admin.API, refusal error) error {
 	r, ok := errors.AsType[*apierr.Refusal](refusal)
+	if ok && r.Code == apierr.AdminTokenMissing {
+		return errors.New("the server wants the operator's token: give it as --admin-token, or set STOREFRONT_ADMIN_TOKEN to it")
+	}
 	if !ok || listedBy[r.Code] == "" || strings.Contains(r.Message, "ambiguous") {
 		return refusal
 	}

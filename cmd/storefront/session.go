@@ -11,7 +11,6 @@ import (
 	"go.storefront.example/ent/db"
 	"go.storefront.example/server/admin"
 	"go.storefront.example/server/admin/rpc"
-	"go.storefront.example/server/apierr"
 )
 
 // invocation is what every command is carried out with.
@@ -98,11 +97,7 @@ func (s *invocation) operate(at target, do func(ctx context.Context, o admin.API
 		return err
 	}
 	return s.trace(func(ctx context.Context) error {
-		err := do(ctx, client)
-		if r, ok := errors.AsType[*apierr.Refusal](err); ok && r.Code == apierr.AdminTokenMissing {
-			return fmt.Errorf("the server at --admin-url wants its --admin-token: set STOREFRONT_ADMIN_TOKEN to it (%w)", err)
-		}
-		return s.hinted(ctx, client, err)
+		return s.hinted(ctx, client, do(ctx, client))
 	})
 }
 

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"net/url"
+	"os"
 	"strings"
 	"time"
 
@@ -180,8 +182,24 @@ func refusalOf(address string, err error) error {
 	return refused
 }
 
+// Unanswered explains that a connection to an operator's listener could not be made; it is nil for any other error.
+func Unanswered(address string, err error) error {
+	dial, ok := errors.AsType[*net.OpError](err)
+	if !ok || dial.Op != "dial" {
+		return nil
+	}
+	why := dial.Err
+	if call, ok := errors.AsType[*os.SyscallError](why); ok {
+		why = call.Err
+	}
+	return fmt.Errorf("nothing answers at %s (%w): is the server running, and is this its --admin-addr?", address, why)
+}
+
 // unserved describes what is wrong with a server that did not answer as one.
 func unserved(address string, err error) error {
+	if silent := Unanswered(address, err); silent != nil {
+		return silent
+	}
 	var answered *connect.Error
 	if !errors.As(err, &answered) {
 		return fmt.Errorf("ask %s: %w", address, err)
