@@ -207,6 +207,9 @@ type count int
 // UnmarshalText reads a count.
 func (c *count) UnmarshalText(text []byte) error {
 	n, err := strconv.ParseInt(string(text), 10, 32)
+	if errors.Is(err, strconv.ErrRange) {
+		return fmt.Errorf("must be a whole number from 1 to %d, not %q", math.MaxInt32, text)
+	}
 	if err != nil || n < 1 {
 		return fmt.Errorf("must be a whole number from 1, not %q", text)
 	}
