@@ -116,9 +116,14 @@ func (s span) took(tallies []usage.Tally, now time.Time) chart {
 	return c
 }
 
-// shareOf is the share of successes, rounded down, so that 100 % is all of them.
+// shareOf is the share of successes, in which 100 % is all of them.
 func shareOf(t usage.Tally) string {
-	return strconv.FormatFloat(float64(t.Succeeded*1000/(t.Succeeded+t.Failed))/10, 'f', -1, 64) + " %"
+	all := t.Succeeded + t.Failed
+	perMille := (t.Succeeded*1000 + all/2) / all
+	if t.Failed > 0 {
+		perMille = min(perMille, 999)
+	}
+	return strconv.FormatFloat(float64(perMille)/10, 'f', -1, 64) + " %"
 }
 
 func mean(t usage.Tally) time.Duration {

@@ -11,10 +11,20 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"go.storefront.example/ent/hook"
+	"go.storefront.example/ent/usage"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	"go.storefront.example/server/auth"
 	"go.storefront.example/worker/signature"
 )
+
+func TestSharesAreRoundedAndOnlyAllIsAHundred(t *testing.T) {
+	t.Parallel()
+	for want, of := range map[string]usage.Tally{
+		"88.9 %": {Succeeded: 8, Failed: 1}, "99.9 %": {Succeeded: 9999, Failed: 1}, "100 %": {Succeeded: 3}, "0 %": {Failed: 3},
+	} {
+		require.Equal(t, want, shareOf(of))
+	}
+}
 
 func TestSpansNameTheirTwoLargestUnits(t *testing.T) {
 	t.Parallel()

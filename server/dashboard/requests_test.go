@@ -49,7 +49,7 @@ func TestRequestsAndAttemptsAreShown(t *testing.T) {
 			a := r.get(path)
 			require.Equal(t, http.StatusOK, a.status, path)
 			for _, want := range []string{">1,233 <br>", "1 refused", "PATCH /v1/products/{id}", ">400<", "validation_failed",
-				"A parameter or a field of the body is invalid; <code>details.fields</code>", "&lt;title&gt; of one", request.String()} {
+				"<span>A parameter or a field of the body is invalid; <code>details.fields</code>", "&lt;title&gt; of one", request.String()} {
 				require.Contains(t, a.text, want, path)
 			}
 			require.NotContains(t, a.text, "of two", path)
