@@ -100,8 +100,9 @@ func refuse(cause error, body []byte, header string, secrets []string, now time.
 }
 
 var (
-	hexSum     = regexp.MustCompile(`(?:^|,)v1=[0-9a-f]{64}(?:,|$)`)
-	secretForm = regexp.MustCompile(`^whsec_[!-~]*[!#-&(-~]$`)
+	hexSum = regexp.MustCompile(`(?:^|,)v1=[0-9a-f]{64}(?:,|$)`)
+	// secretForm is that of a webhook's secret, or of one that storefront listen prints.
+	secretForm = regexp.MustCompile(`^whsec_(?:[0-9A-Za-z_-]{43}|[0-9a-f]{64})$`)
 	jsonString = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
 	// escape is an escape in a string; the service writes only those of needed.
 	escape = regexp.MustCompile(`\\(?:u[0-9A-Fa-f]{4}|.)`)

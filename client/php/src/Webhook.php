@@ -162,7 +162,7 @@ final class Webhook
             if (str_starts_with($secret, 'svc_live_')) {
                 return 'api_key';
             }
-            if (!preg_match('/^whsec_[!-~]+$/D', $secret) || preg_match('/["\']$/', $secret)) {
+            if (!preg_match('/^whsec_(?:[0-9A-Za-z_-]{43}|[0-9a-f]{64})$/D', $secret)) {
                 return 'secret_form';
             }
         }

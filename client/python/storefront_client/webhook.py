@@ -185,7 +185,7 @@ def _mistake(body: bytes, signatures: list[str], secrets: list[str]) -> str:
     for secret in secrets:
         if secret.startswith("svc_live_"):
             return "api_key"
-        if not re.fullmatch(r"whsec_[!-~]*[!#-&(-~]", secret):
+        if not re.fullmatch(r"whsec_(?:[0-9A-Za-z_-]{43}|[0-9a-f]{64})", secret):
             return "secret_form"
     if not body:
         return "empty_body"

@@ -61,7 +61,7 @@ function mismatch(body: Uint8Array, header: string, secrets: readonly string[]):
     if (secret.startsWith("svc_live_")) {
       return "api_key";
     }
-    if (!/^whsec_[!-~]*[!#-&(-~]$/.test(secret)) {
+    if (!/^whsec_(?:[0-9A-Za-z_-]{43}|[0-9a-f]{64})$/.test(secret)) {
       return "secret_form";
     }
   }

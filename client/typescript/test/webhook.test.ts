@@ -112,6 +112,7 @@ it("names the mistake that was made", async () => {
     ["no_header", body, undefined, secret, 0, "no Service-Signature header"],
     ["api_key", body, header, "svc_live_x", 0, "API key"],
     ["secret_form", body, header, `${secret}\n`, 0, "line's end"],
+    ["secret_form", body, header, secret.slice(0, 20), 0, "all of it"],
     ["empty_body", "", header, secret, 0, "read it before"],
     ["changed_body", JSON.stringify(JSON.parse(body), null, 1), header, secret, 0, "exactly as received"],
     ["changed_body", body.replace("hello", "h\\u00e9llo"), header, secret, 0, "exactly as received"],
