@@ -170,9 +170,11 @@ func (d *triggerData) override(text string) error {
 	switch {
 	case len(d.fields) == 0:
 		return usage("--override: a %s has no fields", d.kind)
-	case !ok || m == nil:
-		return usage("--override: %s", meantValue(fmt.Sprintf("must be FIELD=VALUE with a field that must be one of %s, not %q",
+	case m == nil:
+		return usage("--override: %s", meantValue(fmt.Sprintf("the field must be one of %s, not %q",
 			strings.Join(slices.Sorted(maps.Keys(d.fields)), ", "), name)))
+	case !ok:
+		return usage("--override: must be FIELD=VALUE, not %q", text)
 	}
 	field := name[strings.LastIndexByte(name, '.')+1:]
 	member := apijson.AppendString([]byte{'{'}, field)
