@@ -92,7 +92,13 @@ func (c *importCmd) Run(s *invocation) error {
 		if err != nil {
 			return fmt.Errorf("import: --errors: %w", err)
 		}
-		defer func() { _ = rejects.Close() }()
+		defer func() {
+			info, err := rejects.Stat()
+			_ = rejects.Close()
+			if err == nil && info.Mode().IsRegular() && info.Size() == 0 {
+				_ = os.Remove(c.Errors)
+			}
+		}()
 		options.Rejects = rejects
 	}
 	return s.operate(c.target, func(ctx context.Context, o admin.API) (err error) {

@@ -188,8 +188,9 @@ func (b *builder) phone() *string {
 	}
 	var p validate.Problems
 	number := p.Phone(field, *text, country)
-	for _, f := range p.Fields() {
-		b.entry.refuse(field, f.Message)
+	if p.Any() {
+		b.entry.refuse(field, p.Fields()[0].Message)
+		return text // there is one
 	}
 	return number
 }

@@ -403,8 +403,12 @@ func TestDatesAndPhonesThatAFileLeavesOpen(t *testing.T) {
 	c := s.customers()[0]
 	require.Equal(t, "+33612345678", c.GetPhone())
 	require.Equal(t, "2026-02-01", c.GetCreatedAt().AsTime().Format("2006-01-02"))
-	_, err = s.try(options{Kind: importing.Customers, DateFormat: "day/month"}, text)
-	require.ErrorIs(t, err, importing.ErrOptions)
+	for format, want := range map[string]string{"day/month": "must be of YYYY or YY, MM and DD", "DDMMYY": "createdAt must be a date"} {
+		_, err = s.try(options{Kind: importing.Customers, DateFormat: format}, text)
+		require.ErrorContains(t, err, want)
+	}
+	_, err = s.try(options{Kind: importing.Customers, Country: "FR"}, []byte("name,phone\nAwa,12\n"))
+	require.EqualError(t, err, `phone must be a possible number, in international form such as +237670000001, not "12": line 2`)
 }
 
 func TestFilesOfWhichNothingCanBeImported(t *testing.T) {

@@ -120,7 +120,7 @@ func layoutOf(format string) (string, error) {
 	layout := tokens.Replace(format)
 	if format != "" && (!knownFormat.MatchString(format) || !strings.Contains(format, "YY") || !strings.Contains(format, "M") ||
 		!strings.Contains(format, "D")) {
-		return "", fmt.Errorf("%w: --date-format %s: must be of YYYY, MM and DD, such as DD/MM/YYYY or MM/DD/YYYY HH:mm",
+		return "", fmt.Errorf("%w: --date-format %s: must be of YYYY or YY, MM and DD, such as DD/MM/YYYY or MM/DD/YYYY HH:mm",
 			ErrOptions, format)
 	}
 	return layout, nil
