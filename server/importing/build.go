@@ -254,19 +254,12 @@ func (b *builder) product() *storefrontv1.Product {
 			*m.CoverUrl, _, _ = strings.Cut(*m.CoverUrl, ", ")
 		}
 	}
-	before := b.before(m)
-	if before != nil {
-		if m.GetId() == "" && m.GetTitle() == "" {
-			m.Id = before.GetId()
-		}
-		m.Title = first(m.GetTitle(), before.GetTitle())
-	}
 	if b.priced {
 		m.PriceAmount = b.price
 	} else if price, given := b.priceOf(); given {
 		m.PriceAmount = price
-	} else if before != nil {
-		m.PriceAmount = before.GetPriceAmount()
+	} else if b.Update {
+		b.entry.unpriced = true
 	} else {
 		b.entry.refuse("priceAmount", "is required")
 	}
@@ -282,18 +275,6 @@ func (b *builder) product() *storefrontv1.Product {
 		b.entry.clears = b.entry.clears || b.lines[0].given == nil || b.lines[0].given[i]
 	}
 	return m
-}
-
-// before is the product that the store has already, if it is to be updated; otherwise nil.
-func (b *builder) before(m *storefrontv1.Product) *storefrontv1.Product {
-	if !b.Update {
-		return nil
-	}
-	id, _ := b.own(Products, first(b.From, "storefront"), first(m.GetId(), m.GetTitle()))
-	if p := b.products[[2]string{"id", id}]; p != nil {
-		return p
-	}
-	return b.products[[2]string{"slug", m.GetSlug()}]
 }
 
 // fullName is the name, or the first and the last name. Beside a first name alone the name is the last, as in
@@ -459,7 +440,7 @@ func (l *reading) complete(e *entry, from string) {
 	switch m := e.message.(type) {
 	case *storefrontv1.Product:
 		e.titled = m.GetId() == "" && m.GetTitle() != ""
-		m.Id, _ = l.own(Products, from, first(m.GetId(), m.GetTitle()))
+		m.Id, _ = l.own(Products, from, first(m.GetId(), m.GetTitle(), m.GetSlug()))
 		if m.GetType() == 0 {
 			m.Type = l.Type
 		}

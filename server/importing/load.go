@@ -103,7 +103,7 @@ func Load(ctx context.Context, api API, in io.Reader, o Options) (*Report, error
 		return r, err
 	}
 	defer remove()
-	if o.Kind == Orders || o.Kind == Products && o.Update {
+	if o.Kind == Orders {
 		if l.products, err = catalogueOf(ctx, api, o.Store.GetId()); err != nil {
 			return r, err
 		}
@@ -149,11 +149,13 @@ type entry struct {
 	// titled is true for a product that is known by its title.
 	titled bool
 	// clears is true for a product whose file says that there is no reference price, if the row has none.
-	clears  bool
-	bad     []LineError
-	lost    []LineError // what an order loses
-	skus    []string    // of the items
-	unknown []string    // the titles of items of no product
+	clears bool
+	// unpriced is true for a product whose row has no price: that of the store's product stays.
+	unpriced bool
+	bad      []LineError
+	lost     []LineError // what an order loses
+	skus     []string    // of the items
+	unknown  []string    // the titles of items of no product
 	// What identifies the row among those of its kind, and a hash of all of it.
 	identities []identity
 	sum        uint64
@@ -329,7 +331,8 @@ func (l *reading) add(ctx context.Context, e *entry) error {
 		size = proto.Size(e.message)
 	}
 	full := len(l.batch) >= BatchRows || l.bytes+size > maxBatchBytes
-	if n := len(l.batch); n > 0 && (full || l.batch[0].derived != e.derived || l.batch[0].clears != e.clears) {
+	if len(l.batch) > 0 && (full || l.batch[0].derived != e.derived || l.batch[0].clears != e.clears ||
+		l.batch[0].unpriced != e.unpriced) {
 		if err := l.send(ctx); err != nil {
 			return err
 		}
@@ -355,6 +358,7 @@ func (l *reading) send(ctx context.Context) error {
 	}
 	options := &adminv1.ImportOptions{
 		Events: l.Events, DryRun: l.check != nil, MatchCustomers: batch[0].derived, Update: l.Update, ClearCompareAt: batch[0].clears,
+		KeepPrice: batch[0].unpriced,
 	}
 	// With what is refused nothing of a batch is stored or counted: the others are sent again. A row is told from those
 	// further up only once it is known which of them are good.

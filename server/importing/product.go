@@ -37,7 +37,6 @@ func (b *products) read(p *problems, in *storefrontv1.Product) row[productRow] {
 	p.Amount("compareAtAmount", in.CompareAtAmount, validate.PriceBound)
 	r := productRow{statusGiven: in.GetStatus() != 0, Product: ent.Product{
 		ID:              p.id("id", in.GetId()),
-		Title:           p.Title("title", in.GetTitle()),
 		Slug:            p.keptSlug("slug", in.GetSlug()),
 		Type:            product.TypeFILE,
 		Status:          product.StatusDRAFT,
@@ -50,6 +49,9 @@ func (b *products) read(p *problems, in *storefrontv1.Product) row[productRow] {
 		CreatedAt:       p.pastMoment("createdAt", in.GetCreatedAt()),
 		UpdatedAt:       p.pastMoment("updatedAt", in.GetUpdatedAt()),
 	}}
+	if in.GetTitle() != "" || !b.options.GetUpdate() {
+		r.Title = p.Title("title", in.GetTitle())
+	}
 	if in.GetType() != 0 {
 		r.Type = product.Type(in.GetType().String())
 	}
@@ -88,6 +90,14 @@ func (b *products) plan(ctx context.Context, tx *ent.Tx) (changed int, err error
 			return 0, err
 		}
 	}
+	for _, l := range b.fresh {
+		if l.data.Title == "" {
+			b.refuse(l.index, "title", "is required")
+		}
+		if b.options.GetKeepPrice() {
+			b.refuse(l.index, "priceAmount", "is required")
+		}
+	}
 	b.claim("is another product's", false)
 	return changed, b.slugs(ctx, tx)
 }
@@ -95,7 +105,10 @@ func (b *products) plan(ctx context.Context, tx *ent.Tx) (changed int, err error
 // change changes a product of the store to what its row says; what is empty in the row stays.
 func (b *products) change(ctx context.Context, to *productRow, from *ent.Product) (*ent.Product, error) {
 	next := *from
-	next.Title, next.PriceAmount = to.Title, to.PriceAmount
+	next.Title = first(to.Title, next.Title)
+	if !b.options.GetKeepPrice() {
+		next.PriceAmount = to.PriceAmount
+	}
 	next.Summary, next.Description = first(to.Summary, next.Summary), first(to.Description, next.Description)
 	if to.CoverURL != nil {
 		next.CoverURL = to.CoverURL

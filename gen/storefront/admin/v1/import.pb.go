@@ -38,8 +38,10 @@ type ImportOptions struct {
 	Update bool `protobuf:"varint,4,opt,name=update,proto3" json:"update,omitempty"`
 	// With update, a product whose row has no compareAtAmount loses its own.
 	ClearCompareAt bool `protobuf:"varint,5,opt,name=clear_compare_at,json=clearCompareAt,proto3" json:"clear_compare_at,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// With update, for products whose rows have no price: theirs stays. A row of a product that the store lacks is refused.
+	KeepPrice     bool `protobuf:"varint,6,opt,name=keep_price,json=keepPrice,proto3" json:"keep_price,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ImportOptions) Reset() {
@@ -103,6 +105,13 @@ func (x *ImportOptions) GetUpdate() bool {
 func (x *ImportOptions) GetClearCompareAt() bool {
 	if x != nil {
 		return x.ClearCompareAt
+	}
+	return false
+}
+
+func (x *ImportOptions) GetKeepPrice() bool {
+	if x != nil {
+		return x.KeepPrice
 	}
 	return false
 }
@@ -440,13 +449,15 @@ var File_storefront_admin_v1_import_proto protoreflect.FileDescriptor
 
 const file_storefront_admin_v1_import_proto_rawDesc = "" +
 	"\n" +
-	" storefront/admin/v1/import.proto\x12\x13storefront.admin.v1\x1a\x1cstorefront/v1/customer.proto\x1a\x19storefront/v1/order.proto\x1a\x1bstorefront/v1/product.proto\"\xab\x01\n" +
+	" storefront/admin/v1/import.proto\x12\x13storefront.admin.v1\x1a\x1cstorefront/v1/customer.proto\x1a\x19storefront/v1/order.proto\x1a\x1bstorefront/v1/product.proto\"\xca\x01\n" +
 	"\rImportOptions\x12\x16\n" +
 	"\x06events\x18\x01 \x01(\bR\x06events\x12\x17\n" +
 	"\adry_run\x18\x02 \x01(\bR\x06dryRun\x12'\n" +
 	"\x0fmatch_customers\x18\x03 \x01(\bR\x0ematchCustomers\x12\x16\n" +
 	"\x06update\x18\x04 \x01(\bR\x06update\x12(\n" +
-	"\x10clear_compare_at\x18\x05 \x01(\bR\x0eclearCompareAt\"\x9f\x01\n" +
+	"\x10clear_compare_at\x18\x05 \x01(\bR\x0eclearCompareAt\x12\x1d\n" +
+	"\n" +
+	"keep_price\x18\x06 \x01(\bR\tkeepPrice\"\x9f\x01\n" +
 	"\x15ImportProductsRequest\x12\x14\n" +
 	"\x05store\x18\x01 \x01(\tR\x05store\x122\n" +
 	"\bproducts\x18\x02 \x03(\v2\x16.storefront.v1.ProductR\bproducts\x12<\n" +
