@@ -10,7 +10,7 @@ import urllib.request
 import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias, cast
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,11 +44,37 @@ class _AnyStatus(urllib.request.HTTPErrorProcessor):
     https_response = http_response
 
 
+class _Connection(http.client.HTTPConnection):
+    """Reads the answer of a server that refuses a body before all of it is sent, such as 413."""
+
+    def send(self, data: Any) -> None:
+        if self.sock is None:
+            self.connect()
+        try:
+            super().send(data)
+        except (BrokenPipeError, ConnectionResetError):
+            pass  # without an answer, reading it fails
+
+
+class _SecureConnection(_Connection, http.client.HTTPSConnection):
+    pass
+
+
+class _HTTP(urllib.request.HTTPHandler):
+    def http_open(self, request: urllib.request.Request) -> http.client.HTTPResponse:
+        return self.do_open(_Connection, request)
+
+
+class _HTTPS(urllib.request.HTTPSHandler):
+    def https_open(self, request: urllib.request.Request) -> http.client.HTTPResponse:
+        return self.do_open(cast(Any, _SecureConnection), request)
+
+
 def send(method: str, url: str, headers: Mapping[str, str], body: bytes | None, timeout: float) -> Response:
     """The Transport of the standard library: a connection for each request, so that threads and forks share nothing."""
     deadline = time.monotonic() + timeout
     request = urllib.request.Request(url, data=body, headers={**headers, "Accept-Encoding": "gzip"}, method=method)
-    opener = urllib.request.build_opener(_AnyStatus)
+    opener = urllib.request.build_opener(_AnyStatus, _HTTP, _HTTPS)
     try:
         with opener.open(request, timeout=timeout) as response:
             received = {name.lower(): value for name, value in response.headers.items()}

@@ -7,12 +7,15 @@ import dataclasses
 import email.message
 import json
 import pickle
+import socket
+import threading
 import unittest
 from collections.abc import Mapping
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
 from storefront_client import Client, ErrorCode, ProductStatus, Response, StorefrontError, webhook
+from storefront_client._transport import send
 from storefront_client.events import CustomerCreatedEvent
 from storefront_client.models import Customer, Order, Product, Store
 
@@ -182,6 +185,22 @@ class TestWebhook(unittest.TestCase):
         for header in ("t=١,v1=" + "0" * 64, "\ud800", "t=1,v1=é", "t=" + "9" * 2000 + ",v1=0", "t=1\n,v1=" + "0" * 64):
             with self.assertRaises(webhook.WebhookError):
                 webhook.read(self.body, header, SECRET)
+
+
+class EarlyAnswer(unittest.TestCase):
+    def test_a_body_that_is_refused_before_all_of_it_is_sent(self) -> None:
+        def refuse() -> None:
+            connection, _ = listener.accept()
+            with connection:
+                connection.recv(100)
+                connection.sendall(b"HTTP/1.1 413 Content Too Large\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}")
+
+        with socket.create_server(("127.0.0.1", 0)) as listener:
+            server = threading.Thread(target=refuse)
+            server.start()
+            answer = send("POST", f"http://127.0.0.1:{listener.getsockname()[1]}/", {}, b"x" * 20_000_000, 10)
+            server.join()
+        self.assertEqual((answer.status, answer.body), (413, b"{}"))
 
 
 if __name__ == "__main__":
