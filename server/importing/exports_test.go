@@ -178,7 +178,7 @@ func TestRejectedRowsAreReadOncePutRight(t *testing.T) {
 		done = s.load(options{Kind: o.Kind}, bytes.Replace(rejects.Bytes(), []byte(row.wrong), []byte(row.right), 1))
 		require.Equal(t, 1, done.Stored, row.reason)
 		if row.phone != "" {
-			require.Equal(t, row.phone, s.customers()[0].GetPhone())
+			require.Contains(t, by(s.customers(), (*storefrontv1.Customer).GetPhone), row.phone, row.reason)
 		} else {
 			require.Contains(t, by(s.products(), (*storefrontv1.Product).GetTitle), row.title, row.reason)
 		}
