@@ -95,7 +95,7 @@ func counts(t *testing.T, s *db.DB) map[string]int {
 	for _, table := range []string{
 		"stores", "products", "customers", "orders", "payment_links", "api_keys", "webhooks", "events", "outbox", "deliveries",
 		"finished_deliveries",
-		"resends", "sessions", "sign_in_links", "activity_entries", "idempotency_keys",
+		"resends", "forgettings", "sessions", "sign_in_links", "activity_entries", "idempotency_keys",
 	} {
 		var n int
 		require.NoError(t, s.Reader().QueryRowContext(t.Context(), "SELECT count(*) FROM "+table).Scan(&n), table)

@@ -32,6 +32,7 @@ var inOnePlace = map[string]string{
 	"finished_deliveries": "the workers' queue: kept for the retention, written by the statements that end deliveries of " +
 		"many stores",
 	"resends":          "the workers' queue: found across stores",
+	"forgettings":      "one row for each customer forgotten; workers look for the unfinished ones across stores",
 	"refused_requests": "kept for seven days, written for many stores at once",
 	"tallies":          "kept for days, written for many stores at once",
 	"clock_marks":      "one row",

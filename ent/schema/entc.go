@@ -63,7 +63,7 @@ func generate(target string, migrations bool) error {
 
 // sqlOnly are the tables that the service reads and writes by SQL of its own alone; tests have
 // functions of dbtest for their rows.
-var sqlOnly = []string{"AddressCounter", "Cancellation", "ClockMark", "Delivery", "FinishedDelivery", "IdempotencyKey",
+var sqlOnly = []string{"AddressCounter", "Cancellation", "ClockMark", "Delivery", "FinishedDelivery", "Forgetting", "IdempotencyKey",
 	"RateCounter", "RefusedRequest", "Resend", "Tally"}
 
 // used leaves out of the client what nobody calls: of these tables the package, some 180 KB of the binary, and of

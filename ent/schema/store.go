@@ -2,6 +2,7 @@ package schema
 
 import (
 	"entgo.io/ent"
+	"entgo.io/ent/dialect/entsql"
 	"entgo.io/ent/schema/edge"
 	"entgo.io/ent/schema/field"
 	"entgo.io/ent/schema/index"
@@ -28,6 +29,8 @@ func (Store) Fields() []ent.Field {
 		field.Bool("payment_links_open").Default(true).Comment("whether payment links may be created"),
 		field.JSON("unavailable_types", []string{}).Default([]string{}).
 			Comment("product types that may not be published"),
+		field.Time("delete_at").Optional().Nillable().
+			Comment("when all that it has begins to be deleted; null for a store that stays"),
 		field.Float("platform_fee_percent").Default(0).Comment("copied to each order recorded"),
 		createdAt(),
 		updatedAt(),
@@ -51,5 +54,6 @@ func (Store) Indexes() []ent.Index {
 	return []ent.Index{
 		index.Fields("slug").Unique(),
 		index.Fields("created_at", "id"),
+		index.Fields("delete_at").Annotations(entsql.IndexWhere("delete_at IS NOT NULL")),
 	}
 }

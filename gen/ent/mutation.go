@@ -9961,6 +9961,7 @@ type StoreMutation struct {
 	payment_links_open      *bool
 	unavailable_types       *[]string
 	appendunavailable_types []string
+	delete_at               *time.Time
 	platform_fee_percent    *float64
 	addplatform_fee_percent *float64
 	created_at              *time.Time
@@ -10558,6 +10559,55 @@ func (m *StoreMutation) ResetUnavailableTypes() {
 	m.appendunavailable_types = nil
 }
 
+// SetDeleteAt sets the "delete_at" field.
+func (m *StoreMutation) SetDeleteAt(t time.Time) {
+	m.delete_at = &t
+}
+
+// DeleteAt returns the value of the "delete_at" field in the mutation.
+func (m *StoreMutation) DeleteAt() (r time.Time, exists bool) {
+	v := m.delete_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldDeleteAt returns the old "delete_at" field's value of the Store entity.
+// If the Store object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *StoreMutation) OldDeleteAt(ctx context.Context) (v *time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldDeleteAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldDeleteAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldDeleteAt: %w", err)
+	}
+	return oldValue.DeleteAt, nil
+}
+
+// ClearDeleteAt clears the value of the "delete_at" field.
+func (m *StoreMutation) ClearDeleteAt() {
+	m.delete_at = nil
+	m.clearedFields[store.FieldDeleteAt] = struct{}{}
+}
+
+// DeleteAtCleared returns if the "delete_at" field was cleared in this mutation.
+func (m *StoreMutation) DeleteAtCleared() bool {
+	_, ok := m.clearedFields[store.FieldDeleteAt]
+	return ok
+}
+
+// ResetDeleteAt resets all changes to the "delete_at" field.
+func (m *StoreMutation) ResetDeleteAt() {
+	m.delete_at = nil
+	delete(m.clearedFields, store.FieldDeleteAt)
+}
+
 // SetPlatformFeePercent sets the "platform_fee_percent" field.
 func (m *StoreMutation) SetPlatformFeePercent(f float64) {
 	m.platform_fee_percent = &f
@@ -10720,7 +10770,7 @@ func (m *StoreMutation) Type() string {
 // order to get all numeric fields that were incremented/decremented, call
 // AddedFields().
 func (m *StoreMutation) Fields() []string {
-	fields := make([]string, 0, 16)
+	fields := make([]string, 0, 17)
 	if m.name != nil {
 		fields = append(fields, store.FieldName)
 	}
@@ -10759,6 +10809,9 @@ func (m *StoreMutation) Fields() []string {
 	}
 	if m.unavailable_types != nil {
 		fields = append(fields, store.FieldUnavailableTypes)
+	}
+	if m.delete_at != nil {
+		fields = append(fields, store.FieldDeleteAt)
 	}
 	if m.platform_fee_percent != nil {
 		fields = append(fields, store.FieldPlatformFeePercent)
@@ -10803,6 +10856,8 @@ func (m *StoreMutation) Field(name string) (ent.Value, bool) {
 		return m.PaymentLinksOpen()
 	case store.FieldUnavailableTypes:
 		return m.UnavailableTypes()
+	case store.FieldDeleteAt:
+		return m.DeleteAt()
 	case store.FieldPlatformFeePercent:
 		return m.PlatformFeePercent()
 	case store.FieldCreatedAt:
@@ -10844,6 +10899,8 @@ func (m *StoreMutation) OldField(ctx context.Context, name string) (ent.Value, e
 		return m.OldPaymentLinksOpen(ctx)
 	case store.FieldUnavailableTypes:
 		return m.OldUnavailableTypes(ctx)
+	case store.FieldDeleteAt:
+		return m.OldDeleteAt(ctx)
 	case store.FieldPlatformFeePercent:
 		return m.OldPlatformFeePercent(ctx)
 	case store.FieldCreatedAt:
@@ -10950,6 +11007,13 @@ func (m *StoreMutation) SetField(name string, value ent.Value) error {
 		}
 		m.SetUnavailableTypes(v)
 		return nil
+	case store.FieldDeleteAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetDeleteAt(v)
+		return nil
 	case store.FieldPlatformFeePercent:
 		v, ok := value.(float64)
 		if !ok {
@@ -11015,7 +11079,11 @@ func (m *StoreMutation) AddField(name string, value ent.Value) error {
 // ClearedFields returns all nullable fields that were cleared during this
 // mutation.
 func (m *StoreMutation) ClearedFields() []string {
-	return nil
+	var fields []string
+	if m.FieldCleared(store.FieldDeleteAt) {
+		fields = append(fields, store.FieldDeleteAt)
+	}
+	return fields
 }
 
 // FieldCleared returns a boolean indicating if a field with the given name was
@@ -11028,6 +11096,11 @@ func (m *StoreMutation) FieldCleared(name string) bool {
 // ClearField clears the value of the field with the given name. It returns an
 // error if the field is not defined in the schema.
 func (m *StoreMutation) ClearField(name string) error {
+	switch name {
+	case store.FieldDeleteAt:
+		m.ClearDeleteAt()
+		return nil
+	}
 	return fmt.Errorf("unknown Store nullable field %s", name)
 }
 
@@ -11073,6 +11146,9 @@ func (m *StoreMutation) ResetField(name string) error {
 		return nil
 	case store.FieldUnavailableTypes:
 		m.ResetUnavailableTypes()
+		return nil
+	case store.FieldDeleteAt:
+		m.ResetDeleteAt()
 		return nil
 	case store.FieldPlatformFeePercent:
 		m.ResetPlatformFeePercent()

@@ -45,6 +45,8 @@ type Store struct {
 	PaymentLinksOpen bool `json:"payment_links_open,omitempty"`
 	// product types that may not be published
 	UnavailableTypes []string `json:"unavailable_types,omitempty"`
+	// when all that it has begins to be deleted; null for a store that stays
+	DeleteAt *time.Time `json:"delete_at,omitempty"`
 	// copied to each order recorded
 	PlatformFeePercent float64 `json:"platform_fee_percent,omitempty"`
 	// CreatedAt holds the value of the "created_at" field.
@@ -67,7 +69,7 @@ func (*Store) scanValues(columns []string) ([]any, error) {
 			values[i] = new(sql.NullFloat64)
 		case store.FieldName, store.FieldSlug, store.FieldURL, store.FieldDescription, store.FieldCurrency, store.FieldCountry, store.FieldSupportEmail, store.FieldPhone, store.FieldWhatsappPhone, store.FieldStatus:
 			values[i] = new(sql.NullString)
-		case store.FieldCreatedAt, store.FieldUpdatedAt:
+		case store.FieldDeleteAt, store.FieldCreatedAt, store.FieldUpdatedAt:
 			values[i] = new(sql.NullTime)
 		case store.FieldID:
 			values[i] = new(uuid.UUID)
@@ -174,6 +176,13 @@ func (_m *Store) assignValues(columns []string, values []any) error {
 					return fmt.Errorf("unmarshal field unavailable_types: %w", err)
 				}
 			}
+		case store.FieldDeleteAt:
+			if value, ok := values[i].(*sql.NullTime); !ok {
+				return fmt.Errorf("unexpected type %T for field delete_at", values[i])
+			} else if value.Valid {
+				_m.DeleteAt = new(time.Time)
+				*_m.DeleteAt = value.Time
+			}
 		case store.FieldPlatformFeePercent:
 			if value, ok := values[i].(*sql.NullFloat64); !ok {
 				return fmt.Errorf("unexpected type %T for field platform_fee_percent", values[i])
@@ -266,6 +275,11 @@ func (_m *Store) String() string {
 	builder.WriteString(", ")
 	builder.WriteString("unavailable_types=")
 	builder.WriteString(fmt.Sprintf("%v", _m.UnavailableTypes))
+	builder.WriteString(", ")
+	if v := _m.DeleteAt; v != nil {
+		builder.WriteString("delete_at=")
+		builder.WriteString(v.Format(time.ANSIC))
+	}
 	builder.WriteString(", ")
 	builder.WriteString("platform_fee_percent=")
 	builder.WriteString(fmt.Sprintf("%v", _m.PlatformFeePercent))

@@ -147,6 +147,20 @@ func (_c *StoreCreate) SetUnavailableTypes(v []string) *StoreCreate {
 	return _c
 }
 
+// SetDeleteAt sets the "delete_at" field.
+func (_c *StoreCreate) SetDeleteAt(v time.Time) *StoreCreate {
+	_c.mutation.SetDeleteAt(v)
+	return _c
+}
+
+// SetNillableDeleteAt sets the "delete_at" field if the given value is not nil.
+func (_c *StoreCreate) SetNillableDeleteAt(v *time.Time) *StoreCreate {
+	if v != nil {
+		_c.SetDeleteAt(*v)
+	}
+	return _c
+}
+
 // SetPlatformFeePercent sets the "platform_fee_percent" field.
 func (_c *StoreCreate) SetPlatformFeePercent(v float64) *StoreCreate {
 	_c.mutation.SetPlatformFeePercent(v)
@@ -415,6 +429,10 @@ func (_c *StoreCreate) createSpec() (*Store, *sqlgraph.CreateSpec) {
 	if value, ok := _c.mutation.UnavailableTypes(); ok {
 		_spec.SetField(store.FieldUnavailableTypes, field.TypeJSON, value)
 		_node.UnavailableTypes = value
+	}
+	if value, ok := _c.mutation.DeleteAt(); ok {
+		_spec.SetField(store.FieldDeleteAt, field.TypeTime, value)
+		_node.DeleteAt = &value
 	}
 	if value, ok := _c.mutation.PlatformFeePercent(); ok {
 		_spec.SetField(store.FieldPlatformFeePercent, field.TypeFloat64, value)

@@ -187,6 +187,26 @@ func (_u *StoreUpdate) AppendUnavailableTypes(v []string) *StoreUpdate {
 	return _u
 }
 
+// SetDeleteAt sets the "delete_at" field.
+func (_u *StoreUpdate) SetDeleteAt(v time.Time) *StoreUpdate {
+	_u.mutation.SetDeleteAt(v)
+	return _u
+}
+
+// SetNillableDeleteAt sets the "delete_at" field if the given value is not nil.
+func (_u *StoreUpdate) SetNillableDeleteAt(v *time.Time) *StoreUpdate {
+	if v != nil {
+		_u.SetDeleteAt(*v)
+	}
+	return _u
+}
+
+// ClearDeleteAt clears the value of the "delete_at" field.
+func (_u *StoreUpdate) ClearDeleteAt() *StoreUpdate {
+	_u.mutation.ClearDeleteAt()
+	return _u
+}
+
 // SetPlatformFeePercent sets the "platform_fee_percent" field.
 func (_u *StoreUpdate) SetPlatformFeePercent(v float64) *StoreUpdate {
 	_u.mutation.ResetPlatformFeePercent()
@@ -321,6 +341,12 @@ func (_u *StoreUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 		_spec.AddModifier(func(u *sql.UpdateBuilder) {
 			sqljson.Append(u, store.FieldUnavailableTypes, value)
 		})
+	}
+	if value, ok := _u.mutation.DeleteAt(); ok {
+		_spec.SetField(store.FieldDeleteAt, field.TypeTime, value)
+	}
+	if _u.mutation.DeleteAtCleared() {
+		_spec.ClearField(store.FieldDeleteAt, field.TypeTime)
 	}
 	if value, ok := _u.mutation.PlatformFeePercent(); ok {
 		_spec.SetField(store.FieldPlatformFeePercent, field.TypeFloat64, value)
@@ -509,6 +535,26 @@ func (_u *StoreUpdateOne) AppendUnavailableTypes(v []string) *StoreUpdateOne {
 	return _u
 }
 
+// SetDeleteAt sets the "delete_at" field.
+func (_u *StoreUpdateOne) SetDeleteAt(v time.Time) *StoreUpdateOne {
+	_u.mutation.SetDeleteAt(v)
+	return _u
+}
+
+// SetNillableDeleteAt sets the "delete_at" field if the given value is not nil.
+func (_u *StoreUpdateOne) SetNillableDeleteAt(v *time.Time) *StoreUpdateOne {
+	if v != nil {
+		_u.SetDeleteAt(*v)
+	}
+	return _u
+}
+
+// ClearDeleteAt clears the value of the "delete_at" field.
+func (_u *StoreUpdateOne) ClearDeleteAt() *StoreUpdateOne {
+	_u.mutation.ClearDeleteAt()
+	return _u
+}
+
 // SetPlatformFeePercent sets the "platform_fee_percent" field.
 func (_u *StoreUpdateOne) SetPlatformFeePercent(v float64) *StoreUpdateOne {
 	_u.mutation.ResetPlatformFeePercent()
@@ -673,6 +719,12 @@ func (_u *StoreUpdateOne) sqlSave(ctx context.Context) (_node *Store, err error)
 		_spec.AddModifier(func(u *sql.UpdateBuilder) {
 			sqljson.Append(u, store.FieldUnavailableTypes, value)
 		})
+	}
+	if value, ok := _u.mutation.DeleteAt(); ok {
+		_spec.SetField(store.FieldDeleteAt, field.TypeTime, value)
+	}
+	if _u.mutation.DeleteAtCleared() {
+		_spec.ClearField(store.FieldDeleteAt, field.TypeTime)
 	}
 	if value, ok := _u.mutation.PlatformFeePercent(); ok {
 		_spec.SetField(store.FieldPlatformFeePercent, field.TypeFloat64, value)

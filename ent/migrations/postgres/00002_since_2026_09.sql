@@ -129,6 +129,24 @@ CREATE TABLE "sign_in_links" (
 CREATE UNIQUE INDEX "signinlink_fingerprint" ON "sign_in_links" ("fingerprint");
 CREATE INDEX "signinlink_store_id_created_at_id" ON "sign_in_links" ("store_id", "created_at", "id");
 
+CREATE TABLE "forgettings" (
+	"id" uuid NOT NULL,
+	"store_id" uuid NOT NULL,
+	"pass" character varying NOT NULL,
+	"position_at" timestamptz NOT NULL,
+	"position_id" uuid NOT NULL,
+	"events" bigint NOT NULL DEFAULT 0,
+	"deliveries" bigint NOT NULL DEFAULT 0,
+	"activity_entries" bigint NOT NULL DEFAULT 0,
+	"notes" bigint NOT NULL DEFAULT 0,
+	"idempotency_keys" bigint NOT NULL DEFAULT 0,
+	"refused_requests" bigint NOT NULL DEFAULT 0,
+	"created_at" timestamptz NOT NULL,
+	"finished_at" timestamptz NULL,
+	PRIMARY KEY ("id", "store_id")
+);
+CREATE INDEX "forgetting_id" ON "forgettings" ("id") WHERE finished_at IS NULL;
+
 CREATE TABLE "clock_marks" (
 	"id" character varying NOT NULL,
 	"seen_at" timestamptz NOT NULL,
@@ -247,6 +265,8 @@ ALTER TABLE "orders" ADD CONSTRAINT "orders_customers_orders_new" FOREIGN KEY ("
 	REFERENCES "customers" ("id", "store_id") ON DELETE NO ACTION;
 ALTER TABLE "orders" ADD CONSTRAINT "orders_payment_links_orders_new" FOREIGN KEY ("payment_link_id", "store_id")
 	REFERENCES "payment_links" ("id", "store_id") ON DELETE SET NULL ("payment_link_id");
+ALTER TABLE "stores" ADD COLUMN "delete_at" timestamptz NULL;
+CREATE INDEX "store_delete_at" ON "stores" ("delete_at") WHERE delete_at IS NOT NULL;
 ALTER TABLE "events" ADD COLUMN "request_id" uuid NULL, ADD COLUMN "trace" character varying NULL;
 ALTER TABLE "order_items" DROP CONSTRAINT "order_items_orders_items";
 ALTER TABLE "order_items" RENAME CONSTRAINT "order_items_orders_items_new" TO "order_items_orders_items";

@@ -117,6 +117,25 @@ CREATE TABLE `sign_in_links` (
 );
 CREATE UNIQUE INDEX `signinlink_fingerprint` ON `sign_in_links` (`fingerprint`);
 CREATE INDEX `signinlink_store_id_created_at_id` ON `sign_in_links` (`store_id`, `created_at`, `id`);
+CREATE TABLE `forgettings` (
+	`id` uuid NOT NULL,
+	`store_id` uuid NOT NULL,
+	`pass` text NOT NULL,
+	`position_at` datetime NOT NULL,
+	`position_id` uuid NOT NULL,
+	`events` integer NOT NULL DEFAULT (0),
+	`deliveries` integer NOT NULL DEFAULT (0),
+	`activity_entries` integer NOT NULL DEFAULT (0),
+	`notes` integer NOT NULL DEFAULT (0),
+	`idempotency_keys` integer NOT NULL DEFAULT (0),
+	`refused_requests` integer NOT NULL DEFAULT (0),
+	`created_at` datetime NOT NULL,
+	`finished_at` datetime NULL,
+	PRIMARY KEY (`id`)
+);
+CREATE INDEX `forgetting_id` ON `forgettings` (`id`) WHERE finished_at IS NULL;
+ALTER TABLE `stores` ADD COLUMN `delete_at` datetime NULL;
+CREATE INDEX `store_delete_at` ON `stores` (`delete_at`) WHERE delete_at IS NOT NULL;
 CREATE TABLE `clock_marks` (
 	`id` text NOT NULL,
 	`seen_at` datetime NOT NULL,

@@ -239,6 +239,38 @@ var (
 			},
 		},
 	}
+	// ForgettingsColumns holds the columns for the "forgettings" table.
+	ForgettingsColumns = []*schema.Column{
+		{Name: "id", Type: field.TypeUUID},
+		{Name: "store_id", Type: field.TypeUUID},
+		{Name: "pass", Type: field.TypeString},
+		{Name: "position_at", Type: field.TypeTime},
+		{Name: "position_id", Type: field.TypeUUID},
+		{Name: "events", Type: field.TypeInt64, Default: 0},
+		{Name: "deliveries", Type: field.TypeInt64, Default: 0},
+		{Name: "activity_entries", Type: field.TypeInt64, Default: 0},
+		{Name: "notes", Type: field.TypeInt64, Default: 0},
+		{Name: "idempotency_keys", Type: field.TypeInt64, Default: 0},
+		{Name: "refused_requests", Type: field.TypeInt64, Default: 0},
+		{Name: "created_at", Type: field.TypeTime},
+		{Name: "finished_at", Type: field.TypeTime, Nullable: true},
+	}
+	// ForgettingsTable holds the schema information for the "forgettings" table.
+	ForgettingsTable = &schema.Table{
+		Name:       "forgettings",
+		Columns:    ForgettingsColumns,
+		PrimaryKey: []*schema.Column{ForgettingsColumns[0]},
+		Indexes: []*schema.Index{
+			{
+				Name:    "forgetting_id",
+				Unique:  false,
+				Columns: []*schema.Column{ForgettingsColumns[0]},
+				Annotation: &entsql.IndexAnnotation{
+					Where: "finished_at IS NULL",
+				},
+			},
+		},
+	}
 	// IdempotencyKeysColumns holds the columns for the "idempotency_keys" table.
 	IdempotencyKeysColumns = []*schema.Column{
 		{Name: "id", Type: field.TypeUUID},
@@ -643,6 +675,7 @@ var (
 		{Name: "status", Type: field.TypeEnum, Enums: []string{"open", "suspended", "closed"}, Default: "open"},
 		{Name: "payment_links_open", Type: field.TypeBool, Default: true},
 		{Name: "unavailable_types", Type: field.TypeJSON},
+		{Name: "delete_at", Type: field.TypeTime, Nullable: true},
 		{Name: "platform_fee_percent", Type: field.TypeFloat64, Default: 0},
 		{Name: "created_at", Type: field.TypeTime},
 		{Name: "updated_at", Type: field.TypeTime},
@@ -661,7 +694,15 @@ var (
 			{
 				Name:    "store_created_at_id",
 				Unique:  false,
-				Columns: []*schema.Column{StoresColumns[15], StoresColumns[0]},
+				Columns: []*schema.Column{StoresColumns[16], StoresColumns[0]},
+			},
+			{
+				Name:    "store_delete_at",
+				Unique:  false,
+				Columns: []*schema.Column{StoresColumns[14]},
+				Annotation: &entsql.IndexAnnotation{
+					Where: "delete_at IS NOT NULL",
+				},
 			},
 		},
 	}
@@ -736,6 +777,7 @@ var (
 		DeliveriesTable,
 		EventsTable,
 		FinishedDeliveriesTable,
+		ForgettingsTable,
 		IdempotencyKeysTable,
 		OrdersTable,
 		OrderItemsTable,

@@ -40,6 +40,8 @@ const (
 	FieldPaymentLinksOpen = "payment_links_open"
 	// FieldUnavailableTypes holds the string denoting the unavailable_types field in the database.
 	FieldUnavailableTypes = "unavailable_types"
+	// FieldDeleteAt holds the string denoting the delete_at field in the database.
+	FieldDeleteAt = "delete_at"
 	// FieldPlatformFeePercent holds the string denoting the platform_fee_percent field in the database.
 	FieldPlatformFeePercent = "platform_fee_percent"
 	// FieldCreatedAt holds the string denoting the created_at field in the database.
@@ -66,6 +68,7 @@ var Columns = []string{
 	FieldStatus,
 	FieldPaymentLinksOpen,
 	FieldUnavailableTypes,
+	FieldDeleteAt,
 	FieldPlatformFeePercent,
 	FieldCreatedAt,
 	FieldUpdatedAt,
@@ -194,6 +197,11 @@ func ByStatus(opts ...sql.OrderTermOption) OrderOption {
 // ByPaymentLinksOpen orders the results by the payment_links_open field.
 func ByPaymentLinksOpen(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldPaymentLinksOpen, opts...).ToFunc()
+}
+
+// ByDeleteAt orders the results by the delete_at field.
+func ByDeleteAt(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldDeleteAt, opts...).ToFunc()
 }
 
 // ByPlatformFeePercent orders the results by the platform_fee_percent field.

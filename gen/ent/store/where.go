@@ -105,6 +105,11 @@ func PaymentLinksOpen(v bool) predicate.Store {
 	return predicate.Store(sql.FieldEQ(FieldPaymentLinksOpen, v))
 }
 
+// DeleteAt applies equality check predicate on the "delete_at" field. It's identical to DeleteAtEQ.
+func DeleteAt(v time.Time) predicate.Store {
+	return predicate.Store(sql.FieldEQ(FieldDeleteAt, v))
+}
+
 // PlatformFeePercent applies equality check predicate on the "platform_fee_percent" field. It's identical to PlatformFeePercentEQ.
 func PlatformFeePercent(v float64) predicate.Store {
 	return predicate.Store(sql.FieldEQ(FieldPlatformFeePercent, v))
@@ -733,6 +738,56 @@ func PaymentLinksOpenEQ(v bool) predicate.Store {
 // PaymentLinksOpenNEQ applies the NEQ predicate on the "payment_links_open" field.
 func PaymentLinksOpenNEQ(v bool) predicate.Store {
 	return predicate.Store(sql.FieldNEQ(FieldPaymentLinksOpen, v))
+}
+
+// DeleteAtEQ applies the EQ predicate on the "delete_at" field.
+func DeleteAtEQ(v time.Time) predicate.Store {
+	return predicate.Store(sql.FieldEQ(FieldDeleteAt, v))
+}
+
+// DeleteAtNEQ applies the NEQ predicate on the "delete_at" field.
+func DeleteAtNEQ(v time.Time) predicate.Store {
+	return predicate.Store(sql.FieldNEQ(FieldDeleteAt, v))
+}
+
+// DeleteAtIn applies the In predicate on the "delete_at" field.
+func DeleteAtIn(vs ...time.Time) predicate.Store {
+	return predicate.Store(sql.FieldIn(FieldDeleteAt, vs...))
+}
+
+// DeleteAtNotIn applies the NotIn predicate on the "delete_at" field.
+func DeleteAtNotIn(vs ...time.Time) predicate.Store {
+	return predicate.Store(sql.FieldNotIn(FieldDeleteAt, vs...))
+}
+
+// DeleteAtGT applies the GT predicate on the "delete_at" field.
+func DeleteAtGT(v time.Time) predicate.Store {
+	return predicate.Store(sql.FieldGT(FieldDeleteAt, v))
+}
+
+// DeleteAtGTE applies the GTE predicate on the "delete_at" field.
+func DeleteAtGTE(v time.Time) predicate.Store {
+	return predicate.Store(sql.FieldGTE(FieldDeleteAt, v))
+}
+
+// DeleteAtLT applies the LT predicate on the "delete_at" field.
+func DeleteAtLT(v time.Time) predicate.Store {
+	return predicate.Store(sql.FieldLT(FieldDeleteAt, v))
+}
+
+// DeleteAtLTE applies the LTE predicate on the "delete_at" field.
+func DeleteAtLTE(v time.Time) predicate.Store {
+	return predicate.Store(sql.FieldLTE(FieldDeleteAt, v))
+}
+
+// DeleteAtIsNil applies the IsNil predicate on the "delete_at" field.
+func DeleteAtIsNil() predicate.Store {
+	return predicate.Store(sql.FieldIsNull(FieldDeleteAt))
+}
+
+// DeleteAtNotNil applies the NotNil predicate on the "delete_at" field.
+func DeleteAtNotNil() predicate.Store {
+	return predicate.Store(sql.FieldNotNull(FieldDeleteAt))
 }
 
 // PlatformFeePercentEQ applies the EQ predicate on the "platform_fee_percent" field.
