@@ -279,7 +279,7 @@ func adminPatterns(t *testing.T, s *Server) (all []string) {
 	}
 	require.Contains(t, all, "POST /storefront.admin.v1.StoreService/GetStore")
 	return append(all, "POST /dashboard/sign-in", "GET /dashboard/sign-in", "GET /dashboard/keys", "POST /dashboard/keys",
-		"POST /dashboard/webhooks/{id}/edit", "GET /dashboard/static/{name}", "GET /docs/openapi.json", "GET /docs/{$}",
+		"POST /dashboard/webhooks/{id}/edit", "GET /dashboard/static/{name}", "GET /docs/openapi.json", "GET /docs/guide.md", "GET /docs/{$}",
 		"POST /grpc.reflection.v1.ServerReflection/ServerReflectionInfo")
 }
 
@@ -324,7 +324,7 @@ func TestNobodyWithoutAKeyCosts(t *testing.T) {
 		known[m.Pattern] = true // a service's prefix, the route of a span before its procedure is read
 	}
 	for listener, patterns := range map[string][]string{
-		running.Addr().String():      append(running.edge.Patterns(), "GET /docs", "GET /docs/openapi.json", "GET /docs/{$}"),
+		running.Addr().String():      append(running.edge.Patterns(), "GET /docs", "GET /docs/openapi.json", "GET /docs/guide.md", "GET /docs/{$}"),
 		running.AdminAddr().String(): adminPatterns(t, running),
 	} {
 		require.NotEmpty(t, patterns)

@@ -123,7 +123,7 @@ func TestNginxInFront(t *testing.T) {
 	_, err = stream.Close()
 	require.NoError(t, err)
 
-	for _, path := range []string{"/docs", "/docs/openapi.json"} {
+	for _, path := range []string{"/docs", "/docs/openapi.json", "/docs/llms.txt"} {
 		status, page := get(path)
 		require.Equal(t, http.StatusOK, status)
 		require.Contains(t, page, "https://api.example.com", path)

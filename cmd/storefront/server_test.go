@@ -102,7 +102,7 @@ func TestServerServesAndEndsInGoodOrder(t *testing.T) {
 
 			// The reference is the operator's to show, unless the public listener is asked to.
 			require.Equal(t, http.StatusOK, statusOf(t, "http://"+line.AdminAddr+"/docs"))
-			for _, path := range []string{"/docs", "/docs/openapi.json"} {
+			for _, path := range []string{"/docs", "/docs/openapi.json", "/docs/llms.txt", "/docs/operations/getOrder.md"} {
 				if asked {
 					require.Equal(t, http.StatusOK, statusOf(t, "http://"+line.Addr+path))
 					continue

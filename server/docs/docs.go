@@ -1,12 +1,12 @@
 // Package docs serves the reference of the public API: one self-contained page that works without
-// JavaScript, and the OpenAPI document from which it is made. Both are public, so they need no
-// authentication.
+// JavaScript, the same as Markdown files for programs, which llms.txt lists, and the OpenAPI document from
+// which all are made. They are public, so they need no authentication.
 //
 //	server/openapi/guide.md ─┐
 //	protos ─► gen/openapi ──┴─► render.mjs ─► gen/docs ─► here
 //	samples.md, page.css, page.js ┘
 //
-// Both name the address of the service, so that a sample that is copied from the page runs.
+// All name the address of the service, so that a sample that is copied from the page runs.
 //
 // It answers only GET and HEAD, and its policy keeps the page from loading or sending anything:
 // only the script listed by hash may run. There is no form to try a call, because that would bring
@@ -18,6 +18,7 @@ import (
 	"compress/gzip"
 	"crypto/sha256"
 	"encoding/hex"
+	"io/fs"
 	"net"
 	"net/http"
 	"net/netip"
@@ -47,6 +48,18 @@ func New(address func(*http.Request) string) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET "+Path, newFile("text/html; charset=utf-8", docs.Policy, docs.Page, address))
 	mux.Handle("GET "+DocumentPath, newFile("application/json", closed, openapi.Document, address))
+	// The walk of what is embedded cannot fail.
+	_ = fs.WalkDir(docs.Markdown, ".", func(name string, entry fs.DirEntry, _ error) error {
+		if !entry.IsDir() {
+			text, _ := docs.Markdown.ReadFile(name)
+			kind := "text/markdown; charset=utf-8"
+			if strings.HasSuffix(name, ".txt") {
+				kind = "text/plain; charset=utf-8"
+			}
+			mux.Handle("GET "+Path+"/"+name, newFile(kind, closed, string(text), address))
+		}
+		return nil
+	})
 	mux.Handle("GET "+Path+"/{$}", http.RedirectHandler(Path, http.StatusMovedPermanently))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		protect(w.Header())

@@ -6,8 +6,10 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"io"
+	"io/fs"
 	"net/http"
 	"net/http/httptest"
+	"path"
 	"regexp"
 	"strconv"
 	"strings"
@@ -40,9 +42,14 @@ func text(t *testing.T, from io.Reader) string {
 
 func TestThePageAndTheDocumentAreServedToAnybody(t *testing.T) {
 	t.Parallel()
+	const markdown = "text/markdown; charset=utf-8"
 	for path, want := range map[string]struct{ kind, body string }{
-		docs.Path:         {"text/html; charset=utf-8", page.Page},
-		docs.DocumentPath: {"application/json", openapi.Document},
+		docs.Path:                                   {"text/html; charset=utf-8", page.Page},
+		docs.DocumentPath:                           {"application/json", openapi.Document},
+		docs.Path + "/llms.txt":                     {"text/plain; charset=utf-8", embedded(t, "llms.txt")},
+		docs.Path + "/guide.md":                     {markdown, embedded(t, "guide.md")},
+		docs.Path + "/operations/updateProduct.md":  {markdown, embedded(t, "operations/updateProduct.md")},
+		docs.Path + "/operations/orderPaidEvent.md": {markdown, embedded(t, "operations/orderPaidEvent.md")},
 	} {
 		plain := ask(http.MethodGet, path)
 		require.Equal(t, http.StatusOK, plain.StatusCode, path)
@@ -53,7 +60,7 @@ func TestThePageAndTheDocumentAreServedToAnybody(t *testing.T) {
 
 		packed := ask(http.MethodGet, path, "Accept-Encoding", "br, gzip;q=0.8")
 		require.Equal(t, "gzip", packed.Header.Get("Content-Encoding"), path)
-		require.Less(t, packed.ContentLength*3, int64(len(want.body)), "%s: it is worth it", path)
+		require.Less(t, packed.ContentLength*2, int64(len(want.body)), "%s: it is worth it", path)
 		unpacked, err := gzip.NewReader(packed.Body)
 		require.NoError(t, err)
 		require.True(t, want.body == text(t, unpacked), path)
@@ -85,6 +92,8 @@ func TestWhatIsNotThereIsRefusedUnderTheSameProtection(t *testing.T) {
 		{http.MethodGet, docs.Path, http.StatusOK, "the page"},
 		{http.MethodGet, docs.Path + "/", http.StatusMovedPermanently, "the page has one address"},
 		{http.MethodGet, docs.Path + "/openapi.yaml", http.StatusNotFound, "there is one form of the document"},
+		{http.MethodGet, docs.Path + "/operations/", http.StatusNotFound, "llms.txt is the list"},
+		{http.MethodGet, docs.Path + "/operations/../guide.md", http.StatusTemporaryRedirect, "a path is what it is"},
 		{http.MethodGet, docs.Path + "/../healthz", http.StatusTemporaryRedirect, "nothing else is below"},
 		{http.MethodPost, docs.Path, http.StatusMethodNotAllowed, "it is only read"},
 		{http.MethodDelete, docs.DocumentPath, http.StatusMethodNotAllowed, "it is only read"},
@@ -109,6 +118,55 @@ func TestCoversWhatIsItsOwn(t *testing.T) {
 	} {
 		require.Equal(t, own, docs.Covers(path), path)
 	}
+}
+
+// embedded is the text of a Markdown file.
+func embedded(t *testing.T, name string) string {
+	t.Helper()
+	text, err := page.Markdown.ReadFile(name)
+	require.NoError(t, err)
+	return string(text)
+}
+
+var markdownLink = regexp.MustCompile(`\]\(([^)\s]*)\)`)
+
+// A program that begins at llms.txt, which the page names, finds every operation and event, in files that are whole.
+func TestTheMarkdownIsAllThereAndItsLinksHold(t *testing.T) {
+	t.Parallel()
+	alternates := regexp.MustCompile(`<link rel="alternate" [^>]*href="([^"]+)"`).FindAllStringSubmatch(page.Page, -1)
+	require.Len(t, alternates, 2)
+	for _, one := range alternates {
+		require.Equal(t, http.StatusOK, ask(http.MethodGet, "/"+one[1]).StatusCode, one[1]) // relative to /docs
+	}
+	listed := embedded(t, "llms.txt")
+	for _, id := range regexp.MustCompile(`"operationId": ?"(\w+)"`).FindAllStringSubmatch(openapi.Document, -1) {
+		require.Contains(t, listed, "(operations/"+id[1]+".md)")
+	}
+	headings := map[string]bool{}
+	for _, h := range regexp.MustCompile(`(?m)^##+ (.+)$`).FindAllStringSubmatch(embedded(t, "guide.md"), -1) {
+		headings[strings.Trim(regexp.MustCompile(`[^a-z0-9]+`).ReplaceAllString(strings.ToLower(h[1]), "-"), "-")] = true
+	}
+	links := 0
+	require.NoError(t, fs.WalkDir(page.Markdown, ".", func(name string, entry fs.DirEntry, _ error) error {
+		if entry.IsDir() {
+			return nil
+		}
+		text := embedded(t, name)
+		require.Less(t, len(text), 64<<10, "%s: a program reads it whole", name)
+		require.Equal(t, 0, strings.Count(text, "\n```")%2, name)
+		prose := regexp.MustCompile("(?s)\n```.*?\n```").ReplaceAllString(text, "")
+		require.Empty(t, regexp.MustCompile(`undefined|\[object|&(quot|lt|gt|amp);`).FindString(prose), name)
+		for _, link := range markdownLink.FindAllStringSubmatch(prose, -1) {
+			links++
+			to, part, _ := strings.Cut(link[1], "#")
+			require.True(t, part == "" || headings[part], "%s: %s", name, link[1])
+			if to != "" {
+				require.Equal(t, http.StatusOK, ask(http.MethodGet, path.Join(docs.Path, path.Dir(name), to)).StatusCode, "%s: %s", name, to)
+			}
+		}
+		return nil
+	}))
+	require.Greater(t, links, 40)
 }
 
 // A reader without JavaScript, and a search engine, find every operation and every event.
@@ -167,7 +225,9 @@ func TestThePageAndTheDocumentNameTheServersAddress(t *testing.T) {
 		"localhost.evil.example": "https://localhost.evil.example", `evil"><script>`: page.Address,
 		strings.Repeat("a", 300): page.Address, "a b": page.Address, "": page.Address,
 	} {
-		for path, before := range map[string]string{docs.Path: page.Page, docs.DocumentPath: openapi.Document} {
+		for path, before := range map[string]string{
+			docs.Path: page.Page, docs.DocumentPath: openapi.Document, docs.Path + "/llms.txt": embedded(t, "llms.txt"),
+		} {
 			for range 2 {
 				r := httptest.NewRequest(http.MethodGet, path, nil)
 				r.Host = host

@@ -42,9 +42,14 @@ export class Fields {
     return Object.keys(this.#schemas).filter((one) => name.endsWith(one) && fields(one) === fields(name)).sort((a, b) => a.length - b.length)[0];
   }
 
-  #link(name) {
+  // shown is the object that describes a named one, of which that may be a page.
+  shown(name) {
     const page = this.#page(this.#schemas[name]);
-    const object = this.#same(page || name);
+    return { page: Boolean(page), object: this.#same(page || name) };
+  }
+
+  #link(name) {
+    const { page, object } = this.shown(name);
     return `${page ? 'a <a href="#lists">page</a> of ' : ""}<a href="#object-${object}">${escape(this.title(object))}</a>`;
   }
 
@@ -73,11 +78,11 @@ export class Fields {
     return words;
   }
 
-  #type(s) {
+  #type(s, link) {
     const named = this.name(s);
     const words = [];
     if (named && this.#schemas[named].properties) {
-      words.push(`${s.items ? "array of " : ""}${this.#link(named)}`);
+      words.push(`${s.items ? "array of " : ""}${link(named)}`);
     } else {
       const own = named && !s.items ? this.#schemas[named] : s;
       const types = [own.type ?? "string"].flat().filter((type) => type !== "null");
@@ -89,25 +94,32 @@ export class Fields {
     return words.join(" ");
   }
 
-  // values are the words that a field can have, with their meanings.
-  #values(s) {
+  // words are those that a field can have, with their meanings.
+  words(s) {
     const named = this.name(s);
     const own = named ? this.#schemas[named] : s;
     const words = own.enum ?? own["x-extensible-enum"] ?? (own.examples && own.type === "string" ? own.examples : undefined);
-    if (!words) {
-      return "";
-    }
     const meanings = Object.fromEntries([...(own.description ?? "").matchAll(/^- `([^`]+)`: (.*)$/gm)].map(([, word, meaning]) => [word, meaning]));
-    return `<ul class="values">${words.map((word) => `<li><code class="value">${escape(word)}</code>${meanings[word] ? ` ${marked.parseInline(meanings[word])}` : ""}</li>`).join("")}</ul>`;
+    return (words ?? []).map((word) => [word, meanings[word]]);
+  }
+
+  // field is a field's description, and its type and bounds; link makes the link to an object.
+  field(s, link) {
+    const description = (s.description ?? this.object(s).description ?? "").split("\n\n- ")[0];
+    // What the words say already is not said twice.
+    const bounds = this.#bounds(s).filter((bound) => !description.includes(bound.match(/[\d,]+(?=\D*$)/)?.[0]));
+    return { description, facts: [this.#type(s, link), ...bounds.map(escape)].join(" · ") };
+  }
+
+  #values(s) {
+    const words = this.words(s).map(([word, meaning]) => `<li><code class="value">${escape(word)}</code>${meaning ? ` ${marked.parseInline(meaning)}` : ""}</li>`);
+    return words.length ? `<ul class="values">${words.join("")}</ul>` : "";
   }
 
   // list describes fields; each can be linked to and searched.
   list(owner, all) {
     return `<ul class="fields">${all.map(([name, s, required]) => {
-      const description = (s.description ?? this.object(s).description ?? "").split("\n\n- ")[0];
-      // What the words say already is not said twice.
-      const bounds = this.#bounds(s).filter((bound) => !description.includes(bound.match(/[\d,]+(?=\D*$)/)?.[0]));
-      const facts = [this.#type(s), ...bounds.map(escape)].join(" · ");
+      const { description, facts } = this.field(s, (named) => this.#link(named));
       const head = `<code class="field">${escape(name)}</code> <span class="facts">${facts}</span>${required ? ' <span class="required">required</span>' : ""}`;
       return `<li id="${owner}.${escape(name)}"><p>${head} ${description ? marked.parse(description).replace(/^<p>/, "") : "</p>"}${this.#values(s)}</li>`;
     }).join("\n")}</ul>\n`;
