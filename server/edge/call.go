@@ -62,36 +62,27 @@ func (b *bounded) Read(p []byte) (int, error) {
 	return n, err
 }
 
+// serveKeyless answers a call that needs no key.
+func (e *Edge) serveKeyless(x *exchange, r *http.Request) {
+	stop := context.AfterFunc(e.streaming, func() {
+		_ = http.NewResponseController(x.ResponseWriter).SetReadDeadline(time.Unix(1, 0)) // ends a stream
+	})
+	defer stop()
+	x.method.ServeHTTP(x, r)
+}
+
 // serveCall answers a call in one of the typed protocols, or returns why it is refused.
-func (e *Edge) serveCall(x *exchange, r *http.Request, m *method) error {
-	x.method = m
-	if m.scope == "" {
-		ctx := context.WithValue(r.Context(), exchangeKey{}, x)
-		stop := context.AfterFunc(e.streaming, func() {
-			_ = http.NewResponseController(x.writer).SetReadDeadline(time.Unix(1, 0)) // ends a stream
-		})
-		defer stop()
-		m.ServeHTTP(x, r.WithContext(ctx))
-		return nil
-	}
-	ctx, err := e.admit(x, r)
+func (e *Edge) serveCall(x *exchange, r *http.Request) error {
+	in := x.method.input.New().Interface()
+	invalid, err := DecodeCall(x.ResponseWriter, r, in)
 	if err != nil {
 		return err
 	}
-	if err := x.principal.Require(m.scope); err != nil {
+	if err := e.refuseInvalid(r.Context(), in, invalid); err != nil {
 		return err
 	}
-	in := m.newInput()
-	invalid, err := DecodeCall(x.writer, r, in)
-	if err != nil {
-		return err
-	}
-	if err := e.refuseInvalid(ctx, in, invalid); err != nil {
-		return err
-	}
-	r = r.WithContext(ctx)
-	r.Body = http.MaxBytesReader(x.writer, r.Body, maxMessageBytes+prefixBytes)
-	m.ServeHTTP(x, r)
+	r.Body = http.MaxBytesReader(x.ResponseWriter, r.Body, maxMessageBytes+prefixBytes)
+	x.method.ServeHTTP(x, r)
 	return nil
 }
 
@@ -118,7 +109,6 @@ func (e *Edge) intercept(next connect.UnaryFunc) connect.UnaryFunc {
 			return answer, nil
 		}
 		x.refusal = apierr.FromRequest(ctx, err, e.config.Unreachable)
-		x.setRefusalHeaders()
 		return nil, x.callError()
 	}
 }
@@ -140,5 +130,5 @@ func protocolOf(r *http.Request) Protocol {
 
 // callError returns the refusal as an error of the typed protocols.
 func (x *exchange) callError() *connect.Error {
-	return x.refusal.Connect(x.id[0], x.edge.config.Now())
+	return x.refusal.Connect(x.request.ID.String(), x.edge.config.Now())
 }

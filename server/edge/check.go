@@ -32,7 +32,10 @@ var notInBody = []string{"id", "updateMask"}
 // Vanguard would take unknown and repeated parameters, and values of other types. It returns the query in the one spelling
 // of values that vanguard reads.
 func (e *Edge) check(ctx context.Context, m *method, query string, body []byte) (string, error) {
-	in := m.newInput()
+	if query == "" && !m.hasBody {
+		return "", nil
+	}
+	in := m.input.New().Interface()
 	var invalid *apijson.Invalid
 	if m.hasBody {
 		errors.As(apijson.Unmarshal(body, in, notInBody...), &invalid)
@@ -63,9 +66,6 @@ func (e *Edge) refuseInvalid(ctx context.Context, in proto.Message, invalid *api
 // method's, by its JSON name, and occur once. It returns every refused parameter, each once, and
 // the others, which it has set. Empty parameters, as between two ampersands, are ignored.
 func (m *method) decodeQuery(query string, into proto.Message) (values string, refused []apijson.Field) {
-	if query == "" {
-		return "", nil
-	}
 	given, listed, taken := map[string]bool{}, map[string]bool{}, url.Values{}
 	refuse := func(name, message string) {
 		if !listed[name] && len(refused) < maxRefused {
@@ -123,36 +123,20 @@ func unescape(s string) (string, bool) {
 	return text, err == nil && utf8.ValidString(text)
 }
 
-// readBody reads the body of a request under /v1. If the method takes none, it only refuses one that is too large.
-func (m *method) readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
-	if m.hasBody {
-		if err := checkMediaType(r.Header); err != nil {
-			return nil, err
-		}
-	}
-	if r.ContentLength > MaxBodyBytes {
+// readBody reads the body of a request, which may be of no more than MaxBodyBytes.
+func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+	switch {
+	case r.ContentLength == 0:
+		return nil, nil
+	case r.ContentLength > MaxBodyBytes:
 		return nil, tooLarge()
 	}
-	body, err := readAll(w, r)
-	if !m.hasBody {
-		return nil, err
-	}
-	if err == nil && len(body) > 0 && len(r.Header["Content-Type"]) == 0 {
-		err = apierr.New(apierr.UnsupportedMediaType, "A body must be sent with Content-Type: application/json.")
-	}
-	return body, err
-}
-
-func readAll(w http.ResponseWriter, r *http.Request) ([]byte, error) {
-	if r.Body == nil || r.ContentLength == 0 {
-		return nil, nil
-	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, MaxBodyBytes))
-	var large *http.MaxBytesError
+	var over *http.MaxBytesError
 	switch {
 	case err == nil:
 		return body, nil
-	case errors.As(err, &large):
+	case errors.As(err, &over):
 		return nil, tooLarge()
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return nil, apierr.Invalid("The body did not arrive in time.")
@@ -193,10 +177,7 @@ func DecodeCall(w http.ResponseWriter, r *http.Request, in proto.Message) (*apij
 	if r.Method != http.MethodPost || !isJSON(r.Header) || r.Header.Get("Content-Encoding") != "" {
 		return nil, nil
 	}
-	if r.ContentLength > MaxBodyBytes {
-		return nil, tooLarge()
-	}
-	body, err := readAll(w, r)
+	body, err := readBody(w, r)
 	if err != nil {
 		return nil, err
 	}

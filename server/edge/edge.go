@@ -34,6 +34,7 @@ import (
 	"time"
 
 	"connectrpc.com/connect"
+	"github.com/google/uuid"
 	"go.opentelemetry.io/otel/trace"
 	"google.golang.org/protobuf/proto"
 
@@ -100,7 +101,8 @@ type Edge struct {
 	config     Config
 	methods    map[string]*method // by procedure
 	routes     *http.ServeMux     // to methods, by their address under /v1
-	transcoder http.Handler
+	transcoder http.Handler       // from REST to the handlers of the typed protocols
+	compress   func(http.Handler) http.HandlerFunc
 	streaming  context.Context
 	endStreams context.CancelFunc
 	errors     *connect.ErrorWriter
@@ -154,76 +156,76 @@ func (e *Edge) Patterns() []string {
 // never text from the client.
 func (e *Edge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x := &exchange{
-		writer: w, incoming: r, edge: e, start: time.Now(), protocol: ProtocolNone, verb: knownMethod(r.Method), route: unmatched,
+		ResponseWriter: w, edge: e, start: time.Now(), protocol: ProtocolNone, verb: knownMethod(r.Method), route: unmatched,
+		request: tenant.Request{ID: uuid.New()}, rate: limit.Uncounted(e.config.Now()), address: e.address(r),
 	}
-	defer e.finish(x, r)
-	defer e.recover(x, r)
-	ctx, cancel := context.WithTimeoutCause(r.Context(), e.config.Timeout, apierr.ErrOutOfTime)
+	w.Header()[headerRequestID] = []string{x.request.ID.String()}
+	ctx, cancel := context.WithTimeoutCause(context.WithValue(r.Context(), exchangeKey{}, x), e.config.Timeout, apierr.ErrOutOfTime)
 	defer cancel()
-	r = r.WithContext(ctx)
-	x.setID()
-	x.setRate(limit.Uncounted(e.config.Now()))
-	x.address = e.address(r)
-	r = e.beginSpan(x, r)
-	x.incoming = r
-
-	path := r.URL.Path
-	if r.URL.RawPath != "" {
-		path = r.URL.RawPath
+	if e.config.Traces != nil {
+		ctx = e.beginSpan(ctx, x, r.Header.Get("Traceparent"))
 	}
-	var err error
-	m, underV1 := e.methods[path], path == "/v1" || strings.HasPrefix(path, "/v1/")
-	switch {
-	case underV1:
-		x.protocol = ProtocolREST
-	case m != nil:
-		x.protocol, x.route = protocolOf(r), path
-	}
-	switch {
-	case underV1:
-		err = e.serveREST(x, r, path)
-	case m != nil:
-		err = e.serveCall(x, r, m)
-	default:
-		err = notFound()
-	}
-	if err != nil {
-		e.refuse(x, r, err)
+	x.incoming = r.WithContext(ctx)
+	defer e.finish(x)
+	defer e.recover(x)
+	if err := e.serve(x, x.incoming); err != nil {
+		e.refuse(x, err)
 	}
 }
 
-// admit admits the key or refuses the request, and returns the context for the handlers.
-func (e *Edge) admit(x *exchange, r *http.Request) (context.Context, error) {
-	ctx := context.WithValue(r.Context(), exchangeKey{}, x)
-	principal, rate, err := e.config.Gate.Admit(ctx, r.Header["Authorization"], x.address)
-	x.principal = principal
-	if rate.Limit > 0 {
-		x.setRate(rate)
+// serve finds the method of a request, admits its key, and has it served, or returns why it is refused.
+func (e *Edge) serve(x *exchange, r *http.Request) error {
+	path, allow := cmp.Or(r.URL.RawPath, r.URL.Path), ""
+	if path == "/v1" || strings.HasPrefix(path, "/v1/") {
+		x.protocol = ProtocolREST
+		if x.method, allow = e.find(r.Method, path); x.method != nil {
+			x.route = x.method.template
+		}
+	} else {
+		if x.method = e.methods[path]; x.method == nil {
+			return notFound()
+		}
+		x.protocol, x.route = protocolOf(r), path
+		if x.method.scope == "" {
+			e.serveKeyless(x, r)
+			return nil
+		}
 	}
-	if err != nil {
-		return nil, err
+	principal, rate, err := e.config.Gate.Admit(r.Context(), r.Header["Authorization"], x.address)
+	x.principal, x.rate = principal, rate
+	switch {
+	case err != nil:
+		return err
+	case x.method == nil:
+		return notFound()
+	case allow != "":
+		x.Header()["Allow"] = []string{allow}
+		return methodNotAllowed()
 	}
-	return tenant.With(ctx, principal.Store, principal.Actor()), nil
+	if err := principal.Require(x.method.scope); err != nil {
+		return err
+	}
+	r = r.WithContext(tenant.With(r.Context(), principal.Store, principal.Actor()))
+	if x.protocol == ProtocolREST {
+		return e.serveREST(x, r, path)
+	}
+	return e.serveCall(x, r)
 }
 
 // refuse answers with the error's refusal, in the form of the protocol.
-func (e *Edge) refuse(x *exchange, r *http.Request, err error) {
-	x.refusal = apierr.FromRequest(r.Context(), err, e.config.Unreachable)
-	if x.sent {
-		return
-	}
-	x.setRefusalHeaders()
-	delete(x.writer.Header(), "Vary")
-	if x.protocol == ProtocolREST || x.protocol == ProtocolNone {
+func (e *Edge) refuse(x *exchange, err error) {
+	x.refusal = apierr.FromRequest(x.incoming.Context(), err, e.config.Unreachable)
+	switch {
+	case x.sent:
+	case x.protocol == ProtocolREST || x.protocol == ProtocolNone:
 		WriteError(x, x.refusal, e.config.Now())
-		return
+	default:
+		_ = e.errors.Write(x, x.incoming, x.callError())
 	}
-	_ = e.errors.Write(x, r, x.callError())
 }
 
-// recover turns a panic into an internal error. The interceptors guard the handlers; this guards
-// the edge's own code.
-func (e *Edge) recover(x *exchange, r *http.Request) {
+// recover turns a panic into an internal error.
+func (e *Edge) recover(x *exchange) {
 	v := recover()
 	if v == nil {
 		return
@@ -232,23 +234,22 @@ func (e *Edge) recover(x *exchange, r *http.Request) {
 		panic(v)
 	}
 	begun := x.sent
-	e.guardEnd(x, func() { e.refuse(x, r, apierr.Panic(v)) })
+	func() {
+		defer e.logPanic(x)
+		e.refuse(x, apierr.Panic(v))
+	}()
 	if !x.sent || begun && x.status < 400 {
 		// The answer had begun, or cannot be made. Only breaking the connection can show that.
 		panic(http.ErrAbortHandler)
 	}
 }
 
-// guardEnd runs a part of a request's end and logs a panic in it. The answer is already sent and
-// stays.
-func (e *Edge) guardEnd(x *exchange, end func()) {
-	defer func() {
-		v := recover()
-		if v == nil {
-			return
-		}
-		defer func() { _ = recover() }() // the logger itself panicked
-		e.config.Logger.Error("the end of a request failed", "request_id", x.id[0], "error", apierr.Panic(v))
-	}()
-	end()
+// logPanic ends a panic at the end of a request. The answer is already sent and stays.
+func (e *Edge) logPanic(x *exchange) {
+	v := recover()
+	if v == nil {
+		return
+	}
+	defer func() { _ = recover() }() // the logger itself panicked
+	e.config.Logger.Error("the end of a request failed", "request_id", x.request.ID.String(), "error", apierr.Panic(v))
 }

@@ -72,7 +72,7 @@ func (g *gate) Admit(_ context.Context, authorization []string, address netip.Ad
 		principal.Scopes = []string{auth.ScopeProductsRead}
 		return principal, rate, nil
 	case brokenKey:
-		return auth.Principal{}, limit.Rate{}, errDatabase
+		return auth.Principal{}, limit.Uncounted(now), errDatabase
 	case limitedKey:
 		return principal, limit.Counted(121, now), apierr.New(apierr.RateLimited, "Slow down.")
 	default:

@@ -26,19 +26,6 @@ func WriteError(w http.ResponseWriter, r *apierr.Refusal, now time.Time) {
 	_, _ = w.Write(body)
 }
 
-// setRefusalHeaders sets the headers of the refusal's code, which are the same in every protocol.
-func (x *exchange) setRefusalHeaders() {
-	h := x.writer.Header()
-	switch x.refusal.Status() {
-	case http.StatusUnauthorized:
-		h[headerChallenge] = challenge
-	case http.StatusTooManyRequests:
-		h["Retry-After"] = h[headerReset]
-	case http.StatusServiceUnavailable:
-		h["Retry-After"] = []string{"1"}
-	}
-}
-
 // appendError appends the specification's error body.
 func appendError(b []byte, e *storefrontv1.Error) []byte {
 	return fmt.Appendf(b, `{"statusCode":%d,"code":"%s","message":%s%s,"requestId":"%s","timestamp":%s}`,

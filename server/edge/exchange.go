@@ -11,6 +11,7 @@ import (
 	"go.storefront.example/ent/tenant"
 	"go.storefront.example/server/apierr"
 	"go.storefront.example/server/auth"
+	"go.storefront.example/server/limit"
 )
 
 type exchangeKey struct{}
@@ -19,11 +20,10 @@ type exchangeKey struct{}
 // interceptor and the handler on the way out, and the writer of the answer. Only the request's
 // goroutine uses it.
 type exchange struct {
-	writer   http.ResponseWriter
+	http.ResponseWriter
 	incoming *http.Request
 	edge     *Edge
 
-	id       [1]string // as a header value
 	request  tenant.Request
 	span     trace.Span // nil without traces
 	start    time.Time
@@ -33,6 +33,7 @@ type exchange struct {
 	route    string
 
 	principal auth.Principal
+	rate      limit.Rate
 	// method is the called method, set once it is found.
 	method *method
 	// refusal is why the request was refused, nil if it was not.
@@ -57,10 +58,7 @@ func Created(ctx context.Context) {
 	}
 }
 
-// Header returns the headers of the answer.
-func (x *exchange) Header() http.Header { return x.writer.Header() }
-
-// WriteHeader sends the status and the headers.
+// WriteHeader sends the status and the headers, with those that every answer has.
 func (x *exchange) WriteHeader(status int) {
 	if x.sent {
 		return
@@ -76,14 +74,15 @@ func (x *exchange) WriteHeader(status int) {
 		if x.refusal != nil {
 			x.protocol = ProtocolNone
 			delete(x.Header(), "Accept-Post")
-			x.edge.refuse(x, x.incoming, x.refusal)
+			x.edge.refuse(x, x.refusal)
 			return
 		}
 	}
 	if status >= 200 {
 		x.sent, x.status = true, status
+		x.setHeaders()
 	}
-	x.writer.WriteHeader(status)
+	x.ResponseWriter.WriteHeader(status)
 }
 
 // Write sends a part of the body. The server drops the body of an answer to HEAD and keeps its
@@ -92,7 +91,7 @@ func (x *exchange) Write(p []byte) (int, error) {
 	if !x.sent {
 		x.WriteHeader(http.StatusOK)
 	}
-	return x.writer.Write(p)
+	return x.ResponseWriter.Write(p)
 }
 
 // Flush sends what was written so far.
@@ -100,5 +99,5 @@ func (x *exchange) Flush() {
 	if !x.sent {
 		x.WriteHeader(http.StatusOK)
 	}
-	_ = http.NewResponseController(x.writer).Flush()
+	_ = http.NewResponseController(x.ResponseWriter).Flush()
 }

@@ -1,12 +1,9 @@
 package edge
 
 import (
+	"net/http"
 	"strconv"
 	"time"
-
-	"github.com/google/uuid"
-
-	"go.storefront.example/server/limit"
 )
 
 // The headers of every answer, in the specification's spelling, which HTTP/1 sends unchanged.
@@ -27,17 +24,20 @@ var (
 // headerNumber returns a header value.
 func headerNumber(n int) []string { return []string{strconv.Itoa(n)} }
 
-// setRate writes the rate headers.
-func (x *exchange) setRate(rate limit.Rate) {
-	h := x.writer.Header()
-	h[headerLimit] = headerNumber(rate.Limit)
-	h[headerRemaining] = headerNumber(rate.Remaining)
-	h[headerReset] = headerNumber(int(rate.Reset / time.Second))
-}
-
-// setID gives the request an identifier of its own and writes it.
-func (x *exchange) setID() {
-	x.request.ID = uuid.New()
-	x.id[0] = x.request.ID.String()
-	x.writer.Header()[headerRequestID] = x.id[:]
+// setHeaders sets the headers of the rate, and those of the refusal's code, which are the same in every protocol.
+func (x *exchange) setHeaders() {
+	h := x.Header()
+	h[headerLimit], h[headerRemaining] = headerNumber(x.rate.Limit), headerNumber(x.rate.Remaining)
+	h[headerReset] = headerNumber(int(x.rate.Reset / time.Second))
+	if x.refusal == nil {
+		return
+	}
+	switch x.refusal.Status() {
+	case http.StatusUnauthorized:
+		h[headerChallenge] = challenge
+	case http.StatusTooManyRequests:
+		h["Retry-After"] = h[headerReset]
+	case http.StatusServiceUnavailable:
+		h["Retry-After"] = []string{"1"}
+	}
 }

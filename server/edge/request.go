@@ -59,7 +59,8 @@ type Request struct {
 // finish writes the request's log line, ends its span and calls the observer, even if one of them
 // panics. A request that its caller abandoned counts as 499, whatever was written: it is neither an
 // answer nor an error of the service.
-func (e *Edge) finish(x *exchange, r *http.Request) {
+func (e *Edge) finish(x *exchange) {
+	defer e.logPanic(x)
 	done := Request{
 		Protocol: x.protocol, Method: x.verb, Route: x.route, Status: x.status, Duration: time.Since(x.start),
 		StoreID: x.principal.Store.ID, KeyID: x.principal.KeyID, RequestID: x.request.ID,
@@ -67,13 +68,13 @@ func (e *Edge) finish(x *exchange, r *http.Request) {
 	if x.refusal != nil {
 		x.refusedAs(&done)
 	}
-	e.guardEnd(x, func() { e.log(x, r, done) })
-	if x.span != nil {
-		e.guardEnd(x, func() { x.endSpan(done) })
-	}
 	if e.config.Observe != nil {
-		e.guardEnd(x, func() { e.config.Observe(done) })
+		defer e.config.Observe(done)
 	}
+	if x.span != nil {
+		defer x.endSpan(done)
+	}
+	e.log(x, done)
 }
 
 // refusedAs completes a refused request: with the code, the limit that it exceeded, and the names of the fields, or the scope,
@@ -101,18 +102,19 @@ func (x *exchange) refusedAs(done *Request) {
 }
 
 // log writes the request's line. Of the client's own data it contains only the address.
-func (e *Edge) log(x *exchange, r *http.Request, done Request) {
+func (e *Edge) log(x *exchange, done Request) {
+	ctx := x.incoming.Context()
 	level := slog.LevelInfo
 	failed := x.refusal != nil && x.refusal.Cause != nil
 	if failed {
 		level = slog.LevelError
 	}
-	if !e.config.Logger.Enabled(r.Context(), level) {
+	if !e.config.Logger.Enabled(ctx, level) {
 		return
 	}
 	var line [14]slog.Attr
 	attrs := append(line[:0],
-		slog.String("request_id", x.id[0]),
+		slog.String("request_id", x.request.ID.String()),
 		slog.String("protocol", string(x.protocol)),
 		slog.String("method", x.verb),
 		slog.String("route", x.route),
@@ -137,7 +139,7 @@ func (e *Edge) log(x *exchange, r *http.Request, done Request) {
 	if failed {
 		attrs = append(attrs, slog.String("error", x.refusal.Cause.Error()))
 	}
-	e.config.Logger.LogAttrs(r.Context(), level, "request", attrs...)
+	e.config.Logger.LogAttrs(ctx, level, "request", attrs...)
 }
 
 var knownMethods = []string{

@@ -1,7 +1,7 @@
 package edge
 
 import (
-	"net/http"
+	"context"
 
 	"github.com/google/uuid"
 	"go.opentelemetry.io/otel/attribute"
@@ -10,21 +10,17 @@ import (
 	"go.storefront.example/ent/tracing"
 )
 
-// beginSpan starts the span of a request and returns the request with it. It starts a new trace,
+// beginSpan starts the span of a request and returns the context with it. It starts a new trace,
 // with a link to the client's, if there is one.
-func (e *Edge) beginSpan(x *exchange, r *http.Request) *http.Request {
-	if e.config.Traces == nil {
-		return r
-	}
+func (e *Edge) beginSpan(ctx context.Context, x *exchange, parent string) context.Context {
 	options := []trace.SpanStartOption{trace.WithNewRoot(), trace.WithSpanKind(trace.SpanKindServer)}
-	if parent := r.Header.Get("Traceparent"); parent != "" {
-		if link := trace.LinkFromContext(tracing.Remote(r.Context(), parent)); link.SpanContext.IsValid() {
+	if parent != "" {
+		if link := trace.LinkFromContext(tracing.Remote(ctx, parent)); link.SpanContext.IsValid() {
 			options = append(options, trace.WithLinks(link))
 		}
 	}
-	ctx, s := tracing.Tracer(e.config.Traces).Start(r.Context(), "request", options...)
-	x.span = s
-	return r.WithContext(ctx)
+	ctx, x.span = tracing.Tracer(e.config.Traces).Start(ctx, "request", options...)
+	return ctx
 }
 
 // endSpan records the outcome of the request. Like its log line, the span contains none of the
@@ -34,7 +30,7 @@ func (x *exchange) endSpan(done Request) {
 	x.span.SetAttributes(
 		attribute.String("http.request.method", x.verb), attribute.String("http.route", x.route),
 		attribute.Int("http.response.status_code", done.Status),
-		attribute.String("storefront.protocol", string(x.protocol)), attribute.String("storefront.request_id", x.id[0]),
+		attribute.String("storefront.protocol", string(x.protocol)), attribute.String("storefront.request_id", x.request.ID.String()),
 	)
 	if x.principal.KeyID != uuid.Nil {
 		x.span.SetAttributes(attribute.String("storefront.store", x.principal.Store.Slug))

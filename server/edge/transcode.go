@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"net/url"
 	"path"
-	"strconv"
 	"strings"
 
 	"connectrpc.com/vanguard"
@@ -17,6 +16,7 @@ import (
 
 	"go.storefront.example/ent/apijson"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
+	"go.storefront.example/server/apierr"
 )
 
 // compressedBytes is the size of the smallest answer that is compressed for a client that accepts
@@ -28,7 +28,7 @@ const compressedBytes = 1024
 func (e *Edge) mountTranscoder(services []Service) error {
 	mounted := make([]*vanguard.Service, len(services))
 	for i, s := range services {
-		mounted[i] = vanguard.NewService(s.Path, e.recoverConnect(s.Handler))
+		mounted[i] = vanguard.NewService(s.Path, s.Handler)
 	}
 	transcoder, err := vanguard.NewTranscoder(mounted,
 		vanguard.WithCodec(func(vanguard.TypeResolver) vanguard.Codec { return codec{} }),
@@ -41,26 +41,12 @@ func (e *Edge) mountTranscoder(services []Service) error {
 	if err != nil {
 		return fmt.Errorf("edge: %w", err)
 	}
-	compressed, err := gzhttp.NewWrapper(gzhttp.MinSize(compressedBytes), gzhttp.CompressionLevel(1), gzhttp.EnableZstd(false))
+	e.transcoder = transcoder
+	e.compress, err = gzhttp.NewWrapper(gzhttp.MinSize(compressedBytes), gzhttp.CompressionLevel(1), gzhttp.EnableZstd(false))
 	if err != nil {
 		return fmt.Errorf("edge: %w", err)
 	}
-	e.transcoder = compressed(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		x := exchangeOf(r.Context())
-		inner := *r
-		inner.Header = http.Header{"Content-Type": contentTypeJSON} // nothing that could make it another protocol
-		transcoder.ServeHTTP(&transcoded{exchange: x, next: w, header: http.Header{}}, &inner)
-	}))
 	return nil
-}
-
-// recoverConnect answers a panic of Connect itself: vanguard would answer 200.
-func (e *Edge) recoverConnect(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		x := exchangeOf(r.Context())
-		defer e.recover(x, x.incoming)
-		next.ServeHTTP(w, r)
-	})
 }
 
 // pathEscaper escapes a path so that vanguard takes it as it is: it unescapes variables, and treats a
@@ -69,45 +55,65 @@ func (e *Edge) recoverConnect(next http.Handler) http.Handler {
 var pathEscaper = strings.NewReplacer("%", "%25", ":", "%3A")
 
 // serveREST answers a request under /v1, or returns why it is refused.
-func (e *Edge) serveREST(x *exchange, r *http.Request, where string) error {
-	m, allow := e.find(r.Method, where)
-	if m != nil {
-		x.route = m.template
+func (e *Edge) serveREST(x *exchange, r *http.Request, path string) error {
+	m := x.method
+	if m.hasBody {
+		if err := checkMediaType(r.Header); err != nil {
+			return err
+		}
 	}
-	ctx, err := e.admit(x, r)
+	body, err := readBody(x.ResponseWriter, r)
 	switch {
 	case err != nil:
 		return err
-	case m == nil:
-		return notFound()
-	case allow != "":
-		x.writer.Header()["Allow"] = []string{allow}
-		return methodNotAllowed()
+	case !m.hasBody:
+		body = nil
+	case len(body) > 0 && len(r.Header["Content-Type"]) == 0:
+		return apierr.New(apierr.UnsupportedMediaType, "A body must be sent with Content-Type: application/json.")
 	}
-	x.method = m
-	if err := x.principal.Require(m.scope); err != nil {
-		return err
-	}
-	body, err := m.readBody(x.writer, r)
+	query, err := e.check(r.Context(), m, r.URL.RawQuery, body)
 	if err != nil {
 		return err
 	}
-	query, err := e.check(ctx, m, r.URL.RawQuery, body)
-	if err != nil {
-		return err
-	}
-	inner := r.WithContext(ctx)
-	if inner.Method == http.MethodHead {
-		inner.Method = http.MethodGet
-	}
-	inner.URL = &url.URL{Path: pathEscaper.Replace(strings.ToValidUTF8(where, "%")), RawQuery: query}
+	inner := r.WithContext(r.Context())
+	inner.Method = m.verb
+	inner.URL = &url.URL{Path: pathEscaper.Replace(strings.ToValidUTF8(path, "%")), RawQuery: query}
+	inner.Header = http.Header{"Content-Type": contentTypeJSON} // nothing that could make it another protocol
 	inner.Trailer, inner.TransferEncoding = nil, nil
 	inner.Body, inner.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
-	e.transcoder.ServeHTTP(x, inner)
-	if !x.sent {
-		return fmt.Errorf("%s: vanguard did not answer", x.route)
+	a := &answer{header: http.Header{}}
+	e.transcoder.ServeHTTP(a, inner)
+	if x.refusal == nil && a.status != http.StatusOK {
+		// check has accepted the request, so that a refusal of vanguard's own is a fault of ours.
+		return fmt.Errorf("%s: vanguard answered %d: %s", x.route, a.status, a.body)
 	}
+	x.send(r, a.body)
 	return nil
+}
+
+// send sends the answer that vanguard made, compressed if that is worth it. The headers are the edge's own; the status is that
+// of the refusal, or 201.
+func (x *exchange) send(r *http.Request, body []byte) {
+	h, status := x.Header(), http.StatusOK
+	h["Content-Type"], h["Content-Length"] = contentTypeJSON, headerNumber(len(body))
+	switch {
+	case x.refusal != nil:
+		status = x.refusal.Status()
+	case x.created:
+		status = http.StatusCreated
+	}
+	write := func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(status)
+		_, _ = w.Write(body)
+	}
+	if x.refusal != nil || len(body) < compressedBytes {
+		write(x, r)
+		return
+	}
+	if r.Method == http.MethodHead {
+		h.Set(gzhttp.HeaderNoCompression, "1")
+	}
+	x.edge.compress(http.HandlerFunc(write))(x, r)
 }
 
 // find returns the method of a request under /v1; if its address only has others, one of them and which HTTP methods they have.
@@ -120,7 +126,7 @@ func (e *Edge) find(verb, where string) (m *method, allow string) {
 	if pattern != "" {
 		return handler.(*method), ""
 	}
-	missing := &unsent{header: http.Header{}}
+	missing := &answer{header: http.Header{}}
 	handler.ServeHTTP(missing, r)
 	if allow = missing.header.Get("Allow"); allow == "" {
 		return nil, ""
@@ -130,58 +136,21 @@ func (e *Edge) find(verb, where string) (m *method, allow string) {
 	return handler.(*method), allow
 }
 
-// unsent is the writer of an answer whose headers alone are of interest.
-type unsent struct{ header http.Header }
-
-func (u *unsent) Header() http.Header         { return u.header }
-func (u *unsent) Write(p []byte) (int, error) { return len(p), nil }
-func (u *unsent) WriteHeader(int)             {}
-
-// transcoded is the writer for vanguard, which answers once and whole. The headers are the edge's
-// own; the status is that of the refusal, or 201.
-type transcoded struct {
-	*exchange
-	next   http.ResponseWriter // compresses
+// answer is a writer that keeps an answer instead of sending it.
+type answer struct {
 	header http.Header
 	status int
+	body   []byte
 }
 
-// Header returns the headers that vanguard and Connect set.
-func (w *transcoded) Header() http.Header { return w.header }
+func (a *answer) Header() http.Header    { return a.header }
+func (a *answer) WriteHeader(status int) { a.status = status }
+func (a *answer) Flush()                 {} // vanguard wants to
 
-// WriteHeader keeps the status, for Write.
-func (w *transcoded) WriteHeader(status int) { w.status = status }
-
-// Write sends the answer.
-func (w *transcoded) Write(p []byte) (int, error) {
-	switch {
-	case w.sent: // Connect has panicked, and that was answered
-		return len(p), nil
-	case w.refusal == nil && w.status >= http.StatusBadRequest:
-		// check has accepted the request, so that a refusal of vanguard's own is a fault of ours.
-		w.edge.refuse(w.exchange, w.incoming, fmt.Errorf("vanguard answered %d: %s", w.status, p))
-		return len(p), nil
-	}
-	h, sent := w.writer.Header(), http.StatusOK
-	h["Content-Type"], h["Content-Length"] = contentTypeJSON, []string{strconv.Itoa(len(p))}
-	switch {
-	case w.refusal != nil:
-		sent = w.refusal.Status()
-	case w.created:
-		sent = http.StatusCreated
-	}
-	if w.refusal != nil || w.incoming.Method == http.MethodHead {
-		h.Set(gzhttp.HeaderNoCompression, "1")
-	}
-	if w.refusal != nil || len(p) < compressedBytes {
-		delete(h, "Vary")
-	}
-	w.next.WriteHeader(sent)
-	return w.next.Write(p)
+func (a *answer) Write(p []byte) (int, error) {
+	a.body = append(a.body, p...)
+	return len(p), nil
 }
-
-// Flush does nothing: /v1 does not stream, and this saves a system call.
-func (w *transcoded) Flush() {}
 
 // codec is vanguard's: the JSON of /v1, and the error body for the error of a handler.
 type codec struct{ apijson.Codec }
