@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"go.storefront.example/ent/notice"
 	"go.storefront.example/ent/queue"
 	"go.storefront.example/ent/usage"
 )
@@ -149,7 +150,7 @@ func (w *Worker) applyWebhookState(ctx context.Context, outcomes []queue.Outcome
 		switch state := states[o.Delivery.WebhookID]; {
 		case !state.Accepts(o.Delivery):
 			o.Status = queue.Cancelled
-		case state.FailedTooLong && o.CountsAsFailure:
+		case state.FailedTooLong && o.CountsAsFailure && o.Delivery.StoreID != notice.Platform:
 			// It waits, and is cancelled with the others. If a success prevents the disabling, it keeps its
 			// delay, and a failure of its last attempt stays final.
 			if o.Status != queue.Pending {

@@ -5,16 +5,27 @@ import (
 	"errors"
 	"time"
 
+	"go.storefront.example/ent/notice"
 	"go.storefront.example/ent/queue"
 )
 
 const (
 	// sweepInterval is how often a worker deletes old data.
 	sweepInterval = 10 * time.Minute
+	// noticeInterval is how often a worker looks for notices that time brings, and for those that waited for an earlier one.
+	noticeInterval = 5 * time.Minute
 	// sweepTimeout is after how long it gives that up: a database server that has vanished silently may
 	// never answer. What was deleted until then stays deleted, and the next time goes on from there.
 	sweepTimeout = time.Hour
 )
+
+// notice writes the notices that time brings.
+func (w *Worker) notice(ctx context.Context) error {
+	limited, cancel := context.WithTimeout(ctx, w.sweepTimeout)
+	defer cancel()
+	_, err := notice.Sweep(limited, w.config.DB)
+	return err
+}
 
 // sweep deletes data past its retention.
 func (w *Worker) sweep(ctx context.Context) error {

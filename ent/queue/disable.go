@@ -10,6 +10,7 @@ import (
 
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/hook"
+	"go.storefront.example/ent/notice"
 	"go.storefront.example/ent/tenant"
 	"go.storefront.example/gen/ent"
 	entstore "go.storefront.example/gen/ent/store"
@@ -94,7 +95,7 @@ func (q *Queue) Disable(ctx context.Context, storeID, webhookID uuid.UUID, patie
 			return err
 		}
 		disabled = true
-		return nil
+		return notice.Webhook(ctx, q.db, tx, webhookID, hook.Time(ctx, webhookID))
 	})
 	if err != nil {
 		return false, fmt.Errorf("disable webhook %s: %w", webhookID, err)

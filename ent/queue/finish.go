@@ -6,6 +6,9 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/notice"
 )
 
 // Outcome is what follows for a delivery from its attempt.
@@ -55,7 +58,7 @@ func (q *Queue) Finish(ctx context.Context, outcomes []Outcome) (lost int, err e
 	}
 	var waiting, ended int64
 	err = q.inTx(ctx, func(tx *sql.Tx) (err error) {
-		if _, err = write(ctx, q, tx, "mark", marksOf(outcomes)); err != nil {
+		if err = q.mark(ctx, tx, marksOf(outcomes)); err != nil {
 			return err
 		}
 		if waiting, err = write(ctx, q, tx, "wait", waits); err != nil {
@@ -93,6 +96,27 @@ func marksOf(outcomes []Outcome) []mark {
 		marks[i].Succeeded, marks[i].Failed = marks[i].Succeeded || succeeded, !succeeded
 	}
 	return marks
+}
+
+// mark changes the failing_since of webhooks, and writes a notice of each that began or ceased to fail.
+func (q *Queue) mark(ctx context.Context, tx *sql.Tx, marks []mark) error {
+	if len(marks) == 0 {
+		return nil
+	}
+	set, err := rowset(marks)
+	if err != nil {
+		return err
+	}
+	changed, err := idsIn(db.Rows(ctx, tx, q.dialect.statements["mark"], q.db.Moment(), set))
+	if err != nil {
+		return err
+	}
+	for _, webhookID := range changed {
+		if err := notice.Webhook(ctx, q.db, tx, webhookID, q.db.Now()); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Release ends the leases of deliveries without an attempt; they are due at once.

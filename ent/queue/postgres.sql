@@ -94,7 +94,7 @@ UPDATE webhooks SET failing_since = CASE WHEN m.failed THEN date_trunc('millisec
   JOIN webhooks w ON w.id = r.id AND w.enabled
    AND CASE WHEN r.failed THEN r.succeeded OR w.failing_since IS NULL ELSE w.failing_since IS NOT NULL END
   FOR UPDATE OF w SKIP LOCKED) m
- WHERE webhooks.id = m.id
+ WHERE webhooks.id = m.id RETURNING webhooks.id
 
 -- name: states
 SELECT id, COALESCE(failing_since <= COALESCE($1::timestamptz, now()) - $2::bigint * interval '1 millisecond', false), epoch

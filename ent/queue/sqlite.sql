@@ -74,6 +74,7 @@ UPDATE deliveries SET lease = NULL, due_at = $1
 UPDATE webhooks SET failing_since = iif(r.value->>'failed', $1, NULL)
  FROM json_each($2) r WHERE webhooks.id = r.value->>'id' AND webhooks.enabled
  AND iif(r.value->>'failed', r.value->>'succeeded' OR webhooks.failing_since IS NULL, webhooks.failing_since IS NOT NULL)
+ RETURNING id
 
 -- name: states
 SELECT id, COALESCE(failing_since <= $1 - $2, false), epoch FROM webhooks WHERE enabled AND id IN (SELECT value FROM json_each($3))

@@ -45,7 +45,6 @@ func (Store) Edges() []ent.Edge {
 		edge.To("orders", Order.Type),
 		edge.To("payment_links", PaymentLink.Type),
 		edge.To("api_keys", ApiKey.Type),
-		edge.To("webhooks", Webhook.Type),
 	}
 }
 

@@ -2,15 +2,16 @@ package schema
 
 import (
 	"entgo.io/ent"
-	"entgo.io/ent/schema/edge"
 	"entgo.io/ent/schema/field"
 	"entgo.io/ent/schema/index"
+	"github.com/google/uuid"
 )
 
-// Webhook is an address of a store's owner that receives events.
+// Webhook is an address of a store's owner that receives events. The one of the zero store is the platform's, which
+// receives notices.
 type Webhook struct{ ent.Schema }
 
-// Fields of a webhook.
+// Fields of a webhook. It has no edge to a store, because the platform's has none.
 func (Webhook) Fields() []ent.Field {
 	return []ent.Field{
 		id(),
@@ -27,15 +28,11 @@ func (Webhook) Fields() []ent.Field {
 			Comment("when the first of its failures in a row ended; empty after a success"),
 		field.Int64("epoch").Default(1).
 			Comment("raised when it is disabled: deliveries of another epoch are cancelled"),
+		field.Int("notice_level").Default(0).
+			Comment("what the platform was last told of its failures: package notice"),
+		field.UUID("notice_id", uuid.UUID{}).Optional().Nillable().Comment("the event of that notice"),
 		createdAt(),
 		updatedAt(),
-	}
-}
-
-// Edges of a webhook.
-func (Webhook) Edges() []ent.Edge {
-	return []ent.Edge{
-		edge.From("store", Store.Type).Ref("webhooks").Field("store_id").Unique().Required().Immutable(),
 	}
 }
 

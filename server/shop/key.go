@@ -11,6 +11,7 @@ import (
 
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/hook"
+	"go.storefront.example/ent/notice"
 	"go.storefront.example/ent/tenant"
 	"go.storefront.example/gen/ent"
 	"go.storefront.example/gen/ent/apikey"
@@ -110,12 +111,28 @@ func (s *Shop) CreateKey(ctx context.Context, d KeyDraft) (CreatedKey, error) {
 		if err != nil {
 			return fmt.Errorf("create key: %w", err)
 		}
-		return nil
+		return noticeKey(ctx, tx, row)
 	})
 	if err != nil {
 		return CreatedKey{}, err
 	}
 	return CreatedKey{row, text}, nil
+}
+
+// noticeKey tells the platform of a new key.
+func noticeKey(ctx context.Context, tx *ent.Tx, row *ent.ApiKey) error {
+	_, actor, _ := tenant.From(ctx)
+	by := actor.Name
+	if actor.Type == tenant.ActorOperator {
+		by = "the platform"
+	}
+	_, err := notice.Write(ctx, tx, row.CreatedAt, notice.Notice{
+		Type: notice.KeyCreated, StoreID: row.StoreID, Page: "/keys",
+		Text: fmt.Sprintf("The API key %q with the scopes %s was created by %s. If nobody of yours asked for it, revoke it.",
+			row.Name, strings.Join(row.Scopes, ", "), by),
+		About: map[string]any{"key": row.ID, "name": row.Name, "scopes": row.Scopes, "createdBy": by},
+	})
+	return err
 }
 
 // GetKey returns a key of the store. It refuses with api_key_not_found.

@@ -68,7 +68,8 @@ func (w *Webhooks) EnableWebhook(ctx context.Context, id string) (*ent.Webhook, 
 		if row.Enabled {
 			return row, nil
 		}
-		return row.Update().SetEnabled(true).ClearDisabledAt().SetDisabledAutomatically(false).ClearFailingSince().Save(ctx)
+		return row.Update().SetEnabled(true).ClearDisabledAt().SetDisabledAutomatically(false).ClearFailingSince().
+			SetNoticeLevel(0).Save(ctx)
 	})
 }
 
@@ -81,7 +82,7 @@ func (w *Webhooks) DisableWebhook(ctx context.Context, id string) (*ent.Webhook,
 			return row, nil
 		}
 		row, err := row.Update().SetEnabled(false).SetDisabledAt(hook.Time(ctx, row.ID)).SetDisabledAutomatically(false).
-			ClearFailingSince().Save(ctx)
+			ClearFailingSince().SetNoticeLevel(0).Save(ctx)
 		if err != nil {
 			return nil, err
 		}

@@ -78,11 +78,12 @@ CREATE TABLE "webhooks" (
 	"disabled_automatically" boolean NOT NULL DEFAULT false,
 	"failing_since" timestamptz NULL,
 	"epoch" bigint NOT NULL DEFAULT 1,
+	"notice_level" bigint NOT NULL DEFAULT 0,
+	"notice_id" uuid NULL,
 	"created_at" timestamptz NOT NULL,
 	"updated_at" timestamptz NOT NULL,
 	"store_id" uuid NOT NULL,
-	PRIMARY KEY ("id", "store_id"),
-	CONSTRAINT "webhooks_stores_webhooks" FOREIGN KEY ("store_id") REFERENCES "stores" ("id") ON DELETE NO ACTION
+	PRIMARY KEY ("id", "store_id")
 );
 CREATE INDEX "webhook_store_id_created_at_id" ON "webhooks" ("store_id", "created_at", "id");
 
@@ -268,6 +269,7 @@ ALTER TABLE "orders" ADD CONSTRAINT "orders_payment_links_orders_new" FOREIGN KE
 ALTER TABLE "stores" ADD COLUMN "delete_at" timestamptz NULL;
 CREATE INDEX "store_delete_at" ON "stores" ("delete_at") WHERE delete_at IS NOT NULL;
 ALTER TABLE "events" ADD COLUMN "request_id" uuid NULL, ADD COLUMN "trace" character varying NULL;
+ALTER TABLE "api_keys" ADD COLUMN "notice_level" bigint NOT NULL DEFAULT 0;
 ALTER TABLE "order_items" DROP CONSTRAINT "order_items_orders_items";
 ALTER TABLE "order_items" RENAME CONSTRAINT "order_items_orders_items_new" TO "order_items_orders_items";
 ALTER TABLE "orders" DROP CONSTRAINT "orders_customers_orders";

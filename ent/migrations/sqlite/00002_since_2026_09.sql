@@ -3,6 +3,7 @@
 -- not distributed, and a change of its keys would rebuild every table.
 ALTER TABLE `events` ADD COLUMN `request_id` uuid NULL;
 ALTER TABLE `events` ADD COLUMN `trace` text NULL;
+ALTER TABLE `api_keys` ADD COLUMN `notice_level` integer NOT NULL DEFAULT (0);
 CREATE TABLE `deliveries` (
 	`id` uuid NOT NULL,
 	`store_id` uuid NOT NULL,
@@ -69,11 +70,12 @@ CREATE TABLE `webhooks` (
 	`disabled_automatically` bool NOT NULL DEFAULT (false),
 	`failing_since` datetime NULL,
 	`epoch` integer NOT NULL DEFAULT (1),
+	`notice_level` integer NOT NULL DEFAULT (0),
+	`notice_id` uuid NULL,
 	`created_at` datetime NOT NULL,
 	`updated_at` datetime NOT NULL,
 	`store_id` uuid NOT NULL,
-	PRIMARY KEY (`id`),
-	CONSTRAINT `webhooks_stores_webhooks` FOREIGN KEY (`store_id`) REFERENCES `stores` (`id`) ON DELETE NO ACTION
+	PRIMARY KEY (`id`)
 );
 CREATE INDEX `webhook_store_id_created_at_id` ON `webhooks` (`store_id`, `created_at`, `id`);
 CREATE TABLE `idempotency_keys` (

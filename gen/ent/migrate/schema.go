@@ -64,6 +64,7 @@ var (
 		{Name: "expires_at", Type: field.TypeTime, Nullable: true},
 		{Name: "revoked_at", Type: field.TypeTime, Nullable: true},
 		{Name: "last_used_at", Type: field.TypeTime, Nullable: true},
+		{Name: "notice_level", Type: field.TypeInt, Default: 0},
 		{Name: "created_at", Type: field.TypeTime},
 		{Name: "store_id", Type: field.TypeUUID},
 	}
@@ -75,7 +76,7 @@ var (
 		ForeignKeys: []*schema.ForeignKey{
 			{
 				Symbol:     "api_keys_stores_api_keys",
-				Columns:    []*schema.Column{APIKeysColumns[9]},
+				Columns:    []*schema.Column{APIKeysColumns[10]},
 				RefColumns: []*schema.Column{StoresColumns[0]},
 				OnDelete:   schema.NoAction,
 			},
@@ -89,7 +90,7 @@ var (
 			{
 				Name:    "apikey_store_id_created_at_id",
 				Unique:  false,
-				Columns: []*schema.Column{APIKeysColumns[9], APIKeysColumns[8], APIKeysColumns[0]},
+				Columns: []*schema.Column{APIKeysColumns[10], APIKeysColumns[9], APIKeysColumns[0]},
 			},
 		},
 	}
@@ -732,6 +733,7 @@ var (
 	// WebhooksColumns holds the columns for the "webhooks" table.
 	WebhooksColumns = []*schema.Column{
 		{Name: "id", Type: field.TypeUUID},
+		{Name: "store_id", Type: field.TypeUUID},
 		{Name: "url", Type: field.TypeString},
 		{Name: "description", Type: field.TypeString, Default: ""},
 		{Name: "events", Type: field.TypeJSON},
@@ -742,28 +744,21 @@ var (
 		{Name: "disabled_automatically", Type: field.TypeBool, Default: false},
 		{Name: "failing_since", Type: field.TypeTime, Nullable: true},
 		{Name: "epoch", Type: field.TypeInt64, Default: 1},
+		{Name: "notice_level", Type: field.TypeInt, Default: 0},
+		{Name: "notice_id", Type: field.TypeUUID, Nullable: true},
 		{Name: "created_at", Type: field.TypeTime},
 		{Name: "updated_at", Type: field.TypeTime},
-		{Name: "store_id", Type: field.TypeUUID},
 	}
 	// WebhooksTable holds the schema information for the "webhooks" table.
 	WebhooksTable = &schema.Table{
 		Name:       "webhooks",
 		Columns:    WebhooksColumns,
 		PrimaryKey: []*schema.Column{WebhooksColumns[0]},
-		ForeignKeys: []*schema.ForeignKey{
-			{
-				Symbol:     "webhooks_stores_webhooks",
-				Columns:    []*schema.Column{WebhooksColumns[13]},
-				RefColumns: []*schema.Column{StoresColumns[0]},
-				OnDelete:   schema.NoAction,
-			},
-		},
 		Indexes: []*schema.Index{
 			{
 				Name:    "webhook_store_id_created_at_id",
 				Unique:  false,
-				Columns: []*schema.Column{WebhooksColumns[13], WebhooksColumns[11], WebhooksColumns[0]},
+				Columns: []*schema.Column{WebhooksColumns[1], WebhooksColumns[14], WebhooksColumns[0]},
 			},
 		},
 	}
@@ -835,5 +830,4 @@ func init() {
 	SignInLinksTable.Annotation = &entsql.Annotation{
 		Table: "sign_in_links",
 	}
-	WebhooksTable.ForeignKeys[0].RefTable = StoresTable
 }

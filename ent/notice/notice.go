@@ -1,0 +1,218 @@
+// Package notice tells the platform what its stores' owners should hear of: that a webhook fails, that a key expires, that
+// an import has ended. A notice is an event like those of owners, written in the transaction of what happened, and posted
+// by the workers with signature, retries and journal. The address that receives all of them, the sink, is a row of the
+// webhooks too.
+//
+// Notices and their sink belong to the store Platform, which is no row of the stores: so nothing that reads a store's
+// events, webhooks or deliveries finds them. Without a sink nothing is written.
+package notice
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+
+	"go.storefront.example/ent/apijson"
+	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/id"
+	"go.storefront.example/ent/seal"
+	"go.storefront.example/gen/ent"
+)
+
+// The types of notices. No webhook of a store can subscribe to them.
+const (
+	WebhookFailing    = "webhook.failing"
+	WebhookDisabled   = "webhook.disabled"
+	WebhookRecovered  = "webhook.recovered"
+	KeyCreated        = "key.created"
+	KeyExpiring       = "key.expiring"
+	KeyExpired        = "key.expired"
+	ImportFinished    = "import.finished"
+	BackupFinished    = "backup.finished"
+	StoreExported     = "store.exported"
+	StoreDeleted      = "store.deleted"
+	CustomerForgotten = "customer.forgotten"
+)
+
+// subjects are the subjects of mails by type; %s is the store's name. They list all types.
+var subjects = map[string]string{
+	WebhookFailing:    "A webhook of %s is failing",
+	WebhookDisabled:   "A webhook of %s was disabled",
+	WebhookRecovered:  "A webhook of %s works again",
+	KeyCreated:        "A new API key of %s",
+	KeyExpiring:       "An API key of %s expires soon",
+	KeyExpired:        "An API key of %s has expired",
+	ImportFinished:    "An import into %s is finished",
+	BackupFinished:    "The backup is finished",
+	StoreExported:     "The data of %s was exported",
+	StoreDeleted:      "The store %s was deleted",
+	CustomerForgotten: "A customer of %s was forgotten",
+}
+
+// Platform is the store of notices, their deliveries and their sink.
+var Platform = uuid.Nil
+
+// SinkID is the webhook of the sink: "notices", as a UUID of version 8.
+var SinkID = uuid.MustParse("6e6f7469-6365-8373-8000-000000000000")
+
+// Notice is what happened.
+type Notice struct {
+	// Type is one of the constants.
+	Type string
+	// StoreID is the store that it happened in, which still has its row; Platform if it is none.
+	StoreID uuid.UUID
+	// Text says what happened and what to do, in whole sentences for the store's owner.
+	Text string
+	// Page is the path of the page about it within the dashboard, such as "/keys"; empty for the overview.
+	Page string
+	// About has what programs need beside, such as ids and numbers; times are in UTC.
+	About map[string]any
+}
+
+// envelope is a notice as it is stored, signed and sent.
+type envelope struct {
+	ID        uuid.UUID `json:"id"`
+	Type      string    `json:"type"`
+	CreatedAt string    `json:"createdAt"`
+	Store     *store    `json:"store"`
+	Data      data      `json:"data"`
+}
+
+// store is null where a notice concerns no store.
+type store struct {
+	ID           uuid.UUID `json:"id"`
+	Slug         string    `json:"slug"`
+	Name         string    `json:"name"`
+	SupportEmail string    `json:"supportEmail"`
+}
+
+type data struct {
+	Subject string `json:"subject"`
+	// Text ends with the page, if there is one.
+	Text  string         `json:"text"`
+	Page  *string        `json:"page"`
+	About map[string]any `json:"about"`
+}
+
+// Tx is a transaction: an *ent.Tx or a *sql.Tx.
+type Tx interface {
+	db.Querier
+	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+}
+
+// Write writes a notice in the transaction of what happened, at the time of which it happened, and returns its event: the
+// zero id if there is no sink. The workers post it after the commit.
+func Write(ctx context.Context, tx Tx, at time.Time, n Notice) (uuid.UUID, error) {
+	dashboard, on, err := sink(ctx, tx)
+	if err != nil || !on {
+		return uuid.Nil, err
+	}
+	e := envelope{ID: id.At(at), Type: n.Type, CreatedAt: stamp(at), Data: data{Subject: subjects[n.Type], Text: n.Text, About: n.About}}
+	if e.Data.Subject == "" {
+		return uuid.Nil, fmt.Errorf("write a notice: %q is no type", n.Type)
+	}
+	if n.StoreID != Platform {
+		e.Store = &store{}
+		if err := one(ctx, tx, "SELECT id, slug, name, support_email FROM stores WHERE id = $1", []any{n.StoreID},
+			&e.Store.ID, &e.Store.Slug, &e.Store.Name, &e.Store.SupportEmail); err != nil {
+			return uuid.Nil, fmt.Errorf("read the notice's store: %w", err)
+		}
+		e.Data.Subject = fmt.Sprintf(e.Data.Subject, e.Store.Name)
+		if dashboard != "" {
+			e.Data.Page = new(dashboard + "/dashboard" + n.Page)
+			e.Data.Text += " The page: " + *e.Data.Page
+		}
+	}
+	var payload bytes.Buffer
+	encoder := json.NewEncoder(&payload)
+	encoder.SetEscapeHTML(false) // & in a name stays readable
+	if err := encoder.Encode(e); err != nil {
+		return uuid.Nil, fmt.Errorf("encode a notice: %w", err)
+	}
+	if _, err := tx.ExecContext(ctx, "INSERT INTO events (id, store_id, type, payload, created_at) VALUES ($1, $2, $3, $4, $5)",
+		e.ID, Platform, n.Type, bytes.TrimSpace(payload.Bytes()), at); err != nil {
+		return uuid.Nil, fmt.Errorf("write a notice: %w", err)
+	}
+	if _, err := tx.ExecContext(ctx, "INSERT INTO outbox (event_id, store_id, type) VALUES ($1, $2, $3)", e.ID, Platform,
+		n.Type); err != nil {
+		return uuid.Nil, fmt.Errorf("queue a notice: %w", err)
+	}
+	return e.ID, nil
+}
+
+// sink returns the public address of the dashboard, if it is known, and whether there is a sink.
+func sink(ctx context.Context, on db.Querier) (dashboard string, enabled bool, err error) {
+	err = one(ctx, on, "SELECT description, enabled FROM webhooks WHERE id = $1 AND store_id = $2", []any{SinkID, Platform},
+		&dashboard, &enabled)
+	if errors.Is(err, sql.ErrNoRows) {
+		return "", false, nil
+	}
+	if err != nil {
+		return "", false, fmt.Errorf("look for the address of notices: %w", err)
+	}
+	return dashboard, enabled, nil
+}
+
+// Sink is where notices go.
+type Sink struct {
+	// URL is the address; its caller has checked it.
+	URL string
+	// Secret signs the notices.
+	Secret string
+	// Dashboard is the public address of the dashboard's listener, for the links in notices; empty if there is none.
+	Dashboard string
+}
+
+// SetSink makes all processes send notices to this address alone, or, if it has no URL, nowhere: notices that wait are then
+// cancelled.
+func SetSink(ctx context.Context, s *db.DB, secrets *seal.Ring, to Sink) error {
+	set := func(ctx context.Context, tx *ent.Tx) error {
+		if to.URL == "" {
+			_, err := tx.ExecContext(ctx, "UPDATE webhooks SET enabled = false, epoch = epoch + 1 WHERE id = $1 AND store_id = $2 AND enabled",
+				SinkID, Platform)
+			return err
+		}
+		types := make([]string, 0, len(subjects))
+		for name := range subjects {
+			types = append(types, name)
+		}
+		events, err := json.Marshal(types)
+		if err != nil {
+			return err
+		}
+		sealed, key := secrets.Seal(to.Secret, SinkID[:])
+		args := []any{SinkID, Platform, to.URL, to.Dashboard, string(events), sealed, key, s.Now()}
+		if _, err := tx.ExecContext(ctx, `INSERT INTO webhooks (id, store_id, url, description, events, secret, secret_key, created_at, updated_at)
+ VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $8) ON CONFLICT DO NOTHING`, args...); err != nil {
+			return err
+		}
+		_, err = tx.ExecContext(ctx, `UPDATE webhooks SET url = $3, description = $4, events = $5, secret = $6, secret_key = $7,
+ enabled = true, updated_at = $8 WHERE id = $1 AND store_id = $2`, args...)
+		return err
+	}
+	if err := s.WithTx(ctx, set); err != nil {
+		return fmt.Errorf("set the address of notices: %w", err)
+	}
+	return nil
+}
+
+// one scans the only row of a query, or returns sql.ErrNoRows.
+func one(ctx context.Context, on db.Querier, query string, args []any, dest ...any) error {
+	err := sql.ErrNoRows
+	for row := range db.Rows(ctx, on, query, args...) {
+		err = row.Scan(dest...)
+	}
+	return err
+}
+
+// stamp is a time as the API writes it, without quotes.
+func stamp(at time.Time) string {
+	text := apijson.AppendTime(nil, at)
+	return string(text[1 : len(text)-1])
+}

@@ -1,0 +1,133 @@
+package notice
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"time"
+
+	"github.com/google/uuid"
+
+	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/id"
+)
+
+// What the platform has been told of a webhook's failures, its column notice_level. It follows the webhook's state:
+//
+//	healthy ──first failure──► failing ──24 h──► failingDay ──48 h──► failingTwoDays ──by its failures──► disabled
+//	   ▲                          │                  │                     │                                │
+//	   └────── recovered ◄────────┴──────────────────┴─────────────────────┘          a person enables it ◄─┘
+//
+// A change of the state and the regular sweep both call Webhook, which compares the two under the row's lock: so each step
+// is told once, whoever comes first and whoever dies. While the last notice of a webhook is on its way, Webhook writes
+// no other: they arrive in their order, and what has passed when the sink answers again is not told at all.
+const (
+	healthy = iota
+	failing
+	failingDay
+	failingTwoDays
+	disabled
+)
+
+const day = 24 * time.Hour
+
+// leastGap is the least time from a notice of a webhook to the next that it began to fail: one that fails now and then is
+// told of twice an hour at most.
+const leastGap = time.Hour
+
+// webhookRow is what decides about the notices of a webhook.
+type webhookRow struct {
+	store                          uuid.UUID
+	url, description               string
+	enabled, disabledAutomatically bool
+	failingSince                   sql.NullTime
+	told                           int
+	last                           uuid.NullUUID
+	onItsWay                       bool
+}
+
+// state is what should have been told.
+func (w webhookRow) state(now time.Time) int {
+	switch failed := now.Sub(w.failingSince.Time); {
+	case !w.enabled && w.disabledAutomatically:
+		return disabled
+	case !w.enabled || !w.failingSince.Valid:
+		return healthy
+	case failed >= 2*day:
+		return failingTwoDays
+	case failed >= day:
+		return failingDay
+	}
+	return failing
+}
+
+// Webhook writes what the platform is to be told of a webhook now, if anything. Its row may be locked by this transaction;
+// one that another has locked is left to the sweep.
+func Webhook(ctx context.Context, s *db.DB, tx Tx, webhookID uuid.UUID, now time.Time) error {
+	var w webhookRow
+	err := one(ctx, tx, `SELECT w.store_id, w.url, w.description, w.enabled, w.disabled_automatically, w.failing_since,
+ w.notice_level, w.notice_id, EXISTS (SELECT 1 FROM outbox o WHERE o.store_id = $2 AND o.event_id = w.notice_id)
+ OR EXISTS (SELECT 1 FROM deliveries d WHERE d.store_id = $2 AND d.event_id = w.notice_id)
+ FROM webhooks w WHERE w.id = $1 AND w.store_id <> $2`+s.RowLock(" OF w"+db.SkipLocked), []any{webhookID, Platform},
+		&w.store, &w.url, &w.description, &w.enabled, &w.disabledAutomatically, &w.failingSince, &w.told, &w.last, &w.onItsWay)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("read what was told of a webhook: %w", err)
+	}
+	state := w.state(now)
+	n := Notice{StoreID: w.store, Page: "/webhooks/" + webhookID.String(),
+		About: map[string]any{"webhook": webhookID, "host": host(w.url)}}
+	name := "The webhook at " + host(w.url)
+	if w.description != "" {
+		name += " (" + w.description + ")"
+	}
+	since := w.failingSince.Time.UTC()
+	if w.failingSince.Valid {
+		n.About["failingSince"] = stamp(since)
+	}
+	switch {
+	case state == w.told, w.onItsWay, state < w.told && state != healthy:
+		return nil // a person enabled it and it fails again: the row says healthy before
+	case state == healthy && w.told == disabled:
+		return nil
+	case state == healthy:
+		n.Type, n.Text = WebhookRecovered, name+" accepts events again. There is nothing to do."
+	case state == disabled:
+		n.Type = WebhookDisabled
+		n.Text = name + " was disabled, because it has accepted no event since " + spoken(since) + ". Correct what its server " +
+			"answers, enable the webhook on its page, and have it send the missed events again from there."
+	case state == failing && w.last.Valid && now.Sub(id.Time(w.last.UUID)) < leastGap:
+		return nil
+	case state == failing:
+		n.Type, n.Text = WebhookFailing, name+" has not accepted an event since "+spoken(since)+". We try again. Its page shows what "+
+			"its server answers."
+	default:
+		hours := int(day/time.Hour) * (state - failing)
+		n.Type, n.About["hours"] = WebhookFailing, hours
+		n.Text = fmt.Sprintf("%s has accepted no event for %d hours, since %s. If that goes on, it will be disabled. Its page shows "+
+			"what its server answers.", name, hours, spoken(since))
+	}
+	written, err := Write(ctx, tx, now, n)
+	if err != nil || written == uuid.Nil {
+		return err
+	}
+	_, err = tx.ExecContext(ctx, "UPDATE webhooks SET notice_level = $1, notice_id = $2 WHERE id = $3 AND store_id = $4", state,
+		written, webhookID, w.store)
+	return err
+}
+
+// host is the part of a webhook's URL that may be mailed: the rest may hold a secret.
+func host(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return ""
+	}
+	return u.Host
+}
+
+// spoken is a time as a mail tells it.
+func spoken(at time.Time) string { return at.UTC().Format("2 January 2006 at 15:04 UTC") }
