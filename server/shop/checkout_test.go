@@ -1,7 +1,6 @@
 package shop_test
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"sync/atomic"
@@ -9,13 +8,11 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"golang.org/x/sync/errgroup"
 	"google.golang.org/protobuf/encoding/protojson"
 
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/db/dbtest"
 	"go.storefront.example/gen/ent"
-	"go.storefront.example/gen/ent/event"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/apierr"
 	"go.storefront.example/server/shop"
@@ -190,92 +187,5 @@ func TestOrderOfManyLines(t *testing.T) {
 		require.NoError(t, err)
 		require.Len(t, o.GetItems(), len(lines))
 		require.EqualValues(t, 2*len(lines), o.GetAmount())
-	})
-}
-
-func TestPaymentLinkTakesNoOrderOnceDisabledOrExhausted(t *testing.T) {
-	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.DB) {
-		b := newBench(t, s, shop.Options{})
-		l := b.Link(ptr(int32(1)))
-		first, second := b.Buy("a@example.com", "", l.GetId()), b.Buy("b@example.com", "", l.GetId())
-		_, err := b.PayOrder(b.Ctx, first.GetId())
-		require.NoError(t, err)
-		_, err = b.RecordOrder(b.Ctx, shop.OrderDraft{Buyer: shop.Buyer{Email: ptr("c@example.com")}, PaymentLinkID: l.GetId()})
-		shoptest.Refused(t, err, apierr.PaymentLinkUnavailable)
-
-		paid, err := b.PayOrder(b.Ctx, second.GetId())
-		require.NoError(t, err, "an order recorded before may still be paid")
-		require.Equal(t, l.GetId(), paid.GetPaymentLink().GetId())
-		require.Empty(t, paid.GetItems())
-		got, err := b.GetPaymentLink(b.Ctx, &storefrontv1.GetPaymentLinkRequest{Id: l.GetId()})
-		require.NoError(t, err)
-		require.Equal(t, storefrontv1.PaymentLink_EXHAUSTED, got.GetAvailability())
-		require.EqualValues(t, 2, got.GetPaidCount())
-		require.EqualValues(t, 1000, got.GetPaidAmount())
-		require.WithinDuration(t, paid.GetPaidAt().AsTime(), got.GetLastPaidAt().AsTime(), time.Second,
-			"each object has moments of its own")
-		require.Equal(t, l.GetUpdatedAt().AsTime(), got.GetUpdatedAt().AsTime(), "a payment does not move updatedAt")
-
-		_, err = b.RefundOrder(b.Ctx, second.GetId())
-		require.NoError(t, err)
-		got, err = b.GetPaymentLink(b.Ctx, &storefrontv1.GetPaymentLinkRequest{Id: l.GetId()})
-		require.NoError(t, err)
-		require.EqualValues(t, 2, got.GetPaidCount(), "the counters show the payments taken")
-	})
-}
-
-// Fifty payers press the button of one link with a cap of ten at once, each of them recording an
-// order and paying it. The cap may be passed only by orders that were recorded before it was
-// reached, never by recording; and the counters match the payments taken.
-func TestFiftyConcurrentPayers(t *testing.T) {
-	t.Parallel()
-	const payers, capped = 50, 10
-	dbtest.Run(t, func(t *testing.T, s *db.DB) {
-		b := newBench(t, s, shop.Options{})
-		l := b.Link(ptr(int32(capped)))
-		var open atomic.Int32 // orders recorded
-		var late atomic.Int32 // recordings refused
-		var group errgroup.Group
-		for range payers {
-			group.Go(func() error {
-				before, err := b.GetPaymentLink(b.Ctx, &storefrontv1.GetPaymentLinkRequest{Id: l.GetId()})
-				if err != nil {
-					return err
-				}
-				o, err := b.RecordOrder(b.Ctx, shop.OrderDraft{Buyer: shop.Buyer{Email: ptr("same@example.com")}, PaymentLinkID: l.GetId()})
-				if shoptest.RefusalCode(err) == apierr.PaymentLinkUnavailable {
-					late.Add(1)
-					return nil
-				}
-				if err != nil {
-					return err
-				}
-				if before.GetPaidCount() >= capped {
-					return errors.New("an order was recorded for a link that was exhausted before")
-				}
-				open.Add(1)
-				_, err = b.PayOrder(b.Ctx, o.GetId())
-				return err
-			})
-		}
-		require.NoError(t, group.Wait())
-
-		got, err := b.GetPaymentLink(b.Ctx, &storefrontv1.GetPaymentLinkRequest{Id: l.GetId()})
-		require.NoError(t, err)
-		require.EqualValues(t, payers, open.Load()+late.Load())
-		require.GreaterOrEqual(t, open.Load(), int32(capped))
-		require.Equal(t, open.Load(), got.GetPaidCount(), "a counter never drifts")
-		require.EqualValues(t, 500*int64(open.Load()), got.GetPaidAmount())
-
-		page, err := b.ListCustomers(b.Ctx, &storefrontv1.ListCustomersRequest{})
-		require.NoError(t, err)
-		require.EqualValues(t, 1, page.GetTotal(), "one buyer, however many orders at once")
-		require.Equal(t, open.Load(), page.GetData()[0].GetOrdersCount())
-		require.EqualValues(t, 500*int64(open.Load()), page.GetData()[0].GetTotalPaid())
-
-		sent, err := s.Client().Event.Query().Where(event.Type("payment_link.paid")).Count(b.Ctx)
-		require.NoError(t, err)
-		require.EqualValues(t, open.Load(), sent)
 	})
 }
