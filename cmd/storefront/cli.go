@@ -35,6 +35,7 @@ type cli struct {
 	Event      eventCmd      `cmd:"" group:"connect" help:"Forward an event again."`
 	Listen     listenCmd     `cmd:"" group:"connect" help:"Forward a store's events to an address of this machine."`
 	Trigger    triggerCmd    `cmd:"" group:"connect" help:"Make an event of a type, with demo data."`
+	MCP        mcpCmd        `cmd:"" name:"mcp" group:"connect" help:"Offer the API to agents, by the Model Context Protocol."`
 	Activity   activityCmd   `cmd:"" group:"sell" help:"Read a store's activity journal."`
 	Dashboard  dashboardCmd  `cmd:"" group:"sell" help:"Let members in to the dashboard of their store."`
 	Import     importCmd     `cmd:"" group:"sell" help:"Load existing products, customers or orders in bulk."`

@@ -1,0 +1,23 @@
+package main
+
+import (
+	"go.storefront.example/cmd/storefront/mcp"
+)
+
+type mcpCmd struct {
+	Write bool `help:"Also offer the operations that change something, as far as the key's scopes allow."`
+}
+
+// Run serves an agent on standard input and output until it ends.
+func (c *mcpCmd) Run(s *invocation) error {
+	url, _ := s.env("SHOP_URL")
+	key, _ := s.env("SHOP_KEY")
+	if url == "" || key == "" {
+		return usage("set SHOP_URL to the address of the service, such as https://api.example.com, and SHOP_KEY to an API key")
+	}
+	server, err := mcp.New(s.ctx, mcp.Options{URL: url, Key: key, Write: c.Write, Version: buildOf().Version, Log: s.errs})
+	if err != nil {
+		return err
+	}
+	return mcp.Serve(s.ctx, server, s.in, s.out)
+}

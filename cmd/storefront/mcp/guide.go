@@ -1,0 +1,148 @@
+package mcp
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"io/fs"
+	"maps"
+	"math"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"go.storefront.example/gen/docs"
+)
+
+var (
+	closed    = false
+	languages = []string{"sh", "go", "ts", "php", "python"}
+)
+
+var searchTool = &sdk.Tool{
+	Name: "searchGuide", Title: "Search the guide",
+	Description: "Searches the guide and the reference of the API and its webhooks, and returns the sections that fit best.",
+	InputSchema: map[string]any{
+		"type": "object", "additionalProperties": false, "required": []string{"query"}, "properties": map[string]any{
+			"query": map[string]any{"type": "string", "description": "Words to find, such as: retry payment link 503"},
+			"language": map[string]any{
+				"type": "string", "enum": languages,
+				"description": "The language of the samples; without it there are none.",
+			},
+		},
+	},
+	Annotations: &sdk.ToolAnnotations{Title: "Search the guide", ReadOnlyHint: true, IdempotentHint: true, OpenWorldHint: &closed},
+}
+
+// section is a part of the guide or the reference.
+type section struct {
+	file, title, text string
+	// titled and searched are the words of the title and of the whole, in lower case, each behind a space.
+	titled, searched string
+}
+
+var heading = regexp.MustCompile(`^##+ (.+)$`)
+
+// sections are those of all files but llms.txt, which only lists them.
+var sections = sync.OnceValue(func() (all []*section) {
+	seen := map[string]bool{"": true}
+	// The walk of what is embedded cannot fail.
+	_ = fs.WalkDir(docs.Markdown, ".", func(name string, entry fs.DirEntry, _ error) error {
+		if entry.IsDir() || name == "llms.txt" {
+			return nil
+		}
+		text, _ := docs.Markdown.ReadFile(name)
+		page, rest, _ := strings.Cut(strings.TrimPrefix(string(text), "# "), "\n")
+		title, code := "", false
+		var lines []string
+		end := func() {
+			body := strings.TrimSpace(strings.Join(lines, "\n"))
+			if !seen[title+body] { // an object is described with each operation that returns it
+				seen[title+body] = true
+				one := &section{file: name, title: strings.TrimSuffix(page+": "+title, ": "), text: body}
+				one.titled, one.searched = spaced(one.title), spaced(one.title+" "+body)
+				all = append(all, one)
+			}
+			lines = nil
+		}
+		for line := range strings.Lines(rest) {
+			line = strings.TrimSuffix(line, "\n")
+			code = code != strings.HasPrefix(line, "```")
+			if found := heading.FindStringSubmatch(line); found != nil && !code {
+				end()
+				title = found[1]
+				continue
+			}
+			lines = append(lines, line)
+		}
+		end()
+		return nil
+	})
+	return all
+})
+
+// spaced are the words of a text, so that one is found by its beginning.
+func spaced(text string) string {
+	return " " + strings.Join(word.FindAllString(strings.ToLower(text), -1), " ")
+}
+
+const (
+	foundSections     = 4
+	foundSectionBytes = 4000
+)
+
+var (
+	word = regexp.MustCompile(`[\p{L}\p{N}_]+`)
+	// sample is a block of code, with the line that names its language before it.
+	sample = regexp.MustCompile("(?s)(?:(?:With|The) [^\n]*:\n\n|[A-Za-z]+:\n\n)?```(\\w+)\n.*?\n```\n?")
+)
+
+// search answers with the sections that have most of the words, above all in their titles.
+func search(_ context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+	var asked struct{ Query, Language string }
+	if err := json.Unmarshal(r.Params.Arguments, &asked); err != nil || strings.TrimSpace(asked.Query) == "" {
+		return failed("query must be a text with the words to find"), nil
+	}
+	scores := map[*section]float64{}
+	for _, w := range word.FindAllString(strings.ToLower(asked.Query), 20) {
+		if len(w) < 3 {
+			continue
+		}
+		stem := " " + w[:max(min(len(w), 4), len(w)-3)] // orders is order, and creating create
+		with := map[*section]float64{}
+		for _, one := range sections() {
+			if n := float64(strings.Count(one.searched, stem)); n > 0 {
+				with[one] = n / (n + float64(len(one.searched))/1000) // a long section has every word
+			}
+			if strings.Contains(one.titled, stem) {
+				with[one]++
+			}
+		}
+		for one, score := range with { // a word of few sections tells more than one of many
+			scores[one] += score * math.Log(1+float64(len(sections()))/float64(len(with)))
+		}
+	}
+	found := slices.SortedFunc(maps.Keys(scores), func(a, b *section) int {
+		return cmp.Or(cmp.Compare(scores[b], scores[a]), strings.Compare(a.file+a.title, b.file+b.title))
+	})
+	if len(found) == 0 {
+		return failed("the guide and the reference have none of these words"), nil
+	}
+	var out strings.Builder
+	for _, one := range found[:min(foundSections, len(found))] {
+		text := sample.ReplaceAllStringFunc(one.text, func(block string) string {
+			if language := sample.FindStringSubmatch(block)[1]; slices.Contains(languages, language) && language != asked.Language {
+				return ""
+			}
+			return block
+		})
+		if len(text) > foundSectionBytes {
+			text = strings.ToValidUTF8(text[:foundSectionBytes], "") + "…"
+		}
+		out.WriteString("# " + one.title + "\n(" + one.file + ")\n\n" + strings.TrimSpace(text) + "\n\n")
+	}
+	return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: strings.TrimSpace(out.String())}}}, nil
+}

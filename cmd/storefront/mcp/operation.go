@@ -1,0 +1,223 @@
+package mcp
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"go.storefront.example/gen/openapi"
+)
+
+// operation is one of the API's, as the document has it.
+type operation struct {
+	ID, Method, Path, Scope string
+	summary, description    string
+	// inPath and inQuery name the parameters; all other arguments are fields of the body, if it has one.
+	inPath, inQuery []string
+	body            bool
+	// schema is that of the arguments: parameters and fields of the body side by side.
+	schema map[string]any
+}
+
+// document is what is read of the OpenAPI document.
+type document struct {
+	Paths map[string]map[string]struct {
+		OperationID string                `json:"operationId"`
+		Summary     string                `json:"summary"`
+		Description string                `json:"description"`
+		Security    []map[string][]string `json:"security"`
+		Parameters  []struct {
+			Name        string         `json:"name"`
+			In          string         `json:"in"`
+			Description string         `json:"description"`
+			Required    bool           `json:"required"`
+			Schema      map[string]any `json:"schema"`
+		} `json:"parameters"`
+		RequestBody *struct {
+			Content map[string]struct {
+				Schema map[string]any `json:"schema"`
+			} `json:"content"`
+		} `json:"requestBody"`
+	} `json:"paths"`
+	Components struct {
+		Schemas map[string]map[string]any `json:"schemas"`
+	} `json:"components"`
+}
+
+// operations reads those of the embedded document.
+func operations() ([]operation, error) {
+	var d document
+	if err := json.Unmarshal([]byte(openapi.Document), &d); err != nil {
+		return nil, fmt.Errorf("read the OpenAPI document: %w", err)
+	}
+	var all []operation
+	for path, methods := range d.Paths {
+		for method, o := range methods {
+			op := operation{
+				ID: o.OperationID, Method: strings.ToUpper(method), Path: path, Scope: o.Security[0]["apiKey"][0],
+				summary: o.Summary, description: o.Description,
+			}
+			properties, required := map[string]any{}, []any{}
+			for _, p := range o.Parameters {
+				schema := d.plain(p.Schema).(map[string]any)
+				schema["description"] = p.Description
+				properties[p.Name] = schema
+				if p.In == "path" {
+					op.inPath = append(op.inPath, p.Name)
+				} else {
+					op.inQuery = append(op.inQuery, p.Name)
+				}
+				if p.Required {
+					required = append(required, p.Name)
+				}
+			}
+			if o.RequestBody != nil {
+				op.body = true
+				schema := d.plain(o.RequestBody.Content["application/json"].Schema).(map[string]any)
+				fields, _ := schema["properties"].(map[string]any)
+				for name, field := range fields {
+					if _, taken := properties[name]; taken {
+						return nil, fmt.Errorf("%s: %s is a parameter and a field of the body", op.ID, name)
+					}
+					properties[name] = field
+				}
+				more, _ := schema["required"].([]any)
+				required = append(required, more...)
+			}
+			op.schema = map[string]any{"type": "object", "properties": properties, "additionalProperties": false}
+			if len(required) > 0 {
+				op.schema["required"] = required
+			}
+			all = append(all, op)
+		}
+	}
+	slices.SortFunc(all, func(a, b operation) int { return strings.Compare(a.ID, b.ID) })
+	return all, nil
+}
+
+// plain is a schema without references, and without what helps no agent: patterns, formats of numbers, extensions.
+func (d *document) plain(v any) any {
+	switch v := v.(type) {
+	case []any:
+		out := make([]any, len(v))
+		for i, one := range v {
+			out[i] = d.plain(one)
+		}
+		return out
+	case map[string]any:
+		out := map[string]any{}
+		if ref, ok := v["$ref"].(string); ok {
+			out = d.plain(maps.Clone(d.Components.Schemas[ref[strings.LastIndexByte(ref, '/')+1:]])).(map[string]any)
+		}
+		for name, one := range v {
+			if name != "$ref" && name != "pattern" && name != "format" && !strings.HasPrefix(name, "x-") {
+				out[name] = d.plain(one)
+			}
+		}
+		return out
+	}
+	return v
+}
+
+// reads reports whether an operation changes nothing.
+func (op operation) reads() bool { return op.Method == http.MethodGet }
+
+// risk orders the operations of a scope by what a probe of them could do: nothing, of a read or of an object that does
+// not exist; else its body is refused.
+func (op operation) risk() int {
+	switch {
+	case op.reads() && len(op.inPath) == 0:
+		return 0
+	case len(op.inPath) > 0 && op.body:
+		return 1
+	case len(op.inPath) > 0:
+		return 2
+	}
+	return 3
+}
+
+// tool describes the operation to agents. A change of an existing object loses what it had.
+func (op operation) tool() *sdk.Tool {
+	destructive, open := op.Method != http.MethodPost && !op.reads(), false
+	return &sdk.Tool{
+		Name: op.ID, Title: op.summary, InputSchema: op.schema,
+		Description: op.summary + ". " + op.description,
+		Annotations: &sdk.ToolAnnotations{
+			Title: op.summary, ReadOnlyHint: op.reads(), DestructiveHint: &destructive, IdempotentHint: op.Method != http.MethodPost,
+			OpenWorldHint: &open,
+		},
+	}
+}
+
+// request is one of the API, without its address and key.
+type request struct {
+	method, path string
+	query        url.Values
+	body         []byte
+}
+
+// noID is a UUID that no object has.
+const noID = "00000000-0000-0000-0000-000000000000"
+
+// probe is a request that needs the operation's scope and changes nothing.
+func (op operation) probe() request {
+	r := request{method: op.Method, path: op.Path, query: url.Values{}}
+	for _, name := range op.inPath {
+		r.path = strings.ReplaceAll(r.path, "{"+name+"}", noID)
+	}
+	if slices.Contains(op.inQuery, "pageSize") {
+		r.query.Set("pageSize", "1")
+	}
+	if op.body {
+		r.body = []byte("[]")
+	}
+	return r
+}
+
+// inPath is what a parameter of a path may be: an id, or anything that the API answers 404.
+var inPath = regexp.MustCompile(`^[0-9A-Za-z_-]+$`)
+
+// request takes the arguments of a call apart. The error is a sentence for the agent.
+func (op operation) request(arguments json.RawMessage) (request, error) {
+	r := request{method: op.Method, path: op.Path, query: url.Values{}}
+	var given map[string]json.RawMessage
+	if len(arguments) > 0 {
+		if err := json.Unmarshal(arguments, &given); err != nil {
+			return r, fmt.Errorf("the arguments must be a JSON object")
+		}
+	}
+	for _, name := range op.inPath {
+		var value string
+		if err := json.Unmarshal(given[name], &value); err != nil || !inPath.MatchString(value) {
+			return r, fmt.Errorf("%s must be a UUID, as the lists show it", name)
+		}
+		r.path = strings.ReplaceAll(r.path, "{"+name+"}", value)
+		delete(given, name)
+	}
+	for name, value := range given {
+		if op.body && !slices.Contains(op.inQuery, name) || bytes.Equal(value, []byte("null")) {
+			continue
+		}
+		text := string(value)
+		_ = json.Unmarshal(value, &text) // what is no text stays as it is
+		r.query.Set(name, text)
+		delete(given, name)
+	}
+	if !op.body {
+		return r, nil
+	}
+	if given == nil {
+		given = map[string]json.RawMessage{}
+	}
+	var err error
+	r.body, err = json.Marshal(given)
+	return r, err
+}
