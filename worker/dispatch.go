@@ -129,6 +129,9 @@ func (d *dispatcher) relay(ctx context.Context) error {
 		return err
 	}
 	d.metrics.took(opRelay, start)
+	for _, lane := range relayed.Unused {
+		d.lanes.giveBack(lane)
+	}
 	for _, lane := range relayed.Waiting {
 		d.lanes.markWaiting(lane)
 	}

@@ -166,7 +166,7 @@ func (m merchant) emit(kind string, n int) []uuid.UUID {
 	_, err = m.Writer().Exec(`INSERT INTO events (id, store_id, type, payload, created_at) SELECT `+key+`, $2, $3, $4, $5 FROM `+set,
 		string(text), m.id, kind, payload, m.Now())
 	require.NoError(m.t, err)
-	_, err = m.Writer().Exec(`INSERT INTO outbox (event_id, store_id, type) SELECT `+key+`, $2, $3 FROM `+set, string(text), m.id,
+	_, err = m.Writer().Exec(`INSERT INTO outbox (id, store_id, type) SELECT `+key+`, $2, $3 FROM `+set, string(text), m.id,
 		kind)
 	require.NoError(m.t, err)
 	m.Announce()

@@ -118,7 +118,7 @@ func TestAWorkerThatIsToldToStop(t *testing.T) {
 		require.Len(t, attempts, 1)
 		require.Len(t, in.receiver.got(), 1, "nothing more was begun")
 		require.Equal(t, 1, dbtest.Count(t, in.DB, "outbox"))
-		require.Equal(t, 1, dbtest.Count(t, in.DB, "outbox WHERE event_id = $1", later))
+		require.Equal(t, 1, dbtest.Count(t, in.DB, "outbox WHERE id = $1", later))
 		require.Zero(t, dbtest.Count(t, in.DB, "deliveries"))
 	})
 }

@@ -110,7 +110,7 @@ func TestDoctorSeesThatNoWorkerRuns(t *testing.T) {
 				`INSERT INTO events (id, store_id, type, payload, created_at) VALUES ($1, $2, 'order.paid', $3, $4)`,
 				event, shop.ID, []byte(`{"id":"`+event.String()+`","type":"order.paid"}`), happened)
 			require.NoError(t, err)
-			_, err = handle.Writer().Exec(`INSERT INTO outbox (event_id, store_id, type) VALUES ($1, $2, 'order.paid')`, event, shop.ID)
+			_, err = handle.Writer().Exec(`INSERT INTO outbox (id, store_id, type) VALUES ($1, $2, 'order.paid')`, event, shop.ID)
 			require.NoError(t, err)
 
 			// Right after a restore nothing is connected yet, and the doctor ends with 0.

@@ -160,7 +160,7 @@ func TestOnlyWhatIsQueuedIsAnnounced(t *testing.T) {
 			return webhook(ctx, tx, hook.OrderPaid, hook.CustomerCreated).Exec(ctx)
 		}))
 		customer("b@example.com")
-		require.Equal(t, 1, dbtest.Count(t, s, "outbox o JOIN events e ON e.id = o.event_id AND e.type = o.type AND e.store_id = "+
+		require.Equal(t, 1, dbtest.Count(t, s, "outbox o JOIN events e ON e.id = o.id AND e.type = o.type AND e.store_id = "+
 			"o.store_id"))
 		requireSignal(t, signal, "what is queued is not announced")
 	})

@@ -26,8 +26,6 @@ var inOnePlace = map[string]string{
 	"sessions":         "a cookie names no store, so a session is found by its fingerprint; members who are signed in",
 	"sign_in_links":    "a link names no store, so it is found by its fingerprint; each lasts minutes",
 	"webhooks":         "the workers' queue: five a store, read with the deliveries of many stores at once",
-	"events":           "the workers' queue: kept for the retention, read with the deliveries of many stores at once",
-	"outbox":           "the workers' queue: workers take what is oldest across stores",
 	"deliveries":       "the workers' queue: workers lock what is due across stores, passing what others have locked",
 	"finished_deliveries": "the workers' queue: kept for the retention, written by the statements that end deliveries of " +
 		"many stores",

@@ -114,7 +114,7 @@ func (r *recorder) writeEvents(ctx context.Context, tx *ent.Tx) (queued bool, er
 	var rows []*ent.OutboxEntryCreate
 	for _, e := range written {
 		if slices.ContainsFunc(enabled, func(w *ent.Webhook) bool { return slices.Contains(w.Events, e.Type) }) {
-			rows = append(rows, tx.OutboxEntry.Create().SetEventID(e.ID).SetStoreID(store.ID).SetType(e.Type))
+			rows = append(rows, tx.OutboxEntry.Create().SetID(e.ID).SetStoreID(store.ID).SetType(e.Type))
 		}
 	}
 	return len(rows) > 0, tx.OutboxEntry.CreateBulk(rows...).Exec(ctx)

@@ -4,6 +4,7 @@
 package id
 
 import (
+	"crypto/sha256"
 	"encoding/binary"
 	"math/rand/v2"
 	"sync/atomic"
@@ -30,6 +31,15 @@ func At(t time.Time) uuid.UUID {
 	// 12 bits behind the version, 14 behind the variant; 48 stay random.
 	binary.BigEndian.PutUint16(made[6:], 7<<12|uint16(n>>14&0xfff))
 	binary.BigEndian.PutUint16(made[8:], 1<<15|uint16(n&0x3fff))
+	return made
+}
+
+// For returns the id of what follows from a first row, whose id At made, for a second one: always the same of the two, and
+// it sorts as the first row's.
+func For(first, second uuid.UUID) uuid.UUID {
+	made := first
+	sum := sha256.Sum256(append(first[:], second[:]...))
+	copy(made[10:], sum[:])
 	return made
 }
 

@@ -139,7 +139,7 @@ func Write(ctx context.Context, tx Tx, at time.Time, n Notice) (uuid.UUID, error
 		e.ID, Platform, n.Type, bytes.TrimSpace(payload.Bytes()), at); err != nil {
 		return uuid.Nil, fmt.Errorf("write a notice: %w", err)
 	}
-	if _, err := tx.ExecContext(ctx, "INSERT INTO outbox (event_id, store_id, type) VALUES ($1, $2, $3)", e.ID, Platform,
+	if _, err := tx.ExecContext(ctx, "INSERT INTO outbox (id, store_id, type) VALUES ($1, $2, $3)", e.ID, Platform,
 		n.Type); err != nil {
 		return uuid.Nil, fmt.Errorf("queue a notice: %w", err)
 	}

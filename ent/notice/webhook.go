@@ -68,10 +68,9 @@ func (w webhookRow) state(now time.Time) int {
 func Webhook(ctx context.Context, s *db.DB, tx Tx, webhookID uuid.UUID, now time.Time) error {
 	var w webhookRow
 	err := one(ctx, tx, `SELECT w.store_id, w.url, w.description, w.enabled, w.disabled_automatically, w.failing_since,
- w.notice_level, w.notice_id, EXISTS (SELECT 1 FROM outbox o WHERE o.store_id = $2 AND o.event_id = w.notice_id)
- OR EXISTS (SELECT 1 FROM deliveries d WHERE d.store_id = $2 AND d.event_id = w.notice_id)
+ w.notice_level, w.notice_id
  FROM webhooks w WHERE w.id = $1 AND w.store_id <> $2`+s.RowLock(" OF w"+db.SkipLocked), []any{webhookID, Platform},
-		&w.store, &w.url, &w.description, &w.enabled, &w.disabledAutomatically, &w.failingSince, &w.told, &w.last, &w.onItsWay)
+		&w.store, &w.url, &w.description, &w.enabled, &w.disabledAutomatically, &w.failingSince, &w.told, &w.last)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil
 	}
@@ -79,6 +78,15 @@ func Webhook(ctx context.Context, s *db.DB, tx Tx, webhookID uuid.UUID, now time
 		return fmt.Errorf("read what was told of a webhook: %w", err)
 	}
 	state := w.state(now)
+	// One after the other: it leaves the outbox no sooner than its delivery is there.
+	for _, where := range []string{"outbox WHERE store_id = $1 AND id = $2", "deliveries WHERE store_id = $1 AND event_id = $2"} {
+		if state == w.told || w.onItsWay {
+			break
+		}
+		if err := one(ctx, tx, "SELECT EXISTS (SELECT 1 FROM "+where+")", []any{Platform, w.last}, &w.onItsWay); err != nil {
+			return fmt.Errorf("look for the last notice of a webhook: %w", err)
+		}
+	}
 	n := Notice{StoreID: w.store, Page: "/webhooks/" + webhookID.String(),
 		About: map[string]any{"webhook": webhookID, "host": host(w.url)}}
 	name := "The webhook at " + host(w.url)

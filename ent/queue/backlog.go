@@ -31,14 +31,16 @@ type Backlog struct {
 	Retries int
 }
 
-// ReadBacklog looks at what there is to do, in one statement that reads indexes.
+// ReadBacklog looks at what there is to do, in two statements that read indexes.
 func ReadBacklog(ctx context.Context, s *db.DB) (Backlog, error) {
 	var (
 		b      Backlog
 		oldest uuid.NullUUID
 	)
-	if err := s.Reader().QueryRowContext(ctx, dialectOf(s).statements["backlog"]).Scan(&oldest, &b.Outbox, &b.First,
-		&b.Retries); err != nil {
+	if err := s.Reader().QueryRowContext(ctx, shared["outbox"]).Scan(&b.Outbox, &oldest); err != nil {
+		return Backlog{}, wrap("read the backlog of the outbox", err)
+	}
+	if err := s.Reader().QueryRowContext(ctx, dialectOf(s).statements["backlog"]).Scan(&b.First, &b.Retries); err != nil {
 		return Backlog{}, wrap("read the backlog", err)
 	}
 	if oldest.Valid {

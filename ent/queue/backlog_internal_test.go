@@ -30,7 +30,7 @@ func TestBacklogIsReadOffIndexes(t *testing.T) {
 		}
 		owner := ownerOf(t, s, backlogWebhooks...)
 		fill := []string{
-			`INSERT INTO outbox (event_id, store_id, type) SELECT gen_random_uuid(), $1, 'order.paid' FROM generate_series(1, 30000)`,
+			`INSERT INTO outbox (id, store_id, type) SELECT gen_random_uuid(), $1, 'order.paid' FROM generate_series(1, 30000)`,
 			`INSERT INTO deliveries (id, store_id, webhook_id, event_id, event_type, retry, due_at, attempts, epoch, created_at)
  SELECT gen_random_uuid(), $1, (ARRAY['00000000-0000-0000-0000-000000000001', '00000000-0000-0000-0000-000000000002', '00000000-0000-0000-0000-000000000003']::uuid[])[n % 3 + 1],
  gen_random_uuid(), 'order.paid', n % 10 = 0, now(), '[]', 1, now() FROM generate_series(1, 30000) n`,
@@ -115,7 +115,7 @@ storefront_outbox_rows ROWS
 
 		owner, webhook := ownerOf(t, s, backlogWebhooks...), backlogWebhooks[0]
 		for _, age := range []time.Duration{90 * time.Second, time.Second} {
-			_, err := s.Writer().Exec("INSERT INTO outbox (event_id, store_id, type) VALUES ($1, $2, 'order.paid')", id.At(now.Add(-age)),
+			_, err := s.Writer().Exec("INSERT INTO outbox (id, store_id, type) VALUES ($1, $2, 'order.paid')", id.At(now.Add(-age)),
 				owner)
 			require.NoError(t, err)
 		}

@@ -22,6 +22,9 @@ func (q *Queue) Claim(ctx context.Context, wants []Want, lease time.Duration) ([
 		return nil, nil
 	}
 	claimed, err := q.dialect.claim(ctx, q, wants, lease)
+	if err == nil {
+		err = q.readPayloads(ctx, q.db.Writer(), claimed)
+	}
 	return claimed, wrap("claim", err)
 }
 
@@ -29,7 +32,7 @@ func scanClaimed(rows iter.Seq[db.Row]) (claimed []Delivery, err error) {
 	for row := range rows {
 		var d Delivery
 		if err := row.Scan(&d.ID, &d.Lease, &d.StoreID, &d.WebhookID, &d.Retry, &d.EventID, &d.EventType, &d.Attempts, &d.CreatedAt,
-			&d.Epoch, &d.URL, &d.Secret, &d.SecretKey, &d.Payload, &d.RequestID, &d.Trace); err != nil {
+			&d.Epoch, &d.URL, &d.Secret, &d.SecretKey); err != nil {
 			return nil, err
 		}
 		claimed = append(claimed, d)

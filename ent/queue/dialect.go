@@ -27,6 +27,8 @@ type dialect struct {
 	// singleWriter is true where one transaction at a time writes, on one machine with one clock.
 	singleWriter bool
 	claim        func(context.Context, *Queue, []Want, time.Duration) ([]Delivery, error)
+	// array makes one argument of ids.
+	array func([]uuid.UUID) string
 }
 
 var (
@@ -41,12 +43,16 @@ var (
 	postgres = &dialect{
 		statements: db.Statements(postgresSQL, sharedSQL),
 		claim:      claimPostgres,
+		array:      func(ids []uuid.UUID) string { return "{" + strings.Join(texts(ids), ",") + "}" },
 	}
 	// Times are those of the database's clock, in milliseconds.
 	sqlite = &dialect{
 		statements:   db.Statements(sqliteSQL, sharedSQL),
 		singleWriter: true,
 		claim:        claimSQLite,
+		array: func(ids []uuid.UUID) string {
+			return `["` + strings.Join(texts(ids), `","`) + `"]`
+		},
 	}
 )
 

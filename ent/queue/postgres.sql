@@ -5,20 +5,14 @@
 -- Takes the oldest entries of the outbox, with the webhooks that subscribe to each.
 WITH taken AS (
  DELETE FROM outbox WHERE id = ANY (ARRAY(SELECT id FROM outbox WHERE id > $1 ORDER BY id LIMIT $2 FOR UPDATE SKIP LOCKED))
- RETURNING id, event_id, store_id, type)
-SELECT t.id, t.event_id, t.store_id, t.type, w.id, COALESCE(w.url, ''), w.secret,
- COALESCE(w.secret_key, ''), COALESCE(w.epoch, 0), e.payload, e.request_id, COALESCE(e.trace, '')
+ RETURNING id, store_id, type)
+SELECT t.id, t.store_id, t.type, w.id, COALESCE(w.url, ''), w.secret, COALESCE(w.secret_key, ''), COALESCE(w.epoch, 0)
  FROM taken t
  LEFT JOIN webhooks w ON w.store_id = t.store_id AND w.enabled AND w.events ? t.type
- LEFT JOIN events e ON e.store_id = t.store_id AND e.id = t.event_id
  ORDER BY t.id, w.id
 
--- name: keep outbox
--- Waits for a relay that has locked entries of a page's events, perhaps before the webhook was enabled, and locks those that
--- are left until the step of the resend commits.
-SELECT id FROM outbox WHERE store_id = $1 AND event_id IN (
- SELECT id FROM events WHERE store_id = $1 AND (created_at, id) > ($2, $3) AND created_at < $4 ORDER BY created_at, id LIMIT 500)
- FOR SHARE
+-- name: payloads
+SELECT id, payload, request_id, COALESCE(trace, '') FROM events WHERE store_id = ANY ($1::uuid[]) AND id = ANY ($2::uuid[])
 
 -- name: find events
 SELECT id, created_at, position(lower($5::text) IN lower(convert_from(payload, 'UTF8'))) > 0 AND ($6 = '' OR type = $6) FROM (
@@ -26,12 +20,16 @@ SELECT id, created_at, position(lower($5::text) IN lower(convert_from(payload, '
  ORDER BY created_at DESC, id DESC LIMIT 1000) e ORDER BY created_at DESC, id DESC
 
 -- name: insert
+-- Leaves out what is there already, also if it has ended.
 INSERT INTO deliveries (id, store_id, webhook_id, event_id, event_type, retry, due_at, lease, attempts, created_at, epoch)
 SELECT r.id, r.store_id, r.webhook_id, r.event_id, r.event_type, false,
  COALESCE($1::timestamptz, now()) + CASE WHEN r.lease IS NULL THEN 0 ELSE $2::bigint END * interval '1 millisecond',
  r.lease, '[]', $3, r.epoch
  FROM jsonb_to_recordset($4::jsonb)
   AS r(id uuid, store_id uuid, webhook_id uuid, event_id uuid, event_type text, lease uuid, epoch bigint)
+ WHERE NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.id = r.id AND d.store_id = r.store_id)
+  AND NOT EXISTS (SELECT 1 FROM finished_deliveries f WHERE f.id = r.id AND f.store_id = r.store_id)
+ ON CONFLICT (id, store_id) DO NOTHING RETURNING id
 
 -- name: due
 -- Finds the lanes by jumping along their index from the first row of one to the first of the next, however many
@@ -65,8 +63,8 @@ leased AS (
  FROM due WHERE d.id = due.id
  RETURNING d.*, due.url, due.secret, due.secret_key)
 SELECT d.id, d.lease, d.store_id, d.webhook_id, d.retry, d.event_id, d.event_type, d.attempts, d.created_at, d.epoch,
- d.url, d.secret, d.secret_key, e.payload, e.request_id, COALESCE(e.trace, '')
- FROM leased d LEFT JOIN events e ON e.store_id = d.store_id AND e.id = d.event_id
+ d.url, d.secret, d.secret_key
+ FROM leased d
 
 -- name: end
 WITH gone AS (
@@ -123,7 +121,7 @@ SELECT id, store_id, webhook_id, event_id, event_type, 'cancelled', attempts, cr
  GREATEST(created_at, COALESCE($1::timestamptz, now())) FROM gone
 
 -- name: backlog
--- The oldest entry has the id of its event, which contains the time. Deliveries are counted lane by lane, so that
+-- Deliveries are counted lane by lane, so that
 -- first attempts and retries do not read each other's rows, nor cancelled ones.
 WITH RECURSIVE made AS (
  (SELECT store_id, webhook_id FROM deliveries ORDER BY store_id, webhook_id LIMIT 1)
@@ -132,11 +130,24 @@ WITH RECURSIVE made AS (
   SELECT d.store_id, d.webhook_id FROM deliveries d
   WHERE (d.store_id, d.webhook_id) > (m.store_id, m.webhook_id) ORDER BY d.store_id, d.webhook_id LIMIT 1) n),
 live AS (SELECT m.*, w.epoch FROM made m JOIN webhooks w ON w.store_id = m.store_id AND w.id = m.webhook_id AND w.enabled)
-SELECT (SELECT event_id FROM outbox ORDER BY id LIMIT 1),
- (SELECT count(*) FROM (SELECT id FROM outbox ORDER BY id LIMIT 10000) o),
- (SELECT count(*) FROM (SELECT 1 FROM live l CROSS JOIN LATERAL (
+SELECT (SELECT count(*) FROM (SELECT 1 FROM live l CROSS JOIN LATERAL (
   SELECT 1 FROM deliveries d WHERE d.store_id = l.store_id AND d.webhook_id = l.webhook_id AND d.epoch = l.epoch AND d.retry = false
   LIMIT 10000) d LIMIT 10000) f),
  (SELECT count(*) FROM (SELECT 1 FROM live l CROSS JOIN LATERAL (
   SELECT 1 FROM deliveries d WHERE d.store_id = l.store_id AND d.webhook_id = l.webhook_id AND d.epoch = l.epoch AND d.retry = true
   LIMIT 10000) d LIMIT 10000) r)
+
+-- name: deliveries of
+-- Those of events to a webhook, and whether each settles its event there: it succeeded or is pending. A waiting one of an
+-- earlier epoch of the webhook is cancelled, and so does not.
+SELECT d.event_id, w.id IS NOT NULL FROM deliveries d
+ LEFT JOIN webhooks w ON w.store_id = d.store_id AND w.id = d.webhook_id AND w.enabled AND w.epoch = d.epoch
+ WHERE d.store_id = $1 AND d.webhook_id = $2 AND d.event_id = ANY ($3::uuid[])
+UNION ALL SELECT event_id, status = 'succeeded' FROM finished_deliveries
+ WHERE store_id = $1 AND webhook_id = $2 AND event_id = ANY ($3::uuid[])
+
+-- name: send events
+UPDATE deliveries SET due_at = COALESCE($3::timestamptz, now())
+ WHERE store_id = $1 AND webhook_id = $2 AND lease IS NULL AND due_at > COALESCE($3::timestamptz, now())
+  AND EXISTS (SELECT 1 FROM webhooks w WHERE w.store_id = $1 AND w.id = $2 AND w.enabled AND w.epoch = deliveries.epoch)
+  AND event_id = ANY ($4::uuid[])

@@ -42,7 +42,7 @@ type Queue struct {
 	db      *db.DB
 	dialect *dialect
 	outbox  struct {
-		taken        int64     // the highest id that Relay has taken
+		taken        time.Time // that of the newest event that Relay has taken
 		lastFullScan time.Time // when it last searched from the beginning
 	}
 	due struct {
@@ -135,6 +135,15 @@ func idsIn(rows iter.Seq[db.Row]) (ids []uuid.UUID, err error) {
 		ids = append(ids, id)
 	}
 	return ids, nil
+}
+
+// texts writes ids as text.
+func texts(ids []uuid.UUID) []string {
+	written := make([]string, len(ids))
+	for i, id := range ids {
+		written[i] = id.String()
+	}
+	return written
 }
 
 // wrap adds the operation to an error; nil stays nil.

@@ -38,28 +38,14 @@ UPDATE deliveries SET due_at = COALESCE(CAST($3 AS timestamptz), CURRENT_TIMESTA
   AND id IN (SELECT id FROM deliveries WHERE store_id = $1 AND webhook_id = $2 AND retry = true AND lease IS NULL
    AND due_at > COALESCE(CAST($3 AS timestamptz), CURRENT_TIMESTAMP) ORDER BY due_at, id LIMIT $4)
 
--- name: send page
--- Those of the events that the next step of a resend looks at.
-UPDATE deliveries SET due_at = COALESCE(CAST($3 AS timestamptz), CURRENT_TIMESTAMP)
- WHERE store_id = $1 AND webhook_id = $2 AND lease IS NULL AND due_at > COALESCE(CAST($3 AS timestamptz), CURRENT_TIMESTAMP)
-  AND EXISTS (SELECT 1 FROM webhooks w WHERE w.store_id = $1 AND w.id = $2 AND w.enabled AND w.epoch = deliveries.epoch)
-  AND event_id IN (SELECT id FROM events WHERE store_id = $1 AND (created_at, id) > ($4, $5) AND created_at < $6
-   ORDER BY created_at, id LIMIT 500)
-
 -- name: next events
--- The events after a resend's position, and whether each is settled at the webhook. It is one statement: an event that
--- moves from the outbox to the deliveries or on to the finished ones meanwhile is found in one of them. A waiting delivery of
--- an earlier epoch of the webhook is cancelled, and so does not settle its event.
-WITH page AS (SELECT id, type, created_at FROM events WHERE store_id = $1 AND (created_at, id) > ($2, $3) AND created_at < $4
- ORDER BY created_at, id LIMIT 500)
-SELECT page.id, page.type, page.created_at,
- EXISTS (SELECT 1 FROM deliveries d
-  JOIN webhooks w ON w.store_id = d.store_id AND w.id = d.webhook_id AND w.enabled AND w.epoch = d.epoch
-  WHERE d.store_id = $1 AND d.event_id = page.id AND d.webhook_id = $5)
- OR EXISTS (SELECT 1 FROM outbox o WHERE o.store_id = $1 AND o.event_id = page.id)
- OR EXISTS (SELECT 1 FROM finished_deliveries f
-  WHERE f.store_id = $1 AND f.event_id = page.id AND f.webhook_id = $5 AND f.status = 'succeeded')
- FROM page ORDER BY page.created_at, page.id
+-- The events after a resend's position, and whether each is in the outbox.
+SELECT e.id, e.type, e.created_at, EXISTS (SELECT 1 FROM outbox o WHERE o.store_id = $1 AND o.id = e.id)
+ FROM events e WHERE e.store_id = $1 AND (e.created_at, e.id) > ($2, $3) AND e.created_at < $4 ORDER BY e.created_at, e.id LIMIT 500
+
+-- name: outbox
+-- How many entries there are, and the oldest, whose id is its event's and contains the time. Text sorts as ids do.
+SELECT count(*), min(CAST(id AS text)) FROM (SELECT id FROM outbox ORDER BY id LIMIT 10000) o
 
 -- name: order resend
 INSERT INTO resends (id, store_id, webhook_id, since, until, position_at, position_id, stopped, resent, created_at)

@@ -1,8 +1,10 @@
 package queue
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -13,11 +15,11 @@ import (
 	"go.storefront.example/gen/ent"
 )
 
-// Transactions may commit in another order than they took the ids of their outbox entries in, and PostgreSQL
-// keeps deleted rows while a transaction is open that might see them. So most searches of the outbox start
-// lateEntries below the highest id taken, and one every fullInterval starts from the beginning.
+// Transactions may commit in another order than the times of their events, and PostgreSQL keeps deleted rows while
+// a transaction is open that might see them. So most searches of the outbox start lateBy before the newest event taken, and
+// one every fullInterval starts from the beginning.
 const (
-	lateEntries  = 1000
+	lateBy       = 200 * time.Millisecond
 	fullInterval = time.Second
 )
 
@@ -29,17 +31,22 @@ type Relayed struct {
 	Leased []Delivery
 	// Waiting are the lanes in which it left deliveries for whoever has room.
 	Waiting []Lane
+	// Unused are the lanes in which there was room for a delivery that had been made before.
+	Unused []Lane
 }
 
 // Relay turns at most limit of the oldest entries of the outbox into one delivery each for every
 // enabled webhook of the store that subscribes to the type. Those in whose lane the worker has
-// room, as room reports for each in turn, come back under a lease; the others wait. An entry that
+// room, as room reports for each in turn, come back under a lease; the others wait. What
 // another worker is relaying is left to it.
+//
+// The id of a delivery follows from its event and its webhook, so that it is made once, also where a resend made
+// it first.
 func (q *Queue) Relay(ctx context.Context, limit int, lease time.Duration, room func(Lane) bool) (Relayed, error) {
 	now := q.db.Now()
-	after, full := q.outbox.taken-lateEntries, now.Sub(q.outbox.lastFullScan).Abs() >= fullInterval
+	after, full := id.Floor(q.outbox.taken.Add(-lateBy)), now.Sub(q.outbox.lastFullScan).Abs() >= fullInterval
 	if full {
-		after = 0
+		after = uuid.Nil
 	}
 	if q.dialect.singleWriter {
 		// Looking costs nothing, and beginning to write makes others wait.
@@ -48,54 +55,107 @@ func (q *Queue) Relay(ctx context.Context, limit int, lease time.Duration, room 
 			return Relayed{}, wrap("relay", err)
 		}
 	}
-	var done Relayed
-	highest := int64(0)
+	var (
+		done    Relayed
+		entries []entry
+	)
 	err := q.inTx(ctx, func(tx *sql.Tx) error {
 		done = Relayed{}
-		var found []Delivery
-		var err error
-		if found, highest, err = q.take(ctx, tx, after, limit, &done); err != nil {
+		found, err := []Delivery(nil), error(nil)
+		if found, entries, err = q.take(ctx, tx, after, limit); err != nil {
 			return err
 		}
-		return insert(ctx, tx, q.db, distribute(found, now, room, &done), now, lease)
+		if err := q.readPayloads(ctx, tx, found); err != nil {
+			return err
+		}
+		found = slices.DeleteFunc(found, func(d Delivery) bool { return d.Payload == nil }) // there is no such event
+		added, err := insert(ctx, tx, q.db, distribute(found, now, room, &done), now, lease)
+		done.keep(added)
+		return err
 	})
 	if err != nil {
 		return Relayed{}, wrap("relay", err)
 	}
-	if q.outbox.taken = max(q.outbox.taken, highest); full && done.Entries < limit {
+	if done.Entries = len(entries); done.Entries > 0 {
+		// An event's time may be ahead of the clock.
+		if newest := id.Time(entries[len(entries)-1].ID); newest.After(q.outbox.taken) && !newest.After(now) {
+			q.outbox.taken = newest
+		}
+	}
+	if full && done.Entries < limit {
 		q.outbox.lastFullScan = now
 	}
 	return done, nil
 }
 
-// take deletes entries of the outbox, and returns their deliveries and the highest id.
-func (q *Queue) take(ctx context.Context, tx *sql.Tx, after int64, limit int, done *Relayed) (found []Delivery, highest int64,
-	err error) {
+// entry is one of the outbox: an event, and its store.
+type entry struct{ ID, StoreID uuid.UUID }
+
+// take takes entries out of the outbox, and returns their deliveries without payloads.
+func (q *Queue) take(ctx context.Context, tx *sql.Tx, after uuid.UUID, limit int) (found []Delivery, entries []entry, err error) {
 	for row := range db.Rows(ctx, tx, q.dialect.statements["take"], after, limit) {
-		var entry int64
 		var d Delivery
-		// Without a webhook, or a request, the id stays zero.
-		if err := row.Scan(&entry, &d.EventID, &d.StoreID, &d.EventType, &d.WebhookID, &d.URL, &d.Secret, &d.SecretKey, &d.Epoch,
-			&d.Payload, &d.RequestID, &d.Trace); err != nil {
-			return nil, 0, err
+		// Without a webhook the id stays zero.
+		if err := row.Scan(&d.EventID, &d.StoreID, &d.EventType, &d.WebhookID, &d.URL, &d.Secret, &d.SecretKey,
+			&d.Epoch); err != nil {
+			return nil, nil, err
 		}
-		if entry != highest {
-			done.Entries++
-			highest = entry
+		if n := len(entries); n == 0 || entries[n-1].ID != d.EventID {
+			entries = append(entries, entry{d.EventID, d.StoreID})
 		}
-		if d.WebhookID == uuid.Nil || d.Payload == nil {
-			continue // nobody subscribes any more, or there is no such event
+		if d.WebhookID != uuid.Nil { // somebody subscribes
+			found = append(found, d)
 		}
-		if n := len(found); n > 0 && found[n-1].EventID == d.EventID {
-			d.Payload = found[n-1].Payload // a batch of long events holds each once, not once for each webhook
-		}
-		found = append(found, d)
 	}
-	if q.dialect.singleWriter && done.Entries > 0 {
-		// Nothing was added below the highest: there is one writer, and it is this transaction.
-		_, err = q.dialect.exec(ctx, tx, "drop", highest)
+	if q.dialect.singleWriter {
+		err = q.drop(ctx, tx, entries)
 	}
-	return found, highest, err
+	return found, entries, err
+}
+
+// drop deletes entries of the outbox, store by store.
+func (q *Queue) drop(ctx context.Context, on execer, entries []entry) error {
+	stores := map[uuid.UUID][]uuid.UUID{}
+	for _, e := range entries {
+		stores[e.StoreID] = append(stores[e.StoreID], e.ID)
+	}
+	for store, ids := range stores {
+		if _, err := q.dialect.exec(ctx, on, "drop", store, q.dialect.array(ids)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// readPayloads reads what is posted from the events. A batch of long events holds each once, not once for each webhook.
+func (q *Queue) readPayloads(ctx context.Context, on db.Querier, of []Delivery) error {
+	if len(of) == 0 {
+		return nil
+	}
+	var stores, events []uuid.UUID
+	seen := map[uuid.UUID]*Delivery{}
+	for _, d := range of {
+		if seen[d.StoreID] == nil {
+			stores = append(stores, d.StoreID)
+		}
+		if seen[d.EventID] == nil {
+			events = append(events, d.EventID)
+		}
+		seen[d.StoreID], seen[d.EventID] = &Delivery{}, &Delivery{}
+	}
+	for row := range db.Rows(ctx, on, q.dialect.statements["payloads"], q.dialect.array(stores), q.dialect.array(events)) {
+		var event uuid.UUID
+		var d Delivery
+		if err := row.Scan(&event, &d.Payload, &d.RequestID, &d.Trace); err != nil {
+			return err
+		}
+		seen[event] = &d
+	}
+	for i := range of {
+		e := seen[of[i].EventID]
+		of[i].Payload, of[i].RequestID, of[i].Trace = e.Payload, e.RequestID, e.Trace
+	}
+	return nil
 }
 
 // distribute makes deliveries of what was found, and leases those that there is room for.
@@ -103,7 +163,7 @@ func distribute(found []Delivery, now time.Time, room func(Lane) bool, done *Rel
 	var inserts []newRow
 	waiting := map[Lane]bool{}
 	for _, d := range found {
-		d.ID, d.CreatedAt, d.Attempts = id.At(now), now, []byte(noAttempts)
+		d.ID, d.CreatedAt, d.Attempts = id.For(d.EventID, d.WebhookID), now, []byte(noAttempts)
 		row := newRow{NewDelivery: NewDelivery{d.ID, d.StoreID, d.WebhookID, d.EventID, d.EventType, d.Epoch}}
 		if room(d.Lane) {
 			d.Lease = uuid.New()
@@ -116,6 +176,20 @@ func distribute(found []Delivery, now time.Time, room func(Lane) bool, done *Rel
 		inserts = append(inserts, row)
 	}
 	return inserts
+}
+
+// keep leaves those among the leased that were added.
+func (r *Relayed) keep(added []uuid.UUID) {
+	isNew := map[uuid.UUID]bool{}
+	for _, delivery := range added {
+		isNew[delivery] = true
+	}
+	r.Leased = slices.DeleteFunc(r.Leased, func(d Delivery) bool {
+		if !isNew[d.ID] {
+			r.Unused = append(r.Unused, d.Lane)
+		}
+		return !isNew[d.ID]
+	})
 }
 
 // NewDelivery is a delivery to add.
@@ -135,11 +209,8 @@ type NewDelivery struct {
 // caller has locked their webhooks and found them enabled, and wakes the workers after the commit
 // (db.DB.Announce).
 func Add(ctx context.Context, tx *ent.Tx, s *db.DB, deliveries []NewDelivery) error {
-	rows := make([]newRow, len(deliveries))
-	for i, d := range deliveries {
-		rows[i].NewDelivery = d
-	}
-	return wrap("add deliveries", insert(ctx, tx, s, rows, hook.Time(ctx), 0))
+	_, err := insert(ctx, tx, s, waiting(deliveries), hook.Time(ctx), 0)
+	return wrap("add deliveries", err)
 }
 
 // newRow is a delivery to insert.
@@ -149,15 +220,24 @@ type newRow struct {
 	Lease *uuid.UUID `json:"lease"`
 }
 
-// insert adds the rows in one statement.
-func insert(ctx context.Context, on execer, s *db.DB, rows []newRow, now time.Time, lease time.Duration) error {
-	if len(rows) == 0 {
-		return nil
+func waiting(deliveries []NewDelivery) []newRow {
+	rows := make([]newRow, len(deliveries))
+	for i, d := range deliveries {
+		rows[i].NewDelivery = d
 	}
+	return rows
+}
+
+// insert adds the rows in one statement, in the order of their ids, so that two that add the same never deadlock. It returns
+// the ids of those that were not there.
+func insert(ctx context.Context, on db.Querier, s *db.DB, rows []newRow, now time.Time, lease time.Duration) ([]uuid.UUID, error) {
+	if len(rows) == 0 {
+		return nil, nil
+	}
+	slices.SortFunc(rows, func(a, b newRow) int { return bytes.Compare(a.ID[:], b.ID[:]) })
 	set, err := rowset(rows)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	_, err = dialectOf(s).exec(ctx, on, "insert", s.Moment(), lease.Milliseconds(), now, set)
-	return err
+	return idsIn(db.Rows(ctx, on, dialectOf(s).statements["insert"], s.Moment(), lease.Milliseconds(), now, set))
 }

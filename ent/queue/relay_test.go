@@ -65,7 +65,7 @@ func (o outlet) emit(kind string) uuid.UUID {
 	return event
 }
 
-const intoOutbox = "INSERT INTO outbox (event_id, store_id, type) VALUES ($1, $2, $3)"
+const intoOutbox = "INSERT INTO outbox (id, store_id, type) VALUES ($1, $2, $3)"
 
 // relay relays and must not fail.
 func (o outlet) relay(q *queue.Queue, limit int, room func(queue.Lane) bool) queue.Relayed {
@@ -231,7 +231,7 @@ func TestRelaysAtOnceDoubleNothing(t *testing.T) {
 		o := newOutlet(t, s, "atelier")
 		second := o.newWebhook()
 		o.events(events, s.Now())
-		o.exec("INSERT INTO outbox (event_id, store_id, type) SELECT id, store_id, type FROM events ORDER BY id")
+		o.exec("INSERT INTO outbox (id, store_id, type) SELECT id, store_id, type FROM events ORDER BY id")
 		var (
 			all  sync.WaitGroup
 			mu   sync.Mutex
@@ -279,7 +279,7 @@ func TestRelayPassesWhatAnotherHolds(t *testing.T) {
 	free := o.emit(hook.OrderPaid)
 	tx, err := s.Writer().BeginTx(o.ctx, &sql.TxOptions{})
 	require.NoError(t, err)
-	_, err = tx.Exec("DELETE FROM outbox WHERE event_id = $1", held)
+	_, err = tx.Exec("DELETE FROM outbox WHERE id = $1", held)
 	require.NoError(t, err)
 	q := queue.On(s)
 	require.Equal(t, 1, o.relay(q, 10, noLane).Entries)

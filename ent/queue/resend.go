@@ -118,7 +118,6 @@ func StepResend(ctx context.Context, s *db.DB, resendID uuid.UUID) (Resend, erro
 	if err != nil {
 		return Resend{}, fmt.Errorf("step of resend %s: %w", resendID, err)
 	}
-	// The deliveries are new, and a relay may have skipped entries of the outbox that the step had locked.
 	s.Announce()
 	return r, nil
 }
@@ -126,42 +125,62 @@ func StepResend(ctx context.Context, s *db.DB, resendID uuid.UUID) (Resend, erro
 // step carries out a step of a resend. This transaction has locked its webhook's row.
 func step(ctx context.Context, tx *ent.Tx, s *db.DB, job *resending, w *ent.Webhook) error {
 	d := dialectOf(s)
-	position := []any{job.StoreID, job.positionAt, job.positionID, job.until}
-	if _, err := tx.ExecContext(ctx, d.statements["keep outbox"], position...); err != nil {
-		return fmt.Errorf("keep the outbox: %w", err)
-	}
-	hurriedTo := []any{job.StoreID, job.WebhookID, s.Moment(), job.positionAt, job.positionID, job.until}
 	now := hook.Time(ctx)
-	looked := 0
+	var events []uuid.UUID
 	var due []NewDelivery
-	for row := range db.Rows(ctx, tx, d.statements["next events"], append(position, job.WebhookID)...) {
-		var (
-			event   uuid.UUID
-			kind    string
-			settled bool // its delivery has succeeded or is pending, or it is still in the outbox
-		)
-		if err := row.Scan(&event, &kind, &job.positionAt, &settled); err != nil {
+	for row := range db.Rows(ctx, tx, shared["next events"], job.StoreID, job.positionAt, job.positionID, job.until) {
+		next := NewDelivery{ID: id.At(now), StoreID: w.StoreID, WebhookID: w.ID, Epoch: w.Epoch}
+		var queued bool
+		if err := row.Scan(&next.EventID, &next.EventType, &job.positionAt, &queued); err != nil {
 			return fmt.Errorf("read events: %w", err)
 		}
-		job.positionID = event
-		looked++
+		if queued {
+			next.ID = id.For(next.EventID, w.ID) // also the relay's: whoever comes first adds it
+		}
+		job.positionID = next.EventID
+		events = append(events, next.EventID)
 		// None is a ping: no webhook subscribes to that.
-		if !settled && slices.Contains(w.Events, kind) {
-			due = append(due, NewDelivery{
-				ID: id.At(now), StoreID: w.StoreID, WebhookID: w.ID, EventID: event, EventType: kind, Epoch: w.Epoch,
-			})
+		if slices.Contains(w.Events, next.EventType) {
+			due = append(due, next)
 		}
 	}
-	hurried, err := send(ctx, tx, s, "send page", hurriedTo...)
+	// After the outbox: an entry leaves it no sooner than its deliveries are there.
+	settled, err := deliveriesOf(ctx, tx, d, w, events)
+	if err != nil {
+		return fmt.Errorf("read their deliveries: %w", err)
+	}
+	due = slices.DeleteFunc(due, func(n NewDelivery) bool { return settled[n.EventID] })
+	for i, n := range due {
+		if _, ended := settled[n.EventID]; ended {
+			due[i].ID = id.At(now)
+		}
+	}
+	hurried, err := send(ctx, tx, s, "send events", job.StoreID, job.WebhookID, s.Moment(), d.array(events))
 	if err != nil {
 		return err
 	}
-	if err := Add(ctx, tx, s, due); err != nil {
-		return err
+	added, err := insert(ctx, tx, s, waiting(due), now, 0)
+	if err != nil {
+		return fmt.Errorf("add deliveries: %w", err)
 	}
-	job.Resent += hurried + len(due)
-	job.Finished = looked < resendStep
+	job.Resent += hurried + len(added)
+	job.Finished = len(events) < resendStep
 	return job.save(ctx, tx)
+}
+
+// deliveriesOf returns the events of which the webhook has a delivery, and whether they are settled there: one succeeded or
+// is pending.
+func deliveriesOf(ctx context.Context, tx *ent.Tx, d *dialect, w *ent.Webhook, events []uuid.UUID) (map[uuid.UUID]bool, error) {
+	settled := map[uuid.UUID]bool{}
+	for row := range db.Rows(ctx, tx, d.statements["deliveries of"], w.StoreID, w.ID, d.array(events)) {
+		var event uuid.UUID
+		var settles bool
+		if err := row.Scan(&event, &settles); err != nil {
+			return nil, err
+		}
+		settled[event] = settled[event] || settles
+	}
+	return settled, nil
 }
 
 // save writes how far a resend has come.

@@ -95,8 +95,8 @@ func TestResendTakesWhatNeverSucceeded(t *testing.T) {
 			o.add(o.draft(uuid.New(), event))
 		}, true},
 		{"a worker is still to turn it into deliveries", hook.OrderPaid, since.Add(time.Minute), func(o outlet, event uuid.UUID) {
-			o.exec("INSERT INTO outbox (event_id, store_id, type) VALUES ($1, $2, $3)", event, o.owner, hook.OrderPaid)
-		}, false},
+			o.exec("INSERT INTO outbox (id, store_id, type) VALUES ($1, $2, $3)", event, o.owner, hook.OrderPaid)
+		}, true},
 		{"the webhook does not subscribe to the type", hook.CustomerCreated, since.Add(time.Minute), nil, false},
 		{"nothing subscribes to a ping", "ping", since.Add(time.Minute), nil, false},
 	}
@@ -127,6 +127,11 @@ func TestResendTakesWhatNeverSucceeded(t *testing.T) {
 			}
 		}
 		require.Zero(t, o.carryOut(o.order(since)).Resent, "said again while all of it waits, it adds nothing")
+		relayed := o.relay(queue.On(s), 10, everyLane)
+		require.Equal(t, 1, relayed.Entries)
+		require.Empty(t, relayed.Leased, "a relay finds what the resend has made")
+		require.Equal(t, []queue.Lane{{StoreID: o.owner, WebhookID: o.webhook}}, relayed.Unused)
+		require.Equal(t, live, o.live(o.webhook))
 	})
 }
 
@@ -212,7 +217,7 @@ func TestResendBesideARelayNeitherDoublesNorLoses(t *testing.T) {
 		since := s.Now().Add(-time.Hour)
 		o.events(n, since)
 		o.change(func(ctx context.Context, tx *ent.Tx) error {
-			_, err := tx.ExecContext(ctx, "INSERT INTO outbox (event_id, store_id, type) SELECT id, store_id, type FROM events")
+			_, err := tx.ExecContext(ctx, "INSERT INTO outbox (id, store_id, type) SELECT id, store_id, type FROM events")
 			return err
 		})
 		var group sync.WaitGroup

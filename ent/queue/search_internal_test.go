@@ -44,6 +44,9 @@ func TestWorkIsFoundByIndexes(t *testing.T) {
 	require.NoError(t, err)
 	one := fmt.Sprintf(`[{"id":%q,"lease":%q,"status":"failed","attempts":"[]","delay":1}]`, uuid.New(), uuid.New())
 	marked := fmt.Sprintf(`[{"id":%q,"failed":true}]`, webhook)
+	added, err := rowset([]newRow{{NewDelivery: NewDelivery{ID: uuid.New(), StoreID: owner}}})
+	require.NoError(t, err)
+	stores, events := postgres.array([]uuid.UUID{owner}), postgres.array([]uuid.UUID{uuid.New(), uuid.New()})
 	const lane = "store_id_webhook_id_epoch_retry_due_at_id"
 	check := func(tables string) {
 		for _, q := range []struct {
@@ -52,7 +55,9 @@ func TestWorkIsFoundByIndexes(t *testing.T) {
 			indexes         []string
 			leaps           int // accesses that read the first entry only
 		}{
-			{"relay", "take", []any{0, 500}, []string{"outbox_pkey"}, 0},
+			{"relay", "take", []any{uuid.Nil, 500}, []string{"outbox_pkey"}, 0},
+			{"what is posted", "payloads", []any{stores, events}, []string{"events_pkey"}, 0},
+			{"an addition", "insert", []any{nil, 1, time.Now(), added}, []string{"deliveries_pkey", "finished_deliveries_pkey"}, 0},
 			{"claim", "claim", []any{nil, want, 12000}, []string{lane}, 0},
 			{"due in a span", "due since", []any{nil, time.Now().Add(-time.Minute)}, []string{"delivery_due_at"}, 0},
 			{"all that is due", "due", []any{nil}, []string{lane}, 1},
@@ -93,7 +98,7 @@ func TestWorkIsFoundByIndexes(t *testing.T) {
 		`INSERT INTO deliveries (id, store_id, webhook_id, event_id, event_type, retry, due_at, attempts, epoch, created_at)
  SELECT id, store_id, CASE WHEN random() < 0.5 THEN $2::uuid ELSE gen_random_uuid() END, id, type, random() < 0.5,
   now() - random() * interval '1 hour', '[]', 1, now() FROM events WHERE store_id = $1 LIMIT 20000`,
-		`INSERT INTO outbox (event_id, store_id, type) SELECT id, store_id, type FROM events WHERE store_id = $1 AND $2::uuid IS NOT NULL LIMIT 5000`)
+		`INSERT INTO outbox (id, store_id, type) SELECT id, store_id, type FROM events WHERE store_id = $1 AND $2::uuid IS NOT NULL LIMIT 5000`)
 	check("full since the statistics were taken")
 	_, err = s.Writer().Exec("ANALYZE")
 	require.NoError(t, err)

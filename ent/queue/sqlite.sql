@@ -3,20 +3,18 @@
 -- them, run one after the other; the first one's count of rows is that of both.
 
 -- name: take
-SELECT t.id, t.event_id, t.store_id, t.type, w.id, COALESCE(w.url, ''), w.secret,
- COALESCE(w.secret_key, ''), COALESCE(w.epoch, 0), e.payload, e.request_id, COALESCE(e.trace, '')
+SELECT t.id, t.store_id, t.type, w.id, COALESCE(w.url, ''), w.secret, COALESCE(w.secret_key, ''), COALESCE(w.epoch, 0)
  FROM (SELECT * FROM outbox WHERE id > $1 ORDER BY id LIMIT $2) t
  LEFT JOIN webhooks w ON w.store_id = t.store_id AND w.enabled
   AND EXISTS (SELECT 1 FROM json_each(w.events) s WHERE s.value = t.type)
- LEFT JOIN events e ON e.id = t.event_id
  ORDER BY t.id, w.id
 
 -- name: drop
-DELETE FROM outbox WHERE id <= $1
+DELETE FROM outbox WHERE store_id = $1 AND id IN (SELECT value FROM json_each($2))
 
--- name: keep outbox
--- Nobody else writes.
-SELECT 1
+-- name: payloads
+SELECT id, payload, request_id, COALESCE(trace, '') FROM events
+ WHERE store_id IN (SELECT value FROM json_each($1)) AND id IN (SELECT value FROM json_each($2))
 
 -- name: find events
 SELECT id, created_at, instr(lower(CAST(payload AS TEXT)), lower($5)) > 0 AND ($6 = '' OR type = $6) FROM (
@@ -28,6 +26,8 @@ INSERT INTO deliveries (id, store_id, webhook_id, event_id, event_type, retry, d
 SELECT r.value->>'id', r.value->>'store_id', r.value->>'webhook_id', r.value->>'event_id', r.value->>'event_type', false,
  $1 + iif(r.value->>'lease' IS NULL, 0, $2), r.value->>'lease', CAST('[]' AS BLOB), $3, r.value->>'epoch'
  FROM json_each($4) r
+ WHERE NOT EXISTS (SELECT 1 FROM finished_deliveries f WHERE f.id = r.value->>'id')
+ ON CONFLICT (id) DO NOTHING RETURNING id
 
 -- name: due
 -- The ids of the first delivery of each lane, and a null at the end.
@@ -50,8 +50,8 @@ UPDATE deliveries SET lease = $1, due_at = $2 WHERE id IN (
 
 -- name: leased
 SELECT d.id, d.lease, d.store_id, d.webhook_id, d.retry, d.event_id, d.event_type, d.attempts, d.created_at, d.epoch,
- w.url, w.secret, w.secret_key, e.payload, e.request_id, COALESCE(e.trace, '')
- FROM deliveries d JOIN webhooks w ON w.id = d.webhook_id LEFT JOIN events e ON e.id = d.event_id
+ w.url, w.secret, w.secret_key
+ FROM deliveries d JOIN webhooks w ON w.id = d.webhook_id
  WHERE d.due_at = $1 AND d.lease = $2
 
 -- name: end
@@ -97,9 +97,20 @@ DELETE FROM deliveries WHERE id IN (SELECT id FROM deliveries
 
 -- name: backlog
 -- The embedded database has no more than one machine's work, and reads it off the index.
-SELECT (SELECT event_id FROM outbox ORDER BY id LIMIT 1),
- (SELECT count(*) FROM (SELECT id FROM outbox ORDER BY id LIMIT 10000)),
- (SELECT count(*) FROM (SELECT d.id FROM webhooks w CROSS JOIN deliveries d
+SELECT (SELECT count(*) FROM (SELECT d.id FROM webhooks w CROSS JOIN deliveries d
   ON d.store_id = w.store_id AND d.webhook_id = w.id AND d.epoch = w.epoch AND d.retry = false WHERE w.enabled LIMIT 10000)),
  (SELECT count(*) FROM (SELECT d.id FROM webhooks w CROSS JOIN deliveries d
   ON d.store_id = w.store_id AND d.webhook_id = w.id AND d.epoch = w.epoch AND d.retry = true WHERE w.enabled LIMIT 10000))
+
+-- name: deliveries of
+SELECT d.event_id, w.id IS NOT NULL FROM deliveries d
+ LEFT JOIN webhooks w ON w.store_id = d.store_id AND w.id = d.webhook_id AND w.enabled AND w.epoch = d.epoch
+ WHERE d.store_id = $1 AND d.webhook_id = $2 AND d.event_id IN (SELECT value FROM json_each($3))
+UNION ALL SELECT event_id, status = 'succeeded' FROM finished_deliveries
+ WHERE store_id = $1 AND webhook_id = $2 AND event_id IN (SELECT value FROM json_each($3))
+
+-- name: send events
+UPDATE deliveries SET due_at = $3
+ WHERE store_id = $1 AND webhook_id = $2 AND lease IS NULL AND due_at > $3
+  AND EXISTS (SELECT 1 FROM webhooks w WHERE w.store_id = $1 AND w.id = $2 AND w.enabled AND w.epoch = deliveries.epoch)
+  AND event_id IN (SELECT value FROM json_each($4))

@@ -70,10 +70,10 @@ func (q *Queue) Sweep(ctx context.Context, retention time.Duration) (rows int64,
 // and the nil id when there is none.
 func (q *Queue) oldestNeeded(ctx context.Context) (uuid.UUID, error) {
 	oldest := uuid.Nil
-	for _, table := range []string{"deliveries", "outbox"} {
+	for _, events := range []string{"event_id AS text)) FROM deliveries", "id AS text)) FROM outbox"} {
 		var found uuid.NullUUID
 		// Text sorts as the ids do, and has a least one on both databases.
-		err := q.db.Reader().QueryRowContext(ctx, "SELECT min(CAST(event_id AS text)) FROM "+table).Scan(&found)
+		err := q.db.Reader().QueryRowContext(ctx, "SELECT min(CAST("+events).Scan(&found)
 		if err != nil {
 			return uuid.Nil, err
 		}

@@ -5,7 +5,6 @@ import (
 	"entgo.io/ent/dialect/entsql"
 	"entgo.io/ent/schema"
 	"entgo.io/ent/schema/field"
-	"entgo.io/ent/schema/index"
 	"github.com/google/uuid"
 )
 
@@ -19,18 +18,12 @@ func (OutboxEntry) Annotations() []schema.Annotation {
 	return []schema.Annotation{entsql.Table("outbox")}
 }
 
-// Fields of an outbox entry. The database counts the id: unlike times of several hosts it gives the
-// order in which entries were written, except for transactions that overlap.
+// Fields of an outbox entry. The id is the event's, which sorts by time: no sequence is shared by the machines of a
+// database that is distributed by store.
 func (OutboxEntry) Fields() []ent.Field {
 	return []ent.Field{
-		field.Int64("id"),
-		field.UUID("event_id", uuid.UUID{}).Immutable(),
+		field.UUID("id", uuid.UUID{}).Immutable(),
 		storeID(),
 		field.String("type").Immutable().Comment("of the event"),
 	}
-}
-
-// Indexes of outbox entries: whether an event still waits to be turned into deliveries.
-func (OutboxEntry) Indexes() []ent.Index {
-	return []ent.Index{index.Fields("store_id", "event_id")}
 }

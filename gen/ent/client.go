@@ -1161,7 +1161,7 @@ func (c *OutboxEntryClient) UpdateOne(_m *OutboxEntry) *OutboxEntryUpdateOne {
 }
 
 // UpdateOneID returns an update builder for the given id.
-func (c *OutboxEntryClient) UpdateOneID(id int64) *OutboxEntryUpdateOne {
+func (c *OutboxEntryClient) UpdateOneID(id uuid.UUID) *OutboxEntryUpdateOne {
 	mutation := newOutboxEntryMutation(c.config, OpUpdateOne, withOutboxEntryID(id))
 	return &OutboxEntryUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
 }
@@ -1178,7 +1178,7 @@ func (c *OutboxEntryClient) DeleteOne(_m *OutboxEntry) *OutboxEntryDeleteOne {
 }
 
 // DeleteOneID returns a builder for deleting the given entity by its id.
-func (c *OutboxEntryClient) DeleteOneID(id int64) *OutboxEntryDeleteOne {
+func (c *OutboxEntryClient) DeleteOneID(id uuid.UUID) *OutboxEntryDeleteOne {
 	builder := c.Delete().Where(outboxentry.ID(id))
 	builder.mutation.id = &id
 	builder.mutation.op = OpDeleteOne
@@ -1195,12 +1195,12 @@ func (c *OutboxEntryClient) Query() *OutboxEntryQuery {
 }
 
 // Get returns a OutboxEntry entity by its id.
-func (c *OutboxEntryClient) Get(ctx context.Context, id int64) (*OutboxEntry, error) {
+func (c *OutboxEntryClient) Get(ctx context.Context, id uuid.UUID) (*OutboxEntry, error) {
 	return c.Query().Where(outboxentry.ID(id)).Only(ctx)
 }
 
 // GetX is like Get, but panics if an error occurs.
-func (c *OutboxEntryClient) GetX(ctx context.Context, id int64) *OutboxEntry {
+func (c *OutboxEntryClient) GetX(ctx context.Context, id uuid.UUID) *OutboxEntry {
 	obj, err := c.Get(ctx, id)
 	if err != nil {
 		panic(err)

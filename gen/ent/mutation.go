@@ -5081,8 +5081,7 @@ type OutboxEntryMutation struct {
 	config
 	op            Op
 	typ           string
-	id            *int64
-	event_id      *uuid.UUID
+	id            *uuid.UUID
 	store_id      *uuid.UUID
 	_type         *string
 	clearedFields map[string]struct{}
@@ -5111,7 +5110,7 @@ func newOutboxEntryMutation(c config, op Op, opts ...outboxentryOption) *OutboxE
 }
 
 // withOutboxEntryID sets the ID field of the mutation.
-func withOutboxEntryID(id int64) outboxentryOption {
+func withOutboxEntryID(id uuid.UUID) outboxentryOption {
 	return func(m *OutboxEntryMutation) {
 		var (
 			err   error
@@ -5163,13 +5162,13 @@ func (m OutboxEntryMutation) Tx() (*Tx, error) {
 
 // SetID sets the value of the id field. Note that this
 // operation is only accepted on creation of OutboxEntry entities.
-func (m *OutboxEntryMutation) SetID(id int64) {
+func (m *OutboxEntryMutation) SetID(id uuid.UUID) {
 	m.id = &id
 }
 
 // ID returns the ID value in the mutation. Note that the ID is only available
 // if it was provided to the builder or after it was returned from the database.
-func (m *OutboxEntryMutation) ID() (id int64, exists bool) {
+func (m *OutboxEntryMutation) ID() (id uuid.UUID, exists bool) {
 	if m.id == nil {
 		return
 	}
@@ -5180,12 +5179,12 @@ func (m *OutboxEntryMutation) ID() (id int64, exists bool) {
 // That means, if the mutation is applied within a transaction with an isolation level such
 // as sql.LevelSerializable, the returned ids match the ids of the rows that will be updated
 // or updated by the mutation.
-func (m *OutboxEntryMutation) IDs(ctx context.Context) ([]int64, error) {
+func (m *OutboxEntryMutation) IDs(ctx context.Context) ([]uuid.UUID, error) {
 	switch {
 	case m.op.Is(OpUpdateOne | OpDeleteOne):
 		id, exists := m.ID()
 		if exists {
-			return []int64{id}, nil
+			return []uuid.UUID{id}, nil
 		}
 		fallthrough
 	case m.op.Is(OpUpdate | OpDelete):
@@ -5193,42 +5192,6 @@ func (m *OutboxEntryMutation) IDs(ctx context.Context) ([]int64, error) {
 	default:
 		return nil, fmt.Errorf("IDs is not allowed on %s operations", m.op)
 	}
-}
-
-// SetEventID sets the "event_id" field.
-func (m *OutboxEntryMutation) SetEventID(u uuid.UUID) {
-	m.event_id = &u
-}
-
-// EventID returns the value of the "event_id" field in the mutation.
-func (m *OutboxEntryMutation) EventID() (r uuid.UUID, exists bool) {
-	v := m.event_id
-	if v == nil {
-		return
-	}
-	return *v, true
-}
-
-// OldEventID returns the old "event_id" field's value of the OutboxEntry entity.
-// If the OutboxEntry object wasn't provided to the builder, the object is fetched from the database.
-// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
-func (m *OutboxEntryMutation) OldEventID(ctx context.Context) (v uuid.UUID, err error) {
-	if !m.op.Is(OpUpdateOne) {
-		return v, errors.New("OldEventID is only allowed on UpdateOne operations")
-	}
-	if m.id == nil || m.oldValue == nil {
-		return v, errors.New("OldEventID requires an ID field in the mutation")
-	}
-	oldValue, err := m.oldValue(ctx)
-	if err != nil {
-		return v, fmt.Errorf("querying old value for OldEventID: %w", err)
-	}
-	return oldValue.EventID, nil
-}
-
-// ResetEventID resets all changes to the "event_id" field.
-func (m *OutboxEntryMutation) ResetEventID() {
-	m.event_id = nil
 }
 
 // SetStoreID sets the "store_id" field.
@@ -5337,10 +5300,7 @@ func (m *OutboxEntryMutation) Type() string {
 // order to get all numeric fields that were incremented/decremented, call
 // AddedFields().
 func (m *OutboxEntryMutation) Fields() []string {
-	fields := make([]string, 0, 3)
-	if m.event_id != nil {
-		fields = append(fields, outboxentry.FieldEventID)
-	}
+	fields := make([]string, 0, 2)
 	if m.store_id != nil {
 		fields = append(fields, outboxentry.FieldStoreID)
 	}
@@ -5355,8 +5315,6 @@ func (m *OutboxEntryMutation) Fields() []string {
 // schema.
 func (m *OutboxEntryMutation) Field(name string) (ent.Value, bool) {
 	switch name {
-	case outboxentry.FieldEventID:
-		return m.EventID()
 	case outboxentry.FieldStoreID:
 		return m.StoreID()
 	case outboxentry.FieldType:
@@ -5370,8 +5328,6 @@ func (m *OutboxEntryMutation) Field(name string) (ent.Value, bool) {
 // database failed.
 func (m *OutboxEntryMutation) OldField(ctx context.Context, name string) (ent.Value, error) {
 	switch name {
-	case outboxentry.FieldEventID:
-		return m.OldEventID(ctx)
 	case outboxentry.FieldStoreID:
 		return m.OldStoreID(ctx)
 	case outboxentry.FieldType:
@@ -5385,13 +5341,6 @@ func (m *OutboxEntryMutation) OldField(ctx context.Context, name string) (ent.Va
 // type.
 func (m *OutboxEntryMutation) SetField(name string, value ent.Value) error {
 	switch name {
-	case outboxentry.FieldEventID:
-		v, ok := value.(uuid.UUID)
-		if !ok {
-			return fmt.Errorf("unexpected type %T for field %s", value, name)
-		}
-		m.SetEventID(v)
-		return nil
 	case outboxentry.FieldStoreID:
 		v, ok := value.(uuid.UUID)
 		if !ok {
@@ -5455,9 +5404,6 @@ func (m *OutboxEntryMutation) ClearField(name string) error {
 // It returns an error if the field is not defined in the schema.
 func (m *OutboxEntryMutation) ResetField(name string) error {
 	switch name {
-	case outboxentry.FieldEventID:
-		m.ResetEventID()
-		return nil
 	case outboxentry.FieldStoreID:
 		m.ResetStoreID()
 		return nil

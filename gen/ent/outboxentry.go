@@ -16,9 +16,7 @@ import (
 type OutboxEntry struct {
 	config `json:"-"`
 	// ID of the ent.
-	ID int64 `json:"id,omitempty"`
-	// EventID holds the value of the "event_id" field.
-	EventID uuid.UUID `json:"event_id,omitempty"`
+	ID uuid.UUID `json:"id,omitempty"`
 	// StoreID holds the value of the "store_id" field.
 	StoreID uuid.UUID `json:"store_id,omitempty"`
 	// of the event
@@ -31,11 +29,9 @@ func (*OutboxEntry) scanValues(columns []string) ([]any, error) {
 	values := make([]any, len(columns))
 	for i := range columns {
 		switch columns[i] {
-		case outboxentry.FieldID:
-			values[i] = new(sql.NullInt64)
 		case outboxentry.FieldType:
 			values[i] = new(sql.NullString)
-		case outboxentry.FieldEventID, outboxentry.FieldStoreID:
+		case outboxentry.FieldID, outboxentry.FieldStoreID:
 			values[i] = new(uuid.UUID)
 		default:
 			values[i] = new(sql.UnknownType)
@@ -53,16 +49,10 @@ func (_m *OutboxEntry) assignValues(columns []string, values []any) error {
 	for i := range columns {
 		switch columns[i] {
 		case outboxentry.FieldID:
-			value, ok := values[i].(*sql.NullInt64)
-			if !ok {
-				return fmt.Errorf("unexpected type %T for field id", value)
-			}
-			_m.ID = int64(value.Int64)
-		case outboxentry.FieldEventID:
 			if value, ok := values[i].(*uuid.UUID); !ok {
-				return fmt.Errorf("unexpected type %T for field event_id", values[i])
+				return fmt.Errorf("unexpected type %T for field id", values[i])
 			} else if value != nil {
-				_m.EventID = *value
+				_m.ID = *value
 			}
 		case outboxentry.FieldStoreID:
 			if value, ok := values[i].(*uuid.UUID); !ok {
@@ -112,9 +102,6 @@ func (_m *OutboxEntry) String() string {
 	var builder strings.Builder
 	builder.WriteString("OutboxEntry(")
 	builder.WriteString(fmt.Sprintf("id=%v, ", _m.ID))
-	builder.WriteString("event_id=")
-	builder.WriteString(fmt.Sprintf("%v", _m.EventID))
-	builder.WriteString(", ")
 	builder.WriteString("store_id=")
 	builder.WriteString(fmt.Sprintf("%v", _m.StoreID))
 	builder.WriteString(", ")

@@ -20,12 +20,6 @@ type OutboxEntryCreate struct {
 	hooks    []Hook
 }
 
-// SetEventID sets the "event_id" field.
-func (_c *OutboxEntryCreate) SetEventID(v uuid.UUID) *OutboxEntryCreate {
-	_c.mutation.SetEventID(v)
-	return _c
-}
-
 // SetStoreID sets the "store_id" field.
 func (_c *OutboxEntryCreate) SetStoreID(v uuid.UUID) *OutboxEntryCreate {
 	_c.mutation.SetStoreID(v)
@@ -39,7 +33,7 @@ func (_c *OutboxEntryCreate) SetType(v string) *OutboxEntryCreate {
 }
 
 // SetID sets the "id" field.
-func (_c *OutboxEntryCreate) SetID(v int64) *OutboxEntryCreate {
+func (_c *OutboxEntryCreate) SetID(v uuid.UUID) *OutboxEntryCreate {
 	_c.mutation.SetID(v)
 	return _c
 }
@@ -78,9 +72,6 @@ func (_c *OutboxEntryCreate) ExecX(ctx context.Context) {
 
 // check runs all checks and user-defined validators on the builder.
 func (_c *OutboxEntryCreate) check() error {
-	if _, ok := _c.mutation.EventID(); !ok {
-		return &ValidationError{Name: "event_id", err: errors.New(`ent: missing required field "OutboxEntry.event_id"`)}
-	}
 	if _, ok := _c.mutation.StoreID(); !ok {
 		return &ValidationError{Name: "store_id", err: errors.New(`ent: missing required field "OutboxEntry.store_id"`)}
 	}
@@ -101,9 +92,12 @@ func (_c *OutboxEntryCreate) sqlSave(ctx context.Context) (*OutboxEntry, error) 
 		}
 		return nil, err
 	}
-	if _spec.ID.Value != _node.ID {
-		id := _spec.ID.Value.(int64)
-		_node.ID = int64(id)
+	if _spec.ID.Value != nil {
+		if id, ok := _spec.ID.Value.(*uuid.UUID); ok {
+			_node.ID = *id
+		} else if err := _node.ID.Scan(_spec.ID.Value); err != nil {
+			return nil, err
+		}
 	}
 	_c.mutation.id = &_node.ID
 	_c.mutation.done = true
@@ -113,15 +107,11 @@ func (_c *OutboxEntryCreate) sqlSave(ctx context.Context) (*OutboxEntry, error) 
 func (_c *OutboxEntryCreate) createSpec() (*OutboxEntry, *sqlgraph.CreateSpec) {
 	var (
 		_node = &OutboxEntry{config: _c.config}
-		_spec = sqlgraph.NewCreateSpec(outboxentry.Table, sqlgraph.NewFieldSpec(outboxentry.FieldID, field.TypeInt64))
+		_spec = sqlgraph.NewCreateSpec(outboxentry.Table, sqlgraph.NewFieldSpec(outboxentry.FieldID, field.TypeUUID))
 	)
 	if id, ok := _c.mutation.ID(); ok {
 		_node.ID = id
-		_spec.ID.Value = id
-	}
-	if value, ok := _c.mutation.EventID(); ok {
-		_spec.SetField(outboxentry.FieldEventID, field.TypeUUID, value)
-		_node.EventID = value
+		_spec.ID.Value = &id
 	}
 	if value, ok := _c.mutation.StoreID(); ok {
 		_spec.SetField(outboxentry.FieldStoreID, field.TypeUUID, value)
@@ -178,10 +168,6 @@ func (_c *OutboxEntryCreateBulk) Save(ctx context.Context) ([]*OutboxEntry, erro
 					return nil, err
 				}
 				mutation.id = &nodes[i].ID
-				if specs[i].ID.Value != nil && nodes[i].ID == 0 {
-					id := specs[i].ID.Value.(int64)
-					nodes[i].ID = int64(id)
-				}
 				mutation.done = true
 				return nodes[i], nil
 			})

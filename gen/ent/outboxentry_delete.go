@@ -40,7 +40,7 @@ func (_d *OutboxEntryDelete) ExecX(ctx context.Context) int {
 }
 
 func (_d *OutboxEntryDelete) sqlExec(ctx context.Context) (int, error) {
-	_spec := sqlgraph.NewDeleteSpec(outboxentry.Table, sqlgraph.NewFieldSpec(outboxentry.FieldID, field.TypeInt64))
+	_spec := sqlgraph.NewDeleteSpec(outboxentry.Table, sqlgraph.NewFieldSpec(outboxentry.FieldID, field.TypeUUID))
 	if ps := _d.mutation.predicates; len(ps) > 0 {
 		_spec.Predicate = func(selector *sql.Selector) {
 			for i := range ps {

@@ -12,6 +12,7 @@ import (
 	"entgo.io/ent/dialect/sql"
 	"entgo.io/ent/dialect/sql/sqlgraph"
 	"entgo.io/ent/schema/field"
+	"github.com/google/uuid"
 	"go.storefront.example/gen/ent/outboxentry"
 	"go.storefront.example/gen/ent/predicate"
 )
@@ -84,8 +85,8 @@ func (_q *OutboxEntryQuery) FirstX(ctx context.Context) *OutboxEntry {
 
 // FirstID returns the first OutboxEntry ID from the query.
 // Returns a *NotFoundError when no OutboxEntry ID was found.
-func (_q *OutboxEntryQuery) FirstID(ctx context.Context) (id int64, err error) {
-	var ids []int64
+func (_q *OutboxEntryQuery) FirstID(ctx context.Context) (id uuid.UUID, err error) {
+	var ids []uuid.UUID
 	if ids, err = _q.Limit(1).IDs(setContextOp(ctx, _q.ctx, ent.OpQueryFirstID)); err != nil {
 		return
 	}
@@ -97,7 +98,7 @@ func (_q *OutboxEntryQuery) FirstID(ctx context.Context) (id int64, err error) {
 }
 
 // FirstIDX is like FirstID, but panics if an error occurs.
-func (_q *OutboxEntryQuery) FirstIDX(ctx context.Context) int64 {
+func (_q *OutboxEntryQuery) FirstIDX(ctx context.Context) uuid.UUID {
 	id, err := _q.FirstID(ctx)
 	if err != nil && !IsNotFound(err) {
 		panic(err)
@@ -135,8 +136,8 @@ func (_q *OutboxEntryQuery) OnlyX(ctx context.Context) *OutboxEntry {
 // OnlyID is like Only, but returns the only OutboxEntry ID in the query.
 // Returns a *NotSingularError when more than one OutboxEntry ID is found.
 // Returns a *NotFoundError when no entities are found.
-func (_q *OutboxEntryQuery) OnlyID(ctx context.Context) (id int64, err error) {
-	var ids []int64
+func (_q *OutboxEntryQuery) OnlyID(ctx context.Context) (id uuid.UUID, err error) {
+	var ids []uuid.UUID
 	if ids, err = _q.Limit(2).IDs(setContextOp(ctx, _q.ctx, ent.OpQueryOnlyID)); err != nil {
 		return
 	}
@@ -152,7 +153,7 @@ func (_q *OutboxEntryQuery) OnlyID(ctx context.Context) (id int64, err error) {
 }
 
 // OnlyIDX is like OnlyID, but panics if an error occurs.
-func (_q *OutboxEntryQuery) OnlyIDX(ctx context.Context) int64 {
+func (_q *OutboxEntryQuery) OnlyIDX(ctx context.Context) uuid.UUID {
 	id, err := _q.OnlyID(ctx)
 	if err != nil {
 		panic(err)
@@ -180,7 +181,7 @@ func (_q *OutboxEntryQuery) AllX(ctx context.Context) []*OutboxEntry {
 }
 
 // IDs executes the query and returns a list of OutboxEntry IDs.
-func (_q *OutboxEntryQuery) IDs(ctx context.Context) (ids []int64, err error) {
+func (_q *OutboxEntryQuery) IDs(ctx context.Context) (ids []uuid.UUID, err error) {
 	if _q.ctx.Unique == nil && _q.path != nil {
 		_q.Unique(true)
 	}
@@ -192,7 +193,7 @@ func (_q *OutboxEntryQuery) IDs(ctx context.Context) (ids []int64, err error) {
 }
 
 // IDsX is like IDs, but panics if an error occurs.
-func (_q *OutboxEntryQuery) IDsX(ctx context.Context) []int64 {
+func (_q *OutboxEntryQuery) IDsX(ctx context.Context) []uuid.UUID {
 	ids, err := _q.IDs(ctx)
 	if err != nil {
 		panic(err)
@@ -264,12 +265,12 @@ func (_q *OutboxEntryQuery) Clone() *OutboxEntryQuery {
 // Example:
 //
 //	var v []struct {
-//		EventID uuid.UUID `json:"event_id,omitempty"`
+//		StoreID uuid.UUID `json:"store_id,omitempty"`
 //		Count int `json:"count,omitempty"`
 //	}
 //
 //	client.OutboxEntry.Query().
-//		GroupBy(outboxentry.FieldEventID).
+//		GroupBy(outboxentry.FieldStoreID).
 //		Aggregate(ent.Count()).
 //		Scan(ctx, &v)
 func (_q *OutboxEntryQuery) GroupBy(field string, fields ...string) *OutboxEntryGroupBy {
@@ -287,11 +288,11 @@ func (_q *OutboxEntryQuery) GroupBy(field string, fields ...string) *OutboxEntry
 // Example:
 //
 //	var v []struct {
-//		EventID uuid.UUID `json:"event_id,omitempty"`
+//		StoreID uuid.UUID `json:"store_id,omitempty"`
 //	}
 //
 //	client.OutboxEntry.Query().
-//		Select(outboxentry.FieldEventID).
+//		Select(outboxentry.FieldStoreID).
 //		Scan(ctx, &v)
 func (_q *OutboxEntryQuery) Select(fields ...string) *OutboxEntrySelect {
 	_q.ctx.Fields = append(_q.ctx.Fields, fields...)
@@ -373,7 +374,7 @@ func (_q *OutboxEntryQuery) sqlCount(ctx context.Context) (int, error) {
 }
 
 func (_q *OutboxEntryQuery) querySpec() *sqlgraph.QuerySpec {
-	_spec := sqlgraph.NewQuerySpec(outboxentry.Table, outboxentry.Columns, sqlgraph.NewFieldSpec(outboxentry.FieldID, field.TypeInt64))
+	_spec := sqlgraph.NewQuerySpec(outboxentry.Table, outboxentry.Columns, sqlgraph.NewFieldSpec(outboxentry.FieldID, field.TypeUUID))
 	_spec.From = _q.sql
 	if unique := _q.ctx.Unique; unique != nil {
 		_spec.Unique = *unique

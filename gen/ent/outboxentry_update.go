@@ -60,7 +60,7 @@ func (_u *OutboxEntryUpdate) ExecX(ctx context.Context) {
 }
 
 func (_u *OutboxEntryUpdate) sqlSave(ctx context.Context) (_node int, err error) {
-	_spec := sqlgraph.NewUpdateSpec(outboxentry.Table, outboxentry.Columns, sqlgraph.NewFieldSpec(outboxentry.FieldID, field.TypeInt64))
+	_spec := sqlgraph.NewUpdateSpec(outboxentry.Table, outboxentry.Columns, sqlgraph.NewFieldSpec(outboxentry.FieldID, field.TypeUUID))
 	if ps := _u.mutation.predicates; len(ps) > 0 {
 		_spec.Predicate = func(selector *sql.Selector) {
 			for i := range ps {
@@ -134,7 +134,7 @@ func (_u *OutboxEntryUpdateOne) ExecX(ctx context.Context) {
 }
 
 func (_u *OutboxEntryUpdateOne) sqlSave(ctx context.Context) (_node *OutboxEntry, err error) {
-	_spec := sqlgraph.NewUpdateSpec(outboxentry.Table, outboxentry.Columns, sqlgraph.NewFieldSpec(outboxentry.FieldID, field.TypeInt64))
+	_spec := sqlgraph.NewUpdateSpec(outboxentry.Table, outboxentry.Columns, sqlgraph.NewFieldSpec(outboxentry.FieldID, field.TypeUUID))
 	id, ok := _u.mutation.ID()
 	if !ok {
 		return nil, &ValidationError{Name: "id", err: errors.New(`ent: missing "OutboxEntry.id" for update`)}
@@ -165,7 +165,7 @@ func (_u *OutboxEntryUpdateOne) sqlSave(ctx context.Context) (_node *OutboxEntry
 			return nil, err
 		}
 		_spec.Node.ID, _spec.Node.CompositeID = nil, []*sqlgraph.FieldSpec{
-			{Column: outboxentry.FieldID, Type: field.TypeInt64, Value: id},
+			{Column: outboxentry.FieldID, Type: field.TypeUUID, Value: id},
 			{Column: outboxentry.FieldStoreID, Type: field.TypeUUID, Value: store},
 		}
 	}

@@ -303,7 +303,7 @@ func outbox(ctx context.Context, s *db.DB, about Installation) Finding {
 		return broken(err)
 	}
 	var oldest uuid.UUID
-	err := s.Reader().QueryRowContext(ctx, "SELECT event_id FROM outbox ORDER BY id LIMIT 1").Scan(&oldest)
+	err := s.Reader().QueryRowContext(ctx, "SELECT id FROM outbox ORDER BY id LIMIT 1").Scan(&oldest)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return broken(err)
 	}

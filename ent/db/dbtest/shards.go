@@ -19,8 +19,8 @@ import (
 // the stores and stays. The others are named, each with its reason, in the test of the keys.
 func Distributed() []string {
 	return []string{
-		"activity_entries", "customers", "idempotency_keys", "order_items", "orders", "payment_links", "products", "row_counts",
-		"row_deltas",
+		"activity_entries", "customers", "events", "idempotency_keys", "order_items", "orders", "outbox", "payment_links",
+		"products", "row_counts", "row_deltas",
 	}
 }
 

@@ -58,6 +58,9 @@ func hideStore(t *atlas.Table) {
 	for _, f := range t.ForeignKeys {
 		if len(f.Columns) == 2 && f.Columns[1].Name == storeColumn {
 			f.Columns, f.RefColumns = f.Columns[:1], f.RefColumns[:1]
+			if f.Columns[0].Type.Null {
+				f.OnDelete = atlas.SetNull // ent's, which a database distributed by store refuses; nothing deletes such rows
+			}
 		}
 	}
 }

@@ -36,12 +36,11 @@ CREATE TABLE `finished_deliveries` (
 CREATE INDEX `finisheddelivery_store_id_event_id` ON `finished_deliveries` (`store_id`, `event_id`);
 CREATE INDEX `finisheddelivery_store_id_status_id` ON `finished_deliveries` (`store_id`, `status`, `id`);
 CREATE TABLE `outbox` (
-	`id` integer NOT NULL PRIMARY KEY AUTOINCREMENT,
-	`event_id` uuid NOT NULL,
+	`id` uuid NOT NULL,
 	`store_id` uuid NOT NULL,
-	`type` text NOT NULL
+	`type` text NOT NULL,
+	PRIMARY KEY (`id`)
 );
-CREATE INDEX `outboxentry_store_id_event_id` ON `outbox` (`store_id`, `event_id`);
 CREATE TABLE `resends` (
 	`id` uuid NOT NULL,
 	`store_id` uuid NOT NULL,

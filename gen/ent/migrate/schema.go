@@ -398,8 +398,7 @@ var (
 	}
 	// OutboxColumns holds the columns for the "outbox" table.
 	OutboxColumns = []*schema.Column{
-		{Name: "id", Type: field.TypeInt64, Increment: true},
-		{Name: "event_id", Type: field.TypeUUID},
+		{Name: "id", Type: field.TypeUUID},
 		{Name: "store_id", Type: field.TypeUUID},
 		{Name: "type", Type: field.TypeString},
 	}
@@ -408,13 +407,6 @@ var (
 		Name:       "outbox",
 		Columns:    OutboxColumns,
 		PrimaryKey: []*schema.Column{OutboxColumns[0]},
-		Indexes: []*schema.Index{
-			{
-				Name:    "outboxentry_store_id_event_id",
-				Unique:  false,
-				Columns: []*schema.Column{OutboxColumns[2], OutboxColumns[1]},
-			},
-		},
 	}
 	// PaymentLinksColumns holds the columns for the "payment_links" table.
 	PaymentLinksColumns = []*schema.Column{

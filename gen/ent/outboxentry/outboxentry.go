@@ -11,8 +11,6 @@ const (
 	Label = "outbox_entry"
 	// FieldID holds the string denoting the id field in the database.
 	FieldID = "id"
-	// FieldEventID holds the string denoting the event_id field in the database.
-	FieldEventID = "event_id"
 	// FieldStoreID holds the string denoting the store_id field in the database.
 	FieldStoreID = "store_id"
 	// FieldType holds the string denoting the type field in the database.
@@ -24,7 +22,6 @@ const (
 // Columns holds all SQL columns for outboxentry fields.
 var Columns = []string{
 	FieldID,
-	FieldEventID,
 	FieldStoreID,
 	FieldType,
 }
@@ -45,11 +42,6 @@ type OrderOption func(*sql.Selector)
 // ByID orders the results by the id field.
 func ByID(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldID, opts...).ToFunc()
-}
-
-// ByEventID orders the results by the event_id field.
-func ByEventID(opts ...sql.OrderTermOption) OrderOption {
-	return sql.OrderByField(FieldEventID, opts...).ToFunc()
 }
 
 // ByStoreID orders the results by the store_id field.

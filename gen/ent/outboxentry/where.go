@@ -9,53 +9,48 @@ import (
 )
 
 // ID filters vertices based on their ID field.
-func ID(id int64) predicate.OutboxEntry {
+func ID(id uuid.UUID) predicate.OutboxEntry {
 	return predicate.OutboxEntry(sql.FieldEQ(FieldID, id))
 }
 
 // IDEQ applies the EQ predicate on the ID field.
-func IDEQ(id int64) predicate.OutboxEntry {
+func IDEQ(id uuid.UUID) predicate.OutboxEntry {
 	return predicate.OutboxEntry(sql.FieldEQ(FieldID, id))
 }
 
 // IDNEQ applies the NEQ predicate on the ID field.
-func IDNEQ(id int64) predicate.OutboxEntry {
+func IDNEQ(id uuid.UUID) predicate.OutboxEntry {
 	return predicate.OutboxEntry(sql.FieldNEQ(FieldID, id))
 }
 
 // IDIn applies the In predicate on the ID field.
-func IDIn(ids ...int64) predicate.OutboxEntry {
+func IDIn(ids ...uuid.UUID) predicate.OutboxEntry {
 	return predicate.OutboxEntry(sql.FieldIn(FieldID, ids...))
 }
 
 // IDNotIn applies the NotIn predicate on the ID field.
-func IDNotIn(ids ...int64) predicate.OutboxEntry {
+func IDNotIn(ids ...uuid.UUID) predicate.OutboxEntry {
 	return predicate.OutboxEntry(sql.FieldNotIn(FieldID, ids...))
 }
 
 // IDGT applies the GT predicate on the ID field.
-func IDGT(id int64) predicate.OutboxEntry {
+func IDGT(id uuid.UUID) predicate.OutboxEntry {
 	return predicate.OutboxEntry(sql.FieldGT(FieldID, id))
 }
 
 // IDGTE applies the GTE predicate on the ID field.
-func IDGTE(id int64) predicate.OutboxEntry {
+func IDGTE(id uuid.UUID) predicate.OutboxEntry {
 	return predicate.OutboxEntry(sql.FieldGTE(FieldID, id))
 }
 
 // IDLT applies the LT predicate on the ID field.
-func IDLT(id int64) predicate.OutboxEntry {
+func IDLT(id uuid.UUID) predicate.OutboxEntry {
 	return predicate.OutboxEntry(sql.FieldLT(FieldID, id))
 }
 
 // IDLTE applies the LTE predicate on the ID field.
-func IDLTE(id int64) predicate.OutboxEntry {
+func IDLTE(id uuid.UUID) predicate.OutboxEntry {
 	return predicate.OutboxEntry(sql.FieldLTE(FieldID, id))
-}
-
-// EventID applies equality check predicate on the "event_id" field. It's identical to EventIDEQ.
-func EventID(v uuid.UUID) predicate.OutboxEntry {
-	return predicate.OutboxEntry(sql.FieldEQ(FieldEventID, v))
 }
 
 // StoreID applies equality check predicate on the "store_id" field. It's identical to StoreIDEQ.
@@ -66,46 +61,6 @@ func StoreID(v uuid.UUID) predicate.OutboxEntry {
 // Type applies equality check predicate on the "type" field. It's identical to TypeEQ.
 func Type(v string) predicate.OutboxEntry {
 	return predicate.OutboxEntry(sql.FieldEQ(FieldType, v))
-}
-
-// EventIDEQ applies the EQ predicate on the "event_id" field.
-func EventIDEQ(v uuid.UUID) predicate.OutboxEntry {
-	return predicate.OutboxEntry(sql.FieldEQ(FieldEventID, v))
-}
-
-// EventIDNEQ applies the NEQ predicate on the "event_id" field.
-func EventIDNEQ(v uuid.UUID) predicate.OutboxEntry {
-	return predicate.OutboxEntry(sql.FieldNEQ(FieldEventID, v))
-}
-
-// EventIDIn applies the In predicate on the "event_id" field.
-func EventIDIn(vs ...uuid.UUID) predicate.OutboxEntry {
-	return predicate.OutboxEntry(sql.FieldIn(FieldEventID, vs...))
-}
-
-// EventIDNotIn applies the NotIn predicate on the "event_id" field.
-func EventIDNotIn(vs ...uuid.UUID) predicate.OutboxEntry {
-	return predicate.OutboxEntry(sql.FieldNotIn(FieldEventID, vs...))
-}
-
-// EventIDGT applies the GT predicate on the "event_id" field.
-func EventIDGT(v uuid.UUID) predicate.OutboxEntry {
-	return predicate.OutboxEntry(sql.FieldGT(FieldEventID, v))
-}
-
-// EventIDGTE applies the GTE predicate on the "event_id" field.
-func EventIDGTE(v uuid.UUID) predicate.OutboxEntry {
-	return predicate.OutboxEntry(sql.FieldGTE(FieldEventID, v))
-}
-
-// EventIDLT applies the LT predicate on the "event_id" field.
-func EventIDLT(v uuid.UUID) predicate.OutboxEntry {
-	return predicate.OutboxEntry(sql.FieldLT(FieldEventID, v))
-}
-
-// EventIDLTE applies the LTE predicate on the "event_id" field.
-func EventIDLTE(v uuid.UUID) predicate.OutboxEntry {
-	return predicate.OutboxEntry(sql.FieldLTE(FieldEventID, v))
 }
 
 // StoreIDEQ applies the EQ predicate on the "store_id" field.
