@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
@@ -19,6 +20,7 @@ import (
 
 	"google.golang.org/protobuf/types/known/timestamppb"
 
+	"go.storefront.example/ent/hook"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/admin"
@@ -30,10 +32,12 @@ import (
 
 type listenCmd struct {
 	adminListener
-	forwarding
-	Store     string   `placeholder:"SLUG" help:"The store, by slug or id; not needed if there is only one."`
-	Events    []string `placeholder:"TYPE" help:"What to forward: ${events}, ping (default: all of them)."`
-	PrintJSON bool     `name:"print-json" help:"Print each event on standard output, one a line, in the bytes that are forwarded; everything else goes to standard error."`
+	ForwardTo   string   `placeholder:"URL" help:"Where to post the events that no --forward takes: http or https, private and local addresses included; localhost:3000/hooks is enough."`
+	Forward     []string `sep:"none" placeholder:"TYPE=URL" help:"Where to post the events of a type, such as order.paid=URL or order.*=URL; may be repeated, and the most exact wins."`
+	Store       string   `placeholder:"SLUG" help:"The store, by slug or id; not needed if there is only one."`
+	Events      []string `placeholder:"TYPE" help:"What to receive: ${events}, ping (default: all of them)."`
+	PrintJSON   bool     `name:"print-json" help:"Print each event on standard output, one a line, in the bytes that are forwarded; everything else goes to standard error."`
+	PrintSecret bool     `name:"print-secret" help:"Print the signing secret alone, and end."`
 }
 
 const (
@@ -46,11 +50,12 @@ const (
 
 // listening is what listen prints once it receives events.
 type listening struct {
-	Store     string   `json:"store"`
-	AdminURL  string   `json:"adminUrl"`
-	ForwardTo string   `json:"forwardTo"`
-	Events    []string `json:"events"`
-	Secret    string   `json:"secret"`
+	Store     string            `json:"store"`
+	AdminURL  string            `json:"adminUrl"`
+	ForwardTo string            `json:"forwardTo"`
+	Forward   map[string]string `json:"forward"`
+	Events    []string          `json:"events"`
+	Secret    string            `json:"secret"`
 }
 
 // Run forwards events until the session ends.
@@ -58,9 +63,12 @@ func (c *listenCmd) Run(s *invocation) error {
 	if s.json && c.PrintJSON {
 		return usage("--print-json prints one event a line; leave -o json out")
 	}
-	to, err := c.address()
+	routes, err := readRoutes(c.ForwardTo, c.Forward)
 	if err != nil {
 		return err
+	}
+	if len(routes) == 0 && !c.PrintSecret {
+		return usage("name where to post the events: --forward-to URL, or --forward TYPE=URL")
 	}
 	from := c.adminListener
 	var dev *devFolder
@@ -83,13 +91,28 @@ func (c *listenCmd) Run(s *invocation) error {
 	if err != nil {
 		return err
 	}
+	if c.PrintSecret {
+		return s.printSecret(secret, from.AdminToken != "" || dev != nil)
+	}
 	l := &listener{
 		invocation: s, from: from, dev: dev, client: client, store: store, events: c.Events, printJSON: c.PrintJSON,
-		forwarder: newForwarder(to, secret), slots: make(chan struct{}, mostForwards), seen: map[string]time.Time{},
+		routes: routes, forwarder: newForwarder(secret), slots: make(chan struct{}, mostForwards), seen: map[string]time.Time{},
 	}
 	defer l.forwarder.client.Close()
 	defer l.posts.Wait()
 	return l.run()
+}
+
+// printSecret prints the secret that a later start will sign with too.
+func (s *invocation) printSecret(secret string, lasting bool) error {
+	switch {
+	case !lasting:
+		return usage("--print-secret: without --admin-token the secret is another one at each start; listen prints it")
+	case s.json:
+		return s.value(map[string]string{"secret": secret})
+	}
+	_, err := fmt.Fprintln(s.out, secret)
+	return err
 }
 
 // listener follows the events of a store across connections.
@@ -105,6 +128,7 @@ type listener struct {
 	store     *storefrontv1.Store
 	events    []string
 	printJSON bool
+	routes    routes
 	forwarder *forwarder
 
 	// since is the position of the last answer; seen are the events after it that were taken.
@@ -174,9 +198,16 @@ func (l *listener) find() {
 
 // printReady prints that events are received from now on.
 func (l *listener) printReady() error {
-	g := listening{l.store.GetSlug(), l.from.AdminURL, l.forwarder.to, slices.Clone(l.events), l.forwarder.secret}
+	g := listening{l.store.GetSlug(), l.from.AdminURL, "", map[string]string{}, slices.Clone(l.events), l.forwarder.secret}
 	if g.Events == nil {
 		g.Events = []string{}
+	}
+	for _, r := range l.routes {
+		if r.types == "*" {
+			g.ForwardTo = r.to
+		} else {
+			g.Forward[r.types] = r.to
+		}
 	}
 	if l.json {
 		return l.value(g)
@@ -186,7 +217,7 @@ func (l *listener) printReady() error {
 		types = strings.Join(g.Events, ", ")
 	}
 	l.show(l.statusWriter(), fmt.Sprintf("Ready: %s of %s (%s) → %s\nsigning secret: %s\nCtrl-C stops it.\n",
-		types, l.store.GetName(), g.Store, g.ForwardTo, g.Secret))
+		types, l.store.GetName(), g.Store, l.routes, g.Secret))
 	return nil
 }
 
@@ -236,8 +267,13 @@ func (l *listener) forwardNew(answer *adminv1.WatchEventsResponse) error {
 
 // post forwards one event and shows its result.
 func (l *listener) post(e *adminv1.Event) {
+	to, routed := l.routes.of(e.GetType())
+	if !routed {
+		l.show(l.statusWriter(), described(e)+"  → nowhere: no --forward takes it")
+		return
+	}
 	// A post that has begun ends by its own timeout.
-	r := l.forwarder.post(context.WithoutCancel(l.ctx), e)
+	r := l.forwarder.post(context.WithoutCancel(l.ctx), to, e)
 	l.show(l.statusWriter(), forwarded(e, r))
 	if r.Succeeded() {
 		return
@@ -246,24 +282,90 @@ func (l *listener) post(e *adminv1.Event) {
 	defer l.mu.Unlock()
 	if !l.hint {
 		l.hint = true
-		_, _ = fmt.Fprintf(l.errs, "storefront: to send it again: storefront event resend %s --forward-to %s\n", e.GetId(),
-			l.forwarder.to)
+		_, _ = fmt.Fprintf(l.errs, "storefront: to send it again: storefront event resend %s --forward-to %s\n", e.GetId(), to)
 	}
 }
 
-// forwarding is the setting of what forwards events to an address of this machine or network.
-type forwarding struct {
-	ForwardTo string `required:"" placeholder:"URL" help:"Where to post the events: http or https, private and local addresses included; localhost:3000/hooks is enough."`
+// route says where the events of some types are posted.
+type route struct {
+	types string // a type, the beginning of types with *, or * for all
+	to    string
 }
 
-// address is where to post to.
-func (f forwarding) address() (string, error) {
-	url := f.ForwardTo
+// routes are in the order in which they are tried: whole types, then beginnings from the longest on.
+type routes []route
+
+// readRoutes reads the flags --forward-to, which is a route for all types, and --forward.
+func readRoutes(rest string, given []string) (routes, error) {
+	var all routes
+	if rest != "" {
+		to, err := forwardAddress("--forward-to", rest)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, route{"*", to})
+	}
+	known := append(hook.EventTypes(), hook.Ping)
+	for _, one := range given {
+		types, url, found := strings.Cut(one, "=")
+		types = strings.TrimSpace(types)
+		if !found || types == "" || url == "" {
+			return nil, usage("--forward %s: must be a type and a URL, such as order.paid=localhost:3000/orders", one)
+		}
+		to, err := forwardAddress("--forward "+types, strings.TrimSpace(url))
+		if err != nil {
+			return nil, err
+		}
+		r := route{types, to}
+		switch {
+		case !slices.ContainsFunc(known, r.takes):
+			return nil, usage("--forward %s: takes none of the types %s; the beginning of types ends with *", one, strings.Join(known, ", "))
+		case slices.ContainsFunc(all, func(other route) bool { return other.types == types }):
+			return nil, usage("--forward %s: there is another address for %s", one, types)
+		}
+		all = append(all, r)
+	}
+	slices.SortFunc(all, func(a, b route) int {
+		return cmp.Or(strings.Count(a.types, "*")-strings.Count(b.types, "*"), len(b.types)-len(a.types))
+	})
+	return all, nil
+}
+
+// takes reports whether a route is one of a type.
+func (r route) takes(eventType string) bool {
+	beginning, some := strings.CutSuffix(r.types, "*")
+	return eventType == r.types || some && strings.HasPrefix(eventType, beginning)
+}
+
+// of returns where an event of a type is posted.
+func (all routes) of(eventType string) (to string, routed bool) {
+	for _, r := range all {
+		if r.takes(eventType) {
+			return r.to, true
+		}
+	}
+	return "", false
+}
+
+// String shows where events go, in a line.
+func (all routes) String() string {
+	if len(all) == 1 && all[0].types == "*" {
+		return all[0].to
+	}
+	texts := make([]string, len(all))
+	for i, r := range all {
+		texts[i] = r.types + " " + r.to
+	}
+	return strings.Join(texts, ", ")
+}
+
+// forwardAddress is the address that a flag names, of this machine or any other.
+func forwardAddress(flag, url string) (string, error) {
 	if !strings.Contains(url, "://") {
 		url = "http://" + url
 	}
 	if err := egress.CheckURL(url, devTargets); err != nil {
-		return "", usage("--forward-to: %w", err)
+		return "", usage("%s: %w", flag, err)
 	}
 	return url, nil
 }
@@ -271,18 +373,18 @@ func (f forwarding) address() (string, error) {
 // forwarder posts events as a worker delivers them: with the same client, headers and bytes. Goroutines
 // may share it.
 type forwarder struct {
-	to, secret string
-	client     *egress.Client
+	secret string
+	client *egress.Client
 }
 
-func newForwarder(to, secret string) *forwarder {
-	return &forwarder{to, secret, egress.New(egress.Options{Policy: devTargets})}
+func newForwarder(secret string) *forwarder {
+	return &forwarder{secret, egress.New(egress.Options{Policy: devTargets})}
 }
 
 // post makes the first attempt of a delivery.
-func (f *forwarder) post(ctx context.Context, e *adminv1.Event) egress.Result {
+func (f *forwarder) post(ctx context.Context, to string, e *adminv1.Event) egress.Result {
 	body := []byte(e.GetPayload())
-	return f.client.Post(ctx, f.to, signature.Headers(f.secret, time.Now(), e.GetId(), e.GetType(), 1, body), body)
+	return f.client.Post(ctx, to, signature.Headers(f.secret, time.Now(), e.GetId(), e.GetType(), 1, body), body)
 }
 
 // forwarded is the line that shows what became of an event.
@@ -327,8 +429,8 @@ type eventCmd struct {
 
 type eventResendCmd struct {
 	target
-	forwarding
-	ID string `arg:"" help:"The event's id."`
+	ForwardTo string `required:"" placeholder:"URL" help:"Where to post the event: http or https, private and local addresses included; localhost:3000/hooks is enough."`
+	ID        string `arg:"" help:"The event's id."`
 }
 
 // resent is what became of an event that was forwarded again.
@@ -343,7 +445,7 @@ type resent struct {
 
 // Run forwards the event.
 func (c *eventResendCmd) Run(s *invocation) error {
-	to, err := c.address()
+	to, err := forwardAddress("--forward-to", c.ForwardTo)
 	if err != nil {
 		return err
 	}
@@ -356,9 +458,9 @@ func (c *eventResendCmd) Run(s *invocation) error {
 		if err != nil {
 			return err
 		}
-		f := newForwarder(to, secret)
+		f := newForwarder(secret)
 		defer f.client.Close()
-		r := f.post(ctx, e)
+		r := f.post(ctx, to, e)
 		if !r.Succeeded() {
 			return fmt.Errorf("forward %s to %s: %s", e.GetId(), to, r.Problem)
 		}
