@@ -2,7 +2,7 @@
 
 # A static binary, alone in an image, under a user without rights.
 #
-#   docker build --build-arg VERSION=2026-09 --build-arg COMMIT="$(git rev-parse HEAD)" -t storefront .
+#   docker build --build-arg VERSION=2026.9.0 --build-arg COMMIT="$(git rev-parse HEAD)" -t storefront .
 #   docker run --rm -p 127.0.0.1:8080:8080 -v storefront:/data storefront server --migrate
 FROM --platform=$BUILDPLATFORM golang:1.26-bookworm AS build
 WORKDIR /src
@@ -29,9 +29,12 @@ COPY --from=build --chown=65532:65532 /out/data /data
 USER 65532:65532
 WORKDIR /data
 VOLUME /data
-# The operator's listener stays on the container's loopback address unless STOREFRONT_ADMIN_ADDR
-# says otherwise. Whether a server, or a worker with that setting, is ready tells `/storefront health`;
-# Kubernetes probes and load balancers ask /readyz on that listener.
+# The file system may be read-only but for /data: temporary files, of imports, go there too.
+ENV TMPDIR=/data
+# The operator's listener of servers and workers stays on the container's loopback address unless this is set to
+# another. Docker asks it there; Kubernetes' probes and load balancers ask /readyz on that listener.
+ENV STOREFRONT_ADMIN_ADDR=127.0.0.1:8081
+HEALTHCHECK --interval=10s --timeout=4s --start-period=30s CMD ["/storefront", "health"]
 EXPOSE 8080
 ENTRYPOINT ["/storefront"]
 CMD ["server"]

@@ -233,12 +233,12 @@ func (p *percent) UnmarshalText(text []byte) error {
 // onOff is a switch.
 type onOff bool
 
-// UnmarshalText reads on or off.
+// UnmarshalText reads on or off, and true or false, which YAML's older readers make of the two.
 func (o *onOff) UnmarshalText(text []byte) error {
 	switch string(text) {
-	case "on":
+	case "on", "true":
 		*o = true
-	case "off":
+	case "off", "false":
 		*o = false
 	default:
 		return fmt.Errorf("must be on or off, not %q", text)

@@ -1,0 +1,120 @@
+{{- define "storefront.name" -}}
+{{- if contains .Chart.Name .Release.Name }}{{ .Release.Name }}{{ else }}{{ .Release.Name }}-{{ .Chart.Name }}{{ end }}
+{{- end }}
+
+{{/* What selects the pods of a component: (list . "server") */}}
+{{- define "storefront.selector" -}}
+app.kubernetes.io/name: {{ (index . 0).Chart.Name }}
+app.kubernetes.io/instance: {{ (index . 0).Release.Name }}
+app.kubernetes.io/component: {{ index . 1 }}
+{{- end }}
+
+{{- define "storefront.labels" -}}
+{{ include "storefront.selector" . }}
+app.kubernetes.io/version: {{ (index . 0).Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ (index . 0).Release.Service }}
+helm.sh/chart: {{ (index . 0).Chart.Name }}-{{ (index . 0).Chart.Version }}
+{{- end }}
+
+{{- define "storefront.secret" -}}
+{{ .Values.existingSecret | default (include "storefront.name" .) }}
+{{- end }}
+
+{{/* A variable from a Secret: (list "STOREFRONT_SECRET_KEY" NAME-OF-THE-SECRET "secret-key"). With a fourth member the Secret
+may lack the key. */}}
+{{- define "storefront.variable" -}}
+- name: {{ index . 0 }}
+  valueFrom:
+    secretKeyRef:
+      name: {{ index . 1 }}
+      key: {{ index . 2 }}
+      {{- if eq (len .) 4 }}
+      optional: true
+      {{- end }}
+{{- end }}
+
+{{/* The container of a component, as the image promises to run: not root, on a file system that it cannot write. */}}
+{{- define "storefront.container" -}}
+image: "{{ .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}"
+imagePullPolicy: {{ .Values.image.pullPolicy }}
+securityContext:
+  runAsNonRoot: true
+  runAsUser: 65532
+  runAsGroup: 65532
+  readOnlyRootFilesystem: true
+  allowPrivilegeEscalation: false
+  capabilities: {drop: [ALL]}
+  seccompProfile: {type: RuntimeDefault}
+{{- end }}
+
+{{- define "storefront.pod" -}}
+automountServiceAccountToken: false
+enableServiceLinks: false
+{{- with .Values.image.pullSecrets }}
+imagePullSecrets: {{ toJson . }}
+{{- end }}
+{{- with .Values.nodeSelector }}
+nodeSelector: {{ toJson . }}
+{{- end }}
+{{- with .Values.tolerations }}
+tolerations: {{ toJson . }}
+{{- end }}
+{{- with .Values.affinity }}
+affinity: {{ toJson . }}
+{{- end }}
+{{- end }}
+
+{{/* Server and worker differ in little. */}}
+{{- define "storefront.serving" -}}
+{{- $component := index . 1 }}
+{{- with index . 0 }}
+{{- $secret := include "storefront.secret" . }}
+{{- include "storefront.container" . }}
+command: [/storefront]
+args: [{{ $component }}]
+env:
+  - {name: STOREFRONT_CONFIG, value: /etc/storefront/settings.yaml}
+  - {name: STOREFRONT_ADMIN_ADDR, value: ":8081"}
+  {{- include "storefront.variable" (list "STOREFRONT_DATABASE_URL" $secret "database-url") | nindent 2 }}
+  {{- include "storefront.variable" (list "STOREFRONT_SECRET_KEY" $secret "secret-key") | nindent 2 }}
+  {{- include "storefront.variable" (list "STOREFRONT_OLD_SECRET_KEYS" $secret "old-secret-keys" "optional") | nindent 2 }}
+  {{- include "storefront.variable" (list "STOREFRONT_ADMIN_TOKEN" $secret "admin-token") | nindent 2 }}
+  {{- include "storefront.variable" (list "STOREFRONT_OLD_ADMIN_TOKEN" $secret "old-admin-token" "optional") | nindent 2 }}
+  {{- with .Values.env }}
+  {{- toYaml . | nindent 2 }}
+  {{- end }}
+ports:
+  {{- if eq $component "server" }}
+  - {name: http, containerPort: 8080}
+  {{- end }}
+  - {name: operator, containerPort: 8081}
+startupProbe:
+  httpGet: {path: /healthz, port: operator}
+  periodSeconds: 2
+  failureThreshold: 60
+livenessProbe:
+  httpGet: {path: /healthz, port: operator}
+  periodSeconds: 10
+  timeoutSeconds: 5
+readinessProbe:
+  httpGet: {path: /readyz, port: operator}
+  periodSeconds: 5
+  timeoutSeconds: 4
+volumeMounts:
+  - {name: settings, mountPath: /etc/storefront, readOnly: true}
+  - {name: temporary, mountPath: /data}
+resources: {{ toJson (index .Values $component).resources }}
+{{- end }}
+{{- end }}
+
+{{/* What each component may reach: names, the database, and what the values add. */}}
+{{- define "storefront.egress" -}}
+- ports: [{port: 53, protocol: UDP}, {port: 53, protocol: TCP}]
+- ports: [{port: {{ .Values.networkPolicy.databasePort }}, protocol: TCP}]
+  {{- with .Values.networkPolicy.database }}
+  to: {{ toJson . }}
+  {{- end }}
+{{- with .Values.networkPolicy.extraEgress }}
+{{ toYaml . }}
+{{- end }}
+{{- end }}
