@@ -13,6 +13,7 @@ import (
 
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/db/dbtest"
+	"go.storefront.example/ent/shard"
 )
 
 // The tables that are not distributed by store, and why.
@@ -58,7 +59,7 @@ func TestKeysHaveTheirStore(t *testing.T) {
 			" AND a.attnum = ANY (" + numbers + ")"
 	}
 
-	distributed := dbtest.Distributed()
+	distributed := shard.Tables()
 	owned := map[string]bool{} // tables, by whether they have a store
 	each(t, s, `SELECT t.table_name, EXISTS (SELECT FROM information_schema.columns c
   WHERE c.table_name = t.table_name AND c.table_schema = t.table_schema AND c.column_name = 'store_id' AND c.is_nullable = 'NO')

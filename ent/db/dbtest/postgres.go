@@ -10,15 +10,16 @@ import (
 	"io/fs"
 	"net/url"
 	"os"
+	"slices"
 	"sync"
 	"testing"
 
 	"entgo.io/ent/dialect"
 	"github.com/google/uuid"
-	"github.com/lib/pq"
 	"github.com/stretchr/testify/require"
 
 	"go.storefront.example/ent/migrations"
+	"go.storefront.example/ent/shard"
 )
 
 const (
@@ -30,51 +31,31 @@ const (
 	templateLock = 0x5f0e57a6
 )
 
-// createDatabase creates a database on the server, from the template or empty, and drops it when
-// the test ends.
+// createDatabase creates a database on the server, or of the same name on all nodes of the Citus cluster, from the template
+// or empty, and drops it when the test ends.
 func createDatabase(t testing.TB, migrated bool) string {
 	t.Helper()
-	server := os.Getenv(serverVariable)
-	if server == "" {
+	servers := nodes()
+	if len(servers) == 0 {
 		if os.Getenv(requireVariable) == "1" {
 			t.Fatalf("%s must name a PostgreSQL server, because %s=1", serverVariable, requireVariable)
 		}
 		t.Skipf("%s names no PostgreSQL server", serverVariable)
 	}
-	admin, err := adminPool()
-	require.NoError(t, err)
 	from := "template1"
 	if migrated {
+		var err error
 		from, err = postgresTemplate()
 		require.NoError(t, err)
 	}
 	id := uuid.New()
 	name := "dbtest_" + hex.EncodeToString(id[:])
-	_, err = admin.Exec("CREATE DATABASE " + name + " TEMPLATE " + from)
-	require.NoError(t, err)
-	t.Cleanup(func() {
-		_, err := admin.Exec("DROP DATABASE " + name + " WITH (FORCE)")
-		require.NoError(t, err)
-	})
-	address, err := withDatabase(server, name)
+	t.Cleanup(func() { require.NoError(t, drop(context.Background(), name)) })
+	require.NoError(t, everywhere(context.Background(), "CREATE DATABASE "+name+" TEMPLATE "+from))
+	address, err := withDatabase(servers[0], name)
 	require.NoError(t, err)
 	return address
 }
-
-// adminPool holds this process's connections to the server itself.
-var adminPool = sync.OnceValues(func() (*sql.DB, error) {
-	cfg, err := pq.NewConfig(os.Getenv(serverVariable))
-	if err != nil {
-		return nil, err
-	}
-	connect, err := pq.NewConnectorConfig(cfg)
-	if err != nil {
-		return nil, err
-	}
-	db := sql.OpenDB(connect)
-	db.SetMaxOpenConns(2)
-	return db, nil
-})
 
 // postgresTemplate is the name of a migrated database. Its name comes from the migrations and it
 // stays on the server, so that the many processes of a test run migrate once.
@@ -83,12 +64,12 @@ var postgresTemplate = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	admin, err := adminPool()
+	all, err := pools()
 	if err != nil {
 		return "", err
 	}
 	ctx := context.Background()
-	conn, err := admin.Conn(ctx)
+	conn, err := all[0].Conn(ctx)
 	if err != nil {
 		return "", err
 	}
@@ -110,23 +91,38 @@ func makeTemplate(ctx context.Context, conn *sql.Conn, name string) error {
 	// It has another name until it is complete, so that a process that dies half-way leaves no
 	// template.
 	unfinished := name + "_unfinished"
-	for _, statement := range []string{
-		"DROP DATABASE IF EXISTS " + unfinished + " WITH (FORCE)",
-		"CREATE DATABASE " + unfinished,
-	} {
-		if _, err := conn.ExecContext(ctx, statement); err != nil {
-			return err
-		}
+	if err := everywhere(ctx, "DROP DATABASE IF EXISTS "+name+" WITH (FORCE)", "DROP DATABASE IF EXISTS "+unfinished+" WITH (FORCE)",
+		"CREATE DATABASE "+unfinished); err != nil {
+		return err
 	}
-	address, err := withDatabase(os.Getenv(serverVariable), unfinished)
+	address, err := withDatabase(nodes()[0], unfinished)
 	if err != nil {
 		return err
 	}
 	if err := migrate(address); err != nil {
 		return fmt.Errorf("migrate the template: %w", err)
 	}
-	_, err = conn.ExecContext(ctx, "ALTER DATABASE "+unfinished+" RENAME TO "+name)
-	return err
+	if len(Citus()) > 0 {
+		if err := distribute(ctx, unfinished, address); err != nil {
+			return fmt.Errorf("distribute the template: %w", err)
+		}
+	}
+	// Citus keeps connections to every database, and one that is in use cannot be copied.
+	if err := everywhere(ctx, "ALTER DATABASE "+unfinished+" ALLOW_CONNECTIONS false",
+		"SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity WHERE datname = '"+unfinished+"'"); err != nil {
+		return err
+	}
+	all, err := pools()
+	if err != nil {
+		return err
+	}
+	// The coordinator's last, where the template is looked for.
+	for _, pool := range slices.Backward(all) {
+		if _, err := pool.ExecContext(ctx, "ALTER DATABASE "+unfinished+" RENAME TO "+name); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func templateName() (string, error) {
@@ -143,6 +139,9 @@ func templateName() (string, error) {
 		fmt.Fprintf(sum, "%s %d\n%s", path, len(content), content)
 		return err
 	})
+	for _, table := range shard.Tables() {
+		fmt.Fprintf(sum, "%s\n", table)
+	}
 	return "dbtest_template_" + hex.EncodeToString(sum.Sum(nil)[:6]), err
 }
 
@@ -155,6 +154,9 @@ func withDatabase(server, name string) (string, error) {
 	// The service gives up a connection after 3 s, which a busy machine may need for one.
 	q := u.Query()
 	q.Set("connect_timeout", "60")
+	if len(Citus()) > 0 {
+		q.Set("citus.enable_unsafe_triggers", "on") // for those of tests
+	}
 	u.RawQuery = q.Encode()
 	return u.String(), nil
 }

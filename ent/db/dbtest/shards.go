@@ -13,16 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/shard"
 )
-
-// Distributed lists the tables that cmd/storefront/SHARDING.md distributes by store: what grows with
-// the stores and stays. The others are named, each with its reason, in the test of the keys.
-func Distributed() []string {
-	return []string{
-		"activity_entries", "customers", "events", "idempotency_keys", "order_items", "orders", "outbox", "payment_links",
-		"products", "row_counts", "row_deltas",
-	}
-}
 
 // Shards stands in for a database that is distributed by store: in a schema of its own each of the
 // distributed tables is cut into two by the hash of its store, which asks of keys what a distributed
@@ -41,7 +33,7 @@ func NewShards(t testing.TB, s *db.DB) *Shards {
 	t.Cleanup(func() { _ = conn.Close() })
 	shards := &Shards{t, conn}
 	shards.exec("CREATE SCHEMA shards")
-	for _, table := range Distributed() {
+	for _, table := range shard.Tables() {
 		shards.exec(fmt.Sprintf("CREATE TABLE shards.%[1]s (LIKE public.%[1]s INCLUDING DEFAULTS INCLUDING CONSTRAINTS INCLUDING "+
 			"INDEXES) PARTITION BY HASH (store_id)", table))
 		for n := range 2 {

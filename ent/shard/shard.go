@@ -1,0 +1,415 @@
+// Package shard distributes the tables of a migrated PostgreSQL database by store over the nodes of a Citus
+// cluster, and shows and moves what lies where. The coordinator is the node that everybody connects to.
+//
+//	workers      the tables that grow with the stores, cut into shards by the hash of the store: all rows of a
+//	             store lie on one node, so its changes commit there, and its keys hold there
+//	coordinator  everything else, in plain tables that Citus does not know: stores, API keys, sessions, queue
+//
+// Citus allows no foreign key from a distributed table to a plain one, so rows no longer refer to their store.
+// Apply is one transaction on all nodes: killed anywhere it leaves the database as it was, and run again when
+// all is done it changes nothing.
+package shard
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/google/uuid"
+	"github.com/lib/pq"
+
+	"go.storefront.example/ent/db"
+)
+
+// Tables lists the tables that are distributed by store; all others stay on the coordinator.
+func Tables() []string {
+	return []string{
+		"customers", "payment_links", "products", "orders", "order_items", "activity_entries", "idempotency_keys", "events",
+		"outbox", "row_counts", "row_deltas",
+	}
+}
+
+// anchor is the table beside whose shards those of all others are placed.
+const anchor = "customers"
+
+var (
+	// ErrNotPostgres means that the database is SQLite.
+	ErrNotPostgres = errors.New("only PostgreSQL can be sharded")
+	// ErrNotSharded means that the tables are not distributed.
+	ErrNotSharded = errors.New("the database is not sharded: storefront shard plan says what is missing")
+	// ErrNotReady means that something must be done before the tables can be distributed; the message says what.
+	ErrNotReady = errors.New("the database cannot be sharded yet")
+)
+
+// Cluster is a database, sharded or not. Goroutines may share it.
+type Cluster struct{ db *db.DB }
+
+// On returns the cluster of a database, which is that of its coordinator. It fails with ErrNotPostgres.
+func On(s *db.DB) (*Cluster, error) {
+	return db.Of(s, &Cluster{s}, nil).usable()
+}
+
+func (c *Cluster) usable() (*Cluster, error) {
+	if c == nil {
+		return nil, ErrNotPostgres
+	}
+	return c, nil
+}
+
+// Table is a table that is distributed, or will be.
+type Table struct {
+	Name        string `json:"name"`
+	Rows        int64  `json:"rows"` // as PostgreSQL estimates them, of the coordinator's part
+	Bytes       int64  `json:"bytes"`
+	Distributed bool   `json:"distributed"`
+}
+
+// Dependent is a foreign key or a trigger that Apply drops before it distributes tables.
+type Dependent struct {
+	Name, Table string
+	// Definition is how it is made again on the distributed tables; "" for a key to a table that stays on the coordinator.
+	Definition string
+}
+
+// Plan is what Apply would do.
+type Plan struct {
+	Tables         []Table
+	Keys, Triggers []Dependent
+	// Obstacles are what must be done before, in the order in which to do it.
+	Obstacles []string
+}
+
+// Pending lists the tables that Apply would distribute.
+func (p Plan) Pending() []string {
+	var names []string
+	for _, t := range p.Tables {
+		if !t.Distributed {
+			names = append(names, t.Name)
+		}
+	}
+	return names
+}
+
+// Plan reads what is done, and what Apply would do. It changes nothing.
+func (c *Cluster) Plan(ctx context.Context) (Plan, error) {
+	var plan Plan
+	current, err := c.db.Current(ctx)
+	if err != nil {
+		return plan, err
+	}
+	if !current {
+		plan.Obstacles = append(plan.Obstacles, "the schema is not current: run storefront migrate up")
+		return plan, nil
+	}
+	installed, err := c.installed(ctx)
+	if err != nil {
+		return plan, err
+	}
+	if plan.Tables, err = c.tables(ctx, installed); err != nil {
+		return plan, err
+	}
+	pending := plan.Pending()
+	if len(pending) == 0 {
+		return plan, nil
+	}
+	if plan.Keys, err = c.dependents(ctx, `SELECT conname, conrelid::regclass::text,
+  CASE WHEN confrelid = ANY ($2::regclass[]) THEN pg_get_constraintdef(oid) ELSE '' END FROM pg_constraint
+ WHERE contype = 'f' AND (conrelid = ANY ($1::regclass[]) OR confrelid = ANY ($1::regclass[])) ORDER BY 2, 1`,
+		pq.Array(pending), pq.Array(Tables())); err != nil {
+		return plan, err
+	}
+	if plan.Triggers, err = c.dependents(ctx, `SELECT tgname, tgrelid::regclass::text, pg_get_triggerdef(oid) FROM pg_trigger
+ WHERE tgrelid = ANY ($1::regclass[]) AND NOT tgisinternal ORDER BY 2, 1`, pq.Array(pending)); err != nil {
+		return plan, err
+	}
+	plan.Obstacles, err = c.obstacles(ctx, installed)
+	return plan, err
+}
+
+func (c *Cluster) dependents(ctx context.Context, query string, args ...any) (found []Dependent, err error) {
+	for row := range db.Rows(ctx, c.db.Reader(), query, args...) {
+		var d Dependent
+		if err := row.Scan(&d.Name, &d.Table, &d.Definition); err != nil {
+			return nil, err
+		}
+		found = append(found, d)
+	}
+	return found, nil
+}
+
+// installed reports whether the database has the extension.
+func (c *Cluster) installed(ctx context.Context) (bool, error) {
+	var found bool
+	err := c.db.Reader().QueryRowContext(ctx, "SELECT EXISTS (SELECT FROM pg_extension WHERE extname = 'citus')").Scan(&found)
+	return found, err
+}
+
+// Sharded reports whether all tables are distributed.
+func (c *Cluster) Sharded(ctx context.Context) (bool, error) {
+	installed, err := c.installed(ctx)
+	if err != nil || !installed {
+		return false, err
+	}
+	tables, err := c.tables(ctx, installed)
+	return err == nil && len(Plan{Tables: tables}.Pending()) == 0, err
+}
+
+func (c *Cluster) tables(ctx context.Context, installed bool) ([]Table, error) {
+	distributed := "false"
+	if installed {
+		distributed = "EXISTS (SELECT FROM pg_dist_partition p WHERE p.logicalrelid = r.oid AND p.partmethod = 'h')"
+	}
+	var tables []Table
+	for row := range db.Rows(ctx, c.db.Reader(), `SELECT r.relname, GREATEST(0, r.reltuples)::bigint, pg_total_relation_size(r.oid), `+
+		distributed+` FROM unnest($1::text[]) WITH ORDINALITY AS n (name, place) JOIN pg_class r ON r.oid = to_regclass(n.name)
+ ORDER BY n.place`, pq.Array(Tables())) {
+		var t Table
+		if err := row.Scan(&t.Name, &t.Rows, &t.Bytes, &t.Distributed); err != nil {
+			return nil, err
+		}
+		tables = append(tables, t)
+	}
+	return tables, nil
+}
+
+// obstacles lists what the operator must do before Apply.
+func (c *Cluster) obstacles(ctx context.Context, installed bool) ([]string, error) {
+	var found []string
+	if !installed {
+		found = append(found, "the extension is missing: on every node put citus into shared_preload_libraries, and in this database "+
+			"run CREATE EXTENSION citus, on the coordinator last")
+	} else {
+		var coordinators, workers int
+		err := c.db.Reader().QueryRowContext(ctx, `SELECT count(*) FILTER (WHERE groupid = 0),
+  count(*) FILTER (WHERE groupid > 0 AND isactive AND shouldhaveshards) FROM pg_dist_node WHERE noderole = 'primary'`).
+			Scan(&coordinators, &workers)
+		if err != nil {
+			return nil, err
+		}
+		if coordinators == 0 {
+			found = append(found, "the coordinator has no address for the workers: run SELECT citus_set_coordinator_host('HOST', 5432) on it")
+		}
+		if workers == 0 {
+			found = append(found, "there is no worker: run SELECT citus_add_node('HOST', 5432) on the coordinator for each")
+		}
+	}
+	var users []string
+	err := c.db.Reader().QueryRowContext(ctx, `SELECT array_agg(DISTINCT application_name || ' from ' ||
+   COALESCE(host(client_addr), 'this machine')) FILTER (WHERE application_name ~ '^storefront')
+ FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'
+  AND application_name <> current_setting('application_name')`).Scan(pq.Array(&users))
+	if err != nil {
+		return nil, err
+	}
+	if len(users) > 0 {
+		found = append(found, "servers and workers must be stopped; connected are "+strings.Join(users, ", "))
+	}
+	return found, nil
+}
+
+// Apply distributes the tables that are not distributed, and calls report before each step. It waits for no lock longer
+// than lockWait. It fails with ErrNotReady if the plan has obstacles, and returns how many tables it distributed.
+func (c *Cluster) Apply(ctx context.Context, report func(step string)) (int, error) {
+	plan, err := c.Plan(ctx)
+	if err != nil {
+		return 0, err
+	}
+	if len(plan.Obstacles) > 0 {
+		return 0, fmt.Errorf("%w: %s", ErrNotReady, strings.Join(plan.Obstacles, "; "))
+	}
+	pending := plan.Pending()
+	if len(pending) == 0 {
+		return 0, nil
+	}
+	tx, err := c.db.Writer().BeginTx(ctx, nil)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = tx.Rollback() }()
+	for _, s := range steps(plan) {
+		report(s.name)
+		if _, err := tx.ExecContext(ctx, s.statement); err != nil {
+			return 0, fmt.Errorf("%s: %w; nothing was changed", s.name, err)
+		}
+	}
+	report("commit")
+	if err := tx.Commit(); err != nil {
+		return 0, fmt.Errorf("commit: %w", err)
+	}
+	return len(pending), nil
+}
+
+// lockWait is how long Apply waits for somebody else's lock.
+const lockWait = "10s"
+
+type step struct{ name, statement string }
+
+// steps are the statements of Apply's transaction.
+func steps(plan Plan) []step {
+	all := []step{
+		// Of connections to one node only one sees the keys that this transaction changes.
+		{"prepare", "SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = 0; SET LOCAL lock_timeout = '" +
+			lockWait + "'; SET LOCAL citus.multi_shard_modify_mode = 'sequential'; " +
+			// The triggers that count rows write beside the row, under its store.
+			"SET LOCAL citus.enable_unsafe_triggers = on"},
+	}
+	for _, k := range plan.Keys {
+		all = append(all, step{"drop the key " + k.Name,
+			"ALTER TABLE " + pq.QuoteIdentifier(k.Table) + " DROP CONSTRAINT " + pq.QuoteIdentifier(k.Name)})
+	}
+	// Otherwise they would count each row once more as it is copied.
+	for _, t := range plan.Triggers {
+		all = append(all, step{"drop the trigger " + t.Name + " of " + t.Table,
+			"DROP TRIGGER " + pq.QuoteIdentifier(t.Name) + " ON " + pq.QuoteIdentifier(t.Table)})
+	}
+	pending := plan.Pending()
+	for _, t := range pending {
+		beside := anchor
+		if t == anchor {
+			beside = "none"
+		}
+		all = append(all, step{"distribute " + t, fmt.Sprintf("SELECT create_distributed_table('%s', 'store_id', colocate_with => '%s')",
+			t, beside)})
+	}
+	for _, k := range plan.Keys {
+		if k.Definition != "" {
+			all = append(all, step{"add the key " + k.Name,
+				"ALTER TABLE " + pq.QuoteIdentifier(k.Table) + " ADD CONSTRAINT " + pq.QuoteIdentifier(k.Name) + " " + k.Definition})
+		}
+	}
+	for _, t := range plan.Triggers {
+		all = append(all, step{"make the trigger " + t.Name + " of " + t.Table, t.Definition})
+	}
+	for _, t := range slices.Backward(pending) {
+		all = append(all, step{"free the coordinator's copy of " + t, "SELECT truncate_local_data_after_distributing_table('" + t + "')"})
+	}
+	return all
+}
+
+// Node is a PostgreSQL server of the cluster.
+type Node struct {
+	Name        string `json:"name"` // host:port
+	Coordinator bool   `json:"coordinator"`
+	Active      bool   `json:"active"`
+	Shards      int    `json:"shards"`
+	Stores      int    `json:"stores"`
+	Bytes       int64  `json:"bytes"`
+}
+
+// Store is where a store lies.
+type Store struct {
+	ID    uuid.UUID `json:"id"`
+	Slug  string    `json:"slug"`
+	Rows  int64     `json:"rows"` // its products, customers, orders and payment links
+	Node  string    `json:"node"`
+	Alone bool      `json:"alone"` // in a shard of its own
+}
+
+// Move is a shard on its way to another node.
+type Move struct {
+	Shard    int64  `json:"shard"`
+	From     string `json:"from"`
+	To       string `json:"to"`
+	Progress string `json:"progress"`
+}
+
+// Status is what lies where.
+type Status struct {
+	Nodes   []Node  `json:"nodes"`
+	Largest []Store `json:"largestStores"`
+	Moves   []Move  `json:"moves"`
+}
+
+// mostLargest is how many stores Status shows.
+const mostLargest = 10
+
+// ofStore joins a store with the placement of its shard.
+const ofStore = `JOIN pg_dist_shard h ON h.shardid = get_shard_id_for_distribution_column('` + anchor + `', s.id)
+ JOIN pg_dist_placement p ON p.shardid = h.shardid JOIN pg_dist_node n ON n.groupid = p.groupid AND n.noderole = 'primary'`
+
+// Status reads what lies where. It fails with ErrNotSharded.
+func (c *Cluster) Status(ctx context.Context) (Status, error) {
+	s := Status{Nodes: []Node{}, Largest: []Store{}, Moves: []Move{}}
+	if err := c.requireSharded(ctx); err != nil {
+		return s, err
+	}
+	for row := range db.Rows(ctx, c.db.Reader(), `SELECT n.nodename || ':' || n.nodeport, n.groupid = 0, n.isactive,
+  COALESCE(sizes.shards, 0), COALESCE(sizes.bytes, 0), COALESCE(owned.stores, 0)
+ FROM pg_dist_node n
+ LEFT JOIN (SELECT nodename, nodeport, count(*) AS shards, sum(shard_size)::bigint AS bytes FROM citus_shards GROUP BY 1, 2) sizes
+  USING (nodename, nodeport)
+ LEFT JOIN (SELECT n.nodeid, count(*) AS stores FROM stores s `+ofStore+` GROUP BY 1) owned USING (nodeid)
+ WHERE n.noderole = 'primary' ORDER BY n.groupid`) {
+		var n Node
+		if err := row.Scan(&n.Name, &n.Coordinator, &n.Active, &n.Shards, &n.Bytes, &n.Stores); err != nil {
+			return s, err
+		}
+		s.Nodes = append(s.Nodes, n)
+	}
+	for row := range db.Rows(ctx, c.db.Reader(), `WITH sizes AS MATERIALIZED (
+  SELECT store_id, sum(total)::bigint AS rows FROM row_counts WHERE days = 32 GROUP BY 1 ORDER BY 2 DESC LIMIT $1)
+ SELECT s.id, s.slug, sizes.rows, n.nodename || ':' || n.nodeport, h.shardminvalue = h.shardmaxvalue
+ FROM sizes JOIN stores s ON s.id = sizes.store_id `+ofStore+` ORDER BY sizes.rows DESC, s.slug`, mostLargest) {
+		var e Store
+		if err := row.Scan(&e.ID, &e.Slug, &e.Rows, &e.Node, &e.Alone); err != nil {
+			return s, err
+		}
+		s.Largest = append(s.Largest, e)
+	}
+	for row := range db.Rows(ctx, c.db.Reader(), `SELECT shardid, sourcename || ':' || sourceport, targetname || ':' || targetport,
+  pg_size_pretty(target_shard_size) || ' of ' || pg_size_pretty(source_shard_size)
+ FROM get_rebalance_progress() WHERE progress < 2 ORDER BY 1`) {
+		var m Move
+		if err := row.Scan(&m.Shard, &m.From, &m.To, &m.Progress); err != nil {
+			return s, err
+		}
+		s.Moves = append(s.Moves, m)
+	}
+	return s, nil
+}
+
+func (c *Cluster) requireSharded(ctx context.Context) error {
+	sharded, err := c.Sharded(ctx)
+	if err == nil && !sharded {
+		err = ErrNotSharded
+	}
+	return err
+}
+
+// Isolate gives a store a shard of its own, on the node where it lies, and reports whether that was left to do. The
+// changes of stores in the same shard wait meanwhile.
+func (c *Cluster) Isolate(ctx context.Context, store uuid.UUID) (bool, error) {
+	if err := c.requireSharded(ctx); err != nil {
+		return false, err
+	}
+	conn, err := c.db.Writer().Conn(ctx)
+	if err != nil {
+		return false, err
+	}
+	defer func() { _ = conn.Close() }()
+	var alone bool
+	err = conn.QueryRowContext(ctx, `SELECT h.shardminvalue = h.shardmaxvalue FROM pg_dist_shard h
+ WHERE h.shardid = get_shard_id_for_distribution_column('`+anchor+`', $1::uuid)`, store).Scan(&alone)
+	if err != nil || alone {
+		return false, err
+	}
+	tx, err := conn.BeginTx(ctx, nil)
+	if err != nil {
+		return false, err
+	}
+	defer func() { _ = tx.Rollback() }()
+	// Without blocking writes it would need a replica identity on row_deltas, which the new shard gets too late: then it
+	// never ends.
+	if _, err = tx.ExecContext(ctx, "SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = '"+lockWait+"'"); err == nil {
+		var shard sql.NullInt64
+		err = tx.QueryRowContext(ctx, `SELECT isolate_tenant_to_new_shard('`+anchor+`', $1::uuid, 'CASCADE', 'block_writes')`, store).
+			Scan(&shard)
+	}
+	if err == nil {
+		err = tx.Commit()
+	}
+	return err == nil, err
+}

@@ -1,0 +1,186 @@
+package shard_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/db/dbtest"
+	"go.storefront.example/ent/shard"
+)
+
+// fill writes rows of stores past the hooks: as an older release leaves them. Each store has a customer and three orders.
+func fill(t *testing.T, s *db.DB, stores int) {
+	t.Helper()
+	for _, statement := range []string{
+		`INSERT INTO stores (id, name, slug, url, currency, country, social_links, unavailable_types, created_at, updated_at)
+ SELECT gen_random_uuid(), 's' || n, 's' || n, '', 'XAF', 'CM', '{}', '[]', now(), now() FROM generate_series(1, $1::int) n`,
+		`INSERT INTO customers (id, store_id, name, email, search, created_at, updated_at)
+ SELECT gen_random_uuid(), id, '', 'a@example.com', '', now(), now() FROM stores WHERE $1 > 0`,
+		`INSERT INTO orders (id, store_id, reference, amount, platform_fee_percent, customer_id, created_at, updated_at)
+ SELECT gen_random_uuid(), store_id, n::text, 1, 0, id, now(), now() FROM customers, generate_series(1, 3) n WHERE $1 > 0`,
+		`INSERT INTO order_items (id, store_id, position, product_id, type, title, unit_amount, quantity, order_id)
+ SELECT gen_random_uuid(), store_id, 0, gen_random_uuid(), 'FILE', '', 1, 1, id FROM orders WHERE $1 > 0`,
+	} {
+		_, err := s.Writer().Exec(statement, stores)
+		require.NoError(t, err, statement)
+	}
+}
+
+// on opens the database as the commands do, beside which no server runs.
+func on(t *testing.T, address string) (*shard.Cluster, *db.DB) {
+	t.Helper()
+	s, err := db.Open(t.Context(), db.Config{URL: address, MaxConns: 4, Settings: map[string]string{"application_name": "storefront shard"}})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, s.Close()) })
+	cluster, err := shard.On(s)
+	require.NoError(t, err)
+	return cluster, s
+}
+
+func TestOnlyPostgresIsSharded(t *testing.T) {
+	t.Parallel()
+	_, err := shard.On(dbtest.New(t, dbtest.SQLite, db.Config{}))
+	require.ErrorIs(t, err, shard.ErrNotPostgres)
+}
+
+// Each obstacle is named, and once they are gone the rows are distributed with their keys and triggers.
+func TestApplyDistributesTheRowsThatAreThere(t *testing.T) {
+	t.Parallel()
+	dbtest.RequireCitus(t)
+	address := dbtest.EmptyURL(t, dbtest.Postgres)
+	cluster, s := on(t, address)
+	apply := func() (steps []string, tables int, err error) {
+		tables, err = cluster.Apply(t.Context(), func(step string) { steps = append(steps, step) })
+		return steps, tables, err
+	}
+	_, _, err := apply()
+	require.ErrorContains(t, err, "the schema is not current: run storefront migrate up")
+	require.NoError(t, s.Migrate(t.Context(), func(db.Migration) {}))
+	fill(t, s, 20)
+	_, _, err = apply()
+	require.ErrorContains(t, err, "CREATE EXTENSION citus")
+	dbtest.Sharded(t, address)
+	sharded, err := cluster.Sharded(t.Context())
+	require.NoError(t, err)
+	require.False(t, sharded)
+	_, err = cluster.Status(t.Context())
+	require.ErrorIs(t, err, shard.ErrNotSharded)
+
+	server, err := db.Open(t.Context(), db.Config{URL: address, MaxConns: 1})
+	require.NoError(t, err)
+	_, _, err = apply()
+	require.ErrorIs(t, err, shard.ErrNotReady)
+	require.ErrorContains(t, err, "servers and workers must be stopped")
+	require.NoError(t, server.Close())
+	require.Eventually(t, func() bool { // until PostgreSQL has ended its connections
+		plan, err := cluster.Plan(t.Context())
+		require.NoError(t, err)
+		return len(plan.Obstacles) == 0
+	}, 10*time.Second, 10*time.Millisecond)
+
+	steps, tables, err := apply()
+	require.NoError(t, err)
+	require.Len(t, shard.Tables(), tables)
+	require.Equal(t, "commit", steps[len(steps)-1])
+	again, tables, err := apply()
+	require.NoError(t, err)
+	require.Empty(t, again)
+	require.Zero(t, tables)
+
+	for from, want := range map[string]int{"customers": 20, "orders": 60, "order_items": 60, "row_deltas": 40} {
+		require.Equal(t, want, dbtest.Count(t, s, from), from)
+	}
+	plan, err := cluster.Plan(t.Context())
+	require.NoError(t, err)
+	require.Empty(t, plan.Pending())
+	for _, table := range shard.Tables() {
+		require.Zero(t, dbtest.Count(t, s, "(SELECT 1 WHERE pg_relation_size('"+table+"') > 0) x"), "the coordinator keeps no copy of %s", table)
+	}
+	// A second order of a customer of another store is refused, and the one of its own is counted.
+	insert := `INSERT INTO orders (id, store_id, reference, amount, platform_fee_percent, customer_id, created_at, updated_at)
+ VALUES (gen_random_uuid(), $1, 'new', 1, 0, $2, now(), now())`
+	var store, customer uuid.UUID
+	require.NoError(t, s.Reader().QueryRow("SELECT store_id, id FROM customers LIMIT 1").Scan(&store, &customer))
+	_, err = s.Writer().Exec(insert, uuid.New(), customer)
+	require.ErrorContains(t, err, "orders_customers_orders")
+	_, err = s.Writer().Exec(insert, store, customer)
+	require.NoError(t, err)
+	require.Equal(t, 41, dbtest.Count(t, s, "row_deltas"))
+
+	require.NoError(t, s.Migrate(t.Context(), func(m db.Migration) { t.Errorf("%s is applied again", m.Name) }))
+}
+
+// A kill before the commit leaves one PostgreSQL, with all its rows and keys.
+func TestApplyThatIsKilledLeavesTheDatabaseAsItWas(t *testing.T) {
+	t.Parallel()
+	dbtest.RequireCitus(t)
+	address := dbtest.EmptyURL(t, dbtest.Postgres)
+	cluster, s := on(t, address)
+	require.NoError(t, s.Migrate(t.Context(), func(db.Migration) {}))
+	fill(t, s, 5)
+	dbtest.Sharded(t, address)
+	keys := dbtest.Count(t, s, "pg_constraint WHERE contype = 'f'")
+	for _, at := range []string{"distribute orders", "add the key", "free the coordinator's copy", "commit"} {
+		ctx, kill := context.WithCancel(t.Context())
+		_, err := cluster.Apply(ctx, func(step string) {
+			if strings.HasPrefix(step, at) {
+				kill()
+			}
+		})
+		require.Error(t, err, at)
+		require.Equal(t, keys, dbtest.Count(t, s, "pg_constraint WHERE contype = 'f'"), at)
+		require.Zero(t, dbtest.Count(t, s, "pg_dist_partition"), at)
+		require.Equal(t, 15, dbtest.Count(t, s, "orders"), at)
+	}
+	_, err := cluster.Apply(t.Context(), func(string) {})
+	require.NoError(t, err)
+	require.Equal(t, 15, dbtest.Count(t, s, "orders"))
+}
+
+// A store with a shard of its own keeps its rows, and isolating it again does nothing.
+func TestIsolateGivesAStoreAShardOfItsOwn(t *testing.T) {
+	t.Parallel()
+	dbtest.RequireCitus(t)
+	cluster, s := on(t, dbtest.URL(t, dbtest.Postgres))
+	fill(t, s, 12)
+	_, err := s.Writer().Exec(`INSERT INTO row_counts (store_id, kind, days, first_day, status, type, total)
+ SELECT id, 'orders', 32, 0, '', '', substr(slug, 2)::int FROM stores`)
+	require.NoError(t, err)
+	before, err := cluster.Status(t.Context())
+	require.NoError(t, err)
+	require.Len(t, before.Largest, 10)
+	hot := before.Largest[0]
+	require.Equal(t, "s12", hot.Slug)
+	require.False(t, hot.Alone)
+	require.Empty(t, before.Moves)
+	stores, workers := 0, 0
+	for _, n := range before.Nodes {
+		require.True(t, n.Active)
+		stores += n.Stores
+		if !n.Coordinator {
+			workers++
+			require.Positive(t, n.Bytes)
+			require.Positive(t, n.Shards)
+		}
+	}
+	require.Equal(t, 12, stores)
+	require.Equal(t, len(dbtest.Citus())-1, workers)
+
+	for _, want := range []bool{true, false} {
+		done, err := cluster.Isolate(t.Context(), hot.ID)
+		require.NoError(t, err)
+		require.Equal(t, want, done)
+	}
+	after, err := cluster.Status(t.Context())
+	require.NoError(t, err)
+	hot.Alone = true
+	require.Equal(t, hot, after.Largest[0])
+	require.Equal(t, 3, dbtest.Count(t, s, "orders WHERE store_id = $1", hot.ID))
+	require.Equal(t, 36, dbtest.Count(t, s, "orders"))
+}
