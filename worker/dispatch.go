@@ -138,6 +138,9 @@ func (d *dispatcher) relay(ctx context.Context) error {
 	for _, delivery := range relayed.Leased {
 		go d.deliver(d.working, delivery, start)
 	}
+	if err := d.queue.DropRelayed(ctx); err != nil {
+		return err
+	}
 	d.relaying = relayed.Entries == relayBatch
 	if relayed.Entries == 0 {
 		// The outbox was empty: the notification came from a resend or a ping.

@@ -25,7 +25,10 @@ import (
 	_ "embed"
 	"fmt"
 	"log/slog"
+	"strings"
 	"time"
+
+	"github.com/google/uuid"
 
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/resource"
@@ -45,7 +48,8 @@ const (
 // dialect is what differs between the databases.
 type dialect struct {
 	lists *resource.Dialect
-	folds bool   // whether differences wait to be added to the counts
+	// fold are the statements that add waiting differences to the counts; one of no store does so for all.
+	fold, foldStore string
 	day   string // of a row's created_at, as the triggers have it
 	// exclusive begins a transaction beside which nobody folds, at one snapshot from then on; "" where there
 	// is one writer.
@@ -62,13 +66,19 @@ var (
 
 	postgres = &dialect{
 		lists: resource.Postgres,
-		folds: true,
+		fold:  strings.ReplaceAll(statements["fold"], "{store}", "true"),
 		day:   "(created_at AT TIME ZONE 'UTC')::date - DATE '1970-01-01'",
 		// Counting may take longer than a request. The snapshot begins after the lock is held.
 		exclusive: "SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0; LOCK TABLE row_counts IN SHARE ROW EXCLUSIVE MODE",
 		isolation: sql.LevelRepeatableRead,
 		counted:   []string{"row_counts", "row_deltas"},
 	}
+	// Citus locks rows of one store at a time.
+	citus = func() *dialect {
+		d := *postgres
+		d.fold, d.foldStore = "", strings.ReplaceAll(statements["fold"], "{store}", "store_id = $2")
+		return &d
+	}()
 	sqlite = &dialect{
 		lists:   resource.SQLite,
 		day:     "created_at / 86400000 - (created_at % 86400000 < 0)",
@@ -84,7 +94,7 @@ type Counts struct {
 
 // On returns the counts of the database.
 func On(s *db.DB) *Counts {
-	return &Counts{s, db.Of(s, postgres, sqlite)}
+	return &Counts{s, db.OfSharded(s, postgres, citus, sqlite)}
 }
 
 // Lists returns a reader of lists.
@@ -95,7 +105,7 @@ func (c *Counts) Lists() resource.Lists {
 // Keep folds until the context ends, or returns at once where there is nothing to fold. Any number of
 // processes may do so at once.
 func (c *Counts) Keep(ctx context.Context, log *slog.Logger) {
-	for c.dialect.folds && ctx.Err() == nil {
+	for c.dialect != sqlite && ctx.Err() == nil {
 		start := time.Now()
 		limited, cancel := context.WithTimeout(ctx, foldTimeout)
 		folded, err := c.Fold(limited)
@@ -107,7 +117,7 @@ func (c *Counts) Keep(ctx context.Context, log *slog.Logger) {
 		case err != nil:
 			log.WarnContext(ctx, "keep the counts of rows", "error", err)
 			wait = errorPause
-		case folded == foldBatch:
+		case folded >= foldBatch:
 			wait = time.Since(start) // others get as much time
 		}
 		select {
@@ -120,11 +130,34 @@ func (c *Counts) Keep(ctx context.Context, log *slog.Logger) {
 // Fold adds a batch of differences to the counts and returns how many there were; on SQLite there are none.
 // It skips those that another process folds, and adds in the order of their keys, so that two never deadlock.
 func (c *Counts) Fold(ctx context.Context) (n int, err error) {
-	if !c.dialect.folds {
-		return 0, nil
+	switch {
+	case c.dialect.fold != "":
+		err = c.db.Writer().QueryRowContext(ctx, c.dialect.fold, foldBatch).Scan(&n)
+	case c.dialect.foldStore != "":
+		n, err = c.foldStores(ctx)
 	}
-	if err := c.db.Writer().QueryRowContext(ctx, statements["fold"], foldBatch).Scan(&n); err != nil {
+	if err != nil {
 		return 0, fmt.Errorf("fold the counts: %w", err)
+	}
+	return n, nil
+}
+
+// foldStores folds a batch of each store that has differences.
+func (c *Counts) foldStores(ctx context.Context) (n int, err error) {
+	var stores []uuid.UUID
+	for row := range db.Rows(ctx, c.db.Reader(), statements["stores"]) {
+		var store uuid.UUID
+		if err := row.Scan(&store); err != nil {
+			return 0, err
+		}
+		stores = append(stores, store)
+	}
+	for _, store := range stores {
+		var folded int
+		if err := c.db.Writer().QueryRowContext(ctx, c.dialect.foldStore, foldBatch, store).Scan(&folded); err != nil {
+			return n, err
+		}
+		n += folded
 	}
 	return n, nil
 }

@@ -1,9 +1,9 @@
--- {kind}, {day} and {facets} stand for a table, the day of its created_at, and its status and type.
+-- {kind}, {day} and {facets} stand for a table, the day of its created_at, and its status and type. {store} is a condition.
 
 -- name: fold
 WITH taken AS (
-  DELETE FROM row_deltas WHERE (store_id, id) IN (
-   SELECT store_id, id FROM row_deltas ORDER BY store_id, id LIMIT $1 FOR UPDATE SKIP LOCKED)
+  DELETE FROM row_deltas WHERE {store} AND (store_id, id) IN (
+   SELECT store_id, id FROM row_deltas WHERE {store} ORDER BY store_id, id LIMIT $1 FOR UPDATE SKIP LOCKED)
   RETURNING store_id, kind, day, status, type, change),
  added AS (
   INSERT INTO row_counts AS c (store_id, kind, days, first_day, status, type, total)
@@ -13,6 +13,10 @@ WITH taken AS (
   GROUP BY 1, 2, 3, 4, 5, 6 HAVING sum(change) <> 0 ORDER BY 1, 2, 3, 4, 5, 6
   ON CONFLICT (store_id, kind, days, first_day, status, type) DO UPDATE SET total = c.total + excluded.total)
 SELECT count(*) FROM taken
+
+-- name: stores
+-- Stores that have differences.
+SELECT DISTINCT store_id FROM row_deltas LIMIT 1000
 
 -- name: days
 INSERT INTO row_counts (store_id, kind, days, first_day, status, type, total)

@@ -80,6 +80,8 @@ type DB struct {
 	announcer      announcer
 	followers      signals // of FollowEvents
 	path           string  // of the SQLite file
+	// sharded is whether Citus distributed the tables by store before Open; that is done while nothing runs.
+	sharded bool
 	// migrator opens the pool that migrations run on.
 	migrator func() (*sql.DB, error)
 }
@@ -154,6 +156,14 @@ func Of[T any](s *DB, postgres, sqlite T) T {
 		return sqlite
 	}
 	return postgres
+}
+
+// OfSharded is Of for what differs too once Citus distributes the tables of the stores over several nodes.
+func OfSharded[T any](s *DB, postgres, citus, sqlite T) T {
+	if s.sharded {
+		return citus
+	}
+	return Of(s, postgres, sqlite)
 }
 
 // Dialect is dialect.Postgres or dialect.SQLite of entgo.io/ent/dialect.

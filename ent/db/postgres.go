@@ -112,11 +112,24 @@ func openPostgres(ctx context.Context, c Config) (*DB, error) {
 		err = db.QueryRowContext(ctx, "SELECT clock_timestamp()").Scan(&read)
 		return read, err
 	}
-	if _, err := s.ReadClock(ctx); err != nil {
+	if _, err = s.ReadClock(ctx); err == nil {
+		s.sharded, err = isSharded(ctx, db)
+	}
+	if err != nil {
 		_ = s.Close()
 		return nil, fmt.Errorf("reach the database: %w", err)
 	}
 	return s, nil
+}
+
+// isSharded reports whether Citus has distributed the outbox, and so the tables that lie beside it.
+func isSharded(ctx context.Context, on *sql.DB) (sharded bool, err error) {
+	err = on.QueryRowContext(ctx, "SELECT to_regclass('pg_dist_partition') IS NOT NULL").Scan(&sharded)
+	if err != nil || !sharded {
+		return false, err
+	}
+	err = on.QueryRowContext(ctx, "SELECT EXISTS (SELECT FROM pg_dist_partition WHERE logicalrelid = to_regclass('outbox'))").Scan(&sharded)
+	return sharded, err
 }
 
 // meanings are the settings on which results depend. A role or a database may have others: without the

@@ -26,7 +26,9 @@ type dialect struct {
 	statements map[string]string
 	// singleWriter is true where one transaction at a time writes, on one machine with one clock.
 	singleWriter bool
-	claim        func(context.Context, *Queue, []Want, time.Duration) ([]Delivery, error)
+	// dropsLater is true where the entries of the outbox are deleted after the commit of their deliveries.
+	dropsLater bool
+	claim      func(context.Context, *Queue, []Want, time.Duration) ([]Delivery, error)
 	// array makes one argument of ids.
 	array func([]uuid.UUID) string
 }
@@ -34,6 +36,8 @@ type dialect struct {
 var (
 	//go:embed postgres.sql
 	postgresSQL string
+	//go:embed citus.sql
+	citusSQL string
 	//go:embed sqlite.sql
 	sqliteSQL string
 	//go:embed queue.sql
@@ -44,6 +48,12 @@ var (
 		statements: db.Statements(postgresSQL, sharedSQL),
 		claim:      claimPostgres,
 		array:      func(ids []uuid.UUID) string { return "{" + strings.Join(texts(ids), ",") + "}" },
+	}
+	citus = &dialect{
+		statements: db.Statements(postgresSQL, sharedSQL, citusSQL),
+		dropsLater: true,
+		claim:      claimPostgres,
+		array:      postgres.array,
 	}
 	// Times are those of the database's clock, in milliseconds.
 	sqlite = &dialect{
@@ -56,7 +66,7 @@ var (
 	}
 )
 
-func dialectOf(s *db.DB) *dialect { return db.Of(s, postgres, sqlite) }
+func dialectOf(s *db.DB) *dialect { return db.OfSharded(s, postgres, citus, sqlite) }
 
 // exec runs the statements of a name and returns how many rows the first one changed.
 func (d *dialect) exec(ctx context.Context, on execer, name string, args ...any) (changed int64, err error) {

@@ -36,7 +36,7 @@ import (
 	"go.storefront.example/ent/db"
 )
 
-// Queue is one worker's access to the tables. One goroutine may call Relay, Claim and Due; any may call
+// Queue is one worker's access to the tables. One goroutine may call Relay, DropRelayed, Claim and Due; any may call
 // the other methods.
 type Queue struct {
 	db      *db.DB
@@ -44,6 +44,7 @@ type Queue struct {
 	outbox  struct {
 		taken        time.Time // that of the newest event that Relay has taken
 		lastFullScan time.Time // when it last searched from the beginning
+		relayed      []entry   // what DropRelayed is to delete
 	}
 	due struct {
 		at           time.Time // by the database's clock: until when Due has read

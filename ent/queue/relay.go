@@ -59,22 +59,33 @@ func (q *Queue) Relay(ctx context.Context, limit int, lease time.Duration, room 
 		done    Relayed
 		entries []entry
 	)
-	err := q.inTx(ctx, func(tx *sql.Tx) error {
-		done = Relayed{}
-		found, err := []Delivery(nil), error(nil)
-		if found, entries, err = q.take(ctx, tx, after, limit); err != nil {
+	taken := false
+	with := func(take string) error {
+		return q.inTx(ctx, func(tx *sql.Tx) error {
+			done = Relayed{}
+			found, err := []Delivery(nil), error(nil)
+			if found, entries, err = q.take(ctx, tx, take, after, limit); err != nil {
+				return err
+			}
+			if err := q.readPayloads(ctx, tx, found); err != nil {
+				return err
+			}
+			taken = true
+			found = slices.DeleteFunc(found, func(d Delivery) bool { return d.Payload == nil }) // there is no such event
+			added, err := insert(ctx, tx, q.db, distribute(found, now, room, &done), now, lease)
+			done.keep(added)
 			return err
-		}
-		if err := q.readPayloads(ctx, tx, found); err != nil {
-			return err
-		}
-		found = slices.DeleteFunc(found, func(d Delivery) bool { return d.Payload == nil }) // there is no such event
-		added, err := insert(ctx, tx, q.db, distribute(found, now, room, &done), now, lease)
-		done.keep(added)
-		return err
-	})
+		})
+	}
+	err := with("take")
+	if reachable := "take reachable"; err != nil && !taken && q.dialect.statements[reachable] != "" {
+		err = with(reachable) // a node is away: the stores of the others do not wait for it
+	}
 	if err != nil {
 		return Relayed{}, wrap("relay", err)
+	}
+	if q.dialect.dropsLater {
+		q.outbox.relayed = append(q.outbox.relayed, entries...)
 	}
 	if done.Entries = len(entries); done.Entries > 0 {
 		// An event's time may be ahead of the clock.
@@ -92,8 +103,15 @@ func (q *Queue) Relay(ctx context.Context, limit int, lease time.Duration, room 
 type entry struct{ ID, StoreID uuid.UUID }
 
 // take takes entries out of the outbox, and returns their deliveries without payloads.
-func (q *Queue) take(ctx context.Context, tx *sql.Tx, after uuid.UUID, limit int) (found []Delivery, entries []entry, err error) {
-	for row := range db.Rows(ctx, tx, q.dialect.statements["take"], after, limit) {
+func (q *Queue) take(ctx context.Context, tx *sql.Tx, statement string, after uuid.UUID, limit int) (found []Delivery,
+	entries []entry, err error) {
+	if turn := q.dialect.statements["turn"]; turn != "" {
+		var ours bool
+		if err := tx.QueryRowContext(ctx, turn).Scan(&ours); err != nil || !ours {
+			return nil, nil, err
+		}
+	}
+	for row := range db.Rows(ctx, tx, q.dialect.statements[statement], after, limit) {
 		var d Delivery
 		// Without a webhook the id stays zero.
 		if err := row.Scan(&d.EventID, &d.StoreID, &d.EventType, &d.WebhookID, &d.URL, &d.Secret, &d.SecretKey,
@@ -111,6 +129,14 @@ func (q *Queue) take(ctx context.Context, tx *sql.Tx, after uuid.UUID, limit int
 		err = q.drop(ctx, tx, entries)
 	}
 	return found, entries, err
+}
+
+// DropRelayed deletes the entries of the outbox that Relay has relayed, where Relay could not do so in its transaction.
+// Call it after Relay, once what was leased is on its way. Entries that it cannot delete are relayed again, to no effect.
+func (q *Queue) DropRelayed(ctx context.Context) error {
+	entries := q.outbox.relayed
+	q.outbox.relayed = nil
+	return wrap("delete what was relayed", q.drop(ctx, q.db.Writer(), entries))
 }
 
 // drop deletes entries of the outbox, store by store.

@@ -72,6 +72,7 @@ func (o outlet) relay(q *queue.Queue, limit int, room func(queue.Lane) bool) que
 	o.t.Helper()
 	relayed, err := q.Relay(o.ctx, limit, lease, room)
 	require.NoError(o.t, err)
+	require.NoError(o.t, q.DropRelayed(o.ctx))
 	return relayed
 }
 
@@ -242,6 +243,9 @@ func TestRelaysAtOnceDoubleNothing(t *testing.T) {
 				q := queue.On(s)
 				for left := 1; left > 0; {
 					relayed, err := q.Relay(o.ctx, 7, lease, everyLane)
+					if err == nil {
+						err = q.DropRelayed(o.ctx)
+					}
 					if err == nil {
 						err = s.Reader().QueryRow("SELECT count(*) FROM outbox").Scan(&left)
 					}

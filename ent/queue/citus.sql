@@ -1,0 +1,29 @@
+-- Statements of a worker on PostgreSQL whose outbox and events lie on other nodes, distributed by store; what is not
+-- here is as on one PostgreSQL. The deliveries are committed first, and then the entries deleted: a relay that is
+-- killed in between leaves entries whose deliveries the next one finds.
+
+-- name: turn
+-- One relay at a time: nothing can be locked on several nodes at once and passed over.
+SELECT pg_try_advisory_xact_lock(5917214180743271)
+
+-- name: take
+WITH taken AS (SELECT id, store_id, type FROM outbox WHERE id > $1 ORDER BY id LIMIT $2)
+SELECT t.id, t.store_id, t.type, w.id, COALESCE(w.url, ''), w.secret, COALESCE(w.secret_key, ''), COALESCE(w.epoch, 0)
+ FROM taken t
+ LEFT JOIN webhooks w ON w.store_id = t.store_id AND w.enabled AND w.events ? t.type
+ ORDER BY t.id, w.id
+
+-- name: take reachable
+-- Asks each shard for itself, over connections of its own, and passes over those that do not answer.
+WITH taken AS (
+ SELECT r.* FROM run_command_on_shards('outbox', format(
+   'SELECT json_agg(o) FROM (SELECT id, store_id, type FROM %%s WHERE id > %L ORDER BY id LIMIT %s) o', $1::uuid, $2::integer)) p
+  CROSS JOIN LATERAL jsonb_to_recordset(CASE WHEN p.success THEN p.result::jsonb END) AS r(id uuid, store_id uuid, type text)
+ ORDER BY r.id LIMIT $2::integer)
+SELECT t.id, t.store_id, t.type, w.id, COALESCE(w.url, ''), w.secret, COALESCE(w.secret_key, ''), COALESCE(w.epoch, 0)
+ FROM taken t
+ LEFT JOIN webhooks w ON w.store_id = t.store_id AND w.enabled AND w.events ? t.type
+ ORDER BY t.id, w.id
+
+-- name: drop
+DELETE FROM outbox WHERE store_id = $1 AND id = ANY ($2::uuid[])
