@@ -41,6 +41,7 @@ type cli struct {
 	Import     importCmd     `cmd:"" group:"sell" help:"Load existing products, customers or orders in bulk."`
 	Secret     secretCmd     `cmd:"" group:"keep" help:"Make secrets for the service's settings, and replace the secret key."`
 	Backup     backupCmd     `cmd:"" group:"keep" help:"Copy a SQLite database while it is in use."`
+	Shard      shardCmd      `cmd:"" group:"keep" help:"Distribute the tables by store over several machines, with Citus."`
 	Doctor     doctorCmd     `cmd:"" group:"keep" help:"Check this set-up, and suggest fixes."`
 	Completion completionCmd `cmd:"" group:"keep" help:"Print the completion script of a shell."`
 	Health     healthCmd     `cmd:"" group:"keep" help:"Tell whether the server or worker beside it is ready."`

@@ -44,6 +44,19 @@ func TestCommandsOnEveryDatabase(t *testing.T) {
 	}
 }
 
+// TestCommandsOfShards runs the scripts that need a Citus cluster.
+func TestCommandsOfShards(t *testing.T) {
+	t.Parallel()
+	dbtest.RequireCitus(t)
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata/citus", Cmds: scriptCommands, RequireUniqueNames: true,
+		Setup: func(e *testscript.Env) error {
+			e.Setenv("EMPTY_DATABASE_URL", dbtest.EmptyURL(t, dbtest.Postgres))
+			return nil
+		},
+	})
+}
+
 // TestCommandLine runs the scripts about the command line itself.
 func TestCommandLine(t *testing.T) {
 	t.Parallel()
@@ -57,10 +70,16 @@ var scriptCommands = map[string]func(ts *testscript.TestScript, neg bool, args [
 	"rows":    rowsAre,
 	"ndjson":  makeLines,
 	"finding": findingIs,
+	"cluster": makeCluster,
 
 	"complete":  completesTo,
 	"beginning": partOf(func(text string, n int) string { return text[:n] }),
 	"ending":    partOf(func(text string, n int) string { return text[len(text)-n:] }),
+}
+
+// makeCluster makes the script's database the coordinator's of the Citus cluster.
+func makeCluster(ts *testscript.TestScript, _ bool, _ []string) {
+	ts.Check(dbtest.AddNodes(context.Background(), ts.Getenv("STOREFRONT_DATABASE_URL")))
 }
 
 // partOf sets a variable to the first or the last letters of a text: beginning B $ID 13.

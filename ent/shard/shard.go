@@ -12,13 +12,11 @@ package shard
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
-	"github.com/google/uuid"
 	"github.com/lib/pq"
 
 	"go.storefront.example/ent/db"
@@ -43,6 +41,10 @@ var (
 	// ErrNotReady means that something must be done before the tables can be distributed; the message says what.
 	ErrNotReady = errors.New("the database cannot be sharded yet")
 )
+
+// ApplicationName is what the connections of these operations are called, unlike those of servers and workers, beside which
+// Apply refuses to run.
+const ApplicationName = "storefront shard"
 
 // Cluster is a database, sharded or not. Goroutines may share it.
 type Cluster struct{ db *db.DB }
@@ -198,9 +200,9 @@ func (c *Cluster) obstacles(ctx context.Context, installed bool) ([]string, erro
 	}
 	var users []string
 	err := c.db.Reader().QueryRowContext(ctx, `SELECT array_agg(DISTINCT application_name || ' from ' ||
-   COALESCE(host(client_addr), 'this machine')) FILTER (WHERE application_name ~ '^storefront')
- FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'
-  AND application_name <> current_setting('application_name')`).Scan(pq.Array(&users))
+   COALESCE(host(client_addr), 'this machine')) FROM pg_stat_activity
+ WHERE datname = current_database() AND backend_type = 'client backend' AND application_name ~ '^storefront( listener)?$'`).
+		Scan(pq.Array(&users))
 	if err != nil {
 		return nil, err
 	}
@@ -287,129 +289,4 @@ func steps(plan Plan) []step {
 		all = append(all, step{"free the coordinator's copy of " + t, "SELECT truncate_local_data_after_distributing_table('" + t + "')"})
 	}
 	return all
-}
-
-// Node is a PostgreSQL server of the cluster.
-type Node struct {
-	Name        string `json:"name"` // host:port
-	Coordinator bool   `json:"coordinator"`
-	Active      bool   `json:"active"`
-	Shards      int    `json:"shards"`
-	Stores      int    `json:"stores"`
-	Bytes       int64  `json:"bytes"`
-}
-
-// Store is where a store lies.
-type Store struct {
-	ID    uuid.UUID `json:"id"`
-	Slug  string    `json:"slug"`
-	Rows  int64     `json:"rows"` // its products, customers, orders and payment links
-	Node  string    `json:"node"`
-	Alone bool      `json:"alone"` // in a shard of its own
-}
-
-// Move is a shard on its way to another node.
-type Move struct {
-	Shard    int64  `json:"shard"`
-	From     string `json:"from"`
-	To       string `json:"to"`
-	Progress string `json:"progress"`
-}
-
-// Status is what lies where.
-type Status struct {
-	Nodes   []Node  `json:"nodes"`
-	Largest []Store `json:"largestStores"`
-	Moves   []Move  `json:"moves"`
-}
-
-// mostLargest is how many stores Status shows.
-const mostLargest = 10
-
-// ofStore joins a store with the placement of its shard.
-const ofStore = `JOIN pg_dist_shard h ON h.shardid = get_shard_id_for_distribution_column('` + anchor + `', s.id)
- JOIN pg_dist_placement p ON p.shardid = h.shardid JOIN pg_dist_node n ON n.groupid = p.groupid AND n.noderole = 'primary'`
-
-// Status reads what lies where. It fails with ErrNotSharded.
-func (c *Cluster) Status(ctx context.Context) (Status, error) {
-	s := Status{Nodes: []Node{}, Largest: []Store{}, Moves: []Move{}}
-	if err := c.requireSharded(ctx); err != nil {
-		return s, err
-	}
-	for row := range db.Rows(ctx, c.db.Reader(), `SELECT n.nodename || ':' || n.nodeport, n.groupid = 0, n.isactive,
-  COALESCE(sizes.shards, 0), COALESCE(sizes.bytes, 0), COALESCE(owned.stores, 0)
- FROM pg_dist_node n
- LEFT JOIN (SELECT nodename, nodeport, count(*) AS shards, sum(shard_size)::bigint AS bytes FROM citus_shards GROUP BY 1, 2) sizes
-  USING (nodename, nodeport)
- LEFT JOIN (SELECT n.nodeid, count(*) AS stores FROM stores s `+ofStore+` GROUP BY 1) owned USING (nodeid)
- WHERE n.noderole = 'primary' ORDER BY n.groupid`) {
-		var n Node
-		if err := row.Scan(&n.Name, &n.Coordinator, &n.Active, &n.Shards, &n.Bytes, &n.Stores); err != nil {
-			return s, err
-		}
-		s.Nodes = append(s.Nodes, n)
-	}
-	for row := range db.Rows(ctx, c.db.Reader(), `WITH sizes AS MATERIALIZED (
-  SELECT store_id, sum(total)::bigint AS rows FROM row_counts WHERE days = 32 GROUP BY 1 ORDER BY 2 DESC LIMIT $1)
- SELECT s.id, s.slug, sizes.rows, n.nodename || ':' || n.nodeport, h.shardminvalue = h.shardmaxvalue
- FROM sizes JOIN stores s ON s.id = sizes.store_id `+ofStore+` ORDER BY sizes.rows DESC, s.slug`, mostLargest) {
-		var e Store
-		if err := row.Scan(&e.ID, &e.Slug, &e.Rows, &e.Node, &e.Alone); err != nil {
-			return s, err
-		}
-		s.Largest = append(s.Largest, e)
-	}
-	for row := range db.Rows(ctx, c.db.Reader(), `SELECT shardid, sourcename || ':' || sourceport, targetname || ':' || targetport,
-  pg_size_pretty(target_shard_size) || ' of ' || pg_size_pretty(source_shard_size)
- FROM get_rebalance_progress() WHERE progress < 2 ORDER BY 1`) {
-		var m Move
-		if err := row.Scan(&m.Shard, &m.From, &m.To, &m.Progress); err != nil {
-			return s, err
-		}
-		s.Moves = append(s.Moves, m)
-	}
-	return s, nil
-}
-
-func (c *Cluster) requireSharded(ctx context.Context) error {
-	sharded, err := c.Sharded(ctx)
-	if err == nil && !sharded {
-		err = ErrNotSharded
-	}
-	return err
-}
-
-// Isolate gives a store a shard of its own, on the node where it lies, and reports whether that was left to do. The
-// changes of stores in the same shard wait meanwhile.
-func (c *Cluster) Isolate(ctx context.Context, store uuid.UUID) (bool, error) {
-	if err := c.requireSharded(ctx); err != nil {
-		return false, err
-	}
-	conn, err := c.db.Writer().Conn(ctx)
-	if err != nil {
-		return false, err
-	}
-	defer func() { _ = conn.Close() }()
-	var alone bool
-	err = conn.QueryRowContext(ctx, `SELECT h.shardminvalue = h.shardmaxvalue FROM pg_dist_shard h
- WHERE h.shardid = get_shard_id_for_distribution_column('`+anchor+`', $1::uuid)`, store).Scan(&alone)
-	if err != nil || alone {
-		return false, err
-	}
-	tx, err := conn.BeginTx(ctx, nil)
-	if err != nil {
-		return false, err
-	}
-	defer func() { _ = tx.Rollback() }()
-	// Without blocking writes it would need a replica identity on row_deltas, which the new shard gets too late: then it
-	// never ends.
-	if _, err = tx.ExecContext(ctx, "SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = '"+lockWait+"'"); err == nil {
-		var shard sql.NullInt64
-		err = tx.QueryRowContext(ctx, `SELECT isolate_tenant_to_new_shard('`+anchor+`', $1::uuid, 'CASCADE', 'block_writes')`, store).
-			Scan(&shard)
-	}
-	if err == nil {
-		err = tx.Commit()
-	}
-	return err == nil, err
 }

@@ -96,6 +96,8 @@ var checks = []struct {
 	{name: "sweeps", tables: true, ask: sweeps},
 	{name: "counts", tables: true, ask: counts},
 	{name: "transactions", postgres: true, tables: true, ask: transactions},
+	{name: "nodes", postgres: true, tables: true, ask: nodes},
+	{name: "shards", postgres: true, tables: true, ask: shards},
 }
 
 // Database carries out all checks of a database, of which s is nil if it cannot be reached. Without a current schema,
@@ -114,6 +116,9 @@ func Database(ctx context.Context, s *db.DB, about Installation) []Finding {
 			continue
 		}
 		f := named(c.name, c.ask(ctx, s, about))
+		if f.Status == "" {
+			continue // it does not apply
+		}
 		found = append(found, f)
 		readable = readable && (c.name != "schema" || f.Status == OK)
 	}

@@ -14,7 +14,6 @@ import (
 
 	"github.com/lib/pq"
 	"github.com/lib/pq/pqerror"
-	"github.com/stretchr/testify/require"
 
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/shard"
@@ -118,14 +117,14 @@ func drop(ctx context.Context, name string) error {
 	return nil
 }
 
-// Sharded makes an empty database, or a migrated one, the coordinator's of the Citus cluster: it installs the extension in
+// AddNodes makes an empty database, or a migrated one, the coordinator's of the Citus cluster: it installs the extension in
 // the database of the same name on every node, and adds the workers.
-func Sharded(t testing.TB, address string) {
-	t.Helper()
-	RequireCitus(t)
+func AddNodes(ctx context.Context, address string) error {
 	u, err := url.Parse(address)
-	require.NoError(t, err)
-	require.NoError(t, addNodes(context.Background(), strings.TrimPrefix(u.Path, "/")))
+	if err != nil {
+		return err
+	}
+	return addNodes(ctx, strings.TrimPrefix(u.Path, "/"))
 }
 
 // addNodes makes the database of a name on all nodes those of one cluster.

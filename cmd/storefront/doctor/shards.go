@@ -1,0 +1,100 @@
+package doctor
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/shard"
+)
+
+// nodes checks the machines of a sharded database. It finds nothing on one PostgreSQL.
+func nodes(ctx context.Context, s *db.DB, _ Installation) Finding {
+	cluster, sharded, err := shardedBy(ctx, s)
+	if err != nil || !sharded {
+		return brokenIf(err)
+	}
+	status, err := cluster.Status(ctx)
+	if err != nil {
+		return broken(err)
+	}
+	for _, n := range status.Nodes {
+		if !n.Active {
+			return fail("run SELECT citus_activate_node('HOST', PORT) on the coordinator", "%s is disabled", n.Name)
+		}
+	}
+	all, err := cluster.Health(ctx)
+	if err != nil {
+		return broken(err)
+	}
+	return nodesFinding(all)
+}
+
+func nodesFinding(all []shard.Health) Finding {
+	for _, h := range all {
+		switch {
+		case h.Refusal != "":
+			return fail("start it, or correct its address with citus_update_node", "%s does not answer: %s", h.Node, h.Refusal)
+		case h.Extension != all[0].Extension:
+			return fail("install one version of Citus on all nodes, and run ALTER EXTENSION citus UPDATE on each",
+				"%s has citus %s, and %s has %s", h.Node, h.Extension, all[0].Node, all[0].Extension)
+		case h.Prepared > 0:
+			return fail("see the coordinator's log for why Citus does not end them; their rows stay locked",
+				"%s prepared on %s for over five minutes", plural(h.Prepared, "transaction"), h.Node)
+		}
+	}
+	for i, h := range all {
+		switch {
+		case h.Skew > mostSkew:
+			return warn("synchronize the clocks, with chrony for instance", "the clock of %s is %s from the coordinator's", h.Node, h.Skew)
+		case i > 0 && h.LockTimeout == 0:
+			return warn("run ALTER ROLE storefront SET lock_timeout = '5s' on it: what servers set does not reach it",
+				"on %s statements wait for locks without end", h.Node)
+		}
+	}
+	return ok("%s, citus %s on each", plural(len(all), "node"), all[0].Extension)
+}
+
+// shards checks what lies where. It finds nothing on one PostgreSQL.
+func shards(ctx context.Context, s *db.DB, _ Installation) Finding {
+	cluster, sharded, err := shardedBy(ctx, s)
+	if err != nil || !sharded {
+		return brokenIf(err)
+	}
+	misplaced, err := cluster.Misplaced(ctx)
+	if err != nil {
+		return broken(err)
+	}
+	if len(misplaced) > 0 {
+		return fail("stop servers and workers and run `storefront shard apply`; undo with undistribute_table what was distributed by hand",
+			"%s", strings.Join(misplaced, ", "))
+	}
+	left, err := cluster.Leftovers(ctx)
+	if err != nil {
+		return broken(err)
+	}
+	if left > 0 {
+		return warn("look at pg_dist_background_job and pg_dist_cleanup; CALL citus_cleanup_orphaned_resources() removes them",
+			"%s of moves of shards that failed", plural(left, "leftover"))
+	}
+	return ok("%s distributed by store", plural(len(shard.Tables()), "table"))
+}
+
+// shardedBy returns the cluster of a database, and whether any table is distributed.
+func shardedBy(ctx context.Context, s *db.DB) (*shard.Cluster, bool, error) {
+	cluster, err := shard.On(s)
+	if err != nil {
+		return nil, false, err
+	}
+	plan, err := cluster.Plan(ctx)
+	return cluster, err == nil && len(plan.Pending()) < len(plan.Tables), err
+}
+
+// brokenIf is no finding, or that of a check whose look at the database failed.
+func brokenIf(err error) Finding {
+	if err == nil {
+		return Finding{}
+	}
+	return broken(fmt.Errorf("shards: %w", err))
+}

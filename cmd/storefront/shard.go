@@ -1,0 +1,221 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/shard"
+	"go.storefront.example/server/shop"
+)
+
+type shardCmd struct {
+	Plan    shardPlanCmd    `cmd:"" help:"Show what apply would do, and how long the tables are."`
+	Apply   shardApplyCmd   `cmd:"" help:"Distribute the tables by store over the nodes of a Citus cluster."`
+	Status  shardStatusCmd  `cmd:"" help:"Show the nodes, the stores on each, the largest stores, and moves under way."`
+	Isolate shardIsolateCmd `cmd:"" help:"Give a store a shard of its own."`
+}
+
+// onCluster does something with the database's cluster. Its schema may be behind.
+func (s *invocation) onCluster(at database, do func(ctx context.Context, handle *db.DB, cluster *shard.Cluster) error) error {
+	handle, err := db.Open(s.ctx, db.Config{URL: at.DatabaseURL, Existing: true, MaxConns: 2,
+		Settings: map[string]string{"application_name": shard.ApplicationName}})
+	if err != nil {
+		return noFile(err)
+	}
+	cluster, err := shard.On(handle)
+	if err == nil {
+		err = do(s.ctx, handle, cluster)
+	}
+	return errors.Join(err, handle.Close())
+}
+
+type shardPlanCmd struct{ database }
+
+// sharding is a plan as it is shown.
+type sharding struct {
+	Tables []shard.Table `json:"tables"`
+	// DroppedKeys are the foreign keys that are not made again.
+	DroppedKeys []string `json:"droppedKeys"`
+	Obstacles   []string `json:"obstacles"`
+}
+
+// Run shows the plan.
+func (c *shardPlanCmd) Run(s *invocation) error {
+	return s.onCluster(c.database, func(ctx context.Context, _ *db.DB, cluster *shard.Cluster) error {
+		plan, err := cluster.Plan(ctx)
+		if err != nil {
+			return err
+		}
+		return s.plan(plan)
+	})
+}
+
+func (s *invocation) plan(plan shard.Plan) error {
+	shown := sharding{Tables: []shard.Table{}, DroppedKeys: []string{}, Obstacles: []string{}}
+	shown.Tables, shown.Obstacles = append(shown.Tables, plan.Tables...), append(shown.Obstacles, plan.Obstacles...)
+	for _, k := range plan.Keys {
+		if k.Definition == "" {
+			shown.DroppedKeys = append(shown.DroppedKeys, k.Name)
+		}
+	}
+	if s.json {
+		return s.value(shown)
+	}
+	rows := make([][]string, len(plan.Tables))
+	for i, t := range plan.Tables {
+		next := "is distributed by store"
+		if !t.Distributed {
+			next = "will be distributed by store"
+		}
+		rows[i] = []string{t.Name, strconv.FormatInt(t.Rows, 10), bytesText(t.Bytes), next}
+	}
+	if err := s.list(nil, strings.Fields("TABLE ROWS SIZE NEXT"), rows); err != nil {
+		return err
+	}
+	if len(shown.DroppedKeys) > 0 {
+		_, _ = fmt.Fprintf(s.out, "These foreign keys to tables of the coordinator go: %s\n", strings.Join(shown.DroppedKeys, ", "))
+	}
+	for _, o := range plan.Obstacles {
+		_, _ = fmt.Fprintf(s.out, "Before: %s\n", o)
+	}
+	if len(plan.Obstacles) == 0 && len(plan.Pending()) == 0 {
+		_, _ = fmt.Fprintln(s.out, "There is nothing to do: `storefront shard status` shows what lies where")
+	}
+	return nil
+}
+
+// bytesText is a size as people read it.
+func bytesText(n int64) string {
+	for _, unit := range []string{"B", "KiB", "MiB"} {
+		if n < 10_000 {
+			return fmt.Sprintf("%d %s", n, unit)
+		}
+		n >>= 10
+	}
+	return fmt.Sprintf("%d GiB", n)
+}
+
+type shardApplyCmd struct {
+	database
+	Yes bool `help:"Do it; without it the plan is shown."`
+}
+
+// Run distributes the tables.
+func (c *shardApplyCmd) Run(s *invocation) error {
+	return s.onCluster(c.database, func(ctx context.Context, _ *db.DB, cluster *shard.Cluster) error {
+		plan, err := cluster.Plan(ctx)
+		if err != nil {
+			return err
+		}
+		if !c.Yes && (len(plan.Pending()) > 0 || len(plan.Obstacles) > 0) {
+			if !s.json {
+				_ = s.plan(plan)
+			}
+			return errors.New("nothing was changed; say --yes to do it")
+		}
+		done, err := cluster.Apply(ctx, func(step string) { s.say("shard: " + step) })
+		if err != nil {
+			return err
+		}
+		if s.json {
+			return s.value(struct {
+				Distributed int `json:"distributed"`
+			}{done})
+		}
+		if done == 0 {
+			_, err = fmt.Fprintln(s.out, "every table is distributed already")
+		} else {
+			_, err = fmt.Fprintf(s.out, "%d tables distributed; start the servers and workers again\n", done)
+		}
+		return err
+	})
+}
+
+type shardStatusCmd struct{ database }
+
+// Run shows what lies where.
+func (c *shardStatusCmd) Run(s *invocation) error {
+	return s.onCluster(c.database, func(ctx context.Context, _ *db.DB, cluster *shard.Cluster) error {
+		status, err := cluster.Status(ctx)
+		if err != nil {
+			return err
+		}
+		if s.json {
+			return s.value(status)
+		}
+		var nodes, stores, moves [][]string
+		for _, n := range status.Nodes {
+			role, state := "worker", "active"
+			if n.Coordinator {
+				role = "coordinator"
+			}
+			if !n.Active {
+				state = "disabled"
+			}
+			nodes = append(nodes, []string{n.Name, role, state, strconv.Itoa(n.Stores), strconv.Itoa(n.Shards), bytesText(n.Bytes)})
+		}
+		for _, e := range status.Largest {
+			alone := "no"
+			if e.Alone {
+				alone = "yes"
+			}
+			stores = append(stores, []string{e.Slug, strconv.FormatInt(e.Rows, 10), e.Node, alone})
+		}
+		for _, m := range status.Moves {
+			moves = append(moves, []string{strconv.FormatInt(m.Shard, 10), m.From, m.To, m.Progress})
+		}
+		err = s.list(nil, strings.Fields("NODE ROLE STATE STORES SHARDS SIZE"), nodes)
+		for _, more := range []struct {
+			header string
+			rows   [][]string
+		}{{"STORE ROWS NODE ALONE", stores}, {"MOVING FROM TO DONE", moves}} {
+			if err == nil && len(more.rows) > 0 {
+				_, _ = fmt.Fprintln(s.out)
+				err = s.list(nil, strings.Fields(more.header), more.rows)
+			}
+		}
+		return err
+	})
+}
+
+type shardIsolateCmd struct {
+	database
+	Store string `arg:"" help:"The store, by slug or id."`
+}
+
+// Run gives the store a shard of its own.
+func (c *shardIsolateCmd) Run(s *invocation) error {
+	return s.onCluster(c.database, func(ctx context.Context, handle *db.DB, cluster *shard.Cluster) error {
+		current, err := handle.Current(ctx)
+		if err == nil && !current {
+			err = errBehind
+		}
+		if err != nil {
+			return err
+		}
+		store, err := shop.New(handle, s.options.Shop).FindStore(ctx, c.Store)
+		if err != nil {
+			return err
+		}
+		isolated, err := cluster.Isolate(ctx, store.ID)
+		if err != nil {
+			return err
+		}
+		if s.json {
+			return s.value(struct {
+				Store    string `json:"store"`
+				Isolated bool   `json:"isolated"`
+			}{store.Slug, isolated})
+		}
+		said := "has a shard of its own now"
+		if !isolated {
+			said = "had a shard of its own already"
+		}
+		_, err = fmt.Fprintf(s.out, "%s %s\n", store.Slug, said)
+		return err
+	})
+}

@@ -1,0 +1,235 @@
+package shard
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/lib/pq"
+
+	"go.storefront.example/ent/db"
+)
+
+// Node is a PostgreSQL server of the cluster.
+type Node struct {
+	Name        string `json:"name"` // host:port
+	Coordinator bool   `json:"coordinator"`
+	Active      bool   `json:"active"`
+	Shards      int    `json:"shards"`
+	Stores      int    `json:"stores"`
+	Bytes       int64  `json:"bytes"`
+}
+
+// Store is where a store lies.
+type Store struct {
+	ID    uuid.UUID `json:"id"`
+	Slug  string    `json:"slug"`
+	Rows  int64     `json:"rows"` // its products, customers, orders and payment links
+	Node  string    `json:"node"`
+	Alone bool      `json:"alone"` // in a shard of its own
+}
+
+// Move is a shard on its way to another node.
+type Move struct {
+	Shard    int64  `json:"shard"`
+	From     string `json:"from"`
+	To       string `json:"to"`
+	Progress string `json:"progress"`
+}
+
+// Status is what lies where.
+type Status struct {
+	Nodes   []Node  `json:"nodes"`
+	Largest []Store `json:"largestStores"`
+	Moves   []Move  `json:"moves"`
+}
+
+// mostLargest is how many stores Status shows.
+const mostLargest = 10
+
+// ofStore joins a store with the placement of its shard.
+const ofStore = `JOIN pg_dist_shard h ON h.shardid = get_shard_id_for_distribution_column('` + anchor + `', s.id)
+ JOIN pg_dist_placement p ON p.shardid = h.shardid JOIN pg_dist_node n ON n.groupid = p.groupid AND n.noderole = 'primary'`
+
+// Status reads what lies where. It fails with ErrNotSharded.
+func (c *Cluster) Status(ctx context.Context) (Status, error) {
+	s := Status{Nodes: []Node{}, Largest: []Store{}, Moves: []Move{}}
+	if err := c.requireSharded(ctx); err != nil {
+		return s, err
+	}
+	for row := range db.Rows(ctx, c.db.Reader(), `SELECT n.nodename || ':' || n.nodeport, n.groupid = 0, n.isactive,
+  COALESCE(sizes.shards, 0), COALESCE(sizes.bytes, 0), COALESCE(owned.stores, 0)
+ FROM pg_dist_node n
+ LEFT JOIN (SELECT nodename, nodeport, count(*) AS shards, sum(shard_size)::bigint AS bytes FROM citus_shards GROUP BY 1, 2) sizes
+  USING (nodename, nodeport)
+ LEFT JOIN (SELECT n.nodeid, count(*) AS stores FROM stores s `+ofStore+` GROUP BY 1) owned USING (nodeid)
+ WHERE n.noderole = 'primary' ORDER BY n.groupid`) {
+		var n Node
+		if err := row.Scan(&n.Name, &n.Coordinator, &n.Active, &n.Shards, &n.Bytes, &n.Stores); err != nil {
+			return s, err
+		}
+		s.Nodes = append(s.Nodes, n)
+	}
+	for row := range db.Rows(ctx, c.db.Reader(), `WITH sizes AS MATERIALIZED (
+  SELECT store_id, sum(total)::bigint AS rows FROM row_counts WHERE days = 32 GROUP BY 1 ORDER BY 2 DESC LIMIT $1)
+ SELECT s.id, s.slug, sizes.rows, n.nodename || ':' || n.nodeport, h.shardminvalue = h.shardmaxvalue
+ FROM sizes JOIN stores s ON s.id = sizes.store_id `+ofStore+` ORDER BY sizes.rows DESC, s.slug`, mostLargest) {
+		var e Store
+		if err := row.Scan(&e.ID, &e.Slug, &e.Rows, &e.Node, &e.Alone); err != nil {
+			return s, err
+		}
+		s.Largest = append(s.Largest, e)
+	}
+	for row := range db.Rows(ctx, c.db.Reader(), `SELECT shardid, sourcename || ':' || sourceport, targetname || ':' || targetport,
+  pg_size_pretty(target_shard_size) || ' of ' || pg_size_pretty(source_shard_size)
+ FROM get_rebalance_progress() WHERE progress < 2 ORDER BY 1`) {
+		var m Move
+		if err := row.Scan(&m.Shard, &m.From, &m.To, &m.Progress); err != nil {
+			return s, err
+		}
+		s.Moves = append(s.Moves, m)
+	}
+	return s, nil
+}
+
+func (c *Cluster) requireSharded(ctx context.Context) error {
+	sharded, err := c.Sharded(ctx)
+	if err == nil && !sharded {
+		err = ErrNotSharded
+	}
+	return err
+}
+
+// Isolate gives a store a shard of its own, on the node where it lies, and reports whether that was left to do. The
+// changes of stores in the same shard wait meanwhile.
+func (c *Cluster) Isolate(ctx context.Context, store uuid.UUID) (bool, error) {
+	if err := c.requireSharded(ctx); err != nil {
+		return false, err
+	}
+	conn, err := c.db.Writer().Conn(ctx)
+	if err != nil {
+		return false, err
+	}
+	defer func() { _ = conn.Close() }()
+	var alone bool
+	err = conn.QueryRowContext(ctx, `SELECT h.shardminvalue = h.shardmaxvalue FROM pg_dist_shard h
+ WHERE h.shardid = get_shard_id_for_distribution_column('`+anchor+`', $1::uuid)`, store).Scan(&alone)
+	if err != nil || alone {
+		return false, err
+	}
+	tx, err := conn.BeginTx(ctx, nil)
+	if err != nil {
+		return false, err
+	}
+	defer func() { _ = tx.Rollback() }()
+	// Without blocking writes it would need a replica identity on row_deltas, which the new shard gets too late: then it
+	// never ends.
+	if _, err = tx.ExecContext(ctx, "SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = '"+lockWait+"'"); err == nil {
+		var shard sql.NullInt64
+		err = tx.QueryRowContext(ctx, `SELECT isolate_tenant_to_new_shard('`+anchor+`', $1::uuid, 'CASCADE', 'block_writes')`, store).
+			Scan(&shard)
+	}
+	if err == nil {
+		err = tx.Commit()
+	}
+	return err == nil, err
+}
+
+// Health is what a node reports of itself.
+type Health struct {
+	Node string
+	// Refusal is why the node did not answer; the other fields are then zero.
+	Refusal string
+	// Extension is the version of citus in this database.
+	Extension string
+	// LockTimeout is how long a statement there waits for a lock; 0 is without end.
+	LockTimeout time.Duration
+	// Skew is how far its clock is from the coordinator's at least.
+	Skew time.Duration
+	// Prepared is how many transactions wait there for the second phase of their commit, for minutes.
+	Prepared int
+}
+
+// health is what a node answers.
+type health struct {
+	Extension   string
+	LockTimeout int64 // in milliseconds
+	Now         float64
+	Prepared    int
+}
+
+// healthOf runs on each node. Citus itself ends what it has prepared within minutes.
+const healthOf = `SELECT json_build_object('extension', (SELECT extversion FROM pg_extension WHERE extname = 'citus'),
+ 'lockTimeout', (SELECT setting::bigint FROM pg_settings WHERE name = 'lock_timeout'),
+ 'now', extract(epoch FROM clock_timestamp()), 'prepared', (SELECT count(*) FROM pg_prepared_xacts
+  WHERE database = current_database() AND prepared < now() - interval '5 minutes'))`
+
+// Health asks every active node about itself.
+func (c *Cluster) Health(ctx context.Context) ([]Health, error) {
+	var all []Health
+	for row := range db.Rows(ctx, c.db.Reader(), `WITH asked AS MATERIALIZED (SELECT extract(epoch FROM statement_timestamp()) AS before, r.*
+  FROM run_command_on_all_nodes($1, true, true) r)
+ SELECT n.nodename || ':' || n.nodeport, a.success, a.result, a.before, extract(epoch FROM clock_timestamp())
+ FROM asked a JOIN pg_dist_node n USING (nodeid) ORDER BY n.groupid`, healthOf) {
+		var (
+			h             Health
+			answered      bool
+			result        *string
+			before, after float64
+		)
+		if err := row.Scan(&h.Node, &answered, &result, &before, &after); err != nil {
+			return nil, err
+		}
+		switch {
+		case !answered || result == nil:
+			h.Refusal = "no answer"
+			if result != nil {
+				h.Refusal = *result
+			}
+		default:
+			var said health
+			if err := json.Unmarshal([]byte(*result), &said); err != nil {
+				return nil, fmt.Errorf("%s: %w", h.Node, err)
+			}
+			h.Extension, h.Prepared = said.Extension, said.Prepared
+			h.LockTimeout = time.Duration(said.LockTimeout) * time.Millisecond
+			h.Skew = time.Duration(max(0, before-said.Now, said.Now-after) * float64(time.Second))
+		}
+		all = append(all, h)
+	}
+	return all, nil
+}
+
+// Misplaced lists what is not where it belongs: a table that is not distributed by its store beside the others, one that
+// Citus distributes and that belongs on the coordinator, and a distributed one of which the coordinator keeps a copy.
+func (c *Cluster) Misplaced(ctx context.Context) ([]string, error) {
+	var found []string
+	for row := range db.Rows(ctx, c.db.Reader(), `SELECT r.relname || CASE
+  WHEN NOT r.relname = ANY ($1::text[]) THEN ' belongs on the coordinator alone'
+  WHEN p.partmethod IS DISTINCT FROM 'h' OR column_to_column_name(p.logicalrelid, p.partkey) <> 'store_id' THEN ' is not distributed by store'
+  WHEN p.colocationid <> a.colocationid THEN ' does not lie beside '||$2
+  ELSE ' has a copy on the coordinator' END
+ FROM pg_class r LEFT JOIN pg_dist_partition p ON p.logicalrelid = r.oid
+ LEFT JOIN pg_dist_partition a ON a.logicalrelid = to_regclass($2)
+ WHERE r.relkind = 'r' AND pg_table_is_visible(r.oid) AND (r.relname = ANY ($1::text[]) OR p.logicalrelid IS NOT NULL)
+  AND (NOT r.relname = ANY ($1::text[]) OR p.partmethod IS DISTINCT FROM 'h'
+   OR column_to_column_name(p.logicalrelid, p.partkey) <> 'store_id' OR p.colocationid <> a.colocationid OR pg_relation_size(r.oid) > 0)
+ ORDER BY 1`, pq.Array(Tables()), anchor) {
+		var what string
+		if err := row.Scan(&what); err != nil {
+			return nil, err
+		}
+		found = append(found, what)
+	}
+	return found, nil
+}
+
+// Leftovers counts what moves of shards that failed have left and Citus has not yet removed, and its failed jobs.
+func (c *Cluster) Leftovers(ctx context.Context) (n int, err error) {
+	err = c.db.Reader().QueryRowContext(ctx, `SELECT (SELECT count(*) FROM pg_dist_cleanup)
+  + (SELECT count(*) FROM pg_dist_background_job WHERE state = 'failed')`).Scan(&n)
+	return n, err
+}
