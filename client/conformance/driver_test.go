@@ -38,13 +38,17 @@ var languages = []language{
 		return []string{needPHP(t), filepath.Join(devtest.Top(t), "client", "php", "test", "driver.php"),
 			filepath.Join(buildPHP(t), "storefront.php")}
 	}},
-	{"python", func(t *testing.T) []string {
-		python, folder := needPython(t), t.TempDir()
-		devtest.Watch(t)
-		devtest.Run(t, "", nil, python, filepath.Join(devtest.Top(t), "client", "python", "build.py"), folder)
-		return []string{"env", "PYTHONPATH=" + folder, python, "-W", "error",
-			filepath.Join(devtest.Top(t), "client", "python", "test", "driver.py")}
-	}},
+	{"python", func(t *testing.T) []string { return pythonDriver(t, needPython(t, "json")) }},
+	{"python, asyncio", func(t *testing.T) []string { return append(pythonDriver(t, needPython(t, "httpx")), "aio") }},
+}
+
+func pythonDriver(t *testing.T, python string) []string {
+	t.Helper()
+	folder := t.TempDir()
+	devtest.Watch(t)
+	devtest.Run(t, "", nil, python, filepath.Join(devtest.Top(t), "client", "python", "build.py"), folder)
+	return []string{"env", "PYTHONPATH=" + folder, python, "-W", "error",
+		filepath.Join(devtest.Top(t), "client", "python", "test", "driver.py")}
 }
 
 // needPHP requires PHP with curl, and returns its command.
@@ -56,13 +60,17 @@ func needPHP(t *testing.T) string {
 	return "php"
 }
 
-// needPython requires Python, and returns its command.
-func needPython(t *testing.T) string {
+// needPython requires Python with a module, and returns its command: the path's, or the system's, for which Debian's
+// packages are.
+func needPython(t *testing.T, module string) string {
 	t.Helper()
-	if err := exec.Command("python3", "-c", "import sys; sys.exit(sys.version_info < (3, 10))").Run(); err != nil {
-		devtest.Missing(t, "this needs Python 3.10 or later: %v", err)
+	for _, python := range []string{"python3", "/usr/bin/python3"} {
+		if exec.Command(python, "-c", "import sys, "+module+"; sys.exit(sys.version_info < (3, 10))").Run() == nil {
+			return python
+		}
 	}
-	return "python3"
+	devtest.Missing(t, "this needs Python 3.10 or later with %s (Debian's package python3-%[1]s)", module)
+	return ""
 }
 
 // buildPHP lays the Composer package out and returns its folder.

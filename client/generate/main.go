@@ -92,6 +92,7 @@ func render(a *api) (map[string][]byte, error) {
 	for _, name := range []string{"models", "events", "resources"} {
 		add("python/"+name+".py", "python "+name, a)
 	}
+	files["python/aio_resources.py"] = []byte(pythonAsync.Replace(string(files["python/resources.py"])))
 	return files, err
 }
 

@@ -105,3 +105,16 @@ func pythonPath(o *operation) string {
 	}
 	return `f"` + strings.Replace(o.Path, "{id}", "{segment(id)}", 1) + `"`
 }
+
+// pythonAsync makes the operations for asyncio from the others, which differ in these words alone.
+var pythonAsync = strings.NewReplacer(
+	`operations of the API."""`, `operations of the API, for asyncio."""`,
+	"    def __init__", "    def __init__",
+	"    def ", "    async def ",
+	"Call, Connection, ", "AsyncConnection, Call, ",
+	": Connection", ": AsyncConnection",
+	"Iterator", "AsyncIterator",
+	"yield from answer.data", "for one in answer.data:\n                yield one",
+	"= self.page(", "= await self.page(",
+	"return self._connection", "return await self._connection",
+)

@@ -38,7 +38,8 @@ def build_wheel(wheel_directory: str, config_settings: object = None, metadata_d
     made[f"{NAME}.dist-info/METADATA"] = (
         f"Metadata-Version: 2.1\nName: storefront-client\nVersion: {VERSION}\n"
         "Summary: Client of the Storefront API and verifier of its webhooks, with the standard library alone\n"
-        f"Requires-Python: >=3.10\nDescription-Content-Type: text/markdown\n\n{readme}"
+        "Requires-Python: >=3.10\nProvides-Extra: aio\nRequires-Dist: httpx>=0.23; extra == 'aio'\n"
+        f"Description-Content-Type: text/markdown\n\n{readme}"
     ).encode()
     made[f"{NAME}.dist-info/WHEEL"] = b"Wheel-Version: 1.0\nGenerator: build.py\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
     record = "".join(

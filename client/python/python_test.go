@@ -50,11 +50,15 @@ func layOut(t *testing.T) (folder, variable string) {
 func TestWhatIsOfPythonAlone(t *testing.T) {
 	t.Parallel()
 	_, path := layOut(t)
-	command := exec.CommandContext(t.Context(), python(t), "-W", "error", filepath.Join("test", "test_client.py"))
-	command.Env = append(os.Environ(), path)
-	said, err := command.CombinedOutput()
-	require.NoError(t, err, "%s", said)
-	require.Regexp(t, `Ran 1\d tests`, string(said))
+	for _, row := range []struct{ file, tests, module string }{
+		{"test_client.py", `Ran 1\d tests`, "json"}, {"test_aio.py", `Ran [4-9] tests`, "httpx"},
+	} {
+		command := exec.CommandContext(t.Context(), python(t, row.module), "-W", "error", filepath.Join("test", row.file))
+		command.Env = append(os.Environ(), path, "PYTHONDONTWRITEBYTECODE=1")
+		said, err := command.CombinedOutput()
+		require.NoError(t, err, "%s", said)
+		require.Regexp(t, row.tests, string(said))
+	}
 }
 
 func TestTypes(t *testing.T) {
@@ -62,10 +66,12 @@ func TestTypes(t *testing.T) {
 	if _, err := exec.LookPath("mypy"); err != nil {
 		devtest.Missing(t, "this needs mypy (Debian's package of that name): %v", err)
 	}
+	python(t, "httpx") // whose types asyncio's client has
 	folder, path := layOut(t)
 	variables := []string{"MYPYPATH=" + strings.TrimPrefix(path, "PYTHONPATH="), "MYPY_CACHE_DIR=" + t.TempDir()}
 	devtest.Run(t, "", variables, "mypy", "--strict", filepath.Join(folder, "storefront_client"), filepath.Join("test", "driver.py"),
-		filepath.Join("test", "test_client.py"), filepath.Join("recipes", "http_server.py"), "build.py")
+		filepath.Join("test", "test_client.py"), filepath.Join("test", "test_aio.py"), filepath.Join("recipes", "http_server.py"),
+		"build.py")
 }
 
 var snippet = regexp.MustCompile("(?s)```python\n(.*?)```")
@@ -87,7 +93,7 @@ func TestWhatTheReadmeShows(t *testing.T) {
 	text, err := os.ReadFile("README.md")
 	require.NoError(t, err)
 	blocks := snippet.FindAllStringSubmatch(string(text), -1)
-	require.Len(t, blocks, 2)
+	require.Len(t, blocks, 3)
 	dev := devtest.Build(t).Start(t)
 	said := devtest.Run(t, t.TempDir(), []string{"SHOP_URL=" + dev.URL, "SHOP_KEY=" + dev.Key}, interpreter, "-W", "error", "-c",
 		blocks[0][1])
@@ -96,6 +102,11 @@ func TestWhatTheReadmeShows(t *testing.T) {
 	said = devtest.Run(t, t.TempDir(), []string{"WEBHOOK_SECRET=" + secret, "BODY=" + orderPaid}, interpreter, "-c",
 		blocks[1][1]+"\nbody = os.environ['BODY']\nreceived(body.encode(), {'Service-Signature': webhook.sign(body, '"+secret+"')})\n")
 	require.Equal(t, "paid: ORD-1 9007199254740991 NGN\n", said)
+	_, path := layOut(t)
+	said = devtest.Run(t, t.TempDir(), []string{path, "SHOP_URL=" + dev.URL, "SHOP_KEY=" + dev.Key}, python(t, "httpx"), "-W",
+		"error",
+		"-c", blocks[2][1])
+	require.Greater(t, strings.Count(said, " XAF\n"), 3)
 }
 
 const (

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from datetime import datetime
 
 from . import models
-from ._connection import OMITTED, Connection, Omitted, changed, drafted, segment
+from ._connection import OMITTED, Call, Connection, Omitted, changed, drafted, segment
 
 
 class Store:
@@ -28,13 +28,15 @@ class Store:
 
         """
         return self._connection.call(
-            operation="getStore",
-            method="GET",
-            path="/v1/store",
-            query={},
-            body=None,
-            repeatable=True,
-            read=models.Store.from_dict,
+            Call(
+                operation="getStore",
+                method="GET",
+                path="/v1/store",
+                query={},
+                body=None,
+                repeatable=True,
+                read=models.Store.from_dict,
+            )
         )
 
 
@@ -95,13 +97,15 @@ class Products:
         page_size: Products on a page, 1 to 100; default 25.
         """
         return self._connection.call(
-            operation="listProducts",
-            method="GET",
-            path="/v1/products",
-            query={"page": page, "pageSize": page_size, "q": q, "status": status, "type": type},
-            body=None,
-            repeatable=True,
-            read=models.ProductPage.from_dict,
+            Call(
+                operation="listProducts",
+                method="GET",
+                path="/v1/products",
+                query={"page": page, "pageSize": page_size, "q": q, "status": status, "type": type},
+                body=None,
+                repeatable=True,
+                read=models.ProductPage.from_dict,
+            )
         )
 
     def get(
@@ -115,13 +119,15 @@ class Products:
 
         """
         return self._connection.call(
-            operation="getProduct",
-            method="GET",
-            path=f"/v1/products/{segment(id)}",
-            query={},
-            body=None,
-            repeatable=True,
-            read=models.Product.from_dict,
+            Call(
+                operation="getProduct",
+                method="GET",
+                path=f"/v1/products/{segment(id)}",
+                query={},
+                body=None,
+                repeatable=True,
+                read=models.Product.from_dict,
+            )
         )
 
     def update(
@@ -152,22 +158,24 @@ class Products:
         status: The status to move to.
         """
         return self._connection.call(
-            operation="updateProduct",
-            method="PATCH",
-            path=f"/v1/products/{segment(id)}",
-            query={},
-            body=changed(
-                {
-                    "title": title,
-                    "summary": summary,
-                    "description": description,
-                    "priceAmount": price_amount,
-                    "compareAtAmount": compare_at_amount,
-                    "status": status,
-                }
-            ),
-            repeatable=True,
-            read=models.Product.from_dict,
+            Call(
+                operation="updateProduct",
+                method="PATCH",
+                path=f"/v1/products/{segment(id)}",
+                query={},
+                body=changed(
+                    {
+                        "title": title,
+                        "summary": summary,
+                        "description": description,
+                        "priceAmount": price_amount,
+                        "compareAtAmount": compare_at_amount,
+                        "status": status,
+                    }
+                ),
+                repeatable=True,
+                read=models.Product.from_dict,
+            )
         )
 
 
@@ -226,13 +234,15 @@ class Orders:
         page_size: Orders on a page, 1 to 100; default 25.
         """
         return self._connection.call(
-            operation="listOrders",
-            method="GET",
-            path="/v1/orders",
-            query={"page": page, "pageSize": page_size, "status": status, "from": from_, "to": to},
-            body=None,
-            repeatable=True,
-            read=models.OrderPage.from_dict,
+            Call(
+                operation="listOrders",
+                method="GET",
+                path="/v1/orders",
+                query={"page": page, "pageSize": page_size, "status": status, "from": from_, "to": to},
+                body=None,
+                repeatable=True,
+                read=models.OrderPage.from_dict,
+            )
         )
 
     def get(
@@ -246,13 +256,15 @@ class Orders:
 
         """
         return self._connection.call(
-            operation="getOrder",
-            method="GET",
-            path=f"/v1/orders/{segment(id)}",
-            query={},
-            body=None,
-            repeatable=True,
-            read=models.Order.from_dict,
+            Call(
+                operation="getOrder",
+                method="GET",
+                path=f"/v1/orders/{segment(id)}",
+                query={},
+                body=None,
+                repeatable=True,
+                read=models.Order.from_dict,
+            )
         )
 
 
@@ -307,13 +319,15 @@ class Customers:
         page_size: Customers on a page, 1 to 100; default 25.
         """
         return self._connection.call(
-            operation="listCustomers",
-            method="GET",
-            path="/v1/customers",
-            query={"page": page, "pageSize": page_size, "q": q},
-            body=None,
-            repeatable=True,
-            read=models.CustomerPage.from_dict,
+            Call(
+                operation="listCustomers",
+                method="GET",
+                path="/v1/customers",
+                query={"page": page, "pageSize": page_size, "q": q},
+                body=None,
+                repeatable=True,
+                read=models.CustomerPage.from_dict,
+            )
         )
 
     def create(
@@ -337,19 +351,21 @@ class Customers:
         phone: A phone number, international or in the form of the store's country.
         """
         return self._connection.call(
-            operation="createCustomer",
-            method="POST",
-            path="/v1/customers",
-            query={},
-            body=drafted(
-                {
-                    "name": name,
-                    "email": email,
-                    "phone": phone,
-                }
-            ),
-            repeatable=True,
-            read=models.Customer.from_dict,
+            Call(
+                operation="createCustomer",
+                method="POST",
+                path="/v1/customers",
+                query={},
+                body=drafted(
+                    {
+                        "name": name,
+                        "email": email,
+                        "phone": phone,
+                    }
+                ),
+                repeatable=True,
+                read=models.Customer.from_dict,
+            )
         )
 
     def get(
@@ -363,13 +379,15 @@ class Customers:
 
         """
         return self._connection.call(
-            operation="getCustomer",
-            method="GET",
-            path=f"/v1/customers/{segment(id)}",
-            query={},
-            body=None,
-            repeatable=True,
-            read=models.Customer.from_dict,
+            Call(
+                operation="getCustomer",
+                method="GET",
+                path=f"/v1/customers/{segment(id)}",
+                query={},
+                body=None,
+                repeatable=True,
+                read=models.Customer.from_dict,
+            )
         )
 
     def update(
@@ -392,19 +410,21 @@ class Customers:
         phone: A phone number, international or in the form of the store's country; null clears it.
         """
         return self._connection.call(
-            operation="updateCustomer",
-            method="PATCH",
-            path=f"/v1/customers/{segment(id)}",
-            query={},
-            body=changed(
-                {
-                    "name": name,
-                    "email": email,
-                    "phone": phone,
-                }
-            ),
-            repeatable=True,
-            read=models.Customer.from_dict,
+            Call(
+                operation="updateCustomer",
+                method="PATCH",
+                path=f"/v1/customers/{segment(id)}",
+                query={},
+                body=changed(
+                    {
+                        "name": name,
+                        "email": email,
+                        "phone": phone,
+                    }
+                ),
+                repeatable=True,
+                read=models.Customer.from_dict,
+            )
         )
 
 
@@ -455,13 +475,15 @@ class PaymentLinks:
         page_size: Links on a page, 1 to 100; default 25.
         """
         return self._connection.call(
-            operation="listPaymentLinks",
-            method="GET",
-            path="/v1/payment-links",
-            query={"page": page, "pageSize": page_size, "status": status},
-            body=None,
-            repeatable=True,
-            read=models.PaymentLinkPage.from_dict,
+            Call(
+                operation="listPaymentLinks",
+                method="GET",
+                path="/v1/payment-links",
+                query={"page": page, "pageSize": page_size, "status": status},
+                body=None,
+                repeatable=True,
+                read=models.PaymentLinkPage.from_dict,
+            )
         )
 
     def create(
@@ -496,25 +518,27 @@ class PaymentLinks:
         max_payments: 1 to 2147483647; without it the link takes orders without end.
         """
         return self._connection.call(
-            operation="createPaymentLink",
-            method="POST",
-            path="/v1/payment-links",
-            query={},
-            body=drafted(
-                {
-                    "title": title,
-                    "pricing": pricing,
-                    "amount": amount,
-                    "minAmount": min_amount,
-                    "description": description,
-                    "coverUrl": cover_url,
-                    "thankYouMessage": thank_you_message,
-                    "expiresAt": expires_at,
-                    "maxPayments": max_payments,
-                }
-            ),
-            repeatable=False,
-            read=models.PaymentLink.from_dict,
+            Call(
+                operation="createPaymentLink",
+                method="POST",
+                path="/v1/payment-links",
+                query={},
+                body=drafted(
+                    {
+                        "title": title,
+                        "pricing": pricing,
+                        "amount": amount,
+                        "minAmount": min_amount,
+                        "description": description,
+                        "coverUrl": cover_url,
+                        "thankYouMessage": thank_you_message,
+                        "expiresAt": expires_at,
+                        "maxPayments": max_payments,
+                    }
+                ),
+                repeatable=False,
+                read=models.PaymentLink.from_dict,
+            )
         )
 
     def get(
@@ -528,13 +552,15 @@ class PaymentLinks:
 
         """
         return self._connection.call(
-            operation="getPaymentLink",
-            method="GET",
-            path=f"/v1/payment-links/{segment(id)}",
-            query={},
-            body=None,
-            repeatable=True,
-            read=models.PaymentLink.from_dict,
+            Call(
+                operation="getPaymentLink",
+                method="GET",
+                path=f"/v1/payment-links/{segment(id)}",
+                query={},
+                body=None,
+                repeatable=True,
+                read=models.PaymentLink.from_dict,
+            )
         )
 
     def update(
@@ -571,25 +597,27 @@ class PaymentLinks:
         max_payments: 1 to 2147483647; null removes the limit.
         """
         return self._connection.call(
-            operation="updatePaymentLink",
-            method="PATCH",
-            path=f"/v1/payment-links/{segment(id)}",
-            query={},
-            body=changed(
-                {
-                    "title": title,
-                    "pricing": pricing,
-                    "amount": amount,
-                    "minAmount": min_amount,
-                    "description": description,
-                    "coverUrl": cover_url,
-                    "thankYouMessage": thank_you_message,
-                    "expiresAt": expires_at,
-                    "maxPayments": max_payments,
-                }
-            ),
-            repeatable=True,
-            read=models.PaymentLink.from_dict,
+            Call(
+                operation="updatePaymentLink",
+                method="PATCH",
+                path=f"/v1/payment-links/{segment(id)}",
+                query={},
+                body=changed(
+                    {
+                        "title": title,
+                        "pricing": pricing,
+                        "amount": amount,
+                        "minAmount": min_amount,
+                        "description": description,
+                        "coverUrl": cover_url,
+                        "thankYouMessage": thank_you_message,
+                        "expiresAt": expires_at,
+                        "maxPayments": max_payments,
+                    }
+                ),
+                repeatable=True,
+                read=models.PaymentLink.from_dict,
+            )
         )
 
     def enable(
@@ -604,11 +632,13 @@ class PaymentLinks:
 
         """
         return self._connection.call(
-            operation="enablePaymentLink",
-            method="POST",
-            path=f"/v1/payment-links/{segment(id)}/enable",
-            query={},
-            body=None,
-            repeatable=True,
-            read=models.PaymentLink.from_dict,
+            Call(
+                operation="enablePaymentLink",
+                method="POST",
+                path=f"/v1/payment-links/{segment(id)}/enable",
+                query={},
+                body=None,
+                repeatable=True,
+                read=models.PaymentLink.from_dict,
+            )
         )

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from . import resources
-from ._connection import Connection
+from ._connection import Connection, Settings
 from ._transport import Transport, send
 
 
@@ -41,7 +41,8 @@ class Client:
         transport: Transport = send,
         user_agent: str = "",
     ) -> None:
-        connection = Connection(base_url, api_key, max_retries, timeout, allow_http, transport, user_agent)
+        settings = Settings.checked(base_url, api_key, max_retries, timeout, allow_http, user_agent)
+        connection = Connection(settings, transport)
         self._base_url = base_url
         self.store = resources.Store(connection)
         self.products = resources.Products(connection)

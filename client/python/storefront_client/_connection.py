@@ -1,18 +1,20 @@
 from __future__ import annotations
 
+import asyncio
 import json
 import random
 import re
 import time
 import urllib.parse
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
+from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum
-from typing import Any, Final, TypeVar
+from typing import Any, Final, Generic, TypeVar, cast
 
 from ._errors import StorefrontError, refused, unexpected, without_answer
 from ._json import moment
-from ._transport import Transport, TransportError
+from ._transport import AsyncTransport, Request, Response, Transport, TransportError
 from ._version import __version__
 
 # How long an attempt may take, so that a connection that died silently leaves time for the next. All in seconds.
@@ -35,20 +37,34 @@ class Omitted(Enum):
 OMITTED: Final = Omitted.FIELD
 
 
-class Connection:
-    """Sends the requests of one client, and sends them again."""
+@dataclass(frozen=True, slots=True)
+class Call(Generic[T]):
+    """One call of an operation."""
 
-    def __init__(
-        self,
-        base_url: str,
-        api_key: str,
-        max_retries: int,
-        timeout: float,
-        allow_http: bool,
-        transport: Transport,
-        user_agent: str,
-    ) -> None:
-        self._base_url = _address(base_url, allow_http)
+    operation: str
+    method: str
+    path: str
+    query: Mapping[str, Any]
+    body: Mapping[str, Any] | None
+    repeatable: bool
+    read: Callable[[dict[str, Any]], T]
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What a client was given, but for its transport."""
+
+    base_url: str
+    api_key: Callable[[], str]  # as a text, it would be in dumps of the client
+    max_retries: int
+    timeout: float
+    user_agent: str
+
+    @classmethod
+    def checked(
+        cls, base_url: str, api_key: str, max_retries: int, timeout: float, allow_http: bool, user_agent: str
+    ) -> Settings:
+        address = _address(base_url, allow_http)
         _check_key(api_key)
         if max_retries < 0:
             raise ValueError("max_retries must be 0 or more")
@@ -56,67 +72,102 @@ class Connection:
             raise ValueError("timeout must be more than 0 seconds")
         if re.search(r"[\x00-\x1f\x7f]", user_agent):
             raise ValueError("user_agent must be one line of text")
-        self._user_agent = f"{user_agent} storefront-python/{__version__}".lstrip()
-        self._max_retries = max_retries
-        self._timeout = timeout
-        self._transport = transport
-        self._api_key: Callable[[], str] = lambda: api_key  # as a text, it would be in dumps of the client
+        agent = f"{user_agent} storefront-python/{__version__}".lstrip()
+        return cls(address, lambda: api_key, max_retries, timeout, agent)
 
-    def call(
-        self,
-        *,
-        operation: str,
-        method: str,
-        path: str,
-        query: Mapping[str, Any],
-        body: Mapping[str, Any] | None,
-        repeatable: bool,
-        read: Callable[[dict[str, Any]], T],
-    ) -> T:
-        """Calls an operation, with retries. All attempts share one deadline."""
-        asked = urllib.parse.urlencode({k: str(v) for k, v in drafted(query).items()}, quote_via=urllib.parse.quote)
-        url = self._base_url + path + (f"?{asked}" if asked else "")
-        text = None if body is None else json.dumps(body, ensure_ascii=False, allow_nan=False).encode()
-        deadline = time.monotonic() + self._timeout
+    def steps(self, call: Call[T]) -> Generator[Request | float, Response, T]:
+        """Makes a call, with retries: yields a request to be sent, for the response or the TransportError that it ends with, or
+        a pause in seconds. So it waits for nothing itself. All attempts share one deadline."""
+        asked = urllib.parse.urlencode({k: str(v) for k, v in drafted(call.query).items()}, quote_via=urllib.parse.quote)
+        url = self.base_url + call.path + (f"?{asked}" if asked else "")
+        body = None if call.body is None else json.dumps(call.body, ensure_ascii=False, allow_nan=False).encode()
+        headers = {"Accept": "application/json", "Authorization": f"Bearer {self.api_key()}", "User-Agent": self.user_agent}
+        if body is not None:
+            headers["Content-Type"] = "application/json"
+        deadline = time.monotonic() + self.timeout
         retries = 0
         while True:
             timeout = max(0.001, min(_ATTEMPT_TIMEOUT, deadline - time.monotonic()))
             try:
-                return self._attempt(operation, method, url, text, timeout, read)
+                try:
+                    response = yield call.method, url, headers, body, timeout
+                except TransportError as failed:
+                    raise without_answer(call.operation, failed) from failed
+                return _result(call, response)
             except StorefrontError as failed:
-                again = failed.status == 429 or repeatable and failed.may_pass()
+                again = failed.status == 429 or call.repeatable and failed.may_pass()
                 # Even if the service asks for an immediate retry, the growing pauses apply.
                 pause = failed.retry_after or _delay(retries)
                 late = pause > _MAX_RETRY_AFTER or time.monotonic() + pause >= deadline
-                if not again or late or retries >= self._max_retries:
+                if not again or late or retries >= self.max_retries:
                     raise
-            time.sleep(pause)
+            yield float(pause)
             retries += 1
 
-    def _attempt(
-        self, operation: str, method: str, url: str, body: bytes | None, timeout: float, read: Callable[[dict[str, Any]], T]
-    ) -> T:
-        """Sends a request once."""
-        headers = {
-            "Accept": "application/json",
-            "Authorization": f"Bearer {self._api_key()}",
-            "User-Agent": self._user_agent,
-        }
-        if body is not None:
-            headers["Content-Type"] = "application/json"
+
+def _result(call: Call[T], response: Response) -> T:
+    """What a response means."""
+    if not 200 <= response.status < 300:
+        raise refused(call.operation, response)
+    try:
+        answer = json.loads(response.body)
+        if not isinstance(answer, dict):
+            raise ValueError("it is no JSON object")
+        return call.read(answer)
+    except ValueError as failed:
+        raise unexpected(call.operation, response, failed) from failed
+
+
+class Connection:
+    """Makes the calls of one client."""
+
+    def __init__(self, settings: Settings, transport: Transport) -> None:
+        self._settings = settings
+        self._transport = transport
+
+    def call(self, call: Call[T]) -> T:
+        steps = self._settings.steps(call)
         try:
-            response = self._transport(method, url, headers, body, timeout)
-        except TransportError as failed:
-            raise without_answer(operation, failed) from failed
-        if not 200 <= response.status < 300:
-            raise refused(operation, response)
+            step = next(steps)
+            while True:
+                if isinstance(step, float):
+                    time.sleep(step)
+                    step = next(steps)
+                    continue
+                try:
+                    response = self._transport(*step)
+                except TransportError as failed:
+                    step = steps.throw(failed)
+                else:
+                    step = steps.send(response)
+        except StopIteration as done:
+            return cast(T, done.value)
+
+
+class AsyncConnection:
+    """Makes the calls of one client of asyncio."""
+
+    def __init__(self, settings: Settings, transport: AsyncTransport) -> None:
+        self._settings = settings
+        self._transport = transport
+
+    async def call(self, call: Call[T]) -> T:
+        steps = self._settings.steps(call)
         try:
-            answer = json.loads(response.body)
-            if not isinstance(answer, dict):
-                raise ValueError("it is no JSON object")
-            return read(answer)
-        except ValueError as failed:
-            raise unexpected(operation, response, failed) from failed
+            step = next(steps)
+            while True:
+                if isinstance(step, float):
+                    await asyncio.sleep(step)
+                    step = next(steps)
+                    continue
+                try:
+                    response = await self._transport(*step)
+                except TransportError as failed:
+                    step = steps.throw(failed)
+                else:
+                    step = steps.send(response)
+        except StopIteration as done:
+            return cast(T, done.value)
 
 
 def _delay(retries: int) -> float:

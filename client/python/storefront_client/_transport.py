@@ -8,7 +8,7 @@ import time
 import urllib.error
 import urllib.request
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias, cast
 
@@ -30,9 +30,14 @@ class TransportError(Exception):
         self.timed_out = timed_out
 
 
+Request: TypeAlias = "tuple[str, str, Mapping[str, str], bytes | None, float]"
+
 Transport: TypeAlias = Callable[[str, str, Mapping[str, str], "bytes | None", float], Response]
 """Sends a request: method, URL, headers, body, and how many seconds it may take. It follows no redirect, does not try
 again, and raises TransportError if no whole answer came."""
+
+AsyncTransport: TypeAlias = Callable[[str, str, Mapping[str, str], "bytes | None", float], Awaitable[Response]]
+"""The same, for the client of asyncio."""
 
 
 class _AnyStatus(urllib.request.HTTPErrorProcessor):

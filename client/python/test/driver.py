@@ -1,18 +1,27 @@
 """Runs what client/conformance asks for, a JSON object on a line of standard input, and prints an object on a line for
-each: what was answered, or how it was refused."""
+each: what was answered, or how it was refused. With the argument aio, calls are those of asyncio's client."""
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import json
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 from storefront_client import Client, StorefrontError, webhook
 
-clients: dict[str, Client] = {}
+clients: dict[str, Any] = {}
+loop = asyncio.new_event_loop()
+if "aio" in sys.argv:
+    from storefront_client.aio import Client as AsyncClient
+
+
+async def arrived(answer: Any) -> Any:
+    """What asyncio's client answers."""
+    return [one async for one in answer] if isinstance(answer, AsyncIterator) else await answer
 
 
 def snake(name: str) -> str:
@@ -23,11 +32,13 @@ def run(asked: dict[str, Any]) -> Any:
     arguments = {snake(name): value for name, value in asked.get("arguments", {}).items()}
     match asked["do"]:
         case "open":
-            clients[asked["client"]] = Client(**arguments)
+            clients[asked["client"]] = AsyncClient(**arguments) if "aio" in sys.argv else Client(**arguments)
             return None
         case "call":
             answer = getattr(getattr(clients[asked["client"]], snake(asked["resource"])), asked["method"])(**arguments)
-            return [one.to_dict() for one in answer] if isinstance(answer, Iterator) else answer.to_dict()
+            if "aio" in sys.argv:
+                answer = loop.run_until_complete(arrived(answer))
+            return [one.to_dict() for one in answer] if isinstance(answer, Iterator | list) else answer.to_dict()
         case "verify":
             event = webhook.read(
                 base64.b64decode(asked["body"]),
@@ -73,3 +84,7 @@ for line in sys.stdin:
     except (ValueError, TypeError) as e:
         said = {"invalid": str(e)}
     print(json.dumps(said), flush=True)
+for client in clients.values():
+    if "aio" in sys.argv:
+        loop.run_until_complete(client.aclose())
+loop.close()

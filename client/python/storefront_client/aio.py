@@ -1,0 +1,85 @@
+"""The API of a store for asyncio, over httpx: pip install storefront-client[aio].
+
+    async with Client(os.environ["SHOP_URL"], os.environ["SHOP_KEY"]) as shop:
+        async for product in shop.products.list(status=ProductStatus.PUBLISHED):
+            print(product.title, product.price_amount, product.currency)
+
+Models, errors and retries are those of storefront_client.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+
+import httpx
+
+from . import aio_resources as resources
+from ._connection import AsyncConnection, Settings
+from ._transport import Response, TransportError
+
+__all__ = ["Client"]
+
+
+class Client:
+    """storefront_client.Client for asyncio: the same arguments and rules, and methods that are awaited.
+
+    http: a client of httpx to send the requests through, with your proxy or certificates; by default one of its own. Leaving
+        the client as a context, or aclose, closes its own connections, and leaves yours open.
+    """
+
+    def __init__(
+        self,
+        base_url: str,
+        api_key: str,
+        *,
+        max_retries: int = 3,
+        timeout: float = 120.0,
+        allow_http: bool = False,
+        http: httpx.AsyncClient | None = None,
+        user_agent: str = "",
+    ) -> None:
+        settings = Settings.checked(base_url, api_key, max_retries, timeout, allow_http, user_agent)
+        self._base_url = base_url
+        self._http = http or httpx.AsyncClient()
+        self._is_own = http is None
+        connection = AsyncConnection(settings, _Sender(self._http))
+        self.store = resources.Store(connection)
+        self.products = resources.Products(connection)
+        self.orders = resources.Orders(connection)
+        self.customers = resources.Customers(connection)
+        self.payment_links = resources.PaymentLinks(connection)
+
+    async def __aenter__(self) -> Client:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
+
+    async def aclose(self) -> None:
+        """Closes the connections of its own."""
+        if self._is_own:
+            await self._http.aclose()
+
+    def __repr__(self) -> str:
+        return f"Client({self._base_url!r})"
+
+
+class _Sender:
+    """The AsyncTransport over httpx."""
+
+    def __init__(self, http: httpx.AsyncClient) -> None:
+        self._http = http
+
+    async def __call__(
+        self, method: str, url: str, headers: Mapping[str, str], body: bytes | None, timeout: float
+    ) -> Response:
+        request = self._http.request(method, url, headers=headers, content=body, timeout=timeout, follow_redirects=False)
+        try:
+            # httpx bounds each read, and this the whole answer.
+            answer = await asyncio.wait_for(request, timeout)
+        except (asyncio.TimeoutError, httpx.TimeoutException) as error:
+            raise TransportError(str(error) or "the time is over", timed_out=True) from error
+        except httpx.HTTPError as error:
+            raise TransportError(str(error) or type(error).__name__) from error
+        return Response(answer.status_code, {name.lower(): value for name, value in answer.headers.items()}, answer.content)
