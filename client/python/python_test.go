@@ -50,11 +50,12 @@ func layOut(t *testing.T) (folder, variable string) {
 func TestWhatIsOfPythonAlone(t *testing.T) {
 	t.Parallel()
 	_, path := layOut(t)
+	variables := devtest.Build(t).Start(t).Variables()
 	for _, row := range []struct{ file, tests, module string }{
 		{"test_client.py", `Ran 1\d tests`, "json"}, {"test_aio.py", `Ran [4-9] tests`, "httpx"},
 	} {
 		command := exec.CommandContext(t.Context(), python(t, row.module), "-W", "error", filepath.Join("test", row.file))
-		command.Env = append(os.Environ(), path, "PYTHONDONTWRITEBYTECODE=1")
+		command.Env = append(append(os.Environ(), path, "PYTHONDONTWRITEBYTECODE=1"), variables...)
 		said, err := command.CombinedOutput()
 		require.NoError(t, err, "%s", said)
 		require.Regexp(t, row.tests, string(said))

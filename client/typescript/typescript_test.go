@@ -33,7 +33,7 @@ func TestTypeScript(t *testing.T) {
 			text, err := os.ReadFile(file)
 			require.NoError(t, err)
 			variables := tested(t)
-			if strings.Contains(string(text), "STOREFRONT_URL") {
+			if strings.Contains(string(text), "STOREFRONT_URL") || strings.Contains(string(text), "STOREFRONT_ADMIN_URL") {
 				// A service of its own, because of the minute's limit and of what each one changes.
 				variables = append(variables, storefront.Start(t).Variables()...)
 			}

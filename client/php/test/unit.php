@@ -16,6 +16,7 @@ use Storefront\Psr18Transport;
 use Storefront\Response;
 use Storefront\Store;
 use Storefront\StorefrontException;
+use Storefront\TestReceiver;
 use Storefront\Transport;
 use Storefront\Webhook;
 use Storefront\WebhookException;
@@ -158,6 +159,24 @@ $tests = [
         same('product_not_found', throws(StorefrontException::class, fn () => $shop->products->get('x'))->errorCode);
         $away = new Client('http://127.0.0.1:1', KEY, maxRetries: 0, transport: new Psr18Transport($guzzle, $factory, $factory));
         same('network_error', throws(StorefrontException::class, fn () => $away->store->get())->errorCode);
+    },
+    'a receiver for tests gets deliveries of the service, and tells what it refuses' => static function (): void {
+        $receiver = new TestReceiver();
+        $operate = static fn (string ...$args): array => json_decode((string) shell_exec(implode(' ', array_map(escapeshellarg(...), [
+            getenv('STOREFRONT_BINARY'), ...$args, '--store', 'demo', '--admin-url', getenv('STOREFRONT_ADMIN_URL'), '-o', 'json',
+        ]))), true);
+        $receiver->secret = $operate('webhook', 'create', '--url', $receiver->url, '--events', 'customer.created')['secret'];
+        fclose(stream_socket_client(str_replace('http', 'tcp', $receiver->url))); // as a health check does
+        $made = $operate('customer', 'create', '--name', 'é 🎉', '--email', 'awa@example.com');
+        $event = $receiver->next(60);
+        same(true, $event instanceof CustomerCreatedEvent);
+        same($made['id'], $event->data->id);
+        same('é 🎉', $event->data->name);
+        $receiver->secret = SECRET;
+        $operate('trigger', 'customer.created', '--yes');
+        same('wrong_secret', throws(WebhookException::class, fn () => $receiver->next(60))->mistake);
+        throws(RuntimeException::class, fn () => $receiver->next(0.01));
+        $receiver->close();
     },
 ];
 foreach ($tests as $name => $test) {

@@ -6,15 +6,17 @@ import copy
 import dataclasses
 import email.message
 import json
+import os
 import pickle
 import socket
+import subprocess
 import threading
 import unittest
 from collections.abc import Mapping
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
-from storefront_client import Client, ErrorCode, ProductStatus, Response, StorefrontError, webhook
+from storefront_client import Client, ErrorCode, ProductStatus, Response, StorefrontError, testing, webhook
 from storefront_client._transport import send
 from storefront_client.events import CustomerCreatedEvent
 from storefront_client.models import Customer, Order, Product, Store
@@ -201,6 +203,27 @@ class EarlyAnswer(unittest.TestCase):
             answer = send("POST", f"http://127.0.0.1:{listener.getsockname()[1]}/", {}, b"x" * 20_000_000, 10)
             server.join()
         self.assertEqual((answer.status, answer.body), (413, b"{}"))
+
+
+class TestReceiver(unittest.TestCase):
+    def operate(self, *args: str) -> Any:
+        more = ("--store", "demo", "--admin-url", os.environ["STOREFRONT_ADMIN_URL"], "-o", "json")
+        return json.loads(subprocess.run([os.environ["STOREFRONT_BINARY"], *args, *more], check=True, capture_output=True).stdout)
+
+    def test_it_gets_deliveries_of_the_service_and_tells_what_it_refuses(self) -> None:
+        with testing.Receiver() as receiver:
+            receiver.secret = self.operate("webhook", "create", "--url", receiver.url, "--events", "customer.created")["secret"]
+            made = self.operate("customer", "create", "--name", "é 🎉", "--email", "awa@example.com")
+            event = receiver.next(60)
+            assert isinstance(event, CustomerCreatedEvent)
+            self.assertEqual((event.data.id, event.data.name), (made["id"], "é 🎉"))
+            receiver.secret = SECRET
+            self.operate("trigger", "customer.created", "--yes")
+            with self.assertRaises(webhook.WebhookError) as refused:
+                receiver.next(60)
+            self.assertEqual(refused.exception.mistake, "wrong_secret")
+            with self.assertRaises(TimeoutError):
+                receiver.next(0.01)
 
 
 if __name__ == "__main__":

@@ -59,7 +59,7 @@ func (c *caller) send(ctx context.Context, r request) (*answer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the service did not answer: %w", err)
 	}
-	defer got.Body.Close()
+	defer func() { _ = got.Body.Close() }()
 	a := &answer{status: got.StatusCode, kind: got.Header.Get("Content-Type"), retryAfter: got.Header.Get("Retry-After")}
 	if a.body, err = io.ReadAll(io.LimitReader(got.Body, maxAnswerBytes+1)); err != nil {
 		return nil, fmt.Errorf("read the answer: %w", err)
