@@ -183,6 +183,9 @@ func (c *backupCmd) Run(s *invocation) error {
 		return err
 	}
 	bytes, err := handle.Backup(s.ctx, c.To)
+	if err == nil {
+		err = noticeBackup(s.ctx, handle, c.To, bytes)
+	}
 	if err = errors.Join(err, handle.Close()); err != nil {
 		return err
 	}

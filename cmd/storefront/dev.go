@@ -122,6 +122,9 @@ func (c *devCmd) serve(s *invocation, handle *db.DB, data database, logger *slog
 			if err != nil {
 				return err
 			}
+			if err := receives.sink(ctx, handle, ring, baseURL(running.AdminAddr())); err != nil {
+				return err
+			}
 			key, err := newDevKey(ctx, o)
 			if err != nil {
 				return err

@@ -11,6 +11,9 @@ import (
 	"sync"
 	"time"
 
+	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/notice"
+	"go.storefront.example/ent/seal"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	"go.storefront.example/server/admin"
 	"go.storefront.example/server/webhooks"
@@ -30,8 +33,8 @@ type receiver struct {
 	server   *http.Server
 	report   func(received)
 
-	mu     sync.Mutex
-	secret string
+	mu      sync.Mutex
+	secrets []string
 }
 
 // received is one delivery, as dev shows it.
@@ -91,8 +94,17 @@ func (r *receiver) register(ctx context.Context, o admin.API, storeName string) 
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.secret = made.GetSecret()
+	r.secrets = append(r.secrets, made.GetSecret())
 	return nil
+}
+
+// sink makes the receiver get the notices to the platform too.
+func (r *receiver) sink(ctx context.Context, handle *db.DB, ring *seal.Ring, dashboard string) error {
+	secret := signature.NewSecret()
+	r.mu.Lock()
+	r.secrets = append(r.secrets, secret)
+	r.mu.Unlock()
+	return notice.SetSink(ctx, handle, ring, notice.Sink{URL: r.url(), Secret: secret, Dashboard: dashboard})
 }
 
 // ServeHTTP verifies a delivery before it believes a word of it.
@@ -103,9 +115,15 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 		return
 	}
 	r.mu.Lock()
-	secret := r.secret
+	secrets := r.secrets
 	r.mu.Unlock()
-	if err := signature.Verify(request.Header.Get(signature.Header), body, secret, time.Now(), signature.Tolerance); err != nil {
+	err = signature.ErrMismatch
+	for _, secret := range secrets {
+		if err != nil {
+			err = signature.Verify(request.Header.Get(signature.Header), body, secret, time.Now(), signature.Tolerance)
+		}
+	}
+	if err != nil {
 		r.report(received{Type: request.Header.Get(signature.EventTypeHeader), Attempt: request.Header.Get(signature.AttemptHeader)})
 		http.Error(w, err.Error(), http.StatusUnauthorized)
 		return

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/seal"
 	"go.storefront.example/server"
 	"go.storefront.example/server/admin"
 	"go.storefront.example/server/admin/rpc"
@@ -26,6 +27,7 @@ type serverCmd struct {
 	database
 	secretKey
 	targets
+	notices
 	Addr      string `default:":8080" placeholder:"ADDR" help:"Address of the public API."`
 	AdminAddr string `default:"127.0.0.1:8081" placeholder:"ADDR" help:"Address of the operator's listener: /healthz, /readyz, /metrics, /docs and, with --admin-token, the admin services and the dashboard."`
 	adminToken
@@ -127,6 +129,9 @@ func (c *serverCmd) serve(s *invocation) error {
 		return err
 	}
 	options, err := c.options()
+	if err == nil {
+		err = c.notices.set(s.ctx, handle, func() (*seal.Ring, error) { return c.ring(c.database) }, c.policy())
+	}
 	if err != nil {
 		return errors.Join(err, handle.Close())
 	}

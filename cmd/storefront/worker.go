@@ -21,6 +21,7 @@ type workerCmd struct {
 	database
 	secretKey
 	monitored
+	notices
 	Concurrency         count         `default:"256" placeholder:"N" help:"How many attempts to make at a time."`
 	RetryDelays         delays        `default:"1m,5m,15m,1h,3h,6h,12h" placeholder:"WAIT,…" help:"The waits between attempts, one fewer than there are attempts; each is lengthened by up to a tenth at random."`
 	Timeout             time.Duration `default:"10s" placeholder:"TIME" help:"How long an attempt may take, from the look-up of the name to the answer's headers."`
@@ -50,6 +51,10 @@ func (c *workerCmd) Run(s *invocation) error {
 	handle, err := c.openWith(s.ctx, db.Config{MaxConns: workerConns, Settings: queue.Settings()})
 	if err != nil {
 		return err
+	}
+	err = c.notices.set(s.ctx, handle, func() (*seal.Ring, error) { return ring, nil }, egress.Policy{AllowPrivate: c.AllowPrivateTargets})
+	if err != nil {
+		return errors.Join(err, handle.Close())
 	}
 	return errors.Join(c.deliver(s, handle, ring, logger), handle.Close())
 }

@@ -14,6 +14,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -75,25 +77,23 @@ type Notice struct {
 	About map[string]any
 }
 
-// envelope is a notice as it is stored, signed and sent.
+// envelope is a notice as it is stored, signed and sent: that of an event, whose store is the zero id without a slug where
+// it is none.
 type envelope struct {
 	ID        uuid.UUID `json:"id"`
 	Type      string    `json:"type"`
 	CreatedAt string    `json:"createdAt"`
-	Store     *store    `json:"store"`
-	Data      data      `json:"data"`
-}
-
-// store is null where a notice concerns no store.
-type store struct {
-	ID           uuid.UUID `json:"id"`
-	Slug         string    `json:"slug"`
-	Name         string    `json:"name"`
-	SupportEmail string    `json:"supportEmail"`
+	Store     struct {
+		ID   uuid.UUID `json:"id"`
+		Slug string    `json:"slug"`
+	} `json:"store"`
+	Data data `json:"data"`
 }
 
 type data struct {
-	Subject string `json:"subject"`
+	StoreName    string `json:"storeName"`
+	SupportEmail string `json:"supportEmail"`
+	Subject      string `json:"subject"`
 	// Text ends with the page, if there is one.
 	Text  string         `json:"text"`
 	Page  *string        `json:"page"`
@@ -113,17 +113,19 @@ func Write(ctx context.Context, tx Tx, at time.Time, n Notice) (uuid.UUID, error
 	if err != nil || !on {
 		return uuid.Nil, err
 	}
-	e := envelope{ID: id.At(at), Type: n.Type, CreatedAt: stamp(at), Data: data{Subject: subjects[n.Type], Text: n.Text, About: n.About}}
+	e := envelope{ID: id.At(at), Type: n.Type, CreatedAt: stamp(at)}
+	if e.Data = (data{Subject: subjects[n.Type], Text: n.Text, About: n.About}); n.About == nil {
+		e.Data.About = map[string]any{}
+	}
 	if e.Data.Subject == "" {
 		return uuid.Nil, fmt.Errorf("write a notice: %q is no type", n.Type)
 	}
 	if n.StoreID != Platform {
-		e.Store = &store{}
 		if err := one(ctx, tx, "SELECT id, slug, name, support_email FROM stores WHERE id = $1", []any{n.StoreID},
-			&e.Store.ID, &e.Store.Slug, &e.Store.Name, &e.Store.SupportEmail); err != nil {
+			&e.Store.ID, &e.Store.Slug, &e.Data.StoreName, &e.Data.SupportEmail); err != nil {
 			return uuid.Nil, fmt.Errorf("read the notice's store: %w", err)
 		}
-		e.Data.Subject = fmt.Sprintf(e.Data.Subject, e.Store.Name)
+		e.Data.Subject = fmt.Sprintf(e.Data.Subject, e.Data.StoreName)
 		if dashboard != "" {
 			e.Data.Page = new(dashboard + "/dashboard" + n.Page)
 			e.Data.Text += " The page: " + *e.Data.Page
@@ -174,32 +176,46 @@ type Sink struct {
 func SetSink(ctx context.Context, s *db.DB, secrets *seal.Ring, to Sink) error {
 	set := func(ctx context.Context, tx *ent.Tx) error {
 		if to.URL == "" {
-			_, err := tx.ExecContext(ctx, "UPDATE webhooks SET enabled = false, epoch = epoch + 1 WHERE id = $1 AND store_id = $2 AND enabled",
+			_, err := tx.ExecContext(ctx, "UPDATE webhooks SET enabled = false, epoch = epoch + 1 WHERE id = $1 AND store_id = $2 AND "+
+				"enabled",
 				SinkID, Platform)
 			return err
 		}
-		types := make([]string, 0, len(subjects))
-		for name := range subjects {
-			types = append(types, name)
-		}
-		events, err := json.Marshal(types)
+		events, err := json.Marshal(slices.Sorted(maps.Keys(subjects)))
 		if err != nil {
 			return err
 		}
 		sealed, key := secrets.Seal(to.Secret, SinkID[:])
 		args := []any{SinkID, Platform, to.URL, to.Dashboard, string(events), sealed, key, s.Now()}
-		if _, err := tx.ExecContext(ctx, `INSERT INTO webhooks (id, store_id, url, description, events, secret, secret_key, created_at, updated_at)
+		if _, err := tx.ExecContext(ctx, `INSERT INTO webhooks
+ (id, store_id, url, description, events, secret, secret_key, created_at, updated_at)
  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $8) ON CONFLICT DO NOTHING`, args...); err != nil {
 			return err
 		}
 		_, err = tx.ExecContext(ctx, `UPDATE webhooks SET url = $3, description = $4, events = $5, secret = $6, secret_key = $7,
- enabled = true, updated_at = $8 WHERE id = $1 AND store_id = $2`, args...)
+ enabled = true, updated_at = $8,
+ failing_since = CASE WHEN url = $9 THEN failing_since END WHERE id = $1 AND store_id = $2`, append(args, to.URL)...)
 		return err
 	}
 	if err := s.WithTx(ctx, set); err != nil {
 		return fmt.Errorf("set the address of notices: %w", err)
 	}
 	return nil
+}
+
+// Failing returns for how long the sink has failed; 0 if it works, or there is none.
+func Failing(ctx context.Context, s *db.DB) (time.Duration, error) {
+	var since time.Time
+	err := one(ctx, s.Reader(), "SELECT failing_since FROM webhooks WHERE id = $1 AND store_id = $2 AND enabled AND "+
+		"failing_since IS NOT NULL",
+		[]any{SinkID, Platform}, &since)
+	if errors.Is(err, sql.ErrNoRows) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, fmt.Errorf("read how the address of notices does: %w", err)
+	}
+	return max(0, s.Now().Sub(since)), nil
 }
 
 // one scans the only row of a query, or returns sql.ErrNoRows.

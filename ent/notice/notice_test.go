@@ -70,18 +70,19 @@ func (b bench) sink(dashboard string) {
 	b.t.Helper()
 	key, err := seal.ParseKey(seal.NewKey())
 	require.NoError(b.t, err)
-	require.NoError(b.t, notice.SetSink(b.t.Context(), b.DB, seal.NewRing(key), notice.Sink{URL: "https://mailer.example", Secret: "whsec_x",
+	require.NoError(b.t, notice.SetSink(b.t.Context(), b.DB, seal.NewRing(key), notice.Sink{URL: "https://mailer.example",
+		Secret:    "whsec_x",
 		Dashboard: dashboard}))
 }
 
 // told is what matters of a notice.
 type told struct {
 	Type  string
-	Store *struct{ Slug, Name, SupportEmail string }
+	Store struct{ ID, Slug string }
 	Data  struct {
-		Subject, Text string
-		Page          *string
-		About         map[string]any
+		StoreName, SupportEmail, Subject, Text string
+		Page                                   *string
+		About                                  map[string]any
 	}
 }
 
@@ -140,13 +141,15 @@ func TestANoticeNamesItsStoreAndItsPage(t *testing.T) {
 
 		b.sink("https://dashboard.example")
 		require.NotZero(t, write(exported))
-		require.NotZero(t, write(notice.Notice{Type: notice.BackupFinished, Text: "The backup is in /b.", About: map[string]any{"bytes": 7}}))
+		require.NotZero(t, write(notice.Notice{Type: notice.BackupFinished, Text: "The backup is in /b.",
+			About: map[string]any{"bytes": 7}}))
 		all := b.notices()
-		require.Equal(t, "help@shop.example", all[0].Store.SupportEmail)
+		require.Equal(t, "help@shop.example", all[0].Data.SupportEmail)
+		require.Equal(t, b.store.String(), all[0].Store.ID)
 		require.Equal(t, "The data of Boutique & Co was exported", all[0].Data.Subject)
 		require.Equal(t, "All was exported. The page: https://dashboard.example/dashboard", all[0].Data.Text)
 		require.Equal(t, "https://dashboard.example/dashboard", *all[0].Data.Page)
-		require.Nil(t, all[1].Store)
+		require.Equal(t, uuid.Nil.String(), all[1].Store.ID)
 		require.Nil(t, all[1].Data.Page)
 		require.Equal(t, map[string]any{"bytes": 7.0}, all[1].Data.About)
 

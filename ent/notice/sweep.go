@@ -43,7 +43,8 @@ func Sweep(ctx context.Context, s *db.DB) (int, error) {
 	webhooks, err := each(ctx, s, func(ctx context.Context, tx *ent.Tx, webhookID uuid.UUID) error {
 		return Webhook(ctx, s, tx, webhookID, hook.Time(ctx))
 	}, `SELECT id FROM webhooks WHERE id > $1 AND store_id <> $2 AND (
- enabled AND failing_since IS NOT NULL AND notice_level < CASE WHEN failing_since <= $3 THEN 3 WHEN failing_since <= $4 THEN 2 ELSE 1 END
+ enabled AND failing_since IS NOT NULL
+  AND notice_level < CASE WHEN failing_since <= $3 THEN 3 WHEN failing_since <= $4 THEN 2 ELSE 1 END
  OR enabled AND failing_since IS NULL AND notice_level BETWEEN 1 AND 3
  OR NOT enabled AND disabled_automatically AND notice_level < 4)`, Platform, now.Add(-2*day), now.Add(-day))
 	if err != nil {
@@ -61,7 +62,8 @@ func Sweep(ctx context.Context, s *db.DB) (int, error) {
 }
 
 // each calls fn with every id that a query finds, in a transaction for each: $1 of the query is the id to begin after.
-func each(ctx context.Context, s *db.DB, fn func(context.Context, *ent.Tx, uuid.UUID) error, query string, args ...any) (int, error) {
+func each(ctx context.Context, s *db.DB, fn func(context.Context, *ent.Tx, uuid.UUID) error, query string, args ...any) (
+	int, error) {
 	done, after := 0, uuid.Nil
 	for {
 		found := make([]uuid.UUID, 0, sweepBatch)
@@ -99,12 +101,14 @@ func key(ctx context.Context, s *db.DB, tx Tx, keyID uuid.UUID, now time.Time) e
 		return fmt.Errorf("read what was told of a key: %w", err)
 	}
 	left := expires.Sub(now)
-	n := Notice{StoreID: store, Type: KeyExpiring, Page: "/keys", About: map[string]any{"key": keyID, "name": name, "expiresAt": stamp(expires)}}
+	n := Notice{StoreID: store, Type: KeyExpiring, Page: "/keys", About: map[string]any{"key": keyID, "name": name,
+		"expiresAt": stamp(expires)}}
 	state := valid
 	switch {
 	case left <= 0:
 		state, n.Type = expired, KeyExpired
-		n.Text = fmt.Sprintf("The API key %q expired on %s, and requests with it are refused. If a tool still needs it, create another "+
+		n.Text = fmt.Sprintf("The API key %q expired on %s, and requests with it are refused. If a tool still needs it, create "+
+			"another "+
 			"key and give it to the tool.", name, spoken(expires))
 	case left <= expiringAhead:
 		if state = expiring; left <= expiringSoonAhead {

@@ -98,10 +98,10 @@ func Webhook(ctx context.Context, s *db.DB, tx Tx, webhookID uuid.UUID, now time
 		n.About["failingSince"] = stamp(since)
 	}
 	switch {
-	case state == w.told, w.onItsWay, state < w.told && state != healthy:
-		return nil // a person enabled it and it fails again: the row says healthy before
-	case state == healthy && w.told == disabled:
+	case state == w.told, w.onItsWay, state == healthy && w.told == disabled:
 		return nil
+	case state != healthy && state < w.told: // a success came and went within one transaction
+		return told(ctx, tx, w.store, webhookID, state, w.last)
 	case state == healthy:
 		n.Type, n.Text = WebhookRecovered, name+" accepts events again. There is nothing to do."
 	case state == disabled:
@@ -123,8 +123,13 @@ func Webhook(ctx context.Context, s *db.DB, tx Tx, webhookID uuid.UUID, now time
 	if err != nil || written == uuid.Nil {
 		return err
 	}
-	_, err = tx.ExecContext(ctx, "UPDATE webhooks SET notice_level = $1, notice_id = $2 WHERE id = $3 AND store_id = $4", state,
-		written, webhookID, w.store)
+	return told(ctx, tx, w.store, webhookID, state, uuid.NullUUID{UUID: written, Valid: true})
+}
+
+// told stores what the platform has been told of a webhook, and by which notice.
+func told(ctx context.Context, tx Tx, storeID, webhookID uuid.UUID, state int, by uuid.NullUUID) error {
+	_, err := tx.ExecContext(ctx, "UPDATE webhooks SET notice_level = $1, notice_id = $2 WHERE id = $3 AND store_id = $4", state, by,
+		webhookID, storeID)
 	return err
 }
 

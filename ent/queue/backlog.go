@@ -11,6 +11,7 @@ import (
 
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/id"
+	"go.storefront.example/ent/notice"
 )
 
 // maxCounted is as far as the rows of a Backlog are counted: what is beyond it is a great deal,
@@ -29,9 +30,11 @@ type Backlog struct {
 	First int
 	// Retries is how many deliveries wait for another attempt or are in it, up to maxCounted.
 	Retries int
+	// NoticesFailing is for how long the address of notices has failed.
+	NoticesFailing time.Duration
 }
 
-// ReadBacklog looks at what there is to do, in two statements that read indexes.
+// ReadBacklog looks at what there is to do, in statements that read indexes.
 func ReadBacklog(ctx context.Context, s *db.DB) (Backlog, error) {
 	var (
 		b      Backlog
@@ -42,6 +45,10 @@ func ReadBacklog(ctx context.Context, s *db.DB) (Backlog, error) {
 	}
 	if err := s.Reader().QueryRowContext(ctx, dialectOf(s).statements["backlog"]).Scan(&b.First, &b.Retries); err != nil {
 		return Backlog{}, wrap("read the backlog", err)
+	}
+	var err error
+	if b.NoticesFailing, err = notice.Failing(ctx, s); err != nil {
+		return Backlog{}, err
 	}
 	if oldest.Valid {
 		b.Lag = max(0, s.Now().Sub(id.Time(oldest.UUID)))
@@ -69,6 +76,8 @@ var (
 	waitingDesc = prometheus.NewDesc("storefront_deliveries_waiting",
 		"Deliveries that wait for their first attempt or for a retry, or are in it, counted up to 10000 each."+sameForAll,
 		[]string{"attempt"}, nil)
+	noticesDesc = prometheus.NewDesc("storefront_notices_failing_seconds",
+		"For how long the address of notices has accepted none; 0 if it does."+sameForAll, nil, nil)
 )
 
 // Collector is the backlog of a database as Prometheus metrics. Goroutines may share it.
@@ -96,6 +105,7 @@ func (c *Collector) Describe(into chan<- *prometheus.Desc) {
 	into <- lagDesc
 	into <- rowsDesc
 	into <- waitingDesc
+	into <- noticesDesc
 }
 
 // Collect implements prometheus.Collector.
@@ -111,6 +121,7 @@ func (c *Collector) Collect(into chan<- prometheus.Metric) {
 	gauge(rowsDesc, float64(b.Outbox))
 	gauge(waitingDesc, float64(b.First), "first")
 	gauge(waitingDesc, float64(b.Retries), "retry")
+	gauge(noticesDesc, b.NoticesFailing.Seconds())
 }
 
 // look reads the backlog, unless that was done a moment ago.

@@ -101,6 +101,9 @@ func TestBacklogTellsWhatThereIsToDo(t *testing.T) {
 # TYPE storefront_deliveries_waiting gauge
 storefront_deliveries_waiting{attempt="first"} FIRST
 storefront_deliveries_waiting{attempt="retry"} RETRY
+# HELP storefront_notices_failing_seconds For how long the address of notices has accepted none; 0 if it does. Read from the database: every server and worker on it reports the same value, so take the max and do not add.
+# TYPE storefront_notices_failing_seconds gauge
+storefront_notices_failing_seconds 0
 # HELP storefront_outbox_lag_seconds Age of the oldest event that no worker has taken from the outbox. Read from the database: every server and worker on it reports the same value, so take the max and do not add.
 # TYPE storefront_outbox_lag_seconds gauge
 storefront_outbox_lag_seconds LAG

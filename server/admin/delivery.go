@@ -99,7 +99,7 @@ func (o *Operator) inSearch(ctx context.Context, f fields, in *adminv1.ListDeliv
 	case in.GetStore() == "" && !within:
 		return o.inOwner(ctx, webhookKind, in.GetWebhookId())
 	}
-	return o.In(ctx, in.GetStore())
+	return o.inReadable(ctx, in.GetStore())
 }
 
 // GetDelivery returns a delivery with its payload. It refuses with delivery_not_found.

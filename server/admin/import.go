@@ -24,3 +24,8 @@ func (o *Operator) ImportCustomers(ctx context.Context, in *adminv1.ImportCustom
 func (o *Operator) ImportOrders(ctx context.Context, in *adminv1.ImportOrdersRequest) (*adminv1.ImportResponse, error) {
 	return inStore(ctx, o, in.GetStore(), in, importing.New(o.db).Orders)
 }
+
+// FinishImport writes the notice that an import has ended. It refuses with store_not_found or validation_failed.
+func (o *Operator) FinishImport(ctx context.Context, in *adminv1.FinishImportRequest) (*adminv1.FinishImportResponse, error) {
+	return inStore(ctx, o, in.GetStore(), in, importing.New(o.db).Finish)
+}

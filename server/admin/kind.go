@@ -15,6 +15,7 @@ import (
 
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/id"
+	"go.storefront.example/ent/notice"
 	"go.storefront.example/ent/tenant"
 	"go.storefront.example/gen/ent"
 	"go.storefront.example/gen/ent/activityentry"
@@ -91,12 +92,27 @@ func (o *Operator) inOwner(ctx context.Context, of kind, id string) (context.Con
 	}
 	row, err := o.db.Client().Store.Query().Where(of.owner(parsed)).Only(ctx)
 	if ent.IsNotFound(err) {
-		return nil, of.notFound(id)
+		return o.inPlatform(ctx, of, id, parsed)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("find the owner of %s: %w", id, err)
 	}
 	return tenant.With(ctx, shop.TenantOf(row), actorOf(ctx)), nil
+}
+
+// inPlatform is inOwner for a row that no store owns: one of the notices.
+func (o *Operator) inPlatform(ctx context.Context, of kind, id string, parsed uuid.UUID) (context.Context, error) {
+	query := "SELECT CAST(id AS text) FROM " + of.table + " WHERE id = $1 AND store_id = $2"
+	if of.other != "" {
+		query += " UNION SELECT CAST(id AS text) FROM " + of.other + " WHERE id = $1 AND store_id = $2"
+	}
+	switch found, err := o.ids(ctx, query, parsed, notice.Platform); {
+	case err != nil:
+		return nil, fmt.Errorf("find %s among the notices: %w", id, err)
+	case len(found) == 0:
+		return nil, of.notFound(id)
+	}
+	return tenant.With(ctx, platform, actorOf(ctx)), nil
 }
 
 // named is a request that names something in a store.

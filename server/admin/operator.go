@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/notice"
 	"go.storefront.example/ent/tenant"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	"go.storefront.example/gen/storefront/admin/v1/adminv1connect"
@@ -122,12 +123,26 @@ func (o *Operator) In(ctx context.Context, name string) (context.Context, error)
 	return tenant.With(ctx, t, actorOf(ctx)), nil
 }
 
-// check refuses the fields of a request that cannot be used; otherwise it is In, and returns the store too.
+// Notices is what names the platform in place of a store, for its notices: no slug has an @.
+const Notices = "@notices"
+
+// platform is the store of the notices.
+var platform = tenant.Store{ID: notice.Platform, Slug: Notices}
+
+// inReadable is In for what only reads, which the operator may also do in Notices.
+func (o *Operator) inReadable(ctx context.Context, name string) (context.Context, error) {
+	if _, _, within := tenant.From(ctx); !within && name == Notices {
+		return tenant.With(ctx, platform, actorOf(ctx)), nil
+	}
+	return o.In(ctx, name)
+}
+
+// check refuses the fields of a request that cannot be used; otherwise it is inReadable, and returns the store too.
 func (o *Operator) check(ctx context.Context, f fields, name string) (context.Context, tenant.Store, error) {
 	if err := f.err(); err != nil {
 		return nil, tenant.Store{}, err
 	}
-	ctx, err := o.In(ctx, name)
+	ctx, err := o.inReadable(ctx, name)
 	if err != nil {
 		return nil, tenant.Store{}, err
 	}

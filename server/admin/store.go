@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"go.storefront.example/ent/resource"
+	"go.storefront.example/ent/tenant"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 )
@@ -40,10 +41,11 @@ func (o *Operator) GetStore(ctx context.Context, in *adminv1.GetStoreRequest) (*
 
 // GetStoreSettings returns what the operator sets for a store. It refuses with store_not_found.
 func (o *Operator) GetStoreSettings(ctx context.Context, in *adminv1.GetStoreSettingsRequest) (*adminv1.StoreSettings, error) {
-	_, t, err := o.check(ctx, nil, in.GetStore())
+	ctx, err := o.In(ctx, in.GetStore())
 	if err != nil {
 		return nil, err
 	}
+	t, _, _ := tenant.From(ctx)
 	return &adminv1.StoreSettings{
 		PaymentLinksOpen: t.PaymentLinksOpen, PlatformFeePercent: t.PlatformFeePercent,
 		UnavailableTypes: each(t.UnavailableTypes, enum[storefrontv1.Product_Type]),

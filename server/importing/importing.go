@@ -16,6 +16,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"entgo.io/ent/dialect"
@@ -23,6 +24,7 @@ import (
 	"go.storefront.example/ent/apijson"
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/hook"
+	"go.storefront.example/ent/notice"
 	"go.storefront.example/ent/tenant"
 	"go.storefront.example/gen/ent"
 	"go.storefront.example/gen/ent/store"
@@ -55,6 +57,29 @@ func (m *Importer) Customers(ctx context.Context, in *adminv1.ImportCustomersReq
 func (m *Importer) Orders(ctx context.Context, in *adminv1.ImportOrdersRequest) (*adminv1.ImportResponse, error) {
 	b := &orders{}
 	return load(ctx, m, "orders", in.GetOrders(), in.GetOptions(), &b.batch, b)
+}
+
+// Finish tells the platform that an import has ended. It refuses with validation_failed.
+func (m *Importer) Finish(ctx context.Context, in *adminv1.FinishImportRequest) (*adminv1.FinishImportResponse, error) {
+	t, err := tenant.StoreOf(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if !slices.Contains([]Kind{Products, Customers, Orders}, Kind(in.GetKind())) {
+		return nil, apierr.Invalid("The kind is unknown.", apijson.Field{Name: "kind", Message: "must be products, customers or orders"})
+	}
+	n := notice.Notice{
+		Type: notice.ImportFinished, StoreID: t.ID,
+		Text: fmt.Sprintf("The import of %s is finished: %d stored, %d changed, %d left as they were.", in.GetKind(), in.GetStored(),
+			in.GetChanged(), in.GetSkipped()),
+		About: map[string]any{
+			"kind": in.GetKind(), "stored": in.GetStored(), "changed": in.GetChanged(), "skipped": in.GetSkipped(),
+		},
+	}
+	return &adminv1.FinishImportResponse{}, m.db.WithTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
+		_, err := notice.Write(ctx, tx, hook.Time(ctx), n)
+		return err
+	})
 }
 
 // kind is what differs between the kinds of batch.

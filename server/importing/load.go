@@ -36,6 +36,7 @@ type API interface {
 	ImportProducts(context.Context, *adminv1.ImportProductsRequest) (*adminv1.ImportResponse, error)
 	ImportCustomers(context.Context, *adminv1.ImportCustomersRequest) (*adminv1.ImportResponse, error)
 	ImportOrders(context.Context, *adminv1.ImportOrdersRequest) (*adminv1.ImportResponse, error)
+	FinishImport(context.Context, *adminv1.FinishImportRequest) (*adminv1.FinishImportResponse, error)
 	ListProducts(context.Context, *adminv1.ListProductsRequest) (*storefrontv1.ListProductsResponse, error)
 }
 
@@ -119,7 +120,16 @@ func Load(ctx context.Context, api API, in io.Reader, o Options) (*Report, error
 	}
 	l.check, r.Lines = nil, r.Bad+r.Repeated
 	r.Stored, r.Changed, r.Skipped = 0, 0, 0
-	return r, l.pass(ctx)
+	if err := l.pass(ctx); err != nil || r.Stored+r.Changed == 0 {
+		return r, err
+	}
+	if _, err := api.FinishImport(ctx, &adminv1.FinishImportRequest{
+		Store: o.Store.GetId(), Kind: string(o.Kind),
+		Stored: int32(r.Stored), Changed: int32(r.Changed), Skipped: int32(r.Skipped), //nolint:gosec // No file has so many rows.
+	}); err != nil {
+		return r, fmt.Errorf("tell the platform that the import is finished: %w", err)
+	}
+	return r, nil
 }
 
 // reading is an import under way.

@@ -308,6 +308,125 @@ func (x *ImportOrdersRequest) GetOptions() *ImportOptions {
 	return nil
 }
 
+// An import whose batches are all stored.
+type FinishImportRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The store's slug or id; required.
+	Store string `protobuf:"bytes,1,opt,name=store,proto3" json:"store,omitempty"`
+	// What it brought in: products, customers or orders; required.
+	Kind string `protobuf:"bytes,2,opt,name=kind,proto3" json:"kind,omitempty"`
+	// How many rows of all batches were stored.
+	Stored int32 `protobuf:"varint,3,opt,name=stored,proto3" json:"stored,omitempty"`
+	// How many were changed.
+	Changed int32 `protobuf:"varint,4,opt,name=changed,proto3" json:"changed,omitempty"`
+	// How many were left as they are.
+	Skipped       int32 `protobuf:"varint,5,opt,name=skipped,proto3" json:"skipped,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FinishImportRequest) Reset() {
+	*x = FinishImportRequest{}
+	mi := &file_storefront_admin_v1_import_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FinishImportRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FinishImportRequest) ProtoMessage() {}
+
+func (x *FinishImportRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_storefront_admin_v1_import_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FinishImportRequest.ProtoReflect.Descriptor instead.
+func (*FinishImportRequest) Descriptor() ([]byte, []int) {
+	return file_storefront_admin_v1_import_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *FinishImportRequest) GetStore() string {
+	if x != nil {
+		return x.Store
+	}
+	return ""
+}
+
+func (x *FinishImportRequest) GetKind() string {
+	if x != nil {
+		return x.Kind
+	}
+	return ""
+}
+
+func (x *FinishImportRequest) GetStored() int32 {
+	if x != nil {
+		return x.Stored
+	}
+	return 0
+}
+
+func (x *FinishImportRequest) GetChanged() int32 {
+	if x != nil {
+		return x.Changed
+	}
+	return 0
+}
+
+func (x *FinishImportRequest) GetSkipped() int32 {
+	if x != nil {
+		return x.Skipped
+	}
+	return 0
+}
+
+// The notice is written.
+type FinishImportResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FinishImportResponse) Reset() {
+	*x = FinishImportResponse{}
+	mi := &file_storefront_admin_v1_import_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FinishImportResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FinishImportResponse) ProtoMessage() {}
+
+func (x *FinishImportResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_storefront_admin_v1_import_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FinishImportResponse.ProtoReflect.Descriptor instead.
+func (*FinishImportResponse) Descriptor() ([]byte, []int) {
+	return file_storefront_admin_v1_import_proto_rawDescGZIP(), []int{5}
+}
+
 // What became of a batch.
 type ImportResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -325,7 +444,7 @@ type ImportResponse struct {
 
 func (x *ImportResponse) Reset() {
 	*x = ImportResponse{}
-	mi := &file_storefront_admin_v1_import_proto_msgTypes[4]
+	mi := &file_storefront_admin_v1_import_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -337,7 +456,7 @@ func (x *ImportResponse) String() string {
 func (*ImportResponse) ProtoMessage() {}
 
 func (x *ImportResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_storefront_admin_v1_import_proto_msgTypes[4]
+	mi := &file_storefront_admin_v1_import_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -350,7 +469,7 @@ func (x *ImportResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ImportResponse.ProtoReflect.Descriptor instead.
 func (*ImportResponse) Descriptor() ([]byte, []int) {
-	return file_storefront_admin_v1_import_proto_rawDescGZIP(), []int{4}
+	return file_storefront_admin_v1_import_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *ImportResponse) GetStored() int32 {
@@ -396,7 +515,7 @@ type RefusedRow struct {
 
 func (x *RefusedRow) Reset() {
 	*x = RefusedRow{}
-	mi := &file_storefront_admin_v1_import_proto_msgTypes[5]
+	mi := &file_storefront_admin_v1_import_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -408,7 +527,7 @@ func (x *RefusedRow) String() string {
 func (*RefusedRow) ProtoMessage() {}
 
 func (x *RefusedRow) ProtoReflect() protoreflect.Message {
-	mi := &file_storefront_admin_v1_import_proto_msgTypes[5]
+	mi := &file_storefront_admin_v1_import_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -421,7 +540,7 @@ func (x *RefusedRow) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RefusedRow.ProtoReflect.Descriptor instead.
 func (*RefusedRow) Descriptor() ([]byte, []int) {
-	return file_storefront_admin_v1_import_proto_rawDescGZIP(), []int{5}
+	return file_storefront_admin_v1_import_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *RefusedRow) GetIndex() int32 {
@@ -469,7 +588,14 @@ const file_storefront_admin_v1_import_proto_rawDesc = "" +
 	"\x13ImportOrdersRequest\x12\x14\n" +
 	"\x05store\x18\x01 \x01(\tR\x05store\x12,\n" +
 	"\x06orders\x18\x02 \x03(\v2\x14.storefront.v1.OrderR\x06orders\x12<\n" +
-	"\aoptions\x18\x03 \x01(\v2\".storefront.admin.v1.ImportOptionsR\aoptions\"\x97\x01\n" +
+	"\aoptions\x18\x03 \x01(\v2\".storefront.admin.v1.ImportOptionsR\aoptions\"\x8b\x01\n" +
+	"\x13FinishImportRequest\x12\x14\n" +
+	"\x05store\x18\x01 \x01(\tR\x05store\x12\x12\n" +
+	"\x04kind\x18\x02 \x01(\tR\x04kind\x12\x16\n" +
+	"\x06stored\x18\x03 \x01(\x05R\x06stored\x12\x18\n" +
+	"\achanged\x18\x04 \x01(\x05R\achanged\x12\x18\n" +
+	"\askipped\x18\x05 \x01(\x05R\askipped\"\x16\n" +
+	"\x14FinishImportResponse\"\x97\x01\n" +
 	"\x0eImportResponse\x12\x16\n" +
 	"\x06stored\x18\x01 \x01(\x05R\x06stored\x12\x18\n" +
 	"\askipped\x18\x02 \x01(\x05R\askipped\x129\n" +
@@ -479,11 +605,12 @@ const file_storefront_admin_v1_import_proto_rawDesc = "" +
 	"RefusedRow\x12\x14\n" +
 	"\x05index\x18\x01 \x01(\x05R\x05index\x12\x14\n" +
 	"\x05field\x18\x02 \x01(\tR\x05field\x12\x18\n" +
-	"\amessage\x18\x03 \x01(\tR\amessage2\xb6\x02\n" +
+	"\amessage\x18\x03 \x01(\tR\amessage2\x9b\x03\n" +
 	"\rImportService\x12a\n" +
 	"\x0eImportProducts\x12*.storefront.admin.v1.ImportProductsRequest\x1a#.storefront.admin.v1.ImportResponse\x12c\n" +
 	"\x0fImportCustomers\x12+.storefront.admin.v1.ImportCustomersRequest\x1a#.storefront.admin.v1.ImportResponse\x12]\n" +
-	"\fImportOrders\x12(.storefront.admin.v1.ImportOrdersRequest\x1a#.storefront.admin.v1.ImportResponseB7Z5go.storefront.example/gen/storefront/admin/v1;adminv1b\x06proto3"
+	"\fImportOrders\x12(.storefront.admin.v1.ImportOrdersRequest\x1a#.storefront.admin.v1.ImportResponse\x12c\n" +
+	"\fFinishImport\x12(.storefront.admin.v1.FinishImportRequest\x1a).storefront.admin.v1.FinishImportResponseB7Z5go.storefront.example/gen/storefront/admin/v1;adminv1b\x06proto3"
 
 var (
 	file_storefront_admin_v1_import_proto_rawDescOnce sync.Once
@@ -497,34 +624,38 @@ func file_storefront_admin_v1_import_proto_rawDescGZIP() []byte {
 	return file_storefront_admin_v1_import_proto_rawDescData
 }
 
-var file_storefront_admin_v1_import_proto_msgTypes = make([]protoimpl.MessageInfo, 6)
+var file_storefront_admin_v1_import_proto_msgTypes = make([]protoimpl.MessageInfo, 8)
 var file_storefront_admin_v1_import_proto_goTypes = []any{
 	(*ImportOptions)(nil),          // 0: storefront.admin.v1.ImportOptions
 	(*ImportProductsRequest)(nil),  // 1: storefront.admin.v1.ImportProductsRequest
 	(*ImportCustomersRequest)(nil), // 2: storefront.admin.v1.ImportCustomersRequest
 	(*ImportOrdersRequest)(nil),    // 3: storefront.admin.v1.ImportOrdersRequest
-	(*ImportResponse)(nil),         // 4: storefront.admin.v1.ImportResponse
-	(*RefusedRow)(nil),             // 5: storefront.admin.v1.RefusedRow
-	(*v1.Product)(nil),             // 6: storefront.v1.Product
-	(*v1.Customer)(nil),            // 7: storefront.v1.Customer
-	(*v1.Order)(nil),               // 8: storefront.v1.Order
+	(*FinishImportRequest)(nil),    // 4: storefront.admin.v1.FinishImportRequest
+	(*FinishImportResponse)(nil),   // 5: storefront.admin.v1.FinishImportResponse
+	(*ImportResponse)(nil),         // 6: storefront.admin.v1.ImportResponse
+	(*RefusedRow)(nil),             // 7: storefront.admin.v1.RefusedRow
+	(*v1.Product)(nil),             // 8: storefront.v1.Product
+	(*v1.Customer)(nil),            // 9: storefront.v1.Customer
+	(*v1.Order)(nil),               // 10: storefront.v1.Order
 }
 var file_storefront_admin_v1_import_proto_depIdxs = []int32{
-	6,  // 0: storefront.admin.v1.ImportProductsRequest.products:type_name -> storefront.v1.Product
+	8,  // 0: storefront.admin.v1.ImportProductsRequest.products:type_name -> storefront.v1.Product
 	0,  // 1: storefront.admin.v1.ImportProductsRequest.options:type_name -> storefront.admin.v1.ImportOptions
-	7,  // 2: storefront.admin.v1.ImportCustomersRequest.customers:type_name -> storefront.v1.Customer
+	9,  // 2: storefront.admin.v1.ImportCustomersRequest.customers:type_name -> storefront.v1.Customer
 	0,  // 3: storefront.admin.v1.ImportCustomersRequest.options:type_name -> storefront.admin.v1.ImportOptions
-	8,  // 4: storefront.admin.v1.ImportOrdersRequest.orders:type_name -> storefront.v1.Order
+	10, // 4: storefront.admin.v1.ImportOrdersRequest.orders:type_name -> storefront.v1.Order
 	0,  // 5: storefront.admin.v1.ImportOrdersRequest.options:type_name -> storefront.admin.v1.ImportOptions
-	5,  // 6: storefront.admin.v1.ImportResponse.refused:type_name -> storefront.admin.v1.RefusedRow
+	7,  // 6: storefront.admin.v1.ImportResponse.refused:type_name -> storefront.admin.v1.RefusedRow
 	1,  // 7: storefront.admin.v1.ImportService.ImportProducts:input_type -> storefront.admin.v1.ImportProductsRequest
 	2,  // 8: storefront.admin.v1.ImportService.ImportCustomers:input_type -> storefront.admin.v1.ImportCustomersRequest
 	3,  // 9: storefront.admin.v1.ImportService.ImportOrders:input_type -> storefront.admin.v1.ImportOrdersRequest
-	4,  // 10: storefront.admin.v1.ImportService.ImportProducts:output_type -> storefront.admin.v1.ImportResponse
-	4,  // 11: storefront.admin.v1.ImportService.ImportCustomers:output_type -> storefront.admin.v1.ImportResponse
-	4,  // 12: storefront.admin.v1.ImportService.ImportOrders:output_type -> storefront.admin.v1.ImportResponse
-	10, // [10:13] is the sub-list for method output_type
-	7,  // [7:10] is the sub-list for method input_type
+	4,  // 10: storefront.admin.v1.ImportService.FinishImport:input_type -> storefront.admin.v1.FinishImportRequest
+	6,  // 11: storefront.admin.v1.ImportService.ImportProducts:output_type -> storefront.admin.v1.ImportResponse
+	6,  // 12: storefront.admin.v1.ImportService.ImportCustomers:output_type -> storefront.admin.v1.ImportResponse
+	6,  // 13: storefront.admin.v1.ImportService.ImportOrders:output_type -> storefront.admin.v1.ImportResponse
+	5,  // 14: storefront.admin.v1.ImportService.FinishImport:output_type -> storefront.admin.v1.FinishImportResponse
+	11, // [11:15] is the sub-list for method output_type
+	7,  // [7:11] is the sub-list for method input_type
 	7,  // [7:7] is the sub-list for extension type_name
 	7,  // [7:7] is the sub-list for extension extendee
 	0,  // [0:7] is the sub-list for field type_name
@@ -541,7 +672,7 @@ func file_storefront_admin_v1_import_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_storefront_admin_v1_import_proto_rawDesc), len(file_storefront_admin_v1_import_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   6,
+			NumMessages:   8,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -42,6 +42,9 @@ const (
 	// ImportServiceImportOrdersProcedure is the fully-qualified name of the ImportService's
 	// ImportOrders RPC.
 	ImportServiceImportOrdersProcedure = "/storefront.admin.v1.ImportService/ImportOrders"
+	// ImportServiceFinishImportProcedure is the fully-qualified name of the ImportService's
+	// FinishImport RPC.
+	ImportServiceFinishImportProcedure = "/storefront.admin.v1.ImportService/FinishImport"
 )
 
 // ImportServiceClient is a client for the storefront.admin.v1.ImportService service.
@@ -56,6 +59,8 @@ type ImportServiceClient interface {
 	// order needs an id, a reference, a status and a customer; a payment link must be in the store, a
 	// product need not be.
 	ImportOrders(context.Context, *v1.ImportOrdersRequest) (*v1.ImportResponse, error)
+	// Sends the platform the notice `import.finished`, after the last batch.
+	FinishImport(context.Context, *v1.FinishImportRequest) (*v1.FinishImportResponse, error)
 }
 
 // NewImportServiceClient constructs a client for the storefront.admin.v1.ImportService service. By
@@ -87,6 +92,12 @@ func NewImportServiceClient(httpClient connect.HTTPClient, baseURL string, opts 
 			connect.WithSchema(importServiceMethods.ByName("ImportOrders")),
 			connect.WithClientOptions(opts...),
 		),
+		finishImport: connect.NewClient[v1.FinishImportRequest, v1.FinishImportResponse](
+			httpClient,
+			baseURL+ImportServiceFinishImportProcedure,
+			connect.WithSchema(importServiceMethods.ByName("FinishImport")),
+			connect.WithClientOptions(opts...),
+		),
 	}
 }
 
@@ -95,6 +106,7 @@ type importServiceClient struct {
 	importProducts  *connect.Client[v1.ImportProductsRequest, v1.ImportResponse]
 	importCustomers *connect.Client[v1.ImportCustomersRequest, v1.ImportResponse]
 	importOrders    *connect.Client[v1.ImportOrdersRequest, v1.ImportResponse]
+	finishImport    *connect.Client[v1.FinishImportRequest, v1.FinishImportResponse]
 }
 
 // ImportProducts calls storefront.admin.v1.ImportService.ImportProducts.
@@ -124,6 +136,15 @@ func (c *importServiceClient) ImportOrders(ctx context.Context, req *v1.ImportOr
 	return nil, err
 }
 
+// FinishImport calls storefront.admin.v1.ImportService.FinishImport.
+func (c *importServiceClient) FinishImport(ctx context.Context, req *v1.FinishImportRequest) (*v1.FinishImportResponse, error) {
+	response, err := c.finishImport.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
 // ImportServiceHandler is an implementation of the storefront.admin.v1.ImportService service.
 type ImportServiceHandler interface {
 	// Imports products. A product needs an id, a title and a price; its type is FILE, its status DRAFT,
@@ -136,6 +157,8 @@ type ImportServiceHandler interface {
 	// order needs an id, a reference, a status and a customer; a payment link must be in the store, a
 	// product need not be.
 	ImportOrders(context.Context, *v1.ImportOrdersRequest) (*v1.ImportResponse, error)
+	// Sends the platform the notice `import.finished`, after the last batch.
+	FinishImport(context.Context, *v1.FinishImportRequest) (*v1.FinishImportResponse, error)
 }
 
 // NewImportServiceHandler builds an HTTP handler from the service implementation. It returns the
@@ -163,6 +186,12 @@ func NewImportServiceHandler(svc ImportServiceHandler, opts ...connect.HandlerOp
 		connect.WithSchema(importServiceMethods.ByName("ImportOrders")),
 		connect.WithHandlerOptions(opts...),
 	)
+	importServiceFinishImportHandler := connect.NewUnaryHandlerSimple(
+		ImportServiceFinishImportProcedure,
+		svc.FinishImport,
+		connect.WithSchema(importServiceMethods.ByName("FinishImport")),
+		connect.WithHandlerOptions(opts...),
+	)
 	return "/storefront.admin.v1.ImportService/", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case ImportServiceImportProductsProcedure:
@@ -171,6 +200,8 @@ func NewImportServiceHandler(svc ImportServiceHandler, opts ...connect.HandlerOp
 			importServiceImportCustomersHandler.ServeHTTP(w, r)
 		case ImportServiceImportOrdersProcedure:
 			importServiceImportOrdersHandler.ServeHTTP(w, r)
+		case ImportServiceFinishImportProcedure:
+			importServiceFinishImportHandler.ServeHTTP(w, r)
 		default:
 			http.NotFound(w, r)
 		}
@@ -190,4 +221,8 @@ func (UnimplementedImportServiceHandler) ImportCustomers(context.Context, *v1.Im
 
 func (UnimplementedImportServiceHandler) ImportOrders(context.Context, *v1.ImportOrdersRequest) (*v1.ImportResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("storefront.admin.v1.ImportService.ImportOrders is not implemented"))
+}
+
+func (UnimplementedImportServiceHandler) FinishImport(context.Context, *v1.FinishImportRequest) (*v1.FinishImportResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("storefront.admin.v1.ImportService.FinishImport is not implemented"))
 }

@@ -16,7 +16,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file storefront/admin/v1/import.proto.
  */
 export const file_storefront_admin_v1_import: GenFile = /*@__PURE__*/
-  fileDesc("CiBzdG9yZWZyb250L2FkbWluL3YxL2ltcG9ydC5wcm90bxITc3RvcmVmcm9udC5hZG1pbi52MSKHAQoNSW1wb3J0T3B0aW9ucxIOCgZldmVudHMYASABKAgSDwoHZHJ5X3J1bhgCIAEoCBIXCg9tYXRjaF9jdXN0b21lcnMYAyABKAgSDgoGdXBkYXRlGAQgASgIEhgKEGNsZWFyX2NvbXBhcmVfYXQYBSABKAgSEgoKa2VlcF9wcmljZRgGIAEoCCKFAQoVSW1wb3J0UHJvZHVjdHNSZXF1ZXN0Eg0KBXN0b3JlGAEgASgJEigKCHByb2R1Y3RzGAIgAygLMhYuc3RvcmVmcm9udC52MS5Qcm9kdWN0EjMKB29wdGlvbnMYAyABKAsyIi5zdG9yZWZyb250LmFkbWluLnYxLkltcG9ydE9wdGlvbnMiiAEKFkltcG9ydEN1c3RvbWVyc1JlcXVlc3QSDQoFc3RvcmUYASABKAkSKgoJY3VzdG9tZXJzGAIgAygLMhcuc3RvcmVmcm9udC52MS5DdXN0b21lchIzCgdvcHRpb25zGAMgASgLMiIuc3RvcmVmcm9udC5hZG1pbi52MS5JbXBvcnRPcHRpb25zIn8KE0ltcG9ydE9yZGVyc1JlcXVlc3QSDQoFc3RvcmUYASABKAkSJAoGb3JkZXJzGAIgAygLMhQuc3RvcmVmcm9udC52MS5PcmRlchIzCgdvcHRpb25zGAMgASgLMiIuc3RvcmVmcm9udC5hZG1pbi52MS5JbXBvcnRPcHRpb25zInQKDkltcG9ydFJlc3BvbnNlEg4KBnN0b3JlZBgBIAEoBRIPCgdza2lwcGVkGAIgASgFEjAKB3JlZnVzZWQYAyADKAsyHy5zdG9yZWZyb250LmFkbWluLnYxLlJlZnVzZWRSb3cSDwoHY2hhbmdlZBgEIAEoBSI7CgpSZWZ1c2VkUm93Eg0KBWluZGV4GAEgASgFEg0KBWZpZWxkGAIgASgJEg8KB21lc3NhZ2UYAyABKAkytgIKDUltcG9ydFNlcnZpY2USYQoOSW1wb3J0UHJvZHVjdHMSKi5zdG9yZWZyb250LmFkbWluLnYxLkltcG9ydFByb2R1Y3RzUmVxdWVzdBojLnN0b3JlZnJvbnQuYWRtaW4udjEuSW1wb3J0UmVzcG9uc2USYwoPSW1wb3J0Q3VzdG9tZXJzEisuc3RvcmVmcm9udC5hZG1pbi52MS5JbXBvcnRDdXN0b21lcnNSZXF1ZXN0GiMuc3RvcmVmcm9udC5hZG1pbi52MS5JbXBvcnRSZXNwb25zZRJdCgxJbXBvcnRPcmRlcnMSKC5zdG9yZWZyb250LmFkbWluLnYxLkltcG9ydE9yZGVyc1JlcXVlc3QaIy5zdG9yZWZyb250LmFkbWluLnYxLkltcG9ydFJlc3BvbnNlQjdaNWdvLnN0b3JlZnJvbnQuZXhhbXBsZS9nZW4vc3RvcmVmcm9udC9hZG1pbi92MTthZG1pbnYxYgZwcm90bzM", [file_storefront_v1_customer, file_storefront_v1_order, file_storefront_v1_product]);
+  fileDesc("CiBzdG9yZWZyb250L2FkbWluL3YxL2ltcG9ydC5wcm90bxITc3RvcmVmcm9udC5hZG1pbi52MSKHAQoNSW1wb3J0T3B0aW9ucxIOCgZldmVudHMYASABKAgSDwoHZHJ5X3J1bhgCIAEoCBIXCg9tYXRjaF9jdXN0b21lcnMYAyABKAgSDgoGdXBkYXRlGAQgASgIEhgKEGNsZWFyX2NvbXBhcmVfYXQYBSABKAgSEgoKa2VlcF9wcmljZRgGIAEoCCKFAQoVSW1wb3J0UHJvZHVjdHNSZXF1ZXN0Eg0KBXN0b3JlGAEgASgJEigKCHByb2R1Y3RzGAIgAygLMhYuc3RvcmVmcm9udC52MS5Qcm9kdWN0EjMKB29wdGlvbnMYAyABKAsyIi5zdG9yZWZyb250LmFkbWluLnYxLkltcG9ydE9wdGlvbnMiiAEKFkltcG9ydEN1c3RvbWVyc1JlcXVlc3QSDQoFc3RvcmUYASABKAkSKgoJY3VzdG9tZXJzGAIgAygLMhcuc3RvcmVmcm9udC52MS5DdXN0b21lchIzCgdvcHRpb25zGAMgASgLMiIuc3RvcmVmcm9udC5hZG1pbi52MS5JbXBvcnRPcHRpb25zIn8KE0ltcG9ydE9yZGVyc1JlcXVlc3QSDQoFc3RvcmUYASABKAkSJAoGb3JkZXJzGAIgAygLMhQuc3RvcmVmcm9udC52MS5PcmRlchIzCgdvcHRpb25zGAMgASgLMiIuc3RvcmVmcm9udC5hZG1pbi52MS5JbXBvcnRPcHRpb25zImQKE0ZpbmlzaEltcG9ydFJlcXVlc3QSDQoFc3RvcmUYASABKAkSDAoEa2luZBgCIAEoCRIOCgZzdG9yZWQYAyABKAUSDwoHY2hhbmdlZBgEIAEoBRIPCgdza2lwcGVkGAUgASgFIhYKFEZpbmlzaEltcG9ydFJlc3BvbnNlInQKDkltcG9ydFJlc3BvbnNlEg4KBnN0b3JlZBgBIAEoBRIPCgdza2lwcGVkGAIgASgFEjAKB3JlZnVzZWQYAyADKAsyHy5zdG9yZWZyb250LmFkbWluLnYxLlJlZnVzZWRSb3cSDwoHY2hhbmdlZBgEIAEoBSI7CgpSZWZ1c2VkUm93Eg0KBWluZGV4GAEgASgFEg0KBWZpZWxkGAIgASgJEg8KB21lc3NhZ2UYAyABKAkymwMKDUltcG9ydFNlcnZpY2USYQoOSW1wb3J0UHJvZHVjdHMSKi5zdG9yZWZyb250LmFkbWluLnYxLkltcG9ydFByb2R1Y3RzUmVxdWVzdBojLnN0b3JlZnJvbnQuYWRtaW4udjEuSW1wb3J0UmVzcG9uc2USYwoPSW1wb3J0Q3VzdG9tZXJzEisuc3RvcmVmcm9udC5hZG1pbi52MS5JbXBvcnRDdXN0b21lcnNSZXF1ZXN0GiMuc3RvcmVmcm9udC5hZG1pbi52MS5JbXBvcnRSZXNwb25zZRJdCgxJbXBvcnRPcmRlcnMSKC5zdG9yZWZyb250LmFkbWluLnYxLkltcG9ydE9yZGVyc1JlcXVlc3QaIy5zdG9yZWZyb250LmFkbWluLnYxLkltcG9ydFJlc3BvbnNlEmMKDEZpbmlzaEltcG9ydBIoLnN0b3JlZnJvbnQuYWRtaW4udjEuRmluaXNoSW1wb3J0UmVxdWVzdBopLnN0b3JlZnJvbnQuYWRtaW4udjEuRmluaXNoSW1wb3J0UmVzcG9uc2VCN1o1Z28uc3RvcmVmcm9udC5leGFtcGxlL2dlbi9zdG9yZWZyb250L2FkbWluL3YxO2FkbWludjFiBnByb3RvMw", [file_storefront_v1_customer, file_storefront_v1_order, file_storefront_v1_product]);
 
 /**
  * How rows are imported.
@@ -183,6 +183,70 @@ export const ImportOrdersRequestSchema: GenMessage<ImportOrdersRequest> = /*@__P
   messageDesc(file_storefront_admin_v1_import, 3);
 
 /**
+ * An import whose batches are all stored.
+ *
+ * @generated from message storefront.admin.v1.FinishImportRequest
+ */
+export type FinishImportRequest = Message<"storefront.admin.v1.FinishImportRequest"> & {
+  /**
+   * The store's slug or id; required.
+   *
+   * @generated from field: string store = 1;
+   */
+  store: string;
+
+  /**
+   * What it brought in: products, customers or orders; required.
+   *
+   * @generated from field: string kind = 2;
+   */
+  kind: string;
+
+  /**
+   * How many rows of all batches were stored.
+   *
+   * @generated from field: int32 stored = 3;
+   */
+  stored: number;
+
+  /**
+   * How many were changed.
+   *
+   * @generated from field: int32 changed = 4;
+   */
+  changed: number;
+
+  /**
+   * How many were left as they are.
+   *
+   * @generated from field: int32 skipped = 5;
+   */
+  skipped: number;
+};
+
+/**
+ * Describes the message storefront.admin.v1.FinishImportRequest.
+ * Use `create(FinishImportRequestSchema)` to create a new message.
+ */
+export const FinishImportRequestSchema: GenMessage<FinishImportRequest> = /*@__PURE__*/
+  messageDesc(file_storefront_admin_v1_import, 4);
+
+/**
+ * The notice is written.
+ *
+ * @generated from message storefront.admin.v1.FinishImportResponse
+ */
+export type FinishImportResponse = Message<"storefront.admin.v1.FinishImportResponse"> & {
+};
+
+/**
+ * Describes the message storefront.admin.v1.FinishImportResponse.
+ * Use `create(FinishImportResponseSchema)` to create a new message.
+ */
+export const FinishImportResponseSchema: GenMessage<FinishImportResponse> = /*@__PURE__*/
+  messageDesc(file_storefront_admin_v1_import, 5);
+
+/**
  * What became of a batch.
  *
  * @generated from message storefront.admin.v1.ImportResponse
@@ -222,7 +286,7 @@ export type ImportResponse = Message<"storefront.admin.v1.ImportResponse"> & {
  * Use `create(ImportResponseSchema)` to create a new message.
  */
 export const ImportResponseSchema: GenMessage<ImportResponse> = /*@__PURE__*/
-  messageDesc(file_storefront_admin_v1_import, 4);
+  messageDesc(file_storefront_admin_v1_import, 6);
 
 /**
  * A refused field of a row.
@@ -257,7 +321,7 @@ export type RefusedRow = Message<"storefront.admin.v1.RefusedRow"> & {
  * Use `create(RefusedRowSchema)` to create a new message.
  */
 export const RefusedRowSchema: GenMessage<RefusedRow> = /*@__PURE__*/
-  messageDesc(file_storefront_admin_v1_import, 5);
+  messageDesc(file_storefront_admin_v1_import, 7);
 
 /**
  * Existing data, a batch at a time: what a store brings along when it moves in. Ids, dates, statuses,
@@ -304,6 +368,16 @@ export const ImportService: GenService<{
     methodKind: "unary";
     input: typeof ImportOrdersRequestSchema;
     output: typeof ImportResponseSchema;
+  },
+  /**
+   * Sends the platform the notice `import.finished`, after the last batch.
+   *
+   * @generated from rpc storefront.admin.v1.ImportService.FinishImport
+   */
+  finishImport: {
+    methodKind: "unary";
+    input: typeof FinishImportRequestSchema;
+    output: typeof FinishImportResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_storefront_admin_v1_import, 0);

@@ -1,0 +1,67 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"regexp"
+
+	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/hook"
+	"go.storefront.example/ent/notice"
+	"go.storefront.example/ent/seal"
+	"go.storefront.example/gen/ent"
+	"go.storefront.example/worker/egress"
+)
+
+// notices are the settings of where notices to the platform go.
+type notices struct {
+	NoticesURL    string `name:"notices-url" clears:"" placeholder:"URL" help:"Your https address that gets a notice when a webhook fails, a key expires or an import has ended; none ends notices (default: the one that a server or worker was last given)."`
+	NoticesSecret string `clears:"" placeholder:"SECRET" help:"Signs notices, as the secret of a webhook signs events: whsec_ and what openssl rand -hex 32 prints. Better set as STOREFRONT_NOTICES_SECRET."`
+	DashboardURL  apiURL `name:"dashboard-url" clears:"" placeholder:"URL" help:"Public address of the dashboard, such as https://dashboard.example.com, for the links in notices."`
+}
+
+// noticesSecret is the form of a secret, in which receivers find what was cut off.
+var noticesSecret = regexp.MustCompile(`^whsec_(?:[0-9A-Za-z_-]{43}|[0-9a-f]{64})$`)
+
+// set stores where notices go, if the settings name it. The ring is that of the webhooks, nil if there is none.
+func (n notices) set(ctx context.Context, handle *db.DB, ring func() (*seal.Ring, error), targets egress.Policy) error {
+	switch {
+	case n.NoticesURL == "" && n.NoticesSecret == "" && n.DashboardURL == "":
+		return nil
+	case n.NoticesURL == "":
+		return usage("--notices-url: set it too, or leave out --notices-secret and --dashboard-url")
+	case n.NoticesURL == none:
+		return notice.SetSink(ctx, handle, nil, notice.Sink{})
+	case !noticesSecret.MatchString(n.NoticesSecret):
+		return usage("--notices-secret: must be whsec_ and 64 hexadecimal digits, such as echo whsec_$(openssl rand -hex 32) prints")
+	}
+	if err := egress.CheckURL(n.NoticesURL, targets); err != nil {
+		return usage("--notices-url: %w", err)
+	}
+	secrets, err := ring()
+	if err != nil {
+		return fmt.Errorf("--notices-secret is kept encrypted: %w", err)
+	}
+	return notice.SetSink(ctx, handle, secrets, notice.Sink{URL: n.NoticesURL, Secret: n.NoticesSecret,
+		Dashboard: string(n.DashboardURL)})
+}
+
+// noticeBackup tells the platform of a backup, unless the schema is of a release without notices.
+func noticeBackup(ctx context.Context, handle *db.DB, file string, bytes int64) error {
+	if current, err := handle.Current(ctx); err != nil || !current {
+		return err
+	}
+	n := notice.Notice{
+		Type: notice.BackupFinished, Text: fmt.Sprintf("The backup %s is finished: %d bytes.", filepath.Base(file), bytes),
+		About: map[string]any{"file": file, "bytes": bytes},
+	}
+	err := handle.WithTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
+		_, err := notice.Write(ctx, tx, hook.Time(ctx), n)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("the backup %s is whole, but its notice is not written: %w", file, err)
+	}
+	return nil
+}
