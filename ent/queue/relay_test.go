@@ -293,3 +293,30 @@ func TestRelayPassesWhatAnotherHolds(t *testing.T) {
 	require.Equal(t, 1, o.relay(q, 10, noLane).Entries)
 	require.Equal(t, map[uuid.UUID]int{free: 1, held: 1}, o.live(o.webhook))
 }
+
+// Where the outbox lies on other nodes a relay may die after it has committed deliveries, and before it has deleted their
+// entries: the next one makes nothing again, whatever became of them.
+func TestARelayThatDiesHalfWayDoublesNothing(t *testing.T) {
+	t.Parallel()
+	forEach(t, 0, func(t *testing.T, s *db.DB, c *handClock) {
+		o := newOutlet(t, s, "atelier")
+		events := []uuid.UUID{o.emit(hook.OrderPaid), o.emit(hook.OrderPaid), o.emit(hook.OrderPaid)}
+		died := queue.On(s)
+		relayed, err := died.Relay(o.ctx, 10, lease, everyLane)
+		require.NoError(t, err)
+		require.Len(t, relayed.Leased, 3)
+		left := dbtest.Count(t, s, "outbox")
+		_, err = died.Finish(o.ctx, []queue.Outcome{{Delivery: relayed.Leased[0], Status: queue.Succeeded}})
+		require.NoError(t, err)
+
+		c.advance(2 * time.Second)
+		next := queue.On(s)
+		again := o.relay(next, 10, everyLane)
+		require.Equal(t, left, again.Entries)
+		require.Empty(t, again.Leased)
+		require.Len(t, again.Unused, left)
+		require.Zero(t, dbtest.Count(t, s, "outbox"))
+		require.Equal(t, map[uuid.UUID]int{events[1]: 1, events[2]: 1}, o.live(o.webhook))
+		require.Len(t, dbtest.FinishedDeliveries(t, s, "true"), 1)
+	})
+}

@@ -38,6 +38,7 @@ func wasteful(plan string) []string {
 // the tables were full or empty when statistics were taken.
 func TestWorkIsFoundByIndexes(t *testing.T) {
 	t.Parallel()
+	dbtest.OnePostgres(t, "a plan there shows what the coordinator asks the nodes")
 	s := dbtest.New(t, dbtest.Postgres, db.Config{Settings: Settings()})
 	owner, webhook := uuid.New(), uuid.New()
 	want, err := rowset([]Want{{Lane{owner, webhook, true}, 20}})

@@ -285,6 +285,7 @@ func steps(plan Plan) []step {
 	for _, t := range plan.Triggers {
 		all = append(all, step{"make the trigger " + t.Name + " of " + t.Table, t.Definition})
 	}
+	all = append(all, phases()...)
 	for _, t := range slices.Backward(pending) {
 		all = append(all, step{"free the coordinator's copy of " + t, "SELECT truncate_local_data_after_distributing_table('" + t + "')"})
 	}

@@ -139,7 +139,7 @@ func templateName() (string, error) {
 		fmt.Fprintf(sum, "%s %d\n%s", path, len(content), content)
 		return err
 	})
-	for _, table := range shard.Tables() {
+	for _, table := range append(shard.Tables(), shard.InTwoPhases()...) {
 		fmt.Fprintf(sum, "%s\n", table)
 	}
 	return "dbtest_template_" + hex.EncodeToString(sum.Sum(nil)[:6]), err

@@ -1,0 +1,54 @@
+package shard_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/db/dbtest"
+	"go.storefront.example/ent/hook"
+	"go.storefront.example/ent/tenant"
+	"go.storefront.example/gen/ent"
+)
+
+// A change of a store's own data commits on its node alone, with its journal entry, event and outbox entry. One of a row
+// that lies on the coordinator commits in two phases with its journal entry: Citus notes each in pg_dist_transaction.
+func TestWhatCommitsOnTwoNodesDoesSoInTwoPhases(t *testing.T) {
+	t.Parallel()
+	dbtest.RequireCitus(t)
+	s := dbtest.New(t, dbtest.Postgres, db.Config{})
+	store, webhook, customer := uuid.New(), uuid.New(), uuid.New()
+	ctx := tenant.With(t.Context(), tenant.Store{ID: store, Slug: "atelier", Currency: "XAF"}, tenant.Actor{Type: tenant.ActorOperator})
+	for _, row := range []struct {
+		change    string
+		twoPhases int
+		run       func(ctx context.Context, tx *ent.Tx) error
+	}{
+		{"a store", 1, func(ctx context.Context, tx *ent.Tx) error {
+			now := hook.Time(ctx)
+			return tx.Store.Create().SetID(store).SetName("Atelier").SetSlug("atelier").SetURL("https://shop.example").
+				SetCurrency("XAF").SetCountry("CM").SetCreatedAt(now).SetUpdatedAt(now).Exec(ctx)
+		}},
+		{"a webhook", 1, func(ctx context.Context, tx *ent.Tx) error {
+			now := hook.Time(ctx)
+			return tx.Webhook.Create().SetID(webhook).SetStoreID(store).SetURL("https://receiver.example").
+				SetEvents([]string{hook.CustomerCreated}).SetSecret([]byte("sealed")).SetSecretKey("key").
+				SetCreatedAt(now).SetUpdatedAt(now).Exec(ctx)
+		}},
+		{"a customer", 0, func(ctx context.Context, tx *ent.Tx) error {
+			now := hook.Time(ctx)
+			return tx.Customer.Create().SetID(customer).SetStoreID(store).SetEmail("a@example.com").SetSearch("").
+				SetCreatedAt(now).SetUpdatedAt(now).Exec(ctx)
+		}},
+	} {
+		var before string // Citus forgets those that are done once a minute
+		require.NoError(t, s.Reader().QueryRow("SELECT COALESCE(array_agg(gid), '{}') FROM pg_dist_transaction").Scan(&before))
+		require.NoError(t, s.WithTx(ctx, row.run), row.change)
+		require.Equal(t, row.twoPhases, dbtest.Count(t, s, "pg_dist_transaction WHERE gid <> ALL ($1::text[])", before), row.change)
+	}
+	require.Equal(t, 1, dbtest.Count(t, s, "outbox WHERE store_id = $1", store))
+	require.Equal(t, 3, dbtest.Count(t, s, "activity_entries WHERE store_id = $1", store))
+}
