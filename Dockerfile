@@ -13,7 +13,7 @@ ARG TARGETOS TARGETARCH
 ARG VERSION= COMMIT=
 RUN --mount=type=cache,target=/go/pkg/mod --mount=type=cache,target=/cache \
     GOCACHE=/cache CGO_ENABLED=0 GOOS=$TARGETOS GOARCH=$TARGETARCH \
-    go build -trimpath -ldflags "-s -w -X main.version=$VERSION -X main.commit=$COMMIT" -o /out/storefront ./cmd/storefront
+    go build -trimpath -buildvcs=false -ldflags "-s -w -X main.version=$VERSION -X main.commit=$COMMIT" -o /out/storefront ./cmd/storefront
 # Where SQLite's files live unless a PostgreSQL database is named; owned by the user below.
 RUN install -d -o 65532 -g 65532 /out/data
 

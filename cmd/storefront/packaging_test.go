@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"io"
 	"os"
 	"os/exec"
@@ -118,8 +119,9 @@ func parseUnit(t *testing.T, path string) unit {
 	return u
 }
 
-// installed is where the units expect the binary.
-const installed = "/usr/local/bin/storefront"
+// installed is what the units run: systemd looks in /usr/local/bin, where a person installs it, and in /usr/bin, where the
+// package does.
+const installed = "storefront"
 
 func TestUnitsFitTheCommandsAndAreHardenedAlike(t *testing.T) {
 	t.Parallel()
@@ -185,7 +187,7 @@ func TestSystemdAcceptsTheUnits(t *testing.T) {
 		text, err := os.ReadFile(path)
 		require.NoError(t, err)
 		copied := filepath.Join(folder, filepath.Base(path))
-		require.NoError(t, os.WriteFile(copied, []byte(strings.ReplaceAll(string(text), installed, binary)), 0o600))
+		require.NoError(t, os.WriteFile(copied, []byte(strings.ReplaceAll(string(text), "ExecStart="+installed, "ExecStart="+binary)), 0o600))
 		args = append(args, copied)
 	}
 	verify := exec.CommandContext(t.Context(), analyze, args...)
@@ -213,5 +215,24 @@ func TestImageIsBuiltFromEveryRoomThatTheBinaryNeeds(t *testing.T) {
 			folder, kept := strings.CutPrefix(line, "!")
 			return kept && strings.HasPrefix(below+"/", folder+"/")
 		}), "%s is not in .dockerignore", p)
+	}
+}
+
+// RELEASING.md lists the same files.
+func TestPackagesHaveOneVersion(t *testing.T) {
+	t.Parallel()
+	var want string
+	for _, row := range []struct{ file, pattern string }{
+		{"client/typescript/package.json", `"version": "(.+)"`}, {"client/typescript/src/version.ts", `version = "(.+)"`},
+		{"client/php/src/Client.php", `VERSION = '(.+)'`}, {"client/python/storefront_client/_version.py", `__version__ = "(.+)"`},
+		{"client/python/pyproject.toml", `(?m)^version = "(.+)"`}, {"cmd/storefront/helm/Chart.yaml", `(?m)^version: (.+)`},
+		{"cmd/storefront/helm/Chart.yaml", `(?m)^appVersion: (.+)`},
+	} {
+		text, err := os.ReadFile(filepath.Join("..", "..", filepath.FromSlash(row.file)))
+		require.NoError(t, err)
+		found := regexp.MustCompile(row.pattern).FindStringSubmatch(string(text))
+		require.NotNil(t, found, row.file)
+		want = cmp.Or(want, found[1])
+		require.Equal(t, want, found[1], row.file)
 	}
 }
