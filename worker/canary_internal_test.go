@@ -72,10 +72,11 @@ func TestSecretsAreFoundNowhere(t *testing.T) {
 			}
 			require.False(t, m.webhook(bad).Enabled)
 
+			// A dump of a coordinator lacks what lies on the workers.
 			places := map[string]string{"the log": log.String(), "the tables": in.tables()}
 			if database == dbtest.SQLite {
 				places["the file"] = in.file()
-			} else if dump, err := exec.LookPath("pg_dump"); err == nil {
+			} else if dump, err := exec.LookPath("pg_dump"); err == nil && len(dbtest.Citus()) == 0 {
 				text, err := exec.Command(dump, "--inserts", address).Output()
 				require.NoError(t, err)
 				places["the dump"] = string(text)

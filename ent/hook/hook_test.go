@@ -149,7 +149,7 @@ func TestManyNewRowsKeepTheirOrder(t *testing.T) {
 			return err
 		}
 		queued := func() (n int) {
-			require.NoError(t, s.Reader().QueryRow("SELECT count(*) FROM outbox o JOIN events e ON e.id = o.id").Scan(&n))
+			require.NoError(t, s.Reader().QueryRow("SELECT count(*) FROM outbox o JOIN events e ON e.store_id = o.store_id AND e.id = o.id").Scan(&n))
 			return n
 		}
 		require.NoError(t, s.WithTx(ctx, create))

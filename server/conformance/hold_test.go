@@ -44,7 +44,7 @@ func TestALockHoldsUpNobodyElse(t *testing.T) {
 	id := created.body["id"].(string)
 	require.Equal(t, http.StatusOK, other.answer(&getStore{}).status, "from now on its key's store is known")
 
-	release := s.hold(t, "SELECT 1 FROM customers WHERE id = $1 FOR UPDATE", id)
+	release := s.hold(t, "SELECT 1 FROM customers WHERE store_id = $1 AND id = $2 FOR UPDATE", b.store.ID, id)
 	answers := make(chan answer, 12)
 	for range 12 {
 		go func() { answers <- b.json("PATCH", "/v1/customers/"+id, `{"name":"Awa"}`) }()

@@ -190,15 +190,20 @@ func (b *batch[R]) lookup(ctx context.Context, tx *ent.Tx, table, column string,
 		return found, nil
 	}
 	sqlType, where, args := "uuid", column+" = v", []any{listOf(values)}
-	if column != "id" {
+	inStore := column != "id"
+	if inStore {
 		sqlType, where, args = "text", "store_id = $2 AND "+where, append(args, b.t.ID)
 	}
 	query := "SELECT v, id, store_id FROM " + tableOf(b.db.Dialect(), sqlType, "$1") + " t CROSS JOIN "
-	if b.db.Dialect() == dialect.Postgres {
+	switch {
+	case db.OfSharded(b.db, false, !inStore, false):
+		// Citus asks all nodes at once, and bounds nothing for each value there.
+		query = "SELECT id, id, store_id FROM " + table + " WHERE id = ANY(ARRAY(SELECT v::uuid FROM jsonb_array_elements_text($1::jsonb) v))"
+	case b.db.Dialect() == dialect.Postgres:
 		// One look-up per value: with a single condition for all, PostgreSQL would read all rows of the store
 		// while it has no statistics of a growing table.
 		query += "LATERAL (SELECT id, store_id FROM " + table + " WHERE " + where + " LIMIT 1) r"
-	} else {
+	default:
 		query += table + " WHERE " + where
 	}
 	for r := range db.Rows(ctx, tx, query, args...) {

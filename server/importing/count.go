@@ -43,17 +43,28 @@ func (b *orders) lockBuyers(ctx context.Context, tx *ent.Tx) error {
 		}
 	}
 	slices.SortFunc(ids, func(a, b uuid.UUID) int { return slices.Compare(a[:], b[:]) })
-	there, err := db.LockRows(ctx, b.db, tx.Customer.Query().Where(among(customer.FieldID,
-		slices.Compact(ids))).Order(customer.ByID()))
+	ids = slices.Compact(ids)
+	// Only the store's own are locked, which lie on one machine.
+	there, err := db.LockRows(ctx, b.db, tx.Customer.Query().Where(customer.StoreID(b.t.ID),
+		among(customer.FieldID, ids)).Order(customer.ByID()))
 	if err != nil {
 		return fmt.Errorf("read the customers: %w", err)
 	}
+	texts := make([]string, len(ids))
+	for i, id := range ids {
+		texts[i] = id.String()
+	}
+	known, err := c.lookup(ctx, tx, customer.Table, customer.FieldID, texts)
+	if err != nil {
+		return err
+	}
 	b.buyers, b.created = map[uuid.UUID]*ent.Customer{}, nil
 	owners := map[uuid.UUID]uuid.UUID{}
+	for _, of := range known {
+		owners[of.id] = of.store
+	}
 	for _, r := range there {
-		if owners[r.ID] = r.StoreID; r.StoreID == b.t.ID {
-			b.buyers[r.ID] = r
-		}
+		b.buyers[r.ID] = r
 	}
 	for i, l := range b.fresh {
 		buyer := &b.fresh[i].data.buyer

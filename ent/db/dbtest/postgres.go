@@ -155,7 +155,7 @@ func withDatabase(server, name string) (string, error) {
 	q := u.Query()
 	q.Set("connect_timeout", "60")
 	if len(Citus()) > 0 {
-		q.Set("citus.enable_unsafe_triggers", "on") // for those of tests
+		q.Set("options", "-ccitus.enable_unsafe_triggers=on") // for those of tests
 	}
 	u.RawQuery = q.Encode()
 	return u.String(), nil
