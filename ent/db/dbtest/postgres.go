@@ -51,7 +51,11 @@ func createDatabase(t testing.TB, migrated bool) string {
 	id := uuid.New()
 	name := "dbtest_" + hex.EncodeToString(id[:])
 	t.Cleanup(func() { require.NoError(t, drop(context.Background(), name)) })
-	require.NoError(t, everywhere(context.Background(), "CREATE DATABASE "+name+" TEMPLATE "+from))
+	made := []string{"CREATE DATABASE " + name + " TEMPLATE " + from}
+	if migrated && len(Citus()) > 0 {
+		made = append(made, "ALTER DATABASE "+name+" SET lock_timeout = '5s'") // what a session sets does not reach the workers
+	}
+	require.NoError(t, everywhere(context.Background(), made...))
 	address, err := withDatabase(servers[0], name)
 	require.NoError(t, err)
 	return address
