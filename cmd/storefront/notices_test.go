@@ -241,7 +241,8 @@ func TestTheManualsReceiversMailNotices(t *testing.T) {
 		{"python", func(t *testing.T, file string) *exec.Cmd {
 			t.Helper()
 			folder := t.TempDir()
-			if err := exec.CommandContext(t.Context(), "python3", "-c", "import sys; assert sys.version_info >= (3, 10)").Run(); err != nil {
+			if err := exec.CommandContext(t.Context(), "python3", "-c",
+				"import sys; assert sys.version_info >= (3, 10)").Run(); err != nil {
 				devtest.Missing(t, "this needs Python 3.10 or later")
 			}
 			build := exec.CommandContext(t.Context(), "python3", "build.py", folder)
@@ -277,7 +278,8 @@ func TestTheManualsReceiversMailNotices(t *testing.T) {
 				_ = answer.Body.Close()
 				return answer.StatusCode
 			}
-			require.Eventually(t, func() bool { return forged() >= 400 }, 30*time.Second, 100*time.Millisecond, "what is not signed is refused")
+			require.Eventually(t, func() bool { return forged() >= 400 }, 30*time.Second, 100*time.Millisecond,
+				"what is not signed is refused")
 
 			handle := dbtest.New(t, dbtest.SQLite, db.Config{})
 			key, err := seal.ParseKey(seal.NewKey())
@@ -292,7 +294,8 @@ func TestTheManualsReceiversMailNotices(t *testing.T) {
 			store, err := handle.Client().Store.Query().Only(t.Context())
 			require.NoError(t, err)
 			require.NoError(t, handle.WithTx(t.Context(), func(ctx context.Context, tx *ent.Tx) error {
-				_, err := notice.Write(ctx, tx, hook.Time(ctx), notice.Notice{Type: notice.StoreExported, StoreID: store.ID, Text: "All is exported."})
+				_, err := notice.Write(ctx, tx, hook.Time(ctx), notice.Notice{Type: notice.StoreExported, StoreID: store.ID,
+					Text: "All is exported."})
 				return err
 			}))
 			posting, err := worker.New(t.Context(), worker.Config{DB: handle, Secrets: ring,

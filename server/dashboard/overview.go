@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"net/url"
+	"slices"
 	"time"
 
 	"go.storefront.example/ent/queue"
@@ -9,7 +10,7 @@ import (
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 )
 
-// expirySoon is how long before its expiry a key needs attention.
+// expirySoon is how long before its expiry, and after it, a key needs attention.
 const expirySoon = 14 * 24 * time.Hour
 
 // health is a webhook with what its owner should know of it.
@@ -35,20 +36,20 @@ type refusals struct {
 // overviewBody is the first page: what needs attention, and how each webhook does.
 type overviewBody struct {
 	Webhooks []health
-	// Failing are webhooks that fail or were disabled by their failures, Expiring keys that expire soon, Unused those that
-	// were never used, and Refused those of which requests of today or yesterday were refused.
-	Failing          []health
-	Expiring, Unused []*adminv1.Key
-	Refused          []refusals
-	HasKeys          bool
-	Day              chart
+	// Failing are webhooks that fail or were disabled by their failures, Expiring keys that expire soon, Expired those
+	// that did a while ago and have no successor of their name, Unused those that were never used, and Refused those of which requests of today or yesterday were refused.
+	Failing                   []health
+	Expiring, Expired, Unused []*adminv1.Key
+	Refused                   []refusals
+	HasKeys                   bool
+	Day                       chart
 	// DayDeliveries is the address of the deliveries of the last day.
 	DayDeliveries string
 }
 
 // Calm reports that nothing needs attention.
 func (b overviewBody) Calm() bool {
-	return len(b.Failing)+len(b.Expiring)+len(b.Unused)+len(b.Refused) == 0
+	return len(b.Failing)+len(b.Expiring)+len(b.Expired)+len(b.Unused)+len(b.Refused) == 0
 }
 
 // overview shows what needs attention, and how each webhook does.
@@ -57,7 +58,7 @@ func (d *dashboard) overview(v *visit) error {
 	if err != nil {
 		return err
 	}
-	keys, _, err := d.Operator.RecentKeys(v)
+	keys, over, err := d.Operator.RecentKeys(v)
 	if err != nil {
 		return err
 	}
@@ -85,6 +86,12 @@ func (d *dashboard) overview(v *visit) error {
 		}
 	}
 	body.Day = lastDay.attempts(day, v.now)
+	for _, k := range over {
+		succeeded := slices.ContainsFunc(keys, func(other *adminv1.Key) bool { return other.GetName() == k.GetName() })
+		if k.GetStatus() == adminv1.Key_expired && v.now.Sub(k.GetExpiresAt().AsTime()) < expirySoon && !succeeded {
+			body.Expired = append(body.Expired, k)
+		}
+	}
 	for _, k := range keys {
 		if at := k.GetExpiresAt(); at != nil && at.AsTime().Sub(v.now) < expirySoon {
 			body.Expiring = append(body.Expiring, k)

@@ -8,12 +8,18 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/db/dbtest"
+	"go.storefront.example/ent/notice"
+	"go.storefront.example/ent/queue"
+	"go.storefront.example/ent/seal"
+	"go.storefront.example/ent/tenant"
 	"go.storefront.example/gen/ent/session"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
+	"go.storefront.example/server/admin"
 	"go.storefront.example/server/dashboard"
 )
 
@@ -128,5 +134,63 @@ func TestTheOverviewSaysWhatNeedsAttention(t *testing.T) {
 		sent := r.post("/deliveries/" + o.delivery + "/resend")
 		require.Equal(t, "/dashboard/deliveries/"+o.delivery+"?done=sent-now", sent.location)
 		require.NotContains(t, r.get("/deliveries").text, "next in 4 h")
+
+		exec("UPDATE api_keys SET expires_at = $1", s.Now().Add(-time.Hour))
+		require.Contains(t, r.get("/").text, "key of one</a> expired 1 h ago")
+		_, err := p.operator.CreateKey(t.Context(), &adminv1.CreateKeyRequest{
+			Store: "one", Name: "key of one", Scopes: []string{"store:read"}, Lifetime: adminv1.Key_NEVER,
+		})
+		require.NoError(t, err)
+		require.NotContains(t, r.get("/").text, "</a> expired", "it has a successor")
+	})
+}
+
+// Notices to the platform are none of the owner's, whoever knows their ids.
+func TestNoticesAreNotTheOwners(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, s *db.DB) {
+		p := newPlace(t, s)
+		key, err := seal.ParseKey(seal.NewKey())
+		require.NoError(t, err)
+		require.NoError(t, notice.SetSink(t.Context(), s, seal.NewRing(key), notice.Sink{URL: "https://mailer.example/hidden",
+			Secret: "x"}))
+		p.fill("one") // which makes a key
+		relayed, err := queue.On(s).Relay(t.Context(), 10, time.Minute, func(queue.Lane) bool { return false })
+		require.NoError(t, err)
+		require.NotZero(t, relayed.Entries)
+		found, err := p.operator.ListDeliveries(t.Context(), &adminv1.ListDeliveriesRequest{Store: admin.Notices})
+		require.NoError(t, err)
+		sent := found.GetDeliveries()[0]
+		require.Equal(t, notice.KeyCreated, sent.GetEventType())
+		_, err = p.operator.ListDeliveries(tenant.With(t.Context(), tenant.Store{ID: uuid.New(), Slug: "one"}, tenant.Actor{}),
+			&adminv1.ListDeliveriesRequest{Store: admin.Notices})
+		require.ErrorContains(t, err, "There is no store @notices")
+
+		r := p.signedIn("one")
+		for _, path := range []string{"/", "/webhooks", "/deliveries", "/deliveries?q=key", "/deliveries?q=" + sent.GetId(), "/events",
+			"/deliveries?webhook=" + notice.SinkID.String()} {
+			a := r.get(path)
+			require.Equal(t, http.StatusOK, a.status, path)
+			for _, secret := range []string{"mailer.example", notice.KeyCreated + "<", sent.GetEventId()} {
+				require.NotContains(t, a.text, secret, path)
+			}
+		}
+		before, err := s.Client().Webhook.Get(t.Context(), notice.SinkID)
+		require.NoError(t, err)
+		for _, path := range []string{"/webhooks/" + notice.SinkID.String(), "/webhooks/" + notice.SinkID.String() + "/edit",
+			"/deliveries/" + sent.GetId(), "/deliveries/" + sent.GetId() + "/payload"} {
+			require.Equal(t, http.StatusNotFound, r.get(path).status, path)
+		}
+		for _, path := range []string{"/webhooks/" + notice.SinkID.String() + "/disable", "/webhooks/" + notice.SinkID.String() +
+			"/delete",
+			"/deliveries/" + sent.GetId() + "/resend"} {
+			require.Equal(t, http.StatusNotFound, r.post(path).status, path)
+		}
+		after, err := s.Client().Webhook.Get(t.Context(), notice.SinkID)
+		require.NoError(t, err)
+		require.Equal(t, before.String(), after.String())
+		_, err = p.operator.CreateWebhook(t.Context(), &adminv1.CreateWebhookRequest{Store: "one", Url: "https://a.example",
+			Events: []string{notice.KeyCreated}})
+		require.ErrorContains(t, err, "details.fields", "nobody subscribes to a notice")
 	})
 }
