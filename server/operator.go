@@ -101,7 +101,7 @@ func (s *Server) timed(next http.Handler) http.Handler {
 			ctx    context.Context
 			cancel context.CancelFunc
 		)
-		if r.URL.Path == rpc.Stream {
+		if rpc.IsStream(r.URL.Path) {
 			ctx, cancel = context.WithCancel(r.Context())
 			defer context.AfterFunc(s.streaming, cancel)()
 		} else {

@@ -56,3 +56,30 @@ func sync(path string, how int) error {
 	}
 	return errors.Join(f.Sync(), f.Close())
 }
+
+// Folder makes a folder for files on their way to a path: beside it, hidden, readable only by its owner. What a call
+// for the same path that died has left there is removed. An existing file, or a folder with something in it, is left
+// alone at the path, with the error fs.ErrExist. remove removes the folder and what is in it, wherever Place has not put it.
+func Folder(path string) (temporary string, remove func(), err error) {
+	if entries, err := os.ReadDir(path); err == nil && len(entries) > 0 || err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", nil, &fs.PathError{Op: "create", Path: path, Err: fs.ErrExist}
+	}
+	temporary = filepath.Join(filepath.Dir(path), ".new-"+filepath.Base(path))
+	if err := errors.Join(os.RemoveAll(temporary), os.Mkdir(temporary, 0o700)); err != nil {
+		return "", nil, err
+	}
+	return temporary, func() { _ = os.RemoveAll(temporary) }, nil
+}
+
+// Place gives a Folder, whose files are on disk, its path.
+func Place(temporary, path string) error {
+	// Windows renames to no folder that is there; this removes an empty one only.
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err := os.Rename(temporary, path); err != nil {
+		return err
+	}
+	_ = sync(filepath.Dir(path), os.O_RDONLY)
+	return nil
+}

@@ -93,7 +93,12 @@ const (
 // webhook or a type in the search it also passes the store's other rows between them. Of the deliveries
 // that are not finished, it may read all of the store.
 func Entries(ctx context.Context, s *db.DB, which Search) ([]Entry, error) {
-	entries, err := which.list(ctx, s, s.Reader())
+	return EntriesIn(ctx, s, s.Reader(), which)
+}
+
+// EntriesIn is Entries in a transaction.
+func EntriesIn(ctx context.Context, s *db.DB, tx db.Querier, which Search) ([]Entry, error) {
+	entries, err := which.list(ctx, s, tx)
 	return entries, wrap("list deliveries", err)
 }
 

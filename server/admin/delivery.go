@@ -27,6 +27,17 @@ func delivery(e queue.Entry) *adminv1.Delivery {
 	return m
 }
 
+// deliveryWithAnswers is a delivery with what receivers answered, which would make lists long.
+func deliveryWithAnswers(e queue.Entry) *adminv1.Delivery {
+	m := delivery(e)
+	for i, a := range e.Attempts {
+		if a.Answer != "" {
+			m.Attempts[i].Answer = &a.Answer
+		}
+	}
+	return m
+}
+
 func attempt(a queue.Attempt) *adminv1.Delivery_Attempt {
 	m := &adminv1.Delivery_Attempt{
 		Number: int32(a.Number), StartedAt: apijson.Timestamp(a.StartedAt), DurationMs: a.Duration.Milliseconds(), //nolint:gosec // At most eight.
@@ -105,12 +116,7 @@ func (o *Operator) inSearch(ctx context.Context, f fields, in *adminv1.ListDeliv
 // GetDelivery returns a delivery with its payload. It refuses with delivery_not_found.
 func (o *Operator) GetDelivery(ctx context.Context, in *adminv1.GetDeliveryRequest) (*adminv1.GetDeliveryResponse, error) {
 	return byID(ctx, o, deliveryKind, in.GetId(), o.webhooks.GetDelivery, func(d webhooks.Delivery) *adminv1.GetDeliveryResponse {
-		out := &adminv1.GetDeliveryResponse{Delivery: delivery(d.Entry)}
-		for i, a := range d.Attempts {
-			if a.Answer != "" { // not in lists, which would be long
-				out.Delivery.Attempts[i].Answer = &a.Answer
-			}
-		}
+		out := &adminv1.GetDeliveryResponse{Delivery: deliveryWithAnswers(d.Entry)}
 		if d.Payload != nil {
 			out.Payload = new(string(d.Payload))
 		}

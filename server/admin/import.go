@@ -1,10 +1,31 @@
 package admin
 
 import (
+	"bytes"
 	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
 
+	"github.com/google/uuid"
+	"google.golang.org/protobuf/types/known/fieldmaskpb"
+
+	"go.storefront.example/ent/apijson"
+	"go.storefront.example/ent/hook"
+	"go.storefront.example/gen/ent"
+	"go.storefront.example/gen/ent/activityentry"
+	"go.storefront.example/gen/ent/customer"
+	"go.storefront.example/gen/ent/order"
+	"go.storefront.example/gen/ent/paymentlink"
+	"go.storefront.example/gen/ent/product"
+	"go.storefront.example/gen/ent/store"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
+	storefrontv1 "go.storefront.example/gen/storefront/v1"
+	"go.storefront.example/server/apierr"
 	"go.storefront.example/server/importing"
+	"go.storefront.example/server/validate"
 )
 
 // ImportProducts imports a batch of products into a store. It refuses with store_not_found or
@@ -28,4 +49,109 @@ func (o *Operator) ImportOrders(ctx context.Context, in *adminv1.ImportOrdersReq
 // FinishImport writes the notice that an import has ended. It refuses with store_not_found or validation_failed.
 func (o *Operator) FinishImport(ctx context.Context, in *adminv1.FinishImportRequest) (*adminv1.FinishImportResponse, error) {
 	return inStore(ctx, o, in.GetStore(), in, importing.New(o.db).Finish)
+}
+
+// ImportRows imports rows of an export into a store. It refuses with store_not_found or validation_failed.
+func (o *Operator) ImportRows(ctx context.Context, in *adminv1.ImportRowsRequest) (*adminv1.ImportResponse, error) {
+	return inStore(ctx, o, in.GetStore(), in, importing.New(o.db).Rows)
+}
+
+// ImportStore prepares a store for the rows of an export. It refuses with store_not_found or validation_failed.
+func (o *Operator) ImportStore(ctx context.Context, in *adminv1.ImportStoreRequest) (*storefrontv1.Store, error) {
+	from, settings := in.GetExported().GetStore(), in.GetExported().GetSettings()
+	sourceID, ok := validate.ParseID(from.GetId())
+	if !ok || settings == nil || in.GetExportedAt().CheckValid() != nil || from.GetCreatedAt().CheckValid() != nil {
+		return nil, apierr.Invalid("The request names no export.",
+			apijson.Field{Name: "exported", Message: "must be the store of an export, with the instant of it"})
+	}
+	refuse := func(why string) error {
+		return apierr.Invalid("The export cannot be imported into the store "+in.GetStore()+".", apijson.Field{Name: "store",
+			Message: why})
+	}
+	source, err := o.db.Client().Store.Query().Where(store.ID(sourceID)).Only(ctx)
+	if err != nil && !ent.IsNotFound(err) {
+		return nil, fmt.Errorf("look for the exported store: %w", err)
+	}
+	if source != nil && source.Slug != in.GetStore() && source.ID.String() != in.GetStore() {
+		return nil, refuse("must be in another database than the exported store " + source.Slug + ", whose rows have the ids")
+	}
+	within, t, err := o.check(ctx, nil, in.GetStore())
+	if refusal, is := errors.AsType[*apierr.Refusal](err); is && refusal.Code == apierr.StoreNotFound && in.GetCreate() {
+		made, err := o.rules.RestoreStore(ctx, actorOf(ctx), sourceID, from.GetCreatedAt().AsTime(), &adminv1.CreateStoreRequest{
+			Name: from.GetName(), Slug: in.GetStore(), Currency: from.GetCurrency(), Country: from.GetCountry(), Url: &from.Url,
+			Description: &from.Description, SupportEmail: &from.SupportEmail, Phone: &from.Phone, WhatsappPhone: &from.WhatsappPhone,
+			SocialLinks: from.GetSocialLinks(), Status: from.GetStatus().Enum(), PaymentLinksOpen: &settings.PaymentLinksOpen,
+			UnavailableTypes: settings.GetUnavailableTypes(), PlatformFeePercent: &settings.PlatformFeePercent,
+		})
+		if err != nil {
+			return nil, err
+		}
+		within, err = o.In(ctx, made.GetId())
+		if err != nil {
+			return nil, err
+		}
+		return made, o.noteImport(within, sourceID, in)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if t.Currency != from.GetCurrency() || t.Country != from.GetCountry() {
+		return nil, refuse(fmt.Sprintf("must be of %s and %s, as the exported one, not of %s and %s", from.GetCurrency(),
+			from.GetCountry(),
+			t.Currency, t.Country))
+	}
+	begun, err := o.importBegun(within, t.ID, importOf(in))
+	if err != nil {
+		return nil, err
+	}
+	if begun {
+		return o.rules.GetStore(within)
+	}
+	for _, table := range []string{product.Table, customer.Table, order.Table, paymentlink.Table} {
+		found, err := o.ids(ctx, "SELECT CAST(id AS text) FROM "+table+" WHERE store_id = $1 LIMIT 1", t.ID)
+		if err != nil {
+			return nil, fmt.Errorf("look whether the store is empty: %w", err)
+		}
+		if len(found) > 0 {
+			return nil, refuse("must be empty, and has " + strings.ReplaceAll(table, "_", " ") + "; import into a new store")
+		}
+	}
+	updated, err := o.rules.UpdateStore(within, &adminv1.UpdateStoreRequest{
+		Name: &from.Name, Url: &from.Url, Description: &from.Description, SupportEmail: &from.SupportEmail, Phone: &from.Phone,
+		WhatsappPhone: &from.WhatsappPhone, SocialLinks: from.GetSocialLinks(), Status: from.GetStatus().Enum(),
+		PaymentLinksOpen: &settings.PaymentLinksOpen, UnavailableTypes: settings.GetUnavailableTypes(),
+		PlatformFeePercent: &settings.PlatformFeePercent,
+		UpdateMask: &fieldmaskpb.FieldMask{Paths: []string{"name", "url", "description", "support_email", "phone", "whatsapp_phone",
+			"social_links", "status", "payment_links_open", "unavailable_types", "platform_fee_percent"}},
+	})
+	if err != nil {
+		return nil, err
+	}
+	return updated, o.noteImport(within, t.ID, in)
+}
+
+// importOf names an export in the journal.
+func importOf(in *adminv1.ImportStoreRequest) string {
+	return in.GetExported().GetStore().GetId() + " of " + in.GetExportedAt().AsTime().Format(time.RFC3339Nano)
+}
+
+// noteImport writes to the journal that an export is imported.
+func (o *Operator) noteImport(ctx context.Context, store uuid.UUID, in *adminv1.ImportStoreRequest) error {
+	return o.db.Change(ctx, func(ctx context.Context, _ *ent.Tx) error {
+		hook.Record(ctx, imported, "store", store, hook.FieldChange{Field: "export", To: importOf(in)})
+		return nil
+	})
+}
+
+// imported is the journal's name of an import.
+const imported = "store.imported"
+
+// importBegun reports whether the journal says that an export is being imported.
+func (o *Operator) importBegun(ctx context.Context, store uuid.UUID, export string) (bool, error) {
+	rows, err := o.db.Client().ActivityEntry.Query().Where(activityentry.StoreID(store), activityentry.Action(imported)).
+		Select(activityentry.FieldChanges).All(ctx)
+	if err != nil {
+		return false, fmt.Errorf("look for the import in the journal: %w", err)
+	}
+	return slices.ContainsFunc(rows, func(r *ent.ActivityEntry) bool { return bytes.Contains(r.Changes, []byte(export)) }), nil
 }

@@ -42,6 +42,9 @@ type API interface {
 	adminv1connect.DashboardServiceHandler
 	adminv1connect.ImportServiceHandler
 
+	// Export passes all that a store has as of one instant, a page at a time.
+	Export(ctx context.Context, in *adminv1.ExportStoreRequest, pass func(*adminv1.ExportStoreResponse) error) error
+
 	ListEvents(context.Context, *adminv1.ListEventsRequest) (*adminv1.ListEventsResponse, error)
 	GetEvent(context.Context, *adminv1.GetEventRequest) (*adminv1.Event, error)
 	CreatePing(context.Context, *adminv1.CreatePingRequest) (*adminv1.Event, error)
@@ -55,6 +58,7 @@ type API interface {
 type Handlers interface {
 	API
 	adminv1connect.EventServiceHandler
+	adminv1connect.ExportServiceHandler
 }
 
 var _ Handlers = (*Operator)(nil)
@@ -65,6 +69,7 @@ type Operator struct {
 	webhooks *webhooks.Webhooks
 	db       *db.DB
 	watches  watches
+	exports  chan struct{} // as many as may be under way
 }
 
 // Options are the platform's choices for all stores.
@@ -75,7 +80,7 @@ type Options struct {
 
 // New returns the operator of the stores on a database.
 func New(s *db.DB, o Options) *Operator {
-	return &Operator{rules: shop.New(s, o.Shop), webhooks: webhooks.New(s, o.Webhooks), db: s}
+	return &Operator{rules: shop.New(s, o.Shop), webhooks: webhooks.New(s, o.Webhooks), db: s, exports: make(chan struct{}, maxExports)}
 }
 
 // Now returns the database's time.

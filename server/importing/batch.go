@@ -33,6 +33,8 @@ type batch[R any] struct {
 	t       tenant.Store
 	url     string // of the store
 	options *adminv1.ImportOptions
+	// exported is whether the rows are of an export: they are all that the store has, and counted already.
+	exported bool
 	refusedRows
 	rows []row[R]
 	// fresh are the rows that are new, held the ids of the store's rows by their names.

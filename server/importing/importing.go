@@ -65,12 +65,16 @@ func (m *Importer) Finish(ctx context.Context, in *adminv1.FinishImportRequest) 
 	if err != nil {
 		return nil, err
 	}
-	if !slices.Contains([]Kind{Products, Customers, Orders}, Kind(in.GetKind())) {
-		return nil, apierr.Invalid("The kind is unknown.", apijson.Field{Name: "kind", Message: "must be products, customers or orders"})
+	what := in.GetKind()
+	if Kind(what) == WholeExport {
+		what = "an export"
+	} else if !slices.Contains(Kinds, Kind(what)) {
+		return nil, apierr.Invalid("The kind is unknown.", apijson.Field{Name: "kind",
+			Message: "must be products, customers, orders or export"})
 	}
 	n := notice.Notice{
 		Type: notice.ImportFinished, StoreID: t.ID,
-		Text: fmt.Sprintf("The import of %s is finished: %d stored, %d changed, %d left as they were.", in.GetKind(), in.GetStored(),
+		Text: fmt.Sprintf("The import of %s is finished: %d stored, %d changed, %d left as they were.", what, in.GetStored(),
 			in.GetChanged(), in.GetSkipped()),
 		About: map[string]any{
 			"kind": in.GetKind(), "stored": in.GetStored(), "changed": in.GetChanged(), "skipped": in.GetSkipped(),
@@ -147,7 +151,7 @@ func load[M, R any](ctx context.Context, m *Importer, name string, messages []M,
 		if err := of.store(ctx, tx); err != nil {
 			return fmt.Errorf("store %s: %w", name, err)
 		}
-		if len(b.fresh) == 0 {
+		if len(b.fresh) == 0 || b.exported {
 			return nil
 		}
 		if err := s.Update().SetUpdatedAt(hook.Time(ctx, s.ID)).Exec(ctx); err != nil {

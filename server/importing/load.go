@@ -31,6 +31,9 @@ const (
 	Orders    Kind = "orders"
 )
 
+// Kinds are those.
+var Kinds = []Kind{Products, Customers, Orders}
+
 // API is what an import calls: methods of storefront.admin.v1.
 type API interface {
 	ImportProducts(context.Context, *adminv1.ImportProductsRequest) (*adminv1.ImportResponse, error)

@@ -116,7 +116,11 @@ func (b *orders) plan(ctx context.Context, tx *ent.Tx) (changed int, err error) 
 	if len(b.fresh)+changed == 0 {
 		return 0, nil
 	}
-	for _, step := range []func(context.Context, *ent.Tx) error{b.lockBuyers, b.lockLinks, b.freeItems, b.count} {
+	steps := []func(context.Context, *ent.Tx) error{b.lockBuyers, b.lockLinks, b.freeItems, b.count}
+	if b.exported {
+		steps = steps[:3]
+	}
+	for _, step := range steps {
 		if err := step(ctx, tx); err != nil {
 			return 0, err
 		}
@@ -219,6 +223,9 @@ func (b *orders) store(ctx context.Context, tx *ent.Tx) error {
 		if err := tx.OrderItem.CreateBulk(some...).Exec(ctx); err != nil {
 			return err
 		}
+	}
+	if b.exported {
+		return nil
 	}
 	return b.storeCounters(ctx, tx)
 }

@@ -20,7 +20,11 @@ import (
 
 // products is a batch of products. The API's JSON does not say whether a product has content; one that
 // was ever published is taken to have some.
-type products struct{ batch[productRow] }
+type products struct {
+	batch[productRow]
+	// ready says of products of an export whether they have content.
+	ready map[string]bool
+}
 
 type productRow struct {
 	ent.Product
@@ -172,7 +176,10 @@ func (b *products) store(ctx context.Context, tx *ent.Tx) error {
 		if r.Status == product.StatusPUBLISHED && r.PublishedAt == nil {
 			r.PublishedAt = &r.CreatedAt
 		}
-		r.ContentReady = r.PublishedAt != nil
+		var given bool
+		if r.ContentReady, given = b.ready[r.ID.String()]; !given {
+			r.ContentReady = r.PublishedAt != nil
+		}
 		creates[i] = tx.Product.Create().SetID(r.ID).SetStoreID(b.t.ID).SetTitleFolded(resource.Fold(r.Title)).SetSlug(r.Slug).
 			SetType(r.Type).SetURL(r.URL).SetNillablePublishedAt(r.PublishedAt).SetCreatedAt(r.CreatedAt).SetUpdatedAt(r.UpdatedAt)
 		if err := resource.ProductFields.Fill(creates[i].Mutation(), &r); err != nil {

@@ -1,11 +1,13 @@
 package shop
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -85,6 +87,19 @@ func StoreURL(public, slug string) string { return strings.TrimSuffix(public, "/
 //
 // It refuses with validation_failed, phone_invalid or slug_taken.
 func (s *Shop) CreateStore(ctx context.Context, actor tenant.Actor, in *adminv1.CreateStoreRequest) (*storefrontv1.Store, error) {
+	return s.createStore(ctx, actor, uuid.Must(uuid.NewV7()), nil, in)
+}
+
+// RestoreStore creates a store again under its id and with its time of creation. It refuses as CreateStore does.
+func (s *Shop) RestoreStore(ctx context.Context, actor tenant.Actor, id uuid.UUID, createdAt time.Time,
+	in *adminv1.CreateStoreRequest) (
+	*storefrontv1.Store, error) {
+	return s.createStore(ctx, actor, id, &createdAt, in)
+}
+
+func (s *Shop) createStore(ctx context.Context, actor tenant.Actor, id uuid.UUID, createdAt *time.Time,
+	in *adminv1.CreateStoreRequest) (
+	*storefrontv1.Store, error) {
 	p := &problems{}
 	money, country := strings.ToUpper(in.GetCurrency()), strings.ToUpper(in.GetCountry())
 	if _, err := currency.ParseISO(money); err != nil {
@@ -101,7 +116,6 @@ func (s *Shop) CreateStore(ctx context.Context, actor tenant.Actor, in *adminv1.
 	if err := p.Err(); err != nil {
 		return nil, err
 	}
-	id := uuid.Must(uuid.NewV7())
 	next := c.applied(&ent.Store{
 		URL: StoreURL(s.options.PublicURL, slug), Status: store.DefaultStatus, PaymentLinksOpen: store.DefaultPaymentLinksOpen,
 		SocialLinks: store.DefaultSocialLinks, UnavailableTypes: store.DefaultUnavailableTypes,
@@ -116,8 +130,9 @@ func (s *Shop) CreateStore(ctx context.Context, actor tenant.Actor, in *adminv1.
 		if taken {
 			return apierr.New(apierr.SlugTaken, "The slug "+slug+" is taken; choose another.")
 		}
+		now := hook.Time(ctx)
 		create := tx.Store.Create().SetID(id).SetSlug(slug).SetCurrency(money).SetCountry(country).
-			SetCreatedAt(hook.Time(ctx)).SetUpdatedAt(hook.Time(ctx))
+			SetCreatedAt(*cmp.Or(createdAt, &now)).SetUpdatedAt(now)
 		if err := resource.StoreFields.Fill(create.Mutation(), &next); err != nil {
 			return fmt.Errorf("create store: %w", err)
 		}

@@ -68,9 +68,12 @@ func (c Config) answer(x *exchange, w http.ResponseWriter, r *http.Request, next
 		return apierr.New(apierr.NotFound, "There is nothing at this address.")
 	}
 	r = r.WithContext(ctx)
-	if r.URL.Path == Stream { // it outlasts the times in which a request must be read and answered
+	if r.URL.Path == watchStream { // it outlasts the times in which a request must be read and answered
 		control := http.NewResponseController(w)
 		_, _ = control.SetReadDeadline(time.Time{}), control.SetWriteDeadline(time.Now().Add(admin.MaxWatch+edge.WriteTimeout))
+	} else if r.URL.Path == exportStream {
+		control := http.NewResponseController(w)
+		_, w = control.SetReadDeadline(time.Time{}), patientWriter{w, control}
 	} else if input != nil {
 		invalid, err := edge.DecodeCall(w, r, input.New().Interface())
 		if err != nil {
@@ -84,6 +87,24 @@ func (c Config) answer(x *exchange, w http.ResponseWriter, r *http.Request, next
 	next.ServeHTTP(w, r)
 	return nil
 }
+
+// patientWriter gives the client time for each part of a long answer, and no more: an export holds a snapshot.
+type patientWriter struct {
+	http.ResponseWriter
+	control *http.ResponseController
+}
+
+// Write writes a part.
+func (w patientWriter) Write(p []byte) (int, error) {
+	_ = w.control.SetWriteDeadline(time.Now().Add(edge.WriteTimeout))
+	return w.ResponseWriter.Write(p)
+}
+
+// Flush implements http.Flusher.
+func (w patientWriter) Flush() { _ = w.control.Flush() }
+
+// Unwrap is for http.ResponseController.
+func (w patientWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 // inputOf returns the message of the method at a path, nil for reflection, and whether there is one.
 func inputOf(path string) (input protoreflect.MessageType, known bool) {

@@ -39,6 +39,7 @@ type Client struct {
 	adminv1connect.EventServiceClient
 	adminv1connect.DashboardServiceClient
 	adminv1connect.ImportServiceClient
+	adminv1connect.ExportServiceClient
 
 	base string
 }
@@ -72,6 +73,7 @@ func NewClient(address, token string) (*Client, error) {
 		EventServiceClient:       adminv1connect.NewEventServiceClient(plain, base, options),
 		DashboardServiceClient:   adminv1connect.NewDashboardServiceClient(plain, base, options),
 		ImportServiceClient:      adminv1connect.NewImportServiceClient(plain, base, options),
+		ExportServiceClient:      adminv1connect.NewExportServiceClient(plain, base, options),
 	}, nil
 }
 
@@ -129,11 +131,23 @@ var errSilent = errors.New("the server has been silent for too long")
 // Watch opens a stream of events and calls pass with each of its answers. It returns nil when the
 // server ends the stream, and otherwise the error of the call, of the connection or of pass.
 func (c *Client) Watch(ctx context.Context, in *adminv1.WatchEventsRequest, pass func(*adminv1.WatchEventsResponse) error) error {
+	return receive(ctx, c.base, in, c.WatchEvents, pass)
+}
+
+// Export is Watch for all that a store has.
+func (c *Client) Export(ctx context.Context, in *adminv1.ExportStoreRequest,
+	pass func(*adminv1.ExportStoreResponse) error) error {
+	return receive(ctx, c.base, in, c.ExportStore, pass)
+}
+
+// receive calls pass with each answer of a stream.
+func receive[In, Out any](ctx context.Context, base string, in In,
+	open func(context.Context, In) (*connect.ServerStreamForClient[Out], error), pass func(*Out) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	quiet := time.AfterFunc(silence, func() { cancel(errSilent) })
 	defer quiet.Stop()
-	stream, err := c.WatchEvents(ctx, in)
+	stream, err := open(ctx, in)
 	if err == nil {
 		defer func() { _ = stream.Close() }()
 		for stream.Receive() {
@@ -149,9 +163,9 @@ func (c *Client) Watch(ctx context.Context, in *adminv1.WatchEventsRequest, pass
 	case err == nil:
 		return nil
 	case errors.Is(context.Cause(ctx), errSilent):
-		return fmt.Errorf("ask %s: %w", c.base, errSilent)
+		return fmt.Errorf("ask %s: %w", base, errSilent)
 	}
-	return refusalOf(c.base, err)
+	return refusalOf(base, err)
 }
 
 // Now returns the time at which the server answered a call.

@@ -21,8 +21,14 @@ import (
 	"go.storefront.example/server/limit"
 )
 
-// Stream is the procedure whose answer lasts until the client or the server ends it.
-const Stream = adminv1connect.EventServiceWatchEventsProcedure
+// The procedures whose answers last: until the client or the server ends it, and for as long as the client takes it.
+const (
+	watchStream  = adminv1connect.EventServiceWatchEventsProcedure
+	exportStream = adminv1connect.ExportServiceExportStoreProcedure
+)
+
+// IsStream reports whether the answer at a path outlasts the times of requests.
+func IsStream(path string) bool { return path == watchStream || path == exportStream }
 
 // Config is how the services answer. Every field is required.
 type Config struct {
@@ -56,6 +62,7 @@ func Services(o admin.Handlers, c Config) map[string]http.Handler {
 	serve(adminv1connect.NewEventServiceHandler(o, options...))
 	serve(adminv1connect.NewDashboardServiceHandler(o, options...))
 	serve(adminv1connect.NewImportServiceHandler(o, options...))
+	serve(adminv1connect.NewExportServiceHandler(o, options...))
 	var names []string
 	for path := range all {
 		names = append(names, strings.Trim(path, "/"))

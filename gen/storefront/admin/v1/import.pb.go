@@ -10,6 +10,7 @@ import (
 	v1 "go.storefront.example/gen/storefront/v1"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
+	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
 	reflect "reflect"
 	sync "sync"
 	unsafe "unsafe"
@@ -116,6 +117,143 @@ func (x *ImportOptions) GetKeepPrice() bool {
 	return false
 }
 
+// Which store to prepare, and for which export.
+type ImportStoreRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The store's slug or id; of a store to create its slug. Required.
+	Store string `protobuf:"bytes,1,opt,name=store,proto3" json:"store,omitempty"`
+	// The store that was exported.
+	Exported *ExportedStore `protobuf:"bytes,2,opt,name=exported,proto3" json:"exported,omitempty"`
+	// The instant of the export.
+	ExportedAt *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=exported_at,json=exportedAt,proto3" json:"exported_at,omitempty"`
+	// Creates the store if it is missing, with the id and the time of creation of the exported one.
+	Create        bool `protobuf:"varint,4,opt,name=create,proto3" json:"create,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ImportStoreRequest) Reset() {
+	*x = ImportStoreRequest{}
+	mi := &file_storefront_admin_v1_import_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ImportStoreRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ImportStoreRequest) ProtoMessage() {}
+
+func (x *ImportStoreRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_storefront_admin_v1_import_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ImportStoreRequest.ProtoReflect.Descriptor instead.
+func (*ImportStoreRequest) Descriptor() ([]byte, []int) {
+	return file_storefront_admin_v1_import_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *ImportStoreRequest) GetStore() string {
+	if x != nil {
+		return x.Store
+	}
+	return ""
+}
+
+func (x *ImportStoreRequest) GetExported() *ExportedStore {
+	if x != nil {
+		return x.Exported
+	}
+	return nil
+}
+
+func (x *ImportStoreRequest) GetExportedAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.ExportedAt
+	}
+	return nil
+}
+
+func (x *ImportStoreRequest) GetCreate() bool {
+	if x != nil {
+		return x.Create
+	}
+	return false
+}
+
+// Rows of an export.
+type ImportRowsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The store's slug or id; required.
+	Store string `protobuf:"bytes,1,opt,name=store,proto3" json:"store,omitempty"`
+	// The kind of the rows, as ExportStoreResponse names it.
+	Kind string `protobuf:"bytes,2,opt,name=kind,proto3" json:"kind,omitempty"`
+	// 1 to 500 rows: lines of ExportStoreResponse.
+	Lines         string `protobuf:"bytes,3,opt,name=lines,proto3" json:"lines,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ImportRowsRequest) Reset() {
+	*x = ImportRowsRequest{}
+	mi := &file_storefront_admin_v1_import_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ImportRowsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ImportRowsRequest) ProtoMessage() {}
+
+func (x *ImportRowsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_storefront_admin_v1_import_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ImportRowsRequest.ProtoReflect.Descriptor instead.
+func (*ImportRowsRequest) Descriptor() ([]byte, []int) {
+	return file_storefront_admin_v1_import_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *ImportRowsRequest) GetStore() string {
+	if x != nil {
+		return x.Store
+	}
+	return ""
+}
+
+func (x *ImportRowsRequest) GetKind() string {
+	if x != nil {
+		return x.Kind
+	}
+	return ""
+}
+
+func (x *ImportRowsRequest) GetLines() string {
+	if x != nil {
+		return x.Lines
+	}
+	return ""
+}
+
 // Products to import.
 type ImportProductsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -131,7 +269,7 @@ type ImportProductsRequest struct {
 
 func (x *ImportProductsRequest) Reset() {
 	*x = ImportProductsRequest{}
-	mi := &file_storefront_admin_v1_import_proto_msgTypes[1]
+	mi := &file_storefront_admin_v1_import_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -143,7 +281,7 @@ func (x *ImportProductsRequest) String() string {
 func (*ImportProductsRequest) ProtoMessage() {}
 
 func (x *ImportProductsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_storefront_admin_v1_import_proto_msgTypes[1]
+	mi := &file_storefront_admin_v1_import_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -156,7 +294,7 @@ func (x *ImportProductsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ImportProductsRequest.ProtoReflect.Descriptor instead.
 func (*ImportProductsRequest) Descriptor() ([]byte, []int) {
-	return file_storefront_admin_v1_import_proto_rawDescGZIP(), []int{1}
+	return file_storefront_admin_v1_import_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *ImportProductsRequest) GetStore() string {
@@ -195,7 +333,7 @@ type ImportCustomersRequest struct {
 
 func (x *ImportCustomersRequest) Reset() {
 	*x = ImportCustomersRequest{}
-	mi := &file_storefront_admin_v1_import_proto_msgTypes[2]
+	mi := &file_storefront_admin_v1_import_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -207,7 +345,7 @@ func (x *ImportCustomersRequest) String() string {
 func (*ImportCustomersRequest) ProtoMessage() {}
 
 func (x *ImportCustomersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_storefront_admin_v1_import_proto_msgTypes[2]
+	mi := &file_storefront_admin_v1_import_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -220,7 +358,7 @@ func (x *ImportCustomersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ImportCustomersRequest.ProtoReflect.Descriptor instead.
 func (*ImportCustomersRequest) Descriptor() ([]byte, []int) {
-	return file_storefront_admin_v1_import_proto_rawDescGZIP(), []int{2}
+	return file_storefront_admin_v1_import_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *ImportCustomersRequest) GetStore() string {
@@ -259,7 +397,7 @@ type ImportOrdersRequest struct {
 
 func (x *ImportOrdersRequest) Reset() {
 	*x = ImportOrdersRequest{}
-	mi := &file_storefront_admin_v1_import_proto_msgTypes[3]
+	mi := &file_storefront_admin_v1_import_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -271,7 +409,7 @@ func (x *ImportOrdersRequest) String() string {
 func (*ImportOrdersRequest) ProtoMessage() {}
 
 func (x *ImportOrdersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_storefront_admin_v1_import_proto_msgTypes[3]
+	mi := &file_storefront_admin_v1_import_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -284,7 +422,7 @@ func (x *ImportOrdersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ImportOrdersRequest.ProtoReflect.Descriptor instead.
 func (*ImportOrdersRequest) Descriptor() ([]byte, []int) {
-	return file_storefront_admin_v1_import_proto_rawDescGZIP(), []int{3}
+	return file_storefront_admin_v1_import_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *ImportOrdersRequest) GetStore() string {
@@ -327,7 +465,7 @@ type FinishImportRequest struct {
 
 func (x *FinishImportRequest) Reset() {
 	*x = FinishImportRequest{}
-	mi := &file_storefront_admin_v1_import_proto_msgTypes[4]
+	mi := &file_storefront_admin_v1_import_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -339,7 +477,7 @@ func (x *FinishImportRequest) String() string {
 func (*FinishImportRequest) ProtoMessage() {}
 
 func (x *FinishImportRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_storefront_admin_v1_import_proto_msgTypes[4]
+	mi := &file_storefront_admin_v1_import_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -352,7 +490,7 @@ func (x *FinishImportRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FinishImportRequest.ProtoReflect.Descriptor instead.
 func (*FinishImportRequest) Descriptor() ([]byte, []int) {
-	return file_storefront_admin_v1_import_proto_rawDescGZIP(), []int{4}
+	return file_storefront_admin_v1_import_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *FinishImportRequest) GetStore() string {
@@ -399,7 +537,7 @@ type FinishImportResponse struct {
 
 func (x *FinishImportResponse) Reset() {
 	*x = FinishImportResponse{}
-	mi := &file_storefront_admin_v1_import_proto_msgTypes[5]
+	mi := &file_storefront_admin_v1_import_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -411,7 +549,7 @@ func (x *FinishImportResponse) String() string {
 func (*FinishImportResponse) ProtoMessage() {}
 
 func (x *FinishImportResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_storefront_admin_v1_import_proto_msgTypes[5]
+	mi := &file_storefront_admin_v1_import_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -424,7 +562,7 @@ func (x *FinishImportResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FinishImportResponse.ProtoReflect.Descriptor instead.
 func (*FinishImportResponse) Descriptor() ([]byte, []int) {
-	return file_storefront_admin_v1_import_proto_rawDescGZIP(), []int{5}
+	return file_storefront_admin_v1_import_proto_rawDescGZIP(), []int{7}
 }
 
 // What became of a batch.
@@ -444,7 +582,7 @@ type ImportResponse struct {
 
 func (x *ImportResponse) Reset() {
 	*x = ImportResponse{}
-	mi := &file_storefront_admin_v1_import_proto_msgTypes[6]
+	mi := &file_storefront_admin_v1_import_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -456,7 +594,7 @@ func (x *ImportResponse) String() string {
 func (*ImportResponse) ProtoMessage() {}
 
 func (x *ImportResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_storefront_admin_v1_import_proto_msgTypes[6]
+	mi := &file_storefront_admin_v1_import_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -469,7 +607,7 @@ func (x *ImportResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ImportResponse.ProtoReflect.Descriptor instead.
 func (*ImportResponse) Descriptor() ([]byte, []int) {
-	return file_storefront_admin_v1_import_proto_rawDescGZIP(), []int{6}
+	return file_storefront_admin_v1_import_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *ImportResponse) GetStored() int32 {
@@ -515,7 +653,7 @@ type RefusedRow struct {
 
 func (x *RefusedRow) Reset() {
 	*x = RefusedRow{}
-	mi := &file_storefront_admin_v1_import_proto_msgTypes[7]
+	mi := &file_storefront_admin_v1_import_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -527,7 +665,7 @@ func (x *RefusedRow) String() string {
 func (*RefusedRow) ProtoMessage() {}
 
 func (x *RefusedRow) ProtoReflect() protoreflect.Message {
-	mi := &file_storefront_admin_v1_import_proto_msgTypes[7]
+	mi := &file_storefront_admin_v1_import_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -540,7 +678,7 @@ func (x *RefusedRow) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RefusedRow.ProtoReflect.Descriptor instead.
 func (*RefusedRow) Descriptor() ([]byte, []int) {
-	return file_storefront_admin_v1_import_proto_rawDescGZIP(), []int{7}
+	return file_storefront_admin_v1_import_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *RefusedRow) GetIndex() int32 {
@@ -568,7 +706,7 @@ var File_storefront_admin_v1_import_proto protoreflect.FileDescriptor
 
 const file_storefront_admin_v1_import_proto_rawDesc = "" +
 	"\n" +
-	" storefront/admin/v1/import.proto\x12\x13storefront.admin.v1\x1a\x1cstorefront/v1/customer.proto\x1a\x19storefront/v1/order.proto\x1a\x1bstorefront/v1/product.proto\"\xca\x01\n" +
+	" storefront/admin/v1/import.proto\x12\x13storefront.admin.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a storefront/admin/v1/export.proto\x1a\x1cstorefront/v1/customer.proto\x1a\x19storefront/v1/order.proto\x1a\x1bstorefront/v1/product.proto\x1a\x19storefront/v1/store.proto\"\xca\x01\n" +
 	"\rImportOptions\x12\x16\n" +
 	"\x06events\x18\x01 \x01(\bR\x06events\x12\x17\n" +
 	"\adry_run\x18\x02 \x01(\bR\x06dryRun\x12'\n" +
@@ -576,7 +714,17 @@ const file_storefront_admin_v1_import_proto_rawDesc = "" +
 	"\x06update\x18\x04 \x01(\bR\x06update\x12(\n" +
 	"\x10clear_compare_at\x18\x05 \x01(\bR\x0eclearCompareAt\x12\x1d\n" +
 	"\n" +
-	"keep_price\x18\x06 \x01(\bR\tkeepPrice\"\x9f\x01\n" +
+	"keep_price\x18\x06 \x01(\bR\tkeepPrice\"\xbf\x01\n" +
+	"\x12ImportStoreRequest\x12\x14\n" +
+	"\x05store\x18\x01 \x01(\tR\x05store\x12>\n" +
+	"\bexported\x18\x02 \x01(\v2\".storefront.admin.v1.ExportedStoreR\bexported\x12;\n" +
+	"\vexported_at\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
+	"exportedAt\x12\x16\n" +
+	"\x06create\x18\x04 \x01(\bR\x06create\"S\n" +
+	"\x11ImportRowsRequest\x12\x14\n" +
+	"\x05store\x18\x01 \x01(\tR\x05store\x12\x12\n" +
+	"\x04kind\x18\x02 \x01(\tR\x04kind\x12\x14\n" +
+	"\x05lines\x18\x03 \x01(\tR\x05lines\"\x9f\x01\n" +
 	"\x15ImportProductsRequest\x12\x14\n" +
 	"\x05store\x18\x01 \x01(\tR\x05store\x122\n" +
 	"\bproducts\x18\x02 \x03(\v2\x16.storefront.v1.ProductR\bproducts\x12<\n" +
@@ -605,12 +753,15 @@ const file_storefront_admin_v1_import_proto_rawDesc = "" +
 	"RefusedRow\x12\x14\n" +
 	"\x05index\x18\x01 \x01(\x05R\x05index\x12\x14\n" +
 	"\x05field\x18\x02 \x01(\tR\x05field\x12\x18\n" +
-	"\amessage\x18\x03 \x01(\tR\amessage2\x9b\x03\n" +
+	"\amessage\x18\x03 \x01(\tR\amessage2\xc4\x04\n" +
 	"\rImportService\x12a\n" +
 	"\x0eImportProducts\x12*.storefront.admin.v1.ImportProductsRequest\x1a#.storefront.admin.v1.ImportResponse\x12c\n" +
 	"\x0fImportCustomers\x12+.storefront.admin.v1.ImportCustomersRequest\x1a#.storefront.admin.v1.ImportResponse\x12]\n" +
 	"\fImportOrders\x12(.storefront.admin.v1.ImportOrdersRequest\x1a#.storefront.admin.v1.ImportResponse\x12c\n" +
-	"\fFinishImport\x12(.storefront.admin.v1.FinishImportRequest\x1a).storefront.admin.v1.FinishImportResponseB7Z5go.storefront.example/gen/storefront/admin/v1;adminv1b\x06proto3"
+	"\fFinishImport\x12(.storefront.admin.v1.FinishImportRequest\x1a).storefront.admin.v1.FinishImportResponse\x12L\n" +
+	"\vImportStore\x12'.storefront.admin.v1.ImportStoreRequest\x1a\x14.storefront.v1.Store\x12Y\n" +
+	"\n" +
+	"ImportRows\x12&.storefront.admin.v1.ImportRowsRequest\x1a#.storefront.admin.v1.ImportResponseB7Z5go.storefront.example/gen/storefront/admin/v1;adminv1b\x06proto3"
 
 var (
 	file_storefront_admin_v1_import_proto_rawDescOnce sync.Once
@@ -624,41 +775,52 @@ func file_storefront_admin_v1_import_proto_rawDescGZIP() []byte {
 	return file_storefront_admin_v1_import_proto_rawDescData
 }
 
-var file_storefront_admin_v1_import_proto_msgTypes = make([]protoimpl.MessageInfo, 8)
+var file_storefront_admin_v1_import_proto_msgTypes = make([]protoimpl.MessageInfo, 10)
 var file_storefront_admin_v1_import_proto_goTypes = []any{
 	(*ImportOptions)(nil),          // 0: storefront.admin.v1.ImportOptions
-	(*ImportProductsRequest)(nil),  // 1: storefront.admin.v1.ImportProductsRequest
-	(*ImportCustomersRequest)(nil), // 2: storefront.admin.v1.ImportCustomersRequest
-	(*ImportOrdersRequest)(nil),    // 3: storefront.admin.v1.ImportOrdersRequest
-	(*FinishImportRequest)(nil),    // 4: storefront.admin.v1.FinishImportRequest
-	(*FinishImportResponse)(nil),   // 5: storefront.admin.v1.FinishImportResponse
-	(*ImportResponse)(nil),         // 6: storefront.admin.v1.ImportResponse
-	(*RefusedRow)(nil),             // 7: storefront.admin.v1.RefusedRow
-	(*v1.Product)(nil),             // 8: storefront.v1.Product
-	(*v1.Customer)(nil),            // 9: storefront.v1.Customer
-	(*v1.Order)(nil),               // 10: storefront.v1.Order
+	(*ImportStoreRequest)(nil),     // 1: storefront.admin.v1.ImportStoreRequest
+	(*ImportRowsRequest)(nil),      // 2: storefront.admin.v1.ImportRowsRequest
+	(*ImportProductsRequest)(nil),  // 3: storefront.admin.v1.ImportProductsRequest
+	(*ImportCustomersRequest)(nil), // 4: storefront.admin.v1.ImportCustomersRequest
+	(*ImportOrdersRequest)(nil),    // 5: storefront.admin.v1.ImportOrdersRequest
+	(*FinishImportRequest)(nil),    // 6: storefront.admin.v1.FinishImportRequest
+	(*FinishImportResponse)(nil),   // 7: storefront.admin.v1.FinishImportResponse
+	(*ImportResponse)(nil),         // 8: storefront.admin.v1.ImportResponse
+	(*RefusedRow)(nil),             // 9: storefront.admin.v1.RefusedRow
+	(*ExportedStore)(nil),          // 10: storefront.admin.v1.ExportedStore
+	(*timestamppb.Timestamp)(nil),  // 11: google.protobuf.Timestamp
+	(*v1.Product)(nil),             // 12: storefront.v1.Product
+	(*v1.Customer)(nil),            // 13: storefront.v1.Customer
+	(*v1.Order)(nil),               // 14: storefront.v1.Order
+	(*v1.Store)(nil),               // 15: storefront.v1.Store
 }
 var file_storefront_admin_v1_import_proto_depIdxs = []int32{
-	8,  // 0: storefront.admin.v1.ImportProductsRequest.products:type_name -> storefront.v1.Product
-	0,  // 1: storefront.admin.v1.ImportProductsRequest.options:type_name -> storefront.admin.v1.ImportOptions
-	9,  // 2: storefront.admin.v1.ImportCustomersRequest.customers:type_name -> storefront.v1.Customer
-	0,  // 3: storefront.admin.v1.ImportCustomersRequest.options:type_name -> storefront.admin.v1.ImportOptions
-	10, // 4: storefront.admin.v1.ImportOrdersRequest.orders:type_name -> storefront.v1.Order
-	0,  // 5: storefront.admin.v1.ImportOrdersRequest.options:type_name -> storefront.admin.v1.ImportOptions
-	7,  // 6: storefront.admin.v1.ImportResponse.refused:type_name -> storefront.admin.v1.RefusedRow
-	1,  // 7: storefront.admin.v1.ImportService.ImportProducts:input_type -> storefront.admin.v1.ImportProductsRequest
-	2,  // 8: storefront.admin.v1.ImportService.ImportCustomers:input_type -> storefront.admin.v1.ImportCustomersRequest
-	3,  // 9: storefront.admin.v1.ImportService.ImportOrders:input_type -> storefront.admin.v1.ImportOrdersRequest
-	4,  // 10: storefront.admin.v1.ImportService.FinishImport:input_type -> storefront.admin.v1.FinishImportRequest
-	6,  // 11: storefront.admin.v1.ImportService.ImportProducts:output_type -> storefront.admin.v1.ImportResponse
-	6,  // 12: storefront.admin.v1.ImportService.ImportCustomers:output_type -> storefront.admin.v1.ImportResponse
-	6,  // 13: storefront.admin.v1.ImportService.ImportOrders:output_type -> storefront.admin.v1.ImportResponse
-	5,  // 14: storefront.admin.v1.ImportService.FinishImport:output_type -> storefront.admin.v1.FinishImportResponse
-	11, // [11:15] is the sub-list for method output_type
-	7,  // [7:11] is the sub-list for method input_type
-	7,  // [7:7] is the sub-list for extension type_name
-	7,  // [7:7] is the sub-list for extension extendee
-	0,  // [0:7] is the sub-list for field type_name
+	10, // 0: storefront.admin.v1.ImportStoreRequest.exported:type_name -> storefront.admin.v1.ExportedStore
+	11, // 1: storefront.admin.v1.ImportStoreRequest.exported_at:type_name -> google.protobuf.Timestamp
+	12, // 2: storefront.admin.v1.ImportProductsRequest.products:type_name -> storefront.v1.Product
+	0,  // 3: storefront.admin.v1.ImportProductsRequest.options:type_name -> storefront.admin.v1.ImportOptions
+	13, // 4: storefront.admin.v1.ImportCustomersRequest.customers:type_name -> storefront.v1.Customer
+	0,  // 5: storefront.admin.v1.ImportCustomersRequest.options:type_name -> storefront.admin.v1.ImportOptions
+	14, // 6: storefront.admin.v1.ImportOrdersRequest.orders:type_name -> storefront.v1.Order
+	0,  // 7: storefront.admin.v1.ImportOrdersRequest.options:type_name -> storefront.admin.v1.ImportOptions
+	9,  // 8: storefront.admin.v1.ImportResponse.refused:type_name -> storefront.admin.v1.RefusedRow
+	3,  // 9: storefront.admin.v1.ImportService.ImportProducts:input_type -> storefront.admin.v1.ImportProductsRequest
+	4,  // 10: storefront.admin.v1.ImportService.ImportCustomers:input_type -> storefront.admin.v1.ImportCustomersRequest
+	5,  // 11: storefront.admin.v1.ImportService.ImportOrders:input_type -> storefront.admin.v1.ImportOrdersRequest
+	6,  // 12: storefront.admin.v1.ImportService.FinishImport:input_type -> storefront.admin.v1.FinishImportRequest
+	1,  // 13: storefront.admin.v1.ImportService.ImportStore:input_type -> storefront.admin.v1.ImportStoreRequest
+	2,  // 14: storefront.admin.v1.ImportService.ImportRows:input_type -> storefront.admin.v1.ImportRowsRequest
+	8,  // 15: storefront.admin.v1.ImportService.ImportProducts:output_type -> storefront.admin.v1.ImportResponse
+	8,  // 16: storefront.admin.v1.ImportService.ImportCustomers:output_type -> storefront.admin.v1.ImportResponse
+	8,  // 17: storefront.admin.v1.ImportService.ImportOrders:output_type -> storefront.admin.v1.ImportResponse
+	7,  // 18: storefront.admin.v1.ImportService.FinishImport:output_type -> storefront.admin.v1.FinishImportResponse
+	15, // 19: storefront.admin.v1.ImportService.ImportStore:output_type -> storefront.v1.Store
+	8,  // 20: storefront.admin.v1.ImportService.ImportRows:output_type -> storefront.admin.v1.ImportResponse
+	15, // [15:21] is the sub-list for method output_type
+	9,  // [9:15] is the sub-list for method input_type
+	9,  // [9:9] is the sub-list for extension type_name
+	9,  // [9:9] is the sub-list for extension extendee
+	0,  // [0:9] is the sub-list for field type_name
 }
 
 func init() { file_storefront_admin_v1_import_proto_init() }
@@ -666,13 +828,14 @@ func file_storefront_admin_v1_import_proto_init() {
 	if File_storefront_admin_v1_import_proto != nil {
 		return
 	}
+	file_storefront_admin_v1_export_proto_init()
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_storefront_admin_v1_import_proto_rawDesc), len(file_storefront_admin_v1_import_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   8,
+			NumMessages:   10,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

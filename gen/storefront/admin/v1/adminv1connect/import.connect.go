@@ -9,6 +9,7 @@ import (
 	context "context"
 	errors "errors"
 	v1 "go.storefront.example/gen/storefront/admin/v1"
+	v11 "go.storefront.example/gen/storefront/v1"
 	http "net/http"
 	strings "strings"
 )
@@ -45,6 +46,12 @@ const (
 	// ImportServiceFinishImportProcedure is the fully-qualified name of the ImportService's
 	// FinishImport RPC.
 	ImportServiceFinishImportProcedure = "/storefront.admin.v1.ImportService/FinishImport"
+	// ImportServiceImportStoreProcedure is the fully-qualified name of the ImportService's ImportStore
+	// RPC.
+	ImportServiceImportStoreProcedure = "/storefront.admin.v1.ImportService/ImportStore"
+	// ImportServiceImportRowsProcedure is the fully-qualified name of the ImportService's ImportRows
+	// RPC.
+	ImportServiceImportRowsProcedure = "/storefront.admin.v1.ImportService/ImportRows"
 )
 
 // ImportServiceClient is a client for the storefront.admin.v1.ImportService service.
@@ -61,6 +68,14 @@ type ImportServiceClient interface {
 	ImportOrders(context.Context, *v1.ImportOrdersRequest) (*v1.ImportResponse, error)
 	// Sends the platform the notice `import.finished`, after the last batch.
 	FinishImport(context.Context, *v1.FinishImportRequest) (*v1.FinishImportResponse, error)
+	// Prepares a store for the rows of an export: gives it what the exported one shows and is set to, or
+	// creates it. The store must have the same currency and country and no products, customers, orders or
+	// payment links, unless they are of the same export: the import is then continued. Refused with
+	// `store_not_found`.
+	ImportStore(context.Context, *v1.ImportStoreRequest) (*v11.Store, error)
+	// Imports rows of an export into the store that ImportStore prepared: products, customers, links,
+	// orders, events, deliveries or activity, in this order. Ids and counters are kept.
+	ImportRows(context.Context, *v1.ImportRowsRequest) (*v1.ImportResponse, error)
 }
 
 // NewImportServiceClient constructs a client for the storefront.admin.v1.ImportService service. By
@@ -98,6 +113,18 @@ func NewImportServiceClient(httpClient connect.HTTPClient, baseURL string, opts 
 			connect.WithSchema(importServiceMethods.ByName("FinishImport")),
 			connect.WithClientOptions(opts...),
 		),
+		importStore: connect.NewClient[v1.ImportStoreRequest, v11.Store](
+			httpClient,
+			baseURL+ImportServiceImportStoreProcedure,
+			connect.WithSchema(importServiceMethods.ByName("ImportStore")),
+			connect.WithClientOptions(opts...),
+		),
+		importRows: connect.NewClient[v1.ImportRowsRequest, v1.ImportResponse](
+			httpClient,
+			baseURL+ImportServiceImportRowsProcedure,
+			connect.WithSchema(importServiceMethods.ByName("ImportRows")),
+			connect.WithClientOptions(opts...),
+		),
 	}
 }
 
@@ -107,6 +134,8 @@ type importServiceClient struct {
 	importCustomers *connect.Client[v1.ImportCustomersRequest, v1.ImportResponse]
 	importOrders    *connect.Client[v1.ImportOrdersRequest, v1.ImportResponse]
 	finishImport    *connect.Client[v1.FinishImportRequest, v1.FinishImportResponse]
+	importStore     *connect.Client[v1.ImportStoreRequest, v11.Store]
+	importRows      *connect.Client[v1.ImportRowsRequest, v1.ImportResponse]
 }
 
 // ImportProducts calls storefront.admin.v1.ImportService.ImportProducts.
@@ -145,6 +174,24 @@ func (c *importServiceClient) FinishImport(ctx context.Context, req *v1.FinishIm
 	return nil, err
 }
 
+// ImportStore calls storefront.admin.v1.ImportService.ImportStore.
+func (c *importServiceClient) ImportStore(ctx context.Context, req *v1.ImportStoreRequest) (*v11.Store, error) {
+	response, err := c.importStore.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
+// ImportRows calls storefront.admin.v1.ImportService.ImportRows.
+func (c *importServiceClient) ImportRows(ctx context.Context, req *v1.ImportRowsRequest) (*v1.ImportResponse, error) {
+	response, err := c.importRows.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
 // ImportServiceHandler is an implementation of the storefront.admin.v1.ImportService service.
 type ImportServiceHandler interface {
 	// Imports products. A product needs an id, a title and a price; its type is FILE, its status DRAFT,
@@ -159,6 +206,14 @@ type ImportServiceHandler interface {
 	ImportOrders(context.Context, *v1.ImportOrdersRequest) (*v1.ImportResponse, error)
 	// Sends the platform the notice `import.finished`, after the last batch.
 	FinishImport(context.Context, *v1.FinishImportRequest) (*v1.FinishImportResponse, error)
+	// Prepares a store for the rows of an export: gives it what the exported one shows and is set to, or
+	// creates it. The store must have the same currency and country and no products, customers, orders or
+	// payment links, unless they are of the same export: the import is then continued. Refused with
+	// `store_not_found`.
+	ImportStore(context.Context, *v1.ImportStoreRequest) (*v11.Store, error)
+	// Imports rows of an export into the store that ImportStore prepared: products, customers, links,
+	// orders, events, deliveries or activity, in this order. Ids and counters are kept.
+	ImportRows(context.Context, *v1.ImportRowsRequest) (*v1.ImportResponse, error)
 }
 
 // NewImportServiceHandler builds an HTTP handler from the service implementation. It returns the
@@ -192,6 +247,18 @@ func NewImportServiceHandler(svc ImportServiceHandler, opts ...connect.HandlerOp
 		connect.WithSchema(importServiceMethods.ByName("FinishImport")),
 		connect.WithHandlerOptions(opts...),
 	)
+	importServiceImportStoreHandler := connect.NewUnaryHandlerSimple(
+		ImportServiceImportStoreProcedure,
+		svc.ImportStore,
+		connect.WithSchema(importServiceMethods.ByName("ImportStore")),
+		connect.WithHandlerOptions(opts...),
+	)
+	importServiceImportRowsHandler := connect.NewUnaryHandlerSimple(
+		ImportServiceImportRowsProcedure,
+		svc.ImportRows,
+		connect.WithSchema(importServiceMethods.ByName("ImportRows")),
+		connect.WithHandlerOptions(opts...),
+	)
 	return "/storefront.admin.v1.ImportService/", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case ImportServiceImportProductsProcedure:
@@ -202,6 +269,10 @@ func NewImportServiceHandler(svc ImportServiceHandler, opts ...connect.HandlerOp
 			importServiceImportOrdersHandler.ServeHTTP(w, r)
 		case ImportServiceFinishImportProcedure:
 			importServiceFinishImportHandler.ServeHTTP(w, r)
+		case ImportServiceImportStoreProcedure:
+			importServiceImportStoreHandler.ServeHTTP(w, r)
+		case ImportServiceImportRowsProcedure:
+			importServiceImportRowsHandler.ServeHTTP(w, r)
 		default:
 			http.NotFound(w, r)
 		}
@@ -225,4 +296,12 @@ func (UnimplementedImportServiceHandler) ImportOrders(context.Context, *v1.Impor
 
 func (UnimplementedImportServiceHandler) FinishImport(context.Context, *v1.FinishImportRequest) (*v1.FinishImportResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("storefront.admin.v1.ImportService.FinishImport is not implemented"))
+}
+
+func (UnimplementedImportServiceHandler) ImportStore(context.Context, *v1.ImportStoreRequest) (*v11.Store, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("storefront.admin.v1.ImportService.ImportStore is not implemented"))
+}
+
+func (UnimplementedImportServiceHandler) ImportRows(context.Context, *v1.ImportRowsRequest) (*v1.ImportResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("storefront.admin.v1.ImportService.ImportRows is not implemented"))
 }

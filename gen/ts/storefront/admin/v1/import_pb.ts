@@ -4,19 +4,25 @@
 
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import type { Timestamp } from "@bufbuild/protobuf/wkt";
+import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
+import type { ExportedStore } from "./export_pb.js";
+import { file_storefront_admin_v1_export } from "./export_pb.js";
 import type { Customer } from "../../v1/customer_pb.js";
 import { file_storefront_v1_customer } from "../../v1/customer_pb.js";
 import type { Order } from "../../v1/order_pb.js";
 import { file_storefront_v1_order } from "../../v1/order_pb.js";
 import type { Product } from "../../v1/product_pb.js";
 import { file_storefront_v1_product } from "../../v1/product_pb.js";
+import type { StoreSchema } from "../../v1/store_pb.js";
+import { file_storefront_v1_store } from "../../v1/store_pb.js";
 import type { Message } from "@bufbuild/protobuf";
 
 /**
  * Describes the file storefront/admin/v1/import.proto.
  */
 export const file_storefront_admin_v1_import: GenFile = /*@__PURE__*/
-  fileDesc("CiBzdG9yZWZyb250L2FkbWluL3YxL2ltcG9ydC5wcm90bxITc3RvcmVmcm9udC5hZG1pbi52MSKHAQoNSW1wb3J0T3B0aW9ucxIOCgZldmVudHMYASABKAgSDwoHZHJ5X3J1bhgCIAEoCBIXCg9tYXRjaF9jdXN0b21lcnMYAyABKAgSDgoGdXBkYXRlGAQgASgIEhgKEGNsZWFyX2NvbXBhcmVfYXQYBSABKAgSEgoKa2VlcF9wcmljZRgGIAEoCCKFAQoVSW1wb3J0UHJvZHVjdHNSZXF1ZXN0Eg0KBXN0b3JlGAEgASgJEigKCHByb2R1Y3RzGAIgAygLMhYuc3RvcmVmcm9udC52MS5Qcm9kdWN0EjMKB29wdGlvbnMYAyABKAsyIi5zdG9yZWZyb250LmFkbWluLnYxLkltcG9ydE9wdGlvbnMiiAEKFkltcG9ydEN1c3RvbWVyc1JlcXVlc3QSDQoFc3RvcmUYASABKAkSKgoJY3VzdG9tZXJzGAIgAygLMhcuc3RvcmVmcm9udC52MS5DdXN0b21lchIzCgdvcHRpb25zGAMgASgLMiIuc3RvcmVmcm9udC5hZG1pbi52MS5JbXBvcnRPcHRpb25zIn8KE0ltcG9ydE9yZGVyc1JlcXVlc3QSDQoFc3RvcmUYASABKAkSJAoGb3JkZXJzGAIgAygLMhQuc3RvcmVmcm9udC52MS5PcmRlchIzCgdvcHRpb25zGAMgASgLMiIuc3RvcmVmcm9udC5hZG1pbi52MS5JbXBvcnRPcHRpb25zImQKE0ZpbmlzaEltcG9ydFJlcXVlc3QSDQoFc3RvcmUYASABKAkSDAoEa2luZBgCIAEoCRIOCgZzdG9yZWQYAyABKAUSDwoHY2hhbmdlZBgEIAEoBRIPCgdza2lwcGVkGAUgASgFIhYKFEZpbmlzaEltcG9ydFJlc3BvbnNlInQKDkltcG9ydFJlc3BvbnNlEg4KBnN0b3JlZBgBIAEoBRIPCgdza2lwcGVkGAIgASgFEjAKB3JlZnVzZWQYAyADKAsyHy5zdG9yZWZyb250LmFkbWluLnYxLlJlZnVzZWRSb3cSDwoHY2hhbmdlZBgEIAEoBSI7CgpSZWZ1c2VkUm93Eg0KBWluZGV4GAEgASgFEg0KBWZpZWxkGAIgASgJEg8KB21lc3NhZ2UYAyABKAkymwMKDUltcG9ydFNlcnZpY2USYQoOSW1wb3J0UHJvZHVjdHMSKi5zdG9yZWZyb250LmFkbWluLnYxLkltcG9ydFByb2R1Y3RzUmVxdWVzdBojLnN0b3JlZnJvbnQuYWRtaW4udjEuSW1wb3J0UmVzcG9uc2USYwoPSW1wb3J0Q3VzdG9tZXJzEisuc3RvcmVmcm9udC5hZG1pbi52MS5JbXBvcnRDdXN0b21lcnNSZXF1ZXN0GiMuc3RvcmVmcm9udC5hZG1pbi52MS5JbXBvcnRSZXNwb25zZRJdCgxJbXBvcnRPcmRlcnMSKC5zdG9yZWZyb250LmFkbWluLnYxLkltcG9ydE9yZGVyc1JlcXVlc3QaIy5zdG9yZWZyb250LmFkbWluLnYxLkltcG9ydFJlc3BvbnNlEmMKDEZpbmlzaEltcG9ydBIoLnN0b3JlZnJvbnQuYWRtaW4udjEuRmluaXNoSW1wb3J0UmVxdWVzdBopLnN0b3JlZnJvbnQuYWRtaW4udjEuRmluaXNoSW1wb3J0UmVzcG9uc2VCN1o1Z28uc3RvcmVmcm9udC5leGFtcGxlL2dlbi9zdG9yZWZyb250L2FkbWluL3YxO2FkbWludjFiBnByb3RvMw", [file_storefront_v1_customer, file_storefront_v1_order, file_storefront_v1_product]);
+  fileDesc("CiBzdG9yZWZyb250L2FkbWluL3YxL2ltcG9ydC5wcm90bxITc3RvcmVmcm9udC5hZG1pbi52MSKHAQoNSW1wb3J0T3B0aW9ucxIOCgZldmVudHMYASABKAgSDwoHZHJ5X3J1bhgCIAEoCBIXCg9tYXRjaF9jdXN0b21lcnMYAyABKAgSDgoGdXBkYXRlGAQgASgIEhgKEGNsZWFyX2NvbXBhcmVfYXQYBSABKAgSEgoKa2VlcF9wcmljZRgGIAEoCCKaAQoSSW1wb3J0U3RvcmVSZXF1ZXN0Eg0KBXN0b3JlGAEgASgJEjQKCGV4cG9ydGVkGAIgASgLMiIuc3RvcmVmcm9udC5hZG1pbi52MS5FeHBvcnRlZFN0b3JlEi8KC2V4cG9ydGVkX2F0GAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIOCgZjcmVhdGUYBCABKAgiPwoRSW1wb3J0Um93c1JlcXVlc3QSDQoFc3RvcmUYASABKAkSDAoEa2luZBgCIAEoCRINCgVsaW5lcxgDIAEoCSKFAQoVSW1wb3J0UHJvZHVjdHNSZXF1ZXN0Eg0KBXN0b3JlGAEgASgJEigKCHByb2R1Y3RzGAIgAygLMhYuc3RvcmVmcm9udC52MS5Qcm9kdWN0EjMKB29wdGlvbnMYAyABKAsyIi5zdG9yZWZyb250LmFkbWluLnYxLkltcG9ydE9wdGlvbnMiiAEKFkltcG9ydEN1c3RvbWVyc1JlcXVlc3QSDQoFc3RvcmUYASABKAkSKgoJY3VzdG9tZXJzGAIgAygLMhcuc3RvcmVmcm9udC52MS5DdXN0b21lchIzCgdvcHRpb25zGAMgASgLMiIuc3RvcmVmcm9udC5hZG1pbi52MS5JbXBvcnRPcHRpb25zIn8KE0ltcG9ydE9yZGVyc1JlcXVlc3QSDQoFc3RvcmUYASABKAkSJAoGb3JkZXJzGAIgAygLMhQuc3RvcmVmcm9udC52MS5PcmRlchIzCgdvcHRpb25zGAMgASgLMiIuc3RvcmVmcm9udC5hZG1pbi52MS5JbXBvcnRPcHRpb25zImQKE0ZpbmlzaEltcG9ydFJlcXVlc3QSDQoFc3RvcmUYASABKAkSDAoEa2luZBgCIAEoCRIOCgZzdG9yZWQYAyABKAUSDwoHY2hhbmdlZBgEIAEoBRIPCgdza2lwcGVkGAUgASgFIhYKFEZpbmlzaEltcG9ydFJlc3BvbnNlInQKDkltcG9ydFJlc3BvbnNlEg4KBnN0b3JlZBgBIAEoBRIPCgdza2lwcGVkGAIgASgFEjAKB3JlZnVzZWQYAyADKAsyHy5zdG9yZWZyb250LmFkbWluLnYxLlJlZnVzZWRSb3cSDwoHY2hhbmdlZBgEIAEoBSI7CgpSZWZ1c2VkUm93Eg0KBWluZGV4GAEgASgFEg0KBWZpZWxkGAIgASgJEg8KB21lc3NhZ2UYAyABKAkyxAQKDUltcG9ydFNlcnZpY2USYQoOSW1wb3J0UHJvZHVjdHMSKi5zdG9yZWZyb250LmFkbWluLnYxLkltcG9ydFByb2R1Y3RzUmVxdWVzdBojLnN0b3JlZnJvbnQuYWRtaW4udjEuSW1wb3J0UmVzcG9uc2USYwoPSW1wb3J0Q3VzdG9tZXJzEisuc3RvcmVmcm9udC5hZG1pbi52MS5JbXBvcnRDdXN0b21lcnNSZXF1ZXN0GiMuc3RvcmVmcm9udC5hZG1pbi52MS5JbXBvcnRSZXNwb25zZRJdCgxJbXBvcnRPcmRlcnMSKC5zdG9yZWZyb250LmFkbWluLnYxLkltcG9ydE9yZGVyc1JlcXVlc3QaIy5zdG9yZWZyb250LmFkbWluLnYxLkltcG9ydFJlc3BvbnNlEmMKDEZpbmlzaEltcG9ydBIoLnN0b3JlZnJvbnQuYWRtaW4udjEuRmluaXNoSW1wb3J0UmVxdWVzdBopLnN0b3JlZnJvbnQuYWRtaW4udjEuRmluaXNoSW1wb3J0UmVzcG9uc2USTAoLSW1wb3J0U3RvcmUSJy5zdG9yZWZyb250LmFkbWluLnYxLkltcG9ydFN0b3JlUmVxdWVzdBoULnN0b3JlZnJvbnQudjEuU3RvcmUSWQoKSW1wb3J0Um93cxImLnN0b3JlZnJvbnQuYWRtaW4udjEuSW1wb3J0Um93c1JlcXVlc3QaIy5zdG9yZWZyb250LmFkbWluLnYxLkltcG9ydFJlc3BvbnNlQjdaNWdvLnN0b3JlZnJvbnQuZXhhbXBsZS9nZW4vc3RvcmVmcm9udC9hZG1pbi92MTthZG1pbnYxYgZwcm90bzM", [file_google_protobuf_timestamp, file_storefront_admin_v1_export, file_storefront_v1_customer, file_storefront_v1_order, file_storefront_v1_product, file_storefront_v1_store]);
 
 /**
  * How rows are imported.
@@ -78,6 +84,83 @@ export const ImportOptionsSchema: GenMessage<ImportOptions> = /*@__PURE__*/
   messageDesc(file_storefront_admin_v1_import, 0);
 
 /**
+ * Which store to prepare, and for which export.
+ *
+ * @generated from message storefront.admin.v1.ImportStoreRequest
+ */
+export type ImportStoreRequest = Message<"storefront.admin.v1.ImportStoreRequest"> & {
+  /**
+   * The store's slug or id; of a store to create its slug. Required.
+   *
+   * @generated from field: string store = 1;
+   */
+  store: string;
+
+  /**
+   * The store that was exported.
+   *
+   * @generated from field: storefront.admin.v1.ExportedStore exported = 2;
+   */
+  exported?: ExportedStore | undefined;
+
+  /**
+   * The instant of the export.
+   *
+   * @generated from field: google.protobuf.Timestamp exported_at = 3;
+   */
+  exportedAt?: Timestamp | undefined;
+
+  /**
+   * Creates the store if it is missing, with the id and the time of creation of the exported one.
+   *
+   * @generated from field: bool create = 4;
+   */
+  create: boolean;
+};
+
+/**
+ * Describes the message storefront.admin.v1.ImportStoreRequest.
+ * Use `create(ImportStoreRequestSchema)` to create a new message.
+ */
+export const ImportStoreRequestSchema: GenMessage<ImportStoreRequest> = /*@__PURE__*/
+  messageDesc(file_storefront_admin_v1_import, 1);
+
+/**
+ * Rows of an export.
+ *
+ * @generated from message storefront.admin.v1.ImportRowsRequest
+ */
+export type ImportRowsRequest = Message<"storefront.admin.v1.ImportRowsRequest"> & {
+  /**
+   * The store's slug or id; required.
+   *
+   * @generated from field: string store = 1;
+   */
+  store: string;
+
+  /**
+   * The kind of the rows, as ExportStoreResponse names it.
+   *
+   * @generated from field: string kind = 2;
+   */
+  kind: string;
+
+  /**
+   * 1 to 500 rows: lines of ExportStoreResponse.
+   *
+   * @generated from field: string lines = 3;
+   */
+  lines: string;
+};
+
+/**
+ * Describes the message storefront.admin.v1.ImportRowsRequest.
+ * Use `create(ImportRowsRequestSchema)` to create a new message.
+ */
+export const ImportRowsRequestSchema: GenMessage<ImportRowsRequest> = /*@__PURE__*/
+  messageDesc(file_storefront_admin_v1_import, 2);
+
+/**
  * Products to import.
  *
  * @generated from message storefront.admin.v1.ImportProductsRequest
@@ -110,7 +193,7 @@ export type ImportProductsRequest = Message<"storefront.admin.v1.ImportProductsR
  * Use `create(ImportProductsRequestSchema)` to create a new message.
  */
 export const ImportProductsRequestSchema: GenMessage<ImportProductsRequest> = /*@__PURE__*/
-  messageDesc(file_storefront_admin_v1_import, 1);
+  messageDesc(file_storefront_admin_v1_import, 3);
 
 /**
  * Customers to import.
@@ -145,7 +228,7 @@ export type ImportCustomersRequest = Message<"storefront.admin.v1.ImportCustomer
  * Use `create(ImportCustomersRequestSchema)` to create a new message.
  */
 export const ImportCustomersRequestSchema: GenMessage<ImportCustomersRequest> = /*@__PURE__*/
-  messageDesc(file_storefront_admin_v1_import, 2);
+  messageDesc(file_storefront_admin_v1_import, 4);
 
 /**
  * Orders to import.
@@ -180,7 +263,7 @@ export type ImportOrdersRequest = Message<"storefront.admin.v1.ImportOrdersReque
  * Use `create(ImportOrdersRequestSchema)` to create a new message.
  */
 export const ImportOrdersRequestSchema: GenMessage<ImportOrdersRequest> = /*@__PURE__*/
-  messageDesc(file_storefront_admin_v1_import, 3);
+  messageDesc(file_storefront_admin_v1_import, 5);
 
 /**
  * An import whose batches are all stored.
@@ -229,7 +312,7 @@ export type FinishImportRequest = Message<"storefront.admin.v1.FinishImportReque
  * Use `create(FinishImportRequestSchema)` to create a new message.
  */
 export const FinishImportRequestSchema: GenMessage<FinishImportRequest> = /*@__PURE__*/
-  messageDesc(file_storefront_admin_v1_import, 4);
+  messageDesc(file_storefront_admin_v1_import, 6);
 
 /**
  * The notice is written.
@@ -244,7 +327,7 @@ export type FinishImportResponse = Message<"storefront.admin.v1.FinishImportResp
  * Use `create(FinishImportResponseSchema)` to create a new message.
  */
 export const FinishImportResponseSchema: GenMessage<FinishImportResponse> = /*@__PURE__*/
-  messageDesc(file_storefront_admin_v1_import, 5);
+  messageDesc(file_storefront_admin_v1_import, 7);
 
 /**
  * What became of a batch.
@@ -286,7 +369,7 @@ export type ImportResponse = Message<"storefront.admin.v1.ImportResponse"> & {
  * Use `create(ImportResponseSchema)` to create a new message.
  */
 export const ImportResponseSchema: GenMessage<ImportResponse> = /*@__PURE__*/
-  messageDesc(file_storefront_admin_v1_import, 6);
+  messageDesc(file_storefront_admin_v1_import, 8);
 
 /**
  * A refused field of a row.
@@ -321,7 +404,7 @@ export type RefusedRow = Message<"storefront.admin.v1.RefusedRow"> & {
  * Use `create(RefusedRowSchema)` to create a new message.
  */
 export const RefusedRowSchema: GenMessage<RefusedRow> = /*@__PURE__*/
-  messageDesc(file_storefront_admin_v1_import, 7);
+  messageDesc(file_storefront_admin_v1_import, 9);
 
 /**
  * Existing data, a batch at a time: what a store brings along when it moves in. Ids, dates, statuses,
@@ -378,6 +461,30 @@ export const ImportService: GenService<{
     methodKind: "unary";
     input: typeof FinishImportRequestSchema;
     output: typeof FinishImportResponseSchema;
+  },
+  /**
+   * Prepares a store for the rows of an export: gives it what the exported one shows and is set to, or
+   * creates it. The store must have the same currency and country and no products, customers, orders or
+   * payment links, unless they are of the same export: the import is then continued. Refused with
+   * `store_not_found`.
+   *
+   * @generated from rpc storefront.admin.v1.ImportService.ImportStore
+   */
+  importStore: {
+    methodKind: "unary";
+    input: typeof ImportStoreRequestSchema;
+    output: typeof StoreSchema;
+  },
+  /**
+   * Imports rows of an export into the store that ImportStore prepared: products, customers, links,
+   * orders, events, deliveries or activity, in this order. Ids and counters are kept.
+   *
+   * @generated from rpc storefront.admin.v1.ImportService.ImportRows
+   */
+  importRows: {
+    methodKind: "unary";
+    input: typeof ImportRowsRequestSchema;
+    output: typeof ImportResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_storefront_admin_v1_import, 0);

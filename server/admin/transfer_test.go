@@ -1,0 +1,355 @@
+package admin_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/timestamppb"
+	"pgregory.net/rapid"
+
+	"go.storefront.example/ent/apijson"
+	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/db/dbtest"
+	adminv1 "go.storefront.example/gen/storefront/admin/v1"
+	storefrontv1 "go.storefront.example/gen/storefront/v1"
+	"go.storefront.example/server/admin"
+	"go.storefront.example/server/apierr"
+	"go.storefront.example/server/importing"
+)
+
+// kept is an export: the lines of each kind.
+type kept struct {
+	lines map[string][]byte
+	kinds []string
+	at    *timestamppb.Timestamp
+}
+
+func exportOf(t require.TestingT, o admin.API, store string) kept {
+	k := kept{lines: map[string][]byte{}}
+	err := o.Export(context.Background(), &adminv1.ExportStoreRequest{Store: store}, func(in *adminv1.ExportStoreResponse) error {
+		if in.GetRows() == 0 {
+			k.kinds = append(k.kinds, in.GetKind())
+		}
+		require.Equal(t, int(in.GetRows()), strings.Count(in.GetLines(), "\n"))
+		k.lines[in.GetKind()] = append(k.lines[in.GetKind()], in.GetLines()...)
+		k.at = in.GetExportedAt()
+		return nil
+	})
+	require.NoError(t, err)
+	return k
+}
+
+// request is that of ImportStore for the export.
+func (k kept) request(t require.TestingT, store string, create bool) *adminv1.ImportStoreRequest {
+	in := &adminv1.ImportStoreRequest{Store: store, Exported: &adminv1.ExportedStore{}, ExportedAt: k.at, Create: create}
+	require.NoError(t, apijson.Unmarshal(bytes.TrimSpace(k.lines["store"]), in.GetExported()))
+	return in
+}
+
+// importInto imports the export as the command does.
+func (k kept) importInto(t require.TestingT, folder string, o admin.API, store string, create bool) (stored int) {
+	made, err := o.ImportStore(context.Background(), k.request(t, store, create))
+	require.NoError(t, err)
+	for _, kind := range importing.ExportedKinds {
+		path := filepath.Join(folder, string(kind))
+		require.NoError(t, os.WriteFile(path, k.lines[string(kind)], 0o600))
+		require.NoError(t, importing.LoadRows(context.Background(), o, made.GetId(), kind, path,
+			func(_ int, out *adminv1.ImportResponse) { stored += int(out.GetStored()) }))
+	}
+	return stored
+}
+
+// some is a filter; the zero value is none.
+func some[T comparable](v T) *T {
+	if v == *new(T) {
+		return nil
+	}
+	return &v
+}
+
+// answersOf are the answers of every method that reads a store's data, by the method and what it was asked for.
+func answersOf(t require.TestingT, o *admin.Operator, store string) map[string]string {
+	ctx, err := o.In(context.Background(), store)
+	require.NoError(t, err)
+	all := map[string]string{}
+	note := func(name string, m proto.Message, err error) {
+		require.NoError(t, err, name)
+		all[name] = string(apijson.Marshal(m))
+	}
+	got, err := o.GetStore(ctx, &adminv1.GetStoreRequest{})
+	note("store", got, err)
+	settings, err := o.GetStoreSettings(ctx, &adminv1.GetStoreSettingsRequest{})
+	note("settings", settings, err)
+	for page := range int64(2) {
+		for _, q := range []string{"", "guide", "é"} {
+			for status := range storefrontv1.Product_Status_name {
+				out, err := o.ListProducts(ctx, &adminv1.ListProductsRequest{Page: new(page + 1), PageSize: new(int32(3)), Q: some(q),
+					Status: some(storefrontv1.Product_Status(status))})
+				note(fmt.Sprint("products", page, q, status), out, err)
+				for _, p := range out.GetData() {
+					one, err := o.GetProduct(ctx, &storefrontv1.GetProductRequest{Id: p.GetId()})
+					note(p.GetId(), one, err)
+				}
+			}
+			out, err := o.ListCustomers(ctx, &adminv1.ListCustomersRequest{Page: new(page + 1), PageSize: new(int32(3)), Q: some(q)})
+			note(fmt.Sprint("customers", page, q), out, err)
+			for _, c := range out.GetData() {
+				one, err := o.GetCustomer(ctx, &storefrontv1.GetCustomerRequest{Id: c.GetId()})
+				note(c.GetId(), one, err)
+			}
+		}
+		for status := range storefrontv1.Order_Status_name {
+			out, err := o.ListOrders(ctx, &adminv1.ListOrdersRequest{Page: new(page + 1), PageSize: new(int32(4)),
+				Status: some(storefrontv1.Order_Status(status))})
+			note(fmt.Sprint("orders", page, status), out, err)
+			for _, row := range out.GetData() {
+				one, err := o.GetOrder(ctx, &storefrontv1.GetOrderRequest{Id: row.GetId()})
+				note(row.GetId(), one, err)
+			}
+		}
+		for status := range storefrontv1.ListPaymentLinksRequest_Status_name {
+			out, err := o.ListPaymentLinks(ctx, &adminv1.ListPaymentLinksRequest{Page: new(page + 1), PageSize: new(int32(2)),
+				Status: some(storefrontv1.ListPaymentLinksRequest_Status(status))})
+			note(fmt.Sprint("links", page, status), out, err)
+			for _, row := range out.GetData() {
+				one, err := o.GetPaymentLink(ctx, &storefrontv1.GetPaymentLinkRequest{Id: row.GetId()})
+				note(row.GetId(), one, err)
+			}
+		}
+	}
+	events, err := o.ListEvents(ctx, &adminv1.ListEventsRequest{PageSize: new(int32(1000))})
+	note("events", events, err)
+	deliveries, err := o.ListDeliveries(ctx, &adminv1.ListDeliveriesRequest{PageSize: new(int32(1000))})
+	for _, d := range deliveries.GetDeliveries() {
+		one, err := o.GetDelivery(ctx, &adminv1.GetDeliveryRequest{Id: d.GetId()})
+		note(d.GetId(), one, err)
+	}
+	note("deliveries", deliveries, err)
+	journal, err := o.ListActivity(ctx, &adminv1.ListActivityRequest{PageSize: new(int32(1000))})
+	require.NoError(t, err)
+	// The import adds its own entries: the store's creation or change, and that it was imported.
+	journal.Entries = slices.DeleteFunc(journal.GetEntries(),
+		func(e *adminv1.ActivityEntry) bool { return e.GetResource().GetType() == "store" })
+	note("activity", journal, nil)
+	return all
+}
+
+// history changes a store at random, by the rules, and returns the ids of its products.
+func history(t *rapid.T, o *admin.Operator, s *db.DB, slug string) []string {
+	ctx := context.Background()
+	var products, orders, links, customers []string
+	one := func(of []string) string { return rapid.SampledFrom(of).Draw(t, "which") }
+	amount := func() *int64 { return new(rapid.Int64Range(1, 90_000).Draw(t, "amount")) }
+	for i := range rapid.IntRange(4, 30).Draw(t, "steps") {
+		switch what := rapid.IntRange(0, 8).Draw(t, "what"); {
+		case what == 0 || len(products) == 0:
+			p, err := o.CreateProduct(ctx, &adminv1.CreateProductRequest{Store: slug, Title: fmt.Sprintf("Guide é %d", i),
+				PriceAmount: amount(),
+				Type:        storefrontv1.Product_Type(rapid.IntRange(1, 5).Draw(t, "type")), Description: new("<p>t</p>"),
+				ContentReady: new(rapid.Bool().Draw(t, "ready"))})
+			require.NoError(t, err)
+			products = append(products, p.GetId())
+		case what == 1:
+			_, err := o.UpdateProduct(ctx, &adminv1.UpdateProductRequest{Id: one(products), PriceAmount: amount(), Summary: new("x"),
+				ContentReady: new(rapid.Bool().Draw(t, "ready")),
+				Status:       storefrontv1.Product_Status(rapid.IntRange(1, 3).Draw(t, "status")).Enum()})
+			refusedOrDone(t, err)
+		case what == 2:
+			c, err := o.CreateCustomer(ctx, &adminv1.CreateCustomerRequest{Store: slug, Name: fmt.Sprintf("Guide %d", i),
+				Email: new(fmt.Sprintf("b%d@example.com", i))})
+			require.NoError(t, err)
+			customers = append(customers, c.GetCustomer().GetId())
+		case what == 3 && len(customers) > 0:
+			_, err := o.UpdateCustomer(ctx, &storefrontv1.UpdateCustomerRequest{Id: one(customers), Name: new("Awa é"),
+				Phone: new(fmt.Sprintf("+2376700%05d", i))})
+			refusedOrDone(t, err)
+		case what == 4:
+			l, err := o.CreatePaymentLink(ctx, &adminv1.CreatePaymentLinkRequest{Store: slug, Title: "L", Description: new("d"),
+				Pricing: storefrontv1.PaymentLink_FIXED, Amount: amount(), MaxPayments: new(int32(2))})
+			require.NoError(t, err)
+			links = append(links, l.GetId())
+		case what == 5 && len(links) > 0:
+			_, err := o.DisablePaymentLink(ctx, &adminv1.DisablePaymentLinkRequest{Id: one(links)})
+			require.NoError(t, err)
+		case what == 6 || what == 7 || len(orders) == 0:
+			in := &adminv1.CreateOrderRequest{Store: slug, Email: new(fmt.Sprintf("o%d@example.com", i%4)), Note: new("n")}
+			if len(links) > 0 && what == 7 {
+				in.PaymentLinkId = one(links)
+			} else {
+				in.Items = []*adminv1.CreateOrderRequest_Item{{ProductId: one(products), Quantity: 2}, {ProductId: one(products),
+					Quantity: 1}}
+			}
+			order, err := o.CreateOrder(ctx, in)
+			refusedOrDone(t, err)
+			if err == nil {
+				orders = append(orders, order.GetId())
+			}
+		default:
+			move := rapid.SampledFrom([]func(context.Context, string) error{
+				func(ctx context.Context, id string) error {
+					_, err := o.PayOrder(ctx, &adminv1.PayOrderRequest{Id: id})
+					return err
+				},
+				func(ctx context.Context, id string) error {
+					_, err := o.FailOrder(ctx, &adminv1.FailOrderRequest{Id: id})
+					return err
+				},
+				func(ctx context.Context, id string) error {
+					_, err := o.RefundOrder(ctx, &adminv1.RefundOrderRequest{Id: id})
+					return err
+				},
+			}).Draw(t, "move")
+			refusedOrDone(t, move(ctx, one(orders)))
+		}
+	}
+	store, err := o.GetStore(ctx, &adminv1.GetStoreRequest{Store: slug})
+	require.NoError(t, err)
+	for i, status := range []string{"succeeded", "failed", "cancelled"} {
+		_, err := s.Writer().ExecContext(ctx, `INSERT INTO finished_deliveries (id, store_id, webhook_id, event_id, event_type, status,
+ attempts, created_at, finished_at) VALUES ($1, $2, $3, $4, 'order.paid', $5, $6, $7, $7)`, uuid.Must(uuid.NewV7()),
+			uuid.MustParse(store.GetId()),
+			uuid.New(), uuid.New(), status, []byte(`[{"number":1,"startedAt":"2026-01-01T00:00:00.000Z","durationMs":7,"statusCode":500,`+
+				`"error":"answered 500","answer":"no"}]`), time.UnixMilli(1_790_000_000_000+int64(i)).UTC())
+		require.NoError(t, err)
+	}
+	return products
+}
+
+func refusedOrDone(t *rapid.T, err error) {
+	if err != nil {
+		var r *apierr.Refusal
+		require.ErrorAs(t, err, &r)
+	}
+}
+
+// Whatever happened in a store, an import of its export answers every method that reads as the store did, also in another
+// kind of database, and what is done to it then is done to it as to the store.
+func TestAnExportIsImportedWhole(t *testing.T) {
+	t.Parallel()
+	for _, way := range [][2]string{{dbtest.SQLite, dbtest.SQLite}, {dbtest.SQLite, dbtest.Postgres},
+		{dbtest.Postgres, dbtest.SQLite}} {
+		t.Run(way[0]+" to "+way[1], func(t *testing.T) {
+			t.Parallel()
+			s, target := dbtest.New(t, way[0], db.Config{}), dbtest.New(t, way[1], db.Config{})
+			from, to := admin.New(s, admin.Options{}), admin.New(target, admin.Options{})
+			folder, n := t.TempDir(), 0
+			rapid.Check(t, func(t *rapid.T) {
+				n++
+				slug := fmt.Sprint("s", n)
+				money := rapid.SampledFrom([]string{"XAF", "KWD", "EUR"}).Draw(t, "currency")
+				_, err := from.CreateStore(t.Context(), &adminv1.CreateStoreRequest{Name: "S", Slug: slug, Currency: money, Country: "CM",
+					Description: new("d"), SocialLinks: map[string]string{"x": "https://x.example/s"}, PlatformFeePercent: new(2.5),
+					UnavailableTypes: []storefrontv1.Product_Type{storefrontv1.Product_EVENT}})
+				require.NoError(t, err)
+				products := history(t, from, s, slug)
+				want, exported := answersOf(t, from, slug), exportOf(t, from, slug)
+				require.Positive(t, exported.importInto(t, folder, to, slug, true))
+				require.Equal(t, want, answersOf(t, to, slug))
+				require.Zero(t, exported.importInto(t, folder, to, slug, true), "again: nothing twice")
+				again := exportOf(t, to, slug)
+				for _, kind := range exported.kinds {
+					if kind != "activity" {
+						require.Equal(t, string(exported.lines[kind]), string(again.lines[kind]), kind)
+					}
+				}
+				for _, id := range products {
+					publish := &adminv1.UpdateProductRequest{Id: id, Status: storefrontv1.Product_PUBLISHED.Enum()}
+					there, want := from.UpdateProduct(t.Context(), publish)
+					here, got := to.UpdateProduct(t.Context(), publish)
+					require.Equal(t, fmt.Sprint(want), fmt.Sprint(got))
+					require.Equal(t, there.GetStatus(), here.GetStatus())
+				}
+			})
+		})
+	}
+}
+
+// An export is of one instant, though the store sells all the while; and it can be streamed by a few at a time only.
+func TestAnExportIsOfOneInstant(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, s *db.DB) {
+		w := newTwo(t, s)
+		before := exportOf(t, w, "one")
+		first := true
+		require.NoError(t, w.Export(t.Context(), &adminv1.ExportStoreRequest{Store: "one"},
+			func(in *adminv1.ExportStoreResponse) error {
+				if first { // all is read after this
+					first = false
+					_, err := w.PayOrder(t.Context(), &adminv1.PayOrderRequest{Id: w.stores[0].order})
+					require.NoError(t, err)
+					require.NoError(t, w.Export(t.Context(), &adminv1.ExportStoreRequest{Store: "two"},
+						func(*adminv1.ExportStoreResponse) error {
+							refused := w.Export(t.Context(), &adminv1.ExportStoreRequest{Store: "one"}, nil)
+							var r *apierr.Refusal
+							require.ErrorAs(t, refused, &r)
+							require.Equal(t, apierr.Unavailable, r.Code)
+							return nil
+						}))
+				}
+				require.True(t, strings.HasPrefix(string(before.lines[in.GetKind()]), in.GetLines()), in.GetKind())
+				return nil
+			}))
+		require.NotEqual(t, before.lines["orders"], exportOf(t, w, "one").lines["orders"])
+		for kind, lines := range before.lines {
+			require.NotContains(t, string(lines), w.stores[1].order, kind)
+			require.NotContains(t, string(lines), "whsec_", kind)
+		}
+	})
+}
+
+// An import is refused where it would mix with what is there.
+func TestAnExportIsRefused(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, s *db.DB) {
+		w := newTwo(t, s)
+		exported := exportOf(t, w, "one")
+		other := admin.New(dbtest.New(t, dbtest.SQLite, db.Config{}), admin.Options{})
+		for slug, of := range map[string][2]string{"eur": {"EUR", "CM"}, "fr": {"XAF", "FR"}, "full": {"XAF", "CM"}} {
+			_, err := other.CreateStore(t.Context(), &adminv1.CreateStoreRequest{Name: "S", Slug: slug, Currency: of[0], Country: of[1]})
+			require.NoError(t, err)
+		}
+		_, err := other.CreateCustomer(t.Context(), &adminv1.CreateCustomerRequest{Store: "full", Email: new("a@example.com")})
+		require.NoError(t, err)
+		for _, row := range []struct {
+			into        *admin.Operator
+			store, want string
+			create      bool
+		}{
+			{w.Operator, "two", "must be in another database than the exported store one", false},
+			{w.Operator, "new", "must be in another database than the exported store one", true},
+			{w.Operator, "one", "must be empty, and has products", false},
+			{other, "eur", "must be of XAF and CM, as the exported one, not of EUR and CM", false},
+			{other, "fr", "not of XAF and FR", true},
+			{other, "full", "must be empty, and has customers", true},
+			{other, "none", "There is no store none.", false},
+		} {
+			_, err := row.into.ImportStore(t.Context(), exported.request(t, row.store, row.create))
+			var r *apierr.Refusal
+			require.ErrorAs(t, err, &r, row.store)
+			text := r.Message
+			for _, f := range r.Details.GetFields() {
+				text += " " + f.GetMessage()
+			}
+			require.Contains(t, text, row.want)
+		}
+		for kind, line := range map[importing.Kind]string{
+			"coupons": `{}`, importing.Events: `{"id":"x"}`, importing.Links: `{"id":1}`,
+			importing.Activity:   `{"id":"` + uuid.NewString() + `","changes":"[]"}`,
+			importing.Deliveries: `{"finishedAt":"2026-01-01T00:00:00Z"}`,
+		} {
+			out, err := other.ImportRows(t.Context(), &adminv1.ImportRowsRequest{Store: "full", Kind: string(kind), Lines: line})
+			require.True(t, err != nil || len(out.GetRefused()) > 0, kind)
+			require.False(t, err == nil && strings.Contains(fmt.Sprint(out), "internal"), kind)
+		}
+	})
+}
