@@ -38,7 +38,8 @@ type cli struct {
 	MCP        mcpCmd        `cmd:"" name:"mcp" group:"connect" help:"Offer the API to agents, by the Model Context Protocol."`
 	Activity   activityCmd   `cmd:"" group:"sell" help:"Read a store's activity journal."`
 	Dashboard  dashboardCmd  `cmd:"" group:"sell" help:"Let members in to the dashboard of their store."`
-	Import     importCmd     `cmd:"" group:"sell" help:"Load existing products, customers or orders in bulk."`
+	Import     importCmd     `cmd:"" group:"sell" help:"Load existing products, customers or orders in bulk, or all of an export."`
+	Export     exportCmd     `cmd:"" group:"sell" help:"Write all that a store has into files."`
 	Secret     secretCmd     `cmd:"" group:"keep" help:"Make secrets for the service's settings, and replace the secret key."`
 	Backup     backupCmd     `cmd:"" group:"keep" help:"Copy a SQLite database while it is in use."`
 	Shard      shardCmd      `cmd:"" group:"keep" help:"Distribute the tables by store over several machines, with Citus."`
@@ -86,9 +87,10 @@ var groups = []kong.Group{
 	{Key: "connect", Title: "Keys, webhooks and events:"}, {Key: "keep", Title: "Install, check and keep:"},
 }
 
-// isList reports whether a command prints a list, as all do that are called so, doctor, and those that print migrations.
+// isList reports whether a command prints a list, as all do that are called so, doctor, and those that print migrations, or
+// writes lists.
 func isList(n *kong.Node) bool {
-	return n != nil && (n.Name == "list" || n.Name == "doctor" || n.Parent.Name == "migrate")
+	return n != nil && (n.Name == "list" || n.Name == "doctor" || n.Name == "export" || n.Parent.Name == "migrate")
 }
 
 // words reads texts of the command line: what has a set of values in any case, and lists also with spaces after

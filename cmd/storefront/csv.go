@@ -100,6 +100,11 @@ func writeCSV(w io.Writer, of protoreflect.MessageDescriptor, empty []byte, obje
 	if err := out.Write(header); err != nil {
 		return err
 	}
+	return addCSV(out, of, objects)
+}
+
+// addCSV writes further objects.
+func addCSV(out *csv.Writer, of protoreflect.MessageDescriptor, objects [][]byte) error {
 	for _, object := range objects {
 		var names, values []string
 		if err := cells(object, of, "", &names, &values); err != nil {

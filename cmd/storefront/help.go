@@ -7,7 +7,10 @@ import (
 	"strings"
 
 	"github.com/alecthomas/kong"
+	predict "github.com/posener/complete"
 	"github.com/willabides/kongplete"
+
+	"go.storefront.example/server/importing"
 )
 
 // helpFiles has what --help shows of each command before its flags. The file order.txt has the texts of
@@ -120,6 +123,10 @@ func complete(parser *kong.Kong, env func(string) (string, bool)) (asked bool) {
 	if line, _ := env("COMP_LINE"); line == "" {
 		return false
 	}
-	kongplete.Complete(parser, kongplete.WithExitFunc(func(int) {}))
+	var kinds []string
+	for _, kind := range importing.Kinds {
+		kinds = append(kinds, string(kind))
+	}
+	kongplete.Complete(parser, kongplete.WithExitFunc(func(int) {}), kongplete.WithPredictor("kind", predict.PredictSet(kinds...)))
 	return true
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -28,8 +29,9 @@ type importCmd struct {
 	Update     bool     `help:"Change products, customers and orders that the store has to what the file says; without it they are left as they are."`
 	Errors     string   `placeholder:"FILE" help:"Write the bad rows to this file, whole and with the reason first: put them right there and import it."`
 	Events     bool     `help:"Send the events that the same rows would send if they were new."`
-	Kind       string   `arg:"" enum:"products,customers,orders" help:"What the file holds: products, customers or orders."`
-	File       string   `arg:"" help:"A CSV file, or one with JSON objects; - reads standard input."`
+	Create     bool     `help:"Of an export: make the store if it is missing, with the id that it had."`
+	Kind       string   `arg:"" name:"kind|export" predictor:"kind" help:"What the file holds: products, customers or orders. Alone: the folder or .tar.zst file of an export."`
+	File       string   `arg:"" optional:"" help:"A CSV file, or one with JSON objects; - reads standard input."`
 }
 
 // loaded is what an import did, as it is shown.
@@ -54,6 +56,18 @@ const maxShown = 50
 
 // Run imports the file.
 func (c *importCmd) Run(s *invocation) error {
+	given := c.Kind
+	c.Kind = strings.ToLower(given)
+	switch isKind := slices.Contains(importing.Kinds, importing.Kind(c.Kind)); {
+	case c.File == "" && isKind:
+		return usage("name the file with the %s, or - for standard input", c.Kind)
+	case c.File == "":
+		return c.runExport(s, given)
+	case !isKind:
+		return usage("%s: must be products, customers or orders", c.Kind)
+	case c.Create:
+		return usage("--create: is for an export; make the store with `storefront store create`")
+	}
 	options := importing.Options{
 		Kind: importing.Kind(c.Kind), From: c.From, Type: storefrontv1.Product_Type(storefrontv1.Product_Type_value[c.Type]),
 		Country: strings.ToUpper(c.Country), DateFormat: c.DateFormat,

@@ -451,7 +451,7 @@ type FinishImportRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The store's slug or id; required.
 	Store string `protobuf:"bytes,1,opt,name=store,proto3" json:"store,omitempty"`
-	// What it brought in: products, customers or orders; required.
+	// What it brought in: products, customers, orders, or export for all of an export; required.
 	Kind string `protobuf:"bytes,2,opt,name=kind,proto3" json:"kind,omitempty"`
 	// How many rows of all batches were stored.
 	Stored int32 `protobuf:"varint,3,opt,name=stored,proto3" json:"stored,omitempty"`

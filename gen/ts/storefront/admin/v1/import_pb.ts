@@ -279,7 +279,7 @@ export type FinishImportRequest = Message<"storefront.admin.v1.FinishImportReque
   store: string;
 
   /**
-   * What it brought in: products, customers or orders; required.
+   * What it brought in: products, customers, orders, or export for all of an export; required.
    *
    * @generated from field: string kind = 2;
    */

@@ -1,0 +1,331 @@
+package main
+
+import (
+	"archive/tar"
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/csv"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/klauspost/compress/zstd"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"go.storefront.example/ent/apijson"
+	"go.storefront.example/ent/newfile"
+	adminv1 "go.storefront.example/gen/storefront/admin/v1"
+	storefrontv1 "go.storefront.example/gen/storefront/v1"
+	"go.storefront.example/server/admin"
+	"go.storefront.example/server/apierr"
+	"go.storefront.example/server/importing"
+)
+
+type exportCmd struct {
+	target
+	Store string `required:"" placeholder:"SLUG" help:"The store, by slug or id."`
+	To    string `arg:"" help:"A folder to make, or a file that ends with .tar.zst."`
+}
+
+// What an export's names end with.
+const (
+	linesSuffix   = ".ndjson"
+	csvSuffix     = ".csv"
+	archiveSuffix = ".tar.zst"
+	manifestName  = "manifest.json"
+)
+
+// exportFormat is the format of exports that import reads; csvFormat is for people.
+const (
+	exportFormat = "storefront-export/1"
+	csvFormat    = "storefront-export/1 csv"
+)
+
+// manifest says what an export has. It is written last.
+type manifest struct {
+	Format     string         `json:"format"`
+	Store      exportedStore  `json:"store"`
+	ExportedAt date           `json:"exportedAt"`
+	Release    string         `json:"release"`
+	Files      []exportedFile `json:"files"`
+	Notes      []string       `json:"notes"`
+}
+
+type exportedStore struct {
+	ID       string `json:"id"`
+	Slug     string `json:"slug"`
+	Currency string `json:"currency"`
+}
+
+type exportedFile struct {
+	Name   string `json:"name"`
+	Rows   int64  `json:"rows"`
+	Bytes  int64  `json:"bytes"`
+	SHA256 string `json:"sha256"`
+}
+
+// exportNotes say what an export lacks and what an import does not take.
+var exportNotes = []string{
+	"webhooks are without their secrets and keys without their texts: an import takes neither; register and create them again",
+	"an import leaves out deliveries that had not ended",
+}
+
+// rowsOf are messages of the rows of each kind, whose fields are the columns of its CSV file.
+var rowsOf = map[string]proto.Message{
+	"store": &adminv1.ExportedStore{}, "products": &storefrontv1.Product{}, "customers": &storefrontv1.Customer{},
+	"links": &storefrontv1.PaymentLink{}, "orders": &storefrontv1.Order{}, "webhooks": &adminv1.Webhook{}, "keys": &adminv1.Key{},
+	"events": &adminv1.Event{}, "deliveries": &adminv1.Delivery{}, "activity": &adminv1.ActivityEntry{},
+}
+
+// Run exports the store.
+func (c *exportCmd) Run(s *invocation) error {
+	folder, remove, err := newfile.Folder(c.To)
+	if errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("export: %s is there already: name another, or remove it", c.To)
+	}
+	if err != nil {
+		return fmt.Errorf("export: %w", err)
+	}
+	defer remove()
+	w := &exportWriter{folder: folder, csv: s.csv, bar: newProgress(s.errs, "exporting", -1)}
+	err = s.operate(c.target, func(ctx context.Context, o admin.API) error {
+		return errors.Join(o.Export(ctx, &adminv1.ExportStoreRequest{Store: c.Store}, w.take), w.end())
+	})
+	w.bar.end()
+	if err == nil {
+		err = w.writeManifest()
+	}
+	if err == nil && strings.HasSuffix(c.To, archiveSuffix) {
+		err = newfile.Create(c.To, func(temporary string) error { return pack(s.ctx, temporary, folder) })
+	} else if err == nil {
+		err = newfile.Place(folder, c.To)
+	}
+	if _, refused := errors.AsType[*apierr.Refusal](err); err != nil && !refused {
+		return fmt.Errorf("%w; nothing is written, and a new run begins anew", err)
+	}
+	if err != nil {
+		return err
+	}
+	if s.json {
+		return s.value(w.manifest)
+	}
+	for _, f := range w.manifest.Files {
+		if _, err := fmt.Fprintf(s.out, "%s: %d rows\n", f.Name, f.Rows); err != nil {
+			return err
+		}
+	}
+	_, err = fmt.Fprintf(s.out, "%s: the store %s as of %s\n", c.To, w.manifest.Store.Slug,
+		when(timestamppb.New(w.manifest.ExportedAt.Time)))
+	return err
+}
+
+// exportWriter writes the rows of an export into the files of a folder.
+type exportWriter struct {
+	folder   string
+	csv      bool
+	bar      progress
+	manifest manifest
+	kind     string
+	file     *os.File // of the kind; nil before the first
+	sum      hash.Hash
+	table    *csv.Writer
+	rows     int64
+}
+
+// take writes an answer of the export.
+func (w *exportWriter) take(in *adminv1.ExportStoreResponse) error {
+	if in.GetKind() != w.kind {
+		if err := errors.Join(w.end(), w.begin(in)); err != nil {
+			return err
+		}
+	}
+	if in.GetKind() == "store" && in.GetRows() > 0 {
+		var row adminv1.ExportedStore
+		if err := apijson.Unmarshal([]byte(strings.TrimSpace(in.GetLines())), &row); err != nil {
+			return fmt.Errorf("read the store: %w", err)
+		}
+		w.manifest.Store = exportedStore{row.GetStore().GetId(), row.GetStore().GetSlug(), row.GetStore().GetCurrency()}
+		w.manifest.ExportedAt = date{in.GetExportedAt().AsTime()}
+	}
+	of := &w.manifest.Files[len(w.manifest.Files)-1]
+	of.Rows += int64(in.GetRows())
+	w.rows += int64(in.GetRows())
+	w.bar.draw(fmt.Sprintf("exporting %s: %d rows, %d in all", w.kind, of.Rows, w.rows))
+	if !w.csv || in.GetRows() == 0 {
+		_, err := io.WriteString(w, in.GetLines())
+		return err
+	}
+	return addCSV(w.table, rowsOf[w.kind].ProtoReflect().Descriptor(), bytes.Split([]byte(strings.TrimSuffix(in.GetLines(), "\n")), []byte("\n")))
+}
+
+// Write writes to the file and counts it.
+func (w *exportWriter) Write(p []byte) (int, error) {
+	n, err := io.MultiWriter(w.file, w.sum).Write(p)
+	w.manifest.Files[len(w.manifest.Files)-1].Bytes += int64(n)
+	return n, err
+}
+
+// begin begins the file of a kind.
+func (w *exportWriter) begin(in *adminv1.ExportStoreResponse) (err error) {
+	message, known := rowsOf[in.GetKind()]
+	if !known {
+		return fmt.Errorf("the server exports %s, which this release does not know", in.GetKind())
+	}
+	w.kind, w.sum = in.GetKind(), sha256.New()
+	name := w.kind + linesSuffix
+	if w.csv {
+		name = w.kind + csvSuffix
+	}
+	w.manifest.Files = append(w.manifest.Files, exportedFile{Name: name})
+	if w.file, err = os.OpenFile(filepath.Join(w.folder, name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600); err != nil || !w.csv {
+		return err
+	}
+	if _, err := io.WriteString(w, "\ufeff"); err != nil { // makes a spreadsheet read UTF-8
+		return err
+	}
+	empty := apijson.Marshal(message)
+	if w.kind == string(importing.Products) {
+		empty = append(append(empty[:len(empty)-1], importing.ContentReady...), "false}"...)
+	}
+	w.table = csv.NewWriter(w)
+	return writeCSV(w, message.ProtoReflect().Descriptor(), empty, nil)
+}
+
+// end ends the file of a kind.
+func (w *exportWriter) end() error {
+	if w.file == nil {
+		return nil
+	}
+	w.manifest.Files[len(w.manifest.Files)-1].SHA256 = hex.EncodeToString(w.sum.Sum(nil))
+	err := errors.Join(w.file.Sync(), w.file.Close())
+	w.file = nil
+	return err
+}
+
+// writeManifest ends the export.
+func (w *exportWriter) writeManifest() error {
+	if len(w.manifest.Files) < len(rowsOf) {
+		return errors.New("export: the server ended it early")
+	}
+	w.manifest.Format, w.manifest.Release, w.manifest.Notes = exportFormat, buildOf().Version, exportNotes
+	if w.csv {
+		w.manifest.Format, w.manifest.Notes = csvFormat, append(exportNotes[:0:0],
+			"for people: `storefront import` takes the folder of an "+
+				"export without -o csv, or products, customers and orders from here singly")
+	}
+	text, err := plainJSON(w.manifest)
+	if err != nil {
+		return err
+	}
+	return newfile.Create(filepath.Join(w.folder, manifestName), func(temporary string) error {
+		return os.WriteFile(temporary, []byte(indented(text)+"\n"), 0o600)
+	})
+}
+
+// pack writes the files of a folder into an archive.
+func pack(ctx context.Context, path, folder string) error {
+	out, err := os.OpenFile(path, os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	compressed, err := zstd.NewWriter(out)
+	if err != nil {
+		return errors.Join(err, out.Close())
+	}
+	archive := tar.NewWriter(compressed)
+	return errors.Join(archive.AddFS(interruptible{ctx, os.DirFS(folder)}), archive.Close(), compressed.Close(), out.Close())
+}
+
+// interruptible is a file system whose files end with a context.
+type interruptible struct {
+	ctx context.Context
+	fs.FS
+}
+
+// Open opens a file.
+func (f interruptible) Open(name string) (fs.File, error) {
+	if err := f.ctx.Err(); err != nil {
+		return nil, err
+	}
+	return f.FS.Open(name)
+}
+
+// unpack writes the files of an archive into a folder.
+func unpack(path, folder string) error {
+	in, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = in.Close() }()
+	compressed, err := zstd.NewReader(in)
+	if err != nil {
+		return err
+	}
+	defer compressed.Close()
+	for archive := tar.NewReader(compressed); ; {
+		header, err := archive.Next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("%s is no whole .tar.zst file: %w", path, err)
+		}
+		if header.Typeflag != tar.TypeReg || filepath.Base(header.Name) != header.Name {
+			continue // nothing that an export has
+		}
+		out, err := os.OpenFile(filepath.Join(folder, header.Name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+		if err != nil {
+			return err
+		}
+		_, err = io.Copy(out, archive) //nolint:gosec // As large as the export that the operator names.
+		if err := errors.Join(err, out.Close()); err != nil {
+			return fmt.Errorf("unpack %s: %w", path, err)
+		}
+	}
+}
+
+// readManifest reads the manifest of an export and checks that its files are whole.
+func readManifest(folder string) (m manifest, err error) {
+	text, err := os.ReadFile(filepath.Join(folder, manifestName))
+	if errors.Is(err, fs.ErrNotExist) {
+		return m, fmt.Errorf("%s is no export: it has no %s", folder, manifestName)
+	}
+	if err == nil {
+		err = json.Unmarshal(text, &m)
+	}
+	switch {
+	case err != nil:
+		return m, fmt.Errorf("read the export: %w", err)
+	case m.Format == csvFormat:
+		return m, fmt.Errorf("%s is for people: import one without -o csv, or its products, customers and orders singly", folder)
+	case m.Format != exportFormat:
+		return m, fmt.Errorf("%s has the format %q, which this release does not know", folder, m.Format)
+	}
+	for _, f := range m.Files {
+		if filepath.Base(f.Name) != f.Name {
+			return m, fmt.Errorf("%s: %q is no name of a file of an export", manifestName, f.Name)
+		}
+		in, err := os.Open(filepath.Join(folder, f.Name))
+		if err != nil {
+			return m, fmt.Errorf("read the export: %w", err)
+		}
+		sum := sha256.New()
+		if _, err := io.Copy(sum, in); err != nil {
+			return m, errors.Join(err, in.Close())
+		}
+		_ = in.Close()
+		if hex.EncodeToString(sum.Sum(nil)) != f.SHA256 {
+			return m, fmt.Errorf("%s is not as it was exported: its SHA-256 differs from that in %s", f.Name, manifestName)
+		}
+	}
+	return m, nil
+}

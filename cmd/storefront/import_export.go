@@ -1,0 +1,117 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"go.storefront.example/ent/apijson"
+	adminv1 "go.storefront.example/gen/storefront/admin/v1"
+	"go.storefront.example/server/admin"
+	"go.storefront.example/server/apierr"
+	"go.storefront.example/server/importing"
+)
+
+// loadedKind is what an import of an export did with one kind of rows, as it is shown.
+type loadedKind struct {
+	Kind    string `json:"kind"`
+	Rows    int    `json:"rows"`
+	Stored  int    `json:"stored"`
+	Skipped int    `json:"skipped"`
+}
+
+// runExport imports an export: a folder, or a file that holds one.
+func (c *importCmd) runExport(s *invocation, path string) error {
+	for _, name := range []string{"from", "map", "type", "date-format", "country", "dry-run", "skip-bad", "update", "errors",
+		"events"} {
+		if s.given[name] {
+			return usage("--%s: is for a single file; an export is imported as it is", name)
+		}
+	}
+	folder := path
+	if strings.HasSuffix(path, archiveSuffix) {
+		var err error
+		if folder, err = os.MkdirTemp("", "storefront-import-*"); err != nil {
+			return fmt.Errorf("import: %w", err)
+		}
+		defer func() { _ = os.RemoveAll(folder) }()
+		if err := unpack(path, folder); err != nil {
+			return fmt.Errorf("import: %w", err)
+		}
+	}
+	m, err := readManifest(folder)
+	if err != nil {
+		return fmt.Errorf("import: %w", err)
+	}
+	text, err := os.ReadFile(filepath.Join(folder, "store"+linesSuffix))
+	if err != nil {
+		return fmt.Errorf("import: %w", err)
+	}
+	in := &adminv1.ImportStoreRequest{Store: c.Store, Exported: &adminv1.ExportedStore{},
+		ExportedAt: timestamppb.New(m.ExportedAt.Time),
+		Create:     c.Create}
+	if err := apijson.Unmarshal(text, in.GetExported()); err != nil {
+		return fmt.Errorf("import: store%s: %w", linesSuffix, err)
+	}
+	return s.operate(c.target, func(ctx context.Context, o admin.API) error {
+		store, err := o.ImportStore(ctx, in)
+		if refused, is := errors.AsType[*apierr.Refusal](err); is && refused.Code == apierr.StoreNotFound {
+			return fmt.Errorf("there is no store %s; make it with --create", c.Store)
+		}
+		if err != nil {
+			return err
+		}
+		bar := newProgress(s.errs, "", -1)
+		defer bar.end()
+		var done []loadedKind
+		for _, kind := range importing.ExportedKinds {
+			of := loadedKind{Kind: string(kind)}
+			err := importing.LoadRows(ctx, o, store.GetId(), kind, filepath.Join(folder, string(kind)+linesSuffix),
+				func(rows int, out *adminv1.ImportResponse) {
+					of.Rows, of.Stored, of.Skipped = of.Rows+rows, of.Stored+int(out.GetStored()), of.Skipped+int(out.GetSkipped())
+					bar.draw(fmt.Sprintf("importing %s: %d rows", kind, of.Rows))
+				})
+			if err != nil {
+				return fmt.Errorf("%w; %d rows of %s are stored and all of the kinds before: run it again", err, of.Stored, kind)
+			}
+			done = append(done, of)
+		}
+		bar.end()
+		finish := &adminv1.FinishImportRequest{Store: store.GetId(), Kind: string(importing.WholeExport)}
+		for _, of := range done {
+			finish.Stored += int32(of.Stored)   //nolint:gosec // For a reader.
+			finish.Skipped += int32(of.Skipped) //nolint:gosec // As above.
+		}
+		if _, err := o.FinishImport(ctx, finish); err != nil {
+			return err
+		}
+		return c.reportExport(s, m, done)
+	})
+}
+
+// reportExport shows what an import of an export did.
+func (c *importCmd) reportExport(s *invocation, m manifest, done []loadedKind) error {
+	if s.json {
+		return s.value(done)
+	}
+	var err error
+	say := func(format string, args ...any) {
+		_, failed := fmt.Fprintf(s.out, format+"\n", args...)
+		err = errors.Join(err, failed)
+	}
+	for _, of := range done {
+		say("%s: %s, %d stored, %d there before or left out", of.Kind, plural(of.Rows, "row"), of.Stored, of.Skipped)
+	}
+	for _, f := range m.Files {
+		if kind := strings.TrimSuffix(f.Name, linesSuffix); f.Rows > 0 && (kind == "webhooks" || kind == "keys") {
+			say("note: %s of %s not imported: register and create them again", plural(int(f.Rows), "row"), f.Name)
+		}
+	}
+	say("%s has what %s had at %s", c.Store, m.Store.Slug, when(timestamppb.New(m.ExportedAt.Time)))
+	return err
+}
