@@ -1,0 +1,23 @@
+// A receiver of webhooks in Express. Its raw body is read before express.json, which would parse and lose it.
+import express from "express";
+import { signatureHeader, verifyWebhook, WebhookVerificationError } from "storefront-client";
+
+const app = express();
+
+app.post("/webhooks", express.raw({ type: "application/json", limit: "4mb" }), async (request, response) => {
+  try {
+    const event = await verifyWebhook(request.body, request.headers[signatureHeader], process.env.WEBHOOK_SECRET);
+    response.sendStatus(204); // answer first, then do the work
+    if (event.type === "customer.created") {
+      console.log("new:", event.data.name, event.data.phone);
+    }
+  } catch (error) {
+    if (!(error instanceof WebhookVerificationError)) {
+      throw error;
+    }
+    console.log(error.message); // which mistake was made
+    response.sendStatus(400);
+  }
+});
+
+app.listen(Number(process.env.PORT ?? 3000), "127.0.0.1");
