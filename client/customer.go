@@ -91,9 +91,9 @@ func (c *Customers) Update(ctx context.Context, id string, change CustomerChange
 	var mask []string
 	request := &storefrontv1.UpdateCustomerRequest{
 		Id:    id,
-		Name:  take(&mask, "name", change.Name),
-		Email: take(&mask, "email", change.Email),
-		Phone: take(&mask, "phone", change.Phone),
+		Name:  named(&mask, "name", change.Name),
+		Email: named(&mask, "email", change.Email),
+		Phone: named(&mask, "phone", change.Phone),
 	}
 	request.UpdateMask = &fieldmaskpb.FieldMask{Paths: mask}
 	return call(ctx, c.caller, c.rpc.UpdateCustomer, request)

@@ -20,8 +20,8 @@ func Set[T any](value T) Field[T] { return Field[T]{named: true, value: &value} 
 // service refuses it for any other field.
 func Clear[T any]() Field[T] { return Field[T]{named: true} }
 
-// take returns the value to send for a field, and adds the field's name to the mask if it changes.
-func take[T any](mask *[]string, name string, f Field[T]) *T {
+// named returns the value to send for a field, and adds the field's name to the mask if it changes.
+func named[T any](mask *[]string, name string, f Field[T]) *T {
 	if f.named {
 		*mask = append(*mask, name)
 	}
@@ -37,8 +37,8 @@ func given[T comparable](value T) *T {
 	return &value
 }
 
-// moment returns a time as it is sent, and nil for none.
-func moment(at *time.Time) *timestamppb.Timestamp {
+// timestampOf returns a time as it is sent, and nil for none.
+func timestampOf(at *time.Time) *timestamppb.Timestamp {
 	if at == nil {
 		return nil
 	}

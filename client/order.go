@@ -60,7 +60,7 @@ func (o *Orders) List(ctx context.Context, filter OrderFilter) iter.Seq2[*Order,
 func (o *Orders) Page(ctx context.Context, filter OrderFilter) (*OrderPage, error) {
 	return call(ctx, o.caller, o.rpc.ListOrders, &storefrontv1.ListOrdersRequest{
 		Page: given(filter.Page), PageSize: given(filter.PageSize), Status: given(filter.Status),
-		From: moment(given(filter.From)), To: moment(given(filter.To)),
+		From: timestampOf(given(filter.From)), To: timestampOf(given(filter.To)),
 	})
 }
 

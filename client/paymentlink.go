@@ -112,7 +112,7 @@ func (l *PaymentLinks) Create(ctx context.Context, link NewPaymentLink) (*Paymen
 	return call(ctx, l.caller, l.rpc.CreatePaymentLink, &storefrontv1.CreatePaymentLinkRequest{
 		Title: link.Title, Pricing: link.Pricing, Amount: given(link.Amount), MinAmount: given(link.MinAmount),
 		Description: given(link.Description), CoverUrl: given(link.CoverURL), ThankYouMessage: given(link.ThankYouMessage),
-		ExpiresAt: moment(given(link.ExpiresAt)), MaxPayments: given(link.MaxPayments),
+		ExpiresAt: timestampOf(given(link.ExpiresAt)), MaxPayments: given(link.MaxPayments),
 	})
 }
 
@@ -123,15 +123,15 @@ func (l *PaymentLinks) Update(ctx context.Context, id string, change PaymentLink
 	var mask []string
 	request := &storefrontv1.UpdatePaymentLinkRequest{
 		Id:              id,
-		Title:           take(&mask, "title", change.Title),
-		Pricing:         take(&mask, "pricing", change.Pricing),
-		Amount:          take(&mask, "amount", change.Amount),
-		MinAmount:       take(&mask, "min_amount", change.MinAmount),
-		Description:     take(&mask, "description", change.Description),
-		CoverUrl:        take(&mask, "cover_url", change.CoverURL),
-		ThankYouMessage: take(&mask, "thank_you_message", change.ThankYouMessage),
-		ExpiresAt:       moment(take(&mask, "expires_at", change.ExpiresAt)),
-		MaxPayments:     take(&mask, "max_payments", change.MaxPayments),
+		Title:           named(&mask, "title", change.Title),
+		Pricing:         named(&mask, "pricing", change.Pricing),
+		Amount:          named(&mask, "amount", change.Amount),
+		MinAmount:       named(&mask, "min_amount", change.MinAmount),
+		Description:     named(&mask, "description", change.Description),
+		CoverUrl:        named(&mask, "cover_url", change.CoverURL),
+		ThankYouMessage: named(&mask, "thank_you_message", change.ThankYouMessage),
+		ExpiresAt:       timestampOf(named(&mask, "expires_at", change.ExpiresAt)),
+		MaxPayments:     named(&mask, "max_payments", change.MaxPayments),
 	}
 	request.UpdateMask = &fieldmaskpb.FieldMask{Paths: mask}
 	return call(ctx, l.caller, l.rpc.UpdatePaymentLink, request)

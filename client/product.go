@@ -101,12 +101,12 @@ func (p *Products) Update(ctx context.Context, id string, change ProductChange) 
 	var mask []string
 	request := &storefrontv1.UpdateProductRequest{
 		Id:              id,
-		Title:           take(&mask, "title", change.Title),
-		Summary:         take(&mask, "summary", change.Summary),
-		Description:     take(&mask, "description", change.Description),
-		PriceAmount:     take(&mask, "price_amount", change.PriceAmount),
-		CompareAtAmount: take(&mask, "compare_at_amount", change.CompareAtAmount),
-		Status:          take(&mask, "status", change.Status),
+		Title:           named(&mask, "title", change.Title),
+		Summary:         named(&mask, "summary", change.Summary),
+		Description:     named(&mask, "description", change.Description),
+		PriceAmount:     named(&mask, "price_amount", change.PriceAmount),
+		CompareAtAmount: named(&mask, "compare_at_amount", change.CompareAtAmount),
+		Status:          named(&mask, "status", change.Status),
 	}
 	request.UpdateMask = &fieldmaskpb.FieldMask{Paths: mask}
 	return call(ctx, p.caller, p.rpc.UpdateProduct, request)

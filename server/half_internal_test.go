@@ -49,7 +49,7 @@ func TestHalfARequestAfterARefusal(t *testing.T) {
 	require.NoError(t, err)
 	for _, owner := range []uuid.UUID{limit.Operator, uuid.MustParse(store.GetId())} {
 		for range s.Conns() / 2 { // all that the owner may have
-			_, err := running.slots.Take(t.Context(), owner, false)
+			_, err := running.slots.Acquire(t.Context(), owner, false)
 			require.NoError(t, err)
 		}
 	}

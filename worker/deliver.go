@@ -18,19 +18,19 @@ import (
 // pingType is the type of the event that the test button sends. Webhooks cannot subscribe to it.
 const pingType = "ping"
 
-// verdict is what an attempt shows about its receiver.
-type verdict int
+// receiverState is what an attempt shows about its receiver.
+type receiverState int
 
 const (
-	notMade verdict = iota // nothing was sent
+	notMade receiverState = iota // nothing was sent
 	answeredWell
 	answeredBadly
 )
 
-// result is a delivery whose lease is over.
-type result struct {
-	outcome queue.Outcome
-	verdict verdict
+// endedLease is a delivery whose lease is over.
+type endedLease struct {
+	outcome  queue.Outcome
+	receiver receiverState
 	// released is true when nothing came of the lease: the worker stopped before the attempt ended, or
 	// the lease was over before it began.
 	released bool
@@ -48,8 +48,8 @@ func (w *Worker) deliver(ctx context.Context, d queue.Delivery, leased time.Time
 }
 
 // attempt makes one attempt. It never fails: any error becomes the attempt's outcome.
-func (w *Worker) attempt(ctx context.Context, d queue.Delivery, leased time.Time) result {
-	r := result{outcome: queue.Outcome{Delivery: d, Status: queue.Pending}, leased: leased}
+func (w *Worker) attempt(ctx context.Context, d queue.Delivery, leased time.Time) endedLease {
+	r := endedLease{outcome: queue.Outcome{Delivery: d, Status: queue.Pending}, leased: leased}
 	if time.Since(leased) >= w.leaseDuration() {
 		// The database took longer to grant the lease than the lease lasts, for example because a commit
 		// waited for a standby. Another worker may have the delivery by now.
@@ -100,11 +100,11 @@ func (w *Worker) attempt(ctx context.Context, d queue.Delivery, leased time.Time
 	endSpan(s, attempt)
 	level := slog.LevelDebug
 	if answer.Succeeded() {
-		r.verdict = answeredWell
+		r.receiver = answeredWell
 		r.outcome.Attempt, r.outcome.Status = &attempt, queue.Succeeded
 	} else {
 		level = slog.LevelInfo
-		r.verdict = answeredBadly
+		r.receiver = answeredBadly
 		w.failed(&r, attempt, d.EventType != pingType)
 	}
 	if w.config.Logger.Enabled(ctx, level) {
@@ -133,7 +133,7 @@ func line(d queue.Delivery, a queue.Attempt, s trace.Span) []slog.Attr {
 
 // failed decides what follows a failure: another attempt, or the end. A ping is a test and is never
 // retried.
-func (w *Worker) failed(r *result, attempt queue.Attempt, counts bool) {
+func (w *Worker) failed(r *endedLease, attempt queue.Attempt, counts bool) {
 	r.outcome.Attempt, r.outcome.CountsAsFailure = &attempt, counts
 	delay, more := retryDelay(w.config.RetryDelays, attempt.Number, rand.Float64())
 	if !more || r.outcome.Delivery.EventType == pingType {

@@ -137,7 +137,7 @@ func TestADisablingThatFails(t *testing.T) {
 		m.emit(hook.OrderPaid, 1)
 		begun := w.begin()
 		require.Positive(t, begun)
-		var batch []result
+		var batch []endedLease
 		for range begun {
 			batch = append(batch, w.one())
 		}

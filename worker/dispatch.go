@@ -175,10 +175,10 @@ func (d *dispatcher) claim(ctx context.Context) error {
 }
 
 // end processes attempts whose results are written.
-func (d *dispatcher) end(batch []result) {
+func (d *dispatcher) end(batch []endedLease) {
 	now := time.Now()
 	for _, r := range batch {
-		d.lanes.end(r.outcome.Delivery.Lane, r.verdict, now)
+		d.lanes.end(r.outcome.Delivery.Lane, r.receiver, now)
 	}
 }
 

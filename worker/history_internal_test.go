@@ -249,7 +249,7 @@ func (h *history) beginOn(w *stepped) {
 		h.uncertain[pair{d.EventID, d.WebhookID}] = true
 	}
 	// Its receivers answer by their present mood.
-	answered := make([]result, w.lanes.inFlight)
+	answered := make([]endedLease, w.lanes.inFlight)
 	for i := range answered {
 		answered[i] = w.one()
 	}

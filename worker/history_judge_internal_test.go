@@ -12,7 +12,7 @@ import (
 )
 
 // remember notes the deliveries of a batch that are no longer its worker's.
-func (h *history) remember(batch []result) {
+func (h *history) remember(batch []endedLease) {
 	h.late = nil
 	for _, r := range batch {
 		of := r.outcome.Delivery
@@ -37,7 +37,7 @@ func (h *history) unchanged() {
 }
 
 // learn updates the model with what a worker wrote, and compares the webhooks.
-func (h *history) learn(batch []result) {
+func (h *history) learn(batch []endedLease) {
 	now := h.Now()
 	for _, s := range h.subscribers {
 		// The batch is in the order in which its attempts ended. A delivery made before the webhook was
@@ -46,9 +46,9 @@ func (h *history) learn(batch []result) {
 		for _, r := range batch {
 			switch {
 			case r.outcome.Delivery.WebhookID != s.id:
-			case r.verdict == answeredWell:
+			case r.receiver == answeredWell:
 				well, badly = true, false
-			case r.verdict == answeredBadly && r.outcome.Delivery.Epoch == s.epoch:
+			case r.receiver == answeredBadly && r.outcome.Delivery.Epoch == s.epoch:
 				badly = true
 			}
 		}

@@ -217,7 +217,7 @@ type stepped struct {
 	t          require.TestingT
 	dispatcher *dispatcher
 	// writing and written, when set, are called with each batch before and after it is written.
-	writing, written func([]result)
+	writing, written func([]endedLease)
 }
 
 // begin relays and claims, and begins the attempts; it returns how many.
@@ -231,7 +231,7 @@ func (s *stepped) begin() int {
 // finish waits for all attempts under way and writes them down.
 func (s *stepped) finish() {
 	for s.lanes.inFlight > 0 {
-		batch := []result{s.one()}
+		batch := []endedLease{s.one()}
 		for len(batch) < s.lanes.inFlight {
 			batch = append(batch, s.one())
 		}
@@ -247,13 +247,13 @@ func (s *stepped) finish() {
 }
 
 // one is the next attempt that ends.
-func (s *stepped) one() result {
+func (s *stepped) one() endedLease {
 	select {
 	case r := <-s.results:
 		return r
 	case <-time.After(hangGuard):
 		require.FailNow(s.t, "an attempt does not end")
-		return result{}
+		return endedLease{}
 	}
 }
 

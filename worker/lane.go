@@ -20,9 +20,9 @@ const (
 	forgetAfter = 10 * time.Minute
 )
 
-// lanes holds a worker's state of each webhook with work, and bounds concurrent attempts: in total, per
+// lanePool holds a worker's state of each webhook with work, and bounds concurrent attempts: in total, per
 // store, per webhook, and of all webhooks whose last attempt did not succeed. One goroutine uses it.
-type lanes struct {
+type lanePool struct {
 	widest   int // largest window of a webhook
 	perStore int
 	total    int
@@ -46,14 +46,14 @@ type webhook struct {
 	used    time.Time
 }
 
-func newLanes(concurrency int) *lanes {
-	return &lanes{
+func newLanes(concurrency int) *lanePool {
+	return &lanePool{
 		total: concurrency, widest: max(1, concurrency/8), perStore: max(1, concurrency/4), unprovenLimit: max(1, concurrency/2),
 		stores: map[uuid.UUID]int{}, webhooks: map[uuid.UUID]*webhook{},
 	}
 }
 
-func (l *lanes) of(of queue.Lane) *webhook {
+func (l *lanePool) of(of queue.Lane) *webhook {
 	w := l.webhooks[of.WebhookID]
 	if w == nil {
 		w = &webhook{store: of.StoreID, window: min(firstWindow, l.widest)}
@@ -70,7 +70,7 @@ func index(retry bool) int {
 }
 
 // room returns how many more attempts of a webhook may start.
-func (l *lanes) room(w *webhook) int {
+func (l *lanePool) room(w *webhook) int {
 	n := min(l.total-l.inFlight, l.perStore-l.stores[w.store], w.window-w.inFlight)
 	if !w.proven {
 		n = min(n, l.unprovenLimit-l.unprovenInFlight)
@@ -79,16 +79,16 @@ func (l *lanes) room(w *webhook) int {
 }
 
 // free returns how many more attempts may start in total.
-func (l *lanes) free() int { return l.total - l.inFlight }
+func (l *lanePool) free() int { return l.total - l.inFlight }
 
 // begin takes one place for an attempt, if there is one.
-func (l *lanes) begin(of queue.Lane) bool {
+func (l *lanePool) begin(of queue.Lane) bool {
 	w := l.of(of)
 	// Deliveries that already wait go first.
 	if w.waiting[0] || w.retriesDue() || l.room(w) == 0 {
 		return false
 	}
-	l.take(of)
+	l.start(of)
 	return true
 }
 
@@ -96,7 +96,7 @@ func (l *lanes) begin(of queue.Lane) bool {
 // before them.
 func (w *webhook) retriesDue() bool { return w.waiting[1] && w.firstsSinceRetry >= w.window }
 
-func (l *lanes) take(of queue.Lane) {
+func (l *lanePool) start(of queue.Lane) {
 	w := l.of(of)
 	w.inFlight++
 	l.inFlight++
@@ -112,7 +112,7 @@ func (l *lanes) take(of queue.Lane) {
 }
 
 // giveBack frees the place of one attempt that was not made.
-func (l *lanes) giveBack(of queue.Lane) {
+func (l *lanePool) giveBack(of queue.Lane) {
 	w := l.of(of)
 	w.inFlight--
 	l.inFlight--
@@ -124,12 +124,12 @@ func (l *lanes) giveBack(of queue.Lane) {
 	}
 }
 
-// end frees the place of an attempt and adjusts the webhook's window to the verdict.
-func (l *lanes) end(of queue.Lane, verdict verdict, now time.Time) {
+// end frees the place of an attempt and adjusts the webhook's window to the receiver's state.
+func (l *lanePool) end(of queue.Lane, state receiverState, now time.Time) {
 	l.giveBack(of)
 	w := l.of(of)
 	w.used = now
-	switch verdict {
+	switch state {
 	case answeredWell:
 		w.window = min(w.window+1, l.widest)
 		if !w.proven {
@@ -147,12 +147,12 @@ func (l *lanes) end(of queue.Lane, verdict verdict, now time.Time) {
 }
 
 // markWaiting notes that something may be due in a lane.
-func (l *lanes) markWaiting(of queue.Lane) { l.of(of).waiting[index(of.Retry)] = true }
+func (l *lanePool) markWaiting(of queue.Lane) { l.of(of).waiting[index(of.Retry)] = true }
 
 // wants returns what to claim now: for each webhook with room and waiting deliveries, first attempts before retries, unless
 // retriesDue says that it is the retries' turn. A webhook whose window is nearly full waits until a quarter of it is free, so
 // that a claim is worth its cost.
-func (l *lanes) wants() []queue.Want {
+func (l *lanePool) wants() []queue.Want {
 	var wants []queue.Want
 	left, unprovenLeft := min(l.total-l.inFlight, claimBatch), l.unprovenLimit-l.unprovenInFlight
 	stores := map[uuid.UUID]int{}
@@ -184,10 +184,10 @@ func (l *lanes) wants() []queue.Want {
 }
 
 // claimed takes the places of claimed deliveries and marks the lanes that the claim emptied.
-func (l *lanes) claimed(wants []queue.Want, got []queue.Delivery) {
+func (l *lanePool) claimed(wants []queue.Want, got []queue.Delivery) {
 	counts := map[queue.Lane]int{}
 	for _, d := range got {
-		l.take(d.Lane)
+		l.start(d.Lane)
 		counts[d.Lane]++
 	}
 	for _, want := range wants {
@@ -196,7 +196,7 @@ func (l *lanes) claimed(wants []queue.Want, got []queue.Delivery) {
 }
 
 // forget drops webhooks that were idle for long.
-func (l *lanes) forget(now time.Time) {
+func (l *lanePool) forget(now time.Time) {
 	if now.Sub(l.swept) < forgetAfter {
 		return
 	}

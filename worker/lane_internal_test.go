@@ -18,7 +18,7 @@ func laneOf(store, webhook byte, retry bool) queue.Lane {
 }
 
 // fill begins attempts until there is no room, and returns how many there were.
-func fill(l *lanes, of queue.Lane) int {
+func fill(l *lanePool, of queue.Lane) int {
 	n := 0
 	for l.begin(of) {
 		n++
@@ -30,17 +30,18 @@ func TestWindowOfAWebhook(t *testing.T) {
 	t.Parallel()
 	rows := []struct {
 		reason string
-		was    []verdict
+		was    []receiverState
 		want   int
 	}{
 		{"nothing is known of it", nil, 4},
-		{"it grows with each success", []verdict{answeredWell, answeredWell}, 6},
-		{"up to an eighth of all", slices.Repeat([]verdict{answeredWell}, 100), 16},
-		{"a failure halves it", append(slices.Repeat([]verdict{answeredWell}, 100), answeredBadly), 8},
-		{"and so on, down to two", append(slices.Repeat([]verdict{answeredWell}, 100), slices.Repeat([]verdict{answeredBadly}, 10)...),
+		{"it grows with each success", []receiverState{answeredWell, answeredWell}, 6},
+		{"up to an eighth of all", slices.Repeat([]receiverState{answeredWell}, 100), 16},
+		{"a failure halves it", append(slices.Repeat([]receiverState{answeredWell}, 100), answeredBadly), 8},
+		{"and so on, down to two", append(slices.Repeat([]receiverState{answeredWell}, 100),
+			slices.Repeat([]receiverState{answeredBadly}, 10)...),
 			2},
-		{"attempts not made change nothing", []verdict{notMade, notMade, notMade}, 4},
-		{"it recovers", []verdict{answeredBadly, answeredBadly, answeredWell, answeredWell}, 4},
+		{"attempts not made change nothing", []receiverState{notMade, notMade, notMade}, 4},
+		{"it recovers", []receiverState{answeredBadly, answeredBadly, answeredWell, answeredWell}, 4},
 	}
 	for _, row := range rows {
 		l, of := newLanes(128), laneOf(1, 1, false)
@@ -54,7 +55,7 @@ func TestWindowOfAWebhook(t *testing.T) {
 
 func TestBoundsOfStoresAndOfTheUnproven(t *testing.T) {
 	t.Parallel()
-	prove := func(l *lanes, of queue.Lane) {
+	prove := func(l *lanePool, of queue.Lane) {
 		for range 20 {
 			require.True(t, l.begin(of))
 			l.end(of, answeredWell, time.Time{})
@@ -174,7 +175,7 @@ func TestLanesKeepTheirBooks(t *testing.T) {
 				l.claimed(wants, got)
 			},
 			"end": func(t *rapid.T) {
-				of, v := land(), rapid.SampledFrom([]verdict{notMade, answeredWell, answeredBadly}).Draw(t, "verdict")
+				of, v := land(), rapid.SampledFrom([]receiverState{notMade, answeredWell, answeredBadly}).Draw(t, "receiver")
 				if v == answeredBadly && l.of(of).proven {
 					failed += l.of(of).inFlight
 				}

@@ -19,7 +19,7 @@ const recordBatch = 200
 // the next one collects, so batches grow with the load and a single result never waits.
 func (w *Worker) record(ctx context.Context) {
 	for first := range w.results {
-		batch := append(make([]result, 0, recordBatch), first)
+		batch := append(make([]endedLease, 0, recordBatch), first)
 		for more := true; more && len(batch) < recordBatch; {
 			select {
 			case r, open := <-w.results:
@@ -37,7 +37,7 @@ func (w *Worker) record(ctx context.Context) {
 
 // write writes a batch. While the database is away it tries again, until the leases have ended: by
 // then other workers have the deliveries, and these results no longer count.
-func (w *Worker) write(ctx context.Context, batch []result) {
+func (w *Worker) write(ctx context.Context, batch []endedLease) {
 	for {
 		err := w.within(ctx, func(ctx context.Context) error { return w.writeOnce(ctx, batch) })
 		if err == nil {
@@ -66,14 +66,14 @@ func (w *Worker) lost(ctx context.Context, n int) {
 	w.config.Logger.WarnContext(ctx, "leases were lost before the outcome was written", "deliveries", n)
 }
 
-func (w *Worker) writeOnce(ctx context.Context, batch []result) error {
+func (w *Worker) writeOnce(ctx context.Context, batch []endedLease) error {
 	var (
 		released []queue.Delivery
 		outcomes []queue.Outcome
 		failing  []uuid.UUID
 	)
 	// If one webhook had a success and a failure, the earlier one goes first.
-	slices.SortStableFunc(batch, func(a, b result) int { return a.ended.Compare(b.ended) })
+	slices.SortStableFunc(batch, func(a, b endedLease) int { return a.ended.Compare(b.ended) })
 	for _, r := range batch {
 		if r.released {
 			released = append(released, r.outcome.Delivery)

@@ -108,11 +108,11 @@ type Worker struct {
 	config  Config
 	queue   *queue.Queue
 	client  *egress.Client
-	lanes   *lanes
+	lanes   *lanePool
 	metrics *metrics
 	usage   *usage.Recorder
-	results chan result
-	written chan []result
+	results chan endedLease
+	written chan []endedLease
 	// stopTimeout and sweepTimeout are the constants of these names; tests change them.
 	stopTimeout, sweepTimeout time.Duration
 }
@@ -132,7 +132,7 @@ func New(ctx context.Context, c Config) (*Worker, error) {
 	}
 	w := &Worker{
 		config: c, queue: queue.On(c.DB), lanes: newLanes(c.Concurrency), usage: usage.New(c.DB, c.Logger),
-		results: make(chan result, c.Concurrency), written: make(chan []result, c.Concurrency),
+		results: make(chan endedLease, c.Concurrency), written: make(chan []endedLease, c.Concurrency),
 		stopTimeout: stopTimeout, sweepTimeout: sweepTimeout,
 	}
 	if err := w.checkSecrets(ctx); err != nil {

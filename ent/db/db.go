@@ -193,10 +193,10 @@ func (s *DB) Client() *ent.Client { return s.client }
 // database's clock as Open and ReadClock last read it, regardless of this process's clock.
 func (s *DB) Now() time.Time { return s.clock.now().UTC().Truncate(time.Millisecond) }
 
-// Moment is the time argument of a statement about leases, as in COALESCE($1, now()). It is nil on
+// TimeArg is the time argument of a statement about leases, as in COALESCE($1, now()). It is nil on
 // PostgreSQL, where the database's clock decides, so that the clocks of several hosts may differ.
 // It is the store's time on SQLite, or with a given clock.
-func (s *DB) Moment() any {
+func (s *DB) TimeArg() any {
 	if s.clock.asked != nil && s.clock.given == nil {
 		return nil
 	}

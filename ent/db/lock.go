@@ -53,9 +53,9 @@ func Lock[Q interface {
 	return q
 }
 
-// TakeTurn makes transactions that name the same thing run one after the other from here on. On SQLite, with its one writer,
+// AdvisoryLock makes transactions that name the same thing run one after the other from here on. On SQLite, with its one writer,
 // all do.
-func (s *DB) TakeTurn(ctx context.Context, tx *ent.Tx, name string) error {
+func (s *DB) AdvisoryLock(ctx context.Context, tx *ent.Tx, name string) error {
 	if s.dialect.takeTurn == "" {
 		return nil
 	}

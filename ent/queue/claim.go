@@ -54,7 +54,7 @@ func (q *Queue) Due(ctx context.Context) (lanes []Lane, all bool, err error) {
 	now := q.db.Now()
 	since := q.due.at.Add(-dueReach)
 	all = q.due.at.IsZero() || !now.Before(q.due.lastFullScan.Add(dueInterval)) || now.Before(q.due.lastFullScan)
-	name, args := "due since", []any{q.db.Moment(), since}
+	name, args := "due since", []any{q.db.TimeArg(), since}
 	if all {
 		name, args = "due", args[:1]
 	}

@@ -92,7 +92,7 @@ func claimPostgres(ctx context.Context, q *Queue, wants []Want, lease time.Durat
 	if err != nil {
 		return nil, err
 	}
-	return scanClaimed(db.Rows(ctx, q.db.Writer(), q.dialect.statements["claim"], q.db.Moment(), set, lease.Milliseconds()))
+	return scanClaimed(db.Rows(ctx, q.db.Writer(), q.dialect.statements["claim"], q.db.TimeArg(), set, lease.Milliseconds()))
 }
 
 // claimSQLite leases one lane after the other, and reads what it has leased.

@@ -45,7 +45,7 @@ func (q *Queue) webhookStates(ctx context.Context, on db.Querier, webhooks []uui
 		return nil, err
 	}
 	states := map[uuid.UUID]WebhookState{}
-	for row := range db.Rows(ctx, on, q.dialect.statements["states"], q.db.Moment(), patience.Milliseconds(), set) {
+	for row := range db.Rows(ctx, on, q.dialect.statements["states"], q.db.TimeArg(), patience.Milliseconds(), set) {
 		var webhook uuid.UUID
 		w := WebhookState{Enabled: true}
 		if err := row.Scan(&webhook, &w.FailedTooLong, &w.epoch); err != nil {
@@ -143,7 +143,7 @@ func (q *Queue) FindCancelled(ctx context.Context) (found []CancelledDeliveries,
 // many, and whether there may be more.
 func (q *Queue) MoveCancelled(ctx context.Context, c CancelledDeliveries) (moved int, more bool, err error) {
 	err = q.inTx(ctx, func(tx *sql.Tx) error {
-		n, err := q.dialect.exec(ctx, tx, "cancel", q.db.Moment(), c.StoreID, c.WebhookID, c.Epoch, cancelBatch)
+		n, err := q.dialect.exec(ctx, tx, "cancel", q.db.TimeArg(), c.StoreID, c.WebhookID, c.Epoch, cancelBatch)
 		moved = int(n)
 		return err
 	})

@@ -107,7 +107,7 @@ func (q *Queue) mark(ctx context.Context, tx *sql.Tx, marks []mark) error {
 	if err != nil {
 		return err
 	}
-	changed, err := idsIn(db.Rows(ctx, tx, q.dialect.statements["mark"], q.db.Moment(), set))
+	changed, err := idsIn(db.Rows(ctx, tx, q.dialect.statements["mark"], q.db.TimeArg(), set))
 	if err != nil {
 		return err
 	}

@@ -114,7 +114,7 @@ func EntriesOf(ctx context.Context, s *db.DB, which Search, events []uuid.UUID) 
 }
 
 func (w Search) list(ctx context.Context, s *db.DB, on db.Querier) ([]Entry, error) {
-	query, args := w.statement(dialectOf(s), s.Moment())
+	query, args := w.statement(dialectOf(s), s.TimeArg())
 	entries, err := scanEntries(db.Rows(ctx, on, query, args...))
 	return entries[:min(len(entries), w.Limit)], err
 }
@@ -189,7 +189,7 @@ var ErrNoDelivery = errors.New("no such delivery")
 func FindEntry(ctx context.Context, s *db.DB, q db.Querier, deliveryID uuid.UUID) (Entry, error) {
 	d := dialectOf(s)
 	query := "SELECT * FROM (" + d.statements["live"] + ") r WHERE id = $2 UNION ALL " + d.statements["ended"] + " WHERE id = $2"
-	entries, err := scanEntries(db.Rows(ctx, q, query, s.Moment(), deliveryID))
+	entries, err := scanEntries(db.Rows(ctx, q, query, s.TimeArg(), deliveryID))
 	if err == nil && len(entries) == 0 {
 		err = ErrNoDelivery
 	}

@@ -114,7 +114,7 @@ func write[T any](ctx context.Context, q *Queue, on execer, name string, rows []
 	if err != nil {
 		return 0, err
 	}
-	return q.dialect.exec(ctx, on, name, q.db.Moment(), set)
+	return q.dialect.exec(ctx, on, name, q.db.TimeArg(), set)
 }
 
 // rowset encodes rows as JSON, the one argument that carries them to a statement.

@@ -265,5 +265,5 @@ func insert(ctx context.Context, on db.Querier, s *db.DB, rows []newRow, now tim
 	if err != nil {
 		return nil, err
 	}
-	return idsIn(db.Rows(ctx, on, dialectOf(s).statements["insert"], s.Moment(), lease.Milliseconds(), now, set))
+	return idsIn(db.Rows(ctx, on, dialectOf(s).statements["insert"], s.TimeArg(), lease.Milliseconds(), now, set))
 }

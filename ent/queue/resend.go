@@ -155,7 +155,7 @@ func step(ctx context.Context, tx *ent.Tx, s *db.DB, job *resending, w *ent.Webh
 			due[i].ID = id.At(now)
 		}
 	}
-	hurried, err := send(ctx, tx, s, "send events", job.StoreID, job.WebhookID, s.Moment(), d.array(events))
+	hurried, err := send(ctx, tx, s, "send events", job.StoreID, job.WebhookID, s.TimeArg(), d.array(events))
 	if err != nil {
 		return err
 	}
@@ -200,14 +200,14 @@ const SendBatch = 500
 // SendNow makes a delivery due, if it waits for its next attempt; it stays the same delivery. The caller wakes the workers
 // after the commit (db.DB.Announce).
 func SendNow(ctx context.Context, tx *ent.Tx, s *db.DB, e Entry) error {
-	_, err := send(ctx, tx, s, "send one", e.StoreID, e.WebhookID, s.Moment(), e.ID)
+	_, err := send(ctx, tx, s, "send one", e.StoreID, e.WebhookID, s.TimeArg(), e.ID)
 	return err
 }
 
 // SendWaiting makes the next SendBatch deliveries of a webhook due that wait for another attempt, and returns how many
 // there were. The caller wakes the workers as after SendNow.
 func SendWaiting(ctx context.Context, tx *ent.Tx, s *db.DB, storeID, webhookID uuid.UUID) (int, error) {
-	return send(ctx, tx, s, "send retries", storeID, webhookID, s.Moment(), SendBatch)
+	return send(ctx, tx, s, "send retries", storeID, webhookID, s.TimeArg(), SendBatch)
 }
 
 func send(ctx context.Context, tx *ent.Tx, s *db.DB, name string, args ...any) (int, error) {
@@ -229,7 +229,7 @@ const MaxRetries = 1000
 // ReadRetries returns what waits at a webhook for another attempt.
 func ReadRetries(ctx context.Context, s *db.DB, storeID, webhookID uuid.UUID) (r Retries, err error) {
 	var next storedTime
-	err = s.Reader().QueryRowContext(ctx, shared["retries"], storeID, webhookID, s.Moment()).Scan(&r.Count, &next)
+	err = s.Reader().QueryRowContext(ctx, shared["retries"], storeID, webhookID, s.TimeArg()).Scan(&r.Count, &next)
 	r.Next = next.at
 	return r, wrap("count what waits", err)
 }

@@ -90,29 +90,29 @@ var (
 // store is the argument of every statement that comes first.
 const store = "store_id = $1"
 
-// number and moment add an argument and return the text that stands for it: the result of a query.
+// numberParameter and moment add an argument and return the text that stands for it: the result of a query.
 // Given a plain parameter, PostgreSQL would expect a plan for each value to be cheaper than one for
 // all of them, and plan the statement anew at every call. For the same reason the page's size stands
 // in the text.
-func (s *statement) number(n int64) string {
+func (s *statement) numberParameter(n int64) string {
 	return "(SELECT CAST(" + s.parameter(n) + " AS bigint))"
 }
 
-func (s *statement) moment(at time.Time) string {
+func (s *statement) timeParameter(at time.Time) string {
 	return "(SELECT CAST(" + s.parameter(at) + " AS timestamptz))"
 }
 
 // countingRows returns the statement of a list whose rows are counted one by one.
 func (s *statement) countingRows(page Page) string {
 	if s.from != nil {
-		s.where += " AND created_at >= " + s.moment(*s.from)
+		s.where += " AND created_at >= " + s.timeParameter(*s.from)
 	}
 	if s.to != nil {
-		s.upto = s.moment(*s.to)
+		s.upto = s.timeParameter(*s.to)
 		s.where += s.before()
 	}
 	total := "SELECT count(*) AS total FROM " + s.table + " WHERE " + store + s.where
-	offset := s.number(page.Offset)
+	offset := s.numberParameter(page.Offset)
 	where, limit := s.dialect.page(s.where, offset, strconv.Itoa(page.Size))
 	if page.Offset > 0 {
 		limit += " OFFSET " + offset
@@ -184,7 +184,7 @@ func (s *statement) summed(page Page) string {
 	if page.Offset == 0 {
 		return pieces + "\n" + s.rows(total, s.page(s.where+s.before(), limit, page), false)
 	}
-	offset := s.number(page.Offset)
+	offset := s.numberParameter(page.Offset)
 	// Once for the pieces, once for the days of the piece if it is wide.
 	wide := strconv.Itoa(WideDays)
 	days := s.buckets(1, ">= (SELECT day FROM place WHERE days = "+wide+")",
@@ -241,18 +241,18 @@ func (s *statement) pieces() string {
 		high = low
 	}
 	if s.from != nil {
-		from, first := s.moment(*s.from), s.number(nextDay(*s.from))
-		firstWide := s.number(low)
-		rest(first+" - 1", from, s.moment(DayStart(nextDay(*s.from))))
+		from, first := s.timeParameter(*s.from), s.numberParameter(nextDay(*s.from))
+		firstWide := s.numberParameter(low)
+		rest(first+" - 1", from, s.timeParameter(DayStart(nextDay(*s.from))))
 		sums(1, ">= "+first, "< "+firstWide)
 		wide = append(wide, ">= "+firstWide)
 		s.where += " AND created_at >= " + from
 	}
 	if s.to != nil {
-		to, last := s.moment(*s.to), s.number(Day(*s.to))
-		lastWide := s.number(high)
+		to, last := s.timeParameter(*s.to), s.numberParameter(Day(*s.to))
+		lastWide := s.numberParameter(high)
 		sums(1, ">= "+lastWide, "< "+last)
-		rest(last, s.moment(DayStart(Day(*s.to))), to)
+		rest(last, s.timeParameter(DayStart(Day(*s.to))), to)
 		wide = append(wide, "< "+lastWide)
 		s.upto = to
 	}

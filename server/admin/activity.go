@@ -36,7 +36,7 @@ const maxLooked = 20_000
 func (o *Operator) ListActivity(ctx context.Context, in *adminv1.ListActivityRequest) (*adminv1.ListActivityResponse, error) {
 	var f fields
 	p := f.page(in.PageSize, in.GetPageToken())
-	since, until := f.moment("since", in.GetSince()), f.moment("until", in.GetUntil())
+	since, until := f.timeOf("since", in.GetSince()), f.timeOf("until", in.GetUntil())
 	f.known("actorType", in.GetActorType())
 	for name, text := range map[string]string{"resourceType": in.GetResourceType(), "actorName": in.GetActorName()} {
 		if !validate.Storable(text) {

@@ -67,7 +67,7 @@ func (o *Operator) ListDeliveries(ctx context.Context, in *adminv1.ListDeliverie
 	}
 	p := f.page(in.PageSize, token)
 	search := webhooks.Search{Webhook: in.GetWebhookId(), Text: in.GetText(), BeforeAt: p.at, Search: queue.Search{
-		EventType: in.GetEventType(), Since: f.moment("since", in.GetSince()), Until: f.moment("until", in.GetUntil()),
+		EventType: in.GetEventType(), Since: f.timeOf("since", in.GetSince()), Until: f.timeOf("until", in.GetUntil()),
 		Before: p.id, Retrying: in.GetRetrying(), Limit: p.size + 1,
 	}}
 	if isID {

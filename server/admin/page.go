@@ -52,8 +52,8 @@ func (f *fields) page(size *int32, token string) page {
 	return p
 }
 
-// moment reads a time that a request may name; the zero time is none.
-func (f *fields) moment(name string, at *timestamppb.Timestamp) time.Time {
+// timeOf reads a time that a request may name; the zero time is none.
+func (f *fields) timeOf(name string, at *timestamppb.Timestamp) time.Time {
 	switch {
 	case at == nil:
 		return time.Time{}

@@ -33,8 +33,8 @@ func (c *counters) add(key uuid.UUID, minute int64, stored int) int {
 	return int(count) + 1
 }
 
-// take returns the minute's counts, nil if none has changed since the last call.
-func (c *counters) take() (minute int64, counts map[uuid.UUID]int64) {
+// unwritten returns the minute's counts, nil if none has changed since the last call.
+func (c *counters) unwritten() (minute int64, counts map[uuid.UUID]int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !c.changed {
@@ -44,8 +44,8 @@ func (c *counters) take() (minute int64, counts map[uuid.UUID]int64) {
 	return c.minute, maps.Clone(c.counts)
 }
 
-// untake makes the next take return the counts again, which could not be written.
-func (c *counters) untake() {
+// keepUnwritten makes the next take return the counts again, which could not be written.
+func (c *counters) keepUnwritten() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.changed = true
@@ -68,8 +68,8 @@ func (u *uses) note(key uuid.UUID, at int64) {
 	u.last[key] = max(at, u.last[key])
 }
 
-// take returns all uses and clears them. The caller notes again what it cannot write.
-func (u *uses) take() map[uuid.UUID]int64 {
+// drain returns all uses and clears them. The caller notes again what it cannot write.
+func (u *uses) drain() map[uuid.UUID]int64 {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	last := u.last

@@ -69,12 +69,12 @@ func (g *Gate) now() time.Time {
 	return g.db.Now()
 }
 
-// moment is the time argument of a statement, nil for the database's clock.
-func (g *Gate) moment() any {
+// timeArg is the time argument of a statement, nil for the database's clock.
+func (g *Gate) timeArg() any {
 	if g.clock != nil {
 		return g.now()
 	}
-	return g.db.Moment()
+	return g.db.TimeArg()
 }
 
 // Admit identifies the caller of a request from the values of its Authorization header and its
@@ -97,7 +97,7 @@ func (g *Gate) Admit(ctx context.Context, authorization []string, address netip.
 	if err != nil {
 		return Principal{}, limit.Uncounted(now), err
 	}
-	found, err := g.find(ctx, lookup{Fingerprint(key), !WellFormed(key), client.String(), g.moment()})
+	found, err := g.find(ctx, lookup{Fingerprint(key), !WellFormed(key), client.String(), g.timeArg()})
 	switch {
 	case err != nil:
 		return Principal{}, limit.Uncounted(now), fmt.Errorf("look up the api key: %w", err)

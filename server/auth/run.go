@@ -49,16 +49,16 @@ func (g *Gate) Flush(ctx context.Context) error {
 }
 
 func (g *Gate) flushCounts(ctx context.Context) error {
-	minute, counts := g.counters.take()
+	minute, counts := g.counters.unwritten()
 	if err := g.write(ctx, "counts", counts, minute); err != nil {
-		g.counters.untake()
+		g.counters.keepUnwritten()
 		return fmt.Errorf("write the counters of keys: %w", err)
 	}
 	return nil
 }
 
 func (g *Gate) flushUses(ctx context.Context) error {
-	last := g.uses.take()
+	last := g.uses.drain()
 	if err := g.write(ctx, "uses", last); err != nil {
 		for key, at := range last {
 			g.uses.note(key, at)
@@ -86,7 +86,7 @@ func (g *Gate) sweep(ctx context.Context) error {
 	if minute == g.swept {
 		return nil
 	}
-	if _, err := g.writer.ExecContext(ctx, g.statements["sweep"], g.moment()); err != nil {
+	if _, err := g.writer.ExecContext(ctx, g.statements["sweep"], g.timeArg()); err != nil {
 		return fmt.Errorf("remove the counters of past minutes: %w", err)
 	}
 	g.swept = minute

@@ -163,7 +163,7 @@ func (d *dashboard) member(do func(*visit) error) http.Handler {
 			return
 		}
 		in, _, _ := tenant.From(ctx)
-		giveBack, err := d.Slots.Take(r.Context(), in.ID, false)
+		giveBack, err := d.Slots.Acquire(r.Context(), in.ID, false)
 		if err != nil {
 			d.fail(w, r, err)
 			return

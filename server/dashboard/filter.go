@@ -34,14 +34,14 @@ func filterOf(v *visit, names ...string) (f filter, err error) {
 			f.Set(name, text)
 		}
 	}
-	if f.from, err = f.moment("since"); err == nil {
-		f.until, err = f.moment("until")
+	if f.from, err = f.timeOf("since"); err == nil {
+		f.until, err = f.timeOf("until")
 	}
 	return f, err
 }
 
-// moment reads the parameter of a time, and writes it as the form shows it.
-func (f filter) moment(name string) (*timestamppb.Timestamp, error) {
+// timeOf reads the parameter of a time, and writes it as the form shows it.
+func (f filter) timeOf(name string) (*timestamppb.Timestamp, error) {
 	if !f.Has(name) {
 		return nil, nil
 	}

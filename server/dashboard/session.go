@@ -55,7 +55,7 @@ func (d *dashboard) session(r *http.Request) (context.Context, admin.Member, str
 	if cookieValue(r, true) == "" && cookieValue(r, false) == "" {
 		return nil, admin.Member{}, "", admin.ErrNoSession
 	}
-	giveBack, err := d.Slots.Take(r.Context(), limit.Unauthenticated, false)
+	giveBack, err := d.Slots.Acquire(r.Context(), limit.Unauthenticated, false)
 	if err != nil {
 		return nil, admin.Member{}, "", err
 	}
@@ -120,7 +120,7 @@ func (d *dashboard) signInPage(w http.ResponseWriter, r *http.Request) {
 		d.notify(w, r, http.StatusOK, "Please sign in", "Open the sign-in link that you were given. "+d.newLink())
 		return
 	}
-	giveBack, err := d.Slots.Take(r.Context(), limit.Unauthenticated, false)
+	giveBack, err := d.Slots.Acquire(r.Context(), limit.Unauthenticated, false)
 	if err != nil {
 		d.fail(w, r, err)
 		return
@@ -149,7 +149,7 @@ func (d *dashboard) signIn(w http.ResponseWriter, r *http.Request) {
 		d.notify(w, r, status, title, "Open the sign-in link again.")
 		return
 	}
-	giveBack, err := d.Slots.Take(r.Context(), limit.Unauthenticated, false)
+	giveBack, err := d.Slots.Acquire(r.Context(), limit.Unauthenticated, false)
 	if err != nil {
 		d.fail(w, r, err)
 		return

@@ -96,7 +96,7 @@ func (e *Edge) intercept(next connect.UnaryFunc) connect.UnaryFunc {
 		giveBack := func() {}
 		if x.method.scope != "" {
 			search, ok := call.Any().(interface{ GetQ() string })
-			giveBack, err = e.config.Slots.Take(ctx, x.principal.Store.ID, ok && search.GetQ() != "")
+			giveBack, err = e.config.Slots.Acquire(ctx, x.principal.Store.ID, ok && search.GetQ() != "")
 		}
 		if err == nil {
 			defer giveBack()

@@ -67,7 +67,7 @@ func (b *batch[R]) sort(ctx context.Context, tx *ent.Tx, table string, columns .
 	seen := map[uuid.UUID]bool{}
 	for _, l := range b.rows {
 		found, has := known[l.id.String()]
-		name, isNamed := b.taken(l.names)
+		name, isNamed := b.holder(l.names)
 		again := seen[l.id]
 		seen[l.id] = true
 		switch {
@@ -86,8 +86,8 @@ func (b *batch[R]) sort(ctx context.Context, tx *ent.Tx, table string, columns .
 	return there, nil
 }
 
-// taken returns the first of the names that another row has.
-func (b *batch[R]) taken(names []identity) (name identity, is bool) {
+// holder returns the first of the names that another row has.
+func (b *batch[R]) holder(names []identity) (name identity, is bool) {
 	for _, name := range names {
 		if _, is := b.held[name.text]; is {
 			return name, true
@@ -101,10 +101,10 @@ func (b *batch[R]) taken(names []identity) (name identity, is bool) {
 func (b *batch[R]) claim(problem string, same bool) {
 	var left []row[R]
 	for _, l := range b.fresh {
-		name, taken := b.taken(l.names)
+		name, taken := b.holder(l.names)
 		switch {
 		case !taken:
-			b.take(l.names, l.id)
+			b.noteHolder(l.names, l.id)
 			left = append(left, l)
 		case !same:
 			b.refuse(l.index, name.field, problem)
@@ -113,8 +113,8 @@ func (b *batch[R]) claim(problem string, same bool) {
 	b.fresh = left
 }
 
-// take notes whose names they are.
-func (b *batch[R]) take(names []identity, id uuid.UUID) {
+// noteHolder notes whose names they are.
+func (b *batch[R]) noteHolder(names []identity, id uuid.UUID) {
 	for _, name := range names {
 		b.held[name.text] = id
 	}

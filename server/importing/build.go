@@ -119,7 +119,7 @@ func (b *builder) amount(line int, target, units, minor string) (n int64, given 
 	return n, true
 }
 
-func (b *builder) moment(field string) *timestamppb.Timestamp {
+func (b *builder) timestamp(field string) *timestamppb.Timestamp {
 	text := b.value(field)
 	if text == "" {
 		return nil
@@ -127,7 +127,7 @@ func (b *builder) moment(field string) *timestamppb.Timestamp {
 	if clock := b.value("time"); clock != "" && field == "createdAt" {
 		text += " " + clock
 	}
-	at, err := momentOf(text, b.layout)
+	at, err := parseTime(text, b.layout)
 	if err != nil {
 		b.entry.refuse(field, err.Error())
 		return nil
@@ -206,7 +206,7 @@ var tag = regexp.MustCompile(`<[^>]*>`)
 func (b *builder) priceOf() (price int64, given bool) {
 	if b.value("salePrice") != "" {
 		now := time.Now()
-		starts, ends := b.moment("saleStarts"), b.moment("saleEnds")
+		starts, ends := b.timestamp("saleStarts"), b.timestamp("saleEnds")
 		if text := b.value("saleEnds"); ends != nil && len(text) == len(time.DateOnly) { // that day is one of the sale
 			ends = timestamppb.New(ends.AsTime().AddDate(0, 0, 1))
 		}
@@ -245,7 +245,7 @@ func (b *builder) product() *storefrontv1.Product {
 		Url: b.value("url"), CoverUrl: b.optional("coverUrl"), Summary: b.value("summary"), Description: b.value("description"),
 		Type:        storefrontv1.Product_Type(b.word(0, "type", "type", storefrontv1.Product_Type_value)),
 		Status:      storefrontv1.Product_Status(b.word(0, "status", "status", storefrontv1.Product_Status_value)),
-		PublishedAt: b.moment("publishedAt"), CreatedAt: b.moment("createdAt"), UpdatedAt: b.moment("updatedAt"),
+		PublishedAt: b.timestamp("publishedAt"), CreatedAt: b.timestamp("createdAt"), UpdatedAt: b.timestamp("updatedAt"),
 	}
 	if b.source.shop { // WooCommerce writes line breaks as \n and lists all images; a summary is plain text here
 		m.Summary = html.UnescapeString(tag.ReplaceAllString(strings.ReplaceAll(m.GetSummary(), `\n`, "\n"), ""))
@@ -294,7 +294,7 @@ func (b *builder) customer() *storefrontv1.Customer {
 	m := &storefrontv1.Customer{
 		Id: b.value("id"), Name: b.fullName(), Email: b.optional("email"), Phone: b.phone(), Currency: b.money(),
 		OrdersCount: int32(b.count(0, "ordersCount", "ordersCount")), //nolint:gosec // Bounded by count.
-		CreatedAt:   b.moment("createdAt"),
+		CreatedAt:   b.timestamp("createdAt"),
 	}
 	m.TotalPaid, _ = b.amount(0, "totalPaid", "total", "totalPaid")
 	return m
@@ -304,7 +304,7 @@ func (b *builder) order() *storefrontv1.Order {
 	m := &storefrontv1.Order{
 		Id: b.value("id"), Reference: b.value("reference"), Currency: b.money(), Note: b.optional("note"),
 		Status: storefrontv1.Order_Status(b.word(0, "status", "status", storefrontv1.Order_Status_value)),
-		PaidAt: b.moment("paidAt"), CreatedAt: b.moment("createdAt"),
+		PaidAt: b.timestamp("paidAt"), CreatedAt: b.timestamp("createdAt"),
 		Customer: &storefrontv1.Order_Customer{Id: b.value("customer"), Name: b.fullName(), Email: b.optional("email"),
 			Phone: b.phone()},
 	}

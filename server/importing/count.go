@@ -69,7 +69,7 @@ func (b *orders) lockBuyers(ctx context.Context, tx *ent.Tx) error {
 	for i, l := range b.fresh {
 		buyer := &b.fresh[i].data.buyer
 		owner, there := owners[buyer.id]
-		name, taken := c.taken(buyer.names)
+		name, taken := c.holder(buyer.names)
 		switch {
 		case buyer.id == uuid.Nil:
 			b.refuse(l.index, "reference", "is no order of the store, and a new one needs a buyer and an amount")
@@ -84,7 +84,7 @@ func (b *orders) lockBuyers(ctx context.Context, tx *ent.Tx) error {
 			b.refuse(l.index, "customer.id", "is no customer of the store, and without an e-mail or a phone none can be made")
 		default:
 			owners[buyer.id] = b.t.ID
-			c.take(buyer.names, buyer.id)
+			c.noteHolder(buyer.names, buyer.id)
 			b.created = append(b.created, *buyer)
 		}
 	}
@@ -154,7 +154,7 @@ func (b *orders) count(ctx context.Context, tx *ent.Tx) error {
 		l := &b.fresh[i]
 		o := &l.data.order
 		dated(&o.CreatedAt, now)
-		if o.PaidAt == nil && taken(o) {
+		if o.PaidAt == nil && wasPaid(o) {
 			o.PaidAt = &o.CreatedAt
 		}
 		if c := counts[l.data.buyer.id]; c != nil { // otherwise the row is refused
@@ -170,7 +170,7 @@ func (b *orders) count(ctx context.Context, tx *ent.Tx) error {
 
 // countForLink counts the payment of an order for its payment link.
 func (b *orders) countForLink(index int, o *ent.Order) {
-	if o.PaymentLinkID == nil || !taken(o) || b.links[*o.PaymentLinkID] == nil {
+	if o.PaymentLinkID == nil || !wasPaid(o) || b.links[*o.PaymentLinkID] == nil {
 		return
 	}
 	link := b.links[*o.PaymentLinkID]

@@ -35,7 +35,7 @@ func (p *problems) id(field, text string) uuid.UUID {
 
 // pastMoment is a date-time; the zero time stands for one that is not given.
 func (p *problems) pastMoment(field string, at *timestamppb.Timestamp) time.Time {
-	if t := p.Moment(field, at); t != nil {
+	if t := p.Time(field, at); t != nil {
 		return *t
 	}
 	return time.Time{}

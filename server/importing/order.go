@@ -38,8 +38,8 @@ type orderRow struct {
 	items []ent.OrderItem
 }
 
-// taken reports whether the order was paid, also if it has been refunded since.
-func taken(o *ent.Order) bool {
+// wasPaid reports whether the order was paid, also if it has been refunded since.
+func wasPaid(o *ent.Order) bool {
 	return o.Status == order.StatusPAID || o.Status == order.StatusREFUNDED
 }
 
@@ -53,13 +53,13 @@ func (b *orders) read(p *problems, in *storefrontv1.Order) row[orderRow] {
 		Amount:             p.kept("amount", in.GetAmount()),
 		PlatformFeePercent: in.GetPlatformFeePercent(),
 		Note:               p.OptionalText("note", in.Note, validate.MaxNoteRunes),
-		PaidAt:             p.Moment("paidAt", in.GetPaidAt()),
+		PaidAt:             p.Time("paidAt", in.GetPaidAt()),
 		CreatedAt:          p.pastMoment("createdAt", in.GetCreatedAt()),
 	}
 	if !(o.PlatformFeePercent >= 0 && o.PlatformFeePercent <= 100) {
 		p.Invalid("platformFeePercent", "must be a percentage from 0 to 100")
 	}
-	if !taken(&o) && o.PaidAt != nil {
+	if !wasPaid(&o) && o.PaidAt != nil {
 		p.Invalid("paidAt", "must be null for an order that was not paid")
 	}
 	if in.PaymentLink != nil {
@@ -145,7 +145,7 @@ func (b *orders) move(ctx context.Context, tx *ent.Tx, l row[orderRow], o *ent.O
 		b.refuse(l.index, "status", fmt.Sprintf("cannot be %s: the store's order is %s", to, o.Status))
 		return o, nil
 	}
-	steps, unpaid := []order.Status{to}, !taken(o)
+	steps, unpaid := []order.Status{to}, !wasPaid(o)
 	if to == order.StatusREFUNDED && unpaid {
 		steps = []order.Status{order.StatusPAID, to}
 	}
@@ -164,7 +164,7 @@ func (b *orders) move(ctx context.Context, tx *ent.Tx, l row[orderRow], o *ent.O
 		}
 	}
 	b.moved = append(b.moved, row[*ent.Order]{index: l.index, data: o})
-	if unpaid && taken(o) {
+	if unpaid && wasPaid(o) {
 		b.paid = append(b.paid, row[*ent.Order]{index: l.index, data: o})
 	}
 	return o, nil

@@ -49,7 +49,7 @@ func (b *products) read(p *problems, in *storefrontv1.Product) row[productRow] {
 		PriceAmount:     p.kept("priceAmount", in.GetPriceAmount()),
 		CompareAtAmount: in.CompareAtAmount,
 		CoverURL:        p.URL("coverUrl", in.CoverUrl),
-		PublishedAt:     p.Moment("publishedAt", in.GetPublishedAt()),
+		PublishedAt:     p.Time("publishedAt", in.GetPublishedAt()),
 		CreatedAt:       p.pastMoment("createdAt", in.GetCreatedAt()),
 		UpdatedAt:       p.pastMoment("updatedAt", in.GetUpdatedAt()),
 	}}

@@ -139,10 +139,10 @@ func (b *links) read(p *problems, in *storefrontv1.PaymentLink) row[ent.PaymentL
 			in.CoverUrl),
 		Pricing: paymentlink.Pricing(in.GetPricing().String()), Amount: amount("amount", in.Amount),
 		MinAmount: amount("minAmount", in.MinAmount), ThankYouMessage: text("thankYouMessage", in.ThankYouMessage),
-		ExpiresAt: p.Moment("expiresAt", in.GetExpiresAt()), MaxPayments: in.MaxPayments,
-		DisabledAt: p.Moment("disabledAt", in.GetDisabledAt()), PaidCount: in.GetPaidCount(), PaidAmount: p.kept("paidAmount",
+		ExpiresAt: p.Time("expiresAt", in.GetExpiresAt()), MaxPayments: in.MaxPayments,
+		DisabledAt: p.Time("disabledAt", in.GetDisabledAt()), PaidCount: in.GetPaidCount(), PaidAmount: p.kept("paidAmount",
 			in.GetPaidAmount()),
-		LastPaidAt: p.Moment("lastPaidAt", in.GetLastPaidAt()), CreatedAt: p.pastMoment("createdAt", in.GetCreatedAt()),
+		LastPaidAt: p.Time("lastPaidAt", in.GetLastPaidAt()), CreatedAt: p.pastMoment("createdAt", in.GetCreatedAt()),
 		UpdatedAt: p.pastMoment("updatedAt", in.GetUpdatedAt()),
 	}
 	p.URL("url", &l.URL)

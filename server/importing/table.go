@@ -170,13 +170,13 @@ const maxRecordLines = 10_000
 // next returns the next record: a line, or consecutive lines of one group. With the error of a line that cannot
 // be read it returns what is known of the line.
 func (t *table) next() (*record, error) {
-	begun, err := t.take()
+	begun, err := t.nextFilled()
 	r := &record{lines: []line{begun}, table: t}
 	if err != nil {
 		return r, err
 	}
 	for r.key() != "" {
-		more, failed := t.take()
+		more, failed := t.nextFilled()
 		switch {
 		case failed != nil || !r.goesOn(&record{lines: []line{more}, table: t}):
 			t.ahead, t.failed = &more, failed
@@ -191,8 +191,8 @@ func (t *table) next() (*record, error) {
 	return r, nil
 }
 
-// take returns the next line that is not blank.
-func (t *table) take() (line, error) {
+// nextFilled returns the next line that is not blank.
+func (t *table) nextFilled() (line, error) {
 	if t.ahead != nil {
 		l, err := *t.ahead, t.failed
 		t.ahead, t.failed = nil, nil

@@ -128,9 +128,9 @@ func layoutOf(format string) (string, error) {
 
 var numericDate = regexp.MustCompile(`^(\d{1,2})([/.-])(\d{1,2})[/.-](\d{4})\b`)
 
-// momentOf reads a date or a moment, in a layout if that is not empty. Without one, 21/11/2026 and 21.11.2026
+// parseTime reads a date or a moment, in a layout if that is not empty. Without one, 21/11/2026 and 21.11.2026
 // are read, and 01/02/2026 is refused.
-func momentOf(text, layout string) (time.Time, error) {
+func parseTime(text, layout string) (time.Time, error) {
 	d := numericDate.FindStringSubmatch(text)
 	var tries []string
 	switch {

@@ -65,9 +65,9 @@ func NewSlots(slots, share int) *Slots {
 	}
 }
 
-// Take waits for a slot, and returns the function that gives it back, to be called once. The error is ErrBusy, or the
+// Acquire waits for a slot, and returns the function that gives it back, to be called once. The error is ErrBusy, or the
 // context's cause if that ends first.
-func (s *Slots) Take(ctx context.Context, id uuid.UUID, search bool) (giveBack func(), err error) {
+func (s *Slots) Acquire(ctx context.Context, id uuid.UUID, search bool) (giveBack func(), err error) {
 	o := s.enter(id)
 	needed := []*semaphore.Weighted{o.slots, s.all}
 	if search {

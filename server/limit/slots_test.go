@@ -18,7 +18,7 @@ var storeA, storeB = uuid.UUID{1}, uuid.UUID{2}
 // take takes a slot that must be free, or come free within the test's time.
 func take(t *testing.T, s *limit.Slots, of uuid.UUID, search bool) func() {
 	t.Helper()
-	giveBack, err := s.Take(t.Context(), of, search)
+	giveBack, err := s.Acquire(t.Context(), of, search)
 	require.NoError(t, err)
 	return giveBack
 }
@@ -29,7 +29,7 @@ func TestAnOwnerHasItsShareOfTheSlots(t *testing.T) {
 		s := limit.NewSlots(4, 2)
 		first, second := take(t, s, storeA, false), take(t, s, storeA, false)
 		began := time.Now()
-		_, err := s.Take(t.Context(), storeA, false)
+		_, err := s.Acquire(t.Context(), storeA, false)
 		require.ErrorIs(t, err, limit.ErrBusy)
 		require.Less(t, time.Since(began), 10*time.Second, "within the deadline of a request")
 		require.Positive(t, time.Since(began))
@@ -75,7 +75,7 @@ func TestSearchesHaveASmallerShare(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := limit.NewSlots(16, 8)
 		one, two := take(t, s, storeA, true), take(t, s, storeA, true)
-		_, err := s.Take(t.Context(), storeA, true)
+		_, err := s.Acquire(t.Context(), storeA, true)
 		require.ErrorIs(t, err, limit.ErrBusy)
 		other, plain := take(t, s, storeB, true), take(t, s, storeA, false)
 		time.AfterFunc(time.Second, one)
@@ -94,7 +94,7 @@ func TestWhoLeavesWaitsNoLonger(t *testing.T) {
 	left := errors.New("left")
 	ctx, leave := context.WithCancelCause(t.Context())
 	leave(left)
-	_, err := s.Take(ctx, storeB, false)
+	_, err := s.Acquire(ctx, storeB, false)
 	require.ErrorIs(t, err, left)
 	giveBack()
 	require.Equal(t, limit.Load{}, s.Load(), "it counts neither as waiting nor as refused")
@@ -106,19 +106,19 @@ func TestSoManyWaitAndNoMore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := limit.NewSlots(2, 1)
 		a, b := take(t, s, storeA, false), take(t, s, storeB, false)
-		wait := func(of uuid.UUID) { _, _ = s.Take(t.Context(), of, false) }
+		wait := func(of uuid.UUID) { _, _ = s.Acquire(t.Context(), of, false) }
 		for range waiting / 2 {
 			go wait(storeA)
 		}
 		synctest.Wait()
 		began := time.Now()
-		_, err := s.Take(t.Context(), storeA, false)
+		_, err := s.Acquire(t.Context(), storeA, false)
 		require.ErrorIs(t, err, limit.ErrBusy)
 		for range waiting / 2 {
 			go wait(storeB)
 		}
 		synctest.Wait()
-		_, err = s.Take(t.Context(), uuid.UUID{3}, false)
+		_, err = s.Acquire(t.Context(), uuid.UUID{3}, false)
 		require.ErrorIs(t, err, limit.ErrBusy)
 		require.Zero(t, time.Since(began), "it is refused at once")
 		time.Sleep(time.Minute)

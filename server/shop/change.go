@@ -172,7 +172,7 @@ func (p *problems) stored(
 		}
 	case protoreflect.MessageKind:
 		at, _ := v.Message().Interface().(*timestamppb.Timestamp)
-		if t := p.Moment(name, at); t != nil {
+		if t := p.Time(name, at); t != nil {
 			return *t
 		}
 		return nil

@@ -134,7 +134,7 @@ func (u keyUse) remembered(ctx context.Context, tx *ent.Tx) (kept *storedAnswer,
 	if err := u.check(); err != nil {
 		return nil, err
 	}
-	if err := u.db.TakeTurn(ctx, tx, u.storeID.String()+"\n"+u.operation+"\n"+u.key); err != nil {
+	if err := u.db.AdvisoryLock(ctx, tx, u.storeID.String()+"\n"+u.operation+"\n"+u.key); err != nil {
 		return nil, err
 	}
 	for row := range db.Rows(ctx, tx, `SELECT request, answer FROM idempotency_keys

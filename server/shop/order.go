@@ -30,7 +30,7 @@ func (p *problems) listOrders(in *storefrontv1.ListOrdersRequest) (l list[resour
 // bound is Moment for a bound of stored times, which are in milliseconds: one of them is at or
 // after a moment between two milliseconds exactly when it is at or after the later of the two.
 func (p *problems) bound(field string, at *timestamppb.Timestamp) *time.Time {
-	t := p.Moment(field, at)
+	t := p.Time(field, at)
 	if t != nil && t.Before(at.AsTime()) {
 		*t = t.Add(time.Millisecond)
 	}

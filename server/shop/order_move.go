@@ -68,7 +68,7 @@ func (s *Shop) RefundOrder(ctx context.Context, id string) (*storefrontv1.Order,
 // lockedOrder is an order with all that it shows, which nobody else changes before the commit: so
 // that the answer, the events and a GET after the commit show the same buyer and the same link.
 type lockedOrder struct {
-	*resource.TakenOrder
+	*resource.LockedOrder
 	link *ent.PaymentLink // nil for an order from the catalogue
 }
 
@@ -138,7 +138,7 @@ func (s *Shop) moveOrder(
 func (s *Shop) lockOrder(ctx context.Context, tx *ent.Tx, t tenant.Store, id uuid.UUID) (lockedOrder, error) {
 	var o lockedOrder
 	var err error
-	o.TakenOrder, err = resource.TakeOrder(ctx, tx, t, id, s.db.RowLock(resource.TakenRows))
+	o.LockedOrder, err = resource.LockOrder(ctx, tx, t, id, s.db.RowLock(resource.LockedRows))
 	switch {
 	case errors.Is(err, resource.ErrNotFound):
 		return o, orderNotFound()

@@ -35,9 +35,9 @@ func StoreAndID(ctx context.Context, text string, missing func() error) (tenant.
 	return t, id, nil
 }
 
-// Moment brings a date-time into the form in which times are stored, UTC in milliseconds; nil
+// Time brings a date-time into the form in which times are stored, UTC in milliseconds; nil
 // stays nil.
-func (p *Problems) Moment(field string, at *timestamppb.Timestamp) *time.Time {
+func (p *Problems) Time(field string, at *timestamppb.Timestamp) *time.Time {
 	if at == nil {
 		return nil
 	}

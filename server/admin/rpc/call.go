@@ -145,7 +145,7 @@ func (c Config) interceptor() connect.Interceptor {
 	return interceptor{func(next connect.UnaryFunc) connect.UnaryFunc {
 		return func(ctx context.Context, call connect.AnyRequest) (answer connect.AnyResponse, err error) {
 			defer c.word(ctx, &err)
-			giveBack, err := c.Slots.Take(ctx, limit.Operator, false)
+			giveBack, err := c.Slots.Acquire(ctx, limit.Operator, false)
 			if err != nil {
 				return nil, err
 			}

@@ -271,7 +271,7 @@ func TestCallsWaitForASlot(t *testing.T) {
 	giveBack := make([]func(), benchSlots)
 	for i := range giveBack {
 		var err error
-		giveBack[i], err = b.slots.Take(t.Context(), limit.Operator, false)
+		giveBack[i], err = b.slots.Acquire(t.Context(), limit.Operator, false)
 		require.NoError(t, err)
 	}
 	answer, _, refused := b.post("StoreService/GetStore", `{"store":"s"}`)

@@ -12,8 +12,8 @@ import (
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 )
 
-// TakenOrder is an order for a transaction that moves it.
-type TakenOrder struct {
+// LockedOrder is an order for a transaction that moves it.
+type LockedOrder struct {
 	// Row has the order's key, references, amount, status and moments; Buyer its customer's key, total
 	// and moments. Other fields are zero.
 	Row   *ent.Order
@@ -23,25 +23,25 @@ type TakenOrder struct {
 }
 
 const (
-	takenColumns = `, o.customer_id, o.payment_link_id, o.updated_at, c.total_paid, c.created_at, c.updated_at`
+	lockedColumns = `, o.customer_id, o.payment_link_id, o.updated_at, c.total_paid, c.created_at, c.updated_at`
 
 	// orderToMove is orderByID with what a move needs.
-	orderToMove = "SELECT 0, " + orderColumns + takenColumns + orderFrom
+	orderToMove = "SELECT 0, " + orderColumns + lockedColumns + orderFrom
 
-	// TakenRows are what a row lock of TakeOrder locks: the order first and then its customer. Items never change; the
+	// LockedRows are what a row lock of LockOrder locks: the order first and then its customer. Items never change; the
 	// payment link is not locked, because an outer join cannot.
-	TakenRows = " OF o, c"
+	LockedRows = " OF o, c"
 )
 
-// TakeOrder reads an order of the store with all that it shows, with db.DB.RowLock's lock of TakenRows, or "". It
+// LockOrder reads an order of the store with all that it shows, with db.DB.RowLock's lock of LockedRows, or "". It
 // returns ErrNotFound when the store has no such order.
-func TakeOrder(ctx context.Context, q Querier, store tenant.Store, id uuid.UUID, rowLock string) (*TakenOrder, error) {
-	t := &TakenOrder{Row: &ent.Order{ID: id, StoreID: store.ID}, Buyer: &ent.Customer{StoreID: store.ID}}
+func LockOrder(ctx context.Context, q Querier, store tenant.Store, id uuid.UUID, rowLock string) (*LockedOrder, error) {
+	t := &LockedOrder{Row: &ent.Order{ID: id, StoreID: store.ID}, Buyer: &ent.Customer{StoreID: store.ID}}
 	into := &orderScan{currency: store.Currency, more: []any{
 		&t.Row.CustomerID, &t.Row.PaymentLinkID, &t.Row.UpdatedAt, &t.Buyer.TotalPaid, &t.Buyer.CreatedAt, &t.Buyer.UpdatedAt,
 	}}
 	if err := each(ctx, q, orderToMove+rowLock, []any{store.ID, id}, into.scan); err != nil {
-		return nil, fmt.Errorf("take order: %w", err)
+		return nil, fmt.Errorf("lock order: %w", err)
 	}
 	if len(into.orders) == 0 {
 		return nil, ErrNotFound
