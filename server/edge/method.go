@@ -54,9 +54,6 @@ func readMethods(s Service, into map[string]*method) error {
 	return nil
 }
 
-// newInput returns an empty message of the method.
-func (m *method) newInput() proto.Message { return m.input.New().Interface() }
-
 func newMethod(d protoreflect.MethodDescriptor) (*method, error) {
 	if d.IsStreamingClient() || d.IsStreamingServer() {
 		return nil, errors.New("streams are not served")

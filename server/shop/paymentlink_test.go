@@ -16,11 +16,6 @@ import (
 	"go.storefront.example/server/shop/shoptest"
 )
 
-const (
-	fixed = storefrontv1.PaymentLink_FIXED
-	open  = storefrontv1.PaymentLink_OPEN
-)
-
 func TestStores(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, s *db.DB) {

@@ -20,11 +20,6 @@ import (
 	"go.storefront.example/server/shop/shoptest"
 )
 
-// ticker is a clock that the test moves.
-type ticker struct{ now time.Time }
-
-func (c *ticker) Now() time.Time { return c.now }
-
 func TestChangeOutsideItsStoreIsRefusedByTheHooks(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, s *db.DB) {
