@@ -249,7 +249,7 @@ func printReady(s *invocation, g greeting, demo *storefrontv1.Store, o admin.API
   operator  %s  (/healthz, /readyz, /metrics)
   dashboard %s
   webhook   %s
-            a receiver in this process; what it gets is shown here
+            a receiver in this process; what it gets is shown here, and so are notices to you, the platform
   data      %s
 
 Try it:
