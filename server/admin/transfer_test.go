@@ -214,6 +214,13 @@ func history(t *rapid.T, o *admin.Operator, s *db.DB, slug string) []string {
 	}
 	store, err := o.GetStore(ctx, &adminv1.GetStoreRequest{Store: slug})
 	require.NoError(t, err)
+	// Who was forgotten, and an event about them.
+	_, err = o.CreateCustomer(ctx, &adminv1.CreateCustomerRequest{Store: slug, Email: new(uuid.NewString() + "@forgotten.invalid")})
+	require.NoError(t, err)
+	_, err = s.Writer().ExecContext(ctx, "INSERT INTO events (id, store_id, type, payload, created_at) VALUES ($1, $2, $3, $4, $5)",
+		uuid.Must(uuid.NewV7()), uuid.MustParse(store.GetId()), "order.paid", []byte(`{"forgotten":true}`),
+		time.UnixMilli(1_790_000_000_000).UTC())
+	require.NoError(t, err)
 	for i, status := range []string{"succeeded", "failed", "cancelled"} {
 		_, err := s.Writer().ExecContext(ctx, `INSERT INTO finished_deliveries (id, store_id, webhook_id, event_id, event_type, status,
  attempts, created_at, finished_at) VALUES ($1, $2, $3, $4, 'order.paid', $5, $6, $7, $7)`, uuid.Must(uuid.NewV7()),
