@@ -80,6 +80,7 @@ env:
   {{- include "storefront.variable" (list "STOREFRONT_OLD_SECRET_KEYS" $secret "old-secret-keys" "optional") | nindent 2 }}
   {{- include "storefront.variable" (list "STOREFRONT_ADMIN_TOKEN" $secret "admin-token") | nindent 2 }}
   {{- include "storefront.variable" (list "STOREFRONT_OLD_ADMIN_TOKEN" $secret "old-admin-token" "optional") | nindent 2 }}
+  {{- include "storefront.variable" (list "STOREFRONT_NOTICES_SECRET" $secret "notices-secret" "optional") | nindent 2 }}
   {{- with .Values.env }}
   {{- toYaml . | nindent 2 }}
   {{- end }}
