@@ -319,7 +319,8 @@ func readRoutes(rest string, given []string) (routes, error) {
 		r := route{types, to}
 		switch {
 		case !slices.ContainsFunc(known, r.takes):
-			return nil, usage("--forward %s: takes none of the types %s; the beginning of types ends with *", one, strings.Join(known, ", "))
+			return nil, usage("--forward %s: takes none of the types %s; the beginning of types ends with *", one,
+				strings.Join(known, ", "))
 		case slices.ContainsFunc(all, func(other route) bool { return other.types == types }):
 			return nil, usage("--forward %s: there is another address for %s", one, types)
 		}
