@@ -139,7 +139,7 @@ func (d *dispatcher) relay(ctx context.Context) error {
 		go d.deliver(d.working, delivery, start)
 	}
 	if err := d.queue.DropRelayed(ctx); err != nil {
-		return err
+		d.config.Logger.WarnContext(ctx, "relayed events stay in the outbox", "error", err)
 	}
 	d.relaying = relayed.Entries == relayBatch
 	if relayed.Entries == 0 {

@@ -50,7 +50,7 @@ type dialect struct {
 	lists *resource.Dialect
 	// fold are the statements that add waiting differences to the counts; one of no store does so for all.
 	fold, foldStore string
-	day   string // of a row's created_at, as the triggers have it
+	day             string // of a row's created_at, as the triggers have it
 	// exclusive begins a transaction beside which nobody folds, at one snapshot from then on; "" where there
 	// is one writer.
 	exclusive string

@@ -26,6 +26,8 @@ const codeTakenStatement = pqerror.Code("42P05")
 const (
 	routineStalePlan     = "RevalidateCachedQuery"
 	routineNotReplicated = "SyncRepWaitForLSN"
+	// In Citus, for a commit that a node did not confirm.
+	routineNodeFailed = "ErrorIfPostCommitFailedShardPlacements"
 )
 
 // routinesInRecovery are the routines in which a standby refuses, as 0A000, what only a primary
@@ -59,6 +61,8 @@ func IsUnreachable(err error) bool {
 		case pqerror.AdminShutdown, pqerror.CrashShutdown, pqerror.CannotConnectNow, pqerror.IOError,
 			pqerror.LockNotAvailable, pqerror.IdleInTransactionSessionTimeout, pqerror.UndefinedTable:
 			return true
+		case pqerror.InternalError:
+			return e.Routine == routineNodeFailed
 		case pqerror.QueryCanceled:
 			// The server's own timeout, unless the caller's context ended it.
 			return !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded)

@@ -6,13 +6,16 @@
 WITH taken AS (
  DELETE FROM outbox WHERE id = ANY (ARRAY(SELECT id FROM outbox WHERE id > $1 ORDER BY id LIMIT $2 FOR UPDATE SKIP LOCKED))
  RETURNING id, store_id, type)
-SELECT t.id, t.store_id, t.type, w.id, COALESCE(w.url, ''), w.secret, COALESCE(w.secret_key, ''), COALESCE(w.epoch, 0)
+SELECT t.id, t.store_id, t.type, w.id, COALESCE(w.url, ''), w.secret, COALESCE(w.secret_key, ''), COALESCE(w.epoch, 0),
+ e.payload, e.request_id, COALESCE(e.trace, '')
  FROM taken t
  LEFT JOIN webhooks w ON w.store_id = t.store_id AND w.enabled AND w.events ? t.type
+ LEFT JOIN events e ON e.store_id = t.store_id AND e.id = t.id
  ORDER BY t.id, w.id
 
 -- name: payloads
-SELECT id, payload, request_id, COALESCE(trace, '') FROM events WHERE store_id = ANY ($1::uuid[]) AND id = ANY ($2::uuid[])
+SELECT e.id, e.payload, e.request_id, COALESCE(e.trace, '')
+ FROM unnest($1::uuid[], $2::uuid[]) AS r(store_id, id) JOIN events e ON e.id = r.id AND e.store_id = r.store_id
 
 -- name: find events
 SELECT id, created_at, position(lower($5::text) IN lower(convert_from(payload, 'UTF8'))) > 0 AND ($6 = '' OR type = $6) FROM (

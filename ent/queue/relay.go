@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"database/sql"
+	"errors"
 	"slices"
 	"time"
 
@@ -67,8 +68,10 @@ func (q *Queue) Relay(ctx context.Context, limit int, lease time.Duration, room 
 			if found, entries, err = q.take(ctx, tx, take, after, limit); err != nil {
 				return err
 			}
-			if err := q.readPayloads(ctx, tx, found); err != nil {
-				return err
+			if q.dialect.dropsLater {
+				if err := q.readPayloads(ctx, tx, found); err != nil {
+					return err
+				}
 			}
 			taken = true
 			found = slices.DeleteFunc(found, func(d Delivery) bool { return d.Payload == nil }) // there is no such event
@@ -102,7 +105,7 @@ func (q *Queue) Relay(ctx context.Context, limit int, lease time.Duration, room 
 // entry is one of the outbox: an event, and its store.
 type entry struct{ ID, StoreID uuid.UUID }
 
-// take takes entries out of the outbox, and returns their deliveries without payloads.
+// take takes entries out of the outbox, and returns their deliveries: without payloads where these lie on other nodes.
 func (q *Queue) take(ctx context.Context, tx *sql.Tx, statement string, after uuid.UUID, limit int) (found []Delivery,
 	entries []entry, err error) {
 	if turn := q.dialect.statements["turn"]; turn != "" {
@@ -113,10 +116,13 @@ func (q *Queue) take(ctx context.Context, tx *sql.Tx, statement string, after uu
 	}
 	for row := range db.Rows(ctx, tx, q.dialect.statements[statement], after, limit) {
 		var d Delivery
-		// Without a webhook the id stays zero.
+		// Without a webhook, or a request, the id stays zero.
 		if err := row.Scan(&d.EventID, &d.StoreID, &d.EventType, &d.WebhookID, &d.URL, &d.Secret, &d.SecretKey,
-			&d.Epoch); err != nil {
+			&d.Epoch, &d.Payload, &d.RequestID, &d.Trace); err != nil {
 			return nil, nil, err
+		}
+		if n := len(found); n > 0 && found[n-1].EventID == d.EventID {
+			d.Payload = found[n-1].Payload // a batch of long events holds each once, not once for each webhook
 		}
 		if n := len(entries); n == 0 || entries[n-1].ID != d.EventID {
 			entries = append(entries, entry{d.EventID, d.StoreID})
@@ -139,18 +145,17 @@ func (q *Queue) DropRelayed(ctx context.Context) error {
 	return wrap("delete what was relayed", q.drop(ctx, q.db.Writer(), entries))
 }
 
-// drop deletes entries of the outbox, store by store.
-func (q *Queue) drop(ctx context.Context, on execer, entries []entry) error {
+// drop deletes entries of the outbox, store by store; one that fails keeps no other from it.
+func (q *Queue) drop(ctx context.Context, on execer, entries []entry) (failed error) {
 	stores := map[uuid.UUID][]uuid.UUID{}
 	for _, e := range entries {
 		stores[e.StoreID] = append(stores[e.StoreID], e.ID)
 	}
 	for store, ids := range stores {
-		if _, err := q.dialect.exec(ctx, on, "drop", store, q.dialect.array(ids)); err != nil {
-			return err
-		}
+		_, err := q.dialect.exec(ctx, on, "drop", store, q.dialect.array(ids))
+		failed = errors.Join(failed, err)
 	}
-	return nil
+	return failed
 }
 
 // readPayloads reads what is posted from the events. A batch of long events holds each once, not once for each webhook.
@@ -161,13 +166,10 @@ func (q *Queue) readPayloads(ctx context.Context, on db.Querier, of []Delivery) 
 	var stores, events []uuid.UUID
 	seen := map[uuid.UUID]*Delivery{}
 	for _, d := range of {
-		if seen[d.StoreID] == nil {
-			stores = append(stores, d.StoreID)
-		}
 		if seen[d.EventID] == nil {
-			events = append(events, d.EventID)
+			stores, events = append(stores, d.StoreID), append(events, d.EventID)
+			seen[d.EventID] = &Delivery{}
 		}
-		seen[d.StoreID], seen[d.EventID] = &Delivery{}, &Delivery{}
 	}
 	for row := range db.Rows(ctx, on, q.dialect.statements["payloads"], q.dialect.array(stores), q.dialect.array(events)) {
 		var event uuid.UUID

@@ -276,6 +276,7 @@ func TestRelaysAtOnceDoubleNothing(t *testing.T) {
 // What another worker is relaying is left to it, and taken up when its transaction dies.
 func TestRelayPassesWhatAnotherHolds(t *testing.T) {
 	t.Parallel()
+	dbtest.OnePostgres(t, "relays take turns there")
 	c := newHandClock(0)
 	s := dbtest.New(t, dbtest.Postgres, db.Config{Clock: c.now})
 	o := newOutlet(t, s, "atelier")

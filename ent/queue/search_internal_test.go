@@ -47,7 +47,7 @@ func TestWorkIsFoundByIndexes(t *testing.T) {
 	marked := fmt.Sprintf(`[{"id":%q,"failed":true}]`, webhook)
 	added, err := rowset([]newRow{{NewDelivery: NewDelivery{ID: uuid.New(), StoreID: owner}}})
 	require.NoError(t, err)
-	stores, events := postgres.array([]uuid.UUID{owner}), postgres.array([]uuid.UUID{uuid.New(), uuid.New()})
+	stores, events := postgres.array([]uuid.UUID{owner, owner}), postgres.array([]uuid.UUID{uuid.New(), uuid.New()})
 	const lane = "store_id_webhook_id_epoch_retry_due_at_id"
 	check := func(tables string) {
 		for _, q := range []struct {

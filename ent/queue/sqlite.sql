@@ -3,10 +3,12 @@
 -- them, run one after the other; the first one's count of rows is that of both.
 
 -- name: take
-SELECT t.id, t.store_id, t.type, w.id, COALESCE(w.url, ''), w.secret, COALESCE(w.secret_key, ''), COALESCE(w.epoch, 0)
+SELECT t.id, t.store_id, t.type, w.id, COALESCE(w.url, ''), w.secret, COALESCE(w.secret_key, ''), COALESCE(w.epoch, 0),
+ e.payload, e.request_id, COALESCE(e.trace, '')
  FROM (SELECT * FROM outbox WHERE id > $1 ORDER BY id LIMIT $2) t
  LEFT JOIN webhooks w ON w.store_id = t.store_id AND w.enabled
   AND EXISTS (SELECT 1 FROM json_each(w.events) s WHERE s.value = t.type)
+ LEFT JOIN events e ON e.store_id = t.store_id AND e.id = t.id
  ORDER BY t.id, w.id
 
 -- name: drop
