@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 	"go.opentelemetry.io/otel/trace"
 
+	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/queue"
 	"go.storefront.example/ent/tracing"
 	"go.storefront.example/worker/egress"
@@ -66,8 +67,8 @@ func (w *Worker) attempt(ctx context.Context, d queue.Delivery, leased time.Time
 		r.outcome.Delivery.Attempts = []byte("[]")
 		r.outcome.Status = queue.Failed
 		return r
-	case d.Payload == nil:
-		// The event's retention has ended.
+	case d.Payload == nil, string(d.Payload) == hook.Forgotten:
+		// The event's retention has ended, or its customer was forgotten.
 		r.outcome.Status = queue.Cancelled
 		return r
 	case number > len(w.config.RetryDelays)+1:

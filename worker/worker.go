@@ -83,6 +83,8 @@ type Config struct {
 	DisableAfter time.Duration
 	// Retention is how long events and finished deliveries are kept.
 	Retention time.Duration
+	// ActivityRetention is how long the activity journal is kept; 0 means for ever.
+	ActivityRetention time.Duration
 	// Targets are the addresses that may be posted to in addition to public ones.
 	Targets egress.Policy
 	// Proxy is the proxy that connections go through; nil for none.
@@ -135,6 +137,7 @@ func New(ctx context.Context, c Config) (*Worker, error) {
 		results: make(chan endedLease, c.Concurrency), written: make(chan []endedLease, c.Concurrency),
 		stopTimeout: stopTimeout, sweepTimeout: sweepTimeout,
 	}
+	w.queue.ActivityRetention = c.ActivityRetention
 	if err := w.checkSecrets(ctx); err != nil {
 		return nil, err
 	}
@@ -183,6 +186,7 @@ func (w *Worker) Run(ctx context.Context) {
 	loops.Go(func() { w.config.DB.WatchClock(ctx) })
 	loops.Go(func() { count.On(w.config.DB).Keep(ctx, w.config.Logger) })
 	loops.Go(func() { w.every(ctx, resendInterval, "look for resends", w.resend) })
+	loops.Go(func() { w.every(ctx, eraseInterval, "erase", w.erase) })
 	loops.Go(func() { w.every(ctx, cancelInterval, "cancel deliveries", w.cancel) })
 	loops.Wait()
 	close(w.results)

@@ -24,10 +24,10 @@ type cli struct {
 	Server     serverCmd     `cmd:"" group:"run" help:"Serve the public API and the operator's listener."`
 	Worker     workerCmd     `cmd:"" group:"run" help:"Deliver webhooks."`
 	Migrate    migrateCmd    `cmd:"" group:"run" help:"Bring the database's schema up to date, or show how far it is."`
-	Store      storeCmd      `cmd:"" group:"sell" help:"Create, list, show and update stores."`
+	Store      storeCmd      `cmd:"" group:"sell" help:"Create, list, show, update, delete and restore stores."`
 	Key        keyCmd        `cmd:"" group:"connect" help:"Create, list, show and revoke a store's API keys."`
 	Product    productCmd    `cmd:"" group:"sell" help:"Create, list, show and update products."`
-	Customer   customerCmd   `cmd:"" group:"sell" help:"Create, list, show and update customers."`
+	Customer   customerCmd   `cmd:"" group:"sell" help:"Create, list, show, update and forget customers."`
 	Order      orderCmd      `cmd:"" group:"sell" help:"Record and list orders, and mark them as paid, failed, cancelled or refunded."`
 	Link       linkCmd       `cmd:"" group:"sell" help:"Create, list, show, update, enable and disable payment links."`
 	Webhook    webhookCmd    `cmd:"" group:"connect" help:"Register, change and test the webhooks of a store."`

@@ -455,6 +455,9 @@ func (c *eventResendCmd) Run(s *invocation) error {
 		if err != nil {
 			return err
 		}
+		if e.GetPayload() == hook.Forgotten {
+			return errors.New("the event's customer was forgotten, and its payload with it: it cannot be sent")
+		}
 		secret, err := listenSecret(c.AdminToken, s.dev, e.GetStoreId())
 		if err != nil {
 			return err

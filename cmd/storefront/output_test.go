@@ -70,7 +70,7 @@ func TestListsFitTheirTerminal(t *testing.T) {
 		Id: tableID, Slug: "guide-du-marche-vendre-sans-boutique", Title: title, Status: storefrontv1.Product_PUBLISHED,
 		PriceAmount: 1250000, Currency: "NGN",
 	}, "12,500.00 NGN")
-	requireFits(t, 80, storeTable, &storefrontv1.Store{
+	requireFits(t, 80, storeTable(nil), &storefrontv1.Store{
 		Id: tableID, Slug: "atelier-du-marche-de-douala", Name: title, Status: storefrontv1.Store_suspended, Currency: "XAF",
 		Country: "CM",
 	}, "XAF")

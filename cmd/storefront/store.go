@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 
+	"google.golang.org/protobuf/types/known/timestamppb"
+
 	"go.storefront.example/ent/apijson"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
@@ -12,10 +14,13 @@ import (
 )
 
 type storeCmd struct {
-	Create storeCreateCmd `cmd:"" help:"Create a store."`
-	List   storeListCmd   `cmd:"" help:"List the stores, newest first."`
-	Show   storeShowCmd   `cmd:"" help:"Show a store."`
-	Update storeUpdateCmd `cmd:"" help:"Change a store."`
+	Create  storeCreateCmd  `cmd:"" help:"Create a store."`
+	List    storeListCmd    `cmd:"" help:"List the stores, newest first."`
+	Show    storeShowCmd    `cmd:"" help:"Show a store."`
+	Update  storeUpdateCmd  `cmd:"" help:"Change a store."`
+	Delete  storeDeleteCmd  `cmd:"" help:"Close a store, and delete all that it has after a grace."`
+	Restore storeRestoreCmd `cmd:"" help:"Take the deletion of a store back, within its grace."`
+	Data    storeDataCmd    `cmd:"" help:"Print all that a store keeps about a customer, for the customer."`
 }
 
 // storeFields are the fields that can be set when creating and updating a store.
@@ -71,16 +76,16 @@ type storeListCmd struct {
 
 // Run lists the stores.
 func (c *storeListCmd) Run(s *invocation) error {
-	return list(s, c.target, c.limit, storeTable, &adminv1.ListStoresRequest{},
-		func(context.Context, admin.API) error { return nil },
-		admin.API.ListStores, (*adminv1.ListStoresResponse).GetStores)
+	deletions := map[string]*timestamppb.Timestamp{}
+	return list(s, c.target, c.limit, storeTable(deletions), &adminv1.ListStoresRequest{},
+		func(context.Context, admin.API) error { return nil }, admin.API.ListStores,
+		func(page *adminv1.ListStoresResponse) []*storefrontv1.Store {
+			for _, d := range page.GetDeletions() {
+				deletions[d.GetStoreId()] = d.GetDeleteAt()
+			}
+			return page.GetStores()
+		})
 }
-
-var storeTable = table[*storefrontv1.Store]{"SLUG,NAME~,STATUS,CURRENCY,COUNTRY?,CREATED@?,ID?",
-	func(st *storefrontv1.Store) []string {
-		return []string{st.GetSlug(), st.GetName(), st.GetStatus().String(), st.GetCurrency(), st.GetCountry(), when(st.GetCreatedAt()),
-			st.GetId()}
-	}, whole[*storefrontv1.Store]}
 
 // namedStore is a command on a store.
 type namedStore struct {

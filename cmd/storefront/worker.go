@@ -27,6 +27,7 @@ type workerCmd struct {
 	Timeout             time.Duration `default:"10s" placeholder:"TIME" help:"How long an attempt may take, from the look-up of the name to the answer's headers."`
 	DisableAfter        time.Duration `default:"72h" placeholder:"TIME" help:"After how long without a success a failing webhook is disabled."`
 	Retention           time.Duration `default:"720h" placeholder:"TIME" help:"How long events and finished deliveries are kept."`
+	ActivityRetention   time.Duration `placeholder:"TIME" help:"How long the entries of the activity journal are kept, with their old and new values, such as 8760h (default: for ever)."`
 	EgressProxy         proxyURL      `placeholder:"URL" help:"Proxy for all deliveries. It looks names up, and must refuse private addresses itself."`
 	Listen              onOff         `default:"on" placeholder:"on|off" help:"Whether PostgreSQL wakes the worker; off saves the connection for it, and the worker looks twice a second."`
 	AllowPrivateTargets bool          `help:"Deliver to private addresses too, for tests and development."`
@@ -70,7 +71,7 @@ func (c *workerCmd) deliver(s *invocation, handle *db.DB, ring *seal.Ring, logge
 	w, err := worker.New(s.ctx, worker.Config{
 		Metrics: registry, Traces: t.to(), DB: handle, Secrets: ring, Concurrency: int(c.Concurrency), RetryDelays: c.RetryDelays.waits,
 		Timeout:      c.Timeout,
-		DisableAfter: c.DisableAfter, Retention: c.Retention, Proxy: c.EgressProxy.url,
+		DisableAfter: c.DisableAfter, Retention: c.Retention, ActivityRetention: c.ActivityRetention, Proxy: c.EgressProxy.url,
 		Targets: egress.Policy{AllowPrivate: c.AllowPrivateTargets}, PollOnly: !bool(c.Listen), Logger: logger,
 	})
 	if err != nil {

@@ -70,7 +70,8 @@ func openSQLite(ctx context.Context, c Config, path string) (*DB, error) {
 	if c.LockTimeout > 0 {
 		writes, reads = c.LockTimeout, min(c.LockTimeout, readerWait)
 	}
-	writer, err := c.openFile(path, "immediate", writes, "synchronous(normal)", "foreign_keys(1)", "journal_mode(wal)", writerCache)
+	writer, err := c.openFile(path, "immediate", writes, "synchronous(normal)", "foreign_keys(1)", "journal_mode(wal)", writerCache,
+		"secure_delete(1)") // what is deleted or forgotten must not stay in the file
 	if err != nil {
 		return nil, err
 	}
@@ -113,7 +114,7 @@ func openSQLite(ctx context.Context, c Config, path string) (*DB, error) {
 		migrator: func() (*sql.DB, error) {
 			// Rebuilding a table drops it, which with foreign keys on would delete the rows that refer to
 			// it; each migration checks them before it commits.
-			return c.openFile(path, "immediate", migratorWait, "foreign_keys(0)")
+			return c.openFile(path, "immediate", migratorWait, "foreign_keys(0)", "secure_delete(1)")
 		},
 	}, nil
 }

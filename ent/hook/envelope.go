@@ -9,6 +9,9 @@ import (
 	"go.storefront.example/ent/apijson"
 )
 
+// Forgotten takes the place of the payload of an event whose customer was forgotten. It is never sent.
+const Forgotten = `{"forgotten":true}`
+
 // Envelope returns a webhook event envelope (specification, Webhook event envelope): the bytes
 // that are stored, signed and sent. data is encoded as the API encodes it.
 func Envelope(id uuid.UUID, eventType string, at time.Time, storeID uuid.UUID, storeSlug string, data proto.Message) []byte {

@@ -6,6 +6,10 @@
 -- One relay at a time: nothing can be locked on several nodes at once and passed over.
 SELECT pg_try_advisory_xact_lock(5917214180743271)
 
+-- name: wait for turn
+-- Until the end of the transaction nobody relays.
+SELECT pg_advisory_xact_lock(5917214180743271)
+
 -- name: take
 WITH taken AS (SELECT id, store_id, type FROM outbox WHERE id > $1 ORDER BY id LIMIT $2)
 SELECT t.id, t.store_id, t.type, w.id, COALESCE(w.url, ''), w.secret, COALESCE(w.secret_key, ''), COALESCE(w.epoch, 0), NULL::bytea, NULL::uuid, ''

@@ -41,7 +41,10 @@ import (
 type Queue struct {
 	db      *db.DB
 	dialect *dialect
-	outbox  struct {
+	// ActivityRetention is how long Sweep keeps the activity journal; 0 means for ever.
+	ActivityRetention time.Duration
+
+	outbox struct {
 		taken        time.Time // that of the newest event that Relay has taken
 		lastFullScan time.Time // when it last searched from the beginning
 		relayed      []entry   // what DropRelayed is to delete

@@ -269,3 +269,14 @@ func insert(ctx context.Context, on db.Querier, s *db.DB, rows []newRow, now tim
 	}
 	return idsIn(db.Rows(ctx, on, dialectOf(s).statements["insert"], s.TimeArg(), lease.Milliseconds(), now, set))
 }
+
+// HoldRelay waits for a relay under way that reads the outbox without locking it, and lets none begin before the end of the
+// transaction. Elsewhere a relay locks what it takes.
+func HoldRelay(ctx context.Context, tx *ent.Tx, s *db.DB) error {
+	statement := dialectOf(s).statements["wait for turn"]
+	if statement == "" {
+		return nil
+	}
+	_, err := tx.ExecContext(ctx, statement)
+	return wrap("wait for the relay", err)
+}

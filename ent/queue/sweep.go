@@ -47,13 +47,17 @@ func (q *Queue) Sweep(ctx context.Context, retention time.Duration) (rows int64,
 	if needed != uuid.Nil && bytes.Compare(needed[:], oldest[:]) < 0 {
 		eventsBefore = needed
 	}
+	activityBefore := uuid.Nil
+	if q.ActivityRetention > 0 {
+		activityBefore = id.Floor(now.Add(-q.ActivityRetention))
+	}
 	for _, table := range []struct {
 		name  string
 		below uuid.UUID
 		also  string
 	}{
 		{"events", eventsBefore, ""}, {"finished_deliveries", oldest, ""}, {"resends", oldest, " AND finished_at IS NOT NULL"},
-		{"idempotency_keys", id.Floor(now.Add(-keyAge)), ""},
+		{"activity_entries", activityBefore, ""}, {"idempotency_keys", id.Floor(now.Add(-keyAge)), ""},
 		{"refused_requests", id.Floor(now.Add(-usage.Retention)), ""},
 		{"tallies", id.Floor(now.Add(-usage.TallyRetention)), ""},
 	} {

@@ -28,6 +28,9 @@ func Customer(row *ent.Customer, currency string) *storefrontv1.Customer {
 	}
 }
 
+// ForgottenEmail is the e-mail of a customer who was forgotten: it names nobody and can reach nobody (RFC 2606, section 2).
+func ForgottenEmail(id uuid.UUID) string { return id.String() + "@forgotten.invalid" }
+
 // customerColumns are all columns but the store's id and the search text.
 const customerColumns = "c.id, c.name, c.email, c.phone, c.orders_count, c.total_paid, c.created_at, c.updated_at"
 

@@ -38,6 +38,10 @@ func (o *Operator) ListActivity(ctx context.Context, in *adminv1.ListActivityReq
 	p := f.page(in.PageSize, in.GetPageToken())
 	since, until := f.timeOf("since", in.GetSince()), f.timeOf("until", in.GetUntil())
 	f.known("actorType", in.GetActorType())
+	resourceID, ok := validate.ParseID(in.GetResourceId())
+	if !ok && in.GetResourceId() != "" {
+		f.refuse("resourceId", "must be a UUID")
+	}
 	for name, text := range map[string]string{"resourceType": in.GetResourceType(), "actorName": in.GetActorName()} {
 		if !validate.Storable(text) {
 			f.refuse(name, "must be UTF-8 without control characters")
@@ -57,6 +61,9 @@ func (o *Operator) ListActivity(ctx context.Context, in *adminv1.ListActivityReq
 	var of []predicate.ActivityEntry
 	if in.GetResourceType() != "" {
 		of = append(of, activityentry.ResourceType(in.GetResourceType()))
+	}
+	if in.GetResourceId() != "" {
+		of = append(of, activityentry.ResourceID(resourceID))
 	}
 	if in.GetActorType() != 0 {
 		of = append(of, activityentry.ActorType(in.GetActorType().String()))

@@ -119,13 +119,17 @@ func (o *Operator) In(ctx context.Context, name string) (context.Context, error)
 		if name == "" || name == own.Slug || strings.EqualFold(name, own.ID.String()) {
 			return ctx, nil
 		}
-		return nil, apierr.New(apierr.StoreNotFound, "There is no store "+name+".")
+		return nil, noStore(name)
 	}
 	t, err := o.rules.FindStore(ctx, name)
 	if err != nil {
 		return nil, err
 	}
 	return tenant.With(ctx, t, actorOf(ctx)), nil
+}
+
+func noStore(name string) error {
+	return apierr.New(apierr.StoreNotFound, "There is no store "+name+".")
 }
 
 // Notices is what names the platform in place of a store, for its notices: no slug has an @.

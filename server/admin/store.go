@@ -4,10 +4,14 @@ import (
 	"context"
 	"fmt"
 
+	"go.storefront.example/ent/apijson"
 	"go.storefront.example/ent/resource"
 	"go.storefront.example/ent/tenant"
+	"go.storefront.example/gen/ent"
+	"go.storefront.example/gen/ent/store"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
+	"go.storefront.example/server/apierr"
 )
 
 // CreateStore creates a store. It refuses with validation_failed, phone_invalid or slug_taken.
@@ -26,8 +30,14 @@ func (o *Operator) ListStores(ctx context.Context, in *adminv1.ListStoresRequest
 	if err != nil {
 		return nil, fmt.Errorf("list stores: %w", err)
 	}
-	stores, next := pageOf(p, rows, resource.Store)
-	return &adminv1.ListStoresResponse{Stores: stores, NextPageToken: next}, nil
+	out := &adminv1.ListStoresResponse{}
+	out.Stores, out.NextPageToken = pageOf(p, rows, resource.Store)
+	for _, row := range rows[:len(out.Stores)] {
+		if row.DeleteAt != nil {
+			out.Deletions = append(out.Deletions, &adminv1.StoreDeletion{StoreId: row.ID.String(), DeleteAt: apijson.Timestamp(*row.DeleteAt)})
+		}
+	}
+	return out, nil
 }
 
 // GetStore returns the store with this slug or id. It refuses with store_not_found.
@@ -46,10 +56,23 @@ func (o *Operator) GetStoreSettings(ctx context.Context, in *adminv1.GetStoreSet
 		return nil, err
 	}
 	t, _, _ := tenant.From(ctx)
-	return &adminv1.StoreSettings{
-		PaymentLinksOpen: t.PaymentLinksOpen, PlatformFeePercent: t.PlatformFeePercent,
-		UnavailableTypes: each(t.UnavailableTypes, enum[storefrontv1.Product_Type]),
-	}, nil
+	row, err := o.db.Client().Store.Query().Where(store.ID(t.ID)).Only(ctx)
+	if err := apierr.OfRow("store", err, func() error { return noStore(t.Slug) }); err != nil {
+		return nil, err
+	}
+	return settingsOf(row), nil
+}
+
+// settingsOf is what the operator sets for a store.
+func settingsOf(row *ent.Store) *adminv1.StoreSettings {
+	m := &adminv1.StoreSettings{
+		PaymentLinksOpen: row.PaymentLinksOpen, PlatformFeePercent: row.PlatformFeePercent,
+		UnavailableTypes: each(row.UnavailableTypes, enum[storefrontv1.Product_Type]),
+	}
+	if row.DeleteAt != nil {
+		m.DeleteAt = apijson.Timestamp(*row.DeleteAt)
+	}
+	return m
 }
 
 // UpdateStore changes the named fields of a store. It refuses with store_not_found,

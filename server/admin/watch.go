@@ -239,7 +239,7 @@ func inTime[Found any](ctx context.Context, find func(context.Context) ([]Found,
 // pass sends those of the events with these ids that the client asked for, found by a look that began at now.
 func (w *watch) pass(ctx context.Context, ids []uuid.UUID, now time.Time) error {
 	for chunk := range slices.Chunk(ids, watchChunk) {
-		query := w.query(event.IDIn(chunk...))
+		query := w.query(event.IDIn(chunk...), event.PayloadNEQ([]byte(hook.Forgotten)))
 		if len(w.types) > 0 {
 			query.Where(event.TypeIn(w.types...))
 		}

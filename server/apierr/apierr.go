@@ -61,6 +61,7 @@ const (
 // Codes that only the operator's side returns; the public API never does.
 const (
 	StoreNotFound          Code = "store_not_found"
+	StoreBeingDeleted      Code = "store_being_deleted"
 	APIKeyNotFound         Code = "api_key_not_found"
 	SlugTaken              Code = "slug_taken"
 	APIKeyLimit            Code = "api_key_limit"
@@ -121,6 +122,7 @@ var answers = map[Code]struct {
 	DeadlineExceeded:           {http.StatusGatewayTimeout, connect.CodeDeadlineExceeded},
 	Canceled:                   {StatusClientClosedRequest, connect.CodeCanceled},
 	StoreNotFound:              {http.StatusNotFound, connect.CodeNotFound},
+	StoreBeingDeleted:          {http.StatusConflict, connect.CodeFailedPrecondition},
 	APIKeyNotFound:             {http.StatusNotFound, connect.CodeNotFound},
 	SlugTaken:                  {http.StatusConflict, connect.CodeAlreadyExists},
 	APIKeyLimit:                {http.StatusConflict, connect.CodeResourceExhausted},

@@ -67,6 +67,9 @@ func (b *customers) plan(ctx context.Context, tx *ent.Tx) (changed int, err erro
 		}
 		if changed, err = update(&b.batch, there, rows, func(r *ent.Customer) uuid.UUID { return r.ID },
 			func(l row[ent.Customer], r *ent.Customer) (*ent.Customer, error) {
+				if r.Email != nil && *r.Email == resource.ForgottenEmail(r.ID) {
+					return r, nil // an old file does not bring back who was forgotten
+				}
 				next := *r
 				next.Name = first(l.data.Name, next.Name)
 				if l.data.Email != nil {

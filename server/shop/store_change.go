@@ -149,7 +149,7 @@ func (s *Shop) createStore(ctx context.Context, actor tenant.Actor, id uuid.UUID
 }
 
 // UpdateStore changes the named fields of the store of the context. It refuses with
-// validation_failed or phone_invalid.
+// validation_failed or phone_invalid, and with store_being_deleted to open a store that is to be deleted.
 func (s *Shop) UpdateStore(ctx context.Context, in *adminv1.UpdateStoreRequest) (*storefrontv1.Store, error) {
 	t, err := tenant.StoreOf(ctx)
 	if err != nil {
@@ -168,6 +168,9 @@ func (s *Shop) UpdateStore(ctx context.Context, in *adminv1.UpdateStoreRequest) 
 		},
 		func(ctx context.Context, _ *ent.Tx, _ tenant.Store, row *ent.Store) (*ent.Store, error) {
 			u, next := row.Update(), c.applied(row)
+			if row.DeleteAt != nil && next.Status != store.StatusClosed {
+				return nil, apierr.New(apierr.StoreBeingDeleted, "The store is to be deleted; restore it to open it.")
+			}
 			return save(ctx, resource.StoreFields, row, &next, u.Mutation(), u)
 		})
 	if err != nil {

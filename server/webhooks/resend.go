@@ -44,7 +44,8 @@ func (w *Webhooks) ResendDelivery(ctx context.Context, deliveryID string) (queue
 		if !errors.Is(err, queue.ErrNoDelivery) {
 			return uuid.Nil, "", err
 		}
-		kept, err := tx.Event.Query().Where(event.ID(first.EventID), event.StoreID(t.ID)).Exist(ctx)
+		kept, err := tx.Event.Query().Where(event.ID(first.EventID), event.StoreID(t.ID),
+			event.PayloadNEQ([]byte(hook.Forgotten))).Exist(ctx)
 		if err != nil {
 			return uuid.Nil, "", fmt.Errorf("read event: %w", err)
 		}

@@ -192,7 +192,9 @@ type ListActivityRequest struct {
 	// Only changes by this kind of actor.
 	ActorType *ActivityEntry_Actor_Type `protobuf:"varint,7,opt,name=actor_type,json=actorType,proto3,enum=storefront.admin.v1.ActivityEntry_Actor_Type,oneof" json:"actor_type,omitempty"`
 	// Only changes by actors whose name contains this, whatever its case; empty for all.
-	ActorName     string `protobuf:"bytes,8,opt,name=actor_name,json=actorName,proto3" json:"actor_name,omitempty"`
+	ActorName string `protobuf:"bytes,8,opt,name=actor_name,json=actorName,proto3" json:"actor_name,omitempty"`
+	// Only changes of the resource with this UUID; empty for all.
+	ResourceId    string `protobuf:"bytes,9,opt,name=resource_id,json=resourceId,proto3" json:"resource_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -279,6 +281,13 @@ func (x *ListActivityRequest) GetActorType() ActivityEntry_Actor_Type {
 func (x *ListActivityRequest) GetActorName() string {
 	if x != nil {
 		return x.ActorName
+	}
+	return ""
+}
+
+func (x *ListActivityRequest) GetResourceId() string {
+	if x != nil {
+		return x.ResourceId
 	}
 	return ""
 }
@@ -493,7 +502,7 @@ const file_storefront_admin_v1_activity_proto_rawDesc = "" +
 	"\x03_id\x1a.\n" +
 	"\bResource\x12\x12\n" +
 	"\x04type\x18\x01 \x01(\tR\x04type\x12\x0e\n" +
-	"\x02id\x18\x02 \x01(\tR\x02id\"\x84\x03\n" +
+	"\x02id\x18\x02 \x01(\tR\x02id\"\xa5\x03\n" +
 	"\x13ListActivityRequest\x12\x14\n" +
 	"\x05store\x18\x01 \x01(\tR\x05store\x12 \n" +
 	"\tpage_size\x18\x02 \x01(\x05H\x00R\bpageSize\x88\x01\x01\x12\x1d\n" +
@@ -505,7 +514,9 @@ const file_storefront_admin_v1_activity_proto_rawDesc = "" +
 	"\n" +
 	"actor_type\x18\a \x01(\x0e2-.storefront.admin.v1.ActivityEntry.Actor.TypeH\x01R\tactorType\x88\x01\x01\x12\x1d\n" +
 	"\n" +
-	"actor_name\x18\b \x01(\tR\tactorNameB\f\n" +
+	"actor_name\x18\b \x01(\tR\tactorName\x12\x1f\n" +
+	"\vresource_id\x18\t \x01(\tR\n" +
+	"resourceIdB\f\n" +
 	"\n" +
 	"_page_sizeB\r\n" +
 	"\v_actor_type\"\xbe\x01\n" +

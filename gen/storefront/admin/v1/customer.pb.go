@@ -11,6 +11,7 @@ import (
 	v1 "go.storefront.example/gen/storefront/v1"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
+	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
 	reflect "reflect"
 	sync "sync"
 	unsafe "unsafe"
@@ -22,6 +23,344 @@ const (
 	// Verify that runtime/protoimpl is sufficiently up-to-date.
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
+
+// Which customer to forget.
+type ForgetCustomerRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// UUID of the customer.
+	Id            string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ForgetCustomerRequest) Reset() {
+	*x = ForgetCustomerRequest{}
+	mi := &file_storefront_admin_v1_customer_proto_msgTypes[0]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ForgetCustomerRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ForgetCustomerRequest) ProtoMessage() {}
+
+func (x *ForgetCustomerRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_storefront_admin_v1_customer_proto_msgTypes[0]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ForgetCustomerRequest.ProtoReflect.Descriptor instead.
+func (*ForgetCustomerRequest) Descriptor() ([]byte, []int) {
+	return file_storefront_admin_v1_customer_proto_rawDescGZIP(), []int{0}
+}
+
+func (x *ForgetCustomerRequest) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+// Which customer's forgetting to continue.
+type ContinueForgettingRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// UUID of the customer.
+	Id            string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ContinueForgettingRequest) Reset() {
+	*x = ContinueForgettingRequest{}
+	mi := &file_storefront_admin_v1_customer_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ContinueForgettingRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ContinueForgettingRequest) ProtoMessage() {}
+
+func (x *ContinueForgettingRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_storefront_admin_v1_customer_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ContinueForgettingRequest.ProtoReflect.Descriptor instead.
+func (*ContinueForgettingRequest) Descriptor() ([]byte, []int) {
+	return file_storefront_admin_v1_customer_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *ContinueForgettingRequest) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+// How far the forgetting of a customer has come, and its receipt. It holds no personal data.
+type Forgetting struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// UUID of the customer.
+	CustomerId string `protobuf:"bytes,1,opt,name=customer_id,json=customerId,proto3" json:"customer_id,omitempty"`
+	// UUID of the store.
+	StoreId string `protobuf:"bytes,2,opt,name=store_id,json=storeId,proto3" json:"store_id,omitempty"`
+	// Events whose payloads were replaced. They are sent to nobody any more.
+	Events int64 `protobuf:"varint,3,opt,name=events,proto3" json:"events,omitempty"`
+	// Deliveries of these events in the journal; what receivers had answered was replaced.
+	Deliveries int64 `protobuf:"varint,4,opt,name=deliveries,proto3" json:"deliveries,omitempty"`
+	// Entries of the activity journal whose values were replaced.
+	ActivityEntries int64 `protobuf:"varint,5,opt,name=activity_entries,json=activityEntries,proto3" json:"activity_entries,omitempty"`
+	// Orders of the customer whose note was removed.
+	Notes int64 `protobuf:"varint,6,opt,name=notes,proto3" json:"notes,omitempty"`
+	// Idempotency keys whose answer was replaced, or that named the customer and were removed.
+	IdempotencyKeys int64 `protobuf:"varint,7,opt,name=idempotency_keys,json=idempotencyKeys,proto3" json:"idempotency_keys,omitempty"`
+	// Refused requests that named the customer, whose names of fields were removed.
+	RefusedRequests int64 `protobuf:"varint,8,opt,name=refused_requests,json=refusedRequests,proto3" json:"refused_requests,omitempty"`
+	// When the customer was forgotten.
+	CreatedAt *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
+	// When all was done; absent before.
+	FinishedAt    *timestamppb.Timestamp `protobuf:"bytes,10,opt,name=finished_at,json=finishedAt,proto3" json:"finished_at,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Forgetting) Reset() {
+	*x = Forgetting{}
+	mi := &file_storefront_admin_v1_customer_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Forgetting) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Forgetting) ProtoMessage() {}
+
+func (x *Forgetting) ProtoReflect() protoreflect.Message {
+	mi := &file_storefront_admin_v1_customer_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Forgetting.ProtoReflect.Descriptor instead.
+func (*Forgetting) Descriptor() ([]byte, []int) {
+	return file_storefront_admin_v1_customer_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *Forgetting) GetCustomerId() string {
+	if x != nil {
+		return x.CustomerId
+	}
+	return ""
+}
+
+func (x *Forgetting) GetStoreId() string {
+	if x != nil {
+		return x.StoreId
+	}
+	return ""
+}
+
+func (x *Forgetting) GetEvents() int64 {
+	if x != nil {
+		return x.Events
+	}
+	return 0
+}
+
+func (x *Forgetting) GetDeliveries() int64 {
+	if x != nil {
+		return x.Deliveries
+	}
+	return 0
+}
+
+func (x *Forgetting) GetActivityEntries() int64 {
+	if x != nil {
+		return x.ActivityEntries
+	}
+	return 0
+}
+
+func (x *Forgetting) GetNotes() int64 {
+	if x != nil {
+		return x.Notes
+	}
+	return 0
+}
+
+func (x *Forgetting) GetIdempotencyKeys() int64 {
+	if x != nil {
+		return x.IdempotencyKeys
+	}
+	return 0
+}
+
+func (x *Forgetting) GetRefusedRequests() int64 {
+	if x != nil {
+		return x.RefusedRequests
+	}
+	return 0
+}
+
+func (x *Forgetting) GetCreatedAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.CreatedAt
+	}
+	return nil
+}
+
+func (x *Forgetting) GetFinishedAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.FinishedAt
+	}
+	return nil
+}
+
+// Whose orders to list.
+type ListCustomerOrdersRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// UUID of the customer.
+	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	// At most this many, 1 to 1000; 50 unless named. More are read page by page.
+	PageSize *int32 `protobuf:"varint,2,opt,name=page_size,json=pageSize,proto3,oneof" json:"page_size,omitempty"`
+	// The `nextPageToken` of the page before; empty for the first page.
+	PageToken     string `protobuf:"bytes,3,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListCustomerOrdersRequest) Reset() {
+	*x = ListCustomerOrdersRequest{}
+	mi := &file_storefront_admin_v1_customer_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListCustomerOrdersRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListCustomerOrdersRequest) ProtoMessage() {}
+
+func (x *ListCustomerOrdersRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_storefront_admin_v1_customer_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListCustomerOrdersRequest.ProtoReflect.Descriptor instead.
+func (*ListCustomerOrdersRequest) Descriptor() ([]byte, []int) {
+	return file_storefront_admin_v1_customer_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *ListCustomerOrdersRequest) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *ListCustomerOrdersRequest) GetPageSize() int32 {
+	if x != nil && x.PageSize != nil {
+		return *x.PageSize
+	}
+	return 0
+}
+
+func (x *ListCustomerOrdersRequest) GetPageToken() string {
+	if x != nil {
+		return x.PageToken
+	}
+	return ""
+}
+
+// Orders of a customer.
+type ListCustomerOrdersResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The orders, newest first.
+	Orders []*v1.Order `protobuf:"bytes,1,rep,name=orders,proto3" json:"orders,omitempty"`
+	// What to send as `pageToken` for the next page; empty on the last one.
+	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListCustomerOrdersResponse) Reset() {
+	*x = ListCustomerOrdersResponse{}
+	mi := &file_storefront_admin_v1_customer_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListCustomerOrdersResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListCustomerOrdersResponse) ProtoMessage() {}
+
+func (x *ListCustomerOrdersResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_storefront_admin_v1_customer_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListCustomerOrdersResponse.ProtoReflect.Descriptor instead.
+func (*ListCustomerOrdersResponse) Descriptor() ([]byte, []int) {
+	return file_storefront_admin_v1_customer_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *ListCustomerOrdersResponse) GetOrders() []*v1.Order {
+	if x != nil {
+		return x.Orders
+	}
+	return nil
+}
+
+func (x *ListCustomerOrdersResponse) GetNextPageToken() string {
+	if x != nil {
+		return x.NextPageToken
+	}
+	return ""
+}
 
 // A customer to record: an e-mail, a phone, or both.
 type CreateCustomerRequest struct {
@@ -40,7 +379,7 @@ type CreateCustomerRequest struct {
 
 func (x *CreateCustomerRequest) Reset() {
 	*x = CreateCustomerRequest{}
-	mi := &file_storefront_admin_v1_customer_proto_msgTypes[0]
+	mi := &file_storefront_admin_v1_customer_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -52,7 +391,7 @@ func (x *CreateCustomerRequest) String() string {
 func (*CreateCustomerRequest) ProtoMessage() {}
 
 func (x *CreateCustomerRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_storefront_admin_v1_customer_proto_msgTypes[0]
+	mi := &file_storefront_admin_v1_customer_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -65,7 +404,7 @@ func (x *CreateCustomerRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateCustomerRequest.ProtoReflect.Descriptor instead.
 func (*CreateCustomerRequest) Descriptor() ([]byte, []int) {
-	return file_storefront_admin_v1_customer_proto_rawDescGZIP(), []int{0}
+	return file_storefront_admin_v1_customer_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *CreateCustomerRequest) GetStore() string {
@@ -109,7 +448,7 @@ type CreateCustomerResponse struct {
 
 func (x *CreateCustomerResponse) Reset() {
 	*x = CreateCustomerResponse{}
-	mi := &file_storefront_admin_v1_customer_proto_msgTypes[1]
+	mi := &file_storefront_admin_v1_customer_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -121,7 +460,7 @@ func (x *CreateCustomerResponse) String() string {
 func (*CreateCustomerResponse) ProtoMessage() {}
 
 func (x *CreateCustomerResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_storefront_admin_v1_customer_proto_msgTypes[1]
+	mi := &file_storefront_admin_v1_customer_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -134,7 +473,7 @@ func (x *CreateCustomerResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateCustomerResponse.ProtoReflect.Descriptor instead.
 func (*CreateCustomerResponse) Descriptor() ([]byte, []int) {
-	return file_storefront_admin_v1_customer_proto_rawDescGZIP(), []int{1}
+	return file_storefront_admin_v1_customer_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *CreateCustomerResponse) GetCustomer() *v1.Customer {
@@ -168,7 +507,7 @@ type ListCustomersRequest struct {
 
 func (x *ListCustomersRequest) Reset() {
 	*x = ListCustomersRequest{}
-	mi := &file_storefront_admin_v1_customer_proto_msgTypes[2]
+	mi := &file_storefront_admin_v1_customer_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -180,7 +519,7 @@ func (x *ListCustomersRequest) String() string {
 func (*ListCustomersRequest) ProtoMessage() {}
 
 func (x *ListCustomersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_storefront_admin_v1_customer_proto_msgTypes[2]
+	mi := &file_storefront_admin_v1_customer_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -193,7 +532,7 @@ func (x *ListCustomersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListCustomersRequest.ProtoReflect.Descriptor instead.
 func (*ListCustomersRequest) Descriptor() ([]byte, []int) {
-	return file_storefront_admin_v1_customer_proto_rawDescGZIP(), []int{2}
+	return file_storefront_admin_v1_customer_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *ListCustomersRequest) GetStore() string {
@@ -237,7 +576,7 @@ type FindCustomerRequest struct {
 
 func (x *FindCustomerRequest) Reset() {
 	*x = FindCustomerRequest{}
-	mi := &file_storefront_admin_v1_customer_proto_msgTypes[3]
+	mi := &file_storefront_admin_v1_customer_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -249,7 +588,7 @@ func (x *FindCustomerRequest) String() string {
 func (*FindCustomerRequest) ProtoMessage() {}
 
 func (x *FindCustomerRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_storefront_admin_v1_customer_proto_msgTypes[3]
+	mi := &file_storefront_admin_v1_customer_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -262,7 +601,7 @@ func (x *FindCustomerRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FindCustomerRequest.ProtoReflect.Descriptor instead.
 func (*FindCustomerRequest) Descriptor() ([]byte, []int) {
-	return file_storefront_admin_v1_customer_proto_rawDescGZIP(), []int{3}
+	return file_storefront_admin_v1_customer_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *FindCustomerRequest) GetStore() string {
@@ -283,7 +622,39 @@ var File_storefront_admin_v1_customer_proto protoreflect.FileDescriptor
 
 const file_storefront_admin_v1_customer_proto_rawDesc = "" +
 	"\n" +
-	"\"storefront/admin/v1/customer.proto\x12\x13storefront.admin.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cstorefront/v1/customer.proto\"\xbd\x03\n" +
+	"\"storefront/admin/v1/customer.proto\x12\x13storefront.admin.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1cstorefront/v1/customer.proto\x1a\x19storefront/v1/order.proto\"'\n" +
+	"\x15ForgetCustomerRequest\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\"+\n" +
+	"\x19ContinueForgettingRequest\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\"\x8f\x03\n" +
+	"\n" +
+	"Forgetting\x12\x1f\n" +
+	"\vcustomer_id\x18\x01 \x01(\tR\n" +
+	"customerId\x12\x19\n" +
+	"\bstore_id\x18\x02 \x01(\tR\astoreId\x12\x16\n" +
+	"\x06events\x18\x03 \x01(\x03R\x06events\x12\x1e\n" +
+	"\n" +
+	"deliveries\x18\x04 \x01(\x03R\n" +
+	"deliveries\x12)\n" +
+	"\x10activity_entries\x18\x05 \x01(\x03R\x0factivityEntries\x12\x14\n" +
+	"\x05notes\x18\x06 \x01(\x03R\x05notes\x12)\n" +
+	"\x10idempotency_keys\x18\a \x01(\x03R\x0fidempotencyKeys\x12)\n" +
+	"\x10refused_requests\x18\b \x01(\x03R\x0frefusedRequests\x129\n" +
+	"\n" +
+	"created_at\x18\t \x01(\v2\x1a.google.protobuf.TimestampR\tcreatedAt\x12;\n" +
+	"\vfinished_at\x18\n" +
+	" \x01(\v2\x1a.google.protobuf.TimestampR\n" +
+	"finishedAt\"z\n" +
+	"\x19ListCustomerOrdersRequest\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12 \n" +
+	"\tpage_size\x18\x02 \x01(\x05H\x00R\bpageSize\x88\x01\x01\x12\x1d\n" +
+	"\n" +
+	"page_token\x18\x03 \x01(\tR\tpageTokenB\f\n" +
+	"\n" +
+	"_page_size\"r\n" +
+	"\x1aListCustomerOrdersResponse\x12,\n" +
+	"\x06orders\x18\x01 \x03(\v2\x14.storefront.v1.OrderR\x06orders\x12&\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xbd\x03\n" +
 	"\x15CreateCustomerRequest\x12\x14\n" +
 	"\x05store\x18\x01 \x01(\tR\x05store\x12?\n" +
 	"\x04name\x18\x02 \x01(\tB+\xbaH(r&\x18\xc8\x012!^[^\\x00-\\x08\\x0B-\\x1F\\x7F-\\x9F]*$R\x04name\x12\xb8\x01\n" +
@@ -305,13 +676,16 @@ const file_storefront_admin_v1_customer_proto_rawDesc = "" +
 	"\x02_q\"?\n" +
 	"\x13FindCustomerRequest\x12\x14\n" +
 	"\x05store\x18\x01 \x01(\tR\x05store\x12\x12\n" +
-	"\x04name\x18\x02 \x01(\tR\x04name2\xdc\x03\n" +
+	"\x04name\x18\x02 \x01(\tR\x04name2\x9e\x06\n" +
 	"\x0fCustomerService\x12i\n" +
 	"\x0eCreateCustomer\x12*.storefront.admin.v1.CreateCustomerRequest\x1a+.storefront.admin.v1.CreateCustomerResponse\x12e\n" +
 	"\rListCustomers\x12).storefront.admin.v1.ListCustomersRequest\x1a$.storefront.v1.ListCustomersResponse\"\x03\x90\x02\x01\x12N\n" +
 	"\vGetCustomer\x12!.storefront.v1.GetCustomerRequest\x1a\x17.storefront.v1.Customer\"\x03\x90\x02\x01\x12V\n" +
 	"\fFindCustomer\x12(.storefront.admin.v1.FindCustomerRequest\x1a\x17.storefront.v1.Customer\"\x03\x90\x02\x01\x12O\n" +
-	"\x0eUpdateCustomer\x12$.storefront.v1.UpdateCustomerRequest\x1a\x17.storefront.v1.CustomerB7Z5go.storefront.example/gen/storefront/admin/v1;adminv1b\x06proto3"
+	"\x0eUpdateCustomer\x12$.storefront.v1.UpdateCustomerRequest\x1a\x17.storefront.v1.Customer\x12]\n" +
+	"\x0eForgetCustomer\x12*.storefront.admin.v1.ForgetCustomerRequest\x1a\x1f.storefront.admin.v1.Forgetting\x12e\n" +
+	"\x12ContinueForgetting\x12..storefront.admin.v1.ContinueForgettingRequest\x1a\x1f.storefront.admin.v1.Forgetting\x12z\n" +
+	"\x12ListCustomerOrders\x12..storefront.admin.v1.ListCustomerOrdersRequest\x1a/.storefront.admin.v1.ListCustomerOrdersResponse\"\x03\x90\x02\x01B7Z5go.storefront.example/gen/storefront/admin/v1;adminv1b\x06proto3"
 
 var (
 	file_storefront_admin_v1_customer_proto_rawDescOnce sync.Once
@@ -325,34 +699,50 @@ func file_storefront_admin_v1_customer_proto_rawDescGZIP() []byte {
 	return file_storefront_admin_v1_customer_proto_rawDescData
 }
 
-var file_storefront_admin_v1_customer_proto_msgTypes = make([]protoimpl.MessageInfo, 4)
+var file_storefront_admin_v1_customer_proto_msgTypes = make([]protoimpl.MessageInfo, 9)
 var file_storefront_admin_v1_customer_proto_goTypes = []any{
-	(*CreateCustomerRequest)(nil),    // 0: storefront.admin.v1.CreateCustomerRequest
-	(*CreateCustomerResponse)(nil),   // 1: storefront.admin.v1.CreateCustomerResponse
-	(*ListCustomersRequest)(nil),     // 2: storefront.admin.v1.ListCustomersRequest
-	(*FindCustomerRequest)(nil),      // 3: storefront.admin.v1.FindCustomerRequest
-	(*v1.Customer)(nil),              // 4: storefront.v1.Customer
-	(*v1.GetCustomerRequest)(nil),    // 5: storefront.v1.GetCustomerRequest
-	(*v1.UpdateCustomerRequest)(nil), // 6: storefront.v1.UpdateCustomerRequest
-	(*v1.ListCustomersResponse)(nil), // 7: storefront.v1.ListCustomersResponse
+	(*ForgetCustomerRequest)(nil),      // 0: storefront.admin.v1.ForgetCustomerRequest
+	(*ContinueForgettingRequest)(nil),  // 1: storefront.admin.v1.ContinueForgettingRequest
+	(*Forgetting)(nil),                 // 2: storefront.admin.v1.Forgetting
+	(*ListCustomerOrdersRequest)(nil),  // 3: storefront.admin.v1.ListCustomerOrdersRequest
+	(*ListCustomerOrdersResponse)(nil), // 4: storefront.admin.v1.ListCustomerOrdersResponse
+	(*CreateCustomerRequest)(nil),      // 5: storefront.admin.v1.CreateCustomerRequest
+	(*CreateCustomerResponse)(nil),     // 6: storefront.admin.v1.CreateCustomerResponse
+	(*ListCustomersRequest)(nil),       // 7: storefront.admin.v1.ListCustomersRequest
+	(*FindCustomerRequest)(nil),        // 8: storefront.admin.v1.FindCustomerRequest
+	(*timestamppb.Timestamp)(nil),      // 9: google.protobuf.Timestamp
+	(*v1.Order)(nil),                   // 10: storefront.v1.Order
+	(*v1.Customer)(nil),                // 11: storefront.v1.Customer
+	(*v1.GetCustomerRequest)(nil),      // 12: storefront.v1.GetCustomerRequest
+	(*v1.UpdateCustomerRequest)(nil),   // 13: storefront.v1.UpdateCustomerRequest
+	(*v1.ListCustomersResponse)(nil),   // 14: storefront.v1.ListCustomersResponse
 }
 var file_storefront_admin_v1_customer_proto_depIdxs = []int32{
-	4, // 0: storefront.admin.v1.CreateCustomerResponse.customer:type_name -> storefront.v1.Customer
-	0, // 1: storefront.admin.v1.CustomerService.CreateCustomer:input_type -> storefront.admin.v1.CreateCustomerRequest
-	2, // 2: storefront.admin.v1.CustomerService.ListCustomers:input_type -> storefront.admin.v1.ListCustomersRequest
-	5, // 3: storefront.admin.v1.CustomerService.GetCustomer:input_type -> storefront.v1.GetCustomerRequest
-	3, // 4: storefront.admin.v1.CustomerService.FindCustomer:input_type -> storefront.admin.v1.FindCustomerRequest
-	6, // 5: storefront.admin.v1.CustomerService.UpdateCustomer:input_type -> storefront.v1.UpdateCustomerRequest
-	1, // 6: storefront.admin.v1.CustomerService.CreateCustomer:output_type -> storefront.admin.v1.CreateCustomerResponse
-	7, // 7: storefront.admin.v1.CustomerService.ListCustomers:output_type -> storefront.v1.ListCustomersResponse
-	4, // 8: storefront.admin.v1.CustomerService.GetCustomer:output_type -> storefront.v1.Customer
-	4, // 9: storefront.admin.v1.CustomerService.FindCustomer:output_type -> storefront.v1.Customer
-	4, // 10: storefront.admin.v1.CustomerService.UpdateCustomer:output_type -> storefront.v1.Customer
-	6, // [6:11] is the sub-list for method output_type
-	1, // [1:6] is the sub-list for method input_type
-	1, // [1:1] is the sub-list for extension type_name
-	1, // [1:1] is the sub-list for extension extendee
-	0, // [0:1] is the sub-list for field type_name
+	9,  // 0: storefront.admin.v1.Forgetting.created_at:type_name -> google.protobuf.Timestamp
+	9,  // 1: storefront.admin.v1.Forgetting.finished_at:type_name -> google.protobuf.Timestamp
+	10, // 2: storefront.admin.v1.ListCustomerOrdersResponse.orders:type_name -> storefront.v1.Order
+	11, // 3: storefront.admin.v1.CreateCustomerResponse.customer:type_name -> storefront.v1.Customer
+	5,  // 4: storefront.admin.v1.CustomerService.CreateCustomer:input_type -> storefront.admin.v1.CreateCustomerRequest
+	7,  // 5: storefront.admin.v1.CustomerService.ListCustomers:input_type -> storefront.admin.v1.ListCustomersRequest
+	12, // 6: storefront.admin.v1.CustomerService.GetCustomer:input_type -> storefront.v1.GetCustomerRequest
+	8,  // 7: storefront.admin.v1.CustomerService.FindCustomer:input_type -> storefront.admin.v1.FindCustomerRequest
+	13, // 8: storefront.admin.v1.CustomerService.UpdateCustomer:input_type -> storefront.v1.UpdateCustomerRequest
+	0,  // 9: storefront.admin.v1.CustomerService.ForgetCustomer:input_type -> storefront.admin.v1.ForgetCustomerRequest
+	1,  // 10: storefront.admin.v1.CustomerService.ContinueForgetting:input_type -> storefront.admin.v1.ContinueForgettingRequest
+	3,  // 11: storefront.admin.v1.CustomerService.ListCustomerOrders:input_type -> storefront.admin.v1.ListCustomerOrdersRequest
+	6,  // 12: storefront.admin.v1.CustomerService.CreateCustomer:output_type -> storefront.admin.v1.CreateCustomerResponse
+	14, // 13: storefront.admin.v1.CustomerService.ListCustomers:output_type -> storefront.v1.ListCustomersResponse
+	11, // 14: storefront.admin.v1.CustomerService.GetCustomer:output_type -> storefront.v1.Customer
+	11, // 15: storefront.admin.v1.CustomerService.FindCustomer:output_type -> storefront.v1.Customer
+	11, // 16: storefront.admin.v1.CustomerService.UpdateCustomer:output_type -> storefront.v1.Customer
+	2,  // 17: storefront.admin.v1.CustomerService.ForgetCustomer:output_type -> storefront.admin.v1.Forgetting
+	2,  // 18: storefront.admin.v1.CustomerService.ContinueForgetting:output_type -> storefront.admin.v1.Forgetting
+	4,  // 19: storefront.admin.v1.CustomerService.ListCustomerOrders:output_type -> storefront.admin.v1.ListCustomerOrdersResponse
+	12, // [12:20] is the sub-list for method output_type
+	4,  // [4:12] is the sub-list for method input_type
+	4,  // [4:4] is the sub-list for extension type_name
+	4,  // [4:4] is the sub-list for extension extendee
+	0,  // [0:4] is the sub-list for field type_name
 }
 
 func init() { file_storefront_admin_v1_customer_proto_init() }
@@ -360,15 +750,16 @@ func file_storefront_admin_v1_customer_proto_init() {
 	if File_storefront_admin_v1_customer_proto != nil {
 		return
 	}
-	file_storefront_admin_v1_customer_proto_msgTypes[0].OneofWrappers = []any{}
-	file_storefront_admin_v1_customer_proto_msgTypes[2].OneofWrappers = []any{}
+	file_storefront_admin_v1_customer_proto_msgTypes[3].OneofWrappers = []any{}
+	file_storefront_admin_v1_customer_proto_msgTypes[5].OneofWrappers = []any{}
+	file_storefront_admin_v1_customer_proto_msgTypes[7].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_storefront_admin_v1_customer_proto_rawDesc), len(file_storefront_admin_v1_customer_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   4,
+			NumMessages:   9,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -31,6 +31,7 @@ import (
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	fieldmaskpb "google.golang.org/protobuf/types/known/fieldmaskpb"
+	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
 	reflect "reflect"
 	sync "sync"
 	unsafe "unsafe"
@@ -42,6 +43,116 @@ const (
 	// Verify that runtime/protoimpl is sufficiently up-to-date.
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
+
+// Which store to delete.
+type DeleteStoreRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The store's slug or id.
+	Store string `protobuf:"bytes,1,opt,name=store,proto3" json:"store,omitempty"`
+	// For how many seconds the store can be restored, up to ten years; 30 days unless named. With 0 it cannot.
+	GraceSeconds *int64 `protobuf:"varint,2,opt,name=grace_seconds,json=graceSeconds,proto3,oneof" json:"grace_seconds,omitempty"`
+	// The store's slug once more; required without grace.
+	ConfirmSlug   string `protobuf:"bytes,3,opt,name=confirm_slug,json=confirmSlug,proto3" json:"confirm_slug,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DeleteStoreRequest) Reset() {
+	*x = DeleteStoreRequest{}
+	mi := &file_storefront_admin_v1_store_proto_msgTypes[0]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DeleteStoreRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DeleteStoreRequest) ProtoMessage() {}
+
+func (x *DeleteStoreRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_storefront_admin_v1_store_proto_msgTypes[0]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DeleteStoreRequest.ProtoReflect.Descriptor instead.
+func (*DeleteStoreRequest) Descriptor() ([]byte, []int) {
+	return file_storefront_admin_v1_store_proto_rawDescGZIP(), []int{0}
+}
+
+func (x *DeleteStoreRequest) GetStore() string {
+	if x != nil {
+		return x.Store
+	}
+	return ""
+}
+
+func (x *DeleteStoreRequest) GetGraceSeconds() int64 {
+	if x != nil && x.GraceSeconds != nil {
+		return *x.GraceSeconds
+	}
+	return 0
+}
+
+func (x *DeleteStoreRequest) GetConfirmSlug() string {
+	if x != nil {
+		return x.ConfirmSlug
+	}
+	return ""
+}
+
+// Which store to restore.
+type RestoreStoreRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The store's slug or id.
+	Store         string `protobuf:"bytes,1,opt,name=store,proto3" json:"store,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RestoreStoreRequest) Reset() {
+	*x = RestoreStoreRequest{}
+	mi := &file_storefront_admin_v1_store_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RestoreStoreRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RestoreStoreRequest) ProtoMessage() {}
+
+func (x *RestoreStoreRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_storefront_admin_v1_store_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RestoreStoreRequest.ProtoReflect.Descriptor instead.
+func (*RestoreStoreRequest) Descriptor() ([]byte, []int) {
+	return file_storefront_admin_v1_store_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *RestoreStoreRequest) GetStore() string {
+	if x != nil {
+		return x.Store
+	}
+	return ""
+}
 
 // A store to create.
 type CreateStoreRequest struct {
@@ -83,7 +194,7 @@ type CreateStoreRequest struct {
 
 func (x *CreateStoreRequest) Reset() {
 	*x = CreateStoreRequest{}
-	mi := &file_storefront_admin_v1_store_proto_msgTypes[0]
+	mi := &file_storefront_admin_v1_store_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -95,7 +206,7 @@ func (x *CreateStoreRequest) String() string {
 func (*CreateStoreRequest) ProtoMessage() {}
 
 func (x *CreateStoreRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_storefront_admin_v1_store_proto_msgTypes[0]
+	mi := &file_storefront_admin_v1_store_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -108,7 +219,7 @@ func (x *CreateStoreRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateStoreRequest.ProtoReflect.Descriptor instead.
 func (*CreateStoreRequest) Descriptor() ([]byte, []int) {
-	return file_storefront_admin_v1_store_proto_rawDescGZIP(), []int{0}
+	return file_storefront_admin_v1_store_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *CreateStoreRequest) GetName() string {
@@ -222,7 +333,7 @@ type ListStoresRequest struct {
 
 func (x *ListStoresRequest) Reset() {
 	*x = ListStoresRequest{}
-	mi := &file_storefront_admin_v1_store_proto_msgTypes[1]
+	mi := &file_storefront_admin_v1_store_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -234,7 +345,7 @@ func (x *ListStoresRequest) String() string {
 func (*ListStoresRequest) ProtoMessage() {}
 
 func (x *ListStoresRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_storefront_admin_v1_store_proto_msgTypes[1]
+	mi := &file_storefront_admin_v1_store_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -247,7 +358,7 @@ func (x *ListStoresRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListStoresRequest.ProtoReflect.Descriptor instead.
 func (*ListStoresRequest) Descriptor() ([]byte, []int) {
-	return file_storefront_admin_v1_store_proto_rawDescGZIP(), []int{1}
+	return file_storefront_admin_v1_store_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *ListStoresRequest) GetPageSize() int32 {
@@ -271,13 +382,15 @@ type ListStoresResponse struct {
 	Stores []*v1.Store `protobuf:"bytes,1,rep,name=stores,proto3" json:"stores,omitempty"`
 	// What to send as `pageToken` for the next page; empty on the last one.
 	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	// Those of the stores that are to be deleted.
+	Deletions     []*StoreDeletion `protobuf:"bytes,3,rep,name=deletions,proto3" json:"deletions,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ListStoresResponse) Reset() {
 	*x = ListStoresResponse{}
-	mi := &file_storefront_admin_v1_store_proto_msgTypes[2]
+	mi := &file_storefront_admin_v1_store_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -289,7 +402,7 @@ func (x *ListStoresResponse) String() string {
 func (*ListStoresResponse) ProtoMessage() {}
 
 func (x *ListStoresResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_storefront_admin_v1_store_proto_msgTypes[2]
+	mi := &file_storefront_admin_v1_store_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -302,7 +415,7 @@ func (x *ListStoresResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListStoresResponse.ProtoReflect.Descriptor instead.
 func (*ListStoresResponse) Descriptor() ([]byte, []int) {
-	return file_storefront_admin_v1_store_proto_rawDescGZIP(), []int{2}
+	return file_storefront_admin_v1_store_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *ListStoresResponse) GetStores() []*v1.Store {
@@ -319,6 +432,68 @@ func (x *ListStoresResponse) GetNextPageToken() string {
 	return ""
 }
 
+func (x *ListStoresResponse) GetDeletions() []*StoreDeletion {
+	if x != nil {
+		return x.Deletions
+	}
+	return nil
+}
+
+// When a store is deleted.
+type StoreDeletion struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// UUID of the store.
+	StoreId string `protobuf:"bytes,1,opt,name=store_id,json=storeId,proto3" json:"store_id,omitempty"`
+	// When its grace ends and the deletion begins.
+	DeleteAt      *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=delete_at,json=deleteAt,proto3" json:"delete_at,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *StoreDeletion) Reset() {
+	*x = StoreDeletion{}
+	mi := &file_storefront_admin_v1_store_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *StoreDeletion) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*StoreDeletion) ProtoMessage() {}
+
+func (x *StoreDeletion) ProtoReflect() protoreflect.Message {
+	mi := &file_storefront_admin_v1_store_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use StoreDeletion.ProtoReflect.Descriptor instead.
+func (*StoreDeletion) Descriptor() ([]byte, []int) {
+	return file_storefront_admin_v1_store_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *StoreDeletion) GetStoreId() string {
+	if x != nil {
+		return x.StoreId
+	}
+	return ""
+}
+
+func (x *StoreDeletion) GetDeleteAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.DeleteAt
+	}
+	return nil
+}
+
 // Which store to retrieve.
 type GetStoreRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -330,7 +505,7 @@ type GetStoreRequest struct {
 
 func (x *GetStoreRequest) Reset() {
 	*x = GetStoreRequest{}
-	mi := &file_storefront_admin_v1_store_proto_msgTypes[3]
+	mi := &file_storefront_admin_v1_store_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -342,7 +517,7 @@ func (x *GetStoreRequest) String() string {
 func (*GetStoreRequest) ProtoMessage() {}
 
 func (x *GetStoreRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_storefront_admin_v1_store_proto_msgTypes[3]
+	mi := &file_storefront_admin_v1_store_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -355,7 +530,7 @@ func (x *GetStoreRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetStoreRequest.ProtoReflect.Descriptor instead.
 func (*GetStoreRequest) Descriptor() ([]byte, []int) {
-	return file_storefront_admin_v1_store_proto_rawDescGZIP(), []int{3}
+	return file_storefront_admin_v1_store_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *GetStoreRequest) GetStore() string {
@@ -403,7 +578,7 @@ type UpdateStoreRequest struct {
 
 func (x *UpdateStoreRequest) Reset() {
 	*x = UpdateStoreRequest{}
-	mi := &file_storefront_admin_v1_store_proto_msgTypes[4]
+	mi := &file_storefront_admin_v1_store_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -415,7 +590,7 @@ func (x *UpdateStoreRequest) String() string {
 func (*UpdateStoreRequest) ProtoMessage() {}
 
 func (x *UpdateStoreRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_storefront_admin_v1_store_proto_msgTypes[4]
+	mi := &file_storefront_admin_v1_store_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -428,7 +603,7 @@ func (x *UpdateStoreRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateStoreRequest.ProtoReflect.Descriptor instead.
 func (*UpdateStoreRequest) Descriptor() ([]byte, []int) {
-	return file_storefront_admin_v1_store_proto_rawDescGZIP(), []int{4}
+	return file_storefront_admin_v1_store_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *UpdateStoreRequest) GetStore() string {
@@ -533,7 +708,7 @@ type GetStoreSettingsRequest struct {
 
 func (x *GetStoreSettingsRequest) Reset() {
 	*x = GetStoreSettingsRequest{}
-	mi := &file_storefront_admin_v1_store_proto_msgTypes[5]
+	mi := &file_storefront_admin_v1_store_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -545,7 +720,7 @@ func (x *GetStoreSettingsRequest) String() string {
 func (*GetStoreSettingsRequest) ProtoMessage() {}
 
 func (x *GetStoreSettingsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_storefront_admin_v1_store_proto_msgTypes[5]
+	mi := &file_storefront_admin_v1_store_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -558,7 +733,7 @@ func (x *GetStoreSettingsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetStoreSettingsRequest.ProtoReflect.Descriptor instead.
 func (*GetStoreSettingsRequest) Descriptor() ([]byte, []int) {
-	return file_storefront_admin_v1_store_proto_rawDescGZIP(), []int{5}
+	return file_storefront_admin_v1_store_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *GetStoreSettingsRequest) GetStore() string {
@@ -577,13 +752,15 @@ type StoreSettings struct {
 	UnavailableTypes []v1.Product_Type `protobuf:"varint,2,rep,packed,name=unavailable_types,json=unavailableTypes,proto3,enum=storefront.v1.Product_Type" json:"unavailable_types,omitempty"`
 	// The platform's share of each order recorded from now on, in per cent, 0 to 100.
 	PlatformFeePercent float64 `protobuf:"fixed64,3,opt,name=platform_fee_percent,json=platformFeePercent,proto3" json:"platform_fee_percent,omitempty"`
-	unknownFields      protoimpl.UnknownFields
-	sizeCache          protoimpl.SizeCache
+	// When the deletion of the store begins; absent for one that stays.
+	DeleteAt      *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=delete_at,json=deleteAt,proto3,oneof" json:"delete_at,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *StoreSettings) Reset() {
 	*x = StoreSettings{}
-	mi := &file_storefront_admin_v1_store_proto_msgTypes[6]
+	mi := &file_storefront_admin_v1_store_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -595,7 +772,7 @@ func (x *StoreSettings) String() string {
 func (*StoreSettings) ProtoMessage() {}
 
 func (x *StoreSettings) ProtoReflect() protoreflect.Message {
-	mi := &file_storefront_admin_v1_store_proto_msgTypes[6]
+	mi := &file_storefront_admin_v1_store_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -608,7 +785,7 @@ func (x *StoreSettings) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StoreSettings.ProtoReflect.Descriptor instead.
 func (*StoreSettings) Descriptor() ([]byte, []int) {
-	return file_storefront_admin_v1_store_proto_rawDescGZIP(), []int{6}
+	return file_storefront_admin_v1_store_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *StoreSettings) GetPaymentLinksOpen() bool {
@@ -632,11 +809,26 @@ func (x *StoreSettings) GetPlatformFeePercent() float64 {
 	return 0
 }
 
+func (x *StoreSettings) GetDeleteAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.DeleteAt
+	}
+	return nil
+}
+
 var File_storefront_admin_v1_store_proto protoreflect.FileDescriptor
 
 const file_storefront_admin_v1_store_proto_rawDesc = "" +
 	"\n" +
-	"\x1fstorefront/admin/v1/store.proto\x12\x13storefront.admin.v1\x1a\x1bbuf/validate/validate.proto\x1a google/protobuf/field_mask.proto\x1a\x1bstorefront/v1/product.proto\x1a\x19storefront/v1/store.proto\"\xf1\a\n" +
+	"\x1fstorefront/admin/v1/store.proto\x12\x13storefront.admin.v1\x1a\x1bbuf/validate/validate.proto\x1a google/protobuf/field_mask.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1bstorefront/v1/product.proto\x1a\x19storefront/v1/store.proto\"\x98\x01\n" +
+	"\x12DeleteStoreRequest\x12\x14\n" +
+	"\x05store\x18\x01 \x01(\tR\x05store\x127\n" +
+	"\rgrace_seconds\x18\x02 \x01(\x03B\r\xbaH\n" +
+	"\"\b\x18\x80\x86\xb0\x96\x01(\x00H\x00R\fgraceSeconds\x88\x01\x01\x12!\n" +
+	"\fconfirm_slug\x18\x03 \x01(\tR\vconfirmSlugB\x10\n" +
+	"\x0e_grace_seconds\"+\n" +
+	"\x13RestoreStoreRequest\x12\x14\n" +
+	"\x05store\x18\x01 \x01(\tR\x05store\"\xf1\a\n" +
 	"\x12CreateStoreRequest\x12z\n" +
 	"\x04name\x18\x01 \x01(\tBf\xbaHc\xc8\x01\x01r^\x10\x01\x18\xc8\x012W^[^\\x00-\\x08\\x0B-\\x1F\\x7F-\\x9F]*[^\\s\\x00-\\x1F\\x7F-\\x9F][^\\x00-\\x08\\x0B-\\x1F\\x7F-\\x9F]*$R\x04name\x12\x12\n" +
 	"\x04slug\x18\x02 \x01(\tR\x04slug\x12\x1a\n" +
@@ -669,10 +861,14 @@ const file_storefront_admin_v1_store_proto_rawDesc = "" +
 	"\n" +
 	"page_token\x18\x02 \x01(\tR\tpageTokenB\f\n" +
 	"\n" +
-	"_page_size\"j\n" +
+	"_page_size\"\xac\x01\n" +
 	"\x12ListStoresResponse\x12,\n" +
 	"\x06stores\x18\x01 \x03(\v2\x14.storefront.v1.StoreR\x06stores\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"'\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\x12@\n" +
+	"\tdeletions\x18\x03 \x03(\v2\".storefront.admin.v1.StoreDeletionR\tdeletions\"c\n" +
+	"\rStoreDeletion\x12\x19\n" +
+	"\bstore_id\x18\x01 \x01(\tR\astoreId\x127\n" +
+	"\tdelete_at\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\bdeleteAt\"'\n" +
 	"\x0fGetStoreRequest\x12\x14\n" +
 	"\x05store\x18\x01 \x01(\tR\x05store\"\x85\b\n" +
 	"\x12UpdateStoreRequest\x12\x14\n" +
@@ -704,18 +900,23 @@ const file_storefront_admin_v1_store_proto_rawDesc = "" +
 	"\x13_payment_links_openB\x17\n" +
 	"\x15_platform_fee_percent\"/\n" +
 	"\x17GetStoreSettingsRequest\x12\x14\n" +
-	"\x05store\x18\x01 \x01(\tR\x05store\"\xb9\x01\n" +
+	"\x05store\x18\x01 \x01(\tR\x05store\"\x85\x02\n" +
 	"\rStoreSettings\x12,\n" +
 	"\x12payment_links_open\x18\x01 \x01(\bR\x10paymentLinksOpen\x12H\n" +
 	"\x11unavailable_types\x18\x02 \x03(\x0e2\x1b.storefront.v1.Product.TypeR\x10unavailableTypes\x120\n" +
-	"\x14platform_fee_percent\x18\x03 \x01(\x01R\x12platformFeePercent2\xc6\x03\n" +
+	"\x14platform_fee_percent\x18\x03 \x01(\x01R\x12platformFeePercent\x12<\n" +
+	"\tdelete_at\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampH\x00R\bdeleteAt\x88\x01\x01B\f\n" +
+	"\n" +
+	"_delete_at2\xf2\x04\n" +
 	"\fStoreService\x12L\n" +
 	"\vCreateStore\x12'.storefront.admin.v1.CreateStoreRequest\x1a\x14.storefront.v1.Store\x12b\n" +
 	"\n" +
 	"ListStores\x12&.storefront.admin.v1.ListStoresRequest\x1a'.storefront.admin.v1.ListStoresResponse\"\x03\x90\x02\x01\x12K\n" +
 	"\bGetStore\x12$.storefront.admin.v1.GetStoreRequest\x1a\x14.storefront.v1.Store\"\x03\x90\x02\x01\x12i\n" +
 	"\x10GetStoreSettings\x12,.storefront.admin.v1.GetStoreSettingsRequest\x1a\".storefront.admin.v1.StoreSettings\"\x03\x90\x02\x01\x12L\n" +
-	"\vUpdateStore\x12'.storefront.admin.v1.UpdateStoreRequest\x1a\x14.storefront.v1.StoreB7Z5go.storefront.example/gen/storefront/admin/v1;adminv1b\x06proto3"
+	"\vUpdateStore\x12'.storefront.admin.v1.UpdateStoreRequest\x1a\x14.storefront.v1.Store\x12Z\n" +
+	"\vDeleteStore\x12'.storefront.admin.v1.DeleteStoreRequest\x1a\".storefront.admin.v1.StoreSettings\x12N\n" +
+	"\fRestoreStore\x12(.storefront.admin.v1.RestoreStoreRequest\x1a\x14.storefront.v1.StoreB7Z5go.storefront.example/gen/storefront/admin/v1;adminv1b\x06proto3"
 
 var (
 	file_storefront_admin_v1_store_proto_rawDescOnce sync.Once
@@ -729,47 +930,58 @@ func file_storefront_admin_v1_store_proto_rawDescGZIP() []byte {
 	return file_storefront_admin_v1_store_proto_rawDescData
 }
 
-var file_storefront_admin_v1_store_proto_msgTypes = make([]protoimpl.MessageInfo, 9)
+var file_storefront_admin_v1_store_proto_msgTypes = make([]protoimpl.MessageInfo, 12)
 var file_storefront_admin_v1_store_proto_goTypes = []any{
-	(*CreateStoreRequest)(nil),      // 0: storefront.admin.v1.CreateStoreRequest
-	(*ListStoresRequest)(nil),       // 1: storefront.admin.v1.ListStoresRequest
-	(*ListStoresResponse)(nil),      // 2: storefront.admin.v1.ListStoresResponse
-	(*GetStoreRequest)(nil),         // 3: storefront.admin.v1.GetStoreRequest
-	(*UpdateStoreRequest)(nil),      // 4: storefront.admin.v1.UpdateStoreRequest
-	(*GetStoreSettingsRequest)(nil), // 5: storefront.admin.v1.GetStoreSettingsRequest
-	(*StoreSettings)(nil),           // 6: storefront.admin.v1.StoreSettings
-	nil,                             // 7: storefront.admin.v1.CreateStoreRequest.SocialLinksEntry
-	nil,                             // 8: storefront.admin.v1.UpdateStoreRequest.SocialLinksEntry
-	(v1.Store_Status)(0),            // 9: storefront.v1.Store.Status
-	(v1.Product_Type)(0),            // 10: storefront.v1.Product.Type
-	(*v1.Store)(nil),                // 11: storefront.v1.Store
-	(*fieldmaskpb.FieldMask)(nil),   // 12: google.protobuf.FieldMask
+	(*DeleteStoreRequest)(nil),      // 0: storefront.admin.v1.DeleteStoreRequest
+	(*RestoreStoreRequest)(nil),     // 1: storefront.admin.v1.RestoreStoreRequest
+	(*CreateStoreRequest)(nil),      // 2: storefront.admin.v1.CreateStoreRequest
+	(*ListStoresRequest)(nil),       // 3: storefront.admin.v1.ListStoresRequest
+	(*ListStoresResponse)(nil),      // 4: storefront.admin.v1.ListStoresResponse
+	(*StoreDeletion)(nil),           // 5: storefront.admin.v1.StoreDeletion
+	(*GetStoreRequest)(nil),         // 6: storefront.admin.v1.GetStoreRequest
+	(*UpdateStoreRequest)(nil),      // 7: storefront.admin.v1.UpdateStoreRequest
+	(*GetStoreSettingsRequest)(nil), // 8: storefront.admin.v1.GetStoreSettingsRequest
+	(*StoreSettings)(nil),           // 9: storefront.admin.v1.StoreSettings
+	nil,                             // 10: storefront.admin.v1.CreateStoreRequest.SocialLinksEntry
+	nil,                             // 11: storefront.admin.v1.UpdateStoreRequest.SocialLinksEntry
+	(v1.Store_Status)(0),            // 12: storefront.v1.Store.Status
+	(v1.Product_Type)(0),            // 13: storefront.v1.Product.Type
+	(*v1.Store)(nil),                // 14: storefront.v1.Store
+	(*timestamppb.Timestamp)(nil),   // 15: google.protobuf.Timestamp
+	(*fieldmaskpb.FieldMask)(nil),   // 16: google.protobuf.FieldMask
 }
 var file_storefront_admin_v1_store_proto_depIdxs = []int32{
-	7,  // 0: storefront.admin.v1.CreateStoreRequest.social_links:type_name -> storefront.admin.v1.CreateStoreRequest.SocialLinksEntry
-	9,  // 1: storefront.admin.v1.CreateStoreRequest.status:type_name -> storefront.v1.Store.Status
-	10, // 2: storefront.admin.v1.CreateStoreRequest.unavailable_types:type_name -> storefront.v1.Product.Type
-	11, // 3: storefront.admin.v1.ListStoresResponse.stores:type_name -> storefront.v1.Store
-	8,  // 4: storefront.admin.v1.UpdateStoreRequest.social_links:type_name -> storefront.admin.v1.UpdateStoreRequest.SocialLinksEntry
-	9,  // 5: storefront.admin.v1.UpdateStoreRequest.status:type_name -> storefront.v1.Store.Status
-	10, // 6: storefront.admin.v1.UpdateStoreRequest.unavailable_types:type_name -> storefront.v1.Product.Type
-	12, // 7: storefront.admin.v1.UpdateStoreRequest.update_mask:type_name -> google.protobuf.FieldMask
-	10, // 8: storefront.admin.v1.StoreSettings.unavailable_types:type_name -> storefront.v1.Product.Type
-	0,  // 9: storefront.admin.v1.StoreService.CreateStore:input_type -> storefront.admin.v1.CreateStoreRequest
-	1,  // 10: storefront.admin.v1.StoreService.ListStores:input_type -> storefront.admin.v1.ListStoresRequest
-	3,  // 11: storefront.admin.v1.StoreService.GetStore:input_type -> storefront.admin.v1.GetStoreRequest
-	5,  // 12: storefront.admin.v1.StoreService.GetStoreSettings:input_type -> storefront.admin.v1.GetStoreSettingsRequest
-	4,  // 13: storefront.admin.v1.StoreService.UpdateStore:input_type -> storefront.admin.v1.UpdateStoreRequest
-	11, // 14: storefront.admin.v1.StoreService.CreateStore:output_type -> storefront.v1.Store
-	2,  // 15: storefront.admin.v1.StoreService.ListStores:output_type -> storefront.admin.v1.ListStoresResponse
-	11, // 16: storefront.admin.v1.StoreService.GetStore:output_type -> storefront.v1.Store
-	6,  // 17: storefront.admin.v1.StoreService.GetStoreSettings:output_type -> storefront.admin.v1.StoreSettings
-	11, // 18: storefront.admin.v1.StoreService.UpdateStore:output_type -> storefront.v1.Store
-	14, // [14:19] is the sub-list for method output_type
-	9,  // [9:14] is the sub-list for method input_type
-	9,  // [9:9] is the sub-list for extension type_name
-	9,  // [9:9] is the sub-list for extension extendee
-	0,  // [0:9] is the sub-list for field type_name
+	10, // 0: storefront.admin.v1.CreateStoreRequest.social_links:type_name -> storefront.admin.v1.CreateStoreRequest.SocialLinksEntry
+	12, // 1: storefront.admin.v1.CreateStoreRequest.status:type_name -> storefront.v1.Store.Status
+	13, // 2: storefront.admin.v1.CreateStoreRequest.unavailable_types:type_name -> storefront.v1.Product.Type
+	14, // 3: storefront.admin.v1.ListStoresResponse.stores:type_name -> storefront.v1.Store
+	5,  // 4: storefront.admin.v1.ListStoresResponse.deletions:type_name -> storefront.admin.v1.StoreDeletion
+	15, // 5: storefront.admin.v1.StoreDeletion.delete_at:type_name -> google.protobuf.Timestamp
+	11, // 6: storefront.admin.v1.UpdateStoreRequest.social_links:type_name -> storefront.admin.v1.UpdateStoreRequest.SocialLinksEntry
+	12, // 7: storefront.admin.v1.UpdateStoreRequest.status:type_name -> storefront.v1.Store.Status
+	13, // 8: storefront.admin.v1.UpdateStoreRequest.unavailable_types:type_name -> storefront.v1.Product.Type
+	16, // 9: storefront.admin.v1.UpdateStoreRequest.update_mask:type_name -> google.protobuf.FieldMask
+	13, // 10: storefront.admin.v1.StoreSettings.unavailable_types:type_name -> storefront.v1.Product.Type
+	15, // 11: storefront.admin.v1.StoreSettings.delete_at:type_name -> google.protobuf.Timestamp
+	2,  // 12: storefront.admin.v1.StoreService.CreateStore:input_type -> storefront.admin.v1.CreateStoreRequest
+	3,  // 13: storefront.admin.v1.StoreService.ListStores:input_type -> storefront.admin.v1.ListStoresRequest
+	6,  // 14: storefront.admin.v1.StoreService.GetStore:input_type -> storefront.admin.v1.GetStoreRequest
+	8,  // 15: storefront.admin.v1.StoreService.GetStoreSettings:input_type -> storefront.admin.v1.GetStoreSettingsRequest
+	7,  // 16: storefront.admin.v1.StoreService.UpdateStore:input_type -> storefront.admin.v1.UpdateStoreRequest
+	0,  // 17: storefront.admin.v1.StoreService.DeleteStore:input_type -> storefront.admin.v1.DeleteStoreRequest
+	1,  // 18: storefront.admin.v1.StoreService.RestoreStore:input_type -> storefront.admin.v1.RestoreStoreRequest
+	14, // 19: storefront.admin.v1.StoreService.CreateStore:output_type -> storefront.v1.Store
+	4,  // 20: storefront.admin.v1.StoreService.ListStores:output_type -> storefront.admin.v1.ListStoresResponse
+	14, // 21: storefront.admin.v1.StoreService.GetStore:output_type -> storefront.v1.Store
+	9,  // 22: storefront.admin.v1.StoreService.GetStoreSettings:output_type -> storefront.admin.v1.StoreSettings
+	14, // 23: storefront.admin.v1.StoreService.UpdateStore:output_type -> storefront.v1.Store
+	9,  // 24: storefront.admin.v1.StoreService.DeleteStore:output_type -> storefront.admin.v1.StoreSettings
+	14, // 25: storefront.admin.v1.StoreService.RestoreStore:output_type -> storefront.v1.Store
+	19, // [19:26] is the sub-list for method output_type
+	12, // [12:19] is the sub-list for method input_type
+	12, // [12:12] is the sub-list for extension type_name
+	12, // [12:12] is the sub-list for extension extendee
+	0,  // [0:12] is the sub-list for field type_name
 }
 
 func init() { file_storefront_admin_v1_store_proto_init() }
@@ -778,15 +990,17 @@ func file_storefront_admin_v1_store_proto_init() {
 		return
 	}
 	file_storefront_admin_v1_store_proto_msgTypes[0].OneofWrappers = []any{}
-	file_storefront_admin_v1_store_proto_msgTypes[1].OneofWrappers = []any{}
-	file_storefront_admin_v1_store_proto_msgTypes[4].OneofWrappers = []any{}
+	file_storefront_admin_v1_store_proto_msgTypes[2].OneofWrappers = []any{}
+	file_storefront_admin_v1_store_proto_msgTypes[3].OneofWrappers = []any{}
+	file_storefront_admin_v1_store_proto_msgTypes[7].OneofWrappers = []any{}
+	file_storefront_admin_v1_store_proto_msgTypes[9].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_storefront_admin_v1_store_proto_rawDesc), len(file_storefront_admin_v1_store_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   9,
+			NumMessages:   12,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -49,6 +49,15 @@ const (
 	// CustomerServiceUpdateCustomerProcedure is the fully-qualified name of the CustomerService's
 	// UpdateCustomer RPC.
 	CustomerServiceUpdateCustomerProcedure = "/storefront.admin.v1.CustomerService/UpdateCustomer"
+	// CustomerServiceForgetCustomerProcedure is the fully-qualified name of the CustomerService's
+	// ForgetCustomer RPC.
+	CustomerServiceForgetCustomerProcedure = "/storefront.admin.v1.CustomerService/ForgetCustomer"
+	// CustomerServiceContinueForgettingProcedure is the fully-qualified name of the CustomerService's
+	// ContinueForgetting RPC.
+	CustomerServiceContinueForgettingProcedure = "/storefront.admin.v1.CustomerService/ContinueForgetting"
+	// CustomerServiceListCustomerOrdersProcedure is the fully-qualified name of the CustomerService's
+	// ListCustomerOrders RPC.
+	CustomerServiceListCustomerOrdersProcedure = "/storefront.admin.v1.CustomerService/ListCustomerOrders"
 )
 
 // CustomerServiceClient is a client for the storefront.admin.v1.CustomerService service.
@@ -70,6 +79,19 @@ type CustomerServiceClient interface {
 	// Refused with `customer_not_found`, `customer_identifier_required`, `phone_invalid` or
 	// `customer_conflict`.
 	UpdateCustomer(context.Context, *v11.UpdateCustomerRequest) (*v11.Customer, error)
+	// Forgets a customer, which cannot be undone. At once the customer has no name, no phone, and an e-mail under
+	// `forgotten.invalid`, which nobody can reach, and so in each order. Then `ContinueForgetting` takes the customer out of
+	// events, deliveries, the activity journal, the notes of its orders and remembered answers; if nobody calls it
+	// for a while, a worker does. Amounts, references and dates stay. One who is forgotten already is returned as it is.
+	//
+	// Refused with `customer_not_found`.
+	ForgetCustomer(context.Context, *v1.ForgetCustomerRequest) (*v1.Forgetting, error)
+	// Carries out the next part of forgetting a customer, a bounded number of rows, and returns the progress; once it is
+	// finished, the receipt. While an event of the customer's is being delivered it waits a moment. Refused with
+	// `customer_not_found` unless the customer was forgotten.
+	ContinueForgetting(context.Context, *v1.ContinueForgettingRequest) (*v1.Forgetting, error)
+	// Lists the orders of a customer, newest first. Refused with `customer_not_found`.
+	ListCustomerOrders(context.Context, *v1.ListCustomerOrdersRequest) (*v1.ListCustomerOrdersResponse, error)
 }
 
 // NewCustomerServiceClient constructs a client for the storefront.admin.v1.CustomerService service.
@@ -116,16 +138,38 @@ func NewCustomerServiceClient(httpClient connect.HTTPClient, baseURL string, opt
 			connect.WithSchema(customerServiceMethods.ByName("UpdateCustomer")),
 			connect.WithClientOptions(opts...),
 		),
+		forgetCustomer: connect.NewClient[v1.ForgetCustomerRequest, v1.Forgetting](
+			httpClient,
+			baseURL+CustomerServiceForgetCustomerProcedure,
+			connect.WithSchema(customerServiceMethods.ByName("ForgetCustomer")),
+			connect.WithClientOptions(opts...),
+		),
+		continueForgetting: connect.NewClient[v1.ContinueForgettingRequest, v1.Forgetting](
+			httpClient,
+			baseURL+CustomerServiceContinueForgettingProcedure,
+			connect.WithSchema(customerServiceMethods.ByName("ContinueForgetting")),
+			connect.WithClientOptions(opts...),
+		),
+		listCustomerOrders: connect.NewClient[v1.ListCustomerOrdersRequest, v1.ListCustomerOrdersResponse](
+			httpClient,
+			baseURL+CustomerServiceListCustomerOrdersProcedure,
+			connect.WithSchema(customerServiceMethods.ByName("ListCustomerOrders")),
+			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+			connect.WithClientOptions(opts...),
+		),
 	}
 }
 
 // customerServiceClient implements CustomerServiceClient.
 type customerServiceClient struct {
-	createCustomer *connect.Client[v1.CreateCustomerRequest, v1.CreateCustomerResponse]
-	listCustomers  *connect.Client[v1.ListCustomersRequest, v11.ListCustomersResponse]
-	getCustomer    *connect.Client[v11.GetCustomerRequest, v11.Customer]
-	findCustomer   *connect.Client[v1.FindCustomerRequest, v11.Customer]
-	updateCustomer *connect.Client[v11.UpdateCustomerRequest, v11.Customer]
+	createCustomer     *connect.Client[v1.CreateCustomerRequest, v1.CreateCustomerResponse]
+	listCustomers      *connect.Client[v1.ListCustomersRequest, v11.ListCustomersResponse]
+	getCustomer        *connect.Client[v11.GetCustomerRequest, v11.Customer]
+	findCustomer       *connect.Client[v1.FindCustomerRequest, v11.Customer]
+	updateCustomer     *connect.Client[v11.UpdateCustomerRequest, v11.Customer]
+	forgetCustomer     *connect.Client[v1.ForgetCustomerRequest, v1.Forgetting]
+	continueForgetting *connect.Client[v1.ContinueForgettingRequest, v1.Forgetting]
+	listCustomerOrders *connect.Client[v1.ListCustomerOrdersRequest, v1.ListCustomerOrdersResponse]
 }
 
 // CreateCustomer calls storefront.admin.v1.CustomerService.CreateCustomer.
@@ -173,6 +217,33 @@ func (c *customerServiceClient) UpdateCustomer(ctx context.Context, req *v11.Upd
 	return nil, err
 }
 
+// ForgetCustomer calls storefront.admin.v1.CustomerService.ForgetCustomer.
+func (c *customerServiceClient) ForgetCustomer(ctx context.Context, req *v1.ForgetCustomerRequest) (*v1.Forgetting, error) {
+	response, err := c.forgetCustomer.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
+// ContinueForgetting calls storefront.admin.v1.CustomerService.ContinueForgetting.
+func (c *customerServiceClient) ContinueForgetting(ctx context.Context, req *v1.ContinueForgettingRequest) (*v1.Forgetting, error) {
+	response, err := c.continueForgetting.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
+// ListCustomerOrders calls storefront.admin.v1.CustomerService.ListCustomerOrders.
+func (c *customerServiceClient) ListCustomerOrders(ctx context.Context, req *v1.ListCustomerOrdersRequest) (*v1.ListCustomerOrdersResponse, error) {
+	response, err := c.listCustomerOrders.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
 // CustomerServiceHandler is an implementation of the storefront.admin.v1.CustomerService service.
 type CustomerServiceHandler interface {
 	// Creates a customer, or completes the one that the store already knows by that e-mail or phone
@@ -192,6 +263,19 @@ type CustomerServiceHandler interface {
 	// Refused with `customer_not_found`, `customer_identifier_required`, `phone_invalid` or
 	// `customer_conflict`.
 	UpdateCustomer(context.Context, *v11.UpdateCustomerRequest) (*v11.Customer, error)
+	// Forgets a customer, which cannot be undone. At once the customer has no name, no phone, and an e-mail under
+	// `forgotten.invalid`, which nobody can reach, and so in each order. Then `ContinueForgetting` takes the customer out of
+	// events, deliveries, the activity journal, the notes of its orders and remembered answers; if nobody calls it
+	// for a while, a worker does. Amounts, references and dates stay. One who is forgotten already is returned as it is.
+	//
+	// Refused with `customer_not_found`.
+	ForgetCustomer(context.Context, *v1.ForgetCustomerRequest) (*v1.Forgetting, error)
+	// Carries out the next part of forgetting a customer, a bounded number of rows, and returns the progress; once it is
+	// finished, the receipt. While an event of the customer's is being delivered it waits a moment. Refused with
+	// `customer_not_found` unless the customer was forgotten.
+	ContinueForgetting(context.Context, *v1.ContinueForgettingRequest) (*v1.Forgetting, error)
+	// Lists the orders of a customer, newest first. Refused with `customer_not_found`.
+	ListCustomerOrders(context.Context, *v1.ListCustomerOrdersRequest) (*v1.ListCustomerOrdersResponse, error)
 }
 
 // NewCustomerServiceHandler builds an HTTP handler from the service implementation. It returns the
@@ -234,6 +318,25 @@ func NewCustomerServiceHandler(svc CustomerServiceHandler, opts ...connect.Handl
 		connect.WithSchema(customerServiceMethods.ByName("UpdateCustomer")),
 		connect.WithHandlerOptions(opts...),
 	)
+	customerServiceForgetCustomerHandler := connect.NewUnaryHandlerSimple(
+		CustomerServiceForgetCustomerProcedure,
+		svc.ForgetCustomer,
+		connect.WithSchema(customerServiceMethods.ByName("ForgetCustomer")),
+		connect.WithHandlerOptions(opts...),
+	)
+	customerServiceContinueForgettingHandler := connect.NewUnaryHandlerSimple(
+		CustomerServiceContinueForgettingProcedure,
+		svc.ContinueForgetting,
+		connect.WithSchema(customerServiceMethods.ByName("ContinueForgetting")),
+		connect.WithHandlerOptions(opts...),
+	)
+	customerServiceListCustomerOrdersHandler := connect.NewUnaryHandlerSimple(
+		CustomerServiceListCustomerOrdersProcedure,
+		svc.ListCustomerOrders,
+		connect.WithSchema(customerServiceMethods.ByName("ListCustomerOrders")),
+		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+		connect.WithHandlerOptions(opts...),
+	)
 	return "/storefront.admin.v1.CustomerService/", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case CustomerServiceCreateCustomerProcedure:
@@ -246,6 +349,12 @@ func NewCustomerServiceHandler(svc CustomerServiceHandler, opts ...connect.Handl
 			customerServiceFindCustomerHandler.ServeHTTP(w, r)
 		case CustomerServiceUpdateCustomerProcedure:
 			customerServiceUpdateCustomerHandler.ServeHTTP(w, r)
+		case CustomerServiceForgetCustomerProcedure:
+			customerServiceForgetCustomerHandler.ServeHTTP(w, r)
+		case CustomerServiceContinueForgettingProcedure:
+			customerServiceContinueForgettingHandler.ServeHTTP(w, r)
+		case CustomerServiceListCustomerOrdersProcedure:
+			customerServiceListCustomerOrdersHandler.ServeHTTP(w, r)
 		default:
 			http.NotFound(w, r)
 		}
@@ -273,4 +382,16 @@ func (UnimplementedCustomerServiceHandler) FindCustomer(context.Context, *v1.Fin
 
 func (UnimplementedCustomerServiceHandler) UpdateCustomer(context.Context, *v11.UpdateCustomerRequest) (*v11.Customer, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("storefront.admin.v1.CustomerService.UpdateCustomer is not implemented"))
+}
+
+func (UnimplementedCustomerServiceHandler) ForgetCustomer(context.Context, *v1.ForgetCustomerRequest) (*v1.Forgetting, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("storefront.admin.v1.CustomerService.ForgetCustomer is not implemented"))
+}
+
+func (UnimplementedCustomerServiceHandler) ContinueForgetting(context.Context, *v1.ContinueForgettingRequest) (*v1.Forgetting, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("storefront.admin.v1.CustomerService.ContinueForgetting is not implemented"))
+}
+
+func (UnimplementedCustomerServiceHandler) ListCustomerOrders(context.Context, *v1.ListCustomerOrdersRequest) (*v1.ListCustomerOrdersResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("storefront.admin.v1.CustomerService.ListCustomerOrders is not implemented"))
 }

@@ -65,6 +65,12 @@ const (
 	// StoreServiceUpdateStoreProcedure is the fully-qualified name of the StoreService's UpdateStore
 	// RPC.
 	StoreServiceUpdateStoreProcedure = "/storefront.admin.v1.StoreService/UpdateStore"
+	// StoreServiceDeleteStoreProcedure is the fully-qualified name of the StoreService's DeleteStore
+	// RPC.
+	StoreServiceDeleteStoreProcedure = "/storefront.admin.v1.StoreService/DeleteStore"
+	// StoreServiceRestoreStoreProcedure is the fully-qualified name of the StoreService's RestoreStore
+	// RPC.
+	StoreServiceRestoreStoreProcedure = "/storefront.admin.v1.StoreService/RestoreStore"
 )
 
 // StoreServiceClient is a client for the storefront.admin.v1.StoreService service.
@@ -81,6 +87,14 @@ type StoreServiceClient interface {
 	// Changes the named fields of a store. Keys of a store that is not `open` are refused from their
 	// next request on. Refused with `store_not_found` or `phone_invalid`.
 	UpdateStore(context.Context, *v1.UpdateStoreRequest) (*v11.Store, error)
+	// Closes a store, so that its keys are refused from their next request on, and has workers delete all that it has once
+	// the grace is over. Until then `RestoreStore` takes it back. Called again it sets another grace.
+	//
+	// Refused with `store_not_found`.
+	DeleteStore(context.Context, *v1.DeleteStoreRequest) (*v1.StoreSettings, error)
+	// Takes the deletion of a store back and opens the store. Refused with `store_not_found`, or with
+	// `store_being_deleted` once the grace is over.
+	RestoreStore(context.Context, *v1.RestoreStoreRequest) (*v11.Store, error)
 }
 
 // NewStoreServiceClient constructs a client for the storefront.admin.v1.StoreService service. By
@@ -127,6 +141,18 @@ func NewStoreServiceClient(httpClient connect.HTTPClient, baseURL string, opts .
 			connect.WithSchema(storeServiceMethods.ByName("UpdateStore")),
 			connect.WithClientOptions(opts...),
 		),
+		deleteStore: connect.NewClient[v1.DeleteStoreRequest, v1.StoreSettings](
+			httpClient,
+			baseURL+StoreServiceDeleteStoreProcedure,
+			connect.WithSchema(storeServiceMethods.ByName("DeleteStore")),
+			connect.WithClientOptions(opts...),
+		),
+		restoreStore: connect.NewClient[v1.RestoreStoreRequest, v11.Store](
+			httpClient,
+			baseURL+StoreServiceRestoreStoreProcedure,
+			connect.WithSchema(storeServiceMethods.ByName("RestoreStore")),
+			connect.WithClientOptions(opts...),
+		),
 	}
 }
 
@@ -137,6 +163,8 @@ type storeServiceClient struct {
 	getStore         *connect.Client[v1.GetStoreRequest, v11.Store]
 	getStoreSettings *connect.Client[v1.GetStoreSettingsRequest, v1.StoreSettings]
 	updateStore      *connect.Client[v1.UpdateStoreRequest, v11.Store]
+	deleteStore      *connect.Client[v1.DeleteStoreRequest, v1.StoreSettings]
+	restoreStore     *connect.Client[v1.RestoreStoreRequest, v11.Store]
 }
 
 // CreateStore calls storefront.admin.v1.StoreService.CreateStore.
@@ -184,6 +212,24 @@ func (c *storeServiceClient) UpdateStore(ctx context.Context, req *v1.UpdateStor
 	return nil, err
 }
 
+// DeleteStore calls storefront.admin.v1.StoreService.DeleteStore.
+func (c *storeServiceClient) DeleteStore(ctx context.Context, req *v1.DeleteStoreRequest) (*v1.StoreSettings, error) {
+	response, err := c.deleteStore.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
+// RestoreStore calls storefront.admin.v1.StoreService.RestoreStore.
+func (c *storeServiceClient) RestoreStore(ctx context.Context, req *v1.RestoreStoreRequest) (*v11.Store, error) {
+	response, err := c.restoreStore.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
 // StoreServiceHandler is an implementation of the storefront.admin.v1.StoreService service.
 type StoreServiceHandler interface {
 	// Creates a store. Refused with `slug_taken` or `phone_invalid`.
@@ -198,6 +244,14 @@ type StoreServiceHandler interface {
 	// Changes the named fields of a store. Keys of a store that is not `open` are refused from their
 	// next request on. Refused with `store_not_found` or `phone_invalid`.
 	UpdateStore(context.Context, *v1.UpdateStoreRequest) (*v11.Store, error)
+	// Closes a store, so that its keys are refused from their next request on, and has workers delete all that it has once
+	// the grace is over. Until then `RestoreStore` takes it back. Called again it sets another grace.
+	//
+	// Refused with `store_not_found`.
+	DeleteStore(context.Context, *v1.DeleteStoreRequest) (*v1.StoreSettings, error)
+	// Takes the deletion of a store back and opens the store. Refused with `store_not_found`, or with
+	// `store_being_deleted` once the grace is over.
+	RestoreStore(context.Context, *v1.RestoreStoreRequest) (*v11.Store, error)
 }
 
 // NewStoreServiceHandler builds an HTTP handler from the service implementation. It returns the
@@ -240,6 +294,18 @@ func NewStoreServiceHandler(svc StoreServiceHandler, opts ...connect.HandlerOpti
 		connect.WithSchema(storeServiceMethods.ByName("UpdateStore")),
 		connect.WithHandlerOptions(opts...),
 	)
+	storeServiceDeleteStoreHandler := connect.NewUnaryHandlerSimple(
+		StoreServiceDeleteStoreProcedure,
+		svc.DeleteStore,
+		connect.WithSchema(storeServiceMethods.ByName("DeleteStore")),
+		connect.WithHandlerOptions(opts...),
+	)
+	storeServiceRestoreStoreHandler := connect.NewUnaryHandlerSimple(
+		StoreServiceRestoreStoreProcedure,
+		svc.RestoreStore,
+		connect.WithSchema(storeServiceMethods.ByName("RestoreStore")),
+		connect.WithHandlerOptions(opts...),
+	)
 	return "/storefront.admin.v1.StoreService/", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case StoreServiceCreateStoreProcedure:
@@ -252,6 +318,10 @@ func NewStoreServiceHandler(svc StoreServiceHandler, opts ...connect.HandlerOpti
 			storeServiceGetStoreSettingsHandler.ServeHTTP(w, r)
 		case StoreServiceUpdateStoreProcedure:
 			storeServiceUpdateStoreHandler.ServeHTTP(w, r)
+		case StoreServiceDeleteStoreProcedure:
+			storeServiceDeleteStoreHandler.ServeHTTP(w, r)
+		case StoreServiceRestoreStoreProcedure:
+			storeServiceRestoreStoreHandler.ServeHTTP(w, r)
 		default:
 			http.NotFound(w, r)
 		}
@@ -279,4 +349,12 @@ func (UnimplementedStoreServiceHandler) GetStoreSettings(context.Context, *v1.Ge
 
 func (UnimplementedStoreServiceHandler) UpdateStore(context.Context, *v1.UpdateStoreRequest) (*v11.Store, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("storefront.admin.v1.StoreService.UpdateStore is not implemented"))
+}
+
+func (UnimplementedStoreServiceHandler) DeleteStore(context.Context, *v1.DeleteStoreRequest) (*v1.StoreSettings, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("storefront.admin.v1.StoreService.DeleteStore is not implemented"))
+}
+
+func (UnimplementedStoreServiceHandler) RestoreStore(context.Context, *v1.RestoreStoreRequest) (*v11.Store, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("storefront.admin.v1.StoreService.RestoreStore is not implemented"))
 }

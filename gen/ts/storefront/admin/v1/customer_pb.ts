@@ -5,15 +5,208 @@
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_buf_validate_validate } from "../../../buf/validate/validate_pb.js";
+import type { Timestamp } from "@bufbuild/protobuf/wkt";
+import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import type { Customer, CustomerSchema, GetCustomerRequestSchema, ListCustomersResponseSchema, UpdateCustomerRequestSchema } from "../../v1/customer_pb.js";
 import { file_storefront_v1_customer } from "../../v1/customer_pb.js";
+import type { Order } from "../../v1/order_pb.js";
+import { file_storefront_v1_order } from "../../v1/order_pb.js";
 import type { Message } from "@bufbuild/protobuf";
 
 /**
  * Describes the file storefront/admin/v1/customer.proto.
  */
 export const file_storefront_admin_v1_customer: GenFile = /*@__PURE__*/
-  fileDesc("CiJzdG9yZWZyb250L2FkbWluL3YxL2N1c3RvbWVyLnByb3RvEhNzdG9yZWZyb250LmFkbWluLnYxIqIDChVDcmVhdGVDdXN0b21lclJlcXVlc3QSDQoFc3RvcmUYASABKAkSOQoEbmFtZRgCIAEoCUIrukgociYYyAEyIV5bXlx4MDAtXHgwOFx4MEItXHgxRlx4N0YtXHg5Rl0qJBKxAQoFZW1haWwYAyABKAlCnAG6SJgBcpUBEAEY/gEyjQFeKFteXHNAXHgwMC1ceDFGXHg3Ri1ceDlGXSt8IihbXiJcXFx4MDAtXHgxRlx4N0YtXHg5Rl18XFxbXlx4MDAtXHgxRlx4N0YtXHg5Rl0pKyIpQFteXHNALlx4MDAtXHgxRlx4N0YtXHg5Rl0rKFwuW15cc0AuXHgwMC1ceDFGXHg3Ri1ceDlGXSspKyRIAIgBARJ3CgVwaG9uZRgEIAEoCUJjukhgcl4QARj6ATJXXlteXHgwMC1ceDA4XHgwQi1ceDFGXHg3Ri1ceDlGXSpbXlxzXHgwMC1ceDFGXHg3Ri1ceDlGXVteXHgwMC1ceDA4XHgwQi1ceDFGXHg3Ri1ceDlGXSokSAGIAQFCCAoGX2VtYWlsQggKBl9waG9uZSJUChZDcmVhdGVDdXN0b21lclJlc3BvbnNlEikKCGN1c3RvbWVyGAEgASgLMhcuc3RvcmVmcm9udC52MS5DdXN0b21lchIPCgdjcmVhdGVkGAIgASgIIr0BChRMaXN0Q3VzdG9tZXJzUmVxdWVzdBINCgVzdG9yZRgBIAEoCRIaCgRwYWdlGAIgASgDQge6SAQiAigBSACIAQESIQoJcGFnZV9zaXplGAMgASgFQgm6SAYaBBhkKAFIAYgBARI6CgFxGAQgASgJQiq6SCdyJRhkMiFeW15ceDAwLVx4MDhceDBCLVx4MUZceDdGLVx4OUZdKiRIAogBAUIHCgVfcGFnZUIMCgpfcGFnZV9zaXplQgQKAl9xIjIKE0ZpbmRDdXN0b21lclJlcXVlc3QSDQoFc3RvcmUYASABKAkSDAoEbmFtZRgCIAEoCTLcAwoPQ3VzdG9tZXJTZXJ2aWNlEmkKDkNyZWF0ZUN1c3RvbWVyEiouc3RvcmVmcm9udC5hZG1pbi52MS5DcmVhdGVDdXN0b21lclJlcXVlc3QaKy5zdG9yZWZyb250LmFkbWluLnYxLkNyZWF0ZUN1c3RvbWVyUmVzcG9uc2USZQoNTGlzdEN1c3RvbWVycxIpLnN0b3JlZnJvbnQuYWRtaW4udjEuTGlzdEN1c3RvbWVyc1JlcXVlc3QaJC5zdG9yZWZyb250LnYxLkxpc3RDdXN0b21lcnNSZXNwb25zZSIDkAIBEk4KC0dldEN1c3RvbWVyEiEuc3RvcmVmcm9udC52MS5HZXRDdXN0b21lclJlcXVlc3QaFy5zdG9yZWZyb250LnYxLkN1c3RvbWVyIgOQAgESVgoMRmluZEN1c3RvbWVyEiguc3RvcmVmcm9udC5hZG1pbi52MS5GaW5kQ3VzdG9tZXJSZXF1ZXN0Ghcuc3RvcmVmcm9udC52MS5DdXN0b21lciIDkAIBEk8KDlVwZGF0ZUN1c3RvbWVyEiQuc3RvcmVmcm9udC52MS5VcGRhdGVDdXN0b21lclJlcXVlc3QaFy5zdG9yZWZyb250LnYxLkN1c3RvbWVyQjdaNWdvLnN0b3JlZnJvbnQuZXhhbXBsZS9nZW4vc3RvcmVmcm9udC9hZG1pbi92MTthZG1pbnYxYgZwcm90bzM", [file_buf_validate_validate, file_storefront_v1_customer]);
+  fileDesc("CiJzdG9yZWZyb250L2FkbWluL3YxL2N1c3RvbWVyLnByb3RvEhNzdG9yZWZyb250LmFkbWluLnYxIiMKFUZvcmdldEN1c3RvbWVyUmVxdWVzdBIKCgJpZBgBIAEoCSInChlDb250aW51ZUZvcmdldHRpbmdSZXF1ZXN0EgoKAmlkGAEgASgJIpUCCgpGb3JnZXR0aW5nEhMKC2N1c3RvbWVyX2lkGAEgASgJEhAKCHN0b3JlX2lkGAIgASgJEg4KBmV2ZW50cxgDIAEoAxISCgpkZWxpdmVyaWVzGAQgASgDEhgKEGFjdGl2aXR5X2VudHJpZXMYBSABKAMSDQoFbm90ZXMYBiABKAMSGAoQaWRlbXBvdGVuY3lfa2V5cxgHIAEoAxIYChByZWZ1c2VkX3JlcXVlc3RzGAggASgDEi4KCmNyZWF0ZWRfYXQYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC2ZpbmlzaGVkX2F0GAogASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCJhChlMaXN0Q3VzdG9tZXJPcmRlcnNSZXF1ZXN0EgoKAmlkGAEgASgJEhYKCXBhZ2Vfc2l6ZRgCIAEoBUgAiAEBEhIKCnBhZ2VfdG9rZW4YAyABKAlCDAoKX3BhZ2Vfc2l6ZSJbChpMaXN0Q3VzdG9tZXJPcmRlcnNSZXNwb25zZRIkCgZvcmRlcnMYASADKAsyFC5zdG9yZWZyb250LnYxLk9yZGVyEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSKiAwoVQ3JlYXRlQ3VzdG9tZXJSZXF1ZXN0Eg0KBXN0b3JlGAEgASgJEjkKBG5hbWUYAiABKAlCK7pIKHImGMgBMiFeW15ceDAwLVx4MDhceDBCLVx4MUZceDdGLVx4OUZdKiQSsQEKBWVtYWlsGAMgASgJQpwBukiYAXKVARABGP4BMo0BXihbXlxzQFx4MDAtXHgxRlx4N0YtXHg5Rl0rfCIoW14iXFxceDAwLVx4MUZceDdGLVx4OUZdfFxcW15ceDAwLVx4MUZceDdGLVx4OUZdKSsiKUBbXlxzQC5ceDAwLVx4MUZceDdGLVx4OUZdKyhcLlteXHNALlx4MDAtXHgxRlx4N0YtXHg5Rl0rKSskSACIAQESdwoFcGhvbmUYBCABKAlCY7pIYHJeEAEY+gEyV15bXlx4MDAtXHgwOFx4MEItXHgxRlx4N0YtXHg5Rl0qW15cc1x4MDAtXHgxRlx4N0YtXHg5Rl1bXlx4MDAtXHgwOFx4MEItXHgxRlx4N0YtXHg5Rl0qJEgBiAEBQggKBl9lbWFpbEIICgZfcGhvbmUiVAoWQ3JlYXRlQ3VzdG9tZXJSZXNwb25zZRIpCghjdXN0b21lchgBIAEoCzIXLnN0b3JlZnJvbnQudjEuQ3VzdG9tZXISDwoHY3JlYXRlZBgCIAEoCCK9AQoUTGlzdEN1c3RvbWVyc1JlcXVlc3QSDQoFc3RvcmUYASABKAkSGgoEcGFnZRgCIAEoA0IHukgEIgIoAUgAiAEBEiEKCXBhZ2Vfc2l6ZRgDIAEoBUIJukgGGgQYZCgBSAGIAQESOgoBcRgEIAEoCUIqukgnciUYZDIhXlteXHgwMC1ceDA4XHgwQi1ceDFGXHg3Ri1ceDlGXSokSAKIAQFCBwoFX3BhZ2VCDAoKX3BhZ2Vfc2l6ZUIECgJfcSIyChNGaW5kQ3VzdG9tZXJSZXF1ZXN0Eg0KBXN0b3JlGAEgASgJEgwKBG5hbWUYAiABKAkyngYKD0N1c3RvbWVyU2VydmljZRJpCg5DcmVhdGVDdXN0b21lchIqLnN0b3JlZnJvbnQuYWRtaW4udjEuQ3JlYXRlQ3VzdG9tZXJSZXF1ZXN0Gisuc3RvcmVmcm9udC5hZG1pbi52MS5DcmVhdGVDdXN0b21lclJlc3BvbnNlEmUKDUxpc3RDdXN0b21lcnMSKS5zdG9yZWZyb250LmFkbWluLnYxLkxpc3RDdXN0b21lcnNSZXF1ZXN0GiQuc3RvcmVmcm9udC52MS5MaXN0Q3VzdG9tZXJzUmVzcG9uc2UiA5ACARJOCgtHZXRDdXN0b21lchIhLnN0b3JlZnJvbnQudjEuR2V0Q3VzdG9tZXJSZXF1ZXN0Ghcuc3RvcmVmcm9udC52MS5DdXN0b21lciIDkAIBElYKDEZpbmRDdXN0b21lchIoLnN0b3JlZnJvbnQuYWRtaW4udjEuRmluZEN1c3RvbWVyUmVxdWVzdBoXLnN0b3JlZnJvbnQudjEuQ3VzdG9tZXIiA5ACARJPCg5VcGRhdGVDdXN0b21lchIkLnN0b3JlZnJvbnQudjEuVXBkYXRlQ3VzdG9tZXJSZXF1ZXN0Ghcuc3RvcmVmcm9udC52MS5DdXN0b21lchJdCg5Gb3JnZXRDdXN0b21lchIqLnN0b3JlZnJvbnQuYWRtaW4udjEuRm9yZ2V0Q3VzdG9tZXJSZXF1ZXN0Gh8uc3RvcmVmcm9udC5hZG1pbi52MS5Gb3JnZXR0aW5nEmUKEkNvbnRpbnVlRm9yZ2V0dGluZxIuLnN0b3JlZnJvbnQuYWRtaW4udjEuQ29udGludWVGb3JnZXR0aW5nUmVxdWVzdBofLnN0b3JlZnJvbnQuYWRtaW4udjEuRm9yZ2V0dGluZxJ6ChJMaXN0Q3VzdG9tZXJPcmRlcnMSLi5zdG9yZWZyb250LmFkbWluLnYxLkxpc3RDdXN0b21lck9yZGVyc1JlcXVlc3QaLy5zdG9yZWZyb250LmFkbWluLnYxLkxpc3RDdXN0b21lck9yZGVyc1Jlc3BvbnNlIgOQAgFCN1o1Z28uc3RvcmVmcm9udC5leGFtcGxlL2dlbi9zdG9yZWZyb250L2FkbWluL3YxO2FkbWludjFiBnByb3RvMw", [file_buf_validate_validate, file_google_protobuf_timestamp, file_storefront_v1_customer, file_storefront_v1_order]);
+
+/**
+ * Which customer to forget.
+ *
+ * @generated from message storefront.admin.v1.ForgetCustomerRequest
+ */
+export type ForgetCustomerRequest = Message<"storefront.admin.v1.ForgetCustomerRequest"> & {
+  /**
+   * UUID of the customer.
+   *
+   * @generated from field: string id = 1;
+   */
+  id: string;
+};
+
+/**
+ * Describes the message storefront.admin.v1.ForgetCustomerRequest.
+ * Use `create(ForgetCustomerRequestSchema)` to create a new message.
+ */
+export const ForgetCustomerRequestSchema: GenMessage<ForgetCustomerRequest> = /*@__PURE__*/
+  messageDesc(file_storefront_admin_v1_customer, 0);
+
+/**
+ * Which customer's forgetting to continue.
+ *
+ * @generated from message storefront.admin.v1.ContinueForgettingRequest
+ */
+export type ContinueForgettingRequest = Message<"storefront.admin.v1.ContinueForgettingRequest"> & {
+  /**
+   * UUID of the customer.
+   *
+   * @generated from field: string id = 1;
+   */
+  id: string;
+};
+
+/**
+ * Describes the message storefront.admin.v1.ContinueForgettingRequest.
+ * Use `create(ContinueForgettingRequestSchema)` to create a new message.
+ */
+export const ContinueForgettingRequestSchema: GenMessage<ContinueForgettingRequest> = /*@__PURE__*/
+  messageDesc(file_storefront_admin_v1_customer, 1);
+
+/**
+ * How far the forgetting of a customer has come, and its receipt. It holds no personal data.
+ *
+ * @generated from message storefront.admin.v1.Forgetting
+ */
+export type Forgetting = Message<"storefront.admin.v1.Forgetting"> & {
+  /**
+   * UUID of the customer.
+   *
+   * @generated from field: string customer_id = 1;
+   */
+  customerId: string;
+
+  /**
+   * UUID of the store.
+   *
+   * @generated from field: string store_id = 2;
+   */
+  storeId: string;
+
+  /**
+   * Events whose payloads were replaced. They are sent to nobody any more.
+   *
+   * @generated from field: int64 events = 3;
+   */
+  events: bigint;
+
+  /**
+   * Deliveries of these events in the journal; what receivers had answered was replaced.
+   *
+   * @generated from field: int64 deliveries = 4;
+   */
+  deliveries: bigint;
+
+  /**
+   * Entries of the activity journal whose values were replaced.
+   *
+   * @generated from field: int64 activity_entries = 5;
+   */
+  activityEntries: bigint;
+
+  /**
+   * Orders of the customer whose note was removed.
+   *
+   * @generated from field: int64 notes = 6;
+   */
+  notes: bigint;
+
+  /**
+   * Idempotency keys whose answer was replaced, or that named the customer and were removed.
+   *
+   * @generated from field: int64 idempotency_keys = 7;
+   */
+  idempotencyKeys: bigint;
+
+  /**
+   * Refused requests that named the customer, whose names of fields were removed.
+   *
+   * @generated from field: int64 refused_requests = 8;
+   */
+  refusedRequests: bigint;
+
+  /**
+   * When the customer was forgotten.
+   *
+   * @generated from field: google.protobuf.Timestamp created_at = 9;
+   */
+  createdAt?: Timestamp | undefined;
+
+  /**
+   * When all was done; absent before.
+   *
+   * @generated from field: google.protobuf.Timestamp finished_at = 10;
+   */
+  finishedAt?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message storefront.admin.v1.Forgetting.
+ * Use `create(ForgettingSchema)` to create a new message.
+ */
+export const ForgettingSchema: GenMessage<Forgetting> = /*@__PURE__*/
+  messageDesc(file_storefront_admin_v1_customer, 2);
+
+/**
+ * Whose orders to list.
+ *
+ * @generated from message storefront.admin.v1.ListCustomerOrdersRequest
+ */
+export type ListCustomerOrdersRequest = Message<"storefront.admin.v1.ListCustomerOrdersRequest"> & {
+  /**
+   * UUID of the customer.
+   *
+   * @generated from field: string id = 1;
+   */
+  id: string;
+
+  /**
+   * At most this many, 1 to 1000; 50 unless named. More are read page by page.
+   *
+   * @generated from field: optional int32 page_size = 2;
+   */
+  pageSize?: number | undefined;
+
+  /**
+   * The `nextPageToken` of the page before; empty for the first page.
+   *
+   * @generated from field: string page_token = 3;
+   */
+  pageToken: string;
+};
+
+/**
+ * Describes the message storefront.admin.v1.ListCustomerOrdersRequest.
+ * Use `create(ListCustomerOrdersRequestSchema)` to create a new message.
+ */
+export const ListCustomerOrdersRequestSchema: GenMessage<ListCustomerOrdersRequest> = /*@__PURE__*/
+  messageDesc(file_storefront_admin_v1_customer, 3);
+
+/**
+ * Orders of a customer.
+ *
+ * @generated from message storefront.admin.v1.ListCustomerOrdersResponse
+ */
+export type ListCustomerOrdersResponse = Message<"storefront.admin.v1.ListCustomerOrdersResponse"> & {
+  /**
+   * The orders, newest first.
+   *
+   * @generated from field: repeated storefront.v1.Order orders = 1;
+   */
+  orders: Order[];
+
+  /**
+   * What to send as `pageToken` for the next page; empty on the last one.
+   *
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
+};
+
+/**
+ * Describes the message storefront.admin.v1.ListCustomerOrdersResponse.
+ * Use `create(ListCustomerOrdersResponseSchema)` to create a new message.
+ */
+export const ListCustomerOrdersResponseSchema: GenMessage<ListCustomerOrdersResponse> = /*@__PURE__*/
+  messageDesc(file_storefront_admin_v1_customer, 4);
 
 /**
  * A customer to record: an e-mail, a phone, or both.
@@ -55,7 +248,7 @@ export type CreateCustomerRequest = Message<"storefront.admin.v1.CreateCustomerR
  * Use `create(CreateCustomerRequestSchema)` to create a new message.
  */
 export const CreateCustomerRequestSchema: GenMessage<CreateCustomerRequest> = /*@__PURE__*/
-  messageDesc(file_storefront_admin_v1_customer, 0);
+  messageDesc(file_storefront_admin_v1_customer, 5);
 
 /**
  * The customer that was recorded, or found.
@@ -83,7 +276,7 @@ export type CreateCustomerResponse = Message<"storefront.admin.v1.CreateCustomer
  * Use `create(CreateCustomerResponseSchema)` to create a new message.
  */
 export const CreateCustomerResponseSchema: GenMessage<CreateCustomerResponse> = /*@__PURE__*/
-  messageDesc(file_storefront_admin_v1_customer, 1);
+  messageDesc(file_storefront_admin_v1_customer, 6);
 
 /**
  * Which customers to list.
@@ -125,7 +318,7 @@ export type ListCustomersRequest = Message<"storefront.admin.v1.ListCustomersReq
  * Use `create(ListCustomersRequestSchema)` to create a new message.
  */
 export const ListCustomersRequestSchema: GenMessage<ListCustomersRequest> = /*@__PURE__*/
-  messageDesc(file_storefront_admin_v1_customer, 2);
+  messageDesc(file_storefront_admin_v1_customer, 7);
 
 /**
  * Which customer to find.
@@ -153,7 +346,7 @@ export type FindCustomerRequest = Message<"storefront.admin.v1.FindCustomerReque
  * Use `create(FindCustomerRequestSchema)` to create a new message.
  */
 export const FindCustomerRequestSchema: GenMessage<FindCustomerRequest> = /*@__PURE__*/
-  messageDesc(file_storefront_admin_v1_customer, 3);
+  messageDesc(file_storefront_admin_v1_customer, 8);
 
 /**
  * Customers (buyers), by the rules of the public API.
@@ -217,6 +410,43 @@ export const CustomerService: GenService<{
     methodKind: "unary";
     input: typeof UpdateCustomerRequestSchema;
     output: typeof CustomerSchema;
+  },
+  /**
+   * Forgets a customer, which cannot be undone. At once the customer has no name, no phone, and an e-mail under
+   * `forgotten.invalid`, which nobody can reach, and so in each order. Then `ContinueForgetting` takes the customer out of
+   * events, deliveries, the activity journal, the notes of its orders and remembered answers; if nobody calls it
+   * for a while, a worker does. Amounts, references and dates stay. One who is forgotten already is returned as it is.
+   *
+   * Refused with `customer_not_found`.
+   *
+   * @generated from rpc storefront.admin.v1.CustomerService.ForgetCustomer
+   */
+  forgetCustomer: {
+    methodKind: "unary";
+    input: typeof ForgetCustomerRequestSchema;
+    output: typeof ForgettingSchema;
+  },
+  /**
+   * Carries out the next part of forgetting a customer, a bounded number of rows, and returns the progress; once it is
+   * finished, the receipt. While an event of the customer's is being delivered it waits a moment. Refused with
+   * `customer_not_found` unless the customer was forgotten.
+   *
+   * @generated from rpc storefront.admin.v1.CustomerService.ContinueForgetting
+   */
+  continueForgetting: {
+    methodKind: "unary";
+    input: typeof ContinueForgettingRequestSchema;
+    output: typeof ForgettingSchema;
+  },
+  /**
+   * Lists the orders of a customer, newest first. Refused with `customer_not_found`.
+   *
+   * @generated from rpc storefront.admin.v1.CustomerService.ListCustomerOrders
+   */
+  listCustomerOrders: {
+    methodKind: "unary";
+    input: typeof ListCustomerOrdersRequestSchema;
+    output: typeof ListCustomerOrdersResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_storefront_admin_v1_customer, 0);

@@ -24,8 +24,8 @@
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_buf_validate_validate } from "../../../buf/validate/validate_pb.js";
-import type { FieldMask } from "@bufbuild/protobuf/wkt";
-import { file_google_protobuf_field_mask } from "@bufbuild/protobuf/wkt";
+import type { FieldMask, Timestamp } from "@bufbuild/protobuf/wkt";
+import { file_google_protobuf_field_mask, file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import type { Product_Type } from "../../v1/product_pb.js";
 import { file_storefront_v1_product } from "../../v1/product_pb.js";
 import type { Store, Store_Status, StoreSchema } from "../../v1/store_pb.js";
@@ -36,7 +36,63 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file storefront/admin/v1/store.proto.
  */
 export const file_storefront_admin_v1_store: GenFile = /*@__PURE__*/
-  fileDesc("Ch9zdG9yZWZyb250L2FkbWluL3YxL3N0b3JlLnByb3RvEhNzdG9yZWZyb250LmFkbWluLnYxIsMGChJDcmVhdGVTdG9yZVJlcXVlc3QSdAoEbmFtZRgBIAEoCUJmukhjyAEBcl4QARjIATJXXlteXHgwMC1ceDA4XHgwQi1ceDFGXHg3Ri1ceDlGXSpbXlxzXHgwMC1ceDFGXHg3Ri1ceDlGXVteXHgwMC1ceDA4XHgwQi1ceDFGXHg3Ri1ceDlGXSokEgwKBHNsdWcYAiABKAkSEAoIY3VycmVuY3kYAyABKAkSDwoHY291bnRyeRgEIAEoCRIQCgN1cmwYBSABKAlIAIgBARJGCgtkZXNjcmlwdGlvbhgGIAEoCUIsukgpcicY0IYDMiFeW15ceDAwLVx4MDhceDBCLVx4MUZceDdGLVx4OUZdKiRIAYgBARIkCg1zdXBwb3J0X2VtYWlsGAcgASgJQgi6SAVyAxj+AUgCiAEBEhIKBXBob25lGAggASgJSAOIAQESGwoOd2hhdHNhcHBfcGhvbmUYCSABKAlIBIgBARJOCgxzb2NpYWxfbGlua3MYCiADKAsyOC5zdG9yZWZyb250LmFkbWluLnYxLkNyZWF0ZVN0b3JlUmVxdWVzdC5Tb2NpYWxMaW5rc0VudHJ5EjoKBnN0YXR1cxgLIAEoDjIbLnN0b3JlZnJvbnQudjEuU3RvcmUuU3RhdHVzQgi6SAWCAQIQAUgFiAEBEh8KEnBheW1lbnRfbGlua3Nfb3BlbhgMIAEoCEgGiAEBEjYKEXVuYXZhaWxhYmxlX3R5cGVzGA0gAygOMhsuc3RvcmVmcm9udC52MS5Qcm9kdWN0LlR5cGUSOgoUcGxhdGZvcm1fZmVlX3BlcmNlbnQYDiABKAFCF7pIFBISGQAAAAAAAFlAKQAAAAAAAAAASAeIAQEaMgoQU29jaWFsTGlua3NFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBQgYKBF91cmxCDgoMX2Rlc2NyaXB0aW9uQhAKDl9zdXBwb3J0X2VtYWlsQggKBl9waG9uZUIRCg9fd2hhdHNhcHBfcGhvbmVCCQoHX3N0YXR1c0IVChNfcGF5bWVudF9saW5rc19vcGVuQhcKFV9wbGF0Zm9ybV9mZWVfcGVyY2VudCJNChFMaXN0U3RvcmVzUmVxdWVzdBIWCglwYWdlX3NpemUYASABKAVIAIgBARISCgpwYWdlX3Rva2VuGAIgASgJQgwKCl9wYWdlX3NpemUiUwoSTGlzdFN0b3Jlc1Jlc3BvbnNlEiQKBnN0b3JlcxgBIAMoCzIULnN0b3JlZnJvbnQudjEuU3RvcmUSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIiAKD0dldFN0b3JlUmVxdWVzdBINCgVzdG9yZRgBIAEoCSLdBgoSVXBkYXRlU3RvcmVSZXF1ZXN0Eg0KBXN0b3JlGAEgASgJEnYKBG5hbWUYAiABKAlCY7pIYHJeEAEYyAEyV15bXlx4MDAtXHgwOFx4MEItXHgxRlx4N0YtXHg5Rl0qW15cc1x4MDAtXHgxRlx4N0YtXHg5Rl1bXlx4MDAtXHgwOFx4MEItXHgxRlx4N0YtXHg5Rl0qJEgAiAEBEhAKA3VybBgDIAEoCUgBiAEBEkYKC2Rlc2NyaXB0aW9uGAQgASgJQiy6SClyJxjQhgMyIV5bXlx4MDAtXHgwOFx4MEItXHgxRlx4N0YtXHg5Rl0qJEgCiAEBEiQKDXN1cHBvcnRfZW1haWwYBSABKAlCCLpIBXIDGP4BSAOIAQESEgoFcGhvbmUYBiABKAlIBIgBARIbCg53aGF0c2FwcF9waG9uZRgHIAEoCUgFiAEBEk4KDHNvY2lhbF9saW5rcxgIIAMoCzI4LnN0b3JlZnJvbnQuYWRtaW4udjEuVXBkYXRlU3RvcmVSZXF1ZXN0LlNvY2lhbExpbmtzRW50cnkSOgoGc3RhdHVzGAkgASgOMhsuc3RvcmVmcm9udC52MS5TdG9yZS5TdGF0dXNCCLpIBYIBAhABSAaIAQESHwoScGF5bWVudF9saW5rc19vcGVuGAogASgISAeIAQESNgoRdW5hdmFpbGFibGVfdHlwZXMYCyADKA4yGy5zdG9yZWZyb250LnYxLlByb2R1Y3QuVHlwZRI6ChRwbGF0Zm9ybV9mZWVfcGVyY2VudBgMIAEoAUIXukgUEhIZAAAAAAAAWUApAAAAAAAAAABICIgBARIvCgt1cGRhdGVfbWFzaxgNIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE1hc2saMgoQU29jaWFsTGlua3NFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBQgcKBV9uYW1lQgYKBF91cmxCDgoMX2Rlc2NyaXB0aW9uQhAKDl9zdXBwb3J0X2VtYWlsQggKBl9waG9uZUIRCg9fd2hhdHNhcHBfcGhvbmVCCQoHX3N0YXR1c0IVChNfcGF5bWVudF9saW5rc19vcGVuQhcKFV9wbGF0Zm9ybV9mZWVfcGVyY2VudCIoChdHZXRTdG9yZVNldHRpbmdzUmVxdWVzdBINCgVzdG9yZRgBIAEoCSKBAQoNU3RvcmVTZXR0aW5ncxIaChJwYXltZW50X2xpbmtzX29wZW4YASABKAgSNgoRdW5hdmFpbGFibGVfdHlwZXMYAiADKA4yGy5zdG9yZWZyb250LnYxLlByb2R1Y3QuVHlwZRIcChRwbGF0Zm9ybV9mZWVfcGVyY2VudBgDIAEoATLGAwoMU3RvcmVTZXJ2aWNlEkwKC0NyZWF0ZVN0b3JlEicuc3RvcmVmcm9udC5hZG1pbi52MS5DcmVhdGVTdG9yZVJlcXVlc3QaFC5zdG9yZWZyb250LnYxLlN0b3JlEmIKCkxpc3RTdG9yZXMSJi5zdG9yZWZyb250LmFkbWluLnYxLkxpc3RTdG9yZXNSZXF1ZXN0Gicuc3RvcmVmcm9udC5hZG1pbi52MS5MaXN0U3RvcmVzUmVzcG9uc2UiA5ACARJLCghHZXRTdG9yZRIkLnN0b3JlZnJvbnQuYWRtaW4udjEuR2V0U3RvcmVSZXF1ZXN0GhQuc3RvcmVmcm9udC52MS5TdG9yZSIDkAIBEmkKEEdldFN0b3JlU2V0dGluZ3MSLC5zdG9yZWZyb250LmFkbWluLnYxLkdldFN0b3JlU2V0dGluZ3NSZXF1ZXN0GiIuc3RvcmVmcm9udC5hZG1pbi52MS5TdG9yZVNldHRpbmdzIgOQAgESTAoLVXBkYXRlU3RvcmUSJy5zdG9yZWZyb250LmFkbWluLnYxLlVwZGF0ZVN0b3JlUmVxdWVzdBoULnN0b3JlZnJvbnQudjEuU3RvcmVCN1o1Z28uc3RvcmVmcm9udC5leGFtcGxlL2dlbi9zdG9yZWZyb250L2FkbWluL3YxO2FkbWludjFiBnByb3RvMw", [file_buf_validate_validate, file_google_protobuf_field_mask, file_storefront_v1_product, file_storefront_v1_store]);
+  fileDesc("Ch9zdG9yZWZyb250L2FkbWluL3YxL3N0b3JlLnByb3RvEhNzdG9yZWZyb250LmFkbWluLnYxInYKEkRlbGV0ZVN0b3JlUmVxdWVzdBINCgVzdG9yZRgBIAEoCRIpCg1ncmFjZV9zZWNvbmRzGAIgASgDQg26SAoiCBiAhrCWASgASACIAQESFAoMY29uZmlybV9zbHVnGAMgASgJQhAKDl9ncmFjZV9zZWNvbmRzIiQKE1Jlc3RvcmVTdG9yZVJlcXVlc3QSDQoFc3RvcmUYASABKAkiwwYKEkNyZWF0ZVN0b3JlUmVxdWVzdBJ0CgRuYW1lGAEgASgJQma6SGPIAQFyXhABGMgBMldeW15ceDAwLVx4MDhceDBCLVx4MUZceDdGLVx4OUZdKlteXHNceDAwLVx4MUZceDdGLVx4OUZdW15ceDAwLVx4MDhceDBCLVx4MUZceDdGLVx4OUZdKiQSDAoEc2x1ZxgCIAEoCRIQCghjdXJyZW5jeRgDIAEoCRIPCgdjb3VudHJ5GAQgASgJEhAKA3VybBgFIAEoCUgAiAEBEkYKC2Rlc2NyaXB0aW9uGAYgASgJQiy6SClyJxjQhgMyIV5bXlx4MDAtXHgwOFx4MEItXHgxRlx4N0YtXHg5Rl0qJEgBiAEBEiQKDXN1cHBvcnRfZW1haWwYByABKAlCCLpIBXIDGP4BSAKIAQESEgoFcGhvbmUYCCABKAlIA4gBARIbCg53aGF0c2FwcF9waG9uZRgJIAEoCUgEiAEBEk4KDHNvY2lhbF9saW5rcxgKIAMoCzI4LnN0b3JlZnJvbnQuYWRtaW4udjEuQ3JlYXRlU3RvcmVSZXF1ZXN0LlNvY2lhbExpbmtzRW50cnkSOgoGc3RhdHVzGAsgASgOMhsuc3RvcmVmcm9udC52MS5TdG9yZS5TdGF0dXNCCLpIBYIBAhABSAWIAQESHwoScGF5bWVudF9saW5rc19vcGVuGAwgASgISAaIAQESNgoRdW5hdmFpbGFibGVfdHlwZXMYDSADKA4yGy5zdG9yZWZyb250LnYxLlByb2R1Y3QuVHlwZRI6ChRwbGF0Zm9ybV9mZWVfcGVyY2VudBgOIAEoAUIXukgUEhIZAAAAAAAAWUApAAAAAAAAAABIB4gBARoyChBTb2NpYWxMaW5rc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAFCBgoEX3VybEIOCgxfZGVzY3JpcHRpb25CEAoOX3N1cHBvcnRfZW1haWxCCAoGX3Bob25lQhEKD193aGF0c2FwcF9waG9uZUIJCgdfc3RhdHVzQhUKE19wYXltZW50X2xpbmtzX29wZW5CFwoVX3BsYXRmb3JtX2ZlZV9wZXJjZW50Ik0KEUxpc3RTdG9yZXNSZXF1ZXN0EhYKCXBhZ2Vfc2l6ZRgBIAEoBUgAiAEBEhIKCnBhZ2VfdG9rZW4YAiABKAlCDAoKX3BhZ2Vfc2l6ZSKKAQoSTGlzdFN0b3Jlc1Jlc3BvbnNlEiQKBnN0b3JlcxgBIAMoCzIULnN0b3JlZnJvbnQudjEuU3RvcmUSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJEjUKCWRlbGV0aW9ucxgDIAMoCzIiLnN0b3JlZnJvbnQuYWRtaW4udjEuU3RvcmVEZWxldGlvbiJQCg1TdG9yZURlbGV0aW9uEhAKCHN0b3JlX2lkGAEgASgJEi0KCWRlbGV0ZV9hdBgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiIAoPR2V0U3RvcmVSZXF1ZXN0Eg0KBXN0b3JlGAEgASgJIt0GChJVcGRhdGVTdG9yZVJlcXVlc3QSDQoFc3RvcmUYASABKAkSdgoEbmFtZRgCIAEoCUJjukhgcl4QARjIATJXXlteXHgwMC1ceDA4XHgwQi1ceDFGXHg3Ri1ceDlGXSpbXlxzXHgwMC1ceDFGXHg3Ri1ceDlGXVteXHgwMC1ceDA4XHgwQi1ceDFGXHg3Ri1ceDlGXSokSACIAQESEAoDdXJsGAMgASgJSAGIAQESRgoLZGVzY3JpcHRpb24YBCABKAlCLLpIKXInGNCGAzIhXlteXHgwMC1ceDA4XHgwQi1ceDFGXHg3Ri1ceDlGXSokSAKIAQESJAoNc3VwcG9ydF9lbWFpbBgFIAEoCUIIukgFcgMY/gFIA4gBARISCgVwaG9uZRgGIAEoCUgEiAEBEhsKDndoYXRzYXBwX3Bob25lGAcgASgJSAWIAQESTgoMc29jaWFsX2xpbmtzGAggAygLMjguc3RvcmVmcm9udC5hZG1pbi52MS5VcGRhdGVTdG9yZVJlcXVlc3QuU29jaWFsTGlua3NFbnRyeRI6CgZzdGF0dXMYCSABKA4yGy5zdG9yZWZyb250LnYxLlN0b3JlLlN0YXR1c0IIukgFggECEAFIBogBARIfChJwYXltZW50X2xpbmtzX29wZW4YCiABKAhIB4gBARI2ChF1bmF2YWlsYWJsZV90eXBlcxgLIAMoDjIbLnN0b3JlZnJvbnQudjEuUHJvZHVjdC5UeXBlEjoKFHBsYXRmb3JtX2ZlZV9wZXJjZW50GAwgASgBQhe6SBQSEhkAAAAAAABZQCkAAAAAAAAAAEgIiAEBEi8KC3VwZGF0ZV9tYXNrGA0gASgLMhouZ29vZ2xlLnByb3RvYnVmLkZpZWxkTWFzaxoyChBTb2NpYWxMaW5rc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAFCBwoFX25hbWVCBgoEX3VybEIOCgxfZGVzY3JpcHRpb25CEAoOX3N1cHBvcnRfZW1haWxCCAoGX3Bob25lQhEKD193aGF0c2FwcF9waG9uZUIJCgdfc3RhdHVzQhUKE19wYXltZW50X2xpbmtzX29wZW5CFwoVX3BsYXRmb3JtX2ZlZV9wZXJjZW50IigKF0dldFN0b3JlU2V0dGluZ3NSZXF1ZXN0Eg0KBXN0b3JlGAEgASgJIsMBCg1TdG9yZVNldHRpbmdzEhoKEnBheW1lbnRfbGlua3Nfb3BlbhgBIAEoCBI2ChF1bmF2YWlsYWJsZV90eXBlcxgCIAMoDjIbLnN0b3JlZnJvbnQudjEuUHJvZHVjdC5UeXBlEhwKFHBsYXRmb3JtX2ZlZV9wZXJjZW50GAMgASgBEjIKCWRlbGV0ZV9hdBgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBIAIgBAUIMCgpfZGVsZXRlX2F0MvIECgxTdG9yZVNlcnZpY2USTAoLQ3JlYXRlU3RvcmUSJy5zdG9yZWZyb250LmFkbWluLnYxLkNyZWF0ZVN0b3JlUmVxdWVzdBoULnN0b3JlZnJvbnQudjEuU3RvcmUSYgoKTGlzdFN0b3JlcxImLnN0b3JlZnJvbnQuYWRtaW4udjEuTGlzdFN0b3Jlc1JlcXVlc3QaJy5zdG9yZWZyb250LmFkbWluLnYxLkxpc3RTdG9yZXNSZXNwb25zZSIDkAIBEksKCEdldFN0b3JlEiQuc3RvcmVmcm9udC5hZG1pbi52MS5HZXRTdG9yZVJlcXVlc3QaFC5zdG9yZWZyb250LnYxLlN0b3JlIgOQAgESaQoQR2V0U3RvcmVTZXR0aW5ncxIsLnN0b3JlZnJvbnQuYWRtaW4udjEuR2V0U3RvcmVTZXR0aW5nc1JlcXVlc3QaIi5zdG9yZWZyb250LmFkbWluLnYxLlN0b3JlU2V0dGluZ3MiA5ACARJMCgtVcGRhdGVTdG9yZRInLnN0b3JlZnJvbnQuYWRtaW4udjEuVXBkYXRlU3RvcmVSZXF1ZXN0GhQuc3RvcmVmcm9udC52MS5TdG9yZRJaCgtEZWxldGVTdG9yZRInLnN0b3JlZnJvbnQuYWRtaW4udjEuRGVsZXRlU3RvcmVSZXF1ZXN0GiIuc3RvcmVmcm9udC5hZG1pbi52MS5TdG9yZVNldHRpbmdzEk4KDFJlc3RvcmVTdG9yZRIoLnN0b3JlZnJvbnQuYWRtaW4udjEuUmVzdG9yZVN0b3JlUmVxdWVzdBoULnN0b3JlZnJvbnQudjEuU3RvcmVCN1o1Z28uc3RvcmVmcm9udC5leGFtcGxlL2dlbi9zdG9yZWZyb250L2FkbWluL3YxO2FkbWludjFiBnByb3RvMw", [file_buf_validate_validate, file_google_protobuf_field_mask, file_google_protobuf_timestamp, file_storefront_v1_product, file_storefront_v1_store]);
+
+/**
+ * Which store to delete.
+ *
+ * @generated from message storefront.admin.v1.DeleteStoreRequest
+ */
+export type DeleteStoreRequest = Message<"storefront.admin.v1.DeleteStoreRequest"> & {
+  /**
+   * The store's slug or id.
+   *
+   * @generated from field: string store = 1;
+   */
+  store: string;
+
+  /**
+   * For how many seconds the store can be restored, up to ten years; 30 days unless named. With 0 it cannot.
+   *
+   * @generated from field: optional int64 grace_seconds = 2;
+   */
+  graceSeconds?: bigint | undefined;
+
+  /**
+   * The store's slug once more; required without grace.
+   *
+   * @generated from field: string confirm_slug = 3;
+   */
+  confirmSlug: string;
+};
+
+/**
+ * Describes the message storefront.admin.v1.DeleteStoreRequest.
+ * Use `create(DeleteStoreRequestSchema)` to create a new message.
+ */
+export const DeleteStoreRequestSchema: GenMessage<DeleteStoreRequest> = /*@__PURE__*/
+  messageDesc(file_storefront_admin_v1_store, 0);
+
+/**
+ * Which store to restore.
+ *
+ * @generated from message storefront.admin.v1.RestoreStoreRequest
+ */
+export type RestoreStoreRequest = Message<"storefront.admin.v1.RestoreStoreRequest"> & {
+  /**
+   * The store's slug or id.
+   *
+   * @generated from field: string store = 1;
+   */
+  store: string;
+};
+
+/**
+ * Describes the message storefront.admin.v1.RestoreStoreRequest.
+ * Use `create(RestoreStoreRequestSchema)` to create a new message.
+ */
+export const RestoreStoreRequestSchema: GenMessage<RestoreStoreRequest> = /*@__PURE__*/
+  messageDesc(file_storefront_admin_v1_store, 1);
 
 /**
  * A store to create.
@@ -151,7 +207,7 @@ export type CreateStoreRequest = Message<"storefront.admin.v1.CreateStoreRequest
  * Use `create(CreateStoreRequestSchema)` to create a new message.
  */
 export const CreateStoreRequestSchema: GenMessage<CreateStoreRequest> = /*@__PURE__*/
-  messageDesc(file_storefront_admin_v1_store, 0);
+  messageDesc(file_storefront_admin_v1_store, 2);
 
 /**
  * Which page of the stores to list.
@@ -179,7 +235,7 @@ export type ListStoresRequest = Message<"storefront.admin.v1.ListStoresRequest">
  * Use `create(ListStoresRequestSchema)` to create a new message.
  */
 export const ListStoresRequestSchema: GenMessage<ListStoresRequest> = /*@__PURE__*/
-  messageDesc(file_storefront_admin_v1_store, 1);
+  messageDesc(file_storefront_admin_v1_store, 3);
 
 /**
  * Stores.
@@ -200,6 +256,13 @@ export type ListStoresResponse = Message<"storefront.admin.v1.ListStoresResponse
    * @generated from field: string next_page_token = 2;
    */
   nextPageToken: string;
+
+  /**
+   * Those of the stores that are to be deleted.
+   *
+   * @generated from field: repeated storefront.admin.v1.StoreDeletion deletions = 3;
+   */
+  deletions: StoreDeletion[];
 };
 
 /**
@@ -207,7 +270,35 @@ export type ListStoresResponse = Message<"storefront.admin.v1.ListStoresResponse
  * Use `create(ListStoresResponseSchema)` to create a new message.
  */
 export const ListStoresResponseSchema: GenMessage<ListStoresResponse> = /*@__PURE__*/
-  messageDesc(file_storefront_admin_v1_store, 2);
+  messageDesc(file_storefront_admin_v1_store, 4);
+
+/**
+ * When a store is deleted.
+ *
+ * @generated from message storefront.admin.v1.StoreDeletion
+ */
+export type StoreDeletion = Message<"storefront.admin.v1.StoreDeletion"> & {
+  /**
+   * UUID of the store.
+   *
+   * @generated from field: string store_id = 1;
+   */
+  storeId: string;
+
+  /**
+   * When its grace ends and the deletion begins.
+   *
+   * @generated from field: google.protobuf.Timestamp delete_at = 2;
+   */
+  deleteAt?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message storefront.admin.v1.StoreDeletion.
+ * Use `create(StoreDeletionSchema)` to create a new message.
+ */
+export const StoreDeletionSchema: GenMessage<StoreDeletion> = /*@__PURE__*/
+  messageDesc(file_storefront_admin_v1_store, 5);
 
 /**
  * Which store to retrieve.
@@ -228,7 +319,7 @@ export type GetStoreRequest = Message<"storefront.admin.v1.GetStoreRequest"> & {
  * Use `create(GetStoreRequestSchema)` to create a new message.
  */
 export const GetStoreRequestSchema: GenMessage<GetStoreRequest> = /*@__PURE__*/
-  messageDesc(file_storefront_admin_v1_store, 3);
+  messageDesc(file_storefront_admin_v1_store, 6);
 
 /**
  * What to change of a store. Fields that are not named stay as they are.
@@ -336,7 +427,7 @@ export type UpdateStoreRequest = Message<"storefront.admin.v1.UpdateStoreRequest
  * Use `create(UpdateStoreRequestSchema)` to create a new message.
  */
 export const UpdateStoreRequestSchema: GenMessage<UpdateStoreRequest> = /*@__PURE__*/
-  messageDesc(file_storefront_admin_v1_store, 4);
+  messageDesc(file_storefront_admin_v1_store, 7);
 
 /**
  * Which store's settings to retrieve.
@@ -357,7 +448,7 @@ export type GetStoreSettingsRequest = Message<"storefront.admin.v1.GetStoreSetti
  * Use `create(GetStoreSettingsRequestSchema)` to create a new message.
  */
 export const GetStoreSettingsRequestSchema: GenMessage<GetStoreSettingsRequest> = /*@__PURE__*/
-  messageDesc(file_storefront_admin_v1_store, 5);
+  messageDesc(file_storefront_admin_v1_store, 8);
 
 /**
  * What the operator sets for a store.
@@ -385,6 +476,13 @@ export type StoreSettings = Message<"storefront.admin.v1.StoreSettings"> & {
    * @generated from field: double platform_fee_percent = 3;
    */
   platformFeePercent: number;
+
+  /**
+   * When the deletion of the store begins; absent for one that stays.
+   *
+   * @generated from field: optional google.protobuf.Timestamp delete_at = 4;
+   */
+  deleteAt?: Timestamp | undefined;
 };
 
 /**
@@ -392,7 +490,7 @@ export type StoreSettings = Message<"storefront.admin.v1.StoreSettings"> & {
  * Use `create(StoreSettingsSchema)` to create a new message.
  */
 export const StoreSettingsSchema: GenMessage<StoreSettings> = /*@__PURE__*/
-  messageDesc(file_storefront_admin_v1_store, 6);
+  messageDesc(file_storefront_admin_v1_store, 9);
 
 /**
  * The platform's stores.
@@ -450,6 +548,30 @@ export const StoreService: GenService<{
   updateStore: {
     methodKind: "unary";
     input: typeof UpdateStoreRequestSchema;
+    output: typeof StoreSchema;
+  },
+  /**
+   * Closes a store, so that its keys are refused from their next request on, and has workers delete all that it has once
+   * the grace is over. Until then `RestoreStore` takes it back. Called again it sets another grace.
+   *
+   * Refused with `store_not_found`.
+   *
+   * @generated from rpc storefront.admin.v1.StoreService.DeleteStore
+   */
+  deleteStore: {
+    methodKind: "unary";
+    input: typeof DeleteStoreRequestSchema;
+    output: typeof StoreSettingsSchema;
+  },
+  /**
+   * Takes the deletion of a store back and opens the store. Refused with `store_not_found`, or with
+   * `store_being_deleted` once the grace is over.
+   *
+   * @generated from rpc storefront.admin.v1.StoreService.RestoreStore
+   */
+  restoreStore: {
+    methodKind: "unary";
+    input: typeof RestoreStoreRequestSchema;
     output: typeof StoreSchema;
   },
 }> = /*@__PURE__*/

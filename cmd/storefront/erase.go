@@ -1,0 +1,201 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"go.storefront.example/ent/apijson"
+	adminv1 "go.storefront.example/gen/storefront/admin/v1"
+	storefrontv1 "go.storefront.example/gen/storefront/v1"
+	"go.storefront.example/server/admin"
+)
+
+type customerForgetCmd struct {
+	storeScoped
+	Name string `arg:"" help:"The customer's id, e-mail or phone."`
+	Yes  bool   `help:"Do it without asking, for programs."`
+}
+
+// Run forgets the customer.
+func (c *customerForgetCmd) Run(s *invocation) error {
+	return s.operate(c.target, func(ctx context.Context, o admin.API) error {
+		found, err := find(ctx, o, c.storeScoped, c.Name, findCustomer)
+		if err != nil {
+			return err
+		}
+		if !c.Yes {
+			if err := s.confirm(fmt.Sprintf("this replaces name, e-mail and phone of customer %s in the customer, the orders (%d), events, "+
+				"deliveries and the activity journal, and removes the orders' notes; what is not yet delivered is not sent; amounts, "+
+				"references and dates stay; it cannot be undone", found.GetId(), found.GetOrdersCount())); err != nil {
+				return err
+			}
+		}
+		s.say("forgetting customer " + found.GetId() + "; if this is interrupted, a worker goes on, or the same command with this id")
+		bar := newProgress(s.errs, "", -1)
+		done, err := admin.Forget(ctx, o, found.GetId(), func(so *adminv1.Forgetting) {
+			bar.draw(fmt.Sprintf("%d events, %d deliveries, %d activity entries", so.GetEvents(), so.GetDeliveries(), so.GetActivityEntries()))
+		})
+		bar.end()
+		if err != nil {
+			return err
+		}
+		return s.print(whole(done))
+	})
+}
+
+// confirm asks whoever sits at the terminal to go on; a program says --yes.
+func (s *invocation) confirm(what string) error {
+	if w, ok := s.in.(io.Writer); !ok || !isTerminal(w) {
+		return errors.New(what + "; nothing was changed: say --yes to do it")
+	}
+	s.say(what + "; type yes to go on:")
+	answer, err := bufio.NewReader(s.in).ReadString('\n')
+	if err != nil && !errors.Is(err, io.EOF) {
+		return fmt.Errorf("read the answer: %w", err)
+	}
+	if !strings.EqualFold(strings.TrimSpace(answer), "yes") {
+		return errors.New("nothing was changed")
+	}
+	return nil
+}
+
+// span is a length of time from nothing on, such as 30d.
+type span time.Duration
+
+// UnmarshalText reads a length of time.
+func (d *span) UnmarshalText(text []byte) error {
+	length, err := lengthOf(string(text))
+	if err != nil || length < 0 {
+		return fmt.Errorf("must be a time such as 12h or 30d, not %q", text)
+	}
+	*d = span(length)
+	return nil
+}
+
+type storeDeleteCmd struct {
+	namedStore
+	Grace span   `default:"30d" placeholder:"TIME" help:"For how long store restore can take it back, such as 12h or 90d."`
+	Now   string `placeholder:"SLUG" help:"Delete it at once: the store's slug, typed once more. It cannot be restored."`
+}
+
+// Run closes the store and has it deleted.
+func (c *storeDeleteCmd) Run(s *invocation) error {
+	in := &adminv1.DeleteStoreRequest{Store: c.Store, GraceSeconds: new(int64(time.Duration(c.Grace) / time.Second))}
+	switch {
+	case c.Now != "" && s.given["grace"]:
+		return usage("--now deletes at once and cannot be used with --grace")
+	case c.Now != "":
+		in.GraceSeconds, in.ConfirmSlug = new(int64(0)), c.Now
+	case *in.GraceSeconds == 0:
+		return usage("a store without grace is deleted at once: say --now SLUG")
+	}
+	return s.operate(c.target, func(ctx context.Context, o admin.API) error {
+		found, err := o.GetStore(ctx, &adminv1.GetStoreRequest{Store: c.Store})
+		if err != nil {
+			return err
+		}
+		if c.Now != "" && c.Now != found.GetSlug() {
+			return fmt.Errorf("--now must be the slug of the store, %s; nothing was changed", found.GetSlug())
+		}
+		set, err := o.DeleteStore(ctx, in)
+		if err != nil {
+			return err
+		}
+		if c.Now == "" {
+			s.say(fmt.Sprintf("the store is closed, and a worker deletes it from %s on; until then `storefront store restore %s` takes it back",
+				when(set.GetDeleteAt()), found.GetSlug()))
+		} else {
+			s.say("the store is closed, and a worker deletes it now; store show finds it until all is gone")
+		}
+		found, err = o.GetStore(ctx, &adminv1.GetStoreRequest{Store: found.GetId()})
+		if err != nil {
+			return err
+		}
+		return s.printStore(ctx, o, found)
+	})
+}
+
+type storeRestoreCmd struct{ namedStore }
+
+// Run restores the store.
+func (c *storeRestoreCmd) Run(s *invocation) error {
+	return s.operate(c.target, func(ctx context.Context, o admin.API) error {
+		restored, err := o.RestoreStore(ctx, &adminv1.RestoreStoreRequest{Store: c.Store})
+		if err != nil {
+			return err
+		}
+		return s.printStore(ctx, o, restored)
+	})
+}
+
+// storeTable is the list of stores; deletions are when those begin to be deleted that do not stay.
+func storeTable(deletions map[string]*timestamppb.Timestamp) table[*storefrontv1.Store] {
+	return table[*storefrontv1.Store]{"SLUG,NAME~,STATUS,CURRENCY,COUNTRY?,CREATED@?,DELETE@?,ID?",
+		func(st *storefrontv1.Store) []string {
+			return []string{st.GetSlug(), st.GetName(), st.GetStatus().String(), st.GetCurrency(), st.GetCountry(), when(st.GetCreatedAt()),
+				when(deletions[st.GetId()]), st.GetId()}
+		}, func(st *storefrontv1.Store) []byte {
+			at := json.RawMessage("null")
+			if d := deletions[st.GetId()]; d != nil {
+				at = apijson.AppendTime(nil, d.AsTime())
+			}
+			object := whole(st)
+			return append(append(append(object[:len(object)-1], `,"deleteAt":`...), at...), '}')
+		}}
+}
+
+type storeDataCmd struct {
+	namedStore
+	Customer string `required:"" placeholder:"NAME" help:"The customer's id, e-mail or phone."`
+}
+
+// Run prints all that the store keeps about a customer, as it reads it.
+func (c *storeDataCmd) Run(s *invocation) error {
+	return s.operate(c.target, func(ctx context.Context, o admin.API) error {
+		found, err := o.GetStore(ctx, &adminv1.GetStoreRequest{Store: c.Store})
+		if err != nil {
+			return err
+		}
+		customer, err := find(ctx, o, storeScoped{c.target, found.GetId()}, c.Customer, findCustomer)
+		if err != nil {
+			return err
+		}
+		out := bufio.NewWriter(s.out)
+		_, _ = fmt.Fprintf(out, "{\"store\":%s,\n\"customer\":%s,\n\"orders\":[", whole(found), whole(customer))
+		comma, page := "\n", &adminv1.ListCustomerOrdersRequest{Id: customer.GetId(), PageSize: new(int32(100))}
+		for more := true; more; more = page.PageToken != "" {
+			orders, err := o.ListCustomerOrders(ctx, page)
+			if err != nil {
+				return err
+			}
+			for _, order := range orders.GetOrders() {
+				_, _ = fmt.Fprintf(out, "%s%s", comma, whole(order))
+				comma = ",\n"
+			}
+			page.PageToken = orders.GetNextPageToken()
+		}
+		entries, err := collect(ctx, o, 0, &adminv1.ListActivityRequest{Store: found.GetId(), ResourceId: customer.GetId()},
+			admin.API.ListActivity, (*adminv1.ListActivityResponse).GetEntries)
+		if err != nil {
+			return err
+		}
+		_, _ = fmt.Fprint(out, "],\n\"activity\":[")
+		for i, entry := range entries {
+			comma = "\n"
+			if i > 0 {
+				comma = ",\n"
+			}
+			_, _ = fmt.Fprintf(out, "%s%s", comma, activityTable(nil).object(entry))
+		}
+		_, _ = fmt.Fprintln(out, "]}")
+		return out.Flush()
+	})
+}

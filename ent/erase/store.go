@@ -1,0 +1,120 @@
+package erase
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/hook"
+	"go.storefront.example/ent/notice"
+	"go.storefront.example/gen/ent"
+	"go.storefront.example/gen/ent/store"
+)
+
+const (
+	// storeRows is how many rows of a store one transaction deletes, and restFactor for how many times as long as that took
+	// the others have the database: no writer of another store waits for long.
+	storeRows  = 200
+	restFactor = 2
+	restLeast  = 5 * time.Millisecond
+)
+
+// owned are the tables of what a store has, with those first whose rows refer to others. What lets somebody in or out comes
+// before all, so that nothing is added any more.
+var owned = []string{
+	"sessions", "sign_in_links", "webhooks", "outbox", "deliveries", "finished_deliveries", "resends", "api_keys", "refused_requests",
+	"tallies", "idempotency_keys", "forgettings", "order_items", "orders", "customers", "payment_links", "products", "events",
+	"activity_entries",
+}
+
+// counted are the tables of a store's counts, which have few rows and no ids. On SQLite the second is a view.
+func counted(s *db.DB) []string {
+	return db.Of(s, []string{"row_deltas", "row_counts"}, []string{"row_counts"})
+}
+
+// DueStores lists stores whose data is to be deleted now.
+func DueStores(ctx context.Context, s *db.DB) (found []uuid.UUID, err error) {
+	for row := range db.Rows(ctx, s.Reader(), on{s}.sql("due stores", 0, 0), s.TimeArg()) {
+		var id uuid.UUID
+		if err := row.Scan(&id); err != nil {
+			return nil, fmt.Errorf("look for stores to delete: %w", err)
+		}
+		found = append(found, id)
+	}
+	return found, nil
+}
+
+// Store deletes all that a store has, and at last the store, beside a running service. It returns how many rows it deleted,
+// also with an error: then the next call goes on. Several at once do each other no harm.
+func Store(ctx context.Context, s *db.DB, storeID uuid.UUID) (rows int64, err error) {
+	for found := int64(-1); found != 0; {
+		if found, err = deleteAll(ctx, s, storeID); err != nil {
+			return rows, fmt.Errorf("delete store %s: %w", storeID, err)
+		}
+		rows += found
+	}
+	err = s.WithTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
+		// Of two that delete it one finds it.
+		row, err := db.Lock(s, tx.Store.Query().Where(store.ID(storeID))).Only(ctx)
+		if ent.IsNotFound(err) || err == nil && row.DeleteAt == nil {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if _, err := notice.Write(ctx, tx, hook.Time(ctx), notice.Notice{Type: notice.StoreDeleted, StoreID: storeID,
+			Text:  "The store and all that it had were deleted, as ordered. It cannot be restored.",
+			About: map[string]any{"rows": rows}}); err != nil {
+			return err
+		}
+		n, err := on{s}.exec(ctx, tx, "delete store", storeID, s.TimeArg())
+		rows += n
+		return err
+	})
+	return rows, err
+}
+
+// deleteAll deletes what each table has of a store.
+func deleteAll(ctx context.Context, s *db.DB, storeID uuid.UUID) (rows int64, err error) {
+	statements := db.Of(s, postgres, sqlite)
+	remove := func(statement, table string, args ...any) (int64, error) {
+		began := time.Now()
+		result, err := s.Writer().ExecContext(ctx, strings.ReplaceAll(statements[statement], "{table}", table),
+			append([]any{storeID}, args...)...)
+		if err != nil {
+			return 0, fmt.Errorf("%s: %w", table, err)
+		}
+		n, err := result.RowsAffected()
+		rows += n
+		if n > 0 && err == nil {
+			select {
+			case <-time.After(max(restLeast, restFactor*time.Since(began))):
+			case <-ctx.Done():
+				err = ctx.Err()
+			}
+		}
+		return n, err
+	}
+	for _, table := range owned {
+		if table == "api_keys" {
+			if _, err := remove("delete rate counters", "rate_counters"); err != nil {
+				return rows, err
+			}
+		}
+		for n := int64(storeRows); n == storeRows; {
+			if n, err = remove("delete rows", table, storeRows); err != nil {
+				return rows, err
+			}
+		}
+	}
+	for _, table := range counted(s) {
+		if _, err := remove("delete counts", table); err != nil {
+			return rows, err
+		}
+	}
+	return rows, nil
+}

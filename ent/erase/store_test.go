@@ -1,0 +1,143 @@
+package erase_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/db/dbtest"
+	"go.storefront.example/ent/erase"
+	"go.storefront.example/ent/tenant"
+	"go.storefront.example/server/shop"
+	"go.storefront.example/server/shop/shoptest"
+)
+
+// ofStore counts the rows of a store in every table of the catalogue that has a store.
+func ofStore(t *testing.T, s *db.DB, store uuid.UUID) map[string]int {
+	t.Helper()
+	tables := "SELECT table_name FROM information_schema.columns WHERE table_schema = 'public' AND column_name = 'store_id'"
+	if s.Dialect() != dbtest.Postgres {
+		tables = "SELECT m.name FROM sqlite_master m JOIN pragma_table_info(m.name) c WHERE m.type = 'table' AND c.name = 'store_id'"
+	}
+	counts := map[string]int{}
+	for row := range db.Rows(t.Context(), s.Reader(), tables) {
+		var table string
+		require.NoError(t, row.Scan(&table))
+		counts[table] = dbtest.Count(t, s, table+" WHERE store_id = $1", store)
+	}
+	return counts
+}
+
+// fill gives a store rows in every table that has a store: what the rules make, and a row of each other table.
+func fill(t *testing.T, b shoptest.Bench, ctx context.Context, orders int) uuid.UUID {
+	t.Helper()
+	b.Ctx = ctx
+	store, err := tenant.StoreOf(ctx)
+	require.NoError(t, err)
+	p, l := b.Product("P", 5), b.Link(nil)
+	for i := range orders {
+		o := b.Buy(fmt.Sprintf("c%d@example.com", i), p.GetId(), "")
+		if i%10 == 0 {
+			b.Buy(fmt.Sprintf("c%d@example.com", i), "", l.GetId())
+		}
+		_, err := b.PayOrder(shop.WithIdempotencyKey(ctx, fmt.Sprint(i)), o.GetId())
+		require.NoError(t, err)
+	}
+	var have map[string]int
+	for table, n := range ofStore(t, b.DB, store.ID) {
+		if n > 0 || table == "row_deltas" {
+			continue
+		}
+		columns, values := []string{}, []string{}
+		query := "SELECT column_name, data_type FROM information_schema.columns WHERE table_name = $1 AND is_nullable = 'NO'" +
+			" AND column_default IS NULL AND is_identity = 'NO'"
+		if b.DB.Dialect() != dbtest.Postgres {
+			query = "SELECT name, lower(type) FROM pragma_table_info($1) WHERE \"notnull\" AND dflt_value IS NULL"
+		}
+		for row := range db.Rows(t.Context(), b.DB.Reader(), query, table) {
+			var name, kind string
+			require.NoError(t, row.Scan(&name, &kind))
+			value := "'x'"
+			switch {
+			case name == "store_id":
+				value = "'" + store.ID.String() + "'"
+			case kind == "uuid":
+				value = "'" + uuid.NewString() + "'"
+			case strings.Contains(kind, "time"):
+				value = "CURRENT_TIMESTAMP"
+			case strings.HasPrefix(kind, "json"):
+				value = "'[]'"
+			case kind == "boolean" || kind == "bool":
+				value = "false"
+			case strings.Contains(kind, "int"):
+				value = fmt.Sprint(rand.Int32())
+			case kind == "bytea":
+				value = "sha256('" + uuid.NewString() + "')"
+			case kind == "blob":
+				value = "randomblob(32)"
+			}
+			columns, values = append(columns, name), append(values, value)
+		}
+		_, err := b.DB.Writer().Exec("INSERT INTO " + table + " (" + strings.Join(columns, ", ") + ") VALUES (" +
+			strings.Join(values, ", ") + ")")
+		require.NoError(t, err, table)
+	}
+	have = ofStore(t, b.DB, store.ID)
+	delete(have, "row_deltas") // folded, or a view
+	for table, n := range have {
+		require.NotZero(t, n, "the store has rows of %s", table)
+	}
+	return store.ID
+}
+
+// A store is deleted from every table of the catalogue, once its time has come; others keep all that they have.
+func TestNothingIsLeftOfADeletedStore(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, s *db.DB) {
+		b := shoptest.New(t, s, shop.Options{})
+		gone, stays := fill(t, b, b.Ctx, 300), fill(t, b, b.NewStore("other"), 20)
+		kept := ofStore(t, s, stays)
+		due, err := erase.DueStores(t.Context(), s)
+		require.NoError(t, err)
+		require.Empty(t, due)
+		order := func(at time.Time) {
+			_, err := s.Writer().Exec("UPDATE stores SET delete_at = $1 WHERE id = $2", at, gone)
+			require.NoError(t, err)
+		}
+		order(s.Now().Add(time.Hour))
+		due, err = erase.DueStores(t.Context(), s)
+		require.NoError(t, err)
+		require.Empty(t, due, "the grace is not over")
+		order(s.Now().Add(-time.Second))
+		due, err = erase.DueStores(t.Context(), s)
+		require.NoError(t, err)
+		require.Equal(t, []uuid.UUID{gone}, due)
+
+		// Stopped anywhere it goes on.
+		for range 5 {
+			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+			_, _ = erase.Store(ctx, s, gone)
+			cancel()
+		}
+		_, err = erase.Store(t.Context(), s, gone)
+		require.NoError(t, err)
+		for table, n := range ofStore(t, s, gone) {
+			require.Zero(t, n, table)
+		}
+		require.Zero(t, dbtest.Count(t, s, "stores WHERE id = $1", gone))
+		require.Equal(t, kept, ofStore(t, s, stays))
+		_, err = erase.Store(t.Context(), s, gone)
+		require.NoError(t, err, "it is gone already")
+		due, err = erase.DueStores(t.Context(), s)
+		require.NoError(t, err)
+		require.False(t, slices.Contains(due, gone))
+	})
+}

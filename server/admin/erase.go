@@ -1,0 +1,192 @@
+package admin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+
+	"go.storefront.example/ent/apijson"
+	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/erase"
+	"go.storefront.example/ent/hook"
+	"go.storefront.example/ent/resource"
+	"go.storefront.example/ent/tenant"
+	"go.storefront.example/gen/ent"
+	"go.storefront.example/gen/ent/order"
+	"go.storefront.example/gen/ent/store"
+	adminv1 "go.storefront.example/gen/storefront/admin/v1"
+	storefrontv1 "go.storefront.example/gen/storefront/v1"
+	"go.storefront.example/server/apierr"
+	"go.storefront.example/server/validate"
+)
+
+// DefaultGrace is for how long a store that is to be deleted can be restored; maxGrace bounds another choice.
+const (
+	DefaultGrace = 30 * 24 * time.Hour
+	maxGrace     = 3650 * 24 * time.Hour
+)
+
+// DeleteStore closes a store and has workers delete it after a grace. It refuses with store_not_found or validation_failed.
+func (o *Operator) DeleteStore(ctx context.Context, in *adminv1.DeleteStoreRequest) (*adminv1.StoreSettings, error) {
+	ctx, t, err := o.check(ctx, nil, in.GetStore())
+	if err != nil {
+		return nil, err
+	}
+	grace := DefaultGrace
+	var f fields
+	if in.GraceSeconds != nil {
+		seconds := in.GetGraceSeconds()
+		if seconds < 0 || seconds > int64(maxGrace/time.Second) {
+			f.refuse("graceSeconds", "must be from 0 to ten years")
+		}
+		grace = time.Duration(seconds) * time.Second
+	}
+	if (grace == 0 || in.GetConfirmSlug() != "") && in.GetConfirmSlug() != t.Slug {
+		f.refuse("confirmSlug", "must be the store's slug once more, because the store cannot be restored")
+	}
+	if err := f.err(); err != nil {
+		return nil, err
+	}
+	return changeStore(ctx, o, t, func(ctx context.Context, row *ent.Store) (*ent.Store, error) {
+		at := hook.Time(ctx, row.ID).Add(grace)
+		hook.Record(ctx, "store.deletion_ordered", "store", row.ID, hook.FieldChange{Field: "deleteAt", To: at})
+		return row.Update().SetStatus(store.StatusClosed).SetDeleteAt(at).Save(ctx)
+	}, settingsOf)
+}
+
+// RestoreStore takes the deletion of a store back and opens it; a store that is not to be deleted stays as it is. It refuses
+// with store_not_found, or with store_being_deleted once the grace is over.
+func (o *Operator) RestoreStore(ctx context.Context, in *adminv1.RestoreStoreRequest) (*storefrontv1.Store, error) {
+	ctx, t, err := o.check(ctx, nil, in.GetStore())
+	if err != nil {
+		return nil, err
+	}
+	return changeStore(ctx, o, t, func(ctx context.Context, row *ent.Store) (*ent.Store, error) {
+		switch {
+		case row.DeleteAt == nil:
+			return row, nil
+		case !row.DeleteAt.After(o.db.Now()):
+			return nil, apierr.New(apierr.StoreBeingDeleted, "The store's grace is over: it is being deleted.")
+		}
+		hook.Record(ctx, "store.restored", "store", row.ID, hook.FieldChange{Field: "deleteAt", From: *row.DeleteAt})
+		return row.Update().SetStatus(store.StatusOpen).ClearDeleteAt().Save(ctx)
+	}, resource.Store)
+}
+
+// changeStore changes the row of the store that the context is in.
+func changeStore[M any](ctx context.Context, o *Operator, t tenant.Store,
+	change func(context.Context, *ent.Store) (*ent.Store, error), message func(*ent.Store) M) (out M, err error) {
+	err = o.db.WithTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
+		row, err := db.LockRow(ctx, o.db, tx.Store.Query().Where(store.ID(t.ID)))
+		if err := apierr.OfRow("store", err, func() error { return noStore(t.Slug) }); err != nil {
+			return err
+		}
+		if row, err = change(ctx, row); err != nil {
+			return err
+		}
+		out = message(row)
+		return nil
+	})
+	return out, err
+}
+
+// forgetting is the progress of forgetting a customer.
+func forgetting(f erase.Forgetting) *adminv1.Forgetting {
+	m := &adminv1.Forgetting{
+		CustomerId: f.CustomerID.String(), StoreId: f.StoreID.String(), Events: f.Events, Deliveries: f.Deliveries,
+		ActivityEntries: f.ActivityEntries, Notes: f.Notes, IdempotencyKeys: f.IdempotencyKeys, RefusedRequests: f.RefusedRequests,
+		CreatedAt: apijson.Timestamp(f.CreatedAt),
+	}
+	if f.FinishedAt != nil {
+		m.FinishedAt = apijson.Timestamp(*f.FinishedAt)
+	}
+	return m
+}
+
+// forget calls a function on a customer of the store that owns it.
+func (o *Operator) forget(ctx context.Context, id string,
+	do func(ctx context.Context, storeID, customerID uuid.UUID) (erase.Forgetting, error)) (*adminv1.Forgetting, error) {
+	return byID(ctx, o, customerKind, id, func(ctx context.Context, id string) (f erase.Forgetting, err error) {
+		missing := func() error { return customerKind.notFound(id) }
+		t, customerID, err := validate.StoreAndID(ctx, id, missing)
+		if err == nil {
+			f, err = do(ctx, t.ID, customerID)
+		}
+		if ent.IsNotFound(err) || errors.Is(err, erase.ErrNone) {
+			err = missing()
+		}
+		return f, err
+	}, forgetting)
+}
+
+// ForgetCustomer takes what names a customer out of its row, and orders the rest, which ContinueForgetting carries out; if
+// nobody calls it for a while, a worker does. It refuses with customer_not_found.
+func (o *Operator) ForgetCustomer(ctx context.Context, in *adminv1.ForgetCustomerRequest) (*adminv1.Forgetting, error) {
+	return o.forget(ctx, in.GetId(), func(ctx context.Context, storeID, id uuid.UUID) (f erase.Forgetting, err error) {
+		err = o.db.Change(ctx, func(ctx context.Context, tx *ent.Tx) error {
+			f, err = erase.BeginForgetting(ctx, o.db, tx, storeID, id)
+			return err
+		})
+		return f, err
+	})
+}
+
+// ContinueForgetting carries out the next part of forgetting a customer and returns its progress or, when it is finished, the
+// receipt. It refuses with customer_not_found.
+func (o *Operator) ContinueForgetting(ctx context.Context, in *adminv1.ContinueForgettingRequest) (*adminv1.Forgetting, error) {
+	return o.forget(ctx, in.GetId(), func(ctx context.Context, storeID, id uuid.UUID) (erase.Forgetting, error) {
+		return erase.Step(ctx, o.db, storeID, id)
+	})
+}
+
+// Forget forgets a customer and calls report after each part. When it is given up half-way, a worker continues it. It refuses
+// as ForgetCustomer does.
+func Forget(ctx context.Context, o API, id string, report func(*adminv1.Forgetting)) (*adminv1.Forgetting, error) {
+	job, err := o.ForgetCustomer(ctx, &adminv1.ForgetCustomerRequest{Id: id})
+	for err == nil && job.GetFinishedAt() == nil {
+		if job, err = o.ContinueForgetting(ctx, &adminv1.ContinueForgettingRequest{Id: id}); err == nil {
+			report(job)
+		}
+	}
+	return job, err
+}
+
+// ListCustomerOrders returns a page of a customer's orders, newest first. It refuses with customer_not_found or
+// validation_failed.
+func (o *Operator) ListCustomerOrders(ctx context.Context, in *adminv1.ListCustomerOrdersRequest) (
+	*adminv1.ListCustomerOrdersResponse, error) {
+	var f fields
+	p := f.page(in.PageSize, in.GetPageToken())
+	if err := f.err(); err != nil {
+		return nil, err
+	}
+	c, err := o.GetCustomer(ctx, &storefrontv1.GetCustomerRequest{Id: in.GetId()})
+	if err != nil {
+		return nil, err
+	}
+	if ctx, err = o.inOwner(ctx, customerKind, c.GetId()); err != nil {
+		return nil, err
+	}
+	t, _, _ := tenant.From(ctx)
+	rows, err := o.db.Client().Order.Query().Where(order.StoreID(t.ID), order.CustomerID(uuid.MustParse(c.GetId())), p.rows).All(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("list a customer's orders: %w", err)
+	}
+	next := ""
+	if len(rows) > p.size {
+		rows = rows[:p.size]
+		next = tokenOf(rows[p.size-1].CreatedAt, rows[p.size-1].ID)
+	}
+	out := &adminv1.ListCustomerOrdersResponse{NextPageToken: next}
+	for _, row := range rows {
+		whole, err := resource.FindOrder(ctx, o.db.Reader(), t, row.ID)
+		if err != nil {
+			return nil, err
+		}
+		out.Orders = append(out.Orders, whole)
+	}
+	return out, nil
+}

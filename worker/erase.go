@@ -1,0 +1,61 @@
+package worker
+
+import (
+	"context"
+	"time"
+
+	"go.storefront.example/ent/erase"
+)
+
+const (
+	// eraseInterval is how often a worker looks for customers to forget and stores to delete.
+	eraseInterval = 5 * time.Second
+	// eraseRest is the shortest pause between two steps; a step that took longer is followed by a pause as long as itself.
+	eraseRest = 10 * time.Millisecond
+)
+
+// erase goes on with forgetting customers, beside the process that ordered each, and deletes the stores whose time has come.
+// A failure is logged, and stops none of the others.
+func (w *Worker) erase(ctx context.Context) error {
+	var forgettings []erase.Forgetting
+	err := w.within(ctx, func(ctx context.Context) (err error) {
+		forgettings, err = erase.Unfinished(ctx, w.config.DB)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for _, f := range forgettings {
+		if err := w.forget(ctx, f); err != nil && ctx.Err() == nil {
+			w.config.Logger.ErrorContext(ctx, "forget a customer", "customer_id", f.CustomerID, "error", err)
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, w.sweepTimeout) // the next time goes on
+	defer cancel()
+	stores, err := erase.DueStores(ctx, w.config.DB)
+	for _, id := range stores {
+		start := time.Now()
+		rows, err := erase.Store(ctx, w.config.DB, id)
+		if err != nil && ctx.Err() == nil {
+			w.config.Logger.ErrorContext(ctx, "delete a store", "store_id", id, "rows", rows, "error", err)
+		} else if err == nil {
+			w.config.Logger.InfoContext(ctx, "store deleted", "store_id", id, "rows", rows, "duration_ms", inMilliseconds(time.Since(start)))
+		}
+	}
+	return err
+}
+
+// forget does what is left of forgetting a customer.
+func (w *Worker) forget(ctx context.Context, f erase.Forgetting) error {
+	for f.FinishedAt == nil {
+		start := time.Now()
+		err := w.within(ctx, func(ctx context.Context) (err error) {
+			f, err = erase.Step(ctx, w.config.DB, f.StoreID, f.CustomerID)
+			return err
+		})
+		if err != nil || !pause(ctx, max(eraseRest, time.Since(start))) {
+			return err
+		}
+	}
+	return nil
+}
