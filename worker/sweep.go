@@ -23,8 +23,7 @@ const (
 func (w *Worker) notice(ctx context.Context) error {
 	limited, cancel := context.WithTimeout(ctx, w.sweepTimeout)
 	defer cancel()
-	_, err := notice.Sweep(limited, w.config.DB)
-	return err
+	return notice.Sweep(limited, w.config.DB)
 }
 
 // sweep deletes data past its retention.

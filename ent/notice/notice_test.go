@@ -113,8 +113,7 @@ func (b bench) deliver() { b.set("DELETE FROM outbox") }
 func (b bench) sweep(after time.Duration) {
 	b.t.Helper()
 	b.clock.Add(after.Milliseconds())
-	_, err := notice.Sweep(b.t.Context(), b.DB)
-	require.NoError(b.t, err)
+	require.NoError(b.t, notice.Sweep(b.t.Context(), b.DB))
 }
 
 // webhook makes one that fails since a time.

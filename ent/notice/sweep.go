@@ -34,13 +34,13 @@ const (
 const sweepBatch = 200
 
 // Sweep writes the notices that time brings: of webhooks that have failed for a day or two, of keys that expire, and what
-// holds since before there was a sink. Several processes may sweep at once. It returns how many rows it looked at.
-func Sweep(ctx context.Context, s *db.DB) (int, error) {
+// holds since before there was a sink. Several processes may sweep at once.
+func Sweep(ctx context.Context, s *db.DB) error {
 	if _, on, err := sink(ctx, s.Reader()); err != nil || !on {
-		return 0, err
+		return err
 	}
 	now := s.Now()
-	webhooks, err := each(ctx, s, func(ctx context.Context, tx *ent.Tx, webhookID uuid.UUID) error {
+	err := each(ctx, s, func(ctx context.Context, tx *ent.Tx, webhookID uuid.UUID) error {
 		return Webhook(ctx, s, tx, webhookID, hook.Time(ctx))
 	}, `SELECT id FROM webhooks WHERE id > $1 AND store_id <> $2 AND (
  enabled AND failing_since IS NOT NULL
@@ -48,40 +48,38 @@ func Sweep(ctx context.Context, s *db.DB) (int, error) {
  OR enabled AND failing_since IS NULL AND notice_level BETWEEN 1 AND 3
  OR NOT enabled AND disabled_automatically AND notice_level < 4)`, Platform, now.Add(-2*day), now.Add(-day))
 	if err != nil {
-		return webhooks, fmt.Errorf("sweep webhooks for notices: %w", err)
+		return fmt.Errorf("sweep webhooks for notices: %w", err)
 	}
-	keys, err := each(ctx, s, func(ctx context.Context, tx *ent.Tx, keyID uuid.UUID) error {
+	err = each(ctx, s, func(ctx context.Context, tx *ent.Tx, keyID uuid.UUID) error {
 		return key(ctx, s, tx, keyID, hook.Time(ctx))
 	}, `SELECT id FROM api_keys WHERE id > $1 AND revoked_at IS NULL AND expires_at > $2 AND expires_at <= $3
  AND notice_level < CASE WHEN expires_at <= $4 THEN 3 WHEN expires_at <= $5 THEN 2 ELSE 1 END`,
 		now.Add(-forgotten), now.Add(expiringAhead), now, now.Add(expiringSoonAhead))
 	if err != nil {
-		return webhooks + keys, fmt.Errorf("sweep keys for notices: %w", err)
+		return fmt.Errorf("sweep keys for notices: %w", err)
 	}
-	return webhooks + keys, nil
+	return nil
 }
 
 // each calls fn with every id that a query finds, in a transaction for each: $1 of the query is the id to begin after.
-func each(ctx context.Context, s *db.DB, fn func(context.Context, *ent.Tx, uuid.UUID) error, query string, args ...any) (
-	int, error) {
-	done, after := 0, uuid.Nil
+func each(ctx context.Context, s *db.DB, fn func(context.Context, *ent.Tx, uuid.UUID) error, query string, args ...any) error {
+	after := uuid.Nil
 	for {
 		found := make([]uuid.UUID, 0, sweepBatch)
 		for row := range db.Rows(ctx, s.Reader(), query+fmt.Sprintf(" ORDER BY id LIMIT %d", sweepBatch),
 			append([]any{after}, args...)...) {
 			if err := row.Scan(&after); err != nil {
-				return done, err
+				return err
 			}
 			found = append(found, after)
 		}
 		for _, id := range found {
 			if err := s.WithTx(ctx, func(ctx context.Context, tx *ent.Tx) error { return fn(ctx, tx, id) }); err != nil {
-				return done, err
+				return err
 			}
-			done++
 		}
 		if len(found) < sweepBatch {
-			return done, nil
+			return nil
 		}
 	}
 }
