@@ -39,7 +39,8 @@ func (w *Worker) erase(ctx context.Context) error {
 		if err != nil && ctx.Err() == nil {
 			w.config.Logger.ErrorContext(ctx, "delete a store", "store_id", id, "rows", rows, "error", err)
 		} else if err == nil {
-			w.config.Logger.InfoContext(ctx, "store deleted", "store_id", id, "rows", rows, "duration_ms", inMilliseconds(time.Since(start)))
+			w.config.Logger.InfoContext(ctx, "store deleted", "store_id", id, "rows", rows, "duration_ms",
+				inMilliseconds(time.Since(start)))
 		}
 	}
 	return err

@@ -32,7 +32,8 @@ func (c *customerForgetCmd) Run(s *invocation) error {
 			return err
 		}
 		if !c.Yes {
-			if err := s.confirm(fmt.Sprintf("this replaces name, e-mail and phone of customer %s in the customer, the orders (%d), events, "+
+			if err := s.confirm(fmt.Sprintf("this replaces name, e-mail and phone of customer %s in the customer, the orders (%d), "+
+				"events, "+
 				"deliveries and the activity journal, and removes the orders' notes; what is not yet delivered is not sent; amounts, "+
 				"references and dates stay; it cannot be undone", found.GetId(), found.GetOrdersCount())); err != nil {
 				return err
@@ -41,7 +42,8 @@ func (c *customerForgetCmd) Run(s *invocation) error {
 		s.say("forgetting customer " + found.GetId() + "; if this is interrupted, a worker goes on, or the same command with this id")
 		bar := newProgress(s.errs, "", -1)
 		done, err := admin.Forget(ctx, o, found.GetId(), func(so *adminv1.Forgetting) {
-			bar.draw(fmt.Sprintf("%d events, %d deliveries, %d activity entries", so.GetEvents(), so.GetDeliveries(), so.GetActivityEntries()))
+			bar.draw(fmt.Sprintf("%d events, %d deliveries, %d activity entries", so.GetEvents(), so.GetDeliveries(),
+				so.GetActivityEntries()))
 		})
 		bar.end()
 		if err != nil {
@@ -110,7 +112,8 @@ func (c *storeDeleteCmd) Run(s *invocation) error {
 			return err
 		}
 		if c.Now == "" {
-			s.say(fmt.Sprintf("the store is closed, and a worker deletes it from %s on; until then `storefront store restore %s` takes it back",
+			s.say(fmt.Sprintf("the store is closed, and a worker deletes it from %s on; until then `storefront store restore %s` takes "+
+				"it back",
 				when(set.GetDeleteAt()), found.GetSlug()))
 		} else {
 			s.say("the store is closed, and a worker deletes it now; store show finds it until all is gone")
@@ -140,7 +143,8 @@ func (c *storeRestoreCmd) Run(s *invocation) error {
 func storeTable(deletions map[string]*timestamppb.Timestamp) table[*storefrontv1.Store] {
 	return table[*storefrontv1.Store]{"SLUG,NAME~,STATUS,CURRENCY,COUNTRY?,CREATED@?,DELETE@?,ID?",
 		func(st *storefrontv1.Store) []string {
-			return []string{st.GetSlug(), st.GetName(), st.GetStatus().String(), st.GetCurrency(), st.GetCountry(), when(st.GetCreatedAt()),
+			return []string{st.GetSlug(), st.GetName(), st.GetStatus().String(), st.GetCurrency(), st.GetCountry(),
+				when(st.GetCreatedAt()),
 				when(deletions[st.GetId()]), st.GetId()}
 		}, func(st *storefrontv1.Store) []byte {
 			at := json.RawMessage("null")

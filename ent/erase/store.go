@@ -26,7 +26,8 @@ const (
 // owned are the tables of what a store has, with those first whose rows refer to others. What lets somebody in or out comes
 // before all, so that nothing is added any more.
 var owned = []string{
-	"sessions", "sign_in_links", "webhooks", "outbox", "deliveries", "finished_deliveries", "resends", "api_keys", "refused_requests",
+	"sessions", "sign_in_links", "webhooks", "outbox", "deliveries", "finished_deliveries", "resends", "api_keys",
+	"refused_requests",
 	"tallies", "idempotency_keys", "forgettings", "order_items", "orders", "customers", "payment_links", "products", "events",
 	"activity_entries",
 }

@@ -132,7 +132,8 @@ func (b *bench) buyer(events int) (customer *storefrontv1.Customer, order *store
 func (b *bench) others(n int) {
 	b.Helper()
 	for i := range n {
-		made, err := b.operator.CreateCustomer(b.Context(), &adminv1.CreateCustomerRequest{Store: "s", Name: strings.Repeat("n", 1+i%90),
+		made, err := b.operator.CreateCustomer(b.Context(), &adminv1.CreateCustomerRequest{Store: "s", Name: strings.Repeat("n",
+			1+i%90),
 			Email: new(fmt.Sprintf("%s@other.example", uuid.NewString()))})
 		require.NoError(b, err)
 		if i%3 == 0 {
