@@ -215,7 +215,7 @@ func (c *Cluster) Misplaced(ctx context.Context) ([]string, error) {
  FROM pg_class r LEFT JOIN pg_dist_partition p ON p.logicalrelid = r.oid
  LEFT JOIN pg_dist_partition a ON a.logicalrelid = to_regclass($2)
  WHERE r.relkind = 'r' AND pg_table_is_visible(r.oid) AND (r.relname = ANY ($1::text[]) OR p.logicalrelid IS NOT NULL)
-  AND r.relname <> '` + phasesTable + `' AND (NOT r.relname = ANY ($1::text[]) OR p.partmethod IS DISTINCT FROM 'h'
+  AND r.relname <> '`+phasesTable+`' AND (NOT r.relname = ANY ($1::text[]) OR p.partmethod IS DISTINCT FROM 'h'
    OR column_to_column_name(p.logicalrelid, p.partkey) <> 'store_id' OR p.colocationid <> a.colocationid OR pg_relation_size(r.oid) > 0)
  ORDER BY 1`, pq.Array(Tables()), anchor) {
 		var what string
