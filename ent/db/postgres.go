@@ -128,7 +128,8 @@ func isSharded(ctx context.Context, on *sql.DB) (sharded bool, err error) {
 	if err != nil || !sharded {
 		return false, err
 	}
-	err = on.QueryRowContext(ctx, "SELECT EXISTS (SELECT FROM pg_dist_partition WHERE logicalrelid = to_regclass('outbox'))").Scan(&sharded)
+	err = on.QueryRowContext(ctx,
+		"SELECT EXISTS (SELECT FROM pg_dist_partition WHERE logicalrelid = to_regclass('outbox'))").Scan(&sharded)
 	return sharded, err
 }
 

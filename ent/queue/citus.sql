@@ -12,7 +12,8 @@ SELECT pg_advisory_xact_lock(5917214180743271)
 
 -- name: take
 WITH taken AS (SELECT id, store_id, type FROM outbox WHERE id > $1 ORDER BY id LIMIT $2)
-SELECT t.id, t.store_id, t.type, w.id, COALESCE(w.url, ''), w.secret, COALESCE(w.secret_key, ''), COALESCE(w.epoch, 0), NULL::bytea, NULL::uuid, ''
+SELECT t.id, t.store_id, t.type, w.id, COALESCE(w.url, ''), w.secret, COALESCE(w.secret_key, ''), COALESCE(w.epoch, 0),
+ NULL::bytea, NULL::uuid, ''
  FROM taken t
  LEFT JOIN webhooks w ON w.store_id = t.store_id AND w.enabled AND w.events ? t.type
  ORDER BY t.id, w.id
@@ -22,9 +23,11 @@ SELECT t.id, t.store_id, t.type, w.id, COALESCE(w.url, ''), w.secret, COALESCE(w
 WITH taken AS (
  SELECT r.* FROM run_command_on_shards('outbox', format(
    'SELECT json_agg(o) FROM (SELECT id, store_id, type FROM %%s WHERE id > %L ORDER BY id LIMIT %s) o', $1::uuid, $2::integer)) p
-  CROSS JOIN LATERAL jsonb_to_recordset(CASE WHEN p.success THEN NULLIF(p.result, '')::jsonb END) AS r(id uuid, store_id uuid, type text)
+  CROSS JOIN LATERAL jsonb_to_recordset(CASE WHEN p.success THEN NULLIF(p.result, '')::jsonb END)
+   AS r(id uuid, store_id uuid, type text)
  ORDER BY r.id LIMIT $2::integer)
-SELECT t.id, t.store_id, t.type, w.id, COALESCE(w.url, ''), w.secret, COALESCE(w.secret_key, ''), COALESCE(w.epoch, 0), NULL::bytea, NULL::uuid, ''
+SELECT t.id, t.store_id, t.type, w.id, COALESCE(w.url, ''), w.secret, COALESCE(w.secret_key, ''), COALESCE(w.epoch, 0),
+ NULL::bytea, NULL::uuid, ''
  FROM taken t
  LEFT JOIN webhooks w ON w.store_id = t.store_id AND w.enabled AND w.events ? t.type
  ORDER BY t.id, w.id
