@@ -64,10 +64,11 @@ func (q *Queue) Relay(ctx context.Context, limit int, lease time.Duration, room 
 	with := func(take string) error {
 		return q.inTx(ctx, func(tx *sql.Tx) error {
 			done = Relayed{}
-			found, err := []Delivery(nil), error(nil)
-			if found, entries, err = q.take(ctx, tx, take, after, limit); err != nil {
+			found, all, err := q.take(ctx, tx, take, after, limit)
+			if err != nil {
 				return err
 			}
+			entries = all
 			if q.dialect.dropsLater {
 				if err := q.readPayloads(ctx, tx, found); err != nil {
 					return err

@@ -1,4 +1,4 @@
-package erase_test
+package admin_test
 
 import (
 	"context"
@@ -37,10 +37,9 @@ func ofStore(t *testing.T, s *db.DB, store uuid.UUID) map[string]int {
 }
 
 // fill gives a store rows in every table that has a store: what the rules make, and a row of each other table.
-func fill(t *testing.T, b shoptest.Bench, ctx context.Context, orders int) uuid.UUID {
+func fill(t *testing.T, b shoptest.Bench, orders int) uuid.UUID {
 	t.Helper()
-	b.Ctx = ctx
-	store, err := tenant.StoreOf(ctx)
+	store, err := tenant.StoreOf(b.Ctx)
 	require.NoError(t, err)
 	p, l := b.Product("P", 5), b.Link(nil)
 	for i := range orders {
@@ -48,7 +47,7 @@ func fill(t *testing.T, b shoptest.Bench, ctx context.Context, orders int) uuid.
 		if i%10 == 0 {
 			b.Buy(fmt.Sprintf("c%d@example.com", i), "", l.GetId())
 		}
-		_, err := b.PayOrder(shop.WithIdempotencyKey(ctx, fmt.Sprint(i)), o.GetId())
+		_, err := b.PayOrder(shop.WithIdempotencyKey(b.Ctx, fmt.Sprint(i)), o.GetId())
 		require.NoError(t, err)
 	}
 	var have map[string]int
@@ -103,7 +102,9 @@ func TestNothingIsLeftOfADeletedStore(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		b := shoptest.New(t, s, shop.Options{})
-		gone, stays := fill(t, b, b.Ctx, 300), fill(t, b, b.NewStore("other"), 20)
+		other := b
+		other.Ctx = b.NewStore("other")
+		gone, stays := fill(t, b, 300), fill(t, other, 20)
 		kept := ofStore(t, s, stays)
 		due, err := erase.DueStores(t.Context(), s)
 		require.NoError(t, err)
