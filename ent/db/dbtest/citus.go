@@ -164,6 +164,9 @@ func addNodes(ctx context.Context, name string) error {
 	return nil
 }
 
+// applyTries is how often a template is distributed before the failure counts.
+const applyTries = 3
+
 // distribute distributes the migrated template of a name.
 func distribute(ctx context.Context, name, address string) error {
 	if err := addNodes(ctx, name); err != nil {
@@ -175,7 +178,12 @@ func distribute(ctx context.Context, name, address string) error {
 	}
 	cluster, err := shard.On(s)
 	if err == nil {
-		_, err = cluster.Apply(ctx, func(string) {})
+		// On a busy machine Citus may lose a connection to a worker: Apply is one transaction, which can be repeated.
+		for range applyTries {
+			if _, err = cluster.Apply(ctx, func(string) {}); err == nil {
+				break
+			}
+		}
 	}
 	return errors.Join(err, s.Close())
 }
