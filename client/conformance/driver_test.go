@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"testing"
 	"time"
 
@@ -26,20 +27,50 @@ type language struct {
 	name string
 	// needs skips the test without what runs the language, and returns the command of the driver.
 	needs func(t *testing.T) []string
+	// asInGo is set where an error names an operation by its method in the protos, GetStore, as in Go, and not by the document's
+	// getStore.
+	asInGo bool
+	// errorName is what the text of an error begins with.
+	errorName string
+	// noUserAgent is set where a program's own name cannot be given.
+	noUserAgent bool
 }
 
 var languages = []language{
-	{"php", func(t *testing.T) []string {
+	{name: "php", errorName: "storefront", needs: func(t *testing.T) []string {
 		return []string{needPHP(t), filepath.Join(devtest.Top(t), "client", "php", "test", "driver.php"), filepath.Join(buildPHP(t),
 			"src")}
 	}},
 	// The one file for hosts without Composer is the same client.
-	{"php, in one file", func(t *testing.T) []string {
+	{name: "php, in one file", errorName: "storefront", needs: func(t *testing.T) []string {
 		return []string{needPHP(t), filepath.Join(devtest.Top(t), "client", "php", "test", "driver.php"),
 			filepath.Join(buildPHP(t), "storefront.php")}
 	}},
-	{"python", func(t *testing.T) []string { return pythonDriver(t, needPython(t, "json")) }},
-	{"python, asyncio", func(t *testing.T) []string { return append(pythonDriver(t, needPython(t, "httpx")), "aio") }},
+	{name: "python", errorName: "storefront", needs: func(t *testing.T) []string { return pythonDriver(t, needPython(t, "json")) }},
+	{name: "python, asyncio", errorName: "storefront", needs: func(t *testing.T) []string {
+		return append(pythonDriver(t, needPython(t, "httpx")), "aio")
+	}},
+	// JavaScript's errors begin with their name; the client takes no name of a program, whose fetch may set one.
+	{name: "typescript", needs: typescriptDriver, asInGo: true, errorName: "StorefrontError", noUserAgent: true},
+}
+
+// operation is how an error names one of the document's operations.
+func (l language) operation(id string) string {
+	if l.asInGo {
+		return strings.ToUpper(id[:1]) + id[1:]
+	}
+	return id
+}
+
+// typescriptDriver makes one file of the driver and the client. The client's own tests check its types.
+func typescriptDriver(t *testing.T) []string {
+	t.Helper()
+	modules := devtest.NeedNode(t, "esbuild", "@bufbuild/protobuf")
+	devtest.Watch(t)
+	file := filepath.Join(t.TempDir(), "driver.mjs")
+	devtest.Run(t, "", nil, filepath.Join(modules, "esbuild", "bin", "esbuild"), "--bundle", "--platform=node", "--format=esm",
+		"--log-level=warning", "--outfile="+file, filepath.Join(devtest.Top(t), "client", "typescript", "test", "driver.ts"))
+	return []string{"node", file}
 }
 
 func pythonDriver(t *testing.T, python string) []string {

@@ -181,7 +181,12 @@ func TestWhatIsSentAgain(t *testing.T) {
 				if row.code == "network_error" && row.replies == nil {
 					url = closed(t)
 				}
-				args := arguments{"baseUrl": url, "apiKey": "svc_live_x", "userAgent": "crm/1.4"}
+				args := arguments{"baseUrl": url, "apiKey": "svc_live_x"}
+				agent := `^`
+				if !l.noUserAgent {
+					args["userAgent"] = "crm/1.4"
+					agent = `^crm/1\.4 `
+				}
 				for name, value := range row.with {
 					args[name] = value
 				}
@@ -207,7 +212,7 @@ func TestWhatIsSentAgain(t *testing.T) {
 				require.Len(t, requests(), row.retries+1)
 				for _, r := range requests() {
 					require.Equal(t, "Bearer svc_live_x", r.Header.Get("Authorization"))
-					require.Regexp(t, `^crm/1\.4 storefront-\w+/\d+\.\d+\.\d+$`, r.Header.Get("User-Agent"))
+					require.Regexp(t, agent+`storefront-\w+/\d+\.\d+\.\d+$`, r.Header.Get("User-Agent"))
 					require.NotContains(t, r.Header.Get("Content-Type"), "form")
 				}
 			})
@@ -258,9 +263,9 @@ func TestEveryCodeOfTheServiceArrives(t *testing.T) {
 			require.NotNil(t, got)
 			require.Equal(t, code, got.Code)
 			require.Equal(t, status, got.Status)
-			require.Equal(t, "getStore", got.Operation)
+			require.Equal(t, l.operation("getStore"), got.Operation)
 			require.Equal(t, 7, got.RetryAfter)
-			require.Equal(t, "storefront: getStore: "+code+": No. (request "+requestID+")", got.Message)
+			require.Equal(t, l.errorName+": "+l.operation("getStore")+": "+code+": No. (request "+requestID+")", got.Message)
 		}
 	})
 }
@@ -282,6 +287,9 @@ func TestSettingsThatCannotBeUsed(t *testing.T) {
 			"timeout":    {0.0, -1.0},
 			"userAgent":  {"a\r\nX-Evil: b"},
 		} {
+			if name == "userAgent" && l.noUserAgent {
+				continue
+			}
 			for _, value := range values {
 				args := arguments{name: value}
 				for other, is := range good {

@@ -6,6 +6,10 @@ export function checkBaseUrl(baseUrl: string, allowHttp: boolean): string {
   } catch {
     throw new TypeError("baseUrl is no URL; give one such as https://api.example.com");
   }
+  // URL drops the end of a line without a word.
+  if (/[\s\p{Cc}]/u.test(baseUrl)) {
+    throw new TypeError("baseUrl must hold no white space, such as the end of a line");
+  }
   const path = url.pathname.replace(/\/+$/, "");
   if (url.protocol !== "https:" && url.protocol !== "http:") {
     throw new TypeError("baseUrl must start with https://");

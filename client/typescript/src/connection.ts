@@ -123,7 +123,7 @@ export class Connection {
     this.#fetch = options.fetch ?? ((...request) => fetch(...request));
     this.#onAttempt = options.onAttempt ?? (() => undefined);
     this.#maxRetries = count("maxRetries", options.maxRetries ?? defaultMaxRetries);
-    this.#timeoutMs = count("timeoutMs", options.timeoutMs ?? defaultTimeoutMs);
+    this.#timeoutMs = count("timeoutMs", options.timeoutMs ?? defaultTimeoutMs, 1);
     this.#clock = clock;
   }
 
@@ -270,9 +270,9 @@ function reason(error: unknown): string {
   return (inner instanceof Error ? inner.message : String(inner)) + code;
 }
 
-function count(name: string, value: number): number {
-  if (!Number.isInteger(value) || value < 0 || value > longestTimer) {
-    throw new TypeError(`${name} must be a whole number from 0 to ${longestTimer}`);
+function count(name: string, value: number, least = 0): number {
+  if (!Number.isInteger(value) || value < least || value > longestTimer) {
+    throw new TypeError(`${name} must be a whole number from ${least} to ${longestTimer}`);
   }
   return value;
 }

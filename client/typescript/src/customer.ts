@@ -16,7 +16,7 @@ export interface Customer extends Resource<CustomerMessage, "createdAt"> {}
 export interface CustomerFilter extends Filter<ListCustomersRequest> {}
 
 /** A customer to record: an e-mail, a phone, or both; the name may be left out. */
-export interface NewCustomer extends Partial<Draft<CreateCustomerRequest>> {}
+export interface NewCustomer extends Draft<Partial<CreateCustomerRequest>> {}
 
 /** The changes to a customer: omitted fields stay, null clears the e-mail or the phone. */
 export interface CustomerChanges extends Changes<UpdateCustomerRequest, CustomerMessage> {}

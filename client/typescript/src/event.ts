@@ -1,5 +1,5 @@
 import type { Customer } from "./customer.js";
-import { parseObject } from "./json.js";
+import { isObject, parseObject } from "./json.js";
 import type { Order } from "./order.js";
 import type { Product } from "./product.js";
 
@@ -85,9 +85,12 @@ const knownTypes: Record<StorefrontEventType, true> = {
  */
 export function parseEvent(text: string): StorefrontEvent | undefined {
   const event = parseObject(text);
-  if (typeof event?.["id"] !== "string" || typeof event["type"] !== "string") {
+  if (typeof event?.["id"] !== "string" || typeof event["type"] !== "string" || Number.isNaN(Date.parse(String(event["createdAt"])))) {
     return undefined;
   }
   const known = Object.hasOwn(knownTypes, event["type"]);
+  if (!isObject(event["store"]) || (known && !isObject(event["data"]))) {
+    return undefined;
+  }
   return (known ? event : { ...event, type: "unknown", unknownType: event["type"] }) as unknown as StorefrontEvent;
 }

@@ -29,6 +29,7 @@ export class Operation {
   readonly #verb: string;
   readonly #path: string;
   readonly #lists: boolean;
+  readonly #hasId: boolean;
 
   constructor(method: DescMethod) {
     const { pattern } = getOption(method, http);
@@ -43,10 +44,14 @@ export class Operation {
     this.#verb = pattern.case.toUpperCase();
     this.#path = pattern.value;
     this.#lists = "pageSize" in method.output.field;
+    this.#hasId = "id" in method.output.field;
   }
 
-  /** Whether an object can be the service's answer: a list without the members of a page might never end. */
+  /** Whether an object can be the service's answer: a resource has an id, and a list without the members of a page might never end. */
   accepts(answer: Readonly<Record<string, unknown>>): boolean {
+    if (this.#hasId && typeof answer["id"] !== "string") {
+      return false;
+    }
     return !this.#lists || (Array.isArray(answer["data"]) && Number(answer["pageSize"]) > 0 && typeof answer["total"] === "number");
   }
 
@@ -63,7 +68,9 @@ export class Operation {
     if (this.#verb === "GET") {
       return { verb: this.#verb, path: path + query(rest), body: undefined };
     }
-    return { verb: this.#verb, path, body: JSON.stringify(rest, integers) };
+    // A draft's null is the same as no field, while that of a change clears one.
+    const body = this.#verb === "POST" ? Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== null)) : rest;
+    return { verb: this.#verb, path, body: JSON.stringify(body, integers) };
   }
 }
 

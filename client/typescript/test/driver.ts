@@ -1,0 +1,85 @@
+// Runs what client/conformance asks for, a JSON object on a line of standard input, and prints an object
+// on a line for each: what was answered, or how it was refused.
+import { createInterface } from "node:readline";
+
+import { createStorefront, signatureHeader, signWebhook, StorefrontError, verifyWebhook, WebhookVerificationError, type List, type Storefront } from "../src/index.js";
+
+type Arguments = Record<string, unknown>;
+
+type Asked =
+  | { do: "open"; client: string; arguments: Arguments }
+  | { do: "call"; client: string; resource: keyof Storefront; method: string; arguments: Arguments }
+  | { do: "verify"; body: string; header: string | string[] | Record<string, string> | null; secrets: string[]; tolerance: number; now: number }
+  | { do: "sign"; body: string; secret: string; now: number };
+
+const clients = new Map<string, Storefront>();
+
+/** The arguments in the order in which a method takes them: the id, then the rest. */
+function positional(method: string, { id, ...rest }: Arguments): unknown[] {
+  switch (method) {
+    case "get":
+    case "enable":
+      return id === undefined ? [] : [id];
+    case "update":
+      return [id, rest];
+  }
+  return [rest];
+}
+
+async function run(asked: Asked): Promise<unknown> {
+  switch (asked.do) {
+    case "open": {
+      // The others count a call's time in seconds.
+      const { timeout, ...options } = asked.arguments;
+      const given = { ...options, timeoutMs: typeof timeout === "number" ? timeout * 1000 : undefined };
+      clients.set(asked.client, createStorefront(given as unknown as Parameters<typeof createStorefront>[0]));
+      return null;
+    }
+    case "call": {
+      const methods = clients.get(asked.client)?.[asked.resource] as unknown as Record<string, (...given: unknown[]) => Promise<unknown> | List<unknown>>;
+      const answer = methods[asked.method]!(...positional(asked.method, asked.arguments));
+      if (answer instanceof Promise) {
+        return answer;
+      }
+      const items: unknown[] = [];
+      for await (const item of answer) {
+        items.push(item);
+      }
+      return items;
+    }
+    case "verify": {
+      const { header } = asked;
+      // All headers come as the Headers of a fetch handler.
+      const value = typeof header === "string" || header === null || Array.isArray(header) ? header : new Headers(header).get(signatureHeader);
+      const options = { toleranceSeconds: asked.tolerance, now: new Date(asked.now * 1000) };
+      const { id, type, createdAt, store, data, ...more } = await verifyWebhook(Buffer.from(asked.body, "base64"), value, asked.secrets, options);
+      // An event has no class but its type, from which the interface's name follows.
+      const name = type.replace(/(?:^|[._])([a-z])/g, (_, letter: string) => letter.toUpperCase());
+      return { class: `${name}Event`, id, type: "unknownType" in more ? more.unknownType : type, createdAt, store, data };
+    }
+    case "sign":
+      return signWebhook({ body: Buffer.from(asked.body, "base64"), secret: asked.secret, timestamp: asked.now });
+  }
+}
+
+async function said(line: string): Promise<object> {
+  try {
+    return { answer: await run(JSON.parse(line) as Asked) };
+  } catch (e) {
+    if (e instanceof StorefrontError) {
+      const { code, operation, status, details, requestId, retryAfterSeconds } = e;
+      return { refused: { ...details, code, operation, status, requestId, retryAfter: retryAfterSeconds, message: String(e) } };
+    }
+    if (e instanceof WebhookVerificationError) {
+      return { refused: { code: e.reason, mistake: e.mistake, message: e.message } };
+    }
+    if (e instanceof TypeError) {
+      return { invalid: e.message };
+    }
+    throw e;
+  }
+}
+
+for await (const line of createInterface({ input: process.stdin })) {
+  console.log(JSON.stringify(await said(line)));
+}
