@@ -119,7 +119,7 @@ func (c *exportCmd) Run(s *invocation) error {
 		return s.value(w.manifest)
 	}
 	for _, f := range w.manifest.Files {
-		if _, err := fmt.Fprintf(s.out, "%s: %d rows\n", f.Name, f.Rows); err != nil {
+		if _, err := fmt.Fprintf(s.out, "%s: %s\n", f.Name, plural(int(f.Rows), "row")); err != nil {
 			return err
 		}
 	}
