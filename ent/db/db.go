@@ -91,9 +91,8 @@ type dialect struct {
 	name string // of entgo.io/ent/dialect
 	// attempts bounds how often WithTx runs a transaction that loses to others.
 	attempts int
-	// rowLock is the clause of a SELECT that locks its rows, and takeTurn the statement that waits for a number's
-	// turn; "" where one transaction at a time writes.
-	rowLock, takeTurn string
+	// rowLock is the clause of a SELECT that locks its rows; "" where one transaction at a time writes.
+	rowLock string
 	// versions counts the tables of migrations: none or one.
 	versions string
 	// findElsewhere returns ErrSearchPath if the tables are in another schema.

@@ -2,8 +2,6 @@ package db
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/binary"
 	"fmt"
 	"strings"
 
@@ -51,20 +49,6 @@ func Lock[Q interface {
 		return q.ForUpdate(sql.WithLockClause(clause))
 	}
 	return q
-}
-
-// AdvisoryLock makes transactions that name the same thing run one after the other from here on. On SQLite, with its one writer,
-// all do.
-func (s *DB) AdvisoryLock(ctx context.Context, tx *ent.Tx, name string) error {
-	if s.dialect.takeTurn == "" {
-		return nil
-	}
-	sum := sha256.Sum256([]byte(name))
-	number := int64(binary.BigEndian.Uint64(sum[:8])) //nolint:gosec // Any 64 bits name the lock.
-	if _, err := tx.ExecContext(ctx, s.dialect.takeTurn, number); err != nil {
-		return fmt.Errorf("wait for the transaction's turn: %w", err)
-	}
-	return nil
 }
 
 // query is a query of rows of one type that can lock them.

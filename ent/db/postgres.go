@@ -40,7 +40,6 @@ var postgres = &dialect{
 	name:     entdialect.Postgres,
 	attempts: 8,
 	rowLock:  " FOR NO KEY UPDATE",
-	takeTurn: "SELECT pg_advisory_xact_lock($1)",
 	versions: "SELECT count(to_regclass('" + goose.DefaultTablename + "'))",
 	provider: func(pool *sql.DB, files fs.FS) (*goose.Provider, error) {
 		locker, err := lock.NewPostgresSessionLocker(

@@ -63,7 +63,7 @@ func Once[M proto.Message](
 	}
 	request := sha256.Sum256(text)
 	err = s.Change(ctx, func(ctx context.Context, tx *ent.Tx) error {
-		kept, err := u.remembered(ctx, tx)
+		kept, err := u.claim(ctx, tx, request)
 		switch {
 		case err != nil:
 			return err
@@ -71,11 +71,7 @@ func Once[M proto.Message](
 			if answer, err = change(ctx, tx); err != nil {
 				return err
 			}
-			text, err := proto.Marshal(answer)
-			if err != nil {
-				return fmt.Errorf("encode the answer: %w", err)
-			}
-			return u.remember(ctx, tx, request, text)
+			return u.remember(ctx, tx, answer)
 		case !bytes.Equal(kept.request, request[:]):
 			return apierr.New(apierr.IdempotencyKeyReused, "The idempotency key was used for another request; use a new one.")
 		}
@@ -93,15 +89,12 @@ func Once[M proto.Message](
 // the key was used up, and with validation_failed as Once does.
 func ClaimIdempotencyKey(ctx context.Context, s *db.DB, tx *ent.Tx, storeID uuid.UUID, operation string) error {
 	u := keyUse{s, storeID, operation, idempotencyKeyOf(ctx)}
-	kept, err := u.remembered(ctx, tx)
-	switch {
-	case err != nil:
-		return err
-	case kept != nil:
-		return apierr.New(apierr.IdempotencyKeyReused,
+	kept, err := u.claim(ctx, tx, sha256.Sum256(nil))
+	if err == nil && kept != nil {
+		err = apierr.New(apierr.IdempotencyKeyReused,
 			"This was done already under the same idempotency key. The secret that it made is shown once.")
 	}
-	return u.remember(ctx, tx, sha256.Sum256(nil), nil)
+	return err
 }
 
 // keyUse is the use of a key for an operation on a store; an empty key remembers nothing.
@@ -125,40 +118,51 @@ func (u keyUse) check() error {
 // storedAnswer is what is kept under a key.
 type storedAnswer struct{ request, answer []byte }
 
-// remembered returns what is kept under a key, or nil. Transactions under the same key run one after the
-// other from here on: the second then finds the answer that the first has stored.
-func (u keyUse) remembered(ctx context.Context, tx *ent.Tx) (kept *storedAnswer, err error) {
+// claim takes a key for the transaction, or returns what is kept under it. Of transactions under the same key the
+// second waits here for the first to end, and then finds its answer.
+func (u keyUse) claim(ctx context.Context, tx *ent.Tx, request [sha256.Size]byte) (kept *storedAnswer, err error) {
 	if u.key == "" {
 		return nil, nil
 	}
 	if err := u.check(); err != nil {
 		return nil, err
 	}
-	if err := u.db.AdvisoryLock(ctx, tx, u.storeID.String()+"\n"+u.operation+"\n"+u.key); err != nil {
-		return nil, err
-	}
-	for row := range db.Rows(ctx, tx, `SELECT request, answer FROM idempotency_keys
- WHERE store_id = $1 AND operation = $2 AND key = $3 AND created_at > $4`,
-		u.storeID, u.operation, u.key, u.db.Now().Add(-IdempotencyWindow)) {
-		kept = &storedAnswer{}
-		if err := row.Scan(&kept.request, &kept.answer); err != nil {
-			return nil, fmt.Errorf("look for the idempotency key: %w", err)
+	for kept == nil { // or it was forgotten meanwhile
+		// The present, not the transaction's time (hook.Time), which nothing may ask for before all rows are locked.
+		now := u.db.Now()
+		claimed, err := tx.ExecContext(ctx, `INSERT INTO idempotency_keys (id, store_id, operation, key, request, answer, created_at)
+ VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (store_id, operation, key) DO UPDATE
+ SET id = excluded.id, request = excluded.request, answer = excluded.answer, created_at = excluded.created_at
+ WHERE idempotency_keys.created_at <= $8`,
+			id.At(now), u.storeID, u.operation, u.key, request[:], []byte{}, now, now.Add(-IdempotencyWindow))
+		if err != nil {
+			return nil, fmt.Errorf("claim the idempotency key: %w", err)
+		}
+		if n, err := claimed.RowsAffected(); n > 0 || err != nil {
+			return nil, err
+		}
+		for row := range db.Rows(ctx, tx, "SELECT request, answer FROM idempotency_keys WHERE store_id = $1 AND operation = $2 AND key = $3",
+			u.storeID, u.operation, u.key) {
+			kept = &storedAnswer{}
+			if err := row.Scan(&kept.request, &kept.answer); err != nil {
+				return nil, fmt.Errorf("look for the idempotency key: %w", err)
+			}
 		}
 	}
 	return kept, nil
 }
 
-// remember stores an answer under a key, in place of an outdated one. It takes the present instead of the
-// transaction's time (hook.Time), which nothing may ask for before all rows are locked.
-func (u keyUse) remember(ctx context.Context, tx *ent.Tx, request [sha256.Size]byte, answer []byte) error {
+// remember stores the answer under the key that the transaction claimed.
+func (u keyUse) remember(ctx context.Context, tx *ent.Tx, answer proto.Message) error {
 	if u.key == "" {
 		return nil
 	}
-	now := u.db.Now()
-	_, err := tx.ExecContext(ctx, `INSERT INTO idempotency_keys (id, store_id, operation, key, request, answer, created_at)
- VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (store_id, operation, key) DO UPDATE
- SET id = excluded.id, request = excluded.request, answer = excluded.answer, created_at = excluded.created_at`,
-		id.At(now), u.storeID, u.operation, u.key, request[:], append([]byte{}, answer...), now)
+	text, err := proto.Marshal(answer)
+	if err != nil {
+		return fmt.Errorf("encode the answer: %w", err)
+	}
+	_, err = tx.ExecContext(ctx, "UPDATE idempotency_keys SET answer = $1 WHERE store_id = $2 AND operation = $3 AND key = $4",
+		text, u.storeID, u.operation, u.key)
 	if err != nil {
 		return fmt.Errorf("remember the answer: %w", err)
 	}
