@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/google/uuid"
 )
 
 // apiCommand measures the public API.
@@ -27,15 +29,16 @@ type apiCommand struct {
 	Connections int      `default:"8" help:"Connections that ask at the same time, each waiting for its answer."`
 	Rounds      int      `default:"6" help:"Rounds of each operation; in each one, both builds are measured."`
 	Seconds     float64  `default:"3" help:"Length of a round of one build."`
-	Operation   []string `placeholder:"NAME" help:"Measure only these: get-order, list-orders, search-customers, create-customer."`
+	Operation   []string `placeholder:"NAME" help:"Measure only these; the report has the names."`
+	Citus       string   `placeholder:"URLS" help:"Nodes of a Citus cluster, the coordinator first: there too, in turns."`
 }
 
 // Help is shown below the usage line.
 func (apiCommand) Help() string {
 	return `Example: bench api --database-url postgres://postgres@127.0.0.1:5432/postgres --against ./storefront-before
 
-A run takes about operations × rounds × builds × seconds. Progress goes to standard error, the table to
-standard output. Run it on a machine that does nothing else.`
+A run takes about operations × rounds × builds × databases × seconds. Progress goes to standard error, the
+table to standard output. Run it on a machine that does nothing else.`
 }
 
 // Validate refuses numbers that make no benchmark.
@@ -57,34 +60,42 @@ func (c *apiCommand) Validate() error {
 			return fmt.Errorf("--operation: there is no %q", name)
 		}
 	}
+	if c.Citus != "" && (c.DatabaseURL == "" || len(strings.Fields(c.Citus)) < 2) {
+		return errors.New("--citus must be a coordinator and a worker at least, beside the plain PostgreSQL of --database-url")
+	}
 	return c.check()
 }
 
-// operation is one of the measured calls.
+// operation is one of the measured calls. One with a second step is the operator's.
 type operation struct {
 	name string
-	next func(r *rotation) request
+	next func(s *stage) request
+	then func(s *stage, created uuid.UUID) request
 }
 
 // listedPages are how many first pages of a list are asked for.
 const listedPages = 4
 
-// operations are all that is measured, in this order: the one that writes comes last, so that it
-// changes nothing for the others.
+// operations are all that is measured, in this order: those that write come last, so that they
+// change nothing for the others.
 var operations = []operation{
-	{"get-order", func(r *rotation) request {
-		s, key := r.next()
-		return request{method: "GET", path: "/v1/orders/" + s.orders[rand.IntN(len(s.orders))].String(), key: key}
+	{name: "get-order", next: func(s *stage) request {
+		of, key := s.keys.next()
+		return request{method: "GET", path: "/v1/orders/" + of.orders[rand.IntN(len(of.orders))].String(), key: key}
 	}},
-	{"list-orders", func(r *rotation) request {
-		_, key := r.next()
+	{name: "list-orders", next: func(s *stage) request {
+		_, key := s.keys.next()
 		return request{method: "GET", path: "/v1/orders?pageSize=25&page=" + strconv.Itoa(1+rand.IntN(listedPages)), key: key}
 	}},
-	{"search-customers", func(r *rotation) request {
-		_, key := r.next()
+	{name: "search-customers", next: func(s *stage) request {
+		_, key := s.keys.next()
 		return request{method: "GET", path: "/v1/customers?q=" + surname(rand.IntN(len(syllables)*len(syllables))), key: key}
 	}},
-	{"create-customer", (*rotation).newCustomer},
+	{name: "create-customer", next: func(s *stage) request { return s.keys.newCustomer() }},
+	{name: "record-and-pay-order", next: func(s *stage) request {
+		of, _ := s.keys.next()
+		return s.recordOrder(of)
+	}, then: (*stage).payOrder},
 }
 
 // warmUp is how long each build is asked before the first round of an operation: statements are
@@ -108,16 +119,24 @@ func (c *apiCommand) Run(ctx context.Context, io streams) (err error) {
 			err = errors.Join(err, s.close(ctx))
 		}
 	}()
+	servers := []string{c.DatabaseURL}
+	if c.Citus != "" {
+		servers = append(servers, c.Citus)
+	}
+	var names []string
 	for _, program := range programs {
-		io.progress("making the data set of %s", filepath.Base(program))
-		data := shape{stores: c.Stores, keys: c.Keys, products: c.Products, orders: c.Orders, customers: c.Customers}
-		s, err := openStage(ctx, workspace{w.folder, program}, c.DatabaseURL, data)
-		if err != nil {
-			return err
-		}
-		sides = append(sides, s)
-		if err := s.serve(ctx); err != nil {
-			return err
+		for _, server := range servers {
+			io.progress("making the data set of %s", filepath.Base(program))
+			data := shape{stores: c.Stores, keys: c.Keys, products: c.Products, orders: c.Orders, customers: c.Customers}
+			s, err := openStage(ctx, workspace{w.folder, program}, server, data)
+			if err != nil {
+				return err
+			}
+			sides = append(sides, s)
+			if err := s.serve(ctx); err != nil {
+				return err
+			}
+			names = append(names, filepath.Base(program)+" on "+s.database.title)
 		}
 	}
 	var rows [][]string
@@ -131,10 +150,12 @@ func (c *apiCommand) Run(ctx context.Context, io streams) (err error) {
 		}
 		rows = append(rows, row)
 	}
-	fmt.Fprintf(io.out, "%s; %d connections, %d rounds of %g s.\n", sides[0].title(), c.Connections, c.Rounds, c.Seconds)
+	fmt.Fprintf(io.out, "%s, %s, %d CPUs; %d connections, %d rounds of %g s.\n",
+		runtime.Version(), runtime.GOOS, runtime.NumCPU(), c.Connections, c.Rounds, c.Seconds)
 	fmt.Fprintf(io.out, "%d stores, %d keys, %d products, %d orders, %d customers. Each cell: %s.\n\n",
-		c.Stores, c.Stores*c.Keys, c.Products, c.Orders, c.Customers, strings.Join(programs, " · "))
-	header := []string{"operation", "requests/s", "p50 ms", "p99 ms", "server CPU µs", "database CPU µs", "ratio (min–max)"}
+		c.Stores, c.Stores*c.Keys, c.Products, c.Orders, c.Customers, strings.Join(names, " · "))
+	header := []string{"operation", "requests/s", "p50 ms", "p99 ms", "server CPU µs", "database CPU µs", "coordinator's of it",
+		"ratio (min–max)"}
 	writeTable(io.out, header, rows)
 	return nil
 }
@@ -147,7 +168,13 @@ func (c *apiCommand) measure(ctx context.Context, io streams, sides []*stage, o 
 		for turn := range sides {
 			// The side that begins changes, or a machine that slows down would favour one.
 			i := (n + turn) % len(sides)
-			load := closedLoop{clients: c.Connections, strict: true, next: func() request { return o.next(sides[i].keys) }}
+			load := closedLoop{
+				address: sides[i].server.api, clients: c.Connections, strict: true, next: func() request { return o.next(sides[i]) },
+			}
+			if o.then != nil {
+				load.address = sides[i].server.admin
+				load.then = func(created uuid.UUID) request { return o.then(sides[i], created) }
+			}
 			if n == 0 {
 				if _, err := sides[i].round(ctx, load, min(warmUp, length)); err != nil {
 					return nil, err
@@ -169,19 +196,22 @@ func (c *apiCommand) measure(ctx context.Context, io streams, sides []*stage, o 
 	for i := range sides {
 		all[i] = summarize(rounds[i])
 	}
-	ratio := "–"
-	if len(sides) > 1 {
+	ratio := cell(rounds[1:], func(other []round) string {
 		ratios := make([]float64, c.Rounds)
 		for n := range ratios {
-			ratios[n] = rounds[0][n].rate() / rounds[1][n].rate()
+			ratios[n] = rounds[0][n].rate() / other[n].rate()
 		}
-		ratio = fmt.Sprintf("%.2f (%.2f–%.2f)", median(ratios), slices.Min(ratios), slices.Max(ratios))
+		return fmt.Sprintf("%.2f (%.2f–%.2f)", median(ratios), slices.Min(ratios), slices.Max(ratios))
+	})
+	if ratio == "" {
+		ratio = "–"
 	}
 	return []string{
 		o.name, cell(all, func(f figures) string { return fmt.Sprintf("%.0f", f.rate) }),
 		cell(all, func(f figures) string { return millis(f.p50) }), cell(all, func(f figures) string { return millis(f.p99) }),
 		cell(all, func(f figures) string { return micros(f.server, f.measuredCPU) }),
-		cell(all, func(f figures) string { return micros(f.database, f.measuredCPU) }), ratio,
+		cell(all, func(f figures) string { return micros(f.database, f.measuredCPU) }),
+		cell(all, func(f figures) string { return micros(f.coordinator, f.measuredCPU) }), ratio,
 	}, nil
 }
 
@@ -190,6 +220,7 @@ type round struct {
 	took             time.Duration
 	latencies        []time.Duration // of each request, in no order
 	server, database time.Duration   // processor time; that of SQLite is the server's
+	coordinator      time.Duration   // of the database's; all of it on one PostgreSQL
 	measuredCPU      bool            // false where the system does not tell
 }
 
@@ -198,17 +229,16 @@ func (r round) rate() float64 { return float64(len(r.latencies)) / r.took.Second
 
 // round asks the server for a time and measures what that costs it and the database.
 func (s *stage) round(ctx context.Context, load closedLoop, length time.Duration) (round, error) {
-	load.address = s.server.api
 	server, serverErr := s.server.cpu()
-	database, databaseErr := s.database.cpu()
+	database, coordinator, databaseErr := s.database.cpu()
 	calls, took, err := load.run(ctx, length)
 	if err != nil {
 		return round{}, err
 	}
 	r := round{took: took, latencies: latencies(calls)}
 	serverAfter, serverAfterErr := s.server.cpu()
-	databaseAfter, databaseAfterErr := s.database.cpu()
-	r.server, r.database = serverAfter-server, databaseAfter-database
+	databaseAfter, coordinatorAfter, databaseAfterErr := s.database.cpu()
+	r.server, r.database, r.coordinator = serverAfter-server, databaseAfter-database, coordinatorAfter-coordinator
 	r.measuredCPU = errors.Join(serverErr, databaseErr, serverAfterErr, databaseAfterErr) == nil
 	return r, nil
 }
@@ -216,9 +246,9 @@ func (s *stage) round(ctx context.Context, load closedLoop, length time.Duration
 // figures are of several rounds: requests a second are their median, the rest is over all of them,
 // processor times for each request.
 type figures struct {
-	rate                       float64
-	p50, p99, server, database time.Duration
-	measuredCPU                bool
+	rate                                    float64
+	p50, p99, server, database, coordinator time.Duration
+	measuredCPU                             bool
 }
 
 func summarize(rounds []round) figures {
@@ -230,12 +260,13 @@ func summarize(rounds []round) figures {
 		times = append(times, r.latencies...)
 		f.server += r.server
 		f.database += r.database
+		f.coordinator += r.coordinator
 		f.measuredCPU = f.measuredCPU && r.measuredCPU
 	}
 	slices.Sort(times)
 	f.rate, f.p50, f.p99 = median(rates), percentile(times, 50), percentile(times, 99)
 	requests := time.Duration(max(1, len(times)))
-	f.server, f.database = f.server/requests, f.database/requests
+	f.server, f.database, f.coordinator = f.server/requests, f.database/requests, f.coordinator/requests
 	return f
 }
 

@@ -87,6 +87,18 @@ func TestAPIMeasuresEveryOperationOnBothBuilds(t *testing.T) {
 	})
 }
 
+func TestAPIIsMeasuredOnPostgreSQLAndCitusInTurns(t *testing.T) {
+	t.Parallel()
+	nodes := os.Getenv("STOREFRONT_TEST_CITUS")
+	if nodes == "" {
+		t.Skip("STOREFRONT_TEST_CITUS names no nodes")
+	}
+	code, out := bench(t, append(small, "api", "--rounds=1", "--seconds=0.05", "--database-url="+postgres(t), "--citus="+nodes)...)
+	require.Zero(t, code, out)
+	require.Regexp(t, ` on PostgreSQL \S+, fsync \w+ · .*, Citus with [1-9] workers?`, out)
+	require.Regexp(t, `\| record-and-pay-order \| [1-9]\d* · [1-9]\d* \|`, out)
+}
+
 func TestListsAreMeasuredInStoresOfEverySize(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, database string) {
@@ -114,6 +126,7 @@ func TestCommandLinesAreRefusedInOneLine(t *testing.T) {
 		{"stores without orders cannot be asked for one", "api --stores=10 --orders=5", "every store"},
 		{"SQLite is the default, not a URL", "api --database-url=sqlite:x", "--database-url"},
 		{"a store that is too small for its pages", "lists --sizes=5", "--sizes"},
+		{"a cluster has nothing to be compared with", "api --citus=postgres://a", "--citus"},
 		{"a misspelt operation", "api --operation=get-orders", `"get-orders"`},
 		{"no rounds break nothing", "chaos --rounds=0", "--rounds"},
 		{"a misspelt scene", "chaos --scene=disk-ful", `"disk-ful"`},

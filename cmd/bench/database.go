@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -16,7 +17,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// database is one of its own on a PostgreSQL server, or an SQLite file in a folder of its own.
+// database is one of its own on a PostgreSQL server or over the nodes of a Citus cluster, or an SQLite file
+// in a folder of its own.
 type database struct {
 	url        string
 	title      string // for reports
@@ -24,14 +26,73 @@ type database struct {
 	server     *pgx.Conn // nil on SQLite, and once it is released
 	created    string    // the database on the server
 	postmaster int       // the id of PostgreSQL's main process, 0 where it is not on this machine
+	// workers are the databases of its name on the other nodes of a Citus cluster; empty on one PostgreSQL.
+	workers []*database
 }
 
-// newDatabase makes a database on a server or, without one, in a folder that its caller removes.
+// newDatabase makes a database on a server or, without one, in a folder that its caller removes. Several
+// servers with spaces between them are the nodes of a Citus cluster, the coordinator's first.
 func newDatabase(ctx context.Context, server, folder string) (*database, error) {
 	if server == "" {
 		own, err := os.MkdirTemp(folder, "database-")
 		return &database{url: "sqlite:" + filepath.Join(own, "storefront.db"), title: "SQLite", sqlite: true}, err
 	}
+	id := uuid.New()
+	name := "storefront_bench_" + hex.EncodeToString(id[:8])
+	servers := strings.Fields(server)
+	d, err := createDatabase(ctx, servers[0], name)
+	for _, s := range servers[1:] {
+		if err != nil {
+			break
+		}
+		var worker *database
+		if worker, err = createDatabase(ctx, s, name); err == nil {
+			d.workers = append(d.workers, worker)
+		}
+	}
+	if err == nil && len(d.workers) > 0 {
+		err = d.join(ctx)
+	}
+	if err != nil && d != nil {
+		err = errors.Join(err, d.drop(ctx))
+	}
+	return d, err
+}
+
+// join makes the databases of all nodes those of one Citus cluster.
+func (d *database) join(ctx context.Context) error {
+	var adds []string
+	for _, node := range d.workers {
+		if err := execute(ctx, node.url, "CREATE EXTENSION citus"); err != nil {
+			return err
+		}
+		adds = append(adds, "SELECT citus_add_node('"+node.host()+"', "+node.port()+")")
+	}
+	d.title += fmt.Sprintf(", Citus with %d workers", len(d.workers))
+	coordinator := "SELECT citus_set_coordinator_host('" + d.host() + "', " + d.port() + ")"
+	return execute(ctx, d.url, append([]string{"CREATE EXTENSION citus", coordinator}, adds...)...)
+}
+
+func (d *database) host() string { return d.server.Config().Host }
+func (d *database) port() string { return strconv.Itoa(int(d.server.Config().Port)) }
+
+// execute executes statements, each in a transaction of its own.
+func execute(ctx context.Context, address string, statements ...string) error {
+	conn, err := pgx.Connect(ctx, address)
+	if err != nil {
+		return err
+	}
+	for _, statement := range statements {
+		if _, err = conn.Exec(ctx, statement); err != nil {
+			err = fmt.Errorf("%s: %w", statement, err)
+			break
+		}
+	}
+	return errors.Join(err, conn.Close(ctx))
+}
+
+// createDatabase makes a database of a name on a server.
+func createDatabase(ctx context.Context, server, name string) (*database, error) {
 	address, err := url.Parse(server)
 	if err != nil {
 		return nil, errors.New("--database-url is no URL")
@@ -40,8 +101,7 @@ func newDatabase(ctx context.Context, server, folder string) (*database, error) 
 	if err != nil {
 		return nil, fmt.Errorf("reach the database: %w", err)
 	}
-	id := uuid.New()
-	d := &database{server: conn, created: "storefront_bench_" + hex.EncodeToString(id[:8])}
+	d := &database{server: conn, created: name}
 	var version, fsync string
 	err = conn.QueryRow(ctx, "SELECT current_setting('server_version'), current_setting('fsync')").Scan(&version, &fsync)
 	if err == nil {
@@ -58,8 +118,16 @@ func newDatabase(ctx context.Context, server, folder string) (*database, error) 
 	return d, nil
 }
 
-// drop removes the database.
+// drop removes the database, that of the coordinator first, which uses the others.
 func (d *database) drop(ctx context.Context) error {
+	err := d.dropOne(ctx)
+	for _, worker := range d.workers {
+		err = errors.Join(err, worker.drop(ctx))
+	}
+	return err
+}
+
+func (d *database) dropOne(ctx context.Context) error {
 	if d.server == nil {
 		return nil
 	}
@@ -72,11 +140,19 @@ func (d *database) drop(ctx context.Context) error {
 		}
 	}
 	_, err := d.server.Exec(ctx, "DROP DATABASE "+d.created+" WITH (FORCE)")
-	return errors.Join(err, d.release(ctx))
+	return errors.Join(err, d.releaseOne(ctx))
 }
 
 // release leaves the database to a server that is about to crash and is thrown away as a whole.
 func (d *database) release(ctx context.Context) error {
+	err := d.releaseOne(ctx)
+	for _, worker := range d.workers {
+		err = errors.Join(err, worker.release(ctx))
+	}
+	return err
+}
+
+func (d *database) releaseOne(ctx context.Context) error {
 	if d.server == nil {
 		return nil
 	}
@@ -85,13 +161,19 @@ func (d *database) release(ctx context.Context) error {
 	return server.Close(ctx)
 }
 
-// cpu is the processor time that the database's own processes have used so far: none on SQLite, which
-// works in the process that asks.
-func (d *database) cpu() (time.Duration, error) {
+// cpu is the processor time that the database's own processes have used so far, on all nodes and on the
+// coordinator: none on SQLite, which works in the process that asks.
+func (d *database) cpu() (all, coordinator time.Duration, err error) {
 	if d.sqlite {
-		return 0, nil
+		return 0, 0, nil
 	}
-	return clusterCPU(d.postmaster)
+	coordinator, err = clusterCPU(d.postmaster)
+	all = coordinator
+	for _, worker := range d.workers {
+		one, _, workerErr := worker.cpu()
+		all, err = all+one, errors.Join(err, workerErr)
+	}
+	return all, coordinator, err
 }
 
 // copyIn loads the tables with COPY, and leaves them as a database at rest has them: analysed and

@@ -123,21 +123,30 @@ func (f *fleet) takeOrders(ctx context.Context) (stop func() error) {
 
 // sell records an order of a new buyer and pays it. It returns no id when there was no answer.
 func (f *fleet) sell(operator *client, s storeData) (uuid.UUID, error) {
-	email := "buyer." + uuid.NewString() + "@mail.example.com"
-	order := fmt.Sprintf(`{"store":%q,"name":"Awa Buyer","email":%q,"items":[{"productId":%q,"quantity":1}]}`,
-		s.slug, email, s.product)
-	recorded, err := f.operate(operator, "CreateOrder", order)
+	recorded, err := f.operate(operator, f.recordOrder(&s))
 	if err != nil || recorded == uuid.Nil {
 		return uuid.Nil, err
 	}
-	return f.operate(operator, "PayOrder", fmt.Sprintf(`{"id":%q}`, recorded))
+	return f.operate(operator, f.payOrder(recorded))
 }
 
-// operate calls the operator's service of orders, by Connect in JSON, and returns the order's id.
-func (f *fleet) operate(operator *client, method, body string) (uuid.UUID, error) {
-	done := operator.call(request{"POST", "/storefront.admin.v1.OrderService/" + method, f.token, body}, time.Now())
+// recordOrder calls the operator's service of orders, by Connect in JSON: an order of a new buyer.
+func (s *stage) recordOrder(of *storeData) request {
+	email := "buyer." + uuid.NewString() + "@mail.example.com"
+	return request{"POST", "/storefront.admin.v1.OrderService/CreateOrder", s.token,
+		fmt.Sprintf(`{"store":%q,"name":"Awa Buyer","email":%q,"items":[{"productId":%q,"quantity":1}]}`, of.slug, email, of.product)}
+}
+
+// payOrder pays an order that was recorded.
+func (s *stage) payOrder(id uuid.UUID) request {
+	return request{"POST", "/storefront.admin.v1.OrderService/PayOrder", s.token, fmt.Sprintf(`{"id":%q}`, id)}
+}
+
+// operate sends a request about an order and returns the order's id.
+func (f *fleet) operate(operator *client, r request) (uuid.UUID, error) {
+	done := operator.call(r, time.Now())
 	if strings.HasPrefix(done.what, "4") {
-		return uuid.Nil, fmt.Errorf("%s was answered %s", method, done.what)
+		return uuid.Nil, fmt.Errorf("%s was answered %s", r.path, done.what)
 	}
 	return done.created, nil
 }

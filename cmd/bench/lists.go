@@ -133,7 +133,8 @@ func (c *listsCommand) round(ctx context.Context, s *stage, store storeData, l *
 	page := max(1, min(l.page, (list.Total+24)/25))
 	keys := &rotation{stores: []storeData{store}}
 	path := "/v1/orders?pageSize=25&page=" + strconv.FormatInt(page, 10) + "&" + l.query
-	return s.round(ctx, closedLoop{clients: c.Connections, strict: true, next: keys.repeat("GET", path, "")}, seconds(c.Seconds))
+	load := closedLoop{address: s.server.api, clients: c.Connections, strict: true, next: keys.repeat("GET", path, "")}
+	return s.round(ctx, load, seconds(c.Seconds))
 }
 
 const (

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/google/uuid"
 	"golang.org/x/sync/errgroup"
 )
 
@@ -58,6 +59,8 @@ type closedLoop struct {
 	strict bool
 	// next returns a request. Goroutines share it.
 	next func() request
+	// then, unless nil, returns the request that follows a successful one, as a part of the same call.
+	then func(created uuid.UUID) request
 }
 
 // run asks for a time, or until the context ends, and returns all calls in no order and how long
@@ -73,6 +76,9 @@ func (l closedLoop) run(ctx context.Context, length time.Duration) ([]call, time
 		group.Go(func() error {
 			for now := time.Now(); now.Before(end) && within.Err() == nil; {
 				done := c.call(l.next(), now)
+				if l.then != nil && done.verdict == served {
+					done = c.call(l.then(done.created), now)
+				}
 				calls[n] = append(calls[n], done)
 				if done.verdict != served && l.strict {
 					return fmt.Errorf("answered %s", done.what)

@@ -53,6 +53,11 @@ func newStage(ctx context.Context, w workspace, d *database, s shape) (*stage, e
 	if _, err := st.command(ctx, "migrate", "up"); err != nil {
 		return nil, err
 	}
+	if len(d.workers) > 0 {
+		if _, err := st.command(ctx, "shard", "apply", "--yes"); err != nil {
+			return nil, err
+		}
+	}
 	load := st.copyIn
 	if d.sqlite {
 		load = st.insert
@@ -63,7 +68,8 @@ func newStage(ctx context.Context, w workspace, d *database, s shape) (*stage, e
 	return st, nil
 }
 
-// openStage makes a database on a server or, without one, an SQLite file, and a stage on it.
+// openStage makes a database on a server, on the nodes of a Citus cluster or, without any, in an SQLite file, and
+// a stage on it.
 func openStage(ctx context.Context, w workspace, server string, s shape) (*stage, error) {
 	d, err := newDatabase(ctx, server, w.folder)
 	if err != nil {

@@ -292,7 +292,7 @@ func (r *webhooksRun) drain(ctx context.Context) error {
 	}
 	firstPaid, lastPaid := commits(payments)
 	r.receiver.Forget()
-	database, databaseErr := r.database.cpu()
+	database, _, databaseErr := r.database.cpu()
 	started := time.Now()
 	if err := r.work(ctx, r.Workers); err != nil {
 		return err
@@ -302,7 +302,7 @@ func (r *webhooksRun) drain(ctx context.Context) error {
 	if err == nil {
 		err = r.settle(ctx, settleTimeout)
 	}
-	databaseAfter, databaseAfterErr := r.database.cpu()
+	databaseAfter, _, databaseAfterErr := r.database.cpu()
 	if err = errors.Join(err, r.rest()); err != nil {
 		return err
 	}
