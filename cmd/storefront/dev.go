@@ -5,10 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,6 +19,8 @@ import (
 	"go.storefront.example/cmd/storefront/doctor"
 	"go.storefront.example/ent/apijson"
 	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/hook"
+	"go.storefront.example/ent/notice"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server"
@@ -108,6 +112,7 @@ func (c *devCmd) serve(s *invocation, handle *db.DB, data database, logger *slog
 	if err != nil {
 		return err
 	}
+	defer func() { _ = receives.listener.Close() }()
 	config := server.Config{
 		Addr: c.Addr, AdminAddr: c.AdminAddr, AdminToken: c.AdminToken, AdminOpen: true, DB: handle, Metrics: registry, Traces: t.to(),
 		Logger:  logger,
@@ -122,7 +127,8 @@ func (c *devCmd) serve(s *invocation, handle *db.DB, data database, logger *slog
 			if err != nil {
 				return err
 			}
-			if err := receives.sink(ctx, handle, ring, baseURL(running.AdminAddr())); err != nil {
+			// Before the receiver takes notices, and after the one of an earlier start does no more: nobody needs one of dev's own key.
+			if err := notice.SetSink(ctx, handle, nil, notice.Sink{}); err != nil {
 				return err
 			}
 			key, err := newDevKey(ctx, o)
@@ -132,6 +138,11 @@ func (c *devCmd) serve(s *invocation, handle *db.DB, data database, logger *slog
 			if err := receives.register(ctx, o, demoSlug); err != nil {
 				return err
 			}
+			if err := notice.SetSink(ctx, handle, ring, notice.Sink{URL: receives.url(), Secret: receives.secret,
+				Dashboard: baseURL(running.AdminAddr())}); err != nil {
+				return err
+			}
+			group.Go(func() error { return receives.run(ctx) })
 			folder := &devFolder{path: c.Data, NeedsToken: c.AdminToken != ""}
 			if running.HasDashboard() {
 				folder.AdminURL = baseURL(running.AdminAddr())
@@ -159,14 +170,13 @@ func (c *devCmd) serve(s *invocation, handle *db.DB, data database, logger *slog
 				}
 				g.Dashboard = link.GetUrl()
 			}
-			if err := printReady(s, g, demo, o); err != nil {
+			if err := printReady(s, g, demo); err != nil {
 				return err
 			}
 			group.Go(func() error { deliveries.Run(ctx); return nil })
 			return nil
 		})
 	})
-	group.Go(func() error { return receives.run(ctx) })
 	return group.Wait()
 }
 
@@ -179,7 +189,11 @@ func showReceived(s *invocation, got received) {
 	if !got.Verified {
 		verified = "REFUSED: the signature does not match"
 	}
-	_, _ = fmt.Fprintf(s.out, "\n← %s, attempt %s, %s: %s\n  %s\n", got.Type, got.Attempt, verified, visible(got.About), got.Data)
+	text := fmt.Sprintf("\n← %s, attempt %s, %s: %s\n", got.Type, got.Attempt, verified, visible(got.About))
+	if slices.Contains(hook.EventTypes(), got.Type) { // of a notice, the text says it all
+		text += fmt.Sprintf("  %s\n", got.Data)
+	}
+	_, _ = io.WriteString(s.out, text)
 }
 
 // newDevKey revokes the keys of earlier starts and makes one with every scope.
@@ -214,25 +228,12 @@ type greeting struct {
 	Receiver  string `json:"receiver"`
 	Data      string `json:"data"`
 	Curl      string `json:"curl"`
-	CurlEvent string `json:"curlEvent"`
 
 	token string // what commands need to be told of it
 }
 
-func printReady(s *invocation, g greeting, demo *storefrontv1.Store, o admin.API) error {
+func printReady(s *invocation, g greeting, demo *storefrontv1.Store) error {
 	g.Curl = fmt.Sprintf(`curl -H "Authorization: Bearer %s" "%s/v1/products?pageSize=2"`, g.Key, g.URL)
-	// One that is published, so that archiving it is a change.
-	published, err := o.ListProducts(s.ctx, &adminv1.ListProductsRequest{
-		Store: demo.GetId(), Status: storefrontv1.Product_PUBLISHED.Enum(), PageSize: new(int32(1)),
-	})
-	if err != nil {
-		return err
-	}
-	if len(published.GetData()) > 0 {
-		g.CurlEvent = fmt.Sprintf(
-			`curl -X PATCH -H "Authorization: Bearer %s" -H "Content-Type: application/json" -d '{"status":"ARCHIVED"}' "%s/v1/products/%s"`,
-			g.Key, g.URL, published.GetData()[0].GetId())
-	}
 	if s.json {
 		return s.value(g)
 	}
@@ -240,30 +241,28 @@ func printReady(s *invocation, g greeting, demo *storefrontv1.Store, o admin.API
 	if g.Data != devData {
 		found = g.Data
 	}
-	_, err = fmt.Fprintf(s.out, `
+	_, err := fmt.Fprintf(s.out, `
   store     %s (%s); the store %s beside it sells in EUR
   API       %s/v1
   reference %s
-  key       %s
-            every scope; new at each start, the one before is revoked
+  key       %s (every scope; new at each start)
   operator  %s  (/healthz, /readyz, /metrics)
   dashboard %s
-  webhook   %s
-            a receiver in this process; what it gets is shown here, and so are notices to you, the platform
+  webhook   %s (what arrives is shown here)
   data      %s
 
 Try it:
 
   %s
-%s
-In %[14]s or below%[15]s, forward events to a program of yours, and make some:
 
-  %[13]s listen --forward-to http://localhost:3000/webhooks
-  %[13]s trigger order.paid
+In %[13]s or below%[14]s, forward events to a program of yours, and make some:
+
+  %[12]s listen --forward-to http://localhost:3000/webhooks
+  %[12]s trigger order.paid
 
 Ctrl-C stops it.
-`, demo.GetName(), demo.GetSlug(), demoEuroSlug, g.URL, g.Docs, g.Key, g.AdminURL, g.dashboard(), g.Receiver, g.Data, g.Curl, g.event(), typed(os.Args[0]), found,
-		g.token)
+`, demo.GetName(), demo.GetSlug(), demoEuroSlug, g.URL, g.Docs, g.Key, g.AdminURL, g.dashboard(), g.Receiver, g.Data, g.Curl,
+		typed(os.Args[0]), found, g.token)
 	return err
 }
 
@@ -281,15 +280,7 @@ func (g greeting) dashboard() string {
 	if g.Dashboard == "" {
 		return "off: --admin-addr is no loopback address"
 	}
-	return g.Dashboard + "\n            signs in once"
-}
-
-// event shows how to make an event happen.
-func (g greeting) event() string {
-	if g.CurlEvent == "" {
-		return ""
-	}
-	return "\nA change, and its event arrives at the receiver:\n\n  " + g.CurlEvent + "\n"
+	return g.Dashboard + " (signs in once)"
 }
 
 // baseURL is the address under which a listener is reached from this machine.

@@ -21,6 +21,8 @@ import (
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/db/dbtest"
 	"go.storefront.example/ent/hook"
+	"go.storefront.example/ent/notice"
+	"go.storefront.example/gen/ent/event"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	"go.storefront.example/server/admin"
 )
@@ -108,6 +110,21 @@ func TestDevPrintsACurlLineThatWorksAndRevokesTheKeyOfTheStartBefore(t *testing.
 	require.Equal(t, http.StatusOK, status)
 	require.EqualValues(t, demoProducts, body["total"], "the demo store is made once")
 	require.Equal(t, 0, second.stop())
+
+	handle, err := db.Open(t.Context(), db.Config{URL: "sqlite:" + filepath.Join(data, devDatabase)})
+	require.NoError(t, err)
+	require.Zero(t, handle.Client().Event.Query().Where(event.Type(notice.KeyCreated)).CountX(t.Context()), "no notice of its own keys")
+	require.NoError(t, handle.Close())
+}
+
+func TestDevShowsANoticeAsItsTextAndAnEventWithItsObject(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	s := &invocation{out: &out}
+	showReceived(s, received{Attempt: "1", Verified: true, About: "It failed.", Type: notice.WebhookFailing, Data: []byte(`{"text":"It failed."}`)})
+	showReceived(s, received{Attempt: "1", Verified: true, About: "Customer A", Type: hook.EventTypes()[0], Data: []byte(`{"name":"A"}`)})
+	require.Equal(t, "\n← webhook.failing, attempt 1, signature verified: It failed.\n"+
+		"\n← "+hook.EventTypes()[0]+", attempt 1, signature verified: Customer A\n  {\"name\":\"A\"}\n", out.String())
 }
 
 func TestDevSaysItAllInJSON(t *testing.T) {

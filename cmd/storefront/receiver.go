@@ -8,12 +8,8 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"sync"
 	"time"
 
-	"go.storefront.example/ent/db"
-	"go.storefront.example/ent/notice"
-	"go.storefront.example/ent/seal"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	"go.storefront.example/server/admin"
 	"go.storefront.example/server/webhooks"
@@ -32,9 +28,7 @@ type receiver struct {
 	listener net.Listener
 	server   *http.Server
 	report   func(received)
-
-	mu      sync.Mutex
-	secrets []string
+	secret   string // of all that it gets; set before it runs
 }
 
 // received is one delivery, as dev shows it.
@@ -85,26 +79,16 @@ func (r *receiver) register(ctx context.Context, o admin.API, storeName string) 
 			return err
 		}
 	}
-	if others == webhooks.Max {
-		return nil // all five are the user's own
+	if others == webhooks.Max { // all five are the user's own; notices arrive all the same
+		r.secret = signature.NewSecret()
+		return nil
 	}
 	made, err := o.CreateWebhook(ctx, &adminv1.CreateWebhookRequest{Store: storeName, Url: r.url(), Description: receiverName})
 	if err != nil {
 		return err
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.secrets = append(r.secrets, made.GetSecret())
+	r.secret = made.GetSecret()
 	return nil
-}
-
-// sink makes the receiver get the notices to the platform too.
-func (r *receiver) sink(ctx context.Context, handle *db.DB, ring *seal.Ring, dashboard string) error {
-	secret := signature.NewSecret()
-	r.mu.Lock()
-	r.secrets = append(r.secrets, secret)
-	r.mu.Unlock()
-	return notice.SetSink(ctx, handle, ring, notice.Sink{URL: r.url(), Secret: secret, Dashboard: dashboard})
 }
 
 // ServeHTTP verifies a delivery before it believes a word of it.
@@ -114,16 +98,7 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 		http.Error(w, "the body cannot be read", http.StatusBadRequest)
 		return
 	}
-	r.mu.Lock()
-	secrets := r.secrets
-	r.mu.Unlock()
-	err = signature.ErrMismatch
-	for _, secret := range secrets {
-		if err != nil {
-			err = signature.Verify(request.Header.Get(signature.Header), body, secret, time.Now(), signature.Tolerance)
-		}
-	}
-	if err != nil {
+	if err := signature.Verify(request.Header.Get(signature.Header), body, r.secret, time.Now(), signature.Tolerance); err != nil {
 		r.report(received{Type: request.Header.Get(signature.EventTypeHeader), Attempt: request.Header.Get(signature.AttemptHeader)})
 		http.Error(w, err.Error(), http.StatusUnauthorized)
 		return
