@@ -183,7 +183,7 @@ func (w *Worker) Run(ctx context.Context) {
 	loops.Go(func() { w.dispatch(ctx, working) })
 	loops.Go(func() { w.every(ctx, sweepInterval, "sweep", w.sweep) })
 	loops.Go(func() { w.every(ctx, noticeInterval, "look for notices", w.notice) })
-	loops.Go(func() { w.config.DB.WatchClock(ctx) })
+	loops.Go(func() { w.config.DB.Watch(ctx) })
 	loops.Go(func() { count.On(w.config.DB).Keep(ctx, w.config.Logger) })
 	loops.Go(func() { w.every(ctx, resendInterval, "look for resends", w.resend) })
 	loops.Go(func() { w.every(ctx, eraseInterval, "erase", w.erase) })

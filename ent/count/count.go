@@ -97,9 +97,9 @@ func On(s *db.DB) *Counts {
 	return &Counts{s, db.OfSharded(s, postgres, citus, sqlite)}
 }
 
-// Lists returns a reader of lists.
-func (c *Counts) Lists() resource.Lists {
-	return resource.Lists{Querier: c.db.Reader(), Dialect: c.dialect.lists}
+// Lists returns a reader of a store's lists.
+func (c *Counts) Lists(store uuid.UUID) resource.Lists {
+	return resource.Lists{Querier: c.db.ForStore(store).Reader(), Dialect: c.dialect.lists}
 }
 
 // Keep folds until the context ends, or returns at once where there is nothing to fold. Any number of

@@ -8,7 +8,7 @@ import (
 )
 
 const (
-	// clockInterval is how often WatchClock reads the database's clock.
+	// clockInterval is how often Watch reads the database's clock.
 	clockInterval = 10 * time.Second
 	// clockTimeout bounds one such reading.
 	clockTimeout = 5 * time.Second
@@ -82,13 +82,14 @@ func (s *DB) ClockOffset() time.Duration {
 	return s.clock.process().Round(0).Sub(s.clock.now().Round(0))
 }
 
-// WatchClock follows the database's clock until the context ends.
-func (s *DB) WatchClock(ctx context.Context) {
+// Watch follows the database's clock, and where a cluster has the stores, until the context ends.
+func (s *DB) Watch(ctx context.Context) {
 	ticker := time.NewTicker(clockInterval)
 	defer ticker.Stop()
 	for {
 		reading, cancel := context.WithTimeout(ctx, clockTimeout)
 		_, _ = s.ReadClock(reading) // while the database is away nothing is stored
+		_ = s.readNodes(reading)
 		cancel()
 		select {
 		case <-ctx.Done():

@@ -78,10 +78,11 @@ type DB struct {
 	client, tx     *ent.Client // on reader and writer
 	clock          *clock
 	announcer      announcer
-	followers      signals // of FollowEvents
-	path           string  // of the SQLite file
+	followers      *signals // of FollowEvents
+	path           string   // of the SQLite file
 	// sharded is whether Citus distributed the tables by store before Open; that is done while nothing runs.
 	sharded bool
+	nodes   nodes
 	// migrator opens the pool that migrations run on.
 	migrator func() (*sql.DB, error)
 }
@@ -117,11 +118,20 @@ func Open(ctx context.Context, c Config) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
+	s.followers = &signals{}
+	s.makeClients()
+	if err := s.readNodes(ctx); err != nil {
+		_ = s.Close()
+		return nil, fmt.Errorf("read where Citus has the stores: %w", err)
+	}
+	return s, nil
+}
+
+func (s *DB) makeClients() {
 	s.client = ent.NewClient(ent.Driver(entsql.OpenDB(s.dialect.name, s.reader)))
 	s.tx = ent.NewClient(ent.Driver(entsql.OpenDB(s.dialect.name, s.writer)))
 	hook.Register(s.client)
 	hook.Register(s.tx)
-	return s, nil
 }
 
 func open(ctx context.Context, c Config) (*DB, error) {
@@ -208,9 +218,13 @@ func (s *DB) Ping(ctx context.Context) error { return s.reader.PingContext(ctx) 
 // Close closes the pools. All users of the store must have ended.
 func (s *DB) Close() error {
 	s.announcer.close()
+	var errs []error
+	for _, node := range s.nodes.opened {
+		errs = append(errs, node.reader.Close())
+	}
 	// SQLite's writer is last: the last connection to close writes the write-ahead log into the file.
 	// A pool under two names is closed once.
-	return errors.Join(s.prober.Close(), s.reader.Close(), s.admissions.Close(), s.writer.Close())
+	return errors.Join(append(errs, s.prober.Close(), s.reader.Close(), s.admissions.Close(), s.writer.Close())...)
 }
 
 // CheckWritable checks that the database can be written, by writing to it. A standby, a read-only

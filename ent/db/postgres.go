@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"net/netip"
 	"net/url"
 	"runtime"
 	"slices"
@@ -111,6 +112,21 @@ func openPostgres(ctx context.Context, c Config) (*DB, error) {
 		err = db.QueryRowContext(ctx, "SELECT clock_timestamp()").Scan(&read)
 		return read, err
 	}
+	s.nodes = nodes{opened: map[string]*DB{}, open: func(host string, port uint16) (*DB, error) {
+		to := cfg
+		to.Host, to.Hostaddr, to.Port, to.Multi, to.TargetSessionAttrs = host, netip.Addr{}, port, nil, ""
+		connect, err := connectorOf(to)
+		if err != nil {
+			return nil, err
+		}
+		beside := c
+		beside.sessions = nil // the coordinator's connections are looked at
+		pool := sql.OpenDB(beside.keep(connect, true))
+		limit(pool, conns)
+		node := &DB{dialect: s.dialect, reader: pool, writer: pool, clock: s.clock, announcer: s.announcer, followers: s.followers, sharded: true}
+		node.makeClients()
+		return node, nil
+	}}
 	if _, err = s.ReadClock(ctx); err == nil {
 		s.sharded, err = isSharded(ctx, db)
 	}

@@ -17,7 +17,7 @@ import (
 const firstPause = 5 * time.Millisecond
 
 // txKey is the context key of a transaction on a store.
-type txKey struct{ store *DB }
+type txKey struct{ of *clock }
 
 // WithTx runs fn in one transaction and commits it; an error or a panic of fn rolls it back. fn's
 // context carries the moments of its changes (hook.Time). fn's changes are written to the journal and
@@ -28,10 +28,10 @@ type txKey struct{ store *DB }
 // change nothing outside the transaction. A unique index that refuses a row is an ordinary error;
 // see IsUnique. A transaction inside another on the same store is refused.
 func (s *DB) WithTx(ctx context.Context, fn func(ctx context.Context, tx *ent.Tx) error) error {
-	if ctx.Value(txKey{s}) != nil {
+	if ctx.Value(txKey{s.clock}) != nil {
 		return errors.New("a transaction inside a transaction")
 	}
-	ctx = context.WithValue(ctx, txKey{s}, true)
+	ctx = context.WithValue(ctx, txKey{s.clock}, true)
 	for attempt := 1; ; attempt++ {
 		err := s.runTx(ctx, fn)
 		if err == nil || attempt == s.dialect.attempts || !isRetryable(err) {
@@ -65,7 +65,7 @@ func (s *DB) runTx(ctx context.Context, fn func(ctx context.Context, tx *ent.Tx)
 	if err := fn(ctx, tx); err != nil {
 		return err
 	}
-	written, err := hook.Flush(ctx, tx)
+	written, err := hook.Flush(ctx, tx, s.sharded)
 	if err != nil {
 		return err
 	}

@@ -30,8 +30,9 @@ type Written struct {
 // Flush writes the journal entries, the events and their outbox rows of the transaction that Begin began.
 // Call it once, right before the commit. Every event is kept, but only those to which an enabled webhook of
 // the store subscribes are queued: a webhook receives the events of all transactions that begin after the
-// commit that enabled it, and perhaps those of transactions under way.
-func Flush(ctx context.Context, tx *ent.Tx) (w Written, err error) {
+// commit that enabled it, and perhaps those of transactions under way. Where the webhooks lie on another node than
+// the store's rows, all events are queued, and the relay finds out which webhooks subscribe.
+func Flush(ctx context.Context, tx *ent.Tx, webhooksElsewhere bool) (w Written, err error) {
 	r, ok := ctx.Value(contextKey{}).(*recorder)
 	if !ok {
 		return w, errors.New("the transaction was not begun with its own context")
@@ -42,7 +43,7 @@ func Flush(ctx context.Context, tx *ent.Tx) (w Written, err error) {
 		if err := r.writeJournal(ctx, tx); err != nil {
 			return w, fmt.Errorf("write the journal: %w", err)
 		}
-		if w.Queued, err = r.writeEvents(ctx, tx); err != nil {
+		if w.Queued, err = r.writeEvents(ctx, tx, webhooksElsewhere); err != nil {
 			return w, fmt.Errorf("write the outbox: %w", err)
 		}
 	}
@@ -82,7 +83,7 @@ func (r *recorder) writeJournal(ctx context.Context, tx *ent.Tx) error {
 }
 
 // writeEvents writes the events, and puts those into the outbox to which a webhook subscribes.
-func (r *recorder) writeEvents(ctx context.Context, tx *ent.Tx) (queued bool, err error) {
+func (r *recorder) writeEvents(ctx context.Context, tx *ent.Tx, queueAll bool) (queued bool, err error) {
 	store, _, _ := tenant.From(ctx)
 	var events []*ent.EventCreate
 	for _, c := range r.changes {
@@ -107,13 +108,16 @@ func (r *recorder) writeEvents(ctx context.Context, tx *ent.Tx) (queued bool, er
 	if err != nil {
 		return false, err
 	}
-	enabled, err := tx.Webhook.Query().Where(webhook.StoreID(store.ID), webhook.Enabled(true)).Select(webhook.FieldEvents).All(ctx)
-	if err != nil {
-		return false, fmt.Errorf("read what webhooks subscribe to: %w", err)
+	var enabled []*ent.Webhook
+	if !queueAll {
+		enabled, err = tx.Webhook.Query().Where(webhook.StoreID(store.ID), webhook.Enabled(true)).Select(webhook.FieldEvents).All(ctx)
+		if err != nil {
+			return false, fmt.Errorf("read what webhooks subscribe to: %w", err)
+		}
 	}
 	var rows []*ent.OutboxEntryCreate
 	for _, e := range written {
-		if slices.ContainsFunc(enabled, func(w *ent.Webhook) bool { return slices.Contains(w.Events, e.Type) }) {
+		if queueAll || slices.ContainsFunc(enabled, func(w *ent.Webhook) bool { return slices.Contains(w.Events, e.Type) }) {
 			rows = append(rows, tx.OutboxEntry.Create().SetID(e.ID).SetStoreID(store.ID).SetType(e.Type))
 		}
 	}

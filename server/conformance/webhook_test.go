@@ -97,7 +97,7 @@ func TestWebhookRegistration(t *testing.T) {
 // queued counts the store's events that wait for a worker.
 func (b *bench) queued() int {
 	b.Helper()
-	return dbtest.Count(b, b.installation.db, "outbox WHERE store_id = $1", b.store.ID)
+	return dbtest.Queued(b, b.installation.db, b.store.ID)
 }
 
 // The secret is in the answer that creates it, and then nowhere: in no list, no entry, no log, and

@@ -12,6 +12,7 @@ import (
 	"google.golang.org/protobuf/types/known/fieldmaskpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
+	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/resource"
 	"go.storefront.example/ent/tenant"
 	"go.storefront.example/gen/ent"
@@ -217,9 +218,10 @@ func (p *problems) storedText(name, value string, b validate.Bound, form resourc
 	return &text
 }
 
-// changeRow locks the row that a request names by its id, and changes it in the same transaction.
+// changeRow locks the row that a request names by its id, and changes it in the same transaction, in the database that on
+// returns for the store.
 func changeRow[R any](
-	ctx context.Context, s *Shop, text string, missing func() error,
+	ctx context.Context, on func(store uuid.UUID) *db.DB, text string, missing func() error,
 	lock func(context.Context, *ent.Tx, tenant.Store, uuid.UUID) (*R, error),
 	change func(ctx context.Context, tx *ent.Tx, t tenant.Store, row *R) (*R, error),
 ) (row *R, t tenant.Store, err error) {
@@ -227,7 +229,7 @@ func changeRow[R any](
 	if err != nil {
 		return nil, t, err
 	}
-	err = s.db.Change(ctx, func(ctx context.Context, tx *ent.Tx) error {
+	err = on(t.ID).Change(ctx, func(ctx context.Context, tx *ent.Tx) error {
 		if row, err = lock(ctx, tx, t, id); err != nil {
 			return err
 		}

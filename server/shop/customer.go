@@ -52,7 +52,7 @@ func (s *Shop) ListCustomers(
 		return nil, err
 	}
 	out := &storefrontv1.ListCustomersResponse{Page: l.number, PageSize: int32(l.page.Size)}
-	out.Data, out.Total, err = resource.Customers(ctx, s.counts.Lists(), t, l.which, l.page)
+	out.Data, out.Total, err = resource.Customers(ctx, s.counts.Lists(t.ID), t, l.which, l.page)
 	return out, err
 }
 
@@ -62,7 +62,7 @@ func (s *Shop) GetCustomer(ctx context.Context, in *storefrontv1.GetCustomerRequ
 	if err != nil {
 		return nil, err
 	}
-	c, err := resource.FindCustomer(ctx, s.db.Reader(), t, id)
+	c, err := resource.FindCustomer(ctx, s.db.ForStore(t.ID).Reader(), t, id)
 	if errors.Is(err, resource.ErrNotFound) {
 		return nil, customerNotFound()
 	}
@@ -112,7 +112,7 @@ func (s *Shop) CreateCustomer(
 		return nil, false, err
 	}
 	var row *ent.Customer
-	err = s.db.Change(ctx, func(ctx context.Context, tx *ent.Tx) error {
+	err = s.db.ForStore(t.ID).Change(ctx, func(ctx context.Context, tx *ent.Tx) error {
 		known, err := s.lockKnown(ctx, tx, t, buyer)
 		if err != nil {
 			return err
@@ -229,7 +229,7 @@ func (s *Shop) UpdateCustomer(ctx context.Context, in *storefrontv1.UpdateCustom
 	if err != nil {
 		return nil, err
 	}
-	row, t, err := changeRow(ctx, s, in.GetId(), customerNotFound, s.lockCustomer,
+	row, t, err := changeRow(ctx, s.db.ForStore, in.GetId(), customerNotFound, s.lockCustomer,
 		func(ctx context.Context, tx *ent.Tx, _ tenant.Store, row *ent.Customer) (*ent.Customer, error) {
 			next := c.applied(row)
 			return SaveCustomer(ctx, tx, row, &next)

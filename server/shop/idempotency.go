@@ -62,7 +62,7 @@ func Once[M proto.Message](
 		return answer, fmt.Errorf("encode the request: %w", err)
 	}
 	request := sha256.Sum256(text)
-	err = s.Change(ctx, func(ctx context.Context, tx *ent.Tx) error {
+	err = s.ForStore(storeID).Change(ctx, func(ctx context.Context, tx *ent.Tx) error {
 		kept, err := u.claim(ctx, tx, request)
 		switch {
 		case err != nil:

@@ -80,12 +80,12 @@ func (s *Shop) CreatePaymentLink(
 	if err != nil {
 		return nil, err
 	}
+	address, err := s.storeAddress(ctx, t)
+	if err != nil {
+		return nil, err
+	}
 	var row *ent.PaymentLink
-	err = s.db.Change(ctx, func(ctx context.Context, tx *ent.Tx) error {
-		address, err := storeAddress(ctx, tx, t)
-		if err != nil {
-			return err
-		}
+	err = s.db.ForStore(t.ID).Change(ctx, func(ctx context.Context, tx *ent.Tx) error {
 		now := hook.Time(ctx)
 		next := c.to
 		if err := checkPricing(&ent.PaymentLink{}, &next, now); err != nil {
@@ -155,7 +155,7 @@ func (s *Shop) DisablePaymentLink(ctx context.Context, id string) (*storefrontv1
 func (s *Shop) changePaymentLink(
 	ctx context.Context, id string, after func(context.Context, *ent.PaymentLink) (ent.PaymentLink, error),
 ) (*storefrontv1.PaymentLink, error) {
-	row, t, err := changeRow(ctx, s, id, paymentLinkNotFound, s.lockPaymentLink,
+	row, t, err := changeRow(ctx, s.db.ForStore, id, paymentLinkNotFound, s.lockPaymentLink,
 		func(ctx context.Context, _ *ent.Tx, _ tenant.Store, row *ent.PaymentLink) (*ent.PaymentLink, error) {
 			next, err := after(ctx, row)
 			if err != nil {

@@ -43,7 +43,7 @@ func (s *Shop) updateProduct(ctx context.Context, id string, in proto.Message) (
 	if err != nil {
 		return nil, err
 	}
-	row, t, err := changeRow(ctx, s, id, productNotFound, s.lockProduct,
+	row, t, err := changeRow(ctx, s.db.ForStore, id, productNotFound, s.lockProduct,
 		func(ctx context.Context, _ *ent.Tx, t tenant.Store, row *ent.Product) (*ent.Product, error) {
 			next := c.applied(row)
 			return SaveProduct(ctx, t, row, &next, c.names("price_amount") || c.names("compare_at_amount"))
@@ -130,12 +130,12 @@ func (s *Shop) CreateProduct(ctx context.Context, in *adminv1.CreateProductReque
 		return nil, err
 	}
 	next := c.applied(&ent.Product{Type: kind, Status: product.StatusDRAFT})
+	address, err := s.storeAddress(ctx, t)
+	if err != nil {
+		return nil, err
+	}
 	var row *ent.Product
-	err = s.db.Change(ctx, func(ctx context.Context, tx *ent.Tx) error {
-		address, err := storeAddress(ctx, tx, t)
-		if err != nil {
-			return err
-		}
+	err = s.db.ForStore(t.ID).Change(ctx, func(ctx context.Context, tx *ent.Tx) error {
 		chosen, err := freeSlug(ctx, slug, next.Title, func(ctx context.Context, slug string) (bool, error) {
 			return tx.Product.Query().Where(product.StoreID(t.ID), product.Slug(slug)).Exist(ctx)
 		})

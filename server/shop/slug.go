@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"go.storefront.example/ent/tenant"
-	"go.storefront.example/gen/ent"
 	"go.storefront.example/gen/ent/store"
 	"go.storefront.example/server/apierr"
 	"go.storefront.example/server/validate"
@@ -53,8 +52,8 @@ func code(n int) string {
 }
 
 // storeAddress returns the public address of the store.
-func storeAddress(ctx context.Context, tx *ent.Tx, t tenant.Store) (string, error) {
-	address, err := tx.Store.Query().Where(store.ID(t.ID)).Select(store.FieldURL).String(ctx)
+func (s *Shop) storeAddress(ctx context.Context, t tenant.Store) (string, error) {
+	address, err := s.db.Client().Store.Query().Where(store.ID(t.ID)).Select(store.FieldURL).String(ctx)
 	if err != nil {
 		return "", fmt.Errorf("read the store's address: %w", err)
 	}

@@ -161,7 +161,7 @@ func (s *Shop) UpdateStore(ctx context.Context, in *adminv1.UpdateStoreRequest) 
 		return nil, err
 	}
 	notFound := func() error { return storeNotFound(t.Slug) }
-	row, _, err := changeRow(ctx, s, t.ID.String(), notFound,
+	row, _, err := changeRow(ctx, s.coordinator, t.ID.String(), notFound,
 		func(ctx context.Context, tx *ent.Tx, _ tenant.Store, id uuid.UUID) (*ent.Store, error) {
 			row, err := db.LockRow(ctx, s.db, tx.Store.Query().Where(store.ID(id)))
 			return row, apierr.OfRow("store", err, notFound)

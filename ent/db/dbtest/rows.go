@@ -2,18 +2,36 @@ package dbtest
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
 	"go.storefront.example/ent/db"
+	"go.storefront.example/gen/ent"
+	"go.storefront.example/gen/ent/outboxentry"
+	"go.storefront.example/gen/ent/webhook"
 )
 
 // Count counts the rows of a table, or those for which a condition holds: "outbox WHERE store_id = $1".
 func Count(t require.TestingT, s *db.DB, from string, args ...any) int {
 	var n int
 	require.NoError(t, s.Reader().QueryRowContext(context.Background(), "SELECT count(*) FROM "+from, args...).Scan(&n))
+	return n
+}
+
+// Queued counts the events of a store in the outbox to which a webhook subscribes. On Citus all others are there too.
+func Queued(t require.TestingT, s *db.DB, store uuid.UUID) (n int) {
+	subscribed, err := s.Client().Webhook.Query().Where(webhook.StoreID(store), webhook.Enabled(true)).All(context.Background())
+	require.NoError(t, err)
+	entries, err := s.Client().OutboxEntry.Query().Where(outboxentry.StoreID(store)).All(context.Background())
+	require.NoError(t, err)
+	for _, e := range entries {
+		if slices.ContainsFunc(subscribed, func(w *ent.Webhook) bool { return slices.Contains(w.Events, e.Type) }) {
+			n++
+		}
+	}
 	return n
 }
 

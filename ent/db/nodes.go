@@ -1,0 +1,142 @@
+package db
+
+import (
+	"cmp"
+	"context"
+	"encoding/binary"
+	"math/bits"
+	"net"
+	"slices"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// nodes are those of a cluster whose tables Citus distributes by store. A statement about one store costs a fraction
+// on the node that has the store's rows; every other node gives the same answer, by asking that one. So what is known
+// here may be outdated or incomplete.
+type nodes struct {
+	// open returns the database as the node at an address has it.
+	open   func(host string, port uint16) (*DB, error)
+	opened map[string]*DB // by address; one goroutine at a time reads the nodes
+	shards atomic.Pointer[[]shard]
+}
+
+// shard is a range of hashes of stores, from behind the one before up to the largest, and the node that has it; nil is
+// the coordinator, or a node that cannot be reached from here.
+type shard struct {
+	largest int32
+	node    *DB
+}
+
+const (
+	// nodeTimeout bounds the wait for a node that is asked whether it is there.
+	nodeTimeout = 3 * time.Second
+	// placements are the largest hash of each shard, in order, and the address of its node, empty for the coordinator
+	// and for a node that cannot ask others.
+	placements = `SELECT s.shardmaxvalue::int, CASE WHEN n.groupid <> 0 AND n.isactive AND n.metadatasynced THEN n.nodename ELSE '' END,
+  n.nodeport
+ FROM pg_dist_shard s JOIN pg_dist_placement p ON p.shardid = s.shardid AND p.shardstate = 1
+ JOIN pg_dist_node n ON n.groupid = p.groupid AND n.noderole = 'primary'
+ WHERE s.logicalrelid = 'outbox'::regclass ORDER BY 1`
+)
+
+// ForStore returns the database for what touches nothing but the distributed rows of one store: on a cluster that of
+// the node where they lie, otherwise the database itself. Tables that are not distributed are not there.
+func (s *DB) ForStore(id uuid.UUID) *DB {
+	shards := s.nodes.shards.Load()
+	if shards == nil {
+		return s
+	}
+	i, _ := slices.BinarySearchFunc(*shards, hash(id), func(of shard, h int32) int { return cmp.Compare(of.largest, h) })
+	if i == len(*shards) || (*shards)[i].node == nil {
+		return s
+	}
+	return (*shards)[i].node
+}
+
+// readNodes asks the coordinator where the shards lie, and each node whether it can be reached.
+func (s *DB) readNodes(ctx context.Context) error {
+	if !s.sharded {
+		return nil
+	}
+	var shards []shard
+	var asking sync.WaitGroup
+	there := map[*DB]*atomic.Bool{}
+	for row := range Rows(ctx, s.reader, placements) {
+		var of shard
+		var host string
+		var port uint16
+		if err := row.Scan(&of.largest, &host, &port); err != nil {
+			return err
+		}
+		if host != "" {
+			var err error
+			if of.node, err = s.nodes.at(host, port); err != nil {
+				return err
+			}
+			if there[of.node] == nil {
+				answered := new(atomic.Bool)
+				there[of.node] = answered
+				asking.Go(func() {
+					limited, cancel := context.WithTimeout(ctx, nodeTimeout)
+					defer cancel()
+					answered.Store(of.node.Ping(limited) == nil)
+				})
+			}
+		}
+		shards = append(shards, of)
+	}
+	asking.Wait()
+	for i, of := range shards {
+		if of.node != nil && !there[of.node].Load() {
+			shards[i].node = nil
+		}
+	}
+	s.nodes.shards.Store(&shards)
+	return nil
+}
+
+// at returns the node at an address.
+func (n *nodes) at(host string, port uint16) (node *DB, err error) {
+	address := net.JoinHostPort(host, strconv.Itoa(int(port)))
+	if node = n.opened[address]; node == nil {
+		if node, err = n.open(host, port); err == nil {
+			n.opened[address] = node
+		}
+	}
+	return node, err
+}
+
+// hash is PostgreSQL's hash of a uuid (hash_bytes of sixteen bytes), by which Citus distributes.
+func hash(id uuid.UUID) int32 {
+	word := func(i int) uint32 { return binary.LittleEndian.Uint32(id[4*i:]) }
+	rot := bits.RotateLeft32
+	a := uint32(0x9e3779b9) + 16 + 3923095
+	b, c := a, a
+	a, b, c = a+word(0), b+word(1), c+word(2)
+	a = (a - c) ^ rot(c, 4)
+	c += b
+	b = (b - a) ^ rot(a, 6)
+	a += c
+	c = (c - b) ^ rot(b, 8)
+	b += a
+	a = (a - c) ^ rot(c, 16)
+	c += b
+	b = (b - a) ^ rot(a, 19)
+	a += c
+	c = (c - b) ^ rot(b, 4)
+	b += a
+	a += word(3)
+	c = (c ^ b) - rot(b, 14)
+	a = (a ^ c) - rot(c, 11)
+	b = (b ^ a) - rot(a, 25)
+	c = (c ^ b) - rot(b, 16)
+	a = (a ^ c) - rot(c, 4)
+	b = (b ^ a) - rot(a, 14)
+	c = (c ^ b) - rot(b, 24)
+	return int32(c)
+}
