@@ -54,8 +54,9 @@ lost, what was wrong, and how long a client of another store waited, quiet and t
 
 ` + sceneHelp() + `
 It exits with 1 when something was lost or wrong, with --judge also when something took too long. Full
-sizes are --span 10s --customers 1000000 --waiting 250000. disk-full mounts a small filesystem in
-memory, which takes root, and is skipped without.`
+sizes are --span 10s --customers 1000000 --waiting 250000. disk-full and citus-disk mount a small
+filesystem in memory, which takes root, and are skipped without; those on Citus are where
+--postgres-bin has none.`
 }
 
 // Validate refuses numbers that make no chaos.
@@ -296,14 +297,16 @@ func (r *chaosRun) balance(ctx context.Context) (balance, error) {
 	if _, err := r.fleet.receiver.Count(); err != nil {
 		return balance{}, err
 	}
-	l := ledger{
-		customers: r.created, orders: r.fleet.paid, requests: r.fleet.receiver.Requests(), kills: r.kills,
-		lost: int(r.fleet.lost.Load()),
-	}
+	return r.fleet.balance(ctx, r.created, r.kills)
+}
+
+// balance draws the balance of customers that were acknowledged, and of the orders that the fleet took.
+func (f *fleet) balance(ctx context.Context, created []uuid.UUID, kills []kill) (balance, error) {
+	l := ledger{customers: created, orders: f.paid, requests: f.receiver.Requests(), kills: kills, lost: int(f.lost.Load())}
 	var err, journalErr, leasesErr error
-	l.events, err = r.fleet.events(ctx, time.Time{})
-	l.journal, journalErr = r.fleet.journal(ctx)
-	l.leases, leasesErr = r.fleet.leases(ctx)
+	l.events, err = f.events(ctx, time.Time{})
+	l.journal, journalErr = f.journal(ctx)
+	l.leases, leasesErr = f.leases(ctx)
 	if err = errors.Join(err, journalErr, leasesErr); err != nil {
 		return balance{}, err
 	}

@@ -17,11 +17,13 @@ import (
 const (
 	onPostgres = "PostgreSQL"
 	onSQLite   = "SQLite"
+	onCitus    = "Citus"
 )
 
 var (
 	onBoth         = []string{onPostgres, onSQLite}
 	onPostgresOnly = []string{onPostgres}
+	onCitusOnly    = []string{onCitus}
 )
 
 // scene is one fault, with what it must not do.
@@ -42,6 +44,14 @@ var scenes = []scene{
 	{"patient-clients", "many clients ask at once, and heed Retry-After", onBoth, playPatientClients},
 	{"greedy-store", "one store asks for all it can get", onBoth, playGreedyStore},
 	{"search-flood", "one store searches all the time", onBoth, playSearchFlood},
+	{"citus-worker", "a worker node is killed and comes back", onCitusOnly, playWorkerKilled},
+	{"citus-coordinator", "the coordinator is killed ten times, during commits", onCitusOnly, playCoordinatorKilled},
+	{"citus-both", "coordinator and worker are killed at once, during commits", onCitusOnly, playBothKilled},
+	{"citus-network", "nothing passes between a worker node and all others", onCitusOnly, playNetworkCut},
+	{"citus-disk", "a worker node's disk fills up and is emptied again", onCitusOnly, playWorkerDiskFull},
+	{"citus-standby", "a worker node is killed, and its standby promoted", onCitusOnly, playWorkerPromoted},
+	{"citus-rebalance", "a node is added, and shards are moved to it", onCitusOnly, playRebalanced},
+	{"citus-isolate", "a store gets a shard of its own", onCitusOnly, playIsolated},
 }
 
 // allScenes stands for every scene.

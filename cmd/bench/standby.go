@@ -72,7 +72,13 @@ func (p *play) follow(s *stage, primary, standby *cluster.Cluster) {
 	address.RawQuery = query.Encode()
 	s.url = address.String()
 
-	db, err := pgx.Connect(p.ctx, s.database.url)
+	p.synchronous(s.database.url)
+	s.database.url = "postgres://postgres@127.0.0.1:" + strconv.Itoa(standby.Port()) + address.Path + "?sslmode=disable"
+}
+
+// synchronous lets every commit of a server wait for its standby.
+func (p *play) synchronous(primary string) {
+	db, err := pgx.Connect(p.ctx, primary)
 	p.require(err)
 	// Set on the primary after the copy was made, so that the standby waits for nobody once it is promoted.
 	for _, statement := range []string{"ALTER SYSTEM SET synchronous_standby_names = '*'", "SELECT pg_reload_conf()"} {
@@ -87,7 +93,6 @@ func (p *play) follow(s *stage, primary, standby *cluster.Cluster) {
 		err = errors.New("the standby does not follow synchronously")
 	}
 	p.require(errors.Join(err, db.Close(p.ctx)))
-	s.database.url = "postgres://postgres@127.0.0.1:" + strconv.Itoa(standby.Port()) + address.Path + "?sslmode=disable"
 }
 
 // everyDelivery waits until every event has arrived, and counts those that do not.

@@ -39,6 +39,8 @@ type Options struct {
 	// the server's log stay elsewhere, so that a full disk fails statements but not the server. Empty
 	// means a temporary folder for everything.
 	Disk string
+	// Settings are of the server and of its standbys, as NAME=VALUE without spaces.
+	Settings []string
 }
 
 // Cluster is a PostgreSQL server. It belongs to one goroutine.
@@ -46,6 +48,7 @@ type Cluster struct {
 	programs string // their folder
 	folder   string
 	disk     string // Options.Disk
+	settings []string
 	port     int
 	as       []string // the command prefix that runs a program as the server's user
 	uid, gid int      // of that user, if as is set
@@ -114,7 +117,7 @@ func prepare(programs string, o Options) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Cluster{programs: programs, folder: folder, disk: o.Disk}
+	c := &Cluster{programs: programs, folder: folder, disk: o.Disk, settings: o.Settings}
 	folders := []string{c.data()}
 	if o.Disk != "" {
 		folders = append(folders, c.aside())
@@ -187,6 +190,9 @@ func (c *Cluster) URL() string {
 func (c *Cluster) Restart(ctx context.Context) error {
 	options := fmt.Sprintf("-p %d -c listen_addresses=127.0.0.1 -c unix_socket_directories='' -c max_connections=%d -c fsync=on",
 		c.port, maxConns)
+	for _, setting := range c.settings {
+		options += " -c " + setting
+	}
 	err := c.run(ctx, "pg_ctl", "-D", c.data(), "-w", "-l", c.log(), "-o", options, "start")
 	if err != nil {
 		return fmt.Errorf("%w: %s", err, c.complaint())
@@ -219,6 +225,8 @@ func (c *Cluster) run(ctx context.Context, name string, args ...string) error {
 	command := exec.CommandContext(ctx, line[0], line[1:]...) //nolint:gosec // PostgreSQL's own programs.
 	// That user may not be allowed into the present folder.
 	command.Dir = string(filepath.Separator)
+	// Citus looks for certificates there, and fails where it may not look.
+	command.Env = append(os.Environ(), "HOME="+c.folder)
 	// A file instead of a pipe: the server inherits it and would hold a pipe open.
 	output, err := os.CreateTemp(c.folder, "output-")
 	if err != nil {

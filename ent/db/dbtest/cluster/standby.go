@@ -9,7 +9,7 @@ import (
 // Standby copies the server to a new one that follows it by streaming replication, and starts that.
 // The standby outlives the server that it follows, and Close removes its data.
 func (c *Cluster) Standby(ctx context.Context) (*Cluster, error) {
-	s, err := prepare(c.programs, Options{})
+	s, err := prepare(c.programs, Options{Settings: c.settings})
 	if err != nil {
 		return nil, err
 	}

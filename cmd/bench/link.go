@@ -1,0 +1,88 @@
+package main
+
+import (
+	"errors"
+	"io"
+	"net"
+	"strconv"
+	"sync"
+)
+
+// link passes bytes on to a port of this machine until it is cut: then nothing passes, and connections stay open, as
+// when a network fails. Goroutines may share it.
+type link struct {
+	listener net.Listener
+	target   string
+	gate     sync.RWMutex // held while the link is cut
+	mu       sync.Mutex
+	open     []net.Conn
+}
+
+// newLink listens for what is meant for a port.
+func newLink(port int) (*link, error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	l := &link{listener: listener, target: net.JoinHostPort("127.0.0.1", strconv.Itoa(port))}
+	go func() {
+		for {
+			from, err := listener.Accept()
+			if err != nil {
+				return // closed
+			}
+			go l.serve(from)
+		}
+	}()
+	return l, nil
+}
+
+func (l *link) address() string { return l.listener.Addr().String() }
+func (l *link) cut()            { l.gate.Lock() }
+func (l *link) join()           { l.gate.Unlock() }
+
+func (l *link) serve(from net.Conn) {
+	to, err := net.Dial("tcp", l.target)
+	if err != nil {
+		_ = from.Close()
+		return
+	}
+	l.mu.Lock()
+	l.open = append(l.open, from, to)
+	l.mu.Unlock()
+	go l.pass(from, to)
+	l.pass(to, from)
+}
+
+// pass passes one direction on until it ends, and then ends both.
+func (l *link) pass(from, to net.Conn) {
+	_, _ = io.Copy(gated{to, &l.gate}, from)
+	_ = from.Close()
+	_ = to.Close()
+}
+
+// close ends everything that passes.
+func (l *link) close() error {
+	err := l.listener.Close()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, c := range l.open {
+		_ = c.Close()
+	}
+	if errors.Is(err, net.ErrClosed) {
+		return nil
+	}
+	return err
+}
+
+// gated writes when the gate is open.
+type gated struct {
+	io.Writer
+	gate *sync.RWMutex
+}
+
+func (g gated) Write(b []byte) (int, error) {
+	g.gate.RLock()
+	defer g.gate.RUnlock()
+	return g.Writer.Write(b)
+}

@@ -1,0 +1,39 @@
+package main
+
+import (
+	"net"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestNothingPassesALinkThatIsCut(t *testing.T) {
+	t.Parallel()
+	target, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer func() { _ = target.Close() }()
+	wire, err := newLink(target.Addr().(*net.TCPAddr).Port)
+	require.NoError(t, err)
+	near, err := net.Dial("tcp", wire.address())
+	require.NoError(t, err)
+	defer func() { _ = near.Close() }()
+	far, err := target.Accept()
+	require.NoError(t, err)
+	defer func() { _ = far.Close() }()
+
+	wire.cut()
+	_, err = near.Write([]byte("x"))
+	require.NoError(t, err)
+	require.NoError(t, far.SetReadDeadline(time.Now().Add(100*time.Millisecond)))
+	got := make([]byte, 1)
+	_, err = far.Read(got)
+	require.ErrorContains(t, err, "timeout")
+	wire.join()
+	require.NoError(t, far.SetReadDeadline(time.Now().Add(10*time.Second)))
+	_, err = far.Read(got)
+	require.NoError(t, err, "it is late, and not lost")
+	require.NoError(t, wire.close())
+	_, err = near.Read(got)
+	require.Error(t, err)
+}

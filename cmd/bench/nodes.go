@@ -1,0 +1,415 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"go.storefront.example/cmd/bench/receiver"
+	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/db/dbtest/cluster"
+)
+
+const (
+	nodeStores = 12
+	// nodeRate is how many customers are created in a second over all stores; orders come on top, each of
+	// which is two writes more.
+	nodeRate, nodeOrders = 150.0, 10.0
+	// warmTime is how long the load goes on before quiet is measured.
+	warmTime = 3 * time.Second
+	// nodeTimeout is how long the worker lets an attempt take.
+	nodeTimeout = 2 * time.Second
+	// coordinatorKills is how often the coordinator is killed.
+	coordinatorKills = 10
+	// wideWindow is how long a commit waits before it is written, so that kills meet commits, in µs.
+	wideWindow = 20_000
+)
+
+// nodes is a Citus cluster under load. Chance says which part of its stores lies on the worker node that has the fault.
+type nodes struct {
+	*play
+	fleet          *fleet
+	coordinator    *cluster.Cluster
+	workers        []*cluster.Cluster // the first has the fault
+	struck, spared *openLoop          // create customers in the stores on the first worker, and in all others
+	struckCalls    []call
+	sparedCalls    []call
+	kills          []kill
+	from, until    time.Time // of the fault
+	acknowledged   []uuid.UUID
+	hot            string // one of the stores on the first worker
+}
+
+// settings are what a node needs.
+func (p *play) settings() []string {
+	programs := p.shared.Programs()
+	if _, err := os.Stat(filepath.Join(programs, "..", "lib", "citus.so")); err != nil {
+		panic(skipped("PostgreSQL of --postgres-bin has no Citus"))
+	}
+	settings := []string{
+		"shared_preload_libraries=citus", "max_prepared_transactions=200", "max_connections=300", "wal_level=logical",
+		"citus.node_conninfo=sslmode=disable", "citus.shard_count=8", "lock_timeout=5s",
+	}
+	// PostgreSQL has it since 2026-11, for moves of shards.
+	known, err := exec.CommandContext(p.ctx, filepath.Join(programs, "postgres"), "--describe-config").Output()
+	p.require(err)
+	if strings.Contains(string(known), "\noutput_plugin_libraries\t") {
+		settings = append(settings, "output_plugin_libraries=pgoutput,test_decoding,citus")
+	}
+	return settings
+}
+
+// openNodes starts a coordinator and two worker nodes, the first of which is on a disk, if any, and is reached at the
+// address that reached returns; distributes a database over them; and starts the service's processes on it.
+func (p *play) openNodes(disk string, reached func(worker *cluster.Cluster) string) *nodes {
+	settings := p.settings()
+	n := &nodes{play: p, coordinator: p.cluster(cluster.Options{Settings: settings})}
+	n.workers = []*cluster.Cluster{
+		p.cluster(cluster.Options{Settings: settings, Disk: disk}), p.cluster(cluster.Options{Settings: settings}),
+	}
+	s := p.openOn(strings.Join([]string{n.coordinator.URL(), reached(n.workers[0]), n.workers[1].URL()}, " "), shape{stores: nodeStores})
+	n.fleet = &fleet{stage: s, timeout: nodeTimeout, rate: nodeOrders}
+	struck := n.struckStores(s.database.workers[0].port())
+	p.require(s.database.release(p.ctx)) // the servers are thrown away
+	p.require(s.subscribe(p.ctx, nodeStores, receiver.OK, noneHangs))
+	p.require(s.watchLeases(p.ctx))
+	p.cleanup(n.fleet.end)
+	p.require(n.fleet.startMissing(p.ctx))
+	var with, without rotation
+	for _, store := range s.stores {
+		if struck[store.id] {
+			with.stores = append(with.stores, store)
+		} else {
+			without.stores = append(without.stores, store)
+		}
+	}
+	if len(with.stores) == 0 || len(without.stores) == 0 {
+		p.require(errors.New("all stores lie on one node"))
+	}
+	n.hot = with.stores[0].slug
+	without.created.Store(1_000_000) // no customer of the other rotation
+	load := func(of *rotation) *openLoop {
+		rate := nodeRate * float64(len(of.stores)) / nodeStores
+		return &openLoop{address: n.fleet.serving, rate: rate, next: of.newCustomer}
+	}
+	n.struck, n.spared = load(&with), load(&without)
+	p.didf("%d of %d stores on the node that has the fault", len(with.stores), nodeStores)
+	return n
+}
+
+// direct is the address of a node itself.
+func direct(c *cluster.Cluster) string { return c.URL() }
+
+// struckStores are those whose shard lies on the worker node of a port.
+func (n *nodes) struckStores(port string) map[uuid.UUID]bool {
+	s := n.fleet.stage
+	handle, err := s.open(n.ctx)
+	n.require(err)
+	of := map[uuid.UUID]bool{}
+	for row := range db.Rows(n.ctx, handle.Reader(), `SELECT s.id FROM stores s
+ JOIN pg_dist_placement p ON p.shardid = get_shard_id_for_distribution_column('customers', s.id)
+ JOIN pg_dist_node d USING (groupid) WHERE d.nodeport = $1::text::integer`, port) {
+		var id uuid.UUID
+		n.require(row.Scan(&id))
+		of[id] = true
+	}
+	return of
+}
+
+// statement executes one on the coordinator, in the database of the stage.
+func (n *nodes) statement(sql string, args ...any) {
+	conn, err := pgx.Connect(n.ctx, n.fleet.database.url)
+	n.require(err)
+	_, err = conn.Exec(n.ctx, sql, args...)
+	n.require(errors.Join(err, conn.Close(n.ctx)))
+}
+
+// widen lets commits wait on all nodes before they are written.
+func (n *nodes) widen() {
+	for _, c := range append([]*cluster.Cluster{n.coordinator}, n.workers...) {
+		n.require(execute(n.ctx, c.URL(), fmt.Sprintf("ALTER SYSTEM SET commit_delay = %d", wideWindow),
+			"ALTER SYSTEM SET commit_siblings = 0", "SELECT pg_reload_conf()"))
+	}
+}
+
+// crash crashes nodes at once and starts them again after a time.
+func (n *nodes) crash(down time.Duration, nodes ...*cluster.Cluster) {
+	k := kill{from: time.Now(), database: true}
+	crashed := make(chan error, len(nodes))
+	for _, c := range nodes {
+		go func() { crashed <- c.Crash(n.ctx) }()
+	}
+	for range nodes {
+		n.require(<-crashed)
+	}
+	n.wait(down)
+	for _, c := range nodes {
+		n.require(c.Restart(n.ctx))
+	}
+	k.until = time.Now()
+	n.kills = append(n.kills, k)
+}
+
+// under puts all stores under load, has a fault while they are, and settles everything.
+func (n *nodes) under(fault func()) {
+	stopOrders := n.fleet.takeOrders(n.ctx)
+	n.sparedCalls = n.while(func() {
+		n.struckCalls = n.while(func() {
+			n.wait(warmTime + n.calm())
+			n.from = time.Now()
+			fault()
+			n.until = time.Now()
+			n.wait(n.Span + recoveryBound)
+		}, n.struck)
+	}, n.spared)
+	n.require(stopOrders())
+	n.kills = append(n.kills, kill{from: n.from, until: n.until, database: true}) // attempts whose row was out of reach
+	n.report()
+	n.require(n.fleet.settle(n.ctx, calmTimeout))
+	n.require(n.fleet.alive())
+	n.account()
+}
+
+// report adds what callers saw.
+func (n *nodes) report() {
+	during := func(calls []call) (before, within []call) {
+		for _, c := range calls {
+			switch {
+			case c.due.Before(n.from.Add(-n.calm())): // connections are opened, and statements prepared
+		case c.due.Before(n.from):
+				before = append(before, c)
+			case c.due.Before(n.until):
+				within = append(within, c)
+			}
+		}
+		return before, within
+	}
+	_, struck := during(n.struckCalls)
+	before, spared := during(n.sparedCalls)
+	n.didf("the fault lasted %s; stores on its node meanwhile: %s", short(n.until.Sub(n.from)), n.answered(struck))
+	n.didf("stores on other nodes meanwhile: %s", n.answered(spared))
+	n.quiet, n.play.outcome.under = latencies(before), latencies(spared)
+	all := append(slices.Clone(n.struckCalls), n.sparedCalls...)
+	for _, c := range all {
+		if c.verdict == served {
+			n.acknowledged = append(n.acknowledged, c.created)
+		}
+	}
+	took := warmTime + n.calm() + n.until.Sub(n.from) + n.Span + recoveryBound
+	n.didf("all calls, %.0f/s beside %d orders recorded and paid: %s", float64(len(all))/took.Seconds(), len(n.fleet.paid), n.answered(all))
+	n.recovers(all, n.until, recoveryBound, "after the fault")
+}
+
+// spares holds the answers of stores on other nodes under the fault against those before it.
+func (n *nodes) spares() {
+	quiet, under := percentile(n.quiet, 99), percentile(n.play.outcome.under, 99)
+	n.mustFast(under <= 2*quiet, "p99 of stores on other nodes is at most twice as long (%s, quiet %s)", fine(under), fine(quiet))
+}
+
+// account compares what was acknowledged, stored, counted, journaled and delivered.
+func (n *nodes) account() {
+	b, err := n.fleet.balance(n.ctx, n.acknowledged, n.kills)
+	n.require(err)
+	for _, f := range b.faults {
+		n.lost.add(f.what+", such as "+f.first, f.cases)
+	}
+	handle, err := n.fleet.open(n.ctx)
+	n.require(err)
+	ids := func(query string) map[uuid.UUID]bool {
+		set := map[uuid.UUID]bool{}
+		for row := range db.Rows(n.ctx, handle.Reader(), query) {
+			var id uuid.UUID
+			n.require(row.Scan(&id))
+			set[id] = true
+		}
+		return set
+	}
+	events, err := n.fleet.events(n.ctx, time.Time{})
+	n.require(err)
+	reported := map[string]map[uuid.UUID]bool{"customer.created": {}, "order.paid": {}}
+	for _, e := range events {
+		if of := reported[e.kind]; of != nil {
+			of[e.subject] = true
+		}
+	}
+	// The rows of the data set came without events, and are older.
+	stored := map[string]map[uuid.UUID]bool{
+		"customer.created": ids("SELECT id FROM customers WHERE created_at >= (SELECT min(created_at) FROM webhooks)"),
+		"order.paid":       ids("SELECT id FROM orders WHERE paid_at >= (SELECT min(created_at) FROM webhooks)"),
+	}
+	journaled := ids("SELECT DISTINCT resource_id FROM activity_entries")
+	for kind, rows := range stored {
+		for id := range rows {
+			n.count(!reported[kind][id], "row without its event "+kind)
+			n.count(!journaled[id], "row without its entry in the journal")
+		}
+		for id := range reported[kind] {
+			n.count(!rows[id], "event "+kind+" without its row")
+		}
+	}
+	for _, id := range n.acknowledged {
+		n.count(!stored["customer.created"][id], "acknowledged customer that is not stored")
+	}
+	for _, id := range n.fleet.paid {
+		n.count(!stored["order.paid"][id], "acknowledged payment that is not stored")
+	}
+	for _, store := range n.fleet.stores {
+		for _, table := range []string{"customers", "orders"} {
+			n.counted(handle, &store, table)
+		}
+	}
+	n.didf("%d customers and %d payments acknowledged; %d and %d stored, each with its event, journaled and counted; %d events, all delivered, %d twice",
+		len(n.acknowledged), len(n.fleet.paid), len(stored["customer.created"]), len(stored["order.paid"]), b.events, b.duplicates)
+}
+
+// count counts a loss, if it is one.
+func (n *nodes) count(is bool, what string) {
+	if is {
+		n.lost.add(what, 1)
+	}
+}
+
+// counted compares the total of a store's list with its rows.
+func (n *nodes) counted(handle *db.DB, store *storeData, table string) {
+	var rows int
+	n.require(handle.Reader().QueryRowContext(n.ctx, "SELECT count(*) FROM "+table+" WHERE store_id = $1", store.id).Scan(&rows))
+	c := newClient(n.fleet.serving)
+	defer c.close()
+	status, body, err := c.exchange(request{method: "GET", path: "/v1/" + table + "?pageSize=1", key: store.key(0)})
+	n.require(err)
+	var list struct {
+		Total int `json:"total"`
+	}
+	if json.Unmarshal(body, &list) != nil || list.Total != rows {
+		n.lost.add(fmt.Sprintf("wrong total: %d with %s of %d %s", status, body, rows, table), 1)
+	}
+}
+
+// playWorkerKilled kills a worker node and starts it again.
+func playWorkerKilled(p *play) {
+	n := p.openNodes("", direct)
+	n.under(func() { n.crash(p.Span, n.workers[0]) })
+	n.spares()
+}
+
+// playCoordinatorKilled kills the coordinator again and again, while commits wait.
+func playCoordinatorKilled(p *play) {
+	n := p.openNodes("", direct)
+	n.widen()
+	n.under(func() {
+		for range coordinatorKills {
+			n.crash(0, n.coordinator)
+			n.wait(2 * time.Second)
+		}
+	})
+}
+
+// playBothKilled kills the coordinator and a worker node at once, while commits wait.
+func playBothKilled(p *play) {
+	n := p.openNodes("", direct)
+	n.widen()
+	n.under(func() {
+		n.crash(p.Span, n.coordinator, n.workers[0])
+		n.wait(2 * time.Second)
+		n.crash(0, n.coordinator, n.workers[0])
+	})
+}
+
+// playNetworkCut lets nothing pass between a worker node and all others, whose connections stay open.
+func playNetworkCut(p *play) {
+	var wire *link
+	n := p.openNodes("", func(worker *cluster.Cluster) string {
+		var err error
+		wire, err = newLink(worker.Port())
+		p.require(err)
+		p.cleanup(wire.close)
+		address, err := url.Parse(worker.URL())
+		p.require(err)
+		address.Host = wire.address()
+		return address.String()
+	})
+	n.under(func() {
+		wire.cut()
+		n.wait(p.Span)
+		wire.join()
+	})
+	n.spares()
+}
+
+// playWorkerDiskFull fills the disk of a worker node, and makes room again.
+func playWorkerDiskFull(p *play) {
+	disk := p.mount()
+	filler := filepath.Join(disk, "filler")
+	n := p.openNodes(disk, direct)
+	n.under(func() {
+		p.require(fill(filler))
+		n.wait(p.Span)
+		p.require(os.Remove(filler))
+	})
+	full := n.answers(n.struckCalls)[refused]
+	p.must(full > 0, "the disk was full for some writes (%d)", full)
+	n.spares()
+}
+
+// playWorkerPromoted kills a worker node and promotes its synchronous standby, whose address Citus gets.
+func playWorkerPromoted(p *play) {
+	n := p.openNodes("", direct)
+	primary := n.workers[0]
+	standby, err := primary.Standby(p.ctx)
+	p.require(err)
+	p.cleanup(standby.Close)
+	p.synchronous(primary.URL())
+	n.under(func() {
+		p.require(primary.Crash(p.ctx))
+		p.wait(failoverDelay)
+		p.require(standby.Promote(p.ctx))
+		n.statement("SELECT citus_update_node(nodeid, '127.0.0.1', $2::integer) FROM pg_dist_node WHERE nodeport = $1::integer",
+			primary.Port(), standby.Port())
+	})
+	n.spares()
+}
+
+// playRebalanced adds a node and moves shards to it.
+func playRebalanced(p *play) {
+	n := p.openNodes("", direct)
+	added := p.cluster(cluster.Options{Settings: p.settings()})
+	name := n.fleet.database.created
+	p.require(execute(p.ctx, added.URL(), "CREATE DATABASE "+name))
+	address, err := url.Parse(added.URL())
+	p.require(err)
+	address.Path = "/" + name
+	p.require(execute(p.ctx, address.String(), "CREATE EXTENSION citus"))
+	n.under(func() {
+		n.statement("SELECT citus_add_node('127.0.0.1', $1::integer)", added.Port())
+		n.statement("SELECT citus_rebalance_start()")
+		n.statement("SELECT citus_rebalance_wait()")
+	})
+	p.didf("%d stores lie on the new node", len(n.struckStores(fmt.Sprint(added.Port()))))
+	n.unrefused()
+}
+
+// playIsolated gives a store a shard of its own.
+func playIsolated(p *play) {
+	n := p.openNodes("", direct)
+	n.under(func() {
+		_, err := n.fleet.command(p.ctx, "shard", "isolate", n.hot)
+		p.require(err)
+	})
+	n.unrefused()
+}
+
+// unrefused wants that nobody was refused.
+func (n *nodes) unrefused() {
+	turnedDown := n.answers(append(slices.Clone(n.struckCalls), n.sparedCalls...))[refused]
+	n.must(turnedDown == 0, "nobody is refused (%d were)", turnedDown)
+}
