@@ -34,6 +34,11 @@ const (
  FROM orders o` + orderJoins + `
  WHERE o.store_id = $1 AND o.id = $2
  ORDER BY i.position`
+
+	// A page of the store's orders, oldest first, after the order that was created at $2 with the id $3.
+	ordersAfter = "SELECT 0, " + orderColumns + `
+ FROM (SELECT * FROM orders WHERE store_id = $1 AND (created_at, id) > ($2, $3) ORDER BY created_at, id LIMIT $4) o` + orderJoins + `
+ ORDER BY o.created_at, o.id, i.position`
 )
 
 // FindOrder reads an order of the store with its customer, its items and its payment link. It
@@ -47,6 +52,26 @@ func FindOrder(ctx context.Context, q Querier, store tenant.Store, id uuid.UUID)
 		return nil, ErrNotFound
 	}
 	return into.orders[0], nil
+}
+
+// EachOrder passes the store's orders, oldest first, each as FindOrder reads it; size is how many a statement reads.
+func EachOrder(ctx context.Context, q Querier, store tenant.Store, size int, pass func(*storefrontv1.Order) error) error {
+	into, lastID := &orderScan{currency: store.Currency}, uuid.Nil.String()
+	for {
+		into.orders = nil
+		if err := each(ctx, q, ordersAfter, []any{store.ID, into.createdAt, lastID, size}, into.scan); err != nil {
+			return fmt.Errorf("read orders: %w", err)
+		}
+		for _, o := range into.orders {
+			if err := pass(o); err != nil {
+				return err
+			}
+		}
+		if len(into.orders) < size {
+			return nil
+		}
+		lastID = into.id
+	}
 }
 
 // OrderFilter chooses the orders of a list; zero fields filter nothing.

@@ -3,12 +3,12 @@ package admin
 import (
 	"context"
 	"fmt"
+	"reflect"
 	"strconv"
 	"time"
 
 	"connectrpc.com/connect"
 	"entgo.io/ent/dialect/sql"
-	"github.com/google/uuid"
 	"google.golang.org/protobuf/proto"
 
 	"go.storefront.example/ent/apijson"
@@ -18,16 +18,6 @@ import (
 	"go.storefront.example/ent/resource"
 	"go.storefront.example/ent/tenant"
 	"go.storefront.example/gen/ent"
-	"go.storefront.example/gen/ent/activityentry"
-	"go.storefront.example/gen/ent/apikey"
-	"go.storefront.example/gen/ent/customer"
-	"go.storefront.example/gen/ent/event"
-	"go.storefront.example/gen/ent/order"
-	"go.storefront.example/gen/ent/orderitem"
-	"go.storefront.example/gen/ent/paymentlink"
-	"go.storefront.example/gen/ent/predicate"
-	"go.storefront.example/gen/ent/product"
-	"go.storefront.example/gen/ent/webhook"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/apierr"
@@ -76,22 +66,31 @@ func (o *Operator) Export(ctx context.Context, in *adminv1.ExportStoreRequest,
 			return fmt.Errorf("export the store: %w", err)
 		}
 		at = o.db.Now()
-		e := &export{Operator: o, tx: tx, t: t, now: at, pass: pass,
-			out: &adminv1.ExportStoreResponse{ExportedAt: apijson.Timestamp(at)}}
+		e := &export{o: o, tx: tx, t: t, pass: pass, out: &adminv1.ExportStoreResponse{ExportedAt: apijson.Timestamp(at)}}
 		for _, kind := range []struct {
 			name importing.Kind
 			rows func(context.Context) error
 		}{
 			{"store", func(context.Context) error { return e.add(exportedStore(row), "") }},
-			{importing.Products, e.products},
-			{importing.Customers, e.customers},
-			{importing.Links, e.links},
-			{importing.Orders, e.orders},
-			{"webhooks", e.webhooks},
-			{"keys", e.keys},
-			{importing.Events, e.events},
+			{importing.Products, stored(e, tx.Product.Query, func(r *ent.Product) error {
+				return e.add(resource.Product(r, t.Currency), importing.ContentReady+strconv.FormatBool(r.ContentReady))
+			})},
+			{importing.Customers, stored(e, tx.Customer.Query, func(r *ent.Customer) error {
+				return e.add(resource.Customer(r, t.Currency), "")
+			})},
+			{importing.Links, stored(e, tx.PaymentLink.Query, func(r *ent.PaymentLink) error {
+				return e.add(resource.PaymentLink(r, t.Currency, at), "")
+			})},
+			{importing.Orders, func(ctx context.Context) error {
+				return resource.EachOrder(ctx, tx, t, exportPage, func(m *storefrontv1.Order) error { return e.add(m, "") })
+			}},
+			{"webhooks", stored(e, tx.Webhook.Query, func(r *ent.Webhook) error { return e.add(o.webhook(r), "") })},
+			{"keys", stored(e, tx.ApiKey.Query, func(r *ent.ApiKey) error { return e.add(o.key(r), "") })},
+			{importing.Events, stored(e, tx.Event.Query, func(r *ent.Event) error { return e.add(eventMessage(r), "") })},
 			{importing.Deliveries, e.deliveries},
-			{importing.Activity, e.activity},
+			{importing.Activity, stored(e, tx.ActivityEntry.Query, func(r *ent.ActivityEntry) error {
+				return e.add(activityEntry(r), "")
+			})},
 		} {
 			e.out.Kind = string(kind.name)
 			if err := e.flush(); err != nil { // the first answer of the kind
@@ -129,10 +128,9 @@ func exportedStore(row *ent.Store) *adminv1.ExportedStore {
 
 // export is an export under way.
 type export struct {
-	*Operator
+	o    *Operator
 	tx   *ent.Tx
 	t    tenant.Store
-	now  time.Time
 	pass func(*adminv1.ExportStoreResponse) error
 	// What is to be passed, and its rows.
 	out   *adminv1.ExportStoreResponse
@@ -163,161 +161,50 @@ func (e *export) flush() error {
 	return nil
 }
 
-// place is that of a row in the order of creation.
-type place struct {
-	at time.Time
-	id uuid.UUID
-}
-
-// inPages reads rows page by page, oldest first, and passes each page. find runs a query with the conditions that it
-// is given.
-func inPages[P ~func(*sql.Selector), Row any](find func(P) ([]Row, error), placeOf func(Row) place, pass func(
-	[]Row) error) error {
-	for last := (place{}); ; {
-		rows, err := find(func(s *sql.Selector) {
-			if last.id != uuid.Nil {
-				s.Where(sql.CompositeGT([]string{s.C("created_at"), s.C("id")}, last.at, last.id))
-			}
-			s.OrderBy(s.C("created_at"), s.C("id")).Limit(exportPage)
-		})
-		if err != nil {
-			return err
-		}
-		if err := pass(rows); err != nil {
-			return err
-		}
-		if len(rows) < exportPage {
-			return nil
-		}
-		last = placeOf(rows[len(rows)-1])
-	}
-}
-
-// adding adds the message of each row.
-func adding[Row any, M proto.Message](e *export, message func(Row) M) func([]Row) error {
-	return func(rows []Row) error {
-		for _, row := range rows {
-			if err := e.add(message(row), ""); err != nil {
+// stored returns what exports the rows of a table, oldest first, a page at a time.
+func stored[P ~func(*sql.Selector), Row any, Q interface {
+	Where(conditions ...P) Q
+	All(ctx context.Context) ([]*Row, error)
+}](e *export, query func() Q, line func(*Row) error) func(context.Context) error {
+	return func(ctx context.Context) error {
+		var lastAt, lastID any // of the page before
+		for {
+			rows, err := query().Where(func(s *sql.Selector) {
+				s.Where(sql.EQ(s.C("store_id"), e.t.ID))
+				if lastID != nil {
+					s.Where(sql.CompositeGT([]string{s.C("created_at"), s.C("id")}, lastAt, lastID))
+				}
+				s.OrderBy(s.C("created_at"), s.C("id")).Limit(exportPage)
+			}).All(ctx)
+			if err != nil {
 				return err
 			}
+			for _, row := range rows {
+				if err := line(row); err != nil {
+					return err
+				}
+			}
+			if len(rows) < exportPage {
+				return nil
+			}
+			last := reflect.ValueOf(rows[len(rows)-1]).Elem()
+			lastAt, lastID = last.FieldByName("CreatedAt").Interface(), last.FieldByName("ID").Interface()
 		}
-		return nil
 	}
-}
-
-func (e *export) products(ctx context.Context) error {
-	return inPages(func(p predicate.Product) ([]*ent.Product, error) {
-		return e.tx.Product.Query().Where(product.StoreID(e.t.ID), p).All(ctx)
-	}, func(r *ent.Product) place { return place{r.CreatedAt, r.ID} }, func(rows []*ent.Product) error {
-		for _, r := range rows {
-			if err := e.add(resource.Product(r, e.t.Currency), importing.ContentReady+strconv.FormatBool(r.ContentReady)); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-}
-
-func (e *export) customers(ctx context.Context) error {
-	return inPages(func(p predicate.Customer) ([]*ent.Customer, error) {
-		return e.tx.Customer.Query().Where(customer.StoreID(e.t.ID), p).All(ctx)
-	}, func(r *ent.Customer) place { return place{r.CreatedAt, r.ID} },
-		adding(e, func(r *ent.Customer) *storefrontv1.Customer { return resource.Customer(r, e.t.Currency) }))
-}
-
-func (e *export) links(ctx context.Context) error {
-	return inPages(func(p predicate.PaymentLink) ([]*ent.PaymentLink, error) {
-		return e.tx.PaymentLink.Query().Where(paymentlink.StoreID(e.t.ID), p).All(ctx)
-	}, func(r *ent.PaymentLink) place { return place{r.CreatedAt, r.ID} },
-		adding(e, func(r *ent.PaymentLink) *storefrontv1.PaymentLink {
-			return resource.PaymentLink(r, e.t.Currency, e.now)
-		}))
-}
-
-func (e *export) orders(ctx context.Context) error {
-	return inPages(func(p predicate.Order) ([]*ent.Order, error) {
-		return e.tx.Order.Query().Where(order.StoreID(e.t.ID), p).All(ctx)
-	}, func(r *ent.Order) place { return place{r.CreatedAt, r.ID} }, func(rows []*ent.Order) error {
-		var ids, buyerIDs, linkIDs []uuid.UUID
-		for _, r := range rows {
-			ids, buyerIDs = append(ids, r.ID), append(buyerIDs, r.CustomerID)
-			if r.PaymentLinkID != nil {
-				linkIDs = append(linkIDs, *r.PaymentLinkID)
-			}
-		}
-		buyers, err := byKey(e.tx.Customer.Query().Where(customer.StoreID(e.t.ID), customer.IDIn(buyerIDs...)).All(ctx))(
-			func(c *ent.Customer) uuid.UUID { return c.ID })
-		if err != nil {
-			return err
-		}
-		links, err := byKey(e.tx.PaymentLink.Query().Where(paymentlink.StoreID(e.t.ID), paymentlink.IDIn(linkIDs...)).All(ctx))(
-			func(l *ent.PaymentLink) uuid.UUID { return l.ID })
-		if err != nil {
-			return err
-		}
-		items, err := byKey(e.tx.OrderItem.Query().Where(orderitem.StoreID(e.t.ID), orderitem.OrderIDIn(ids...)).
-			Order(orderitem.ByPosition()).All(ctx))(func(i *ent.OrderItem) uuid.UUID { return i.OrderID })
-		if err != nil {
-			return err
-		}
-		for _, r := range rows {
-			var link *ent.PaymentLink
-			if r.PaymentLinkID != nil {
-				link = links[*r.PaymentLinkID][0]
-			}
-			if err := e.add(resource.Order(r, buyers[r.CustomerID][0], link, items[r.ID], e.t.Currency), ""); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-}
-
-// byKey groups the rows of a query.
-func byKey[Row any](rows []Row, err error) func(key func(Row) uuid.UUID) (map[uuid.UUID][]Row, error) {
-	return func(key func(Row) uuid.UUID) (map[uuid.UUID][]Row, error) {
-		of := make(map[uuid.UUID][]Row, len(rows))
-		for _, r := range rows {
-			of[key(r)] = append(of[key(r)], r)
-		}
-		return of, err
-	}
-}
-
-func (e *export) webhooks(ctx context.Context) error {
-	return inPages(func(p predicate.Webhook) ([]*ent.Webhook, error) {
-		return e.tx.Webhook.Query().Where(webhook.StoreID(e.t.ID), p).All(ctx)
-	}, func(r *ent.Webhook) place { return place{r.CreatedAt, r.ID} }, adding(e, e.Operator.webhook))
-}
-
-func (e *export) keys(ctx context.Context) error {
-	return inPages(func(p predicate.ApiKey) ([]*ent.ApiKey, error) {
-		return e.tx.ApiKey.Query().Where(apikey.StoreID(e.t.ID), p).All(ctx)
-	}, func(r *ent.ApiKey) place { return place{r.CreatedAt, r.ID} }, adding(e, e.key))
-}
-
-func (e *export) events(ctx context.Context) error {
-	return inPages(func(p predicate.Event) ([]*ent.Event, error) {
-		return e.tx.Event.Query().Where(event.StoreID(e.t.ID), p).All(ctx)
-	}, func(r *ent.Event) place { return place{r.CreatedAt, r.ID} }, adding(e, eventMessage))
-}
-
-func (e *export) activity(ctx context.Context) error {
-	return inPages(func(p predicate.ActivityEntry) ([]*ent.ActivityEntry, error) {
-		return e.tx.ActivityEntry.Query().Where(activityentry.StoreID(e.t.ID), p).All(ctx)
-	}, func(r *ent.ActivityEntry) place { return place{r.CreatedAt, r.ID} }, adding(e, activityEntry))
 }
 
 // deliveries come status by status, newest first, as their index has them.
 func (e *export) deliveries(ctx context.Context) error {
 	for _, status := range queue.Statuses() {
 		for which := (queue.Search{StoreID: e.t.ID, Status: status, Limit: exportPage}); ; {
-			entries, err := queue.EntriesIn(ctx, e.db, e.tx, which)
+			entries, err := queue.EntriesIn(ctx, e.o.db, e.tx, which)
 			if err != nil {
 				return err
 			}
-			if err := adding(e, deliveryWithAnswers)(entries); err != nil {
-				return err
+			for _, entry := range entries {
+				if err := e.add(deliveryWithAnswers(entry), ""); err != nil {
+					return err
+				}
 			}
 			if len(entries) < exportPage {
 				break

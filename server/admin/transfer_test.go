@@ -20,6 +20,8 @@ import (
 	"go.storefront.example/ent/apijson"
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/db/dbtest"
+	"go.storefront.example/ent/resource"
+	"go.storefront.example/ent/tenant"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/admin"
@@ -263,6 +265,15 @@ func TestAnExportIsImportedWhole(t *testing.T) {
 				require.Positive(t, exported.importInto(t, folder, to, slug, true))
 				require.Equal(t, want, answersOf(t, to, slug))
 				require.Zero(t, exported.importInto(t, folder, to, slug, true), "again: nothing twice")
+				found, err := from.GetStore(t.Context(), &adminv1.GetStoreRequest{Store: slug})
+				require.NoError(t, err)
+				var orders []byte
+				require.NoError(t, resource.EachOrder(t.Context(), s.Reader(), tenant.Store{ID: uuid.MustParse(found.GetId()),
+					Currency: money}, 1, func(o *storefrontv1.Order) error {
+					orders = append(apijson.Append(orders, o), '\n')
+					return nil
+				}))
+				require.Equal(t, string(exported.lines["orders"]), string(orders), "in pages of one order")
 				again := exportOf(t, to, slug)
 				for _, kind := range exported.kinds {
 					if kind != "activity" {
