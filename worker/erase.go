@@ -35,12 +35,11 @@ func (w *Worker) erase(ctx context.Context) error {
 	stores, err := erase.DueStores(ctx, w.config.DB)
 	for _, id := range stores {
 		start := time.Now()
-		rows, err := erase.Store(ctx, w.config.DB, id)
+		err := erase.Store(ctx, w.config.DB, id)
 		if err != nil && ctx.Err() == nil {
-			w.config.Logger.ErrorContext(ctx, "delete a store", "store_id", id, "rows", rows, "error", err)
+			w.config.Logger.ErrorContext(ctx, "delete a store", "store_id", id, "error", err)
 		} else if err == nil {
-			w.config.Logger.InfoContext(ctx, "store deleted", "store_id", id, "rows", rows, "duration_ms",
-				inMilliseconds(time.Since(start)))
+			w.config.Logger.InfoContext(ctx, "store deleted", "store_id", id, "duration_ms", inMilliseconds(time.Since(start)))
 		}
 	}
 	return err

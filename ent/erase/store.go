@@ -49,16 +49,16 @@ func DueStores(ctx context.Context, s *db.DB) (found []uuid.UUID, err error) {
 	return found, nil
 }
 
-// Store deletes all that a store has, and at last the store, beside a running service. It returns how many rows it deleted,
-// also with an error: then the next call goes on. Several at once do each other no harm.
-func Store(ctx context.Context, s *db.DB, storeID uuid.UUID) (rows int64, err error) {
+// Store deletes all that a store has, and at last the store, beside a running service. After an error the next call goes on.
+// Several at once do each other no harm.
+func Store(ctx context.Context, s *db.DB, storeID uuid.UUID) error {
 	for found := int64(-1); found != 0; {
+		var err error
 		if found, err = deleteAll(ctx, s, storeID); err != nil {
-			return rows, fmt.Errorf("delete store %s: %w", storeID, err)
+			return fmt.Errorf("delete store %s: %w", storeID, err)
 		}
-		rows += found
 	}
-	err = s.WithTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
+	return s.WithTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
 		// Of two that delete it one finds it.
 		row, err := db.Lock(s, tx.Store.Query().Where(store.ID(storeID))).Only(ctx)
 		if ent.IsNotFound(err) || err == nil && row.DeleteAt == nil {
@@ -68,18 +68,15 @@ func Store(ctx context.Context, s *db.DB, storeID uuid.UUID) (rows int64, err er
 			return err
 		}
 		if _, err := notice.Write(ctx, tx, hook.Time(ctx), notice.Notice{Type: notice.StoreDeleted, StoreID: storeID,
-			Text:  "The store and all that it had were deleted, as ordered. It cannot be restored.",
-			About: map[string]any{"rows": rows}}); err != nil {
+			Text: "The store and all that it had were deleted, as ordered. It cannot be restored."}); err != nil {
 			return err
 		}
-		n, err := on{s}.exec(ctx, tx, "delete store", storeID, s.TimeArg())
-		rows += n
+		_, err = on{s}.exec(ctx, tx, "delete store", storeID, s.TimeArg())
 		return err
 	})
-	return rows, err
 }
 
-// deleteAll deletes what each table has of a store.
+// deleteAll deletes what each table has of a store, and returns how many rows that were.
 func deleteAll(ctx context.Context, s *db.DB, storeID uuid.UUID) (rows int64, err error) {
 	statements := db.Of(s, postgres, sqlite)
 	remove := func(statement, table string, args ...any) (int64, error) {
