@@ -51,14 +51,10 @@ type Cluster struct{ db *db.DB }
 
 // On returns the cluster of a database, which is that of its coordinator. It fails with ErrNotPostgres.
 func On(s *db.DB) (*Cluster, error) {
-	return db.Of(s, &Cluster{s}, nil).usable()
-}
-
-func (c *Cluster) usable() (*Cluster, error) {
-	if c == nil {
-		return nil, ErrNotPostgres
+	if c := db.Of(s, &Cluster{s}, nil); c != nil {
+		return c, nil
 	}
-	return c, nil
+	return nil, ErrNotPostgres
 }
 
 // Table is a table that is distributed, or will be.
