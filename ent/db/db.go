@@ -85,6 +85,8 @@ type DB struct {
 	nodes   nodes
 	// migrator opens the pool that migrations run on.
 	migrator func() (*sql.DB, error)
+	// unchecked opens the pool of WithoutKeys; nil where that is the writer.
+	unchecked func() (*sql.DB, error)
 }
 
 // dialect is what differs between the databases once they are open.

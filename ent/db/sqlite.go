@@ -70,12 +70,18 @@ func openSQLite(ctx context.Context, c Config, path string) (*DB, error) {
 	if c.LockTimeout > 0 {
 		writes, reads = c.LockTimeout, min(c.LockTimeout, readerWait)
 	}
-	writer, err := c.openFile(path, "immediate", writes, "synchronous(normal)", "foreign_keys(1)", "journal_mode(wal)", writerCache,
-		"secure_delete(1)") // what is deleted or forgotten must not stay in the file
+	openWriter := func(keys string) (*sql.DB, error) {
+		writer, err := c.openFile(path, "immediate", writes, "synchronous(normal)", keys, "journal_mode(wal)", writerCache,
+			"secure_delete(1)") // what is deleted or forgotten must not stay in the file
+		if err == nil {
+			writer.SetMaxOpenConns(1)
+		}
+		return writer, err
+	}
+	writer, err := openWriter("foreign_keys(1)")
 	if err != nil {
 		return nil, err
 	}
-	writer.SetMaxOpenConns(1)
 	reader, err := c.openFile(path, "deferred", reads, "query_only(1)")
 	if err != nil {
 		_ = writer.Close()
@@ -111,12 +117,26 @@ func openSQLite(ctx context.Context, c Config, path string) (*DB, error) {
 		prober:     reader,
 		announcer:  &watcher{open: func() (*sql.DB, error) { return c.openFile(path, "deferred", reads, "query_only(1)") }},
 		clock:      newClock(c),
+		unchecked:  func() (*sql.DB, error) { return openWriter("foreign_keys(0)") },
 		migrator: func() (*sql.DB, error) {
 			// Rebuilding a table drops it, which with foreign keys on would delete the rows that refer to
 			// it; each migration checks them before it commits.
 			return c.openFile(path, "immediate", migratorWait, "foreign_keys(0)", "secure_delete(1)")
 		},
 	}, nil
+}
+
+// WithoutKeys calls a function with a writer for whom SQLite does not look for rows that refer to deleted ones. Its keys name
+// no store, so it would read the whole table for each row while everybody waits. Whoever uses it deletes such rows before.
+func (s *DB) WithoutKeys(do func(writer *sql.DB) error) error {
+	if s.unchecked == nil {
+		return do(s.writer)
+	}
+	writer, err := s.unchecked()
+	if err != nil {
+		return err
+	}
+	return errors.Join(do(writer), writer.Close())
 }
 
 // creating keeps the file from being closed here while the process opens it elsewhere: closing any

@@ -2,6 +2,7 @@ package erase
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 	"strings"
 	"time"
@@ -52,11 +53,13 @@ func DueStores(ctx context.Context, s *db.DB) (found []uuid.UUID, err error) {
 // Store deletes all that a store has, and at last the store, beside a running service. After an error the next call goes on.
 // Several at once do each other no harm.
 func Store(ctx context.Context, s *db.DB, storeID uuid.UUID) error {
-	for found := int64(-1); found != 0; {
-		var err error
-		if found, err = deleteAll(ctx, s, storeID); err != nil {
-			return fmt.Errorf("delete store %s: %w", storeID, err)
+	if err := s.WithoutKeys(func(writer *sql.DB) (err error) {
+		for found := int64(-1); found != 0 && err == nil; {
+			found, err = deleteAll(ctx, s, writer, storeID)
 		}
+		return err
+	}); err != nil {
+		return fmt.Errorf("delete store %s: %w", storeID, err)
 	}
 	return s.WithTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
 		// Of two that delete it one finds it.
@@ -76,12 +79,12 @@ func Store(ctx context.Context, s *db.DB, storeID uuid.UUID) error {
 	})
 }
 
-// deleteAll deletes what each table has of a store, and returns how many rows that were.
-func deleteAll(ctx context.Context, s *db.DB, storeID uuid.UUID) (rows int64, err error) {
+// deleteAll deletes what each table has of a store, in the order in which rows refer to others, and returns how many rows that were.
+func deleteAll(ctx context.Context, s *db.DB, writer *sql.DB, storeID uuid.UUID) (rows int64, err error) {
 	statements := db.Of(s, postgres, sqlite)
 	remove := func(statement, table string, args ...any) (int64, error) {
 		began := time.Now()
-		result, err := s.Writer().ExecContext(ctx, strings.ReplaceAll(statements[statement], "{table}", table),
+		result, err := writer.ExecContext(ctx, strings.ReplaceAll(statements[statement], "{table}", table),
 			append([]any{storeID}, args...)...)
 		if err != nil {
 			return 0, fmt.Errorf("%s: %w", table, err)
