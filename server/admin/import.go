@@ -78,21 +78,16 @@ func (o *Operator) ImportStore(ctx context.Context, in *adminv1.ImportStoreReque
 	within, t, err := o.check(ctx, nil, in.GetStore())
 	if refusal, is := errors.AsType[*apierr.Refusal](err); is && refusal.Code == apierr.StoreNotFound && in.GetCreate() {
 		made, err := o.rules.RestoreStore(ctx, actorOf(ctx), sourceID, from.GetCreatedAt().AsTime(), &adminv1.CreateStoreRequest{
-			Name: from.GetName(), Slug: in.GetStore(), Currency: from.GetCurrency(), Country: from.GetCountry(), Url: &from.Url,
-			Description: &from.Description, SupportEmail: &from.SupportEmail, Phone: &from.Phone, WhatsappPhone: &from.WhatsappPhone,
-			SocialLinks: from.GetSocialLinks(), Status: from.GetStatus().Enum(), PaymentLinksOpen: &settings.PaymentLinksOpen,
-			UnavailableTypes: settings.GetUnavailableTypes(), PlatformFeePercent: &settings.PlatformFeePercent,
+			Name: from.GetName(), Slug: in.GetStore(), Currency: from.GetCurrency(), Country: from.GetCountry(),
 		})
 		if err != nil {
 			return nil, err
 		}
-		within, err = o.In(ctx, made.GetId())
+		within, t, err = o.check(ctx, nil, made.GetId())
 		if err != nil {
 			return nil, err
 		}
-		return made, o.noteImport(within, sourceID, in)
-	}
-	if err != nil {
+	} else if err != nil {
 		return nil, err
 	}
 	if t.Currency != from.GetCurrency() || t.Country != from.GetCountry() {
@@ -127,20 +122,15 @@ func (o *Operator) ImportStore(ctx context.Context, in *adminv1.ImportStoreReque
 	if err != nil {
 		return nil, err
 	}
-	return updated, o.noteImport(within, t.ID, in)
+	return updated, o.db.Change(within, func(ctx context.Context, _ *ent.Tx) error {
+		hook.Record(ctx, imported, "store", t.ID, hook.FieldChange{Field: "export", To: importOf(in)})
+		return nil
+	})
 }
 
 // importOf names an export in the journal.
 func importOf(in *adminv1.ImportStoreRequest) string {
 	return in.GetExported().GetStore().GetId() + " of " + in.GetExportedAt().AsTime().Format(time.RFC3339Nano)
-}
-
-// noteImport writes to the journal that an export is imported.
-func (o *Operator) noteImport(ctx context.Context, store uuid.UUID, in *adminv1.ImportStoreRequest) error {
-	return o.db.Change(ctx, func(ctx context.Context, _ *ent.Tx) error {
-		hook.Record(ctx, imported, "store", store, hook.FieldChange{Field: "export", To: importOf(in)})
-		return nil
-	})
 }
 
 // imported is the journal's name of an import.
