@@ -13,7 +13,6 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
-	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
 	"pgregory.net/rapid"
 
@@ -71,79 +70,12 @@ func (k kept) importInto(t require.TestingT, folder string, o admin.API, store s
 	return stored
 }
 
-// some is a filter; the zero value is none.
-func some[T comparable](v T) *T {
-	if v == *new(T) {
-		return nil
-	}
-	return &v
-}
-
-// answersOf are the answers of every method that reads a store's data, by the method and what it was asked for.
-func answersOf(t require.TestingT, o *admin.Operator, store string) map[string]string {
-	ctx, err := o.In(context.Background(), store)
-	require.NoError(t, err)
-	all := map[string]string{}
-	note := func(name string, m proto.Message, err error) {
-		require.NoError(t, err, name)
-		all[name] = string(apijson.Marshal(m))
-	}
-	got, err := o.GetStore(ctx, &adminv1.GetStoreRequest{})
-	note("store", got, err)
-	settings, err := o.GetStoreSettings(ctx, &adminv1.GetStoreSettingsRequest{})
-	note("settings", settings, err)
-	for page := range int64(2) {
-		for _, q := range []string{"", "guide", "é"} {
-			for status := range storefrontv1.Product_Status_name {
-				out, err := o.ListProducts(ctx, &adminv1.ListProductsRequest{Page: new(page + 1), PageSize: new(int32(3)), Q: some(q),
-					Status: some(storefrontv1.Product_Status(status))})
-				note(fmt.Sprint("products", page, q, status), out, err)
-				for _, p := range out.GetData() {
-					one, err := o.GetProduct(ctx, &storefrontv1.GetProductRequest{Id: p.GetId()})
-					note(p.GetId(), one, err)
-				}
-			}
-			out, err := o.ListCustomers(ctx, &adminv1.ListCustomersRequest{Page: new(page + 1), PageSize: new(int32(3)), Q: some(q)})
-			note(fmt.Sprint("customers", page, q), out, err)
-			for _, c := range out.GetData() {
-				one, err := o.GetCustomer(ctx, &storefrontv1.GetCustomerRequest{Id: c.GetId()})
-				note(c.GetId(), one, err)
-			}
-		}
-		for status := range storefrontv1.Order_Status_name {
-			out, err := o.ListOrders(ctx, &adminv1.ListOrdersRequest{Page: new(page + 1), PageSize: new(int32(4)),
-				Status: some(storefrontv1.Order_Status(status))})
-			note(fmt.Sprint("orders", page, status), out, err)
-			for _, row := range out.GetData() {
-				one, err := o.GetOrder(ctx, &storefrontv1.GetOrderRequest{Id: row.GetId()})
-				note(row.GetId(), one, err)
-			}
-		}
-		for status := range storefrontv1.ListPaymentLinksRequest_Status_name {
-			out, err := o.ListPaymentLinks(ctx, &adminv1.ListPaymentLinksRequest{Page: new(page + 1), PageSize: new(int32(2)),
-				Status: some(storefrontv1.ListPaymentLinksRequest_Status(status))})
-			note(fmt.Sprint("links", page, status), out, err)
-			for _, row := range out.GetData() {
-				one, err := o.GetPaymentLink(ctx, &storefrontv1.GetPaymentLinkRequest{Id: row.GetId()})
-				note(row.GetId(), one, err)
-			}
-		}
-	}
-	events, err := o.ListEvents(ctx, &adminv1.ListEventsRequest{PageSize: new(int32(1000))})
-	note("events", events, err)
-	deliveries, err := o.ListDeliveries(ctx, &adminv1.ListDeliveriesRequest{PageSize: new(int32(1000))})
-	for _, d := range deliveries.GetDeliveries() {
-		one, err := o.GetDelivery(ctx, &adminv1.GetDeliveryRequest{Id: d.GetId()})
-		note(d.GetId(), one, err)
-	}
-	note("deliveries", deliveries, err)
-	journal, err := o.ListActivity(ctx, &adminv1.ListActivityRequest{PageSize: new(int32(1000))})
-	require.NoError(t, err)
-	// The import adds its own entries: the store's creation or change, and that it was imported.
-	journal.Entries = slices.DeleteFunc(journal.GetEntries(),
-		func(e *adminv1.ActivityEntry) bool { return e.GetResource().GetType() == "store" })
-	note("activity", journal, nil)
-	return all
+// withoutStores leaves out what the journal says of the store itself: an import adds that it was made and filled.
+func withoutStores(lines []byte) string {
+	kept := strings.Split(string(lines), "\n")
+	return strings.Join(slices.DeleteFunc(kept, func(line string) bool {
+		return strings.Contains(line, `"resource":{"type":"store"`)
+	}), "\n")
 }
 
 // history changes a store at random, by the rules, and returns the ids of its products.
@@ -261,9 +193,8 @@ func TestAnExportIsImportedWhole(t *testing.T) {
 					UnavailableTypes: []storefrontv1.Product_Type{storefrontv1.Product_EVENT}})
 				require.NoError(t, err)
 				products := history(t, from, s, slug)
-				want, exported := answersOf(t, from, slug), exportOf(t, from, slug)
+				exported := exportOf(t, from, slug)
 				require.Positive(t, exported.importInto(t, folder, to, slug, true))
-				require.Equal(t, want, answersOf(t, to, slug))
 				require.Zero(t, exported.importInto(t, folder, to, slug, true), "again: nothing twice")
 				found, err := from.GetStore(t.Context(), &adminv1.GetStoreRequest{Store: slug})
 				require.NoError(t, err)
@@ -276,9 +207,7 @@ func TestAnExportIsImportedWhole(t *testing.T) {
 				require.Equal(t, string(exported.lines["orders"]), string(orders), "in pages of one order")
 				again := exportOf(t, to, slug)
 				for _, kind := range exported.kinds {
-					if kind != "activity" {
-						require.Equal(t, string(exported.lines[kind]), string(again.lines[kind]), kind)
-					}
+					require.Equal(t, withoutStores(exported.lines[kind]), withoutStores(again.lines[kind]), kind)
 				}
 				for _, id := range products {
 					publish := &adminv1.UpdateProductRequest{Id: id, Status: storefrontv1.Product_PUBLISHED.Enum()}
