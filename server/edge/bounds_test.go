@@ -56,8 +56,8 @@ type refused struct {
 var grpcCodes = map[string]string{"1": "canceled", "3": "invalid_argument", "4": "deadline_exceeded", "5": "not_found",
 	"8": "resource_exhausted", "12": "unimplemented", "13": "internal", "14": "unavailable"}
 
-// code sends a call by hand and returns the protocol's code of its refusal.
-func (w *world) code(t *testing.T, path string, body io.Reader, headers ...string) string {
+// byHand sends a call and reads its answer.
+func (w *world) byHand(t *testing.T, path string, body io.Reader, headers ...string) (*http.Response, []byte) {
 	t.Helper()
 	method := http.MethodPost
 	if strings.Contains(path, "?") {
@@ -79,6 +79,13 @@ func (w *world) code(t *testing.T, path string, body io.Reader, headers ...strin
 	defer func() { _ = res.Body.Close() }()
 	text, err := io.ReadAll(res.Body)
 	require.NoError(t, err)
+	return res, text
+}
+
+// code sends a call by hand and returns the protocol's code of its refusal.
+func (w *world) code(t *testing.T, path string, body io.Reader, headers ...string) string {
+	t.Helper()
+	res, text := w.byHand(t, path, body, headers...) //nolint:bodyclose // byHand closes it.
 	if strings.HasPrefix(res.Header.Get("Content-Type"), "application/grpc") {
 		return grpcCodes[res.Header.Get("Grpc-Status")+res.Trailer.Get("Grpc-Status")]
 	}
@@ -90,26 +97,7 @@ func (w *world) code(t *testing.T, path string, body io.Reader, headers ...strin
 // post sends a call by hand and reads its refusal.
 func (w *world) post(t *testing.T, path string, body io.Reader, headers ...string) refused {
 	t.Helper()
-	method := http.MethodPost
-	if strings.Contains(path, "?") {
-		method = http.MethodGet
-	}
-	r, err := http.NewRequestWithContext(t.Context(), method, w.url+path, body)
-	require.NoError(t, err)
-	r.Header.Set("Authorization", "Bearer "+fullKey)
-	for _, h := range headers {
-		name, value, _ := strings.Cut(h, ": ")
-		r.Header.Add(name, value)
-	}
-	client := w.client
-	if r.Header.Get("Content-Type") == "application/grpc" {
-		client = plainHTTP2(t)
-	}
-	res, err := client.Do(r)
-	require.NoError(t, err)
-	defer func() { _ = res.Body.Close() }()
-	text, err := io.ReadAll(res.Body)
-	require.NoError(t, err)
+	res, text := w.byHand(t, path, body, headers...) //nolint:bodyclose // As above.
 	return readRefused(t, res, text)
 }
 
