@@ -161,7 +161,7 @@ type storeDataCmd struct {
 	Customer string `required:"" placeholder:"NAME" help:"The customer's id, e-mail or phone."`
 }
 
-// Run prints all that the store keeps about a customer, as it reads it.
+// Run prints all that the store keeps about a customer, in JSON.
 func (c *storeDataCmd) Run(s *invocation) error {
 	return s.operate(c.target, func(ctx context.Context, o admin.API) error {
 		found, err := o.GetStore(ctx, &adminv1.GetStoreRequest{Store: c.Store})
@@ -172,17 +172,20 @@ func (c *storeDataCmd) Run(s *invocation) error {
 		if err != nil {
 			return err
 		}
-		out := bufio.NewWriter(s.out)
-		_, _ = fmt.Fprintf(out, "{\"store\":%s,\n\"customer\":%s,\n\"orders\":[", whole(found), whole(customer))
-		comma, page := "\n", &adminv1.ListCustomerOrdersRequest{Id: customer.GetId(), PageSize: new(int32(100))}
+		kept := struct {
+			Store    json.RawMessage   `json:"store"`
+			Customer json.RawMessage   `json:"customer"`
+			Orders   []json.RawMessage `json:"orders"`
+			Activity []json.RawMessage `json:"activity"`
+		}{whole(found), whole(customer), []json.RawMessage{}, []json.RawMessage{}}
+		page := &adminv1.ListCustomerOrdersRequest{Id: customer.GetId(), PageSize: new(int32(100))}
 		for more := true; more; more = page.PageToken != "" {
 			orders, err := o.ListCustomerOrders(ctx, page)
 			if err != nil {
 				return err
 			}
 			for _, order := range orders.GetOrders() {
-				_, _ = fmt.Fprintf(out, "%s%s", comma, whole(order))
-				comma = ",\n"
+				kept.Orders = append(kept.Orders, whole(order))
 			}
 			page.PageToken = orders.GetNextPageToken()
 		}
@@ -191,15 +194,14 @@ func (c *storeDataCmd) Run(s *invocation) error {
 		if err != nil {
 			return err
 		}
-		_, _ = fmt.Fprint(out, "],\n\"activity\":[")
-		for i, entry := range entries {
-			comma = "\n"
-			if i > 0 {
-				comma = ",\n"
-			}
-			_, _ = fmt.Fprintf(out, "%s%s", comma, activityTable(nil).object(entry))
+		for _, entry := range entries {
+			kept.Activity = append(kept.Activity, activityTable(nil).object(entry))
 		}
-		_, _ = fmt.Fprintln(out, "]}")
-		return out.Flush()
+		text, err := plainJSON(kept)
+		if err != nil {
+			return err
+		}
+		_, err = s.out.Write(append(text, '\n'))
+		return err
 	})
 }
