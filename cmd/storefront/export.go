@@ -105,7 +105,7 @@ func (c *exportCmd) Run(s *invocation) error {
 		err = w.writeManifest()
 	}
 	if err == nil && strings.HasSuffix(c.To, archiveSuffix) {
-		err = newfile.Create(c.To, func(temporary string) error { return pack(s.ctx, temporary, folder) })
+		err = newfile.Create(c.To, func(temporary string) error { return pack(temporary, folder) })
 	} else if err == nil {
 		err = newfile.Place(folder, c.To)
 	}
@@ -232,7 +232,7 @@ func (w *exportWriter) writeManifest() error {
 }
 
 // pack writes the files of a folder into an archive.
-func pack(ctx context.Context, path, folder string) error {
+func pack(path, folder string) error {
 	out, err := os.OpenFile(path, os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
@@ -242,21 +242,7 @@ func pack(ctx context.Context, path, folder string) error {
 		return errors.Join(err, out.Close())
 	}
 	archive := tar.NewWriter(compressed)
-	return errors.Join(archive.AddFS(interruptible{ctx, os.DirFS(folder)}), archive.Close(), compressed.Close(), out.Close())
-}
-
-// interruptible is a file system whose files end with a context.
-type interruptible struct {
-	ctx context.Context
-	fs.FS
-}
-
-// Open opens a file.
-func (f interruptible) Open(name string) (fs.File, error) {
-	if err := f.ctx.Err(); err != nil {
-		return nil, err
-	}
-	return f.FS.Open(name)
+	return errors.Join(archive.AddFS(os.DirFS(folder)), archive.Close(), compressed.Close(), out.Close())
 }
 
 // unpack writes the files of an archive into a folder.
