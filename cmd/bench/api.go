@@ -66,11 +66,11 @@ func (c *apiCommand) Validate() error {
 	return c.check()
 }
 
-// operation is one of the measured calls. One with a second step is the operator's.
+// operation is one of the measured calls, of an API key or of the operator.
 type operation struct {
-	name string
-	next func(s *stage) request
-	then func(s *stage, created uuid.UUID) request
+	name     string
+	next     func(s *stage) request
+	operator bool
 }
 
 // listedPages are how many first pages of a list are asked for.
@@ -94,8 +94,10 @@ var operations = []operation{
 	{name: "create-customer", next: func(s *stage) request { return s.keys.newCustomer() }},
 	{name: "record-and-pay-order", next: func(s *stage) request {
 		of, _ := s.keys.next()
-		return s.recordOrder(of)
-	}, then: (*stage).payOrder},
+		recorded := s.recordOrder(of)
+		recorded.then = func(created uuid.UUID) request { return s.payOrder(of, created) }
+		return recorded
+	}, operator: true},
 }
 
 // warmUp is how long each build is asked before the first round of an operation: statements are
@@ -171,9 +173,8 @@ func (c *apiCommand) measure(ctx context.Context, io streams, sides []*stage, o 
 			load := closedLoop{
 				address: sides[i].server.api, clients: c.Connections, strict: true, next: func() request { return o.next(sides[i]) },
 			}
-			if o.then != nil {
+			if o.operator {
 				load.address = sides[i].server.admin
-				load.then = func(created uuid.UUID) request { return o.then(sides[i], created) }
 			}
 			if n == 0 {
 				if _, err := sides[i].round(ctx, load, min(warmUp, length)); err != nil {

@@ -16,7 +16,11 @@ import (
 const answerTimeout = 30 * time.Second
 
 // request is one request to the service, with a key of the public API or the operator's token.
-type request struct{ method, path, key, body string }
+type request struct {
+	method, path, key, body string
+	// then is what follows once it has created something; nil is nothing.
+	then func(created uuid.UUID) request
+}
 
 // client asks a service over kept-alive connections, one for each request under way. It is no
 // net/http client because it takes its time from the same processors as the service, and fasthttp's

@@ -105,7 +105,7 @@ func (d *disabling) backlog() {
 	began, store := time.Now(), d.stores[0]
 	client := newClient(at(d.server.api))
 	defer client.close()
-	made := client.call(request{"POST", "/v1/customers", store.key(0), newCustomerBody(0)}, time.Now())
+	made := client.call(request{method: "POST", path: "/v1/customers", key: store.key(0), body: newCustomerBody(0)}, time.Now())
 	if made.verdict != served {
 		d.require(fmt.Errorf("create a customer: %s", made.what))
 	}

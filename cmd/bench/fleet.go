@@ -127,19 +127,20 @@ func (f *fleet) sell(operator *client, s storeData) (uuid.UUID, error) {
 	if err != nil || recorded == uuid.Nil {
 		return uuid.Nil, err
 	}
-	return f.operate(operator, f.payOrder(recorded))
+	return f.operate(operator, f.payOrder(&s, recorded))
 }
 
 // recordOrder calls the operator's service of orders, by Connect in JSON: an order of a new buyer.
 func (s *stage) recordOrder(of *storeData) request {
 	email := "buyer." + uuid.NewString() + "@mail.example.com"
-	return request{"POST", "/storefront.admin.v1.OrderService/CreateOrder", s.token,
-		fmt.Sprintf(`{"store":%q,"name":"Awa Buyer","email":%q,"items":[{"productId":%q,"quantity":1}]}`, of.slug, email, of.product)}
+	return request{method: "POST", path: "/storefront.admin.v1.OrderService/CreateOrder", key: s.token,
+		body: fmt.Sprintf(`{"store":%q,"name":"Awa Buyer","email":%q,"items":[{"productId":%q,"quantity":1}]}`, of.slug, email, of.product)}
 }
 
-// payOrder pays an order that was recorded.
-func (s *stage) payOrder(id uuid.UUID) request {
-	return request{"POST", "/storefront.admin.v1.OrderService/PayOrder", s.token, fmt.Sprintf(`{"id":%q}`, id)}
+// payOrder pays an order that was recorded in a store.
+func (s *stage) payOrder(in *storeData, id uuid.UUID) request {
+	return request{method: "POST", path: "/storefront.admin.v1.OrderService/PayOrder", key: s.token,
+		body: fmt.Sprintf(`{"id":%q,"store":%q}`, id, in.slug)}
 }
 
 // operate sends a request about an order and returns the order's id.

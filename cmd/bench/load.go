@@ -9,7 +9,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/google/uuid"
 	"golang.org/x/sync/errgroup"
 )
 
@@ -32,14 +31,14 @@ func (r *rotation) next() (*storeData, string) {
 func (r *rotation) repeat(method, path, body string) func() request {
 	return func() request {
 		_, key := r.next()
-		return request{method, path, key, body}
+		return request{method: method, path: path, key: key, body: body}
 	}
 }
 
 // newCustomer creates a customer that no store has yet.
 func (r *rotation) newCustomer() request {
 	_, key := r.next()
-	return request{"POST", "/v1/customers", key, newCustomerBody(r.created.Add(1))}
+	return request{method: "POST", path: "/v1/customers", key: key, body: newCustomerBody(r.created.Add(1))}
 }
 
 // newCustomerBody is the nth customer that no store has yet.
@@ -59,8 +58,6 @@ type closedLoop struct {
 	strict bool
 	// next returns a request. Goroutines share it.
 	next func() request
-	// then, unless nil, returns the request that follows a successful one, as a part of the same call.
-	then func(created uuid.UUID) request
 }
 
 // run asks for a time, or until the context ends, and returns all calls in no order and how long
@@ -75,9 +72,10 @@ func (l closedLoop) run(ctx context.Context, length time.Duration) ([]call, time
 	for n := range l.clients {
 		group.Go(func() error {
 			for now := time.Now(); now.Before(end) && within.Err() == nil; {
-				done := c.call(l.next(), now)
-				if l.then != nil && done.verdict == served {
-					done = c.call(l.then(done.created), now)
+				asked := l.next()
+				done := c.call(asked, now)
+				if asked.then != nil && done.verdict == served {
+					done = c.call(asked.then(done.created), now)
 				}
 				calls[n] = append(calls[n], done)
 				if done.verdict != served && l.strict {

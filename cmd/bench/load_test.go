@@ -43,7 +43,7 @@ func TestCallsAreMade(t *testing.T) {
 	t.Parallel()
 	_, c := newService(t)
 	due := time.Now().Add(-time.Second)
-	made := c.call(request{"POST", "/made", "svc_live_x", `{"a":1}`}, due)
+	made := c.call(request{method: "POST", path: "/made", key: "svc_live_x", body: `{"a":1}`}, due)
 	require.Equal(t, served, made.verdict)
 	require.Equal(t, anyID, made.created.String())
 	require.GreaterOrEqual(t, made.took, time.Second, "its time counts from when it was due")
@@ -102,7 +102,7 @@ func TestASteadyRateWaitsForNobody(t *testing.T) {
 	var asked atomic.Int64
 	loop := &openLoop{address: at(address), rate: 100, next: func() request {
 		asked.Add(1)
-		return request{"POST", "/made", "svc_live_x", `{"a":1}`}
+		return request{method: "POST", path: "/made", key: "svc_live_x", body: `{"a":1}`}
 	}}
 	for range 2 {
 		loop.start(t.Context())

@@ -186,7 +186,7 @@ func (n *nodes) report() {
 		for _, c := range calls {
 			switch {
 			case c.due.Before(n.from.Add(-n.calm())): // connections are opened, and statements prepared
-		case c.due.Before(n.from):
+			case c.due.Before(n.from):
 				before = append(before, c)
 			case c.due.Before(n.until):
 				within = append(within, c)

@@ -152,6 +152,12 @@ func TestOperatorFindsTheOwner(t *testing.T) {
 			_, err := w.CancelOrder(t.Context(), &adminv1.CancelOrderRequest{Id: w.stores[1].order})
 			return err
 		}()))
+		for store, refused := range map[string]apierr.Code{
+			"one": apierr.OrderNotFound, "two": apierr.OrderTransition, "three": apierr.StoreNotFound,
+		} {
+			_, err := w.CancelOrder(t.Context(), &adminv1.CancelOrderRequest{Id: w.stores[1].order, Store: store})
+			require.Equal(t, refused, codeOf(err), store)
+		}
 		after := activity(t.Context(), t, w, "one", 100)
 		require.Len(t, after, len(untouched), "the other store is as it was")
 	})

@@ -74,12 +74,17 @@ func (o *Operator) RefundOrder(ctx context.Context, in *adminv1.RefundOrderReque
 type orderMove interface {
 	GetId() string
 	GetIdempotencyKey() string
+	GetStore() string
 }
 
 // move carries out the move of an order that a request names.
 func (o *Operator) move(ctx context.Context, in orderMove,
 	to func(context.Context, string) (*storefrontv1.Order, error)) (*storefrontv1.Order, error) {
-	ctx, err := o.inOwner(shop.WithIdempotencyKey(ctx, in.GetIdempotencyKey()), orderKind, in.GetId())
+	ctx = shop.WithIdempotencyKey(ctx, in.GetIdempotencyKey())
+	if in.GetStore() != "" {
+		return inStore(ctx, o, in.GetStore(), in.GetId(), to)
+	}
+	ctx, err := o.inOwner(ctx, orderKind, in.GetId())
 	if err != nil {
 		return nil, err
 	}

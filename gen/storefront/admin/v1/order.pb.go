@@ -249,8 +249,10 @@ type PayOrderRequest struct {
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	// At most 255 characters; empty for none.
 	IdempotencyKey string `protobuf:"bytes,2,opt,name=idempotency_key,json=idempotencyKey,proto3" json:"idempotency_key,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// The store's slug or id; empty finds the order's store, for which a sharded database asks every node.
+	Store         string `protobuf:"bytes,3,opt,name=store,proto3" json:"store,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *PayOrderRequest) Reset() {
@@ -297,6 +299,13 @@ func (x *PayOrderRequest) GetIdempotencyKey() string {
 	return ""
 }
 
+func (x *PayOrderRequest) GetStore() string {
+	if x != nil {
+		return x.Store
+	}
+	return ""
+}
+
 // Which order to mark as failed.
 type FailOrderRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -304,8 +313,10 @@ type FailOrderRequest struct {
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	// At most 255 characters; empty for none.
 	IdempotencyKey string `protobuf:"bytes,2,opt,name=idempotency_key,json=idempotencyKey,proto3" json:"idempotency_key,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// The store's slug or id; empty finds the order's store, for which a sharded database asks every node.
+	Store         string `protobuf:"bytes,3,opt,name=store,proto3" json:"store,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *FailOrderRequest) Reset() {
@@ -352,6 +363,13 @@ func (x *FailOrderRequest) GetIdempotencyKey() string {
 	return ""
 }
 
+func (x *FailOrderRequest) GetStore() string {
+	if x != nil {
+		return x.Store
+	}
+	return ""
+}
+
 // Which order to cancel.
 type CancelOrderRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -359,8 +377,10 @@ type CancelOrderRequest struct {
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	// At most 255 characters; empty for none.
 	IdempotencyKey string `protobuf:"bytes,2,opt,name=idempotency_key,json=idempotencyKey,proto3" json:"idempotency_key,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// The store's slug or id; empty finds the order's store, for which a sharded database asks every node.
+	Store         string `protobuf:"bytes,3,opt,name=store,proto3" json:"store,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *CancelOrderRequest) Reset() {
@@ -407,6 +427,13 @@ func (x *CancelOrderRequest) GetIdempotencyKey() string {
 	return ""
 }
 
+func (x *CancelOrderRequest) GetStore() string {
+	if x != nil {
+		return x.Store
+	}
+	return ""
+}
+
 // Which order to mark as refunded.
 type RefundOrderRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -414,8 +441,10 @@ type RefundOrderRequest struct {
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	// At most 255 characters; empty for none.
 	IdempotencyKey string `protobuf:"bytes,2,opt,name=idempotency_key,json=idempotencyKey,proto3" json:"idempotency_key,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// The store's slug or id; empty finds the order's store, for which a sharded database asks every node.
+	Store         string `protobuf:"bytes,3,opt,name=store,proto3" json:"store,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *RefundOrderRequest) Reset() {
@@ -458,6 +487,13 @@ func (x *RefundOrderRequest) GetId() string {
 func (x *RefundOrderRequest) GetIdempotencyKey() string {
 	if x != nil {
 		return x.IdempotencyKey
+	}
+	return ""
+}
+
+func (x *RefundOrderRequest) GetStore() string {
+	if x != nil {
+		return x.Store
 	}
 	return ""
 }
@@ -608,19 +644,23 @@ const file_storefront_admin_v1_order_proto_rawDesc = "" +
 	"\x05_pageB\f\n" +
 	"\n" +
 	"_page_sizeB\t\n" +
-	"\a_status\"J\n" +
+	"\a_status\"`\n" +
 	"\x0fPayOrderRequest\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12'\n" +
-	"\x0fidempotency_key\x18\x02 \x01(\tR\x0eidempotencyKey\"K\n" +
+	"\x0fidempotency_key\x18\x02 \x01(\tR\x0eidempotencyKey\x12\x14\n" +
+	"\x05store\x18\x03 \x01(\tR\x05store\"a\n" +
 	"\x10FailOrderRequest\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12'\n" +
-	"\x0fidempotency_key\x18\x02 \x01(\tR\x0eidempotencyKey\"M\n" +
+	"\x0fidempotency_key\x18\x02 \x01(\tR\x0eidempotencyKey\x12\x14\n" +
+	"\x05store\x18\x03 \x01(\tR\x05store\"c\n" +
 	"\x12CancelOrderRequest\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12'\n" +
-	"\x0fidempotency_key\x18\x02 \x01(\tR\x0eidempotencyKey\"M\n" +
+	"\x0fidempotency_key\x18\x02 \x01(\tR\x0eidempotencyKey\x12\x14\n" +
+	"\x05store\x18\x03 \x01(\tR\x05store\"c\n" +
 	"\x12RefundOrderRequest\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12'\n" +
-	"\x0fidempotency_key\x18\x02 \x01(\tR\x0eidempotencyKey\"<\n" +
+	"\x0fidempotency_key\x18\x02 \x01(\tR\x0eidempotencyKey\x12\x14\n" +
+	"\x05store\x18\x03 \x01(\tR\x05store\"<\n" +
 	"\x10FindOrderRequest\x12\x14\n" +
 	"\x05store\x18\x01 \x01(\tR\x05store\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name2\xfe\x04\n" +
