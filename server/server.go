@@ -15,6 +15,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/prometheus/client_golang/prometheus"
 	"go.opentelemetry.io/otel/trace"
 	"golang.org/x/sync/errgroup"
@@ -171,7 +172,9 @@ const slotsPerConn = 2
 
 // newSlots returns the slots of a server's requests: those of the public API, of the operator and of the dashboard. One
 // store never holds more than half of the connections.
-func newSlots(s *db.DB) *limit.Slots { return limit.NewSlots(slotsPerConn*s.Conns(), s.Conns()/2) }
+func newSlots(s *db.DB) *limit.Slots {
+	return limit.NewSlots(slotsPerConn*s.Conns(), s.Conns()/2).PerPool(func(store uuid.UUID) any { return s.ForStore(store) })
+}
 
 // Addr is the address that the public listener is bound to.
 func (s *Server) Addr() net.Addr { return s.public.Addr() }

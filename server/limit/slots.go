@@ -35,11 +35,12 @@ var (
 // Slots bounds how many requests work on the database at a time. Each belongs to an owner, such as a store; none has
 // more than its share, so that others always get some. Requests that find no slot wait in the order in which they came.
 type Slots struct {
-	all   *semaphore.Weighted
-	share int64
+	slots, share int64
+	pool         func(store uuid.UUID) any // nil unless there are several
 
 	mu     sync.Mutex
 	owners map[uuid.UUID]*owner
+	pools  map[any]*semaphore.Weighted // the one of owners that are no stores by nil
 
 	running, waiting atomic.Int64
 	refused          atomic.Uint64
@@ -48,7 +49,8 @@ type Slots struct {
 // owner has the slots of its share, and is kept while it has requests.
 type owner struct {
 	slots, searches *semaphore.Weighted
-	requests        int // running and waiting; guarded by mu
+	all             *semaphore.Weighted // of its pool
+	requests        int                 // running and waiting; guarded by mu
 	waiting         atomic.Int64
 }
 
@@ -61,17 +63,24 @@ type Load struct {
 // NewSlots returns so many slots, of which one owner has at most a share; both are at least one.
 func NewSlots(slots, share int) *Slots {
 	return &Slots{
-		all: semaphore.NewWeighted(int64(max(slots, 1))), share: int64(max(share, 1)), owners: map[uuid.UUID]*owner{},
+		slots: int64(max(slots, 1)), share: int64(max(share, 1)), owners: map[uuid.UUID]*owner{}, pools: map[any]*semaphore.Weighted{},
 	}
+}
+
+// PerPool gives each of several pools of connections as many slots, where a store's requests use one of them: a
+// machine that does not answer takes no slots from the stores of others.
+func (s *Slots) PerPool(of func(store uuid.UUID) any) *Slots {
+	s.pool = of
+	return s
 }
 
 // Acquire waits for a slot, and returns the function that gives it back, to be called once. The error is ErrBusy, or the
 // context's cause if that ends first.
 func (s *Slots) Acquire(ctx context.Context, id uuid.UUID, search bool) (giveBack func(), err error) {
 	o := s.enter(id)
-	needed := []*semaphore.Weighted{o.slots, s.all}
+	needed := []*semaphore.Weighted{o.slots, o.all}
 	if search {
-		needed = []*semaphore.Weighted{o.searches, o.slots, s.all}
+		needed = []*semaphore.Weighted{o.searches, o.slots, o.all}
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, maxWait, ErrBusy)
 	defer cancel()
@@ -115,11 +124,25 @@ func (s *Slots) enter(id uuid.UUID) *owner {
 	defer s.mu.Unlock()
 	o := s.owners[id]
 	if o == nil {
-		o = &owner{slots: semaphore.NewWeighted(s.share), searches: semaphore.NewWeighted(max(s.share/searchShare, 1))}
+		o = &owner{
+			slots: semaphore.NewWeighted(s.share), searches: semaphore.NewWeighted(max(s.share/searchShare, 1)), all: s.poolOf(id),
+		}
 		s.owners[id] = o
 	}
 	o.requests++
 	return o
+}
+
+// poolOf returns all slots of an owner's pool. The caller holds mu.
+func (s *Slots) poolOf(id uuid.UUID) *semaphore.Weighted {
+	var key any
+	if s.pool != nil && id != Unauthenticated && id != Operator {
+		key = s.pool(id)
+	}
+	if s.pools[key] == nil {
+		s.pools[key] = semaphore.NewWeighted(s.slots)
+	}
+	return s.pools[key]
 }
 
 // leave forgets a request, and its owner with the last one.

@@ -127,3 +127,19 @@ func TestSoManyWaitAndNoMore(t *testing.T) {
 		require.Equal(t, limit.Load{Refused: waiting + 2}, s.Load())
 	})
 }
+
+func TestAPoolWhoseSlotsAreTakenLeavesThoseOfOthers(t *testing.T) {
+	t.Parallel()
+	near, far := uuid.New(), uuid.New()
+	slots := limit.NewSlots(1, 1).PerPool(func(store uuid.UUID) any { return store == far })
+	_, err := slots.Acquire(t.Context(), far, false)
+	require.NoError(t, err)
+	for _, id := range []uuid.UUID{near, limit.Operator} {
+		_, err = slots.Acquire(t.Context(), id, false)
+		require.NoError(t, err, "a store with another pool, and who is no store, are let in")
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+	defer cancel()
+	_, err = slots.Acquire(ctx, far, false)
+	require.Error(t, err)
+}
