@@ -77,7 +77,8 @@ func (p *play) openNodes(disk string, reached func(worker *cluster.Cluster) stri
 	n.workers = []*cluster.Cluster{
 		p.cluster(cluster.Options{Settings: settings, Disk: disk}), p.cluster(cluster.Options{Settings: settings}),
 	}
-	s := p.openOn(strings.Join([]string{n.coordinator.URL(), reached(n.workers[0]), n.workers[1].URL()}, " "), shape{stores: nodeStores})
+	servers := []string{n.coordinator.URL(), reached(n.workers[0]), n.workers[1].URL()}
+	s := p.openOn(strings.Join(servers, " "), shape{stores: nodeStores})
 	n.fleet = &fleet{stage: s, timeout: nodeTimeout, rate: nodeOrders}
 	struck := n.struckStores(s.database.workers[0].port())
 	p.require(s.database.release(p.ctx)) // the servers are thrown away
@@ -206,7 +207,8 @@ func (n *nodes) report() {
 		}
 	}
 	took := warmTime + n.calm() + n.until.Sub(n.from) + n.Span + recoveryBound
-	n.didf("all calls, %.0f/s beside %d orders recorded and paid: %s", float64(len(all))/took.Seconds(), len(n.fleet.paid), n.answered(all))
+	n.didf("all calls, %.0f/s beside %d orders recorded and paid: %s",
+		float64(len(all))/took.Seconds(), len(n.fleet.paid), n.answered(all))
 	n.recovers(all, n.until, recoveryBound, "after the fault")
 }
 
@@ -268,7 +270,7 @@ func (n *nodes) account() {
 			n.counted(handle, &store, table)
 		}
 	}
-	n.didf("%d customers and %d payments acknowledged; %d and %d stored, each with its event, journaled and counted; %d events, all delivered, %d twice",
+	n.didf("%d customers and %d payments acknowledged, %d and %d stored, buyers included; %d events, %d delivered twice",
 		len(n.acknowledged), len(n.fleet.paid), len(stored["customer.created"]), len(stored["order.paid"]), b.events, b.duplicates)
 }
 
