@@ -151,6 +151,10 @@ type Health struct {
 	Skew time.Duration
 	// Prepared is how many transactions wait there for the second phase of their commit, for minutes.
 	Prepared int
+	// Connections are open there, to all databases, and MaxConnections is the limit.
+	Connections, MaxConnections int
+	// Slots is how many replication slots of moves of shards lie there unused; each keeps the write-ahead log.
+	Slots int
 }
 
 // health is what a node answers.
@@ -159,13 +163,20 @@ type health struct {
 	LockTimeout int64 // in milliseconds
 	Now         float64
 	Prepared    int
+	Connections int
+	Limit       int
+	Slots       int
 }
 
 // healthOf runs on each node. Citus itself ends what it has prepared within minutes.
 const healthOf = `SELECT json_build_object('extension', (SELECT extversion FROM pg_extension WHERE extname = 'citus'),
  'lockTimeout', (SELECT setting::bigint FROM pg_settings WHERE name = 'lock_timeout'),
  'now', extract(epoch FROM clock_timestamp()), 'prepared', (SELECT count(*) FROM pg_prepared_xacts
-  WHERE database = current_database() AND prepared < now() - interval '5 minutes'))`
+  WHERE database = current_database() AND prepared < now() - interval '5 minutes'),
+ 'connections', (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'),
+ 'limit', (SELECT setting::integer FROM pg_settings WHERE name = 'max_connections'),
+ 'slots', (SELECT count(*) FROM pg_replication_slots
+  WHERE database = current_database() AND NOT active AND slot_name LIKE 'citus_shard_%'))`
 
 // Health asks every active node about itself.
 func (c *Cluster) Health(ctx context.Context) ([]Health, error) {
@@ -194,7 +205,8 @@ func (c *Cluster) Health(ctx context.Context) ([]Health, error) {
 			if err := json.Unmarshal([]byte(*result), &said); err != nil {
 				return nil, fmt.Errorf("%s: %w", h.Node, err)
 			}
-			h.Extension, h.Prepared = said.Extension, said.Prepared
+			h.Extension, h.Prepared, h.Slots = said.Extension, said.Prepared, said.Slots
+			h.Connections, h.MaxConnections = said.Connections, said.Limit
 			h.LockTimeout = time.Duration(said.LockTimeout) * time.Millisecond
 			h.Skew = time.Duration(max(0, before-said.Now, said.Now-after) * float64(time.Second))
 		}

@@ -48,6 +48,12 @@ func nodesFinding(all []shard.Health) Finding {
 		switch {
 		case h.Skew > mostSkew:
 			return warn("synchronize the clocks, with chrony for instance", "the clock of %s is %s from the coordinator's", h.Node, h.Skew)
+		case h.Connections*5 > h.MaxConnections*4:
+			return warn("raise max_connections there, or lower --database-max-conns of servers and workers",
+				"%s has %d connections of %d", h.Node, h.Connections, h.MaxConnections)
+		case h.Slots > 0:
+			return warn("unless a move of shards runs, CALL citus_cleanup_orphaned_resources() on the coordinator removes them",
+				"%s on %s, which keep its write-ahead log", plural(h.Slots, "unused replication slot"), h.Node)
 		case i > 0 && h.LockTimeout == 0:
 			return warn("run ALTER ROLE storefront SET lock_timeout = '5s' on it: what servers set does not reach it",
 				"on %s statements wait for locks without end", h.Node)
