@@ -4,21 +4,16 @@
 package php_test
 
 import (
-	"bytes"
 	"fmt"
-	"net"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
-	"go.storefront.example/client/webhook"
 	"go.storefront.example/server/conformance/devtest"
 )
 
@@ -74,53 +69,13 @@ func TestWhatTheReadmeShows(t *testing.T) {
 	t.Run("the first webhook", func(t *testing.T) {
 		t.Parallel()
 		const secret = "whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8"
-		listener, err := net.Listen("tcp", "127.0.0.1:0")
-		require.NoError(t, err)
-		address := listener.Addr().String()
-		require.NoError(t, listener.Close())
-		var log bytes.Buffer
+		address := devtest.FreeAddress(t)
 		server := exec.Command("php", "-S", address, "webhooks.php")
-		server.Dir, server.Stderr, server.Env = folder, &log, append(os.Environ(), "WEBHOOK_SECRET="+secret)
-		require.NoError(t, server.Start())
-		end := func() {
-			_ = server.Process.Kill()
-			_ = server.Wait()
-		}
-		t.Cleanup(end)
-		require.Eventually(t, func() bool {
-			connection, err := net.Dial("tcp", address)
-			if err == nil {
-				_ = connection.Close()
-			}
-			return err == nil
-		}, devtest.Patience, 20*time.Millisecond)
-
+		server.Dir, server.Env = folder, append(os.Environ(), "WEBHOOK_SECRET="+secret)
 		body := fmt.Sprintf(
 			`{"id":"1","type":"customer.created","createdAt":"2026-11-21T12:00:00.000Z","store":{"id":"2","slug":"demo"},"data":%s}`,
 			`{"id":"3","name":"Awa","email":null,"phone":"+237670000001","ordersCount":0,"totalPaid":0,"currency":"XAF",`+
 				`"createdAt":"2026-11-21T12:00:00.000Z"}`)
-		for _, row := range []struct {
-			body, header string
-			status       int
-		}{
-			{body, webhook.Sign([]byte(body), secret, time.Now()), http.StatusNoContent},
-			{body, "", http.StatusBadRequest},
-			{body + " ", webhook.Sign([]byte(body), secret, time.Now()), http.StatusBadRequest},
-		} {
-			request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+address+"/webhooks",
-				strings.NewReader(row.body))
-			require.NoError(t, err)
-			if row.header != "" {
-				request.Header.Set(webhook.SignatureHeader, row.header)
-			}
-			answer, err := http.DefaultClient.Do(request)
-			require.NoError(t, err)
-			require.NoError(t, answer.Body.Close())
-			require.Equal(t, row.status, answer.StatusCode)
-		}
-		end()
-		require.Contains(t, log.String(), "new: Awa +237670000001")
-		require.Contains(t, log.String(), "there is no Service-Signature header")
-		require.Contains(t, log.String(), "not written as the service writes it")
+		devtest.CheckReceiver(t, server, address, secret, body, "Awa +237670000001")
 	})
 }

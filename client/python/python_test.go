@@ -4,20 +4,16 @@
 package python_test
 
 import (
-	"bytes"
 	"net"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
-	"go.storefront.example/client/webhook"
 	"go.storefront.example/server/conformance/devtest"
 )
 
@@ -134,53 +130,12 @@ func TestRecipes(t *testing.T) {
 	for name, needs := range modules {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			listener, err := net.Listen("tcp", "127.0.0.1:0")
-			require.NoError(t, err)
-			address := listener.Addr().String()
+			address := devtest.FreeAddress(t)
 			_, port, err := net.SplitHostPort(address)
 			require.NoError(t, err)
-			require.NoError(t, listener.Close())
-			var log bytes.Buffer
 			server := exec.Command(python(t, needs...), filepath.Join("recipes", name))
-			server.Stdout, server.Stderr = &log, &log
 			server.Env = append(os.Environ(), path, "PORT="+port, "WEBHOOK_SECRET="+secret, "PYTHONDONTWRITEBYTECODE=1")
-			require.NoError(t, server.Start())
-			end := func() {
-				_ = server.Process.Kill()
-				_ = server.Wait()
-			}
-			t.Cleanup(end)
-			require.Eventually(t, func() bool {
-				connection, err := net.Dial("tcp", address)
-				if err == nil {
-					_ = connection.Close()
-				}
-				return err == nil
-			}, devtest.Patience, 50*time.Millisecond)
-			for _, row := range []struct {
-				body, header string
-				status       int
-			}{
-				{customerCreated, webhook.Sign([]byte(customerCreated), secret, time.Now()), http.StatusNoContent},
-				{customerCreated, "", http.StatusBadRequest},
-				{customerCreated + " ", webhook.Sign([]byte(customerCreated), secret, time.Now()), http.StatusBadRequest},
-			} {
-				request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+address+"/webhooks",
-					strings.NewReader(row.body))
-				require.NoError(t, err)
-				request.Header.Set("Content-Type", "application/json")
-				if row.header != "" {
-					request.Header.Set(webhook.SignatureHeader, row.header)
-				}
-				answer, err := http.DefaultClient.Do(request)
-				require.NoError(t, err)
-				require.NoError(t, answer.Body.Close())
-				require.Equal(t, row.status, answer.StatusCode)
-			}
-			end()
-			require.Contains(t, log.String(), "new: Awa Ngó +237670000001")
-			require.Contains(t, log.String(), "there is no Service-Signature header")
-			require.Contains(t, log.String(), "not written as the service writes it")
+			devtest.CheckReceiver(t, server, address, secret, customerCreated, "Awa Ngó +237670000001")
 		})
 	}
 }

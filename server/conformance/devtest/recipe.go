@@ -1,0 +1,66 @@
+package devtest
+
+import (
+	"bytes"
+	"net"
+	"net/http"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"go.storefront.example/client/webhook"
+)
+
+// FreeAddress is an address of this machine on which nothing listens.
+func FreeAddress(t testing.TB) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	require.NoError(t, listener.Close())
+	return listener.Addr().String()
+}
+
+// CheckReceiver starts a receiver of webhooks, which must accept the body of an event customer.created as it was signed and
+// refuse any other, and write each to its log; person is what it writes of the customer.
+func CheckReceiver(t testing.TB, server *exec.Cmd, address, secret, body, person string) {
+	t.Helper()
+	var log bytes.Buffer
+	server.Stdout, server.Stderr = &log, &log
+	require.NoError(t, server.Start())
+	end := func() {
+		_ = server.Process.Kill()
+		_ = server.Wait()
+	}
+	t.Cleanup(end)
+	require.Eventually(t, func() bool {
+		connection, err := net.Dial("tcp", address)
+		if err == nil {
+			_ = connection.Close()
+		}
+		return err == nil
+	}, Patience, 20*time.Millisecond)
+	signed := webhook.Sign([]byte(body), secret, time.Now())
+	for _, row := range []struct {
+		body, header string
+		status       int
+	}{{body, signed, http.StatusNoContent}, {body, "", http.StatusBadRequest}, {body + " ", signed, http.StatusBadRequest}} {
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+address+"/webhooks",
+			strings.NewReader(row.body))
+		require.NoError(t, err)
+		request.Header.Set("Content-Type", "application/json")
+		if row.header != "" {
+			request.Header.Set(webhook.SignatureHeader, row.header)
+		}
+		answer, err := http.DefaultClient.Do(request)
+		require.NoError(t, err)
+		require.NoError(t, answer.Body.Close())
+		require.Equal(t, row.status, answer.StatusCode)
+	}
+	end()
+	require.Contains(t, log.String(), "new: "+person)
+	require.Contains(t, log.String(), "there is no Service-Signature header")
+	require.Contains(t, log.String(), "not written as the service writes it")
+}
