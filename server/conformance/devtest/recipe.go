@@ -10,8 +10,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-
-	"go.storefront.example/client/webhook"
 )
 
 // FreeAddress is an address of this machine on which nothing listens.
@@ -23,9 +21,9 @@ func FreeAddress(t testing.TB) string {
 	return listener.Addr().String()
 }
 
-// CheckReceiver starts a receiver of webhooks, which must accept the body of an event customer.created as it was signed and
+// CheckReceiver starts a receiver of webhooks, which must accept the body of an event customer.created with its signature and
 // refuse any other, and write each to its log; person is what it writes of the customer.
-func CheckReceiver(t testing.TB, server *exec.Cmd, address, secret, body, person string) {
+func CheckReceiver(t testing.TB, server *exec.Cmd, address, body, signature, person string) {
 	t.Helper()
 	var log bytes.Buffer
 	server.Stdout, server.Stderr = &log, &log
@@ -42,17 +40,16 @@ func CheckReceiver(t testing.TB, server *exec.Cmd, address, secret, body, person
 		}
 		return err == nil
 	}, Patience, 20*time.Millisecond)
-	signed := webhook.Sign([]byte(body), secret, time.Now())
 	for _, row := range []struct {
 		body, header string
 		status       int
-	}{{body, signed, http.StatusNoContent}, {body, "", http.StatusBadRequest}, {body + " ", signed, http.StatusBadRequest}} {
+	}{{body, signature, http.StatusNoContent}, {body, "", http.StatusBadRequest}, {body + " ", signature, http.StatusBadRequest}} {
 		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+address+"/webhooks",
 			strings.NewReader(row.body))
 		require.NoError(t, err)
 		request.Header.Set("Content-Type", "application/json")
 		if row.header != "" {
-			request.Header.Set(webhook.SignatureHeader, row.header)
+			request.Header.Set("Service-Signature", row.header)
 		}
 		answer, err := http.DefaultClient.Do(request)
 		require.NoError(t, err)
