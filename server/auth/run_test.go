@@ -3,8 +3,6 @@ package auth_test
 import (
 	"context"
 	"log/slog"
-	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -15,24 +13,6 @@ import (
 	"go.storefront.example/server/apierr"
 	"go.storefront.example/server/auth"
 )
-
-// safeBuffer is a log that one goroutine writes and another reads.
-type safeBuffer struct {
-	mu   sync.Mutex
-	text strings.Builder
-}
-
-func (b *safeBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.Write(p)
-}
-
-func (b *safeBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.String()
-}
 
 func TestFlushWritesLastUse(t *testing.T) {
 	each(t, func(f *fixture) {
@@ -138,7 +118,7 @@ func TestRunFlushesAtTheEnd(t *testing.T) {
 
 func TestRunFlushesNowAndThen(t *testing.T) {
 	each(t, func(f *fixture) {
-		var log safeBuffer
+		var log dbtest.Log
 		s := f.open()
 		gate := auth.NewGate(s, auth.Options{Clock: f.watch.now, Log: slog.New(slog.NewTextHandler(&log, nil))})
 		gate.FlushEvery(10 * time.Millisecond)

@@ -135,7 +135,7 @@ func openBench(t *testing.T, address string) *bench {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, handle.Close()) })
 	s := &installation{rules: newRules(handle, admin.Options{}), db: handle, plain: newClient(false), clock: newClock(0),
-		log: &journal{}}
+		log: &dbtest.Log{}}
 	t.Cleanup(s.plain.CloseIdleConnections)
 	return s.newBench(t, restProtocol{})
 }

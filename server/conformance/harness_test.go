@@ -1,7 +1,6 @@
 package conformance_test
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"log/slog"
@@ -70,7 +69,7 @@ type installation struct {
 	// clock is the database's; gate is the one for limits and the expiry of keys.
 	clock, gate *clock
 	plain, h2c  *http.Client
-	log         *journal
+	log         *dbtest.Log
 	cable       *cable // to the database, for a test that cuts it
 
 	mu   sync.Mutex
@@ -95,7 +94,7 @@ type settings struct {
 // newService starts a server on a free port for the duration of the test.
 func newService(t *testing.T, database string, o settings) *installation {
 	t.Helper()
-	s := &installation{database: database, clock: newClock(o.step), gate: newClock(0), log: &journal{}}
+	s := &installation{database: database, clock: newClock(o.step), gate: newClock(0), log: &dbtest.Log{}}
 	c := db.Config{Clock: s.clock.now, Observe: o.observe}
 	clocks := s.gate.now
 	if o.realTime {
@@ -156,24 +155,6 @@ func newClient(h2c bool) *http.Client {
 	}
 }
 
-// journal is what the service logged.
-type journal struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-func (j *journal) Write(p []byte) (int, error) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.buf.Write(p)
-}
-
-func (j *journal) String() string {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.buf.String()
-}
-
 // bench is one store of the service with a key of every scope, called in one protocol from an
 // address of its own.
 type bench struct {
@@ -187,7 +168,7 @@ type bench struct {
 	address  string
 }
 
-// The key of a bench, as the journal names it.
+// The key of a bench, as the dbtest.Log names it.
 const keyName = "nightly sync"
 
 var benches atomic.Int32

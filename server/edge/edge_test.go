@@ -1,7 +1,6 @@
 package edge_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -22,6 +21,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"go.storefront.example/ent/apijson"
+	"go.storefront.example/ent/db/dbtest"
 	"go.storefront.example/ent/tenant"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/gen/storefront/v1/storefrontv1connect"
@@ -208,29 +208,12 @@ type world struct {
 	url      string
 	addr     string
 	client   *http.Client
-	log      *lockedBuffer
+	log      *dbtest.Log
 	observe  func(edge.Request)
 	mu       sync.Mutex
 	observed []edge.Request
 	slots    *limit.Slots
 	timeout  time.Duration
-}
-
-type lockedBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *lockedBuffer) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *lockedBuffer) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
 }
 
 func (w *world) requests() []edge.Request {
@@ -246,7 +229,7 @@ func (w *world) requests() []edge.Request {
 // newWorld makes an edge that does not listen.
 func newWorld(t testing.TB, change ...func(*edge.Config)) *world {
 	t.Helper()
-	w := &world{api: &api{}, gate: &gate{}, log: &lockedBuffer{}, slots: limit.NewSlots(32, 16)}
+	w := &world{api: &api{}, gate: &gate{}, log: &dbtest.Log{}, slots: limit.NewSlots(32, 16)}
 	w.observe = func(r edge.Request) {
 		w.mu.Lock()
 		defer w.mu.Unlock()

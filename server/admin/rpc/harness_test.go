@@ -1,13 +1,11 @@
 package rpc_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"sync"
 	"testing"
 
 	"connectrpc.com/connect"
@@ -46,26 +44,8 @@ type bench struct {
 	operator *admin.Operator
 	db       *db.DB
 	url      string
-	log      *journal
+	log      *dbtest.Log
 	slots    *limit.Slots
-}
-
-// journal is what was logged. Goroutines share it.
-type journal struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-func (j *journal) Write(p []byte) (int, error) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.buf.Write(p)
-}
-
-func (j *journal) String() string {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.buf.String()
 }
 
 func newBench(t *testing.T, database string, config db.Config) *bench {
@@ -78,7 +58,7 @@ const benchSlots = 16
 
 func newBenchOn(t *testing.T, s *db.DB) *bench {
 	t.Helper()
-	b := &bench{T: t, db: s, log: &journal{}, slots: limit.NewSlots(benchSlots, benchSlots)}
+	b := &bench{T: t, db: s, log: &dbtest.Log{}, slots: limit.NewSlots(benchSlots, benchSlots)}
 	key, err := seal.ParseKey("MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=")
 	require.NoError(t, err)
 	b.operator = admin.New(b.db, admin.Options{Webhooks: webhooks.Options{Secrets: seal.NewRing(key)}})
