@@ -47,7 +47,7 @@ func TestNoticesOfWhatHappens(t *testing.T) {
 			url := dbtest.URL(t, name)
 			i := newInstallation(t, url, in).with("STOREFRONT_SECRET_KEY", seal.NewKey()).
 				with("STOREFRONT_NOTICES_URL", in.url+"/notices").with("STOREFRONT_NOTICES_SECRET", secret).
-				with("STOREFRONT_DASHBOARD_URL", "https://dashboard.example")
+				with("STOREFRONT_DASHBOARD_URL", "https://dashboard.example").with("STOREFRONT_LOG_LEVEL", "debug")
 			handle, err := db.Open(t.Context(), db.Config{URL: url, MaxConns: 2})
 			require.NoError(t, err)
 			t.Cleanup(func() { _ = handle.Close() })
@@ -147,6 +147,13 @@ func TestNoticesOfWhatHappens(t *testing.T) {
 				expect(row.kind, row.text)
 			}
 			restart()
+			const buyer = "zephyrine@example.com"
+			i.run(nil, "customer", "create", "--store", "s", "--name", "Zephyrine", "--email", buyer)
+			i.run(nil, "customer", "forget", buyer, "--store", "s", "--yes")
+			expect(notice.CustomerForgotten, "A customer was forgotten")
+			i.run(nil, "export", "--store", "s", filepath.Join(t.TempDir(), "export"))
+			expect(notice.StoreExported, `"exportedAt"`)
+			require.NotContains(t, strings.ToLower(w.log()), "zephyrine")
 
 			// The operator reads the journal; the store's own has none of it.
 			var sent, own []struct{ EventType, Status string }
@@ -173,6 +180,12 @@ func TestNoticesOfWhatHappens(t *testing.T) {
 			off.worker().stop()
 			off.run(nil, "key", "create", "--store", "s", "--name", "quiet", "--scopes", "orders:read", "--expires", "30d")
 			off.worker().stop()
+			require.Empty(t, in.arrived)
+
+			i.run(nil, "store", "delete", "s", "--now", "s")
+			w = i.worker()
+			expect(notice.StoreDeleted, "It cannot be restored")
+			w.stop()
 			require.Empty(t, in.arrived)
 		})
 	}

@@ -79,7 +79,7 @@ func Store(ctx context.Context, s *db.DB, storeID uuid.UUID) error {
 	})
 }
 
-// deleteAll deletes what each table has of a store, in the order in which rows refer to others, and returns how many rows that were.
+// deleteAll deletes what each table has of a store, those rows first that refer to others, and returns how many rows that were.
 func deleteAll(ctx context.Context, s *db.DB, writer *sql.DB, storeID uuid.UUID) (rows int64, err error) {
 	statements := db.Of(s, postgres, sqlite)
 	remove := func(statement, table string, args ...any) (int64, error) {

@@ -64,7 +64,8 @@ func newBenchOn(t *testing.T, s *db.DB) *bench {
 	b.operator = admin.New(b.db, admin.Options{Webhooks: webhooks.Options{Secrets: seal.NewRing(key)}})
 	mux := http.NewServeMux()
 	for path, handler := range rpc.Services(b.operator, rpc.Config{
-		Gate: rpc.NewGate(token, ""), Logger: slog.New(slog.NewJSONHandler(b.log, nil)), Unreachable: db.IsUnreachable, Now: b.db.Now,
+		Gate: rpc.NewGate(token, ""), Logger: slog.New(slog.NewJSONHandler(b.log,
+			&slog.HandlerOptions{Level: slog.LevelDebug})), Unreachable: db.IsUnreachable, Now: b.db.Now,
 		Slots: b.slots,
 	}) {
 		mux.Handle(path, handler)
