@@ -343,13 +343,14 @@ func sweeps(ctx context.Context, s *db.DB, _ Installation) Finding {
 	return ok("not held")
 }
 
-// connected reports whether anybody else uses the database.
+// connected reports whether anybody else uses the database. Citus connects to it by itself.
 func connected(ctx context.Context, s *db.DB, used bool) (bool, error) {
 	if s.Dialect() == dialect.SQLite {
 		return used, nil
 	}
 	err := s.Reader().QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM pg_stat_activity
- WHERE datname = current_database() AND usesysid IS NOT NULL AND application_name <> $1)`, ApplicationName).Scan(&used)
+ WHERE datname = current_database() AND backend_type = 'client backend' AND application_name <> $1
+  AND application_name NOT LIKE 'citus%')`, ApplicationName).Scan(&used)
 	return used, err
 }
 
