@@ -324,6 +324,9 @@ func TestAnOlderSchemaIsNotCurrent(t *testing.T) {
 func TestMigrationsMakeTheTablesOfTheSchema(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, s *db.DB) {
+		if s.Dialect() == entdialect.Postgres {
+			dbtest.OnePostgres(t, "shard apply drops the keys to stores")
+		}
 		missing, err := drift.Missing(context.Background(), s)
 		require.NoError(t, err)
 		require.Empty(t, missing, "ent/schema has changed without a migration")

@@ -133,8 +133,8 @@ func (h history) change(ctx context.Context, r *rand.Rand) error {
 		return exec("UPDATE products SET status = $2 WHERE store_id = $1 AND "+some("products"),
 			[]string{"PUBLISHED", "ARCHIVED"}[r.IntN(2)])
 	case 4:
-		return exec("DELETE FROM orders WHERE store_id = $1 AND NOT EXISTS (SELECT 1 FROM order_items i WHERE i.order_id = " +
-			"orders.id) AND " + some("orders"))
+		return exec("DELETE FROM orders WHERE store_id = $1 AND NOT EXISTS (SELECT 1 FROM order_items i WHERE i.store_id = $1 AND " +
+			"i.order_id = orders.id) AND " + some("orders"))
 	case 5:
 		return exec("UPDATE customers SET created_at = $2 WHERE store_id = $1 AND "+some("customers"), moment(r))
 	case 6:

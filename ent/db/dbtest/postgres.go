@@ -52,8 +52,11 @@ func createDatabase(t testing.TB, migrated bool) string {
 	name := "dbtest_" + hex.EncodeToString(id[:])
 	t.Cleanup(func() { require.NoError(t, drop(context.Background(), name)) })
 	made := []string{"CREATE DATABASE " + name + " TEMPLATE " + from}
-	if migrated && len(Citus()) > 0 {
-		made = append(made, "ALTER DATABASE "+name+" SET lock_timeout = '5s'") // what a session sets does not reach the workers
+	if len(Citus()) > 0 {
+		made = append(made, "ALTER DATABASE "+name+" SET citus.enable_unsafe_triggers = on") // for those of tests
+		if migrated {
+			made = append(made, "ALTER DATABASE "+name+" SET lock_timeout = '5s'") // what a session sets does not reach the workers
+		}
 	}
 	require.NoError(t, everywhere(context.Background(), made...))
 	address, err := withDatabase(servers[0], name)
@@ -158,9 +161,6 @@ func withDatabase(server, name string) (string, error) {
 	// The service gives up a connection after 3 s, which a busy machine may need for one.
 	q := u.Query()
 	q.Set("connect_timeout", "60")
-	if len(Citus()) > 0 {
-		q.Set("options", "-ccitus.enable_unsafe_triggers=on") // for those of tests
-	}
 	u.RawQuery = q.Encode()
 	return u.String(), nil
 }
