@@ -230,6 +230,12 @@ type rows struct {
 	times []int
 }
 
+// ColumnTypeDatabaseTypeName implements driver.RowsColumnTypeDatabaseTypeName, which both drivers do.
+func (r *rows) ColumnTypeDatabaseTypeName(i int) string {
+	typed, _ := r.Rows.(driver.RowsColumnTypeDatabaseTypeName)
+	return typed.ColumnTypeDatabaseTypeName(i)
+}
+
 // Next implements driver.Rows. The driver itself reads a small number of milliseconds as seconds,
 // which moves dates before September 2001 by millennia.
 func (r *rows) Next(dest []driver.Value) error {

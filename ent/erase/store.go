@@ -55,7 +55,7 @@ func DueStores(ctx context.Context, s *db.DB) (found []uuid.UUID, err error) {
 func Store(ctx context.Context, s *db.DB, storeID uuid.UUID) error {
 	if err := s.WithoutKeys(func(writer *sql.DB) (err error) {
 		for found := int64(-1); found != 0 && err == nil; {
-			found, err = deleteAll(ctx, s, writer, storeID)
+			found, err = deleteAll(ctx, s, writer, storeID, owned, counted(s))
 		}
 		return err
 	}); err != nil {
@@ -79,8 +79,15 @@ func Store(ctx context.Context, s *db.DB, storeID uuid.UUID) error {
 	})
 }
 
-// deleteAll deletes what each table has of a store, those rows first that refer to others, and returns how many rows that were.
-func deleteAll(ctx context.Context, s *db.DB, writer *sql.DB, storeID uuid.UUID) (rows int64, err error) {
+// Queue deletes what waits to be sent for a store, beside a running service.
+func Queue(ctx context.Context, s *db.DB, storeID uuid.UUID) error {
+	_, err := deleteAll(ctx, s, s.Writer(), storeID, []string{"outbox", "deliveries", "resends"}, nil)
+	return err
+}
+
+// deleteAll deletes what each of the tables, and of those of counts, has of a store, in their order, and returns how many rows
+// that were.
+func deleteAll(ctx context.Context, s *db.DB, writer *sql.DB, storeID uuid.UUID, tables, counts []string) (rows int64, err error) {
 	statements := db.Of(s, postgres, sqlite)
 	remove := func(statement, table string, args ...any) (int64, error) {
 		began := time.Now()
@@ -100,7 +107,7 @@ func deleteAll(ctx context.Context, s *db.DB, writer *sql.DB, storeID uuid.UUID)
 		}
 		return n, err
 	}
-	for _, table := range owned {
+	for _, table := range tables {
 		if table == "api_keys" {
 			if _, err := remove("delete rate counters", "rate_counters"); err != nil {
 				return rows, err
@@ -112,7 +119,7 @@ func deleteAll(ctx context.Context, s *db.DB, writer *sql.DB, storeID uuid.UUID)
 			}
 		}
 	}
-	for _, table := range counted(s) {
+	for _, table := range counts {
 		if _, err := remove("delete counts", table); err != nil {
 			return rows, err
 		}

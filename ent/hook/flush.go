@@ -2,6 +2,7 @@ package hook
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -16,7 +17,6 @@ import (
 	"go.storefront.example/ent/tenant"
 	"go.storefront.example/ent/tracing"
 	"go.storefront.example/gen/ent"
-	"go.storefront.example/gen/ent/webhook"
 )
 
 // Written are the events of a transaction.
@@ -32,10 +32,20 @@ type Written struct {
 // the store subscribes are queued: a webhook receives the events of all transactions that begin after the
 // commit that enabled it, and perhaps those of transactions under way. Where the webhooks lie on another node than
 // the store's rows, all events are queued, and the relay finds out which webhooks subscribe.
+//
+// It fails with ErrMoving in a store of which nothing may change while it moves. A move waits for the transactions that wrote
+// before it forbade that: so what is looked for here is asked for after the changes.
 func Flush(ctx context.Context, tx *ent.Tx, webhooksElsewhere bool) (w Written, err error) {
 	r, ok := ctx.Value(contextKey{}).(*recorder)
 	if !ok {
 		return w, errors.New("the transaction was not begun with its own context")
+	}
+	store, _, within := tenant.From(ctx)
+	var subscribed []string
+	if within && !webhooksElsewhere { // where no store moves either
+		if subscribed, err = readStore(ctx, tx, store.ID); err != nil {
+			return w, err
+		}
 	}
 	if len(r.changes) > 0 {
 		ctx, span := r.span(ctx)
@@ -43,11 +53,10 @@ func Flush(ctx context.Context, tx *ent.Tx, webhooksElsewhere bool) (w Written, 
 		if err := r.writeJournal(ctx, tx); err != nil {
 			return w, fmt.Errorf("write the journal: %w", err)
 		}
-		if w.Queued, err = r.writeEvents(ctx, tx, webhooksElsewhere); err != nil {
+		if w.Queued, err = r.writeEvents(ctx, tx, webhooksElsewhere, subscribed); err != nil {
 			return w, fmt.Errorf("write the outbox: %w", err)
 		}
 	}
-	store, _, _ := tenant.From(ctx)
 	w.Store, w.Events = store.ID, r.events
 	return w, nil
 }
@@ -82,8 +91,40 @@ func (r *recorder) writeJournal(ctx context.Context, tx *ent.Tx) error {
 	return tx.ActivityEntry.CreateBulk(entries...).Exec(ctx)
 }
 
+// ErrMoving is that of a transaction in a store of which nothing may change while it moves.
+var ErrMoving = errors.New("the store is moving: nothing of it can be changed here")
+
+// readStore returns the types of event to which the enabled webhooks of a store subscribe, or ErrMoving. A copy that is to be
+// deleted may change.
+func readStore(ctx context.Context, tx *ent.Tx, storeID uuid.UUID) (subscribed []string, err error) {
+	rows, err := tx.QueryContext(ctx, `SELECT COALESCE(s.delete_at IS NULL AND s.moving IN ('frozen', 'moved', 'arriving'), false), w.events
+ FROM stores s LEFT JOIN webhooks w ON w.store_id = s.id AND w.enabled WHERE s.id = $1`, storeID)
+	if err != nil {
+		return nil, fmt.Errorf("read the store's move and webhooks: %w", err)
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		var fixed bool
+		var events []byte
+		if err := rows.Scan(&fixed, &events); err != nil {
+			return nil, fmt.Errorf("read the store's move and webhooks: %w", err)
+		}
+		if fixed {
+			return nil, ErrMoving
+		}
+		var types []string
+		if events != nil {
+			if err := json.Unmarshal(events, &types); err != nil {
+				return nil, fmt.Errorf("read what a webhook subscribes to: %w", err)
+			}
+		}
+		subscribed = append(subscribed, types...)
+	}
+	return subscribed, rows.Err()
+}
+
 // writeEvents writes the events, and puts those into the outbox to which a webhook subscribes.
-func (r *recorder) writeEvents(ctx context.Context, tx *ent.Tx, queueAll bool) (queued bool, err error) {
+func (r *recorder) writeEvents(ctx context.Context, tx *ent.Tx, queueAll bool, subscribed []string) (queued bool, err error) {
 	store, _, _ := tenant.From(ctx)
 	var events []*ent.EventCreate
 	for _, c := range r.changes {
@@ -108,16 +149,9 @@ func (r *recorder) writeEvents(ctx context.Context, tx *ent.Tx, queueAll bool) (
 	if err != nil {
 		return false, err
 	}
-	var enabled []*ent.Webhook
-	if !queueAll {
-		enabled, err = tx.Webhook.Query().Where(webhook.StoreID(store.ID), webhook.Enabled(true)).Select(webhook.FieldEvents).All(ctx)
-		if err != nil {
-			return false, fmt.Errorf("read what webhooks subscribe to: %w", err)
-		}
-	}
 	var rows []*ent.OutboxEntryCreate
 	for _, e := range written {
-		if queueAll || slices.ContainsFunc(enabled, func(w *ent.Webhook) bool { return slices.Contains(w.Events, e.Type) }) {
+		if queueAll || slices.Contains(subscribed, e.Type) {
 			rows = append(rows, tx.OutboxEntry.Create().SetID(e.ID).SetStoreID(store.ID).SetType(e.Type))
 		}
 	}

@@ -2,9 +2,13 @@
 -- present: null, or the time of a test.
 
 -- name: take
--- Takes the oldest entries of the outbox, with the webhooks that subscribe to each.
+-- Takes the oldest entries of the outbox, with the webhooks that subscribe to each. As claim and cancelled do, it leaves alone
+-- what is of a store that moves.
 WITH taken AS (
- DELETE FROM outbox WHERE id = ANY (ARRAY(SELECT id FROM outbox WHERE id > $1 ORDER BY id LIMIT $2 FOR UPDATE SKIP LOCKED))
+ DELETE FROM outbox WHERE id = ANY (ARRAY(
+  SELECT id FROM outbox WHERE id > $1
+   AND store_id <> ALL (ARRAY(SELECT id FROM stores WHERE moving IS NOT NULL AND moving <> 'copying'))
+  ORDER BY id LIMIT $2 FOR UPDATE SKIP LOCKED))
  RETURNING id, store_id, type)
 SELECT t.id, t.store_id, t.type, w.id, COALESCE(w.url, ''), w.secret, COALESCE(w.secret_key, ''), COALESCE(w.epoch, 0),
  e.payload, e.request_id, COALESCE(e.trace, '')
@@ -53,7 +57,8 @@ SELECT DISTINCT store_id, webhook_id, retry FROM deliveries WHERE due_at > $2 AN
 WITH want AS (
  SELECT r.*, w.epoch, w.url, w.secret, w.secret_key
  FROM jsonb_to_recordset($2::jsonb) AS r(store_id uuid, webhook_id uuid, retry boolean, max integer)
- JOIN webhooks w ON w.store_id = r.store_id AND w.id = r.webhook_id AND w.enabled),
+ JOIN webhooks w ON w.store_id = r.store_id AND w.id = r.webhook_id AND w.enabled
+ WHERE r.store_id <> ALL (ARRAY(SELECT id FROM stores WHERE moving IS NOT NULL AND moving <> 'copying'))),
 due AS (
  SELECT f.id, want.url, want.secret, want.secret_key FROM want CROSS JOIN LATERAL (
   SELECT d.id FROM deliveries d
@@ -111,6 +116,7 @@ WITH RECURSIVE made AS (
   ORDER BY d.store_id, d.webhook_id, d.epoch LIMIT 1) n)
 SELECT m.* FROM made m WHERE NOT EXISTS (
  SELECT 1 FROM webhooks w WHERE w.store_id = m.store_id AND w.id = m.webhook_id AND w.enabled AND w.epoch = m.epoch)
+ AND m.store_id <> ALL (ARRAY(SELECT id FROM stores WHERE moving IS NOT NULL AND moving <> 'copying'))
 
 -- name: cancel
 WITH gone AS (

@@ -23,9 +23,20 @@ type Store struct {
 	PaymentLinksOpen bool
 	// UnavailableTypes are the product types that may not be published.
 	UnavailableTypes []string
+	// Moving is the step of a move to or from another installation, empty for a store that stays, and RedirectTo the public
+	// address that requests of a moved store are sent to, if there is one.
+	Moving, RedirectTo string
 	// PlatformFeePercent is copied to each order recorded.
 	PlatformFeePercent float64
 }
+
+// The steps of a store's move (package move).
+const (
+	// Copying is while the store's rows are copied and it goes on selling, Draining while in addition no worker sends for it.
+	Copying, Draining = "copying", "draining"
+	// Frozen is while nothing of the store changes, Moved when it answers and sends elsewhere, and Arriving where it will.
+	Frozen, Moved, Arriving = "frozen", "moved", "arriving"
+)
 
 // The kinds of actor in the activity journal.
 const (

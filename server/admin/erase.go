@@ -51,6 +51,9 @@ func (o *Operator) DeleteStore(ctx context.Context, in *adminv1.DeleteStoreReque
 		return nil, err
 	}
 	return changeStore(ctx, o, t, func(ctx context.Context, row *ent.Store) (*ent.Store, error) {
+		if step := row.Moving; step != nil && *step != tenant.Moved && *step != tenant.Arriving {
+			return nil, apierr.New(apierr.Unavailable, "The store is moving: end that with `storefront store move --abort` first.")
+		}
 		at := hook.Time(ctx, row.ID).Add(grace)
 		hook.Record(ctx, "store.deletion_ordered", "store", row.ID, hook.FieldChange{Field: "deleteAt", To: at})
 		return row.Update().SetStatus(store.StatusClosed).SetDeleteAt(at).Save(ctx)
@@ -126,6 +129,9 @@ func (o *Operator) forget(ctx context.Context, id string,
 // nobody calls it for a while, a worker does. It refuses with customer_not_found.
 func (o *Operator) ForgetCustomer(ctx context.Context, in *adminv1.ForgetCustomerRequest) (*adminv1.Forgetting, error) {
 	return o.forget(ctx, in.GetId(), func(ctx context.Context, storeID, id uuid.UUID) (f erase.Forgetting, err error) {
+		if t, _, _ := tenant.From(ctx); t.Moving != "" {
+			return f, apierr.New(apierr.Unavailable, "The store is moving: the customer can be forgotten where it moves to, once it is there.")
+		}
 		err = o.db.Change(ctx, func(ctx context.Context, tx *ent.Tx) error {
 			f, err = erase.BeginForgetting(ctx, o.db, tx, storeID, id)
 			return err

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"runtime/debug"
 
+	"go.storefront.example/ent/hook"
 	"go.storefront.example/gen/ent"
 )
 
@@ -54,6 +55,8 @@ func FromError(err error, unreachable func(error) bool) *Refusal {
 	switch {
 	case errors.As(err, &r):
 		return r
+	case errors.Is(err, hook.ErrMoving):
+		return New(Unavailable, "The store is moving to another address. For a moment nothing can be changed; try again.")
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded), errors.Is(err, ErrOutOfTime), unreachable(err):
 		return unavailable(err)
 	default:

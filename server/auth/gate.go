@@ -13,6 +13,7 @@ import (
 	lru "github.com/hashicorp/golang-lru/v2"
 
 	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/tenant"
 	"go.storefront.example/server/apierr"
 	"go.storefront.example/server/limit"
 )
@@ -83,7 +84,8 @@ func (g *Gate) timeArg() any {
 // limit, and two for an unknown but well-formed key that shares none.
 //
 // The error is an *apierr.Refusal (api_key_missing, api_key_invalid, api_key_revoked,
-// api_key_expired, rate_limited or store_unavailable), or a failure of the database. The Rate is
+// api_key_expired, rate_limited, unavailable for a store that moves or moved, or
+// store_unavailable), or a failure of the database. The Rate is
 // always set. The Principal is set whenever the key exists, also with a refusal. No error contains
 // the key. An IPv6 address counts for its /64. All requests with an invalid address share one
 // limit.
@@ -130,6 +132,8 @@ func (g *Gate) decideKnown(found lookupResult) (Principal, limit.Rate, error) {
 		return p, rate, apierr.New(apierr.RateLimited, fmt.Sprintf(
 			"The API key made more than %d requests in this minute. Wait as long as Retry-After says, then try again.",
 			limit.RequestsPerMinute))
+	case p.Store.Moving == tenant.Moved || p.Store.Moving == tenant.Arriving:
+		return p, rate, apierr.Elsewhere(p.Store.RedirectTo)
 	case p.Store.Status != statusOpen:
 		return p, rate, apierr.New(apierr.StoreUnavailable,
 			"The store is "+p.Store.Status+". Its keys are refused while it stays so.")

@@ -10,6 +10,7 @@ import (
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/id"
+	"go.storefront.example/ent/seal"
 	"go.storefront.example/ent/tenant"
 	"go.storefront.example/gen/ent"
 	"go.storefront.example/gen/ent/store"
@@ -140,6 +141,14 @@ func (w *Webhooks) target(url string) error {
 func secretKeyMissing() error {
 	return apierr.New(apierr.SecretKeyMissing,
 		"There is no secret key to keep webhook secrets with; set --secret-key to what `storefront secret generate` prints.")
+}
+
+// Secrets returns what seals the signing secrets. It refuses with secret_key_missing.
+func (w *Webhooks) Secrets() (*seal.Ring, error) {
+	if w.options.Secrets == nil {
+		return nil, secretKeyMissing()
+	}
+	return w.options.Secrets, nil
 }
 
 func webhookNotFound() error {

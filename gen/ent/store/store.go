@@ -42,6 +42,12 @@ const (
 	FieldUnavailableTypes = "unavailable_types"
 	// FieldDeleteAt holds the string denoting the delete_at field in the database.
 	FieldDeleteAt = "delete_at"
+	// FieldMoving holds the string denoting the moving field in the database.
+	FieldMoving = "moving"
+	// FieldMovedTo holds the string denoting the moved_to field in the database.
+	FieldMovedTo = "moved_to"
+	// FieldRedirectTo holds the string denoting the redirect_to field in the database.
+	FieldRedirectTo = "redirect_to"
 	// FieldPlatformFeePercent holds the string denoting the platform_fee_percent field in the database.
 	FieldPlatformFeePercent = "platform_fee_percent"
 	// FieldCreatedAt holds the string denoting the created_at field in the database.
@@ -69,6 +75,9 @@ var Columns = []string{
 	FieldPaymentLinksOpen,
 	FieldUnavailableTypes,
 	FieldDeleteAt,
+	FieldMoving,
+	FieldMovedTo,
+	FieldRedirectTo,
 	FieldPlatformFeePercent,
 	FieldCreatedAt,
 	FieldUpdatedAt,
@@ -103,6 +112,10 @@ var (
 	DefaultPaymentLinksOpen bool
 	// DefaultUnavailableTypes holds the default value on creation for the "unavailable_types" field.
 	DefaultUnavailableTypes []string
+	// DefaultMovedTo holds the default value on creation for the "moved_to" field.
+	DefaultMovedTo string
+	// DefaultRedirectTo holds the default value on creation for the "redirect_to" field.
+	DefaultRedirectTo string
 	// DefaultPlatformFeePercent holds the default value on creation for the "platform_fee_percent" field.
 	DefaultPlatformFeePercent float64
 	// DefaultID holds the default value on creation for the "id" field.
@@ -202,6 +215,21 @@ func ByPaymentLinksOpen(opts ...sql.OrderTermOption) OrderOption {
 // ByDeleteAt orders the results by the delete_at field.
 func ByDeleteAt(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldDeleteAt, opts...).ToFunc()
+}
+
+// ByMoving orders the results by the moving field.
+func ByMoving(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldMoving, opts...).ToFunc()
+}
+
+// ByMovedTo orders the results by the moved_to field.
+func ByMovedTo(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldMovedTo, opts...).ToFunc()
+}
+
+// ByRedirectTo orders the results by the redirect_to field.
+func ByRedirectTo(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldRedirectTo, opts...).ToFunc()
 }
 
 // ByPlatformFeePercent orders the results by the platform_fee_percent field.

@@ -110,6 +110,21 @@ func DeleteAt(v time.Time) predicate.Store {
 	return predicate.Store(sql.FieldEQ(FieldDeleteAt, v))
 }
 
+// Moving applies equality check predicate on the "moving" field. It's identical to MovingEQ.
+func Moving(v string) predicate.Store {
+	return predicate.Store(sql.FieldEQ(FieldMoving, v))
+}
+
+// MovedTo applies equality check predicate on the "moved_to" field. It's identical to MovedToEQ.
+func MovedTo(v string) predicate.Store {
+	return predicate.Store(sql.FieldEQ(FieldMovedTo, v))
+}
+
+// RedirectTo applies equality check predicate on the "redirect_to" field. It's identical to RedirectToEQ.
+func RedirectTo(v string) predicate.Store {
+	return predicate.Store(sql.FieldEQ(FieldRedirectTo, v))
+}
+
 // PlatformFeePercent applies equality check predicate on the "platform_fee_percent" field. It's identical to PlatformFeePercentEQ.
 func PlatformFeePercent(v float64) predicate.Store {
 	return predicate.Store(sql.FieldEQ(FieldPlatformFeePercent, v))
@@ -788,6 +803,211 @@ func DeleteAtIsNil() predicate.Store {
 // DeleteAtNotNil applies the NotNil predicate on the "delete_at" field.
 func DeleteAtNotNil() predicate.Store {
 	return predicate.Store(sql.FieldNotNull(FieldDeleteAt))
+}
+
+// MovingEQ applies the EQ predicate on the "moving" field.
+func MovingEQ(v string) predicate.Store {
+	return predicate.Store(sql.FieldEQ(FieldMoving, v))
+}
+
+// MovingNEQ applies the NEQ predicate on the "moving" field.
+func MovingNEQ(v string) predicate.Store {
+	return predicate.Store(sql.FieldNEQ(FieldMoving, v))
+}
+
+// MovingIn applies the In predicate on the "moving" field.
+func MovingIn(vs ...string) predicate.Store {
+	return predicate.Store(sql.FieldIn(FieldMoving, vs...))
+}
+
+// MovingNotIn applies the NotIn predicate on the "moving" field.
+func MovingNotIn(vs ...string) predicate.Store {
+	return predicate.Store(sql.FieldNotIn(FieldMoving, vs...))
+}
+
+// MovingGT applies the GT predicate on the "moving" field.
+func MovingGT(v string) predicate.Store {
+	return predicate.Store(sql.FieldGT(FieldMoving, v))
+}
+
+// MovingGTE applies the GTE predicate on the "moving" field.
+func MovingGTE(v string) predicate.Store {
+	return predicate.Store(sql.FieldGTE(FieldMoving, v))
+}
+
+// MovingLT applies the LT predicate on the "moving" field.
+func MovingLT(v string) predicate.Store {
+	return predicate.Store(sql.FieldLT(FieldMoving, v))
+}
+
+// MovingLTE applies the LTE predicate on the "moving" field.
+func MovingLTE(v string) predicate.Store {
+	return predicate.Store(sql.FieldLTE(FieldMoving, v))
+}
+
+// MovingContains applies the Contains predicate on the "moving" field.
+func MovingContains(v string) predicate.Store {
+	return predicate.Store(sql.FieldContains(FieldMoving, v))
+}
+
+// MovingHasPrefix applies the HasPrefix predicate on the "moving" field.
+func MovingHasPrefix(v string) predicate.Store {
+	return predicate.Store(sql.FieldHasPrefix(FieldMoving, v))
+}
+
+// MovingHasSuffix applies the HasSuffix predicate on the "moving" field.
+func MovingHasSuffix(v string) predicate.Store {
+	return predicate.Store(sql.FieldHasSuffix(FieldMoving, v))
+}
+
+// MovingIsNil applies the IsNil predicate on the "moving" field.
+func MovingIsNil() predicate.Store {
+	return predicate.Store(sql.FieldIsNull(FieldMoving))
+}
+
+// MovingNotNil applies the NotNil predicate on the "moving" field.
+func MovingNotNil() predicate.Store {
+	return predicate.Store(sql.FieldNotNull(FieldMoving))
+}
+
+// MovingEqualFold applies the EqualFold predicate on the "moving" field.
+func MovingEqualFold(v string) predicate.Store {
+	return predicate.Store(sql.FieldEqualFold(FieldMoving, v))
+}
+
+// MovingContainsFold applies the ContainsFold predicate on the "moving" field.
+func MovingContainsFold(v string) predicate.Store {
+	return predicate.Store(sql.FieldContainsFold(FieldMoving, v))
+}
+
+// MovedToEQ applies the EQ predicate on the "moved_to" field.
+func MovedToEQ(v string) predicate.Store {
+	return predicate.Store(sql.FieldEQ(FieldMovedTo, v))
+}
+
+// MovedToNEQ applies the NEQ predicate on the "moved_to" field.
+func MovedToNEQ(v string) predicate.Store {
+	return predicate.Store(sql.FieldNEQ(FieldMovedTo, v))
+}
+
+// MovedToIn applies the In predicate on the "moved_to" field.
+func MovedToIn(vs ...string) predicate.Store {
+	return predicate.Store(sql.FieldIn(FieldMovedTo, vs...))
+}
+
+// MovedToNotIn applies the NotIn predicate on the "moved_to" field.
+func MovedToNotIn(vs ...string) predicate.Store {
+	return predicate.Store(sql.FieldNotIn(FieldMovedTo, vs...))
+}
+
+// MovedToGT applies the GT predicate on the "moved_to" field.
+func MovedToGT(v string) predicate.Store {
+	return predicate.Store(sql.FieldGT(FieldMovedTo, v))
+}
+
+// MovedToGTE applies the GTE predicate on the "moved_to" field.
+func MovedToGTE(v string) predicate.Store {
+	return predicate.Store(sql.FieldGTE(FieldMovedTo, v))
+}
+
+// MovedToLT applies the LT predicate on the "moved_to" field.
+func MovedToLT(v string) predicate.Store {
+	return predicate.Store(sql.FieldLT(FieldMovedTo, v))
+}
+
+// MovedToLTE applies the LTE predicate on the "moved_to" field.
+func MovedToLTE(v string) predicate.Store {
+	return predicate.Store(sql.FieldLTE(FieldMovedTo, v))
+}
+
+// MovedToContains applies the Contains predicate on the "moved_to" field.
+func MovedToContains(v string) predicate.Store {
+	return predicate.Store(sql.FieldContains(FieldMovedTo, v))
+}
+
+// MovedToHasPrefix applies the HasPrefix predicate on the "moved_to" field.
+func MovedToHasPrefix(v string) predicate.Store {
+	return predicate.Store(sql.FieldHasPrefix(FieldMovedTo, v))
+}
+
+// MovedToHasSuffix applies the HasSuffix predicate on the "moved_to" field.
+func MovedToHasSuffix(v string) predicate.Store {
+	return predicate.Store(sql.FieldHasSuffix(FieldMovedTo, v))
+}
+
+// MovedToEqualFold applies the EqualFold predicate on the "moved_to" field.
+func MovedToEqualFold(v string) predicate.Store {
+	return predicate.Store(sql.FieldEqualFold(FieldMovedTo, v))
+}
+
+// MovedToContainsFold applies the ContainsFold predicate on the "moved_to" field.
+func MovedToContainsFold(v string) predicate.Store {
+	return predicate.Store(sql.FieldContainsFold(FieldMovedTo, v))
+}
+
+// RedirectToEQ applies the EQ predicate on the "redirect_to" field.
+func RedirectToEQ(v string) predicate.Store {
+	return predicate.Store(sql.FieldEQ(FieldRedirectTo, v))
+}
+
+// RedirectToNEQ applies the NEQ predicate on the "redirect_to" field.
+func RedirectToNEQ(v string) predicate.Store {
+	return predicate.Store(sql.FieldNEQ(FieldRedirectTo, v))
+}
+
+// RedirectToIn applies the In predicate on the "redirect_to" field.
+func RedirectToIn(vs ...string) predicate.Store {
+	return predicate.Store(sql.FieldIn(FieldRedirectTo, vs...))
+}
+
+// RedirectToNotIn applies the NotIn predicate on the "redirect_to" field.
+func RedirectToNotIn(vs ...string) predicate.Store {
+	return predicate.Store(sql.FieldNotIn(FieldRedirectTo, vs...))
+}
+
+// RedirectToGT applies the GT predicate on the "redirect_to" field.
+func RedirectToGT(v string) predicate.Store {
+	return predicate.Store(sql.FieldGT(FieldRedirectTo, v))
+}
+
+// RedirectToGTE applies the GTE predicate on the "redirect_to" field.
+func RedirectToGTE(v string) predicate.Store {
+	return predicate.Store(sql.FieldGTE(FieldRedirectTo, v))
+}
+
+// RedirectToLT applies the LT predicate on the "redirect_to" field.
+func RedirectToLT(v string) predicate.Store {
+	return predicate.Store(sql.FieldLT(FieldRedirectTo, v))
+}
+
+// RedirectToLTE applies the LTE predicate on the "redirect_to" field.
+func RedirectToLTE(v string) predicate.Store {
+	return predicate.Store(sql.FieldLTE(FieldRedirectTo, v))
+}
+
+// RedirectToContains applies the Contains predicate on the "redirect_to" field.
+func RedirectToContains(v string) predicate.Store {
+	return predicate.Store(sql.FieldContains(FieldRedirectTo, v))
+}
+
+// RedirectToHasPrefix applies the HasPrefix predicate on the "redirect_to" field.
+func RedirectToHasPrefix(v string) predicate.Store {
+	return predicate.Store(sql.FieldHasPrefix(FieldRedirectTo, v))
+}
+
+// RedirectToHasSuffix applies the HasSuffix predicate on the "redirect_to" field.
+func RedirectToHasSuffix(v string) predicate.Store {
+	return predicate.Store(sql.FieldHasSuffix(FieldRedirectTo, v))
+}
+
+// RedirectToEqualFold applies the EqualFold predicate on the "redirect_to" field.
+func RedirectToEqualFold(v string) predicate.Store {
+	return predicate.Store(sql.FieldEqualFold(FieldRedirectTo, v))
+}
+
+// RedirectToContainsFold applies the ContainsFold predicate on the "redirect_to" field.
+func RedirectToContainsFold(v string) predicate.Store {
+	return predicate.Store(sql.FieldContainsFold(FieldRedirectTo, v))
 }
 
 // PlatformFeePercentEQ applies the EQ predicate on the "platform_fee_percent" field.

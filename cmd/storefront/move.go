@@ -1,0 +1,129 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	adminv1 "go.storefront.example/gen/storefront/admin/v1"
+	"go.storefront.example/server/admin"
+	"go.storefront.example/server/admin/rpc"
+	"go.storefront.example/server/apierr"
+)
+
+type storeMoveCmd struct {
+	namedStore
+	To           string `name:"to" placeholder:"URL" help:"The operator's listener of the installation to move to, such as https://operator.new.example."`
+	ToAdminToken string `name:"to-admin-token" placeholder:"TOKEN" help:"The --admin-token of that server. Better set as STOREFRONT_TO_ADMIN_TOKEN."`
+	Redirect     apiURL `placeholder:"URL" help:"Public address of the new place, to which the old one then redirects requests (308); without it they are answered 503."`
+	Status       bool   `help:"Show where the move stands, and change nothing."`
+	Abort        bool   `help:"Take back a move that has not come to its end; the store stays."`
+	Yes          bool   `help:"Do it without asking, for programs."`
+}
+
+// movedStore is what a move did, as it is shown.
+type movedStore struct {
+	Store    string `json:"store"`
+	To       string `json:"to"`
+	Rows     int    `json:"rows"`
+	FrozenMS int64  `json:"frozenMs"`
+}
+
+// Run moves the store.
+func (c *storeMoveCmd) Run(s *invocation) error {
+	var to *rpc.Client
+	switch {
+	case c.Status && c.Abort:
+		return usage("--status and --abort exclude each other")
+	case c.To != "":
+		var err error
+		if to, err = (adminListener{c.To, c.ToAdminToken}).client(); err != nil {
+			return fmt.Errorf("--to: %w", err)
+		}
+	case !c.Status:
+		return usage("say where the store moves to: --to URL --to-admin-token TOKEN")
+	}
+	return s.operate(c.target, func(ctx context.Context, o admin.API) error {
+		if c.Status {
+			return c.status(ctx, s, o, to)
+		}
+		found, err := o.GetStore(ctx, &adminv1.GetStoreRequest{Store: c.Store})
+		if err != nil {
+			return err
+		}
+		bar := newProgress(s.errs, "", -1)
+		defer bar.end()
+		m := &admin.Mover{From: o, To: to, Store: c.Store, ToAddress: c.To, RedirectTo: string(c.Redirect), Report: bar.draw}
+		if c.Abort {
+			if err := m.Abort(ctx); err != nil {
+				return err
+			}
+			s.say("the store " + found.GetSlug() + " stays, and a copy at the new place is being deleted")
+			return nil
+		}
+		if !c.Yes {
+			if err := s.confirm(fmt.Sprintf("this copies the store %s to %s while it sells, then stops its changes for a moment and "+
+				"opens it there; here its keys are refused from then on", found.GetSlug(), c.To)); err != nil {
+				return err
+			}
+		}
+		done, err := m.Run(ctx)
+		bar.end()
+		if err != nil {
+			return fmt.Errorf("%w; run it again to go on, or take it back with --abort", err)
+		}
+		if s.json {
+			return s.value(movedStore{done.Store, c.To, done.Rows, done.Frozen.Milliseconds()})
+		}
+		_, err = fmt.Fprintf(s.out, "%s answers at %s: %s written, and nothing could be changed for %s\nthe copy that stays here can be "+
+			"deleted with `storefront store delete %s`\n", found.GetSlug(), c.To, plural(done.Rows, "row"),
+			done.Frozen.Round(time.Millisecond), found.GetSlug())
+		return err
+	})
+}
+
+// steps say what each step of a move means.
+var steps = map[string]string{
+	"":         "does not move",
+	"copying":  "is being copied, and sells",
+	"draining": "is being copied and sells; its events wait",
+	"frozen":   "is frozen: it answers, and nothing of it can be changed",
+	"moved":    "has moved",
+	"arriving": "arrives, and is not open yet",
+}
+
+// status shows where a move stands.
+func (c *storeMoveCmd) status(ctx context.Context, s *invocation, o admin.API, to *rpc.Client) error {
+	at, err := o.GetMove(ctx, &adminv1.GetMoveRequest{Store: c.Store})
+	if err != nil {
+		return err
+	}
+	there := ""
+	if to != nil {
+		found, err := to.GetMove(ctx, &adminv1.GetMoveRequest{Store: at.GetStoreId()})
+		refused, is := errors.AsType[*apierr.Refusal](err)
+		switch {
+		case is && refused.Code == apierr.StoreNotFound:
+			there = "is not there"
+		case err != nil:
+			return err
+		case found.GetStep() == "":
+			there = "is open"
+		default:
+			there = steps[found.GetStep()]
+		}
+	}
+	if s.json {
+		return s.value(map[string]string{"store": at.GetStoreId(), "step": at.GetStep(), "movedTo": at.GetMovedTo(), "there": there})
+	}
+	text := at.GetSlug() + " " + steps[at.GetStep()]
+	if at.GetMovedTo() != "" {
+		text += " to " + at.GetMovedTo()
+	}
+	if there != "" {
+		text += "; at " + c.To + " it " + there
+	}
+	_, err = fmt.Fprintln(s.out, text)
+	return err
+}

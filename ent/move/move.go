@@ -1,0 +1,150 @@
+// Package move moves a store from one installation to another, step by step, while it sells.
+//
+//	old place   copying ──► draining ──► frozen ──► moved     a step before moved can be taken back
+//	            all rows    no worker    nothing    requests
+//	            are copied  sends        changes    are refused, or redirected
+//	new place   arriving ────────────────────────────────► open
+//
+// The rows travel as they are, with their ids: a copy that was interrupted is gone on with by comparing. The new place opens
+// only once the old one has moved, so that at no moment both send or take changes; killed in between, the store answers
+// nowhere until somebody goes on.
+package move
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/lib/pq"
+
+	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/erase"
+	"go.storefront.example/ent/tenant"
+	"go.storefront.example/gen/ent"
+	"go.storefront.example/gen/ent/store"
+)
+
+// writersPatience is how long a step waits for transactions that wrote before it was decided.
+const writersPatience = 5 * time.Second
+
+// follows are the steps that each step can be taken from. From Arriving the empty one opens the store.
+var follows = map[string][]string{
+	"":              {tenant.Copying, tenant.Draining, tenant.Frozen, tenant.Arriving},
+	tenant.Copying:  {"", tenant.Copying, tenant.Draining, tenant.Frozen},
+	tenant.Draining: {tenant.Copying},
+	tenant.Frozen:   {tenant.Draining},
+	tenant.Moved:    {tenant.Frozen, tenant.Moved},
+}
+
+// Errors of Set. Their texts are for the operator.
+var (
+	// ErrStep is that of a step that does not follow.
+	ErrStep = errors.New("the step does not follow")
+	// ErrInTheWay is that of a store that cannot move now.
+	ErrInTheWay = errors.New("the store cannot move now")
+)
+
+// Step is a step of a store's move.
+type Step struct {
+	Name                string
+	MovedTo, RedirectTo string
+}
+
+// Attempts returns how many attempts of a store's deliveries are under way.
+func Attempts(ctx context.Context, s *db.DB, storeID uuid.UUID) (n int, err error) {
+	err = s.Reader().QueryRowContext(ctx, `SELECT count(*) FROM deliveries WHERE store_id = $1 AND lease IS NOT NULL
+ AND due_at > COALESCE(CAST($2 AS timestamptz), CURRENT_TIMESTAMP)`, storeID, s.TimeArg()).Scan(&n)
+	return n, err
+}
+
+// Set takes a store to a step, and returns when that holds for everybody. Taken to Moved once more, a store loses what waited
+// to be sent, which the new place sends. It fails with ErrStep or ErrInTheWay, and then the store is where it was.
+func Set(ctx context.Context, s *db.DB, storeID uuid.UUID, to Step) error {
+	if db.OfSharded(s, false, true, false) {
+		return fmt.Errorf("%w: its database is distributed with Citus, where a store cannot be frozen; `storefront export` takes "+
+			"it along",
+			ErrInTheWay)
+	}
+	was := ""
+	err := s.WithTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
+		row, err := db.Lock(s, tx.Store.Query().Where(store.ID(storeID))).Only(ctx)
+		if err != nil {
+			return err
+		}
+		if was = ""; row.Moving != nil {
+			was = *row.Moving
+		}
+		if allowed, known := follows[to.Name]; !known || !slices.Contains(allowed, was) {
+			return fmt.Errorf("%w: %q comes after one of %q, and the store is at %q", ErrStep, to.Name, allowed, was)
+		}
+		if was == "" {
+			if row.DeleteAt != nil {
+				return fmt.Errorf("%w: it is to be deleted; take that back with `storefront store restore`", ErrInTheWay)
+			}
+			for found := range db.Rows(ctx, tx, "SELECT id FROM forgettings WHERE store_id = $1 AND finished_at IS NULL", storeID) {
+				return errors.Join(fmt.Errorf("%w: a customer is being forgotten; try again when that is done", ErrInTheWay),
+					found.Scan(new(uuid.UUID)))
+			}
+		}
+		if was == tenant.Moved {
+			return nil // it keeps its addresses
+		}
+		return write(ctx, tx, storeID, to)
+	})
+	switch {
+	case err != nil:
+		return err
+	case was == tenant.Moved:
+		return erase.Queue(ctx, s, storeID)
+	case was == tenant.Arriving:
+		s.Announce()
+	}
+	if to.Name != tenant.Draining && to.Name != tenant.Frozen {
+		return nil
+	}
+	if err := waitForWriters(ctx, s); err != nil {
+		return errors.Join(err, s.WithTx(context.WithoutCancel(ctx), func(ctx context.Context, tx *ent.Tx) error {
+			return write(ctx, tx, storeID, Step{Name: was})
+		}))
+	}
+	return nil
+}
+
+func write(ctx context.Context, tx *ent.Tx, storeID uuid.UUID, to Step) error {
+	_, err := tx.ExecContext(ctx, "UPDATE stores SET moving = NULLIF($1, ''), moved_to = $2, redirect_to = $3 WHERE id = $4",
+		to.Name, to.MovedTo, to.RedirectTo, storeID)
+	return err
+}
+
+// waitForWriters waits until every transaction has ended that is about to write anywhere: what begins to write later sees
+// what was committed before. On SQLite one transaction writes at a time. A transaction locks a table before it takes the
+// snapshot in which it reads it, and holds a lock on its own number to its end.
+func waitForWriters(ctx context.Context, s *db.DB) error {
+	if db.Of(s, false, true) {
+		return nil
+	}
+	var writers []string
+	for row := range db.Rows(ctx, s.Reader(), `SELECT DISTINCT l.virtualtransaction FROM pg_locks l
+ JOIN pg_database d ON d.oid = l.database AND d.datname = current_database()
+ WHERE l.locktype = 'relation' AND l.mode IN ('RowShareLock', 'RowExclusiveLock') AND l.granted AND l.pid <> pg_backend_pid()`) {
+		var number string
+		if err := row.Scan(&number); err != nil {
+			return fmt.Errorf("look for transactions: %w", err)
+		}
+		writers = append(writers, number)
+	}
+	for began, left := time.Now(), len(writers); left > 0; time.Sleep(10 * time.Millisecond) {
+		if err := s.Reader().QueryRowContext(ctx, `SELECT count(*) FROM pg_locks WHERE locktype = 'virtualxid' AND granted
+ AND mode = 'ExclusiveLock' AND virtualtransaction = ANY ($1)`, pq.Array(writers)).Scan(&left); err != nil {
+			return fmt.Errorf("wait for transactions: %w", err)
+		}
+		if left > 0 && time.Since(began) > writersPatience {
+			return fmt.Errorf("%w: %d transactions that write last longer than %s; try again when they are over (pg_stat_activity)",
+				ErrInTheWay, left, writersPatience)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,368 @@
+package move
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"time"
+
+	sqlbuilder "entgo.io/ent/dialect/sql"
+	"github.com/google/uuid"
+
+	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/seal"
+	"go.storefront.example/ent/tenant"
+)
+
+// Table is a table of a store's rows.
+type Table struct {
+	Name string
+	// Queue is whether workers alone change it: not any more once none sends.
+	Queue bool
+	// changed finds the rows that may have changed since a time. Without it the table is compared whole, and what is no longer
+	// there is deleted.
+	changed string
+	// created finds the rows made before a time, where they refer to rows of other tables.
+	created string
+	// version is a column that changes with the row, or fixed. Without it all rows are copied each time.
+	version string
+	// unique are columns whose values can pass from one row to another.
+	unique []string
+}
+
+// fixed is the version of rows that never change.
+const fixed = "0"
+
+// Tables are those of what a store has, with those first that others refer to. Counts of rows, which triggers keep, and of
+// the requests of a minute are not among them.
+var Tables = []Table{
+	{Name: "stores"},
+	{Name: "api_keys"},
+	{Name: "products", changed: "updated_at >= $%d", version: "updated_at", unique: []string{"slug"}},
+	{Name: "customers", changed: "updated_at >= $%d", version: "updated_at", unique: []string{"email", "phone"}},
+	{Name: "payment_links", changed: "updated_at >= $%d", version: "updated_at"},
+	{Name: "orders", changed: "updated_at >= $%d", created: "created_at < $%d", version: "updated_at"},
+	{Name: "order_items", changed: "order_id IN (SELECT id FROM orders WHERE store_id = $1 AND updated_at >= $%d)",
+		created: "order_id IN (SELECT id FROM orders WHERE store_id = $1 AND created_at < $%d)", version: fixed},
+	{Name: "events", changed: "created_at >= $%d", version: fixed},
+	{Name: "activity_entries", changed: "created_at >= $%d", version: fixed},
+	{Name: "idempotency_keys", changed: "created_at >= $%d", version: fixed, unique: []string{"key"}},
+	{Name: "refused_requests", changed: "created_at >= $%d", version: fixed},
+	{Name: "sessions"}, {Name: "sign_in_links"}, {Name: "forgettings"}, {Name: "tallies"}, {Name: "webhooks"},
+	{Name: "outbox", version: fixed},
+	{Name: "resends", Queue: true},
+	{Name: "deliveries", Queue: true, version: "due_at"},
+	{Name: "finished_deliveries", Queue: true, changed: "finished_at >= $%d", version: fixed},
+}
+
+// Whole is whether the table is always compared whole.
+func (t Table) Whole() bool { return t.changed == "" }
+
+// Find returns the table with a name.
+func Find(name string) (Table, bool) {
+	i := slices.IndexFunc(Tables, func(t Table) bool { return t.Name == name })
+	return Tables[max(i, 0)], i >= 0
+}
+
+// owner is the column of the store's id.
+func (t Table) owner() string {
+	if t.Name == "stores" {
+		return "id"
+	}
+	return "store_id"
+}
+
+const (
+	// listLimit is how many ids one answer lists, and readBytes about how much the rows of one have.
+	listLimit = 20000
+	readBytes = 400 << 10
+)
+
+// Listed is the id of a row, and what differs in another version of it.
+type Listed struct {
+	ID      uuid.UUID
+	Version int64
+}
+
+// Range says which rows to list: those after and up to an id, and, where the table tells, those changed since and made
+// before a time.
+type Range struct {
+	After, Until uuid.UUID
+	Since        time.Time
+	Before       time.Time
+}
+
+// List lists rows of a store in the order of their ids, and whether there are more.
+func List(ctx context.Context, s *db.DB, storeID uuid.UUID, t Table, r Range) (found []Listed, more bool, err error) {
+	query, args := "SELECT id", []any{storeID, r.After, r.Until}
+	timed := t.version != "" && t.version != fixed
+	if timed {
+		query += ", " + t.version
+	}
+	query += " FROM " + t.Name + " WHERE " + t.owner() + " = $1 AND id > $2 AND id <= $3"
+	for _, c := range []struct {
+		condition string
+		at        time.Time
+	}{{t.changed, r.Since}, {t.created, r.Before}} {
+		if c.condition != "" && !c.at.IsZero() {
+			args = append(args, c.at)
+			query += " AND " + fmt.Sprintf(c.condition, len(args))
+		}
+	}
+	for row := range db.Rows(ctx, s.Reader(), query+fmt.Sprintf(" ORDER BY id LIMIT %d", listLimit+1), args...) {
+		var l Listed
+		var at time.Time
+		into := []any{&l.ID, &at}
+		if !timed {
+			into = into[:1]
+		}
+		if err := row.Scan(into...); err != nil {
+			return nil, false, fmt.Errorf("list %s: %w", t.Name, err)
+		}
+		switch {
+		case timed:
+			l.Version = at.UnixMilli()
+		case t.version == "":
+			l.Version = rand.Int64() // never that of the other place
+		}
+		found = append(found, l)
+	}
+	if len(found) > listLimit {
+		return found[:listLimit], true, nil
+	}
+	return found, false, nil
+}
+
+// Rows are rows of a table, each a JSON array of the values of the columns. The secrets of webhooks are in clear.
+type Rows struct {
+	Columns []string
+	Rows    []string
+}
+
+// Read reads the rows with the ids, which are in order, and returns at how many ids it looked: at fewer if the rows are long.
+func Read(ctx context.Context, s *db.DB, secrets *seal.Ring, storeID uuid.UUID, t Table, ids []uuid.UUID) (out Rows, looked int,
+	err error) {
+	list := make([]string, len(ids))
+	for i, id := range ids {
+		list[i] = id.String()
+	}
+	names, _ := json.Marshal(list)
+	rows, err := s.Reader().QueryContext(ctx, "SELECT * FROM "+t.Name+" WHERE "+t.owner()+" = $1 AND "+
+		db.Of(s, "id = ANY ($2::uuid[])", "id IN (SELECT value FROM json_each($2))")+" ORDER BY id",
+		storeID, db.Of(s, "{"+strings.Join(list, ",")+"}", string(names)))
+	if err != nil {
+		return out, 0, fmt.Errorf("read %s: %w", t.Name, err)
+	}
+	defer func() { _ = rows.Close() }()
+	types, err := rows.ColumnTypes()
+	if err != nil {
+		return out, 0, err
+	}
+	for _, c := range types {
+		out.Columns = append(out.Columns, c.Name())
+	}
+	for size := 0; rows.Next(); {
+		values := holders(types)
+		if err := rows.Scan(values...); err != nil {
+			return out, 0, fmt.Errorf("read %s: %w", t.Name, err)
+		}
+		if t.Name == "webhooks" {
+			if err := eachSecret(out.Columns, values, func(id uuid.UUID, secret *[]byte, key *string) error {
+				plain, err := secrets.Open(*secret, *key, id[:])
+				*secret, *key = []byte(plain), ""
+				return err
+			}); err != nil {
+				return out, 0, fmt.Errorf("open the secret of a webhook: %w", err)
+			}
+		}
+		row, err := json.Marshal(values)
+		if err != nil {
+			return out, 0, fmt.Errorf("read %s: %w", t.Name, err)
+		}
+		out.Rows = append(out.Rows, string(row))
+		if size += len(row); size > readBytes {
+			last := **values[slices.Index(out.Columns, "id")].(**string)
+			return out, slices.Index(list, last) + 1, nil
+		}
+	}
+	return out, len(ids), rows.Err()
+}
+
+// eachSecret passes what a row of webhooks has of its secret.
+func eachSecret(columns []string, values []any, pass func(uuid.UUID, *[]byte, *string) error) error {
+	at := func(column string) any { return values[slices.Index(columns, column)] }
+	id, err := uuid.Parse(**at("id").(**string))
+	if err != nil {
+		return err
+	}
+	return pass(id, at("secret").(*[]byte), *at("secret_key").(**string))
+}
+
+// holders are variables for the columns' values, which a database's driver and encoding/json both fill.
+func holders(types []*sql.ColumnType) []any {
+	values := make([]any, len(types))
+	for i, c := range types {
+		switch strings.ToUpper(c.DatabaseTypeName()) {
+		case "TIMESTAMPTZ", "DATETIME":
+			values[i] = new(*time.Time)
+		case "BYTEA", "BLOB", "JSON", "JSONB":
+			values[i] = new([]byte)
+		case "BOOL":
+			values[i] = new(*bool)
+		case "INT4", "INT8", "INTEGER":
+			values[i] = new(*int64)
+		case "FLOAT8", "REAL":
+			values[i] = new(*float64)
+		default:
+			values[i] = new(*string)
+		}
+	}
+	return values
+}
+
+// held returns what is in a holder.
+func held(holder any) any {
+	switch h := holder.(type) {
+	case *[]byte:
+		return *h
+	case **time.Time:
+		return *h
+	case **bool:
+		return *h
+	case **int64:
+		return *h
+	case **float64:
+		return *h
+	case **string:
+		return *h
+	}
+	return holder
+}
+
+// ErrRows is that of rows that cannot be written. Its text is for the operator.
+var ErrRows = errors.New("the rows cannot be written")
+
+// Write writes rows of a store that arrives in place of those with their ids, and deletes others. The row of the table
+// stores makes the store arrive. It fails with ErrRows.
+func Write(ctx context.Context, s *db.DB, secrets *seal.Ring, storeID uuid.UUID, t Table, in Rows, gone []uuid.UUID) error {
+	if len(in.Rows) > 0 && (!slices.Contains(in.Columns, "id") || !slices.Contains(in.Columns, t.owner())) {
+		return fmt.Errorf("%w: a row needs its id and its store", ErrRows)
+	}
+	if db.OfSharded(s, false, true, false) {
+		return fmt.Errorf("%w: the database here is distributed with Citus, where no store moves", ErrRows)
+	}
+	tx, err := s.Writer().BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = tx.Rollback() }() // does nothing after the commit
+	var moving sql.NullString
+	err = tx.QueryRowContext(ctx, "SELECT moving FROM stores WHERE id = $1 AND delete_at IS NULL"+s.RowLock(""), storeID).Scan(&moving)
+	if absent := errors.Is(err, sql.ErrNoRows); err != nil && !absent {
+		return fmt.Errorf("read the store: %w", err)
+	} else if (absent && t.Name != "stores") || (!absent && moving.String != tenant.Arriving) {
+		return fmt.Errorf("%w: the store is here already, or being deleted, and does not arrive", ErrRows)
+	}
+	builder := sqlbuilder.Dialect(s.Dialect())
+	exec := func(b interface{ Query() (string, []any) }) error {
+		query, args := b.Query()
+		_, err := tx.ExecContext(ctx, query, args...)
+		return err
+	}
+	if len(gone) > 0 {
+		ids := make([]any, len(gone))
+		for i, id := range gone {
+			ids[i] = id
+		}
+		if err := exec(builder.Delete(t.Name).Where(sqlbuilder.And(sqlbuilder.EQ(t.owner(), storeID),
+			sqlbuilder.In("id", ids...)))); err != nil {
+			return fmt.Errorf("delete from %s: %w", t.Name, err)
+		}
+	}
+	if len(in.Rows) == 0 {
+		return tx.Commit()
+	}
+	all, err := parse(ctx, tx, secrets, storeID, t, in)
+	if err != nil {
+		return err
+	}
+	// A value that passes from one row to another is first taken from the one that is written later.
+	for _, column := range t.unique {
+		i := slices.Index(in.Columns, column)
+		var values []any
+		for _, row := range all {
+			values = append(values, row[i])
+		}
+		if err := exec(builder.Update(t.Name).Set(column, sqlbuilder.Expr("CAST(id AS text)")).Where(sqlbuilder.And(
+			sqlbuilder.EQ("store_id", storeID), sqlbuilder.In(column, values...)))); err != nil {
+			return fmt.Errorf("free the values of %s in %s: %w", column, t.Name, err)
+		}
+	}
+	insert := builder.Insert(t.Name).Columns(in.Columns...)
+	for _, row := range all {
+		insert.Values(row...)
+	}
+	query, args := insert.Query()
+	query += " ON CONFLICT " + db.Of(s, "ON CONSTRAINT "+t.Name+"_pkey", "(id)") + " DO UPDATE SET "
+	for i, column := range in.Columns {
+		if i > 0 {
+			query += ", "
+		}
+		query += `"` + column + `" = excluded."` + column + `"`
+	}
+	if _, err := tx.ExecContext(ctx, query, args...); err != nil {
+		return fmt.Errorf("write into %s: %w", t.Name, err)
+	}
+	return tx.Commit()
+}
+
+// parse reads the values of rows. Those of the store's own row make it arrive.
+func parse(ctx context.Context, tx *sql.Tx, secrets *seal.Ring, storeID uuid.UUID, t Table, in Rows) (all [][]any, err error) {
+	for _, column := range in.Columns {
+		if strings.Trim(column, "abcdefghijklmnopqrstuvwxyz_") != "" {
+			return nil, fmt.Errorf("%w: %q is no column", ErrRows, column)
+		}
+	}
+	rows, err := tx.QueryContext(ctx, `SELECT "`+strings.Join(in.Columns, `", "`)+`" FROM `+t.Name+" WHERE false")
+	if err != nil {
+		return nil, fmt.Errorf("%w: the tables are of another release: %w", ErrRows, err)
+	}
+	types, err := rows.ColumnTypes()
+	if err := errors.Join(err, rows.Close()); err != nil {
+		return nil, err
+	}
+	owner := slices.Index(in.Columns, t.owner())
+	for _, row := range in.Rows {
+		values := holders(types)
+		if err := json.Unmarshal([]byte(row), &values); err != nil || len(values) != len(types) {
+			return nil, fmt.Errorf("%w: a row of %s is not as its columns are", ErrRows, t.Name)
+		}
+		if id, ok := values[owner].(**string); !ok || *id == nil || **id != storeID.String() {
+			return nil, fmt.Errorf("%w: a row of %s is of another store", ErrRows, t.Name)
+		}
+		if t.Name == "webhooks" {
+			if err := eachSecret(in.Columns, values, func(id uuid.UUID, secret *[]byte, key *string) error {
+				*secret, *key = secrets.Seal(string(*secret), id[:])
+				return nil
+			}); err != nil {
+				return nil, fmt.Errorf("%w: %w", ErrRows, err)
+			}
+		}
+		args := make([]any, len(values))
+		for i, column := range in.Columns {
+			switch args[i] = held(values[i]); {
+			case t.Name == "stores" && column == "moving":
+				args[i] = tenant.Arriving
+			case t.Name == "stores" && (column == "moved_to" || column == "redirect_to"):
+				args[i] = ""
+			}
+		}
+		all = append(all, args)
+	}
+	return all, nil
+}
