@@ -92,7 +92,17 @@ func (r *recorder) writeJournal(ctx context.Context, tx *ent.Tx) error {
 }
 
 // ErrMoving is that of a transaction in a store of which nothing may change while it moves.
-var ErrMoving = errors.New("the store is moving: nothing of it can be changed here")
+var ErrMoving error = movingError{}
+
+type movingError struct{}
+
+// Error is for logs.
+func (movingError) Error() string { return "the store is moving: nothing of it can be changed here" }
+
+// Unavailable is what the caller is told, whom a later try may serve (package apierr).
+func (movingError) Unavailable() string {
+	return "The store is moving to another address. For a moment nothing can be changed; try again."
+}
 
 // readStore returns the types of event to which the enabled webhooks of a store subscribe, or ErrMoving. A copy that is to be
 // deleted may change.

@@ -15,10 +15,10 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/lib/pq"
 
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/erase"
@@ -138,7 +138,7 @@ func waitForWriters(ctx context.Context, s *db.DB) error {
 	}
 	for began, left := time.Now(), len(writers); left > 0; time.Sleep(10 * time.Millisecond) {
 		if err := s.Reader().QueryRowContext(ctx, `SELECT count(*) FROM pg_locks WHERE locktype = 'virtualxid' AND granted
- AND mode = 'ExclusiveLock' AND virtualtransaction = ANY ($1)`, pq.Array(writers)).Scan(&left); err != nil {
+ AND mode = 'ExclusiveLock' AND virtualtransaction = ANY (string_to_array($1, ','))`, strings.Join(writers, ",")).Scan(&left); err != nil {
 			return fmt.Errorf("wait for transactions: %w", err)
 		}
 		if left > 0 && time.Since(began) > writersPatience {

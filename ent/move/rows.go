@@ -332,8 +332,9 @@ func parse(ctx context.Context, tx *sql.Tx, secrets *seal.Ring, storeID uuid.UUI
 	if err != nil {
 		return nil, fmt.Errorf("%w: the tables are of another release: %w", ErrRows, err)
 	}
+	defer func() { _ = rows.Close() }()
 	types, err := rows.ColumnTypes()
-	if err := errors.Join(err, rows.Close()); err != nil {
+	if err := errors.Join(err, rows.Err()); err != nil {
 		return nil, err
 	}
 	owner := slices.Index(in.Columns, t.owner())

@@ -90,8 +90,8 @@ func (o *Operator) ListRows(ctx context.Context, in *adminv1.ListRowsRequest) (*
 		if bound.text == "" {
 			continue
 		}
-		ok := false
-		if *bound.into, ok = validate.ParseID(bound.text); !ok {
+		id, ok := validate.ParseID(bound.text)
+		if *bound.into = id; !ok {
 			return nil, apierr.Invalid("The bound is no id.", apijson.Field{Name: bound.name, Message: "must be a UUID"})
 		}
 	}

@@ -101,7 +101,7 @@ func (p place) totals(t require.TestingT, store string) [2]int64 {
 	require.NoError(t, err)
 	products, err := p.ListProducts(context.Background(), &adminv1.ListProductsRequest{Store: store})
 	require.NoError(t, err)
-	return [2]int64{int64(orders.GetTotal()), int64(products.GetTotal())}
+	return [2]int64{orders.GetTotal(), products.GetTotal()}
 }
 
 // newStore makes a store with a webhook and an API key.
@@ -175,7 +175,7 @@ type killed struct {
 	left *int
 }
 
-func call[In, Out any](k killed, ctx context.Context, in In, do func(context.Context, In) (*Out, error)) (*Out, error) {
+func call[In, Out any](ctx context.Context, k killed, in In, do func(context.Context, In) (*Out, error)) (*Out, error) {
 	if *k.left--; *k.left < 0 {
 		return nil, errKilled
 	}
@@ -187,23 +187,23 @@ func call[In, Out any](k killed, ctx context.Context, in In, do func(context.Con
 }
 
 func (k killed) GetMove(ctx context.Context, in *adminv1.GetMoveRequest) (*adminv1.Move, error) {
-	return call(k, ctx, in, k.API.GetMove)
+	return call(ctx, k, in, k.API.GetMove)
 }
 
 func (k killed) SetMove(ctx context.Context, in *adminv1.SetMoveRequest) (*adminv1.Move, error) {
-	return call(k, ctx, in, k.API.SetMove)
+	return call(ctx, k, in, k.API.SetMove)
 }
 
 func (k killed) ListRows(ctx context.Context, in *adminv1.ListRowsRequest) (*adminv1.ListRowsResponse, error) {
-	return call(k, ctx, in, k.API.ListRows)
+	return call(ctx, k, in, k.API.ListRows)
 }
 
 func (k killed) ReadRows(ctx context.Context, in *adminv1.ReadRowsRequest) (*adminv1.Rows, error) {
-	return call(k, ctx, in, k.API.ReadRows)
+	return call(ctx, k, in, k.API.ReadRows)
 }
 
 func (k killed) WriteRows(ctx context.Context, in *adminv1.WriteRowsRequest) (*adminv1.WriteRowsResponse, error) {
-	return call(k, ctx, in, k.API.WriteRows)
+	return call(ctx, k, in, k.API.WriteRows)
 }
 
 // A move that ends after any of its calls, carried out but not answered, is taken back, or gone on with: at no time both
