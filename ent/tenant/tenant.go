@@ -32,10 +32,11 @@ type Store struct {
 
 // The steps of a store's move (package move).
 const (
-	// Copying is while the store's rows are copied and it goes on selling, Draining while in addition no worker sends for it.
-	Copying, Draining = "copying", "draining"
-	// Frozen is while nothing of the store changes, Moved when it answers and sends elsewhere, and Arriving where it will.
-	Frozen, Moved, Arriving = "frozen", "moved", "arriving"
+	Copying  = "copying"  // all rows are copied, and the store sells on
+	Draining = "draining" // and no worker sends for it
+	Frozen   = "frozen"   // nothing of it changes
+	Moved    = "moved"    // it answers and sends elsewhere
+	Arriving = "arriving" // it will, here
 )
 
 // The kinds of actor in the activity journal.
