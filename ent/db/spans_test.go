@@ -2,6 +2,7 @@ package db_test
 
 import (
 	"context"
+	"slices"
 	"testing"
 
 	"entgo.io/ent/dialect"
@@ -62,11 +63,16 @@ func TestATransactionIsTraced(t *testing.T) {
 				return newStore(ctx, tx, slug, s.Now()).SetID(owner).Exec(ctx)
 			}))
 		})
-		require.Equal(t, []string{"BEGIN", "INSERT stores", "SELECT stores", "INSERT activity_entries", "journal", "COMMIT",
-			"transaction"}, names)
+		want := []string{"BEGIN", "INSERT stores", "SELECT stores", "INSERT activity_entries", "journal", "COMMIT", "transaction"}
+		journal := 3
+		if dbtest.IsCitus(s) { // where no store moves
+			want = slices.Delete(want, 2, 3)
+			journal = 2
+		}
+		require.Equal(t, want, names)
 		system := map[string]string{dialect.Postgres: "postgresql", dialect.SQLite: "sqlite"}[s.Dialect()]
-		require.Contains(t, shown(spans[3]), "db.system.name="+system)
-		require.Contains(t, shown(spans[3]), "INTO "+map[string]string{dialect.Postgres: `"activity_entries"`,
+		require.Contains(t, shown(spans[journal]), "db.system.name="+system)
+		require.Contains(t, shown(spans[journal]), "INTO "+map[string]string{dialect.Postgres: `"activity_entries"`,
 			dialect.SQLite: "`activity_entries`"}[s.Dialect()])
 		for _, made := range spans {
 			require.NotContains(t, shown(made), slug, "values stay out")

@@ -47,11 +47,14 @@ func OnePostgres(t testing.TB, because string) {
 // Unsorted is how many of the events that no webhook takes wait in the outbox: on Citus all, until the relay drops them, because
 // the node that stores an event does not have the webhooks.
 func Unsorted(s *db.DB, events int) int {
-	if s.Dialect() != dialect.Postgres || len(Citus()) == 0 {
-		return 0
+	if IsCitus(s) {
+		return events
 	}
-	return events
+	return 0
 }
+
+// IsCitus reports whether a test's database is one that Citus distributes.
+func IsCitus(s *db.DB) bool { return s.Dialect() == dialect.Postgres && len(Citus()) > 0 }
 
 // nodes are the servers on which tests' databases are made: the one of STOREFRONT_TEST_POSTGRES, or the Citus cluster's.
 func nodes() []string {
