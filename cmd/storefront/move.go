@@ -14,6 +14,7 @@ import (
 
 type storeMoveCmd struct {
 	namedStore
+	secretKey
 	To           string `name:"to" placeholder:"URL" help:"The operator's listener of the installation to move to, such as https://operator.new.example."`
 	ToAdminToken string `name:"to-admin-token" placeholder:"TOKEN" help:"The --admin-token of that server. Better set as STOREFRONT_TO_ADMIN_TOKEN."`
 	Redirect     apiURL `placeholder:"URL" help:"Public address of the new place, to which the old one then redirects requests (308); without it they are answered 503."`
@@ -43,6 +44,11 @@ func (c *storeMoveCmd) Run(s *invocation) error {
 		}
 	case !c.Status:
 		return usage("say where the store moves to: --to URL --to-admin-token TOKEN")
+	}
+	if !c.Status && !c.Abort {
+		if err := s.seal(c.target, c.secretKey); err != nil {
+			return err
+		}
 	}
 	return s.operate(c.target, func(ctx context.Context, o admin.API) error {
 		if c.Status {
@@ -76,9 +82,11 @@ func (c *storeMoveCmd) Run(s *invocation) error {
 		if s.json {
 			return s.value(movedStore{done.Store, c.To, done.Rows, done.Frozen.Milliseconds()})
 		}
-		_, err = fmt.Fprintf(s.out, "%s answers at %s: %s written, and nothing could be changed for %s\nthe copy that stays here can be "+
-			"deleted with `storefront store delete %s`\n", found.GetSlug(), c.To, plural(done.Rows, "row"),
-			done.Frozen.Round(time.Millisecond), found.GetSlug())
+		if done.Frozen > 0 { // unless the switch was all that was left
+			s.say(fmt.Sprintf("%s written; nothing could be changed for %s", plural(done.Rows, "row"), done.Frozen.Round(time.Millisecond)))
+		}
+		_, err = fmt.Fprintf(s.out, "%s answers at %s\nthe copy that stays here can be deleted with `storefront store delete %s`\n",
+			found.GetSlug(), c.To, found.GetSlug())
 		return err
 	})
 }
