@@ -137,7 +137,8 @@ func TestRecipes(t *testing.T) {
 			require.NoError(t, err)
 			server := exec.Command(python(t, needs...), filepath.Join("recipes", name))
 			server.Env = append(os.Environ(), path, "PORT="+port, "WEBHOOK_SECRET="+secret, "PYTHONDONTWRITEBYTECODE=1")
-			devtest.CheckReceiver(t, server, address, customerCreated, webhook.Sign([]byte(customerCreated), secret, time.Now()), "Awa Ngó +237670000001")
+			devtest.CheckReceiver(t, server, address, customerCreated, webhook.Sign([]byte(customerCreated), secret, time.Now()),
+				"Awa Ngó +237670000001")
 		})
 	}
 }

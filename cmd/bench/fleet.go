@@ -134,7 +134,8 @@ func (f *fleet) sell(operator *client, s storeData) (uuid.UUID, error) {
 func (s *stage) recordOrder(of *storeData) request {
 	email := "buyer." + uuid.NewString() + "@mail.example.com"
 	return request{method: "POST", path: "/storefront.admin.v1.OrderService/CreateOrder", key: s.token,
-		body: fmt.Sprintf(`{"store":%q,"name":"Awa Buyer","email":%q,"items":[{"productId":%q,"quantity":1}]}`, of.slug, email, of.product)}
+		body: fmt.Sprintf(`{"store":%q,"name":"Awa Buyer","email":%q,"items":[{"productId":%q,"quantity":1}]}`, of.slug, email,
+			of.product)}
 }
 
 // payOrder pays an order that was recorded in a store.

@@ -113,7 +113,8 @@ func TestDevPrintsACurlLineThatWorksAndRevokesTheKeyOfTheStartBefore(t *testing.
 
 	handle, err := db.Open(t.Context(), db.Config{URL: "sqlite:" + filepath.Join(data, devDatabase)})
 	require.NoError(t, err)
-	require.Zero(t, handle.Client().Event.Query().Where(event.Type(notice.KeyCreated)).CountX(t.Context()), "no notice of its own keys")
+	require.Zero(t, handle.Client().Event.Query().Where(event.Type(notice.KeyCreated)).CountX(t.Context()),
+		"no notice of its own keys")
 	require.NoError(t, handle.Close())
 }
 
@@ -121,8 +122,10 @@ func TestDevShowsANoticeAsItsTextAndAnEventWithItsObject(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
 	s := &invocation{out: &out}
-	showReceived(s, received{Attempt: "1", Verified: true, About: "It failed.", Type: notice.WebhookFailing, Data: []byte(`{"text":"It failed."}`)})
-	showReceived(s, received{Attempt: "1", Verified: true, About: "Customer A", Type: hook.EventTypes()[0], Data: []byte(`{"name":"A"}`)})
+	showReceived(s, received{Attempt: "1", Verified: true, About: "It failed.", Type: notice.WebhookFailing,
+		Data: []byte(`{"text":"It failed."}`)})
+	showReceived(s, received{Attempt: "1", Verified: true, About: "Customer A", Type: hook.EventTypes()[0],
+		Data: []byte(`{"name":"A"}`)})
 	require.Equal(t, "\n← webhook.failing, attempt 1, signature verified: It failed.\n"+
 		"\n← "+hook.EventTypes()[0]+", attempt 1, signature verified: Customer A\n  {\"name\":\"A\"}\n", out.String())
 }

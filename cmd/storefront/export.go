@@ -164,7 +164,8 @@ func (w *exportWriter) take(in *adminv1.ExportStoreResponse) error {
 		_, err := io.WriteString(w, in.GetLines())
 		return err
 	}
-	return addCSV(w.table, rowsOf[w.kind].ProtoReflect().Descriptor(), bytes.Split([]byte(strings.TrimSuffix(in.GetLines(), "\n")), []byte("\n")))
+	return addCSV(w.table, rowsOf[w.kind].ProtoReflect().Descriptor(), bytes.Split([]byte(strings.TrimSuffix(in.GetLines(), "\n")),
+		[]byte("\n")))
 }
 
 // Write writes to the file and counts it.

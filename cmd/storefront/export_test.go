@@ -58,7 +58,8 @@ func gets() (paths []string) {
 
 // filters are queries of the lists beside none.
 var filters = map[string][]string{
-	"/v1/products":  {"q=guide", "q=%C3%A9", "status=DRAFT", "status=PUBLISHED", "status=ARCHIVED", "type=FILE", "page=2&pageSize=3"},
+	"/v1/products": {"q=guide", "q=%C3%A9", "status=DRAFT", "status=PUBLISHED", "status=ARCHIVED", "type=FILE",
+		"page=2&pageSize=3"},
 	"/v1/customers": {"q=a", "q=%2B237", "page=2&pageSize=5"},
 	"/v1/orders": {"status=PAID", "status=PENDING", "status=REFUNDED", "status=FAILED", "status=CANCELLED", "page=3&pageSize=7",
 		"from=2026-10-20T00:00:00Z", "to=2026-11-10T00:00:00Z"},

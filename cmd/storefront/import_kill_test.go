@@ -59,7 +59,8 @@ var stick = map[string]func(t *testing.T, s *db.DB) (stuck func() bool, loosen f
 			require.NoError(t, err)
 		}
 		exec(`CREATE FUNCTION stuck() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(3600); RETURN NULL; END $$`)
-		exec("CREATE TRIGGER stuck AFTER INSERT ON order_items FOR EACH ROW WHEN (NEW.title = '" + stuckTitle + "') EXECUTE FUNCTION stuck()")
+		exec("CREATE TRIGGER stuck AFTER INSERT ON order_items FOR EACH ROW WHEN (NEW.title = '" + stuckTitle +
+			"') EXECUTE FUNCTION stuck()")
 		id, sleeping := "pid", " FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'PgSleep'"
 		if len(dbtest.Citus()) > 0 { // any of its nodes sleeps
 			id, sleeping = "global_pid", strings.Replace(sleeping, "pg_stat", "citus_stat", 1)

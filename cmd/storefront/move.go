@@ -83,7 +83,8 @@ func (c *storeMoveCmd) Run(s *invocation) error {
 			return s.value(movedStore{done.Store, c.To, done.Rows, done.Frozen.Milliseconds()})
 		}
 		if done.Frozen > 0 { // unless the switch was all that was left
-			s.say(fmt.Sprintf("%s written; nothing could be changed for %s", plural(done.Rows, "row"), done.Frozen.Round(time.Millisecond)))
+			s.say(fmt.Sprintf("%s written; nothing could be changed for %s", plural(done.Rows, "row"),
+				done.Frozen.Round(time.Millisecond)))
 		}
 		_, err = fmt.Fprintf(s.out, "%s answers at %s\nthe copy that stays here can be deleted with `storefront store delete %s`\n",
 			found.GetSlug(), c.To, found.GetSlug())

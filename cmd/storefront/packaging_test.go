@@ -187,7 +187,8 @@ func TestSystemdAcceptsTheUnits(t *testing.T) {
 		text, err := os.ReadFile(path)
 		require.NoError(t, err)
 		copied := filepath.Join(folder, filepath.Base(path))
-		require.NoError(t, os.WriteFile(copied, []byte(strings.ReplaceAll(string(text), "ExecStart="+installed, "ExecStart="+binary)), 0o600))
+		require.NoError(t, os.WriteFile(copied, []byte(strings.ReplaceAll(string(text), "ExecStart="+installed, "ExecStart="+binary)),
+			0o600))
 		args = append(args, copied)
 	}
 	verify := exec.CommandContext(t.Context(), analyze, args...)

@@ -41,11 +41,6 @@ func IsUnique(err error) bool {
 		code == sqlite3.SQLITE_CONSTRAINT_UNIQUE || code == sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY
 }
 
-// IsLocked reports whether another transaction held a table or a row for too long.
-func IsLocked(err error) bool {
-	return pq.As(err, pqerror.LockNotAvailable) != nil || sqliteCode(err)&0xff == sqlite3.SQLITE_BUSY
-}
-
 // IsUnreachable reports whether the database is away, rather than that it refused something: no
 // connection, or a broken one; a server that starts or stops, takes no more connections, has a full
 // disk or memory, or only reads; a statement that timed out; on SQLite a file that cannot be

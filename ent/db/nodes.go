@@ -37,8 +37,8 @@ const (
 	nodeTimeout = 3 * time.Second
 	// placements are the largest hash of each shard, in order, and the address of its node, empty for the coordinator
 	// and for a node that cannot ask others.
-	placements = `SELECT s.shardmaxvalue::int, CASE WHEN n.groupid <> 0 AND n.isactive AND n.metadatasynced THEN n.nodename ELSE '' END,
-  n.nodeport
+	placements = `SELECT s.shardmaxvalue::int,
+  CASE WHEN n.groupid <> 0 AND n.isactive AND n.metadatasynced THEN n.nodename ELSE '' END, n.nodeport
  FROM pg_dist_shard s JOIN pg_dist_placement p ON p.shardid = s.shardid AND p.shardstate = 1
  JOIN pg_dist_node n ON n.groupid = p.groupid AND n.noderole = 'primary'
  WHERE s.logicalrelid = 'outbox'::regclass ORDER BY 1`

@@ -123,7 +123,8 @@ func openPostgres(ctx context.Context, c Config) (*DB, error) {
 		beside.sessions = nil // the coordinator's connections are looked at
 		pool := sql.OpenDB(beside.keep(connect, true))
 		limit(pool, conns)
-		node := &DB{dialect: s.dialect, reader: pool, writer: pool, clock: s.clock, announcer: s.announcer, followers: s.followers, sharded: true}
+		node := &DB{dialect: s.dialect, reader: pool, writer: pool, clock: s.clock, announcer: s.announcer, followers: s.followers,
+			sharded: true}
 		node.makeClients()
 		return node, nil
 	}}

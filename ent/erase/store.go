@@ -87,7 +87,8 @@ func Queue(ctx context.Context, s *db.DB, storeID uuid.UUID) error {
 
 // deleteAll deletes what each of the tables, and of those of counts, has of a store, in their order, and returns how many rows
 // that were.
-func deleteAll(ctx context.Context, s *db.DB, writer *sql.DB, storeID uuid.UUID, tables, counts []string) (rows int64, err error) {
+func deleteAll(ctx context.Context, s *db.DB, writer *sql.DB, storeID uuid.UUID, tables, counts []string) (rows int64,
+	err error) {
 	statements := db.Of(s, postgres, sqlite)
 	remove := func(statement, table string, args ...any) (int64, error) {
 		began := time.Now()

@@ -262,7 +262,8 @@ func Write(ctx context.Context, s *db.DB, secrets *seal.Ring, storeID uuid.UUID,
 	}
 	defer func() { _ = tx.Rollback() }() // does nothing after the commit
 	var moving sql.NullString
-	err = tx.QueryRowContext(ctx, "SELECT moving FROM stores WHERE id = $1 AND delete_at IS NULL"+s.RowLock(""), storeID).Scan(&moving)
+	err = tx.QueryRowContext(ctx, "SELECT moving FROM stores WHERE id = $1 AND delete_at IS NULL"+s.RowLock(""),
+		storeID).Scan(&moving)
 	if absent := errors.Is(err, sql.ErrNoRows); err != nil && !absent {
 		return fmt.Errorf("read the store: %w", err)
 	} else if (absent && t.Name != "stores") || (!absent && moving.String != tenant.Arriving) {

@@ -25,7 +25,8 @@ func wasteful(plan string) []string {
 	for _, lines := range access.FindAllString(plan, -1) {
 		_, condition, bounded := strings.Cut(lines, "Index Cond: (")
 		onID := strings.HasPrefix(strings.TrimLeft(condition, "("), "id ")
-		if strings.Contains(lines, " on webhooks") || strings.Contains(lines, " on events_") || strings.Contains(lines, "store_moving") {
+		if strings.Contains(lines, " on webhooks") || strings.Contains(lines, " on events_") || strings.Contains(lines,
+			"store_moving") {
 			continue
 		}
 		if !bounded || onID && !strings.Contains(lines, "_pkey") {

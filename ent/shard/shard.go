@@ -161,8 +161,9 @@ func (c *Cluster) tables(ctx context.Context, installed bool) ([]Table, error) {
 		distributed = "EXISTS (SELECT FROM pg_dist_partition p WHERE p.logicalrelid = r.oid AND p.partmethod = 'h')"
 	}
 	var tables []Table
-	for row := range db.Rows(ctx, c.db.Reader(), `SELECT r.relname, GREATEST(0, r.reltuples)::bigint, pg_total_relation_size(r.oid), `+
-		distributed+` FROM unnest($1::text[]) WITH ORDINALITY AS n (name, place) JOIN pg_class r ON r.oid = to_regclass(n.name)
+	for row := range db.Rows(ctx, c.db.Reader(),
+		`SELECT r.relname, GREATEST(0, r.reltuples)::bigint, pg_total_relation_size(r.oid), `+
+			distributed+` FROM unnest($1::text[]) WITH ORDINALITY AS n (name, place) JOIN pg_class r ON r.oid = to_regclass(n.name)
  ORDER BY n.place`, pq.Array(Tables())) {
 		var t Table
 		if err := row.Scan(&t.Name, &t.Rows, &t.Bytes, &t.Distributed); err != nil {
@@ -188,7 +189,8 @@ func (c *Cluster) obstacles(ctx context.Context, installed bool) ([]string, erro
 			return nil, err
 		}
 		if coordinators == 0 {
-			found = append(found, "the coordinator has no address for the workers: run SELECT citus_set_coordinator_host('HOST', 5432) on it")
+			found = append(found, "the coordinator has no address for the workers: run SELECT citus_set_coordinator_host('HOST', "+
+				"5432) on it")
 		}
 		if workers == 0 {
 			found = append(found, "there is no worker: run SELECT citus_add_node('HOST', 5432) on the coordinator for each")
@@ -269,8 +271,9 @@ func steps(plan Plan) []step {
 		if t == anchor {
 			beside = "none"
 		}
-		all = append(all, step{"distribute " + t, fmt.Sprintf("SELECT create_distributed_table('%s', 'store_id', colocate_with => '%s')",
-			t, beside)})
+		all = append(all, step{"distribute " + t,
+			fmt.Sprintf("SELECT create_distributed_table('%s', 'store_id', colocate_with => '%s')",
+				t, beside)})
 	}
 	for _, k := range plan.Keys {
 		if k.Definition != "" {
@@ -283,7 +286,8 @@ func steps(plan Plan) []step {
 	}
 	all = append(all, phases()...)
 	for _, t := range slices.Backward(pending) {
-		all = append(all, step{"free the coordinator's copy of " + t, "SELECT truncate_local_data_after_distributing_table('" + t + "')"})
+		all = append(all, step{"free the coordinator's copy of " + t, "SELECT truncate_local_data_after_distributing_table('" + t +
+			"')"})
 	}
 	return all
 }

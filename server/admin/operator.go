@@ -81,7 +81,8 @@ type Options struct {
 
 // New returns the operator of the stores on a database.
 func New(s *db.DB, o Options) *Operator {
-	return &Operator{rules: shop.New(s, o.Shop), webhooks: webhooks.New(s, o.Webhooks), db: s, exports: make(chan struct{}, maxExports)}
+	return &Operator{rules: shop.New(s, o.Shop), webhooks: webhooks.New(s, o.Webhooks), db: s, exports: make(chan struct{},
+		maxExports)}
 }
 
 // Now returns the database's time.

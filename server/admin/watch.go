@@ -222,7 +222,8 @@ func (w *watch) look(ctx context.Context, send func([]uuid.UUID, time.Time) erro
 
 // query finds events of the store, oldest first.
 func (w *watch) query(which ...predicate.Event) *ent.EventQuery {
-	return w.db.ForStore(w.store).Client().Event.Query().Where(append(which, event.StoreID(w.store))...).Order(event.ByCreatedAt(), event.ByID())
+	return w.db.ForStore(w.store).Client().Event.Query().Where(append(which, event.StoreID(w.store))...).Order(event.ByCreatedAt(),
+		event.ByID())
 }
 
 // inTime runs a statement with watchTimeout.

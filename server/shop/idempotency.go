@@ -141,7 +141,8 @@ func (u keyUse) claim(ctx context.Context, tx *ent.Tx, request [sha256.Size]byte
 		if n, err := claimed.RowsAffected(); n > 0 || err != nil {
 			return nil, err
 		}
-		for row := range db.Rows(ctx, tx, "SELECT request, answer FROM idempotency_keys WHERE store_id = $1 AND operation = $2 AND key = $3",
+		for row := range db.Rows(ctx, tx, "SELECT request, answer FROM idempotency_keys WHERE store_id = $1 AND operation = $2 AND "+
+			"key = $3",
 			u.storeID, u.operation, u.key) {
 			kept = &storedAnswer{}
 			if err := row.Scan(&kept.request, &kept.answer); err != nil {

@@ -39,7 +39,8 @@ func TenantOf(row *ent.Store) tenant.Store {
 		moving = *row.Moving
 	}
 	return tenant.Store{
-		Moving: moving, RedirectTo: row.RedirectTo, ID: row.ID, Slug: row.Slug, Currency: row.Currency, Country: row.Country, Status: row.Status.String(),
+		Moving: moving, RedirectTo: row.RedirectTo, ID: row.ID, Slug: row.Slug, Currency: row.Currency, Country: row.Country,
+		Status:           row.Status.String(),
 		PaymentLinksOpen: row.PaymentLinksOpen, UnavailableTypes: row.UnavailableTypes, PlatformFeePercent: row.PlatformFeePercent,
 	}
 }

@@ -73,7 +73,8 @@ func shards(ctx context.Context, s *db.DB, _ Installation) Finding {
 		return broken(err)
 	}
 	if len(misplaced) > 0 {
-		return fail("stop servers and workers and run `storefront shard apply`; undo with undistribute_table what was distributed by hand",
+		return fail("stop servers and workers and run `storefront shard apply`; undo with undistribute_table what was distributed "+
+			"by hand",
 			"%s", strings.Join(misplaced, ", "))
 	}
 	left, err := cluster.Leftovers(ctx)
