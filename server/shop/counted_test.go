@@ -278,7 +278,10 @@ func TestTotalsAndPagesEqualAPlainCountAndSort(t *testing.T) {
 		until := func(f func() error) {
 			others.Go(func() error {
 				for ctx.Err() == nil {
-					if err := f(); err != nil && ctx.Err() == nil && !strings.Contains(err.Error(), "deadlock") {
+					err := f()
+					if err != nil && ctx.Err() == nil && !strings.Contains(err.Error(), "deadlock") &&
+						// On Citus a recount's snapshot of a worker may be older than its lock: it is run again, as here.
+						!(len(dbtest.Citus()) > 0 && strings.Contains(err.Error(), "could not serialize")) {
 						return err
 					}
 				}
