@@ -22,8 +22,8 @@ type trips struct {
 
 // periodic are parts of the statements that a server sends every few seconds.
 var periodic = []string{
-	"FROM row_deltas WHERE (", "last_used_at =", "DELETE FROM address_counters", "INSERT INTO rate_counters (",
-	"INSERT INTO tallies", "INSERT INTO refused_requests", "DELETE FROM refused_requests",
+	"DELETE FROM row_deltas", "SELECT DISTINCT store_id FROM row_deltas", "last_used_at =", "DELETE FROM address_counters",
+	"INSERT INTO rate_counters (", "INSERT INTO tallies", "INSERT INTO refused_requests", "DELETE FROM refused_requests",
 }
 
 func (r *trips) observe(query string) {
