@@ -15,7 +15,7 @@ import (
 type shardCmd struct {
 	Plan    shardPlanCmd    `cmd:"" help:"Show what apply would do, and how long the tables are."`
 	Apply   shardApplyCmd   `cmd:"" help:"Distribute the tables by store over the nodes of a Citus cluster."`
-	Status  shardStatusCmd  `cmd:"" help:"Show the nodes, the stores on each, the largest stores, and moves under way."`
+	Status  shardStatusCmd  `cmd:"" help:"Show the nodes, the stores on each, the largest and the hottest stores, and moves under way."`
 	Isolate shardIsolateCmd `cmd:"" help:"Give a store a shard of its own."`
 }
 
@@ -147,7 +147,7 @@ func (c *shardStatusCmd) Run(s *invocation) error {
 		if s.json {
 			return s.value(status)
 		}
-		var nodes, stores, moves [][]string
+		var nodes, moves [][]string
 		for _, n := range status.Nodes {
 			role, state := "worker", "active"
 			if n.Coordinator {
@@ -158,12 +158,15 @@ func (c *shardStatusCmd) Run(s *invocation) error {
 			}
 			nodes = append(nodes, []string{n.Name, role, state, strconv.Itoa(n.Stores), strconv.Itoa(n.Shards), bytesText(n.Bytes)})
 		}
-		for _, e := range status.Largest {
-			alone := "no"
-			if e.Alone {
-				alone = "yes"
+		stores := func(all []shard.Store, n func(shard.Store) int64) (rows [][]string) {
+			for _, e := range all {
+				alone := "no"
+				if e.Alone {
+					alone = "yes"
+				}
+				rows = append(rows, []string{e.Slug, strconv.FormatInt(n(e), 10), e.Node, alone})
 			}
-			stores = append(stores, []string{e.Slug, strconv.FormatInt(e.Rows, 10), e.Node, alone})
+			return rows
 		}
 		for _, m := range status.Moves {
 			moves = append(moves, []string{strconv.FormatInt(m.Shard, 10), m.From, m.To, m.Progress})
@@ -172,7 +175,11 @@ func (c *shardStatusCmd) Run(s *invocation) error {
 		for _, more := range []struct {
 			header string
 			rows   [][]string
-		}{{"STORE ROWS NODE ALONE", stores}, {"MOVING FROM TO DONE", moves}} {
+		}{
+			{"LARGEST ROWS NODE ALONE", stores(status.Largest, func(e shard.Store) int64 { return e.Rows })},
+			{"HOTTEST REQUESTS NODE ALONE", stores(status.Hottest, func(e shard.Store) int64 { return e.Requests })},
+			{"MOVING FROM TO DONE", moves},
+		} {
 			if err == nil && len(more.rows) > 0 {
 				_, _ = fmt.Fprintln(s.out)
 				err = s.list(nil, strings.Fields(more.header), more.rows)

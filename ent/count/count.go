@@ -127,6 +127,12 @@ func (c *Counts) Keep(ctx context.Context, log *slog.Logger) {
 	}
 }
 
+// Waiting returns how many differences wait to be folded, and at most the limit.
+func (c *Counts) Waiting(ctx context.Context, limit int) (n int, err error) {
+	err = c.db.Reader().QueryRowContext(ctx, "SELECT count(*) FROM (SELECT 1 FROM row_deltas LIMIT $1) d", limit).Scan(&n)
+	return n, err
+}
+
 // Fold adds a batch of differences to the counts and returns how many there were; on SQLite there are none.
 // It skips those that another process folds, and adds in the order of their keys, so that two never deadlock.
 func (c *Counts) Fold(ctx context.Context) (n int, err error) {
@@ -154,7 +160,7 @@ func (c *Counts) foldStores(ctx context.Context) (n int, err error) {
 	}
 	for _, store := range stores {
 		var folded int
-		if err := c.db.Writer().QueryRowContext(ctx, c.dialect.foldStore, foldBatch, store).Scan(&folded); err != nil {
+		if err := c.db.ForStore(store).Writer().QueryRowContext(ctx, c.dialect.foldStore, foldBatch, store).Scan(&folded); err != nil {
 			return n, err
 		}
 		n += folded

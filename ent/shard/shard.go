@@ -30,6 +30,11 @@ func Tables() []string {
 	}
 }
 
+// Keys lists the foreign keys between tables that are distributed.
+func Keys() []string {
+	return []string{"order_items_orders_items", "orders_customers_orders", "orders_payment_links_orders"}
+}
+
 // anchor is the table beside whose shards those of all others are placed.
 const anchor = "customers"
 

@@ -95,6 +95,15 @@ func TestApplyDistributesTheRowsThatAreThere(t *testing.T) {
 		return len(plan.Obstacles) == 0
 	}, 10*time.Second, 10*time.Millisecond)
 
+	plan, err := cluster.Plan(t.Context())
+	require.NoError(t, err)
+	var keys []string
+	for _, k := range plan.Keys {
+		if k.Definition != "" {
+			keys = append(keys, k.Name)
+		}
+	}
+	require.Equal(t, shard.Keys(), keys)
 	steps, tables, err := apply()
 	require.NoError(t, err)
 	require.Len(t, shard.Tables(), tables)
@@ -107,7 +116,7 @@ func TestApplyDistributesTheRowsThatAreThere(t *testing.T) {
 	for from, want := range map[string]int{"customers": 20, "orders": 60, "order_items": 60, "row_deltas": 0, "row_counts": 80} {
 		require.Equal(t, want, dbtest.Count(t, s, from), from)
 	}
-	plan, err := cluster.Plan(t.Context())
+	plan, err = cluster.Plan(t.Context())
 	require.NoError(t, err)
 	require.Empty(t, plan.Pending())
 	for _, table := range shard.Tables() {
@@ -138,6 +147,32 @@ CREATE INDEX "order_store_id_coupon_id" ON "orders" ("store_id", "coupon_id");
 	_, err = provider.Up(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, 61, dbtest.Count(t, s, "orders WHERE weight = 7 AND coupon_id IS NULL"))
+}
+
+// What an operator has taken away or moved by hand is named.
+func TestWhatIsMissingOrMisplacedIsNamed(t *testing.T) {
+	t.Parallel()
+	dbtest.RequireCitus(t)
+	cluster, s := on(t, dbtest.URL(t, dbtest.Postgres))
+	named := func() []string {
+		missing, err := cluster.Missing(t.Context())
+		require.NoError(t, err)
+		misplaced, err := cluster.Misplaced(t.Context())
+		require.NoError(t, err)
+		return append(missing, misplaced...)
+	}
+	require.Empty(t, named())
+	for _, statement := range []string{
+		"ALTER TABLE orders DROP CONSTRAINT orders_customers_orders", "DROP TRIGGER commit_in_two_phases ON webhooks",
+		"SELECT undistribute_table('outbox')", "SELECT create_reference_table('tallies')",
+	} {
+		_, err := s.Writer().Exec(statement)
+		require.NoError(t, err, statement)
+	}
+	require.Equal(t, []string{
+		"the key orders_customers_orders", "the trigger commit_in_two_phases of webhooks",
+		"outbox is not distributed by store", "tallies belongs on the coordinator alone",
+	}, named())
 }
 
 // A kill before the commit leaves one PostgreSQL, with all its rows and keys.
@@ -176,8 +211,16 @@ func TestIsolateGivesAStoreAShardOfItsOwn(t *testing.T) {
 	_, err := s.Writer().Exec(`INSERT INTO row_counts (store_id, kind, days, first_day, status, type, total)
  SELECT id, 'orders', 32, 0, '', '', substr(slug, 2)::int FROM stores`)
 	require.NoError(t, err)
+	_, err = s.Writer().Exec(`WITH made AS (
+  INSERT INTO api_keys (id, store_id, name, fingerprint, hint, scopes, expires_at, created_at)
+  SELECT gen_random_uuid(), id, slug, convert_to(slug, 'UTF8'), 'x', '[]', now(), now() FROM stores RETURNING id, name)
+ INSERT INTO rate_counters (id, minute, count)
+ SELECT id, floor(extract(epoch FROM now()) / 60) - CASE name WHEN 's3' THEN 9 ELSE 0 END, 20 - substr(name, 2)::int FROM made`)
+	require.NoError(t, err)
 	before, err := cluster.Status(t.Context())
 	require.NoError(t, err)
+	require.Len(t, before.Hottest, 10)
+	require.Equal(t, []any{"s1", int64(19), "s4"}, []any{before.Hottest[0].Slug, before.Hottest[0].Requests, before.Hottest[2].Slug})
 	require.Len(t, before.Largest, 10)
 	hot := before.Largest[0]
 	require.Equal(t, "s12", hot.Slug)

@@ -25,11 +25,12 @@ type Node struct {
 
 // Store is where a store lies.
 type Store struct {
-	ID    uuid.UUID `json:"id"`
-	Slug  string    `json:"slug"`
-	Rows  int64     `json:"rows"` // its products, customers, orders and payment links
-	Node  string    `json:"node"`
-	Alone bool      `json:"alone"` // in a shard of its own
+	ID       uuid.UUID `json:"id"`
+	Slug     string    `json:"slug"`
+	Rows     int64     `json:"rows,omitempty"`     // of the largest: products, customers, orders and payment links
+	Requests int64     `json:"requests,omitempty"` // of the hottest: in this minute and, by keys idle since, in the last
+	Node     string    `json:"node"`
+	Alone    bool      `json:"alone"` // in a shard of its own
 }
 
 // Move is a shard on its way to another node.
@@ -44,11 +45,12 @@ type Move struct {
 type Status struct {
 	Nodes   []Node  `json:"nodes"`
 	Largest []Store `json:"largestStores"`
+	Hottest []Store `json:"hottestStores"` // those with the most requests
 	Moves   []Move  `json:"moves"`
 }
 
-// mostLargest is how many stores Status shows.
-const mostLargest = 10
+// mostStores is how many stores Status shows of a kind.
+const mostStores = 10
 
 // ofStore joins a store with the placement of its shard.
 const ofStore = `JOIN pg_dist_shard h ON h.shardid = get_shard_id_for_distribution_column('` + anchor + `', s.id)
@@ -73,15 +75,14 @@ func (c *Cluster) Status(ctx context.Context) (Status, error) {
 		}
 		s.Nodes = append(s.Nodes, n)
 	}
-	for row := range db.Rows(ctx, c.db.Reader(), `WITH sizes AS MATERIALIZED (
-  SELECT store_id, sum(total)::bigint AS rows FROM row_counts WHERE days = 32 GROUP BY 1 ORDER BY 2 DESC LIMIT $1)
- SELECT s.id, s.slug, sizes.rows, n.nodename || ':' || n.nodeport, h.shardminvalue = h.shardmaxvalue
- FROM sizes JOIN stores s ON s.id = sizes.store_id `+ofStore+` ORDER BY sizes.rows DESC, s.slug`, mostLargest) {
-		var e Store
-		if err := row.Scan(&e.ID, &e.Slug, &e.Rows, &e.Node, &e.Alone); err != nil {
-			return s, err
-		}
-		s.Largest = append(s.Largest, e)
+	var err error
+	if s.Largest, err = c.most(ctx, "SELECT store_id, sum(total) FROM row_counts WHERE days = 32",
+		func(of *Store) *int64 { return &of.Rows }); err != nil {
+		return s, err
+	}
+	if s.Hottest, err = c.most(ctx, `SELECT k.store_id, sum(r.count) FROM rate_counters r JOIN api_keys k ON k.id = r.id
+ WHERE r.minute >= floor(extract(epoch FROM now()) / 60) - 1`, func(of *Store) *int64 { return &of.Requests }); err != nil {
+		return s, err
 	}
 	for row := range db.Rows(ctx, c.db.Reader(), `SELECT shardid, sourcename || ':' || sourceport, targetname || ':' || targetport,
   pg_size_pretty(target_shard_size) || ' of ' || pg_size_pretty(source_shard_size)
@@ -93,6 +94,21 @@ func (c *Cluster) Status(ctx context.Context) (Status, error) {
 		s.Moves = append(s.Moves, m)
 	}
 	return s, nil
+}
+
+// most returns the stores with the most of what a query sums up by store.
+func (c *Cluster) most(ctx context.Context, sums string, field func(*Store) *int64) ([]Store, error) {
+	found := []Store{}
+	for row := range db.Rows(ctx, c.db.Reader(), "WITH most (id, n) AS MATERIALIZED ("+sums+` GROUP BY 1 ORDER BY 2 DESC LIMIT $1)
+ SELECT s.id, s.slug, most.n::bigint, n.nodename || ':' || n.nodeport, h.shardminvalue = h.shardmaxvalue
+ FROM most JOIN stores s USING (id) `+ofStore+` ORDER BY most.n DESC, s.slug`, mostStores) {
+		var e Store
+		if err := row.Scan(&e.ID, &e.Slug, field(&e), &e.Node, &e.Alone); err != nil {
+			return nil, err
+		}
+		found = append(found, e)
+	}
+	return found, nil
 }
 
 func (c *Cluster) requireSharded(ctx context.Context) error {
@@ -230,6 +246,23 @@ func (c *Cluster) Misplaced(ctx context.Context) ([]string, error) {
   AND r.relname <> '`+phasesTable+`' AND (NOT r.relname = ANY ($1::text[]) OR p.partmethod IS DISTINCT FROM 'h'
    OR column_to_column_name(p.logicalrelid, p.partkey) <> 'store_id' OR p.colocationid <> a.colocationid OR pg_relation_size(r.oid) > 0)
  ORDER BY 1`, pq.Array(Tables()), anchor) {
+		var what string
+		if err := row.Scan(&what); err != nil {
+			return nil, err
+		}
+		found = append(found, what)
+	}
+	return found, nil
+}
+
+// Missing lists foreign keys between distributed tables, and triggers for commits in two phases, that are not there.
+func (c *Cluster) Missing(ctx context.Context) ([]string, error) {
+	var found []string
+	for row := range db.Rows(ctx, c.db.Reader(), `SELECT 'the key ' || k FROM unnest($1::text[]) k
+ WHERE NOT EXISTS (SELECT FROM pg_constraint WHERE contype = 'f' AND conname = k AND connamespace = current_schema()::regnamespace)
+UNION ALL SELECT 'the trigger commit_in_two_phases of ' || t FROM unnest($2::text[]) t
+ WHERE NOT EXISTS (SELECT FROM pg_trigger WHERE tgrelid = t::regclass AND tgname = 'commit_in_two_phases' AND tgenabled <> 'D')
+ ORDER BY 1`, pq.Array(Keys()), pq.Array(InTwoPhases())) {
 		var what string
 		if err := row.Scan(&what); err != nil {
 			return nil, err

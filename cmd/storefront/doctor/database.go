@@ -33,6 +33,8 @@ const (
 	longTransaction = 15 * time.Minute
 	// sampledStores is how many stores' counts are compared with their rows.
 	sampledStores = 5
+	// manyDifferences is how many may wait to be added to the counts: running processes add 5,000 within a second.
+	manyDifferences = 50_000
 	// compareTime bounds the comparing: ten million rows of one store take some seconds.
 	compareTime = 20 * time.Second
 	// few is how many webhooks are named.
@@ -472,9 +474,17 @@ func idsOf(missing map[string]int) string {
 	return strings.Join(ids, ", ")
 }
 
-// counts compares the counts of some stores, chosen at random, with their rows.
+// counts compares the counts of some stores, chosen at random, with their rows, and looks whether differences pile up.
 func counts(ctx context.Context, s *db.DB, _ Installation) Finding {
 	c := count.On(s)
+	waiting, err := c.Waiting(ctx, manyDifferences)
+	switch {
+	case err != nil:
+		return broken(err)
+	case waiting == manyDifferences:
+		return warn("every server and worker adds them up: look into their logs for \"keep the counts of rows\"",
+			"%d differences or more wait to be added to the counts: totals are right, and lists take longer", waiting)
+	}
 	stores, err := c.Sample(ctx, sampledStores)
 	if err != nil {
 		return broken(err)

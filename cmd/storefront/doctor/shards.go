@@ -77,6 +77,14 @@ func shards(ctx context.Context, s *db.DB, _ Installation) Finding {
 			"by hand",
 			"%s", strings.Join(misplaced, ", "))
 	}
+	missing, err := cluster.Missing(ctx)
+	if err != nil {
+		return broken(err)
+	}
+	if len(missing) > 0 {
+		return fail("make it again, as pg_dump --schema-only shows it for a new database after `storefront migrate up` and `shard apply`",
+			"missing: %s", strings.Join(missing, ", "))
+	}
 	left, err := cluster.Leftovers(ctx)
 	if err != nil {
 		return broken(err)
