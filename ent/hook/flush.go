@@ -33,26 +33,30 @@ type Written struct {
 // commit that enabled it, and perhaps those of transactions under way. Where the webhooks lie on another node than
 // the store's rows, all events are queued, and the relay finds out which webhooks subscribe.
 //
-// It fails with ErrMoving in a store of which nothing may change while it moves. A move waits for the transactions that wrote
-// before it forbade that: so what is looked for here is asked for after the changes.
+// It fails with ErrMoving in a store of which nothing may change while it moves, unless WhileMoving was called. A move waits
+// for the transactions that wrote before it forbade that: so what is looked for here is asked for after the changes and
+// their entries in the journal.
 func Flush(ctx context.Context, tx *ent.Tx, webhooksElsewhere bool) (w Written, err error) {
 	r, ok := ctx.Value(contextKey{}).(*recorder)
 	if !ok {
 		return w, errors.New("the transaction was not begun with its own context")
 	}
-	store, _, within := tenant.From(ctx)
-	var subscribed []string
-	if within && !webhooksElsewhere { // where no store moves either
-		if subscribed, err = readStore(ctx, tx, store.ID); err != nil {
-			return w, err
-		}
-	}
 	if len(r.changes) > 0 {
-		ctx, span := r.span(ctx)
+		var span trace.Span
+		ctx, span = r.span(ctx)
 		defer func() { tracing.End(span, err) }()
 		if err := r.writeJournal(ctx, tx); err != nil {
 			return w, fmt.Errorf("write the journal: %w", err)
 		}
+	}
+	store, _, within := tenant.From(ctx)
+	var subscribed []string
+	if within && !webhooksElsewhere { // where no store moves either
+		if subscribed, err = r.readStore(ctx, tx, store.ID); err != nil {
+			return w, err
+		}
+	}
+	if len(r.changes) > 0 {
 		if w.Queued, err = r.writeEvents(ctx, tx, webhooksElsewhere, subscribed); err != nil {
 			return w, fmt.Errorf("write the outbox: %w", err)
 		}
@@ -91,36 +95,45 @@ func (r *recorder) writeJournal(ctx context.Context, tx *ent.Tx) error {
 	return tx.ActivityEntry.CreateBulk(entries...).Exec(ctx)
 }
 
-// ErrMoving is that of a transaction in a store of which nothing may change while it moves.
-var ErrMoving error = movingError{}
+// ErrMoving is that of a transaction in a store of which nothing may change because it moves or has moved.
+var ErrMoving = errors.New("the store is moving, or has moved: nothing of it can be changed here")
 
-type movingError struct{}
+// movingError is an ErrMoving with what the caller is told, whom a later try or another place may serve (package apierr).
+type movingError struct{ step string }
 
 // Error is for logs.
-func (movingError) Error() string { return "the store is moving: nothing of it can be changed here" }
+func (movingError) Error() string { return ErrMoving.Error() }
 
-// Unavailable is what the caller is told, whom a later try may serve (package apierr).
-func (movingError) Unavailable() string {
+// Is makes it an ErrMoving.
+func (movingError) Is(target error) bool { return target == ErrMoving }
+
+// Unavailable is what the caller is told.
+func (e movingError) Unavailable() string {
+	switch e.step {
+	case tenant.Moved:
+		return "The store has moved to another installation: nothing of it can be changed here any more."
+	case tenant.Arriving:
+		return "The store is being moved here, and is not open yet; try again later."
+	}
 	return "The store is moving to another address. For a moment nothing can be changed; try again."
 }
 
-// readStore returns the types of event to which the enabled webhooks of a store subscribe, or ErrMoving. A copy that is to be
-// deleted may change.
-func readStore(ctx context.Context, tx *ent.Tx, storeID uuid.UUID) (subscribed []string, err error) {
-	rows, err := tx.QueryContext(ctx, `SELECT COALESCE(s.delete_at IS NULL AND s.moving IN ('frozen', 'moved', 'arriving'), false), w.events
+// readStore returns the types of event to which the enabled webhooks of a store subscribe, or an ErrMoving.
+func (r *recorder) readStore(ctx context.Context, tx *ent.Tx, storeID uuid.UUID) (subscribed []string, err error) {
+	rows, err := tx.QueryContext(ctx, `SELECT COALESCE(s.moving, ''), w.events
  FROM stores s LEFT JOIN webhooks w ON w.store_id = s.id AND w.enabled WHERE s.id = $1`, storeID)
 	if err != nil {
 		return nil, fmt.Errorf("read the store's move and webhooks: %w", err)
 	}
 	defer func() { _ = rows.Close() }()
 	for rows.Next() {
-		var fixed bool
+		var step string
 		var events []byte
-		if err := rows.Scan(&fixed, &events); err != nil {
+		if err := rows.Scan(&step, &events); err != nil {
 			return nil, fmt.Errorf("read the store's move and webhooks: %w", err)
 		}
-		if fixed {
-			return nil, ErrMoving
+		if (step == tenant.Frozen || step == tenant.Moved || step == tenant.Arriving) && !r.whileMoving {
+			return nil, movingError{step}
 		}
 		var types []string
 		if events != nil {

@@ -79,7 +79,7 @@ func (o *Operator) RestoreStore(ctx context.Context, in *adminv1.RestoreStoreReq
 	}, resource.Store)
 }
 
-// changeStore changes the row of the store that the context is in.
+// changeStore changes the row of the store that the context is in, also that of a copy which a move has left.
 func changeStore[M any](ctx context.Context, o *Operator, t tenant.Store,
 	change func(context.Context, *ent.Store) (*ent.Store, error), message func(*ent.Store) M) (out M, err error) {
 	err = o.db.WithTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
@@ -87,6 +87,7 @@ func changeStore[M any](ctx context.Context, o *Operator, t tenant.Store,
 		if err := apierr.OfRow("store", err, func() error { return noStore(t.Slug) }); err != nil {
 			return err
 		}
+		hook.WhileMoving(ctx)
 		if row, err = change(ctx, row); err != nil {
 			return err
 		}
