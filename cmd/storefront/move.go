@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"go.storefront.example/ent/tenant"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	"go.storefront.example/server/admin"
 	"go.storefront.example/server/admin/rpc"
@@ -19,7 +20,7 @@ type storeMoveCmd struct {
 	ToAdminToken string `name:"to-admin-token" placeholder:"TOKEN" help:"The --admin-token of that server. Better set as STOREFRONT_TO_ADMIN_TOKEN."`
 	Redirect     apiURL `placeholder:"URL" help:"Public address of the new place, to which the old one then redirects requests (308); without it they are answered 503."`
 	Status       bool   `help:"Show where the move stands, and change nothing."`
-	Abort        bool   `help:"Take back a move that has not come to its end; the store stays."`
+	Abort        bool   `help:"Take back a move that has not come to its end; the store stays. Without --to whatever is at the new place is left alone: only if that place is lost."`
 	Yes          bool   `help:"Do it without asking, for programs."`
 }
 
@@ -42,7 +43,7 @@ func (c *storeMoveCmd) Run(s *invocation) error {
 		if to, err = (adminListener{c.To, c.ToAdminToken}).client(); err != nil {
 			return fmt.Errorf("--to: %w", err)
 		}
-	case !c.Status:
+	case !c.Status && !c.Abort:
 		return usage("say where the store moves to: --to URL --to-admin-token TOKEN")
 	}
 	if !c.Status && !c.Abort {
@@ -60,12 +61,15 @@ func (c *storeMoveCmd) Run(s *invocation) error {
 		}
 		bar := newProgress(s.errs, "", -1)
 		defer bar.end()
-		m := &admin.Mover{From: o, To: to, Store: c.Store, ToAddress: c.To, RedirectTo: string(c.Redirect), Report: bar.draw}
+		m := &admin.Mover{From: o, Store: c.Store, ToAddress: c.To, RedirectTo: string(c.Redirect), Report: bar.draw}
+		if to != nil {
+			m.To = to
+		}
 		if c.Abort {
 			if err := m.Abort(ctx); err != nil {
 				return err
 			}
-			s.say("the store " + found.GetSlug() + " stays, and a copy at the new place is being deleted")
+			s.say("the store " + found.GetSlug() + " stays; a copy at the new place is being deleted")
 			return nil
 		}
 		if !c.Yes {
@@ -94,12 +98,12 @@ func (c *storeMoveCmd) Run(s *invocation) error {
 
 // steps say what each step of a move means.
 var steps = map[string]string{
-	"":         "does not move",
-	"copying":  "is being copied, and sells",
-	"draining": "is being copied and sells; its events wait",
-	"frozen":   "is frozen: it answers, and nothing of it can be changed",
-	"moved":    "has moved",
-	"arriving": "arrives, and is not open yet",
+	"":              "does not move",
+	tenant.Copying:  "is being copied, and sells",
+	tenant.Draining: "is being copied and sells; its events wait",
+	tenant.Frozen:   "is frozen: it answers, and nothing of it can be changed",
+	tenant.Moved:    "has moved",
+	tenant.Arriving: "arrives, and is not open yet",
 }
 
 // status shows where a move stands.

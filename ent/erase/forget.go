@@ -31,8 +31,10 @@ import (
 	"go.storefront.example/ent/notice"
 	"go.storefront.example/ent/queue"
 	"go.storefront.example/ent/resource"
+	"go.storefront.example/ent/tenant"
 	"go.storefront.example/gen/ent"
 	"go.storefront.example/gen/ent/customer"
+	"go.storefront.example/gen/ent/store"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 )
 
@@ -63,8 +65,12 @@ const (
 	logPass      = "log"
 )
 
-// ErrNone means that there is no such forgetting.
-var ErrNone = errors.New("no such forgetting")
+var (
+	// ErrNone means that there is no such forgetting.
+	ErrNone = errors.New("no such forgetting")
+	// ErrMoving means that the store moves, and what names the customer with it.
+	ErrMoving = errors.New("the store is moving")
+)
 
 // Forgetting is the progress of forgetting a customer and, when it is finished, its receipt. It holds no
 // personal data.
@@ -119,9 +125,18 @@ func withIDs(args []any, ids []uuid.UUID) []any {
 
 // BeginForgetting replaces what names a customer in the customer's row, and so in all that shows the customer, and orders the
 // steps that take it out of what is kept. A customer who is forgotten already stays as it is. The caller's context is in the
-// store; a customer whom it lacks is ent's NotFoundError.
+// store; a customer whom it lacks is ent's NotFoundError. It fails with ErrMoving in a store that moves; the copy that a move
+// leaves forgets as any store.
 func BeginForgetting(ctx context.Context, s *db.DB, tx *ent.Tx, storeID, customerID uuid.UUID) (f Forgetting, err error) {
 	o := on{s}
+	owner, err := db.Lock(s, tx.Store.Query().Where(store.ID(storeID))).Only(ctx)
+	switch {
+	case err != nil:
+		return f, fmt.Errorf("lock the store: %w", err)
+	case owner.Moving != nil && *owner.Moving != tenant.Moved:
+		return f, ErrMoving
+	}
+	hook.WhileMoving(ctx)
 	for row := range db.Rows(ctx, tx, o.sql("wait for orders", 0, 0), storeID, customerID) {
 		var id uuid.UUID
 		if err := row.Scan(&id); err != nil {
@@ -203,6 +218,7 @@ var errBusy = errors.New("busy")
 func Step(ctx context.Context, s *db.DB, storeID, customerID uuid.UUID) (f Forgetting, err error) {
 	o := on{s}
 	if err := s.WithTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
+		hook.WhileMoving(ctx)
 		f, err = o.read(ctx, tx, storeID, customerID)
 		return err
 	}); err != nil || f.FinishedAt != nil {
@@ -214,6 +230,7 @@ func Step(ctx context.Context, s *db.DB, storeID, customerID uuid.UUID) (f Forge
 	before := f
 	if err == nil {
 		err = s.WithTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
+			hook.WhileMoving(ctx)
 			if f, err = o.read(ctx, tx, storeID, customerID); err != nil || f.FinishedAt != nil {
 				return err
 			}

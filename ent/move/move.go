@@ -5,9 +5,10 @@
 //	            are copied  sends        changes    are refused, or redirected
 //	new place   arriving ────────────────────────────────► open
 //
-// The rows travel as they are, with their ids: a copy that was interrupted is gone on with by comparing. The new place opens
-// only once the old one has moved, so that at no moment both send or take changes; killed in between, the store answers
-// nowhere until somebody goes on.
+// The rows travel as they are, with their ids: a copy that was interrupted is gone on with by comparing. Each run of a move has
+// a name, and the one that began last is the only one that takes steps and writes. The new place opens only once the old one
+// has moved, so that at no moment both send or take changes; killed in between, the store answers nowhere until somebody goes
+// on, or takes the move back.
 package move
 
 import (
@@ -30,9 +31,12 @@ import (
 // writersPatience is how long a step waits for transactions that wrote before it was decided.
 const writersPatience = 5 * time.Second
 
+// deletingPatience is how long a step deletes what waited to be sent; then it is taken once more.
+const deletingPatience = 3 * time.Second
+
 // follows are the steps that each step can be taken from. From Arriving the empty one opens the store.
 var follows = map[string][]string{
-	"":              {tenant.Copying, tenant.Draining, tenant.Frozen, tenant.Arriving},
+	"":              {tenant.Copying, tenant.Draining, tenant.Frozen, tenant.Moved, tenant.Arriving},
 	tenant.Copying:  {"", tenant.Copying, tenant.Draining, tenant.Frozen},
 	tenant.Draining: {tenant.Copying},
 	tenant.Frozen:   {tenant.Draining},
@@ -51,6 +55,10 @@ var (
 type Step struct {
 	Name                string
 	MovedTo, RedirectTo string
+	// Run names the run that takes the step. One that has begun goes on alone: Begin lets it begin, or end the move of
+	// another.
+	Run   string
+	Begin bool
 }
 
 // Attempts returns how many attempts of a store's deliveries are under way.
@@ -61,61 +69,93 @@ func Attempts(ctx context.Context, s *db.DB, storeID uuid.UUID) (n int, err erro
 }
 
 // Set takes a store to a step, and returns when that holds for everybody. Taken to Moved once more, a store loses what waited
-// to be sent, which the new place sends. It fails with ErrStep or ErrInTheWay, and then the store is where it was.
-func Set(ctx context.Context, s *db.DB, storeID uuid.UUID, to Step) error {
+// to be sent, which the new place sends, or a part of it and then it is unfinished. It fails with ErrStep or ErrInTheWay, and
+// then the store is where it was.
+func Set(ctx context.Context, s *db.DB, storeID uuid.UUID, to Step) (unfinished bool, err error) {
 	if db.OfSharded(s, false, true, false) {
-		return fmt.Errorf("%w: its database is distributed with Citus, where a store cannot be frozen; `storefront export` takes "+
-			"it along",
-			ErrInTheWay)
+		return false, fmt.Errorf("%w: its database is distributed with Citus, where a store cannot be frozen; `storefront export` "+
+			"takes it along", ErrInTheWay)
 	}
-	was := ""
-	err := s.WithTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
+	var was Step
+	err = s.WithTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
 		row, err := db.Lock(s, tx.Store.Query().Where(store.ID(storeID))).Only(ctx)
 		if err != nil {
 			return err
 		}
-		if was = ""; row.Moving != nil {
-			was = *row.Moving
+		was = Step{Run: row.MoveRun, MovedTo: row.MovedTo, RedirectTo: row.RedirectTo}
+		if row.Moving != nil {
+			was.Name = *row.Moving
 		}
-		if allowed, known := follows[to.Name]; !known || !slices.Contains(allowed, was) {
-			return fmt.Errorf("%w: %q comes after one of %q, and the store is at %q", ErrStep, to.Name, allowed, was)
+		if err := check(ctx, tx, row, was, to); err != nil {
+			return err
 		}
-		if was == "" {
-			if row.DeleteAt != nil {
-				return fmt.Errorf("%w: it is to be deleted; take that back with `storefront store restore`", ErrInTheWay)
+		if was.Name == tenant.Moved && to.Name == tenant.Moved { // it stays where it has moved to
+			to.Run, to.MovedTo = was.Run, was.MovedTo
+			if to.RedirectTo == "" {
+				to.RedirectTo = was.RedirectTo
 			}
-			for found := range db.Rows(ctx, tx, "SELECT id FROM forgettings WHERE store_id = $1 AND finished_at IS NULL", storeID) {
-				return errors.Join(fmt.Errorf("%w: a customer is being forgotten; try again when that is done", ErrInTheWay),
-					found.Scan(new(uuid.UUID)))
-			}
-		}
-		if was == tenant.Moved {
-			return nil // it keeps its addresses
 		}
 		return write(ctx, tx, storeID, to)
 	})
 	switch {
 	case err != nil:
-		return err
-	case was == tenant.Moved:
-		return erase.Queue(ctx, s, storeID)
-	case was == tenant.Arriving:
+		return false, err
+	case was.Name == tenant.Moved && to.Name == tenant.Moved:
+		limited, cancel := context.WithTimeout(ctx, deletingPatience)
+		defer cancel()
+		err = erase.Queue(limited, s, storeID)
+		if limited.Err() != nil && ctx.Err() == nil {
+			return true, nil
+		}
+		return false, err
+	case to.Name == "":
 		s.Announce()
 	}
 	if to.Name != tenant.Draining && to.Name != tenant.Frozen {
-		return nil
+		return false, nil
 	}
 	if err := waitForWriters(ctx, s); err != nil {
-		return errors.Join(err, s.WithTx(context.WithoutCancel(ctx), func(ctx context.Context, tx *ent.Tx) error {
-			return write(ctx, tx, storeID, Step{Name: was})
+		return false, errors.Join(err, s.WithTx(context.WithoutCancel(ctx), func(ctx context.Context, tx *ent.Tx) error {
+			_, err := tx.ExecContext(ctx, "UPDATE stores SET moving = $1 WHERE id = $2 AND moving = $3 AND move_run = $4",
+				was.Name, storeID, to.Name, to.Run)
+			return err
 		}))
+	}
+	return false, nil
+}
+
+// check checks that a step of a store, whose row is locked, can be taken to another one.
+func check(ctx context.Context, tx *ent.Tx, row *ent.Store, was, to Step) error {
+	allowed, known := follows[to.Name]
+	switch {
+	case !known || !slices.Contains(allowed, was.Name):
+		return fmt.Errorf("%w: %q comes after one of %q, and the store is at %q", ErrStep, to.Name, allowed, was.Name)
+	case was.Name == tenant.Arriving, was.Name == tenant.Moved && to.Name == tenant.Moved:
+	case !to.Begin && to.Run != was.Run:
+		return fmt.Errorf("%w: another run of the move has begun or ended it meanwhile", ErrStep)
+	}
+	if (was.Name == "" || was.Name == tenant.Arriving) && row.DeleteAt != nil {
+		return fmt.Errorf("%w: it is to be deleted; take that back with `storefront store restore`", ErrInTheWay)
+	}
+	if was.Name != "" {
+		return nil
+	}
+	var forgetting bool
+	for found := range db.Rows(ctx, tx, "SELECT EXISTS (SELECT 1 FROM forgettings WHERE store_id = $1 AND finished_at IS NULL)",
+		row.ID) {
+		if err := found.Scan(&forgetting); err != nil {
+			return fmt.Errorf("look for forgettings: %w", err)
+		}
+	}
+	if forgetting {
+		return fmt.Errorf("%w: a customer is being forgotten; try again when that is done", ErrInTheWay)
 	}
 	return nil
 }
 
 func write(ctx context.Context, tx *ent.Tx, storeID uuid.UUID, to Step) error {
-	_, err := tx.ExecContext(ctx, "UPDATE stores SET moving = NULLIF($1, ''), moved_to = $2, redirect_to = $3 WHERE id = $4",
-		to.Name, to.MovedTo, to.RedirectTo, storeID)
+	_, err := tx.ExecContext(ctx, "UPDATE stores SET moving = NULLIF($1, ''), move_run = $2, moved_to = $3, redirect_to = $4 WHERE id = $5",
+		to.Name, to.Run, to.MovedTo, to.RedirectTo, storeID)
 	return err
 }
 

@@ -6,7 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math/rand/v2"
+	"hash/fnv"
 	"slices"
 	"strings"
 	"time"
@@ -22,42 +22,49 @@ import (
 // Table is a table of a store's rows.
 type Table struct {
 	Name string
-	// Queue is whether workers alone change it: not any more once none sends.
-	Queue bool
 	// changed finds the rows that may have changed since a time. Without it the table is compared whole, and what is no longer
 	// there is deleted.
 	changed string
 	// created finds the rows made before a time, where they refer to rows of other tables.
 	created string
-	// version is a column that changes with the row, or fixed. Without it all rows are copied each time.
-	version string
-	// unique are columns whose values can pass from one row to another.
-	unique []string
+	// version are columns of which one changes whenever the row does; rows without any never change.
+	version []string
+	// Small is whether all rows are copied each time.
+	Small bool
+	// unique are columns whose values can pass from one row to another, and taken, whose values together can, where the
+	// row that had them is then deleted.
+	unique, taken []string
 }
 
-// fixed is the version of rows that never change.
-const fixed = "0"
+// Of orders with changes since a time also the customers and links have changed: their counters have no time of their own.
+const ordersSince = "(SELECT %s FROM orders WHERE store_id = $1 AND updated_at >= $%%[1]d)"
 
-// Tables are those of what a store has, with those first that others refer to. Counts of rows, which triggers keep, and of
-// the requests of a minute are not among them.
+func sinceOrders(column string) string {
+	return "(updated_at >= $%[1]d OR id IN " + fmt.Sprintf(ordersSince, column) + ")"
+}
+
+// Tables are those of what a store has, with those first that others refer to. The counts of rows, which triggers keep, are not
+// among them, nor what is of the old place alone: sign-ins, the requests of a minute, and what was noted for some days
+// about use and refusals.
 var Tables = []Table{
-	{Name: "stores"},
-	{Name: "api_keys"},
-	{Name: "products", changed: "updated_at >= $%d", version: "updated_at", unique: []string{"slug"}},
-	{Name: "customers", changed: "updated_at >= $%d", version: "updated_at", unique: []string{"email", "phone"}},
-	{Name: "payment_links", changed: "updated_at >= $%d", version: "updated_at"},
-	{Name: "orders", changed: "updated_at >= $%d", created: "created_at < $%d", version: "updated_at"},
-	{Name: "order_items", changed: "order_id IN (SELECT id FROM orders WHERE store_id = $1 AND updated_at >= $%d)",
-		created: "order_id IN (SELECT id FROM orders WHERE store_id = $1 AND created_at < $%d)", version: fixed},
-	{Name: "events", changed: "created_at >= $%d", version: fixed},
-	{Name: "activity_entries", changed: "created_at >= $%d", version: fixed},
-	{Name: "idempotency_keys", changed: "created_at >= $%d", version: fixed, unique: []string{"key"}},
-	{Name: "refused_requests", changed: "created_at >= $%d", version: fixed},
-	{Name: "sessions"}, {Name: "sign_in_links"}, {Name: "forgettings"}, {Name: "tallies"}, {Name: "webhooks"},
-	{Name: "outbox", version: fixed},
-	{Name: "resends", Queue: true},
-	{Name: "deliveries", Queue: true, version: "due_at"},
-	{Name: "finished_deliveries", Queue: true, changed: "finished_at >= $%d", version: fixed},
+	{Name: "stores", Small: true},
+	{Name: "api_keys", Small: true},
+	{Name: "products", changed: "updated_at >= $%[1]d", version: []string{"updated_at"}, unique: []string{"slug"}},
+	{Name: "customers", changed: sinceOrders("customer_id"), version: []string{"updated_at", "orders_count", "total_paid"},
+		unique: []string{"email", "phone"}},
+	{Name: "payment_links", changed: sinceOrders("payment_link_id"), version: []string{"updated_at", "paid_count", "paid_amount"}},
+	{Name: "orders", changed: "updated_at >= $%[1]d", created: "created_at < $%[1]d", version: []string{"updated_at"}},
+	{Name: "order_items", changed: "order_id IN " + fmt.Sprintf(ordersSince, "id"),
+		created: "order_id IN (SELECT id FROM orders WHERE store_id = $1 AND created_at < $%[1]d)"},
+	{Name: "events", changed: "created_at >= $%[1]d"},
+	{Name: "activity_entries", changed: "created_at >= $%[1]d"},
+	{Name: "idempotency_keys", changed: "created_at >= $%[1]d", taken: []string{"operation", "key"}},
+	{Name: "forgettings", Small: true},
+	{Name: "webhooks", Small: true},
+	{Name: "outbox"},
+	{Name: "resends", Small: true},
+	{Name: "deliveries", version: []string{"due_at"}},
+	{Name: "finished_deliveries", changed: "finished_at >= $%[1]d"},
 }
 
 // Whole is whether the table is always compared whole.
@@ -100,9 +107,8 @@ type Range struct {
 // List lists rows of a store in the order of their ids, and whether there are more.
 func List(ctx context.Context, s *db.DB, storeID uuid.UUID, t Table, r Range) (found []Listed, more bool, err error) {
 	query, args := "SELECT id", []any{storeID, r.After, r.Until}
-	timed := t.version != "" && t.version != fixed
-	if timed {
-		query += ", " + t.version
+	for _, column := range t.version {
+		query += ", " + column
 	}
 	query += " FROM " + t.Name + " WHERE " + t.owner() + " = $1 AND id > $2 AND id <= $3"
 	for _, c := range []struct {
@@ -114,22 +120,24 @@ func List(ctx context.Context, s *db.DB, storeID uuid.UUID, t Table, r Range) (f
 			query += " AND " + fmt.Sprintf(c.condition, len(args))
 		}
 	}
+	version := make([]any, len(t.version))
 	for row := range db.Rows(ctx, s.Reader(), query+fmt.Sprintf(" ORDER BY id LIMIT %d", listLimit+1), args...) {
 		var l Listed
-		var at time.Time
-		into := []any{&l.ID, &at}
-		if !timed {
-			into = into[:1]
+		into := []any{&l.ID}
+		for i := range version {
+			into = append(into, &version[i])
 		}
 		if err := row.Scan(into...); err != nil {
 			return nil, false, fmt.Errorf("list %s: %w", t.Name, err)
 		}
-		switch {
-		case timed:
-			l.Version = at.UnixMilli()
-		case t.version == "":
-			l.Version = rand.Int64() // never that of the other place
+		hash := fnv.New64a()
+		for _, value := range version {
+			if at, is := value.(time.Time); is {
+				value = at.UnixMilli()
+			}
+			_, _ = fmt.Fprintln(hash, value)
 		}
+		l.Version = int64(hash.Sum64()) //nolint:gosec // Any 64 bits tell versions apart.
 		found = append(found, l)
 	}
 	if len(found) > listLimit {
@@ -248,8 +256,8 @@ func held(holder any) any {
 var ErrRows = errors.New("the rows cannot be written")
 
 // Write writes rows of a store that arrives in place of those with their ids, and deletes others. The row of the table
-// stores makes the store arrive. It fails with ErrRows.
-func Write(ctx context.Context, s *db.DB, secrets *seal.Ring, storeID uuid.UUID, t Table, in Rows, gone []uuid.UUID) error {
+// stores makes the store arrive, and lets the run write the others. It fails with ErrRows.
+func Write(ctx context.Context, s *db.DB, secrets *seal.Ring, storeID uuid.UUID, run string, t Table, in Rows, gone []uuid.UUID) error {
 	if len(in.Rows) > 0 && (!slices.Contains(in.Columns, "id") || !slices.Contains(in.Columns, t.owner())) {
 		return fmt.Errorf("%w: a row needs its id and its store", ErrRows)
 	}
@@ -261,13 +269,17 @@ func Write(ctx context.Context, s *db.DB, secrets *seal.Ring, storeID uuid.UUID,
 		return err
 	}
 	defer func() { _ = tx.Rollback() }() // does nothing after the commit
-	var moving sql.NullString
-	err = tx.QueryRowContext(ctx, "SELECT moving FROM stores WHERE id = $1 AND delete_at IS NULL"+s.RowLock(""),
-		storeID).Scan(&moving)
-	if absent := errors.Is(err, sql.ErrNoRows); err != nil && !absent {
+	var step, writer string
+	err = tx.QueryRowContext(ctx, "SELECT COALESCE(moving, ''), move_run FROM stores WHERE id = $1 AND delete_at IS NULL"+s.RowLock(""),
+		storeID).Scan(&step, &writer)
+	absent := errors.Is(err, sql.ErrNoRows)
+	switch {
+	case err != nil && !absent:
 		return fmt.Errorf("read the store: %w", err)
-	} else if (absent && t.Name != "stores") || (!absent && moving.String != tenant.Arriving) {
+	case absent && t.Name != "stores", !absent && step != tenant.Arriving:
 		return fmt.Errorf("%w: the store is here already, or being deleted, and does not arrive", ErrRows)
+	case t.Name != "stores" && writer != run:
+		return fmt.Errorf("%w: another run of the move has begun meanwhile", ErrRows)
 	}
 	builder := sqlbuilder.Dialect(s.Dialect())
 	exec := func(b interface{ Query() (string, []any) }) error {
@@ -288,7 +300,7 @@ func Write(ctx context.Context, s *db.DB, secrets *seal.Ring, storeID uuid.UUID,
 	if len(in.Rows) == 0 {
 		return tx.Commit()
 	}
-	all, err := parse(ctx, tx, secrets, storeID, t, in)
+	all, err := parse(ctx, tx, secrets, storeID, run, t, in)
 	if err != nil {
 		return err
 	}
@@ -304,6 +316,23 @@ func Write(ctx context.Context, s *db.DB, secrets *seal.Ring, storeID uuid.UUID,
 			return fmt.Errorf("free the values of %s in %s: %w", column, t.Name, err)
 		}
 	}
+	if len(t.taken) > 0 {
+		var ids, values []any
+		for _, row := range all {
+			ids = append(ids, row[slices.Index(in.Columns, "id")])
+			var texts []string
+			for _, column := range t.taken {
+				texts = append(texts, *row[slices.Index(in.Columns, column)].(*string))
+			}
+			values = append(values, strings.Join(texts, "\n"))
+		}
+		if err := exec(builder.Delete(t.Name).Where(sqlbuilder.And(sqlbuilder.EQ("store_id", storeID), sqlbuilder.NotIn("id", ids...),
+			sqlbuilder.P(func(b *sqlbuilder.Builder) {
+				b.WriteString(strings.Join(t.taken, " || '\n' || ") + " IN (").Args(values...).WriteString(")")
+			})))); err != nil {
+			return fmt.Errorf("delete what others take the place of in %s: %w", t.Name, err)
+		}
+	}
 	insert := builder.Insert(t.Name).Columns(in.Columns...)
 	for _, row := range all {
 		insert.Values(row...)
@@ -316,14 +345,21 @@ func Write(ctx context.Context, s *db.DB, secrets *seal.Ring, storeID uuid.UUID,
 		}
 		query += `"` + column + `" = excluded."` + column + `"`
 	}
-	if _, err := tx.ExecContext(ctx, query, args...); err != nil {
+	query += " WHERE " + t.Name + "." + t.owner() + " = excluded." + t.owner()
+	result, err := tx.ExecContext(ctx, query, args...)
+	if err != nil {
 		return fmt.Errorf("write into %s: %w", t.Name, err)
+	}
+	if n, err := result.RowsAffected(); err != nil || int(n) < len(all) {
+		return errors.Join(err, fmt.Errorf("%w: ids of %s are another store's here, perhaps of an import on trial: delete that first",
+			ErrRows, t.Name))
 	}
 	return tx.Commit()
 }
 
-// parse reads the values of rows. Those of the store's own row make it arrive.
-func parse(ctx context.Context, tx *sql.Tx, secrets *seal.Ring, storeID uuid.UUID, t Table, in Rows) (all [][]any, err error) {
+// parse reads the values of rows. Those of the store's own row make it arrive with the run.
+func parse(ctx context.Context, tx *sql.Tx, secrets *seal.Ring, storeID uuid.UUID, run string, t Table, in Rows) (all [][]any,
+	err error) {
 	for _, column := range in.Columns {
 		if strings.Trim(column, "abcdefghijklmnopqrstuvwxyz_") != "" {
 			return nil, fmt.Errorf("%w: %q is no column", ErrRows, column)
@@ -360,6 +396,8 @@ func parse(ctx context.Context, tx *sql.Tx, secrets *seal.Ring, storeID uuid.UUI
 			switch args[i] = held(values[i]); {
 			case t.Name == "stores" && column == "moving":
 				args[i] = tenant.Arriving
+			case t.Name == "stores" && column == "move_run":
+				args[i] = run
 			case t.Name == "stores" && (column == "moved_to" || column == "redirect_to"):
 				args[i] = ""
 			}

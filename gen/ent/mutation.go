@@ -9999,6 +9999,7 @@ type StoreMutation struct {
 	appendunavailable_types []string
 	delete_at               *time.Time
 	moving                  *string
+	move_run                *string
 	moved_to                *string
 	redirect_to             *string
 	platform_fee_percent    *float64
@@ -10696,6 +10697,42 @@ func (m *StoreMutation) ResetMoving() {
 	delete(m.clearedFields, store.FieldMoving)
 }
 
+// SetMoveRun sets the "move_run" field.
+func (m *StoreMutation) SetMoveRun(s string) {
+	m.move_run = &s
+}
+
+// MoveRun returns the value of the "move_run" field in the mutation.
+func (m *StoreMutation) MoveRun() (r string, exists bool) {
+	v := m.move_run
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldMoveRun returns the old "move_run" field's value of the Store entity.
+// If the Store object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *StoreMutation) OldMoveRun(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldMoveRun is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldMoveRun requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldMoveRun: %w", err)
+	}
+	return oldValue.MoveRun, nil
+}
+
+// ResetMoveRun resets all changes to the "move_run" field.
+func (m *StoreMutation) ResetMoveRun() {
+	m.move_run = nil
+}
+
 // SetMovedTo sets the "moved_to" field.
 func (m *StoreMutation) SetMovedTo(s string) {
 	m.moved_to = &s
@@ -10930,7 +10967,7 @@ func (m *StoreMutation) Type() string {
 // order to get all numeric fields that were incremented/decremented, call
 // AddedFields().
 func (m *StoreMutation) Fields() []string {
-	fields := make([]string, 0, 20)
+	fields := make([]string, 0, 21)
 	if m.name != nil {
 		fields = append(fields, store.FieldName)
 	}
@@ -10975,6 +11012,9 @@ func (m *StoreMutation) Fields() []string {
 	}
 	if m.moving != nil {
 		fields = append(fields, store.FieldMoving)
+	}
+	if m.move_run != nil {
+		fields = append(fields, store.FieldMoveRun)
 	}
 	if m.moved_to != nil {
 		fields = append(fields, store.FieldMovedTo)
@@ -11029,6 +11069,8 @@ func (m *StoreMutation) Field(name string) (ent.Value, bool) {
 		return m.DeleteAt()
 	case store.FieldMoving:
 		return m.Moving()
+	case store.FieldMoveRun:
+		return m.MoveRun()
 	case store.FieldMovedTo:
 		return m.MovedTo()
 	case store.FieldRedirectTo:
@@ -11078,6 +11120,8 @@ func (m *StoreMutation) OldField(ctx context.Context, name string) (ent.Value, e
 		return m.OldDeleteAt(ctx)
 	case store.FieldMoving:
 		return m.OldMoving(ctx)
+	case store.FieldMoveRun:
+		return m.OldMoveRun(ctx)
 	case store.FieldMovedTo:
 		return m.OldMovedTo(ctx)
 	case store.FieldRedirectTo:
@@ -11201,6 +11245,13 @@ func (m *StoreMutation) SetField(name string, value ent.Value) error {
 			return fmt.Errorf("unexpected type %T for field %s", value, name)
 		}
 		m.SetMoving(v)
+		return nil
+	case store.FieldMoveRun:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetMoveRun(v)
 		return nil
 	case store.FieldMovedTo:
 		v, ok := value.(string)
@@ -11360,6 +11411,9 @@ func (m *StoreMutation) ResetField(name string) error {
 		return nil
 	case store.FieldMoving:
 		m.ResetMoving()
+		return nil
+	case store.FieldMoveRun:
+		m.ResetMoveRun()
 		return nil
 	case store.FieldMovedTo:
 		m.ResetMovedTo()

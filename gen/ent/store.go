@@ -49,6 +49,8 @@ type Store struct {
 	DeleteAt *time.Time `json:"delete_at,omitempty"`
 	// step of a move to or from another installation; null for a store that stays
 	Moving *string `json:"moving,omitempty"`
+	// the run of the command that moves the store; no other goes on beside it
+	MoveRun string `json:"move_run,omitempty"`
 	// address of the operator's listener that the store moved to
 	MovedTo string `json:"moved_to,omitempty"`
 	// public address that a moved store's requests are sent to
@@ -73,7 +75,7 @@ func (*Store) scanValues(columns []string) ([]any, error) {
 			values[i] = new(sql.NullBool)
 		case store.FieldPlatformFeePercent:
 			values[i] = new(sql.NullFloat64)
-		case store.FieldName, store.FieldSlug, store.FieldURL, store.FieldDescription, store.FieldCurrency, store.FieldCountry, store.FieldSupportEmail, store.FieldPhone, store.FieldWhatsappPhone, store.FieldStatus, store.FieldMoving, store.FieldMovedTo, store.FieldRedirectTo:
+		case store.FieldName, store.FieldSlug, store.FieldURL, store.FieldDescription, store.FieldCurrency, store.FieldCountry, store.FieldSupportEmail, store.FieldPhone, store.FieldWhatsappPhone, store.FieldStatus, store.FieldMoving, store.FieldMoveRun, store.FieldMovedTo, store.FieldRedirectTo:
 			values[i] = new(sql.NullString)
 		case store.FieldDeleteAt, store.FieldCreatedAt, store.FieldUpdatedAt:
 			values[i] = new(sql.NullTime)
@@ -196,6 +198,12 @@ func (_m *Store) assignValues(columns []string, values []any) error {
 				_m.Moving = new(string)
 				*_m.Moving = value.String
 			}
+		case store.FieldMoveRun:
+			if value, ok := values[i].(*sql.NullString); !ok {
+				return fmt.Errorf("unexpected type %T for field move_run", values[i])
+			} else if value.Valid {
+				_m.MoveRun = value.String
+			}
 		case store.FieldMovedTo:
 			if value, ok := values[i].(*sql.NullString); !ok {
 				return fmt.Errorf("unexpected type %T for field moved_to", values[i])
@@ -310,6 +318,9 @@ func (_m *Store) String() string {
 		builder.WriteString("moving=")
 		builder.WriteString(*v)
 	}
+	builder.WriteString(", ")
+	builder.WriteString("move_run=")
+	builder.WriteString(_m.MoveRun)
 	builder.WriteString(", ")
 	builder.WriteString("moved_to=")
 	builder.WriteString(_m.MovedTo)

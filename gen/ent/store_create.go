@@ -175,6 +175,20 @@ func (_c *StoreCreate) SetNillableMoving(v *string) *StoreCreate {
 	return _c
 }
 
+// SetMoveRun sets the "move_run" field.
+func (_c *StoreCreate) SetMoveRun(v string) *StoreCreate {
+	_c.mutation.SetMoveRun(v)
+	return _c
+}
+
+// SetNillableMoveRun sets the "move_run" field if the given value is not nil.
+func (_c *StoreCreate) SetNillableMoveRun(v *string) *StoreCreate {
+	if v != nil {
+		_c.SetMoveRun(*v)
+	}
+	return _c
+}
+
 // SetMovedTo sets the "moved_to" field.
 func (_c *StoreCreate) SetMovedTo(v string) *StoreCreate {
 	_c.mutation.SetMovedTo(v)
@@ -310,6 +324,10 @@ func (_c *StoreCreate) defaults() {
 		v := store.DefaultUnavailableTypes
 		_c.mutation.SetUnavailableTypes(v)
 	}
+	if _, ok := _c.mutation.MoveRun(); !ok {
+		v := store.DefaultMoveRun
+		_c.mutation.SetMoveRun(v)
+	}
 	if _, ok := _c.mutation.MovedTo(); !ok {
 		v := store.DefaultMovedTo
 		_c.mutation.SetMovedTo(v)
@@ -383,6 +401,9 @@ func (_c *StoreCreate) check() error {
 	}
 	if _, ok := _c.mutation.UnavailableTypes(); !ok {
 		return &ValidationError{Name: "unavailable_types", err: errors.New(`ent: missing required field "Store.unavailable_types"`)}
+	}
+	if _, ok := _c.mutation.MoveRun(); !ok {
+		return &ValidationError{Name: "move_run", err: errors.New(`ent: missing required field "Store.move_run"`)}
 	}
 	if _, ok := _c.mutation.MovedTo(); !ok {
 		return &ValidationError{Name: "moved_to", err: errors.New(`ent: missing required field "Store.moved_to"`)}
@@ -493,6 +514,10 @@ func (_c *StoreCreate) createSpec() (*Store, *sqlgraph.CreateSpec) {
 	if value, ok := _c.mutation.Moving(); ok {
 		_spec.SetField(store.FieldMoving, field.TypeString, value)
 		_node.Moving = &value
+	}
+	if value, ok := _c.mutation.MoveRun(); ok {
+		_spec.SetField(store.FieldMoveRun, field.TypeString, value)
+		_node.MoveRun = value
 	}
 	if value, ok := _c.mutation.MovedTo(); ok {
 		_spec.SetField(store.FieldMovedTo, field.TypeString, value)

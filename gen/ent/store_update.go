@@ -227,6 +227,20 @@ func (_u *StoreUpdate) ClearMoving() *StoreUpdate {
 	return _u
 }
 
+// SetMoveRun sets the "move_run" field.
+func (_u *StoreUpdate) SetMoveRun(v string) *StoreUpdate {
+	_u.mutation.SetMoveRun(v)
+	return _u
+}
+
+// SetNillableMoveRun sets the "move_run" field if the given value is not nil.
+func (_u *StoreUpdate) SetNillableMoveRun(v *string) *StoreUpdate {
+	if v != nil {
+		_u.SetMoveRun(*v)
+	}
+	return _u
+}
+
 // SetMovedTo sets the "moved_to" field.
 func (_u *StoreUpdate) SetMovedTo(v string) *StoreUpdate {
 	_u.mutation.SetMovedTo(v)
@@ -401,6 +415,9 @@ func (_u *StoreUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 	}
 	if _u.mutation.MovingCleared() {
 		_spec.ClearField(store.FieldMoving, field.TypeString)
+	}
+	if value, ok := _u.mutation.MoveRun(); ok {
+		_spec.SetField(store.FieldMoveRun, field.TypeString, value)
 	}
 	if value, ok := _u.mutation.MovedTo(); ok {
 		_spec.SetField(store.FieldMovedTo, field.TypeString, value)
@@ -635,6 +652,20 @@ func (_u *StoreUpdateOne) ClearMoving() *StoreUpdateOne {
 	return _u
 }
 
+// SetMoveRun sets the "move_run" field.
+func (_u *StoreUpdateOne) SetMoveRun(v string) *StoreUpdateOne {
+	_u.mutation.SetMoveRun(v)
+	return _u
+}
+
+// SetNillableMoveRun sets the "move_run" field if the given value is not nil.
+func (_u *StoreUpdateOne) SetNillableMoveRun(v *string) *StoreUpdateOne {
+	if v != nil {
+		_u.SetMoveRun(*v)
+	}
+	return _u
+}
+
 // SetMovedTo sets the "moved_to" field.
 func (_u *StoreUpdateOne) SetMovedTo(v string) *StoreUpdateOne {
 	_u.mutation.SetMovedTo(v)
@@ -839,6 +870,9 @@ func (_u *StoreUpdateOne) sqlSave(ctx context.Context) (_node *Store, err error)
 	}
 	if _u.mutation.MovingCleared() {
 		_spec.ClearField(store.FieldMoving, field.TypeString)
+	}
+	if value, ok := _u.mutation.MoveRun(); ok {
+		_spec.SetField(store.FieldMoveRun, field.TypeString, value)
 	}
 	if value, ok := _u.mutation.MovedTo(); ok {
 		_spec.SetField(store.FieldMovedTo, field.TypeString, value)

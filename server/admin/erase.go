@@ -130,14 +130,13 @@ func (o *Operator) forget(ctx context.Context, id string,
 // nobody calls it for a while, a worker does. It refuses with customer_not_found.
 func (o *Operator) ForgetCustomer(ctx context.Context, in *adminv1.ForgetCustomerRequest) (*adminv1.Forgetting, error) {
 	return o.forget(ctx, in.GetId(), func(ctx context.Context, storeID, id uuid.UUID) (f erase.Forgetting, err error) {
-		if t, _, _ := tenant.From(ctx); t.Moving != "" {
-			return f, apierr.New(apierr.Unavailable, "The store is moving: the customer can be forgotten where it moves to, once it "+
-				"is there.")
-		}
 		err = o.db.Change(ctx, func(ctx context.Context, tx *ent.Tx) error {
 			f, err = erase.BeginForgetting(ctx, o.db, tx, storeID, id)
 			return err
 		})
+		if errors.Is(err, erase.ErrMoving) {
+			err = apierr.New(apierr.Unavailable, "The store is moving: the customer can be forgotten where it moves to, once it is there.")
+		}
 		return f, err
 	})
 }

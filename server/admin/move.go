@@ -5,10 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"time"
+	"net/url"
+	"strings"
 
 	"github.com/google/uuid"
-	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"go.storefront.example/ent/apijson"
 	"go.storefront.example/ent/db"
@@ -47,16 +47,34 @@ func (o *Operator) SetMove(ctx context.Context, in *adminv1.SetMoveRequest) (*ad
 		return nil, err
 	}
 	t, _, _ := tenant.From(within)
-	switch err := move.Set(ctx, o.db, t.ID, move.Step{Name: in.GetStep(), MovedTo: in.GetMovedTo(),
-		RedirectTo: in.GetRedirectTo()}); {
+	var f fields
+	if to := in.GetRedirectTo(); to != "" {
+		if u, err := url.Parse(to); err != nil || u.Host == "" || to != u.Scheme+"://"+u.Host || !strings.HasPrefix(u.Scheme, "http") {
+			f.refuse("redirectTo", "must be an http or https address without a path, such as https://api.example.com")
+			return nil, f.err()
+		}
+	}
+	if in.GetBegin() && in.GetStep() == tenant.Copying { // the rows are read with it, the last of them late
+		if _, err := o.webhooks.Secrets(); err != nil {
+			return nil, err
+		}
+	}
+	unfinished, err := move.Set(ctx, o.db, t.ID, move.Step{Name: in.GetStep(), MovedTo: in.GetMovedTo(),
+		RedirectTo: in.GetRedirectTo(), Run: in.GetRun(), Begin: in.GetBegin()})
+	switch {
 	case errors.Is(err, move.ErrStep):
-		return nil, apierr.Invalid("The store cannot be taken to this step.", apijson.Field{Name: "step", Message: err.Error()})
+		return nil, apierr.Invalid("The store cannot be taken to this step: "+err.Error()+".",
+			apijson.Field{Name: "step", Message: "does not follow"})
 	case errors.Is(err, move.ErrInTheWay):
 		return nil, apierr.New(apierr.Unavailable, err.Error())
 	case err != nil:
 		return nil, err
 	}
-	return o.GetMove(ctx, &adminv1.GetMoveRequest{Store: t.ID.String()})
+	out, err := o.GetMove(ctx, &adminv1.GetMoveRequest{Store: t.ID.String()})
+	if err == nil {
+		out.Unfinished = unfinished
+	}
+	return out, err
 }
 
 // tableOf returns a store's id and a table of it.
@@ -82,7 +100,9 @@ func (o *Operator) ListRows(ctx context.Context, in *adminv1.ListRowsRequest) (*
 	if err != nil {
 		return nil, err
 	}
-	r := move.Range{Until: uuid.Max, Since: timeOf(in.GetChangedSince()), Before: timeOf(in.GetCreatedBefore())}
+	var f fields
+	r := move.Range{Until: uuid.Max, Since: f.timeOf("changedSince", in.GetChangedSince()),
+		Before: f.timeOf("createdBefore", in.GetCreatedBefore())}
 	for _, bound := range []struct {
 		name, text string
 		into       *uuid.UUID
@@ -92,8 +112,11 @@ func (o *Operator) ListRows(ctx context.Context, in *adminv1.ListRowsRequest) (*
 		}
 		id, ok := validate.ParseID(bound.text)
 		if *bound.into = id; !ok {
-			return nil, apierr.Invalid("The bound is no id.", apijson.Field{Name: bound.name, Message: "must be a UUID"})
+			f.refuse(bound.name, "must be a UUID")
 		}
+	}
+	if err := f.err(); err != nil {
+		return nil, err
 	}
 	found, more, err := move.List(ctx, o.db, id, t, r)
 	if err != nil {
@@ -104,13 +127,6 @@ func (o *Operator) ListRows(ctx context.Context, in *adminv1.ListRowsRequest) (*
 		out.Ids[i], out.Versions[i] = row.ID.String(), row.Version
 	}
 	return out, nil
-}
-
-func timeOf(at *timestamppb.Timestamp) time.Time {
-	if at == nil {
-		return time.Time{}
-	}
-	return at.AsTime()
 }
 
 // maxMoved is how many rows are read or written at a time.
@@ -171,7 +187,7 @@ func (o *Operator) WriteRows(ctx context.Context, in *adminv1.WriteRowsRequest) 
 	if err != nil {
 		return nil, err
 	}
-	err = move.Write(ctx, o.db, secrets, id, t, move.Rows{Columns: in.GetRows().GetColumns(), Rows: in.GetRows().GetRows()},
+	err = move.Write(ctx, o.db, secrets, id, in.GetRun(), t, move.Rows{Columns: in.GetRows().GetColumns(), Rows: in.GetRows().GetRows()},
 		gone)
 	switch {
 	case errors.Is(err, move.ErrRows):

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/google/uuid"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"go.storefront.example/ent/apijson"
@@ -35,6 +36,7 @@ type Mover struct {
 	// Report is called with what is being done.
 	Report func(string)
 
+	run  string // its name
 	rows int
 }
 
@@ -47,21 +49,24 @@ type Moved struct {
 	Frozen time.Duration
 }
 
-// Run moves the store, or goes on with a move that was interrupted. After an error before the switch the store sells on at the
-// old place.
+// Run moves the store, or goes on with a move that was interrupted; a run beside another takes over from it. After an error
+// before the switch the store sells on at the old place.
 func (m *Mover) Run(ctx context.Context) (done Moved, err error) {
 	at, err := m.From.GetMove(ctx, &adminv1.GetMoveRequest{Store: m.Store})
 	if err != nil {
 		return done, err
 	}
-	m.Store, done.Store = at.GetStoreId(), at.GetStoreId()
+	m.Store, m.run, done.Store = at.GetStoreId(), uuid.NewString(), at.GetStoreId()
 	if at.GetStep() == tenant.Moved {
 		if at.GetMovedTo() != m.ToAddress {
 			return done, fmt.Errorf("the store has moved to %s: name that to go on", at.GetMovedTo())
 		}
 		return done, m.open(ctx)
 	}
-	if at, err = m.step(ctx, tenant.Copying); err != nil {
+	if err := m.checkPlace(ctx, at.GetStep() == ""); err != nil {
+		return done, err
+	}
+	if at, err = m.From.SetMove(ctx, &adminv1.SetMoveRequest{Store: m.Store, Step: tenant.Copying, Run: m.run, Begin: true}); err != nil {
 		return done, err
 	}
 	switched := false
@@ -82,9 +87,6 @@ func (m *Mover) Run(ctx context.Context) (done Moved, err error) {
 			before = apijson.Timestamp(now.Add(-leaveOut))
 		}
 		for _, t := range move.Tables {
-			if t.Queue && !selling { // nobody sends
-				continue
-			}
 			if err := m.copy(ctx, t, since, before); err != nil {
 				return fmt.Errorf("copy %s: %w", t.Name, err)
 			}
@@ -126,20 +128,45 @@ func (m *Mover) Run(ctx context.Context) (done Moved, err error) {
 	if err := pass(false); err != nil {
 		return done, err
 	}
-	if _, err = m.From.SetMove(ctx, &adminv1.SetMoveRequest{Store: m.Store, Step: tenant.Moved, MovedTo: m.ToAddress,
-		RedirectTo: m.RedirectTo}); err != nil {
+	if _, err = m.step(ctx, tenant.Moved); err != nil {
 		return done, err
 	}
 	switched = true
 	if err := m.open(ctx); err != nil {
-		return done, fmt.Errorf("%w; the store has left the old place, and answers nowhere until this is run again", err)
+		return done, err
 	}
 	done.Frozen = time.Since(began)
 	return done, nil
 }
 
+// checkPlace checks that the new place can take the store: that it is not there, or arrives by the move that goes on.
+func (m *Mover) checkPlace(ctx context.Context, begins bool) error {
+	there, err := m.To.GetMove(ctx, &adminv1.GetMoveRequest{Store: m.Store})
+	switch {
+	case isStoreNotFound(err):
+		return nil
+	case err != nil:
+		return fmt.Errorf("look for the store at the new place: %w", err)
+	case there.GetStep() != tenant.Arriving:
+		return errors.New("the store is at the new place already, perhaps as a copy that an earlier move has left: delete that first")
+	case begins: // it may have what was forgotten since
+		return fmt.Errorf("a copy of a move that was taken back is at the new place: delete it there, with `storefront store delete %s "+
+			"--now %[1]s`, and wait until `storefront store list` has it no more", there.GetSlug())
+	}
+	return nil
+}
+
+func isStoreNotFound(err error) bool {
+	refused, is := errors.AsType[*apierr.Refusal](err)
+	return is && refused.Code == apierr.StoreNotFound
+}
+
 func (m *Mover) step(ctx context.Context, name string) (*adminv1.Move, error) {
-	return m.From.SetMove(ctx, &adminv1.SetMoveRequest{Store: m.Store, Step: name})
+	in := &adminv1.SetMoveRequest{Store: m.Store, Step: name, Run: m.run}
+	if name == tenant.Moved {
+		in.MovedTo, in.RedirectTo = m.ToAddress, m.RedirectTo
+	}
+	return m.From.SetMove(ctx, in)
 }
 
 // open opens the store at the new place, once the old one has moved, and then takes from the old one what it was to send.
@@ -149,43 +176,69 @@ func (m *Mover) open(ctx context.Context) error {
 		_, err = m.To.SetMove(ctx, &adminv1.SetMoveRequest{Store: m.Store})
 	}
 	if err != nil {
-		return fmt.Errorf("open the store at the new place: %w", err)
+		return fmt.Errorf("open the store at the new place: %w; it has left the old one, and answers nowhere until this is run again", err)
 	}
-	_, err = m.From.SetMove(ctx, &adminv1.SetMoveRequest{Store: m.Store, Step: tenant.Moved, MovedTo: m.ToAddress,
-		RedirectTo: m.RedirectTo})
-	return err
+	for unfinished := true; unfinished; {
+		at, err := m.step(ctx, tenant.Moved)
+		if err != nil {
+			return fmt.Errorf("the store is open at the new place, and what the old one was to send is still there: %w", err)
+		}
+		unfinished = at.GetUnfinished()
+		m.Report("deleting what the old place was to send")
+	}
+	return nil
 }
 
-// Abort takes a move back that has not come to the switch, and has the copy at the new place deleted.
+// Abort takes a move back that has not opened the store at the new place, and has the copy there deleted. Without To it takes
+// back any, for a new place that is lost.
 func (m *Mover) Abort(ctx context.Context) error {
 	at, err := m.From.GetMove(ctx, &adminv1.GetMoveRequest{Store: m.Store})
 	if err != nil {
 		return err
 	}
 	m.Store = at.GetStoreId()
-	switch at.GetStep() {
-	case tenant.Moved:
-		return errors.New("the store has moved: there is no way back but to move it here again, once this copy is deleted")
-	case tenant.Arriving:
+	if at.GetStep() == tenant.Arriving {
 		return errors.New("the store arrives here: take the move back where it comes from")
-	case "":
-	default:
-		if _, err := m.step(ctx, ""); err != nil {
+	}
+	if m.To == nil {
+		return m.takeBack(ctx)
+	}
+	there, err := m.To.GetMove(ctx, &adminv1.GetMoveRequest{Store: m.Store})
+	switch {
+	case isStoreNotFound(err):
+	case at.GetStep() == tenant.Moved && err == nil && there.GetStep() != tenant.Arriving:
+		return errors.New("the store is open at the new place: there is no way back but to move it here again, once this copy is deleted")
+	case at.GetStep() == tenant.Moved && err != nil:
+		return fmt.Errorf("the store may be open at the new place: %w", err)
+	}
+	arrives := err == nil && there.GetStep() == tenant.Arriving
+	remove := func() error {
+		_, err := m.To.DeleteStore(ctx, &adminv1.DeleteStoreRequest{Store: m.Store, GraceSeconds: new(int64(0)), ConfirmSlug: there.GetSlug()})
+		return err
+	}
+	if arrives && at.GetStep() == tenant.Moved { // so that it cannot be opened meanwhile
+		if err := remove(); err != nil {
+			return fmt.Errorf("delete the copy at the new place: %w", err)
+		}
+		arrives = false
+	}
+	if at.GetStep() != "" {
+		if err := m.takeBack(ctx); err != nil {
 			return err
 		}
 	}
-	there, err := m.To.GetMove(ctx, &adminv1.GetMoveRequest{Store: m.Store})
-	if refused, is := errors.AsType[*apierr.Refusal](err); is && refused.Code == apierr.StoreNotFound {
-		return nil
+	if arrives {
+		err = remove()
 	}
-	if err == nil && there.GetStep() == tenant.Arriving {
-		_, err = m.To.DeleteStore(ctx, &adminv1.DeleteStoreRequest{Store: m.Store, GraceSeconds: new(int64(0)),
-			ConfirmSlug: there.GetSlug()})
-	}
-	if err != nil {
+	if err != nil && !isStoreNotFound(err) {
 		return fmt.Errorf("the store stays; delete the copy at the new place: %w", err)
 	}
 	return nil
+}
+
+func (m *Mover) takeBack(ctx context.Context) error {
+	_, err := m.From.SetMove(ctx, &adminv1.SetMoveRequest{Store: m.Store, Begin: true})
+	return err
 }
 
 // copy makes a table at the new place as it is at the old one.
@@ -193,13 +246,7 @@ func (m *Mover) copy(ctx context.Context, t move.Table, since, before *timestamp
 	list := func(at API, after, until string) (ids []string, versions []int64, more bool, err error) {
 		out, err := at.ListRows(ctx, &adminv1.ListRowsRequest{Store: m.Store, Table: t.Name, After: after, Until: until,
 			ChangedSince: since, CreatedBefore: before})
-		if err != nil {
-			return nil, nil, false, err
-		}
-		if len(out.GetIds()) != len(out.GetVersions()) {
-			return nil, nil, false, errors.New("the list of rows is of another form: both places must be of one release")
-		}
-		return out.GetIds(), out.GetVersions(), out.GetMore(), nil
+		return out.GetIds(), out.GetVersions(), out.GetMore(), err
 	}
 	for after, more := "", true; more; {
 		var ids []string
@@ -225,7 +272,7 @@ func (m *Mover) copy(ctx context.Context, t move.Table, since, before *timestamp
 		}
 		var missing, gone []string
 		for i, id := range ids {
-			if version, is := there[id]; !is || version != versions[i] {
+			if version, is := there[id]; !is || version != versions[i] || t.Small {
 				missing = append(missing, id)
 			}
 			delete(there, id)
@@ -245,7 +292,7 @@ func (m *Mover) copy(ctx context.Context, t move.Table, since, before *timestamp
 
 func (m *Mover) transfer(ctx context.Context, t move.Table, missing, gone []string) error {
 	for len(missing) > 0 || len(gone) > 0 {
-		in := &adminv1.WriteRowsRequest{Store: m.Store, Table: t.Name, Rows: &adminv1.Rows{}}
+		in := &adminv1.WriteRowsRequest{Store: m.Store, Table: t.Name, Rows: &adminv1.Rows{}, Run: m.run}
 		n := min(len(gone), maxMoved)
 		in.Gone, gone = gone[:n], gone[n:]
 		if len(missing) > 0 {

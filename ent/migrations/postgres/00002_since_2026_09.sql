@@ -269,7 +269,8 @@ ALTER TABLE "orders" ADD CONSTRAINT "orders_customers_orders_new" FOREIGN KEY ("
 ALTER TABLE "orders" ADD CONSTRAINT "orders_payment_links_orders_new" FOREIGN KEY ("payment_link_id", "store_id")
 	REFERENCES "payment_links" ("id", "store_id") ON DELETE NO ACTION;
 ALTER TABLE "stores" ADD COLUMN "delete_at" timestamptz NULL, ADD COLUMN "moving" character varying NULL,
-	ADD COLUMN "moved_to" character varying NOT NULL DEFAULT '', ADD COLUMN "redirect_to" character varying NOT NULL DEFAULT '';
+	ADD COLUMN "move_run" character varying NOT NULL DEFAULT '', ADD COLUMN "moved_to" character varying NOT NULL DEFAULT '',
+	ADD COLUMN "redirect_to" character varying NOT NULL DEFAULT '';
 CREATE INDEX "store_delete_at" ON "stores" ("delete_at") WHERE delete_at IS NOT NULL;
 CREATE INDEX "store_moving" ON "stores" ("moving") WHERE moving IS NOT NULL;
 ALTER TABLE "events" ADD COLUMN "request_id" uuid NULL, ADD COLUMN "trace" character varying NULL;

@@ -137,6 +137,7 @@ CREATE TABLE `forgettings` (
 CREATE INDEX `forgetting_id` ON `forgettings` (`id`) WHERE finished_at IS NULL;
 ALTER TABLE `stores` ADD COLUMN `delete_at` datetime NULL;
 ALTER TABLE `stores` ADD COLUMN `moving` text NULL;
+ALTER TABLE `stores` ADD COLUMN `move_run` text NOT NULL DEFAULT ('');
 ALTER TABLE `stores` ADD COLUMN `moved_to` text NOT NULL DEFAULT ('');
 ALTER TABLE `stores` ADD COLUMN `redirect_to` text NOT NULL DEFAULT ('');
 CREATE INDEX `store_delete_at` ON `stores` (`delete_at`) WHERE delete_at IS NOT NULL;

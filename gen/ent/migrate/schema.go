@@ -670,6 +670,7 @@ var (
 		{Name: "unavailable_types", Type: field.TypeJSON},
 		{Name: "delete_at", Type: field.TypeTime, Nullable: true},
 		{Name: "moving", Type: field.TypeString, Nullable: true},
+		{Name: "move_run", Type: field.TypeString, Default: ""},
 		{Name: "moved_to", Type: field.TypeString, Default: ""},
 		{Name: "redirect_to", Type: field.TypeString, Default: ""},
 		{Name: "platform_fee_percent", Type: field.TypeFloat64, Default: 0},
@@ -690,7 +691,7 @@ var (
 			{
 				Name:    "store_created_at_id",
 				Unique:  false,
-				Columns: []*schema.Column{StoresColumns[19], StoresColumns[0]},
+				Columns: []*schema.Column{StoresColumns[20], StoresColumns[0]},
 			},
 			{
 				Name:    "store_delete_at",

@@ -44,6 +44,8 @@ const (
 	FieldDeleteAt = "delete_at"
 	// FieldMoving holds the string denoting the moving field in the database.
 	FieldMoving = "moving"
+	// FieldMoveRun holds the string denoting the move_run field in the database.
+	FieldMoveRun = "move_run"
 	// FieldMovedTo holds the string denoting the moved_to field in the database.
 	FieldMovedTo = "moved_to"
 	// FieldRedirectTo holds the string denoting the redirect_to field in the database.
@@ -76,6 +78,7 @@ var Columns = []string{
 	FieldUnavailableTypes,
 	FieldDeleteAt,
 	FieldMoving,
+	FieldMoveRun,
 	FieldMovedTo,
 	FieldRedirectTo,
 	FieldPlatformFeePercent,
@@ -112,6 +115,8 @@ var (
 	DefaultPaymentLinksOpen bool
 	// DefaultUnavailableTypes holds the default value on creation for the "unavailable_types" field.
 	DefaultUnavailableTypes []string
+	// DefaultMoveRun holds the default value on creation for the "move_run" field.
+	DefaultMoveRun string
 	// DefaultMovedTo holds the default value on creation for the "moved_to" field.
 	DefaultMovedTo string
 	// DefaultRedirectTo holds the default value on creation for the "redirect_to" field.
@@ -220,6 +225,11 @@ func ByDeleteAt(opts ...sql.OrderTermOption) OrderOption {
 // ByMoving orders the results by the moving field.
 func ByMoving(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldMoving, opts...).ToFunc()
+}
+
+// ByMoveRun orders the results by the move_run field.
+func ByMoveRun(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldMoveRun, opts...).ToFunc()
 }
 
 // ByMovedTo orders the results by the moved_to field.

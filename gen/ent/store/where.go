@@ -115,6 +115,11 @@ func Moving(v string) predicate.Store {
 	return predicate.Store(sql.FieldEQ(FieldMoving, v))
 }
 
+// MoveRun applies equality check predicate on the "move_run" field. It's identical to MoveRunEQ.
+func MoveRun(v string) predicate.Store {
+	return predicate.Store(sql.FieldEQ(FieldMoveRun, v))
+}
+
 // MovedTo applies equality check predicate on the "moved_to" field. It's identical to MovedToEQ.
 func MovedTo(v string) predicate.Store {
 	return predicate.Store(sql.FieldEQ(FieldMovedTo, v))
@@ -878,6 +883,71 @@ func MovingEqualFold(v string) predicate.Store {
 // MovingContainsFold applies the ContainsFold predicate on the "moving" field.
 func MovingContainsFold(v string) predicate.Store {
 	return predicate.Store(sql.FieldContainsFold(FieldMoving, v))
+}
+
+// MoveRunEQ applies the EQ predicate on the "move_run" field.
+func MoveRunEQ(v string) predicate.Store {
+	return predicate.Store(sql.FieldEQ(FieldMoveRun, v))
+}
+
+// MoveRunNEQ applies the NEQ predicate on the "move_run" field.
+func MoveRunNEQ(v string) predicate.Store {
+	return predicate.Store(sql.FieldNEQ(FieldMoveRun, v))
+}
+
+// MoveRunIn applies the In predicate on the "move_run" field.
+func MoveRunIn(vs ...string) predicate.Store {
+	return predicate.Store(sql.FieldIn(FieldMoveRun, vs...))
+}
+
+// MoveRunNotIn applies the NotIn predicate on the "move_run" field.
+func MoveRunNotIn(vs ...string) predicate.Store {
+	return predicate.Store(sql.FieldNotIn(FieldMoveRun, vs...))
+}
+
+// MoveRunGT applies the GT predicate on the "move_run" field.
+func MoveRunGT(v string) predicate.Store {
+	return predicate.Store(sql.FieldGT(FieldMoveRun, v))
+}
+
+// MoveRunGTE applies the GTE predicate on the "move_run" field.
+func MoveRunGTE(v string) predicate.Store {
+	return predicate.Store(sql.FieldGTE(FieldMoveRun, v))
+}
+
+// MoveRunLT applies the LT predicate on the "move_run" field.
+func MoveRunLT(v string) predicate.Store {
+	return predicate.Store(sql.FieldLT(FieldMoveRun, v))
+}
+
+// MoveRunLTE applies the LTE predicate on the "move_run" field.
+func MoveRunLTE(v string) predicate.Store {
+	return predicate.Store(sql.FieldLTE(FieldMoveRun, v))
+}
+
+// MoveRunContains applies the Contains predicate on the "move_run" field.
+func MoveRunContains(v string) predicate.Store {
+	return predicate.Store(sql.FieldContains(FieldMoveRun, v))
+}
+
+// MoveRunHasPrefix applies the HasPrefix predicate on the "move_run" field.
+func MoveRunHasPrefix(v string) predicate.Store {
+	return predicate.Store(sql.FieldHasPrefix(FieldMoveRun, v))
+}
+
+// MoveRunHasSuffix applies the HasSuffix predicate on the "move_run" field.
+func MoveRunHasSuffix(v string) predicate.Store {
+	return predicate.Store(sql.FieldHasSuffix(FieldMoveRun, v))
+}
+
+// MoveRunEqualFold applies the EqualFold predicate on the "move_run" field.
+func MoveRunEqualFold(v string) predicate.Store {
+	return predicate.Store(sql.FieldEqualFold(FieldMoveRun, v))
+}
+
+// MoveRunContainsFold applies the ContainsFold predicate on the "move_run" field.
+func MoveRunContainsFold(v string) predicate.Store {
+	return predicate.Store(sql.FieldContainsFold(FieldMoveRun, v))
 }
 
 // MovedToEQ applies the EQ predicate on the "moved_to" field.

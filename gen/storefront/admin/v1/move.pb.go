@@ -83,7 +83,10 @@ type Move struct {
 	// How many attempts of deliveries are under way.
 	Attempts int32 `protobuf:"varint,5,opt,name=attempts,proto3" json:"attempts,omitempty"`
 	// The time of the database.
-	Now           *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=now,proto3" json:"now,omitempty"`
+	Now *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=now,proto3" json:"now,omitempty"`
+	// After a step: whether it is to be taken once more, because there is more left of what the store was to send than one
+	// call deletes.
+	Unfinished    bool `protobuf:"varint,7,opt,name=unfinished,proto3" json:"unfinished,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -160,17 +163,28 @@ func (x *Move) GetNow() *timestamppb.Timestamp {
 	return nil
 }
 
+func (x *Move) GetUnfinished() bool {
+	if x != nil {
+		return x.Unfinished
+	}
+	return false
+}
+
 // The step to take a store to.
 type SetMoveRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The store's slug or id.
 	Store string `protobuf:"bytes,1,opt,name=store,proto3" json:"store,omitempty"`
-	// A step as Move has it; empty to end a move before `moved`, or to open a store that arrived.
+	// A step as Move has it; empty to end a move, or to open a store that arrived.
 	Step string `protobuf:"bytes,2,opt,name=step,proto3" json:"step,omitempty"`
 	// With `moved`: the address that the store moved to, of an operator's listener.
 	MovedTo string `protobuf:"bytes,3,opt,name=moved_to,json=movedTo,proto3" json:"moved_to,omitempty"`
-	// With `moved`: the public address to redirect requests to, if they are to be.
-	RedirectTo    string `protobuf:"bytes,4,opt,name=redirect_to,json=redirectTo,proto3" json:"redirect_to,omitempty"`
+	// With `moved`: the public address to redirect requests to, if they are to be; taken once more, a new one.
+	RedirectTo string `protobuf:"bytes,4,opt,name=redirect_to,json=redirectTo,proto3" json:"redirect_to,omitempty"`
+	// The run of the move, a name of the caller's choice. Only the one that began is let to go on.
+	Run string `protobuf:"bytes,5,opt,name=run,proto3" json:"run,omitempty"`
+	// Whether a run begins, with `copying`, or a move ends, with the empty step, whichever run it was.
+	Begin         bool `protobuf:"varint,6,opt,name=begin,proto3" json:"begin,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -231,6 +245,20 @@ func (x *SetMoveRequest) GetRedirectTo() string {
 		return x.RedirectTo
 	}
 	return ""
+}
+
+func (x *SetMoveRequest) GetRun() string {
+	if x != nil {
+		return x.Run
+	}
+	return ""
+}
+
+func (x *SetMoveRequest) GetBegin() bool {
+	if x != nil {
+		return x.Begin
+	}
+	return false
 }
 
 // Which rows to list.
@@ -526,7 +554,9 @@ type WriteRowsRequest struct {
 	// The rows, in place of those with the same ids.
 	Rows *Rows `protobuf:"bytes,3,opt,name=rows,proto3" json:"rows,omitempty"`
 	// The ids of rows to delete.
-	Gone          []string `protobuf:"bytes,4,rep,name=gone,proto3" json:"gone,omitempty"`
+	Gone []string `protobuf:"bytes,4,rep,name=gone,proto3" json:"gone,omitempty"`
+	// The run of the move. The one that wrote the row of `stores` last is let to write the others.
+	Run           string `protobuf:"bytes,5,opt,name=run,proto3" json:"run,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -589,6 +619,13 @@ func (x *WriteRowsRequest) GetGone() []string {
 	return nil
 }
 
+func (x *WriteRowsRequest) GetRun() string {
+	if x != nil {
+		return x.Run
+	}
+	return ""
+}
+
 // The rows are written.
 type WriteRowsResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -632,20 +669,25 @@ const file_storefront_admin_v1_move_proto_rawDesc = "" +
 	"\n" +
 	"\x1estorefront/admin/v1/move.proto\x12\x13storefront.admin.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"&\n" +
 	"\x0eGetMoveRequest\x12\x14\n" +
-	"\x05store\x18\x01 \x01(\tR\x05store\"\xae\x01\n" +
+	"\x05store\x18\x01 \x01(\tR\x05store\"\xce\x01\n" +
 	"\x04Move\x12\x19\n" +
 	"\bstore_id\x18\x01 \x01(\tR\astoreId\x12\x12\n" +
 	"\x04slug\x18\x02 \x01(\tR\x04slug\x12\x12\n" +
 	"\x04step\x18\x03 \x01(\tR\x04step\x12\x19\n" +
 	"\bmoved_to\x18\x04 \x01(\tR\amovedTo\x12\x1a\n" +
 	"\battempts\x18\x05 \x01(\x05R\battempts\x12,\n" +
-	"\x03now\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\x03now\"v\n" +
+	"\x03now\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\x03now\x12\x1e\n" +
+	"\n" +
+	"unfinished\x18\a \x01(\bR\n" +
+	"unfinished\"\x9e\x01\n" +
 	"\x0eSetMoveRequest\x12\x14\n" +
 	"\x05store\x18\x01 \x01(\tR\x05store\x12\x12\n" +
 	"\x04step\x18\x02 \x01(\tR\x04step\x12\x19\n" +
 	"\bmoved_to\x18\x03 \x01(\tR\amovedTo\x12\x1f\n" +
 	"\vredirect_to\x18\x04 \x01(\tR\n" +
-	"redirectTo\"\xed\x01\n" +
+	"redirectTo\x12\x10\n" +
+	"\x03run\x18\x05 \x01(\tR\x03run\x12\x14\n" +
+	"\x05begin\x18\x06 \x01(\bR\x05begin\"\xed\x01\n" +
 	"\x0fListRowsRequest\x12\x14\n" +
 	"\x05store\x18\x01 \x01(\tR\x05store\x12\x14\n" +
 	"\x05table\x18\x02 \x01(\tR\x05table\x12\x14\n" +
@@ -664,12 +706,13 @@ const file_storefront_admin_v1_move_proto_rawDesc = "" +
 	"\x04Rows\x12\x18\n" +
 	"\acolumns\x18\x01 \x03(\tR\acolumns\x12\x12\n" +
 	"\x04rows\x18\x02 \x03(\tR\x04rows\x12\x1b\n" +
-	"\tlooked_at\x18\x03 \x01(\x05R\blookedAt\"\x81\x01\n" +
+	"\tlooked_at\x18\x03 \x01(\x05R\blookedAt\"\x93\x01\n" +
 	"\x10WriteRowsRequest\x12\x14\n" +
 	"\x05store\x18\x01 \x01(\tR\x05store\x12\x14\n" +
 	"\x05table\x18\x02 \x01(\tR\x05table\x12-\n" +
 	"\x04rows\x18\x03 \x01(\v2\x19.storefront.admin.v1.RowsR\x04rows\x12\x12\n" +
-	"\x04gone\x18\x04 \x03(\tR\x04gone\"\x13\n" +
+	"\x04gone\x18\x04 \x03(\tR\x04gone\x12\x10\n" +
+	"\x03run\x18\x05 \x01(\tR\x03run\"\x13\n" +
 	"\x11WriteRowsResponse2\xb4\x03\n" +
 	"\vMoveService\x12N\n" +
 	"\aGetMove\x12#.storefront.admin.v1.GetMoveRequest\x1a\x19.storefront.admin.v1.Move\"\x03\x90\x02\x01\x12I\n" +

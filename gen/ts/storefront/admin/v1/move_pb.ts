@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file storefront/admin/v1/move.proto.
  */
 export const file_storefront_admin_v1_move: GenFile = /*@__PURE__*/
-  fileDesc("Ch5zdG9yZWZyb250L2FkbWluL3YxL21vdmUucHJvdG8SE3N0b3JlZnJvbnQuYWRtaW4udjEiHwoOR2V0TW92ZVJlcXVlc3QSDQoFc3RvcmUYASABKAkigQEKBE1vdmUSEAoIc3RvcmVfaWQYASABKAkSDAoEc2x1ZxgCIAEoCRIMCgRzdGVwGAMgASgJEhAKCG1vdmVkX3RvGAQgASgJEhAKCGF0dGVtcHRzGAUgASgFEicKA25vdxgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiVAoOU2V0TW92ZVJlcXVlc3QSDQoFc3RvcmUYASABKAkSDAoEc3RlcBgCIAEoCRIQCghtb3ZlZF90bxgDIAEoCRITCgtyZWRpcmVjdF90bxgEIAEoCSK0AQoPTGlzdFJvd3NSZXF1ZXN0Eg0KBXN0b3JlGAEgASgJEg0KBXRhYmxlGAIgASgJEg0KBWFmdGVyGAMgASgJEg0KBXVudGlsGAQgASgJEjEKDWNoYW5nZWRfc2luY2UYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjIKDmNyZWF0ZWRfYmVmb3JlGAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCI/ChBMaXN0Um93c1Jlc3BvbnNlEgsKA2lkcxgBIAMoCRIQCgh2ZXJzaW9ucxgCIAMoAxIMCgRtb3JlGAMgASgIIjwKD1JlYWRSb3dzUmVxdWVzdBINCgVzdG9yZRgBIAEoCRINCgV0YWJsZRgCIAEoCRILCgNpZHMYAyADKAkiOAoEUm93cxIPCgdjb2x1bW5zGAEgAygJEgwKBHJvd3MYAiADKAkSEQoJbG9va2VkX2F0GAMgASgFImcKEFdyaXRlUm93c1JlcXVlc3QSDQoFc3RvcmUYASABKAkSDQoFdGFibGUYAiABKAkSJwoEcm93cxgDIAEoCzIZLnN0b3JlZnJvbnQuYWRtaW4udjEuUm93cxIMCgRnb25lGAQgAygJIhMKEVdyaXRlUm93c1Jlc3BvbnNlMrQDCgtNb3ZlU2VydmljZRJOCgdHZXRNb3ZlEiMuc3RvcmVmcm9udC5hZG1pbi52MS5HZXRNb3ZlUmVxdWVzdBoZLnN0b3JlZnJvbnQuYWRtaW4udjEuTW92ZSIDkAIBEkkKB1NldE1vdmUSIy5zdG9yZWZyb250LmFkbWluLnYxLlNldE1vdmVSZXF1ZXN0Ghkuc3RvcmVmcm9udC5hZG1pbi52MS5Nb3ZlElwKCExpc3RSb3dzEiQuc3RvcmVmcm9udC5hZG1pbi52MS5MaXN0Um93c1JlcXVlc3QaJS5zdG9yZWZyb250LmFkbWluLnYxLkxpc3RSb3dzUmVzcG9uc2UiA5ACARJQCghSZWFkUm93cxIkLnN0b3JlZnJvbnQuYWRtaW4udjEuUmVhZFJvd3NSZXF1ZXN0Ghkuc3RvcmVmcm9udC5hZG1pbi52MS5Sb3dzIgOQAgESWgoJV3JpdGVSb3dzEiUuc3RvcmVmcm9udC5hZG1pbi52MS5Xcml0ZVJvd3NSZXF1ZXN0GiYuc3RvcmVmcm9udC5hZG1pbi52MS5Xcml0ZVJvd3NSZXNwb25zZUI3WjVnby5zdG9yZWZyb250LmV4YW1wbGUvZ2VuL3N0b3JlZnJvbnQvYWRtaW4vdjE7YWRtaW52MWIGcHJvdG8z", [file_google_protobuf_timestamp]);
+  fileDesc("Ch5zdG9yZWZyb250L2FkbWluL3YxL21vdmUucHJvdG8SE3N0b3JlZnJvbnQuYWRtaW4udjEiHwoOR2V0TW92ZVJlcXVlc3QSDQoFc3RvcmUYASABKAkilQEKBE1vdmUSEAoIc3RvcmVfaWQYASABKAkSDAoEc2x1ZxgCIAEoCRIMCgRzdGVwGAMgASgJEhAKCG1vdmVkX3RvGAQgASgJEhAKCGF0dGVtcHRzGAUgASgFEicKA25vdxgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEgoKdW5maW5pc2hlZBgHIAEoCCJwCg5TZXRNb3ZlUmVxdWVzdBINCgVzdG9yZRgBIAEoCRIMCgRzdGVwGAIgASgJEhAKCG1vdmVkX3RvGAMgASgJEhMKC3JlZGlyZWN0X3RvGAQgASgJEgsKA3J1bhgFIAEoCRINCgViZWdpbhgGIAEoCCK0AQoPTGlzdFJvd3NSZXF1ZXN0Eg0KBXN0b3JlGAEgASgJEg0KBXRhYmxlGAIgASgJEg0KBWFmdGVyGAMgASgJEg0KBXVudGlsGAQgASgJEjEKDWNoYW5nZWRfc2luY2UYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjIKDmNyZWF0ZWRfYmVmb3JlGAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCI/ChBMaXN0Um93c1Jlc3BvbnNlEgsKA2lkcxgBIAMoCRIQCgh2ZXJzaW9ucxgCIAMoAxIMCgRtb3JlGAMgASgIIjwKD1JlYWRSb3dzUmVxdWVzdBINCgVzdG9yZRgBIAEoCRINCgV0YWJsZRgCIAEoCRILCgNpZHMYAyADKAkiOAoEUm93cxIPCgdjb2x1bW5zGAEgAygJEgwKBHJvd3MYAiADKAkSEQoJbG9va2VkX2F0GAMgASgFInQKEFdyaXRlUm93c1JlcXVlc3QSDQoFc3RvcmUYASABKAkSDQoFdGFibGUYAiABKAkSJwoEcm93cxgDIAEoCzIZLnN0b3JlZnJvbnQuYWRtaW4udjEuUm93cxIMCgRnb25lGAQgAygJEgsKA3J1bhgFIAEoCSITChFXcml0ZVJvd3NSZXNwb25zZTK0AwoLTW92ZVNlcnZpY2USTgoHR2V0TW92ZRIjLnN0b3JlZnJvbnQuYWRtaW4udjEuR2V0TW92ZVJlcXVlc3QaGS5zdG9yZWZyb250LmFkbWluLnYxLk1vdmUiA5ACARJJCgdTZXRNb3ZlEiMuc3RvcmVmcm9udC5hZG1pbi52MS5TZXRNb3ZlUmVxdWVzdBoZLnN0b3JlZnJvbnQuYWRtaW4udjEuTW92ZRJcCghMaXN0Um93cxIkLnN0b3JlZnJvbnQuYWRtaW4udjEuTGlzdFJvd3NSZXF1ZXN0GiUuc3RvcmVmcm9udC5hZG1pbi52MS5MaXN0Um93c1Jlc3BvbnNlIgOQAgESUAoIUmVhZFJvd3MSJC5zdG9yZWZyb250LmFkbWluLnYxLlJlYWRSb3dzUmVxdWVzdBoZLnN0b3JlZnJvbnQuYWRtaW4udjEuUm93cyIDkAIBEloKCVdyaXRlUm93cxIlLnN0b3JlZnJvbnQuYWRtaW4udjEuV3JpdGVSb3dzUmVxdWVzdBomLnN0b3JlZnJvbnQuYWRtaW4udjEuV3JpdGVSb3dzUmVzcG9uc2VCN1o1Z28uc3RvcmVmcm9udC5leGFtcGxlL2dlbi9zdG9yZWZyb250L2FkbWluL3YxO2FkbWludjFiBnByb3RvMw", [file_google_protobuf_timestamp]);
 
 /**
  * Which store's move to retrieve.
@@ -83,6 +83,14 @@ export type Move = Message<"storefront.admin.v1.Move"> & {
    * @generated from field: google.protobuf.Timestamp now = 6;
    */
   now?: Timestamp | undefined;
+
+  /**
+   * After a step: whether it is to be taken once more, because there is more left of what the store was to send than one
+   * call deletes.
+   *
+   * @generated from field: bool unfinished = 7;
+   */
+  unfinished: boolean;
 };
 
 /**
@@ -106,7 +114,7 @@ export type SetMoveRequest = Message<"storefront.admin.v1.SetMoveRequest"> & {
   store: string;
 
   /**
-   * A step as Move has it; empty to end a move before `moved`, or to open a store that arrived.
+   * A step as Move has it; empty to end a move, or to open a store that arrived.
    *
    * @generated from field: string step = 2;
    */
@@ -120,11 +128,25 @@ export type SetMoveRequest = Message<"storefront.admin.v1.SetMoveRequest"> & {
   movedTo: string;
 
   /**
-   * With `moved`: the public address to redirect requests to, if they are to be.
+   * With `moved`: the public address to redirect requests to, if they are to be; taken once more, a new one.
    *
    * @generated from field: string redirect_to = 4;
    */
   redirectTo: string;
+
+  /**
+   * The run of the move, a name of the caller's choice. Only the one that began is let to go on.
+   *
+   * @generated from field: string run = 5;
+   */
+  run: string;
+
+  /**
+   * Whether a run begins, with `copying`, or a move ends, with the empty step, whichever run it was.
+   *
+   * @generated from field: bool begin = 6;
+   */
+  begin: boolean;
 };
 
 /**
@@ -328,6 +350,13 @@ export type WriteRowsRequest = Message<"storefront.admin.v1.WriteRowsRequest"> &
    * @generated from field: repeated string gone = 4;
    */
   gone: string[];
+
+  /**
+   * The run of the move. The one that wrote the row of `stores` last is let to write the others.
+   *
+   * @generated from field: string run = 5;
+   */
+  run: string;
 };
 
 /**
