@@ -112,6 +112,9 @@ func TestNoticesOfWhatHappens(t *testing.T) {
 			}
 			restart := func() {
 				t.Helper()
+				require.Eventually(t, func() bool { // it has noted what arrived: otherwise the next notice waits for its lease
+					return dbtest.Count(t, handle, "deliveries WHERE store_id = $1", notice.Platform) == 0
+				}, 20*time.Second, 10*time.Millisecond)
 				require.NoError(t, w.Process.Kill())
 				_ = w.Wait()
 				w = i.worker()
