@@ -110,9 +110,6 @@ func load[M, R any](ctx context.Context, m *Importer, name string, messages []M,
 		return nil, apierr.Invalid("The batch is empty or too large.", apijson.Field{Name: name,
 			Message: fmt.Sprintf("must hold 1 to %d rows", BatchRows)})
 	}
-	if t.Moving != "" { // what is imported has the dates of long ago, by which a move does not find it
-		return nil, apierr.New(apierr.Unavailable, "The store is moving: import where it moves to, once it is there.")
-	}
 	b.db, b.t, b.options = m.db, t, options
 	for i, in := range messages {
 		p := &problems{t: t}
@@ -139,6 +136,9 @@ func load[M, R any](ctx context.Context, m *Importer, name string, messages []M,
 		s, err := db.LockRow(ctx, m.db, tx.Store.Query().Where(store.ID(t.ID)))
 		if err != nil {
 			return fmt.Errorf("read store: %w", err)
+		}
+		if s.Moving != nil { // what is imported has the dates of long ago, by which a move does not find it
+			return apierr.New(apierr.Unavailable, "The store is moving: import where it moves to, once it is there.")
 		}
 		b.url = strings.TrimSuffix(s.URL, "/")
 		if changed, err = of.plan(ctx, tx); err != nil {
