@@ -173,7 +173,12 @@ const slotsPerConn = 2
 // newSlots returns the slots of a server's requests: those of the public API, of the operator and of the dashboard. One
 // store never holds more than half of the connections.
 func newSlots(s *db.DB) *limit.Slots {
-	return limit.NewSlots(slotsPerConn*s.Conns(), s.Conns()/2).PerPool(func(store uuid.UUID) any { return s.ForStore(store) })
+	return limit.NewSlots(slotsPerConn*s.Conns(), s.Conns()/2).PerPool(func(store uuid.UUID) any {
+		if its := s.ForStore(store); its != s {
+			return its
+		}
+		return nil // the pool of those that are no stores
+	})
 }
 
 // Addr is the address that the public listener is bound to.

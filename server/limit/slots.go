@@ -68,7 +68,7 @@ func NewSlots(slots, share int) *Slots {
 }
 
 // PerPool gives each of several pools of connections as many slots, where a store's requests use one of them: a
-// machine that does not answer takes no slots from the stores of others.
+// machine that does not answer takes no slots from the stores of others. Nil is the pool of owners that are no stores.
 func (s *Slots) PerPool(of func(store uuid.UUID) any) *Slots {
 	s.pool = of
 	return s
