@@ -3,6 +3,7 @@ package main
 import (
 	"archive/tar"
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/csv"
@@ -105,7 +106,7 @@ func (c *exportCmd) Run(s *invocation) error {
 		err = w.writeManifest()
 	}
 	if err == nil && strings.HasSuffix(c.To, archiveSuffix) {
-		err = newfile.Create(c.To, func(temporary string) error { return pack(temporary, folder) })
+		err = newfile.Create(c.To, func(temporary string) error { return pack(s.ctx, temporary, folder) })
 	} else if err == nil {
 		err = newfile.Place(folder, c.To)
 	}
@@ -232,18 +233,20 @@ func (w *exportWriter) writeManifest() error {
 	})
 }
 
-// pack writes the files of a folder into an archive.
-func pack(path, folder string) error {
+// pack writes the files of a folder into an archive, unless the context ends first.
+func pack(ctx context.Context, path, folder string) error {
 	out, err := os.OpenFile(path, os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
 	}
+	defer context.AfterFunc(ctx, func() { _ = out.Close() })()
 	compressed, err := zstd.NewWriter(out)
 	if err != nil {
 		return errors.Join(err, out.Close())
 	}
 	archive := tar.NewWriter(compressed)
-	return errors.Join(archive.AddFS(os.DirFS(folder)), archive.Close(), compressed.Close(), out.Close())
+	err = errors.Join(archive.AddFS(os.DirFS(folder)), archive.Close(), compressed.Close(), out.Close())
+	return cmp.Or(ctx.Err(), err)
 }
 
 // unpack writes the files of an archive into a folder.

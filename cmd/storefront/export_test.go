@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/csv"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -271,4 +272,21 @@ func TestAnExportIsWholeOrNotThere(t *testing.T) {
 		{"--create", "orders", "-"}} {
 		command(t, 2, append([]string{"import", "--store", "souk", "--database-url", target}, wrong...)...)
 	}
+}
+
+// Packing ends with its context in the middle of a file.
+func TestPackingIsInterrupted(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS == "windows" {
+		t.Skip("a hole takes room on its disk there")
+	}
+	folder, archive := t.TempDir(), filepath.Join(t.TempDir(), "a.tar.zst")
+	for path, size := range map[string]int64{filepath.Join(folder, "large"): 1 << 40, archive: 0} { // with nothing but a hole
+		f, err := os.Create(path)
+		require.NoError(t, err)
+		require.NoError(t, errors.Join(f.Truncate(size), f.Close()))
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	require.ErrorIs(t, pack(ctx, archive, folder), context.DeadlineExceeded)
 }
