@@ -19,6 +19,7 @@ import (
 	"go.storefront.example/ent/id"
 	"go.storefront.example/ent/queue"
 	"go.storefront.example/ent/seal"
+	"go.storefront.example/ent/tenant"
 )
 
 const (
@@ -37,7 +38,7 @@ const (
 	manyDifferences = 50_000
 	// compareTime bounds the comparing: ten million rows of one store take some seconds.
 	compareTime = 20 * time.Second
-	// few is how many webhooks are named.
+	// few is how many webhooks or stores are named.
 	few = 5
 )
 
@@ -97,6 +98,7 @@ var checks = []struct {
 	{name: "outbox", tables: true, ask: outbox},
 	{name: "sweeps", tables: true, ask: sweeps},
 	{name: "counts", tables: true, ask: counts},
+	{name: "moves", tables: true, ask: moves},
 	{name: "transactions", postgres: true, tables: true, ask: transactions},
 	{name: "nodes", postgres: true, tables: true, ask: nodes},
 	{name: "shards", postgres: true, tables: true, ask: shards},
@@ -506,4 +508,24 @@ func counts(ctx context.Context, s *db.DB, _ Installation) Finding {
 		}
 	}
 	return ok("of %s compared with their rows", plural(len(stores), "store"))
+}
+
+// moves looks for stores whose move has not ended: one that was interrupted leaves its store where it was.
+func moves(ctx context.Context, s *db.DB, _ Installation) Finding {
+	var left []string
+	for row := range db.Rows(ctx, s.Reader(), "SELECT slug, moving FROM stores WHERE moving <> $1 ORDER BY slug", tenant.Moved) {
+		var slug, step string
+		if err := row.Scan(&slug, &step); err != nil {
+			return broken(err)
+		}
+		left = append(left, slug+" at "+step)
+	}
+	switch n := len(left); {
+	case n == 0:
+		return ok("none under way")
+	case n > few:
+		left = append(left[:few], fmt.Sprintf("%d more", n-few))
+	}
+	return warn("unless it is running, `storefront store move STORE --to ADDRESS` at the old place goes on, and --abort takes it "+
+		"back", "not ended: %s", strings.Join(left, ", "))
 }
