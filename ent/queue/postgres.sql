@@ -7,7 +7,7 @@
 WITH taken AS (
  DELETE FROM outbox WHERE id = ANY (ARRAY(
   SELECT id FROM outbox WHERE id > $1
-   AND store_id <> ALL (ARRAY(SELECT id FROM stores WHERE moving IS NOT NULL AND moving <> 'copying'))
+   AND store_id <> ALL (ARRAY({moving}))
   ORDER BY id LIMIT $2 FOR UPDATE SKIP LOCKED))
  RETURNING id, store_id, type)
 SELECT t.id, t.store_id, t.type, w.id, COALESCE(w.url, ''), w.secret, COALESCE(w.secret_key, ''), COALESCE(w.epoch, 0),
@@ -58,7 +58,7 @@ WITH want AS (
  SELECT r.*, w.epoch, w.url, w.secret, w.secret_key
  FROM jsonb_to_recordset($2::jsonb) AS r(store_id uuid, webhook_id uuid, retry boolean, max integer)
  JOIN webhooks w ON w.store_id = r.store_id AND w.id = r.webhook_id AND w.enabled
- WHERE r.store_id <> ALL (ARRAY(SELECT id FROM stores WHERE moving IS NOT NULL AND moving <> 'copying'))),
+ WHERE r.store_id <> ALL (ARRAY({moving}))),
 due AS (
  SELECT f.id, want.url, want.secret, want.secret_key FROM want CROSS JOIN LATERAL (
   SELECT d.id FROM deliveries d
@@ -116,7 +116,7 @@ WITH RECURSIVE made AS (
   ORDER BY d.store_id, d.webhook_id, d.epoch LIMIT 1) n)
 SELECT m.* FROM made m WHERE NOT EXISTS (
  SELECT 1 FROM webhooks w WHERE w.store_id = m.store_id AND w.id = m.webhook_id AND w.enabled AND w.epoch = m.epoch)
- AND m.store_id <> ALL (ARRAY(SELECT id FROM stores WHERE moving IS NOT NULL AND moving <> 'copying'))
+ AND m.store_id <> ALL (ARRAY({moving}))
 
 -- name: cancel
 WITH gone AS (

@@ -54,7 +54,7 @@ INSERT INTO resends (id, store_id, webhook_id, since, until, position_at, positi
 -- name: resend
 SELECT id, store_id, webhook_id, since, resent, finished_at IS NOT NULL, stopped, until, position_at, position_id
  FROM resends WHERE id = $1
- AND store_id NOT IN (SELECT id FROM stores WHERE moving IS NOT NULL AND moving <> 'copying')
+ AND store_id NOT IN ({moving})
 
 -- name: save resend
 UPDATE resends SET resent = $1, position_at = $2, position_id = $3, stopped = $4, finished_at = $5 WHERE store_id = $6 AND id = $7
