@@ -90,8 +90,8 @@ func key(ctx context.Context, s *db.DB, tx Tx, keyID uuid.UUID, now time.Time) e
 	var name string
 	var expires time.Time
 	var told int
-	err := one(ctx, tx, "SELECT store_id, name, expires_at, notice_level FROM api_keys WHERE id = $1 AND revoked_at IS NULL"+
-		s.RowLock(db.SkipLocked), []any{keyID}, &store, &name, &expires, &told)
+	err := one(ctx, tx, "SELECT store_id, name, expires_at, notice_level FROM api_keys WHERE id = $1 AND revoked_at IS NULL AND "+
+		here+s.RowLock(db.SkipLocked), []any{keyID}, &store, &name, &expires, &told)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil
 	}
