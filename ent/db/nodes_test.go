@@ -1,6 +1,7 @@
 package db_test
 
 import (
+	"net/url"
 	"strconv"
 	"testing"
 
@@ -34,4 +35,71 @@ func TestOnOneDatabaseEachStoreIsThere(t *testing.T) {
 		dbtest.OnePostgres(t, "it is about one")
 		require.Same(t, s, s.ForStore(uuid.New()))
 	})
+}
+
+// What Citus 13.2.1, 13.2.2 and 14.0 keep of each execution of a prepared statement takes 44 kB.
+func TestANodeKeepsNothingOfAnExecution(t *testing.T) {
+	t.Parallel()
+	dbtest.RequireCitus(t)
+	s := dbtest.New(t, dbtest.Postgres, db.Config{Settings: map[string]string{"enable_seqscan": "off"}})
+	store := uuid.New()
+	conn, err := s.ForStore(store).Writer().Conn(t.Context())
+	require.NoError(t, err)
+	defer func() { _ = conn.Close() }()
+	require.Equal(t, "off", textOf(t, conn, "SELECT current_setting('enable_seqscan')"), "settings hold beside the node's own")
+	keepsNothing := func(statement string, args func() []any) {
+		t.Helper()
+		execute := func(times int) (memory int) {
+			for range times {
+				_, err := conn.ExecContext(t.Context(), statement, args()...)
+				require.NoError(t, err)
+			}
+			memory, err := strconv.Atoi(textOf(t, conn, "SELECT sum(total_bytes) FROM pg_backend_memory_contexts"))
+			require.NoError(t, err)
+			return memory
+		}
+		before := execute(10)
+		require.Less(t, execute(300)-before, 1<<20, statement)
+	}
+	one := func() []any { return []any{store, uuid.New()} }
+	keepsNothing("SELECT name FROM customers WHERE store_id = $1 AND id = $2", one)
+	keepsNothing(`INSERT INTO idempotency_keys (store_id, id, operation, key, request, answer, created_at)
+ VALUES ($1, $2, '', ($2::uuid)::text, '', '', '2026-11-24')`, one)
+
+	// The statements by which triggers count rows run on the node for the coordinator too, whose connections to it have no
+	// such setting.
+	_, err = conn.ExecContext(t.Context(), "SET plan_cache_mode = auto")
+	require.NoError(t, err)
+	keepsNothing(`INSERT INTO customers (store_id, id, name, email, search, created_at, updated_at)
+ VALUES ('`+store.String()+"', gen_random_uuid(), '', gen_random_uuid() || '@example.com', '', now(), now())", func() []any { return nil })
+}
+
+func TestTheURLMayLeavePlansToCitus(t *testing.T) {
+	t.Parallel()
+	dbtest.RequireCitus(t)
+	address := dbtest.URL(t, dbtest.Postgres)
+	const mode = "SELECT current_setting('plan_cache_mode')"
+	store := uuid.New()
+	for set, want := range map[string]string{"": "force_custom_plan", "auto": "auto"} {
+		u, err := url.Parse(address)
+		require.NoError(t, err)
+		if q := u.Query(); set != "" {
+			q.Set("plan_cache_mode", set)
+			u.RawQuery = q.Encode()
+		}
+		s, err := db.Open(t.Context(), db.Config{URL: u.String(), MaxConns: 2})
+		require.NoError(t, err)
+		require.Equal(t, want, textOf(t, s.ForStore(store).Reader(), mode))
+		require.Equal(t, "auto", textOf(t, s.Reader(), mode), "the coordinator's")
+		require.NoError(t, s.Close())
+	}
+}
+
+// textOf reads one value.
+func textOf(t *testing.T, on db.Querier, query string) (text string) {
+	t.Helper()
+	for row := range db.Rows(t.Context(), on, query) {
+		require.NoError(t, row.Scan(&text))
+	}
+	return text
 }

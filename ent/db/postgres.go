@@ -121,6 +121,13 @@ func openPostgres(ctx context.Context, c Config) (*DB, error) {
 		}
 		beside := c
 		beside.sessions = nil // the coordinator's connections are looked at
+		// Executing a prepared statement by its plan for all values makes Citus 13.2.1, 13.2.2 and 14.0 keep one plan more
+		// each time, until the node's memory is full (citusdata/citus#8824 mends it). A plan for each execution costs no
+		// more there. On a mended Citus the URL may set auto.
+		if _, set := cfg.Runtime["plan_cache_mode"]; !set {
+			beside.Settings = map[string]string{"plan_cache_mode": "force_custom_plan"}
+			maps.Copy(beside.Settings, c.Settings)
+		}
 		pool := sql.OpenDB(beside.keep(connect, true))
 		limit(pool, conns)
 		node := &DB{dialect: s.dialect, reader: pool, writer: pool, clock: s.clock, announcer: s.announcer, followers: s.followers,
