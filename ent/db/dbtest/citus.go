@@ -143,7 +143,7 @@ func AddNodes(ctx context.Context, address string) error {
 // addNodes makes the database of a name on all nodes those of one cluster.
 func addNodes(ctx context.Context, name string) error {
 	for i, node := range slices.Backward(nodes()) {
-		statements := []string{"CREATE EXTENSION citus"}
+		statements := []string{"CREATE EXTENSION IF NOT EXISTS citus"}
 		if i == 0 {
 			for j, other := range nodes() {
 				u, err := url.Parse(other)
@@ -166,7 +166,12 @@ func addNodes(ctx context.Context, name string) error {
 			return err
 		}
 		for _, statement := range statements {
-			if _, err = pool.ExecContext(ctx, statement); err != nil {
+			for range 3 { // Citus may lose a connection to a node on a busy machine; each can be repeated
+				if _, err = pool.ExecContext(ctx, statement); err == nil {
+					break
+				}
+			}
+			if err != nil {
 				break
 			}
 		}
