@@ -19,7 +19,7 @@ import (
 const (
 	// storeRows is how many rows of a store one transaction deletes, and restFactor for how many times as long as that took
 	// the others have the database: no writer of another store waits for long.
-	storeRows  = 200
+	storeRows  = 50
 	restFactor = 2
 	restLeast  = 5 * time.Millisecond
 )
