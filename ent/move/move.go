@@ -154,8 +154,8 @@ func check(ctx context.Context, tx *ent.Tx, row *ent.Store, was, to Step) error 
 }
 
 func write(ctx context.Context, tx *ent.Tx, storeID uuid.UUID, to Step) error {
-	_, err := tx.ExecContext(ctx, "UPDATE stores SET moving = NULLIF($1, ''), move_run = $2, moved_to = $3, redirect_to = $4 WHERE id = $5",
-		to.Name, to.Run, to.MovedTo, to.RedirectTo, storeID)
+	_, err := tx.ExecContext(ctx, "UPDATE stores SET moving = NULLIF($1, ''), move_run = $2, moved_to = $3, redirect_to = $4 "+
+		"WHERE id = $5", to.Name, to.Run, to.MovedTo, to.RedirectTo, storeID)
 	return err
 }
 

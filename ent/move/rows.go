@@ -257,7 +257,8 @@ var ErrRows = errors.New("the rows cannot be written")
 
 // Write writes rows of a store that arrives in place of those with their ids, and deletes others. The row of the table
 // stores makes the store arrive, and lets the run write the others. It fails with ErrRows.
-func Write(ctx context.Context, s *db.DB, secrets *seal.Ring, storeID uuid.UUID, run string, t Table, in Rows, gone []uuid.UUID) error {
+func Write(ctx context.Context, s *db.DB, secrets *seal.Ring, storeID uuid.UUID, run string, t Table, in Rows,
+	gone []uuid.UUID) error {
 	if len(in.Rows) > 0 && (!slices.Contains(in.Columns, "id") || !slices.Contains(in.Columns, t.owner())) {
 		return fmt.Errorf("%w: a row needs its id and its store", ErrRows)
 	}
@@ -270,8 +271,8 @@ func Write(ctx context.Context, s *db.DB, secrets *seal.Ring, storeID uuid.UUID,
 	}
 	defer func() { _ = tx.Rollback() }() // does nothing after the commit
 	var step, writer string
-	err = tx.QueryRowContext(ctx, "SELECT COALESCE(moving, ''), move_run FROM stores WHERE id = $1 AND delete_at IS NULL"+s.RowLock(""),
-		storeID).Scan(&step, &writer)
+	err = tx.QueryRowContext(ctx, "SELECT COALESCE(moving, ''), move_run FROM stores WHERE id = $1 AND delete_at IS NULL"+
+		s.RowLock(""), storeID).Scan(&step, &writer)
 	absent := errors.Is(err, sql.ErrNoRows)
 	switch {
 	case err != nil && !absent:

@@ -66,7 +66,8 @@ func (m *Mover) Run(ctx context.Context) (done Moved, err error) {
 	if err := m.checkPlace(ctx, at.GetStep() == ""); err != nil {
 		return done, err
 	}
-	if at, err = m.From.SetMove(ctx, &adminv1.SetMoveRequest{Store: m.Store, Step: tenant.Copying, Run: m.run, Begin: true}); err != nil {
+	if at, err = m.From.SetMove(ctx, &adminv1.SetMoveRequest{Store: m.Store, Step: tenant.Copying, Run: m.run,
+		Begin: true}); err != nil {
 		return done, err
 	}
 	switched := false
@@ -176,7 +177,8 @@ func (m *Mover) open(ctx context.Context) error {
 		_, err = m.To.SetMove(ctx, &adminv1.SetMoveRequest{Store: m.Store})
 	}
 	if err != nil {
-		return fmt.Errorf("open the store at the new place: %w; it has left the old one, and answers nowhere until this is run again", err)
+		return fmt.Errorf("open the store at the new place: %w; it has left the old one, and answers nowhere until this is run again",
+			err)
 	}
 	for unfinished := true; unfinished; {
 		at, err := m.step(ctx, tenant.Moved)
@@ -213,7 +215,8 @@ func (m *Mover) Abort(ctx context.Context) error {
 	}
 	arrives := err == nil && there.GetStep() == tenant.Arriving
 	remove := func() error {
-		_, err := m.To.DeleteStore(ctx, &adminv1.DeleteStoreRequest{Store: m.Store, GraceSeconds: new(int64(0)), ConfirmSlug: there.GetSlug()})
+		_, err := m.To.DeleteStore(ctx, &adminv1.DeleteStoreRequest{Store: m.Store, GraceSeconds: new(int64(0)),
+			ConfirmSlug: there.GetSlug()})
 		return err
 	}
 	if arrives && at.GetStep() == tenant.Moved { // so that it cannot be opened meanwhile
