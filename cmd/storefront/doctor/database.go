@@ -2,7 +2,6 @@ package doctor
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -291,7 +290,7 @@ func Used(databaseURL string) bool {
 	return used && err == nil // what cannot be opened is another check's
 }
 
-// outbox looks at what waits to be delivered, and so at whether a worker runs. On a database that
+// outbox looks at what waits to be delivered, but for stores that move, and so at whether a worker runs. On a database that
 // nobody is connected to, as right after a restore, nothing is expected to deliver: what waits is a
 // warning there.
 func outbox(ctx context.Context, s *db.DB, about Installation) Finding {
@@ -308,24 +307,20 @@ func outbox(ctx context.Context, s *db.DB, about Installation) Finding {
 			format+": nothing runs on this database, and a worker will take them", args...)
 	}
 	var waiting int
-	if err := s.Reader().QueryRowContext(ctx, "SELECT count(*) FROM outbox").Scan(&waiting); err != nil {
-		return broken(err)
-	}
-	var oldest uuid.UUID
-	err := s.Reader().QueryRowContext(ctx, "SELECT id FROM outbox ORDER BY id LIMIT 1").Scan(&oldest)
-	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+	var oldest uuid.NullUUID // its text sorts as it does
+	err := s.Reader().QueryRowContext(ctx, "SELECT count(*), min(CAST(id AS text)) FROM outbox WHERE store_id NOT IN ("+
+		db.MovingStores+")").Scan(&waiting, &oldest)
+	if err != nil {
 		return broken(err)
 	}
 	now := s.Now()
-	if err == nil {
-		lag := now.Sub(id.Time(oldest)).Round(time.Second)
-		if lag > MostLag {
-			return stuck("%s waiting, the oldest for %v", plural(waiting, "event"), lag)
-		}
+	if lag := now.Sub(id.Time(oldest.UUID)).Round(time.Second); oldest.Valid && lag > MostLag {
+		return stuck("%s waiting, the oldest for %v", plural(waiting, "event"), lag)
 	}
 	var overdue, leased int
 	err = s.Reader().QueryRowContext(ctx, `SELECT count(CASE WHEN due_at < $1 THEN 1 END), count(CASE WHEN lease IS NOT NULL AND due_at >= $2 THEN 1 END)
- FROM deliveries d JOIN webhooks w ON w.store_id = d.store_id AND w.id = d.webhook_id AND w.enabled AND w.epoch = d.epoch`, now.Add(-MostLag), now).Scan(&overdue, &leased)
+ FROM deliveries d JOIN webhooks w ON w.store_id = d.store_id AND w.id = d.webhook_id AND w.enabled AND w.epoch = d.epoch
+ WHERE d.store_id NOT IN (`+db.MovingStores+")", now.Add(-MostLag), now).Scan(&overdue, &leased)
 	if err != nil {
 		return broken(err)
 	}
