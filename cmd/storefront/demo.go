@@ -109,7 +109,7 @@ func makeDemo(ctx context.Context, url string) error {
 	for n, store := range d.data.Stores {
 		slug := store.Store.message.GetSlug()
 		_, err = o.GetStore(ctx, &adminv1.GetStoreRequest{Store: slug})
-		if r, ok := errors.AsType[*apierr.Refusal](err); ok && r.Code == apierr.StoreNotFound {
+		if apierr.Is(err, apierr.StoreNotFound) {
 			err = d.fill(ctx, o, n)
 		}
 		if err != nil {

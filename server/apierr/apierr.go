@@ -4,6 +4,7 @@
 package apierr
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 
@@ -184,6 +185,12 @@ func Elsewhere(address string) *Refusal {
 		return New(Unavailable, "The store moves to another address, and answers there soon. Try again.")
 	}
 	return &Refusal{Code: Unavailable, Message: "The store has moved to " + address + ".", Redirect: address}
+}
+
+// Is reports whether an error is a refusal with a code.
+func Is(err error, code Code) bool {
+	refusal, is := errors.AsType[*Refusal](err)
+	return is && refusal.Code == code
 }
 
 // Error returns the code, the message and the cause, for the log.

@@ -458,7 +458,7 @@ func (l *reading) call(ctx context.Context, rows []*entry, o *adminv1.ImportOpti
 		out, err = l.api.ImportOrders(ctx,
 			&adminv1.ImportOrdersRequest{Store: store, Orders: messages[*storefrontv1.Order](rows), Options: o})
 	}
-	if refused, ok := errors.AsType[*apierr.Refusal](err); ok && refused.Code == apierr.PayloadTooLarge && len(rows) == 1 {
+	if apierr.Is(err, apierr.PayloadTooLarge) && len(rows) == 1 {
 		return &adminv1.ImportResponse{Refused: []*adminv1.RefusedRow{
 			{Message: "is larger than the 1 MiB that a server reads; import the file with --database-url"},
 		}}, nil

@@ -54,7 +54,7 @@ func (w *Webhooks) ResendDelivery(ctx context.Context, deliveryID string) (queue
 		}
 		return first.EventID, first.EventType, nil
 	})
-	if r, ok := errors.AsType[*apierr.Refusal](err); ok && r.Code == apierr.WebhookNotFound {
+	if apierr.Is(err, apierr.WebhookNotFound) {
 		return queue.Entry{}, apierr.New(apierr.WebhookNotFound, "The delivery's webhook was deleted; it can be sent nowhere.")
 	}
 	return again, err
