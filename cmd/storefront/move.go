@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -106,36 +105,44 @@ var steps = map[string]string{
 	tenant.Arriving: "arrives, and is not open yet",
 }
 
+// moveStatus is where a move stands, as it is shown.
+type moveStatus struct {
+	Store   string `json:"store"`
+	Step    string `json:"step"`
+	MovedTo string `json:"movedTo"`
+	// There is what it does at the new place, if that was named.
+	There string `json:"there"`
+}
+
 // status shows where a move stands.
 func (c *storeMoveCmd) status(ctx context.Context, s *invocation, o admin.API, to *rpc.Client) error {
 	at, err := o.GetMove(ctx, &adminv1.GetMoveRequest{Store: c.Store})
 	if err != nil {
 		return err
 	}
-	there := ""
+	status := moveStatus{at.GetStoreId(), at.GetStep(), at.GetMovedTo(), ""}
 	if to != nil {
 		found, err := to.GetMove(ctx, &adminv1.GetMoveRequest{Store: at.GetStoreId()})
-		refused, is := errors.AsType[*apierr.Refusal](err)
 		switch {
-		case is && refused.Code == apierr.StoreNotFound:
-			there = "is not there"
+		case apierr.Is(err, apierr.StoreNotFound):
+			status.There = "is not there"
 		case err != nil:
 			return err
 		case found.GetStep() == "":
-			there = "is open"
+			status.There = "is open"
 		default:
-			there = steps[found.GetStep()]
+			status.There = steps[found.GetStep()]
 		}
 	}
 	if s.json {
-		return s.value(map[string]string{"store": at.GetStoreId(), "step": at.GetStep(), "movedTo": at.GetMovedTo(), "there": there})
+		return s.value(status)
 	}
-	text := at.GetSlug() + " " + steps[at.GetStep()]
-	if at.GetMovedTo() != "" {
-		text += " to " + at.GetMovedTo()
+	text := at.GetSlug() + " " + steps[status.Step]
+	if status.MovedTo != "" {
+		text += " to " + status.MovedTo
 	}
-	if there != "" {
-		text += "; at " + c.To + " it " + there
+	if status.There != "" {
+		text += "; at " + c.To + " it " + status.There
 	}
 	_, err = fmt.Fprintln(s.out, text)
 	return err

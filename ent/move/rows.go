@@ -31,16 +31,16 @@ type Table struct {
 	version []string
 	// Small is whether all rows are copied each time.
 	Small bool
-	// unique are columns whose values can pass from one row to another, and taken, whose values together can, where the
-	// row that had them is then deleted.
-	unique, taken []string
+	// unique are columns whose values can pass from one row to another.
+	unique []string
+	// key are the columns by which a row takes the place of another, if that is not the primary key.
+	key []string
 }
 
-// Of orders with changes since a time also the customers and links have changed: their counters have no time of their own.
-const ordersSince = "(SELECT %s FROM orders WHERE store_id = $1 AND updated_at >= $%%[1]d)"
-
-func sinceOrders(column string) string {
-	return "(updated_at >= $%[1]d OR id IN " + fmt.Sprintf(ordersSince, column) + ")"
+// withOrders finds rows that have changed since a time, or one of whose orders has, which the column names: their counters
+// have no time of their own.
+func withOrders(column string) string {
+	return "(updated_at >= $%[1]d OR id IN (SELECT " + column + " FROM orders WHERE store_id = $1 AND updated_at >= $%[1]d))"
 }
 
 // Tables are those of what a store has, with those first that others refer to. The counts of rows, which triggers keep, are not
@@ -50,15 +50,15 @@ var Tables = []Table{
 	{Name: "stores", Small: true},
 	{Name: "api_keys", Small: true},
 	{Name: "products", changed: "updated_at >= $%[1]d", version: []string{"updated_at"}, unique: []string{"slug"}},
-	{Name: "customers", changed: sinceOrders("customer_id"), version: []string{"updated_at", "orders_count", "total_paid"},
+	{Name: "customers", changed: withOrders("customer_id"), version: []string{"updated_at", "orders_count", "total_paid"},
 		unique: []string{"email", "phone"}},
-	{Name: "payment_links", changed: sinceOrders("payment_link_id"), version: []string{"updated_at", "paid_count", "paid_amount"}},
+	{Name: "payment_links", changed: withOrders("payment_link_id"), version: []string{"updated_at", "paid_count", "paid_amount"}},
 	{Name: "orders", changed: "updated_at >= $%[1]d", created: "created_at < $%[1]d", version: []string{"updated_at"}},
-	{Name: "order_items", changed: "order_id IN " + fmt.Sprintf(ordersSince, "id"),
+	{Name: "order_items", changed: "order_id IN (SELECT id FROM orders WHERE store_id = $1 AND created_at >= $%[1]d)",
 		created: "order_id IN (SELECT id FROM orders WHERE store_id = $1 AND created_at < $%[1]d)"},
 	{Name: "events", changed: "created_at >= $%[1]d"},
 	{Name: "activity_entries", changed: "created_at >= $%[1]d"},
-	{Name: "idempotency_keys", changed: "created_at >= $%[1]d", taken: []string{"operation", "key"}},
+	{Name: "idempotency_keys", changed: "created_at >= $%[1]d", key: []string{"store_id", "operation", "key"}},
 	{Name: "forgettings", Small: true},
 	{Name: "webhooks", Small: true},
 	{Name: "outbox"},
@@ -146,6 +146,12 @@ func List(ctx context.Context, s *db.DB, storeID uuid.UUID, t Table, r Range) (f
 	return found, false, nil
 }
 
+// among is a condition for the rows with the ids, which are its parameter $2.
+func among(s *db.DB, ids []uuid.UUID) (condition string, arg any) {
+	text, _ := json.Marshal(ids) // UUIDs
+	return db.Of(s, "id = ANY ($2::uuid[])", "id IN (SELECT value FROM json_each($2))"), db.Of[any](s, ids, string(text))
+}
+
 // Rows are rows of a table, each a JSON array of the values of the columns. The secrets of webhooks are in clear.
 type Rows struct {
 	Columns []string
@@ -155,14 +161,9 @@ type Rows struct {
 // Read reads the rows with the ids, which are in order, and returns at how many ids it looked: at fewer if the rows are long.
 func Read(ctx context.Context, s *db.DB, secrets *seal.Ring, storeID uuid.UUID, t Table, ids []uuid.UUID) (out Rows, looked int,
 	err error) {
-	list := make([]string, len(ids))
-	for i, id := range ids {
-		list[i] = id.String()
-	}
-	names, _ := json.Marshal(list)
-	rows, err := s.Reader().QueryContext(ctx, "SELECT * FROM "+t.Name+" WHERE "+t.owner()+" = $1 AND "+
-		db.Of(s, "id = ANY ($2::uuid[])", "id IN (SELECT value FROM json_each($2))")+" ORDER BY id",
-		storeID, db.Of(s, "{"+strings.Join(list, ",")+"}", string(names)))
+	condition, arg := among(s, ids)
+	rows, err := s.Reader().QueryContext(ctx, "SELECT * FROM "+t.Name+" WHERE "+t.owner()+" = $1 AND "+condition+" ORDER BY id",
+		storeID, arg)
 	if err != nil {
 		return out, 0, fmt.Errorf("read %s: %w", t.Name, err)
 	}
@@ -195,7 +196,7 @@ func Read(ctx context.Context, s *db.DB, secrets *seal.Ring, storeID uuid.UUID, 
 		out.Rows = append(out.Rows, string(row))
 		if size += len(row); size > readBytes {
 			last := **values[slices.Index(out.Columns, "id")].(**string)
-			return out, slices.Index(list, last) + 1, nil
+			return out, slices.IndexFunc(ids, func(id uuid.UUID) bool { return id.String() == last }) + 1, nil
 		}
 	}
 	return out, len(ids), rows.Err()
@@ -233,25 +234,6 @@ func holders(types []*sql.ColumnType) []any {
 	return values
 }
 
-// held returns what is in a holder.
-func held(holder any) any {
-	switch h := holder.(type) {
-	case *[]byte:
-		return *h
-	case **time.Time:
-		return *h
-	case **bool:
-		return *h
-	case **int64:
-		return *h
-	case **float64:
-		return *h
-	case **string:
-		return *h
-	}
-	return holder
-}
-
 // ErrRows is that of rows that cannot be written. Its text is for the operator.
 var ErrRows = errors.New("the rows cannot be written")
 
@@ -282,80 +264,62 @@ func Write(ctx context.Context, s *db.DB, secrets *seal.Ring, storeID uuid.UUID,
 	case t.Name != "stores" && writer != run:
 		return fmt.Errorf("%w: another run of the move has begun meanwhile", ErrRows)
 	}
-	builder := sqlbuilder.Dialect(s.Dialect())
-	exec := func(b interface{ Query() (string, []any) }) error {
-		query, args := b.Query()
-		_, err := tx.ExecContext(ctx, query, args...)
-		return err
-	}
 	if len(gone) > 0 {
-		ids := make([]any, len(gone))
-		for i, id := range gone {
-			ids[i] = id
-		}
-		if err := exec(builder.Delete(t.Name).Where(sqlbuilder.And(sqlbuilder.EQ(t.owner(), storeID),
-			sqlbuilder.In("id", ids...)))); err != nil {
+		condition, ids := among(s, gone)
+		if _, err := tx.ExecContext(ctx, "DELETE FROM "+t.Name+" WHERE "+t.owner()+" = $1 AND "+condition, storeID, ids); err != nil {
 			return fmt.Errorf("delete from %s: %w", t.Name, err)
 		}
 	}
-	if len(in.Rows) == 0 {
-		return tx.Commit()
+	if len(in.Rows) > 0 {
+		rows, err := parse(ctx, tx, secrets, storeID, run, t, in)
+		if err != nil {
+			return err
+		}
+		if err := replace(ctx, s, tx, storeID, t, in.Columns, rows); err != nil {
+			return err
+		}
 	}
-	all, err := parse(ctx, tx, secrets, storeID, run, t, in)
-	if err != nil {
-		return err
-	}
+	return tx.Commit()
+}
+
+// exec runs a statement of ent's builder.
+func exec(ctx context.Context, tx *sql.Tx, statement interface{ Query() (string, []any) }) (sql.Result, error) {
+	query, args := statement.Query()
+	return tx.ExecContext(ctx, query, args...)
+}
+
+// replace writes rows in place of those with their ids.
+func replace(ctx context.Context, s *db.DB, tx *sql.Tx, storeID uuid.UUID, t Table, columns []string, rows [][]any) error {
+	builder := sqlbuilder.Dialect(s.Dialect())
 	// A value that passes from one row to another is first taken from the one that is written later.
 	for _, column := range t.unique {
-		i := slices.Index(in.Columns, column)
-		var values []any
-		for _, row := range all {
-			values = append(values, row[i])
+		values := make([]any, len(rows))
+		for i, row := range rows {
+			values[i] = row[slices.Index(columns, column)]
 		}
-		if err := exec(builder.Update(t.Name).Set(column, sqlbuilder.Expr("CAST(id AS text)")).Where(sqlbuilder.And(
+		if _, err := exec(ctx, tx, builder.Update(t.Name).Set(column, sqlbuilder.Expr("CAST(id AS text)")).Where(sqlbuilder.And(
 			sqlbuilder.EQ("store_id", storeID), sqlbuilder.In(column, values...)))); err != nil {
 			return fmt.Errorf("free the values of %s in %s: %w", column, t.Name, err)
 		}
 	}
-	if len(t.taken) > 0 {
-		var ids, values []any
-		for _, row := range all {
-			ids = append(ids, row[slices.Index(in.Columns, "id")])
-			var texts []string
-			for _, column := range t.taken {
-				texts = append(texts, *row[slices.Index(in.Columns, column)].(*string))
-			}
-			values = append(values, strings.Join(texts, "\n"))
-		}
-		if err := exec(builder.Delete(t.Name).Where(sqlbuilder.And(sqlbuilder.EQ("store_id", storeID), sqlbuilder.NotIn("id", ids...),
-			sqlbuilder.P(func(b *sqlbuilder.Builder) {
-				b.WriteString(strings.Join(t.taken, " || '\n' || ") + " IN (").Args(values...).WriteString(")")
-			})))); err != nil {
-			return fmt.Errorf("delete what others take the place of in %s: %w", t.Name, err)
-		}
-	}
-	insert := builder.Insert(t.Name).Columns(in.Columns...)
-	for _, row := range all {
+	insert := builder.Insert(t.Name).Columns(columns...)
+	for _, row := range rows {
 		insert.Values(row...)
 	}
-	query, args := insert.Query()
-	query += " ON CONFLICT " + db.Of(s, "ON CONSTRAINT "+t.Name+"_pkey", "(id)") + " DO UPDATE SET "
-	for i, column := range in.Columns {
-		if i > 0 {
-			query += ", "
-		}
-		query += `"` + column + `" = excluded."` + column + `"`
+	by := db.Of(s, sqlbuilder.ConflictConstraint(t.Name+"_pkey"), sqlbuilder.ConflictColumns("id"))
+	if t.key != nil {
+		by = sqlbuilder.ConflictColumns(t.key...)
 	}
-	query += " WHERE " + t.Name + "." + t.owner() + " = excluded." + t.owner()
-	result, err := tx.ExecContext(ctx, query, args...)
+	result, err := exec(ctx, tx, insert.OnConflict(by, sqlbuilder.ResolveWithNewValues(), sqlbuilder.UpdateWhere(
+		sqlbuilder.ExprP(t.Name+"."+t.owner()+" = excluded."+t.owner()))))
 	if err != nil {
 		return fmt.Errorf("write into %s: %w", t.Name, err)
 	}
-	if n, err := result.RowsAffected(); err != nil || int(n) < len(all) {
+	if n, err := result.RowsAffected(); err != nil || int(n) < len(rows) {
 		return errors.Join(err, fmt.Errorf("%w: ids of %s are another store's here, perhaps of an import on trial: delete that first",
 			ErrRows, t.Name))
 	}
-	return tx.Commit()
+	return nil
 }
 
 // parse reads the values of rows. Those of the store's own row make it arrive with the run.
@@ -392,18 +356,18 @@ func parse(ctx context.Context, tx *sql.Tx, secrets *seal.Ring, storeID uuid.UUI
 				return nil, fmt.Errorf("%w: %w", ErrRows, err)
 			}
 		}
-		args := make([]any, len(values))
 		for i, column := range in.Columns {
-			switch args[i] = held(values[i]); {
-			case t.Name == "stores" && column == "moving":
-				args[i] = tenant.Arriving
-			case t.Name == "stores" && column == "move_run":
-				args[i] = run
-			case t.Name == "stores" && (column == "moved_to" || column == "redirect_to"):
-				args[i] = ""
+			switch {
+			case t.Name != "stores":
+			case column == "moving":
+				values[i] = tenant.Arriving
+			case column == "move_run":
+				values[i] = run
+			case column == "moved_to", column == "redirect_to":
+				values[i] = ""
 			}
 		}
-		all = append(all, args)
+		all = append(all, values)
 	}
 	return all, nil
 }

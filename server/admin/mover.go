@@ -21,8 +21,8 @@ const (
 	shortPass, maxPasses = 2 * time.Second, 5
 	// lookBack is how far a pass looks back before the begin of the one before: as long as no transaction lasts.
 	lookBack = time.Minute
-	// leaveOut is how old a row must be to be copied while the store sells, so that what it refers to has been copied.
-	leaveOut = 2 * time.Second
+	// lastLeaveOut is the leaveOut of the last pass before the freeze, which has little left to copy then.
+	lastLeaveOut = 2 * time.Second
 	// attemptsPatience is how long attempts of deliveries may last: as long as their leases.
 	attemptsPatience = 5 * time.Minute
 )
@@ -81,10 +81,11 @@ func (m *Mover) Run(ctx context.Context) (done Moved, err error) {
 		}
 	}()
 	var since *timestamppb.Timestamp
-	pass := func(selling bool) error {
+	// A pass leaves out what is younger than this, so that what the others refer to is there; nothing if it is 0.
+	pass := func(leaveOut time.Duration) error {
 		now := at.GetNow().AsTime()
 		var before *timestamppb.Timestamp
-		if selling {
+		if leaveOut > 0 {
 			before = apijson.Timestamp(now.Add(-leaveOut))
 		}
 		for _, t := range move.Tables {
@@ -97,7 +98,7 @@ func (m *Mover) Run(ctx context.Context) (done Moved, err error) {
 	}
 	for range maxPasses {
 		began := time.Now()
-		if err := pass(true); err != nil {
+		if err := pass(lookBack); err != nil {
 			return done, err
 		}
 		if at, err = m.From.GetMove(ctx, &adminv1.GetMoveRequest{Store: m.Store}); err != nil {
@@ -119,14 +120,14 @@ func (m *Mover) Run(ctx context.Context) (done Moved, err error) {
 			return done, err
 		}
 	}
-	if err := pass(true); err != nil {
+	if err := pass(lastLeaveOut); err != nil {
 		return done, err
 	}
 	began := time.Now()
 	if at, err = m.step(ctx, tenant.Frozen); err != nil {
 		return done, err
 	}
-	if err := pass(false); err != nil {
+	if err := pass(0); err != nil {
 		return done, err
 	}
 	if _, err = m.step(ctx, tenant.Moved); err != nil {
@@ -144,7 +145,7 @@ func (m *Mover) Run(ctx context.Context) (done Moved, err error) {
 func (m *Mover) checkPlace(ctx context.Context, begins bool) error {
 	there, err := m.To.GetMove(ctx, &adminv1.GetMoveRequest{Store: m.Store})
 	switch {
-	case isStoreNotFound(err):
+	case apierr.Is(err, apierr.StoreNotFound):
 		return nil
 	case err != nil:
 		return fmt.Errorf("look for the store at the new place: %w", err)
@@ -155,11 +156,6 @@ func (m *Mover) checkPlace(ctx context.Context, begins bool) error {
 			"--now %[1]s`, and wait until `storefront store list` has it no more", there.GetSlug())
 	}
 	return nil
-}
-
-func isStoreNotFound(err error) bool {
-	refused, is := errors.AsType[*apierr.Refusal](err)
-	return is && refused.Code == apierr.StoreNotFound
 }
 
 func (m *Mover) step(ctx context.Context, name string) (*adminv1.Move, error) {
@@ -207,7 +203,7 @@ func (m *Mover) Abort(ctx context.Context) error {
 	}
 	there, err := m.To.GetMove(ctx, &adminv1.GetMoveRequest{Store: m.Store})
 	switch {
-	case isStoreNotFound(err):
+	case apierr.Is(err, apierr.StoreNotFound):
 	case at.GetStep() == tenant.Moved && err == nil && there.GetStep() != tenant.Arriving:
 		return errors.New("the store is open at the new place: there is no way back but to move it here again, once this copy is deleted")
 	case at.GetStep() == tenant.Moved && err != nil:
@@ -233,7 +229,7 @@ func (m *Mover) Abort(ctx context.Context) error {
 	if arrives {
 		err = remove()
 	}
-	if err != nil && !isStoreNotFound(err) {
+	if err != nil && !apierr.Is(err, apierr.StoreNotFound) {
 		return fmt.Errorf("the store stays; delete the copy at the new place: %w", err)
 	}
 	return nil

@@ -59,7 +59,7 @@ func mover(from, to admin.API, store string) *admin.Mover {
 // step is the step of a store's move, or "absent".
 func (p place) step(t require.TestingT, store string) string {
 	at, err := p.GetMove(context.Background(), &adminv1.GetMoveRequest{Store: store})
-	if refused, is := errors.AsType[*apierr.Refusal](err); is && refused.Code == apierr.StoreNotFound {
+	if apierr.Is(err, apierr.StoreNotFound) {
 		return "absent"
 	}
 	require.NoError(t, err)

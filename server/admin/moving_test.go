@@ -74,9 +74,14 @@ func TestWhatHappensDuringAMoveGoesAlong(t *testing.T) {
 			return order
 		}
 		first, linked := buy("payment-17"), b.Buy("a@example.com", "", link.GetId())
+		buy("payment-16")
+		_, err := from.db.Writer().Exec("UPDATE idempotency_keys SET created_at = $1 WHERE key = 'payment-16'",
+			time.Now().Add(-shop.IdempotencyWindow).UTC())
+		require.NoError(t, err)
 		var want map[string]string
-		_, err := mover(interrupted{from, before{
+		_, err = mover(interrupted{from, before{
 			tenant.Draining: func() {
+				buy("payment-16") // forgotten, and so used anew
 				_, err := b.PayOrder(shop.WithIdempotencyKey(b.Ctx, "payment-17"), first.GetId())
 				require.NoError(t, err)
 				_, err = b.PayOrder(b.Ctx, linked.GetId())
@@ -105,7 +110,7 @@ func TestWhatHappensDuringAMoveGoesAlong(t *testing.T) {
 		require.Equal(t, want, got)
 		b = to.bench(t, "atelier")
 		require.Equal(t, first.GetId(), buy("payment-17").GetId(), "it is recorded once")
-		require.Equal(t, 1, dbtest.Count(t, to.db, "customers WHERE orders_count = 3 AND total_paid = 500"))
+		require.Equal(t, 1, dbtest.Count(t, to.db, "customers WHERE orders_count = 5 AND total_paid = 500"))
 	})
 }
 
