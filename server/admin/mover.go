@@ -17,11 +17,11 @@ import (
 )
 
 const (
-	// shortPass is how long a pass over the differences may take, at most, for the freeze to follow; after maxPasses it does.
+	// shortPass is how long a pass over the differences may take, at most, for the next step to follow; after maxPasses it does.
 	shortPass, maxPasses = 2 * time.Second, 5
 	// lookBack is how far a pass looks back before the begin of the one before: as long as no transaction lasts.
 	lookBack = time.Minute
-	// lastLeaveOut is the leaveOut of the last pass before the freeze, which has little left to copy then.
+	// lastLeaveOut is the leaveOut of the last passes before the freeze, which has little left to copy then.
 	lastLeaveOut = 2 * time.Second
 	// attemptsPatience is how long attempts of deliveries may last: as long as their leases.
 	attemptsPatience = 5 * time.Minute
@@ -96,17 +96,20 @@ func (m *Mover) Run(ctx context.Context) (done Moved, err error) {
 		since = apijson.Timestamp(now.Add(-lookBack))
 		return nil
 	}
-	for range maxPasses {
-		began := time.Now()
-		if err := pass(lookBack); err != nil {
-			return done, err
+	passes := func(leaveOut time.Duration) error {
+		for range maxPasses {
+			began := time.Now()
+			if err := pass(leaveOut); err != nil {
+				return err
+			}
+			if at, err = m.From.GetMove(ctx, &adminv1.GetMoveRequest{Store: m.Store}); err != nil || time.Since(began) < shortPass {
+				return err
+			}
 		}
-		if at, err = m.From.GetMove(ctx, &adminv1.GetMoveRequest{Store: m.Store}); err != nil {
-			return done, err
-		}
-		if time.Since(began) < shortPass {
-			break
-		}
+		return nil
+	}
+	if err := passes(lookBack); err != nil {
+		return done, err
 	}
 	m.Report("waiting for attempts of deliveries")
 	if at, err = m.step(ctx, tenant.Draining); err != nil {
@@ -120,7 +123,7 @@ func (m *Mover) Run(ctx context.Context) (done Moved, err error) {
 			return done, err
 		}
 	}
-	if err := pass(lastLeaveOut); err != nil {
+	if err := passes(lastLeaveOut); err != nil {
 		return done, err
 	}
 	began := time.Now()
