@@ -22,7 +22,6 @@ import (
 	"github.com/google/uuid"
 
 	"go.storefront.example/ent/db"
-	"go.storefront.example/ent/erase"
 	"go.storefront.example/ent/tenant"
 	"go.storefront.example/gen/ent"
 	"go.storefront.example/gen/ent/store"
@@ -30,9 +29,6 @@ import (
 
 // writersPatience is how long a step waits for transactions that wrote before it was decided.
 const writersPatience = 5 * time.Second
-
-// deletingPatience is how long a step deletes what waited to be sent; then it is taken once more.
-const deletingPatience = 3 * time.Second
 
 // follows are the steps that each step can be taken from. From Arriving the empty one opens the store.
 var follows = map[string][]string{
@@ -68,16 +64,15 @@ func Attempts(ctx context.Context, s *db.DB, storeID uuid.UUID) (n int, err erro
 	return n, err
 }
 
-// Set takes a store to a step, and returns when that holds for everybody. Taken to Moved once more, a store loses what waited
-// to be sent, which the new place sends, or a part of it and then it is unfinished. It fails with ErrStep or ErrInTheWay, and
-// then the store is where it was.
-func Set(ctx context.Context, s *db.DB, storeID uuid.UUID, to Step) (unfinished bool, err error) {
+// Set takes a store to a step, and returns when that holds for everybody. Taken to Moved once more, a store gets another
+// redirect. It fails with ErrStep or ErrInTheWay, and then the store is where it was.
+func Set(ctx context.Context, s *db.DB, storeID uuid.UUID, to Step) error {
 	if db.OfSharded(s, false, true, false) {
-		return false, fmt.Errorf("%w: its database is distributed with Citus, where a store cannot be frozen; `storefront export` "+
+		return fmt.Errorf("%w: its database is distributed with Citus, where a store cannot be frozen; `storefront export` "+
 			"takes it along", ErrInTheWay)
 	}
 	var was Step
-	err = s.WithTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
+	err := s.WithTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
 		row, err := db.Lock(s, tx.Store.Query().Where(store.ID(storeID))).Only(ctx)
 		if err != nil {
 			return err
@@ -95,33 +90,27 @@ func Set(ctx context.Context, s *db.DB, storeID uuid.UUID, to Step) (unfinished 
 				to.RedirectTo = was.RedirectTo
 			}
 		}
-		return write(ctx, tx, storeID, to)
+		_, err = tx.ExecContext(ctx, "UPDATE stores SET moving = NULLIF($1, ''), move_run = $2, moved_to = $3, redirect_to = $4 "+
+			"WHERE id = $5", to.Name, to.Run, to.MovedTo, to.RedirectTo, storeID)
+		return err
 	})
-	switch {
-	case err != nil:
-		return false, err
-	case was.Name == tenant.Moved && to.Name == tenant.Moved:
-		limited, cancel := context.WithTimeout(ctx, deletingPatience)
-		defer cancel()
-		err = erase.Queue(limited, s, storeID)
-		if limited.Err() != nil && ctx.Err() == nil {
-			return true, nil
-		}
-		return false, err
-	case to.Name == "":
+	if err != nil {
+		return err
+	}
+	if to.Name == "" {
 		s.Announce()
 	}
 	if to.Name != tenant.Draining && to.Name != tenant.Frozen {
-		return false, nil
+		return nil
 	}
 	if err := waitForWriters(ctx, s); err != nil {
-		return false, errors.Join(err, s.WithTx(context.WithoutCancel(ctx), func(ctx context.Context, tx *ent.Tx) error {
+		return errors.Join(err, s.WithTx(context.WithoutCancel(ctx), func(ctx context.Context, tx *ent.Tx) error {
 			_, err := tx.ExecContext(ctx, "UPDATE stores SET moving = $1 WHERE id = $2 AND moving = $3 AND move_run = $4",
 				was.Name, storeID, to.Name, to.Run)
 			return err
 		}))
 	}
-	return false, nil
+	return nil
 }
 
 // check checks that a step of a store, whose row is locked, can be taken to another one.
@@ -151,12 +140,6 @@ func check(ctx context.Context, tx *ent.Tx, row *ent.Store, was, to Step) error 
 		return fmt.Errorf("%w: a customer is being forgotten; try again when that is done", ErrInTheWay)
 	}
 	return nil
-}
-
-func write(ctx context.Context, tx *ent.Tx, storeID uuid.UUID, to Step) error {
-	_, err := tx.ExecContext(ctx, "UPDATE stores SET moving = NULLIF($1, ''), move_run = $2, moved_to = $3, redirect_to = $4 "+
-		"WHERE id = $5", to.Name, to.Run, to.MovedTo, to.RedirectTo, storeID)
-	return err
 }
 
 // waitForWriters waits until every transaction has ended that is about to write anywhere: what begins to write later sees

@@ -22,6 +22,7 @@ func TestAStoreThatMovesIsLeftAlone(t *testing.T) {
 		o := newOutlet(t, s, "atelier")
 		all := func(queue.Lane) bool { return true }
 		o.put(o.webhook, s.Now(), false)
+		o.emit(hook.OrderPaid)
 		resend := o.order(s.Now())
 		want := queue.Want{Lane: o.lane(o.webhook, false), Max: 10}
 		change := func() error {
@@ -40,6 +41,9 @@ func TestAStoreThatMovesIsLeftAlone(t *testing.T) {
 			require.Empty(t, found, step)
 			_, err = queue.StepResend(context.Background(), s, resend.ID)
 			require.ErrorIs(t, err, queue.ErrNoResend, step)
+			waiting, err := queue.ReadBacklog(o.ctx, s)
+			require.NoError(t, err)
+			require.Equal(t, step != tenant.Moved, waiting.First > 0 && waiting.Outbox > 0, step)
 			if step == tenant.Draining {
 				require.NoError(t, change(), step)
 			} else {
@@ -49,7 +53,6 @@ func TestAStoreThatMovesIsLeftAlone(t *testing.T) {
 		o.exec("UPDATE stores SET moving = $1 WHERE id = $2", tenant.Copying, o.owner)
 		require.NoError(t, change())
 		require.Len(t, o.claim(queue.On(s), want), 1)
-		o.emit(hook.OrderPaid)
 		require.Equal(t, 1, o.relay(queue.On(s), 10, all).Entries)
 	})
 }

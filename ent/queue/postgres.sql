@@ -138,7 +138,8 @@ WITH RECURSIVE made AS (
  SELECT n.* FROM made m CROSS JOIN LATERAL (
   SELECT d.store_id, d.webhook_id FROM deliveries d
   WHERE (d.store_id, d.webhook_id) > (m.store_id, m.webhook_id) ORDER BY d.store_id, d.webhook_id LIMIT 1) n),
-live AS (SELECT m.*, w.epoch FROM made m JOIN webhooks w ON w.store_id = m.store_id AND w.id = m.webhook_id AND w.enabled)
+live AS (SELECT m.*, w.epoch FROM made m JOIN webhooks w ON w.store_id = m.store_id AND w.id = m.webhook_id AND w.enabled
+ WHERE m.store_id NOT IN (SELECT id FROM stores WHERE moving = 'moved'))
 SELECT (SELECT count(*) FROM (SELECT 1 FROM live l CROSS JOIN LATERAL (
   SELECT 1 FROM deliveries d WHERE d.store_id = l.store_id AND d.webhook_id = l.webhook_id AND d.epoch = l.epoch AND d.retry = false
   LIMIT 10000) d LIMIT 10000) f),

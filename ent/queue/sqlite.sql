@@ -102,10 +102,11 @@ DELETE FROM deliveries WHERE id IN (SELECT id FROM deliveries
 
 -- name: backlog
 -- The embedded database has no more than one machine's work, and reads it off the index.
-SELECT (SELECT count(*) FROM (SELECT d.id FROM webhooks w CROSS JOIN deliveries d
-  ON d.store_id = w.store_id AND d.webhook_id = w.id AND d.epoch = w.epoch AND d.retry = false WHERE w.enabled LIMIT 10000)),
- (SELECT count(*) FROM (SELECT d.id FROM webhooks w CROSS JOIN deliveries d
-  ON d.store_id = w.store_id AND d.webhook_id = w.id AND d.epoch = w.epoch AND d.retry = true WHERE w.enabled LIMIT 10000))
+WITH live AS (SELECT * FROM webhooks WHERE enabled AND store_id NOT IN (SELECT id FROM stores WHERE moving = 'moved'))
+SELECT (SELECT count(*) FROM (SELECT d.id FROM live w CROSS JOIN deliveries d
+  ON d.store_id = w.store_id AND d.webhook_id = w.id AND d.epoch = w.epoch AND d.retry = false LIMIT 10000)),
+ (SELECT count(*) FROM (SELECT d.id FROM live w CROSS JOIN deliveries d
+  ON d.store_id = w.store_id AND d.webhook_id = w.id AND d.epoch = w.epoch AND d.retry = true LIMIT 10000))
 
 -- name: deliveries of
 SELECT d.event_id, w.id IS NOT NULL FROM deliveries d

@@ -59,7 +59,7 @@ func (o *Operator) SetMove(ctx context.Context, in *adminv1.SetMoveRequest) (*ad
 			return nil, err
 		}
 	}
-	unfinished, err := move.Set(ctx, o.db, t.ID, move.Step{Name: in.GetStep(), MovedTo: in.GetMovedTo(),
+	err = move.Set(ctx, o.db, t.ID, move.Step{Name: in.GetStep(), MovedTo: in.GetMovedTo(),
 		RedirectTo: in.GetRedirectTo(), Run: in.GetRun(), Begin: in.GetBegin()})
 	switch {
 	case errors.Is(err, move.ErrStep):
@@ -70,11 +70,7 @@ func (o *Operator) SetMove(ctx context.Context, in *adminv1.SetMoveRequest) (*ad
 	case err != nil:
 		return nil, err
 	}
-	out, err := o.GetMove(ctx, &adminv1.GetMoveRequest{Store: t.ID.String()})
-	if err == nil {
-		out.Unfinished = unfinished
-	}
-	return out, err
+	return o.GetMove(ctx, &adminv1.GetMoveRequest{Store: t.ID.String()})
 }
 
 // tableOf returns a store's id and a table of it.

@@ -61,6 +61,9 @@ func (m *Mover) Run(ctx context.Context) (done Moved, err error) {
 		if at.GetMovedTo() != m.ToAddress {
 			return done, fmt.Errorf("the store has moved to %s: name that to go on", at.GetMovedTo())
 		}
+		if _, err := m.step(ctx, tenant.Moved); err != nil { // perhaps with another redirect
+			return done, err
+		}
 		return done, m.open(ctx)
 	}
 	if err := m.checkPlace(ctx, at.GetStep() == ""); err != nil {
@@ -169,7 +172,7 @@ func (m *Mover) step(ctx context.Context, name string) (*adminv1.Move, error) {
 	return m.From.SetMove(ctx, in)
 }
 
-// open opens the store at the new place, once the old one has moved, and then takes from the old one what it was to send.
+// open opens the store at the new place, once the old one has moved.
 func (m *Mover) open(ctx context.Context) error {
 	there, err := m.To.GetMove(ctx, &adminv1.GetMoveRequest{Store: m.Store})
 	if err == nil && there.GetStep() == tenant.Arriving {
@@ -178,14 +181,6 @@ func (m *Mover) open(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("open the store at the new place: %w; it has left the old one, and answers nowhere until this is run again",
 			err)
-	}
-	for unfinished := true; unfinished; {
-		at, err := m.step(ctx, tenant.Moved)
-		if err != nil {
-			return fmt.Errorf("the store is open at the new place, and what the old one was to send is still there: %w", err)
-		}
-		unfinished = at.GetUnfinished()
-		m.Report("deleting what the old place was to send")
 	}
 	return nil
 }

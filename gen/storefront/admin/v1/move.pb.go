@@ -83,10 +83,7 @@ type Move struct {
 	// How many attempts of deliveries are under way.
 	Attempts int32 `protobuf:"varint,5,opt,name=attempts,proto3" json:"attempts,omitempty"`
 	// The time of the database.
-	Now *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=now,proto3" json:"now,omitempty"`
-	// After a step: whether it is to be taken once more, because there is more left of what the store was to send than one
-	// call deletes.
-	Unfinished    bool `protobuf:"varint,7,opt,name=unfinished,proto3" json:"unfinished,omitempty"`
+	Now           *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=now,proto3" json:"now,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -161,13 +158,6 @@ func (x *Move) GetNow() *timestamppb.Timestamp {
 		return x.Now
 	}
 	return nil
-}
-
-func (x *Move) GetUnfinished() bool {
-	if x != nil {
-		return x.Unfinished
-	}
-	return false
 }
 
 // The step to take a store to.
@@ -669,17 +659,14 @@ const file_storefront_admin_v1_move_proto_rawDesc = "" +
 	"\n" +
 	"\x1estorefront/admin/v1/move.proto\x12\x13storefront.admin.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"&\n" +
 	"\x0eGetMoveRequest\x12\x14\n" +
-	"\x05store\x18\x01 \x01(\tR\x05store\"\xce\x01\n" +
+	"\x05store\x18\x01 \x01(\tR\x05store\"\xae\x01\n" +
 	"\x04Move\x12\x19\n" +
 	"\bstore_id\x18\x01 \x01(\tR\astoreId\x12\x12\n" +
 	"\x04slug\x18\x02 \x01(\tR\x04slug\x12\x12\n" +
 	"\x04step\x18\x03 \x01(\tR\x04step\x12\x19\n" +
 	"\bmoved_to\x18\x04 \x01(\tR\amovedTo\x12\x1a\n" +
 	"\battempts\x18\x05 \x01(\x05R\battempts\x12,\n" +
-	"\x03now\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\x03now\x12\x1e\n" +
-	"\n" +
-	"unfinished\x18\a \x01(\bR\n" +
-	"unfinished\"\x9e\x01\n" +
+	"\x03now\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\x03now\"\x9e\x01\n" +
 	"\x0eSetMoveRequest\x12\x14\n" +
 	"\x05store\x18\x01 \x01(\tR\x05store\x12\x12\n" +
 	"\x04step\x18\x02 \x01(\tR\x04step\x12\x19\n" +
