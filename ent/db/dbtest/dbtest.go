@@ -26,8 +26,13 @@ const (
 // maxConns bounds each test's connections to PostgreSQL: many tests share one server.
 const maxConns = 8
 
-// Databases lists the names of the databases.
-func Databases() []string { return []string{SQLite, Postgres} }
+// Databases lists the names of the databases. On Citus the tests repeat nothing on SQLite.
+func Databases() []string {
+	if len(Citus()) > 0 {
+		return []string{Postgres}
+	}
+	return []string{SQLite, Postgres}
+}
 
 // Run runs f once for each database, as parallel subtests, each on a fresh migrated store that is
 // closed and removed afterwards.
