@@ -220,7 +220,6 @@ func exactlyOne[Item interface{ GetId() string }](command, by, store, name strin
 	case 1:
 		return found, nil
 	}
-	return found, fmt.Errorf("%d %s%s have the %s %q; name one by its id: %s", len(ids), strings.TrimSuffix(kind, "s")+"s", within,
-		by,
-		name, strings.Join(ids, ", "))
+	return found, fmt.Errorf("%d %s%s have the %s %q; name one by its id: %s", len(ids), strings.TrimSuffix(kind, "s")+"s",
+		within, by, name, strings.Join(ids, ", "))
 }

@@ -97,7 +97,6 @@ func (s *invocation) line(err error) string {
 
 // fieldCodes are the refusals whose messages name fields of the API.
 var fieldCodes = []apierr.Code{apierr.CompareAtInvalid, apierr.PhoneInvalid, apierr.PaymentLinkInvalidPricing,
-
 	apierr.PaymentLinkExpiryPast, apierr.PaymentLinkExpiryInvalid}
 
 var (
@@ -217,9 +216,8 @@ func meantValue(text string) string {
 // listedBy are the commands that list what a refusal did not find.
 var listedBy = map[apierr.Code]string{
 	apierr.StoreNotFound: "store", apierr.ProductNotFound: "product", apierr.CustomerNotFound: "customer",
-	apierr.OrderNotFound:       "order",
-	apierr.PaymentLinkNotFound: "link", apierr.APIKeyNotFound: "key", apierr.WebhookNotFound: "webhook",
-	apierr.DeliveryNotFound: "delivery", apierr.SessionNotFound: "dashboard sessions",
+	apierr.OrderNotFound: "order", apierr.PaymentLinkNotFound: "link", apierr.APIKeyNotFound: "key",
+	apierr.WebhookNotFound: "webhook", apierr.DeliveryNotFound: "delivery", apierr.SessionNotFound: "dashboard sessions",
 }
 
 var notThere = regexp.MustCompile(`^There is no store (\S+)\.$|^There is no [a-z ]+ "(.*)" in the store (\S+)\.$`)

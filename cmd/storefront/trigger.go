@@ -50,8 +50,7 @@ func (c *triggerCmd) Run(s *invocation) error {
 		}
 		if s.json {
 			return s.print(selectFields(e, map[string]json.RawMessage{"payload": json.RawMessage(e.GetPayload())}, "id", "type",
-				"createdAt",
-				"payload"))
+				"createdAt", "payload"))
 		}
 		_, err = fmt.Fprintln(s.out, described(e))
 		return err
