@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"hash/fnv"
 	"slices"
 	"strings"
 	"time"
@@ -93,7 +92,7 @@ const (
 // Listed is the id of a row, and what differs in another version of it.
 type Listed struct {
 	ID      uuid.UUID
-	Version int64
+	Version string
 }
 
 // Range says which rows to list: those after and up to an id, and, where the table tells, those changed since and made
@@ -130,14 +129,12 @@ func List(ctx context.Context, s *db.DB, storeID uuid.UUID, t Table, r Range) (f
 		if err := row.Scan(into...); err != nil {
 			return nil, false, fmt.Errorf("list %s: %w", t.Name, err)
 		}
-		hash := fnv.New64a()
-		for _, value := range version {
+		for i, value := range version {
 			if at, is := value.(time.Time); is {
-				value = at.UnixMilli()
+				version[i] = at.UnixMilli()
 			}
-			_, _ = fmt.Fprintln(hash, value)
 		}
-		l.Version = int64(hash.Sum64()) //nolint:gosec // Any 64 bits tell versions apart.
+		l.Version = fmt.Sprint(version...)
 		found = append(found, l)
 	}
 	if len(found) > listLimit {

@@ -118,7 +118,7 @@ func (o *Operator) ListRows(ctx context.Context, in *adminv1.ListRowsRequest) (*
 	if err != nil {
 		return nil, err
 	}
-	out := &adminv1.ListRowsResponse{More: more, Ids: make([]string, len(found)), Versions: make([]int64, len(found))}
+	out := &adminv1.ListRowsResponse{More: more, Ids: make([]string, len(found)), Versions: make([]string, len(found))}
 	for i, row := range found {
 		out.Ids[i], out.Versions[i] = row.ID.String(), row.Version
 	}

@@ -240,14 +240,14 @@ func (m *Mover) takeBack(ctx context.Context) error {
 
 // copy makes a table at the new place as it is at the old one.
 func (m *Mover) copy(ctx context.Context, t move.Table, since, before *timestamppb.Timestamp) error {
-	list := func(at API, after, until string) (ids []string, versions []int64, more bool, err error) {
+	list := func(at API, after, until string) (ids []string, versions []string, more bool, err error) {
 		out, err := at.ListRows(ctx, &adminv1.ListRowsRequest{Store: m.Store, Table: t.Name, After: after, Until: until,
 			ChangedSince: since, CreatedBefore: before})
 		return out.GetIds(), out.GetVersions(), out.GetMore(), err
 	}
 	for after, more := "", true; more; {
 		var ids []string
-		var versions []int64
+		var versions []string
 		var err error
 		if ids, versions, more, err = list(m.From, after, ""); err != nil {
 			return err
@@ -256,10 +256,10 @@ func (m *Mover) copy(ctx context.Context, t move.Table, since, before *timestamp
 		if more {
 			until = ids[len(ids)-1]
 		}
-		there := map[string]int64{}
+		there := map[string]string{}
 		for from, rest := after, t.Name != "stores"; rest; {
 			var found []string
-			var of []int64
+			var of []string
 			if found, of, rest, err = list(m.To, from, until); err != nil {
 				return err
 			}

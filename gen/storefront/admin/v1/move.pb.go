@@ -348,7 +348,7 @@ type ListRowsResponse struct {
 	// The ids.
 	Ids []string `protobuf:"bytes,1,rep,name=ids,proto3" json:"ids,omitempty"`
 	// What differs between a row and an older copy of it, for each id.
-	Versions []int64 `protobuf:"varint,2,rep,packed,name=versions,proto3" json:"versions,omitempty"`
+	Versions []string `protobuf:"bytes,2,rep,name=versions,proto3" json:"versions,omitempty"`
 	// Whether there are more.
 	More          bool `protobuf:"varint,3,opt,name=more,proto3" json:"more,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -392,7 +392,7 @@ func (x *ListRowsResponse) GetIds() []string {
 	return nil
 }
 
-func (x *ListRowsResponse) GetVersions() []int64 {
+func (x *ListRowsResponse) GetVersions() []string {
 	if x != nil {
 		return x.Versions
 	}
@@ -684,7 +684,7 @@ const file_storefront_admin_v1_move_proto_rawDesc = "" +
 	"\x0ecreated_before\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\rcreatedBefore\"T\n" +
 	"\x10ListRowsResponse\x12\x10\n" +
 	"\x03ids\x18\x01 \x03(\tR\x03ids\x12\x1a\n" +
-	"\bversions\x18\x02 \x03(\x03R\bversions\x12\x12\n" +
+	"\bversions\x18\x02 \x03(\tR\bversions\x12\x12\n" +
 	"\x04more\x18\x03 \x01(\bR\x04more\"O\n" +
 	"\x0fReadRowsRequest\x12\x14\n" +
 	"\x05store\x18\x01 \x01(\tR\x05store\x12\x14\n" +
