@@ -143,10 +143,12 @@ func List(ctx context.Context, s *db.DB, storeID uuid.UUID, t Table, r Range) (f
 	return found, false, nil
 }
 
-// among is a condition for the rows with the ids, which are its parameter $2.
-func among(s *db.DB, ids []uuid.UUID) (condition string, arg any) {
+// among is a condition for a store's rows with ids, which are its parameters $1 and $2. Its form keeps SQLite from reading all
+// rows of the store by another index.
+func (t Table) among(s *db.DB, ids []uuid.UUID) (condition string, arg any) {
 	text, _ := json.Marshal(ids) // UUIDs
-	return db.Of(s, "id = ANY ($2::uuid[])", "id IN (SELECT value FROM json_each($2))"), db.Of[any](s, ids, string(text))
+	return db.Of(s, "id = ANY ($2::uuid[])", "id IN (SELECT value FROM json_each($2))") + " AND CAST(" + t.owner() +
+		" AS text) = CAST($1 AS text)", db.Of[any](s, ids, string(text))
 }
 
 // Rows are rows of a table, each a JSON array of the values of the columns. The secrets of webhooks are in clear.
@@ -158,9 +160,8 @@ type Rows struct {
 // Read reads the rows with the ids, which are in order, and returns at how many ids it looked: at fewer if the rows are long.
 func Read(ctx context.Context, s *db.DB, secrets *seal.Ring, storeID uuid.UUID, t Table, ids []uuid.UUID) (out Rows, looked int,
 	err error) {
-	condition, arg := among(s, ids)
-	rows, err := s.Reader().QueryContext(ctx, "SELECT * FROM "+t.Name+" WHERE "+t.owner()+" = $1 AND "+condition+" ORDER BY id",
-		storeID, arg)
+	condition, arg := t.among(s, ids)
+	rows, err := s.Reader().QueryContext(ctx, "SELECT * FROM "+t.Name+" WHERE "+condition+" ORDER BY id", storeID, arg)
 	if err != nil {
 		return out, 0, fmt.Errorf("read %s: %w", t.Name, err)
 	}
@@ -262,8 +263,8 @@ func Write(ctx context.Context, s *db.DB, secrets *seal.Ring, storeID uuid.UUID,
 		return fmt.Errorf("%w: another run of the move has begun meanwhile", ErrRows)
 	}
 	if len(gone) > 0 {
-		condition, ids := among(s, gone)
-		if _, err := tx.ExecContext(ctx, "DELETE FROM "+t.Name+" WHERE "+t.owner()+" = $1 AND "+condition, storeID, ids); err != nil {
+		condition, ids := t.among(s, gone)
+		if _, err := tx.ExecContext(ctx, "DELETE FROM "+t.Name+" WHERE "+condition, storeID, ids); err != nil {
 			return fmt.Errorf("delete from %s: %w", t.Name, err)
 		}
 	}
