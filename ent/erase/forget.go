@@ -34,6 +34,8 @@ import (
 	"go.storefront.example/ent/tenant"
 	"go.storefront.example/gen/ent"
 	"go.storefront.example/gen/ent/customer"
+	"go.storefront.example/gen/ent/order"
+	"go.storefront.example/gen/ent/outboxentry"
 	"go.storefront.example/gen/ent/store"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 )
@@ -41,10 +43,7 @@ import (
 //go:embed erase.sql
 var file string
 
-var (
-	postgres = db.Statements(strings.ReplaceAll(file, "{has}", `pg_catalog."position"`))
-	sqlite   = db.Statements(strings.ReplaceAll(file, "{has}", "instr"))
-)
+var statements = db.Statements(file)
 
 const (
 	// stepRows is how many rows one step looks at: its transaction then takes no longer than a request.
@@ -53,17 +52,13 @@ const (
 	busyPause = 250 * time.Millisecond
 	// forgotten is what the values of a customer become where there must be a value.
 	forgotten = "forgotten"
-	// shortestName is how many bytes a name must have to be looked for in texts that a caller chose.
-	shortestName = 3
+	// shortestText is how many bytes what names a customer must have to be looked for in texts that a caller chose.
+	shortestText = 3
 )
 
-// The passes of a forgetting, in their order.
-const (
-	eventsPass   = "events"
-	activityPass = "activity"
-	restPass     = "rest"
-	logPass      = "log"
-)
+// passes are what a forgetting goes through, one after the other. Each call does one step of one, and returns whether it was
+// the last. Forgettings hold their number.
+var passes = []func(on, context.Context, *ent.Tx, *Forgetting) (last bool, err error){on.events, on.activity, on.rest}
 
 var (
 	// ErrNone means that there is no such forgetting.
@@ -82,45 +77,83 @@ type Forgetting struct {
 	CreatedAt                                                                    time.Time
 	// FinishedAt is nil while there is something left to do.
 	FinishedAt *time.Time
-
-	pass       string
-	positionAt time.Time // of the last row that the pass looked at
-	positionID uuid.UUID // the same row
+	// Pass counts the passes that are done; the one under way has looked at the rows up to that of PositionAt and PositionID.
+	Pass       int
+	PositionAt time.Time
+	PositionID uuid.UUID
 }
 
 // on is a database with the statements for it.
 type on struct{ *db.DB }
 
-// sql returns a statement. {ids} are n parameters after the first before.
-func (s on) sql(name string, before, n int) string {
-	ids := make([]string, n)
-	for i := range ids {
-		ids[i] = "$" + strconv.Itoa(before+i+1)
+// statement returns a statement with its arguments. A list of ids, as the last argument, stands for {ids}.
+func (s on) statement(name string, args []any) (string, []any) {
+	var list []string
+	if ids, ok := args[len(args)-1].([]uuid.UUID); ok {
+		args = slices.Clone(args[:len(args)-1])
+		for _, id := range ids {
+			args = append(args, id)
+			list = append(list, "$"+strconv.Itoa(len(args)))
+		}
 	}
-	return strings.NewReplacer("{ids}", strings.Join(ids, ", "), "{lock}", s.RowLock("")).
-		Replace(db.Of(s.DB, postgres, sqlite)[name])
+	return strings.NewReplacer("{ids}", strings.Join(list, ", "), "{lock}", s.RowLock("")).Replace(statements[name]), args
 }
 
 // exec runs a statement and returns how many rows it changed.
 func (s on) exec(ctx context.Context, tx *ent.Tx, name string, args ...any) (int64, error) {
-	return s.execIDs(ctx, tx, name, nil, args...)
-}
-
-// execIDs is exec with a list of ids after the other arguments.
-func (s on) execIDs(ctx context.Context, tx *ent.Tx, name string, ids []uuid.UUID, args ...any) (int64, error) {
-	result, err := tx.ExecContext(ctx, s.sql(name, len(args), len(ids)), withIDs(args, ids)...)
+	query, args := s.statement(name, args)
+	result, err := tx.ExecContext(ctx, query, args...)
 	if err != nil {
 		return 0, fmt.Errorf("%s: %w", name, err)
 	}
 	return result.RowsAffected()
 }
 
-func withIDs(args []any, ids []uuid.UUID) []any {
-	args = slices.Clone(args)
-	for _, id := range ids {
-		args = append(args, id)
+// row is what a statement reads of a row: its id, its time, a text, and the answer to the statement's question.
+type row struct {
+	id   uuid.UUID
+	at   time.Time
+	text []byte
+	yes  bool
+}
+
+// rewrite reads rows, those of the store that is the first argument, and stores what a function makes of their texts. It returns
+// the rows, and the ids of those whose texts changed.
+func (s on) rewrite(ctx context.Context, tx *ent.Tx, name string, change func(row) ([]byte, error), args ...any) (rows []row,
+	changed []uuid.UUID, err error) {
+	query, args := s.statement(name, args)
+	for read := range db.Rows(ctx, tx, query, args...) {
+		var r row
+		if err := read.Scan(&r.id, &r.at, &r.text, &r.yes); err != nil {
+			return nil, nil, fmt.Errorf("%s: %w", name, err)
+		}
+		rows = append(rows, r)
 	}
-	return args
+	for _, r := range rows {
+		text, err := change(r)
+		if err != nil {
+			return nil, nil, fmt.Errorf("%s: %w", name, err)
+		}
+		if bytes.Equal(text, r.text) {
+			continue
+		}
+		if _, err := s.exec(ctx, tx, "rewrite "+name, args[0], r.id, text); err != nil {
+			return nil, nil, err
+		}
+		changed = append(changed, r.id)
+	}
+	return rows, changed, nil
+}
+
+// page rewrites the rows that follow the position, moves it to the last of them, and returns whether there are no more.
+func (s on) page(ctx context.Context, tx *ent.Tx, f *Forgetting, name string, change func(row) ([]byte, error), also ...any) (
+	changed []uuid.UUID, last bool, err error) {
+	rows, changed, err := s.rewrite(ctx, tx, name, change, append([]any{f.StoreID, f.PositionAt, f.PositionID, stepRows}, also...)...)
+	if len(rows) > 0 {
+		end := rows[len(rows)-1]
+		f.PositionAt, f.PositionID = end.at, end.id
+	}
+	return changed, len(rows) < stepRows, err
 }
 
 // BeginForgetting replaces what names a customer in the customer's row, and so in all that shows the customer, and orders the
@@ -137,11 +170,11 @@ func BeginForgetting(ctx context.Context, s *db.DB, tx *ent.Tx, storeID, custome
 		return f, ErrMoving
 	}
 	hook.WhileMoving(ctx)
-	for row := range db.Rows(ctx, tx, o.sql("wait for orders", 0, 0), storeID, customerID) {
-		var id uuid.UUID
-		if err := row.Scan(&id); err != nil {
-			return f, fmt.Errorf("wait for orders: %w", err)
-		}
+	// Orders whose next change sends an event: a transaction that changes one either has committed the event or reads the
+	// forgotten customer.
+	if _, err := db.Lock(s, tx.Order.Query().Where(order.StoreID(storeID), order.CustomerID(customerID),
+		order.StatusIn(order.StatusPENDING, order.StatusFAILED)).Order(order.ByID())).IDs(ctx); err != nil {
+		return f, fmt.Errorf("wait for orders: %w", err)
 	}
 	c, err := db.LockRow(ctx, s, tx.Customer.Query().Where(customer.StoreID(storeID), customer.ID(customerID)))
 	if err != nil {
@@ -154,16 +187,17 @@ func BeginForgetting(ctx context.Context, s *db.DB, tx *ent.Tx, storeID, custome
 		}
 	}
 	f = Forgetting{CustomerID: c.ID, StoreID: storeID, CreatedAt: hook.Time(ctx, c.ID)}
-	name := ""
-	if len(c.Name) >= shortestName {
-		name = strings.ToLower(c.Name)
-	}
-	texts := []any{storeID, orEmpty(c.Email), orEmpty(c.Phone), name}
-	if f.RefusedRequests, err = o.exec(ctx, tx, "clear refused", texts...); err != nil {
-		return f, err
-	}
-	if f.IdempotencyKeys, err = o.exec(ctx, tx, "drop keys", texts...); err != nil {
-		return f, err
+	for _, text := range []*string{&c.Name, c.Email, c.Phone} {
+		if text == nil || len(*text) < shortestText {
+			continue
+		}
+		for name, n := range map[string]*int64{"clear refused": &f.RefusedRequests, "drop keys": &f.IdempotencyKeys} {
+			found, err := o.exec(ctx, tx, name, storeID, strings.ToLower(*text))
+			if err != nil {
+				return f, err
+			}
+			*n += found
+		}
 	}
 	hook.WithoutJournal(ctx) // it would keep the old values
 	if err := tx.Customer.UpdateOne(c).SetName("").SetEmail(email).ClearPhone().
@@ -171,35 +205,38 @@ func BeginForgetting(ctx context.Context, s *db.DB, tx *ent.Tx, storeID, custome
 		return f, fmt.Errorf("forget the customer: %w", err)
 	}
 	hook.Record(ctx, "customer.forgotten", "customer", c.ID)
-	// One who was forgotten before, and named again since.
-	if _, err := o.exec(ctx, tx, "begin again", c.ID, storeID); err != nil {
+	// One who was forgotten before, and named again since, has a row.
+	if _, err := o.exec(ctx, tx, "begin", c.ID, storeID); err != nil {
 		return f, err
 	}
-	_, err = o.exec(ctx, tx, "begin", c.ID, storeID, eventsPass, time.UnixMilli(0).UTC(), uuid.Nil, f.IdempotencyKeys,
-		f.RefusedRequests, f.CreatedAt)
-	return f, err
-}
-
-func orEmpty(text *string) string {
-	if text == nil {
-		return ""
-	}
-	return *text
+	return f, o.save(ctx, tx, f)
 }
 
 // read reads a forgetting and locks it, or returns ErrNone.
-func (s on) read(ctx context.Context, tx *ent.Tx, storeID, customerID uuid.UUID) (Forgetting, error) {
-	f, err := Forgetting{CustomerID: customerID, StoreID: storeID}, ErrNone
-	for row := range db.Rows(ctx, tx, s.sql("read", 0, 0), customerID, storeID) {
-		err = row.Scan(&f.pass, &f.positionAt, &f.positionID, &f.Events, &f.Deliveries, &f.ActivityEntries, &f.Notes,
-			&f.IdempotencyKeys, &f.RefusedRequests, &f.CreatedAt, &f.FinishedAt)
+func (s on) read(ctx context.Context, tx *ent.Tx, storeID, customerID uuid.UUID) (f Forgetting, err error) {
+	query, args := s.statement("read", []any{customerID, storeID})
+	err = ErrNone
+	for row := range db.Rows(ctx, tx, query, args...) {
+		var progress []byte
+		if err = row.Scan(&progress); err == nil {
+			err = json.Unmarshal(progress, &f)
+		}
 	}
 	return f, err
+}
+
+// save stores a forgetting.
+func (s on) save(ctx context.Context, tx *ent.Tx, f Forgetting) error {
+	progress, err := json.Marshal(f)
+	if err == nil {
+		_, err = s.exec(ctx, tx, "save", f.CustomerID, f.StoreID, progress, f.FinishedAt)
+	}
+	return err
 }
 
 // Unfinished lists forgettings with something left to do, with no more than their ids.
 func Unfinished(ctx context.Context, s *db.DB) (found []Forgetting, err error) {
-	for row := range db.Rows(ctx, s.Reader(), on{s}.sql("unfinished", 0, 0)) {
+	for row := range db.Rows(ctx, s.Reader(), statements["unfinished"]) {
 		var f Forgetting
 		if err := row.Scan(&f.CustomerID, &f.StoreID); err != nil {
 			return nil, fmt.Errorf("list forgettings: %w", err)
@@ -217,237 +254,161 @@ var errBusy = errors.New("busy")
 // finished, or never. It returns ErrNone when there is no such forgetting.
 func Step(ctx context.Context, s *db.DB, storeID, customerID uuid.UUID) (f Forgetting, err error) {
 	o := on{s}
-	if err := s.WithTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
-		hook.WhileMoving(ctx)
-		f, err = o.read(ctx, tx, storeID, customerID)
-		return err
-	}); err != nil || f.FinishedAt != nil {
-		return f, err
-	}
-	if f.pass == logPass {
-		err = o.truncateLog(ctx)
-	}
-	before := f
-	if err == nil {
-		err = s.WithTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
+	change := func(do func(ctx context.Context, tx *ent.Tx) error) error {
+		return s.WithTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
 			hook.WhileMoving(ctx)
 			if f, err = o.read(ctx, tx, storeID, customerID); err != nil || f.FinishedAt != nil {
 				return err
 			}
-			switch f.pass {
-			case eventsPass:
-				err = o.events(ctx, tx, &f)
-			case activityPass:
-				err = o.activity(ctx, tx, &f)
-			case restPass:
-				err = o.rest(ctx, tx, &f)
-			default:
-				if before.pass == logPass {
-					f.FinishedAt = new(s.Now())
-					_, err = notice.Write(ctx, tx, hook.Time(ctx), notice.Notice{Type: notice.CustomerForgotten, StoreID: storeID,
-						Text:  "A customer was forgotten as asked: name, e-mail and phone are gone from all that the store keeps.",
-						About: map[string]any{"customerId": customerID}})
-				}
-			}
-			if err != nil {
+			if err := do(ctx, tx); err != nil {
 				return err
 			}
-			_, err := o.exec(ctx, tx, "save", customerID, storeID, f.pass, f.positionAt, f.positionID, f.Events, f.Deliveries,
-				f.ActivityEntries, f.Notes, f.IdempotencyKeys, f.FinishedAt)
-			return err
+			return o.save(ctx, tx, f)
 		})
 	}
-	if errors.Is(err, errBusy) {
-		select {
-		case <-time.After(busyPause):
-			return before, nil
-		case <-ctx.Done():
-			return before, ctx.Err()
+	err = change(func(ctx context.Context, tx *ent.Tx) error {
+		if f.Pass == len(passes) {
+			return nil
+		}
+		last, err := passes[f.Pass](o, ctx, tx, &f)
+		if last {
+			f.Pass, f.PositionAt, f.PositionID = f.Pass+1, time.UnixMilli(0).UTC(), uuid.Nil
+		}
+		return err
+	})
+	if err == nil && f.FinishedAt == nil && f.Pass == len(passes) {
+		if err = o.truncateLog(ctx); err == nil {
+			err = change(func(ctx context.Context, tx *ent.Tx) error {
+				f.FinishedAt = new(s.Now())
+				_, err := notice.Write(ctx, tx, hook.Time(ctx), notice.Notice{Type: notice.CustomerForgotten, StoreID: storeID,
+					Text:  "A customer was forgotten as asked: name, e-mail and phone are gone from all that the store keeps.",
+					About: map[string]any{"customerId": customerID}})
+				return err
+			})
 		}
 	}
-	if err != nil {
-		return before, fmt.Errorf("forget customer %s: %w", customerID, err)
+	switch {
+	case errors.Is(err, errBusy):
+		select {
+		case <-time.After(busyPause):
+			return f, nil
+		case <-ctx.Done():
+			return f, ctx.Err()
+		}
+	case err != nil:
+		return f, fmt.Errorf("forget customer %s: %w", customerID, err)
 	}
 	return f, nil
 }
 
-// next begins the next pass.
-func (f *Forgetting) next(pass string) {
-	f.pass, f.positionAt, f.positionID = pass, time.UnixMilli(0).UTC(), uuid.Nil
+// names reports whether a text shows the customer as it was before it was forgotten.
+func (f *Forgetting) names(text []byte) bool {
+	return bytes.Contains(text, []byte(f.CustomerID.String())) && !bytes.Contains(text, []byte(resource.ForgottenEmail(f.CustomerID)))
 }
 
-// events takes the customer out of the next events, and out of what their receivers answered.
-func (s on) events(ctx context.Context, tx *ent.Tx, f *Forgetting) error {
-	var ids []uuid.UUID
-	looked := 0
-	for row := range db.Rows(ctx, tx, s.sql("next events", 0, 0), f.StoreID, f.positionAt, f.positionID, stepRows,
-		[]byte(f.CustomerID.String()), []byte(resource.ForgottenEmail(f.CustomerID))) {
-		var theirs bool
-		if err := row.Scan(&f.positionID, &f.positionAt, &theirs); err != nil {
-			return fmt.Errorf("read the events: %w", err)
+// events takes the customer out of events, and out of what their receivers answered.
+func (s on) events(ctx context.Context, tx *ent.Tx, f *Forgetting) (last bool, err error) {
+	ids, last, err := s.page(ctx, tx, f, "events", func(event row) ([]byte, error) {
+		if f.names(event.text) {
+			return []byte(hook.Forgotten), nil
 		}
-		if looked++; theirs {
-			ids = append(ids, f.positionID)
-		}
-	}
-	if looked < stepRows {
-		defer f.next(activityPass)
-	}
-	if len(ids) == 0 {
-		return nil
+		return event.text, nil
+	})
+	if err != nil || len(ids) == 0 {
+		return last, err
 	}
 	if err := queue.HoldRelay(ctx, tx, s.DB); err != nil {
-		return err
+		return false, err
 	}
-	if _, err := s.execIDs(ctx, tx, "drop outbox", ids, f.StoreID); err != nil {
-		return err
+	// This waits for a relay that has locked an entry, and then leaves the deliveries that it made.
+	if _, err := tx.OutboxEntry.Delete().Where(outboxentry.StoreID(f.StoreID), outboxentry.IDIn(ids...)).Exec(ctx); err != nil {
+		return false, fmt.Errorf("empty the outbox: %w", err)
 	}
-	for _, of := range []struct {
-		find, clear string
-		args        []any // of both, beside the store
-	}{{"deliveries", "clear delivery", []any{s.TimeArg()}}, {"finished", "clear finished", nil}} {
-		found, err := s.attempts(ctx, tx, of.find, ids, append([]any{f.StoreID}, of.args...)...)
-		if err != nil {
-			return err
-		}
-		for _, d := range found {
-			if _, err := s.exec(ctx, tx, of.clear, append([]any{f.StoreID, d.id, d.attempts}, of.args...)...); err != nil {
-				return err
-			}
-		}
-		f.Deliveries += int64(len(found))
+	waiting, _, err := s.rewrite(ctx, tx, "deliveries", withoutAnswers, f.StoreID, s.TimeArg(), ids)
+	if err != nil {
+		return false, err
 	}
-	n, err := s.execIDs(ctx, tx, "clear events", ids, f.StoreID, []byte(hook.Forgotten))
-	f.Events += n
-	return err
+	finished, _, err := s.rewrite(ctx, tx, "finished deliveries", withoutAnswers, f.StoreID, ids)
+	if err != nil {
+		return false, err
+	}
+	f.Events, f.Deliveries = f.Events+int64(len(ids)), f.Deliveries+int64(len(waiting)+len(finished))
+	_, err = s.exec(ctx, tx, "cancel", f.StoreID, s.TimeArg(), ids)
+	return last, err
 }
 
-// delivery is a delivery with its attempts, which no longer have what its receiver answered.
-type delivery struct {
-	id       uuid.UUID
-	attempts []byte
-}
-
-// attempts reads deliveries, or returns errBusy while one is under way.
-func (s on) attempts(ctx context.Context, tx *ent.Tx, name string, ids []uuid.UUID, args ...any) (found []delivery, err error) {
-	underWay := false
-	for row := range db.Rows(ctx, tx, s.sql(name, len(args), len(ids)), withIDs(args, ids)...) {
-		var d delivery
-		var leased bool
-		if err := row.Scan(&d.id, &d.attempts, &leased); err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
-		}
-		underWay = underWay || leased
-		d.attempts = withoutAnswers(d.attempts)
-		found = append(found, d)
-	}
-	if underWay {
+// withoutAnswers replaces what receivers answered to the attempts of a delivery; attempts that cannot be read go. It returns
+// errBusy for one that is under way.
+func withoutAnswers(delivery row) ([]byte, error) {
+	if delivery.yes {
 		return nil, errBusy
 	}
-	return found, nil
-}
-
-// withoutAnswers replaces what a receiver answered; attempts that cannot be read go.
-func withoutAnswers(column []byte) []byte {
-	attempts, err := queue.Attempts(column)
+	attempts, err := queue.Attempts(delivery.text)
+	if err != nil {
+		return []byte("[]"), nil //nolint:nilerr // They may have what a receiver answered.
+	}
 	for i := range attempts {
 		if attempts[i].Answer != "" {
 			attempts[i].Answer = forgotten
 		}
 	}
-	text, wrong := json.Marshal(attempts)
-	if err != nil || wrong != nil || len(attempts) == 0 {
-		return []byte("[]")
-	}
-	return text
+	return json.Marshal(attempts)
 }
 
-// activity takes the customer's values out of the next entries of the journal, and the notes of the customer's orders.
-func (s on) activity(ctx context.Context, tx *ent.Tx, f *Forgetting) error {
-	entries := map[uuid.UUID][]byte{}
-	looked := 0
-	for row := range db.Rows(ctx, tx, s.sql("next activity", 0, 0), f.StoreID, f.positionAt, f.positionID, stepRows, f.CustomerID) {
-		var resourceType string
-		var changes []byte
-		var theirs bool
-		if err := row.Scan(&f.positionID, &f.positionAt, &resourceType, &changes, &theirs); err != nil {
-			return fmt.Errorf("read the activity journal: %w", err)
-		}
-		looked++
-		if cleared := withoutValues(resourceType, changes); theirs && !bytes.Equal(cleared, changes) {
-			entries[f.positionID] = cleared
-		}
-	}
-	for id, changes := range entries {
-		if _, err := s.exec(ctx, tx, "clear activity", f.StoreID, id, changes); err != nil {
-			return err
-		}
-	}
-	f.ActivityEntries += int64(len(entries))
-	if looked < stepRows {
-		f.next(restPass)
-	}
-	return nil
+// activity takes the customer's values out of the journal.
+func (s on) activity(ctx context.Context, tx *ent.Tx, f *Forgetting) (last bool, err error) {
+	ids, last, err := s.page(ctx, tx, f, "activity entries", withoutValues, f.CustomerID)
+	f.ActivityEntries += int64(len(ids))
+	return last, err
 }
 
-// personal are the fields of an entry of the activity journal whose values name or describe a customer, by resource.
-var personal = map[string][]string{"customer": {"name", "email", "phone"}, "order": {"note"}}
+// personal are the fields of a customer or an order that name or describe the customer.
+var personal = []string{"name", "email", "phone", "note"}
 
-// withoutValues replaces the personal values of an entry; null and the empty text stay. Without any the entry stays as it is.
-func withoutValues(resourceType string, changes []byte) []byte {
+// withoutValues replaces the personal values of an entry of the journal about the customer; null and the empty text stay.
+// Without any the entry stays as it is.
+func withoutValues(entry row) ([]byte, error) {
 	var values map[string]map[string]any
-	if len(personal[resourceType]) == 0 || json.Unmarshal(changes, &values) != nil {
-		return changes
+	if !entry.yes || json.Unmarshal(entry.text, &values) != nil {
+		return entry.text, nil
 	}
 	found := false
-	for _, field := range personal[resourceType] {
+	for _, field := range personal {
 		for side, value := range values[field] {
 			if value != nil && value != "" && value != forgotten {
 				values[field][side], found = forgotten, true
 			}
 		}
 	}
-	cleared, err := json.Marshal(values)
-	if err != nil || !found {
-		return changes
+	if !found {
+		return entry.text, nil
 	}
-	return cleared
+	return json.Marshal(values)
 }
 
 // rest takes away the notes of the customer's orders, and the customer out of answers under idempotency keys.
-func (s on) rest(ctx context.Context, tx *ent.Tx, f *Forgetting) error {
+func (s on) rest(ctx context.Context, tx *ent.Tx, f *Forgetting) (last bool, err error) {
 	notes, err := s.exec(ctx, tx, "clear notes", f.StoreID, f.CustomerID, stepRows)
 	if err != nil {
-		return err
+		return false, err
 	}
-	email := resource.ForgottenEmail(f.CustomerID)
-	answers := map[uuid.UUID][]byte{}
-	for row := range db.Rows(ctx, tx, s.sql("answers", 0, 0), f.StoreID, []byte(f.CustomerID.String()), []byte(email), stepRows) {
-		var id uuid.UUID
-		var answer []byte
-		if err := row.Scan(&id, &answer); err != nil {
-			return fmt.Errorf("read the answers: %w", err)
-		}
-		order := &storefrontv1.Order{} // all operations with a remembered answer return one
-		if err := proto.Unmarshal(answer, order); err != nil {
-			return fmt.Errorf("read an answer: %w", err)
-		}
-		order.Note = nil
-		order.Customer = &storefrontv1.Order_Customer{Id: f.CustomerID.String(), Email: &email}
-		if answers[id], err = proto.Marshal(order); err != nil {
-			return fmt.Errorf("write an answer: %w", err)
-		}
+	ids, last, err := s.page(ctx, tx, f, "answers", f.withoutBuyer)
+	f.Notes, f.IdempotencyKeys = f.Notes+notes, f.IdempotencyKeys+int64(len(ids))
+	return last && notes < stepRows, err
+}
+
+// withoutBuyer replaces the customer in an answer; all operations with a remembered answer return an order.
+func (f *Forgetting) withoutBuyer(answer row) ([]byte, error) {
+	if !f.names(answer.text) {
+		return answer.text, nil
 	}
-	for id, answer := range answers {
-		if _, err := s.exec(ctx, tx, "clear answer", f.StoreID, id, answer); err != nil {
-			return err
-		}
+	order := &storefrontv1.Order{}
+	if err := proto.Unmarshal(answer.text, order); err != nil {
+		return nil, err
 	}
-	f.Notes, f.IdempotencyKeys = f.Notes+notes, f.IdempotencyKeys+int64(len(answers))
-	if notes < stepRows && len(answers) < stepRows {
-		f.next(logPass)
-	}
-	return nil
+	order.Note = nil
+	order.Customer = &storefrontv1.Order_Customer{Id: f.CustomerID.String(), Email: new(resource.ForgottenEmail(f.CustomerID))}
+	return proto.Marshal(order)
 }
 
 // truncateLog empties SQLite's write-ahead log, which has the pages as they were; their deleted bytes are zeros in the file

@@ -40,7 +40,7 @@ func counted(s *db.DB) []string {
 
 // DueStores lists stores whose data is to be deleted now.
 func DueStores(ctx context.Context, s *db.DB) (found []uuid.UUID, err error) {
-	for row := range db.Rows(ctx, s.Reader(), on{s}.sql("due stores", 0, 0), s.TimeArg()) {
+	for row := range db.Rows(ctx, s.Reader(), statements["due stores"], s.TimeArg()) {
 		var id uuid.UUID
 		if err := row.Scan(&id); err != nil {
 			return nil, fmt.Errorf("look for stores to delete: %w", err)
@@ -89,7 +89,6 @@ func Queue(ctx context.Context, s *db.DB, storeID uuid.UUID) error {
 // that were.
 func deleteAll(ctx context.Context, s *db.DB, writer *sql.DB, storeID uuid.UUID, tables, counts []string) (rows int64,
 	err error) {
-	statements := db.Of(s, postgres, sqlite)
 	remove := func(statement, table string, args ...any) (int64, error) {
 		began := time.Now()
 		result, err := writer.ExecContext(ctx, strings.ReplaceAll(statements[statement], "{table}", table),

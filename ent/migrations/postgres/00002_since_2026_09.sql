@@ -130,16 +130,7 @@ CREATE INDEX "signinlink_store_id_created_at_id" ON "sign_in_links" ("store_id",
 CREATE TABLE "forgettings" (
 	"id" uuid NOT NULL,
 	"store_id" uuid NOT NULL,
-	"pass" character varying NOT NULL,
-	"position_at" timestamptz NOT NULL,
-	"position_id" uuid NOT NULL,
-	"events" bigint NOT NULL DEFAULT 0,
-	"deliveries" bigint NOT NULL DEFAULT 0,
-	"activity_entries" bigint NOT NULL DEFAULT 0,
-	"notes" bigint NOT NULL DEFAULT 0,
-	"idempotency_keys" bigint NOT NULL DEFAULT 0,
-	"refused_requests" bigint NOT NULL DEFAULT 0,
-	"created_at" timestamptz NOT NULL,
+	"progress" bytea NOT NULL,
 	"finished_at" timestamptz NULL,
 	PRIMARY KEY ("id", "store_id")
 );

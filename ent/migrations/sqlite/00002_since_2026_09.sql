@@ -121,16 +121,7 @@ CREATE INDEX `signinlink_store_id_created_at_id` ON `sign_in_links` (`store_id`,
 CREATE TABLE `forgettings` (
 	`id` uuid NOT NULL,
 	`store_id` uuid NOT NULL,
-	`pass` text NOT NULL,
-	`position_at` datetime NOT NULL,
-	`position_id` uuid NOT NULL,
-	`events` integer NOT NULL DEFAULT (0),
-	`deliveries` integer NOT NULL DEFAULT (0),
-	`activity_entries` integer NOT NULL DEFAULT (0),
-	`notes` integer NOT NULL DEFAULT (0),
-	`idempotency_keys` integer NOT NULL DEFAULT (0),
-	`refused_requests` integer NOT NULL DEFAULT (0),
-	`created_at` datetime NOT NULL,
+	`progress` blob NOT NULL,
 	`finished_at` datetime NULL,
 	PRIMARY KEY (`id`)
 );

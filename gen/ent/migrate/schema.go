@@ -244,16 +244,7 @@ var (
 	ForgettingsColumns = []*schema.Column{
 		{Name: "id", Type: field.TypeUUID},
 		{Name: "store_id", Type: field.TypeUUID},
-		{Name: "pass", Type: field.TypeString},
-		{Name: "position_at", Type: field.TypeTime},
-		{Name: "position_id", Type: field.TypeUUID},
-		{Name: "events", Type: field.TypeInt64, Default: 0},
-		{Name: "deliveries", Type: field.TypeInt64, Default: 0},
-		{Name: "activity_entries", Type: field.TypeInt64, Default: 0},
-		{Name: "notes", Type: field.TypeInt64, Default: 0},
-		{Name: "idempotency_keys", Type: field.TypeInt64, Default: 0},
-		{Name: "refused_requests", Type: field.TypeInt64, Default: 0},
-		{Name: "created_at", Type: field.TypeTime},
+		{Name: "progress", Type: field.TypeBytes},
 		{Name: "finished_at", Type: field.TypeTime, Nullable: true},
 	}
 	// ForgettingsTable holds the schema information for the "forgettings" table.
