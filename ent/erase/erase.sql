@@ -66,17 +66,15 @@ SELECT id, created_at, answer, true FROM idempotency_keys WHERE store_id = $1 AN
 -- name: rewrite answers
 UPDATE idempotency_keys SET answer = $3 WHERE store_id = $1 AND id = $2
 
--- name: due stores
-SELECT id FROM stores WHERE delete_at <= COALESCE(CAST($1 AS timestamptz), CURRENT_TIMESTAMP) ORDER BY delete_at LIMIT 10
-
 -- name: delete rows
 DELETE FROM {table} WHERE store_id = $1 AND id IN (SELECT id FROM {table} WHERE store_id = $1 LIMIT $2)
 
 -- name: delete rate counters
-DELETE FROM rate_counters WHERE id IN (SELECT id FROM api_keys WHERE store_id = $1)
+DELETE FROM {table} WHERE id IN (SELECT r.id FROM {table} r JOIN api_keys k ON k.id = r.id WHERE k.store_id = $1 LIMIT $2)
 
 -- name: delete counts
-DELETE FROM {table} WHERE store_id = $1
+-- There are few, without ids.
+DELETE FROM {table} WHERE store_id = $1 AND kind IN (SELECT kind FROM {table} WHERE store_id = $1 LIMIT $2)
 
 -- name: delete store
-DELETE FROM stores WHERE id = $1 AND delete_at <= COALESCE(CAST($2 AS timestamptz), CURRENT_TIMESTAMP)
+DELETE FROM stores WHERE id = $1
