@@ -29,10 +29,8 @@ func (m merchant) newCustomer(email string) uuid.UUID {
 
 func (m merchant) beginForgetting(customer uuid.UUID) {
 	m.t.Helper()
-	m.change(func(ctx context.Context, tx *ent.Tx) error {
-		_, err := erase.BeginForgetting(ctx, m.DB, tx, m.id, customer)
-		return err
-	})
+	_, err := erase.BeginForgetting(m.ctx, m.DB, m.id, customer)
+	require.NoError(m.t, err)
 }
 
 // A delivery that is under way when its customer is forgotten is made before the forgetting is finished; one that waits is

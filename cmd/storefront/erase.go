@@ -32,10 +32,10 @@ func (c *customerForgetCmd) Run(s *invocation) error {
 			return err
 		}
 		if !c.Yes {
-			if err := s.confirm(fmt.Sprintf("this replaces name, e-mail and phone of customer %s in the customer, the orders (%d), "+
-				"events, "+
+			err := s.confirm(fmt.Sprintf("this replaces name, e-mail and phone of customer %s in the customer, the orders (%d), events, "+
 				"deliveries and the activity journal, and removes the orders' notes; what is not yet delivered is not sent; amounts, "+
-				"references and dates stay; it cannot be undone", found.GetId(), found.GetOrdersCount())); err != nil {
+				"references and dates stay; it cannot be undone", found.GetId(), found.GetOrdersCount()))
+			if err != nil {
 				return err
 			}
 		}
@@ -178,16 +178,13 @@ func (c *storeDataCmd) Run(s *invocation) error {
 			Orders   []json.RawMessage `json:"orders"`
 			Activity []json.RawMessage `json:"activity"`
 		}{whole(found), whole(customer), []json.RawMessage{}, []json.RawMessage{}}
-		page := &adminv1.ListCustomerOrdersRequest{Id: customer.GetId(), PageSize: new(int32(100))}
-		for more := true; more; more = page.PageToken != "" {
-			orders, err := o.ListCustomerOrders(ctx, page)
-			if err != nil {
-				return err
-			}
-			for _, order := range orders.GetOrders() {
-				kept.Orders = append(kept.Orders, whole(order))
-			}
-			page.PageToken = orders.GetNextPageToken()
+		orders, err := collect(ctx, o, 0, &adminv1.ListCustomerOrdersRequest{Id: customer.GetId()}, admin.API.ListCustomerOrders,
+			(*adminv1.ListCustomerOrdersResponse).GetOrders)
+		if err != nil {
+			return err
+		}
+		for _, order := range orders {
+			kept.Orders = append(kept.Orders, whole(order))
 		}
 		entries, err := collect(ctx, o, 0, &adminv1.ListActivityRequest{Store: found.GetId(), ResourceId: customer.GetId()},
 			admin.API.ListActivity, (*adminv1.ListActivityResponse).GetEntries)

@@ -160,56 +160,59 @@ func (s on) page(ctx context.Context, tx *ent.Tx, f *Forgetting, name string, ch
 // steps that take it out of what is kept. A customer who is forgotten already stays as it is. The caller's context is in the
 // store; a customer whom it lacks is ent's NotFoundError. It fails with ErrMoving in a store that moves; the copy that a move
 // leaves forgets as any store.
-func BeginForgetting(ctx context.Context, s *db.DB, tx *ent.Tx, storeID, customerID uuid.UUID) (f Forgetting, err error) {
+func BeginForgetting(ctx context.Context, s *db.DB, storeID, customerID uuid.UUID) (f Forgetting, err error) {
 	o := on{s}
-	owner, err := db.Lock(s, tx.Store.Query().Where(store.ID(storeID))).Only(ctx)
-	switch {
-	case err != nil:
-		return f, fmt.Errorf("lock the store: %w", err)
-	case owner.Moving != nil && *owner.Moving != tenant.Moved:
-		return f, ErrMoving
-	}
-	hook.WhileMoving(ctx)
-	// Orders whose next change sends an event: a transaction that changes one either has committed the event or reads the
-	// forgotten customer.
-	if _, err := db.Lock(s, tx.Order.Query().Where(order.StoreID(storeID), order.CustomerID(customerID),
-		order.StatusIn(order.StatusPENDING, order.StatusFAILED)).Order(order.ByID())).IDs(ctx); err != nil {
-		return f, fmt.Errorf("wait for orders: %w", err)
-	}
-	c, err := db.LockRow(ctx, s, tx.Customer.Query().Where(customer.StoreID(storeID), customer.ID(customerID)))
-	if err != nil {
-		return f, err
-	}
-	email := resource.ForgottenEmail(c.ID)
-	if c.Name == "" && c.Phone == nil && c.Email != nil && *c.Email == email {
-		if f, err = o.read(ctx, tx, storeID, customerID); !errors.Is(err, ErrNone) {
-			return f, err
+	err = s.WithTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
+		owner, err := db.Lock(s, tx.Store.Query().Where(store.ID(storeID))).Only(ctx)
+		switch {
+		case err != nil:
+			return fmt.Errorf("lock the store: %w", err)
+		case owner.Moving != nil && *owner.Moving != tenant.Moved:
+			return ErrMoving
 		}
-	}
-	f = Forgetting{CustomerID: c.ID, StoreID: storeID, CreatedAt: hook.Time(ctx, c.ID)}
-	for _, text := range []*string{&c.Name, c.Email, c.Phone} {
-		if text == nil || len(*text) < shortestText {
-			continue
+		hook.WhileMoving(ctx)
+		// Orders whose next change sends an event: a transaction that changes one either has committed the event or reads the
+		// forgotten customer.
+		if _, err := db.Lock(s, tx.Order.Query().Where(order.StoreID(storeID), order.CustomerID(customerID),
+			order.StatusIn(order.StatusPENDING, order.StatusFAILED)).Order(order.ByID())).IDs(ctx); err != nil {
+			return fmt.Errorf("wait for orders: %w", err)
 		}
-		for name, n := range map[string]*int64{"clear refused": &f.RefusedRequests, "drop keys": &f.IdempotencyKeys} {
-			found, err := o.exec(ctx, tx, name, storeID, strings.ToLower(*text))
-			if err != nil {
-				return f, err
+		c, err := db.LockRow(ctx, s, tx.Customer.Query().Where(customer.StoreID(storeID), customer.ID(customerID)))
+		if err != nil {
+			return err
+		}
+		email := resource.ForgottenEmail(c.ID)
+		if c.Name == "" && c.Phone == nil && c.Email != nil && *c.Email == email {
+			if f, err = o.read(ctx, tx, storeID, customerID); !errors.Is(err, ErrNone) {
+				return err
 			}
-			*n += found
 		}
-	}
-	hook.WithoutJournal(ctx) // it would keep the old values
-	if err := tx.Customer.UpdateOne(c).SetName("").SetEmail(email).ClearPhone().
-		SetSearch(resource.CustomerSearch("", &email, nil)).Exec(ctx); err != nil {
-		return f, fmt.Errorf("forget the customer: %w", err)
-	}
-	hook.Record(ctx, "customer.forgotten", "customer", c.ID)
-	// One who was forgotten before, and named again since, has a row.
-	if _, err := o.exec(ctx, tx, "begin", c.ID, storeID); err != nil {
-		return f, err
-	}
-	return f, o.save(ctx, tx, f)
+		f = Forgetting{CustomerID: c.ID, StoreID: storeID, CreatedAt: hook.Time(ctx, c.ID)}
+		for _, text := range []*string{&c.Name, c.Email, c.Phone} {
+			if text == nil || len(*text) < shortestText {
+				continue
+			}
+			for name, n := range map[string]*int64{"clear refused": &f.RefusedRequests, "drop keys": &f.IdempotencyKeys} {
+				found, err := o.exec(ctx, tx, name, storeID, strings.ToLower(*text))
+				if err != nil {
+					return err
+				}
+				*n += found
+			}
+		}
+		hook.WithoutJournal(ctx) // it would keep the old values
+		if err := tx.Customer.UpdateOne(c).SetName("").SetEmail(email).ClearPhone().
+			SetSearch(resource.CustomerSearch("", &email, nil)).Exec(ctx); err != nil {
+			return fmt.Errorf("forget the customer: %w", err)
+		}
+		hook.Record(ctx, "customer.forgotten", "customer", c.ID)
+		// One who was forgotten before, and named again since, has a row.
+		if _, err := o.exec(ctx, tx, "begin", c.ID, storeID); err != nil {
+			return err
+		}
+		return o.save(ctx, tx, f)
+	})
+	return f, err
 }
 
 // read reads a forgetting and locks it, or returns ErrNone.
@@ -272,7 +275,7 @@ func Step(ctx context.Context, s *db.DB, storeID, customerID uuid.UUID) (f Forge
 		}
 		last, err := passes[f.Pass](o, ctx, tx, &f)
 		if last {
-			f.Pass, f.PositionAt, f.PositionID = f.Pass+1, time.UnixMilli(0).UTC(), uuid.Nil
+			f.Pass, f.PositionAt, f.PositionID = f.Pass+1, time.Time{}, uuid.Nil
 		}
 		return err
 	})

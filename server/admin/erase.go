@@ -112,15 +112,19 @@ func forgetting(f erase.Forgetting) *adminv1.Forgetting {
 
 // forget calls a function on a customer of the store that owns it.
 func (o *Operator) forget(ctx context.Context, id string,
-	do func(ctx context.Context, storeID, customerID uuid.UUID) (erase.Forgetting, error)) (*adminv1.Forgetting, error) {
+	do func(ctx context.Context, s *db.DB, storeID, customerID uuid.UUID) (erase.Forgetting, error)) (*adminv1.Forgetting, error) {
 	return byID(ctx, o, customerKind, id, func(ctx context.Context, id string) (f erase.Forgetting, err error) {
 		missing := func() error { return customerKind.notFound(id) }
 		t, customerID, err := validate.StoreAndID(ctx, id, missing)
-		if err == nil {
-			f, err = do(ctx, t.ID, customerID)
+		if err != nil {
+			return f, err
 		}
-		if ent.IsNotFound(err) || errors.Is(err, erase.ErrNone) {
+		f, err = do(ctx, o.db, t.ID, customerID)
+		switch {
+		case ent.IsNotFound(err), errors.Is(err, erase.ErrNone):
 			err = missing()
+		case errors.Is(err, erase.ErrMoving):
+			err = apierr.New(apierr.Unavailable, "The store is moving: the customer can be forgotten where it moves to, once it is there.")
 		}
 		return f, err
 	}, forgetting)
@@ -129,24 +133,13 @@ func (o *Operator) forget(ctx context.Context, id string,
 // ForgetCustomer takes what names a customer out of its row, and orders the rest, which ContinueForgetting carries out; if
 // nobody calls it for a while, a worker does. It refuses with customer_not_found.
 func (o *Operator) ForgetCustomer(ctx context.Context, in *adminv1.ForgetCustomerRequest) (*adminv1.Forgetting, error) {
-	return o.forget(ctx, in.GetId(), func(ctx context.Context, storeID, id uuid.UUID) (f erase.Forgetting, err error) {
-		err = o.db.Change(ctx, func(ctx context.Context, tx *ent.Tx) error {
-			f, err = erase.BeginForgetting(ctx, o.db, tx, storeID, id)
-			return err
-		})
-		if errors.Is(err, erase.ErrMoving) {
-			err = apierr.New(apierr.Unavailable, "The store is moving: the customer can be forgotten where it moves to, once it is there.")
-		}
-		return f, err
-	})
+	return o.forget(ctx, in.GetId(), erase.BeginForgetting)
 }
 
 // ContinueForgetting carries out the next part of forgetting a customer and returns its progress or, when it is finished, the
 // receipt. It refuses with customer_not_found.
 func (o *Operator) ContinueForgetting(ctx context.Context, in *adminv1.ContinueForgettingRequest) (*adminv1.Forgetting, error) {
-	return o.forget(ctx, in.GetId(), func(ctx context.Context, storeID, id uuid.UUID) (erase.Forgetting, error) {
-		return erase.Step(ctx, o.db, storeID, id)
-	})
+	return o.forget(ctx, in.GetId(), erase.Step)
 }
 
 // Forget forgets a customer and calls report after each part. When it is given up half-way, a worker continues it. It refuses
@@ -170,30 +163,26 @@ func (o *Operator) ListCustomerOrders(ctx context.Context, in *adminv1.ListCusto
 	if err := f.err(); err != nil {
 		return nil, err
 	}
-	c, err := o.GetCustomer(ctx, &storefrontv1.GetCustomerRequest{Id: in.GetId()})
+	ctx, err := o.inOwner(ctx, customerKind, in.GetId())
 	if err != nil {
 		return nil, err
 	}
-	if ctx, err = o.inOwner(ctx, customerKind, c.GetId()); err != nil {
+	c, err := o.rules.GetCustomer(ctx, &storefrontv1.GetCustomerRequest{Id: in.GetId()})
+	if err != nil {
 		return nil, err
 	}
 	t, _, _ := tenant.From(ctx)
-	rows, err := o.db.Client().Order.Query().Where(order.StoreID(t.ID), order.CustomerID(uuid.MustParse(c.GetId())), p.rows).All(ctx)
+	ids, err := o.db.Client().Order.Query().Where(order.StoreID(t.ID), order.CustomerID(uuid.MustParse(c.GetId())), p.rows).IDs(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("list a customer's orders: %w", err)
 	}
-	next := ""
-	if len(rows) > p.size {
-		rows = rows[:p.size]
-		next = tokenOf(rows[p.size-1].CreatedAt, rows[p.size-1].ID)
-	}
-	out := &adminv1.ListCustomerOrdersResponse{NextPageToken: next}
-	for _, row := range rows {
-		whole, err := resource.FindOrder(ctx, o.db.Reader(), t, row.ID)
-		if err != nil {
+	orders := make([]*storefrontv1.Order, len(ids))
+	for i, id := range ids {
+		if orders[i], err = resource.FindOrder(ctx, o.db.Reader(), t, id); err != nil {
 			return nil, err
 		}
-		out.Orders = append(out.Orders, whole)
 	}
+	out := &adminv1.ListCustomerOrdersResponse{}
+	out.Orders, out.NextPageToken = pageOf(p, orders, func(o *storefrontv1.Order) *storefrontv1.Order { return o })
 	return out, nil
 }
