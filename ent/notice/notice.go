@@ -9,10 +9,10 @@ package notice
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -121,9 +121,9 @@ func Write(ctx context.Context, tx Tx, at time.Time, n Notice) (uuid.UUID, error
 		return uuid.Nil, fmt.Errorf("write a notice: %q is no type", n.Type)
 	}
 	if n.StoreID != Platform {
-		if err := one(ctx, tx, "SELECT id, slug, name, support_email FROM stores WHERE id = $1", []any{n.StoreID},
-			&e.Store.ID, &e.Store.Slug, &e.Data.StoreName, &e.Data.SupportEmail); err != nil {
-			return uuid.Nil, fmt.Errorf("read the notice's store: %w", err)
+		if found, err := one(ctx, tx, "read a notice's store", "SELECT id, slug, name, support_email FROM stores WHERE id = $1",
+			[]any{n.StoreID}, &e.Store.ID, &e.Store.Slug, &e.Data.StoreName, &e.Data.SupportEmail); !found {
+			return uuid.Nil, cmp.Or(err, fmt.Errorf("write a notice: there is no store %s", n.StoreID))
 		}
 		e.Data.Subject = fmt.Sprintf(e.Data.Subject, e.Data.StoreName)
 		if dashboard != "" {
@@ -150,15 +150,9 @@ func Write(ctx context.Context, tx Tx, at time.Time, n Notice) (uuid.UUID, error
 
 // sink returns the public address of the dashboard, if it is known, and whether there is a sink.
 func sink(ctx context.Context, on db.Querier) (dashboard string, enabled bool, err error) {
-	err = one(ctx, on, "SELECT description, enabled FROM webhooks WHERE id = $1 AND store_id = $2", []any{SinkID, Platform},
-		&dashboard, &enabled)
-	if errors.Is(err, sql.ErrNoRows) {
-		return "", false, nil
-	}
-	if err != nil {
-		return "", false, fmt.Errorf("look for the address of notices: %w", err)
-	}
-	return dashboard, enabled, nil
+	enabled, err = one(ctx, on, "look for the address of notices",
+		"SELECT description FROM webhooks WHERE id = $1 AND store_id = $2 AND enabled", []any{SinkID, Platform}, &dashboard)
+	return dashboard, enabled, err
 }
 
 // Sink is where notices go.
@@ -176,9 +170,8 @@ type Sink struct {
 func SetSink(ctx context.Context, s *db.DB, secrets *seal.Ring, to Sink) error {
 	set := func(ctx context.Context, tx *ent.Tx) error {
 		if to.URL == "" {
-			_, err := tx.ExecContext(ctx, "UPDATE webhooks SET enabled = false, epoch = epoch + 1 WHERE id = $1 AND store_id = $2 AND "+
-				"enabled",
-				SinkID, Platform)
+			_, err := tx.ExecContext(ctx, `UPDATE webhooks SET enabled = false, epoch = epoch + 1
+ WHERE id = $1 AND store_id = $2 AND enabled`, SinkID, Platform)
 			return err
 		}
 		events, err := json.Marshal(slices.Sorted(maps.Keys(subjects)))
@@ -206,25 +199,23 @@ func SetSink(ctx context.Context, s *db.DB, secrets *seal.Ring, to Sink) error {
 // Failing returns for how long the sink has failed; 0 if it works, or there is none.
 func Failing(ctx context.Context, s *db.DB) (time.Duration, error) {
 	var since time.Time
-	err := one(ctx, s.Reader(), "SELECT failing_since FROM webhooks WHERE id = $1 AND store_id = $2 AND enabled AND "+
-		"failing_since IS NOT NULL",
-		[]any{SinkID, Platform}, &since)
-	if errors.Is(err, sql.ErrNoRows) {
-		return 0, nil
-	}
-	if err != nil {
-		return 0, fmt.Errorf("read how the address of notices does: %w", err)
+	if found, err := one(ctx, s.Reader(), "read how the address of notices does",
+		"SELECT failing_since FROM webhooks WHERE id = $1 AND store_id = $2 AND enabled AND failing_since IS NOT NULL",
+		[]any{SinkID, Platform}, &since); !found {
+		return 0, err
 	}
 	return max(0, s.Now().Sub(since)), nil
 }
 
-// one scans the only row of a query, or returns sql.ErrNoRows.
-func one(ctx context.Context, on db.Querier, query string, args []any, dest ...any) error {
-	err := sql.ErrNoRows
+// one scans the only row of a query, and returns whether there is one.
+func one(ctx context.Context, on db.Querier, what, query string, args []any, dest ...any) (found bool, err error) {
 	for row := range db.Rows(ctx, on, query, args...) {
-		err = row.Scan(dest...)
+		if err := row.Scan(dest...); err != nil {
+			return false, fmt.Errorf("%s: %w", what, err)
+		}
+		found = true
 	}
-	return err
+	return found, nil
 }
 
 // stamp is a time as the API writes it, without quotes.

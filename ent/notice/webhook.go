@@ -3,7 +3,6 @@ package notice
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"net/url"
 	"time"
@@ -48,7 +47,6 @@ type webhookRow struct {
 	failingSince                   sql.NullTime
 	told                           int
 	last                           uuid.NullUUID
-	onItsWay                       bool
 }
 
 // state is what should have been told.
@@ -70,24 +68,21 @@ func (w webhookRow) state(now time.Time) int {
 // one that another has locked is left to the sweep.
 func Webhook(ctx context.Context, s *db.DB, tx Tx, webhookID uuid.UUID, now time.Time) error {
 	var w webhookRow
-	err := one(ctx, tx, `SELECT w.store_id, w.url, w.description, w.enabled, w.disabled_automatically, w.failing_since,
- w.notice_level, w.notice_id
+	if found, err := one(ctx, tx, "read what was told of a webhook", `SELECT w.store_id, w.url, w.description, w.enabled,
+ w.disabled_automatically, w.failing_since, w.notice_level, w.notice_id
  FROM webhooks w WHERE w.id = $1 AND w.store_id <> $2 AND `+here+s.RowLock(" OF w"+db.SkipLocked), []any{webhookID, Platform},
-		&w.store, &w.url, &w.description, &w.enabled, &w.disabledAutomatically, &w.failingSince, &w.told, &w.last)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("read what was told of a webhook: %w", err)
+		&w.store, &w.url, &w.description, &w.enabled, &w.disabledAutomatically, &w.failingSince, &w.told, &w.last); !found {
+		return err
 	}
 	state := w.state(now)
-	// One after the other: it leaves the outbox no sooner than its delivery is there.
+	if state == w.told {
+		return nil
+	}
+	// One after the other: the last notice leaves the outbox no sooner than its delivery is there.
 	for _, where := range []string{"outbox WHERE store_id = $1 AND id = $2", "deliveries WHERE store_id = $1 AND event_id = $2"} {
-		if state == w.told || w.onItsWay {
-			break
-		}
-		if err := one(ctx, tx, "SELECT EXISTS (SELECT 1 FROM "+where+")", []any{Platform, w.last}, &w.onItsWay); err != nil {
-			return fmt.Errorf("look for the last notice of a webhook: %w", err)
+		onItsWay, err := one(ctx, tx, "look for the last notice of a webhook", "SELECT 1 FROM "+where, []any{Platform, w.last}, new(int))
+		if err != nil || onItsWay {
+			return err
 		}
 	}
 	n := Notice{StoreID: w.store, Page: "/webhooks/" + webhookID.String(),
@@ -101,10 +96,9 @@ func Webhook(ctx context.Context, s *db.DB, tx Tx, webhookID uuid.UUID, now time
 		n.About["failingSince"] = stamp(since)
 	}
 	switch {
-	case state == w.told, w.onItsWay, state == healthy && w.told == disabled:
+	case state == healthy && w.told == disabled:
 		return nil
 	case state != healthy && state < w.told: // a success came and went within one transaction
-		return told(ctx, tx, w.store, webhookID, state, w.last)
 	case state == healthy:
 		n.Type, n.Text = WebhookRecovered, name+" accepts events again. There is nothing to do."
 	case state == disabled:
@@ -122,17 +116,15 @@ func Webhook(ctx context.Context, s *db.DB, tx Tx, webhookID uuid.UUID, now time
 		n.Text = fmt.Sprintf("%s has accepted no event for %d hours, since %s. If that goes on, it will be disabled. Its page shows "+
 			"what its server answers.", name, hours, spoken(since))
 	}
-	written, err := Write(ctx, tx, now, n)
-	if err != nil || written == uuid.Nil {
-		return err
+	if n.Text != "" {
+		written, err := Write(ctx, tx, now, n)
+		if err != nil || written == uuid.Nil {
+			return err
+		}
+		w.last = uuid.NullUUID{UUID: written, Valid: true}
 	}
-	return told(ctx, tx, w.store, webhookID, state, uuid.NullUUID{UUID: written, Valid: true})
-}
-
-// told stores what the platform has been told of a webhook, and by which notice.
-func told(ctx context.Context, tx Tx, storeID, webhookID uuid.UUID, state int, by uuid.NullUUID) error {
-	_, err := tx.ExecContext(ctx, "UPDATE webhooks SET notice_level = $1, notice_id = $2 WHERE id = $3 AND store_id = $4", state, by,
-		webhookID, storeID)
+	_, err := tx.ExecContext(ctx, "UPDATE webhooks SET notice_level = $1, notice_id = $2 WHERE id = $3 AND store_id = $4", state, w.last,
+		webhookID, w.store)
 	return err
 }
 
