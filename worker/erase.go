@@ -17,11 +17,9 @@ const (
 // erase goes on with forgetting customers, beside the process that ordered each, and deletes the stores whose time has come.
 // A failure is logged, and stops none of the others.
 func (w *Worker) erase(ctx context.Context) error {
-	var forgettings []erase.Forgetting
-	err := w.within(ctx, func(ctx context.Context) (err error) {
-		forgettings, err = erase.Unfinished(ctx, w.config.DB)
-		return err
-	})
+	ctx, cancel := context.WithTimeout(ctx, w.sweepTimeout) // the next time goes on
+	defer cancel()
+	forgettings, err := erase.Unfinished(ctx, w.config.DB)
 	if err != nil {
 		return err
 	}
@@ -30,8 +28,6 @@ func (w *Worker) erase(ctx context.Context) error {
 			w.config.Logger.ErrorContext(ctx, "forget a customer", "customer_id", f.CustomerID, "error", err)
 		}
 	}
-	ctx, cancel := context.WithTimeout(ctx, w.sweepTimeout) // the next time goes on
-	defer cancel()
 	stores, err := erase.DueStores(ctx, w.config.DB)
 	for _, id := range stores {
 		start := time.Now()
@@ -46,13 +42,10 @@ func (w *Worker) erase(ctx context.Context) error {
 }
 
 // forget does what is left of forgetting a customer.
-func (w *Worker) forget(ctx context.Context, f erase.Forgetting) error {
+func (w *Worker) forget(ctx context.Context, f erase.Forgetting) (err error) {
 	for f.FinishedAt == nil {
 		start := time.Now()
-		err := w.within(ctx, func(ctx context.Context) (err error) {
-			f, err = erase.Step(ctx, w.config.DB, f.StoreID, f.CustomerID)
-			return err
-		})
+		f, err = erase.Step(ctx, w.config.DB, f.StoreID, f.CustomerID)
 		if err != nil || !pause(ctx, max(eraseRest, time.Since(start))) {
 			return err
 		}

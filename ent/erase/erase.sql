@@ -1,6 +1,6 @@
 -- {ids} is a list of parameters, and {lock} locks the rows for the rest of the transaction. The present is
--- COALESCE(CAST($n AS timestamptz), CURRENT_TIMESTAMP), given the database's TimeArg. What is rewritten is
--- read as id, time, text, and the answer to a question about the row.
+-- COALESCE(CAST($n AS timestamptz), CURRENT_TIMESTAMP), given the database's TimeArg. A statement
+-- with the name of a column reads id, time and the column's text, and answers a question about the row.
 
 -- name: clear refused
 UPDATE refused_requests SET fields = '' WHERE store_id = $1 AND replace(lower(fields), $2, '') <> lower(fields)
@@ -20,51 +20,36 @@ UPDATE forgettings SET progress = $3, finished_at = $4 WHERE id = $1 AND store_i
 -- name: unfinished
 SELECT id, store_id FROM forgettings WHERE finished_at IS NULL ORDER BY id LIMIT 10
 
--- name: events
+-- name: events.payload
 SELECT id, created_at, payload, true FROM events WHERE store_id = $1 AND (created_at, id) > ($2, $3)
  ORDER BY created_at, id LIMIT $4
 
--- name: rewrite events
-UPDATE events SET payload = $3 WHERE store_id = $1 AND id = $2
-
--- name: deliveries
+-- name: deliveries.attempts
 -- Is an attempt under way?
 SELECT id, created_at, attempts, lease IS NOT NULL AND due_at > COALESCE(CAST($2 AS timestamptz), CURRENT_TIMESTAMP)
  FROM deliveries WHERE store_id = $1 AND event_id IN ({ids}) ORDER BY id {lock}
-
--- name: rewrite deliveries
-UPDATE deliveries SET attempts = $3 WHERE store_id = $1 AND id = $2
 
 -- name: cancel
 -- A worker that comes with a result after the end of its lease changes nothing, and the next one to claim it cancels it.
 UPDATE deliveries SET lease = NULL, due_at = COALESCE(CAST($2 AS timestamptz), CURRENT_TIMESTAMP)
  WHERE store_id = $1 AND event_id IN ({ids})
 
--- name: finished deliveries
+-- name: finished_deliveries.attempts
 SELECT id, created_at, attempts, false FROM finished_deliveries WHERE store_id = $1 AND event_id IN ({ids}) ORDER BY id
 
--- name: rewrite finished deliveries
-UPDATE finished_deliveries SET attempts = $3 WHERE store_id = $1 AND id = $2
-
--- name: activity entries
+-- name: activity_entries.changes
 -- Is it about the customer, or an order of the customer's?
 SELECT a.id, a.created_at, a.changes, a.resource_id = $5 OR a.resource_type = 'order' AND EXISTS (
   SELECT 1 FROM orders o WHERE o.store_id = $1 AND o.id = a.resource_id AND o.customer_id = $5)
  FROM activity_entries a WHERE a.store_id = $1 AND (a.created_at, a.id) > ($2, $3) ORDER BY a.created_at, a.id LIMIT $4
 
--- name: rewrite activity entries
-UPDATE activity_entries SET changes = $3 WHERE store_id = $1 AND id = $2
-
 -- name: clear notes
 UPDATE orders SET note = NULL WHERE store_id = $1 AND id IN (
  SELECT id FROM orders WHERE store_id = $1 AND customer_id = $2 AND note IS NOT NULL LIMIT $3)
 
--- name: answers
+-- name: idempotency_keys.answer
 SELECT id, created_at, answer, true FROM idempotency_keys WHERE store_id = $1 AND (created_at, id) > ($2, $3)
  ORDER BY created_at, id LIMIT $4
-
--- name: rewrite answers
-UPDATE idempotency_keys SET answer = $3 WHERE store_id = $1 AND id = $2
 
 -- name: delete rows
 DELETE FROM {table} WHERE store_id = $1 AND id IN (SELECT id FROM {table} WHERE store_id = $1 LIMIT $2)

@@ -117,38 +117,37 @@ type row struct {
 	yes  bool
 }
 
-// rewrite reads rows, those of the store that is the first argument, and stores what a function makes of their texts. It returns
-// the rows, and the ids of those whose texts changed.
-func (s on) rewrite(ctx context.Context, tx *ent.Tx, name string, change func(row) ([]byte, error), args ...any) (rows []row,
+// rewrite reads rows of the store that is the first argument, and stores what a function makes of the texts in a column. It
+// returns the rows, and the ids of those whose texts changed.
+func (s on) rewrite(ctx context.Context, tx *ent.Tx, column string, change func(row) ([]byte, error), args ...any) (rows []row,
 	changed []uuid.UUID, err error) {
-	query, args := s.statement(name, args)
+	query, args := s.statement(column, args)
 	for read := range db.Rows(ctx, tx, query, args...) {
 		var r row
 		if err := read.Scan(&r.id, &r.at, &r.text, &r.yes); err != nil {
-			return nil, nil, fmt.Errorf("%s: %w", name, err)
+			return nil, nil, fmt.Errorf("read %s: %w", column, err)
 		}
 		rows = append(rows, r)
 	}
+	table, name, _ := strings.Cut(column, ".")
+	update := "UPDATE " + table + " SET " + name + " = $3 WHERE store_id = $1 AND id = $2"
 	for _, r := range rows {
 		text, err := change(r)
+		if err == nil && !bytes.Equal(text, r.text) {
+			changed = append(changed, r.id)
+			_, err = tx.ExecContext(ctx, update, args[0], r.id, text)
+		}
 		if err != nil {
-			return nil, nil, fmt.Errorf("%s: %w", name, err)
+			return nil, nil, fmt.Errorf("rewrite %s: %w", column, err)
 		}
-		if bytes.Equal(text, r.text) {
-			continue
-		}
-		if _, err := s.exec(ctx, tx, "rewrite "+name, args[0], r.id, text); err != nil {
-			return nil, nil, err
-		}
-		changed = append(changed, r.id)
 	}
 	return rows, changed, nil
 }
 
 // page rewrites the rows that follow the position, moves it to the last of them, and returns whether there are no more.
-func (s on) page(ctx context.Context, tx *ent.Tx, f *Forgetting, name string, change func(row) ([]byte, error), also ...any) (
+func (s on) page(ctx context.Context, tx *ent.Tx, f *Forgetting, column string, change func(row) ([]byte, error), also ...any) (
 	changed []uuid.UUID, last bool, err error) {
-	rows, changed, err := s.rewrite(ctx, tx, name, change, append([]any{f.StoreID, f.PositionAt, f.PositionID, stepRows}, also...)...)
+	rows, changed, err := s.rewrite(ctx, tx, column, change, append([]any{f.StoreID, f.PositionAt, f.PositionID, stepRows}, also...)...)
 	if len(rows) > 0 {
 		end := rows[len(rows)-1]
 		f.PositionAt, f.PositionID = end.at, end.id
@@ -311,7 +310,7 @@ func (f *Forgetting) names(text []byte) bool {
 
 // events takes the customer out of events, and out of what their receivers answered.
 func (s on) events(ctx context.Context, tx *ent.Tx, f *Forgetting) (last bool, err error) {
-	ids, last, err := s.page(ctx, tx, f, "events", func(event row) ([]byte, error) {
+	ids, last, err := s.page(ctx, tx, f, "events.payload", func(event row) ([]byte, error) {
 		if f.names(event.text) {
 			return []byte(hook.Forgotten), nil
 		}
@@ -327,11 +326,11 @@ func (s on) events(ctx context.Context, tx *ent.Tx, f *Forgetting) (last bool, e
 	if _, err := tx.OutboxEntry.Delete().Where(outboxentry.StoreID(f.StoreID), outboxentry.IDIn(ids...)).Exec(ctx); err != nil {
 		return false, fmt.Errorf("empty the outbox: %w", err)
 	}
-	waiting, _, err := s.rewrite(ctx, tx, "deliveries", withoutAnswers, f.StoreID, s.TimeArg(), ids)
+	waiting, _, err := s.rewrite(ctx, tx, "deliveries.attempts", withoutAnswers, f.StoreID, s.TimeArg(), ids)
 	if err != nil {
 		return false, err
 	}
-	finished, _, err := s.rewrite(ctx, tx, "finished deliveries", withoutAnswers, f.StoreID, ids)
+	finished, _, err := s.rewrite(ctx, tx, "finished_deliveries.attempts", withoutAnswers, f.StoreID, ids)
 	if err != nil {
 		return false, err
 	}
@@ -360,7 +359,7 @@ func withoutAnswers(delivery row) ([]byte, error) {
 
 // activity takes the customer's values out of the journal.
 func (s on) activity(ctx context.Context, tx *ent.Tx, f *Forgetting) (last bool, err error) {
-	ids, last, err := s.page(ctx, tx, f, "activity entries", withoutValues, f.CustomerID)
+	ids, last, err := s.page(ctx, tx, f, "activity_entries.changes", withoutValues, f.CustomerID)
 	f.ActivityEntries += int64(len(ids))
 	return last, err
 }
@@ -395,7 +394,7 @@ func (s on) rest(ctx context.Context, tx *ent.Tx, f *Forgetting) (last bool, err
 	if err != nil {
 		return false, err
 	}
-	ids, last, err := s.page(ctx, tx, f, "answers", f.withoutBuyer)
+	ids, last, err := s.page(ctx, tx, f, "idempotency_keys.answer", f.withoutBuyer)
 	f.Notes, f.IdempotencyKeys = f.Notes+notes, f.IdempotencyKeys+int64(len(ids))
 	return last && notes < stepRows, err
 }

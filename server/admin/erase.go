@@ -99,15 +99,11 @@ func changeStore[M any](ctx context.Context, o *Operator, t tenant.Store,
 
 // forgetting is the progress of forgetting a customer.
 func forgetting(f erase.Forgetting) *adminv1.Forgetting {
-	m := &adminv1.Forgetting{
+	return &adminv1.Forgetting{
 		CustomerId: f.CustomerID.String(), StoreId: f.StoreID.String(), Events: f.Events, Deliveries: f.Deliveries,
 		ActivityEntries: f.ActivityEntries, Notes: f.Notes, IdempotencyKeys: f.IdempotencyKeys, RefusedRequests: f.RefusedRequests,
-		CreatedAt: apijson.Timestamp(f.CreatedAt),
+		CreatedAt: apijson.Timestamp(f.CreatedAt), FinishedAt: apijson.OptionalTimestamp(f.FinishedAt),
 	}
-	if f.FinishedAt != nil {
-		m.FinishedAt = apijson.Timestamp(*f.FinishedAt)
-	}
-	return m
 }
 
 // forget calls a function on a customer of the store that owns it.

@@ -65,14 +65,10 @@ func (o *Operator) GetStoreSettings(ctx context.Context, in *adminv1.GetStoreSet
 
 // settingsOf is what the operator sets for a store.
 func settingsOf(row *ent.Store) *adminv1.StoreSettings {
-	m := &adminv1.StoreSettings{
+	return &adminv1.StoreSettings{
 		PaymentLinksOpen: row.PaymentLinksOpen, PlatformFeePercent: row.PlatformFeePercent,
-		UnavailableTypes: each(row.UnavailableTypes, enum[storefrontv1.Product_Type]),
+		UnavailableTypes: each(row.UnavailableTypes, enum[storefrontv1.Product_Type]), DeleteAt: apijson.OptionalTimestamp(row.DeleteAt),
 	}
-	if row.DeleteAt != nil {
-		m.DeleteAt = apijson.Timestamp(*row.DeleteAt)
-	}
-	return m
 }
 
 // UpdateStore changes the named fields of a store. It refuses with store_not_found,
