@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
@@ -59,11 +58,8 @@ func (s *invocation) confirm(what string) error {
 		return errors.New(what + "; nothing was changed: say --yes to do it")
 	}
 	s.say(what + "; type yes to go on:")
-	answer, err := bufio.NewReader(s.in).ReadString('\n')
-	if err != nil && !errors.Is(err, io.EOF) {
-		return fmt.Errorf("read the answer: %w", err)
-	}
-	if !strings.EqualFold(strings.TrimSpace(answer), "yes") {
+	var answer string
+	if _, err := fmt.Fscanln(s.in, &answer); err != nil || !strings.EqualFold(answer, "yes") {
 		return errors.New("nothing was changed")
 	}
 	return nil
@@ -147,12 +143,11 @@ func storeTable(deletions map[string]*timestamppb.Timestamp) table[*storefrontv1
 				when(st.GetCreatedAt()),
 				when(deletions[st.GetId()]), st.GetId()}
 		}, func(st *storefrontv1.Store) []byte {
-			at := json.RawMessage("null")
+			at, object := json.RawMessage("null"), whole(st)
 			if d := deletions[st.GetId()]; d != nil {
 				at = apijson.AppendTime(nil, d.AsTime())
 			}
-			object := whole(st)
-			return append(append(append(object[:len(object)-1], `,"deleteAt":`...), at...), '}')
+			return fmt.Appendf(object[:len(object)-1], `,"deleteAt":%s}`, at)
 		}}
 }
 

@@ -8,18 +8,6 @@ UPDATE refused_requests SET fields = '' WHERE store_id = $1 AND replace(lower(fi
 -- name: drop keys
 DELETE FROM idempotency_keys WHERE store_id = $1 AND replace(lower(key), $2, '') <> lower(key)
 
--- name: begin
-INSERT INTO forgettings (id, store_id, progress) VALUES ($1, $2, '') ON CONFLICT DO NOTHING
-
--- name: read
-SELECT progress FROM forgettings WHERE id = $1 AND store_id = $2 {lock}
-
--- name: save
-UPDATE forgettings SET progress = $3, finished_at = $4 WHERE id = $1 AND store_id = $2
-
--- name: unfinished
-SELECT id, store_id FROM forgettings WHERE finished_at IS NULL ORDER BY id LIMIT 10
-
 -- name: events.payload
 SELECT id, created_at, payload, true FROM events WHERE store_id = $1 AND (created_at, id) > ($2, $3)
  ORDER BY created_at, id LIMIT $4
@@ -52,14 +40,7 @@ SELECT id, created_at, answer, true FROM idempotency_keys WHERE store_id = $1 AN
  ORDER BY created_at, id LIMIT $4
 
 -- name: delete rows
-DELETE FROM {table} WHERE store_id = $1 AND id IN (SELECT id FROM {table} WHERE store_id = $1 LIMIT $2)
+DELETE FROM {table} WHERE store_id = $1 AND {key} IN (SELECT {key} FROM {table} WHERE store_id = $1 LIMIT $2)
 
 -- name: delete rate counters
 DELETE FROM {table} WHERE id IN (SELECT r.id FROM {table} r JOIN api_keys k ON k.id = r.id WHERE k.store_id = $1 LIMIT $2)
-
--- name: delete counts
--- There are few, without ids.
-DELETE FROM {table} WHERE store_id = $1 AND kind IN (SELECT kind FROM {table} WHERE store_id = $1 LIMIT $2)
-
--- name: delete store
-DELETE FROM stores WHERE id = $1

@@ -147,7 +147,8 @@ func (s on) rewrite(ctx context.Context, tx *ent.Tx, column string, change func(
 // page rewrites the rows that follow the position, moves it to the last of them, and returns whether there are no more.
 func (s on) page(ctx context.Context, tx *ent.Tx, f *Forgetting, column string, change func(row) ([]byte, error), also ...any) (
 	changed []uuid.UUID, last bool, err error) {
-	rows, changed, err := s.rewrite(ctx, tx, column, change, append([]any{f.StoreID, f.PositionAt, f.PositionID, stepRows}, also...)...)
+	args := append([]any{f.StoreID, f.PositionAt, f.PositionID, stepRows}, also...)
+	rows, changed, err := s.rewrite(ctx, tx, column, change, args...)
 	if len(rows) > 0 {
 		end := rows[len(rows)-1]
 		f.PositionAt, f.PositionID = end.at, end.id
@@ -206,8 +207,9 @@ func BeginForgetting(ctx context.Context, s *db.DB, storeID, customerID uuid.UUI
 		}
 		hook.Record(ctx, "customer.forgotten", "customer", c.ID)
 		// One who was forgotten before, and named again since, has a row.
-		if _, err := o.exec(ctx, tx, "begin", c.ID, storeID); err != nil {
-			return err
+		if _, err := tx.ExecContext(ctx, "INSERT INTO forgettings (id, store_id, progress) VALUES ($1, $2, '') ON CONFLICT DO NOTHING",
+			c.ID, storeID); err != nil {
+			return fmt.Errorf("begin to forget: %w", err)
 		}
 		return o.save(ctx, tx, f)
 	})
@@ -216,9 +218,9 @@ func BeginForgetting(ctx context.Context, s *db.DB, storeID, customerID uuid.UUI
 
 // read reads a forgetting and locks it, or returns ErrNone.
 func (s on) read(ctx context.Context, tx *ent.Tx, storeID, customerID uuid.UUID) (f Forgetting, err error) {
-	query, args := s.statement("read", []any{customerID, storeID})
 	err = ErrNone
-	for row := range db.Rows(ctx, tx, query, args...) {
+	for row := range db.Rows(ctx, tx, "SELECT progress FROM forgettings WHERE id = $1 AND store_id = $2"+s.RowLock(""), customerID,
+		storeID) {
 		var progress []byte
 		if err = row.Scan(&progress); err == nil {
 			err = json.Unmarshal(progress, &f)
@@ -231,14 +233,16 @@ func (s on) read(ctx context.Context, tx *ent.Tx, storeID, customerID uuid.UUID)
 func (s on) save(ctx context.Context, tx *ent.Tx, f Forgetting) error {
 	progress, err := json.Marshal(f)
 	if err == nil {
-		_, err = s.exec(ctx, tx, "save", f.CustomerID, f.StoreID, progress, f.FinishedAt)
+		_, err = tx.ExecContext(ctx, "UPDATE forgettings SET progress = $1, finished_at = $2 WHERE id = $3 AND store_id = $4", progress,
+			f.FinishedAt, f.CustomerID, f.StoreID)
 	}
 	return err
 }
 
 // Unfinished lists forgettings with something left to do, with no more than their ids.
 func Unfinished(ctx context.Context, s *db.DB) (found []Forgetting, err error) {
-	for row := range db.Rows(ctx, s.Reader(), statements["unfinished"]) {
+	const query = "SELECT id, store_id FROM forgettings WHERE finished_at IS NULL ORDER BY id LIMIT 10"
+	for row := range db.Rows(ctx, s.Reader(), query) {
 		var f Forgetting
 		if err := row.Scan(&f.CustomerID, &f.StoreID); err != nil {
 			return nil, fmt.Errorf("list forgettings: %w", err)
@@ -305,7 +309,8 @@ func Step(ctx context.Context, s *db.DB, storeID, customerID uuid.UUID) (f Forge
 
 // names reports whether a text shows the customer as it was before it was forgotten.
 func (f *Forgetting) names(text []byte) bool {
-	return bytes.Contains(text, []byte(f.CustomerID.String())) && !bytes.Contains(text, []byte(resource.ForgottenEmail(f.CustomerID)))
+	return bytes.Contains(text, []byte(f.CustomerID.String())) &&
+		!bytes.Contains(text, []byte(resource.ForgottenEmail(f.CustomerID)))
 }
 
 // events takes the customer out of events, and out of what their receivers answered.

@@ -66,7 +66,7 @@ func Store(ctx context.Context, s *db.DB, storeID uuid.UUID) error {
 			Text: "The store and all that it had were deleted, as ordered. It cannot be restored."}); err != nil {
 			return err
 		}
-		_, err = on{s}.exec(ctx, tx, "delete store", storeID)
+		_, err = tx.ExecContext(ctx, "DELETE FROM stores WHERE id = $1", storeID)
 		return err
 	})
 }
@@ -80,16 +80,17 @@ func Queue(ctx context.Context, s *db.DB, storeID uuid.UUID) error {
 // deleteAll deletes what each of the tables has of a store, in their order, and returns how many rows that were.
 func deleteAll(ctx context.Context, writer *sql.DB, storeID uuid.UUID, tables []string) (rows int64, err error) {
 	for _, table := range tables {
-		statement := statements["delete rows"]
+		statement, key := "delete rows", "id"
 		switch table {
 		case "rate_counters":
-			statement = statements["delete rate counters"]
+			statement = "delete rate counters"
 		case "row_deltas", "row_counts":
-			statement = statements["delete counts"]
+			key = "kind" // they are few, without ids
 		}
+		query := strings.NewReplacer("{table}", table, "{key}", key).Replace(statements[statement])
 		for n := int64(storeRows); n >= storeRows; rows += n {
 			began := time.Now()
-			result, err := writer.ExecContext(ctx, strings.ReplaceAll(statement, "{table}", table), storeID, storeRows)
+			result, err := writer.ExecContext(ctx, query, storeID, storeRows)
 			if err == nil {
 				n, err = result.RowsAffected()
 			}

@@ -80,9 +80,9 @@ type Notice struct {
 // envelope is a notice as it is stored, signed and sent: that of an event, whose store is the zero id without a slug where
 // it is none.
 type envelope struct {
-	ID        uuid.UUID `json:"id"`
-	Type      string    `json:"type"`
-	CreatedAt string    `json:"createdAt"`
+	ID        uuid.UUID       `json:"id"`
+	Type      string          `json:"type"`
+	CreatedAt json.RawMessage `json:"createdAt"`
 	Store     struct {
 		ID   uuid.UUID `json:"id"`
 		Slug string    `json:"slug"`
@@ -116,9 +116,6 @@ func Write(ctx context.Context, tx Tx, at time.Time, n Notice) (uuid.UUID, error
 	e := envelope{ID: id.At(at), Type: n.Type, CreatedAt: stamp(at)}
 	if e.Data = (data{Subject: subjects[n.Type], Text: n.Text, About: n.About}); n.About == nil {
 		e.Data.About = map[string]any{}
-	}
-	if e.Data.Subject == "" {
-		return uuid.Nil, fmt.Errorf("write a notice: %q is no type", n.Type)
 	}
 	if n.StoreID != Platform {
 		if found, err := one(ctx, tx, "read a notice's store", "SELECT id, slug, name, support_email FROM stores WHERE id = $1",
@@ -218,8 +215,5 @@ func one(ctx context.Context, on db.Querier, what, query string, args []any, des
 	return found, nil
 }
 
-// stamp is a time as the API writes it, without quotes.
-func stamp(at time.Time) string {
-	text := apijson.AppendTime(nil, at)
-	return string(text[1 : len(text)-1])
-}
+// stamp is a time as the API writes it.
+func stamp(at time.Time) json.RawMessage { return apijson.AppendTime(nil, at) }

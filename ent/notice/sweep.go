@@ -100,8 +100,8 @@ func key(ctx context.Context, s *db.DB, tx Tx, keyID uuid.UUID, now time.Time) e
 			unit = "day"
 		}
 		n.About["days"] = days
-		n.Text = fmt.Sprintf("The API key %q expires in %d %s, on %s. Create another key, give it to the tool that uses this one, then "+
-			"revoke this one.", name, days, unit, spoken(expires))
+		n.Text = fmt.Sprintf("The API key %q expires in %d %s, on %s. Create another key, give it to the tool that uses this one, "+
+			"then revoke this one.", name, days, unit, spoken(expires))
 	}
 	if state <= told {
 		return nil

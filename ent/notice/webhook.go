@@ -80,7 +80,8 @@ func Webhook(ctx context.Context, s *db.DB, tx Tx, webhookID uuid.UUID, now time
 	}
 	// One after the other: the last notice leaves the outbox no sooner than its delivery is there.
 	for _, where := range []string{"outbox WHERE store_id = $1 AND id = $2", "deliveries WHERE store_id = $1 AND event_id = $2"} {
-		onItsWay, err := one(ctx, tx, "look for the last notice of a webhook", "SELECT 1 FROM "+where, []any{Platform, w.last}, new(int))
+		onItsWay, err := one(ctx, tx, "look for the last notice of a webhook", "SELECT 1 FROM "+where, []any{Platform, w.last},
+			new(int))
 		if err != nil || onItsWay {
 			return err
 		}
@@ -123,8 +124,8 @@ func Webhook(ctx context.Context, s *db.DB, tx Tx, webhookID uuid.UUID, now time
 		}
 		w.last = uuid.NullUUID{UUID: written, Valid: true}
 	}
-	_, err := tx.ExecContext(ctx, "UPDATE webhooks SET notice_level = $1, notice_id = $2 WHERE id = $3 AND store_id = $4", state, w.last,
-		webhookID, w.store)
+	_, err := tx.ExecContext(ctx, "UPDATE webhooks SET notice_level = $1, notice_id = $2 WHERE id = $3 AND store_id = $4", state,
+		w.last, webhookID, w.store)
 	return err
 }
 

@@ -67,7 +67,8 @@ func (o *Operator) GetStoreSettings(ctx context.Context, in *adminv1.GetStoreSet
 func settingsOf(row *ent.Store) *adminv1.StoreSettings {
 	return &adminv1.StoreSettings{
 		PaymentLinksOpen: row.PaymentLinksOpen, PlatformFeePercent: row.PlatformFeePercent,
-		UnavailableTypes: each(row.UnavailableTypes, enum[storefrontv1.Product_Type]), DeleteAt: apijson.OptionalTimestamp(row.DeleteAt),
+		UnavailableTypes: each(row.UnavailableTypes, enum[storefrontv1.Product_Type]),
+		DeleteAt:         apijson.OptionalTimestamp(row.DeleteAt),
 	}
 }
 
