@@ -375,9 +375,12 @@ var personal = []string{"name", "email", "phone", "note"}
 // withoutValues replaces the personal values of an entry of the journal about the customer; null and the empty text stay.
 // Without any the entry stays as it is.
 func withoutValues(entry row) ([]byte, error) {
-	var values map[string]map[string]any
-	if !entry.yes || json.Unmarshal(entry.text, &values) != nil {
+	if !entry.yes {
 		return entry.text, nil
+	}
+	var values map[string]map[string]any
+	if err := json.Unmarshal(entry.text, &values); err != nil {
+		return nil, err
 	}
 	found := false
 	for _, field := range personal {
