@@ -106,6 +106,8 @@ func TestNothingIsLeftOfADeletedStore(t *testing.T) {
 		other.Ctx = b.NewStore("other")
 		gone, stays := fill(t, b, 300), fill(t, other, 20)
 		kept := ofStore(t, s, stays)
+		_, err := s.Writer().Exec("INSERT INTO rate_counters (id, minute, count) SELECT id, 1, 1 FROM api_keys")
+		require.NoError(t, err)
 		due, err := erase.DueStores(t.Context(), s)
 		require.NoError(t, err)
 		require.Empty(t, due)
@@ -135,6 +137,7 @@ func TestNothingIsLeftOfADeletedStore(t *testing.T) {
 		}
 		require.Zero(t, dbtest.Count(t, s, "stores WHERE id = $1", gone))
 		require.Equal(t, kept, ofStore(t, s, stays))
+		require.Equal(t, dbtest.Count(t, s, "api_keys"), dbtest.Count(t, s, "rate_counters"), "those of the other's keys are left")
 		err = erase.Store(t.Context(), s, gone)
 		require.NoError(t, err, "it is gone already")
 		due, err = erase.DueStores(t.Context(), s)
