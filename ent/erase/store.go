@@ -29,9 +29,8 @@ const (
 // before all, so that nothing is added any more.
 var owned = []string{
 	"sessions", "sign_in_links", "webhooks", "outbox", "deliveries", "finished_deliveries", "resends", "rate_counters", "api_keys",
-	"refused_requests",
-	"tallies", "idempotency_keys", "forgettings", "order_items", "orders", "customers", "payment_links", "products", "events",
-	"activity_entries",
+	"refused_requests", "tallies", "idempotency_keys", "forgettings", "order_items", "orders", "customers", "payment_links",
+	"products", "events", "activity_entries",
 }
 
 // DueStores lists stores whose data is to be deleted now.
@@ -69,12 +68,6 @@ func Store(ctx context.Context, s *db.DB, storeID uuid.UUID) error {
 		_, err = tx.ExecContext(ctx, "DELETE FROM stores WHERE id = $1", storeID)
 		return err
 	})
-}
-
-// Queue deletes what waits to be sent for a store, beside a running service.
-func Queue(ctx context.Context, s *db.DB, storeID uuid.UUID) error {
-	_, err := deleteAll(ctx, s.Writer(), storeID, []string{"outbox", "deliveries", "resends"})
-	return err
 }
 
 // deleteAll deletes what each of the tables has of a store, in their order, and returns how many rows that were.
