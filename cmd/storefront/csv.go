@@ -8,10 +8,9 @@ import (
 	"io"
 	"strings"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"google.golang.org/protobuf/reflect/protoreflect"
-	"google.golang.org/protobuf/types/dynamicpb"
 
-	"go.storefront.example/ent/apijson"
 	"go.storefront.example/server/importing"
 )
 
@@ -21,99 +20,123 @@ type member struct {
 	value json.RawMessage
 }
 
-// membersOf reads the members of a JSON object in their order.
-func membersOf(object []byte) ([]member, error) {
-	d := json.NewDecoder(bytes.NewReader(object))
-	if open, err := d.Token(); err != nil || open != json.Delim('{') {
+// membersOf reads the members of a JSON object in their order. Their values are parts of it.
+func membersOf(object []byte) (all []member, err error) {
+	d := jsontext.NewDecoder(bytes.NewBuffer(object), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	if open, err := d.ReadToken(); err != nil || open.Kind() != '{' {
 		return nil, errors.Join(err, errors.New("is no JSON object"))
 	}
-	var all []member
-	for d.More() {
-		name, err := d.Token()
+	all = make([]member, 0, 16) // few have more
+	for d.PeekKind() != '}' {
+		name, err := d.ReadToken()
 		if err != nil {
 			return nil, err
 		}
-		m := member{name: name.(string)}
-		if err := d.Decode(&m.value); err != nil {
+		m := member{name: name.String()}
+		value, err := d.ReadValue()
+		if err != nil {
 			return nil, err
 		}
+		end := d.InputOffset() // value itself is valid only until d reads on
+		m.value = object[end-int64(len(value)) : end]
 		all = append(all, m)
 	}
 	return all, nil
 }
 
-// cells appends the names and values of an object's members to a CSV line each. A message in it has a column for each
-// of its fields, also where it is null, so that a list's columns are always the same.
-func cells(object []byte, of protoreflect.MessageDescriptor, prefix string, names, values *[]string) error {
-	members, err := membersOf(object)
+// writeCSV writes objects below a line with the names of the members of one like them.
+func writeCSV(w io.Writer, like []byte, objects [][]byte) error {
+	t, err := newCSV(w, like)
 	if err != nil {
 		return err
 	}
+	return t.add(objects)
+}
+
+// csvTable writes objects as lines of CSV. An object in one has a column for each of its members, also where it is null.
+type csvTable struct {
+	*csv.Writer
+	at map[string]int // the columns, by their names
+}
+
+// newCSV begins a table of objects like this one.
+func newCSV(w io.Writer, like []byte) (*csvTable, error) {
+	t := &csvTable{csv.NewWriter(w), map[string]int{}}
+	header := columnNames(like, "")
+	for i, name := range header {
+		t.at[name] = i
+	}
+	return t, t.WriteAll([][]string{header})
+}
+
+// columnNames are the names of the columns of an object, or of an object in it.
+func columnNames(object []byte, prefix string) (names []string) {
+	members, _ := membersOf(object) // any other value has none
 	for _, m := range members {
-		var inner protoreflect.MessageDescriptor
-		if of != nil {
-			if f := of.Fields().ByJSONName(m.name); f != nil && f.Cardinality() != protoreflect.Repeated && f.Message() != nil {
-				inner = f.Message()
-			}
-		}
-		if inner == nil || inner.ParentFile().Package() == "google.protobuf" { // such as a Timestamp
-			*names, *values = append(*names, prefix+m.name), append(*values, importing.EscapeCell(csvText(m.value)))
-			continue
-		}
-		null := bytes.Equal(m.value, []byte("null"))
-		if null {
-			m.value = apijson.Marshal(dynamicpb.NewMessage(inner))
-		}
-		from := len(*values)
-		if err := cells(m.value, inner, prefix+m.name+".", names, values); err != nil {
-			return err
-		}
-		if null {
-			clear((*values)[from:])
+		name := prefix + m.name
+		if inner := columnNames(m.value, name+"."); len(inner) > 0 {
+			names = append(names, inner...)
+		} else {
+			names = append(names, name)
 		}
 	}
-	return nil
+	return names
+}
+
+// add writes objects.
+func (t *csvTable) add(objects [][]byte) error {
+	row := make([]string, len(t.at))
+	for _, object := range objects {
+		clear(row)
+		if err := t.fill(row, object, ""); err != nil {
+			return err
+		}
+		if err := t.Write(row); err != nil {
+			return err
+		}
+	}
+	t.Flush()
+	return t.Error()
+}
+
+// fill sets the cells of an object, or of an object in it.
+func (t *csvTable) fill(row []string, object []byte, prefix string) error {
+	members, err := membersOf(object)
+	for _, m := range members {
+		if i, is := t.at[prefix+m.name]; is {
+			row[i] = importing.EscapeCell(csvText(m.value))
+		} else if m.value[0] == '{' {
+			err = errors.Join(err, t.fill(row, m.value, prefix+m.name+"."))
+		}
+	}
+	return err
 }
 
 // csvText is a JSON value in a cell: a text without quotes, nothing for null, a list of texts with commas.
 func csvText(value json.RawMessage) string {
-	var text string
-	var list []string
-	switch { // by the first byte, because a failed Unmarshal costs more than all else of a row
-	case bytes.Equal(value, []byte("null")):
+	switch jsontext.Value(value).Kind() {
+	case 0, 'n': // there is none
 		return ""
-	case value[0] == '"' && json.Unmarshal(value, &text) == nil:
-		return text
-	case value[0] == '[' && json.Unmarshal(value, &list) == nil:
-		return strings.Join(list, ",")
+	case '"':
+		text, _ := jsontext.AppendUnquote(nil, value)
+		return string(text)
+	case '[':
+		var list []string
+		if json.Unmarshal(value, &list) == nil {
+			return strings.Join(list, ",")
+		}
 	}
 	return string(value)
 }
 
-// writeCSV writes objects, of a message if they are one, below a line with the names of their members.
-func writeCSV(w io.Writer, of protoreflect.MessageDescriptor, empty []byte, objects [][]byte) error {
-	out := csv.NewWriter(w)
-	var header, nothing []string
-	if err := cells(empty, of, "", &header, &nothing); err != nil {
-		return err
-	}
-	if err := out.Write(header); err != nil {
-		return err
-	}
-	return addCSV(out, of, objects)
-}
-
-// addCSV writes further objects.
-func addCSV(out *csv.Writer, of protoreflect.MessageDescriptor, objects [][]byte) error {
-	for _, object := range objects {
-		var names, values []string
-		if err := cells(object, of, "", &names, &values); err != nil {
-			return err
-		}
-		if err := out.Write(values); err != nil {
-			return err
+// withMessages is an empty message whose messages are there, empty too, so that its object shows all that such objects
+// can have.
+func withMessages(m protoreflect.Message) protoreflect.Message {
+	for i, fields := 0, m.Descriptor().Fields(); i < fields.Len(); i++ {
+		f := fields.Get(i)
+		if f.Message() != nil && f.Cardinality() != protoreflect.Repeated && f.Message().ParentFile().Package() != "google.protobuf" {
+			withMessages(m.Mutable(f).Message())
 		}
 	}
-	out.Flush()
-	return out.Error()
+	return m
 }

@@ -46,7 +46,7 @@ func (s *invocation) migrations(steps []db.Migration) error {
 		rows[i] = []string{strconv.FormatInt(e.Version, 10), e.Name, at}
 	}
 	if s.csv {
-		return writeCSV(s.out, nil, []byte(`{"version":0,"name":"","appliedAt":null}`), objects)
+		return writeCSV(s.out, []byte(`{"version":0,"name":"","appliedAt":null}`), objects)
 	}
 	return s.list(objects, strings.Fields("VERSION NAME APPLIED"), rows)
 }

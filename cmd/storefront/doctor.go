@@ -118,7 +118,7 @@ func (s *invocation) findings(found []doctor.Finding) error {
 			}
 			objects[i] = text
 		}
-		return writeCSV(s.out, nil, []byte(`{"check":"","status":"","message":"","remedy":""}`), objects)
+		return writeCSV(s.out, []byte(`{"check":"","status":"","message":"","remedy":""}`), objects)
 	}
 	for _, f := range found {
 		line := fmt.Sprintf("%-5s %-17s %s\n", f.Status, f.Check, visible(f.Message))

@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
-	"encoding/csv"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -138,7 +137,7 @@ type exportWriter struct {
 	kind     string
 	file     *os.File // of the kind; nil before the first
 	sum      hash.Hash
-	table    *csv.Writer
+	table    *csvTable
 	rows     int64
 }
 
@@ -165,8 +164,7 @@ func (w *exportWriter) take(in *adminv1.ExportStoreResponse) error {
 		_, err := io.WriteString(w, in.GetLines())
 		return err
 	}
-	return addCSV(w.table, rowsOf[w.kind].ProtoReflect().Descriptor(), bytes.Split([]byte(strings.TrimSuffix(in.GetLines(), "\n")),
-		[]byte("\n")))
+	return w.table.add(bytes.Split([]byte(strings.TrimSuffix(in.GetLines(), "\n")), []byte("\n")))
 }
 
 // Write writes to the file and counts it.
@@ -194,12 +192,12 @@ func (w *exportWriter) begin(in *adminv1.ExportStoreResponse) (err error) {
 	if _, err := io.WriteString(w, "\ufeff"); err != nil { // makes a spreadsheet read UTF-8
 		return err
 	}
-	empty := apijson.Marshal(message)
+	like := apijson.Marshal(withMessages(message.ProtoReflect().New()).Interface())
 	if w.kind == string(importing.Products) {
-		empty = append(append(empty[:len(empty)-1], importing.ContentReady...), "false}"...)
+		like = append(append(like[:len(like)-1], importing.ContentReady...), "false}"...)
 	}
-	w.table = csv.NewWriter(w)
-	return writeCSV(w, message.ProtoReflect().Descriptor(), empty, nil)
+	w.table, err = newCSV(w, like)
+	return err
 }
 
 // end ends the file of a kind.

@@ -295,8 +295,8 @@ func (t table[Item]) print(s *invocation, l limit, items []Item) error {
 	}
 	if s.csv {
 		var none Item
-		empty := t.object(none.ProtoReflect().New().Interface().(Item)) //nolint:errcheck // It is one.
-		return writeCSV(s.out, none.ProtoReflect().Descriptor(), empty, objects)
+		like := withMessages(none.ProtoReflect().New()).Interface().(Item) //nolint:errcheck // It is one.
+		return writeCSV(s.out, t.object(like), objects)
 	}
 	if l.Wide {
 		s.terminal.columns = 0
