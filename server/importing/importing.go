@@ -43,20 +43,17 @@ func New(s *db.DB) *Importer { return &Importer{s} }
 
 // Products imports a batch of products. It refuses with validation_failed.
 func (m *Importer) Products(ctx context.Context, in *adminv1.ImportProductsRequest) (*adminv1.ImportResponse, error) {
-	b := &products{}
-	return load(ctx, m, "products", in.GetProducts(), in.GetOptions(), &b.batch, b)
+	return load(ctx, m, "products", in.GetProducts(), in.GetOptions(), &products{})
 }
 
 // Customers imports a batch of customers. It refuses with validation_failed.
 func (m *Importer) Customers(ctx context.Context, in *adminv1.ImportCustomersRequest) (*adminv1.ImportResponse, error) {
-	b := &customers{}
-	return load(ctx, m, "customers", in.GetCustomers(), in.GetOptions(), &b.batch, b)
+	return load(ctx, m, "customers", in.GetCustomers(), in.GetOptions(), &customers{})
 }
 
 // Orders imports a batch of orders. It refuses with validation_failed.
 func (m *Importer) Orders(ctx context.Context, in *adminv1.ImportOrdersRequest) (*adminv1.ImportResponse, error) {
-	b := &orders{}
-	return load(ctx, m, "orders", in.GetOrders(), in.GetOptions(), &b.batch, b)
+	return load(ctx, m, "orders", in.GetOrders(), in.GetOptions(), &orders{})
 }
 
 // Finish tells the platform that an import has ended. It refuses with validation_failed.
@@ -88,6 +85,8 @@ func (m *Importer) Finish(ctx context.Context, in *adminv1.FinishImportRequest) 
 
 // kind is what differs between the kinds of batch.
 type kind[M, R any] interface {
+	// rowsRead is the batch, which every kind has.
+	rowsRead() *batch[R]
 	// read brings a message into the form of a row.
 	read(p *problems, in M) row[R]
 	// plan locks the rows that the batch changes, refuses rows that conflict with the store's, changes those
@@ -100,7 +99,7 @@ type kind[M, R any] interface {
 // errNothing ends a transaction that stores nothing.
 var errNothing = errors.New("nothing to store")
 
-func load[M, R any](ctx context.Context, m *Importer, name string, messages []M, options *adminv1.ImportOptions, b *batch[R],
+func load[M, R any](ctx context.Context, m *Importer, name string, messages []M, options *adminv1.ImportOptions,
 	of kind[M, R]) (*adminv1.ImportResponse, error) {
 	t, _, ok := tenant.From(ctx)
 	if !ok {
@@ -110,6 +109,7 @@ func load[M, R any](ctx context.Context, m *Importer, name string, messages []M,
 		return nil, apierr.Invalid("The batch is empty or too large.", apijson.Field{Name: name,
 			Message: fmt.Sprintf("must hold 1 to %d rows", BatchRows)})
 	}
+	b := of.rowsRead()
 	b.db, b.t, b.options = m.db, t, options
 	for i, in := range messages {
 		p := &problems{t: t}

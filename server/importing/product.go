@@ -22,8 +22,8 @@ import (
 // was ever published is taken to have some.
 type products struct {
 	batch[productRow]
-	// ready says of products of an export whether they have content.
-	ready map[string]bool
+	// ready says of the rows of an export whether the products have content.
+	ready map[int]bool
 }
 
 type productRow struct {
@@ -177,7 +177,7 @@ func (b *products) store(ctx context.Context, tx *ent.Tx) error {
 			r.PublishedAt = &r.CreatedAt
 		}
 		var given bool
-		if r.ContentReady, given = b.ready[r.ID.String()]; !given {
+		if r.ContentReady, given = b.ready[l.index]; !given {
 			r.ContentReady = r.PublishedAt != nil
 		}
 		creates[i] = tx.Product.Create().SetID(r.ID).SetStoreID(b.t.ID).SetTitleFolded(resource.Fold(r.Title)).SetSlug(r.Slug).

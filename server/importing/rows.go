@@ -10,18 +10,15 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
 	"entgo.io/ent/dialect/sql"
-	"github.com/google/uuid"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"go.storefront.example/ent/apijson"
-	"go.storefront.example/ent/hook"
-	"go.storefront.example/ent/queue"
-	"go.storefront.example/ent/resource"
 	"go.storefront.example/gen/ent"
 	"go.storefront.example/gen/ent/activityentry"
 	"go.storefront.example/gen/ent/event"
@@ -56,37 +53,31 @@ func (m *Importer) Rows(ctx context.Context, in *adminv1.ImportRowsRequest) (*ad
 	lines := bytes.Split([]byte(strings.TrimSuffix(in.GetLines(), "\n")), []byte("\n"))
 	switch Kind(in.GetKind()) {
 	case Products:
-		b := &products{ready: map[string]bool{}}
+		ready := map[int]bool{}
 		for i, line := range lines {
-			var of struct {
-				ID           string
-				ContentReady bool
-			}
-			if before, _, has := bytes.Cut(line, []byte(ContentReady)); has && json.Unmarshal(line, &of) == nil {
-				lines[i], b.ready[of.ID] = append(bytes.Clone(before), '}'), of.ContentReady
+			if message, value, has := bytes.Cut(line, []byte(ContentReady)); has {
+				ready[i] = string(value) == "true}"
+				lines[i] = append(message, '}')
 			}
 		}
-		return loadLines(ctx, m, in, lines, &storefrontv1.Product{}, &b.batch, b)
+		return loadLines(ctx, m, in, lines, &products{ready: ready})
 	case Customers:
-		b := &customers{}
-		return loadLines(ctx, m, in, lines, &storefrontv1.Customer{}, &b.batch, b)
+		return loadLines(ctx, m, in, lines, &customers{})
 	case Links:
-		b := &links{}
-		return loadLines(ctx, m, in, lines, &storefrontv1.PaymentLink{}, &b.batch, b)
+		return loadLines(ctx, m, in, lines, &asTheyAre[*storefrontv1.PaymentLink]{table: paymentlink.Table, columns: []string{"code",
+			"url", "title", "description", "cover_url", "pricing", "amount", "min_amount", "thank_you_message", "expires_at",
+			"max_payments", "disabled_at", "paid_count", "paid_amount", "last_paid_at", "created_at", "updated_at"}, values: linkValues})
 	case Orders:
-		b := &orders{}
-		return loadLines(ctx, m, in, lines, &storefrontv1.Order{}, &b.batch, b)
+		return loadLines(ctx, m, in, lines, &orders{})
 	case Events:
-		b := &history[*adminv1.Event]{table: event.Table, columns: []string{"type", "payload", "created_at"}, values: eventValues}
-		return loadLines(ctx, m, in, lines, &adminv1.Event{}, &b.batch, b)
+		return loadLines(ctx, m, in, lines, &asTheyAre[*adminv1.Event]{table: event.Table, columns: []string{"type", "payload",
+			"created_at"}, values: eventValues})
 	case Deliveries:
-		b := &history[*adminv1.Delivery]{table: "finished_deliveries", columns: []string{"webhook_id", "event_id", "event_type",
-			"status", "attempts", "created_at", "finished_at"}, values: deliveryValues}
-		return loadLines(ctx, m, in, lines, &adminv1.Delivery{}, &b.batch, b)
+		return loadLines(ctx, m, in, lines, &asTheyAre[*adminv1.Delivery]{table: "finished_deliveries", columns: []string{"webhook_id",
+			"event_id", "event_type", "status", "attempts", "created_at", "finished_at"}, values: deliveryValues})
 	case Activity:
-		b := &history[*adminv1.ActivityEntry]{table: activityentry.Table, columns: []string{"actor_type", "actor_id", "actor_name",
-			"action", "resource_type", "resource_id", "changes", "created_at"}, values: activityValues}
-		return loadLines(ctx, m, in, lines, &adminv1.ActivityEntry{}, &b.batch, b)
+		return loadLines(ctx, m, in, lines, &asTheyAre[*adminv1.ActivityEntry]{table: activityentry.Table, columns: []string{"actor_type",
+			"actor_id", "actor_name", "action", "resource_type", "resource_id", "changes", "created_at"}, values: activityValues})
 	}
 	names := make([]string, len(ExportedKinds))
 	for i, kind := range ExportedKinds {
@@ -97,117 +88,52 @@ func (m *Importer) Rows(ctx context.Context, in *adminv1.ImportRowsRequest) (*ad
 }
 
 // loadLines reads lines as messages and loads those.
-func loadLines[M proto.Message, R any](ctx context.Context, m *Importer, in *adminv1.ImportRowsRequest, lines [][]byte, empty M,
-	b *batch[R], of kind[M, R]) (*adminv1.ImportResponse, error) {
-	b.exported = true
+func loadLines[M proto.Message, R any](ctx context.Context, m *Importer, in *adminv1.ImportRowsRequest, lines [][]byte,
+	of kind[M, R]) (*adminv1.ImportResponse, error) {
+	of.rowsRead().exported = true
 	var bad refusedRows
 	messages := make([]M, len(lines))
 	for i, line := range lines {
-		messages[i] = empty.ProtoReflect().New().Interface().(M) //nolint:errcheck // It is one.
+		messages[i] = messages[i].ProtoReflect().New().Interface().(M) //nolint:errcheck // It is one.
 		invalid, is := errors.AsType[*apijson.Invalid](apijson.Unmarshal(line, messages[i]))
-		switch {
-		case is && len(invalid.Fields) == 0:
-			bad.refuse(i, "", invalid.Message)
-		case is:
+		if is && len(invalid.Fields) > 0 {
 			bad.refuse(i, invalid.Fields[0].Name, invalid.Fields[0].Message)
+		} else if is {
+			bad.refuse(i, "", invalid.Message)
 		}
 	}
 	if len(bad.refusals) > 0 {
 		return &adminv1.ImportResponse{Refused: bad.refusals}, nil
 	}
-	return load(ctx, m, in.GetKind(), messages, &adminv1.ImportOptions{}, b, of)
+	return load(ctx, m, in.GetKind(), messages, &adminv1.ImportOptions{}, of)
 }
 
-// links is a batch of payment links of an export.
-type links struct{ batch[ent.PaymentLink] }
-
-func (b *links) read(p *problems, in *storefrontv1.PaymentLink) row[ent.PaymentLink] {
-	p.storeCurrency(in.GetCurrency())
-	p.given("pricing", in.GetPricing())
-	text := func(field string, value *string) *string {
-		return p.OptionalText(field, value, validate.MaxDescriptionRunes)
-	}
-	amount := func(field string, value *int64) *int64 {
-		if value != nil && p.kept(field, *value) == 0 {
-			p.Invalid(field, "must be a whole number from 1")
-		}
-		return value
-	}
-	l := ent.PaymentLink{
-		ID: p.id("id", in.GetId()), Code: p.filled("code", in.GetCode(), maxReferenceRunes), URL: in.GetUrl(),
-		Title: p.Title("title", in.GetTitle()), Description: text("description", in.Description), CoverURL: p.URL("coverUrl",
-			in.CoverUrl),
-		Pricing: paymentlink.Pricing(in.GetPricing().String()), Amount: amount("amount", in.Amount),
-		MinAmount: amount("minAmount", in.MinAmount), ThankYouMessage: text("thankYouMessage", in.ThankYouMessage),
-		ExpiresAt: p.Time("expiresAt", in.GetExpiresAt()), MaxPayments: in.MaxPayments,
-		DisabledAt: p.Time("disabledAt", in.GetDisabledAt()), PaidCount: in.GetPaidCount(), PaidAmount: p.kept("paidAmount",
-			in.GetPaidAmount()),
-		LastPaidAt: p.Time("lastPaidAt", in.GetLastPaidAt()), CreatedAt: p.pastMoment("createdAt", in.GetCreatedAt()),
-		UpdatedAt: p.pastMoment("updatedAt", in.GetUpdatedAt()),
-	}
-	p.URL("url", &l.URL)
-	p.kept("paidCount", int64(in.GetPaidCount()))
-	if in.MaxPayments != nil && in.GetMaxPayments() < 1 {
-		p.Invalid("maxPayments", "must be a whole number from 1")
-	}
-	return row[ent.PaymentLink]{id: l.ID, names: []identity{{"code", l.Code}}, data: l}
-}
-
-func (b *links) plan(ctx context.Context, tx *ent.Tx) (int, error) {
-	_, err := b.sort(ctx, tx, paymentlink.Table, paymentlink.FieldCode)
-	b.claim("is another payment link's", false)
-	return 0, err
-}
-
-func (b *links) store(ctx context.Context, tx *ent.Tx) error {
-	now := hook.Time(ctx)
-	creates := make([]*ent.PaymentLinkCreate, len(b.fresh))
-	for i, l := range b.fresh {
-		r := l.data
-		dated(&r.CreatedAt, now)
-		dated(&r.UpdatedAt, r.CreatedAt)
-		creates[i] = tx.PaymentLink.Create().SetID(r.ID).SetStoreID(b.t.ID).SetCode(r.Code).SetURL(r.URL).SetPaidCount(r.PaidCount).
-			SetPaidAmount(r.PaidAmount).SetNillableLastPaidAt(r.LastPaidAt).SetCreatedAt(r.CreatedAt).SetUpdatedAt(r.UpdatedAt)
-		if err := resource.PaymentLinkFields.Fill(creates[i].Mutation(), &r); err != nil {
-			return err
-		}
-	}
-	return tx.PaymentLink.CreateBulk(creates...).Exec(ctx)
-}
-
-// history is a batch of rows that tell what happened and are never changed. They are stored as they are: nothing
-// follows from them.
-type history[M any] struct {
+// asTheyAre is a batch of rows from which nothing follows: they are stored as they are.
+type asTheyAre[M interface{ GetId() string }] struct {
 	batch[[]any]
 	table string
 	// columns are those behind id and store_id; values are a row's, none for one that is left out.
 	columns []string
-	values  func(*problems, M) (id uuid.UUID, values []any)
+	values  func(*problems, M) []any
 }
 
-func (b *history[M]) read(p *problems, in M) row[[]any] {
-	id, values := b.values(p, in)
-	for _, value := range values {
+func (b *asTheyAre[M]) read(p *problems, in M) row[[]any] {
+	l := row[[]any]{id: p.id("id", in.GetId()), data: b.values(p, in)}
+	for _, value := range l.data {
 		if text, is := value.(string); is && !validate.Storable(text) {
 			p.Invalid("", "must be UTF-8 text without NUL")
 		}
 	}
-	return row[[]any]{id: id, data: values}
+	return l
 }
 
-func (b *history[M]) plan(ctx context.Context, tx *ent.Tx) (int, error) {
+func (b *asTheyAre[M]) plan(ctx context.Context, tx *ent.Tx) (int, error) {
 	_, err := b.sort(ctx, tx, b.table)
-	kept := b.fresh[:0]
-	for _, l := range b.fresh {
-		if l.data != nil {
-			kept = append(kept, l)
-		}
-	}
-	b.fresh = kept
+	b.fresh = slices.DeleteFunc(b.fresh, func(l row[[]any]) bool { return l.data == nil })
 	return 0, err
 }
 
-func (b *history[M]) store(ctx context.Context, tx *ent.Tx) error {
+func (b *asTheyAre[M]) store(ctx context.Context, tx *ent.Tx) error {
 	insert := sql.Dialect(b.db.Dialect()).Insert(b.table).Columns(append([]string{"id", "store_id"}, b.columns...)...)
 	for _, l := range b.fresh {
 		insert.Values(append([]any{l.id, b.t.ID}, l.data...)...)
@@ -233,35 +159,48 @@ func (p *problems) object(field, text string) []byte {
 	return []byte(text)
 }
 
-func eventValues(p *problems, in *adminv1.Event) (uuid.UUID, []any) {
-	return p.id("id", in.GetId()), []any{in.GetType(), p.object("payload", in.GetPayload()),
-		p.moment("createdAt", in.GetCreatedAt())}
+func linkValues(p *problems, in *storefrontv1.PaymentLink) []any {
+	p.storeCurrency(in.GetCurrency())
+	p.URL("url", &in.Url)
+	p.given("pricing", in.GetPricing())
+	p.Amount("amount", in.Amount, validate.PaymentBound)
+	p.Amount("minAmount", in.MinAmount, validate.PaymentBound)
+	if in.MaxPayments != nil && in.GetMaxPayments() < 1 {
+		p.Invalid("maxPayments", "must be a whole number from 1")
+	}
+	return []any{p.filled("code", in.GetCode(), maxReferenceRunes), in.GetUrl(), p.Title("title", in.GetTitle()),
+		p.OptionalText("description", in.Description, validate.MaxDescriptionRunes), p.URL("coverUrl", in.CoverUrl),
+		in.GetPricing().String(), in.Amount, in.MinAmount,
+		p.OptionalText("thankYouMessage", in.ThankYouMessage, validate.MaxDescriptionRunes),
+		p.Time("expiresAt", in.GetExpiresAt()), in.MaxPayments, p.Time("disabledAt", in.GetDisabledAt()),
+		p.kept("paidCount", int64(in.GetPaidCount())), p.kept("paidAmount", in.GetPaidAmount()),
+		p.Time("lastPaidAt", in.GetLastPaidAt()), p.moment("createdAt", in.GetCreatedAt()), p.moment("updatedAt", in.GetUpdatedAt())}
 }
 
-func deliveryValues(p *problems, in *adminv1.Delivery) (uuid.UUID, []any) {
-	id := p.id("id", in.GetId())
+func eventValues(p *problems, in *adminv1.Event) []any {
+	return []any{in.GetType(), p.object("payload", in.GetPayload()), p.moment("createdAt", in.GetCreatedAt())}
+}
+
+func deliveryValues(p *problems, in *adminv1.Delivery) []any {
 	if in.GetFinishedAt() == nil {
-		return id, nil
+		return nil
 	}
 	p.given("status", in.GetStatus())
-	attempts := make([]queue.Attempt, len(in.GetAttempts()))
+	attempts := make([]string, len(in.GetAttempts())) // as the journal keeps them
 	for i, a := range in.GetAttempts() {
-		attempts[i] = queue.Attempt{Number: int(a.GetNumber()), StartedAt: p.moment("attempts", a.GetStartedAt()),
-			Duration: time.Duration(a.GetDurationMs()) * time.Millisecond, StatusCode: int(a.GetStatusCode()), Error: a.GetError(),
-			Answer: a.GetAnswer()}
+		p.moment("attempts", a.GetStartedAt())
+		attempts[i] = string(apijson.Marshal(a))
 	}
-	text, _ := json.Marshal(attempts) // numbers, texts and times
-	return id, []any{p.id("webhookId", in.GetWebhookId()), p.id("eventId", in.GetEventId()), in.GetEventType(),
-		in.GetStatus().String(),
-		text, p.moment("createdAt", in.GetCreatedAt()), p.moment("finishedAt", in.GetFinishedAt())}
+	return []any{p.id("webhookId", in.GetWebhookId()), p.id("eventId", in.GetEventId()), in.GetEventType(),
+		in.GetStatus().String(), []byte("[" + strings.Join(attempts, ",") + "]"),
+		p.moment("createdAt", in.GetCreatedAt()), p.moment("finishedAt", in.GetFinishedAt())}
 }
 
-func activityValues(p *problems, in *adminv1.ActivityEntry) (uuid.UUID, []any) {
-	p.given("actor.type", in.GetActor().GetType())
-	return p.id("id", in.GetId()), []any{in.GetActor().GetType().String(), in.GetActor().GetId(), in.GetActor().GetName(),
-		in.GetAction(),
-		in.GetResource().GetType(), p.id("resource.id", in.GetResource().GetId()), p.object("changes", in.GetChanges()),
-		p.moment("createdAt", in.GetCreatedAt())}
+func activityValues(p *problems, in *adminv1.ActivityEntry) []any {
+	actor, of := in.GetActor(), in.GetResource()
+	p.given("actor.type", actor.GetType())
+	return []any{actor.GetType().String(), actor.GetId(), actor.GetName(), in.GetAction(), of.GetType(),
+		p.id("resource.id", of.GetId()), p.object("changes", in.GetChanges()), p.moment("createdAt", in.GetCreatedAt())}
 }
 
 // RowsAPI is what an import of an export's rows calls.
