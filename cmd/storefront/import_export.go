@@ -20,9 +20,9 @@ import (
 // loadedKind is what an import of an export did with one kind of rows, as it is shown.
 type loadedKind struct {
 	Kind    string `json:"kind"`
-	Rows    int    `json:"rows"`
-	Stored  int    `json:"stored"`
-	Skipped int    `json:"skipped"`
+	Rows    int32  `json:"rows"`
+	Stored  int32  `json:"stored"`
+	Skipped int32  `json:"skipped"`
 }
 
 // runExport imports an export: a folder, or a file that holds one.
@@ -69,24 +69,22 @@ func (c *importCmd) runExport(s *invocation, path string) error {
 		bar := newProgress(s.errs, "", -1)
 		defer bar.end()
 		var done []loadedKind
+		finish := &adminv1.FinishImportRequest{Store: store.GetId(), Kind: string(importing.WholeExport)}
 		for _, kind := range importing.ExportedKinds {
 			of := loadedKind{Kind: string(kind)}
 			err := importing.LoadRows(ctx, o, store.GetId(), kind, filepath.Join(folder, string(kind)+linesSuffix),
-				func(rows int, out *adminv1.ImportResponse) {
-					of.Rows, of.Stored, of.Skipped = of.Rows+rows, of.Stored+int(out.GetStored()), of.Skipped+int(out.GetSkipped())
+				func(out *adminv1.ImportResponse) {
+					of.Stored, of.Skipped = of.Stored+out.GetStored(), of.Skipped+out.GetSkipped()
+					of.Rows = of.Stored + of.Skipped
 					bar.draw(fmt.Sprintf("importing %s: %d rows", kind, of.Rows))
 				})
 			if err != nil {
 				return fmt.Errorf("%w; %d rows of %s are stored and all of the kinds before: run it again", err, of.Stored, kind)
 			}
 			done = append(done, of)
+			finish.Stored, finish.Skipped = finish.Stored+of.Stored, finish.Skipped+of.Skipped
 		}
 		bar.end()
-		finish := &adminv1.FinishImportRequest{Store: store.GetId(), Kind: string(importing.WholeExport)}
-		for _, of := range done {
-			finish.Stored += int32(of.Stored)   //nolint:gosec // For a reader.
-			finish.Skipped += int32(of.Skipped) //nolint:gosec // As above.
-		}
 		if _, err := o.FinishImport(ctx, finish); err != nil {
 			return err
 		}
@@ -99,19 +97,14 @@ func (c *importCmd) reportExport(s *invocation, m manifest, done []loadedKind) e
 	if s.json {
 		return s.value(done)
 	}
-	var err error
-	say := func(format string, args ...any) {
-		_, failed := fmt.Fprintf(s.out, format+"\n", args...)
-		err = errors.Join(err, failed)
-	}
 	for _, of := range done {
-		say("%s: %s, %d stored, %d there before or left out", of.Kind, plural(of.Rows, "row"), of.Stored, of.Skipped)
+		fmt.Fprintf(s.out, "%s: %s, %d stored, %d there before or left out\n", of.Kind, plural(int(of.Rows), "row"), of.Stored, of.Skipped)
 	}
 	for _, f := range m.Files {
 		if kind := strings.TrimSuffix(f.Name, linesSuffix); f.Rows > 0 && (kind == "webhooks" || kind == "keys") {
-			say("note: %s of %s not imported: register and create them again", plural(int(f.Rows), "row"), f.Name)
+			fmt.Fprintf(s.out, "note: %s of %s not imported: register and create them again\n", plural(int(f.Rows), "row"), f.Name)
 		}
 	}
-	say("%s has what %s had at %s", c.Store, m.Store.Slug, when(timestamppb.New(m.ExportedAt.Time)))
+	_, err := fmt.Fprintf(s.out, "%s has what %s had at %s\n", c.Store, m.Store.Slug, when(timestamppb.New(m.ExportedAt.Time)))
 	return err
 }

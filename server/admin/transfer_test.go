@@ -66,7 +66,7 @@ func (k kept) importInto(t require.TestingT, folder string, o admin.API, store s
 		path := filepath.Join(folder, string(kind))
 		require.NoError(t, os.WriteFile(path, k.lines[string(kind)], 0o600))
 		require.NoError(t, importing.LoadRows(context.Background(), o, made.GetId(), kind, path,
-			func(_ int, out *adminv1.ImportResponse) { stored += int(out.GetStored()) }))
+			func(out *adminv1.ImportResponse) { stored += int(out.GetStored()) }))
 	}
 	return stored
 }

@@ -208,47 +208,36 @@ type RowsAPI interface {
 	ImportRows(context.Context, *adminv1.ImportRowsRequest) (*adminv1.ImportResponse, error)
 }
 
-// LoadRows imports the rows of a file of an export, in batches, and calls pass with each batch's number of rows and
-// answer. The error of rows that are refused names the first.
-func LoadRows(ctx context.Context, api RowsAPI, store string, kind Kind, path string,
-	pass func(int, *adminv1.ImportResponse)) error {
+// LoadRows imports the rows of a file of an export, in batches, and calls pass with the answer to each: every row of the
+// batch is stored or skipped. The error of rows that are refused names the first.
+func LoadRows(ctx context.Context, api RowsAPI, store string, kind Kind, path string, pass func(*adminv1.ImportResponse)) error {
 	file, err := os.Open(path)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = file.Close() }()
-	in := &adminv1.ImportRowsRequest{Store: store, Kind: string(kind)}
 	var lines []byte
 	rows, before := 0, 0
-	send := func() error {
-		if rows == 0 {
-			return nil
-		}
-		in.Lines = string(lines)
-		out, err := api.ImportRows(ctx, in)
-		if err != nil {
-			return err
-		}
-		for _, bad := range out.GetRefused() {
-			return fmt.Errorf("%s: %w", filepath.Base(path),
-				&LineError{Line: before + int(bad.GetIndex()) + 1, Column: bad.GetField(), Problem: bad.GetMessage()})
-		}
-		pass(rows, out)
-		before, rows, lines = before+rows, 0, lines[:0]
-		return nil
-	}
 	for text := bufio.NewReaderSize(file, 64<<10); ; {
 		line, err := text.ReadBytes('\n')
-		if errors.Is(err, io.EOF) && len(line) == 0 {
-			return send()
-		}
 		if err != nil && !errors.Is(err, io.EOF) {
 			return fmt.Errorf("read %s: %w", path, err)
 		}
-		if rows == BatchRows || len(lines)+len(line) > maxBatchBytes {
-			if err := send(); err != nil {
+		ended := len(line) == 0
+		if rows > 0 && (ended || rows == BatchRows || len(lines)+len(line) > maxBatchBytes) {
+			out, err := api.ImportRows(ctx, &adminv1.ImportRowsRequest{Store: store, Kind: string(kind), Lines: string(lines)})
+			if err != nil {
 				return err
 			}
+			for _, bad := range out.GetRefused() {
+				return fmt.Errorf("%s: %w", filepath.Base(path),
+					&LineError{Line: before + int(bad.GetIndex()) + 1, Column: bad.GetField(), Problem: bad.GetMessage()})
+			}
+			pass(out)
+			before, rows, lines = before+rows, 0, lines[:0]
+		}
+		if ended {
+			return nil
 		}
 		lines = append(lines, line...)
 		rows++
