@@ -109,19 +109,17 @@ func (c *exportCmd) Run(s *invocation) error {
 	} else if err == nil {
 		err = newfile.Place(folder, c.To)
 	}
-	if _, refused := errors.AsType[*apierr.Refusal](err); err != nil && !refused {
-		return fmt.Errorf("%w; nothing is written, and a new run begins anew", err)
-	}
-	if err != nil {
+	_, refused := errors.AsType[*apierr.Refusal](err)
+	switch {
+	case refused:
 		return err
-	}
-	if s.json {
+	case err != nil:
+		return fmt.Errorf("%w; nothing is written, and a new run begins anew", err)
+	case s.json:
 		return s.value(w.manifest)
 	}
 	for _, f := range w.manifest.Files {
-		if _, err := fmt.Fprintf(s.out, "%s: %s\n", f.Name, plural(int(f.Rows), "row")); err != nil {
-			return err
-		}
+		fmt.Fprintf(s.out, "%s: %s\n", f.Name, plural(int(f.Rows), "row"))
 	}
 	_, err = fmt.Fprintf(s.out, "%s: the store %s as of %s\n", c.To, w.manifest.Store.Slug,
 		when(timestamppb.New(w.manifest.ExportedAt.Time)))
@@ -134,11 +132,14 @@ type exportWriter struct {
 	csv      bool
 	bar      progress
 	manifest manifest
-	kind     string
-	file     *os.File // of the kind; nil before the first
-	sum      hash.Hash
-	table    *csvTable
 	rows     int64
+	// What follows is of the kind at hand.
+	kind  string
+	of    exportedFile
+	file  *os.File // nil before the first
+	sum   hash.Hash
+	out   io.Writer // into both of them
+	table *csvTable
 }
 
 // take writes an answer of the export.
@@ -150,28 +151,20 @@ func (w *exportWriter) take(in *adminv1.ExportStoreResponse) error {
 	}
 	if in.GetKind() == "store" && in.GetRows() > 0 {
 		var row adminv1.ExportedStore
-		if err := apijson.Unmarshal([]byte(strings.TrimSpace(in.GetLines())), &row); err != nil {
+		if err := apijson.Unmarshal([]byte(in.GetLines()), &row); err != nil {
 			return fmt.Errorf("read the store: %w", err)
 		}
 		w.manifest.Store = exportedStore{row.GetStore().GetId(), row.GetStore().GetSlug(), row.GetStore().GetCurrency()}
 		w.manifest.ExportedAt = date{in.GetExportedAt().AsTime()}
 	}
-	of := &w.manifest.Files[len(w.manifest.Files)-1]
-	of.Rows += int64(in.GetRows())
+	w.of.Rows += int64(in.GetRows())
 	w.rows += int64(in.GetRows())
-	w.bar.draw(fmt.Sprintf("exporting %s: %d rows, %d in all", w.kind, of.Rows, w.rows))
+	w.bar.draw(fmt.Sprintf("exporting %s: %d rows, %d in all", w.kind, w.of.Rows, w.rows))
 	if !w.csv || in.GetRows() == 0 {
-		_, err := io.WriteString(w, in.GetLines())
+		_, err := io.WriteString(w.out, in.GetLines())
 		return err
 	}
 	return w.table.add(bytes.Split([]byte(strings.TrimSuffix(in.GetLines(), "\n")), []byte("\n")))
-}
-
-// Write writes to the file and counts it.
-func (w *exportWriter) Write(p []byte) (int, error) {
-	n, err := io.MultiWriter(w.file, w.sum).Write(p)
-	w.manifest.Files[len(w.manifest.Files)-1].Bytes += int64(n)
-	return n, err
 }
 
 // begin begins the file of a kind.
@@ -180,42 +173,40 @@ func (w *exportWriter) begin(in *adminv1.ExportStoreResponse) (err error) {
 	if !known {
 		return fmt.Errorf("the server exports %s, which this release does not know", in.GetKind())
 	}
-	w.kind, w.sum = in.GetKind(), sha256.New()
-	name := w.kind + linesSuffix
+	w.kind, w.sum, w.of = in.GetKind(), sha256.New(), exportedFile{Name: in.GetKind() + linesSuffix}
 	if w.csv {
-		name = w.kind + csvSuffix
+		w.of.Name = w.kind + csvSuffix
 	}
-	w.manifest.Files = append(w.manifest.Files, exportedFile{Name: name})
-	if w.file, err = os.OpenFile(filepath.Join(w.folder, name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600); err != nil || !w.csv {
+	w.file, err = os.OpenFile(filepath.Join(w.folder, w.of.Name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	w.out = io.MultiWriter(w.file, w.sum)
+	if err != nil || !w.csv {
 		return err
 	}
-	if _, err := io.WriteString(w, "\ufeff"); err != nil { // makes a spreadsheet read UTF-8
+	if _, err := io.WriteString(w.out, "\ufeff"); err != nil { // makes a spreadsheet read UTF-8
 		return err
 	}
 	like := apijson.Marshal(withMessages(message.ProtoReflect().New()).Interface())
 	if w.kind == string(importing.Products) {
 		like = append(append(like[:len(like)-1], importing.ContentReady...), "false}"...)
 	}
-	w.table, err = newCSV(w, like)
+	w.table, err = newCSV(w.out, like)
 	return err
 }
 
 // end ends the file of a kind.
-func (w *exportWriter) end() error {
+func (w *exportWriter) end() (err error) {
 	if w.file == nil {
 		return nil
 	}
-	w.manifest.Files[len(w.manifest.Files)-1].SHA256 = hex.EncodeToString(w.sum.Sum(nil))
-	err := errors.Join(w.file.Sync(), w.file.Close())
-	w.file = nil
+	w.of.SHA256 = hex.EncodeToString(w.sum.Sum(nil))
+	w.of.Bytes, err = w.file.Seek(0, io.SeekCurrent)
+	err = errors.Join(err, w.file.Sync(), w.file.Close())
+	w.file, w.manifest.Files = nil, append(w.manifest.Files, w.of)
 	return err
 }
 
 // writeManifest ends the export.
 func (w *exportWriter) writeManifest() error {
-	if len(w.manifest.Files) < len(rowsOf) {
-		return errors.New("export: the server ended it early")
-	}
 	w.manifest.Format, w.manifest.Release, w.manifest.Notes = exportFormat, buildOf().Version, exportNotes
 	if w.csv {
 		w.manifest.Format, w.manifest.Notes = csvFormat, append(exportNotes[:0:0],
@@ -283,7 +274,8 @@ func unpack(path, folder string) error {
 
 // readManifest reads the manifest of an export and checks that its files are whole.
 func readManifest(folder string) (m manifest, err error) {
-	text, err := os.ReadFile(filepath.Join(folder, manifestName))
+	files := os.DirFS(folder) // which opens nothing outside it
+	text, err := fs.ReadFile(files, manifestName)
 	if errors.Is(err, fs.ErrNotExist) {
 		return m, fmt.Errorf("%s is no export: it has no %s", folder, manifestName)
 	}
@@ -299,18 +291,15 @@ func readManifest(folder string) (m manifest, err error) {
 		return m, fmt.Errorf("%s has the format %q, which this release does not know", folder, m.Format)
 	}
 	for _, f := range m.Files {
-		if filepath.Base(f.Name) != f.Name {
-			return m, fmt.Errorf("%s: %q is no name of a file of an export", manifestName, f.Name)
-		}
-		in, err := os.Open(filepath.Join(folder, f.Name))
+		in, err := files.Open(f.Name)
 		if err != nil {
 			return m, fmt.Errorf("read the export: %w", err)
 		}
 		sum := sha256.New()
-		if _, err := io.Copy(sum, in); err != nil {
-			return m, errors.Join(err, in.Close())
+		_, err = io.Copy(sum, in)
+		if err := errors.Join(err, in.Close()); err != nil {
+			return m, err
 		}
-		_ = in.Close()
 		if hex.EncodeToString(sum.Sum(nil)) != f.SHA256 {
 			return m, fmt.Errorf("%s is not as it was exported: its SHA-256 differs from that in %s", f.Name, manifestName)
 		}
