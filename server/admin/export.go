@@ -1,10 +1,12 @@
 package admin
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"reflect"
 	"strconv"
+	"strings"
 	"time"
 
 	"connectrpc.com/connect"
@@ -42,9 +44,8 @@ func (o *Operator) ExportStore(ctx context.Context, in *adminv1.ExportStoreReque
 	return o.Export(ctx, in, stream.Send)
 }
 
-// Export passes all that a store has as of one instant, a page at a time; an answer is valid until pass
-// returns. It refuses with store_not_found,
-// or with unavailable while too many exports are under way; an error of pass ends it.
+// Export passes all that a store has as of one instant, a page at a time; an answer is valid until pass returns. It refuses
+// with store_not_found, or with unavailable while too many exports are under way; an error of pass ends it.
 func (o *Operator) Export(ctx context.Context, in *adminv1.ExportStoreRequest,
 	pass func(*adminv1.ExportStoreResponse) error) error {
 	ctx, t, err := o.check(ctx, nil, in.GetStore())
@@ -76,26 +77,22 @@ func (o *Operator) Export(ctx context.Context, in *adminv1.ExportStoreRequest,
 			name importing.Kind
 			rows func(context.Context) error
 		}{
-			{"store", func(context.Context) error { return e.add(exportedStore(row), "") }},
+			{"store", func(context.Context) error { return e.add(exportedStore(row)) }},
 			{importing.Products, stored(e, tx.Product.Query, func(r *ent.Product) error {
-				return e.add(resource.Product(r, t.Currency), importing.ContentReady+strconv.FormatBool(r.ContentReady))
+				return e.add(resource.Product(r, t.Currency), importing.ContentReady, strconv.FormatBool(r.ContentReady))
 			})},
-			{importing.Customers, stored(e, tx.Customer.Query, func(r *ent.Customer) error {
-				return e.add(resource.Customer(r, t.Currency), "")
-			})},
+			{importing.Customers, stored(e, tx.Customer.Query, func(r *ent.Customer) error { return e.add(resource.Customer(r, t.Currency)) })},
 			{importing.Links, stored(e, tx.PaymentLink.Query, func(r *ent.PaymentLink) error {
-				return e.add(resource.PaymentLink(r, t.Currency, at), "")
+				return e.add(resource.PaymentLink(r, t.Currency, at))
 			})},
 			{importing.Orders, func(ctx context.Context) error {
-				return resource.EachOrder(ctx, tx, t, exportPage, func(m *storefrontv1.Order) error { return e.add(m, "") })
+				return resource.EachOrder(ctx, tx, t, exportPage, func(m *storefrontv1.Order) error { return e.add(m) })
 			}},
-			{"webhooks", stored(e, tx.Webhook.Query, func(r *ent.Webhook) error { return e.add(o.webhook(r), "") })},
-			{"keys", stored(e, tx.ApiKey.Query, func(r *ent.ApiKey) error { return e.add(o.key(r), "") })},
-			{importing.Events, stored(e, tx.Event.Query, func(r *ent.Event) error { return e.add(eventMessage(r), "") })},
+			{"webhooks", stored(e, tx.Webhook.Query, func(r *ent.Webhook) error { return e.add(o.webhook(r)) })},
+			{"keys", stored(e, tx.ApiKey.Query, func(r *ent.ApiKey) error { return e.add(o.key(r)) })},
+			{importing.Events, stored(e, tx.Event.Query, func(r *ent.Event) error { return e.add(eventMessage(r)) })},
 			{importing.Deliveries, e.deliveries},
-			{importing.Activity, stored(e, tx.ActivityEntry.Query, func(r *ent.ActivityEntry) error {
-				return e.add(activityEntry(r), "")
-			})},
+			{importing.Activity, stored(e, tx.ActivityEntry.Query, func(r *ent.ActivityEntry) error { return e.add(activityEntry(r)) })},
 		} {
 			e.out.Kind = string(kind.name)
 			if err := e.flush(); err != nil { // the first answer of the kind
@@ -143,13 +140,10 @@ type export struct {
 	lines []byte
 }
 
-// add adds a row, with further members behind those of its message.
-func (e *export) add(m proto.Message, members string) error {
-	e.lines = apijson.Append(e.lines, m)
-	if members != "" {
-		e.lines = append(append(e.lines[:len(e.lines)-1], members...), '}')
-	}
-	e.lines = append(e.lines, '\n')
+// add adds a row, with the text of further members behind those of its message.
+func (e *export) add(m proto.Message, members ...string) error {
+	e.lines = bytes.TrimSuffix(apijson.Append(e.lines, m), []byte("}"))
+	e.lines = append(append(e.lines, strings.Join(members, "")...), "}\n"...)
 	e.out.Rows++
 	if len(e.lines) < exportBytes {
 		return nil
@@ -208,7 +202,7 @@ func (e *export) deliveries(ctx context.Context) error {
 				return err
 			}
 			for _, entry := range entries {
-				if err := e.add(deliveryWithAnswers(entry), ""); err != nil {
+				if err := e.add(deliveryWithAnswers(entry)); err != nil {
 					return err
 				}
 			}

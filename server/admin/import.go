@@ -77,23 +77,20 @@ func (o *Operator) ImportStore(ctx context.Context, in *adminv1.ImportStoreReque
 	}
 	within, t, err := o.check(ctx, nil, in.GetStore())
 	if refusal, is := errors.AsType[*apierr.Refusal](err); is && refusal.Code == apierr.StoreNotFound && in.GetCreate() {
-		made, err := o.rules.RestoreStore(ctx, actorOf(ctx), sourceID, from.GetCreatedAt().AsTime(), &adminv1.CreateStoreRequest{
+		made, refused := o.rules.RestoreStore(ctx, actorOf(ctx), sourceID, from.GetCreatedAt().AsTime(), &adminv1.CreateStoreRequest{
 			Name: from.GetName(), Slug: in.GetStore(), Currency: from.GetCurrency(), Country: from.GetCountry(),
 		})
-		if err != nil {
-			return nil, err
+		if refused != nil {
+			return nil, refused
 		}
 		within, t, err = o.check(ctx, nil, made.GetId())
-		if err != nil {
-			return nil, err
-		}
-	} else if err != nil {
+	}
+	if err != nil {
 		return nil, err
 	}
 	if t.Currency != from.GetCurrency() || t.Country != from.GetCountry() {
 		return nil, refuse(fmt.Sprintf("must be of %s and %s, as the exported one, not of %s and %s", from.GetCurrency(),
-			from.GetCountry(),
-			t.Currency, t.Country))
+			from.GetCountry(), t.Currency, t.Country))
 	}
 	begun, err := o.importBegun(within, t.ID, importOf(in))
 	if err != nil {
