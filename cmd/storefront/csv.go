@@ -44,15 +44,6 @@ func membersOf(object []byte) (all []member, err error) {
 	return all, nil
 }
 
-// writeCSV writes objects below a line with the names of the members of one like them.
-func writeCSV(w io.Writer, like []byte, objects [][]byte) error {
-	t, err := newCSV(w, like)
-	if err != nil {
-		return err
-	}
-	return t.add(objects)
-}
-
 // csvTable writes objects as lines of CSV. An object in one has a column for each of its members, also where it is null.
 type csvTable struct {
 	*csv.Writer

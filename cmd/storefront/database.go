@@ -45,10 +45,10 @@ func (s *invocation) migrations(steps []db.Migration) error {
 		objects[i] = text
 		rows[i] = []string{strconv.FormatInt(e.Version, 10), e.Name, at}
 	}
-	if s.csv {
-		return writeCSV(s.out, []byte(`{"version":0,"name":"","appliedAt":null}`), objects)
+	if s.json || s.csv {
+		return s.objects([]byte(`{"version":0,"name":"","appliedAt":null}`), objects)
 	}
-	return s.list(objects, strings.Fields("VERSION NAME APPLIED"), rows)
+	return s.list(strings.Fields("VERSION NAME APPLIED"), rows)
 }
 
 type migrateUpCmd struct{ database }

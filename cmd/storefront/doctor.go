@@ -102,14 +102,7 @@ func (c *doctorCmd) keys() doctor.SecretKeys {
 
 // findings prints what was found.
 func (s *invocation) findings(found []doctor.Finding) error {
-	if s.json {
-		text, err := plainJSON(found)
-		if err == nil {
-			_, err = s.out.Write(append(text, '\n'))
-		}
-		return err
-	}
-	if s.csv {
+	if s.json || s.csv {
 		objects := make([][]byte, len(found))
 		for i, f := range found {
 			text, err := plainJSON(f)
@@ -118,16 +111,14 @@ func (s *invocation) findings(found []doctor.Finding) error {
 			}
 			objects[i] = text
 		}
-		return writeCSV(s.out, []byte(`{"check":"","status":"","message":"","remedy":""}`), objects)
+		return s.objects([]byte(`{"check":"","status":"","message":"","remedy":""}`), objects)
 	}
 	for _, f := range found {
 		line := fmt.Sprintf("%-5s %-17s %s\n", f.Status, f.Check, visible(f.Message))
 		if f.Remedy != "" {
 			line += fmt.Sprintf("%24s→ %s\n", "", visible(f.Remedy))
 		}
-		if _, err := io.WriteString(s.out, line); err != nil {
-			return err
-		}
+		fmt.Fprint(s.out, line)
 	}
 	return nil
 }

@@ -113,12 +113,21 @@ func shown(path string, value json.RawMessage, currency string) string {
 // textOf is a JSON value for a reader.
 func textOf(value json.RawMessage) string { return cmp.Or(csvText(value), absent) }
 
-// list prints a list: in JSON an array, else a table.
-func (s *invocation) list(objects [][]byte, header []string, rows [][]string) error {
-	if s.json {
-		_, err := fmt.Fprintf(s.out, "[%s]\n", bytes.Join(objects, []byte{','}))
-		return err
+// objects prints JSON objects: as CSV, with the columns of the one that they are like, or as an array.
+func (s *invocation) objects(like []byte, objects [][]byte) error {
+	if s.csv {
+		t, err := newCSV(s.out, like)
+		if err != nil {
+			return err
+		}
+		return t.add(objects)
 	}
+	_, err := fmt.Fprintf(s.out, "[%s]\n", bytes.Join(objects, []byte{','}))
+	return err
+}
+
+// list prints a list as a table.
+func (s *invocation) list(header []string, rows [][]string) error {
 	for _, row := range rows {
 		for i, cell := range row {
 			row[i] = visible(cell)

@@ -293,15 +293,15 @@ func (t table[Item]) print(s *invocation, l limit, items []Item) error {
 	for i, item := range items {
 		rows[i], objects[i] = t.row(item), t.object(item)
 	}
-	if s.csv {
+	if s.json || s.csv {
 		var none Item
 		like := withMessages(none.ProtoReflect().New()).Interface().(Item) //nolint:errcheck // It is one.
-		return writeCSV(s.out, t.object(like), objects)
+		return s.objects(t.object(like), objects)
 	}
 	if l.Wide {
 		s.terminal.columns = 0
 	}
-	return s.list(objects, strings.Split(t.header, ","), rows)
+	return s.list(strings.Split(t.header, ","), rows)
 }
 
 // whole is a message as the API returns it.

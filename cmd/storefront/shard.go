@@ -73,7 +73,7 @@ func (s *invocation) plan(plan shard.Plan) error {
 		}
 		rows[i] = []string{t.Name, strconv.FormatInt(t.Rows, 10), bytesText(t.Bytes), next}
 	}
-	if err := s.list(nil, strings.Fields("TABLE ROWS SIZE NEXT"), rows); err != nil {
+	if err := s.list(strings.Fields("TABLE ROWS SIZE NEXT"), rows); err != nil {
 		return err
 	}
 	if len(shown.DroppedKeys) > 0 {
@@ -171,7 +171,7 @@ func (c *shardStatusCmd) Run(s *invocation) error {
 		for _, m := range status.Moves {
 			moves = append(moves, []string{strconv.FormatInt(m.Shard, 10), m.From, m.To, m.Progress})
 		}
-		err = s.list(nil, strings.Fields("NODE ROLE STATE STORES SHARDS SIZE"), nodes)
+		err = s.list(strings.Fields("NODE ROLE STATE STORES SHARDS SIZE"), nodes)
 		for _, more := range []struct {
 			header string
 			rows   [][]string
@@ -182,7 +182,7 @@ func (c *shardStatusCmd) Run(s *invocation) error {
 		} {
 			if err == nil && len(more.rows) > 0 {
 				_, _ = fmt.Fprintln(s.out)
-				err = s.list(nil, strings.Fields(more.header), more.rows)
+				err = s.list(strings.Fields(more.header), more.rows)
 			}
 		}
 		return err
