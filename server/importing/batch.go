@@ -47,15 +47,13 @@ func (b *batch[R]) rowsRead() *batch[R] { return b }
 // sort tells the rows that are new from those that the store has, which it returns: by id and, to update them, by what
 // names them in one of the columns. It refuses ids of other stores and passes over rows that repeat an earlier one's id.
 func (b *batch[R]) sort(ctx context.Context, tx *ent.Tx, table string, columns ...string) (there []row[R], err error) {
-	ids := make([]string, len(b.rows))
 	var names []string
-	for i, l := range b.rows {
-		ids[i] = l.id.String()
+	for _, l := range b.rows {
 		for _, name := range l.names {
 			names = append(names, name.text)
 		}
 	}
-	known, err := b.lookup(ctx, tx, table, "id", ids)
+	stores, err := b.owners(ctx, tx, table, idsOf(b.rows))
 	if err != nil {
 		return nil, err
 	}
@@ -68,13 +66,13 @@ func (b *batch[R]) sort(ctx context.Context, tx *ent.Tx, table string, columns .
 	b.fresh = nil
 	seen := map[uuid.UUID]bool{}
 	for _, l := range b.rows {
-		found, has := known[l.id.String()]
+		store, has := stores[l.id]
 		name, isNamed := b.holder(l.names)
 		again := seen[l.id]
 		seen[l.id] = true
 		switch {
 		case again:
-		case has && found.store != b.t.ID:
+		case has && store != b.t.ID:
 			b.refuse(l.index, "id", foreign)
 		case has:
 			there = append(there, l)
@@ -169,65 +167,53 @@ func listOf[V any](values []V) string {
 	return string(text)
 }
 
-// among is the condition that an id is one of the values.
-func among(column string, values []uuid.UUID) func(*sql.Selector) {
+// own makes a query one for the store's rows with these ids, in the order of the ids.
+func (b *batch[R]) own(ids []uuid.UUID) func(*sql.Selector) {
 	return func(s *sql.Selector) {
-		s.Where(sql.P(func(b *sql.Builder) {
-			b.Ident(s.C(column))
+		s.Where(sql.EQ(s.C("store_id"), b.t.ID)).OrderBy(s.C("id")).Where(sql.P(func(p *sql.Builder) {
+			p.Ident(s.C("id"))
 			if s.Dialect() == dialect.Postgres {
-				b.WriteString(" = ANY(ARRAY(SELECT v::uuid FROM jsonb_array_elements_text(").Arg(listOf(values)).WriteString("::jsonb) v))")
+				p.WriteString(" = ANY(ARRAY(SELECT v::uuid FROM jsonb_array_elements_text(").Arg(listOf(ids)).WriteString("::jsonb) v))")
 				return
 			}
-			b.WriteString(" IN (SELECT value FROM json_each(").Arg(listOf(values)).WriteString("))")
+			p.WriteString(" IN (SELECT value FROM json_each(").Arg(listOf(ids)).WriteString("))")
 		}))
 	}
 }
 
-// owned is a row of a store.
-type owned struct{ id, store uuid.UUID }
-
-// lookup maps values to the rows that have them in a column: those of every store for the column id, and otherwise the
-// store's.
-func (b *batch[R]) lookup(ctx context.Context, tx *ent.Tx, table, column string, values []string) (map[string]owned, error) {
-	found := map[string]owned{}
-	if len(values) == 0 {
-		return found, nil
-	}
-	sqlType, where, args := "uuid", column+" = v", []any{listOf(values)}
-	inStore := column != "id"
-	if inStore {
-		sqlType, where, args = "text", "store_id = $2 AND "+where, append(args, b.t.ID)
-	}
-	query := "SELECT v, id, store_id FROM " + tableOf(b.db.Dialect(), sqlType, "$1") + " t CROSS JOIN "
-	switch {
-	case db.OfSharded(b.db, false, !inStore, false):
-		// Citus asks all nodes at once, and bounds nothing for each value there.
-		query = "SELECT id, id, store_id FROM " + table + " WHERE id = ANY(ARRAY(SELECT v::uuid FROM jsonb_array_elements_text($1::jsonb) v))"
-	case b.db.Dialect() == dialect.Postgres:
-		// One look-up per value: with a single condition for all, PostgreSQL would read all rows of the store
-		// while it has no statistics of a growing table.
-		query += "LATERAL (SELECT id, store_id FROM " + table + " WHERE " + where + " LIMIT 1) r"
-	default:
-		query += table + " WHERE " + where
-	}
-	for r := range db.Rows(ctx, tx, query, args...) {
-		var value string
-		var of owned
-		if err := r.Scan(&value, &of.id, &of.store); err != nil {
-			return nil, fmt.Errorf("look for what the store has of the %s: %w", table, err)
+// owners returns the store of each of the ids that a row has, of whatever store.
+func (b *batch[R]) owners(ctx context.Context, tx *ent.Tx, table string, ids []uuid.UUID) (map[uuid.UUID]uuid.UUID, error) {
+	stores := map[uuid.UUID]uuid.UUID{}
+	query := "SELECT id, store_id FROM " + table + " WHERE id " + db.Of(b.db,
+		"= ANY(ARRAY(SELECT v::uuid FROM jsonb_array_elements_text($1::jsonb) v))", "IN (SELECT value FROM json_each($1))")
+	for r := range db.Rows(ctx, tx, query, listOf(ids)) {
+		var id, store uuid.UUID
+		if err := r.Scan(&id, &store); err != nil {
+			return nil, fmt.Errorf("look for ids of the %s: %w", table, err)
 		}
-		found[value] = of
+		stores[id] = store
 	}
-	return found, nil
+	return stores, nil
 }
 
 // hold notes which of the names a row of the store has in a column.
 func (b *batch[R]) hold(ctx context.Context, tx *ent.Tx, table, column string, names []string) error {
-	found, err := b.lookup(ctx, tx, table, column, names)
-	for name, of := range found {
-		b.held[name] = of.id
+	if len(names) == 0 {
+		return nil
 	}
-	return err
+	values, row := tableOf(b.db.Dialect(), "text", "$1"), table+" WHERE store_id = $2 AND "+column+" = v"
+	// One look-up per value: with a single condition for all, PostgreSQL would read all rows of the store while it has no
+	// statistics of a growing table.
+	query := "SELECT v, id FROM " + values + " t CROSS JOIN " + db.Of(b.db, "LATERAL (SELECT id FROM "+row+" LIMIT 1) r", row)
+	for r := range db.Rows(ctx, tx, query, listOf(names), b.t.ID) {
+		var name string
+		var id uuid.UUID
+		if err := r.Scan(&name, &id); err != nil {
+			return fmt.Errorf("look for what the store has of the %s: %w", table, err)
+		}
+		b.held[name] = id
+	}
+	return nil
 }
 
 // dated sets a missing time.

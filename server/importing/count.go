@@ -45,24 +45,15 @@ func (b *orders) lockBuyers(ctx context.Context, tx *ent.Tx) error {
 	slices.SortFunc(ids, func(a, b uuid.UUID) int { return slices.Compare(a[:], b[:]) })
 	ids = slices.Compact(ids)
 	// Only the store's own are locked, which lie on one machine.
-	there, err := db.LockRows(ctx, b.db, tx.Customer.Query().Where(customer.StoreID(b.t.ID),
-		among(customer.FieldID, ids)).Order(customer.ByID()))
+	there, err := db.LockRows(ctx, b.db, tx.Customer.Query().Where(b.own(ids)))
 	if err != nil {
 		return fmt.Errorf("read the customers: %w", err)
 	}
-	texts := make([]string, len(ids))
-	for i, id := range ids {
-		texts[i] = id.String()
-	}
-	known, err := c.lookup(ctx, tx, customer.Table, customer.FieldID, texts)
+	owners, err := c.owners(ctx, tx, customer.Table, ids)
 	if err != nil {
 		return err
 	}
 	b.buyers, b.created = map[uuid.UUID]*ent.Customer{}, nil
-	owners := map[uuid.UUID]uuid.UUID{}
-	for _, of := range known {
-		owners[of.id] = of.store
-	}
 	for _, r := range there {
 		b.buyers[r.ID] = r
 	}
@@ -108,8 +99,7 @@ func (b *orders) lockLinks(ctx context.Context, tx *ent.Tx) error {
 	if len(ids) == 0 {
 		return nil
 	}
-	rows, err := db.LockRows(ctx, b.db, tx.PaymentLink.Query().
-		Where(paymentlink.StoreID(b.t.ID), among(paymentlink.FieldID, ids)).Order(paymentlink.ByID()))
+	rows, err := db.LockRows(ctx, b.db, tx.PaymentLink.Query().Where(b.own(ids)))
 	if err != nil {
 		return fmt.Errorf("read the payment links: %w", err)
 	}

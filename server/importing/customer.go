@@ -60,8 +60,7 @@ func (b *customers) plan(ctx context.Context, tx *ent.Tx) (changed int, err erro
 		return 0, err
 	}
 	if b.options.GetUpdate() {
-		rows, err := db.LockRows(ctx, b.db, tx.Customer.Query().
-			Where(customer.StoreID(b.t.ID), among(customer.FieldID, idsOf(there))).Order(customer.ByID()))
+		rows, err := db.LockRows(ctx, b.db, tx.Customer.Query().Where(b.own(idsOf(there))))
 		if err != nil {
 			return 0, fmt.Errorf("read the customers: %w", err)
 		}

@@ -102,8 +102,7 @@ func (b *orders) plan(ctx context.Context, tx *ent.Tx) (changed int, err error) 
 		return 0, err
 	}
 	if b.options.GetUpdate() {
-		rows, err := db.LockRows(ctx, b.db, tx.Order.Query().
-			Where(order.StoreID(b.t.ID), among(order.FieldID, idsOf(there))).Order(order.ByID()))
+		rows, err := db.LockRows(ctx, b.db, tx.Order.Query().Where(b.own(idsOf(there))))
 		if err != nil {
 			return 0, fmt.Errorf("read the orders: %w", err)
 		}
@@ -172,22 +171,22 @@ func (b *orders) move(ctx context.Context, tx *ent.Tx, l row[orderRow], o *ent.O
 
 // freeItems refuses a row one of whose items has the id of another item.
 func (b *orders) freeItems(ctx context.Context, tx *ent.Tx) error {
-	var ids []string
+	var ids []uuid.UUID
 	for _, l := range b.fresh {
 		for _, item := range l.data.items {
-			ids = append(ids, item.ID.String())
+			ids = append(ids, item.ID)
 		}
 	}
-	used, err := b.lookup(ctx, tx, orderitem.Table, orderitem.FieldID, ids)
+	used, err := b.owners(ctx, tx, orderitem.Table, ids)
 	if err != nil {
 		return err
 	}
 	for _, l := range b.fresh {
 		for i, item := range l.data.items {
-			if _, is := used[item.ID.String()]; is {
+			if _, is := used[item.ID]; is {
 				b.refuse(l.index, fmt.Sprintf("items[%d].id", i), "is another item's")
 			}
-			used[item.ID.String()] = owned{}
+			used[item.ID] = b.t.ID
 		}
 	}
 	return nil

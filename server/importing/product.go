@@ -84,8 +84,7 @@ func (b *products) plan(ctx context.Context, tx *ent.Tx) (changed int, err error
 		return 0, err
 	}
 	if b.options.GetUpdate() {
-		rows, err := db.LockRows(ctx, b.db, tx.Product.Query().
-			Where(product.StoreID(b.t.ID), among(product.FieldID, idsOf(there))).Order(product.ByID()))
+		rows, err := db.LockRows(ctx, b.db, tx.Product.Query().Where(b.own(idsOf(there))))
 		if err != nil {
 			return 0, fmt.Errorf("read the products: %w", err)
 		}
