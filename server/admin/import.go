@@ -92,7 +92,8 @@ func (o *Operator) ImportStore(ctx context.Context, in *adminv1.ImportStoreReque
 		return nil, refuse(fmt.Sprintf("must be of %s and %s, as the exported one, not of %s and %s", from.GetCurrency(),
 			from.GetCountry(), t.Currency, t.Country))
 	}
-	begun, err := o.importBegun(within, t.ID, importOf(in))
+	export := from.GetId() + " of " + in.GetExportedAt().AsTime().Format(time.RFC3339Nano)
+	begun, err := o.importBegun(within, t.ID, export)
 	if err != nil {
 		return nil, err
 	}
@@ -120,14 +121,9 @@ func (o *Operator) ImportStore(ctx context.Context, in *adminv1.ImportStoreReque
 		return nil, err
 	}
 	return updated, o.db.Change(within, func(ctx context.Context, _ *ent.Tx) error {
-		hook.Record(ctx, imported, "store", t.ID, hook.FieldChange{Field: "export", To: importOf(in)})
+		hook.Record(ctx, imported, "store", t.ID, hook.FieldChange{Field: "export", To: export})
 		return nil
 	})
-}
-
-// importOf names an export in the journal.
-func importOf(in *adminv1.ImportStoreRequest) string {
-	return in.GetExported().GetStore().GetId() + " of " + in.GetExportedAt().AsTime().Format(time.RFC3339Nano)
 }
 
 // imported is the journal's name of an import.

@@ -4,9 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 
-	"entgo.io/ent/dialect"
 	"entgo.io/ent/dialect/sql"
 	"github.com/google/uuid"
 
@@ -147,11 +147,15 @@ func update[R any, T comparable](b *batch[R], there []row[R], locked []T, idOf f
 // same for each batch. With one argument per value, parsing the statement takes longer than looking up the values.
 
 // tableOf is the SQL of a table that has the values of a JSON argument in its column v.
-func tableOf(database, sqlType, argument string) string {
-	if database == dialect.Postgres {
-		return "(SELECT v::" + sqlType + " FROM jsonb_array_elements_text(" + argument + "::jsonb) v)"
-	}
-	return "(SELECT value AS v FROM json_each(" + argument + "))"
+func (b *batch[R]) tableOf(sqlType, argument string) string {
+	return db.Of(b.db, "(SELECT v::"+sqlType+" FROM jsonb_array_elements_text("+argument+"::jsonb) v)",
+		"(SELECT value AS v FROM json_each("+argument+"))")
+}
+
+// among is what in SQL says, behind the column id, that it is one of those in a JSON argument.
+func (b *batch[R]) among(argument string) string {
+	ids := b.tableOf("uuid", argument)
+	return db.Of(b.db, " = ANY(ARRAY"+ids+")", " IN "+ids)
 }
 
 func idsOf[R any](rows []row[R]) []uuid.UUID {
@@ -169,14 +173,10 @@ func listOf[V any](values []V) string {
 
 // own makes a query one for the store's rows with these ids, in the order of the ids.
 func (b *batch[R]) own(ids []uuid.UUID) func(*sql.Selector) {
+	before, after, _ := strings.Cut(b.among("?"), "?")
 	return func(s *sql.Selector) {
 		s.Where(sql.EQ(s.C("store_id"), b.t.ID)).OrderBy(s.C("id")).Where(sql.P(func(p *sql.Builder) {
-			p.Ident(s.C("id"))
-			if s.Dialect() == dialect.Postgres {
-				p.WriteString(" = ANY(ARRAY(SELECT v::uuid FROM jsonb_array_elements_text(").Arg(listOf(ids)).WriteString("::jsonb) v))")
-				return
-			}
-			p.WriteString(" IN (SELECT value FROM json_each(").Arg(listOf(ids)).WriteString("))")
+			p.Ident(s.C("id")).WriteString(before).Arg(listOf(ids)).WriteString(after)
 		}))
 	}
 }
@@ -184,9 +184,7 @@ func (b *batch[R]) own(ids []uuid.UUID) func(*sql.Selector) {
 // owners returns the store of each of the ids that a row has, of whatever store.
 func (b *batch[R]) owners(ctx context.Context, tx *ent.Tx, table string, ids []uuid.UUID) (map[uuid.UUID]uuid.UUID, error) {
 	stores := map[uuid.UUID]uuid.UUID{}
-	query := "SELECT id, store_id FROM " + table + " WHERE id " + db.Of(b.db,
-		"= ANY(ARRAY(SELECT v::uuid FROM jsonb_array_elements_text($1::jsonb) v))", "IN (SELECT value FROM json_each($1))")
-	for r := range db.Rows(ctx, tx, query, listOf(ids)) {
+	for r := range db.Rows(ctx, tx, "SELECT id, store_id FROM "+table+" WHERE id"+b.among("$1"), listOf(ids)) {
 		var id, store uuid.UUID
 		if err := r.Scan(&id, &store); err != nil {
 			return nil, fmt.Errorf("look for ids of the %s: %w", table, err)
@@ -201,7 +199,7 @@ func (b *batch[R]) hold(ctx context.Context, tx *ent.Tx, table, column string, n
 	if len(names) == 0 {
 		return nil
 	}
-	values, row := tableOf(b.db.Dialect(), "text", "$1"), table+" WHERE store_id = $2 AND "+column+" = v"
+	values, row := b.tableOf("text", "$1"), table+" WHERE store_id = $2 AND "+column+" = v"
 	// One look-up per value: with a single condition for all, PostgreSQL would read all rows of the store while it has no
 	// statistics of a growing table.
 	query := "SELECT v, id FROM " + values + " t CROSS JOIN " + db.Of(b.db, "LATERAL (SELECT id FROM "+row+" LIMIT 1) r", row)

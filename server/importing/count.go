@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	"entgo.io/ent/dialect"
 	"github.com/google/uuid"
 
 	"go.storefront.example/ent/db"
@@ -188,12 +187,10 @@ func (b *orders) refusePast(index int, total string) {
 func (b *orders) countThere(ctx context.Context, tx *ent.Tx, ids []uuid.UUID, counts map[uuid.UUID]*ent.Customer) error {
 	const sums = "count(*) AS orders, coalesce(sum(CASE WHEN status = 'PAID' THEN amount END), 0) AS paid FROM orders " +
 		"WHERE store_id = $1 AND customer_id "
-	of := tableOf(b.db.Dialect(), "uuid", "$2")
-	query := "SELECT customer_id, " + sums + "IN " + of + " GROUP BY customer_id"
-	if b.db.Dialect() == dialect.Postgres {
-		// A look-up for each customer, as in lookup.
-		query = "SELECT v, r.orders, r.paid FROM " + of + " t CROSS JOIN LATERAL (SELECT " + sums + "= v) r"
-	}
+	of := b.tableOf("uuid", "$2")
+	// On PostgreSQL a look-up for each customer, as in hold.
+	query := db.Of(b.db, "SELECT v, r.orders, r.paid FROM "+of+" t CROSS JOIN LATERAL (SELECT "+sums+"= v) r",
+		"SELECT customer_id, "+sums+"IN "+of+" GROUP BY customer_id")
 	for row := range db.Rows(ctx, tx, query, b.t.ID, listOf(ids)) {
 		var id uuid.UUID
 		var orders int32

@@ -39,6 +39,7 @@ type API interface {
 	ImportProducts(context.Context, *adminv1.ImportProductsRequest) (*adminv1.ImportResponse, error)
 	ImportCustomers(context.Context, *adminv1.ImportCustomersRequest) (*adminv1.ImportResponse, error)
 	ImportOrders(context.Context, *adminv1.ImportOrdersRequest) (*adminv1.ImportResponse, error)
+	ImportRows(context.Context, *adminv1.ImportRowsRequest) (*adminv1.ImportResponse, error)
 	FinishImport(context.Context, *adminv1.FinishImportRequest) (*adminv1.FinishImportResponse, error)
 	ListProducts(context.Context, *adminv1.ListProductsRequest) (*storefrontv1.ListProductsResponse, error)
 }

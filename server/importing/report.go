@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"maps"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -212,12 +211,10 @@ func reasoned(object, reason string) string {
 		return object
 	}
 	delete(members, reasonColumn)
-	text, _ := json.Marshal(reason)
-	parts := []string{`"` + reasonColumn + `":` + string(text)}
-	for _, name := range slices.Sorted(maps.Keys(members)) {
-		key, _ := json.Marshal(name)
-		value, _ := json.Marshal(members[name]) // in one line
-		parts = append(parts, string(key)+":"+string(value))
+	first, _ := json.Marshal(map[string]string{reasonColumn: reason})
+	rest, _ := json.Marshal(members) // in the order of their names, in one line
+	if len(members) == 0 {
+		return string(first)
 	}
-	return "{" + strings.Join(parts, ",") + "}"
+	return string(first[:len(first)-1]) + "," + string(rest[1:])
 }

@@ -203,14 +203,9 @@ func activityValues(p *problems, in *adminv1.ActivityEntry) []any {
 		p.id("resource.id", of.GetId()), p.object("changes", in.GetChanges()), p.moment("createdAt", in.GetCreatedAt())}
 }
 
-// RowsAPI is what an import of an export's rows calls.
-type RowsAPI interface {
-	ImportRows(context.Context, *adminv1.ImportRowsRequest) (*adminv1.ImportResponse, error)
-}
-
 // LoadRows imports the rows of a file of an export, in batches, and calls pass with the answer to each: every row of the
 // batch is stored or skipped. The error of rows that are refused names the first.
-func LoadRows(ctx context.Context, api RowsAPI, store string, kind Kind, path string, pass func(*adminv1.ImportResponse)) error {
+func LoadRows(ctx context.Context, api API, store string, kind Kind, path string, pass func(*adminv1.ImportResponse)) error {
 	file, err := os.Open(path)
 	if err != nil {
 		return err
