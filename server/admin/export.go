@@ -11,6 +11,7 @@ import (
 
 	"connectrpc.com/connect"
 	"entgo.io/ent/dialect/sql"
+	"github.com/google/uuid"
 	"google.golang.org/protobuf/proto"
 
 	"go.storefront.example/ent/apijson"
@@ -167,14 +168,10 @@ func stored[P ~func(*sql.Selector), Row any, Q interface {
 	All(ctx context.Context) ([]*Row, error)
 }](e *export, query func() Q, line func(*Row) error) func(context.Context) error {
 	return func(ctx context.Context) error {
-		var lastAt, lastID any // of the page before
-		for {
+		for lastAt, lastID := any(time.Time{}), any(uuid.Nil); ; { // of the page before
 			rows, err := query().Where(func(s *sql.Selector) {
-				s.Where(sql.EQ(s.C("store_id"), e.t.ID))
-				if lastID != nil {
-					s.Where(sql.CompositeGT([]string{s.C("created_at"), s.C("id")}, lastAt, lastID))
-				}
-				s.OrderBy(s.C("created_at"), s.C("id")).Limit(exportPage)
+				s.Where(sql.EQ(s.C("store_id"), e.t.ID)).Where(sql.CompositeGT([]string{s.C("created_at"), s.C("id")}, lastAt, lastID)).
+					OrderBy(s.C("created_at"), s.C("id")).Limit(exportPage)
 			}).All(ctx)
 			if err != nil {
 				return err

@@ -1,6 +1,7 @@
 package importing
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -100,7 +101,7 @@ func (b *builder) optional(field string) *string {
 // amount reads an amount from a field in units of the currency, such as 12.50, or one in minor units.
 // target is the field of the message. Amounts of another currency are refused with the currency alone.
 func (b *builder) amount(line int, target, units, minor string) (n int64, given bool) {
-	currency := first(b.money(), b.reading.Store.GetCurrency())
+	currency := cmp.Or(b.money(), b.reading.Store.GetCurrency())
 	if text, _ := b.on(line, units); text != "" {
 		n, err := minorOf(text, currency)
 		if err != nil {
@@ -161,7 +162,7 @@ func (b *builder) word(line int, field, target string, values map[string]int32) 
 	word := strings.ToUpper(text)
 	if field == "status" {
 		key := statusWord(text)
-		word = first(b.source.Statuses[key], known().Statuses[b.Kind][key], strings.ToUpper(key))
+		word = cmp.Or(b.source.Statuses[key], known().Statuses[b.Kind][key], strings.ToUpper(key))
 	}
 	n := values[word]
 	if n == 0 {
@@ -197,7 +198,7 @@ func (b *builder) phone() *string {
 
 // money is the currency of the record's amounts; empty stands for the store's.
 func (b *builder) money() string {
-	return first(strings.ToUpper(b.value("currency")), b.source.Currency)
+	return cmp.Or(strings.ToUpper(b.value("currency")), b.source.Currency)
 }
 
 var tag = regexp.MustCompile(`<[^>]*>`)
@@ -241,7 +242,7 @@ func (b *builder) lowestOf(lowest map[string]int64) (price int64, has bool) {
 
 func (b *builder) product() *storefrontv1.Product {
 	m := &storefrontv1.Product{
-		Id: first(b.value("id"), b.value("sku")), Title: b.value("title"), Slug: b.value("slug"), Currency: b.money(),
+		Id: cmp.Or(b.value("id"), b.value("sku")), Title: b.value("title"), Slug: b.value("slug"), Currency: b.money(),
 		Url: b.value("url"), CoverUrl: b.optional("coverUrl"), Summary: b.value("summary"), Description: b.value("description"),
 		Type:        storefrontv1.Product_Type(b.word(0, "type", "type", storefrontv1.Product_Type_value)),
 		Status:      storefrontv1.Product_Status(b.word(0, "status", "status", storefrontv1.Product_Status_value)),
@@ -287,7 +288,7 @@ func (b *builder) fullName() string {
 	case name != "" && given == "" && !strings.Contains(name, family):
 		return name + " " + family
 	}
-	return first(name, strings.TrimSpace(given+" "+family))
+	return cmp.Or(name, strings.TrimSpace(given+" "+family))
 }
 
 func (b *builder) customer() *storefrontv1.Customer {
@@ -366,7 +367,7 @@ func (b *builder) order() *storefrontv1.Order {
 
 // paid is what was paid of an order's amount, for a reader; "" if the export does not say what is outstanding.
 func (b *builder) paid(amount int64) string {
-	currency := first(b.money(), b.reading.Store.GetCurrency())
+	currency := cmp.Or(b.money(), b.reading.Store.GetCurrency())
 	outstanding, err := minorOf(b.value("outstanding"), currency)
 	if err != nil {
 		return ""
@@ -440,15 +441,15 @@ func (l *reading) complete(e *entry, from string) {
 	switch m := e.message.(type) {
 	case *storefrontv1.Product:
 		e.titled = m.GetId() == "" && m.GetTitle() != ""
-		m.Id, _ = l.own(Products, from, first(m.GetId(), m.GetTitle(), m.GetSlug()))
+		m.Id, _ = l.own(Products, from, cmp.Or(m.GetId(), m.GetTitle(), m.GetSlug()))
 		if m.GetType() == 0 {
 			m.Type = l.Type
 		}
 	case *storefrontv1.Customer:
 		m.Id, e.derived = l.own(Customers, from, buyer(m.GetId(), m.GetEmail(), m.GetPhone()))
 	case *storefrontv1.Order:
-		m.Reference = first(m.GetReference(), m.GetId())
-		m.Id, _ = l.own(Orders, from, first(m.GetId(), m.GetReference()))
+		m.Reference = cmp.Or(m.GetReference(), m.GetId())
+		m.Id, _ = l.own(Orders, from, cmp.Or(m.GetId(), m.GetReference()))
 		if c := m.GetCustomer(); c != nil {
 			c.Id, e.derived = l.own(Customers, from, buyer(c.GetId(), c.GetEmail(), c.GetPhone()))
 		}
@@ -470,15 +471,5 @@ func (l *reading) complete(e *entry, from string) {
 
 // buyer returns what a customer is known by.
 func buyer(id, email, phone string) string {
-	return first(id, strings.ToLower(strings.TrimSpace(email)), phone)
-}
-
-// first returns the first text that is not empty.
-func first(texts ...string) string {
-	for _, text := range texts {
-		if text != "" {
-			return text
-		}
-	}
-	return ""
+	return cmp.Or(id, strings.ToLower(strings.TrimSpace(email)), phone)
 }

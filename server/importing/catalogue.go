@@ -1,6 +1,7 @@
 package importing
 
 import (
+	"cmp"
 	"context"
 	"strings"
 
@@ -57,6 +58,6 @@ func (l *reading) link(e *entry, item *storefrontv1.Order_Item, sku, from string
 			return
 		}
 	}
-	item.ProductId, _ = l.own(Products, from, first(item.GetProductId(), sku, title))
+	item.ProductId, _ = l.own(Products, from, cmp.Or(item.GetProductId(), sku, title))
 	e.unknown = append(e.unknown, title)
 }

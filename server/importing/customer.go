@@ -1,6 +1,7 @@
 package importing
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -70,7 +71,7 @@ func (b *customers) plan(ctx context.Context, tx *ent.Tx) (changed int, err erro
 					return r, nil // an old file does not bring back who was forgotten
 				}
 				next := *r
-				next.Name = first(l.data.Name, next.Name)
+				next.Name = cmp.Or(l.data.Name, next.Name)
 				if l.data.Email != nil {
 					next.Email = l.data.Email
 				}

@@ -3,6 +3,7 @@ package importing
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -311,7 +312,7 @@ func (l *reading) records(t *table) func() (*entry, error) {
 				waiting = append(waiting, b)
 			default:
 				b.build()
-				l.complete(b.entry, first(l.From, "storefront"))
+				l.complete(b.entry, cmp.Or(l.From, "storefront"))
 				return b.entry, nil
 			}
 		}

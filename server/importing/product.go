@@ -1,6 +1,7 @@
 package importing
 
 import (
+	"cmp"
 	"context"
 	"encoding/base32"
 	"fmt"
@@ -108,11 +109,11 @@ func (b *products) plan(ctx context.Context, tx *ent.Tx) (changed int, err error
 // change changes a product of the store to what its row says; what is empty in the row stays.
 func (b *products) change(ctx context.Context, to *productRow, from *ent.Product) (*ent.Product, error) {
 	next := *from
-	next.Title = first(to.Title, next.Title)
+	next.Title = cmp.Or(to.Title, next.Title)
 	if !b.options.GetKeepPrice() {
 		next.PriceAmount = to.PriceAmount
 	}
-	next.Summary, next.Description = first(to.Summary, next.Summary), first(to.Description, next.Description)
+	next.Summary, next.Description = cmp.Or(to.Summary, next.Summary), cmp.Or(to.Description, next.Description)
 	if to.CoverURL != nil {
 		next.CoverURL = to.CoverURL
 	}
@@ -150,7 +151,7 @@ func (b *products) slugs(ctx context.Context, tx *ent.Tx) error {
 			}
 			b.held[r.Slug] = l.id
 		}
-		r.URL = first(r.URL, b.url+"/products/"+r.Slug)
+		r.URL = cmp.Or(r.URL, b.url+"/products/"+r.Slug)
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package importing
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/csv"
 	"encoding/json"
 	"errors"
@@ -347,7 +348,7 @@ func (r *record) key() string {
 	if r.table.Group == "" {
 		return ""
 	}
-	return first(r.value(r.table.Group), r.value("id"))
+	return cmp.Or(r.value(r.table.Group), r.value("id"))
 }
 
 // goesOn reports whether a line is one of the same record: it has the group's value, or none, and no
