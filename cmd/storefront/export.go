@@ -52,18 +52,16 @@ const (
 
 // manifest says what an export has. It is written last.
 type manifest struct {
-	Format     string         `json:"format"`
-	Store      exportedStore  `json:"store"`
+	Format string `json:"format"`
+	Store  struct {
+		ID       string `json:"id"`
+		Slug     string `json:"slug"`
+		Currency string `json:"currency"`
+	} `json:"store"`
 	ExportedAt date           `json:"exportedAt"`
 	Release    string         `json:"release"`
 	Files      []exportedFile `json:"files"`
 	Notes      []string       `json:"notes"`
-}
-
-type exportedStore struct {
-	ID       string `json:"id"`
-	Slug     string `json:"slug"`
-	Currency string `json:"currency"`
 }
 
 type exportedFile struct {
@@ -154,7 +152,8 @@ func (w *exportWriter) take(in *adminv1.ExportStoreResponse) error {
 		if err := apijson.Unmarshal([]byte(in.GetLines()), &row); err != nil {
 			return fmt.Errorf("read the store: %w", err)
 		}
-		w.manifest.Store = exportedStore{row.GetStore().GetId(), row.GetStore().GetSlug(), row.GetStore().GetCurrency()}
+		of := &w.manifest.Store
+		of.ID, of.Slug, of.Currency = row.GetStore().GetId(), row.GetStore().GetSlug(), row.GetStore().GetCurrency()
 		w.manifest.ExportedAt = date{in.GetExportedAt().AsTime()}
 	}
 	w.of.Rows += int64(in.GetRows())

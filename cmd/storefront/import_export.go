@@ -52,9 +52,8 @@ func (c *importCmd) runExport(s *invocation, path string) error {
 	if err != nil {
 		return fmt.Errorf("import: %w", err)
 	}
-	in := &adminv1.ImportStoreRequest{Store: c.Store, Exported: &adminv1.ExportedStore{},
-		ExportedAt: timestamppb.New(m.ExportedAt.Time),
-		Create:     c.Create}
+	in := &adminv1.ImportStoreRequest{Store: c.Store, Create: c.Create, Exported: &adminv1.ExportedStore{},
+		ExportedAt: timestamppb.New(m.ExportedAt.Time)}
 	if err := apijson.Unmarshal(text, in.GetExported()); err != nil {
 		return fmt.Errorf("import: store%s: %w", linesSuffix, err)
 	}
@@ -98,7 +97,8 @@ func (c *importCmd) reportExport(s *invocation, m manifest, done []loadedKind) e
 		return s.value(done)
 	}
 	for _, of := range done {
-		fmt.Fprintf(s.out, "%s: %s, %d stored, %d there before or left out\n", of.Kind, plural(int(of.Rows), "row"), of.Stored, of.Skipped)
+		rows := plural(int(of.Rows), "row")
+		fmt.Fprintf(s.out, "%s: %s, %d stored, %d there before or left out\n", of.Kind, rows, of.Stored, of.Skipped)
 	}
 	for _, f := range m.Files {
 		if kind := strings.TrimSuffix(f.Name, linesSuffix); f.Rows > 0 && (kind == "webhooks" || kind == "keys") {

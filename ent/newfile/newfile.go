@@ -65,10 +65,8 @@ func Folder(path string) (temporary string, remove func(), err error) {
 		return "", nil, &fs.PathError{Op: "create", Path: path, Err: fs.ErrExist}
 	}
 	temporary = filepath.Join(filepath.Dir(path), ".new-"+filepath.Base(path))
-	if err := errors.Join(os.RemoveAll(temporary), os.Mkdir(temporary, 0o700)); err != nil {
-		return "", nil, err
-	}
-	return temporary, func() { _ = os.RemoveAll(temporary) }, nil
+	err = errors.Join(os.RemoveAll(temporary), os.Mkdir(temporary, 0o700))
+	return temporary, func() { _ = os.RemoveAll(temporary) }, err
 }
 
 // Place gives a Folder, whose files are on disk, its path.

@@ -82,7 +82,9 @@ func (o *Operator) Export(ctx context.Context, in *adminv1.ExportStoreRequest,
 			{importing.Products, stored(e, tx.Product.Query, func(r *ent.Product) error {
 				return e.add(resource.Product(r, t.Currency), importing.ContentReady, strconv.FormatBool(r.ContentReady))
 			})},
-			{importing.Customers, stored(e, tx.Customer.Query, func(r *ent.Customer) error { return e.add(resource.Customer(r, t.Currency)) })},
+			{importing.Customers, stored(e, tx.Customer.Query, func(r *ent.Customer) error {
+				return e.add(resource.Customer(r, t.Currency))
+			})},
 			{importing.Links, stored(e, tx.PaymentLink.Query, func(r *ent.PaymentLink) error {
 				return e.add(resource.PaymentLink(r, t.Currency, at))
 			})},
@@ -99,13 +101,12 @@ func (o *Operator) Export(ctx context.Context, in *adminv1.ExportStoreRequest,
 			if err := e.flush(); err != nil { // the first answer of the kind
 				return err
 			}
-			if err := kind.rows(ctx); err != nil {
-				return fmt.Errorf("export the %s: %w", kind.name, err)
+			err := kind.rows(ctx)
+			if err == nil && e.out.GetRows() > 0 {
+				err = e.flush()
 			}
-			if e.out.GetRows() > 0 {
-				if err := e.flush(); err != nil {
-					return err
-				}
+			if err != nil {
+				return fmt.Errorf("export the %s: %w", kind.name, err)
 			}
 		}
 		return nil

@@ -20,10 +20,6 @@ type checker struct {
 	buyers map[identity]*storefrontv1.Order_Customer
 }
 
-func newChecker() *checker {
-	return &checker{map[uint64]uint64{}, maphash.MakeSeed(), map[identity]*storefrontv1.Order_Customer{}}
-}
-
 // identify finds what identifies a row that is to be checked.
 func (l *reading) identify(e *entry) {
 	if l.check == nil {

@@ -69,16 +69,12 @@ func (m *Importer) Finish(ctx context.Context, in *adminv1.FinishImportRequest) 
 		return nil, apierr.Invalid("The kind is unknown.", apijson.Field{Name: "kind",
 			Message: "must be products, customers, orders or export"})
 	}
-	n := notice.Notice{
-		Type: notice.ImportFinished, StoreID: t.ID,
-		Text: fmt.Sprintf("The import of %s is finished: %d stored, %d changed, %d left as they were.", what, in.GetStored(),
-			in.GetChanged(), in.GetSkipped()),
-		About: map[string]any{
-			"kind": in.GetKind(), "stored": in.GetStored(), "changed": in.GetChanged(), "skipped": in.GetSkipped(),
-		},
-	}
+	stored, changed, skipped := in.GetStored(), in.GetChanged(), in.GetSkipped()
 	return &adminv1.FinishImportResponse{}, m.db.WithTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
-		_, err := notice.Write(ctx, tx, hook.Time(ctx), n)
+		_, err := notice.Write(ctx, tx, hook.Time(ctx), notice.Notice{Type: notice.ImportFinished, StoreID: t.ID,
+			Text: fmt.Sprintf("The import of %s is finished: %d stored, %d changed, %d left as they were.", what, stored, changed,
+				skipped),
+			About: map[string]any{"kind": in.GetKind(), "stored": stored, "changed": changed, "skipped": skipped}})
 		return err
 	})
 }

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"io"
 	"regexp"
 	"slices"
@@ -96,7 +97,8 @@ var ErrOptions = errors.New("import")
 // other lines are left, and a *FileError if the file as a whole cannot be imported.
 func Load(ctx context.Context, api API, in io.Reader, o Options) (*Report, error) {
 	r := &Report{}
-	l := &reading{Options: o, api: api, report: r, check: newChecker(), left: map[int]bool{}, rejects: rejects{w: o.Rejects}}
+	l := &reading{Options: o, api: api, report: r, left: map[int]bool{}, rejects: rejects{w: o.Rejects},
+		check: &checker{map[uint64]uint64{}, maphash.MakeSeed(), map[identity]*storefrontv1.Order_Customer{}}}
 	var err error
 	if l.source, err = sourceOf(o); err != nil {
 		return r, err

@@ -76,8 +76,9 @@ func (m *Importer) Rows(ctx context.Context, in *adminv1.ImportRowsRequest) (*ad
 		return loadLines(ctx, m, in, lines, &asTheyAre[*adminv1.Delivery]{table: "finished_deliveries", columns: []string{"webhook_id",
 			"event_id", "event_type", "status", "attempts", "created_at", "finished_at"}, values: deliveryValues})
 	case Activity:
-		return loadLines(ctx, m, in, lines, &asTheyAre[*adminv1.ActivityEntry]{table: activityentry.Table, columns: []string{"actor_type",
-			"actor_id", "actor_name", "action", "resource_type", "resource_id", "changes", "created_at"}, values: activityValues})
+		return loadLines(ctx, m, in, lines, &asTheyAre[*adminv1.ActivityEntry]{table: activityentry.Table, columns: []string{
+			"actor_type", "actor_id", "actor_name", "action", "resource_type", "resource_id", "changes", "created_at"},
+			values: activityValues})
 	}
 	names := make([]string, len(ExportedKinds))
 	for i, kind := range ExportedKinds {
