@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"strconv"
 
@@ -63,8 +64,9 @@ func (c *customerListCmd) Run(s *invocation) error {
 var customerTable = table[*storefrontv1.Customer]{"NAME~24,EMAIL~40,PHONE,PAID?,ORDERS?,CREATED@?,ID#?",
 	func(c *storefrontv1.Customer) []string {
 		return []string{
-			c.GetName(), orDash(c.Email), orDash(c.Phone), validate.FormatAmount(c.GetTotalPaid(), c.GetCurrency()),
-			strconv.Itoa(int(c.GetOrdersCount())), when(c.GetCreatedAt()), c.GetId(),
+			c.GetName(), cmp.Or(c.GetEmail(), absent), cmp.Or(c.GetPhone(), absent),
+			validate.FormatAmount(c.GetTotalPaid(), c.GetCurrency()), strconv.Itoa(int(c.GetOrdersCount())),
+			when(c.GetCreatedAt()), c.GetId(),
 		}
 	}, whole[*storefrontv1.Customer]}
 

@@ -36,14 +36,6 @@ func when(t *timestamppb.Timestamp) string {
 	return strings.Trim(string(apijson.AppendTime(nil, t.AsTime())), `"`)
 }
 
-// orDash is a text that may be absent, for a table.
-func orDash(text *string) string {
-	if text == nil {
-		return absent
-	}
-	return *text
-}
-
 // value prints a value: in JSON, else a line for each field.
 func (s *invocation) value(v any) error {
 	text, err := plainJSON(v)
