@@ -115,8 +115,7 @@ type sessionsListCmd struct {
 func (c *sessionsListCmd) Run(s *invocation) error {
 	in := &adminv1.ListSessionsRequest{Store: c.Store}
 	return list(s, c.target, c.limit, sessionTable, in, func(context.Context, admin.API) error { return nil },
-		admin.API.ListSessions,
-		(*adminv1.ListSessionsResponse).GetSessions)
+		admin.API.ListSessions, (*adminv1.ListSessionsResponse).GetSessions)
 }
 
 var sessionTable = table[*adminv1.Session]{"ID#,KIND,STORE~,MEMBER~,ROLE?,LAST USED@?,EXPIRES@?,CREATED@?",

@@ -140,8 +140,7 @@ func storeTable(deletions map[string]*timestamppb.Timestamp) table[*storefrontv1
 	return table[*storefrontv1.Store]{"SLUG,NAME~,STATUS,CURRENCY,COUNTRY?,CREATED@?,DELETE@?,ID?",
 		func(st *storefrontv1.Store) []string {
 			return []string{st.GetSlug(), st.GetName(), st.GetStatus().String(), st.GetCurrency(), st.GetCountry(),
-				when(st.GetCreatedAt()),
-				when(deletions[st.GetId()]), st.GetId()}
+				when(st.GetCreatedAt()), when(deletions[st.GetId()]), st.GetId()}
 		}, func(st *storefrontv1.Store) []byte {
 			at, object := json.RawMessage("null"), whole(st)
 			if d := deletions[st.GetId()]; d != nil {

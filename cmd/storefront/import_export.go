@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -59,7 +58,7 @@ func (c *importCmd) runExport(s *invocation, path string) error {
 	}
 	return s.operate(c.target, func(ctx context.Context, o admin.API) error {
 		store, err := o.ImportStore(ctx, in)
-		if refused, is := errors.AsType[*apierr.Refusal](err); is && refused.Code == apierr.StoreNotFound {
+		if apierr.Is(err, apierr.StoreNotFound) {
 			return fmt.Errorf("there is no store %s; make it with --create", c.Store)
 		}
 		if err != nil {

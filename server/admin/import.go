@@ -3,7 +3,6 @@ package admin
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -76,7 +75,7 @@ func (o *Operator) ImportStore(ctx context.Context, in *adminv1.ImportStoreReque
 		return nil, refuse("must be in another database than the exported store " + source.Slug + ", whose rows have the ids")
 	}
 	within, t, err := o.check(ctx, nil, in.GetStore())
-	if refusal, is := errors.AsType[*apierr.Refusal](err); is && refusal.Code == apierr.StoreNotFound && in.GetCreate() {
+	if in.GetCreate() && apierr.Is(err, apierr.StoreNotFound) {
 		made, refused := o.rules.RestoreStore(ctx, actorOf(ctx), sourceID, from.GetCreatedAt().AsTime(), &adminv1.CreateStoreRequest{
 			Name: from.GetName(), Slug: in.GetStore(), Currency: from.GetCurrency(), Country: from.GetCountry(),
 		})
