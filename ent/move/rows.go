@@ -143,12 +143,11 @@ func List(ctx context.Context, s *db.DB, storeID uuid.UUID, t Table, r Range) (f
 	return found, false, nil
 }
 
-// among is a condition for a store's rows with ids, which are its parameters $1 and $2. Its form keeps SQLite from reading all
-// rows of the store by another index.
+// among is a condition for a store's rows with ids, which are its parameters $1 and $2.
 func (t Table) among(s *db.DB, ids []uuid.UUID) (condition string, arg any) {
 	text, _ := json.Marshal(ids) // UUIDs
-	return db.Of(s, "id = ANY ($2::uuid[])", "id IN (SELECT value FROM json_each($2))") + " AND CAST(" + t.owner() +
-		" AS text) = CAST($1 AS text)", db.Of[any](s, ids, string(text))
+	return t.owner() + " = $1 AND " + db.Of(s, "id = ANY ($2::uuid[])", "id IN (SELECT value FROM json_each($2))"),
+		db.Of[any](s, ids, string(text))
 }
 
 // Rows are rows of a table, each a JSON array of the values of the columns. The secrets of webhooks are in clear.
