@@ -42,7 +42,7 @@ type batch[R any] struct {
 	held  map[string]uuid.UUID
 }
 
-func (b *batch[R]) rowsRead() *batch[R] { return b }
+func (b *batch[R]) base() *batch[R] { return b }
 
 // sort tells the rows that are new from those that the store has, which it returns: by id and, to update them, by what
 // names them in one of the columns. It refuses ids of other stores and passes over rows that repeat an earlier one's id.

@@ -81,8 +81,8 @@ func (m *Importer) Finish(ctx context.Context, in *adminv1.FinishImportRequest) 
 
 // kind is what differs between the kinds of batch.
 type kind[M, R any] interface {
-	// rowsRead is the batch, which every kind has.
-	rowsRead() *batch[R]
+	// base is the batch that the kind embeds.
+	base() *batch[R]
 	// read brings a message into the form of a row.
 	read(p *problems, in M) row[R]
 	// plan locks the rows that the batch changes, refuses rows that conflict with the store's, changes those
@@ -105,7 +105,7 @@ func load[M, R any](ctx context.Context, m *Importer, name string, messages []M,
 		return nil, apierr.Invalid("The batch is empty or too large.", apijson.Field{Name: name,
 			Message: fmt.Sprintf("must hold 1 to %d rows", BatchRows)})
 	}
-	b := of.rowsRead()
+	b := of.base()
 	b.db, b.t, b.options = m.db, t, options
 	for i, in := range messages {
 		p := &problems{t: t}

@@ -64,19 +64,19 @@ func (m *Importer) Rows(ctx context.Context, in *adminv1.ImportRowsRequest) (*ad
 	case Customers:
 		return loadLines(ctx, m, in, lines, &customers{})
 	case Links:
-		return loadLines(ctx, m, in, lines, &asTheyAre[*storefrontv1.PaymentLink]{table: paymentlink.Table, columns: []string{"code",
+		return loadLines(ctx, m, in, lines, &verbatim[*storefrontv1.PaymentLink]{table: paymentlink.Table, columns: []string{"code",
 			"url", "title", "description", "cover_url", "pricing", "amount", "min_amount", "thank_you_message", "expires_at",
 			"max_payments", "disabled_at", "paid_count", "paid_amount", "last_paid_at", "created_at", "updated_at"}, values: linkValues})
 	case Orders:
 		return loadLines(ctx, m, in, lines, &orders{})
 	case Events:
-		return loadLines(ctx, m, in, lines, &asTheyAre[*adminv1.Event]{table: event.Table, columns: []string{"type", "payload",
+		return loadLines(ctx, m, in, lines, &verbatim[*adminv1.Event]{table: event.Table, columns: []string{"type", "payload",
 			"created_at"}, values: eventValues})
 	case Deliveries:
-		return loadLines(ctx, m, in, lines, &asTheyAre[*adminv1.Delivery]{table: "finished_deliveries", columns: []string{"webhook_id",
+		return loadLines(ctx, m, in, lines, &verbatim[*adminv1.Delivery]{table: "finished_deliveries", columns: []string{"webhook_id",
 			"event_id", "event_type", "status", "attempts", "created_at", "finished_at"}, values: deliveryValues})
 	case Activity:
-		return loadLines(ctx, m, in, lines, &asTheyAre[*adminv1.ActivityEntry]{table: activityentry.Table, columns: []string{
+		return loadLines(ctx, m, in, lines, &verbatim[*adminv1.ActivityEntry]{table: activityentry.Table, columns: []string{
 			"actor_type", "actor_id", "actor_name", "action", "resource_type", "resource_id", "changes", "created_at"},
 			values: activityValues})
 	}
@@ -91,7 +91,7 @@ func (m *Importer) Rows(ctx context.Context, in *adminv1.ImportRowsRequest) (*ad
 // loadLines reads lines as messages and loads those.
 func loadLines[M proto.Message, R any](ctx context.Context, m *Importer, in *adminv1.ImportRowsRequest, lines [][]byte,
 	of kind[M, R]) (*adminv1.ImportResponse, error) {
-	of.rowsRead().exported = true
+	of.base().exported = true
 	var bad refusedRows
 	messages := make([]M, len(lines))
 	for i, line := range lines {
@@ -109,8 +109,8 @@ func loadLines[M proto.Message, R any](ctx context.Context, m *Importer, in *adm
 	return load(ctx, m, in.GetKind(), messages, &adminv1.ImportOptions{}, of)
 }
 
-// asTheyAre is a batch of rows from which nothing follows: they are stored as they are.
-type asTheyAre[M interface{ GetId() string }] struct {
+// verbatim is a batch of rows from which nothing follows: they are stored as they are.
+type verbatim[M interface{ GetId() string }] struct {
 	batch[[]any]
 	table string
 	// columns are those behind id and store_id; values are a row's, none for one that is left out.
@@ -118,7 +118,7 @@ type asTheyAre[M interface{ GetId() string }] struct {
 	values  func(*problems, M) []any
 }
 
-func (b *asTheyAre[M]) read(p *problems, in M) row[[]any] {
+func (b *verbatim[M]) read(p *problems, in M) row[[]any] {
 	l := row[[]any]{id: p.id("id", in.GetId()), data: b.values(p, in)}
 	for _, value := range l.data {
 		if text, is := value.(string); is && !validate.Storable(text) {
@@ -128,13 +128,13 @@ func (b *asTheyAre[M]) read(p *problems, in M) row[[]any] {
 	return l
 }
 
-func (b *asTheyAre[M]) plan(ctx context.Context, tx *ent.Tx) (int, error) {
+func (b *verbatim[M]) plan(ctx context.Context, tx *ent.Tx) (int, error) {
 	_, err := b.sort(ctx, tx, b.table)
 	b.fresh = slices.DeleteFunc(b.fresh, func(l row[[]any]) bool { return l.data == nil })
 	return 0, err
 }
 
-func (b *asTheyAre[M]) store(ctx context.Context, tx *ent.Tx) error {
+func (b *verbatim[M]) store(ctx context.Context, tx *ent.Tx) error {
 	insert := sql.Dialect(b.db.Dialect()).Insert(b.table).Columns(append([]string{"id", "store_id"}, b.columns...)...)
 	for _, l := range b.fresh {
 		insert.Values(append([]any{l.id, b.t.ID}, l.data...)...)
