@@ -281,12 +281,13 @@ INSERT INTO row_deltas (store_id, kind, day, status, type, change)
 	UNION ALL
 	SELECT store_id, 'products', created_at / 86400000 - (created_at % 86400000 < 0), status, type, count(*)
 		FROM products GROUP BY 1, 3, 4, 5;
--- What SQLite is to assume instead of ten rows: that a store has many. It then finds rows whose ids are given by these, and does not
--- read all of the store's. A migration that adds an index which begins with store_id repeats the three statements.
+-- SQLite would assume that a store has ten rows, and read all of them where five ids are given. It is told of ten thousand, so that it
+-- looks the ids up. A migration that adds an index which begins with store_id repeats the three statements.
 ANALYZE sqlite_schema;
 DELETE FROM sqlite_stat1;
 INSERT INTO sqlite_stat1 (tbl, idx, stat)
-	SELECT t.name, i.name, '1000000 10000' || (SELECT COALESCE(group_concat(iif(i.`unique` AND c.seqno = last.seqno, ' 1', ' 10'), ''), '')
-		FROM pragma_index_info(i.name) c, (SELECT max(seqno) AS seqno FROM pragma_index_info(i.name)) last WHERE c.seqno > 0)
-	FROM sqlite_schema t, pragma_index_list(t.name) i, pragma_index_info(i.name) first
-	WHERE t.type = 'table' AND first.seqno = 0 AND first.name = 'store_id';
+	SELECT t.name, i.name, '1000000 10000' || COALESCE((
+		SELECT group_concat(iif(i.`unique` AND c.seqno = (SELECT max(seqno) FROM pragma_index_info(i.name)), ' 1', ' 10'), '')
+			FROM pragma_index_info(i.name) c WHERE c.seqno > 0), '')
+		FROM sqlite_schema t, pragma_index_list(t.name) i, pragma_index_info(i.name) first
+		WHERE t.type = 'table' AND first.seqno = 0 AND first.name = 'store_id';
