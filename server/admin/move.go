@@ -97,20 +97,8 @@ func (o *Operator) ListRows(ctx context.Context, in *adminv1.ListRowsRequest) (*
 		return nil, err
 	}
 	var f fields
-	r := move.Range{Until: uuid.Max, Since: f.timeOf("changedSince", in.GetChangedSince()),
-		Before: f.timeOf("createdBefore", in.GetCreatedBefore())}
-	for _, bound := range []struct {
-		name, text string
-		into       *uuid.UUID
-	}{{"after", in.GetAfter(), &r.After}, {"until", in.GetUntil(), &r.Until}} {
-		if bound.text == "" {
-			continue
-		}
-		id, ok := validate.ParseID(bound.text)
-		if *bound.into = id; !ok {
-			f.refuse(bound.name, "must be a UUID")
-		}
-	}
+	r := move.Range{After: f.id("after", in.GetAfter()), Until: f.id("until", in.GetUntil()),
+		Since: f.timeOf("changedSince", in.GetChangedSince()), Before: f.timeOf("createdBefore", in.GetCreatedBefore())}
 	if err := f.err(); err != nil {
 		return nil, err
 	}
@@ -128,17 +116,13 @@ func (o *Operator) ListRows(ctx context.Context, in *adminv1.ListRowsRequest) (*
 // maxMoved is how many rows are read or written at a time.
 const maxMoved = 500
 
-// idsOf reads ids.
-func idsOf(texts []string, field string) (ids []uuid.UUID, err error) {
-	for _, text := range texts {
-		id, ok := validate.ParseID(text)
-		if !ok || len(texts) > maxMoved {
-			return nil, apierr.Invalid("The ids cannot be read.", apijson.Field{Name: field,
-				Message: fmt.Sprintf("must be at most %d UUIDs", maxMoved)})
-		}
-		ids = append(ids, id)
+// ids reads the ids of at most maxMoved rows.
+func (f *fields) ids(name string, texts []string) []uuid.UUID {
+	ids := parsed(texts)
+	if len(ids) < len(texts) || len(ids) > maxMoved {
+		f.refuse(name, fmt.Sprintf("must be at most %d UUIDs", maxMoved))
 	}
-	return ids, nil
+	return ids
 }
 
 // ReadRows reads rows of a store's table. It refuses with store_not_found, validation_failed or secret_key_missing.
@@ -147,8 +131,9 @@ func (o *Operator) ReadRows(ctx context.Context, in *adminv1.ReadRowsRequest) (*
 	if err != nil {
 		return nil, err
 	}
-	ids, err := idsOf(in.GetIds(), "ids")
-	if err != nil {
+	var f fields
+	ids := f.ids("ids", in.GetIds())
+	if err := f.err(); err != nil {
 		return nil, err
 	}
 	var secrets *seal.Ring
@@ -171,12 +156,12 @@ func (o *Operator) WriteRows(ctx context.Context, in *adminv1.WriteRowsRequest) 
 	if err != nil {
 		return nil, err
 	}
-	gone, err := idsOf(in.GetGone(), "gone")
-	if err == nil && len(in.GetRows().GetRows()) > maxMoved {
-		err = apierr.Invalid("These are too many rows.", apijson.Field{Name: "rows", Message: fmt.Sprintf("must be at most %d",
-			maxMoved)})
+	var f fields
+	gone := f.ids("gone", in.GetGone())
+	if len(in.GetRows().GetRows()) > maxMoved {
+		f.refuse("rows", fmt.Sprintf("must be at most %d", maxMoved))
 	}
-	if err != nil {
+	if err := f.err(); err != nil {
 		return nil, err
 	}
 	secrets, err := o.webhooks.Secrets() // also for other tables, so that a copy does not end at the webhooks

@@ -245,14 +245,14 @@ func (m *Mover) copy(ctx context.Context, t move.Table, since, before *timestamp
 			ChangedSince: since, CreatedBefore: before})
 		return out.GetIds(), out.GetVersions(), out.GetMore(), err
 	}
-	for after, more := "", true; more; {
+	for after, more := uuid.Nil.String(), true; more; {
 		var ids []string
 		var versions []string
 		var err error
-		if ids, versions, more, err = list(m.From, after, ""); err != nil {
+		until := uuid.Max.String()
+		if ids, versions, more, err = list(m.From, after, until); err != nil {
 			return err
 		}
-		until := ""
 		if more {
 			until = ids[len(ids)-1]
 		}

@@ -281,7 +281,7 @@ INSERT INTO row_deltas (store_id, kind, day, status, type, change)
 	UNION ALL
 	SELECT store_id, 'products', created_at / 86400000 - (created_at % 86400000 < 0), status, type, count(*)
 		FROM products GROUP BY 1, 3, 4, 5;
--- SQLite would assume that a store has ten rows, and read all of them where five ids are given. It is told of ten thousand, so that it
+-- SQLite would assume that a store has ten rows, and read all of them where five ids are given. It is told of ten thousand, and then
 -- looks the ids up. A migration that adds an index which begins with store_id repeats the three statements.
 ANALYZE sqlite_schema;
 DELETE FROM sqlite_stat1;

@@ -258,9 +258,9 @@ type ListRowsRequest struct {
 	Store string `protobuf:"bytes,1,opt,name=store,proto3" json:"store,omitempty"`
 	// The table.
 	Table string `protobuf:"bytes,2,opt,name=table,proto3" json:"table,omitempty"`
-	// List rows with larger ids, a UUID; all if empty.
+	// List rows with larger ids than this UUID, which may be all zeros.
 	After string `protobuf:"bytes,3,opt,name=after,proto3" json:"after,omitempty"`
-	// List rows up to this id, a UUID; all if empty.
+	// List rows with ids up to this UUID, which may be all ones.
 	Until string `protobuf:"bytes,4,opt,name=until,proto3" json:"until,omitempty"`
 	// List only rows that may have changed since then.
 	ChangedSince *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=changed_since,json=changedSince,proto3" json:"changed_since,omitempty"`

@@ -169,14 +169,14 @@ export type ListRowsRequest = Message<"storefront.admin.v1.ListRowsRequest"> & {
   table: string;
 
   /**
-   * List rows with larger ids, a UUID; all if empty.
+   * List rows with larger ids than this UUID, which may be all zeros.
    *
    * @generated from field: string after = 3;
    */
   after: string;
 
   /**
-   * List rows up to this id, a UUID; all if empty.
+   * List rows with ids up to this UUID, which may be all ones.
    *
    * @generated from field: string until = 4;
    */
