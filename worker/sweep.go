@@ -34,7 +34,7 @@ func (w *Worker) sweep(ctx context.Context) error {
 	rows, err := w.queue.Sweep(limited, w.config.Retention)
 	switch {
 	case errors.Is(err, queue.ErrHeld):
-		w.config.Logger.InfoContext(ctx, "nothing swept", "reason", err)
+		w.config.Logger.DebugContext(ctx, "nothing swept", "reason", err) // as on each first day; doctor tells
 	case err != nil:
 		return err
 	case rows > 0:
