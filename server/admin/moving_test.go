@@ -114,6 +114,36 @@ func TestWhatHappensDuringAMoveGoesAlong(t *testing.T) {
 	})
 }
 
+// listing is the API of a place where something happens right before a table is listed.
+type listing struct {
+	admin.API
+	before func(table string)
+}
+
+func (l listing) ListRows(ctx context.Context, in *adminv1.ListRowsRequest) (*adminv1.ListRowsResponse, error) {
+	l.before(in.GetTable())
+	return l.API.ListRows(ctx, in)
+}
+
+// An order of a transaction that lasted for seconds, and that ended once the buyers were copied, waits for the next pass.
+func TestAMoveCopiesWhatALongTransactionWrote(t *testing.T) {
+	t.Parallel()
+	eachWay(t, func(t *testing.T, from, to place) {
+		store := from.newStore(t, "atelier")
+		b := from.bench(t, "atelier")
+		product, late := b.Product("P", 5), ""
+		_, err := mover(listing{from, func(table string) {
+			if table == "orders" && late == "" {
+				late = b.Buy("awa@example.com", product.GetId(), "").GetId()
+				_, err := from.db.Writer().Exec("UPDATE orders SET created_at = $1 WHERE id = $2", time.Now().Add(-10*time.Second).UTC(), late)
+				require.NoError(t, err)
+			}
+		}}, to, "atelier").Run(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, 1, dbtest.Count(t, to.db, "orders WHERE store_id = $1", store))
+	})
+}
+
 // A run that begins beside another takes over: what is acknowledged meanwhile is not lost. One that is taken back stays so.
 func TestOfTwoRunsOfAMoveTheLastGoesOn(t *testing.T) {
 	t.Parallel()
