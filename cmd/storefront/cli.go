@@ -24,7 +24,7 @@ type cli struct {
 	Server     serverCmd     `cmd:"" group:"run" help:"Serve the public API and the operator's listener."`
 	Worker     workerCmd     `cmd:"" group:"run" help:"Deliver webhooks."`
 	Migrate    migrateCmd    `cmd:"" group:"run" help:"Bring the database's schema up to date, or show how far it is."`
-	Store      storeCmd      `cmd:"" group:"sell" help:"Create, list, show, update, delete, restore and move stores."`
+	Store      storeCmd      `cmd:"" group:"sell" help:"Create, list, show, update, delete and restore stores."`
 	Key        keyCmd        `cmd:"" group:"connect" help:"Create, list, show and revoke a store's API keys."`
 	Product    productCmd    `cmd:"" group:"sell" help:"Create, list, show and update products."`
 	Customer   customerCmd   `cmd:"" group:"sell" help:"Create, list, show, update and forget customers."`

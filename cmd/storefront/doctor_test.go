@@ -17,7 +17,6 @@ import (
 	"go.storefront.example/ent/db/dbtest"
 	"go.storefront.example/ent/id"
 	"go.storefront.example/ent/seal"
-	"go.storefront.example/ent/tenant"
 	ratelimit "go.storefront.example/server/limit"
 )
 
@@ -113,15 +112,6 @@ func TestDoctorSeesThatNoWorkerRuns(t *testing.T) {
 			require.NoError(t, err)
 			_, err = handle.Writer().Exec(`INSERT INTO outbox (id, store_id, type) VALUES ($1, $2, 'order.paid')`, event, shop.ID)
 			require.NoError(t, err)
-
-			// What workers leave alone, because its store moves, is not stuck.
-			move := func(step string) {
-				_, err := handle.Writer().Exec("UPDATE stores SET moving = NULLIF($1, '')", step)
-				require.NoError(t, err)
-			}
-			move(tenant.Draining)
-			require.Equal(t, doctor.OK, i.examine()["outbox"].Status)
-			move("")
 
 			// Right after a restore nothing is connected yet, and the doctor ends with 0.
 			require.NoError(t, handle.Close())

@@ -20,7 +20,6 @@ type storeCmd struct {
 	Update  storeUpdateCmd  `cmd:"" help:"Change a store."`
 	Delete  storeDeleteCmd  `cmd:"" help:"Close a store, and delete all that it has after a grace."`
 	Restore storeRestoreCmd `cmd:"" help:"Take the deletion of a store back, within its grace."`
-	Move    storeMoveCmd    `cmd:"" help:"Move a store to another installation while it sells."`
 	Data    storeDataCmd    `cmd:"" help:"Print all that a store keeps about a customer, for the customer."`
 }
 

@@ -31,12 +31,10 @@ import (
 	"go.storefront.example/ent/notice"
 	"go.storefront.example/ent/queue"
 	"go.storefront.example/ent/resource"
-	"go.storefront.example/ent/tenant"
 	"go.storefront.example/gen/ent"
 	"go.storefront.example/gen/ent/customer"
 	"go.storefront.example/gen/ent/order"
 	"go.storefront.example/gen/ent/outboxentry"
-	"go.storefront.example/gen/ent/store"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 )
 
@@ -60,12 +58,8 @@ const (
 // the last. Forgettings hold their number.
 var passes = []func(on, context.Context, *ent.Tx, *Forgetting) (last bool, err error){on.events, on.activity, on.rest}
 
-var (
-	// ErrNone means that there is no such forgetting.
-	ErrNone = errors.New("no such forgetting")
-	// ErrMoving means that the store moves, and what names the customer with it.
-	ErrMoving = errors.New("the store is moving")
-)
+// ErrNone means that there is no such forgetting.
+var ErrNone = errors.New("no such forgetting")
 
 // Forgetting is the progress of forgetting a customer and, when it is finished, its receipt. It holds no
 // personal data.
@@ -158,19 +152,10 @@ func (s on) page(ctx context.Context, tx *ent.Tx, f *Forgetting, column string, 
 
 // BeginForgetting replaces what names a customer in the customer's row, and so in all that shows the customer, and orders the
 // steps that take it out of what is kept. A customer who is forgotten already stays as it is. The caller's context is in the
-// store; a customer whom it lacks is ent's NotFoundError. It fails with ErrMoving in a store that moves; the copy that a move
-// leaves forgets as any store.
+// store; a customer whom it lacks is ent's NotFoundError.
 func BeginForgetting(ctx context.Context, s *db.DB, storeID, customerID uuid.UUID) (f Forgetting, err error) {
 	o := on{s}
 	err = s.WithTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
-		owner, err := db.Lock(s, tx.Store.Query().Where(store.ID(storeID))).Only(ctx)
-		switch {
-		case err != nil:
-			return fmt.Errorf("lock the store: %w", err)
-		case owner.Moving != nil && *owner.Moving != tenant.Moved:
-			return ErrMoving
-		}
-		hook.WhileMoving(ctx)
 		// Orders whose next change sends an event: a transaction that changes one either has committed the event or reads the
 		// forgotten customer.
 		if _, err := db.Lock(s, tx.Order.Query().Where(order.StoreID(storeID), order.CustomerID(customerID),
@@ -262,7 +247,6 @@ func Step(ctx context.Context, s *db.DB, storeID, customerID uuid.UUID) (f Forge
 	o := on{s}
 	change := func(do func(ctx context.Context, tx *ent.Tx) error) error {
 		return s.WithTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
-			hook.WhileMoving(ctx)
 			if f, err = o.read(ctx, tx, storeID, customerID); err != nil || f.FinishedAt != nil {
 				return err
 			}

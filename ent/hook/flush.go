@@ -2,7 +2,6 @@ package hook
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -17,6 +16,7 @@ import (
 	"go.storefront.example/ent/tenant"
 	"go.storefront.example/ent/tracing"
 	"go.storefront.example/gen/ent"
+	"go.storefront.example/gen/ent/webhook"
 )
 
 // Written are the events of a transaction.
@@ -32,10 +32,6 @@ type Written struct {
 // the store subscribes are queued: a webhook receives the events of all transactions that begin after the
 // commit that enabled it, and perhaps those of transactions under way. Where the webhooks lie on another node than
 // the store's rows, all events are queued, and the relay finds out which webhooks subscribe.
-//
-// It fails with ErrMoving in a store of which nothing may change while it moves, unless WhileMoving was called. A move waits
-// for the transactions that wrote before it forbade that: so what is looked for here is asked for after the changes and
-// their entries in the journal.
 func Flush(ctx context.Context, tx *ent.Tx, webhooksElsewhere bool) (w Written, err error) {
 	r, ok := ctx.Value(contextKey{}).(*recorder)
 	if !ok {
@@ -48,19 +44,11 @@ func Flush(ctx context.Context, tx *ent.Tx, webhooksElsewhere bool) (w Written, 
 		if err := r.writeJournal(ctx, tx); err != nil {
 			return w, fmt.Errorf("write the journal: %w", err)
 		}
-	}
-	store, _, within := tenant.From(ctx)
-	var subscribed []string
-	if within && !webhooksElsewhere { // where no store moves either
-		if subscribed, err = r.readStore(ctx, tx, store.ID); err != nil {
-			return w, err
-		}
-	}
-	if len(r.changes) > 0 {
-		if w.Queued, err = r.writeEvents(ctx, tx, webhooksElsewhere, subscribed); err != nil {
+		if w.Queued, err = r.writeEvents(ctx, tx, webhooksElsewhere); err != nil {
 			return w, fmt.Errorf("write the outbox: %w", err)
 		}
 	}
+	store, _, _ := tenant.From(ctx)
 	w.Store, w.Events = store.ID, r.events
 	return w, nil
 }
@@ -95,59 +83,8 @@ func (r *recorder) writeJournal(ctx context.Context, tx *ent.Tx) error {
 	return tx.ActivityEntry.CreateBulk(entries...).Exec(ctx)
 }
 
-// ErrMoving is that of a transaction in a store of which nothing may change because it moves or has moved.
-var ErrMoving = errors.New("the store is moving, or has moved: nothing of it can be changed here")
-
-// movingError is an ErrMoving with what the caller is told, whom a later try or another place may serve (package apierr).
-type movingError struct{ step string }
-
-// Error is for logs.
-func (movingError) Error() string { return ErrMoving.Error() }
-
-// Is makes it an ErrMoving.
-func (movingError) Is(target error) bool { return target == ErrMoving }
-
-// Unavailable is what the caller is told.
-func (e movingError) Unavailable() string {
-	switch e.step {
-	case tenant.Moved:
-		return "The store has moved to another installation: nothing of it can be changed here any more."
-	case tenant.Arriving:
-		return "The store is being moved here, and is not open yet; try again later."
-	}
-	return "The store is moving to another address. For a moment nothing can be changed; try again."
-}
-
-// readStore returns the types of event to which the enabled webhooks of a store subscribe, or an ErrMoving.
-func (r *recorder) readStore(ctx context.Context, tx *ent.Tx, storeID uuid.UUID) (subscribed []string, err error) {
-	rows, err := tx.QueryContext(ctx, `SELECT COALESCE(s.moving, ''), w.events
- FROM stores s LEFT JOIN webhooks w ON w.store_id = s.id AND w.enabled WHERE s.id = $1`, storeID)
-	if err != nil {
-		return nil, fmt.Errorf("read the store's move and webhooks: %w", err)
-	}
-	defer func() { _ = rows.Close() }()
-	for rows.Next() {
-		var step string
-		var events []byte
-		if err := rows.Scan(&step, &events); err != nil {
-			return nil, fmt.Errorf("read the store's move and webhooks: %w", err)
-		}
-		if (step == tenant.Frozen || step == tenant.Moved || step == tenant.Arriving) && !r.whileMoving {
-			return nil, movingError{step}
-		}
-		var types []string
-		if events != nil {
-			if err := json.Unmarshal(events, &types); err != nil {
-				return nil, fmt.Errorf("read what a webhook subscribes to: %w", err)
-			}
-		}
-		subscribed = append(subscribed, types...)
-	}
-	return subscribed, rows.Err()
-}
-
 // writeEvents writes the events, and puts those into the outbox to which a webhook subscribes.
-func (r *recorder) writeEvents(ctx context.Context, tx *ent.Tx, queueAll bool, subscribed []string) (queued bool, err error) {
+func (r *recorder) writeEvents(ctx context.Context, tx *ent.Tx, queueAll bool) (queued bool, err error) {
 	store, _, _ := tenant.From(ctx)
 	var events []*ent.EventCreate
 	for _, c := range r.changes {
@@ -171,6 +108,16 @@ func (r *recorder) writeEvents(ctx context.Context, tx *ent.Tx, queueAll bool, s
 	written, err := tx.Event.CreateBulk(events...).Save(ctx)
 	if err != nil {
 		return false, err
+	}
+	var subscribed []string
+	if !queueAll {
+		webhooks, err := tx.Webhook.Query().Where(webhook.StoreID(store.ID), webhook.Enabled(true)).Select(webhook.FieldEvents).All(ctx)
+		if err != nil {
+			return false, fmt.Errorf("read the store's webhooks: %w", err)
+		}
+		for _, w := range webhooks {
+			subscribed = append(subscribed, w.Events...)
+		}
 	}
 	var rows []*ent.OutboxEntryCreate
 	for _, e := range written {

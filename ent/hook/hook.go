@@ -39,7 +39,6 @@ type recorder struct {
 	now            time.Time // zero until the first use
 	withoutJournal bool
 	withoutEvents  bool
-	whileMoving    bool
 	rows           map[uuid.UUID]lockedRow
 	changes        []notedMutation
 	events         []uuid.UUID // those written
@@ -71,9 +70,6 @@ func WithoutJournal(ctx context.Context) { from(ctx).withoutJournal = true }
 
 // WithoutEvents ends events for the rest of the transaction.
 func WithoutEvents(ctx context.Context) { from(ctx).withoutEvents = true }
-
-// WhileMoving lets the transaction change a store of which nothing else may change, because it moves or has moved.
-func WhileMoving(ctx context.Context) { from(ctx).whileMoving = true }
 
 // Record adds a journal entry of what no mutation of a journaled column shows, such as a load of many rows.
 func Record(ctx context.Context, action, resource string, id uuid.UUID, fields ...FieldChange) {

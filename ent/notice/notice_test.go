@@ -16,7 +16,6 @@ import (
 	"go.storefront.example/ent/id"
 	"go.storefront.example/ent/notice"
 	"go.storefront.example/ent/seal"
-	"go.storefront.example/ent/tenant"
 	"go.storefront.example/gen/ent"
 	"go.storefront.example/gen/ent/event"
 )
@@ -248,25 +247,5 @@ func TestAKeyIsToldOfBeforeItExpires(t *testing.T) {
 		require.Contains(t, b.notices()[0].Data.Text, `The API key "crm" expires in 14 days, on 31 October 2026 at 12:00 UTC.`)
 		require.Contains(t, b.notices()[2].Data.Text, `The API key "crm" expired on 31 October 2026 at 12:00 UTC`)
 		require.Equal(t, "https://dashboard.example/dashboard/keys", *b.notices()[2].Data.Page)
-	})
-}
-
-// From the step on from which no worker sends for a store, nothing is told of it, at either place; the new one begins once it
-// is open.
-func TestAStoreThatMovesIsToldOfByOnePlace(t *testing.T) {
-	t.Parallel()
-	run(t, func(b bench) {
-		b.sink("")
-		b.webhook(noon.Add(-25 * time.Hour))
-		b.set(`INSERT INTO api_keys (id, store_id, name, fingerprint, hint, scopes, expires_at, created_at)
- VALUES ($1, $2, 'crm', $3, '', '[]', $4, $5)`, id.At(noon), b.store, []byte("crm"), noon.Add(24*time.Hour), noon)
-		for _, step := range []string{tenant.Draining, tenant.Frozen, tenant.Moved, tenant.Arriving} {
-			b.set("UPDATE stores SET moving = $1", step)
-			b.sweep(0)
-			require.Empty(t, b.types(), step)
-		}
-		b.set("UPDATE stores SET moving = NULL")
-		b.sweep(0)
-		require.Equal(t, []string{notice.WebhookFailing, notice.KeyExpiring}, b.types())
 	})
 }

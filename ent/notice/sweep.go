@@ -78,7 +78,7 @@ func key(ctx context.Context, s *db.DB, tx Tx, keyID uuid.UUID, now time.Time) e
 	var expires time.Time
 	var told int
 	if found, err := one(ctx, tx, "read what was told of a key",
-		"SELECT store_id, name, expires_at, notice_level FROM api_keys WHERE id = $1 AND revoked_at IS NULL AND "+here+
+		"SELECT store_id, name, expires_at, notice_level FROM api_keys WHERE id = $1 AND revoked_at IS NULL"+
 			s.RowLock(db.SkipLocked), []any{keyID}, &store, &name, &expires, &told); !found {
 		return err
 	}

@@ -32,9 +32,6 @@ const (
 
 const day = 24 * time.Hour
 
-// here selects the rows of stores that this installation tells of: what happens to one that moves is told once, where it arrives.
-const here = "store_id NOT IN (" + db.MovingStores + ")"
-
 // leastGap is the least time from a notice of a webhook to the next that it began to fail: one that fails now and then is
 // told of twice an hour at most.
 const leastGap = time.Hour
@@ -70,7 +67,7 @@ func Webhook(ctx context.Context, s *db.DB, tx Tx, webhookID uuid.UUID, now time
 	var w webhookRow
 	if found, err := one(ctx, tx, "read what was told of a webhook", `SELECT w.store_id, w.url, w.description, w.enabled,
  w.disabled_automatically, w.failing_since, w.notice_level, w.notice_id
- FROM webhooks w WHERE w.id = $1 AND w.store_id <> $2 AND `+here+s.RowLock(" OF w"+db.SkipLocked), []any{webhookID, Platform},
+ FROM webhooks w WHERE w.id = $1 AND w.store_id <> $2`+s.RowLock(" OF w"+db.SkipLocked), []any{webhookID, Platform},
 		&w.store, &w.url, &w.description, &w.enabled, &w.disabledAutomatically, &w.failingSince, &w.told, &w.last); !found {
 		return err
 	}

@@ -2,13 +2,10 @@
 -- present: null, or the time of a test.
 
 -- name: take
--- Takes the oldest entries of the outbox, with the webhooks that subscribe to each. As claim and cancelled do, it leaves alone
--- what is of a store that moves.
+-- Takes the oldest entries of the outbox, with the webhooks that subscribe to each.
 WITH taken AS (
  DELETE FROM outbox WHERE id = ANY (ARRAY(
-  SELECT id FROM outbox WHERE id > $1
-   AND store_id <> ALL (ARRAY({moving}))
-  ORDER BY id LIMIT $2 FOR UPDATE SKIP LOCKED))
+  SELECT id FROM outbox WHERE id > $1 ORDER BY id LIMIT $2 FOR UPDATE SKIP LOCKED))
  RETURNING id, store_id, type)
 SELECT t.id, t.store_id, t.type, w.id, COALESCE(w.url, ''), w.secret, COALESCE(w.secret_key, ''), COALESCE(w.epoch, 0),
  e.payload, e.request_id, COALESCE(e.trace, '')
@@ -57,8 +54,7 @@ SELECT DISTINCT store_id, webhook_id, retry FROM deliveries WHERE due_at > $2 AN
 WITH want AS (
  SELECT r.*, w.epoch, w.url, w.secret, w.secret_key
  FROM jsonb_to_recordset($2::jsonb) AS r(store_id uuid, webhook_id uuid, retry boolean, max integer)
- JOIN webhooks w ON w.store_id = r.store_id AND w.id = r.webhook_id AND w.enabled
- WHERE r.store_id <> ALL (ARRAY({moving}))),
+ JOIN webhooks w ON w.store_id = r.store_id AND w.id = r.webhook_id AND w.enabled),
 due AS (
  SELECT f.id, want.url, want.secret, want.secret_key FROM want CROSS JOIN LATERAL (
   SELECT d.id FROM deliveries d
@@ -116,7 +112,6 @@ WITH RECURSIVE made AS (
   ORDER BY d.store_id, d.webhook_id, d.epoch LIMIT 1) n)
 SELECT m.* FROM made m WHERE NOT EXISTS (
  SELECT 1 FROM webhooks w WHERE w.store_id = m.store_id AND w.id = m.webhook_id AND w.enabled AND w.epoch = m.epoch)
- AND m.store_id <> ALL (ARRAY({moving}))
 
 -- name: cancel
 WITH gone AS (
@@ -138,8 +133,7 @@ WITH RECURSIVE made AS (
  SELECT n.* FROM made m CROSS JOIN LATERAL (
   SELECT d.store_id, d.webhook_id FROM deliveries d
   WHERE (d.store_id, d.webhook_id) > (m.store_id, m.webhook_id) ORDER BY d.store_id, d.webhook_id LIMIT 1) n),
-live AS (SELECT m.*, w.epoch FROM made m JOIN webhooks w ON w.store_id = m.store_id AND w.id = m.webhook_id AND w.enabled
- WHERE m.store_id NOT IN (SELECT id FROM stores WHERE moving = 'moved'))
+live AS (SELECT m.*, w.epoch FROM made m JOIN webhooks w ON w.store_id = m.store_id AND w.id = m.webhook_id AND w.enabled)
 SELECT (SELECT count(*) FROM (SELECT 1 FROM live l CROSS JOIN LATERAL (
   SELECT 1 FROM deliveries d WHERE d.store_id = l.store_id AND d.webhook_id = l.webhook_id AND d.epoch = l.epoch AND d.retry = false
   LIMIT 10000) d LIMIT 10000) f),

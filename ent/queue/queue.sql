@@ -44,10 +44,8 @@ SELECT e.id, e.type, e.created_at, EXISTS (SELECT 1 FROM outbox o WHERE o.store_
  FROM events e WHERE e.store_id = $1 AND (e.created_at, e.id) > ($2, $3) AND e.created_at < $4 ORDER BY e.created_at, e.id LIMIT 500
 
 -- name: outbox
--- How many entries there are, and the oldest, whose id is its event's and contains the time. Text sorts as ids do. Those of
--- stores that have moved are sent elsewhere.
-SELECT count(*), min(CAST(id AS text)) FROM (SELECT id FROM outbox
- WHERE store_id NOT IN (SELECT id FROM stores WHERE moving = 'moved') ORDER BY id LIMIT 10000) o
+-- How many entries there are, and the oldest, whose id is its event's and contains the time. Text sorts as ids do.
+SELECT count(*), min(CAST(id AS text)) FROM (SELECT id FROM outbox ORDER BY id LIMIT 10000) o
 
 -- name: order resend
 INSERT INTO resends (id, store_id, webhook_id, since, until, position_at, position_id, stopped, resent, created_at)
@@ -56,7 +54,6 @@ INSERT INTO resends (id, store_id, webhook_id, since, until, position_at, positi
 -- name: resend
 SELECT id, store_id, webhook_id, since, resent, finished_at IS NOT NULL, stopped, until, position_at, position_id
  FROM resends WHERE id = $1
- AND store_id NOT IN ({moving})
 
 -- name: save resend
 UPDATE resends SET resent = $1, position_at = $2, position_id = $3, stopped = $4, finished_at = $5 WHERE store_id = $6 AND id = $7

@@ -77,8 +77,8 @@ func readResend(ctx context.Context, on db.Querier, resendID uuid.UUID) (job res
 
 // UnfinishedResends lists unfinished resends, the oldest first.
 func UnfinishedResends(ctx context.Context, s *db.DB, limit int) ([]uuid.UUID, error) {
-	found, err := idsIn(db.Rows(ctx, s.Reader(), "SELECT id FROM resends WHERE finished_at IS NULL AND store_id NOT IN ("+
-		db.MovingStores+") ORDER BY id LIMIT $1", limit))
+	found, err := idsIn(db.Rows(ctx, s.Reader(), "SELECT id FROM resends WHERE finished_at IS NULL ORDER BY id LIMIT $1",
+		limit))
 	return found, wrap("list resends", err)
 }
 

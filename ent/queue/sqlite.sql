@@ -5,8 +5,7 @@
 -- name: take
 SELECT t.id, t.store_id, t.type, w.id, COALESCE(w.url, ''), w.secret, COALESCE(w.secret_key, ''), COALESCE(w.epoch, 0),
  e.payload, e.request_id, COALESCE(e.trace, '')
- FROM (SELECT * FROM outbox WHERE id > $1 AND store_id NOT IN ({moving})
-  ORDER BY id LIMIT $2) t
+ FROM (SELECT * FROM outbox WHERE id > $1 ORDER BY id LIMIT $2) t
  LEFT JOIN webhooks w ON w.store_id = t.store_id AND w.enabled
   AND EXISTS (SELECT 1 FROM json_each(w.events) s WHERE s.value = t.type)
  LEFT JOIN events e ON e.store_id = t.store_id AND e.id = t.id
@@ -48,8 +47,7 @@ SELECT DISTINCT store_id, webhook_id, retry FROM deliveries WHERE due_at > $2 AN
 -- name: lease
 UPDATE deliveries SET lease = $1, due_at = $2 WHERE id IN (
  SELECT d.id FROM webhooks w JOIN deliveries d ON d.store_id = w.store_id AND d.webhook_id = w.id AND d.epoch = w.epoch
- WHERE w.store_id = $3 AND w.store_id NOT IN ({moving})
-  AND w.id = $4 AND w.enabled AND d.retry = $5 AND d.due_at <= $6
+ WHERE w.store_id = $3 AND w.id = $4 AND w.enabled AND d.retry = $5 AND d.due_at <= $6
  ORDER BY d.due_at, d.id LIMIT $7)
 
 -- name: leased
@@ -91,7 +89,6 @@ WITH RECURSIVE made (id) AS (
   ORDER BY d.store_id, d.webhook_id, d.epoch, d.retry, d.due_at, d.id LIMIT 1) FROM made m JOIN deliveries p ON p.id = m.id)
 SELECT d.store_id, d.webhook_id, d.epoch FROM made m JOIN deliveries d ON d.id = m.id WHERE NOT EXISTS (
  SELECT 1 FROM webhooks w WHERE w.store_id = d.store_id AND w.id = d.webhook_id AND w.enabled AND w.epoch = d.epoch)
- AND d.store_id NOT IN ({moving})
 
 -- name: cancel
 INSERT INTO finished_deliveries (id, store_id, webhook_id, event_id, event_type, status, attempts, created_at, finished_at)
@@ -102,7 +99,7 @@ DELETE FROM deliveries WHERE id IN (SELECT id FROM deliveries
 
 -- name: backlog
 -- The embedded database has no more than one machine's work, and reads it off the index.
-WITH live AS (SELECT * FROM webhooks WHERE enabled AND store_id NOT IN (SELECT id FROM stores WHERE moving = 'moved'))
+WITH live AS (SELECT * FROM webhooks WHERE enabled)
 SELECT (SELECT count(*) FROM (SELECT d.id FROM live w CROSS JOIN deliveries d
   ON d.store_id = w.store_id AND d.webhook_id = w.id AND d.epoch = w.epoch AND d.retry = false LIMIT 10000)),
  (SELECT count(*) FROM (SELECT d.id FROM live w CROSS JOIN deliveries d

@@ -31,11 +31,6 @@ func (Store) Fields() []ent.Field {
 			Comment("product types that may not be published"),
 		field.Time("delete_at").Optional().Nillable().
 			Comment("when all that it has begins to be deleted; null for a store that stays"),
-		field.String("moving").Optional().Nillable().Comment("step of a move to or from another installation; null for a store " +
-			"that stays"),
-		field.String("move_run").Default("").Comment("the run of the command that moves the store; no other goes on beside it"),
-		field.String("moved_to").Default("").Comment("address of the operator's listener that the store moved to"),
-		field.String("redirect_to").Default("").Comment("public address that a moved store's requests are sent to"),
 		field.Float("platform_fee_percent").Default(0).Comment("copied to each order recorded"),
 		createdAt(),
 		updatedAt(),
@@ -59,6 +54,5 @@ func (Store) Indexes() []ent.Index {
 		index.Fields("slug").Unique(),
 		index.Fields("created_at", "id"),
 		index.Fields("delete_at").Annotations(entsql.IndexWhere("delete_at IS NOT NULL")),
-		index.Fields("moving").Annotations(entsql.IndexWhere("moving IS NOT NULL")),
 	}
 }

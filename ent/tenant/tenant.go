@@ -23,21 +23,9 @@ type Store struct {
 	PaymentLinksOpen bool
 	// UnavailableTypes are the product types that may not be published.
 	UnavailableTypes []string
-	// Moving is the step of a move to or from another installation, empty for a store that stays, and RedirectTo the public
-	// address that requests of a moved store are sent to, if there is one.
-	Moving, RedirectTo string
 	// PlatformFeePercent is copied to each order recorded.
 	PlatformFeePercent float64
 }
-
-// The steps of a store's move (package move).
-const (
-	Copying  = "copying"  // all rows are copied, and the store sells on
-	Draining = "draining" // and no worker sends for it
-	Frozen   = "frozen"   // nothing of it changes
-	Moved    = "moved"    // it answers and sends elsewhere
-	Arriving = "arriving" // it will, here
-)
 
 // The kinds of actor in the activity journal.
 const (

@@ -9998,10 +9998,6 @@ type StoreMutation struct {
 	unavailable_types       *[]string
 	appendunavailable_types []string
 	delete_at               *time.Time
-	moving                  *string
-	move_run                *string
-	moved_to                *string
-	redirect_to             *string
 	platform_fee_percent    *float64
 	addplatform_fee_percent *float64
 	created_at              *time.Time
@@ -10648,163 +10644,6 @@ func (m *StoreMutation) ResetDeleteAt() {
 	delete(m.clearedFields, store.FieldDeleteAt)
 }
 
-// SetMoving sets the "moving" field.
-func (m *StoreMutation) SetMoving(s string) {
-	m.moving = &s
-}
-
-// Moving returns the value of the "moving" field in the mutation.
-func (m *StoreMutation) Moving() (r string, exists bool) {
-	v := m.moving
-	if v == nil {
-		return
-	}
-	return *v, true
-}
-
-// OldMoving returns the old "moving" field's value of the Store entity.
-// If the Store object wasn't provided to the builder, the object is fetched from the database.
-// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
-func (m *StoreMutation) OldMoving(ctx context.Context) (v *string, err error) {
-	if !m.op.Is(OpUpdateOne) {
-		return v, errors.New("OldMoving is only allowed on UpdateOne operations")
-	}
-	if m.id == nil || m.oldValue == nil {
-		return v, errors.New("OldMoving requires an ID field in the mutation")
-	}
-	oldValue, err := m.oldValue(ctx)
-	if err != nil {
-		return v, fmt.Errorf("querying old value for OldMoving: %w", err)
-	}
-	return oldValue.Moving, nil
-}
-
-// ClearMoving clears the value of the "moving" field.
-func (m *StoreMutation) ClearMoving() {
-	m.moving = nil
-	m.clearedFields[store.FieldMoving] = struct{}{}
-}
-
-// MovingCleared returns if the "moving" field was cleared in this mutation.
-func (m *StoreMutation) MovingCleared() bool {
-	_, ok := m.clearedFields[store.FieldMoving]
-	return ok
-}
-
-// ResetMoving resets all changes to the "moving" field.
-func (m *StoreMutation) ResetMoving() {
-	m.moving = nil
-	delete(m.clearedFields, store.FieldMoving)
-}
-
-// SetMoveRun sets the "move_run" field.
-func (m *StoreMutation) SetMoveRun(s string) {
-	m.move_run = &s
-}
-
-// MoveRun returns the value of the "move_run" field in the mutation.
-func (m *StoreMutation) MoveRun() (r string, exists bool) {
-	v := m.move_run
-	if v == nil {
-		return
-	}
-	return *v, true
-}
-
-// OldMoveRun returns the old "move_run" field's value of the Store entity.
-// If the Store object wasn't provided to the builder, the object is fetched from the database.
-// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
-func (m *StoreMutation) OldMoveRun(ctx context.Context) (v string, err error) {
-	if !m.op.Is(OpUpdateOne) {
-		return v, errors.New("OldMoveRun is only allowed on UpdateOne operations")
-	}
-	if m.id == nil || m.oldValue == nil {
-		return v, errors.New("OldMoveRun requires an ID field in the mutation")
-	}
-	oldValue, err := m.oldValue(ctx)
-	if err != nil {
-		return v, fmt.Errorf("querying old value for OldMoveRun: %w", err)
-	}
-	return oldValue.MoveRun, nil
-}
-
-// ResetMoveRun resets all changes to the "move_run" field.
-func (m *StoreMutation) ResetMoveRun() {
-	m.move_run = nil
-}
-
-// SetMovedTo sets the "moved_to" field.
-func (m *StoreMutation) SetMovedTo(s string) {
-	m.moved_to = &s
-}
-
-// MovedTo returns the value of the "moved_to" field in the mutation.
-func (m *StoreMutation) MovedTo() (r string, exists bool) {
-	v := m.moved_to
-	if v == nil {
-		return
-	}
-	return *v, true
-}
-
-// OldMovedTo returns the old "moved_to" field's value of the Store entity.
-// If the Store object wasn't provided to the builder, the object is fetched from the database.
-// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
-func (m *StoreMutation) OldMovedTo(ctx context.Context) (v string, err error) {
-	if !m.op.Is(OpUpdateOne) {
-		return v, errors.New("OldMovedTo is only allowed on UpdateOne operations")
-	}
-	if m.id == nil || m.oldValue == nil {
-		return v, errors.New("OldMovedTo requires an ID field in the mutation")
-	}
-	oldValue, err := m.oldValue(ctx)
-	if err != nil {
-		return v, fmt.Errorf("querying old value for OldMovedTo: %w", err)
-	}
-	return oldValue.MovedTo, nil
-}
-
-// ResetMovedTo resets all changes to the "moved_to" field.
-func (m *StoreMutation) ResetMovedTo() {
-	m.moved_to = nil
-}
-
-// SetRedirectTo sets the "redirect_to" field.
-func (m *StoreMutation) SetRedirectTo(s string) {
-	m.redirect_to = &s
-}
-
-// RedirectTo returns the value of the "redirect_to" field in the mutation.
-func (m *StoreMutation) RedirectTo() (r string, exists bool) {
-	v := m.redirect_to
-	if v == nil {
-		return
-	}
-	return *v, true
-}
-
-// OldRedirectTo returns the old "redirect_to" field's value of the Store entity.
-// If the Store object wasn't provided to the builder, the object is fetched from the database.
-// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
-func (m *StoreMutation) OldRedirectTo(ctx context.Context) (v string, err error) {
-	if !m.op.Is(OpUpdateOne) {
-		return v, errors.New("OldRedirectTo is only allowed on UpdateOne operations")
-	}
-	if m.id == nil || m.oldValue == nil {
-		return v, errors.New("OldRedirectTo requires an ID field in the mutation")
-	}
-	oldValue, err := m.oldValue(ctx)
-	if err != nil {
-		return v, fmt.Errorf("querying old value for OldRedirectTo: %w", err)
-	}
-	return oldValue.RedirectTo, nil
-}
-
-// ResetRedirectTo resets all changes to the "redirect_to" field.
-func (m *StoreMutation) ResetRedirectTo() {
-	m.redirect_to = nil
-}
-
 // SetPlatformFeePercent sets the "platform_fee_percent" field.
 func (m *StoreMutation) SetPlatformFeePercent(f float64) {
 	m.platform_fee_percent = &f
@@ -10967,7 +10806,7 @@ func (m *StoreMutation) Type() string {
 // order to get all numeric fields that were incremented/decremented, call
 // AddedFields().
 func (m *StoreMutation) Fields() []string {
-	fields := make([]string, 0, 21)
+	fields := make([]string, 0, 17)
 	if m.name != nil {
 		fields = append(fields, store.FieldName)
 	}
@@ -11009,18 +10848,6 @@ func (m *StoreMutation) Fields() []string {
 	}
 	if m.delete_at != nil {
 		fields = append(fields, store.FieldDeleteAt)
-	}
-	if m.moving != nil {
-		fields = append(fields, store.FieldMoving)
-	}
-	if m.move_run != nil {
-		fields = append(fields, store.FieldMoveRun)
-	}
-	if m.moved_to != nil {
-		fields = append(fields, store.FieldMovedTo)
-	}
-	if m.redirect_to != nil {
-		fields = append(fields, store.FieldRedirectTo)
 	}
 	if m.platform_fee_percent != nil {
 		fields = append(fields, store.FieldPlatformFeePercent)
@@ -11067,14 +10894,6 @@ func (m *StoreMutation) Field(name string) (ent.Value, bool) {
 		return m.UnavailableTypes()
 	case store.FieldDeleteAt:
 		return m.DeleteAt()
-	case store.FieldMoving:
-		return m.Moving()
-	case store.FieldMoveRun:
-		return m.MoveRun()
-	case store.FieldMovedTo:
-		return m.MovedTo()
-	case store.FieldRedirectTo:
-		return m.RedirectTo()
 	case store.FieldPlatformFeePercent:
 		return m.PlatformFeePercent()
 	case store.FieldCreatedAt:
@@ -11118,14 +10937,6 @@ func (m *StoreMutation) OldField(ctx context.Context, name string) (ent.Value, e
 		return m.OldUnavailableTypes(ctx)
 	case store.FieldDeleteAt:
 		return m.OldDeleteAt(ctx)
-	case store.FieldMoving:
-		return m.OldMoving(ctx)
-	case store.FieldMoveRun:
-		return m.OldMoveRun(ctx)
-	case store.FieldMovedTo:
-		return m.OldMovedTo(ctx)
-	case store.FieldRedirectTo:
-		return m.OldRedirectTo(ctx)
 	case store.FieldPlatformFeePercent:
 		return m.OldPlatformFeePercent(ctx)
 	case store.FieldCreatedAt:
@@ -11239,34 +11050,6 @@ func (m *StoreMutation) SetField(name string, value ent.Value) error {
 		}
 		m.SetDeleteAt(v)
 		return nil
-	case store.FieldMoving:
-		v, ok := value.(string)
-		if !ok {
-			return fmt.Errorf("unexpected type %T for field %s", value, name)
-		}
-		m.SetMoving(v)
-		return nil
-	case store.FieldMoveRun:
-		v, ok := value.(string)
-		if !ok {
-			return fmt.Errorf("unexpected type %T for field %s", value, name)
-		}
-		m.SetMoveRun(v)
-		return nil
-	case store.FieldMovedTo:
-		v, ok := value.(string)
-		if !ok {
-			return fmt.Errorf("unexpected type %T for field %s", value, name)
-		}
-		m.SetMovedTo(v)
-		return nil
-	case store.FieldRedirectTo:
-		v, ok := value.(string)
-		if !ok {
-			return fmt.Errorf("unexpected type %T for field %s", value, name)
-		}
-		m.SetRedirectTo(v)
-		return nil
 	case store.FieldPlatformFeePercent:
 		v, ok := value.(float64)
 		if !ok {
@@ -11336,9 +11119,6 @@ func (m *StoreMutation) ClearedFields() []string {
 	if m.FieldCleared(store.FieldDeleteAt) {
 		fields = append(fields, store.FieldDeleteAt)
 	}
-	if m.FieldCleared(store.FieldMoving) {
-		fields = append(fields, store.FieldMoving)
-	}
 	return fields
 }
 
@@ -11355,9 +11135,6 @@ func (m *StoreMutation) ClearField(name string) error {
 	switch name {
 	case store.FieldDeleteAt:
 		m.ClearDeleteAt()
-		return nil
-	case store.FieldMoving:
-		m.ClearMoving()
 		return nil
 	}
 	return fmt.Errorf("unknown Store nullable field %s", name)
@@ -11408,18 +11185,6 @@ func (m *StoreMutation) ResetField(name string) error {
 		return nil
 	case store.FieldDeleteAt:
 		m.ResetDeleteAt()
-		return nil
-	case store.FieldMoving:
-		m.ResetMoving()
-		return nil
-	case store.FieldMoveRun:
-		m.ResetMoveRun()
-		return nil
-	case store.FieldMovedTo:
-		m.ResetMovedTo()
-		return nil
-	case store.FieldRedirectTo:
-		m.ResetRedirectTo()
 		return nil
 	case store.FieldPlatformFeePercent:
 		m.ResetPlatformFeePercent()

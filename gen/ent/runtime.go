@@ -271,20 +271,8 @@ func init() {
 	storeDescUnavailableTypes := storeFields[13].Descriptor()
 	// store.DefaultUnavailableTypes holds the default value on creation for the unavailable_types field.
 	store.DefaultUnavailableTypes = storeDescUnavailableTypes.Default.([]string)
-	// storeDescMoveRun is the schema descriptor for move_run field.
-	storeDescMoveRun := storeFields[16].Descriptor()
-	// store.DefaultMoveRun holds the default value on creation for the move_run field.
-	store.DefaultMoveRun = storeDescMoveRun.Default.(string)
-	// storeDescMovedTo is the schema descriptor for moved_to field.
-	storeDescMovedTo := storeFields[17].Descriptor()
-	// store.DefaultMovedTo holds the default value on creation for the moved_to field.
-	store.DefaultMovedTo = storeDescMovedTo.Default.(string)
-	// storeDescRedirectTo is the schema descriptor for redirect_to field.
-	storeDescRedirectTo := storeFields[18].Descriptor()
-	// store.DefaultRedirectTo holds the default value on creation for the redirect_to field.
-	store.DefaultRedirectTo = storeDescRedirectTo.Default.(string)
 	// storeDescPlatformFeePercent is the schema descriptor for platform_fee_percent field.
-	storeDescPlatformFeePercent := storeFields[19].Descriptor()
+	storeDescPlatformFeePercent := storeFields[15].Descriptor()
 	// store.DefaultPlatformFeePercent holds the default value on creation for the platform_fee_percent field.
 	store.DefaultPlatformFeePercent = storeDescPlatformFeePercent.Default.(float64)
 	// storeDescID is the schema descriptor for id field.

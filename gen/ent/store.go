@@ -47,14 +47,6 @@ type Store struct {
 	UnavailableTypes []string `json:"unavailable_types,omitempty"`
 	// when all that it has begins to be deleted; null for a store that stays
 	DeleteAt *time.Time `json:"delete_at,omitempty"`
-	// step of a move to or from another installation; null for a store that stays
-	Moving *string `json:"moving,omitempty"`
-	// the run of the command that moves the store; no other goes on beside it
-	MoveRun string `json:"move_run,omitempty"`
-	// address of the operator's listener that the store moved to
-	MovedTo string `json:"moved_to,omitempty"`
-	// public address that a moved store's requests are sent to
-	RedirectTo string `json:"redirect_to,omitempty"`
 	// copied to each order recorded
 	PlatformFeePercent float64 `json:"platform_fee_percent,omitempty"`
 	// CreatedAt holds the value of the "created_at" field.
@@ -75,7 +67,7 @@ func (*Store) scanValues(columns []string) ([]any, error) {
 			values[i] = new(sql.NullBool)
 		case store.FieldPlatformFeePercent:
 			values[i] = new(sql.NullFloat64)
-		case store.FieldName, store.FieldSlug, store.FieldURL, store.FieldDescription, store.FieldCurrency, store.FieldCountry, store.FieldSupportEmail, store.FieldPhone, store.FieldWhatsappPhone, store.FieldStatus, store.FieldMoving, store.FieldMoveRun, store.FieldMovedTo, store.FieldRedirectTo:
+		case store.FieldName, store.FieldSlug, store.FieldURL, store.FieldDescription, store.FieldCurrency, store.FieldCountry, store.FieldSupportEmail, store.FieldPhone, store.FieldWhatsappPhone, store.FieldStatus:
 			values[i] = new(sql.NullString)
 		case store.FieldDeleteAt, store.FieldCreatedAt, store.FieldUpdatedAt:
 			values[i] = new(sql.NullTime)
@@ -191,31 +183,6 @@ func (_m *Store) assignValues(columns []string, values []any) error {
 				_m.DeleteAt = new(time.Time)
 				*_m.DeleteAt = value.Time
 			}
-		case store.FieldMoving:
-			if value, ok := values[i].(*sql.NullString); !ok {
-				return fmt.Errorf("unexpected type %T for field moving", values[i])
-			} else if value.Valid {
-				_m.Moving = new(string)
-				*_m.Moving = value.String
-			}
-		case store.FieldMoveRun:
-			if value, ok := values[i].(*sql.NullString); !ok {
-				return fmt.Errorf("unexpected type %T for field move_run", values[i])
-			} else if value.Valid {
-				_m.MoveRun = value.String
-			}
-		case store.FieldMovedTo:
-			if value, ok := values[i].(*sql.NullString); !ok {
-				return fmt.Errorf("unexpected type %T for field moved_to", values[i])
-			} else if value.Valid {
-				_m.MovedTo = value.String
-			}
-		case store.FieldRedirectTo:
-			if value, ok := values[i].(*sql.NullString); !ok {
-				return fmt.Errorf("unexpected type %T for field redirect_to", values[i])
-			} else if value.Valid {
-				_m.RedirectTo = value.String
-			}
 		case store.FieldPlatformFeePercent:
 			if value, ok := values[i].(*sql.NullFloat64); !ok {
 				return fmt.Errorf("unexpected type %T for field platform_fee_percent", values[i])
@@ -313,20 +280,6 @@ func (_m *Store) String() string {
 		builder.WriteString("delete_at=")
 		builder.WriteString(v.Format(time.ANSIC))
 	}
-	builder.WriteString(", ")
-	if v := _m.Moving; v != nil {
-		builder.WriteString("moving=")
-		builder.WriteString(*v)
-	}
-	builder.WriteString(", ")
-	builder.WriteString("move_run=")
-	builder.WriteString(_m.MoveRun)
-	builder.WriteString(", ")
-	builder.WriteString("moved_to=")
-	builder.WriteString(_m.MovedTo)
-	builder.WriteString(", ")
-	builder.WriteString("redirect_to=")
-	builder.WriteString(_m.RedirectTo)
 	builder.WriteString(", ")
 	builder.WriteString("platform_fee_percent=")
 	builder.WriteString(fmt.Sprintf("%v", _m.PlatformFeePercent))

@@ -161,62 +161,6 @@ func (_c *StoreCreate) SetNillableDeleteAt(v *time.Time) *StoreCreate {
 	return _c
 }
 
-// SetMoving sets the "moving" field.
-func (_c *StoreCreate) SetMoving(v string) *StoreCreate {
-	_c.mutation.SetMoving(v)
-	return _c
-}
-
-// SetNillableMoving sets the "moving" field if the given value is not nil.
-func (_c *StoreCreate) SetNillableMoving(v *string) *StoreCreate {
-	if v != nil {
-		_c.SetMoving(*v)
-	}
-	return _c
-}
-
-// SetMoveRun sets the "move_run" field.
-func (_c *StoreCreate) SetMoveRun(v string) *StoreCreate {
-	_c.mutation.SetMoveRun(v)
-	return _c
-}
-
-// SetNillableMoveRun sets the "move_run" field if the given value is not nil.
-func (_c *StoreCreate) SetNillableMoveRun(v *string) *StoreCreate {
-	if v != nil {
-		_c.SetMoveRun(*v)
-	}
-	return _c
-}
-
-// SetMovedTo sets the "moved_to" field.
-func (_c *StoreCreate) SetMovedTo(v string) *StoreCreate {
-	_c.mutation.SetMovedTo(v)
-	return _c
-}
-
-// SetNillableMovedTo sets the "moved_to" field if the given value is not nil.
-func (_c *StoreCreate) SetNillableMovedTo(v *string) *StoreCreate {
-	if v != nil {
-		_c.SetMovedTo(*v)
-	}
-	return _c
-}
-
-// SetRedirectTo sets the "redirect_to" field.
-func (_c *StoreCreate) SetRedirectTo(v string) *StoreCreate {
-	_c.mutation.SetRedirectTo(v)
-	return _c
-}
-
-// SetNillableRedirectTo sets the "redirect_to" field if the given value is not nil.
-func (_c *StoreCreate) SetNillableRedirectTo(v *string) *StoreCreate {
-	if v != nil {
-		_c.SetRedirectTo(*v)
-	}
-	return _c
-}
-
 // SetPlatformFeePercent sets the "platform_fee_percent" field.
 func (_c *StoreCreate) SetPlatformFeePercent(v float64) *StoreCreate {
 	_c.mutation.SetPlatformFeePercent(v)
@@ -324,18 +268,6 @@ func (_c *StoreCreate) defaults() {
 		v := store.DefaultUnavailableTypes
 		_c.mutation.SetUnavailableTypes(v)
 	}
-	if _, ok := _c.mutation.MoveRun(); !ok {
-		v := store.DefaultMoveRun
-		_c.mutation.SetMoveRun(v)
-	}
-	if _, ok := _c.mutation.MovedTo(); !ok {
-		v := store.DefaultMovedTo
-		_c.mutation.SetMovedTo(v)
-	}
-	if _, ok := _c.mutation.RedirectTo(); !ok {
-		v := store.DefaultRedirectTo
-		_c.mutation.SetRedirectTo(v)
-	}
 	if _, ok := _c.mutation.PlatformFeePercent(); !ok {
 		v := store.DefaultPlatformFeePercent
 		_c.mutation.SetPlatformFeePercent(v)
@@ -401,15 +333,6 @@ func (_c *StoreCreate) check() error {
 	}
 	if _, ok := _c.mutation.UnavailableTypes(); !ok {
 		return &ValidationError{Name: "unavailable_types", err: errors.New(`ent: missing required field "Store.unavailable_types"`)}
-	}
-	if _, ok := _c.mutation.MoveRun(); !ok {
-		return &ValidationError{Name: "move_run", err: errors.New(`ent: missing required field "Store.move_run"`)}
-	}
-	if _, ok := _c.mutation.MovedTo(); !ok {
-		return &ValidationError{Name: "moved_to", err: errors.New(`ent: missing required field "Store.moved_to"`)}
-	}
-	if _, ok := _c.mutation.RedirectTo(); !ok {
-		return &ValidationError{Name: "redirect_to", err: errors.New(`ent: missing required field "Store.redirect_to"`)}
 	}
 	if _, ok := _c.mutation.PlatformFeePercent(); !ok {
 		return &ValidationError{Name: "platform_fee_percent", err: errors.New(`ent: missing required field "Store.platform_fee_percent"`)}
@@ -510,22 +433,6 @@ func (_c *StoreCreate) createSpec() (*Store, *sqlgraph.CreateSpec) {
 	if value, ok := _c.mutation.DeleteAt(); ok {
 		_spec.SetField(store.FieldDeleteAt, field.TypeTime, value)
 		_node.DeleteAt = &value
-	}
-	if value, ok := _c.mutation.Moving(); ok {
-		_spec.SetField(store.FieldMoving, field.TypeString, value)
-		_node.Moving = &value
-	}
-	if value, ok := _c.mutation.MoveRun(); ok {
-		_spec.SetField(store.FieldMoveRun, field.TypeString, value)
-		_node.MoveRun = value
-	}
-	if value, ok := _c.mutation.MovedTo(); ok {
-		_spec.SetField(store.FieldMovedTo, field.TypeString, value)
-		_node.MovedTo = value
-	}
-	if value, ok := _c.mutation.RedirectTo(); ok {
-		_spec.SetField(store.FieldRedirectTo, field.TypeString, value)
-		_node.RedirectTo = value
 	}
 	if value, ok := _c.mutation.PlatformFeePercent(); ok {
 		_spec.SetField(store.FieldPlatformFeePercent, field.TypeFloat64, value)

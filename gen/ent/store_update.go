@@ -207,68 +207,6 @@ func (_u *StoreUpdate) ClearDeleteAt() *StoreUpdate {
 	return _u
 }
 
-// SetMoving sets the "moving" field.
-func (_u *StoreUpdate) SetMoving(v string) *StoreUpdate {
-	_u.mutation.SetMoving(v)
-	return _u
-}
-
-// SetNillableMoving sets the "moving" field if the given value is not nil.
-func (_u *StoreUpdate) SetNillableMoving(v *string) *StoreUpdate {
-	if v != nil {
-		_u.SetMoving(*v)
-	}
-	return _u
-}
-
-// ClearMoving clears the value of the "moving" field.
-func (_u *StoreUpdate) ClearMoving() *StoreUpdate {
-	_u.mutation.ClearMoving()
-	return _u
-}
-
-// SetMoveRun sets the "move_run" field.
-func (_u *StoreUpdate) SetMoveRun(v string) *StoreUpdate {
-	_u.mutation.SetMoveRun(v)
-	return _u
-}
-
-// SetNillableMoveRun sets the "move_run" field if the given value is not nil.
-func (_u *StoreUpdate) SetNillableMoveRun(v *string) *StoreUpdate {
-	if v != nil {
-		_u.SetMoveRun(*v)
-	}
-	return _u
-}
-
-// SetMovedTo sets the "moved_to" field.
-func (_u *StoreUpdate) SetMovedTo(v string) *StoreUpdate {
-	_u.mutation.SetMovedTo(v)
-	return _u
-}
-
-// SetNillableMovedTo sets the "moved_to" field if the given value is not nil.
-func (_u *StoreUpdate) SetNillableMovedTo(v *string) *StoreUpdate {
-	if v != nil {
-		_u.SetMovedTo(*v)
-	}
-	return _u
-}
-
-// SetRedirectTo sets the "redirect_to" field.
-func (_u *StoreUpdate) SetRedirectTo(v string) *StoreUpdate {
-	_u.mutation.SetRedirectTo(v)
-	return _u
-}
-
-// SetNillableRedirectTo sets the "redirect_to" field if the given value is not nil.
-func (_u *StoreUpdate) SetNillableRedirectTo(v *string) *StoreUpdate {
-	if v != nil {
-		_u.SetRedirectTo(*v)
-	}
-	return _u
-}
-
 // SetPlatformFeePercent sets the "platform_fee_percent" field.
 func (_u *StoreUpdate) SetPlatformFeePercent(v float64) *StoreUpdate {
 	_u.mutation.ResetPlatformFeePercent()
@@ -409,21 +347,6 @@ func (_u *StoreUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 	}
 	if _u.mutation.DeleteAtCleared() {
 		_spec.ClearField(store.FieldDeleteAt, field.TypeTime)
-	}
-	if value, ok := _u.mutation.Moving(); ok {
-		_spec.SetField(store.FieldMoving, field.TypeString, value)
-	}
-	if _u.mutation.MovingCleared() {
-		_spec.ClearField(store.FieldMoving, field.TypeString)
-	}
-	if value, ok := _u.mutation.MoveRun(); ok {
-		_spec.SetField(store.FieldMoveRun, field.TypeString, value)
-	}
-	if value, ok := _u.mutation.MovedTo(); ok {
-		_spec.SetField(store.FieldMovedTo, field.TypeString, value)
-	}
-	if value, ok := _u.mutation.RedirectTo(); ok {
-		_spec.SetField(store.FieldRedirectTo, field.TypeString, value)
 	}
 	if value, ok := _u.mutation.PlatformFeePercent(); ok {
 		_spec.SetField(store.FieldPlatformFeePercent, field.TypeFloat64, value)
@@ -632,68 +555,6 @@ func (_u *StoreUpdateOne) ClearDeleteAt() *StoreUpdateOne {
 	return _u
 }
 
-// SetMoving sets the "moving" field.
-func (_u *StoreUpdateOne) SetMoving(v string) *StoreUpdateOne {
-	_u.mutation.SetMoving(v)
-	return _u
-}
-
-// SetNillableMoving sets the "moving" field if the given value is not nil.
-func (_u *StoreUpdateOne) SetNillableMoving(v *string) *StoreUpdateOne {
-	if v != nil {
-		_u.SetMoving(*v)
-	}
-	return _u
-}
-
-// ClearMoving clears the value of the "moving" field.
-func (_u *StoreUpdateOne) ClearMoving() *StoreUpdateOne {
-	_u.mutation.ClearMoving()
-	return _u
-}
-
-// SetMoveRun sets the "move_run" field.
-func (_u *StoreUpdateOne) SetMoveRun(v string) *StoreUpdateOne {
-	_u.mutation.SetMoveRun(v)
-	return _u
-}
-
-// SetNillableMoveRun sets the "move_run" field if the given value is not nil.
-func (_u *StoreUpdateOne) SetNillableMoveRun(v *string) *StoreUpdateOne {
-	if v != nil {
-		_u.SetMoveRun(*v)
-	}
-	return _u
-}
-
-// SetMovedTo sets the "moved_to" field.
-func (_u *StoreUpdateOne) SetMovedTo(v string) *StoreUpdateOne {
-	_u.mutation.SetMovedTo(v)
-	return _u
-}
-
-// SetNillableMovedTo sets the "moved_to" field if the given value is not nil.
-func (_u *StoreUpdateOne) SetNillableMovedTo(v *string) *StoreUpdateOne {
-	if v != nil {
-		_u.SetMovedTo(*v)
-	}
-	return _u
-}
-
-// SetRedirectTo sets the "redirect_to" field.
-func (_u *StoreUpdateOne) SetRedirectTo(v string) *StoreUpdateOne {
-	_u.mutation.SetRedirectTo(v)
-	return _u
-}
-
-// SetNillableRedirectTo sets the "redirect_to" field if the given value is not nil.
-func (_u *StoreUpdateOne) SetNillableRedirectTo(v *string) *StoreUpdateOne {
-	if v != nil {
-		_u.SetRedirectTo(*v)
-	}
-	return _u
-}
-
 // SetPlatformFeePercent sets the "platform_fee_percent" field.
 func (_u *StoreUpdateOne) SetPlatformFeePercent(v float64) *StoreUpdateOne {
 	_u.mutation.ResetPlatformFeePercent()
@@ -864,21 +725,6 @@ func (_u *StoreUpdateOne) sqlSave(ctx context.Context) (_node *Store, err error)
 	}
 	if _u.mutation.DeleteAtCleared() {
 		_spec.ClearField(store.FieldDeleteAt, field.TypeTime)
-	}
-	if value, ok := _u.mutation.Moving(); ok {
-		_spec.SetField(store.FieldMoving, field.TypeString, value)
-	}
-	if _u.mutation.MovingCleared() {
-		_spec.ClearField(store.FieldMoving, field.TypeString)
-	}
-	if value, ok := _u.mutation.MoveRun(); ok {
-		_spec.SetField(store.FieldMoveRun, field.TypeString, value)
-	}
-	if value, ok := _u.mutation.MovedTo(); ok {
-		_spec.SetField(store.FieldMovedTo, field.TypeString, value)
-	}
-	if value, ok := _u.mutation.RedirectTo(); ok {
-		_spec.SetField(store.FieldRedirectTo, field.TypeString, value)
 	}
 	if value, ok := _u.mutation.PlatformFeePercent(); ok {
 		_spec.SetField(store.FieldPlatformFeePercent, field.TypeFloat64, value)

@@ -51,9 +51,6 @@ func (o *Operator) DeleteStore(ctx context.Context, in *adminv1.DeleteStoreReque
 		return nil, err
 	}
 	return changeStore(ctx, o, t, func(ctx context.Context, row *ent.Store) (*ent.Store, error) {
-		if step := row.Moving; step != nil && *step != tenant.Moved && *step != tenant.Arriving {
-			return nil, apierr.New(apierr.Unavailable, "The store is moving: end that with `storefront store move --abort` first.")
-		}
 		at := hook.Time(ctx, row.ID).Add(grace)
 		hook.Record(ctx, "store.deletion_ordered", "store", row.ID, hook.FieldChange{Field: "deleteAt", To: at})
 		return row.Update().SetStatus(store.StatusClosed).SetDeleteAt(at).Save(ctx)
@@ -79,7 +76,7 @@ func (o *Operator) RestoreStore(ctx context.Context, in *adminv1.RestoreStoreReq
 	}, resource.Store)
 }
 
-// changeStore changes the row of the store that the context is in, also that of a copy which a move has left.
+// changeStore changes the row of the store that the context is in.
 func changeStore[M any](ctx context.Context, o *Operator, t tenant.Store,
 	change func(context.Context, *ent.Store) (*ent.Store, error), message func(*ent.Store) M) (out M, err error) {
 	err = o.db.WithTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
@@ -87,7 +84,6 @@ func changeStore[M any](ctx context.Context, o *Operator, t tenant.Store,
 		if err := apierr.OfRow("store", err, func() error { return noStore(t.Slug) }); err != nil {
 			return err
 		}
-		hook.WhileMoving(ctx)
 		if row, err = change(ctx, row); err != nil {
 			return err
 		}
@@ -119,8 +115,6 @@ func (o *Operator) forget(ctx context.Context, id string,
 		switch {
 		case ent.IsNotFound(err), errors.Is(err, erase.ErrNone):
 			err = missing()
-		case errors.Is(err, erase.ErrMoving):
-			err = apierr.New(apierr.Unavailable, "The store is moving: the customer can be forgotten where it moves to, once it is there.")
 		}
 		return f, err
 	}, forgetting)

@@ -115,7 +115,6 @@ func (o *Operator) Export(ctx context.Context, in *adminv1.ExportStoreRequest,
 		return err
 	}
 	return o.db.WithTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
-		hook.WhileMoving(ctx) // the notice is not the store's
 		_, err := notice.Write(ctx, tx, hook.Time(ctx), notice.Notice{Type: notice.StoreExported, StoreID: t.ID,
 			Text: "All that the store has was exported: its products, customers, orders, payment links and journals. " +
 				"If you did not ask for it, ask the platform.",

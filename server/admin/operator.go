@@ -41,7 +41,6 @@ type API interface {
 	adminv1connect.ActivityServiceHandler
 	adminv1connect.DashboardServiceHandler
 	adminv1connect.ImportServiceHandler
-	adminv1connect.MoveServiceHandler
 
 	// Export passes all that a store has as of one instant, a page at a time.
 	Export(ctx context.Context, in *adminv1.ExportStoreRequest, pass func(*adminv1.ExportStoreResponse) error) error

@@ -194,11 +194,10 @@ func (o *Operator) RevokeSessions(ctx context.Context, in *adminv1.RevokeSession
 	return ended, nil
 }
 
-// end ends sessions and unused links, also while their store moves, and returns how many. The links come first: a transaction
+// end ends sessions and unused links, and returns how many. The links come first: a transaction
 // that uses one locks its row, so end waits for its commit and then finds the session that it began.
 func end(ctx context.Context, tx *ent.Tx, of []predicate.Session, linksOf []predicate.SignInLink) (sessions, links int,
 	err error) {
-	hook.WhileMoving(ctx)
 	now := hook.Time(ctx)
 	if links, err = tx.SignInLink.Update().Where(append(linksOf, usable(now))...).SetRevokedAt(now).Save(ctx); err != nil {
 		return 0, 0, fmt.Errorf("revoke sign-in links: %w", err)

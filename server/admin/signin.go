@@ -13,8 +13,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/google/uuid"
-
 	"go.storefront.example/ent/apijson"
 	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/id"
@@ -162,9 +160,9 @@ func (o *Operator) LookAtSignInLink(ctx context.Context, secret string) (Member,
 	if err != nil {
 		return Member{}, fmt.Errorf("read a sign-in link: %w", err)
 	}
-	in, err := storeHere(ctx, o.db.Client().Store, row.StoreID, ErrSignInLink)
+	in, err := o.db.Client().Store.Get(ctx, row.StoreID)
 	if err != nil {
-		return Member{}, err
+		return Member{}, fmt.Errorf("read the store of a sign-in link: %w", err)
 	}
 	return Member{Name: row.Member, Role: row.Role, StoreName: in.Name, ExpiresAt: row.ExpiresAt, Origin: row.Origin}, nil
 }
@@ -187,9 +185,6 @@ func (o *Operator) SignIn(ctx context.Context, linkSecret string, instead ...str
 		row, err := tx.SignInLink.Query().Where(signinlink.Fingerprint(link)).Only(ctx)
 		if err != nil {
 			return fmt.Errorf("read a sign-in link: %w", err)
-		}
-		if _, err := storeHere(ctx, tx.Store, row.StoreID, ErrSignInLink); err != nil {
-			return err
 		}
 		for _, other := range instead {
 			if err := endSession(ctx, tx, other); err != nil {
@@ -223,9 +218,9 @@ func (o *Operator) InSession(ctx context.Context, secret string, secure bool) (c
 	if member.Secure() != secure {
 		return nil, Member{}, ErrNoSession
 	}
-	in, err := storeHere(ctx, o.db.Client().Store, row.StoreID, ErrNoSession)
+	in, err := o.db.Client().Store.Get(ctx, row.StoreID)
 	if err != nil {
-		return nil, Member{}, err
+		return nil, Member{}, fmt.Errorf("read the store of a session: %w", err)
 	}
 	if row.LastUsedAt == nil || now.Sub(*row.LastUsedAt) >= usedEvery {
 		err := o.db.WithTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
@@ -239,19 +234,6 @@ func (o *Operator) InSession(ctx context.Context, secret string, secure bool) (c
 	return tenant.With(ctx, shop.TenantOf(in), tenant.Actor{Type: tenant.ActorMember, Name: row.Member}), member, nil
 }
 
-// storeHere reads the store of a session or of a link, or returns none if it has moved or is yet to arrive: its members sign in
-// where it is open.
-func storeHere(ctx context.Context, stores *ent.StoreClient, storeID uuid.UUID, none error) (*ent.Store, error) {
-	row, err := stores.Get(ctx, storeID)
-	if err != nil {
-		return nil, fmt.Errorf("read the store of a session: %w", err)
-	}
-	if step := shop.TenantOf(row).Moving; step == tenant.Moved || step == tenant.Arriving {
-		return nil, none
-	}
-	return row, nil
-}
-
 // KeepAlive prolongs a session that has not ended to SessionLength from now.
 func (o *Operator) KeepAlive(ctx context.Context, secret string) error {
 	return o.db.WithTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
@@ -262,13 +244,12 @@ func (o *Operator) KeepAlive(ctx context.Context, secret string) error {
 	})
 }
 
-// SignOut ends a session for good, also while its store moves; ending one that has ended changes nothing.
+// SignOut ends a session for good; ending one that has ended changes nothing.
 func (o *Operator) SignOut(ctx context.Context, secret string) error {
 	return o.db.WithTx(ctx, func(ctx context.Context, tx *ent.Tx) error { return endSession(ctx, tx, secret) })
 }
 
 func endSession(ctx context.Context, tx *ent.Tx, secret string) error {
-	hook.WhileMoving(ctx)
 	err := tx.Session.Update().Where(session.Fingerprint(fingerprintOf(secret)),
 		session.EndedAtIsNil()).SetEndedAt(hook.Time(ctx)).Exec(ctx)
 	if err != nil {

@@ -113,46 +113,6 @@ func TestLinkSignsAMemberIn(t *testing.T) {
 	})
 }
 
-// Nobody is signed in to a store that has moved, or is yet to arrive; what sessions and links it has can be ended all the same.
-func TestNobodyIsInAStoreThatHasMoved(t *testing.T) {
-	t.Parallel()
-	dbtest.OnePostgres(t, "a store on Citus does not move")
-	signingIn(t, func(t *testing.T, o *admin.Operator, s *db.DB, _ *handClock) {
-		ctx := t.Context()
-		link, err := o.CreateSignInLink(ctx, awa("atelier", time.Minute))
-		require.NoError(t, err)
-		session, id := signedIn(t, o, "atelier")
-		other, _ := signedIn(t, o, "atelier")
-		in, _, err := o.InSession(ctx, other, true)
-		require.NoError(t, err)
-		reach := func(step string) {
-			_, err := s.Writer().Exec("UPDATE stores SET moving = NULLIF($1, '')", step)
-			require.NoError(t, err)
-		}
-		for _, step := range []string{tenant.Moved, tenant.Arriving} {
-			reach(step)
-			_, _, err = o.InSession(ctx, session, true)
-			require.ErrorIs(t, err, admin.ErrNoSession, step)
-			_, err = o.LookAtSignInLink(ctx, secretOf(t, link))
-			require.ErrorIs(t, err, admin.ErrSignInLink, step)
-			_, err = o.SignIn(ctx, secretOf(t, link))
-			require.ErrorIs(t, err, admin.ErrSignInLink, step)
-		}
-		reach(tenant.Frozen)
-		require.True(t, isIn(t, o, session))
-		reach(tenant.Moved)
-		require.NoError(t, o.SignOut(in, other))
-		_, err = o.RevokeSession(ctx, &adminv1.RevokeSessionRequest{Id: id})
-		require.NoError(t, err)
-		ended, err := o.RevokeSessions(ctx, &adminv1.RevokeSessionsRequest{Store: "atelier"})
-		require.NoError(t, err)
-		require.EqualValues(t, 1, ended.GetLinks())
-		reach("")
-		require.False(t, isIn(t, o, session))
-		require.False(t, isIn(t, o, other))
-	})
-}
-
 func TestOfManyAtOnceOneIsSignedIn(t *testing.T) {
 	t.Parallel()
 	signingIn(t, func(t *testing.T, o *admin.Operator, s *db.DB, _ *handClock) {

@@ -281,20 +281,6 @@ func TestAnExportIsOfOneInstant(t *testing.T) {
 	})
 }
 
-// What stays of a store that has moved is exported too, as at every other step.
-func TestAStoreThatMovesIsExported(t *testing.T) {
-	t.Parallel()
-	dbtest.OnePostgres(t, "a store on Citus does not move")
-	dbtest.Run(t, func(t *testing.T, s *db.DB) {
-		o := newTwo(t, s)
-		for _, step := range []string{tenant.Copying, tenant.Draining, tenant.Frozen, tenant.Moved, tenant.Arriving} {
-			_, err := s.Writer().Exec("UPDATE stores SET moving = $1", step)
-			require.NoError(t, err)
-			require.NotEmpty(t, exportOf(t, o, "one").lines["store"], step)
-		}
-	})
-}
-
 // An import is refused where it would mix with what is there.
 func TestAnExportIsRefused(t *testing.T) {
 	t.Parallel()

@@ -155,8 +155,6 @@ type Refusal struct {
 	Message string
 	// Details is set for the codes that have details, and nil for all others.
 	Details *storefrontv1.ErrorDetails
-	// Redirect is the address under which a store answers that has moved, if it is told; otherwise "".
-	Redirect string
 	// Cause is why the service itself failed; nil if the request is at fault.
 	Cause error
 	// Protocol is the code on Connect, gRPC and gRPC-Web if a protocol requires another than that of
@@ -179,14 +177,6 @@ func Invalid(message string, fields ...apijson.Field) *Refusal {
 	return &Refusal{Code: ValidationFailed, Message: message, Details: details}
 }
 
-// Elsewhere returns the refusal of a store that answers in another installation: under the address, unless that is empty.
-func Elsewhere(address string) *Refusal {
-	if address == "" {
-		return New(Unavailable, "The store moves to another address, and answers there soon. Try again.")
-	}
-	return &Refusal{Code: Unavailable, Message: "The store has moved to " + address + ".", Redirect: address}
-}
-
 // Is reports whether an error is a refusal with a code.
 func Is(err error, code Code) bool {
 	refusal, is := errors.AsType[*Refusal](err)
@@ -204,13 +194,8 @@ func (r *Refusal) Error() string {
 // Unwrap returns the cause.
 func (r *Refusal) Unwrap() error { return r.Cause }
 
-// Status returns the HTTP status of the code, or that of a redirect.
-func (r *Refusal) Status() int {
-	if r.Redirect != "" {
-		return http.StatusPermanentRedirect
-	}
-	return answers[r.Code].status
-}
+// Status returns the HTTP status of the code.
+func (r *Refusal) Status() int { return answers[r.Code].status }
 
 // ConnectCode returns the refusal's code in the Connect and gRPC protocols.
 func (r *Refusal) ConnectCode() connect.Code {

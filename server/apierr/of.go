@@ -51,12 +51,9 @@ func FromRequest(ctx context.Context, err error, unreachable func(error) bool) *
 // the log. The error must not be nil.
 func FromError(err error, unreachable func(error) bool) *Refusal {
 	var r *Refusal
-	var told interface{ Unavailable() string }
 	switch {
 	case errors.As(err, &r):
 		return r
-	case errors.As(err, &told):
-		return New(Unavailable, told.Unavailable())
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded), errors.Is(err, ErrOutOfTime), unreachable(err):
 		return unavailable(err)
 	default:

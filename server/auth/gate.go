@@ -13,7 +13,6 @@ import (
 	lru "github.com/hashicorp/golang-lru/v2"
 
 	"go.storefront.example/ent/db"
-	"go.storefront.example/ent/tenant"
 	"go.storefront.example/server/apierr"
 	"go.storefront.example/server/limit"
 )
@@ -132,8 +131,6 @@ func (g *Gate) decideKnown(found lookupResult) (Principal, limit.Rate, error) {
 		return p, rate, apierr.New(apierr.RateLimited, fmt.Sprintf(
 			"The API key made more than %d requests in this minute. Wait as long as Retry-After says, then try again.",
 			limit.RequestsPerMinute))
-	case p.Store.Moving == tenant.Moved || p.Store.Moving == tenant.Arriving:
-		return p, rate, apierr.Elsewhere(p.Store.RedirectTo)
 	case p.Store.Status != statusOpen:
 		return p, rate, apierr.New(apierr.StoreUnavailable,
 			"The store is "+p.Store.Status+". Its keys are refused while it stays so.")

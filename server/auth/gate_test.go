@@ -2,7 +2,6 @@ package auth_test
 
 import (
 	"context"
-	"errors"
 	"net/netip"
 	"slices"
 	"sync"
@@ -16,7 +15,6 @@ import (
 
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/db/dbtest"
-	"go.storefront.example/ent/tenant"
 	"go.storefront.example/server/apierr"
 	"go.storefront.example/server/auth"
 	"go.storefront.example/server/limit"
@@ -96,32 +94,6 @@ func TestAdmitRefusesWhileTheStoreIsNotOpen(t *testing.T) {
 		}
 		f.setStatus("open")
 		require.Empty(f, f.code(f.gate, k.header(), home), "only while it stays so")
-	})
-}
-
-func TestAdmitRefusesWhereAMovingStoreDoesNotAnswer(t *testing.T) {
-	each(t, func(f *fixture) {
-		k, revoked := f.newKey("Till", time.Time{}), f.newKey("Old", time.Time{})
-		f.revoke(revoked)
-		move := func(step, redirect string) {
-			_, err := f.db.Writer().Exec("UPDATE stores SET moving = $1, redirect_to = $2 WHERE id = $3", step, redirect, f.shop.ID)
-			require.NoError(f, err)
-		}
-		for _, step := range []string{tenant.Copying, tenant.Draining, tenant.Frozen} {
-			move(step, "")
-			require.Empty(f, f.code(f.gate, k.header(), home), "while it moves, the store answers at the old place: %s", step)
-		}
-		for _, row := range []struct{ step, redirect string }{
-			{tenant.Arriving, ""}, {tenant.Moved, ""}, {tenant.Moved, "https://api.new.example"},
-		} {
-			move(row.step, row.redirect)
-			_, _, err := f.gate.Admit(context.Background(), k.header(), home)
-			refused, ok := errors.AsType[*apierr.Refusal](err)
-			require.True(f, ok, "%v", err)
-			require.Equal(f, apierr.Unavailable, refused.Code)
-			require.Equal(f, row.redirect, refused.Redirect)
-		}
-		require.Equal(f, apierr.APIKeyRevoked, f.code(f.gate, revoked.header(), home), "the key comes before the store")
 	})
 }
 

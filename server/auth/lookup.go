@@ -89,7 +89,7 @@ func (f *lookupResult) scan(row interface{ Scan(into ...any) error }) (position 
 	)
 	p, s := &f.principal, &f.principal.Store
 	err = row.Scan(&position, &now, &f.count, &p.KeyID, &p.KeyName, &scopes, &expires, &revoked,
-		&s.ID, &s.Slug, &s.Currency, &s.Country, &s.Status, &s.Moving, &s.RedirectTo, &s.PaymentLinksOpen, &unavailable,
+		&s.ID, &s.Slug, &s.Currency, &s.Country, &s.Status, &s.PaymentLinksOpen, &unavailable,
 		&s.PlatformFeePercent)
 	if err != nil {
 		return 0, err

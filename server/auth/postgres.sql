@@ -16,7 +16,7 @@ WITH asked AS MATERIALIZED (
 	CROSS JOIN unnest((SELECT $1::bytea[]), (SELECT $2::text[])) WITH ORDINALITY AS q (fingerprint, client, position)
 	CROSS JOIN LATERAL (
 		SELECT k.id AS key, k.name, k.scopes, k.expires_at, k.revoked_at,
-			s.id AS store, s.slug, s.currency, s.country, s.status, COALESCE(s.moving, '') AS moving, s.redirect_to, s.payment_links_open, s.unavailable_types, s.platform_fee_percent
+			s.id AS store, s.slug, s.currency, s.country, s.status, s.payment_links_open, s.unavailable_types, s.platform_fee_percent
 		FROM api_keys AS k
 		JOIN stores AS s ON s.id = k.store_id
 		WHERE k.fingerprint = q.fingerprint
@@ -35,8 +35,7 @@ WITH asked AS MATERIALIZED (
 	RETURNING id, count
 )
 SELECT position, floor(extract(epoch FROM at) * 1000)::bigint, count, key, name, scopes, expires_at, revoked_at,
-	store, slug, currency, country, status, moving, redirect_to, payment_links_open, unavailable_types,
-	platform_fee_percent
+	store, slug, currency, country, status, payment_links_open, unavailable_types, platform_fee_percent
 FROM asked JOIN counted ON counted.id = asked.key
 
 -- name: unknown

@@ -6,7 +6,7 @@
 SELECT 1, ?3,
 	ifnull((SELECT r.count FROM rate_counters AS r WHERE r.id = k.id AND r.minute = ?3 / 60000), 0),
 	k.id, k.name, k.scopes, k.expires_at, k.revoked_at,
-	s.id, s.slug, s.currency, s.country, s.status, COALESCE(s.moving, '') AS moving, s.redirect_to, s.payment_links_open, s.unavailable_types, s.platform_fee_percent
+	s.id, s.slug, s.currency, s.country, s.status, s.payment_links_open, s.unavailable_types, s.platform_fee_percent
 FROM api_keys AS k
 JOIN stores AS s ON s.id = k.store_id
 WHERE k.fingerprint = ?1 AND NOT EXISTS (

@@ -66,9 +66,11 @@ func TestRoundTrips(t *testing.T) {
 	t.Parallel()
 	var ids struct{ product, order, customer, link, disabled string }
 	const (
-		key      = 1
-		rollback = 2 // BEGIN and ROLLBACK
-		journal  = 1 // the entry
+		key         = 1
+		transaction = 2 // BEGIN and COMMIT
+		rollback    = 2 // BEGIN and ROLLBACK
+		journal     = 1 // the entry
+		outbox      = 2 // the event, and which webhooks subscribe or, on Citus, the outbox entry
 	)
 	type row struct {
 		name   string
@@ -76,74 +78,63 @@ func TestRoundTrips(t *testing.T) {
 		want   int
 		reason string
 	}
-	// Before it commits, a transaction looks whether the store moves and what its webhooks subscribe to. On Citus no store
-	// moves, and each event is queued.
-	costs := func(database string) (transaction, outbox int) {
-		if database == dbtest.Postgres && len(dbtest.Citus()) > 0 {
-			return 2, 2
-		}
-		return 3, 1
-	}
-	rowsOf := func(database string) []row {
-		transaction, outbox := costs(database)
-		return []row{
-			{"GetStore", func() proto.Message { return &getStore{} }, key + 1, "the store's row"},
-			{"GetProduct", func() proto.Message { return &getProduct{Id: ids.product} }, key + 1, "the row"},
-			{"GetOrder", func() proto.Message { return &getOrder{Id: ids.order} }, key + 1, "one join with customer, items and link"},
-			{"GetCustomer", func() proto.Message { return &getCustomer{Id: ids.customer} }, key + 1, "the row"},
-			{"GetPaymentLink", func() proto.Message { return &getLink{Id: ids.link} }, key + 1, "the row"},
-			{"an id that is no UUID", func() proto.Message { return &getProduct{Id: "x"} }, key, "nothing to look for"},
-			{"ListProducts", func() proto.Message { return &listProducts{} }, key + 1, "total and page"},
-			{"ListProducts with a search", func() proto.Message { return &listProducts{Q: new("gui")} }, key + 1, "total and page"},
-			{"ListProducts beyond the end", func() proto.Message { return &listProducts{Page: new(int64(9))} }, key + 1, "the same"},
-			{"ListOrders", func() proto.Message { return &listOrders{} }, key + 1, "total and page, items and all"},
-			{"ListOrders of a status", func() proto.Message { return &listOrders{Status: pending()} }, key + 1, "total and page"},
-			{"ListCustomers", func() proto.Message { return &listCustomers{} }, key + 1, "total and page"},
-			{"ListCustomers with a search", func() proto.Message { return &listCustomers{Q: new("ada")} }, key + 1, "total and page"},
-			{"ListPaymentLinks", func() proto.Message { return &listLinks{} }, key + 1, "total and page"},
-			{"a refused query", func() proto.Message { return &listOrders{Page: new(int64(0))} }, key,
-				"refused before the database is asked"},
-			{"UpdateProduct", func() proto.Message { return &updateProduct{Id: ids.product, Title: new("Guide 2")} },
-				key + transaction + 3 + journal,
-				"the row, locked; the change; the row as it is then"},
-			{"UpdateProduct that changes nothing", func() proto.Message { return &updateProduct{Id: ids.product} }, key + transaction + 1,
-				"the row, locked"},
-			{"UpdateProduct with an event", func() proto.Message { return &updateProduct{Id: ids.product, Status: archived} },
-				key + transaction + 3 + journal + outbox,
-				"the same, and the event"},
-			{"UpdateProduct of no product", func() proto.Message { return &updateProduct{Id: unknownID()} }, key + rollback + 1,
-				"the look for it"},
-			{"CreateCustomer", func() proto.Message { return &createCustomer{Email: new("new@example.com")} }, key + transaction + 2 +
-				journal + outbox,
-				"the look for a known one; the insert"},
-			{"CreateCustomer that is known", func() proto.Message { return &createCustomer{Email: new("ada@example.com")} },
-				key + transaction + 1, "the look"},
-			{"CreateCustomer that completes", func() proto.Message {
-				return &createCustomer{Email: new("new@example.com"), Name: "New"}
-			}, key + transaction + 3 + journal, "the look; the change; the row as it is then"},
-			{"UpdateCustomer", func() proto.Message { return &updateCustomer{Id: ids.customer, Name: new("Ada 2")} },
-				key + transaction + 3 + journal,
-				"the row, locked; the change; the row as it is then"},
-			{"UpdateCustomer of its e-mail", func() proto.Message {
-				return &updateCustomer{Id: ids.customer,
-					Email: new("ada2@example.com")}
-			},
-				key + transaction + 4 + journal, "and the look for another with it"},
-			{"CreatePaymentLink", func() proto.Message {
-				return &createLink{Title: "x", Pricing: storefrontv1.PaymentLink_FIXED, Amount: new(int64(5))}
-			},
-				key + transaction + 2 + journal, "the store's address; the insert"},
-			{"UpdatePaymentLink", func() proto.Message { return &updateLink{Id: ids.link, Title: new("y")} }, key + transaction + 3 +
-				journal,
-				"the row, locked; the change; the row as it is then"},
-			{"EnablePaymentLink", func() proto.Message { return &enableLink{Id: ids.disabled} }, key + transaction + 3 + journal,
-				"the row, locked; the change; the row as it is then"},
-			{"EnablePaymentLink of an enabled one", func() proto.Message { return &enableLink{Id: ids.disabled} }, key + transaction + 1,
-				"the row, locked"},
-		}
+	rows := []row{
+		{"GetStore", func() proto.Message { return &getStore{} }, key + 1, "the store's row"},
+		{"GetProduct", func() proto.Message { return &getProduct{Id: ids.product} }, key + 1, "the row"},
+		{"GetOrder", func() proto.Message { return &getOrder{Id: ids.order} }, key + 1, "one join with customer, items and link"},
+		{"GetCustomer", func() proto.Message { return &getCustomer{Id: ids.customer} }, key + 1, "the row"},
+		{"GetPaymentLink", func() proto.Message { return &getLink{Id: ids.link} }, key + 1, "the row"},
+		{"an id that is no UUID", func() proto.Message { return &getProduct{Id: "x"} }, key, "nothing to look for"},
+		{"ListProducts", func() proto.Message { return &listProducts{} }, key + 1, "total and page"},
+		{"ListProducts with a search", func() proto.Message { return &listProducts{Q: new("gui")} }, key + 1, "total and page"},
+		{"ListProducts beyond the end", func() proto.Message { return &listProducts{Page: new(int64(9))} }, key + 1, "the same"},
+		{"ListOrders", func() proto.Message { return &listOrders{} }, key + 1, "total and page, items and all"},
+		{"ListOrders of a status", func() proto.Message { return &listOrders{Status: pending()} }, key + 1, "total and page"},
+		{"ListCustomers", func() proto.Message { return &listCustomers{} }, key + 1, "total and page"},
+		{"ListCustomers with a search", func() proto.Message { return &listCustomers{Q: new("ada")} }, key + 1, "total and page"},
+		{"ListPaymentLinks", func() proto.Message { return &listLinks{} }, key + 1, "total and page"},
+		{"a refused query", func() proto.Message { return &listOrders{Page: new(int64(0))} }, key,
+			"refused before the database is asked"},
+		{"UpdateProduct", func() proto.Message { return &updateProduct{Id: ids.product, Title: new("Guide 2")} },
+			key + transaction + 3 + journal,
+			"the row, locked; the change; the row as it is then"},
+		{"UpdateProduct that changes nothing", func() proto.Message { return &updateProduct{Id: ids.product} }, key + transaction + 1,
+			"the row, locked"},
+		{"UpdateProduct with an event", func() proto.Message { return &updateProduct{Id: ids.product, Status: archived} },
+			key + transaction + 3 + journal + outbox,
+			"the same, and the event"},
+		{"UpdateProduct of no product", func() proto.Message { return &updateProduct{Id: unknownID()} }, key + rollback + 1,
+			"the look for it"},
+		{"CreateCustomer", func() proto.Message { return &createCustomer{Email: new("new@example.com")} }, key + transaction + 2 +
+			journal + outbox,
+			"the look for a known one; the insert"},
+		{"CreateCustomer that is known", func() proto.Message { return &createCustomer{Email: new("ada@example.com")} },
+			key + transaction + 1, "the look"},
+		{"CreateCustomer that completes", func() proto.Message {
+			return &createCustomer{Email: new("new@example.com"), Name: "New"}
+		}, key + transaction + 3 + journal, "the look; the change; the row as it is then"},
+		{"UpdateCustomer", func() proto.Message { return &updateCustomer{Id: ids.customer, Name: new("Ada 2")} },
+			key + transaction + 3 + journal,
+			"the row, locked; the change; the row as it is then"},
+		{"UpdateCustomer of its e-mail", func() proto.Message {
+			return &updateCustomer{Id: ids.customer,
+				Email: new("ada2@example.com")}
+		},
+			key + transaction + 4 + journal, "and the look for another with it"},
+		{"CreatePaymentLink", func() proto.Message {
+			return &createLink{Title: "x", Pricing: storefrontv1.PaymentLink_FIXED, Amount: new(int64(5))}
+		},
+			key + transaction + 2 + journal, "the store's address; the insert"},
+		{"UpdatePaymentLink", func() proto.Message { return &updateLink{Id: ids.link, Title: new("y")} }, key + transaction + 3 +
+			journal,
+			"the row, locked; the change; the row as it is then"},
+		{"EnablePaymentLink", func() proto.Message { return &enableLink{Id: ids.disabled} }, key + transaction + 3 + journal,
+			"the row, locked; the change; the row as it is then"},
+		{"EnablePaymentLink of an enabled one", func() proto.Message { return &enableLink{Id: ids.disabled} }, key + transaction + 1,
+			"the row, locked"},
 	}
 	for _, op := range document().Operations() {
-		require.True(t, slices.ContainsFunc(rowsOf(dbtest.SQLite), func(r row) bool {
+		require.True(t, slices.ContainsFunc(rows, func(r row) bool {
 			return strings.HasPrefix(strings.ToLower(r.name),
 				strings.ToLower(op.ID))
 		}), op.ID)
@@ -156,7 +147,7 @@ func TestRoundTrips(t *testing.T) {
 			ids.product, ids.customer, ids.link = b.product("Guide", 1500), b.customer("Ada", "ada@example.com"), b.link("Atelier")
 			ids.order, ids.disabled = b.order(ids.product, 1, "ada@example.com"), b.link("Disabled")
 			b.disable(ids.disabled)
-			for _, row := range rowsOf(database) {
+			for _, row := range rows {
 				m := row.m()
 				recorded.take()
 				a := b.answer(m)
@@ -171,7 +162,6 @@ func TestRoundTrips(t *testing.T) {
 			b.with("malformed").answer(&getStore{})
 			require.Len(t, recorded.take(), key, "one that is malformed is counted and not looked up")
 			if database == dbtest.Postgres {
-				transaction, outbox := costs(database)
 				// What the lists' other pages, a checkout and a payment ask besides.
 				guide := b.product("Guide 3", 1500)
 				all = append(all, recorded.take()...)

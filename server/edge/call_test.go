@@ -115,10 +115,6 @@ func TestCalls(t *testing.T) {
 		requireCallError(t, err, connect.CodeResourceExhausted, apierr.RateLimited)
 		require.Equal(t, "42", metaOf(err).Get("Retry-After"))
 		require.Equal(t, "0", metaOf(err).Get("X-RateLimit-Remaining"))
-		_, err = products(movedKey).GetProduct(ctx, &storefrontv1.GetProductRequest{Id: productID})
-		require.Contains(t, requireCallError(t, err, connect.CodeUnavailable, apierr.Unavailable).GetMessage(),
-			"https://api.new.example")
-		require.Equal(t, "1", metaOf(err).Get("Retry-After"))
 		_, err = products(readKey).UpdateProduct(ctx, &storefrontv1.UpdateProductRequest{Id: productID})
 		detail = requireCallError(t, err, connect.CodePermissionDenied, apierr.InsufficientScope)
 		require.Equal(t, "products:write", detail.GetDetails().GetRequired())

@@ -36,7 +36,6 @@ const (
 	readKey    = "read"    // products:read only
 	brokenKey  = "broken"  // the gate fails
 	limitedKey = "limited" // the gate answers 429
-	movedKey   = "moved"   // the store answers elsewhere
 	otherKey   = "other"   // every scope, of another store
 	productID  = "0b0b0b0b-0000-4000-8000-000000000001"
 )
@@ -74,8 +73,6 @@ func (g *gate) Admit(_ context.Context, authorization []string, address netip.Ad
 		return principal, rate, nil
 	case brokenKey:
 		return auth.Principal{}, limit.Uncounted(now), errDatabase
-	case movedKey:
-		return principal, rate, apierr.Elsewhere("https://api.new.example")
 	case limitedKey:
 		return principal, limit.Counted(121, now), apierr.New(apierr.RateLimited, "Slow down.")
 	default:

@@ -33,12 +33,6 @@ func (x *exchange) setHeaders() {
 		return
 	}
 	switch x.refusal.Status() {
-	case http.StatusPermanentRedirect:
-		if x.protocol == ProtocolREST {
-			h["Location"] = []string{x.refusal.Redirect + x.incoming.URL.RequestURI()}
-			break
-		}
-		fallthrough // a call of the typed protocols is unavailable here
 	case http.StatusServiceUnavailable:
 		h["Retry-After"] = []string{"1"}
 	case http.StatusUnauthorized:

@@ -3,7 +3,6 @@ package edge_test
 import (
 	"bytes"
 	"io"
-	"net/http"
 	"strconv"
 	"strings"
 	"testing"
@@ -88,12 +87,6 @@ func TestRefusals(t *testing.T) {
 			require.NotContains(t, a.body, "secret")
 		})
 	}
-	stays := *w.client
-	stays.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	w.client = &stays
-	a := w.do(t, "GET", "/v1/products?page=2&q=a%20b", "", "Authorization: Bearer "+movedKey)
-	requireProblem(t, a, 308, apierr.Unavailable, "", "Location")
-	require.Equal(t, "https://api.new.example/v1/products?page=2&q=a%20b", a.header.Get("Location"))
 	require.Contains(t, w.log.String(), "secret in an error", "the cause goes to the log")
 	require.Contains(t, w.log.String(), "secret in a panic")
 	require.Contains(t, w.log.String(), `edge.(*Edge).intercept`, "with the stack")

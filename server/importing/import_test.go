@@ -19,10 +19,8 @@ import (
 	"go.storefront.example/ent/apijson"
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/db/dbtest"
-	"go.storefront.example/ent/tenant"
 	"go.storefront.example/gen/ent/event"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
-	"go.storefront.example/server/apierr"
 	"go.storefront.example/server/importing"
 	"go.storefront.example/server/importing/importtest"
 	"go.storefront.example/server/shop/shoptest"
@@ -33,19 +31,6 @@ func (b bench) load(kind kind, objects ...importtest.Fields) *importing.Report {
 	done, err := importtest.Load(b.Ctx, b.DB, importtest.Lines(objects...), options{Kind: kind})
 	require.NoError(b.T, err)
 	return done
-}
-
-// A batch that began before its store's move is refused like one that begins later: the move would not find its rows.
-func TestABatchOverWhichItsStoreBeginsToMoveIsRefused(t *testing.T) {
-	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.DB) {
-		b := newBench(t, s) // its context has the store as it was before
-		_, err := s.Writer().Exec("UPDATE stores SET moving = $1", tenant.Copying)
-		require.NoError(t, err)
-		_, err = importtest.Load(b.Ctx, s, importtest.Lines(importtest.OneCustomer()), options{Kind: customers})
-		shoptest.Refused(t, err, apierr.Unavailable)
-		require.Zero(t, dbtest.Count(t, s, "customers"))
-	})
 }
 
 // What one installation's API returns, another one loads and returns byte for byte.

@@ -133,9 +133,6 @@ func load[M, R any](ctx context.Context, m *Importer, name string, messages []M,
 		if err != nil {
 			return fmt.Errorf("read store: %w", err)
 		}
-		if s.Moving != nil { // what is imported has the dates of long ago, by which a move does not find it
-			return apierr.New(apierr.Unavailable, "The store is moving: import where it moves to, once it is there.")
-		}
 		b.url = strings.TrimSuffix(s.URL, "/")
 		if changed, err = of.plan(ctx, tx); err != nil {
 			return err

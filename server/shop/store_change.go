@@ -34,12 +34,8 @@ func storeNotFound(name string) error {
 
 // TenantOf brings a store's row into the form that travels in the context.
 func TenantOf(row *ent.Store) tenant.Store {
-	moving := ""
-	if row.Moving != nil {
-		moving = *row.Moving
-	}
 	return tenant.Store{
-		Moving: moving, RedirectTo: row.RedirectTo, ID: row.ID, Slug: row.Slug, Currency: row.Currency, Country: row.Country,
+		ID: row.ID, Slug: row.Slug, Currency: row.Currency, Country: row.Country,
 		Status:           row.Status.String(),
 		PaymentLinksOpen: row.PaymentLinksOpen, UnavailableTypes: row.UnavailableTypes, PlatformFeePercent: row.PlatformFeePercent,
 	}

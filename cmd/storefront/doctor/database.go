@@ -18,7 +18,6 @@ import (
 	"go.storefront.example/ent/id"
 	"go.storefront.example/ent/queue"
 	"go.storefront.example/ent/seal"
-	"go.storefront.example/ent/tenant"
 )
 
 const (
@@ -97,7 +96,6 @@ var checks = []struct {
 	{name: "outbox", tables: true, ask: outbox},
 	{name: "sweeps", tables: true, ask: sweeps},
 	{name: "counts", tables: true, ask: counts},
-	{name: "moves", tables: true, ask: moves},
 	{name: "transactions", postgres: true, tables: true, ask: transactions},
 	{name: "nodes", postgres: true, tables: true, ask: nodes},
 	{name: "shards", postgres: true, tables: true, ask: shards},
@@ -290,7 +288,7 @@ func Used(databaseURL string) bool {
 	return used && err == nil // what cannot be opened is another check's
 }
 
-// outbox looks at what waits to be delivered, but for stores that move, and so at whether a worker runs. On a database that
+// outbox looks at what waits to be delivered, and so at whether a worker runs. On a database that
 // nobody is connected to, as right after a restore, nothing is expected to deliver: what waits is a
 // warning there.
 func outbox(ctx context.Context, s *db.DB, about Installation) Finding {
@@ -308,8 +306,8 @@ func outbox(ctx context.Context, s *db.DB, about Installation) Finding {
 	}
 	var waiting int
 	var oldest uuid.NullUUID // its text sorts as it does
-	err := s.Reader().QueryRowContext(ctx, "SELECT count(*), min(CAST(id AS text)) FROM outbox WHERE store_id NOT IN ("+
-		db.MovingStores+")").Scan(&waiting, &oldest)
+	err := s.Reader().QueryRowContext(ctx, "SELECT count(*), min(CAST(id AS text)) FROM outbox").
+		Scan(&waiting, &oldest)
 	if err != nil {
 		return broken(err)
 	}
@@ -319,8 +317,8 @@ func outbox(ctx context.Context, s *db.DB, about Installation) Finding {
 	}
 	var overdue, leased int
 	err = s.Reader().QueryRowContext(ctx, `SELECT count(CASE WHEN due_at < $1 THEN 1 END), count(CASE WHEN lease IS NOT NULL AND due_at >= $2 THEN 1 END)
- FROM deliveries d JOIN webhooks w ON w.store_id = d.store_id AND w.id = d.webhook_id AND w.enabled AND w.epoch = d.epoch
- WHERE d.store_id NOT IN (`+db.MovingStores+")", now.Add(-MostLag), now).Scan(&overdue, &leased)
+ FROM deliveries d JOIN webhooks w ON w.store_id = d.store_id AND w.id = d.webhook_id AND w.enabled AND w.epoch = d.epoch`,
+		now.Add(-MostLag), now).Scan(&overdue, &leased)
 	if err != nil {
 		return broken(err)
 	}
@@ -503,24 +501,4 @@ func counts(ctx context.Context, s *db.DB, _ Installation) Finding {
 		}
 	}
 	return ok("of %s compared with their rows", plural(len(stores), "store"))
-}
-
-// moves looks for stores whose move has not ended: one that was interrupted leaves its store where it was.
-func moves(ctx context.Context, s *db.DB, _ Installation) Finding {
-	var left []string
-	for row := range db.Rows(ctx, s.Reader(), "SELECT slug, moving FROM stores WHERE moving <> $1 ORDER BY slug", tenant.Moved) {
-		var slug, step string
-		if err := row.Scan(&slug, &step); err != nil {
-			return broken(err)
-		}
-		left = append(left, slug+" at "+step)
-	}
-	switch n := len(left); {
-	case n == 0:
-		return ok("none under way")
-	case n > few:
-		left = append(left[:few], fmt.Sprintf("%d more", n-few))
-	}
-	return warn("unless it is running, `storefront store move STORE --to ADDRESS` at the old place goes on, and --abort takes it "+
-		"back", "not ended: %s", strings.Join(left, ", "))
 }

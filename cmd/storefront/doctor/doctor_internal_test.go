@@ -277,25 +277,3 @@ func TestCountsThatAreWrong(t *testing.T) {
 		requireFinding(t, counts(t.Context(), s, Installation{}), Warn, "^50000 differences or more wait", "logs")
 	})
 }
-
-func TestMovesThatHaveNotEnded(t *testing.T) {
-	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.DB) {
-		rules := shop.New(s, shop.Options{})
-		for i, step := range []string{"", tenant.Moved, tenant.Arriving, tenant.Copying, tenant.Draining, tenant.Frozen, tenant.Frozen,
-			tenant.Frozen, tenant.Frozen} {
-			slug := fmt.Sprint("shop", i)
-			_, err := rules.CreateStore(t.Context(), tenant.Actor{}, &adminv1.CreateStoreRequest{Name: "S", Slug: slug, Currency: "XAF",
-				Country: "CM"})
-			require.NoError(t, err)
-			_, err = s.Writer().Exec("UPDATE stores SET moving = NULLIF($1, '') WHERE slug = $2", step, slug)
-			require.NoError(t, err)
-			if i == 1 {
-				requireFinding(t, moves(t.Context(), s, Installation{}), OK, "^none under way", "")
-			}
-		}
-		require.Contains(t, Database(t.Context(), s, Installation{}), named("moves", moves(t.Context(), s, Installation{})))
-		requireFinding(t, moves(t.Context(), s, Installation{}), Warn, "^not ended: shop2 at arriving, shop3 at copying, "+
-			"shop4 at draining, shop5 at frozen, shop6 at frozen, 2 more$", "`storefront store move STORE --to ADDRESS`.*--abort")
-	})
-}

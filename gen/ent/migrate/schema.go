@@ -660,10 +660,6 @@ var (
 		{Name: "payment_links_open", Type: field.TypeBool, Default: true},
 		{Name: "unavailable_types", Type: field.TypeJSON},
 		{Name: "delete_at", Type: field.TypeTime, Nullable: true},
-		{Name: "moving", Type: field.TypeString, Nullable: true},
-		{Name: "move_run", Type: field.TypeString, Default: ""},
-		{Name: "moved_to", Type: field.TypeString, Default: ""},
-		{Name: "redirect_to", Type: field.TypeString, Default: ""},
 		{Name: "platform_fee_percent", Type: field.TypeFloat64, Default: 0},
 		{Name: "created_at", Type: field.TypeTime},
 		{Name: "updated_at", Type: field.TypeTime},
@@ -682,7 +678,7 @@ var (
 			{
 				Name:    "store_created_at_id",
 				Unique:  false,
-				Columns: []*schema.Column{StoresColumns[20], StoresColumns[0]},
+				Columns: []*schema.Column{StoresColumns[16], StoresColumns[0]},
 			},
 			{
 				Name:    "store_delete_at",
@@ -690,14 +686,6 @@ var (
 				Columns: []*schema.Column{StoresColumns[14]},
 				Annotation: &entsql.IndexAnnotation{
 					Where: "delete_at IS NOT NULL",
-				},
-			},
-			{
-				Name:    "store_moving",
-				Unique:  false,
-				Columns: []*schema.Column{StoresColumns[15]},
-				Annotation: &entsql.IndexAnnotation{
-					Where: "moving IS NOT NULL",
 				},
 			},
 		},

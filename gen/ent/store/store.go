@@ -42,14 +42,6 @@ const (
 	FieldUnavailableTypes = "unavailable_types"
 	// FieldDeleteAt holds the string denoting the delete_at field in the database.
 	FieldDeleteAt = "delete_at"
-	// FieldMoving holds the string denoting the moving field in the database.
-	FieldMoving = "moving"
-	// FieldMoveRun holds the string denoting the move_run field in the database.
-	FieldMoveRun = "move_run"
-	// FieldMovedTo holds the string denoting the moved_to field in the database.
-	FieldMovedTo = "moved_to"
-	// FieldRedirectTo holds the string denoting the redirect_to field in the database.
-	FieldRedirectTo = "redirect_to"
 	// FieldPlatformFeePercent holds the string denoting the platform_fee_percent field in the database.
 	FieldPlatformFeePercent = "platform_fee_percent"
 	// FieldCreatedAt holds the string denoting the created_at field in the database.
@@ -77,10 +69,6 @@ var Columns = []string{
 	FieldPaymentLinksOpen,
 	FieldUnavailableTypes,
 	FieldDeleteAt,
-	FieldMoving,
-	FieldMoveRun,
-	FieldMovedTo,
-	FieldRedirectTo,
 	FieldPlatformFeePercent,
 	FieldCreatedAt,
 	FieldUpdatedAt,
@@ -115,12 +103,6 @@ var (
 	DefaultPaymentLinksOpen bool
 	// DefaultUnavailableTypes holds the default value on creation for the "unavailable_types" field.
 	DefaultUnavailableTypes []string
-	// DefaultMoveRun holds the default value on creation for the "move_run" field.
-	DefaultMoveRun string
-	// DefaultMovedTo holds the default value on creation for the "moved_to" field.
-	DefaultMovedTo string
-	// DefaultRedirectTo holds the default value on creation for the "redirect_to" field.
-	DefaultRedirectTo string
 	// DefaultPlatformFeePercent holds the default value on creation for the "platform_fee_percent" field.
 	DefaultPlatformFeePercent float64
 	// DefaultID holds the default value on creation for the "id" field.
@@ -220,26 +202,6 @@ func ByPaymentLinksOpen(opts ...sql.OrderTermOption) OrderOption {
 // ByDeleteAt orders the results by the delete_at field.
 func ByDeleteAt(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldDeleteAt, opts...).ToFunc()
-}
-
-// ByMoving orders the results by the moving field.
-func ByMoving(opts ...sql.OrderTermOption) OrderOption {
-	return sql.OrderByField(FieldMoving, opts...).ToFunc()
-}
-
-// ByMoveRun orders the results by the move_run field.
-func ByMoveRun(opts ...sql.OrderTermOption) OrderOption {
-	return sql.OrderByField(FieldMoveRun, opts...).ToFunc()
-}
-
-// ByMovedTo orders the results by the moved_to field.
-func ByMovedTo(opts ...sql.OrderTermOption) OrderOption {
-	return sql.OrderByField(FieldMovedTo, opts...).ToFunc()
-}
-
-// ByRedirectTo orders the results by the redirect_to field.
-func ByRedirectTo(opts ...sql.OrderTermOption) OrderOption {
-	return sql.OrderByField(FieldRedirectTo, opts...).ToFunc()
 }
 
 // ByPlatformFeePercent orders the results by the platform_fee_percent field.

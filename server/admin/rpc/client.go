@@ -40,7 +40,6 @@ type Client struct {
 	adminv1connect.DashboardServiceClient
 	adminv1connect.ImportServiceClient
 	adminv1connect.ExportServiceClient
-	adminv1connect.MoveServiceClient
 
 	base string
 }
@@ -75,7 +74,6 @@ func NewClient(address, token string) (*Client, error) {
 		DashboardServiceClient:   adminv1connect.NewDashboardServiceClient(plain, base, options),
 		ImportServiceClient:      adminv1connect.NewImportServiceClient(plain, base, options),
 		ExportServiceClient:      adminv1connect.NewExportServiceClient(plain, base, options),
-		MoveServiceClient:        adminv1connect.NewMoveServiceClient(plain, base, options),
 	}, nil
 }
 

@@ -63,7 +63,6 @@ func Services(o admin.Handlers, c Config) map[string]http.Handler {
 	serve(adminv1connect.NewDashboardServiceHandler(o, options...))
 	serve(adminv1connect.NewImportServiceHandler(o, options...))
 	serve(adminv1connect.NewExportServiceHandler(o, options...))
-	serve(adminv1connect.NewMoveServiceHandler(o, options...))
 	var names []string
 	for path := range all {
 		names = append(names, strings.Trim(path, "/"))
