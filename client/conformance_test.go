@@ -12,6 +12,7 @@ import (
 	"go.storefront.example/client"
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/db/dbtest"
+	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/tenant"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
@@ -30,7 +31,7 @@ type installation struct {
 
 func install(t *testing.T, database string) *installation {
 	t.Helper()
-	opened, err := db.Open(t.Context(), db.Config{URL: dbtest.URL(t, database), MaxConns: 8})
+	opened, err := hook.Open(t.Context(), db.Config{URL: dbtest.URL(t, database), MaxConns: 8})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, opened.Close()) })
 	running, err := server.New(server.Config{Addr: "127.0.0.1:0", AdminAddr: "127.0.0.1:0", DB: opened,

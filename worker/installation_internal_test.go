@@ -71,7 +71,7 @@ func newInstallation(t testing.TB, database string) *installation {
 func newInstallationAt(t testing.TB, url string) *installation {
 	t.Helper()
 	clock := newHandClock()
-	s, err := db.Open(context.Background(), db.Config{URL: url, Clock: clock.now, Settings: queue.Settings(), MaxConns: 8})
+	s, err := hook.Open(context.Background(), db.Config{URL: url, Clock: clock.now, Settings: queue.Settings(), MaxConns: 8})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
 	return &installation{
@@ -109,7 +109,7 @@ func (in *installation) newMerchant(slug string) merchant {
 // change runs a transaction that must succeed.
 func (m merchant) change(fn func(ctx context.Context, tx *ent.Tx) error) {
 	m.t.Helper()
-	require.NoError(m.t, m.WithTx(m.ctx, fn))
+	require.NoError(m.t, hook.WithTx(m.ctx, m.DB, fn))
 }
 
 // newWebhook registers a webhook of the receiver for types, by default order.paid.

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/tenant"
 	"go.storefront.example/server/shop"
 )
@@ -45,7 +46,7 @@ type dueOrder struct {
 // pay pays orders by the rules of the shop, as the payment provider's answer does, and returns when
 // each payment was committed, in the order of the orders.
 func (r *webhooksRun) pay(ctx context.Context, what toPay) (_ []payment, err error) {
-	s, err := db.Open(ctx, db.Config{URL: r.url, MaxConns: r.Writers})
+	s, err := hook.Open(ctx, db.Config{URL: r.url, MaxConns: r.Writers})
 	if err != nil {
 		return nil, err
 	}

@@ -17,6 +17,7 @@ import (
 
 	"go.storefront.example/cmd/bench/receiver"
 	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/seal"
 )
 
@@ -107,7 +108,7 @@ func (s *stage) command(ctx context.Context, args ...string) ([]byte, error) {
 func (s *stage) open(ctx context.Context) (*db.DB, error) {
 	var err error
 	if s.handle == nil {
-		s.handle, err = db.Open(ctx, db.Config{URL: s.database.url, MaxConns: 4})
+		s.handle, err = hook.Open(ctx, db.Config{URL: s.database.url, MaxConns: 4})
 	}
 	return s.handle, err
 }

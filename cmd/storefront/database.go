@@ -12,6 +12,7 @@ import (
 	"go.storefront.example/ent/apijson"
 	counting "go.storefront.example/ent/count"
 	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/hook"
 	"go.storefront.example/server/shop"
 )
 
@@ -75,7 +76,7 @@ type migrateStatusCmd struct{ database }
 
 // Run shows the migrations.
 func (c *migrateStatusCmd) Run(s *invocation) error {
-	handle, err := db.Open(s.ctx, db.Config{URL: c.DatabaseURL, Existing: true})
+	handle, err := hook.Open(s.ctx, db.Config{URL: c.DatabaseURL, Existing: true})
 	if err != nil {
 		return noFile(err)
 	}
@@ -178,7 +179,7 @@ func (c *backupCmd) Run(s *invocation) error {
 		return fmt.Errorf("back up: %w", err)
 	}
 	// Whatever its schema is: before an upgrade is when a backup matters.
-	handle, err := db.Open(s.ctx, db.Config{URL: c.DatabaseURL, MaxConns: 1})
+	handle, err := hook.Open(s.ctx, db.Config{URL: c.DatabaseURL, MaxConns: 1})
 	if err != nil {
 		return err
 	}

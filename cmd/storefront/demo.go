@@ -13,6 +13,7 @@ import (
 
 	"go.storefront.example/ent/apijson"
 	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/hook"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/admin"
@@ -100,7 +101,7 @@ func makeDemo(ctx context.Context, url string) error {
 	if err := json.Unmarshal(demoText, d.data); err != nil {
 		return fmt.Errorf("read the demo stores: %w", err)
 	}
-	handle, err := db.Open(ctx, db.Config{URL: url, Clock: d.clock.now})
+	handle, err := hook.Open(ctx, db.Config{URL: url, Clock: d.clock.now})
 	if err != nil {
 		return err
 	}

@@ -111,7 +111,7 @@ func TestDevPrintsACurlLineThatWorksAndRevokesTheKeyOfTheStartBefore(t *testing.
 	require.EqualValues(t, demoProducts, body["total"], "the demo store is made once")
 	require.Equal(t, 0, second.stop())
 
-	handle, err := db.Open(t.Context(), db.Config{URL: "sqlite:" + filepath.Join(data, devDatabase)})
+	handle, err := hook.Open(t.Context(), db.Config{URL: "sqlite:" + filepath.Join(data, devDatabase)})
 	require.NoError(t, err)
 	require.Zero(t, handle.Client().Event.Query().Where(event.Type(notice.KeyCreated)).CountX(t.Context()),
 		"no notice of its own keys")

@@ -15,6 +15,7 @@ import (
 	"go.storefront.example/cmd/storefront/doctor"
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/db/dbtest"
+	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/id"
 	"go.storefront.example/ent/seal"
 	ratelimit "go.storefront.example/server/limit"
@@ -102,7 +103,7 @@ func TestDoctorSeesThatNoWorkerRuns(t *testing.T) {
 			i.run(&webhook, "webhook", "create", "--store", "s", "--url", in.url)
 			in.verifyWith(webhook.Secret)
 
-			handle, err := db.Open(t.Context(), db.Config{URL: url, MaxConns: 2})
+			handle, err := hook.Open(t.Context(), db.Config{URL: url, MaxConns: 2})
 			require.NoError(t, err)
 			happened := handle.Now().Add(-2 * doctor.MostLag)
 			event := id.At(happened)

@@ -13,6 +13,7 @@ import (
 
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/db/dbtest"
+	"go.storefront.example/ent/hook"
 )
 
 // An export, and an import of one, are killed or interrupted wherever it meets them. Run again they end as if nothing had
@@ -26,7 +27,7 @@ func TestAnExportAndItsImportAreStoppedAnywhere(t *testing.T) {
 			require.NoError(t, makeDemo(t.Context(), source))
 			from := installation{t, map[string]string{"STOREFRONT_DATABASE_URL": source}}
 			to := installation{t, map[string]string{"STOREFRONT_DATABASE_URL": target}}
-			s, err := db.Open(t.Context(), db.Config{URL: target, MaxConns: 2})
+			s, err := hook.Open(t.Context(), db.Config{URL: target, MaxConns: 2})
 			require.NoError(t, err)
 			defer func() { require.NoError(t, s.Close()) }()
 			folder := filepath.Join(t.TempDir(), "export")

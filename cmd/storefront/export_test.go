@@ -25,6 +25,7 @@ import (
 
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/db/dbtest"
+	"go.storefront.example/ent/hook"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server"
@@ -78,7 +79,7 @@ type reader struct {
 
 func newReader(t *testing.T, databaseURL, slug string) *reader {
 	t.Helper()
-	handle, err := db.Open(t.Context(), db.Config{URL: databaseURL, MaxConns: 4})
+	handle, err := hook.Open(t.Context(), db.Config{URL: databaseURL, MaxConns: 4})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, handle.Close()) })
 	running, err := server.New(server.Config{Addr: "127.0.0.1:0", AdminAddr: "127.0.0.1:0", DB: handle,
@@ -140,7 +141,7 @@ func (r *reader) all() map[string]string {
 // dinars makes a store in a currency with three decimals.
 func dinars(t *testing.T, url string) {
 	t.Helper()
-	handle, err := db.Open(t.Context(), db.Config{URL: url})
+	handle, err := hook.Open(t.Context(), db.Config{URL: url})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, handle.Close()) }()
 	o := admin.New(handle, admin.Options{})

@@ -17,6 +17,7 @@ import (
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/db/dbtest"
 	"go.storefront.example/ent/db/dbtest/cluster"
+	"go.storefront.example/ent/hook"
 	"go.storefront.example/gen/ent"
 )
 
@@ -30,7 +31,7 @@ type pair struct {
 func newPair(t *testing.T) pair {
 	t.Helper()
 	primary := dbtest.Cluster(t, cluster.Options{})
-	s, err := db.Open(t.Context(), db.Config{URL: primary.URL(), MaxConns: 2})
+	s, err := hook.Open(t.Context(), db.Config{URL: primary.URL(), MaxConns: 2})
 	require.NoError(t, err)
 	require.NoError(t, s.Migrate(t.Context(), func(db.Migration) {}))
 	standby := dbtest.Standby(t, primary)
@@ -54,7 +55,7 @@ func (p pair) url() string {
 // awaitSync waits until commits wait for the standby.
 func (p pair) awaitSync() {
 	p.t.Helper()
-	s, err := db.Open(p.t.Context(), db.Config{URL: p.primary.URL(), MaxConns: 2})
+	s, err := hook.Open(p.t.Context(), db.Config{URL: p.primary.URL(), MaxConns: 2})
 	require.NoError(p.t, err)
 	defer func() { require.NoError(p.t, s.Close()) }()
 	require.Eventually(p.t, func() bool {
@@ -167,7 +168,7 @@ func TestAPromotedStandbyIsFollowedAndLosesNothing(t *testing.T) {
 	stop()
 	working.Wait()
 
-	s, err := db.Open(t.Context(), db.Config{URL: p.standby.URL(), MaxConns: 2})
+	s, err := hook.Open(t.Context(), db.Config{URL: p.standby.URL(), MaxConns: 2})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, s.Close()) }()
 	acknowledged, refused := 0, 0
@@ -190,7 +191,7 @@ func TestAWriteThatTheStandbyDoesNotConfirmIsNotAcknowledged(t *testing.T) {
 	i := installation{t, map[string]string{"STOREFRONT_DATABASE_URL": p.url()}}
 	i.run(nil, "store", "create", "--name", "S", "--slug", "s", "--currency", "XAF", "--country", "CM")
 	server := i.server("storefront")
-	s, err := db.Open(t.Context(), db.Config{URL: p.url(), MaxConns: 2})
+	s, err := hook.Open(t.Context(), db.Config{URL: p.url(), MaxConns: 2})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, s.Close()) }()
 	const change = "UPDATE stores SET name = name"
@@ -200,7 +201,7 @@ func TestAWriteThatTheStandbyDoesNotConfirmIsNotAcknowledged(t *testing.T) {
 			return s.Writer().QueryRowContext(ctx, change+" RETURNING 1").Scan(new(int))
 		},
 		"in a transaction": func(ctx context.Context) error {
-			return s.WithTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
+			return hook.WithTx(ctx, s, func(ctx context.Context, tx *ent.Tx) error {
 				_, err := tx.ExecContext(ctx, change)
 				return err
 			})

@@ -18,6 +18,7 @@ import (
 	"go.storefront.example/cmd/storefront/doctor"
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/db/dbtest"
+	"go.storefront.example/ent/hook"
 	"go.storefront.example/gen/ent/activityentry"
 	"go.storefront.example/server/importing"
 )
@@ -105,7 +106,7 @@ func TestAnImportThatIsKilledIsContinued(t *testing.T) {
 			t.Parallel()
 			const rows, buyers = 6000, 700
 			url := dbtest.URL(t, database)
-			s, err := db.Open(t.Context(), db.Config{URL: url, MaxConns: 4, LockTimeout: 10 * time.Second})
+			s, err := hook.Open(t.Context(), db.Config{URL: url, MaxConns: 4, LockTimeout: 10 * time.Second})
 			require.NoError(t, err)
 			defer func() { require.NoError(t, s.Close()) }()
 			if database == dbtest.Postgres {

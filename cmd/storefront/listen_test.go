@@ -23,6 +23,7 @@ import (
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/db/dbtest"
 	"go.storefront.example/ent/db/dbtest/cluster"
+	"go.storefront.example/ent/hook"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	"go.storefront.example/server/admin"
 	"go.storefront.example/worker/signature"
@@ -190,7 +191,7 @@ func TestListenOnAServer(t *testing.T) {
 			eventually(all, "/all", "product.published", "customer.created", "product.archived", "customer.created", "ping", "ping")
 			eventually(some, "/some", "customer.created", "customer.created", "ping", "ping")
 
-			handle, err := db.Open(t.Context(), db.Config{URL: url, MaxConns: 2})
+			handle, err := hook.Open(t.Context(), db.Config{URL: url, MaxConns: 2})
 			require.NoError(t, err)
 			defer handle.Close()
 			before := counts(t, handle)

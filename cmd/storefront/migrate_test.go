@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/hook"
 )
 
 // A migration of a large table takes long, so that what begins is told and not only what has ended.
@@ -19,7 +20,7 @@ func TestEachMigrationIsToldWhenItBegins(t *testing.T) {
 		return func(m db.Migration) { told = append(told, fmt.Sprint(what, " ", m.Version, " ", m.Name)) }
 	}
 	require.NoError(t, migrate(t.Context(), d, tell("begins"), tell("is applied")))
-	handle, err := db.Open(t.Context(), db.Config{URL: d.DatabaseURL})
+	handle, err := hook.Open(t.Context(), db.Config{URL: d.DatabaseURL})
 	require.NoError(t, err)
 	steps, err := handle.Migrations(t.Context())
 	require.NoError(t, err)

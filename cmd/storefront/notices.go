@@ -56,7 +56,7 @@ func noticeBackup(ctx context.Context, handle *db.DB, file string, bytes int64) 
 		Type: notice.BackupFinished, Text: fmt.Sprintf("The backup %s is finished: %d bytes.", filepath.Base(file), bytes),
 		About: map[string]any{"file": file, "bytes": bytes},
 	}
-	err := handle.WithTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
+	err := hook.WithTx(ctx, handle, func(ctx context.Context, tx *ent.Tx) error {
 		_, err := notice.Write(ctx, tx, hook.Time(ctx), n)
 		return err
 	})

@@ -48,7 +48,7 @@ func TestNoticesOfWhatHappens(t *testing.T) {
 			i := newInstallation(t, url, in).with("STOREFRONT_SECRET_KEY", seal.NewKey()).
 				with("STOREFRONT_NOTICES_URL", in.url+"/notices").with("STOREFRONT_NOTICES_SECRET", secret).
 				with("STOREFRONT_DASHBOARD_URL", "https://dashboard.example").with("STOREFRONT_LOG_LEVEL", "debug")
-			handle, err := db.Open(t.Context(), db.Config{URL: url, MaxConns: 2})
+			handle, err := hook.Open(t.Context(), db.Config{URL: url, MaxConns: 2})
 			require.NoError(t, err)
 			t.Cleanup(func() { _ = handle.Close() })
 			set := func(query string, args ...any) {
@@ -309,7 +309,7 @@ func TestTheManualsReceiversMailNotices(t *testing.T) {
 			require.NoError(t, err)
 			store, err := handle.Client().Store.Query().Only(t.Context())
 			require.NoError(t, err)
-			require.NoError(t, handle.WithTx(t.Context(), func(ctx context.Context, tx *ent.Tx) error {
+			require.NoError(t, hook.WithTx(t.Context(), handle, func(ctx context.Context, tx *ent.Tx) error {
 				_, err := notice.Write(ctx, tx, hook.Time(ctx), notice.Notice{Type: notice.StoreExported, StoreID: store.ID,
 					Text: "All is exported."})
 				return err

@@ -17,6 +17,7 @@ import (
 
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/db/dbtest"
+	"go.storefront.example/ent/hook"
 )
 
 func TestMain(m *testing.M) {
@@ -173,7 +174,7 @@ func jsonEnv(ts *testscript.TestScript, _ bool, args []string) {
 }
 
 func open(ts *testscript.TestScript) *db.DB {
-	s, err := db.Open(context.Background(), db.Config{URL: ts.Getenv("DATABASE_URL"), MaxConns: 2})
+	s, err := hook.Open(context.Background(), db.Config{URL: ts.Getenv("DATABASE_URL"), MaxConns: 2})
 	ts.Check(err)
 	return s
 }

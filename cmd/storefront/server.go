@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/seal"
 	"go.storefront.example/server"
 	"go.storefront.example/server/admin"
@@ -170,7 +171,7 @@ func boundedBy(timeout time.Duration) db.Config {
 
 // migrate brings the schema up to date. It calls begin before each migration, and report after it.
 func migrate(ctx context.Context, d database, begin, report func(db.Migration)) error {
-	handle, err := db.Open(ctx, db.Config{URL: d.DatabaseURL})
+	handle, err := hook.Open(ctx, db.Config{URL: d.DatabaseURL})
 	if err != nil {
 		return err
 	}

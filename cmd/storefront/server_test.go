@@ -25,6 +25,7 @@ import (
 
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/db/dbtest"
+	"go.storefront.example/ent/hook"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/gen/storefront/v1/storefrontv1connect"
 	"go.storefront.example/server/monitor"
@@ -124,7 +125,7 @@ func TestServerServesAndEndsInGoodOrder(t *testing.T) {
 			require.Contains(t, all.String(), `"msg":"stopped"`)
 			require.NotContains(t, all.String(), key.Key, "no key is logged")
 			require.Contains(t, all.String(), key.ID, "the key's id is")
-			s, err := db.Open(t.Context(), db.Config{URL: url})
+			s, err := hook.Open(t.Context(), db.Config{URL: url})
 			require.NoError(t, err)
 			defer func() { require.NoError(t, s.Close()) }()
 			var refused []string

@@ -9,6 +9,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/hook"
 	"go.storefront.example/server/admin"
 	"go.storefront.example/server/admin/rpc"
 )
@@ -56,7 +57,7 @@ func (d database) open(ctx context.Context) (*db.DB, error) {
 // openWith is open with a configuration, to which it adds the database's URL.
 func (d database) openWith(ctx context.Context, c db.Config) (*db.DB, error) {
 	c.URL, c.Existing = d.DatabaseURL, true
-	s, err := db.Open(ctx, c)
+	s, err := hook.Open(ctx, c)
 	if err != nil {
 		return nil, noFile(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/shard"
 	"go.storefront.example/server/shop"
 )
@@ -21,7 +22,7 @@ type shardCmd struct {
 
 // onCluster does something with the database's cluster. Its schema may be behind.
 func (s *invocation) onCluster(at database, do func(ctx context.Context, handle *db.DB, cluster *shard.Cluster) error) error {
-	handle, err := db.Open(s.ctx, db.Config{URL: at.DatabaseURL, Existing: true, MaxConns: 2,
+	handle, err := hook.Open(s.ctx, db.Config{URL: at.DatabaseURL, Existing: true, MaxConns: 2,
 		Settings: map[string]string{"application_name": shard.ApplicationName}})
 	if err != nil {
 		return noFile(err)

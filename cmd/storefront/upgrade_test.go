@@ -15,6 +15,7 @@ import (
 
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/db/dbtest"
+	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/seal"
 )
 
@@ -124,7 +125,7 @@ func TestReleaseBeforeWorksOnTheNewSchema(t *testing.T) {
 			require.Equal(t, http.StatusOK, status, "a schema that is ahead is ready")
 
 			// Its events are kept, and none is lost with the table that was rebuilt.
-			handle, err := db.Open(t.Context(), db.Config{URL: url, MaxConns: 2})
+			handle, err := hook.Open(t.Context(), db.Config{URL: url, MaxConns: 2})
 			require.NoError(t, err)
 			defer handle.Close()
 			count := func(query string) (n int) {

@@ -12,6 +12,7 @@ import (
 	"go.storefront.example/ent/count"
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/db/dbtest"
+	"go.storefront.example/ent/hook"
 )
 
 // The connections fall silent, as when the server vanishes behind a proxy: folding goes on by a new one.
@@ -20,7 +21,7 @@ func TestFoldingPassesAServerThatFellSilent(t *testing.T) {
 	direct := dbtest.URL(t, dbtest.Postgres)
 	way := dbtest.NewWay(t, direct)
 	open := func(url string) *db.DB {
-		s, err := db.Open(t.Context(), db.Config{URL: url, MaxConns: 1})
+		s, err := hook.Open(t.Context(), db.Config{URL: url, MaxConns: 1})
 		require.NoError(t, err)
 		t.Cleanup(func() { require.NoError(t, s.Close()) })
 		return s

@@ -36,7 +36,7 @@ type announcer interface {
 }
 
 // Announce notifies listeners of a new event or delivery. It neither waits nor fails: workers also
-// poll. WithTx calls it for the rows that it adds to the outbox.
+// poll. hook.WithTx calls it for the rows that it adds to the outbox.
 func (s *DB) Announce() { s.announcer.announce() }
 
 // Listen returns a channel that gets a value after Announce by any process; on SQLite, another
@@ -50,6 +50,9 @@ func (s *DB) Listen(ctx context.Context) <-chan struct{} { return s.announcer.li
 func (s *DB) FollowEvents(ctx context.Context, store uuid.UUID) <-chan struct{} {
 	return s.followers.add(ctx, store)
 }
+
+// SignalEvents gives a value to the channels of FollowEvents of the store.
+func (s *DB) SignalEvents(store uuid.UUID) { s.followers.raise(store) }
 
 // raise sets a signal, unless it is set already.
 func raise(signal chan struct{}) {

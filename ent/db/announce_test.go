@@ -58,7 +58,7 @@ func TestACommitOfAnotherProcessOnSQLiteIsNoticed(t *testing.T) {
 	owner := tenant.Store{ID: uuid.New(), Slug: "atelier", Currency: "XAF"}
 	ctx := tenant.With(t.Context(), owner, tenant.Actor{Type: tenant.ActorOperator, Name: "operator"})
 	signal := listening.Listen(t.Context())
-	require.NoError(t, writing.WithTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
+	require.NoError(t, hook.WithTx(ctx, writing, func(ctx context.Context, tx *ent.Tx) error {
 		now := hook.Time(ctx)
 		if err := tx.Store.Create().SetID(owner.ID).SetName("Atelier").SetSlug(owner.Slug).SetURL("https://a.example").
 			SetCurrency("XAF").SetCountry("CM").SetCreatedAt(now).SetUpdatedAt(now).Exec(ctx); err != nil {
@@ -68,7 +68,7 @@ func TestACommitOfAnotherProcessOnSQLiteIsNoticed(t *testing.T) {
 			SetSecret([]byte{1}).SetSecretKey("k").SetCreatedAt(now).SetUpdatedAt(now).Exec(ctx)
 	}))
 	for i := range 3 { // again after each: nothing takes the entries out of the outbox
-		require.NoError(t, writing.WithTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
+		require.NoError(t, hook.WithTx(ctx, writing, func(ctx context.Context, tx *ent.Tx) error {
 			now := hook.Time(ctx)
 			return tx.Customer.Create().SetStoreID(owner.ID).SetEmail(fmt.Sprintf("awa%d@example.com", i)).SetSearch("awa").SetCreatedAt(
 				now).SetUpdatedAt(now).Exec(ctx)
@@ -135,13 +135,13 @@ func TestOnlyWhatIsQueuedIsAnnounced(t *testing.T) {
 				SetSecret([]byte{1}).SetSecretKey("k").SetCreatedAt(now).SetUpdatedAt(now)
 		}
 		customer := func(email string) {
-			require.NoError(t, s.WithTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
+			require.NoError(t, hook.WithTx(ctx, s, func(ctx context.Context, tx *ent.Tx) error {
 				now := hook.Time(ctx)
 				return tx.Customer.Create().SetStoreID(owner.ID).SetEmail(email).SetSearch(email).
 					SetCreatedAt(now).SetUpdatedAt(now).Exec(ctx)
 			}))
 		}
-		require.NoError(t, s.WithTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
+		require.NoError(t, hook.WithTx(ctx, s, func(ctx context.Context, tx *ent.Tx) error {
 			now := hook.Time(ctx)
 			if err := tx.Store.Create().SetID(owner.ID).SetName("Atelier").SetSlug(owner.Slug).SetURL("https://a.example").
 				SetCurrency("XAF").SetCountry("CM").SetCreatedAt(now).SetUpdatedAt(now).Exec(ctx); err != nil {
@@ -157,7 +157,7 @@ func TestOnlyWhatIsQueuedIsAnnounced(t *testing.T) {
 		unsorted := dbtest.Unsorted(s, 1)
 		require.Equal(t, unsorted, dbtest.Count(t, s, "outbox"), "though nobody subscribes to it")
 
-		require.NoError(t, s.WithTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
+		require.NoError(t, hook.WithTx(ctx, s, func(ctx context.Context, tx *ent.Tx) error {
 			return webhook(ctx, tx, hook.OrderPaid, hook.CustomerCreated).Exec(ctx)
 		}))
 		customer("b@example.com")

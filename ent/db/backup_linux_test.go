@@ -12,6 +12,7 @@ import (
 
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/db/dbtest"
+	"go.storefront.example/ent/hook"
 )
 
 // FAT and some network shares have no hard links.
@@ -49,7 +50,7 @@ func TestBackupWithoutHardLinks(t *testing.T) {
 	entries, err := os.ReadDir(folder)
 	require.NoError(t, err)
 	require.Len(t, entries, 2, "nothing else is left behind")
-	copied, err := db.Open(t.Context(), db.Config{URL: "sqlite:" + path + ".kept"})
+	copied, err := hook.Open(t.Context(), db.Config{URL: "sqlite:" + path + ".kept"})
 	require.NoError(t, err)
 	defer copied.Close()
 	current, err := copied.Current(t.Context())

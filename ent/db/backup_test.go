@@ -12,6 +12,7 @@ import (
 
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/db/dbtest"
+	"go.storefront.example/ent/hook"
 )
 
 func TestBackupIsTheDatabaseOfOneMoment(t *testing.T) {
@@ -49,7 +50,7 @@ func TestBackupIsTheDatabaseOfOneMoment(t *testing.T) {
 	folder := t.TempDir()
 	path := filepath.Join(folder, "copy.db")
 	// As a command does: through pools of its own.
-	other, err := db.Open(t.Context(), db.Config{URL: databaseURL(t, s)})
+	other, err := hook.Open(t.Context(), db.Config{URL: databaseURL(t, s)})
 	require.NoError(t, err)
 	bytes, err := other.Backup(t.Context(), path)
 	require.NoError(t, err)
@@ -67,7 +68,7 @@ func TestBackupIsTheDatabaseOfOneMoment(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, entries, 1, "nothing else is left behind")
 
-	copied, err := db.Open(t.Context(), db.Config{URL: "sqlite:" + path})
+	copied, err := hook.Open(t.Context(), db.Config{URL: "sqlite:" + path})
 	require.NoError(t, err)
 	defer copied.Close()
 	var a, b int

@@ -35,7 +35,7 @@ func TestTimesAreTheDatabases(t *testing.T) {
 				require.Less(t, max(apart, -apart), time.Minute.Seconds())
 			}
 			near(s.Now())
-			require.NoError(t, s.WithTx(context.Background(), func(ctx context.Context, _ *ent.Tx) error {
+			require.NoError(t, hook.WithTx(context.Background(), s, func(ctx context.Context, _ *ent.Tx) error {
 				near(hook.Time(ctx))
 				return nil
 			}))

@@ -1,9 +1,8 @@
 // Package db opens the database and owns the differences between the two supported ones:
 // PostgreSQL, which any number of processes share, and SQLite, embedded in one file. It provides
-// transactions, each with one time and with their journal and outbox rows, a clock, the pools, the
-// migrations and the classification of database errors.
+// transactions, a clock, the pools, the migrations and the classification of database errors.
 //
-// It contains no table and no business rule. It refuses to nest transactions, to write through the
+// It contains no table, no business rule and no record of a change: package hook opens it and has the transaction of a change. It refuses to nest transactions, to write through the
 // read pool on SQLite, and to show a password in an error.
 //
 //	             SQLite                              PostgreSQL
@@ -26,7 +25,6 @@ import (
 	entsql "entgo.io/ent/dialect/sql"
 	"github.com/pressly/goose/v3"
 
-	"go.storefront.example/ent/hook"
 	"go.storefront.example/gen/ent"
 )
 
@@ -76,6 +74,7 @@ type DB struct {
 	prober         *sql.DB     // on SQLite the reader, on PostgreSQL connections of its own
 	admissions     *sql.DB     // the same as reader, unless connections are reserved
 	client, tx     *ent.Client // on reader and writer
+	prepare        func(*ent.Client)
 	clock          *clock
 	announcer      announcer
 	followers      *signals // of FollowEvents
@@ -115,11 +114,15 @@ var ErrNoFile = errors.New("there is no database")
 // Open opens the database and checks that it answers. It does not migrate. An error is one line,
 // without the password: ErrURL if the URL is malformed, ErrNoFile, otherwise "reach the database: …".
 // On SQLite it creates a missing file, readable only by its owner, unless Config.Existing.
-func Open(ctx context.Context, c Config) (*DB, error) {
+//
+// prepare adds the hooks to each ent client before its first use; nil adds none. Programs call hook.Open, which names those
+// that record changes.
+func Open(ctx context.Context, c Config, prepare func(*ent.Client)) (*DB, error) {
 	s, err := open(ctx, c)
 	if err != nil {
 		return nil, err
 	}
+	s.prepare = prepare
 	s.followers = &signals{}
 	s.makeClients()
 	if err := s.readNodes(ctx); err != nil {
@@ -132,8 +135,10 @@ func Open(ctx context.Context, c Config) (*DB, error) {
 func (s *DB) makeClients() {
 	s.client = ent.NewClient(ent.Driver(entsql.OpenDB(s.dialect.name, s.reader)))
 	s.tx = ent.NewClient(ent.Driver(entsql.OpenDB(s.dialect.name, s.writer)))
-	hook.Register(s.client)
-	hook.Register(s.tx)
+	if s.prepare != nil {
+		s.prepare(s.client)
+		s.prepare(s.tx)
+	}
 }
 
 func open(ctx context.Context, c Config) (*DB, error) {
@@ -176,6 +181,10 @@ func OfSharded[T any](s *DB, postgres, citus, sqlite T) T {
 	}
 	return Of(s, postgres, sqlite)
 }
+
+// WebhooksElsewhere reports whether a transaction on a store's rows cannot read the store's webhooks, because those are on
+// another node of a cluster.
+func (s *DB) WebhooksElsewhere() bool { return s.sharded }
 
 // Dialect is dialect.Postgres or dialect.SQLite of entgo.io/ent/dialect.
 func (s *DB) Dialect() string { return s.dialect.name }

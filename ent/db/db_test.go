@@ -18,6 +18,7 @@ import (
 
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/db/dbtest"
+	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/tenant"
 	"go.storefront.example/gen/ent"
 	entstore "go.storefront.example/gen/ent/store"
@@ -27,7 +28,7 @@ import (
 func addStore(t testing.TB, s *db.DB, slug string, at time.Time) uuid.UUID {
 	t.Helper()
 	id := uuid.New()
-	require.NoError(t, s.WithTx(asOperator(id), func(ctx context.Context, tx *ent.Tx) error {
+	require.NoError(t, hook.WithTx(asOperator(id), s, func(ctx context.Context, tx *ent.Tx) error {
 		return newStore(ctx, tx, slug, at).Exec(ctx)
 	}))
 	return id
@@ -56,7 +57,7 @@ func TestOpenLeavesNoPoolBehindWhenItFails(t *testing.T) {
 	text := filepath.Join(t.TempDir(), "text.db")
 	require.NoError(t, os.WriteFile(text, bytes.Repeat([]byte("no database"), 100), 0o600))
 	before := pools()
-	_, err := db.Open(t.Context(), db.Config{URL: "sqlite:" + text, AdmissionConns: 2})
+	_, err := hook.Open(t.Context(), db.Config{URL: "sqlite:" + text, AdmissionConns: 2})
 	require.Error(t, err)
 	require.Eventually(t, func() bool { return pools() <= before }, hang, time.Millisecond)
 
@@ -65,7 +66,7 @@ func TestOpenLeavesNoPoolBehindWhenItFails(t *testing.T) {
 	for err = nil; err == nil; { // the last answer may be there before anybody looks at the context
 		ctx, leave := context.WithCancel(t.Context())
 		var opened *db.DB
-		opened, err = db.Open(ctx, db.Config{URL: url, AdmissionConns: 2, Observe: func(query string) {
+		opened, err = hook.Open(ctx, db.Config{URL: url, AdmissionConns: 2, Observe: func(query string) {
 			if query == "SELECT clock_timestamp()" { // the last step
 				leave()
 			}
@@ -96,7 +97,7 @@ func TestOpenRefusesWhatNamesNoDatabase(t *testing.T) {
 	} {
 		t.Run(why, func(t *testing.T) {
 			t.Parallel()
-			_, err := db.Open(context.Background(), db.Config{URL: url})
+			_, err := hook.Open(context.Background(), db.Config{URL: url})
 			require.ErrorIs(t, err, db.ErrURL)
 			require.True(t, strings.HasPrefix(err.Error(), "database-url: "), err.Error())
 			require.NotContains(t, err.Error(), "\n")
@@ -118,7 +119,7 @@ func TestOpenTellsInOneLineThatTheDatabaseIsAway(t *testing.T) {
 		"a folder instead": "sqlite:" + t.TempDir(),
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := db.Open(context.Background(), db.Config{URL: url})
+			_, err := hook.Open(context.Background(), db.Config{URL: url})
 			require.ErrorContains(t, err, "reach the database: ")
 			require.NotErrorIs(t, err, db.ErrURL)
 			require.NotContains(t, err.Error(), "\n")
@@ -131,7 +132,7 @@ func TestOpenOnAServerWithoutTheDatabase(t *testing.T) {
 	t.Parallel()
 	url := dbtest.EmptyURL(t, dbtest.Postgres)
 	url, query, _ := strings.Cut(url, "?")
-	_, err := db.Open(context.Background(), db.Config{URL: url + "_missing?" + query})
+	_, err := hook.Open(context.Background(), db.Config{URL: url + "_missing?" + query})
 	require.ErrorContains(t, err, "reach the database: ")
 	require.ErrorContains(t, err, "does not exist")
 }
@@ -190,7 +191,7 @@ func TestForeignKeysAreKept(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		nowhere := uuid.New()
-		err := s.WithTx(asOperator(nowhere), func(ctx context.Context, tx *ent.Tx) error {
+		err := hook.WithTx(asOperator(nowhere), s, func(ctx context.Context, tx *ent.Tx) error {
 			return tx.ApiKey.Create().SetStoreID(nowhere).SetName("k").SetFingerprint(make([]byte, 32)).
 				SetHint("h").SetScopes([]string{}).SetCreatedAt(s.Now()).Exec(ctx)
 		})
@@ -203,7 +204,7 @@ func TestACustomerKeepsEmailOrPhone(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		id := addStore(t, s, "shop", s.Now())
-		err := s.WithTx(asOperator(id), func(ctx context.Context, tx *ent.Tx) error {
+		err := hook.WithTx(asOperator(id), s, func(ctx context.Context, tx *ent.Tx) error {
 			return tx.Customer.Create().SetStoreID(id).SetSearch("").
 				SetCreatedAt(s.Now()).SetUpdatedAt(s.Now()).Exec(ctx)
 		})
@@ -251,7 +252,7 @@ func TestTimesAreTheSameByEveryWayOfReading(t *testing.T) {
 		}
 		var unset sql.NullTime
 		id := addStore(t, s, "key", s.Now())
-		require.NoError(t, s.WithTx(asOperator(id), func(ctx context.Context, tx *ent.Tx) error {
+		require.NoError(t, hook.WithTx(asOperator(id), s, func(ctx context.Context, tx *ent.Tx) error {
 			return tx.ApiKey.Create().SetStoreID(id).SetName("k").SetFingerprint(make([]byte, 32)).
 				SetHint("h").SetScopes([]string{}).SetCreatedAt(s.Now()).Exec(ctx)
 		}))

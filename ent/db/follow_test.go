@@ -24,7 +24,7 @@ func TestFollowEvents(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		first, second, others := s.FollowEvents(ctx, one), s.FollowEvents(t.Context(), one), s.FollowEvents(t.Context(), other)
 		commit := func(events int) {
-			require.NoError(t, s.WithTx(tenant.With(t.Context(), tenant.Store{ID: one}, tenant.Actor{}),
+			require.NoError(t, hook.WithTx(tenant.With(t.Context(), tenant.Store{ID: one}, tenant.Actor{}), s,
 				func(ctx context.Context, tx *ent.Tx) error {
 					return tx.Event.MapCreateBulk(make([]struct{}, events), func(c *ent.EventCreate, _ int) {
 						c.SetStoreID(one).SetType(hook.Ping).SetPayload([]byte("{}")).SetCreatedAt(hook.Time(ctx))

@@ -13,7 +13,7 @@ import (
 func TestAMigrationOnSQLiteThatOrphansRowsIsRefused(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	s, err := Open(ctx, Config{URL: "sqlite:" + filepath.Join(t.TempDir(), "storefront.db")})
+	s, err := Open(ctx, Config{URL: "sqlite:" + filepath.Join(t.TempDir(), "storefront.db")}, nil)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
 	require.NoError(t, s.Migrate(ctx, func(Migration) {}))

@@ -17,6 +17,7 @@ import (
 	counts "go.storefront.example/ent/count"
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/db/dbtest"
+	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/migrations"
 	"go.storefront.example/ent/migrations/drift"
 )
@@ -34,7 +35,7 @@ func eachEmpty(t *testing.T, f func(t *testing.T, url string)) {
 
 func open(t testing.TB, url string) *db.DB {
 	t.Helper()
-	s, err := db.Open(context.Background(), db.Config{URL: url, MaxConns: 4})
+	s, err := hook.Open(context.Background(), db.Config{URL: url, MaxConns: 4})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
 	return s
@@ -133,7 +134,7 @@ func TestTheLoserOfARaceOnSQLiteIsRolledBackAndGoesOn(t *testing.T) {
 	url := dbtest.EmptyURL(t, dbtest.SQLite)
 	winner := open(t, url)
 	begun := 0
-	loser, err := db.Open(ctx, db.Config{URL: url, Observe: func(query string) {
+	loser, err := hook.Open(ctx, db.Config{URL: url, Observe: func(query string) {
 		if query != "BEGIN" {
 			return
 		}
@@ -348,7 +349,7 @@ func TestMigrateByAnotherThanTheOwnerSaysWhatToDo(t *testing.T) {
 	others, err := url.Parse(owners)
 	require.NoError(t, err)
 	others.User = url.UserPassword(name, password)
-	other, err := db.Open(t.Context(), db.Config{URL: others.String()})
+	other, err := hook.Open(t.Context(), db.Config{URL: others.String()})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, other.Close()) }()
 	require.ErrorContains(t, other.Migrate(t.Context(), func(db.Migration) {}), "connect as the owner of the database")

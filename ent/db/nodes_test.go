@@ -10,6 +10,7 @@ import (
 
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/db/dbtest"
+	"go.storefront.example/ent/hook"
 )
 
 func TestAStoreIsAskedForOnTheNodeThatHasIt(t *testing.T) {
@@ -87,7 +88,7 @@ func TestTheURLMayLeavePlansToCitus(t *testing.T) {
 			q.Set("plan_cache_mode", set)
 			u.RawQuery = q.Encode()
 		}
-		s, err := db.Open(t.Context(), db.Config{URL: u.String(), MaxConns: 2})
+		s, err := hook.Open(t.Context(), db.Config{URL: u.String(), MaxConns: 2})
 		require.NoError(t, err)
 		require.Equal(t, want, textOf(t, s.ForStore(store).Reader(), mode))
 		require.Equal(t, "auto", textOf(t, s.Reader(), mode), "the coordinator's")

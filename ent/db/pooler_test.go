@@ -15,6 +15,7 @@ import (
 
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/db/dbtest"
+	"go.storefront.example/ent/hook"
 )
 
 // occupy keeps a pooler's servers busy with short statements until the test ends.
@@ -63,7 +64,7 @@ func TestAPoolerThatSharesSessionsIsRefused(t *testing.T) {
 				url := dbtest.Pooler(t, dbtest.EmptyURL(t, dbtest.Postgres), append([]string{"default_pool_size = 5"}, settings...)...)
 				occupy(t, url, clients)
 				for range 10 {
-					s, err := db.Open(t.Context(), db.Config{URL: url, MaxConns: 2})
+					s, err := hook.Open(t.Context(), db.Config{URL: url, MaxConns: 2})
 					if err == nil {
 						require.NoError(t, s.Close())
 					}
@@ -89,7 +90,7 @@ func TestAPoolerInSessionModeIsTaken(t *testing.T) {
 				occupy(t, url, clients)
 				for range 10 {
 					// MaxConns bounds the use, not the look.
-					s, err := db.Open(t.Context(), db.Config{URL: url, MaxConns: 1, Settings: map[string]string{"enable_sort": "off"}})
+					s, err := hook.Open(t.Context(), db.Config{URL: url, MaxConns: 1, Settings: map[string]string{"enable_sort": "off"}})
 					require.NoError(t, err)
 					var sort string
 					require.NoError(t, s.Reader().QueryRow("SELECT current_setting('enable_sort') WHERE $1", true).Scan(&sort))
@@ -105,7 +106,7 @@ func TestASessionModePoolerWithOneServerEndsTheLook(t *testing.T) {
 	t.Parallel()
 	url := dbtest.Pooler(t, dbtest.EmptyURL(t, dbtest.Postgres), "pool_mode = session", "default_pool_size = 1")
 	began := time.Now()
-	s, err := db.Open(t.Context(), db.Config{URL: url, MaxConns: 1})
+	s, err := hook.Open(t.Context(), db.Config{URL: url, MaxConns: 1})
 	require.NoError(t, err)
 	require.Less(t, time.Since(began), time.Minute)
 	var n int
@@ -118,7 +119,7 @@ func TestASessionModePoolerWithOneServerEndsTheLook(t *testing.T) {
 func TestAPoolerThatBeginsToShareSessionsIsNoticed(t *testing.T) {
 	t.Parallel()
 	url, reload := dbtest.ChangingPooler(t, dbtest.URL(t, dbtest.Postgres), "pool_mode = session")
-	s, err := db.Open(t.Context(), db.Config{URL: url, MaxConns: 8})
+	s, err := hook.Open(t.Context(), db.Config{URL: url, MaxConns: 8})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, s.Close()) }()
 	require.NoError(t, s.CheckWritable(t.Context()))
@@ -167,7 +168,7 @@ func TestAPoolerThatBeginsToShareSessionsIsNoticed(t *testing.T) {
 func TestNotificationsPassAPoolerInSessionMode(t *testing.T) {
 	t.Parallel()
 	direct := dbtest.EmptyURL(t, dbtest.Postgres)
-	s, err := db.Open(t.Context(), db.Config{URL: dbtest.Pooler(t, direct, "pool_mode = session"), MaxConns: 2})
+	s, err := hook.Open(t.Context(), db.Config{URL: dbtest.Pooler(t, direct, "pool_mode = session"), MaxConns: 2})
 	require.NoError(t, err)
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()

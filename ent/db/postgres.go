@@ -131,7 +131,7 @@ func openPostgres(ctx context.Context, c Config) (*DB, error) {
 		pool := sql.OpenDB(beside.keep(connect, true))
 		limit(pool, conns)
 		node := &DB{dialect: s.dialect, reader: pool, writer: pool, clock: s.clock, announcer: s.announcer, followers: s.followers,
-			sharded: true}
+			sharded: true, prepare: s.prepare}
 		node.makeClients()
 		return node, nil
 	}}

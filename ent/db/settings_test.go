@@ -9,6 +9,7 @@ import (
 
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/db/dbtest"
+	"go.storefront.example/ent/hook"
 )
 
 // setDatabase gives a PostgreSQL database a setting of its own, which each new connection has.
@@ -32,13 +33,13 @@ func TestADatabasesSettingsChangeNoMeaning(t *testing.T) {
 		{"timezone", "Pacific/Chatham", `'2028-02-29'::timestamptz = '2028-02-29Z'`},
 	}
 	url := dbtest.EmptyURL(t, dbtest.Postgres)
-	owner, err := db.Open(t.Context(), db.Config{URL: url, MaxConns: 1})
+	owner, err := hook.Open(t.Context(), db.Config{URL: url, MaxConns: 1})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, owner.Close()) }()
 	for _, row := range rows {
 		setDatabase(t, owner, row.setting, row.value)
 	}
-	s, err := db.Open(t.Context(), db.Config{URL: url, MaxConns: 1, AdmissionConns: 1})
+	s, err := hook.Open(t.Context(), db.Config{URL: url, MaxConns: 1, AdmissionConns: 1})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, s.Close()) }()
 	for _, row := range rows {
@@ -54,7 +55,7 @@ func TestADatabasesSettingsChangeNoMeaning(t *testing.T) {
 func TestMigrationsTakeAsLongAsTheyNeed(t *testing.T) {
 	t.Parallel()
 	url := dbtest.EmptyURL(t, dbtest.Postgres)
-	s, err := db.Open(t.Context(), db.Config{URL: url, MaxConns: 2, StatementTimeout: time.Hour})
+	s, err := hook.Open(t.Context(), db.Config{URL: url, MaxConns: 2, StatementTimeout: time.Hour})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, s.Close()) }()
 	_, err = s.Writer().Exec(`CREATE FUNCTION slowly() RETURNS event_trigger LANGUAGE plpgsql AS $$ BEGIN

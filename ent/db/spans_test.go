@@ -13,6 +13,7 @@ import (
 
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/db/dbtest"
+	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/tenant"
 	"go.storefront.example/ent/tracing"
 	"go.storefront.example/gen/ent"
@@ -58,7 +59,7 @@ func TestATransactionIsTraced(t *testing.T) {
 		const slug = "canary-value"
 		owner := uuid.New()
 		names, spans := traced(t, func(ctx context.Context) {
-			require.NoError(t, s.WithTx(as(ctx, owner), func(ctx context.Context, tx *ent.Tx) error {
+			require.NoError(t, hook.WithTx(as(ctx, owner), s, func(ctx context.Context, tx *ent.Tx) error {
 				return newStore(ctx, tx, slug, s.Now()).SetID(owner).Exec(ctx)
 			}))
 		})
@@ -82,7 +83,7 @@ func TestARefusedStatementIsTracedWithoutItsValues(t *testing.T) {
 		addStore(t, s, "canary-value", s.Now())
 		owner := uuid.New()
 		names, spans := traced(t, func(ctx context.Context) {
-			require.Error(t, s.WithTx(as(ctx, owner), func(ctx context.Context, tx *ent.Tx) error {
+			require.Error(t, hook.WithTx(as(ctx, owner), s, func(ctx context.Context, tx *ent.Tx) error {
 				return newStore(ctx, tx, "canary-value", s.Now()).SetID(owner).Exec(ctx)
 			}))
 		})

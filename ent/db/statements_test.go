@@ -13,6 +13,7 @@ import (
 
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/db/dbtest"
+	"go.storefront.example/ent/hook"
 	"go.storefront.example/gen/ent"
 )
 
@@ -82,7 +83,7 @@ func TestATransactionUsesTheStatementsOfItsConnection(t *testing.T) {
 		require.Equal(t, "BEGIN", seen[0])
 		require.Equal(t, "COMMIT", seen[3])
 
-		require.Error(t, s.WithTx(asOperator(uuid.New()), func(ctx context.Context, tx *ent.Tx) error {
+		require.Error(t, hook.WithTx(asOperator(uuid.New()), s, func(ctx context.Context, tx *ent.Tx) error {
 			return newStore(ctx, tx, "second", s.Now()).Exec(ctx)
 		}))
 		require.Equal(t, "ROLLBACK", observed.take()[2])
@@ -96,7 +97,7 @@ func TestTwoResultsInOneTransactionOnSQLite(t *testing.T) {
 	s := dbtest.New(t, dbtest.SQLite, db.Config{})
 	addStore(t, s, "a", s.Now())
 	addStore(t, s, "b", s.Now())
-	err := s.WithTx(context.Background(), func(ctx context.Context, tx *ent.Tx) error {
+	err := hook.WithTx(context.Background(), s, func(ctx context.Context, tx *ent.Tx) error {
 		const query = "SELECT slug FROM stores WHERE slug >= $1 ORDER BY slug"
 		outer, err := tx.QueryContext(ctx, query, "a")
 		require.NoError(t, err)
@@ -153,7 +154,7 @@ func TestAStatementSurvivesAMigrationOfItsTable(t *testing.T) {
 		require.Contains(t, columns(), "added")
 
 		// In a transaction the loss shows, and the transaction is run again.
-		require.NoError(t, s.WithTx(context.Background(), func(ctx context.Context, tx *ent.Tx) error {
+		require.NoError(t, hook.WithTx(context.Background(), s, func(ctx context.Context, tx *ent.Tx) error {
 			rows, err := tx.QueryContext(ctx, query, "shop")
 			if err != nil {
 				return err
@@ -163,7 +164,7 @@ func TestAStatementSurvivesAMigrationOfItsTable(t *testing.T) {
 		_, err = s.Writer().Exec("ALTER TABLE stores ADD COLUMN added_too integer")
 		require.NoError(t, err)
 		runs := 0
-		require.NoError(t, s.WithTx(context.Background(), func(ctx context.Context, tx *ent.Tx) error {
+		require.NoError(t, hook.WithTx(context.Background(), s, func(ctx context.Context, tx *ent.Tx) error {
 			runs++
 			rows, err := tx.QueryContext(ctx, query, "shop")
 			if err != nil {
@@ -240,7 +241,7 @@ func TestACancelledQueryLeavesTheNextOnesAlone(t *testing.T) {
 // openAt opens a migrated database a first or another time.
 func openAt(t *testing.T, c db.Config) *db.DB {
 	t.Helper()
-	s, err := db.Open(context.Background(), c)
+	s, err := hook.Open(context.Background(), c)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
 	return s
@@ -262,7 +263,7 @@ func TestAConnectionThatTheServerEndsIsReplaced(t *testing.T) {
 			"WHERE datname = current_database() AND pid <> pg_backend_pid()")
 		require.NoError(t, err)
 	}
-	err := s.WithTx(context.Background(), func(ctx context.Context, tx *ent.Tx) error {
+	err := hook.WithTx(context.Background(), s, func(ctx context.Context, tx *ent.Tx) error {
 		if _, err := tx.Store.Query().Count(ctx); err != nil {
 			return err
 		}

@@ -7,8 +7,6 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"go.storefront.example/ent/hook"
-	"go.storefront.example/ent/tenant"
 	"go.storefront.example/ent/tracing"
 	"go.storefront.example/gen/ent"
 )
@@ -19,9 +17,8 @@ const firstPause = 5 * time.Millisecond
 // txKey is the context key of a transaction on a store.
 type txKey struct{ of *clock }
 
-// WithTx runs fn in one transaction and commits it; an error or a panic of fn rolls it back. fn's
-// context carries the moments of its changes (hook.Time). fn's changes are written to the journal and
-// the outbox right before the commit.
+// WithTx runs fn in one transaction and commits it; an error or a panic of fn rolls it back. It records nothing: changes of a
+// store's data go through hook.WithTx.
 //
 // A transaction that loses to another one (a serialization failure, a deadlock, a lock on the
 // SQLite file) is run again, a bounded number of times. So fn may run several times, and must
@@ -61,24 +58,12 @@ func (s *DB) runTx(ctx context.Context, fn func(ctx context.Context, tx *ent.Tx)
 			_ = tx.Rollback()
 		}
 	}()
-	ctx = hook.Begin(ctx, s.Now)
 	if err := fn(ctx, tx); err != nil {
 		return err
 	}
-	written, err := hook.Flush(ctx, tx, s.sharded)
-	if err != nil {
-		return err
-	}
-	ended = true
 	if err := tx.Commit(); err != nil {
 		return fmt.Errorf("commit the transaction: %w", err)
 	}
-	if len(written.Events) > 0 {
-		tenant.RequestOf(ctx).Caused(written.Events...)
-		s.followers.raise(written.Store)
-	}
-	if written.Queued {
-		s.Announce()
-	}
+	ended = true
 	return nil
 }

@@ -29,7 +29,7 @@ func TestWithTxCommitsAndHasOneTime(t *testing.T) {
 	}
 	dbtest.RunWith(t, db.Config{Clock: clock}, func(t *testing.T, s *db.DB) {
 		var first, second time.Time
-		require.NoError(t, s.WithTx(asOperator(uuid.New()), func(ctx context.Context, tx *ent.Tx) error {
+		require.NoError(t, hook.WithTx(asOperator(uuid.New()), s, func(ctx context.Context, tx *ent.Tx) error {
 			first = hook.Time(ctx)
 			if err := newStore(ctx, tx, "shop", first).Exec(ctx); err != nil {
 				return err
@@ -48,13 +48,13 @@ func TestWithTxRollsBackOnAnErrorAndOnAPanic(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		refused := errors.New("refused")
-		err := s.WithTx(asOperator(uuid.New()), func(ctx context.Context, tx *ent.Tx) error {
+		err := hook.WithTx(asOperator(uuid.New()), s, func(ctx context.Context, tx *ent.Tx) error {
 			require.NoError(t, newStore(ctx, tx, "shop", s.Now()).Exec(ctx))
 			return refused
 		})
 		require.ErrorIs(t, err, refused)
 		require.PanicsWithValue(t, "boom", func() {
-			_ = s.WithTx(asOperator(uuid.New()), func(ctx context.Context, tx *ent.Tx) error {
+			_ = hook.WithTx(asOperator(uuid.New()), s, func(ctx context.Context, tx *ent.Tx) error {
 				require.NoError(t, newStore(ctx, tx, "shop", s.Now()).Exec(ctx))
 				panic("boom")
 			})
@@ -69,8 +69,8 @@ func TestWithTxRollsBackOnAnErrorAndOnAPanic(t *testing.T) {
 func TestWithTxRefusesToNest(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, s *db.DB) {
-		err := s.WithTx(context.Background(), func(ctx context.Context, _ *ent.Tx) error {
-			return s.WithTx(ctx, func(context.Context, *ent.Tx) error { return nil })
+		err := hook.WithTx(context.Background(), s, func(ctx context.Context, _ *ent.Tx) error {
+			return hook.WithTx(ctx, s, func(context.Context, *ent.Tx) error { return nil })
 		})
 		require.ErrorContains(t, err, "inside a transaction")
 	})
@@ -90,7 +90,7 @@ func TestWithTxStopsWithItsContext(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		ctx, cancel := context.WithCancel(asOperator(uuid.New()))
-		err := s.WithTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
+		err := hook.WithTx(ctx, s, func(ctx context.Context, tx *ent.Tx) error {
 			cancel()
 			return newStore(ctx, tx, "shop", s.Now()).Exec(ctx)
 		})
@@ -105,14 +105,14 @@ func TestAnErrorOfAUniqueIndexIsKnown(t *testing.T) {
 	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		id := addStore(t, s, "shop", s.Now())
 		runs := 0
-		err := s.WithTx(asOperator(uuid.New()), func(ctx context.Context, tx *ent.Tx) error {
+		err := hook.WithTx(asOperator(uuid.New()), s, func(ctx context.Context, tx *ent.Tx) error {
 			runs++
 			return newStore(ctx, tx, "shop", s.Now()).Exec(ctx)
 		})
 		require.True(t, db.IsUnique(err), "%v", err)
 		require.False(t, db.IsUnreachable(err))
 		require.Equal(t, 1, runs, "another run would end the same way")
-		err = s.WithTx(asOperator(id), func(ctx context.Context, tx *ent.Tx) error {
+		err = hook.WithTx(asOperator(id), s, func(ctx context.Context, tx *ent.Tx) error {
 			return newStore(ctx, tx, "other", s.Now()).Exec(ctx)
 		})
 		require.True(t, db.IsUnique(err), "a primary key is one too: %v", err)
@@ -130,7 +130,7 @@ func TestWithTxRunsTheLoserOfADeadlockAgain(t *testing.T) {
 		both.Add(2)
 		transfer := func(ids ...any) error {
 			runs := 0
-			return s.WithTx(asOperator(uuid.New()), func(ctx context.Context, tx *ent.Tx) error {
+			return hook.WithTx(asOperator(uuid.New()), s, func(ctx context.Context, tx *ent.Tx) error {
 				runs++
 				for i, id := range ids {
 					if _, err := tx.ExecContext(ctx, "UPDATE stores SET platform_fee_percent = platform_fee_percent + $1 WHERE id = $2", 1,
@@ -161,7 +161,7 @@ func TestWithTxRunsTheLoserOfASerializationFailureAgain(t *testing.T) {
 	s := dbtest.New(t, dbtest.Postgres, db.Config{})
 	id := addStore(t, s, "shop", s.Now())
 	runs := 0
-	err := s.WithTx(asOperator(id), func(ctx context.Context, tx *ent.Tx) error {
+	err := hook.WithTx(asOperator(id), s, func(ctx context.Context, tx *ent.Tx) error {
 		runs++
 		if _, err := tx.ExecContext(ctx, "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ"); err != nil {
 			return err
@@ -186,7 +186,7 @@ func TestWithTxGivesUpOnATransactionThatAlwaysLoses(t *testing.T) {
 	t.Parallel()
 	s := dbtest.New(t, dbtest.Postgres, db.Config{})
 	runs := 0
-	err := s.WithTx(asOperator(uuid.New()), func(ctx context.Context, tx *ent.Tx) error {
+	err := hook.WithTx(asOperator(uuid.New()), s, func(ctx context.Context, tx *ent.Tx) error {
 		runs++
 		_, err := tx.ExecContext(ctx, "DO $$ BEGIN RAISE EXCEPTION USING ERRCODE = '40001'; END $$")
 		return err
@@ -200,7 +200,7 @@ func TestAConnectionThatOnlyReadsIsReplaced(t *testing.T) {
 	s := dbtest.New(t, dbtest.Postgres, db.Config{MaxConns: 1})
 	for name, write := range map[string]func() error{
 		"in a transaction": func() error {
-			return s.WithTx(asOperator(uuid.New()), func(ctx context.Context, tx *ent.Tx) error {
+			return hook.WithTx(asOperator(uuid.New()), s, func(ctx context.Context, tx *ent.Tx) error {
 				_, err := tx.ExecContext(ctx, "SET TRANSACTION READ ONLY")
 				require.NoError(t, err)
 				return newStore(ctx, tx, "shop", s.Now()).Exec(ctx)
@@ -248,7 +248,7 @@ func TestSettingsHoldOnEachConnection(t *testing.T) {
 
 func TestASettingThatTheServerDoesNotKnow(t *testing.T) {
 	t.Parallel()
-	_, err := db.Open(t.Context(), db.Config{URL: dbtest.EmptyURL(t, dbtest.Postgres), Settings: map[string]string{"no_such": "1"}})
+	_, err := hook.Open(t.Context(), db.Config{URL: dbtest.EmptyURL(t, dbtest.Postgres), Settings: map[string]string{"no_such": "1"}})
 	require.ErrorContains(t, err, "reach the database: ")
 	require.NotContains(t, err.Error(), "\n")
 }

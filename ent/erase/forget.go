@@ -155,14 +155,14 @@ func (s on) page(ctx context.Context, tx *ent.Tx, f *Forgetting, column string, 
 // store; a customer whom it lacks is ent's NotFoundError.
 func BeginForgetting(ctx context.Context, s *db.DB, storeID, customerID uuid.UUID) (f Forgetting, err error) {
 	o := on{s}
-	err = s.WithTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
+	err = hook.WithTx(ctx, s, func(ctx context.Context, tx *ent.Tx) error {
 		// Orders whose next change sends an event: a transaction that changes one either has committed the event or reads the
 		// forgotten customer.
 		if _, err := db.Lock(s, tx.Order.Query().Where(order.StoreID(storeID), order.CustomerID(customerID),
 			order.StatusIn(order.StatusPENDING, order.StatusFAILED)).Order(order.ByID())).IDs(ctx); err != nil {
 			return fmt.Errorf("wait for orders: %w", err)
 		}
-		c, err := db.LockRow(ctx, s, tx.Customer.Query().Where(customer.StoreID(storeID), customer.ID(customerID)))
+		c, err := hook.LockRow(ctx, tx.Customer.Query().Where(customer.StoreID(storeID), customer.ID(customerID)))
 		if err != nil {
 			return err
 		}
@@ -185,7 +185,6 @@ func BeginForgetting(ctx context.Context, s *db.DB, storeID, customerID uuid.UUI
 				*n += found
 			}
 		}
-		hook.WithoutJournal(ctx) // it would keep the old values
 		if err := tx.Customer.UpdateOne(c).SetName("").SetEmail(email).ClearPhone().
 			SetSearch(resource.CustomerSearch("", &email, nil)).Exec(ctx); err != nil {
 			return fmt.Errorf("forget the customer: %w", err)
@@ -197,7 +196,7 @@ func BeginForgetting(ctx context.Context, s *db.DB, storeID, customerID uuid.UUI
 			return fmt.Errorf("begin to forget: %w", err)
 		}
 		return o.save(ctx, tx, f)
-	})
+	}, hook.WithoutJournal) // it would keep the old values
 	return f, err
 }
 
@@ -246,7 +245,7 @@ var errBusy = errors.New("busy")
 func Step(ctx context.Context, s *db.DB, storeID, customerID uuid.UUID) (f Forgetting, err error) {
 	o := on{s}
 	change := func(do func(ctx context.Context, tx *ent.Tx) error) error {
-		return s.WithTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
+		return hook.WithTx(ctx, s, func(ctx context.Context, tx *ent.Tx) error {
 			if f, err = o.read(ctx, tx, storeID, customerID); err != nil || f.FinishedAt != nil {
 				return err
 			}

@@ -55,7 +55,7 @@ func Store(ctx context.Context, s *db.DB, storeID uuid.UUID) error {
 	}); err != nil {
 		return fmt.Errorf("delete store %s: %w", storeID, err)
 	}
-	return s.WithTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
+	return hook.WithTx(ctx, s, func(ctx context.Context, tx *ent.Tx) error {
 		// Of two that delete it one finds it.
 		found, err := db.Lock(s, tx.Store.Query().Where(store.ID(storeID), store.DeleteAtLTE(s.Now()))).IDs(ctx)
 		if err != nil || len(found) == 0 {

@@ -23,7 +23,7 @@ func TestAnEventTellsWhatCausedIt(t *testing.T) {
 	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		ctx, id := inStore(t, s)
 		archive := func(ctx context.Context, status product.Status) error {
-			return s.WithTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
+			return hook.WithTx(ctx, s, func(ctx context.Context, tx *ent.Tx) error {
 				row, err := tx.Product.Get(ctx, id)
 				if err != nil {
 					return err
@@ -50,7 +50,7 @@ func TestAnEventTellsWhatCausedIt(t *testing.T) {
 		require.Equal(t, []uuid.UUID{event.ID}, request.Events)
 
 		// A rolled back transaction has caused nothing.
-		require.Error(t, s.WithTx(inRequest, func(ctx context.Context, tx *ent.Tx) error {
+		require.Error(t, hook.WithTx(inRequest, s, func(ctx context.Context, tx *ent.Tx) error {
 			row, err := tx.Product.Get(ctx, id)
 			require.NoError(t, err)
 			require.NoError(t, hook.NoteLocked(ctx, row))

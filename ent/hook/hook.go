@@ -1,18 +1,18 @@
 // Package hook writes the records of every change, in the transaction of the change: its entry in
 // the store's activity journal, its events, and their rows in the outbox. Changes are mutations of ent's
-// client; Register adds the hook to a client when it is opened.
+// client; Open adds the hook to the clients of a database.
 //
-//	mutation ──► hook: notes the change ──┐
-//	mutation ──► hook: notes the change ──┤ one transaction
-//	Flush ──► journal, events, outbox ◄───┘
-//	COMMIT
+//	WithTx ──► fn: locks rows, changes them
+//	             mutation ──► hook notes the change, and registers with the commit
+//	             mutation ──► hook notes the change
+//	       ──► commit: journal, events, outbox ──► COMMIT ──► followers and workers are signalled
 //
 // The records are written at the end of the transaction, because an event shows what a GET answers
 // right after the commit: the customer of a first purchase already has that order counted. A
 // transaction that dies leaves neither the change nor its records.
 //
 // It refuses a change outside a transaction, a change of another store's row, a change of a journaled
-// column of a row that is not locked (Locked), and one statement that changes journaled columns of many rows.
+// column of a row that is not locked (LockRow), and one statement that changes journaled columns of many rows.
 // A creation of many rows is allowed: the hook runs for each. Counters have no journal entry and no event.
 package hook
 
@@ -21,35 +21,13 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/google/uuid"
-	"google.golang.org/protobuf/proto"
 
 	"go.storefront.example/ent/tenant"
 	"go.storefront.example/ent/tracing"
 	"go.storefront.example/gen/ent"
 )
-
-type contextKey struct{}
-
-// recorder collects the changes of one transaction.
-type recorder struct {
-	clock          func() time.Time
-	now            time.Time // zero until the first use
-	withoutJournal bool
-	withoutEvents  bool
-	rows           map[uuid.UUID]lockedRow
-	changes        []notedMutation
-	events         []uuid.UUID // those written
-}
-
-// lockedRow is a row that no other transaction changes before the commit.
-type lockedRow struct {
-	row   ent.Value     // as last read or changed
-	last  time.Time     // the last of its moments before this transaction; zero for a new row
-	shown proto.Message // what GET answers after the commit, if SetEventData gave it
-}
 
 // notedMutation is what a mutation has changed, or what Record has noted.
 type notedMutation struct {
@@ -59,43 +37,15 @@ type notedMutation struct {
 	events           []string
 }
 
-// Begin returns the context of a new transaction. The clock gives times in UTC and in milliseconds.
-func Begin(ctx context.Context, clock func() time.Time) context.Context {
-	return context.WithValue(ctx, contextKey{}, &recorder{clock: clock, rows: map[uuid.UUID]lockedRow{}})
-}
-
-// WithoutJournal ends journal entries for the rest of the transaction, for loading existing data.
-// Record still writes the entry of the load.
-func WithoutJournal(ctx context.Context) { from(ctx).withoutJournal = true }
-
-// WithoutEvents ends events for the rest of the transaction.
-func WithoutEvents(ctx context.Context) { from(ctx).withoutEvents = true }
-
 // Record adds a journal entry of what no mutation of a journaled column shows, such as a load of many rows.
 func Record(ctx context.Context, action, resource string, id uuid.UUID, fields ...FieldChange) {
 	r := from(ctx)
+	r.register()
 	r.changes = append(r.changes, notedMutation{action: action, resource: resource, id: id, fields: fields})
 }
 
-// SetEventData gives the events of an object what a GET answers right after the commit, which the caller has made after
-// its last change. Otherwise Flush reads it.
-func SetEventData(ctx context.Context, id uuid.UUID, message proto.Message) {
-	r := from(ctx)
-	o := r.rows[id]
-	o.shown = message
-	r.rows[id] = o
-}
-
-func from(ctx context.Context) *recorder {
-	r, ok := ctx.Value(contextKey{}).(*recorder)
-	if !ok {
-		panic("hook: used outside a transaction")
-	}
-	return r
-}
-
-// Register makes the client note every change. Call it once for a client, before any other use.
-func Register(c *ent.Client) {
+// register makes the client note every change. It is called once for a client, before any other use.
+func register(c *ent.Client) {
 	c.Event.Use(func(next ent.Mutator) ent.Mutator {
 		return ent.MutateFunc(func(ctx context.Context, m ent.Mutation) (ent.Value, error) {
 			return noteEvent(ctx, m.(*ent.EventMutation), next)
@@ -149,8 +99,9 @@ func note(ctx context.Context, k kind, m mutation, next ent.Mutator) (ent.Value,
 		return nil, err
 	}
 	r.rows[id] = lockedRow{row: value, last: r.rows[id].last}
+	r.register()
 	c := notedMutation{resource: k.resource, id: id, fields: fields}
-	if len(fields) > 0 && !r.withoutJournal {
+	if len(fields) > 0 && (r.journal == nil || r.journal(m.Op())) {
 		c.action = k.action(m.Op(), fields)
 	}
 	if k.events != nil && !r.withoutEvents {
@@ -195,6 +146,7 @@ func noteEvent(ctx context.Context, m *ent.EventMutation, next ent.Mutator) (ent
 		}
 		if id, ok := m.ID(); ok {
 			r.events = append(r.events, id)
+			r.register()
 		}
 	}
 	return next.Mutate(ctx, m)

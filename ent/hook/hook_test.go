@@ -23,7 +23,7 @@ func inStore(t *testing.T, s *db.DB) (context.Context, uuid.UUID) {
 	owner := tenant.Store{ID: uuid.New(), Slug: "atelier", Currency: "XAF"}
 	ctx := tenant.With(context.Background(), owner, tenant.Actor{Type: tenant.ActorAPIKey, ID: "key", Name: "till"})
 	id := uuid.New()
-	require.NoError(t, s.WithTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
+	require.NoError(t, hook.WithTx(ctx, s, func(ctx context.Context, tx *ent.Tx) error {
 		now := hook.Time(ctx)
 		if err := tx.Store.Create().SetID(owner.ID).SetName("Atelier").SetSlug(owner.Slug).SetURL("https://a.example").
 			SetCurrency("XAF").SetCountry("CM").SetCreatedAt(now).SetUpdatedAt(now).Exec(ctx); err != nil {
@@ -47,7 +47,7 @@ func TestEntryTellsOfWhatChangedAndOfNothingElse(t *testing.T) {
 		before := s.Client().ActivityEntry.Query().CountX(ctx)
 		require.Equal(t, 2, before, "the store and the product")
 		change := func(change func(*ent.ProductUpdateOne)) {
-			require.NoError(t, s.WithTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
+			require.NoError(t, hook.WithTx(ctx, s, func(ctx context.Context, tx *ent.Tx) error {
 				row, err := tx.Product.Get(ctx, id)
 				if err != nil {
 					return err
@@ -123,7 +123,7 @@ func TestWhatCannotBeJournaledIsRefused(t *testing.T) {
 			}, "no store"},
 		}
 		for _, row := range rows {
-			err := s.WithTx(row.ctx, row.change)
+			err := hook.WithTx(row.ctx, s, row.change)
 			require.ErrorContains(t, err, row.want, row.reason)
 		}
 		require.Equal(t, "Guide", s.Client().Product.GetX(ctx, id).Title)
@@ -148,7 +148,7 @@ func TestManyNewRowsKeepTheirOrder(t *testing.T) {
 			}).Save(ctx)
 			return err
 		}
-		require.NoError(t, s.WithTx(ctx, create))
+		require.NoError(t, hook.WithTx(ctx, s, create))
 		for i, e := range s.Client().ActivityEntry.Query().Order(ent.Asc("id")).AllX(ctx)[before:] {
 			require.Equal(t, rows[i].ID, e.ResourceID)
 		}
@@ -160,13 +160,9 @@ func TestManyNewRowsKeepTheirOrder(t *testing.T) {
  VALUES ($1, $2, 'https://a.example', '["customer.created"]', true, $3, '', $4, $4)`, uuid.New(), owner.ID, []byte{1}, s.Now())
 		require.NoError(t, err)
 		waiting := dbtest.Queued(t, s, owner.ID)
-		require.NoError(t, s.WithTx(ctx, create))
+		require.NoError(t, hook.WithTx(ctx, s, create))
 		require.Equal(t, waiting+25, dbtest.Queued(t, s, owner.ID))
-		require.NoError(t, s.WithTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
-			hook.WithoutJournal(ctx)
-			hook.WithoutEvents(ctx)
-			return create(ctx, tx)
-		}))
+		require.NoError(t, hook.WithTx(ctx, s, create, hook.WithoutCreations, hook.WithoutEvents))
 		require.Equal(t, waiting+25, dbtest.Queued(t, s, owner.ID))
 		require.Equal(t, before+50, s.Client().ActivityEntry.Query().CountX(ctx))
 	})
@@ -184,10 +180,10 @@ func TestTheMomentsOfAnObjectIncrease(t *testing.T) {
 		_, err := s.Writer().Exec("UPDATE products SET published_at = $1 WHERE id = $2", ahead, id)
 		require.NoError(t, err)
 		for i := range 3 {
-			require.NoError(t, s.WithTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
-				require.Equal(t, now, hook.Time(ctx))
+			require.NoError(t, hook.WithTx(ctx, s, func(ctx context.Context, tx *ent.Tx) error {
 				row := tx.Product.GetX(ctx, id)
 				require.NoError(t, hook.NoteLocked(ctx, row))
+				require.Equal(t, now, hook.Time(ctx))
 				row, err := row.Update().SetTitle(fmt.Sprint(i)).Save(ctx)
 				require.Equal(t, ahead.Add(time.Duration(i+1)*time.Millisecond), row.UpdatedAt.UTC())
 				require.Equal(t, row.UpdatedAt.UTC(), hook.Time(ctx, id))
@@ -198,17 +194,58 @@ func TestTheMomentsOfAnObjectIncrease(t *testing.T) {
 	}
 }
 
+// A wait for a lock makes the time that was taken before it older than the row.
+func TestALockAfterTheTimeFails(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, s *db.DB) {
+		ctx, id := inStore(t, s)
+		lock := func(ctx context.Context, tx *ent.Tx) error {
+			_, err := hook.LockRow(ctx, tx.Product.Query().Where(product.ID(id)))
+			return err
+		}
+		require.NoError(t, hook.WithTx(ctx, s, func(ctx context.Context, tx *ent.Tx) error {
+			require.NoError(t, lock(ctx, tx))
+			_ = hook.Time(ctx)
+			return lock(ctx, tx) // a row that is locked already
+		}))
+		err := hook.WithTx(ctx, s, func(ctx context.Context, tx *ent.Tx) error {
+			_ = hook.Time(ctx)
+			return lock(ctx, tx)
+		})
+		require.ErrorContains(t, err, "before this lock")
+	})
+}
+
+// The commit writes the records: what fails there leaves neither the change nor any of them.
+func TestACommitWhoseRecordsFailChangesNothing(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, s *db.DB) {
+		ctx, id := inStore(t, s)
+		before := s.Client().ActivityEntry.Query().CountX(ctx)
+		err := hook.WithTx(ctx, s, func(ctx context.Context, tx *ent.Tx) error {
+			row, err := hook.LockRow(ctx, tx.Product.Query().Where(product.ID(id)))
+			require.NoError(t, err)
+			require.NoError(t, row.Update().SetStatus(product.StatusPUBLISHED).Exec(ctx))
+			_, err = tx.ExecContext(ctx, "ALTER TABLE events RENAME TO absent")
+			return err
+		})
+		require.ErrorContains(t, err, "write the outbox")
+		require.Equal(t, before, s.Client().ActivityEntry.Query().CountX(ctx))
+		require.Equal(t, product.StatusDRAFT, s.Client().Product.GetX(ctx, id).Status)
+	})
+}
+
 // What is counted beside an object is not journaled, and a row that is deleted is journaled with what it held.
 func TestCountersAndDeletions(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		ctx, id := inStore(t, s)
 		before := s.Client().ActivityEntry.Query().CountX(ctx)
-		require.NoError(t, s.WithTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
+		require.NoError(t, hook.WithTx(ctx, s, func(ctx context.Context, tx *ent.Tx) error {
 			return tx.Customer.Update().AddOrdersCount(1).AddTotalPaid(5).Exec(ctx)
 		}))
 		require.Equal(t, before, s.Client().ActivityEntry.Query().CountX(ctx))
-		require.NoError(t, s.WithTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
+		require.NoError(t, hook.WithTx(ctx, s, func(ctx context.Context, tx *ent.Tx) error {
 			row := tx.Product.GetX(ctx, id)
 			require.NoError(t, hook.NoteLocked(ctx, row))
 			return tx.Product.DeleteOne(row).Exec(ctx)

@@ -22,6 +22,7 @@ import (
 
 	"go.storefront.example/ent/apijson"
 	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/id"
 	"go.storefront.example/ent/seal"
 	"go.storefront.example/gen/ent"
@@ -187,7 +188,7 @@ func SetSink(ctx context.Context, s *db.DB, secrets *seal.Ring, to Sink) error {
  failing_since = CASE WHEN url = $9 THEN failing_since END WHERE id = $1 AND store_id = $2`, append(args, to.URL)...)
 		return err
 	}
-	if err := s.WithTx(ctx, set); err != nil {
+	if err := hook.WithTx(ctx, s, set); err != nil {
 		return fmt.Errorf("set the address of notices: %w", err)
 	}
 	return nil

@@ -57,7 +57,7 @@ func (b bench) exec(ctx context.Context, tx *ent.Tx, query string, args ...any) 
 // do runs a transaction that must succeed.
 func (b bench) do(fn func(ctx context.Context, tx *ent.Tx) error) {
 	b.t.Helper()
-	require.NoError(b.t, b.WithTx(b.t.Context(), fn))
+	require.NoError(b.t, hook.WithTx(b.t.Context(), b.DB, fn))
 }
 
 // set is do for one statement.

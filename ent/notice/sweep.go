@@ -62,7 +62,7 @@ func each(ctx context.Context, s *db.DB, tell func(context.Context, *db.DB, Tx, 
 		found = append(found, id)
 	}
 	for _, id := range found {
-		if err := s.WithTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
+		if err := hook.WithTx(ctx, s, func(ctx context.Context, tx *ent.Tx) error {
 			return tell(ctx, s, tx, id, hook.Time(ctx))
 		}); err != nil {
 			return err

@@ -66,7 +66,7 @@ func newOutlet(t *testing.T, s *db.DB, slug string) outlet {
 // change runs a transaction that must succeed.
 func (o outlet) change(fn func(ctx context.Context, tx *ent.Tx) error) {
 	o.t.Helper()
-	require.NoError(o.t, o.WithTx(o.ctx, fn))
+	require.NoError(o.t, hook.WithTx(o.ctx, o.DB, fn))
 }
 
 func (o outlet) newWebhook() uuid.UUID {

@@ -70,9 +70,9 @@ func (q *Queue) Disable(ctx context.Context, storeID, webhookID uuid.UUID, patie
 	}
 	ctx = tenant.With(ctx, tenant.Store{ID: row.ID, Slug: row.Slug, Currency: row.Currency, Country: row.Country},
 		automaticDisabling)
-	err = q.db.WithTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
+	err = hook.WithTx(ctx, q.db, func(ctx context.Context, tx *ent.Tx) error {
 		disabled = false
-		w, err := db.LockRow(ctx, q.db, tx.Webhook.Query().Where(webhook.StoreID(storeID), webhook.ID(webhookID)), db.SkipLocked)
+		w, err := hook.LockRow(ctx, tx.Webhook.Query().Where(webhook.StoreID(storeID), webhook.ID(webhookID)), db.SkipLocked)
 		if ent.IsNotFound(err) {
 			return nil
 		}

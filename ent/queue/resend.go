@@ -91,13 +91,13 @@ var ErrNoResend = errors.New("no such resend")
 // ErrNoResend when there is none with this id, and does nothing when it is finished.
 func StepResend(ctx context.Context, s *db.DB, resendID uuid.UUID) (Resend, error) {
 	var r Resend
-	err := s.WithTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
+	err := hook.WithTx(ctx, s, func(ctx context.Context, tx *ent.Tx) error {
 		job, err := readResend(ctx, tx, resendID)
 		if err != nil {
 			return err
 		}
 		// Disabling a webhook and ordering a resend lock the webhook's row first too.
-		w, err := db.LockRow(ctx, s, tx.Webhook.Query().Where(webhook.StoreID(job.StoreID), webhook.ID(job.WebhookID)))
+		w, err := hook.LockRow(ctx, tx.Webhook.Query().Where(webhook.StoreID(job.StoreID), webhook.ID(job.WebhookID)))
 		if err != nil && !ent.IsNotFound(err) {
 			return fmt.Errorf("read the webhook: %w", err)
 		}

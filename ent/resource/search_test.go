@@ -13,6 +13,7 @@ import (
 
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/db/dbtest"
+	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/resource"
 	"go.storefront.example/ent/tenant"
 	"go.storefront.example/gen/ent"
@@ -60,7 +61,7 @@ func crowd(t *testing.T, s *db.DB, n int) (shop tenant.Store, all []*ent.Custome
 	for _, slug := range []string{"other", "ours"} {
 		shop, all = tenant.Store{ID: uuid.New(), Currency: "XAF"}, nil
 		ctx := tenant.With(t.Context(), shop, tenant.Actor{Type: tenant.ActorOperator})
-		require.NoError(t, s.WithTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
+		require.NoError(t, hook.WithTx(ctx, s, func(ctx context.Context, tx *ent.Tx) error {
 			at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 			if err := tx.Store.Create().SetID(shop.ID).SetName("S").SetSlug(slug).SetURL("https://s.example").SetCurrency(
 				"XAF").SetCountry("CM").

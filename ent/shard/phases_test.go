@@ -46,7 +46,7 @@ func TestWhatCommitsOnTwoNodesDoesSoInTwoPhases(t *testing.T) {
 	} {
 		var before string // Citus forgets those that are done once a minute
 		require.NoError(t, s.Reader().QueryRow("SELECT COALESCE(array_agg(gid), '{}') FROM pg_dist_transaction").Scan(&before))
-		require.NoError(t, s.WithTx(ctx, row.run), row.change)
+		require.NoError(t, hook.WithTx(ctx, s, row.run), row.change)
 		require.Equal(t, row.twoPhases, dbtest.Count(t, s, "pg_dist_transaction WHERE gid <> ALL ($1::text[])", before), row.change)
 	}
 	require.Equal(t, 1, dbtest.Count(t, s, "outbox WHERE store_id = $1", store))

@@ -14,6 +14,7 @@ import (
 
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/db/dbtest"
+	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/migrations"
 	"go.storefront.example/ent/shard"
 )
@@ -39,7 +40,7 @@ func fill(t *testing.T, s *db.DB, stores int) {
 // on opens the database as the commands do, beside which no server runs.
 func on(t *testing.T, address string) (*shard.Cluster, *db.DB) {
 	t.Helper()
-	s, err := db.Open(t.Context(), db.Config{URL: address, MaxConns: 4, Settings: map[string]string{"application_name": "storefront shard"}})
+	s, err := hook.Open(t.Context(), db.Config{URL: address, MaxConns: 4, Settings: map[string]string{"application_name": "storefront shard"}})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
 	cluster, err := shard.On(s)
@@ -83,7 +84,7 @@ func TestApplyDistributesTheRowsThatAreThere(t *testing.T) {
 	_, err = cluster.Status(t.Context())
 	require.ErrorIs(t, err, shard.ErrNotSharded)
 
-	server, err := db.Open(t.Context(), db.Config{URL: address, MaxConns: 1})
+	server, err := hook.Open(t.Context(), db.Config{URL: address, MaxConns: 1})
 	require.NoError(t, err)
 	_, _, err = apply()
 	require.ErrorIs(t, err, shard.ErrNotReady)

@@ -10,6 +10,7 @@ import (
 
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/db/dbtest"
+	"go.storefront.example/ent/hook"
 	"go.storefront.example/gen/ent"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	"go.storefront.example/server/admin"
@@ -24,7 +25,7 @@ func TestARareChangeIsLookedForInSteps(t *testing.T) {
 		require.NoError(t, err)
 		const many = 45_000
 		first := time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC)
-		require.NoError(t, d.WithTx(t.Context(), func(ctx context.Context, tx *ent.Tx) error {
+		require.NoError(t, hook.WithTx(t.Context(), d, func(ctx context.Context, tx *ent.Tx) error {
 			for batch := range many / 1000 {
 				rows := make([]*ent.ActivityEntryCreate, 1000)
 				for i := range rows {

@@ -79,8 +79,8 @@ func (o *Operator) RestoreStore(ctx context.Context, in *adminv1.RestoreStoreReq
 // changeStore changes the row of the store that the context is in.
 func changeStore[M any](ctx context.Context, o *Operator, t tenant.Store,
 	change func(context.Context, *ent.Store) (*ent.Store, error), message func(*ent.Store) M) (out M, err error) {
-	err = o.db.WithTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
-		row, err := db.LockRow(ctx, o.db, tx.Store.Query().Where(store.ID(t.ID)))
+	err = hook.WithTx(ctx, o.db, func(ctx context.Context, tx *ent.Tx) error {
+		row, err := hook.LockRow(ctx, tx.Store.Query().Where(store.ID(t.ID)))
 		if err := apierr.OfRow("store", err, func() error { return noStore(t.Slug) }); err != nil {
 			return err
 		}

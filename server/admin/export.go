@@ -114,7 +114,7 @@ func (o *Operator) Export(ctx context.Context, in *adminv1.ExportStoreRequest,
 	if err != nil {
 		return err
 	}
-	return o.db.WithTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
+	return hook.WithTx(ctx, o.db, func(ctx context.Context, tx *ent.Tx) error {
 		_, err := notice.Write(ctx, tx, hook.Time(ctx), notice.Notice{Type: notice.StoreExported, StoreID: t.ID,
 			Text: "All that the store has was exported: its products, customers, orders, payment links and journals. " +
 				"If you did not ask for it, ask the platform.",

@@ -119,7 +119,7 @@ func (o *Operator) ImportStore(ctx context.Context, in *adminv1.ImportStoreReque
 	if err != nil {
 		return nil, err
 	}
-	return updated, o.db.Change(within, func(ctx context.Context, _ *ent.Tx) error {
+	return updated, hook.Change(within, o.db, func(ctx context.Context, _ *ent.Tx) error {
 		hook.Record(ctx, imported, "store", t.ID, hook.FieldChange{Field: "export", To: export})
 		return nil
 	})

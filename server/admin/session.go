@@ -118,7 +118,7 @@ func (o *Operator) RevokeSession(ctx context.Context, in *adminv1.RevokeSessionR
 		return nil, sessionKind.notFound(in.GetId())
 	}
 	var revoked *adminv1.Session
-	err = o.db.WithTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
+	err = hook.WithTx(ctx, o.db, func(ctx context.Context, tx *ent.Tx) error {
 		sessions, links, err := end(ctx, tx, []predicate.Session{session.StoreID(t.ID), session.ID(rowID)},
 			[]predicate.SignInLink{signinlink.StoreID(t.ID), signinlink.ID(rowID)})
 		if err != nil {
@@ -178,7 +178,7 @@ func (o *Operator) RevokeSessions(ctx context.Context, in *adminv1.RevokeSession
 		whose = []hook.FieldChange{{Field: "member", To: member}}
 	}
 	ended := &adminv1.RevokeSessionsResponse{}
-	err = o.db.WithTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
+	err = hook.WithTx(ctx, o.db, func(ctx context.Context, tx *ent.Tx) error {
 		sessions, links, err := end(ctx, tx, ofStore, linksOfStore)
 		if err != nil || sessions+links == 0 {
 			return err

@@ -128,7 +128,7 @@ func (o *Operator) CreateSignInLink(ctx context.Context, in *adminv1.CreateSignI
 	owner, _, _ := tenant.From(ctx)
 	secret, fingerprint := newSecret()
 	link := &adminv1.CreateSignInLinkResponse{Url: strings.TrimRight(in.GetBaseUrl(), "/") + signInPath + secret}
-	err = o.db.WithTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
+	err = hook.WithTx(ctx, o.db, func(ctx context.Context, tx *ent.Tx) error {
 		now := hook.Time(ctx)
 		linkID, expiresAt := id.At(now), now.Add(expires)
 		link.Id, link.ExpiresAt = linkID.String(), apijson.Timestamp(expiresAt)
@@ -172,7 +172,7 @@ func (o *Operator) LookAtSignInLink(ctx context.Context, secret string) (Member,
 // secrets of the browser's earlier sessions, which end. It returns ErrSignInLink.
 func (o *Operator) SignIn(ctx context.Context, linkSecret string, instead ...string) (secret string, err error) {
 	secret, fingerprint := newSecret()
-	err = o.db.WithTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
+	err = hook.WithTx(ctx, o.db, func(ctx context.Context, tx *ent.Tx) error {
 		now := hook.Time(ctx)
 		link := fingerprintOf(linkSecret)
 		used, err := tx.SignInLink.Update().Where(signinlink.Fingerprint(link), usable(now)).SetUsedAt(now).Save(ctx)
@@ -223,7 +223,7 @@ func (o *Operator) InSession(ctx context.Context, secret string, secure bool) (c
 		return nil, Member{}, fmt.Errorf("read the store of a session: %w", err)
 	}
 	if row.LastUsedAt == nil || now.Sub(*row.LastUsedAt) >= usedEvery {
-		err := o.db.WithTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
+		err := hook.WithTx(ctx, o.db, func(ctx context.Context, tx *ent.Tx) error {
 			return tx.Session.Update().Where(session.ID(row.ID)).SetLastUsedAt(hook.Time(ctx)).Exec(ctx)
 		})
 		if err != nil {
@@ -236,7 +236,7 @@ func (o *Operator) InSession(ctx context.Context, secret string, secure bool) (c
 
 // KeepAlive prolongs a session that has not ended to SessionLength from now.
 func (o *Operator) KeepAlive(ctx context.Context, secret string) error {
-	return o.db.WithTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
+	return hook.WithTx(ctx, o.db, func(ctx context.Context, tx *ent.Tx) error {
 		until := hook.Time(ctx).Add(SessionLength)
 		return tx.Session.Update().Where(session.Fingerprint(fingerprintOf(secret)), lasting(hook.Time(ctx)),
 			session.ExpiresAtLT(until.Add(-usedEvery))).
@@ -246,7 +246,7 @@ func (o *Operator) KeepAlive(ctx context.Context, secret string) error {
 
 // SignOut ends a session for good; ending one that has ended changes nothing.
 func (o *Operator) SignOut(ctx context.Context, secret string) error {
-	return o.db.WithTx(ctx, func(ctx context.Context, tx *ent.Tx) error { return endSession(ctx, tx, secret) })
+	return hook.WithTx(ctx, o.db, func(ctx context.Context, tx *ent.Tx) error { return endSession(ctx, tx, secret) })
 }
 
 func endSession(ctx context.Context, tx *ent.Tx, secret string) error {

@@ -14,6 +14,7 @@ import (
 
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/db/dbtest"
+	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/tenant"
 	"go.storefront.example/gen/ent"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
@@ -194,7 +195,7 @@ func TestRolesThatSignIn(t *testing.T) {
 			// What stands in the tables otherwise lets nobody in either.
 			print := admin.Fingerprint("a" + row.role)
 			owner := s.Client().Store.Query().OnlyX(ctx).ID
-			require.NoError(t, s.WithTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
+			require.NoError(t, hook.WithTx(ctx, s, func(ctx context.Context, tx *ent.Tx) error {
 				tx.SignInLink.Create().SetStoreID(owner).SetFingerprint(print).SetMember("Awa").SetRole(row.role).
 					SetExpiresAt(c.now().Add(time.Minute)).SetCreatedAt(c.now()).ExecX(ctx)
 				return tx.Session.Create().SetStoreID(owner).SetFingerprint(print).SetMember("Awa").SetRole(row.role).

@@ -156,7 +156,7 @@ func TestOperatorWaitsForAResendThatAnotherProcessTook(t *testing.T) {
 		within, err := o.In(ctx, "two")
 		require.NoError(t, err)
 		owner, _, _ := tenant.From(within)
-		require.NoError(t, s.WithTx(within, func(ctx context.Context, tx *ent.Tx) error {
+		require.NoError(t, hook.WithTx(within, s, func(ctx context.Context, tx *ent.Tx) error {
 			many := make([]*ent.EventCreate, n)
 			for i := range many {
 				at := hook.Time(ctx).Add(-time.Hour)

@@ -10,6 +10,7 @@ import (
 
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/db/dbtest"
+	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/tenant"
 	"go.storefront.example/gen/ent"
 	"go.storefront.example/server/auth"
@@ -25,7 +26,7 @@ func BenchmarkGateAdmit(b *testing.B) {
 			fingerprint := auth.Fingerprint(text)
 			shop := tenant.Store{ID: uuid.Must(uuid.NewV7())}
 			ctx := tenant.With(b.Context(), shop, tenant.Actor{Type: tenant.ActorOperator})
-			require.NoError(b, s.WithTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
+			require.NoError(b, hook.WithTx(ctx, s, func(ctx context.Context, tx *ent.Tx) error {
 				err := tx.Store.Create().SetID(shop.ID).SetName("Kiosk").SetSlug("kiosk").SetURL("https://example.com").
 					SetCurrency("XAF").SetCountry("CM").SetCreatedAt(time.Now()).SetUpdatedAt(time.Now()).Exec(ctx)
 				if err != nil {

@@ -90,7 +90,7 @@ func (f *fixture) open() *db.DB {
 func (f *fixture) openWith(c db.Config) *db.DB {
 	f.Helper()
 	c.URL, c.MaxConns = f.url, 8
-	s, err := db.Open(f.Context(), c)
+	s, err := hook.Open(f.Context(), c)
 	require.NoError(f, err)
 	f.Cleanup(func() { require.NoError(f, s.Close()) })
 	return s
@@ -106,7 +106,7 @@ func (f *fixture) another() *auth.Gate {
 func (f *fixture) in(s tenant.Store, change func(ctx context.Context, tx *ent.Tx) error) {
 	f.Helper()
 	ctx := tenant.With(f.Context(), s, tenant.Actor{Type: tenant.ActorOperator, Name: "operator"})
-	require.NoError(f, f.db.WithTx(ctx, change))
+	require.NoError(f, hook.WithTx(ctx, f.db, change))
 }
 
 func (f *fixture) newStore(slug string) tenant.Store {

@@ -15,6 +15,7 @@ import (
 
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/db/dbtest"
+	"go.storefront.example/ent/hook"
 	"go.storefront.example/gen/ent/customer"
 	"go.storefront.example/server/admin"
 	"go.storefront.example/server/auth"
@@ -131,7 +132,7 @@ func TestKilledServer(t *testing.T) {
 // openBench is a bench on a database shared with servers in other processes.
 func openBench(t *testing.T, address string) *bench {
 	t.Helper()
-	handle, err := db.Open(context.Background(), db.Config{URL: address, MaxConns: 4})
+	handle, err := hook.Open(context.Background(), db.Config{URL: address, MaxConns: 4})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, handle.Close()) })
 	s := &installation{rules: newRules(handle, admin.Options{}), db: handle, plain: newClient(false), clock: newClock(0),

@@ -16,6 +16,7 @@ import (
 
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/db/dbtest"
+	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/tenant"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	"go.storefront.example/server"
@@ -110,7 +111,7 @@ func newService(t *testing.T, database string, o settings) *installation {
 	}
 	var err error
 	s.databaseURL = c.URL
-	s.db, err = db.Open(context.Background(), c)
+	s.db, err = hook.Open(context.Background(), c)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.db.Close()) })
 	s.rules = newRules(s.db, o.options)

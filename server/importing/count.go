@@ -44,7 +44,7 @@ func (b *orders) lockBuyers(ctx context.Context, tx *ent.Tx) error {
 	slices.SortFunc(ids, func(a, b uuid.UUID) int { return slices.Compare(a[:], b[:]) })
 	ids = slices.Compact(ids)
 	// Only the store's own are locked, which lie on one machine.
-	there, err := db.LockRows(ctx, b.db, tx.Customer.Query().Where(b.own(ids)))
+	there, err := hook.LockRows(ctx, tx.Customer.Query().Where(b.own(ids)))
 	if err != nil {
 		return fmt.Errorf("read the customers: %w", err)
 	}
@@ -98,7 +98,7 @@ func (b *orders) lockLinks(ctx context.Context, tx *ent.Tx) error {
 	if len(ids) == 0 {
 		return nil
 	}
-	rows, err := db.LockRows(ctx, b.db, tx.PaymentLink.Query().Where(b.own(ids)))
+	rows, err := hook.LockRows(ctx, tx.PaymentLink.Query().Where(b.own(ids)))
 	if err != nil {
 		return fmt.Errorf("read the payment links: %w", err)
 	}

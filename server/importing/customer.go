@@ -8,7 +8,6 @@ import (
 
 	"github.com/google/uuid"
 
-	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/resource"
 	"go.storefront.example/gen/ent"
@@ -61,7 +60,7 @@ func (b *customers) plan(ctx context.Context, tx *ent.Tx) (changed int, err erro
 		return 0, err
 	}
 	if b.options.GetUpdate() {
-		rows, err := db.LockRows(ctx, b.db, tx.Customer.Query().Where(b.own(idsOf(there))))
+		rows, err := hook.LockRows(ctx, tx.Customer.Query().Where(b.own(idsOf(there))))
 		if err != nil {
 			return 0, fmt.Errorf("read the customers: %w", err)
 		}

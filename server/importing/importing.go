@@ -70,7 +70,7 @@ func (m *Importer) Finish(ctx context.Context, in *adminv1.FinishImportRequest) 
 			Message: "must be products, customers, orders or export"})
 	}
 	stored, changed, skipped := in.GetStored(), in.GetChanged(), in.GetSkipped()
-	return &adminv1.FinishImportResponse{}, m.db.WithTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
+	return &adminv1.FinishImportResponse{}, hook.WithTx(ctx, m.db, func(ctx context.Context, tx *ent.Tx) error {
 		_, err := notice.Write(ctx, tx, hook.Time(ctx), notice.Notice{Type: notice.ImportFinished, StoreID: t.ID,
 			Text: fmt.Sprintf("The import of %s is finished: %d stored, %d changed, %d left as they were.", what, stored, changed,
 				skipped),
@@ -119,17 +119,18 @@ func load[M, R any](ctx context.Context, m *Importer, name string, messages []M,
 	}
 	unread := len(b.refusals)
 	changed := 0
-	err := m.db.Change(ctx, func(ctx context.Context, tx *ent.Tx) error {
-		if !options.GetEvents() {
-			hook.WithoutEvents(ctx)
-		}
+	recorded := []hook.Option{hook.WithoutCreations} // the batch has one entry
+	if !options.GetEvents() {
+		recorded = append(recorded, hook.WithoutEvents)
+	}
+	err := hook.Change(ctx, m.db, func(ctx context.Context, tx *ent.Tx) error {
 		b.refusals = b.refusals[:unread]
 		if err := m.settle(ctx, tx, lookingUp); err != nil {
 			return err
 		}
 		// The journal entry is about the store. Its row is locked first, so that imports into it run one
 		// after the other.
-		s, err := db.LockRow(ctx, m.db, tx.Store.Query().Where(store.ID(t.ID)))
+		s, err := hook.LockRow(ctx, tx.Store.Query().Where(store.ID(t.ID)))
 		if err != nil {
 			return fmt.Errorf("read store: %w", err)
 		}
@@ -143,7 +144,6 @@ func load[M, R any](ctx context.Context, m *Importer, name string, messages []M,
 		if err := m.settle(ctx, tx, storing); err != nil {
 			return err
 		}
-		hook.WithoutJournal(ctx) // of the rows; the batch has one entry
 		if err := of.store(ctx, tx); err != nil {
 			return fmt.Errorf("store %s: %w", name, err)
 		}
@@ -155,7 +155,7 @@ func load[M, R any](ctx context.Context, m *Importer, name string, messages []M,
 		}
 		hook.Record(ctx, "store.imported", "store", t.ID, hook.FieldChange{Field: name, To: int64(len(b.fresh))})
 		return nil
-	})
+	}, recorded...)
 	if err != nil && !errors.Is(err, errNothing) {
 		return nil, err
 	}

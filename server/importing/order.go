@@ -7,7 +7,6 @@ import (
 
 	"github.com/google/uuid"
 
-	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/hook"
 	"go.storefront.example/gen/ent"
 	"go.storefront.example/gen/ent/order"
@@ -102,7 +101,7 @@ func (b *orders) plan(ctx context.Context, tx *ent.Tx) (changed int, err error) 
 		return 0, err
 	}
 	if b.options.GetUpdate() {
-		rows, err := db.LockRows(ctx, b.db, tx.Order.Query().Where(b.own(idsOf(there))))
+		rows, err := hook.LockRows(ctx, tx.Order.Query().Where(b.own(idsOf(there))))
 		if err != nil {
 			return 0, fmt.Errorf("read the orders: %w", err)
 		}

@@ -9,7 +9,6 @@ import (
 
 	"github.com/google/uuid"
 
-	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/resource"
 	"go.storefront.example/gen/ent"
@@ -85,7 +84,7 @@ func (b *products) plan(ctx context.Context, tx *ent.Tx) (changed int, err error
 		return 0, err
 	}
 	if b.options.GetUpdate() {
-		rows, err := db.LockRows(ctx, b.db, tx.Product.Query().Where(b.own(idsOf(there))))
+		rows, err := hook.LockRows(ctx, tx.Product.Query().Where(b.own(idsOf(there))))
 		if err != nil {
 			return 0, fmt.Errorf("read the products: %w", err)
 		}

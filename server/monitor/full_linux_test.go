@@ -15,6 +15,7 @@ import (
 
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/db/dbtest"
+	"go.storefront.example/ent/hook"
 )
 
 // newDisk mounts a small disk, and returns its folder and what fills it and empties it again.
@@ -71,7 +72,7 @@ func holdsOnAFullDisk(t *testing.T, s *db.DB, fill, empty func()) {
 func TestAFullDiskIsNotReadyOnSQLite(t *testing.T) {
 	t.Parallel()
 	folder, fill, empty := newDisk(t)
-	s, err := db.Open(t.Context(), db.Config{URL: "sqlite:" + filepath.Join(folder, "storefront.db")})
+	s, err := hook.Open(t.Context(), db.Config{URL: "sqlite:" + filepath.Join(folder, "storefront.db")})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, s.Close()) }()
 	require.NoError(t, s.Migrate(t.Context(), func(db.Migration) {}))
@@ -103,7 +104,7 @@ func TestAFullDiskIsNotReadyOnPostgreSQL(t *testing.T) {
 	require.NoError(t, err)
 	_, err = server.Writer().Exec(fmt.Sprintf("ALTER DATABASE %s SET TABLESPACE %q", strings.TrimPrefix(u.Path, "/"), space))
 	require.NoError(t, err)
-	s, err := db.Open(t.Context(), db.Config{URL: database, MaxConns: 2})
+	s, err := hook.Open(t.Context(), db.Config{URL: database, MaxConns: 2})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, s.Close()) }()
 	holdsOnAFullDisk(t, s, fill, empty)

@@ -13,6 +13,7 @@ import (
 
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/db/dbtest"
+	"go.storefront.example/ent/hook"
 	"go.storefront.example/server/apierr"
 	"go.storefront.example/server/monitor"
 )
@@ -58,7 +59,7 @@ func TestHoweverManyAskTheDatabaseIsAskedOnce(t *testing.T) {
 func TestADatabaseThatIsSetUpWrongIsNotReady(t *testing.T) {
 	t.Parallel()
 	through, reload := dbtest.ChangingPooler(t, dbtest.URL(t, dbtest.Postgres), "pool_mode = session")
-	s, err := db.Open(t.Context(), db.Config{URL: through, MaxConns: 2})
+	s, err := hook.Open(t.Context(), db.Config{URL: through, MaxConns: 2})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, s.Close()) }()
 	require.Empty(t, refused(t, s))
@@ -67,13 +68,13 @@ func TestADatabaseThatIsSetUpWrongIsNotReady(t *testing.T) {
 		10*time.Millisecond)
 
 	database := dbtest.URL(t, dbtest.Postgres)
-	owner, err := db.Open(t.Context(), db.Config{URL: database, MaxConns: 2})
+	owner, err := hook.Open(t.Context(), db.Config{URL: database, MaxConns: 2})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, owner.Close()) }()
 	_, err = owner.Writer().Exec("DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET search_path = elsewhere', " +
 		"current_database()); END $$")
 	require.NoError(t, err)
-	misled, err := db.Open(t.Context(), db.Config{URL: database, MaxConns: 2})
+	misled, err := hook.Open(t.Context(), db.Config{URL: database, MaxConns: 2})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, misled.Close()) }()
 	require.Contains(t, refused(t, misled), "search_path")
@@ -93,10 +94,10 @@ func TestADatabaseThatOnlyReadsIsNotReady(t *testing.T) {
 	t.Run(dbtest.Postgres, func(t *testing.T) {
 		t.Parallel()
 		database := dbtest.URL(t, dbtest.Postgres)
-		owner, err := db.Open(t.Context(), db.Config{URL: database, MaxConns: 2})
+		owner, err := hook.Open(t.Context(), db.Config{URL: database, MaxConns: 2})
 		require.NoError(t, err)
 		defer func() { require.NoError(t, owner.Close()) }()
-		s, err := db.Open(t.Context(), db.Config{URL: database, MaxConns: 2})
+		s, err := hook.Open(t.Context(), db.Config{URL: database, MaxConns: 2})
 		require.NoError(t, err)
 		defer func() { require.NoError(t, s.Close()) }()
 		require.Empty(t, refused(t, s))

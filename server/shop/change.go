@@ -13,6 +13,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/resource"
 	"go.storefront.example/ent/tenant"
 	"go.storefront.example/gen/ent"
@@ -229,7 +230,7 @@ func changeRow[R any](
 	if err != nil {
 		return nil, t, err
 	}
-	err = on(t.ID).Change(ctx, func(ctx context.Context, tx *ent.Tx) error {
+	err = hook.Change(ctx, on(t.ID), func(ctx context.Context, tx *ent.Tx) error {
 		if row, err = lock(ctx, tx, t, id); err != nil {
 			return err
 		}

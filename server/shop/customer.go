@@ -7,7 +7,6 @@ import (
 
 	"github.com/google/uuid"
 
-	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/id"
 	"go.storefront.example/ent/resource"
@@ -112,7 +111,7 @@ func (s *Shop) CreateCustomer(
 		return nil, false, err
 	}
 	var row *ent.Customer
-	err = s.db.ForStore(t.ID).Change(ctx, func(ctx context.Context, tx *ent.Tx) error {
+	err = hook.Change(ctx, s.db.ForStore(t.ID), func(ctx context.Context, tx *ent.Tx) error {
 		known, err := s.lockKnown(ctx, tx, t, buyer)
 		if err != nil {
 			return err
@@ -241,6 +240,6 @@ func (s *Shop) UpdateCustomer(ctx context.Context, in *storefrontv1.UpdateCustom
 }
 
 func (s *Shop) lockCustomer(ctx context.Context, tx *ent.Tx, t tenant.Store, id uuid.UUID) (*ent.Customer, error) {
-	row, err := db.LockRow(ctx, s.db, tx.Customer.Query().Where(customer.StoreID(t.ID), customer.ID(id)))
+	row, err := hook.LockRow(ctx, tx.Customer.Query().Where(customer.StoreID(t.ID), customer.ID(id)))
 	return row, apierr.OfRow("customer", err, customerNotFound)
 }

@@ -15,6 +15,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/id"
 	"go.storefront.example/gen/ent"
 	"go.storefront.example/server/apierr"
@@ -55,6 +56,7 @@ func idempotencyKeyOf(ctx context.Context) string {
 // characters, and as the change does.
 func Once[M proto.Message](
 	ctx context.Context, s *db.DB, storeID uuid.UUID, operation string, asked any, change func(context.Context, *ent.Tx) (M, error),
+	options ...hook.Option,
 ) (answer M, err error) {
 	u := keyUse{s, storeID, operation, idempotencyKeyOf(ctx)}
 	text, err := json.Marshal(asked)
@@ -62,7 +64,7 @@ func Once[M proto.Message](
 		return answer, fmt.Errorf("encode the request: %w", err)
 	}
 	request := sha256.Sum256(text)
-	err = s.ForStore(storeID).Change(ctx, func(ctx context.Context, tx *ent.Tx) error {
+	err = hook.Change(ctx, s.ForStore(storeID), func(ctx context.Context, tx *ent.Tx) error {
 		kept, err := u.claim(ctx, tx, request)
 		switch {
 		case err != nil:
@@ -80,7 +82,7 @@ func Once[M proto.Message](
 			return fmt.Errorf("read the remembered answer: %w", err)
 		}
 		return nil
-	})
+	}, options...)
 	return answer, err
 }
 

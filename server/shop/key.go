@@ -84,7 +84,7 @@ func (s *Shop) CreateKey(ctx context.Context, d KeyDraft) (CreatedKey, error) {
 	text := auth.NewKey()
 	fingerprint := auth.Fingerprint(text)
 	var row *ent.ApiKey
-	err = s.db.Change(ctx, func(ctx context.Context, tx *ent.Tx) error {
+	err = hook.Change(ctx, s.db, func(ctx context.Context, tx *ent.Tx) error {
 		if err := ClaimIdempotencyKey(ctx, s.db, tx, t.ID, "api_key.create"); err != nil {
 			return err
 		}
@@ -153,7 +153,7 @@ func (s *Shop) GetKey(ctx context.Context, id string) (*ent.ApiKey, error) {
 func (s *Shop) RevokeKey(ctx context.Context, id string) (*ent.ApiKey, error) {
 	row, _, err := changeRow(ctx, s.coordinator, id, keyNotFound,
 		func(ctx context.Context, tx *ent.Tx, t tenant.Store, id uuid.UUID) (*ent.ApiKey, error) {
-			row, err := db.LockRow(ctx, s.db, tx.ApiKey.Query().Where(apikey.StoreID(t.ID), apikey.ID(id)))
+			row, err := hook.LockRow(ctx, tx.ApiKey.Query().Where(apikey.StoreID(t.ID), apikey.ID(id)))
 			return row, apierr.OfRow("key", err, keyNotFound)
 		},
 		func(ctx context.Context, _ *ent.Tx, _ tenant.Store, row *ent.ApiKey) (*ent.ApiKey, error) {

@@ -18,6 +18,7 @@ import (
 
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/db/dbtest"
+	"go.storefront.example/ent/hook"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/apierr"
@@ -89,7 +90,7 @@ func newWorld(t *testing.T, database string) *world {
 		if ahead == 0 {
 			clock = nil // the machine's, as in production
 		}
-		s, err := db.Open(context.Background(), db.Config{URL: url, Clock: clock, MaxConns: 6})
+		s, err := hook.Open(context.Background(), db.Config{URL: url, Clock: clock, MaxConns: 6})
 		require.NoError(t, err)
 		t.Cleanup(func() { require.NoError(t, s.Close()) })
 		shop := newRules(t, s, shop.Options{})

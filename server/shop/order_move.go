@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/google/uuid"
+	"google.golang.org/protobuf/proto"
 
 	"go.storefront.example/ent/apijson"
 	"go.storefront.example/ent/hook"
@@ -103,6 +104,7 @@ func (s *Shop) moveOrder(
 		return nil, err
 	}
 	operation := "order." + strings.ToLower(to.String())
+	var shown *storefrontv1.Order
 	return Once(ctx, s.db, t.ID, operation, orderID, func(ctx context.Context, tx *ent.Tx) (*storefrontv1.Order, error) {
 		o, err := s.lockOrder(ctx, tx, t, orderID)
 		if err != nil {
@@ -129,9 +131,9 @@ func (s *Shop) moveOrder(
 		if err := u.Exec(ctx); err != nil {
 			return nil, fmt.Errorf("move the order: %w", err)
 		}
-		hook.SetEventData(ctx, orderID, o.Order)
-		return o.Order, nil
-	})
+		shown = o.Order
+		return shown, nil
+	}, hook.EventData(func() (uuid.UUID, proto.Message) { return orderID, shown }))
 }
 
 // lockOrder takes an order with what it shows: order, customer, payment link, one after the other.

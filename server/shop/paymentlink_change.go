@@ -9,7 +9,6 @@ import (
 	"github.com/google/uuid"
 	"google.golang.org/protobuf/proto"
 
-	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/id"
 	"go.storefront.example/ent/resource"
@@ -85,7 +84,7 @@ func (s *Shop) CreatePaymentLink(
 		return nil, err
 	}
 	var row *ent.PaymentLink
-	err = s.db.ForStore(t.ID).Change(ctx, func(ctx context.Context, tx *ent.Tx) error {
+	err = hook.Change(ctx, s.db.ForStore(t.ID), func(ctx context.Context, tx *ent.Tx) error {
 		now := hook.Time(ctx)
 		next := c.to
 		if err := checkPricing(&ent.PaymentLink{}, &next, now); err != nil {
@@ -171,6 +170,6 @@ func (s *Shop) changePaymentLink(
 }
 
 func (s *Shop) lockPaymentLink(ctx context.Context, tx *ent.Tx, t tenant.Store, id uuid.UUID) (*ent.PaymentLink, error) {
-	row, err := db.LockRow(ctx, s.db, tx.PaymentLink.Query().Where(paymentlink.StoreID(t.ID), paymentlink.ID(id)))
+	row, err := hook.LockRow(ctx, tx.PaymentLink.Query().Where(paymentlink.StoreID(t.ID), paymentlink.ID(id)))
 	return row, apierr.OfRow("payment link", err, paymentLinkNotFound)
 }

@@ -8,7 +8,6 @@ import (
 	"github.com/google/uuid"
 	"google.golang.org/protobuf/proto"
 
-	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/id"
 	"go.storefront.example/ent/resource"
@@ -55,7 +54,7 @@ func (s *Shop) updateProduct(ctx context.Context, id string, in proto.Message) (
 }
 
 func (s *Shop) lockProduct(ctx context.Context, tx *ent.Tx, t tenant.Store, id uuid.UUID) (*ent.Product, error) {
-	row, err := db.LockRow(ctx, s.db, tx.Product.Query().Where(product.StoreID(t.ID), product.ID(id)))
+	row, err := hook.LockRow(ctx, tx.Product.Query().Where(product.StoreID(t.ID), product.ID(id)))
 	return row, apierr.OfRow("product", err, productNotFound)
 }
 
@@ -135,7 +134,7 @@ func (s *Shop) CreateProduct(ctx context.Context, in *adminv1.CreateProductReque
 		return nil, err
 	}
 	var row *ent.Product
-	err = s.db.ForStore(t.ID).Change(ctx, func(ctx context.Context, tx *ent.Tx) error {
+	err = hook.Change(ctx, s.db.ForStore(t.ID), func(ctx context.Context, tx *ent.Tx) error {
 		chosen, err := freeSlug(ctx, slug, next.Title, func(ctx context.Context, slug string) (bool, error) {
 			return tx.Product.Query().Where(product.StoreID(t.ID), product.Slug(slug)).Exist(ctx)
 		})

@@ -16,7 +16,6 @@ import (
 	"golang.org/x/text/language"
 	"google.golang.org/protobuf/proto"
 
-	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/resource"
 	"go.storefront.example/ent/tenant"
@@ -123,7 +122,7 @@ func (s *Shop) createStore(ctx context.Context, actor tenant.Actor, id uuid.UUID
 	})
 	ctx = tenant.With(ctx, tenant.Store{ID: id, Slug: slug, Currency: money}, actor)
 	var row *ent.Store
-	err := s.db.Change(ctx, func(ctx context.Context, tx *ent.Tx) error {
+	err := hook.Change(ctx, s.db, func(ctx context.Context, tx *ent.Tx) error {
 		taken, err := tx.Store.Query().Where(store.Slug(slug)).Exist(ctx)
 		if err != nil {
 			return fmt.Errorf("look for the slug: %w", err)
@@ -164,7 +163,7 @@ func (s *Shop) UpdateStore(ctx context.Context, in *adminv1.UpdateStoreRequest) 
 	notFound := func() error { return storeNotFound(t.Slug) }
 	row, _, err := changeRow(ctx, s.coordinator, t.ID.String(), notFound,
 		func(ctx context.Context, tx *ent.Tx, _ tenant.Store, id uuid.UUID) (*ent.Store, error) {
-			row, err := db.LockRow(ctx, s.db, tx.Store.Query().Where(store.ID(id)))
+			row, err := hook.LockRow(ctx, tx.Store.Query().Where(store.ID(id)))
 			return row, apierr.OfRow("store", err, notFound)
 		},
 		func(ctx context.Context, _ *ent.Tx, _ tenant.Store, row *ent.Store) (*ent.Store, error) {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/queue"
 	"go.storefront.example/ent/resource"
@@ -132,8 +131,8 @@ func (w *Webhooks) changeWebhook(
 		return nil, err
 	}
 	var row *ent.Webhook
-	err = w.db.Change(ctx, func(ctx context.Context, tx *ent.Tx) error {
-		row, err = db.LockRow(ctx, w.db, tx.Webhook.Query().Where(webhook.StoreID(t.ID), webhook.ID(webhookID)))
+	err = hook.Change(ctx, w.db, func(ctx context.Context, tx *ent.Tx) error {
+		row, err = hook.LockRow(ctx, tx.Webhook.Query().Where(webhook.StoreID(t.ID), webhook.ID(webhookID)))
 		if err := apierr.OfRow("webhook", err, webhookNotFound); err != nil {
 			return err
 		}

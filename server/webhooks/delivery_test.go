@@ -128,7 +128,7 @@ func TestResendOfADeliveryRefusals(t *testing.T) {
 		}},
 		{"its event is kept no longer", apierr.EventExpired, func(b bench) string {
 			first := b.ended(b.hook())
-			require.NoError(b.T, b.DB.WithTx(b.Ctx, func(ctx context.Context, tx *ent.Tx) error {
+			require.NoError(b.T, hook.WithTx(b.Ctx, b.DB, func(ctx context.Context, tx *ent.Tx) error {
 				_, err := tx.Event.Delete().Where(event.ID(first.EventID)).Exec(ctx)
 				return err
 			}))

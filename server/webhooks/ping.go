@@ -38,7 +38,7 @@ func (w *Webhooks) CreatePing(ctx context.Context) (row *ent.Event, err error) {
 	if err != nil {
 		return nil, err
 	}
-	err = w.db.WithTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
+	err = hook.WithTx(ctx, w.db, func(ctx context.Context, tx *ent.Tx) error {
 		row, err = createPing(ctx, tx, t)
 		return err
 	})

@@ -68,7 +68,7 @@ func deliveryPending(deliveryID uuid.UUID) error {
 
 // sendNow has the next attempt of a waiting delivery made now.
 func (w *Webhooks) sendNow(ctx context.Context, waiting queue.Entry) (queue.Entry, error) {
-	err := w.db.WithTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
+	err := hook.WithTx(ctx, w.db, func(ctx context.Context, tx *ent.Tx) error {
 		if err := queue.SendNow(ctx, tx, w.db, waiting); err != nil {
 			return err
 		}

@@ -68,7 +68,7 @@ func (w *Webhooks) CreateWebhook(ctx context.Context, d Registration) (SecretWeb
 	}
 	secret := signature.NewSecret()
 	var row *ent.Webhook
-	err = w.db.Change(ctx, func(ctx context.Context, tx *ent.Tx) error {
+	err = hook.Change(ctx, w.db, func(ctx context.Context, tx *ent.Tx) error {
 		if err := shop.ClaimIdempotencyKey(ctx, w.db, tx, t.ID, "webhook.create"); err != nil {
 			return err
 		}

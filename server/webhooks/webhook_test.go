@@ -199,7 +199,7 @@ func TestWebhookChanges(t *testing.T) {
 
 		// It fails; then a person disables it; enabling starts clean.
 		since := s.Now().Add(-time.Hour)
-		require.NoError(t, s.WithTx(b.Ctx, func(ctx context.Context, tx *ent.Tx) error {
+		require.NoError(t, hook.WithTx(b.Ctx, s, func(ctx context.Context, tx *ent.Tx) error {
 			return tx.Webhook.UpdateOneID(w.ID).SetFailingSince(since).Exec(ctx)
 		}))
 		again, err := b.EnableWebhook(b.Ctx, id)
@@ -211,7 +211,7 @@ func TestWebhookChanges(t *testing.T) {
 		require.NotNil(t, disabled.DisabledAt)
 		require.False(t, disabled.DisabledAutomatically)
 		require.Nil(t, disabled.FailingSince)
-		require.NoError(t, s.WithTx(b.Ctx, func(ctx context.Context, tx *ent.Tx) error {
+		require.NoError(t, hook.WithTx(b.Ctx, s, func(ctx context.Context, tx *ent.Tx) error {
 			if err := hook.NoteLocked(ctx, tx.Webhook.GetX(ctx, w.ID)); err != nil {
 				return err
 			}
@@ -286,7 +286,7 @@ func TestDisablingAndDeletingCancelWhatWaits(t *testing.T) {
 			ping, err := b.PingWebhook(b.Ctx, w.ID.String())
 			require.NoError(t, err)
 			gone := errors.New("the transaction fails")
-			require.ErrorIs(t, s.WithTx(b.Ctx, func(ctx context.Context, tx *ent.Tx) error {
+			require.ErrorIs(t, hook.WithTx(b.Ctx, s, func(ctx context.Context, tx *ent.Tx) error {
 				return errors.Join(queue.Cancel(ctx, tx, ping.StoreID, w.ID), gone)
 			}), gone)
 			shown, err := b.GetDelivery(b.Ctx, ping.ID.String())

@@ -15,6 +15,7 @@ import (
 
 	"go.storefront.example/ent/count"
 	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/id"
 	"go.storefront.example/ent/queue"
 	"go.storefront.example/ent/seal"
@@ -57,7 +58,7 @@ func open(ctx context.Context, c db.Config) (*db.DB, Finding) {
 				"there is no database %s", path)
 		}
 	}
-	s, err := db.Open(ctx, c)
+	s, err := hook.Open(ctx, c)
 	switch {
 	case errors.Is(err, db.ErrURL):
 		return nil, fail("set STOREFRONT_DATABASE_URL to sqlite:PATH or postgres://USER:PASSWORD@HOST:PORT/NAME", "%v", err)

@@ -17,6 +17,7 @@ import (
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/db/dbtest"
 	"go.storefront.example/ent/db/dbtest/cluster"
+	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/id"
 	"go.storefront.example/ent/queue"
 	"go.storefront.example/ent/seal"
@@ -105,13 +106,13 @@ func TestErrorsOfSocketsOnWindows(t *testing.T) {
 func TestASearchPathThatMissesTheTables(t *testing.T) {
 	t.Parallel()
 	url := dbtest.URL(t, dbtest.Postgres)
-	owner, err := db.Open(t.Context(), db.Config{URL: url, MaxConns: 2})
+	owner, err := hook.Open(t.Context(), db.Config{URL: url, MaxConns: 2})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, owner.Close()) }()
 	_, err = owner.Writer().Exec("DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET search_path = elsewhere', " +
 		"current_database()); END $$")
 	require.NoError(t, err)
-	s, err := db.Open(t.Context(), db.Config{URL: url, MaxConns: 2})
+	s, err := hook.Open(t.Context(), db.Config{URL: url, MaxConns: 2})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, s.Close()) }()
 	requireFinding(t, schema(t.Context(), s, Installation{}), Fail, "they are in public", "SET search_path")

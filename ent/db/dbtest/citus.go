@@ -17,6 +17,7 @@ import (
 	"github.com/lib/pq/pqerror"
 
 	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/shard"
 )
 
@@ -190,7 +191,7 @@ func distribute(ctx context.Context, name, address string) error {
 	if err := addNodes(ctx, name); err != nil {
 		return err
 	}
-	s, err := db.Open(ctx, db.Config{URL: address, MaxConns: 2, Settings: map[string]string{"application_name": "dbtest"}})
+	s, err := hook.Open(ctx, db.Config{URL: address, MaxConns: 2, Settings: map[string]string{"application_name": "dbtest"}})
 	if err != nil {
 		return err
 	}

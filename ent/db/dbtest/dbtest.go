@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/hook"
 )
 
 // The names of the databases, for New and URL and of subtests.
@@ -72,7 +73,7 @@ func open(t testing.TB, c db.Config) *db.DB {
 	if c.MaxConns == 0 {
 		c.MaxConns = maxConns
 	}
-	s, err := db.Open(context.Background(), c)
+	s, err := hook.Open(context.Background(), c)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
 	return s

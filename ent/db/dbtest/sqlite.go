@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/hook"
 )
 
 const fileName = "storefront.db"
@@ -50,7 +51,7 @@ var sqliteTemplate = sync.OnceValues(func() (_ []byte, err error) {
 // migrate migrates the database and closes it, which on SQLite leaves everything in one file.
 func migrate(url string) error {
 	ctx := context.Background()
-	s, err := db.Open(ctx, db.Config{URL: url})
+	s, err := hook.Open(ctx, db.Config{URL: url})
 	if err != nil {
 		return err
 	}

@@ -24,6 +24,7 @@ import (
 	"github.com/lib/pq"
 
 	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/migrations"
 	"go.storefront.example/ent/migrations/drift"
 )
@@ -74,7 +75,7 @@ func run(ctx context.Context, name string) error {
 
 // diff migrates the scratch database and writes what its tables lack.
 func diff(ctx context.Context, root, name, address string) error {
-	s, err := db.Open(ctx, db.Config{URL: address})
+	s, err := hook.Open(ctx, db.Config{URL: address})
 	if err != nil {
 		return err
 	}

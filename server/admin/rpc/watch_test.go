@@ -159,7 +159,7 @@ func (b *bench) event(ago time.Duration) string {
 	ctx, err := b.operator.In(b.Context(), "s")
 	require.NoError(b, err)
 	t, _, _ := tenant.From(ctx)
-	require.NoError(b, b.db.WithTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
+	require.NoError(b, hook.WithTx(ctx, b.db, func(ctx context.Context, tx *ent.Tx) error {
 		return tx.Event.Create().SetID(eventID).SetStoreID(t.ID).SetType(hook.Ping).SetCreatedAt(at).
 			SetPayload(hook.PingEnvelope(eventID, at, t.ID, t.Slug, "late")).Exec(ctx)
 	}))
@@ -175,7 +175,7 @@ func TestAWatchReadsABacklog(t *testing.T) {
 	ctx, err := b.operator.In(t.Context(), "s")
 	require.NoError(t, err)
 	own, _, _ := tenant.From(ctx)
-	require.NoError(t, b.db.WithTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
+	require.NoError(t, hook.WithTx(ctx, b.db, func(ctx context.Context, tx *ent.Tx) error {
 		made := make([]*ent.EventCreate, count)
 		for i := range made {
 			at := start.AsTime().Add(time.Duration(i/50) * time.Millisecond)

@@ -2,7 +2,6 @@ package hook
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -19,38 +18,23 @@ import (
 	"go.storefront.example/gen/ent/webhook"
 )
 
-// Written are the events of a transaction.
-type Written struct {
-	Store  uuid.UUID
-	Events []uuid.UUID
-	// Queued is whether the outbox has any of them.
-	Queued bool
-}
-
-// Flush writes the journal entries, the events and their outbox rows of the transaction that Begin began.
-// Call it once, right before the commit. Every event is kept, but only those to which an enabled webhook of
-// the store subscribes are queued: a webhook receives the events of all transactions that begin after the
-// commit that enabled it, and perhaps those of transactions under way. Where the webhooks lie on another node than
-// the store's rows, all events are queued, and the relay finds out which webhooks subscribe.
-func Flush(ctx context.Context, tx *ent.Tx, webhooksElsewhere bool) (w Written, err error) {
-	r, ok := ctx.Value(contextKey{}).(*recorder)
-	if !ok {
-		return w, errors.New("the transaction was not begun with its own context")
+// write writes the journal entries, the events and their outbox entries, right before the commit, and returns whether the
+// outbox has any. Every event is kept, but only those to which an enabled webhook of the store subscribes are queued: a webhook
+// receives the events of all transactions that begin after the commit that enabled it, and perhaps those of transactions under
+// way. Where a transaction cannot read the webhooks, all events are queued, and the relay finds out which webhooks subscribe.
+func (r *recorder) write(ctx context.Context, tx *ent.Tx) (queued bool, err error) {
+	if len(r.changes) == 0 {
+		return false, nil
 	}
-	if len(r.changes) > 0 {
-		var span trace.Span
-		ctx, span = r.span(ctx)
-		defer func() { tracing.End(span, err) }()
-		if err := r.writeJournal(ctx, tx); err != nil {
-			return w, fmt.Errorf("write the journal: %w", err)
-		}
-		if w.Queued, err = r.writeEvents(ctx, tx, webhooksElsewhere); err != nil {
-			return w, fmt.Errorf("write the outbox: %w", err)
-		}
+	ctx, span := r.span(ctx)
+	defer func() { tracing.End(span, err) }()
+	if err := r.writeJournal(ctx, tx); err != nil {
+		return false, fmt.Errorf("write the journal: %w", err)
 	}
-	store, _, _ := tenant.From(ctx)
-	w.Store, w.Events = store.ID, r.events
-	return w, nil
+	if queued, err = r.writeEvents(ctx, tx); err != nil {
+		return false, fmt.Errorf("write the outbox: %w", err)
+	}
+	return queued, nil
 }
 
 // span starts the span of the records that are written beside the change. Deliveries are children of the
@@ -84,7 +68,7 @@ func (r *recorder) writeJournal(ctx context.Context, tx *ent.Tx) error {
 }
 
 // writeEvents writes the events, and puts those into the outbox to which a webhook subscribes.
-func (r *recorder) writeEvents(ctx context.Context, tx *ent.Tx, queueAll bool) (queued bool, err error) {
+func (r *recorder) writeEvents(ctx context.Context, tx *ent.Tx) (queued bool, err error) {
 	store, _, _ := tenant.From(ctx)
 	var events []*ent.EventCreate
 	for _, c := range r.changes {
@@ -110,7 +94,8 @@ func (r *recorder) writeEvents(ctx context.Context, tx *ent.Tx, queueAll bool) (
 		return false, err
 	}
 	var subscribed []string
-	if !queueAll {
+	elsewhere := r.db.WebhooksElsewhere()
+	if !elsewhere {
 		webhooks, err := tx.Webhook.Query().Where(webhook.StoreID(store.ID), webhook.Enabled(true)).Select(webhook.FieldEvents).All(ctx)
 		if err != nil {
 			return false, fmt.Errorf("read the store's webhooks: %w", err)
@@ -121,7 +106,7 @@ func (r *recorder) writeEvents(ctx context.Context, tx *ent.Tx, queueAll bool) (
 	}
 	var rows []*ent.OutboxEntryCreate
 	for _, e := range written {
-		if queueAll || slices.Contains(subscribed, e.Type) {
+		if elsewhere || slices.Contains(subscribed, e.Type) {
 			rows = append(rows, tx.OutboxEntry.Create().SetID(e.ID).SetStoreID(store.ID).SetType(e.Type))
 		}
 	}
@@ -130,8 +115,10 @@ func (r *recorder) writeEvents(ctx context.Context, tx *ent.Tx, queueAll bool) (
 
 // data returns the object that an event concerns, as GET answers right after the commit.
 func (r *recorder) data(ctx context.Context, tx *ent.Tx, store tenant.Store, id uuid.UUID) (proto.Message, error) {
-	if shown := r.rows[id].shown; shown != nil {
-		return shown, nil
+	if r.shown != nil {
+		if of, shown := r.shown(); of == id {
+			return shown, nil
+		}
 	}
 	switch row := r.rows[id].row.(type) {
 	case *ent.Product:

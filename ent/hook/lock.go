@@ -1,0 +1,106 @@
+package hook
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"entgo.io/ent/dialect/sql"
+	"github.com/google/uuid"
+
+	"go.storefront.example/ent/db"
+	"go.storefront.example/gen/ent"
+)
+
+// query is a query of rows of one type that can lock them.
+type query[Q any, R ent.Value] interface {
+	ForUpdate(opts ...sql.LockOption) Q
+	Only(ctx context.Context) (R, error)
+	All(ctx context.Context) ([]R, error)
+}
+
+// LockRow locks a row for the rest of the transaction, which may then change it, and reads it; how may be db.SkipLocked. It
+// fails with ent's NotFoundError.
+//
+// A transaction locks every row that it changes before it asks for the time (Time), in the order store, order, customer,
+// payment link; it locks no other row beside a product, a key or a webhook. So transactions never deadlock.
+func LockRow[Q query[Q, R], R ent.Value](ctx context.Context, q Q, how ...string) (R, error) {
+	row, err := db.Lock(from(ctx).db, q, how...).Only(ctx)
+	if err != nil {
+		return row, err
+	}
+	return row, NoteLocked(ctx, row)
+}
+
+// LockRows is LockRow for any number of rows, in the order of the query.
+func LockRows[Q query[Q, R], R ent.Value](ctx context.Context, q Q) ([]R, error) {
+	rows, err := db.Lock(from(ctx).db, q).All(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, row := range rows {
+		if err := NoteLocked(ctx, row); err != nil {
+			return nil, err
+		}
+	}
+	return rows, nil
+}
+
+// lockedRow is a row that no other transaction changes before the commit.
+type lockedRow struct {
+	row  ent.Value // as last read or changed
+	last time.Time // the last of its moments before this transaction; zero for a new row
+}
+
+// NoteLocked notes rows that the transaction has locked (FOR UPDATE or FOR NO KEY UPDATE; on SQLite the
+// transaction itself is enough) and then read. Only they can be changed.
+func NoteLocked(ctx context.Context, rows ...ent.Value) error {
+	r := from(ctx)
+	for _, row := range rows {
+		var err error
+		switch row := row.(type) {
+		case *ent.Store:
+			err = r.lock(row.ID, row, &row.CreatedAt, &row.UpdatedAt)
+		case *ent.Product:
+			err = r.lock(row.ID, row, &row.CreatedAt, &row.UpdatedAt, row.PublishedAt)
+		case *ent.Customer:
+			err = r.lock(row.ID, row, &row.CreatedAt, &row.UpdatedAt)
+		case *ent.Order:
+			err = r.lock(row.ID, row, &row.CreatedAt, &row.UpdatedAt, row.PaidAt)
+		case *ent.PaymentLink:
+			err = r.lock(row.ID, row, &row.CreatedAt, &row.UpdatedAt, row.LastPaidAt, row.DisabledAt)
+		case *ent.ApiKey:
+			err = r.lock(row.ID, row, &row.CreatedAt, row.RevokedAt)
+		case *ent.Webhook:
+			err = r.lock(row.ID, row, &row.CreatedAt, &row.UpdatedAt, row.DisabledAt, row.FailingSince)
+		default:
+			err = errors.New("its moments are not known")
+		}
+		if err != nil {
+			return fmt.Errorf("lock a %T: %w", row, err)
+		}
+	}
+	return nil
+}
+
+// errLate is for tests: a wait for this lock may have made the transaction's time older than the row's.
+var errLate = errors.New("the transaction has asked for its time (hook.Time) before this lock")
+
+func (r *recorder) lock(id uuid.UUID, row ent.Value, moments ...*time.Time) error {
+	if _, known := r.rows[id]; known {
+		return nil // a second reading has this transaction's own moments
+	}
+	if !r.now.IsZero() && testing.Testing() {
+		return errLate
+	}
+	o := lockedRow{row: row}
+	for _, at := range moments {
+		if at != nil && at.After(o.last) {
+			o.last = at.UTC().Truncate(time.Millisecond)
+		}
+	}
+	r.rows[id] = o
+	return nil
+}

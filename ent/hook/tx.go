@@ -1,0 +1,123 @@
+package hook
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"google.golang.org/protobuf/proto"
+
+	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/tenant"
+	"go.storefront.example/gen/ent"
+)
+
+// Open opens a database as db.Open does, with clients whose changes are recorded.
+func Open(ctx context.Context, c db.Config) (*db.DB, error) { return db.Open(ctx, c, register) }
+
+// recorder collects the changes of one transaction. It travels in the context of the transaction.
+type recorder struct {
+	db            *db.DB
+	tx            *ent.Tx
+	now           time.Time            // zero until the first use
+	journal       func(op ent.Op) bool // whether mutations of a kind have journal entries; nil for all
+	withoutEvents bool
+	shown         func() (uuid.UUID, proto.Message) // what EventData was given; nil without
+	rows          map[uuid.UUID]lockedRow
+	registered    bool // whether the commit writes the records
+	changes       []notedMutation
+	events        []uuid.UUID // those written
+}
+
+type contextKey struct{}
+
+func from(ctx context.Context) *recorder {
+	r, ok := ctx.Value(contextKey{}).(*recorder)
+	if !ok {
+		panic("hook: used outside a transaction")
+	}
+	return r
+}
+
+// Option says what a transaction does not record, or records in another way.
+type Option func(*recorder)
+
+// WithoutJournal leaves out the journal entries of mutations, because they would keep what is erased. Record still writes its
+// entry.
+func WithoutJournal(r *recorder) { r.journal = func(ent.Op) bool { return false } }
+
+// WithoutCreations leaves out the journal entries of rows that are created, because the load that creates them has one entry.
+func WithoutCreations(r *recorder) { r.journal = func(op ent.Op) bool { return !op.Is(ent.OpCreate) } }
+
+// WithoutEvents leaves out the events of mutations.
+func WithoutEvents(r *recorder) { r.withoutEvents = true }
+
+// EventData gives the events of one object what a GET answers right after the commit, because the caller has it at hand:
+// otherwise the commit reads it. The function is called before the commit, after the last change.
+func EventData(shown func() (of uuid.UUID, data proto.Message)) Option {
+	return func(r *recorder) { r.shown = shown }
+}
+
+// WithTx runs fn in one transaction and commits it (db.WithTx), with the journal entries, events and outbox entries of its
+// changes. fn locks the rows that it changes (LockRow), and then asks for its time (Time).
+//
+// fn may run several times, because a transaction that loses to another one is run again: it must change nothing outside the
+// transaction.
+func WithTx(ctx context.Context, d *db.DB, fn func(ctx context.Context, tx *ent.Tx) error, options ...Option) error {
+	return d.WithTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
+		r := &recorder{db: d, tx: tx, rows: map[uuid.UUID]lockedRow{}}
+		for _, set := range options {
+			set(r)
+		}
+		return fn(context.WithValue(ctx, contextKey{}, r), tx)
+	})
+}
+
+// raceAttempts bounds how often a change is repeated after another one stored the same unique
+// value first. The first repetition already reads that row.
+const raceAttempts = 5
+
+// Change is WithTx, repeated if another transaction has stored the same unique value first.
+func Change(ctx context.Context, d *db.DB, fn func(ctx context.Context, tx *ent.Tx) error, options ...Option) error {
+	var err error
+	for range raceAttempts {
+		if err = WithTx(ctx, d, fn, options...); !db.IsUnique(err) {
+			return err
+		}
+	}
+	return fmt.Errorf("lost the race for a unique value %d times: %w", raceAttempts, err)
+}
+
+// register makes the commit of the transaction write the records, from the first change on.
+func (r *recorder) register() {
+	if r.registered {
+		return
+	}
+	r.registered = true
+	r.tx.OnCommit(func(next ent.Committer) ent.Committer {
+		return ent.CommitFunc(func(ctx context.Context, tx *ent.Tx) error {
+			queued, err := r.write(context.WithValue(ctx, contextKey{}, r), tx)
+			if err != nil {
+				return err
+			}
+			if err := next.Commit(ctx, tx); err != nil {
+				return err
+			}
+			r.announce(ctx, queued)
+			return nil
+		})
+	})
+}
+
+// announce makes followers and workers look for the events that were committed.
+func (r *recorder) announce(ctx context.Context, queued bool) {
+	if len(r.events) > 0 {
+		store, _, _ := tenant.From(ctx)
+		tenant.RequestOf(ctx).Caused(r.events...)
+		r.db.SignalEvents(store.ID)
+	}
+	if queued {
+		r.db.Announce()
+	}
+}
