@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -28,6 +29,15 @@ type orders struct {
 	links   map[uuid.UUID]*ent.PaymentLink
 	// moved are orders of the store that got another status; paid are those that were not paid before.
 	moved, paid []row[*ent.Order]
+	// moves are the changes that moved stands for. They are made once all rows are locked.
+	moves []orderMove
+}
+
+// orderMove is an order that gets other statuses, one after the other.
+type orderMove struct {
+	order  *ent.Order // as it is after them
+	steps  []order.Status
+	paidAt *time.Time // nil for the time of the change
 }
 
 // orderRow is an order with its parsed values.
@@ -95,7 +105,7 @@ func (p *problems) item(field string, position int32, item *storefrontv1.Order_I
 }
 
 func (b *orders) plan(ctx context.Context, tx *ent.Tx) (changed int, err error) {
-	b.moved, b.paid = nil, nil
+	b.moved, b.paid, b.moves = nil, nil, nil
 	there, err := b.sort(ctx, tx, order.Table, order.FieldReference)
 	if err != nil {
 		return 0, err
@@ -106,7 +116,7 @@ func (b *orders) plan(ctx context.Context, tx *ent.Tx) (changed int, err error) 
 			return 0, fmt.Errorf("read the orders: %w", err)
 		}
 		if changed, err = update(&b.batch, there, rows, func(o *ent.Order) uuid.UUID { return o.ID },
-			func(l row[orderRow], o *ent.Order) (*ent.Order, error) { return b.move(ctx, tx, l, o) }); err != nil {
+			b.move); err != nil {
 			return 0, err
 		}
 	}
@@ -114,9 +124,9 @@ func (b *orders) plan(ctx context.Context, tx *ent.Tx) (changed int, err error) 
 	if len(b.fresh)+changed == 0 {
 		return 0, nil
 	}
-	steps := []func(context.Context, *ent.Tx) error{b.lockBuyers, b.lockLinks, b.freeItems, b.count}
+	steps := []func(context.Context, *ent.Tx) error{b.lockBuyers, b.lockLinks, b.freeItems, b.saveMoves, b.count}
 	if b.exported {
-		steps = steps[:3]
+		steps = steps[:4]
 	}
 	for _, step := range steps {
 		if err := step(ctx, tx); err != nil {
@@ -133,8 +143,8 @@ var ways = map[order.Status][]order.Status{
 	order.StatusPAID:    {order.StatusREFUNDED},
 }
 
-// move moves an order of the store to the status that its row has.
-func (b *orders) move(ctx context.Context, tx *ent.Tx, l row[orderRow], o *ent.Order) (*ent.Order, error) {
+// move plans the move of an order of the store to the status that its row has, and returns the order after it.
+func (b *orders) move(l row[orderRow], o *ent.Order) (*ent.Order, error) {
 	to := l.data.order.Status
 	switch {
 	case to == o.Status:
@@ -147,25 +157,36 @@ func (b *orders) move(ctx context.Context, tx *ent.Tx, l row[orderRow], o *ent.O
 	if to == order.StatusREFUNDED && unpaid {
 		steps = []order.Status{order.StatusPAID, to}
 	}
-	for _, status := range steps {
-		u := tx.Order.UpdateOne(o).SetStatus(status).SetUpdatedAt(hook.Time(ctx))
-		if status == order.StatusPAID {
-			at := hook.Time(ctx)
-			if l.data.order.PaidAt != nil {
-				at = *l.data.order.PaidAt
+	next := new(*o)
+	next.Status = to
+	b.moves = append(b.moves, orderMove{next, steps, l.data.order.PaidAt})
+	b.moved = append(b.moved, row[*ent.Order]{index: l.index, data: next})
+	if unpaid && wasPaid(next) {
+		b.paid = append(b.paid, row[*ent.Order]{index: l.index, data: next})
+	}
+	return next, nil
+}
+
+// saveMoves makes the planned moves.
+func (b *orders) saveMoves(ctx context.Context, tx *ent.Tx) error {
+	for _, m := range b.moves {
+		for _, status := range m.steps {
+			u := tx.Order.UpdateOne(m.order).SetStatus(status)
+			if status == order.StatusPAID {
+				at := hook.Time(ctx, m.order.ID)
+				if m.paidAt != nil {
+					at = *m.paidAt
+				}
+				u.SetPaidAt(at)
 			}
-			u.SetPaidAt(at)
-		}
-		var err error
-		if o, err = u.Save(ctx); err != nil {
-			return nil, fmt.Errorf("move an order: %w", err)
+			saved, err := u.Save(ctx)
+			if err != nil {
+				return fmt.Errorf("move an order: %w", err)
+			}
+			*m.order = *saved
 		}
 	}
-	b.moved = append(b.moved, row[*ent.Order]{index: l.index, data: o})
-	if unpaid && wasPaid(o) {
-		b.paid = append(b.paid, row[*ent.Order]{index: l.index, data: o})
-	}
-	return o, nil
+	return nil
 }
 
 // freeItems refuses a row one of whose items has the id of another item.
