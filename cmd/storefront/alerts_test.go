@@ -97,7 +97,7 @@ func check(t *testing.T, metrics map[string][]string, query string) []string {
 
 func read(t *testing.T, file string) []byte {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(top, "server", "monitor", file))
+	text, err := os.ReadFile(filepath.Join("..", "..", "server", "monitor", file))
 	require.NoError(t, err)
 	return text
 }
