@@ -22,11 +22,10 @@
 //	5xx                 never                 after Retry-After or a delay
 //	none (network)      never                 after a delay
 //
-// A 429 changed nothing, whatever the request. Changes, enabling and recording a customer may be
-// repeated, because the second time changes nothing more. When the answer to PaymentLinks.Create is
-// lost, the link may exist, and a payment link takes money, so the caller decides. The delay
-// doubles from 250 ms to at most 8 s, half of it at random; a Retry-After of more than a minute is
-// not waited for.
+// A 429 changed nothing, whatever the request. Changes, enabling and recording a customer may be repeated, because the second
+// time changes nothing more. When the answer to PaymentLinks.Create is lost, the link may exist, and a payment link takes
+// money, so the caller decides. The delay doubles from 250 ms to at most 8 s, half of it at random; it does not wait for a
+// Retry-After of more than a minute.
 //
 // A call, with its retries and waits, ends within WithTimeout, 2 minutes by default, or at the
 // context's deadline if that is earlier; an attempt ends after 30 s. If a wait would outlast the

@@ -62,8 +62,8 @@ func (w *Worker) attempt(ctx context.Context, d queue.Delivery, leased time.Time
 	switch {
 	case err != nil:
 		w.config.Logger.ErrorContext(ctx, "a delivery's attempts cannot be read", "delivery_id", d.ID, "error", err)
-		// Among the finished ones they would make each list that they are in unreadable, and what is no text cannot
-		// be written: the outcomes of other deliveries would fail with it.
+		// Drop them: stored, they would break every list of finished deliveries, and invalid text would fail the whole batch of
+		// outcomes.
 		r.outcome.Delivery.Attempts = []byte("[]")
 		r.outcome.Status = queue.Failed
 		return r

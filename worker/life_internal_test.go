@@ -257,7 +257,7 @@ func TestADatabaseThatRefusesOutcomes(t *testing.T) {
 // made for a while.
 func TestADatabaseThatIsAway(t *testing.T) {
 	t.Parallel()
-	way := dbtest.NewWay(t, dbtest.URL(t, dbtest.Postgres))
+	way := dbtest.NewProxy(t, dbtest.URL(t, dbtest.Postgres))
 	in := newInstallationAt(t, way.URL)
 	m := in.newMerchant("atelier")
 	webhook := m.newWebhook()
@@ -285,7 +285,7 @@ func TestADatabaseThatIsAway(t *testing.T) {
 // gives them up and goes on with new ones.
 func TestADatabaseThatFallsSilent(t *testing.T) {
 	t.Parallel()
-	way := dbtest.NewWay(t, dbtest.URL(t, dbtest.Postgres))
+	way := dbtest.NewProxy(t, dbtest.URL(t, dbtest.Postgres))
 	in := newInstallationAt(t, way.URL)
 	m := in.newMerchant("atelier")
 	webhook := m.newWebhook()
@@ -314,7 +314,7 @@ func TestADatabaseThatFallsSilent(t *testing.T) {
 // While the database is away leases end: their outcomes are dropped and counted as lost.
 func TestOutcomesOfLostLeasesAreCounted(t *testing.T) {
 	t.Parallel()
-	way := dbtest.NewWay(t, dbtest.URL(t, dbtest.Postgres))
+	way := dbtest.NewProxy(t, dbtest.URL(t, dbtest.Postgres))
 	in := newInstallationAt(t, way.URL)
 	registry := prometheus.NewPedanticRegistry()
 	w := in.worker(func(c *Config) { c.Metrics = registry })

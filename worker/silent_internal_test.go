@@ -22,7 +22,7 @@ func TestWhatWaitsForASilentDatabaseGoesOn(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			way := dbtest.NewWay(t, dbtest.URL(t, dbtest.Postgres))
+			way := dbtest.NewProxy(t, dbtest.URL(t, dbtest.Postgres))
 			in := newInstallationAt(t, way.URL)
 			w := in.worker(func(*Config) {}).Worker
 			w.config.Timeout, w.sweepTimeout = time.Millisecond, time.Millisecond

@@ -14,8 +14,8 @@ const (
 	sweepInterval = 10 * time.Minute
 	// noticeInterval is how often a worker looks for notices that time brings, and for those that waited for an earlier one.
 	noticeInterval = 5 * time.Minute
-	// sweepTimeout is after how long it gives that up: a database server that has vanished silently may
-	// never answer. What was deleted until then stays deleted, and the next time goes on from there.
+	// sweepTimeout bounds a sweep, because a database server that has vanished may never answer. What was deleted until then
+	// stays deleted, and the next time goes on from there.
 	sweepTimeout = time.Hour
 )
 

@@ -10,8 +10,7 @@ import (
 	"go.storefront.example/ent/db"
 )
 
-// What the database writes down of each lease that it grants, in the transaction of the claim: a
-// question asked after a kill would come too late when leases ended meanwhile.
+// A trigger logs each lease in the transaction that claims it. A query after a kill would miss leases that ended meanwhile.
 const (
 	watchPostgres = `CREATE TABLE bench_leases (delivery uuid, number integer, granted bigint, until bigint, holder text);
 CREATE FUNCTION bench_lease() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN

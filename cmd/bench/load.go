@@ -179,7 +179,7 @@ func wait(ctx context.Context, d time.Duration) error {
 // pollPause is how often it is looked whether something has come about.
 const pollPause = 50 * time.Millisecond
 
-// poll waits until something has come about, at most for a time. It reports whether it has.
+// poll waits until come returns true, for at most limit, and reports whether it did.
 func poll(ctx context.Context, limit time.Duration, come func() (bool, error)) (bool, error) {
 	for deadline := time.Now().Add(limit); ; {
 		done, err := come()

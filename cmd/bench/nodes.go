@@ -410,7 +410,7 @@ func playIsolated(p *play) {
 	n.unrefused()
 }
 
-// unrefused wants that nobody was refused.
+// unrefused requires that no request was refused.
 func (n *nodes) unrefused() {
 	turnedDown := n.answers(append(slices.Clone(n.struckCalls), n.sparedCalls...))[refused]
 	n.must(turnedDown == 0, "nobody is refused (%d were)", turnedDown)

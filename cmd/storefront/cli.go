@@ -87,14 +87,12 @@ var groups = []kong.Group{
 	{Key: "connect", Title: "Keys, webhooks and events:"}, {Key: "keep", Title: "Install, check and keep:"},
 }
 
-// isList reports whether a command prints a list, as all do that are called so, doctor, and those that print migrations, or
-// writes lists.
+// isList reports whether a command prints or writes a list: every `list`, doctor, export, and the migrate commands.
 func isList(n *kong.Node) bool {
 	return n != nil && (n.Name == "list" || n.Name == "doctor" || n.Name == "export" || n.Parent.Name == "migrate")
 }
 
-// words reads texts of the command line: what has a set of values in any case, and lists also with spaces after
-// their commas. It is a kong.Mapper.
+// words decodes flags: enum values in any case, and lists with spaces after the commas. It is a kong.Mapper.
 type words struct{}
 
 // Decode reads one text.
@@ -122,8 +120,8 @@ var lists = []string{"--scopes", "--events", "--unavailable-types", "--trusted-p
 
 var negative = regexp.MustCompile(`^-\d`)
 
-// normalizeArgs is a command line as it is meant: help and --version as commands, a list with spaces after its commas, and
-// a negative number as the value that it is.
+// normalizeArgs rewrites a command line for the parser: help and --version as commands, a list with spaces after its commas,
+// and a negative number as the value that it is.
 func normalizeArgs(args []string) []string {
 	switch {
 	case len(args) == 0:

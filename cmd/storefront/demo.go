@@ -74,8 +74,8 @@ func (r *request[M]) UnmarshalJSON(text []byte) error {
 // demoDays is how far back the demo store's history goes.
 const demoDays = 45
 
-// walk is the clock of the demo store's history: it stands still, and is led from the store's
-// opening to today, so that all dates, counters, journal entries and events come from the rules.
+// walk is a manual clock for the demo history: the code advances it from the store's opening to today, so that all dates,
+// counters, journal entries and events come from the rules.
 type walk struct{ at time.Time }
 
 func newWalk() *walk { return &walk{time.Now()} }

@@ -127,7 +127,7 @@ func (c *devCmd) serve(s *invocation, handle *db.DB, data database, logger *slog
 			if err != nil {
 				return err
 			}
-			// Before the receiver takes notices, and after the one of an earlier start does no more: nobody needs one of dev's own key.
+			// Turn notices off while the key is made, so that nobody gets a notice about dev's own key.
 			if err := notice.SetSink(ctx, handle, nil, notice.Sink{}); err != nil {
 				return err
 			}

@@ -332,7 +332,7 @@ func readRoutes(rest string, given []string) (routes, error) {
 	return all, nil
 }
 
-// takes reports whether a route is one of a type.
+// takes reports whether the route matches an event type.
 func (r route) takes(eventType string) bool {
 	beginning, some := strings.CutSuffix(r.types, "*")
 	return eventType == r.types || some && strings.HasPrefix(eventType, beginning)

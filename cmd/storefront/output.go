@@ -217,7 +217,7 @@ func (c *column) measure() {
 
 func (c *column) is(mark string) bool { return strings.Contains(c.marks, mark) }
 
-// atLeast is how narrow the column can be for a text of which so much is to be seen.
+// atLeast is the column's minimum width when `room` characters of its text must show.
 func (c *column) atLeast(room int) int {
 	if c.is(markShortened) {
 		return min(c.width, max(room, len(c.name)))

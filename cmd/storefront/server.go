@@ -38,7 +38,7 @@ type serverCmd struct {
 	DisableAfter   time.Duration `default:"72h" placeholder:"TIME" help:"After how long the worker disables a failing webhook, as set for the worker."`
 	RequestTimeout time.Duration `default:"10s" least:"100ms" greatest:"5m" placeholder:"TIME" help:"How long a request may take; then it is answered 503, and its statements are cancelled. Half of it is the longest wait for a lock."`
 	Migrate        bool          `help:"Bring the schema up to date first."`
-	MaxConnections count         `default:"4096" placeholder:"N" help:"How many connections each of the two listeners has open at most. When all are taken, a new one takes the place of another, first of one that never had a valid key."`
+	MaxConnections count         `default:"4096" placeholder:"N" help:"How many connections each of the two listeners has open at most. Beyond that, and beyond half for one client, it closes new ones at once."`
 	TrustedProxies []network     `clears:"" placeholder:"CIDR,…" help:"Proxies whose X-Forwarded-For is trusted for the client's address (default: none)."`
 	PaymentLinks   onOff         `default:"on" placeholder:"on|off" help:"Whether stores may create payment links."`
 	Docs           onOff         `default:"off" placeholder:"on|off" help:"Whether the public listener too serves the reference, at /docs, to anybody."`
@@ -217,7 +217,7 @@ type monitored struct {
 	AdminToken string `name:"admin-token" placeholder:"TOKEN" help:"Lets the operator see profiles, at least 32 characters. Better set as STOREFRONT_ADMIN_TOKEN."`
 }
 
-// beside runs do with the listener beside it, until do has ended.
+// beside serves the admin listener while do runs.
 func (m monitored) beside(ctx context.Context, c monitor.Config, do func(context.Context) error) error {
 	if m.AdminAddr == "" {
 		return do(ctx)

@@ -27,10 +27,9 @@ type traces struct {
 	report   func(error)
 }
 
-// openTraces reads the standard OTEL_ variables (OpenTelemetry's "Environment Variable
-// Specification" and that of its OTLP exporter). Traces are on when an endpoint is set, or
-// OTEL_TRACES_EXPORTER is otlp; what else is set the exporter and the SDK read themselves. What keeps spans from being
-// sent is told, and changes nothing else.
+// openTraces reads the standard OTEL_ variables (OpenTelemetry's "Environment Variable Specification" and that of its OTLP
+// exporter). Traces are on when an endpoint is set, or OTEL_TRACES_EXPORTER is otlp; the exporter and the SDK read the other
+// variables themselves. Export errors are logged and have no other effect.
 func (s *invocation) openTraces(report func(error)) (traces, error) {
 	on, err := s.traced()
 	if err != nil || !on {

@@ -71,7 +71,7 @@ func (c *Counts) recount(ctx context.Context, kind string, store uuid.UUID) (row
 	return rows, tx.Commit()
 }
 
-// Wrong returns how many buckets of a store are wrong, for each kind and width. It counts all rows of the
+// Wrong counts a kind's buckets, of both widths, that differ from the rows. It counts all rows of the
 // store in one statement.
 func (c *Counts) Wrong(ctx context.Context, store uuid.UUID, kind string) (buckets int, err error) {
 	if err := c.db.Reader().QueryRowContext(ctx, c.dialect.statement("wrong", kind), store).Scan(&buckets); err != nil {

@@ -19,7 +19,7 @@ import (
 func TestFoldingPassesAServerThatFellSilent(t *testing.T) {
 	t.Parallel()
 	direct := dbtest.URL(t, dbtest.Postgres)
-	way := dbtest.NewWay(t, direct)
+	way := dbtest.NewProxy(t, direct)
 	open := func(url string) *db.DB {
 		s, err := hook.Open(t.Context(), db.Config{URL: url, MaxConns: 1})
 		require.NoError(t, err)

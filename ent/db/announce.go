@@ -17,7 +17,7 @@ const (
 	// announceGap is the least time between two notifications. Each is a commit that locks the
 	// database's whole notification queue, and one serves as well as many.
 	announceGap = 5 * time.Millisecond
-	// announceTimeout bounds one notification, and the wait for the last one when the store closes.
+	// announceTimeout bounds one notification, and the wait for the last one when the database closes.
 	announceTimeout = 2 * time.Second
 	// pingInterval is how often a listener asks the server whether it is alive, and mostSilence after how
 	// long without a word the listener takes it for gone and reconnects.

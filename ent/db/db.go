@@ -209,7 +209,7 @@ func (s *DB) Conns() int { return s.reader.Stats().MaxOpenConnections }
 // Client is the ent client for reads outside transactions. Changes through it are refused.
 func (s *DB) Client() *ent.Client { return s.client }
 
-// Now is the time by the store's clock: UTC, truncated to milliseconds. On PostgreSQL that is the
+// Now is the time by the database's clock: UTC, truncated to milliseconds. On PostgreSQL that is the
 // database's clock as Open and ReadClock last read it, regardless of this process's clock.
 func (s *DB) Now() time.Time { return s.clock.now().UTC().Truncate(time.Millisecond) }
 
@@ -226,7 +226,7 @@ func (s *DB) TimeArg() any {
 // Ping checks that the database answers.
 func (s *DB) Ping(ctx context.Context) error { return s.reader.PingContext(ctx) }
 
-// Close closes the pools. All users of the store must have ended.
+// Close closes the pools. All users of the database must have ended.
 func (s *DB) Close() error {
 	s.announcer.close()
 	var errs []error

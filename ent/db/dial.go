@@ -20,8 +20,8 @@ type socketKey struct{}
 // dialer dials PostgreSQL. It implements pq.Dialer and pq.DialerContext.
 type dialer struct {
 	*net.Dialer
-	// silence is after how long without a word from the server a connection breaks; 0 is never. A listener sets it,
-	// whose driver waits for each answer without limit.
+	// silence is how long a connection may receive nothing before it fails; 0 means no limit. Listeners set it, because their
+	// driver waits forever.
 	silence time.Duration
 }
 

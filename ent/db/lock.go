@@ -6,10 +6,10 @@ import (
 	"entgo.io/ent/dialect/sql"
 )
 
-// RowLock ends a SELECT whose rows, those of the tables that follow it as in " OF o", are locked for the rest of the
-// transaction. SQLite has a single writer and needs no row locks: it is empty there. The lock lets others insert rows that
-// refer to a locked one, because no id ever changes: otherwise creating a key, which locks its store, would make every order
-// of the store wait.
+// RowLock returns the clause that makes a SELECT lock its rows until the transaction ends. of limits it to some tables, as in
+// " OF o". SQLite has a single writer and needs no row locks: it is empty there. The lock lets others insert rows that refer to a
+// locked one, because no id ever changes: otherwise creating a key, which locks its store, would make every order of the store
+// wait.
 func (s *DB) RowLock(of string) string {
 	if s.dialect.rowLock == "" {
 		return ""

@@ -71,8 +71,7 @@ func (s *DB) migrate(ctx context.Context, db *sql.DB, report func(Migration)) er
 	}
 }
 
-// mostDeadlocks is how often one migration is tried again that PostgreSQL rolled back because it and
-// servers or workers waited for each other's tables.
+// mostDeadlocks bounds the retries of a migration that deadlocked with servers or workers.
 const mostDeadlocks = 20
 
 // provider reads the migrations of the database.

@@ -44,8 +44,8 @@ const (
  WHERE s.logicalrelid = 'outbox'::regclass ORDER BY 1`
 )
 
-// ForStore returns the database for what touches nothing but the distributed rows of one store: on a cluster that of
-// the node where they lie, otherwise the database itself. Tables that are not distributed are not there.
+// ForStore returns the database of the node that has a store's rows, or s itself without a cluster. Use it only for distributed
+// tables; the node has no others.
 func (s *DB) ForStore(id uuid.UUID) *DB {
 	shards := s.nodes.shards.Load()
 	if shards == nil {

@@ -48,7 +48,7 @@ func quiet(signals ...<-chan struct{}) {
 func TestNotificationsPassAServerThatFellSilent(t *testing.T) {
 	t.Parallel()
 	direct := dbtest.URL(t, dbtest.Postgres)
-	way := dbtest.NewWay(t, direct)
+	way := dbtest.NewProxy(t, direct)
 	far, near := open(t, way.URL), open(t, direct)
 	fromFar, fromNear := near.Listen(t.Context()), far.Listen(t.Context())
 	announceUntil(t, far, fromFar)
@@ -75,7 +75,7 @@ func TestNotificationsPassAServerThatFellSilent(t *testing.T) {
 // A change of the schema or of the days ends with its context too.
 func TestAMigrationEndsOnAServerThatFellSilent(t *testing.T) {
 	t.Parallel()
-	way := dbtest.NewWay(t, dbtest.URL(t, dbtest.Postgres))
+	way := dbtest.NewProxy(t, dbtest.URL(t, dbtest.Postgres))
 	migrator, err := open(t, way.URL).Migrator()
 	require.NoError(t, err)
 	defer migrator.Close()

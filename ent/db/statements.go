@@ -120,8 +120,8 @@ type conn struct {
 	observe func(query string)
 	inTx    bool
 	broken  bool // drop it instead of reusing it
-	// sessions is nil where sessions are not compared. session is that of this connection, and shared how
-	// often one had been found shared before it.
+	// sessions is nil where sessions are not compared. session is this connection's server session; shared is how many shared
+	// sessions had been found when it opened.
 	sessions *sessions
 	session  string
 	shared   int64

@@ -135,7 +135,7 @@ func (k kind) checkedChanges(ctx context.Context, m mutation) ([]FieldChange, er
 	return k.changes(m, object.row)
 }
 
-// noteEvent adds its cause to a new event, nothing for a change without a request or a trace, and notes the event.
+// noteEvent sets the request id and trace of a new event, if the context has them, and records the event.
 func noteEvent(ctx context.Context, m *ent.EventMutation, next ent.Mutator) (ent.Value, error) {
 	if r, begun := ctx.Value(contextKey{}).(*recorder); begun && m.Op().Is(ent.OpCreate) {
 		if request := tenant.RequestOf(ctx); request != nil {

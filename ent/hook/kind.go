@@ -204,7 +204,7 @@ func column(row ent.Value, name string) any {
 	return nil
 }
 
-// plain converts a column's value to one of the types of Change: it follows pointers and drops
+// plain converts a column's value to one of the types of FieldChange: it follows pointers and drops
 // named types.
 func plain(v any) any {
 	rv := reflect.ValueOf(v)

@@ -25,7 +25,7 @@ type query[Q any, R ent.Value] interface {
 // fails with ent's NotFoundError.
 //
 // A transaction locks every row that it changes before it asks for the time (Time), in the order store, order, customer,
-// payment link; it locks no other row beside a product, a key or a webhook. So transactions never deadlock.
+// payment link; if it locks a product, a key or a webhook, it locks no other row. So transactions never deadlock.
 func LockRow[Q query[Q, R], R ent.Value](ctx context.Context, q Q, how ...string) (R, error) {
 	row, err := db.Lock(from(ctx).db, q, how...).Only(ctx)
 	if err != nil {

@@ -1,6 +1,6 @@
 // Package id makes the ids of rows that are ordered by time: UUIDs of version 7 (RFC 9562, section
 // 5.7), which sort by the millisecond of their creation. The caller passes the time, so that a
-// row's id agrees with the store's clock.
+// row's id agrees with the database's clock.
 package id
 
 import (
@@ -34,8 +34,7 @@ func At(t time.Time) uuid.UUID {
 	return made
 }
 
-// For returns the id of what follows from a first row, whose id At made, for a second one: always the same of the two, and
-// it sorts as the first row's.
+// For derives an id from two ids, always the same one. It sorts like the first, which At made.
 func For(first, second uuid.UUID) uuid.UUID {
 	made := first
 	sum := sha256.Sum256(append(first[:], second[:]...))

@@ -13,7 +13,7 @@ import (
 	"go.storefront.example/gen/ent"
 )
 
-// What the platform has been told of a key's expiry, its column notice_level.
+// Values of a key's notice_level: the last expiry notice sent.
 const (
 	valid = iota
 	expiring
@@ -21,7 +21,8 @@ const (
 	expired
 )
 
-// When a key's expiry is told. One that expired longer ago than forgotten is not told: it was over before notices were.
+// When to send a key's expiry notices. A key that expired more than `forgotten` ago gets none: it expired before notices
+// existed.
 const (
 	expiringAhead     = 14 * day
 	expiringSoonAhead = 3 * day

@@ -32,8 +32,8 @@ const (
 
 const day = 24 * time.Hour
 
-// leastGap is the least time from a notice of a webhook to the next that it began to fail: one that fails now and then is
-// told of twice an hour at most.
+// leastGap is the minimum time between a webhook's last notice and its next webhook.failing, so an unstable webhook causes at
+// most two notices an hour.
 const leastGap = time.Hour
 
 // webhookRow is what decides about the notices of a webhook.

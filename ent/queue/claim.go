@@ -15,8 +15,7 @@ type Want struct {
 	Max int `json:"max"`
 }
 
-// Claim leases what is due in the lanes, what has been due longest first, and at most Max of each. It
-// leaves out what is cancelled.
+// Claim leases due deliveries of the lanes, longest due first, at most Max per lane. It skips cancelled ones.
 func (q *Queue) Claim(ctx context.Context, wants []Want, lease time.Duration) ([]Delivery, error) {
 	if len(wants) == 0 {
 		return nil, nil
@@ -40,8 +39,7 @@ func scanClaimed(rows iter.Seq[db.Row]) (claimed []Delivery, err error) {
 	return claimed, nil
 }
 
-// dueReach is how much a search of what became due overlaps the one before it, for rows that were
-// committed late and as the clock of a process is not quite the database's.
+// dueReach is how far each search overlaps the previous one, to catch late commits and clock differences.
 const dueReach = 2 * time.Second
 
 // dueInterval is how often a search looks at everything.

@@ -11,7 +11,7 @@ import (
 	"go.storefront.example/ent/notice"
 )
 
-// Outcome is what follows for a delivery from its attempt.
+// Outcome is an attempt's result and its delivery's next state.
 type Outcome struct {
 	Delivery Delivery
 	// Attempt is nil when none was made, for example because the webhook was disabled.

@@ -80,7 +80,8 @@ type Search struct {
 }
 
 const (
-	// maxFound is how many events EntriesOf takes. The statement always names so many, so that there is one.
+	// maxFound is how many events EntriesOf takes. The statement always has this many parameters, so one prepared statement
+	// fits.
 	maxFound = 25
 	// maxOfEvents bounds the deliveries that are listed of these events, and maxReadOfEvents those that are
 	// read: each event has one for each webhook and each resend.
@@ -119,7 +120,7 @@ func (w Search) list(ctx context.Context, s *db.DB, on db.Querier) ([]Entry, err
 	return entries[:min(len(entries), w.Limit)], err
 }
 
-// statement returns the search's text and arguments, for the database's Moment. It searches each status for itself,
+// statement returns the search's text and arguments, for the database's TimeArg. It searches each status for itself,
 // with the whole limit, because the index that sorts by id has the status first. The limit is in the text: as an
 // argument it would make PostgreSQL plan the statement anew at every call.
 func (w Search) statement(d *dialect, moment any) (string, []any) {

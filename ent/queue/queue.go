@@ -13,10 +13,9 @@
 // outcome counts only while its token is still on the row, so a worker that was too slow overwrites
 // nothing. When a worker dies, its leases end and the rows are due again.
 //
-// Relay leases at once as many deliveries as its worker has room for, so that on a quiet installation
-// one transaction lies between an event and its attempt. Claim leases by lane, which is the first
-// attempts, or the retries, of one webhook. A worker claims only from lanes in which it has room, so
-// nothing reads what waits for a webhook that hangs.
+// Relay leases at once as many deliveries as its worker has room for, so that on a quiet installation an event needs only one
+// transaction before its attempt. Claim leases by lane, which is the first attempts, or the retries, of one webhook. A worker
+// claims only from lanes in which it has room, so nothing reads what waits for a webhook that hangs.
 //
 // A webhook has an epoch, a number that grows when it is disabled, and a delivery has that of the webhook when
 // it was made. A delivery of another epoch than its webhook's, or of a webhook that is disabled or deleted, is

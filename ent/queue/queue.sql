@@ -1,5 +1,5 @@
 -- Statements that are the same on both databases. The present is COALESCE(CAST($n AS timestamptz), CURRENT_TIMESTAMP), given
--- the database's Moment: null on PostgreSQL, where the transaction's time decides, and always a time on SQLite.
+-- the database's TimeArg: null on PostgreSQL, where the transaction's time decides, and always a time on SQLite.
 -- A delivery may be attempted if its webhook is enabled and of its epoch; see the package's comment.
 
 -- name: live

@@ -41,8 +41,7 @@ type Relayed struct {
 // room, as room reports for each in turn, come back under a lease; the others wait. What
 // another worker is relaying is left to it.
 //
-// The id of a delivery follows from its event and its webhook, so that it is made once, also where a resend made
-// it first.
+// A delivery's id is derived from its event and webhook, so Relay and a resend never both create it.
 func (q *Queue) Relay(ctx context.Context, limit int, lease time.Duration, room func(Lane) bool) (Relayed, error) {
 	now := q.db.Now()
 	after, full := id.Floor(q.outbox.taken.Add(-lateBy)), now.Sub(q.outbox.lastFullScan).Abs() >= fullInterval
@@ -146,7 +145,7 @@ func (q *Queue) DropRelayed(ctx context.Context) error {
 	return wrap("delete what was relayed", q.drop(ctx, q.db.Writer(), entries))
 }
 
-// drop deletes entries of the outbox, store by store; one that fails keeps no other from it.
+// drop deletes entries of the outbox, store by store; a failure in one store does not stop the others.
 func (q *Queue) drop(ctx context.Context, on execer, entries []entry) (failed error) {
 	stores := map[uuid.UUID][]uuid.UUID{}
 	for _, e := range entries {
@@ -207,7 +206,7 @@ func distribute(found []Delivery, now time.Time, room func(Lane) bool, done *Rel
 	return inserts
 }
 
-// keep leaves those among the leased that were added.
+// keep moves deliveries that existed already from Leased to Unused.
 func (r *Relayed) keep(added []uuid.UUID) {
 	isNew := map[uuid.UUID]bool{}
 	for _, delivery := range added {
@@ -271,8 +270,8 @@ func insert(ctx context.Context, on db.Querier, s *db.DB, rows []newRow, now tim
 	return idsIn(db.Rows(ctx, on, dialectOf(s).statements["insert"], s.TimeArg(), lease.Milliseconds(), now, set))
 }
 
-// HoldRelay waits for a relay under way that reads the outbox without locking it, and lets none begin before the end of the
-// transaction. Elsewhere a relay locks what it takes.
+// On Citus, HoldRelay waits for the running relay and blocks others until the transaction ends. Elsewhere it does nothing: a
+// relay locks the entries that it takes.
 func HoldRelay(ctx context.Context, tx *ent.Tx, s *db.DB) error {
 	statement := dialectOf(s).statements["wait for turn"]
 	if statement == "" {

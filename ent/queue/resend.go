@@ -19,14 +19,12 @@ import (
 const (
 	// resendStep is how many events one step of a resend looks at.
 	resendStep = 500
-	// resendAhead is how far beyond the time of its order a resend takes events: an event that happened
-	// before the order has a later time if its host's clock was ahead. Events after the order need no
-	// resend.
+	// resendAhead extends a resend past the time it was ordered: a host whose clock is ahead dates earlier events later. Events
+	// after the order need no resend.
 	resendAhead = time.Minute
 )
 
-// Resend is the order to send a webhook again every event since a time that has not succeeded there,
-// and its progress.
+// Resend is a job that sends a webhook every event since a time that never succeeded there, with its progress.
 //
 //	OrderResend ──► unfinished ──► StepResend: the next events, position moves on ──┐
 //	                    ▲            │ killed: any process continues                │
@@ -40,7 +38,7 @@ type Resend struct {
 	ID, StoreID, WebhookID uuid.UUID
 	// Since is the earliest time of an event that it takes.
 	Since time.Time
-	// Resent is how many deliveries it made so far, or had sent now that waited for their next attempt.
+	// Resent counts the deliveries that it created, and the waiting ones that it made due.
 	Resent int
 	// Finished means that there is nothing left to do.
 	Finished bool
@@ -85,10 +83,9 @@ func UnfinishedResends(ctx context.Context, s *db.DB, limit int) ([]uuid.UUID, e
 // ErrNoResend means that there is no resend with this id.
 var ErrNoResend = errors.New("no such resend")
 
-// StepResend does one step of a resend: of the next events, it sends those now that wait there for another
-// attempt, and adds a delivery for each that the webhook subscribes to and that neither is on its way there
-// nor ever succeeded there. It returns
-// ErrNoResend when there is none with this id, and does nothing when it is finished.
+// StepResend does one step of a resend: it makes the waiting deliveries of the next events due now, and adds one for each
+// subscribed event that is neither pending nor succeeded there. It returns ErrNoResend when there is none with this id, and
+// does nothing when it is finished.
 func StepResend(ctx context.Context, s *db.DB, resendID uuid.UUID) (Resend, error) {
 	var r Resend
 	err := hook.WithTx(ctx, s, func(ctx context.Context, tx *ent.Tx) error {

@@ -122,8 +122,8 @@ const (
 var ErrHeld = errors.New("nothing is deleted for a day, " +
 	"because no sweep in the last day shows that this machine's clock is right")
 
-// One machine has one clock, and if that is wrong all that there is may look too old. So a sweep on SQLite
-// marks its time, and one that finds no mark of the last day, or a later one, deletes nothing for a day.
+// If a SQLite machine's only clock is wrong, everything may look too old. So a sweep on SQLite marks its time, and one that
+// finds no mark of the last day, or a later one, deletes nothing for a day.
 //
 //	no mark, or one of another day ──► held for a day by the clock ──► sweep, again and again
 //	        ▲                                                             │

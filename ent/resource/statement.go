@@ -90,7 +90,7 @@ var (
 // store is the argument of every statement that comes first.
 const store = "store_id = $1"
 
-// numberParameter and moment add an argument and return the text that stands for it: the result of a query.
+// numberParameter and timeParameter add an argument and return the text that stands for it: the result of a query.
 // Given a plain parameter, PostgreSQL would expect a plan for each value to be cheaper than one for
 // all of them, and plan the statement anew at every call. For the same reason the page's size stands
 // in the text.

@@ -30,12 +30,12 @@ func storeID() ent.Field {
 	return field.UUID("store_id", uuid.UUID{}).Immutable()
 }
 
-// createdAt is set by the writer from the store's clock: UTC, in milliseconds.
+// createdAt is set by the writer from the database's clock: UTC, in milliseconds.
 func createdAt() ent.Field {
 	return field.Time("created_at").Immutable()
 }
 
-// updatedAt is set by the writer from the store's clock at each change that a reader can see.
+// updatedAt is set by the writer from the database's clock at each change that a reader can see.
 func updatedAt() ent.Field {
 	return field.Time("updated_at")
 }

@@ -1,5 +1,5 @@
-// Package shard distributes the tables of a migrated PostgreSQL database by store over the nodes of a Citus
-// cluster, and shows and moves what lies where. The coordinator is the node that everybody connects to.
+// Package shard distributes the tables of a migrated PostgreSQL database by store over the nodes of a Citus cluster, and shows
+// and changes where stores are. The coordinator is the node that everybody connects to.
 //
 //	workers      the tables that grow with the stores, cut into shards by the hash of the store: all rows of a
 //	             store lie on one node, so its changes commit there, and its keys hold there

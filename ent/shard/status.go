@@ -169,7 +169,7 @@ type Health struct {
 	Prepared int
 	// Connections are open there, to all databases, and MaxConnections is the limit.
 	Connections, MaxConnections int
-	// Slots is how many replication slots of moves of shards lie there unused; each keeps the write-ahead log.
+	// Slots counts the unused replication slots that shard moves left; each retains write-ahead log.
 	Slots int
 }
 

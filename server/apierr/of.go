@@ -21,8 +21,8 @@ var ErrOutOfTime = errors.New("the service's deadline for the request passed")
 // Neither is an error of the service.
 func (r *Refusal) GaveUp() bool { return r.Code == Canceled || r.Code == DeadlineExceeded }
 
-// FromRequest returns the refusal for an error in a request whose context is ctx. While ctx lasts that is
-// Of. After its end, an error that the end caused becomes:
+// FromRequest returns the refusal for an error in a request whose context is ctx. While ctx lasts that is what FromError
+// returns. After its end, an error that the end caused becomes:
 //
 //   - unavailable, when the cause is ErrOutOfTime;
 //   - deadline_exceeded, when it is any other deadline, which is the caller's;

@@ -12,9 +12,9 @@ const (
 	maxUnderWay = 2
 )
 
-// batcher lets the requests that arrive while statements are under way share the next one: a statement for sixteen keys
-// costs the database a third of sixteen for one. On an idle server no request waits. All requests of a statement that fails
-// get its error. Goroutines may share it.
+// batcher lets the requests that arrive while statements are under way share the next one: one statement for sixteen keys costs
+// a third of sixteen statements. On an idle server no request waits. All requests of a statement that fails get its error.
+// Goroutines may share it.
 type batcher struct {
 	run func(context.Context, []lookup) ([]lookupResult, error)
 

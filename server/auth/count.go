@@ -13,7 +13,7 @@ type counters struct {
 	mu      sync.Mutex
 	minute  int64
 	counts  map[uuid.UUID]int64
-	changed bool // since the last take
+	changed bool // since the last call of unwritten
 }
 
 // add counts one request and returns the key's count. The first of a key in this minute continues from stored, what the
@@ -44,7 +44,7 @@ func (c *counters) unwritten() (minute int64, counts map[uuid.UUID]int64) {
 	return c.minute, maps.Clone(c.counts)
 }
 
-// keepUnwritten makes the next take return the counts again, which could not be written.
+// keepUnwritten makes the next call of unwritten return the counts again, which could not be written.
 func (c *counters) keepUnwritten() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -93,7 +93,7 @@ func (s span) attempts(tallies []usage.Tally, now time.Time) chart {
 	return c
 }
 
-// times draws how long attempts to deliver took on average.
+// took draws how long attempts to deliver took on average.
 func (s span) took(tallies []usage.Tally, now time.Time) chart {
 	bars, all := s.counts(tallies, now)
 	c := chart{Title: "Time of an attempt in " + s.name, Summary: "none"}

@@ -10,17 +10,17 @@
 //
 //	request ─► Edge: id, key, rate ─► method, scope ─► media type, size ─► check: query, body ─► vanguard ─► Connect ─► slot ─► handler
 //
-// Vanguard finds the method of a request under /v1, binds path, query and body, and calls Connect in the binary format.
-// The answer and the error body are written with the codec. Before it, check refuses what vanguard would take too
-// kindly, all of it at once.
+// Vanguard finds the method of a request under /v1, binds path, query and body, and calls Connect in the binary format. The
+// answer and the error body are written with the codec. Before that, check refuses everything that vanguard is too lenient
+// about, in one answer.
 //
 // Every answer has X-RateLimit-Limit, -Remaining, -Reset and X-Request-Id. Every refusal under /v1
 // has the specification's error body; in the other protocols it is the protocol's own error with a
 // storefront.v1.Error as its detail. No CORS header is ever sent. The cause of a service error goes
 // to the log, never to the client.
 //
-// The package contains no rule of a resource, never reads the database, and handles no key beyond
-// its principal. What is no well-formed HTTP, or has headers over the limit, net/http answers.
+// The package contains no rule of a resource, never reads the database, and handles no key beyond its principal. net/http
+// itself answers malformed HTTP and headers over the limit.
 package edge
 
 import (
@@ -62,7 +62,7 @@ type Service struct {
 	Handler http.Handler
 }
 
-// Config configures an Edge. Gate, Check, Services, Slots, Logger, Unreachable and Now are required.
+// Config configures an Edge. Gate, ExplainInvalid, Services, Slots, Logger, Unreachable and Now are required.
 type Config struct {
 	// Gate admits every request under /v1 and every call of Services.
 	Gate Gate

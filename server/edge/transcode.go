@@ -19,8 +19,8 @@ import (
 	"go.storefront.example/server/apierr"
 )
 
-// compressedBytes is the size of the smallest answer that is compressed for a client that accepts
-// it: about what fits into one packet anyway gains nothing.
+// compressedBytes is the size of the smallest answer that is compressed for a client that accepts it: compressing an answer
+// that fits into one packet gains nothing.
 const compressedBytes = 1024
 
 // mountTranscoder puts vanguard before the handlers of the typed protocols. It finds the method of a request under /v1, binds
@@ -116,7 +116,8 @@ func (x *exchange) send(r *http.Request, body []byte) {
 	x.edge.compress(http.HandlerFunc(write))(x, r)
 }
 
-// find returns the method of a request under /v1; if its address only has others, one of them and which HTTP methods they have.
+// find returns the RPC method for a verb and path. If the path has only other verbs, it returns one of their methods and lists
+// the verbs.
 func (e *Edge) find(verb, where string) (m *method, allow string) {
 	if path.Clean(where) != where || verb == http.MethodConnect {
 		return nil, "" // the multiplexer would redirect it

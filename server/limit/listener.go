@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// Listener bounds the open connections, in all and of each client. It closes further ones at once.
+// Listener limits open connections, in total and per client. It closes excess ones at once.
 type Listener struct {
 	net.Listener
 	all, each int

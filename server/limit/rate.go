@@ -1,8 +1,8 @@
 // Package limit bounds what callers use: requests in a minute, requests at a time, connections.
 //
 // The two limits of the specification's Limits part, the requests of one API key and the unknown keys of one address, count in
-// windows of one minute that begin with the UTC minute, so that every server sees the same window. Here is their arithmetic; the
-// caller counts, and passes the time. Slots and Listener count for one process.
+// windows of one minute that begin with the UTC minute, so that every server sees the same window. This package only computes;
+// the caller counts, and passes the time. Slots and Listener count for one process.
 package limit
 
 import "time"

@@ -18,12 +18,12 @@ const (
 	maxWait = 3 * time.Second
 	// maxWaiting is how many requests wait, half of them of one owner. Each takes some 10 kB.
 	maxWaiting = 1024
-	// searchShare is the part of its share, one in so many, that an owner's searches may have. A search reads all rows
-	// of its store, so that a few keep every processor of the database busy.
+	// searchShare is the divisor of an owner's share that gives its limit on searches. A search reads all rows of its store, so
+	// that a few keep every processor of the database busy.
 	searchShare = 4
 )
 
-// ErrBusy is the error of Take for a request that gets no slot in time.
+// ErrBusy is the error of Acquire for a request that gets no slot in time.
 var ErrBusy error = apierr.New(apierr.Unavailable, "The service has more requests than it can answer in time; try again later.")
 
 // The owners of slots that are no stores.

@@ -68,7 +68,7 @@ func (s *Shop) RecordOrder(ctx context.Context, d OrderDraft) (*storefrontv1.Ord
 		return nil, err
 	}
 	return Once(ctx, s.db, t.ID, "order.create", d, func(ctx context.Context, tx *ent.Tx) (*storefrontv1.Order, error) {
-		// All rows are taken before the time is, that of the link too: a new buyer's row has one.
+		// Lock every row, the link's too, before the first hook.Time: storing a new buyer calls it.
 		buyer, err := s.lockBuyer(ctx, tx, t, d)
 		if err != nil {
 			return nil, err

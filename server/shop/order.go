@@ -27,8 +27,7 @@ func (p *problems) listOrders(in *storefrontv1.ListOrdersRequest) (l list[resour
 	return l, p.Err()
 }
 
-// bound is Moment for a bound of stored times, which are in milliseconds: one of them is at or
-// after a moment between two milliseconds exactly when it is at or after the later of the two.
+// bound is Moment, rounded up to a millisecond. Stored times are whole milliseconds, so a comparison gives the same result.
 func (p *problems) bound(field string, at *timestamppb.Timestamp) *time.Time {
 	t := p.Time(field, at)
 	if t != nil && t.Before(at.AsTime()) {

@@ -84,8 +84,8 @@ func checkCompareAt(p *ent.Product) error {
 	return nil
 }
 
-// checkPublishable refuses a product that may not move to PUBLISHED. What is required is asked for at
-// the move alone: a published product may be edited until it lacks something.
+// checkPublishable refuses a product that may not move to PUBLISHED. Required fields are checked only when the status becomes
+// PUBLISHED; later edits may empty them.
 func checkPublishable(t tenant.Store, p *ent.Product) error {
 	if slices.Contains(t.UnavailableTypes, p.Type.String()) {
 		return apierr.New(apierr.ProductTypeUnavailable,

@@ -1,6 +1,6 @@
-// Package shop holds what can be done to a store's data and its API keys and by which rules, whoever asks: an
-// API key through /v1 or Connect, or the operator. One file per resource; idempotency.go carries out a change
-// once under an idempotency key.
+// Package shop implements the operations on a store's data and API keys, with their rules, for every kind of caller: an API key
+// through /v1 or Connect, or the operator. One file per resource; idempotency.go carries out a change once under an idempotency
+// key.
 //
 // Every method takes its store and its actor from the context (tenant.With) and refuses with a
 // *apierr.Refusal; any other error is a failure of the service. Every change runs in one

@@ -45,8 +45,8 @@ func OnePostgres(t testing.TB, because string) {
 	}
 }
 
-// Unsorted is how many of the events that no webhook takes wait in the outbox: on Citus all, until the relay drops them, because
-// the node that stores an event does not have the webhooks.
+// Unsorted is how many events without a subscriber are in the outbox: on Citus all, until the relay drops them, because the node that
+// stores an event does not have the webhooks; elsewhere none.
 func Unsorted(s *db.DB, events int) int {
 	if IsCitus(s) {
 		return events

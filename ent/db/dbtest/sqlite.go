@@ -16,7 +16,7 @@ import (
 
 const fileName = "storefront.db"
 
-// emptyFile makes the file, which commands other than migrate and dev leave unmade.
+// emptyFile creates the file, because only migrate and dev create a missing one.
 func emptyFile(t testing.TB) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), fileName)

@@ -11,10 +11,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Way is a proxy to PostgreSQL that can be closed and opened again.
-type Way struct {
+// Proxy is a proxy to PostgreSQL that can be closed and opened again.
+type Proxy struct {
 	listener net.Listener
-	// URL is the database's by this way.
+	// URL is the database's through the proxy.
 	URL   string
 	to    string
 	mu    sync.Mutex
@@ -23,49 +23,49 @@ type Way struct {
 	ended sync.WaitGroup
 }
 
-// NewWay returns an open way to the database, which it is until the test ends.
-func NewWay(t testing.TB, database string) *Way {
+// NewProxy returns a proxy to the database that runs until the test ends.
+func NewProxy(t testing.TB, database string) *Proxy {
 	t.Helper()
 	u, err := url.Parse(database)
 	require.NoError(t, err)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	w := &Way{listener: listener, to: u.Host, conns: map[net.Conn]*atomic.Bool{}}
+	p := &Proxy{listener: listener, to: u.Host, conns: map[net.Conn]*atomic.Bool{}}
 	u.Host = listener.Addr().String()
-	w.URL = u.String()
-	w.ended.Go(func() {
+	p.URL = u.String()
+	p.ended.Go(func() {
 		for {
 			conn, err := listener.Accept()
 			if err != nil {
 				return
 			}
-			w.ended.Go(func() { w.pass(conn) })
+			p.ended.Go(func() { p.pass(conn) })
 		}
 	})
 	t.Cleanup(func() {
 		_ = listener.Close()
-		w.Shut()
-		w.ended.Wait()
+		p.Shut()
+		p.ended.Wait()
 	})
-	return w
+	return p
 }
 
-// pass forwards a connection to the database, unless the way is closed.
-func (w *Way) pass(from net.Conn) {
+// pass forwards a connection to the database, unless the proxy is shut.
+func (p *Proxy) pass(from net.Conn) {
 	defer func() { _ = from.Close() }()
-	to, err := net.Dial("tcp", w.to)
+	to, err := net.Dial("tcp", p.to)
 	if err != nil {
 		return
 	}
 	defer func() { _ = to.Close() }()
-	w.mu.Lock()
-	if w.shut {
-		w.mu.Unlock()
+	p.mu.Lock()
+	if p.shut {
+		p.mu.Unlock()
 		return
 	}
 	frozen := &atomic.Bool{}
-	w.conns[from], w.conns[to] = frozen, frozen
-	w.mu.Unlock()
+	p.conns[from], p.conns[to] = frozen, frozen
+	p.mu.Unlock()
 	var both sync.WaitGroup
 	both.Go(func() { _, _ = io.Copy(freezing{to, frozen}, from); _ = to.Close() })
 	both.Go(func() { _, _ = io.Copy(freezing{from, frozen}, to); _ = from.Close() })
@@ -86,28 +86,28 @@ func (f freezing) Write(p []byte) (int, error) {
 }
 
 // Freeze makes the connections of now silent, as when a server vanishes behind a proxy. New ones pass.
-func (w *Way) Freeze() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for _, frozen := range w.conns {
+func (p *Proxy) Freeze() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, frozen := range p.conns {
 		frozen.Store(true)
 	}
 }
 
 // Shut breaks all connections and lets none through.
-func (w *Way) Shut() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.shut = true
-	for conn := range w.conns {
+func (p *Proxy) Shut() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.shut = true
+	for conn := range p.conns {
 		_ = conn.Close()
 	}
-	clear(w.conns)
+	clear(p.conns)
 }
 
 // Open lets connections through again.
-func (w *Way) Open() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.shut = false
+func (p *Proxy) Open() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.shut = false
 }
