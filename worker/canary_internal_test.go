@@ -34,7 +34,7 @@ func TestSecretsAreFoundNowhere(t *testing.T) {
 			operator := seal.NewKey()
 			key, err := seal.ParseKey(operator)
 			require.NoError(t, err)
-			in.ring = seal.NewRing(key)
+			in.ring = seal.NewKeyring(key)
 			var log lines
 			m := in.newMerchant("atelier")
 			apiKey := "svc_live_" + strings.Repeat("Canary", 7)

@@ -243,7 +243,7 @@ func TestASecretKeyThatIsMissingIsNamedAtTheStart(t *testing.T) {
 		m.newWebhook()
 		used := in.Client().Webhook.Query().OnlyX(m.ctx).SecretKey
 		c := in.config()
-		c.Secrets = seal.NewRing(newKey(t))
+		c.Secrets = seal.NewKeyring(newKey(t))
 		_, err := New(m.ctx, c)
 		require.ErrorContains(t, err, "--secret-key")
 		require.ErrorContains(t, err, used)

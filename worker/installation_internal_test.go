@@ -45,7 +45,7 @@ type installation struct {
 	*db.DB
 	t        testing.TB
 	clock    *handClock
-	ring     *seal.Ring
+	ring     *seal.Keyring
 	receiver *receiver
 	// secrets are those of the webhooks.
 	secrets map[uuid.UUID]string
@@ -75,7 +75,7 @@ func newInstallationAt(t testing.TB, url string) *installation {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
 	return &installation{
-		DB: s, t: t, clock: clock, ring: seal.NewRing(newKey(t)), receiver: newReceiver(t), secrets: map[uuid.UUID]string{},
+		DB: s, t: t, clock: clock, ring: seal.NewKeyring(newKey(t)), receiver: newReceiver(t), secrets: map[uuid.UUID]string{},
 	}
 }
 

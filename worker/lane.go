@@ -11,8 +11,8 @@ import (
 const (
 	// firstWindow is how many concurrent attempts a new webhook may have.
 	firstWindow = 4
-	// leastWindow is the smallest window after failures.
-	leastWindow = 2
+	// minWindow is the smallest window after failures.
+	minWindow = 2
 	// claimBatch is how many deliveries one claim leases: few, so that the last attempt begins soon after
 	// the first.
 	claimBatch = 32
@@ -137,7 +137,7 @@ func (l *lanePool) end(of queue.Lane, state receiverState, now time.Time) {
 			l.unprovenInFlight -= w.inFlight
 		}
 	case answeredBadly:
-		w.window = max(w.window/2, min(leastWindow, l.widest))
+		w.window = max(w.window/2, min(minWindow, l.widest))
 		if w.proven {
 			w.proven = false
 			l.unprovenInFlight += w.inFlight

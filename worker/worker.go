@@ -71,7 +71,7 @@ type Config struct {
 	// queue.Settings. The caller closes it once Run has returned.
 	DB *db.DB
 	// Secrets opens the signing secrets.
-	Secrets *seal.Ring
+	Secrets *seal.Keyring
 	// Concurrency is how many attempts are made at a time; 0 means DefaultConcurrency.
 	Concurrency int
 	// RetryDelays are the waits between attempts: one fewer than attempts. nil means
@@ -133,7 +133,7 @@ func New(ctx context.Context, c Config) (*Worker, error) {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
 	w := &Worker{
-		config: c, queue: queue.On(c.DB), lanes: newLanes(c.Concurrency), usage: usage.New(c.DB, c.Logger),
+		config: c, queue: queue.New(c.DB), lanes: newLanes(c.Concurrency), usage: usage.New(c.DB, c.Logger),
 		results: make(chan endedLease, c.Concurrency), written: make(chan []endedLease, c.Concurrency),
 		stopTimeout: stopTimeout, sweepTimeout: sweepTimeout,
 	}
@@ -184,7 +184,7 @@ func (w *Worker) Run(ctx context.Context) {
 	loops.Go(func() { w.every(ctx, sweepInterval, "sweep", w.sweep) })
 	loops.Go(func() { w.every(ctx, noticeInterval, "look for notices", w.notice) })
 	loops.Go(func() { w.config.DB.Watch(ctx) })
-	loops.Go(func() { count.On(w.config.DB).Keep(ctx, w.config.Logger) })
+	loops.Go(func() { count.New(w.config.DB).Keep(ctx, w.config.Logger) })
 	loops.Go(func() { w.every(ctx, resendInterval, "look for resends", w.resend) })
 	loops.Go(func() { w.every(ctx, eraseInterval, "erase", w.erase) })
 	loops.Go(func() { w.every(ctx, cancelInterval, "cancel deliveries", w.cancel) })

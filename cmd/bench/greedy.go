@@ -37,8 +37,8 @@ func (p *play) greed(path string, data shape) {
 const (
 	// fewClients are as many as a small shop's servers are: nothing waits.
 	fewClients = 8
-	// leastShare is the least share of the few clients' rate that many get.
-	leastShare = 0.8
+	// minShare is the least share of the few clients' rate that many get.
+	minShare = 0.8
 	// patientStores and patientKeys have enough keys for every request within the limits of each.
 	patientStores, patientKeys = 60, 100
 )
@@ -59,7 +59,7 @@ func playPatientClients(p *play) {
 	before, many, most, after := served(fewClients), served(64), served(512), served(fewClients)
 	for clients, rate := range map[int]float64{64: many, 512: most} {
 		share := 2 * rate / (before + after)
-		p.mustFast(share >= leastShare, "%d clients are served at least %.0f %% of what %d are (%.0f %%)",
-			clients, 100*leastShare, fewClients, 100*share)
+		p.mustFast(share >= minShare, "%d clients are served at least %.0f %% of what %d are (%.0f %%)",
+			clients, 100*minShare, fewClients, 100*share)
 	}
 }

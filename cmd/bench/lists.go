@@ -197,7 +197,7 @@ func (s *stage) makeOrders(ctx context.Context, store storeData, size int, now t
 	if _, err := handle.Writer().ExecContext(ctx, "VACUUM ANALYZE orders"); err != nil {
 		return err
 	}
-	if _, err := count.On(handle).Recount(ctx, store.id); err != nil {
+	if _, err := count.New(handle).Recount(ctx, store.id); err != nil {
 		return err
 	}
 	_, err = handle.Writer().ExecContext(ctx, "VACUUM ANALYZE row_counts")

@@ -44,7 +44,7 @@ func metricsOf(t *testing.T) map[string][]string {
 	running, err := server.New(server.Config{Addr: "127.0.0.1:0", AdminAddr: "127.0.0.1:0", DB: handle, Metrics: registry,
 		Logger: log})
 	require.NoError(t, err)
-	_, err = worker.New(t.Context(), worker.Config{DB: handle, Secrets: seal.NewRing(key), Metrics: registry, Logger: log})
+	_, err = worker.New(t.Context(), worker.Config{DB: handle, Secrets: seal.NewKeyring(key), Metrics: registry, Logger: log})
 	require.NoError(t, err)
 	ctx, stop := context.WithCancel(t.Context())
 	stop()

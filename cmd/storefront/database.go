@@ -120,7 +120,7 @@ func (c *migrateRecountCmd) Run(s *invocation) error {
 
 // count counts the rows of a store, or of all if it has no name.
 func (r *recounted) count(s *invocation, handle *db.DB, name string) error {
-	counts := counting.On(handle)
+	counts := counting.New(handle)
 	if name != "" {
 		store, err := shop.New(handle, s.options.Shop).FindStore(s.ctx, name)
 		if err != nil {

@@ -41,11 +41,11 @@ type listenCmd struct {
 }
 
 const (
-	// mostForwards is how many events are posted at a time.
-	mostForwards = 8
-	// leastWait and mostWait bound the growing pause before the next connection.
-	leastWait = 250 * time.Millisecond
-	mostWait  = 10 * time.Second
+	// maxForwards is how many events are posted at a time.
+	maxForwards = 8
+	// minWait and maxWait bound the growing pause before the next connection.
+	minWait = 250 * time.Millisecond
+	maxWait = 10 * time.Second
 )
 
 // listening is what listen prints once it receives events.
@@ -96,7 +96,7 @@ func (c *listenCmd) Run(s *invocation) error {
 	}
 	l := &listener{
 		invocation: s, from: from, dev: dev, client: client, store: store, events: c.Events, printJSON: c.PrintJSON,
-		routes: routes, forwarder: newForwarder(secret), slots: make(chan struct{}, mostForwards), seen: map[string]time.Time{},
+		routes: routes, forwarder: newForwarder(secret), slots: make(chan struct{}, maxForwards), seen: map[string]time.Time{},
 	}
 	defer l.forwarder.client.Close()
 	defer l.posts.Wait()
@@ -142,7 +142,7 @@ type listener struct {
 
 // run follows the events until the context ends or the server refuses.
 func (l *listener) run() error {
-	for wait, lost := leastWait, false; ; {
+	for wait, lost := minWait, false; ; {
 		err := l.client.Watch(l.ctx, &adminv1.WatchEventsRequest{Store: l.store.GetId(), Types: l.events, Since: l.since},
 			func(answer *adminv1.WatchEventsResponse) error {
 				switch {
@@ -153,7 +153,7 @@ func (l *listener) run() error {
 				case lost:
 					l.show(l.errs, "storefront: connected again")
 				}
-				wait, lost = leastWait, false
+				wait, lost = minWait, false
 				return l.forwardNew(answer)
 			})
 		if l.ctx.Err() != nil {
@@ -171,7 +171,7 @@ func (l *listener) run() error {
 			return nil
 		case <-time.After(wait + rand.N(wait/4)):
 		}
-		wait = min(2*wait, mostWait)
+		wait = min(2*wait, maxWait)
 		l.find()
 	}
 }

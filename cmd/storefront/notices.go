@@ -25,7 +25,7 @@ type notices struct {
 var noticesSecret = regexp.MustCompile(`^whsec_(?:[0-9A-Za-z_-]{43}|[0-9a-f]{64})$`)
 
 // set stores where notices go, if the settings name it. The ring is that of the webhooks, nil if there is none.
-func (n notices) set(ctx context.Context, handle *db.DB, ring func() (*seal.Ring, error), targets egress.Policy) error {
+func (n notices) set(ctx context.Context, handle *db.DB, ring func() (*seal.Keyring, error), targets egress.Policy) error {
 	switch {
 	case n.NoticesURL == "" && n.NoticesSecret == "" && n.DashboardURL == "":
 		return nil

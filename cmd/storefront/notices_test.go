@@ -300,7 +300,7 @@ func TestTheManualsReceiversMailNotices(t *testing.T) {
 			handle := dbtest.New(t, dbtest.SQLite, db.Config{})
 			key, err := seal.ParseKey(seal.NewKey())
 			require.NoError(t, err)
-			ring := seal.NewRing(key)
+			ring := seal.NewKeyring(key)
 			require.NoError(t, notice.SetSink(t.Context(), handle, ring, notice.Sink{URL: "http://" + address + "/notices", Secret: secret,
 				Dashboard: "https://dashboard.example"}))
 			o := admin.New(handle, admin.Options{})

@@ -87,7 +87,7 @@ func keyFile(databaseURL string) (path string, embedded bool) {
 }
 
 // ring returns the key that secrets are sealed with, and those that open older ones.
-func (k secretKey) ring(d database) (*seal.Ring, error) {
+func (k secretKey) ring(d database) (*seal.Keyring, error) {
 	older, err := k.older()
 	if err != nil {
 		return nil, err
@@ -97,7 +97,7 @@ func (k secretKey) ring(d database) (*seal.Ring, error) {
 		if err != nil {
 			return nil, usage("--secret-key: %w", err)
 		}
-		return seal.NewRing(key, older...), nil
+		return seal.NewKeyring(key, older...), nil
 	}
 	path, embedded := keyFile(d.DatabaseURL)
 	if !embedded {
@@ -111,7 +111,7 @@ func (k secretKey) ring(d database) (*seal.Ring, error) {
 	if err != nil {
 		return nil, fmt.Errorf("--secret-key: %w", err)
 	}
-	return seal.NewRing(key, older...), nil
+	return seal.NewKeyring(key, older...), nil
 }
 
 // older returns the keys of --old-secret-keys.

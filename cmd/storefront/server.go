@@ -131,7 +131,7 @@ func (c *serverCmd) serve(s *invocation) error {
 	}
 	options, err := c.options()
 	if err == nil {
-		err = c.notices.set(s.ctx, handle, func() (*seal.Ring, error) { return c.ring(c.database) }, c.policy())
+		err = c.notices.set(s.ctx, handle, func() (*seal.Keyring, error) { return c.ring(c.database) }, c.policy())
 	}
 	if err != nil {
 		return errors.Join(err, handle.Close())

@@ -27,7 +27,7 @@ func (s *invocation) onCluster(at database, do func(ctx context.Context, handle 
 	if err != nil {
 		return noFile(err)
 	}
-	cluster, err := shard.On(handle)
+	cluster, err := shard.New(handle)
 	if err == nil {
 		err = do(s.ctx, handle, cluster)
 	}

@@ -169,7 +169,7 @@ func lengthOf(text string) (time.Duration, error) {
 
 // The tags of a flag that is a length of time: its least and its greatest value.
 const (
-	leastTag    = "least"
+	minTag      = "least"
 	greatestTag = "greatest"
 )
 
@@ -182,7 +182,7 @@ func (lengths) Decode(k *kong.DecodeContext, target reflect.Value) error {
 	if err := k.Scan.PopValueInto("duration", &text); err != nil {
 		return err
 	}
-	least, err := time.ParseDuration(cmp.Or(k.Value.Tag.Get(leastTag), "1ms"))
+	least, err := time.ParseDuration(cmp.Or(k.Value.Tag.Get(minTag), "1ms"))
 	if err != nil {
 		return err
 	}
@@ -191,7 +191,7 @@ func (lengths) Decode(k *kong.DecodeContext, target reflect.Value) error {
 		if greatest, err = time.ParseDuration(bound); err != nil {
 			return err
 		}
-		form = "must be a time from " + k.Value.Tag.Get(leastTag) + " to " + bound + ", such as " + k.Value.Default + ", not %q"
+		form = "must be a time from " + k.Value.Tag.Get(minTag) + " to " + bound + ", such as " + k.Value.Default + ", not %q"
 	}
 	length, err := time.ParseDuration(text)
 	if err != nil || length < least || length > greatest {

@@ -53,7 +53,7 @@ func (c *workerCmd) Run(s *invocation) error {
 	if err != nil {
 		return err
 	}
-	err = c.notices.set(s.ctx, handle, func() (*seal.Ring, error) { return ring, nil }, egress.Policy{AllowPrivate: c.AllowPrivateTargets})
+	err = c.notices.set(s.ctx, handle, func() (*seal.Keyring, error) { return ring, nil }, egress.Policy{AllowPrivate: c.AllowPrivateTargets})
 	if err != nil {
 		return errors.Join(err, handle.Close())
 	}
@@ -61,7 +61,7 @@ func (c *workerCmd) Run(s *invocation) error {
 }
 
 // deliver runs the worker, with the operator's listener beside it.
-func (c *workerCmd) deliver(s *invocation, handle *db.DB, ring *seal.Ring, logger *slog.Logger) error {
+func (c *workerCmd) deliver(s *invocation, handle *db.DB, ring *seal.Keyring, logger *slog.Logger) error {
 	t, err := s.openTraces(unsent(logger))
 	if err != nil {
 		return err

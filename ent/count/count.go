@@ -92,9 +92,9 @@ type Counts struct {
 	dialect *dialect
 }
 
-// On returns the counts of the database.
-func On(s *db.DB) *Counts {
-	return &Counts{s, db.OfSharded(s, postgres, citus, sqlite)}
+// New returns the counts of the database.
+func New(s *db.DB) *Counts {
+	return &Counts{s, db.ByDialectCitus(s, postgres, citus, sqlite)}
 }
 
 // Lists returns a reader of a store's lists.

@@ -62,17 +62,17 @@ func TestCountingIsNoStatementThatTimesOut(t *testing.T) {
 	store := newStore(t, s, 1)
 	exec(t, s, `CREATE FUNCTION count_slowly() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(2.1); RETURN NEW; END'`)
 	exec(t, s, "CREATE TRIGGER slow BEFORE INSERT ON row_counts FOR EACH ROW EXECUTE FUNCTION count_slowly()")
-	rows, err := On(s).Recount(t.Context(), store)
+	rows, err := New(s).Recount(t.Context(), store)
 	require.NoError(t, err)
 	require.EqualValues(t, 1, rows)
-	require.EqualValues(t, 1, total(t, On(s), store))
+	require.EqualValues(t, 1, total(t, New(s), store))
 }
 
 // A trigger that was disabled, or a part that was restored, leaves the counts wrong.
 func TestARecountRepairsWrongCounts(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, s *db.DB) {
-		c := On(s)
+		c := New(s)
 		store := newStore(t, s, 40)
 		other := newStore(t, s, 3)
 		_, err := c.Fold(t.Context())
@@ -97,7 +97,7 @@ func TestEveryCountedTableHasItsTriggers(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		query := "SELECT count(*) FROM sqlite_master WHERE type = 'trigger' AND tbl_name = $1"
-		if On(s).dialect != sqlite {
+		if New(s).dialect != sqlite {
 			query = "SELECT count(*) FROM pg_trigger WHERE tgrelid = to_regclass($1) AND NOT tgisinternal AND tgname LIKE 'count!_%' " +
 				"ESCAPE '!'"
 		}
@@ -116,9 +116,9 @@ func TestKeepFolds(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	var kept errgroup.Group
-	kept.Go(func() error { On(s).Keep(ctx, slog.New(slog.DiscardHandler)); return nil })
+	kept.Go(func() error { New(s).Keep(ctx, slog.New(slog.DiscardHandler)); return nil })
 	require.Eventually(t, func() bool { return dbtest.Count(t, s, "row_deltas") == 0 }, time.Minute, 10*time.Millisecond)
-	require.EqualValues(t, 20, total(t, On(s), store))
+	require.EqualValues(t, 20, total(t, New(s), store))
 	cancel()
 	require.NoError(t, kept.Wait())
 }

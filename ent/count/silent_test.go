@@ -42,7 +42,7 @@ func TestFoldingPassesAServerThatFellSilent(t *testing.T) {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		count.On(far).Keep(ctx, slog.New(slog.DiscardHandler))
+		count.New(far).Keep(ctx, slog.New(slog.DiscardHandler))
 	}()
 	folded()
 	way.Freeze()

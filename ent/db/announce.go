@@ -19,13 +19,13 @@ const (
 	announceGap = 5 * time.Millisecond
 	// announceTimeout bounds one notification, and the wait for the last one when the database closes.
 	announceTimeout = 2 * time.Second
-	// pingInterval is how often a listener asks the server whether it is alive, and mostSilence after how
+	// pingInterval is how often a listener asks the server whether it is alive, and maxSilence after how
 	// long without a word the listener takes it for gone and reconnects.
 	pingInterval = 5 * time.Second
-	mostSilence  = 3 * pingInterval
-	// leastReconnect and mostReconnect bound the growing pause before a lost listener reconnects.
-	leastReconnect = 100 * time.Millisecond
-	mostReconnect  = 5 * time.Second
+	maxSilence   = 3 * pingInterval
+	// minReconnect and maxReconnect bound the growing pause before a lost listener reconnects.
+	minReconnect = 100 * time.Millisecond
+	maxReconnect = 5 * time.Second
 )
 
 // announcer notifies listeners of new work.
@@ -138,8 +138,8 @@ func (n *notifier) close() {
 func (n *notifier) listen(ctx context.Context) <-chan struct{} {
 	signal := make(chan struct{}, 1)
 	dialer := newDialer()
-	dialer.silence = mostSilence
-	listener := pq.NewDialListener(dialer, n.url, leastReconnect, mostReconnect, nil)
+	dialer.silence = maxSilence
+	listener := pq.NewDialListener(dialer, n.url, minReconnect, maxReconnect, nil)
 	go func() {
 		defer func() { _ = listener.Close() }()
 		// It waits for its first connection, and asks again while the server refuses, as a standby does.
@@ -147,7 +147,7 @@ func (n *notifier) listen(ctx context.Context) <-chan struct{} {
 			select {
 			case <-ctx.Done():
 				return
-			case <-time.After(mostReconnect):
+			case <-time.After(maxReconnect):
 			}
 		}
 		ping := time.NewTicker(pingInterval)

@@ -84,7 +84,7 @@ type DB struct {
 	nodes   nodes
 	// migrator opens the pool that migrations run on.
 	migrator func() (*sql.DB, error)
-	// unchecked opens the pool of WithoutKeys; nil where that is the writer.
+	// unchecked opens the pool of WithoutForeignKeys; nil where that is the writer.
 	unchecked func() (*sql.DB, error)
 }
 
@@ -158,28 +158,28 @@ func open(ctx context.Context, c Config) (*DB, error) {
 
 // keep makes the connector's connections cache their prepared statements.
 func (c Config) keep(inner driver.Connector, remote bool) driver.Connector {
-	made := &connector{Connector: inner, kept: keptStatements, remote: remote, observe: c.Observe, sessions: c.sessions}
+	made := &connector{Connector: inner, kept: maxCachedStatements, remote: remote, observe: c.Observe, sessions: c.sessions}
 	if remote {
 		made.settings = settingsStatement(c.settings())
 	}
 	return made
 }
 
-// Of returns what is made for the database: the value for PostgreSQL or for SQLite. Packages keep what differs between
+// ByDialect returns what is made for the database: the value for PostgreSQL or for SQLite. Packages keep what differs between
 // the two in such values.
-func Of[T any](s *DB, postgres, sqlite T) T {
+func ByDialect[T any](s *DB, postgres, sqlite T) T {
 	if s.dialect == sqliteFile {
 		return sqlite
 	}
 	return postgres
 }
 
-// OfSharded is Of for what differs too once Citus distributes the tables of the stores over several nodes.
-func OfSharded[T any](s *DB, postgres, citus, sqlite T) T {
+// ByDialectCitus is Of for what differs too once Citus distributes the tables of the stores over several nodes.
+func ByDialectCitus[T any](s *DB, postgres, citus, sqlite T) T {
 	if s.sharded {
 		return citus
 	}
-	return Of(s, postgres, sqlite)
+	return ByDialect(s, postgres, sqlite)
 }
 
 // WebhooksElsewhere reports whether a transaction on a store's rows cannot read the store's webhooks, because those are on

@@ -136,8 +136,8 @@ func isStale(err error) bool {
 	return e != nil && e.Routine == routineStalePlan
 }
 
-// remedied adds to an error of PostgreSQL what the operator can do about it.
-func remedied(err error) error {
+// withHint adds to an error of PostgreSQL what the operator can do about it.
+func withHint(err error) error {
 	switch {
 	case pq.As(err, pqerror.InsufficientPrivilege) != nil:
 		return fmt.Errorf("%w; connect as the owner of the database and its tables", err)

@@ -125,5 +125,5 @@ func TestACertificateOfAnUnknownAuthorityHasItsRemedy(t *testing.T) {
 	s := httptest.NewTLSServer(http.NotFoundHandler())
 	defer s.Close()
 	_, err := tls.Dial("tcp", s.Listener.Addr().String(), &tls.Config{})
-	require.ErrorContains(t, remedied(&connectError{err}), "sslrootcert=FILE")
+	require.ErrorContains(t, withHint(&connectError{err}), "sslrootcert=FILE")
 }

@@ -30,7 +30,7 @@ func (s *DB) Migrate(ctx context.Context, report func(Migration)) error {
 	if err != nil {
 		return fmt.Errorf("migrate: %w", err)
 	}
-	err = remedied(s.migrate(ctx, db, report))
+	err = withHint(s.migrate(ctx, db, report))
 	if closing := db.Close(); err == nil && closing != nil {
 		err = fmt.Errorf("migrate: %w", closing)
 	}
@@ -59,7 +59,7 @@ func (s *DB) migrate(ctx context.Context, db *sql.DB, report func(Migration)) er
 			return nil
 		case err == nil:
 			applied, deadlocks = result.Source.Version, 0
-		case pq.As(err, pqerror.TRDeadlockDetected) != nil && deadlocks < mostDeadlocks:
+		case pq.As(err, pqerror.TRDeadlockDetected) != nil && deadlocks < maxDeadlocks:
 			applied, deadlocks = 0, deadlocks+1 // and the others, which work on the tables meanwhile, went on
 		default:
 			applied = 0
@@ -71,8 +71,8 @@ func (s *DB) migrate(ctx context.Context, db *sql.DB, report func(Migration)) er
 	}
 }
 
-// mostDeadlocks bounds the retries of a migration that deadlocked with servers or workers.
-const mostDeadlocks = 20
+// maxDeadlocks bounds the retries of a migration that deadlocked with servers or workers.
+const maxDeadlocks = 20
 
 // provider reads the migrations of the database.
 func (s *DB) provider(pool *sql.DB) (*goose.Provider, error) {

@@ -250,7 +250,7 @@ func TestADatabaseOf202609KeepsItsRows(t *testing.T) {
 		customer := insertCustomer(now)
 		insertOrder("PAID", now, customer)
 		for _, kind := range counts.Kinds() {
-			wrong, err := counts.On(s).Wrong(t.Context(), store, kind)
+			wrong, err := counts.New(s).Wrong(t.Context(), store, kind)
 			require.NoError(t, err)
 			require.Zero(t, wrong, kind)
 		}

@@ -81,7 +81,7 @@ func openPostgres(ctx context.Context, c Config) (*DB, error) {
 	db := sql.OpenDB(c.keep(connect, true))
 	if err := db.PingContext(ctx); err != nil {
 		_ = db.Close()
-		return nil, fmt.Errorf("reach the database: %w", remedied(err))
+		return nil, fmt.Errorf("reach the database: %w", withHint(err))
 	}
 	// Before the pool is bounded, because it takes two connections.
 	if err := refusePooler(ctx, db, poolerRounds, poolerPatience); err != nil {
@@ -156,10 +156,10 @@ func isSharded(ctx context.Context, on *sql.DB) (sharded bool, err error) {
 	return sharded, err
 }
 
-// meanings are the settings on which results depend. A role or a database may have others: without the
+// requiredSettings are the settings on which results depend. A role or a database may have others: without the
 // second, two changes at once would refuse each other; with array_nulls off, NULL in an array would be a
 // text; and without warnings, a commit that its standby has not confirmed would pass for confirmed.
-func meanings() map[string]string {
+func requiredSettings() map[string]string {
 	return map[string]string{
 		"array_nulls": "on", "default_transaction_isolation": "read committed", "extra_float_digits": "1",
 		"gin_fuzzy_search_limit": "0", "client_min_messages": "notice", "standard_conforming_strings": "on",
@@ -169,7 +169,7 @@ func meanings() map[string]string {
 // settings are those of each connection to PostgreSQL, including the timeouts. The second one ends
 // a transaction that its process left open, and so releases its locks.
 func (c Config) settings() map[string]string {
-	all := meanings()
+	all := requiredSettings()
 	maps.Copy(all, c.Settings)
 	if c.StatementTimeout > 0 {
 		all["statement_timeout"] = strconv.FormatInt(c.StatementTimeout.Milliseconds(), 10)
@@ -183,7 +183,7 @@ func (c Config) settings() map[string]string {
 
 // migrationSettings are those of the connections that change the schema, which may take long.
 func migrationSettings() map[string]string {
-	all := meanings()
+	all := requiredSettings()
 	all["statement_timeout"], all["idle_in_transaction_session_timeout"] = "0", "0"
 	return all
 }

@@ -126,9 +126,9 @@ func openSQLite(ctx context.Context, c Config, path string) (*DB, error) {
 	}, nil
 }
 
-// WithoutKeys calls a function with a writer for whom SQLite does not look for rows that refer to deleted ones. Its keys name
+// WithoutForeignKeys calls a function with a writer for whom SQLite does not look for rows that refer to deleted ones. Its keys name
 // no store, so it would read the whole table for each row while everybody waits. Whoever uses it deletes such rows before.
-func (s *DB) WithoutKeys(do func(writer *sql.DB) error) error {
+func (s *DB) WithoutForeignKeys(do func(writer *sql.DB) error) error {
 	if s.unchecked == nil {
 		return do(s.writer)
 	}
@@ -221,15 +221,15 @@ func (v sqliteVersions) Insert(ctx context.Context, db database.DBTxConn, req da
 	return v.Store.Insert(ctx, db, req)
 }
 
-// leastFree is how many free bytes the disk of a SQLite file must have.
-const leastFree = 1 << 20
+// minFree is how many free bytes the disk of a SQLite file must have.
+const minFree = 1 << 20
 
 // errFull means that the disk is practically full.
 var errFull = errors.New("the disk is full")
 
 func writeSQLite(ctx context.Context, s *DB) error {
 	// A row of a few bytes may fit into the log when nothing else does.
-	if left, err := FreeBytes(filepath.Dir(s.path)); err == nil && left < leastFree {
+	if left, err := FreeBytes(filepath.Dir(s.path)); err == nil && left < minFree {
 		return fmt.Errorf("%s has %d bytes left: %w", filepath.Dir(s.path), left, errFull)
 	}
 	_, err := s.writer.ExecContext(ctx, "UPDATE "+goose.DefaultTablename+" SET is_applied = is_applied"+

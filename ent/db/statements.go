@@ -14,13 +14,13 @@ import (
 )
 
 const (
-	// keptStatements is how many prepared statements one connection keeps. The service has fewer
+	// maxCachedStatements is how many prepared statements one connection keeps. The service has fewer
 	// distinct statements; beyond that the least recently used is evicted.
-	keptStatements = 200
+	maxCachedStatements = 200
 
-	// maxKeptQuery is the length in bytes up to which a query is kept. Longer ones are inserts of
+	// maxCachedQueryBytes is the length in bytes up to which a query is kept. Longer ones are inserts of
 	// many rows, whose text varies with their number.
-	maxKeptQuery = 4096
+	maxCachedQueryBytes = 4096
 )
 
 // The names of observed round trips that are no statement of the caller.
@@ -135,7 +135,7 @@ func (c *conn) acquire(ctx context.Context, query string, args []driver.NamedVal
 	if len(args) == 0 {
 		return nil, nil
 	}
-	if c.kept != nil && len(query) <= maxKeptQuery {
+	if c.kept != nil && len(query) <= maxCachedQueryBytes {
 		s, ok := c.kept.Get(query)
 		if !ok {
 			inner, err := c.PrepareContext(ctx, query)

@@ -407,7 +407,7 @@ func (f *Forgetting) withoutBuyer(answer row) ([]byte, error) {
 // truncateLog empties SQLite's write-ahead log, which has the pages as they were; their deleted bytes are zeros in the file
 // (secure_delete). It returns errBusy while a reader needs the log.
 func (s on) truncateLog(ctx context.Context) error {
-	statement := db.Of(s.DB, "", "PRAGMA wal_checkpoint(TRUNCATE)")
+	statement := db.ByDialect(s.DB, "", "PRAGMA wal_checkpoint(TRUNCATE)")
 	if statement == "" {
 		return nil
 	}

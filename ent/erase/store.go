@@ -46,8 +46,8 @@ func DueStores(ctx context.Context, s *db.DB) ([]uuid.UUID, error) {
 // Several at once do each other no harm.
 func Store(ctx context.Context, s *db.DB, storeID uuid.UUID) error {
 	// Counts follow from the other rows. On SQLite row_deltas is a view.
-	tables := append(slices.Clone(owned), db.Of(s, []string{"row_deltas", "row_counts"}, []string{"row_counts"})...)
-	if err := s.WithoutKeys(func(writer *sql.DB) (err error) {
+	tables := append(slices.Clone(owned), db.ByDialect(s, []string{"row_deltas", "row_counts"}, []string{"row_counts"})...)
+	if err := s.WithoutForeignKeys(func(writer *sql.DB) (err error) {
 		for found := int64(-1); found != 0 && err == nil; {
 			found, err = deleteAll(ctx, writer, storeID, tables)
 		}

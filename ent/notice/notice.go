@@ -165,7 +165,7 @@ type Sink struct {
 
 // SetSink makes all processes send notices to this address alone, or, if it has no URL, nowhere: notices that wait are then
 // cancelled.
-func SetSink(ctx context.Context, s *db.DB, secrets *seal.Ring, to Sink) error {
+func SetSink(ctx context.Context, s *db.DB, secrets *seal.Keyring, to Sink) error {
 	set := func(ctx context.Context, tx *ent.Tx) error {
 		if to.URL == "" {
 			_, err := tx.ExecContext(ctx, `UPDATE webhooks SET enabled = false, epoch = epoch + 1

@@ -70,7 +70,7 @@ func (b bench) sink(dashboard string) {
 	b.t.Helper()
 	key, err := seal.ParseKey(seal.NewKey())
 	require.NoError(b.t, err)
-	require.NoError(b.t, notice.SetSink(b.t.Context(), b.DB, seal.NewRing(key), notice.Sink{URL: "https://mailer.example",
+	require.NoError(b.t, notice.SetSink(b.t.Context(), b.DB, seal.NewKeyring(key), notice.Sink{URL: "https://mailer.example",
 		Secret:    "whsec_x",
 		Dashboard: dashboard}))
 }

@@ -91,7 +91,7 @@ func key(ctx context.Context, s *db.DB, tx Tx, keyID uuid.UUID, now time.Time) e
 	case left <= 0:
 		state, n.Type = expired, KeyExpired
 		n.Text = fmt.Sprintf("The API key %q expired on %s, and requests with it are refused. If a tool still needs it, create "+
-			"another key and give it to the tool.", name, spoken(expires))
+			"another key and give it to the tool.", name, mailTime(expires))
 	case left <= expiringAhead:
 		if state = expiring; left <= expiringSoonAhead {
 			state = expiringSoon
@@ -102,7 +102,7 @@ func key(ctx context.Context, s *db.DB, tx Tx, keyID uuid.UUID, now time.Time) e
 		}
 		n.About["days"] = days
 		n.Text = fmt.Sprintf("The API key %q expires in %d %s, on %s. Create another key, give it to the tool that uses this one, "+
-			"then revoke this one.", name, days, unit, spoken(expires))
+			"then revoke this one.", name, days, unit, mailTime(expires))
 	}
 	if state <= told {
 		return nil

@@ -32,9 +32,9 @@ const (
 
 const day = 24 * time.Hour
 
-// leastGap is the minimum time between a webhook's last notice and its next webhook.failing, so an unstable webhook causes at
+// minGap is the minimum time between a webhook's last notice and its next webhook.failing, so an unstable webhook causes at
 // most two notices an hour.
-const leastGap = time.Hour
+const minGap = time.Hour
 
 // webhookRow is what decides about the notices of a webhook.
 type webhookRow struct {
@@ -101,18 +101,18 @@ func Webhook(ctx context.Context, s *db.DB, tx Tx, webhookID uuid.UUID, now time
 		n.Type, n.Text = WebhookRecovered, name+" accepts events again. There is nothing to do."
 	case state == disabled:
 		n.Type = WebhookDisabled
-		n.Text = name + " was disabled, because it has accepted no event since " + spoken(since) + ". Correct what its server " +
+		n.Text = name + " was disabled, because it has accepted no event since " + mailTime(since) + ". Correct what its server " +
 			"answers, enable the webhook on its page, and have it send the missed events again from there."
-	case state == failing && w.last.Valid && now.Sub(id.Time(w.last.UUID)) < leastGap:
+	case state == failing && w.last.Valid && now.Sub(id.Time(w.last.UUID)) < minGap:
 		return nil
 	case state == failing:
-		n.Type, n.Text = WebhookFailing, name+" has not accepted an event since "+spoken(since)+". We try again. Its page shows what "+
+		n.Type, n.Text = WebhookFailing, name+" has not accepted an event since "+mailTime(since)+". We try again. Its page shows what "+
 			"its server answers."
 	default:
 		hours := int(day/time.Hour) * (state - failing)
 		n.Type, n.About["hours"] = WebhookFailing, hours
 		n.Text = fmt.Sprintf("%s has accepted no event for %d hours, since %s. If that goes on, it will be disabled. Its page shows "+
-			"what its server answers.", name, hours, spoken(since))
+			"what its server answers.", name, hours, mailTime(since))
 	}
 	if n.Text != "" {
 		written, err := Write(ctx, tx, now, n)
@@ -135,5 +135,5 @@ func host(address string) string {
 	return u.Host
 }
 
-// spoken is a time as a mail tells it.
-func spoken(at time.Time) string { return at.UTC().Format("2 January 2006 at 15:04 UTC") }
+// mailTime is a time as a mail tells it.
+func mailTime(at time.Time) string { return at.UTC().Format("2 January 2006 at 15:04 UTC") }

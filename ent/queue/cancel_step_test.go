@@ -95,7 +95,7 @@ func TestCancelTakesEffectAtOnceAndIsWrittenDownInBatches(t *testing.T) {
 			}
 		}
 		shown("before any worker has looked")
-		q, other := queue.On(s), queue.On(s)
+		q, other := queue.New(s), queue.New(s)
 		for _, retry := range []bool{false, true} {
 			require.Empty(t, o.claim(q, queue.Want{Lane: o.lane(o.webhook, retry), Max: 10}), "none of them is attempted")
 		}
@@ -129,7 +129,7 @@ func TestAWebhookThatIsEnabledAgainDuringItsCancellation(t *testing.T) {
 		o.fill(n)
 		c.advance(time.Second)
 		o.switchOff()
-		q := queue.On(s)
+		q := queue.New(s)
 		found, err := q.FindCancelled(o.ctx)
 		require.NoError(t, err)
 		_, _, err = q.MoveCancelled(o.ctx, found[0])
@@ -171,7 +171,7 @@ func TestALateDeliveryOfAnEarlierEpochIsCancelled(t *testing.T) {
 	forEach(t, 0, func(t *testing.T, s *db.DB, c *handClock) {
 		for i, row := range rows {
 			o := newOutlet(t, s, "atelier-"+strconv.Itoa(i))
-			q := queue.On(s)
+			q := queue.New(s)
 			o.switchOff()
 			require.Zero(t, o.cancelAll(q), row.reason)
 			row.become(o)
@@ -194,7 +194,7 @@ func TestALeaseThatEndsAfterDisabling(t *testing.T) {
 	t.Parallel()
 	forEach(t, 0, func(t *testing.T, s *db.DB, c *handClock) {
 		o := newOutlet(t, s, "atelier")
-		q := queue.On(s)
+		q := queue.New(s)
 		o.leased(q, o.webhook)
 		o.switchOff()
 		require.Equal(t, map[string]int{queue.Pending: 1}, o.statuses(queue.Search{}))
@@ -221,7 +221,7 @@ func TestWorkersThatCancelAtOnceShareNoRow(t *testing.T) {
 		)
 		for range 3 {
 			all.Go(func() {
-				n := o.cancelAll(queue.On(s))
+				n := o.cancelAll(queue.New(s))
 				mu.Lock()
 				moved += n
 				mu.Unlock()

@@ -45,7 +45,7 @@ func TestCancelEndsWhatNoWorkerIsOn(t *testing.T) {
 			created[d.ID] = d.CreatedAt
 		}
 		o.change(func(ctx context.Context, tx *ent.Tx) error { return queue.Cancel(ctx, tx, o.owner, o.webhook) })
-		require.Equal(t, 3, o.cancelAll(queue.On(s)))
+		require.Equal(t, 3, o.cancelAll(queue.New(s)))
 		require.Len(t, o.live(other), len(rows), "the other webhook's are left")
 		for i, row := range rows {
 			_, live := o.live(o.webhook)[drafts[i].EventID]

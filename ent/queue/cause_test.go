@@ -26,7 +26,7 @@ func TestADeliveryTellsWhatCausedItsEvent(t *testing.T) {
 			require.Zero(t, deliveries[1].RequestID)
 			require.Empty(t, deliveries[1].Trace)
 		}
-		q := queue.On(s)
+		q := queue.New(s)
 		relayed := o.relay(q, 10, everyLane)
 		check(relayed.Leased)
 		require.NoError(t, q.Release(o.ctx, relayed.Leased))

@@ -60,7 +60,7 @@ func TestClaimTakesTheLongestDueOfEachLane(t *testing.T) {
 		o.put(second, now.Add(time.Millisecond), true)
 		o.put(second, now.Add(-time.Hour), false)
 
-		q := queue.On(s)
+		q := queue.New(s)
 		got := o.claim(q,
 			queue.Want{Lane: o.lane(o.webhook, false), Max: 2},
 			queue.Want{Lane: o.lane(second, true), Max: 10},
@@ -92,7 +92,7 @@ func TestALeaseThatEndedIsAnothersToTake(t *testing.T) {
 	forEach(t, 0, func(t *testing.T, s *db.DB, c *handClock) {
 		o := newOutlet(t, s, "atelier")
 		o.put(o.webhook, s.Now(), false)
-		slow, quick := queue.On(s), queue.On(s)
+		slow, quick := queue.New(s), queue.New(s)
 		want := queue.Want{Lane: o.lane(o.webhook, false), Max: 5}
 		first := o.claim(slow, want)
 		require.Len(t, first, 1)
@@ -154,7 +154,7 @@ func TestClaimTellsWhatCannotBeAttempted(t *testing.T) {
 			webhook := o.newWebhook()
 			d := o.put(webhook, s.Now(), false)
 			row.become(o, d)
-			got := o.claim(queue.On(s), queue.Want{Lane: o.lane(webhook, false), Max: 1})
+			got := o.claim(queue.New(s), queue.Want{Lane: o.lane(webhook, false), Max: 1})
 			require.Len(t, got, row.claimed, row.reason)
 			if row.claimed == 0 {
 				continue
@@ -183,7 +183,7 @@ func TestClaimsAtOnceShareNoRow(t *testing.T) {
 		)
 		for range claimers {
 			all.Go(func() {
-				q := queue.On(s)
+				q := queue.New(s)
 				for empty := 0; empty < 3; {
 					got, err := q.Claim(o.ctx, []queue.Want{
 						{Lane: o.lane(o.webhook, false), Max: 7}, {Lane: o.lane(second, false), Max: 5},
@@ -222,7 +222,7 @@ func TestClaimPassesWhatAnotherHolds(t *testing.T) {
 	defer func() { _ = tx.Rollback() }()
 	_, err = tx.Exec("SELECT 1 FROM deliveries WHERE id = $1 FOR UPDATE", held.ID)
 	require.NoError(t, err)
-	q, want := queue.On(s), queue.Want{Lane: o.lane(o.webhook, false), Max: 10}
+	q, want := queue.New(s), queue.Want{Lane: o.lane(o.webhook, false), Max: 10}
 	require.Equal(t, []uuid.UUID{free.ID}, ids(o.claim(q, want)))
 	require.NoError(t, tx.Rollback())
 	require.Equal(t, []uuid.UUID{held.ID}, ids(o.claim(q, want)))

@@ -22,7 +22,7 @@ func TestAProcessWithAWrongClockForgetsNothingYoung(t *testing.T) {
 	o := newOutlet(t, s, "atelier")
 	o.past(time.Now().Add(-29 * day))
 	o.past(time.Now().Add(-31 * day))
-	rows, err := queue.On(s).Sweep(t.Context(), 30*day)
+	rows, err := queue.New(s).Sweep(t.Context(), 30*day)
 	require.NoError(t, err)
 	require.EqualValues(t, 2, rows)
 	require.Len(t, o.keptEvents(), 1)
@@ -35,13 +35,13 @@ func TestDeliveriesAreDatedByTheDatabase(t *testing.T) {
 	s := dbtest.New(t, dbtest.Postgres, db.Config{ProcessClock: func() time.Time { return time.Now().Add(years) }})
 	o := newOutlet(t, s, "atelier")
 	o.exec(intoOutbox, o.event(hook.OrderPaid, time.Now()), o.owner, hook.OrderPaid)
-	relayed, err := queue.On(s).Relay(t.Context(), 10, time.Minute, func(queue.Lane) bool { return true })
+	relayed, err := queue.New(s).Relay(t.Context(), 10, time.Minute, func(queue.Lane) bool { return true })
 	require.NoError(t, err)
 	require.Len(t, relayed.Leased, 1)
 	d := relayed.Leased[0]
 	require.Less(t, time.Since(id.Time(d.ID)).Abs(), time.Hour)
 	require.Less(t, time.Since(d.CreatedAt).Abs(), time.Hour)
-	_, err = queue.On(s).Finish(t.Context(), []queue.Outcome{{Delivery: d, Status: queue.Succeeded}})
+	_, err = queue.New(s).Finish(t.Context(), []queue.Outcome{{Delivery: d, Status: queue.Succeeded}})
 	require.NoError(t, err)
 	require.Equal(t, d.ID, o.journal()[0])
 }
@@ -55,7 +55,7 @@ func TestAClockThatMayBeWrongForgetsNothing(t *testing.T) {
 	o := newOutlet(t, s, "atelier")
 	o.past(noon)
 	sweep := func() error {
-		_, err := queue.On(s).Sweep(o.ctx, 30*day)
+		_, err := queue.New(s).Sweep(o.ctx, 30*day)
 		return err
 	}
 	held := func() {

@@ -66,7 +66,7 @@ var (
 	}
 )
 
-func dialectOf(s *db.DB) *dialect { return db.OfSharded(s, postgres, citus, sqlite) }
+func dialectOf(s *db.DB) *dialect { return db.ByDialectCitus(s, postgres, citus, sqlite) }
 
 // exec runs the statements of a name and returns how many rows the first one changed.
 func (d *dialect) exec(ctx context.Context, on execer, name string, args ...any) (changed int64, err error) {

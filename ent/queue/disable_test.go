@@ -53,12 +53,12 @@ func TestWhatHasFailedTooLong(t *testing.T) {
 		for _, row := range rows {
 			o.webhook = o.newWebhook()
 			row.become(o)
-			healths, err := queue.On(s).WebhookStates(o.ctx, []uuid.UUID{o.webhook, o.webhook}, patience)
+			healths, err := queue.New(s).WebhookStates(o.ctx, []uuid.UUID{o.webhook, o.webhook}, patience)
 			require.NoError(t, err, row.reason)
 			health, told := healths[o.webhook]
 			require.Equal(t, row.told, told, row.reason)
 			require.Equal(t, []bool{row.want.Enabled, row.want.FailedTooLong}, []bool{health.Enabled, health.FailedTooLong}, row.reason)
-			require.Equal(t, row.want.FailedTooLong, o.disable(queue.On(s)), row.reason)
+			require.Equal(t, row.want.FailedTooLong, o.disable(queue.New(s)), row.reason)
 		}
 	})
 }
@@ -67,7 +67,7 @@ func TestDisableCancelsWhatWaits(t *testing.T) {
 	t.Parallel()
 	forEach(t, 0, func(t *testing.T, s *db.DB, c *handClock) {
 		o := newOutlet(t, s, "atelier")
-		q := queue.On(s)
+		q := queue.New(s)
 		underWay := o.leased(q, o.webhook)
 		first := o.put(o.webhook, s.Now(), false)
 		retry := o.put(o.webhook, s.Now().Add(6*time.Hour), true)
@@ -112,7 +112,7 @@ func TestASuccessInBetweenKeepsAWebhookEnabled(t *testing.T) {
 	t.Parallel()
 	forEach(t, 0, func(t *testing.T, s *db.DB, _ *handClock) {
 		o := newOutlet(t, s, "atelier")
-		q := queue.On(s)
+		q := queue.New(s)
 		d := o.leased(q, o.webhook)
 		o.put(o.webhook, s.Now(), false)
 		o.failingFor(patience)
@@ -139,7 +139,7 @@ func TestWorkersThatDisableAtOnceDoItOnce(t *testing.T) {
 		)
 		for range 4 {
 			all.Go(func() {
-				disabled, err := queue.On(s).Disable(o.ctx, o.owner, o.webhook, patience)
+				disabled, err := queue.New(s).Disable(o.ctx, o.owner, o.webhook, patience)
 				if err != nil {
 					t.Error(err)
 				}
@@ -153,6 +153,6 @@ func TestWorkersThatDisableAtOnceDoItOnce(t *testing.T) {
 		all.Wait()
 		require.Equal(t, 1, done)
 		require.Equal(t, 1, s.Client().ActivityEntry.Query().Where(activityentry.ActorName("automatic disabling")).CountX(o.ctx))
-		require.Equal(t, 1, o.cancelAll(queue.On(s)))
+		require.Equal(t, 1, o.cancelAll(queue.New(s)))
 	})
 }

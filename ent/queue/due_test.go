@@ -30,7 +30,7 @@ func TestDueTellsWhatBecameDue(t *testing.T) {
 		o.put(second, start.Add(-time.Minute), true)
 		o.put(third, start.Add(4*time.Second), false)
 
-		q := queue.On(s)
+		q := queue.New(s)
 		lanes, all := o.lanesDue(q)
 		require.True(t, all, "at first everything")
 		require.ElementsMatch(t, []queue.Lane{o.lane(o.webhook, false), o.lane(second, true)}, lanes, "a lane once")
@@ -69,7 +69,7 @@ func TestDueTellsOfLeasesThatEnded(t *testing.T) {
 		o := newOutlet(t, s, "atelier")
 		lane := o.lane(o.webhook, false)
 		o.put(o.webhook, s.Now(), false)
-		dying, living := queue.On(s), queue.On(s)
+		dying, living := queue.New(s), queue.New(s)
 		o.lanesDue(living)
 		require.Len(t, o.claim(dying, queue.Want{Lane: lane, Max: 1}), 1)
 		for at := time.Duration(0); at < lease; at += 500 * time.Millisecond {
@@ -103,10 +103,10 @@ func TestDueLeapsFromLaneToLane(t *testing.T) {
 				want = append(want, webhook)
 			}
 		}
-		lanes, all := o.lanesDue(queue.On(s))
+		lanes, all := o.lanesDue(queue.New(s))
 		require.True(t, all)
 		require.ElementsMatch(t, want, lanes)
-		q := queue.On(s)
+		q := queue.New(s)
 		c.advance(-time.Hour)
 		lanes, _ = o.lanesDue(q)
 		require.Empty(t, lanes)

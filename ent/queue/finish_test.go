@@ -54,7 +54,7 @@ func TestADeliveryFromItsFirstAttemptToTheJournal(t *testing.T) {
 	t.Parallel()
 	forEach(t, 0, func(t *testing.T, s *db.DB, c *handClock) {
 		o := newOutlet(t, s, "atelier")
-		q := queue.On(s)
+		q := queue.New(s)
 		d := o.leased(q, o.webhook)
 		o.finish(q, queue.Outcome{Delivery: d, Attempt: answer(1, s.Now(), 500), Status: queue.Pending, Delay: time.Minute,
 			CountsAsFailure: true})
@@ -100,7 +100,7 @@ func TestOutcomesOfOneBatch(t *testing.T) {
 	t.Parallel()
 	forEach(t, 0, func(t *testing.T, s *db.DB, c *handClock) {
 		o := newOutlet(t, s, "atelier")
-		q := queue.On(s)
+		q := queue.New(s)
 		well, badly, ping, ended, lost := o.newWebhook(), o.newWebhook(), o.newWebhook(), o.newWebhook(), o.newWebhook()
 		since := noon.Add(-time.Hour)
 		o.edit(well, func(u *ent.WebhookUpdateOne) { u.SetFailingSince(since) })
@@ -159,7 +159,7 @@ func TestSuccessesAndFailuresOfOneBatch(t *testing.T) {
 	}
 	forEach(t, 0, func(t *testing.T, s *db.DB, c *handClock) {
 		o := newOutlet(t, s, "atelier")
-		q := queue.On(s)
+		q := queue.New(s)
 		c.advance(time.Second)
 		for _, row := range rows {
 			webhook := o.newWebhook()
@@ -196,7 +196,7 @@ func TestADisabledWebhookIsMarkedByNoFailure(t *testing.T) {
 	t.Parallel()
 	forEach(t, 0, func(t *testing.T, s *db.DB, _ *handClock) {
 		o := newOutlet(t, s, "atelier")
-		q := queue.On(s)
+		q := queue.New(s)
 		d := o.leased(q, o.webhook)
 		o.edit(o.webhook, func(u *ent.WebhookUpdateOne) { u.SetEnabled(false) })
 		o.finish(q, queue.Outcome{Delivery: d, Attempt: answer(1, s.Now(), 500), Status: queue.Cancelled, CountsAsFailure: true})
@@ -208,7 +208,7 @@ func TestReleasedDeliveriesAreDueAtOnce(t *testing.T) {
 	t.Parallel()
 	forEach(t, 0, func(t *testing.T, s *db.DB, c *handClock) {
 		o := newOutlet(t, s, "atelier")
-		q := queue.On(s)
+		q := queue.New(s)
 		d := o.leased(q, o.webhook)
 		c.advance(time.Second)
 		require.NoError(t, q.Release(o.ctx, nil))
@@ -217,7 +217,7 @@ func TestReleasedDeliveriesAreDueAtOnce(t *testing.T) {
 		require.Nil(t, row.Lease)
 		require.True(t, s.Now().Equal(row.DueAt))
 		require.False(t, row.Retry, "no attempt was made")
-		lanes, _ := o.lanesDue(queue.On(s))
+		lanes, _ := o.lanesDue(queue.New(s))
 		require.Equal(t, []queue.Lane{d.Lane}, lanes)
 		got := o.claim(q, queue.Want{Lane: d.Lane, Max: 1})
 		require.Len(t, got, 1)

@@ -22,7 +22,7 @@ func TestALockOnAWebhookHoldsNothingUp(t *testing.T) {
 	t.Parallel()
 	s := dbtest.New(t, dbtest.Postgres, db.Config{Settings: queue.Settings()})
 	o := newOutlet(t, s, "atelier")
-	q := queue.On(s)
+	q := queue.New(s)
 	began, other, relapsed := s.Now().Add(-100*time.Hour), o.newWebhook(), o.newWebhook()
 	for _, webhook := range []uuid.UUID{o.webhook, other, relapsed} {
 		o.edit(webhook, func(u *ent.WebhookUpdateOne) { u.SetFailingSince(began) })

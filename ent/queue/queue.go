@@ -54,8 +54,8 @@ type Queue struct {
 	}
 }
 
-// On returns the queue of a database. Its connections should have Settings.
-func On(s *db.DB) *Queue { return &Queue{db: s, dialect: dialectOf(s)} }
+// New returns the queue of a database. Its connections should have Settings.
+func New(s *db.DB) *Queue { return &Queue{db: s, dialect: dialectOf(s)} }
 
 // Lane is the first attempts or the retries of one webhook.
 type Lane struct {

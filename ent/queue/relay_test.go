@@ -89,7 +89,7 @@ func TestRelayFansOutToThoseWhoSubscribe(t *testing.T) {
 		o.exec("UPDATE events SET payload = $1 WHERE id = $2", []byte(`{"a": 1 }`), paid)
 		o.emit(hook.CustomerCreated)
 
-		q := queue.On(s)
+		q := queue.New(s)
 		at := s.Now()
 		relayed := o.relay(q, 100, func(l queue.Lane) bool { return l.WebhookID == o.webhook })
 		require.Equal(t, 3, relayed.Entries, "one to whose type nobody subscribes is taken, too")
@@ -131,7 +131,7 @@ func TestAnEventIsHeldOnce(t *testing.T) {
 		}
 		first, second := o.emit(hook.OrderPaid), o.emit(hook.OrderPaid)
 		held := map[uuid.UUID]map[*byte]bool{first: {}, second: {}}
-		leased := o.relay(queue.On(s), 10, everyLane).Leased
+		leased := o.relay(queue.New(s), 10, everyLane).Leased
 		require.Len(t, leased, 10)
 		for _, d := range leased {
 			held[d.EventID][&d.Payload[0]] = true
@@ -148,7 +148,7 @@ func TestRelayLeasesWhatThereIsRoomFor(t *testing.T) {
 		for range 5 {
 			o.emit(hook.OrderPaid)
 		}
-		q, asked := queue.On(s), 0
+		q, asked := queue.New(s), 0
 		relayed := o.relay(q, 4, func(queue.Lane) bool { asked++; return asked <= 2 })
 		require.Equal(t, 4, relayed.Entries, "the limit")
 		require.Equal(t, 4, asked)
@@ -171,7 +171,7 @@ func TestAnEntryWithoutItsEventIsDropped(t *testing.T) {
 	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		o := newOutlet(t, s, "atelier")
 		o.exec(intoOutbox, id.At(s.Now()), o.owner, hook.OrderPaid)
-		relayed := o.relay(queue.On(s), 10, everyLane)
+		relayed := o.relay(queue.New(s), 10, everyLane)
 		require.Equal(t, queue.Relayed{Entries: 1}, relayed)
 		require.Zero(t, dbtest.Count(t, s, "deliveries"))
 	})
@@ -207,7 +207,7 @@ func TestEntriesThatCommitLateAreFound(t *testing.T) {
 				_, err = tx.Exec(intoOutbox, event, o.owner, hook.OrderPaid)
 				require.NoError(t, err)
 			}
-			q := queue.On(s)
+			q := queue.New(s)
 			const steps = 4
 			for range steps {
 				o.emit(hook.OrderPaid)
@@ -240,7 +240,7 @@ func TestRelaysAtOnceDoubleNothing(t *testing.T) {
 		)
 		for range relays {
 			all.Go(func() {
-				q := queue.On(s)
+				q := queue.New(s)
 				for left := 1; left > 0; {
 					relayed, err := q.Relay(o.ctx, 7, lease, everyLane)
 					if err == nil {
@@ -286,7 +286,7 @@ func TestRelayPassesWhatAnotherHolds(t *testing.T) {
 	require.NoError(t, err)
 	_, err = tx.Exec("DELETE FROM outbox WHERE id = $1", held)
 	require.NoError(t, err)
-	q := queue.On(s)
+	q := queue.New(s)
 	require.Equal(t, 1, o.relay(q, 10, noLane).Entries)
 	require.Equal(t, map[uuid.UUID]int{free: 1}, o.live(o.webhook))
 	require.NoError(t, tx.Rollback())
@@ -302,7 +302,7 @@ func TestARelayThatDiesHalfWayDoublesNothing(t *testing.T) {
 	forEach(t, 0, func(t *testing.T, s *db.DB, c *handClock) {
 		o := newOutlet(t, s, "atelier")
 		events := []uuid.UUID{o.emit(hook.OrderPaid), o.emit(hook.OrderPaid), o.emit(hook.OrderPaid)}
-		died := queue.On(s)
+		died := queue.New(s)
 		relayed, err := died.Relay(o.ctx, 10, lease, everyLane)
 		require.NoError(t, err)
 		require.Len(t, relayed.Leased, 3)
@@ -311,7 +311,7 @@ func TestARelayThatDiesHalfWayDoublesNothing(t *testing.T) {
 		require.NoError(t, err)
 
 		c.advance(2 * time.Second)
-		next := queue.On(s)
+		next := queue.New(s)
 		again := o.relay(next, 10, everyLane)
 		require.Equal(t, left, again.Entries)
 		require.Empty(t, again.Leased)

@@ -34,7 +34,7 @@ func TestResendSaidAgainTakesWhatItHasPassed(t *testing.T) {
 		}, 1100},
 		{"they are cancelled and moved to the journal", func(o outlet) {
 			o.switchOff()
-			o.cancelAll(queue.On(o.DB))
+			o.cancelAll(queue.New(o.DB))
 			o.switchOn()
 		}, 1100},
 	}

@@ -127,7 +127,7 @@ func TestResendTakesWhatNeverSucceeded(t *testing.T) {
 			}
 		}
 		require.Zero(t, o.carryOut(o.order(since)).Resent, "said again while all of it waits, it adds nothing")
-		relayed := o.relay(queue.On(s), 10, everyLane)
+		relayed := o.relay(queue.New(s), 10, everyLane)
 		require.Equal(t, 1, relayed.Entries)
 		require.Empty(t, relayed.Leased, "a relay finds what the resend has made")
 		require.Equal(t, []queue.Lane{{StoreID: o.owner, WebhookID: o.webhook}}, relayed.Unused)
@@ -222,7 +222,7 @@ func TestResendBesideARelayNeitherDoublesNorLoses(t *testing.T) {
 		})
 		var group sync.WaitGroup
 		group.Go(func() {
-			q := queue.On(s)
+			q := queue.New(s)
 			for dbtest.Count(t, s, "outbox") > 0 {
 				_, err := q.Relay(o.ctx, 7, time.Minute, func(queue.Lane) bool { return false })
 				if err == nil {

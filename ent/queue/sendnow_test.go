@@ -36,7 +36,7 @@ func (o outlet) sendNow(id uuid.UUID) queue.Entry {
 func TestSendNowMakesTheNextAttemptDue(t *testing.T) {
 	t.Parallel()
 	forEach(t, 0, func(t *testing.T, s *db.DB, c *handClock) {
-		o, q := newOutlet(t, s, "atelier"), queue.On(s)
+		o, q := newOutlet(t, s, "atelier"), queue.New(s)
 		d := o.waiting(q, o.webhook, o.event(hook.OrderPaid, noon))
 		retries := []queue.Want{{Lane: o.lane(o.webhook, true), Max: 5}}
 		require.Empty(t, o.claim(q, retries...))
@@ -67,7 +67,7 @@ func TestSendNowMakesTheNextAttemptDue(t *testing.T) {
 func TestSendNowLeavesAloneWhatIsCancelled(t *testing.T) {
 	t.Parallel()
 	forEach(t, 0, func(t *testing.T, s *db.DB, c *handClock) {
-		o, q := newOutlet(t, s, "atelier"), queue.On(s)
+		o, q := newOutlet(t, s, "atelier"), queue.New(s)
 		d := o.waiting(q, o.webhook, o.event(hook.OrderPaid, noon))
 		c.advance(time.Second)
 		o.switchOff()
@@ -106,7 +106,7 @@ func TestSendWaitingTakesAllOfAWebhookBatchByBatch(t *testing.T) {
 func TestAResendTakesWhatWaits(t *testing.T) {
 	t.Parallel()
 	forEach(t, 0, func(t *testing.T, s *db.DB, c *handClock) {
-		o, q := newOutlet(t, s, "atelier"), queue.On(s)
+		o, q := newOutlet(t, s, "atelier"), queue.New(s)
 		before := o.waiting(q, o.webhook, o.event(hook.OrderPaid, noon.Add(-time.Hour)))
 		after := o.waiting(q, o.webhook, o.event(hook.OrderPaid, noon))
 		c.advance(time.Minute)

@@ -23,7 +23,7 @@ func (o outlet) sweep() int64 {
 	o.t.Helper()
 	o.exec("DELETE FROM clock_marks")
 	o.exec("INSERT INTO clock_marks (id, seen_at) VALUES ('journal', $1)", o.Now())
-	rows, err := queue.On(o.DB).Sweep(o.ctx, 30*day)
+	rows, err := queue.New(o.DB).Sweep(o.ctx, 30*day)
 	require.NoError(o.t, err)
 	return rows
 }
@@ -132,7 +132,7 @@ func TestSweepForgetsIdempotencyKeysAfterADay(t *testing.T) {
 		add(25 * time.Hour)
 		_, err := s.Writer().Exec("INSERT INTO clock_marks (id, seen_at) VALUES ('journal', $1)", now)
 		require.NoError(t, err)
-		_, err = queue.On(s).Sweep(ctx, 30*day)
+		_, err = queue.New(s).Sweep(ctx, 30*day)
 		require.NoError(t, err)
 		var left string
 		require.NoError(t, s.Reader().QueryRowContext(ctx, "SELECT key FROM idempotency_keys").Scan(&left))

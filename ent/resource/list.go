@@ -107,9 +107,9 @@ func hasNoTrigram(text string) bool {
 // first column is the total.
 func (l Lists) read(ctx context.Context, what list, f *filter, page Page, total *int64, scan func(*sql.Rows) error) error {
 	s := &statement{filter: f, list: what, dialect: l.Dialect}
-	build := s.countingRows
+	build := s.scannedPage
 	if !f.uncounted && s.hasWholeDay() {
-		build = s.summed
+		build = s.countedPage
 	}
 	return each(ctx, l.Querier, build(page), f.args, func(rows *sql.Rows) error {
 		if *total == 0 { // the first row, which holds the total alone if the page is empty

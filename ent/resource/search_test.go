@@ -27,7 +27,7 @@ func TestASearchIsTheSameWhateverItMatches(t *testing.T) {
 		t.Run(database, func(t *testing.T) {
 			s := dbtest.New(t, database, db.Config{})
 			shop, all := crowd(t, s, 80)
-			lists := resource.Lists{Querier: s.Reader(), Dialect: db.Of(s, resource.Postgres, resource.SQLite)}
+			lists := resource.Lists{Querier: s.Reader(), Dialect: db.ByDialect(s, resource.Postgres, resource.SQLite)}
 			for _, few := range []int{0, 20, 20_000} {
 				restore := resource.SetFewMatches(few)
 				for _, text := range []string{"a", "an", "...", "a..", "+00", "ann", "anna 6", "nobody", "0017", "é"} {

@@ -102,8 +102,8 @@ func (s *statement) timeParameter(at time.Time) string {
 	return "(SELECT CAST(" + s.parameter(at) + " AS timestamptz))"
 }
 
-// countingRows returns the statement of a list whose rows are counted one by one.
-func (s *statement) countingRows(page Page) string {
+// scannedPage returns the statement of a list whose rows are counted one by one.
+func (s *statement) scannedPage(page Page) string {
 	if s.from != nil {
 		s.where += " AND created_at >= " + s.timeParameter(*s.from)
 	}
@@ -122,7 +122,7 @@ func (s *statement) countingRows(page Page) string {
 	case s.text && s.dialect.trigrams:
 		return counted + s.rows("counted", s.searched(where, limit), true)
 	case s.text: // which the index has; looking a row up for each text would take longer
-		return counted + s.rows("counted", s.inOrder("id", where, limit), true)
+		return counted + s.rows("counted", s.indexScan("id", where, limit), true)
 	}
 	return counted + s.rows("counted", s.page(where, limit, page), page.Offset > 0)
 }
@@ -139,24 +139,24 @@ func (s *statement) searched(where, limit string) string {
 	bound := strconv.Itoa(fewMatches)
 	// OFFSET 0 keeps the order out of the look-up.
 	few := "(SELECT id, created_at FROM " + s.table + " WHERE " + store + where + many + "<= " + bound + " OFFSET 0) few"
-	return "(SELECT id FROM " + few + newestFirst + limit + ")\n  UNION ALL (" + s.inOrder("id", where+many+"> "+bound, limit) + ")"
+	return "(SELECT id FROM " + few + newestFirst + limit + ")\n  UNION ALL (" + s.indexScan("id", where+many+"> "+bound, limit) + ")"
 }
 
 // newestFirst is the order of a list.
 const newestFirst = "\n  ORDER BY created_at DESC, id DESC LIMIT "
 
-// inOrder is the query of a page that is read down the list's index.
-func (s *statement) inOrder(columns, where, limit string) string {
+// indexScan is the query of a page that is read down the list's index.
+func (s *statement) indexScan(columns, where, limit string) string {
 	return "SELECT " + columns + " FROM " + s.table + " WHERE " + store + where + newestFirst + limit
 }
 
-// page is inOrder with all columns for a first page, which is read straight down the index. For any
+// page is indexScan with all columns for a first page, which is read straight down the index. For any
 // other page the ids come from the index alone.
 func (s *statement) page(where, limit string, page Page) string {
 	if page.Offset > 0 {
-		return s.inOrder("id", where, limit)
+		return s.indexScan("id", where, limit)
 	}
-	return s.inOrder("*", where, limit)
+	return s.indexScan("*", where, limit)
 }
 
 // rows is the statement of a page: at least one row, which holds the total alone if the page is
@@ -176,8 +176,8 @@ func (s *statement) hasWholeDay() bool {
 	return s.from == nil || s.to == nil || nextDay(*s.from) < Day(*s.to)
 }
 
-// summed is plain for a list that the counts answer.
-func (s *statement) summed(page Page) string {
+// countedPage is plain for a list that the counts answer.
+func (s *statement) countedPage(page Page) string {
 	pieces := "WITH pieces AS MATERIALIZED (" + s.pieces() + ")"
 	const total = "(SELECT COALESCE(CAST(sum(total) AS bigint), 0) AS total FROM pieces) t"
 	limit := strconv.Itoa(page.Size)

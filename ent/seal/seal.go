@@ -21,28 +21,28 @@ var ErrUnknownKey = errors.New("secret key is not known")
 // another key has the same id.
 var ErrTampered = errors.New("sealed text was changed or belongs elsewhere")
 
-// Ring seals with its current key and opens what any of its keys sealed. Goroutines may share it.
-type Ring struct {
+// Keyring seals with its current key and opens what any of its keys sealed. Goroutines may share it.
+type Keyring struct {
 	current Key
 	older   []Key
 }
 
-// NewRing returns a ring that seals with the current key and also opens what older ones sealed.
+// NewKeyring returns a ring that seals with the current key and also opens what older ones sealed.
 // Keys must come from ParseKey or LoadOrCreateFile.
-func NewRing(current Key, older ...Key) *Ring {
-	return &Ring{current: current, older: append([]Key(nil), older...)}
+func NewKeyring(current Key, older ...Key) *Keyring {
+	return &Keyring{current: current, older: append([]Key(nil), older...)}
 }
 
 // Seal encrypts a text for the row that the context names. It returns the sealed text with the id
 // of its key; store both, and pass the same context to Open. Sealing the same text twice gives
 // different bytes. The nonce is random, which is safe for 2^32 texts under one key (NIST SP
 // 800-38D, section 8.3).
-func (r *Ring) Seal(plain string, context []byte) (sealed []byte, keyID string) {
+func (r *Keyring) Seal(plain string, context []byte) (sealed []byte, keyID string) {
 	return r.current.aead().Seal(nil, nil, []byte(plain), context), r.current.id
 }
 
 // Open decrypts what Seal returned. Its errors are ErrUnknownKey and ErrTampered.
-func (r *Ring) Open(sealed []byte, keyID string, context []byte) (string, error) {
+func (r *Keyring) Open(sealed []byte, keyID string, context []byte) (string, error) {
 	key, found := r.key(keyID)
 	if !found {
 		return "", fmt.Errorf("%w: %q is needed to open what it sealed", ErrUnknownKey, shown(keyID))
@@ -55,15 +55,15 @@ func (r *Ring) Open(sealed []byte, keyID string, context []byte) (string, error)
 }
 
 // Current is the id of the key that the ring seals with.
-func (r *Ring) Current() string { return r.current.id }
+func (r *Keyring) Current() string { return r.current.id }
 
 // Has reports whether the ring holds the key with this id.
-func (r *Ring) Has(keyID string) bool {
+func (r *Keyring) Has(keyID string) bool {
 	_, found := r.key(keyID)
 	return found
 }
 
-func (r *Ring) key(id string) (Key, bool) {
+func (r *Keyring) key(id string) (Key, bool) {
 	if r.current.id == id {
 		return r.current, true
 	}
@@ -76,7 +76,7 @@ func (r *Ring) key(id string) (Key, bool) {
 }
 
 // Format writes the ids of the keys, whatever the verb.
-func (r *Ring) Format(f fmt.State, _ rune) {
+func (r *Keyring) Format(f fmt.State, _ rune) {
 	_, _ = io.WriteString(f, "ring of "+r.current.String())
 	for _, key := range r.older {
 		_, _ = io.WriteString(f, ", "+key.String())

@@ -29,7 +29,7 @@ var row = []byte("0198c1f0-0000-7000-8000-000000000001")
 
 func TestOpenReturnsWhatSealTook(t *testing.T) {
 	t.Parallel()
-	ring := seal.NewRing(newKey(t))
+	ring := seal.NewKeyring(newKey(t))
 	rapid.Check(t, func(t *rapid.T) {
 		plain := rapid.String().Draw(t, "plain")
 		context := rapid.SliceOf(rapid.Byte()).Draw(t, "context")
@@ -49,7 +49,7 @@ func TestOpenReturnsWhatSealTook(t *testing.T) {
 
 func TestSealHidesTheText(t *testing.T) {
 	t.Parallel()
-	ring := seal.NewRing(newKey(t))
+	ring := seal.NewKeyring(newKey(t))
 	plain := strings.Repeat("whsec_", 10)
 	one, _ := ring.Seal(plain, row)
 	two, _ := ring.Seal(plain, row)
@@ -61,25 +61,25 @@ func TestSealHidesTheText(t *testing.T) {
 func TestAnOlderKeyStillOpens(t *testing.T) {
 	t.Parallel()
 	older, current := newKey(t), newKey(t)
-	sealed, id := seal.NewRing(older).Seal("secret", row)
+	sealed, id := seal.NewKeyring(older).Seal("secret", row)
 	require.Equal(t, older.ID(), id)
 
-	plain, err := seal.NewRing(current, newKey(t), older).Open(sealed, id, row)
+	plain, err := seal.NewKeyring(current, newKey(t), older).Open(sealed, id, row)
 	require.NoError(t, err)
 	require.Equal(t, "secret", plain)
 
-	_, id = seal.NewRing(current, older).Seal("secret", row)
+	_, id = seal.NewKeyring(current, older).Seal("secret", row)
 	require.Equal(t, current.ID(), id, "only the current key seals")
 
-	_, err = seal.NewRing(current).Open(sealed, older.ID(), row)
+	_, err = seal.NewKeyring(current).Open(sealed, older.ID(), row)
 	require.ErrorIs(t, err, seal.ErrUnknownKey)
 	require.ErrorContains(t, err, older.ID(), "the operator needs the id of the missing key")
-	_, err = seal.NewRing(current).Open(sealed, strings.Repeat("x", 1000), row)
+	_, err = seal.NewKeyring(current).Open(sealed, strings.Repeat("x", 1000), row)
 	require.ErrorIs(t, err, seal.ErrUnknownKey)
 	require.Less(t, len(err.Error()), 200)
-	_, err = seal.NewRing(current).Open(sealed, "", row)
+	_, err = seal.NewKeyring(current).Open(sealed, "", row)
 	require.ErrorIs(t, err, seal.ErrUnknownKey)
-	_, err = seal.NewRing(current).Open(sealed, current.ID(), row)
+	_, err = seal.NewKeyring(current).Open(sealed, current.ID(), row)
 	require.ErrorIs(t, err, seal.ErrTampered, "another key's id beside the text")
 }
 
@@ -125,9 +125,9 @@ func TestNothingPrintsAKey(t *testing.T) {
 	require.NoError(t, err)
 	key, err := seal.ParseKey(text)
 	require.NoError(t, err)
-	ring := seal.NewRing(key, newKey(t))
+	ring := seal.NewKeyring(key, newKey(t))
 	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%d"} {
-		for _, value := range []any{key, &key, ring, []seal.Key{key}, struct{ Key seal.Key }{key}, struct{ ring *seal.Ring }{ring},
+		for _, value := range []any{key, &key, ring, []seal.Key{key}, struct{ Key seal.Key }{key}, struct{ ring *seal.Keyring }{ring},
 			struct{ key seal.Key }{key}} {
 			printed := fmt.Sprintf(verb, value)
 			require.NotContains(t, printed, text, verb)
@@ -194,7 +194,7 @@ func TestLoadOrCreateFileLeavesWhatIsNoKeyAlone(t *testing.T) {
 func FuzzOpen(f *testing.F) {
 	key, err := seal.ParseKey("AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=")
 	require.NoError(f, err)
-	ring := seal.NewRing(key)
+	ring := seal.NewKeyring(key)
 	sealed, id := ring.Seal("whsec_x", row)
 	f.Add(sealed, id, row)
 	f.Add(sealed[:12], id, row)

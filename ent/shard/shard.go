@@ -30,8 +30,8 @@ func Tables() []string {
 	}
 }
 
-// Keys lists the foreign keys between tables that are distributed.
-func Keys() []string {
+// ForeignKeys lists the foreign keys between tables that are distributed.
+func ForeignKeys() []string {
 	return []string{"order_items_orders_items", "orders_customers_orders", "orders_payment_links_orders"}
 }
 
@@ -54,9 +54,9 @@ const ApplicationName = "storefront shard"
 // Cluster is a database, sharded or not. Goroutines may share it.
 type Cluster struct{ db *db.DB }
 
-// On returns the cluster of a database, which is that of its coordinator. It fails with ErrNotPostgres.
-func On(s *db.DB) (*Cluster, error) {
-	if c := db.Of(s, &Cluster{s}, nil); c != nil {
+// New returns the cluster of a database, which is that of its coordinator. It fails with ErrNotPostgres.
+func New(s *db.DB) (*Cluster, error) {
+	if c := db.ByDialect(s, &Cluster{s}, nil); c != nil {
 		return c, nil
 	}
 	return nil, ErrNotPostgres

@@ -43,14 +43,14 @@ func on(t *testing.T, address string) (*shard.Cluster, *db.DB) {
 	s, err := hook.Open(t.Context(), db.Config{URL: address, MaxConns: 4, Settings: map[string]string{"application_name": "storefront shard"}})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
-	cluster, err := shard.On(s)
+	cluster, err := shard.New(s)
 	require.NoError(t, err)
 	return cluster, s
 }
 
 func TestOnlyPostgresIsSharded(t *testing.T) {
 	t.Parallel()
-	_, err := shard.On(dbtest.New(t, dbtest.SQLite, db.Config{}))
+	_, err := shard.New(dbtest.New(t, dbtest.SQLite, db.Config{}))
 	require.ErrorIs(t, err, shard.ErrNotPostgres)
 }
 
@@ -104,7 +104,7 @@ func TestApplyDistributesTheRowsThatAreThere(t *testing.T) {
 			keys = append(keys, k.Name)
 		}
 	}
-	require.Equal(t, shard.Keys(), keys)
+	require.Equal(t, shard.ForeignKeys(), keys)
 	steps, tables, err := apply()
 	require.NoError(t, err)
 	require.Len(t, shard.Tables(), tables)

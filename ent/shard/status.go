@@ -49,8 +49,8 @@ type Status struct {
 	Moves   []Move  `json:"moves"`
 }
 
-// mostStores is how many stores Status shows of a kind.
-const mostStores = 10
+// maxStores is how many stores Status shows of a kind.
+const maxStores = 10
 
 // ofStore joins a store with the placement of its shard.
 const ofStore = `JOIN pg_dist_shard h ON h.shardid = get_shard_id_for_distribution_column('` + anchor + `', s.id)
@@ -101,7 +101,7 @@ func (c *Cluster) most(ctx context.Context, sums string, field func(*Store) *int
 	found := []Store{}
 	for row := range db.Rows(ctx, c.db.Reader(), "WITH most (id, n) AS MATERIALIZED ("+sums+` GROUP BY 1 ORDER BY 2 DESC LIMIT $1)
  SELECT s.id, s.slug, most.n::bigint, n.nodename || ':' || n.nodeport, h.shardminvalue = h.shardmaxvalue
- FROM most JOIN stores s USING (id) `+ofStore+` ORDER BY most.n DESC, s.slug`, mostStores) {
+ FROM most JOIN stores s USING (id) `+ofStore+` ORDER BY most.n DESC, s.slug`, maxStores) {
 		var e Store
 		if err := row.Scan(&e.ID, &e.Slug, field(&e), &e.Node, &e.Alone); err != nil {
 			return nil, err
@@ -262,7 +262,7 @@ func (c *Cluster) Missing(ctx context.Context) ([]string, error) {
  WHERE NOT EXISTS (SELECT FROM pg_constraint WHERE contype = 'f' AND conname = k AND connamespace = current_schema()::regnamespace)
 UNION ALL SELECT 'the trigger commit_in_two_phases of ' || t FROM unnest($2::text[]) t
  WHERE NOT EXISTS (SELECT FROM pg_trigger WHERE tgrelid = t::regclass AND tgname = 'commit_in_two_phases' AND tgenabled <> 'D')
- ORDER BY 1`, pq.Array(Keys()), pq.Array(InTwoPhases())) {
+ ORDER BY 1`, pq.Array(ForeignKeys()), pq.Array(InTwoPhases())) {
 		var what string
 		if err := row.Scan(&what); err != nil {
 			return nil, err

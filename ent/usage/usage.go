@@ -254,7 +254,7 @@ func (l *Recorder) writeRefused(ctx context.Context, refused []Refused) error {
 func write[Row any](ctx context.Context, s *db.DB, statement string, rows []Row) error {
 	set, err := json.Marshal(rows)
 	if err == nil {
-		_, err = s.Writer().ExecContext(ctx, db.Of(s, postgres, sqlite)[statement], string(set))
+		_, err = s.Writer().ExecContext(ctx, db.ByDialect(s, postgres, sqlite)[statement], string(set))
 	}
 	if err != nil {
 		return fmt.Errorf("write usage: %w", err)

@@ -145,7 +145,7 @@ func (o *Operator) find(ctx context.Context, of kind, in named, by func(tenant.S
 			rows += " UNION SELECT CAST(id AS text) FROM " + of.other + " WHERE store_id = $1"
 		}
 		found, err = o.ids(ctx, "SELECT id FROM ("+rows+") ids WHERE id LIKE $2 OR id LIKE $3 ORDER BY id DESC LIMIT "+
-			strconv.Itoa(mostAmbiguous), t.ID, part+"%", "%"+part)
+			strconv.Itoa(maxAmbiguous), t.ID, part+"%", "%"+part)
 	}
 	switch {
 	case err != nil:
@@ -173,8 +173,8 @@ func (o *Operator) ids(ctx context.Context, query string, args ...any) (found []
 // partOfID is a text that can name a row by the beginning or the end of its id.
 var partOfID = regexp.MustCompile(`^[0-9a-f-]{8,35}$`)
 
-// mostAmbiguous is how many ids a refusal lists.
-const mostAmbiguous = 5
+// maxAmbiguous is how many ids a refusal lists.
+const maxAmbiguous = 5
 
 // NamesOf maps ids of the store's resources to their names: an order's reference, a title, a name, a webhook's
 // URL, the e-mail or phone of a customer without a name. wanted lists ids by kind, as the activity journal calls kinds.

@@ -40,7 +40,7 @@ type Resealed struct {
 // the secret that it opened, and writes secret and key id together. If it is interrupted, a second run
 // continues with the rest. It leaves and counts secrets whose key the ring does not have. It fails with
 // seal.ErrTampered.
-func ResealSecrets(ctx context.Context, d *db.DB, secrets *seal.Ring, report func(Resealed)) (so Resealed, err error) {
+func ResealSecrets(ctx context.Context, d *db.DB, secrets *seal.Keyring, report func(Resealed)) (so Resealed, err error) {
 	older := webhook.SecretKeyNEQ(secrets.Current())
 	for range resealPasses {
 		if so.Webhooks, err = d.Client().Webhook.Query().Count(ctx); err != nil {
@@ -88,7 +88,7 @@ func ResealSecrets(ctx context.Context, d *db.DB, secrets *seal.Ring, report fun
 
 // reseal seals the secrets of webhooks with the current key, in one transaction, and returns how many rows it changed: not
 // those whose key is not known, or that have changed since they were read.
-func reseal(ctx context.Context, d *db.DB, secrets *seal.Ring, batch []*ent.Webhook) (done int, err error) {
+func reseal(ctx context.Context, d *db.DB, secrets *seal.Keyring, batch []*ent.Webhook) (done int, err error) {
 	tx, err := d.Writer().BeginTx(ctx, nil)
 	if err != nil {
 		return 0, err

@@ -22,7 +22,7 @@ func TestResealWritesNothingOverWhatItHasNotRead(t *testing.T) {
 			return k
 		}
 		older, current := key(), key()
-		late := New(s, Options{Webhooks: webhooks.Options{Secrets: seal.NewRing(older)}})
+		late := New(s, Options{Webhooks: webhooks.Options{Secrets: seal.NewKeyring(older)}})
 		ctx := t.Context()
 		_, err := late.CreateStore(ctx, &adminv1.CreateStoreRequest{Name: "S", Slug: "s", Currency: "XAF", Country: "CM"})
 		require.NoError(t, err)
@@ -35,7 +35,7 @@ func TestResealWritesNothingOverWhatItHasNotRead(t *testing.T) {
 		require.NoError(t, err)
 		before := s.Client().Webhook.GetX(ctx, id)
 
-		n, err := reseal(ctx, s, seal.NewRing(current, older), read)
+		n, err := reseal(ctx, s, seal.NewKeyring(current, older), read)
 		require.NoError(t, err)
 		require.Zero(t, n)
 		require.Equal(t, before.Secret, s.Client().Webhook.GetX(ctx, id).Secret)

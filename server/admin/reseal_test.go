@@ -28,7 +28,7 @@ func newSecretKey(t *testing.T) seal.Key {
 func canary(n int) string { return fmt.Sprintf("whsec_canary-%04d", n) }
 
 // seed makes webhooks of the bench's store, more than the rules allow, with canaries for secrets.
-func (b vault) seed(from, to int, ring *seal.Ring) {
+func (b vault) seed(from, to int, ring *seal.Keyring) {
 	b.t.Helper()
 	owner := b.db.Client().Store.Query().OnlyX(b.ctx)
 	now := b.db.Now()
@@ -44,7 +44,7 @@ func (b vault) seed(from, to int, ring *seal.Ring) {
 }
 
 // opens makes sure that the ring opens every canary, each in its row.
-func (b vault) opens(ring *seal.Ring, count int) {
+func (b vault) opens(ring *seal.Keyring, count int) {
 	b.t.Helper()
 	rows := b.db.Client().Webhook.Query().AllX(b.ctx)
 	require.Len(b.t, rows, count)
@@ -66,7 +66,7 @@ type vault struct {
 	t   *testing.T
 }
 
-func newVault(t *testing.T, s *db.DB, ring *seal.Ring) vault {
+func newVault(t *testing.T, s *db.DB, ring *seal.Keyring) vault {
 	t.Helper()
 	b := vault{admin.New(s, admin.Options{Webhooks: webhooks.Options{Secrets: ring}}), s, t.Context(), t}
 	_, err := b.CreateStore(b.ctx, &adminv1.CreateStoreRequest{Name: "S", Slug: "s", Currency: "XAF", Country: "CM"})
@@ -87,26 +87,26 @@ func TestResealSecretsLeavesNothingUnderOlderKeys(t *testing.T) {
 	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		b := newVault(t, s, nil)
 		oldest, older, current := newSecretKey(t), newSecretKey(t), newSecretKey(t)
-		b.seed(0, 250, seal.NewRing(older)) // more than a batch
-		b.seed(250, 255, seal.NewRing(oldest))
-		b.seed(255, 260, seal.NewRing(current))
+		b.seed(0, 250, seal.NewKeyring(older)) // more than a batch
+		b.seed(250, 255, seal.NewKeyring(oldest))
+		b.seed(255, 260, seal.NewKeyring(current))
 		before := b.db.Client().Webhook.Query().FirstX(b.ctx)
 		entries := b.db.Client().ActivityEntry.Query().CountX(b.ctx)
 
 		var reports []admin.Resealed
-		so, err := admin.ResealSecrets(b.ctx, s, seal.NewRing(current, older, oldest),
+		so, err := admin.ResealSecrets(b.ctx, s, seal.NewKeyring(current, older, oldest),
 			func(so admin.Resealed) { reports = append(reports, so) })
 		require.NoError(t, err)
 		require.Equal(t, admin.Resealed{Webhooks: 260, Done: 255}, so)
 		require.Greater(t, len(reports), 2, "progress is reported for each batch")
 		require.Equal(t, 200, reports[0].Done)
-		b.opens(seal.NewRing(current), 260)
+		b.opens(seal.NewKeyring(current), 260)
 
 		after := b.db.Client().Webhook.GetX(b.ctx, before.ID)
 		require.Equal(t, before.UpdatedAt, after.UpdatedAt, "the webhook is what it was")
 		require.Equal(t, entries, b.db.Client().ActivityEntry.Query().CountX(b.ctx))
 
-		so, err = admin.ResealSecrets(b.ctx, s, seal.NewRing(current), func(admin.Resealed) {})
+		so, err = admin.ResealSecrets(b.ctx, s, seal.NewKeyring(current), func(admin.Resealed) {})
 		require.NoError(t, err)
 		require.Equal(t, admin.Resealed{Webhooks: 260}, so, "nothing is left to do")
 		require.Equal(t, after.Secret, b.db.Client().Webhook.GetX(b.ctx, before.ID).Secret)
@@ -118,8 +118,8 @@ func TestResealSecretsGoesOnWhereItWasInterrupted(t *testing.T) {
 	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		b := newVault(t, s, nil)
 		older, current := newSecretKey(t), newSecretKey(t)
-		both := seal.NewRing(current, older)
-		b.seed(0, 450, seal.NewRing(older))
+		both := seal.NewKeyring(current, older)
+		b.seed(0, 450, seal.NewKeyring(older))
 
 		ctx, interrupt := context.WithCancel(b.ctx)
 		so, err := admin.ResealSecrets(ctx, s, both, func(admin.Resealed) { interrupt() })
@@ -130,7 +130,7 @@ func TestResealSecretsGoesOnWhereItWasInterrupted(t *testing.T) {
 		so, err = admin.ResealSecrets(b.ctx, s, both, func(admin.Resealed) {})
 		require.NoError(t, err)
 		require.Equal(t, admin.Resealed{Webhooks: 450, Done: 250}, so)
-		b.opens(seal.NewRing(current), 450)
+		b.opens(seal.NewKeyring(current), 450)
 	})
 }
 
@@ -139,16 +139,16 @@ func TestResealSecretsLeavesWhatItCannotOpen(t *testing.T) {
 	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		b := newVault(t, s, nil)
 		lost, older, current := newSecretKey(t), newSecretKey(t), newSecretKey(t)
-		b.seed(0, 3, seal.NewRing(lost))
-		b.seed(3, 8, seal.NewRing(older))
-		so, err := admin.ResealSecrets(b.ctx, s, seal.NewRing(current, older), func(admin.Resealed) {})
+		b.seed(0, 3, seal.NewKeyring(lost))
+		b.seed(3, 8, seal.NewKeyring(older))
+		so, err := admin.ResealSecrets(b.ctx, s, seal.NewKeyring(current, older), func(admin.Resealed) {})
 		require.NoError(t, err)
 		require.Equal(t, admin.Resealed{Webhooks: 8, Done: 5, Left: 3, Unknown: []string{lost.ID()}}, so)
-		b.opens(seal.NewRing(current, lost), 8)
+		b.opens(seal.NewKeyring(current, lost), 8)
 
 		_, err = s.Writer().ExecContext(b.ctx, `UPDATE webhooks SET secret_key = $1 WHERE secret_key = $2`, older.ID(), lost.ID())
 		require.NoError(t, err)
-		_, err = admin.ResealSecrets(b.ctx, s, seal.NewRing(current, older), func(admin.Resealed) {})
+		_, err = admin.ResealSecrets(b.ctx, s, seal.NewKeyring(current, older), func(admin.Resealed) {})
 		require.ErrorIs(t, err, seal.ErrTampered)
 	})
 }
@@ -158,9 +158,9 @@ func TestResealSecretsMeetsChangesThatCameInBetween(t *testing.T) {
 	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		older, current := newSecretKey(t), newSecretKey(t)
 		// A server that was not restarted goes on sealing under the older key.
-		late := newVault(t, s, seal.NewRing(older))
+		late := newVault(t, s, seal.NewKeyring(older))
 		made := late.hook()
-		both := seal.NewRing(current, older)
+		both := seal.NewKeyring(current, older)
 		var secret string
 		so, err := admin.ResealSecrets(late.ctx, s, both, func(admin.Resealed) {
 			if secret == "" {
@@ -172,7 +172,7 @@ func TestResealSecretsMeetsChangesThatCameInBetween(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, admin.Resealed{Webhooks: 1, Done: 2}, so)
 		row := s.Client().Webhook.GetX(late.ctx, made)
-		plain, err := seal.NewRing(current).Open(row.Secret, row.SecretKey, row.ID[:])
+		plain, err := seal.NewKeyring(current).Open(row.Secret, row.SecretKey, row.ID[:])
 		require.NoError(t, err)
 		require.Equal(t, secret, plain, "the secret that the owner was shown last")
 

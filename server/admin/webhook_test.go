@@ -31,7 +31,7 @@ func newHooked(t *testing.T, s *db.DB) (o *admin.Operator, one, two string) {
 	t.Helper()
 	key, err := seal.ParseKey(seal.NewKey())
 	require.NoError(t, err)
-	o = admin.New(s, admin.Options{Webhooks: webhooks.Options{Secrets: seal.NewRing(key)}})
+	o = admin.New(s, admin.Options{Webhooks: webhooks.Options{Secrets: seal.NewKeyring(key)}})
 	ids := make([]string, 2)
 	for i, slug := range []string{"one", "two"} {
 		_, err := o.CreateStore(t.Context(), &adminv1.CreateStoreRequest{Name: slug, Slug: slug, Currency: "XAF", Country: "CM"})

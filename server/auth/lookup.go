@@ -42,9 +42,9 @@ type lookupResult struct {
 
 // useDatabase sets the statements of the gate and the pools that run them.
 func (g *Gate) useDatabase(s *db.DB) {
-	g.db, g.writer = s, db.Of(s, s.Admissions, s.Writer)()
-	g.statements = db.Statements(db.Of(s, postgresSQL, sqliteSQL))
-	g.known = db.Of(s, (&batcher{run: g.findCountingInDatabase}).find, g.findCountingInMemory)
+	g.db, g.writer = s, db.ByDialect(s, s.Admissions, s.Writer)()
+	g.statements = db.Statements(db.ByDialect(s, postgresSQL, sqliteSQL))
+	g.known = db.ByDialect(s, (&batcher{run: g.findCountingInDatabase}).find, g.findCountingInMemory)
 }
 
 // find looks the key up with its store and counts the request: on the key's counter if the key exists, on its client's if

@@ -173,7 +173,7 @@ func TestDelivery(t *testing.T) {
 func (b *bench) register(secretKey, url string) string {
 	key, err := seal.ParseKey(secretKey)
 	require.NoError(b, err)
-	registry := webhooks.New(b.installation.db, webhooks.Options{Secrets: seal.NewRing(key),
+	registry := webhooks.New(b.installation.db, webhooks.Options{Secrets: seal.NewKeyring(key),
 		Targets: egress.Policy{AllowPrivate: true}})
 	made, err := registry.CreateWebhook(b.ctx, webhooks.Registration{URL: url})
 	require.NoError(b, err)

@@ -23,7 +23,7 @@ func hooked(t *testing.T, database, url string) *bench {
 	t.Helper()
 	key, err := seal.ParseKey(seal.NewKey())
 	require.NoError(t, err)
-	return newService(t, database, settings{options: admin.Options{Webhooks: webhooks.Options{Secrets: seal.NewRing(key)}},
+	return newService(t, database, settings{options: admin.Options{Webhooks: webhooks.Options{Secrets: seal.NewKeyring(key)}},
 		url: url}).newBench(t, restProtocol{})
 }
 

@@ -54,7 +54,7 @@ func newPlace(t *testing.T, s *db.DB, of ...dashboard.Platform) place {
 	t.Helper()
 	key, err := seal.ParseKey(seal.NewKey())
 	require.NoError(t, err)
-	p := place{t: t, db: s, operator: admin.New(s, admin.Options{Webhooks: webhooks.Options{Secrets: seal.NewRing(key)}}),
+	p := place{t: t, db: s, operator: admin.New(s, admin.Options{Webhooks: webhooks.Options{Secrets: seal.NewKeyring(key)}}),
 		logs: &log{}}
 	for slug, currency := range map[string]string{"one": "XAF", "two": "EUR"} {
 		_, err := p.operator.CreateStore(t.Context(), &adminv1.CreateStoreRequest{Name: "Store " + slug, Slug: slug, Currency: currency,

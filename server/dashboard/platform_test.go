@@ -152,10 +152,10 @@ func TestNoticesAreNotTheOwners(t *testing.T) {
 		p := newPlace(t, s)
 		key, err := seal.ParseKey(seal.NewKey())
 		require.NoError(t, err)
-		require.NoError(t, notice.SetSink(t.Context(), s, seal.NewRing(key), notice.Sink{URL: "https://mailer.example/hidden",
+		require.NoError(t, notice.SetSink(t.Context(), s, seal.NewKeyring(key), notice.Sink{URL: "https://mailer.example/hidden",
 			Secret: "x"}))
 		p.fill("one") // which makes a key
-		relayed, err := queue.On(s).Relay(t.Context(), 10, time.Minute, func(queue.Lane) bool { return false })
+		relayed, err := queue.New(s).Relay(t.Context(), 10, time.Minute, func(queue.Lane) bool { return false })
 		require.NoError(t, err)
 		require.NotZero(t, relayed.Entries)
 		found, err := p.operator.ListDeliveries(t.Context(), &adminv1.ListDeliveriesRequest{Store: admin.Notices})

@@ -78,7 +78,7 @@ func (d *dashboard) requests(v *visit) error {
 		}
 	}
 	if body.Key == nil && len(body.Keys) > 0 {
-		body.Key = mostRefused(body.Keys)
+		body.Key = maxRefused(body.Keys)
 	}
 	if body.Key != nil {
 		refused, err := d.Operator.RefusedRequests(v, body.Key.GetId())
@@ -92,8 +92,8 @@ func (d *dashboard) requests(v *visit) error {
 	return d.page(v, view{Title: "Requests", Section: "requests", Template: "requests", Body: body})
 }
 
-// mostRefused is the key with the most refused requests.
-func mostRefused(keys []keyDays) *adminv1.Key {
+// maxRefused is the key with the most refused requests.
+func maxRefused(keys []keyDays) *adminv1.Key {
 	most, found := int64(-1), keys[0].Key
 	for _, k := range keys {
 		sum := int64(0)

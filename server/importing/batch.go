@@ -148,14 +148,14 @@ func update[R any, T comparable](b *batch[R], there []row[R], locked []T, idOf f
 
 // tableOf is the SQL of a table that has the values of a JSON argument in its column v.
 func (b *batch[R]) tableOf(sqlType, argument string) string {
-	return db.Of(b.db, "(SELECT v::"+sqlType+" FROM jsonb_array_elements_text("+argument+"::jsonb) v)",
+	return db.ByDialect(b.db, "(SELECT v::"+sqlType+" FROM jsonb_array_elements_text("+argument+"::jsonb) v)",
 		"(SELECT value AS v FROM json_each("+argument+"))")
 }
 
 // among is what in SQL says, behind the column id, that it is one of those in a JSON argument.
 func (b *batch[R]) among(argument string) string {
 	ids := b.tableOf("uuid", argument)
-	return db.Of(b.db, " = ANY(ARRAY"+ids+")", " IN "+ids)
+	return db.ByDialect(b.db, " = ANY(ARRAY"+ids+")", " IN "+ids)
 }
 
 func idsOf[R any](rows []row[R]) []uuid.UUID {
@@ -202,7 +202,7 @@ func (b *batch[R]) hold(ctx context.Context, tx *ent.Tx, table, column string, n
 	values, row := b.tableOf("text", "$1"), table+" WHERE store_id = $2 AND "+column+" = v"
 	// One look-up per value: with a single condition for all, PostgreSQL would read all rows of the store while it has no
 	// statistics of a growing table.
-	query := "SELECT v, id FROM " + values + " t CROSS JOIN " + db.Of(b.db, "LATERAL (SELECT id FROM "+row+" LIMIT 1) r", row)
+	query := "SELECT v, id FROM " + values + " t CROSS JOIN " + db.ByDialect(b.db, "LATERAL (SELECT id FROM "+row+" LIMIT 1) r", row)
 	for r := range db.Rows(ctx, tx, query, listOf(names), b.t.ID) {
 		var name string
 		var id uuid.UUID

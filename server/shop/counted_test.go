@@ -37,7 +37,7 @@ type history struct {
 func newHistory(t *testing.T, s *db.DB) history {
 	b := newBench(t, s, shop.Options{})
 	store, _, _ := tenant.From(b.Ctx)
-	return history{b, count.On(s), store}
+	return history{b, count.New(s), store}
 }
 
 // moment is a random one: often today, often one of few, often at the edge of a day, sometimes
@@ -244,7 +244,7 @@ func (h history) check(ctx context.Context, r *rand.Rand) {
 	require.NoError(h.T, err)
 	defer tx.Rollback()
 	q := h.query(ctx, r)
-	got, total, err := q.read(resource.Lists{Querier: tx, Dialect: db.Of(h.bench.DB, resource.Postgres, resource.SQLite)})
+	got, total, err := q.read(resource.Lists{Querier: tx, Dialect: db.ByDialect(h.bench.DB, resource.Postgres, resource.SQLite)})
 	require.NoError(h.T, err)
 	rows, err := tx.QueryContext(ctx, "SELECT id FROM "+q.table+" WHERE store_id = $1"+q.text+" ORDER BY created_at DESC, id DESC",
 		append([]any{h.store.ID}, q.args...)...)

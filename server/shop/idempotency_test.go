@@ -28,7 +28,7 @@ func TestSecretIsMadeOnceUnderAKey(t *testing.T) {
 			s := dbtest.New(t, database, db.Config{Clock: clock.Now})
 			key, err := seal.ParseKey(seal.NewKey())
 			require.NoError(t, err)
-			rules := webhooks.New(s, webhooks.Options{Secrets: seal.NewRing(key)})
+			rules := webhooks.New(s, webhooks.Options{Secrets: seal.NewKeyring(key)})
 			in := shoptest.New(t, s, shop.Options{}).Ctx
 			hook, err := rules.CreateWebhook(in, webhooks.Registration{URL: "https://receiver.example.com/hooks"})
 			require.NoError(t, err)

@@ -40,7 +40,7 @@ func New(s *db.DB, o Options) *Shop {
 	if o.PublicURL == "" {
 		o.PublicURL = DefaultPublicURL
 	}
-	return &Shop{db: s, counts: count.On(s), options: o}
+	return &Shop{db: s, counts: count.New(s), options: o}
 }
 
 // coordinator returns the database for what is not among a store's distributed rows: stores and API keys.

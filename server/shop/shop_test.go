@@ -22,7 +22,7 @@ func newRules(t *testing.T, s *db.DB, o shop.Options) *rules {
 	t.Helper()
 	key, err := seal.ParseKey(seal.NewKey())
 	require.NoError(t, err)
-	return &rules{shop.New(s, o), webhooks.New(s, webhooks.Options{Secrets: seal.NewRing(key)})}
+	return &rules{shop.New(s, o), webhooks.New(s, webhooks.Options{Secrets: seal.NewKeyring(key)})}
 }
 
 // bench is the rules with one open store, whose context is that of a key called "tests".

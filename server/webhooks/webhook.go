@@ -144,7 +144,7 @@ func secretKeyMissing() error {
 }
 
 // Secrets returns what seals the signing secrets. It refuses with secret_key_missing.
-func (w *Webhooks) Secrets() (*seal.Ring, error) {
+func (w *Webhooks) Secrets() (*seal.Keyring, error) {
 	if w.options.Secrets == nil {
 		return nil, secretKeyMissing()
 	}

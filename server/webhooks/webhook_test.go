@@ -31,7 +31,7 @@ func sealing(t *testing.T) webhooks.Options {
 	t.Helper()
 	key, err := seal.ParseKey(seal.NewKey())
 	require.NoError(t, err)
-	return webhooks.Options{Secrets: seal.NewRing(key)}
+	return webhooks.Options{Secrets: seal.NewKeyring(key)}
 }
 
 // hook registers a webhook for all events.

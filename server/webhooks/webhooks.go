@@ -20,7 +20,7 @@ type Options struct {
 	Targets egress.Policy
 	// Secrets seals the signing secrets of webhooks. Without it no webhook can be created and no
 	// secret made anew.
-	Secrets *seal.Ring
+	Secrets *seal.Keyring
 	// DisableAfter is after how long without a success a failing webhook is disabled by the worker;
 	// 0 means DefaultDisableAfter. It is only reported here.
 	DisableAfter time.Duration

@@ -100,9 +100,9 @@ func (p Policy) refused(addr netip.Addr) bool {
 	return false
 }
 
-// guardian is a second table, generated from the same registries and maintained by others. A gap in
+// secondGuard is a second table, generated from the same registries and maintained by others. A gap in
 // one table is covered by the other.
-var guardian = ssrf.New(ssrf.WithAnyPort())
+var secondGuard = ssrf.New(ssrf.WithAnyPort())
 
 // control checks the address that the system is about to connect to, regardless of earlier checks.
 // It is a net.Dialer's Control.
@@ -117,7 +117,7 @@ func (p Policy) control(network, address string, raw syscall.RawConn) error {
 	} else if p.AllowPrivate {
 		return nil
 	}
-	if guardian.Safe(network, address, raw) != nil {
+	if secondGuard.Safe(network, address, raw) != nil {
 		return errAddressRefused
 	}
 	return nil

@@ -125,13 +125,13 @@ func TestTheTablesAgree(t *testing.T) {
 	for first := range 256 {
 		for second := range 256 {
 			addr := netip.AddrFrom4([4]byte{byte(first), byte(second), 129, 16})
-			if guardian.SafeAddr(addr) != nil {
+			if secondGuard.SafeAddr(addr) != nil {
 				require.True(t, public.refused(addr), addr)
 			} else if public.refused(addr) {
 				require.Equal(t, "168.63.129.16", addr.String(), "the only addition of ours")
 			}
 			addr = netip.AddrFrom16([16]byte{byte(first), byte(second), 15: 1})
-			require.Equal(t, guardian.SafeAddr(addr) != nil, public.refused(addr), addr)
+			require.Equal(t, secondGuard.SafeAddr(addr) != nil, public.refused(addr), addr)
 		}
 	}
 }

@@ -277,7 +277,7 @@ func FuzzCheckURL(f *testing.F) {
 		}
 		require.True(t, addr.IsGlobalUnicast() && !addr.IsPrivate() && !addr.Is4In6() && addr.Zone() == "", "%s leads to %s", text,
 			addr)
-		require.NoError(t, guardian.SafeAddr(addr), "the other table agrees")
+		require.NoError(t, secondGuard.SafeAddr(addr), "the other table agrees")
 	})
 }
 

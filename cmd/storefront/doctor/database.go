@@ -22,10 +22,10 @@ import (
 )
 
 const (
-	// leastPostgres is the oldest major version of PostgreSQL that the migrations run on.
-	leastPostgres = 15
-	// mostSkew is how far this machine's clock may be from the database's, by which everything goes.
-	mostSkew = time.Second
+	// minPostgres is the oldest major version of PostgreSQL that the migrations run on.
+	minPostgres = 15
+	// maxSkew is how far this machine's clock may be from the database's, by which everything goes.
+	maxSkew = time.Second
 	// MostLag is how long an event may wait in the outbox before the finding is that no worker runs:
 	// a running one takes it within a second, or under full load within a few.
 	MostLag = time.Minute
@@ -148,8 +148,8 @@ func version(ctx context.Context, s *db.DB, _ Installation) Finding {
 }
 
 func versionFinding(major int) Finding {
-	if major < leastPostgres {
-		return fail(fmt.Sprintf("upgrade the server to PostgreSQL %d or later", leastPostgres), "PostgreSQL %d", major)
+	if major < minPostgres {
+		return fail(fmt.Sprintf("upgrade the server to PostgreSQL %d or later", minPostgres), "PostgreSQL %d", major)
 	}
 	return ok("PostgreSQL %d", major)
 }
@@ -269,10 +269,10 @@ func clock(ctx context.Context, s *db.DB, _ Installation) Finding {
 	if offset > 0 {
 		way = "behind"
 	}
-	if skew := offset.Abs().Round(100 * time.Millisecond); offset.Abs() > mostSkew { // no better known on a busy machine
+	if skew := offset.Abs().Round(100 * time.Millisecond); offset.Abs() > maxSkew { // no better known on a busy machine
 		return warn("let NTP set the clocks of both machines", "the database's clock is %v %s this machine's", skew, way)
 	}
-	return ok("within %v of the database's", mostSkew)
+	return ok("within %v of the database's", maxSkew)
 }
 
 // ApplicationName is what the doctor's own connections to PostgreSQL are called, to be told from those
@@ -399,7 +399,7 @@ func openFor(ctx context.Context, s *db.DB, long time.Duration) Finding {
 // SecretKeys are the keys that a server or a worker would start with.
 type SecretKeys struct {
 	// Ring is nil when no key is set.
-	Ring *seal.Ring
+	Ring *seal.Keyring
 	// Err is why the settings are not keys.
 	Err error
 	// Made is true if a key is made when it is first needed: on SQLite.
@@ -472,7 +472,7 @@ func idsOf(missing map[string]int) string {
 
 // counts compares the counts of some stores, chosen at random, with their rows, and looks whether differences pile up.
 func counts(ctx context.Context, s *db.DB, _ Installation) Finding {
-	c := count.On(s)
+	c := count.New(s)
 	waiting, err := c.Waiting(ctx, manyDifferences)
 	switch {
 	case err != nil:

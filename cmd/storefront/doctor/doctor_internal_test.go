@@ -143,7 +143,7 @@ func TestSweepsThatAreHeld(t *testing.T) {
 	later := time.Duration(0)
 	s := dbtest.New(t, dbtest.SQLite, db.Config{Clock: func() time.Time { return time.Now().Add(later) }})
 	sweep := func() error {
-		_, err := queue.On(s).Sweep(t.Context(), time.Hour)
+		_, err := queue.New(s).Sweep(t.Context(), time.Hour)
 		return err
 	}
 	require.ErrorIs(t, sweep(), queue.ErrHeld)
@@ -224,7 +224,7 @@ func TestSecretsAreTriedOneByOne(t *testing.T) {
 			require.NoError(t, err)
 			for range count {
 				last = id.At(s.Now())
-				sealed, by := seal.NewRing(key).Seal("whsec_canary", last[:])
+				sealed, by := seal.NewKeyring(key).Seal("whsec_canary", last[:])
 				_, err := tx.Exec(`INSERT INTO webhooks (id, store_id, url, description, events, secret, secret_key, enabled, disabled_automatically, created_at, updated_at)
  VALUES ($1, $2, 'https://receiver.example', '', '[]', $3, $4, true, false, $5, $5)`, last, owner, sealed, by, s.Now())
 				require.NoError(t, err)
@@ -232,7 +232,7 @@ func TestSecretsAreTriedOneByOne(t *testing.T) {
 			require.NoError(t, tx.Commit())
 			return last
 		}
-		ring := seal.NewRing(keys[0], keys[1])
+		ring := seal.NewKeyring(keys[0], keys[1])
 		requireFinding(t, secrets(t.Context(), s, Installation{Keys: SecretKeys{}}), Warn, "not set: workers do not start",
 			"secret generate")
 		requireFinding(t, secrets(t.Context(), s, Installation{Keys: SecretKeys{Made: true}}), OK, "one is made", "")

@@ -46,7 +46,7 @@ func nodesFinding(all []shard.Health) Finding {
 	}
 	for i, h := range all {
 		switch {
-		case h.Skew > mostSkew:
+		case h.Skew > maxSkew:
 			return warn("synchronize the clocks, with chrony for instance", "the clock of %s is %s from the coordinator's", h.Node, h.Skew)
 		case h.Connections*5 > h.MaxConnections*4:
 			return warn("raise max_connections there, or lower --database-max-conns of servers and workers",
@@ -98,7 +98,7 @@ func shards(ctx context.Context, s *db.DB, _ Installation) Finding {
 
 // shardedBy returns the cluster of a database, and whether any table is distributed.
 func shardedBy(ctx context.Context, s *db.DB) (*shard.Cluster, bool, error) {
-	cluster, err := shard.On(s)
+	cluster, err := shard.New(s)
 	if err != nil {
 		return nil, false, err
 	}

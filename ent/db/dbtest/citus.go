@@ -195,7 +195,7 @@ func distribute(ctx context.Context, name, address string) error {
 	if err != nil {
 		return err
 	}
-	cluster, err := shard.On(s)
+	cluster, err := shard.New(s)
 	if err == nil {
 		// On a busy machine Citus may lose a connection to a worker: Apply is one transaction, which can be repeated.
 		for range applyTries {

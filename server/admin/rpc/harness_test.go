@@ -61,7 +61,7 @@ func newBenchOn(t *testing.T, s *db.DB) *bench {
 	b := &bench{T: t, db: s, log: &dbtest.Log{}, slots: limit.NewSlots(benchSlots, benchSlots)}
 	key, err := seal.ParseKey("MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=")
 	require.NoError(t, err)
-	b.operator = admin.New(b.db, admin.Options{Webhooks: webhooks.Options{Secrets: seal.NewRing(key)}})
+	b.operator = admin.New(b.db, admin.Options{Webhooks: webhooks.Options{Secrets: seal.NewKeyring(key)}})
 	mux := http.NewServeMux()
 	for path, handler := range rpc.Services(b.operator, rpc.Config{
 		Gate: rpc.NewGate(token, ""), Logger: slog.New(slog.NewJSONHandler(b.log,
