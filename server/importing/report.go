@@ -172,7 +172,9 @@ func (r *rejects) add(e *entry) error {
 	w.Comma = e.table.separator
 	write := func(row []string) error {
 		for i := range row {
-			row[i] = EscapeCell(row[i])
+			if UnescapeCell(row[i]) == row[i] { // or it is marked already
+				row[i] = EscapeCell(row[i])
+			}
 		}
 		return w.Write(row)
 	}

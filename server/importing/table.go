@@ -72,7 +72,7 @@ func newCSV(text *bufio.Reader, s source) (*table, error) {
 		return nil, err
 	}
 	for _, name := range header {
-		t.add(name)
+		t.add(UnescapeCell(name))
 	}
 	t.read = func() (line, error) {
 		values, at, err := lines.record()
@@ -327,7 +327,7 @@ func (r *record) on(n int, field string) (value, column string) {
 		}
 		value := strings.TrimSpace(r.lines[n].values[i])
 		if r.table.separator != 0 {
-			value = unescapeCell(value)
+			value = UnescapeCell(value)
 		}
 		if value != "" {
 			return value, r.table.header[i]

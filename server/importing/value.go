@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 	"unicode"
+	"unicode/utf8"
 
 	"golang.org/x/text/currency"
 
@@ -181,21 +182,30 @@ func no(text string) bool {
 // harmless are texts that begin like a formula and compute nothing: phone numbers and negative numbers.
 var harmless = regexp.MustCompile(`^\+[0-9][0-9 ().-]*$|^-[0-9]+([.,][0-9]+)?$`)
 
+// isFormula reports whether a spreadsheet may calculate a text: one that begins with =, +, - or @, in full width too, as
+// Japanese and Chinese ones read them, or with white space that some drop first (OWASP, CSV Injection).
+func isFormula(text string) bool {
+	first, _ := utf8.DecodeRuneInString(text)
+	return text != "" && strings.ContainsRune("=+-@\t\r\n＝＋－＠", first) && !harmless.MatchString(text)
+}
+
 // EscapeCell returns a text for a cell of a CSV file that people open in a spreadsheet, which would calculate one that
-// begins like a formula: an apostrophe before it keeps it a text. An import takes the apostrophe off again.
+// begins like a formula: an apostrophe before it keeps it a text. UnescapeCell takes the apostrophe off again. A text that
+// has such an apostrophe itself gets another one, so that it is the same text again afterwards.
 func EscapeCell(text string) string {
-	if text != "" && strings.Contains("=+-@\t\r", text[:1]) && !harmless.MatchString(text) {
+	if isFormula(text) || UnescapeCell(text) != text {
 		return "'" + text
 	}
 	return text
 }
 
-// unescapeCell leaves out the apostrophe by which people and EscapeCell keep a cell a text; that of a title such as
-// '90s Hits belongs to it.
-func unescapeCell(value string) string {
-	rest, marked := strings.CutPrefix(value, "'")
-	if marked && (EscapeCell(rest) != rest || rest != "" && strings.Trim(rest, "+0123456789 ().,/-") == "") {
-		return rest
+// UnescapeCell leaves out the apostrophe by which EscapeCell, and people before numbers, keep a cell a text. The one of a
+// title such as '90s Hits belongs to the title.
+func UnescapeCell(cell string) string {
+	text, marked := strings.CutPrefix(cell, "'")
+	inner := strings.TrimLeft(text, "'")
+	if marked && (isFormula(inner) || inner != "" && strings.Trim(inner, "+0123456789 ().,/-") == "") {
+		return text
 	}
-	return value
+	return cell
 }
