@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -46,11 +47,10 @@ func seekable(ctx context.Context, in io.Reader) (file io.ReadSeeker, remove fun
 			return s, func() {}, nil
 		}
 	}
-	spool, err := os.CreateTemp("", "storefront-import-*")
+	spool, remove, err := newSpool()
 	if err != nil {
 		return nil, nil, fmt.Errorf("keep the input: %w", err)
 	}
-	remove = func() { _, _ = spool.Close(), os.Remove(spool.Name()) }
 	copied := make(chan error, 1)
 	go func() {
 		_, err := io.Copy(spool, in)
@@ -69,6 +69,29 @@ func seekable(ctx context.Context, in io.Reader) (file io.ReadSeeker, remove fun
 		return nil, nil, err
 	}
 	return spool, remove, nil
+}
+
+// spoolPattern is the name of temporary files that keep the input.
+const spoolPattern = "storefront-import-*"
+
+// newSpool makes a temporary file that remove closes and deletes. When the process is killed, no file stays: on Unix it has no
+// name, and on Windows, which deletes no file that is open, the next import deletes it.
+func newSpool() (spool *os.File, remove func(), err error) {
+	left, _ := filepath.Glob(filepath.Join(os.TempDir(), spoolPattern))
+	for _, path := range left {
+		_ = os.Remove(path)
+	}
+	spool, err = os.CreateTemp("", spoolPattern)
+	if err != nil {
+		return nil, nil, err
+	}
+	nameless := os.Remove(spool.Name()) == nil
+	return spool, func() {
+		_ = spool.Close()
+		if !nameless {
+			_ = os.Remove(spool.Name())
+		}
+	}, nil
 }
 
 // headBytes is how much of a file is looked at before it is read.
