@@ -1,13 +1,10 @@
 package main
 
 import (
-	"archive/tar"
 	"bytes"
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"hash"
@@ -17,7 +14,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/klauspost/compress/zstd"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
@@ -86,33 +82,36 @@ var rowsOf = map[string]proto.Message{
 
 // Run exports the store.
 func (c *exportCmd) Run(s *invocation) error {
-	folder, remove, err := newfile.Folder(c.To)
-	if errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("export: %s is there already: name another, or remove it", c.To)
-	}
-	if err != nil {
-		return fmt.Errorf("export: %w", err)
-	}
-	defer remove()
-	w := &exportWriter{folder: folder, csv: s.csv, bar: newProgress(s.errs, "exporting", -1)}
-	err = s.operate(c.target, func(ctx context.Context, o admin.API) error {
-		return errors.Join(o.Export(ctx, &adminv1.ExportStoreRequest{Store: c.Store}, w.take), w.end())
-	})
-	w.bar.end()
-	if err == nil {
-		err = w.writeManifest()
-	}
-	if err == nil && strings.HasSuffix(c.To, archiveSuffix) {
-		err = newfile.Create(c.To, func(temporary string) error { return pack(s.ctx, temporary, folder) })
-	} else if err == nil {
-		err = newfile.Place(folder, c.To)
+	w := &exportWriter{csv: s.csv}
+	var err error
+	if strings.HasSuffix(c.To, archiveSuffix) {
+		err = newfile.Create(c.To, func(temporary string) error {
+			w.folder = temporary + ".files" // which newfile removes
+			if err := errors.Join(os.Mkdir(w.folder, 0o700), c.write(s, w)); err != nil {
+				return err
+			}
+			if err := pack(s.ctx, temporary, w.folder, w.manifest.Files); err != nil {
+				return err
+			}
+			return w.readBack(s.ctx, temporary, openArchive)
+		})
+	} else {
+		err = newfile.CreateFolder(c.To, func(temporary string) error {
+			w.folder = temporary
+			if err := c.write(s, w); err != nil {
+				return err
+			}
+			return w.readBack(s.ctx, temporary, openFolder)
+		})
 	}
 	_, refused := errors.AsType[*apierr.Refusal](err)
 	switch {
+	case errors.Is(err, fs.ErrExist):
+		return fmt.Errorf("export: %s is there already: name another, or remove it", c.To)
 	case refused:
 		return err
 	case err != nil:
-		return fmt.Errorf("%w; nothing is written, and a new run begins anew", err)
+		return fmt.Errorf("export: %w; nothing is written, and a new run begins anew", err)
 	case s.json:
 		return s.value(w.manifest)
 	}
@@ -122,6 +121,19 @@ func (c *exportCmd) Run(s *invocation) error {
 	_, err = fmt.Fprintf(s.out, "%s: the store %s as of %s\n", c.To, w.manifest.Store.Slug,
 		when(timestamppb.New(w.manifest.ExportedAt.Time)))
 	return err
+}
+
+// write writes the files of the export.
+func (c *exportCmd) write(s *invocation, w *exportWriter) error {
+	w.bar = newProgress(s.errs, "exporting", -1)
+	defer w.bar.end()
+	err := s.operate(c.target, func(ctx context.Context, o admin.API) error {
+		return errors.Join(o.Export(ctx, &adminv1.ExportStoreRequest{Store: c.Store}, w.take), w.end())
+	})
+	if err != nil {
+		return err
+	}
+	return w.writeManifest()
 }
 
 // exportWriter writes the rows of an export into the files of a folder.
@@ -221,87 +233,12 @@ func (w *exportWriter) writeManifest() error {
 	})
 }
 
-// pack writes the files of a folder into an archive, unless the context ends first.
-func pack(ctx context.Context, path, folder string) error {
-	out, err := os.OpenFile(path, os.O_WRONLY, 0o600)
+// readBack reads what was written from the disk again, and fails unless all of it is there.
+func (w *exportWriter) readBack(ctx context.Context, path string, open func(path string) (exportFiles, error)) error {
+	files, err := open(path)
 	if err != nil {
 		return err
 	}
-	defer context.AfterFunc(ctx, func() { _ = out.Close() })()
-	compressed, err := zstd.NewWriter(out)
-	if err != nil {
-		return errors.Join(err, out.Close())
-	}
-	archive := tar.NewWriter(compressed)
-	err = errors.Join(archive.AddFS(os.DirFS(folder)), archive.Close(), compressed.Close(), out.Close())
-	return cmp.Or(ctx.Err(), err)
-}
-
-// unpack writes the files of an archive into a folder.
-func unpack(path, folder string) error {
-	in, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = in.Close() }()
-	compressed, err := zstd.NewReader(in)
-	if err != nil {
-		return err
-	}
-	defer compressed.Close()
-	for archive := tar.NewReader(compressed); ; {
-		header, err := archive.Next()
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return fmt.Errorf("%s is no whole .tar.zst file: %w", path, err)
-		}
-		if header.Typeflag != tar.TypeReg || filepath.Base(header.Name) != header.Name {
-			continue // nothing that an export has
-		}
-		out, err := os.OpenFile(filepath.Join(folder, header.Name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-		if err != nil {
-			return err
-		}
-		_, err = io.Copy(out, archive) //nolint:gosec // As large as the export that the operator names.
-		if err := errors.Join(err, out.Close()); err != nil {
-			return fmt.Errorf("unpack %s: %w", path, err)
-		}
-	}
-}
-
-// readManifest reads the manifest of an export and checks that its files are whole.
-func readManifest(folder string) (m manifest, err error) {
-	files := os.DirFS(folder) // which opens nothing outside it
-	text, err := fs.ReadFile(files, manifestName)
-	if errors.Is(err, fs.ErrNotExist) {
-		return m, fmt.Errorf("%s is no export: it has no %s", folder, manifestName)
-	}
-	if err == nil {
-		err = json.Unmarshal(text, &m)
-	}
-	switch {
-	case err != nil:
-		return m, fmt.Errorf("read the export: %w", err)
-	case m.Format == csvFormat:
-		return m, fmt.Errorf("%s is for people: import one without -o csv, or its products, customers and orders singly", folder)
-	case m.Format != exportFormat:
-		return m, fmt.Errorf("%s has the format %q, which this release does not know", folder, m.Format)
-	}
-	for _, f := range m.Files {
-		in, err := files.Open(f.Name)
-		if err != nil {
-			return m, fmt.Errorf("read the export: %w", err)
-		}
-		sum := sha256.New()
-		_, err = io.Copy(sum, in)
-		if err := errors.Join(err, in.Close()); err != nil {
-			return m, err
-		}
-		if hex.EncodeToString(sum.Sum(nil)) != f.SHA256 {
-			return m, fmt.Errorf("%s is not as it was exported: its SHA-256 differs from that in %s", f.Name, manifestName)
-		}
-	}
-	return m, nil
+	_, err = readManifest(ctx, files, w.manifest.Format)
+	return errors.Join(err, files.Close())
 }

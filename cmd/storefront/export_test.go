@@ -1,6 +1,8 @@
 package main
 
 import (
+	"archive/tar"
+	"bytes"
 	"context"
 	"encoding/csv"
 	"encoding/json"
@@ -9,14 +11,19 @@ import (
 	"io"
 	"io/fs"
 	"log/slog"
+	"maps"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/klauspost/compress/zstd"
 	"github.com/stretchr/testify/require"
 	"google.golang.org/genproto/googleapis/api/annotations"
 	"google.golang.org/protobuf/proto"
@@ -225,53 +232,361 @@ func TestAnExportForPeople(t *testing.T) {
 	require.Contains(t, said, "is for people")
 }
 
-// An export that is not whole, or not as it was written, is refused before anything is stored; one that is broken off
-// leaves nothing, and what an earlier one left is cleared away.
+// An export that is broken off leaves nothing, one that was killed leaves what the next one clears away, and one to a name that is
+// taken is refused, by files, folders and links alike.
 func TestAnExportIsWholeOrNotThere(t *testing.T) {
 	t.Parallel()
-	url, target := dbtest.URL(t, dbtest.SQLite), dbtest.URL(t, dbtest.SQLite)
+	url := dbtest.URL(t, dbtest.SQLite)
 	dinars(t, url)
-	parent := t.TempDir()
-	folder := filepath.Join(parent, "export")
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	require.Equal(t, 1, run(ctx, []string{"export", "--store", "souk", "--database-url", url, folder},
-		func(string) (string, bool) { return "", false }, strings.NewReader(""), io.Discard, io.Discard))
-	left, err := os.ReadDir(parent)
-	require.NoError(t, err)
-	require.Empty(t, left)
+	for _, name := range []string{"export", "export" + archiveSuffix} {
+		parent := t.TempDir()
+		path := filepath.Join(parent, name)
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		require.Equal(t, 1, run(ctx, []string{"export", "--store", "souk", "--database-url", url, path},
+			func(string) (string, bool) { return "", false }, strings.NewReader(""), io.Discard, io.Discard))
+		require.Empty(t, namesIn(t, parent))
+		command(t, 1, "export", "--store", "nobody", "--database-url", url, path)
+		require.Empty(t, namesIn(t, parent))
 
-	require.NoError(t, os.Mkdir(filepath.Join(parent, ".new-export"), 0o700)) // of one that was killed
-	require.NoError(t, os.WriteFile(filepath.Join(parent, ".new-export", "orders.ndjson"), []byte("half"), 0o600))
-	command(t, 0, "export", "--store", "souk", "--database-url", url, folder)
-	_, said := command(t, 1, "export", "--store", "souk", "--database-url", url, folder)
-	require.Contains(t, said, "is there already: name another, or remove it")
-	archive := filepath.Join(parent, "export.tar.zst")
-	command(t, 0, "export", "--store", "souk", "--database-url", url, archive)
-	whole, err := os.ReadFile(archive)
-	require.NoError(t, err)
+		half := filepath.Join(parent, ".storefront-new-1")
+		require.NoError(t, os.Mkdir(half, 0o700)) // of one that was killed
+		require.NoError(t, os.WriteFile(filepath.Join(half, "lock"), nil, 0o600))
+		require.NoError(t, os.WriteFile(filepath.Join(half, "orders.ndjson"), []byte("half"), 0o600))
+		command(t, 0, "export", "--store", "souk", "--database-url", url, path)
+		require.Equal(t, []string{name}, namesIn(t, parent))
+		taken := []string{path}
+		for i, to := range []string{name, "nothing"} {
+			if link := filepath.Join(parent, strconv.Itoa(i)+name); os.Symlink(to, link) == nil {
+				taken = append(taken, link)
+			}
+		}
+		for _, path := range taken {
+			_, said := command(t, 1, "export", "--store", "souk", "--database-url", url, path)
+			require.Contains(t, said, "is there already: name another, or remove it")
+		}
+		command(t, 0, "import", "--store", "souk", "--create", "--database-url", dbtest.URL(t, dbtest.SQLite), path)
+		_, said := command(t, 1, "export", "--store", "souk", "--database-url", url, filepath.Join(parent, "nowhere", name))
+		require.Contains(t, said, "no such file")
+		require.Len(t, namesIn(t, parent), len(taken))
+	}
+}
 
+// namesIn are the names in a folder, hidden ones too.
+func namesIn(t *testing.T, folder string) (names []string) {
+	t.Helper()
+	entries, err := os.ReadDir(folder)
+	require.NoError(t, err)
+	for _, entry := range entries {
+		names = append(names, entry.Name())
+	}
+	return names
+}
+
+// Processes that export to one name at the same time are in nobody's way: whichever succeeds has an export that can be imported.
+func TestExportsToOneNameAtOnce(t *testing.T) {
+	t.Parallel()
+	source := dbtest.URL(t, dbtest.SQLite)
+	require.NoError(t, makeDemo(t.Context(), source))
+	from := installation{t, map[string]string{"STOREFRONT_DATABASE_URL": source}}
+	for _, name := range []string{"export", "export" + archiveSuffix} {
+		for range 5 {
+			parent := t.TempDir()
+			path := filepath.Join(parent, name)
+			pair := []*exec.Cmd{from.command("storefront", "export", "--store", demoSlug, path),
+				from.command("storefront", "export", "--store", demoSlug, path)}
+			said := make([]bytes.Buffer, len(pair))
+			for i, c := range pair {
+				c.Stderr = &said[i]
+				require.NoError(t, c.Start())
+			}
+			done := 0
+			for i, c := range pair {
+				if c.Wait() == nil {
+					done++
+				} else {
+					require.Contains(t, said[i].String(), "is there already")
+				}
+			}
+			require.Equal(t, 1, done)
+			require.Equal(t, []string{name}, namesIn(t, parent))
+			_, err := readExport(t, path)
+			require.NoError(t, err)
+		}
+	}
+}
+
+func readExport(t *testing.T, path string) (manifest, error) {
+	t.Helper()
+	files, err := openExport(path)
+	require.NoError(t, err)
+	defer files.Close()
+	return readManifest(t.Context(), files, exportFormat)
+}
+
+// exportOf is an export in memory: its files by their names.
+type exportOf map[string]string
+
+// names are those of the files, in their order.
+func (e exportOf) names() []string { return slices.Sorted(maps.Keys(e)) }
+
+// manifest changes the manifest.
+func (e exportOf) manifest(t *testing.T, change func(m *manifest)) {
+	t.Helper()
+	var m manifest
+	require.NoError(t, json.Unmarshal([]byte(e[manifestName]), &m))
+	change(&m)
+	text, err := json.Marshal(m)
+	require.NoError(t, err)
+	e[manifestName] = string(text)
+}
+
+// line changes the manifest's line of a file.
+func (e exportOf) line(t *testing.T, name string, change func(f *exportedFile)) {
+	t.Helper()
+	e.manifest(t, func(m *manifest) {
+		for i := range m.Files {
+			if m.Files[i].Name == name {
+				change(&m.Files[i])
+			}
+		}
+	})
+}
+
+// unlist takes the manifest's line of a file away.
+func (e exportOf) unlist(t *testing.T, name string) {
+	t.Helper()
+	e.manifest(t, func(m *manifest) {
+		m.Files = slices.DeleteFunc(m.Files, func(f exportedFile) bool { return f.Name == name })
+	})
+}
+
+// folder writes the export into a folder.
+func (e exportOf) folder(t *testing.T) string {
+	t.Helper()
+	folder := t.TempDir()
+	for name, text := range e {
+		require.NoError(t, os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600))
+	}
+	return folder
+}
+
+// archive writes the export into an archive, in an order, with further entries that are empty or have zeros.
+func (e exportOf) archive(t *testing.T, names []string, further ...*tar.Header) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "a"+archiveSuffix)
+	out, err := os.Create(path)
+	require.NoError(t, err)
+	compressed, err := zstd.NewWriter(out)
+	require.NoError(t, err)
+	archive := tar.NewWriter(compressed)
+	for _, name := range names {
+		text := e[filepath.Base(name)]
+		require.NoError(t, archive.WriteHeader(&tar.Header{Name: name, Mode: 0o600, Size: int64(len(text))}))
+		_, err := io.WriteString(archive, text)
+		require.NoError(t, err)
+	}
+	for _, header := range further {
+		require.NoError(t, archive.WriteHeader(header))
+		_, err := io.CopyN(archive, zeros{}, header.Size)
+		require.NoError(t, err)
+	}
+	require.NoError(t, errors.Join(archive.Close(), compressed.Close(), out.Close()))
+	return path
+}
+
+// zeros reads as zeros without end.
+type zeros struct{}
+
+func (zeros) Read(p []byte) (int, error) {
+	clear(p)
+	return len(p), nil
+}
+
+// exported is an export of the demo store.
+func exported(t *testing.T) exportOf {
+	t.Helper()
+	source, made := dbtest.URL(t, dbtest.SQLite), filepath.Join(t.TempDir(), "export")
+	require.NoError(t, makeDemo(t.Context(), source))
+	command(t, 0, "export", "--store", demoSlug, "--database-url", source, made)
+	e := exportOf{}
+	for _, name := range namesIn(t, made) {
+		text, err := os.ReadFile(filepath.Join(made, name))
+		require.NoError(t, err)
+		e[name] = string(text)
+	}
+	return e
+}
+
+// An export has the files that its manifest lists, whole, and no other. Any other one is refused before anything is stored.
+func TestAnExportIsWhatItsManifestLists(t *testing.T) {
+	t.Parallel()
+	whole, target := exported(t), ""
+	const orders = "orders.ndjson"
+	cut := strings.Join(strings.SplitAfter(whole[orders], "\n")[:7], "")
 	refused := func(want, path string) {
 		t.Helper()
-		_, said := command(t, 1, "import", "--store", "souk", "--create", "--database-url", target, path)
-		require.Contains(t, said, want)
+		_, said := command(t, 1, "import", "--store", "new", "--create", "--database-url", target, path)
+		require.Contains(t, said, want, path)
 	}
-	require.NoError(t, os.WriteFile(filepath.Join(parent, "cut.tar.zst"), whole[:len(whole)/2], 0o600))
-	refused("no whole .tar.zst file", filepath.Join(parent, "cut.tar.zst"))
-	orders := filepath.Join(folder, "orders.ndjson")
-	text, err := os.ReadFile(orders)
+	for reason, row := range map[string]struct {
+		change func(e exportOf)
+		want   string
+	}{
+		"a file is cut": {func(e exportOf) { e[orders] = cut }, "orders.ndjson is not as it was exported: it has a length of"},
+		"a file is cut, and has no line": {func(e exportOf) { e[orders] = cut; e.unlist(t, orders) },
+			"the export has orders.ndjson, which manifest.json does not list"},
+		"a byte differs": {func(e exportOf) { e[orders] = strings.Replace(cut, "1", "2", 1) + e[orders][len(cut):] },
+			"orders.ndjson is not as it was exported: it has the SHA-256"},
+		"a file is missing": {func(e exportOf) { delete(e, orders) }, "the export has no orders.ndjson"},
+		"a file is missing, and has no line": {func(e exportOf) { delete(e, orders); e.unlist(t, orders) },
+			"manifest.json lists no orders.ndjson"},
+		"the store is missing, and has no line": {func(e exportOf) { delete(e, "store.ndjson"); e.unlist(t, "store.ndjson") },
+			"manifest.json lists no store.ndjson"},
+		"a file too many":       {func(e exportOf) { e["coupons.ndjson"] = "{}\n" }, "coupons.ndjson, which manifest.json does not list"},
+		"two lines of one file": {func(e exportOf) { e.manifest(t, func(m *manifest) { m.Files = append(m.Files, m.Files[0]) }) }, "lists it twice"},
+		"a file elsewhere": {func(e exportOf) { e.line(t, orders, func(f *exportedFile) { f.Name = "../" + orders }) },
+			"the export has no ../"},
+		"other rows":      {func(e exportOf) { e.line(t, orders, func(f *exportedFile) { f.Rows-- }) }, "it has rows: "},
+		"no rows":         {func(e exportOf) { e.line(t, orders, func(f *exportedFile) { f.Rows = 0 }) }, "it has rows: "},
+		"another length":  {func(e exportOf) { e.line(t, orders, func(f *exportedFile) { f.Bytes++ }) }, "it has a length of"},
+		"no checksum":     {func(e exportOf) { e.line(t, orders, func(f *exportedFile) { f.SHA256 = "" }) }, "it has the SHA-256"},
+		"no lines at all": {func(e exportOf) { e.manifest(t, func(m *manifest) { m.Files = nil }) }, "which manifest.json does not list"},
+		"no manifest":     {func(e exportOf) { delete(e, manifestName) }, "this is no export: it has no manifest.json"},
+		"half a manifest": {func(e exportOf) { e[manifestName] = e[manifestName][:99] }, "read manifest.json of the export"},
+		"a long manifest": {func(e exportOf) { e[manifestName] += strings.Repeat(" ", maxManifestBytes) }, "manifest.json is longer than"},
+		"another format":  {func(e exportOf) { e.manifest(t, func(m *manifest) { m.Format = "storefront-export/9" }) }, "the format \"storefront-export/9\""},
+		"a line that is too long": {func(e exportOf) {
+			e[orders] = strings.Repeat("0", 2<<20)
+			e.line(t, orders, func(f *exportedFile) {
+				*f = exportedFile{Name: orders}
+				require.NoError(t, f.measure(strings.NewReader(e[orders])))
+			})
+		}, "line 1:  is longer than 1 MiB"},
+	} {
+		e := maps.Clone(whole)
+		row.change(e)
+		target = dbtest.URL(t, dbtest.SQLite)
+		refused(row.want, e.folder(t))
+		refused(row.want, e.archive(t, e.names()))
+		if reason != "a line that is too long" {
+			out, _ := command(t, 0, "store", "list", "--database-url", target, "-o", "json")
+			require.Equal(t, "[]\n", out, "%s: nothing was stored", reason)
+		}
+	}
+
+	target = dbtest.URL(t, dbtest.SQLite)
+	all := whole.names()
+	refused("the export has orders.ndjson twice", whole.archive(t, append(all, orders)))
+	refused("orders is no file", whole.archive(t, all, &tar.Header{Name: "orders", Typeflag: tar.TypeSymlink, Linkname: "/etc/passwd"}))
+	refused("orders is no file", whole.archive(t, all, &tar.Header{Name: "orders", Typeflag: tar.TypeLink, Linkname: orders}))
+	refused("../x", whole.archive(t, all, &tar.Header{Name: "../x", Typeflag: tar.TypeReg}))
+	var many []*tar.Header
+	for i := range maxExportFiles {
+		many = append(many, &tar.Header{Name: strconv.Itoa(i), Typeflag: tar.TypeReg})
+	}
+	refused("more than 100 files", whole.archive(t, all, many...))
+	archive := whole.archive(t, all)
+	text, err := os.ReadFile(archive)
 	require.NoError(t, err)
-	require.NoError(t, os.WriteFile(orders, text[:len(text)-2], 0o600))
-	refused("orders.ndjson is not as it was exported", folder)
-	require.NoError(t, os.Remove(orders))
-	refused("orders.ndjson", folder)
-	require.NoError(t, os.Remove(filepath.Join(folder, manifestName)))
-	refused("is no export: it has no manifest.json", folder)
+	require.NoError(t, os.WriteFile(archive, text[:len(text)/2], 0o600))
+	refused("unexpected EOF", archive)
+	require.NoError(t, os.WriteFile(archive, []byte("no archive"), 0o600))
+	refused("no whole .tar.zst file", archive)
+	refused("no such file", filepath.Join(t.TempDir(), "nothing"))
+	folder := whole.folder(t)
+	require.NoError(t, os.Remove(filepath.Join(folder, orders)))
+	if os.Symlink(filepath.Join(whole.folder(t), orders), filepath.Join(folder, orders)) == nil {
+		refused("orders.ndjson is no file", folder)
+	}
 	out, _ := command(t, 0, "store", "list", "--database-url", target, "-o", "json")
 	require.Equal(t, "[]\n", out, "nothing was stored")
+
+	// What systems leave in folders, and archives in another order or made of a folder, are no harm.
+	slices.Reverse(all)
+	for i := range all {
+		all[i] = "./" + all[i]
+	}
+	folder = whole.folder(t)
+	require.NoError(t, os.WriteFile(filepath.Join(folder, ".DS_Store"), nil, 0o600))
+	for _, path := range []string{folder, whole.archive(t, all, &tar.Header{Name: "./", Typeflag: tar.TypeDir},
+		&tar.Header{Name: "./._orders.ndjson", Typeflag: tar.TypeReg})} {
+		command(t, 0, "import", "--store", "new", "--create", "--database-url", dbtest.URL(t, dbtest.SQLite), path)
+	}
 	for _, wrong := range [][]string{{"--events", folder}, {"--dry-run", folder}, {"products"}, {"coupons", "file"},
 		{"--create", "orders", "-"}} {
-		command(t, 2, append([]string{"import", "--store", "souk", "--database-url", target}, wrong...)...)
+		command(t, 2, append([]string{"import", "--store", "new", "--database-url", target}, wrong...)...)
+	}
+}
+
+// What unpacks to half a gigabyte, as a line of a file that the manifest lists, as the manifest, or as another file, is refused
+// with the memory of any other export. No other test runs meanwhile, since this one is not parallel.
+func TestALargeFileNeedsLittleMemory(t *testing.T) {
+	const size, mostAllocated = 512 << 20, 64 << 20
+	target := dbtest.URL(t, dbtest.SQLite)
+	e := exported(t)
+	var large exportedFile
+	require.NoError(t, large.measure(io.LimitReader(zeros{}, size)))
+	listed := maps.Clone(e)
+	delete(listed, "orders.ndjson")
+	listed.line(t, "orders.ndjson", func(f *exportedFile) { f.Rows, f.Bytes, f.SHA256 = large.Rows, large.Bytes, large.SHA256 })
+	unnamed := maps.Clone(e)
+	delete(unnamed, manifestName)
+	header := func(name string) *tar.Header { return &tar.Header{Name: name, Typeflag: tar.TypeReg, Size: size} }
+	rows := map[string]string{
+		"orders.ndjson: line 1:  is longer than 1 MiB": listed.archive(t, listed.names(), header("orders.ndjson")),
+		"manifest.json is longer than":                 unnamed.archive(t, unnamed.names(), header(manifestName)),
+		"coupons.ndjson, which manifest.json does not": e.archive(t, e.names(), header("coupons.ndjson")),
+	}
+	if runtime.GOOS != "windows" { // where a hole takes room on the disk
+		folder := listed.folder(t)
+		f, err := os.Create(filepath.Join(folder, "orders.ndjson"))
+		require.NoError(t, err)
+		require.NoError(t, errors.Join(f.Truncate(size), f.Close()))
+		rows["orders.ndjson: line 1:  is longer"] = folder
+	}
+	for want, path := range rows {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		_, said := command(t, 1, "import", "--store", "new", "--create", "--database-url", target, path)
+		runtime.ReadMemStats(&after)
+		require.Contains(t, said, want)
+		require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(mostAllocated), want)
+		t.Logf("%s: %d MiB allocated", want, (after.TotalAlloc-before.TotalAlloc)>>20)
+	}
+}
+
+// Texts that spreadsheets calculate are the same after a file of CSV.
+func TestTextsAreTheSameAfterAFileOfCSV(t *testing.T) {
+	t.Parallel()
+	source, target := dbtest.URL(t, dbtest.SQLite), dbtest.URL(t, dbtest.SQLite)
+	titles := []string{"=1+1", "＝1+1", "＋1", "－1", "＠SUM(1)", "+a", "-a", "@a", "'=1", "''＝1", "'", "''", "'90", "'90s Hits", "-5", "+237 670 000 001",
+		"12\" vinyl", "a;b,c\td"}
+	for _, url := range []string{source, target} {
+		command(t, 0, "store", "create", "--name", "S", "--slug", "s", "--currency", "XAF", "--country", "CM", "--database-url", url)
+	}
+	for _, title := range titles {
+		command(t, 0, "product", "create", "--store", "s", "--title="+title, "--type", "FILE", "--price", "1", "--database-url", source)
+	}
+	listed := func(url, format string) string {
+		out, _ := command(t, 0, "product", "list", "--store", "s", "--page-size", "100", "--database-url", url, "-o", format)
+		return out
+	}
+	exported := filepath.Join(t.TempDir(), "export")
+	command(t, 0, "export", "--store", "s", "--database-url", source, "-o", "csv", exported)
+	list := filepath.Join(t.TempDir(), "list.csv")
+	require.NoError(t, os.WriteFile(list, []byte(listed(source, "csv")), 0o600))
+	for _, file := range []string{filepath.Join(exported, "products.csv"), list} {
+		target := dbtest.URL(t, dbtest.SQLite)
+		command(t, 0, "store", "create", "--name", "S", "--slug", "s", "--currency", "XAF", "--country", "CM", "--database-url", target)
+		command(t, 0, "import", "--store", "s", "--map", "contentReady=", "--database-url", target, "products", file)
+		var products []struct{ Title string }
+		require.NoError(t, json.Unmarshal([]byte(listed(target, "json")), &products))
+		var got []string
+		for _, p := range products {
+			got = append(got, p.Title)
+		}
+		require.ElementsMatch(t, titles, got)
 	}
 }
 
@@ -282,12 +597,12 @@ func TestPackingIsInterrupted(t *testing.T) {
 		t.Skip("a hole takes room on its disk there")
 	}
 	folder, archive := t.TempDir(), filepath.Join(t.TempDir(), "a.tar.zst")
-	for path, size := range map[string]int64{filepath.Join(folder, "large"): 1 << 40, archive: 0} { // with nothing but a hole
+	for path, size := range map[string]int64{filepath.Join(folder, manifestName): 1 << 40, archive: 0} { // with nothing but a hole
 		f, err := os.Create(path)
 		require.NoError(t, err)
 		require.NoError(t, errors.Join(f.Truncate(size), f.Close()))
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	require.ErrorIs(t, pack(ctx, archive, folder), context.DeadlineExceeded)
+	require.ErrorIs(t, pack(ctx, archive, folder, nil), context.DeadlineExceeded)
 }

@@ -3,8 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
-	"os"
-	"path/filepath"
+	"io"
 	"strings"
 
 	"google.golang.org/protobuf/types/known/timestamppb"
@@ -24,6 +23,9 @@ type loadedKind struct {
 	Skipped int32  `json:"skipped"`
 }
 
+// maxStoreBytes bounds what is read of an export's store.
+const maxStoreBytes = 1 << 20
+
 // runExport imports an export: a folder, or a file that holds one.
 func (c *importCmd) runExport(s *invocation, path string) error {
 	for _, name := range []string{"from", "map", "type", "date-format", "country", "dry-run", "skip-bad", "update", "errors",
@@ -32,29 +34,18 @@ func (c *importCmd) runExport(s *invocation, path string) error {
 			return usage("--%s: is for a single file; an export is imported as it is", name)
 		}
 	}
-	folder := path
-	if strings.HasSuffix(path, archiveSuffix) {
-		var err error
-		if folder, err = os.MkdirTemp("", "storefront-import-*"); err != nil {
-			return fmt.Errorf("import: %w", err)
-		}
-		defer func() { _ = os.RemoveAll(folder) }()
-		if err := unpack(path, folder); err != nil {
-			return fmt.Errorf("import: %w", err)
-		}
-	}
-	m, err := readManifest(folder)
+	files, err := openExport(path)
 	if err != nil {
 		return fmt.Errorf("import: %w", err)
 	}
-	text, err := os.ReadFile(filepath.Join(folder, "store"+linesSuffix))
+	defer func() { _ = files.Close() }()
+	m, err := readManifest(s.ctx, files, exportFormat)
 	if err != nil {
-		return fmt.Errorf("import: %w", err)
+		return fmt.Errorf("import: %s: %w", path, err)
 	}
-	in := &adminv1.ImportStoreRequest{Store: c.Store, Create: c.Create, Exported: &adminv1.ExportedStore{},
-		ExportedAt: timestamppb.New(m.ExportedAt.Time)}
-	if err := apijson.Unmarshal(text, in.GetExported()); err != nil {
-		return fmt.Errorf("import: store%s: %w", linesSuffix, err)
+	in := &adminv1.ImportStoreRequest{Store: c.Store, Create: c.Create, ExportedAt: timestamppb.New(m.ExportedAt.Time)}
+	if in.Exported, err = exportedStore(files); err != nil {
+		return fmt.Errorf("import: %s: store%s: %w", path, linesSuffix, err)
 	}
 	return s.operate(c.target, func(ctx context.Context, o admin.API) error {
 		store, err := o.ImportStore(ctx, in)
@@ -70,7 +61,12 @@ func (c *importCmd) runExport(s *invocation, path string) error {
 		finish := &adminv1.FinishImportRequest{Store: store.GetId(), Kind: string(importing.WholeExport)}
 		for _, kind := range importing.ExportedKinds {
 			of := loadedKind{Kind: string(kind)}
-			err := importing.LoadRows(ctx, o, store.GetId(), kind, filepath.Join(folder, string(kind)+linesSuffix),
+			name := string(kind) + linesSuffix
+			lines, err := files.open(name)
+			if err != nil {
+				return err
+			}
+			err = importing.LoadRows(ctx, o, store.GetId(), kind, name, lines,
 				func(out *adminv1.ImportResponse) {
 					of.Stored, of.Skipped = of.Stored+out.GetStored(), of.Skipped+out.GetSkipped()
 					of.Rows = of.Stored + of.Skipped
@@ -88,6 +84,23 @@ func (c *importCmd) runExport(s *invocation, path string) error {
 		}
 		return c.reportExport(s, m, done)
 	})
+}
+
+// exportedStore reads the store of an export.
+func exportedStore(files exportFiles) (*adminv1.ExportedStore, error) {
+	in, err := files.open("store" + linesSuffix)
+	if err != nil {
+		return nil, err
+	}
+	text, err := io.ReadAll(io.LimitReader(in, maxStoreBytes+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(text) > maxStoreBytes {
+		return nil, fmt.Errorf("is longer than %d bytes", maxStoreBytes)
+	}
+	store := &adminv1.ExportedStore{}
+	return store, apijson.Unmarshal(text, store)
 }
 
 // reportExport shows what an import of an export did.

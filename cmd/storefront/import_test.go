@@ -5,12 +5,16 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/db/dbtest"
+	"go.storefront.example/ent/hook"
 )
 
 // A file on standard input is not overwritten by --errors.
@@ -84,4 +88,38 @@ func TestImportNamesTheLineThatIsTooLargeForAServer(t *testing.T) {
 	code, said = does(text, "STOREFRONT_DATABASE_URL", url, load...)
 	require.Equal(t, 0, code, said)
 	require.Contains(t, said, "2 lines: 2 orders stored, 0 there before")
+}
+
+// What an import keeps on the disk while it runs, of a store or of standard input, is gone when it is killed.
+func TestAKilledImportLeavesNoFiles(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS == "windows" {
+		t.Skip("a file that is open has its name there until the next import")
+	}
+	source, target := dbtest.URL(t, dbtest.SQLite), dbtest.URL(t, dbtest.SQLite)
+	require.NoError(t, makeDemo(t.Context(), source))
+	archive := filepath.Join(t.TempDir(), "export"+archiveSuffix)
+	command(t, 0, "export", "--store", demoSlug, "--database-url", source, archive)
+	temporary := t.TempDir()
+	into := installation{t, map[string]string{"STOREFRONT_DATABASE_URL": target, "TMPDIR": temporary}}
+	s, err := hook.Open(t.Context(), db.Config{URL: target, MaxConns: 2})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, s.Close()) }()
+
+	c := into.command("storefront", "import", "--store", "s", "--create", archive)
+	require.NoError(t, c.Start())
+	require.Eventually(t, func() bool { return dbtest.Count(t, s, "products") > 0 }, time.Minute, time.Millisecond)
+	require.NoError(t, c.Process.Kill())
+	_ = c.Wait()
+	require.Empty(t, namesIn(t, temporary))
+
+	c = into.command("storefront", "import", "--store", "s", "products", "-")
+	in, err := c.StdinPipe()
+	require.NoError(t, err)
+	require.NoError(t, c.Start())
+	_, err = in.Write(bytes.Repeat([]byte("title,price\n"), 100_000)) // more than a pipe holds, so that it has read some
+	require.NoError(t, err)
+	require.NoError(t, c.Process.Kill())
+	_ = c.Wait()
+	require.Empty(t, namesIn(t, temporary))
 }

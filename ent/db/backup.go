@@ -20,10 +20,6 @@ func (s *DB) Backup(ctx context.Context, path string) (bytes int64, err error) {
 	if s.path == "" {
 		return 0, ErrNotEmbedded
 	}
-	// Check before the work, so that an existing file fails early.
-	if _, err := os.Lstat(path); err == nil {
-		return 0, fmt.Errorf("back up: %s: %w", path, os.ErrExist)
-	}
 	err = newfile.Create(path, func(temporary string) error {
 		// SQLite accepts an empty file (its documentation of VACUUM), and this one has the right mode.
 		if _, err := s.writer.ExecContext(ctx, "VACUUM INTO $1", temporary); err != nil {

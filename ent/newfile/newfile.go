@@ -1,32 +1,153 @@
-// Package newfile creates files that are whole: a file gets its name only once its bytes are on disk, and
-// takes the name of no other.
+// Package newfile creates files and folders that are whole: each gets its name only once its bytes are on disk, and takes
+// the name of no other. Calls for one path do not meet, whichever processes make them:
+//
+//	.storefront-new-123/lock   locked while the call runs; the system unlocks it when the process dies
+//	.storefront-new-123/new    what the call writes ─► path, unless another call was first: fs.ErrExist
+//
+// Each call removes the folders beside its path whose calls have died.
 package newfile
 
 import (
+	"cmp"
 	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
+
+	"github.com/gofrs/flock"
 )
 
-// Create has fill write a file, readable only by its owner, under a temporary name in the same folder,
-// and gives it the path. An existing file is left alone, with the error fs.ErrExist. On a file system without
-// hard links an empty file holds the path for a moment before that, and stays if the process dies then.
+// Create has fill write a file, readable only by its owner, under a temporary name, and gives it the path. fill may keep
+// other files beside the temporary name, in a folder of the call's own that is removed afterwards. A file, folder or link
+// that is at the path already, or that somebody else puts there meanwhile, is left alone, with the error fs.ErrExist. On a file
+// system without hard links an empty file holds the path for a moment before that, and stays if the process dies then.
 func Create(path string, fill func(temporary string) error) error {
-	folder := filepath.Dir(path)
-	temporary, err := os.CreateTemp(folder, ".new-*") // mode 0600
+	path, err := filepath.Abs(path)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = os.Remove(temporary.Name()) }()
-	if err := errors.Join(temporary.Close(), fill(temporary.Name()), sync(temporary.Name(), os.O_RDWR)); err != nil {
+	if _, err := os.Lstat(path); err == nil {
+		return &fs.PathError{Op: "create", Path: path, Err: fs.ErrExist}
+	}
+	return inOwnFolder(path, func(temporary string) error {
+		empty, err := os.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+		if err != nil {
+			return err
+		}
+		if err := errors.Join(empty.Close(), fill(temporary), sync(temporary, os.O_RDWR)); err != nil {
+			return err
+		}
+		return name(temporary, path)
+	})
+}
+
+// CreateFolder has fill write files, which must be on disk when it returns, into a folder that only its owner can read, and
+// gives it the path. It may take the place of an empty folder. Anything else that is at the path already, or
+// that somebody else puts there meanwhile, is left alone, with the error fs.ErrExist.
+func CreateFolder(path string, fill func(temporary string) error) error {
+	path, err := filepath.Abs(path) // without a slash behind it
+	if err != nil {
 		return err
 	}
-	if err := name(temporary.Name(), path); err != nil {
+	if err := vacant(path); err != nil {
 		return err
 	}
-	_ = sync(folder, os.O_RDONLY) // Systems that cannot sync a folder make a new name durable by themselves.
-	return nil
+	return inOwnFolder(path, func(temporary string) error {
+		if err := errors.Join(os.Mkdir(temporary, 0o700), fill(temporary)); err != nil {
+			return err
+		}
+		_ = sync(temporary, os.O_RDONLY)
+		_ = syscall.Rmdir(path) // os.Rename takes the place of no folder. This removes an empty one, and nothing else.
+		if err := os.Rename(temporary, path); err != nil {
+			return cmp.Or(vacant(path), err)
+		}
+		return nil
+	})
+}
+
+// vacant returns fs.ErrExist if there is something at a path, other than an empty folder. A link is something, wherever
+// it leads.
+func vacant(path string) error {
+	info, err := os.Lstat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err == nil && info.IsDir() {
+		entries, err := os.ReadDir(path)
+		if err != nil || len(entries) == 0 {
+			return err
+		}
+	}
+	return cmp.Or(err, error(&fs.PathError{Op: "create", Path: path, Err: fs.ErrExist}))
+}
+
+// The names in a path's folder while a call runs.
+const (
+	ownPattern = ".storefront-new-*"
+	lockName   = "lock"
+	newName    = "new"
+)
+
+// inOwnFolder calls write with a temporary name in a folder that is the call's own, beside the path.
+func inOwnFolder(path string, write func(temporary string) error) error {
+	parent := filepath.Dir(path)
+	removeDead(parent)
+	own, lock, err := ownFolder(parent)
+	if err != nil {
+		return err
+	}
+	err = write(filepath.Join(own, newName))
+	remove(own, lock)
+	_ = sync(parent, os.O_RDONLY) // Systems that cannot sync a folder make a new name durable by themselves.
+	return err
+}
+
+// maxTries bounds the folders that removeDead of other calls takes for dead, between their making and their locking.
+const maxTries = 10
+
+// ownFolder makes a folder and locks it.
+func ownFolder(parent string) (own string, lock *flock.Flock, err error) {
+	for range maxTries {
+		if own, err = os.MkdirTemp(parent, ownPattern); err != nil { // mode 0700
+			return "", nil, err
+		}
+		lock = lockOf(own, os.O_CREATE|os.O_RDWR)
+		held, lockErr := lock.TryLock()
+		_, err = os.Stat(lock.Path())
+		// On a file system without locks the folder of a call that dies stays, since nobody can lock it.
+		if err == nil && (held || lockErr != nil) {
+			return own, lock, nil
+		}
+		remove(own, lock)
+	}
+	return "", nil, errors.Join(err, &fs.PathError{Op: "lock", Path: own, Err: errors.New("other calls take the folder away")})
+}
+
+func lockOf(own string, how int) *flock.Flock {
+	return flock.New(filepath.Join(own, lockName), flock.SetPermissions(0o600), flock.SetFlag(how))
+}
+
+// removeDead removes the folders of calls that have died.
+func removeDead(parent string) {
+	entries, _ := os.ReadDir(parent) // Whatever is wrong with the folder, making one in it says so.
+	for _, entry := range entries {
+		if is, _ := filepath.Match(ownPattern, entry.Name()); !is || !entry.IsDir() {
+			continue
+		}
+		own := filepath.Join(parent, entry.Name())
+		lock := lockOf(own, os.O_RDWR)
+		if dead, _ := lock.TryLock(); dead {
+			remove(own, lock)
+		}
+	}
+}
+
+// remove removes a folder that is locked.
+func remove(own string, lock *flock.Flock) {
+	_ = os.RemoveAll(own)
+	_ = lock.Close()
+	_ = os.RemoveAll(own) // Windows removes no file that is open.
 }
 
 // name gives a file a name that no other file has; os.Rename would replace the other file. The old name may stay.
@@ -55,29 +176,4 @@ func sync(path string, how int) error {
 		return err
 	}
 	return errors.Join(f.Sync(), f.Close())
-}
-
-// Folder makes a folder for files on their way to a path: beside it, hidden, readable only by its owner. What a call
-// for the same path that died has left there is removed. An existing file, or a folder with something in it, is left
-// alone at the path, with the error fs.ErrExist. remove removes the folder and what is in it, wherever Place has not put it.
-func Folder(path string) (temporary string, remove func(), err error) {
-	if entries, err := os.ReadDir(path); err == nil && len(entries) > 0 || err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return "", nil, &fs.PathError{Op: "create", Path: path, Err: fs.ErrExist}
-	}
-	temporary = filepath.Join(filepath.Dir(path), ".new-"+filepath.Base(path))
-	err = errors.Join(os.RemoveAll(temporary), os.Mkdir(temporary, 0o700))
-	return temporary, func() { _ = os.RemoveAll(temporary) }, err
-}
-
-// Place gives a Folder, whose files are on disk, its path.
-func Place(temporary, path string) error {
-	// Windows renames to no folder that is there; this removes an empty one only.
-	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	if err := os.Rename(temporary, path); err != nil {
-		return err
-	}
-	_ = sync(filepath.Dir(path), os.O_RDONLY)
-	return nil
 }

@@ -8,8 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -204,38 +202,44 @@ func activityValues(p *problems, in *adminv1.ActivityEntry) []any {
 		p.id("resource.id", of.GetId()), p.object("changes", in.GetChanges()), p.moment("createdAt", in.GetCreatedAt())}
 }
 
-// LoadRows imports the rows of a file of an export, in batches, and calls pass with the answer to each: every row of the
-// batch is stored or skipped. The error of rows that are refused names the first.
-func LoadRows(ctx context.Context, api API, store string, kind Kind, path string, pass func(*adminv1.ImportResponse)) error {
-	file, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = file.Close() }()
-	var lines []byte
+// LoadRows imports the lines of a file of an export, in batches, and calls pass with the answer to each: every row of the
+// batch is stored or skipped. The error of rows that are refused names the file and the first of them; that of a line longer
+// than a request may be does too, since it is not read.
+func LoadRows(ctx context.Context, api API, store string, kind Kind, name string, in io.Reader,
+	pass func(*adminv1.ImportResponse)) error {
+	var batch []byte
 	rows, before := 0, 0
-	for text := bufio.NewReaderSize(file, 64<<10); ; {
-		line, err := text.ReadBytes('\n')
-		if err != nil && !errors.Is(err, io.EOF) {
-			return fmt.Errorf("read %s: %w", path, err)
+	send := func() error {
+		out, err := api.ImportRows(ctx, &adminv1.ImportRowsRequest{Store: store, Kind: string(kind), Lines: string(batch)})
+		if err != nil {
+			return err
 		}
-		ended := len(line) == 0
-		if rows > 0 && (ended || rows == BatchRows || len(lines)+len(line) > maxBatchBytes) {
-			out, err := api.ImportRows(ctx, &adminv1.ImportRowsRequest{Store: store, Kind: string(kind), Lines: string(lines)})
-			if err != nil {
+		for _, bad := range out.GetRefused() {
+			return fmt.Errorf("%s: %w", name,
+				&LineError{Line: before + int(bad.GetIndex()) + 1, Column: bad.GetField(), Problem: bad.GetMessage()})
+		}
+		pass(out)
+		before, rows, batch = before+rows, 0, batch[:0]
+		return nil
+	}
+	lines := bufio.NewScanner(in)
+	lines.Buffer(nil, maxLineBytes)
+	for lines.Scan() {
+		if rows == BatchRows || rows > 0 && len(batch)+len(lines.Bytes()) > maxBatchBytes {
+			if err := send(); err != nil {
 				return err
 			}
-			for _, bad := range out.GetRefused() {
-				return fmt.Errorf("%s: %w", filepath.Base(path),
-					&LineError{Line: before + int(bad.GetIndex()) + 1, Column: bad.GetField(), Problem: bad.GetMessage()})
-			}
-			pass(out)
-			before, rows, lines = before+rows, 0, lines[:0]
 		}
-		if ended {
-			return nil
-		}
-		lines = append(lines, line...)
+		batch = append(append(batch, lines.Bytes()...), '\n')
 		rows++
 	}
+	switch err := lines.Err(); {
+	case errors.Is(err, bufio.ErrTooLong):
+		return fmt.Errorf("%s: %w", name, &LineError{Line: before + rows + 1, Problem: "is longer than 1 MiB"})
+	case err != nil:
+		return fmt.Errorf("read %s: %w", name, err)
+	case rows > 0:
+		return send()
+	}
+	return nil
 }

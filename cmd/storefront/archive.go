@@ -1,0 +1,342 @@
+package main
+
+import (
+	"archive/tar"
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/klauspost/compress/zstd"
+
+	"go.storefront.example/server/importing"
+)
+
+const (
+	// maxManifestBytes bounds the manifest, and with it what is read of a file that only has its name.
+	maxManifestBytes = 1 << 20
+	// maxExportFiles bounds the files of an export. It has some ten.
+	maxExportFiles = 100
+	// maxWindowBytes bounds the memory for unpacking: a decoder should support windows of 8 MiB, and an encoder for
+	// everybody uses no larger ones (RFC 8878, 3.1.1.1.2).
+	maxWindowBytes = 8 << 20
+)
+
+// exportFiles reads the files of an export, in a folder or in an archive, without unpacking it. Files with names that begin
+// with a dot, which systems leave in folders, are passed over.
+type exportFiles interface {
+	// next returns the next file, or io.EOF after the last one. The file is read until the next call.
+	next() (name string, content io.Reader, err error)
+	// open returns the file with a name, or fs.ErrNotExist. It is read until the next call.
+	open(name string) (io.Reader, error)
+	Close() error
+}
+
+// openExport opens an export for an import.
+func openExport(path string) (exportFiles, error) {
+	if strings.HasSuffix(path, archiveSuffix) {
+		return openArchive(path)
+	}
+	return openFolder(path)
+}
+
+// folderFiles are the files of an export in a folder.
+type folderFiles struct {
+	*os.Root
+	left []string // the names that next has not returned yet
+	at   *os.File
+}
+
+func openFolder(path string) (exportFiles, error) {
+	root, err := os.OpenRoot(path)
+	if err != nil {
+		return nil, err
+	}
+	f := &folderFiles{Root: root}
+	all, err := root.Open(".")
+	if err == nil {
+		f.left, err = all.Readdirnames(maxExportFiles)
+		err = errors.Join(err, all.Close())
+	}
+	if err != nil && !errors.Is(err, io.EOF) { // which is what an empty folder has
+		return nil, errors.Join(err, root.Close())
+	}
+	f.left = slices.DeleteFunc(f.left, func(name string) bool { return strings.HasPrefix(name, ".") })
+	return f, nil
+}
+
+func (f *folderFiles) next() (string, io.Reader, error) {
+	if len(f.left) == 0 {
+		return "", nil, io.EOF
+	}
+	name := f.left[0]
+	f.left = f.left[1:]
+	in, err := f.open(name)
+	return name, in, err
+}
+
+func (f *folderFiles) open(name string) (in io.Reader, err error) {
+	if f.at != nil {
+		_ = f.at.Close()
+		f.at = nil
+	}
+	info, err := f.Lstat(name)
+	if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("%s is no file", name)
+	}
+	if err == nil {
+		f.at, err = f.Open(name)
+	}
+	return f.at, err
+}
+
+// Close closes the folder.
+func (f *folderFiles) Close() error {
+	if f.at != nil {
+		_ = f.at.Close()
+	}
+	return f.Root.Close()
+}
+
+// archiveFiles are the files of an export in a .tar.zst file.
+type archiveFiles struct {
+	file         *os.File
+	decompressed *zstd.Decoder
+	archive      *tar.Reader
+}
+
+func openArchive(path string) (exportFiles, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	decompressed, err := zstd.NewReader(file, zstd.WithDecoderMaxWindow(maxWindowBytes))
+	if err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	return &archiveFiles{file, decompressed, tar.NewReader(decompressed)}, nil
+}
+
+func (a *archiveFiles) next() (string, io.Reader, error) {
+	for {
+		header, err := a.archive.Next()
+		if errors.Is(err, io.EOF) {
+			return "", nil, io.EOF
+		}
+		if err != nil {
+			return "", nil, fmt.Errorf("%s is no whole .tar.zst file: %w", a.file.Name(), err)
+		}
+		name := path.Clean(header.Name)
+		switch {
+		case header.Typeflag == tar.TypeDir, header.Typeflag == tar.TypeXGlobalHeader, strings.HasPrefix(path.Base(name), "."):
+		case header.Typeflag != tar.TypeReg:
+			return "", nil, fmt.Errorf("%s is no file", name)
+		default:
+			return name, a.archive, nil
+		}
+	}
+}
+
+// open goes on to the file, so that one pass is enough for files in the order in which they are asked for.
+func (a *archiveFiles) open(name string) (io.Reader, error) {
+	for range 2 {
+		for {
+			at, in, err := a.next()
+			if errors.Is(err, io.EOF) {
+				break
+			}
+			if err != nil || at == name {
+				return in, err
+			}
+		}
+		if _, err := a.file.Seek(0, io.SeekStart); err != nil {
+			return nil, err
+		}
+		if err := a.decompressed.Reset(a.file); err != nil {
+			return nil, err
+		}
+		a.archive = tar.NewReader(a.decompressed)
+	}
+	return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
+}
+
+// Close closes the archive.
+func (a *archiveFiles) Close() error {
+	a.decompressed.Close()
+	return a.file.Close()
+}
+
+// pack writes the manifest and files of a folder into an archive, in the order in which an import reads them, unless the
+// context ends first.
+func pack(ctx context.Context, path, folder string, files []exportedFile) error {
+	out, err := os.OpenFile(path, os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	defer context.AfterFunc(ctx, func() { _ = out.Close() })()
+	compressed, err := zstd.NewWriter(out, zstd.WithWindowSize(maxWindowBytes))
+	if err != nil {
+		return errors.Join(err, out.Close())
+	}
+	archive := tar.NewWriter(compressed)
+	for _, name := range packed(files) {
+		if err = addFile(archive, folder, name); err != nil {
+			break
+		}
+	}
+	err = errors.Join(err, archive.Close(), compressed.Close(), out.Close())
+	return cmp.Or(ctx.Err(), err)
+}
+
+// packed are the names of an archive's files in their order.
+func packed(files []exportedFile) []string {
+	names := []string{manifestName}
+	for _, f := range files {
+		names = append(names, f.Name)
+	}
+	order := func(name string) int {
+		return slices.Index(importing.ExportedKinds, importing.Kind(strings.TrimSuffix(name, linesSuffix)))
+	}
+	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(order(a), order(b)) })
+	return names
+}
+
+func addFile(archive *tar.Writer, folder, name string) error {
+	in, err := os.Open(filepath.Join(folder, name))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = in.Close() }()
+	info, err := in.Stat()
+	if err != nil {
+		return err
+	}
+	if err := archive.WriteHeader(&tar.Header{Name: name, Mode: 0o600, Size: info.Size(), ModTime: info.ModTime()}); err != nil {
+		return err
+	}
+	_, err = io.Copy(archive, in)
+	return err
+}
+
+// readManifest reads the manifest of an export, which must be of the format, and checks that the export has the files that
+// the manifest lists, whole, and no other. It needs memory for the manifest and a window, however large the files are.
+func readManifest(ctx context.Context, files exportFiles, format string) (m manifest, err error) {
+	var text []byte
+	found := map[string]exportedFile{}
+	for {
+		name, in, err := files.next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return m, fmt.Errorf("read the export: %w", err)
+		}
+		if _, twice := found[name]; twice {
+			return m, fmt.Errorf("the export has %s twice", name)
+		} else if len(found) == maxExportFiles {
+			return m, fmt.Errorf("the export has more than %d files", maxExportFiles)
+		}
+		of := exportedFile{Name: name}
+		if name != manifestName {
+			err = of.measure(untilDone{ctx, in})
+		} else if text, err = io.ReadAll(io.LimitReader(in, maxManifestBytes+1)); len(text) > maxManifestBytes {
+			return m, fmt.Errorf("%s is longer than %d bytes", manifestName, maxManifestBytes)
+		}
+		if err != nil {
+			return m, fmt.Errorf("read %s of the export: %w", name, err)
+		}
+		found[name] = of
+	}
+	if text == nil {
+		return m, fmt.Errorf("this is no export: it has no %s", manifestName)
+	}
+	if err := json.Unmarshal(text, &m); err != nil {
+		return m, fmt.Errorf("read %s of the export: %w", manifestName, err)
+	}
+	switch m.Format {
+	case format:
+	case csvFormat:
+		return m, errors.New("this export is for people: import one without -o csv, or its products, customers and orders singly")
+	default:
+		return m, fmt.Errorf("the export has the format %q, which this release does not know", m.Format)
+	}
+	delete(found, manifestName)
+	return m, m.check(found)
+}
+
+// check compares the files that the manifest lists with those that were found.
+func (m *manifest) check(found map[string]exportedFile) error {
+	rest := maps.Clone(found)
+	for _, listed := range m.Files {
+		f, is := rest[listed.Name]
+		if !is {
+			return fmt.Errorf("the export has no %s, or %s lists it twice", listed.Name, manifestName)
+		}
+		delete(rest, listed.Name)
+		differs := func(what string, in, listed any) error {
+			return fmt.Errorf("%s is not as it was exported: it has %s %v, and %s says %v", f.Name, what, in, manifestName, listed)
+		}
+		switch {
+		case f.Bytes != listed.Bytes:
+			return differs("a length of", f.Bytes, listed.Bytes)
+		case f.SHA256 != listed.SHA256:
+			return differs("the SHA-256", f.SHA256, listed.SHA256)
+		case m.Format == exportFormat && f.Rows != listed.Rows:
+			return differs("rows:", f.Rows, listed.Rows)
+		}
+	}
+	for name := range rest {
+		return fmt.Errorf("the export has %s, which %s does not list", name, manifestName)
+	}
+	suffix := linesSuffix
+	if m.Format == csvFormat {
+		suffix = csvSuffix
+	}
+	for kind := range rowsOf {
+		if _, is := found[kind+suffix]; !is {
+			return fmt.Errorf("the export is not whole: %s lists no %s%s", manifestName, kind, suffix)
+		}
+	}
+	return nil
+}
+
+// measure counts and sums what a file has.
+func (f *exportedFile) measure(in io.Reader) error {
+	sum := sha256.New()
+	length, err := io.Copy(io.MultiWriter(sum, (*rowCounter)(&f.Rows)), in)
+	f.Bytes, f.SHA256 = length, hex.EncodeToString(sum.Sum(nil))
+	return err
+}
+
+// untilDone reads until its context ends.
+type untilDone struct {
+	ctx context.Context //nolint:containedctx // It bounds reading.
+	io.Reader
+}
+
+func (r untilDone) Read(p []byte) (int, error) {
+	if err := r.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return r.Reader.Read(p)
+}
+
+// rowCounter counts the lines that are written to it.
+type rowCounter int64
+
+func (n *rowCounter) Write(p []byte) (int, error) {
+	*n += rowCounter(bytes.Count(p, []byte("\n")))
+	return len(p), nil
+}
