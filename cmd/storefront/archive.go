@@ -206,8 +206,9 @@ func packed(files []exportedFile) []string {
 	for _, f := range files {
 		names = append(names, f.Name)
 	}
+	kinds := slices.Concat(importing.ExportedKinds, importing.SecretKinds)
 	order := func(name string) int {
-		return slices.Index(importing.ExportedKinds, importing.Kind(strings.TrimSuffix(name, linesSuffix)))
+		return slices.Index(kinds, importing.Kind(strings.TrimSuffix(name, linesSuffix)))
 	}
 	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(order(a), order(b)) })
 	return names

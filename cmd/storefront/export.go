@@ -28,8 +28,10 @@ import (
 
 type exportCmd struct {
 	target
-	Store string `required:"" placeholder:"SLUG" help:"The store, by slug or id."`
-	To    string `arg:"" help:"A folder to make, or a file that ends with .tar.zst."`
+	secretKey
+	Store       string `required:"" placeholder:"SLUG" help:"The store, by slug or id."`
+	WithSecrets bool   `name:"with-secrets" help:"Write the signing secrets of webhooks in clear and the fingerprints of keys too, so that another installation takes the store over. Whoever has the export can sign as the store."`
+	To          string `arg:"" help:"A folder to make, or a file that ends with .tar.zst."`
 }
 
 // What an export's names end with.
@@ -54,10 +56,12 @@ type manifest struct {
 		Slug     string `json:"slug"`
 		Currency string `json:"currency"`
 	} `json:"store"`
-	ExportedAt date           `json:"exportedAt"`
-	Release    string         `json:"release"`
-	Files      []exportedFile `json:"files"`
-	Notes      []string       `json:"notes"`
+	ExportedAt date   `json:"exportedAt"`
+	Release    string `json:"release"`
+	// WithSecrets is true if the lines of webhooks and keys are adminv1.ExportedWebhook and adminv1.ExportedKey.
+	WithSecrets bool           `json:"withSecrets,omitempty"`
+	Files       []exportedFile `json:"files"`
+	Notes       []string       `json:"notes"`
 }
 
 type exportedFile struct {
@@ -67,11 +71,18 @@ type exportedFile struct {
 	SHA256 string `json:"sha256"`
 }
 
-// exportNotes say what an export lacks and what an import does not take.
-var exportNotes = []string{
-	"webhooks are without their secrets and keys without their texts: an import takes neither; register and create them again",
-	"an import leaves out deliveries that had not ended",
-}
+// exportNotes say what an export lacks and what an import does not take, secretNotes the same of one with secrets.
+var (
+	exportNotes = []string{
+		"webhooks are without their secrets and keys without their texts: an import takes neither; register and create them again",
+		"an import leaves out deliveries that had not ended",
+	}
+	secretNotes = []string{
+		"webhooks have their signing secrets in clear: keep this export from others, and delete it once it is imported",
+		"keys have their fingerprints, by which an installation accepts them, and not their texts",
+		"an import leaves out deliveries that had not ended",
+	}
+)
 
 // rowsOf are messages of the rows of each kind, whose fields are the columns of its CSV file.
 var rowsOf = map[string]proto.Message{
@@ -82,7 +93,17 @@ var rowsOf = map[string]proto.Message{
 
 // Run exports the store.
 func (c *exportCmd) Run(s *invocation) error {
-	w := &exportWriter{csv: s.csv}
+	switch {
+	case c.To == "-":
+		return usage("-: an export is a folder or a .tar.zst file, and is not written to standard output")
+	case c.WithSecrets && s.csv:
+		return usage("--with-secrets: is for an export that is imported, and -o csv is for people")
+	case c.WithSecrets:
+		if err := s.seal(c.target, c.secretKey); err != nil {
+			return err
+		}
+	}
+	w := &exportWriter{csv: s.csv, manifest: manifest{WithSecrets: c.WithSecrets}}
 	var err error
 	if strings.HasSuffix(c.To, archiveSuffix) {
 		err = newfile.Create(c.To, func(temporary string) error {
@@ -112,7 +133,12 @@ func (c *exportCmd) Run(s *invocation) error {
 		return err
 	case err != nil:
 		return fmt.Errorf("export: %w; nothing is written, and a new run begins anew", err)
-	case s.json:
+	}
+	if c.WithSecrets {
+		s.say("warning: " + c.To + " has the signing secrets of the store's webhooks in clear: whoever reads it can sign as the store; " +
+			"keep it from others, and delete it once it is imported")
+	}
+	if s.json {
 		return s.value(w.manifest)
 	}
 	for _, f := range w.manifest.Files {
@@ -128,7 +154,7 @@ func (c *exportCmd) write(s *invocation, w *exportWriter) error {
 	w.bar = newProgress(s.errs, "exporting", -1)
 	defer w.bar.end()
 	err := s.operate(c.target, func(ctx context.Context, o admin.API) error {
-		return errors.Join(o.Export(ctx, &adminv1.ExportStoreRequest{Store: c.Store}, w.take), w.end())
+		return errors.Join(o.Export(ctx, &adminv1.ExportStoreRequest{Store: c.Store, WithSecrets: c.WithSecrets}, w.take), w.end())
 	})
 	if err != nil {
 		return err
@@ -219,6 +245,9 @@ func (w *exportWriter) end() (err error) {
 // writeManifest ends the export.
 func (w *exportWriter) writeManifest() error {
 	w.manifest.Format, w.manifest.Release, w.manifest.Notes = exportFormat, buildOf().Version, exportNotes
+	if w.manifest.WithSecrets {
+		w.manifest.Notes = secretNotes
+	}
 	if w.csv {
 		w.manifest.Format, w.manifest.Notes = csvFormat, append(exportNotes[:0:0],
 			"for people: `storefront import` takes the folder of an "+

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"google.golang.org/protobuf/types/known/timestamppb"
@@ -43,9 +44,18 @@ func (c *importCmd) runExport(s *invocation, path string) error {
 	if err != nil {
 		return fmt.Errorf("import: %s: %w", path, err)
 	}
-	in := &adminv1.ImportStoreRequest{Store: c.Store, Create: c.Create, ExportedAt: timestamppb.New(m.ExportedAt.Time)}
+	in := &adminv1.ImportStoreRequest{Store: c.Store, Create: c.Create, ExportedAt: timestamppb.New(m.ExportedAt.Time),
+		WithSecrets: m.WithSecrets}
 	if in.Exported, err = exportedStore(files); err != nil {
 		return fmt.Errorf("import: %s: store%s: %w", path, linesSuffix, err)
+	}
+	kinds := importing.ExportedKinds
+	if m.WithSecrets {
+		kinds = slices.Concat(kinds, importing.SecretKinds)
+		s.options.Webhooks.Targets = c.policy()
+		if err := s.seal(c.target, c.secretKey); err != nil {
+			return err
+		}
 	}
 	return s.operate(c.target, func(ctx context.Context, o admin.API) error {
 		store, err := o.ImportStore(ctx, in)
@@ -59,7 +69,7 @@ func (c *importCmd) runExport(s *invocation, path string) error {
 		defer bar.end()
 		var done []loadedKind
 		finish := &adminv1.FinishImportRequest{Store: store.GetId(), Kind: string(importing.WholeExport)}
-		for _, kind := range importing.ExportedKinds {
+		for _, kind := range kinds {
 			of := loadedKind{Kind: string(kind)}
 			name := string(kind) + linesSuffix
 			lines, err := files.open(name)
@@ -113,7 +123,7 @@ func (c *importCmd) reportExport(s *invocation, m manifest, done []loadedKind) e
 		fmt.Fprintf(s.out, "%s: %s, %d stored, %d there before or left out\n", of.Kind, rows, of.Stored, of.Skipped)
 	}
 	for _, f := range m.Files {
-		if kind := strings.TrimSuffix(f.Name, linesSuffix); f.Rows > 0 && (kind == "webhooks" || kind == "keys") {
+		if kind := strings.TrimSuffix(f.Name, linesSuffix); f.Rows > 0 && !m.WithSecrets && (kind == "webhooks" || kind == "keys") {
 			fmt.Fprintf(s.out, "note: %s of %s not imported: register and create them again\n", plural(int(f.Rows), "row"), f.Name)
 		}
 	}

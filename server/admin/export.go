@@ -3,6 +3,7 @@ package admin
 import (
 	"bytes"
 	"context"
+	"encoding/hex"
 	"fmt"
 	"reflect"
 	"strconv"
@@ -46,9 +47,15 @@ func (o *Operator) ExportStore(ctx context.Context, in *adminv1.ExportStoreReque
 }
 
 // Export passes all that a store has as of one instant, a page at a time; an answer is valid until pass returns. It refuses
-// with store_not_found, or with unavailable while too many exports are under way; an error of pass ends it.
+// with store_not_found, or with unavailable while too many exports are under way; with secrets also as mayHaveSecrets does, and
+// with secret_key_missing where a secret cannot be opened. An error of pass ends it.
 func (o *Operator) Export(ctx context.Context, in *adminv1.ExportStoreRequest,
 	pass func(*adminv1.ExportStoreResponse) error) error {
+	if in.GetWithSecrets() {
+		if err := mayHaveSecrets(ctx); err != nil {
+			return err
+		}
+	}
 	ctx, t, err := o.check(ctx, nil, in.GetStore())
 	if err != nil {
 		return err
@@ -91,8 +98,23 @@ func (o *Operator) Export(ctx context.Context, in *adminv1.ExportStoreRequest,
 			{importing.Orders, func(ctx context.Context) error {
 				return resource.EachOrder(ctx, tx, t, exportPage, func(m *storefrontv1.Order) error { return e.add(m) })
 			}},
-			{"webhooks", stored(e, tx.Webhook.Query, func(r *ent.Webhook) error { return e.add(o.webhook(r)) })},
-			{"keys", stored(e, tx.ApiKey.Query, func(r *ent.ApiKey) error { return e.add(o.key(r)) })},
+			{importing.Webhooks, stored(e, tx.Webhook.Query, func(r *ent.Webhook) error {
+				if !in.GetWithSecrets() {
+					return e.add(o.webhook(r))
+				}
+				secret, err := o.webhooks.Secret(r)
+				if err != nil {
+					return err
+				}
+				return e.add(&adminv1.ExportedWebhook{Webhook: o.webhook(r), Secret: secret})
+			})},
+			{importing.Keys, stored(e, tx.ApiKey.Query, func(r *ent.ApiKey) error {
+				if !in.GetWithSecrets() {
+					return e.add(o.key(r))
+				}
+				return e.add(&adminv1.ExportedKey{Key: o.key(r), Fingerprint: hex.EncodeToString(r.Fingerprint),
+					RevokedAt: apijson.OptionalTimestamp(r.RevokedAt)})
+			})},
 			{importing.Events, stored(e, tx.Event.Query, func(r *ent.Event) error { return e.add(eventMessage(r)) })},
 			{importing.Deliveries, e.deliveries},
 			{importing.Activity, stored(e, tx.ActivityEntry.Query, func(r *ent.ActivityEntry) error { return e.add(activityEntry(r)) })},
@@ -115,10 +137,16 @@ func (o *Operator) Export(ctx context.Context, in *adminv1.ExportStoreRequest,
 		return err
 	}
 	return hook.WithTx(ctx, o.db, func(ctx context.Context, tx *ent.Tx) error {
-		_, err := notice.Write(ctx, tx, hook.Time(ctx), notice.Notice{Type: notice.StoreExported, StoreID: t.ID,
+		n := notice.Notice{Type: notice.StoreExported, StoreID: t.ID, About: map[string]any{"exportedAt": at},
 			Text: "All that the store has was exported: its products, customers, orders, payment links and journals. " +
-				"If you did not ask for it, ask the platform.",
-			About: map[string]any{"exportedAt": at}})
+				"If you did not ask for it, ask the platform."}
+		if in.GetWithSecrets() {
+			n.About["withSecrets"] = true
+			n.Text = "All that the store has was exported, to be taken over by another installation: its products, customers, orders, " +
+				"payment links and journals, its API keys, and its webhooks with their signing secrets. If you did not ask for it, ask the " +
+				"platform."
+		}
+		_, err := notice.Write(ctx, tx, hook.Time(ctx), n)
 		return err
 	})
 }

@@ -30,38 +30,45 @@ import (
 // ImportProducts imports a batch of products into a store. It refuses with store_not_found or
 // validation_failed.
 func (o *Operator) ImportProducts(ctx context.Context, in *adminv1.ImportProductsRequest) (*adminv1.ImportResponse, error) {
-	return inStore(ctx, o, in.GetStore(), in, importing.New(o.db).Products)
+	return inStore(ctx, o, in.GetStore(), in, importing.New(o.db, o.webhooks).Products)
 }
 
 // ImportCustomers imports a batch of customers into a store. It refuses with store_not_found or
 // validation_failed.
 func (o *Operator) ImportCustomers(ctx context.Context, in *adminv1.ImportCustomersRequest) (*adminv1.ImportResponse, error) {
-	return inStore(ctx, o, in.GetStore(), in, importing.New(o.db).Customers)
+	return inStore(ctx, o, in.GetStore(), in, importing.New(o.db, o.webhooks).Customers)
 }
 
 // ImportOrders imports a batch of orders into a store. It refuses with store_not_found or
 // validation_failed.
 func (o *Operator) ImportOrders(ctx context.Context, in *adminv1.ImportOrdersRequest) (*adminv1.ImportResponse, error) {
-	return inStore(ctx, o, in.GetStore(), in, importing.New(o.db).Orders)
+	return inStore(ctx, o, in.GetStore(), in, importing.New(o.db, o.webhooks).Orders)
 }
 
 // FinishImport writes the notice that an import has ended. It refuses with store_not_found or validation_failed.
 func (o *Operator) FinishImport(ctx context.Context, in *adminv1.FinishImportRequest) (*adminv1.FinishImportResponse, error) {
-	return inStore(ctx, o, in.GetStore(), in, importing.New(o.db).Finish)
+	return inStore(ctx, o, in.GetStore(), in, importing.New(o.db, o.webhooks).Finish)
 }
 
-// ImportRows imports rows of an export into a store. It refuses with store_not_found or validation_failed.
+// ImportRows imports rows of an export into a store. It refuses with store_not_found, validation_failed or, for webhooks,
+// secret_key_missing.
 func (o *Operator) ImportRows(ctx context.Context, in *adminv1.ImportRowsRequest) (*adminv1.ImportResponse, error) {
-	return inStore(ctx, o, in.GetStore(), in, importing.New(o.db).Rows)
+	return inStore(ctx, o, in.GetStore(), in, importing.New(o.db, o.webhooks).Rows)
 }
 
-// ImportStore prepares a store for the rows of an export. It refuses with store_not_found or validation_failed.
+// ImportStore prepares a store for the rows of an export. It refuses with store_not_found, validation_failed or
+// secret_key_missing.
 func (o *Operator) ImportStore(ctx context.Context, in *adminv1.ImportStoreRequest) (*storefrontv1.Store, error) {
 	from, settings := in.GetExported().GetStore(), in.GetExported().GetSettings()
 	sourceID, ok := validate.ParseID(from.GetId())
 	if !ok || settings == nil || in.GetExportedAt().CheckValid() != nil || from.GetCreatedAt().CheckValid() != nil {
 		return nil, apierr.Invalid("The request names no export.",
 			apijson.Field{Name: "exported", Message: "must be the store of an export, with the instant of it"})
+	}
+	if in.GetWithSecrets() { // now, and not at the last rows
+		if _, err := o.webhooks.Secrets(); err != nil {
+			return nil, err
+		}
 	}
 	refuse := func(why string) error {
 		return apierr.Invalid("The export cannot be imported into the store "+in.GetStore()+".", apijson.Field{Name: "store",

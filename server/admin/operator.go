@@ -104,6 +104,27 @@ func MemberOf(ctx context.Context) string {
 	return member
 }
 
+type tokenlessKey struct{}
+
+// WithoutToken returns the context of a call whose caller has not sent the operator's token, because the listener asks for none.
+func WithoutToken(ctx context.Context) context.Context {
+	return context.WithValue(ctx, tokenlessKey{}, true)
+}
+
+// mayHaveSecrets refuses everybody but the operator with origin_refused: callers over the network who have sent no token, and
+// members of a store, for whom the dashboard or a platform calls.
+func mayHaveSecrets(ctx context.Context) error {
+	_, _, within := tenant.From(ctx)
+	switch {
+	case ctx.Value(tokenlessKey{}) != nil:
+		return apierr.New(apierr.OriginRefused, "Without an operator's token, no secrets are sent: start the server with --admin-token, or "+
+			"export from its database with --database-url.")
+	case within || MemberOf(ctx) != "":
+		return apierr.New(apierr.OriginRefused, "No secrets are sent to members of a store, but to the operator only.")
+	}
+	return nil
+}
+
 // actorOf returns the actor that the activity journal names.
 func actorOf(ctx context.Context) tenant.Actor {
 	if member := MemberOf(ctx); member != "" {

@@ -54,6 +54,12 @@ func Hint(key string) string {
 	return Prefix + "..." + key[len(key)-hintDigits:]
 }
 
+// IsHint reports whether a text can be what Hint returns.
+func IsHint(text string) bool {
+	last, is := strings.CutPrefix(text, Prefix+"...")
+	return is && (last == "" || len(last) == hintDigits && strings.Trim(last, digits) == "")
+}
+
 // WellFormed reports whether a text can be a key: its prefix, length, digits and checksum are
 // right. CRC-32 detects every change of a single character, so a mistyped key is refused without a
 // look-up.

@@ -30,16 +30,20 @@ import (
 	"go.storefront.example/gen/ent/store"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	"go.storefront.example/server/apierr"
+	"go.storefront.example/server/webhooks"
 )
 
 // BatchRows is how many rows a batch has at most.
 const BatchRows = 500
 
 // Importer loads existing data into stores. Goroutines may share it.
-type Importer struct{ db *db.DB }
+type Importer struct {
+	db       *db.DB
+	webhooks *webhooks.Webhooks
+}
 
-// New returns an importer into the stores of a database.
-func New(s *db.DB) *Importer { return &Importer{s} }
+// New returns an importer into the stores of a database, with the rules of their webhooks.
+func New(s *db.DB, w *webhooks.Webhooks) *Importer { return &Importer{s, w} }
 
 // Products imports a batch of products. It refuses with validation_failed.
 func (m *Importer) Products(ctx context.Context, in *adminv1.ImportProductsRequest) (*adminv1.ImportResponse, error) {

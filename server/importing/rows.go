@@ -33,6 +33,8 @@ const (
 	Events     Kind = "events"
 	Deliveries Kind = "deliveries"
 	Activity   Kind = "activity"
+	Webhooks   Kind = "webhooks"
+	Keys       Kind = "keys"
 )
 
 // WholeExport is all kinds of an export, in Finish.
@@ -41,12 +43,16 @@ const WholeExport Kind = "export"
 // ExportedKinds are the kinds of an export's rows that Rows imports, in the order in which they need each other.
 var ExportedKinds = []Kind{Products, Customers, Links, Orders, Events, Deliveries, Activity}
 
+// SecretKinds are the kinds that Rows imports of an export with secrets, after the others, so that no key of a store is accepted
+// that does not have all its rows yet.
+var SecretKinds = []Kind{Webhooks, Keys}
+
 // ContentReady begins the last member of an exported product, the one that the API does not show.
 const ContentReady = `,"contentReady":`
 
 // Rows imports rows of an export. Ids are kept, and so are counters, which orders do not count again; the journal has no
 // entry for the rows. What the store has is left as it is, and deliveries that had not ended are left out. It refuses
-// with validation_failed.
+// with validation_failed or, for webhooks, with secret_key_missing.
 func (m *Importer) Rows(ctx context.Context, in *adminv1.ImportRowsRequest) (*adminv1.ImportResponse, error) {
 	lines := bytes.Split([]byte(strings.TrimSuffix(in.GetLines(), "\n")), []byte("\n"))
 	switch Kind(in.GetKind()) {
@@ -77,10 +83,17 @@ func (m *Importer) Rows(ctx context.Context, in *adminv1.ImportRowsRequest) (*ad
 		return loadLines(ctx, m, in, lines, &verbatim[*adminv1.ActivityEntry]{table: activityentry.Table, columns: []string{
 			"actor_type", "actor_id", "actor_name", "action", "resource_type", "resource_id", "changes", "created_at"},
 			values: activityValues})
+	case Webhooks:
+		if _, err := m.webhooks.Secrets(); err != nil {
+			return nil, err
+		}
+		return loadLines(ctx, m, in, lines, &webhookRows{rules: m.webhooks})
+	case Keys:
+		return loadLines(ctx, m, in, lines, &keyRows{})
 	}
-	names := make([]string, len(ExportedKinds))
-	for i, kind := range ExportedKinds {
-		names[i] = string(kind)
+	var names []string
+	for _, kind := range slices.Concat(ExportedKinds, SecretKinds) {
+		names = append(names, string(kind))
 	}
 	return nil, apierr.Invalid("The kind is not imported.", apijson.Field{Name: "kind", Message: "must be one of " +
 		strings.Join(names, ", ")})

@@ -61,18 +61,7 @@ func (s *Shop) CreateKey(ctx context.Context, d KeyDraft) (CreatedKey, error) {
 		return CreatedKey{}, err
 	}
 	p := &validate.Problems{}
-	name := p.Text("name", d.Name, maxKeyNameRunes)
-	if name == "" {
-		p.Invalid("name", "must name the tool that uses the key")
-	}
-	if len(d.Scopes) == 0 {
-		p.Invalid("scopes", "must name at least one of "+strings.Join(auth.Scopes(), ", "))
-	}
-	for _, scope := range d.Scopes {
-		if !slices.Contains(auth.Scopes(), scope) {
-			p.Invalid("scopes", fmt.Sprintf("must be one of %s, not %q", strings.Join(auth.Scopes(), ", "), scope))
-		}
-	}
+	name, scopes := keyName(p, "name", d.Name), keyScopes(p, "scopes", d.Scopes)
 	lifetime, known := keyLifetimes[d.Lifetime]
 	if !known {
 		p.Invalid("lifetime", "must be 30 days, 90 days, 1 year or never")
@@ -80,7 +69,6 @@ func (s *Shop) CreateKey(ctx context.Context, d KeyDraft) (CreatedKey, error) {
 	if err := p.Err(); err != nil {
 		return CreatedKey{}, err
 	}
-	scopes := slices.Compact(slices.Sorted(slices.Values(d.Scopes)))
 	text := auth.NewKey()
 	fingerprint := auth.Fingerprint(text)
 	var row *ent.ApiKey
@@ -93,10 +81,9 @@ func (s *Shop) CreateKey(ctx context.Context, d KeyDraft) (CreatedKey, error) {
 			return fmt.Errorf("read store: %w", err)
 		}
 		now := hook.Time(ctx)
-		active, err := tx.ApiKey.Query().Where(apikey.StoreID(t.ID), apikey.RevokedAtIsNil(),
-			apikey.Or(apikey.ExpiresAtIsNil(), apikey.ExpiresAtGT(now))).Count(ctx)
+		active, err := ActiveKeys(ctx, tx, t.ID, now)
 		if err != nil {
-			return fmt.Errorf("count keys: %w", err)
+			return err
 		}
 		if active >= MaxActiveKeys {
 			return apierr.New(apierr.APIKeyLimit,
@@ -117,6 +104,47 @@ func (s *Shop) CreateKey(ctx context.Context, d KeyDraft) (CreatedKey, error) {
 		return CreatedKey{}, err
 	}
 	return CreatedKey{row, text}, nil
+}
+
+func keyName(p *validate.Problems, field, name string) string {
+	name = p.Text(field, name, maxKeyNameRunes)
+	if name == "" {
+		p.Invalid(field, "must name the tool that uses the key")
+	}
+	return name
+}
+
+// keyScopes returns the scopes in order, each once.
+func keyScopes(p *validate.Problems, field string, scopes []string) []string {
+	if len(scopes) == 0 {
+		p.Invalid(field, "must name at least one of "+strings.Join(auth.Scopes(), ", "))
+	}
+	for _, scope := range scopes {
+		if !slices.Contains(auth.Scopes(), scope) {
+			p.Invalid(field, fmt.Sprintf("must be one of %s, not %q", strings.Join(auth.Scopes(), ", "), scope))
+		}
+	}
+	return slices.Compact(slices.Sorted(slices.Values(scopes)))
+}
+
+// ActiveKeys counts the keys of a store that are accepted at a time. Hold the store's row, so that two who count cannot both
+// make the tenth.
+func ActiveKeys(ctx context.Context, tx *ent.Tx, storeID uuid.UUID, at time.Time) (int, error) {
+	active, err := tx.ApiKey.Query().Where(apikey.StoreID(storeID), apikey.RevokedAtIsNil(),
+		apikey.Or(apikey.ExpiresAtIsNil(), apikey.ExpiresAtGT(at))).Count(ctx)
+	if err != nil {
+		return 0, fmt.Errorf("count keys: %w", err)
+	}
+	return active, nil
+}
+
+// CheckImportedKey refuses what no key can have that CreateKey made: the fields of an adminv1.ExportedKey. It brings name and
+// scopes into their stored form.
+func CheckImportedKey(p *validate.Problems, row *ent.ApiKey) {
+	row.Name, row.Scopes = keyName(p, "key.name", row.Name), keyScopes(p, "key.scopes", row.Scopes)
+	if !auth.IsHint(row.Hint) {
+		p.Invalid("key.hint", "must be "+auth.Prefix+"... and the last four characters of the key")
+	}
 }
 
 // noticeKey tells the platform of a new key.

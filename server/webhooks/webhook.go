@@ -99,6 +99,38 @@ func (w *Webhooks) CreateWebhook(ctx context.Context, d Registration) (SecretWeb
 	return SecretWebhook{row, secret}, nil
 }
 
+// CheckImported refuses what no webhook can have that CreateWebhook registered: the fields of an adminv1.ExportedWebhook. It brings
+// description and events into their stored form, and seals the secret. Secrets must not refuse.
+func (w *Webhooks) CheckImported(p *validate.Problems, row *ent.Webhook, secret string) {
+	row.Description = p.Text("webhook.description", row.Description, maxDescriptionRunes)
+	row.Events = eventTypes(p, "webhook.events", row.Events)
+	if err := egress.CheckURL(row.URL, w.options.Targets); err != nil {
+		p.Invalid("webhook.url", err.Error())
+	}
+	if !signature.IsSecret(secret) {
+		p.Invalid("secret", "must be a signing secret, "+signature.SecretPrefix+"…")
+	}
+	row.Secret, row.SecretKey = w.options.Secrets.Seal(secret, row.ID[:])
+}
+
+// Secret returns the signing secret of a webhook, in clear. It refuses with secret_key_missing if the key that sealed it is not
+// among those of this process.
+func (w *Webhooks) Secret(row *ent.Webhook) (string, error) {
+	ring, err := w.Secrets()
+	if err != nil {
+		return "", err
+	}
+	secret, err := ring.Open(row.Secret, row.SecretKey, row.ID[:])
+	if errors.Is(err, seal.ErrUnknownKey) {
+		return "", apierr.New(apierr.SecretKeyMissing, fmt.Sprintf("The secret of the webhook %s is encrypted under another key than "+
+			"--secret-key: its id is %s. Name that key with --old-secret-keys.", row.ID, row.SecretKey))
+	}
+	if err != nil {
+		return "", fmt.Errorf("open the secret of the webhook %s: %w", row.ID, err)
+	}
+	return secret, nil
+}
+
 // GetWebhook returns a webhook of the store. It refuses with webhook_not_found.
 func (w *Webhooks) GetWebhook(ctx context.Context, id string) (*ent.Webhook, error) {
 	t, webhookID, err := validate.StoreAndID(ctx, id, webhookNotFound)

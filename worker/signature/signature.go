@@ -82,6 +82,13 @@ func NewSecret() string {
 	}
 }
 
+// IsSecret reports whether a text can be a secret: it has the prefix and 32 bytes in base64url.
+func IsSecret(text string) bool {
+	encoded, is := strings.CutPrefix(text, SecretPrefix)
+	random, err := base64.RawURLEncoding.Strict().DecodeString(encoded)
+	return is && err == nil && len(random) == secretBytes && !strings.ContainsAny(encoded, "\r\n") // which decoding ignores
+}
+
 // Sign returns the value of Header for a body and a sending time, in whole Unix seconds. The key is
 // the whole text of the secret, including its prefix. Goroutines may share the body.
 func Sign(secret string, at time.Time, body []byte) string {

@@ -54,9 +54,11 @@ func NewGate(token, older string) *Gate {
 // origin by the headers that browsers send, those whose name was made to point here by that name.
 func NewLocalGate() *Gate { return &Gate{} }
 
+func (g *Gate) isLocal() bool { return len(g.tokens) == 0 }
+
 // Admit refuses with admin_token_missing, admin_token_invalid or, at a local gate, origin_refused.
 func (g *Gate) Admit(r *http.Request) error {
-	if len(g.tokens) == 0 {
+	if g.isLocal() {
 		return admitLocal(r)
 	}
 	authorization := r.Header["Authorization"]

@@ -1,6 +1,7 @@
 package rpc_test
 
 import (
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -8,6 +9,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/db/dbtest"
+	adminv1 "go.storefront.example/gen/storefront/admin/v1"
+	"go.storefront.example/server/admin"
 	"go.storefront.example/server/admin/rpc"
 	"go.storefront.example/server/apierr"
 )
@@ -129,6 +134,42 @@ func TestTokensAreLongAndPrintable(t *testing.T) {
 		require.Error(t, err, name)
 		if bad != "" {
 			require.NotContains(t, err.Error(), bad, "the error does not show it")
+		}
+	}
+}
+
+// A listener without a token sends no secrets, and none sends them on behalf of a member; everything else of an export it does.
+func TestSecretsNeedTheOperatorsToken(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, dbtest.SQLite, db.Config{})
+	open := http.NewServeMux()
+	for path, handler := range rpc.Services(b.operator, rpc.Config{Gate: rpc.NewLocalGate(), Logger: slog.New(slog.DiscardHandler),
+		Unreachable: db.IsUnreachable, Now: b.db.Now, Slots: b.slots}) {
+		open.Handle(path, handler)
+	}
+	server := httptest.NewServer(open)
+	t.Cleanup(server.Close)
+	pass := func(*adminv1.ExportStoreResponse) error { return nil }
+	for name, row := range map[string]struct {
+		url, token, member string
+		want               apierr.Code
+	}{
+		"the operator":            {b.url, token, "", ""},
+		"a member":                {b.url, token, "Awa", apierr.OriginRefused},
+		"a listener without one":  {server.URL, "", "", apierr.OriginRefused},
+		"a token that none reads": {server.URL, token, "", apierr.OriginRefused},
+		"another token":           {b.url, strings.Repeat("x", 40), "", apierr.AdminTokenInvalid},
+	} {
+		client, err := rpc.NewClient(row.url, row.token)
+		require.NoError(t, err)
+		ctx := t.Context()
+		if row.member != "" {
+			ctx = admin.As(ctx, row.member)
+		}
+		err = client.Export(ctx, &adminv1.ExportStoreRequest{Store: "s", WithSecrets: true}, pass)
+		require.Equal(t, row.want, codeOf(err), name)
+		if row.want == apierr.OriginRefused {
+			require.NoError(t, client.Export(ctx, &adminv1.ExportStoreRequest{Store: "s"}, pass), name)
 		}
 	}
 }

@@ -27,7 +27,11 @@ const (
 type ExportStoreRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The store's slug or id; required.
-	Store         string `protobuf:"bytes,1,opt,name=store,proto3" json:"store,omitempty"`
+	Store string `protobuf:"bytes,1,opt,name=store,proto3" json:"store,omitempty"`
+	// Sends the signing secrets of webhooks in clear and the fingerprints of keys, for an installation that
+	// takes the store over. Only a caller who has sent the operator's token gets them: a listener without a
+	// token sends none, and neither does a call on behalf of a member of the store.
+	WithSecrets   bool `protobuf:"varint,2,opt,name=with_secrets,json=withSecrets,proto3" json:"with_secrets,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -69,6 +73,13 @@ func (x *ExportStoreRequest) GetStore() string {
 	return ""
 }
 
+func (x *ExportStoreRequest) GetWithSecrets() bool {
+	if x != nil {
+		return x.WithSecrets
+	}
+	return false
+}
+
 // Some rows of one kind. Rows of a kind are together and, but for deliveries, oldest first.
 type ExportStoreResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -80,7 +91,8 @@ type ExportStoreResponse struct {
 	// How many rows follow; 0 in the first answer of a kind.
 	Rows int32 `protobuf:"varint,3,opt,name=rows,proto3" json:"rows,omitempty"`
 	// The rows: JSON objects, each with a newline at its end. They are those of the public API or of this
-	// one, a product also with `contentReady`; the one of `store` is an ExportedStore.
+	// one, a product also with `contentReady`; the one of `store` is an ExportedStore. With secrets those
+	// of `webhooks` and `keys` are ExportedWebhook and ExportedKey.
 	Lines         string `protobuf:"bytes,4,opt,name=lines,proto3" json:"lines,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -199,13 +211,133 @@ func (x *ExportedStore) GetSettings() *StoreSettings {
 	return nil
 }
 
+// A webhook with its signing secret.
+type ExportedWebhook struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The webhook.
+	Webhook *Webhook `protobuf:"bytes,1,opt,name=webhook,proto3" json:"webhook,omitempty"`
+	// The whole signing secret, `whsec_…`.
+	Secret        string `protobuf:"bytes,2,opt,name=secret,proto3" json:"secret,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ExportedWebhook) Reset() {
+	*x = ExportedWebhook{}
+	mi := &file_storefront_admin_v1_export_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ExportedWebhook) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ExportedWebhook) ProtoMessage() {}
+
+func (x *ExportedWebhook) ProtoReflect() protoreflect.Message {
+	mi := &file_storefront_admin_v1_export_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ExportedWebhook.ProtoReflect.Descriptor instead.
+func (*ExportedWebhook) Descriptor() ([]byte, []int) {
+	return file_storefront_admin_v1_export_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *ExportedWebhook) GetWebhook() *Webhook {
+	if x != nil {
+		return x.Webhook
+	}
+	return nil
+}
+
+func (x *ExportedWebhook) GetSecret() string {
+	if x != nil {
+		return x.Secret
+	}
+	return ""
+}
+
+// A key with what recognises it. Nobody learns the key's text from that.
+type ExportedKey struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The key.
+	Key *Key `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
+	// SHA-256 of the whole key, 64 hexadecimal digits in lower case.
+	Fingerprint string `protobuf:"bytes,2,opt,name=fingerprint,proto3" json:"fingerprint,omitempty"`
+	// When the key was revoked; null unless it was.
+	RevokedAt     *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=revoked_at,json=revokedAt,proto3" json:"revoked_at,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ExportedKey) Reset() {
+	*x = ExportedKey{}
+	mi := &file_storefront_admin_v1_export_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ExportedKey) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ExportedKey) ProtoMessage() {}
+
+func (x *ExportedKey) ProtoReflect() protoreflect.Message {
+	mi := &file_storefront_admin_v1_export_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ExportedKey.ProtoReflect.Descriptor instead.
+func (*ExportedKey) Descriptor() ([]byte, []int) {
+	return file_storefront_admin_v1_export_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *ExportedKey) GetKey() *Key {
+	if x != nil {
+		return x.Key
+	}
+	return nil
+}
+
+func (x *ExportedKey) GetFingerprint() string {
+	if x != nil {
+		return x.Fingerprint
+	}
+	return ""
+}
+
+func (x *ExportedKey) GetRevokedAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.RevokedAt
+	}
+	return nil
+}
+
 var File_storefront_admin_v1_export_proto protoreflect.FileDescriptor
 
 const file_storefront_admin_v1_export_proto_rawDesc = "" +
 	"\n" +
-	" storefront/admin/v1/export.proto\x12\x13storefront.admin.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1fstorefront/admin/v1/store.proto\x1a\x19storefront/v1/store.proto\"*\n" +
+	" storefront/admin/v1/export.proto\x12\x13storefront.admin.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1dstorefront/admin/v1/key.proto\x1a\x1fstorefront/admin/v1/store.proto\x1a!storefront/admin/v1/webhook.proto\x1a\x19storefront/v1/store.proto\"M\n" +
 	"\x12ExportStoreRequest\x12\x14\n" +
-	"\x05store\x18\x01 \x01(\tR\x05store\"\x90\x01\n" +
+	"\x05store\x18\x01 \x01(\tR\x05store\x12!\n" +
+	"\fwith_secrets\x18\x02 \x01(\bR\vwithSecrets\"\x90\x01\n" +
 	"\x13ExportStoreResponse\x12;\n" +
 	"\vexported_at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
 	"exportedAt\x12\x12\n" +
@@ -214,7 +346,15 @@ const file_storefront_admin_v1_export_proto_rawDesc = "" +
 	"\x05lines\x18\x04 \x01(\tR\x05lines\"{\n" +
 	"\rExportedStore\x12*\n" +
 	"\x05store\x18\x01 \x01(\v2\x14.storefront.v1.StoreR\x05store\x12>\n" +
-	"\bsettings\x18\x02 \x01(\v2\".storefront.admin.v1.StoreSettingsR\bsettings2s\n" +
+	"\bsettings\x18\x02 \x01(\v2\".storefront.admin.v1.StoreSettingsR\bsettings\"a\n" +
+	"\x0fExportedWebhook\x126\n" +
+	"\awebhook\x18\x01 \x01(\v2\x1c.storefront.admin.v1.WebhookR\awebhook\x12\x16\n" +
+	"\x06secret\x18\x02 \x01(\tR\x06secret\"\x96\x01\n" +
+	"\vExportedKey\x12*\n" +
+	"\x03key\x18\x01 \x01(\v2\x18.storefront.admin.v1.KeyR\x03key\x12 \n" +
+	"\vfingerprint\x18\x02 \x01(\tR\vfingerprint\x129\n" +
+	"\n" +
+	"revoked_at\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\trevokedAt2s\n" +
 	"\rExportService\x12b\n" +
 	"\vExportStore\x12'.storefront.admin.v1.ExportStoreRequest\x1a(.storefront.admin.v1.ExportStoreResponse0\x01B7Z5go.storefront.example/gen/storefront/admin/v1;adminv1b\x06proto3"
 
@@ -230,26 +370,33 @@ func file_storefront_admin_v1_export_proto_rawDescGZIP() []byte {
 	return file_storefront_admin_v1_export_proto_rawDescData
 }
 
-var file_storefront_admin_v1_export_proto_msgTypes = make([]protoimpl.MessageInfo, 3)
+var file_storefront_admin_v1_export_proto_msgTypes = make([]protoimpl.MessageInfo, 5)
 var file_storefront_admin_v1_export_proto_goTypes = []any{
 	(*ExportStoreRequest)(nil),    // 0: storefront.admin.v1.ExportStoreRequest
 	(*ExportStoreResponse)(nil),   // 1: storefront.admin.v1.ExportStoreResponse
 	(*ExportedStore)(nil),         // 2: storefront.admin.v1.ExportedStore
-	(*timestamppb.Timestamp)(nil), // 3: google.protobuf.Timestamp
-	(*v1.Store)(nil),              // 4: storefront.v1.Store
-	(*StoreSettings)(nil),         // 5: storefront.admin.v1.StoreSettings
+	(*ExportedWebhook)(nil),       // 3: storefront.admin.v1.ExportedWebhook
+	(*ExportedKey)(nil),           // 4: storefront.admin.v1.ExportedKey
+	(*timestamppb.Timestamp)(nil), // 5: google.protobuf.Timestamp
+	(*v1.Store)(nil),              // 6: storefront.v1.Store
+	(*StoreSettings)(nil),         // 7: storefront.admin.v1.StoreSettings
+	(*Webhook)(nil),               // 8: storefront.admin.v1.Webhook
+	(*Key)(nil),                   // 9: storefront.admin.v1.Key
 }
 var file_storefront_admin_v1_export_proto_depIdxs = []int32{
-	3, // 0: storefront.admin.v1.ExportStoreResponse.exported_at:type_name -> google.protobuf.Timestamp
-	4, // 1: storefront.admin.v1.ExportedStore.store:type_name -> storefront.v1.Store
-	5, // 2: storefront.admin.v1.ExportedStore.settings:type_name -> storefront.admin.v1.StoreSettings
-	0, // 3: storefront.admin.v1.ExportService.ExportStore:input_type -> storefront.admin.v1.ExportStoreRequest
-	1, // 4: storefront.admin.v1.ExportService.ExportStore:output_type -> storefront.admin.v1.ExportStoreResponse
-	4, // [4:5] is the sub-list for method output_type
-	3, // [3:4] is the sub-list for method input_type
-	3, // [3:3] is the sub-list for extension type_name
-	3, // [3:3] is the sub-list for extension extendee
-	0, // [0:3] is the sub-list for field type_name
+	5, // 0: storefront.admin.v1.ExportStoreResponse.exported_at:type_name -> google.protobuf.Timestamp
+	6, // 1: storefront.admin.v1.ExportedStore.store:type_name -> storefront.v1.Store
+	7, // 2: storefront.admin.v1.ExportedStore.settings:type_name -> storefront.admin.v1.StoreSettings
+	8, // 3: storefront.admin.v1.ExportedWebhook.webhook:type_name -> storefront.admin.v1.Webhook
+	9, // 4: storefront.admin.v1.ExportedKey.key:type_name -> storefront.admin.v1.Key
+	5, // 5: storefront.admin.v1.ExportedKey.revoked_at:type_name -> google.protobuf.Timestamp
+	0, // 6: storefront.admin.v1.ExportService.ExportStore:input_type -> storefront.admin.v1.ExportStoreRequest
+	1, // 7: storefront.admin.v1.ExportService.ExportStore:output_type -> storefront.admin.v1.ExportStoreResponse
+	7, // [7:8] is the sub-list for method output_type
+	6, // [6:7] is the sub-list for method input_type
+	6, // [6:6] is the sub-list for extension type_name
+	6, // [6:6] is the sub-list for extension extendee
+	0, // [0:6] is the sub-list for field type_name
 }
 
 func init() { file_storefront_admin_v1_export_proto_init() }
@@ -257,14 +404,16 @@ func file_storefront_admin_v1_export_proto_init() {
 	if File_storefront_admin_v1_export_proto != nil {
 		return
 	}
+	file_storefront_admin_v1_key_proto_init()
 	file_storefront_admin_v1_store_proto_init()
+	file_storefront_admin_v1_webhook_proto_init()
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_storefront_admin_v1_export_proto_rawDesc), len(file_storefront_admin_v1_export_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   3,
+			NumMessages:   5,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

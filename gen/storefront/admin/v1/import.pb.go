@@ -127,7 +127,9 @@ type ImportStoreRequest struct {
 	// The instant of the export.
 	ExportedAt *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=exported_at,json=exportedAt,proto3" json:"exported_at,omitempty"`
 	// Creates the store if it is missing, with the id and the time of creation of the exported one.
-	Create        bool `protobuf:"varint,4,opt,name=create,proto3" json:"create,omitempty"`
+	Create bool `protobuf:"varint,4,opt,name=create,proto3" json:"create,omitempty"`
+	// The export has secrets.
+	WithSecrets   bool `protobuf:"varint,5,opt,name=with_secrets,json=withSecrets,proto3" json:"with_secrets,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -186,6 +188,13 @@ func (x *ImportStoreRequest) GetExportedAt() *timestamppb.Timestamp {
 func (x *ImportStoreRequest) GetCreate() bool {
 	if x != nil {
 		return x.Create
+	}
+	return false
+}
+
+func (x *ImportStoreRequest) GetWithSecrets() bool {
+	if x != nil {
+		return x.WithSecrets
 	}
 	return false
 }
@@ -714,13 +723,14 @@ const file_storefront_admin_v1_import_proto_rawDesc = "" +
 	"\x06update\x18\x04 \x01(\bR\x06update\x12(\n" +
 	"\x10clear_compare_at\x18\x05 \x01(\bR\x0eclearCompareAt\x12\x1d\n" +
 	"\n" +
-	"keep_price\x18\x06 \x01(\bR\tkeepPrice\"\xbf\x01\n" +
+	"keep_price\x18\x06 \x01(\bR\tkeepPrice\"\xe2\x01\n" +
 	"\x12ImportStoreRequest\x12\x14\n" +
 	"\x05store\x18\x01 \x01(\tR\x05store\x12>\n" +
 	"\bexported\x18\x02 \x01(\v2\".storefront.admin.v1.ExportedStoreR\bexported\x12;\n" +
 	"\vexported_at\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
 	"exportedAt\x12\x16\n" +
-	"\x06create\x18\x04 \x01(\bR\x06create\"S\n" +
+	"\x06create\x18\x04 \x01(\bR\x06create\x12!\n" +
+	"\fwith_secrets\x18\x05 \x01(\bR\vwithSecrets\"S\n" +
 	"\x11ImportRowsRequest\x12\x14\n" +
 	"\x05store\x18\x01 \x01(\tR\x05store\x12\x12\n" +
 	"\x04kind\x18\x02 \x01(\tR\x04kind\x12\x14\n" +

@@ -42,7 +42,7 @@ const (
 type ExportServiceClient interface {
 	// Streams a store as it was at one instant, kind by kind, while it goes on selling, and ends with the
 	// notice `store.exported`. Refused with `store_not_found`, or `unavailable` while too many exports are
-	// under way.
+	// under way; with secrets also with `origin_refused` or `secret_key_missing`.
 	ExportStore(context.Context, *v1.ExportStoreRequest) (*connect.ServerStreamForClient[v1.ExportStoreResponse], error)
 }
 
@@ -80,7 +80,7 @@ func (c *exportServiceClient) ExportStore(ctx context.Context, req *v1.ExportSto
 type ExportServiceHandler interface {
 	// Streams a store as it was at one instant, kind by kind, while it goes on selling, and ends with the
 	// notice `store.exported`. Refused with `store_not_found`, or `unavailable` while too many exports are
-	// under way.
+	// under way; with secrets also with `origin_refused` or `secret_key_missing`.
 	ExportStore(context.Context, *v1.ExportStoreRequest, *connect.ServerStream[v1.ExportStoreResponse]) error
 }
 

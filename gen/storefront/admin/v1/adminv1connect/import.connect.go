@@ -71,10 +71,11 @@ type ImportServiceClient interface {
 	// Prepares a store for the rows of an export: gives it what the exported one shows and is set to, or
 	// creates it. The store must have the same currency and country and no products, customers, orders or
 	// payment links, unless they are of the same export: the import is then continued. Refused with
-	// `store_not_found`.
+	// `store_not_found`, or with `secret_key_missing` for an export with secrets where nothing can seal them.
 	ImportStore(context.Context, *v1.ImportStoreRequest) (*v11.Store, error)
 	// Imports rows of an export into the store that ImportStore prepared: products, customers, links,
-	// orders, events, deliveries or activity, in this order. Ids and counters are kept.
+	// orders, events, deliveries or activity, in this order. Ids and counters are kept. Of an export with
+	// secrets also webhooks and keys: the webhooks sign with the same secrets, and the keys are accepted.
 	ImportRows(context.Context, *v1.ImportRowsRequest) (*v1.ImportResponse, error)
 }
 
@@ -209,10 +210,11 @@ type ImportServiceHandler interface {
 	// Prepares a store for the rows of an export: gives it what the exported one shows and is set to, or
 	// creates it. The store must have the same currency and country and no products, customers, orders or
 	// payment links, unless they are of the same export: the import is then continued. Refused with
-	// `store_not_found`.
+	// `store_not_found`, or with `secret_key_missing` for an export with secrets where nothing can seal them.
 	ImportStore(context.Context, *v1.ImportStoreRequest) (*v11.Store, error)
 	// Imports rows of an export into the store that ImportStore prepared: products, customers, links,
-	// orders, events, deliveries or activity, in this order. Ids and counters are kept.
+	// orders, events, deliveries or activity, in this order. Ids and counters are kept. Of an export with
+	// secrets also webhooks and keys: the webhooks sign with the same secrets, and the keys are accepted.
 	ImportRows(context.Context, *v1.ImportRowsRequest) (*v1.ImportResponse, error)
 }
 

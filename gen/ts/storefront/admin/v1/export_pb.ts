@@ -6,8 +6,12 @@ import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegen
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
+import type { Key } from "./key_pb.js";
+import { file_storefront_admin_v1_key } from "./key_pb.js";
 import type { StoreSettings } from "./store_pb.js";
 import { file_storefront_admin_v1_store } from "./store_pb.js";
+import type { Webhook } from "./webhook_pb.js";
+import { file_storefront_admin_v1_webhook } from "./webhook_pb.js";
 import type { Store } from "../../v1/store_pb.js";
 import { file_storefront_v1_store } from "../../v1/store_pb.js";
 import type { Message } from "@bufbuild/protobuf";
@@ -16,7 +20,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file storefront/admin/v1/export.proto.
  */
 export const file_storefront_admin_v1_export: GenFile = /*@__PURE__*/
-  fileDesc("CiBzdG9yZWZyb250L2FkbWluL3YxL2V4cG9ydC5wcm90bxITc3RvcmVmcm9udC5hZG1pbi52MSIjChJFeHBvcnRTdG9yZVJlcXVlc3QSDQoFc3RvcmUYASABKAkicQoTRXhwb3J0U3RvcmVSZXNwb25zZRIvCgtleHBvcnRlZF9hdBgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDAoEa2luZBgCIAEoCRIMCgRyb3dzGAMgASgFEg0KBWxpbmVzGAQgASgJImoKDUV4cG9ydGVkU3RvcmUSIwoFc3RvcmUYASABKAsyFC5zdG9yZWZyb250LnYxLlN0b3JlEjQKCHNldHRpbmdzGAIgASgLMiIuc3RvcmVmcm9udC5hZG1pbi52MS5TdG9yZVNldHRpbmdzMnMKDUV4cG9ydFNlcnZpY2USYgoLRXhwb3J0U3RvcmUSJy5zdG9yZWZyb250LmFkbWluLnYxLkV4cG9ydFN0b3JlUmVxdWVzdBooLnN0b3JlZnJvbnQuYWRtaW4udjEuRXhwb3J0U3RvcmVSZXNwb25zZTABQjdaNWdvLnN0b3JlZnJvbnQuZXhhbXBsZS9nZW4vc3RvcmVmcm9udC9hZG1pbi92MTthZG1pbnYxYgZwcm90bzM", [file_google_protobuf_timestamp, file_storefront_admin_v1_store, file_storefront_v1_store]);
+  fileDesc("CiBzdG9yZWZyb250L2FkbWluL3YxL2V4cG9ydC5wcm90bxITc3RvcmVmcm9udC5hZG1pbi52MSI5ChJFeHBvcnRTdG9yZVJlcXVlc3QSDQoFc3RvcmUYASABKAkSFAoMd2l0aF9zZWNyZXRzGAIgASgIInEKE0V4cG9ydFN0b3JlUmVzcG9uc2USLwoLZXhwb3J0ZWRfYXQYASABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEgwKBGtpbmQYAiABKAkSDAoEcm93cxgDIAEoBRINCgVsaW5lcxgEIAEoCSJqCg1FeHBvcnRlZFN0b3JlEiMKBXN0b3JlGAEgASgLMhQuc3RvcmVmcm9udC52MS5TdG9yZRI0CghzZXR0aW5ncxgCIAEoCzIiLnN0b3JlZnJvbnQuYWRtaW4udjEuU3RvcmVTZXR0aW5ncyJQCg9FeHBvcnRlZFdlYmhvb2sSLQoHd2ViaG9vaxgBIAEoCzIcLnN0b3JlZnJvbnQuYWRtaW4udjEuV2ViaG9vaxIOCgZzZWNyZXQYAiABKAkieQoLRXhwb3J0ZWRLZXkSJQoDa2V5GAEgASgLMhguc3RvcmVmcm9udC5hZG1pbi52MS5LZXkSEwoLZmluZ2VycHJpbnQYAiABKAkSLgoKcmV2b2tlZF9hdBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAycwoNRXhwb3J0U2VydmljZRJiCgtFeHBvcnRTdG9yZRInLnN0b3JlZnJvbnQuYWRtaW4udjEuRXhwb3J0U3RvcmVSZXF1ZXN0Giguc3RvcmVmcm9udC5hZG1pbi52MS5FeHBvcnRTdG9yZVJlc3BvbnNlMAFCN1o1Z28uc3RvcmVmcm9udC5leGFtcGxlL2dlbi9zdG9yZWZyb250L2FkbWluL3YxO2FkbWludjFiBnByb3RvMw", [file_google_protobuf_timestamp, file_storefront_admin_v1_key, file_storefront_admin_v1_store, file_storefront_admin_v1_webhook, file_storefront_v1_store]);
 
 /**
  * Which store to export.
@@ -30,6 +34,15 @@ export type ExportStoreRequest = Message<"storefront.admin.v1.ExportStoreRequest
    * @generated from field: string store = 1;
    */
   store: string;
+
+  /**
+   * Sends the signing secrets of webhooks in clear and the fingerprints of keys, for an installation that
+   * takes the store over. Only a caller who has sent the operator's token gets them: a listener without a
+   * token sends none, and neither does a call on behalf of a member of the store.
+   *
+   * @generated from field: bool with_secrets = 2;
+   */
+  withSecrets: boolean;
 };
 
 /**
@@ -69,7 +82,8 @@ export type ExportStoreResponse = Message<"storefront.admin.v1.ExportStoreRespon
 
   /**
    * The rows: JSON objects, each with a newline at its end. They are those of the public API or of this
-   * one, a product also with `contentReady`; the one of `store` is an ExportedStore.
+   * one, a product also with `contentReady`; the one of `store` is an ExportedStore. With secrets those
+   * of `webhooks` and `keys` are ExportedWebhook and ExportedKey.
    *
    * @generated from field: string lines = 4;
    */
@@ -112,6 +126,69 @@ export const ExportedStoreSchema: GenMessage<ExportedStore> = /*@__PURE__*/
   messageDesc(file_storefront_admin_v1_export, 2);
 
 /**
+ * A webhook with its signing secret.
+ *
+ * @generated from message storefront.admin.v1.ExportedWebhook
+ */
+export type ExportedWebhook = Message<"storefront.admin.v1.ExportedWebhook"> & {
+  /**
+   * The webhook.
+   *
+   * @generated from field: storefront.admin.v1.Webhook webhook = 1;
+   */
+  webhook?: Webhook | undefined;
+
+  /**
+   * The whole signing secret, `whsec_…`.
+   *
+   * @generated from field: string secret = 2;
+   */
+  secret: string;
+};
+
+/**
+ * Describes the message storefront.admin.v1.ExportedWebhook.
+ * Use `create(ExportedWebhookSchema)` to create a new message.
+ */
+export const ExportedWebhookSchema: GenMessage<ExportedWebhook> = /*@__PURE__*/
+  messageDesc(file_storefront_admin_v1_export, 3);
+
+/**
+ * A key with what recognises it. Nobody learns the key's text from that.
+ *
+ * @generated from message storefront.admin.v1.ExportedKey
+ */
+export type ExportedKey = Message<"storefront.admin.v1.ExportedKey"> & {
+  /**
+   * The key.
+   *
+   * @generated from field: storefront.admin.v1.Key key = 1;
+   */
+  key?: Key | undefined;
+
+  /**
+   * SHA-256 of the whole key, 64 hexadecimal digits in lower case.
+   *
+   * @generated from field: string fingerprint = 2;
+   */
+  fingerprint: string;
+
+  /**
+   * When the key was revoked; null unless it was.
+   *
+   * @generated from field: google.protobuf.Timestamp revoked_at = 3;
+   */
+  revokedAt?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message storefront.admin.v1.ExportedKey.
+ * Use `create(ExportedKeySchema)` to create a new message.
+ */
+export const ExportedKeySchema: GenMessage<ExportedKey> = /*@__PURE__*/
+  messageDesc(file_storefront_admin_v1_export, 4);
+
+/**
  * All that a store has: to take along, to keep, or for ImportService to read.
  *
  * @generated from service storefront.admin.v1.ExportService
@@ -120,7 +197,7 @@ export const ExportService: GenService<{
   /**
    * Streams a store as it was at one instant, kind by kind, while it goes on selling, and ends with the
    * notice `store.exported`. Refused with `store_not_found`, or `unavailable` while too many exports are
-   * under way.
+   * under way; with secrets also with `origin_refused` or `secret_key_missing`.
    *
    * @generated from rpc storefront.admin.v1.ExportService.ExportStore
    */
