@@ -323,7 +323,7 @@ func (f *exportedFile) measure(in io.Reader) error {
 
 // untilDone reads until its context ends.
 type untilDone struct {
-	ctx context.Context //nolint:containedctx // It bounds reading.
+	ctx context.Context
 	io.Reader
 }
 
