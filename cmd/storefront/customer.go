@@ -48,7 +48,7 @@ type customerUpdateCmd struct {
 
 // Run changes the customer.
 func (c *customerUpdateCmd) Run(s *invocation) error {
-	return change(s, c.storeScoped, c.Customer, findCustomer, &storefrontv1.UpdateCustomerRequest{}, admin.API.UpdateCustomer, whole)
+	return change(s, c.storeScoped, c.Customer, findCustomer, &adminv1.UpdateCustomerRequest{}, admin.API.UpdateCustomer, whole)
 }
 
 type customerListCmd struct {

@@ -130,26 +130,43 @@ type sessionsRevokeCmd struct {
 	target
 	ID     string `arg:"" optional:"" help:"The id of a session or link, as sessions list shows it."`
 	All    bool   `help:"End all sessions and unused links of the store, or with --member those of one member."`
-	Store  string `placeholder:"SLUG" help:"The store, by slug or id, with --all."`
+	Store  string `placeholder:"SLUG" help:"The store, by slug or id. Needed with --all; with an id of another store nothing is found."`
 	Member string `placeholder:"NAME" help:"The member's name, with --all."`
 }
 
 // Run ends what is named.
 func (c *sessionsRevokeCmd) Run(s *invocation) error {
 	switch {
-	case c.ID != "" && (c.All || c.Store != "" || c.Member != ""):
-		return usage("an id cannot be used with --all, --store or --member")
+	case c.ID != "" && (c.All || c.Member != ""):
+		return usage("an id cannot be used with --all or --member")
 	case c.ID == "" && (!c.All || c.Store == ""):
 		return usage("name what to end: an id, or --all and --store")
 	}
-	if c.ID != "" {
-		return change(s, storeScoped{c.target, "*"}, c.ID, findSession, &adminv1.RevokeSessionRequest{}, admin.API.RevokeSession, whole)
-	}
 	return s.operate(c.target, func(ctx context.Context, o admin.API) error {
+		if c.ID != "" {
+			return c.revoke(ctx, s, o)
+		}
 		ended, err := o.RevokeSessions(ctx, &adminv1.RevokeSessionsRequest{Store: c.Store, Member: c.Member})
 		if err != nil {
 			return err
 		}
 		return s.print(whole(ended))
 	})
+}
+
+// revoke ends the session or link that the command names.
+func (c *sessionsRevokeCmd) revoke(ctx context.Context, s *invocation, o admin.API) error {
+	in := &adminv1.RevokeSessionRequest{Id: c.ID, Store: c.Store}
+	if !isID(c.ID) {
+		found, err := findSession(ctx, o, c.Store, c.ID)
+		if err != nil {
+			return err
+		}
+		in.Id = found.GetId()
+	}
+	ended, err := o.RevokeSession(ctx, in)
+	if err != nil {
+		return err
+	}
+	return s.print(whole(ended))
 }

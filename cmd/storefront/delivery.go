@@ -71,7 +71,7 @@ func (c *deliveryListCmd) Run(s *invocation) error {
 			}
 		}
 		if c.Webhook != "" {
-			if in.WebhookId, err = idOf(ctx, o, from, c.Webhook, findWebhook); err != nil {
+			if _, in.WebhookId, err = idOf(ctx, o, from, c.Webhook, findWebhook); err != nil {
 				return err
 			}
 		}
@@ -121,11 +121,11 @@ type deliveryShowCmd struct {
 // Run shows the delivery.
 func (c *deliveryShowCmd) Run(s *invocation) error {
 	return s.operate(c.target, func(ctx context.Context, o admin.API) error {
-		id, err := idOf(ctx, o, c.storeScoped, c.ID, findDelivery)
+		store, id, err := idOf(ctx, o, c.storeScoped, c.ID, findDelivery)
 		if err != nil {
 			return err
 		}
-		found, err := o.GetDelivery(ctx, &adminv1.GetDeliveryRequest{Id: id})
+		found, err := o.GetDelivery(ctx, &adminv1.GetDeliveryRequest{Id: id, Store: store})
 		if err != nil {
 			return err
 		}
@@ -164,7 +164,7 @@ func (c *deliveryResendCmd) Run(s *invocation) error {
 		return usage("name what to send again: a delivery's id, or --webhook and --since")
 	}
 	return s.operate(c.target, func(ctx context.Context, o admin.API) error {
-		id, err := idOf(ctx, o, c.storeScoped, c.Webhook, findWebhook)
+		store, id, err := idOf(ctx, o, c.storeScoped, c.Webhook, findWebhook)
 		if err != nil {
 			return err
 		}
@@ -172,7 +172,7 @@ func (c *deliveryResendCmd) Run(s *invocation) error {
 			return err
 		}
 		bar := newProgress(s.errs, "resend", -1)
-		in := &adminv1.StartResendRequest{WebhookId: id, Since: timestamppb.New(c.Since.at)}
+		in := &adminv1.StartResendRequest{WebhookId: id, Store: store, Since: timestamppb.New(c.Since.at)}
 		done, err := admin.Resend(ctx, o, in, func(so *adminv1.Resend) {
 			bar.draw(fmt.Sprintf("resend %d deliveries", so.GetResent()))
 		})

@@ -172,8 +172,8 @@ func (c *storeDataCmd) Run(s *invocation) error {
 			Orders   []json.RawMessage `json:"orders"`
 			Activity []json.RawMessage `json:"activity"`
 		}{whole(found), whole(customer), []json.RawMessage{}, []json.RawMessage{}}
-		orders, err := collect(ctx, o, 0, &adminv1.ListCustomerOrdersRequest{Id: customer.GetId()}, admin.API.ListCustomerOrders,
-			(*adminv1.ListCustomerOrdersResponse).GetOrders)
+		orders, err := collect(ctx, o, 0, &adminv1.ListCustomerOrdersRequest{Id: customer.GetId(), Store: found.GetId()},
+			admin.API.ListCustomerOrders, (*adminv1.ListCustomerOrdersResponse).GetOrders)
 		if err != nil {
 			return err
 		}

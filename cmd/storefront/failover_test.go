@@ -48,8 +48,8 @@ func newPair(t *testing.T) pair {
 
 // url names both, in the form of libpq.
 func (p pair) url() string {
-	return fmt.Sprintf("postgres://postgres@/postgres?host=127.0.0.1,127.0.0.1&port=%d,%d&sslmode=disable", p.primary.Port(),
-		p.standby.Port())
+	return fmt.Sprintf("postgres://postgres@127.0.0.1:%d,127.0.0.1:%d/postgres?sslmode=disable&target_session_attrs=read-write",
+		p.primary.Port(), p.standby.Port())
 }
 
 // awaitSync waits until commits wait for the standby.

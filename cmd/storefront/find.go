@@ -16,7 +16,7 @@ import (
 // storeScoped is the setting of a command on what belongs to a store.
 type storeScoped struct {
 	target
-	Store string `placeholder:"SLUG" help:"The store, by slug or id (default: the only one there is). Not needed with an id."`
+	Store string `placeholder:"SLUG" help:"The store, by slug or id (default: the only one there is). Not needed with an id; an id of another store is not found."`
 }
 
 // inStore is the setting of a command that lists or makes what belongs to a store.
@@ -76,31 +76,40 @@ func isID(name string) bool {
 	return err == nil && len(name) == len(uuid.Nil.String())
 }
 
-// finder returns what a name of a store is.
+// storeOfName returns the store in which a name is looked up: the one that the command works in, and none for an id
+// without --store.
+func (c storeScoped) storeOfName(ctx context.Context, o admin.API, name string) (string, error) {
+	if c.Store == "" && isID(name) {
+		return "", nil
+	}
+	return c.storeOf(ctx, o)
+}
+
+// finder returns what a name of a store is. For an id the store may be empty: then it is found in any.
 type finder[Found any] func(ctx context.Context, o admin.API, store, name string) (Found, error)
 
 // find returns what a name is, in the store that the command works in.
 func find[Found any](ctx context.Context, o admin.API, c storeScoped, name string, with finder[Found]) (found Found, err error) {
-	var store string
-	if !isID(name) {
-		if store, err = c.storeOf(ctx, o); err != nil {
-			return found, err
-		}
+	store, err := c.storeOfName(ctx, o, name)
+	if err != nil {
+		return found, err
 	}
 	return with(ctx, o, store, name)
 }
 
-// idOf returns the id of what a name is; an id is its own.
+// idOf returns the id of what a name is, and the store that was named for it or in which it was found. An id is its own, and
+// not looked up: the request that it goes into names the store too.
 func idOf[Found interface{ GetId() string }](ctx context.Context, o admin.API, c storeScoped, name string,
-	with finder[Found]) (string, error) {
-	if isID(name) {
-		return name, nil
+	with finder[Found]) (store, id string, err error) {
+	store, err = c.storeOfName(ctx, o, name)
+	if err != nil || isID(name) {
+		return store, name, err
 	}
-	found, err := find(ctx, o, c, name, with)
+	found, err := with(ctx, o, store, name)
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
-	return found.GetId(), nil
+	return store, found.GetId(), nil
 }
 
 func findProduct(ctx context.Context, o admin.API, store, name string) (*storefrontv1.Product, error) {
@@ -127,7 +136,7 @@ func findDelivery(ctx context.Context, o admin.API, store, name string) (*adminv
 // tells them apart.
 func findWebhook(ctx context.Context, o admin.API, store, name string) (*adminv1.Webhook, error) {
 	if isID(name) {
-		return o.GetWebhook(ctx, &adminv1.GetWebhookRequest{Id: name})
+		return o.GetWebhook(ctx, &adminv1.GetWebhookRequest{Id: name, Store: store})
 	}
 	all, err := webhooksOf(ctx, o, store)
 	if err != nil {
@@ -146,7 +155,7 @@ func webhooksOf(ctx context.Context, o admin.API, store string) ([]*adminv1.Webh
 // is meant before those that are revoked or expired.
 func findKey(ctx context.Context, o admin.API, store, name string) (*adminv1.Key, error) {
 	if isID(name) {
-		return o.GetKey(ctx, &adminv1.GetKeyRequest{Id: name})
+		return o.GetKey(ctx, &adminv1.GetKeyRequest{Id: name, Store: store})
 	}
 	all, err := keysOf(ctx, o, store)
 	if err != nil {
@@ -169,14 +178,14 @@ func keysOf(ctx context.Context, o admin.API, store string) ([]*adminv1.Key, err
 	return collect(ctx, o, 0, &adminv1.ListKeysRequest{Store: store}, admin.API.ListKeys, (*adminv1.ListKeysResponse).GetKeys)
 }
 
-// findSession returns the session or link with a part of an id, of any store.
-func findSession(ctx context.Context, o admin.API, _, part string) (*adminv1.Session, error) {
-	all, err := collect(ctx, o, 0, &adminv1.ListSessionsRequest{}, admin.API.ListSessions,
+// findSession returns the session or link with a part of an id, of one store or, without a name, of any.
+func findSession(ctx context.Context, o admin.API, store, part string) (*adminv1.Session, error) {
+	all, err := collect(ctx, o, 0, &adminv1.ListSessionsRequest{Store: store}, admin.API.ListSessions,
 		(*adminv1.ListSessionsResponse).GetSessions)
 	if err != nil {
 		return nil, err
 	}
-	return exactlyOne("dashboard sessions", "id", "", part, all)
+	return exactlyOne("dashboard sessions", "id", store, part, all)
 }
 
 // minPartOfID is how much of an id must be given at least.

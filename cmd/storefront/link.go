@@ -89,7 +89,7 @@ type linkUpdateCmd struct {
 
 // Run changes the link.
 func (c *linkUpdateCmd) Run(s *invocation) error {
-	return change(s, c.storeScoped, c.Name, findLink, &storefrontv1.UpdatePaymentLinkRequest{}, admin.API.UpdatePaymentLink, whole)
+	return change(s, c.storeScoped, c.Name, findLink, &adminv1.UpdatePaymentLinkRequest{}, admin.API.UpdatePaymentLink, whole)
 }
 
 type (
@@ -105,7 +105,7 @@ func (c *linkShowCmd) Run(s *invocation) error {
 
 // Run enables the link.
 func (c *linkEnableCmd) Run(s *invocation) error {
-	return change(s, c.storeScoped, c.Name, findLink, &storefrontv1.EnablePaymentLinkRequest{}, admin.API.EnablePaymentLink, whole)
+	return change(s, c.storeScoped, c.Name, findLink, &adminv1.EnablePaymentLinkRequest{}, admin.API.EnablePaymentLink, whole)
 }
 
 // Run disables the link.

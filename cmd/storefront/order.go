@@ -60,17 +60,17 @@ func (c *orderCreateCmd) Run(s *invocation) error {
 func (c *orderCreateCmd) name(ctx context.Context, o admin.API, in *adminv1.CreateOrderRequest) (err error) {
 	within := storeScoped(c.inNamedStore)
 	if c.Customer != "" {
-		if in.CustomerId, err = idOf(ctx, o, within, c.Customer, findCustomer); err != nil {
+		if _, in.CustomerId, err = idOf(ctx, o, within, c.Customer, findCustomer); err != nil {
 			return err
 		}
 	}
 	if c.PaymentLink != "" {
-		if in.PaymentLinkId, err = idOf(ctx, o, within, c.PaymentLink, findLink); err != nil {
+		if _, in.PaymentLinkId, err = idOf(ctx, o, within, c.PaymentLink, findLink); err != nil {
 			return err
 		}
 	}
 	for _, line := range c.Product {
-		id, err := idOf(ctx, o, within, line.product, findProduct)
+		_, id, err := idOf(ctx, o, within, line.product, findProduct)
 		if err != nil {
 			return err
 		}

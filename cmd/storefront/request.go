@@ -112,13 +112,14 @@ func change[Found interface{ GetId() string }, In, Out proto.Message](
 func changed[Found interface{ GetId() string }, In proto.Message, Out any](ctx context.Context, s *invocation, o admin.API,
 	c storeScoped,
 	name string, with finder[Found], in In, call method[In, Out]) (out Out, err error) {
-	id, err := idOf(ctx, o, c, name, with)
+	store, id, err := idOf(ctx, o, c, name, with)
 	if err != nil {
 		return out, err
 	}
+	set(in, "store", store)
 	set(in, "id", id)
 	err = s.fill(ctx, o, in, func() (string, error) {
-		found, err := with(ctx, o, "", id)
+		found, err := with(ctx, o, store, id)
 		if priced, ok := any(found).(interface{ GetCurrency() string }); ok {
 			return priced.GetCurrency(), err
 		}

@@ -149,7 +149,7 @@ func (c *webhookUpdateCmd) Run(s *invocation) error {
 	update := func(o admin.API, ctx context.Context, in *adminv1.UpdateWebhookRequest) (*adminv1.Webhook, error) {
 		changed, err := o.UpdateWebhook(ctx, in)
 		if err == nil && c.URL != "" {
-			s.warnOfTwins(ctx, o, c.Store, changed)
+			s.warnOfTwins(ctx, o, in.GetStore(), changed)
 		}
 		return changed, err
 	}

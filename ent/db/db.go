@@ -30,8 +30,9 @@ import (
 
 // Config selects the database and configures it.
 type Config struct {
-	// URL is sqlite:PATH, postgres://… or postgresql://…, with one host or several separated by
-	// commas. Of several, the writable one is used unless target_session_attrs selects another.
+	// URL is sqlite:PATH, postgres://… or postgresql://…, with one host or several: before the name, as libpq
+	// has them (postgres://a:5432,b:5432/name), or as ?host=a,b&port=5432,5432. Of several, the writable one is
+	// used unless target_session_attrs selects another.
 	URL string
 	// Existing refuses a SQLite file that does not exist with ErrNoFile; otherwise Open creates it.
 	Existing bool

@@ -1,13 +1,107 @@
 package db
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
+	"fmt"
 	"net"
+	"net/netip"
+	"net/url"
 	"strconv"
+	"strings"
 
 	"github.com/lib/pq"
 )
+
+// hostsInQuery returns a PostgreSQL URL that names several hosts as libpq does, postgres://a:1,b:2/name, with the hosts where
+// lib/pq reads them, postgres:///name?host=a,b&port=1,2. A port that is missing is 5432, or the one of ?port= if all are
+// missing. Any other URL is returned as it is. The error is ErrURL and shows no part of the URL, because a password that is
+// not percent-encoded may be in any.
+//
+// Source of the form: https://www.postgresql.org/docs/current/libpq-connect.html#LIBPQ-CONNSTRING-URIS
+func hostsInQuery(text string) (string, error) {
+	scheme, rest, _ := strings.Cut(text, "://")
+	authority := rest
+	if end := strings.IndexAny(rest, "/?#"); end >= 0 {
+		authority = rest[:end]
+	}
+	at := strings.LastIndexByte(authority, '@') + 1
+	if !strings.Contains(authority[at:], ",") {
+		return text, nil
+	}
+	path, query, _ := strings.Cut(rest[len(authority):], "?")
+	if strings.Contains(path+query, "@") && at == 0 || strings.Contains(path+query, "#") {
+		return "", wrongURL("a /, ? or # in the user or the password must be percent-encoded: %2F, %3F or %23")
+	}
+	var hosts, ports []string
+	anyPort := false
+	for i, one := range strings.Split(authority[at:], ",") {
+		host, port, err := splitHost(one)
+		if err != nil {
+			return "", wrongURL(fmt.Sprintf("host %d %v", i+1, err))
+		}
+		anyPort = anyPort || port != ""
+		hosts, ports = append(hosts, host), append(ports, cmp.Or(port, defaultPort))
+	}
+	set, err := url.ParseQuery(query)
+	switch {
+	case err != nil:
+		return "", wrongURL("what is behind the ? is not name=value&name=value, percent-encoded")
+	case set.Has("host"):
+		return "", wrongURL("hosts are before the name and in ?host=: write them once")
+	case set.Has("port") && anyPort:
+		return "", wrongURL("ports are before the name and in ?port=: write them once")
+	}
+	moved := "host=" + url.QueryEscape(strings.Join(hosts, ","))
+	if anyPort {
+		moved += "&port=" + url.QueryEscape(strings.Join(ports, ","))
+	}
+	if query != "" {
+		query += "&"
+	}
+	return scheme + "://" + authority[:at] + path + "?" + query + moved, nil
+}
+
+// defaultPort is the port of a PostgreSQL server unless its settings name another.
+const defaultPort = "5432"
+
+// splitHost reads one host of several: a name or an address, of IPv6 in brackets, or the folder of a socket, percent-encoded,
+// with an optional port.
+func splitHost(text string) (host, port string, err error) {
+	host, port, _ = strings.Cut(text, ":")
+	bracket, isIPv6 := strings.CutPrefix(text, "[")
+	if isIPv6 {
+		var behind string
+		if host, behind, isIPv6 = strings.Cut(bracket, "]"); !isIPv6 {
+			return "", "", fmt.Errorf("has no ] after its IPv6 address")
+		}
+		if port, isIPv6 = strings.CutPrefix(behind, ":"); !isIPv6 && behind != "" {
+			return "", "", fmt.Errorf("has something other than :PORT after its ]")
+		}
+	} else if strings.Contains(port, ":") {
+		return "", "", fmt.Errorf("has two colons: an IPv6 address is written in brackets, such as [::1]:5432")
+	}
+	host, err = url.PathUnescape(host)
+	address, notAddress := netip.ParseAddr(host)
+	switch {
+	case err != nil || strings.Contains(host, ","):
+		return "", "", fmt.Errorf("is not percent-encoded as it must be")
+	case host == "":
+		return "", "", fmt.Errorf("is empty")
+	case strings.HasPrefix(text, "[") && (notAddress != nil || !address.Is6()):
+		return "", "", fmt.Errorf("has no IPv6 address in its brackets")
+	}
+	if port != "" {
+		if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
+			return "", "", fmt.Errorf("has a port that is not a number from 1 to 65535")
+		}
+	}
+	return host, port, nil
+}
+
+// wrongURL returns ErrURL with what is wrong with a PostgreSQL URL.
+func wrongURL(why string) error { return fmt.Errorf("%w: in the PostgreSQL URL %s", ErrURL, why) }
 
 // Host is one of several hosts of a PostgreSQL URL.
 type Host struct {

@@ -1,6 +1,7 @@
 package db
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"database/sql/driver"
@@ -9,6 +10,7 @@ import (
 	"maps"
 	"net/netip"
 	"net/url"
+	"regexp"
 	"runtime"
 	"slices"
 	"strconv"
@@ -220,16 +222,20 @@ func limit(pool *sql.DB, conns int) {
 
 // postgresConfig reads a PostgreSQL URL. Its error is ErrURL.
 func postgresConfig(text string) (pq.Config, error) {
+	text, err := hostsInQuery(text)
+	if err != nil {
+		return pq.Config{}, err
+	}
 	// Neither error below is shown: both quote parts of the URL, and a password with a character that
 	// is not percent-encoded may be in any part of it.
 	u, err := url.Parse(text)
 	if err != nil || !strings.HasPrefix(text, u.Scheme+"://") {
 		return pq.Config{}, fmt.Errorf("%w: not a PostgreSQL URL; write postgres://user:password@host:port/name, "+
-			"special characters percent-encoded; several hosts are postgres://user@/name?host=A,B&port=5432,5432", ErrURL)
+			"special characters percent-encoded; several hosts are postgres://user@a:5432,b:5432/name", ErrURL)
 	}
 	cfg, err := pq.NewConfig(text)
 	if err != nil {
-		return pq.Config{}, fmt.Errorf("%w: a parameter of the PostgreSQL URL, or of the PG… environment, is not valid", ErrURL)
+		return pq.Config{}, fmt.Errorf("%w: %s", ErrURL, invalidParameter(err))
 	}
 	// Otherwise the driver's result would depend on the server's zone.
 	if cfg.Runtime == nil {
@@ -257,11 +263,32 @@ func postgresConfig(text string) (pq.Config, error) {
 	return cfg, nil
 }
 
+var (
+	// wrongValue is how lib/pq begins its error about a parameter, or a variable of the environment with a $, of its own list.
+	wrongValue = regexp.MustCompile(`^pq: wrong value for "?(\$?\w+)"?: `)
+	unequal    = regexp.MustCompile(`^pq: could not match \d+ \w+ \w+ to \d+ \w+( values)?$`)
+)
+
+// invalidParameter names the parameter that lib/pq refuses, and shows nothing of its value.
+func invalidParameter(err error) string {
+	if name := wrongValue.FindStringSubmatch(err.Error()); name != nil {
+		return name[1] + " of the PostgreSQL URL, or of the environment, has a value that is not valid"
+	}
+	if unequal.MatchString(err.Error()) {
+		return "the PostgreSQL URL has not as many ports or addresses as hosts: " + strings.TrimPrefix(err.Error(), "pq: ")
+	}
+	return "a parameter of the PostgreSQL URL, or of the PG… environment, is not valid"
+}
+
 // listenerURL returns the URL with the defaults of its configuration, for a driver's listener, which takes no configuration.
 func listenerURL(text string, cfg pq.Config) string {
-	u, err := url.Parse(text)
+	moved, err := hostsInQuery(text)
 	if err != nil {
 		return text // there is no configuration of it
+	}
+	u, err := url.Parse(moved)
+	if err != nil {
+		return text
 	}
 	q := u.Query()
 	q.Set("sslmode", string(cfg.SSLMode))
@@ -272,7 +299,7 @@ func listenerURL(text string, cfg pq.Config) string {
 	if !q.Has("application_name") {
 		q.Set("application_name", "storefront listener")
 	}
-	u.RawQuery = q.Encode()
+	u.RawQuery, u.Path = q.Encode(), cmp.Or(u.Path, "/") // without host and path, no // would be written
 	return u.String()
 }
 

@@ -35,8 +35,8 @@ func (o *Operator) ListCustomers(ctx context.Context, in *adminv1.ListCustomersR
 }
 
 // GetCustomer returns a customer. It refuses with customer_not_found.
-func (o *Operator) GetCustomer(ctx context.Context, in *storefrontv1.GetCustomerRequest) (*storefrontv1.Customer, error) {
-	return inRow(ctx, o, customerKind, in, o.rules.GetCustomer)
+func (o *Operator) GetCustomer(ctx context.Context, in *adminv1.GetCustomerRequest) (*storefrontv1.Customer, error) {
+	return inRow(ctx, o, customerKind, in, &storefrontv1.GetCustomerRequest{Id: in.GetId()}, o.rules.GetCustomer)
 }
 
 // FindCustomer returns a customer by its id or a part of it, or by its e-mail or phone in a store. It refuses with
@@ -55,10 +55,10 @@ func (o *Operator) FindCustomer(ctx context.Context, in *adminv1.FindCustomerReq
 	if err != nil {
 		return nil, err
 	}
-	return o.GetCustomer(ctx, &storefrontv1.GetCustomerRequest{Id: id})
+	return o.GetCustomer(ctx, &adminv1.GetCustomerRequest{Id: id})
 }
 
 // UpdateCustomer changes the named fields of a customer. It refuses as shop.UpdateCustomer does.
-func (o *Operator) UpdateCustomer(ctx context.Context, in *storefrontv1.UpdateCustomerRequest) (*storefrontv1.Customer, error) {
-	return inRow(ctx, o, customerKind, in, o.rules.UpdateCustomer)
+func (o *Operator) UpdateCustomer(ctx context.Context, in *adminv1.UpdateCustomerRequest) (*storefrontv1.Customer, error) {
+	return inRow(ctx, o, customerKind, in, in, o.rules.UpdateCustomerAsOperator)
 }

@@ -2,10 +2,12 @@ package admin
 
 import (
 	"context"
+	"fmt"
 
 	"go.storefront.example/ent/apijson"
 	"go.storefront.example/ent/queue"
 	"go.storefront.example/ent/tenant"
+	"go.storefront.example/gen/ent/webhook"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	"go.storefront.example/server/validate"
 	"go.storefront.example/server/webhooks"
@@ -98,7 +100,8 @@ func (o *Operator) ListDeliveries(ctx context.Context, in *adminv1.ListDeliverie
 	return out, nil
 }
 
-// inSearch is In for the store that a search names, itself or by its webhook.
+// inSearch is In for the store that a search names, itself or by its webhook. If it names both, the webhook may be one that
+// the store has deleted, but not another store's.
 func (o *Operator) inSearch(ctx context.Context, f fields, in *adminv1.ListDeliveriesRequest) (context.Context, error) {
 	_, _, within := tenant.From(ctx)
 	if in.GetStore() == "" && in.GetWebhookId() == "" && !within {
@@ -108,14 +111,27 @@ func (o *Operator) inSearch(ctx context.Context, f fields, in *adminv1.ListDeliv
 	case err != nil:
 		return nil, err
 	case in.GetStore() == "" && !within:
-		return o.inOwner(ctx, webhookKind, in.GetWebhookId())
+		return o.inOwner(ctx, webhookKind, "", in.GetWebhookId())
 	}
-	return o.inReadable(ctx, in.GetStore())
+	ctx, t, err := o.check(ctx, nil, in.GetStore())
+	if err != nil {
+		return nil, err
+	}
+	if id, ok := validate.ParseID(in.GetWebhookId()); ok && in.GetStore() != "" {
+		others, err := o.db.Client().Webhook.Query().Where(webhook.ID(id), webhook.StoreIDNEQ(t.ID)).Exist(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("look for a webhook in other stores: %w", err)
+		}
+		if others {
+			return nil, webhookKind.notFound(in.GetWebhookId())
+		}
+	}
+	return ctx, nil
 }
 
 // GetDelivery returns a delivery with its payload. It refuses with delivery_not_found.
 func (o *Operator) GetDelivery(ctx context.Context, in *adminv1.GetDeliveryRequest) (*adminv1.GetDeliveryResponse, error) {
-	return byID(ctx, o, deliveryKind, in.GetId(), o.webhooks.GetDelivery, func(d webhooks.Delivery) *adminv1.GetDeliveryResponse {
+	return byID(ctx, o, deliveryKind, in, o.webhooks.GetDelivery, func(d webhooks.Delivery) *adminv1.GetDeliveryResponse {
 		out := &adminv1.GetDeliveryResponse{Delivery: deliveryWithAnswers(d.Entry)}
 		if d.Payload != nil {
 			out.Payload = new(string(d.Payload))
@@ -138,5 +154,5 @@ func (o *Operator) FindDelivery(ctx context.Context, in *adminv1.FindDeliveryReq
 // ResendDelivery has the next attempt of a delivery that waits made now and returns it, or sends the event of one that
 // has ended again and returns the new delivery. It refuses as webhooks.ResendDelivery does.
 func (o *Operator) ResendDelivery(ctx context.Context, in *adminv1.ResendDeliveryRequest) (*adminv1.Delivery, error) {
-	return byID(ctx, o, deliveryKind, in.GetId(), o.webhooks.ResendDelivery, delivery)
+	return byID(ctx, o, deliveryKind, in, o.webhooks.ResendDelivery, delivery)
 }

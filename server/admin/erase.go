@@ -103,9 +103,9 @@ func forgetting(f erase.Forgetting) *adminv1.Forgetting {
 }
 
 // forget calls a function on a customer of the store that owns it.
-func (o *Operator) forget(ctx context.Context, id string,
+func (o *Operator) forget(ctx context.Context, in rowRequest,
 	do func(ctx context.Context, s *db.DB, storeID, customerID uuid.UUID) (erase.Forgetting, error)) (*adminv1.Forgetting, error) {
-	return byID(ctx, o, customerKind, id, func(ctx context.Context, id string) (f erase.Forgetting, err error) {
+	return byID(ctx, o, customerKind, in, func(ctx context.Context, id string) (f erase.Forgetting, err error) {
 		missing := func() error { return customerKind.notFound(id) }
 		t, customerID, err := validate.StoreAndID(ctx, id, missing)
 		if err != nil {
@@ -123,13 +123,13 @@ func (o *Operator) forget(ctx context.Context, id string,
 // ForgetCustomer takes what names a customer out of its row, and orders the rest, which ContinueForgetting carries out; if
 // nobody calls it for a while, a worker does. It refuses with customer_not_found.
 func (o *Operator) ForgetCustomer(ctx context.Context, in *adminv1.ForgetCustomerRequest) (*adminv1.Forgetting, error) {
-	return o.forget(ctx, in.GetId(), erase.BeginForgetting)
+	return o.forget(ctx, in, erase.BeginForgetting)
 }
 
 // ContinueForgetting carries out the next part of forgetting a customer and returns its progress or, when it is finished, the
 // receipt. It refuses with customer_not_found.
 func (o *Operator) ContinueForgetting(ctx context.Context, in *adminv1.ContinueForgettingRequest) (*adminv1.Forgetting, error) {
-	return o.forget(ctx, in.GetId(), erase.Step)
+	return o.forget(ctx, in, erase.Step)
 }
 
 // Forget forgets a customer and calls report after each part. When it is given up half-way, a worker continues it. It refuses
@@ -153,7 +153,7 @@ func (o *Operator) ListCustomerOrders(ctx context.Context, in *adminv1.ListCusto
 	if err := f.err(); err != nil {
 		return nil, err
 	}
-	ctx, err := o.inOwner(ctx, customerKind, in.GetId())
+	ctx, err := o.inOwner(ctx, customerKind, in.GetStore(), in.GetId())
 	if err != nil {
 		return nil, err
 	}

@@ -54,6 +54,10 @@ func (o *Operator) GetEvent(ctx context.Context, in *adminv1.GetEventRequest) (*
 	if !ok {
 		return nil, eventKind.notFound(in.GetId())
 	}
+	ctx, err := o.inNamed(ctx, in.GetStore())
+	if err != nil {
+		return nil, err
+	}
 	query := o.db.Client().Event.Query().Where(event.ID(id))
 	if own, _, within := tenant.From(ctx); within {
 		query.Where(event.StoreID(own.ID))

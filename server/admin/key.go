@@ -86,10 +86,10 @@ func (o *Operator) RecentKeys(ctx context.Context) (active, over []*adminv1.Key,
 
 // GetKey returns a key. It refuses with api_key_not_found.
 func (o *Operator) GetKey(ctx context.Context, in *adminv1.GetKeyRequest) (*adminv1.Key, error) {
-	return byID(ctx, o, keyKind, in.GetId(), o.rules.GetKey, o.key)
+	return byID(ctx, o, keyKind, in, o.rules.GetKey, o.key)
 }
 
 // RevokeKey revokes a key for good; a revoked one stays as it is. It refuses with api_key_not_found.
 func (o *Operator) RevokeKey(ctx context.Context, in *adminv1.RevokeKeyRequest) (*adminv1.Key, error) {
-	return byID(ctx, o, keyKind, in.GetId(), o.rules.RevokeKey, o.key)
+	return byID(ctx, o, keyKind, in, o.rules.RevokeKey, o.key)
 }

@@ -81,9 +81,14 @@ func (k kind) owner(id uuid.UUID) predicate.Store {
 	return func(stores *sql.Selector) { stores.Where(sql.In(stores.C(store.FieldID), owner)) }
 }
 
-// inOwner is In for the store that owns the row with this id: the one look-up that cannot name the store.
-func (o *Operator) inOwner(ctx context.Context, of kind, id string) (context.Context, error) {
-	if _, _, ok := tenant.From(ctx); ok {
+// inOwner is inNamed for the store with this name, or without one for the store that owns the row with this id: the one
+// look-up that cannot name the store.
+func (o *Operator) inOwner(ctx context.Context, of kind, store, id string) (context.Context, error) {
+	ctx, err := o.inNamed(ctx, store)
+	if err != nil {
+		return nil, err
+	}
+	if _, _, within := tenant.From(ctx); within {
 		return ctx, nil // the rules find nothing that another store owns
 	}
 	parsed, ok := validate.ParseID(id)
@@ -121,18 +126,22 @@ type named interface {
 	GetName() string
 }
 
-// find returns the id that a request's name means, with a context in its store: the name itself if it is an id, else
-// the id of the row with the value in the column that by returns, if there is by, or of the only one whose id begins or
+// find returns the id that a request's name means, with a context in the store that the request names, which an id does
+// not need: the name itself if it is an id, else the id of the row with the value in the column that by returns, if there is by, or of the only one whose id begins or
 // ends with the name. It refuses with store_not_found or as the kind does.
 func (o *Operator) find(ctx context.Context, of kind, in named, by func(tenant.Store) (column, value string)) (context.Context,
 	string, error) {
 	name := in.GetName()
-	if _, ok := validate.ParseID(name); ok {
+	_, isID := validate.ParseID(name)
+	if isID && in.GetStore() == "" {
 		return ctx, name, nil
 	}
 	ctx, t, err := o.check(ctx, nil, in.GetStore())
 	if err != nil {
 		return nil, "", err
+	}
+	if isID {
+		return ctx, name, nil
 	}
 	var found []string
 	if by != nil && validate.Storable(name) {

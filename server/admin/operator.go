@@ -3,11 +3,11 @@
 // and the dashboard call them in this process; server/admin/rpc serves them on the operator's
 // listener, and its client calls them there.
 //
-// A store is named by its slug or id, everything else by its id alone (Find… methods also understand
-// slugs, references, codes, e-mails, phones and parts of ids of a store): the operator looks up the store
-// that owns it and works in that store, under the operator's name or that of a member (As). A context
-// that is in a store already, as that of a signed-in member is, stays in it: what other stores own is
-// not found.
+// A store is named by its slug or id, everything else by its id (Find… methods also understand slugs,
+// references, codes, e-mails, phones and parts of ids of a store). The operator works in the store that a
+// request names, and without a name in the one that owns the id, under the operator's name or that of a
+// member (As). A context that is in a store already, as that of a signed-in member is, stays in it. What
+// other stores own is not found.
 //
 // Every method refuses with an *apierr.Refusal; any other error is a failure of the service.
 package admin
@@ -168,6 +168,14 @@ func (o *Operator) inReadable(ctx context.Context, name string) (context.Context
 	return o.In(ctx, name)
 }
 
+// inNamed is inReadable for a store that a request may name; without a name the context stays as it is.
+func (o *Operator) inNamed(ctx context.Context, name string) (context.Context, error) {
+	if name == "" {
+		return ctx, nil
+	}
+	return o.inReadable(ctx, name)
+}
+
 // check refuses the fields of a request that cannot be used; otherwise it is inReadable, and returns the store too.
 func (o *Operator) check(ctx context.Context, f fields, name string) (context.Context, tenant.Store, error) {
 	if err := f.err(); err != nil {
@@ -190,22 +198,25 @@ func inStore[In, Out any](ctx context.Context, o *Operator, name string, in In, 
 	return method(ctx, in)
 }
 
-// inRow calls a method of the rules in the store that owns the row with the id of a request.
-func inRow[In interface{ GetId() string }, Out any](ctx context.Context, o *Operator, of kind, in In,
+// rowRequest is a request that names a row by its id and may name its store.
+type rowRequest interface {
+	GetId() string
+	GetStore() string
+}
+
+// inRow calls a method of the rules in the store that a request names, or else in the one that owns the row with its id.
+func inRow[In, Out any](ctx context.Context, o *Operator, of kind, row rowRequest, in In,
 	method func(context.Context, In) (Out, error)) (out Out, err error) {
-	if ctx, err = o.inOwner(ctx, of, in.GetId()); err != nil {
+	if ctx, err = o.inOwner(ctx, of, row.GetStore(), row.GetId()); err != nil {
 		return out, err
 	}
 	return method(ctx, in)
 }
 
-// byID calls a method of the rules in the store that owns the row with an id, and returns the message of its answer.
-func byID[Row, Message any](ctx context.Context, o *Operator, of kind, id string,
+// byID is inRow for a method that takes the id, and returns the message of its answer.
+func byID[Row, Message any](ctx context.Context, o *Operator, of kind, in rowRequest,
 	method func(context.Context, string) (Row, error), message func(Row) Message) (out Message, err error) {
-	if ctx, err = o.inOwner(ctx, of, id); err != nil {
-		return out, err
-	}
-	row, err := method(ctx, id)
+	row, err := inRow(ctx, o, of, in, in.GetId(), method)
 	if err != nil {
 		return out, err
 	}

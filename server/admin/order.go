@@ -32,8 +32,8 @@ func (o *Operator) ListOrders(ctx context.Context, in *adminv1.ListOrdersRequest
 }
 
 // GetOrder returns an order. It refuses with order_not_found.
-func (o *Operator) GetOrder(ctx context.Context, in *storefrontv1.GetOrderRequest) (*storefrontv1.Order, error) {
-	return inRow(ctx, o, orderKind, in, o.rules.GetOrder)
+func (o *Operator) GetOrder(ctx context.Context, in *adminv1.GetOrderRequest) (*storefrontv1.Order, error) {
+	return inRow(ctx, o, orderKind, in, &storefrontv1.GetOrderRequest{Id: in.GetId()}, o.rules.GetOrder)
 }
 
 // FindOrder returns an order by its id or a part of it, or by its reference in a store. It refuses with store_not_found or
@@ -43,7 +43,7 @@ func (o *Operator) FindOrder(ctx context.Context, in *adminv1.FindOrderRequest) 
 	if err != nil {
 		return nil, err
 	}
-	return o.GetOrder(ctx, &storefrontv1.GetOrderRequest{Id: id})
+	return o.GetOrder(ctx, &adminv1.GetOrderRequest{Id: id})
 }
 
 // PayOrder marks an order as paid; a paid order stays as it is. It refuses with order_not_found,
@@ -72,21 +72,12 @@ func (o *Operator) RefundOrder(ctx context.Context, in *adminv1.RefundOrderReque
 
 // orderMove is a request to move an order.
 type orderMove interface {
-	GetId() string
+	rowRequest
 	GetIdempotencyKey() string
-	GetStore() string
 }
 
 // move carries out the move of an order that a request names.
 func (o *Operator) move(ctx context.Context, in orderMove,
 	to func(context.Context, string) (*storefrontv1.Order, error)) (*storefrontv1.Order, error) {
-	ctx = shop.WithIdempotencyKey(ctx, in.GetIdempotencyKey())
-	if in.GetStore() != "" {
-		return inStore(ctx, o, in.GetStore(), in.GetId(), to)
-	}
-	ctx, err := o.inOwner(ctx, orderKind, in.GetId())
-	if err != nil {
-		return nil, err
-	}
-	return to(ctx, in.GetId())
+	return inRow(shop.WithIdempotencyKey(ctx, in.GetIdempotencyKey()), o, orderKind, in, in.GetId(), to)
 }

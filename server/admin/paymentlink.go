@@ -28,9 +28,9 @@ func (o *Operator) ListPaymentLinks(ctx context.Context,
 }
 
 // GetPaymentLink returns a payment link. It refuses with payment_link_not_found.
-func (o *Operator) GetPaymentLink(ctx context.Context, in *storefrontv1.GetPaymentLinkRequest) (*storefrontv1.PaymentLink,
+func (o *Operator) GetPaymentLink(ctx context.Context, in *adminv1.GetPaymentLinkRequest) (*storefrontv1.PaymentLink,
 	error) {
-	return inRow(ctx, o, paymentLinkKind, in, o.rules.GetPaymentLink)
+	return inRow(ctx, o, paymentLinkKind, in, &storefrontv1.GetPaymentLinkRequest{Id: in.GetId()}, o.rules.GetPaymentLink)
 }
 
 // FindPaymentLink returns a payment link by its id or a part of it, or by its code in a store. It refuses with store_not_found or
@@ -43,30 +43,26 @@ func (o *Operator) FindPaymentLink(ctx context.Context, in *adminv1.FindPaymentL
 	if err != nil {
 		return nil, err
 	}
-	return o.GetPaymentLink(ctx, &storefrontv1.GetPaymentLinkRequest{Id: id})
+	return o.GetPaymentLink(ctx, &adminv1.GetPaymentLinkRequest{Id: id})
 }
 
 // UpdatePaymentLink changes the named fields of a payment link. It refuses as
 // shop.UpdatePaymentLink does.
-func (o *Operator) UpdatePaymentLink(ctx context.Context, in *storefrontv1.UpdatePaymentLinkRequest) (*storefrontv1.PaymentLink,
+func (o *Operator) UpdatePaymentLink(ctx context.Context, in *adminv1.UpdatePaymentLinkRequest) (*storefrontv1.PaymentLink,
 	error) {
-	return inRow(ctx, o, paymentLinkKind, in, o.rules.UpdatePaymentLink)
+	return inRow(ctx, o, paymentLinkKind, in, in, o.rules.UpdatePaymentLinkAsOperator)
 }
 
 // EnablePaymentLink enables a disabled payment link; an enabled one stays as it is. It refuses with
 // payment_link_not_found.
-func (o *Operator) EnablePaymentLink(ctx context.Context, in *storefrontv1.EnablePaymentLinkRequest) (*storefrontv1.PaymentLink,
+func (o *Operator) EnablePaymentLink(ctx context.Context, in *adminv1.EnablePaymentLinkRequest) (*storefrontv1.PaymentLink,
 	error) {
-	return inRow(ctx, o, paymentLinkKind, in, o.rules.EnablePaymentLink)
+	return inRow(ctx, o, paymentLinkKind, in, &storefrontv1.EnablePaymentLinkRequest{Id: in.GetId()}, o.rules.EnablePaymentLink)
 }
 
 // DisablePaymentLink makes a payment link take no payments until it is enabled again; a disabled one
 // stays as it is. It refuses with payment_link_not_found.
 func (o *Operator) DisablePaymentLink(ctx context.Context, in *adminv1.DisablePaymentLinkRequest) (*storefrontv1.PaymentLink,
 	error) {
-	ctx, err := o.inOwner(ctx, paymentLinkKind, in.GetId())
-	if err != nil {
-		return nil, err
-	}
-	return o.rules.DisablePaymentLink(ctx, in.GetId())
+	return inRow(ctx, o, paymentLinkKind, in, in.GetId(), o.rules.DisablePaymentLink)
 }

@@ -25,8 +25,8 @@ func (o *Operator) ListProducts(ctx context.Context, in *adminv1.ListProductsReq
 }
 
 // GetProduct returns a product. It refuses with product_not_found.
-func (o *Operator) GetProduct(ctx context.Context, in *storefrontv1.GetProductRequest) (*storefrontv1.Product, error) {
-	return inRow(ctx, o, productKind, in, o.rules.GetProduct)
+func (o *Operator) GetProduct(ctx context.Context, in *adminv1.GetProductRequest) (*storefrontv1.Product, error) {
+	return inRow(ctx, o, productKind, in, &storefrontv1.GetProductRequest{Id: in.GetId()}, o.rules.GetProduct)
 }
 
 // FindProduct returns a product by its id or a part of it, or by its slug in a store. It refuses with store_not_found or
@@ -36,15 +36,11 @@ func (o *Operator) FindProduct(ctx context.Context, in *adminv1.FindProductReque
 	if err != nil {
 		return nil, err
 	}
-	return o.GetProduct(ctx, &storefrontv1.GetProductRequest{Id: id})
+	return o.GetProduct(ctx, &adminv1.GetProductRequest{Id: id})
 }
 
 // UpdateProduct changes the named fields of a product, also those that the public API cannot change. It
 // refuses as shop.UpdateProduct does.
 func (o *Operator) UpdateProduct(ctx context.Context, in *adminv1.UpdateProductRequest) (*storefrontv1.Product, error) {
-	ctx, err := o.inOwner(ctx, productKind, in.GetId())
-	if err != nil {
-		return nil, err
-	}
-	return o.rules.UpdateProductAsOperator(ctx, in)
+	return inRow(ctx, o, productKind, in, in, o.rules.UpdateProductAsOperator)
 }

@@ -41,9 +41,15 @@ func (o *Operator) StartResend(ctx context.Context, in *adminv1.StartResendReque
 	if err := f.err(); err != nil {
 		return nil, err
 	}
-	return byID(ctx, o, webhookKind, in.GetWebhookId(), func(ctx context.Context, id string) (queue.Resend, error) {
-		return o.webhooks.ResendSince(ctx, id, in.GetSince().AsTime())
-	}, progress)
+	ctx, err := o.inOwner(ctx, webhookKind, in.GetStore(), in.GetWebhookId())
+	if err != nil {
+		return nil, err
+	}
+	job, err := o.webhooks.ResendSince(ctx, in.GetWebhookId(), in.GetSince().AsTime())
+	if err != nil {
+		return nil, err
+	}
+	return progress(job), nil
 }
 
 // ContinueResend carries out the next part of a resend and returns its progress. It refuses with
@@ -52,6 +58,10 @@ func (o *Operator) ContinueResend(ctx context.Context, in *adminv1.ContinueResen
 	id, ok := validate.ParseID(in.GetId())
 	if !ok {
 		return nil, resendKind.notFound(in.GetId())
+	}
+	ctx, err := o.inNamed(ctx, in.GetStore())
+	if err != nil {
+		return nil, err
 	}
 	if own, _, within := tenant.From(ctx); within {
 		if of, err := o.db.Client().Store.Query().Where(store.ID(own.ID), resendKind.owner(id)).Exist(ctx); err != nil {
@@ -71,9 +81,9 @@ func (o *Operator) ContinueResend(ctx context.Context, in *adminv1.ContinueResen
 }
 
 // SendWaiting has the next attempts of what waits at a webhook made now and returns how many there were; of very many
-// some are left. It refuses with webhook_not_found or webhook_disabled.
+// some are left. The context must be in the store (In). It refuses with webhook_not_found or webhook_disabled.
 func (o *Operator) SendWaiting(ctx context.Context, webhookID string) (int, error) {
-	return byID(ctx, o, webhookKind, webhookID, o.webhooks.SendWaiting, func(sent int) int { return sent })
+	return o.webhooks.SendWaiting(ctx, webhookID)
 }
 
 // Retries returns what waits for another attempt at a webhook of the store that the context is in (In).
@@ -91,7 +101,7 @@ func Resend(ctx context.Context, o adminv1connect.DeliveryServiceClient, in *adm
 	report func(*adminv1.Resend)) (*adminv1.Resend, error) {
 	job, err := o.StartResend(ctx, in)
 	for err == nil && job.GetState() == adminv1.Resend_running {
-		if job, err = o.ContinueResend(ctx, &adminv1.ContinueResendRequest{Id: job.GetId()}); err == nil {
+		if job, err = o.ContinueResend(ctx, &adminv1.ContinueResendRequest{Id: job.GetId(), Store: in.GetStore()}); err == nil {
 			report(job)
 		}
 	}

@@ -108,7 +108,7 @@ func (o *Operator) slugs(ctx context.Context, sessions []*ent.Session, links []*
 // link has been used meanwhile, it ends the link's session, which has the same id. If it has ended, nothing
 // changes. It refuses with session_not_found.
 func (o *Operator) RevokeSession(ctx context.Context, in *adminv1.RevokeSessionRequest) (*adminv1.Session, error) {
-	ctx, err := o.inOwner(ctx, sessionKind, in.GetId())
+	ctx, err := o.inOwner(ctx, sessionKind, in.GetStore(), in.GetId())
 	if err != nil {
 		return nil, err
 	}

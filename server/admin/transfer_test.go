@@ -101,7 +101,7 @@ func history(t *rapid.T, o *admin.Operator, s *db.DB, slug string) []string {
 			require.NoError(t, err)
 			customers = append(customers, c.GetCustomer().GetId())
 		case what == 3 && len(customers) > 0:
-			_, err := o.UpdateCustomer(ctx, &storefrontv1.UpdateCustomerRequest{Id: one(customers), Name: new("Awa é"),
+			_, err := o.UpdateCustomer(ctx, &adminv1.UpdateCustomerRequest{Id: one(customers), Name: new("Awa é"),
 				Phone: new(fmt.Sprintf("+2376700%05d", i))})
 			refusedOrDone(t, err)
 		case what == 4:

@@ -65,7 +65,7 @@ func (o *Operator) ListWebhooks(ctx context.Context, in *adminv1.ListWebhooksReq
 
 // GetWebhook returns a webhook. It refuses with webhook_not_found.
 func (o *Operator) GetWebhook(ctx context.Context, in *adminv1.GetWebhookRequest) (*adminv1.Webhook, error) {
-	return byID(ctx, o, webhookKind, in.GetId(), o.webhooks.GetWebhook, o.webhook)
+	return byID(ctx, o, webhookKind, in, o.webhooks.GetWebhook, o.webhook)
 }
 
 // UpdateWebhook changes the named fields of a webhook. It refuses as webhooks.UpdateWebhook does.
@@ -74,18 +74,18 @@ func (o *Operator) UpdateWebhook(ctx context.Context, in *adminv1.UpdateWebhookR
 	if err != nil {
 		return nil, err
 	}
-	return byID(ctx, o, webhookKind, in.GetId(), func(ctx context.Context, id string) (*ent.Webhook, error) {
+	return byID(ctx, o, webhookKind, in, func(ctx context.Context, id string) (*ent.Webhook, error) {
 		return o.webhooks.UpdateWebhook(ctx, id, change)
 	}, o.webhook)
 }
 
 // changeOf reads an update: the fields that its mask names or, without one, those that are present. A
-// field that is named must have a value; the id may be in the mask, where JSON puts every name that is
-// present, and changes nothing.
+// field that is named must have a value; id and store may be in the mask, where JSON puts every name that
+// is present, and change nothing.
 func changeOf(in *adminv1.UpdateWebhookRequest) (webhooks.Change, error) {
 	var f fields
 	for _, path := range in.GetUpdateMask().GetPaths() {
-		if !slices.Contains([]string{"id", "url", "description", "events"}, path) {
+		if !slices.Contains([]string{"id", "store", "url", "description", "events"}, path) {
 			f.refuse("updateMask", "names "+path+", which cannot be changed")
 		}
 	}
@@ -110,25 +110,25 @@ func changeOf(in *adminv1.UpdateWebhookRequest) (webhooks.Change, error) {
 
 // EnableWebhook makes a webhook receive events again. It refuses with webhook_not_found.
 func (o *Operator) EnableWebhook(ctx context.Context, in *adminv1.EnableWebhookRequest) (*adminv1.Webhook, error) {
-	return byID(ctx, o, webhookKind, in.GetId(), o.webhooks.EnableWebhook, o.webhook)
+	return byID(ctx, o, webhookKind, in, o.webhooks.EnableWebhook, o.webhook)
 }
 
 // DisableWebhook makes a webhook receive nothing until it is enabled again. It refuses with
 // webhook_not_found.
 func (o *Operator) DisableWebhook(ctx context.Context, in *adminv1.DisableWebhookRequest) (*adminv1.Webhook, error) {
-	return byID(ctx, o, webhookKind, in.GetId(), o.webhooks.DisableWebhook, o.webhook)
+	return byID(ctx, o, webhookKind, in, o.webhooks.DisableWebhook, o.webhook)
 }
 
 // DeleteWebhook deletes a webhook for good and returns what it was. It refuses with
 // webhook_not_found.
 func (o *Operator) DeleteWebhook(ctx context.Context, in *adminv1.DeleteWebhookRequest) (*adminv1.Webhook, error) {
-	return byID(ctx, o, webhookKind, in.GetId(), o.webhooks.DeleteWebhook, o.webhook)
+	return byID(ctx, o, webhookKind, in, o.webhooks.DeleteWebhook, o.webhook)
 }
 
 // RotateSecret gives a webhook a new signing secret, which is in the answer this once. It refuses as
 // webhooks.RotateSecret does.
 func (o *Operator) RotateSecret(ctx context.Context, in *adminv1.RotateSecretRequest) (*adminv1.RotateSecretResponse, error) {
-	return byID(shop.WithIdempotencyKey(ctx, in.GetIdempotencyKey()), o, webhookKind, in.GetId(), o.webhooks.RotateSecret,
+	return byID(shop.WithIdempotencyKey(ctx, in.GetIdempotencyKey()), o, webhookKind, in, o.webhooks.RotateSecret,
 		func(made webhooks.SecretWebhook) *adminv1.RotateSecretResponse {
 			return &adminv1.RotateSecretResponse{Webhook: o.webhook(made.Webhook), Secret: made.Secret}
 		})
@@ -137,5 +137,5 @@ func (o *Operator) RotateSecret(ctx context.Context, in *adminv1.RotateSecretReq
 // PingWebhook sends a ping to a webhook and returns its delivery. It refuses with
 // webhook_not_found or webhook_disabled.
 func (o *Operator) PingWebhook(ctx context.Context, in *adminv1.PingWebhookRequest) (*adminv1.Delivery, error) {
-	return byID(ctx, o, webhookKind, in.GetId(), o.webhooks.PingWebhook, delivery)
+	return byID(ctx, o, webhookKind, in, o.webhooks.PingWebhook, delivery)
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/google/uuid"
+	"google.golang.org/protobuf/proto"
 
 	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/id"
@@ -14,6 +15,7 @@ import (
 	"go.storefront.example/gen/ent"
 	"go.storefront.example/gen/ent/customer"
 	"go.storefront.example/gen/ent/predicate"
+	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/apierr"
 	"go.storefront.example/server/validate"
@@ -204,7 +206,7 @@ func saveIdentified(ctx context.Context, tx *ent.Tx, row, next *ent.Customer) (*
 	return save(ctx, resource.CustomerFields, row, next, u.Mutation(), u)
 }
 
-func (p *problems) customerChange(in *storefrontv1.UpdateCustomerRequest, country string) (change[ent.Customer], error) {
+func (p *problems) customerChange(in proto.Message, country string) (change[ent.Customer], error) {
 	c := changeOf(p, resource.CustomerFields, in, country)
 	if err := p.Err(); err != nil {
 		return c, err
@@ -220,6 +222,15 @@ func (p *problems) customerChange(in *storefrontv1.UpdateCustomerRequest, countr
 // It refuses with validation_failed, phone_invalid, customer_not_found,
 // customer_identifier_required or customer_conflict.
 func (s *Shop) UpdateCustomer(ctx context.Context, in *storefrontv1.UpdateCustomerRequest) (*storefrontv1.Customer, error) {
+	return s.updateCustomer(ctx, in.GetId(), in)
+}
+
+// UpdateCustomerAsOperator is UpdateCustomer for an operator's request.
+func (s *Shop) UpdateCustomerAsOperator(ctx context.Context, in *adminv1.UpdateCustomerRequest) (*storefrontv1.Customer, error) {
+	return s.updateCustomer(ctx, in.GetId(), in)
+}
+
+func (s *Shop) updateCustomer(ctx context.Context, id string, in proto.Message) (*storefrontv1.Customer, error) {
 	t, err := tenant.StoreOf(ctx)
 	if err != nil {
 		return nil, err
@@ -228,7 +239,7 @@ func (s *Shop) UpdateCustomer(ctx context.Context, in *storefrontv1.UpdateCustom
 	if err != nil {
 		return nil, err
 	}
-	row, t, err := changeRow(ctx, s.db.ForStore, in.GetId(), customerNotFound, s.lockCustomer,
+	row, t, err := changeRow(ctx, s.db.ForStore, id, customerNotFound, s.lockCustomer,
 		func(ctx context.Context, tx *ent.Tx, _ tenant.Store, row *ent.Customer) (*ent.Customer, error) {
 			next := c.applied(row)
 			return SaveCustomer(ctx, tx, row, &next)

@@ -163,7 +163,7 @@ func writable(ctx context.Context, s *db.DB, _ Installation) Finding {
 	case err != nil:
 		return broken(err)
 	case standby:
-		return fail("name the primary in STOREFRONT_DATABASE_URL, or all hosts (?host=A,B), of which the primary is taken",
+		return fail("name the primary in STOREFRONT_DATABASE_URL, or all hosts (postgres://…@A:5432,B:5432/NAME), of which the primary is taken",
 			"the server is a standby: a service here can store nothing")
 	case reads:
 		return fail("set default_transaction_read_only to off for the database and its user",

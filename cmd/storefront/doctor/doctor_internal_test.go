@@ -72,10 +72,12 @@ func TestTwoHosts(t *testing.T) {
 	second := dbtest.Standby(t, first)
 	expect := func(status Status, message, remedy string) {
 		t.Helper()
-		found := Hosts(db.Hosts(t.Context(),
-			fmt.Sprintf("postgres://postgres@/postgres?host=127.0.0.1,127.0.0.1&port=%d,%d&sslmode=disable", first.Port(), second.Port())))
-		require.Len(t, found, 1)
-		requireFinding(t, found[0], status, message, remedy)
+		for _, form := range []string{"postgres://postgres@/postgres?host=127.0.0.1,127.0.0.1&port=%d,%d&sslmode=disable",
+			"postgres://postgres@127.0.0.1:%d,127.0.0.1:%d/postgres?sslmode=disable"} {
+			found := Hosts(db.Hosts(t.Context(), fmt.Sprintf(form, first.Port(), second.Port())))
+			require.Len(t, found, 1)
+			requireFinding(t, found[0], status, message, remedy)
+		}
 	}
 	expect(OK, fmt.Sprintf("^127.0.0.1:%d is the primary of 2 hosts$", first.Port()), "")
 	require.NoError(t, second.Crash(t.Context()))

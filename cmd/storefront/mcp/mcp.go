@@ -119,14 +119,14 @@ func (c *caller) allowed(ctx context.Context, all []operation, log io.Writer) ([
 
 // Serve serves one agent on a pair of streams until its end of in, or until the context ends.
 func Serve(ctx context.Context, s *sdk.Server, in io.Reader, out io.Writer) error {
-	session, err := s.Connect(ctx, &sdk.IOTransport{Reader: io.NopCloser(in), Writer: unclosed{out}}, nil)
+	session, err := s.Connect(ctx, &lines{in: in, out: out}, nil)
 	if err != nil {
 		return err
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- session.Wait() }()
 	select {
-	case <-ctx.Done(): // a read of in that has begun cannot be ended, and need not be
+	case <-ctx.Done():
 		return nil
 	case err := <-ended:
 		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
@@ -135,7 +135,3 @@ func Serve(ctx context.Context, s *sdk.Server, in io.Reader, out io.Writer) erro
 		return err
 	}
 }
-
-type unclosed struct{ io.Writer }
-
-func (unclosed) Close() error { return nil }

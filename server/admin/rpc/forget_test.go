@@ -84,7 +84,7 @@ func (b *bench) buyer(events int) (customer *storefrontv1.Customer, order *store
 	ctx := b.Context()
 	made, err := b.operator.CreateCustomer(ctx, &adminv1.CreateCustomerRequest{Store: "s", Name: oldName, Email: new(oldEmail)})
 	require.NoError(b, err)
-	customer, err = b.operator.UpdateCustomer(ctx, &storefrontv1.UpdateCustomerRequest{Id: made.GetCustomer().GetId(),
+	customer, err = b.operator.UpdateCustomer(ctx, &adminv1.UpdateCustomerRequest{Id: made.GetCustomer().GetId(),
 		Name: new(buyerName), Email: new(buyerEmail), Phone: new(buyerPhone)})
 	require.NoError(b, err)
 	p, err := b.operator.CreateProduct(ctx, &adminv1.CreateProductRequest{Store: "s", Title: "P", PriceAmount: new(int64(5)),
@@ -137,7 +137,7 @@ func (b *bench) others(n int) {
 			Email: new(fmt.Sprintf("%s@other.example", uuid.NewString()))})
 		require.NoError(b, err)
 		if i%3 == 0 {
-			_, err = b.operator.UpdateCustomer(b.Context(), &storefrontv1.UpdateCustomerRequest{Id: made.GetCustomer().GetId(),
+			_, err = b.operator.UpdateCustomer(b.Context(), &adminv1.UpdateCustomerRequest{Id: made.GetCustomer().GetId(),
 				Name: new(strings.Repeat("m", 190))})
 			require.NoError(b, err)
 		}
@@ -160,7 +160,7 @@ func TestAForgottenCustomerIsInNoByte(t *testing.T) {
 		}
 		client, err := rpc.NewClient(b.url, token)
 		require.NoError(t, err)
-		kept, err := b.operator.GetOrder(t.Context(), &storefrontv1.GetOrderRequest{Id: order.GetId()})
+		kept, err := b.operator.GetOrder(t.Context(), &adminv1.GetOrderRequest{Id: order.GetId()})
 		require.NoError(t, err)
 
 		steps := 0
@@ -181,14 +181,14 @@ func TestAForgottenCustomerIsInNoByte(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, receipt.String(), again.String(), "the receipt is kept")
 
-		shown, err := client.GetCustomer(t.Context(), &storefrontv1.GetCustomerRequest{Id: customer.GetId()})
+		shown, err := client.GetCustomer(t.Context(), &adminv1.GetCustomerRequest{Id: customer.GetId()})
 		require.NoError(t, err)
 		email := resource.ForgottenEmail(uuid.MustParse(customer.GetId()))
 		require.Equal(t, "", shown.GetName())
 		require.Equal(t, email, shown.GetEmail())
 		require.Nil(t, shown.Phone)
 		require.EqualValues(t, 150, shown.GetOrdersCount())
-		now, err := client.GetOrder(t.Context(), &storefrontv1.GetOrderRequest{Id: order.GetId()})
+		now, err := client.GetOrder(t.Context(), &adminv1.GetOrderRequest{Id: order.GetId()})
 		require.NoError(t, err)
 		kept.Note, kept.Customer.Name, kept.Customer.Email, kept.Customer.Phone = nil, "", &email, nil
 		require.Equal(t, kept.String(), now.String())

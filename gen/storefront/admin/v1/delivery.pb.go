@@ -499,7 +499,9 @@ func (x *ListDeliveriesResponse) GetLookedBackTo() *timestamppb.Timestamp {
 type GetDeliveryRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// UUID of the delivery.
-	Id            string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	// The store's slug or id; a delivery of another store is then not found. Empty for any store.
+	Store         string `protobuf:"bytes,2,opt,name=store,proto3" json:"store,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -541,10 +543,17 @@ func (x *GetDeliveryRequest) GetId() string {
 	return ""
 }
 
+func (x *GetDeliveryRequest) GetStore() string {
+	if x != nil {
+		return x.Store
+	}
+	return ""
+}
+
 // Which delivery to find.
 type FindDeliveryRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The store's slug or id; not needed with an id.
+	// The store's slug or id; not needed with an id. An id of another store is not found.
 	Store string `protobuf:"bytes,1,opt,name=store,proto3" json:"store,omitempty"`
 	// UUID of the delivery, or at least eight characters of its beginning or end.
 	Name          string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
@@ -656,7 +665,9 @@ func (x *GetDeliveryResponse) GetPayload() string {
 type ResendDeliveryRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// UUID of the delivery.
-	Id            string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	// The store's slug or id; a delivery of another store is then not found. Empty for any store.
+	Store         string `protobuf:"bytes,2,opt,name=store,proto3" json:"store,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -698,13 +709,22 @@ func (x *ResendDeliveryRequest) GetId() string {
 	return ""
 }
 
+func (x *ResendDeliveryRequest) GetStore() string {
+	if x != nil {
+		return x.Store
+	}
+	return ""
+}
+
 // Which webhook to resend to, and from when on.
 type StartResendRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// UUID of the webhook.
 	WebhookId string `protobuf:"bytes,1,opt,name=webhook_id,json=webhookId,proto3" json:"webhook_id,omitempty"`
 	// Events of this moment or later are resent; required.
-	Since         *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=since,proto3" json:"since,omitempty"`
+	Since *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=since,proto3" json:"since,omitempty"`
+	// The store's slug or id; a webhook of another store is then not found. Empty for any store.
+	Store         string `protobuf:"bytes,3,opt,name=store,proto3" json:"store,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -753,11 +773,20 @@ func (x *StartResendRequest) GetSince() *timestamppb.Timestamp {
 	return nil
 }
 
+func (x *StartResendRequest) GetStore() string {
+	if x != nil {
+		return x.Store
+	}
+	return ""
+}
+
 // Which resend to continue.
 type ContinueResendRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// UUID of the resend.
-	Id            string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	// The store's slug or id; a resend of another store is then not found. Empty for any store.
+	Store         string `protobuf:"bytes,2,opt,name=store,proto3" json:"store,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -795,6 +824,13 @@ func (*ContinueResendRequest) Descriptor() ([]byte, []int) {
 func (x *ContinueResendRequest) GetId() string {
 	if x != nil {
 		return x.Id
+	}
+	return ""
+}
+
+func (x *ContinueResendRequest) GetStore() string {
+	if x != nil {
+		return x.Store
 	}
 	return ""
 }
@@ -1043,9 +1079,10 @@ const file_storefront_admin_v1_delivery_proto_rawDesc = "" +
 	"deliveries\x18\x01 \x03(\v2\x1d.storefront.admin.v1.DeliveryR\n" +
 	"deliveries\x12&\n" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\x12@\n" +
-	"\x0elooked_back_to\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\flookedBackTo\"$\n" +
+	"\x0elooked_back_to\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\flookedBackTo\":\n" +
 	"\x12GetDeliveryRequest\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\"?\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12\x14\n" +
+	"\x05store\x18\x02 \x01(\tR\x05store\"?\n" +
 	"\x13FindDeliveryRequest\x12\x14\n" +
 	"\x05store\x18\x01 \x01(\tR\x05store\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\"{\n" +
@@ -1053,15 +1090,18 @@ const file_storefront_admin_v1_delivery_proto_rawDesc = "" +
 	"\bdelivery\x18\x01 \x01(\v2\x1d.storefront.admin.v1.DeliveryR\bdelivery\x12\x1d\n" +
 	"\apayload\x18\x02 \x01(\tH\x00R\apayload\x88\x01\x01B\n" +
 	"\n" +
-	"\b_payload\"'\n" +
+	"\b_payload\"=\n" +
 	"\x15ResendDeliveryRequest\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\"e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12\x14\n" +
+	"\x05store\x18\x02 \x01(\tR\x05store\"{\n" +
 	"\x12StartResendRequest\x12\x1d\n" +
 	"\n" +
 	"webhook_id\x18\x01 \x01(\tR\twebhookId\x120\n" +
-	"\x05since\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x05since\"'\n" +
+	"\x05since\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x05since\x12\x14\n" +
+	"\x05store\x18\x03 \x01(\tR\x05store\"=\n" +
 	"\x15ContinueResendRequest\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\"\x82\x02\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12\x14\n" +
+	"\x05store\x18\x02 \x01(\tR\x05store\"\x82\x02\n" +
 	"\x06Resend\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x1d\n" +
 	"\n" +

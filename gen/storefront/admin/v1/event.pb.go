@@ -236,7 +236,9 @@ func (x *ListEventsResponse) GetNextPageToken() string {
 type GetEventRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// UUID of the event.
-	Id            string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	// The store's slug or id; an event of another store is then not found. Empty for any store.
+	Store         string `protobuf:"bytes,2,opt,name=store,proto3" json:"store,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -274,6 +276,13 @@ func (*GetEventRequest) Descriptor() ([]byte, []int) {
 func (x *GetEventRequest) GetId() string {
 	if x != nil {
 		return x.Id
+	}
+	return ""
+}
+
+func (x *GetEventRequest) GetStore() string {
+	if x != nil {
+		return x.Store
 	}
 	return ""
 }
@@ -466,9 +475,10 @@ const file_storefront_admin_v1_event_proto_rawDesc = "" +
 	"_page_size\"p\n" +
 	"\x12ListEventsResponse\x122\n" +
 	"\x06events\x18\x01 \x03(\v2\x1a.storefront.admin.v1.EventR\x06events\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"!\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"7\n" +
 	"\x0fGetEventRequest\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\"r\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12\x14\n" +
+	"\x05store\x18\x02 \x01(\tR\x05store\"r\n" +
 	"\x12WatchEventsRequest\x12\x14\n" +
 	"\x05store\x18\x01 \x01(\tR\x05store\x12\x14\n" +
 	"\x05types\x18\x02 \x03(\tR\x05types\x120\n" +

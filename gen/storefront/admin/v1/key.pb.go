@@ -515,7 +515,9 @@ func (x *ListKeysResponse) GetNextPageToken() string {
 type GetKeyRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// UUID of the key.
-	Id            string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	// The store's slug or id; a key of another store is then not found. Empty for any store.
+	Store         string `protobuf:"bytes,2,opt,name=store,proto3" json:"store,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -557,11 +559,20 @@ func (x *GetKeyRequest) GetId() string {
 	return ""
 }
 
+func (x *GetKeyRequest) GetStore() string {
+	if x != nil {
+		return x.Store
+	}
+	return ""
+}
+
 // Which key to revoke.
 type RevokeKeyRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// UUID of the key.
-	Id            string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	// The store's slug or id; a key of another store is then not found. Empty for any store.
+	Store         string `protobuf:"bytes,2,opt,name=store,proto3" json:"store,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -599,6 +610,13 @@ func (*RevokeKeyRequest) Descriptor() ([]byte, []int) {
 func (x *RevokeKeyRequest) GetId() string {
 	if x != nil {
 		return x.Id
+	}
+	return ""
+}
+
+func (x *RevokeKeyRequest) GetStore() string {
+	if x != nil {
+		return x.Store
 	}
 	return ""
 }
@@ -651,11 +669,13 @@ const file_storefront_admin_v1_key_proto_rawDesc = "" +
 	"_page_size\"h\n" +
 	"\x10ListKeysResponse\x12,\n" +
 	"\x04keys\x18\x01 \x03(\v2\x18.storefront.admin.v1.KeyR\x04keys\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\x1f\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"5\n" +
 	"\rGetKeyRequest\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\"\"\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12\x14\n" +
+	"\x05store\x18\x02 \x01(\tR\x05store\"8\n" +
 	"\x10RevokeKeyRequest\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id2\xe6\x02\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12\x14\n" +
+	"\x05store\x18\x02 \x01(\tR\x05store2\xe6\x02\n" +
 	"\n" +
 	"KeyService\x12Z\n" +
 	"\tCreateKey\x12%.storefront.admin.v1.CreateKeyRequest\x1a&.storefront.admin.v1.CreateKeyResponse\x12\\\n" +

@@ -242,6 +242,61 @@ func (x *ListOrdersRequest) GetTo() *timestamppb.Timestamp {
 	return nil
 }
 
+// Which order to retrieve.
+type GetOrderRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// UUID of the order.
+	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	// The store's slug or id; an order of another store is then not found. Empty for any store.
+	Store         string `protobuf:"bytes,2,opt,name=store,proto3" json:"store,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetOrderRequest) Reset() {
+	*x = GetOrderRequest{}
+	mi := &file_storefront_admin_v1_order_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetOrderRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetOrderRequest) ProtoMessage() {}
+
+func (x *GetOrderRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_storefront_admin_v1_order_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetOrderRequest.ProtoReflect.Descriptor instead.
+func (*GetOrderRequest) Descriptor() ([]byte, []int) {
+	return file_storefront_admin_v1_order_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *GetOrderRequest) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *GetOrderRequest) GetStore() string {
+	if x != nil {
+		return x.Store
+	}
+	return ""
+}
+
 // Which order to mark as paid.
 type PayOrderRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -249,7 +304,7 @@ type PayOrderRequest struct {
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	// At most 255 characters; empty for none.
 	IdempotencyKey string `protobuf:"bytes,2,opt,name=idempotency_key,json=idempotencyKey,proto3" json:"idempotency_key,omitempty"`
-	// The store's slug or id; empty finds the order's store, for which a sharded database asks every node.
+	// The store's slug or id; an order of another store is then not found. Empty for any store.
 	Store         string `protobuf:"bytes,3,opt,name=store,proto3" json:"store,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -257,7 +312,7 @@ type PayOrderRequest struct {
 
 func (x *PayOrderRequest) Reset() {
 	*x = PayOrderRequest{}
-	mi := &file_storefront_admin_v1_order_proto_msgTypes[2]
+	mi := &file_storefront_admin_v1_order_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -269,7 +324,7 @@ func (x *PayOrderRequest) String() string {
 func (*PayOrderRequest) ProtoMessage() {}
 
 func (x *PayOrderRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_storefront_admin_v1_order_proto_msgTypes[2]
+	mi := &file_storefront_admin_v1_order_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -282,7 +337,7 @@ func (x *PayOrderRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PayOrderRequest.ProtoReflect.Descriptor instead.
 func (*PayOrderRequest) Descriptor() ([]byte, []int) {
-	return file_storefront_admin_v1_order_proto_rawDescGZIP(), []int{2}
+	return file_storefront_admin_v1_order_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *PayOrderRequest) GetId() string {
@@ -313,7 +368,7 @@ type FailOrderRequest struct {
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	// At most 255 characters; empty for none.
 	IdempotencyKey string `protobuf:"bytes,2,opt,name=idempotency_key,json=idempotencyKey,proto3" json:"idempotency_key,omitempty"`
-	// The store's slug or id; empty finds the order's store, for which a sharded database asks every node.
+	// The store's slug or id; an order of another store is then not found. Empty for any store.
 	Store         string `protobuf:"bytes,3,opt,name=store,proto3" json:"store,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -321,7 +376,7 @@ type FailOrderRequest struct {
 
 func (x *FailOrderRequest) Reset() {
 	*x = FailOrderRequest{}
-	mi := &file_storefront_admin_v1_order_proto_msgTypes[3]
+	mi := &file_storefront_admin_v1_order_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -333,7 +388,7 @@ func (x *FailOrderRequest) String() string {
 func (*FailOrderRequest) ProtoMessage() {}
 
 func (x *FailOrderRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_storefront_admin_v1_order_proto_msgTypes[3]
+	mi := &file_storefront_admin_v1_order_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -346,7 +401,7 @@ func (x *FailOrderRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FailOrderRequest.ProtoReflect.Descriptor instead.
 func (*FailOrderRequest) Descriptor() ([]byte, []int) {
-	return file_storefront_admin_v1_order_proto_rawDescGZIP(), []int{3}
+	return file_storefront_admin_v1_order_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *FailOrderRequest) GetId() string {
@@ -377,7 +432,7 @@ type CancelOrderRequest struct {
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	// At most 255 characters; empty for none.
 	IdempotencyKey string `protobuf:"bytes,2,opt,name=idempotency_key,json=idempotencyKey,proto3" json:"idempotency_key,omitempty"`
-	// The store's slug or id; empty finds the order's store, for which a sharded database asks every node.
+	// The store's slug or id; an order of another store is then not found. Empty for any store.
 	Store         string `protobuf:"bytes,3,opt,name=store,proto3" json:"store,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -385,7 +440,7 @@ type CancelOrderRequest struct {
 
 func (x *CancelOrderRequest) Reset() {
 	*x = CancelOrderRequest{}
-	mi := &file_storefront_admin_v1_order_proto_msgTypes[4]
+	mi := &file_storefront_admin_v1_order_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -397,7 +452,7 @@ func (x *CancelOrderRequest) String() string {
 func (*CancelOrderRequest) ProtoMessage() {}
 
 func (x *CancelOrderRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_storefront_admin_v1_order_proto_msgTypes[4]
+	mi := &file_storefront_admin_v1_order_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -410,7 +465,7 @@ func (x *CancelOrderRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelOrderRequest.ProtoReflect.Descriptor instead.
 func (*CancelOrderRequest) Descriptor() ([]byte, []int) {
-	return file_storefront_admin_v1_order_proto_rawDescGZIP(), []int{4}
+	return file_storefront_admin_v1_order_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *CancelOrderRequest) GetId() string {
@@ -441,7 +496,7 @@ type RefundOrderRequest struct {
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	// At most 255 characters; empty for none.
 	IdempotencyKey string `protobuf:"bytes,2,opt,name=idempotency_key,json=idempotencyKey,proto3" json:"idempotency_key,omitempty"`
-	// The store's slug or id; empty finds the order's store, for which a sharded database asks every node.
+	// The store's slug or id; an order of another store is then not found. Empty for any store.
 	Store         string `protobuf:"bytes,3,opt,name=store,proto3" json:"store,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -449,7 +504,7 @@ type RefundOrderRequest struct {
 
 func (x *RefundOrderRequest) Reset() {
 	*x = RefundOrderRequest{}
-	mi := &file_storefront_admin_v1_order_proto_msgTypes[5]
+	mi := &file_storefront_admin_v1_order_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -461,7 +516,7 @@ func (x *RefundOrderRequest) String() string {
 func (*RefundOrderRequest) ProtoMessage() {}
 
 func (x *RefundOrderRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_storefront_admin_v1_order_proto_msgTypes[5]
+	mi := &file_storefront_admin_v1_order_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -474,7 +529,7 @@ func (x *RefundOrderRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RefundOrderRequest.ProtoReflect.Descriptor instead.
 func (*RefundOrderRequest) Descriptor() ([]byte, []int) {
-	return file_storefront_admin_v1_order_proto_rawDescGZIP(), []int{5}
+	return file_storefront_admin_v1_order_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *RefundOrderRequest) GetId() string {
@@ -501,7 +556,7 @@ func (x *RefundOrderRequest) GetStore() string {
 // Which order to find.
 type FindOrderRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The store's slug or id; not needed with an id.
+	// The store's slug or id; not needed with an id. An id of another store is not found.
 	Store string `protobuf:"bytes,1,opt,name=store,proto3" json:"store,omitempty"`
 	// UUID of the order, its reference, or at least eight characters of the beginning or end of its UUID.
 	Name          string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
@@ -511,7 +566,7 @@ type FindOrderRequest struct {
 
 func (x *FindOrderRequest) Reset() {
 	*x = FindOrderRequest{}
-	mi := &file_storefront_admin_v1_order_proto_msgTypes[6]
+	mi := &file_storefront_admin_v1_order_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -523,7 +578,7 @@ func (x *FindOrderRequest) String() string {
 func (*FindOrderRequest) ProtoMessage() {}
 
 func (x *FindOrderRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_storefront_admin_v1_order_proto_msgTypes[6]
+	mi := &file_storefront_admin_v1_order_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -536,7 +591,7 @@ func (x *FindOrderRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FindOrderRequest.ProtoReflect.Descriptor instead.
 func (*FindOrderRequest) Descriptor() ([]byte, []int) {
-	return file_storefront_admin_v1_order_proto_rawDescGZIP(), []int{6}
+	return file_storefront_admin_v1_order_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *FindOrderRequest) GetStore() string {
@@ -566,7 +621,7 @@ type CreateOrderRequest_Item struct {
 
 func (x *CreateOrderRequest_Item) Reset() {
 	*x = CreateOrderRequest_Item{}
-	mi := &file_storefront_admin_v1_order_proto_msgTypes[7]
+	mi := &file_storefront_admin_v1_order_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -578,7 +633,7 @@ func (x *CreateOrderRequest_Item) String() string {
 func (*CreateOrderRequest_Item) ProtoMessage() {}
 
 func (x *CreateOrderRequest_Item) ProtoReflect() protoreflect.Message {
-	mi := &file_storefront_admin_v1_order_proto_msgTypes[7]
+	mi := &file_storefront_admin_v1_order_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -644,7 +699,10 @@ const file_storefront_admin_v1_order_proto_rawDesc = "" +
 	"\x05_pageB\f\n" +
 	"\n" +
 	"_page_sizeB\t\n" +
-	"\a_status\"`\n" +
+	"\a_status\"7\n" +
+	"\x0fGetOrderRequest\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12\x14\n" +
+	"\x05store\x18\x02 \x01(\tR\x05store\"`\n" +
 	"\x0fPayOrderRequest\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12'\n" +
 	"\x0fidempotency_key\x18\x02 \x01(\tR\x0eidempotencyKey\x12\x14\n" +
@@ -663,12 +721,12 @@ const file_storefront_admin_v1_order_proto_rawDesc = "" +
 	"\x05store\x18\x03 \x01(\tR\x05store\"<\n" +
 	"\x10FindOrderRequest\x12\x14\n" +
 	"\x05store\x18\x01 \x01(\tR\x05store\x12\x12\n" +
-	"\x04name\x18\x02 \x01(\tR\x04name2\xfe\x04\n" +
+	"\x04name\x18\x02 \x01(\tR\x04name2\x84\x05\n" +
 	"\fOrderService\x12L\n" +
 	"\vCreateOrder\x12'.storefront.admin.v1.CreateOrderRequest\x1a\x14.storefront.v1.Order\x12\\\n" +
 	"\n" +
-	"ListOrders\x12&.storefront.admin.v1.ListOrdersRequest\x1a!.storefront.v1.ListOrdersResponse\"\x03\x90\x02\x01\x12E\n" +
-	"\bGetOrder\x12\x1e.storefront.v1.GetOrderRequest\x1a\x14.storefront.v1.Order\"\x03\x90\x02\x01\x12M\n" +
+	"ListOrders\x12&.storefront.admin.v1.ListOrdersRequest\x1a!.storefront.v1.ListOrdersResponse\"\x03\x90\x02\x01\x12K\n" +
+	"\bGetOrder\x12$.storefront.admin.v1.GetOrderRequest\x1a\x14.storefront.v1.Order\"\x03\x90\x02\x01\x12M\n" +
 	"\tFindOrder\x12%.storefront.admin.v1.FindOrderRequest\x1a\x14.storefront.v1.Order\"\x03\x90\x02\x01\x12F\n" +
 	"\bPayOrder\x12$.storefront.admin.v1.PayOrderRequest\x1a\x14.storefront.v1.Order\x12H\n" +
 	"\tFailOrder\x12%.storefront.admin.v1.FailOrderRequest\x1a\x14.storefront.v1.Order\x12L\n" +
@@ -687,35 +745,35 @@ func file_storefront_admin_v1_order_proto_rawDescGZIP() []byte {
 	return file_storefront_admin_v1_order_proto_rawDescData
 }
 
-var file_storefront_admin_v1_order_proto_msgTypes = make([]protoimpl.MessageInfo, 8)
+var file_storefront_admin_v1_order_proto_msgTypes = make([]protoimpl.MessageInfo, 9)
 var file_storefront_admin_v1_order_proto_goTypes = []any{
 	(*CreateOrderRequest)(nil),      // 0: storefront.admin.v1.CreateOrderRequest
 	(*ListOrdersRequest)(nil),       // 1: storefront.admin.v1.ListOrdersRequest
-	(*PayOrderRequest)(nil),         // 2: storefront.admin.v1.PayOrderRequest
-	(*FailOrderRequest)(nil),        // 3: storefront.admin.v1.FailOrderRequest
-	(*CancelOrderRequest)(nil),      // 4: storefront.admin.v1.CancelOrderRequest
-	(*RefundOrderRequest)(nil),      // 5: storefront.admin.v1.RefundOrderRequest
-	(*FindOrderRequest)(nil),        // 6: storefront.admin.v1.FindOrderRequest
-	(*CreateOrderRequest_Item)(nil), // 7: storefront.admin.v1.CreateOrderRequest.Item
-	(v1.Order_Status)(0),            // 8: storefront.v1.Order.Status
-	(*timestamppb.Timestamp)(nil),   // 9: google.protobuf.Timestamp
-	(*v1.GetOrderRequest)(nil),      // 10: storefront.v1.GetOrderRequest
+	(*GetOrderRequest)(nil),         // 2: storefront.admin.v1.GetOrderRequest
+	(*PayOrderRequest)(nil),         // 3: storefront.admin.v1.PayOrderRequest
+	(*FailOrderRequest)(nil),        // 4: storefront.admin.v1.FailOrderRequest
+	(*CancelOrderRequest)(nil),      // 5: storefront.admin.v1.CancelOrderRequest
+	(*RefundOrderRequest)(nil),      // 6: storefront.admin.v1.RefundOrderRequest
+	(*FindOrderRequest)(nil),        // 7: storefront.admin.v1.FindOrderRequest
+	(*CreateOrderRequest_Item)(nil), // 8: storefront.admin.v1.CreateOrderRequest.Item
+	(v1.Order_Status)(0),            // 9: storefront.v1.Order.Status
+	(*timestamppb.Timestamp)(nil),   // 10: google.protobuf.Timestamp
 	(*v1.Order)(nil),                // 11: storefront.v1.Order
 	(*v1.ListOrdersResponse)(nil),   // 12: storefront.v1.ListOrdersResponse
 }
 var file_storefront_admin_v1_order_proto_depIdxs = []int32{
-	7,  // 0: storefront.admin.v1.CreateOrderRequest.items:type_name -> storefront.admin.v1.CreateOrderRequest.Item
-	8,  // 1: storefront.admin.v1.ListOrdersRequest.status:type_name -> storefront.v1.Order.Status
-	9,  // 2: storefront.admin.v1.ListOrdersRequest.from:type_name -> google.protobuf.Timestamp
-	9,  // 3: storefront.admin.v1.ListOrdersRequest.to:type_name -> google.protobuf.Timestamp
+	8,  // 0: storefront.admin.v1.CreateOrderRequest.items:type_name -> storefront.admin.v1.CreateOrderRequest.Item
+	9,  // 1: storefront.admin.v1.ListOrdersRequest.status:type_name -> storefront.v1.Order.Status
+	10, // 2: storefront.admin.v1.ListOrdersRequest.from:type_name -> google.protobuf.Timestamp
+	10, // 3: storefront.admin.v1.ListOrdersRequest.to:type_name -> google.protobuf.Timestamp
 	0,  // 4: storefront.admin.v1.OrderService.CreateOrder:input_type -> storefront.admin.v1.CreateOrderRequest
 	1,  // 5: storefront.admin.v1.OrderService.ListOrders:input_type -> storefront.admin.v1.ListOrdersRequest
-	10, // 6: storefront.admin.v1.OrderService.GetOrder:input_type -> storefront.v1.GetOrderRequest
-	6,  // 7: storefront.admin.v1.OrderService.FindOrder:input_type -> storefront.admin.v1.FindOrderRequest
-	2,  // 8: storefront.admin.v1.OrderService.PayOrder:input_type -> storefront.admin.v1.PayOrderRequest
-	3,  // 9: storefront.admin.v1.OrderService.FailOrder:input_type -> storefront.admin.v1.FailOrderRequest
-	4,  // 10: storefront.admin.v1.OrderService.CancelOrder:input_type -> storefront.admin.v1.CancelOrderRequest
-	5,  // 11: storefront.admin.v1.OrderService.RefundOrder:input_type -> storefront.admin.v1.RefundOrderRequest
+	2,  // 6: storefront.admin.v1.OrderService.GetOrder:input_type -> storefront.admin.v1.GetOrderRequest
+	7,  // 7: storefront.admin.v1.OrderService.FindOrder:input_type -> storefront.admin.v1.FindOrderRequest
+	3,  // 8: storefront.admin.v1.OrderService.PayOrder:input_type -> storefront.admin.v1.PayOrderRequest
+	4,  // 9: storefront.admin.v1.OrderService.FailOrder:input_type -> storefront.admin.v1.FailOrderRequest
+	5,  // 10: storefront.admin.v1.OrderService.CancelOrder:input_type -> storefront.admin.v1.CancelOrderRequest
+	6,  // 11: storefront.admin.v1.OrderService.RefundOrder:input_type -> storefront.admin.v1.RefundOrderRequest
 	11, // 12: storefront.admin.v1.OrderService.CreateOrder:output_type -> storefront.v1.Order
 	12, // 13: storefront.admin.v1.OrderService.ListOrders:output_type -> storefront.v1.ListOrdersResponse
 	11, // 14: storefront.admin.v1.OrderService.GetOrder:output_type -> storefront.v1.Order
@@ -744,7 +802,7 @@ func file_storefront_admin_v1_order_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_storefront_admin_v1_order_proto_rawDesc), len(file_storefront_admin_v1_order_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   8,
+			NumMessages:   9,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -275,7 +275,9 @@ type UpdateProductRequest struct {
 	// For typed clients: the fields to change, where a named field without a value is cleared.
 	// Without a mask the fields that are present are changed. In JSON the names that are present are
 	// the mask.
-	UpdateMask    *fieldmaskpb.FieldMask `protobuf:"bytes,10,opt,name=update_mask,json=updateMask,proto3" json:"update_mask,omitempty"`
+	UpdateMask *fieldmaskpb.FieldMask `protobuf:"bytes,10,opt,name=update_mask,json=updateMask,proto3" json:"update_mask,omitempty"`
+	// The store's slug or id; a product of another store is then not found. Empty for any store.
+	Store         string `protobuf:"bytes,11,opt,name=store,proto3" json:"store,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -380,10 +382,72 @@ func (x *UpdateProductRequest) GetUpdateMask() *fieldmaskpb.FieldMask {
 	return nil
 }
 
+func (x *UpdateProductRequest) GetStore() string {
+	if x != nil {
+		return x.Store
+	}
+	return ""
+}
+
+// Which product to retrieve.
+type GetProductRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// UUID of the product.
+	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	// The store's slug or id; a product of another store is then not found. Empty for any store.
+	Store         string `protobuf:"bytes,2,opt,name=store,proto3" json:"store,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetProductRequest) Reset() {
+	*x = GetProductRequest{}
+	mi := &file_storefront_admin_v1_product_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetProductRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetProductRequest) ProtoMessage() {}
+
+func (x *GetProductRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_storefront_admin_v1_product_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetProductRequest.ProtoReflect.Descriptor instead.
+func (*GetProductRequest) Descriptor() ([]byte, []int) {
+	return file_storefront_admin_v1_product_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *GetProductRequest) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *GetProductRequest) GetStore() string {
+	if x != nil {
+		return x.Store
+	}
+	return ""
+}
+
 // Which product to find.
 type FindProductRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The store's slug or id; not needed with an id.
+	// The store's slug or id; not needed with an id. An id of another store is not found.
 	Store string `protobuf:"bytes,1,opt,name=store,proto3" json:"store,omitempty"`
 	// UUID of the product, its slug, or at least eight characters of the beginning or end of its UUID.
 	Name          string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
@@ -393,7 +457,7 @@ type FindProductRequest struct {
 
 func (x *FindProductRequest) Reset() {
 	*x = FindProductRequest{}
-	mi := &file_storefront_admin_v1_product_proto_msgTypes[3]
+	mi := &file_storefront_admin_v1_product_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -405,7 +469,7 @@ func (x *FindProductRequest) String() string {
 func (*FindProductRequest) ProtoMessage() {}
 
 func (x *FindProductRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_storefront_admin_v1_product_proto_msgTypes[3]
+	mi := &file_storefront_admin_v1_product_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -418,7 +482,7 @@ func (x *FindProductRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FindProductRequest.ProtoReflect.Descriptor instead.
 func (*FindProductRequest) Descriptor() ([]byte, []int) {
-	return file_storefront_admin_v1_product_proto_rawDescGZIP(), []int{3}
+	return file_storefront_admin_v1_product_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *FindProductRequest) GetStore() string {
@@ -474,7 +538,7 @@ const file_storefront_admin_v1_product_proto_rawDesc = "" +
 	"_page_sizeB\x04\n" +
 	"\x02_qB\t\n" +
 	"\a_statusB\a\n" +
-	"\x05_type\"\xcc\x06\n" +
+	"\x05_type\"\xe2\x06\n" +
 	"\x14UpdateProductRequest\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12~\n" +
 	"\x05title\x18\x02 \x01(\tBc\xbaH`r^\x10\x01\x18\xc8\x012W^[^\\x00-\\x08\\x0B-\\x1F\\x7F-\\x9F]*[^\\s\\x00-\\x1F\\x7F-\\x9F][^\\x00-\\x08\\x0B-\\x1F\\x7F-\\x9F]*$H\x00R\x05title\x88\x01\x01\x12J\n" +
@@ -487,7 +551,8 @@ const file_storefront_admin_v1_product_proto_rawDesc = "" +
 	"\rcontent_ready\x18\t \x01(\bH\aR\fcontentReady\x88\x01\x01\x12;\n" +
 	"\vupdate_mask\x18\n" +
 	" \x01(\v2\x1a.google.protobuf.FieldMaskR\n" +
-	"updateMaskB\b\n" +
+	"updateMask\x12\x14\n" +
+	"\x05store\x18\v \x01(\tR\x05storeB\b\n" +
 	"\x06_titleB\n" +
 	"\n" +
 	"\b_summaryB\x0e\n" +
@@ -497,15 +562,18 @@ const file_storefront_admin_v1_product_proto_rawDesc = "" +
 	"\a_statusB\f\n" +
 	"\n" +
 	"_cover_urlB\x10\n" +
-	"\x0e_content_ready\">\n" +
+	"\x0e_content_ready\"9\n" +
+	"\x11GetProductRequest\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12\x14\n" +
+	"\x05store\x18\x02 \x01(\tR\x05store\">\n" +
 	"\x12FindProductRequest\x12\x14\n" +
 	"\x05store\x18\x01 \x01(\tR\x05store\x12\x12\n" +
-	"\x04name\x18\x02 \x01(\tR\x04name2\xbe\x03\n" +
+	"\x04name\x18\x02 \x01(\tR\x04name2\xc4\x03\n" +
 	"\x0eProductService\x12R\n" +
 	"\rCreateProduct\x12).storefront.admin.v1.CreateProductRequest\x1a\x16.storefront.v1.Product\x12b\n" +
-	"\fListProducts\x12(.storefront.admin.v1.ListProductsRequest\x1a#.storefront.v1.ListProductsResponse\"\x03\x90\x02\x01\x12K\n" +
+	"\fListProducts\x12(.storefront.admin.v1.ListProductsRequest\x1a#.storefront.v1.ListProductsResponse\"\x03\x90\x02\x01\x12Q\n" +
 	"\n" +
-	"GetProduct\x12 .storefront.v1.GetProductRequest\x1a\x16.storefront.v1.Product\"\x03\x90\x02\x01\x12S\n" +
+	"GetProduct\x12&.storefront.admin.v1.GetProductRequest\x1a\x16.storefront.v1.Product\"\x03\x90\x02\x01\x12S\n" +
 	"\vFindProduct\x12'.storefront.admin.v1.FindProductRequest\x1a\x16.storefront.v1.Product\"\x03\x90\x02\x01\x12R\n" +
 	"\rUpdateProduct\x12).storefront.admin.v1.UpdateProductRequest\x1a\x16.storefront.v1.ProductB7Z5go.storefront.example/gen/storefront/admin/v1;adminv1b\x06proto3"
 
@@ -521,30 +589,30 @@ func file_storefront_admin_v1_product_proto_rawDescGZIP() []byte {
 	return file_storefront_admin_v1_product_proto_rawDescData
 }
 
-var file_storefront_admin_v1_product_proto_msgTypes = make([]protoimpl.MessageInfo, 4)
+var file_storefront_admin_v1_product_proto_msgTypes = make([]protoimpl.MessageInfo, 5)
 var file_storefront_admin_v1_product_proto_goTypes = []any{
 	(*CreateProductRequest)(nil),    // 0: storefront.admin.v1.CreateProductRequest
 	(*ListProductsRequest)(nil),     // 1: storefront.admin.v1.ListProductsRequest
 	(*UpdateProductRequest)(nil),    // 2: storefront.admin.v1.UpdateProductRequest
-	(*FindProductRequest)(nil),      // 3: storefront.admin.v1.FindProductRequest
-	(v1.Product_Type)(0),            // 4: storefront.v1.Product.Type
-	(v1.Product_Status)(0),          // 5: storefront.v1.Product.Status
-	(*fieldmaskpb.FieldMask)(nil),   // 6: google.protobuf.FieldMask
-	(*v1.GetProductRequest)(nil),    // 7: storefront.v1.GetProductRequest
+	(*GetProductRequest)(nil),       // 3: storefront.admin.v1.GetProductRequest
+	(*FindProductRequest)(nil),      // 4: storefront.admin.v1.FindProductRequest
+	(v1.Product_Type)(0),            // 5: storefront.v1.Product.Type
+	(v1.Product_Status)(0),          // 6: storefront.v1.Product.Status
+	(*fieldmaskpb.FieldMask)(nil),   // 7: google.protobuf.FieldMask
 	(*v1.Product)(nil),              // 8: storefront.v1.Product
 	(*v1.ListProductsResponse)(nil), // 9: storefront.v1.ListProductsResponse
 }
 var file_storefront_admin_v1_product_proto_depIdxs = []int32{
-	4,  // 0: storefront.admin.v1.CreateProductRequest.type:type_name -> storefront.v1.Product.Type
-	5,  // 1: storefront.admin.v1.CreateProductRequest.status:type_name -> storefront.v1.Product.Status
-	5,  // 2: storefront.admin.v1.ListProductsRequest.status:type_name -> storefront.v1.Product.Status
-	4,  // 3: storefront.admin.v1.ListProductsRequest.type:type_name -> storefront.v1.Product.Type
-	5,  // 4: storefront.admin.v1.UpdateProductRequest.status:type_name -> storefront.v1.Product.Status
-	6,  // 5: storefront.admin.v1.UpdateProductRequest.update_mask:type_name -> google.protobuf.FieldMask
+	5,  // 0: storefront.admin.v1.CreateProductRequest.type:type_name -> storefront.v1.Product.Type
+	6,  // 1: storefront.admin.v1.CreateProductRequest.status:type_name -> storefront.v1.Product.Status
+	6,  // 2: storefront.admin.v1.ListProductsRequest.status:type_name -> storefront.v1.Product.Status
+	5,  // 3: storefront.admin.v1.ListProductsRequest.type:type_name -> storefront.v1.Product.Type
+	6,  // 4: storefront.admin.v1.UpdateProductRequest.status:type_name -> storefront.v1.Product.Status
+	7,  // 5: storefront.admin.v1.UpdateProductRequest.update_mask:type_name -> google.protobuf.FieldMask
 	0,  // 6: storefront.admin.v1.ProductService.CreateProduct:input_type -> storefront.admin.v1.CreateProductRequest
 	1,  // 7: storefront.admin.v1.ProductService.ListProducts:input_type -> storefront.admin.v1.ListProductsRequest
-	7,  // 8: storefront.admin.v1.ProductService.GetProduct:input_type -> storefront.v1.GetProductRequest
-	3,  // 9: storefront.admin.v1.ProductService.FindProduct:input_type -> storefront.admin.v1.FindProductRequest
+	3,  // 8: storefront.admin.v1.ProductService.GetProduct:input_type -> storefront.admin.v1.GetProductRequest
+	4,  // 9: storefront.admin.v1.ProductService.FindProduct:input_type -> storefront.admin.v1.FindProductRequest
 	2,  // 10: storefront.admin.v1.ProductService.UpdateProduct:input_type -> storefront.admin.v1.UpdateProductRequest
 	8,  // 11: storefront.admin.v1.ProductService.CreateProduct:output_type -> storefront.v1.Product
 	9,  // 12: storefront.admin.v1.ProductService.ListProducts:output_type -> storefront.v1.ListProductsResponse
@@ -572,7 +640,7 @@ func file_storefront_admin_v1_product_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_storefront_admin_v1_product_proto_rawDesc), len(file_storefront_admin_v1_product_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   4,
+			NumMessages:   5,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

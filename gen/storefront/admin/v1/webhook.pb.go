@@ -481,7 +481,9 @@ func (x *ListWebhooksResponse) GetNextPageToken() string {
 type GetWebhookRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// UUID of the webhook.
-	Id            string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	// The store's slug or id; a webhook of another store is then not found. Empty for any store.
+	Store         string `protobuf:"bytes,2,opt,name=store,proto3" json:"store,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -523,6 +525,13 @@ func (x *GetWebhookRequest) GetId() string {
 	return ""
 }
 
+func (x *GetWebhookRequest) GetStore() string {
+	if x != nil {
+		return x.Store
+	}
+	return ""
+}
+
 // What to change of a webhook. Fields that are not named stay as they are.
 type UpdateWebhookRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -536,7 +545,9 @@ type UpdateWebhookRequest struct {
 	Events []string `protobuf:"bytes,4,rep,name=events,proto3" json:"events,omitempty"`
 	// For typed clients: the fields to change. Without a mask the fields that are present are changed.
 	// In JSON the names that are present are the mask.
-	UpdateMask    *fieldmaskpb.FieldMask `protobuf:"bytes,5,opt,name=update_mask,json=updateMask,proto3" json:"update_mask,omitempty"`
+	UpdateMask *fieldmaskpb.FieldMask `protobuf:"bytes,5,opt,name=update_mask,json=updateMask,proto3" json:"update_mask,omitempty"`
+	// The store's slug or id; a webhook of another store is then not found. Empty for any store.
+	Store         string `protobuf:"bytes,6,opt,name=store,proto3" json:"store,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -606,11 +617,20 @@ func (x *UpdateWebhookRequest) GetUpdateMask() *fieldmaskpb.FieldMask {
 	return nil
 }
 
+func (x *UpdateWebhookRequest) GetStore() string {
+	if x != nil {
+		return x.Store
+	}
+	return ""
+}
+
 // Which webhook to enable.
 type EnableWebhookRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// UUID of the webhook.
-	Id            string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	// The store's slug or id; a webhook of another store is then not found. Empty for any store.
+	Store         string `protobuf:"bytes,2,opt,name=store,proto3" json:"store,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -652,11 +672,20 @@ func (x *EnableWebhookRequest) GetId() string {
 	return ""
 }
 
+func (x *EnableWebhookRequest) GetStore() string {
+	if x != nil {
+		return x.Store
+	}
+	return ""
+}
+
 // Which webhook to disable.
 type DisableWebhookRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// UUID of the webhook.
-	Id            string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	// The store's slug or id; a webhook of another store is then not found. Empty for any store.
+	Store         string `protobuf:"bytes,2,opt,name=store,proto3" json:"store,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -698,11 +727,20 @@ func (x *DisableWebhookRequest) GetId() string {
 	return ""
 }
 
+func (x *DisableWebhookRequest) GetStore() string {
+	if x != nil {
+		return x.Store
+	}
+	return ""
+}
+
 // Which webhook to delete.
 type DeleteWebhookRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// UUID of the webhook.
-	Id            string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	// The store's slug or id; a webhook of another store is then not found. Empty for any store.
+	Store         string `protobuf:"bytes,2,opt,name=store,proto3" json:"store,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -744,6 +782,13 @@ func (x *DeleteWebhookRequest) GetId() string {
 	return ""
 }
 
+func (x *DeleteWebhookRequest) GetStore() string {
+	if x != nil {
+		return x.Store
+	}
+	return ""
+}
+
 // Which webhook to give a new secret.
 type RotateSecretRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -752,8 +797,10 @@ type RotateSecretRequest struct {
 	// At most 255 characters; empty for none. A second call with the same key within 24 hours is refused
 	// with `idempotency_key_reused` and changes nothing, since only the first answer holds the secret.
 	IdempotencyKey string `protobuf:"bytes,2,opt,name=idempotency_key,json=idempotencyKey,proto3" json:"idempotency_key,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// The store's slug or id; a webhook of another store is then not found. Empty for any store.
+	Store         string `protobuf:"bytes,3,opt,name=store,proto3" json:"store,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *RotateSecretRequest) Reset() {
@@ -796,6 +843,13 @@ func (x *RotateSecretRequest) GetId() string {
 func (x *RotateSecretRequest) GetIdempotencyKey() string {
 	if x != nil {
 		return x.IdempotencyKey
+	}
+	return ""
+}
+
+func (x *RotateSecretRequest) GetStore() string {
+	if x != nil {
+		return x.Store
 	}
 	return ""
 }
@@ -859,7 +913,9 @@ func (x *RotateSecretResponse) GetSecret() string {
 type PingWebhookRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// UUID of the webhook.
-	Id            string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	// The store's slug or id; a webhook of another store is then not found. Empty for any store.
+	Store         string `protobuf:"bytes,2,opt,name=store,proto3" json:"store,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -897,6 +953,13 @@ func (*PingWebhookRequest) Descriptor() ([]byte, []int) {
 func (x *PingWebhookRequest) GetId() string {
 	if x != nil {
 		return x.Id
+	}
+	return ""
+}
+
+func (x *PingWebhookRequest) GetStore() string {
+	if x != nil {
+		return x.Store
 	}
 	return ""
 }
@@ -946,32 +1009,39 @@ const file_storefront_admin_v1_webhook_proto_rawDesc = "" +
 	"_page_size\"x\n" +
 	"\x14ListWebhooksResponse\x128\n" +
 	"\bwebhooks\x18\x01 \x03(\v2\x1c.storefront.admin.v1.WebhookR\bwebhooks\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"#\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"9\n" +
 	"\x11GetWebhookRequest\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\"\xd1\x01\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12\x14\n" +
+	"\x05store\x18\x02 \x01(\tR\x05store\"\xe7\x01\n" +
 	"\x14UpdateWebhookRequest\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x15\n" +
 	"\x03url\x18\x02 \x01(\tH\x00R\x03url\x88\x01\x01\x12%\n" +
 	"\vdescription\x18\x03 \x01(\tH\x01R\vdescription\x88\x01\x01\x12\x16\n" +
 	"\x06events\x18\x04 \x03(\tR\x06events\x12;\n" +
 	"\vupdate_mask\x18\x05 \x01(\v2\x1a.google.protobuf.FieldMaskR\n" +
-	"updateMaskB\x06\n" +
+	"updateMask\x12\x14\n" +
+	"\x05store\x18\x06 \x01(\tR\x05storeB\x06\n" +
 	"\x04_urlB\x0e\n" +
-	"\f_description\"&\n" +
+	"\f_description\"<\n" +
 	"\x14EnableWebhookRequest\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\"'\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12\x14\n" +
+	"\x05store\x18\x02 \x01(\tR\x05store\"=\n" +
 	"\x15DisableWebhookRequest\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\"&\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12\x14\n" +
+	"\x05store\x18\x02 \x01(\tR\x05store\"<\n" +
 	"\x14DeleteWebhookRequest\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\"N\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12\x14\n" +
+	"\x05store\x18\x02 \x01(\tR\x05store\"d\n" +
 	"\x13RotateSecretRequest\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12'\n" +
-	"\x0fidempotency_key\x18\x02 \x01(\tR\x0eidempotencyKey\"f\n" +
+	"\x0fidempotency_key\x18\x02 \x01(\tR\x0eidempotencyKey\x12\x14\n" +
+	"\x05store\x18\x03 \x01(\tR\x05store\"f\n" +
 	"\x14RotateSecretResponse\x126\n" +
 	"\awebhook\x18\x01 \x01(\v2\x1c.storefront.admin.v1.WebhookR\awebhook\x12\x16\n" +
-	"\x06secret\x18\x02 \x01(\tR\x06secret\"$\n" +
+	"\x06secret\x18\x02 \x01(\tR\x06secret\":\n" +
 	"\x12PingWebhookRequest\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id2\xeb\x06\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12\x14\n" +
+	"\x05store\x18\x02 \x01(\tR\x05store2\xeb\x06\n" +
 	"\x0eWebhookService\x12f\n" +
 	"\rCreateWebhook\x12).storefront.admin.v1.CreateWebhookRequest\x1a*.storefront.admin.v1.CreateWebhookResponse\x12h\n" +
 	"\fListWebhooks\x12(.storefront.admin.v1.ListWebhooksRequest\x1a).storefront.admin.v1.ListWebhooksResponse\"\x03\x90\x02\x01\x12W\n" +

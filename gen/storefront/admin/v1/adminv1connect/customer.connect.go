@@ -71,14 +71,14 @@ type CustomerServiceClient interface {
 	// Lists a store's customers, newest first. Refused with `store_not_found`.
 	ListCustomers(context.Context, *v1.ListCustomersRequest) (*v11.ListCustomersResponse, error)
 	// Retrieves a customer. Refused with `customer_not_found`.
-	GetCustomer(context.Context, *v11.GetCustomerRequest) (*v11.Customer, error)
+	GetCustomer(context.Context, *v1.GetCustomerRequest) (*v11.Customer, error)
 	// Finds a customer of a store by its id or its e-mail or phone. Refused with `store_not_found` or `customer_not_found`.
 	FindCustomer(context.Context, *v1.FindCustomerRequest) (*v11.Customer, error)
 	// Changes the named fields of a customer; one of e-mail and phone must remain.
 	//
 	// Refused with `customer_not_found`, `customer_identifier_required`, `phone_invalid` or
 	// `customer_conflict`.
-	UpdateCustomer(context.Context, *v11.UpdateCustomerRequest) (*v11.Customer, error)
+	UpdateCustomer(context.Context, *v1.UpdateCustomerRequest) (*v11.Customer, error)
 	// Forgets a customer, which cannot be undone. At once the customer has no name, no phone, and an e-mail under
 	// `forgotten.invalid`, which nobody can reach, and so in each order. Then `ContinueForgetting` takes the customer out of
 	// events, deliveries, the activity journal, the notes of its orders and remembered answers; if nobody calls it
@@ -118,7 +118,7 @@ func NewCustomerServiceClient(httpClient connect.HTTPClient, baseURL string, opt
 			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 			connect.WithClientOptions(opts...),
 		),
-		getCustomer: connect.NewClient[v11.GetCustomerRequest, v11.Customer](
+		getCustomer: connect.NewClient[v1.GetCustomerRequest, v11.Customer](
 			httpClient,
 			baseURL+CustomerServiceGetCustomerProcedure,
 			connect.WithSchema(customerServiceMethods.ByName("GetCustomer")),
@@ -132,7 +132,7 @@ func NewCustomerServiceClient(httpClient connect.HTTPClient, baseURL string, opt
 			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 			connect.WithClientOptions(opts...),
 		),
-		updateCustomer: connect.NewClient[v11.UpdateCustomerRequest, v11.Customer](
+		updateCustomer: connect.NewClient[v1.UpdateCustomerRequest, v11.Customer](
 			httpClient,
 			baseURL+CustomerServiceUpdateCustomerProcedure,
 			connect.WithSchema(customerServiceMethods.ByName("UpdateCustomer")),
@@ -164,9 +164,9 @@ func NewCustomerServiceClient(httpClient connect.HTTPClient, baseURL string, opt
 type customerServiceClient struct {
 	createCustomer     *connect.Client[v1.CreateCustomerRequest, v1.CreateCustomerResponse]
 	listCustomers      *connect.Client[v1.ListCustomersRequest, v11.ListCustomersResponse]
-	getCustomer        *connect.Client[v11.GetCustomerRequest, v11.Customer]
+	getCustomer        *connect.Client[v1.GetCustomerRequest, v11.Customer]
 	findCustomer       *connect.Client[v1.FindCustomerRequest, v11.Customer]
-	updateCustomer     *connect.Client[v11.UpdateCustomerRequest, v11.Customer]
+	updateCustomer     *connect.Client[v1.UpdateCustomerRequest, v11.Customer]
 	forgetCustomer     *connect.Client[v1.ForgetCustomerRequest, v1.Forgetting]
 	continueForgetting *connect.Client[v1.ContinueForgettingRequest, v1.Forgetting]
 	listCustomerOrders *connect.Client[v1.ListCustomerOrdersRequest, v1.ListCustomerOrdersResponse]
@@ -191,7 +191,7 @@ func (c *customerServiceClient) ListCustomers(ctx context.Context, req *v1.ListC
 }
 
 // GetCustomer calls storefront.admin.v1.CustomerService.GetCustomer.
-func (c *customerServiceClient) GetCustomer(ctx context.Context, req *v11.GetCustomerRequest) (*v11.Customer, error) {
+func (c *customerServiceClient) GetCustomer(ctx context.Context, req *v1.GetCustomerRequest) (*v11.Customer, error) {
 	response, err := c.getCustomer.CallUnary(ctx, connect.NewRequest(req))
 	if response != nil {
 		return response.Msg, err
@@ -209,7 +209,7 @@ func (c *customerServiceClient) FindCustomer(ctx context.Context, req *v1.FindCu
 }
 
 // UpdateCustomer calls storefront.admin.v1.CustomerService.UpdateCustomer.
-func (c *customerServiceClient) UpdateCustomer(ctx context.Context, req *v11.UpdateCustomerRequest) (*v11.Customer, error) {
+func (c *customerServiceClient) UpdateCustomer(ctx context.Context, req *v1.UpdateCustomerRequest) (*v11.Customer, error) {
 	response, err := c.updateCustomer.CallUnary(ctx, connect.NewRequest(req))
 	if response != nil {
 		return response.Msg, err
@@ -255,14 +255,14 @@ type CustomerServiceHandler interface {
 	// Lists a store's customers, newest first. Refused with `store_not_found`.
 	ListCustomers(context.Context, *v1.ListCustomersRequest) (*v11.ListCustomersResponse, error)
 	// Retrieves a customer. Refused with `customer_not_found`.
-	GetCustomer(context.Context, *v11.GetCustomerRequest) (*v11.Customer, error)
+	GetCustomer(context.Context, *v1.GetCustomerRequest) (*v11.Customer, error)
 	// Finds a customer of a store by its id or its e-mail or phone. Refused with `store_not_found` or `customer_not_found`.
 	FindCustomer(context.Context, *v1.FindCustomerRequest) (*v11.Customer, error)
 	// Changes the named fields of a customer; one of e-mail and phone must remain.
 	//
 	// Refused with `customer_not_found`, `customer_identifier_required`, `phone_invalid` or
 	// `customer_conflict`.
-	UpdateCustomer(context.Context, *v11.UpdateCustomerRequest) (*v11.Customer, error)
+	UpdateCustomer(context.Context, *v1.UpdateCustomerRequest) (*v11.Customer, error)
 	// Forgets a customer, which cannot be undone. At once the customer has no name, no phone, and an e-mail under
 	// `forgotten.invalid`, which nobody can reach, and so in each order. Then `ContinueForgetting` takes the customer out of
 	// events, deliveries, the activity journal, the notes of its orders and remembered answers; if nobody calls it
@@ -372,7 +372,7 @@ func (UnimplementedCustomerServiceHandler) ListCustomers(context.Context, *v1.Li
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("storefront.admin.v1.CustomerService.ListCustomers is not implemented"))
 }
 
-func (UnimplementedCustomerServiceHandler) GetCustomer(context.Context, *v11.GetCustomerRequest) (*v11.Customer, error) {
+func (UnimplementedCustomerServiceHandler) GetCustomer(context.Context, *v1.GetCustomerRequest) (*v11.Customer, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("storefront.admin.v1.CustomerService.GetCustomer is not implemented"))
 }
 
@@ -380,7 +380,7 @@ func (UnimplementedCustomerServiceHandler) FindCustomer(context.Context, *v1.Fin
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("storefront.admin.v1.CustomerService.FindCustomer is not implemented"))
 }
 
-func (UnimplementedCustomerServiceHandler) UpdateCustomer(context.Context, *v11.UpdateCustomerRequest) (*v11.Customer, error) {
+func (UnimplementedCustomerServiceHandler) UpdateCustomer(context.Context, *v1.UpdateCustomerRequest) (*v11.Customer, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("storefront.admin.v1.CustomerService.UpdateCustomer is not implemented"))
 }
 

@@ -68,7 +68,7 @@ type OrderServiceClient interface {
 	// Lists a store's orders, newest first. Refused with `store_not_found`.
 	ListOrders(context.Context, *v1.ListOrdersRequest) (*v11.ListOrdersResponse, error)
 	// Retrieves an order. Refused with `order_not_found`.
-	GetOrder(context.Context, *v11.GetOrderRequest) (*v11.Order, error)
+	GetOrder(context.Context, *v1.GetOrderRequest) (*v11.Order, error)
 	// Finds an order of a store by its id or its reference. Refused with `store_not_found` or `order_not_found`.
 	FindOrder(context.Context, *v1.FindOrderRequest) (*v11.Order, error)
 	// Marks an order as paid. Sends `order.paid`, and `payment_link.paid` for an order through a
@@ -116,7 +116,7 @@ func NewOrderServiceClient(httpClient connect.HTTPClient, baseURL string, opts .
 			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 			connect.WithClientOptions(opts...),
 		),
-		getOrder: connect.NewClient[v11.GetOrderRequest, v11.Order](
+		getOrder: connect.NewClient[v1.GetOrderRequest, v11.Order](
 			httpClient,
 			baseURL+OrderServiceGetOrderProcedure,
 			connect.WithSchema(orderServiceMethods.ByName("GetOrder")),
@@ -161,7 +161,7 @@ func NewOrderServiceClient(httpClient connect.HTTPClient, baseURL string, opts .
 type orderServiceClient struct {
 	createOrder *connect.Client[v1.CreateOrderRequest, v11.Order]
 	listOrders  *connect.Client[v1.ListOrdersRequest, v11.ListOrdersResponse]
-	getOrder    *connect.Client[v11.GetOrderRequest, v11.Order]
+	getOrder    *connect.Client[v1.GetOrderRequest, v11.Order]
 	findOrder   *connect.Client[v1.FindOrderRequest, v11.Order]
 	payOrder    *connect.Client[v1.PayOrderRequest, v11.Order]
 	failOrder   *connect.Client[v1.FailOrderRequest, v11.Order]
@@ -188,7 +188,7 @@ func (c *orderServiceClient) ListOrders(ctx context.Context, req *v1.ListOrdersR
 }
 
 // GetOrder calls storefront.admin.v1.OrderService.GetOrder.
-func (c *orderServiceClient) GetOrder(ctx context.Context, req *v11.GetOrderRequest) (*v11.Order, error) {
+func (c *orderServiceClient) GetOrder(ctx context.Context, req *v1.GetOrderRequest) (*v11.Order, error) {
 	response, err := c.getOrder.CallUnary(ctx, connect.NewRequest(req))
 	if response != nil {
 		return response.Msg, err
@@ -254,7 +254,7 @@ type OrderServiceHandler interface {
 	// Lists a store's orders, newest first. Refused with `store_not_found`.
 	ListOrders(context.Context, *v1.ListOrdersRequest) (*v11.ListOrdersResponse, error)
 	// Retrieves an order. Refused with `order_not_found`.
-	GetOrder(context.Context, *v11.GetOrderRequest) (*v11.Order, error)
+	GetOrder(context.Context, *v1.GetOrderRequest) (*v11.Order, error)
 	// Finds an order of a store by its id or its reference. Refused with `store_not_found` or `order_not_found`.
 	FindOrder(context.Context, *v1.FindOrderRequest) (*v11.Order, error)
 	// Marks an order as paid. Sends `order.paid`, and `payment_link.paid` for an order through a
@@ -371,7 +371,7 @@ func (UnimplementedOrderServiceHandler) ListOrders(context.Context, *v1.ListOrde
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("storefront.admin.v1.OrderService.ListOrders is not implemented"))
 }
 
-func (UnimplementedOrderServiceHandler) GetOrder(context.Context, *v11.GetOrderRequest) (*v11.Order, error) {
+func (UnimplementedOrderServiceHandler) GetOrder(context.Context, *v1.GetOrderRequest) (*v11.Order, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("storefront.admin.v1.OrderService.GetOrder is not implemented"))
 }
 

@@ -68,17 +68,17 @@ type PaymentLinkServiceClient interface {
 	// `store_not_found`.
 	ListPaymentLinks(context.Context, *v1.ListPaymentLinksRequest) (*v11.ListPaymentLinksResponse, error)
 	// Retrieves a payment link. Refused with `payment_link_not_found`.
-	GetPaymentLink(context.Context, *v11.GetPaymentLinkRequest) (*v11.PaymentLink, error)
+	GetPaymentLink(context.Context, *v1.GetPaymentLinkRequest) (*v11.PaymentLink, error)
 	// Finds a payment link of a store by its id or its code. Refused with `store_not_found` or `payment_link_not_found`.
 	FindPaymentLink(context.Context, *v1.FindPaymentLinkRequest) (*v11.PaymentLink, error)
 	// Changes the named fields of a payment link.
 	//
 	// Refused with `payment_link_not_found`, `payment_link_invalid_pricing`,
 	// `payment_link_expiry_invalid` or `payment_link_expiry_past`.
-	UpdatePaymentLink(context.Context, *v11.UpdatePaymentLinkRequest) (*v11.PaymentLink, error)
+	UpdatePaymentLink(context.Context, *v1.UpdatePaymentLinkRequest) (*v11.PaymentLink, error)
 	// Enables a disabled payment link; an enabled one stays as it is. Refused with
 	// `payment_link_not_found`.
-	EnablePaymentLink(context.Context, *v11.EnablePaymentLinkRequest) (*v11.PaymentLink, error)
+	EnablePaymentLink(context.Context, *v1.EnablePaymentLinkRequest) (*v11.PaymentLink, error)
 	// Makes a payment link take no payments until it is enabled again; a disabled one stays as it is.
 	// An order recorded before may still be paid. Refused with `payment_link_not_found`.
 	DisablePaymentLink(context.Context, *v1.DisablePaymentLinkRequest) (*v11.PaymentLink, error)
@@ -108,7 +108,7 @@ func NewPaymentLinkServiceClient(httpClient connect.HTTPClient, baseURL string, 
 			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 			connect.WithClientOptions(opts...),
 		),
-		getPaymentLink: connect.NewClient[v11.GetPaymentLinkRequest, v11.PaymentLink](
+		getPaymentLink: connect.NewClient[v1.GetPaymentLinkRequest, v11.PaymentLink](
 			httpClient,
 			baseURL+PaymentLinkServiceGetPaymentLinkProcedure,
 			connect.WithSchema(paymentLinkServiceMethods.ByName("GetPaymentLink")),
@@ -122,13 +122,13 @@ func NewPaymentLinkServiceClient(httpClient connect.HTTPClient, baseURL string, 
 			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 			connect.WithClientOptions(opts...),
 		),
-		updatePaymentLink: connect.NewClient[v11.UpdatePaymentLinkRequest, v11.PaymentLink](
+		updatePaymentLink: connect.NewClient[v1.UpdatePaymentLinkRequest, v11.PaymentLink](
 			httpClient,
 			baseURL+PaymentLinkServiceUpdatePaymentLinkProcedure,
 			connect.WithSchema(paymentLinkServiceMethods.ByName("UpdatePaymentLink")),
 			connect.WithClientOptions(opts...),
 		),
-		enablePaymentLink: connect.NewClient[v11.EnablePaymentLinkRequest, v11.PaymentLink](
+		enablePaymentLink: connect.NewClient[v1.EnablePaymentLinkRequest, v11.PaymentLink](
 			httpClient,
 			baseURL+PaymentLinkServiceEnablePaymentLinkProcedure,
 			connect.WithSchema(paymentLinkServiceMethods.ByName("EnablePaymentLink")),
@@ -149,10 +149,10 @@ func NewPaymentLinkServiceClient(httpClient connect.HTTPClient, baseURL string, 
 type paymentLinkServiceClient struct {
 	createPaymentLink  *connect.Client[v1.CreatePaymentLinkRequest, v11.PaymentLink]
 	listPaymentLinks   *connect.Client[v1.ListPaymentLinksRequest, v11.ListPaymentLinksResponse]
-	getPaymentLink     *connect.Client[v11.GetPaymentLinkRequest, v11.PaymentLink]
+	getPaymentLink     *connect.Client[v1.GetPaymentLinkRequest, v11.PaymentLink]
 	findPaymentLink    *connect.Client[v1.FindPaymentLinkRequest, v11.PaymentLink]
-	updatePaymentLink  *connect.Client[v11.UpdatePaymentLinkRequest, v11.PaymentLink]
-	enablePaymentLink  *connect.Client[v11.EnablePaymentLinkRequest, v11.PaymentLink]
+	updatePaymentLink  *connect.Client[v1.UpdatePaymentLinkRequest, v11.PaymentLink]
+	enablePaymentLink  *connect.Client[v1.EnablePaymentLinkRequest, v11.PaymentLink]
 	disablePaymentLink *connect.Client[v1.DisablePaymentLinkRequest, v11.PaymentLink]
 }
 
@@ -175,7 +175,7 @@ func (c *paymentLinkServiceClient) ListPaymentLinks(ctx context.Context, req *v1
 }
 
 // GetPaymentLink calls storefront.admin.v1.PaymentLinkService.GetPaymentLink.
-func (c *paymentLinkServiceClient) GetPaymentLink(ctx context.Context, req *v11.GetPaymentLinkRequest) (*v11.PaymentLink, error) {
+func (c *paymentLinkServiceClient) GetPaymentLink(ctx context.Context, req *v1.GetPaymentLinkRequest) (*v11.PaymentLink, error) {
 	response, err := c.getPaymentLink.CallUnary(ctx, connect.NewRequest(req))
 	if response != nil {
 		return response.Msg, err
@@ -193,7 +193,7 @@ func (c *paymentLinkServiceClient) FindPaymentLink(ctx context.Context, req *v1.
 }
 
 // UpdatePaymentLink calls storefront.admin.v1.PaymentLinkService.UpdatePaymentLink.
-func (c *paymentLinkServiceClient) UpdatePaymentLink(ctx context.Context, req *v11.UpdatePaymentLinkRequest) (*v11.PaymentLink, error) {
+func (c *paymentLinkServiceClient) UpdatePaymentLink(ctx context.Context, req *v1.UpdatePaymentLinkRequest) (*v11.PaymentLink, error) {
 	response, err := c.updatePaymentLink.CallUnary(ctx, connect.NewRequest(req))
 	if response != nil {
 		return response.Msg, err
@@ -202,7 +202,7 @@ func (c *paymentLinkServiceClient) UpdatePaymentLink(ctx context.Context, req *v
 }
 
 // EnablePaymentLink calls storefront.admin.v1.PaymentLinkService.EnablePaymentLink.
-func (c *paymentLinkServiceClient) EnablePaymentLink(ctx context.Context, req *v11.EnablePaymentLinkRequest) (*v11.PaymentLink, error) {
+func (c *paymentLinkServiceClient) EnablePaymentLink(ctx context.Context, req *v1.EnablePaymentLinkRequest) (*v11.PaymentLink, error) {
 	response, err := c.enablePaymentLink.CallUnary(ctx, connect.NewRequest(req))
 	if response != nil {
 		return response.Msg, err
@@ -231,17 +231,17 @@ type PaymentLinkServiceHandler interface {
 	// `store_not_found`.
 	ListPaymentLinks(context.Context, *v1.ListPaymentLinksRequest) (*v11.ListPaymentLinksResponse, error)
 	// Retrieves a payment link. Refused with `payment_link_not_found`.
-	GetPaymentLink(context.Context, *v11.GetPaymentLinkRequest) (*v11.PaymentLink, error)
+	GetPaymentLink(context.Context, *v1.GetPaymentLinkRequest) (*v11.PaymentLink, error)
 	// Finds a payment link of a store by its id or its code. Refused with `store_not_found` or `payment_link_not_found`.
 	FindPaymentLink(context.Context, *v1.FindPaymentLinkRequest) (*v11.PaymentLink, error)
 	// Changes the named fields of a payment link.
 	//
 	// Refused with `payment_link_not_found`, `payment_link_invalid_pricing`,
 	// `payment_link_expiry_invalid` or `payment_link_expiry_past`.
-	UpdatePaymentLink(context.Context, *v11.UpdatePaymentLinkRequest) (*v11.PaymentLink, error)
+	UpdatePaymentLink(context.Context, *v1.UpdatePaymentLinkRequest) (*v11.PaymentLink, error)
 	// Enables a disabled payment link; an enabled one stays as it is. Refused with
 	// `payment_link_not_found`.
-	EnablePaymentLink(context.Context, *v11.EnablePaymentLinkRequest) (*v11.PaymentLink, error)
+	EnablePaymentLink(context.Context, *v1.EnablePaymentLinkRequest) (*v11.PaymentLink, error)
 	// Makes a payment link take no payments until it is enabled again; a disabled one stays as it is.
 	// An order recorded before may still be paid. Refused with `payment_link_not_found`.
 	DisablePaymentLink(context.Context, *v1.DisablePaymentLinkRequest) (*v11.PaymentLink, error)
@@ -334,7 +334,7 @@ func (UnimplementedPaymentLinkServiceHandler) ListPaymentLinks(context.Context, 
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("storefront.admin.v1.PaymentLinkService.ListPaymentLinks is not implemented"))
 }
 
-func (UnimplementedPaymentLinkServiceHandler) GetPaymentLink(context.Context, *v11.GetPaymentLinkRequest) (*v11.PaymentLink, error) {
+func (UnimplementedPaymentLinkServiceHandler) GetPaymentLink(context.Context, *v1.GetPaymentLinkRequest) (*v11.PaymentLink, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("storefront.admin.v1.PaymentLinkService.GetPaymentLink is not implemented"))
 }
 
@@ -342,11 +342,11 @@ func (UnimplementedPaymentLinkServiceHandler) FindPaymentLink(context.Context, *
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("storefront.admin.v1.PaymentLinkService.FindPaymentLink is not implemented"))
 }
 
-func (UnimplementedPaymentLinkServiceHandler) UpdatePaymentLink(context.Context, *v11.UpdatePaymentLinkRequest) (*v11.PaymentLink, error) {
+func (UnimplementedPaymentLinkServiceHandler) UpdatePaymentLink(context.Context, *v1.UpdatePaymentLinkRequest) (*v11.PaymentLink, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("storefront.admin.v1.PaymentLinkService.UpdatePaymentLink is not implemented"))
 }
 
-func (UnimplementedPaymentLinkServiceHandler) EnablePaymentLink(context.Context, *v11.EnablePaymentLinkRequest) (*v11.PaymentLink, error) {
+func (UnimplementedPaymentLinkServiceHandler) EnablePaymentLink(context.Context, *v1.EnablePaymentLinkRequest) (*v11.PaymentLink, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("storefront.admin.v1.PaymentLinkService.EnablePaymentLink is not implemented"))
 }
 

@@ -61,7 +61,7 @@ type ProductServiceClient interface {
 	// Lists a store's products, newest first, whatever their status. Refused with `store_not_found`.
 	ListProducts(context.Context, *v1.ListProductsRequest) (*v11.ListProductsResponse, error)
 	// Retrieves a product. Refused with `product_not_found`.
-	GetProduct(context.Context, *v11.GetProductRequest) (*v11.Product, error)
+	GetProduct(context.Context, *v1.GetProductRequest) (*v11.Product, error)
 	// Finds a product of a store by its id or its slug. Refused with `store_not_found` or `product_not_found`.
 	FindProduct(context.Context, *v1.FindProductRequest) (*v11.Product, error)
 	// Changes the named fields of a product. A move to PUBLISHED sends `product.published`, a move to
@@ -96,7 +96,7 @@ func NewProductServiceClient(httpClient connect.HTTPClient, baseURL string, opts
 			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 			connect.WithClientOptions(opts...),
 		),
-		getProduct: connect.NewClient[v11.GetProductRequest, v11.Product](
+		getProduct: connect.NewClient[v1.GetProductRequest, v11.Product](
 			httpClient,
 			baseURL+ProductServiceGetProductProcedure,
 			connect.WithSchema(productServiceMethods.ByName("GetProduct")),
@@ -123,7 +123,7 @@ func NewProductServiceClient(httpClient connect.HTTPClient, baseURL string, opts
 type productServiceClient struct {
 	createProduct *connect.Client[v1.CreateProductRequest, v11.Product]
 	listProducts  *connect.Client[v1.ListProductsRequest, v11.ListProductsResponse]
-	getProduct    *connect.Client[v11.GetProductRequest, v11.Product]
+	getProduct    *connect.Client[v1.GetProductRequest, v11.Product]
 	findProduct   *connect.Client[v1.FindProductRequest, v11.Product]
 	updateProduct *connect.Client[v1.UpdateProductRequest, v11.Product]
 }
@@ -147,7 +147,7 @@ func (c *productServiceClient) ListProducts(ctx context.Context, req *v1.ListPro
 }
 
 // GetProduct calls storefront.admin.v1.ProductService.GetProduct.
-func (c *productServiceClient) GetProduct(ctx context.Context, req *v11.GetProductRequest) (*v11.Product, error) {
+func (c *productServiceClient) GetProduct(ctx context.Context, req *v1.GetProductRequest) (*v11.Product, error) {
 	response, err := c.getProduct.CallUnary(ctx, connect.NewRequest(req))
 	if response != nil {
 		return response.Msg, err
@@ -183,7 +183,7 @@ type ProductServiceHandler interface {
 	// Lists a store's products, newest first, whatever their status. Refused with `store_not_found`.
 	ListProducts(context.Context, *v1.ListProductsRequest) (*v11.ListProductsResponse, error)
 	// Retrieves a product. Refused with `product_not_found`.
-	GetProduct(context.Context, *v11.GetProductRequest) (*v11.Product, error)
+	GetProduct(context.Context, *v1.GetProductRequest) (*v11.Product, error)
 	// Finds a product of a store by its id or its slug. Refused with `store_not_found` or `product_not_found`.
 	FindProduct(context.Context, *v1.FindProductRequest) (*v11.Product, error)
 	// Changes the named fields of a product. A move to PUBLISHED sends `product.published`, a move to
@@ -263,7 +263,7 @@ func (UnimplementedProductServiceHandler) ListProducts(context.Context, *v1.List
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("storefront.admin.v1.ProductService.ListProducts is not implemented"))
 }
 
-func (UnimplementedProductServiceHandler) GetProduct(context.Context, *v11.GetProductRequest) (*v11.Product, error) {
+func (UnimplementedProductServiceHandler) GetProduct(context.Context, *v1.GetProductRequest) (*v11.Product, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("storefront.admin.v1.ProductService.GetProduct is not implemented"))
 }
 

@@ -14,9 +14,12 @@
 // activity journal then shows that member, otherwise the operator. The name is 1 to 100
 // characters. Percent-encode as UTF-8 the percent sign and everything but printable ASCII.
 //
-// A store is named by its slug or its id, everything else by its id alone. A refused call carries
-// a `storefront.v1.Error` among its error's details, with one of the codes that the method names, or
-// `validation_failed` for fields that cannot be used.
+// A store is named by its slug or its id, everything else by its id. A call that names a store beside an id finds
+// nothing of another store, and is refused with `store_not_found` if there is no such store. Name the store wherever you
+// know it: without it the call reads or changes the store that owns the id, and a sharded database asks every node for it.
+//
+// A refused call carries a `storefront.v1.Error` among its error's details, with one of the codes that the method names,
+// or `validation_failed` for fields that cannot be used.
 //
 // Lists of the operator's own resources come in pages: send the `next_page_token` of an answer as the
 // `page_token` of the next call, with the other fields unchanged, until it is empty.

@@ -7,7 +7,7 @@ import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2
 import { file_buf_validate_validate } from "../../../buf/validate/validate_pb.js";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
-import type { GetOrderRequestSchema, ListOrdersResponseSchema, Order_Status, OrderSchema } from "../../v1/order_pb.js";
+import type { ListOrdersResponseSchema, Order_Status, OrderSchema } from "../../v1/order_pb.js";
 import { file_storefront_v1_order } from "../../v1/order_pb.js";
 import type { Message } from "@bufbuild/protobuf";
 
@@ -15,7 +15,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file storefront/admin/v1/order.proto.
  */
 export const file_storefront_admin_v1_order: GenFile = /*@__PURE__*/
-  fileDesc("Ch9zdG9yZWZyb250L2FkbWluL3YxL29yZGVyLnByb3RvEhNzdG9yZWZyb250LmFkbWluLnYxIswFChJDcmVhdGVPcmRlclJlcXVlc3QSDQoFc3RvcmUYASABKAkSEwoLY3VzdG9tZXJfaWQYAiABKAkSOQoEbmFtZRgDIAEoCUIrukgociYYyAEyIV5bXlx4MDAtXHgwOFx4MEItXHgxRlx4N0YtXHg5Rl0qJBKxAQoFZW1haWwYBCABKAlCnAG6SJgBcpUBEAEY/gEyjQFeKFteXHNAXHgwMC1ceDFGXHg3Ri1ceDlGXSt8IihbXiJcXFx4MDAtXHgxRlx4N0YtXHg5Rl18XFxbXlx4MDAtXHgxRlx4N0YtXHg5Rl0pKyIpQFteXHNALlx4MDAtXHgxRlx4N0YtXHg5Rl0rKFwuW15cc0AuXHgwMC1ceDFGXHg3Ri1ceDlGXSspKyRIAIgBARJ3CgVwaG9uZRgFIAEoCUJjukhgcl4QARj6ATJXXlteXHgwMC1ceDA4XHgwQi1ceDFGXHg3Ri1ceDlGXSpbXlxzXHgwMC1ceDFGXHg3Ri1ceDlGXVteXHgwMC1ceDA4XHgwQi1ceDFGXHg3Ri1ceDlGXSokSAGIAQESOwoFaXRlbXMYBiADKAsyLC5zdG9yZWZyb250LmFkbWluLnYxLkNyZWF0ZU9yZGVyUmVxdWVzdC5JdGVtEhcKD3BheW1lbnRfbGlua19pZBgHIAEoCRIlCgZhbW91bnQYCCABKANCELpIDSILGP////////8PKAFIAogBARI+CgRub3RlGAkgASgJQiu6SChyJhjQDzIhXlteXHgwMC1ceDA4XHgwQi1ceDFGXHg3Ri1ceDlGXSokSAOIAQESFwoPaWRlbXBvdGVuY3lfa2V5GAogASgJGiwKBEl0ZW0SEgoKcHJvZHVjdF9pZBgBIAEoCRIQCghxdWFudGl0eRgCIAEoBUIICgZfZW1haWxCCAoGX3Bob25lQgkKB19hbW91bnRCBwoFX25vdGUikQIKEUxpc3RPcmRlcnNSZXF1ZXN0Eg0KBXN0b3JlGAEgASgJEhoKBHBhZ2UYAiABKANCB7pIBCICKAFIAIgBARIhCglwYWdlX3NpemUYAyABKAVCCbpIBhoEGGQoAUgBiAEBEjoKBnN0YXR1cxgEIAEoDjIbLnN0b3JlZnJvbnQudjEuT3JkZXIuU3RhdHVzQgi6SAWCAQIQAUgCiAEBEigKBGZyb20YBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEiYKAnRvGAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIHCgVfcGFnZUIMCgpfcGFnZV9zaXplQgkKB19zdGF0dXMiRQoPUGF5T3JkZXJSZXF1ZXN0EgoKAmlkGAEgASgJEhcKD2lkZW1wb3RlbmN5X2tleRgCIAEoCRINCgVzdG9yZRgDIAEoCSJGChBGYWlsT3JkZXJSZXF1ZXN0EgoKAmlkGAEgASgJEhcKD2lkZW1wb3RlbmN5X2tleRgCIAEoCRINCgVzdG9yZRgDIAEoCSJIChJDYW5jZWxPcmRlclJlcXVlc3QSCgoCaWQYASABKAkSFwoPaWRlbXBvdGVuY3lfa2V5GAIgASgJEg0KBXN0b3JlGAMgASgJIkgKElJlZnVuZE9yZGVyUmVxdWVzdBIKCgJpZBgBIAEoCRIXCg9pZGVtcG90ZW5jeV9rZXkYAiABKAkSDQoFc3RvcmUYAyABKAkiLwoQRmluZE9yZGVyUmVxdWVzdBINCgVzdG9yZRgBIAEoCRIMCgRuYW1lGAIgASgJMv4ECgxPcmRlclNlcnZpY2USTAoLQ3JlYXRlT3JkZXISJy5zdG9yZWZyb250LmFkbWluLnYxLkNyZWF0ZU9yZGVyUmVxdWVzdBoULnN0b3JlZnJvbnQudjEuT3JkZXISXAoKTGlzdE9yZGVycxImLnN0b3JlZnJvbnQuYWRtaW4udjEuTGlzdE9yZGVyc1JlcXVlc3QaIS5zdG9yZWZyb250LnYxLkxpc3RPcmRlcnNSZXNwb25zZSIDkAIBEkUKCEdldE9yZGVyEh4uc3RvcmVmcm9udC52MS5HZXRPcmRlclJlcXVlc3QaFC5zdG9yZWZyb250LnYxLk9yZGVyIgOQAgESTQoJRmluZE9yZGVyEiUuc3RvcmVmcm9udC5hZG1pbi52MS5GaW5kT3JkZXJSZXF1ZXN0GhQuc3RvcmVmcm9udC52MS5PcmRlciIDkAIBEkYKCFBheU9yZGVyEiQuc3RvcmVmcm9udC5hZG1pbi52MS5QYXlPcmRlclJlcXVlc3QaFC5zdG9yZWZyb250LnYxLk9yZGVyEkgKCUZhaWxPcmRlchIlLnN0b3JlZnJvbnQuYWRtaW4udjEuRmFpbE9yZGVyUmVxdWVzdBoULnN0b3JlZnJvbnQudjEuT3JkZXISTAoLQ2FuY2VsT3JkZXISJy5zdG9yZWZyb250LmFkbWluLnYxLkNhbmNlbE9yZGVyUmVxdWVzdBoULnN0b3JlZnJvbnQudjEuT3JkZXISTAoLUmVmdW5kT3JkZXISJy5zdG9yZWZyb250LmFkbWluLnYxLlJlZnVuZE9yZGVyUmVxdWVzdBoULnN0b3JlZnJvbnQudjEuT3JkZXJCN1o1Z28uc3RvcmVmcm9udC5leGFtcGxlL2dlbi9zdG9yZWZyb250L2FkbWluL3YxO2FkbWludjFiBnByb3RvMw", [file_buf_validate_validate, file_google_protobuf_timestamp, file_storefront_v1_order]);
+  fileDesc("Ch9zdG9yZWZyb250L2FkbWluL3YxL29yZGVyLnByb3RvEhNzdG9yZWZyb250LmFkbWluLnYxIswFChJDcmVhdGVPcmRlclJlcXVlc3QSDQoFc3RvcmUYASABKAkSEwoLY3VzdG9tZXJfaWQYAiABKAkSOQoEbmFtZRgDIAEoCUIrukgociYYyAEyIV5bXlx4MDAtXHgwOFx4MEItXHgxRlx4N0YtXHg5Rl0qJBKxAQoFZW1haWwYBCABKAlCnAG6SJgBcpUBEAEY/gEyjQFeKFteXHNAXHgwMC1ceDFGXHg3Ri1ceDlGXSt8IihbXiJcXFx4MDAtXHgxRlx4N0YtXHg5Rl18XFxbXlx4MDAtXHgxRlx4N0YtXHg5Rl0pKyIpQFteXHNALlx4MDAtXHgxRlx4N0YtXHg5Rl0rKFwuW15cc0AuXHgwMC1ceDFGXHg3Ri1ceDlGXSspKyRIAIgBARJ3CgVwaG9uZRgFIAEoCUJjukhgcl4QARj6ATJXXlteXHgwMC1ceDA4XHgwQi1ceDFGXHg3Ri1ceDlGXSpbXlxzXHgwMC1ceDFGXHg3Ri1ceDlGXVteXHgwMC1ceDA4XHgwQi1ceDFGXHg3Ri1ceDlGXSokSAGIAQESOwoFaXRlbXMYBiADKAsyLC5zdG9yZWZyb250LmFkbWluLnYxLkNyZWF0ZU9yZGVyUmVxdWVzdC5JdGVtEhcKD3BheW1lbnRfbGlua19pZBgHIAEoCRIlCgZhbW91bnQYCCABKANCELpIDSILGP////////8PKAFIAogBARI+CgRub3RlGAkgASgJQiu6SChyJhjQDzIhXlteXHgwMC1ceDA4XHgwQi1ceDFGXHg3Ri1ceDlGXSokSAOIAQESFwoPaWRlbXBvdGVuY3lfa2V5GAogASgJGiwKBEl0ZW0SEgoKcHJvZHVjdF9pZBgBIAEoCRIQCghxdWFudGl0eRgCIAEoBUIICgZfZW1haWxCCAoGX3Bob25lQgkKB19hbW91bnRCBwoFX25vdGUikQIKEUxpc3RPcmRlcnNSZXF1ZXN0Eg0KBXN0b3JlGAEgASgJEhoKBHBhZ2UYAiABKANCB7pIBCICKAFIAIgBARIhCglwYWdlX3NpemUYAyABKAVCCbpIBhoEGGQoAUgBiAEBEjoKBnN0YXR1cxgEIAEoDjIbLnN0b3JlZnJvbnQudjEuT3JkZXIuU3RhdHVzQgi6SAWCAQIQAUgCiAEBEigKBGZyb20YBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEiYKAnRvGAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIHCgVfcGFnZUIMCgpfcGFnZV9zaXplQgkKB19zdGF0dXMiLAoPR2V0T3JkZXJSZXF1ZXN0EgoKAmlkGAEgASgJEg0KBXN0b3JlGAIgASgJIkUKD1BheU9yZGVyUmVxdWVzdBIKCgJpZBgBIAEoCRIXCg9pZGVtcG90ZW5jeV9rZXkYAiABKAkSDQoFc3RvcmUYAyABKAkiRgoQRmFpbE9yZGVyUmVxdWVzdBIKCgJpZBgBIAEoCRIXCg9pZGVtcG90ZW5jeV9rZXkYAiABKAkSDQoFc3RvcmUYAyABKAkiSAoSQ2FuY2VsT3JkZXJSZXF1ZXN0EgoKAmlkGAEgASgJEhcKD2lkZW1wb3RlbmN5X2tleRgCIAEoCRINCgVzdG9yZRgDIAEoCSJIChJSZWZ1bmRPcmRlclJlcXVlc3QSCgoCaWQYASABKAkSFwoPaWRlbXBvdGVuY3lfa2V5GAIgASgJEg0KBXN0b3JlGAMgASgJIi8KEEZpbmRPcmRlclJlcXVlc3QSDQoFc3RvcmUYASABKAkSDAoEbmFtZRgCIAEoCTKEBQoMT3JkZXJTZXJ2aWNlEkwKC0NyZWF0ZU9yZGVyEicuc3RvcmVmcm9udC5hZG1pbi52MS5DcmVhdGVPcmRlclJlcXVlc3QaFC5zdG9yZWZyb250LnYxLk9yZGVyElwKCkxpc3RPcmRlcnMSJi5zdG9yZWZyb250LmFkbWluLnYxLkxpc3RPcmRlcnNSZXF1ZXN0GiEuc3RvcmVmcm9udC52MS5MaXN0T3JkZXJzUmVzcG9uc2UiA5ACARJLCghHZXRPcmRlchIkLnN0b3JlZnJvbnQuYWRtaW4udjEuR2V0T3JkZXJSZXF1ZXN0GhQuc3RvcmVmcm9udC52MS5PcmRlciIDkAIBEk0KCUZpbmRPcmRlchIlLnN0b3JlZnJvbnQuYWRtaW4udjEuRmluZE9yZGVyUmVxdWVzdBoULnN0b3JlZnJvbnQudjEuT3JkZXIiA5ACARJGCghQYXlPcmRlchIkLnN0b3JlZnJvbnQuYWRtaW4udjEuUGF5T3JkZXJSZXF1ZXN0GhQuc3RvcmVmcm9udC52MS5PcmRlchJICglGYWlsT3JkZXISJS5zdG9yZWZyb250LmFkbWluLnYxLkZhaWxPcmRlclJlcXVlc3QaFC5zdG9yZWZyb250LnYxLk9yZGVyEkwKC0NhbmNlbE9yZGVyEicuc3RvcmVmcm9udC5hZG1pbi52MS5DYW5jZWxPcmRlclJlcXVlc3QaFC5zdG9yZWZyb250LnYxLk9yZGVyEkwKC1JlZnVuZE9yZGVyEicuc3RvcmVmcm9udC5hZG1pbi52MS5SZWZ1bmRPcmRlclJlcXVlc3QaFC5zdG9yZWZyb250LnYxLk9yZGVyQjdaNWdvLnN0b3JlZnJvbnQuZXhhbXBsZS9nZW4vc3RvcmVmcm9udC9hZG1pbi92MTthZG1pbnYxYgZwcm90bzM", [file_buf_validate_validate, file_google_protobuf_timestamp, file_storefront_v1_order]);
 
 /**
  * An order to record: the buyer, and what is bought.
@@ -186,6 +186,34 @@ export const ListOrdersRequestSchema: GenMessage<ListOrdersRequest> = /*@__PURE_
   messageDesc(file_storefront_admin_v1_order, 1);
 
 /**
+ * Which order to retrieve.
+ *
+ * @generated from message storefront.admin.v1.GetOrderRequest
+ */
+export type GetOrderRequest = Message<"storefront.admin.v1.GetOrderRequest"> & {
+  /**
+   * UUID of the order.
+   *
+   * @generated from field: string id = 1;
+   */
+  id: string;
+
+  /**
+   * The store's slug or id; an order of another store is then not found. Empty for any store.
+   *
+   * @generated from field: string store = 2;
+   */
+  store: string;
+};
+
+/**
+ * Describes the message storefront.admin.v1.GetOrderRequest.
+ * Use `create(GetOrderRequestSchema)` to create a new message.
+ */
+export const GetOrderRequestSchema: GenMessage<GetOrderRequest> = /*@__PURE__*/
+  messageDesc(file_storefront_admin_v1_order, 2);
+
+/**
  * Which order to mark as paid.
  *
  * @generated from message storefront.admin.v1.PayOrderRequest
@@ -206,7 +234,7 @@ export type PayOrderRequest = Message<"storefront.admin.v1.PayOrderRequest"> & {
   idempotencyKey: string;
 
   /**
-   * The store's slug or id; empty finds the order's store, for which a sharded database asks every node.
+   * The store's slug or id; an order of another store is then not found. Empty for any store.
    *
    * @generated from field: string store = 3;
    */
@@ -218,7 +246,7 @@ export type PayOrderRequest = Message<"storefront.admin.v1.PayOrderRequest"> & {
  * Use `create(PayOrderRequestSchema)` to create a new message.
  */
 export const PayOrderRequestSchema: GenMessage<PayOrderRequest> = /*@__PURE__*/
-  messageDesc(file_storefront_admin_v1_order, 2);
+  messageDesc(file_storefront_admin_v1_order, 3);
 
 /**
  * Which order to mark as failed.
@@ -241,7 +269,7 @@ export type FailOrderRequest = Message<"storefront.admin.v1.FailOrderRequest"> &
   idempotencyKey: string;
 
   /**
-   * The store's slug or id; empty finds the order's store, for which a sharded database asks every node.
+   * The store's slug or id; an order of another store is then not found. Empty for any store.
    *
    * @generated from field: string store = 3;
    */
@@ -253,7 +281,7 @@ export type FailOrderRequest = Message<"storefront.admin.v1.FailOrderRequest"> &
  * Use `create(FailOrderRequestSchema)` to create a new message.
  */
 export const FailOrderRequestSchema: GenMessage<FailOrderRequest> = /*@__PURE__*/
-  messageDesc(file_storefront_admin_v1_order, 3);
+  messageDesc(file_storefront_admin_v1_order, 4);
 
 /**
  * Which order to cancel.
@@ -276,7 +304,7 @@ export type CancelOrderRequest = Message<"storefront.admin.v1.CancelOrderRequest
   idempotencyKey: string;
 
   /**
-   * The store's slug or id; empty finds the order's store, for which a sharded database asks every node.
+   * The store's slug or id; an order of another store is then not found. Empty for any store.
    *
    * @generated from field: string store = 3;
    */
@@ -288,7 +316,7 @@ export type CancelOrderRequest = Message<"storefront.admin.v1.CancelOrderRequest
  * Use `create(CancelOrderRequestSchema)` to create a new message.
  */
 export const CancelOrderRequestSchema: GenMessage<CancelOrderRequest> = /*@__PURE__*/
-  messageDesc(file_storefront_admin_v1_order, 4);
+  messageDesc(file_storefront_admin_v1_order, 5);
 
 /**
  * Which order to mark as refunded.
@@ -311,7 +339,7 @@ export type RefundOrderRequest = Message<"storefront.admin.v1.RefundOrderRequest
   idempotencyKey: string;
 
   /**
-   * The store's slug or id; empty finds the order's store, for which a sharded database asks every node.
+   * The store's slug or id; an order of another store is then not found. Empty for any store.
    *
    * @generated from field: string store = 3;
    */
@@ -323,7 +351,7 @@ export type RefundOrderRequest = Message<"storefront.admin.v1.RefundOrderRequest
  * Use `create(RefundOrderRequestSchema)` to create a new message.
  */
 export const RefundOrderRequestSchema: GenMessage<RefundOrderRequest> = /*@__PURE__*/
-  messageDesc(file_storefront_admin_v1_order, 5);
+  messageDesc(file_storefront_admin_v1_order, 6);
 
 /**
  * Which order to find.
@@ -332,7 +360,7 @@ export const RefundOrderRequestSchema: GenMessage<RefundOrderRequest> = /*@__PUR
  */
 export type FindOrderRequest = Message<"storefront.admin.v1.FindOrderRequest"> & {
   /**
-   * The store's slug or id; not needed with an id.
+   * The store's slug or id; not needed with an id. An id of another store is not found.
    *
    * @generated from field: string store = 1;
    */
@@ -351,7 +379,7 @@ export type FindOrderRequest = Message<"storefront.admin.v1.FindOrderRequest"> &
  * Use `create(FindOrderRequestSchema)` to create a new message.
  */
 export const FindOrderRequestSchema: GenMessage<FindOrderRequest> = /*@__PURE__*/
-  messageDesc(file_storefront_admin_v1_order, 6);
+  messageDesc(file_storefront_admin_v1_order, 7);
 
 /**
  * Orders. A checkout records them, and the answers of a payment provider move them: PENDING becomes

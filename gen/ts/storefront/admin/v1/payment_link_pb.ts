@@ -5,9 +5,9 @@
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_buf_validate_validate } from "../../../buf/validate/validate_pb.js";
-import type { Timestamp } from "@bufbuild/protobuf/wkt";
-import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
-import type { EnablePaymentLinkRequestSchema, GetPaymentLinkRequestSchema, ListPaymentLinksRequest_Status, ListPaymentLinksResponseSchema, PaymentLink_Pricing, PaymentLinkSchema, UpdatePaymentLinkRequestSchema } from "../../v1/payment_link_pb.js";
+import type { FieldMask, Timestamp } from "@bufbuild/protobuf/wkt";
+import { file_google_protobuf_field_mask, file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
+import type { ListPaymentLinksRequest_Status, ListPaymentLinksResponseSchema, PaymentLink_Pricing, PaymentLinkSchema } from "../../v1/payment_link_pb.js";
 import { file_storefront_v1_payment_link } from "../../v1/payment_link_pb.js";
 import type { Message } from "@bufbuild/protobuf";
 
@@ -15,7 +15,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file storefront/admin/v1/payment_link.proto.
  */
 export const file_storefront_admin_v1_payment_link: GenFile = /*@__PURE__*/
-  fileDesc("CiZzdG9yZWZyb250L2FkbWluL3YxL3BheW1lbnRfbGluay5wcm90bxITc3RvcmVmcm9udC5hZG1pbi52MSLaBQoYQ3JlYXRlUGF5bWVudExpbmtSZXF1ZXN0Eg0KBXN0b3JlGAEgASgJEnUKBXRpdGxlGAIgASgJQma6SGPIAQFyXhABGMgBMldeW15ceDAwLVx4MDhceDBCLVx4MUZceDdGLVx4OUZdKlteXHNceDAwLVx4MUZceDdGLVx4OUZdW15ceDAwLVx4MDhceDBCLVx4MUZceDdGLVx4OUZdKiQSQAoHcHJpY2luZxgDIAEoDjIiLnN0b3JlZnJvbnQudjEuUGF5bWVudExpbmsuUHJpY2luZ0ILukgIyAEBggECEAESJQoGYW1vdW50GAQgASgDQhC6SA0iCxj/////////DygBSACIAQESKQoKbWluX2Ftb3VudBgFIAEoA0IQukgNIgsY/////////w8oAUgBiAEBEkUKC2Rlc2NyaXB0aW9uGAYgASgJQiu6SChyJhiIJzIhXlteXHgwMC1ceDA4XHgwQi1ceDFGXHg3Ri1ceDlGXSokSAKIAQESVwoJY292ZXJfdXJsGAcgASgJQj+6SDxyOhiAEDI1XihbSGhdW1R0XVtUdF1bUHBdW1NzXT86Ly9bXlxzXHgwMC1ceDFGXHg3Ri1ceDlGXSspPyRIA4gBARJLChF0aGFua195b3VfbWVzc2FnZRgIIAEoCUIrukgociYY0A8yIV5bXlx4MDAtXHgwOFx4MEItXHgxRlx4N0YtXHg5Rl0qJEgEiAEBEi4KCmV4cGlyZXNfYXQYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEigKDG1heF9wYXltZW50cxgKIAEoBUINukgKGggY/////wcoAUgFiAEBQgkKB19hbW91bnRCDQoLX21pbl9hbW91bnRCDgoMX2Rlc2NyaXB0aW9uQgwKCl9jb3Zlcl91cmxCFAoSX3RoYW5rX3lvdV9tZXNzYWdlQg8KDV9tYXhfcGF5bWVudHMi1wEKF0xpc3RQYXltZW50TGlua3NSZXF1ZXN0Eg0KBXN0b3JlGAEgASgJEhoKBHBhZ2UYAiABKANCB7pIBCICKAFIAIgBARIhCglwYWdlX3NpemUYAyABKAVCCbpIBhoEGGQoAUgBiAEBEkwKBnN0YXR1cxgEIAEoDjItLnN0b3JlZnJvbnQudjEuTGlzdFBheW1lbnRMaW5rc1JlcXVlc3QuU3RhdHVzQgi6SAWCAQIQAUgCiAEBQgcKBV9wYWdlQgwKCl9wYWdlX3NpemVCCQoHX3N0YXR1cyInChlEaXNhYmxlUGF5bWVudExpbmtSZXF1ZXN0EgoKAmlkGAEgASgJIjUKFkZpbmRQYXltZW50TGlua1JlcXVlc3QSDQoFc3RvcmUYASABKAkSDAoEbmFtZRgCIAEoCTK+BQoSUGF5bWVudExpbmtTZXJ2aWNlEl4KEUNyZWF0ZVBheW1lbnRMaW5rEi0uc3RvcmVmcm9udC5hZG1pbi52MS5DcmVhdGVQYXltZW50TGlua1JlcXVlc3QaGi5zdG9yZWZyb250LnYxLlBheW1lbnRMaW5rEm4KEExpc3RQYXltZW50TGlua3MSLC5zdG9yZWZyb250LmFkbWluLnYxLkxpc3RQYXltZW50TGlua3NSZXF1ZXN0Gicuc3RvcmVmcm9udC52MS5MaXN0UGF5bWVudExpbmtzUmVzcG9uc2UiA5ACARJXCg5HZXRQYXltZW50TGluaxIkLnN0b3JlZnJvbnQudjEuR2V0UGF5bWVudExpbmtSZXF1ZXN0Ghouc3RvcmVmcm9udC52MS5QYXltZW50TGluayIDkAIBEl8KD0ZpbmRQYXltZW50TGluaxIrLnN0b3JlZnJvbnQuYWRtaW4udjEuRmluZFBheW1lbnRMaW5rUmVxdWVzdBoaLnN0b3JlZnJvbnQudjEuUGF5bWVudExpbmsiA5ACARJYChFVcGRhdGVQYXltZW50TGluaxInLnN0b3JlZnJvbnQudjEuVXBkYXRlUGF5bWVudExpbmtSZXF1ZXN0Ghouc3RvcmVmcm9udC52MS5QYXltZW50TGluaxJdChFFbmFibGVQYXltZW50TGluaxInLnN0b3JlZnJvbnQudjEuRW5hYmxlUGF5bWVudExpbmtSZXF1ZXN0Ghouc3RvcmVmcm9udC52MS5QYXltZW50TGluayIDkAICEmUKEkRpc2FibGVQYXltZW50TGluaxIuLnN0b3JlZnJvbnQuYWRtaW4udjEuRGlzYWJsZVBheW1lbnRMaW5rUmVxdWVzdBoaLnN0b3JlZnJvbnQudjEuUGF5bWVudExpbmsiA5ACAkI3WjVnby5zdG9yZWZyb250LmV4YW1wbGUvZ2VuL3N0b3JlZnJvbnQvYWRtaW4vdjE7YWRtaW52MWIGcHJvdG8z", [file_buf_validate_validate, file_google_protobuf_timestamp, file_storefront_v1_payment_link]);
+  fileDesc("CiZzdG9yZWZyb250L2FkbWluL3YxL3BheW1lbnRfbGluay5wcm90bxITc3RvcmVmcm9udC5hZG1pbi52MSLaBQoYQ3JlYXRlUGF5bWVudExpbmtSZXF1ZXN0Eg0KBXN0b3JlGAEgASgJEnUKBXRpdGxlGAIgASgJQma6SGPIAQFyXhABGMgBMldeW15ceDAwLVx4MDhceDBCLVx4MUZceDdGLVx4OUZdKlteXHNceDAwLVx4MUZceDdGLVx4OUZdW15ceDAwLVx4MDhceDBCLVx4MUZceDdGLVx4OUZdKiQSQAoHcHJpY2luZxgDIAEoDjIiLnN0b3JlZnJvbnQudjEuUGF5bWVudExpbmsuUHJpY2luZ0ILukgIyAEBggECEAESJQoGYW1vdW50GAQgASgDQhC6SA0iCxj/////////DygBSACIAQESKQoKbWluX2Ftb3VudBgFIAEoA0IQukgNIgsY/////////w8oAUgBiAEBEkUKC2Rlc2NyaXB0aW9uGAYgASgJQiu6SChyJhiIJzIhXlteXHgwMC1ceDA4XHgwQi1ceDFGXHg3Ri1ceDlGXSokSAKIAQESVwoJY292ZXJfdXJsGAcgASgJQj+6SDxyOhiAEDI1XihbSGhdW1R0XVtUdF1bUHBdW1NzXT86Ly9bXlxzXHgwMC1ceDFGXHg3Ri1ceDlGXSspPyRIA4gBARJLChF0aGFua195b3VfbWVzc2FnZRgIIAEoCUIrukgociYY0A8yIV5bXlx4MDAtXHgwOFx4MEItXHgxRlx4N0YtXHg5Rl0qJEgEiAEBEi4KCmV4cGlyZXNfYXQYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEigKDG1heF9wYXltZW50cxgKIAEoBUINukgKGggY/////wcoAUgFiAEBQgkKB19hbW91bnRCDQoLX21pbl9hbW91bnRCDgoMX2Rlc2NyaXB0aW9uQgwKCl9jb3Zlcl91cmxCFAoSX3RoYW5rX3lvdV9tZXNzYWdlQg8KDV9tYXhfcGF5bWVudHMi1wEKF0xpc3RQYXltZW50TGlua3NSZXF1ZXN0Eg0KBXN0b3JlGAEgASgJEhoKBHBhZ2UYAiABKANCB7pIBCICKAFIAIgBARIhCglwYWdlX3NpemUYAyABKAVCCbpIBhoEGGQoAUgBiAEBEkwKBnN0YXR1cxgEIAEoDjItLnN0b3JlZnJvbnQudjEuTGlzdFBheW1lbnRMaW5rc1JlcXVlc3QuU3RhdHVzQgi6SAWCAQIQAUgCiAEBQgcKBV9wYWdlQgwKCl9wYWdlX3NpemVCCQoHX3N0YXR1cyI2ChlEaXNhYmxlUGF5bWVudExpbmtSZXF1ZXN0EgoKAmlkGAEgASgJEg0KBXN0b3JlGAIgASgJIjIKFUdldFBheW1lbnRMaW5rUmVxdWVzdBIKCgJpZBgBIAEoCRINCgVzdG9yZRgCIAEoCSKxBgoYVXBkYXRlUGF5bWVudExpbmtSZXF1ZXN0EgoKAmlkGAEgASgJEncKBXRpdGxlGAIgASgJQmO6SGByXhABGMgBMldeW15ceDAwLVx4MDhceDBCLVx4MUZceDdGLVx4OUZdKlteXHNceDAwLVx4MUZceDdGLVx4OUZdW15ceDAwLVx4MDhceDBCLVx4MUZceDdGLVx4OUZdKiRIAIgBARJCCgdwcmljaW5nGAMgASgOMiIuc3RvcmVmcm9udC52MS5QYXltZW50TGluay5QcmljaW5nQgi6SAWCAQIQAUgBiAEBEiUKBmFtb3VudBgEIAEoA0IQukgNIgsY/////////w8oAUgCiAEBEikKCm1pbl9hbW91bnQYBSABKANCELpIDSILGP////////8PKAFIA4gBARJFCgtkZXNjcmlwdGlvbhgGIAEoCUIrukgociYYiCcyIV5bXlx4MDAtXHgwOFx4MEItXHgxRlx4N0YtXHg5Rl0qJEgEiAEBElcKCWNvdmVyX3VybBgHIAEoCUI/ukg8cjoYgBAyNV4oW0hoXVtUdF1bVHRdW1BwXVtTc10/Oi8vW15cc1x4MDAtXHgxRlx4N0YtXHg5Rl0rKT8kSAWIAQESSwoRdGhhbmtfeW91X21lc3NhZ2UYCCABKAlCK7pIKHImGNAPMiFeW15ceDAwLVx4MDhceDBCLVx4MUZceDdGLVx4OUZdKiRIBogBARIuCgpleHBpcmVzX2F0GAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIoCgxtYXhfcGF5bWVudHMYCiABKAVCDbpIChoIGP////8HKAFIB4gBARIvCgt1cGRhdGVfbWFzaxgLIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE1hc2sSDQoFc3RvcmUYDCABKAlCCAoGX3RpdGxlQgoKCF9wcmljaW5nQgkKB19hbW91bnRCDQoLX21pbl9hbW91bnRCDgoMX2Rlc2NyaXB0aW9uQgwKCl9jb3Zlcl91cmxCFAoSX3RoYW5rX3lvdV9tZXNzYWdlQg8KDV9tYXhfcGF5bWVudHMiNQoYRW5hYmxlUGF5bWVudExpbmtSZXF1ZXN0EgoKAmlkGAEgASgJEg0KBXN0b3JlGAIgASgJIjUKFkZpbmRQYXltZW50TGlua1JlcXVlc3QSDQoFc3RvcmUYASABKAkSDAoEbmFtZRgCIAEoCTLQBQoSUGF5bWVudExpbmtTZXJ2aWNlEl4KEUNyZWF0ZVBheW1lbnRMaW5rEi0uc3RvcmVmcm9udC5hZG1pbi52MS5DcmVhdGVQYXltZW50TGlua1JlcXVlc3QaGi5zdG9yZWZyb250LnYxLlBheW1lbnRMaW5rEm4KEExpc3RQYXltZW50TGlua3MSLC5zdG9yZWZyb250LmFkbWluLnYxLkxpc3RQYXltZW50TGlua3NSZXF1ZXN0Gicuc3RvcmVmcm9udC52MS5MaXN0UGF5bWVudExpbmtzUmVzcG9uc2UiA5ACARJdCg5HZXRQYXltZW50TGluaxIqLnN0b3JlZnJvbnQuYWRtaW4udjEuR2V0UGF5bWVudExpbmtSZXF1ZXN0Ghouc3RvcmVmcm9udC52MS5QYXltZW50TGluayIDkAIBEl8KD0ZpbmRQYXltZW50TGluaxIrLnN0b3JlZnJvbnQuYWRtaW4udjEuRmluZFBheW1lbnRMaW5rUmVxdWVzdBoaLnN0b3JlZnJvbnQudjEuUGF5bWVudExpbmsiA5ACARJeChFVcGRhdGVQYXltZW50TGluaxItLnN0b3JlZnJvbnQuYWRtaW4udjEuVXBkYXRlUGF5bWVudExpbmtSZXF1ZXN0Ghouc3RvcmVmcm9udC52MS5QYXltZW50TGluaxJjChFFbmFibGVQYXltZW50TGluaxItLnN0b3JlZnJvbnQuYWRtaW4udjEuRW5hYmxlUGF5bWVudExpbmtSZXF1ZXN0Ghouc3RvcmVmcm9udC52MS5QYXltZW50TGluayIDkAICEmUKEkRpc2FibGVQYXltZW50TGluaxIuLnN0b3JlZnJvbnQuYWRtaW4udjEuRGlzYWJsZVBheW1lbnRMaW5rUmVxdWVzdBoaLnN0b3JlZnJvbnQudjEuUGF5bWVudExpbmsiA5ACAkI3WjVnby5zdG9yZWZyb250LmV4YW1wbGUvZ2VuL3N0b3JlZnJvbnQvYWRtaW4vdjE7YWRtaW52MWIGcHJvdG8z", [file_buf_validate_validate, file_google_protobuf_field_mask, file_google_protobuf_timestamp, file_storefront_v1_payment_link]);
 
 /**
  * A payment link to create, in the store's currency.
@@ -155,6 +155,13 @@ export type DisablePaymentLinkRequest = Message<"storefront.admin.v1.DisablePaym
    * @generated from field: string id = 1;
    */
   id: string;
+
+  /**
+   * The store's slug or id; a payment link of another store is then not found. Empty for any store.
+   *
+   * @generated from field: string store = 2;
+   */
+  store: string;
 };
 
 /**
@@ -165,13 +172,169 @@ export const DisablePaymentLinkRequestSchema: GenMessage<DisablePaymentLinkReque
   messageDesc(file_storefront_admin_v1_payment_link, 2);
 
 /**
+ * Which payment link to retrieve.
+ *
+ * @generated from message storefront.admin.v1.GetPaymentLinkRequest
+ */
+export type GetPaymentLinkRequest = Message<"storefront.admin.v1.GetPaymentLinkRequest"> & {
+  /**
+   * UUID of the payment link.
+   *
+   * @generated from field: string id = 1;
+   */
+  id: string;
+
+  /**
+   * The store's slug or id; a payment link of another store is then not found. Empty for any store.
+   *
+   * @generated from field: string store = 2;
+   */
+  store: string;
+};
+
+/**
+ * Describes the message storefront.admin.v1.GetPaymentLinkRequest.
+ * Use `create(GetPaymentLinkRequestSchema)` to create a new message.
+ */
+export const GetPaymentLinkRequestSchema: GenMessage<GetPaymentLinkRequest> = /*@__PURE__*/
+  messageDesc(file_storefront_admin_v1_payment_link, 3);
+
+/**
+ * What to change of a payment link. Fields that are not named stay as they are.
+ *
+ * @generated from message storefront.admin.v1.UpdatePaymentLinkRequest
+ */
+export type UpdatePaymentLinkRequest = Message<"storefront.admin.v1.UpdatePaymentLinkRequest"> & {
+  /**
+   * UUID of the payment link.
+   *
+   * @generated from field: string id = 1;
+   */
+  id: string;
+
+  /**
+   * 1 to 200 characters.
+   *
+   * @generated from field: optional string title = 2;
+   */
+  title?: string | undefined;
+
+  /**
+   * FIXED (with `amount`) or OPEN (with `minAmount`).
+   *
+   * @generated from field: optional storefront.v1.PaymentLink.Pricing pricing = 3;
+   */
+  pricing?: PaymentLink_Pricing | undefined;
+
+  /**
+   * Minor units, from 1; only with FIXED; null removes it.
+   *
+   * @generated from field: optional int64 amount = 4;
+   */
+  amount?: bigint | undefined;
+
+  /**
+   * Minor units, from 1; only with OPEN; null removes it.
+   *
+   * @generated from field: optional int64 min_amount = 5;
+   */
+  minAmount?: bigint | undefined;
+
+  /**
+   * At most 5,000 characters; null removes it.
+   *
+   * @generated from field: optional string description = 6;
+   */
+  description?: string | undefined;
+
+  /**
+   * An http or https address, at most 2,048 characters; null removes it.
+   *
+   * @generated from field: optional string cover_url = 7;
+   */
+  coverUrl?: string | undefined;
+
+  /**
+   * At most 2,000 characters; null removes it.
+   *
+   * @generated from field: optional string thank_you_message = 8;
+   */
+  thankYouMessage?: string | undefined;
+
+  /**
+   * A moment in the future; null removes the end date.
+   *
+   * @generated from field: google.protobuf.Timestamp expires_at = 9;
+   */
+  expiresAt?: Timestamp | undefined;
+
+  /**
+   * 1 to 2147483647; null removes the limit.
+   *
+   * @generated from field: optional int32 max_payments = 10;
+   */
+  maxPayments?: number | undefined;
+
+  /**
+   * For typed clients: the fields to change, where a named field without a value is cleared.
+   * Without a mask the fields that are present are changed. In JSON the names that are present are
+   * the mask.
+   *
+   * @generated from field: google.protobuf.FieldMask update_mask = 11;
+   */
+  updateMask?: FieldMask | undefined;
+
+  /**
+   * The store's slug or id; a payment link of another store is then not found. Empty for any store.
+   *
+   * @generated from field: string store = 12;
+   */
+  store: string;
+};
+
+/**
+ * Describes the message storefront.admin.v1.UpdatePaymentLinkRequest.
+ * Use `create(UpdatePaymentLinkRequestSchema)` to create a new message.
+ */
+export const UpdatePaymentLinkRequestSchema: GenMessage<UpdatePaymentLinkRequest> = /*@__PURE__*/
+  messageDesc(file_storefront_admin_v1_payment_link, 4);
+
+/**
+ * Which payment link to enable.
+ *
+ * @generated from message storefront.admin.v1.EnablePaymentLinkRequest
+ */
+export type EnablePaymentLinkRequest = Message<"storefront.admin.v1.EnablePaymentLinkRequest"> & {
+  /**
+   * UUID of the payment link.
+   *
+   * @generated from field: string id = 1;
+   */
+  id: string;
+
+  /**
+   * The store's slug or id; a payment link of another store is then not found. Empty for any store.
+   *
+   * @generated from field: string store = 2;
+   */
+  store: string;
+};
+
+/**
+ * Describes the message storefront.admin.v1.EnablePaymentLinkRequest.
+ * Use `create(EnablePaymentLinkRequestSchema)` to create a new message.
+ */
+export const EnablePaymentLinkRequestSchema: GenMessage<EnablePaymentLinkRequest> = /*@__PURE__*/
+  messageDesc(file_storefront_admin_v1_payment_link, 5);
+
+/**
  * Which payment link to find.
  *
  * @generated from message storefront.admin.v1.FindPaymentLinkRequest
  */
 export type FindPaymentLinkRequest = Message<"storefront.admin.v1.FindPaymentLinkRequest"> & {
   /**
-   * The store's slug or id; not needed with an id.
+   * The store's slug or id; not needed with an id. An id of another store is not found.
    *
    * @generated from field: string store = 1;
    */
@@ -190,7 +353,7 @@ export type FindPaymentLinkRequest = Message<"storefront.admin.v1.FindPaymentLin
  * Use `create(FindPaymentLinkRequestSchema)` to create a new message.
  */
 export const FindPaymentLinkRequestSchema: GenMessage<FindPaymentLinkRequest> = /*@__PURE__*/
-  messageDesc(file_storefront_admin_v1_payment_link, 3);
+  messageDesc(file_storefront_admin_v1_payment_link, 6);
 
 /**
  * Payment links, by the rules of the public API, and disabling them.

@@ -7,7 +7,7 @@ import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2
 import { file_buf_validate_validate } from "../../../buf/validate/validate_pb.js";
 import type { FieldMask } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_field_mask } from "@bufbuild/protobuf/wkt";
-import type { GetProductRequestSchema, ListProductsResponseSchema, Product_Status, Product_Type, ProductSchema } from "../../v1/product_pb.js";
+import type { ListProductsResponseSchema, Product_Status, Product_Type, ProductSchema } from "../../v1/product_pb.js";
 import { file_storefront_v1_product } from "../../v1/product_pb.js";
 import type { Message } from "@bufbuild/protobuf";
 
@@ -15,7 +15,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file storefront/admin/v1/product.proto.
  */
 export const file_storefront_admin_v1_product: GenFile = /*@__PURE__*/
-  fileDesc("CiFzdG9yZWZyb250L2FkbWluL3YxL3Byb2R1Y3QucHJvdG8SE3N0b3JlZnJvbnQuYWRtaW4udjEi8AUKFENyZWF0ZVByb2R1Y3RSZXF1ZXN0Eg0KBXN0b3JlGAEgASgJEnUKBXRpdGxlGAIgASgJQma6SGPIAQFyXhABGMgBMldeW15ceDAwLVx4MDhceDBCLVx4MUZceDdGLVx4OUZdKlteXHNceDAwLVx4MUZceDdGLVx4OUZdW15ceDAwLVx4MDhceDBCLVx4MUZceDdGLVx4OUZdKiQSNgoEdHlwZRgDIAEoDjIbLnN0b3JlZnJvbnQudjEuUHJvZHVjdC5UeXBlQgu6SAjIAQGCAQIQARIuCgxwcmljZV9hbW91bnQYBCABKANCE7pIEMgBASILGP////////8PKABIAIgBARIwChFjb21wYXJlX2F0X2Ftb3VudBgFIAEoA0IQukgNIgsY/////////w8oAEgBiAEBEgwKBHNsdWcYBiABKAkSQQoHc3VtbWFyeRgHIAEoCUIrukgociYY9AMyIV5bXlx4MDAtXHgwOFx4MEItXHgxRlx4N0YtXHg5Rl0qJEgCiAEBEkYKC2Rlc2NyaXB0aW9uGAggASgJQiy6SClyJxjQhgMyIV5bXlx4MDAtXHgwOFx4MEItXHgxRlx4N0YtXHg5Rl0qJEgDiAEBElcKCWNvdmVyX3VybBgJIAEoCUI/ukg8cjoYgBAyNV4oW0hoXVtUdF1bVHRdW1BwXVtTc10/Oi8vW15cc1x4MDAtXHgxRlx4N0YtXHg5Rl0rKT8kSASIAQESGgoNY29udGVudF9yZWFkeRgKIAEoCEgFiAEBEjwKBnN0YXR1cxgLIAEoDjIdLnN0b3JlZnJvbnQudjEuUHJvZHVjdC5TdGF0dXNCCLpIBYIBAhABSAaIAQFCDwoNX3ByaWNlX2Ftb3VudEIUChJfY29tcGFyZV9hdF9hbW91bnRCCgoIX3N1bW1hcnlCDgoMX2Rlc2NyaXB0aW9uQgwKCl9jb3Zlcl91cmxCEAoOX2NvbnRlbnRfcmVhZHlCCQoHX3N0YXR1cyLIAgoTTGlzdFByb2R1Y3RzUmVxdWVzdBINCgVzdG9yZRgBIAEoCRIaCgRwYWdlGAIgASgDQge6SAQiAigBSACIAQESIQoJcGFnZV9zaXplGAMgASgFQgm6SAYaBBhkKAFIAYgBARI6CgFxGAQgASgJQiq6SCdyJRhkMiFeW15ceDAwLVx4MDhceDBCLVx4MUZceDdGLVx4OUZdKiRIAogBARI8CgZzdGF0dXMYBSABKA4yHS5zdG9yZWZyb250LnYxLlByb2R1Y3QuU3RhdHVzQgi6SAWCAQIQAUgDiAEBEjgKBHR5cGUYBiABKA4yGy5zdG9yZWZyb250LnYxLlByb2R1Y3QuVHlwZUIIukgFggECEAFIBIgBAUIHCgVfcGFnZUIMCgpfcGFnZV9zaXplQgQKAl9xQgkKB19zdGF0dXNCBwoFX3R5cGUi4QUKFFVwZGF0ZVByb2R1Y3RSZXF1ZXN0EgoKAmlkGAEgASgJEncKBXRpdGxlGAIgASgJQmO6SGByXhABGMgBMldeW15ceDAwLVx4MDhceDBCLVx4MUZceDdGLVx4OUZdKlteXHNceDAwLVx4MUZceDdGLVx4OUZdW15ceDAwLVx4MDhceDBCLVx4MUZceDdGLVx4OUZdKiRIAIgBARJBCgdzdW1tYXJ5GAMgASgJQiu6SChyJhj0AzIhXlteXHgwMC1ceDA4XHgwQi1ceDFGXHg3Ri1ceDlGXSokSAGIAQESRgoLZGVzY3JpcHRpb24YBCABKAlCLLpIKXInGNCGAzIhXlteXHgwMC1ceDA4XHgwQi1ceDFGXHg3Ri1ceDlGXSokSAKIAQESKwoMcHJpY2VfYW1vdW50GAUgASgDQhC6SA0iCxj/////////DygASAOIAQESMAoRY29tcGFyZV9hdF9hbW91bnQYBiABKANCELpIDSILGP////////8PKABIBIgBARI8CgZzdGF0dXMYByABKA4yHS5zdG9yZWZyb250LnYxLlByb2R1Y3QuU3RhdHVzQgi6SAWCAQIQAUgFiAEBElcKCWNvdmVyX3VybBgIIAEoCUI/ukg8cjoYgBAyNV4oW0hoXVtUdF1bVHRdW1BwXVtTc10/Oi8vW15cc1x4MDAtXHgxRlx4N0YtXHg5Rl0rKT8kSAaIAQESGgoNY29udGVudF9yZWFkeRgJIAEoCEgHiAEBEi8KC3VwZGF0ZV9tYXNrGAogASgLMhouZ29vZ2xlLnByb3RvYnVmLkZpZWxkTWFza0IICgZfdGl0bGVCCgoIX3N1bW1hcnlCDgoMX2Rlc2NyaXB0aW9uQg8KDV9wcmljZV9hbW91bnRCFAoSX2NvbXBhcmVfYXRfYW1vdW50QgkKB19zdGF0dXNCDAoKX2NvdmVyX3VybEIQCg5fY29udGVudF9yZWFkeSIxChJGaW5kUHJvZHVjdFJlcXVlc3QSDQoFc3RvcmUYASABKAkSDAoEbmFtZRgCIAEoCTK+AwoOUHJvZHVjdFNlcnZpY2USUgoNQ3JlYXRlUHJvZHVjdBIpLnN0b3JlZnJvbnQuYWRtaW4udjEuQ3JlYXRlUHJvZHVjdFJlcXVlc3QaFi5zdG9yZWZyb250LnYxLlByb2R1Y3QSYgoMTGlzdFByb2R1Y3RzEiguc3RvcmVmcm9udC5hZG1pbi52MS5MaXN0UHJvZHVjdHNSZXF1ZXN0GiMuc3RvcmVmcm9udC52MS5MaXN0UHJvZHVjdHNSZXNwb25zZSIDkAIBEksKCkdldFByb2R1Y3QSIC5zdG9yZWZyb250LnYxLkdldFByb2R1Y3RSZXF1ZXN0GhYuc3RvcmVmcm9udC52MS5Qcm9kdWN0IgOQAgESUwoLRmluZFByb2R1Y3QSJy5zdG9yZWZyb250LmFkbWluLnYxLkZpbmRQcm9kdWN0UmVxdWVzdBoWLnN0b3JlZnJvbnQudjEuUHJvZHVjdCIDkAIBElIKDVVwZGF0ZVByb2R1Y3QSKS5zdG9yZWZyb250LmFkbWluLnYxLlVwZGF0ZVByb2R1Y3RSZXF1ZXN0GhYuc3RvcmVmcm9udC52MS5Qcm9kdWN0QjdaNWdvLnN0b3JlZnJvbnQuZXhhbXBsZS9nZW4vc3RvcmVmcm9udC9hZG1pbi92MTthZG1pbnYxYgZwcm90bzM", [file_buf_validate_validate, file_google_protobuf_field_mask, file_storefront_v1_product]);
+  fileDesc("CiFzdG9yZWZyb250L2FkbWluL3YxL3Byb2R1Y3QucHJvdG8SE3N0b3JlZnJvbnQuYWRtaW4udjEi8AUKFENyZWF0ZVByb2R1Y3RSZXF1ZXN0Eg0KBXN0b3JlGAEgASgJEnUKBXRpdGxlGAIgASgJQma6SGPIAQFyXhABGMgBMldeW15ceDAwLVx4MDhceDBCLVx4MUZceDdGLVx4OUZdKlteXHNceDAwLVx4MUZceDdGLVx4OUZdW15ceDAwLVx4MDhceDBCLVx4MUZceDdGLVx4OUZdKiQSNgoEdHlwZRgDIAEoDjIbLnN0b3JlZnJvbnQudjEuUHJvZHVjdC5UeXBlQgu6SAjIAQGCAQIQARIuCgxwcmljZV9hbW91bnQYBCABKANCE7pIEMgBASILGP////////8PKABIAIgBARIwChFjb21wYXJlX2F0X2Ftb3VudBgFIAEoA0IQukgNIgsY/////////w8oAEgBiAEBEgwKBHNsdWcYBiABKAkSQQoHc3VtbWFyeRgHIAEoCUIrukgociYY9AMyIV5bXlx4MDAtXHgwOFx4MEItXHgxRlx4N0YtXHg5Rl0qJEgCiAEBEkYKC2Rlc2NyaXB0aW9uGAggASgJQiy6SClyJxjQhgMyIV5bXlx4MDAtXHgwOFx4MEItXHgxRlx4N0YtXHg5Rl0qJEgDiAEBElcKCWNvdmVyX3VybBgJIAEoCUI/ukg8cjoYgBAyNV4oW0hoXVtUdF1bVHRdW1BwXVtTc10/Oi8vW15cc1x4MDAtXHgxRlx4N0YtXHg5Rl0rKT8kSASIAQESGgoNY29udGVudF9yZWFkeRgKIAEoCEgFiAEBEjwKBnN0YXR1cxgLIAEoDjIdLnN0b3JlZnJvbnQudjEuUHJvZHVjdC5TdGF0dXNCCLpIBYIBAhABSAaIAQFCDwoNX3ByaWNlX2Ftb3VudEIUChJfY29tcGFyZV9hdF9hbW91bnRCCgoIX3N1bW1hcnlCDgoMX2Rlc2NyaXB0aW9uQgwKCl9jb3Zlcl91cmxCEAoOX2NvbnRlbnRfcmVhZHlCCQoHX3N0YXR1cyLIAgoTTGlzdFByb2R1Y3RzUmVxdWVzdBINCgVzdG9yZRgBIAEoCRIaCgRwYWdlGAIgASgDQge6SAQiAigBSACIAQESIQoJcGFnZV9zaXplGAMgASgFQgm6SAYaBBhkKAFIAYgBARI6CgFxGAQgASgJQiq6SCdyJRhkMiFeW15ceDAwLVx4MDhceDBCLVx4MUZceDdGLVx4OUZdKiRIAogBARI8CgZzdGF0dXMYBSABKA4yHS5zdG9yZWZyb250LnYxLlByb2R1Y3QuU3RhdHVzQgi6SAWCAQIQAUgDiAEBEjgKBHR5cGUYBiABKA4yGy5zdG9yZWZyb250LnYxLlByb2R1Y3QuVHlwZUIIukgFggECEAFIBIgBAUIHCgVfcGFnZUIMCgpfcGFnZV9zaXplQgQKAl9xQgkKB19zdGF0dXNCBwoFX3R5cGUi8AUKFFVwZGF0ZVByb2R1Y3RSZXF1ZXN0EgoKAmlkGAEgASgJEncKBXRpdGxlGAIgASgJQmO6SGByXhABGMgBMldeW15ceDAwLVx4MDhceDBCLVx4MUZceDdGLVx4OUZdKlteXHNceDAwLVx4MUZceDdGLVx4OUZdW15ceDAwLVx4MDhceDBCLVx4MUZceDdGLVx4OUZdKiRIAIgBARJBCgdzdW1tYXJ5GAMgASgJQiu6SChyJhj0AzIhXlteXHgwMC1ceDA4XHgwQi1ceDFGXHg3Ri1ceDlGXSokSAGIAQESRgoLZGVzY3JpcHRpb24YBCABKAlCLLpIKXInGNCGAzIhXlteXHgwMC1ceDA4XHgwQi1ceDFGXHg3Ri1ceDlGXSokSAKIAQESKwoMcHJpY2VfYW1vdW50GAUgASgDQhC6SA0iCxj/////////DygASAOIAQESMAoRY29tcGFyZV9hdF9hbW91bnQYBiABKANCELpIDSILGP////////8PKABIBIgBARI8CgZzdGF0dXMYByABKA4yHS5zdG9yZWZyb250LnYxLlByb2R1Y3QuU3RhdHVzQgi6SAWCAQIQAUgFiAEBElcKCWNvdmVyX3VybBgIIAEoCUI/ukg8cjoYgBAyNV4oW0hoXVtUdF1bVHRdW1BwXVtTc10/Oi8vW15cc1x4MDAtXHgxRlx4N0YtXHg5Rl0rKT8kSAaIAQESGgoNY29udGVudF9yZWFkeRgJIAEoCEgHiAEBEi8KC3VwZGF0ZV9tYXNrGAogASgLMhouZ29vZ2xlLnByb3RvYnVmLkZpZWxkTWFzaxINCgVzdG9yZRgLIAEoCUIICgZfdGl0bGVCCgoIX3N1bW1hcnlCDgoMX2Rlc2NyaXB0aW9uQg8KDV9wcmljZV9hbW91bnRCFAoSX2NvbXBhcmVfYXRfYW1vdW50QgkKB19zdGF0dXNCDAoKX2NvdmVyX3VybEIQCg5fY29udGVudF9yZWFkeSIuChFHZXRQcm9kdWN0UmVxdWVzdBIKCgJpZBgBIAEoCRINCgVzdG9yZRgCIAEoCSIxChJGaW5kUHJvZHVjdFJlcXVlc3QSDQoFc3RvcmUYASABKAkSDAoEbmFtZRgCIAEoCTLEAwoOUHJvZHVjdFNlcnZpY2USUgoNQ3JlYXRlUHJvZHVjdBIpLnN0b3JlZnJvbnQuYWRtaW4udjEuQ3JlYXRlUHJvZHVjdFJlcXVlc3QaFi5zdG9yZWZyb250LnYxLlByb2R1Y3QSYgoMTGlzdFByb2R1Y3RzEiguc3RvcmVmcm9udC5hZG1pbi52MS5MaXN0UHJvZHVjdHNSZXF1ZXN0GiMuc3RvcmVmcm9udC52MS5MaXN0UHJvZHVjdHNSZXNwb25zZSIDkAIBElEKCkdldFByb2R1Y3QSJi5zdG9yZWZyb250LmFkbWluLnYxLkdldFByb2R1Y3RSZXF1ZXN0GhYuc3RvcmVmcm9udC52MS5Qcm9kdWN0IgOQAgESUwoLRmluZFByb2R1Y3QSJy5zdG9yZWZyb250LmFkbWluLnYxLkZpbmRQcm9kdWN0UmVxdWVzdBoWLnN0b3JlZnJvbnQudjEuUHJvZHVjdCIDkAIBElIKDVVwZGF0ZVByb2R1Y3QSKS5zdG9yZWZyb250LmFkbWluLnYxLlVwZGF0ZVByb2R1Y3RSZXF1ZXN0GhYuc3RvcmVmcm9udC52MS5Qcm9kdWN0QjdaNWdvLnN0b3JlZnJvbnQuZXhhbXBsZS9nZW4vc3RvcmVmcm9udC9hZG1pbi92MTthZG1pbnYxYgZwcm90bzM", [file_buf_validate_validate, file_google_protobuf_field_mask, file_storefront_v1_product]);
 
 /**
  * A product to create.
@@ -241,6 +241,13 @@ export type UpdateProductRequest = Message<"storefront.admin.v1.UpdateProductReq
    * @generated from field: google.protobuf.FieldMask update_mask = 10;
    */
   updateMask?: FieldMask | undefined;
+
+  /**
+   * The store's slug or id; a product of another store is then not found. Empty for any store.
+   *
+   * @generated from field: string store = 11;
+   */
+  store: string;
 };
 
 /**
@@ -251,13 +258,41 @@ export const UpdateProductRequestSchema: GenMessage<UpdateProductRequest> = /*@_
   messageDesc(file_storefront_admin_v1_product, 2);
 
 /**
+ * Which product to retrieve.
+ *
+ * @generated from message storefront.admin.v1.GetProductRequest
+ */
+export type GetProductRequest = Message<"storefront.admin.v1.GetProductRequest"> & {
+  /**
+   * UUID of the product.
+   *
+   * @generated from field: string id = 1;
+   */
+  id: string;
+
+  /**
+   * The store's slug or id; a product of another store is then not found. Empty for any store.
+   *
+   * @generated from field: string store = 2;
+   */
+  store: string;
+};
+
+/**
+ * Describes the message storefront.admin.v1.GetProductRequest.
+ * Use `create(GetProductRequestSchema)` to create a new message.
+ */
+export const GetProductRequestSchema: GenMessage<GetProductRequest> = /*@__PURE__*/
+  messageDesc(file_storefront_admin_v1_product, 3);
+
+/**
  * Which product to find.
  *
  * @generated from message storefront.admin.v1.FindProductRequest
  */
 export type FindProductRequest = Message<"storefront.admin.v1.FindProductRequest"> & {
   /**
-   * The store's slug or id; not needed with an id.
+   * The store's slug or id; not needed with an id. An id of another store is not found.
    *
    * @generated from field: string store = 1;
    */
@@ -276,7 +311,7 @@ export type FindProductRequest = Message<"storefront.admin.v1.FindProductRequest
  * Use `create(FindProductRequestSchema)` to create a new message.
  */
 export const FindProductRequestSchema: GenMessage<FindProductRequest> = /*@__PURE__*/
-  messageDesc(file_storefront_admin_v1_product, 3);
+  messageDesc(file_storefront_admin_v1_product, 4);
 
 /**
  * Products, with the fields that the public API cannot change.

@@ -14,7 +14,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file storefront/admin/v1/webhook.proto.
  */
 export const file_storefront_admin_v1_webhook: GenFile = /*@__PURE__*/
-  fileDesc("CiFzdG9yZWZyb250L2FkbWluL3YxL3dlYmhvb2sucHJvdG8SE3N0b3JlZnJvbnQuYWRtaW4udjEi1wMKB1dlYmhvb2sSCgoCaWQYASABKAkSCwoDdXJsGAIgASgJEhMKC2Rlc2NyaXB0aW9uGAMgASgJEg4KBmV2ZW50cxgEIAMoCRIxCgVzdGF0ZRgFIAEoDjIiLnN0b3JlZnJvbnQuYWRtaW4udjEuV2ViaG9vay5TdGF0ZRIxCg1mYWlsaW5nX3NpbmNlGAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgtkaXNhYmxlc19hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLZGlzYWJsZWRfYXQYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEh4KFmRpc2FibGVkX2F1dG9tYXRpY2FsbHkYCSABKAgSLgoKY3JlYXRlZF9hdBgKIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKdXBkYXRlZF9hdBgLIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiRgoFU3RhdGUSFQoRU1RBVEVfVU5TUEVDSUZJRUQQABILCgdlbmFibGVkEAESCwoHZmFpbGluZxACEgwKCGRpc2FibGVkEAMicAoUQ3JlYXRlV2ViaG9va1JlcXVlc3QSDQoFc3RvcmUYASABKAkSCwoDdXJsGAIgASgJEhMKC2Rlc2NyaXB0aW9uGAMgASgJEg4KBmV2ZW50cxgEIAMoCRIXCg9pZGVtcG90ZW5jeV9rZXkYBSABKAkiVgoVQ3JlYXRlV2ViaG9va1Jlc3BvbnNlEi0KB3dlYmhvb2sYASABKAsyHC5zdG9yZWZyb250LmFkbWluLnYxLldlYmhvb2sSDgoGc2VjcmV0GAIgASgJIl4KE0xpc3RXZWJob29rc1JlcXVlc3QSDQoFc3RvcmUYASABKAkSFgoJcGFnZV9zaXplGAIgASgFSACIAQESEgoKcGFnZV90b2tlbhgDIAEoCUIMCgpfcGFnZV9zaXplIl8KFExpc3RXZWJob29rc1Jlc3BvbnNlEi4KCHdlYmhvb2tzGAEgAygLMhwuc3RvcmVmcm9udC5hZG1pbi52MS5XZWJob29rEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSIfChFHZXRXZWJob29rUmVxdWVzdBIKCgJpZBgBIAEoCSKnAQoUVXBkYXRlV2ViaG9va1JlcXVlc3QSCgoCaWQYASABKAkSEAoDdXJsGAIgASgJSACIAQESGAoLZGVzY3JpcHRpb24YAyABKAlIAYgBARIOCgZldmVudHMYBCADKAkSLwoLdXBkYXRlX21hc2sYBSABKAsyGi5nb29nbGUucHJvdG9idWYuRmllbGRNYXNrQgYKBF91cmxCDgoMX2Rlc2NyaXB0aW9uIiIKFEVuYWJsZVdlYmhvb2tSZXF1ZXN0EgoKAmlkGAEgASgJIiMKFURpc2FibGVXZWJob29rUmVxdWVzdBIKCgJpZBgBIAEoCSIiChREZWxldGVXZWJob29rUmVxdWVzdBIKCgJpZBgBIAEoCSI6ChNSb3RhdGVTZWNyZXRSZXF1ZXN0EgoKAmlkGAEgASgJEhcKD2lkZW1wb3RlbmN5X2tleRgCIAEoCSJVChRSb3RhdGVTZWNyZXRSZXNwb25zZRItCgd3ZWJob29rGAEgASgLMhwuc3RvcmVmcm9udC5hZG1pbi52MS5XZWJob29rEg4KBnNlY3JldBgCIAEoCSIgChJQaW5nV2ViaG9va1JlcXVlc3QSCgoCaWQYASABKAky6wYKDldlYmhvb2tTZXJ2aWNlEmYKDUNyZWF0ZVdlYmhvb2sSKS5zdG9yZWZyb250LmFkbWluLnYxLkNyZWF0ZVdlYmhvb2tSZXF1ZXN0Giouc3RvcmVmcm9udC5hZG1pbi52MS5DcmVhdGVXZWJob29rUmVzcG9uc2USaAoMTGlzdFdlYmhvb2tzEiguc3RvcmVmcm9udC5hZG1pbi52MS5MaXN0V2ViaG9va3NSZXF1ZXN0Gikuc3RvcmVmcm9udC5hZG1pbi52MS5MaXN0V2ViaG9va3NSZXNwb25zZSIDkAIBElcKCkdldFdlYmhvb2sSJi5zdG9yZWZyb250LmFkbWluLnYxLkdldFdlYmhvb2tSZXF1ZXN0Ghwuc3RvcmVmcm9udC5hZG1pbi52MS5XZWJob29rIgOQAgESWAoNVXBkYXRlV2ViaG9vaxIpLnN0b3JlZnJvbnQuYWRtaW4udjEuVXBkYXRlV2ViaG9va1JlcXVlc3QaHC5zdG9yZWZyb250LmFkbWluLnYxLldlYmhvb2sSXQoNRW5hYmxlV2ViaG9vaxIpLnN0b3JlZnJvbnQuYWRtaW4udjEuRW5hYmxlV2ViaG9va1JlcXVlc3QaHC5zdG9yZWZyb250LmFkbWluLnYxLldlYmhvb2siA5ACAhJfCg5EaXNhYmxlV2ViaG9vaxIqLnN0b3JlZnJvbnQuYWRtaW4udjEuRGlzYWJsZVdlYmhvb2tSZXF1ZXN0Ghwuc3RvcmVmcm9udC5hZG1pbi52MS5XZWJob29rIgOQAgISWAoNRGVsZXRlV2ViaG9vaxIpLnN0b3JlZnJvbnQuYWRtaW4udjEuRGVsZXRlV2ViaG9va1JlcXVlc3QaHC5zdG9yZWZyb250LmFkbWluLnYxLldlYmhvb2sSYwoMUm90YXRlU2VjcmV0Eiguc3RvcmVmcm9udC5hZG1pbi52MS5Sb3RhdGVTZWNyZXRSZXF1ZXN0Gikuc3RvcmVmcm9udC5hZG1pbi52MS5Sb3RhdGVTZWNyZXRSZXNwb25zZRJVCgtQaW5nV2ViaG9vaxInLnN0b3JlZnJvbnQuYWRtaW4udjEuUGluZ1dlYmhvb2tSZXF1ZXN0Gh0uc3RvcmVmcm9udC5hZG1pbi52MS5EZWxpdmVyeUI3WjVnby5zdG9yZWZyb250LmV4YW1wbGUvZ2VuL3N0b3JlZnJvbnQvYWRtaW4vdjE7YWRtaW52MWIGcHJvdG8z", [file_google_protobuf_field_mask, file_google_protobuf_timestamp, file_storefront_admin_v1_delivery]);
+  fileDesc("CiFzdG9yZWZyb250L2FkbWluL3YxL3dlYmhvb2sucHJvdG8SE3N0b3JlZnJvbnQuYWRtaW4udjEi1wMKB1dlYmhvb2sSCgoCaWQYASABKAkSCwoDdXJsGAIgASgJEhMKC2Rlc2NyaXB0aW9uGAMgASgJEg4KBmV2ZW50cxgEIAMoCRIxCgVzdGF0ZRgFIAEoDjIiLnN0b3JlZnJvbnQuYWRtaW4udjEuV2ViaG9vay5TdGF0ZRIxCg1mYWlsaW5nX3NpbmNlGAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgtkaXNhYmxlc19hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLZGlzYWJsZWRfYXQYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEh4KFmRpc2FibGVkX2F1dG9tYXRpY2FsbHkYCSABKAgSLgoKY3JlYXRlZF9hdBgKIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKdXBkYXRlZF9hdBgLIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiRgoFU3RhdGUSFQoRU1RBVEVfVU5TUEVDSUZJRUQQABILCgdlbmFibGVkEAESCwoHZmFpbGluZxACEgwKCGRpc2FibGVkEAMicAoUQ3JlYXRlV2ViaG9va1JlcXVlc3QSDQoFc3RvcmUYASABKAkSCwoDdXJsGAIgASgJEhMKC2Rlc2NyaXB0aW9uGAMgASgJEg4KBmV2ZW50cxgEIAMoCRIXCg9pZGVtcG90ZW5jeV9rZXkYBSABKAkiVgoVQ3JlYXRlV2ViaG9va1Jlc3BvbnNlEi0KB3dlYmhvb2sYASABKAsyHC5zdG9yZWZyb250LmFkbWluLnYxLldlYmhvb2sSDgoGc2VjcmV0GAIgASgJIl4KE0xpc3RXZWJob29rc1JlcXVlc3QSDQoFc3RvcmUYASABKAkSFgoJcGFnZV9zaXplGAIgASgFSACIAQESEgoKcGFnZV90b2tlbhgDIAEoCUIMCgpfcGFnZV9zaXplIl8KFExpc3RXZWJob29rc1Jlc3BvbnNlEi4KCHdlYmhvb2tzGAEgAygLMhwuc3RvcmVmcm9udC5hZG1pbi52MS5XZWJob29rEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSIuChFHZXRXZWJob29rUmVxdWVzdBIKCgJpZBgBIAEoCRINCgVzdG9yZRgCIAEoCSK2AQoUVXBkYXRlV2ViaG9va1JlcXVlc3QSCgoCaWQYASABKAkSEAoDdXJsGAIgASgJSACIAQESGAoLZGVzY3JpcHRpb24YAyABKAlIAYgBARIOCgZldmVudHMYBCADKAkSLwoLdXBkYXRlX21hc2sYBSABKAsyGi5nb29nbGUucHJvdG9idWYuRmllbGRNYXNrEg0KBXN0b3JlGAYgASgJQgYKBF91cmxCDgoMX2Rlc2NyaXB0aW9uIjEKFEVuYWJsZVdlYmhvb2tSZXF1ZXN0EgoKAmlkGAEgASgJEg0KBXN0b3JlGAIgASgJIjIKFURpc2FibGVXZWJob29rUmVxdWVzdBIKCgJpZBgBIAEoCRINCgVzdG9yZRgCIAEoCSIxChREZWxldGVXZWJob29rUmVxdWVzdBIKCgJpZBgBIAEoCRINCgVzdG9yZRgCIAEoCSJJChNSb3RhdGVTZWNyZXRSZXF1ZXN0EgoKAmlkGAEgASgJEhcKD2lkZW1wb3RlbmN5X2tleRgCIAEoCRINCgVzdG9yZRgDIAEoCSJVChRSb3RhdGVTZWNyZXRSZXNwb25zZRItCgd3ZWJob29rGAEgASgLMhwuc3RvcmVmcm9udC5hZG1pbi52MS5XZWJob29rEg4KBnNlY3JldBgCIAEoCSIvChJQaW5nV2ViaG9va1JlcXVlc3QSCgoCaWQYASABKAkSDQoFc3RvcmUYAiABKAky6wYKDldlYmhvb2tTZXJ2aWNlEmYKDUNyZWF0ZVdlYmhvb2sSKS5zdG9yZWZyb250LmFkbWluLnYxLkNyZWF0ZVdlYmhvb2tSZXF1ZXN0Giouc3RvcmVmcm9udC5hZG1pbi52MS5DcmVhdGVXZWJob29rUmVzcG9uc2USaAoMTGlzdFdlYmhvb2tzEiguc3RvcmVmcm9udC5hZG1pbi52MS5MaXN0V2ViaG9va3NSZXF1ZXN0Gikuc3RvcmVmcm9udC5hZG1pbi52MS5MaXN0V2ViaG9va3NSZXNwb25zZSIDkAIBElcKCkdldFdlYmhvb2sSJi5zdG9yZWZyb250LmFkbWluLnYxLkdldFdlYmhvb2tSZXF1ZXN0Ghwuc3RvcmVmcm9udC5hZG1pbi52MS5XZWJob29rIgOQAgESWAoNVXBkYXRlV2ViaG9vaxIpLnN0b3JlZnJvbnQuYWRtaW4udjEuVXBkYXRlV2ViaG9va1JlcXVlc3QaHC5zdG9yZWZyb250LmFkbWluLnYxLldlYmhvb2sSXQoNRW5hYmxlV2ViaG9vaxIpLnN0b3JlZnJvbnQuYWRtaW4udjEuRW5hYmxlV2ViaG9va1JlcXVlc3QaHC5zdG9yZWZyb250LmFkbWluLnYxLldlYmhvb2siA5ACAhJfCg5EaXNhYmxlV2ViaG9vaxIqLnN0b3JlZnJvbnQuYWRtaW4udjEuRGlzYWJsZVdlYmhvb2tSZXF1ZXN0Ghwuc3RvcmVmcm9udC5hZG1pbi52MS5XZWJob29rIgOQAgISWAoNRGVsZXRlV2ViaG9vaxIpLnN0b3JlZnJvbnQuYWRtaW4udjEuRGVsZXRlV2ViaG9va1JlcXVlc3QaHC5zdG9yZWZyb250LmFkbWluLnYxLldlYmhvb2sSYwoMUm90YXRlU2VjcmV0Eiguc3RvcmVmcm9udC5hZG1pbi52MS5Sb3RhdGVTZWNyZXRSZXF1ZXN0Gikuc3RvcmVmcm9udC5hZG1pbi52MS5Sb3RhdGVTZWNyZXRSZXNwb25zZRJVCgtQaW5nV2ViaG9vaxInLnN0b3JlZnJvbnQuYWRtaW4udjEuUGluZ1dlYmhvb2tSZXF1ZXN0Gh0uc3RvcmVmcm9udC5hZG1pbi52MS5EZWxpdmVyeUI3WjVnby5zdG9yZWZyb250LmV4YW1wbGUvZ2VuL3N0b3JlZnJvbnQvYWRtaW4vdjE7YWRtaW52MWIGcHJvdG8z", [file_google_protobuf_field_mask, file_google_protobuf_timestamp, file_storefront_admin_v1_delivery]);
 
 /**
  * A webhook, without its signing secret.
@@ -305,6 +305,13 @@ export type GetWebhookRequest = Message<"storefront.admin.v1.GetWebhookRequest">
    * @generated from field: string id = 1;
    */
   id: string;
+
+  /**
+   * The store's slug or id; a webhook of another store is then not found. Empty for any store.
+   *
+   * @generated from field: string store = 2;
+   */
+  store: string;
 };
 
 /**
@@ -355,6 +362,13 @@ export type UpdateWebhookRequest = Message<"storefront.admin.v1.UpdateWebhookReq
    * @generated from field: google.protobuf.FieldMask update_mask = 5;
    */
   updateMask?: FieldMask | undefined;
+
+  /**
+   * The store's slug or id; a webhook of another store is then not found. Empty for any store.
+   *
+   * @generated from field: string store = 6;
+   */
+  store: string;
 };
 
 /**
@@ -376,6 +390,13 @@ export type EnableWebhookRequest = Message<"storefront.admin.v1.EnableWebhookReq
    * @generated from field: string id = 1;
    */
   id: string;
+
+  /**
+   * The store's slug or id; a webhook of another store is then not found. Empty for any store.
+   *
+   * @generated from field: string store = 2;
+   */
+  store: string;
 };
 
 /**
@@ -397,6 +418,13 @@ export type DisableWebhookRequest = Message<"storefront.admin.v1.DisableWebhookR
    * @generated from field: string id = 1;
    */
   id: string;
+
+  /**
+   * The store's slug or id; a webhook of another store is then not found. Empty for any store.
+   *
+   * @generated from field: string store = 2;
+   */
+  store: string;
 };
 
 /**
@@ -418,6 +446,13 @@ export type DeleteWebhookRequest = Message<"storefront.admin.v1.DeleteWebhookReq
    * @generated from field: string id = 1;
    */
   id: string;
+
+  /**
+   * The store's slug or id; a webhook of another store is then not found. Empty for any store.
+   *
+   * @generated from field: string store = 2;
+   */
+  store: string;
 };
 
 /**
@@ -447,6 +482,13 @@ export type RotateSecretRequest = Message<"storefront.admin.v1.RotateSecretReque
    * @generated from field: string idempotency_key = 2;
    */
   idempotencyKey: string;
+
+  /**
+   * The store's slug or id; a webhook of another store is then not found. Empty for any store.
+   *
+   * @generated from field: string store = 3;
+   */
+  store: string;
 };
 
 /**
@@ -496,6 +538,13 @@ export type PingWebhookRequest = Message<"storefront.admin.v1.PingWebhookRequest
    * @generated from field: string id = 1;
    */
   id: string;
+
+  /**
+   * The store's slug or id; a webhook of another store is then not found. Empty for any store.
+   *
+   * @generated from field: string store = 2;
+   */
+  store: string;
 };
 
 /**

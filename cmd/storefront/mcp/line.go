@@ -1,0 +1,246 @@
+package mcp
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"sync"
+	"unicode/utf8"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// lines is the transport of an agent: each line is a message of JSON-RPC 2.0 (https://www.jsonrpc.org/specification), as the
+// Model Context Protocol has it for standard input and output. The SDK's own transport ends the session at a line that is no
+// message; this one answers such a line with an error and reads the next.
+type lines struct {
+	in io.Reader
+
+	read    chan line
+	closing sync.Once
+	closed  chan struct{}
+
+	writing sync.Mutex // of the next two
+	out     io.Writer
+	// calls are those that have no answer yet, and answered has room for a signal that one got its answer.
+	calls    map[jsonrpc.ID]bool
+	answered chan struct{}
+}
+
+// line is a line of in, or why there are no more.
+type line struct {
+	text    []byte
+	tooLong bool
+	err     error
+}
+
+// maxLineBytes bounds a line in memory. The API takes bodies of at most 1 MiB, and escapes make a text six times as long.
+const maxLineBytes = 16 << 20
+
+// maxID bounds a number as an id, because the SDK keeps ids as float64 when it reads them.
+const maxID = 1 << 53
+
+// byteOrderMark is U+FEFF, with which some programs begin what they write.
+var byteOrderMark = []byte("\uFEFF")
+
+// Connect begins to read.
+func (l *lines) Connect(context.Context) (sdk.Connection, error) {
+	l.read, l.closed = make(chan line), make(chan struct{})
+	l.calls, l.answered = map[jsonrpc.ID]bool{}, make(chan struct{}, 1)
+	go func() {
+		for in := bufio.NewReader(l.in); ; {
+			next := readLine(in)
+			select {
+			case l.read <- next:
+			case <-l.closed:
+				return
+			}
+			if next.err != nil {
+				return
+			}
+		}
+	}()
+	return l, nil
+}
+
+// readLine reads a line to its end, also if it is too long.
+func readLine(in *bufio.Reader) (next line) {
+	for {
+		part, err := in.ReadSlice('\n')
+		if next.tooLong = next.tooLong || len(next.text)+len(part) > maxLineBytes; next.tooLong {
+			next.text = nil
+		} else {
+			next.text = append(next.text, part...)
+		}
+		switch {
+		case err == nil, errors.Is(err, io.EOF) && (next.tooLong || len(next.text) > 0): // the last line may have no end
+			return next
+		case !errors.Is(err, bufio.ErrBufferFull):
+			return line{err: err}
+		}
+	}
+}
+
+// Read returns the next message, and answers the lines before it that are none. It returns the end of in once every call has
+// its answer, because the SDK then gives up those that have none.
+func (l *lines) Read(ctx context.Context) (jsonrpc.Message, error) {
+	for {
+		var next line
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-l.closed:
+			return nil, io.EOF
+		case next = <-l.read:
+		}
+		if next.err != nil {
+			l.awaitAnswers(ctx)
+			return nil, next.err
+		}
+		message, refused := decode(next)
+		if call, ok := message.(*jsonrpc.Request); ok && call.IsCall() && !l.begin(call.ID) {
+			message, refused = refuse(json.RawMessage("null"), jsonrpc.CodeInvalidRequest, "a call with this id has no answer yet")
+		}
+		if message != nil {
+			return message, nil
+		}
+		if refused != nil {
+			if err := l.write(json.Marshal(refused)); err != nil {
+				return nil, err
+			}
+		}
+	}
+}
+
+// begin notes a call, and reports whether no other one has its id.
+func (l *lines) begin(id jsonrpc.ID) bool {
+	l.writing.Lock()
+	defer l.writing.Unlock()
+	if l.calls[id] {
+		return false
+	}
+	l.calls[id] = true
+	return true
+}
+
+// awaitAnswers waits until every call has its answer, or nobody needs them any more.
+func (l *lines) awaitAnswers(ctx context.Context) {
+	for {
+		l.writing.Lock()
+		waiting := len(l.calls)
+		l.writing.Unlock()
+		if waiting == 0 {
+			return
+		}
+		select {
+		case <-l.answered:
+		case <-ctx.Done():
+			return
+		case <-l.closed:
+			return
+		}
+	}
+}
+
+// refusal is the answer to a line that is no message.
+type refusal struct {
+	Version string          `json:"jsonrpc"`
+	ID      json.RawMessage `json:"id"` // null if the line has none that can be read
+	Error   jsonrpc.Error   `json:"error"`
+}
+
+func refuse(id json.RawMessage, code int64, why string) (jsonrpc.Message, *refusal) {
+	return nil, &refusal{"2.0", id, jsonrpc.Error{Code: code, Message: why}}
+}
+
+// decode returns the message of a line, or the answer to a line that is none. An empty line and a response that cannot be
+// read have neither, because two programs that answer each other's errors would not end.
+func decode(from line) (jsonrpc.Message, *refusal) {
+	id := json.RawMessage("null")
+	text := bytes.TrimSpace(bytes.TrimPrefix(from.text, byteOrderMark))
+	switch {
+	case from.tooLong:
+		return refuse(id, jsonrpc.CodeInvalidRequest, fmt.Sprintf("the line is longer than %d bytes", maxLineBytes))
+	case len(text) == 0:
+		return nil, nil
+	case !utf8.Valid(text):
+		return refuse(id, jsonrpc.CodeParseError, "the line is not UTF-8")
+	case !json.Valid(text):
+		return refuse(id, jsonrpc.CodeParseError, "the line is not one JSON value")
+	case text[0] == '[':
+		return refuse(id, jsonrpc.CodeInvalidRequest, "the line is a batch, which this server does not take: send each message on a line of its own")
+	}
+	var members map[string]json.RawMessage
+	if json.Unmarshal(text, &members) != nil || members == nil {
+		return refuse(id, jsonrpc.CodeInvalidRequest, "the line is not a JSON object")
+	}
+	_, isCall := members["method"]
+	_, succeeded := members["result"]
+	_, failed := members["error"]
+	if given, ok := members["id"]; ok && (isCall || !succeeded && !failed) {
+		if !isID(given) {
+			return refuse(id, jsonrpc.CodeInvalidRequest, "the id must be a text or a whole number of at most 2^53")
+		}
+		id = given
+	}
+	if !isCall && !succeeded && !failed {
+		return refuse(id, jsonrpc.CodeInvalidRequest, "the message has no method")
+	}
+	message, err := jsonrpc.DecodeMessage(text)
+	switch {
+	case err == nil:
+		return message, nil
+	case !isCall:
+		return nil, nil
+	}
+	return refuse(id, jsonrpc.CodeInvalidRequest, err.Error())
+}
+
+// isID reports whether a request can have this id, which must not be null.
+func isID(text json.RawMessage) bool {
+	if text[0] == '"' {
+		return true
+	}
+	n, err := strconv.ParseInt(string(text), 10, 64)
+	return err == nil && -maxID <= n && n <= maxID
+}
+
+// Write writes a message.
+func (l *lines) Write(_ context.Context, message jsonrpc.Message) error {
+	err := l.write(jsonrpc.EncodeMessage(message))
+	if answer, ok := message.(*jsonrpc.Response); ok {
+		l.writing.Lock()
+		delete(l.calls, answer.ID)
+		l.writing.Unlock()
+		select {
+		case l.answered <- struct{}{}:
+		default: // there is a signal already
+		}
+	}
+	return err
+}
+
+func (l *lines) write(text []byte, err error) error {
+	if err != nil {
+		return fmt.Errorf("encode a message: %w", err)
+	}
+	l.writing.Lock()
+	defer l.writing.Unlock()
+	_, err = l.out.Write(append(text, '\n'))
+	return err
+}
+
+// Close ends a Read that waits. A read of in that has begun cannot be ended, and need not be.
+func (l *lines) Close() error {
+	l.closing.Do(func() { close(l.closed) })
+	return nil
+}
+
+// SessionID is empty: there is one session.
+func (l *lines) SessionID() string { return "" }

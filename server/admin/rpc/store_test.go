@@ -1,0 +1,254 @@
+package rpc_test
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/reflect/protoregistry"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/db/dbtest"
+	adminv1 "go.storefront.example/gen/storefront/admin/v1"
+	storefrontv1 "go.storefront.example/gen/storefront/v1"
+	"go.storefront.example/server/admin"
+	"go.storefront.example/server/admin/rpc"
+	"go.storefront.example/server/apierr"
+)
+
+// rowOf is the kind of row that a field of a request names, by the method's service and the field, with the method before it
+// where it differs.
+var rowOf = map[string]string{
+	"ProductService.id": "product", "FindProduct.name": "product",
+	"CustomerService.id": "customer", "FindCustomer.name": "customer", "ContinueForgetting.id": "forgotten",
+	"OrderService.id": "order", "FindOrder.name": "order", "CreateOrder.customer_id": "customer",
+	"CreateOrder.payment_link_id": "link", "CreateOrder.items.product_id": "product",
+	"PaymentLinkService.id": "link", "FindPaymentLink.name": "link",
+	"KeyService.id": "key", "WebhookService.id": "webhook",
+	"DeliveryService.id": "delivery", "FindDelivery.name": "delivery", "ContinueResend.id": "resend",
+	"DeliveryService.webhook_id": "webhook",
+	"EventService.id":            "event", "DashboardService.id": "session",
+}
+
+// notNamed are fields that look as if they named a row, with the reason why the request finds none by them.
+var notNamed = map[string]string{
+	"ListActivity.resource_id": "chooses entries of the named store's journal, also about what is gone",
+}
+
+// rest is what a request needs besides the row that a field names and the store, which has the other rows.
+func rest(b *bench, named string, own map[string]string) proto.Message {
+	item := []*adminv1.CreateOrderRequest_Item{{ProductId: own["product"], Quantity: 1}}
+	switch named {
+	case "StartResend.webhook_id":
+		return &adminv1.StartResendRequest{Since: timestamppb.New(b.db.Now())}
+	case "CreateOrder.customer_id":
+		return &adminv1.CreateOrderRequest{Items: item}
+	case "CreateOrder.payment_link_id":
+		return &adminv1.CreateOrderRequest{Email: new("b@example.com"), Amount: new(int64(5))}
+	case "CreateOrder.items.product_id":
+		return &adminv1.CreateOrderRequest{Email: new("b@example.com"), Items: item}
+	}
+	return nil
+}
+
+// newRows makes a row of every kind in a store, and returns their ids.
+func newRows(b *bench, store string) map[string]string {
+	b.Helper()
+	ctx, o := b.Context(), b.operator
+	p, err := o.CreateProduct(ctx, &adminv1.CreateProductRequest{Store: store, Title: "P", PriceAmount: new(int64(5)),
+		Type: storefrontv1.Product_FILE})
+	require.NoError(b, err)
+	order, err := o.CreateOrder(ctx, &adminv1.CreateOrderRequest{Store: store, Email: new("a@example.com"),
+		Items: []*adminv1.CreateOrderRequest_Item{{ProductId: p.GetId(), Quantity: 1}}})
+	require.NoError(b, err)
+	link, err := o.CreatePaymentLink(ctx, &adminv1.CreatePaymentLinkRequest{Store: store, Title: "L",
+		Pricing: storefrontv1.PaymentLink_OPEN, MinAmount: new(int64(5))})
+	require.NoError(b, err)
+	key, err := o.CreateKey(ctx, &adminv1.CreateKeyRequest{Store: store, Name: "k", Scopes: []string{"store:read"},
+		Lifetime: adminv1.Key_DAYS_30})
+	require.NoError(b, err)
+	webhook, err := o.CreateWebhook(ctx, &adminv1.CreateWebhookRequest{Store: store, Url: "https://shop.example.com/"})
+	require.NoError(b, err)
+	delivery, err := o.PingWebhook(ctx, &adminv1.PingWebhookRequest{Id: webhook.GetWebhook().GetId()})
+	require.NoError(b, err)
+	resend, err := o.StartResend(ctx, &adminv1.StartResendRequest{WebhookId: webhook.GetWebhook().GetId(),
+		Since: timestamppb.New(b.db.Now())})
+	require.NoError(b, err)
+	session, err := o.CreateSignInLink(ctx, &adminv1.CreateSignInLinkRequest{Store: store, Member: "M", Role: adminv1.Session_owner,
+		BaseUrl: "https://o.example.com"})
+	require.NoError(b, err)
+	gone, err := o.CreateCustomer(ctx, &adminv1.CreateCustomerRequest{Store: store, Email: new("gone@example.com")})
+	require.NoError(b, err)
+	_, err = o.ForgetCustomer(ctx, &adminv1.ForgetCustomerRequest{Id: gone.GetCustomer().GetId()})
+	require.NoError(b, err)
+	return map[string]string{
+		"product": p.GetId(), "order": order.GetId(), "customer": order.GetCustomer().GetId(), "link": link.GetId(),
+		"key": key.GetKey().GetId(), "webhook": webhook.GetWebhook().GetId(), "delivery": delivery.GetId(),
+		"event": delivery.GetEventId(), "resend": resend.GetId(), "session": session.GetId(),
+		"forgotten": gone.GetCustomer().GetId(),
+	}
+}
+
+// naming is a method's field that names a row.
+type naming struct {
+	method protoreflect.MethodDescriptor
+	fields []protoreflect.FieldDescriptor // the last one in the messages of those before it
+	kind   string
+}
+
+func (n naming) name() string {
+	name := string(n.method.Name())
+	for _, f := range n.fields {
+		name += "." + string(f.Name())
+	}
+	return name
+}
+
+// request returns the method's request about a row, in the store with these other rows.
+func (n naming) request(b *bench, store, id string, own map[string]string) proto.Message {
+	b.Helper()
+	typ, err := protoregistry.GlobalTypes.FindMessageByName(n.method.Input().FullName())
+	require.NoError(b, err)
+	in := typ.New().Interface()
+	if more := rest(b, n.name(), own); more != nil {
+		proto.Merge(in, more)
+	}
+	m := in.ProtoReflect()
+	m.Set(m.Descriptor().Fields().ByName("store"), protoreflect.ValueOfString(store))
+	for _, f := range n.fields[:len(n.fields)-1] {
+		m = m.Mutable(f).List().Get(0).Message()
+	}
+	m.Set(n.fields[len(n.fields)-1], protoreflect.ValueOfString(id))
+	return in
+}
+
+// namings are all fields by which methods name rows. It fails for a field that is in no table, and for a request that names a
+// row and cannot name the row's store.
+func namings(t *testing.T) (all []naming) {
+	t.Helper()
+	used := map[string]bool{}
+	var look func(m protoreflect.MethodDescriptor, before []protoreflect.FieldDescriptor, in protoreflect.MessageDescriptor)
+	look = func(m protoreflect.MethodDescriptor, before []protoreflect.FieldDescriptor, in protoreflect.MessageDescriptor) {
+		for i := range in.Fields().Len() {
+			f := in.Fields().Get(i)
+			n := naming{m, append(slices.Clone(before), f), ""}
+			if f.Kind() == protoreflect.MessageKind && f.IsList() && f.Message().ParentFile() == m.ParentFile() {
+				look(m, n.fields, f.Message())
+			}
+			name, find := string(f.Name()), strings.HasPrefix(string(m.Name()), "Find")
+			if name != "id" && !strings.HasSuffix(name, "_id") && !(find && name == "name") {
+				continue
+			}
+			byMethod, byService := n.name(), string(m.Parent().Name())+"."+name
+			used[byMethod], used[byService] = true, true
+			if notNamed[byMethod] != "" {
+				continue
+			}
+			if n.kind = rowOf[byMethod]; n.kind == "" {
+				n.kind = rowOf[byService]
+			}
+			require.NotEmpty(t, n.kind, "%s: add to rowOf which row it names", byMethod)
+			require.NotNil(t, m.Input().Fields().ByName("store"), "%s names a row, and so its request needs the field store", byMethod)
+			all = append(all, n)
+		}
+	}
+	for _, m := range procedures(t) {
+		look(m, nil, m.Input())
+	}
+	for name := range maps.Keys(rowOf) {
+		require.True(t, used[name], "%s is in no request any more", name)
+	}
+	return all
+}
+
+// contents are the rows of all tables.
+func contents(t *testing.T, s *db.DB) map[string]string {
+	t.Helper()
+	names := "SELECT tablename FROM pg_tables WHERE schemaname = 'public'"
+	if s.Dialect() == "sqlite3" {
+		names = "SELECT name FROM sqlite_master WHERE type = 'table'"
+	}
+	all := map[string]string{}
+	for row := range db.Rows(t.Context(), s.Reader(), names) {
+		var table string
+		require.NoError(t, row.Scan(&table))
+		rows, err := s.Reader().Query("SELECT * FROM " + table)
+		require.NoError(t, err)
+		columns, err := rows.Columns()
+		require.NoError(t, err)
+		values, into := make([]sql.RawBytes, len(columns)), make([]any, len(columns))
+		for i := range values {
+			into[i] = &values[i]
+		}
+		var lines []string
+		for rows.Next() {
+			require.NoError(t, rows.Scan(into...))
+			lines = append(lines, fmt.Sprintf("%q", values))
+		}
+		require.NoError(t, rows.Err())
+		require.NoError(t, rows.Close())
+		slices.Sort(lines)
+		all[table] = strings.Join(lines, "\n")
+	}
+	return all
+}
+
+// A store that a request names holds: every method that names a row finds no row of another store and no store that does not
+// exist, and changes nothing, in this process and over the network.
+func TestANamedStoreHolds(t *testing.T) {
+	t.Parallel()
+	all := namings(t)
+	// What is deleted is not found afterwards.
+	deletes := func(n naming) bool { return strings.HasPrefix(string(n.method.Name()), "Delete") }
+	all = append(slices.DeleteFunc(slices.Clone(all), deletes), slices.DeleteFunc(all, func(n naming) bool { return !deletes(n) })...)
+	dbtest.Run(t, func(t *testing.T, s *db.DB) {
+		b := newBenchOn(t, s)
+		_, err := b.operator.CreateStore(t.Context(), &adminv1.CreateStoreRequest{Name: "T", Slug: "t", Currency: "XAF", Country: "CM"})
+		require.NoError(t, err)
+		own, others := newRows(b, "s"), newRows(b, "t")
+		client, err := rpc.NewClient(b.url, token)
+		require.NoError(t, err)
+		faces := map[string]admin.API{"in process": b.operator, "over the network": client}
+		call := func(face string, n naming, store, id string) apierr.Code {
+			out := reflect.ValueOf(faces[face]).MethodByName(string(n.method.Name())).Call([]reflect.Value{
+				reflect.ValueOf(context.Context(t.Context())), reflect.ValueOf(n.request(b, store, id, own)),
+			})
+			err, _ := out[1].Interface().(error)
+			return codeOf(err)
+		}
+		before := contents(t, s)
+		for _, n := range all {
+			for face := range faces {
+				ids := []string{others[n.kind], strings.ToUpper(others[n.kind]), uuid.NewString()}
+				if n.name() == "ListDeliveries.webhook_id" {
+					ids = ids[:2] // any other id may be that of a webhook that is deleted, of which the store has no delivery
+				}
+				for _, id := range ids {
+					code := call(face, n, "s", id)
+					require.Regexp(t, "_not_found$", string(code), "%s %s: another store's %s", n.name(), face, n.kind)
+					require.NotEqual(t, apierr.StoreNotFound, code, "%s %s", n.name(), face)
+				}
+				require.Equal(t, apierr.StoreNotFound, call(face, n, "nowhere", own[n.kind]), "%s %s: no such store", n.name(), face)
+			}
+		}
+		require.Equal(t, before, contents(t, s), "nothing was changed")
+		for _, n := range all {
+			for face := range faces {
+				require.NotRegexp(t, "not_found$|no refusal", string(call(face, n, "s", own[n.kind])), "%s %s: the store's own", n.name(), face)
+				if deletes(n) {
+					break // it is gone
+				}
+			}
+		}
+	})
+}
