@@ -97,7 +97,11 @@ func (o *Operator) inOwner(ctx context.Context, of kind, id string) (context.Con
 	if err != nil {
 		return nil, fmt.Errorf("find the owner of %s: %w", id, err)
 	}
-	return tenant.With(ctx, shop.TenantOf(row), actorOf(ctx)), nil
+	t := shop.TenantOf(row)
+	if t.BeingDeleted {
+		return nil, beingDeleted(t.Slug)
+	}
+	return tenant.With(ctx, t, actorOf(ctx)), nil
 }
 
 // inPlatform is inOwner for a row that no store owns: one of the notices.

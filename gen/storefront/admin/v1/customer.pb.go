@@ -137,8 +137,12 @@ type Forgetting struct {
 	RefusedRequests int64 `protobuf:"varint,8,opt,name=refused_requests,json=refusedRequests,proto3" json:"refused_requests,omitempty"`
 	// When the customer was forgotten.
 	CreatedAt *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
-	// When all was done; absent before.
-	FinishedAt    *timestamppb.Timestamp `protobuf:"bytes,10,opt,name=finished_at,json=finishedAt,proto3" json:"finished_at,omitempty"`
+	// When no row named the customer any more; absent before.
+	FinishedAt *timestamppb.Timestamp `protobuf:"bytes,10,opt,name=finished_at,json=finishedAt,proto3" json:"finished_at,omitempty"`
+	// On SQLite, why old pages of a finished forgetting are still in the write-ahead log: `export` or `backup`, which reads the
+	// file as it was, or `reader` for any other program or request that does. Once that has ended, a worker empties the log, or
+	// another `ContinueForgetting`. Absent when the log is empty.
+	LogWaitsFor   *string `protobuf:"bytes,11,opt,name=log_waits_for,json=logWaitsFor,proto3,oneof" json:"log_waits_for,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -241,6 +245,13 @@ func (x *Forgetting) GetFinishedAt() *timestamppb.Timestamp {
 		return x.FinishedAt
 	}
 	return nil
+}
+
+func (x *Forgetting) GetLogWaitsFor() string {
+	if x != nil && x.LogWaitsFor != nil {
+		return *x.LogWaitsFor
+	}
+	return ""
 }
 
 // Whose orders to list.
@@ -626,7 +637,7 @@ const file_storefront_admin_v1_customer_proto_rawDesc = "" +
 	"\x15ForgetCustomerRequest\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\"+\n" +
 	"\x19ContinueForgettingRequest\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\"\x8f\x03\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\"\xca\x03\n" +
 	"\n" +
 	"Forgetting\x12\x1f\n" +
 	"\vcustomer_id\x18\x01 \x01(\tR\n" +
@@ -644,7 +655,9 @@ const file_storefront_admin_v1_customer_proto_rawDesc = "" +
 	"created_at\x18\t \x01(\v2\x1a.google.protobuf.TimestampR\tcreatedAt\x12;\n" +
 	"\vfinished_at\x18\n" +
 	" \x01(\v2\x1a.google.protobuf.TimestampR\n" +
-	"finishedAt\"z\n" +
+	"finishedAt\x12'\n" +
+	"\rlog_waits_for\x18\v \x01(\tH\x00R\vlogWaitsFor\x88\x01\x01B\x10\n" +
+	"\x0e_log_waits_for\"z\n" +
 	"\x19ListCustomerOrdersRequest\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12 \n" +
 	"\tpage_size\x18\x02 \x01(\x05H\x00R\bpageSize\x88\x01\x01\x12\x1d\n" +
@@ -750,6 +763,7 @@ func file_storefront_admin_v1_customer_proto_init() {
 	if File_storefront_admin_v1_customer_proto != nil {
 		return
 	}
+	file_storefront_admin_v1_customer_proto_msgTypes[2].OneofWrappers = []any{}
 	file_storefront_admin_v1_customer_proto_msgTypes[3].OneofWrappers = []any{}
 	file_storefront_admin_v1_customer_proto_msgTypes[5].OneofWrappers = []any{}
 	file_storefront_admin_v1_customer_proto_msgTypes[7].OneofWrappers = []any{}
