@@ -10,8 +10,8 @@ import (
 const (
 	// eraseInterval is how often a worker looks for customers to forget and stores to delete.
 	eraseInterval = 5 * time.Second
-	// eraseRest is the shortest pause between two steps; a step that took longer is followed by a pause as long as itself.
-	eraseRest = 10 * time.Millisecond
+	// longestLogPause bounds the pauses between attempts to empty SQLite's log, which double while a reader keeps it.
+	longestLogPause = time.Minute
 )
 
 // erase goes on with forgetting customers, beside the process that ordered each, and deletes the stores whose time has come.
@@ -43,12 +43,21 @@ func (w *Worker) erase(ctx context.Context) error {
 
 // forget does what is left of forgetting a customer.
 func (w *Worker) forget(ctx context.Context, f erase.Forgetting) (err error) {
-	for f.FinishedAt == nil {
-		start := time.Now()
+	for err == nil && f.FinishedAt == nil {
 		f, err = erase.Step(ctx, w.config.DB, f.StoreID, f.CustomerID)
-		if err != nil || !pause(ctx, max(eraseRest, time.Since(start))) {
-			return err
+	}
+	return err
+}
+
+// emptyLog empties SQLite's log for the receipts that wait for it, until the context ends.
+func (w *Worker) emptyLog(ctx context.Context) {
+	for next := eraseInterval; pause(ctx, next); {
+		waiting, err := erase.EmptyLog(ctx, w.config.DB)
+		if err != nil && ctx.Err() == nil {
+			w.config.Logger.ErrorContext(ctx, "empty the write-ahead log", "error", err)
+		}
+		if next = min(2*next, longestLogPause); !waiting {
+			next = eraseInterval
 		}
 	}
-	return nil
 }

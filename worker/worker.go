@@ -187,6 +187,7 @@ func (w *Worker) Run(ctx context.Context) {
 	loops.Go(func() { count.New(w.config.DB).Keep(ctx, w.config.Logger) })
 	loops.Go(func() { w.every(ctx, resendInterval, "look for resends", w.resend) })
 	loops.Go(func() { w.every(ctx, eraseInterval, "erase", w.erase) })
+	loops.Go(func() { w.emptyLog(ctx) })
 	loops.Go(func() { w.every(ctx, cancelInterval, "cancel deliveries", w.cancel) })
 	loops.Wait()
 	close(w.results)

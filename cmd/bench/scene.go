@@ -44,6 +44,7 @@ var scenes = []scene{
 	{"patient-clients", "many clients ask at once, and heed Retry-After", onBoth, playPatientClients},
 	{"greedy-store", "one store asks for all it can get", onBoth, playGreedyStore},
 	{"search-flood", "one store searches all the time", onBoth, playSearchFlood},
+	{"housekeeping", "buyers are forgotten, a store deleted, exports and backups made", onBoth, playHousekeeping},
 	{"citus-worker", "a worker node is killed and comes back", onCitusOnly, playWorkerKilled},
 	{"citus-coordinator", "the coordinator is killed ten times, during commits", onCitusOnly, playCoordinatorKilled},
 	{"citus-both", "coordinator and worker are killed at once, during commits", onCitusOnly, playBothKilled},

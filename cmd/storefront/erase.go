@@ -12,6 +12,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"go.storefront.example/ent/apijson"
+	"go.storefront.example/ent/db"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/admin"
@@ -48,8 +49,18 @@ func (c *customerForgetCmd) Run(s *invocation) error {
 		if err != nil {
 			return err
 		}
+		if reader := done.GetLogWaitsFor(); reader != "" {
+			s.say("no row names the customer any more, but old pages stay in the write-ahead log until " + logReaders[reader] +
+				" has ended; then a worker empties it, or the same command with this id")
+		}
 		return s.print(whole(done))
 	})
+}
+
+// logReaders are the readers for which the end of a forgetting can wait, as a sentence names them.
+var logReaders = map[string]string{
+	db.ReaderExport: "the export that is under way", db.ReaderBackup: "the backup that is under way",
+	db.ReaderOther: "the request or program that reads the database as it was",
 }
 
 // confirm asks whoever sits at the terminal to go on; a program says --yes.
@@ -114,11 +125,8 @@ func (c *storeDeleteCmd) Run(s *invocation) error {
 		} else {
 			s.say("the store is closed, and a worker deletes it now; store show finds it until all is gone")
 		}
-		found, err = o.GetStore(ctx, &adminv1.GetStoreRequest{Store: found.GetId()})
-		if err != nil {
-			return err
-		}
-		return s.printStore(ctx, o, found)
+		found.Status = storefrontv1.Store_closed // a worker may have deleted it meanwhile
+		return s.printStoreWith(found, set)
 	})
 }
 

@@ -112,6 +112,11 @@ func (s *invocation) printStore(ctx context.Context, o admin.API, found *storefr
 	if err != nil {
 		return err
 	}
+	return s.printStoreWith(found, set)
+}
+
+// printStoreWith prints a store with its settings.
+func (s *invocation) printStoreWith(found *storefrontv1.Store, set *adminv1.StoreSettings) error {
 	settings := apijson.Marshal(set)
 	object := whole(found)
 	return s.print(append(append(object[:len(object)-1], ','), settings[1:]...))

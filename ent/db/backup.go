@@ -20,9 +20,16 @@ func (s *DB) Backup(ctx context.Context, path string) (bytes int64, err error) {
 	if s.path == "" {
 		return 0, ErrNotEmbedded
 	}
-	err = newfile.Create(path, func(temporary string) error {
+	defer s.markReader(ctx, ReaderBackup)()
+	err = newfile.Create(path, func(temporary string) (err error) {
+		// VACUUM INTO only reads the database, but query_only refuses it, and on the writer all changes would wait for its end.
+		pool, err := s.copier()
+		if err != nil {
+			return err
+		}
 		// SQLite accepts an empty file (its documentation of VACUUM), and this one has the right mode.
-		if _, err := s.writer.ExecContext(ctx, "VACUUM INTO $1", temporary); err != nil {
+		_, err = pool.ExecContext(ctx, "VACUUM INTO $1", temporary)
+		if err = errors.Join(err, pool.Close()); err != nil {
 			return err
 		}
 		info, err := os.Stat(temporary)

@@ -87,6 +87,8 @@ type DB struct {
 	migrator func() (*sql.DB, error)
 	// unchecked opens the pool of WithoutForeignKeys; nil where that is the writer.
 	unchecked func() (*sql.DB, error)
+	// impatient and copier open the pools of EmptyLog and Backup; nil on PostgreSQL.
+	impatient, copier func() (*sql.DB, error)
 }
 
 // dialect is what differs between the databases once they are open.

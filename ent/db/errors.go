@@ -120,9 +120,11 @@ func isLost(err error) bool {
 // isRetryable reports whether the transaction lost to another one, or to a changed schema, and may
 // be retried.
 func isRetryable(err error) bool {
-	return pq.As(err, pqerror.TRSerializationFailure, pqerror.TRDeadlockDetected) != nil || isStale(err) ||
-		sqliteCode(err)&0xff == sqlite3.SQLITE_BUSY
+	return pq.As(err, pqerror.TRSerializationFailure, pqerror.TRDeadlockDetected) != nil || isStale(err) || isBusy(err)
 }
+
+// isBusy reports whether another connection has locked the SQLite file.
+func isBusy(err error) bool { return sqliteCode(err)&0xff == sqlite3.SQLITE_BUSY }
 
 // isStale reports whether the server refuses a prepared statement that it accepted before: a
 // migration changed its columns, it was deallocated, or a pooler has begun to share sessions, which the

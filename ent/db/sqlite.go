@@ -118,6 +118,8 @@ func openSQLite(ctx context.Context, c Config, path string) (*DB, error) {
 		announcer:  &watcher{open: func() (*sql.DB, error) { return c.openFile(path, "deferred", reads, "query_only(1)") }},
 		clock:      newClock(c),
 		unchecked:  func() (*sql.DB, error) { return openWriter("foreign_keys(0)") },
+		impatient:  func() (*sql.DB, error) { return c.openFile(path, "deferred", 0) },
+		copier:     func() (*sql.DB, error) { return c.openFile(path, "deferred", reads) },
 		migrator: func() (*sql.DB, error) {
 			// Rebuilding a table drops it, which with foreign keys on would delete the rows that refer to
 			// it; each migration checks them before it commits.

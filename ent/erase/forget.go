@@ -2,10 +2,10 @@
 //
 //	BeginForgetting: the customer's row, in one transaction ──► forgettings: unfinished
 //	   Step: events with their deliveries ──► activity ──► the rest ──► the log of SQLite ──► finished: the receipt
-//	   │ killed: any process continues from the position
+//	   │ killed: any process continues from the position         └ a reader keeps it: the receipt names the kind
 //
-//	stores.delete_at ──past──► Store: batch by batch, table by table ──► the store's row
-//	   │ killed: any process begins again with what is left
+//	stores.delete_at ──past──► Store: deletion_began_at ──► batch by batch, table by table ──► the store's row
+//	   │ restored before: nothing       │ killed: any process begins again with what is left
 //
 // Amounts, references and dates of a forgotten customer's orders stay. What is written after BeginForgetting has
 // nothing of the customer's, because events, journal and answers show the customer's row.
@@ -46,7 +46,7 @@ var statements = db.Statements(file)
 const (
 	// stepRows is how many rows one step looks at: its transaction then takes no longer than a request.
 	stepRows = 200
-	// busyPause is the wait for what is under way: an attempt of a delivery, or a reader of SQLite's log.
+	// busyPause is the wait for an attempt of a delivery that is under way.
 	busyPause = 250 * time.Millisecond
 	// forgotten is what the values of a customer become where there must be a value.
 	forgotten = "forgotten"
@@ -69,8 +69,10 @@ type Forgetting struct {
 	// How many rows were changed.
 	Events, Deliveries, ActivityEntries, Notes, IdempotencyKeys, RefusedRequests int64
 	CreatedAt                                                                    time.Time
-	// FinishedAt is nil while there is something left to do.
+	// FinishedAt is nil while a row may name the customer.
 	FinishedAt *time.Time
+	// LogWaitsFor is the kind of reader (db.EmptyLog) that keeps old pages in SQLite's log after that, "" once they are gone.
+	LogWaitsFor string `json:"-"`
 	// Pass counts the passes that are done; the one under way has looked at the rows up to that of PositionAt and PositionID.
 	Pass       int
 	PositionAt time.Time
@@ -203,10 +205,10 @@ func BeginForgetting(ctx context.Context, s *db.DB, storeID, customerID uuid.UUI
 // read reads a forgetting and locks it, or returns ErrNone.
 func (s on) read(ctx context.Context, tx *ent.Tx, storeID, customerID uuid.UUID) (f Forgetting, err error) {
 	err = ErrNone
-	for row := range db.Rows(ctx, tx, "SELECT progress FROM forgettings WHERE id = $1 AND store_id = $2"+s.RowLock(""), customerID,
-		storeID) {
+	for row := range db.Rows(ctx, tx, "SELECT progress, COALESCE(log_waits_for, '') FROM forgettings WHERE id = $1 AND store_id = $2"+
+		s.RowLock(""), customerID, storeID) {
 		var progress []byte
-		if err = row.Scan(&progress); err == nil {
+		if err = row.Scan(&progress, &f.LogWaitsFor); err == nil {
 			err = json.Unmarshal(progress, &f)
 		}
 	}
@@ -217,8 +219,8 @@ func (s on) read(ctx context.Context, tx *ent.Tx, storeID, customerID uuid.UUID)
 func (s on) save(ctx context.Context, tx *ent.Tx, f Forgetting) error {
 	progress, err := json.Marshal(f)
 	if err == nil {
-		_, err = tx.ExecContext(ctx, "UPDATE forgettings SET progress = $1, finished_at = $2 WHERE id = $3 AND store_id = $4", progress,
-			f.FinishedAt, f.CustomerID, f.StoreID)
+		_, err = tx.ExecContext(ctx, "UPDATE forgettings SET progress = $1, finished_at = $2, log_waits_for = NULLIF($3, '')"+
+			" WHERE id = $4 AND store_id = $5", progress, f.FinishedAt, f.LogWaitsFor, f.CustomerID, f.StoreID)
 	}
 	return err
 }
@@ -239,11 +241,12 @@ func Unfinished(ctx context.Context, s *db.DB) (found []Forgetting, err error) {
 // errBusy means that a step has to wait for others, and has changed nothing.
 var errBusy = errors.New("busy")
 
-// Step does one step of a forgetting in a transaction, and nothing when it is finished. While an event of the customer's is
-// being delivered it waits a moment and changes nothing, so that a delivery is made before the forgetting is
-// finished, or never. It returns ErrNone when there is no such forgetting.
+// Step does one step of a forgetting in a transaction, leaves the database to others for a moment, and does nothing when the
+// forgetting is finished, unless it waits for SQLite's log: then it tries once more to empty that. While an event of the
+// customer's is being delivered it waits and changes nothing, so that a delivery is made before the forgetting is finished, or
+// never. It returns ErrNone when there is no such forgetting.
 func Step(ctx context.Context, s *db.DB, storeID, customerID uuid.UUID) (f Forgetting, err error) {
-	o := on{s}
+	o, began := on{s}, time.Now()
 	change := func(do func(ctx context.Context, tx *ent.Tx) error) error {
 		return hook.WithTx(ctx, s, func(ctx context.Context, tx *ent.Tx) error {
 			if f, err = o.read(ctx, tx, storeID, customerID); err != nil || f.FinishedAt != nil {
@@ -265,10 +268,17 @@ func Step(ctx context.Context, s *db.DB, storeID, customerID uuid.UUID) (f Forge
 		}
 		return err
 	})
-	if err == nil && f.FinishedAt == nil && f.Pass == len(passes) {
-		if err = o.truncateLog(ctx); err == nil {
+	switch {
+	case err != nil:
+	case f.LogWaitsFor != "":
+		if _, err = EmptyLog(ctx, s); err == nil {
+			err = change(func(context.Context, *ent.Tx) error { return nil })
+		}
+	case f.FinishedAt == nil && f.Pass == len(passes):
+		var reader string
+		if reader, err = o.emptyLog(ctx); err == nil {
 			err = change(func(ctx context.Context, tx *ent.Tx) error {
-				f.FinishedAt = new(s.Now())
+				f.FinishedAt, f.LogWaitsFor = new(s.Now()), reader
 				_, err := notice.Write(ctx, tx, hook.Time(ctx), notice.Notice{Type: notice.CustomerForgotten, StoreID: storeID,
 					Text:  "A customer was forgotten as asked: name, e-mail and phone are gone from all that the store keeps.",
 					About: map[string]any{"customerId": customerID}})
@@ -278,14 +288,11 @@ func Step(ctx context.Context, s *db.DB, storeID, customerID uuid.UUID) (f Forge
 	}
 	switch {
 	case errors.Is(err, errBusy):
-		select {
-		case <-time.After(busyPause):
-			return f, nil
-		case <-ctx.Done():
-			return f, ctx.Err()
-		}
+		return f, wait(ctx, busyPause)
 	case err != nil:
 		return f, fmt.Errorf("forget customer %s: %w", customerID, err)
+	case f.FinishedAt == nil:
+		return f, rest(ctx, began)
 	}
 	return f, nil
 }
@@ -402,21 +409,4 @@ func (f *Forgetting) withoutBuyer(answer row) ([]byte, error) {
 	order.Note = nil
 	order.Customer = &storefrontv1.Order_Customer{Id: f.CustomerID.String(), Email: new(resource.ForgottenEmail(f.CustomerID))}
 	return proto.Marshal(order)
-}
-
-// truncateLog empties SQLite's write-ahead log, which has the pages as they were; their deleted bytes are zeros in the file
-// (secure_delete). It returns errBusy while a reader needs the log.
-func (s on) truncateLog(ctx context.Context) error {
-	statement := db.ByDialect(s.DB, "", "PRAGMA wal_checkpoint(TRUNCATE)")
-	if statement == "" {
-		return nil
-	}
-	var busy, frames, moved int
-	if err := s.Writer().QueryRowContext(ctx, statement).Scan(&busy, &frames, &moved); err != nil {
-		return fmt.Errorf("empty the log: %w", err)
-	}
-	if busy != 0 {
-		return errBusy
-	}
-	return nil
 }

@@ -17,13 +17,8 @@ import (
 	"go.storefront.example/gen/ent/store"
 )
 
-const (
-	// storeRows is how many rows of a store one transaction deletes, and restFactor for how many times as long as that took
-	// the others have the database: no writer of another store waits for long.
-	storeRows  = 50
-	restFactor = 2
-	restLeast  = 5 * time.Millisecond
-)
+// storeRows is how many rows of a store one transaction deletes.
+const storeRows = 50
 
 // owned are the tables of what a store has, with those first whose rows refer to others. What lets somebody in or out comes
 // before all, so that nothing is added any more.
@@ -42,22 +37,26 @@ func DueStores(ctx context.Context, s *db.DB) ([]uuid.UUID, error) {
 	return found, nil
 }
 
-// Store deletes all that a store has, and at last the store, beside a running service. After an error the next call goes on.
-// Several at once do each other no harm.
+// Store deletes all that a store has whose time has come, and at last the store, beside a running service. After an error the
+// next call goes on. Several at once do each other no harm. A store that is not to be deleted (any more) stays as it is.
 func Store(ctx context.Context, s *db.DB, storeID uuid.UUID) error {
+	begun, err := begin(ctx, s, storeID)
+	if err != nil || !begun {
+		return err
+	}
 	// Counts follow from the other rows. On SQLite row_deltas is a view.
 	tables := append(slices.Clone(owned), db.ByDialect(s, []string{"row_deltas", "row_counts"}, []string{"row_counts"})...)
 	if err := s.WithoutForeignKeys(func(writer *sql.DB) (err error) {
 		for found := int64(-1); found != 0 && err == nil; {
-			found, err = deleteAll(ctx, writer, storeID, tables)
+			found, err = deleteAll(ctx, s, writer, storeID, tables)
 		}
 		return err
 	}); err != nil {
 		return fmt.Errorf("delete store %s: %w", storeID, err)
 	}
 	return hook.WithTx(ctx, s, func(ctx context.Context, tx *ent.Tx) error {
-		// Of two that delete it one finds it.
-		found, err := db.Lock(s, tx.Store.Query().Where(store.ID(storeID), store.DeleteAtLTE(s.Now()))).IDs(ctx)
+		// When several delete the store, one finds it.
+		found, err := db.Lock(s, tx.Store.Query().Where(store.ID(storeID), store.DeletionBeganAtNotNil())).IDs(ctx)
 		if err != nil || len(found) == 0 {
 			return err
 		}
@@ -70,8 +69,29 @@ func Store(ctx context.Context, s *db.DB, storeID uuid.UUID) error {
 	})
 }
 
-// deleteAll deletes what each of the tables has of a store, in their order, and returns how many rows that were.
-func deleteAll(ctx context.Context, writer *sql.DB, storeID uuid.UUID, tables []string) (rows int64, err error) {
+// begin notes in a store that its rows begin to go, before the first of them does. Whoever restores the store locks its row
+// too, and so either comes first, and nothing is deleted, or finds the note. begin returns whether the store is to be deleted.
+func begin(ctx context.Context, s *db.DB, storeID uuid.UUID) (begun bool, err error) {
+	err = hook.WithTx(ctx, s, func(ctx context.Context, tx *ent.Tx) error {
+		// The clock may have been set back since the first rows went.
+		due := store.Or(store.DeletionBeganAtNotNil(), store.DeleteAtLTE(s.Now()))
+		found, err := db.Lock(s, tx.Store.Query().Where(store.ID(storeID), due)).IDs(ctx)
+		if begun = len(found) > 0; err != nil || !begun {
+			return err
+		}
+		_, err = tx.ExecContext(ctx, "UPDATE stores SET deletion_began_at = $1 WHERE id = $2 AND deletion_began_at IS NULL",
+			s.Now(), storeID)
+		return err
+	})
+	if err != nil {
+		return false, fmt.Errorf("begin to delete store %s: %w", storeID, err)
+	}
+	return begun, nil
+}
+
+// deleteAll deletes what each of the tables has of a store, in their order, and returns how many rows that were. Before each
+// step it looks whether the store is still to be deleted, and otherwise ends.
+func deleteAll(ctx context.Context, s *db.DB, writer *sql.DB, storeID uuid.UUID, tables []string) (rows int64, err error) {
 	for _, table := range tables {
 		statement, key := "delete rows", "id"
 		switch table {
@@ -82,6 +102,13 @@ func deleteAll(ctx context.Context, writer *sql.DB, storeID uuid.UUID, tables []
 		}
 		query := strings.NewReplacer("{table}", table, "{key}", key).Replace(statements[statement])
 		for n := int64(storeRows); n >= storeRows; rows += n {
+			ordered, err := s.Client().Store.Query().Where(store.ID(storeID), store.DeletionBeganAtNotNil()).Exist(ctx)
+			if err != nil {
+				return rows, fmt.Errorf("look whether the store is to be deleted: %w", err)
+			}
+			if !ordered {
+				return 0, nil
+			}
 			began := time.Now()
 			result, err := writer.ExecContext(ctx, query, storeID, storeRows)
 			if err == nil {
@@ -93,10 +120,8 @@ func deleteAll(ctx context.Context, writer *sql.DB, storeID uuid.UUID, tables []
 			if n == 0 {
 				break
 			}
-			select {
-			case <-time.After(max(restLeast, restFactor*time.Since(began))):
-			case <-ctx.Done():
-				return rows, ctx.Err()
+			if err := rest(ctx, began); err != nil {
+				return rows, err
 			}
 		}
 	}

@@ -19,10 +19,15 @@ func (Forgetting) Fields() []ent.Field {
 		storeID(),
 		field.Bytes("progress").Comment("JSON: the counts, the pass and its position; package erase owns it"),
 		field.Time("finished_at").Optional().Nillable(),
+		field.String("log_waits_for").Optional().Nillable().
+			Comment("the reader that keeps SQLite's write-ahead log from being emptied; null once it is empty"),
 	}
 }
 
-// Indexes of forgettings. Workers look for the unfinished ones of all stores.
+// Indexes of forgettings. Workers look for the unfinished ones of all stores, and for those that wait for the log.
 func (Forgetting) Indexes() []ent.Index {
-	return []ent.Index{index.Fields("id").Annotations(entsql.IndexWhere("finished_at IS NULL"))}
+	return []ent.Index{
+		index.Fields("id").Annotations(entsql.IndexWhere("finished_at IS NULL")),
+		index.Fields("log_waits_for").Annotations(entsql.IndexWhere("log_waits_for IS NOT NULL")),
+	}
 }

@@ -31,6 +31,8 @@ func (Store) Fields() []ent.Field {
 			Comment("product types that may not be published"),
 		field.Time("delete_at").Optional().Nillable().
 			Comment("when all that it has begins to be deleted; null for a store that stays"),
+		field.Time("deletion_began_at").Optional().Nillable().
+			Comment("when the first of its rows was deleted, after which it cannot be restored; null before"),
 		field.Float("platform_fee_percent").Default(0).Comment("copied to each order recorded"),
 		createdAt(),
 		updatedAt(),

@@ -19,6 +19,8 @@ type Store struct {
 	Country  string // ISO 3166-1 alpha-2; the default region of phone numbers
 	// Status is open, suspended or closed.
 	Status string
+	// BeingDeleted is true once the store's rows begin to go: it is closed, and what it has is no longer whole.
+	BeingDeleted bool
 	// PaymentLinksOpen is true if payment links may be created in this store.
 	PaymentLinksOpen bool
 	// UnavailableTypes are the product types that may not be published.

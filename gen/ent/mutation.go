@@ -9998,6 +9998,7 @@ type StoreMutation struct {
 	unavailable_types       *[]string
 	appendunavailable_types []string
 	delete_at               *time.Time
+	deletion_began_at       *time.Time
 	platform_fee_percent    *float64
 	addplatform_fee_percent *float64
 	created_at              *time.Time
@@ -10644,6 +10645,55 @@ func (m *StoreMutation) ResetDeleteAt() {
 	delete(m.clearedFields, store.FieldDeleteAt)
 }
 
+// SetDeletionBeganAt sets the "deletion_began_at" field.
+func (m *StoreMutation) SetDeletionBeganAt(t time.Time) {
+	m.deletion_began_at = &t
+}
+
+// DeletionBeganAt returns the value of the "deletion_began_at" field in the mutation.
+func (m *StoreMutation) DeletionBeganAt() (r time.Time, exists bool) {
+	v := m.deletion_began_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldDeletionBeganAt returns the old "deletion_began_at" field's value of the Store entity.
+// If the Store object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *StoreMutation) OldDeletionBeganAt(ctx context.Context) (v *time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldDeletionBeganAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldDeletionBeganAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldDeletionBeganAt: %w", err)
+	}
+	return oldValue.DeletionBeganAt, nil
+}
+
+// ClearDeletionBeganAt clears the value of the "deletion_began_at" field.
+func (m *StoreMutation) ClearDeletionBeganAt() {
+	m.deletion_began_at = nil
+	m.clearedFields[store.FieldDeletionBeganAt] = struct{}{}
+}
+
+// DeletionBeganAtCleared returns if the "deletion_began_at" field was cleared in this mutation.
+func (m *StoreMutation) DeletionBeganAtCleared() bool {
+	_, ok := m.clearedFields[store.FieldDeletionBeganAt]
+	return ok
+}
+
+// ResetDeletionBeganAt resets all changes to the "deletion_began_at" field.
+func (m *StoreMutation) ResetDeletionBeganAt() {
+	m.deletion_began_at = nil
+	delete(m.clearedFields, store.FieldDeletionBeganAt)
+}
+
 // SetPlatformFeePercent sets the "platform_fee_percent" field.
 func (m *StoreMutation) SetPlatformFeePercent(f float64) {
 	m.platform_fee_percent = &f
@@ -10806,7 +10856,7 @@ func (m *StoreMutation) Type() string {
 // order to get all numeric fields that were incremented/decremented, call
 // AddedFields().
 func (m *StoreMutation) Fields() []string {
-	fields := make([]string, 0, 17)
+	fields := make([]string, 0, 18)
 	if m.name != nil {
 		fields = append(fields, store.FieldName)
 	}
@@ -10848,6 +10898,9 @@ func (m *StoreMutation) Fields() []string {
 	}
 	if m.delete_at != nil {
 		fields = append(fields, store.FieldDeleteAt)
+	}
+	if m.deletion_began_at != nil {
+		fields = append(fields, store.FieldDeletionBeganAt)
 	}
 	if m.platform_fee_percent != nil {
 		fields = append(fields, store.FieldPlatformFeePercent)
@@ -10894,6 +10947,8 @@ func (m *StoreMutation) Field(name string) (ent.Value, bool) {
 		return m.UnavailableTypes()
 	case store.FieldDeleteAt:
 		return m.DeleteAt()
+	case store.FieldDeletionBeganAt:
+		return m.DeletionBeganAt()
 	case store.FieldPlatformFeePercent:
 		return m.PlatformFeePercent()
 	case store.FieldCreatedAt:
@@ -10937,6 +10992,8 @@ func (m *StoreMutation) OldField(ctx context.Context, name string) (ent.Value, e
 		return m.OldUnavailableTypes(ctx)
 	case store.FieldDeleteAt:
 		return m.OldDeleteAt(ctx)
+	case store.FieldDeletionBeganAt:
+		return m.OldDeletionBeganAt(ctx)
 	case store.FieldPlatformFeePercent:
 		return m.OldPlatformFeePercent(ctx)
 	case store.FieldCreatedAt:
@@ -11050,6 +11107,13 @@ func (m *StoreMutation) SetField(name string, value ent.Value) error {
 		}
 		m.SetDeleteAt(v)
 		return nil
+	case store.FieldDeletionBeganAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetDeletionBeganAt(v)
+		return nil
 	case store.FieldPlatformFeePercent:
 		v, ok := value.(float64)
 		if !ok {
@@ -11119,6 +11183,9 @@ func (m *StoreMutation) ClearedFields() []string {
 	if m.FieldCleared(store.FieldDeleteAt) {
 		fields = append(fields, store.FieldDeleteAt)
 	}
+	if m.FieldCleared(store.FieldDeletionBeganAt) {
+		fields = append(fields, store.FieldDeletionBeganAt)
+	}
 	return fields
 }
 
@@ -11135,6 +11202,9 @@ func (m *StoreMutation) ClearField(name string) error {
 	switch name {
 	case store.FieldDeleteAt:
 		m.ClearDeleteAt()
+		return nil
+	case store.FieldDeletionBeganAt:
+		m.ClearDeletionBeganAt()
 		return nil
 	}
 	return fmt.Errorf("unknown Store nullable field %s", name)
@@ -11185,6 +11255,9 @@ func (m *StoreMutation) ResetField(name string) error {
 		return nil
 	case store.FieldDeleteAt:
 		m.ResetDeleteAt()
+		return nil
+	case store.FieldDeletionBeganAt:
+		m.ResetDeletionBeganAt()
 		return nil
 	case store.FieldPlatformFeePercent:
 		m.ResetPlatformFeePercent()

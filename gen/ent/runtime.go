@@ -272,7 +272,7 @@ func init() {
 	// store.DefaultUnavailableTypes holds the default value on creation for the unavailable_types field.
 	store.DefaultUnavailableTypes = storeDescUnavailableTypes.Default.([]string)
 	// storeDescPlatformFeePercent is the schema descriptor for platform_fee_percent field.
-	storeDescPlatformFeePercent := storeFields[15].Descriptor()
+	storeDescPlatformFeePercent := storeFields[16].Descriptor()
 	// store.DefaultPlatformFeePercent holds the default value on creation for the platform_fee_percent field.
 	store.DefaultPlatformFeePercent = storeDescPlatformFeePercent.Default.(float64)
 	// storeDescID is the schema descriptor for id field.

@@ -47,6 +47,8 @@ type Store struct {
 	UnavailableTypes []string `json:"unavailable_types,omitempty"`
 	// when all that it has begins to be deleted; null for a store that stays
 	DeleteAt *time.Time `json:"delete_at,omitempty"`
+	// when the first of its rows was deleted, after which it cannot be restored; null before
+	DeletionBeganAt *time.Time `json:"deletion_began_at,omitempty"`
 	// copied to each order recorded
 	PlatformFeePercent float64 `json:"platform_fee_percent,omitempty"`
 	// CreatedAt holds the value of the "created_at" field.
@@ -69,7 +71,7 @@ func (*Store) scanValues(columns []string) ([]any, error) {
 			values[i] = new(sql.NullFloat64)
 		case store.FieldName, store.FieldSlug, store.FieldURL, store.FieldDescription, store.FieldCurrency, store.FieldCountry, store.FieldSupportEmail, store.FieldPhone, store.FieldWhatsappPhone, store.FieldStatus:
 			values[i] = new(sql.NullString)
-		case store.FieldDeleteAt, store.FieldCreatedAt, store.FieldUpdatedAt:
+		case store.FieldDeleteAt, store.FieldDeletionBeganAt, store.FieldCreatedAt, store.FieldUpdatedAt:
 			values[i] = new(sql.NullTime)
 		case store.FieldID:
 			values[i] = new(uuid.UUID)
@@ -183,6 +185,13 @@ func (_m *Store) assignValues(columns []string, values []any) error {
 				_m.DeleteAt = new(time.Time)
 				*_m.DeleteAt = value.Time
 			}
+		case store.FieldDeletionBeganAt:
+			if value, ok := values[i].(*sql.NullTime); !ok {
+				return fmt.Errorf("unexpected type %T for field deletion_began_at", values[i])
+			} else if value.Valid {
+				_m.DeletionBeganAt = new(time.Time)
+				*_m.DeletionBeganAt = value.Time
+			}
 		case store.FieldPlatformFeePercent:
 			if value, ok := values[i].(*sql.NullFloat64); !ok {
 				return fmt.Errorf("unexpected type %T for field platform_fee_percent", values[i])
@@ -278,6 +287,11 @@ func (_m *Store) String() string {
 	builder.WriteString(", ")
 	if v := _m.DeleteAt; v != nil {
 		builder.WriteString("delete_at=")
+		builder.WriteString(v.Format(time.ANSIC))
+	}
+	builder.WriteString(", ")
+	if v := _m.DeletionBeganAt; v != nil {
+		builder.WriteString("deletion_began_at=")
 		builder.WriteString(v.Format(time.ANSIC))
 	}
 	builder.WriteString(", ")

@@ -161,6 +161,20 @@ func (_c *StoreCreate) SetNillableDeleteAt(v *time.Time) *StoreCreate {
 	return _c
 }
 
+// SetDeletionBeganAt sets the "deletion_began_at" field.
+func (_c *StoreCreate) SetDeletionBeganAt(v time.Time) *StoreCreate {
+	_c.mutation.SetDeletionBeganAt(v)
+	return _c
+}
+
+// SetNillableDeletionBeganAt sets the "deletion_began_at" field if the given value is not nil.
+func (_c *StoreCreate) SetNillableDeletionBeganAt(v *time.Time) *StoreCreate {
+	if v != nil {
+		_c.SetDeletionBeganAt(*v)
+	}
+	return _c
+}
+
 // SetPlatformFeePercent sets the "platform_fee_percent" field.
 func (_c *StoreCreate) SetPlatformFeePercent(v float64) *StoreCreate {
 	_c.mutation.SetPlatformFeePercent(v)
@@ -433,6 +447,10 @@ func (_c *StoreCreate) createSpec() (*Store, *sqlgraph.CreateSpec) {
 	if value, ok := _c.mutation.DeleteAt(); ok {
 		_spec.SetField(store.FieldDeleteAt, field.TypeTime, value)
 		_node.DeleteAt = &value
+	}
+	if value, ok := _c.mutation.DeletionBeganAt(); ok {
+		_spec.SetField(store.FieldDeletionBeganAt, field.TypeTime, value)
+		_node.DeletionBeganAt = &value
 	}
 	if value, ok := _c.mutation.PlatformFeePercent(); ok {
 		_spec.SetField(store.FieldPlatformFeePercent, field.TypeFloat64, value)

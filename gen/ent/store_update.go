@@ -207,6 +207,26 @@ func (_u *StoreUpdate) ClearDeleteAt() *StoreUpdate {
 	return _u
 }
 
+// SetDeletionBeganAt sets the "deletion_began_at" field.
+func (_u *StoreUpdate) SetDeletionBeganAt(v time.Time) *StoreUpdate {
+	_u.mutation.SetDeletionBeganAt(v)
+	return _u
+}
+
+// SetNillableDeletionBeganAt sets the "deletion_began_at" field if the given value is not nil.
+func (_u *StoreUpdate) SetNillableDeletionBeganAt(v *time.Time) *StoreUpdate {
+	if v != nil {
+		_u.SetDeletionBeganAt(*v)
+	}
+	return _u
+}
+
+// ClearDeletionBeganAt clears the value of the "deletion_began_at" field.
+func (_u *StoreUpdate) ClearDeletionBeganAt() *StoreUpdate {
+	_u.mutation.ClearDeletionBeganAt()
+	return _u
+}
+
 // SetPlatformFeePercent sets the "platform_fee_percent" field.
 func (_u *StoreUpdate) SetPlatformFeePercent(v float64) *StoreUpdate {
 	_u.mutation.ResetPlatformFeePercent()
@@ -347,6 +367,12 @@ func (_u *StoreUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 	}
 	if _u.mutation.DeleteAtCleared() {
 		_spec.ClearField(store.FieldDeleteAt, field.TypeTime)
+	}
+	if value, ok := _u.mutation.DeletionBeganAt(); ok {
+		_spec.SetField(store.FieldDeletionBeganAt, field.TypeTime, value)
+	}
+	if _u.mutation.DeletionBeganAtCleared() {
+		_spec.ClearField(store.FieldDeletionBeganAt, field.TypeTime)
 	}
 	if value, ok := _u.mutation.PlatformFeePercent(); ok {
 		_spec.SetField(store.FieldPlatformFeePercent, field.TypeFloat64, value)
@@ -555,6 +581,26 @@ func (_u *StoreUpdateOne) ClearDeleteAt() *StoreUpdateOne {
 	return _u
 }
 
+// SetDeletionBeganAt sets the "deletion_began_at" field.
+func (_u *StoreUpdateOne) SetDeletionBeganAt(v time.Time) *StoreUpdateOne {
+	_u.mutation.SetDeletionBeganAt(v)
+	return _u
+}
+
+// SetNillableDeletionBeganAt sets the "deletion_began_at" field if the given value is not nil.
+func (_u *StoreUpdateOne) SetNillableDeletionBeganAt(v *time.Time) *StoreUpdateOne {
+	if v != nil {
+		_u.SetDeletionBeganAt(*v)
+	}
+	return _u
+}
+
+// ClearDeletionBeganAt clears the value of the "deletion_began_at" field.
+func (_u *StoreUpdateOne) ClearDeletionBeganAt() *StoreUpdateOne {
+	_u.mutation.ClearDeletionBeganAt()
+	return _u
+}
+
 // SetPlatformFeePercent sets the "platform_fee_percent" field.
 func (_u *StoreUpdateOne) SetPlatformFeePercent(v float64) *StoreUpdateOne {
 	_u.mutation.ResetPlatformFeePercent()
@@ -725,6 +771,12 @@ func (_u *StoreUpdateOne) sqlSave(ctx context.Context) (_node *Store, err error)
 	}
 	if _u.mutation.DeleteAtCleared() {
 		_spec.ClearField(store.FieldDeleteAt, field.TypeTime)
+	}
+	if value, ok := _u.mutation.DeletionBeganAt(); ok {
+		_spec.SetField(store.FieldDeletionBeganAt, field.TypeTime, value)
+	}
+	if _u.mutation.DeletionBeganAtCleared() {
+		_spec.ClearField(store.FieldDeletionBeganAt, field.TypeTime)
 	}
 	if value, ok := _u.mutation.PlatformFeePercent(); ok {
 		_spec.SetField(store.FieldPlatformFeePercent, field.TypeFloat64, value)

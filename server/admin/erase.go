@@ -29,9 +29,10 @@ const (
 	maxGrace     = 3650 * 24 * time.Hour
 )
 
-// DeleteStore closes a store and has workers delete it after a grace. It refuses with store_not_found or validation_failed.
+// DeleteStore closes a store and has workers delete it after a grace. It refuses with store_not_found or validation_failed, or
+// with store_being_deleted once the grace of an earlier call is over.
 func (o *Operator) DeleteStore(ctx context.Context, in *adminv1.DeleteStoreRequest) (*adminv1.StoreSettings, error) {
-	ctx, t, err := o.check(ctx, nil, in.GetStore())
+	ctx, t, err := o.inExisting(ctx, in.GetStore())
 	if err != nil {
 		return nil, err
 	}
@@ -51,6 +52,9 @@ func (o *Operator) DeleteStore(ctx context.Context, in *adminv1.DeleteStoreReque
 		return nil, err
 	}
 	return changeStore(ctx, o, t, func(ctx context.Context, row *ent.Store) (*ent.Store, error) {
+		if err := o.checkGrace(row); err != nil {
+			return nil, err
+		}
 		at := hook.Time(ctx, row.ID).Add(grace)
 		hook.Record(ctx, "store.deletion_ordered", "store", row.ID, hook.FieldChange{Field: "deleteAt", To: at})
 		return row.Update().SetStatus(store.StatusClosed).SetDeleteAt(at).Save(ctx)
@@ -60,20 +64,35 @@ func (o *Operator) DeleteStore(ctx context.Context, in *adminv1.DeleteStoreReque
 // RestoreStore takes the deletion of a store back and opens it; a store that is not to be deleted stays as it is. It refuses
 // with store_not_found, or with store_being_deleted once the grace is over.
 func (o *Operator) RestoreStore(ctx context.Context, in *adminv1.RestoreStoreRequest) (*storefrontv1.Store, error) {
-	ctx, t, err := o.check(ctx, nil, in.GetStore())
+	ctx, t, err := o.inExisting(ctx, in.GetStore())
 	if err != nil {
 		return nil, err
 	}
 	return changeStore(ctx, o, t, func(ctx context.Context, row *ent.Store) (*ent.Store, error) {
-		switch {
-		case row.DeleteAt == nil:
+		if row.DeleteAt == nil {
 			return row, nil
-		case !row.DeleteAt.After(o.db.Now()):
-			return nil, apierr.New(apierr.StoreBeingDeleted, "The store's grace is over: it is being deleted.")
+		}
+		if err := o.checkGrace(row); err != nil {
+			return nil, err
 		}
 		hook.Record(ctx, "store.restored", "store", row.ID, hook.FieldChange{Field: "deleteAt", From: *row.DeleteAt})
 		return row.Update().SetStatus(store.StatusOpen).ClearDeleteAt().Save(ctx)
 	}, resource.Store)
+}
+
+// checkGrace refuses with store_being_deleted once a store's grace is over. Its row is locked, so that a worker that begins
+// with the deletion comes before or after.
+func (o *Operator) checkGrace(row *ent.Store) error {
+	if row.DeletionBeganAt == nil && (row.DeleteAt == nil || row.DeleteAt.After(o.db.Now())) {
+		return nil
+	}
+	return beingDeleted(row.Slug)
+}
+
+// beingDeleted is the refusal of what comes too late for a store.
+func beingDeleted(slug string) error {
+	return apierr.New(apierr.StoreBeingDeleted, "The store "+slug+" is being deleted, and nothing was changed: its grace is over, "+
+		"and what is gone cannot be brought back. Once it is no longer listed, an export of it can be imported into a new store.")
 }
 
 // changeStore changes the row of the store that the context is in.
@@ -95,11 +114,15 @@ func changeStore[M any](ctx context.Context, o *Operator, t tenant.Store,
 
 // forgetting is the progress of forgetting a customer.
 func forgetting(f erase.Forgetting) *adminv1.Forgetting {
-	return &adminv1.Forgetting{
+	receipt := &adminv1.Forgetting{
 		CustomerId: f.CustomerID.String(), StoreId: f.StoreID.String(), Events: f.Events, Deliveries: f.Deliveries,
 		ActivityEntries: f.ActivityEntries, Notes: f.Notes, IdempotencyKeys: f.IdempotencyKeys, RefusedRequests: f.RefusedRequests,
 		CreatedAt: apijson.Timestamp(f.CreatedAt), FinishedAt: apijson.OptionalTimestamp(f.FinishedAt),
 	}
+	if f.LogWaitsFor != "" {
+		receipt.LogWaitsFor = &f.LogWaitsFor
+	}
+	return receipt
 }
 
 // forget calls a function on a customer of the store that owns it.
@@ -127,16 +150,16 @@ func (o *Operator) ForgetCustomer(ctx context.Context, in *adminv1.ForgetCustome
 }
 
 // ContinueForgetting carries out the next part of forgetting a customer and returns its progress or, when it is finished, the
-// receipt. It refuses with customer_not_found.
+// receipt. Of a finished one it tries again to empty SQLite's log if that is left. It refuses with customer_not_found.
 func (o *Operator) ContinueForgetting(ctx context.Context, in *adminv1.ContinueForgettingRequest) (*adminv1.Forgetting, error) {
 	return o.forget(ctx, in, erase.Step)
 }
 
-// Forget forgets a customer and calls report after each part. When it is given up half-way, a worker continues it. It refuses
-// as ForgetCustomer does.
+// Forget forgets a customer and calls report after each part. When it is given up half-way, a worker continues it. For one
+// whose receipt waits for SQLite's log it tries once more to empty that. It refuses as ForgetCustomer does.
 func Forget(ctx context.Context, o API, id string, report func(*adminv1.Forgetting)) (*adminv1.Forgetting, error) {
 	job, err := o.ForgetCustomer(ctx, &adminv1.ForgetCustomerRequest{Id: id})
-	for err == nil && job.GetFinishedAt() == nil {
+	for again := job.GetLogWaitsFor() != ""; err == nil && (again || job.GetFinishedAt() == nil); again = false {
 		if job, err = o.ContinueForgetting(ctx, &adminv1.ContinueForgettingRequest{Id: id}); err == nil {
 			report(job)
 		}

@@ -16,6 +16,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"go.storefront.example/ent/apijson"
+	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/notice"
 	"go.storefront.example/ent/queue"
@@ -23,6 +24,7 @@ import (
 	"go.storefront.example/ent/tenant"
 	"go.storefront.example/gen/ent"
 	"go.storefront.example/gen/ent/product"
+	"go.storefront.example/gen/ent/store"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/apierr"
@@ -70,7 +72,7 @@ func (o *Operator) Export(ctx context.Context, in *adminv1.ExportStoreRequest,
 	ctx, cancel := context.WithTimeout(ctx, MaxExport)
 	defer cancel()
 	var at time.Time
-	err = o.db.Snapshot(ctx, func(ctx context.Context, tx *ent.Tx) error {
+	err = o.db.Snapshot(ctx, db.ReaderExport, func(ctx context.Context, tx *ent.Tx) error {
 		row, err := tx.Store.Get(ctx, t.ID)
 		if err != nil {
 			return fmt.Errorf("export the store: %w", err)
@@ -78,6 +80,14 @@ func (o *Operator) Export(ctx context.Context, in *adminv1.ExportStoreRequest,
 		// On Citus the store's node takes its snapshot with the first of its statements, so that it is asked before the answers.
 		if _, err := tx.Product.Query().Where(product.StoreID(t.ID)).Exist(ctx); err != nil {
 			return fmt.Errorf("export the store: %w", err)
+		}
+		// The snapshot is older than this answer: while the deletion has not begun, the snapshot has all rows.
+		whole, err := o.db.Client().Store.Query().Where(store.ID(t.ID), store.DeletionBeganAtIsNil()).Exist(ctx)
+		switch {
+		case err != nil:
+			return fmt.Errorf("export the store: %w", err)
+		case !whole:
+			return beingDeleted(t.Slug)
 		}
 		at = o.db.Now()
 		e := &export{o: o, tx: tx, t: t, pass: pass, out: &adminv1.ExportStoreResponse{ExportedAt: apijson.Timestamp(at)}}

@@ -102,7 +102,11 @@ func (o *Operator) inOwner(ctx context.Context, of kind, store, id string) (cont
 	if err != nil {
 		return nil, fmt.Errorf("find the owner of %s: %w", id, err)
 	}
-	return tenant.With(ctx, shop.TenantOf(row), actorOf(ctx)), nil
+	t := shop.TenantOf(row)
+	if t.BeingDeleted {
+		return nil, beingDeleted(t.Slug)
+	}
+	return tenant.With(ctx, t, actorOf(ctx)), nil
 }
 
 // inPlatform is inOwner for a row that no store owns: one of the notices.

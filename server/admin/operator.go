@@ -135,19 +135,32 @@ func actorOf(ctx context.Context) tenant.Actor {
 
 // In returns a context in which the rules work on the store with this slug or id, under the
 // operator's name or that of a member (As). A context that is in a store already stays in it; name may
-// then be empty. It refuses with store_not_found.
+// then be empty. It refuses with store_not_found, or with store_being_deleted once rows of the store are deleted: a list or an
+// export would lack them, and what is added would outlive the store.
 func (o *Operator) In(ctx context.Context, name string) (context.Context, error) {
+	ctx, t, err := o.inExisting(ctx, name)
+	switch {
+	case err != nil:
+		return nil, err
+	case t.BeingDeleted:
+		return nil, beingDeleted(t.Slug)
+	}
+	return ctx, nil
+}
+
+// inExisting is In for what also concerns a store that is being deleted. It refuses with store_not_found.
+func (o *Operator) inExisting(ctx context.Context, name string) (context.Context, tenant.Store, error) {
 	if own, _, ok := tenant.From(ctx); ok {
 		if name == "" || name == own.Slug || strings.EqualFold(name, own.ID.String()) {
-			return ctx, nil
+			return ctx, own, nil
 		}
-		return nil, noStore(name)
+		return nil, tenant.Store{}, noStore(name)
 	}
 	t, err := o.rules.FindStore(ctx, name)
 	if err != nil {
-		return nil, err
+		return nil, t, err
 	}
-	return tenant.With(ctx, t, actorOf(ctx)), nil
+	return tenant.With(ctx, t, actorOf(ctx)), t, nil
 }
 
 func noStore(name string) error {

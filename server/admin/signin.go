@@ -13,6 +13,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/uuid"
+
 	"go.storefront.example/ent/apijson"
 	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/id"
@@ -160,9 +162,9 @@ func (o *Operator) LookAtSignInLink(ctx context.Context, secret string) (Member,
 	if err != nil {
 		return Member{}, fmt.Errorf("read a sign-in link: %w", err)
 	}
-	in, err := o.db.Client().Store.Get(ctx, row.StoreID)
+	in, err := storeOf(ctx, o.db.Client().Store, row.StoreID, ErrSignInLink)
 	if err != nil {
-		return Member{}, fmt.Errorf("read the store of a sign-in link: %w", err)
+		return Member{}, err
 	}
 	return Member{Name: row.Member, Role: row.Role, StoreName: in.Name, ExpiresAt: row.ExpiresAt, Origin: row.Origin}, nil
 }
@@ -185,6 +187,9 @@ func (o *Operator) SignIn(ctx context.Context, linkSecret string, instead ...str
 		row, err := tx.SignInLink.Query().Where(signinlink.Fingerprint(link)).Only(ctx)
 		if err != nil {
 			return fmt.Errorf("read a sign-in link: %w", err)
+		}
+		if _, err := storeOf(ctx, tx.Store, row.StoreID, ErrSignInLink); err != nil {
+			return err
 		}
 		for _, other := range instead {
 			if err := endSession(ctx, tx, other); err != nil {
@@ -218,9 +223,9 @@ func (o *Operator) InSession(ctx context.Context, secret string, secure bool) (c
 	if member.Secure() != secure {
 		return nil, Member{}, ErrNoSession
 	}
-	in, err := o.db.Client().Store.Get(ctx, row.StoreID)
+	in, err := storeOf(ctx, o.db.Client().Store, row.StoreID, ErrNoSession)
 	if err != nil {
-		return nil, Member{}, fmt.Errorf("read the store of a session: %w", err)
+		return nil, Member{}, err
 	}
 	if row.LastUsedAt == nil || now.Sub(*row.LastUsedAt) >= usedEvery {
 		err := hook.WithTx(ctx, o.db, func(ctx context.Context, tx *ent.Tx) error {
@@ -232,6 +237,18 @@ func (o *Operator) InSession(ctx context.Context, secret string, secure bool) (c
 	}
 	member.StoreName = in.Name
 	return tenant.With(ctx, shop.TenantOf(in), tenant.Actor{Type: tenant.ActorMember, Name: row.Member}), member, nil
+}
+
+// storeOf reads the store of a session or of a sign-in link, or returns none if the store is being deleted.
+func storeOf(ctx context.Context, stores *ent.StoreClient, storeID uuid.UUID, none error) (*ent.Store, error) {
+	row, err := stores.Get(ctx, storeID)
+	switch {
+	case ent.IsNotFound(err), err == nil && row.DeletionBeganAt != nil:
+		return nil, none
+	case err != nil:
+		return nil, fmt.Errorf("read the store of a session: %w", err)
+	}
+	return row, nil
 }
 
 // KeepAlive prolongs a session that has not ended to SessionLength from now.

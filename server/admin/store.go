@@ -6,7 +6,6 @@ import (
 
 	"go.storefront.example/ent/apijson"
 	"go.storefront.example/ent/resource"
-	"go.storefront.example/ent/tenant"
 	"go.storefront.example/gen/ent"
 	"go.storefront.example/gen/ent/store"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
@@ -42,7 +41,7 @@ func (o *Operator) ListStores(ctx context.Context, in *adminv1.ListStoresRequest
 
 // GetStore returns the store with this slug or id. It refuses with store_not_found.
 func (o *Operator) GetStore(ctx context.Context, in *adminv1.GetStoreRequest) (*storefrontv1.Store, error) {
-	ctx, err := o.In(ctx, in.GetStore())
+	ctx, _, err := o.inExisting(ctx, in.GetStore())
 	if err != nil {
 		return nil, err
 	}
@@ -51,11 +50,10 @@ func (o *Operator) GetStore(ctx context.Context, in *adminv1.GetStoreRequest) (*
 
 // GetStoreSettings returns what the operator sets for a store. It refuses with store_not_found.
 func (o *Operator) GetStoreSettings(ctx context.Context, in *adminv1.GetStoreSettingsRequest) (*adminv1.StoreSettings, error) {
-	ctx, err := o.In(ctx, in.GetStore())
+	ctx, t, err := o.inExisting(ctx, in.GetStore())
 	if err != nil {
 		return nil, err
 	}
-	t, _, _ := tenant.From(ctx)
 	row, err := o.db.Client().Store.Query().Where(store.ID(t.ID)).Only(ctx)
 	if err := apierr.OfRow("store", err, func() error { return noStore(t.Slug) }); err != nil {
 		return nil, err

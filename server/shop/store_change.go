@@ -35,7 +35,7 @@ func storeNotFound(name string) error {
 func TenantOf(row *ent.Store) tenant.Store {
 	return tenant.Store{
 		ID: row.ID, Slug: row.Slug, Currency: row.Currency, Country: row.Country,
-		Status:           row.Status.String(),
+		Status: row.Status.String(), BeingDeleted: row.DeletionBeganAt != nil,
 		PaymentLinksOpen: row.PaymentLinksOpen, UnavailableTypes: row.UnavailableTypes, PlatformFeePercent: row.PlatformFeePercent,
 	}
 }

@@ -246,6 +246,7 @@ var (
 		{Name: "store_id", Type: field.TypeUUID},
 		{Name: "progress", Type: field.TypeBytes},
 		{Name: "finished_at", Type: field.TypeTime, Nullable: true},
+		{Name: "log_waits_for", Type: field.TypeString, Nullable: true},
 	}
 	// ForgettingsTable holds the schema information for the "forgettings" table.
 	ForgettingsTable = &schema.Table{
@@ -259,6 +260,14 @@ var (
 				Columns: []*schema.Column{ForgettingsColumns[0]},
 				Annotation: &entsql.IndexAnnotation{
 					Where: "finished_at IS NULL",
+				},
+			},
+			{
+				Name:    "forgetting_log_waits_for",
+				Unique:  false,
+				Columns: []*schema.Column{ForgettingsColumns[4]},
+				Annotation: &entsql.IndexAnnotation{
+					Where: "log_waits_for IS NOT NULL",
 				},
 			},
 		},
@@ -660,6 +669,7 @@ var (
 		{Name: "payment_links_open", Type: field.TypeBool, Default: true},
 		{Name: "unavailable_types", Type: field.TypeJSON},
 		{Name: "delete_at", Type: field.TypeTime, Nullable: true},
+		{Name: "deletion_began_at", Type: field.TypeTime, Nullable: true},
 		{Name: "platform_fee_percent", Type: field.TypeFloat64, Default: 0},
 		{Name: "created_at", Type: field.TypeTime},
 		{Name: "updated_at", Type: field.TypeTime},
@@ -678,7 +688,7 @@ var (
 			{
 				Name:    "store_created_at_id",
 				Unique:  false,
-				Columns: []*schema.Column{StoresColumns[16], StoresColumns[0]},
+				Columns: []*schema.Column{StoresColumns[17], StoresColumns[0]},
 			},
 			{
 				Name:    "store_delete_at",

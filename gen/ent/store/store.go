@@ -42,6 +42,8 @@ const (
 	FieldUnavailableTypes = "unavailable_types"
 	// FieldDeleteAt holds the string denoting the delete_at field in the database.
 	FieldDeleteAt = "delete_at"
+	// FieldDeletionBeganAt holds the string denoting the deletion_began_at field in the database.
+	FieldDeletionBeganAt = "deletion_began_at"
 	// FieldPlatformFeePercent holds the string denoting the platform_fee_percent field in the database.
 	FieldPlatformFeePercent = "platform_fee_percent"
 	// FieldCreatedAt holds the string denoting the created_at field in the database.
@@ -69,6 +71,7 @@ var Columns = []string{
 	FieldPaymentLinksOpen,
 	FieldUnavailableTypes,
 	FieldDeleteAt,
+	FieldDeletionBeganAt,
 	FieldPlatformFeePercent,
 	FieldCreatedAt,
 	FieldUpdatedAt,
@@ -202,6 +205,11 @@ func ByPaymentLinksOpen(opts ...sql.OrderTermOption) OrderOption {
 // ByDeleteAt orders the results by the delete_at field.
 func ByDeleteAt(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldDeleteAt, opts...).ToFunc()
+}
+
+// ByDeletionBeganAt orders the results by the deletion_began_at field.
+func ByDeletionBeganAt(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldDeletionBeganAt, opts...).ToFunc()
 }
 
 // ByPlatformFeePercent orders the results by the platform_fee_percent field.

@@ -110,6 +110,11 @@ func DeleteAt(v time.Time) predicate.Store {
 	return predicate.Store(sql.FieldEQ(FieldDeleteAt, v))
 }
 
+// DeletionBeganAt applies equality check predicate on the "deletion_began_at" field. It's identical to DeletionBeganAtEQ.
+func DeletionBeganAt(v time.Time) predicate.Store {
+	return predicate.Store(sql.FieldEQ(FieldDeletionBeganAt, v))
+}
+
 // PlatformFeePercent applies equality check predicate on the "platform_fee_percent" field. It's identical to PlatformFeePercentEQ.
 func PlatformFeePercent(v float64) predicate.Store {
 	return predicate.Store(sql.FieldEQ(FieldPlatformFeePercent, v))
@@ -788,6 +793,56 @@ func DeleteAtIsNil() predicate.Store {
 // DeleteAtNotNil applies the NotNil predicate on the "delete_at" field.
 func DeleteAtNotNil() predicate.Store {
 	return predicate.Store(sql.FieldNotNull(FieldDeleteAt))
+}
+
+// DeletionBeganAtEQ applies the EQ predicate on the "deletion_began_at" field.
+func DeletionBeganAtEQ(v time.Time) predicate.Store {
+	return predicate.Store(sql.FieldEQ(FieldDeletionBeganAt, v))
+}
+
+// DeletionBeganAtNEQ applies the NEQ predicate on the "deletion_began_at" field.
+func DeletionBeganAtNEQ(v time.Time) predicate.Store {
+	return predicate.Store(sql.FieldNEQ(FieldDeletionBeganAt, v))
+}
+
+// DeletionBeganAtIn applies the In predicate on the "deletion_began_at" field.
+func DeletionBeganAtIn(vs ...time.Time) predicate.Store {
+	return predicate.Store(sql.FieldIn(FieldDeletionBeganAt, vs...))
+}
+
+// DeletionBeganAtNotIn applies the NotIn predicate on the "deletion_began_at" field.
+func DeletionBeganAtNotIn(vs ...time.Time) predicate.Store {
+	return predicate.Store(sql.FieldNotIn(FieldDeletionBeganAt, vs...))
+}
+
+// DeletionBeganAtGT applies the GT predicate on the "deletion_began_at" field.
+func DeletionBeganAtGT(v time.Time) predicate.Store {
+	return predicate.Store(sql.FieldGT(FieldDeletionBeganAt, v))
+}
+
+// DeletionBeganAtGTE applies the GTE predicate on the "deletion_began_at" field.
+func DeletionBeganAtGTE(v time.Time) predicate.Store {
+	return predicate.Store(sql.FieldGTE(FieldDeletionBeganAt, v))
+}
+
+// DeletionBeganAtLT applies the LT predicate on the "deletion_began_at" field.
+func DeletionBeganAtLT(v time.Time) predicate.Store {
+	return predicate.Store(sql.FieldLT(FieldDeletionBeganAt, v))
+}
+
+// DeletionBeganAtLTE applies the LTE predicate on the "deletion_began_at" field.
+func DeletionBeganAtLTE(v time.Time) predicate.Store {
+	return predicate.Store(sql.FieldLTE(FieldDeletionBeganAt, v))
+}
+
+// DeletionBeganAtIsNil applies the IsNil predicate on the "deletion_began_at" field.
+func DeletionBeganAtIsNil() predicate.Store {
+	return predicate.Store(sql.FieldIsNull(FieldDeletionBeganAt))
+}
+
+// DeletionBeganAtNotNil applies the NotNil predicate on the "deletion_began_at" field.
+func DeletionBeganAtNotNil() predicate.Store {
+	return predicate.Store(sql.FieldNotNull(FieldDeletionBeganAt))
 }
 
 // PlatformFeePercentEQ applies the EQ predicate on the "platform_fee_percent" field.

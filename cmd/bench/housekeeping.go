@@ -1,0 +1,123 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"time"
+
+	"go.storefront.example/ent/db"
+	"go.storefront.example/gen/ent"
+)
+
+const (
+	// housekeepingP99 bounds another store's writes beside housekeeping.
+	housekeepingP99 = 100 * time.Millisecond
+	// writerRate is how many customers the bystander creates in a second.
+	writerRate = 50
+	// deletedStore, forgettingStore and exportedStore are the stores that lose all rows, lose buyers, and are exported.
+	deletedStore, forgettingStore, exportedStore, housekeepingStores = 0, 1, 2, 4
+	// housekeepingPause is the time between two runs of a command: the programs' starts are no part of what is measured.
+	housekeepingPause = 200 * time.Millisecond
+	// buyerRate is how many customers, and events of them, the store that forgets gets in a second before.
+	buyerRate = 200
+)
+
+// playHousekeeping deletes a store of many customers while another one forgets buyer after buyer, a third is exported and, on
+// SQLite, the file is backed up, again and again, beside an export that stays open. It watches the writes of a fourth store.
+func playHousekeeping(p *play) {
+	s := p.open(shape{stores: housekeepingStores, firstCustomers: p.Customers})
+	p.require(s.serve(p.ctx))
+	p.require(s.work(p.ctx, 1))
+	handle, err := s.open(p.ctx)
+	p.require(err)
+	p.while(func() { p.wait(p.calm()) }, p.creator(s, forgettingStore, buyerRate))
+
+	quiet := p.while(func() { p.wait(p.calm()) }, p.writer(s))
+	p.answers(quiet)
+	h := &housekeeping{play: p, stage: s}
+	under := p.while(func() {
+		ctx, stop := context.WithTimeout(p.ctx, p.Span)
+		defer stop()
+		_, err := s.command(p.ctx, "store", "delete", s.stores[deletedStore].slug, "--now", s.stores[deletedStore].slug)
+		p.require(err)
+		p.require(handle.Snapshot(p.ctx, db.ReaderExport, func(within context.Context, tx *ent.Tx) error {
+			if _, err := tx.Store.Query().Count(within); err != nil {
+				return err
+			}
+			h.repeat(ctx)
+			return nil
+		}))
+	}, p.writer(s))
+	p.quiet, p.under = latencies(quiet), latencies(under)
+	p.require(h.err)
+	left := 0
+	p.require(handle.Reader().QueryRowContext(p.ctx, "SELECT count(*) FROM customers WHERE store_id = $1", s.stores[deletedStore].id).
+		Scan(&left))
+	p.didf("%d buyers forgotten, %d exports, %d backups, and %d of %d customers deleted in %s", h.done["customer"], h.done["export"],
+		h.done["backup"], p.Customers-left, p.Customers, p.Span)
+	p.didf("another store's writes: %s", p.answered(under))
+	counts := p.answers(under)
+	p.must(counts[refused]+counts[limited] == 0, "another store's writes are never refused (%d of %d were)",
+		counts[refused]+counts[limited], len(under))
+	p99 := percentile(p.under, 99)
+	p.mustFast(p99 < housekeepingP99, "their p99 stays under %s (%s)", housekeepingP99, fine(p99))
+	p.mustFast(h.done["customer"] > 0 && left < p.Customers, "forgetting and deletion get on beside the open export")
+}
+
+// writer is the bystander: the last store's own customers.
+func (p *play) writer(s *stage) *openLoop { return p.creator(s, housekeepingStores-1, writerRate) }
+
+// housekeeping is commands that run again and again.
+type housekeeping struct {
+	*play
+	*stage
+	mu   sync.Mutex
+	done map[string]int // how often each has ended
+	err  error          // the first that failed
+}
+
+// repeat runs each command again and again, beside the others, until the context ends.
+func (h *housekeeping) repeat(ctx context.Context) {
+	h.done = map[string]int{}
+	var group sync.WaitGroup
+	for name, command := range map[string]func(n int) error{"customer": h.forget, "export": h.export, "backup": h.backup} {
+		if name == "backup" && !h.sqlite {
+			continue
+		}
+		group.Go(func() {
+			for n := 0; ctx.Err() == nil; n++ {
+				err := command(n)
+				h.mu.Lock()
+				if err != nil && h.err == nil {
+					h.err = err
+				}
+				h.done[name]++
+				h.mu.Unlock()
+				_ = wait(ctx, housekeepingPause) // it ends with the context, as the loop does
+			}
+		})
+	}
+	group.Wait()
+}
+
+func (h *housekeeping) forget(n int) error {
+	slug, email := h.stores[forgettingStore].slug, fmt.Sprintf("leaves.%d@example.com", n)
+	if _, err := h.command(h.ctx, "customer", "create", "--store", slug, "--email", email); err != nil {
+		return err
+	}
+	_, err := h.command(h.ctx, "customer", "forget", email, "--store", slug, "--yes")
+	return err
+}
+
+func (h *housekeeping) export(n int) error {
+	_, err := h.command(h.ctx, "export", "--store", h.stores[exportedStore].slug, filepath.Join(h.folder, "export-"+strconv.Itoa(n)))
+	return err
+}
+
+func (h *housekeeping) backup(n int) error {
+	_, err := h.command(h.ctx, "backup", "--to", filepath.Join(h.folder, "backup-"+strconv.Itoa(n)+".db"))
+	return err
+}

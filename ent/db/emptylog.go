@@ -1,0 +1,81 @@
+package db
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/gofrs/flock"
+)
+
+// The kinds of readers that EmptyLog names. An export and a backup mark themselves with a lock on a file beside the
+// database, which every process sees and which ends with its process.
+const (
+	ReaderExport = "export"
+	ReaderBackup = "backup"
+	// ReaderOther is any other transaction that reads: a long request, or another program.
+	ReaderOther = "reader"
+)
+
+// EmptyLog empties SQLite's write-ahead log, which has pages as they were; on PostgreSQL it does nothing. Where a transaction
+// still reads the file as it was, the log stays, and EmptyLog returns the kind of the reader; otherwise it returns "".
+//
+// It never waits, because a checkpoint that empties the log holds SQLite's one right to write while it waits for readers:
+// every writer of every store would wait with it. So its connection has no busy timeout. First a passive checkpoint copies
+// what it can beside readers and writers, so that afterwards next to nothing is left to be copied under that right
+// (https://www.sqlite.org/c3ref/wal_checkpoint_v2.html).
+func (s *DB) EmptyLog(ctx context.Context) (reader string, err error) {
+	if s.path == "" {
+		return "", nil
+	}
+	pool, err := s.impatient()
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = pool.Close() }() // It has changed no row.
+	for _, mode := range []string{"PASSIVE", "TRUNCATE"} {
+		var busy, frames, copied int
+		err := pool.QueryRowContext(ctx, "PRAGMA wal_checkpoint("+mode+")").Scan(&busy, &frames, &copied)
+		switch {
+		case err == nil && busy == 0 && frames == copied:
+		case err == nil || isBusy(err):
+			return s.markedReader(), nil
+		default:
+			return "", fmt.Errorf("empty the write-ahead log: %w", err)
+		}
+	}
+	return "", nil
+}
+
+// markPause is the wait between two attempts to mark a reader, while markedReader looks.
+const markPause = time.Millisecond
+
+// readerLock is the lock with which readers of a kind mark themselves, opened with a flag of os.OpenFile. Its file stays,
+// without effect.
+func (s *DB) readerLock(kind string, flag int) *flock.Flock {
+	return flock.New(withoutLinks(s.path)+"."+kind+".lock", flock.SetFlag(flag), flock.SetPermissions(0o600))
+}
+
+// markReader lets every process name a reader of a kind until the returned function is called. Where no such file can be
+// made, the reader is ReaderOther.
+func (s *DB) markReader(ctx context.Context, kind string) (unmark func()) {
+	if s.path == "" {
+		return func() {}
+	}
+	lock := s.readerLock(kind, os.O_CREATE|os.O_RDONLY)
+	_, _ = lock.TryRLockContext(ctx, markPause) // shared, because several may read at once
+	return func() { _ = lock.Close() }
+}
+
+// markedReader is the kind of a reader that has marked itself, otherwise ReaderOther.
+func (s *DB) markedReader() string {
+	for _, kind := range []string{ReaderExport, ReaderBackup} {
+		lock := s.readerLock(kind, os.O_RDONLY)
+		free, err := lock.TryLock()
+		if _ = lock.Close(); err == nil && !free {
+			return kind
+		}
+	}
+	return ReaderOther
+}

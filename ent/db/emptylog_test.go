@@ -1,0 +1,89 @@
+package db_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/db/dbtest"
+	"go.storefront.example/gen/ent"
+)
+
+// longWait is a busy timeout that no test outlives: whatever waits for a lock with it hangs.
+const longWait = time.Hour
+
+// writeMark changes a row through the writer.
+func writeMark(t *testing.T, s *db.DB) {
+	t.Helper()
+	_, err := s.Writer().ExecContext(t.Context(), "INSERT INTO clock_marks (id, seen_at) VALUES ('test', 0)"+
+		" ON CONFLICT (id) DO UPDATE SET seen_at = clock_marks.seen_at + 1")
+	require.NoError(t, err)
+}
+
+// Nothing that reads or writes makes EmptyLog wait, and it names the reader; the log is empty once nothing reads it.
+func TestEmptyLogWaitsForNothing(t *testing.T) {
+	t.Parallel()
+	url := dbtest.URL(t, dbtest.SQLite)
+	open := func() *db.DB {
+		s, err := db.Open(t.Context(), db.Config{URL: url, LockTimeout: longWait}, nil)
+		require.NoError(t, err)
+		t.Cleanup(func() { require.NoError(t, s.Close()) })
+		return s
+	}
+	s, other := open(), open() // another process sees the same
+	length := func() int64 {
+		info, err := os.Stat(strings.TrimPrefix(url, "sqlite:") + "-wal")
+		require.NoError(t, err)
+		return info.Size()
+	}
+	empty := func() string {
+		reader, err := s.EmptyLog(t.Context())
+		require.NoError(t, err)
+		return reader
+	}
+	for _, read := range []struct{ kind, name string }{
+		{db.ReaderExport, "export"}, {db.ReaderBackup, "backup"}, {"a list", "reader"},
+	} {
+		for _, on := range []*db.DB{s, other} {
+			writeMark(t, s)
+			require.NoError(t, on.Snapshot(t.Context(), read.kind, func(ctx context.Context, tx *ent.Tx) error {
+				_, err := tx.Store.Query().Count(ctx)
+				require.Equal(t, read.name, empty(), "it has read the end of the log")
+				writeMark(t, s)
+				require.Equal(t, read.name, empty(), "there is more in the log than it has read")
+				writeMark(t, other)
+				return err
+			}))
+			require.NotZero(t, length())
+			require.Empty(t, empty())
+			require.Zero(t, length())
+		}
+	}
+	tx, err := other.Writer().BeginTx(t.Context(), nil)
+	require.NoError(t, err)
+	require.Equal(t, "reader", empty(), "somebody writes")
+	require.NoError(t, tx.Rollback())
+	require.Empty(t, empty())
+}
+
+// The writer is free while a backup is made, so that nobody who writes waits for its end.
+func TestABackupLeavesTheWriterFree(t *testing.T) {
+	t.Parallel()
+	var s *db.DB
+	wrote := false
+	s = dbtest.New(t, dbtest.SQLite, db.Config{LockTimeout: longWait, Observe: func(query string) {
+		if strings.HasPrefix(query, "VACUUM") {
+			wrote = true
+			writeMark(t, s)
+		}
+	}})
+	_, err := s.Backup(t.Context(), filepath.Join(t.TempDir(), "copy.db"))
+	require.NoError(t, err)
+	require.True(t, wrote)
+}

@@ -1,0 +1,59 @@
+package erase
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"go.storefront.example/ent/db"
+)
+
+const (
+	// firstLogPause is the wait after the first attempt of a forgetting to empty SQLite's log, and each further one is twice as
+	// long up to lastLogPause. Together they are about a second: requests that read have ended by then, an export has not.
+	firstLogPause = time.Millisecond
+	lastLogPause  = 512 * time.Millisecond
+)
+
+// emptyLog empties SQLite's write-ahead log, which has the pages as they were; their deleted bytes are zeros in the file
+// (secure_delete). It returns the kind of the reader that keeps it from that for longer than its pauses, in which it holds
+// nothing that others need.
+func (s on) emptyLog(ctx context.Context) (reader string, err error) {
+	for pause := firstLogPause; ; pause *= 2 {
+		reader, err = s.EmptyLog(ctx)
+		if err != nil || reader == "" || pause > lastLogPause {
+			return reader, err
+		}
+		if err := wait(ctx, pause); err != nil {
+			return reader, err
+		}
+	}
+}
+
+// EmptyLog tries once to empty SQLite's write-ahead log if receipts wait for that, and notes in them that it is empty, or the
+// kind of the reader that they now wait for. It returns whether they still wait.
+func EmptyLog(ctx context.Context, s *db.DB) (waiting bool, err error) {
+	if !db.Of(s, false, true) {
+		return false, nil // PostgreSQL has no such log
+	}
+	const waits = "SELECT EXISTS (SELECT 1 FROM forgettings WHERE log_waits_for IS NOT NULL)"
+	if err := s.Reader().QueryRowContext(ctx, waits).Scan(&waiting); err != nil || !waiting {
+		return waiting, wrapLog(err)
+	}
+	before := s.Now()
+	reader, err := s.EmptyLog(ctx)
+	if err != nil {
+		return true, err
+	}
+	// One that finishes from now on may have left pages in the log.
+	_, err = s.Writer().ExecContext(ctx, `UPDATE forgettings SET log_waits_for = NULLIF($1, '')
+ WHERE log_waits_for <> $1 AND finished_at <= $2`, reader, before)
+	return reader != "", wrapLog(err)
+}
+
+func wrapLog(err error) error {
+	if err != nil {
+		return fmt.Errorf("note the write-ahead log's end: %w", err)
+	}
+	return nil
+}

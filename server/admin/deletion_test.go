@@ -1,0 +1,335 @@
+package admin_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/db/dbtest"
+	"go.storefront.example/ent/erase"
+	"go.storefront.example/gen/ent"
+	adminv1 "go.storefront.example/gen/storefront/admin/v1"
+	storefrontv1 "go.storefront.example/gen/storefront/v1"
+	"go.storefront.example/server/admin"
+	"go.storefront.example/server/apierr"
+	"go.storefront.example/server/shop/shoptest"
+)
+
+// deletion is a store two, of the stores of newTwo, that can be deleted.
+type deletion struct {
+	two
+	db    *db.DB
+	clock *shoptest.Clock
+	id    uuid.UUID
+	// observe gets each statement, once it is set.
+	observe *atomic.Pointer[func(query string)]
+}
+
+func newDeletion(t *testing.T, test func(t *testing.T, d deletion)) {
+	t.Helper()
+	for _, database := range dbtest.Databases() {
+		t.Run(database, func(t *testing.T) {
+			t.Parallel()
+			clock, observe := shoptest.NewClock(), &atomic.Pointer[func(string)]{}
+			s := dbtest.New(t, database, db.Config{Clock: clock.Now, Observe: func(query string) {
+				if do := observe.Load(); do != nil {
+					(*do)(query)
+				}
+			}})
+			w := newTwo(t, s)
+			test(t, deletion{w, s, clock, uuid.MustParse(w.stores[1].store), observe})
+		})
+	}
+}
+
+// now orders the deletion without grace.
+func (d deletion) now(t *testing.T) {
+	t.Helper()
+	_, err := d.DeleteStore(t.Context(), &adminv1.DeleteStoreRequest{Store: "two", GraceSeconds: new(int64(0)), ConfirmSlug: "two"})
+	require.NoError(t, err)
+	d.clock.Advance(time.Second) // the order's time may be some milliseconds later than the clock's
+}
+
+// begin has a worker delete the first rows of the store and die.
+func (d deletion) begin(t *testing.T) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	d.observe.Store(new(func(query string) {
+		if strings.HasPrefix(query, "DELETE FROM orders") {
+			cancel()
+		}
+	}))
+	require.ErrorIs(t, erase.Store(ctx, d.db, d.id), context.Canceled)
+	d.observe.Store(nil)
+	require.Zero(t, dbtest.Count(t, d.db, "api_keys WHERE store_id = $1", d.id))
+	require.NotZero(t, dbtest.Count(t, d.db, "products WHERE store_id = $1", d.id))
+}
+
+// state is what an operator sees of the store: its status, and when it is deleted.
+func (d deletion) state(t *testing.T) [2]string {
+	t.Helper()
+	shown, err := d.GetStore(t.Context(), &adminv1.GetStoreRequest{Store: "two"})
+	require.NoError(t, err)
+	set, err := d.GetStoreSettings(t.Context(), &adminv1.GetStoreSettingsRequest{Store: "two"})
+	require.NoError(t, err)
+	return [2]string{shown.GetStatus().String(), set.GetDeleteAt().AsTime().String()}
+}
+
+// Once the grace is over, before and after the first rows are deleted, neither delete nor restore changes anything, even with a
+// clock that is set back; then all of the store is deleted.
+func TestAStoreThatIsBeingDeletedIsNeitherRestoredNorDeletedLater(t *testing.T) {
+	t.Parallel()
+	newDeletion(t, func(t *testing.T, d deletion) {
+		d.now(t)
+		was := d.state(t)
+		refused := func(moment string) {
+			for _, grace := range []*int64{nil, new(int64(0)), new(int64(1)), new(int64(86400))} {
+				_, err := d.DeleteStore(t.Context(), &adminv1.DeleteStoreRequest{Store: "two", GraceSeconds: grace, ConfirmSlug: "two"})
+				require.Equal(t, apierr.StoreBeingDeleted, codeOf(err), moment)
+				require.ErrorContains(t, err, "nothing was changed")
+			}
+			_, err := d.RestoreStore(t.Context(), &adminv1.RestoreStoreRequest{Store: "two"})
+			require.Equal(t, apierr.StoreBeingDeleted, codeOf(err), moment)
+			for _, status := range []storefrontv1.Store_Status{storefrontv1.Store_open, storefrontv1.Store_suspended} {
+				_, err = d.UpdateStore(t.Context(), &adminv1.UpdateStoreRequest{Store: "two", Status: &status})
+				require.Equal(t, apierr.StoreBeingDeleted, codeOf(err), moment)
+			}
+			require.Equal(t, was, d.state(t), moment)
+		}
+		refused("before a worker begins")
+		d.begin(t)
+		refused("after the first rows")
+		d.clock.Advance(-time.Hour)
+		refused("by another clock")
+		require.NoError(t, erase.Store(t.Context(), d.db, d.id))
+		for table, n := range ofStore(t, d.db, d.id) {
+			require.Zero(t, n, table)
+		}
+		_, err := d.RestoreStore(t.Context(), &adminv1.RestoreStoreRequest{Store: "two"})
+		require.Equal(t, apierr.StoreNotFound, codeOf(err))
+	})
+}
+
+// A worker that found the store due deletes nothing of it when it was restored, or got another grace, before the first step.
+func TestARestoredStoreKeepsItsRows(t *testing.T) {
+	t.Parallel()
+	newDeletion(t, func(t *testing.T, d deletion) {
+		all := ofStore(t, d.db, d.id)
+		order := func() {
+			t.Helper()
+			_, err := d.DeleteStore(t.Context(), &adminv1.DeleteStoreRequest{Store: "two", GraceSeconds: new(int64(60))})
+			require.NoError(t, err)
+			d.clock.Advance(time.Hour)
+			due, err := erase.DueStores(t.Context(), d.db)
+			require.NoError(t, err)
+			require.Equal(t, []uuid.UUID{d.id}, due)
+			d.clock.Advance(-time.Hour) // whoever restores it has another clock
+		}
+		for _, take := range []func() error{
+			func() error {
+				_, err := d.RestoreStore(t.Context(), &adminv1.RestoreStoreRequest{Store: "two"})
+				return err
+			},
+			func() error {
+				_, err := d.DeleteStore(t.Context(), &adminv1.DeleteStoreRequest{Store: "two"})
+				return err
+			},
+		} {
+			order()
+			require.NoError(t, take())
+			d.clock.Advance(time.Hour)
+			require.NoError(t, erase.Store(t.Context(), d.db, d.id))
+			kept := ofStore(t, d.db, d.id)
+			for table, n := range all {
+				require.GreaterOrEqual(t, kept[table], n, table)
+			}
+		}
+	})
+}
+
+// Orders to delete and to restore that come at the same time as workers leave a store whole, or none of it.
+func TestARestoredStoreIsWholeOrGone(t *testing.T) {
+	t.Parallel()
+	newDeletion(t, func(t *testing.T, d deletion) {
+		all := ofStore(t, d.db, d.id)
+		_, err := d.DeleteStore(t.Context(), &adminv1.DeleteStoreRequest{Store: "two", GraceSeconds: new(int64(60))})
+		require.NoError(t, err)
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		var group sync.WaitGroup
+		group.Go(func() {
+			for range 60 {
+				d.clock.Advance(time.Second)
+			}
+			cancel()
+		})
+		for range 2 {
+			group.Go(func() {
+				for ctx.Err() == nil {
+					_ = erase.Store(t.Context(), d.db, d.id)
+				}
+			})
+			group.Go(func() {
+				for ctx.Err() == nil {
+					_, _ = d.RestoreStore(t.Context(), &adminv1.RestoreStoreRequest{Store: "two"})
+					_, _ = d.DeleteStore(t.Context(), &adminv1.DeleteStoreRequest{Store: "two", GraceSeconds: new(int64(1))})
+				}
+			})
+		}
+		group.Wait()
+		_, err = d.RestoreStore(t.Context(), &adminv1.RestoreStoreRequest{Store: "two"})
+		if err == nil {
+			for table, n := range all {
+				require.GreaterOrEqual(t, ofStore(t, d.db, d.id)[table], n, table)
+			}
+			return
+		}
+		require.NoError(t, erase.Store(t.Context(), d.db, d.id))
+		for table, n := range ofStore(t, d.db, d.id) {
+			require.Zero(t, n, table)
+		}
+	})
+}
+
+// Nothing of a store is read, added or changed once its rows are deleted; an export of what is left would pass for all of it.
+func TestAStoreThatIsBeingDeletedIsClosedToItsOperator(t *testing.T) {
+	t.Parallel()
+	newDeletion(t, func(t *testing.T, d deletion) {
+		ctx := t.Context()
+		export := func() error {
+			return d.Export(ctx, &adminv1.ExportStoreRequest{Store: "two"}, func(*adminv1.ExportStoreResponse) error { return nil })
+		}
+		link, err := d.CreateSignInLink(ctx, awa("two", time.Minute))
+		require.NoError(t, err)
+		secret := secretOf(t, link)
+		d.now(t)
+		require.NoError(t, export(), "all of it is there")
+
+		// A worker begins, after the export has found the store.
+		d.observe.Store(new(func(query string) {
+			if query == "BEGIN" {
+				d.observe.Store(nil)
+				_, err := d.db.Writer().ExecContext(ctx, "UPDATE stores SET deletion_began_at = $1 WHERE id = $2", d.db.Now(), d.id)
+				require.NoError(t, err)
+			}
+		}))
+		require.Equal(t, apierr.StoreBeingDeleted, codeOf(export()))
+		had := ofStore(t, d.db, d.id)
+		owns := d.stores[1]
+		for what, do := range map[string]func() error{
+			"export": export,
+			"import": func() error {
+				_, err := d.ImportCustomers(ctx, &adminv1.ImportCustomersRequest{Store: "two", Customers: []*storefrontv1.Customer{
+					{Name: "Awa", Email: new("awa@example.com")}}})
+				return err
+			},
+			"list of orders": func() error {
+				_, err := d.ListOrders(ctx, &adminv1.ListOrdersRequest{Store: "two"})
+				return err
+			},
+			"order": func() error {
+				_, err := d.CreateOrder(ctx, &adminv1.CreateOrderRequest{Store: "two", Email: new("a@example.com"),
+					Items: []*adminv1.CreateOrderRequest_Item{{ProductId: owns.product, Quantity: 1}}})
+				return err
+			},
+			"payment": func() error {
+				_, err := d.PayOrder(ctx, &adminv1.PayOrderRequest{Id: owns.order})
+				return err
+			},
+			"key": func() error {
+				_, err := d.CreateKey(ctx, &adminv1.CreateKeyRequest{Store: "two", Name: "k", Scopes: []string{"store:read"},
+					Lifetime: adminv1.Key_DAYS_30})
+				return err
+			},
+			"webhook": func() error {
+				_, err := d.CreateWebhook(ctx, &adminv1.CreateWebhookRequest{Store: "two", Url: "https://example.com/hook"})
+				return err
+			},
+			"product": func() error {
+				_, err := d.UpdateProduct(ctx, &adminv1.UpdateProductRequest{Id: owns.product, Title: new("Q")})
+				return err
+			},
+			"sign-in link": func() error {
+				_, err := d.CreateSignInLink(ctx, awa("two", time.Minute))
+				return err
+			},
+			"name": func() error {
+				_, err := d.UpdateStore(ctx, &adminv1.UpdateStoreRequest{Store: "two", Name: new("Deux")})
+				return err
+			},
+		} {
+			require.Equal(t, apierr.StoreBeingDeleted, codeOf(do()), what)
+		}
+		_, err = d.SignIn(ctx, secret)
+		require.ErrorIs(t, err, admin.ErrSignInLink)
+		require.Equal(t, had, ofStore(t, d.db, d.id))
+		_, err = d.ListOrders(ctx, &adminv1.ListOrdersRequest{Store: "one"})
+		require.NoError(t, err, "another store")
+	})
+}
+
+// A forgetting that ends while an export is open waits for nothing with SQLite's writer: other stores write, it ends with a
+// receipt that names the export, and once the export has ended the log is emptied and the receipt says so.
+func TestAForgettingEndsBesideAnExport(t *testing.T) {
+	t.Parallel()
+	// Whatever waits for a lock of the file waits longer than the test.
+	dbtest.RunWith(t, db.Config{LockTimeout: time.Hour}, func(t *testing.T, s *db.DB) {
+		w := newTwo(t, s)
+		ctx := t.Context()
+		onSQLite := s.Dialect() != dbtest.Postgres
+		buyer := func(email string) string {
+			made, err := w.CreateCustomer(ctx, &adminv1.CreateCustomerRequest{Store: "two", Email: &email})
+			require.NoError(t, err)
+			return made.GetCustomer().GetId()
+		}
+		forget := func(id string) *adminv1.Forgetting {
+			receipt, err := admin.Forget(ctx, w, id, func(*adminv1.Forgetting) {
+				buyer(uuid.NewString() + "@example.com") // somebody writes between any two parts
+			})
+			require.NoError(t, err)
+			require.NotNil(t, receipt.GetFinishedAt())
+			return receipt
+		}
+		first, second := buyer("awa@example.com"), buyer("issa@example.com")
+		done := errors.New("enough")
+		err := w.Export(ctx, &adminv1.ExportStoreRequest{Store: "one"}, func(*adminv1.ExportStoreResponse) error {
+			for _, id := range []string{first, second, first} {
+				receipt := forget(id)
+				require.Equal(t, onSQLite, receipt.GetLogWaitsFor() == "export", receipt)
+			}
+			waiting, err := erase.EmptyLog(ctx, s)
+			require.NoError(t, err)
+			require.Equal(t, onSQLite, waiting)
+			return done
+		})
+		require.ErrorIs(t, err, done)
+
+		// Another reader is named as what is known of it.
+		require.NoError(t, s.Snapshot(ctx, "other", func(ctx context.Context, tx *ent.Tx) error {
+			_, err := tx.Store.Query().Count(ctx)
+			require.NoError(t, err)
+			if receipt := forget(first); onSQLite {
+				require.Equal(t, "reader", receipt.GetLogWaitsFor())
+			}
+			return nil
+		}))
+
+		waiting, err := erase.EmptyLog(ctx, s) // as a worker does
+		require.NoError(t, err)
+		require.False(t, waiting)
+		for _, id := range []string{first, second} {
+			receipt, err := w.ForgetCustomer(ctx, &adminv1.ForgetCustomerRequest{Id: id})
+			require.NoError(t, err)
+			require.Nil(t, receipt.LogWaitsFor, "the receipt that is kept")
+		}
+	})
+}
