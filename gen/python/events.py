@@ -91,35 +91,35 @@ class PingEvent(Event):
 
 def read_event(values: dict[str, Any]) -> Event:
     """Makes the event of a type. Raises ValueError if it is none."""
-    json = Json(values, "the event")
+    json = Json(values, "the event").need("id", "type", "createdAt", "store")
     id, type, created_at = json.string("id"), EventType(json.string("type")), json.time("createdAt")
     store = json.model("store", EventStore.from_dict)
     if type == EventType.ORDER_PAID:
         return OrderPaidEvent(
-            id=id, type=type, created_at=created_at, store=store, raw=values, data=json.model("data", Order.from_dict)
+            id=id, type=type, created_at=created_at, store=store, raw=values, data=json.need("data").model("data", Order.from_dict)
         )
     if type == EventType.ORDER_FAILED:
         return OrderFailedEvent(
-            id=id, type=type, created_at=created_at, store=store, raw=values, data=json.model("data", Order.from_dict)
+            id=id, type=type, created_at=created_at, store=store, raw=values, data=json.need("data").model("data", Order.from_dict)
         )
     if type == EventType.CUSTOMER_CREATED:
         return CustomerCreatedEvent(
-            id=id, type=type, created_at=created_at, store=store, raw=values, data=json.model("data", Customer.from_dict)
+            id=id, type=type, created_at=created_at, store=store, raw=values, data=json.need("data").model("data", Customer.from_dict)
         )
     if type == EventType.PRODUCT_PUBLISHED:
         return ProductPublishedEvent(
-            id=id, type=type, created_at=created_at, store=store, raw=values, data=json.model("data", Product.from_dict)
+            id=id, type=type, created_at=created_at, store=store, raw=values, data=json.need("data").model("data", Product.from_dict)
         )
     if type == EventType.PRODUCT_ARCHIVED:
         return ProductArchivedEvent(
-            id=id, type=type, created_at=created_at, store=store, raw=values, data=json.model("data", Product.from_dict)
+            id=id, type=type, created_at=created_at, store=store, raw=values, data=json.need("data").model("data", Product.from_dict)
         )
     if type == EventType.PAYMENT_LINK_PAID:
         return PaymentLinkPaidEvent(
-            id=id, type=type, created_at=created_at, store=store, raw=values, data=json.model("data", Order.from_dict)
+            id=id, type=type, created_at=created_at, store=store, raw=values, data=json.need("data").model("data", Order.from_dict)
         )
     if type == EventType.PING:
         return PingEvent(
-            id=id, type=type, created_at=created_at, store=store, raw=values, data=json.model("data", Ping.from_dict)
+            id=id, type=type, created_at=created_at, store=store, raw=values, data=json.need("data").model("data", Ping.from_dict)
         )
     return UnknownEvent(id=id, type=type, created_at=created_at, store=store, raw=values)

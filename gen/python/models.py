@@ -189,8 +189,10 @@ class OrderCustomer:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> OrderCustomer:
-        """Reads the API's JSON; newer fields are passed over. Raises ValueError if a field is missing or has another type."""
+        """Reads the API's JSON; newer fields are passed over, and a missing one has the zero value of its type. Raises ValueError
+        if a field has another type, or there is no id."""
         json = Json(values, "OrderCustomer")
+        json.need("id")
         return cls(
             id=json.string("id"),
             name=json.string("name"),
@@ -227,8 +229,10 @@ class OrderItem:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> OrderItem:
-        """Reads the API's JSON; newer fields are passed over. Raises ValueError if a field is missing or has another type."""
+        """Reads the API's JSON; newer fields are passed over, and a missing one has the zero value of its type. Raises ValueError
+        if a field has another type, or there is no id."""
         json = Json(values, "OrderItem")
+        json.need("id")
         return cls(
             id=json.string("id"),
             product_id=json.string("productId"),
@@ -263,8 +267,10 @@ class OrderPaymentLink:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> OrderPaymentLink:
-        """Reads the API's JSON; newer fields are passed over. Raises ValueError if a field is missing or has another type."""
+        """Reads the API's JSON; newer fields are passed over, and a missing one has the zero value of its type. Raises ValueError
+        if a field has another type, or there is no id."""
         json = Json(values, "OrderPaymentLink")
+        json.need("id")
         return cls(
             id=json.string("id"),
             code=json.string("code"),
@@ -311,8 +317,10 @@ class Order:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Order:
-        """Reads the API's JSON; newer fields are passed over. Raises ValueError if a field is missing or has another type."""
+        """Reads the API's JSON; newer fields are passed over, and a missing one has the zero value of its type. Raises ValueError
+        if a field has another type, or there is no id."""
         json = Json(values, "Order")
+        json.need("id")
         return cls(
             id=json.string("id"),
             reference=json.string("reference"),
@@ -369,8 +377,10 @@ class Customer:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Customer:
-        """Reads the API's JSON; newer fields are passed over. Raises ValueError if a field is missing or has another type."""
+        """Reads the API's JSON; newer fields are passed over, and a missing one has the zero value of its type. Raises ValueError
+        if a field has another type, or there is no id."""
         json = Json(values, "Customer")
+        json.need("id")
         return cls(
             id=json.string("id"),
             name=json.string("name"),
@@ -433,8 +443,10 @@ class Product:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Product:
-        """Reads the API's JSON; newer fields are passed over. Raises ValueError if a field is missing or has another type."""
+        """Reads the API's JSON; newer fields are passed over, and a missing one has the zero value of its type. Raises ValueError
+        if a field has another type, or there is no id."""
         json = Json(values, "Product")
+        json.need("id")
         return cls(
             id=json.string("id"),
             title=json.string("title"),
@@ -485,7 +497,8 @@ class Ping:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Ping:
-        """Reads the API's JSON; newer fields are passed over. Raises ValueError if a field is missing or has another type."""
+        """Reads the API's JSON; newer fields are passed over, and a missing one has the zero value of its type. Raises ValueError
+        if a field has another type."""
         json = Json(values, "Ping")
         return cls(
             message=json.string("message"),
@@ -511,8 +524,10 @@ class EventStore:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> EventStore:
-        """Reads the API's JSON; newer fields are passed over. Raises ValueError if a field is missing or has another type."""
+        """Reads the API's JSON; newer fields are passed over, and a missing one has the zero value of its type. Raises ValueError
+        if a field has another type, or there is no id."""
         json = Json(values, "EventStore")
+        json.need("id")
         return cls(
             id=json.string("id"),
             slug=json.string("slug"),
@@ -559,8 +574,10 @@ class Store:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Store:
-        """Reads the API's JSON; newer fields are passed over. Raises ValueError if a field is missing or has another type."""
+        """Reads the API's JSON; newer fields are passed over, and a missing one has the zero value of its type. Raises ValueError
+        if a field has another type, or there is no id."""
         json = Json(values, "Store")
+        json.need("id")
         return cls(
             id=json.string("id"),
             name=json.string("name"),
@@ -611,8 +628,10 @@ class ProductPage:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> ProductPage:
-        """Reads the API's JSON; newer fields are passed over. Raises ValueError if a field is missing or has another type."""
+        """Reads the API's JSON; newer fields are passed over, and a missing one has the zero value of its type. Raises ValueError
+        if a field has another type, or there is no page, pageSize, total, data."""
         json = Json(values, "ProductPage")
+        json.need("page", "pageSize", "total", "data")
         return cls(
             page=json.integer("page"),
             page_size=json.integer("pageSize"),
@@ -645,8 +664,10 @@ class OrderPage:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> OrderPage:
-        """Reads the API's JSON; newer fields are passed over. Raises ValueError if a field is missing or has another type."""
+        """Reads the API's JSON; newer fields are passed over, and a missing one has the zero value of its type. Raises ValueError
+        if a field has another type, or there is no page, pageSize, total, data."""
         json = Json(values, "OrderPage")
+        json.need("page", "pageSize", "total", "data")
         return cls(
             page=json.integer("page"),
             page_size=json.integer("pageSize"),
@@ -679,8 +700,10 @@ class CustomerPage:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> CustomerPage:
-        """Reads the API's JSON; newer fields are passed over. Raises ValueError if a field is missing or has another type."""
+        """Reads the API's JSON; newer fields are passed over, and a missing one has the zero value of its type. Raises ValueError
+        if a field has another type, or there is no page, pageSize, total, data."""
         json = Json(values, "CustomerPage")
+        json.need("page", "pageSize", "total", "data")
         return cls(
             page=json.integer("page"),
             page_size=json.integer("pageSize"),
@@ -745,8 +768,10 @@ class PaymentLink:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> PaymentLink:
-        """Reads the API's JSON; newer fields are passed over. Raises ValueError if a field is missing or has another type."""
+        """Reads the API's JSON; newer fields are passed over, and a missing one has the zero value of its type. Raises ValueError
+        if a field has another type, or there is no id."""
         json = Json(values, "PaymentLink")
+        json.need("id")
         return cls(
             id=json.string("id"),
             code=json.string("code"),
@@ -811,8 +836,10 @@ class PaymentLinkPage:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> PaymentLinkPage:
-        """Reads the API's JSON; newer fields are passed over. Raises ValueError if a field is missing or has another type."""
+        """Reads the API's JSON; newer fields are passed over, and a missing one has the zero value of its type. Raises ValueError
+        if a field has another type, or there is no page, pageSize, total, data."""
         json = Json(values, "PaymentLinkPage")
+        json.need("page", "pageSize", "total", "data")
         return cls(
             page=json.integer("page"),
             page_size=json.integer("pageSize"),

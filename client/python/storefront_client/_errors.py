@@ -99,30 +99,33 @@ def refused(operation: str, response: Response) -> StorefrontError:
         body = json.loads(response.body)
     except ValueError:
         body = None
-    if response.status < 400 or not isinstance(body, dict) or not _texts(body, "code", "requestId"):
+    code = _text(body, "code")
+    if response.status < 400 or code is None:
         return unexpected(operation, response)
     details: dict[str, Any] = body["details"] if isinstance(body.get("details"), dict) else {}
     fields = details.get("fields")
     missing = details.get("missing")
     return StorefrontError(
-        str(body.get("message")),
+        _text(body, "message") or "",
         operation,
-        body["code"],
+        code,
         response.status,
         fields=tuple(
-            FieldError(one["field"], one["message"])
+            FieldError(_text(one, "field") or "", _text(one, "message") or "")
             for one in (fields if isinstance(fields, list) else [])
-            if isinstance(one, dict) and _texts(one, "field", "message")
+            if isinstance(one, dict)
         ),
         missing=tuple(one for one in (missing if isinstance(missing, list) else []) if isinstance(one, str)),
-        required=details["required"] if _texts(details, "required") else None,
-        request_id=body["requestId"],
+        required=_text(details, "required") or None,
+        request_id=_text(body, "requestId"),
         retry_after=_retry_after(response),
     )
 
 
-def _texts(values: dict[str, Any], *names: str) -> bool:
-    return all(isinstance(values.get(name), str) for name in names)
+def _text(values: Any, name: str) -> str | None:
+    """A text of an error's body, whose other parts count even without it."""
+    value = values.get(name) if isinstance(values, dict) else None
+    return value if isinstance(value, str) else None
 
 
 def _retry_after(response: Response) -> int | None:
