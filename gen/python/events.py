@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from ._json import Json
-from .models import EventStore, EventType, Customer, Order, Ping, Product
+from .models import EventStore, EventType, EventTypeLiteral, Customer, Order, Ping, Product
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,7 +18,7 @@ class Event:
 
     id: str
     """The event's id, the same at every attempt: remember it to handle an event once."""
-    type: EventType
+    type: EventTypeLiteral
     """What happened."""
     created_at: datetime
     """When it happened: it increases from each event of an object to the next."""
@@ -92,7 +92,7 @@ class PingEvent(Event):
 def read_event(values: dict[str, Any]) -> Event:
     """Makes the event of a type. Raises ValueError if it is none."""
     json = Json(values, "the event").need("id", "type", "createdAt", "store")
-    id, type, created_at = json.string("id"), EventType(json.string("type")), json.time("createdAt")
+    id, type, created_at = json.string("id"), json.enum("type", EventType), json.time("createdAt")
     store = json.model("store", EventStore.from_dict)
     if type == EventType.ORDER_PAID:
         return OrderPaidEvent(

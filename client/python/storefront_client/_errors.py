@@ -2,9 +2,13 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, cast
 
 from ._transport import Response, TransportError
+from .models import ErrorCodeLiteral
+
+ClientCodeLiteral = Literal["network_error", "timeout", "unexpected_answer"]
+"""The codes of a request that the service did not answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +38,8 @@ class StorefrontError(Exception):
     retry_after: how many seconds the service asks to wait; None if it does not
     """
 
+    code: ErrorCodeLiteral | ClientCodeLiteral
+
     def __init__(
         self,
         message: str,
@@ -50,7 +56,7 @@ class StorefrontError(Exception):
         super().__init__(message, operation, code, status)  # what pickle passes again; the rest is in the object's dict
         self.message = message
         self.operation = operation
-        self.code = code
+        self.code = cast(ErrorCodeLiteral, code)
         self.status = status
         self.fields = fields
         self.missing = missing

@@ -28,6 +28,10 @@ class OpenEnum(str, Enum):
     def __format__(self, spec: str) -> str:
         return format(str(self.value), spec)
 
+    # mypy takes a member and a Literal of its text for values that are never equal, unless a class compares by itself.
+    def __eq__(self, other: object) -> bool:
+        return str.__eq__(self, other) is True
+
     def __hash__(self) -> int:
         return hash(str(self.value))
 
@@ -79,7 +83,8 @@ class Json:
             raise self._wrong(name, "a number")
         return float(value)
 
-    def enum(self, name: str, words: type[E]) -> E:
+    def enum(self, name: str, words: type[E]) -> Any:
+        """A member of an enum; its type is the Literal of the enum's words, which a type checker takes for no member."""
         return words(self.string(name))
 
     def time(self, name: str) -> datetime:

@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
-from storefront_client import Client, ErrorCode, ProductStatus, Response, StorefrontError, testing, webhook
+from storefront_client import Client, ErrorCode, EventType, ProductStatus, Response, StorefrontError, testing, webhook
 from storefront_client._transport import send
 from storefront_client.events import CustomerCreatedEvent
 from storefront_client.models import Customer, Order, Product, Store
@@ -108,6 +108,18 @@ class TestClient(unittest.TestCase):
             with self.assertRaisesRegex(ValueError, "priceAmount of Product is not a whole number"):
                 Product.from_dict({**PRODUCT, "priceAmount": wrong})
 
+    def test_a_misspelt_word_is_found_by_the_type_checker(self) -> None:
+        product, error = Product.from_dict(PRODUCT), StorefrontError("")
+        self.assertFalse(product.status == "PUBLISHD")  # type: ignore[comparison-overlap]
+        self.assertFalse(error.code == "product_incomplet")  # type: ignore[comparison-overlap]
+        self.assertFalse(product.status == "PUBLISHED" or error.code in ("product_incomplete", "timeout"))
+        self.assertFalse(product.status == ProductStatus.PUBLISHED or error.code == ErrorCode.PRODUCT_INCOMPLETE)
+        self.assertFalse(error.code in (ErrorCode.UNAVAILABLE, ErrorCode.RATE_LIMITED) or EventType.PING == error.code)
+        self.shop.products.page(status="PUBLISHD")  # type: ignore[arg-type]
+        self.shop.products.page(status=ProductStatus.PUBLISHED)
+        self.shop.products.page(status="PUBLISHED")
+        self.shop.products.page(status=product.status)
+
     def test_words_are_open(self) -> None:
         status = Product.from_dict(PRODUCT).status
         self.assertEqual("SOLD_OUT", status)
@@ -122,7 +134,7 @@ class TestClient(unittest.TestCase):
             case ProductStatus.PUBLISHED:
                 self.fail()
             case other:
-                self.assertEqual("SOLD_OUT", other.value)
+                self.assertEqual("SOLD_OUT", str(other))
         with self.assertRaises(ValueError):
             ProductStatus(1)
 
