@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -81,12 +82,14 @@ var recipes = map[string]struct {
 	modules []string
 	// untyped lets a framework be that comes without types.
 	untyped []string
+	// exitCode is that of a program which a signal ends, unless it handles the signal.
+	exitCode int
 }{
 	"http_server.py": {},
-	"flask_app.py":   {modules: []string{"flask"}},
+	"flask_app.py":   {modules: []string{"flask"}, exitCode: -1},
 	"fastapi_app.py": {modules: []string{"fastapi", "uvicorn"}, untyped: []string{"--ignore-missing-imports"}},
 	"django_app.py": {modules: []string{"django"}, untyped: []string{"--ignore-missing-imports",
-		"--allow-untyped-decorators"}},
+		"--allow-untyped-decorators"}, exitCode: -1},
 }
 
 var snippet = regexp.MustCompile("(?s)```python\n(.*?)```")
@@ -150,8 +153,8 @@ func TestRecipes(t *testing.T) {
 			require.NoError(t, err)
 			server := exec.Command(python(t, needs.modules...), filepath.Join("recipes", name))
 			server.Env = append(os.Environ(), path, "PORT="+port, "WEBHOOK_SECRET="+secret, "PYTHONDONTWRITEBYTECODE=1")
-			devtest.CheckReceiver(t, server, address, customerCreated, webhook.Sign([]byte(customerCreated), secret, time.Now()),
-				"Awa Ngó +237670000001")
+			devtest.CheckReceiver(t, server, syscall.SIGTERM, needs.exitCode, address, customerCreated,
+				webhook.Sign([]byte(customerCreated), secret, time.Now()), "Awa Ngó +237670000001")
 		})
 	}
 }
