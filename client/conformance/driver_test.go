@@ -32,6 +32,8 @@ type language struct {
 	asInGo bool
 	// errorName is what the text of an error begins with.
 	errorName string
+	// keepsNewer is set where an answer keeps the fields that are newer than the client.
+	keepsNewer bool
 	// noUserAgent is set where a program's own name cannot be given.
 	noUserAgent bool
 }
@@ -51,7 +53,8 @@ var languages = []language{
 		return append(pythonDriver(t, needPython(t, "httpx")), "aio")
 	}},
 	// JavaScript's errors begin with their name; the client takes no name of a program, whose fetch may set one.
-	{name: "typescript", needs: typescriptDriver, asInGo: true, errorName: "StorefrontError", noUserAgent: true},
+	{name: "typescript", needs: typescriptDriver, asInGo: true, errorName: "StorefrontError", noUserAgent: true,
+		keepsNewer: true},
 }
 
 // operation is how an error names one of the document's operations.
@@ -115,6 +118,12 @@ func buildPHP(t *testing.T) string {
 
 // each runs a test for every language.
 func each(t *testing.T, test func(t *testing.T, l language)) {
+	t.Helper()
+	eachOf(t, languages, test)
+}
+
+func eachOf(t *testing.T, languages []language, test func(t *testing.T, l language)) {
+	t.Helper()
 	t.Parallel()
 	for _, l := range languages {
 		t.Run(l.name, func(t *testing.T) {

@@ -32,6 +32,18 @@ type model struct {
 	Fields    []*field
 }
 
+// Needed are the fields without which nothing can be done with an object: what identifies it, and those of a page, with which a
+// loop over pages ends. Every other field may be missing in an answer or an event that is older than the client.
+func (m *model) Needed() []string {
+	var names []string
+	for _, f := range m.Fields {
+		if f.Name == "id" || strings.HasSuffix(m.Name, "Page") {
+			names = append(names, f.Name)
+		}
+	}
+	return names
+}
+
 // field is a member of a model, or an argument of an operation.
 type field struct {
 	Name, Doc string

@@ -114,6 +114,9 @@ var functions = template.FuncMap{
 	"doc":        oneLine,
 	"const":      constant,
 	"camel":      camel,
+	"join":       func(names []string) string { return strings.Join(names, ", ") },
+	"quote":      func(names []string) string { return "'" + strings.Join(names, "', '") + "'" },
+	"pyquote":    func(names []string) string { return `"` + strings.Join(names, `", "`) + `"` },
 }
 
 // oneLine is a description in one line, without the list of an enum's values, which its own class has.

@@ -35,7 +35,7 @@ func pythonName(name string) string {
 
 func pythonType(f *field) string {
 	kind := map[string]string{
-		"string": "str", "enum": f.Type, "integer": "int", "number": "float", "time": "datetime", "model": f.Type, "list": "tuple[" + f.Type + ", ...]",
+		"string": "str", "enum": f.Type + "Literal", "integer": "int", "number": "float", "time": "datetime", "model": f.Type, "list": "tuple[" + f.Type + ", ...]",
 		"map": "dict[str, str]",
 	}[f.Kind]
 	if f.Nullable {
@@ -63,7 +63,7 @@ func pythonRead(f *field) string {
 func pythonJSON(f *field) string {
 	property := "self." + snake(f.Name)
 	written := map[string]string{
-		"enum": property + ".value", "time": "moment(" + property + ")", "model": property + ".to_dict()",
+		"enum": "str(" + property + ")", "time": "moment(" + property + ")", "model": property + ".to_dict()",
 		"list": "[one.to_dict() for one in " + property + "]", "map": "dict(" + property + ")",
 	}[f.Kind]
 	switch {
@@ -82,7 +82,7 @@ func pythonArgument(o *operation, f *field) string {
 	case "time":
 		kinds = append(kinds, "str")
 	case "enum":
-		kinds = []string{"models." + f.Type, "str"}
+		kinds = []string{"models." + f.Type, "models." + f.Type + "Literal"}
 	}
 	if f.Nullable || !f.Required && !o.Change() {
 		kinds = append(kinds, "None")

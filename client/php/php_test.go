@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -78,6 +79,6 @@ func TestWhatTheReadmeShows(t *testing.T) {
 			`{"id":"1","type":"customer.created","createdAt":"2026-11-21T12:00:00.000Z","store":{"id":"2","slug":"demo"},"data":%s}`,
 			`{"id":"3","name":"Awa","email":null,"phone":"+237670000001","ordersCount":0,"totalPaid":0,"currency":"XAF",`+
 				`"createdAt":"2026-11-21T12:00:00.000Z"}`)
-		devtest.CheckReceiver(t, server, address, body, webhook.Sign([]byte(body), secret, time.Now()), "Awa +237670000001")
+		devtest.CheckReceiver(t, server, syscall.SIGTERM, -1, address, body, webhook.Sign([]byte(body), secret, time.Now()), "Awa +237670000001")
 	})
 }

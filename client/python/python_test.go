@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -69,8 +70,26 @@ func TestTypes(t *testing.T) {
 	folder, path := layOut(t)
 	variables := []string{"MYPYPATH=" + strings.TrimPrefix(path, "PYTHONPATH="), "MYPY_CACHE_DIR=" + t.TempDir()}
 	devtest.Run(t, "", variables, "mypy", "--strict", filepath.Join(folder, "storefront_client"), filepath.Join("test", "driver.py"),
-		filepath.Join("test", "test_client.py"), filepath.Join("test", "test_aio.py"), filepath.Join("recipes", "http_server.py"),
-		"build.py")
+		filepath.Join("test", "test_client.py"), filepath.Join("test", "test_aio.py"), "build.py")
+	for name, needs := range recipes {
+		python(t, needs.modules...)
+		devtest.Run(t, "", variables, "mypy", append([]string{"--strict", filepath.Join("recipes", name)}, needs.untyped...)...)
+	}
+}
+
+// recipes are the files of that folder.
+var recipes = map[string]struct {
+	modules []string
+	// untyped lets a framework be that comes without types.
+	untyped []string
+	// exitCode is that of a program which a signal ends, unless it handles the signal.
+	exitCode int
+}{
+	"http_server.py": {},
+	"flask_app.py":   {modules: []string{"flask"}, exitCode: -1},
+	"fastapi_app.py": {modules: []string{"fastapi", "uvicorn"}, untyped: []string{"--ignore-missing-imports"}},
+	"django_app.py": {modules: []string{"django"}, untyped: []string{"--ignore-missing-imports",
+		"--allow-untyped-decorators"}, exitCode: -1},
 }
 
 var snippet = regexp.MustCompile("(?s)```python\n(.*?)```")
@@ -122,23 +141,20 @@ const (
 // Each recipe is run as it stands and gets deliveries.
 func TestRecipes(t *testing.T) {
 	t.Parallel()
-	recipes, err := filepath.Glob(filepath.Join("recipes", "*.py"))
+	files, err := filepath.Glob(filepath.Join("recipes", "*.py"))
 	require.NoError(t, err)
-	modules := map[string][]string{
-		"http_server.py": nil, "flask_app.py": {"flask"}, "django_app.py": {"django"}, "fastapi_app.py": {"fastapi", "uvicorn"},
-	}
-	require.Len(t, recipes, len(modules))
+	require.Len(t, files, len(recipes))
 	_, path := layOut(t)
-	for name, needs := range modules {
+	for name, needs := range recipes {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			address := devtest.FreeAddress(t)
 			_, port, err := net.SplitHostPort(address)
 			require.NoError(t, err)
-			server := exec.Command(python(t, needs...), filepath.Join("recipes", name))
+			server := exec.Command(python(t, needs.modules...), filepath.Join("recipes", name))
 			server.Env = append(os.Environ(), path, "PORT="+port, "WEBHOOK_SECRET="+secret, "PYTHONDONTWRITEBYTECODE=1")
-			devtest.CheckReceiver(t, server, address, customerCreated, webhook.Sign([]byte(customerCreated), secret, time.Now()),
-				"Awa Ngó +237670000001")
+			devtest.CheckReceiver(t, server, syscall.SIGTERM, needs.exitCode, address, customerCreated,
+				webhook.Sign([]byte(customerCreated), secret, time.Now()), "Awa Ngó +237670000001")
 		})
 	}
 }

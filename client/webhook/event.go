@@ -2,11 +2,15 @@ package webhook
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
 
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 )
@@ -49,8 +53,8 @@ type Event struct {
 	Store Store
 	// Data is the object concerned, as the API returned it then. Its type follows from Type:
 	// *storefrontv1.Order, *storefrontv1.Customer, *storefrontv1.Product or *PingData, and nil for a
-	// type that is not among the constants. It omits fields unknown to this version, and an unknown
-	// enum value is UNSPECIFIED.
+	// type that is not among the constants. It omits fields unknown to this version, an unknown
+	// enum value is UNSPECIFIED, and a field that an older event lacks has its zero value.
 	Data any
 	// Raw is the data as received, in JSON, with unknown fields.
 	Raw json.RawMessage
@@ -68,29 +72,39 @@ type PingData struct {
 	SentAt  time.Time `json:"sentAt"`
 }
 
-// parse reads a body whose signature was verified.
+// parse reads a body whose signature was verified. Only the envelope and the ids must be there: an event may be older than this
+// program, which then has fields that the event lacks.
 func parse(body []byte) (*Event, error) {
-	var envelope struct {
-		ID        string          `json:"id"`
-		Type      Type            `json:"type"`
-		CreatedAt time.Time       `json:"createdAt"`
-		Store     Store           `json:"store"`
-		Data      json.RawMessage `json:"data"`
-	}
-	if err := json.Unmarshal(body, &envelope); err != nil {
+	fields := map[string]json.RawMessage{}
+	if err := json.Unmarshal(body, &fields); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrPayload, err)
 	}
-	if envelope.ID == "" || envelope.Type == "" {
-		return nil, fmt.Errorf("%w: it has no id or no type", ErrPayload)
+	event := &Event{Raw: fields["data"]}
+	for _, field := range []struct {
+		name string
+		into any
+	}{{"id", &event.ID}, {"type", &event.Type}, {"createdAt", &event.CreatedAt}, {"store", &event.Store}} {
+		if isMissing(fields[field.name]) {
+			return nil, fmt.Errorf("%w: the event has no %s", ErrPayload, field.name)
+		}
+		if err := json.Unmarshal(fields[field.name], field.into); err != nil {
+			return nil, fmt.Errorf("%w: %s of the event: %w", ErrPayload, field.name, err)
+		}
 	}
-	data, err := envelope.Type.read(envelope.Data)
-	if err != nil {
-		return nil, fmt.Errorf("%w: data of %s: %w", ErrPayload, envelope.Type, err)
+	if event.Store.ID == "" {
+		return nil, fmt.Errorf("%w: the event's store has no id", ErrPayload)
 	}
-	return &Event{
-		ID: envelope.ID, Type: envelope.Type, CreatedAt: envelope.CreatedAt.UTC(), Store: envelope.Store,
-		Data: data, Raw: envelope.Data,
-	}, nil
+	event.CreatedAt = event.CreatedAt.UTC()
+	var err error
+	if event.Data, err = event.Type.read(event.Raw); err != nil {
+		return nil, fmt.Errorf("%w: data of %s: %w", ErrPayload, event.Type, err)
+	}
+	return event, nil
+}
+
+// isMissing reports whether a field is absent, null or an empty text.
+func isMissing(value json.RawMessage) bool {
+	return len(value) == 0 || string(value) == "null" || string(value) == `""`
 }
 
 // read decodes an event's data by its type.
@@ -104,7 +118,7 @@ func (t Type) read(data json.RawMessage) (any, error) {
 		return message(data, &storefrontv1.Product{})
 	case Ping:
 		ping := &PingData{}
-		return ping, json.Unmarshal(data, ping)
+		return ping, decode(data, func(object []byte) error { return json.Unmarshal(object, ping) })
 	}
 	return nil, nil
 }
@@ -113,5 +127,51 @@ func (t Type) read(data json.RawMessage) (any, error) {
 var lenient = protojson.UnmarshalOptions{DiscardUnknown: true}
 
 func message(data json.RawMessage, m proto.Message) (proto.Message, error) {
-	return m, lenient.Unmarshal(data, m)
+	if err := decode(data, func(object []byte) error { return lenient.Unmarshal(object, m) }); err != nil {
+		return nil, err
+	}
+	return m, checkIDs(m.ProtoReflect())
+}
+
+// decode decodes an object. If that fails it tries field by field, because the error for a date does not name its field.
+func decode(data json.RawMessage, unmarshal func(object []byte) error) error {
+	if isMissing(data) {
+		return errors.New("it is missing")
+	}
+	err := unmarshal(data)
+	var fields map[string]json.RawMessage
+	if err == nil || json.Unmarshal(data, &fields) != nil {
+		return err
+	}
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		one, failed := json.Marshal(map[string]json.RawMessage{name: fields[name]})
+		if failed == nil {
+			failed = unmarshal(one)
+		}
+		if failed != nil {
+			return fmt.Errorf("%s: %w", name, failed)
+		}
+	}
+	return err
+}
+
+// checkIDs requires an id of a message and of those in it, if they have such a field.
+func checkIDs(m protoreflect.Message) error {
+	if id := m.Descriptor().Fields().ByName("id"); id != nil && !m.Has(id) {
+		return fmt.Errorf("%s has no id", m.Descriptor().Name())
+	}
+	var err error
+	m.Range(func(field protoreflect.FieldDescriptor, value protoreflect.Value) bool {
+		switch {
+		case field.Message() == nil || field.IsMap():
+		case field.IsList():
+			for i := range value.List().Len() {
+				err = errors.Join(err, checkIDs(value.List().Get(i).Message()))
+			}
+		default:
+			err = checkIDs(value.Message())
+		}
+		return err == nil
+	})
+	return err
 }

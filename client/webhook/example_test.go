@@ -61,7 +61,8 @@ func ExampleSign() {
 		}
 	}
 
-	body := `{"id":"01a1fc49-23e5-7d82-9e18-79e8a42fda29","type":"ping","data":{"message":"hello"}}`
+	body := `{"id":"01a1fc49-23e5-7d82-9e18-79e8a42fda29","type":"ping","createdAt":"2026-11-21T04:06:59.158Z",` +
+		`"store":{"id":"0198c1f0-0000-7000-8000-0000000000aa","slug":"douala"},"data":{"message":"hello"}}`
 	for _, signer := range []string{secret, "whsec_of-somebody-else"} {
 		request := httptest.NewRequest(http.MethodPost, "/webhooks", strings.NewReader(body))
 		request.Header.Set(webhook.SignatureHeader, webhook.Sign([]byte(body), signer, time.Now()))
@@ -77,7 +78,8 @@ func ExampleSign() {
 // What frameworks hand over as bytes and a header is verified without an *http.Request. Take the
 // bytes as they came: a body that was parsed and written anew has another signature.
 func ExampleVerify() {
-	body := []byte(`{"id":"01a1fc49-23e5-7d82-9e18-79e8a42fda29","type":"ping","data":{"message":"hello"}}`)
+	body := []byte(`{"id":"01a1fc49-23e5-7d82-9e18-79e8a42fda29","type":"ping","createdAt":"2026-11-21T04:06:59.158Z",` +
+		`"store":{"id":"0198c1f0-0000-7000-8000-0000000000aa","slug":"douala"},"data":{"message":"hello"}}`)
 	header := webhook.Sign(body, secret, time.Now())
 
 	event, err := webhook.Verify(body, header, secret)

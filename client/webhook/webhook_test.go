@@ -104,8 +104,8 @@ func TestWhatIsNewerIsNoError(t *testing.T) {
 			Customer: &storefrontv1.Order_Customer{Id: "c"}}},
 		{"a value of an enum", "product.published", `{"id":"p","status":"SOLD_OUT","type":"FILE"}`, &storefrontv1.Product{Id: "p",
 			Type: storefrontv1.Product_FILE}},
-		{"a value of an enum in a list", "order.paid", `{"items":[{"id":"i","type":"HOLOGRAM"}]}`,
-			&storefrontv1.Order{Items: []*storefrontv1.Order_Item{{Id: "i"}}}},
+		{"a value of an enum in a list", "order.paid", `{"id":"o","items":[{"id":"i","type":"HOLOGRAM"}]}`,
+			&storefrontv1.Order{Id: "o", Items: []*storefrontv1.Order_Item{{Id: "i"}}}},
 		{"a field of a ping", "ping", `{"message":"hello","by":"Awa"}`, &webhook.PingData{Message: "hello"}},
 	} {
 		t.Run(row.reason, func(t *testing.T) {

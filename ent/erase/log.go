@@ -33,7 +33,7 @@ func (s on) emptyLog(ctx context.Context) (reader string, err error) {
 // EmptyLog tries once to empty SQLite's write-ahead log if receipts wait for that, and notes in them that it is empty, or the
 // kind of the reader that they now wait for. It returns whether they still wait.
 func EmptyLog(ctx context.Context, s *db.DB) (waiting bool, err error) {
-	if !db.Of(s, false, true) {
+	if !db.ByDialect(s, false, true) {
 		return false, nil // PostgreSQL has no such log
 	}
 	const waits = "SELECT EXISTS (SELECT 1 FROM forgettings WHERE log_waits_for IS NOT NULL)"

@@ -16,19 +16,20 @@ final class EventReader
     public static function read(array $raw): Event
     {
         $json = new Json($raw, 'the event');
+        $json->need('id', 'type', 'createdAt', 'store');
         $type = $json->string('type');
         $id = $json->string('id');
         $createdAt = $json->time('createdAt');
         $store = $json->model('store', EventStore::fromArray(...));
 
         return match ($type) {
-            EventType::ORDER_PAID => new OrderPaidEvent($id, $createdAt, $store, $raw, $json->model('data', Order::fromArray(...))),
-            EventType::ORDER_FAILED => new OrderFailedEvent($id, $createdAt, $store, $raw, $json->model('data', Order::fromArray(...))),
-            EventType::CUSTOMER_CREATED => new CustomerCreatedEvent($id, $createdAt, $store, $raw, $json->model('data', Customer::fromArray(...))),
-            EventType::PRODUCT_PUBLISHED => new ProductPublishedEvent($id, $createdAt, $store, $raw, $json->model('data', Product::fromArray(...))),
-            EventType::PRODUCT_ARCHIVED => new ProductArchivedEvent($id, $createdAt, $store, $raw, $json->model('data', Product::fromArray(...))),
-            EventType::PAYMENT_LINK_PAID => new PaymentLinkPaidEvent($id, $createdAt, $store, $raw, $json->model('data', Order::fromArray(...))),
-            EventType::PING => new PingEvent($id, $createdAt, $store, $raw, $json->model('data', Ping::fromArray(...))),
+            EventType::ORDER_PAID => new OrderPaidEvent($id, $createdAt, $store, $raw, $json->need('data')->model('data', Order::fromArray(...))),
+            EventType::ORDER_FAILED => new OrderFailedEvent($id, $createdAt, $store, $raw, $json->need('data')->model('data', Order::fromArray(...))),
+            EventType::CUSTOMER_CREATED => new CustomerCreatedEvent($id, $createdAt, $store, $raw, $json->need('data')->model('data', Customer::fromArray(...))),
+            EventType::PRODUCT_PUBLISHED => new ProductPublishedEvent($id, $createdAt, $store, $raw, $json->need('data')->model('data', Product::fromArray(...))),
+            EventType::PRODUCT_ARCHIVED => new ProductArchivedEvent($id, $createdAt, $store, $raw, $json->need('data')->model('data', Product::fromArray(...))),
+            EventType::PAYMENT_LINK_PAID => new PaymentLinkPaidEvent($id, $createdAt, $store, $raw, $json->need('data')->model('data', Order::fromArray(...))),
+            EventType::PING => new PingEvent($id, $createdAt, $store, $raw, $json->need('data')->model('data', Ping::fromArray(...))),
             default => new UnknownEvent($id, $type, $createdAt, $store, $raw),
         };
     }

@@ -22,10 +22,11 @@ final class Ping implements \JsonSerializable
     }
 
     /**
-     * Reads it from the JSON of the API, decoded to an array; fields that are newer than this package are passed over.
+     * Reads it from the JSON of the API, decoded to an array. Fields that are newer than this package are passed over, and
+     * a field that is missing has the zero value of its type.
      *
      * @param array<mixed> $json
-     * @throws \UnexpectedValueException if a field is missing or has another type
+     * @throws \UnexpectedValueException if a field has another type
      */
     public static function fromArray(array $json): self
     {

@@ -27,14 +27,16 @@ final class ProductPage implements \JsonSerializable
     }
 
     /**
-     * Reads it from the JSON of the API, decoded to an array; fields that are newer than this package are passed over.
+     * Reads it from the JSON of the API, decoded to an array. Fields that are newer than this package are passed over, and
+     * a field that is missing has the zero value of its type.
      *
      * @param array<mixed> $json
-     * @throws \UnexpectedValueException if a field is missing or has another type
+     * @throws \UnexpectedValueException if a field has another type, or there is no page, pageSize, total, data
      */
     public static function fromArray(array $json): self
     {
         $json = new Json($json, 'ProductPage');
+        $json->need('page', 'pageSize', 'total', 'data');
 
         return new self(
             page: $json->integer('page'),

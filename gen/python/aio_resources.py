@@ -52,8 +52,8 @@ class Products:
         self,
         *,
         q: str | None = None,
-        status: models.ProductStatus | str | None = None,
-        type: models.ProductType | str | None = None,
+        status: models.ProductStatus | models.ProductStatusLiteral | None = None,
+        type: models.ProductType | models.ProductTypeLiteral | None = None,
         page: int | None = None,
         page_size: int | None = None,
     ) -> AsyncIterator[models.Product]:
@@ -83,8 +83,8 @@ class Products:
         self,
         *,
         q: str | None = None,
-        status: models.ProductStatus | str | None = None,
-        type: models.ProductType | str | None = None,
+        status: models.ProductStatus | models.ProductStatusLiteral | None = None,
+        type: models.ProductType | models.ProductTypeLiteral | None = None,
         page: int | None = None,
         page_size: int | None = None,
     ) -> models.ProductPage:
@@ -140,7 +140,7 @@ class Products:
         description: str | Omitted = OMITTED,
         price_amount: int | Omitted = OMITTED,
         compare_at_amount: int | None | Omitted = OMITTED,
-        status: models.ProductStatus | str | Omitted = OMITTED,
+        status: models.ProductStatus | models.ProductStatusLiteral | Omitted = OMITTED,
     ) -> models.Product:
         """
         Changes the named fields of a product and records the change in the store's activity journal under the key's
@@ -191,7 +191,7 @@ class Orders:
     async def list(
         self,
         *,
-        status: models.OrderStatus | str | None = None,
+        status: models.OrderStatus | models.OrderStatusLiteral | None = None,
         from_: datetime | str | None = None,
         to: datetime | str | None = None,
         page: int | None = None,
@@ -221,7 +221,7 @@ class Orders:
     async def page(
         self,
         *,
-        status: models.OrderStatus | str | None = None,
+        status: models.OrderStatus | models.OrderStatusLiteral | None = None,
         from_: datetime | str | None = None,
         to: datetime | str | None = None,
         page: int | None = None,
@@ -442,7 +442,7 @@ class PaymentLinks:
     async def list(
         self,
         *,
-        status: models.PaymentLinkFilter | str | None = None,
+        status: models.PaymentLinkFilter | models.PaymentLinkFilterLiteral | None = None,
         page: int | None = None,
         page_size: int | None = None,
     ) -> AsyncIterator[models.PaymentLink]:
@@ -468,7 +468,7 @@ class PaymentLinks:
     async def page(
         self,
         *,
-        status: models.PaymentLinkFilter | str | None = None,
+        status: models.PaymentLinkFilter | models.PaymentLinkFilterLiteral | None = None,
         page: int | None = None,
         page_size: int | None = None,
     ) -> models.PaymentLinkPage:
@@ -494,7 +494,7 @@ class PaymentLinks:
         self,
         *,
         title: str,
-        pricing: models.PaymentLinkPricing | str,
+        pricing: models.PaymentLinkPricing | models.PaymentLinkPricingLiteral,
         amount: int | None = None,
         min_amount: int | None = None,
         description: str | None = None,
@@ -572,7 +572,7 @@ class PaymentLinks:
         id: str,
         *,
         title: str | Omitted = OMITTED,
-        pricing: models.PaymentLinkPricing | str | Omitted = OMITTED,
+        pricing: models.PaymentLinkPricing | models.PaymentLinkPricingLiteral | Omitted = OMITTED,
         amount: int | None | Omitted = OMITTED,
         min_amount: int | None | Omitted = OMITTED,
         description: str | None | Omitted = OMITTED,

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from ._json import Json
-from .models import EventStore, EventType, Customer, Order, Ping, Product
+from .models import EventStore, EventType, EventTypeLiteral, Customer, Order, Ping, Product
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,7 +18,7 @@ class Event:
 
     id: str
     """The event's id, the same at every attempt: remember it to handle an event once."""
-    type: EventType
+    type: EventTypeLiteral
     """What happened."""
     created_at: datetime
     """When it happened: it increases from each event of an object to the next."""
@@ -91,35 +91,35 @@ class PingEvent(Event):
 
 def read_event(values: dict[str, Any]) -> Event:
     """Makes the event of a type. Raises ValueError if it is none."""
-    json = Json(values, "the event")
-    id, type, created_at = json.string("id"), EventType(json.string("type")), json.time("createdAt")
+    json = Json(values, "the event").need("id", "type", "createdAt", "store")
+    id, type, created_at = json.string("id"), json.enum("type", EventType), json.time("createdAt")
     store = json.model("store", EventStore.from_dict)
     if type == EventType.ORDER_PAID:
         return OrderPaidEvent(
-            id=id, type=type, created_at=created_at, store=store, raw=values, data=json.model("data", Order.from_dict)
+            id=id, type=type, created_at=created_at, store=store, raw=values, data=json.need("data").model("data", Order.from_dict)
         )
     if type == EventType.ORDER_FAILED:
         return OrderFailedEvent(
-            id=id, type=type, created_at=created_at, store=store, raw=values, data=json.model("data", Order.from_dict)
+            id=id, type=type, created_at=created_at, store=store, raw=values, data=json.need("data").model("data", Order.from_dict)
         )
     if type == EventType.CUSTOMER_CREATED:
         return CustomerCreatedEvent(
-            id=id, type=type, created_at=created_at, store=store, raw=values, data=json.model("data", Customer.from_dict)
+            id=id, type=type, created_at=created_at, store=store, raw=values, data=json.need("data").model("data", Customer.from_dict)
         )
     if type == EventType.PRODUCT_PUBLISHED:
         return ProductPublishedEvent(
-            id=id, type=type, created_at=created_at, store=store, raw=values, data=json.model("data", Product.from_dict)
+            id=id, type=type, created_at=created_at, store=store, raw=values, data=json.need("data").model("data", Product.from_dict)
         )
     if type == EventType.PRODUCT_ARCHIVED:
         return ProductArchivedEvent(
-            id=id, type=type, created_at=created_at, store=store, raw=values, data=json.model("data", Product.from_dict)
+            id=id, type=type, created_at=created_at, store=store, raw=values, data=json.need("data").model("data", Product.from_dict)
         )
     if type == EventType.PAYMENT_LINK_PAID:
         return PaymentLinkPaidEvent(
-            id=id, type=type, created_at=created_at, store=store, raw=values, data=json.model("data", Order.from_dict)
+            id=id, type=type, created_at=created_at, store=store, raw=values, data=json.need("data").model("data", Order.from_dict)
         )
     if type == EventType.PING:
         return PingEvent(
-            id=id, type=type, created_at=created_at, store=store, raw=values, data=json.model("data", Ping.from_dict)
+            id=id, type=type, created_at=created_at, store=store, raw=values, data=json.need("data").model("data", Ping.from_dict)
         )
     return UnknownEvent(id=id, type=type, created_at=created_at, store=store, raw=values)

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
 
 from ._json import Json, OpenEnum, moment
 
@@ -26,6 +26,10 @@ class OrderStatus(OpenEnum):
     """Paid, then paid back."""
 
 
+OrderStatusLiteral = Literal["PENDING", "PAID", "FAILED", "CANCELLED", "REFUNDED"]
+"""The words of OrderStatus, so that a type checker finds a misspelt one. At run time a word is a member of OrderStatus."""
+
+
 class PaymentLinkPricing(OpenEnum):
     """Who sets the amount. A newer service may send others, which are kept: give a match a default."""
 
@@ -33,6 +37,10 @@ class PaymentLinkPricing(OpenEnum):
     """The link does: `amount`."""
     OPEN = "OPEN"
     """The buyer does, from `minAmount` up."""
+
+
+PaymentLinkPricingLiteral = Literal["FIXED", "OPEN"]
+"""The words of PaymentLinkPricing, so that a type checker finds a misspelt one. At run time a word is a member of PaymentLinkPricing."""
 
 
 class ProductStatus(OpenEnum):
@@ -44,6 +52,10 @@ class ProductStatus(OpenEnum):
     """On sale."""
     ARCHIVED = "ARCHIVED"
     """Withdrawn from sale."""
+
+
+ProductStatusLiteral = Literal["DRAFT", "PUBLISHED", "ARCHIVED"]
+"""The words of ProductStatus, so that a type checker finds a misspelt one. At run time a word is a member of ProductStatus."""
 
 
 class ProductType(OpenEnum):
@@ -61,6 +73,10 @@ class ProductType(OpenEnum):
     """A ticket to an event."""
 
 
+ProductTypeLiteral = Literal["FILE", "COURSE", "LICENSE", "MEETING", "EVENT"]
+"""The words of ProductType, so that a type checker finds a misspelt one. At run time a word is a member of ProductType."""
+
+
 class PaymentLinkFilter(OpenEnum):
     """Whether links take payments now. A newer service may send others, which are kept: give a match a default."""
 
@@ -68,6 +84,10 @@ class PaymentLinkFilter(OpenEnum):
     """Links that take payments now."""
     INACTIVE = "inactive"
     """Links that are disabled, expired or exhausted."""
+
+
+PaymentLinkFilterLiteral = Literal["active", "inactive"]
+"""The words of PaymentLinkFilter, so that a type checker finds a misspelt one. At run time a word is a member of PaymentLinkFilter."""
 
 
 class ErrorCode(OpenEnum):
@@ -131,6 +151,10 @@ class ErrorCode(OpenEnum):
     """The service cannot answer just now; try again later, with a growing delay."""
 
 
+ErrorCodeLiteral = Literal["compare_at_invalid", "customer_identifier_required", "payment_link_expiry_invalid", "phone_invalid", "validation_failed", "api_key_expired", "api_key_invalid", "api_key_missing", "api_key_revoked", "insufficient_scope", "store_unavailable", "customer_not_found", "not_found", "order_not_found", "payment_link_not_found", "product_not_found", "method_not_allowed", "customer_conflict", "payload_too_large", "unsupported_media_type", "feature_disabled", "payment_link_expiry_past", "payment_link_invalid_pricing", "product_incomplete", "product_type_unavailable", "rate_limited", "internal_error", "unavailable"]
+"""The words of ErrorCode, so that a type checker finds a misspelt one. At run time a word is a member of ErrorCode."""
+
+
 class EventType(OpenEnum):
     """The types of events. A newer service may send others, which are kept: give a match a default."""
 
@@ -150,6 +174,10 @@ class EventType(OpenEnum):
     """The test button of the dashboard is used. No webhook subscribes to it, and it is sent once only."""
 
 
+EventTypeLiteral = Literal["order.paid", "order.failed", "customer.created", "product.published", "product.archived", "payment_link.paid", "ping"]
+"""The words of EventType, so that a type checker finds a misspelt one. At run time a word is a member of EventType."""
+
+
 class StoreStatus(OpenEnum):
     """A key is answered only while the store is `open`. A newer service may send others, which are kept: give a match a default."""
 
@@ -159,6 +187,10 @@ class StoreStatus(OpenEnum):
     """The platform has suspended the store; its keys are refused with `store_unavailable`."""
     CLOSED = "closed"
     """The store is closed; its keys are refused with `store_unavailable`."""
+
+
+StoreStatusLiteral = Literal["open", "suspended", "closed"]
+"""The words of StoreStatus, so that a type checker finds a misspelt one. At run time a word is a member of StoreStatus."""
 
 
 class PaymentLinkAvailability(OpenEnum):
@@ -172,6 +204,10 @@ class PaymentLinkAvailability(OpenEnum):
     """Its end date has passed."""
     EXHAUSTED = "EXHAUSTED"
     """Its number of payments has reached the cap."""
+
+
+PaymentLinkAvailabilityLiteral = Literal["ACTIVE", "DISABLED", "EXPIRED", "EXHAUSTED"]
+"""The words of PaymentLinkAvailability, so that a type checker finds a misspelt one. At run time a word is a member of PaymentLinkAvailability."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -189,8 +225,10 @@ class OrderCustomer:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> OrderCustomer:
-        """Reads the API's JSON; newer fields are passed over. Raises ValueError if a field is missing or has another type."""
+        """Reads the API's JSON; newer fields are passed over, and a missing one has the zero value of its type. Raises ValueError
+        if a field has another type, or there is no id."""
         json = Json(values, "OrderCustomer")
+        json.need("id")
         return cls(
             id=json.string("id"),
             name=json.string("name"),
@@ -216,7 +254,7 @@ class OrderItem:
     """UUID of the item."""
     product_id: str
     """UUID of the product."""
-    type: ProductType
+    type: ProductTypeLiteral
     """The product's type when the order was recorded."""
     title: str
     """The product's title when the order was recorded."""
@@ -227,8 +265,10 @@ class OrderItem:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> OrderItem:
-        """Reads the API's JSON; newer fields are passed over. Raises ValueError if a field is missing or has another type."""
+        """Reads the API's JSON; newer fields are passed over, and a missing one has the zero value of its type. Raises ValueError
+        if a field has another type, or there is no id."""
         json = Json(values, "OrderItem")
+        json.need("id")
         return cls(
             id=json.string("id"),
             product_id=json.string("productId"),
@@ -243,7 +283,7 @@ class OrderItem:
         return {
             "id": self.id,
             "productId": self.product_id,
-            "type": self.type.value,
+            "type": str(self.type),
             "title": self.title,
             "unitAmount": self.unit_amount,
             "quantity": self.quantity,
@@ -263,8 +303,10 @@ class OrderPaymentLink:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> OrderPaymentLink:
-        """Reads the API's JSON; newer fields are passed over. Raises ValueError if a field is missing or has another type."""
+        """Reads the API's JSON; newer fields are passed over, and a missing one has the zero value of its type. Raises ValueError
+        if a field has another type, or there is no id."""
         json = Json(values, "OrderPaymentLink")
+        json.need("id")
         return cls(
             id=json.string("id"),
             code=json.string("code"),
@@ -288,7 +330,7 @@ class Order:
     """UUID."""
     reference: str
     """A reference for people, unique in the store."""
-    status: OrderStatus
+    status: OrderStatusLiteral
     """Where the order stands."""
     amount: int
     """The amount in minor units of `currency`."""
@@ -311,8 +353,10 @@ class Order:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Order:
-        """Reads the API's JSON; newer fields are passed over. Raises ValueError if a field is missing or has another type."""
+        """Reads the API's JSON; newer fields are passed over, and a missing one has the zero value of its type. Raises ValueError
+        if a field has another type, or there is no id."""
         json = Json(values, "Order")
+        json.need("id")
         return cls(
             id=json.string("id"),
             reference=json.string("reference"),
@@ -333,7 +377,7 @@ class Order:
         return {
             "id": self.id,
             "reference": self.reference,
-            "status": self.status.value,
+            "status": str(self.status),
             "amount": self.amount,
             "currency": self.currency,
             "platformFeePercent": self.platform_fee_percent,
@@ -369,8 +413,10 @@ class Customer:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Customer:
-        """Reads the API's JSON; newer fields are passed over. Raises ValueError if a field is missing or has another type."""
+        """Reads the API's JSON; newer fields are passed over, and a missing one has the zero value of its type. Raises ValueError
+        if a field has another type, or there is no id."""
         json = Json(values, "Customer")
+        json.need("id")
         return cls(
             id=json.string("id"),
             name=json.string("name"),
@@ -406,9 +452,9 @@ class Product:
     """The product's title, 1 to 200 characters."""
     slug: str
     """The product's short name in its address; it does not follow the title."""
-    type: ProductType
+    type: ProductTypeLiteral
     """The kind of product; never changes."""
-    status: ProductStatus
+    status: ProductStatusLiteral
     """Where the product stands."""
     summary: str
     """A short text, at most 500 characters; may be empty."""
@@ -433,8 +479,10 @@ class Product:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Product:
-        """Reads the API's JSON; newer fields are passed over. Raises ValueError if a field is missing or has another type."""
+        """Reads the API's JSON; newer fields are passed over, and a missing one has the zero value of its type. Raises ValueError
+        if a field has another type, or there is no id."""
         json = Json(values, "Product")
+        json.need("id")
         return cls(
             id=json.string("id"),
             title=json.string("title"),
@@ -459,8 +507,8 @@ class Product:
             "id": self.id,
             "title": self.title,
             "slug": self.slug,
-            "type": self.type.value,
-            "status": self.status.value,
+            "type": str(self.type),
+            "status": str(self.status),
             "summary": self.summary,
             "description": self.description,
             "priceAmount": self.price_amount,
@@ -485,7 +533,8 @@ class Ping:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Ping:
-        """Reads the API's JSON; newer fields are passed over. Raises ValueError if a field is missing or has another type."""
+        """Reads the API's JSON; newer fields are passed over, and a missing one has the zero value of its type. Raises ValueError
+        if a field has another type."""
         json = Json(values, "Ping")
         return cls(
             message=json.string("message"),
@@ -511,8 +560,10 @@ class EventStore:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> EventStore:
-        """Reads the API's JSON; newer fields are passed over. Raises ValueError if a field is missing or has another type."""
+        """Reads the API's JSON; newer fields are passed over, and a missing one has the zero value of its type. Raises ValueError
+        if a field has another type, or there is no id."""
         json = Json(values, "EventStore")
+        json.need("id")
         return cls(
             id=json.string("id"),
             slug=json.string("slug"),
@@ -552,15 +603,17 @@ class Store:
     """A WhatsApp number in international format; may be empty."""
     social_links: dict[str, str]
     """The store's addresses on social networks, by the network's name."""
-    status: StoreStatus
+    status: StoreStatusLiteral
     """A key is answered only while the store is `open`."""
     created_at: datetime
     """When the store was created."""
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Store:
-        """Reads the API's JSON; newer fields are passed over. Raises ValueError if a field is missing or has another type."""
+        """Reads the API's JSON; newer fields are passed over, and a missing one has the zero value of its type. Raises ValueError
+        if a field has another type, or there is no id."""
         json = Json(values, "Store")
+        json.need("id")
         return cls(
             id=json.string("id"),
             name=json.string("name"),
@@ -591,7 +644,7 @@ class Store:
             "phone": self.phone,
             "whatsappPhone": self.whatsapp_phone,
             "socialLinks": dict(self.social_links),
-            "status": self.status.value,
+            "status": str(self.status),
             "createdAt": moment(self.created_at),
         }
 
@@ -611,8 +664,10 @@ class ProductPage:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> ProductPage:
-        """Reads the API's JSON; newer fields are passed over. Raises ValueError if a field is missing or has another type."""
+        """Reads the API's JSON; newer fields are passed over, and a missing one has the zero value of its type. Raises ValueError
+        if a field has another type, or there is no page, pageSize, total, data."""
         json = Json(values, "ProductPage")
+        json.need("page", "pageSize", "total", "data")
         return cls(
             page=json.integer("page"),
             page_size=json.integer("pageSize"),
@@ -645,8 +700,10 @@ class OrderPage:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> OrderPage:
-        """Reads the API's JSON; newer fields are passed over. Raises ValueError if a field is missing or has another type."""
+        """Reads the API's JSON; newer fields are passed over, and a missing one has the zero value of its type. Raises ValueError
+        if a field has another type, or there is no page, pageSize, total, data."""
         json = Json(values, "OrderPage")
+        json.need("page", "pageSize", "total", "data")
         return cls(
             page=json.integer("page"),
             page_size=json.integer("pageSize"),
@@ -679,8 +736,10 @@ class CustomerPage:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> CustomerPage:
-        """Reads the API's JSON; newer fields are passed over. Raises ValueError if a field is missing or has another type."""
+        """Reads the API's JSON; newer fields are passed over, and a missing one has the zero value of its type. Raises ValueError
+        if a field has another type, or there is no page, pageSize, total, data."""
         json = Json(values, "CustomerPage")
+        json.need("page", "pageSize", "total", "data")
         return cls(
             page=json.integer("page"),
             page_size=json.integer("pageSize"),
@@ -714,7 +773,7 @@ class PaymentLink:
     """At most 5,000 characters, or null."""
     cover_url: str | None
     """The address of the cover image, or null."""
-    pricing: PaymentLinkPricing
+    pricing: PaymentLinkPricingLiteral
     """Who sets the amount."""
     amount: int | None
     """Minor units; set when pricing is FIXED."""
@@ -730,7 +789,7 @@ class PaymentLink:
     """After how many payments the link takes no new orders, or null for no end. An order recorded before is still paid, so paidCount may pass it."""
     disabled_at: datetime | None
     """When the link was disabled; null while it is enabled."""
-    availability: PaymentLinkAvailability
+    availability: PaymentLinkAvailabilityLiteral
     """Whether the link takes payments now."""
     paid_count: int
     """How many payments the link has taken."""
@@ -745,8 +804,10 @@ class PaymentLink:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> PaymentLink:
-        """Reads the API's JSON; newer fields are passed over. Raises ValueError if a field is missing or has another type."""
+        """Reads the API's JSON; newer fields are passed over, and a missing one has the zero value of its type. Raises ValueError
+        if a field has another type, or there is no id."""
         json = Json(values, "PaymentLink")
+        json.need("id")
         return cls(
             id=json.string("id"),
             code=json.string("code"),
@@ -779,7 +840,7 @@ class PaymentLink:
             "title": self.title,
             "description": self.description,
             "coverUrl": self.cover_url,
-            "pricing": self.pricing.value,
+            "pricing": str(self.pricing),
             "amount": self.amount,
             "minAmount": self.min_amount,
             "currency": self.currency,
@@ -787,7 +848,7 @@ class PaymentLink:
             "expiresAt": None if self.expires_at is None else moment(self.expires_at),
             "maxPayments": self.max_payments,
             "disabledAt": None if self.disabled_at is None else moment(self.disabled_at),
-            "availability": self.availability.value,
+            "availability": str(self.availability),
             "paidCount": self.paid_count,
             "paidAmount": self.paid_amount,
             "lastPaidAt": None if self.last_paid_at is None else moment(self.last_paid_at),
@@ -811,8 +872,10 @@ class PaymentLinkPage:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> PaymentLinkPage:
-        """Reads the API's JSON; newer fields are passed over. Raises ValueError if a field is missing or has another type."""
+        """Reads the API's JSON; newer fields are passed over, and a missing one has the zero value of its type. Raises ValueError
+        if a field has another type, or there is no page, pageSize, total, data."""
         json = Json(values, "PaymentLinkPage")
+        json.need("page", "pageSize", "total", "data")
         return cls(
             page=json.integer("page"),
             page_size=json.integer("pageSize"),

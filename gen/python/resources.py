@@ -52,8 +52,8 @@ class Products:
         self,
         *,
         q: str | None = None,
-        status: models.ProductStatus | str | None = None,
-        type: models.ProductType | str | None = None,
+        status: models.ProductStatus | models.ProductStatusLiteral | None = None,
+        type: models.ProductType | models.ProductTypeLiteral | None = None,
         page: int | None = None,
         page_size: int | None = None,
     ) -> Iterator[models.Product]:
@@ -82,8 +82,8 @@ class Products:
         self,
         *,
         q: str | None = None,
-        status: models.ProductStatus | str | None = None,
-        type: models.ProductType | str | None = None,
+        status: models.ProductStatus | models.ProductStatusLiteral | None = None,
+        type: models.ProductType | models.ProductTypeLiteral | None = None,
         page: int | None = None,
         page_size: int | None = None,
     ) -> models.ProductPage:
@@ -139,7 +139,7 @@ class Products:
         description: str | Omitted = OMITTED,
         price_amount: int | Omitted = OMITTED,
         compare_at_amount: int | None | Omitted = OMITTED,
-        status: models.ProductStatus | str | Omitted = OMITTED,
+        status: models.ProductStatus | models.ProductStatusLiteral | Omitted = OMITTED,
     ) -> models.Product:
         """
         Changes the named fields of a product and records the change in the store's activity journal under the key's
@@ -190,7 +190,7 @@ class Orders:
     def list(
         self,
         *,
-        status: models.OrderStatus | str | None = None,
+        status: models.OrderStatus | models.OrderStatusLiteral | None = None,
         from_: datetime | str | None = None,
         to: datetime | str | None = None,
         page: int | None = None,
@@ -219,7 +219,7 @@ class Orders:
     def page(
         self,
         *,
-        status: models.OrderStatus | str | None = None,
+        status: models.OrderStatus | models.OrderStatusLiteral | None = None,
         from_: datetime | str | None = None,
         to: datetime | str | None = None,
         page: int | None = None,
@@ -439,7 +439,7 @@ class PaymentLinks:
     def list(
         self,
         *,
-        status: models.PaymentLinkFilter | str | None = None,
+        status: models.PaymentLinkFilter | models.PaymentLinkFilterLiteral | None = None,
         page: int | None = None,
         page_size: int | None = None,
     ) -> Iterator[models.PaymentLink]:
@@ -464,7 +464,7 @@ class PaymentLinks:
     def page(
         self,
         *,
-        status: models.PaymentLinkFilter | str | None = None,
+        status: models.PaymentLinkFilter | models.PaymentLinkFilterLiteral | None = None,
         page: int | None = None,
         page_size: int | None = None,
     ) -> models.PaymentLinkPage:
@@ -490,7 +490,7 @@ class PaymentLinks:
         self,
         *,
         title: str,
-        pricing: models.PaymentLinkPricing | str,
+        pricing: models.PaymentLinkPricing | models.PaymentLinkPricingLiteral,
         amount: int | None = None,
         min_amount: int | None = None,
         description: str | None = None,
@@ -568,7 +568,7 @@ class PaymentLinks:
         id: str,
         *,
         title: str | Omitted = OMITTED,
-        pricing: models.PaymentLinkPricing | str | Omitted = OMITTED,
+        pricing: models.PaymentLinkPricing | models.PaymentLinkPricingLiteral | Omitted = OMITTED,
         amount: int | None | Omitted = OMITTED,
         min_amount: int | None | Omitted = OMITTED,
         description: str | None | Omitted = OMITTED,

@@ -4,7 +4,12 @@ declare(strict_types=1);
 
 namespace Storefront;
 
-/** @internal Reads a decoded JSON object by the types of its fields. */
+/**
+ * @internal Reads a decoded JSON object by the types of its fields.
+ *
+ * A field that is absent has the zero value of its type, because a service or an event that is older than this package
+ * lacks fields: null where the type allows it, else '', 0, [], the first moment of 1970, or an object of those.
+ */
 final class Json
 {
     /** @param array<mixed> $values */
@@ -20,51 +25,61 @@ final class Json
         return $utc->format('Y-m-d\TH:i:s.v\Z');
     }
 
+    /** Refuses an object without these fields, with which nothing could be done. */
+    public function need(string ...$names): self
+    {
+        foreach ($names as $name) {
+            if ($this->isNull($name)) {
+                throw new \UnexpectedValueException("$this->owner has no $name");
+            }
+        }
+
+        return $this;
+    }
+
     public function string(string $name): string
     {
-        return $this->stringOrNull($name) ?? throw $this->wrong($name, 'text');
+        $value = $this->value($name, '');
+
+        return \is_string($value) ? $value : throw $this->wrong($name, 'text');
     }
 
     public function stringOrNull(string $name): ?string
     {
-        $value = $this->value($name);
-
-        return $value === null || \is_string($value) ? $value : throw $this->wrong($name, 'text');
+        return $this->isNull($name) ? null : $this->string($name);
     }
 
     public function integer(string $name): int
     {
-        return $this->integerOrNull($name) ?? throw $this->wrong($name, 'a whole number');
+        $value = $this->value($name, 0);
+
+        return \is_int($value) ? $value : throw $this->wrong($name, 'a whole number');
     }
 
     public function integerOrNull(string $name): ?int
     {
-        $value = $this->value($name);
-
-        return $value === null || \is_int($value) ? $value : throw $this->wrong($name, 'a whole number');
+        return $this->isNull($name) ? null : $this->integer($name);
     }
 
     public function number(string $name): float
     {
-        $value = $this->value($name);
+        $value = $this->value($name, 0);
 
         return \is_int($value) || \is_float($value) ? (float) $value : throw $this->wrong($name, 'a number');
     }
 
     public function time(string $name): \DateTimeImmutable
     {
-        return $this->timeOrNull($name) ?? throw $this->wrong($name, 'a date');
+        $value = $this->value($name, '1970-01-01T00:00:00.000Z');
+        $zone = new \DateTimeZone('UTC');
+        $moment = \is_string($value) ? \DateTimeImmutable::createFromFormat('!Y-m-d\TH:i:s.v\Z', $value, $zone) : false;
+
+        return $moment ?: throw $this->wrong($name, 'a date');
     }
 
     public function timeOrNull(string $name): ?\DateTimeImmutable
     {
-        $text = $this->stringOrNull($name);
-        if ($text === null) {
-            return null;
-        }
-        $moment = \DateTimeImmutable::createFromFormat('!Y-m-d\TH:i:s.v\Z', $text, new \DateTimeZone('UTC'));
-
-        return $moment ?: throw $this->wrong($name, 'a date');
+        return $this->isNull($name) ? null : $this->time($name);
     }
 
     /**
@@ -74,7 +89,9 @@ final class Json
      */
     public function model(string $name, callable $read): mixed
     {
-        return $this->modelOrNull($name, $read) ?? throw $this->wrong($name, 'an object');
+        $value = $this->value($name, ['id' => '']);
+
+        return \is_array($value) ? $read($value) : throw $this->wrong($name, 'an object');
     }
 
     /**
@@ -84,12 +101,7 @@ final class Json
      */
     public function modelOrNull(string $name, callable $read): mixed
     {
-        $value = $this->value($name);
-        if ($value === null) {
-            return null;
-        }
-
-        return \is_array($value) ? $read($value) : throw $this->wrong($name, 'an object');
+        return $this->isNull($name) ? null : $this->model($name, $read);
     }
 
     /**
@@ -99,18 +111,18 @@ final class Json
      */
     public function list(string $name, callable $read): array
     {
-        $value = $this->value($name);
+        $value = $this->value($name, []);
         if (!\is_array($value) || !array_is_list($value)) {
             throw $this->wrong($name, 'a list');
         }
 
-        return array_map(fn (mixed $one): mixed => \is_array($one) ? $read($one) : throw $this->wrong($name, 'a list'), $value);
+        return array_map(fn (mixed $one): mixed => \is_array($one) ? $read($one) : throw $this->wrong($name, 'a list of objects'), $value);
     }
 
     /** @return array<string, string> */
     public function map(string $name): array
     {
-        $value = $this->value($name);
+        $value = $this->value($name, []);
         $map = [];
         foreach (\is_array($value) ? $value : throw $this->wrong($name, 'an object of texts') as $key => $text) {
             $map[(string) $key] = \is_string($text) ? $text : throw $this->wrong($name, 'an object of texts');
@@ -119,13 +131,15 @@ final class Json
         return $map;
     }
 
-    private function value(string $name): mixed
+    /** The value of a field, or the zero value of its type if the field is absent. */
+    private function value(string $name, mixed $zero): mixed
     {
-        if (!\array_key_exists($name, $this->values)) {
-            throw new \UnexpectedValueException("$this->owner has no $name");
-        }
+        return \array_key_exists($name, $this->values) ? $this->values[$name] : $zero;
+    }
 
-        return $this->values[$name];
+    private function isNull(string $name): bool
+    {
+        return !isset($this->values[$name]);
     }
 
     private function wrong(string $name, string $want): \UnexpectedValueException

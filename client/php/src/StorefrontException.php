@@ -77,32 +77,41 @@ final class StorefrontException extends \RuntimeException
     public static function refused(string $operation, Response $response, mixed $body): self
     {
         $code = \is_array($body) ? $body['code'] ?? null : null;
-        $requestId = \is_array($body) ? $body['requestId'] ?? null : null;
-        if ($response->status < 400 || !\is_array($body) || !\is_string($code) || !\is_string($requestId)) {
+        if ($response->status < 400 || !\is_array($body) || !\is_string($code)) {
             return self::unexpected($operation, $response);
         }
         $details = \is_array($body['details'] ?? null) ? $body['details'] : [];
         $fields = [];
         foreach (\is_array($details['fields'] ?? null) ? $details['fields'] : [] as $field) {
-            if (\is_array($field) && \is_string($field['field'] ?? null) && \is_string($field['message'] ?? null)) {
-                $fields[] = new FieldError($field['field'], $field['message']);
+            if (\is_array($field)) {
+                $fields[] = new FieldError(self::text($field, 'field') ?? '', self::text($field, 'message') ?? '');
             }
         }
         $missing = \is_array($details['missing'] ?? null) ? $details['missing'] : [];
-        $message = $body['message'] ?? null;
-        $required = $details['required'] ?? null;
 
         return new self(
-            \is_string($message) ? $message : 'no message',
+            self::text($body, 'message') ?? '',
             $operation,
             $code,
             $response->status,
             $fields,
             array_values(array_filter($missing, \is_string(...))),
-            \is_string($required) && $required !== '' ? $required : null,
-            $requestId,
+            self::text($details, 'required') ?: null,
+            self::text($body, 'requestId'),
             self::retryAfter($response),
         );
+    }
+
+    /**
+     * A text of an error's body, whose other parts count even without it.
+     *
+     * @param array<mixed> $values
+     */
+    private static function text(array $values, string $name): ?string
+    {
+        $value = $values[$name] ?? null;
+
+        return \is_string($value) ? $value : null;
     }
 
     /** @internal The error of an answer that is not from the service. */

@@ -5,7 +5,7 @@ import sys
 
 from django.conf import settings
 from django.core.management import execute_from_command_line
-from django.http import HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.urls import path
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_POST
@@ -16,7 +16,7 @@ from storefront_client.events import CustomerCreatedEvent
 
 @csrf_exempt  # the signature is the proof
 @require_POST
-def webhooks(request):
+def webhooks(request: HttpRequest) -> HttpResponse:
     try:
         event = webhook.read(request.body, request.headers, os.environ["WEBHOOK_SECRET"])
     except webhook.WebhookError as refused:

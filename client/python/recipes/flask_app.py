@@ -11,7 +11,7 @@ app = Flask(__name__)
 
 
 @app.post("/webhooks")
-def webhooks():
+def webhooks() -> tuple[str, int]:
     try:
         event = webhook.read(request.get_data(), request.headers, os.environ["WEBHOOK_SECRET"])
     except webhook.WebhookError as refused:

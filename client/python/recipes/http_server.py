@@ -1,6 +1,8 @@
 """A receiver of webhooks with the standard library alone."""
 
 import os
+import signal
+import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from storefront_client import webhook
@@ -16,13 +18,17 @@ class Receiver(BaseHTTPRequestHandler):
             print(refused, flush=True)  # which mistake was made
             self.send_error(400)
             return
+        self.send_response(204)  # answer first, then do the work
+        self.end_headers()
         match event:
             case OrderPaidEvent(data=order):
                 print("paid:", order.reference, order.amount, order.currency, flush=True)
             case CustomerCreatedEvent(data=customer):
                 print("new:", customer.name, customer.phone, flush=True)
-        self.send_response(204)
-        self.end_headers()
 
 
-ThreadingHTTPServer(("127.0.0.1", int(os.environ.get("PORT", "3000"))), Receiver).serve_forever()
+server = ThreadingHTTPServer(("127.0.0.1", int(os.environ.get("PORT", "3000"))), Receiver)
+print(f"listening on http://127.0.0.1:{server.server_port}/webhooks", flush=True)
+for stop in (signal.SIGINT, signal.SIGTERM):
+    signal.signal(stop, lambda *_: threading.Thread(target=server.shutdown).start())
+server.serve_forever()

@@ -2,9 +2,13 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, cast
 
 from ._transport import Response, TransportError
+from .models import ErrorCodeLiteral
+
+ClientCodeLiteral = Literal["network_error", "timeout", "unexpected_answer"]
+"""The codes of a request that the service did not answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +38,8 @@ class StorefrontError(Exception):
     retry_after: how many seconds the service asks to wait; None if it does not
     """
 
+    code: ErrorCodeLiteral | ClientCodeLiteral
+
     def __init__(
         self,
         message: str,
@@ -50,7 +56,7 @@ class StorefrontError(Exception):
         super().__init__(message, operation, code, status)  # what pickle passes again; the rest is in the object's dict
         self.message = message
         self.operation = operation
-        self.code = code
+        self.code = cast(ErrorCodeLiteral, code)
         self.status = status
         self.fields = fields
         self.missing = missing
@@ -99,30 +105,33 @@ def refused(operation: str, response: Response) -> StorefrontError:
         body = json.loads(response.body)
     except ValueError:
         body = None
-    if response.status < 400 or not isinstance(body, dict) or not _texts(body, "code", "requestId"):
+    code = _text(body, "code")
+    if response.status < 400 or code is None:
         return unexpected(operation, response)
     details: dict[str, Any] = body["details"] if isinstance(body.get("details"), dict) else {}
     fields = details.get("fields")
     missing = details.get("missing")
     return StorefrontError(
-        str(body.get("message")),
+        _text(body, "message") or "",
         operation,
-        body["code"],
+        code,
         response.status,
         fields=tuple(
-            FieldError(one["field"], one["message"])
+            FieldError(_text(one, "field") or "", _text(one, "message") or "")
             for one in (fields if isinstance(fields, list) else [])
-            if isinstance(one, dict) and _texts(one, "field", "message")
+            if isinstance(one, dict)
         ),
         missing=tuple(one for one in (missing if isinstance(missing, list) else []) if isinstance(one, str)),
-        required=details["required"] if _texts(details, "required") else None,
-        request_id=body["requestId"],
+        required=_text(details, "required") or None,
+        request_id=_text(body, "requestId"),
         retry_after=_retry_after(response),
     )
 
 
-def _texts(values: dict[str, Any], *names: str) -> bool:
-    return all(isinstance(values.get(name), str) for name in names)
+def _text(values: Any, name: str) -> str | None:
+    """A text of an error's body, whose other parts count even without it."""
+    value = values.get(name) if isinstance(values, dict) else None
+    return value if isinstance(value, str) else None
 
 
 def _retry_after(response: Response) -> int | None:

@@ -28,6 +28,10 @@ class OpenEnum(str, Enum):
     def __format__(self, spec: str) -> str:
         return format(str(self.value), spec)
 
+    # mypy takes a member and a Literal of its text for values that are never equal, unless a class compares by itself.
+    def __eq__(self, other: object) -> bool:
+        return str.__eq__(self, other) is True
+
     def __hash__(self) -> int:
         return hash(str(self.value))
 
@@ -43,68 +47,77 @@ def moment(value: datetime) -> str:
 
 
 class Json:
-    """Reads a decoded JSON object by the types of its fields. All methods raise ValueError."""
+    """Reads a decoded JSON object by the types of its fields. All methods raise ValueError.
+
+    A field that is absent has the zero value of its type, because a service or an event that is older than this package
+    lacks fields: None where the type allows it, else "", 0, (), the first moment of 1970, or an object of those."""
 
     def __init__(self, values: Mapping[str, Any], owner: str) -> None:
         self._values = values
         self._owner = owner
 
+    def need(self, *names: str) -> Json:
+        """Refuses an object without these fields, with which nothing could be done."""
+        for name in names:
+            if self._values.get(name) is None:
+                raise ValueError(f"{self._owner} has no {name}")
+        return self
+
     def string(self, name: str) -> str:
-        return self._read(name, str, "text")
+        return self._read(name, str, "", "text")
 
     def string_or_none(self, name: str) -> str | None:
-        return None if self._value(name) is None else self.string(name)
+        return None if self._values.get(name) is None else self.string(name)
 
     def integer(self, name: str) -> int:
-        if isinstance(self._value(name), bool):
+        if isinstance(self._values.get(name), bool):
             raise self._wrong(name, "a whole number")
-        return self._read(name, int, "a whole number")
+        return self._read(name, int, 0, "a whole number")
 
     def integer_or_none(self, name: str) -> int | None:
-        return None if self._value(name) is None else self.integer(name)
+        return None if self._values.get(name) is None else self.integer(name)
 
     def number(self, name: str) -> float:
-        value = self._value(name)
-        return value if isinstance(value, float) else float(self.integer(name))
+        value = self._values.get(name, 0)
+        if isinstance(value, bool) or not isinstance(value, (int, float)):
+            raise self._wrong(name, "a number")
+        return float(value)
 
-    def enum(self, name: str, words: type[E]) -> E:
+    def enum(self, name: str, words: type[E]) -> Any:
+        """A member of an enum; its type is the Literal of the enum's words, which a type checker takes for no member."""
         return words(self.string(name))
 
     def time(self, name: str) -> datetime:
-        text = self.string(name)
+        text = self._read(name, str, "1970-01-01T00:00:00.000Z", "a date")
         try:
             return datetime.strptime(text, "%Y-%m-%dT%H:%M:%S.%fZ").replace(tzinfo=timezone.utc)
         except ValueError:
             raise self._wrong(name, "a date") from None
 
     def time_or_none(self, name: str) -> datetime | None:
-        return None if self._value(name) is None else self.time(name)
+        return None if self._values.get(name) is None else self.time(name)
 
     def model(self, name: str, read: Callable[[dict[str, Any]], T]) -> T:
-        return read(self._read(name, dict, "an object"))
+        return read(self._read(name, dict, {"id": ""}, "an object"))
 
     def model_or_none(self, name: str, read: Callable[[dict[str, Any]], T]) -> T | None:
-        return None if self._value(name) is None else self.model(name, read)
+        return None if self._values.get(name) is None else self.model(name, read)
 
     def list(self, name: str, read: Callable[[dict[str, Any]], T]) -> tuple[T, ...]:
-        values = self._read(name, list, "a list")
+        values = self._read(name, list, [], "a list")
         if not all(isinstance(one, dict) for one in values):
             raise self._wrong(name, "a list of objects")
         return tuple(read(one) for one in values)
 
     def map(self, name: str) -> dict[str, str]:
-        values = self._read(name, dict, "an object")
+        values = self._read(name, dict, {}, "an object of texts")
         if not all(isinstance(one, str) for one in values.values()):
             raise self._wrong(name, "an object of texts")
         return dict(values)
 
-    def _value(self, name: str) -> Any:
-        if name not in self._values:
-            raise ValueError(f"{self._owner} has no {name}")
-        return self._values[name]
-
-    def _read(self, name: str, kind: type[T], want: str) -> T:
-        value = self._value(name)
+    def _read(self, name: str, kind: type[T], zero: T, want: str) -> T:
+        """The value of a field, or the zero value of its type if the field is absent."""
+        value = self._values.get(name, zero)
         if not isinstance(value, kind):
             raise self._wrong(name, want)
         return value

@@ -20,4 +20,5 @@ app.post("/webhooks", express.raw({ type: "application/json", limit: "4mb" }), a
   }
 });
 
-app.listen(Number(process.env.PORT ?? 3000), "127.0.0.1");
+const port = Number(process.env.PORT ?? 3000);
+app.listen(port, "127.0.0.1", () => console.log(`listening on http://127.0.0.1:${port}/webhooks`));

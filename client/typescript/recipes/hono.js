@@ -21,4 +21,6 @@ app.post("/webhooks", async (c) => {
   }
 });
 
-serve({ fetch: app.fetch, hostname: "127.0.0.1", port: Number(process.env.PORT ?? 3000) });
+serve({ fetch: app.fetch, hostname: "127.0.0.1", port: Number(process.env.PORT ?? 3000) }, ({ port }) => {
+  console.log(`listening on http://127.0.0.1:${port}/webhooks`);
+});

@@ -2,7 +2,8 @@ import type { DescMethod } from "@bufbuild/protobuf";
 
 import { checkApiKey, checkBaseUrl } from "./address.js";
 import { CallSite } from "./callsite.js";
-import { answerError, StorefrontError, type ErrorCode } from "./error.js";
+import { WrongJson } from "./complete.js";
+import { answerError, StorefrontError, unexpectedAnswer, type ErrorCode } from "./error.js";
 import { parseObject } from "./json.js";
 import { Limit } from "./limit.js";
 import { Operation, type Input, type Wire } from "./operation.js";
@@ -30,23 +31,23 @@ export interface StorefrontOptions {
 /** One attempt of a call. It contains no key, no query and no body. */
 export interface Attempt {
   /** The operation of the API, such as `UpdateProduct`. */
-  operation: string;
+  readonly operation: string;
   /** The HTTP method. */
-  method: string;
+  readonly method: string;
   /** The path, without its query. */
-  path: string;
+  readonly path: string;
   /** The number of the attempt, from 1. */
-  attempt: number;
+  readonly attempt: number;
   /** How long it took. */
-  durationMs: number;
+  readonly durationMs: number;
   /** The HTTP status; undefined if nothing answered. */
-  status: number | undefined;
+  readonly status: number | undefined;
   /** The request's identifier in the service's logs; undefined if the service did not answer. */
-  requestId: string | undefined;
+  readonly requestId: string | undefined;
   /** Why it failed; undefined if it succeeded. */
-  code: ErrorCode | undefined;
+  readonly code: ErrorCode | undefined;
   /** How long the call waits before the next attempt; undefined if this was the last. */
-  retryInMs: number | undefined;
+  readonly retryInMs: number | undefined;
 }
 
 /** The options of one call. */
@@ -223,9 +224,7 @@ export class Connection {
         redirect: "manual",
         signal: limit.signal,
       });
-      const text = await response.text();
-      const answer = response.ok ? parseObject(text) : undefined;
-      return withResponse(answer && called.accepts(answer) ? answer : answerError(operation, response, text), response);
+      return withResponse(answerOf(called, response, await response.text()), response);
     } catch (cause) {
       if (signal.aborted) {
         return aborted(operation, signal, cause);
@@ -243,6 +242,19 @@ export class Connection {
   #delayMs(retries: number): number {
     const full = Math.min(firstDelayMs * 2 ** retries, maxDelayMs);
     return (full / 2) * (1 + this.#clock.random());
+  }
+}
+
+/** The object of a response, or the error that the response is. */
+function answerOf(called: Operation, response: Response, text: string): object {
+  try {
+    const answer = parseObject(text);
+    return response.ok && answer ? called.read(answer) : answerError(called.name, response, answer);
+  } catch (failed) {
+    if (!(failed instanceof WrongJson)) {
+      throw failed;
+    }
+    return unexpectedAnswer(called.name, response, failed);
   }
 }
 

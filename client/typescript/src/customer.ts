@@ -10,13 +10,13 @@ import type { Changes, Draft, Filter, Page, Resource } from "./json.js";
 import { List } from "./list.js";
 
 /** A buyer. Amounts are in minor units of `currency`, dates are ISO 8601 in UTC. */
-export interface Customer extends Resource<CustomerMessage, "createdAt"> {}
+export interface Customer extends Resource<CustomerMessage> {}
 
 /** Which customers to list. */
 export interface CustomerFilter extends Filter<ListCustomersRequest> {}
 
 /** A customer to record: an e-mail, a phone, or both; the name may be left out. */
-export interface NewCustomer extends Draft<Partial<CreateCustomerRequest>> {}
+export type NewCustomer = Draft<Partial<CreateCustomerRequest>> & ({ readonly email: string } | { readonly phone: string });
 
 /** The changes to a customer: omitted fields stay, null clears the e-mail or the phone. */
 export interface CustomerChanges extends Changes<UpdateCustomerRequest, CustomerMessage> {}

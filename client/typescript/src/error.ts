@@ -1,5 +1,5 @@
 import type { ErrorDetails as ErrorDetailsMessage } from "../../../gen/ts/storefront/v1/error_pb.js";
-import { parseObject, type Open, type Resource } from "./json.js";
+import { isObject, type Json, type Open, type Resource } from "./json.js";
 
 /** The service's codes (specification, Errors). */
 export const serviceCodes = [
@@ -49,7 +49,7 @@ export type ClientCode = "network_error" | "timeout" | "canceled" | "unexpected_
 
 /**
  * Why a call failed: branch on it, never on a message. A newer service may send codes that this
- * package lacks; they are kept as received.
+ * package lacks; they are kept as received, as a NewerWord.
  */
 export type ErrorCode = Open<ServiceCode | ClientCode>;
 
@@ -120,27 +120,60 @@ export class StorefrontError extends Error {
 }
 
 /**
- * The error of an answer that is not a success, or not from the service.
+ * The error of an answer that is not a success, by its decoded body.
  *
  * @internal
  */
-export function answerError(operation: string, response: Response, text: string): StorefrontError {
-  const { status, headers } = response;
-  const retryAfter = headers.get("Retry-After") ?? "";
-  const retryAfterSeconds = /^\d{1,9}$/.test(retryAfter) ? Number(retryAfter) : undefined;
-  const body = parseObject(text);
-  if (typeof body?.["code"] === "string" && typeof body["requestId"] === "string") {
-    return new StorefrontError({
-      operation,
-      code: body["code"],
-      message: String(body["message"]),
-      status,
-      details: body["details"] as ErrorDetails | undefined,
-      requestId: body["requestId"],
-      retryAfterSeconds,
-    });
+export function answerError(operation: string, response: Response, body: Json | undefined): StorefrontError {
+  const { code, message, requestId } = body ?? {};
+  if (response.status < 400 || typeof code !== "string") {
+    return unexpectedAnswer(operation, response);
   }
-  const kind = headers.get("Content-Type") ?? "no content type";
-  const message = `the answer, ${status} with ${kind}, is not the service's: check baseUrl and what stands before the service`;
-  return new StorefrontError({ operation, code: "unexpected_answer", message, status, retryAfterSeconds });
+  return new StorefrontError({
+    operation,
+    code: code as ErrorCode,
+    message: textOf(message) ?? "",
+    status: response.status,
+    details: detailsOf(body?.["details"]),
+    requestId: textOf(requestId),
+    retryAfterSeconds: retryAfterOf(response),
+  });
+}
+
+/**
+ * The error of an answer that is not from the service.
+ *
+ * @internal
+ */
+export function unexpectedAnswer(operation: string, response: Response, why?: Error): StorefrontError {
+  const kind = response.headers.get("Content-Type") ?? "no content type";
+  const reason = why === undefined ? "" : ` (${why.message})`;
+  const message = `the answer, ${response.status} with ${kind}, is not the service's: check baseUrl and what stands before the service${reason}`;
+  return new StorefrontError({ operation, code: "unexpected_answer", message, status: response.status, retryAfterSeconds: retryAfterOf(response), cause: why });
+}
+
+/** The service sends seconds; the date form, which proxies may send, is ignored. */
+function retryAfterOf({ headers }: Response): number | undefined {
+  const text = headers.get("Retry-After") ?? "";
+  return /^\d{1,9}$/.test(text) ? Number(text) : undefined;
+}
+
+/** Reads details field by field, so that a part that is missing or has another type does not hide the error. */
+function detailsOf(details: unknown): ErrorDetails | undefined {
+  if (!isObject(details)) {
+    return undefined;
+  }
+  const { fields, missing, required, ...newer } = details;
+  return {
+    ...newer,
+    ...(Array.isArray(fields) && {
+      fields: fields.filter(isObject).map((one) => ({ ...one, field: textOf(one["field"]) ?? "", message: textOf(one["message"]) ?? "" })),
+    }),
+    ...(Array.isArray(missing) && { missing: missing.filter((one) => typeof one === "string") }),
+    ...(typeof required === "string" && { required }),
+  };
+}
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === "string" ? value : undefined;
 }

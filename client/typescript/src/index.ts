@@ -25,7 +25,7 @@ export type {
   StorefrontEventType,
   UnknownEvent,
 } from "./event.js";
-export type { Open, Page } from "./json.js";
+export type { NewerWord, Open, Page } from "./json.js";
 export type { List } from "./list.js";
 export type { Order, OrderFilter, Orders, OrderStatus } from "./order.js";
 export type {

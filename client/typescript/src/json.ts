@@ -28,10 +28,16 @@ export type Word<T> =
   : never;
 
 /**
- * One of the words of this version of the package, or a newer one of the service, kept as received.
- * Give a `switch` over it a `default`.
+ * A word that is newer than this package, kept as received, or `""` where an older service or event has none. It is a string,
+ * and its type has the form of an enum because the compiler then finds a misspelt literal that a word is compared with, which
+ * it does not with `string & {}`. To compare it with a word that only a newer package has, write `status as string`.
  */
-export type Open<W extends string> = W | (string & {});
+export declare enum NewerWord {
+  missing = "",
+}
+
+/** One of the words of this version of the package, or a NewerWord: give a `switch` over it a `default`. */
+export type Open<W extends string> = W | NewerWord;
 
 /** Distinguishes an enum from a plain number, whose text may be any number. */
 type IsNumber<T extends number> = `${number}` extends `${T}` ? true : false;
@@ -41,8 +47,8 @@ type Answer<T> =
   : T extends number ? (IsNumber<T> extends true ? number : Open<Word<T>>)
   : T extends Timestamp ? string
   : T extends Message ? Resource<T>
-  : T extends (infer Item)[] ? Answer<Item>[]
-  : T;
+  : T extends (infer Item)[] ? readonly Answer<Item>[]
+  : Readonly<T>;
 
 type Internal = "$typeName" | "$unknown";
 
@@ -50,11 +56,17 @@ type Internal = "$typeName" | "$unknown";
 type IsOptional<T, K extends keyof T> = {} extends Pick<T, K> ? true : false;
 
 /**
- * A message as the service answers it. Missing values are null; `Present` names the fields that are
- * always there but whose generated type allows undefined: dates and objects.
+ * The dates and objects that are never null. Their generated type allows undefined as that of the others does, because the
+ * protos do not tell them apart.
+ *
+ * @internal
  */
-export type Resource<T, Present extends keyof T = never> = {
-  [K in keyof T as Exclude<K, Internal>]-?: K extends Present
+export const alwaysPresent: readonly string[] = ["createdAt", "updatedAt", "customer"] satisfies Present[];
+type Present = "createdAt" | "updatedAt" | "customer";
+
+/** A message as the service answers it: missing values are null. */
+export type Resource<T> = {
+  readonly [K in keyof T as Exclude<K, Internal>]-?: K extends Present
     ? Answer<NonNullable<T[K]>>
     : IsOptional<T, K> extends true
       ? Answer<NonNullable<T[K]>> | null
@@ -93,21 +105,28 @@ export type Changes<T, R> = {
 /** One page of a list. While `page * pageSize < total`, more pages remain. */
 export interface Page<T> {
   /** The page, from 1. */
-  page: number;
+  readonly page: number;
   /** How many items a page holds. */
-  pageSize: number;
+  readonly pageSize: number;
   /** How many items match in all. */
-  total: number;
+  readonly total: number;
   /** The items, newest first; empty beyond the last page. */
-  data: T[];
+  readonly data: readonly T[];
 }
+
+/**
+ * An object of JSON.
+ *
+ * @internal
+ */
+export type Json = Record<string, unknown>;
 
 /**
  * Reads a JSON object, and anything else as undefined.
  *
  * @internal
  */
-export function parseObject(text: string): Record<string, unknown> | undefined {
+export function parseObject(text: string): Json | undefined {
   try {
     const value: unknown = JSON.parse(text);
     return isObject(value) ? value : undefined;
@@ -121,6 +140,6 @@ export function parseObject(text: string): Record<string, unknown> | undefined {
  *
  * @internal
  */
-export function isObject(value: unknown): value is Record<string, unknown> {
+export function isObject(value: unknown): value is Json {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }

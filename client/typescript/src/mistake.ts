@@ -36,9 +36,9 @@ export interface Explained {
   readonly message: string;
 }
 
-/** Explains a mistake that needs no look at the delivery. */
-export function explain(mistake: WebhookMistake): Explained {
-  return { mistake, message: explanations[mistake] };
+/** Explains a mistake that needs no look at the delivery; more says what exactly is wrong. */
+export function explain(mistake: WebhookMistake, more?: string): Explained {
+  return { mistake, message: explanations[mistake] + (more === undefined ? "" : `: ${more}`) };
 }
 
 /** Explains the fault of a signature, as far as the header, the secrets and the body show. */

@@ -1,8 +1,10 @@
-import { getOption, type DescMethod } from "@bufbuild/protobuf";
+import { getOption, type DescMessage, type DescMethod } from "@bufbuild/protobuf";
 import { MethodOptions_IdempotencyLevel } from "@bufbuild/protobuf/wkt";
 
 import { http } from "../../../gen/ts/google/api/annotations_pb.js";
 import { CustomerService } from "../../../gen/ts/storefront/v1/customer_pb.js";
+import { complete } from "./complete.js";
+import type { Json } from "./json.js";
 
 /** The parameters of an operation: the fields of its request, by their JSON names. */
 export type Input = Readonly<Record<string, unknown>>;
@@ -28,8 +30,7 @@ export class Operation {
   readonly repeatable: boolean;
   readonly #verb: string;
   readonly #path: string;
-  readonly #lists: boolean;
-  readonly #hasId: boolean;
+  readonly #output: DescMessage;
 
   constructor(method: DescMethod) {
     const { pattern } = getOption(method, http);
@@ -43,16 +44,12 @@ export class Operation {
       method === CustomerService.method.createCustomer;
     this.#verb = pattern.case.toUpperCase();
     this.#path = pattern.value;
-    this.#lists = "pageSize" in method.output.field;
-    this.#hasId = "id" in method.output.field;
+    this.#output = method.output;
   }
 
-  /** Whether an object can be the service's answer: a resource has an id, and a list without the members of a page might never end. */
-  accepts(answer: Readonly<Record<string, unknown>>): boolean {
-    if (this.#hasId && typeof answer["id"] !== "string") {
-      return false;
-    }
-    return !this.#lists || (Array.isArray(answer["data"]) && Number(answer["pageSize"]) > 0 && typeof answer["total"] === "number");
+  /** Completes the service's answer. Throws WrongJson for an object of something else. */
+  read(answer: Json): Json {
+    return complete(this.#output, answer);
   }
 
   /** Builds a request: first the path parameters, then the rest as the query of a GET or as the body. */

@@ -12,7 +12,7 @@ import { List } from "./list.js";
 export type OrderStatus = Word<Order_Status>;
 
 /** A purchase. Amounts are in minor units of `currency`, dates are ISO 8601 in UTC. */
-export interface Order extends Resource<OrderMessage, "customer" | "createdAt"> {}
+export interface Order extends Resource<OrderMessage> {}
 
 /** Which orders to list: `from` is the first moment that counts, `to` the first that does not. */
 export interface OrderFilter extends Filter<ListOrdersRequest> {}

@@ -18,7 +18,7 @@ export type PaymentLinkPricing = Word<PaymentLink_Pricing>;
 export type PaymentLinkAvailability = Word<PaymentLink_Availability>;
 
 /** An address at which a buyer pays. Amounts are in minor units of `currency`, dates are ISO 8601 in UTC. */
-export interface PaymentLink extends Resource<PaymentLinkMessage, "createdAt" | "updatedAt"> {}
+export interface PaymentLink extends Resource<PaymentLinkMessage> {}
 
 /** Which payment links to list. */
 export interface PaymentLinkFilter extends Filter<ListPaymentLinksRequest> {}

@@ -17,7 +17,7 @@ export type ProductStatus = Word<Product_Status>;
 export type ProductType = Word<Product_Type>;
 
 /** What the store sells in its catalogue. Amounts are in minor units of `currency`, dates are ISO 8601 in UTC. */
-export interface Product extends Resource<ProductMessage, "createdAt" | "updatedAt"> {}
+export interface Product extends Resource<ProductMessage> {}
 
 /** Which products to list. */
 export interface ProductFilter extends Filter<ListProductsRequest> {}

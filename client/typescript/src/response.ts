@@ -1,23 +1,23 @@
 /** What is left of a minute's requests (specification, Limits). */
 export interface RateLimit {
   /** How many requests the key may make in a minute. */
-  limit: number;
+  readonly limit: number;
   /** How many are left. */
-  remaining: number;
+  readonly remaining: number;
   /** The seconds until the counter restarts. */
-  resetSeconds: number;
+  readonly resetSeconds: number;
 }
 
 /** The HTTP response of a call, beside its body. */
 export interface ApiResponse {
   /** The status: 201 for what was created, 200 for what was there. */
-  status: number;
+  readonly status: number;
   /** All headers. */
-  headers: Headers;
+  readonly headers: Headers;
   /** The request's identifier in the service's logs, to quote when you ask for help. */
-  requestId: string | undefined;
+  readonly requestId: string | undefined;
   /** What is left of the minute's requests; undefined if the service did not answer. */
-  rateLimit: RateLimit | undefined;
+  readonly rateLimit: RateLimit | undefined;
 }
 
 /** The responses by what a call returned or threw, so that answers stay plain JSON. */

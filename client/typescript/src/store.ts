@@ -6,7 +6,7 @@ import type { Resource, Word } from "./json.js";
 export type StoreStatus = Word<Store_Status>;
 
 /** An online store. */
-export interface Store extends Resource<StoreMessage, "createdAt"> {}
+export interface Store extends Resource<StoreMessage> {}
 
 /** The store that the API key belongs to. */
 export class StoreOperations {

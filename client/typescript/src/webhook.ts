@@ -1,3 +1,4 @@
+import { WrongJson } from "./complete.js";
 import { parseEvent, type StorefrontEvent } from "./event.js";
 import { explain, explainFault, type Explained, type WebhookMistake } from "./mistake.js";
 import { bytesOf, faultOf, sign, type RawBody, type SignatureFault } from "./signature.js";
@@ -55,7 +56,7 @@ const defaultToleranceSeconds = 300;
  * `signatureHeader`. The secret is the whole text that was shown, including `whsec_`; pass several
  * while a new one replaces an old one (empty ones are ignored). Data newer than this package is
  * never refused: fields and words are kept as received, and an event of an unknown type is an
- * UnknownEvent. An event may come more than once, with the same `id`.
+ * UnknownEvent. Nor is older data: a missing field has the zero value of its type. An event may come more than once, with the same `id`.
  *
  * Rejects with a WebhookVerificationError, and with a TypeError for a body that is neither text nor
  * bytes.
@@ -87,11 +88,11 @@ export async function verifyWebhook(
   if (fault !== undefined) {
     throw new WebhookVerificationError(fault, explainFault(fault, body, text, secrets, now, tolerance));
   }
-  const event = parseEvent(new TextDecoder().decode(body));
-  if (event === undefined) {
-    throw new WebhookVerificationError("payload", explain("no_event"));
+  try {
+    return parseEvent(new TextDecoder().decode(body));
+  } catch (failed) {
+    throw failed instanceof WrongJson ? new WebhookVerificationError("payload", explain("no_event", failed.message)) : failed;
   }
-  return event;
 }
 
 /** Whether a value is a secret: null, say, of a setting that is missing, would become the text "null", with which anybody could sign. */

@@ -127,6 +127,6 @@ it("keeps what is newer than this package", async (t) => {
   const shop = createStorefront({ baseUrl, apiKey });
   const answered = await shop.products.get("1");
   assert.equal(answered.status, "PREORDER");
-  assert.deepEqual(answered, product);
+  assert.equal((answered as unknown as { rating: number }).rating, 5);
   assert.equal((await refusal(shop.products.get("2"))).code, "quota_reached");
 });

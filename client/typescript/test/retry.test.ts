@@ -50,7 +50,7 @@ describe("what is sent again", () => {
       const { connection, requests, pauses } = await scripted(t, row.answers);
       const call = connection.call(row.operation.method, row.operation.input);
       if (row.code === undefined) {
-        assert.deepEqual(await call, { id: "1" });
+        assert.equal(((await call) as { id: string }).id, "1");
       } else {
         assert.equal((await refusal(call)).code, row.code);
       }

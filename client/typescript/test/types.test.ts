@@ -1,7 +1,7 @@
 // What the types allow, checked by the compiler: these lines run only to prove that they compiled.
 import { it } from "node:test";
 
-import type { NewCustomer, NewPaymentLink, Order, PaymentLink, PaymentLinkChanges, Product, ProductChanges, ProductFilter, ProductStatus, Store, StorefrontEvent } from "../src/index.js";
+import type { ErrorCode, NewCustomer, NewerWord, NewPaymentLink, Order, Page, PaymentLink, PaymentLinkChanges, Product, ProductChanges, ProductFilter, ProductStatus, Store, StorefrontError, StorefrontEvent } from "../src/index.js";
 
 type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
 const holds = <_ extends true>(): void => undefined;
@@ -13,12 +13,12 @@ it("types follow the protos", () => {
   holds<Same<Product["publishedAt"], string | null>>();
   holds<Same<Product["createdAt"], string>>();
   holds<Same<Product["coverUrl"], string | null>>();
-  holds<Same<Product["status"], ProductStatus | (string & {})>>();
+  holds<Same<Product["status"], ProductStatus | NewerWord>>();
   holds<Same<Order["customer"]["email"], string | null>>();
   holds<Same<Order["items"][number]["quantity"], number>>();
   holds<Same<Order["platformFeePercent"], number>>();
   holds<Same<PaymentLink["maxPayments"], number | null>>();
-  holds<Same<Store["socialLinks"], { [key: string]: string }>>();
+  holds<Same<Store["socialLinks"], { readonly [key: string]: string }>>();
   holds<Same<keyof Product & `$${string}`, never>>();
 });
 
@@ -41,6 +41,59 @@ it("requests take what the service takes, and nothing else", () => {
   // @ts-expect-error what is never sent cannot be asked for
   const filter: ProductFilter = { type: "TYPE_UNSPECIFIED" };
   void filter;
+  // @ts-expect-error an e-mail or a phone must be there
+  made.push({});
+  // @ts-expect-error a name identifies nobody
+  made.push({ name: "Ada" });
+  // @ts-expect-error null is the same as nothing
+  made.push({ email: null });
+});
+
+it("answers are readonly all through", () => {
+  holds<Same<Product, Readonly<Product>>>();
+  holds<Same<Order["items"], readonly Readonly<Order["items"][number]>[]>>();
+  holds<Same<Order["customer"], Readonly<Order["customer"]>>>();
+  holds<Same<Page<Product>, Readonly<Page<Product>>>>();
+  holds<Same<Page<Product>["data"], readonly Product[]>>();
+  holds<Same<StorefrontEvent["store"], Readonly<StorefrontEvent["store"]>>>();
+  const write = (product: Product, order: Order, { details }: StorefrontError): void => {
+    // @ts-expect-error a field
+    product.title = "x";
+    // @ts-expect-error a nested one
+    order.customer.name = "x";
+    // @ts-expect-error a list
+    order.items.push(order.items[0]!);
+    // @ts-expect-error an object of texts
+    ({} as Store).socialLinks["web"] = "x";
+    // @ts-expect-error a list of an error
+    details?.fields?.pop();
+  };
+  void write;
+});
+
+it("a misspelt word is found where it is compared, and newer words are taken", () => {
+  const compared = (status: Product["status"], code: ErrorCode): string => {
+    // @ts-expect-error misspelt
+    if (status === "PUBLISHD" || status === "PUBLISHED") {
+      return status;
+    }
+    // @ts-expect-error misspelt
+    if (code === "product_incomplet" || code === "product_incomplete" || code === "network_error") {
+      return code;
+    }
+    switch (status) {
+      case "DRAFT":
+        return "";
+      // @ts-expect-error of another enum
+      case "PAID":
+        return "";
+      default: {
+        const word: string = status;
+        return (status as string) === "PREORDER" ? word.toLowerCase() : `${status}`;
+      }
+    }
+  };
+  void compared;
 });
 
 it("events narrow by their type", () => {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"net"
 	"net/http"
+	"os"
 	"os/exec"
 	"strings"
 	"testing"
@@ -22,17 +23,14 @@ func FreeAddress(t testing.TB) string {
 }
 
 // CheckReceiver starts a receiver of webhooks, which must accept the body of an event customer.created with its signature and
-// refuse any other, and write each to its log; person is what it writes of the customer.
-func CheckReceiver(t testing.TB, server *exec.Cmd, address, body, signature, person string) {
+// refuse any other, and write each to its log, with the address on which it listens; person is what it writes of the customer.
+// At the signal it must end with the exit code, which is -1 for a program that does not handle the signal.
+func CheckReceiver(t testing.TB, server *exec.Cmd, end os.Signal, exitCode int, address, body, signature, person string) {
 	t.Helper()
 	var log bytes.Buffer
 	server.Stdout, server.Stderr = &log, &log
 	require.NoError(t, server.Start())
-	end := func() {
-		_ = server.Process.Kill()
-		_ = server.Wait()
-	}
-	t.Cleanup(end)
+	t.Cleanup(func() { _ = server.Process.Kill() })
 	require.Eventually(t, func() bool {
 		connection, err := net.Dial("tcp", address)
 		if err == nil {
@@ -56,7 +54,13 @@ func CheckReceiver(t testing.TB, server *exec.Cmd, address, body, signature, per
 		require.NoError(t, answer.Body.Close())
 		require.Equal(t, row.status, answer.StatusCode)
 	}
-	end()
+	require.NoError(t, server.Process.Signal(end))
+	stuck := time.AfterFunc(Patience, func() { _ = server.Process.Kill() })
+	_ = server.Wait()
+	require.True(t, stuck.Stop(), "the receiver does not end: %s", &log)
+	require.Equal(t, exitCode, server.ProcessState.ExitCode(), "%s", &log)
+	require.NotContains(t, log.String(), "Traceback")
+	require.Contains(t, log.String(), "http://"+address)
 	require.Contains(t, log.String(), "new: "+person)
 	require.Contains(t, log.String(), "there is no Service-Signature header")
 	require.Contains(t, log.String(), "not written as the service writes it")

@@ -31,7 +31,7 @@ var imports = map[string]string{
 	"webhook.":             `"go.storefront.example/client/webhook"`,
 }
 
-// runGo builds the blocks in a new module that requires only this one: the first is a program, the
+// runGo builds the blocks in a new module that requires only this one: the first and the receiver are programs, the
 // others are functions that testdata/main.go calls.
 func runGo(t *testing.T, all []block, dev devtest.Server, h *hook) {
 	folder := t.TempDir()
@@ -41,8 +41,8 @@ func runGo(t *testing.T, all []block, dev devtest.Server, h *hook) {
 		require.NoError(t, os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600))
 	}
 	for i, b := range in(all, "go") {
-		if i == 0 {
-			write("start/main.go", b.text)
+		if strings.HasPrefix(b.text, "package main\n") {
+			write(map[bool]string{true: "receiver", false: "start"}[b.section == webhooks]+"/main.go", b.text)
 			continue
 		}
 		var named []string
@@ -80,6 +80,8 @@ func runGo(t *testing.T, all []block, dev devtest.Server, h *hook) {
 	require.Greater(t, strings.Count(goes("run", "./start"), "XAF\n"), 3, "the published products")
 	require.Equal(t, results, goes("run", "./parts"))
 	requireResults(t, goes("run", "./samples"))
+	goes("build", "-o", "receive", "./receiver")
+	runReceiver(t, dev, h, folder, filepath.Join(folder, "receive"))
 }
 
 // results is the output of the guide's functions, in Go and in TypeScript.
@@ -87,6 +89,4 @@ const results = `no reference price: true
 missing: content
 typed: product_incomplete
 paid: true
-customer.created Awa Ngo +237670000001
-answers: 204 400
 `

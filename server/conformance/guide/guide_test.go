@@ -7,6 +7,7 @@ package guide_test
 import (
 	"encoding/json"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -14,6 +15,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -92,6 +94,18 @@ func TestWhatTheReadmeShowsToCallersStandsInTheGuide(t *testing.T) {
 	}
 	for _, b := range shown {
 		require.Contains(t, known, b.language+"\n"+b.text, "what is not in the guide is not executed")
+	}
+}
+
+// The recipes with a standard library alone are the guide's, after the comment that introduces them.
+func TestTheReceiversOfTheGuideAreRecipes(t *testing.T) {
+	t.Parallel()
+	for file, comment := range map[string]string{"webhook/recipes/net_http/main.go": "\n", "python/recipes/http_server.py": "\n\n"} {
+		recipe, err := os.ReadFile(filepath.Join(devtest.Top(t), "client", filepath.FromSlash(file)))
+		require.NoError(t, err)
+		_, text, _ := strings.Cut(string(recipe), comment)
+		language := map[bool]string{true: "go", false: "python"}[strings.HasSuffix(file, ".go")]
+		require.Contains(t, guide(t), block{webhooks, language, text}, file)
 	}
 }
 
@@ -204,4 +218,21 @@ func output(t *testing.T, command *exec.Cmd, variables ...string) string {
 	out, err := command.Output()
 	require.NoError(t, err, "%s\n%s%s", command, out, &errs)
 	return string(out)
+}
+
+// runReceiver runs the block that receives webhooks as it stands, once for each signal that ends programs.
+func runReceiver(t *testing.T, dev devtest.Server, h *hook, folder, program string, args ...string) {
+	t.Helper()
+	handles := map[os.Signal]int{os.Interrupt: 0, syscall.SIGTERM: 0}
+	if program == "sh" { // PHP's own server
+		handles = map[os.Signal]int{syscall.SIGTERM: -1}
+	}
+	for end, exitCode := range handles {
+		address := devtest.FreeAddress(t)
+		_, port, err := net.SplitHostPort(address)
+		require.NoError(t, err)
+		server := exec.CommandContext(t.Context(), program, args...)
+		server.Dir, server.Env = folder, append(append(os.Environ(), variables(dev, h)...), "PORT="+port, "PYTHONPATH="+folder)
+		devtest.CheckReceiver(t, server, end, exitCode, address, string(h.body), h.signature, "Awa Ngo +237670000001")
+	}
 }

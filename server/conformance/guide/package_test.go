@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -76,4 +77,12 @@ func runPackage(t *testing.T, all []block, dev devtest.Server, h *hook, language
 	require.Greater(t, strings.Count(program("part_quick"), "XAF\n"), 3, "the published products")
 	require.Equal(t, packageResults, program("main"))
 	requireResults(t, program("samples"))
+	if language == "php" {
+		// The block's first comment is the command.
+		command := regexp.MustCompile(`(?m)^// (php -S .*) webhooks\.php$`).FindStringSubmatch(readGuide(t))
+		require.NotNil(t, command)
+		runReceiver(t, dev, h, folder, "sh", "-c", "exec "+command[1]+" part_receiving.php")
+		return
+	}
+	runReceiver(t, dev, h, folder, run[0], append(run[1:], "part_receiving.py")...)
 }

@@ -67,4 +67,5 @@ func runTypeScript(t *testing.T, all []block, dev devtest.Server, h *hook) {
 	require.Greater(t, strings.Count(node("start.js"), "XAF\n"), 3, "the published products")
 	require.Equal(t, results, node("main.js"))
 	requireResults(t, node("samples.js"))
+	runReceiver(t, dev, h, folder, "node", "receiver.js")
 }

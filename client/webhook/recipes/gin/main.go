@@ -1,9 +1,8 @@
-//go:build ignore
-
 // A receiver of webhooks in Gin.
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"log"
 	"net/http"
@@ -11,8 +10,8 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"go.storefront.example/client"
 	"go.storefront.example/client/webhook"
-	storefrontv1 "go.storefront.example/gen/storefront/v1"
 )
 
 func receive(c *gin.Context) {
@@ -23,7 +22,7 @@ func receive(c *gin.Context) {
 		return
 	}
 	c.Status(http.StatusNoContent)
-	if customer, ok := event.Data.(*storefrontv1.Customer); ok {
+	if customer, ok := event.Data.(*client.Customer); ok {
 		fmt.Println("new:", customer.GetName(), customer.GetPhone())
 	}
 }
@@ -31,5 +30,7 @@ func receive(c *gin.Context) {
 func main() {
 	router := gin.New()
 	router.POST("/webhooks", receive)
-	log.Fatal(router.Run("127.0.0.1:" + os.Getenv("PORT")))
+	address := "127.0.0.1:" + cmp.Or(os.Getenv("PORT"), "3000")
+	fmt.Printf("listening on http://%s/webhooks\n", address)
+	log.Fatal(router.Run(address))
 }

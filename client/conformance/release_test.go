@@ -1,0 +1,500 @@
+package conformance_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"go.storefront.example/client/webhook"
+	"go.storefront.example/server/conformance/devtest"
+)
+
+// A client outlives releases of the service in both directions: it reads the answers and the events of every earlier one, and
+// today's with any field left out, which is what a client with a newer field sees, or added.
+//
+// A release is a folder of testdata with the files of server/conformance/testdata/wire as they were then; today's are read
+// from there. Completed is what a client makes of an answer, by the document and not by the clients' own code.
+
+// exchange is the answer of one file, and how it is asked for.
+type exchange struct {
+	name   string
+	status int
+	body   map[string]any
+	// called is nil for an error, which any operation may have.
+	called *called
+}
+
+// called is an operation by the names of the clients, and the schema of its answer.
+type called struct {
+	resource, method, schema string
+	args                     arguments
+}
+
+// schema is the part of the document's schemas that says what a client makes of a value.
+type schema struct {
+	Ref        string `json:"$ref"`
+	Type       any
+	Format     string
+	Words      []string `json:"x-extensible-enum"`
+	Properties map[string]schema
+	Items      *schema
+	OneOf      []schema
+}
+
+type document struct {
+	Paths map[string]map[string]struct {
+		OperationID string `json:"operationId"`
+		Tags        []string
+		Responses   map[string]struct {
+			Content map[string]struct{ Schema schema }
+		}
+	}
+	Components struct{ Schemas map[string]schema }
+}
+
+func readDocument(t *testing.T) *document {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(devtest.Top(t), "gen", "openapi", "storefront.json"))
+	require.NoError(t, err)
+	d := &document{}
+	require.NoError(t, json.Unmarshal(text, d))
+	return d
+}
+
+// resolve follows a reference, and reports whether the value may be null.
+func (d *document) resolve(s schema) (resolved schema, kind string, nullable bool) {
+	if len(s.OneOf) == 2 {
+		nullable, s = true, s.OneOf[0]
+	}
+	if s.Ref != "" {
+		s = d.Components.Schemas[s.Ref[strings.LastIndexByte(s.Ref, '/')+1:]]
+	}
+	kind, _ = s.Type.(string)
+	if several, is := s.Type.([]any); is {
+		kind, nullable = several[0].(string), true
+	}
+	return s, kind, nullable
+}
+
+// completed is a value with the zero value of its type for each field that is missing, and with newer fields if they are kept.
+func (d *document) completed(s schema, value any, keepsNewer bool) any {
+	s, kind, nullable := d.resolve(s)
+	if value == nil {
+		if nullable {
+			return nil
+		}
+		value = map[string]any{"string": "", "integer": 0, "number": 0, "array": []any{}, "object": map[string]any{}}[kind]
+		if s.Format == "date-time" {
+			return "1970-01-01T00:00:00.000Z"
+		}
+		if s.Properties["id"].Type != nil {
+			value = map[string]any{"id": ""}
+		}
+	}
+	switch {
+	case kind == "array" && s.Items != nil:
+		list := []any{}
+		for _, one := range value.([]any) {
+			list = append(list, d.completed(*s.Items, one, keepsNewer))
+		}
+		return list
+	case s.Properties != nil:
+		given, object := value.(map[string]any), map[string]any{}
+		if keepsNewer {
+			maps.Copy(object, given)
+		}
+		for name, property := range s.Properties {
+			object[name] = d.completed(property, given[name], keepsNewer)
+		}
+		return object
+	}
+	return value
+}
+
+// release reads the files of a folder that have JSON as their answer.
+func (d *document) release(t *testing.T, folder string) []exchange {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(folder, "*.golden"))
+	require.NoError(t, err)
+	var all []exchange
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		request, answer, found := strings.Cut(string(text), "\n\nHTTP/1.1 ")
+		require.True(t, found, file)
+		head, body, _ := strings.Cut(answer, "\n\n")
+		x := exchange{name: strings.TrimSuffix(filepath.Base(file), ".golden")}
+		if body == "" {
+			continue // of HEAD
+		}
+		require.NoError(t, json.Unmarshal([]byte(body), &x.body), file)
+		x.status, err = strconv.Atoi(head[:3])
+		require.NoError(t, err)
+		if x.status < http.StatusBadRequest {
+			x.called = d.find(t, request)
+		}
+		all = append(all, x)
+	}
+	require.Greater(t, len(all), 40)
+	return all
+}
+
+// find is the operation of a request's line.
+func (d *document) find(t *testing.T, request string) *called {
+	t.Helper()
+	method, rest, _ := strings.Cut(request, " ")
+	path := regexp.MustCompile(`^[^? \n]+`).FindString(rest)
+	for template, operations := range d.Paths {
+		o, is := operations[strings.ToLower(method)]
+		if !is || !regexp.MustCompile("^"+strings.ReplaceAll(template, "{id}", "[^/]+")+"$").MatchString(path) {
+			continue
+		}
+		answer := o.Responses["200"]
+		if answer.Content == nil {
+			answer = o.Responses["201"]
+		}
+		ref := answer.Content["application/json"].Schema.Ref
+		c := &called{resource: map[string]string{"Store": "store", "Products": "products", "Orders": "orders",
+			"Customers": "customers", "Payment links": "paymentLinks"}[o.Tags[0]], args: arguments{}, schema: ref}
+		c.method = regexp.MustCompile("^[a-z]+").FindString(o.OperationID)
+		switch {
+		case c.method == "list":
+			c.method = "page"
+		case strings.Contains(template, "{id}"):
+			c.args["id"] = "1"
+		case o.OperationID == "createPaymentLink":
+			c.args = arguments{"title": "x", "pricing": "OPEN"}
+		case o.OperationID == "createCustomer":
+			c.args = arguments{"email": "a@example.com"}
+		}
+		require.NotEmpty(t, c.resource)
+		return c
+	}
+	require.Fail(t, "no operation", request)
+	return nil
+}
+
+// variant is an object with one change.
+type variant struct {
+	// change describes it, and field is the one that is changed.
+	change, field string
+	// isNeeded is set where the change takes what must be there, and isWrong where a value has another type.
+	isNeeded, isWrong bool
+	// isEnum and isNull are set for values that Protobuf's JSON mapping, by which Go's client reads events, takes for others.
+	isEnum, isNull bool
+	body           map[string]any
+}
+
+// newer is a field that no client has.
+const newer = "newer"
+
+// variants are all changes of one field in an object, however deep: left out, of another type, and added.
+func (d *document) variants(t *testing.T, s schema, body map[string]any) []variant {
+	t.Helper()
+	var all []variant
+	var walk func(s schema, value any, path string)
+	// change makes a copy of the body while the change is in place.
+	change := func(v variant, object map[string]any, name string, to any, remove bool) {
+		before, had := object[name]
+		if object[name] = to; remove {
+			delete(object, name)
+		}
+		text, err := json.Marshal(body)
+		require.NoError(t, err)
+		require.NoError(t, json.Unmarshal(text, &v.body))
+		if object[name] = before; !had {
+			delete(object, name)
+		}
+		v.field = name
+		all = append(all, v)
+	}
+	walk = func(s schema, value any, path string) {
+		s, _, _ = d.resolve(s)
+		switch value := value.(type) {
+		case []any:
+			for i, one := range value {
+				walk(*s.Items, one, fmt.Sprintf("%s[%d]", path, i))
+			}
+		case map[string]any:
+			if s.Properties == nil {
+				return // a map of texts
+			}
+			_, isPage := s.Properties["pageSize"]
+			_, isEvent := s.Properties["data"]
+			for _, name := range slices.Sorted(maps.Keys(value)) {
+				property, kind, nullable := d.resolve(s.Properties[name])
+				isNeeded := name == "id" || isPage || isEvent
+				change(variant{change: path + "." + name + " left out", isNeeded: isNeeded}, value, name, nil, true)
+				change(variant{change: path + "." + name + " null", isNeeded: isNeeded, isWrong: !nullable, isNull: true}, value, name, nil, false)
+				wrong := []any{"x", map[string]any{"x": 1.0}}
+				if kind == "string" {
+					wrong = []any{7.0, []any{}}
+				}
+				if property.Format == "date-time" {
+					wrong = append(wrong, "yesterday")
+				}
+				if kind == "object" {
+					wrong = wrong[:1]
+				}
+				for _, one := range wrong {
+					change(variant{change: fmt.Sprintf("%s.%s of another type, %v", path, name, one), isWrong: true,
+						isEnum: property.Words != nil}, value, name, one, false)
+				}
+				walk(s.Properties[name], value[name], path+"."+name)
+			}
+			change(variant{change: path + " with one more"}, value, newer, map[string]any{"deep": []any{1.5, nil}}, false)
+		}
+	}
+	walk(s, body, "")
+	return all
+}
+
+// clientOf is a client in one language: a driver, or Go's.
+type clientOf interface {
+	call(client, resource, method string, args arguments) said
+	verify(body []byte, header any, now, tolerance int64, secrets ...string) said
+}
+
+// replayer answers every request with the same bytes, which a test may change between two calls.
+type replayer struct {
+	*document
+	language
+	clientOf
+	url    string
+	answer atomic.Pointer[exchange]
+}
+
+func (d *document) replay(t *testing.T, l language) *replayer {
+	t.Helper()
+	r := &replayer{document: d, language: l}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
+		x := r.answer.Load()
+		text, err := json.Marshal(x.body)
+		if err == nil && strings.HasPrefix(request.URL.Path, "/storefront.v1.") {
+			err = answerConnect(w, request, x.status, text)
+		} else if err == nil {
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(x.status)
+			_, err = w.Write(text)
+		}
+		if err != nil {
+			panic(err)
+		}
+	}))
+	t.Cleanup(server.Close)
+	if l.name == golang.name {
+		r.clientOf = openGo(t, server.URL)
+		return r
+	}
+	driver := l.start(t)
+	driver.open("shop", arguments{"baseUrl": server.URL, "apiKey": "svc_live_x", "maxRetries": 0})
+	r.clientOf = driver
+	return r
+}
+
+// got calls an operation whose answer is this one.
+func (r *replayer) got(x exchange, body map[string]any) said {
+	r.answer.Store(&exchange{status: x.status, body: body})
+	if x.called == nil {
+		return r.call("shop", "store", "get", nil)
+	}
+	return r.call("shop", x.called.resource, x.called.method, x.called.args)
+}
+
+// requireAnswer compares what a client made of an object of a schema with the object.
+func (r *replayer) requireAnswer(t *testing.T, ref string, body map[string]any, got json.RawMessage, reason string) {
+	t.Helper()
+	want := r.completed(schema{Ref: ref}, body, r.keepsNewer)
+	var value any
+	require.NoError(t, json.Unmarshal(got, &value), reason)
+	if r.name == golang.name {
+		value = r.completed(schema{Ref: ref}, value, false)
+	}
+	text, err := json.Marshal(value)
+	require.NoError(t, err)
+	wanted, err := json.Marshal(want)
+	require.NoError(t, err)
+	require.JSONEq(t, string(wanted), string(text), reason)
+}
+
+func TestEveryReleaseIsRead(t *testing.T) {
+	d := readDocument(t)
+	folders, err := filepath.Glob(filepath.Join("testdata", "*"))
+	require.NoError(t, err)
+	changes, err := os.ReadFile(filepath.Join(devtest.Top(t), "CHANGELOG.md"))
+	require.NoError(t, err)
+	released := regexp.MustCompile(`(?m)^## \[(\d{4}-\d{2})\]`).FindAllStringSubmatch(string(changes), -1)
+	require.NotEmpty(t, released)
+	for _, release := range released {
+		require.Contains(t, folders, filepath.Join("testdata", release[1]), "RELEASING.md says how it gets there")
+	}
+	folders = append(folders, today(t))
+	eachOf(t, append(languages, golang), func(t *testing.T, l language) {
+		r := d.replay(t, l)
+		for _, folder := range folders {
+			for _, x := range d.release(t, folder) {
+				reason := filepath.Base(folder) + " " + x.name
+				got := r.got(x, x.body)
+				if x.called == nil {
+					require.NotNil(t, got.Refused, reason)
+					require.Equal(t, x.body["code"], got.Refused.Code, reason)
+					require.Equal(t, x.status, got.Refused.Status, reason)
+					require.Equal(t, x.body["requestId"], got.Refused.RequestID, reason)
+					continue
+				}
+				require.Nil(t, got.Refused, "%s: %+v", reason, got.Refused)
+				r.requireAnswer(t, x.called.schema, x.body, got.Answer, reason)
+				// An event of that release had the same object.
+				for _, e := range d.events(x) {
+					r.requireEvent(t, e, e.body, reason)
+				}
+			}
+		}
+	})
+}
+
+// today is the folder of this release.
+func today(t *testing.T) string {
+	t.Helper()
+	return filepath.Join(devtest.Top(t), "server", "conformance", "testdata", "wire")
+}
+
+// event is an event with the object of an exchange.
+type event struct {
+	class, ref string
+	body       map[string]any
+}
+
+// events are the events whose data an exchange has, and ping.
+func (d *document) events(x exchange) []event {
+	var all []event
+	kinds := map[string]string{"Product": "product.published", "Customer": "customer.created", "Order": "order.paid", "Store": "ping"}
+	kind := kinds[x.called.schema[strings.LastIndexByte(x.called.schema, '/')+1:]]
+	if kind == "" {
+		return nil
+	}
+	data := x.body
+	if kind == "ping" {
+		data = map[string]any{"message": "hello", "sentAt": "2026-11-21T12:00:00.000Z"}
+	}
+	class := regexp.MustCompile(`(?:^|\.)[a-z]`).ReplaceAllStringFunc(kind, func(s string) string {
+		return strings.ToUpper(strings.TrimPrefix(s, "."))
+	}) + "Event"
+	return append(all, event{class, "#/components/schemas/" + class, map[string]any{"id": "1", "type": kind,
+		"createdAt": "2026-11-21T12:00:00.000Z", "store": map[string]any{"id": "2", "slug": "demo"}, "data": data}})
+}
+
+// read has a client verify an event.
+func (r *replayer) read(t *testing.T, body map[string]any) said {
+	t.Helper()
+	text, err := json.Marshal(body)
+	require.NoError(t, err)
+	now := time.Unix(1_800_000_000, 0)
+	return r.verify(text, webhook.Sign(text, secret, now), now.Unix(), 300, secret)
+}
+
+func (r *replayer) requireEvent(t *testing.T, e event, body map[string]any, reason string) {
+	t.Helper()
+	got := r.read(t, body)
+	require.Nil(t, got.Refused, "%s: %+v", reason, got.Refused)
+	var read map[string]json.RawMessage
+	require.NoError(t, json.Unmarshal(got.Answer, &read))
+	require.JSONEq(t, strconv.Quote(e.class), string(read["class"]), reason)
+	event := r.Components.Schemas[strings.TrimPrefix(e.ref, "#/components/schemas/")]
+	for _, name := range []string{"store", "data"} {
+		r.requireAnswer(t, event.Properties[name].Ref, body[name].(map[string]any), read[name], reason+" "+name)
+	}
+}
+
+func TestAFieldMoreOrLess(t *testing.T) {
+	d := readDocument(t)
+	eachOf(t, append(languages, golang), func(t *testing.T, l language) {
+		r := d.replay(t, l)
+		isGo := l.name == golang.name
+		// refused requires that what must be there is missed and what has another type found, by the field's name.
+		refused := func(v variant, got said, code, reason string) bool {
+			if !v.isNeeded && !v.isWrong {
+				require.Nil(t, got.Refused, "%s: %+v", reason, got.Refused)
+				return false
+			}
+			require.NotNil(t, got.Refused, "%s: %s", reason, got.Answer)
+			require.Equal(t, code, got.Refused.Code, reason)
+			require.Contains(t, got.Refused.Message, v.field, reason)
+			return true
+		}
+		for _, x := range d.release(t, today(t)) {
+			if x.called == nil {
+				continue
+			}
+			for _, v := range d.variants(t, schema{Ref: x.called.schema}, x.body) {
+				reason := x.name + ": " + v.change
+				if isGo && (v.isWrong || v.isNeeded) {
+					continue // Protobuf's binary form, which Go's client uses, has no value of another type, and no absent text
+				}
+				if got := r.got(x, v.body); !refused(v, got, "unexpected_answer", reason) {
+					r.requireAnswer(t, x.called.schema, v.body, got.Answer, reason)
+				}
+			}
+			for _, e := range d.events(x) {
+				for _, v := range d.variants(t, schema{Ref: e.ref}, e.body) {
+					reason := x.name + " as an event: " + v.change
+					if !v.isNeeded && !v.isWrong {
+						r.requireEvent(t, e, v.body, reason)
+						continue
+					}
+					if isGo && (v.isEnum || v.isNull) {
+						continue
+					}
+					refused(v, r.read(t, v.body), "payload", reason)
+				}
+			}
+		}
+	})
+}
+
+// An error's code is what a program branches on, so the rest of its body hides it in no state.
+func TestAnErrorWithAFieldMoreOrLess(t *testing.T) {
+	d := readDocument(t)
+	eachOf(t, append(languages, golang), func(t *testing.T, l language) {
+		r := d.replay(t, l)
+		for _, x := range d.release(t, today(t)) {
+			if x.called != nil {
+				continue
+			}
+			for _, v := range d.variants(t, schema{Ref: "#/components/schemas/Error"}, x.body) {
+				reason := x.name + ": " + v.change
+				if l.name == golang.name && v.isWrong {
+					continue
+				}
+				got := r.got(x, v.body).Refused
+				require.NotNil(t, got, reason)
+				require.Equal(t, x.status, got.Status, reason)
+				code, _ := v.body["code"].(string)
+				if code == "" {
+					code = "unexpected_answer"
+				}
+				if l.name == golang.name && v.field == "code" {
+					continue // its text is empty: the detail says whose error it is
+				}
+				require.Equal(t, code, got.Code, reason)
+				id, _ := v.body["requestId"].(string)
+				if code != "unexpected_answer" {
+					require.Equal(t, id, got.RequestID, reason)
+				}
+			}
+		}
+	})
+}
