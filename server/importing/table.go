@@ -24,19 +24,25 @@ type line struct {
 	text   string
 	given  map[int]bool
 	bad    []LineError
+	notes  []LineError // what is to be reported of a line that is imported
 }
 
 // table reads a CSV file, or JSON objects, as lines of columns.
 type table struct {
 	source
-	header    []string
-	separator rune              // 0 for JSON objects
-	places    map[string]int    // by fold of the name
-	fields    map[string]string // by fold of a column's name
-	of        map[string][]int  // the columns of each field that the file has
-	read      func() (line, error)
-	ahead     *line // a line that was read, of the next record
-	failed    error // of the line after the record
+	header     []string
+	separator  rune // 0 for JSON objects
+	marked     bool // a first line such as sep=; names the separator
+	headerLine int
+	encoding   textEncoding
+	letters    *letterSamples
+	passed     []string          // the members beside the list of rows in a JSON file
+	places     map[string]int    // by fold of the name
+	fields     map[string]string // by fold of a column's name
+	of         map[string][]int  // the columns of each field that the file has
+	read       func() (line, error)
+	ahead      *line // a line that was read, of the next record
+	failed     error // of the line after the record
 }
 
 // reasonColumn is the first column of the file of rejected rows, and the first member of its objects.
@@ -56,14 +62,23 @@ func newTable(s source) *table {
 	return t
 }
 
-// newCSV reads the header of a CSV file.
-func newCSV(text *bufio.Reader, s source) (*table, error) {
+// newCSV reads the header of a CSV file, which may stand below blank lines and below one that names the separator.
+func newCSV(text *bufio.Reader, s source, e textEncoding) (*table, error) {
 	head, _ := text.Peek(headBytes)
-	lines, t := newLines(text), newTable(s)
-	t.separator = separatorOf(head)
+	lines, t := newLines(text, e), newTable(s)
+	var mark int
+	if t.separator, mark = separatorIn(head); mark > 0 {
+		lines.Scan()
+		lines.number, t.marked = 1, true
+	}
 	lines.csv = csv.NewReader(lines)
 	lines.csv.Comma, lines.csv.FieldsPerRecord, lines.separator = t.separator, -1, t.separator
-	header, at, err := lines.record()
+	var header []string
+	var at int
+	var err error
+	for err == nil && blank(header) {
+		header, at, err = lines.record()
+	}
 	if bad, is := errors.AsType[*LineError](err); is {
 		return nil, &FileError{fmt.Sprintf("line %d %s", at, bad.Problem)}
 	} else if errors.Is(err, io.EOF) {
@@ -74,14 +89,64 @@ func newCSV(text *bufio.Reader, s source) (*table, error) {
 	for _, name := range header {
 		t.add(name)
 	}
+	t.headerLine, t.letters, t.encoding = at, e.samples(), e
+	t.letters.add(at, header, nil)
 	t.read = func() (line, error) {
 		values, at, err := lines.record()
-		if err == nil && len(values) != len(t.header) && !blank(values) {
+		l := line{number: at, values: values}
+		t.letters.add(at, values, t.isRead)
+		switch {
+		case err != nil || blank(values):
+		case len(values) > len(t.header):
 			err = &LineError{Line: at, Problem: fmt.Sprintf("has %d columns, but the header has %d", len(values), len(t.header))}
+		case len(values) < len(t.header):
+			l.notes = []LineError{{Line: at, Problem: "has fewer columns than the header; those that it lacks are read as empty"}}
 		}
-		return line{number: at, values: values}, err
+		return l, err
 	}
 	return t, nil
+}
+
+// isRead reports whether a column of the header is read as a field.
+func (t *table) isRead(column int) bool {
+	return column < len(t.header) && t.fields[fold(t.header[column])] != ""
+}
+
+// maxTitleLines bounds the lines above a header that are taken for titles.
+const maxTitleLines = 20
+
+// titled returns the refusal of a file whose first line is a title above its header, or nil if no line of the head below it
+// is a header with what is needed.
+func (t *table) titled(head []byte, needed [][]string, columns []Column) error {
+	number := 0
+	for text := range bytes.Lines(head) {
+		number++
+		if number > t.headerLine+maxTitleLines {
+			break
+		}
+		if number <= t.headerLine || isBlank(string(text)) {
+			continue
+		}
+		cells := csv.NewReader(bytes.NewReader(text))
+		cells.LazyQuotes, cells.Comma = true, t.separator
+		if !t.marked {
+			cells.Comma = separatorOf(text)
+		}
+		names, err := cells.Read()
+		if err != nil {
+			continue
+		}
+		below := newTable(t.source)
+		for _, name := range names {
+			below.add(name)
+		}
+		if below.complete(needed, columns) == nil {
+			title := strings.Fields(strings.Join(t.header, ", "))
+			return &FileError{fmt.Sprintf("line %d (%q) is a title above the header, which is line %d: delete the lines above that",
+				t.headerLine, strings.TrimRight(strings.Join(title[:min(len(title), 12)], " "), " ,"), number)}
+		}
+	}
+	return nil
 }
 
 func blank(values []string) bool {
@@ -94,8 +159,9 @@ const maxMembers = 1000
 
 // newObjects reads JSON objects as a table whose columns are the members' names, those of an object in it with a dot, as
 // `list -o csv` writes them. Strict ones have no other members than are read.
-func newObjects(next func() ([]byte, int, error), s source, strict bool) *table {
+func newObjects(next func() ([]byte, int, error), s source, e textEncoding, strict bool) *table {
 	t := newTable(s)
+	t.letters, t.encoding = e.samples(), e
 	if strict {
 		t.Group = "" // an object is whole
 	}
@@ -112,6 +178,7 @@ func newObjects(next func() ([]byte, int, error), s source, strict bool) *table 
 			return l, &LineError{Line: at, Problem: "must be one JSON object"}
 		}
 		t.flatten(&l, "", object, strict)
+		t.letters.add(at, l.values, t.isRead)
 		return l, nil
 	}
 	return t
@@ -238,7 +305,14 @@ func (t *table) readColumns(fields []string) (read, not []string) {
 			not = append(not, name)
 		}
 	}
-	return read, not
+	return read, append(not, t.passed...)
+}
+
+// pass notes a member that is not read because it stands beside the list of rows.
+func (t *table) pass(member string) {
+	if !slices.Contains(t.passed, member) && len(t.passed) < maxMembers {
+		t.passed = append(t.passed, member)
+	}
 }
 
 // nearest returns the name of a column of fields that the file lacks, of which a name may be a misspelling, or "".
