@@ -121,20 +121,47 @@ func (b *builder) amount(line int, target, units, minor string) (n int64, given 
 }
 
 func (b *builder) timestamp(field string) *timestamppb.Timestamp {
-	text := b.value(field)
+	if d := b.date(field); d != nil {
+		return timestamppb.New(d.at)
+	}
+	return nil
+}
+
+// date reads a date, and notes how one without a zone is read.
+func (b *builder) date(field string) *date {
+	text, column := b.on(0, field)
 	if text == "" {
 		return nil
 	}
-	if clock := b.value("time"); clock != "" && field == "createdAt" {
-		text += " " + clock
+	names := column
+	if clock, of := b.on(0, "time"); clock != "" && field == "createdAt" {
+		text, names = text+" "+clock, names+" "+of
 	}
-	at, err := parseTime(text, b.layout)
+	var zone *time.Location
+	if b.source.Zone == "UTC" || zoneInName.MatchString(names) {
+		zone = time.UTC
+	}
+	d, err := b.dates.parse(text, zone)
 	if err != nil {
 		b.entry.refuse(field, err.Error())
 		return nil
 	}
-	return timestamppb.New(at)
+	note := func(problem string) {
+		b.entry.lost = append(b.entry.lost, LineError{Line: b.lines[0].number, Column: column, Problem: problem, Value: text})
+	}
+	switch {
+	case d.twice:
+		note("is a time that " + b.dates.zone.String() + " had twice that day, because clocks were set back; the first is taken")
+	case !d.zoned && b.TimeZone == "":
+		note("has no time zone and is read as UTC; --time-zone reads it as another")
+	case !d.zoned:
+		note("has no time zone and is read as " + b.dates.zone.String())
+	}
+	return &d
 }
+
+// zoneInName finds the zone in a column's name, such as Created (UTC) and date_created_gmt.
+var zoneInName = regexp.MustCompile(`(?i)(?:^|[^a-z])(?:utc|gmt)(?:[^a-z]|$)`)
 
 // count reads a whole number.
 func (b *builder) count(line int, field, target string) int64 {
@@ -207,11 +234,11 @@ var tag = regexp.MustCompile(`<[^>]*>`)
 func (b *builder) priceOf() (price int64, given bool) {
 	if b.value("salePrice") != "" {
 		now := time.Now()
-		starts, ends := b.timestamp("saleStarts"), b.timestamp("saleEnds")
-		if text := b.value("saleEnds"); ends != nil && len(text) == len(time.DateOnly) { // that day is one of the sale
-			ends = timestamppb.New(ends.AsTime().AddDate(0, 0, 1))
+		starts, ends := b.date("saleStarts"), b.date("saleEnds")
+		if ends != nil && ends.whole { // that day is one of the sale
+			ends.at = ends.at.AddDate(0, 0, 1)
 		}
-		if (starts == nil || !starts.AsTime().After(now)) && (ends == nil || ends.AsTime().After(now)) {
+		if (starts == nil || !starts.at.After(now)) && (ends == nil || ends.at.After(now)) {
 			return b.amount(0, "salePrice", "salePrice", "")
 		}
 	}

@@ -20,7 +20,12 @@ import (
 // storeOf is a store in a currency and a country.
 func storeOf(t *testing.T, currency, country string) store {
 	t.Helper()
-	d := dbtest.New(t, dbtest.SQLite, db.Config{})
+	return storeOn(t, dbtest.New(t, dbtest.SQLite, db.Config{}), currency, country)
+}
+
+// storeOn is a store of a database in a currency and a country.
+func storeOn(t *testing.T, d *db.DB, currency, country string) store {
+	t.Helper()
 	made, err := shop.New(d, shop.Options{}).CreateStore(t.Context(), tenant.Actor{Type: tenant.ActorOperator},
 		&adminv1.CreateStoreRequest{Name: "S", Slug: "s", Currency: currency, Country: country})
 	require.NoError(t, err)
@@ -331,7 +336,10 @@ func TestStatusesOfWooCommerce(t *testing.T) {
 		counts[o.GetStatus().String()]++
 	}
 	require.Equal(t, map[string]int{"PAID": 7, "REFUNDED": 1, "CANCELLED": 1, "FAILED": 1, "PENDING": 2}, counts)
-	require.Equal(t, []string{`left out: an unfinished checkout is no order ("checkout-draft"): line 14`}, notes(done.Notes))
+	require.Equal(t, []string{
+		`left out: an unfinished checkout is no order ("checkout-draft"): line 14`,
+		`order_date has no time zone and is read as UTC; --time-zone reads it as another ("2026-01-05 10:00:00"): lines 2–13`,
+	}, notes(done.Notes))
 	require.Equal(t, []string{"Guide"}, done.Titles)
 }
 

@@ -63,6 +63,8 @@ type Options struct {
 	Country string
 	// DateFormat is the form of dates, such as DD/MM/YYYY; empty means what can be read in one way.
 	DateFormat string
+	// TimeZone is the zone of dates that name none, such as Europe/Paris; empty means UTC.
+	TimeZone string
 	// Encoding is the name of the file's encoding in the WHATWG Encoding Standard, such as windows-1250. Empty means
 	// UTF-8, or else Windows-1252. A byte order mark takes precedence.
 	Encoding string
@@ -106,7 +108,7 @@ func Load(ctx context.Context, api API, in io.Reader, o Options) (*Report, error
 	if l.source, err = sourceOf(o); err != nil {
 		return r, err
 	}
-	if l.layout, err = layoutOf(o.DateFormat); err != nil {
+	if l.dates, err = datesOf(o.DateFormat, o.TimeZone); err != nil {
 		return r, err
 	}
 	if l.encoding, err = encodingOf(o.Encoding); err != nil {
@@ -152,7 +154,7 @@ func Load(ctx context.Context, api API, in io.Reader, o Options) (*Report, error
 type reading struct {
 	Options
 	api      API
-	layout   string
+	dates    dates
 	encoding textEncoding
 	source   source
 	wrapped  []string // the path to the list of rows in the object that a JSON file is
