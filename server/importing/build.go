@@ -34,6 +34,7 @@ type builder struct {
 
 // build makes the message of the record.
 func (b *builder) build() {
+	b.refuseRounded()
 	switch b.Kind {
 	case Products:
 		b.entry.message = b.product()
@@ -41,6 +42,29 @@ func (b *builder) build() {
 		b.entry.message = b.customer()
 	case Orders:
 		b.entry.message = b.order()
+	}
+}
+
+// idFields are the fields by which one finds a row, or what it is about, in another place.
+var idFields = []string{"id", "sku", "slug", "reference", "customer", "paymentLink", "parent", "itemProduct", "itemSku"}
+
+// roundedNumber is a number of which a spreadsheet kept only the first digits, in any language. A code such as 12E5 has no
+// sign.
+var roundedNumber = regexp.MustCompile(`^'?[+-]?\d+(?:[.,\x{066B}]\d+)?[eE]\+\d{1,3}$`)
+
+const rounded = "is a number that a spreadsheet has rounded, so that its last digits are lost: format the column as text and save " +
+	"the file from its source again"
+
+// refuseRounded refuses the ids that a spreadsheet has rounded, because several ids would become one.
+func (b *builder) refuseRounded() {
+	for _, field := range idFields {
+		for i, line := range b.lines {
+			value, column := b.on(i, field)
+			if bad := (LineError{Line: line.number, Column: column, Problem: rounded, Value: value}); roundedNumber.MatchString(value) &&
+				!slices.Contains(b.entry.bad, bad) {
+				b.entry.bad = append(b.entry.bad, bad)
+			}
+		}
 	}
 }
 
@@ -207,7 +231,8 @@ func (b *builder) phone() *string {
 	if len(country) != 2 {
 		country = b.Country
 	}
-	if text == nil || country == "" {
+	isRounded := text != nil && roundedNumber.MatchString(*text)
+	if text == nil || country == "" && !isRounded {
 		return text
 	}
 	field := "phone"
@@ -215,7 +240,12 @@ func (b *builder) phone() *string {
 		field = "customer.phone"
 	}
 	var p validate.Problems
-	number := p.Phone(field, *text, country)
+	number := text
+	if isRounded {
+		p.Invalid(field, rounded)
+	} else {
+		number = p.Phone(field, *text, country)
+	}
 	if p.Any() {
 		b.entry.refuse(field, p.Fields()[0].Message)
 		return text // there is one
@@ -247,6 +277,7 @@ func (b *builder) priceOf() (price int64, given bool) {
 
 // vary notes the price of a variation, if it can be bought, for its product.
 func (b *builder) vary(lowest map[string]int64) {
+	b.refuseRounded()
 	price, given := b.priceOf()
 	status := b.word(0, "status", "status", storefrontv1.Product_Status_value)
 	parent := strings.TrimPrefix(b.value("parent"), "id:")
