@@ -398,7 +398,7 @@ func TestAFrenchSpreadsheet(t *testing.T) {
 	require.EqualValues(t, 1250, prices["Café moulu"].GetPriceAmount())
 	require.EqualValues(t, 123450, prices["Thé"].GetPriceAmount())
 	done = s.load(options{Kind: importing.Customers}, []byte("Naem;E-mail\nA;a@example.com\n"))
-	require.Equal(t, []string{"Naem (did you mean name?)"}, done.NotRead)
+	require.Equal(t, []string{"Naem (did you mean name? --map Naem=name reads it)"}, done.NotRead)
 }
 
 func TestDatesAndPhonesThatAFileLeavesOpen(t *testing.T) {
@@ -428,7 +428,7 @@ func TestFilesOfWhichNothingCanBeImported(t *testing.T) {
 		"\x01\x02\x00\x03":          "the file is no text: import a CSV file",
 		"email,name\n":              "the file has a header and no line below it: there is nothing to import",
 		"\x1f\x8b\x08":              "the file is compressed: `gunzip -c FILE",
-		"Naem,Emial\nA,a@x.com":     "the file has no column for email or phone; did you mean email by Emial?",
+		"Naem,Emial\nA,a@x.com":     "the file has no column for email or phone; did you mean email by Emial?; name it with --map Emial=email,",
 		"[]":                        "nothing to import",
 		"email;name\n\n;\n \n;  \n": "nothing to import",
 	} {

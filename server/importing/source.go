@@ -101,7 +101,7 @@ func sourceOf(o Options) (source, error) {
 	maps.Copy(all, s.Columns)
 	if !isShop {
 		for _, field := range fields {
-			all[field] = append([]string{field}, known().Names[field]...)
+			all[field] = slices.Concat([]string{field}, known().Names[field], known().Names[string(o.Kind)+"."+field])
 		}
 		if o.Kind == Orders {
 			s.Group = "reference"

@@ -12,6 +12,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/agext/levenshtein"
 )
@@ -299,8 +301,8 @@ func (t *table) readColumns(fields []string) (read, not []string) {
 		case field != "" && t.places[fold(name)] == i:
 			read = append(read, name)
 		default:
-			if near := t.nearest(name, fields); near != "" {
-				name += " (did you mean " + near + "?)"
+			if near, field := t.nearest(name, fields); near != "" {
+				name += fmt.Sprintf(" (did you mean %s? --map %s reads it)", near, mapping(name, field))
 			}
 			not = append(not, name)
 		}
@@ -315,21 +317,33 @@ func (t *table) pass(member string) {
 	}
 }
 
-// nearest returns the name of a column of fields that the file lacks, of which a name may be a misspelling, or "".
-func (t *table) nearest(name string, fields []string) string {
-	word, best := fold(name), ""
+// nearest returns the name of a column of fields that the file lacks, of which a name may be a misspelling, and its field.
+// People rarely misspell the first letter, and a rate is no date.
+func (t *table) nearest(name string, fields []string) (best, of string) {
+	word := fold(name)
 	farthest := min(2, len(word)/2)
 	for _, field := range fields {
 		if len(t.columnsOf(field)) > 0 {
 			continue
 		}
 		for _, other := range t.Columns[field] {
-			if d := levenshtein.Distance(word, fold(other), nil); d <= farthest {
-				best, farthest = other, d-1
+			known := fold(other)
+			if d := levenshtein.Distance(word, known, nil); d <= farthest && word[:1] == known[:1] {
+				best, of, farthest = other, field, d-1
 			}
 		}
 	}
-	return best
+	return best, of
+}
+
+// mapping is the value of --map that reads a column as a field, as one types it.
+func mapping(column, field string) string {
+	text := column + "=" + field
+	special := func(r rune) bool { return r < utf8.RuneSelf && !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' }
+	if strings.ContainsFunc(column, special) {
+		text = "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
+	}
+	return text
 }
 
 // needed are the fields without one of which no row of a kind can be imported.
@@ -355,15 +369,14 @@ func (t *table) complete(needed [][]string, columns []Column) error {
 		if slices.ContainsFunc(choice, func(field string) bool { return len(t.columnsOf(field)) > 0 }) {
 			continue
 		}
-		meant := ""
+		meant, column, field := "", "COLUMN", choice[0]
 		for _, name := range t.header {
-			if near := t.nearest(name, choice); near != "" && t.fields[fold(name)] == "" {
-				meant = fmt.Sprintf("; did you mean %s by %s?", near, name)
+			if near, of := t.nearest(name, choice); near != "" && t.fields[fold(name)] == "" {
+				meant, column, field = fmt.Sprintf("; did you mean %s by %s?", near, name), name, of
 			}
 		}
-		return &FileError{fmt.Sprintf("the file has no column for %s%s; name it with --map COLUMN=%s, or the shop with --from; the "+
-			"columns are %s",
-			strings.Join(choice, " or "), meant, choice[0], shown(t.header))}
+		return &FileError{fmt.Sprintf("the file has no column for %s%s; name it with --map %s, or the shop with --from; the "+
+			"columns are %s", strings.Join(choice, " or "), meant, mapping(column, field), shown(t.header))}
 	}
 	return nil
 }
