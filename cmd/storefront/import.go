@@ -24,7 +24,9 @@ type importCmd struct {
 	From       string   `default:"storefront" enum:"shopify,woocommerce,gumroad,stripe,storefront" placeholder:"SHOP" help:"The shop whose export the file is: shopify, woocommerce, gumroad, stripe (customers) or storefront (default: storefront)."`
 	Map        []string `placeholder:"COLUMN=FIELD" help:"Read a column as a field, such as Preis=price; COLUMN= leaves the column out. May be repeated."`
 	Type       string   `default:"FILE" enum:"FILE,COURSE,LICENSE,MEETING,EVENT" placeholder:"TYPE" help:"The type of products for which the file has none: FILE, COURSE, LICENSE, MEETING or EVENT (default: FILE)."`
-	DateFormat string   `name:"date-format" placeholder:"FORMAT" help:"The form of dates, such as DD/MM/YYYY or MM/DD/YYYY HH:mm. Without it 21/11/2026, 21.11.2026 and 2026-11-21 are read, and 01/02/2026 is refused."`
+	DateFormat string   `name:"date-format" placeholder:"FORMAT" help:"The order of dates, such as DD/MM/YYYY or MM/DD/YYYY: days and months have one digit or two, and a time may follow. Without it 21/11/2026, 21.11.2026 and 2026-11-21 are read, and 01/02/2026 is refused."`
+	TimeZone   string   `name:"time-zone" placeholder:"ZONE" help:"The time zone of dates that name none, such as Europe/Paris (default: UTC)."`
+	Encoding   string   `placeholder:"NAME" help:"The encoding of the file, such as windows-1250, windows-1251, gbk or shift_jis (default: UTF-8, or else windows-1252)."`
 	Country    string   `placeholder:"CC" help:"The country of phone numbers without a country code, such as FR, for rows that name none (default: the store's)."`
 	DryRun     bool     `name:"dry-run" help:"Check every line and store nothing."`
 	SkipBad    bool     `name:"skip-bad" help:"Store the other lines of a file with bad ones; without it nothing of such a file is stored."`
@@ -72,7 +74,7 @@ func (c *importCmd) Run(s *invocation) error {
 	}
 	options := importing.Options{
 		Kind: importing.Kind(c.Kind), From: c.From, Type: storefrontv1.Product_Type(storefrontv1.Product_Type_value[c.Type]),
-		Country: strings.ToUpper(c.Country), DateFormat: c.DateFormat,
+		Country: strings.ToUpper(c.Country), DateFormat: c.DateFormat, TimeZone: c.TimeZone, Encoding: c.Encoding,
 		Events: c.Events, DryRun: c.DryRun, SkipBad: c.SkipBad, Update: c.Update,
 	}
 	if c.Country != "" && len(c.Country) != 2 {

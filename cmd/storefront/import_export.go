@@ -29,8 +29,8 @@ const maxStoreBytes = 1 << 20
 
 // runExport imports an export: a folder, or a file that holds one.
 func (c *importCmd) runExport(s *invocation, path string) error {
-	for _, name := range []string{"from", "map", "type", "date-format", "country", "dry-run", "skip-bad", "update", "errors",
-		"events"} {
+	for _, name := range []string{"from", "map", "type", "date-format", "time-zone", "encoding", "country", "dry-run", "skip-bad", "update",
+		"errors", "events"} {
 		if s.given[name] {
 			return usage("--%s: is for a single file; an export is imported as it is", name)
 		}

@@ -123,3 +123,57 @@ func TestAKilledImportLeavesNoFiles(t *testing.T) {
 	_ = c.Wait()
 	require.Empty(t, namesIn(t, temporary))
 }
+
+// --encoding, --time-zone and --date-format do the same on the database and through a server, in a dry run and in a run,
+// with a file and with standard input.
+func TestImportReadsTextsAsTheFlagsSay(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	people := filepath.Join(dir, "people.csv")
+	require.NoError(t, os.WriteFile(people, []byte("sep=;\r\nname;email\r\nZden\xeck \xd8\xedha;a@example.com\r\n"), 0o600)) // Windows-1250
+	const orders = "reference,status,total,email,createdAt\nA1,PAID,5,a@example.com,8/4/2026 7:26 PM\n"
+	for _, database := range dbtest.Databases() {
+		t.Run(database, func(t *testing.T) {
+			t.Parallel()
+			url := dbtest.URL(t, database)
+			server := startServer(t, "--database-url", url, "--admin-token", remoteToken)
+			for slug, setting := range map[string]string{"near": "STOREFRONT_DATABASE_URL", "far": "STOREFRONT_ADMIN_URL"} {
+				value := url
+				if slug == "far" {
+					value = server
+				}
+				env := func(asked string) (string, bool) {
+					found, ok := map[string]string{setting: value, "STOREFRONT_ADMIN_TOKEN": remoteToken}[asked]
+					return found, ok
+				}
+				does := func(want int, in string, args ...string) string {
+					t.Helper()
+					var out bytes.Buffer
+					require.Equal(t, want, run(t.Context(), args, env, strings.NewReader(in), &out, &out), "%s", &out)
+					return out.String()
+				}
+				does(0, "", "store", "create", "--name", "S", "--slug", slug, "--currency", "XAF", "--country", "CM")
+				// A run without --encoding says what it does with the letters, so that a dry run shows the mistake.
+				load := []string{"import", "--store", slug}
+				said := does(0, "", append(load, "--dry-run", "customers", people)...)
+				require.Contains(t, strings.Join(strings.Fields(said), " "), "note: the file is not UTF-8 and is read as Windows-1252; if these "+
+					`letters are wrong, name its encoding with --encoding ("Zdenìk Øíha"): line 3`)
+				for _, flags := range [][]string{{"--dry-run"}, nil} {
+					said = does(0, "", append(append(load, flags...), "--encoding", "windows-1250", "-o", "json", "customers", people)...)
+					require.Contains(t, said, `"notes":["the file is read as windows-1250, as --encoding says (\"Zdeněk Říha\"): line 3"]`)
+					said = does(0, orders, append(append(load, flags...), "--date-format", "MM/DD/YYYY", "--time-zone", "Europe/Paris", "orders", "-")...)
+					require.Contains(t, strings.Join(strings.Fields(said), " "),
+						`note: createdAt has no time zone and is read as Europe/Paris ("8/4/2026 7:26 PM"): line 2`)
+				}
+				require.Contains(t, does(0, "", "customer", "list", "--store", slug, "-o", "json"), `"name":"Zdeněk Říha"`)
+				require.Contains(t, does(0, "", "order", "list", "--store", slug, "-o", "json"), `"createdAt":"2026-08-04T17:26:00.000Z"`)
+				require.Contains(t, does(2, "", append(load, "--encoding", "cp-1250", "customers", people)...),
+					"--encoding cp-1250: must be the name of an encoding, such as windows-1250")
+				require.Contains(t, does(2, orders, append(load, "--time-zone", "Paris", "orders", "-")...),
+					"--time-zone Paris: must be a name of the time zone database, such as Europe/Paris")
+				require.Contains(t, does(2, "", append(load, "--encoding", "gbk", "export.tar.zst")...),
+					"--encoding: is for a single file; an export is imported as it is")
+			}
+		})
+	}
+}

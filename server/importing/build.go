@@ -34,6 +34,7 @@ type builder struct {
 
 // build makes the message of the record.
 func (b *builder) build() {
+	b.refuseRounded()
 	switch b.Kind {
 	case Products:
 		b.entry.message = b.product()
@@ -41,6 +42,29 @@ func (b *builder) build() {
 		b.entry.message = b.customer()
 	case Orders:
 		b.entry.message = b.order()
+	}
+}
+
+// idFields are the fields by which one finds a row, or what it is about, in another place.
+var idFields = []string{"id", "sku", "slug", "reference", "customer", "paymentLink", "parent", "itemProduct", "itemSku"}
+
+// roundedNumber is a number of which a spreadsheet kept only the first digits, in any language. A code such as 12E5 has no
+// sign.
+var roundedNumber = regexp.MustCompile(`^'?[+-]?\d+(?:[.,\x{066B}]\d+)?[eE]\+\d{1,3}$`)
+
+const rounded = "is a number that a spreadsheet has rounded, so that its last digits are lost: format the column as text and save " +
+	"the file from its source again"
+
+// refuseRounded refuses the ids that a spreadsheet has rounded, because several ids would become one.
+func (b *builder) refuseRounded() {
+	for _, field := range idFields {
+		for i, line := range b.lines {
+			value, column := b.on(i, field)
+			if bad := (LineError{Line: line.number, Column: column, Problem: rounded, Value: value}); roundedNumber.MatchString(value) &&
+				!slices.Contains(b.entry.bad, bad) {
+				b.entry.bad = append(b.entry.bad, bad)
+			}
+		}
 	}
 }
 
@@ -121,20 +145,47 @@ func (b *builder) amount(line int, target, units, minor string) (n int64, given 
 }
 
 func (b *builder) timestamp(field string) *timestamppb.Timestamp {
-	text := b.value(field)
+	if d := b.date(field); d != nil {
+		return timestamppb.New(d.at)
+	}
+	return nil
+}
+
+// date reads a date, and notes how one without a zone is read.
+func (b *builder) date(field string) *date {
+	text, column := b.on(0, field)
 	if text == "" {
 		return nil
 	}
-	if clock := b.value("time"); clock != "" && field == "createdAt" {
-		text += " " + clock
+	names := column
+	if clock, of := b.on(0, "time"); clock != "" && field == "createdAt" {
+		text, names = text+" "+clock, names+" "+of
 	}
-	at, err := parseTime(text, b.layout)
+	var zone *time.Location
+	if b.source.Zone == "UTC" || zoneInName.MatchString(names) {
+		zone = time.UTC
+	}
+	d, err := b.dates.parse(text, zone)
 	if err != nil {
 		b.entry.refuse(field, err.Error())
 		return nil
 	}
-	return timestamppb.New(at)
+	note := func(problem string) {
+		b.entry.lost = append(b.entry.lost, LineError{Line: b.lines[0].number, Column: column, Problem: problem, Value: text})
+	}
+	switch {
+	case d.twice:
+		note("is a time that " + b.dates.zone.String() + " had twice that day, because clocks were set back; the first is taken")
+	case !d.zoned && b.TimeZone == "":
+		note("has no time zone and is read as UTC; --time-zone reads it as another")
+	case !d.zoned:
+		note("has no time zone and is read as " + b.dates.zone.String())
+	}
+	return &d
 }
+
+// zoneInName finds the zone in a column's name, such as Created (UTC) and date_created_gmt.
+var zoneInName = regexp.MustCompile(`(?i)(?:^|[^a-z])(?:utc|gmt)(?:[^a-z]|$)`)
 
 // count reads a whole number.
 func (b *builder) count(line int, field, target string) int64 {
@@ -180,7 +231,8 @@ func (b *builder) phone() *string {
 	if len(country) != 2 {
 		country = b.Country
 	}
-	if text == nil || country == "" {
+	isRounded := text != nil && roundedNumber.MatchString(*text)
+	if text == nil || country == "" && !isRounded {
 		return text
 	}
 	field := "phone"
@@ -188,7 +240,12 @@ func (b *builder) phone() *string {
 		field = "customer.phone"
 	}
 	var p validate.Problems
-	number := p.Phone(field, *text, country)
+	number := text
+	if isRounded {
+		p.Invalid(field, rounded)
+	} else {
+		number = p.Phone(field, *text, country)
+	}
 	if p.Any() {
 		b.entry.refuse(field, p.Fields()[0].Message)
 		return text // there is one
@@ -207,11 +264,11 @@ var tag = regexp.MustCompile(`<[^>]*>`)
 func (b *builder) priceOf() (price int64, given bool) {
 	if b.value("salePrice") != "" {
 		now := time.Now()
-		starts, ends := b.timestamp("saleStarts"), b.timestamp("saleEnds")
-		if text := b.value("saleEnds"); ends != nil && len(text) == len(time.DateOnly) { // that day is one of the sale
-			ends = timestamppb.New(ends.AsTime().AddDate(0, 0, 1))
+		starts, ends := b.date("saleStarts"), b.date("saleEnds")
+		if ends != nil && ends.whole { // that day is one of the sale
+			ends.at = ends.at.AddDate(0, 0, 1)
 		}
-		if (starts == nil || !starts.AsTime().After(now)) && (ends == nil || ends.AsTime().After(now)) {
+		if (starts == nil || !starts.at.After(now)) && (ends == nil || ends.at.After(now)) {
 			return b.amount(0, "salePrice", "salePrice", "")
 		}
 	}
@@ -220,6 +277,7 @@ func (b *builder) priceOf() (price int64, given bool) {
 
 // vary notes the price of a variation, if it can be bought, for its product.
 func (b *builder) vary(lowest map[string]int64) {
+	b.refuseRounded()
 	price, given := b.priceOf()
 	status := b.word(0, "status", "status", storefrontv1.Product_Status_value)
 	parent := strings.TrimPrefix(b.value("parent"), "id:")

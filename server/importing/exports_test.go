@@ -20,7 +20,12 @@ import (
 // storeOf is a store in a currency and a country.
 func storeOf(t *testing.T, currency, country string) store {
 	t.Helper()
-	d := dbtest.New(t, dbtest.SQLite, db.Config{})
+	return storeOn(t, dbtest.New(t, dbtest.SQLite, db.Config{}), currency, country)
+}
+
+// storeOn is a store of a database in a currency and a country.
+func storeOn(t *testing.T, d *db.DB, currency, country string) store {
+	t.Helper()
 	made, err := shop.New(d, shop.Options{}).CreateStore(t.Context(), tenant.Actor{Type: tenant.ActorOperator},
 		&adminv1.CreateStoreRequest{Name: "S", Slug: "s", Currency: currency, Country: country})
 	require.NoError(t, err)
@@ -335,7 +340,10 @@ func TestStatusesOfWooCommerce(t *testing.T) {
 		counts[o.GetStatus().String()]++
 	}
 	require.Equal(t, map[string]int{"PAID": 7, "REFUNDED": 1, "CANCELLED": 1, "FAILED": 1, "PENDING": 2}, counts)
-	require.Equal(t, []string{`left out: an unfinished checkout is no order ("checkout-draft"): line 14`}, notes(done.Notes))
+	require.Equal(t, []string{
+		`left out: an unfinished checkout is no order ("checkout-draft"): line 14`,
+		`order_date has no time zone and is read as UTC; --time-zone reads it as another ("2026-01-05 10:00:00"): lines 2–13`,
+	}, notes(done.Notes))
 	require.Equal(t, []string{"Guide"}, done.Titles)
 }
 
@@ -394,7 +402,7 @@ func TestAFrenchSpreadsheet(t *testing.T) {
 	require.EqualValues(t, 1250, prices["Café moulu"].GetPriceAmount())
 	require.EqualValues(t, 123450, prices["Thé"].GetPriceAmount())
 	done = s.load(options{Kind: importing.Customers}, []byte("Naem;E-mail\nA;a@example.com\n"))
-	require.Equal(t, []string{"Naem (did you mean name?)"}, done.NotRead)
+	require.Equal(t, []string{"Naem (did you mean name? --map Naem=name reads it)"}, done.NotRead)
 }
 
 func TestDatesAndPhonesThatAFileLeavesOpen(t *testing.T) {
@@ -424,7 +432,7 @@ func TestFilesOfWhichNothingCanBeImported(t *testing.T) {
 		"\x01\x02\x00\x03":          "the file is no text: import a CSV file",
 		"email,name\n":              "the file has a header and no line below it: there is nothing to import",
 		"\x1f\x8b\x08":              "the file is compressed: `gunzip -c FILE",
-		"Naem,Emial\nA,a@x.com":     "the file has no column for email or phone; did you mean email by Emial?",
+		"Naem,Emial\nA,a@x.com":     "the file has no column for email or phone; did you mean email by Emial?; name it with --map Emial=email,",
 		"[]":                        "nothing to import",
 		"email;name\n\n;\n \n;  \n": "nothing to import",
 	} {

@@ -6,6 +6,9 @@
 //	first pass: every batch is checked, nothing is stored; second pass: every batch is stored
 //	batch ─► read: rules of each row ─► plan: what the store has ─► store: rows, one journal entry
 //
+// The reading of files needs no database: encoding.go (bytes to letters), text.go and json.go (letters to lines and
+// objects), table.go and source.go (columns), date.go and value.go (values), build.go (messages).
+//
 // Ids, dates, statuses, references and counters are kept. One's own ids become UUIDs of version 5 (RFC 9562, 5.5)
 // of the store, the kind, the source and the own id, so that the same row is the same object whenever it is imported.
 // A row whose id the store has is left unchanged, or is changed like by a PATCH if asked, so that importing a file

@@ -63,6 +63,11 @@ type Options struct {
 	Country string
 	// DateFormat is the form of dates, such as DD/MM/YYYY; empty means what can be read in one way.
 	DateFormat string
+	// TimeZone is the zone of dates that name none, such as Europe/Paris; empty means UTC.
+	TimeZone string
+	// Encoding is the name of the file's encoding in the WHATWG Encoding Standard, such as windows-1250. Empty means
+	// UTF-8, or else Windows-1252. A byte order mark takes precedence.
+	Encoding string
 	// Events sends the events that the same rows would send if they were new.
 	Events bool
 	// DryRun checks everything and stores nothing.
@@ -103,7 +108,10 @@ func Load(ctx context.Context, api API, in io.Reader, o Options) (*Report, error
 	if l.source, err = sourceOf(o); err != nil {
 		return r, err
 	}
-	if l.layout, err = layoutOf(o.DateFormat); err != nil {
+	if l.dates, err = datesOf(o.DateFormat, o.TimeZone); err != nil {
+		return r, err
+	}
+	if l.encoding, err = encodingOf(o.Encoding); err != nil {
 		return r, err
 	}
 	var remove func()
@@ -111,6 +119,9 @@ func Load(ctx context.Context, api API, in io.Reader, o Options) (*Report, error
 		return r, err
 	}
 	defer remove()
+	if l.encoding, err = recognize(l.file, l.encoding); err != nil {
+		return r, err
+	}
 	if o.Kind == Orders {
 		if l.products, err = catalogueOf(ctx, api, o.Store.GetId()); err != nil {
 			return r, err
@@ -143,9 +154,11 @@ func Load(ctx context.Context, api API, in io.Reader, o Options) (*Report, error
 type reading struct {
 	Options
 	api      API
-	layout   string
+	dates    dates
+	encoding textEncoding
 	source   source
-	table    *table // of the pass
+	wrapped  []string // the path to the list of rows in the object that a JSON file is
+	table    *table   // of the pass
 	products catalogue
 	file     io.ReadSeeker
 	row      int          // the number of the record at hand
@@ -242,32 +255,41 @@ func (l *reading) pass(ctx context.Context) error {
 		}
 		return &FileError{"the file has a header and no line below it: there is nothing to import"}
 	}
+	l.report.Notes = append(l.encoding.remarks(l.table.letters), l.report.Notes...)
 	return nil
 }
 
 // open decides by the file's first character what it is, and returns what reads its rows; io.EOF is the end. With
 // the error of a line that cannot be read it returns what is known of the row.
 func (l *reading) open() (func() (*entry, error), error) {
-	if _, err := l.file.Seek(0, io.SeekStart); err != nil {
-		return nil, fmt.Errorf("read the file: %w", err)
-	}
-	raw := bufio.NewReader(l.file)
-	head, err := raw.Peek(headBytes)
-	if err != nil && !errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("read the file: %w", err)
-	}
-	if err := readable(head); err != nil {
+	text, err := l.text()
+	if err != nil {
 		return nil, err
 	}
-	text := decoded(raw)
 	begin, _ := text.Peek(headBytes)
+	head := slices.Clone(begin)
 	begin = bytes.TrimSpace(begin)
-	if bytes.HasPrefix(begin, []byte("{")) || bytes.HasPrefix(begin, []byte("[")) {
-		l.report.Objects = begin[0] == '['
-		l.table = newObjects(objectsOf(text, l.report.Objects), l.source, !l.source.shop && len(l.Columns) == 0)
+	strict := !l.source.shop && len(l.Columns) == 0
+	isArray, isObject := bytes.HasPrefix(begin, []byte("[")), bytes.HasPrefix(begin, []byte("{"))
+	if isObject && l.wrapped == nil {
+		if l.wrapped, err = wrappedIn(text, newTable(l.source), l.Kind); err != nil {
+			return nil, err
+		}
+		if text, err = l.text(); err != nil {
+			return nil, err
+		}
+	}
+	if l.report.Objects = isArray || l.wrapped != nil; l.report.Objects {
+		list := newJSONList(text, l.wrapped, l.encoding)
+		l.table = newObjects(list.next, l.source, l.encoding, strict)
+		list.passed = l.table.pass
 		return l.records(l.table), nil
 	}
-	if l.table, err = newCSV(text, l.source); err != nil {
+	if isObject {
+		l.table = newObjects(newLines(text, l.encoding).next, l.source, l.encoding, strict)
+		return l.records(l.table), nil
+	}
+	if l.table, err = newCSV(text, l.source, l.encoding); err != nil {
 		return nil, err
 	}
 	columns := needed[l.Kind]
@@ -275,9 +297,23 @@ func (l *reading) open() (func() (*entry, error), error) {
 		columns = keys[l.Kind]
 	}
 	if err := l.table.complete(columns, l.Columns); err != nil {
+		if title := l.table.titled(head, columns, l.Columns); title != nil {
+			return nil, title
+		}
+		if l.encoding.assumed {
+			err = &FileError{err.Error() + "; it is not UTF-8 and was read as Windows-1252, unless --encoding names another"}
+		}
 		return nil, err
 	}
 	return l.records(l.table), nil
+}
+
+// text returns the file's text from its beginning.
+func (l *reading) text() (*bufio.Reader, error) {
+	if _, err := l.file.Seek(0, io.SeekStart); err != nil {
+		return nil, fmt.Errorf("read the file: %w", err)
+	}
+	return l.encoding.reader(l.file), nil
 }
 
 // records reads the records of a table. Variable products wait for the end of the file: they have the lowest price of
@@ -300,6 +336,9 @@ func (l *reading) records(t *table) func() (*entry, error) {
 			}
 			if err != nil {
 				return b.entry, err
+			}
+			for _, line := range r.lines {
+				b.entry.lost = append(b.entry.lost, line.notes...)
 			}
 			kind := strings.ToLower(b.value("kind"))
 			switch {

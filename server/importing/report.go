@@ -96,6 +96,9 @@ func (r *Remark) Text(unit string) string {
 			text.WriteString(" (" + strings.Join(quoted, ", ") + ")")
 		}
 	}
+	if r.Count == 0 {
+		return text.String() // it is about the whole file
+	}
 	counted := 0
 	ranges := make([]string, len(r.Lines))
 	for i, l := range r.Lines {
@@ -161,6 +164,12 @@ func (r *rejects) add(e *entry) error {
 	}
 	reason := strings.Join(reasons, "; ")
 	if e.table.separator == 0 {
+		if !r.begun && e.table.encoding.decoder != nil { // so that --encoding does not count for this file
+			if _, err := io.WriteString(r.w, "\ufeff"); err != nil {
+				return err
+			}
+		}
+		r.begun = true
 		for _, l := range e.lines {
 			if _, err := io.WriteString(r.w, reasoned(l.text, reason)+"\n"); err != nil {
 				return err
@@ -182,7 +191,11 @@ func (r *rejects) add(e *entry) error {
 	if !r.begun {
 		r.begun = true
 		// The mark makes a spreadsheet read UTF-8.
-		if _, err := io.WriteString(r.w, "\ufeff"); err != nil {
+		mark := "\ufeff"
+		if e.table.marked && !strings.ContainsRune(separators, e.table.separator) { // so that an import recognizes it again
+			mark += "sep=" + string(e.table.separator) + "\n"
+		}
+		if _, err := io.WriteString(r.w, mark); err != nil {
 			return err
 		}
 		header := slices.Clone(e.table.header)

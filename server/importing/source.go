@@ -64,6 +64,8 @@ type source struct {
 	Statuses words
 	// Currency is the currency of the amounts, if the export is always in one.
 	Currency string
+	// Zone is UTC if the export's dates, which name no zone, are in it.
+	Zone string
 	// Skip has the words of the field SkipBy whose records are left out, and why for the report, unless nobody
 	// needs to know.
 	SkipBy string `yaml:"skipBy"`
@@ -99,7 +101,7 @@ func sourceOf(o Options) (source, error) {
 	maps.Copy(all, s.Columns)
 	if !isShop {
 		for _, field := range fields {
-			all[field] = append([]string{field}, known().Names[field]...)
+			all[field] = slices.Concat([]string{field}, known().Names[field], known().Names[string(o.Kind)+"."+field])
 		}
 		if o.Kind == Orders {
 			s.Group = "reference"

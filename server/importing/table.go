@@ -12,6 +12,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/agext/levenshtein"
 )
@@ -24,19 +26,25 @@ type line struct {
 	text   string
 	given  map[int]bool
 	bad    []LineError
+	notes  []LineError // what is to be reported of a line that is imported
 }
 
 // table reads a CSV file, or JSON objects, as lines of columns.
 type table struct {
 	source
-	header    []string
-	separator rune              // 0 for JSON objects
-	places    map[string]int    // by fold of the name
-	fields    map[string]string // by fold of a column's name
-	of        map[string][]int  // the columns of each field that the file has
-	read      func() (line, error)
-	ahead     *line // a line that was read, of the next record
-	failed    error // of the line after the record
+	header     []string
+	separator  rune // 0 for JSON objects
+	marked     bool // a first line such as sep=; names the separator
+	headerLine int
+	encoding   textEncoding
+	letters    *letterSamples
+	passed     []string          // the members beside the list of rows in a JSON file
+	places     map[string]int    // by fold of the name
+	fields     map[string]string // by fold of a column's name
+	of         map[string][]int  // the columns of each field that the file has
+	read       func() (line, error)
+	ahead      *line // a line that was read, of the next record
+	failed     error // of the line after the record
 }
 
 // reasonColumn is the first column of the file of rejected rows, and the first member of its objects.
@@ -56,14 +64,23 @@ func newTable(s source) *table {
 	return t
 }
 
-// newCSV reads the header of a CSV file.
-func newCSV(text *bufio.Reader, s source) (*table, error) {
+// newCSV reads the header of a CSV file, which may stand below blank lines and below one that names the separator.
+func newCSV(text *bufio.Reader, s source, e textEncoding) (*table, error) {
 	head, _ := text.Peek(headBytes)
-	lines, t := newLines(text), newTable(s)
-	t.separator = separatorOf(head)
+	lines, t := newLines(text, e), newTable(s)
+	var mark int
+	if t.separator, mark = separatorIn(head); mark > 0 {
+		lines.Scan()
+		lines.number, t.marked = 1, true
+	}
 	lines.csv = csv.NewReader(lines)
 	lines.csv.Comma, lines.csv.FieldsPerRecord, lines.separator = t.separator, -1, t.separator
-	header, at, err := lines.record()
+	var header []string
+	var at int
+	var err error
+	for err == nil && blank(header) {
+		header, at, err = lines.record()
+	}
 	if bad, is := errors.AsType[*LineError](err); is {
 		return nil, &FileError{fmt.Sprintf("line %d %s", at, bad.Problem)}
 	} else if errors.Is(err, io.EOF) {
@@ -74,14 +91,64 @@ func newCSV(text *bufio.Reader, s source) (*table, error) {
 	for _, name := range header {
 		t.add(UnescapeCell(name))
 	}
+	t.headerLine, t.letters, t.encoding = at, e.samples(), e
+	t.letters.add(at, header, nil)
 	t.read = func() (line, error) {
 		values, at, err := lines.record()
-		if err == nil && len(values) != len(t.header) && !blank(values) {
+		l := line{number: at, values: values}
+		t.letters.add(at, values, t.isRead)
+		switch {
+		case err != nil || blank(values):
+		case len(values) > len(t.header):
 			err = &LineError{Line: at, Problem: fmt.Sprintf("has %d columns, but the header has %d", len(values), len(t.header))}
+		case len(values) < len(t.header):
+			l.notes = []LineError{{Line: at, Problem: "has fewer columns than the header; those that it lacks are read as empty"}}
 		}
-		return line{number: at, values: values}, err
+		return l, err
 	}
 	return t, nil
+}
+
+// isRead reports whether a column of the header is read as a field.
+func (t *table) isRead(column int) bool {
+	return column < len(t.header) && t.fields[fold(t.header[column])] != ""
+}
+
+// maxTitleLines bounds the lines above a header that are taken for titles.
+const maxTitleLines = 20
+
+// titled returns the refusal of a file whose first line is a title above its header, or nil if no line of the head below it
+// is a header with what is needed.
+func (t *table) titled(head []byte, needed [][]string, columns []Column) error {
+	number := 0
+	for text := range bytes.Lines(head) {
+		number++
+		if number > t.headerLine+maxTitleLines {
+			break
+		}
+		if number <= t.headerLine || isBlank(string(text)) {
+			continue
+		}
+		cells := csv.NewReader(bytes.NewReader(text))
+		cells.LazyQuotes, cells.Comma = true, t.separator
+		if !t.marked {
+			cells.Comma = separatorOf(text)
+		}
+		names, err := cells.Read()
+		if err != nil {
+			continue
+		}
+		below := newTable(t.source)
+		for _, name := range names {
+			below.add(name)
+		}
+		if below.complete(needed, columns) == nil {
+			title := strings.Fields(strings.Join(t.header, ", "))
+			return &FileError{fmt.Sprintf("line %d (%q) is a title above the header, which is line %d: delete the lines above that",
+				t.headerLine, strings.TrimRight(strings.Join(title[:min(len(title), 12)], " "), " ,"), number)}
+		}
+	}
+	return nil
 }
 
 func blank(values []string) bool {
@@ -94,8 +161,9 @@ const maxMembers = 1000
 
 // newObjects reads JSON objects as a table whose columns are the members' names, those of an object in it with a dot, as
 // `list -o csv` writes them. Strict ones have no other members than are read.
-func newObjects(next func() ([]byte, int, error), s source, strict bool) *table {
+func newObjects(next func() ([]byte, int, error), s source, e textEncoding, strict bool) *table {
 	t := newTable(s)
+	t.letters, t.encoding = e.samples(), e
 	if strict {
 		t.Group = "" // an object is whole
 	}
@@ -112,6 +180,7 @@ func newObjects(next func() ([]byte, int, error), s source, strict bool) *table 
 			return l, &LineError{Line: at, Problem: "must be one JSON object"}
 		}
 		t.flatten(&l, "", object, strict)
+		t.letters.add(at, l.values, t.isRead)
 		return l, nil
 	}
 	return t
@@ -232,30 +301,49 @@ func (t *table) readColumns(fields []string) (read, not []string) {
 		case field != "" && t.places[fold(name)] == i:
 			read = append(read, name)
 		default:
-			if near := t.nearest(name, fields); near != "" {
-				name += " (did you mean " + near + "?)"
+			if near, field := t.nearest(name, fields); near != "" {
+				name += fmt.Sprintf(" (did you mean %s? --map %s reads it)", near, mapping(name, field))
 			}
 			not = append(not, name)
 		}
 	}
-	return read, not
+	return read, append(not, t.passed...)
 }
 
-// nearest returns the name of a column of fields that the file lacks, of which a name may be a misspelling, or "".
-func (t *table) nearest(name string, fields []string) string {
-	word, best := fold(name), ""
+// pass notes a member that is not read because it stands beside the list of rows.
+func (t *table) pass(member string) {
+	if !slices.Contains(t.passed, member) && len(t.passed) < maxMembers {
+		t.passed = append(t.passed, member)
+	}
+}
+
+// nearest returns the name of a column of fields that the file lacks, of which a name may be a misspelling, and its field.
+// People rarely misspell the first letter, and a rate is no date.
+func (t *table) nearest(name string, fields []string) (best, of string) {
+	word := fold(name)
 	farthest := min(2, len(word)/2)
 	for _, field := range fields {
 		if len(t.columnsOf(field)) > 0 {
 			continue
 		}
 		for _, other := range t.Columns[field] {
-			if d := levenshtein.Distance(word, fold(other), nil); d <= farthest {
-				best, farthest = other, d-1
+			known := fold(other)
+			if d := levenshtein.Distance(word, known, nil); d <= farthest && word[:1] == known[:1] {
+				best, of, farthest = other, field, d-1
 			}
 		}
 	}
-	return best
+	return best, of
+}
+
+// mapping is the value of --map that reads a column as a field, as one types it.
+func mapping(column, field string) string {
+	text := column + "=" + field
+	special := func(r rune) bool { return r < utf8.RuneSelf && !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' }
+	if strings.ContainsFunc(column, special) {
+		text = "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
+	}
+	return text
 }
 
 // needed are the fields without one of which no row of a kind can be imported.
@@ -281,15 +369,14 @@ func (t *table) complete(needed [][]string, columns []Column) error {
 		if slices.ContainsFunc(choice, func(field string) bool { return len(t.columnsOf(field)) > 0 }) {
 			continue
 		}
-		meant := ""
+		meant, column, field := "", "COLUMN", choice[0]
 		for _, name := range t.header {
-			if near := t.nearest(name, choice); near != "" && t.fields[fold(name)] == "" {
-				meant = fmt.Sprintf("; did you mean %s by %s?", near, name)
+			if near, of := t.nearest(name, choice); near != "" && t.fields[fold(name)] == "" {
+				meant, column, field = fmt.Sprintf("; did you mean %s by %s?", near, name), name, of
 			}
 		}
-		return &FileError{fmt.Sprintf("the file has no column for %s%s; name it with --map COLUMN=%s, or the shop with --from; the "+
-			"columns are %s",
-			strings.Join(choice, " or "), meant, choice[0], shown(t.header))}
+		return &FileError{fmt.Sprintf("the file has no column for %s%s; name it with --map %s, or the shop with --from; the "+
+			"columns are %s", strings.Join(choice, " or "), meant, mapping(column, field), shown(t.header))}
 	}
 	return nil
 }

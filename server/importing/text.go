@@ -5,19 +5,15 @@ import (
 	"bytes"
 	"context"
 	"encoding/csv"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
-
-	"golang.org/x/text/encoding/charmap"
-	"golang.org/x/text/encoding/unicode"
-	"golang.org/x/text/transform"
 )
 
 // FileError is a file of which nothing can be imported, with what to do.
@@ -95,7 +91,7 @@ func newSpool() (spool *os.File, remove func(), err error) {
 }
 
 // headBytes is how much of a file is looked at before it is read.
-const headBytes = 4096
+const headBytes = 32 << 10
 
 // noText are the first bytes of files that are no text, and what to do with them.
 var noText = []struct{ mark, problem string }{
@@ -107,15 +103,17 @@ var noText = []struct{ mark, problem string }{
 }
 
 // readable refuses by its first bytes a file that is no text or is empty.
-func readable(head []byte) error {
+func readable(head []byte, utf16 bool) error {
 	for _, f := range noText {
 		if bytes.HasPrefix(head, []byte(f.mark)) {
 			return &FileError{"the file " + f.problem}
 		}
 	}
-	utf16 := bytes.HasPrefix(head, []byte("\xff\xfe")) || bytes.HasPrefix(head, []byte("\xfe\xff"))
 	switch {
 	case bytes.IndexByte(head, 0) >= 0 && !utf16:
+		if order := utf16Order(head); order != "" {
+			return &FileError{"the file is UTF-16 without a byte order mark: import it with --encoding " + order}
+		}
 		return &FileError{"the file is no text: import a CSV file, or one with a JSON object a line"}
 	case len(head) < headBytes && len(bytes.TrimSpace(bytes.TrimPrefix(head, []byte("\ufeff")))) == 0:
 		return &FileError{"the file is empty: there is nothing to import"}
@@ -123,32 +121,23 @@ func readable(head []byte) error {
 	return nil
 }
 
-// decoded returns a text as UTF-8, without a byte order mark. A mark of UTF-16 is honoured, and bytes that are
-// no UTF-8 are read as Windows-1252, which contains Latin-1: both are what spreadsheets write.
-func decoded(in io.Reader) *bufio.Reader {
-	return bufio.NewReaderSize(transform.NewReader(in, unicode.BOMOverride(windows1252{})), 64<<10)
-}
-
-// windows1252 passes UTF-8 and decodes each byte that is none.
-type windows1252 struct{ transform.NopResetter }
-
-// Transform implements transform.Transformer.
-func (windows1252) Transform(dst, src []byte, atEOF bool) (nDst, nSrc int, err error) {
-	for nSrc < len(src) {
-		r, size := utf8.DecodeRune(src[nSrc:])
-		if r == utf8.RuneError && size == 1 {
-			if !atEOF && !utf8.FullRune(src[nSrc:]) {
-				return nDst, nSrc, transform.ErrShortSrc
-			}
-			r = charmap.Windows1252.DecodeByte(src[nSrc])
+// utf16Order returns the name of the UTF-16 whose ASCII letters a text has: a byte of 0 beside each of the first ones. It is
+// empty for another text.
+func utf16Order(head []byte) string {
+	const letters = 8
+	var zeros [2]int
+	for i := range min(2*letters, len(head)) {
+		if head[i] == 0 {
+			zeros[i%2]++
 		}
-		if nDst+utf8.RuneLen(r) > len(dst) {
-			return nDst, nSrc, transform.ErrShortDst
-		}
-		nDst += utf8.EncodeRune(dst[nDst:], r)
-		nSrc += size
 	}
-	return nDst, nSrc, nil
+	switch half := min(2*letters, len(head)) / 2; {
+	case half > 1 && zeros == [2]int{0, half}:
+		return "utf-16le"
+	case half > 1 && zeros == [2]int{half, 0}:
+		return "utf-16be"
+	}
+	return ""
 }
 
 // maxLineBytes bounds a line, or a record of a CSV file, as a body of the API is bounded.
@@ -162,6 +151,7 @@ type lines struct {
 	// itself: one quote too many does not take the rows behind it along.
 	csv       *csv.Reader
 	separator rune
+	encoding  textEncoding
 	taken     []string // the lines of the record
 	again     []string // lines to be read again
 	unread    string   // the rest of the line at hand
@@ -170,8 +160,8 @@ type lines struct {
 	tooLong   bool // a line is, and was reported
 }
 
-func newLines(text io.Reader) *lines {
-	l := &lines{Scanner: bufio.NewScanner(text)}
+func newLines(text io.Reader, e textEncoding) *lines {
+	l := &lines{Scanner: bufio.NewScanner(text), encoding: e}
 	l.Buffer(nil, maxLineBytes)
 	l.Split(anyLine)
 	return l
@@ -195,7 +185,10 @@ func anyLine(data []byte, atEOF bool) (advance int, line []byte, err error) {
 func (l *lines) next() ([]byte, int, error) {
 	for l.Scan() {
 		l.number++
-		if len(bytes.TrimSpace(l.Bytes())) > 0 {
+		switch {
+		case l.encoding.unreadable(l.Text()):
+			return l.Bytes(), l.number, &LineError{Line: l.number, Problem: l.encoding.problem(), Value: l.Text()}
+		case len(bytes.TrimSpace(l.Bytes())) > 0:
 			return l.Bytes(), l.number, nil
 		}
 	}
@@ -251,12 +244,18 @@ func (l *lines) record() (values []string, at int, err error) {
 	values, err = l.csv.Read()
 	at = l.number - len(l.taken) + 1
 	if _, malformed := errors.AsType[*csv.ParseError](err); !malformed {
+		if i := slices.IndexFunc(values, l.encoding.unreadable); i >= 0 && err == nil {
+			err = &LineError{Line: at, Problem: l.encoding.problem(), Value: values[i]}
+		}
 		return values, at, err
 	}
 	l.number = at
 	line := l.taken[0]
 	l.again = append(l.taken[1:], l.again...)
 	values = strings.Split(line, string(l.separator))
+	if i := slices.IndexFunc(values, l.encoding.unreadable); i >= 0 {
+		return values, at, &LineError{Line: at, Problem: l.encoding.problem(), Value: values[i]}
+	}
 	if !slices.ContainsFunc(values, func(v string) bool { return strings.HasPrefix(v, `"`) }) {
 		return values, at, nil // 12" vinyl
 	}
@@ -267,9 +266,34 @@ func (l *lines) record() (values []string, at int, err error) {
 	return values, at, &LineError{Line: at, Problem: problem}
 }
 
-// separatorOf returns the separator of a header: the one of , ; and tab that it has most of outside quotes.
+// sepLine is the first line that names the separator of a file for Excel. Saving such a file again may add quotes and
+// empty cells to it.
+var sepLine = regexp.MustCompile(`(?i)^"?sep=([^"\r\n])"?[,;\t]*(?:\r\n?|\n)`)
+
+// separatorIn returns the separator of a text's columns: the one that a first line such as sep=; names, or else that of
+// the header. mark is the length of that first line.
+func separatorIn(head []byte) (separator rune, mark int) {
+	if named := sepLine.FindSubmatch(head); named != nil {
+		separator, _ = utf8.DecodeRune(named[1])
+		return separator, len(named[0])
+	}
+	for line := range bytes.Lines(head) {
+		if !isBlank(string(line)) {
+			break
+		}
+		head = head[len(line):]
+	}
+	return separatorOf(head), 0
+}
+
+// isBlank reports whether a line has nothing but separators, quotes and spaces.
+func isBlank(line string) bool { return strings.Trim(strings.TrimSpace(line), ",;\t\" ") == "" }
+
+// separators are the separators of columns that are recognized in a header.
+const separators = ",;\t"
+
+// separatorOf returns the separator of a header: the one of separators that it has most of outside quotes.
 func separatorOf(head []byte) rune {
-	const separators = ",;\t"
 	counts, quoted := make([]int, len(separators)), false
 	for _, c := range bytes.TrimSpace(head) {
 		if c == '"' {
@@ -282,32 +306,4 @@ func separatorOf(head []byte) rune {
 		}
 	}
 	return rune(separators[slices.Index(counts, slices.Max(counts))])
-}
-
-// objectsOf returns what reads the objects of JSON lines, or of one array, which are numbered from 1.
-func objectsOf(text *bufio.Reader, array bool) func() ([]byte, int, error) {
-	if !array {
-		return newLines(text).next
-	}
-	d, n, broken := json.NewDecoder(text), 0, false
-	_, begun := d.Token()
-	return func() ([]byte, int, error) {
-		if broken {
-			return nil, 0, io.EOF
-		}
-		n++
-		var object json.RawMessage
-		err := begun
-		if err == nil && d.More() {
-			err = d.Decode(&object)
-		} else if err == nil {
-			if _, err = d.Token(); err == nil {
-				return nil, 0, io.EOF
-			}
-		}
-		if broken = err != nil; broken {
-			return nil, 0, &LineError{Line: n, Problem: "is no JSON: " + err.Error() + "; what follows it was not read"}
-		}
-		return object, n, nil
-	}
 }

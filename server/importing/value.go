@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -99,76 +98,6 @@ var (
 	errAmount   = errors.New("must be an amount such as 12.50, from 0 up")
 	errCurrency = errors.New("is in another currency than the store's")
 )
-
-// layouts are the forms of moments in exports. Without a zone a moment is UTC. The abbreviations of other
-// zones are none: time.Parse would take each that it does not know for UTC.
-var layouts = []string{
-	time.RFC3339Nano, "2006-01-02 15:04:05 -0700", "2006-01-02 15:04:05 UTC", "2006-01-02 15:04:05 GMT",
-	"2006-01-02T15:04:05", "2006-01-02", "2006/01/02",
-}
-
-// clocks are the forms of the time of day behind a date.
-var clocks = []string{"", " 15:04", " 15:04:05", ", 15:04", ", 15:04:05", " 3:04 PM", " 3:04PM", ", 3:04 PM"}
-
-// tokens are the parts of --date-format in time.Parse's layouts.
-var tokens = strings.NewReplacer("YYYY", "2006", "YY", "06", "MMM", "Jan", "MM", "01", "DD", "02", "M", "1", "D", "2", "HH",
-	"15", "hh", "03", "mm", "04", "ss", "05")
-
-var knownFormat = regexp.MustCompile(`^[YMDHhms \t/.,:T-]+$`)
-
-// layoutOf returns the layout of a form such as DD/MM/YYYY or DD.MM.YYYY HH:mm; that of "" is "".
-func layoutOf(format string) (string, error) {
-	layout := tokens.Replace(format)
-	if format != "" && (!knownFormat.MatchString(format) || !strings.Contains(format, "YY") || !strings.Contains(format, "M") ||
-		!strings.Contains(format, "D")) {
-		return "", fmt.Errorf("%w: --date-format %s: must be of YYYY or YY, MM and DD, such as DD/MM/YYYY or MM/DD/YYYY HH:mm",
-			ErrOptions, format)
-	}
-	return layout, nil
-}
-
-var numericDate = regexp.MustCompile(`^(\d{1,2})([/.-])(\d{1,2})[/.-](\d{4})\b`)
-
-// parseTime reads a date or a moment, in a layout if that is not empty. Without one, 21/11/2026 and 21.11.2026
-// are read, and 01/02/2026 is refused.
-func parseTime(text, layout string) (time.Time, error) {
-	d := numericDate.FindStringSubmatch(text)
-	var tries []string
-	switch {
-	case layout != "":
-		tries = []string{layout}
-	case d == nil:
-		tries = []string{"2006-01-02", "2006/01/02"}
-	default:
-		a, _ := strconv.Atoi(d[1])
-		b, _ := strconv.Atoi(d[3])
-		switch {
-		case d[2] == "." || a > 12 || a == b:
-			tries = []string{"2" + d[2] + "1" + d[2] + "2006"}
-		case b > 12:
-			tries = []string{"1" + d[2] + "2" + d[2] + "2006"}
-		default:
-			return time.Time{}, fmt.Errorf("can be read in two ways: say which with --date-format DD%sMM%sYYYY or MM%sDD%sYYYY", d[2],
-				d[2], d[2], d[2])
-		}
-	}
-	for _, layout := range tries {
-		for _, clock := range clocks {
-			if t, err := time.Parse(layout+clock, text); err == nil {
-				return t, nil
-			}
-		}
-	}
-	for _, layout := range layouts {
-		if t, err := time.Parse(layout, text); err == nil {
-			return t, nil
-		}
-	}
-	if layout != "" {
-		return time.Time{}, errors.New("must be a date as --date-format says")
-	}
-	return time.Time{}, errors.New("must be a date such as 2026-01-31, 31.01.2026 or 2026-01-31 15:04:05 +0100")
-}
 
 // yes and no report whether a text says so.
 func yes(text string) bool {
