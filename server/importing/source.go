@@ -64,8 +64,7 @@ type source struct {
 	Statuses words
 	// Currency is the currency of the amounts, if the export is always in one.
 	Currency string
-	// Skip has the words of the field SkipBy whose records are left out, and why for the report, unless nobody
-	// needs to know.
+	// Skip has the words of the field SkipBy whose records are left out, and why for the report.
 	SkipBy string `yaml:"skipBy"`
 	Skip   words
 	// Partly has the statuses that lose something, and what.
