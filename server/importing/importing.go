@@ -3,7 +3,8 @@
 //
 //	file ─► lines ─► records ─► messages of the API ─► batches ─► Importer, in this process or on a server
 //	           └─ columns: --from, --map   └─ ids from the store and one's own ids
-//	first pass: every batch is checked, nothing is stored; second pass: every batch is stored
+//	first pass: every batch is checked, nothing is stored, and a checker decides which rows are one
+//	between, if rows of customers became part of others: what they add to those; second pass: every batch is stored
 //	batch ─► read: rules of each row ─► plan: what the store has ─► store: rows, one journal entry
 //
 // Ids, dates, statuses, references and counters are kept. One's own ids become UUIDs of version 5 (RFC 9562, 5.5)
