@@ -31,7 +31,7 @@ type importCmd struct {
 	DryRun     bool     `name:"dry-run" help:"Check every line and store nothing."`
 	SkipBad    bool     `name:"skip-bad" help:"Store the other lines of a file with bad ones; without it nothing of such a file is stored."`
 	Update     bool     `help:"Change products, customers and orders that the store has to what the file says; without it they are left as they are."`
-	Errors     string   `placeholder:"FILE" help:"Write the bad rows to this file, whole and with the reason first: put them right there and import it."`
+	Errors     string   `placeholder:"FILE" help:"Write the bad rows, and those that are left out, to this file, whole and with the reason first: put them right there and import it."`
 	Events     bool     `help:"Send the events that the same rows would send if they were new."`
 	Create     bool     `help:"Of an export: make the store if it is missing, with the id that it had."`
 	Kind       string   `arg:"" name:"kind|export" predictor:"kind" help:"What the file holds: products, customers or orders. Alone: the folder or .tar.zst file of an export."`
@@ -45,7 +45,9 @@ type loaded struct {
 	Skipped int `json:"skipped"`
 	// What follows is there if there is anything to say.
 	Changed         int      `json:"changed,omitempty"`
+	Merged          int      `json:"merged,omitempty"`
 	Repeated        int      `json:"repeated,omitempty"`
+	LeftOut         int      `json:"leftOut,omitempty"`
 	Bad             int      `json:"bad,omitempty"`
 	Read            []string `json:"read,omitempty"`
 	NotRead         []string `json:"notRead,omitempty"`
@@ -142,16 +144,12 @@ func (c *importCmd) report(s *invocation, done *importing.Report, err error) err
 	if errors.As(err, &whole) {
 		return fmt.Errorf("%s: %w", c.File, err)
 	}
-	switch {
-	case err != nil:
-		c.remarks(s.errs, done)
-	case s.json:
+	c.remarks(s.errs, done)
+	if s.json && err == nil {
 		return s.value(shownOf(done))
-	default:
-		c.remarks(s.out, done)
 	}
 	written := ""
-	if c.Errors != "" && done.Bad > 0 {
+	if c.Errors != "" && done.Bad+done.Repeated+done.LeftOut > 0 {
 		written = ", written to " + c.Errors
 	}
 	switch {
@@ -183,6 +181,8 @@ func (c *importCmd) summary(w io.Writer, done *importing.Report, written string)
 			changed = "would change"
 		}
 		text += fmt.Sprintf(", %d %s", done.Changed, changed)
+	} else if done.Changed > 0 {
+		text += fmt.Sprintf(", %d there before and completed", done.Changed)
 	}
 	switch {
 	case c.Update:
@@ -192,13 +192,18 @@ func (c *importCmd) summary(w io.Writer, done *importing.Report, written string)
 	default:
 		text += ", 0 there before"
 	}
-	if done.Repeated > 0 {
-		text += fmt.Sprintf(", %d further up in the file too", done.Repeated)
+	for _, of := range []struct {
+		count int
+		what  string
+	}{
+		{done.Merged, "of the same customer as another line"}, {done.Repeated, "further up in the file too"}, {done.LeftOut, "left out"},
+		{done.Bad, "bad"},
+	} {
+		if of.count > 0 {
+			text += fmt.Sprintf(", %d %s", of.count, of.what)
+		}
 	}
-	if done.Bad > 0 {
-		text += fmt.Sprintf(", %d bad%s", done.Bad, written)
-	}
-	_, err := fmt.Fprintln(w, text)
+	_, err := fmt.Fprintln(w, text+written)
 	return err
 }
 
@@ -238,7 +243,8 @@ func shownOf(done *importing.Report) loaded {
 		return all
 	}
 	l := loaded{
-		Lines: done.Lines, Stored: done.Stored, Skipped: done.Skipped, Changed: done.Changed, Repeated: done.Repeated, Bad: done.Bad,
+		Lines: done.Lines, Stored: done.Stored, Skipped: done.Skipped, Changed: done.Changed, Merged: done.Merged,
+		Repeated: done.Repeated, LeftOut: done.LeftOut, Bad: done.Bad,
 		NotRead: done.NotRead, Problems: texts(done.Problems), Notes: texts(done.Notes),
 		UnknownItems: done.Items, UnknownProducts: done.Titles,
 	}

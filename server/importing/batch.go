@@ -37,9 +37,13 @@ type batch[R any] struct {
 	exported bool
 	refusedRows
 	rows []row[R]
-	// fresh are the rows that are new, held the ids of the store's rows by their names.
-	fresh []row[R]
-	held  map[string]uuid.UUID
+	// fresh are the rows that are new, changed the places of rows whose object in the store was changed, held the ids of the
+	// store's rows by their names.
+	fresh   []row[R]
+	changed []int
+	held    map[string]uuid.UUID
+	// known are the customers of the store whom rows may be, as they were before the batch.
+	known []*ent.Customer
 }
 
 func (b *batch[R]) base() *batch[R] { return b }
@@ -59,7 +63,7 @@ func (b *batch[R]) sort(ctx context.Context, tx *ent.Tx, table string, columns .
 	}
 	b.held = map[string]uuid.UUID{}
 	for _, column := range columns {
-		if err := b.hold(ctx, tx, table, column, names); err != nil {
+		if err := b.hold(ctx, tx, table, column, names, b.held); err != nil {
 			return nil, err
 		}
 	}
@@ -96,33 +100,25 @@ func (b *batch[R]) holder(names []identity) (name identity, is bool) {
 	return name, false
 }
 
-// claim gives the new rows their names. It refuses those one of whose names another row has, of the store or further up in
-// the batch, unless they are then that row: they are left out.
-func (b *batch[R]) claim(problem string, same bool) {
+// claim gives the new rows their names. It refuses a row if another row of the store, or further up in the batch, has one of
+// its names.
+func (b *batch[R]) claim(problem string) {
 	var left []row[R]
 	for _, l := range b.fresh {
-		name, taken := b.holder(l.names)
-		switch {
-		case !taken:
-			b.noteHolder(l.names, l.id)
-			left = append(left, l)
-		case !same:
+		if name, taken := b.holder(l.names); taken {
 			b.refuse(l.index, name.field, problem)
+			continue
 		}
+		for _, name := range l.names {
+			b.held[name.text] = l.id
+		}
+		left = append(left, l)
 	}
 	b.fresh = left
 }
 
-// noteHolder notes whose names they are.
-func (b *batch[R]) noteHolder(names []identity, id uuid.UUID) {
-	for _, name := range names {
-		b.held[name.text] = id
-	}
-}
-
-// update changes rows of the store, which are locked, to what the batch says, and returns how many were changed.
-func update[R any, T comparable](b *batch[R], there []row[R], locked []T, idOf func(T) uuid.UUID, change func(row[R], T) (T, error)) (
-	changed int, err error) {
+// update changes rows of the store, which are locked, to what the batch says.
+func update[R any, T comparable](b *batch[R], there []row[R], locked []T, idOf func(T) uuid.UUID, change func(row[R], T) (T, error)) error {
 	rows := map[uuid.UUID]T{}
 	for _, r := range locked {
 		rows[idOf(r)] = r
@@ -134,13 +130,13 @@ func update[R any, T comparable](b *batch[R], there []row[R], locked []T, idOf f
 		}
 		after, err := change(l, before)
 		if refused, err := b.refused(l.index, err); err != nil {
-			return 0, err
+			return err
 		} else if !refused && after != before {
-			changed++
+			b.changed = append(b.changed, l.index)
 			rows[l.id] = after
 		}
 	}
-	return changed, nil
+	return nil
 }
 
 // The values that a batch looks up are one argument of a statement, JSON, so that the statement's text is the
@@ -195,7 +191,7 @@ func (b *batch[R]) owners(ctx context.Context, tx *ent.Tx, table string, ids []u
 }
 
 // hold notes which of the names a row of the store has in a column.
-func (b *batch[R]) hold(ctx context.Context, tx *ent.Tx, table, column string, names []string) error {
+func (b *batch[R]) hold(ctx context.Context, tx *ent.Tx, table, column string, names []string, held map[string]uuid.UUID) error {
 	if len(names) == 0 {
 		return nil
 	}
@@ -209,7 +205,7 @@ func (b *batch[R]) hold(ctx context.Context, tx *ent.Tx, table, column string, n
 		if err := r.Scan(&name, &id); err != nil {
 			return fmt.Errorf("look for what the store has of the %s: %w", table, err)
 		}
-		b.held[name] = id
+		held[name] = id
 	}
 	return nil
 }

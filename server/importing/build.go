@@ -35,6 +35,7 @@ type builder struct {
 // build makes the message of the record.
 func (b *builder) build() {
 	b.refuseRounded()
+	b.further()
 	switch b.Kind {
 	case Products:
 		b.entry.message = b.product()
@@ -68,13 +69,33 @@ func (b *builder) refuseRounded() {
 	}
 }
 
+// further reports what the lines of a record behind the first say otherwise than that one, such as the price of a variant,
+// because only the first is read of all but items. In a file of one's own an order is then refused: it may be two.
+func (b *builder) further() {
+	for i := range b.lines[1:] {
+		for _, field := range slices.Sorted(maps.Keys(b.source.Columns)) {
+			value, column := b.on(i+1, field)
+			if value == "" || strings.HasPrefix(field, "item") || value == b.value(field) || field == "email" || field == b.record.table.Group {
+				continue
+			}
+			if other := (LineError{Line: b.lines[i+1].number, Column: column, Value: value}); b.Kind == Orders && !b.source.shop {
+				other.Problem = "is not that of the first line of the order; give each order its own reference"
+				b.entry.bad = append(b.entry.bad, other)
+			} else {
+				other.Problem = "is left out: only the first line of several is read"
+				b.entry.lost = append(b.entry.lost, other)
+			}
+		}
+	}
+}
+
 // fieldsOf are the fields of a record that a field of a message is made from, where the names differ.
 var fieldsOf = map[string][]string{
 	"priceAmount": {"price", "priceAmount"}, "compareAtAmount": {"compareAt", "compareAtAmount"},
 	"totalPaid": {"total", "totalPaid"}, "amount": {"total", "amount"}, "reference": {"reference", "id"},
 	"name": {"name", "firstName"}, "customer.name": {"name", "firstName"}, "customer.email": {"email"}, "customer.phone": {"phone"},
-	"customer.id": {"customer", "email"}, "customer": {"email"}, "paymentLink.id": {"paymentLink"},
-	"productId": {"itemProduct"}, "type": {"itemType"}, "title": {"itemTitle"}, "quantity": {"itemQuantity"},
+	"id": {"id", "sku", "reference"}, "customer.id": {"customer", "email"}, "customer": {"email"}, "paymentLink.id": {"paymentLink"},
+	"productId": {"itemProduct"}, "type": {"itemType"}, "title": {"itemTitle", "itemSku", "itemProduct"}, "quantity": {"itemQuantity"},
 	"unitAmount": {"itemPrice", "itemTotal"},
 }
 
@@ -105,7 +126,7 @@ func (b *builder) place(field string) (column string, line int, value string) {
 // itemLine returns the line of an order's item.
 func (b *builder) itemLine(n int) int {
 	for i := range b.lines {
-		if title, _ := b.on(i, "itemTitle"); title != "" {
+		if b.hasItem(i) {
 			if n == 0 {
 				return i
 			}
@@ -223,34 +244,39 @@ func (b *builder) word(line int, field, target string, values map[string]int32) 
 	return n
 }
 
-// phone reads a number in the country of its row, or of --country; what cannot be read is refused with the
-// rest of the row.
+// phone reads a number in the country of its row, of --country, or of the store. A text that is no number is refused, or left
+// out if the e-mail says whose row it is.
 func (b *builder) phone() *string {
 	text := b.optional("phone")
 	country := strings.ToUpper(b.value("country"))
 	if len(country) != 2 {
 		country = b.Country
 	}
-	isRounded := text != nil && roundedNumber.MatchString(*text)
-	if text == nil || country == "" && !isRounded {
-		return text
+	if text == nil {
+		return nil
 	}
 	field := "phone"
 	if b.Kind == Orders {
 		field = "customer.phone"
 	}
-	var p validate.Problems
+	var p, mail validate.Problems
 	number := text
-	if isRounded {
+	if roundedNumber.MatchString(*text) {
 		p.Invalid(field, rounded)
 	} else {
-		number = p.Phone(field, *text, country)
+		number = p.Phone(field, *text, cmp.Or(country, b.reading.Store.GetCountry()))
 	}
-	if p.Any() {
-		b.entry.refuse(field, p.Fields()[0].Message)
-		return text // there is one
+	if !p.Any() {
+		return number
 	}
-	return number
+	if email := b.value("email"); email != "" && mail.Email("email", email) != nil {
+		column, line, value := b.entry.place(field)
+		b.entry.lost = append(b.entry.lost, LineError{Line: line, Column: column, Value: value,
+			Problem: "is left out: it " + p.Fields()[0].Message})
+		return nil
+	}
+	b.entry.refuse(field, p.Fields()[0].Message)
+	return text // there is one
 }
 
 // money is the currency of the record's amounts; empty stands for the store's.
@@ -394,14 +420,16 @@ func (b *builder) order() *storefrontv1.Order {
 	b.items(m)
 	sum := new(big.Int)
 	for i := range b.lines {
-		if item, total := b.item(i, len(m.GetItems())); item != nil {
+		if b.hasItem(i) {
+			item, total := b.item(i, len(m.GetItems()))
 			m.Items = append(m.Items, item)
 			sum.Add(sum, total)
 		}
 	}
 	var given bool
 	m.Amount, given = b.amount(0, "amount", "total", "amount")
-	if b.Update && (!given && len(m.GetItems()) == 0 || buyer(m.Customer.Id, m.Customer.GetEmail(), b.value("phone")) == "") {
+	b.priceItems(m, given)
+	if b.Update && (!given && len(m.GetItems()) == 0 || b.entry.lacking || buyer(m.Customer.Id, m.Customer.GetEmail(), b.value("phone")) == "") {
 		m.Customer, given = nil, true // enough for an order that the store has, and refused if it has none
 	}
 	if !given {
@@ -442,6 +470,10 @@ func (b *builder) items(m *storefrontv1.Order) {
 	}
 	for i, text := range items {
 		m.Items = append(m.Items, &storefrontv1.Order_Item{})
+		var members struct{ UnitAmount *json.RawMessage }
+		if json.Unmarshal(text, &members) == nil && members.UnitAmount == nil {
+			b.entry.unpricedItems = append(b.entry.unpricedItems, i)
+		}
 		if invalid, is := errors.AsType[*apijson.Invalid](apijson.Unmarshal(text, m.GetItems()[i])); is {
 			if len(invalid.Fields) == 0 {
 				b.entry.refuse("items", invalid.Message)
@@ -456,70 +488,99 @@ func (b *builder) items(m *storefrontv1.Order) {
 	}
 }
 
-// item reads the item of one line and what it costs in all; nil if the line has none.
+// item reads the item of one line and what it costs in all. Its title may be missing until its product is found.
 func (b *builder) item(line, n int) (item *storefrontv1.Order_Item, cost *big.Int) {
-	title, _ := b.on(line, "itemTitle")
-	if title == "" {
-		return nil, nil
-	}
 	field := func(name string) string { return fmt.Sprintf("items[%d].%s", n, name) }
 	item = &storefrontv1.Order_Item{
-		Title: title, Quantity: 1,
-		Type: storefrontv1.Product_Type(b.word(line, "itemType", field("type"), storefrontv1.Product_Type_value)),
+		Quantity: 1, Type: storefrontv1.Product_Type(b.word(line, "itemType", field("type"), storefrontv1.Product_Type_value)),
 	}
+	item.Title, _ = b.on(line, "itemTitle")
 	item.ProductId, _ = b.on(line, "itemProduct")
-	sku, _ := b.on(line, "itemSku")
-	b.entry.skus = append(b.entry.skus, sku)
+	b.entry.skus = slices.Grow(b.entry.skus, n+1)[:n+1]
+	b.entry.skus[n], _ = b.on(line, "itemSku")
 	if text, _ := b.on(line, "itemQuantity"); text != "" {
 		item.Quantity = int32(b.count(line, "itemQuantity", field("quantity"))) //nolint:gosec // Bounded by count.
 	}
 	var given bool
-	if item.UnitAmount, given = b.amount(line, field("unitAmount"), "itemPrice", ""); !given && item.GetQuantity() > 0 {
-		// The total may be no multiple of the quantity.
-		total, _ := b.amount(line, field("unitAmount"), "itemTotal", "")
-		item.UnitAmount = total / int64(item.GetQuantity())
-		return item, big.NewInt(total)
+	if item.UnitAmount, given = b.amount(line, field("unitAmount"), "itemPrice", ""); !given {
+		var total int64
+		if total, given = b.amount(line, field("unitAmount"), "itemTotal", ""); given {
+			b.share(item, n, total)
+			return item, big.NewInt(total)
+		}
+		b.entry.unpricedItems = append(b.entry.unpricedItems, n)
 	}
 	cost = big.NewInt(int64(item.GetQuantity()))
 	return item, cost.Mul(cost, big.NewInt(item.GetUnitAmount()))
 }
 
-// own returns one's own id if it is a UUID, and otherwise the UUID that it stands for in the store.
-func (o Options) own(kind Kind, from, own string) (id string, derived bool) {
-	if id, ok := validate.ParseID(own); ok {
-		return id.String(), false
+// share gives an item the price of one, of a total, which may be no multiple of the quantity.
+func (b *builder) share(item *storefrontv1.Order_Item, n int, total int64) {
+	quantity := int64(item.GetQuantity())
+	if quantity < 1 {
+		return // is refused
 	}
-	store, _ := validate.ParseID(o.Store.GetId())
-	return uuid.NewSHA1(store, []byte(string(kind)+"\n"+from+"\n"+own)).String(), true
+	if item.UnitAmount = total / quantity; total%quantity == 0 {
+		return
+	}
+	note := LineError{Problem: "is no multiple of the quantity: the price of one is stored rounded down, the order's total as it is"}
+	note.Column, note.Line, note.Value = b.entry.place(fmt.Sprintf("items[%d].unitAmount", n))
+	b.entry.lost = append(b.entry.lost, note)
 }
 
-// complete gives a row the ids and the type that it lacks. Without an id of one's own a product is known
+// priceItems gives an item without a price the order's amount, if it is the only one.
+func (b *builder) priceItems(m *storefrontv1.Order, given bool) {
+	for _, n := range b.entry.unpricedItems {
+		switch {
+		case given && len(m.GetItems()) == 1:
+			b.share(m.Items[n], n, m.GetAmount())
+		case b.Update:
+			b.entry.lacking = true
+		default:
+			b.entry.refuse(fmt.Sprintf("items[%d].unitAmount", n), "is required: the item has no price, and it can only be the order's total "+
+				"if the order has one item and a total")
+		}
+	}
+}
+
+// own returns one's own id if it is a UUID, and otherwise the UUID that it stands for in the store.
+func (o Options) own(kind Kind, from, own string) string {
+	if id, ok := validate.ParseID(own); ok {
+		return id.String()
+	}
+	store, _ := validate.ParseID(o.Store.GetId())
+	return uuid.NewSHA1(store, []byte(string(kind)+"\n"+from+"\n"+own)).String()
+}
+
+// identified gives a row the ids and the type that it lacks. Without an id of one's own a product is known
 // by its title, a customer by the e-mail or else the phone, and an order by its reference.
-func (l *reading) complete(e *entry, from string) {
+func (l *reading) identified(e *entry, from string) {
 	switch m := e.message.(type) {
 	case *storefrontv1.Product:
 		e.titled = m.GetId() == "" && m.GetTitle() != ""
-		m.Id, _ = l.own(Products, from, cmp.Or(m.GetId(), m.GetTitle(), m.GetSlug()))
+		m.Id = l.own(Products, from, cmp.Or(m.GetId(), m.GetTitle(), m.GetSlug()))
 		if m.GetType() == 0 {
 			m.Type = l.Type
 		}
 	case *storefrontv1.Customer:
-		m.Id, e.derived = l.own(Customers, from, buyer(m.GetId(), m.GetEmail(), m.GetPhone()))
+		e.own = m.GetId() != "" && !strings.EqualFold(m.GetId(), strings.TrimSpace(m.GetEmail()))
+		m.Id = l.own(Customers, from, buyer(m.GetId(), m.GetEmail(), m.GetPhone()))
 	case *storefrontv1.Order:
 		m.Reference = cmp.Or(m.GetReference(), m.GetId())
-		m.Id, _ = l.own(Orders, from, cmp.Or(m.GetId(), m.GetReference()))
+		m.Id = l.own(Orders, from, cmp.Or(m.GetId(), m.GetReference()))
 		if c := m.GetCustomer(); c != nil {
-			c.Id, e.derived = l.own(Customers, from, buyer(c.GetId(), c.GetEmail(), c.GetPhone()))
+			e.own = c.GetId() != "" && !strings.EqualFold(c.GetId(), strings.TrimSpace(c.GetEmail()))
+			c.Id = l.own(Customers, from, buyer(c.GetId(), c.GetEmail(), c.GetPhone()))
 		}
 		for i, item := range m.GetItems() {
 			if item.GetId() == "" {
-				item.Id, _ = l.own("items", m.GetId(), fmt.Sprint(i))
+				item.Id = l.own("items", m.GetId(), fmt.Sprint(i))
 			}
 			sku := ""
 			if i < len(e.skus) {
 				sku = e.skus[i]
 			}
-			l.link(e, item, sku, from)
+			l.link(e, item, i, sku, from)
 			if item.GetType() == 0 {
 				item.Type = max(l.Type, storefrontv1.Product_FILE)
 			}

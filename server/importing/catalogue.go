@@ -3,6 +3,7 @@ package importing
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"strings"
 
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
@@ -34,30 +35,45 @@ func catalogueOf(ctx context.Context, api API, store string) (catalogue, error) 
 	}
 }
 
-// link gives an order's item the product of the store that has its id, its SKU, its slug or its title. An item
-// of none keeps an id of its own, as one of a product that is gone, and is reported.
-func (l *reading) link(e *entry, item *storefrontv1.Order_Item, sku, from string) {
+// link gives an order's item the product of the store that has its id, its SKU, its slug or its title, and the product's
+// title if it has none. An item of none keeps an id of its own, as one of a product that is gone, and is reported; without a
+// title it has its SKU for one, or is refused.
+func (l *reading) link(e *entry, item *storefrontv1.Order_Item, n int, sku, from string) {
 	keys := make([][2]string, 0, 8)
 	title := strings.TrimSpace(item.GetTitle())
 	for _, name := range []string{item.GetProductId(), sku, title} {
 		if name != "" {
-			id, _ := l.own(Products, from, name)
-			keys = append(keys, [2]string{"id", id}, [2]string{"slug", name})
+			keys = append(keys, [2]string{"id", l.own(Products, from, name)}, [2]string{"slug", name})
 		}
 	}
-	keys = append(keys, [2]string{"title", title})
+	if sku != "" { // the products may have come in a file of one's own
+		keys = append(keys, [2]string{"id", l.own(Products, "storefront", sku)})
+	}
+	for _, name := range []string{title, item.GetProductId(), sku} {
+		if name != "" {
+			keys = append(keys, [2]string{"title", name})
+		}
+	}
 	if at := strings.LastIndex(title, " - "); at > 0 && l.source.shop { // Guide - PDF: the variation follows
 		keys = append(keys, [2]string{"title", title[:at]})
 	}
 	for _, key := range keys {
 		if p := l.products[key]; p != nil {
-			item.ProductId = p.GetId()
+			item.ProductId, item.Title = p.GetId(), cmp.Or(title, p.GetTitle())
 			if item.GetType() == 0 {
 				item.Type = p.GetType()
 			}
 			return
 		}
 	}
-	item.ProductId, _ = l.own(Products, from, cmp.Or(item.GetProductId(), sku, title))
-	e.unknown = append(e.unknown, title)
+	switch {
+	case title != "" || sku != "":
+		item.Title = cmp.Or(title, sku)
+	case l.Update:
+		e.message.(*storefrontv1.Order).Customer = nil // enough for an order that the store has
+	default:
+		e.refuse(fmt.Sprintf("items[%d].title", n), "is required: the item has no title and no SKU, and is of no product of the store")
+	}
+	item.ProductId = l.own(Products, from, cmp.Or(item.GetProductId(), sku, title))
+	e.unknown = append(e.unknown, item.GetTitle())
 }

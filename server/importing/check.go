@@ -1,11 +1,18 @@
 package importing
 
 import (
+	"cmp"
+	"fmt"
 	"hash/maphash"
+	"slices"
 	"strings"
 
+	"github.com/google/uuid"
 	"google.golang.org/protobuf/proto"
 
+	"go.storefront.example/ent/resource"
+	"go.storefront.example/ent/tenant"
+	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/validate"
 )
@@ -13,11 +20,37 @@ import (
 // identity is a field that identifies a row among those of its kind, spelt as rows store it.
 type identity struct{ field, text string }
 
-// checker knows the rows that were only checked, and so are not in the store. A nil one knows none.
+// checker decides, while the file is checked, which rows are one with a row further up or with what the store has. What it
+// decides holds for the pass that stores the rows, so that a dry run and a run are of one mind. A nil one decides nothing.
 type checker struct {
-	seen   map[uint64]uint64 // hashes of rows, by the hash of an identity
+	update bool // of what the store has
 	seed   maphash.Seed
-	buyers map[identity]*storefrontv1.Order_Customer
+	seen   map[uint64]sighting // of rows that are good, by the hash of an identity
+	people *people
+	// What the batch at hand would add to them, until all its rows are known to be good.
+	here   map[uint64]sighting
+	merges []merge
+}
+
+// sighting is a row of the file: its line, and a hash of all of it.
+type sighting struct {
+	sum  uint64
+	line int
+}
+
+// String returns where the row is.
+func (s sighting) String() string { return fmt.Sprint("line ", s.line) }
+
+// merge is a row of customers that becomes part of another one, whose place in the file is into.
+type merge struct {
+	row, into int
+	// adds is true if the counts and totals of the two are added: they are two records of one customer.
+	adds bool
+	note LineError
+}
+
+func newChecker(update bool) *checker {
+	return &checker{update: update, seed: maphash.MakeSeed(), seen: map[uint64]sighting{}, people: newPeople()}
 }
 
 // identify finds what identifies a row that is to be checked.
@@ -31,129 +64,363 @@ func (l *reading) identify(e *entry) {
 		if e.titled {
 			e.identities[0].field = "title" // from which the id was made
 		}
+		if id, ok := validate.ParseID(m.GetId()); ok && m.GetSlug() == "" {
+			e.slugs = slugsOf(m.GetTitle(), id)
+		}
 	case *storefrontv1.Customer:
-		e.identities = append([]identity{{"id", m.GetId()}}, l.contacts(m.Email, m.Phone)...)
+		e.identities = []identity{{"id", m.GetId()}}
+		// A row that becomes part of another one is not sent, so the importer's rules for it are applied here.
+		p := &problems{t: tenant.Store{Currency: l.Store.GetCurrency(), Country: l.Store.GetCountry()}}
+		r := (&customers{}).read(p, m)
+		for _, f := range p.Fields() {
+			e.refuse(f.Name, f.Message)
+		}
+		e.contact = contactOf(r.id, &r.data)
 	case *storefrontv1.Order:
 		e.identities = []identity{{"id", m.GetId()}, {"reference", strings.TrimSpace(m.GetReference())}}
-		if m.Customer != nil {
-			l.meet(e, m.GetCustomer())
+		if c := m.GetCustomer(); c != nil {
+			p := &problems{t: tenant.Store{Country: l.Store.GetCountry()}} // whose complaints are the importer's
+			r := p.customer("", c)
+			e.contact = contactOf(r.id, &r.data)
 		}
 	}
 	text, _ := proto.MarshalOptions{Deterministic: true}.Marshal(e.message)
 	e.sum = maphash.Bytes(l.check.seed, text)
 }
 
-// contacts are the e-mail and the phone of a customer; what is wrong with them the importer reports.
-func (l *reading) contacts(email, phone *string) []identity {
-	var of []identity
-	var p validate.Problems
-	if email != nil {
-		if text := p.Email("email", *email); text != nil {
-			of = append(of, identity{"email", *text})
-		}
-	}
-	if phone != nil {
-		if text := p.Phone("phone", *phone, l.Store.GetCountry()); text != nil {
-			of = append(of, identity{"phone", *text})
-		}
-	}
-	return of
+// verdict is what the checker says of a batch: rows to send, and rows that repeat one further up, each with what it repeats.
+type verdict struct {
+	fresh, repeated []*entry
+	clashing        []clash
 }
 
 // clash is a row with a field that says it is another row, which stands further up in the file.
 type clash struct {
 	*entry
 	field, problem string
+	with           fmt.Stringer
 }
 
-// apart tells the rows that are new in the file from those that stand further up in it, and those that clash with such.
-// Bad rows are sent like new ones, for all that is wrong with them, and nothing repeats them.
-func (c *checker) apart(rows []*entry) (fresh, repeated []*entry, clashing []clash) {
+// judge tells the rows that are to be sent from those that stand further up in the file, those that become part of another
+// row, and those that clash with one. Bad rows are sent like new ones, for all that is wrong with them, and nothing repeats
+// them. It may be called again for the same batch, once more is known of its rows.
+func (c *checker) judge(rows []*entry) (v verdict) {
 	if c == nil {
-		return rows, nil, nil
+		return verdict{fresh: rows}
 	}
-	here := map[uint64]uint64{}
+	c.people.back()
+	c.here, c.merges = map[uint64]sighting{}, nil
 	for _, e := range rows {
-		again, clashes := c.compare(e, here)
+		e.restore()
+		if len(e.bad) > 0 {
+			v.fresh = append(v.fresh, e)
+			continue
+		}
+		again, clashes := c.compare(e)
+		if !again && clashes.problem == "" {
+			again, clashes = c.meet(e)
+		}
 		switch {
-		case len(e.bad) > 0:
-			fresh = append(fresh, e)
 		case again:
-			repeated = append(repeated, e)
+			v.repeated = append(v.repeated, e)
+			continue
 		case clashes.problem != "":
-			clashing = append(clashing, clashes)
-		default:
-			fresh = append(fresh, e)
-			c.note(e, here)
+			v.clashing = append(v.clashing, clashes)
+			continue
+		}
+		v.fresh = append(v.fresh, e)
+		own := e.identities
+		if !e.there { // the slug that the store would make
+			slug := identity{"slug", e.slugs[0]}
+			if _, taken := c.sight(slug); taken {
+				slug.text = e.slugs[1]
+			}
+			own = append(slices.Clone(own), slug)
+		}
+		for _, id := range own {
+			c.here[maphash.Comparable(c.seed, id)] = sighting{e.sum, e.line}
 		}
 	}
-	return fresh, repeated, clashing
+	v.fresh = slices.DeleteFunc(v.fresh, func(e *entry) bool {
+		return slices.ContainsFunc(c.merges, func(m merge) bool { return m.row == e.row })
+	})
+	return v
+}
+
+// whole reports whether all rows are to be sent as they are.
+func (v verdict) whole(rows []*entry) bool {
+	return len(v.fresh) == len(rows) && !slices.ContainsFunc(rows, func(e *entry) bool { return e.phoneless })
+}
+
+// fate is what becomes of a row of customers that is sent.
+type fate int
+
+const (
+	storedNew fate = iota
+	changed        // one of the store is completed or updated
+	skipped        // one of the store stays as it is
+)
+
+// accept keeps what the batch at hand was judged to be.
+func (c *checker) accept() {
+	if c == nil {
+		return
+	}
+	for key, s := range c.here {
+		c.seen[key] = s
+	}
+	c.people.begin()
+}
+
+// sight returns the row further up that has an identity.
+func (c *checker) sight(id identity) (sighting, bool) {
+	key := maphash.Comparable(c.seed, id)
+	s, has := c.here[key]
+	if !has {
+		s, has = c.seen[key]
+	}
+	return s, has && id.text != ""
 }
 
 // compare compares a row with those of earlier batches and those above it in its own.
-func (c *checker) compare(e *entry, here map[uint64]uint64) (again bool, clashes clash) {
+func (c *checker) compare(e *entry) (again bool, clashes clash) {
 	grouped := e.table != nil && e.table.Group != ""
+	_, customer := e.message.(*storefrontv1.Customer)
 	for _, id := range e.identities {
-		key := maphash.Comparable(c.seed, id)
-		sum, has := here[key]
-		if !has {
-			sum, has = c.seen[key]
-		}
-		_, customer := e.message.(*storefrontv1.Customer)
+		s, has := c.sight(id)
 		switch {
-		case id.text == "" || !has:
-		case sum == e.sum, id.field == "id" && !grouped, customer && e.derived:
+		case !has, customer && s.sum != e.sum: // who a customer is, meet decides
+		case s.sum == e.sum:
+			e.notes = append(e.notes, e.about("", "is left out: it is the same as a row further up", s))
+			return true, clash{}
+		case id.field == "id" && !grouped:
+			e.notes = append(e.notes, e.about("id", sameID, s))
 			return true, clash{}
 		case id.field == "title":
-			return false, clash{e, id.field, "is that of another line too; give products of one title an id column"}
+			return false, clash{e, id.field, "is that of another line too; give products of one title an id column", s}
 		case grouped:
 			return false, clash{e, e.table.Group,
-				"stands further up too; all lines of one record must follow each other and have one id and one buyer"}
+				"stands further up too; all lines of one record must follow each other and have one id and one buyer", s}
 		default:
-			return false, clash{e, id.field, "is that of another row of the file"}
+			return false, clash{e, id.field, "is that of another row of the file", s}
 		}
 	}
 	return false, clash{}
 }
 
-func (c *checker) note(e *entry, in map[uint64]uint64) {
-	for _, id := range e.identities {
-		in[maphash.Comparable(c.seed, id)] = e.sum
+// meet finds who the customer of a row is, among the people of the store and of the rows further up.
+func (c *checker) meet(e *entry) (again bool, clashes clash) {
+	switch m := e.message.(type) {
+	case *storefrontv1.Customer:
+		return c.meetCustomer(e)
+	case *storefrontv1.Order:
+		if m.Customer != nil && !e.there {
+			c.meetBuyer(e, m.GetCustomer())
+		}
+	}
+	return false, clash{}
+}
+
+// meetCustomer finds whom a row of customers is: a new customer, one of the store, to whom the row is sent, or one of a row
+// further up, of which the row becomes part.
+func (c *checker) meetCustomer(e *entry) (again bool, clashes clash) {
+	all := c.people
+	m := all.find(e.contact, false)
+	if m.alias != nobody && m.alias != m.who {
+		if who := all.all[m.alias]; e.contact.email != "" && who.email != 0 {
+			return false, clash{e, "id", othersEmail, who}
+		}
+		e.notes = append(e.notes, e.about("id", sameID, all.all[m.alias]))
+		return true, clash{}
+	}
+	if m.who == nobody {
+		all.add(e.leavePhone(all, m.owner, "phone"), e.row, e.line, "")
+		e.fate = storedNew
+		return false, clash{}
+	}
+	who := all.all[m.who]
+	mail := all.at("email", e.contact.email)
+	switch {
+	case m.field != "id":
+	case who.stored():
+		if e.fate = skipped; !c.update || who.label == resource.ForgottenEmail(uuid.MustParse(e.contact.id)) {
+			return false, clash{} // left as it is
+		}
+	case mail != nobody && mail != m.who, mail == nobody && e.contact.email != "" && who.email != 0:
+		return false, clash{e, "id", othersEmail, who}
+	}
+	known, gets := e.contact, false
+	if m.joins {
+		var kept, gone int
+		kept, gone, gets = all.join(m.who, m.owner)
+		who = all.all[kept]
+		m.who = kept
+		other, joined := all.all[gone], sameCustomer
+		if who.stored() {
+			joined = "is of the same " + storesCustomer
+		}
+		c.merges = append(c.merges, merge{row: other.row, into: rowOf(who, e), adds: true,
+			note: LineError{Line: other.line, Problem: joined, With: fmt.Sprint("line ", lineOf(who, e))}})
+	} else {
+		known = e.leavePhone(all, m.owner, "phone")
+	}
+	if e.fate = skipped; all.complete(m.who, known, c.update && who.stored()) || gets {
+		e.fate = changed
+	}
+	field, problem, adds := m.field, "is that of a row further up: "+sameCustomer, true
+	switch {
+	case field == "id" && e.own:
+		problem, adds = "is that of a row further up: "+sameRecord, false
+	case field == "id" && known.email != "":
+		field = "email" // from which the id was made
+	case field == "id":
+		field = "phone"
+	}
+	switch {
+	case !who.stored():
+		n := e.about(field, problem, who)
+		c.merges = append(c.merges, merge{row: e.row, into: who.row, adds: adds, note: n})
+	case !c.update:
+		e.notes = append(e.notes, e.about(field, "is that of a "+storesCustomer, who))
+	}
+	return false, clash{}
+}
+
+// rowOf and lineOf are the row that stands for a person: the first one, or the one at hand for a customer of the store.
+func rowOf(who person, e *entry) int {
+	if who.stored() {
+		return e.row
+	}
+	return who.row
+}
+
+func lineOf(who person, e *entry) int {
+	if who.stored() {
+		return e.line
+	}
+	return who.line
+}
+
+// What becomes of rows of one customer.
+const (
+	sameID         = "is that of a row further up: this one is left out"
+	othersEmail    = "is that of another line, which has another e-mail"
+	oneCustomer    = "they are stored as one customer, with what the first row that has it says, and "
+	sameRecord     = oneCustomer + "the first one's counts and totals"
+	sameCustomer   = oneCustomer + "the sums of their counts and totals"
+	storesCustomer = "customer of the store, who gets what they lack and keeps what they have"
+)
+
+func (c *checker) meetBuyer(e *entry, buyer *storefrontv1.Order_Customer) {
+	all := c.people
+	m := all.find(e.contact, true)
+	known := e.leavePhone(all, m.owner, "customer.phone")
+	if m.who == nobody {
+		all.add(known, e.row, e.line, "")
+		return
+	}
+	who := all.all[m.who]
+	if e.own && m.id != m.who {
+		e.notes = append(e.notes, e.about("customer.id", "is not kept: the order is of the customer who has its "+m.field, who))
+	}
+	for _, of := range []struct {
+		field, text string
+		has         uint64
+	}{{"name", known.name, who.name}, {"email", known.email, who.email}, {"phone", known.phone, who.phone}} {
+		if of.text != "" && all.hash(of.field, of.text) != of.has && (of.has != 0 || m.field == "id") {
+			e.notes = append(e.notes, e.about("customer."+of.field, "is not stored: the customer keeps what they have", who))
+		}
+	}
+	if m.field != "id" {
+		all.complete(m.who, known, false)
+	} else if !who.stored() && buyer.Email == nil && buyer.Phone == nil {
+		// The store has no customer with this id before the rows above are stored.
+		buyer.Email, e.standIn = new(buyer.GetId()+"@checked.invalid"), true
 	}
 }
 
-// keep notes rows, and the customers whom orders would have made.
-func (l *reading) keep(rows []*entry) {
-	c := l.check
+// skip notes which rows of a batch the store has, and reports whether one of them was judged to be new and would have brought
+// along a customer or a slug.
+func (c *checker) skip(out *adminv1.ImportResponse, rows []*entry) (news bool) {
 	if c == nil {
-		return
+		return false
 	}
-	for _, e := range rows {
-		c.note(e, c.seen)
-		if m, order := e.message.(*storefrontv1.Order); order && m.Customer != nil {
-			id := identity{"id", m.GetCustomer().GetId()}
-			if c.buyers[id] == nil {
-				for _, i := range append(l.contacts(m.Customer.Email, m.Customer.Phone), id) {
-					c.buyers[i] = m.GetCustomer()
-				}
-			}
-		}
+	for _, i := range out.GetSkippedRows() {
+		_, order := rows[i].message.(*storefrontv1.Order)
+		news = news || (order || rows[i].slugs[1] != "") && !rows[i].there
+		rows[i].there = true
+	}
+	return news
+}
+
+// learn notes customers of the store, and reports whether the batch is to be judged anew because of them.
+func (c *checker) learn(customers []*storefrontv1.Customer) (news bool) {
+	if c == nil {
+		return false
+	}
+	fresh := slices.DeleteFunc(slices.Clone(customers), func(m *storefrontv1.Customer) bool {
+		return c.people.at("stored", m.GetId()) != nobody
+	})
+	if len(fresh) == 0 {
+		return false
+	}
+	c.people.back()
+	for _, m := range fresh {
+		of := contact{id: m.GetId(), name: m.GetName(), email: m.GetEmail(), phone: m.GetPhone()}
+		at := c.people.add(of, 0, 0, cmp.Or(of.email, of.phone, of.id))
+		c.people.name("stored", of.id, at)
+	}
+	c.people.begin()
+	return true
+}
+
+// about is a remark about a row's field and a customer or a row further up.
+func (e *entry) about(field, problem string, who fmt.Stringer) LineError {
+	n := LineError{Line: e.line, Problem: problem, With: who.String()}
+	if field != "" {
+		n.Column, n.Line, n.Value = e.place(field)
+	}
+	return n
+}
+
+// leavePhone leaves out a phone that another customer has, and returns the rest of what the row says of its customer.
+func (e *entry) leavePhone(all *people, owner int, field string) contact {
+	rest := e.contact
+	if owner != nobody {
+		e.notes = append(e.notes, e.about(field, "is left out: it is another customer's", all.all[owner]))
+		e.hidePhone()
+		rest.phone = ""
+	}
+	return rest
+}
+
+// hidePhone takes the phone of a row's customer out of the message.
+func (e *entry) hidePhone() {
+	if of := phoneOf(e.message); of != nil && *of != nil {
+		e.phone, *of, e.phoneless = *of, nil, true
 	}
 }
 
-// meet gives the customer of an order, whom an order of an earlier batch would have made, the e-mail and the phone by
-// which the store would know them. It refuses a new customer with those of another one.
-func (l *reading) meet(e *entry, c *storefrontv1.Order_Customer) {
-	if known := l.check.buyers[identity{"id", c.GetId()}]; known != nil {
-		if c.Email == nil && c.Phone == nil {
-			c.Email, c.Phone = known.Email, known.Phone
-		}
-		return
+// restore makes the message what it was before it was judged.
+func (e *entry) restore() {
+	e.notes = nil
+	if e.phoneless {
+		*phoneOf(e.message), e.phoneless = e.phone, false
 	}
-	for _, i := range l.contacts(c.Email, c.Phone) {
-		if l.check.buyers[i] != nil && !e.derived {
-			e.refuse("customer."+i.field, "is another customer's")
-			return
+	if e.standIn {
+		e.message.(*storefrontv1.Order).Customer.Email, e.standIn = nil, false
+	}
+}
+
+// phoneOf returns the place of the phone of a row's customer, if it has one.
+func phoneOf(m proto.Message) **string {
+	switch m := m.(type) {
+	case *storefrontv1.Customer:
+		return &m.Phone
+	case *storefrontv1.Order:
+		if m.Customer != nil {
+			return &m.Customer.Phone
 		}
 	}
+	return nil
 }

@@ -1,9 +1,9 @@
 package importing
 
 import (
+	"cmp"
 	"context"
 	"fmt"
-	"slices"
 
 	"github.com/google/uuid"
 
@@ -13,70 +13,80 @@ import (
 	"go.storefront.example/gen/ent/customer"
 	"go.storefront.example/gen/ent/order"
 	"go.storefront.example/gen/ent/paymentlink"
+	"go.storefront.example/server/shop"
 	"go.storefront.example/server/validate"
 )
 
-// lockBuyers locks the rows of the orders' customers and plans those that are to be created.
+// lockBuyers locks the rows of the orders' customers, and plans how those who are found by their e-mail or phone are
+// completed, and whom to create.
 func (b *orders) lockBuyers(ctx context.Context, tx *ent.Tx) error {
-	c := batch[ent.Customer]{db: b.db, t: b.t, held: map[string]uuid.UUID{}}
 	var ids []uuid.UUID
-	var names []string
-	for _, l := range b.fresh {
+	rows := make([]row[ent.Customer], len(b.fresh))
+	for i, l := range b.fresh {
+		rows[i] = l.data.buyer
 		ids = append(ids, l.data.buyer.id)
-		for _, name := range l.data.buyer.names {
-			names = append(names, name.text)
-		}
-	}
-	for _, column := range []string{customer.FieldEmail, customer.FieldPhone} {
-		if err := c.hold(ctx, tx, customer.Table, column, names); err != nil {
-			return err
-		}
 	}
 	for _, o := range b.moved {
 		ids = append(ids, o.data.CustomerID)
 	}
-	match := b.options.GetMatchCustomers()
-	if match {
-		for _, id := range c.held {
-			ids = append(ids, id)
-		}
-	}
-	slices.SortFunc(ids, func(a, b uuid.UUID) int { return slices.Compare(a[:], b[:]) })
-	ids = slices.Compact(ids)
-	// Only the store's own are locked, which lie on one machine.
-	there, err := hook.LockRows(ctx, tx.Customer.Query().Where(b.own(ids)))
-	if err != nil {
-		return fmt.Errorf("read the customers: %w", err)
-	}
-	owners, err := c.owners(ctx, tx, customer.Table, ids)
+	there, stores, err := b.lockPeople(ctx, tx, ids, rows)
 	if err != nil {
 		return err
 	}
-	b.buyers, b.created = map[uuid.UUID]*ent.Customer{}, nil
-	for _, r := range there {
-		b.buyers[r.ID] = r
+	all := peopleOf(there)
+	b.buyers, b.completed, b.created = map[uuid.UUID]*ent.Customer{}, map[uuid.UUID]*ent.Customer{}, nil
+	for _, o := range b.moved {
+		if at := all.at("id", o.data.CustomerID.String()); at != nobody {
+			b.buyers[o.data.CustomerID] = there[at]
+		}
 	}
+	match := b.options.GetMatchCustomers()
 	for i, l := range b.fresh {
 		buyer := &b.fresh[i].data.buyer
-		owner, there := owners[buyer.id]
-		name, taken := c.holder(buyer.names)
-		switch {
+		c := contactOf(buyer.id, &buyer.data)
+		m := all.find(c, match)
+		found := m.who != nobody && m.field != "id" // by the e-mail or the phone
+		switch store, has := stores[buyer.id]; {
 		case buyer.id == uuid.Nil:
-			b.refuse(l.index, "reference", "is no order of the store, and a new one needs a buyer and an amount")
-		case there && owner != b.t.ID:
+			b.refuse(l.index, "reference", "is no order of the store, and a new one needs a buyer, an amount, and items with titles and prices")
+		case has && store != b.t.ID:
 			b.refuse(l.index, "customer.id", foreign)
-		case there:
-		case taken && match:
-			buyer.id = c.held[name.text]
-		case taken:
-			b.refuse(l.index, name.field, "is another customer's")
-		case len(buyer.names) == 0:
+		case m.who == nobody && len(buyer.names) == 0:
 			b.refuse(l.index, "customer.id", "is no customer of the store, and without an e-mail or a phone none can be made")
-		default:
-			owners[buyer.id] = b.t.ID
-			c.noteHolder(buyer.names, buyer.id)
+		case found && !match:
+			b.refuse(l.index, "customer."+m.field, anothers)
+		case m.owner != nobody && (m.who == nobody || found):
+			b.refuse(l.index, "customer.phone", anothers)
+		case m.who == nobody:
+			all.add(c, i, i, "")
 			b.created = append(b.created, *buyer)
+		case m.who >= len(there):
+			first := &b.created[m.who-len(there)]
+			if buyer.id = first.id; found {
+				first.data = shop.Completed(&first.data, &buyer.data)
+				all.complete(m.who, c, false)
+			}
+		default:
+			buyer.id = there[m.who].ID
+			b.buyers[buyer.id] = there[m.who]
+			if found {
+				known := cmp.Or(b.completed[buyer.id], there[m.who])
+				b.completed[buyer.id] = new(shop.Completed(known, &buyer.data))
+				all.complete(m.who, c, false)
+			}
 		}
+	}
+	return nil
+}
+
+// saveBuyers completes the customers whom orders were found to be of.
+func (b *orders) saveBuyers(ctx context.Context, tx *ent.Tx) error {
+	for id, next := range b.completed {
+		row, err := shop.CompleteCustomer(ctx, tx, b.buyers[id], next)
+		if err != nil {
+			return fmt.Errorf("complete a customer: %w", err)
+		}
+		b.buyers[id] = row
 	}
 	return nil
 }

@@ -157,7 +157,7 @@ func TestEveryBadLineIsReported(t *testing.T) {
 			require.NoError(t, err)
 		}
 		require.Equal(t, importing.Report{
-			Lines: 1803, Stored: 1800, Repeated: 1, Bad: 2, Read: []string{"email", "name"}, Problems: done.Problems,
+			Lines: 1803, Stored: 1800, Merged: 1, Bad: 2, Read: []string{"email", "name"}, Problems: done.Problems, Notes: done.Notes,
 		}, *done)
 		require.Len(t, s.customers(), map[bool]int{true: 1800, false: 0}[o.SkipBad && !o.DryRun])
 	}

@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 
 	"github.com/google/uuid"
 
@@ -39,11 +41,16 @@ func (p *problems) customer(prefix string, in interface {
 }) row[ent.Customer] {
 	l := row[ent.Customer]{id: p.id(prefix+"id", in.GetId())}
 	l.data = ent.Customer{ID: l.id, Name: p.Text(prefix+"name", in.GetName(), validate.MaxCustomerNameRunes)}
-	if in.GetEmail() != "" {
-		l.data.Email = p.Email(prefix+"email", in.GetEmail())
+	email, phone := in.GetEmail(), in.GetPhone()
+	if email != "" {
+		if l.data.Email = &email; !p.exported || !validate.Storable(email) {
+			l.data.Email = p.Email(prefix+"email", email)
+		}
 	}
-	if in.GetPhone() != "" {
-		l.data.Phone = p.Phone(prefix+"phone", in.GetPhone(), p.t.Country)
+	if phone != "" {
+		if l.data.Phone = &phone; !p.exported || !validate.Storable(phone) {
+			l.data.Phone = p.Phone(prefix+"phone", phone, p.t.Country)
+		}
 	}
 	if l.data.Email != nil {
 		l.names = append(l.names, identity{prefix + "email", *l.data.Email})
@@ -54,41 +61,109 @@ func (p *problems) customer(prefix string, in interface {
 	return l
 }
 
-func (b *customers) plan(ctx context.Context, tx *ent.Tx) (changed int, err error) {
-	there, err := b.sort(ctx, tx, customer.Table, customer.FieldEmail, customer.FieldPhone)
+func (b *customers) plan(ctx context.Context, tx *ent.Tx) error {
+	there, stores, err := b.lockPeople(ctx, tx, idsOf(b.rows), b.rows)
 	if err != nil {
-		return 0, err
+		return err
 	}
-	if b.options.GetUpdate() {
-		rows, err := hook.LockRows(ctx, tx.Customer.Query().Where(b.own(idsOf(there))))
-		if err != nil {
-			return 0, fmt.Errorf("read the customers: %w", err)
-		}
-		if changed, err = update(&b.batch, there, rows, func(r *ent.Customer) uuid.UUID { return r.ID },
-			func(l row[ent.Customer], r *ent.Customer) (*ent.Customer, error) {
-				if r.Email != nil && *r.Email == resource.ForgottenEmail(r.ID) {
-					return r, nil // an old file does not bring back who was forgotten
-				}
-				next := *r
-				next.Name = cmp.Or(l.data.Name, next.Name)
-				if l.data.Email != nil {
-					next.Email = l.data.Email
-				}
-				if l.data.Phone != nil {
-					next.Phone = l.data.Phone
-				}
-				return shop.SaveCustomer(ctx, tx, r, &next)
-			}); err != nil {
-			return 0, err
-		}
-	}
-	for _, l := range b.fresh {
-		if len(l.names) == 0 {
+	all := peopleOf(there)
+	b.fresh = nil
+	matches := b.options.GetMatchCustomers() || b.options.GetUpdate()
+	for _, l := range b.rows {
+		c := contactOf(l.id, &l.data)
+		m := all.find(c, false)
+		switch store, has := stores[l.id]; {
+		case has && store != b.t.ID:
+			b.refuse(l.index, "id", foreign)
+		case m.who == nobody && len(l.names) == 0:
 			b.refuse(l.index, "email", "is required, or a phone")
+		case m.who != nobody && m.field != "id" && !matches:
+			b.refuse(l.index, m.field, anothers)
+		case m.owner != nobody && (m.who == nobody || m.field != "id" && !b.options.GetUpdate()):
+			b.refuse(l.index, "phone", anothers)
+		case m.who == nobody:
+			all.add(c, l.index, l.index, "")
+			b.fresh = append(b.fresh, l)
+		case m.who < len(there): // others stand further up in the batch
+			after, err := b.change(ctx, tx, l, there[m.who], m.field == "id")
+			if refused, err := b.refused(l.index, err); err != nil {
+				return err
+			} else if !refused && after != there[m.who] {
+				b.changed = append(b.changed, l.index)
+				there[m.who] = after
+				all.complete(m.who, contactOf(after.ID, after), true)
+			}
 		}
 	}
-	b.claim("is another customer's", b.options.GetMatchCustomers())
-	return changed, nil
+	return nil
+}
+
+// change changes a customer of the store to what a row says, if rows are to be updated, or gives a customer who was found
+// by the e-mail or the phone what they lack.
+func (b *customers) change(ctx context.Context, tx *ent.Tx, l row[ent.Customer], r *ent.Customer, byID bool) (*ent.Customer, error) {
+	switch {
+	case !b.options.GetUpdate() && byID, r.Email != nil && *r.Email == resource.ForgottenEmail(r.ID):
+		return r, nil // an old file does not bring back who was forgotten
+	case !b.options.GetUpdate():
+		return shop.CompleteCustomer(ctx, tx, r, &l.data)
+	}
+	next := *r
+	next.Name = cmp.Or(l.data.Name, next.Name)
+	if l.data.Email != nil {
+		next.Email = l.data.Email
+	}
+	if l.data.Phone != nil {
+		next.Phone = l.data.Phone
+	}
+	return shop.SaveCustomer(ctx, tx, r, &next)
+}
+
+// anothers is why an e-mail or a phone is refused.
+const anothers = "is another customer's"
+
+// lockPeople locks the customers of the store who have one of the ids, or a name of the rows, and returns them with the
+// store of each id that a customer of any store has.
+func (b *batch[R]) lockPeople(ctx context.Context, tx *ent.Tx, ids []uuid.UUID, rows []row[ent.Customer]) (
+	there []*ent.Customer, stores map[uuid.UUID]uuid.UUID, err error) {
+	var names []string
+	for _, l := range rows {
+		for _, name := range l.names {
+			names = append(names, name.text)
+		}
+	}
+	held := map[string]uuid.UUID{}
+	for _, column := range []string{customer.FieldEmail, customer.FieldPhone} {
+		if err := b.hold(ctx, tx, customer.Table, column, names, held); err != nil {
+			return nil, nil, err
+		}
+	}
+	if stores, err = b.owners(ctx, tx, customer.Table, ids); err != nil {
+		return nil, nil, err
+	}
+	for id := range stores {
+		held[id.String()] = id
+	}
+	ids = slices.SortedFunc(maps.Values(held), func(a, b uuid.UUID) int { return slices.Compare(a[:], b[:]) })
+	ids = slices.Compact(ids)
+	if len(ids) == 0 {
+		return nil, stores, nil
+	}
+	// Only the store's own are locked, which lie on one machine.
+	there, err = hook.LockRows(ctx, tx.Customer.Query().Where(b.own(ids)))
+	if err != nil {
+		return nil, nil, fmt.Errorf("read the customers: %w", err)
+	}
+	b.known = slices.Clone(there)
+	return there, stores, nil
+}
+
+// peopleOf returns customers as people, each at its place in the slice.
+func peopleOf(rows []*ent.Customer) *people {
+	p := newPeople()
+	for _, r := range rows {
+		p.add(contactOf(r.ID, r), 0, 0, r.ID.String())
+	}
+	return p
 }
 
 func (b *customers) store(ctx context.Context, tx *ent.Tx) error {

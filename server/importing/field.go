@@ -19,6 +19,8 @@ import (
 type problems struct {
 	validate.Problems
 	t tenant.Store
+	// exported is whether the row is of an export, which has what a store had, also by rules of then.
+	exported bool
 }
 
 // maxReferenceRunes bounds an order's reference.

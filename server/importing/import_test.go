@@ -232,17 +232,18 @@ func TestAFileWithABadLineStoresNothing(t *testing.T) {
 		require.Zero(t, s.Client().Customer.Query().CountX(b.Ctx))
 
 		// A line that only the database can refuse keeps the others out too, unless bad ones are skipped.
-		b.load(customers, objects[0])
+		first := importtest.OneProduct()
+		b.load(products, first)
 		lines := func() io.Reader {
-			return importtest.Lines(importtest.OneCustomer(), importtest.OneCustomer().With("email", objects[0]["email"]))
+			return importtest.Lines(importtest.OneProduct(), importtest.OneProduct().With("slug", first["slug"]))
 		}
-		_, err = importtest.Load(b.Ctx, b.DB, lines(), options{Kind: customers})
-		require.EqualError(t, err, fmt.Sprintf("email is another customer's (%q): line 2", objects[0]["email"]))
-		require.Equal(t, 1, s.Client().Customer.Query().CountX(b.Ctx))
-		done, err := importtest.Load(b.Ctx, b.DB, lines(), options{Kind: customers, SkipBad: true})
+		_, err = importtest.Load(b.Ctx, b.DB, lines(), options{Kind: products})
+		require.EqualError(t, err, fmt.Sprintf("slug is another product's (%q): line 2", first["slug"]))
+		require.Equal(t, 1, s.Client().Product.Query().CountX(b.Ctx))
+		done, err := importtest.Load(b.Ctx, b.DB, lines(), options{Kind: products, SkipBad: true})
 		require.NoError(t, err)
 		require.Equal(t, []int{2, 1, 1}, []int{done.Lines, done.Stored, done.Bad})
-		require.Equal(t, 2, s.Client().Customer.Query().CountX(b.Ctx))
+		require.Equal(t, 2, s.Client().Product.Query().CountX(b.Ctx))
 	})
 }
 

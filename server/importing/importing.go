@@ -3,7 +3,8 @@
 //
 //	file ─► lines ─► records ─► messages of the API ─► batches ─► Importer, in this process or on a server
 //	           └─ columns: --from, --map   └─ ids from the store and one's own ids
-//	first pass: every batch is checked, nothing is stored; second pass: every batch is stored
+//	first pass: every batch is checked, nothing is stored, and a checker decides which rows are one
+//	between, if rows of customers became part of others: what they add to those; second pass: every batch is stored
 //	batch ─► read: rules of each row ─► plan: what the store has ─► store: rows, one journal entry
 //
 // The reading of files needs no database: encoding.go (bytes to letters), text.go and json.go (letters to lines and
@@ -28,6 +29,7 @@ import (
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/notice"
+	"go.storefront.example/ent/resource"
 	"go.storefront.example/ent/tenant"
 	"go.storefront.example/gen/ent"
 	"go.storefront.example/gen/ent/store"
@@ -92,9 +94,9 @@ type kind[M, R any] interface {
 	base() *batch[R]
 	// read brings a message into the form of a row.
 	read(p *problems, in M) row[R]
-	// plan locks the rows that the batch changes, refuses rows that conflict with the store's, changes those
-	// that are to be updated, and returns how many were changed.
-	plan(ctx context.Context, tx *ent.Tx) (changed int, err error)
+	// plan locks the rows that the batch changes, refuses rows that conflict with the store's, and changes those
+	// that are to be updated.
+	plan(ctx context.Context, tx *ent.Tx) error
 	// store stores the new rows, and the counters that follow from new and changed ones.
 	store(ctx context.Context, tx *ent.Tx) error
 }
@@ -115,7 +117,7 @@ func load[M, R any](ctx context.Context, m *Importer, name string, messages []M,
 	b := of.base()
 	b.db, b.t, b.options = m.db, t, options
 	for i, in := range messages {
-		p := &problems{t: t}
+		p := &problems{t: t, exported: b.exported}
 		if l := of.read(p, in); !p.Any() {
 			l.index = i
 			b.rows = append(b.rows, l)
@@ -125,13 +127,12 @@ func load[M, R any](ctx context.Context, m *Importer, name string, messages []M,
 		}
 	}
 	unread := len(b.refusals)
-	changed := 0
 	recorded := []hook.Option{hook.WithoutCreations} // the batch has one entry
 	if !options.GetEvents() {
 		recorded = append(recorded, hook.WithoutEvents)
 	}
 	err := hook.Change(ctx, m.db, func(ctx context.Context, tx *ent.Tx) error {
-		b.refusals = b.refusals[:unread]
+		b.refusals, b.changed, b.known = b.refusals[:unread], nil, nil
 		if err := m.settle(ctx, tx, lookingUp); err != nil {
 			return err
 		}
@@ -142,10 +143,10 @@ func load[M, R any](ctx context.Context, m *Importer, name string, messages []M,
 			return fmt.Errorf("read store: %w", err)
 		}
 		b.url = strings.TrimSuffix(s.URL, "/")
-		if changed, err = of.plan(ctx, tx); err != nil {
+		if err := of.plan(ctx, tx); err != nil {
 			return err
 		}
-		if len(b.fresh)+changed == 0 || options.GetDryRun() || len(b.refusals) > 0 {
+		if len(b.fresh)+len(b.changed) == 0 || options.GetDryRun() || len(b.refusals) > 0 {
 			return errNothing
 		}
 		if err := m.settle(ctx, tx, storing); err != nil {
@@ -168,8 +169,25 @@ func load[M, R any](ctx context.Context, m *Importer, name string, messages []M,
 	}
 	out := &adminv1.ImportResponse{Refused: b.refusals}
 	if len(out.Refused) == 0 {
-		out.Stored, out.Changed, out.Skipped = int32(len(b.fresh)), int32(changed),
-			int32(len(messages)-len(b.fresh)-changed) //nolint:gosec // At most BatchRows.
+		done := make([]bool, len(messages))
+		for _, l := range b.fresh {
+			done[l.index] = true
+		}
+		for _, index := range b.changed {
+			done[index] = true
+		}
+		for i, is := range done {
+			if !is {
+				out.SkippedRows = append(out.SkippedRows, int32(i)) //nolint:gosec // At most BatchRows.
+			}
+		}
+		out.Stored, out.Changed, out.Skipped = int32(len(b.fresh)), int32(len(b.changed)),
+			int32(len(out.SkippedRows)) //nolint:gosec // At most BatchRows.
+	}
+	if options.GetDryRun() {
+		for _, c := range b.known {
+			out.Customers = append(out.Customers, resource.Customer(c, t.Currency))
+		}
 	}
 	return out, nil
 }

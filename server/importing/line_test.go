@@ -72,11 +72,7 @@ func TestImportRefusesALine(t *testing.T) {
 
 		{"a customer is identified", customers, importtest.OneCustomer().With("email", nil), "email is required, or a phone"},
 		{"e-mails are addresses", customers, importtest.OneCustomer().With("email", "awa"), "email must be an e-mail address"},
-		{"phones are possible numbers", customers, importtest.OneCustomer().With("phone", "12"), "phone "},
-		{"an e-mail is one customer's, whatever its case", customers, importtest.OneCustomer().With("email",
-			strings.ToUpper(known["email"].(string))), "email is another customer's"},
-		{"a phone is one customer's, however it is written", customers, importtest.OneCustomer().With("phone", "670 00 00 01"),
-			"phone is another customer's"},
+		{"phones are possible numbers", customers, importtest.OneCustomer().With("phone", "12").With("email", nil), "phone "},
 		{"counters start at 0", customers, importtest.OneCustomer().With("ordersCount", -1), "ordersCount "},
 		{"counters are whole", customers, importtest.OneCustomer().With("totalPaid", 1.5), "totalPaid "},
 		{"an id of another store is not ours to keep", customers, importtest.OneCustomer().With("id", theirs["id"]),
@@ -92,14 +88,12 @@ func TestImportRefusesALine(t *testing.T) {
 		{"a customer of another store cannot buy", orders, importtest.OneOrder(theirs), "customer.id belongs to another store"},
 		{"a new customer is identified", orders, customer(importtest.Fields{"id": uuid.NewString(), "name": "A"}),
 			"customer.id is no customer of the store"},
-		{"a new customer's e-mail is its own", orders, customer(importtest.Fields{"id": uuid.NewString(), "name": "A",
-			"email": known["email"]}), "customer.email is another customer's"},
 		{"a payment link is one of the store", orders, importtest.OneOrder(known).With("paymentLink",
 			importtest.Fields{"id": theirLink.Id}), "paymentLink.id is no payment link of the store"},
 		{"an item's id is its own", orders, item("id", ourOrder["items"].([]importtest.Fields)[0]["id"]),
 			"items[0].id is another item's"},
 		{"an item is at least one", orders, item("quantity", 0), "items[0].quantity must be a whole number from 1"},
-		{"an item has a title", orders, item("title", ""), "items[0].title must be 1 to 200"},
+		{"an item has a title", orders, item("title", ""), "items[0].title is required: the item has no title and no SKU"},
 		{"an item has a type", orders, item("type", "BOOK"), "items[0].type "},
 	}
 	for _, row := range rows {

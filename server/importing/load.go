@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"hash/maphash"
 	"io"
 	"regexp"
 	"slices"
@@ -80,6 +79,8 @@ type Options struct {
 	Rejects io.Writer
 	// Progress, when not nil, is called after each batch.
 	Progress func(Progress)
+	// batchRows is how many rows a batch has at most; BatchRows but in tests.
+	batchRows int
 }
 
 // Column is a column to read as a field; without a field it is left out.
@@ -103,7 +104,7 @@ var ErrOptions = errors.New("import")
 func Load(ctx context.Context, api API, in io.Reader, o Options) (*Report, error) {
 	r := &Report{}
 	l := &reading{Options: o, api: api, report: r, left: map[int]bool{}, rejects: rejects{w: o.Rejects},
-		check: &checker{map[uint64]uint64{}, maphash.MakeSeed(), map[identity]*storefrontv1.Order_Customer{}}}
+		check: newChecker(o.Update), merged: map[int]merge{}, phoneless: map[int]bool{}}
 	var err error
 	if l.source, err = sourceOf(o); err != nil {
 		return r, err
@@ -130,13 +131,17 @@ func Load(ctx context.Context, api API, in io.Reader, o Options) (*Report, error
 	if err := l.pass(ctx); err != nil {
 		return r, err
 	}
+	l.check = nil
+	if err := l.gather(ctx); err != nil {
+		return r, err
+	}
 	switch {
-	case r.Bad > 0 && (!o.SkipBad || r.Bad == r.Lines):
+	case r.Bad > 0 && (!o.SkipBad || r.Bad+r.LeftOut == r.Lines):
 		return r, &BadLinesError{r}
 	case o.DryRun:
 		return r, nil
 	}
-	l.check, r.Lines = nil, r.Bad+r.Repeated
+	r.Lines = r.Bad + r.Repeated + r.Merged + r.LeftOut
 	r.Stored, r.Changed, r.Skipped = 0, 0, 0
 	if err := l.pass(ctx); err != nil || r.Stored+r.Changed == 0 {
 		return r, err
@@ -163,19 +168,23 @@ type reading struct {
 	file     io.ReadSeeker
 	row      int          // the number of the record at hand
 	left     map[int]bool // the records that are not stored
-	check    *checker     // nil while rows are stored
-	rejects  rejects
-	report   *Report
-	batch    []*entry
-	bytes    int
+	check    *checker     // nil once the file is checked
+	// What was decided of the records that become part of others, of what those get, and of phones that are left out.
+	merged      map[int]merge
+	completions map[int]*completion
+	phoneless   map[int]bool
+	rejects     rejects
+	report      *Report
+	batch       []*entry
+	bytes       int
 }
 
 // entry is a row of the file on its way into the store.
 type entry struct {
 	row, line int
 	message   proto.Message // nil if the line cannot be read
-	// derived is true for a row whose id was made: its e-mail and phone then identify its customer.
-	derived bool
+	// own is true if the id of the row's customer is not made of the e-mail or the phone.
+	own bool
 	// titled is true for a product that is known by its title.
 	titled bool
 	// clears is true for a product whose file says that there is no reference price, if the row has none.
@@ -183,14 +192,26 @@ type entry struct {
 	// unpriced is true for a product whose row has no price: that of the store's product stays.
 	unpriced bool
 	bad      []LineError
-	lost     []LineError // what an order loses
+	lost     []LineError // what a row loses, and what was read otherwise than it stands there
 	skus     []string    // of the items
-	unknown  []string    // the titles of items of no product
+	// The places of items without a price, and whether one lacks what a new order needs.
+	unpricedItems []int
+	lacking       bool
+	unknown       []string // the titles of items of no product
 	// What identifies the row among those of its kind, and a hash of all of it.
 	identities []identity
 	sum        uint64
-	lines      []line
-	table      *table
+	contact    contact
+	slugs      [2]string // of which a product without a slug gets one
+	// What the checker says of the row: remarks, whether the store has it, and the phone that is left out.
+	notes     []LineError
+	there     bool
+	fate      fate
+	phone     *string
+	phoneless bool
+	standIn   bool // for the e-mail of an order's customer whom a row further up makes
+	lines     []line
+	table     *table
 	// place returns the column of a field, its line and its value.
 	place func(field string) (column string, line int, value string)
 }
@@ -199,7 +220,10 @@ type entry struct {
 var apiWord = regexp.MustCompile(`\b(priceAmount|compareAtAmount|paidAt|null)\b`)
 
 // refuse adds a problem of a field, unless the field has one.
-func (e *entry) refuse(field, problem string) {
+func (e *entry) refuse(field, problem string) { e.refuseWith(field, problem, "") }
+
+// refuseWith adds a problem of a field that another line or customer is part of.
+func (e *entry) refuseWith(field, problem, with string) {
 	column, line, value := e.place(field)
 	if e.table.separator != 0 {
 		problem = apiWord.ReplaceAllStringFunc(problem, func(word string) string {
@@ -214,7 +238,7 @@ func (e *entry) refuse(field, problem string) {
 		problem += "; --map " + column + "= imports the file without these ids"
 	}
 	if !slices.ContainsFunc(e.bad, func(b LineError) bool { return b.Column == column }) {
-		e.bad = append(e.bad, LineError{Line: line, Column: column, Problem: problem, Value: value})
+		e.bad = append(e.bad, LineError{Line: line, Column: column, Problem: problem, Value: value, With: with})
 	}
 }
 
@@ -238,9 +262,11 @@ func (l *reading) pass(ctx context.Context) error {
 			return err
 		}
 		l.row++
-		if e.row = l.row; l.check == nil && l.left[e.row] {
+		e.row = l.row
+		if _, merged := l.merged[e.row]; l.check == nil && (l.left[e.row] || merged) {
 			continue
 		}
+		l.complete(e)
 		if err := l.add(ctx, e); err != nil {
 			return err
 		}
@@ -330,7 +356,10 @@ func (l *reading) records(t *table) func() (*entry, error) {
 			if ended {
 				b, waiting, err = waiting[0], waiting[1:], nil
 				if b.price, b.priced = b.lowestOf(lowest); !b.priced {
-					l.leaveOut(b.record, b.value("title"), "left out: it has no price, and the file has no published variation of it")
+					if err := l.leaveOut(b.record, b.value("title"),
+						"left out: it has no price, and the file has no published variation of it"); err != nil {
+						return b.entry, err
+					}
 					continue
 				}
 			}
@@ -341,19 +370,25 @@ func (l *reading) records(t *table) func() (*entry, error) {
 				b.entry.lost = append(b.entry.lost, line.notes...)
 			}
 			kind := strings.ToLower(b.value("kind"))
+			why, skipped := l.skips(b.record)
 			switch {
-			case l.skips(b.record):
+			case skipped:
+				if err := l.leaveOut(b.record, b.value(l.source.SkipBy), why); err != nil {
+					return b.entry, err
+				}
 			case t.Variation != "" && strings.Contains(kind, t.Variation):
 				if b.vary(lowest); len(b.entry.bad) > 0 { // its product would get another price
 					return b.entry, nil
 				}
-				l.leaveOut(b.record, b.value("kind"),
-					"left out: a variation is no product of its own; its product gets the lowest price of its variations")
+				if err := l.leaveOut(b.record, b.value("kind"),
+					"left out: a variation is no product of its own; its product gets the lowest price of its variations"); err != nil {
+					return b.entry, err
+				}
 			case t.Variable != "" && strings.Contains(kind, t.Variable) && b.value("price") == "" && !ended:
 				waiting = append(waiting, b)
 			default:
 				b.build()
-				l.complete(b.entry, cmp.Or(l.From, "storefront"))
+				l.identified(b.entry, cmp.Or(l.From, "storefront"))
 				return b.entry, nil
 			}
 		}
@@ -361,22 +396,23 @@ func (l *reading) records(t *table) func() (*entry, error) {
 }
 
 // leaveOut reports a record that is left out.
-func (l *reading) leaveOut(r *record, value, why string) {
-	if l.check != nil && why != "" {
-		l.report.Notes = remark(l.report.Notes, LineError{Line: r.lines[0].number, Problem: why, Value: value})
+func (l *reading) leaveOut(r *record, value, why string) error {
+	if l.check == nil {
+		return nil
 	}
+	l.report.LeftOut++
+	l.report.Lines++
+	return l.leave(r.table, r.lines, []LineError{{Line: r.lines[0].number, Problem: why, Value: value}})
 }
 
-// skips reports whether a record is none that is imported, and why in the report.
-func (l *reading) skips(r *record) bool {
-	value := r.value(l.source.SkipBy)
-	for word := range strings.SplitSeq(value, ",") {
-		if why, skipped := l.source.Skip[statusWord(word)]; skipped {
-			l.leaveOut(r, value, why)
-			return true
+// skips reports whether a record is none that is imported, and why.
+func (l *reading) skips(r *record) (why string, skipped bool) {
+	for word := range strings.SplitSeq(r.value(l.source.SkipBy), ",") {
+		if why, skipped = l.source.Skip[statusWord(word)]; skipped {
+			return why, true
 		}
 	}
-	return false
+	return "", false
 }
 
 // add adds a row to the batch. It first sends the batch if that is full, or if its rows are to be treated
@@ -386,9 +422,8 @@ func (l *reading) add(ctx context.Context, e *entry) error {
 	if e.message != nil {
 		size = proto.Size(e.message)
 	}
-	full := len(l.batch) >= BatchRows || l.bytes+size > maxBatchBytes
-	if len(l.batch) > 0 && (full || l.batch[0].derived != e.derived || l.batch[0].clears != e.clears ||
-		l.batch[0].unpriced != e.unpriced) {
+	full := len(l.batch) >= cmp.Or(l.batchRows, BatchRows) || l.bytes+size > maxBatchBytes
+	if len(l.batch) > 0 && (full || l.batch[0].clears != e.clears || l.batch[0].unpriced != e.unpriced) {
 		if err := l.send(ctx); err != nil {
 			return err
 		}
@@ -413,19 +448,33 @@ func (l *reading) send(ctx context.Context) error {
 		}
 	}
 	options := &adminv1.ImportOptions{
-		Events: l.Events, DryRun: l.check != nil, MatchCustomers: batch[0].derived, Update: l.Update, ClearCompareAt: batch[0].clears,
+		Events: l.Events, DryRun: l.check != nil, MatchCustomers: true, Update: l.Update, ClearCompareAt: batch[0].clears,
 		KeepPrice: batch[0].unpriced,
 	}
 	// With what is refused nothing of a batch is stored or counted: the others are sent again. A row is told from those
 	// further up only once it is known which of them are good.
-	for len(rows) > 0 {
-		fresh, repeated, clashing := l.check.apart(rows)
-		out, err := l.call(ctx, fresh, options)
-		if err != nil {
+	var raw *adminv1.ImportResponse // to all rows of customers, of whom the store may have some who become part of others
+	if l.check != nil && l.Kind == Customers {
+		var err error
+		if raw, err = l.call(ctx, rows, options); err != nil {
 			return err
 		}
+		l.check.learn(raw.GetCustomers())
+	}
+	for len(rows) > 0 {
+		v := l.check.judge(rows)
+		out := raw
+		if raw = nil; out == nil || !v.whole(rows) {
+			var err error
+			if out, err = l.call(ctx, v.fresh, options); err != nil {
+				return err
+			}
+		}
+		if news := l.check.learn(out.GetCustomers()); l.check.skip(out, v.fresh) || news {
+			continue
+		}
 		for _, f := range out.GetRefused() {
-			fresh[f.GetIndex()].refuse(f.GetField(), f.GetMessage())
+			v.fresh[f.GetIndex()].refuse(f.GetField(), f.GetMessage())
 		}
 		good := slices.DeleteFunc(slices.Clone(rows), func(e *entry) bool { return len(e.bad) > 0 })
 		if len(good) < len(rows) {
@@ -434,15 +483,20 @@ func (l *reading) send(ctx context.Context) error {
 			}
 			continue
 		}
-		for _, c := range clashing {
-			c.refuse(c.field, c.problem)
+		for _, c := range v.clashing {
+			c.refuseWith(c.field, c.problem, c.with.String())
 		}
-		for _, e := range repeated {
-			l.left[e.row] = true
+		if l.check != nil {
+			l.accept(v, rows, batch[0].row)
 		}
-		l.keep(fresh)
-		r.Repeated += len(repeated)
-		r.Lines += len(fresh) + len(repeated)
+		r.Lines += len(v.fresh)
+		if l.check != nil && l.Kind == Customers {
+			// The API sees no further than the batch: it takes a row for new whose e-mail a row above gives a customer.
+			out = &adminv1.ImportResponse{}
+			for _, e := range v.fresh {
+				*[]*int32{&out.Stored, &out.Changed, &out.Skipped}[e.fate]++
+			}
+		}
 		r.Stored, r.Changed, r.Skipped = r.Stored+int(out.GetStored()), r.Changed+int(out.GetChanged()), r.Skipped+int(out.GetSkipped())
 		break
 	}
@@ -471,17 +525,63 @@ func (l *reading) note(batch []*entry) error {
 			l.left[e.row] = true
 			l.report.Bad++
 			l.report.Lines++
-			if err := l.rejects.add(e); err != nil {
+			if err := l.rejects.add(e.table, e.lines, e.bad); err != nil {
 				return fmt.Errorf("write the rejected rows: %w", err)
 			}
-		case l.check != nil && !l.left[e.row]:
-			for _, lost := range e.lost {
-				l.report.Notes = remark(l.report.Notes, lost)
+		case l.check == nil:
+		case l.left[e.row]:
+			if err := l.leave(e.table, e.lines, e.notes); err != nil {
+				return err
+			}
+		default:
+			for _, note := range slices.Concat(e.notes, e.lost) {
+				l.report.Notes = remark(l.report.Notes, note)
 			}
 			l.report.unknown(e.unknown)
 		}
 	}
 	return nil
+}
+
+// leave reports a row that is left out, and writes it where rejected rows go.
+func (l *reading) leave(t *table, lines []line, why []LineError) error {
+	for _, note := range why {
+		l.report.Notes = remark(l.report.Notes, note)
+	}
+	if err := l.rejects.add(t, lines, why); err != nil {
+		return fmt.Errorf("write the rows that are left out: %w", err)
+	}
+	return nil
+}
+
+// accept keeps what the checker says of a batch that can be stored; rows are its good ones, first is its first one.
+func (l *reading) accept(v verdict, rows []*entry, first int) {
+	l.check.accept()
+	for _, e := range v.repeated {
+		l.left[e.row] = true
+		l.report.Repeated++
+		l.report.Lines++
+	}
+	for _, e := range rows {
+		if e.phoneless {
+			l.phoneless[e.row] = true
+		}
+	}
+	for _, e := range v.fresh {
+		if (e.there || e.fate == skipped) && !l.Update && len(e.notes) == 0 {
+			e.notes = []LineError{{Line: e.line, Problem: "is in the store already and left as it is"}}
+		}
+	}
+	for _, m := range l.check.merges {
+		l.merged[m.row] = m
+		l.report.Merged++
+		if m.row < first {
+			l.report.Stored-- // so far it was a customer of its own
+		} else {
+			l.report.Lines++
+		}
+		l.report.Notes = remark(l.report.Notes, m.note)
+	}
 }
 
 // call sends rows to the API.

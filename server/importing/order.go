@@ -24,9 +24,11 @@ import (
 type orders struct {
 	batch[orderRow]
 	// buyers are the customers of the orders whom the store has; created are new ones.
-	buyers  map[uuid.UUID]*ent.Customer
-	created []row[ent.Customer]
-	links   map[uuid.UUID]*ent.PaymentLink
+	// completed has what buyers lack and orders have of them.
+	buyers    map[uuid.UUID]*ent.Customer
+	completed map[uuid.UUID]*ent.Customer
+	created   []row[ent.Customer]
+	links     map[uuid.UUID]*ent.PaymentLink
 	// moved are orders of the store that got another status; paid are those that were not paid before.
 	moved, paid []row[*ent.Order]
 	// moves are the changes that moved stands for. They are made once all rows are locked.
@@ -104,36 +106,36 @@ func (p *problems) item(field string, position int32, item *storefrontv1.Order_I
 	}
 }
 
-func (b *orders) plan(ctx context.Context, tx *ent.Tx) (changed int, err error) {
+func (b *orders) plan(ctx context.Context, tx *ent.Tx) error {
 	b.moved, b.paid, b.moves = nil, nil, nil
 	there, err := b.sort(ctx, tx, order.Table, order.FieldReference)
 	if err != nil {
-		return 0, err
+		return err
 	}
 	if b.options.GetUpdate() {
 		rows, err := hook.LockRows(ctx, tx.Order.Query().Where(b.own(idsOf(there))))
 		if err != nil {
-			return 0, fmt.Errorf("read the orders: %w", err)
+			return fmt.Errorf("read the orders: %w", err)
 		}
-		if changed, err = update(&b.batch, there, rows, func(o *ent.Order) uuid.UUID { return o.ID },
+		if err = update(&b.batch, there, rows, func(o *ent.Order) uuid.UUID { return o.ID },
 			b.move); err != nil {
-			return 0, err
+			return err
 		}
 	}
-	b.claim("is another order's", false)
-	if len(b.fresh)+changed == 0 {
-		return 0, nil
+	b.claim("is another order's")
+	if len(b.fresh)+len(b.changed) == 0 {
+		return nil
 	}
-	steps := []func(context.Context, *ent.Tx) error{b.lockBuyers, b.lockLinks, b.freeItems, b.saveMoves, b.count}
+	steps := []func(context.Context, *ent.Tx) error{b.lockBuyers, b.lockLinks, b.freeItems, b.saveBuyers, b.saveMoves, b.count}
 	if b.exported {
-		steps = steps[:4]
+		steps = steps[:5]
 	}
 	for _, step := range steps {
 		if err := step(ctx, tx); err != nil {
-			return 0, err
+			return err
 		}
 	}
-	return changed, nil
+	return nil
 }
 
 // ways are the statuses that an order of a status can get; a refund is one of a payment.

@@ -78,19 +78,19 @@ func (b *products) read(p *problems, in *storefrontv1.Product) row[productRow] {
 	return l
 }
 
-func (b *products) plan(ctx context.Context, tx *ent.Tx) (changed int, err error) {
+func (b *products) plan(ctx context.Context, tx *ent.Tx) error {
 	there, err := b.sort(ctx, tx, product.Table, product.FieldSlug)
 	if err != nil {
-		return 0, err
+		return err
 	}
 	if b.options.GetUpdate() {
 		rows, err := hook.LockRows(ctx, tx.Product.Query().Where(b.own(idsOf(there))))
 		if err != nil {
-			return 0, fmt.Errorf("read the products: %w", err)
+			return fmt.Errorf("read the products: %w", err)
 		}
-		if changed, err = update(&b.batch, there, rows, func(r *ent.Product) uuid.UUID { return r.ID },
+		if err = update(&b.batch, there, rows, func(r *ent.Product) uuid.UUID { return r.ID },
 			func(l row[productRow], r *ent.Product) (*ent.Product, error) { return b.change(ctx, &l.data, r) }); err != nil {
-			return 0, err
+			return err
 		}
 	}
 	for _, l := range b.fresh {
@@ -101,8 +101,8 @@ func (b *products) plan(ctx context.Context, tx *ent.Tx) (changed int, err error
 			b.refuse(l.index, "priceAmount", "is required")
 		}
 	}
-	b.claim("is another product's", false)
-	return changed, b.slugs(ctx, tx)
+	b.claim("is another product's")
+	return b.slugs(ctx, tx)
 }
 
 // change changes a product of the store to what its row says; what is empty in the row stays.
@@ -134,7 +134,7 @@ func (b *products) slugs(ctx context.Context, tx *ent.Tx) error {
 			made = append(made, l.data.made[:]...)
 		}
 	}
-	if err := b.hold(ctx, tx, product.Table, product.FieldSlug, made); err != nil {
+	if err := b.hold(ctx, tx, product.Table, product.FieldSlug, made, b.held); err != nil {
 		return err
 	}
 	for i := range b.fresh {

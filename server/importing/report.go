@@ -12,9 +12,10 @@ import (
 
 // Report is what an import did, or would do.
 type Report struct {
-	// Lines is how many rows of the file were dealt with. Each is stored, changed, skipped because the store has
-	// it, repeated because it stands further up in the file, or bad.
-	Lines, Stored, Changed, Skipped, Repeated, Bad int
+	// Lines is how many rows of the file were dealt with, the sum of the others. Each is stored, changed, skipped because
+	// the store has it, merged into another row of the same customer, repeated because it stands further up in the file,
+	// left out because it is nothing to import, or bad.
+	Lines, Stored, Changed, Skipped, Merged, Repeated, LeftOut, Bad int
 	// Read are the columns of a CSV file that were read, with what they were read as; NotRead are the others.
 	Read, NotRead []string
 	// Problems are why lines are bad; Notes are what was left out or lost of others.
@@ -32,16 +33,18 @@ type Remark struct {
 	Column string
 	// Problem follows the column in a sentence.
 	Problem string
-	// Values are some of the values, Lines some of the lines, as ranges; Count is how many lines there are.
+	// Values are some of the values, Lines the first of the lines, as ranges, With the other row or customer that each range
+	// is about, or ""; Count is how many lines there are.
 	Values []string
 	Lines  [][2]int
+	With   []string
 	Count  int
 	more   bool // there are values that Values lacks
 }
 
 // Bounds of what a remark shows.
 const (
-	maxRanges     = 8
+	maxRanges     = 50
 	maxValues     = 3
 	maxValueRunes = 60
 	maxTitles     = 20
@@ -67,10 +70,10 @@ func remark(all []*Remark, e LineError) []*Remark {
 	default:
 		r.more = true
 	}
-	if n := len(r.Lines); n > 0 && r.Lines[n-1][1] >= e.Line-1 && r.Lines[n-1][0] <= e.Line {
+	if n := len(r.Lines); n > 0 && r.With[n-1] == e.With && r.Lines[n-1][1] >= e.Line-1 && r.Lines[n-1][0] <= e.Line {
 		r.Lines[n-1][1] = max(r.Lines[n-1][1], e.Line)
 	} else if n < maxRanges {
-		r.Lines = append(r.Lines, [2]int{e.Line, e.Line})
+		r.Lines, r.With = append(r.Lines, [2]int{e.Line, e.Line}), append(r.With, e.With)
 	}
 	return all
 }
@@ -105,6 +108,9 @@ func (r *Remark) Text(unit string) string {
 		counted += l[1] - l[0] + 1
 		if ranges[i] = fmt.Sprint(l[0]); l[1] > l[0] {
 			ranges[i] = fmt.Sprintf("%d–%d", l[0], l[1])
+		}
+		if r.With[i] != "" {
+			ranges[i] += " (" + r.With[i] + ")"
 		}
 	}
 	if r.Count > 1 {
@@ -154,23 +160,26 @@ type rejects struct {
 	begun bool
 }
 
-func (r *rejects) add(e *entry) error {
+func (r *rejects) add(t *table, lines []line, why []LineError) error {
 	if r.w == nil {
 		return nil
 	}
-	reasons := make([]string, len(e.bad))
-	for i, b := range e.bad {
+	reasons := make([]string, len(why))
+	for i, b := range why {
 		reasons[i] = strings.TrimSpace(b.Column + " " + b.Problem)
+		if b.With != "" {
+			reasons[i] += " (" + b.With + ")"
+		}
 	}
 	reason := strings.Join(reasons, "; ")
-	if e.table.separator == 0 {
-		if !r.begun && e.table.encoding.decoder != nil { // so that --encoding does not count for this file
+	if t.separator == 0 {
+		if !r.begun && t.encoding.decoder != nil { // so that --encoding does not count for this file
 			if _, err := io.WriteString(r.w, "\ufeff"); err != nil {
 				return err
 			}
 		}
 		r.begun = true
-		for _, l := range e.lines {
+		for _, l := range lines {
 			if _, err := io.WriteString(r.w, reasoned(l.text, reason)+"\n"); err != nil {
 				return err
 			}
@@ -178,7 +187,7 @@ func (r *rejects) add(e *entry) error {
 		return nil
 	}
 	w := csv.NewWriter(r.w)
-	w.Comma = e.table.separator
+	w.Comma = t.separator
 	write := func(row []string) error {
 		for i := range row {
 			if UnescapeCell(row[i]) == row[i] { // or it is marked already
@@ -187,18 +196,18 @@ func (r *rejects) add(e *entry) error {
 		}
 		return w.Write(row)
 	}
-	again := len(e.table.header) > 0 && e.table.header[0] == reasonColumn // these are rejected rows
+	again := len(t.header) > 0 && t.header[0] == reasonColumn // these are rejected rows
 	if !r.begun {
 		r.begun = true
 		// The mark makes a spreadsheet read UTF-8.
 		mark := "\ufeff"
-		if e.table.marked && !strings.ContainsRune(separators, e.table.separator) { // so that an import recognizes it again
-			mark += "sep=" + string(e.table.separator) + "\n"
+		if t.marked && !strings.ContainsRune(separators, t.separator) { // so that an import recognizes it again
+			mark += "sep=" + string(t.separator) + "\n"
 		}
 		if _, err := io.WriteString(r.w, mark); err != nil {
 			return err
 		}
-		header := slices.Clone(e.table.header)
+		header := slices.Clone(t.header)
 		if !again {
 			header = append([]string{reasonColumn}, header...)
 		}
@@ -206,7 +215,7 @@ func (r *rejects) add(e *entry) error {
 			return err
 		}
 	}
-	for _, l := range e.lines {
+	for _, l := range lines {
 		values := l.values
 		if again {
 			values = values[1:]

@@ -139,10 +139,10 @@ func (b *verbatim[M]) read(p *problems, in M) row[[]any] {
 	return l
 }
 
-func (b *verbatim[M]) plan(ctx context.Context, tx *ent.Tx) (int, error) {
+func (b *verbatim[M]) plan(ctx context.Context, tx *ent.Tx) error {
 	_, err := b.sort(ctx, tx, b.table)
 	b.fresh = slices.DeleteFunc(b.fresh, func(l row[[]any]) bool { return l.data == nil })
-	return 0, err
+	return err
 }
 
 func (b *verbatim[M]) store(ctx context.Context, tx *ent.Tx) error {

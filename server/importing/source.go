@@ -66,8 +66,7 @@ type source struct {
 	Currency string
 	// Zone is UTC if the export's dates, which name no zone, are in it.
 	Zone string
-	// Skip has the words of the field SkipBy whose records are left out, and why for the report, unless nobody
-	// needs to know.
+	// Skip has the words of the field SkipBy whose records are left out, and why for the report.
 	SkipBy string `yaml:"skipBy"`
 	Skip   words
 	// Partly has the statuses that lose something, and what.

@@ -33,15 +33,23 @@ const (
 type store struct {
 	*admin.Operator
 	*storefrontv1.Store
-	t  testing.TB
+	t interface {
+		require.TestingT
+		Helper()
+	}
 	db *db.DB
 }
 
 func newStore(t testing.TB, s *db.DB) store {
 	t.Helper()
+	return newStoreOf(t, s, "s")
+}
+
+func newStoreOf(t testing.TB, s *db.DB, slug string) store {
+	t.Helper()
 	rules := shop.New(s, shop.Options{})
 	made, err := rules.CreateStore(context.Background(), tenant.Actor{Type: tenant.ActorOperator}, &adminv1.CreateStoreRequest{
-		Name: "S", Slug: "s", Currency: "XAF", Country: "CM",
+		Name: "S", Slug: slug, Currency: "XAF", Country: "CM",
 	})
 	require.NoError(t, err)
 	return store{admin.New(s, admin.Options{}), made, t, s}
@@ -63,7 +71,7 @@ func (s store) load(o options, text []byte) *importing.Report {
 
 func (s store) products() []*storefrontv1.Product {
 	s.t.Helper()
-	out, err := s.ListProducts(context.Background(), &adminv1.ListProductsRequest{Store: "s"})
+	out, err := s.ListProducts(context.Background(), &adminv1.ListProductsRequest{Store: s.GetSlug()})
 	require.NoError(s.t, err)
 	return out.GetData()
 }
@@ -72,7 +80,7 @@ func (s store) customers() []*storefrontv1.Customer {
 	s.t.Helper()
 	var all []*storefrontv1.Customer
 	for page := int64(1); ; page++ {
-		out, err := s.ListCustomers(context.Background(), &adminv1.ListCustomersRequest{Store: "s", Page: &page,
+		out, err := s.ListCustomers(context.Background(), &adminv1.ListCustomersRequest{Store: s.GetSlug(), Page: &page,
 			PageSize: new(int32(100))})
 		require.NoError(s.t, err)
 		if all = append(all, out.GetData()...); len(out.GetData()) == 0 {
@@ -83,7 +91,7 @@ func (s store) customers() []*storefrontv1.Customer {
 
 func (s store) orders() []*storefrontv1.Order {
 	s.t.Helper()
-	out, err := s.ListOrders(context.Background(), &adminv1.ListOrdersRequest{Store: "s"})
+	out, err := s.ListOrders(context.Background(), &adminv1.ListOrdersRequest{Store: s.GetSlug()})
 	require.NoError(s.t, err)
 	return out.GetData()
 }

@@ -446,6 +446,19 @@ func (r *record) goesOn(further *record) bool {
 			return false
 		}
 	}
+	if _, orders := r.table.Columns["itemTitle"]; orders && !further.hasItem(0) {
+		return false // it is an order once more
+	}
 	email := further.value("email")
 	return email == "" || strings.EqualFold(email, r.value("email"))
+}
+
+// hasItem reports whether a line has an item of an order: anything but zeros in one of the columns of items.
+func (r *record) hasItem(n int) bool {
+	for _, field := range []string{"itemTitle", "itemProduct", "itemSku", "itemQuantity", "itemPrice", "itemTotal"} {
+		if text, _ := r.on(n, field); strings.Trim(text, "0.,") != "" {
+			return true
+		}
+	}
+	return false
 }

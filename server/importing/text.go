@@ -29,6 +29,8 @@ type LineError struct {
 	Column string
 	// Problem is why, such as "must be an amount"; Value is what was refused.
 	Problem, Value string
+	// With is the other row or customer that the problem is about, such as "line 2"; empty if there is none.
+	With string
 }
 
 func (e *LineError) Error() string {

@@ -160,14 +160,26 @@ func completeOrCreate(
 		}
 		return row, true, nil
 	}
+	row, err = CompleteCustomer(ctx, tx, known, buyer)
+	return row, false, err
+}
+
+// CompleteCustomer saves what a locked customer lacks and a buyer has. The buyer's e-mail and phone must be no other
+// customer's.
+func CompleteCustomer(ctx context.Context, tx *ent.Tx, known, buyer *ent.Customer) (*ent.Customer, error) {
+	next := Completed(known, buyer)
+	return saveIdentified(ctx, tx, known, &next)
+}
+
+// Completed returns a customer with the fields filled that are empty and that a buyer has.
+func Completed(known, buyer *ent.Customer) ent.Customer {
 	next := *known
 	for _, f := range resource.CustomerFields {
 		if !f.Differs(known, &ent.Customer{}) {
 			f.Copy(&next, buyer)
 		}
 	}
-	row, err = saveIdentified(ctx, tx, known, &next)
-	return row, false, err
+	return next
 }
 
 func identifiedBy(email, phone *string) predicate.Customer {

@@ -30,8 +30,10 @@ type ImportOptions struct {
 	Events bool `protobuf:"varint,1,opt,name=events,proto3" json:"events,omitempty"`
 	// Checks everything and stores nothing.
 	DryRun bool `protobuf:"varint,2,opt,name=dry_run,json=dryRun,proto3" json:"dry_run,omitempty"`
-	// Takes a customer of the store who has the e-mail or the phone of a row for the row's customer,
-	// whatever the id; otherwise such a row is refused.
+	// Takes a customer of the store who has the e-mail of a row, or its phone if not both have an e-mail,
+	// for the row's customer, whatever the id, and gives that customer what they lack, as CreateCustomer
+	// does; otherwise such a row is refused. An order finds its customer by e-mail before its id. A row
+	// whose phone is that of a customer with another e-mail is refused either way.
 	MatchCustomers bool `protobuf:"varint,3,opt,name=match_customers,json=matchCustomers,proto3" json:"match_customers,omitempty"`
 	// Changes what the store has, by the id of a row, its slug, its e-mail or phone or its reference, to
 	// what the row says, by the rules and with the journal of a PATCH; of an order the status, to one that
@@ -584,7 +586,12 @@ type ImportResponse struct {
 	// Why nothing of the batch is stored; empty otherwise.
 	Refused []*RefusedRow `protobuf:"bytes,3,rep,name=refused,proto3" json:"refused,omitempty"`
 	// How many the store had before and were changed; not counted as skipped.
-	Changed       int32 `protobuf:"varint,4,opt,name=changed,proto3" json:"changed,omitempty"`
+	Changed int32 `protobuf:"varint,4,opt,name=changed,proto3" json:"changed,omitempty"`
+	// The places in the batch, from 0, of the rows that are skipped.
+	SkippedRows []int32 `protobuf:"varint,5,rep,packed,name=skipped_rows,json=skippedRows,proto3" json:"skipped_rows,omitempty"`
+	// With dry_run: the customers of the store who have the id, the e-mail or the phone of a customer or of
+	// an order's customer of the batch, as they are, also if the batch is refused.
+	Customers     []*v1.Customer `protobuf:"bytes,6,rep,name=customers,proto3" json:"customers,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -645,6 +652,20 @@ func (x *ImportResponse) GetChanged() int32 {
 		return x.Changed
 	}
 	return 0
+}
+
+func (x *ImportResponse) GetSkippedRows() []int32 {
+	if x != nil {
+		return x.SkippedRows
+	}
+	return nil
+}
+
+func (x *ImportResponse) GetCustomers() []*v1.Customer {
+	if x != nil {
+		return x.Customers
+	}
+	return nil
 }
 
 // A refused field of a row.
@@ -753,12 +774,14 @@ const file_storefront_admin_v1_import_proto_rawDesc = "" +
 	"\x06stored\x18\x03 \x01(\x05R\x06stored\x12\x18\n" +
 	"\achanged\x18\x04 \x01(\x05R\achanged\x12\x18\n" +
 	"\askipped\x18\x05 \x01(\x05R\askipped\"\x16\n" +
-	"\x14FinishImportResponse\"\x97\x01\n" +
+	"\x14FinishImportResponse\"\xf1\x01\n" +
 	"\x0eImportResponse\x12\x16\n" +
 	"\x06stored\x18\x01 \x01(\x05R\x06stored\x12\x18\n" +
 	"\askipped\x18\x02 \x01(\x05R\askipped\x129\n" +
 	"\arefused\x18\x03 \x03(\v2\x1f.storefront.admin.v1.RefusedRowR\arefused\x12\x18\n" +
-	"\achanged\x18\x04 \x01(\x05R\achanged\"R\n" +
+	"\achanged\x18\x04 \x01(\x05R\achanged\x12!\n" +
+	"\fskipped_rows\x18\x05 \x03(\x05R\vskippedRows\x125\n" +
+	"\tcustomers\x18\x06 \x03(\v2\x17.storefront.v1.CustomerR\tcustomers\"R\n" +
 	"\n" +
 	"RefusedRow\x12\x14\n" +
 	"\x05index\x18\x01 \x01(\x05R\x05index\x12\x14\n" +
@@ -814,23 +837,24 @@ var file_storefront_admin_v1_import_proto_depIdxs = []int32{
 	14, // 6: storefront.admin.v1.ImportOrdersRequest.orders:type_name -> storefront.v1.Order
 	0,  // 7: storefront.admin.v1.ImportOrdersRequest.options:type_name -> storefront.admin.v1.ImportOptions
 	9,  // 8: storefront.admin.v1.ImportResponse.refused:type_name -> storefront.admin.v1.RefusedRow
-	3,  // 9: storefront.admin.v1.ImportService.ImportProducts:input_type -> storefront.admin.v1.ImportProductsRequest
-	4,  // 10: storefront.admin.v1.ImportService.ImportCustomers:input_type -> storefront.admin.v1.ImportCustomersRequest
-	5,  // 11: storefront.admin.v1.ImportService.ImportOrders:input_type -> storefront.admin.v1.ImportOrdersRequest
-	6,  // 12: storefront.admin.v1.ImportService.FinishImport:input_type -> storefront.admin.v1.FinishImportRequest
-	1,  // 13: storefront.admin.v1.ImportService.ImportStore:input_type -> storefront.admin.v1.ImportStoreRequest
-	2,  // 14: storefront.admin.v1.ImportService.ImportRows:input_type -> storefront.admin.v1.ImportRowsRequest
-	8,  // 15: storefront.admin.v1.ImportService.ImportProducts:output_type -> storefront.admin.v1.ImportResponse
-	8,  // 16: storefront.admin.v1.ImportService.ImportCustomers:output_type -> storefront.admin.v1.ImportResponse
-	8,  // 17: storefront.admin.v1.ImportService.ImportOrders:output_type -> storefront.admin.v1.ImportResponse
-	7,  // 18: storefront.admin.v1.ImportService.FinishImport:output_type -> storefront.admin.v1.FinishImportResponse
-	15, // 19: storefront.admin.v1.ImportService.ImportStore:output_type -> storefront.v1.Store
-	8,  // 20: storefront.admin.v1.ImportService.ImportRows:output_type -> storefront.admin.v1.ImportResponse
-	15, // [15:21] is the sub-list for method output_type
-	9,  // [9:15] is the sub-list for method input_type
-	9,  // [9:9] is the sub-list for extension type_name
-	9,  // [9:9] is the sub-list for extension extendee
-	0,  // [0:9] is the sub-list for field type_name
+	13, // 9: storefront.admin.v1.ImportResponse.customers:type_name -> storefront.v1.Customer
+	3,  // 10: storefront.admin.v1.ImportService.ImportProducts:input_type -> storefront.admin.v1.ImportProductsRequest
+	4,  // 11: storefront.admin.v1.ImportService.ImportCustomers:input_type -> storefront.admin.v1.ImportCustomersRequest
+	5,  // 12: storefront.admin.v1.ImportService.ImportOrders:input_type -> storefront.admin.v1.ImportOrdersRequest
+	6,  // 13: storefront.admin.v1.ImportService.FinishImport:input_type -> storefront.admin.v1.FinishImportRequest
+	1,  // 14: storefront.admin.v1.ImportService.ImportStore:input_type -> storefront.admin.v1.ImportStoreRequest
+	2,  // 15: storefront.admin.v1.ImportService.ImportRows:input_type -> storefront.admin.v1.ImportRowsRequest
+	8,  // 16: storefront.admin.v1.ImportService.ImportProducts:output_type -> storefront.admin.v1.ImportResponse
+	8,  // 17: storefront.admin.v1.ImportService.ImportCustomers:output_type -> storefront.admin.v1.ImportResponse
+	8,  // 18: storefront.admin.v1.ImportService.ImportOrders:output_type -> storefront.admin.v1.ImportResponse
+	7,  // 19: storefront.admin.v1.ImportService.FinishImport:output_type -> storefront.admin.v1.FinishImportResponse
+	15, // 20: storefront.admin.v1.ImportService.ImportStore:output_type -> storefront.v1.Store
+	8,  // 21: storefront.admin.v1.ImportService.ImportRows:output_type -> storefront.admin.v1.ImportResponse
+	16, // [16:22] is the sub-list for method output_type
+	10, // [10:16] is the sub-list for method input_type
+	10, // [10:10] is the sub-list for extension type_name
+	10, // [10:10] is the sub-list for extension extendee
+	0,  // [0:10] is the sub-list for field type_name
 }
 
 func init() { file_storefront_admin_v1_import_proto_init() }

@@ -22,7 +22,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file storefront/admin/v1/import.proto.
  */
 export const file_storefront_admin_v1_import: GenFile = /*@__PURE__*/
-  fileDesc("CiBzdG9yZWZyb250L2FkbWluL3YxL2ltcG9ydC5wcm90bxITc3RvcmVmcm9udC5hZG1pbi52MSKHAQoNSW1wb3J0T3B0aW9ucxIOCgZldmVudHMYASABKAgSDwoHZHJ5X3J1bhgCIAEoCBIXCg9tYXRjaF9jdXN0b21lcnMYAyABKAgSDgoGdXBkYXRlGAQgASgIEhgKEGNsZWFyX2NvbXBhcmVfYXQYBSABKAgSEgoKa2VlcF9wcmljZRgGIAEoCCKwAQoSSW1wb3J0U3RvcmVSZXF1ZXN0Eg0KBXN0b3JlGAEgASgJEjQKCGV4cG9ydGVkGAIgASgLMiIuc3RvcmVmcm9udC5hZG1pbi52MS5FeHBvcnRlZFN0b3JlEi8KC2V4cG9ydGVkX2F0GAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIOCgZjcmVhdGUYBCABKAgSFAoMd2l0aF9zZWNyZXRzGAUgASgIIj8KEUltcG9ydFJvd3NSZXF1ZXN0Eg0KBXN0b3JlGAEgASgJEgwKBGtpbmQYAiABKAkSDQoFbGluZXMYAyABKAkihQEKFUltcG9ydFByb2R1Y3RzUmVxdWVzdBINCgVzdG9yZRgBIAEoCRIoCghwcm9kdWN0cxgCIAMoCzIWLnN0b3JlZnJvbnQudjEuUHJvZHVjdBIzCgdvcHRpb25zGAMgASgLMiIuc3RvcmVmcm9udC5hZG1pbi52MS5JbXBvcnRPcHRpb25zIogBChZJbXBvcnRDdXN0b21lcnNSZXF1ZXN0Eg0KBXN0b3JlGAEgASgJEioKCWN1c3RvbWVycxgCIAMoCzIXLnN0b3JlZnJvbnQudjEuQ3VzdG9tZXISMwoHb3B0aW9ucxgDIAEoCzIiLnN0b3JlZnJvbnQuYWRtaW4udjEuSW1wb3J0T3B0aW9ucyJ/ChNJbXBvcnRPcmRlcnNSZXF1ZXN0Eg0KBXN0b3JlGAEgASgJEiQKBm9yZGVycxgCIAMoCzIULnN0b3JlZnJvbnQudjEuT3JkZXISMwoHb3B0aW9ucxgDIAEoCzIiLnN0b3JlZnJvbnQuYWRtaW4udjEuSW1wb3J0T3B0aW9ucyJkChNGaW5pc2hJbXBvcnRSZXF1ZXN0Eg0KBXN0b3JlGAEgASgJEgwKBGtpbmQYAiABKAkSDgoGc3RvcmVkGAMgASgFEg8KB2NoYW5nZWQYBCABKAUSDwoHc2tpcHBlZBgFIAEoBSIWChRGaW5pc2hJbXBvcnRSZXNwb25zZSJ0Cg5JbXBvcnRSZXNwb25zZRIOCgZzdG9yZWQYASABKAUSDwoHc2tpcHBlZBgCIAEoBRIwCgdyZWZ1c2VkGAMgAygLMh8uc3RvcmVmcm9udC5hZG1pbi52MS5SZWZ1c2VkUm93Eg8KB2NoYW5nZWQYBCABKAUiOwoKUmVmdXNlZFJvdxINCgVpbmRleBgBIAEoBRINCgVmaWVsZBgCIAEoCRIPCgdtZXNzYWdlGAMgASgJMsQECg1JbXBvcnRTZXJ2aWNlEmEKDkltcG9ydFByb2R1Y3RzEiouc3RvcmVmcm9udC5hZG1pbi52MS5JbXBvcnRQcm9kdWN0c1JlcXVlc3QaIy5zdG9yZWZyb250LmFkbWluLnYxLkltcG9ydFJlc3BvbnNlEmMKD0ltcG9ydEN1c3RvbWVycxIrLnN0b3JlZnJvbnQuYWRtaW4udjEuSW1wb3J0Q3VzdG9tZXJzUmVxdWVzdBojLnN0b3JlZnJvbnQuYWRtaW4udjEuSW1wb3J0UmVzcG9uc2USXQoMSW1wb3J0T3JkZXJzEiguc3RvcmVmcm9udC5hZG1pbi52MS5JbXBvcnRPcmRlcnNSZXF1ZXN0GiMuc3RvcmVmcm9udC5hZG1pbi52MS5JbXBvcnRSZXNwb25zZRJjCgxGaW5pc2hJbXBvcnQSKC5zdG9yZWZyb250LmFkbWluLnYxLkZpbmlzaEltcG9ydFJlcXVlc3QaKS5zdG9yZWZyb250LmFkbWluLnYxLkZpbmlzaEltcG9ydFJlc3BvbnNlEkwKC0ltcG9ydFN0b3JlEicuc3RvcmVmcm9udC5hZG1pbi52MS5JbXBvcnRTdG9yZVJlcXVlc3QaFC5zdG9yZWZyb250LnYxLlN0b3JlElkKCkltcG9ydFJvd3MSJi5zdG9yZWZyb250LmFkbWluLnYxLkltcG9ydFJvd3NSZXF1ZXN0GiMuc3RvcmVmcm9udC5hZG1pbi52MS5JbXBvcnRSZXNwb25zZUI3WjVnby5zdG9yZWZyb250LmV4YW1wbGUvZ2VuL3N0b3JlZnJvbnQvYWRtaW4vdjE7YWRtaW52MWIGcHJvdG8z", [file_google_protobuf_timestamp, file_storefront_admin_v1_export, file_storefront_v1_customer, file_storefront_v1_order, file_storefront_v1_product, file_storefront_v1_store]);
+  fileDesc("CiBzdG9yZWZyb250L2FkbWluL3YxL2ltcG9ydC5wcm90bxITc3RvcmVmcm9udC5hZG1pbi52MSKHAQoNSW1wb3J0T3B0aW9ucxIOCgZldmVudHMYASABKAgSDwoHZHJ5X3J1bhgCIAEoCBIXCg9tYXRjaF9jdXN0b21lcnMYAyABKAgSDgoGdXBkYXRlGAQgASgIEhgKEGNsZWFyX2NvbXBhcmVfYXQYBSABKAgSEgoKa2VlcF9wcmljZRgGIAEoCCKaAQoSSW1wb3J0U3RvcmVSZXF1ZXN0Eg0KBXN0b3JlGAEgASgJEjQKCGV4cG9ydGVkGAIgASgLMiIuc3RvcmVmcm9udC5hZG1pbi52MS5FeHBvcnRlZFN0b3JlEi8KC2V4cG9ydGVkX2F0GAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIOCgZjcmVhdGUYBCABKAgiPwoRSW1wb3J0Um93c1JlcXVlc3QSDQoFc3RvcmUYASABKAkSDAoEa2luZBgCIAEoCRINCgVsaW5lcxgDIAEoCSKFAQoVSW1wb3J0UHJvZHVjdHNSZXF1ZXN0Eg0KBXN0b3JlGAEgASgJEigKCHByb2R1Y3RzGAIgAygLMhYuc3RvcmVmcm9udC52MS5Qcm9kdWN0EjMKB29wdGlvbnMYAyABKAsyIi5zdG9yZWZyb250LmFkbWluLnYxLkltcG9ydE9wdGlvbnMiiAEKFkltcG9ydEN1c3RvbWVyc1JlcXVlc3QSDQoFc3RvcmUYASABKAkSKgoJY3VzdG9tZXJzGAIgAygLMhcuc3RvcmVmcm9udC52MS5DdXN0b21lchIzCgdvcHRpb25zGAMgASgLMiIuc3RvcmVmcm9udC5hZG1pbi52MS5JbXBvcnRPcHRpb25zIn8KE0ltcG9ydE9yZGVyc1JlcXVlc3QSDQoFc3RvcmUYASABKAkSJAoGb3JkZXJzGAIgAygLMhQuc3RvcmVmcm9udC52MS5PcmRlchIzCgdvcHRpb25zGAMgASgLMiIuc3RvcmVmcm9udC5hZG1pbi52MS5JbXBvcnRPcHRpb25zImQKE0ZpbmlzaEltcG9ydFJlcXVlc3QSDQoFc3RvcmUYASABKAkSDAoEa2luZBgCIAEoCRIOCgZzdG9yZWQYAyABKAUSDwoHY2hhbmdlZBgEIAEoBRIPCgdza2lwcGVkGAUgASgFIhYKFEZpbmlzaEltcG9ydFJlc3BvbnNlIrYBCg5JbXBvcnRSZXNwb25zZRIOCgZzdG9yZWQYASABKAUSDwoHc2tpcHBlZBgCIAEoBRIwCgdyZWZ1c2VkGAMgAygLMh8uc3RvcmVmcm9udC5hZG1pbi52MS5SZWZ1c2VkUm93Eg8KB2NoYW5nZWQYBCABKAUSFAoMc2tpcHBlZF9yb3dzGAUgAygFEioKCWN1c3RvbWVycxgGIAMoCzIXLnN0b3JlZnJvbnQudjEuQ3VzdG9tZXIiOwoKUmVmdXNlZFJvdxINCgVpbmRleBgBIAEoBRINCgVmaWVsZBgCIAEoCRIPCgdtZXNzYWdlGAMgASgJMsQECg1JbXBvcnRTZXJ2aWNlEmEKDkltcG9ydFByb2R1Y3RzEiouc3RvcmVmcm9udC5hZG1pbi52MS5JbXBvcnRQcm9kdWN0c1JlcXVlc3QaIy5zdG9yZWZyb250LmFkbWluLnYxLkltcG9ydFJlc3BvbnNlEmMKD0ltcG9ydEN1c3RvbWVycxIrLnN0b3JlZnJvbnQuYWRtaW4udjEuSW1wb3J0Q3VzdG9tZXJzUmVxdWVzdBojLnN0b3JlZnJvbnQuYWRtaW4udjEuSW1wb3J0UmVzcG9uc2USXQoMSW1wb3J0T3JkZXJzEiguc3RvcmVmcm9udC5hZG1pbi52MS5JbXBvcnRPcmRlcnNSZXF1ZXN0GiMuc3RvcmVmcm9udC5hZG1pbi52MS5JbXBvcnRSZXNwb25zZRJjCgxGaW5pc2hJbXBvcnQSKC5zdG9yZWZyb250LmFkbWluLnYxLkZpbmlzaEltcG9ydFJlcXVlc3QaKS5zdG9yZWZyb250LmFkbWluLnYxLkZpbmlzaEltcG9ydFJlc3BvbnNlEkwKC0ltcG9ydFN0b3JlEicuc3RvcmVmcm9udC5hZG1pbi52MS5JbXBvcnRTdG9yZVJlcXVlc3QaFC5zdG9yZWZyb250LnYxLlN0b3JlElkKCkltcG9ydFJvd3MSJi5zdG9yZWZyb250LmFkbWluLnYxLkltcG9ydFJvd3NSZXF1ZXN0GiMuc3RvcmVmcm9udC5hZG1pbi52MS5JbXBvcnRSZXNwb25zZUI3WjVnby5zdG9yZWZyb250LmV4YW1wbGUvZ2VuL3N0b3JlZnJvbnQvYWRtaW4vdjE7YWRtaW52MWIGcHJvdG8z", [file_google_protobuf_timestamp, file_storefront_admin_v1_export, file_storefront_v1_customer, file_storefront_v1_order, file_storefront_v1_product, file_storefront_v1_store]);
 
 /**
  * How rows are imported.
@@ -45,8 +45,10 @@ export type ImportOptions = Message<"storefront.admin.v1.ImportOptions"> & {
   dryRun: boolean;
 
   /**
-   * Takes a customer of the store who has the e-mail or the phone of a row for the row's customer,
-   * whatever the id; otherwise such a row is refused.
+   * Takes a customer of the store who has the e-mail of a row, or its phone if not both have an e-mail,
+   * for the row's customer, whatever the id, and gives that customer what they lack, as CreateCustomer
+   * does; otherwise such a row is refused. An order finds its customer by e-mail before its id. A row
+   * whose phone is that of a customer with another e-mail is refused either way.
    *
    * @generated from field: bool match_customers = 3;
    */
@@ -116,13 +118,6 @@ export type ImportStoreRequest = Message<"storefront.admin.v1.ImportStoreRequest
    * @generated from field: bool create = 4;
    */
   create: boolean;
-
-  /**
-   * The export has secrets.
-   *
-   * @generated from field: bool with_secrets = 5;
-   */
-  withSecrets: boolean;
 };
 
 /**
@@ -369,6 +364,21 @@ export type ImportResponse = Message<"storefront.admin.v1.ImportResponse"> & {
    * @generated from field: int32 changed = 4;
    */
   changed: number;
+
+  /**
+   * The places in the batch, from 0, of the rows that are skipped.
+   *
+   * @generated from field: repeated int32 skipped_rows = 5;
+   */
+  skippedRows: number[];
+
+  /**
+   * With dry_run: the customers of the store who have the id, the e-mail or the phone of a customer or of
+   * an order's customer of the batch, as they are, also if the batch is refused.
+   *
+   * @generated from field: repeated storefront.v1.Customer customers = 6;
+   */
+  customers: Customer[];
 };
 
 /**
@@ -473,7 +483,7 @@ export const ImportService: GenService<{
    * Prepares a store for the rows of an export: gives it what the exported one shows and is set to, or
    * creates it. The store must have the same currency and country and no products, customers, orders or
    * payment links, unless they are of the same export: the import is then continued. Refused with
-   * `store_not_found`, or with `secret_key_missing` for an export with secrets where nothing can seal them.
+   * `store_not_found`.
    *
    * @generated from rpc storefront.admin.v1.ImportService.ImportStore
    */
@@ -484,8 +494,7 @@ export const ImportService: GenService<{
   },
   /**
    * Imports rows of an export into the store that ImportStore prepared: products, customers, links,
-   * orders, events, deliveries or activity, in this order. Ids and counters are kept. Of an export with
-   * secrets also webhooks and keys: the webhooks sign with the same secrets, and the keys are accepted.
+   * orders, events, deliveries or activity, in this order. Ids and counters are kept.
    *
    * @generated from rpc storefront.admin.v1.ImportService.ImportRows
    */
