@@ -31,7 +31,7 @@ func sealing(t *testing.T, s *db.DB) *admin.Operator {
 	t.Helper()
 	key, err := seal.ParseKey(seal.NewKey())
 	require.NoError(t, err)
-	return admin.New(s, admin.Options{Webhooks: webhooks.Options{Secrets: seal.NewRing(key)}})
+	return admin.New(s, admin.Options{Webhooks: webhooks.Options{Secrets: seal.NewKeyring(key)}})
 }
 
 // withSecrets is an export with secrets.

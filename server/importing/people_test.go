@@ -182,7 +182,7 @@ func TestABatchThatTakesAnothersEmailIsRefused(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, dbtest.New(t, dbtest.SQLite, db.Config{}))
 	b.load(customers, importtest.OneCustomer().With("email", "a@example.com").With("phone", "+237670000001"))
-	m := importing.New(b.DB)
+	m := importing.New(b.DB, nil)
 	for _, row := range []struct {
 		email, phone string
 		match        bool

@@ -39,20 +39,20 @@ func (b *webhookRows) read(p *problems, in *adminv1.ExportedWebhook) row[*ent.We
 	return l
 }
 
-func (b *webhookRows) plan(ctx context.Context, tx *ent.Tx) (int, error) {
+func (b *webhookRows) plan(ctx context.Context, tx *ent.Tx) error {
 	if _, err := b.sort(ctx, tx, webhook.Table); err != nil {
-		return 0, err
+		return err
 	}
 	has, err := tx.Webhook.Query().Where(webhook.StoreID(b.t.ID)).Count(ctx)
 	if err != nil {
-		return 0, fmt.Errorf("count webhooks: %w", err)
+		return fmt.Errorf("count webhooks: %w", err)
 	}
 	for _, l := range b.fresh {
 		if has++; has > webhooks.Max {
 			b.refuse(l.index, "", fmt.Sprintf("would be the %dth webhook of the store, which may have %d", has, webhooks.Max))
 		}
 	}
-	return 0, nil
+	return nil
 }
 
 func (b *webhookRows) store(ctx context.Context, tx *ent.Tx) error {
@@ -92,9 +92,9 @@ func (b *keyRows) read(p *problems, in *adminv1.ExportedKey) row[*ent.ApiKey] {
 // fingerprintBytes is the length of a SHA-256.
 const fingerprintBytes = 32
 
-func (b *keyRows) plan(ctx context.Context, tx *ent.Tx) (int, error) {
+func (b *keyRows) plan(ctx context.Context, tx *ent.Tx) error {
 	if _, err := b.sort(ctx, tx, apikey.Table); err != nil {
-		return 0, err
+		return err
 	}
 	fingerprints := make([][]byte, len(b.fresh))
 	for i, l := range b.fresh {
@@ -103,7 +103,7 @@ func (b *keyRows) plan(ctx context.Context, tx *ent.Tx) (int, error) {
 	// Of any store: a fingerprint leads to one key.
 	others, err := tx.ApiKey.Query().Where(apikey.FingerprintIn(fingerprints...)).All(ctx)
 	if err != nil {
-		return 0, fmt.Errorf("look for fingerprints: %w", err)
+		return fmt.Errorf("look for fingerprints: %w", err)
 	}
 	taken := map[string]bool{}
 	for _, other := range others {
@@ -112,7 +112,7 @@ func (b *keyRows) plan(ctx context.Context, tx *ent.Tx) (int, error) {
 	now := hook.Time(ctx)
 	active, err := shop.ActiveKeys(ctx, tx, b.t.ID, now)
 	if err != nil {
-		return 0, err
+		return err
 	}
 	for _, l := range b.fresh {
 		if taken[string(l.data.Fingerprint)] {
@@ -126,7 +126,7 @@ func (b *keyRows) plan(ctx context.Context, tx *ent.Tx) (int, error) {
 			b.refuse(l.index, "", fmt.Sprintf("would be the %dth active key of the store, which may have %d", active, shop.MaxActiveKeys))
 		}
 	}
-	return 0, nil
+	return nil
 }
 
 func (b *keyRows) store(ctx context.Context, tx *ent.Tx) error {

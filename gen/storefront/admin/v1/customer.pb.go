@@ -11,6 +11,7 @@ import (
 	v1 "go.storefront.example/gen/storefront/v1"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
+	fieldmaskpb "google.golang.org/protobuf/types/known/fieldmaskpb"
 	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
 	reflect "reflect"
 	sync "sync"
@@ -24,18 +25,168 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+// Which customer to retrieve.
+type GetCustomerRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// UUID of the customer.
+	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	// The store's slug or id; a customer of another store is then not found. Empty for any store.
+	Store         string `protobuf:"bytes,2,opt,name=store,proto3" json:"store,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetCustomerRequest) Reset() {
+	*x = GetCustomerRequest{}
+	mi := &file_storefront_admin_v1_customer_proto_msgTypes[0]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetCustomerRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetCustomerRequest) ProtoMessage() {}
+
+func (x *GetCustomerRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_storefront_admin_v1_customer_proto_msgTypes[0]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetCustomerRequest.ProtoReflect.Descriptor instead.
+func (*GetCustomerRequest) Descriptor() ([]byte, []int) {
+	return file_storefront_admin_v1_customer_proto_rawDescGZIP(), []int{0}
+}
+
+func (x *GetCustomerRequest) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *GetCustomerRequest) GetStore() string {
+	if x != nil {
+		return x.Store
+	}
+	return ""
+}
+
+// What to change of a customer. Fields that are not named stay as they are.
+type UpdateCustomerRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// UUID of the customer.
+	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	// At most 200 characters.
+	Name *string `protobuf:"bytes,2,opt,name=name,proto3,oneof" json:"name,omitempty"`
+	// An e-mail address, at most 254 characters; null clears it.
+	Email *string `protobuf:"bytes,3,opt,name=email,proto3,oneof" json:"email,omitempty"`
+	// A phone number, international or in the form of the store's country; null clears it.
+	Phone *string `protobuf:"bytes,4,opt,name=phone,proto3,oneof" json:"phone,omitempty"`
+	// For typed clients: the fields to change, where a named field without a value is cleared.
+	// Without a mask the fields that are present are changed. In JSON the names that are present are
+	// the mask.
+	UpdateMask *fieldmaskpb.FieldMask `protobuf:"bytes,5,opt,name=update_mask,json=updateMask,proto3" json:"update_mask,omitempty"`
+	// The store's slug or id; a customer of another store is then not found. Empty for any store.
+	Store         string `protobuf:"bytes,6,opt,name=store,proto3" json:"store,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *UpdateCustomerRequest) Reset() {
+	*x = UpdateCustomerRequest{}
+	mi := &file_storefront_admin_v1_customer_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UpdateCustomerRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UpdateCustomerRequest) ProtoMessage() {}
+
+func (x *UpdateCustomerRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_storefront_admin_v1_customer_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UpdateCustomerRequest.ProtoReflect.Descriptor instead.
+func (*UpdateCustomerRequest) Descriptor() ([]byte, []int) {
+	return file_storefront_admin_v1_customer_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *UpdateCustomerRequest) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *UpdateCustomerRequest) GetName() string {
+	if x != nil && x.Name != nil {
+		return *x.Name
+	}
+	return ""
+}
+
+func (x *UpdateCustomerRequest) GetEmail() string {
+	if x != nil && x.Email != nil {
+		return *x.Email
+	}
+	return ""
+}
+
+func (x *UpdateCustomerRequest) GetPhone() string {
+	if x != nil && x.Phone != nil {
+		return *x.Phone
+	}
+	return ""
+}
+
+func (x *UpdateCustomerRequest) GetUpdateMask() *fieldmaskpb.FieldMask {
+	if x != nil {
+		return x.UpdateMask
+	}
+	return nil
+}
+
+func (x *UpdateCustomerRequest) GetStore() string {
+	if x != nil {
+		return x.Store
+	}
+	return ""
+}
+
 // Which customer to forget.
 type ForgetCustomerRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// UUID of the customer.
-	Id            string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	// The store's slug or id; a customer of another store is then not found. Empty for any store.
+	Store         string `protobuf:"bytes,2,opt,name=store,proto3" json:"store,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ForgetCustomerRequest) Reset() {
 	*x = ForgetCustomerRequest{}
-	mi := &file_storefront_admin_v1_customer_proto_msgTypes[0]
+	mi := &file_storefront_admin_v1_customer_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -47,7 +198,7 @@ func (x *ForgetCustomerRequest) String() string {
 func (*ForgetCustomerRequest) ProtoMessage() {}
 
 func (x *ForgetCustomerRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_storefront_admin_v1_customer_proto_msgTypes[0]
+	mi := &file_storefront_admin_v1_customer_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -60,7 +211,7 @@ func (x *ForgetCustomerRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForgetCustomerRequest.ProtoReflect.Descriptor instead.
 func (*ForgetCustomerRequest) Descriptor() ([]byte, []int) {
-	return file_storefront_admin_v1_customer_proto_rawDescGZIP(), []int{0}
+	return file_storefront_admin_v1_customer_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *ForgetCustomerRequest) GetId() string {
@@ -70,18 +221,27 @@ func (x *ForgetCustomerRequest) GetId() string {
 	return ""
 }
 
+func (x *ForgetCustomerRequest) GetStore() string {
+	if x != nil {
+		return x.Store
+	}
+	return ""
+}
+
 // Which customer's forgetting to continue.
 type ContinueForgettingRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// UUID of the customer.
-	Id            string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	// The store's slug or id; a customer of another store is then not found. Empty for any store.
+	Store         string `protobuf:"bytes,2,opt,name=store,proto3" json:"store,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ContinueForgettingRequest) Reset() {
 	*x = ContinueForgettingRequest{}
-	mi := &file_storefront_admin_v1_customer_proto_msgTypes[1]
+	mi := &file_storefront_admin_v1_customer_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -93,7 +253,7 @@ func (x *ContinueForgettingRequest) String() string {
 func (*ContinueForgettingRequest) ProtoMessage() {}
 
 func (x *ContinueForgettingRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_storefront_admin_v1_customer_proto_msgTypes[1]
+	mi := &file_storefront_admin_v1_customer_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -106,12 +266,19 @@ func (x *ContinueForgettingRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ContinueForgettingRequest.ProtoReflect.Descriptor instead.
 func (*ContinueForgettingRequest) Descriptor() ([]byte, []int) {
-	return file_storefront_admin_v1_customer_proto_rawDescGZIP(), []int{1}
+	return file_storefront_admin_v1_customer_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *ContinueForgettingRequest) GetId() string {
 	if x != nil {
 		return x.Id
+	}
+	return ""
+}
+
+func (x *ContinueForgettingRequest) GetStore() string {
+	if x != nil {
+		return x.Store
 	}
 	return ""
 }
@@ -149,7 +316,7 @@ type Forgetting struct {
 
 func (x *Forgetting) Reset() {
 	*x = Forgetting{}
-	mi := &file_storefront_admin_v1_customer_proto_msgTypes[2]
+	mi := &file_storefront_admin_v1_customer_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -161,7 +328,7 @@ func (x *Forgetting) String() string {
 func (*Forgetting) ProtoMessage() {}
 
 func (x *Forgetting) ProtoReflect() protoreflect.Message {
-	mi := &file_storefront_admin_v1_customer_proto_msgTypes[2]
+	mi := &file_storefront_admin_v1_customer_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -174,7 +341,7 @@ func (x *Forgetting) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Forgetting.ProtoReflect.Descriptor instead.
 func (*Forgetting) Descriptor() ([]byte, []int) {
-	return file_storefront_admin_v1_customer_proto_rawDescGZIP(), []int{2}
+	return file_storefront_admin_v1_customer_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *Forgetting) GetCustomerId() string {
@@ -262,14 +429,16 @@ type ListCustomerOrdersRequest struct {
 	// At most this many, 1 to 1000; 50 unless named. More are read page by page.
 	PageSize *int32 `protobuf:"varint,2,opt,name=page_size,json=pageSize,proto3,oneof" json:"page_size,omitempty"`
 	// The `nextPageToken` of the page before; empty for the first page.
-	PageToken     string `protobuf:"bytes,3,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	PageToken string `protobuf:"bytes,3,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	// The store's slug or id; a customer of another store is then not found. Empty for any store.
+	Store         string `protobuf:"bytes,4,opt,name=store,proto3" json:"store,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ListCustomerOrdersRequest) Reset() {
 	*x = ListCustomerOrdersRequest{}
-	mi := &file_storefront_admin_v1_customer_proto_msgTypes[3]
+	mi := &file_storefront_admin_v1_customer_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -281,7 +450,7 @@ func (x *ListCustomerOrdersRequest) String() string {
 func (*ListCustomerOrdersRequest) ProtoMessage() {}
 
 func (x *ListCustomerOrdersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_storefront_admin_v1_customer_proto_msgTypes[3]
+	mi := &file_storefront_admin_v1_customer_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -294,7 +463,7 @@ func (x *ListCustomerOrdersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListCustomerOrdersRequest.ProtoReflect.Descriptor instead.
 func (*ListCustomerOrdersRequest) Descriptor() ([]byte, []int) {
-	return file_storefront_admin_v1_customer_proto_rawDescGZIP(), []int{3}
+	return file_storefront_admin_v1_customer_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *ListCustomerOrdersRequest) GetId() string {
@@ -318,6 +487,13 @@ func (x *ListCustomerOrdersRequest) GetPageToken() string {
 	return ""
 }
 
+func (x *ListCustomerOrdersRequest) GetStore() string {
+	if x != nil {
+		return x.Store
+	}
+	return ""
+}
+
 // Orders of a customer.
 type ListCustomerOrdersResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -331,7 +507,7 @@ type ListCustomerOrdersResponse struct {
 
 func (x *ListCustomerOrdersResponse) Reset() {
 	*x = ListCustomerOrdersResponse{}
-	mi := &file_storefront_admin_v1_customer_proto_msgTypes[4]
+	mi := &file_storefront_admin_v1_customer_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -343,7 +519,7 @@ func (x *ListCustomerOrdersResponse) String() string {
 func (*ListCustomerOrdersResponse) ProtoMessage() {}
 
 func (x *ListCustomerOrdersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_storefront_admin_v1_customer_proto_msgTypes[4]
+	mi := &file_storefront_admin_v1_customer_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -356,7 +532,7 @@ func (x *ListCustomerOrdersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListCustomerOrdersResponse.ProtoReflect.Descriptor instead.
 func (*ListCustomerOrdersResponse) Descriptor() ([]byte, []int) {
-	return file_storefront_admin_v1_customer_proto_rawDescGZIP(), []int{4}
+	return file_storefront_admin_v1_customer_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *ListCustomerOrdersResponse) GetOrders() []*v1.Order {
@@ -390,7 +566,7 @@ type CreateCustomerRequest struct {
 
 func (x *CreateCustomerRequest) Reset() {
 	*x = CreateCustomerRequest{}
-	mi := &file_storefront_admin_v1_customer_proto_msgTypes[5]
+	mi := &file_storefront_admin_v1_customer_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -402,7 +578,7 @@ func (x *CreateCustomerRequest) String() string {
 func (*CreateCustomerRequest) ProtoMessage() {}
 
 func (x *CreateCustomerRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_storefront_admin_v1_customer_proto_msgTypes[5]
+	mi := &file_storefront_admin_v1_customer_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -415,7 +591,7 @@ func (x *CreateCustomerRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateCustomerRequest.ProtoReflect.Descriptor instead.
 func (*CreateCustomerRequest) Descriptor() ([]byte, []int) {
-	return file_storefront_admin_v1_customer_proto_rawDescGZIP(), []int{5}
+	return file_storefront_admin_v1_customer_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *CreateCustomerRequest) GetStore() string {
@@ -459,7 +635,7 @@ type CreateCustomerResponse struct {
 
 func (x *CreateCustomerResponse) Reset() {
 	*x = CreateCustomerResponse{}
-	mi := &file_storefront_admin_v1_customer_proto_msgTypes[6]
+	mi := &file_storefront_admin_v1_customer_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -471,7 +647,7 @@ func (x *CreateCustomerResponse) String() string {
 func (*CreateCustomerResponse) ProtoMessage() {}
 
 func (x *CreateCustomerResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_storefront_admin_v1_customer_proto_msgTypes[6]
+	mi := &file_storefront_admin_v1_customer_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -484,7 +660,7 @@ func (x *CreateCustomerResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateCustomerResponse.ProtoReflect.Descriptor instead.
 func (*CreateCustomerResponse) Descriptor() ([]byte, []int) {
-	return file_storefront_admin_v1_customer_proto_rawDescGZIP(), []int{6}
+	return file_storefront_admin_v1_customer_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *CreateCustomerResponse) GetCustomer() *v1.Customer {
@@ -518,7 +694,7 @@ type ListCustomersRequest struct {
 
 func (x *ListCustomersRequest) Reset() {
 	*x = ListCustomersRequest{}
-	mi := &file_storefront_admin_v1_customer_proto_msgTypes[7]
+	mi := &file_storefront_admin_v1_customer_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -530,7 +706,7 @@ func (x *ListCustomersRequest) String() string {
 func (*ListCustomersRequest) ProtoMessage() {}
 
 func (x *ListCustomersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_storefront_admin_v1_customer_proto_msgTypes[7]
+	mi := &file_storefront_admin_v1_customer_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -543,7 +719,7 @@ func (x *ListCustomersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListCustomersRequest.ProtoReflect.Descriptor instead.
 func (*ListCustomersRequest) Descriptor() ([]byte, []int) {
-	return file_storefront_admin_v1_customer_proto_rawDescGZIP(), []int{7}
+	return file_storefront_admin_v1_customer_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *ListCustomersRequest) GetStore() string {
@@ -577,7 +753,7 @@ func (x *ListCustomersRequest) GetQ() string {
 // Which customer to find.
 type FindCustomerRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The store's slug or id; not needed with an id.
+	// The store's slug or id; not needed with an id. An id of another store is not found.
 	Store string `protobuf:"bytes,1,opt,name=store,proto3" json:"store,omitempty"`
 	// UUID of the customer, its e-mail or phone, or at least eight characters of the beginning or end of its UUID.
 	Name          string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
@@ -587,7 +763,7 @@ type FindCustomerRequest struct {
 
 func (x *FindCustomerRequest) Reset() {
 	*x = FindCustomerRequest{}
-	mi := &file_storefront_admin_v1_customer_proto_msgTypes[8]
+	mi := &file_storefront_admin_v1_customer_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -599,7 +775,7 @@ func (x *FindCustomerRequest) String() string {
 func (*FindCustomerRequest) ProtoMessage() {}
 
 func (x *FindCustomerRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_storefront_admin_v1_customer_proto_msgTypes[8]
+	mi := &file_storefront_admin_v1_customer_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -612,7 +788,7 @@ func (x *FindCustomerRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FindCustomerRequest.ProtoReflect.Descriptor instead.
 func (*FindCustomerRequest) Descriptor() ([]byte, []int) {
-	return file_storefront_admin_v1_customer_proto_rawDescGZIP(), []int{8}
+	return file_storefront_admin_v1_customer_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *FindCustomerRequest) GetStore() string {
@@ -633,11 +809,27 @@ var File_storefront_admin_v1_customer_proto protoreflect.FileDescriptor
 
 const file_storefront_admin_v1_customer_proto_rawDesc = "" +
 	"\n" +
-	"\"storefront/admin/v1/customer.proto\x12\x13storefront.admin.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1cstorefront/v1/customer.proto\x1a\x19storefront/v1/order.proto\"'\n" +
+	"\"storefront/admin/v1/customer.proto\x12\x13storefront.admin.v1\x1a\x1bbuf/validate/validate.proto\x1a google/protobuf/field_mask.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1cstorefront/v1/customer.proto\x1a\x19storefront/v1/order.proto\":\n" +
+	"\x12GetCustomerRequest\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12\x14\n" +
+	"\x05store\x18\x02 \x01(\tR\x05store\"\x98\x04\n" +
+	"\x15UpdateCustomerRequest\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12D\n" +
+	"\x04name\x18\x02 \x01(\tB+\xbaH(r&\x18\xc8\x012!^[^\\x00-\\x08\\x0B-\\x1F\\x7F-\\x9F]*$H\x00R\x04name\x88\x01\x01\x12\xb8\x01\n" +
+	"\x05email\x18\x03 \x01(\tB\x9c\x01\xbaH\x98\x01r\x95\x01\x10\x01\x18\xfe\x012\x8d\x01^([^\\s@\\x00-\\x1F\\x7F-\\x9F]+|\"([^\"\\\\\\x00-\\x1F\\x7F-\\x9F]|\\\\[^\\x00-\\x1F\\x7F-\\x9F])+\")@[^\\s@.\\x00-\\x1F\\x7F-\\x9F]+(\\.[^\\s@.\\x00-\\x1F\\x7F-\\x9F]+)+$H\x01R\x05email\x88\x01\x01\x12~\n" +
+	"\x05phone\x18\x04 \x01(\tBc\xbaH`r^\x10\x01\x18\xfa\x012W^[^\\x00-\\x08\\x0B-\\x1F\\x7F-\\x9F]*[^\\s\\x00-\\x1F\\x7F-\\x9F][^\\x00-\\x08\\x0B-\\x1F\\x7F-\\x9F]*$H\x02R\x05phone\x88\x01\x01\x12;\n" +
+	"\vupdate_mask\x18\x05 \x01(\v2\x1a.google.protobuf.FieldMaskR\n" +
+	"updateMask\x12\x14\n" +
+	"\x05store\x18\x06 \x01(\tR\x05storeB\a\n" +
+	"\x05_nameB\b\n" +
+	"\x06_emailB\b\n" +
+	"\x06_phone\"=\n" +
 	"\x15ForgetCustomerRequest\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\"+\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12\x14\n" +
+	"\x05store\x18\x02 \x01(\tR\x05store\"A\n" +
 	"\x19ContinueForgettingRequest\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\"\xca\x03\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12\x14\n" +
+	"\x05store\x18\x02 \x01(\tR\x05store\"\xca\x03\n" +
 	"\n" +
 	"Forgetting\x12\x1f\n" +
 	"\vcustomer_id\x18\x01 \x01(\tR\n" +
@@ -657,12 +849,13 @@ const file_storefront_admin_v1_customer_proto_rawDesc = "" +
 	" \x01(\v2\x1a.google.protobuf.TimestampR\n" +
 	"finishedAt\x12'\n" +
 	"\rlog_waits_for\x18\v \x01(\tH\x00R\vlogWaitsFor\x88\x01\x01B\x10\n" +
-	"\x0e_log_waits_for\"z\n" +
+	"\x0e_log_waits_for\"\x90\x01\n" +
 	"\x19ListCustomerOrdersRequest\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12 \n" +
 	"\tpage_size\x18\x02 \x01(\x05H\x00R\bpageSize\x88\x01\x01\x12\x1d\n" +
 	"\n" +
-	"page_token\x18\x03 \x01(\tR\tpageTokenB\f\n" +
+	"page_token\x18\x03 \x01(\tR\tpageToken\x12\x14\n" +
+	"\x05store\x18\x04 \x01(\tR\x05storeB\f\n" +
 	"\n" +
 	"_page_size\"r\n" +
 	"\x1aListCustomerOrdersResponse\x12,\n" +
@@ -689,13 +882,13 @@ const file_storefront_admin_v1_customer_proto_rawDesc = "" +
 	"\x02_q\"?\n" +
 	"\x13FindCustomerRequest\x12\x14\n" +
 	"\x05store\x18\x01 \x01(\tR\x05store\x12\x12\n" +
-	"\x04name\x18\x02 \x01(\tR\x04name2\x9e\x06\n" +
+	"\x04name\x18\x02 \x01(\tR\x04name2\xaa\x06\n" +
 	"\x0fCustomerService\x12i\n" +
 	"\x0eCreateCustomer\x12*.storefront.admin.v1.CreateCustomerRequest\x1a+.storefront.admin.v1.CreateCustomerResponse\x12e\n" +
-	"\rListCustomers\x12).storefront.admin.v1.ListCustomersRequest\x1a$.storefront.v1.ListCustomersResponse\"\x03\x90\x02\x01\x12N\n" +
-	"\vGetCustomer\x12!.storefront.v1.GetCustomerRequest\x1a\x17.storefront.v1.Customer\"\x03\x90\x02\x01\x12V\n" +
-	"\fFindCustomer\x12(.storefront.admin.v1.FindCustomerRequest\x1a\x17.storefront.v1.Customer\"\x03\x90\x02\x01\x12O\n" +
-	"\x0eUpdateCustomer\x12$.storefront.v1.UpdateCustomerRequest\x1a\x17.storefront.v1.Customer\x12]\n" +
+	"\rListCustomers\x12).storefront.admin.v1.ListCustomersRequest\x1a$.storefront.v1.ListCustomersResponse\"\x03\x90\x02\x01\x12T\n" +
+	"\vGetCustomer\x12'.storefront.admin.v1.GetCustomerRequest\x1a\x17.storefront.v1.Customer\"\x03\x90\x02\x01\x12V\n" +
+	"\fFindCustomer\x12(.storefront.admin.v1.FindCustomerRequest\x1a\x17.storefront.v1.Customer\"\x03\x90\x02\x01\x12U\n" +
+	"\x0eUpdateCustomer\x12*.storefront.admin.v1.UpdateCustomerRequest\x1a\x17.storefront.v1.Customer\x12]\n" +
 	"\x0eForgetCustomer\x12*.storefront.admin.v1.ForgetCustomerRequest\x1a\x1f.storefront.admin.v1.Forgetting\x12e\n" +
 	"\x12ContinueForgetting\x12..storefront.admin.v1.ContinueForgettingRequest\x1a\x1f.storefront.admin.v1.Forgetting\x12z\n" +
 	"\x12ListCustomerOrders\x12..storefront.admin.v1.ListCustomerOrdersRequest\x1a/.storefront.admin.v1.ListCustomerOrdersResponse\"\x03\x90\x02\x01B7Z5go.storefront.example/gen/storefront/admin/v1;adminv1b\x06proto3"
@@ -712,50 +905,52 @@ func file_storefront_admin_v1_customer_proto_rawDescGZIP() []byte {
 	return file_storefront_admin_v1_customer_proto_rawDescData
 }
 
-var file_storefront_admin_v1_customer_proto_msgTypes = make([]protoimpl.MessageInfo, 9)
+var file_storefront_admin_v1_customer_proto_msgTypes = make([]protoimpl.MessageInfo, 11)
 var file_storefront_admin_v1_customer_proto_goTypes = []any{
-	(*ForgetCustomerRequest)(nil),      // 0: storefront.admin.v1.ForgetCustomerRequest
-	(*ContinueForgettingRequest)(nil),  // 1: storefront.admin.v1.ContinueForgettingRequest
-	(*Forgetting)(nil),                 // 2: storefront.admin.v1.Forgetting
-	(*ListCustomerOrdersRequest)(nil),  // 3: storefront.admin.v1.ListCustomerOrdersRequest
-	(*ListCustomerOrdersResponse)(nil), // 4: storefront.admin.v1.ListCustomerOrdersResponse
-	(*CreateCustomerRequest)(nil),      // 5: storefront.admin.v1.CreateCustomerRequest
-	(*CreateCustomerResponse)(nil),     // 6: storefront.admin.v1.CreateCustomerResponse
-	(*ListCustomersRequest)(nil),       // 7: storefront.admin.v1.ListCustomersRequest
-	(*FindCustomerRequest)(nil),        // 8: storefront.admin.v1.FindCustomerRequest
-	(*timestamppb.Timestamp)(nil),      // 9: google.protobuf.Timestamp
-	(*v1.Order)(nil),                   // 10: storefront.v1.Order
-	(*v1.Customer)(nil),                // 11: storefront.v1.Customer
-	(*v1.GetCustomerRequest)(nil),      // 12: storefront.v1.GetCustomerRequest
-	(*v1.UpdateCustomerRequest)(nil),   // 13: storefront.v1.UpdateCustomerRequest
-	(*v1.ListCustomersResponse)(nil),   // 14: storefront.v1.ListCustomersResponse
+	(*GetCustomerRequest)(nil),         // 0: storefront.admin.v1.GetCustomerRequest
+	(*UpdateCustomerRequest)(nil),      // 1: storefront.admin.v1.UpdateCustomerRequest
+	(*ForgetCustomerRequest)(nil),      // 2: storefront.admin.v1.ForgetCustomerRequest
+	(*ContinueForgettingRequest)(nil),  // 3: storefront.admin.v1.ContinueForgettingRequest
+	(*Forgetting)(nil),                 // 4: storefront.admin.v1.Forgetting
+	(*ListCustomerOrdersRequest)(nil),  // 5: storefront.admin.v1.ListCustomerOrdersRequest
+	(*ListCustomerOrdersResponse)(nil), // 6: storefront.admin.v1.ListCustomerOrdersResponse
+	(*CreateCustomerRequest)(nil),      // 7: storefront.admin.v1.CreateCustomerRequest
+	(*CreateCustomerResponse)(nil),     // 8: storefront.admin.v1.CreateCustomerResponse
+	(*ListCustomersRequest)(nil),       // 9: storefront.admin.v1.ListCustomersRequest
+	(*FindCustomerRequest)(nil),        // 10: storefront.admin.v1.FindCustomerRequest
+	(*fieldmaskpb.FieldMask)(nil),      // 11: google.protobuf.FieldMask
+	(*timestamppb.Timestamp)(nil),      // 12: google.protobuf.Timestamp
+	(*v1.Order)(nil),                   // 13: storefront.v1.Order
+	(*v1.Customer)(nil),                // 14: storefront.v1.Customer
+	(*v1.ListCustomersResponse)(nil),   // 15: storefront.v1.ListCustomersResponse
 }
 var file_storefront_admin_v1_customer_proto_depIdxs = []int32{
-	9,  // 0: storefront.admin.v1.Forgetting.created_at:type_name -> google.protobuf.Timestamp
-	9,  // 1: storefront.admin.v1.Forgetting.finished_at:type_name -> google.protobuf.Timestamp
-	10, // 2: storefront.admin.v1.ListCustomerOrdersResponse.orders:type_name -> storefront.v1.Order
-	11, // 3: storefront.admin.v1.CreateCustomerResponse.customer:type_name -> storefront.v1.Customer
-	5,  // 4: storefront.admin.v1.CustomerService.CreateCustomer:input_type -> storefront.admin.v1.CreateCustomerRequest
-	7,  // 5: storefront.admin.v1.CustomerService.ListCustomers:input_type -> storefront.admin.v1.ListCustomersRequest
-	12, // 6: storefront.admin.v1.CustomerService.GetCustomer:input_type -> storefront.v1.GetCustomerRequest
-	8,  // 7: storefront.admin.v1.CustomerService.FindCustomer:input_type -> storefront.admin.v1.FindCustomerRequest
-	13, // 8: storefront.admin.v1.CustomerService.UpdateCustomer:input_type -> storefront.v1.UpdateCustomerRequest
-	0,  // 9: storefront.admin.v1.CustomerService.ForgetCustomer:input_type -> storefront.admin.v1.ForgetCustomerRequest
-	1,  // 10: storefront.admin.v1.CustomerService.ContinueForgetting:input_type -> storefront.admin.v1.ContinueForgettingRequest
-	3,  // 11: storefront.admin.v1.CustomerService.ListCustomerOrders:input_type -> storefront.admin.v1.ListCustomerOrdersRequest
-	6,  // 12: storefront.admin.v1.CustomerService.CreateCustomer:output_type -> storefront.admin.v1.CreateCustomerResponse
-	14, // 13: storefront.admin.v1.CustomerService.ListCustomers:output_type -> storefront.v1.ListCustomersResponse
-	11, // 14: storefront.admin.v1.CustomerService.GetCustomer:output_type -> storefront.v1.Customer
-	11, // 15: storefront.admin.v1.CustomerService.FindCustomer:output_type -> storefront.v1.Customer
-	11, // 16: storefront.admin.v1.CustomerService.UpdateCustomer:output_type -> storefront.v1.Customer
-	2,  // 17: storefront.admin.v1.CustomerService.ForgetCustomer:output_type -> storefront.admin.v1.Forgetting
-	2,  // 18: storefront.admin.v1.CustomerService.ContinueForgetting:output_type -> storefront.admin.v1.Forgetting
-	4,  // 19: storefront.admin.v1.CustomerService.ListCustomerOrders:output_type -> storefront.admin.v1.ListCustomerOrdersResponse
-	12, // [12:20] is the sub-list for method output_type
-	4,  // [4:12] is the sub-list for method input_type
-	4,  // [4:4] is the sub-list for extension type_name
-	4,  // [4:4] is the sub-list for extension extendee
-	0,  // [0:4] is the sub-list for field type_name
+	11, // 0: storefront.admin.v1.UpdateCustomerRequest.update_mask:type_name -> google.protobuf.FieldMask
+	12, // 1: storefront.admin.v1.Forgetting.created_at:type_name -> google.protobuf.Timestamp
+	12, // 2: storefront.admin.v1.Forgetting.finished_at:type_name -> google.protobuf.Timestamp
+	13, // 3: storefront.admin.v1.ListCustomerOrdersResponse.orders:type_name -> storefront.v1.Order
+	14, // 4: storefront.admin.v1.CreateCustomerResponse.customer:type_name -> storefront.v1.Customer
+	7,  // 5: storefront.admin.v1.CustomerService.CreateCustomer:input_type -> storefront.admin.v1.CreateCustomerRequest
+	9,  // 6: storefront.admin.v1.CustomerService.ListCustomers:input_type -> storefront.admin.v1.ListCustomersRequest
+	0,  // 7: storefront.admin.v1.CustomerService.GetCustomer:input_type -> storefront.admin.v1.GetCustomerRequest
+	10, // 8: storefront.admin.v1.CustomerService.FindCustomer:input_type -> storefront.admin.v1.FindCustomerRequest
+	1,  // 9: storefront.admin.v1.CustomerService.UpdateCustomer:input_type -> storefront.admin.v1.UpdateCustomerRequest
+	2,  // 10: storefront.admin.v1.CustomerService.ForgetCustomer:input_type -> storefront.admin.v1.ForgetCustomerRequest
+	3,  // 11: storefront.admin.v1.CustomerService.ContinueForgetting:input_type -> storefront.admin.v1.ContinueForgettingRequest
+	5,  // 12: storefront.admin.v1.CustomerService.ListCustomerOrders:input_type -> storefront.admin.v1.ListCustomerOrdersRequest
+	8,  // 13: storefront.admin.v1.CustomerService.CreateCustomer:output_type -> storefront.admin.v1.CreateCustomerResponse
+	15, // 14: storefront.admin.v1.CustomerService.ListCustomers:output_type -> storefront.v1.ListCustomersResponse
+	14, // 15: storefront.admin.v1.CustomerService.GetCustomer:output_type -> storefront.v1.Customer
+	14, // 16: storefront.admin.v1.CustomerService.FindCustomer:output_type -> storefront.v1.Customer
+	14, // 17: storefront.admin.v1.CustomerService.UpdateCustomer:output_type -> storefront.v1.Customer
+	4,  // 18: storefront.admin.v1.CustomerService.ForgetCustomer:output_type -> storefront.admin.v1.Forgetting
+	4,  // 19: storefront.admin.v1.CustomerService.ContinueForgetting:output_type -> storefront.admin.v1.Forgetting
+	6,  // 20: storefront.admin.v1.CustomerService.ListCustomerOrders:output_type -> storefront.admin.v1.ListCustomerOrdersResponse
+	13, // [13:21] is the sub-list for method output_type
+	5,  // [5:13] is the sub-list for method input_type
+	5,  // [5:5] is the sub-list for extension type_name
+	5,  // [5:5] is the sub-list for extension extendee
+	0,  // [0:5] is the sub-list for field type_name
 }
 
 func init() { file_storefront_admin_v1_customer_proto_init() }
@@ -763,17 +958,18 @@ func file_storefront_admin_v1_customer_proto_init() {
 	if File_storefront_admin_v1_customer_proto != nil {
 		return
 	}
-	file_storefront_admin_v1_customer_proto_msgTypes[2].OneofWrappers = []any{}
-	file_storefront_admin_v1_customer_proto_msgTypes[3].OneofWrappers = []any{}
+	file_storefront_admin_v1_customer_proto_msgTypes[1].OneofWrappers = []any{}
+	file_storefront_admin_v1_customer_proto_msgTypes[4].OneofWrappers = []any{}
 	file_storefront_admin_v1_customer_proto_msgTypes[5].OneofWrappers = []any{}
 	file_storefront_admin_v1_customer_proto_msgTypes[7].OneofWrappers = []any{}
+	file_storefront_admin_v1_customer_proto_msgTypes[9].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_storefront_admin_v1_customer_proto_rawDesc), len(file_storefront_admin_v1_customer_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   9,
+			NumMessages:   11,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -5,9 +5,9 @@
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_buf_validate_validate } from "../../../buf/validate/validate_pb.js";
-import type { Timestamp } from "@bufbuild/protobuf/wkt";
-import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
-import type { Customer, CustomerSchema, GetCustomerRequestSchema, ListCustomersResponseSchema, UpdateCustomerRequestSchema } from "../../v1/customer_pb.js";
+import type { FieldMask, Timestamp } from "@bufbuild/protobuf/wkt";
+import { file_google_protobuf_field_mask, file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
+import type { Customer, CustomerSchema, ListCustomersResponseSchema } from "../../v1/customer_pb.js";
 import { file_storefront_v1_customer } from "../../v1/customer_pb.js";
 import type { Order } from "../../v1/order_pb.js";
 import { file_storefront_v1_order } from "../../v1/order_pb.js";
@@ -17,7 +17,93 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file storefront/admin/v1/customer.proto.
  */
 export const file_storefront_admin_v1_customer: GenFile = /*@__PURE__*/
-  fileDesc("CiJzdG9yZWZyb250L2FkbWluL3YxL2N1c3RvbWVyLnByb3RvEhNzdG9yZWZyb250LmFkbWluLnYxIiMKFUZvcmdldEN1c3RvbWVyUmVxdWVzdBIKCgJpZBgBIAEoCSInChlDb250aW51ZUZvcmdldHRpbmdSZXF1ZXN0EgoKAmlkGAEgASgJIsMCCgpGb3JnZXR0aW5nEhMKC2N1c3RvbWVyX2lkGAEgASgJEhAKCHN0b3JlX2lkGAIgASgJEg4KBmV2ZW50cxgDIAEoAxISCgpkZWxpdmVyaWVzGAQgASgDEhgKEGFjdGl2aXR5X2VudHJpZXMYBSABKAMSDQoFbm90ZXMYBiABKAMSGAoQaWRlbXBvdGVuY3lfa2V5cxgHIAEoAxIYChByZWZ1c2VkX3JlcXVlc3RzGAggASgDEi4KCmNyZWF0ZWRfYXQYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC2ZpbmlzaGVkX2F0GAogASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIaCg1sb2dfd2FpdHNfZm9yGAsgASgJSACIAQFCEAoOX2xvZ193YWl0c19mb3IiYQoZTGlzdEN1c3RvbWVyT3JkZXJzUmVxdWVzdBIKCgJpZBgBIAEoCRIWCglwYWdlX3NpemUYAiABKAVIAIgBARISCgpwYWdlX3Rva2VuGAMgASgJQgwKCl9wYWdlX3NpemUiWwoaTGlzdEN1c3RvbWVyT3JkZXJzUmVzcG9uc2USJAoGb3JkZXJzGAEgAygLMhQuc3RvcmVmcm9udC52MS5PcmRlchIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiogMKFUNyZWF0ZUN1c3RvbWVyUmVxdWVzdBINCgVzdG9yZRgBIAEoCRI5CgRuYW1lGAIgASgJQiu6SChyJhjIATIhXlteXHgwMC1ceDA4XHgwQi1ceDFGXHg3Ri1ceDlGXSokErEBCgVlbWFpbBgDIAEoCUKcAbpImAFylQEQARj+ATKNAV4oW15cc0BceDAwLVx4MUZceDdGLVx4OUZdK3wiKFteIlxcXHgwMC1ceDFGXHg3Ri1ceDlGXXxcXFteXHgwMC1ceDFGXHg3Ri1ceDlGXSkrIilAW15cc0AuXHgwMC1ceDFGXHg3Ri1ceDlGXSsoXC5bXlxzQC5ceDAwLVx4MUZceDdGLVx4OUZdKykrJEgAiAEBEncKBXBob25lGAQgASgJQmO6SGByXhABGPoBMldeW15ceDAwLVx4MDhceDBCLVx4MUZceDdGLVx4OUZdKlteXHNceDAwLVx4MUZceDdGLVx4OUZdW15ceDAwLVx4MDhceDBCLVx4MUZceDdGLVx4OUZdKiRIAYgBAUIICgZfZW1haWxCCAoGX3Bob25lIlQKFkNyZWF0ZUN1c3RvbWVyUmVzcG9uc2USKQoIY3VzdG9tZXIYASABKAsyFy5zdG9yZWZyb250LnYxLkN1c3RvbWVyEg8KB2NyZWF0ZWQYAiABKAgivQEKFExpc3RDdXN0b21lcnNSZXF1ZXN0Eg0KBXN0b3JlGAEgASgJEhoKBHBhZ2UYAiABKANCB7pIBCICKAFIAIgBARIhCglwYWdlX3NpemUYAyABKAVCCbpIBhoEGGQoAUgBiAEBEjoKAXEYBCABKAlCKrpIJ3IlGGQyIV5bXlx4MDAtXHgwOFx4MEItXHgxRlx4N0YtXHg5Rl0qJEgCiAEBQgcKBV9wYWdlQgwKCl9wYWdlX3NpemVCBAoCX3EiMgoTRmluZEN1c3RvbWVyUmVxdWVzdBINCgVzdG9yZRgBIAEoCRIMCgRuYW1lGAIgASgJMp4GCg9DdXN0b21lclNlcnZpY2USaQoOQ3JlYXRlQ3VzdG9tZXISKi5zdG9yZWZyb250LmFkbWluLnYxLkNyZWF0ZUN1c3RvbWVyUmVxdWVzdBorLnN0b3JlZnJvbnQuYWRtaW4udjEuQ3JlYXRlQ3VzdG9tZXJSZXNwb25zZRJlCg1MaXN0Q3VzdG9tZXJzEikuc3RvcmVmcm9udC5hZG1pbi52MS5MaXN0Q3VzdG9tZXJzUmVxdWVzdBokLnN0b3JlZnJvbnQudjEuTGlzdEN1c3RvbWVyc1Jlc3BvbnNlIgOQAgESTgoLR2V0Q3VzdG9tZXISIS5zdG9yZWZyb250LnYxLkdldEN1c3RvbWVyUmVxdWVzdBoXLnN0b3JlZnJvbnQudjEuQ3VzdG9tZXIiA5ACARJWCgxGaW5kQ3VzdG9tZXISKC5zdG9yZWZyb250LmFkbWluLnYxLkZpbmRDdXN0b21lclJlcXVlc3QaFy5zdG9yZWZyb250LnYxLkN1c3RvbWVyIgOQAgESTwoOVXBkYXRlQ3VzdG9tZXISJC5zdG9yZWZyb250LnYxLlVwZGF0ZUN1c3RvbWVyUmVxdWVzdBoXLnN0b3JlZnJvbnQudjEuQ3VzdG9tZXISXQoORm9yZ2V0Q3VzdG9tZXISKi5zdG9yZWZyb250LmFkbWluLnYxLkZvcmdldEN1c3RvbWVyUmVxdWVzdBofLnN0b3JlZnJvbnQuYWRtaW4udjEuRm9yZ2V0dGluZxJlChJDb250aW51ZUZvcmdldHRpbmcSLi5zdG9yZWZyb250LmFkbWluLnYxLkNvbnRpbnVlRm9yZ2V0dGluZ1JlcXVlc3QaHy5zdG9yZWZyb250LmFkbWluLnYxLkZvcmdldHRpbmcSegoSTGlzdEN1c3RvbWVyT3JkZXJzEi4uc3RvcmVmcm9udC5hZG1pbi52MS5MaXN0Q3VzdG9tZXJPcmRlcnNSZXF1ZXN0Gi8uc3RvcmVmcm9udC5hZG1pbi52MS5MaXN0Q3VzdG9tZXJPcmRlcnNSZXNwb25zZSIDkAIBQjdaNWdvLnN0b3JlZnJvbnQuZXhhbXBsZS9nZW4vc3RvcmVmcm9udC9hZG1pbi92MTthZG1pbnYxYgZwcm90bzM", [file_buf_validate_validate, file_google_protobuf_timestamp, file_storefront_v1_customer, file_storefront_v1_order]);
+  fileDesc("CiJzdG9yZWZyb250L2FkbWluL3YxL2N1c3RvbWVyLnByb3RvEhNzdG9yZWZyb250LmFkbWluLnYxIi8KEkdldEN1c3RvbWVyUmVxdWVzdBIKCgJpZBgBIAEoCRINCgVzdG9yZRgCIAEoCSLtAwoVVXBkYXRlQ3VzdG9tZXJSZXF1ZXN0EgoKAmlkGAEgASgJEj4KBG5hbWUYAiABKAlCK7pIKHImGMgBMiFeW15ceDAwLVx4MDhceDBCLVx4MUZceDdGLVx4OUZdKiRIAIgBARKxAQoFZW1haWwYAyABKAlCnAG6SJgBcpUBEAEY/gEyjQFeKFteXHNAXHgwMC1ceDFGXHg3Ri1ceDlGXSt8IihbXiJcXFx4MDAtXHgxRlx4N0YtXHg5Rl18XFxbXlx4MDAtXHgxRlx4N0YtXHg5Rl0pKyIpQFteXHNALlx4MDAtXHgxRlx4N0YtXHg5Rl0rKFwuW15cc0AuXHgwMC1ceDFGXHg3Ri1ceDlGXSspKyRIAYgBARJ3CgVwaG9uZRgEIAEoCUJjukhgcl4QARj6ATJXXlteXHgwMC1ceDA4XHgwQi1ceDFGXHg3Ri1ceDlGXSpbXlxzXHgwMC1ceDFGXHg3Ri1ceDlGXVteXHgwMC1ceDA4XHgwQi1ceDFGXHg3Ri1ceDlGXSokSAKIAQESLwoLdXBkYXRlX21hc2sYBSABKAsyGi5nb29nbGUucHJvdG9idWYuRmllbGRNYXNrEg0KBXN0b3JlGAYgASgJQgcKBV9uYW1lQggKBl9lbWFpbEIICgZfcGhvbmUiMgoVRm9yZ2V0Q3VzdG9tZXJSZXF1ZXN0EgoKAmlkGAEgASgJEg0KBXN0b3JlGAIgASgJIjYKGUNvbnRpbnVlRm9yZ2V0dGluZ1JlcXVlc3QSCgoCaWQYASABKAkSDQoFc3RvcmUYAiABKAkiwwIKCkZvcmdldHRpbmcSEwoLY3VzdG9tZXJfaWQYASABKAkSEAoIc3RvcmVfaWQYAiABKAkSDgoGZXZlbnRzGAMgASgDEhIKCmRlbGl2ZXJpZXMYBCABKAMSGAoQYWN0aXZpdHlfZW50cmllcxgFIAEoAxINCgVub3RlcxgGIAEoAxIYChBpZGVtcG90ZW5jeV9rZXlzGAcgASgDEhgKEHJlZnVzZWRfcmVxdWVzdHMYCCABKAMSLgoKY3JlYXRlZF9hdBgJIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLZmluaXNoZWRfYXQYCiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhoKDWxvZ193YWl0c19mb3IYCyABKAlIAIgBAUIQCg5fbG9nX3dhaXRzX2ZvciJwChlMaXN0Q3VzdG9tZXJPcmRlcnNSZXF1ZXN0EgoKAmlkGAEgASgJEhYKCXBhZ2Vfc2l6ZRgCIAEoBUgAiAEBEhIKCnBhZ2VfdG9rZW4YAyABKAkSDQoFc3RvcmUYBCABKAlCDAoKX3BhZ2Vfc2l6ZSJbChpMaXN0Q3VzdG9tZXJPcmRlcnNSZXNwb25zZRIkCgZvcmRlcnMYASADKAsyFC5zdG9yZWZyb250LnYxLk9yZGVyEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSKiAwoVQ3JlYXRlQ3VzdG9tZXJSZXF1ZXN0Eg0KBXN0b3JlGAEgASgJEjkKBG5hbWUYAiABKAlCK7pIKHImGMgBMiFeW15ceDAwLVx4MDhceDBCLVx4MUZceDdGLVx4OUZdKiQSsQEKBWVtYWlsGAMgASgJQpwBukiYAXKVARABGP4BMo0BXihbXlxzQFx4MDAtXHgxRlx4N0YtXHg5Rl0rfCIoW14iXFxceDAwLVx4MUZceDdGLVx4OUZdfFxcW15ceDAwLVx4MUZceDdGLVx4OUZdKSsiKUBbXlxzQC5ceDAwLVx4MUZceDdGLVx4OUZdKyhcLlteXHNALlx4MDAtXHgxRlx4N0YtXHg5Rl0rKSskSACIAQESdwoFcGhvbmUYBCABKAlCY7pIYHJeEAEY+gEyV15bXlx4MDAtXHgwOFx4MEItXHgxRlx4N0YtXHg5Rl0qW15cc1x4MDAtXHgxRlx4N0YtXHg5Rl1bXlx4MDAtXHgwOFx4MEItXHgxRlx4N0YtXHg5Rl0qJEgBiAEBQggKBl9lbWFpbEIICgZfcGhvbmUiVAoWQ3JlYXRlQ3VzdG9tZXJSZXNwb25zZRIpCghjdXN0b21lchgBIAEoCzIXLnN0b3JlZnJvbnQudjEuQ3VzdG9tZXISDwoHY3JlYXRlZBgCIAEoCCK9AQoUTGlzdEN1c3RvbWVyc1JlcXVlc3QSDQoFc3RvcmUYASABKAkSGgoEcGFnZRgCIAEoA0IHukgEIgIoAUgAiAEBEiEKCXBhZ2Vfc2l6ZRgDIAEoBUIJukgGGgQYZCgBSAGIAQESOgoBcRgEIAEoCUIqukgnciUYZDIhXlteXHgwMC1ceDA4XHgwQi1ceDFGXHg3Ri1ceDlGXSokSAKIAQFCBwoFX3BhZ2VCDAoKX3BhZ2Vfc2l6ZUIECgJfcSIyChNGaW5kQ3VzdG9tZXJSZXF1ZXN0Eg0KBXN0b3JlGAEgASgJEgwKBG5hbWUYAiABKAkyqgYKD0N1c3RvbWVyU2VydmljZRJpCg5DcmVhdGVDdXN0b21lchIqLnN0b3JlZnJvbnQuYWRtaW4udjEuQ3JlYXRlQ3VzdG9tZXJSZXF1ZXN0Gisuc3RvcmVmcm9udC5hZG1pbi52MS5DcmVhdGVDdXN0b21lclJlc3BvbnNlEmUKDUxpc3RDdXN0b21lcnMSKS5zdG9yZWZyb250LmFkbWluLnYxLkxpc3RDdXN0b21lcnNSZXF1ZXN0GiQuc3RvcmVmcm9udC52MS5MaXN0Q3VzdG9tZXJzUmVzcG9uc2UiA5ACARJUCgtHZXRDdXN0b21lchInLnN0b3JlZnJvbnQuYWRtaW4udjEuR2V0Q3VzdG9tZXJSZXF1ZXN0Ghcuc3RvcmVmcm9udC52MS5DdXN0b21lciIDkAIBElYKDEZpbmRDdXN0b21lchIoLnN0b3JlZnJvbnQuYWRtaW4udjEuRmluZEN1c3RvbWVyUmVxdWVzdBoXLnN0b3JlZnJvbnQudjEuQ3VzdG9tZXIiA5ACARJVCg5VcGRhdGVDdXN0b21lchIqLnN0b3JlZnJvbnQuYWRtaW4udjEuVXBkYXRlQ3VzdG9tZXJSZXF1ZXN0Ghcuc3RvcmVmcm9udC52MS5DdXN0b21lchJdCg5Gb3JnZXRDdXN0b21lchIqLnN0b3JlZnJvbnQuYWRtaW4udjEuRm9yZ2V0Q3VzdG9tZXJSZXF1ZXN0Gh8uc3RvcmVmcm9udC5hZG1pbi52MS5Gb3JnZXR0aW5nEmUKEkNvbnRpbnVlRm9yZ2V0dGluZxIuLnN0b3JlZnJvbnQuYWRtaW4udjEuQ29udGludWVGb3JnZXR0aW5nUmVxdWVzdBofLnN0b3JlZnJvbnQuYWRtaW4udjEuRm9yZ2V0dGluZxJ6ChJMaXN0Q3VzdG9tZXJPcmRlcnMSLi5zdG9yZWZyb250LmFkbWluLnYxLkxpc3RDdXN0b21lck9yZGVyc1JlcXVlc3QaLy5zdG9yZWZyb250LmFkbWluLnYxLkxpc3RDdXN0b21lck9yZGVyc1Jlc3BvbnNlIgOQAgFCN1o1Z28uc3RvcmVmcm9udC5leGFtcGxlL2dlbi9zdG9yZWZyb250L2FkbWluL3YxO2FkbWludjFiBnByb3RvMw", [file_buf_validate_validate, file_google_protobuf_field_mask, file_google_protobuf_timestamp, file_storefront_v1_customer, file_storefront_v1_order]);
+
+/**
+ * Which customer to retrieve.
+ *
+ * @generated from message storefront.admin.v1.GetCustomerRequest
+ */
+export type GetCustomerRequest = Message<"storefront.admin.v1.GetCustomerRequest"> & {
+  /**
+   * UUID of the customer.
+   *
+   * @generated from field: string id = 1;
+   */
+  id: string;
+
+  /**
+   * The store's slug or id; a customer of another store is then not found. Empty for any store.
+   *
+   * @generated from field: string store = 2;
+   */
+  store: string;
+};
+
+/**
+ * Describes the message storefront.admin.v1.GetCustomerRequest.
+ * Use `create(GetCustomerRequestSchema)` to create a new message.
+ */
+export const GetCustomerRequestSchema: GenMessage<GetCustomerRequest> = /*@__PURE__*/
+  messageDesc(file_storefront_admin_v1_customer, 0);
+
+/**
+ * What to change of a customer. Fields that are not named stay as they are.
+ *
+ * @generated from message storefront.admin.v1.UpdateCustomerRequest
+ */
+export type UpdateCustomerRequest = Message<"storefront.admin.v1.UpdateCustomerRequest"> & {
+  /**
+   * UUID of the customer.
+   *
+   * @generated from field: string id = 1;
+   */
+  id: string;
+
+  /**
+   * At most 200 characters.
+   *
+   * @generated from field: optional string name = 2;
+   */
+  name?: string | undefined;
+
+  /**
+   * An e-mail address, at most 254 characters; null clears it.
+   *
+   * @generated from field: optional string email = 3;
+   */
+  email?: string | undefined;
+
+  /**
+   * A phone number, international or in the form of the store's country; null clears it.
+   *
+   * @generated from field: optional string phone = 4;
+   */
+  phone?: string | undefined;
+
+  /**
+   * For typed clients: the fields to change, where a named field without a value is cleared.
+   * Without a mask the fields that are present are changed. In JSON the names that are present are
+   * the mask.
+   *
+   * @generated from field: google.protobuf.FieldMask update_mask = 5;
+   */
+  updateMask?: FieldMask | undefined;
+
+  /**
+   * The store's slug or id; a customer of another store is then not found. Empty for any store.
+   *
+   * @generated from field: string store = 6;
+   */
+  store: string;
+};
+
+/**
+ * Describes the message storefront.admin.v1.UpdateCustomerRequest.
+ * Use `create(UpdateCustomerRequestSchema)` to create a new message.
+ */
+export const UpdateCustomerRequestSchema: GenMessage<UpdateCustomerRequest> = /*@__PURE__*/
+  messageDesc(file_storefront_admin_v1_customer, 1);
 
 /**
  * Which customer to forget.
@@ -31,6 +117,13 @@ export type ForgetCustomerRequest = Message<"storefront.admin.v1.ForgetCustomerR
    * @generated from field: string id = 1;
    */
   id: string;
+
+  /**
+   * The store's slug or id; a customer of another store is then not found. Empty for any store.
+   *
+   * @generated from field: string store = 2;
+   */
+  store: string;
 };
 
 /**
@@ -38,7 +131,7 @@ export type ForgetCustomerRequest = Message<"storefront.admin.v1.ForgetCustomerR
  * Use `create(ForgetCustomerRequestSchema)` to create a new message.
  */
 export const ForgetCustomerRequestSchema: GenMessage<ForgetCustomerRequest> = /*@__PURE__*/
-  messageDesc(file_storefront_admin_v1_customer, 0);
+  messageDesc(file_storefront_admin_v1_customer, 2);
 
 /**
  * Which customer's forgetting to continue.
@@ -52,6 +145,13 @@ export type ContinueForgettingRequest = Message<"storefront.admin.v1.ContinueFor
    * @generated from field: string id = 1;
    */
   id: string;
+
+  /**
+   * The store's slug or id; a customer of another store is then not found. Empty for any store.
+   *
+   * @generated from field: string store = 2;
+   */
+  store: string;
 };
 
 /**
@@ -59,7 +159,7 @@ export type ContinueForgettingRequest = Message<"storefront.admin.v1.ContinueFor
  * Use `create(ContinueForgettingRequestSchema)` to create a new message.
  */
 export const ContinueForgettingRequestSchema: GenMessage<ContinueForgettingRequest> = /*@__PURE__*/
-  messageDesc(file_storefront_admin_v1_customer, 1);
+  messageDesc(file_storefront_admin_v1_customer, 3);
 
 /**
  * How far the forgetting of a customer has come, and its receipt. It holds no personal data.
@@ -152,7 +252,7 @@ export type Forgetting = Message<"storefront.admin.v1.Forgetting"> & {
  * Use `create(ForgettingSchema)` to create a new message.
  */
 export const ForgettingSchema: GenMessage<Forgetting> = /*@__PURE__*/
-  messageDesc(file_storefront_admin_v1_customer, 2);
+  messageDesc(file_storefront_admin_v1_customer, 4);
 
 /**
  * Whose orders to list.
@@ -180,6 +280,13 @@ export type ListCustomerOrdersRequest = Message<"storefront.admin.v1.ListCustome
    * @generated from field: string page_token = 3;
    */
   pageToken: string;
+
+  /**
+   * The store's slug or id; a customer of another store is then not found. Empty for any store.
+   *
+   * @generated from field: string store = 4;
+   */
+  store: string;
 };
 
 /**
@@ -187,7 +294,7 @@ export type ListCustomerOrdersRequest = Message<"storefront.admin.v1.ListCustome
  * Use `create(ListCustomerOrdersRequestSchema)` to create a new message.
  */
 export const ListCustomerOrdersRequestSchema: GenMessage<ListCustomerOrdersRequest> = /*@__PURE__*/
-  messageDesc(file_storefront_admin_v1_customer, 3);
+  messageDesc(file_storefront_admin_v1_customer, 5);
 
 /**
  * Orders of a customer.
@@ -215,7 +322,7 @@ export type ListCustomerOrdersResponse = Message<"storefront.admin.v1.ListCustom
  * Use `create(ListCustomerOrdersResponseSchema)` to create a new message.
  */
 export const ListCustomerOrdersResponseSchema: GenMessage<ListCustomerOrdersResponse> = /*@__PURE__*/
-  messageDesc(file_storefront_admin_v1_customer, 4);
+  messageDesc(file_storefront_admin_v1_customer, 6);
 
 /**
  * A customer to record: an e-mail, a phone, or both.
@@ -257,7 +364,7 @@ export type CreateCustomerRequest = Message<"storefront.admin.v1.CreateCustomerR
  * Use `create(CreateCustomerRequestSchema)` to create a new message.
  */
 export const CreateCustomerRequestSchema: GenMessage<CreateCustomerRequest> = /*@__PURE__*/
-  messageDesc(file_storefront_admin_v1_customer, 5);
+  messageDesc(file_storefront_admin_v1_customer, 7);
 
 /**
  * The customer that was recorded, or found.
@@ -285,7 +392,7 @@ export type CreateCustomerResponse = Message<"storefront.admin.v1.CreateCustomer
  * Use `create(CreateCustomerResponseSchema)` to create a new message.
  */
 export const CreateCustomerResponseSchema: GenMessage<CreateCustomerResponse> = /*@__PURE__*/
-  messageDesc(file_storefront_admin_v1_customer, 6);
+  messageDesc(file_storefront_admin_v1_customer, 8);
 
 /**
  * Which customers to list.
@@ -327,7 +434,7 @@ export type ListCustomersRequest = Message<"storefront.admin.v1.ListCustomersReq
  * Use `create(ListCustomersRequestSchema)` to create a new message.
  */
 export const ListCustomersRequestSchema: GenMessage<ListCustomersRequest> = /*@__PURE__*/
-  messageDesc(file_storefront_admin_v1_customer, 7);
+  messageDesc(file_storefront_admin_v1_customer, 9);
 
 /**
  * Which customer to find.
@@ -336,7 +443,7 @@ export const ListCustomersRequestSchema: GenMessage<ListCustomersRequest> = /*@_
  */
 export type FindCustomerRequest = Message<"storefront.admin.v1.FindCustomerRequest"> & {
   /**
-   * The store's slug or id; not needed with an id.
+   * The store's slug or id; not needed with an id. An id of another store is not found.
    *
    * @generated from field: string store = 1;
    */
@@ -355,7 +462,7 @@ export type FindCustomerRequest = Message<"storefront.admin.v1.FindCustomerReque
  * Use `create(FindCustomerRequestSchema)` to create a new message.
  */
 export const FindCustomerRequestSchema: GenMessage<FindCustomerRequest> = /*@__PURE__*/
-  messageDesc(file_storefront_admin_v1_customer, 8);
+  messageDesc(file_storefront_admin_v1_customer, 10);
 
 /**
  * Customers (buyers), by the rules of the public API.
