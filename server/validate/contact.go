@@ -7,12 +7,9 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/nyaruka/phonenumbers"
 	"golang.org/x/text/cases"
 	"golang.org/x/text/language"
 	"golang.org/x/text/unicode/norm"
-
-	"go.storefront.example/server/apierr"
 )
 
 // URL is an http or https address that may be null.
@@ -74,19 +71,6 @@ func address(text string) (one string, ok bool) {
 func dottedDomain(domain string) bool {
 	dot := strings.IndexByte(domain, '.')
 	return dot > 0 && !strings.HasSuffix(domain, ".") && !strings.HasPrefix(domain, "[")
-}
-
-// Phone brings a phone number into E.164 form (ITU-T E.164), reading a number without a country
-// code as one of the store's country.
-func (p *Problems) Phone(field, value, country string) *string {
-	number, err := phonenumbers.Parse(strings.TrimSpace(value), country)
-	if err != nil || number.GetExtension() != "" || strings.ContainsFunc(value, unicode.IsControl) ||
-		!phonenumbers.IsPossibleNumber(number) {
-		p.Add(apierr.PhoneInvalid, field, "must be a possible number, in international form such as +237670000001")
-		return nil
-	}
-	text := phonenumbers.Format(number, phonenumbers.E164)
-	return &text
 }
 
 // Contact refuses an e-mail address that is shown to buyers as it is; it may be empty.

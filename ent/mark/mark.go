@@ -1,0 +1,32 @@
+// Package mark drops the spaces and invisible characters that come along when a text is copied from a page, a contact or a
+// spreadsheet. It imports nothing of the project.
+package mark
+
+import (
+	"strings"
+	"unicode"
+)
+
+// invisible reports whether a character is white space or a format character of Unicode (White_Space, general category
+// Cf), such as U+200B, U+FEFF and the marks of direction that come along when a text is copied.
+func invisible(r rune) bool { return unicode.IsSpace(r) || unicode.Is(unicode.Cf, r) }
+
+// Trim drops the spaces and invisible characters at both ends of a text.
+func Trim(text string) string { return strings.TrimFunc(text, invisible) }
+
+// In reports whether a text has a space or an invisible character anywhere.
+func In(text string) bool { return strings.ContainsFunc(text, invisible) }
+
+// TrimPhone drops what a contact or a spreadsheet adds to a phone number: format characters and variation selectors
+// anywhere, and spaces and a ; at its ends. Spaces that are wider or narrower become U+0020.
+func TrimPhone(text string) string {
+	return strings.TrimFunc(strings.Map(func(r rune) rune {
+		switch {
+		case unicode.In(r, unicode.Cf, unicode.Variation_Selector):
+			return -1
+		case unicode.IsSpace(r) && !unicode.IsControl(r):
+			return ' '
+		}
+		return r
+	}, text), func(r rune) bool { return r == ';' || unicode.IsSpace(r) })
+}
