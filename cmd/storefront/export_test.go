@@ -23,12 +23,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/klauspost/compress/zstd"
 	"github.com/stretchr/testify/require"
 	"google.golang.org/genproto/googleapis/api/annotations"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
+	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/db/dbtest"
@@ -145,7 +147,8 @@ func (r *reader) all() map[string]string {
 	return answers
 }
 
-// dinars makes a store in a currency with three decimals.
+// dinars makes a store in a currency with three decimals, souk, and one whose currency and country were withdrawn since
+// it was made, kuna.
 func dinars(t *testing.T, url string) {
 	t.Helper()
 	handle, err := hook.Open(t.Context(), db.Config{URL: url})
@@ -155,18 +158,25 @@ func dinars(t *testing.T, url string) {
 	_, err = o.CreateStore(t.Context(), &adminv1.CreateStoreRequest{Name: "Souk", Slug: "souk", Currency: "KWD", Country: "KW",
 		PlatformFeePercent: new(1.25), UnavailableTypes: []storefrontv1.Product_Type{storefrontv1.Product_EVENT}})
 	require.NoError(t, err)
-	p, err := o.CreateProduct(t.Context(), &adminv1.CreateProductRequest{Store: "souk", Title: "=1+1 دليل",
-		PriceAmount: new(int64(12_345)),
-		Type:        storefrontv1.Product_FILE, Description: new("<p>,\"\n</p>"), ContentReady: new(true)})
+	_, err = o.ImportStore(t.Context(), &adminv1.ImportStoreRequest{Store: "kuna", Create: true, ExportedAt: timestamppb.Now(),
+		Exported: &adminv1.ExportedStore{Settings: &adminv1.StoreSettings{PaymentLinksOpen: true}, Store: &storefrontv1.Store{Id: uuid.NewString(), Name: "Kuna",
+			Slug: "kuna", Url: "https://kuna.example", Currency: "HRK", Country: "AN", Status: storefrontv1.Store_open,
+			CreatedAt: timestamppb.Now()}}})
 	require.NoError(t, err)
-	_, err = o.CreatePaymentLink(t.Context(), &adminv1.CreatePaymentLinkRequest{Store: "souk", Title: "@L",
-		Pricing: storefrontv1.PaymentLink_OPEN, MinAmount: new(int64(500))})
-	require.NoError(t, err)
-	order, err := o.CreateOrder(t.Context(), &adminv1.CreateOrderRequest{Store: "souk", Email: new("a@example.com"), Name: "-2+3",
-		Items: []*adminv1.CreateOrderRequest_Item{{ProductId: p.GetId(), Quantity: 3}}})
-	require.NoError(t, err)
-	_, err = o.PayOrder(t.Context(), &adminv1.PayOrderRequest{Id: order.GetId()})
-	require.NoError(t, err)
+	for _, store := range []string{"souk", "kuna"} {
+		p, err := o.CreateProduct(t.Context(), &adminv1.CreateProductRequest{Store: store, Title: "=1+1 دليل",
+			PriceAmount: new(int64(12_345)),
+			Type:        storefrontv1.Product_FILE, Description: new("<p>,\"\n</p>"), ContentReady: new(true)})
+		require.NoError(t, err)
+		_, err = o.CreatePaymentLink(t.Context(), &adminv1.CreatePaymentLinkRequest{Store: store, Title: "@L",
+			Pricing: storefrontv1.PaymentLink_OPEN, MinAmount: new(int64(500))})
+		require.NoError(t, err)
+		order, err := o.CreateOrder(t.Context(), &adminv1.CreateOrderRequest{Store: store, Email: new("a@example.com"), Name: "-2+3",
+			Items: []*adminv1.CreateOrderRequest_Item{{ProductId: p.GetId(), Quantity: 3}}})
+		require.NoError(t, err)
+		_, err = o.PayOrder(t.Context(), &adminv1.PayOrderRequest{Id: order.GetId()})
+		require.NoError(t, err)
+	}
 }
 
 // Every GET under /v1 answers after an import of an export as it did before: of stores in francs, euros and dinars, in the
@@ -181,7 +191,7 @@ func TestAnExportAnswersEveryGETAfterItsImport(t *testing.T) {
 			require.NoError(t, makeDemo(t.Context(), source))
 			dinars(t, source)
 			remote := startServer(t, "--database-url", target, "--admin-token", remoteToken)
-			for _, slug := range []string{demoSlug, demoEuroSlug, "souk"} {
+			for _, slug := range []string{demoSlug, demoEuroSlug, "souk", "kuna"} {
 				folder := t.TempDir()
 				there, archive := filepath.Join(folder, "export"), filepath.Join(folder, "export.tar.zst")
 				command(t, 0, "export", "--store", slug, "--database-url", source, there)

@@ -73,7 +73,7 @@ func (a *amount) UnmarshalText(text []byte) error {
 	*a = amount{}
 	n, err := strconv.ParseInt(string(text), 10, 64)
 	// The currency with the most decimals, until it is known which one it is.
-	if _, notDecimal := validate.ParseAmount(string(text), "CLF"); notDecimal == nil {
+	if _, notDecimal := validate.ParseDecimal(string(text), "CLF"); err != nil && notDecimal == nil {
 		a.decimal, n, err = string(text), 0, nil
 	}
 	if err != nil || n < 0 || n > validate.MaxAmount {
@@ -95,8 +95,8 @@ func (a *amount) settle(_ context.Context, _ admin.API, currency func() (string,
 	if err != nil {
 		return err
 	}
-	if a.minor, err = validate.ParseAmount(a.decimal, unit); err != nil {
-		return usageError{err}
+	if a.minor, err = validate.ParseDecimal(a.decimal, unit); err != nil {
+		return usageError{fmt.Errorf("%w, not %q", err, a.decimal)}
 	}
 	return nil
 }

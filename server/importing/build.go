@@ -148,7 +148,7 @@ func (b *builder) optional(field string) *string {
 func (b *builder) amount(line int, target, units, minor string) (n int64, given bool) {
 	currency := cmp.Or(b.money(), b.reading.Store.GetCurrency())
 	if text, _ := b.on(line, units); text != "" {
-		n, err := minorOf(text, currency)
+		n, err := validate.ParseAmount(text, currency)
 		if err != nil {
 			b.entry.refuse(target, err.Error())
 		}
@@ -454,7 +454,7 @@ func (b *builder) order() *storefrontv1.Order {
 // paid is what was paid of an order's amount, for a reader; "" if the export does not say what is outstanding.
 func (b *builder) paid(amount int64) string {
 	currency := cmp.Or(b.money(), b.reading.Store.GetCurrency())
-	outstanding, err := minorOf(b.value("outstanding"), currency)
+	outstanding, err := validate.ParseAmount(b.value("outstanding"), currency)
 	if err != nil {
 		return ""
 	}

@@ -65,7 +65,7 @@ func TestBadLines(t *testing.T) {
 		{"a price is an amount", options{Kind: products}, "title,price\nA,1\nB,cheap\n", "price must be an amount such as 12.50", 3},
 		{"a price is from 0 up", options{Kind: products}, "title,price\nB,-5\n", "price must be an amount", 2},
 		{"the franc has no decimals", options{Kind: products}, "title,price\nB,12.50\n",
-			"price has more decimals than the store's currency, which has 0", 2},
+			"price must be without decimals, as XAF has none", 2},
 		{"thousands or decimals", options{Kind: products}, "title;price\nB;12.500.00\n", "price must be an amount", 2},
 		{"a price is needed", options{Kind: products}, "title,price\nB,\n", "price is required", 2},
 		{"a title is needed", options{Kind: products}, "Title,Price\n,5\n", "Title must be 1 to 200", 2},

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
 	"go.storefront.example/ent/db"
@@ -420,7 +422,7 @@ func TestDatesAndPhonesThatAFileLeavesOpen(t *testing.T) {
 		require.ErrorContains(t, err, want)
 	}
 	_, err = s.try(options{Kind: importing.Customers, Country: "FR"}, []byte("name,phone\nAwa,12\n"))
-	require.EqualError(t, err, `phone must be a possible number, in international form such as +237670000001, not "12": line 2`)
+	require.EqualError(t, err, `phone must be a number in international form such as +237670000001, or a valid one of the store's country, not "12": line 2`)
 }
 
 func TestFilesOfWhichNothingCanBeImported(t *testing.T) {
@@ -441,4 +443,18 @@ func TestFilesOfWhichNothingCanBeImported(t *testing.T) {
 		require.ErrorAs(t, err, &whole, "%q", text)
 		require.Contains(t, err.Error(), want)
 	}
+}
+
+// A store goes on after its currency or its country was withdrawn.
+func TestAStoreOfAWithdrawnCurrencyImports(t *testing.T) {
+	t.Parallel()
+	d := dbtest.New(t, dbtest.SQLite, db.Config{})
+	made, err := shop.New(d, shop.Options{}).RestoreStore(t.Context(), tenant.Actor{Type: tenant.ActorOperator}, uuid.New(), time.Now(),
+		&adminv1.CreateStoreRequest{Name: "S", Slug: "s", Currency: "HRK", Country: "UK"})
+	require.NoError(t, err)
+	s := store{admin.New(d, admin.Options{}), made, t, d}
+	s.load(options{Kind: products}, []byte("title,price,currency\nA,\"HRK 1.234,50\",HRK\n"))
+	require.EqualValues(t, 123450, s.products()[0].GetPriceAmount())
+	s.load(options{Kind: customers}, []byte("name,phone\nAwa,07911 123456\n"))
+	require.Equal(t, "+447911123456", s.customers()[0].GetPhone())
 }

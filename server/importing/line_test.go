@@ -72,7 +72,7 @@ func TestImportRefusesALine(t *testing.T) {
 
 		{"a customer is identified", customers, importtest.OneCustomer().With("email", nil), "email is required, or a phone"},
 		{"e-mails are addresses", customers, importtest.OneCustomer().With("email", "awa"), "email must be an e-mail address"},
-		{"phones are possible numbers", customers, importtest.OneCustomer().With("phone", "12").With("email", nil), "phone "},
+		{"phones are numbers", customers, importtest.OneCustomer().With("phone", "12").With("email", nil), "phone "},
 		{"counters start at 0", customers, importtest.OneCustomer().With("ordersCount", -1), "ordersCount "},
 		{"counters are whole", customers, importtest.OneCustomer().With("totalPaid", 1.5), "totalPaid "},
 		{"an id of another store is not ours to keep", customers, importtest.OneCustomer().With("id", theirs["id"]),

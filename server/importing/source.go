@@ -20,12 +20,11 @@ var sourcesText []byte
 
 // sources is sources.yaml, which describes its members.
 type sources struct {
-	Fields     map[Kind][]string
-	Ignored    []string
-	Names      map[string][]string
-	Statuses   map[Kind]words
-	Currencies map[string][]string
-	Shops      map[string]map[Kind]source
+	Fields   map[Kind][]string
+	Ignored  []string
+	Names    map[string][]string
+	Statuses map[Kind]words
+	Shops    map[string]map[Kind]source
 }
 
 var known = sync.OnceValue(func() (s sources) {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -12,8 +13,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/uuid"
-	"golang.org/x/text/currency"
-	"golang.org/x/text/language"
 	"google.golang.org/protobuf/proto"
 
 	"go.storefront.example/ent/hook"
@@ -90,23 +89,25 @@ func (s *Shop) CreateStore(ctx context.Context, actor tenant.Actor, in *adminv1.
 	return s.createStore(ctx, actor, uuid.Must(uuid.NewV7()), nil, in)
 }
 
-// RestoreStore creates a store again under its id and with its time of creation. It refuses as CreateStore does.
+// RestoreStore creates a store again under its id and with its time of creation, in its currency and country even if
+// they were withdrawn since. It refuses as CreateStore does.
 func (s *Shop) RestoreStore(ctx context.Context, actor tenant.Actor, id uuid.UUID, createdAt time.Time,
 	in *adminv1.CreateStoreRequest) (
 	*storefrontv1.Store, error) {
 	return s.createStore(ctx, actor, id, &createdAt, in)
 }
 
+// exportedCodes are a currency and a country in their form: a store that is created again keeps those that were
+// withdrawn since.
+var exportedCodes = regexp.MustCompile(`^[A-Z]{3} [A-Z]{2}$`)
+
 func (s *Shop) createStore(ctx context.Context, actor tenant.Actor, id uuid.UUID, createdAt *time.Time,
 	in *adminv1.CreateStoreRequest) (
 	*storefrontv1.Store, error) {
 	p := &problems{}
-	money, country := strings.ToUpper(in.GetCurrency()), strings.ToUpper(in.GetCountry())
-	if _, err := currency.ParseISO(money); err != nil {
-		p.Invalid("currency", "must be an ISO 4217 code such as XAF")
-	}
-	if region, err := language.ParseRegion(country); err != nil || len(country) != 2 || !region.IsCountry() {
-		p.Invalid("country", "must be a two-letter country code such as CM")
+	money, country := in.GetCurrency(), in.GetCountry()
+	if createdAt == nil || !exportedCodes.MatchString(money+" "+country) {
+		money, country = p.Currency("currency", money), p.Country("country", country)
 	}
 	if in.GetSlug() == "" {
 		p.Invalid("slug", "is required")

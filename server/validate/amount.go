@@ -1,6 +1,19 @@
 package validate
 
-import "fmt"
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/bojanz/currency"
+	"golang.org/x/text/runes"
+	"golang.org/x/text/transform"
+	"golang.org/x/text/width"
+)
 
 // The bounds of amounts that the protos declare for requests. Imports and orders keep to them too.
 var (
@@ -17,4 +30,153 @@ func (p *Problems) Amount(field string, value *int64, b Bound) {
 	if value != nil && (*value < b.Min || *value > b.Max) {
 		p.Invalid(field, fmt.Sprintf("must be a whole number of minor units from %d to %d", b.Min, b.Max))
 	}
+}
+
+// The errors of amounts that cannot be read.
+var (
+	// ErrAmount means that a text is not an amount.
+	ErrAmount = errors.New("must be an amount such as 12.50, from 0 up")
+	// ErrOtherCurrency means that an amount names another currency.
+	ErrOtherCurrency = errors.New("is in another currency than the store's")
+	// ErrTwoWays means that an amount could be either of two.
+	ErrTwoWays = errors.New("can be read in two ways: write it with a decimal point and no other separator")
+)
+
+// decimal is a number with a decimal point.
+var decimal = regexp.MustCompile(`^[0-9]+(\.[0-9]+)?$`)
+
+// ParseDecimal reads a number with a decimal point, such as 15.50, as minor units of a currency. It refuses decimals that
+// the currency does not have, unless they are zeros.
+func ParseDecimal(text, code string) (minor int64, err error) {
+	amount, err := currency.NewAmount(text, listed(code))
+	if err != nil || !decimal.MatchString(text) {
+		return 0, ErrAmount
+	}
+	if !amount.Round().Equal(amount) {
+		if Decimals(code) == 0 {
+			return 0, fmt.Errorf("must be without decimals, as %s has none", code)
+		}
+		return 0, fmt.Errorf("must have at most %d decimals, as %s has", Decimals(code), code)
+	}
+	if minor, err = amount.Int64(); err != nil || minor > MaxAmount {
+		return 0, fmt.Errorf("must be at most %s", FormatAmount(MaxAmount, code))
+	}
+	return minor, nil
+}
+
+var (
+	marks = runes.Remove(runes.In(unicode.Cf))
+	// people are the digits of other scripts, spaces and apostrophes that people write in numbers.
+	people = runes.Map(func(r rune) rune {
+		for _, zero := range "٠۰०০၀" {
+			if zero <= r && r < zero+10 {
+				return '0' + r - zero
+			}
+		}
+		switch {
+		case unicode.IsSpace(r):
+			return ' '
+		case r == '’':
+			return '\''
+		}
+		return r
+	})
+
+	// thousands are the groups of a number with commas between them, lakhs as they are in India.
+	thousands = regexp.MustCompile(`^[1-9]\d{0,2}(,\d{3})+$`)
+	lakhs     = regexp.MustCompile(`^[1-9]\d?(,\d{2})+,\d{3}$`)
+	// noFraction is what people write for a fraction that is nothing: 99,- and 99. and, in India and East Africa, 99/- and 99/=.
+	noFraction = regexp.MustCompile(`^(?:([.,])(?: ?[-‒–—−]{1,2})?|/[-=])`)
+)
+
+// grouped returns the digits of a whole number, whose groups may be separated by a space, an apostrophe, a point or a
+// comma, and the separator.
+func grouped(number string) (digits string, separator rune, ok bool) {
+	for _, separator = range " '.٬," {
+		if !strings.ContainsRune(number, separator) {
+			continue
+		}
+		with := strings.ReplaceAll(number, string(separator), ",")
+		return strings.ReplaceAll(with, ",", ""), separator,
+			strings.Count(with, ",") == strings.Count(number, string(separator)) && (thousands.MatchString(with) ||
+				separator == ',' && lakhs.MatchString(with))
+	}
+	return number, 0, number != "" && strings.Trim(number, "0123456789") == ""
+}
+
+// ParseAmount reads an amount as people, shops and spreadsheets write it, such as 12.50, 12,50, $1,234.50, 1.234,50 €,
+// ₹1,23,456.00, Rs. 500, 99,- or 1,234円, as minor units of a currency. It refuses a text that can be read in two ways,
+// such as 1,234 in a currency with two decimals, one that names another currency or anything else, and decimals that
+// the currency does not have, unless they are zeros. In a currency without decimals, 2.500 is 2500.
+func ParseAmount(text, code string) (minor int64, err error) {
+	if strings.IndexFunc(text, func(r rune) bool { return r >= utf8.RuneSelf }) >= 0 {
+		text, _, _ = transform.String(transform.Chain(width.Narrow, marks, people), text)
+	}
+	first, last := strings.IndexAny(text, "0123456789"), strings.LastIndexAny(text, "0123456789")
+	if first < 0 {
+		return 0, ErrAmount
+	}
+	before, number, after := text[:first], text[first:last+1], text[last+1:]
+	if short := strings.TrimRight(before, ".,٫"); short != before {
+		letter, _ := utf8.DecodeLastRuneInString(short)
+		switch {
+		case !unicode.IsLetter(letter): // .50
+			before, number = short, "0"+before[len(short):]+number
+		case len(number) <= Decimals(code): // Rs.50 may be half a rupee
+			return 0, ErrTwoWays
+		}
+	}
+	if none := noFraction.FindStringSubmatch(after); none != nil {
+		after = after[len(none[0]):]
+		if digits, _, whole := grouped(number); none[1] == "" && whole {
+			number = digits
+		} else if none[1] != "" {
+			number += none[1] + "0"
+		}
+	}
+	for _, around := range []string{before, after} {
+		if err := inCurrency(around, code); err != nil {
+			return 0, err
+		}
+	}
+	digits, _, whole := grouped(number)
+	point := strings.LastIndexAny(number, ".,٫")
+	if point < 0 {
+		if !whole {
+			return 0, ErrAmount
+		}
+		return ParseDecimal(digits, code)
+	}
+	mark, size := utf8.DecodeRuneInString(number[point:])
+	units, separator, ok := grouped(number[:point])
+	fraction := number[point+size:]
+	ok = ok && (separator != mark || units == number[:point])
+	switch places := Decimals(code); {
+	case whole && (!ok || places == 0):
+		return ParseDecimal(digits, code)
+	case !ok:
+		return 0, ErrAmount
+	case whole && (places != 3 || mark == ','): // three decimals are usual in some currencies: there 1.234 is clear
+		return 0, ErrTwoWays
+	}
+	return ParseDecimal(units+"."+fraction, code)
+}
+
+// inCurrency returns an error unless what stands before or behind an amount's digits stands for a currency.
+func inCurrency(around, code string) error {
+	parts := append(strings.Fields(around), around)
+	is := func(sign string) bool {
+		key := signKey(sign)
+		return key == "" || key == code || slices.Contains(signs()[key], code)
+	}
+	strange := func(sign string) bool { return !is(sign) }
+	if is(around) || !slices.ContainsFunc(parts[:len(parts)-1], strange) { // US $, and $ … USD
+		return nil
+	}
+	for _, part := range parts {
+		if len(signs()[signKey(part)]) > 0 && strange(part) || strings.ContainsFunc(part, func(r rune) bool { return unicode.Is(unicode.Sc, r) }) {
+			return ErrOtherCurrency
+		}
+	}
+	return ErrAmount
 }

@@ -62,6 +62,13 @@ func isCountry(code string) bool {
 	return err == nil && len(code) == 2 && region.M49() != 0 && phonenumbers.GetSupportedRegions()[code]
 }
 
+// countries returns the codes of all countries, in their order.
+func countries() []string {
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(phonenumbers.GetSupportedRegions())), func(code string) bool {
+		return !isCountry(code)
+	})
+}
+
 // usualNames are what people and shops write beside the names of CLDR, whose short forms and newest names the tables of
 // golang.org/x/text lack.
 var usualNames = map[string][]string{
@@ -107,15 +114,12 @@ var usualNames = map[string][]string{
 // countryNames maps the names of countries, as countryKey writes them, to their codes.
 var countryNames = sync.OnceValue(func() map[string]string {
 	names := map[string]string{}
-	codes := slices.DeleteFunc(slices.Sorted(maps.Keys(phonenumbers.GetSupportedRegions())), func(code string) bool {
-		return !isCountry(code)
-	})
 	add := func(code, name string) {
 		if key := countryKey(name); key != "" {
 			names[key] = cmp.Or(names[key], code)
 		}
 	}
-	for _, code := range codes {
+	for _, code := range countries() {
 		region := language.MustParseRegion(code)
 		own, _ := language.Compose(region)
 		base, _ := own.Base() // the likeliest language of the region

@@ -1,72 +1,115 @@
 package validate
 
 import (
-	"fmt"
-	"strconv"
+	"slices"
 	"strings"
+	"sync"
+	"unicode"
+
+	"github.com/bojanz/currency"
+	"golang.org/x/text/language/display"
+	"golang.org/x/text/width"
 )
 
-// decimals are the digits that the minor unit of a currency stands for where they are not two
-// (ISO 4217, table A.1). Tables for display have other ones, such as none for the Iraqi dinar.
-var decimals = map[string]int{
-	"BIF": 0, "CLP": 0, "DJF": 0, "GNF": 0, "ISK": 0, "JPY": 0, "KMF": 0, "KRW": 0, "PYG": 0, "RWF": 0,
-	"UGX": 0, "UYI": 0, "VND": 0, "VUV": 0, "XAF": 0, "XOF": 0, "XPF": 0,
-	"BHD": 3, "IQD": 3, "JOD": 3, "KWD": 3, "LYD": 3, "OMR": 3, "TND": 3,
-	"CLF": 4, "UYW": 4,
-}
+// IsCurrency reports whether a text is a code that ISO 4217 lists today (CLDR 48), in capitals.
+func IsCurrency(code string) bool { return code != "" && currency.IsValid(code) }
 
-// Decimals returns how many digits the minor unit of a currency (ISO 4217) stands for.
-func Decimals(currency string) int {
-	if places, known := decimals[currency]; known {
-		return places
+// Currency refuses a code that ISO 4217 does not list today, and returns the code in capitals.
+func (p *Problems) Currency(field, value string) string {
+	code := strings.ToUpper(strings.TrimSpace(value))
+	if !IsCurrency(code) {
+		p.Invalid(field, "must be an ISO 4217 code in use, such as XAF")
 	}
-	return 2
+	return code
 }
 
-// FormatAmount is an amount of minor units for a reader: 1234567 is 1,234,567 XAF, 12,345.67 EUR and
+// listed returns the currency itself, or, for one that was withdrawn after stores used it, a listed one with as many
+// digits: two.
+func listed(code string) string {
+	if IsCurrency(code) {
+		return code
+	}
+	return "EUR"
+}
+
+// Decimals returns the number of digits that the minor unit of a currency stands for (ISO 4217): two for a currency that
+// was withdrawn.
+func Decimals(code string) int {
+	digits, _ := currency.GetDigits(listed(code))
+	return int(digits)
+}
+
+var number = sync.OnceValue(func() *currency.Formatter {
+	f := currency.NewFormatter(currency.NewLocale("en"))
+	f.CurrencyDisplay = currency.DisplayNone // the signs of many currencies are the same
+	return f
+})
+
+// FormatAmount returns an amount of minor units for a reader: 1234567 is 1,234,567 XAF, 12,345.67 EUR and
 // 1,234.567 KWD.
-func FormatAmount(minor int64, currency string) string {
-	places := Decimals(currency)
-	sign := ""
-	digits := strconv.FormatInt(minor, 10)
-	if rest, negative := strings.CutPrefix(digits, "-"); negative {
-		sign, digits = "−", rest
+func FormatAmount(minor int64, code string) string {
+	amount, err := currency.NewAmountFromInt64(minor, listed(code))
+	if err != nil {
+		panic(err) // the code is listed
 	}
-	if missing := places + 1 - len(digits); missing > 0 {
-		digits = strings.Repeat("0", missing) + digits
-	}
-	whole, fraction := digits[:len(digits)-places], digits[len(digits)-places:]
-	var b strings.Builder
-	for i, digit := range whole {
-		if i > 0 && (len(whole)-i)%3 == 0 {
-			b.WriteByte(',')
-		}
-		b.WriteRune(digit)
-	}
-	if places > 0 {
-		b.WriteString("." + fraction)
-	}
-	return sign + b.String() + " " + currency
+	return number().Format(amount) + " " + code
 }
 
-// ParseAmount reads an amount with a decimal point, such as 15.50, as minor units of a currency. It refuses
-// decimals that the currency does not have.
-func ParseAmount(text, currency string) (int64, error) {
-	places := Decimals(currency)
-	whole, fraction, _ := strings.Cut(text, ".")
-	if whole == "" || fraction == "" || strings.Trim(whole+fraction, "0123456789") != "" {
-		return 0, fmt.Errorf("must be an amount such as 15.50, not %q", text)
+// usualSigns are what people write for currencies beside their codes and the signs of CLDR.
+var usualSigns = map[string][]string{
+	"AED": {"DH", "DHS"}, "CHF": {"Fr", "SFr"}, "CNY": {"RMB"}, "GHS": {"₵", "GH"}, "JPY": {"円"}, "KRW": {"원"}, "KWD": {"KD"},
+	"MAD": {"DH", "DHS"}, "NGN": {"N"}, "NPR": {"Rs"}, "OMR": {"﷼"}, "IRR": {"﷼"}, "QAR": {"﷼"}, "RON": {"lei"}, "RUB": {"руб", "р"},
+	"SAR": {"﷼"}, "THB": {"บาท"}, "TRY": {"TL"}, "UAH": {"грн"}, "VND": {"đ"}, "XAF": {"F", "CFA"}, "XOF": {"F", "CFA"}, "YER": {"﷼"},
+}
+
+// signs maps what people write for currencies, as signKey writes it, to the codes for which it can stand: the codes
+// themselves, the signs that CLDR has in all languages, and usualSigns.
+var signs = sync.OnceValue(func() map[string][]string {
+	found := map[string][]string{}
+	added := map[[2]string]bool{}
+	add := func(sign, code string) {
+		if added[[2]string{sign, code}] {
+			return
+		}
+		added[[2]string{sign, code}] = true
+		if key := signKey(sign); key != "" && !slices.Contains(found[key], code) {
+			found[key] = append(found[key], code)
+		}
 	}
-	kept := strings.TrimRight(fraction, "0")
-	if len(kept) > 0 && places == 0 {
-		return 0, fmt.Errorf("must be without decimals, as %s has none, not %q", currency, text)
+	for _, code := range currency.GetCurrencyCodes() {
+		for _, sign := range append(usualSigns[code], code) {
+			add(sign, code)
+		}
 	}
-	if len(kept) > places {
-		return 0, fmt.Errorf("must have at most %d decimals, as %s has, not %q", places, currency, text)
+	bases := map[string]bool{}
+	for _, tag := range display.Supported.Tags() {
+		base, _ := tag.Base()
+		bases[base.String()] = true
+		locale := currency.NewLocale(tag.String())
+		for _, code := range currency.GetCurrencyCodes() {
+			sign, _ := currency.GetSymbol(code, locale)
+			add(sign, code)
+		}
 	}
-	minor, err := strconv.ParseInt(whole+kept+strings.Repeat("0", places-len(kept)), 10, 64)
-	if err != nil || minor > MaxAmount {
-		return 0, fmt.Errorf("must be at most %s, not %q", FormatAmount(MaxAmount, currency), text)
+	// A sign such as $ or Rs is that of most currencies only in the countries that have them.
+	for _, country := range countries() {
+		code, has := currency.ForCountryCode(country)
+		for base := range bases {
+			if has {
+				sign, _ := currency.GetSymbol(code, currency.Locale{Language: base, Territory: country})
+				add(sign, code)
+			}
+		}
 	}
-	return minor, nil
+	return found
+})
+
+// signKey writes a sign so that its spellings are one: Rs., RS and rs; FCFA and F CFA.
+func signKey(sign string) string {
+	return strings.ToUpper(strings.Map(func(r rune) rune {
+		if r == '.' || unicode.IsSpace(r) || unicode.Is(unicode.Cf, r) {
+			return -1
+		}
+		return r
+	}, width.Narrow.String(sign)))
 }

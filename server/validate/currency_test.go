@@ -1,6 +1,7 @@
 package validate_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -25,8 +26,8 @@ func TestAmountsHaveTheDecimalsOfTheirCurrency(t *testing.T) {
 		{1, "KWD", "0.001 KWD", "the smallest"},
 		{1500, "IQD", "1.500 IQD", "three in ISO 4217, though tables for display have none"},
 		{50, "CLF", "0.0050 CLF", "four"},
-		{-1250, "EUR", "−12.50 EUR", "what is owed"},
-		{999, "XTS", "9.99 XTS", "two where nothing else is known"},
+		{-1250, "EUR", "-12.50 EUR", "what is owed"},
+		{999, "HRK", "9.99 HRK", "two in a currency that was withdrawn"},
 		{1<<53 - 1, "XOF", "9,007,199,254,740,991 XOF", "the largest"},
 	} {
 		t.Run(row.because, func(t *testing.T) {
@@ -44,21 +45,39 @@ func TestAmountsWithADecimalPointAreReadInTheirCurrency(t *testing.T) {
 		{"15.50", "NGN", 1550}, {"15.5", "EUR", 1550}, {"0.05", "EUR", 5}, {"15.500", "EUR", 1550}, {"15.5", "KWD", 15500},
 		{"1.234", "KWD", 1234}, {"15.00", "XAF", 15}, {"90071992547409.91", "EUR", 1<<53 - 1},
 	} {
-		got, err := validate.ParseAmount(row.text, row.currency)
+		got, err := validate.ParseDecimal(row.text, row.currency)
 		require.NoError(t, err)
 		require.Equal(t, row.want, got, row)
 	}
 	for _, row := range []struct{ text, currency, problem string }{
-		{"15.50", "XAF", `must be without decimals, as XAF has none, not "15.50"`},
-		{"15.505", "EUR", `must have at most 2 decimals, as EUR has, not "15.505"`},
-		{"15.", "EUR", `must be an amount such as 15.50, not "15."`},
-		{".5", "EUR", `must be an amount such as 15.50, not ".5"`},
-		{"1.234.50", "EUR", `must be an amount such as 15.50, not "1.234.50"`},
-		{"-1.50", "EUR", `must be an amount such as 15.50, not "-1.50"`},
-		{"90071992547409.92", "EUR", `must be at most 90,071,992,547,409.91 EUR, not "90071992547409.92"`},
-		{"99999999999999999999.5", "EUR", `must be at most 90,071,992,547,409.91 EUR, not "99999999999999999999.5"`},
+		{"15.50", "XAF", "must be without decimals, as XAF has none"},
+		{"15.505", "EUR", "must have at most 2 decimals, as EUR has"},
+		{"15.", "EUR", "must be an amount such as 12.50, from 0 up"},
+		{".5", "EUR", "must be an amount such as 12.50, from 0 up"},
+		{"1.234.50", "EUR", "must be an amount such as 12.50, from 0 up"},
+		{"1e3", "EUR", "must be an amount such as 12.50, from 0 up"},
+		{"NaN", "EUR", "must be an amount such as 12.50, from 0 up"},
+		{"-1.50", "EUR", "must be an amount such as 12.50, from 0 up"},
+		{"90071992547409.92", "EUR", "must be at most 90,071,992,547,409.91 EUR"},
+		{"99999999999999999999.5", "EUR", "must be at most 90,071,992,547,409.91 EUR"},
 	} {
-		_, err := validate.ParseAmount(row.text, row.currency)
+		_, err := validate.ParseDecimal(row.text, row.currency)
 		require.EqualError(t, err, row.problem, row)
 	}
+}
+
+// ISO 4217's amendments since 2017, which the tables of golang.org/x/text lack.
+func TestCurrenciesAreThoseOfToday(t *testing.T) {
+	t.Parallel()
+	for _, code := range strings.Fields("XAF EUR USD MRU SLE VES VED ZWG XCG UYW STN BYN") {
+		require.True(t, validate.IsCurrency(code), code)
+	}
+	for _, code := range append(strings.Fields("HRK VEF SLL ZWL BYR CUC ANG XXX XTS XAU BGN DEM eur EURO"), "") {
+		require.False(t, validate.IsCurrency(code), code)
+	}
+	var p validate.Problems
+	require.Equal(t, "SLE", p.Currency("currency", " sle"))
+	require.Empty(t, p.Fields())
+	p.Currency("currency", "HRK")
+	require.Equal(t, "must be an ISO 4217 code in use, such as XAF", p.Fields()[0].Message)
 }

@@ -48,8 +48,8 @@ func Phone(text, country string) (number string, ok bool) {
 func (p *Problems) Phone(field, value, country string) *string {
 	number, ok := Phone(value, country)
 	if !ok {
-		p.Add(apierr.PhoneInvalid, field, "must be a number in international form such as +237670000001, or one that is valid in the "+
-			"store's country, without letters")
+		p.Add(apierr.PhoneInvalid, field, "must be a number in international form such as +237670000001, or a valid one of the "+
+			"store's country")
 		return nil
 	}
 	return &number
