@@ -8,8 +8,14 @@ import (
 )
 
 // invisible reports whether a character is white space or a format character of Unicode (White_Space, general category
-// Cf), such as U+200B, U+FEFF and the marks of direction that come along when a text is copied.
-func invisible(r rune) bool { return unicode.IsSpace(r) || unicode.Is(unicode.Cf, r) }
+// Cf), such as U+200B, U+FEFF and the marks of direction. Of the control characters only a tab and a line's end are, as
+// only these two may stand in a text.
+func invisible(r rune) bool {
+	if unicode.IsControl(r) {
+		return r == '\t' || r == '\n'
+	}
+	return unicode.IsSpace(r) || unicode.Is(unicode.Cf, r)
+}
 
 // Trim drops the spaces and invisible characters at both ends of a text.
 func Trim(text string) string { return strings.TrimFunc(text, invisible) }
@@ -20,7 +26,7 @@ func In(text string) bool { return strings.ContainsFunc(text, invisible) }
 // TrimPhone drops what a contact or a spreadsheet adds to a phone number: format characters and variation selectors
 // anywhere, and spaces and a ; at its ends. Spaces that are wider or narrower become U+0020.
 func TrimPhone(text string) string {
-	return strings.TrimFunc(strings.Map(func(r rune) rune {
+	return strings.Trim(strings.Map(func(r rune) rune {
 		switch {
 		case unicode.In(r, unicode.Cf, unicode.Variation_Selector):
 			return -1
@@ -28,5 +34,5 @@ func TrimPhone(text string) string {
 			return ' '
 		}
 		return r
-	}, text), func(r rune) bool { return r == ';' || unicode.IsSpace(r) })
+	}, text), " \t\n;")
 }

@@ -19,7 +19,7 @@ final class ErrorCode
     public const CUSTOMER_IDENTIFIER_REQUIRED = 'customer_identifier_required';
     /** `expiresAt` is no RFC 3339 date-time. */
     public const PAYMENT_LINK_EXPIRY_INVALID = 'payment_link_expiry_invalid';
-    /** The phone is no possible number. */
+    /** The phone is neither a number in international form nor a valid one of the store's country. */
     public const PHONE_INVALID = 'phone_invalid';
     /** A parameter or a field of the body is invalid; `details.fields` lists every one. */
     public const VALIDATION_FAILED = 'validation_failed';

@@ -100,7 +100,7 @@ class ErrorCode(OpenEnum):
     PAYMENT_LINK_EXPIRY_INVALID = "payment_link_expiry_invalid"
     """`expiresAt` is no RFC 3339 date-time."""
     PHONE_INVALID = "phone_invalid"
-    """The phone is no possible number."""
+    """The phone is neither a number in international form nor a valid one of the store's country."""
     VALIDATION_FAILED = "validation_failed"
     """A parameter or a field of the body is invalid; `details.fields` lists every one."""
     API_KEY_EXPIRED = "api_key_expired"

@@ -5,7 +5,7 @@ package apierr
 var Meanings = map[Code]string{
 	ValidationFailed:           "A parameter or a field of the body is invalid; `details.fields` lists every one.",
 	CompareAtInvalid:           "`compareAtAmount` would not be above `priceAmount`.",
-	PhoneInvalid:               "The phone is no possible number.",
+	PhoneInvalid:               "The phone is neither a number in international form nor a valid one of the store's country.",
 	CustomerIdentifierRequired: "The customer would have neither an e-mail nor a phone.",
 	PaymentLinkExpiryInvalid:   "`expiresAt` is no RFC 3339 date-time.",
 	APIKeyMissing:              "There is no `Authorization` header, or it is not of the form `Bearer <key>`.",

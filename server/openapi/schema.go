@@ -21,9 +21,11 @@ var formats = map[string]schema{
 	"url":       {Format: "iri"},
 	"coverUrl":  {Format: "iri"},
 	"email":     {Pattern: emailPattern},
+	"slug":      {Pattern: slugPattern},
 }
 
-// The patterns of texts in answers and of moments, in the syntax common to ECMA-262 and RE2.
+// The patterns of texts in answers and of moments, in the syntax common to ECMA-262 and RE2, which differ in \s. The
+// protos have those of requests.
 const (
 	// momentPattern is the one form of a moment in answers: UTC, with milliseconds.
 	momentPattern = `^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$`
@@ -32,8 +34,11 @@ const (
 	sentMomentPattern = `^(\d{3}[1-9]|\d{2}[1-9]\d|\d[1-9]\d{2}|[1-9]\d{3})-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])[Tt]([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d+)?([Zz]|[+-]([01]\d|2[0-3]):[0-5]\d)$`
 	// phonePattern is E.164 form.
 	phonePattern = `^\+[1-9]\d+$`
-	// emailPattern is wider than the format email, which allows only ASCII letters.
-	emailPattern = `^([^\s@\x00-\x1F\x7F-\x9F]+|"([^"\\\x00-\x1F\x7F-\x9F]|\\[^\x00-\x1F\x7F-\x9F])+")@[^\s@.\x00-\x1F\x7F-\x9F]+(\.[^\s@.\x00-\x1F\x7F-\x9F]+)+$`
+	// emailPattern is wider than the format email, which allows only ASCII letters, and than what requests may hold: an
+	// address that was stored by an older rule, such as one with a space of typography in it, must not make a generated
+	// client refuse a whole list.
+	emailPattern = `^[^\x00-\x1F\x7F-\x9F]+@[^\x00-\x1F\x7F-\x9F]+$`
+	slugPattern  = `^[a-z0-9]+(-[a-z0-9]+)*$`
 )
 
 var (

@@ -203,8 +203,8 @@ func (p *problems) storedText(name, value string, b validate.Bound, form resourc
 		}
 		return p.Phone(name, value, country)
 	case resource.Contact:
-		p.Contact(name, value)
-		return &value
+		contact := p.Contact(name, value)
+		return &contact
 	case resource.Address:
 		address := p.URL(name, &value)
 		if address == nil && !nullable {

@@ -27,7 +27,11 @@ func SlugOf(title string) string {
 	for _, r := range norm.NFKD.String(strings.ToLower(title)) {
 		switch {
 		case r < unicode.MaxASCII && (unicode.IsLower(r) || unicode.IsDigit(r)):
-			if gap && b.Len() > 0 {
+			hyphen := gap && b.Len() > 0
+			if b.Len() == MaxSlugBytes || hyphen && b.Len()+1 == MaxSlugBytes {
+				return b.String()
+			}
+			if hyphen {
 				b.WriteByte('-')
 			}
 			gap = false
@@ -35,9 +39,6 @@ func SlugOf(title string) string {
 		case unicode.Is(unicode.Mn, r):
 		default:
 			gap = true
-		}
-		if b.Len() > MaxSlugBytes-2 { // a hyphen and a letter may not fit any more
-			break
 		}
 	}
 	return b.String()

@@ -1,0 +1,106 @@
+package validate
+
+import (
+	"net/mail"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/net/idna"
+	"golang.org/x/text/cases"
+	"golang.org/x/text/language"
+	"golang.org/x/text/unicode/norm"
+
+	"go.storefront.example/ent/mark"
+)
+
+// Email reads an e-mail address and returns it in the form in which it is compared and stored: without the spaces and
+// invisible characters around it, in NFC and lower case, its domain as IDNA has it in Unicode (UTS 46). It must be an
+// address of RFC 5322 without a display name, on a domain with a dot, of at most 254 characters, and without spaces and
+// invisible characters inside, except for plain spaces between quotes.
+func Email(text string) (email string, ok bool) {
+	local, domain, ok := cutLast(mark.Trim(text), "@")
+	if !ok || mark.In(strings.ReplaceAll(local, " ", "")) || !utf8.ValidString(text) {
+		return "", false
+	}
+	if domain, ok = domainName(domain); !ok {
+		return "", false
+	}
+	email, ok = address(lower(local) + "@" + domain)
+	return email, ok && utf8.RuneCountInString(email) <= maxEmailRunes
+}
+
+// Email refuses what Email does not read, and returns the address in its stored form.
+func (p *Problems) Email(field, value string) *string {
+	value = p.Text(field, mark.Trim(value), maxEmailRunes)
+	if p.Refused(field) {
+		return nil
+	}
+	email, ok := Email(value)
+	switch {
+	case ok:
+		return &email
+	case mark.In(value):
+		p.Invalid(field, "must be an e-mail address, without spaces and invisible characters in it")
+	default:
+		p.Invalid(field, "must be an e-mail address such as ada@example.com")
+	}
+	return nil
+}
+
+func cutLast(text, separator string) (before, after string, found bool) {
+	at := strings.LastIndex(text, separator)
+	if at < 0 {
+		return text, "", false
+	}
+	return text[:at], text[at+len(separator):], true
+}
+
+// domainNames is what a browser does with the name of a host (UTS 46, non-transitional), with the lengths of DNS.
+var domainNames = idna.New(idna.MapForLookup(), idna.BidiRule(), idna.VerifyDNSLength(true))
+
+// domainName returns a domain with a dot in Unicode.
+func domainName(domain string) (name string, ok bool) {
+	ascii, err := domainNames.ToASCII(domain)
+	if err != nil || mark.In(domain) || !strings.Contains(ascii, ".") {
+		return "", false
+	}
+	name, err = domainNames.ToUnicode(ascii)
+	return name, err == nil
+}
+
+// lower returns a text in NFC and in lower case by Unicode's full mapping (Unicode Standard, section 3.13, R2), so that
+// İ becomes i̇ and not i.
+func lower(text string) string {
+	if strings.IndexFunc(text, func(r rune) bool { return r >= utf8.RuneSelf }) < 0 {
+		return strings.ToLower(text)
+	}
+	return norm.NFC.String(cases.Lower(language.Und).String(norm.NFC.String(text)))
+}
+
+// address reads a text that is an e-mail address and nothing else, as net/mail reads it. A local part
+// in quotes keeps them only if it needs them, so that an address has one spelling.
+func address(text string) (one string, ok bool) {
+	read, err := mail.ParseAddress(text)
+	at := strings.LastIndexByte(text, '@')
+	switch {
+	case err != nil || read.Name != "" || strings.ContainsFunc(text, unicode.IsControl):
+		return "", false
+	case read.Address == text:
+		return text, true
+	case text[0] != '"' || text[at-1] != '"' || !strings.HasSuffix(read.Address, text[at:]):
+		return "", false // a comment, white space or brackets
+	}
+	quoted := read.String() // in brackets
+	return quoted[1 : len(quoted)-1], true
+}
+
+// Contact refuses an e-mail address that is shown to buyers as it is, except for the spaces and invisible characters
+// around it, which the returned text lacks; it may be empty.
+func (p *Problems) Contact(field, value string) string {
+	value = p.Text(field, mark.Trim(value), maxEmailRunes)
+	if read, err := mail.ParseAddress(value); value != "" && (err != nil || read.Address != value || mark.In(value)) {
+		p.Invalid(field, "must be an e-mail address such as help@example.com")
+	}
+	return value
+}

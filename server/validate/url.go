@@ -1,0 +1,27 @@
+package validate
+
+import (
+	"net/url"
+	"strings"
+	"unicode"
+
+	"go.storefront.example/ent/mark"
+)
+
+// URL is an http or https address that may be null, without the spaces and invisible characters around it.
+func (p *Problems) URL(field string, value *string) *string {
+	if value == nil {
+		return nil
+	}
+	trimmed := mark.Trim(*value)
+	text := p.OptionalText(field, &trimmed, maxURLRunes)
+	if text == nil || p.Refused(field) {
+		return text
+	}
+	u, err := url.Parse(*text)
+	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Hostname() == "" || strings.ContainsFunc(*text,
+		unicode.IsSpace) {
+		p.Invalid(field, "must be an http or https address")
+	}
+	return text
+}
