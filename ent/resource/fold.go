@@ -6,6 +6,8 @@ import (
 
 	"golang.org/x/text/cases"
 	"golang.org/x/text/unicode/norm"
+
+	"go.storefront.example/ent/mark"
 )
 
 // separator separates the parts of a customer's search text. Clients' texts cannot contain it,
@@ -13,11 +15,13 @@ import (
 const separator = "\x1f"
 
 // Fold converts text to the form that a search compares: NFC, then full Unicode case folding
-// (Unicode Standard, section 3.13), so that "STRASSE" finds "Straße" on both databases.
+// (Unicode Standard, section 3.13), so that "STRASSE" finds "Straße" on both databases. The dotless i and the i
+// with a combining dot, to which İ folds, become i, because Turkish writes I and İ where other languages write I.
 func Fold(text string) string {
 	for i := range len(text) {
 		if text[i] >= 0x80 {
-			return cases.Fold().String(norm.NFC.String(text))
+			folded := cases.Fold().String(norm.NFC.String(text))
+			return strings.ReplaceAll(strings.ReplaceAll(folded, "ı", "i"), "i\u0307", "i")
 		}
 	}
 	return strings.ToLower(text)
@@ -42,7 +46,7 @@ func CustomerSearch(name string, email, phone *string) string {
 // alone, if it differs from them.
 func phoneDigits(text string) (found string, ok bool) {
 	digits := make([]byte, 0, len(text))
-	for _, r := range norm.NFKC.String(text) {
+	for _, r := range norm.NFKC.String(mark.TrimPhone(text)) {
 		switch {
 		case '0' <= r && r <= '9':
 			digits = append(digits, byte(r))

@@ -18,6 +18,11 @@ func TestFoldMakesTheSameOfWhatReadersTakeForTheSame(t *testing.T) {
 		{"Greek final sigma", "ΟΔΟΣ", "οδος"},
 		{"Cyrillic", "ПРИВЕТ", "привет"},
 		{"the Kelvin sign is a k", "\u212A", "k"},
+		{"Turkish İ", "İstanbul", "istanbul"},
+		{"Turkish İ, decomposed", "I\u0307stanbul", "ISTANBUL"},
+		{"Turkish ı", "IŞIK", "ışık"},
+		{"Turkish ı without a Turkish keyboard", "IŞIK", "işik"},
+		{"both", "ıI\u0307iİ", "IIII"},
 	}
 	for _, row := range rows {
 		require.Equal(t, Fold(row.a), Fold(row.b), row.reason)

@@ -209,6 +209,7 @@ var _ = cases(
 			dan := b.created(&createCustomer{Name: "Dan 33-12 34", Email: new("3312@example.com"), Phone: new("+237670333301")},
 				201)["id"].(string)
 			for q, want := range map[string][]string{
+				"\u202a+237 670 333 301\u202c": {dan}, "670\ufe0f-333-301;": {dan}, "\u2066670333301\u2069": {dan}, "\ufeff3312@\u200b": {dan},
 				"670 333 301": {dan}, "+237 (670) 33.33-01": {dan}, "+237/670\u2011333\u00a0301": {dan}, "６７０　３３３": {dan}, "33 1 23": {cyr},
 				"33-12 34": {dan, cyr}, "3312@": {dan}, "33 12@": {}, "670 333 x": {}, "+ -": {}, "670 000 0": {ada}, "67 0": {dan, ada},
 			} {
@@ -218,6 +219,11 @@ var _ = cases(
 			}
 			b.call(&updateCustomer{Id: cyr, Name: new("Cyrille")})
 			require.Equal(b, []string{cyr}, b.names(b.call(&listCustomers{Q: new("cyrille")}), "id"), "a search sees a change")
+			// In Turkish, I and İ are two letters, each with a small one.
+			b.call(&updateCustomer{Id: cyr, Name: new("IŞIK İstanbul")})
+			for _, q := range []string{"istanbul", "ISTANBUL", "İSTANBUL", "ıstanbul", "işik", "ışık", "IŞIK"} {
+				require.Equal(b, []string{cyr}, b.names(b.call(&listCustomers{Q: &q}), "id"), q)
+			}
 		},
 	},
 	scenario{

@@ -3,9 +3,9 @@ package shop
 import (
 	"fmt"
 	"math"
-	"strings"
 	"unicode/utf8"
 
+	"go.storefront.example/ent/mark"
 	"go.storefront.example/ent/resource"
 	"go.storefront.example/server/validate"
 )
@@ -59,5 +59,5 @@ func (p *problems) query(q *string) string {
 		p.Invalid("q", fmt.Sprintf("must be at most %d characters long", maxQueryRunes))
 		return ""
 	}
-	return strings.TrimSpace(p.Text("q", *q, maxQueryRunes))
+	return mark.Trim(p.Text("q", *q, maxQueryRunes))
 }

@@ -97,6 +97,7 @@ var checks = []struct {
 	{name: "outbox", tables: true, ask: outbox},
 	{name: "sweeps", tables: true, ask: sweeps},
 	{name: "counts", tables: true, ask: counts},
+	{name: "emails", tables: true, ask: emails},
 	{name: "transactions", postgres: true, tables: true, ask: transactions},
 	{name: "nodes", postgres: true, tables: true, ask: nodes},
 	{name: "shards", postgres: true, tables: true, ask: shards},

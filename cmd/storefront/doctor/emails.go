@@ -1,0 +1,57 @@
+package doctor
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"entgo.io/ent/dialect"
+
+	"go.storefront.example/ent/db"
+	"go.storefront.example/server/validate"
+)
+
+// The conditions that find, by characters and labels, every e-mail that validate.Email may refuse or store otherwise: a
+// plain one, as nearly all are, stays in the database.
+const (
+	unusualPostgres = `email ~ '[^a-z0-9.@+-]|--|[.@]-|-[.@]' OR length(email) > 64`
+	unusualSQLite   = `email GLOB '*[^a-z0-9.@+-]*' OR email LIKE '%--%' OR email LIKE '%.-%' OR email LIKE '%@-%' OR email LIKE '%-.%' ` +
+		`OR email LIKE '%-@%' OR length(email) > 64`
+)
+
+// emails counts the customers whose e-mail was stored by an older rule. The service goes on showing them, but a request
+// with the e-mail makes another customer or is refused.
+func emails(ctx context.Context, s *db.DB, _ Installation) Finding {
+	condition := unusualPostgres
+	if s.Dialect() == dialect.SQLite {
+		condition = unusualSQLite
+	}
+	limited, cancel := context.WithTimeout(ctx, compareTime)
+	defer cancel()
+	old, some := 0, []string(nil)
+	for row := range db.Rows(limited, s.Reader(), "SELECT CAST(id AS text), email FROM customers WHERE "+condition+" ORDER BY id") {
+		var id, stored string
+		err := row.Scan(&id, &stored)
+		switch {
+		case limited.Err() != nil && ctx.Err() == nil:
+			return ok("more than can be looked at in %v", compareTime)
+		case err != nil:
+			return broken(err)
+		}
+		if email, same := validate.Email(stored); same && email == stored {
+			continue
+		}
+		if old++; old <= few {
+			some = append(some, id)
+		}
+	}
+	switch {
+	case old == 0:
+		return ok("as today's rule has them")
+	case old > few:
+		some = append(some, fmt.Sprintf("%d more", old-few))
+	}
+	return warn("correct them with `storefront customer update ID --email EMAIL`; until then they are shown as they are, and the "+
+		"same buyer becomes another customer", "%s of customers that today's rule refuses or writes otherwise: %s", plural(old, "e-mail"),
+		strings.Join(some, ", "))
+}

@@ -1,0 +1,41 @@
+package doctor
+
+import (
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/db/dbtest"
+	"go.storefront.example/ent/resource"
+	"go.storefront.example/ent/tenant"
+	adminv1 "go.storefront.example/gen/storefront/admin/v1"
+	"go.storefront.example/server/shop"
+)
+
+func TestEmailsOfAnOlderRule(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, s *db.DB) {
+		made, err := shop.New(s, shop.Options{}).CreateStore(t.Context(), tenant.Actor{}, &adminv1.CreateStoreRequest{Name: "S", Slug: "shop",
+			Currency: "XAF", Country: "CM"})
+		require.NoError(t, err)
+		create := func(email string) {
+			_, err := s.Writer().Exec(`INSERT INTO customers (id, store_id, email, search, created_at, updated_at)
+ SELECT $1, id, $2, '', created_at, created_at FROM stores WHERE id = $3`, uuid.NewString(), email, made.GetId())
+			require.NoError(t, err)
+		}
+		for _, email := range []string{"ann@example.com", "a.b+c-d_e@abc--z.example", "élan@bücher.example", "o'neill@example.com",
+			"\"a b\"@example.com", resource.ForgottenEmail(uuid.New())} {
+			create(email)
+		}
+		requireFinding(t, emails(t.Context(), s, Installation{}), OK, "^as today's rule has them$", "")
+		for _, email := range []string{"ann@example.com\u200b", "b\u2003b@example.com", "ann@xn--bcher-kva.example", "ann@a_b.example",
+			"ann@-b.example", "ann@b-.example", "Ann@example.com"} {
+			create(email)
+		}
+		requireFinding(t, emails(t.Context(), s, Installation{}), Warn,
+			"^7 e-mails of customers that today's rule refuses or writes otherwise: [0-9a-f-]{36}, .*, 2 more$", "`storefront customer update ID")
+		require.Contains(t, Database(t.Context(), s, Installation{}), named("emails", emails(t.Context(), s, Installation{})))
+	})
+}

@@ -1,0 +1,88 @@
+package db_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+	"unicode"
+
+	entdialect "entgo.io/ent/dialect"
+	"github.com/google/uuid"
+	"github.com/pressly/goose/v3"
+	"github.com/stretchr/testify/require"
+
+	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/db/dbtest"
+	"go.storefront.example/ent/migrations"
+)
+
+// What was folded and stored before is found and compared as what is stored now.
+func TestTextsOfAnOlderRuleAreRenewed(t *testing.T) {
+	t.Parallel()
+	eachEmpty(t, func(t *testing.T, url string) {
+		s := open(t, url)
+		files, err := migrations.FS(s.Dialect())
+		require.NoError(t, err)
+		dialect := goose.DialectPostgres
+		if s.Dialect() == entdialect.SQLite {
+			dialect = goose.DialectSQLite3
+		}
+		provider, err := goose.NewProvider(dialect, s.Writer(), files, goose.WithDisableGlobalRegistry(true))
+		require.NoError(t, err)
+		_, err = provider.UpTo(t.Context(), 4)
+		require.NoError(t, err)
+		exec := func(statement string, args ...any) {
+			_, err := s.Writer().Exec(statement, args...)
+			require.NoError(t, err)
+		}
+		store, other, now := uuid.New(), uuid.New(), time.Now().UTC().Truncate(time.Millisecond)
+		for _, id := range []uuid.UUID{store, other} {
+			exec(`INSERT INTO stores (id, name, slug, url, currency, country, social_links, unavailable_types, created_at, updated_at)
+ VALUES ($1, 's', $2, 'u', 'TRY', 'TR', '{}', '[]', $3, $3)`, id, id.String(), now)
+		}
+		customer := func(store uuid.UUID, email, folded string) uuid.UUID {
+			id := uuid.New()
+			now = now.Add(time.Second)
+			exec(`INSERT INTO customers (id, store_id, name, email, phone, search, created_at, updated_at) VALUES ($1, $2, 'IŞIK', $3, $4, $5, $6, $6)`,
+				id, store, email, id.String(), folded+"\x1f"+email+"\x1f"+id.String(), now)
+			return id
+		}
+		is := func(id uuid.UUID, email, folded string) {
+			t.Helper()
+			var gotEmail, search string
+			require.NoError(t, s.Reader().QueryRow("SELECT email, search FROM customers WHERE id = $1", id).Scan(&gotEmail, &search))
+			require.Equal(t, email, gotEmail)
+			require.Equal(t, folded+"\x1f"+email+"\x1f"+id.String(), search)
+		}
+		turkish := customer(store, "ii@example.com", "ışık i\u0307stanbul")
+		clean := customer(store, "ann@example.com", "ann")
+		taken := customer(store, "ann@example.com\u200b", "ann")
+		free := customer(other, "ann@example.com\u200b", "ann")
+		first := customer(store, "\ufeffbob@example.com", "")
+		second := customer(store, "bob@example.com\u202c", "")
+		inside := customer(store, "b\u2003b@example.com\u00a0\u200b", "")
+		product := uuid.New()
+		exec(`INSERT INTO products (id, store_id, title, title_folded, slug, url, type, price_amount, created_at, updated_at)
+ VALUES ($1, $2, 'İPLİK', $3, 's', 'u', 'FILE', 5, $4, $4)`, product, store, "i\u0307pli\u0307k ı", now)
+		marked := map[uuid.UUID]string{}
+		for r := rune(0); r < 0x10000; r++ {
+			if r > 0x9f && (unicode.IsSpace(r) || unicode.Is(unicode.Cf, r)) {
+				email := fmt.Sprintf("%x@example.com", r)
+				marked[customer(store, string(r)+email+string(r)+" ", "")] = email
+			}
+		}
+
+		require.NoError(t, s.Migrate(t.Context(), func(db.Migration) {}))
+		is(turkish, "ii@example.com", "işik istanbul")
+		is(clean, "ann@example.com", "ann")
+		is(taken, "ann@example.com\u200b", "ann")
+		is(free, "ann@example.com", "ann")
+		is(first, "bob@example.com", "")
+		is(second, "bob@example.com\u202c", "")
+		is(inside, "b\u2003b@example.com", "")
+		for id, email := range marked {
+			is(id, email, "")
+		}
+		require.Equal(t, 1, dbtest.Count(t, s, "products WHERE title_folded = 'iplik i'"))
+	})
+}
