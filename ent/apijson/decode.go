@@ -32,6 +32,8 @@ const (
 	errNotObject unreadable = "The body must be a JSON object."
 	errSyntax    unreadable = "The body is not valid JSON."
 	errTrailing  unreadable = "The body has text after the JSON object."
+	errMark      unreadable = "The body begins with a byte order mark (U+FEFF); send the JSON object without it."
+	errUTF16     unreadable = "The body is UTF-16; send it as UTF-8, without a byte order mark."
 	errName      unreadable = "The body has a name that is not valid text."
 )
 
@@ -53,8 +55,15 @@ func decode(data []byte, m proto.Message, typed bool, unknown []string) *Invalid
 	// A repeated name, and text that is not Unicode, is refused by its field.
 	text := jsontext.NewDecoder(bytes.NewBuffer(data), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 	d := &decoder{Decoder: text, typed: typed, unknown: unknown, named: map[string]bool{}}
-	var err error = errEmpty
-	if len(data) > 0 {
+	var err error
+	switch {
+	case len(data) == 0:
+		err = errEmpty
+	case bytes.HasPrefix(data, []byte("\xef\xbb\xbf")):
+		err = errMark
+	case bytes.HasPrefix(data, []byte("\xff\xfe")), bytes.HasPrefix(data, []byte("\xfe\xff")):
+		err = errUTF16
+	default:
 		err = d.body(m.ProtoReflect())
 	}
 	if err != nil {

@@ -94,13 +94,22 @@ func (m *method) decodeQuery(query string, into proto.Message) (values string, r
 			refuse(name, "is not percent-encoded UTF-8 text")
 		default:
 			if problem := apijson.SetText(into, fd, value); problem != "" {
-				refuse(name, problem)
+				refuse(name, problem+plusProblem(into, fd, rawValue))
 			}
 			taken.Set(name, plainText(into, fd, value))
 		}
 		given[name] = true
 	}
 	return taken.Encode(), refused
+}
+
+// plusProblem explains a refused value that would be one if its + were no space, such as a moment with the offset +01:00.
+func plusProblem(m proto.Message, fd protoreflect.FieldDescriptor, raw string) string {
+	meant, ok := unescape(strings.ReplaceAll(raw, "+", "%2B"))
+	if !ok || !strings.Contains(raw, "+") || apijson.SetText(m.ProtoReflect().New().Interface(), fd, meant) != "" {
+		return ""
+	}
+	return "; a + in a query means a space, and must be written %2B"
 }
 
 // plainText is the one spelling in which vanguard reads an integer or a moment; other values stay as they were sent.

@@ -66,6 +66,23 @@ func FuzzQuery(f *testing.F) {
 	})
 }
 
+// Nearly every client that sends a moment by hand meets this once.
+func TestAPlusThatIsNotEncodedIsExplained(t *testing.T) {
+	t.Parallel()
+	m := theMethods(t)[storefrontv1connect.OrderServiceListOrdersProcedure]
+	const hint = "; a + in a query means a space, and must be written %2B"
+	for query, explained := range map[string]bool{
+		"from=2026-10-01T12:00:00+02:00": true, "to=2026-10-01T12:00:00.5+00:00": true, "from=2026-10-01T12:00:00%20+02:00": false,
+		"from=2026-10-01+12:00:00": false, "from=yesterday": false, "page=+1": false, "from=2026-10-01T12:00:00%2": false,
+	} {
+		_, refused := m.decodeQuery(query, &storefrontv1.ListOrdersRequest{})
+		require.Len(t, refused, 1, query)
+		require.Equal(t, explained, strings.HasSuffix(refused[0].Message, hint), "%s: %s", query, refused[0].Message)
+	}
+	_, refused := m.decodeQuery("from=2026-10-01T12:00:00%2B02:00", &storefrontv1.ListOrdersRequest{})
+	require.Empty(t, refused)
+}
+
 func TestQueryOfManyNames(t *testing.T) {
 	t.Parallel()
 	m := theMethods(t)[storefrontv1connect.ProductServiceListProductsProcedure]
