@@ -569,7 +569,7 @@ func (l *reading) accept(v verdict, rows []*entry, first int) {
 	}
 	for _, e := range v.fresh {
 		if (e.there || e.fate == skipped) && !l.Update && len(e.notes) == 0 {
-			e.notes = []LineError{{Line: e.line, Problem: "is in the store already and left as it is"}}
+			e.notes, e.lost = []LineError{{Line: e.line, Problem: "is in the store already and left as it is"}}, nil
 		}
 	}
 	for _, m := range l.check.merges {
