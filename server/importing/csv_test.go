@@ -209,7 +209,8 @@ func FuzzFile(f *testing.F) {
 		"Name,Email,Financial Status,Total,Lineitem name\n#1,a@b.de,paid,5,A\n,,,,B\n", "\xff\xfea\x00", "{\"title\":1}", "\"",
 		"a\tb\n\xe9\t",
 		"reference,total,status,email,createdAt\n1,5,PAID,a@example.com,2026-01-01\n", "email\nx@example.com\n",
-		"Purchase ID,Item Name\nTotals,\n",
+		"Purchase ID,Item Name\nTotals,\n", "sep=|\n|\nemail|createdAt\na@example.com|8/4/26 7:26 PM\n", "{\"customers\":[{\"email\":\"a\"}],\"n\":1}",
+		"Title\n\nemail\nZo\xeb@example.com\n", "{\"data\":{\"x\":[1,{}],\"orders\":[[]]}}", "[{}][{}", "\xfe\xff\x00a\xd8\x00",
 	} {
 		for kind := range uint8(15) {
 			f.Add(kind, []byte(text))
