@@ -44,6 +44,7 @@ func (b *builder) build() {
 	case Orders:
 		b.entry.message = b.order()
 	}
+	b.plain(b.entry.message.ProtoReflect())
 }
 
 // idFields are the fields by which one finds a row, or what it is about, in another place.

@@ -1,7 +1,6 @@
 package importing
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -29,6 +28,7 @@ func (b *customers) read(p *problems, in *storefrontv1.Customer) row[ent.Custome
 	l.data.OrdersCount = int32(min(p.kept("ordersCount", int64(in.GetOrdersCount())), math.MaxInt32))
 	l.data.TotalPaid = p.kept("totalPaid", in.GetTotalPaid())
 	l.data.CreatedAt = p.pastMoment("createdAt", in.GetCreatedAt())
+	p.plain("", in, &l.data)
 	return l
 }
 
@@ -108,13 +108,7 @@ func (b *customers) change(ctx context.Context, tx *ent.Tx, l row[ent.Customer],
 		return shop.CompleteCustomer(ctx, tx, r, &l.data)
 	}
 	next := *r
-	next.Name = cmp.Or(l.data.Name, next.Name)
-	if l.data.Email != nil {
-		next.Email = l.data.Email
-	}
-	if l.data.Phone != nil {
-		next.Phone = l.data.Phone
-	}
+	overwrite(resource.CustomerFields, &next, &l.data)
 	return shop.SaveCustomer(ctx, tx, r, &next)
 }
 
@@ -180,6 +174,9 @@ func storeCustomers(ctx context.Context, tx *ent.Tx, store uuid.UUID, rows []row
 		creates[i] = tx.Customer.Create().SetID(r.ID).SetStoreID(store).SetSearch(resource.CustomerSearch(r.Name, r.Email, r.Phone)).
 			SetOrdersCount(r.OrdersCount).SetTotalPaid(r.TotalPaid).SetCreatedAt(r.CreatedAt).SetUpdatedAt(now)
 		if err := resource.CustomerFields.Fill(creates[i].Mutation(), &r); err != nil {
+			return err
+		}
+		if err := fillPlain(creates[i].Mutation(), &storefrontv1.Customer{}, &r); err != nil {
 			return err
 		}
 	}

@@ -76,6 +76,7 @@ func (b *orders) read(p *problems, in *storefrontv1.Order) row[orderRow] {
 	if in.PaymentLink != nil {
 		o.PaymentLinkID = new(p.id("paymentLink.id", in.GetPaymentLink().GetId()))
 	}
+	p.plain("", in, &o)
 	r := orderRow{order: o}
 	switch {
 	case in.Customer == nil && !b.options.GetUpdate():
@@ -95,7 +96,7 @@ func (p *problems) item(field string, position int32, item *storefrontv1.Order_I
 	if item.GetQuantity() < 1 {
 		p.Invalid(field+"quantity", "must be a whole number from 1")
 	}
-	return ent.OrderItem{
+	i := ent.OrderItem{
 		ID:         p.id(field+"id", item.GetId()),
 		Position:   position,
 		ProductID:  p.id(field+"productId", item.GetProductId()),
@@ -104,6 +105,8 @@ func (p *problems) item(field string, position int32, item *storefrontv1.Order_I
 		UnitAmount: p.kept(field+"unitAmount", item.GetUnitAmount()),
 		Quantity:   item.GetQuantity(),
 	}
+	p.plain(field, item, &i)
+	return i
 }
 
 func (b *orders) plan(ctx context.Context, tx *ent.Tx) error {
@@ -228,10 +231,16 @@ func (b *orders) store(ctx context.Context, tx *ent.Tx) error {
 		creates[i] = tx.Order.Create().SetID(o.ID).SetStoreID(b.t.ID).SetReference(o.Reference).SetStatus(o.Status).SetAmount(o.Amount).
 			SetPlatformFeePercent(o.PlatformFeePercent).SetCustomerID(l.data.buyer.id).SetNillablePaymentLinkID(o.PaymentLinkID).
 			SetNillableNote(o.Note).SetNillablePaidAt(o.PaidAt).SetCreatedAt(o.CreatedAt).SetUpdatedAt(now)
+		if err := fillPlain(creates[i].Mutation(), &storefrontv1.Order{}, &o); err != nil {
+			return err
+		}
 		for _, item := range l.data.items {
 			items = append(items, tx.OrderItem.Create().SetID(item.ID).SetStoreID(b.t.ID).SetOrderID(o.ID).SetPosition(item.Position).
 				SetProductID(item.ProductID).SetType(item.Type).SetTitle(item.Title).SetUnitAmount(item.UnitAmount).
 				SetQuantity(item.Quantity))
+			if err := fillPlain(items[len(items)-1].Mutation(), &storefrontv1.Order_Item{}, &item); err != nil {
+				return err
+			}
 		}
 	}
 	if err := storeCustomers(ctx, tx, b.t.ID, b.created); err != nil {

@@ -68,6 +68,7 @@ func (b *products) read(p *problems, in *storefrontv1.Product) row[productRow] {
 	if r.CompareAtAmount != nil && *r.CompareAtAmount <= r.PriceAmount {
 		p.Invalid("compareAtAmount", "must be above priceAmount, or null")
 	}
+	p.plain("", in, &r.Product)
 	l := row[productRow]{id: r.ID}
 	if r.Slug == "" {
 		r.made = slugsOf(r.Title, r.ID)
@@ -108,19 +109,15 @@ func (b *products) plan(ctx context.Context, tx *ent.Tx) error {
 // change changes a product of the store to what its row says; what is empty in the row stays.
 func (b *products) change(ctx context.Context, to *productRow, from *ent.Product) (*ent.Product, error) {
 	next := *from
-	next.Title = cmp.Or(to.Title, next.Title)
-	if !b.options.GetKeepPrice() {
-		next.PriceAmount = to.PriceAmount
+	overwrite(resource.ProductFields, &next, &to.Product)
+	if next.PriceAmount = to.PriceAmount; b.options.GetKeepPrice() {
+		next.PriceAmount = from.PriceAmount
 	}
-	next.Summary, next.Description = cmp.Or(to.Summary, next.Summary), cmp.Or(to.Description, next.Description)
-	if to.CoverURL != nil {
-		next.CoverURL = to.CoverURL
-	}
-	if to.CompareAtAmount != nil || b.options.GetClearCompareAt() {
+	if b.options.GetClearCompareAt() {
 		next.CompareAtAmount = to.CompareAtAmount
 	}
-	if to.statusGiven {
-		next.Status = to.Status
+	if !to.statusGiven {
+		next.Status = from.Status
 	}
 	return shop.SaveProduct(ctx, b.t, from, &next, true)
 }
@@ -182,6 +179,9 @@ func (b *products) store(ctx context.Context, tx *ent.Tx) error {
 		creates[i] = tx.Product.Create().SetID(r.ID).SetStoreID(b.t.ID).SetTitleFolded(resource.Fold(r.Title)).SetSlug(r.Slug).
 			SetType(r.Type).SetURL(r.URL).SetNillablePublishedAt(r.PublishedAt).SetCreatedAt(r.CreatedAt).SetUpdatedAt(r.UpdatedAt)
 		if err := resource.ProductFields.Fill(creates[i].Mutation(), &r); err != nil {
+			return err
+		}
+		if err := fillPlain(creates[i].Mutation(), &storefrontv1.Product{}, &r); err != nil {
 			return err
 		}
 	}

@@ -1,0 +1,81 @@
+package admin_test
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"google.golang.org/protobuf/proto"
+
+	"go.storefront.example/ent/apijson"
+	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/db/dbtest"
+	adminv1 "go.storefront.example/gen/storefront/admin/v1"
+	storefrontv1 "go.storefront.example/gen/storefront/v1"
+	"go.storefront.example/server/admin"
+	"go.storefront.example/server/importing"
+	"go.storefront.example/server/importing/importtest"
+)
+
+// exportedRows are two rows of every kind of an export with a value of its own in every field, as they refer to each other,
+// and the store.
+func exportedRows(settings *adminv1.StoreSettings) (store *adminv1.ExportedStore, rows map[importing.Kind][]proto.Message) {
+	var f importtest.Filler
+	rows = map[importing.Kind][]proto.Message{}
+	store = &adminv1.ExportedStore{Store: &storefrontv1.Store{Slug: "s"}, Settings: settings}
+	f.Fill(store)
+	for range 2 {
+		p := &storefrontv1.Product{CompareAtAmount: new(int64(9_000_000))}
+		c := &storefrontv1.Customer{}
+		l := &storefrontv1.PaymentLink{Availability: storefrontv1.PaymentLink_DISABLED}
+		f.Fill(p)
+		f.Fill(c)
+		f.Fill(l)
+		o := &storefrontv1.Order{Status: storefrontv1.Order_REFUNDED,
+			Customer:    &storefrontv1.Order_Customer{Id: c.GetId(), Name: c.GetName(), Email: c.Email, Phone: c.Phone},
+			PaymentLink: &storefrontv1.Order_PaymentLink{Id: l.GetId(), Code: l.GetCode(), Title: l.GetTitle()}}
+		e := &adminv1.Event{StoreId: store.GetStore().GetId()}
+		a := &adminv1.ActivityEntry{}
+		f.Fill(o)
+		f.Fill(e)
+		f.Fill(a)
+		attempt := &adminv1.Delivery_Attempt{}
+		f.Fill(attempt)
+		d := &adminv1.Delivery{StoreId: store.GetStore().GetId(), EventId: e.GetId(), Status: adminv1.Delivery_failed,
+			Attempts: []*adminv1.Delivery_Attempt{attempt}, AttemptCount: 1, LastStatusCode: attempt.StatusCode, LastError: attempt.Error}
+		f.Fill(d)
+		d.NextAttemptAt = nil // it has ended
+		for kind, m := range map[importing.Kind]proto.Message{importing.Products: p, importing.Customers: c, importing.Links: l,
+			importing.Orders: o, importing.Events: e, importing.Deliveries: d, importing.Activity: a} {
+			rows[kind] = append(rows[kind], m)
+		}
+	}
+	return store, rows
+}
+
+// What an export has comes out of another installation's export as it went in, whatever fields its messages have.
+func TestAnExportKeepsEveryField(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, s *db.DB) {
+		o := admin.New(s, admin.Options{})
+		store, rows := exportedRows(&adminv1.StoreSettings{UnavailableTypes: []storefrontv1.Product_Type{storefrontv1.Product_EVENT}})
+		store.Settings.DeleteAt = nil // of the installation that it leaves
+		k := kept{lines: map[string][]byte{"store": append(apijson.Marshal(store), '\n')}, at: store.GetStore().GetCreatedAt()}
+		for kind, messages := range rows {
+			for i, m := range messages {
+				line := apijson.Marshal(m)
+				if kind == importing.Products {
+					line = append(line[:len(line)-1], importing.ContentReady+map[int]string{0: "true}", 1: "false}"}[i]...)
+				}
+				k.lines[string(kind)] = append(k.lines[string(kind)], append(line, '\n')...)
+			}
+		}
+		require.Equal(t, 2*len(importing.ExportedKinds), k.importInto(t, t.TempDir(), o, "s", true))
+		again := exportOf(t, o, "s")
+		for kind, want := range k.lines {
+			for line := range bytes.Lines(want) {
+				require.Contains(t, string(again.lines[kind]), string(line), kind)
+			}
+		}
+	})
+}
