@@ -170,7 +170,7 @@ func (s *Shop) UpdateStore(ctx context.Context, in *adminv1.UpdateStoreRequest) 
 		func(ctx context.Context, _ *ent.Tx, _ tenant.Store, row *ent.Store) (*ent.Store, error) {
 			u, next := row.Update(), c.applied(row)
 			if row.DeleteAt != nil && next.Status != store.StatusClosed {
-				return nil, apierr.New(apierr.StoreBeingDeleted, "The store is to be deleted; restore it to open it.")
+				return nil, apierr.New(apierr.StoreBeingDeleted, "The store is to be deleted: restore it to open it, unless its grace is over.")
 			}
 			return save(ctx, resource.StoreFields, row, &next, u.Mutation(), u)
 		})

@@ -21,7 +21,8 @@
 // know it: without it the call reads or changes the store that owns the id, and a sharded database asks every node for it.
 //
 // A refused call carries a `storefront.v1.Error` among its error's details, with one of the codes that the method names,
-// or `validation_failed` for fields that cannot be used.
+// or `validation_failed` for fields that cannot be used. Once rows of a store are deleted, a call that names the store, or
+// something that it has, is refused with `store_being_deleted`, except `GetStore` and `GetStoreSettings`.
 //
 // Lists of the operator's own resources come in pages: send the `next_page_token` of an answer as the
 // `page_token` of the next call, with the other fields unchanged, until it is empty.

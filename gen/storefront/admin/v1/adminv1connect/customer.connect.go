@@ -87,8 +87,9 @@ type CustomerServiceClient interface {
 	// Refused with `customer_not_found`.
 	ForgetCustomer(context.Context, *v1.ForgetCustomerRequest) (*v1.Forgetting, error)
 	// Carries out the next part of forgetting a customer, a bounded number of rows, and returns the progress; once it is
-	// finished, the receipt. While an event of the customer's is being delivered it waits a moment. Refused with
-	// `customer_not_found` unless the customer was forgotten.
+	// finished, the receipt. While an event of the customer's is being delivered it waits a moment, and after each part it leaves
+	// the database to others for a moment. Of a finished one with `logWaitsFor` it tries again to empty SQLite's log. Refused
+	// with `customer_not_found` unless the customer was forgotten.
 	ContinueForgetting(context.Context, *v1.ContinueForgettingRequest) (*v1.Forgetting, error)
 	// Lists the orders of a customer, newest first. Refused with `customer_not_found`.
 	ListCustomerOrders(context.Context, *v1.ListCustomerOrdersRequest) (*v1.ListCustomerOrdersResponse, error)
@@ -271,8 +272,9 @@ type CustomerServiceHandler interface {
 	// Refused with `customer_not_found`.
 	ForgetCustomer(context.Context, *v1.ForgetCustomerRequest) (*v1.Forgetting, error)
 	// Carries out the next part of forgetting a customer, a bounded number of rows, and returns the progress; once it is
-	// finished, the receipt. While an event of the customer's is being delivered it waits a moment. Refused with
-	// `customer_not_found` unless the customer was forgotten.
+	// finished, the receipt. While an event of the customer's is being delivered it waits a moment, and after each part it leaves
+	// the database to others for a moment. Of a finished one with `logWaitsFor` it tries again to empty SQLite's log. Refused
+	// with `customer_not_found` unless the customer was forgotten.
 	ContinueForgetting(context.Context, *v1.ContinueForgettingRequest) (*v1.Forgetting, error)
 	// Lists the orders of a customer, newest first. Refused with `customer_not_found`.
 	ListCustomerOrders(context.Context, *v1.ListCustomerOrdersRequest) (*v1.ListCustomerOrdersResponse, error)

@@ -19,7 +19,8 @@
 // know it: without it the call reads or changes the store that owns the id, and a sharded database asks every node for it.
 //
 // A refused call carries a `storefront.v1.Error` among its error's details, with one of the codes that the method names,
-// or `validation_failed` for fields that cannot be used.
+// or `validation_failed` for fields that cannot be used. Once rows of a store are deleted, a call that names the store, or
+// something that it has, is refused with `store_being_deleted`, except `GetStore` and `GetStoreSettings`.
 //
 // Lists of the operator's own resources come in pages: send the `next_page_token` of an answer as the
 // `page_token` of the next call, with the other fields unchanged, until it is empty.
@@ -91,9 +92,9 @@ type StoreServiceClient interface {
 	// next request on. Refused with `store_not_found` or `phone_invalid`.
 	UpdateStore(context.Context, *v1.UpdateStoreRequest) (*v11.Store, error)
 	// Closes a store, so that its keys are refused from their next request on, and has workers delete all that it has once
-	// the grace is over. Until then `RestoreStore` takes it back. Called again it sets another grace.
+	// the grace is over. Until then `RestoreStore` takes it back. Called again within the grace it sets another one.
 	//
-	// Refused with `store_not_found`.
+	// Refused with `store_not_found`, or with `store_being_deleted` once the grace is over; then nothing is changed.
 	DeleteStore(context.Context, *v1.DeleteStoreRequest) (*v1.StoreSettings, error)
 	// Takes the deletion of a store back and opens the store. Refused with `store_not_found`, or with
 	// `store_being_deleted` once the grace is over.
@@ -248,9 +249,9 @@ type StoreServiceHandler interface {
 	// next request on. Refused with `store_not_found` or `phone_invalid`.
 	UpdateStore(context.Context, *v1.UpdateStoreRequest) (*v11.Store, error)
 	// Closes a store, so that its keys are refused from their next request on, and has workers delete all that it has once
-	// the grace is over. Until then `RestoreStore` takes it back. Called again it sets another grace.
+	// the grace is over. Until then `RestoreStore` takes it back. Called again within the grace it sets another one.
 	//
-	// Refused with `store_not_found`.
+	// Refused with `store_not_found`, or with `store_being_deleted` once the grace is over; then nothing is changed.
 	DeleteStore(context.Context, *v1.DeleteStoreRequest) (*v1.StoreSettings, error)
 	// Takes the deletion of a store back and opens the store. Refused with `store_not_found`, or with
 	// `store_being_deleted` once the grace is over.

@@ -544,8 +544,9 @@ export const CustomerService: GenService<{
   },
   /**
    * Carries out the next part of forgetting a customer, a bounded number of rows, and returns the progress; once it is
-   * finished, the receipt. While an event of the customer's is being delivered it waits a moment. Refused with
-   * `customer_not_found` unless the customer was forgotten.
+   * finished, the receipt. While an event of the customer's is being delivered it waits a moment, and after each part it leaves
+   * the database to others for a moment. Of a finished one with `logWaitsFor` it tries again to empty SQLite's log. Refused
+   * with `customer_not_found` unless the customer was forgotten.
    *
    * @generated from rpc storefront.admin.v1.CustomerService.ContinueForgetting
    */
