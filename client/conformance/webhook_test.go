@@ -8,11 +8,13 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/text/encoding/charmap"
 
 	"go.storefront.example/client/webhook"
 	"go.storefront.example/server/conformance/devtest"
@@ -64,6 +66,34 @@ const (
 	another = "whsec_Hx4dHBsaGRgXFhUUExIREA8ODQwLCgkIBwYFBAMCAQA"
 )
 
+// accented is an event with one letter beyond ASCII.
+const accented = `{"id":"1","type":"ping","data":{"message":"Ndé"}}`
+
+// latin1 is what a decoder of Latin-1 makes of UTF-8.
+func latin1(text string) string {
+	runes := []rune{}
+	for _, b := range []byte(text) {
+		runes = append(runes, rune(b))
+	}
+	return string(runes)
+}
+
+func windows1252(t *testing.T, text string) string {
+	t.Helper()
+	decoded, err := charmap.Windows1252.NewDecoder().String(text)
+	require.NoError(t, err)
+	return decoded
+}
+
+// ascii is what Node's decoder of ASCII makes of UTF-8.
+func ascii(text string) string {
+	stripped := []byte(text)
+	for i := range stripped {
+		stripped[i] &= 0x7f
+	}
+	return string(stripped)
+}
+
 func TestWhichMistakeWasMade(t *testing.T) {
 	body := []byte(`{"id":"1","type":"ping","createdAt":"2026-11-21T12:00:00.000Z","store":{"id":"2","slug":"demo"},"data":` +
 		`{"message":"Écrire / vite 🎉","sentAt":"2026-11-21T12:00:00.000Z"}}`)
@@ -111,6 +141,18 @@ func TestWhichMistakeWasMade(t *testing.T) {
 			{"with the end of a line", string(body) + "\n", signed, []string{secret}, 0, "changed_body", ""},
 			{"with a path of Windows, whose escapes are needed", `{"id":"1","type":"C:\\/x"}`, signed, []string{secret}, 0, "wrong_secret",
 				""},
+			{"decoded as Latin-1", latin1(string(body)), signed, []string{secret}, 0, "decoded_body", "Latin-1"},
+			{"decoded as Windows-1252", windows1252(t, string(body)), signed, []string{secret}, 0, "decoded_body", ""},
+			{"encoded as Latin-1", strings.ReplaceAll(string(body), "É", "\xc9"), signed, []string{secret}, 0, "decoded_body", ""},
+			{"decoded as ASCII, as Node does", ascii(string(body)), signed, []string{secret}, 0, "decoded_body", "ASCII"},
+			{"one letter of that", strings.ReplaceAll(accented, "é", "C)"), signed, []string{secret}, 0, "decoded_body", ""},
+			{"decoded as ASCII, as Python does", regexp.MustCompile(`[^\x00-\x7f]`).ReplaceAllString(string(body), "\ufffd\ufffd"),
+				signed, []string{secret}, 0, "decoded_body", ""},
+			{"base64", base64.StdEncoding.EncodeToString(body), signed, []string{secret}, 0, "base64_body", "base64"},
+			{"base64 in quotes, for addresses", `"` + base64.RawURLEncoding.EncodeToString(body) + `"`, signed, []string{secret}, 0,
+				"base64_body", ""},
+			{"letters that look so", strings.ReplaceAll(accented, "é", "«CAFÉ» à 5 € – Ñ 🎉 C: (PC) + ABC"), signed, []string{secret}, 0,
+				"wrong_secret", ""},
 			{"parsed as a form", "%7B%22id%22=1", signed, []string{secret}, 0, "changed_body", ""},
 			{"old", string(body), signed, []string{secret}, 301, "too_old",
 				"301 seconds ago by this machine's clock, which reads 2026-11-21T12:05:01Z"},

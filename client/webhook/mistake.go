@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // Mistake is what was probably done wrong about a refused delivery, for logs; branch on the errors. The
@@ -29,6 +30,10 @@ const (
 	SecretForm Mistake = "secret_form"
 	// EmptyBody: something read the body before. ErrMismatch.
 	EmptyBody Mistake = "empty_body"
+	// Base64Body: the body is still base64, as some gateways pass it on. ErrMismatch.
+	Base64Body Mistake = "base64_body"
+	// DecodedBody: the body was decoded as Latin-1, ASCII or another encoding than UTF-8. ErrMismatch.
+	DecodedBody Mistake = "decoded_body"
 	// ChangedBody: the body is not written as the service writes it, as when it was parsed and written again. ErrMismatch.
 	ChangedBody Mistake = "changed_body"
 	// WrongSecret: the body looks untouched, so the secret is probably another one. ErrMismatch.
@@ -48,7 +53,9 @@ var explanations = map[Mistake]string{
 	IsAPIKey:         "the secret is an API key (svc_live_…); a webhook's secret starts with whsec_",
 	SecretForm: "the secret is not of the form that was shown: whsec_ and what follows, all of it, without spaces, quotes or a " +
 		"line's end",
-	EmptyBody: "the body is empty: something read it before; verify the bytes first",
+	EmptyBody:   "the body is empty: something read it before; verify the bytes first",
+	Base64Body:  "the body is still base64, as some gateways pass it on: decode it, and verify the bytes that come out",
+	DecodedBody: "the body was decoded as Latin-1, as ASCII or as another encoding than UTF-8: verify the bytes exactly as received",
 	ChangedBody: "the body is not written as the service writes it: it was probably parsed and written again; verify the bytes " +
 		"exactly as received",
 	WrongSecret: "the body looks untouched, so the secret is probably that of another webhook, an old one, or not the one that " +
@@ -109,6 +116,28 @@ var (
 	needed = regexp.MustCompile(`^\\(?:["\\bfnrt]|u00[01].|u202[89])$`)
 )
 
+// base64Body is the start of an event's body in base64.
+var base64Body = regexp.MustCompile(`^[\s"]*eyJpZCI6I`)
+
+// continuation is a byte of UTF-8 after the first of a character, read as Latin-1 or Windows-1252.
+const continuation = `[\x{80}-\x{BF}\x{152}\x{153}\x{160}\x{161}\x{178}\x{17D}\x{17E}\x{192}\x{2C6}\x{2DC}\x{2013}-\x{203A}\x{20AC}\x{2122}]`
+
+var (
+	// utf8AsLatin1 is a character whose bytes were read so.
+	utf8AsLatin1 = regexp.MustCompile(`[\x{C2}-\x{DF}]` + continuation + `|[\x{E0}-\x{EF}]` + continuation + `{2}|[\x{F0}-\x{F4}]` +
+		continuation + `{3}`)
+	notASCII = regexp.MustCompile(`[^\x00-\x7F]`)
+	// utf8AsASCII is an accented letter whose bytes lost their highest bit, as Node's ASCII takes it: Nd\xC3\xA9 is NdC) then, and
+	// an emoji has control characters. U+FFFD is what other decoders of ASCII make of each byte.
+	utf8AsASCII = regexp.MustCompile(`\x{FFFD}|[\x00-\x08\x0e-\x1f]|[a-z]C[\t!-/;]|[ "]C[\t()*+][a-z]`)
+)
+
+// isDecoded reports whether a body is not UTF-8, or is text that was read from UTF-8 as another encoding.
+func isDecoded(body []byte) bool {
+	rest := utf8AsLatin1.ReplaceAll(body, nil)
+	return !utf8.Valid(body) || len(rest) < len(body) && !notASCII.Match(rest) || utf8AsASCII.Match(body)
+}
+
 // mismatch is why no signature matches, as far as the header, the secrets and the body show.
 func mismatch(body []byte, header string, secrets []string) Mistake {
 	if !hexSum.MatchString(header) {
@@ -125,6 +154,10 @@ func mismatch(body []byte, header string, secrets []string) Mistake {
 	switch {
 	case len(body) == 0:
 		return EmptyBody
+	case base64Body.Match(body):
+		return Base64Body
+	case isDecoded(body):
+		return DecodedBody
 	case !asTheServiceWrites(body):
 		return ChangedBody
 	}

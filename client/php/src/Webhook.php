@@ -169,12 +169,31 @@ final class Webhook
         if ($body === '') {
             return 'empty_body';
         }
+        if (preg_match('/^[\s"]*eyJpZCI6I/', $body)) { // {"id":"
+            return 'base64_body';
+        }
+        if (self::isDecoded($body)) {
+            return 'decoded_body';
+        }
         // The service writes an object without spaces between its parts, its id first, and escapes only what JSON makes it.
         $between = preg_replace('/"(?:[^"\\\\]|\\\\.)*+"/s', '', $body) ?? ' ';
         $untouched = str_starts_with($body, '{"id":"') && \is_array(json_decode($body, true)) && !preg_match('/\s/', $between)
             && !preg_match('~(?<!\\\\)(?:\\\\\\\\)*\\\\(?:/|u(?!00[01]|2028|2029))~i', $body);
 
         return $untouched ? 'wrong_secret' : 'changed_body';
+    }
+
+    /** Whether a body is not UTF-8, or is text that was read from UTF-8 as another encoding. */
+    private static function isDecoded(string $body): bool
+    {
+        // A byte of UTF-8 after the first of a character, read as Latin-1 or Windows-1252.
+        $next = '[\x{80}-\x{BF}\x{152}\x{153}\x{160}\x{161}\x{178}'
+            . '\x{17D}\x{17E}\x{192}\x{2C6}\x{2DC}\x{2013}-\x{203A}\x{20AC}\x{2122}]';
+        $rest = preg_replace("/[\\x{C2}-\\x{DF}]$next|[\\x{E0}-\\x{EF}]$next{2}|[\\x{F0}-\\x{F4}]$next{3}/u", '', $body);
+
+        // Node's ASCII takes the highest bit of each byte, and é becomes C); others make U+FFFD of each byte.
+        return $rest === null || $rest !== $body && !preg_match('/[^\x00-\x7F]/', $rest)
+            || preg_match('/\x{FFFD}|[\x00-\x08\x0e-\x1f]|[a-z]C[\t!-\/;]|[ "]C[\t()*+][a-z]/u', $body);
     }
 
     private static function outside(int $age, int $now, int $tolerance): WebhookException

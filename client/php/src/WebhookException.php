@@ -30,6 +30,10 @@ final class WebhookException extends \RuntimeException
         'secret_form' => [self::MISMATCH, 'the secret is not of the form that was shown: whsec_ and what follows, all of it, '
             . 'without spaces, quotes or a line\'s end'],
         'empty_body' => [self::MISMATCH, 'the body is empty: something read it before; verify the bytes first'],
+        'base64_body' => [self::MISMATCH, 'the body is still base64, as some gateways pass it on: decode it, and verify the bytes '
+            . 'that come out'],
+        'decoded_body' => [self::MISMATCH, 'the body was decoded as Latin-1, as ASCII or as another encoding than UTF-8: verify '
+            . 'the bytes exactly as received'],
         'changed_body' => [self::MISMATCH, 'the body is not written as the service writes it: it was probably parsed and written '
             . 'again; verify the bytes exactly as received'],
         'wrong_secret' => [self::MISMATCH, 'the body looks untouched, so the secret is probably that of another webhook, an old '

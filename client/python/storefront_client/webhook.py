@@ -48,6 +48,14 @@ _MISTAKES = {
         "without spaces, quotes or a line's end",
     ),
     "empty_body": ("mismatch", "the body is empty: something read it before; verify the bytes first"),
+    "base64_body": (
+        "mismatch",
+        "the body is still base64, as some gateways pass it on: decode it, and verify the bytes that come out",
+    ),
+    "decoded_body": (
+        "mismatch",
+        "the body was decoded as Latin-1, as ASCII or as another encoding than UTF-8: verify the bytes exactly as received",
+    ),
     "changed_body": (
         "mismatch",
         "the body is not written as the service writes it: it was probably parsed and written again; "
@@ -141,7 +149,7 @@ def sign(body: bytes | bytearray | memoryview | str, secret: str, at: int | None
 
 def _bytes(body: bytes | bytearray | memoryview | str) -> bytes:
     if isinstance(body, str):
-        return body.encode()
+        return body.encode("utf-8", "surrogatepass")  # what some decoders make of bytes that they cannot read
     if isinstance(body, (bytes, bytearray, memoryview)):
         return bytes(body)
     raise TypeError("the body must be the bytes or the text as received, before anything parsed them")
@@ -189,6 +197,10 @@ def _mistake(body: bytes, signatures: list[str], secrets: list[str]) -> str:
             return "secret_form"
     if not body:
         return "empty_body"
+    if re.match(rb'[\s"]*eyJpZCI6I', body):  # {"id":"
+        return "base64_body"
+    if _is_decoded(body):
+        return "decoded_body"
     # The service writes an object without spaces between its parts, its id first, and escapes only what JSON makes it.
     try:
         text = body.decode()
@@ -203,6 +215,23 @@ def _mistake(body: bytes, signatures: list[str], secrets: list[str]) -> str:
         and not re.search(r"(?<!\\)(?:\\\\)*\\(?:/|u(?!00[01]|2028|2029))", text, re.IGNORECASE)
     )
     return "wrong_secret" if untouched else "changed_body"
+
+
+# A byte of UTF-8 after the first of a character, read as Latin-1 or Windows-1252.
+_NEXT = "[\u0080-\u00bf\u0152\u0153\u0160\u0161\u0178\u017d\u017e\u0192\u02c6\u02dc\u2013-\u203a\u20ac\u2122]"
+_UTF8_AS_LATIN1 = re.compile(f"[\u00c2-\u00df]{_NEXT}|[\u00e0-\u00ef]{_NEXT}{{2}}|[\u00f0-\u00f4]{_NEXT}{{3}}")
+# Node's ASCII takes the highest bit of each byte, and é becomes C); others make U+FFFD of each byte.
+_UTF8_AS_ASCII = re.compile(r'\ufffd|[\x00-\x08\x0e-\x1f]|[a-z]C[\t!-/;]|[ "]C[\t()*+][a-z]')
+
+
+def _is_decoded(body: bytes) -> bool:
+    """Whether a body is not UTF-8, or is text that was read from UTF-8 as another encoding."""
+    try:
+        text = body.decode()
+    except ValueError:
+        return True
+    rest = _UTF8_AS_LATIN1.sub("", text)
+    return (rest != text and rest.isascii()) or _UTF8_AS_ASCII.search(text) is not None
 
 
 def _outside(age: int, now: int, tolerance: int) -> WebhookError:

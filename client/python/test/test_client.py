@@ -189,6 +189,9 @@ class TestWebhook(unittest.TestCase):
         signature = webhook.sign(self.body, SECRET)
         with self.assertRaises(TypeError):
             webhook.read(json.loads(self.body), signature, SECRET)
+        with self.assertRaises(webhook.WebhookError) as decoded:
+            webhook.read("é".encode().decode("ascii", "surrogateescape"), signature, SECRET)
+        self.assertEqual("decoded_body", decoded.exception.mistake)
         secrets: list[Any] = [None, "", [], [None], 0]
         for secret in secrets:
             with self.assertRaises(webhook.WebhookError) as refused:

@@ -6,7 +6,8 @@ import type { SignatureFault } from "./signature.js";
  *
  * - `no_header`, `unreadable_header`, `altered_header`: the header is missing, has another form, or was cut.
  * - `no_secret`, `api_key`, `secret_form`, `wrong_secret`: the secret is empty, an API key, not the whole text, or another one.
- * - `empty_body`, `changed_body`: the body was read before, or parsed and written again.
+ * - `empty_body`, `base64_body`, `decoded_body`, `changed_body`: the body was read before, is still base64, was decoded as another
+ *   encoding than UTF-8, or was parsed and written again.
  * - `too_old`, `too_new`: the signature's time is too far from this machine's clock.
  * - `no_event`: the signature matches, but the body is no event.
  */
@@ -21,6 +22,8 @@ const explanations = {
   secret_form:
     "the secret is not of the form that was shown: whsec_ and what follows, all of it, without spaces, quotes or a line's end",
   empty_body: "the body is empty: something read it before; verify the bytes first",
+  base64_body: "the body is still base64, as some gateways pass it on: decode it, and verify the bytes that come out",
+  decoded_body: "the body was decoded as Latin-1, as ASCII or as another encoding than UTF-8: verify the bytes exactly as received",
   changed_body:
     "the body is not written as the service writes it: it was probably parsed and written again; verify the bytes exactly as received",
   wrong_secret:
@@ -68,7 +71,26 @@ function mismatch(body: Uint8Array, header: string, secrets: readonly string[]):
   if (body.length === 0) {
     return "empty_body";
   }
+  if (/^[\s"]*eyJpZCI6I/.test(new TextDecoder().decode(body))) { // {"id":"
+    return "base64_body";
+  }
+  if (isDecoded(body)) {
+    return "decoded_body";
+  }
   return isAsTheServiceWrites(new TextDecoder().decode(body)) ? "wrong_secret" : "changed_body";
+}
+
+/** A byte of UTF-8 after the first of a character, read as Latin-1 or Windows-1252. */
+const next = "[\\u0080-\\u00bf\\u0152\\u0153\\u0160\\u0161\\u0178\\u017d\\u017e\\u0192\\u02c6\\u02dc\\u2013-\\u203a\\u20ac\\u2122]";
+const utf8AsLatin1 = new RegExp(`[\\u00c2-\\u00df]${next}|[\\u00e0-\\u00ef]${next}{2}|[\\u00f0-\\u00f4]${next}{3}`, "g");
+/** Node's ASCII takes the highest bit of each byte, and é becomes C); others make U+FFFD of each byte. */
+const utf8AsAscii = /\ufffd|[\x00-\x08\x0e-\x1f]|[a-z]C[\t!-/;]|[ "]C[\t()*+][a-z]/;
+
+/** Reports whether a body is not UTF-8, or is text that was read from UTF-8 as another encoding. */
+function isDecoded(body: Uint8Array): boolean {
+  const text = new TextDecoder().decode(body); // with U+FFFD for what is not UTF-8
+  const rest = text.replace(utf8AsLatin1, "");
+  return (rest !== text && !/[^\x00-\x7f]/.test(rest)) || utf8AsAscii.test(text);
 }
 
 /** The service writes an object without spaces between its parts, its id first, and escapes only what JSON makes it. */
