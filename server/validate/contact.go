@@ -32,7 +32,7 @@ func (p *Problems) URL(field string, value *string) *string {
 // Email brings an e-mail address into the form in which it is compared and stored: trimmed, in NFC
 // and lower case (RFC 5322 address without display name, on a domain with a dot).
 func (p *Problems) Email(field, value string) *string {
-	text := p.Text(field, value, maxEmailRunes)
+	text := p.Text(field, value, MaxEmailRunes)
 	if p.Refused(field) {
 		return nil
 	}
@@ -41,7 +41,7 @@ func (p *Problems) Email(field, value string) *string {
 		p.Invalid(field, "must be an e-mail address such as ada@example.com")
 		return nil
 	}
-	text = p.Text(field, text, maxEmailRunes) // lower case may be longer
+	text = p.Text(field, text, MaxEmailRunes) // lower case may be longer
 	return &text
 }
 
@@ -91,7 +91,7 @@ func (p *Problems) Phone(field, value, country string) *string {
 
 // Contact refuses an e-mail address that is shown to buyers as it is; it may be empty.
 func (p *Problems) Contact(field, value string) {
-	p.Text(field, value, maxEmailRunes)
+	p.Text(field, value, MaxEmailRunes)
 	if address, err := mail.ParseAddress(value); value != "" && (err != nil || address.Address != value) {
 		p.Invalid(field, "must be an e-mail address such as help@example.com")
 	}
