@@ -2,6 +2,7 @@ package worker
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"time"
 
@@ -11,8 +12,11 @@ import (
 	"go.storefront.example/ent/db/dbtest"
 	"go.storefront.example/ent/erase"
 	"go.storefront.example/ent/hook"
+	"go.storefront.example/ent/id"
 	"go.storefront.example/ent/queue"
+	"go.storefront.example/ent/resource"
 	"go.storefront.example/gen/ent"
+	storefrontv1 "go.storefront.example/gen/storefront/v1"
 )
 
 // newCustomer makes a customer, whose creation is an event.
@@ -72,6 +76,70 @@ func TestADeliveryOfAForgottenCustomerIsMadeBeforeOrNever(t *testing.T) {
 		require.Len(t, in.receiver.got(), 1)
 		require.Zero(t, dbtest.Count(t, in.DB, "outbox"))
 		require.Zero(t, dbtest.Count(t, in.DB, "deliveries"))
+	})
+}
+
+// A customer who is named again and forgotten again is sent to nobody either.
+func TestADeliveryOfOneForgottenTwiceIsNeverMade(t *testing.T) {
+	t.Parallel()
+	forEach(t, func(t *testing.T, in *installation) {
+		m := in.newMerchant("atelier")
+		m.newWebhook(hook.CustomerCreated)
+		w := in.worker()
+		customer := m.newCustomer("awa@example.com")
+		m.beginForgetting(customer)
+		require.NoError(t, w.erase(t.Context()))
+		// A row that names the customer, and the mark of one who is forgotten.
+		m.change(func(ctx context.Context, tx *ent.Tx) error {
+			now := hook.Time(ctx)
+			event := id.At(now)
+			shown := &storefrontv1.Customer{Id: customer.String(), Name: "Awa " + resource.ForgottenEmail(customer)}
+			if err := tx.Event.Create().SetID(event).SetStoreID(m.id).SetType(hook.CustomerCreated).SetCreatedAt(now).
+				SetPayload(hook.Envelope(event, hook.CustomerCreated, now, m.id, "atelier", shown)).Exec(ctx); err != nil {
+				return err
+			}
+			return tx.OutboxEntry.Create().SetID(event).SetStoreID(m.id).SetType(hook.CustomerCreated).Exec(ctx)
+		})
+		m.beginForgetting(customer)
+		require.NoError(t, w.erase(t.Context()))
+		in.clock.advance(24 * time.Hour)
+		w.pass()
+		require.Empty(t, in.receiver.got())
+		require.Zero(t, dbtest.Count(t, in.DB, "events WHERE payload <> $1", []byte(hook.Forgotten)))
+	})
+}
+
+// Forgettings that fail are tried again after pauses that grow, and others have their turn meanwhile.
+func TestForgettingsThatFailMakeRoom(t *testing.T) {
+	t.Parallel()
+	forEach(t, func(t *testing.T, in *installation) {
+		m := in.newMerchant("atelier")
+		w := in.worker()
+		failures := func(n int) int { return dbtest.Count(t, in.DB, "forgettings WHERE failures = $1", n) }
+		for i := range 12 {
+			m.beginForgetting(m.newCustomer(fmt.Sprintf("%d@example.com", i)))
+		}
+		in.exec("UPDATE forgettings SET progress = $1", []byte("what no step can read"))
+		last := m.newCustomer("awa@example.com")
+		m.beginForgetting(last)
+		require.NoError(t, w.erase(t.Context()))
+		require.NoError(t, w.erase(t.Context()))
+		require.Equal(t, 12, failures(1))
+		require.Equal(t, 1, dbtest.Count(t, in.DB, "forgettings WHERE finished_at IS NOT NULL AND id = $1", last))
+
+		for n, pause := range []time.Duration{10 * time.Second, 20 * time.Second, 40 * time.Second} {
+			in.clock.advance(pause - time.Second)
+			require.NoError(t, w.erase(t.Context()))
+			require.Equal(t, 12, failures(n+1), "not yet")
+			in.clock.advance(time.Second)
+			require.NoError(t, w.erase(t.Context()))
+			require.NoError(t, w.erase(t.Context()))
+			require.Equal(t, 12, failures(n+2))
+		}
+		in.exec("UPDATE forgettings SET failures = 40, due_at = $1 WHERE finished_at IS NULL", in.clock.now())
+		require.NoError(t, w.erase(t.Context()))
+		require.NoError(t, w.erase(t.Context()))
+		require.Equal(t, 12, dbtest.Count(t, in.DB, "forgettings WHERE failures = 41 AND due_at = $1", in.clock.now().Add(time.Hour)))
 	})
 }
 

@@ -1,14 +1,19 @@
 // Package erase takes data away for good: what names a customer (Forget), and a whole store (Store).
 //
-//	BeginForgetting: the customer's row, in one transaction ──► forgettings: unfinished
-//	   Step: events with their deliveries ──► activity ──► the rest ──► the log of SQLite ──► finished: the receipt
-//	   │ killed: any process continues from the position         └ a reader keeps it: the receipt names the kind
+//	BeginForgetting: the customer's row and notes, in one transaction ──► forgettings: unfinished ◄──────────────┐
+//	   Step: activity ──► events with their deliveries ──► refused requests ──► idempotency keys ──► SQLite's log ──┤ changed
+//	   │ killed: any process continues from the position                     a reader keeps it: the receipt says so │ meanwhile?
+//	   │ failed: workers wait, longer each time                                              finished: the receipt ◄┘
 //
 //	stores.delete_at ──past──► Store: deletion_began_at ──► batch by batch, table by table ──► the store's row
 //	   │ restored before: nothing       │ killed: any process begins again with what is left
 //
 // Amounts, references and dates of a forgotten customer's orders stay. What is written after BeginForgetting has
-// nothing of the customer's, because events, journal and answers show the customer's row.
+// nothing of the customer's, because events, journal and answers show the customer's row and its orders. If somebody gives the
+// row a name again, or one of its orders a note, before the end, that is forgotten too, from the beginning on.
+//
+// A row is forgotten for what it shows: an event, an answer or an entry about the customer for its fields, a text that a caller
+// chose if it holds a value that the customer has or had (identity). What cannot be read is replaced whole.
 package erase
 
 import (
@@ -23,6 +28,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/uuid"
 	"google.golang.org/protobuf/proto"
 
@@ -50,19 +56,24 @@ const (
 	busyPause = 250 * time.Millisecond
 	// forgotten is what the values of a customer become where there must be a value.
 	forgotten = "forgotten"
-	// shortestText is how many bytes what names a customer must have to be looked for in texts that a caller chose.
-	shortestText = 3
+	// stepNotes is how many notes one step removes, besides those of orders that may send an event.
+	stepNotes = 2000
+	// stepTexts bounds how many texts a step looks at, multiplied by the values that it looks for in each.
+	stepTexts = 20_000
+	// failurePause is the pause after a step that failed; it doubles with each, up to maxFailurePause.
+	failurePause, maxFailurePause = 10 * time.Second, time.Hour
 )
 
 // passes are what a forgetting goes through, one after the other. Each call does one step of one, and returns whether it was
 // the last. Forgettings hold their number.
-var passes = []func(on, context.Context, *ent.Tx, *Forgetting) (last bool, err error){on.events, on.activity, on.rest}
+var passes = []func(on, context.Context, *ent.Tx, *Forgetting) (last bool, err error){
+	on.customer, on.activity, on.events, on.refused, on.keys,
+}
 
 // ErrNone means that there is no such forgetting.
 var ErrNone = errors.New("no such forgetting")
 
-// Forgetting is the progress of forgetting a customer and, when it is finished, its receipt. It holds no
-// personal data.
+// Forgetting is the progress of forgetting a customer and, when it is finished, its receipt, which holds no personal data.
 type Forgetting struct {
 	// CustomerID is the customer who is forgotten.
 	CustomerID, StoreID uuid.UUID
@@ -77,6 +88,12 @@ type Forgetting struct {
 	Pass       int
 	PositionAt time.Time
 	PositionID uuid.UUID
+	// RowAt is the customer's updatedAt since its row was replaced: another one means that somebody has changed it again.
+	RowAt time.Time
+	// Known is what is looked for in texts, until the passes are done.
+	Known identity
+	// Before is the receipt of an earlier forgetting, which stays if there is nothing more to forget.
+	Before *Forgetting `json:",omitzero"`
 }
 
 // on is a database with the statements for it.
@@ -105,105 +122,104 @@ func (s on) exec(ctx context.Context, tx *ent.Tx, name string, args ...any) (int
 	return result.RowsAffected()
 }
 
-// row is what a statement reads of a row: its id, its time, a text, and the answer to the statement's question.
+// row is what a statement reads of a row: its id, its time, two texts, and the answer to the statement's question.
 type row struct {
-	id   uuid.UUID
-	at   time.Time
-	text []byte
-	yes  bool
+	id    uuid.UUID
+	at    time.Time
+	text  []byte
+	label string
+	yes   bool
 }
 
-// rewrite reads rows of the store that is the first argument, and stores what a function makes of the texts in a column. It
-// returns the rows, and the ids of those whose texts changed.
-func (s on) rewrite(ctx context.Context, tx *ent.Tx, column string, change func(row) ([]byte, error), args ...any) (rows []row,
-	changed []uuid.UUID, err error) {
-	query, args := s.statement(column, args)
+// read reads rows of the store that is the first argument.
+func (s on) read(ctx context.Context, tx *ent.Tx, name string, args ...any) (rows []row, err error) {
+	query, args := s.statement(name, args)
 	for read := range db.Rows(ctx, tx, query, args...) {
 		var r row
-		if err := read.Scan(&r.id, &r.at, &r.text, &r.yes); err != nil {
-			return nil, nil, fmt.Errorf("read %s: %w", column, err)
+		if err := read.Scan(&r.id, &r.at, &r.text, &r.label, &r.yes); err != nil {
+			return nil, fmt.Errorf("read %s: %w", name, err)
 		}
 		rows = append(rows, r)
 	}
+	return rows, nil
+}
+
+// page reads the rows that follow the position, moves it to the last of them, and returns whether there are no more.
+func (s on) page(ctx context.Context, tx *ent.Tx, f *Forgetting, name string, limit int, also ...any) (rows []row, last bool,
+	err error) {
+	rows, err = s.read(ctx, tx, name, append([]any{f.StoreID, f.PositionAt, f.PositionID, limit}, also...)...)
+	if len(rows) > 0 {
+		end := rows[len(rows)-1]
+		f.PositionAt, f.PositionID = end.at, end.id
+	}
+	return rows, len(rows) < limit, err
+}
+
+// rewrite stores what a function makes of the texts of rows in a column of theirs, and returns the ids of those that changed.
+func (s on) rewrite(ctx context.Context, tx *ent.Tx, f *Forgetting, column string, rows []row, change func(row) ([]byte, error)) (
+	changed []uuid.UUID, err error) {
 	table, name, _ := strings.Cut(column, ".")
 	update := "UPDATE " + table + " SET " + name + " = $3 WHERE store_id = $1 AND id = $2"
 	for _, r := range rows {
 		text, err := change(r)
 		if err == nil && !bytes.Equal(text, r.text) {
 			changed = append(changed, r.id)
-			_, err = tx.ExecContext(ctx, update, args[0], r.id, text)
+			_, err = tx.ExecContext(ctx, update, f.StoreID, r.id, text)
 		}
 		if err != nil {
-			return nil, nil, fmt.Errorf("rewrite %s: %w", column, err)
+			return nil, fmt.Errorf("rewrite %s: %w", column, err)
 		}
 	}
-	return rows, changed, nil
+	return changed, nil
 }
 
-// page rewrites the rows that follow the position, moves it to the last of them, and returns whether there are no more.
-func (s on) page(ctx context.Context, tx *ent.Tx, f *Forgetting, column string, change func(row) ([]byte, error), also ...any) (
-	changed []uuid.UUID, last bool, err error) {
-	args := append([]any{f.StoreID, f.PositionAt, f.PositionID, stepRows}, also...)
-	rows, changed, err := s.rewrite(ctx, tx, column, change, args...)
-	if len(rows) > 0 {
-		end := rows[len(rows)-1]
-		f.PositionAt, f.PositionID = end.at, end.id
-	}
-	return changed, len(rows) < stepRows, err
-}
-
-// BeginForgetting replaces what names a customer in the customer's row, and so in all that shows the customer, and orders the
-// steps that take it out of what is kept. A customer who is forgotten already stays as it is. The caller's context is in the
-// store; a customer whom it lacks is ent's NotFoundError.
+// BeginForgetting replaces what names a customer in the customer's row, and so in all that shows the customer, removes the
+// notes of its orders, and orders the steps that take both out of what is kept. For a customer who is forgotten already it
+// orders them once more, and the receipt stays if they find nothing. The caller's context is in the store; a customer whom it
+// lacks is ent's NotFoundError.
 func BeginForgetting(ctx context.Context, s *db.DB, storeID, customerID uuid.UUID) (f Forgetting, err error) {
 	o := on{s}
 	err = hook.WithTx(ctx, s, func(ctx context.Context, tx *ent.Tx) error {
-		// Orders whose next change sends an event: a transaction that changes one either has committed the event or reads the
-		// forgotten customer.
-		if _, err := db.Lock(s, tx.Order.Query().Where(order.StoreID(storeID), order.CustomerID(customerID),
-			order.StatusIn(order.StatusPENDING, order.StatusFAILED)).Order(order.ByID())).IDs(ctx); err != nil {
-			return fmt.Errorf("wait for orders: %w", err)
+		now := s.Now()
+		if _, err := tx.ExecContext(ctx, `INSERT INTO forgettings (id, store_id, progress, begun_at, due_at)
+ VALUES ($1, $2, $3, $4, $4) ON CONFLICT DO NOTHING`, customerID, storeID, []byte("{}"), now); err != nil {
+			return fmt.Errorf("begin to forget: %w", err)
 		}
-		c, err := hook.LockRow(ctx, tx.Customer.Query().Where(customer.StoreID(storeID), customer.ID(customerID)))
-		if err != nil {
+		if f, err = o.load(ctx, tx, storeID, customerID); err != nil {
 			return err
 		}
-		email := resource.ForgottenEmail(c.ID)
-		if c.Name == "" && c.Phone == nil && c.Email != nil && *c.Email == email {
-			if f, err = o.read(ctx, tx, storeID, customerID); !errors.Is(err, ErrNone) {
-				return err
-			}
+		if f.FinishedAt != nil {
+			f = Forgetting{Before: new(f)}
 		}
-		f = Forgetting{CustomerID: c.ID, StoreID: storeID, CreatedAt: hook.Time(ctx, c.ID)}
-		for _, text := range []*string{&c.Name, c.Email, c.Phone} {
-			if text == nil || len(*text) < shortestText {
-				continue
-			}
-			for name, n := range map[string]*int64{"clear refused": &f.RefusedRequests, "drop keys": &f.IdempotencyKeys} {
-				found, err := o.exec(ctx, tx, name, storeID, strings.ToLower(*text))
-				if err != nil {
-					return err
-				}
-				*n += found
-			}
+		if f.CustomerID == uuid.Nil {
+			f.CustomerID, f.StoreID, f.CreatedAt = customerID, storeID, now
 		}
-		if err := tx.Customer.UpdateOne(c).SetName("").SetEmail(email).ClearPhone().
-			SetSearch(resource.CustomerSearch("", &email, nil)).Exec(ctx); err != nil {
-			return fmt.Errorf("forget the customer: %w", err)
-		}
-		hook.Record(ctx, "customer.forgotten", "customer", c.ID)
-		// One who was forgotten before, and named again since, has a row.
-		if _, err := tx.ExecContext(ctx, "INSERT INTO forgettings (id, store_id, progress) VALUES ($1, $2, '') ON CONFLICT DO NOTHING",
-			c.ID, storeID); err != nil {
-			return fmt.Errorf("begin to forget: %w", err)
+		f.begin()
+		if err := o.step(ctx, tx, &f); err != nil {
+			return err
 		}
 		return o.save(ctx, tx, f)
 	}, hook.WithoutJournal) // it would keep the old values
 	return f, err
 }
 
-// read reads a forgetting and locks it, or returns ErrNone.
-func (s on) read(ctx context.Context, tx *ent.Tx, storeID, customerID uuid.UUID) (f Forgetting, err error) {
+// begin makes the next step that of the first pass.
+func (f *Forgetting) begin() { f.Pass, f.PositionAt, f.PositionID = 0, time.Time{}, uuid.Nil }
+
+// step does a step of the pass that is under way.
+func (s on) step(ctx context.Context, tx *ent.Tx, f *Forgetting) error {
+	last, err := passes[f.Pass](s, ctx, tx, f)
+	if last {
+		f.Pass, f.PositionAt, f.PositionID = f.Pass+1, time.Time{}, uuid.Nil
+	}
+	if f.Pass == len(passes) {
+		f.Known = identity{} // before SQLite's log is emptied
+	}
+	return err
+}
+
+// load reads a forgetting and locks it, or returns ErrNone.
+func (s on) load(ctx context.Context, tx *ent.Tx, storeID, customerID uuid.UUID) (f Forgetting, err error) {
 	err = ErrNone
 	for row := range db.Rows(ctx, tx, "SELECT progress, COALESCE(log_waits_for, '') FROM forgettings WHERE id = $1 AND store_id = $2"+
 		s.RowLock(""), customerID, storeID) {
@@ -215,20 +231,22 @@ func (s on) read(ctx context.Context, tx *ent.Tx, storeID, customerID uuid.UUID)
 	return f, err
 }
 
-// save stores a forgetting.
+// save stores a forgetting after a step that succeeded. Workers take the one that was saved longest ago first.
 func (s on) save(ctx context.Context, tx *ent.Tx, f Forgetting) error {
 	progress, err := json.Marshal(f)
 	if err == nil {
-		_, err = tx.ExecContext(ctx, "UPDATE forgettings SET progress = $1, finished_at = $2, log_waits_for = NULLIF($3, '')"+
-			" WHERE id = $4 AND store_id = $5", progress, f.FinishedAt, f.LogWaitsFor, f.CustomerID, f.StoreID)
+		_, err = tx.ExecContext(ctx, `UPDATE forgettings SET progress = $1, finished_at = $2, log_waits_for = NULLIF($3, ''), due_at = $4,
+ failures = 0 WHERE id = $5 AND store_id = $6`, progress, f.FinishedAt, f.LogWaitsFor, s.Now(), f.CustomerID, f.StoreID)
 	}
 	return err
 }
 
-// Unfinished lists forgettings with something left to do, with no more than their ids.
+// Unfinished lists forgettings with something left to do, with no more than their ids: those first that have waited longest,
+// and none whose last step has failed a short while ago (Postpone).
 func Unfinished(ctx context.Context, s *db.DB) (found []Forgetting, err error) {
-	const query = "SELECT id, store_id FROM forgettings WHERE finished_at IS NULL ORDER BY id LIMIT 10"
-	for row := range db.Rows(ctx, s.Reader(), query) {
+	const query = "SELECT id, store_id FROM forgettings WHERE finished_at IS NULL AND (due_at IS NULL OR due_at <= $1) " +
+		"ORDER BY due_at NULLS FIRST, id LIMIT 10"
+	for row := range db.Rows(ctx, s.Reader(), query, s.Now()) {
 		var f Forgetting
 		if err := row.Scan(&f.CustomerID, &f.StoreID); err != nil {
 			return nil, fmt.Errorf("list forgettings: %w", err)
@@ -236,6 +254,28 @@ func Unfinished(ctx context.Context, s *db.DB) (found []Forgetting, err error) {
 		found = append(found, f)
 	}
 	return found, nil
+}
+
+// Postpone makes room for other forgettings after a step that failed: Unfinished leaves this one out for ten seconds, and for
+// twice as long after each further failure, up to an hour.
+func Postpone(ctx context.Context, s *db.DB, f Forgetting) error {
+	err := hook.WithTx(ctx, s, func(ctx context.Context, tx *ent.Tx) error {
+		failures := 0
+		for row := range db.Rows(ctx, tx, "SELECT failures FROM forgettings WHERE id = $1 AND store_id = $2"+s.RowLock(""),
+			f.CustomerID, f.StoreID) {
+			if err := row.Scan(&failures); err != nil {
+				return err
+			}
+		}
+		pause := min(failurePause<<min(failures, 9), maxFailurePause)
+		_, err := tx.ExecContext(ctx, "UPDATE forgettings SET failures = $1, due_at = $2 WHERE id = $3 AND store_id = $4", failures+1,
+			s.Now().Add(pause), f.CustomerID, f.StoreID)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("postpone the forgetting of customer %s: %w", f.CustomerID, err)
+	}
+	return nil
 }
 
 // errBusy means that a step has to wait for others, and has changed nothing.
@@ -249,24 +289,20 @@ func Step(ctx context.Context, s *db.DB, storeID, customerID uuid.UUID) (f Forge
 	o, began := on{s}, time.Now()
 	change := func(do func(ctx context.Context, tx *ent.Tx) error) error {
 		return hook.WithTx(ctx, s, func(ctx context.Context, tx *ent.Tx) error {
-			if f, err = o.read(ctx, tx, storeID, customerID); err != nil || f.FinishedAt != nil {
+			if f, err = o.load(ctx, tx, storeID, customerID); err != nil || f.FinishedAt != nil {
 				return err
 			}
 			if err := do(ctx, tx); err != nil {
 				return err
 			}
 			return o.save(ctx, tx, f)
-		})
+		}, hook.WithoutJournal)
 	}
 	err = change(func(ctx context.Context, tx *ent.Tx) error {
 		if f.Pass == len(passes) {
 			return nil
 		}
-		last, err := passes[f.Pass](o, ctx, tx, &f)
-		if last {
-			f.Pass, f.PositionAt, f.PositionID = f.Pass+1, time.Time{}, uuid.Nil
-		}
-		return err
+		return o.step(ctx, tx, &f)
 	})
 	switch {
 	case err != nil:
@@ -277,13 +313,7 @@ func Step(ctx context.Context, s *db.DB, storeID, customerID uuid.UUID) (f Forge
 	case f.FinishedAt == nil && f.Pass == len(passes):
 		var reader string
 		if reader, err = o.emptyLog(ctx); err == nil {
-			err = change(func(ctx context.Context, tx *ent.Tx) error {
-				f.FinishedAt, f.LogWaitsFor = new(s.Now()), reader
-				_, err := notice.Write(ctx, tx, hook.Time(ctx), notice.Notice{Type: notice.CustomerForgotten, StoreID: storeID,
-					Text:  "A customer was forgotten as asked: name, e-mail and phone are gone from all that the store keeps.",
-					About: map[string]any{"customerId": customerID}})
-				return err
-			})
+			err = change(func(ctx context.Context, tx *ent.Tx) error { return o.finish(ctx, tx, &f, reader) })
 		}
 	}
 	switch {
@@ -297,20 +327,90 @@ func Step(ctx context.Context, s *db.DB, storeID, customerID uuid.UUID) (f Forge
 	return f, nil
 }
 
-// names reports whether a text shows the customer as it was before it was forgotten.
-func (f *Forgetting) names(text []byte) bool {
-	return bytes.Contains(text, []byte(f.CustomerID.String())) &&
-		!bytes.Contains(text, []byte(resource.ForgottenEmail(f.CustomerID)))
+// finish makes the receipt, with the kind of reader that keeps SQLite's log, unless something of the customer's has come since: then the passes begin again.
+func (s on) finish(ctx context.Context, tx *ent.Tx, f *Forgetting, reader string) error {
+	c, err := hook.LockRow(ctx, tx.Customer.Query().Where(customer.StoreID(f.StoreID), customer.ID(f.CustomerID)))
+	if err != nil {
+		return err
+	}
+	noted, err := tx.Order.Query().Where(order.StoreID(f.StoreID), order.CustomerID(f.CustomerID), order.NoteNotNil()).Exist(ctx)
+	switch {
+	case err != nil:
+		return fmt.Errorf("look for notes: %w", err)
+	case noted || !c.UpdatedAt.Equal(f.RowAt):
+		f.begin()
+		return nil
+	case f.Before != nil && f.Events+f.Deliveries+f.ActivityEntries+f.Notes+f.IdempotencyKeys+f.RefusedRequests == 0:
+		*f = *f.Before
+		f.LogWaitsFor = reader
+		return nil
+	}
+	f.FinishedAt, f.LogWaitsFor, f.Before = new(s.Now()), reader, nil
+	_, err = notice.Write(ctx, tx, hook.Time(ctx), notice.Notice{Type: notice.CustomerForgotten, StoreID: f.StoreID,
+		Text:  "A customer was forgotten as asked: name, e-mail and phone are gone from all that the store keeps.",
+		About: map[string]any{"customerId": f.CustomerID}})
+	return err
 }
 
-// events takes the customer out of events, and out of what their receivers answered.
+// customer takes the customer out of its row, and the notes out of its orders.
+func (s on) customer(ctx context.Context, tx *ent.Tx, f *Forgetting) (last bool, err error) {
+	// Orders that have a note, or whose next change sends an event: a transaction that changes one either has committed the event
+	// or reads the forgotten customer.
+	if _, err := db.Lock(s.DB, tx.Order.Query().Where(order.StoreID(f.StoreID), order.CustomerID(f.CustomerID),
+		order.Or(order.StatusIn(order.StatusPENDING, order.StatusFAILED), order.NoteNotNil())).Order(order.ByID())).IDs(ctx); err != nil {
+		return false, fmt.Errorf("wait for orders: %w", err)
+	}
+	c, err := hook.LockRow(ctx, tx.Customer.Query().Where(customer.StoreID(f.StoreID), customer.ID(f.CustomerID)))
+	if err != nil {
+		return false, err
+	}
+	notes, err := s.exec(ctx, tx, "clear notes", f.StoreID, f.CustomerID, stepNotes)
+	if err != nil {
+		return false, err
+	}
+	f.Notes += notes
+	named, first := !resource.IsForgotten(c), f.PositionID == uuid.Nil
+	if named || first && (notes > 0 || f.Before == nil) {
+		hook.Record(ctx, "customer.forgotten", "customer", c.ID)
+		f.Before = nil // there is something to forget
+	}
+	f.shows(resource.Customer(c, ""))
+	if _, err := tx.ExecContext(ctx, "UPDATE forgettings SET begun_at = $1 WHERE id = $2 AND store_id = $3", hook.Time(ctx), c.ID,
+		f.StoreID); err != nil {
+		return false, fmt.Errorf("begin to forget: %w", err)
+	}
+	email := resource.ForgottenEmail(c.ID)
+	if c, err = tx.Customer.UpdateOne(c).SetName("").SetEmail(email).ClearPhone().
+		SetSearch(resource.CustomerSearch("", &email, nil)).Save(ctx); err != nil {
+		return false, fmt.Errorf("forget the customer: %w", err)
+	}
+	f.RowAt, f.PositionID = c.UpdatedAt, c.ID
+	return notes < stepNotes, nil
+}
+
+// events takes the customer out of events, and out of what their receivers answered. Of events that are forgotten already only
+// the answers are looked at, which an import may have brought.
 func (s on) events(ctx context.Context, tx *ent.Tx, f *Forgetting) (last bool, err error) {
-	ids, last, err := s.page(ctx, tx, f, "events.payload", func(event row) ([]byte, error) {
-		if f.names(event.text) {
+	rows, last, err := s.page(ctx, tx, f, "events.payload", stepRows)
+	if err != nil {
+		return false, err
+	}
+	var before []uuid.UUID
+	ids, err := s.rewrite(ctx, tx, f, "events.payload", rows, func(event row) ([]byte, error) {
+		read, err := hook.ReadEnvelope(event.text)
+		switch {
+		case string(event.text) == hook.Forgotten:
+			before = append(before, event.id)
+		case err != nil && f.in(event.text), f.shows(read.Data):
 			return []byte(hook.Forgotten), nil
 		}
 		return event.text, nil
 	})
+	if err != nil || len(ids)+len(before) == 0 {
+		return last, err
+	}
+	_, changed, err := s.answers(ctx, tx, f, before)
+	f.Deliveries += changed
 	if err != nil || len(ids) == 0 {
 		return last, err
 	}
@@ -321,17 +421,39 @@ func (s on) events(ctx context.Context, tx *ent.Tx, f *Forgetting) (last bool, e
 	if _, err := tx.OutboxEntry.Delete().Where(outboxentry.StoreID(f.StoreID), outboxentry.IDIn(ids...)).Exec(ctx); err != nil {
 		return false, fmt.Errorf("empty the outbox: %w", err)
 	}
-	waiting, _, err := s.rewrite(ctx, tx, "deliveries.attempts", withoutAnswers, f.StoreID, s.TimeArg(), ids)
+	deliveries, _, err := s.answers(ctx, tx, f, ids)
 	if err != nil {
 		return false, err
 	}
-	finished, _, err := s.rewrite(ctx, tx, "finished_deliveries.attempts", withoutAnswers, f.StoreID, ids)
-	if err != nil {
-		return false, err
-	}
-	f.Events, f.Deliveries = f.Events+int64(len(ids)), f.Deliveries+int64(len(waiting)+len(finished))
+	f.Events, f.Deliveries = f.Events+int64(len(ids)), f.Deliveries+deliveries
 	_, err = s.exec(ctx, tx, "cancel", f.StoreID, s.TimeArg(), ids)
 	return last, err
+}
+
+// answers replaces what receivers answered to the deliveries of events. It returns how many deliveries there are, and how many
+// changed, or errBusy while one is being made.
+func (s on) answers(ctx context.Context, tx *ent.Tx, f *Forgetting, events []uuid.UUID) (all, changed int64, err error) {
+	if len(events) == 0 {
+		return 0, 0, nil
+	}
+	for _, of := range []struct {
+		column string
+		args   []any
+	}{
+		{"deliveries.attempts", []any{f.StoreID, s.TimeArg(), events}},
+		{"finished_deliveries.attempts", []any{f.StoreID, events}},
+	} {
+		rows, err := s.read(ctx, tx, of.column, of.args...)
+		if err != nil {
+			return 0, 0, err
+		}
+		ids, err := s.rewrite(ctx, tx, f, of.column, rows, withoutAnswers)
+		if err != nil {
+			return 0, 0, err
+		}
+		all, changed = all+int64(len(rows)), changed+int64(len(ids))
+	}
+	return all, changed, nil
 }
 
 // withoutAnswers replaces what receivers answered to the attempts of a delivery; attempts that cannot be read go. It returns
@@ -344,69 +466,154 @@ func withoutAnswers(delivery row) ([]byte, error) {
 	if err != nil {
 		return []byte("[]"), nil //nolint:nilerr // They may have what a receiver answered.
 	}
+	answered := false
 	for i := range attempts {
-		if attempts[i].Answer != "" {
-			attempts[i].Answer = forgotten
+		if attempts[i].Answer != "" && attempts[i].Answer != forgotten {
+			attempts[i].Answer, answered = forgotten, true
 		}
+	}
+	if !answered {
+		return delivery.text, nil
 	}
 	return json.Marshal(attempts)
 }
 
+// in reports whether JSON that cannot be read as what it should be holds the customer's id or values.
+func (f *Forgetting) in(text []byte) bool {
+	plain := bytes.Clone(text) // and its texts without escapes
+	for tokens := json.NewDecoder(bytes.NewReader(text)); ; {
+		token, err := tokens.Token()
+		if err != nil {
+			break
+		}
+		if token, is := token.(string); is {
+			plain = append(append(plain, '\n'), token...)
+		}
+	}
+	return bytes.Contains(plain, []byte(f.CustomerID.String())) || f.Known.in(string(plain))
+}
+
 // activity takes the customer's values out of the journal.
 func (s on) activity(ctx context.Context, tx *ent.Tx, f *Forgetting) (last bool, err error) {
-	ids, last, err := s.page(ctx, tx, f, "activity_entries.changes", withoutValues, f.CustomerID)
+	rows, last, err := s.page(ctx, tx, f, "activity_entries.changes", stepRows, f.CustomerID)
+	if err != nil {
+		return false, err
+	}
+	ids, err := s.rewrite(ctx, tx, f, "activity_entries.changes", rows, f.withoutValues)
 	f.ActivityEntries += int64(len(ids))
 	return last, err
 }
 
-// personal are the fields of a customer or an order that name or describe the customer.
+// personal are the journaled fields of a customer or an order that name or describe the customer.
 var personal = []string{"name", "email", "phone", "note"}
 
-// withoutValues replaces the personal values of an entry of the journal about the customer; null and the empty text stay.
-// Without any the entry stays as it is.
-func withoutValues(entry row) ([]byte, error) {
-	if !entry.yes {
+// withoutValues replaces the personal values of an entry of the journal about the customer, and an entry that cannot be read
+// as such; null and the empty text stay. Without any the entry stays as it is.
+func (f *Forgetting) withoutValues(entry row) ([]byte, error) {
+	var changes map[string]map[string]any
+	number := json.NewDecoder(bytes.NewReader(entry.text))
+	number.UseNumber()
+	err := number.Decode(&changes)
+	readable := err == nil && jsontext.Value(entry.text).IsValid() // which refuses a name that is repeated
+	id, of := f.CustomerID.String(), changes["customerId"]
+	switch about := entry.yes || of["from"] == id || of["to"] == id; {
+	case !readable && (about || f.in(entry.text)):
+		return []byte("{}"), nil
+	case !about:
 		return entry.text, nil
 	}
-	var values map[string]map[string]any
-	if err := json.Unmarshal(entry.text, &values); err != nil {
-		return nil, err
-	}
 	found := false
-	for _, field := range personal {
-		for side, value := range values[field] {
-			if value != nil && value != "" && value != forgotten {
-				values[field][side], found = forgotten, true
+	for field, sides := range changes {
+		for side, value := range sides {
+			if !hook.Journaled("customer", field) && !hook.Journaled("order", field) || side != "from" && side != "to" {
+				return []byte("{}"), nil
 			}
+			switch text, is := value.(string); {
+			case value == nil, text == "" && is, text == forgotten:
+				continue
+			case slices.Contains(personal, field):
+				f.knowField(field, text)
+			case is && f.Known.in(text), !is && !isNumber(value):
+			default:
+				continue
+			}
+			sides[side], found = forgotten, true
 		}
 	}
 	if !found {
 		return entry.text, nil
 	}
-	return json.Marshal(values)
+	return json.Marshal(changes)
 }
 
-// rest takes away the notes of the customer's orders, and the customer out of answers under idempotency keys.
-func (s on) rest(ctx context.Context, tx *ent.Tx, f *Forgetting) (last bool, err error) {
-	notes, err := s.exec(ctx, tx, "clear notes", f.StoreID, f.CustomerID, stepRows)
+func isNumber(value any) bool {
+	_, is := value.(json.Number)
+	return is
+}
+
+// refused takes the names of fields out of refused requests that name the customer.
+func (s on) refused(ctx context.Context, tx *ent.Tx, f *Forgetting) (last bool, err error) {
+	rows, last, err := s.page(ctx, tx, f, "refused_requests", f.texts())
 	if err != nil {
 		return false, err
 	}
-	ids, last, err := s.page(ctx, tx, f, "idempotency_keys.answer", f.withoutBuyer)
-	f.Notes, f.IdempotencyKeys = f.Notes+notes, f.IdempotencyKeys+int64(len(ids))
-	return last && notes < stepRows, err
+	var ids []uuid.UUID
+	for _, r := range rows {
+		if slices.ContainsFunc(strings.Split(string(r.text), "\n"), f.Known.inField) {
+			ids = append(ids, r.id)
+		}
+	}
+	f.RefusedRequests += int64(len(ids))
+	return last, s.execAll(ctx, tx, "clear refused", f, ids)
 }
 
-// withoutBuyer replaces the customer in an answer; all operations with a remembered answer return an order.
-func (f *Forgetting) withoutBuyer(answer row) ([]byte, error) {
-	if !f.names(answer.text) {
-		return answer.text, nil
+// keys takes the customer out of answers under idempotency keys, and removes keys that name the customer.
+func (s on) keys(ctx context.Context, tx *ent.Tx, f *Forgetting) (last bool, err error) {
+	rows, last, err := s.page(ctx, tx, f, "idempotency_keys.answer", f.texts())
+	if err != nil {
+		return false, err
 	}
-	order := &storefrontv1.Order{}
-	if err := proto.Unmarshal(answer.text, order); err != nil {
-		return nil, err
+	var drop []uuid.UUID
+	ids, err := s.rewrite(ctx, tx, f, "idempotency_keys.answer", rows, func(key row) ([]byte, error) {
+		// All operations with a remembered answer return an order.
+		order := &storefrontv1.Order{}
+		err := proto.UnmarshalOptions{DiscardUnknown: true}.Unmarshal(key.text, order)
+		shown := f.shows(order)
+		switch {
+		case err != nil && f.in(key.text), f.names(key.label, order.GetCustomer()):
+			drop = append(drop, key.id)
+		case shown:
+			order.Note = nil
+			order.Customer = &storefrontv1.Order_Customer{Id: f.CustomerID.String(), Email: new(resource.ForgottenEmail(f.CustomerID))}
+			return proto.Marshal(order)
+		}
+		return key.text, nil
+	})
+	if err != nil {
+		return false, err
 	}
-	order.Note = nil
-	order.Customer = &storefrontv1.Order_Customer{Id: f.CustomerID.String(), Email: new(resource.ForgottenEmail(f.CustomerID))}
-	return proto.Marshal(order)
+	f.IdempotencyKeys += int64(len(ids) + len(drop))
+	return last, s.execAll(ctx, tx, "drop keys", f, drop)
+}
+
+// names reports whether an idempotency key names the customer. The key of another customer's order may have what both have.
+func (f *Forgetting) names(key string, of *storefrontv1.Order_Customer) bool {
+	if !f.Known.in(key) {
+		return false
+	}
+	return of.GetId() == f.CustomerID.String() || f.Known.without(of.GetName(), of.GetEmail(), of.GetPhone()).in(key)
+}
+
+// texts is the number of texts that a step looks at.
+func (f *Forgetting) texts() int {
+	return max(1, min(stepRows, stepTexts/(1+len(f.Known.Texts)+len(f.Known.Phones))))
+}
+
+// execAll runs a statement on rows with ids, if there are any.
+func (s on) execAll(ctx context.Context, tx *ent.Tx, name string, f *Forgetting, ids []uuid.UUID) error {
+	if len(ids) == 0 {
+		return nil
+	}
+	_, err := s.exec(ctx, tx, name, f.StoreID, ids)
+	return err
 }

@@ -1,12 +1,17 @@
 package hook
 
 import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
 	"time"
 
 	"github.com/google/uuid"
 	"google.golang.org/protobuf/proto"
 
 	"go.storefront.example/ent/apijson"
+	storefrontv1 "go.storefront.example/gen/storefront/v1"
 )
 
 // Forgotten takes the place of the payload of an event whose customer was forgotten. It is never sent.
@@ -37,3 +42,61 @@ func appendHead(b []byte, id uuid.UUID, eventType string, at time.Time, storeID 
 	b = apijson.AppendString(append(b, `,"slug":`...), storeSlug)
 	return append(b, `},"data":`...)
 }
+
+// ReadEvent is an event as its payload shows it.
+type ReadEvent struct {
+	ID        uuid.UUID
+	Type      string
+	CreatedAt time.Time
+	// Data is a Product, Customer or Order, as the type says; nil for a ping.
+	Data proto.Message
+}
+
+// ReadEnvelope reads a payload that Envelope or PingEnvelope returned. It fails for any other text: for one with other spaces,
+// fields that are unknown or repeated, or another type than EventTypes and Ping.
+func ReadEnvelope(payload []byte) (e ReadEvent, err error) {
+	var read struct {
+		ID        uuid.UUID
+		Type      string
+		CreatedAt time.Time
+		Store     struct {
+			ID   uuid.UUID
+			Slug string
+		}
+		Data struct {
+			Message string
+			SentAt  time.Time
+		}
+	}
+	if err := json.Unmarshal(payload, &read); err != nil {
+		return e, fmt.Errorf("read an event: %w", err)
+	}
+	e = ReadEvent{ID: read.ID, Type: read.Type, CreatedAt: read.CreatedAt}
+	at, store := read.CreatedAt, read.Store
+	switch e.Type {
+	case OrderPaid, OrderFailed, PaymentLinkPaid:
+		e.Data = &storefrontv1.Order{}
+	case CustomerCreated:
+		e.Data = &storefrontv1.Customer{}
+	case ProductPublished, ProductArchived:
+		e.Data = &storefrontv1.Product{}
+	case Ping:
+		if at.Equal(read.Data.SentAt) && bytes.Equal(payload, PingEnvelope(e.ID, at, store.ID, store.Slug, read.Data.Message)) {
+			return e, nil
+		}
+		return e, errEnvelope
+	default:
+		return e, fmt.Errorf("read an event: its type is %q", e.Type)
+	}
+	data, begins := bytes.CutPrefix(payload, appendHead(nil, e.ID, e.Type, at, store.ID, store.Slug))
+	data, ends := bytes.CutSuffix(data, []byte("}"))
+	if !begins || !ends {
+		return e, errEnvelope
+	}
+	if err := apijson.Unmarshal(data, e.Data); err != nil {
+		return e, fmt.Errorf("read an event's data: %w", err)
+	}
+	return e, nil
+}
+
+var errEnvelope = errors.New("read an event: it is not an envelope as this service writes it")

@@ -3,6 +3,7 @@ package hook_test
 import (
 	"encoding/json"
 	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -31,4 +32,58 @@ func TestEnvelopeBytes(t *testing.T) {
 	require.Equal(t, string(golden.Data), string(apijson.Marshal(order)))
 	got := hook.Envelope(golden.ID, hook.OrderPaid, time.Date(2026, 9, 1, 12, 0, 0, 0, time.UTC), golden.Store.ID, "boutique", order)
 	require.Equal(t, string(want), string(got)+"\n")
+}
+
+// What Envelope and PingEnvelope return is read back; any other text is refused.
+func TestReadEnvelope(t *testing.T) {
+	t.Parallel()
+	id, store, at := uuid.New(), uuid.New(), time.Date(2026, 9, 1, 12, 0, 0, 5e6, time.UTC)
+	customer := &storefrontv1.Customer{Id: uuid.NewString(), Name: "Zoë <\"&\u2028", Email: new("a@example.com"), Currency: "XAF",
+		CreatedAt: apijson.Timestamp(at)}
+	payload := string(hook.Envelope(id, hook.CustomerCreated, at, store, "boutique", customer))
+	read, err := hook.ReadEnvelope([]byte(payload))
+	require.NoError(t, err)
+	require.Equal(t, id, read.ID)
+	require.Equal(t, hook.CustomerCreated, read.Type)
+	require.True(t, at.Equal(read.CreatedAt))
+	require.Equal(t, apijson.Marshal(customer), apijson.Marshal(read.Data))
+	ping := string(hook.PingEnvelope(id, at, store, "boutique", "Hello"))
+	read, err = hook.ReadEnvelope([]byte(ping))
+	require.NoError(t, err)
+	require.Nil(t, read.Data)
+
+	for reason, text := range map[string]string{
+		"empty":                  "",
+		"no envelope":            `{"a":1}`,
+		"forgotten":              hook.Forgotten,
+		"text behind it":         payload + " ",
+		"text before it":         " " + payload,
+		"an unknown type":        strings.Replace(payload, hook.CustomerCreated, "customer.seen", 1),
+		"data of another type":   strings.Replace(payload, hook.CustomerCreated, hook.OrderPaid, 1),
+		"an unknown field":       strings.Replace(payload, `"data":{`, `"data":{"x":1,`, 1),
+		"a repeated field":       strings.Replace(payload, `"data":{`, `"data":{"name":"Awa",`, 1),
+		"a field beside it":      strings.TrimSuffix(payload, "}") + `,"x":"Awa"}`,
+		"a second envelope":      strings.Replace(payload, `"data":{`, `"data":{},"data":{`, 1),
+		"a field of the store":   strings.Replace(payload, `"slug":`, `"x":"Awa","slug":`, 1),
+		"a field of the ping":    strings.Replace(ping, `"message":`, `"x":"Awa","message":`, 1),
+		"a ping with a name":     strings.Replace(ping, `"message":`, `"message":"Awa","message":`, 1),
+		"a case that is another": strings.Replace(payload, `"data":`, `"Data":`, 1),
+	} {
+		_, err := hook.ReadEnvelope([]byte(text))
+		require.Error(t, err, reason)
+	}
+}
+
+// FuzzReadEnvelope holds that no text panics, and that the head of what is read is written the same.
+func FuzzReadEnvelope(f *testing.F) {
+	id, at := uuid.New(), time.Date(2026, 9, 1, 12, 0, 0, 0, time.UTC)
+	f.Add(hook.PingEnvelope(id, at, id, "s", "m"))
+	f.Add(hook.Envelope(id, hook.OrderPaid, at, id, "s", &storefrontv1.Order{Note: new("n")}))
+	f.Add(hook.Envelope(id, hook.ProductPublished, at, id, "s", &storefrontv1.Product{Title: "t"}))
+	f.Fuzz(func(t *testing.T, payload []byte) {
+		read, err := hook.ReadEnvelope(payload)
+		if err == nil {
+			require.Contains(t, string(payload), `{"id":"`+read.ID.String()+`","type":"`+read.Type+`"`)
+		}
+	})
 }

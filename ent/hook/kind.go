@@ -124,6 +124,16 @@ var kinds = map[string]kind{
 	},
 }
 
+// Journaled reports whether changes of a type of resource, such as "customer", have a field in the journal.
+func Journaled(resourceType, field string) bool {
+	for _, k := range kinds {
+		if k.resource == resourceType && slices.ContainsFunc(k.fields, func(c resource.Column) bool { return c.Journal == field }) {
+			return true
+		}
+	}
+	return false
+}
+
 // action is the journal's name of a change, such as product.updated.
 func (k kind) action(op ent.Op, changes []FieldChange) string {
 	switch {

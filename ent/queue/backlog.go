@@ -32,6 +32,8 @@ type Backlog struct {
 	Retries int
 	// NoticesFailing is for how long the address of notices has failed.
 	NoticesFailing time.Duration
+	// ForgettingsFailing is how many customers are still to be forgotten because the last step of that failed.
+	ForgettingsFailing int
 }
 
 // ReadBacklog looks at what there is to do, in statements that read indexes.
@@ -45,6 +47,9 @@ func ReadBacklog(ctx context.Context, s *db.DB) (Backlog, error) {
 	}
 	if err := s.Reader().QueryRowContext(ctx, dialectOf(s).statements["backlog"]).Scan(&b.First, &b.Retries); err != nil {
 		return Backlog{}, wrap("read the backlog", err)
+	}
+	if err := s.Reader().QueryRowContext(ctx, shared["forgettings failing"]).Scan(&b.ForgettingsFailing); err != nil {
+		return Backlog{}, wrap("count failing forgettings", err)
 	}
 	var err error
 	if b.NoticesFailing, err = notice.Failing(ctx, s); err != nil {
@@ -78,6 +83,8 @@ var (
 		[]string{"attempt"}, nil)
 	noticesDesc = prometheus.NewDesc("storefront_notices_failing_seconds",
 		"For how long the address of notices has accepted none; 0 if it does."+sameForAll, nil, nil)
+	forgettingsDesc = prometheus.NewDesc("storefront_forgettings_failing",
+		"Customers who are still to be forgotten because the last step of that failed; each is tried again."+sameForAll, nil, nil)
 )
 
 // Collector is the backlog of a database as Prometheus metrics. Goroutines may share it.
@@ -106,6 +113,7 @@ func (c *Collector) Describe(into chan<- *prometheus.Desc) {
 	into <- rowsDesc
 	into <- waitingDesc
 	into <- noticesDesc
+	into <- forgettingsDesc
 }
 
 // Collect implements prometheus.Collector.
@@ -122,6 +130,7 @@ func (c *Collector) Collect(into chan<- prometheus.Metric) {
 	gauge(waitingDesc, float64(b.First), "first")
 	gauge(waitingDesc, float64(b.Retries), "retry")
 	gauge(noticesDesc, b.NoticesFailing.Seconds())
+	gauge(forgettingsDesc, float64(b.ForgettingsFailing))
 }
 
 // look reads the backlog, unless that was done a moment ago.

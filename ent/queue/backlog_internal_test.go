@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -101,6 +102,9 @@ func TestBacklogTellsWhatThereIsToDo(t *testing.T) {
 # TYPE storefront_deliveries_waiting gauge
 storefront_deliveries_waiting{attempt="first"} FIRST
 storefront_deliveries_waiting{attempt="retry"} RETRY
+# HELP storefront_forgettings_failing Customers who are still to be forgotten because the last step of that failed; each is tried again. Read from the database: every server and worker on it reports the same value, so take the max and do not add.
+# TYPE storefront_forgettings_failing gauge
+storefront_forgettings_failing FORGETTINGS
 # HELP storefront_notices_failing_seconds For how long the address of notices has accepted none; 0 if it does. Read from the database: every server and worker on it reports the same value, so take the max and do not add.
 # TYPE storefront_notices_failing_seconds gauge
 storefront_notices_failing_seconds 0
@@ -111,8 +115,9 @@ storefront_outbox_lag_seconds LAG
 # TYPE storefront_outbox_rows gauge
 storefront_outbox_rows ROWS
 `
+		forgettings := 0
 		text := func(lag, rows, first, retry string) string {
-			return strings.NewReplacer("LAG", lag, "ROWS", rows, "FIRST", first, "RETRY", retry).Replace(help)
+			return strings.NewReplacer("FORGETTINGS", strconv.Itoa(forgettings), "LAG", lag, "ROWS", rows, "FIRST", first, "RETRY", retry).Replace(help)
 		}
 		expect(text("0", "0", "0", "0"))
 
@@ -127,6 +132,12 @@ storefront_outbox_rows ROWS
  VALUES ($1, $2, $3, $4, 'order.paid', $5, $6, $7, 1, $6)`, uuid.New(), owner, webhook, uuid.New(), retry, now.Add(time.Duration(i)), []byte("[]"))
 			require.NoError(t, err)
 		}
+		for failures, finished := range []*time.Time{nil, nil, &now} {
+			_, err := s.Writer().Exec(`INSERT INTO forgettings (id, store_id, progress, begun_at, due_at, failures, finished_at)
+ VALUES ($1, $2, $3, $4, $4, $5, $6)`, uuid.New(), owner, []byte("{}"), now, failures, finished)
+			require.NoError(t, err)
+		}
+		forgettings = 1 // the second is finished
 		expect(text("90", "2", "1", "2"))
 		_, err := s.Writer().Exec("UPDATE webhooks SET epoch = 2 WHERE id = $1", webhook)
 		require.NoError(t, err)

@@ -47,6 +47,9 @@ SELECT e.id, e.type, e.created_at, EXISTS (SELECT 1 FROM outbox o WHERE o.store_
 -- How many entries there are, and the oldest, whose id is its event's and contains the time. Text sorts as ids do.
 SELECT count(*), min(CAST(id AS text)) FROM (SELECT id FROM outbox ORDER BY id LIMIT 10000) o
 
+-- name: forgettings failing
+SELECT count(*) FROM forgettings WHERE finished_at IS NULL AND failures > 0
+
 -- name: order resend
 INSERT INTO resends (id, store_id, webhook_id, since, until, position_at, position_id, stopped, resent, created_at)
  VALUES ($1, $2, $3, $4, $5, $4, $6, false, 0, $7)

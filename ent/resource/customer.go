@@ -31,6 +31,11 @@ func Customer(row *ent.Customer, currency string) *storefrontv1.Customer {
 // ForgottenEmail is the e-mail of a customer who was forgotten: it names nobody and can reach nobody (RFC 2606, section 2).
 func ForgottenEmail(id uuid.UUID) string { return id.String() + "@forgotten.invalid" }
 
+// IsForgotten reports whether a row has no more of its customer than a forgetting leaves.
+func IsForgotten(row *ent.Customer) bool {
+	return row.Name == "" && row.Phone == nil && row.Email != nil && *row.Email == ForgottenEmail(row.ID)
+}
+
 // customerColumns are all columns but the store's id and the search text.
 const customerColumns = "c.id, c.name, c.email, c.phone, c.orders_count, c.total_paid, c.created_at, c.updated_at"
 

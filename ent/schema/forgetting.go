@@ -7,9 +7,9 @@ import (
 	"entgo.io/ent/schema/index"
 )
 
-// Forgetting is the order to forget a customer, with how far it has come and its receipt, which is kept. It
-// holds no personal data. It runs in steps, each a transaction that advances the position; any process
-// continues an unfinished one.
+// Forgetting is the order to forget a customer, with how far it has come and its receipt, which is kept. It runs in steps,
+// each a transaction that advances the position; any process continues an unfinished one. Until the steps are done it
+// holds the customer's names, e-mail addresses and phones, because the steps look for them; the receipt holds no personal data.
 type Forgetting struct{ ent.Schema }
 
 // Fields of a forgetting, whose id is the customer's.
@@ -18,6 +18,9 @@ func (Forgetting) Fields() []ent.Field {
 		id(),
 		storeID(),
 		field.Bytes("progress").Comment("JSON: the counts, the pass and its position; package erase owns it"),
+		field.Time("begun_at").Optional().Nillable().Comment("when the customer's row was last replaced"),
+		field.Time("due_at").Optional().Nillable().Comment("when workers may do its next step; null means at once"),
+		field.Int("failures").Default(0).Comment("how many steps in a row have failed"),
 		field.Time("finished_at").Optional().Nillable(),
 		field.String("log_waits_for").Optional().Nillable().
 			Comment("the reader that keeps SQLite's write-ahead log from being emptied; null once it is empty"),
@@ -27,7 +30,7 @@ func (Forgetting) Fields() []ent.Field {
 // Indexes of forgettings. Workers look for the unfinished ones of all stores, and for those that wait for the log.
 func (Forgetting) Indexes() []ent.Index {
 	return []ent.Index{
-		index.Fields("id").Annotations(entsql.IndexWhere("finished_at IS NULL")),
+		index.Fields("due_at", "id").Annotations(entsql.IndexWhere("finished_at IS NULL")),
 		index.Fields("log_waits_for").Annotations(entsql.IndexWhere("log_waits_for IS NOT NULL")),
 	}
 }

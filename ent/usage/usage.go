@@ -224,7 +224,8 @@ func (l *Recorder) writeTallies(ctx context.Context, tallies map[subject]count) 
 	return nil
 }
 
-// writeRefused writes the refused requests, and deletes the oldest of keys that have too many.
+// writeRefused writes the refused requests, and deletes the oldest of keys that have too many. Those of a store in which a
+// customer was forgotten since are written without names of fields, because these may name the customer.
 func (l *Recorder) writeRefused(ctx context.Context, refused []Refused) error {
 	type row struct {
 		Refused
@@ -234,11 +235,17 @@ func (l *Recorder) writeRefused(ctx context.Context, refused []Refused) error {
 	}
 	for len(refused) > 0 {
 		part := refused[:min(len(refused), batchSize)]
+		forgot, err := l.forgettings(ctx, part)
 		rows := make([]row, len(part))
 		for i, r := range part {
 			rows[i] = row{r, id.At(r.At), strings.Join(r.Fields, "\n"), r.At.UnixMilli()}
+			if !r.At.Truncate(time.Millisecond).After(forgot[r.StoreID]) {
+				rows[i].Fields = ""
+			}
 		}
-		err := write(ctx, l.db, "add refused", rows)
+		if err == nil {
+			err = write(ctx, l.db, "add refused", rows)
+		}
 		if err == nil {
 			err = write(ctx, l.db, "trim refused", rows)
 		}
@@ -249,6 +256,22 @@ func (l *Recorder) writeRefused(ctx context.Context, refused []Refused) error {
 		refused = refused[len(part):]
 	}
 	return nil
+}
+
+// forgettings returns when a customer was last forgotten in stores in which that happened since the oldest of the requests.
+func (l *Recorder) forgettings(ctx context.Context, since []Refused) (at map[uuid.UUID]time.Time, err error) {
+	oldest := slices.MinFunc(since, func(a, b Refused) int { return a.At.Compare(b.At) }).At
+	at = map[uuid.UUID]time.Time{}
+	for row := range db.Rows(ctx, l.db.Reader(), "SELECT store_id, begun_at FROM forgettings WHERE begun_at >= $1 ORDER BY begun_at",
+		oldest.Truncate(time.Millisecond)) {
+		var store uuid.UUID
+		var begun time.Time
+		if err := row.Scan(&store, &begun); err != nil {
+			return nil, fmt.Errorf("read who was forgotten: %w", err)
+		}
+		at[store] = begun
+	}
+	return at, nil
 }
 
 func write[Row any](ctx context.Context, s *db.DB, statement string, rows []Row) error {

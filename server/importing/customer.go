@@ -102,7 +102,7 @@ func (b *customers) plan(ctx context.Context, tx *ent.Tx) error {
 // by the e-mail or the phone what they lack.
 func (b *customers) change(ctx context.Context, tx *ent.Tx, l row[ent.Customer], r *ent.Customer, byID bool) (*ent.Customer, error) {
 	switch {
-	case !b.options.GetUpdate() && byID, r.Email != nil && *r.Email == resource.ForgottenEmail(r.ID):
+	case !b.options.GetUpdate() && byID, resource.IsForgotten(r):
 		return r, nil // an old file does not bring back who was forgotten
 	case !b.options.GetUpdate():
 		return shop.CompleteCustomer(ctx, tx, r, &l.data)

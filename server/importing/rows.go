@@ -3,20 +3,24 @@ package importing
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"entgo.io/ent/dialect/sql"
+	"github.com/go-json-experiment/json/jsontext"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"go.storefront.example/ent/apijson"
+	"go.storefront.example/ent/hook"
 	"go.storefront.example/gen/ent"
 	"go.storefront.example/gen/ent/activityentry"
 	"go.storefront.example/gen/ent/event"
@@ -163,14 +167,6 @@ func (p *problems) moment(field string, at *timestamppb.Timestamp) time.Time {
 	return p.pastMoment(field, at)
 }
 
-// object is the text of a JSON object, as bytes that are stored.
-func (p *problems) object(field, text string) []byte {
-	if !strings.HasPrefix(text, "{") || !json.Valid([]byte(text)) {
-		p.Invalid(field, "must be the text of a JSON object")
-	}
-	return []byte(text)
-}
-
 func linkValues(p *problems, in *storefrontv1.PaymentLink) []any {
 	p.storeCurrency(in.GetCurrency())
 	p.URL("url", &in.Url)
@@ -190,7 +186,22 @@ func linkValues(p *problems, in *storefrontv1.PaymentLink) []any {
 }
 
 func eventValues(p *problems, in *adminv1.Event) []any {
-	return []any{in.GetType(), p.object("payload", in.GetPayload()), p.moment("createdAt", in.GetCreatedAt())}
+	p.eventType("type", in.GetType())
+	payload := []byte(in.GetPayload())
+	if in.GetPayload() != hook.Forgotten {
+		read, err := hook.ReadEnvelope(payload)
+		if err != nil || read.ID.String() != in.GetId() || read.Type != in.GetType() {
+			p.Invalid("payload", "must be the text of this event, as it is sent to webhooks")
+		}
+	}
+	return []any{in.GetType(), payload, p.moment("createdAt", in.GetCreatedAt())}
+}
+
+// eventType is a type of event that a store has.
+func (p *problems) eventType(field, text string) {
+	if text != hook.Ping && !slices.Contains(hook.EventTypes(), text) {
+		p.Invalid(field, "must be a type of event")
+	}
 }
 
 func deliveryValues(p *problems, in *adminv1.Delivery) []any {
@@ -198,6 +209,7 @@ func deliveryValues(p *problems, in *adminv1.Delivery) []any {
 		return nil
 	}
 	p.given("status", in.GetStatus())
+	p.eventType("eventType", in.GetEventType())
 	attempts := make([]string, len(in.GetAttempts())) // as the journal keeps them
 	for i, a := range in.GetAttempts() {
 		p.moment("attempts", a.GetStartedAt())
@@ -211,8 +223,56 @@ func deliveryValues(p *problems, in *adminv1.Delivery) []any {
 func activityValues(p *problems, in *adminv1.ActivityEntry) []any {
 	actor, of := in.GetActor(), in.GetResource()
 	p.given("actor.type", actor.GetType())
-	return []any{actor.GetType().String(), actor.GetId(), actor.GetName(), in.GetAction(), of.GetType(),
-		p.id("resource.id", of.GetId()), p.object("changes", in.GetChanges()), p.moment("createdAt", in.GetCreatedAt())}
+	if what, _, dotted := strings.Cut(in.GetAction(), "."); !dotted || what != of.GetType() || !actionForm.MatchString(in.GetAction()) {
+		p.Invalid("action", "must be the resource's type with what was done, such as product.updated")
+	}
+	return []any{actor.GetType().String(), p.Text("actor.id", actor.GetId(), maxReferenceRunes),
+		p.Text("actor.name", actor.GetName(), maxReferenceRunes), in.GetAction(), of.GetType(), p.id("resource.id", of.GetId()),
+		p.changes("changes", of.GetType(), in.GetChanges()), p.moment("createdAt", in.GetCreatedAt())}
+}
+
+var (
+	actionForm = regexp.MustCompile(`^[a-z_]{1,64}\.[a-z_]{1,64}$`)
+	fieldForm  = regexp.MustCompile(`^[A-Za-z]{1,64}$`)
+)
+
+// changes are those of an entry of the activity journal, {"title":{"from":"a","to":"b"}}, as bytes that are stored. Of
+// customers and orders, whom a forgetting takes out of them, they have no other fields and values than the journal writes.
+func (p *problems) changes(field, resourceType, text string) []byte {
+	var changes map[string]map[string]any
+	if !jsontext.Value(text).IsValid() || json.Unmarshal([]byte(text), &changes) != nil || changes == nil {
+		p.Invalid(field, "must be the text of a JSON object of fields with from and to")
+		return nil
+	}
+	longest := map[string]int{"name": validate.MaxCustomerNameRunes, "note": validate.MaxNoteRunes}
+	for name, sides := range changes {
+		if !hook.Journaled(resourceType, name) && (isPersonal(resourceType) || !fieldForm.MatchString(name)) {
+			p.Invalid(field, "must have fields of the resource only")
+		}
+		for side, value := range sides {
+			named := field + "." + name + "." + side
+			switch value := value.(type) {
+			case nil, bool, float64:
+			case string:
+				if isPersonal(resourceType) {
+					p.Text(named, value, cmp.Or(longest[name], validate.MaxEmailRunes))
+				}
+			default:
+				if isPersonal(resourceType) {
+					p.Invalid(named, "must be a text, a number or null")
+				}
+			}
+			if side != "from" && side != "to" {
+				p.Invalid(field, "must have from and to of each field, and nothing else")
+			}
+		}
+	}
+	return []byte(text)
+}
+
+// isPersonal reports whether the journal has personal data of a type of resource.
+func isPersonal(resourceType string) bool {
+	return resourceType == "customer" || resourceType == "order"
 }
 
 // LoadRows imports the lines of a file of an export, in batches, and calls pass with the answer to each: every row of the

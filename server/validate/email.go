@@ -27,12 +27,12 @@ func Email(text string) (email string, ok bool) {
 		return "", false
 	}
 	email, ok = address(lower(local) + "@" + domain)
-	return email, ok && utf8.RuneCountInString(email) <= maxEmailRunes
+	return email, ok && utf8.RuneCountInString(email) <= MaxEmailRunes
 }
 
 // Email refuses what Email does not read, and returns the address in its stored form.
 func (p *Problems) Email(field, value string) *string {
-	value = p.Text(field, mark.Trim(value), maxEmailRunes)
+	value = p.Text(field, mark.Trim(value), MaxEmailRunes)
 	if p.Refused(field) {
 		return nil
 	}
@@ -98,7 +98,7 @@ func address(text string) (one string, ok bool) {
 // Contact refuses an e-mail address that is shown to buyers as it is, except for the spaces and invisible characters
 // around it, which the returned text lacks; it may be empty.
 func (p *Problems) Contact(field, value string) string {
-	value = p.Text(field, mark.Trim(value), maxEmailRunes)
+	value = p.Text(field, mark.Trim(value), MaxEmailRunes)
 	if read, err := mail.ParseAddress(value); value != "" && (err != nil || read.Address != value || mark.In(value)) {
 		p.Invalid(field, "must be an e-mail address such as help@example.com")
 	}

@@ -13,7 +13,7 @@ var (
 	MaxSummaryRunes      = MaxOf("storefront.v1.UpdateProductRequest.summary")
 	MaxDescriptionRunes  = MaxOf("storefront.v1.UpdateProductRequest.description")
 	MaxCustomerNameRunes = MaxOf("storefront.v1.UpdateCustomerRequest.name")
-	maxEmailRunes        = MaxOf("storefront.v1.UpdateCustomerRequest.email")
+	MaxEmailRunes        = MaxOf("storefront.v1.UpdateCustomerRequest.email")
 	maxURLRunes          = MaxOf("storefront.v1.UpdatePaymentLinkRequest.cover_url")
 	MaxNoteRunes         = MaxOf("storefront.admin.v1.CreateOrderRequest.note")
 )

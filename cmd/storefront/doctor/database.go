@@ -98,6 +98,7 @@ var checks = []struct {
 	{name: "sweeps", tables: true, ask: sweeps},
 	{name: "counts", tables: true, ask: counts},
 	{name: "emails", tables: true, ask: emails},
+	{name: "forgettings", tables: true, ask: forgettings},
 	{name: "transactions", postgres: true, tables: true, ask: transactions},
 	{name: "nodes", postgres: true, tables: true, ask: nodes},
 	{name: "shards", postgres: true, tables: true, ask: shards},
@@ -503,4 +504,41 @@ func counts(ctx context.Context, s *db.DB, _ Installation) Finding {
 		}
 	}
 	return ok("of %s compared with their rows", plural(len(stores), "store"))
+}
+
+// forgettings looks for customers who were to be forgotten and are not, because each try fails or no worker tries.
+func forgettings(ctx context.Context, s *db.DB, _ Installation) Finding {
+	var failing, waiting []string
+	for row := range db.Rows(ctx, s.Reader(), "SELECT id, failures, due_at FROM forgettings WHERE finished_at IS NULL AND "+
+		"(failures > 0 OR due_at < $1) ORDER BY due_at, id", s.Now().Add(-MostLag)) {
+		var customer uuid.UUID
+		var failures int
+		var due time.Time
+		if err := row.Scan(&customer, &failures, &due); err != nil {
+			return broken(err)
+		}
+		if failures == 0 {
+			waiting = append(waiting, customer.String())
+			continue
+		}
+		failing = append(failing, fmt.Sprintf("customer %s (%s in a row, next try at %s)", customer, plural(failures, "failure"),
+			due.UTC().Format(time.RFC3339)))
+	}
+	switch {
+	case len(failing) > 0:
+		return warn("the workers' logs say why, in lines \"forget a customer\"; `storefront customer forget ID` tries at once",
+			"not forgotten, because that fails: %s", someOf(failing))
+	case len(waiting) > 0:
+		return warn("start `storefront worker`, or go on with `storefront customer forget ID`; an export or a backup that runs for long "+
+			"makes a forgetting wait on SQLite", "begun, and no step done for more than %v: %s", MostLag, someOf(waiting))
+	}
+	return ok("none fails")
+}
+
+// someOf lists the first few.
+func someOf(all []string) string {
+	if n := len(all); n > few {
+		all = append(all[:few:few], fmt.Sprintf("%d more", n-few))
+	}
+	return strings.Join(all, ", ")
 }

@@ -280,3 +280,26 @@ func TestCountsThatAreWrong(t *testing.T) {
 		requireFinding(t, counts(t.Context(), s, Installation{}), Warn, "^50000 differences or more wait", "logs")
 	})
 }
+
+func TestForgettingsThatFail(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, s *db.DB) {
+		now := s.Now()
+		order := func(failures int, due time.Time) string {
+			id := uuid.New()
+			_, err := s.Writer().Exec(`INSERT INTO forgettings (id, store_id, progress, begun_at, due_at, failures)
+ VALUES ($1, $1, $2, $3, $4, $5)`, id, []byte("{}"), now, due, failures)
+			require.NoError(t, err)
+			return id.String()
+		}
+		order(0, now)
+		requireFinding(t, forgettings(t.Context(), s, Installation{}), OK, "^none fails$", "")
+		left := order(0, now.Add(-MostLag-time.Minute))
+		requireFinding(t, forgettings(t.Context(), s, Installation{}), Warn, "^begun, and no step done for more than .*: "+left+"$", "storefront worker")
+		failing := order(3, now.Add(time.Hour))
+		found := forgettings(t.Context(), s, Installation{})
+		requireFinding(t, found, Warn, "^not forgotten, because that fails: customer "+failing+
+			` \(3 failures in a row, next try at .*\)$`, `"forget a customer"`)
+		require.Contains(t, Database(t.Context(), s, Installation{}), named("forgettings", found))
+	})
+}

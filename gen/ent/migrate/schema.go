@@ -245,6 +245,9 @@ var (
 		{Name: "id", Type: field.TypeUUID},
 		{Name: "store_id", Type: field.TypeUUID},
 		{Name: "progress", Type: field.TypeBytes},
+		{Name: "begun_at", Type: field.TypeTime, Nullable: true},
+		{Name: "due_at", Type: field.TypeTime, Nullable: true},
+		{Name: "failures", Type: field.TypeInt, Default: 0},
 		{Name: "finished_at", Type: field.TypeTime, Nullable: true},
 		{Name: "log_waits_for", Type: field.TypeString, Nullable: true},
 	}
@@ -255,9 +258,9 @@ var (
 		PrimaryKey: []*schema.Column{ForgettingsColumns[0]},
 		Indexes: []*schema.Index{
 			{
-				Name:    "forgetting_id",
+				Name:    "forgetting_due_at_id",
 				Unique:  false,
-				Columns: []*schema.Column{ForgettingsColumns[0]},
+				Columns: []*schema.Column{ForgettingsColumns[4], ForgettingsColumns[0]},
 				Annotation: &entsql.IndexAnnotation{
 					Where: "finished_at IS NULL",
 				},
@@ -265,7 +268,7 @@ var (
 			{
 				Name:    "forgetting_log_waits_for",
 				Unique:  false,
-				Columns: []*schema.Column{ForgettingsColumns[4]},
+				Columns: []*schema.Column{ForgettingsColumns[7]},
 				Annotation: &entsql.IndexAnnotation{
 					Where: "log_waits_for IS NOT NULL",
 				},

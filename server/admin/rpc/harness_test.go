@@ -46,6 +46,7 @@ type bench struct {
 	url      string
 	log      *dbtest.Log
 	slots    *limit.Slots
+	product  string // of newOrder
 }
 
 func newBench(t *testing.T, database string, config db.Config) *bench {

@@ -1,0 +1,215 @@
+package erase
+
+import (
+	"net/url"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/nyaruka/phonenumbers"
+	"golang.org/x/text/unicode/norm"
+
+	"go.storefront.example/ent/resource"
+	storefrontv1 "go.storefront.example/gen/storefront/v1"
+)
+
+// identity holds the names, e-mail addresses and phones that a customer has or had. It finds them in texts that callers chose,
+// however people write them: in any case, with other marks between the words, and phones with and without the country's code.
+type identity struct {
+	// Texts are names and e-mail addresses as words returns them.
+	Texts []string `json:",omitzero"`
+	// Phones are the digits that number returns.
+	Phones []string `json:",omitzero"`
+}
+
+const (
+	// shortText is the number of characters below which a text is only found as a word of its own: Ann is not in Joanna.
+	shortText = 5
+	// shortPhone is the number of digits below which a phone is only found with its country's code.
+	shortPhone = 6
+	// longPhone is the number of digits above which only the last endOfPhone are looked for, because in some countries, such as
+	// Argentina, those before them differ between home and abroad.
+	longPhone, endOfPhone = 10, 8
+	// cutBytes is the length in bytes from which package usage may have cut the name of a refused field off.
+	cutBytes = 64 - utf8.UTFMax + 1
+)
+
+// words brings a text into the form in which texts are compared: folded as a search does, with one space in place of each run
+// of other characters than letters, digits and symbols such as emoji.
+func words(text string) string {
+	return strings.Join(strings.FieldsFunc(resource.Fold(text), func(r rune) bool {
+		return unicode.IsSpace(r) || unicode.IsPunct(r) || unicode.IsControl(r) || r < utf8.RuneSelf && unicode.IsSymbol(r)
+	}), " ")
+}
+
+// add adds the values of a customer; empty ones are none.
+func (i *identity) add(name, email, phone string) {
+	for _, text := range []string{words(name), words(email)} {
+		if text != "" && !slices.Contains(i.Texts, text) {
+			i.Texts = append(i.Texts, text)
+		}
+	}
+	if number := number(phone); number != "" && !slices.Contains(i.Phones, number) {
+		i.Phones = append(i.Phones, number)
+	}
+}
+
+// number returns the digits by which a phone is found.
+func number(phone string) string {
+	parsed, err := phonenumbers.Parse(phone, "")
+	if err != nil {
+		return digits(phone)
+	}
+	switch national := phonenumbers.GetNationalSignificantNumber(parsed); {
+	case len(national) < shortPhone:
+		return digits(phone)
+	case len(national) > longPhone:
+		return national[len(national)-endOfPhone:]
+	default:
+		return national
+	}
+}
+
+// digits returns the digits of a text, with a space in place of each run of letters.
+func digits(text string) string {
+	var found strings.Builder
+	for _, r := range norm.NFKC.String(text) {
+		switch {
+		case '0' <= r && r <= '9':
+			found.WriteRune(r)
+		case unicode.IsDigit(r):
+			found.WriteString(phonenumbers.NormalizeDigitsOnly(string(r)))
+		case unicode.IsLetter(r):
+			found.WriteByte(' ')
+		}
+	}
+	return strings.Join(strings.Fields(found.String()), " ")
+}
+
+// in reports whether a text holds a value of the customer.
+func (i *identity) in(text string) bool {
+	if plain, err := url.PathUnescape(text); err == nil && plain != text && i.in(plain) {
+		return true
+	}
+	folded, numbers := words(text), digits(text)
+	return slices.ContainsFunc(i.Texts, func(value string) bool { return holds(folded, value) }) ||
+		slices.ContainsFunc(i.Phones, func(value string) bool { return strings.Contains(numbers, value) })
+}
+
+// holds reports whether a text holds a value: a short one as a word of its own, one of a single character as the whole text.
+func holds(text, value string) bool {
+	switch n := utf8.RuneCountInString(value); {
+	case n == 1:
+		return text == value
+	case n >= shortText:
+		return strings.Contains(text, value)
+	}
+	first, _ := utf8.DecodeRuneInString(value)
+	last, _ := utf8.DecodeLastRuneInString(value)
+	for rest := text; ; {
+		before, after, found := strings.Cut(rest, value)
+		if !found {
+			return false
+		}
+		left, _ := utf8.DecodeLastRuneInString(text[:len(text)-len(rest)+len(before)])
+		right, _ := utf8.DecodeRuneInString(after)
+		if !sameWord(left, first) && !sameWord(last, right) {
+			return true
+		}
+		_, size := utf8.DecodeRuneInString(rest[len(before):])
+		rest = rest[len(before)+size:]
+	}
+}
+
+// sameWord reports whether two neighbours are of one word: both letters, or both digits.
+func sameWord(a, b rune) bool {
+	letter := func(r rune) bool { return unicode.IsLetter(r) || unicode.IsMark(r) }
+	return letter(a) && letter(b) || unicode.IsDigit(a) && unicode.IsDigit(b)
+}
+
+// inField reports whether the name of a refused field holds a value of the customer, or the beginning of one where the name was
+// cut off.
+func (i *identity) inField(name string) bool {
+	if i.in(name) {
+		return true
+	}
+	if len(name) < cutBytes {
+		return false
+	}
+	folded, numbers := words(name), digits(name)
+	return slices.ContainsFunc(i.Texts, func(value string) bool { return endsInPart(folded, value, shortText) }) ||
+		slices.ContainsFunc(i.Phones, func(value string) bool { return endsInPart(numbers, value, shortPhone) })
+}
+
+// endsInPart reports whether a text ends with the beginning of a value, at least so many bytes of it.
+func endsInPart(text, value string, least int) bool {
+	for n := least; n < len(value); n++ {
+		if strings.HasSuffix(text, value[:n]) {
+			return true
+		}
+	}
+	return false
+}
+
+// without returns the identity without the values that another customer has too.
+func (i *identity) without(name, email, phone string) *identity {
+	var other identity
+	other.add(name, email, phone)
+	differs := func(of []string, values []string) []string {
+		return slices.DeleteFunc(slices.Clone(values), func(value string) bool { return slices.Contains(of, value) })
+	}
+	return &identity{differs(other.Texts, i.Texts), differs(other.Phones, i.Phones)}
+}
+
+// know adds values that the customer has or had, besides what takes their place.
+func (f *Forgetting) know(name, email, phone string) {
+	for _, text := range []*string{&name, &email, &phone} {
+		if *text == forgotten || *text == resource.ForgottenEmail(f.CustomerID) {
+			*text = ""
+		}
+	}
+	f.Known.add(name, email, phone)
+}
+
+// knowField is know for the value of a field in the journal.
+func (f *Forgetting) knowField(field, value string) {
+	switch field {
+	case "name":
+		f.know(value, "", "")
+	case "email":
+		f.know("", value, "")
+	case "phone":
+		f.know("", "", value)
+	}
+}
+
+// buyer is a customer as events and answers show one.
+type buyer interface {
+	GetId() string
+	GetName() string
+	GetEmail() string
+	GetPhone() string
+}
+
+// shows reports whether a message shows anything of the customer besides the id, and adds the values that it shows: a
+// *Customer, or an *Order by its buyer and its note.
+func (f *Forgetting) shows(message any) bool {
+	var of buyer
+	note := ""
+	switch m := message.(type) {
+	case *storefrontv1.Customer:
+		of = m
+	case *storefrontv1.Order:
+		of, note = m.GetCustomer(), m.GetNote()
+	default:
+		return false
+	}
+	if of.GetId() != f.CustomerID.String() {
+		return false
+	}
+	f.know(of.GetName(), of.GetEmail(), of.GetPhone())
+	email := of.GetEmail()
+	return of.GetName() != "" || of.GetPhone() != "" || note != "" ||
+		email != "" && email != resource.ForgottenEmail(f.CustomerID)
+}

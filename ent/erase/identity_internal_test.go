@@ -1,0 +1,62 @@
+package erase
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// A name of a refused field is cut off after 64 bytes, perhaps in the middle of a value or of a character.
+func TestTheBeginningOfAValueIsFoundWhereAFieldWasCutOff(t *testing.T) {
+	t.Parallel()
+	var i identity
+	i.add("Zoë Brontë", "zephyrine.q@mail.example", "+237670333301")
+	cut := func(text string) string { return strings.ToValidUTF8(strings.Repeat("x", 54)+" "+text, "")[:62] }
+	for text, found := range map[string]bool{
+		cut("zephyrine.q@mail.example"): true, cut("Zoë Brontë"): true, cut("670333301"): true, cut("price amount"): false,
+		"zephyr": false, cut("zep   zep"): false,
+	} {
+		require.Equal(t, found, i.inField(text), text)
+	}
+}
+
+// A phone is found as it is dialled in its country, also where that is with other digits than from abroad; one that is short only
+// with its country's code.
+func TestPhonesAreFoundAsTheyAreDialled(t *testing.T) {
+	t.Parallel()
+	for _, row := range []struct {
+		phone, text string
+		found       bool
+	}{
+		{"+5491123456789", "011 15-2345-6789", true}, // Argentina's mobile phones
+		{"+5491123456789", "54 9 11 2345 6789", true},
+		{"+33612345678", "06.12.34.56.78", true},
+		{"+33612345678", "order 612345678/3", true},
+		{"+33612345678", "06.12.34.56.79", false},
+		{"+390236618300", "02 3661 8300", true}, // a zero that belongs to the number
+		{"+29022158", "22158", false},           // Saint Helena
+		{"+29022158", "00290 22158", true},
+		{"+237670333301", "67a0333301", false},
+	} {
+		var i identity
+		i.add("", "", row.phone)
+		require.Equal(t, row.found, i.in(row.text), "%s in %s", row.phone, row.text)
+	}
+}
+
+// A value of one character is no part of another text, and one without letters or digits is none.
+func TestValuesThatNameNobody(t *testing.T) {
+	t.Parallel()
+	var i identity
+	i.add("-", "", "")
+	i.add("A", "", "")
+	i.add(" . ", "", "")
+	require.Equal(t, []string{"a"}, i.Texts)
+	require.False(t, i.in("till-1"))
+	require.False(t, i.in("a-1"))
+	require.True(t, i.in("A."))
+	i.add("🌸", "", "")
+	i.add("🌸🌸🌸🌸🌸", "", "")
+	require.True(t, i.in("pay-🌸🌸🌸🌸🌸-1"))
+}

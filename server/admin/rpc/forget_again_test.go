@@ -1,0 +1,346 @@
+package rpc_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/db/dbtest"
+	"go.storefront.example/ent/erase"
+	"go.storefront.example/ent/hook"
+	"go.storefront.example/ent/resource"
+	"go.storefront.example/ent/usage"
+	adminv1 "go.storefront.example/gen/storefront/admin/v1"
+	storefrontv1 "go.storefront.example/gen/storefront/v1"
+	"go.storefront.example/server/admin"
+)
+
+// storeID is the id of the bench's store.
+func (b *bench) storeID() (id uuid.UUID) {
+	b.Helper()
+	require.NoError(b, b.db.Reader().QueryRow("SELECT id FROM stores").Scan(&id))
+	return id
+}
+
+// newCustomer makes a customer.
+func (b *bench) newCustomer(name, email, phone string) string {
+	b.Helper()
+	in := &adminv1.CreateCustomerRequest{Store: "s", Name: name, Email: &email}
+	if phone != "" {
+		in.Phone = &phone
+	}
+	made, err := b.operator.CreateCustomer(b.Context(), in)
+	require.NoError(b, err)
+	return made.GetCustomer().GetId()
+}
+
+// newOrder makes an order of a customer under an idempotency key.
+func (b *bench) newOrder(customer, note, key string) string {
+	b.Helper()
+	if b.product == "" {
+		p, err := b.operator.CreateProduct(b.Context(), &adminv1.CreateProductRequest{Store: "s", Title: "P",
+			PriceAmount: new(int64(5)), Type: storefrontv1.Product_FILE})
+		require.NoError(b, err)
+		b.product = p.GetId()
+	}
+	made, err := b.operator.CreateOrder(b.Context(), &adminv1.CreateOrderRequest{Store: "s", CustomerId: customer, Note: &note,
+		IdempotencyKey: key, Items: []*adminv1.CreateOrderRequest_Item{{ProductId: b.product, Quantity: 1}}})
+	require.NoError(b, err)
+	return made.GetId()
+}
+
+// pay pays an order under an idempotency key.
+func (b *bench) pay(order, key string) *storefrontv1.Order {
+	b.Helper()
+	paid, err := b.operator.PayOrder(b.Context(), &adminv1.PayOrderRequest{Id: order, IdempotencyKey: key})
+	require.NoError(b, err)
+	return paid
+}
+
+// forget forgets a customer and returns the receipt.
+func (b *bench) forget(customer string) *adminv1.Forgetting {
+	b.Helper()
+	receipt, err := admin.Forget(b.Context(), b.operator, customer, func(*adminv1.Forgetting) {})
+	require.NoError(b, err)
+	return receipt
+}
+
+// goOn forgets a customer as was begun.
+func (b *bench) goOn(customer string) {
+	b.Helper()
+	for finished := false; !finished; {
+		job, err := b.operator.ContinueForgetting(b.Context(), &adminv1.ContinueForgettingRequest{Id: customer})
+		require.NoError(b, err)
+		finished = job.GetFinishedAt() != nil
+	}
+}
+
+// wait makes deliveries that wait, of all events of the store.
+func (b *bench) wait() {
+	b.Helper()
+	now := b.db.Now()
+	for _, event := range b.db.Client().Event.Query().AllX(b.Context()) {
+		_, err := b.db.Writer().Exec(`INSERT INTO deliveries
+ (id, store_id, webhook_id, event_id, event_type, retry, due_at, attempts, epoch, created_at)
+ VALUES ($1, $2, $3, $4, $5, true, $6, $7, 1, $8)`, uuid.New(), b.storeID(), uuid.New(), event.ID, event.Type, now.Add(time.Hour),
+			[]byte("[]"), now)
+		require.NoError(b, err)
+	}
+}
+
+// A customer who was forgotten, named again by somebody's program, and forgotten again is gone, as after the first time: also
+// where a name is the e-mail that a forgotten customer has.
+func TestACustomerIsForgottenAsOftenAsAsked(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, s *db.DB) {
+		b := newBenchOn(t, s)
+		customer := b.newCustomer("Awa Quagliotti", "awa.quagliotti@mail.example", "+237670991234")
+		b.pay(b.newOrder(customer, "Leave it with Quagliotti", "till-1"), "pay-1")
+		first := b.forget(customer)
+		require.EqualValues(t, 2, first.GetEvents())
+		require.Empty(t, traces(t, s, "quagliotti", "670991234"))
+
+		for n, name := range []string{"Awa Qvist", "Awa Qvist " + resource.ForgottenEmail(uuid.MustParse(customer))} {
+			_, err := b.operator.UpdateCustomer(t.Context(), &storefrontv1.UpdateCustomerRequest{Id: customer, Name: &name,
+				Phone: new("+237670994321")})
+			require.NoError(t, err)
+			order := b.newOrder(customer, "For Qvist", fmt.Sprint("till-again-", n))
+			b.pay(order, fmt.Sprint("pay-again-", n))
+			b.wait()
+			require.NotEmpty(t, traces(t, s, "qvist", "670994321"))
+			again := b.forget(customer)
+			require.EqualValues(t, 1, again.GetEvents(), name)
+			require.NotEqual(t, first.GetFinishedAt().AsTime(), again.GetFinishedAt().AsTime())
+			require.Empty(t, traces(t, s, "qvist", "quagliotti", "670991234", "670994321"), name)
+			repeated := b.pay(order, fmt.Sprint("pay-again-", n))
+			require.Equal(t, "", repeated.GetCustomer().GetName())
+			require.Nil(t, repeated.Note)
+			require.Equal(t, again.String(), b.forget(customer).String(), "there is nothing more to forget")
+		}
+	})
+}
+
+// A name that says that its customer is forgotten keeps nothing from being forgotten.
+func TestAMarkerOfACallerKeepsNothing(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, s *db.DB) {
+		b := newBenchOn(t, s)
+		customer := b.newCustomer("Awa", "awa.quagliotti@mail.example", "+237670991234")
+		marker := resource.ForgottenEmail(uuid.MustParse(customer))
+		_, err := b.operator.UpdateCustomer(t.Context(), &storefrontv1.UpdateCustomerRequest{Id: customer, Name: &marker})
+		require.NoError(t, err)
+		order := b.newOrder(customer, `{"forgotten":true} `+marker+" quagliotti", marker)
+		b.pay(order, marker)
+		b.wait()
+		require.EqualValues(t, 2, b.forget(customer).GetEvents())
+		require.Empty(t, traces(t, s, "quagliotti", "670991234"))
+		require.Empty(t, b.pay(order, marker).GetCustomer().GetName())
+	})
+}
+
+// The notes of a customer's orders go with the name: an order that is paid while its customer is being forgotten shows neither.
+func TestANoteIsForgottenWithTheName(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, s *db.DB) {
+		b := newBenchOn(t, s)
+		customer := b.newCustomer("Awa Quagliotti", "awa.quagliotti@mail.example", "")
+		pending, failed, paid := b.newOrder(customer, "Quagliotti 1", "1"), b.newOrder(customer, "Quagliotti 2", "2"),
+			b.newOrder(customer, "Quagliotti 3", "3")
+		b.pay(paid, "")
+		_, err := b.operator.FailOrder(t.Context(), &adminv1.FailOrderRequest{Id: failed})
+		require.NoError(t, err)
+		_, err = b.operator.ForgetCustomer(t.Context(), &adminv1.ForgetCustomerRequest{Id: customer})
+		require.NoError(t, err)
+		for _, id := range []string{pending, failed, paid} {
+			order, err := b.operator.GetOrder(t.Context(), &storefrontv1.GetOrderRequest{Id: id})
+			require.NoError(t, err)
+			require.Nil(t, order.Note)
+		}
+		before := s.Client().Event.Query().CountX(t.Context())
+		require.Nil(t, b.pay(pending, "pay").Note)
+		require.Nil(t, b.pay(failed, "pay again").Note)
+		_, err = b.operator.RefundOrder(t.Context(), &adminv1.RefundOrderRequest{Id: paid})
+		require.NoError(t, err)
+		receipt := b.forget(customer)
+		require.EqualValues(t, 3, receipt.GetNotes())
+		require.Empty(t, traces(t, s, "quagliotti"))
+		require.Nil(t, b.pay(pending, "pay").Note)
+		kept := 0
+		for _, event := range s.Client().Event.Query().AllX(t.Context()) {
+			if string(event.Payload) != hook.Forgotten {
+				kept++
+			}
+		}
+		require.Equal(t, s.Client().Event.Query().CountX(t.Context())-before, kept, "what shows nothing of the customer is sent")
+	})
+}
+
+// A customer with very many notes loses those of orders that may still send an event at once, and the others in steps.
+func TestManyNotesAreForgottenInSteps(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, s *db.DB) {
+		b := newBenchOn(t, s)
+		customer := b.newCustomer("Awa", "awa@mail.example", "")
+		order := uuid.MustParse(b.newOrder(customer, "Quagliotti", ""))
+		tx, err := s.Writer().Begin()
+		require.NoError(t, err)
+		for i := range 5000 {
+			_, err := tx.Exec(fmt.Sprintf(`INSERT INTO orders
+ (id, store_id, reference, status, amount, platform_fee_percent, customer_id, note, created_at, updated_at)
+ SELECT '%s', store_id, 'R%d', 'PAID', amount, platform_fee_percent, customer_id, note, created_at, updated_at
+ FROM orders WHERE id = $1`, uuid.New(), i), order)
+			require.NoError(t, err)
+		}
+		require.NoError(t, tx.Commit())
+		_, err = b.operator.ForgetCustomer(t.Context(), &adminv1.ForgetCustomerRequest{Id: customer})
+		require.NoError(t, err)
+		require.Zero(t, dbtest.Count(t, s, "orders WHERE note IS NOT NULL AND status = 'PENDING'"))
+		require.NotZero(t, dbtest.Count(t, s, "orders WHERE note IS NOT NULL"))
+		b.goOn(customer)
+		require.Empty(t, traces(t, s, "quagliotti"))
+		require.Equal(t, 1, dbtest.Count(t, s, "activity_entries WHERE action = 'customer.forgotten'"))
+	})
+}
+
+// What comes while a customer is being forgotten is forgotten before there is a receipt.
+func TestWhatComesBeforeTheReceiptIsForgotten(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, s *db.DB) {
+		b := newBenchOn(t, s)
+		customer := b.newCustomer("Awa Quagliotti", "awa.quagliotti@mail.example", "")
+		order := b.newOrder(customer, "Quagliotti", "1")
+		for n := range 4 { // one more of the steps each time; the next would make the receipt
+			_, err := b.operator.ForgetCustomer(t.Context(), &adminv1.ForgetCustomerRequest{Id: customer})
+			require.NoError(t, err)
+			for range n {
+				_, err = b.operator.ContinueForgetting(t.Context(), &adminv1.ContinueForgettingRequest{Id: customer})
+				require.NoError(t, err)
+			}
+			_, err = b.operator.UpdateCustomer(t.Context(), &storefrontv1.UpdateCustomerRequest{Id: customer, Name: new("Awa Qvist")})
+			require.NoError(t, err)
+			if n == 0 {
+				b.pay(order, "pay")
+			}
+			b.pay(b.newOrder(customer, "Qvist", fmt.Sprint("till-", n)), fmt.Sprint("pay-", n))
+			_, err = b.operator.UpdateCustomer(t.Context(), &storefrontv1.UpdateCustomerRequest{Id: customer, Name: new("")})
+			require.NoError(t, err)
+			b.goOn(customer)
+			require.Empty(t, traces(t, s, "quagliotti", "qvist"), n)
+		}
+	})
+}
+
+// Texts that callers chose name a customer however people write: other cases and marks, decomposed letters, a former e-mail,
+// a phone as it is dialled at home.
+func TestACustomerIsFoundInTextsHoweverTheyAreWritten(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, s *db.DB) {
+		b := newBenchOn(t, s)
+		customer := b.newCustomer("Élodie Brontë", "elodie.old@mail.example", "+237 670 33 33 01")
+		_, err := b.operator.UpdateCustomer(t.Context(), &storefrontv1.UpdateCustomerRequest{Id: customer,
+			Email: new("elodie.new@mail.example"), Phone: new("+237 699 11 22 33")})
+		require.NoError(t, err)
+		short := b.newCustomer("Bo", "bo@mail.example", "")
+		namesake := b.newCustomer("Élodie Brontë", "other@mail.example", "")
+		named := []string{"Élodie Brontë", "ÉLODIE BRONTË", "order-élodie-brontë-7", "E\u0301lodie Bronte\u0308", "%C3%89lodie%20Bront%C3%AB",
+			"Elodie.Old@Mail.Example", "pay:elodie.old%40mail.example", "xelodie.new@mail.examplex", "+237670333301", "0670333301",
+			"00237 670 33 33 01", "670-33-33-01", "+237 (0)699.11.22.33", "６７０３３３３０１", "٦٧٠٣٣٣٣٠١", "Bo", "pay-bo-1", "BO7"}
+		kept := []string{"Elbow", "bobsleigh", "Élodie", "Brontë", "670333302", "amount", "priceAmount"}
+		for _, text := range append(named, kept...) {
+			_, err := s.Writer().Exec(`INSERT INTO refused_requests
+ (id, store_id, key_id, request_id, method, route, status, code, fields, created_at)
+ VALUES ($1, $2, $1, $1, 'POST', '/v1/customers', 400, 'validation_failed', $3, $4)`, uuid.New(), b.storeID(), "name\n"+text, s.Now())
+			require.NoError(t, err)
+			b.newOrder(namesake, "", text)
+		}
+		refused := b.forget(customer).GetRefusedRequests() + b.forget(short).GetRefusedRequests()
+		require.EqualValues(t, len(named), refused)
+		left := map[string]bool{}
+		for row := range db.Rows(t.Context(), s.Reader(), "SELECT key FROM idempotency_keys") {
+			var key string
+			require.NoError(t, row.Scan(&key))
+			left[key] = true
+		}
+		for i, text := range named {
+			require.Equal(t, i < 5, left[text], "the namesake's keys stay, of %q", text)
+		}
+		for _, text := range kept {
+			require.True(t, left[text], text)
+		}
+		found, err := b.operator.GetCustomer(t.Context(), &storefrontv1.GetCustomerRequest{Id: namesake})
+		require.NoError(t, err)
+		require.Equal(t, "Élodie Brontë", found.GetName())
+		for _, event := range s.Client().Event.Query().AllX(t.Context()) {
+			read, err := hook.ReadEnvelope(event.Payload)
+			if err == nil {
+				require.Equal(t, namesake, read.Data.(*storefrontv1.Customer).GetId())
+			}
+		}
+		require.Empty(t, traces(t, s, "elodie.old", "elodie.new", "670333301", "699112233"))
+	})
+}
+
+// A refused request that a server had noted before its sender's customer was forgotten, and writes afterwards, names nothing.
+func TestARefusalThatIsWrittenLateNamesNobody(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, s *db.DB) {
+		b := newBenchOn(t, s)
+		customer := b.newCustomer("Awa", "awa.quagliotti@mail.example", "")
+		noted := usage.New(s, nil)
+		refuse := func(field string, at time.Time) {
+			noted.Refuse(usage.Refused{StoreID: b.storeID(), KeyID: uuid.New(), RequestID: uuid.New(), Method: "POST",
+				Route: "/v1/customers", Code: "validation_failed", Status: 400, Fields: []string{field}, At: at})
+		}
+		refuse("awa.quagliotti@mail.example", s.Now())
+		b.forget(customer)
+		refuse("title", s.Now().Add(time.Second))
+		require.NoError(t, noted.Flush(context.WithoutCancel(t.Context())))
+		require.Empty(t, traces(t, s, "quagliotti"))
+		require.Equal(t, 1, dbtest.Count(t, s, "refused_requests WHERE fields = 'title'"))
+	})
+}
+
+// Rows that no change of this service wrote, as an older import may have left them, keep nobody from being forgotten: what
+// cannot be read goes whole.
+func TestRowsThatCannotBeReadAreForgottenWhole(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, s *db.DB) {
+		b := newBenchOn(t, s)
+		customer := b.newCustomer("Awa", "awa.quagliotti@mail.example", "+237670991234")
+		other := b.newCustomer("Awa", "other@mail.example", "")
+		now, id := s.Now(), uuid.MustParse(customer)
+		changes := []string{`[]`, `null`, `5`, `{"name":"Quagliotti"}`, `{"name":["Quagliotti"]}`, `{"name":{"to":{"a":"Quagliotti"}}}`,
+			`{"name":{"to":"Quagliotti"},"name":{"to":""}}`, `{"email":{"was":"Quagliotti"}}`, `{"Quagliotti":{"to":1}}`,
+			`{"status":{"to":"awa.quagliotti@mail.example"}}`, `{"status":{"to":["Quagliotti"]}}`, `{"name":{"to":"Quagliotti"}`, `Quagliotti`}
+		for _, text := range changes {
+			_, err := s.Writer().Exec(`INSERT INTO activity_entries
+ (id, store_id, actor_type, actor_id, actor_name, action, resource_type, resource_id, changes, created_at)
+ VALUES ($1, $2, 'operator', '', 'operator', 'customer.updated', 'customer', $3, $4, $5)`, uuid.Must(uuid.NewV7()), b.storeID(), id,
+				[]byte(text), now)
+			require.NoError(t, err)
+		}
+		payloads := []string{`{"a":"awa.quagliotti\u0040mail.example"}`, `{"data":{"id":"` + customer + `","name":"Quagliotti"}}`,
+			`{"phone":237670991234}`, `awa.quagliotti@mail.example`}
+		for _, text := range payloads {
+			_, err := s.Writer().Exec("INSERT INTO events (id, store_id, type, payload, created_at) VALUES ($1, $2, $3, $4, $5)",
+				uuid.Must(uuid.NewV7()), b.storeID(), "customer.created", []byte(text), now)
+			require.NoError(t, err)
+		}
+		receipt := b.forget(customer)
+		require.EqualValues(t, len(payloads)+1, receipt.GetEvents())
+		require.Empty(t, traces(t, s, "quagliotti", "u0040mail", "670991234"))
+		require.NotNil(t, receipt.GetFinishedAt())
+		require.Equal(t, 1, dbtest.Count(t, s, "events WHERE payload <> $1", []byte(hook.Forgotten)), "the other customer's")
+		entries, err := b.operator.ListActivity(t.Context(), &adminv1.ListActivityRequest{Store: "s", ResourceId: other})
+		require.NoError(t, err)
+		require.Contains(t, entries.GetEntries()[0].GetChanges(), "other@mail.example")
+		left, err := erase.Unfinished(t.Context(), s)
+		require.NoError(t, err)
+		require.Empty(t, left)
+	})
+}
