@@ -294,7 +294,7 @@ type Forgetting struct {
 	Events int64 `protobuf:"varint,3,opt,name=events,proto3" json:"events,omitempty"`
 	// Deliveries of these events in the journal; what receivers had answered was replaced.
 	Deliveries int64 `protobuf:"varint,4,opt,name=deliveries,proto3" json:"deliveries,omitempty"`
-	// Entries of the activity journal whose values were replaced.
+	// Entries of the activity journal whose values were replaced, or removed because they could not be read.
 	ActivityEntries int64 `protobuf:"varint,5,opt,name=activity_entries,json=activityEntries,proto3" json:"activity_entries,omitempty"`
 	// Orders of the customer whose note was removed.
 	Notes int64 `protobuf:"varint,6,opt,name=notes,proto3" json:"notes,omitempty"`

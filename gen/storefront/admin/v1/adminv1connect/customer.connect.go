@@ -80,16 +80,18 @@ type CustomerServiceClient interface {
 	// `customer_conflict`.
 	UpdateCustomer(context.Context, *v1.UpdateCustomerRequest) (*v11.Customer, error)
 	// Forgets a customer, which cannot be undone. At once the customer has no name, no phone, and an e-mail under
-	// `forgotten.invalid`, which nobody can reach, and so in each order. Then `ContinueForgetting` takes the customer out of
-	// events, deliveries, the activity journal, the notes of its orders and remembered answers; if nobody calls it
-	// for a while, a worker does. Amounts, references and dates stay. One who is forgotten already is returned as it is.
+	// `forgotten.invalid`, which nobody can reach, and so in each order, and the orders have no notes. Then
+	// `ContinueForgetting` takes the customer out of events, deliveries, the activity journal, refused requests, idempotency
+	// keys and remembered answers; if nobody calls it for a while, a worker does. Amounts, references and dates stay. One who is
+	// forgotten already is looked for again; if nothing is found, the receipt stays as it is.
 	//
 	// Refused with `customer_not_found`.
 	ForgetCustomer(context.Context, *v1.ForgetCustomerRequest) (*v1.Forgetting, error)
 	// Carries out the next part of forgetting a customer, a bounded number of rows, and returns the progress; once it is
 	// finished, the receipt. While an event of the customer's is being delivered it waits a moment, and after each part it leaves
-	// the database to others for a moment. Of a finished one with `logWaitsFor` it tries again to empty SQLite's log. Refused
-	// with `customer_not_found` unless the customer was forgotten.
+	// the database to others for a moment. If somebody has named the customer again, or added a note to one of its orders, it
+	// begins again with both. Of a finished one with `logWaitsFor` it tries again to empty SQLite's log. Refused with
+	// `customer_not_found` unless the customer was forgotten.
 	ContinueForgetting(context.Context, *v1.ContinueForgettingRequest) (*v1.Forgetting, error)
 	// Lists the orders of a customer, newest first. Refused with `customer_not_found`.
 	ListCustomerOrders(context.Context, *v1.ListCustomerOrdersRequest) (*v1.ListCustomerOrdersResponse, error)
@@ -265,16 +267,18 @@ type CustomerServiceHandler interface {
 	// `customer_conflict`.
 	UpdateCustomer(context.Context, *v1.UpdateCustomerRequest) (*v11.Customer, error)
 	// Forgets a customer, which cannot be undone. At once the customer has no name, no phone, and an e-mail under
-	// `forgotten.invalid`, which nobody can reach, and so in each order. Then `ContinueForgetting` takes the customer out of
-	// events, deliveries, the activity journal, the notes of its orders and remembered answers; if nobody calls it
-	// for a while, a worker does. Amounts, references and dates stay. One who is forgotten already is returned as it is.
+	// `forgotten.invalid`, which nobody can reach, and so in each order, and the orders have no notes. Then
+	// `ContinueForgetting` takes the customer out of events, deliveries, the activity journal, refused requests, idempotency
+	// keys and remembered answers; if nobody calls it for a while, a worker does. Amounts, references and dates stay. One who is
+	// forgotten already is looked for again; if nothing is found, the receipt stays as it is.
 	//
 	// Refused with `customer_not_found`.
 	ForgetCustomer(context.Context, *v1.ForgetCustomerRequest) (*v1.Forgetting, error)
 	// Carries out the next part of forgetting a customer, a bounded number of rows, and returns the progress; once it is
 	// finished, the receipt. While an event of the customer's is being delivered it waits a moment, and after each part it leaves
-	// the database to others for a moment. Of a finished one with `logWaitsFor` it tries again to empty SQLite's log. Refused
-	// with `customer_not_found` unless the customer was forgotten.
+	// the database to others for a moment. If somebody has named the customer again, or added a note to one of its orders, it
+	// begins again with both. Of a finished one with `logWaitsFor` it tries again to empty SQLite's log. Refused with
+	// `customer_not_found` unless the customer was forgotten.
 	ContinueForgetting(context.Context, *v1.ContinueForgettingRequest) (*v1.Forgetting, error)
 	// Lists the orders of a customer, newest first. Refused with `customer_not_found`.
 	ListCustomerOrders(context.Context, *v1.ListCustomerOrdersRequest) (*v1.ListCustomerOrdersResponse, error)
