@@ -596,16 +596,16 @@ var File_storefront_admin_v1_payment_link_proto protoreflect.FileDescriptor
 
 const file_storefront_admin_v1_payment_link_proto_rawDesc = "" +
 	"\n" +
-	"&storefront/admin/v1/payment_link.proto\x12\x13storefront.admin.v1\x1a\x1bbuf/validate/validate.proto\x1a google/protobuf/field_mask.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a storefront/v1/payment_link.proto\"\xc4\x06\n" +
+	"&storefront/admin/v1/payment_link.proto\x12\x13storefront.admin.v1\x1a\x1bbuf/validate/validate.proto\x1a google/protobuf/field_mask.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a storefront/v1/payment_link.proto\"\x9d\b\n" +
 	"\x18CreatePaymentLinkRequest\x12\x14\n" +
-	"\x05store\x18\x01 \x01(\tR\x05store\x12|\n" +
-	"\x05title\x18\x02 \x01(\tBf\xbaHc\xc8\x01\x01r^\x10\x01\x18\xc8\x012W^[^\\x00-\\x08\\x0B-\\x1F\\x7F-\\x9F]*[^\\s\\x00-\\x1F\\x7F-\\x9F][^\\x00-\\x08\\x0B-\\x1F\\x7F-\\x9F]*$R\x05title\x12I\n" +
+	"\x05store\x18\x01 \x01(\tR\x05store\x12\x97\x01\n" +
+	"\x05title\x18\x02 \x01(\tB\x80\x01\xbaH}\xc8\x01\x01rx\x10\x01\x18\xc8\x012q^[^\\x00-\\x08\\x0B-\\x1F\\x7F-\\x9F]*[^ \\x00-\\x1F\\x7F-\\x9F\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000][^\\x00-\\x08\\x0B-\\x1F\\x7F-\\x9F]*$R\x05title\x12I\n" +
 	"\apricing\x18\x03 \x01(\x0e2\".storefront.v1.PaymentLink.PricingB\v\xbaH\b\xc8\x01\x01\x82\x01\x02\x10\x01R\apricing\x12-\n" +
 	"\x06amount\x18\x04 \x01(\x03B\x10\xbaH\r\"\v\x18\xff\xff\xff\xff\xff\xff\xff\x0f(\x01H\x00R\x06amount\x88\x01\x01\x124\n" +
 	"\n" +
 	"min_amount\x18\x05 \x01(\x03B\x10\xbaH\r\"\v\x18\xff\xff\xff\xff\xff\xff\xff\x0f(\x01H\x01R\tminAmount\x88\x01\x01\x12R\n" +
-	"\vdescription\x18\x06 \x01(\tB+\xbaH(r&\x18\x88'2!^[^\\x00-\\x08\\x0B-\\x1F\\x7F-\\x9F]*$H\x02R\vdescription\x88\x01\x01\x12a\n" +
-	"\tcover_url\x18\a \x01(\tB?\xbaH<r:\x18\x80\x1025^([Hh][Tt][Tt][Pp][Ss]?://[^\\s\\x00-\\x1F\\x7F-\\x9F]+)?$H\x03R\bcoverUrl\x88\x01\x01\x12\\\n" +
+	"\vdescription\x18\x06 \x01(\tB+\xbaH(r&\x18\x88'2!^[^\\x00-\\x08\\x0B-\\x1F\\x7F-\\x9F]*$H\x02R\vdescription\x88\x01\x01\x12\x9d\x02\n" +
+	"\tcover_url\x18\a \x01(\tB\xfa\x01\xbaH\xf6\x01r\xf3\x01\x18\x80\x102\xed\x01^[\\t\\n \u00a0\u00ad\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u1680\u180e\u2000-\u200f\u2028-\u202f\u205f-\u2064\u2066-\u206f\u3000\ufeff\ufff9-\ufffb]*([Hh][Tt][Tt][Pp][Ss]?://[^ \\x00-\\x1F\\x7F-\\x9F\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+)?[\\t\\n \u00a0\u00ad\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u1680\u180e\u2000-\u200f\u2028-\u202f\u205f-\u2064\u2066-\u206f\u3000\ufeff\ufff9-\ufffb]*$H\x03R\bcoverUrl\x88\x01\x01\x12\\\n" +
 	"\x11thank_you_message\x18\b \x01(\tB+\xbaH(r&\x18\xd0\x0f2!^[^\\x00-\\x08\\x0B-\\x1F\\x7F-\\x9F]*$H\x04R\x0fthankYouMessage\x88\x01\x01\x129\n" +
 	"\n" +
 	"expires_at\x18\t \x01(\v2\x1a.google.protobuf.TimestampR\texpiresAt\x125\n" +

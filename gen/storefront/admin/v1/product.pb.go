@@ -503,17 +503,17 @@ var File_storefront_admin_v1_product_proto protoreflect.FileDescriptor
 
 const file_storefront_admin_v1_product_proto_rawDesc = "" +
 	"\n" +
-	"!storefront/admin/v1/product.proto\x12\x13storefront.admin.v1\x1a\x1bbuf/validate/validate.proto\x1a google/protobuf/field_mask.proto\x1a\x1bstorefront/v1/product.proto\"\xde\x06\n" +
+	"!storefront/admin/v1/product.proto\x12\x13storefront.admin.v1\x1a\x1bbuf/validate/validate.proto\x1a google/protobuf/field_mask.proto\x1a\x1bstorefront/v1/product.proto\"\xb7\b\n" +
 	"\x14CreateProductRequest\x12\x14\n" +
-	"\x05store\x18\x01 \x01(\tR\x05store\x12|\n" +
-	"\x05title\x18\x02 \x01(\tBf\xbaHc\xc8\x01\x01r^\x10\x01\x18\xc8\x012W^[^\\x00-\\x08\\x0B-\\x1F\\x7F-\\x9F]*[^\\s\\x00-\\x1F\\x7F-\\x9F][^\\x00-\\x08\\x0B-\\x1F\\x7F-\\x9F]*$R\x05title\x12<\n" +
+	"\x05store\x18\x01 \x01(\tR\x05store\x12\x97\x01\n" +
+	"\x05title\x18\x02 \x01(\tB\x80\x01\xbaH}\xc8\x01\x01rx\x10\x01\x18\xc8\x012q^[^\\x00-\\x08\\x0B-\\x1F\\x7F-\\x9F]*[^ \\x00-\\x1F\\x7F-\\x9F\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000][^\\x00-\\x08\\x0B-\\x1F\\x7F-\\x9F]*$R\x05title\x12<\n" +
 	"\x04type\x18\x03 \x01(\x0e2\x1b.storefront.v1.Product.TypeB\v\xbaH\b\xc8\x01\x01\x82\x01\x02\x10\x01R\x04type\x12;\n" +
 	"\fprice_amount\x18\x04 \x01(\x03B\x13\xbaH\x10\xc8\x01\x01\"\v\x18\xff\xff\xff\xff\xff\xff\xff\x0f(\x00H\x00R\vpriceAmount\x88\x01\x01\x12A\n" +
 	"\x11compare_at_amount\x18\x05 \x01(\x03B\x10\xbaH\r\"\v\x18\xff\xff\xff\xff\xff\xff\xff\x0f(\x00H\x01R\x0fcompareAtAmount\x88\x01\x01\x12\x12\n" +
 	"\x04slug\x18\x06 \x01(\tR\x04slug\x12J\n" +
 	"\asummary\x18\a \x01(\tB+\xbaH(r&\x18\xf4\x032!^[^\\x00-\\x08\\x0B-\\x1F\\x7F-\\x9F]*$H\x02R\asummary\x88\x01\x01\x12S\n" +
-	"\vdescription\x18\b \x01(\tB,\xbaH)r'\x18І\x032!^[^\\x00-\\x08\\x0B-\\x1F\\x7F-\\x9F]*$H\x03R\vdescription\x88\x01\x01\x12a\n" +
-	"\tcover_url\x18\t \x01(\tB?\xbaH<r:\x18\x80\x1025^([Hh][Tt][Tt][Pp][Ss]?://[^\\s\\x00-\\x1F\\x7F-\\x9F]+)?$H\x04R\bcoverUrl\x88\x01\x01\x12(\n" +
+	"\vdescription\x18\b \x01(\tB,\xbaH)r'\x18І\x032!^[^\\x00-\\x08\\x0B-\\x1F\\x7F-\\x9F]*$H\x03R\vdescription\x88\x01\x01\x12\x9d\x02\n" +
+	"\tcover_url\x18\t \x01(\tB\xfa\x01\xbaH\xf6\x01r\xf3\x01\x18\x80\x102\xed\x01^[\\t\\n \u00a0\u00ad\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u1680\u180e\u2000-\u200f\u2028-\u202f\u205f-\u2064\u2066-\u206f\u3000\ufeff\ufff9-\ufffb]*([Hh][Tt][Tt][Pp][Ss]?://[^ \\x00-\\x1F\\x7F-\\x9F\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+)?[\\t\\n \u00a0\u00ad\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u1680\u180e\u2000-\u200f\u2028-\u202f\u205f-\u2064\u2066-\u206f\u3000\ufeff\ufff9-\ufffb]*$H\x04R\bcoverUrl\x88\x01\x01\x12(\n" +
 	"\rcontent_ready\x18\n" +
 	" \x01(\bH\x05R\fcontentReady\x88\x01\x01\x12D\n" +
 	"\x06status\x18\v \x01(\x0e2\x1d.storefront.v1.Product.StatusB\b\xbaH\x05\x82\x01\x02\x10\x01H\x06R\x06status\x88\x01\x01B\x0f\n" +
@@ -538,16 +538,16 @@ const file_storefront_admin_v1_product_proto_rawDesc = "" +
 	"_page_sizeB\x04\n" +
 	"\x02_qB\t\n" +
 	"\a_statusB\a\n" +
-	"\x05_type\"\xe2\x06\n" +
+	"\x05_type\"\xba\b\n" +
 	"\x14UpdateProductRequest\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\x12~\n" +
-	"\x05title\x18\x02 \x01(\tBc\xbaH`r^\x10\x01\x18\xc8\x012W^[^\\x00-\\x08\\x0B-\\x1F\\x7F-\\x9F]*[^\\s\\x00-\\x1F\\x7F-\\x9F][^\\x00-\\x08\\x0B-\\x1F\\x7F-\\x9F]*$H\x00R\x05title\x88\x01\x01\x12J\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12\x98\x01\n" +
+	"\x05title\x18\x02 \x01(\tB}\xbaHzrx\x10\x01\x18\xc8\x012q^[^\\x00-\\x08\\x0B-\\x1F\\x7F-\\x9F]*[^ \\x00-\\x1F\\x7F-\\x9F\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000][^\\x00-\\x08\\x0B-\\x1F\\x7F-\\x9F]*$H\x00R\x05title\x88\x01\x01\x12J\n" +
 	"\asummary\x18\x03 \x01(\tB+\xbaH(r&\x18\xf4\x032!^[^\\x00-\\x08\\x0B-\\x1F\\x7F-\\x9F]*$H\x01R\asummary\x88\x01\x01\x12S\n" +
 	"\vdescription\x18\x04 \x01(\tB,\xbaH)r'\x18І\x032!^[^\\x00-\\x08\\x0B-\\x1F\\x7F-\\x9F]*$H\x02R\vdescription\x88\x01\x01\x128\n" +
 	"\fprice_amount\x18\x05 \x01(\x03B\x10\xbaH\r\"\v\x18\xff\xff\xff\xff\xff\xff\xff\x0f(\x00H\x03R\vpriceAmount\x88\x01\x01\x12A\n" +
 	"\x11compare_at_amount\x18\x06 \x01(\x03B\x10\xbaH\r\"\v\x18\xff\xff\xff\xff\xff\xff\xff\x0f(\x00H\x04R\x0fcompareAtAmount\x88\x01\x01\x12D\n" +
-	"\x06status\x18\a \x01(\x0e2\x1d.storefront.v1.Product.StatusB\b\xbaH\x05\x82\x01\x02\x10\x01H\x05R\x06status\x88\x01\x01\x12a\n" +
-	"\tcover_url\x18\b \x01(\tB?\xbaH<r:\x18\x80\x1025^([Hh][Tt][Tt][Pp][Ss]?://[^\\s\\x00-\\x1F\\x7F-\\x9F]+)?$H\x06R\bcoverUrl\x88\x01\x01\x12(\n" +
+	"\x06status\x18\a \x01(\x0e2\x1d.storefront.v1.Product.StatusB\b\xbaH\x05\x82\x01\x02\x10\x01H\x05R\x06status\x88\x01\x01\x12\x9d\x02\n" +
+	"\tcover_url\x18\b \x01(\tB\xfa\x01\xbaH\xf6\x01r\xf3\x01\x18\x80\x102\xed\x01^[\\t\\n \u00a0\u00ad\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u1680\u180e\u2000-\u200f\u2028-\u202f\u205f-\u2064\u2066-\u206f\u3000\ufeff\ufff9-\ufffb]*([Hh][Tt][Tt][Pp][Ss]?://[^ \\x00-\\x1F\\x7F-\\x9F\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+)?[\\t\\n \u00a0\u00ad\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u1680\u180e\u2000-\u200f\u2028-\u202f\u205f-\u2064\u2066-\u206f\u3000\ufeff\ufff9-\ufffb]*$H\x06R\bcoverUrl\x88\x01\x01\x12(\n" +
 	"\rcontent_ready\x18\t \x01(\bH\aR\fcontentReady\x88\x01\x01\x12;\n" +
 	"\vupdate_mask\x18\n" +
 	" \x01(\v2\x1a.google.protobuf.FieldMaskR\n" +
