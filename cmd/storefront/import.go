@@ -14,6 +14,7 @@ import (
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/admin"
 	"go.storefront.example/server/importing"
+	"go.storefront.example/server/validate"
 )
 
 type importCmd struct {
@@ -76,10 +77,11 @@ func (c *importCmd) Run(s *invocation) error {
 	}
 	options := importing.Options{
 		Kind: importing.Kind(c.Kind), From: c.From, Type: storefrontv1.Product_Type(storefrontv1.Product_Type_value[c.Type]),
-		Country: strings.ToUpper(c.Country), DateFormat: c.DateFormat, TimeZone: c.TimeZone, Encoding: c.Encoding,
+		DateFormat: c.DateFormat, TimeZone: c.TimeZone, Encoding: c.Encoding,
 		Events: c.Events, DryRun: c.DryRun, SkipBad: c.SkipBad, Update: c.Update,
 	}
-	if c.Country != "" && len(c.Country) != 2 {
+	var known bool
+	if options.Country, known = validate.Country(c.Country); !known && c.Country != "" {
 		return usage("--country %s: must be the two letters of a country, such as CM", c.Country)
 	}
 	for _, m := range c.Map {

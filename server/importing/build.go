@@ -246,37 +246,37 @@ func (b *builder) word(line int, field, target string, values map[string]int32) 
 }
 
 // phone reads a number in the country of its row, of --country, or of the store. A text that is no number is refused, or left
-// out if the e-mail says whose row it is.
+// out if the e-mail says whose row it is. In a country that is not known, only a number in international form is read.
 func (b *builder) phone() *string {
 	text := b.optional("phone")
-	country := strings.ToUpper(b.value("country"))
-	if len(country) != 2 {
-		country = b.Country
-	}
 	if text == nil {
 		return nil
+	}
+	named, country := b.value("country"), cmp.Or(b.Country, b.reading.Store.GetCountry())
+	if named != "" {
+		country, _ = validate.Country(named)
+	}
+	number, ok := validate.Phone(*text, country)
+	if ok && !roundedNumber.MatchString(*text) {
+		return &number
+	}
+	problem := "must be a number in international form such as +237670000001, or a valid one of " + country
+	switch {
+	case roundedNumber.MatchString(*text):
+		problem = rounded
+	case country == "":
+		problem = fmt.Sprintf("must be a number in international form, because the country %q is not known", named)
 	}
 	field := "phone"
 	if b.Kind == Orders {
 		field = "customer.phone"
 	}
-	var p, mail validate.Problems
-	number := text
-	if roundedNumber.MatchString(*text) {
-		p.Invalid(field, rounded)
-	} else {
-		number = p.Phone(field, *text, cmp.Or(country, b.reading.Store.GetCountry()))
-	}
-	if !p.Any() {
-		return number
-	}
-	if email := b.value("email"); email != "" && mail.Email("email", email) != nil {
+	if _, has := validate.Email(b.value("email")); has {
 		column, line, value := b.entry.place(field)
-		b.entry.lost = append(b.entry.lost, LineError{Line: line, Column: column, Value: value,
-			Problem: "is left out: it " + p.Fields()[0].Message})
+		b.entry.lost = append(b.entry.lost, LineError{Line: line, Column: column, Value: value, Problem: "is left out: it " + problem})
 		return nil
 	}
-	b.entry.refuse(field, p.Fields()[0].Message)
+	b.entry.refuse(field, problem)
 	return text // there is one
 }
 

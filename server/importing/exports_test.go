@@ -422,7 +422,7 @@ func TestDatesAndPhonesThatAFileLeavesOpen(t *testing.T) {
 		require.ErrorContains(t, err, want)
 	}
 	_, err = s.try(options{Kind: importing.Customers, Country: "FR"}, []byte("name,phone\nAwa,12\n"))
-	require.EqualError(t, err, `phone must be a number in international form such as +237670000001, or a valid one of the store's country, not "12": line 2`)
+	require.EqualError(t, err, `phone must be a number in international form such as +237670000001, or a valid one of FR, not "12": line 2`)
 }
 
 func TestFilesOfWhichNothingCanBeImported(t *testing.T) {
