@@ -86,10 +86,7 @@ func newError(ctx context.Context, a *attempt, err error) *Error {
 		e.Code, e.Message, e.cause = Timeout, "the call's deadline passed", errors.Join(context.DeadlineExceeded, err)
 		e.RequestID = refusal.GetRequestId()
 	case refusal != nil:
-		e.Code, e.Message = Code(refusal.GetCode()), refusal.GetMessage()
-		if refusal.GetStatusCode() != 0 {
-			e.Status = int(refusal.GetStatusCode())
-		}
+		e.Code, e.Message, e.Status = Code(refusal.GetCode()), refusal.GetMessage(), int(refusal.GetStatusCode())
 		e.Details, e.RequestID = refusal.GetDetails(), refusal.GetRequestId()
 	case errors.Is(ctx.Err(), context.Canceled):
 		e.Code, e.Message, e.cause = Canceled, "the context was canceled", errors.Join(ctx.Err(), err)

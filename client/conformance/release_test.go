@@ -481,7 +481,11 @@ func TestAnErrorWithAFieldMoreOrLess(t *testing.T) {
 				}
 				got := r.got(x, v.body).Refused
 				require.NotNil(t, got, reason)
-				require.Equal(t, x.status, got.Status, reason)
+				status := x.status
+				if l.name == golang.name && v.body["statusCode"] == nil {
+					status = 0 // Connect's own status is not that of the code
+				}
+				require.Equal(t, status, got.Status, reason)
 				code, _ := v.body["code"].(string)
 				if code == "" {
 					code = "unexpected_answer"

@@ -114,11 +114,7 @@ export interface Page<T> {
   readonly data: readonly T[];
 }
 
-/**
- * An object of JSON.
- *
- * @internal
- */
+/** An object of JSON. */
 export type Json = Record<string, unknown>;
 
 /**
