@@ -55,7 +55,7 @@ func (b *orders) lockBuyers(ctx context.Context, tx *ent.Tx) error {
 			b.refuse(l.index, "customer.id", "is no customer of the store, and without an e-mail or a phone none can be made")
 		case found && !match:
 			b.refuse(l.index, "customer."+m.field, anothers)
-		case m.owner != nobody && (m.who == nobody || found):
+		case m.owner != nobody && (m.who == nobody || found && all.all[m.who].phone == 0):
 			b.refuse(l.index, "customer.phone", anothers)
 		case m.who == nobody:
 			all.add(c, i, i, "")

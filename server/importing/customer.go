@@ -79,7 +79,7 @@ func (b *customers) plan(ctx context.Context, tx *ent.Tx) error {
 			b.refuse(l.index, "email", "is required, or a phone")
 		case m.who != nobody && m.field != "id" && !matches:
 			b.refuse(l.index, m.field, anothers)
-		case m.owner != nobody && (m.who == nobody || m.field != "id" && !b.options.GetUpdate()):
+		case m.owner != nobody && (m.who == nobody || m.field != "id" && !b.options.GetUpdate() && all.all[m.who].phone == 0):
 			b.refuse(l.index, "phone", anothers)
 		case m.who == nobody:
 			all.add(c, l.index, l.index, "")

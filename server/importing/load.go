@@ -470,7 +470,7 @@ func (l *reading) send(ctx context.Context) error {
 				return err
 			}
 		}
-		if news := l.check.learn(out.GetCustomers()); l.check.skip(out, v.fresh) || news {
+		if l.check.learn(out.GetCustomers()) {
 			continue
 		}
 		for _, f := range out.GetRefused() {
@@ -481,6 +481,9 @@ func (l *reading) send(ctx context.Context) error {
 			if rows = good; l.check == nil && !l.SkipBad {
 				break
 			}
+			continue
+		}
+		if l.check.skip(out, v.fresh) { // without bad rows, one of which may have the id of another row
 			continue
 		}
 		for _, c := range v.clashing {
