@@ -70,7 +70,7 @@ func TestAnExportKeepsEveryField(t *testing.T) {
 				k.lines[string(kind)] = append(k.lines[string(kind)], append(line, '\n')...)
 			}
 		}
-		require.Equal(t, 2*len(importing.ExportedKinds), k.importInto(t, t.TempDir(), o, "s", true))
+		require.Equal(t, 2*len(importing.ExportedKinds), k.importInto(t, o, "s", true))
 		again := exportOf(t, o, "s")
 		for kind, want := range k.lines {
 			for line := range bytes.Lines(want) {
