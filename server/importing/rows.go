@@ -17,6 +17,7 @@ import (
 	"entgo.io/ent/dialect/sql"
 	"github.com/go-json-experiment/json/jsontext"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"go.storefront.example/ent/apijson"
@@ -72,19 +73,19 @@ func (m *Importer) Rows(ctx context.Context, in *adminv1.ImportRowsRequest) (*ad
 	case Customers:
 		return loadLines(ctx, m, in, lines, &customers{})
 	case Links:
-		return loadLines(ctx, m, in, lines, &verbatim[*storefrontv1.PaymentLink]{table: paymentlink.Table, columns: []string{"code",
+		return loadLines(ctx, m, in, lines, &verbatim[*storefrontv1.PaymentLink]{table: paymentlink.Table, all: paymentlink.Columns, columns: []string{"code",
 			"url", "title", "description", "cover_url", "pricing", "amount", "min_amount", "thank_you_message", "expires_at",
 			"max_payments", "disabled_at", "paid_count", "paid_amount", "last_paid_at", "created_at", "updated_at"}, values: linkValues})
 	case Orders:
 		return loadLines(ctx, m, in, lines, &orders{})
 	case Events:
-		return loadLines(ctx, m, in, lines, &verbatim[*adminv1.Event]{table: event.Table, columns: []string{"type", "payload",
+		return loadLines(ctx, m, in, lines, &verbatim[*adminv1.Event]{table: event.Table, all: event.Columns, columns: []string{"type", "payload",
 			"created_at"}, values: eventValues})
 	case Deliveries:
 		return loadLines(ctx, m, in, lines, &verbatim[*adminv1.Delivery]{table: "finished_deliveries", columns: []string{"webhook_id",
 			"event_id", "event_type", "status", "attempts", "created_at", "finished_at"}, values: deliveryValues})
 	case Activity:
-		return loadLines(ctx, m, in, lines, &verbatim[*adminv1.ActivityEntry]{table: activityentry.Table, columns: []string{
+		return loadLines(ctx, m, in, lines, &verbatim[*adminv1.ActivityEntry]{table: activityentry.Table, all: activityentry.Columns, columns: []string{
 			"actor_type", "actor_id", "actor_name", "action", "resource_type", "resource_id", "changes", "created_at"},
 			values: activityValues})
 	case Webhooks:
@@ -125,16 +126,38 @@ func loadLines[M proto.Message, R any](ctx context.Context, m *Importer, in *adm
 }
 
 // verbatim is a batch of rows from which nothing follows: they are stored as they are.
-type verbatim[M interface{ GetId() string }] struct {
+type verbatim[M interface {
+	proto.Message
+	GetId() string
+}] struct {
 	batch[[]any]
 	table string
-	// columns are those behind id and store_id; values are a row's, none for one that is left out.
+	// columns are those behind id and store_id whose values have rules; values are a row's, none for one that is left out.
 	columns []string
 	values  func(*problems, M) []any
+	// all are the table's columns, of which those that the message has plain fields for are read too.
+	all []string
+}
+
+// plain are the columns of plain fields.
+func (b *verbatim[M]) plain() (columns []string) {
+	var m M
+	fields := m.ProtoReflect().Descriptor().Fields()
+	for _, column := range b.all {
+		if fields.ByName(protoreflect.Name(column)) != nil && column != "id" && column != "store_id" && !slices.Contains(b.columns, column) {
+			columns = append(columns, column)
+		}
+	}
+	return columns
 }
 
 func (b *verbatim[M]) read(p *problems, in M) row[[]any] {
 	l := row[[]any]{id: p.id("id", in.GetId()), data: b.values(p, in)}
+	for _, column := range b.plain() {
+		if fd := in.ProtoReflect().Descriptor().Fields().ByName(protoreflect.Name(column)); l.data != nil {
+			l.data = append(l.data, p.plainValue(fd.JSONName(), in.ProtoReflect(), fd))
+		}
+	}
 	for _, value := range l.data {
 		if text, is := value.(string); is && !validate.Storable(text) {
 			p.Invalid("", "must be UTF-8 text without NUL")
@@ -150,7 +173,7 @@ func (b *verbatim[M]) plan(ctx context.Context, tx *ent.Tx) error {
 }
 
 func (b *verbatim[M]) store(ctx context.Context, tx *ent.Tx) error {
-	insert := sql.Dialect(b.db.Dialect()).Insert(b.table).Columns(append([]string{"id", "store_id"}, b.columns...)...)
+	insert := sql.Dialect(b.db.Dialect()).Insert(b.table).Columns(slices.Concat([]string{"id", "store_id"}, b.columns, b.plain())...)
 	for _, l := range b.fresh {
 		insert.Values(append([]any{l.id, b.t.ID}, l.data...)...)
 	}
