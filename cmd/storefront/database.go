@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
 	"strconv"
 	"strings"
 
@@ -167,8 +168,19 @@ type backedUp struct {
 	SecretKeyFile *string `json:"secretKeyFile"`
 }
 
+// leaveProcessors makes the process use one processor if the database is a SQLite file, until the returned function is called.
+// An export or a backup would use all of them, and the service that writes the file is on the same machine.
+func leaveProcessors(databaseURL string) (restore func()) {
+	if !strings.HasPrefix(databaseURL, "sqlite:") {
+		return func() {}
+	}
+	before := runtime.GOMAXPROCS(1)
+	return func() { runtime.GOMAXPROCS(before) }
+}
+
 // Run copies the database.
 func (c *backupCmd) Run(s *invocation) error {
+	defer leaveProcessors(c.DatabaseURL)()
 	path, embedded := strings.CutPrefix(c.DatabaseURL, "sqlite:")
 	if strings.HasPrefix(c.DatabaseURL, "postgres") {
 		return fmt.Errorf("%w; for PostgreSQL run: pg_dump --format=custom --no-owner --file=%s \"$STOREFRONT_DATABASE_URL\"",

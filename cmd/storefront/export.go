@@ -103,6 +103,7 @@ func (c *exportCmd) Run(s *invocation) error {
 			return err
 		}
 	}
+	defer leaveProcessors(c.DatabaseURL)()
 	w := &exportWriter{csv: s.csv, manifest: manifest{WithSecrets: c.WithSecrets}}
 	var err error
 	if strings.HasSuffix(c.To, archiveSuffix) {
