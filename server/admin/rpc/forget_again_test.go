@@ -106,7 +106,7 @@ func TestACustomerIsForgottenAsOftenAsAsked(t *testing.T) {
 		require.Empty(t, traces(t, s, "quagliotti", "670991234"))
 
 		for n, name := range []string{"Awa Qvist", "Awa Qvist " + resource.ForgottenEmail(uuid.MustParse(customer))} {
-			_, err := b.operator.UpdateCustomer(t.Context(), &storefrontv1.UpdateCustomerRequest{Id: customer, Name: &name,
+			_, err := b.operator.UpdateCustomer(t.Context(), &adminv1.UpdateCustomerRequest{Id: customer, Name: &name,
 				Phone: new("+237670994321")})
 			require.NoError(t, err)
 			order := b.newOrder(customer, "For Qvist", fmt.Sprint("till-again-", n))
@@ -132,7 +132,7 @@ func TestAMarkerOfACallerKeepsNothing(t *testing.T) {
 		b := newBenchOn(t, s)
 		customer := b.newCustomer("Awa", "awa.quagliotti@mail.example", "+237670991234")
 		marker := resource.ForgottenEmail(uuid.MustParse(customer))
-		_, err := b.operator.UpdateCustomer(t.Context(), &storefrontv1.UpdateCustomerRequest{Id: customer, Name: &marker})
+		_, err := b.operator.UpdateCustomer(t.Context(), &adminv1.UpdateCustomerRequest{Id: customer, Name: &marker})
 		require.NoError(t, err)
 		order := b.newOrder(customer, `{"forgotten":true} `+marker+" quagliotti", marker)
 		b.pay(order, marker)
@@ -157,7 +157,7 @@ func TestANoteIsForgottenWithTheName(t *testing.T) {
 		_, err = b.operator.ForgetCustomer(t.Context(), &adminv1.ForgetCustomerRequest{Id: customer})
 		require.NoError(t, err)
 		for _, id := range []string{pending, failed, paid} {
-			order, err := b.operator.GetOrder(t.Context(), &storefrontv1.GetOrderRequest{Id: id})
+			order, err := b.operator.GetOrder(t.Context(), &adminv1.GetOrderRequest{Id: id})
 			require.NoError(t, err)
 			require.Nil(t, order.Note)
 		}
@@ -221,13 +221,13 @@ func TestWhatComesBeforeTheReceiptIsForgotten(t *testing.T) {
 				_, err = b.operator.ContinueForgetting(t.Context(), &adminv1.ContinueForgettingRequest{Id: customer})
 				require.NoError(t, err)
 			}
-			_, err = b.operator.UpdateCustomer(t.Context(), &storefrontv1.UpdateCustomerRequest{Id: customer, Name: new("Awa Qvist")})
+			_, err = b.operator.UpdateCustomer(t.Context(), &adminv1.UpdateCustomerRequest{Id: customer, Name: new("Awa Qvist")})
 			require.NoError(t, err)
 			if n == 0 {
 				b.pay(order, "pay")
 			}
 			b.pay(b.newOrder(customer, "Qvist", fmt.Sprint("till-", n)), fmt.Sprint("pay-", n))
-			_, err = b.operator.UpdateCustomer(t.Context(), &storefrontv1.UpdateCustomerRequest{Id: customer, Name: new("")})
+			_, err = b.operator.UpdateCustomer(t.Context(), &adminv1.UpdateCustomerRequest{Id: customer, Name: new("")})
 			require.NoError(t, err)
 			b.goOn(customer)
 			require.Empty(t, traces(t, s, "quagliotti", "qvist"), n)
@@ -242,7 +242,7 @@ func TestACustomerIsFoundInTextsHoweverTheyAreWritten(t *testing.T) {
 	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		b := newBenchOn(t, s)
 		customer := b.newCustomer("Élodie Brontë", "elodie.old@mail.example", "+237 670 33 33 01")
-		_, err := b.operator.UpdateCustomer(t.Context(), &storefrontv1.UpdateCustomerRequest{Id: customer,
+		_, err := b.operator.UpdateCustomer(t.Context(), &adminv1.UpdateCustomerRequest{Id: customer,
 			Email: new("elodie.new@mail.example"), Phone: new("+237 699 11 22 33")})
 		require.NoError(t, err)
 		short := b.newCustomer("Bo", "bo@mail.example", "")
@@ -272,7 +272,7 @@ func TestACustomerIsFoundInTextsHoweverTheyAreWritten(t *testing.T) {
 		for _, text := range kept {
 			require.True(t, left[text], text)
 		}
-		found, err := b.operator.GetCustomer(t.Context(), &storefrontv1.GetCustomerRequest{Id: namesake})
+		found, err := b.operator.GetCustomer(t.Context(), &adminv1.GetCustomerRequest{Id: namesake})
 		require.NoError(t, err)
 		require.Equal(t, "Élodie Brontë", found.GetName())
 		for _, event := range s.Client().Event.Query().AllX(t.Context()) {

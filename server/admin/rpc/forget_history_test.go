@@ -112,7 +112,7 @@ func (h *history) refusedOrDone(err error) {
 }
 
 func (h *history) change(customer string) {
-	in := &storefrontv1.UpdateCustomerRequest{Id: customer}
+	in := &adminv1.UpdateCustomerRequest{Id: customer}
 	if h.rand.IntN(2) == 0 {
 		in.Name = new(h.text(customer))
 	}
@@ -128,7 +128,7 @@ func (h *history) change(customer string) {
 
 // key is an idempotency key that may name the customer.
 func (h *history) key(customer string) string {
-	c, err := h.operator.GetCustomer(h.Context(), &storefrontv1.GetCustomerRequest{Id: customer})
+	c, err := h.operator.GetCustomer(h.Context(), &adminv1.GetCustomerRequest{Id: customer})
 	require.NoError(h, err)
 	n := h.rand.IntN(1_000_000)
 	key := []string{"till", c.GetEmail(), strings.ToUpper(c.GetEmail()), strings.Join(strings.Fields(c.GetName()), "-"),
@@ -151,7 +151,7 @@ func (h *history) one() string { return h.orders[h.rand.IntN(len(h.orders))] }
 
 // move moves an order, by which so many events are sent.
 func (h *history) move(move func(id, key string) (*storefrontv1.Order, error), sends int) {
-	was, err := h.operator.GetOrder(h.Context(), &storefrontv1.GetOrderRequest{Id: h.one()})
+	was, err := h.operator.GetOrder(h.Context(), &adminv1.GetOrderRequest{Id: h.one()})
 	require.NoError(h, err)
 	order, err := move(was.GetId(), h.key(was.GetCustomer().GetId()))
 	h.refusedOrDone(err)
