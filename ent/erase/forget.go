@@ -327,7 +327,8 @@ func Step(ctx context.Context, s *db.DB, storeID, customerID uuid.UUID) (f Forge
 	return f, nil
 }
 
-// finish makes the receipt, with the kind of reader that keeps SQLite's log, unless something of the customer's has come since: then the passes begin again.
+// finish makes the receipt, with the kind of reader that keeps SQLite's log, unless somebody has named the customer or made a
+// note since: then the passes begin again.
 func (s on) finish(ctx context.Context, tx *ent.Tx, f *Forgetting, reader string) error {
 	c, err := hook.LockRow(ctx, tx.Customer.Query().Where(customer.StoreID(f.StoreID), customer.ID(f.CustomerID)))
 	if err != nil {
