@@ -149,7 +149,7 @@ func (c *checker) judge(rows []*entry) (v verdict) {
 
 // whole reports whether all rows are to be sent as they are.
 func (v verdict) whole(rows []*entry) bool {
-	return len(v.fresh) == len(rows) && !slices.ContainsFunc(rows, func(e *entry) bool { return e.phoneless })
+	return len(v.fresh) == len(rows) && !slices.ContainsFunc(rows, func(e *entry) bool { return e.phoneless || e.id != "" })
 }
 
 // fate is what becomes of a row of customers that is sent.
@@ -264,6 +264,7 @@ func (c *checker) meetCustomer(e *entry) (again bool, clashes clash) {
 	} else {
 		known = e.leavePhone(all, m.owner, "phone")
 	}
+	e.address(who)
 	if e.fate = skipped; all.complete(m.who, known, c.update && who.stored()) || gets {
 		e.fate = changed
 	}
@@ -320,6 +321,7 @@ func (c *checker) meetBuyer(e *entry, buyer *storefrontv1.Order_Customer) {
 		return
 	}
 	who := all.all[m.who]
+	e.address(who)
 	if e.own && m.id != m.who {
 		e.notes = append(e.notes, e.about("customer.id", "is not kept: the order is of the customer who has its "+m.field, who))
 	}
@@ -368,6 +370,7 @@ func (c *checker) learn(customers []*storefrontv1.Customer) (news bool) {
 	for _, m := range fresh {
 		of := contact{id: m.GetId(), name: m.GetName(), email: m.GetEmail(), phone: m.GetPhone()}
 		at := c.people.add(of, 0, 0, cmp.Or(of.email, of.phone, of.id))
+		c.people.all[at].key = of.id
 		c.people.name("stored", of.id, at)
 	}
 	c.people.begin()
@@ -401,9 +404,28 @@ func (e *entry) hidePhone() {
 	}
 }
 
+// address gives a row that is checked the id of its customer in the store, which may have got the row's e-mail or phone from
+// a row further up.
+func (e *entry) address(who person) {
+	if of := idOf(e.message); who.key != "" && *of != who.key {
+		e.id, *of = *of, who.key
+	}
+}
+
+// idOf returns the place of the id of a row's customer.
+func idOf(m proto.Message) *string {
+	if order, is := m.(*storefrontv1.Order); is {
+		return &order.GetCustomer().Id
+	}
+	return &m.(*storefrontv1.Customer).Id
+}
+
 // restore makes the message what it was before it was judged.
 func (e *entry) restore() {
 	e.notes = nil
+	if e.id != "" {
+		*idOf(e.message), e.id = e.id, ""
+	}
 	if e.phoneless {
 		*phoneOf(e.message), e.phoneless = e.phone, false
 	}

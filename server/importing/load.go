@@ -207,6 +207,7 @@ type entry struct {
 	notes     []LineError
 	there     bool
 	fate      fate
+	id        string // of the customer, if another stands in the message
 	phone     *string
 	phoneless bool
 	standIn   bool // for the e-mail of an order's customer whom a row further up makes

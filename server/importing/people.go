@@ -23,8 +23,8 @@ type people struct {
 type person struct {
 	id, name, email, phone uint64
 	row, line              int
-	// label is who a customer of the store is, for a reader; empty for one of a row.
-	label string
+	// label is who a customer of the store is, for a reader, and key the customer's id; empty for one of a row.
+	label, key string
 	// into is the place of the person that this one turned out to be; its own otherwise.
 	into int
 }
