@@ -90,6 +90,8 @@ type Forgetting struct {
 	PositionID uuid.UUID
 	// RowAt is the customer's updatedAt since its row was replaced: another one means that somebody has changed it again.
 	RowAt time.Time
+	// again is whether BeginAgain was called since.
+	again bool
 	// Known is what is looked for in texts, until the passes are done.
 	Known identity
 	// Before is the receipt of an earlier forgetting, which stays if there is nothing more to forget.
@@ -206,6 +208,16 @@ func BeginForgetting(ctx context.Context, s *db.DB, storeID, customerID uuid.UUI
 // begin makes the next step that of the first pass.
 func (f *Forgetting) begin() { f.Pass, f.PositionAt, f.PositionID = 0, time.Time{}, uuid.Nil }
 
+// BeginAgain makes the forgettings that are under way in a store look at all its rows once more, because the transaction adds
+// rows that are older than the moment.
+func BeginAgain(ctx context.Context, tx *ent.Tx, storeID uuid.UUID) error {
+	_, err := tx.ExecContext(ctx, "UPDATE forgettings SET begun_at = NULL WHERE store_id = $1 AND finished_at IS NULL", storeID)
+	if err != nil {
+		return fmt.Errorf("begin to forget again: %w", err)
+	}
+	return nil
+}
+
 // step does a step of the pass that is under way.
 func (s on) step(ctx context.Context, tx *ent.Tx, f *Forgetting) error {
 	last, err := passes[f.Pass](s, ctx, tx, f)
@@ -221,10 +233,10 @@ func (s on) step(ctx context.Context, tx *ent.Tx, f *Forgetting) error {
 // load reads a forgetting and locks it, or returns ErrNone.
 func (s on) load(ctx context.Context, tx *ent.Tx, storeID, customerID uuid.UUID) (f Forgetting, err error) {
 	err = ErrNone
-	for row := range db.Rows(ctx, tx, "SELECT progress, COALESCE(log_waits_for, '') FROM forgettings WHERE id = $1 AND store_id = $2"+
-		s.RowLock(""), customerID, storeID) {
+	for row := range db.Rows(ctx, tx, "SELECT progress, COALESCE(log_waits_for, ''), begun_at IS NULL FROM forgettings"+
+		" WHERE id = $1 AND store_id = $2"+s.RowLock(""), customerID, storeID) {
 		var progress []byte
-		if err = row.Scan(&progress, &f.LogWaitsFor); err == nil {
+		if err = row.Scan(&progress, &f.LogWaitsFor, &f.again); err == nil {
 			err = json.Unmarshal(progress, &f)
 		}
 	}
@@ -328,7 +340,7 @@ func Step(ctx context.Context, s *db.DB, storeID, customerID uuid.UUID) (f Forge
 }
 
 // finish makes the receipt, with the kind of reader that keeps SQLite's log, unless somebody has named the customer or made a
-// note since: then the passes begin again.
+// note since, or an import has brought rows: then the passes begin again.
 func (s on) finish(ctx context.Context, tx *ent.Tx, f *Forgetting, reader string) error {
 	c, err := hook.LockRow(ctx, tx.Customer.Query().Where(customer.StoreID(f.StoreID), customer.ID(f.CustomerID)))
 	if err != nil {
@@ -338,7 +350,7 @@ func (s on) finish(ctx context.Context, tx *ent.Tx, f *Forgetting, reader string
 	switch {
 	case err != nil:
 		return fmt.Errorf("look for notes: %w", err)
-	case noted || !c.UpdatedAt.Equal(f.RowAt):
+	case noted || f.again || !c.UpdatedAt.Equal(f.RowAt):
 		f.begin()
 		return nil
 	case f.Before != nil && f.Events+f.Deliveries+f.ActivityEntries+f.Notes+f.IdempotencyKeys+f.RefusedRequests == 0:

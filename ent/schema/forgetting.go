@@ -18,7 +18,7 @@ func (Forgetting) Fields() []ent.Field {
 		id(),
 		storeID(),
 		field.Bytes("progress").Comment("JSON: the counts, the pass and its position; package erase owns it"),
-		field.Time("begun_at").Optional().Nillable().Comment("when the customer's row was last replaced"),
+		field.Time("begun_at").Optional().Nillable().Comment("when the customer's row was last replaced; null means again"),
 		field.Time("due_at").Optional().Nillable().Comment("when workers may do its next step; null means at once"),
 		field.Int("failures").Default(0).Comment("how many steps in a row have failed"),
 		field.Time("finished_at").Optional().Nillable(),

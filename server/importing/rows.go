@@ -21,6 +21,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"go.storefront.example/ent/apijson"
+	"go.storefront.example/ent/erase"
 	"go.storefront.example/ent/hook"
 	"go.storefront.example/gen/ent"
 	"go.storefront.example/gen/ent/activityentry"
@@ -178,8 +179,10 @@ func (b *verbatim[M]) store(ctx context.Context, tx *ent.Tx) error {
 		insert.Values(append([]any{l.id, b.t.ID}, l.data...)...)
 	}
 	query, args := insert.Query()
-	_, err := tx.ExecContext(ctx, query, args...)
-	return err
+	if _, err := tx.ExecContext(ctx, query, args...); err != nil {
+		return err
+	}
+	return erase.BeginAgain(ctx, tx, b.t.ID) // the rows may name a customer
 }
 
 // moment is a date-time that must be there.

@@ -18,6 +18,7 @@ import (
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/admin"
+	"go.storefront.example/server/importing"
 )
 
 // storeID is the id of the bench's store.
@@ -231,6 +232,39 @@ func TestWhatComesBeforeTheReceiptIsForgotten(t *testing.T) {
 			require.NoError(t, err)
 			b.goOn(customer)
 			require.Empty(t, traces(t, s, "quagliotti", "qvist"), n)
+		}
+	})
+}
+
+// The journals of an old export that are imported while a customer is being forgotten are forgotten before there is a receipt.
+func TestAnImportBeforeTheReceiptIsForgotten(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, s *db.DB) {
+		b := newBenchOn(t, s)
+		customer := b.newCustomer("Awa Quagliotti", "awa.quagliotti@mail.example", "")
+		b.pay(b.newOrder(customer, "Quagliotti", "1"), "")
+		lines := map[importing.Kind]string{}
+		require.NoError(t, b.operator.Export(t.Context(), &adminv1.ExportStoreRequest{Store: "s"}, func(in *adminv1.ExportStoreResponse) error {
+			lines[importing.Kind(in.GetKind())] += in.GetLines()
+			return nil
+		}))
+		for n := range 4 { // one more of the steps each time; the next would make the receipt
+			_, err := b.operator.ForgetCustomer(t.Context(), &adminv1.ForgetCustomerRequest{Id: customer})
+			require.NoError(t, err)
+			for range n {
+				_, err = b.operator.ContinueForgetting(t.Context(), &adminv1.ContinueForgettingRequest{Id: customer})
+				require.NoError(t, err)
+			}
+			for kind, table := range map[importing.Kind]string{importing.Events: "events", importing.Activity: "activity_entries"} {
+				_, err := s.Writer().Exec("DELETE FROM " + table) // as they are after their retention
+				require.NoError(t, err)
+				out, err := b.operator.ImportRows(t.Context(), &adminv1.ImportRowsRequest{Store: "s", Kind: string(kind), Lines: lines[kind]})
+				require.NoError(t, err)
+				require.Positive(t, out.GetStored())
+			}
+			require.NotEmpty(t, traces(t, s, "quagliotti"))
+			b.goOn(customer)
+			require.Empty(t, traces(t, s, "quagliotti"), n)
 		}
 	})
 }
