@@ -3,13 +3,16 @@ package admin_test
 import (
 	"bytes"
 	"testing"
+	"time"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 	"google.golang.org/protobuf/proto"
 
 	"go.storefront.example/ent/apijson"
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/db/dbtest"
+	"go.storefront.example/ent/hook"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/admin"
@@ -34,14 +37,17 @@ func exportedRows(settings *adminv1.StoreSettings) (store *adminv1.ExportedStore
 		o := &storefrontv1.Order{Status: storefrontv1.Order_REFUNDED,
 			Customer:    &storefrontv1.Order_Customer{Id: c.GetId(), Name: c.GetName(), Email: c.Email, Phone: c.Phone},
 			PaymentLink: &storefrontv1.Order_PaymentLink{Id: l.GetId(), Code: l.GetCode(), Title: l.GetTitle()}}
-		e := &adminv1.Event{StoreId: store.GetStore().GetId()}
-		a := &adminv1.ActivityEntry{}
+		eventID, storeID := uuid.New(), uuid.MustParse(store.GetStore().GetId())
+		e := &adminv1.Event{Id: eventID.String(), StoreId: storeID.String(), Type: hook.Ping,
+			Payload: string(hook.PingEnvelope(eventID, time.Unix(1_700_000_000, 0), storeID, "s", "hello"))}
+		a := &adminv1.ActivityEntry{Action: "product.updated", Resource: &adminv1.ActivityEntry_Resource{Type: "product"},
+			Changes: `{"title":{"from":"a","to":"b"}}`}
 		f.Fill(o)
 		f.Fill(e)
 		f.Fill(a)
 		attempt := &adminv1.Delivery_Attempt{}
 		f.Fill(attempt)
-		d := &adminv1.Delivery{StoreId: store.GetStore().GetId(), EventId: e.GetId(), Status: adminv1.Delivery_failed,
+		d := &adminv1.Delivery{StoreId: store.GetStore().GetId(), EventId: e.GetId(), EventType: hook.OrderPaid, Status: adminv1.Delivery_failed,
 			Attempts: []*adminv1.Delivery_Attempt{attempt}, AttemptCount: 1, LastStatusCode: attempt.StatusCode, LastError: attempt.Error}
 		f.Fill(d)
 		d.NextAttemptAt = nil // it has ended
