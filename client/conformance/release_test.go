@@ -273,7 +273,6 @@ type replayer struct {
 	*document
 	language
 	clientOf
-	url    string
 	answer atomic.Pointer[exchange]
 }
 

@@ -117,7 +117,7 @@ func ownFolder(parent string) (own string, lock *flock.Flock, err error) {
 		_, err = os.Stat(lock.Path())
 		// On a file system without locks the folder of a call that dies stays, since nobody can lock it.
 		if err == nil && (held || lockErr != nil) {
-			return own, lock, nil
+			return own, lock, nil //nolint:nilerr // The folder is used without a lock.
 		}
 		remove(own, lock)
 	}

@@ -270,8 +270,8 @@ func insert(ctx context.Context, on db.Querier, s *db.DB, rows []newRow, now tim
 	return idsIn(db.Rows(ctx, on, dialectOf(s).statements["insert"], s.TimeArg(), lease.Milliseconds(), now, set))
 }
 
-// New Citus, HoldRelay waits for the running relay and blocks others until the transaction ends. Elsewhere it does nothing: a
-// relay locks the entries that it takes.
+// HoldRelay waits for the running relay and blocks others until the transaction ends, where a relay locks no entries (Citus).
+// Elsewhere it does nothing: a relay locks the entries that it takes.
 func HoldRelay(ctx context.Context, tx *ent.Tx, s *db.DB) error {
 	statement := dialectOf(s).statements["wait for turn"]
 	if statement == "" {

@@ -1,12 +1,10 @@
 package admin
 
 import (
-	"github.com/google/uuid"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"go.storefront.example/ent/apijson"
 	"go.storefront.example/server/apierr"
-	"go.storefront.example/server/validate"
 )
 
 // fields are the fields of a request that cannot be used.
@@ -22,15 +20,6 @@ func (f *fields) err() error {
 		return nil
 	}
 	return apierr.Invalid("The request has fields that cannot be used; details.fields lists them.", *f...)
-}
-
-// id is a UUID; any other text is refused.
-func (f *fields) id(name, text string) uuid.UUID {
-	id, ok := validate.ParseID(text)
-	if !ok {
-		f.refuse(name, "must be a UUID")
-	}
-	return id
 }
 
 // known refuses an enum number that has no meaning; only binary requests can carry one.

@@ -217,7 +217,7 @@ func (d dates) day(text string) (time.Time, error) {
 		}
 	}
 	first, last := yearFirst.FindStringSubmatch(text), yearLast.FindStringSubmatch(text)
-	layout := ""
+	var layout string
 	switch {
 	case first != nil && first[1] == first[2] && !strings.HasPrefix(d.order, "2006"): // in which day and month may change places
 		layout = "2006" + first[1] + "1" + first[1] + "2"

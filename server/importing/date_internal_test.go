@@ -1,6 +1,7 @@
 package importing
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -103,7 +104,7 @@ func TestAdviceReadsTheDateThatItIsGivenOf(t *testing.T) {
 		}
 		_, forms, named := strings.Cut(err.Error(), "--date-format ")
 		if !named {
-			if err != errDate {
+			if !errors.Is(err, errDate) {
 				t.Fatalf("%s: %v", text, err)
 			}
 			return

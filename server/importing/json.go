@@ -91,9 +91,7 @@ func (l *jsonList) enter() error {
 			return io.EOF
 		case token != opening:
 			return fmt.Errorf("%v stands where %s must", token, want)
-		case i == len(l.path):
-			break
-		default:
+		case i < len(l.path):
 			if found, err := l.find(l.path[:i], l.path[i]); err != nil {
 				return err
 			} else if !found {
@@ -176,7 +174,7 @@ func wrappedIn(text io.Reader, t *table, kind Kind) ([]string, error) {
 	}
 	err := w.scan(d, nil)
 	if w.named != nil || err != nil {
-		return w.named, nil
+		return w.named, nil //nolint:nilerr // The line at fault is reported when it is read.
 	}
 	isRow := slices.ContainsFunc(slices.Concat(needed[kind], keys[kind]), func(fields []string) bool {
 		return slices.ContainsFunc(w.members, func(name string) bool { return slices.Contains(fields, t.fields[fold(name)]) })

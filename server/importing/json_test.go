@@ -1,6 +1,7 @@
 package importing_test
 
 import (
+	"errors"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -54,7 +55,7 @@ func TestJSONFilesWithAWrapper(t *testing.T) {
 	} {
 		for _, dry := range []bool{true, false} {
 			_, err := s.try(options{Kind: customers, DryRun: dry}, []byte(text))
-			if whole, is := err.(*importing.FileError); is {
+			if whole, is := errors.AsType[*importing.FileError](err); is {
 				require.Contains(t, whole.Problem, want, text)
 				continue
 			}

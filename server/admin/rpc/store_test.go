@@ -1,7 +1,6 @@
 package rpc_test
 
 import (
-	"context"
 	"database/sql"
 	"fmt"
 	"maps"
@@ -221,7 +220,7 @@ func TestANamedStoreHolds(t *testing.T) {
 		faces := map[string]admin.API{"in process": b.operator, "over the network": client}
 		call := func(face string, n naming, store, id string) apierr.Code {
 			out := reflect.ValueOf(faces[face]).MethodByName(string(n.method.Name())).Call([]reflect.Value{
-				reflect.ValueOf(context.Context(t.Context())), reflect.ValueOf(n.request(b, store, id, own)),
+				reflect.ValueOf(t.Context()), reflect.ValueOf(n.request(b, store, id, own)),
 			})
 			err, _ := out[1].Interface().(error)
 			return codeOf(err)
