@@ -335,7 +335,7 @@ func TestDashboardInABrowser(t *testing.T) {
 	b.fill("q", "LATE@example")
 	value[bool](b, `(() => { const since = document.getElementById("since"); since.value = "2026-01-02T03:04:05"; since.dispatchEvent(new Event("input")); return true; })()`)
 	b.press("Search", "Deliveries")
-	b.shows(`//p[contains(., "looked through")]`)
+	b.shows(`//p[contains(., "Searched back to")]`)
 	require.Contains(t, value[string](b, "location.search"), "since=2026-01-02T02%3A04%3A05.000Z",
 		"a time in the reader's zone is sent in UTC")
 	require.Equal(t, "2026-01-02T03:04:05", value[string](b, `document.getElementById("since").value`))
