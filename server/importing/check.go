@@ -308,7 +308,7 @@ const (
 	othersEmail    = "is that of another line, which has another e-mail"
 	oneCustomer    = "they are stored as one customer, with what the first row that has it says, and "
 	sameRecord     = oneCustomer + "the first one's counts and totals"
-	sameCustomer   = oneCustomer + "the sums of their counts and totals"
+	sameCustomer   = oneCustomer + "the sums of their counts and totals; a customer of the store keeps its own"
 	storesCustomer = "customer of the store, who gets what they lack and keeps what they have"
 )
 

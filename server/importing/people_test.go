@@ -77,7 +77,7 @@ func TestTwoCustomersWithOnePhone(t *testing.T) {
 // Rows that are one customer become one, with what the first row that has it says and the sums of their counts and totals.
 func TestRowsOfOneCustomer(t *testing.T) {
 	t.Parallel()
-	const sums = "they are stored as one customer, with what the first row that has it says, and the sums of their counts and totals"
+	const sums = "they are stored as one customer, with what the first row that has it says, and the sums of their counts and totals; a customer of the store keeps its own"
 	for _, row := range []struct {
 		reason string
 		from   string
@@ -296,12 +296,13 @@ func TestEachRowIsStoredMergedOrLeftOut(t *testing.T) {
 // others, or are left out.
 func (s store) checkTotals(before []*storefrontv1.Customer, rows []string, named map[int]string) {
 	s.t.Helper()
-	want, has := 0, map[string]bool{}
+	want, has, known := 0, map[string]bool{}, false
 	for _, c := range before {
 		want += int(c.GetTotalPaid())
 	}
 	for i, text := range rows {
 		values := strings.Split(text, ",")
+		known = known || strings.Contains(named[i+2], "customer of the store, who")
 		if why := named[i+2]; why == "" || strings.Contains(why, "the sums of") {
 			var total int
 			_, _ = fmt.Sscan(values[5], &total)
@@ -314,7 +315,11 @@ func (s store) checkTotals(before []*storefrontv1.Customer, rows []string, named
 	for _, c := range s.customers() {
 		got += int(c.GetTotalPaid())
 	}
-	require.Equal(s.t, want, got, "%v", rows)
+	if known { // one row is of a customer of the store, who keeps what they have, and so are rows that became part of it
+		require.LessOrEqual(s.t, got, want, "%v", rows)
+	} else {
+		require.Equal(s.t, want, got, "%v", rows)
+	}
 	delete(has, "")
 	for email := range has {
 		require.Contains(s.t, after, email, "%v", rows)
