@@ -200,7 +200,7 @@ func TestALockAfterTheTimeFails(t *testing.T) {
 	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		ctx, id := inStore(t, s)
 		lock := func(ctx context.Context, tx *ent.Tx) error {
-			_, err := hook.LockRow(ctx, tx.Product.Query().Where(product.ID(id)))
+			_, err := hook.LockRow(ctx, tx.Product.Query().Where(product.StoreID(storeOf(ctx)), product.ID(id)))
 			return err
 		}
 		require.NoError(t, hook.WithTx(ctx, s, func(ctx context.Context, tx *ent.Tx) error {
@@ -223,7 +223,7 @@ func TestACommitWhoseRecordsFailChangesNothing(t *testing.T) {
 		ctx, id := inStore(t, s)
 		before := s.Client().ActivityEntry.Query().CountX(ctx)
 		err := hook.WithTx(ctx, s, func(ctx context.Context, tx *ent.Tx) error {
-			row, err := hook.LockRow(ctx, tx.Product.Query().Where(product.ID(id)))
+			row, err := hook.LockRow(ctx, tx.Product.Query().Where(product.StoreID(storeOf(ctx)), product.ID(id)))
 			require.NoError(t, err)
 			require.NoError(t, row.Update().SetStatus(product.StatusPUBLISHED).Exec(ctx))
 			_, err = tx.ExecContext(ctx, "ALTER TABLE events RENAME TO absent")
@@ -254,4 +254,9 @@ func TestCountersAndDeletions(t *testing.T) {
 		require.Equal(t, "product.deleted", last.Action)
 		require.Contains(t, string(last.Changes), `"title":{"from":"Guide","to":null}`)
 	})
+}
+
+func storeOf(ctx context.Context) uuid.UUID {
+	store, _, _ := tenant.From(ctx)
+	return store.ID
 }
