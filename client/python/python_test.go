@@ -82,7 +82,7 @@ var recipes = map[string]struct {
 	modules []string
 	// untyped lets a framework be that comes without types.
 	untyped []string
-	// exitCode is that of a program which a signal ends, unless it handles the signal.
+	// exitCode is the exit code of a program that a signal ends, unless the program handles the signal.
 	exitCode int
 }{
 	"http_server.py": {},
