@@ -12,5 +12,5 @@ package proto
 
 //go:generate npm --prefix .. ci --silent --no-audit --no-fund
 //go:generate sh -c "cd .. && node_modules/.bin/buf generate"
-//go:generate sh -c "cd .. && node_modules/.bin/buf generate --template server/openapi/buf.gen.yaml"
+//go:generate sh -c "cd .. && node_modules/.bin/buf generate --template cmd/openapi/buf.gen.yaml"
 //go:generate sh -c "cd .. && go run ./client/generate"

@@ -18,7 +18,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"go.storefront.example/ent/apijson"
-	"go.storefront.example/ent/newfile"
+	"go.storefront.example/ent/atomicfile"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/admin"
@@ -107,8 +107,8 @@ func (c *exportCmd) Run(s *invocation) error {
 	w := &exportWriter{csv: s.csv, manifest: manifest{WithSecrets: c.WithSecrets}}
 	var err error
 	if strings.HasSuffix(c.To, archiveSuffix) {
-		err = newfile.Create(c.To, func(temporary string) error {
-			w.folder = temporary + ".files" // which newfile removes
+		err = atomicfile.Create(c.To, func(temporary string) error {
+			w.folder = temporary + ".files" // which atomicfile removes
 			if err := errors.Join(os.Mkdir(w.folder, 0o700), c.write(s, w)); err != nil {
 				return err
 			}
@@ -118,7 +118,7 @@ func (c *exportCmd) Run(s *invocation) error {
 			return w.readBack(s.ctx, temporary, openArchive)
 		})
 	} else {
-		err = newfile.CreateFolder(c.To, func(temporary string) error {
+		err = atomicfile.CreateFolder(c.To, func(temporary string) error {
 			w.folder = temporary
 			if err := c.write(s, w); err != nil {
 				return err
@@ -258,7 +258,7 @@ func (w *exportWriter) writeManifest() error {
 	if err != nil {
 		return err
 	}
-	return newfile.Create(filepath.Join(w.folder, manifestName), func(temporary string) error {
+	return atomicfile.Create(filepath.Join(w.folder, manifestName), func(temporary string) error {
 		return os.WriteFile(temporary, []byte(indented(text)+"\n"), 0o600)
 	})
 }

@@ -6,14 +6,14 @@ import (
 	"fmt"
 	"os"
 
-	"go.storefront.example/ent/newfile"
+	"go.storefront.example/ent/atomicfile"
 )
 
 // ErrNotEmbedded means that the database is PostgreSQL, which has its own backup tools.
 var ErrNotEmbedded = errors.New("only a SQLite database is one file")
 
 // Backup copies a SQLite database into a new file, readable only by its owner, in the state of one
-// moment, while others read and write it. The file gets its name as newfile.Create says. An existing file is
+// moment, while others read and write it. The file gets its name as atomicfile.Create says. An existing file is
 // left alone, with the error fs.ErrExist. Backup returns the copy's length in bytes. On PostgreSQL it
 // fails with ErrNotEmbedded.
 func (s *DB) Backup(ctx context.Context, path string) (bytes int64, err error) {
@@ -21,7 +21,7 @@ func (s *DB) Backup(ctx context.Context, path string) (bytes int64, err error) {
 		return 0, ErrNotEmbedded
 	}
 	defer s.markReader(ctx, ReaderBackup)()
-	err = newfile.Create(path, func(temporary string) (err error) {
+	err = atomicfile.Create(path, func(temporary string) (err error) {
 		// VACUUM INTO only reads the database, but query_only refuses it, and on the writer all changes would wait for its end.
 		pool, err := s.copier()
 		if err != nil {

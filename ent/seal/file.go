@@ -7,7 +7,7 @@ import (
 	"os"
 	"time"
 
-	"go.storefront.example/ent/newfile"
+	"go.storefront.example/ent/atomicfile"
 )
 
 // LoadOrCreateFile reads the key in a file, or creates the file with a new key in base64 and mode
@@ -20,7 +20,7 @@ func LoadOrCreateFile(path string) (Key, error) {
 		return key, err
 	}
 	// Without the key, the sealed data is lost, so the key must reach the disk before the database.
-	err = newfile.Create(path, func(temporary string) error { return os.WriteFile(temporary, []byte(NewKey()+"\n"), 0o600) })
+	err = atomicfile.Create(path, func(temporary string) error { return os.WriteFile(temporary, []byte(NewKey()+"\n"), 0o600) })
 	if err != nil && !errors.Is(err, fs.ErrExist) {
 		return Key{}, fmt.Errorf("make secret key file: %w", err)
 	}

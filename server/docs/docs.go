@@ -2,8 +2,8 @@
 // JavaScript, the same as Markdown files for programs, which llms.txt lists, and the OpenAPI document from
 // which all are made. They are public, so they need no authentication.
 //
-//	server/openapi/guide.md ─┐
-//	protos ─► gen/openapi ──┴─► render.mjs ─► gen/docs ─► here
+//	cmd/openapi/guide.md ─────────┐
+//	protos ─► gen/openapi ────────┴─► render.mjs ─► gen/docs ─► here
 //	samples.md, page.css, page.js ┘
 //
 // All name the address of the service, so that a sample that is copied from the page runs.

@@ -1,5 +1,5 @@
 // Package guide_test runs the examples of the API's guide: every block of shell, Go, TypeScript,
-// Python and PHP in server/openapi/guide.md, against the development server and its worker in their own
+// Python and PHP in cmd/openapi/guide.md, against the development server and its worker in their own
 // process. A block in another language shows data. The README's examples for callers are also in
 // the guide, letter for letter.
 package guide_test
@@ -45,7 +45,7 @@ func blocks(text string) []block {
 
 func readGuide(t *testing.T) string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(devtest.Top(t), "server", "openapi", "guide.md"))
+	text, err := os.ReadFile(filepath.Join(devtest.Top(t), "cmd", "openapi", "guide.md"))
 	require.NoError(t, err)
 	return string(text)
 }

@@ -1,11 +1,11 @@
-// Package newfile creates files and folders that are whole: each gets its name only once its bytes are on disk, and takes
+// Package atomicfile creates files and folders that are whole: each gets its name only once its bytes are on disk, and takes
 // the name of no other. Calls for one path do not meet, whichever processes make them:
 //
 //	.storefront-new-123/lock   locked while the call runs; the system unlocks it when the process dies
 //	.storefront-new-123/new    what the call writes ─► path, unless another call was first: fs.ErrExist
 //
 // Each call removes the folders beside its path whose calls have died.
-package newfile
+package atomicfile
 
 import (
 	"cmp"

@@ -1,4 +1,4 @@
-package newfile_test
+package atomicfile_test
 
 import (
 	"errors"
@@ -14,13 +14,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"go.storefront.example/ent/newfile"
+	"go.storefront.example/ent/atomicfile"
 )
 
 // forms are the two things that are made, with the same rules.
 var forms = map[string]func(path string, write func(into func(name, text string) error) error) error{
 	"file": func(path string, write func(func(name, text string) error) error) error {
-		return newfile.Create(path, func(temporary string) error {
+		return atomicfile.Create(path, func(temporary string) error {
 			return write(func(name, text string) error {
 				f, err := os.OpenFile(temporary, os.O_WRONLY|os.O_APPEND, 0)
 				if err != nil {
@@ -32,7 +32,7 @@ var forms = map[string]func(path string, write func(into func(name, text string)
 		})
 	},
 	"folder": func(path string, write func(func(name, text string) error) error) error {
-		return newfile.CreateFolder(path, func(temporary string) error {
+		return atomicfile.CreateFolder(path, func(temporary string) error {
 			return write(func(name, text string) error {
 				return os.WriteFile(filepath.Join(temporary, name), []byte(text), 0o600)
 			})
@@ -230,7 +230,7 @@ func TestWhatADeadCallLeftIsRemoved(t *testing.T) {
 	t.Parallel()
 	const variable = "NEWFILE_TEST_PATH"
 	if path := os.Getenv(variable); path != "" { // this is the call that is killed
-		t.Log(newfile.CreateFolder(path, func(temporary string) error {
+		t.Log(atomicfile.CreateFolder(path, func(temporary string) error {
 			err := os.WriteFile(filepath.Join(temporary, "a"), []byte("half"), 0o600)
 			_, _ = os.Stdout.WriteString("begun\n")
 			_, _ = io.Copy(io.Discard, os.Stdin)
