@@ -21,7 +21,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
-	"go.storefront.example/server/importing"
+	"go.storefront.example/server/transfer"
 )
 
 const (
@@ -206,9 +206,9 @@ func packed(files []exportedFile) []string {
 	for _, f := range files {
 		names = append(names, f.Name)
 	}
-	kinds := slices.Concat(importing.ExportedKinds, importing.SecretKinds)
+	kinds := slices.Concat(transfer.ExportedKinds, transfer.SecretKinds)
 	order := func(name string) int {
-		return slices.Index(kinds, importing.Kind(strings.TrimSuffix(name, linesSuffix)))
+		return slices.Index(kinds, transfer.Kind(strings.TrimSuffix(name, linesSuffix)))
 	}
 	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(order(a), order(b)) })
 	return names

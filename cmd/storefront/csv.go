@@ -11,7 +11,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
-	"go.storefront.example/server/importing"
+	"go.storefront.example/cmd/storefront/importfile"
 )
 
 // member is a member of a JSON object.
@@ -95,7 +95,7 @@ func (t *csvTable) fill(row []string, object []byte, prefix string) error {
 	members, err := membersOf(object)
 	for _, m := range members {
 		if i, is := t.at[prefix+m.name]; is {
-			row[i] = importing.EscapeCell(csvText(m.value))
+			row[i] = importfile.EscapeCell(csvText(m.value))
 		} else if m.value[0] == '{' {
 			err = errors.Join(err, t.fill(row, m.value, prefix+m.name+"."))
 		}

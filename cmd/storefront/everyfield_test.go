@@ -15,13 +15,13 @@ import (
 	"go.storefront.example/ent/db/dbtest"
 	"go.storefront.example/ent/resource"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
-	"go.storefront.example/server/importing/importtest"
+	"go.storefront.example/server/transfer/transfertest"
 )
 
 // filled returns two objects of a kind with a value of its own in every field, and where update is true two others of the same
 // rows.
 func filled(kind string) (objects, updates []proto.Message) {
-	var f importtest.Filler
+	var f transfertest.Filler
 	for range 2 {
 		var object, update proto.Message
 		switch kind {

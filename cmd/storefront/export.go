@@ -23,7 +23,7 @@ import (
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/admin"
 	"go.storefront.example/server/apierr"
-	"go.storefront.example/server/importing"
+	"go.storefront.example/server/transfer"
 )
 
 type exportCmd struct {
@@ -224,8 +224,8 @@ func (w *exportWriter) begin(in *adminv1.ExportStoreResponse) (err error) {
 		return err
 	}
 	like := apijson.Marshal(withMessages(message.ProtoReflect().New()).Interface())
-	if w.kind == string(importing.Products) {
-		like = append(append(like[:len(like)-1], importing.ContentReady...), "false}"...)
+	if w.kind == string(transfer.Products) {
+		like = append(append(like[:len(like)-1], transfer.ContentReady...), "false}"...)
 	}
 	w.table, err = newCSV(w.out, like)
 	return err

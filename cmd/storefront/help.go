@@ -10,7 +10,7 @@ import (
 	predict "github.com/posener/complete"
 	"github.com/willabides/kongplete"
 
-	"go.storefront.example/server/importing"
+	"go.storefront.example/server/transfer"
 )
 
 // helpFiles has what --help shows of each command before its flags. The file order.txt has the texts of
@@ -124,7 +124,7 @@ func complete(parser *kong.Kong, env func(string) (string, bool)) (asked bool) {
 		return false
 	}
 	var kinds []string
-	for _, kind := range importing.Kinds {
+	for _, kind := range transfer.Kinds {
 		kinds = append(kinds, string(kind))
 	}
 	kongplete.Complete(parser, kongplete.WithExitFunc(func(int) {}), kongplete.WithPredictor("kind", predict.PredictSet(kinds...)))

@@ -10,10 +10,11 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"go.storefront.example/cmd/storefront/importfile"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/admin"
-	"go.storefront.example/server/importing"
+	"go.storefront.example/server/transfer"
 	"go.storefront.example/server/validate"
 )
 
@@ -65,7 +66,7 @@ const maxShown = 50
 func (c *importCmd) Run(s *invocation) error {
 	given := c.Kind
 	c.Kind = strings.ToLower(given)
-	switch isKind := slices.Contains(importing.Kinds, importing.Kind(c.Kind)); {
+	switch isKind := slices.Contains(transfer.Kinds, transfer.Kind(c.Kind)); {
 	case c.File == "" && isKind:
 		return usage("name the file with the %s, or - for standard input", c.Kind)
 	case c.File == "":
@@ -75,8 +76,8 @@ func (c *importCmd) Run(s *invocation) error {
 	case c.Create:
 		return usage("--create: is for an export; make the store with `storefront store create`")
 	}
-	options := importing.Options{
-		Kind: importing.Kind(c.Kind), From: c.From, Type: storefrontv1.Product_Type(storefrontv1.Product_Type_value[c.Type]),
+	options := importfile.Options{
+		Kind: transfer.Kind(c.Kind), From: c.From, Type: storefrontv1.Product_Type(storefrontv1.Product_Type_value[c.Type]),
 		DateFormat: c.DateFormat, TimeZone: c.TimeZone, Encoding: c.Encoding,
 		Events: c.Events, DryRun: c.DryRun, SkipBad: c.SkipBad, Update: c.Update,
 	}
@@ -89,7 +90,7 @@ func (c *importCmd) Run(s *invocation) error {
 		if !found || column == "" {
 			return usage("--map %s: must be COLUMN=FIELD, or COLUMN= to leave the column out", m)
 		}
-		options.Columns = append(options.Columns, importing.Column{Name: column, Field: field})
+		options.Columns = append(options.Columns, importfile.Column{Name: column, Field: field})
 	}
 	in, size := s.in, int64(-1)
 	if c.File != "-" {
@@ -129,9 +130,9 @@ func (c *importCmd) Run(s *invocation) error {
 		}
 		bar := newProgress(s.errs, c.Kind, size)
 		options.Progress = bar.show
-		done, err := importing.Load(ctx, o, in, options)
+		done, err := importfile.Load(ctx, o, in, options)
 		bar.end()
-		if errors.Is(err, importing.ErrOptions) {
+		if errors.Is(err, importfile.ErrOptions) {
 			return usage("%w", err)
 		}
 		return c.report(s, done, err)
@@ -139,9 +140,9 @@ func (c *importCmd) Run(s *invocation) error {
 }
 
 // report shows what an import did, and returns its error in one line.
-func (c *importCmd) report(s *invocation, done *importing.Report, err error) error {
-	var whole *importing.FileError
-	refused, bad := errors.AsType[*importing.BadLinesError](err)
+func (c *importCmd) report(s *invocation, done *importfile.Report, err error) error {
+	var whole *importfile.FileError
+	refused, bad := errors.AsType[*importfile.BadLinesError](err)
 	unfinished := err != nil && !bad
 	if errors.As(err, &whole) {
 		return fmt.Errorf("%s: %w", c.File, err)
@@ -171,7 +172,7 @@ func (c *importCmd) report(s *invocation, done *importing.Report, err error) err
 }
 
 // summary says in a line what became of the rows.
-func (c *importCmd) summary(w io.Writer, done *importing.Report, written string) error {
+func (c *importCmd) summary(w io.Writer, done *importfile.Report, written string) error {
 	verb, one := "stored", strings.TrimSuffix(c.Kind, "s")
 	if c.DryRun {
 		verb = "can be stored"
@@ -210,7 +211,7 @@ func (c *importCmd) summary(w io.Writer, done *importing.Report, written string)
 }
 
 // remarks shows why lines are bad, what of the file was read, what was left out, and what the store lacks.
-func (c *importCmd) remarks(w io.Writer, done *importing.Report) {
+func (c *importCmd) remarks(w io.Writer, done *importfile.Report) {
 	for i, p := range done.Problems {
 		if i == maxShown {
 			_, _ = fmt.Fprintf(w, "and %d other problems; --errors FILE writes every bad row with its reason\n", len(done.Problems)-i)
@@ -236,8 +237,8 @@ func (c *importCmd) remarks(w io.Writer, done *importing.Report) {
 }
 
 // shownOf is a report as JSON.
-func shownOf(done *importing.Report) loaded {
-	texts := func(remarks []*importing.Remark) []string {
+func shownOf(done *importfile.Report) loaded {
+	texts := func(remarks []*importfile.Remark) []string {
 		var all []string
 		for _, r := range remarks {
 			all = append(all, r.Text(done.Unit()))

@@ -9,11 +9,12 @@ import (
 
 	"google.golang.org/protobuf/types/known/timestamppb"
 
+	"go.storefront.example/cmd/storefront/importfile"
 	"go.storefront.example/ent/apijson"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	"go.storefront.example/server/admin"
 	"go.storefront.example/server/apierr"
-	"go.storefront.example/server/importing"
+	"go.storefront.example/server/transfer"
 )
 
 // loadedKind is what an import of an export did with one kind of rows, as it is shown.
@@ -49,9 +50,9 @@ func (c *importCmd) runExport(s *invocation, path string) error {
 	if in.Exported, err = exportedStore(files); err != nil {
 		return fmt.Errorf("import: %s: store%s: %w", path, linesSuffix, err)
 	}
-	kinds := importing.ExportedKinds
+	kinds := transfer.ExportedKinds
 	if m.WithSecrets {
-		kinds = slices.Concat(kinds, importing.SecretKinds)
+		kinds = slices.Concat(kinds, transfer.SecretKinds)
 		s.options.Webhooks.Targets = c.policy()
 		if err := s.seal(c.target, c.secretKey); err != nil {
 			return err
@@ -68,7 +69,7 @@ func (c *importCmd) runExport(s *invocation, path string) error {
 		bar := newProgress(s.errs, "", -1)
 		defer bar.end()
 		var done []loadedKind
-		finish := &adminv1.FinishImportRequest{Store: store.GetId(), Kind: string(importing.WholeExport)}
+		finish := &adminv1.FinishImportRequest{Store: store.GetId(), Kind: string(transfer.WholeExport)}
 		for _, kind := range kinds {
 			of := loadedKind{Kind: string(kind)}
 			name := string(kind) + linesSuffix
@@ -76,7 +77,7 @@ func (c *importCmd) runExport(s *invocation, path string) error {
 			if err != nil {
 				return err
 			}
-			err = importing.LoadRows(ctx, o, store.GetId(), kind, name, lines,
+			err = importfile.LoadRows(ctx, o, store.GetId(), kind, name, lines,
 				func(out *adminv1.ImportResponse) {
 					of.Stored, of.Skipped = of.Stored+out.GetStored(), of.Skipped+out.GetSkipped()
 					of.Rows = of.Stored + of.Skipped

@@ -20,7 +20,7 @@ import (
 	"go.storefront.example/ent/db/dbtest"
 	"go.storefront.example/ent/hook"
 	"go.storefront.example/gen/ent/activityentry"
-	"go.storefront.example/server/importing"
+	"go.storefront.example/server/transfer"
 )
 
 // stuckAt is the line of an import whose item has the title stuckTitle.
@@ -44,7 +44,7 @@ var stick = map[string]func(t *testing.T, s *db.DB) (stuck func() bool, loosen f
 			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 			defer cancel()
 			_, err := s.Writer().ExecContext(ctx, "UPDATE stores SET name = name WHERE false")
-			if err == nil || counted(t, s, "SELECT count(*) FROM orders") < stuckAt-stuckAt%importing.BatchRows {
+			if err == nil || counted(t, s, "SELECT count(*) FROM orders") < stuckAt-stuckAt%transfer.BatchRows {
 				since = time.Now()
 			}
 			return time.Since(since) > time.Second

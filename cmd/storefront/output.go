@@ -23,8 +23,8 @@ import (
 	"golang.org/x/term"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
+	"go.storefront.example/cmd/storefront/importfile"
 	"go.storefront.example/ent/apijson"
-	"go.storefront.example/server/importing"
 	"go.storefront.example/server/validate"
 )
 
@@ -411,7 +411,7 @@ const barWidth = 40
 const eraseLine = "\r\x1b[K"
 
 // show draws the bar anew.
-func (p progress) show(so importing.Progress) {
+func (p progress) show(so importfile.Progress) {
 	if p.w == nil {
 		return
 	}

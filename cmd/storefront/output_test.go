@@ -11,9 +11,9 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
+	"go.storefront.example/cmd/storefront/importfile"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
-	"go.storefront.example/server/importing"
 )
 
 const tableID = "01936d2e-7a10-7c5e-9d0f-3a1b2b4d5e6f"
@@ -148,7 +148,7 @@ func TestProgressIsForTerminals(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
 	p := newProgress(&out, "orders", 100)
-	p.show(importing.Progress{Lines: 1, Bytes: 50})
+	p.show(importfile.Progress{Lines: 1, Bytes: 50})
 	p.end()
 	require.Empty(t, out.String())
 }
@@ -171,7 +171,7 @@ func TestProgressDrawsWhatIsDone(t *testing.T) {
 		t.Run(row.reason, func(t *testing.T) {
 			var out bytes.Buffer
 			p := progress{&out, "orders", row.size}
-			p.show(importing.Progress{Lines: 7, Bytes: row.bytes})
+			p.show(importfile.Progress{Lines: 7, Bytes: row.bytes})
 			require.Equal(t, eraseLine+row.want, out.String())
 			p.end()
 			require.True(t, strings.HasSuffix(out.String(), eraseLine))

@@ -16,15 +16,15 @@ import (
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/admin"
-	"go.storefront.example/server/importing"
-	"go.storefront.example/server/importing/importtest"
+	"go.storefront.example/server/transfer"
+	"go.storefront.example/server/transfer/transfertest"
 )
 
 // exportedRows are two rows of every kind of an export with a value of its own in every field, as they refer to each other,
 // and the store.
-func exportedRows(settings *adminv1.StoreSettings) (store *adminv1.ExportedStore, rows map[importing.Kind][]proto.Message) {
-	var f importtest.Filler
-	rows = map[importing.Kind][]proto.Message{}
+func exportedRows(settings *adminv1.StoreSettings) (store *adminv1.ExportedStore, rows map[transfer.Kind][]proto.Message) {
+	var f transfertest.Filler
+	rows = map[transfer.Kind][]proto.Message{}
 	store = &adminv1.ExportedStore{Store: &storefrontv1.Store{Slug: "s"}, Settings: settings}
 	f.Fill(store)
 	for range 2 {
@@ -51,8 +51,8 @@ func exportedRows(settings *adminv1.StoreSettings) (store *adminv1.ExportedStore
 			Attempts: []*adminv1.Delivery_Attempt{attempt}, AttemptCount: 1, LastStatusCode: attempt.StatusCode, LastError: attempt.Error}
 		f.Fill(d)
 		d.NextAttemptAt = nil // it has ended
-		for kind, m := range map[importing.Kind]proto.Message{importing.Products: p, importing.Customers: c, importing.Links: l,
-			importing.Orders: o, importing.Events: e, importing.Deliveries: d, importing.Activity: a} {
+		for kind, m := range map[transfer.Kind]proto.Message{transfer.Products: p, transfer.Customers: c, transfer.Links: l,
+			transfer.Orders: o, transfer.Events: e, transfer.Deliveries: d, transfer.Activity: a} {
 			rows[kind] = append(rows[kind], m)
 		}
 	}
@@ -70,13 +70,13 @@ func TestAnExportKeepsEveryField(t *testing.T) {
 		for kind, messages := range rows {
 			for i, m := range messages {
 				line := apijson.Marshal(m)
-				if kind == importing.Products {
-					line = append(line[:len(line)-1], importing.ContentReady+map[int]string{0: "true}", 1: "false}"}[i]...)
+				if kind == transfer.Products {
+					line = append(line[:len(line)-1], transfer.ContentReady+map[int]string{0: "true}", 1: "false}"}[i]...)
 				}
 				k.lines[string(kind)] = append(k.lines[string(kind)], append(line, '\n')...)
 			}
 		}
-		require.Equal(t, 2*len(importing.ExportedKinds), k.importInto(t, o, "s", true))
+		require.Equal(t, 2*len(transfer.ExportedKinds), k.importInto(t, o, "s", true))
 		again := exportOf(t, o, "s")
 		for kind, want := range k.lines {
 			for line := range bytes.Lines(want) {

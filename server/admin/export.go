@@ -28,7 +28,7 @@ import (
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/apierr"
-	"go.storefront.example/server/importing"
+	"go.storefront.example/server/transfer"
 )
 
 const (
@@ -92,23 +92,23 @@ func (o *Operator) Export(ctx context.Context, in *adminv1.ExportStoreRequest,
 		at = o.db.Now()
 		e := &export{o: o, tx: tx, t: t, pass: pass, out: &adminv1.ExportStoreResponse{ExportedAt: apijson.Timestamp(at)}}
 		for _, kind := range []struct {
-			name importing.Kind
+			name transfer.Kind
 			rows func(context.Context) error
 		}{
 			{"store", func(context.Context) error { return e.add(exportedStore(row)) }},
-			{importing.Products, stored(e, tx.Product.Query, func(r *ent.Product) error {
-				return e.add(resource.Product(r, t.Currency), importing.ContentReady, strconv.FormatBool(r.ContentReady))
+			{transfer.Products, stored(e, tx.Product.Query, func(r *ent.Product) error {
+				return e.add(resource.Product(r, t.Currency), transfer.ContentReady, strconv.FormatBool(r.ContentReady))
 			})},
-			{importing.Customers, stored(e, tx.Customer.Query, func(r *ent.Customer) error {
+			{transfer.Customers, stored(e, tx.Customer.Query, func(r *ent.Customer) error {
 				return e.add(resource.Customer(r, t.Currency))
 			})},
-			{importing.Links, stored(e, tx.PaymentLink.Query, func(r *ent.PaymentLink) error {
+			{transfer.Links, stored(e, tx.PaymentLink.Query, func(r *ent.PaymentLink) error {
 				return e.add(resource.PaymentLink(r, t.Currency, at))
 			})},
-			{importing.Orders, func(ctx context.Context) error {
+			{transfer.Orders, func(ctx context.Context) error {
 				return resource.EachOrder(ctx, tx, t, exportPage, func(m *storefrontv1.Order) error { return e.add(m) })
 			}},
-			{importing.Webhooks, stored(e, tx.Webhook.Query, func(r *ent.Webhook) error {
+			{transfer.Webhooks, stored(e, tx.Webhook.Query, func(r *ent.Webhook) error {
 				if !in.GetWithSecrets() {
 					return e.add(o.webhook(r))
 				}
@@ -118,16 +118,16 @@ func (o *Operator) Export(ctx context.Context, in *adminv1.ExportStoreRequest,
 				}
 				return e.add(&adminv1.ExportedWebhook{Webhook: o.webhook(r), Secret: secret})
 			})},
-			{importing.Keys, stored(e, tx.ApiKey.Query, func(r *ent.ApiKey) error {
+			{transfer.Keys, stored(e, tx.ApiKey.Query, func(r *ent.ApiKey) error {
 				if !in.GetWithSecrets() {
 					return e.add(o.key(r))
 				}
 				return e.add(&adminv1.ExportedKey{Key: o.key(r), Fingerprint: hex.EncodeToString(r.Fingerprint),
 					RevokedAt: apijson.OptionalTimestamp(r.RevokedAt)})
 			})},
-			{importing.Events, stored(e, tx.Event.Query, func(r *ent.Event) error { return e.add(eventMessage(r)) })},
-			{importing.Deliveries, e.deliveries},
-			{importing.Activity, stored(e, tx.ActivityEntry.Query, func(r *ent.ActivityEntry) error { return e.add(activityEntry(r)) })},
+			{transfer.Events, stored(e, tx.Event.Query, func(r *ent.Event) error { return e.add(eventMessage(r)) })},
+			{transfer.Deliveries, e.deliveries},
+			{transfer.Activity, stored(e, tx.ActivityEntry.Query, func(r *ent.ActivityEntry) error { return e.add(activityEntry(r)) })},
 		} {
 			e.out.Kind = string(kind.name)
 			if err := e.flush(); err != nil { // the first answer of the kind

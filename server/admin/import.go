@@ -23,37 +23,37 @@ import (
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/apierr"
-	"go.storefront.example/server/importing"
+	"go.storefront.example/server/transfer"
 	"go.storefront.example/server/validate"
 )
 
 // ImportProducts imports a batch of products into a store. It refuses with store_not_found or
 // validation_failed.
 func (o *Operator) ImportProducts(ctx context.Context, in *adminv1.ImportProductsRequest) (*adminv1.ImportResponse, error) {
-	return inStore(ctx, o, in.GetStore(), in, importing.New(o.db, o.webhooks).Products)
+	return inStore(ctx, o, in.GetStore(), in, transfer.New(o.db, o.webhooks).Products)
 }
 
 // ImportCustomers imports a batch of customers into a store. It refuses with store_not_found or
 // validation_failed.
 func (o *Operator) ImportCustomers(ctx context.Context, in *adminv1.ImportCustomersRequest) (*adminv1.ImportResponse, error) {
-	return inStore(ctx, o, in.GetStore(), in, importing.New(o.db, o.webhooks).Customers)
+	return inStore(ctx, o, in.GetStore(), in, transfer.New(o.db, o.webhooks).Customers)
 }
 
 // ImportOrders imports a batch of orders into a store. It refuses with store_not_found or
 // validation_failed.
 func (o *Operator) ImportOrders(ctx context.Context, in *adminv1.ImportOrdersRequest) (*adminv1.ImportResponse, error) {
-	return inStore(ctx, o, in.GetStore(), in, importing.New(o.db, o.webhooks).Orders)
+	return inStore(ctx, o, in.GetStore(), in, transfer.New(o.db, o.webhooks).Orders)
 }
 
 // FinishImport writes the notice that an import has ended. It refuses with store_not_found or validation_failed.
 func (o *Operator) FinishImport(ctx context.Context, in *adminv1.FinishImportRequest) (*adminv1.FinishImportResponse, error) {
-	return inStore(ctx, o, in.GetStore(), in, importing.New(o.db, o.webhooks).Finish)
+	return inStore(ctx, o, in.GetStore(), in, transfer.New(o.db, o.webhooks).Finish)
 }
 
 // ImportRows imports rows of an export into a store. It refuses with store_not_found, validation_failed or, for webhooks,
 // secret_key_missing.
 func (o *Operator) ImportRows(ctx context.Context, in *adminv1.ImportRowsRequest) (*adminv1.ImportResponse, error) {
-	return inStore(ctx, o, in.GetStore(), in, importing.New(o.db, o.webhooks).Rows)
+	return inStore(ctx, o, in.GetStore(), in, transfer.New(o.db, o.webhooks).Rows)
 }
 
 // ImportStore prepares a store for the rows of an export. It refuses with store_not_found, validation_failed or

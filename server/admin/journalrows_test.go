@@ -15,7 +15,7 @@ import (
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/admin"
-	"go.storefront.example/server/importing"
+	"go.storefront.example/server/transfer"
 )
 
 // The journals of an export are read as strictly as bodies: an import takes what a store writes, and nothing that a forgetting
@@ -27,7 +27,7 @@ func TestRowsOfJournalsAreReadAsBodies(t *testing.T) {
 		_, err := o.CreateStore(t.Context(), &adminv1.CreateStoreRequest{Name: "S", Slug: "s", Currency: "XAF", Country: "CM"})
 		require.NoError(t, err)
 		at := time.Date(2026, 9, 1, 12, 0, 0, 0, time.UTC)
-		try := func(kind importing.Kind, line string) (stored int, field string) {
+		try := func(kind transfer.Kind, line string) (stored int, field string) {
 			out, err := o.ImportRows(t.Context(), &adminv1.ImportRowsRequest{Store: "s", Kind: string(kind), Lines: line})
 			require.NoError(t, err, line)
 			for _, bad := range out.GetRefused() {
@@ -66,7 +66,7 @@ func TestRowsOfJournalsAreReadAsBodies(t *testing.T) {
 			{"order.updated", "customer", `{}`, "action"},
 			{"customer.", "customer", `{}`, "action"},
 		} {
-			stored, field := try(importing.Activity, entry(row.action, row.resource, row.changes))
+			stored, field := try(transfer.Activity, entry(row.action, row.resource, row.changes))
 			require.Equal(t, row.refused, field, "%s %s", row.action, row.changes)
 			require.Equal(t, row.refused == "", stored == 1)
 		}
@@ -86,14 +86,14 @@ func TestRowsOfJournalsAreReadAsBodies(t *testing.T) {
 			{"customer.seen", good, "type"},
 			{hook.CustomerCreated, good, ""},
 		} {
-			stored, field := try(importing.Events, event(row.kind, row.payload))
+			stored, field := try(transfer.Events, event(row.kind, row.payload))
 			require.Equal(t, row.refused, field, "%s %s", row.kind, row.payload)
 			require.Equal(t, row.refused == "", stored == 1)
 		}
 		id = uuid.New()
-		stored, _ := try(importing.Events, event(hook.OrderPaid, hook.Forgotten))
+		stored, _ := try(transfer.Events, event(hook.OrderPaid, hook.Forgotten))
 		require.Equal(t, 1, stored)
-		_, field := try(importing.Deliveries, `{"id":"`+uuid.NewString()+`","webhookId":"`+id.String()+`","eventId":"`+id.String()+
+		_, field := try(transfer.Deliveries, `{"id":"`+uuid.NewString()+`","webhookId":"`+id.String()+`","eventId":"`+id.String()+
 			`","eventType":"Awa","status":"failed","createdAt":"2026-09-01T12:00:00Z","finishedAt":"2026-09-01T12:00:00Z"}`)
 		require.Equal(t, "eventType", field)
 

@@ -20,8 +20,9 @@ import (
 	"go.storefront.example/server/admin"
 	"go.storefront.example/server/apierr"
 	"go.storefront.example/server/auth"
-	"go.storefront.example/server/importing"
 	"go.storefront.example/server/shop"
+	"go.storefront.example/server/transfer"
+	"go.storefront.example/server/transfer/transfertest"
 	"go.storefront.example/server/webhooks"
 	"go.storefront.example/worker/signature"
 )
@@ -50,9 +51,10 @@ func withSecrets(t *testing.T, o admin.API, store string) kept {
 // loadSecrets imports the rows of an export that need its secrets.
 func (k kept) loadSecrets(t *testing.T, o admin.API, store string) (stored int) {
 	t.Helper()
-	for _, kind := range importing.SecretKinds {
-		require.NoError(t, importing.LoadRows(t.Context(), o, store, kind, string(kind), strings.NewReader(string(k.lines[string(kind)])),
-			func(out *adminv1.ImportResponse) { stored += int(out.GetStored()) }))
+	for _, kind := range transfer.SecretKinds {
+		n, err := transfertest.Rows(t.Context(), o, store, kind, k.lines[string(kind)])
+		require.NoError(t, err)
+		stored += n
 	}
 	return stored
 }
@@ -197,12 +199,12 @@ func TestRowsWithSecretsAreChecked(t *testing.T) {
 			change(w)
 			return w
 		}
-		send := func(kind importing.Kind, lines ...string) *adminv1.ImportResponse {
+		send := func(kind transfer.Kind, lines ...string) *adminv1.ImportResponse {
 			out, err := o.ImportRows(ctx, &adminv1.ImportRowsRequest{Store: "a", Kind: string(kind), Lines: strings.Join(lines, "\n") + "\n"})
 			require.NoError(t, err)
 			return out
 		}
-		refused := func(field, reason string, kind importing.Kind, lines ...string) {
+		refused := func(field, reason string, kind transfer.Kind, lines ...string) {
 			t.Helper()
 			out := send(kind, lines...)
 			require.NotEmpty(t, out.GetRefused(), reason)
@@ -235,7 +237,7 @@ func TestRowsWithSecretsAreChecked(t *testing.T) {
 			"no time of creation":      {"key.createdAt", func(k *adminv1.ExportedKey) { k.Key.CreatedAt = nil }},
 			"a text that is not UTF-8": {"key.name", func(k *adminv1.ExportedKey) { k.Key.Name = "k\x01" }},
 		} {
-			refused(row.field, reason, importing.Keys, string(apijson.Marshal(key(row.change))))
+			refused(row.field, reason, transfer.Keys, string(apijson.Marshal(key(row.change))))
 		}
 		for reason, row := range map[string]struct {
 			field  string
@@ -257,18 +259,18 @@ func TestRowsWithSecretsAreChecked(t *testing.T) {
 			"a short secret":             {"secret", func(w *adminv1.ExportedWebhook) { w.Secret = w.Secret[:20] }},
 			"a secret with a line break": {"secret", func(w *adminv1.ExportedWebhook) { w.Secret += "\n" }},
 		} {
-			refused(row.field, reason, importing.Webhooks, string(apijson.Marshal(hook(row.change))))
+			refused(row.field, reason, transfer.Webhooks, string(apijson.Marshal(hook(row.change))))
 		}
 		// Lines of an export without secrets, and of none at all.
 		for _, line := range []string{string(apijson.Marshal(key(func(*adminv1.ExportedKey) {}).GetKey())), "{}", "[]", ""} {
-			require.NotEmpty(t, send(importing.Keys, line).GetRefused(), line)
-			require.NotEmpty(t, send(importing.Webhooks, line).GetRefused(), line)
+			require.NotEmpty(t, send(transfer.Keys, line).GetRefused(), line)
+			require.NotEmpty(t, send(transfer.Webhooks, line).GetRefused(), line)
 		}
 
 		as := func(*adminv1.ExportedKey) {}
 		twice := key(as)
 		other := key(func(k *adminv1.ExportedKey) { k.Fingerprint = twice.GetFingerprint() })
-		refused("fingerprint", "twice in a batch", importing.Keys, string(apijson.Marshal(twice)), string(apijson.Marshal(other)))
+		refused("fingerprint", "twice in a batch", transfer.Keys, string(apijson.Marshal(twice)), string(apijson.Marshal(other)))
 		var keys, hooks []string
 		for range shop.MaxActiveKeys {
 			keys = append(keys, string(apijson.Marshal(key(as))))
@@ -277,17 +279,17 @@ func TestRowsWithSecretsAreChecked(t *testing.T) {
 		past := string(apijson.Marshal(key(func(k *adminv1.ExportedKey) {
 			k.Key.Status, k.Key.ExpiresAt = adminv1.Key_expired, timestamppb.New(at.AsTime().Add(time.Hour))
 		})))
-		refused("", "the eleventh active key", importing.Keys, append(keys, string(apijson.Marshal(key(as))))...)
-		require.EqualValues(t, shop.MaxActiveKeys+2, send(importing.Keys, append(keys, over, past)...).GetStored())
-		refused("", "one more", importing.Keys, string(apijson.Marshal(key(as))))
+		refused("", "the eleventh active key", transfer.Keys, append(keys, string(apijson.Marshal(key(as))))...)
+		require.EqualValues(t, shop.MaxActiveKeys+2, send(transfer.Keys, append(keys, over, past)...).GetStored())
+		refused("", "one more", transfer.Keys, string(apijson.Marshal(key(as))))
 		for range webhooks.Max {
 			hooks = append(hooks, string(apijson.Marshal(hook(func(*adminv1.ExportedWebhook) {}))))
 		}
 		more := string(apijson.Marshal(hook(func(w *adminv1.ExportedWebhook) {
 			w.Webhook.State, w.Webhook.DisabledAt = adminv1.Webhook_disabled, at
 		})))
-		refused("", "the sixth webhook", importing.Webhooks, append(hooks, more)...)
-		require.EqualValues(t, webhooks.Max, send(importing.Webhooks, hooks...).GetStored())
-		refused("", "one more", importing.Webhooks, more)
+		refused("", "the sixth webhook", transfer.Webhooks, append(hooks, more)...)
+		require.EqualValues(t, webhooks.Max, send(transfer.Webhooks, hooks...).GetStored())
+		refused("", "one more", transfer.Webhooks, more)
 	})
 }

@@ -24,7 +24,8 @@ import (
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/admin"
 	"go.storefront.example/server/apierr"
-	"go.storefront.example/server/importing"
+	"go.storefront.example/server/transfer"
+	"go.storefront.example/server/transfer/transfertest"
 )
 
 // kept is an export: the lines of each kind.
@@ -60,9 +61,10 @@ func (k kept) request(t require.TestingT, store string, create bool) *adminv1.Im
 func (k kept) importInto(t require.TestingT, o admin.API, store string, create bool) (stored int) {
 	made, err := o.ImportStore(context.Background(), k.request(t, store, create))
 	require.NoError(t, err)
-	for _, kind := range importing.ExportedKinds {
-		require.NoError(t, importing.LoadRows(context.Background(), o, made.GetId(), kind, string(kind),
-			bytes.NewReader(k.lines[string(kind)]), func(out *adminv1.ImportResponse) { stored += int(out.GetStored()) }))
+	for _, kind := range transfer.ExportedKinds {
+		n, err := transfertest.Rows(context.Background(), o, made.GetId(), kind, k.lines[string(kind)])
+		require.NoError(t, err)
+		stored += n
 	}
 	return stored
 }
@@ -312,10 +314,10 @@ func TestAnExportIsRefused(t *testing.T) {
 			}
 			require.Contains(t, text, row.want)
 		}
-		for kind, line := range map[importing.Kind]string{
-			"coupons": `{}`, importing.Events: `{"id":"x"}`, importing.Links: `{"id":1}`,
-			importing.Activity:   `{"id":"` + uuid.NewString() + `","changes":"[]"}`,
-			importing.Deliveries: `{"finishedAt":"2026-01-01T00:00:00Z"}`,
+		for kind, line := range map[transfer.Kind]string{
+			"coupons": `{}`, transfer.Events: `{"id":"x"}`, transfer.Links: `{"id":1}`,
+			transfer.Activity:   `{"id":"` + uuid.NewString() + `","changes":"[]"}`,
+			transfer.Deliveries: `{"finishedAt":"2026-01-01T00:00:00Z"}`,
 		} {
 			out, err := other.ImportRows(t.Context(), &adminv1.ImportRowsRequest{Store: "full", Kind: string(kind), Lines: line})
 			require.True(t, err != nil || len(out.GetRefused()) > 0, kind)

@@ -21,10 +21,9 @@ import (
 	"go.storefront.example/ent/tenant"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/apierr"
-	"go.storefront.example/server/importing"
-	"go.storefront.example/server/importing/importtest"
 	"go.storefront.example/server/shop"
 	"go.storefront.example/server/shop/shoptest"
+	"go.storefront.example/server/transfer/transfertest"
 )
 
 // history is a store with random rows.
@@ -149,10 +148,8 @@ func (h history) change(ctx context.Context, r *rand.Rand) error {
 		}
 		return err
 	default:
-		_, err := importtest.Load(h.Ctx, h.bench.DB, importtest.Lines(importtest.OneOrder(importtest.OneCustomer()).With("createdAt",
-			moment(r)),
-			importtest.OneOrder(importtest.OneCustomer())), importing.Options{Kind: importing.Orders})
-		return err
+		return transfertest.Orders(h.Ctx, h.bench.DB, nil, transfertest.OneOrder(transfertest.OneCustomer()).With("createdAt", moment(r)),
+			transfertest.OneOrder(transfertest.OneCustomer()))
 	}
 }
 

@@ -22,9 +22,8 @@ import (
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/apierr"
-	"go.storefront.example/server/importing"
-	"go.storefront.example/server/importing/importtest"
 	"go.storefront.example/server/shop"
+	"go.storefront.example/server/transfer/transfertest"
 	"go.storefront.example/server/webhooks"
 )
 
@@ -207,12 +206,11 @@ func (w *world) key(ctx context.Context, s *rules, name string) error {
 // load imports an order of a known customer through a link, and a customer of its own.
 func (w *world) load(ctx context.Context, s *rules, r *rand.Rand) error {
 	i := r.IntN(momentObjects)
-	buyer := importtest.Fields{"id": w.customers[i], "name": "", "email": w.emails[i], "phone": nil}
-	one := importtest.OneOrder(buyer).With("status", "PENDING").With("paidAt", nil).With("paymentLink",
-		importtest.Fields{"id": pick(w.links, r), "code": "", "title": ""})
-	other := importtest.OneOrder(importtest.OneCustomer()).With("status", "PENDING").With("paidAt", nil)
-	_, err := importtest.Load(ctx, w.databases[s], importtest.Lines(one, other), importing.Options{Kind: importing.Orders,
-		Events: true})
+	buyer := transfertest.Fields{"id": w.customers[i], "name": "", "email": w.emails[i], "phone": nil}
+	one := transfertest.OneOrder(buyer).With("status", "PENDING").With("paidAt", nil).With("paymentLink",
+		transfertest.Fields{"id": pick(w.links, r), "code": "", "title": ""})
+	other := transfertest.OneOrder(transfertest.OneCustomer()).With("status", "PENDING").With("paidAt", nil)
+	err := transfertest.Orders(ctx, w.databases[s], &adminv1.ImportOptions{Events: true}, one, other)
 	if err == nil {
 		w.seen(one["id"].(string))
 	}

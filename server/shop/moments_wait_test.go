@@ -13,9 +13,8 @@ import (
 	"go.storefront.example/ent/db/dbtest"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
-	"go.storefront.example/server/importing"
-	"go.storefront.example/server/importing/importtest"
 	"go.storefront.example/server/shop"
+	"go.storefront.example/server/transfer/transfertest"
 	"go.storefront.example/server/webhooks"
 )
 
@@ -129,9 +128,7 @@ func TestTheTimeIsTakenWhenTheRowsAreHeld(t *testing.T) {
 		{"a key", "api_keys", key.ID.String(), func(string) error { _, err := w.RevokeKey(w.Ctx, key.ID.String()); return err }},
 		{"a webhook", "webhooks", hook, func(string) error { _, err := w.DisableWebhook(w.Ctx, hook); return err }},
 		{"a load behind the store", "stores", inStore.ID.String(), func(string) error {
-			_, err := importtest.Load(w.Ctx, w.DB, importtest.Lines(importtest.OneCustomer()), importing.Options{Kind: importing.Customers,
-				Events: true})
-			return err
+			return transfertest.Customers(w.Ctx, w.DB, &adminv1.ImportOptions{Events: true}, transfertest.OneCustomer())
 		}},
 	} {
 		t.Run(row.name, func(t *testing.T) {

@@ -11,10 +11,9 @@ import (
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/apierr"
-	"go.storefront.example/server/importing"
-	"go.storefront.example/server/importing/importtest"
 	"go.storefront.example/server/shop"
 	"go.storefront.example/server/shop/shoptest"
+	"go.storefront.example/server/transfer/transfertest"
 	"go.storefront.example/server/validate"
 )
 
@@ -72,9 +71,8 @@ func TestAPaymentThatTakesATotalTooFarIsRefused(t *testing.T) {
 		pay(b.Buy("ada@example.com", one.GetId(), "").GetId())
 
 		// As many orders as can be counted.
-		full := importtest.OneCustomer().With("ordersCount", math.MaxInt32)
-		_, err = importtest.Load(b.Ctx, s, importtest.Lines(full), importing.Options{Kind: importing.Customers})
-		require.NoError(t, err)
+		full := transfertest.OneCustomer().With("ordersCount", math.MaxInt32)
+		require.NoError(t, transfertest.Customers(b.Ctx, s, nil, full))
 		_, err = b.RecordOrder(b.Ctx, shop.OrderDraft{CustomerID: full["id"].(string), Lines: []shop.OrderLine{{ProductID: one.GetId(),
 			Quantity: 1}}})
 		shoptest.Refused(t, err, apierr.TotalLimit)

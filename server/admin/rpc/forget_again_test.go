@@ -18,7 +18,7 @@ import (
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/admin"
-	"go.storefront.example/server/importing"
+	"go.storefront.example/server/transfer"
 )
 
 // storeID is the id of the bench's store.
@@ -243,9 +243,9 @@ func TestAnImportBeforeTheReceiptIsForgotten(t *testing.T) {
 		b := newBenchOn(t, s)
 		customer := b.newCustomer("Awa Quagliotti", "awa.quagliotti@mail.example", "")
 		b.pay(b.newOrder(customer, "Quagliotti", "1"), "")
-		lines := map[importing.Kind]string{}
+		lines := map[transfer.Kind]string{}
 		require.NoError(t, b.operator.Export(t.Context(), &adminv1.ExportStoreRequest{Store: "s"}, func(in *adminv1.ExportStoreResponse) error {
-			lines[importing.Kind(in.GetKind())] += in.GetLines()
+			lines[transfer.Kind(in.GetKind())] += in.GetLines()
 			return nil
 		}))
 		for n := range 4 { // one more of the steps each time; the next would make the receipt
@@ -255,7 +255,7 @@ func TestAnImportBeforeTheReceiptIsForgotten(t *testing.T) {
 				_, err = b.operator.ContinueForgetting(t.Context(), &adminv1.ContinueForgettingRequest{Id: customer})
 				require.NoError(t, err)
 			}
-			for kind, table := range map[importing.Kind]string{importing.Events: "events", importing.Activity: "activity_entries"} {
+			for kind, table := range map[transfer.Kind]string{transfer.Events: "events", transfer.Activity: "activity_entries"} {
 				_, err := s.Writer().Exec("DELETE FROM " + table) // as they are after their retention
 				require.NoError(t, err)
 				out, err := b.operator.ImportRows(t.Context(), &adminv1.ImportRowsRequest{Store: "s", Kind: string(kind), Lines: lines[kind]})

@@ -21,7 +21,7 @@ import (
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/admin"
 	"go.storefront.example/server/apierr"
-	"go.storefront.example/server/importing"
+	"go.storefront.example/server/transfer"
 )
 
 // How much TestAnyHistoryIsForgotten does on each database.
@@ -44,7 +44,7 @@ type history struct {
 	// owners are the customers by the numbers of their signs.
 	owners map[string]string
 	orders []string
-	export map[importing.Kind]string
+	export map[transfer.Kind]string
 	done   int // receipts that were checked
 }
 
@@ -62,7 +62,7 @@ func TestAnyHistoryIsForgotten(t *testing.T) {
 
 func newHistory(b *bench, seed uint64) *history {
 	b.Logf("seed %d", seed)
-	h := &history{bench: b, rand: rand.New(rand.NewPCG(seed, 1)), owners: map[string]string{}, export: map[importing.Kind]string{}}
+	h := &history{bench: b, rand: rand.New(rand.NewPCG(seed, 1)), owners: map[string]string{}, export: map[transfer.Kind]string{}}
 	h.bystander = b.newCustomer("Awa", "bystander@mail.example", "")
 	for range 3 {
 		id := b.newCustomer("Awa", fmt.Sprint(uuid.NewString(), "@mail.example"), "")
@@ -225,7 +225,7 @@ func (h *history) refuse(customer string) {
 func (h *history) takeExport(string) {
 	clear(h.export)
 	require.NoError(h, h.operator.Export(h.Context(), &adminv1.ExportStoreRequest{Store: "s"}, func(in *adminv1.ExportStoreResponse) error {
-		h.export[importing.Kind(in.GetKind())] += in.GetLines()
+		h.export[transfer.Kind(in.GetKind())] += in.GetLines()
 		return nil
 	}))
 }
@@ -249,8 +249,8 @@ func (h *history) sweepAndImport(string) {
 		_, err := h.db.Writer().Exec("DELETE FROM " + table)
 		require.NoError(h, err)
 	}
-	for _, kind := range []importing.Kind{importing.Customers, importing.Events, importing.Deliveries, importing.Activity} {
-		for lines := range slices.Chunk(strings.Split(strings.TrimSpace(h.export[kind]), "\n"), importing.BatchRows) {
+	for _, kind := range []transfer.Kind{transfer.Customers, transfer.Events, transfer.Deliveries, transfer.Activity} {
+		for lines := range slices.Chunk(strings.Split(strings.TrimSpace(h.export[kind]), "\n"), transfer.BatchRows) {
 			if lines[0] == "" {
 				continue
 			}

@@ -1,0 +1,596 @@
+package importfile
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"html"
+	"maps"
+	"math/big"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"go.storefront.example/ent/apijson"
+	storefrontv1 "go.storefront.example/gen/storefront/v1"
+	"go.storefront.example/server/transfer"
+	"go.storefront.example/server/validate"
+)
+
+// builder makes a message of the API from a record.
+type builder struct {
+	*reading
+	*record
+	entry *entry
+	// price is that of a variable product, which has none of its own.
+	price  int64
+	priced bool
+}
+
+// build makes the message of the record.
+func (b *builder) build() {
+	b.refuseRounded()
+	b.further()
+	switch b.Kind {
+	case transfer.Products:
+		b.entry.message = b.product()
+	case transfer.Customers:
+		b.entry.message = b.customer()
+	case transfer.Orders:
+		b.entry.message = b.order()
+	}
+	b.plain(b.entry.message.ProtoReflect())
+}
+
+// idFields are the fields by which one finds a row, or what it is about, in another place.
+var idFields = []string{"id", "sku", "slug", "reference", "customer", "paymentLink", "parent", "itemProduct", "itemSku"}
+
+// roundedNumber is a number of which a spreadsheet kept only the first digits, in any language. A code such as 12E5 has no
+// sign.
+var roundedNumber = regexp.MustCompile(`^'?[+-]?\d+(?:[.,\x{066B}]\d+)?[eE]\+\d{1,3}$`)
+
+const rounded = "is a number that a spreadsheet has rounded, so that its last digits are lost: format the column as text and save " +
+	"the file from its source again"
+
+// refuseRounded refuses the ids that a spreadsheet has rounded, because several ids would become one.
+func (b *builder) refuseRounded() {
+	for _, field := range idFields {
+		for i, line := range b.lines {
+			value, column := b.on(i, field)
+			if bad := (LineError{Line: line.number, Column: column, Problem: rounded, Value: value}); roundedNumber.MatchString(value) &&
+				!slices.Contains(b.entry.bad, bad) {
+				b.entry.bad = append(b.entry.bad, bad)
+			}
+		}
+	}
+}
+
+// further reports what the lines of a record behind the first say otherwise than that one, such as the price of a variant,
+// because only the first is read of all but items. In a file of one's own an order is then refused: it may be two.
+func (b *builder) further() {
+	for i := range b.lines[1:] {
+		for _, field := range slices.Sorted(maps.Keys(b.source.Columns)) {
+			value, column := b.on(i+1, field)
+			if value == "" || strings.HasPrefix(field, "item") || value == b.value(field) || field == "email" || field == b.record.table.Group {
+				continue
+			}
+			if other := (LineError{Line: b.lines[i+1].number, Column: column, Value: value}); b.Kind == transfer.Orders && !b.source.shop {
+				other.Problem = "is not that of the first line of the order; give each order its own reference"
+				b.entry.bad = append(b.entry.bad, other)
+			} else {
+				other.Problem = "is left out: only the first line of several is read"
+				b.entry.lost = append(b.entry.lost, other)
+			}
+		}
+	}
+}
+
+// fieldsOf are the fields of a record that a field of a message is made from, where the names differ.
+var fieldsOf = map[string][]string{
+	"priceAmount": {"price", "priceAmount"}, "compareAtAmount": {"compareAt", "compareAtAmount"},
+	"totalPaid": {"total", "totalPaid"}, "amount": {"total", "amount"}, "reference": {"reference", "id"},
+	"name": {"name", "firstName"}, "customer.name": {"name", "firstName"}, "customer.email": {"email"}, "customer.phone": {"phone"},
+	"id": {"id", "sku", "reference"}, "customer.id": {"customer", "email"}, "customer": {"email"}, "paymentLink.id": {"paymentLink"},
+	"productId": {"itemProduct"}, "type": {"itemType"}, "title": {"itemTitle", "itemSku", "itemProduct"}, "quantity": {"itemQuantity"},
+	"unitAmount": {"itemPrice", "itemTotal"},
+}
+
+var itemField = regexp.MustCompile(`^items\[(\d+)\]\.(\w+)$`)
+
+// place returns the column and the line of a message's field, and what it holds there.
+func (b *builder) place(field string) (column string, line int, value string) {
+	at, names := 0, fieldsOf[field]
+	if item := itemField.FindStringSubmatch(field); item != nil && b.value("items") == "" {
+		n, _ := strconv.Atoi(item[1])
+		at, names = b.itemLine(n), fieldsOf[item[2]]
+	} else if b.Kind != transfer.Orders && (field == "type" || field == "title") {
+		names = nil
+	}
+	names = append(slices.Clone(names), field)
+	for _, name := range names {
+		if len(b.record.table.columnsOf(name)) > 0 {
+			value, column = b.on(at, name)
+			return column, b.lines[at].number, value
+		}
+	}
+	if b.record.table.separator == 0 {
+		return field, b.lines[at].number, ""
+	}
+	return names[0], b.lines[at].number, ""
+}
+
+// itemLine returns the line of an order's item.
+func (b *builder) itemLine(n int) int {
+	for i := range b.lines {
+		if b.hasItem(i) {
+			if n == 0 {
+				return i
+			}
+			n--
+		}
+	}
+	return 0
+}
+
+func (b *builder) optional(field string) *string {
+	if value := b.value(field); value != "" {
+		return &value
+	}
+	return nil
+}
+
+// amount reads an amount from a field in units of the currency, such as 12.50, or one in minor units.
+// target is the field of the message. Amounts of another currency are refused with the currency alone.
+func (b *builder) amount(line int, target, units, minor string) (n int64, given bool) {
+	currency := cmp.Or(b.money(), b.reading.Store.GetCurrency())
+	if text, _ := b.on(line, units); text != "" {
+		n, err := validate.ParseAmount(text, currency)
+		if err != nil {
+			b.entry.refuse(target, err.Error())
+		}
+		return n, true
+	}
+	text, _ := b.on(line, minor)
+	if text == "" {
+		return 0, false
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		b.entry.refuse(target, "must be a whole number of minor units")
+	}
+	return n, true
+}
+
+func (b *builder) timestamp(field string) *timestamppb.Timestamp {
+	if d := b.date(field); d != nil {
+		return timestamppb.New(d.at)
+	}
+	return nil
+}
+
+// date reads a date, and notes how one without a zone is read.
+func (b *builder) date(field string) *date {
+	text, column := b.on(0, field)
+	if text == "" {
+		return nil
+	}
+	names := column
+	if clock, of := b.on(0, "time"); clock != "" && field == "createdAt" {
+		text, names = text+" "+clock, names+" "+of
+	}
+	var zone *time.Location
+	if b.source.Zone == "UTC" || zoneInName.MatchString(names) {
+		zone = time.UTC
+	}
+	d, err := b.dates.parse(text, zone)
+	if err != nil {
+		b.entry.refuse(field, err.Error())
+		return nil
+	}
+	note := func(problem string) {
+		b.entry.lost = append(b.entry.lost, LineError{Line: b.lines[0].number, Column: column, Problem: problem, Value: text})
+	}
+	switch {
+	case d.twice:
+		note("is a time that " + b.dates.zone.String() + " had twice that day, because clocks were set back; the first is taken")
+	case !d.zoned && b.TimeZone == "":
+		note("has no time zone and is read as UTC; --time-zone reads it as another")
+	case !d.zoned:
+		note("has no time zone and is read as " + b.dates.zone.String())
+	}
+	return &d
+}
+
+// zoneInName finds the zone in a column's name, such as Created (UTC) and date_created_gmt.
+var zoneInName = regexp.MustCompile(`(?i)(?:^|[^a-z])(?:utc|gmt)(?:[^a-z]|$)`)
+
+// count reads a whole number.
+func (b *builder) count(line int, field, target string) int64 {
+	text, _ := b.on(line, field)
+	if text == "" {
+		return 0
+	}
+	n, err := strconv.ParseFloat(text, 64)
+	if err != nil || n != float64(int32(n)) {
+		b.entry.refuse(target, "must be a whole number")
+		return 0
+	}
+	return int64(n)
+}
+
+// statusWord is a status as words have it. WooCommerce may write wc- before it.
+func statusWord(text string) string { return fold(strings.TrimPrefix(strings.TrimSpace(text), "wc-")) }
+
+// word reads one of an enum's words.
+func (b *builder) word(line int, field, target string, values map[string]int32) int32 {
+	text, _ := b.on(line, field)
+	if text == "" {
+		return 0
+	}
+	word := strings.ToUpper(text)
+	if field == "status" {
+		key := statusWord(text)
+		word = cmp.Or(b.source.Statuses[key], known().Statuses[b.Kind][key], strings.ToUpper(key))
+	}
+	n := values[word]
+	if n == 0 {
+		names := slices.DeleteFunc(slices.Sorted(maps.Keys(values)), func(name string) bool { return values[name] == 0 })
+		b.entry.refuse(target, "must be one of "+strings.Join(names, ", "))
+	}
+	return n
+}
+
+// phone reads a number in the country of its row, of --country, or of the store. A text that is no number is refused, or left
+// out if the e-mail says whose row it is. In a country that is not known, only a number in international form is read.
+func (b *builder) phone() *string {
+	text := b.optional("phone")
+	if text == nil {
+		return nil
+	}
+	named, country := b.value("country"), cmp.Or(b.Country, b.reading.Store.GetCountry())
+	if named != "" {
+		country, _ = validate.Country(named)
+	}
+	number, ok := validate.Phone(*text, country)
+	if ok && !roundedNumber.MatchString(*text) {
+		return &number
+	}
+	problem := "must be a number in international form such as +237670000001, or a valid one of " + country
+	switch {
+	case roundedNumber.MatchString(*text):
+		problem = rounded
+	case country == "":
+		problem = fmt.Sprintf("must be a number in international form, because the country %q is not known", named)
+	}
+	field := "phone"
+	if b.Kind == transfer.Orders {
+		field = "customer.phone"
+	}
+	if _, has := validate.Email(b.value("email")); has {
+		column, line, value := b.entry.place(field)
+		b.entry.lost = append(b.entry.lost, LineError{Line: line, Column: column, Value: value, Problem: "is left out: it " + problem})
+		return nil
+	}
+	b.entry.refuse(field, problem)
+	return text // there is one
+}
+
+// money is the currency of the record's amounts; empty stands for the store's.
+func (b *builder) money() string {
+	return cmp.Or(strings.ToUpper(b.value("currency")), b.source.Currency)
+}
+
+var tag = regexp.MustCompile(`<[^>]*>`)
+
+// priceOf reads a product's price: the one of a sale that is on, or else the usual one.
+func (b *builder) priceOf() (price int64, given bool) {
+	if b.value("salePrice") != "" {
+		now := time.Now()
+		starts, ends := b.date("saleStarts"), b.date("saleEnds")
+		if ends != nil && ends.whole { // that day is one of the sale
+			ends.at = ends.at.AddDate(0, 0, 1)
+		}
+		if (starts == nil || !starts.at.After(now)) && (ends == nil || ends.at.After(now)) {
+			return b.amount(0, "salePrice", "salePrice", "")
+		}
+	}
+	return b.amount(0, "priceAmount", "price", "priceAmount")
+}
+
+// vary notes the price of a variation, if it can be bought, for its product.
+func (b *builder) vary(lowest map[string]int64) {
+	b.refuseRounded()
+	price, given := b.priceOf()
+	status := b.word(0, "status", "status", storefrontv1.Product_Status_value)
+	parent := strings.TrimPrefix(b.value("parent"), "id:")
+	before, has := lowest[parent]
+	forSale := status == 0 || status == int32(storefrontv1.Product_PUBLISHED)
+	if given && forSale && (!has || price < before) {
+		lowest[parent] = price
+	}
+}
+
+// lowestOf returns the lowest price of a product's variations, which name it by its id or its SKU.
+func (b *builder) lowestOf(lowest map[string]int64) (price int64, has bool) {
+	for _, field := range []string{"id", "sku"} {
+		if price, has = lowest[b.value(field)]; has {
+			return price, true
+		}
+	}
+	return 0, false
+}
+
+func (b *builder) product() *storefrontv1.Product {
+	m := &storefrontv1.Product{
+		Id: cmp.Or(b.value("id"), b.value("sku")), Title: b.value("title"), Slug: b.value("slug"), Currency: b.money(),
+		Url: b.value("url"), CoverUrl: b.optional("coverUrl"), Summary: b.value("summary"), Description: b.value("description"),
+		Type:        storefrontv1.Product_Type(b.word(0, "type", "type", storefrontv1.Product_Type_value)),
+		Status:      storefrontv1.Product_Status(b.word(0, "status", "status", storefrontv1.Product_Status_value)),
+		PublishedAt: b.timestamp("publishedAt"), CreatedAt: b.timestamp("createdAt"), UpdatedAt: b.timestamp("updatedAt"),
+	}
+	if b.source.shop { // WooCommerce writes line breaks as \n and lists all images; a summary is plain text here
+		m.Summary = html.UnescapeString(tag.ReplaceAllString(strings.ReplaceAll(m.GetSummary(), `\n`, "\n"), ""))
+		m.Description = strings.ReplaceAll(m.GetDescription(), `\n`, "\n")
+		if m.CoverUrl != nil {
+			*m.CoverUrl, _, _ = strings.Cut(*m.CoverUrl, ", ")
+		}
+	}
+	if b.priced {
+		m.PriceAmount = b.price
+	} else if price, given := b.priceOf(); given {
+		m.PriceAmount = price
+	} else if b.Update {
+		b.entry.unpriced = true
+	} else {
+		b.entry.refuse("priceAmount", "is required")
+	}
+	if no(b.value("published")) && m.GetStatus() == storefrontv1.Product_PUBLISHED {
+		m.Status = storefrontv1.Product_DRAFT // Shopify's: active, but in no channel
+	}
+	// The exports have reference prices that a shop does not show, since they are not above the price.
+	if before, given := b.amount(0, "compareAtAmount", "compareAt", "compareAtAmount"); given && (before > m.GetPriceAmount() ||
+		!b.source.shop) {
+		m.CompareAtAmount = &before
+	}
+	for _, i := range slices.Concat(b.record.table.columnsOf("compareAt"), b.record.table.columnsOf("compareAtAmount")) {
+		b.entry.clears = b.entry.clears || b.lines[0].given == nil || b.lines[0].given[i]
+	}
+	return m
+}
+
+// fullName is the name, or the first and the last name. Beside a first name alone the name is the last, as in
+// French (Nom, Prénom), and beside a last name alone the first, as in Spanish (Nombre, Apellidos).
+func (b *builder) fullName() string {
+	name, given, family := b.value("name"), b.value("firstName"), b.value("lastName")
+	switch {
+	case name != "" && family == "" && !strings.Contains(name, given):
+		return given + " " + name
+	case name != "" && given == "" && !strings.Contains(name, family):
+		return name + " " + family
+	}
+	return cmp.Or(name, strings.TrimSpace(given+" "+family))
+}
+
+func (b *builder) customer() *storefrontv1.Customer {
+	m := &storefrontv1.Customer{
+		Id: b.value("id"), Name: b.fullName(), Email: b.optional("email"), Phone: b.phone(), Currency: b.money(),
+		OrdersCount: int32(b.count(0, "ordersCount", "ordersCount")), //nolint:gosec // Bounded by count.
+		CreatedAt:   b.timestamp("createdAt"),
+	}
+	m.TotalPaid, _ = b.amount(0, "totalPaid", "total", "totalPaid")
+	return m
+}
+
+func (b *builder) order() *storefrontv1.Order {
+	m := &storefrontv1.Order{
+		Id: b.value("id"), Reference: b.value("reference"), Currency: b.money(), Note: b.optional("note"),
+		Status: storefrontv1.Order_Status(b.word(0, "status", "status", storefrontv1.Order_Status_value)),
+		PaidAt: b.timestamp("paidAt"), CreatedAt: b.timestamp("createdAt"),
+		Customer: &storefrontv1.Order_Customer{Id: b.value("customer"), Name: b.fullName(), Email: b.optional("email"),
+			Phone: b.phone()},
+	}
+	if !b.Update && buyer(m.Customer.Id, m.Customer.GetEmail(), b.value("phone")) == "" {
+		b.entry.refuse("customer.email", "is required, or a phone: an order without a buyer, such as one at a till, cannot be kept")
+	}
+	switch {
+	case yes(b.value("refunded")):
+		m.Status = storefrontv1.Order_REFUNDED
+	case b.source.Columns["status"] == nil:
+		m.Status = storefrontv1.Order_PAID // an export of sales
+	case b.value("cancelledAt") != "" && m.GetStatus() == storefrontv1.Order_PENDING:
+		m.Status = storefrontv1.Order_CANCELLED
+	}
+	if b.source.shop && m.GetStatus() != storefrontv1.Order_PAID && m.GetStatus() != storefrontv1.Order_REFUNDED {
+		m.PaidAt = nil // an authorization, or a part of the amount
+	}
+	if text := b.value("platformFeePercent"); text != "" {
+		percent, err := strconv.ParseFloat(text, 64)
+		if err != nil {
+			b.entry.refuse("platformFeePercent", "must be a percentage from 0 to 100")
+		}
+		m.PlatformFeePercent = percent
+	}
+	if id := b.value("paymentLink"); id != "" {
+		m.PaymentLink = &storefrontv1.Order_PaymentLink{Id: id}
+	}
+	b.items(m)
+	sum := new(big.Int)
+	for i := range b.lines {
+		if b.hasItem(i) {
+			item, total := b.item(i, len(m.GetItems()))
+			m.Items = append(m.Items, item)
+			sum.Add(sum, total)
+		}
+	}
+	var given bool
+	m.Amount, given = b.amount(0, "amount", "total", "amount")
+	b.priceItems(m, given)
+	if b.Update && (!given && len(m.GetItems()) == 0 || b.entry.lacking || buyer(m.Customer.Id, m.Customer.GetEmail(), b.value("phone")) == "") {
+		m.Customer, given = nil, true // enough for an order that the store has, and refused if it has none
+	}
+	if !given {
+		m.Amount = sum.Int64()
+		switch {
+		case len(m.GetItems()) == 0 || b.value("items") != "":
+			b.entry.refuse("amount", "is required")
+		case !sum.IsInt64() || m.Amount > validate.MaxAmount:
+			b.entry.refuse("amount", "is required: the sum of the items is no amount")
+		}
+	}
+	if lost := b.source.Partly[statusWord(b.value("status"))]; lost != "" {
+		value := b.value("refund")
+		if m.GetStatus() == storefrontv1.Order_PENDING {
+			value = b.paid(m.GetAmount())
+		}
+		b.entry.lost = append(b.entry.lost, LineError{Line: b.lines[0].number, Column: b.columnOf("status"), Problem: lost, Value: value})
+	}
+	return m
+}
+
+// paid is what was paid of an order's amount, for a reader; "" if the export does not say what is outstanding.
+func (b *builder) paid(amount int64) string {
+	currency := cmp.Or(b.money(), b.reading.Store.GetCurrency())
+	outstanding, err := validate.ParseAmount(b.value("outstanding"), currency)
+	if err != nil {
+		return ""
+	}
+	return validate.FormatAmount(amount-outstanding, currency)
+}
+
+// items reads the items of an object of the API or of a line of order list -o csv.
+func (b *builder) items(m *storefrontv1.Order) {
+	text := b.value("items")
+	var items []json.RawMessage
+	if text != "" && json.Unmarshal([]byte(text), &items) != nil {
+		b.entry.refuse("items", "must be a list as order list -o csv writes it")
+	}
+	for i, text := range items {
+		m.Items = append(m.Items, &storefrontv1.Order_Item{})
+		var members struct{ UnitAmount *json.RawMessage }
+		if json.Unmarshal(text, &members) == nil && members.UnitAmount == nil {
+			b.entry.unpricedItems = append(b.entry.unpricedItems, i)
+		}
+		if invalid, is := errors.AsType[*apijson.Invalid](apijson.Unmarshal(text, m.GetItems()[i])); is {
+			if len(invalid.Fields) == 0 {
+				b.entry.refuse("items", invalid.Message)
+			}
+			for _, f := range invalid.Fields {
+				b.entry.refuse(fmt.Sprintf("items[%d].%s", i, f.Name), f.Message)
+			}
+		}
+		if slices.Contains(b.source.ignored, "id") { // --map id=
+			m.Items[i].Id = ""
+		}
+	}
+}
+
+// item reads the item of one line and what it costs in all. Its title may be missing until its product is found.
+func (b *builder) item(line, n int) (item *storefrontv1.Order_Item, cost *big.Int) {
+	field := func(name string) string { return fmt.Sprintf("items[%d].%s", n, name) }
+	item = &storefrontv1.Order_Item{
+		Quantity: 1, Type: storefrontv1.Product_Type(b.word(line, "itemType", field("type"), storefrontv1.Product_Type_value)),
+	}
+	item.Title, _ = b.on(line, "itemTitle")
+	item.ProductId, _ = b.on(line, "itemProduct")
+	b.entry.skus = slices.Grow(b.entry.skus, n+1)[:n+1]
+	b.entry.skus[n], _ = b.on(line, "itemSku")
+	if text, _ := b.on(line, "itemQuantity"); text != "" {
+		item.Quantity = int32(b.count(line, "itemQuantity", field("quantity"))) //nolint:gosec // Bounded by count.
+	}
+	var given bool
+	if item.UnitAmount, given = b.amount(line, field("unitAmount"), "itemPrice", ""); !given {
+		var total int64
+		if total, given = b.amount(line, field("unitAmount"), "itemTotal", ""); given {
+			b.share(item, n, total)
+			return item, big.NewInt(total)
+		}
+		b.entry.unpricedItems = append(b.entry.unpricedItems, n)
+	}
+	cost = big.NewInt(int64(item.GetQuantity()))
+	return item, cost.Mul(cost, big.NewInt(item.GetUnitAmount()))
+}
+
+// share gives an item the price of one, of a total, which may be no multiple of the quantity.
+func (b *builder) share(item *storefrontv1.Order_Item, n int, total int64) {
+	quantity := int64(item.GetQuantity())
+	if quantity < 1 {
+		return // is refused
+	}
+	if item.UnitAmount = total / quantity; total%quantity == 0 {
+		return
+	}
+	note := LineError{Problem: "is no multiple of the quantity: the price of one is stored rounded down, the order's total as it is"}
+	note.Column, note.Line, note.Value = b.entry.place(fmt.Sprintf("items[%d].unitAmount", n))
+	b.entry.lost = append(b.entry.lost, note)
+}
+
+// priceItems gives an item without a price the order's amount, if it is the only one.
+func (b *builder) priceItems(m *storefrontv1.Order, given bool) {
+	for _, n := range b.entry.unpricedItems {
+		switch {
+		case given && len(m.GetItems()) == 1:
+			b.share(m.Items[n], n, m.GetAmount())
+		case b.Update:
+			b.entry.lacking = true
+		default:
+			b.entry.refuse(fmt.Sprintf("items[%d].unitAmount", n), "is required: the item has no price, and it can only be the order's total "+
+				"if the order has one item and a total")
+		}
+	}
+}
+
+// own returns one's own id if it is a UUID, and otherwise the UUID that it stands for in the store.
+func (o Options) own(kind transfer.Kind, from, own string) string {
+	if id, ok := validate.ParseID(own); ok {
+		return id.String()
+	}
+	store, _ := validate.ParseID(o.Store.GetId())
+	return uuid.NewSHA1(store, []byte(string(kind)+"\n"+from+"\n"+own)).String()
+}
+
+// identified gives a row the ids and the type that it lacks. Without an id of one's own a product is known
+// by its title, a customer by the e-mail or else the phone, and an order by its reference.
+func (l *reading) identified(e *entry, from string) {
+	switch m := e.message.(type) {
+	case *storefrontv1.Product:
+		e.titled = m.GetId() == "" && m.GetTitle() != ""
+		m.Id = l.own(transfer.Products, from, cmp.Or(m.GetId(), m.GetTitle(), m.GetSlug()))
+		if m.GetType() == 0 {
+			m.Type = l.Type
+		}
+	case *storefrontv1.Customer:
+		e.own = m.GetId() != "" && !strings.EqualFold(m.GetId(), strings.TrimSpace(m.GetEmail()))
+		m.Id = l.own(transfer.Customers, from, buyer(m.GetId(), m.GetEmail(), m.GetPhone()))
+	case *storefrontv1.Order:
+		m.Reference = cmp.Or(m.GetReference(), m.GetId())
+		m.Id = l.own(transfer.Orders, from, cmp.Or(m.GetId(), m.GetReference()))
+		if c := m.GetCustomer(); c != nil {
+			e.own = c.GetId() != "" && !strings.EqualFold(c.GetId(), strings.TrimSpace(c.GetEmail()))
+			c.Id = l.own(transfer.Customers, from, buyer(c.GetId(), c.GetEmail(), c.GetPhone()))
+		}
+		for i, item := range m.GetItems() {
+			if item.GetId() == "" {
+				item.Id = l.own("items", m.GetId(), fmt.Sprint(i))
+			}
+			sku := ""
+			if i < len(e.skus) {
+				sku = e.skus[i]
+			}
+			l.link(e, item, i, sku, from)
+			if item.GetType() == 0 {
+				item.Type = max(l.Type, storefrontv1.Product_FILE)
+			}
+		}
+	}
+}
+
+// buyer returns what a customer is known by.
+func buyer(id, email, phone string) string {
+	return cmp.Or(id, strings.ToLower(strings.TrimSpace(email)), phone)
+}

@@ -1,0 +1,80 @@
+package importfile
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+
+	adminv1 "go.storefront.example/gen/storefront/admin/v1"
+	storefrontv1 "go.storefront.example/gen/storefront/v1"
+	"go.storefront.example/server/transfer"
+)
+
+// catalogue has the store's products by what an order's item may name: id, slug and title. Of two with one
+// title it has the newest.
+type catalogue map[[2]string]*storefrontv1.Product
+
+// catalogueOf reads the products of a store.
+func catalogueOf(ctx context.Context, api API, store string) (catalogue, error) {
+	all := catalogue{}
+	for page := int64(1); ; page++ {
+		out, err := api.ListProducts(ctx, &adminv1.ListProductsRequest{Store: store, Page: &page, PageSize: new(int32(100))})
+		if err != nil {
+			return nil, err
+		}
+		for _, p := range out.GetData() {
+			for _, key := range [][2]string{{"id", p.GetId()}, {"slug", p.GetSlug()}, {"title", p.GetTitle()}} {
+				if all[key] == nil {
+					all[key] = p
+				}
+			}
+		}
+		if page*100 >= out.GetTotal() {
+			return all, nil
+		}
+	}
+}
+
+// link gives an order's item the product of the store that has its id, its SKU, its slug or its title, and the product's
+// title if it has none. An item of none keeps an id of its own, as one of a product that is gone, and is reported; without a
+// title it has its SKU for one, or is refused.
+func (l *reading) link(e *entry, item *storefrontv1.Order_Item, n int, sku, from string) {
+	keys := make([][2]string, 0, 8)
+	title := strings.TrimSpace(item.GetTitle())
+	for _, name := range []string{item.GetProductId(), sku, title} {
+		if name != "" {
+			keys = append(keys, [2]string{"id", l.own(transfer.Products, from, name)}, [2]string{"slug", name})
+		}
+	}
+	if sku != "" { // the products may have come in a file of one's own
+		keys = append(keys, [2]string{"id", l.own(transfer.Products, "storefront", sku)})
+	}
+	for _, name := range []string{title, item.GetProductId(), sku} {
+		if name != "" {
+			keys = append(keys, [2]string{"title", name})
+		}
+	}
+	if at := strings.LastIndex(title, " - "); at > 0 && l.source.shop { // Guide - PDF: the variation follows
+		keys = append(keys, [2]string{"title", title[:at]})
+	}
+	for _, key := range keys {
+		if p := l.products[key]; p != nil {
+			item.ProductId, item.Title = p.GetId(), cmp.Or(title, p.GetTitle())
+			if item.GetType() == 0 {
+				item.Type = p.GetType()
+			}
+			return
+		}
+	}
+	switch {
+	case title != "" || sku != "":
+		item.Title = cmp.Or(title, sku)
+	case l.Update:
+		e.message.(*storefrontv1.Order).Customer = nil // enough for an order that the store has
+	default:
+		e.refuse(fmt.Sprintf("items[%d].title", n), "is required: the item has no title and no SKU, and is of no product of the store")
+	}
+	item.ProductId = l.own(transfer.Products, from, cmp.Or(item.GetProductId(), sku, title))
+	e.unknown = append(e.unknown, item.GetTitle())
+}

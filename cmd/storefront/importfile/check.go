@@ -1,0 +1,447 @@
+package importfile
+
+import (
+	"cmp"
+	"fmt"
+	"hash/maphash"
+	"slices"
+	"strings"
+
+	"github.com/google/uuid"
+	"google.golang.org/protobuf/proto"
+
+	"go.storefront.example/ent/apijson"
+	"go.storefront.example/ent/resource"
+	"go.storefront.example/ent/tenant"
+	adminv1 "go.storefront.example/gen/storefront/admin/v1"
+	storefrontv1 "go.storefront.example/gen/storefront/v1"
+	"go.storefront.example/server/transfer"
+	"go.storefront.example/server/validate"
+)
+
+// identity is a field that identifies a row among those of its kind, spelt as rows store it.
+type identity struct{ field, text string }
+
+// checker decides, while the file is checked, which rows are one with a row further up or with what the store has. What it
+// decides holds for the pass that stores the rows, so that a dry run and a run are of one mind. A nil one decides nothing.
+type checker struct {
+	update bool // of what the store has
+	seed   maphash.Seed
+	seen   map[uint64]sighting // of rows that are good, by the hash of an identity
+	people *transfer.People
+	// What the batch at hand would add to them, until all its rows are known to be good.
+	here   map[uint64]sighting
+	merges []merge
+}
+
+// sighting is a row of the file: its line, and a hash of all of it.
+type sighting struct {
+	sum  uint64
+	line int
+}
+
+// String returns where the row is.
+func (s sighting) String() string { return fmt.Sprint("line ", s.line) }
+
+// merge is a row of customers that becomes part of another one, whose place in the file is into.
+type merge struct {
+	row, into int
+	// adds is true if the counts and totals of the two are added: they are two records of one customer.
+	adds bool
+	note LineError
+}
+
+func newChecker(update bool) *checker {
+	return &checker{update: update, seed: maphash.MakeSeed(), seen: map[uint64]sighting{}, people: transfer.NewPeople()}
+}
+
+// identify finds what identifies a row that is to be checked.
+func (l *reading) identify(e *entry) {
+	if l.check == nil {
+		return
+	}
+	switch m := e.message.(type) {
+	case *storefrontv1.Product:
+		e.identities = []identity{{"id", m.GetId()}, {"slug", m.GetSlug()}}
+		if e.titled {
+			e.identities[0].field = "title" // from which the id was made
+		}
+		if id, ok := validate.ParseID(m.GetId()); ok && m.GetSlug() == "" {
+			e.slugs = transfer.SlugsOf(m.GetTitle(), id)
+		}
+	case *storefrontv1.Customer:
+		e.identities = []identity{{"id", m.GetId()}}
+		// A row that becomes part of another one is not sent, so the importer's rules for it are applied here.
+		var wrong []apijson.Field
+		e.contact, wrong = transfer.CheckCustomer(tenant.Store{Currency: l.Store.GetCurrency(), Country: l.Store.GetCountry()}, m)
+		for _, f := range wrong {
+			e.refuse(f.Name, f.Message)
+		}
+	case *storefrontv1.Order:
+		e.identities = []identity{{"id", m.GetId()}, {"reference", strings.TrimSpace(m.GetReference())}}
+		if c := m.GetCustomer(); c != nil {
+			e.contact = transfer.ContactOfBuyer(tenant.Store{Country: l.Store.GetCountry()}, c)
+		}
+	}
+	text, _ := proto.MarshalOptions{Deterministic: true}.Marshal(e.message)
+	e.sum = maphash.Bytes(l.check.seed, text)
+}
+
+// verdict is what the checker says of a batch: rows to send, and rows that repeat one further up, each with what it repeats.
+type verdict struct {
+	fresh, repeated []*entry
+	clashing        []clash
+}
+
+// clash is a row with a field that says it is another row, which stands further up in the file.
+type clash struct {
+	*entry
+	field, problem string
+	with           fmt.Stringer
+}
+
+// judge tells the rows that are to be sent from those that stand further up in the file, those that become part of another
+// row, and those that clash with one. Bad rows are sent like new ones, for all that is wrong with them, and nothing repeats
+// them. It may be called again for the same batch, once more is known of its rows.
+func (c *checker) judge(rows []*entry) (v verdict) {
+	if c == nil {
+		return verdict{fresh: rows}
+	}
+	c.people.Back()
+	c.here, c.merges = map[uint64]sighting{}, nil
+	for _, e := range rows {
+		e.restore()
+		if len(e.bad) > 0 {
+			v.fresh = append(v.fresh, e)
+			continue
+		}
+		again, clashes := c.compare(e)
+		if !again && clashes.problem == "" {
+			again, clashes = c.meet(e)
+		}
+		switch {
+		case again:
+			v.repeated = append(v.repeated, e)
+			continue
+		case clashes.problem != "":
+			v.clashing = append(v.clashing, clashes)
+			continue
+		}
+		v.fresh = append(v.fresh, e)
+		own := e.identities
+		if !e.there { // the slug that the store would make
+			slug := identity{"slug", e.slugs[0]}
+			if _, taken := c.sight(slug); taken {
+				slug.text = e.slugs[1]
+			}
+			own = append(slices.Clone(own), slug)
+		}
+		for _, id := range own {
+			c.here[maphash.Comparable(c.seed, id)] = sighting{e.sum, e.line}
+		}
+	}
+	v.fresh = slices.DeleteFunc(v.fresh, func(e *entry) bool {
+		return slices.ContainsFunc(c.merges, func(m merge) bool { return m.row == e.row })
+	})
+	return v
+}
+
+// whole reports whether all rows are to be sent as they are.
+func (v verdict) whole(rows []*entry) bool {
+	return len(v.fresh) == len(rows) && !slices.ContainsFunc(rows, func(e *entry) bool { return e.phoneless || e.id != "" })
+}
+
+// fate is what becomes of a row of customers that is sent.
+type fate int
+
+const (
+	storedNew fate = iota
+	changed        // one of the store is completed or updated
+	skipped        // one of the store stays as it is
+)
+
+// accept keeps what the batch at hand was judged to be.
+func (c *checker) accept() {
+	if c == nil {
+		return
+	}
+	for key, s := range c.here {
+		c.seen[key] = s
+	}
+	c.people.Begin()
+}
+
+// sight returns the row further up that has an identity.
+func (c *checker) sight(id identity) (sighting, bool) {
+	key := maphash.Comparable(c.seed, id)
+	s, has := c.here[key]
+	if !has {
+		s, has = c.seen[key]
+	}
+	return s, has && id.text != ""
+}
+
+// compare compares a row with those of earlier batches and those above it in its own.
+func (c *checker) compare(e *entry) (again bool, clashes clash) {
+	grouped := e.table != nil && e.table.Group != ""
+	_, customer := e.message.(*storefrontv1.Customer)
+	for _, id := range e.identities {
+		s, has := c.sight(id)
+		switch {
+		case !has, customer && s.sum != e.sum: // who a customer is, meet decides
+		case s.sum == e.sum:
+			e.notes = append(e.notes, e.about("", "is left out: it is the same as a row further up", s))
+			return true, clash{}
+		case id.field == "id" && !grouped:
+			e.notes = append(e.notes, e.about("id", sameID, s))
+			return true, clash{}
+		case id.field == "title":
+			return false, clash{e, id.field, "is that of another line too; give products of one title an id column", s}
+		case grouped:
+			return false, clash{e, e.table.Group,
+				"stands further up too; all lines of one record must follow each other and have one id and one buyer", s}
+		default:
+			return false, clash{e, id.field, "is that of another row of the file", s}
+		}
+	}
+	return false, clash{}
+}
+
+// meet finds who the customer of a row is, among the people of the store and of the rows further up.
+func (c *checker) meet(e *entry) (again bool, clashes clash) {
+	switch m := e.message.(type) {
+	case *storefrontv1.Customer:
+		return c.meetCustomer(e)
+	case *storefrontv1.Order:
+		if m.Customer != nil && !e.there {
+			c.meetBuyer(e, m.GetCustomer())
+		}
+	}
+	return false, clash{}
+}
+
+// meetCustomer finds whom a row of customers is: a new customer, one of the store, to whom the row is sent, or one of a row
+// further up, of which the row becomes part.
+func (c *checker) meetCustomer(e *entry) (again bool, clashes clash) {
+	all := c.people
+	m := all.Find(e.contact, false)
+	if m.Alias != transfer.Nobody && m.Alias != m.Who {
+		if who := all.All[m.Alias]; e.contact.Email != "" && who.Email != 0 {
+			return false, clash{e, "id", othersEmail, who}
+		}
+		e.notes = append(e.notes, e.about("id", sameID, all.All[m.Alias]))
+		return true, clash{}
+	}
+	if m.Who == transfer.Nobody {
+		all.Add(e.leavePhone(all, m.Owner, "phone"), e.row, e.line, "")
+		e.fate = storedNew
+		return false, clash{}
+	}
+	who := all.All[m.Who]
+	mail := all.At("email", e.contact.Email)
+	switch {
+	case m.Field != "id":
+	case who.Stored():
+		if e.fate = skipped; !c.update || who.Label == resource.ForgottenEmail(uuid.MustParse(e.contact.ID)) {
+			return false, clash{} // left as it is
+		}
+	case mail != transfer.Nobody && mail != m.Who, mail == transfer.Nobody && e.contact.Email != "" && who.Email != 0:
+		return false, clash{e, "id", othersEmail, who}
+	}
+	known, gets := e.contact, false
+	if m.Joins {
+		var kept, gone int
+		kept, gone, gets = all.Join(m.Who, m.Owner)
+		who = all.All[kept]
+		m.Who = kept
+		other, joined := all.All[gone], sameCustomer
+		if who.Stored() {
+			joined = "is of the same " + storesCustomer
+		}
+		c.merges = append(c.merges, merge{row: other.Row, into: rowOf(who, e), adds: true,
+			note: LineError{Line: other.Line, Problem: joined, With: fmt.Sprint("line ", lineOf(who, e))}})
+	} else {
+		known = e.leavePhone(all, m.Owner, "phone")
+	}
+	e.address(who)
+	if e.fate = skipped; all.Complete(m.Who, known, c.update && who.Stored()) || gets {
+		e.fate = changed
+	}
+	field, problem, adds := m.Field, "is that of a row further up: "+sameCustomer, true
+	switch {
+	case field == "id" && e.own:
+		problem, adds = "is that of a row further up: "+sameRecord, false
+	case field == "id" && known.Email != "":
+		field = "email" // from which the id was made
+	case field == "id":
+		field = "phone"
+	}
+	switch {
+	case !who.Stored():
+		n := e.about(field, problem, who)
+		c.merges = append(c.merges, merge{row: e.row, into: who.Row, adds: adds, note: n})
+	case !c.update:
+		e.notes = append(e.notes, e.about(field, "is that of a "+storesCustomer, who))
+	}
+	return false, clash{}
+}
+
+// rowOf and lineOf are the row that stands for a person: the first one, or the one at hand for a customer of the store.
+func rowOf(who transfer.Person, e *entry) int {
+	if who.Stored() {
+		return e.row
+	}
+	return who.Row
+}
+
+func lineOf(who transfer.Person, e *entry) int {
+	if who.Stored() {
+		return e.line
+	}
+	return who.Line
+}
+
+// What becomes of rows of one customer.
+const (
+	sameID         = "is that of a row further up: this one is left out"
+	othersEmail    = "is that of another line, which has another e-mail"
+	oneCustomer    = "they are stored as one customer, with what the first row that has it says, and "
+	sameRecord     = oneCustomer + "the first one's counts and totals"
+	sameCustomer   = oneCustomer + "the sums of their counts and totals; a customer of the store keeps its own"
+	storesCustomer = "customer of the store, who gets what they lack and keeps what they have"
+)
+
+func (c *checker) meetBuyer(e *entry, buyer *storefrontv1.Order_Customer) {
+	all := c.people
+	m := all.Find(e.contact, true)
+	known := e.leavePhone(all, m.Owner, "customer.phone")
+	if m.Who == transfer.Nobody {
+		all.Add(known, e.row, e.line, "")
+		return
+	}
+	who := all.All[m.Who]
+	e.address(who)
+	if e.own && m.ID != m.Who {
+		e.notes = append(e.notes, e.about("customer.id", "is not kept: the order is of the customer who has its "+m.Field, who))
+	}
+	for _, of := range []struct {
+		field, text string
+		has         uint64
+	}{{"name", known.Name, who.Name}, {"email", known.Email, who.Email}, {"phone", known.Phone, who.Phone}} {
+		if of.text != "" && all.Hash(of.field, of.text) != of.has && (of.has != 0 || m.Field == "id") {
+			e.notes = append(e.notes, e.about("customer."+of.field, "is not stored: the customer keeps what they have", who))
+		}
+	}
+	if m.Field != "id" {
+		all.Complete(m.Who, known, false)
+	} else if !who.Stored() && buyer.Email == nil && buyer.Phone == nil {
+		// The store has no customer with this id before the rows above are stored.
+		buyer.Email, e.standIn = new(buyer.GetId()+"@checked.invalid"), true
+	}
+}
+
+// skip notes which rows of a batch the store has, and reports whether one of them was judged to be new and would have brought
+// along a customer or a slug.
+func (c *checker) skip(out *adminv1.ImportResponse, rows []*entry) (news bool) {
+	if c == nil {
+		return false
+	}
+	for _, i := range out.GetSkippedRows() {
+		_, order := rows[i].message.(*storefrontv1.Order)
+		news = news || (order || rows[i].slugs[1] != "") && !rows[i].there
+		rows[i].there = true
+	}
+	return news
+}
+
+// learn notes customers of the store, and reports whether the batch is to be judged anew because of them.
+func (c *checker) learn(customers []*storefrontv1.Customer) (news bool) {
+	if c == nil {
+		return false
+	}
+	fresh := slices.DeleteFunc(slices.Clone(customers), func(m *storefrontv1.Customer) bool {
+		return c.people.At("stored", m.GetId()) != transfer.Nobody
+	})
+	if len(fresh) == 0 {
+		return false
+	}
+	c.people.Back()
+	for _, m := range fresh {
+		of := transfer.Contact{ID: m.GetId(), Name: m.GetName(), Email: m.GetEmail(), Phone: m.GetPhone()}
+		at := c.people.Add(of, 0, 0, cmp.Or(of.Email, of.Phone, of.ID))
+		c.people.All[at].Key = of.ID
+		c.people.Name("stored", of.ID, at)
+	}
+	c.people.Begin()
+	return true
+}
+
+// about is a remark about a row's field and a customer or a row further up.
+func (e *entry) about(field, problem string, who fmt.Stringer) LineError {
+	n := LineError{Line: e.line, Problem: problem, With: who.String()}
+	if field != "" {
+		n.Column, n.Line, n.Value = e.place(field)
+	}
+	return n
+}
+
+// leavePhone leaves out a phone that another customer has, and returns the rest of what the row says of its customer.
+func (e *entry) leavePhone(all *transfer.People, owner int, field string) transfer.Contact {
+	rest := e.contact
+	if owner != transfer.Nobody {
+		e.notes = append(e.notes, e.about(field, "is left out: it is another customer's", all.All[owner]))
+		e.hidePhone()
+		rest.Phone = ""
+	}
+	return rest
+}
+
+// hidePhone takes the phone of a row's customer out of the message.
+func (e *entry) hidePhone() {
+	if of := phoneOf(e.message); of != nil && *of != nil {
+		e.phone, *of, e.phoneless = *of, nil, true
+	}
+}
+
+// address gives a row that is checked the id of its customer in the store, which may have got the row's e-mail or phone from
+// a row further up.
+func (e *entry) address(who transfer.Person) {
+	if of := idOf(e.message); who.Key != "" && *of != who.Key {
+		e.id, *of = *of, who.Key
+	}
+}
+
+// idOf returns the place of the id of a row's customer.
+func idOf(m proto.Message) *string {
+	if order, is := m.(*storefrontv1.Order); is {
+		return &order.GetCustomer().Id
+	}
+	return &m.(*storefrontv1.Customer).Id
+}
+
+// restore makes the message what it was before it was judged.
+func (e *entry) restore() {
+	e.notes = nil
+	if e.id != "" {
+		*idOf(e.message), e.id = e.id, ""
+	}
+	if e.phoneless {
+		*phoneOf(e.message), e.phoneless = e.phone, false
+	}
+	if e.standIn {
+		e.message.(*storefrontv1.Order).Customer.Email, e.standIn = nil, false
+	}
+}
+
+// phoneOf returns the place of the phone of a row's customer, if it has one.
+func phoneOf(m proto.Message) **string {
+	switch m := m.(type) {
+	case *storefrontv1.Customer:
+		return &m.Phone
+	case *storefrontv1.Order:
+		if m.Customer != nil {
+			return &m.Customer.Phone
+		}
+	}
+	return nil
+}

@@ -1,0 +1,270 @@
+package importfile
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	_ "time/tzdata" // Windows and an image without files have no time zones
+	"unicode"
+)
+
+// dates reads the dates of a file.
+type dates struct {
+	// layout is time.Parse's form of --date-format, with fixed widths; empty without one.
+	layout string
+	// order is the form of the date in it, whose day and month may have one digit or two.
+	order string
+	// clockFirst is true for a time of day before the date.
+	clockFirst bool
+	// zone is that of dates without one, and zoneName its name; UTC unless set.
+	zone *time.Location
+}
+
+// date is a date as it was read.
+type date struct {
+	at time.Time
+	// whole is true for a day without a time of day.
+	whole bool
+	// zoned is true for one that names its zone.
+	zoned bool
+	// twice is true for a time that clocks showed twice in the zone, because they were set back. The first one is taken.
+	twice bool
+}
+
+// tokens are the parts of --date-format in time.Parse's layouts.
+var tokens = strings.NewReplacer("YYYY", "2006", "YY", "06", "MMMM", "January", "MMM", "Jan", "MM", "01", "DD", "02", "M", "1",
+	"D", "2", "HH", "15", "H", "15", "hh", "03", "h", "3", "mm", "04", "ss", "05", "A", "PM", "a", "PM")
+
+var (
+	knownFormat = regexp.MustCompile(`^[YMDHhmsAa \t/.,:T-]+$`)
+	timeTokens  = regexp.MustCompile(`[HhmsAa][HhmsAa :.]*`)
+	// unseparated finds parts of a date that only their widths tell apart.
+	unseparated = regexp.MustCompile(`YM|MY|MD|DM|YD|DY`)
+)
+
+// datesOf returns what reads dates of a form such as DD/MM/YYYY or DD.MM.YYYY HH:mm in a time zone such as Europe/Paris.
+func datesOf(format, zone string) (dates, error) {
+	d := dates{layout: tokens.Replace(format), zone: time.UTC}
+	if format != "" && (!knownFormat.MatchString(format) || !strings.Contains(format, "YY") || !strings.Contains(format, "M") ||
+		!strings.Contains(format, "D")) {
+		return d, fmt.Errorf("%w: --date-format %s: must be of YYYY or YY, MM and DD, such as DD/MM/YYYY or MM/DD/YYYY HH:mm",
+			ErrOptions, format)
+	}
+	if at := timeTokens.FindStringIndex(format); at != nil {
+		d.clockFirst = at[0] == 0
+		format = format[:at[0]] + format[at[1]:]
+	}
+	d.order = tokens.Replace(strings.Trim(format, " \t,T"))
+	if !unseparated.MatchString(format) {
+		d.order = strings.NewReplacer("01", "1", "02", "2").Replace(d.order)
+	}
+	if zone == "" {
+		return d, nil
+	}
+	var err error
+	if d.zone, err = time.LoadLocation(zone); err != nil || zone == "Local" {
+		return d, fmt.Errorf("%w: --time-zone %s: must be a name of the time zone database, such as Europe/Paris or UTC", ErrOptions,
+			zone)
+	}
+	return d, nil
+}
+
+// clock is a time of day, with or without seconds, AM or PM, and a zone. The abbreviations of zones other than UTC are
+// none: they have several meanings.
+const clock = `(\d{1,2})[:.h](\d{2})(?:[:.](\d{2})(?:[.,](\d{1,9}))?)?(?: ?([ap])\.? ?m\.?)?` +
+	`(?: ?(Z|UTC|GMT|(?:UTC|GMT)?[+-]\d{2}(?::?\d{2})?)(?: UTC)?)?`
+
+var (
+	clockBehind = regexp.MustCompile(`(?i)^(.*?)(?:,? |,|T)` + clock + `$`)
+	clockBefore = regexp.MustCompile(`(?i)^` + clock + `,? (.*)$`)
+)
+
+// clockOf is the time of day of a match, and the zone that it names, or nil.
+func clockOf(match []string) (time.Duration, *time.Location, error) {
+	hour, _ := strconv.Atoi(match[0])
+	minute, _ := strconv.Atoi(match[1])
+	second, _ := strconv.Atoi(match[2])
+	nanos, _ := strconv.Atoi((match[3] + "000000000")[:9])
+	switch half := strings.ToLower(match[4]); {
+	case half != "" && hour > 12, hour > 23, minute > 59, second > 59:
+		return 0, nil, errDate
+	case half == "a" && hour == 12:
+		hour = 0
+	case half == "p" && hour < 12:
+		hour += 12
+	}
+	of := time.Duration(hour)*time.Hour + time.Duration(minute)*time.Minute + time.Duration(second)*time.Second +
+		time.Duration(nanos)
+	zone := strings.TrimPrefix(strings.TrimPrefix(strings.ToUpper(match[5]), "UTC"), "GMT")
+	switch {
+	case match[5] == "":
+		return of, nil, nil
+	case zone == "" || zone == "Z":
+		return of, time.UTC, nil
+	}
+	digits := strings.ReplaceAll(zone[1:], ":", "") + "00"
+	hours, _ := strconv.Atoi(digits[:2])
+	minutes, _ := strconv.Atoi(digits[2:4])
+	offset := hours*3600 + minutes*60
+	if hours > 15 || minutes > 59 {
+		return 0, nil, errDate
+	}
+	if zone[0] == '-' {
+		offset = -offset
+	}
+	return of, time.FixedZone(zone, offset), nil
+}
+
+var errDate = errors.New("must be a date such as 2026-01-31, 31.01.2026 or 2026-01-31 15:04:05 +0100")
+
+// tidy writes spaces of every kind as one, and leaves out the marks that browsers put around the parts of a date.
+func tidy(text string) string {
+	return strings.Join(strings.Fields(strings.Map(func(r rune) rune {
+		if unicode.Is(unicode.Cf, r) {
+			return -1
+		}
+		return r
+	}, text)), " ")
+}
+
+// parse reads a date or a moment. Without --date-format 21/11/2026 and 21.11.2026 are read, and 01/02/2026 is refused
+// with the forms that read it. zone is that of a column that names one; nil is the file's.
+func (d dates) parse(text string, zone *time.Location) (date, error) {
+	wall, named, whole, err := d.split(tidy(text))
+	if err != nil {
+		return date{}, err
+	}
+	found := date{whole: whole, zoned: named != nil || zone != nil}
+	switch {
+	case named != nil:
+		found.at = inZone(wall, named)[0]
+		return found, nil
+	case zone == nil:
+		zone = d.zone
+	}
+	times := inZone(wall, zone)
+	switch {
+	case len(times) == 0 && whole: // clocks were set forward at midnight
+		times = inZone(wall.Add(time.Hour), zone)
+		if len(times) == 0 {
+			return found, errDate
+		}
+	case len(times) == 0:
+		return found, fmt.Errorf("is a time that %s did not have that day, because clocks were set forward", zone)
+	}
+	found.at, found.twice = times[0], len(times) > 1 && !whole
+	return found, nil
+}
+
+// inZone returns the moments, none to two of them, at which clocks of a zone show a time, which is given in UTC.
+func inZone(wall time.Time, zone *time.Location) (times []time.Time) {
+	const day = 24 * time.Hour // farther from a change of clocks than that change
+	for _, near := range []time.Duration{-day, day} {
+		_, offset := wall.Add(near).In(zone).Zone()
+		at := wall.Add(-time.Duration(offset) * time.Second)
+		if _, is := at.In(zone).Zone(); is == offset && !slices.ContainsFunc(times, at.Equal) {
+			times = append(times, at)
+		}
+	}
+	slices.SortFunc(times, time.Time.Compare)
+	return times
+}
+
+// split reads the day and the time of a text, as a time in UTC, and the zone that it names.
+func (d dates) split(text string) (wall time.Time, zone *time.Location, whole bool, err error) {
+	if d.layout != "" {
+		if at, err := time.Parse(d.layout, text); err == nil {
+			return at, nil, !strings.Contains(d.layout, "04"), nil
+		}
+	}
+	day, of := text, time.Duration(0)
+	if match := clockBehind.FindStringSubmatch(text); match != nil && !d.clockFirst {
+		day = match[1]
+		of, zone, err = clockOf(match[2:])
+	} else if match := clockBefore.FindStringSubmatch(text); match != nil && d.clockFirst {
+		day = match[len(match)-1]
+		of, zone, err = clockOf(match[1:])
+	} else {
+		whole = true
+	}
+	if err != nil {
+		return wall, nil, false, err
+	}
+	if wall, err = d.day(day); errors.Is(err, errOpen) {
+		err = d.advice(text)
+	}
+	return wall.Add(of), zone, whole, err
+}
+
+var (
+	yearFirst = regexp.MustCompile(`^\d{4}([/.-])\d{1,2}([/.-])\d{1,2}$`)
+	yearLast  = regexp.MustCompile(`^(\d{1,2})([/.-])(\d{1,2})([/.-])(\d{2}|\d{4})$`)
+	// oneSeparator makes the separators of dates one: the order is what --date-format names.
+	oneSeparator = strings.NewReplacer(".", "/", "-", "/")
+	// errOpen is the error of a day that only --date-format gives a meaning.
+	errOpen = errors.New("is open")
+)
+
+// day reads a day.
+func (d dates) day(text string) (time.Time, error) {
+	if d.order != "" {
+		if at, err := time.Parse(oneSeparator.Replace(d.order), oneSeparator.Replace(text)); err == nil {
+			return at, nil
+		}
+	}
+	first, last := yearFirst.FindStringSubmatch(text), yearLast.FindStringSubmatch(text)
+	var layout string
+	switch {
+	case first != nil && first[1] == first[2] && !strings.HasPrefix(d.order, "2006"): // in which day and month may change places
+		layout = "2006" + first[1] + "1" + first[1] + "2"
+	case d.order != "":
+		return time.Time{}, errors.New("must be a date as --date-format says")
+	case last == nil || last[2] != last[4]:
+		return time.Time{}, errDate
+	case len(last[5]) == 2:
+		return time.Time{}, errOpen
+	default:
+		a, _ := strconv.Atoi(last[1])
+		b, _ := strconv.Atoi(last[3])
+		switch {
+		case last[2] == "." || a > 12 || a == b:
+			layout = "2" + last[2] + "1" + last[2] + "2006"
+		case b > 12:
+			layout = "1" + last[2] + "2" + last[2] + "2006"
+		default:
+			return time.Time{}, errOpen
+		}
+	}
+	at, err := time.Parse(layout, text)
+	if err != nil {
+		return at, errDate
+	}
+	return at, nil
+}
+
+// advice returns the refusal of a date that can be read in several ways, with the forms that read it.
+func (d dates) advice(text string) error {
+	separator := text[strings.IndexAny(text, "/.-"):][:1]
+	var forms []string
+	for _, form := range []string{"DD/MM/YYYY", "MM/DD/YYYY", "DD/MM/YY", "MM/DD/YY", "YY/MM/DD"} {
+		form = strings.ReplaceAll(form, "/", separator)
+		named, _ := datesOf(form, "") // one of these
+		if _, _, _, err := named.split(text); err == nil {
+			forms = append(forms, form)
+		}
+	}
+	ways := "two"
+	switch len(forms) {
+	case 0:
+		return errDate
+	case 1:
+		return errors.New("has a year of two digits: say how it is read with --date-format " + forms[0])
+	case 3:
+		ways = "three"
+	}
+	return fmt.Errorf("can be read in %s ways: say which with --date-format %s", ways, strings.Join(forms, " or "))
+}

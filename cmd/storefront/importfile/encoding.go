@@ -1,0 +1,260 @@
+package importfile
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/text/encoding"
+	"golang.org/x/text/encoding/charmap"
+	"golang.org/x/text/encoding/htmlindex"
+	"golang.org/x/text/encoding/ianaindex"
+	"golang.org/x/text/encoding/unicode"
+	"golang.org/x/text/transform"
+)
+
+// textEncoding is how a file's bytes stand for letters. The zero value is UTF-8.
+type textEncoding struct {
+	name string
+	// decoder is nil for UTF-8, whose bytes are read as they are.
+	decoder encoding.Encoding
+	// assumed is true for a file that neither a byte order mark, nor its bytes, nor --encoding give an encoding.
+	assumed bool
+	// overridden is the encoding that --encoding names where the file's byte order mark names another one.
+	overridden string
+}
+
+// encodingOf returns the encoding that the WHATWG Encoding Standard or else IANA's registry gives a name, such as
+// windows-1250, gbk or cp437. That of "" is the zero value.
+func encodingOf(name string) (textEncoding, error) {
+	if name == "" {
+		return textEncoding{}, nil
+	}
+	found, err := htmlindex.Get(name)
+	if err != nil {
+		found, _ = ianaindex.IANA.Encoding(strings.TrimSpace(name)) // the code pages of DOS
+	}
+	known, _ := htmlindex.Name(found)
+	if found == nil || found == encoding.Replacement || found == charmap.XUserDefined {
+		return textEncoding{}, fmt.Errorf("%w: --encoding %s: must be the name of an encoding, such as windows-1250, windows-1251, "+
+			"gbk, big5, shift_jis, euc-kr or macintosh (https://encoding.spec.whatwg.org)", ErrOptions, name)
+	}
+	if known == "utf-8" {
+		return textEncoding{name: known}, nil
+	}
+	if known == "" {
+		known = strings.ToLower(strings.TrimSpace(name))
+	}
+	return textEncoding{name: known, decoder: found}, nil
+}
+
+// byteOrderMarks are the marks at the beginning of a file that name its encoding.
+var byteOrderMarks = []struct {
+	mark string
+	of   textEncoding
+}{
+	{"\xef\xbb\xbf", textEncoding{name: "utf-8"}},
+	{"\xff\xfe", textEncoding{name: "utf-16le", decoder: unicode.UTF16(unicode.LittleEndian, unicode.IgnoreBOM)}},
+	{"\xfe\xff", textEncoding{name: "utf-16be", decoder: unicode.UTF16(unicode.BigEndian, unicode.IgnoreBOM)}},
+}
+
+// recognize returns the encoding of a file: the one of its byte order mark, or else the named one, or else UTF-8, or else
+// Windows-1252, which spreadsheets write in Western Europe. It refuses a file that can be none of these as a whole,
+// because its letters would be others without a word.
+func recognize(file io.ReadSeeker, named textEncoding) (textEncoding, error) {
+	if _, err := file.Seek(0, io.SeekStart); err != nil {
+		return named, fmt.Errorf("read the file: %w", err)
+	}
+	text := bufio.NewReaderSize(file, headBytes)
+	head, err := text.Peek(headBytes)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return named, fmt.Errorf("read the file: %w", err)
+	}
+	for _, m := range byteOrderMarks {
+		if strings.HasPrefix(string(head), m.mark) {
+			of := m.of
+			if named.name != "" && named.name != of.name {
+				of.overridden = named.name
+			}
+			return of, readable(head, true)
+		}
+	}
+	if err := readable(head, strings.HasPrefix(named.name, "utf-16")); err != nil || named.name != "" {
+		return named, err
+	}
+	bytes, err := scanBytes(text)
+	switch {
+	case err != nil:
+		return named, fmt.Errorf("read the file: %w", err)
+	case bytes.other == 0:
+		return textEncoding{}, nil
+	case bytes.unicode > 0:
+		return named, &FileError{fmt.Sprintf("the file is UTF-8 in some lines, such as line %d, and something else in others, such "+
+			"as line %d: name its encoding with --encoding; lines that have another one are then refused", bytes.unicode, bytes.other)}
+	case bytes.undefinedLine > 0:
+		return named, &FileError{fmt.Sprintf("the file is neither UTF-8 nor Windows-1252, which has no letter for the byte %#02x of line "+
+			"%d: name its encoding with --encoding, such as windows-1250, windows-1251, shift_jis, gbk or macintosh", bytes.undefined,
+			bytes.undefinedLine)}
+	}
+	return textEncoding{name: "windows-1252", decoder: charmap.Windows1252, assumed: true}, nil
+}
+
+// scannedBytes are the first lines of a file that have letters beyond ASCII as UTF-8, that have other bytes, and that have
+// one that Windows-1252 does not define; 0 if there is none.
+type scannedBytes struct {
+	unicode, other, undefinedLine int
+	undefined                     byte
+}
+
+// undefinedBytes are the bytes that stand for nothing in Windows-1252.
+const undefinedBytes = "\x81\x8d\x8f\x90\x9d"
+
+// scanBytes reads a text to its end.
+func scanBytes(text *bufio.Reader) (found scannedBytes, err error) {
+	isUnicode, isOther, last := false, false, rune(0)
+	line := 1
+	end := func() {
+		if isOther && found.other == 0 {
+			found.other = line
+		}
+		if isUnicode && !isOther && found.unicode == 0 {
+			found.unicode = line
+		}
+		isUnicode, isOther = false, false
+	}
+	for {
+		r, size, err := text.ReadRune()
+		switch {
+		case errors.Is(err, io.EOF):
+			end()
+			return found, nil
+		case err != nil:
+			return found, err
+		case r == utf8.RuneError && size == 1:
+			_ = text.UnreadRune() // cannot fail after ReadRune, and neither can the next
+			b, _ := text.ReadByte()
+			isOther = true
+			if strings.IndexByte(undefinedBytes, b) >= 0 && found.undefinedLine == 0 {
+				found.undefined, found.undefinedLine = b, line
+			}
+		case r >= utf8.RuneSelf:
+			isUnicode = true
+		case r == '\r' || r == '\n' && last != '\r':
+			end()
+			line++
+		}
+		last = r
+	}
+}
+
+// reader returns a file's text as UTF-8, without a byte order mark.
+func (e textEncoding) reader(in io.Reader) *bufio.Reader {
+	const buffer = 64 << 10
+	if e.decoder != nil {
+		in = transform.NewReader(in, e.decoder.NewDecoder())
+	}
+	text := bufio.NewReaderSize(in, buffer)
+	if mark, _ := text.Peek(len("\ufeff")); string(mark) == "\ufeff" {
+		_, _ = text.Discard(len(mark))
+	}
+	return text
+}
+
+// unreadable reports whether a line of the text has bytes that are none in the encoding: it was decoded with U+FFFD in their
+// place. A line of UTF-8 was not decoded.
+func (e textEncoding) unreadable(line string) bool {
+	if e.decoder == nil {
+		return !utf8.ValidString(line)
+	}
+	return strings.ContainsRune(line, utf8.RuneError)
+}
+
+// problem is the refusal of a line that is unreadable.
+func (e textEncoding) problem() string {
+	if e.name == "" {
+		return "has bytes that are not UTF-8"
+	}
+	return "has bytes that are no letters in " + e.name
+}
+
+// letterSamples gathers values with letters whose bytes mean others in another encoding, so that a person sees whether they
+// are right.
+type letterSamples struct {
+	// read are the first values of columns that are read, others those of the header and of the other columns.
+	read, others []string
+	// readLines and otherLines remark on all lines that have such values.
+	readLines, otherLines []*Remark
+}
+
+// maxSamples is how many values are shown.
+const maxSamples = 2
+
+// add adds the values of a line; isRead is nil for the header.
+func (s *letterSamples) add(number int, values []string, isRead func(column int) bool) {
+	if s == nil {
+		return
+	}
+	var read, other bool
+	for i, value := range values {
+		if strings.IndexFunc(value, func(r rune) bool { return r >= utf8.RuneSelf }) < 0 {
+			continue
+		}
+		into := &s.others
+		if isRead != nil && isRead(i) {
+			into, read = &s.read, true
+		} else {
+			other = true
+		}
+		if value = aroundLetters(strings.TrimSpace(value)); len(*into) < maxSamples && !slices.Contains(*into, value) {
+			*into = append(*into, value)
+		}
+	}
+	if read {
+		s.readLines = remark(s.readLines, LineError{Line: number})
+	}
+	if other {
+		s.otherLines = remark(s.otherLines, LineError{Line: number})
+	}
+}
+
+// aroundLetters cuts a long value so that it shows its first letters beyond ASCII.
+func aroundLetters(value string) string {
+	const before = 20
+	if start := strings.IndexFunc(value, func(r rune) bool { return r >= utf8.RuneSelf }); start > maxValueRunes/2 {
+		value = "…" + value[start-before:] // ASCII until start
+	}
+	if letters := []rune(value); len(letters) > maxValueRunes {
+		value = string(letters[:maxValueRunes]) + "…"
+	}
+	return value
+}
+
+// samples returns what gathers a file's letters, or nil if a person need not look at them.
+func (e textEncoding) samples() *letterSamples {
+	if e.decoder == nil || strings.HasPrefix(e.name, "utf-16") {
+		return nil
+	}
+	return &letterSamples{}
+}
+
+// remarks returns what the report says of the encoding.
+func (e textEncoding) remarks(s *letterSamples) (all []*Remark) {
+	if e.overridden != "" {
+		all = append(all, &Remark{Problem: fmt.Sprintf("the file is read as %s, as its byte order mark says, and not as %s", e.name,
+			e.overridden)})
+	}
+	if s == nil || len(s.readLines)+len(s.otherLines) == 0 {
+		return all
+	}
+	r := append(s.readLines, s.otherLines...)[0]
+	r.Values = append(s.read, s.others...)[:min(maxSamples, len(s.read)+len(s.others))]
+	r.Problem = "the file is read as " + e.name + ", as --encoding says"
+	if e.assumed {
+		r.Problem = "the file is not UTF-8 and is read as Windows-1252; if these letters are wrong, name its encoding with --encoding"
+	}
+	return append(all, r)
+}

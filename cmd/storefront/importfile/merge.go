@@ -1,0 +1,131 @@
+package importfile
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+
+	storefrontv1 "go.storefront.example/gen/storefront/v1"
+	"go.storefront.example/server/validate"
+)
+
+// completion is what rows that become part of another one add to that one.
+type completion struct {
+	fill          *storefrontv1.Customer // what the other one lacks
+	orders, total int64
+	// The other one's own, once it was read.
+	has                 map[protoreflect.Name]bool
+	ownOrders, ownTotal int64
+}
+
+// counted are the fields of a customer that are added, or stay those of the first row.
+var counted = map[protoreflect.Name]bool{"orders_count": true, "total_paid": true}
+
+// root returns the row that a row is part of.
+func (l *reading) root(row int) int {
+	for {
+		m, merged := l.merged[row]
+		if !merged {
+			return row
+		}
+		row = m.into
+	}
+}
+
+// gather reads the file once more, if rows became part of others, for what they add to those. It holds that in memory, and
+// so does not begin with it while the file is checked: then any row might get part of one further down.
+func (l *reading) gather(ctx context.Context) error {
+	l.completions = map[int]*completion{}
+	for row := range l.merged {
+		l.completions[l.root(row)] = &completion{fill: &storefrontv1.Customer{}, has: map[protoreflect.Name]bool{}}
+	}
+	if len(l.merged) == 0 {
+		return nil
+	}
+	next, err := l.open()
+	if err != nil {
+		return err
+	}
+	for l.row = 1; ; l.row++ {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		e, err := next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		} else if _, bad := errors.AsType[*LineError](err); err != nil && !bad {
+			return err
+		}
+		e.row = l.row
+		c := l.completions[l.root(e.row)]
+		m, is := e.message.(*storefrontv1.Customer)
+		if c == nil || !is {
+			continue
+		}
+		if l.phoneless[e.row] {
+			m.Phone = nil
+		}
+		of, merged := l.merged[e.row]
+		if !merged {
+			c.ownOrders, c.ownTotal = int64(m.GetOrdersCount()), m.GetTotalPaid()
+		} else if err := l.part(e, c, m, of.adds); err != nil {
+			return err
+		}
+		m.ProtoReflect().Range(func(f protoreflect.FieldDescriptor, value protoreflect.Value) bool {
+			switch {
+			case !merged:
+				c.has[f.Name()] = true
+			case !c.has[f.Name()] && !counted[f.Name()] && !c.fill.ProtoReflect().Has(f):
+				c.fill.ProtoReflect().Set(f, value)
+			}
+			return true
+		})
+	}
+}
+
+// part adds a row's counts to those of the row that it is part of, or refuses the row.
+func (l *reading) part(e *entry, c *completion, m *storefrontv1.Customer, adds bool) error {
+	if !adds {
+		return nil
+	}
+	orders, total := c.orders+int64(m.GetOrdersCount()), c.total+m.GetTotalPaid()
+	switch {
+	case total > validate.MaxAmount-c.ownTotal:
+		e.refuse("totalPaid", fmt.Sprintf("takes the customer's totalPaid past %d", int64(validate.MaxAmount)))
+	case orders > math.MaxInt32-c.ownOrders:
+		e.refuse("ordersCount", fmt.Sprintf("takes the customer's ordersCount past %d", math.MaxInt32))
+	default:
+		c.orders, c.total = orders, total
+		return nil
+	}
+	l.report.Merged--
+	l.report.Lines--
+	proto.Reset(m)
+	return l.note([]*entry{e})
+}
+
+// complete gives a row, before it is stored, what the rows add that became part of it, and takes out a phone that another
+// customer has.
+func (l *reading) complete(e *entry) {
+	if of := phoneOf(e.message); l.phoneless[e.row] && of != nil {
+		*of = nil
+	}
+	m, is := e.message.(*storefrontv1.Customer)
+	c := l.completions[e.row]
+	if !is || c == nil {
+		return
+	}
+	c.fill.ProtoReflect().Range(func(f protoreflect.FieldDescriptor, value protoreflect.Value) bool {
+		if !m.ProtoReflect().Has(f) {
+			m.ProtoReflect().Set(f, value)
+		}
+		return true
+	})
+	m.OrdersCount += int32(c.orders) //nolint:gosec // Bounded by part.
+	m.TotalPaid += c.total
+}

@@ -1,0 +1,244 @@
+package importfile
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// Report is what an import did, or would do.
+type Report struct {
+	// Lines is how many rows of the file were dealt with, the sum of the others. Each is stored, changed, skipped because
+	// the store has it, merged into another row of the same customer, repeated because it stands further up in the file,
+	// left out because it is nothing to import, or bad.
+	Lines, Stored, Changed, Skipped, Merged, Repeated, LeftOut, Bad int
+	// Read are the columns of a CSV file that were read, with what they were read as; NotRead are the others.
+	Read, NotRead []string
+	// Problems are why lines are bad; Notes are what was left out or lost of others.
+	Problems, Notes []*Remark
+	// Items is how many items of orders are of no product of the store, Titles which ones.
+	Items  int
+	Titles []string
+	// Objects is whether lines are counted as the objects of a JSON array.
+	Objects bool
+}
+
+// Remark is one remark about many lines.
+type Remark struct {
+	// Column is the column or field; empty for whole lines.
+	Column string
+	// Problem follows the column in a sentence.
+	Problem string
+	// Values are some of the values, Lines the first of the lines, as ranges, With the other row or customer that each range
+	// is about, or ""; Count is how many lines there are.
+	Values []string
+	Lines  [][2]int
+	With   []string
+	Count  int
+	more   bool // there are values that Values lacks
+}
+
+// Bounds of what a remark shows.
+const (
+	maxRanges     = 50
+	maxValues     = 3
+	maxValueRunes = 60
+	maxTitles     = 20
+)
+
+// remark adds a remark about a line to those that say the same.
+func remark(all []*Remark, e LineError) []*Remark {
+	at := slices.IndexFunc(all, func(r *Remark) bool { return r.Column == e.Column && r.Problem == e.Problem })
+	if at < 0 {
+		at = len(all)
+		all = append(all, &Remark{Column: e.Column, Problem: e.Problem})
+	}
+	r := all[at]
+	r.Count++
+	value := e.Value
+	if utf8.RuneCountInString(value) > maxValueRunes {
+		value = string([]rune(value)[:maxValueRunes]) + "…"
+	}
+	switch {
+	case value == "" || slices.Contains(r.Values, value):
+	case len(r.Values) < maxValues:
+		r.Values = append(r.Values, value)
+	default:
+		r.more = true
+	}
+	if n := len(r.Lines); n > 0 && r.With[n-1] == e.With && r.Lines[n-1][1] >= e.Line-1 && r.Lines[n-1][0] <= e.Line {
+		r.Lines[n-1][1] = max(r.Lines[n-1][1], e.Line)
+	} else if n < maxRanges {
+		r.Lines, r.With = append(r.Lines, [2]int{e.Line, e.Line}), append(r.With, e.With)
+	}
+	return all
+}
+
+// Text returns the remark in one line that is no longer than some hundred characters; unit is line or object.
+func (r *Remark) Text(unit string) string {
+	var text strings.Builder
+	if r.Column != "" {
+		text.WriteString(r.Column + " ")
+	}
+	text.WriteString(r.Problem)
+	if len(r.Values) > 0 {
+		var quoted []string
+		for _, v := range r.Values {
+			quoted = append(quoted, `"`+v+`"`)
+		}
+		if r.more {
+			quoted = append(quoted, "…")
+		}
+		if strings.HasPrefix(r.Problem, "must ") {
+			text.WriteString(", not " + strings.Join(quoted, ", "))
+		} else {
+			text.WriteString(" (" + strings.Join(quoted, ", ") + ")")
+		}
+	}
+	if r.Count == 0 {
+		return text.String() // it is about the whole file
+	}
+	counted := 0
+	ranges := make([]string, len(r.Lines))
+	for i, l := range r.Lines {
+		counted += l[1] - l[0] + 1
+		if ranges[i] = fmt.Sprint(l[0]); l[1] > l[0] {
+			ranges[i] = fmt.Sprintf("%d–%d", l[0], l[1])
+		}
+		if r.With[i] != "" {
+			ranges[i] += " (" + r.With[i] + ")"
+		}
+	}
+	if r.Count > 1 {
+		unit += "s"
+	}
+	text.WriteString(": " + unit + " " + strings.Join(ranges, ", "))
+	if r.Count > counted {
+		fmt.Fprintf(&text, " and %d more", r.Count-counted)
+	}
+	return text.String()
+}
+
+// Unit is what the report's lines are called.
+func (r *Report) Unit() string {
+	if r.Objects {
+		return "object"
+	}
+	return "line"
+}
+
+// BadLinesError is the error of an import of which nothing is stored because of bad lines, which the report names.
+type BadLinesError struct{ Report *Report }
+
+// Error returns what is wrong with the first bad line, and how many lines are bad.
+func (e *BadLinesError) Error() string {
+	r := e.Report
+	text := r.Problems[0].Text(r.Unit())
+	if r.Bad > 1 || len(r.Problems) > 1 {
+		return fmt.Sprintf("%d %ss cannot be imported: %s", r.Bad, r.Unit(), text)
+	}
+	return text
+}
+
+// unknown counts items of no product of the store.
+func (r *Report) unknown(titles []string) {
+	for _, title := range titles {
+		r.Items++
+		if !slices.Contains(r.Titles, title) && len(r.Titles) <= maxTitles {
+			r.Titles = append(r.Titles, title)
+		}
+	}
+}
+
+// rejects writes rejected rows whole, with the reason first, so that they can be put right and imported again.
+type rejects struct {
+	w     io.Writer // nil: nothing is written
+	begun bool
+}
+
+func (r *rejects) add(t *table, lines []line, why []LineError) error {
+	if r.w == nil {
+		return nil
+	}
+	reasons := make([]string, len(why))
+	for i, b := range why {
+		reasons[i] = strings.TrimSpace(b.Column + " " + b.Problem)
+		if b.With != "" {
+			reasons[i] += " (" + b.With + ")"
+		}
+	}
+	reason := strings.Join(reasons, "; ")
+	if t.separator == 0 {
+		if !r.begun && t.encoding.decoder != nil { // so that --encoding does not count for this file
+			if _, err := io.WriteString(r.w, "\ufeff"); err != nil {
+				return err
+			}
+		}
+		r.begun = true
+		for _, l := range lines {
+			if _, err := io.WriteString(r.w, reasoned(l.text, reason)+"\n"); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	w := csv.NewWriter(r.w)
+	w.Comma = t.separator
+	write := func(row []string) error {
+		for i := range row {
+			if UnescapeCell(row[i]) == row[i] { // or it is marked already
+				row[i] = EscapeCell(row[i])
+			}
+		}
+		return w.Write(row)
+	}
+	again := len(t.header) > 0 && t.header[0] == reasonColumn // these are rejected rows
+	if !r.begun {
+		r.begun = true
+		// The mark makes a spreadsheet read UTF-8.
+		mark := "\ufeff"
+		if t.marked && !strings.ContainsRune(separators, t.separator) { // so that an import recognizes it again
+			mark += "sep=" + string(t.separator) + "\n"
+		}
+		if _, err := io.WriteString(r.w, mark); err != nil {
+			return err
+		}
+		header := slices.Clone(t.header)
+		if !again {
+			header = append([]string{reasonColumn}, header...)
+		}
+		if err := write(header); err != nil {
+			return err
+		}
+	}
+	for _, l := range lines {
+		values := l.values
+		if again {
+			values = values[1:]
+		}
+		if err := write(append([]string{reason}, values...)); err != nil {
+			return err
+		}
+	}
+	w.Flush()
+	return w.Error()
+}
+
+// reasoned is a JSON object in one line with the reason as its first member.
+func reasoned(object, reason string) string {
+	var members map[string]json.RawMessage
+	if json.Unmarshal([]byte(object), &members) != nil {
+		return object
+	}
+	delete(members, reasonColumn)
+	first, _ := json.Marshal(map[string]string{reasonColumn: reason})
+	rest, _ := json.Marshal(members) // in the order of their names, in one line
+	if len(members) == 0 {
+		return string(first)
+	}
+	return string(first[:len(first)-1]) + "," + string(rest[1:])
+}

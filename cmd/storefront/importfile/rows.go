@@ -1,0 +1,54 @@
+package importfile
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	adminv1 "go.storefront.example/gen/storefront/admin/v1"
+	"go.storefront.example/server/transfer"
+)
+
+// LoadRows imports the lines of a file of an export, in batches, and calls pass with the answer to each: every row of the
+// batch is stored or skipped. The error of rows that are refused names the file and the first of them; that of a line longer
+// than a request may be does too, since it is not read.
+func LoadRows(ctx context.Context, api API, store string, kind transfer.Kind, name string, in io.Reader,
+	pass func(*adminv1.ImportResponse)) error {
+	var batch []byte
+	rows, before := 0, 0
+	send := func() error {
+		out, err := api.ImportRows(ctx, &adminv1.ImportRowsRequest{Store: store, Kind: string(kind), Lines: string(batch)})
+		if err != nil {
+			return err
+		}
+		for _, bad := range out.GetRefused() {
+			return fmt.Errorf("%s: %w", name,
+				&LineError{Line: before + int(bad.GetIndex()) + 1, Column: bad.GetField(), Problem: bad.GetMessage()})
+		}
+		pass(out)
+		before, rows, batch = before+rows, 0, batch[:0]
+		return nil
+	}
+	lines := bufio.NewScanner(in)
+	lines.Buffer(nil, maxLineBytes)
+	for lines.Scan() {
+		if rows == transfer.BatchRows || rows > 0 && len(batch)+len(lines.Bytes()) > maxBatchBytes {
+			if err := send(); err != nil {
+				return err
+			}
+		}
+		batch = append(append(batch, lines.Bytes()...), '\n')
+		rows++
+	}
+	switch err := lines.Err(); {
+	case errors.Is(err, bufio.ErrTooLong):
+		return fmt.Errorf("%s: %w", name, &LineError{Line: before + rows + 1, Problem: "is longer than 1 MiB"})
+	case err != nil:
+		return fmt.Errorf("read %s: %w", name, err)
+	case rows > 0:
+		return send()
+	}
+	return nil
+}

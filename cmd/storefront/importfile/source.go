@@ -1,0 +1,155 @@
+package importfile
+
+import (
+	_ "embed"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"unicode"
+
+	"go.yaml.in/yaml/v3"
+	"golang.org/x/text/runes"
+	"golang.org/x/text/transform"
+	"golang.org/x/text/unicode/norm"
+
+	"go.storefront.example/server/transfer"
+)
+
+//go:embed sources.yaml
+var sourcesText []byte
+
+// sources is sources.yaml, which describes its members.
+type sources struct {
+	Fields   map[transfer.Kind][]string
+	Ignored  []string
+	Names    map[string][]string
+	Statuses map[transfer.Kind]words
+	Shops    map[string]map[transfer.Kind]source
+}
+
+var known = sync.OnceValue(func() (s sources) {
+	if err := yaml.Unmarshal(sourcesText, &s); err != nil {
+		panic(err)
+	}
+	return s
+})
+
+// words maps words, as fold writes them, to what they stand for; the file has them the other way round.
+type words map[string]string
+
+// UnmarshalYAML implements yaml.Unmarshaler.
+func (w *words) UnmarshalYAML(n *yaml.Node) error {
+	var lists map[string][]string
+	if err := n.Decode(&lists); err != nil {
+		return err
+	}
+	*w = words{}
+	for meaning, list := range lists {
+		for _, word := range list {
+			(*w)[fold(word)] = meaning
+		}
+	}
+	return nil
+}
+
+// source maps the columns of an export to the fields of a kind.
+type source struct {
+	// Columns are the columns of each field, in all languages in which the shop writes them.
+	Columns map[string][]string
+	// Group is the field whose value consecutive lines of one record share; further lines may leave it
+	// empty.
+	Group string
+	// Statuses are words that stand for a status in this source alone.
+	Statuses words
+	// Currency is the currency of the amounts, if the export is always in one.
+	Currency string
+	// Zone is UTC if the export's dates, which name no zone, are in it.
+	Zone string
+	// Skip has the words of the field SkipBy whose records are left out, and why for the report.
+	SkipBy string `yaml:"skipBy"`
+	Skip   words
+	// Partly has the statuses that lose something, and what.
+	Partly words
+	// Variation and Variable are the words of the field kind for a line that only has a price of its parent, and
+	// for the parent, a product without a price.
+	Variation, Variable string
+	// shop is true for the export of a shop, whose amounts and moments may contradict each other.
+	shop bool
+	// ignored are the columns, as fold writes them, that are left out.
+	ignored []string
+}
+
+// sourceOf returns the columns that the options name.
+func sourceOf(o Options) (source, error) {
+	fields, has := known().Fields[o.Kind]
+	if !has {
+		return source{}, fmt.Errorf("%w: %q must be one of products, customers, orders", ErrOptions, o.Kind)
+	}
+	shop, isShop := known().Shops[o.From]
+	if !isShop && o.From != "" && o.From != "storefront" {
+		return source{}, fmt.Errorf("%w: --from must be one of %s, storefront", ErrOptions,
+			strings.Join(slices.Sorted(maps.Keys(known().Shops)), ", "))
+	}
+	s, has := shop[o.Kind]
+	if isShop && !has {
+		return s, fmt.Errorf("%w: --from %s has %s only", ErrOptions, o.From, slices.Collect(maps.Keys(shop))[0])
+	}
+	s.shop = isShop
+	all := map[string][]string{}
+	maps.Copy(all, s.Columns)
+	if !isShop {
+		for _, field := range fields {
+			all[field] = slices.Concat([]string{field}, known().Names[field], known().Names[string(o.Kind)+"."+field])
+		}
+		if o.Kind == transfer.Orders {
+			s.Group = "reference"
+		}
+	}
+	for _, name := range known().Ignored {
+		s.ignored = append(s.ignored, fold(name))
+	}
+	chosen := map[string][]string{}
+	for _, c := range o.Columns {
+		for _, of := range []map[string][]string{all, chosen} { // a mapped column counts for nothing else
+			for field, names := range of {
+				of[field] = slices.DeleteFunc(slices.Clone(names), func(name string) bool { return fold(name) == fold(c.Name) })
+			}
+		}
+		switch {
+		case c.Field == "":
+			s.ignored = append(s.ignored, fold(c.Name))
+		case !slices.Contains(fields, c.Field):
+			return s, fmt.Errorf("%w: --map %s=%s: must be one of %s", ErrOptions, c.Name, c.Field, strings.Join(fields, ", "))
+		default:
+			chosen[c.Field] = append(chosen[c.Field], c.Name)
+		}
+	}
+	for field, names := range chosen {
+		all[field] = append(names, all[field]...)
+	}
+	s.Columns = all
+	return s, nil
+}
+
+// fold makes names of columns and words comparable: Cover URL, cover_url and coverUrl are one, and so are
+// Téléphone and telephone. A leading - is kept: WooCommerce writes -1 for a draft and 1 for what is published.
+func fold(name string) string {
+	for i := range len(name) {
+		if name[i] >= 0x80 {
+			name, _, _ = transform.String(transform.Chain(norm.NFD, runes.Remove(runes.In(unicode.Mn)), norm.NFC), name)
+			break
+		}
+	}
+	sign := ""
+	if strings.HasPrefix(name, "-") {
+		sign = "-"
+	}
+	return sign + strings.ToLower(strings.Map(func(r rune) rune {
+		if unicode.IsSpace(r) || r == '_' || r == '-' || r == '\'' || r == '’' {
+			return -1
+		}
+		return r
+	}, name))
+}

@@ -1,0 +1,466 @@
+package importfile
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/agext/levenshtein"
+
+	"go.storefront.example/server/transfer"
+)
+
+// line is one line of a table: its number, and its values in the order of the columns. A JSON object has its text,
+// the columns that it has members for, and what is wrong with them.
+type line struct {
+	number int
+	values []string
+	text   string
+	given  map[int]bool
+	bad    []LineError
+	notes  []LineError // what is to be reported of a line that is imported
+}
+
+// table reads a CSV file, or JSON objects, as lines of columns.
+type table struct {
+	source
+	header     []string
+	separator  rune // 0 for JSON objects
+	marked     bool // a first line such as sep=; names the separator
+	headerLine int
+	encoding   textEncoding
+	letters    *letterSamples
+	passed     []string          // the members beside the list of rows in a JSON file
+	places     map[string]int    // by fold of the name
+	fields     map[string]string // by fold of a column's name
+	of         map[string][]int  // the columns of each field that the file has
+	read       func() (line, error)
+	ahead      *line // a line that was read, of the next record
+	failed     error // of the line after the record
+}
+
+// reasonColumn is the first column of the file of rejected rows, and the first member of its objects.
+const reasonColumn = "reason"
+
+func newTable(s source) *table {
+	t := &table{source: s, places: map[string]int{}, fields: map[string]string{}, of: map[string][]int{}}
+	rank := map[string]int{}
+	for _, field := range slices.Sorted(maps.Keys(s.Columns)) {
+		for i, name := range s.Columns[field] {
+			name = fold(name)
+			if t.fields[name] == "" || i < rank[name] {
+				t.fields[name], rank[name] = field, i
+			}
+		}
+	}
+	return t
+}
+
+// newCSV reads the header of a CSV file, which may stand below blank lines and below one that names the separator.
+func newCSV(text *bufio.Reader, s source, e textEncoding) (*table, error) {
+	head, _ := text.Peek(headBytes)
+	lines, t := newLines(text, e), newTable(s)
+	var mark int
+	if t.separator, mark = separatorIn(head); mark > 0 {
+		lines.Scan()
+		lines.number, t.marked = 1, true
+	}
+	lines.csv = csv.NewReader(lines)
+	lines.csv.Comma, lines.csv.FieldsPerRecord, lines.separator = t.separator, -1, t.separator
+	var header []string
+	var at int
+	var err error
+	for err == nil && blank(header) {
+		header, at, err = lines.record()
+	}
+	if bad, is := errors.AsType[*LineError](err); is {
+		return nil, &FileError{fmt.Sprintf("line %d %s", at, bad.Problem)}
+	} else if errors.Is(err, io.EOF) {
+		return nil, &FileError{"the file is empty: there is nothing to import"}
+	} else if err != nil {
+		return nil, err
+	}
+	for _, name := range header {
+		t.add(UnescapeCell(name))
+	}
+	t.headerLine, t.letters, t.encoding = at, e.samples(), e
+	t.letters.add(at, header, nil)
+	t.read = func() (line, error) {
+		values, at, err := lines.record()
+		l := line{number: at, values: values}
+		t.letters.add(at, values, t.isRead)
+		switch {
+		case err != nil || blank(values):
+		case len(values) > len(t.header):
+			err = &LineError{Line: at, Problem: fmt.Sprintf("has %d columns, but the header has %d", len(values), len(t.header))}
+		case len(values) < len(t.header):
+			l.notes = []LineError{{Line: at, Problem: "has fewer columns than the header; those that it lacks are read as empty"}}
+		}
+		return l, err
+	}
+	return t, nil
+}
+
+// isRead reports whether a column of the header is read as a field.
+func (t *table) isRead(column int) bool {
+	return column < len(t.header) && t.fields[fold(t.header[column])] != ""
+}
+
+// maxTitleLines bounds the lines above a header that are taken for titles.
+const maxTitleLines = 20
+
+// titled returns the refusal of a file whose first line is a title above its header, or nil if no line of the head below it
+// is a header with what is needed.
+func (t *table) titled(head []byte, needed [][]string, columns []Column) error {
+	number := 0
+	for text := range bytes.Lines(head) {
+		number++
+		if number > t.headerLine+maxTitleLines {
+			break
+		}
+		if number <= t.headerLine || isBlank(string(text)) {
+			continue
+		}
+		cells := csv.NewReader(bytes.NewReader(text))
+		cells.LazyQuotes, cells.Comma = true, t.separator
+		if !t.marked {
+			cells.Comma = separatorOf(text)
+		}
+		names, err := cells.Read()
+		if err != nil {
+			continue
+		}
+		below := newTable(t.source)
+		for _, name := range names {
+			below.add(name)
+		}
+		if below.complete(needed, columns) == nil {
+			title := strings.Fields(strings.Join(t.header, ", "))
+			return &FileError{fmt.Sprintf("line %d (%q) is a title above the header, which is line %d: delete the lines above that",
+				t.headerLine, strings.TrimRight(strings.Join(title[:min(len(title), 12)], " "), " ,"), number)}
+		}
+	}
+	return nil
+}
+
+func blank(values []string) bool {
+	return !slices.ContainsFunc(values, func(v string) bool { return strings.TrimSpace(v) != "" })
+}
+
+// maxMembers bounds the members of JSON lines that are kept though nothing reads them: each line that waits to
+// be stored has a place for every column.
+const maxMembers = 1000
+
+// newObjects reads JSON objects as a table whose columns are the members' names, those of an object in it with a dot, as
+// `list -o csv` writes them. Strict ones have no other members than are read.
+func newObjects(next func() ([]byte, int, error), s source, e textEncoding, strict bool) *table {
+	t := newTable(s)
+	t.letters, t.encoding = e.samples(), e
+	if strict {
+		t.Group = "" // an object is whole
+	}
+	t.read = func() (line, error) {
+		text, at, err := next()
+		l := line{number: at, text: string(text), given: map[int]bool{}}
+		if err != nil {
+			return l, err
+		}
+		var object map[string]any
+		decoder := json.NewDecoder(bytes.NewReader(text))
+		decoder.UseNumber()
+		if err := decoder.Decode(&object); err != nil || decoder.More() {
+			return l, &LineError{Line: at, Problem: "must be one JSON object"}
+		}
+		t.flatten(&l, "", object, strict)
+		t.letters.add(at, l.values, t.isRead)
+		return l, nil
+	}
+	return t
+}
+
+// flatten adds the members of an object to its line.
+func (t *table) flatten(l *line, prefix string, object map[string]any, strict bool) {
+	for _, name := range slices.Sorted(maps.Keys(object)) {
+		value := object[name]
+		name = prefix + name
+		if inner, is := value.(map[string]any); is {
+			t.flatten(l, name+".", inner, strict)
+			continue
+		}
+		isRead := t.fields[fold(name)] != ""
+		i, known := t.places[fold(name)]
+		switch {
+		case !isRead && strict && !slices.Contains(t.ignored, fold(name)):
+			l.bad = append(l.bad, LineError{Line: l.number, Column: name, Problem: "is not a known field", Value: fmt.Sprint(value)})
+			continue
+		case !known && !isRead && len(t.header) >= maxMembers:
+			continue
+		case !known:
+			i = t.add(name)
+		case l.given[i] && isRead:
+			l.bad = append(l.bad, LineError{Line: l.number, Column: name, Problem: "stands in the line twice, in two spellings"})
+		}
+		for len(l.values) <= i {
+			l.values = append(l.values, "")
+		}
+		l.given[i] = true
+		switch value.(type) {
+		case nil:
+		case []any:
+			list, _ := json.Marshal(value) // was JSON
+			l.values[i] = string(list)
+		default:
+			l.values[i] = fmt.Sprint(value)
+		}
+	}
+}
+
+// add adds a column behind the others, and returns its place. Of two with one name the first is read.
+func (t *table) add(name string) int {
+	at := len(t.header)
+	if _, twice := t.places[fold(name)]; !twice {
+		t.places[fold(name)] = at
+	}
+	t.header = append(t.header, name)
+	clear(t.of)
+	return at
+}
+
+// maxRecordLines bounds the lines of one record, and with them what is held in memory.
+const maxRecordLines = 10_000
+
+// next returns the next record: a line, or consecutive lines of one group. With the error of a line that cannot
+// be read it returns what is known of the line.
+func (t *table) next() (*record, error) {
+	begun, err := t.nextFilled()
+	r := &record{lines: []line{begun}, table: t}
+	if err != nil {
+		return r, err
+	}
+	for r.key() != "" {
+		more, failed := t.nextFilled()
+		switch {
+		case failed != nil || !r.goesOn(&record{lines: []line{more}, table: t}):
+			t.ahead, t.failed = &more, failed
+			return r, err
+		case len(r.lines) < maxRecordLines:
+			r.lines = append(r.lines, more)
+		case err == nil:
+			err = &LineError{Line: more.number, Problem: fmt.Sprintf("belongs to a record of more than %d lines; %s may be empty",
+				maxRecordLines, r.columnOf(t.Group))}
+		}
+	}
+	return r, nil
+}
+
+// nextFilled returns the next line that is not blank.
+func (t *table) nextFilled() (line, error) {
+	if t.ahead != nil {
+		l, err := *t.ahead, t.failed
+		t.ahead, t.failed = nil, nil
+		return l, err
+	}
+	for {
+		if l, err := t.read(); err != nil || t.separator == 0 || !blank(l.values) {
+			return l, err
+		}
+	}
+}
+
+// columnsOf returns the places of the columns of a field.
+func (t *table) columnsOf(field string) []int {
+	places, known := t.of[field]
+	if !known {
+		for _, name := range t.Columns[field] {
+			if i, there := t.places[fold(name)]; there && !slices.Contains(places, i) {
+				places = append(places, i)
+			}
+		}
+		t.of[field] = places
+	}
+	return places
+}
+
+// readColumns returns the columns that are read, those whose name says it not as the field as well, and those
+// that are not, with the field that may be meant.
+func (t *table) readColumns(fields []string) (read, not []string) {
+	for i, name := range t.header {
+		field := t.fields[fold(name)]
+		switch {
+		case slices.Contains(t.ignored, fold(name)):
+		case field != "" && t.places[fold(name)] == i && fold(field) != fold(name):
+			read = append(read, name+" as "+field)
+		case field != "" && t.places[fold(name)] == i:
+			read = append(read, name)
+		default:
+			if near, field := t.nearest(name, fields); near != "" {
+				name += fmt.Sprintf(" (did you mean %s? --map %s reads it)", near, mapping(name, field))
+			}
+			not = append(not, name)
+		}
+	}
+	return read, append(not, t.passed...)
+}
+
+// pass notes a member that is not read because it stands beside the list of rows.
+func (t *table) pass(member string) {
+	if !slices.Contains(t.passed, member) && len(t.passed) < maxMembers {
+		t.passed = append(t.passed, member)
+	}
+}
+
+// nearest returns the name of a column of fields that the file lacks, of which a name may be a misspelling, and its field.
+// People rarely misspell the first letter, and a rate is no date.
+func (t *table) nearest(name string, fields []string) (best, of string) {
+	word := fold(name)
+	farthest := min(2, len(word)/2)
+	for _, field := range fields {
+		if len(t.columnsOf(field)) > 0 {
+			continue
+		}
+		for _, other := range t.Columns[field] {
+			known := fold(other)
+			if d := levenshtein.Distance(word, known, nil); d <= farthest && word[:1] == known[:1] {
+				best, of, farthest = other, field, d-1
+			}
+		}
+	}
+	return best, of
+}
+
+// mapping is the value of --map that reads a column as a field, as one types it.
+func mapping(column, field string) string {
+	text := column + "=" + field
+	special := func(r rune) bool { return r < utf8.RuneSelf && !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' }
+	if strings.ContainsFunc(column, special) {
+		text = "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
+	}
+	return text
+}
+
+// needed are the fields without one of which no row of a kind can be imported.
+var needed = map[transfer.Kind][][]string{
+	transfer.Products:  {{"title"}, {"price", "priceAmount"}},
+	transfer.Customers: {{"email", "phone"}},
+	transfer.Orders:    {{"reference", "id"}, {"email", "phone", "customer"}},
+}
+
+// keys are the fields without one of which no row can be found that is to be updated.
+var keys = map[transfer.Kind][][]string{
+	transfer.Products: {{"title", "id", "sku", "slug"}}, transfer.Customers: {{"email", "phone", "id"}}, transfer.Orders: {{"reference", "id"}},
+}
+
+// complete refuses a header that lacks what is needed of the kind, or a column that --map names.
+func (t *table) complete(needed [][]string, columns []Column) error {
+	for _, c := range columns {
+		if _, there := t.places[fold(c.Name)]; !there && c.Field != "" {
+			return &FileError{fmt.Sprintf("the file has no column %s, which --map names; its columns are %s", c.Name, shown(t.header))}
+		}
+	}
+	for _, choice := range needed {
+		if slices.ContainsFunc(choice, func(field string) bool { return len(t.columnsOf(field)) > 0 }) {
+			continue
+		}
+		meant, column, field := "", "COLUMN", choice[0]
+		for _, name := range t.header {
+			if near, of := t.nearest(name, choice); near != "" && t.fields[fold(name)] == "" {
+				meant, column, field = fmt.Sprintf("; did you mean %s by %s?", near, name), name, of
+			}
+		}
+		return &FileError{fmt.Sprintf("the file has no column for %s%s; name it with --map %s, or the shop with --from; the "+
+			"columns are %s", strings.Join(choice, " or "), meant, mapping(column, field), shown(t.header))}
+	}
+	return nil
+}
+
+// shown lists the first names of many.
+func shown(names []string) string {
+	const most = 12
+	if len(names) > most {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
+	}
+	return strings.Join(names, ", ")
+}
+
+// record is what is known of one object: a line, or several.
+type record struct {
+	lines []line
+	table *table
+}
+
+// value returns a field's value on the first line.
+func (r *record) value(field string) string {
+	value, _ := r.on(0, field)
+	return value
+}
+
+// on returns a field's value on one of the lines, and the column that it is in.
+func (r *record) on(n int, field string) (value, column string) {
+	places := r.table.columnsOf(field)
+	if len(places) == 0 {
+		return "", field
+	}
+	for _, i := range places {
+		if i >= len(r.lines[n].values) {
+			continue
+		}
+		value := strings.TrimSpace(r.lines[n].values[i])
+		if r.table.separator != 0 {
+			value = UnescapeCell(value)
+		}
+		if value != "" {
+			return value, r.table.header[i]
+		}
+	}
+	return "", r.table.header[places[0]]
+}
+
+// columnOf returns the column that a field is read from.
+func (r *record) columnOf(field string) string {
+	_, column := r.on(0, field)
+	return column
+}
+
+// key is what the lines of a record share: the value of the group's field, else the id. It is empty if
+// each line is a record of its own.
+func (r *record) key() string {
+	if r.table.Group == "" {
+		return ""
+	}
+	return cmp.Or(r.value(r.table.Group), r.value("id"))
+}
+
+// goesOn reports whether a line is one of the same record: it has the group's value, or none, and no
+// other id or buyer.
+func (r *record) goesOn(further *record) bool {
+	for _, field := range []string{r.table.Group, "id", "customer"} {
+		if other := further.value(field); other != "" && other != r.value(field) {
+			return false
+		}
+	}
+	if _, orders := r.table.Columns["itemTitle"]; orders && !further.hasItem(0) {
+		return false // it is an order once more
+	}
+	email := further.value("email")
+	return email == "" || strings.EqualFold(email, r.value("email"))
+}
+
+// hasItem reports whether a line has an item of an order: anything but zeros in one of the columns of items.
+func (r *record) hasItem(n int) bool {
+	for _, field := range []string{"itemTitle", "itemProduct", "itemSku", "itemQuantity", "itemPrice", "itemTotal"} {
+		if text, _ := r.on(n, field); strings.Trim(text, "0.,") != "" {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,311 @@
+package importfile
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// FileError is a file of which nothing can be imported, with what to do.
+type FileError struct{ Problem string }
+
+func (e *FileError) Error() string { return e.Problem }
+
+// LineError is a line that cannot be imported.
+type LineError struct {
+	// Line counts from 1, as do the objects of a JSON array.
+	Line int
+	// Column is the column, or the field of a JSON object; empty for the whole line.
+	Column string
+	// Problem is why, such as "must be an amount"; Value is what was refused.
+	Problem, Value string
+	// With is the other row or customer that the problem is about, such as "line 2"; empty if there is none.
+	With string
+}
+
+func (e *LineError) Error() string {
+	return fmt.Sprintf("line %d: %s %s", e.Line, e.Column, e.Problem)
+}
+
+// seekable returns the input as a file that can be read twice. What cannot be, such as a pipe, is first copied
+// to a file that remove deletes. If ctx ends while the input waits, so does the call.
+func seekable(ctx context.Context, in io.Reader) (file io.ReadSeeker, remove func(), err error) {
+	if s, is := in.(io.ReadSeeker); is {
+		if _, err := s.Seek(0, io.SeekStart); err == nil {
+			return s, func() {}, nil
+		}
+	}
+	spool, remove, err := newSpool()
+	if err != nil {
+		return nil, nil, fmt.Errorf("keep the input: %w", err)
+	}
+	copied := make(chan error, 1)
+	go func() {
+		_, err := io.Copy(spool, in)
+		copied <- err
+	}()
+	select {
+	case err = <-copied:
+		if err != nil {
+			err = fmt.Errorf("read the input: %w", err)
+		}
+	case <-ctx.Done():
+		err = ctx.Err()
+	}
+	if err != nil {
+		remove()
+		return nil, nil, err
+	}
+	return spool, remove, nil
+}
+
+// spoolPattern is the name of temporary files that keep the input.
+const spoolPattern = "storefront-import-*"
+
+// newSpool makes a temporary file that remove closes and deletes. When the process is killed, no file stays: on Unix it has no
+// name, and on Windows, which deletes no file that is open, the next import deletes it.
+func newSpool() (spool *os.File, remove func(), err error) {
+	left, _ := filepath.Glob(filepath.Join(os.TempDir(), spoolPattern))
+	for _, path := range left {
+		_ = os.Remove(path)
+	}
+	spool, err = os.CreateTemp("", spoolPattern)
+	if err != nil {
+		return nil, nil, err
+	}
+	nameless := os.Remove(spool.Name()) == nil
+	return spool, func() {
+		_ = spool.Close()
+		if !nameless {
+			_ = os.Remove(spool.Name())
+		}
+	}, nil
+}
+
+// headBytes is how much of a file is looked at before it is read.
+const headBytes = 32 << 10
+
+// noText are the first bytes of files that are no text, and what to do with them.
+var noText = []struct{ mark, problem string }{
+	{"PK\x03\x04", "is an Excel workbook (or another ZIP file): save the sheet as CSV (in Excel: Save As, CSV UTF-8), and " +
+		"import that"},
+	{"\xd0\xcf\x11\xe0", "is an old Excel workbook: save the sheet as CSV (in Excel: Save As, CSV UTF-8), and import that"},
+	{"\x1f\x8b", "is compressed: `gunzip -c FILE | storefront import … -` imports what it holds"},
+	{"%PDF", "is a PDF: import a CSV file, or one with a JSON object a line"},
+}
+
+// readable refuses by its first bytes a file that is no text or is empty.
+func readable(head []byte, utf16 bool) error {
+	for _, f := range noText {
+		if bytes.HasPrefix(head, []byte(f.mark)) {
+			return &FileError{"the file " + f.problem}
+		}
+	}
+	switch {
+	case bytes.IndexByte(head, 0) >= 0 && !utf16:
+		if order := utf16Order(head); order != "" {
+			return &FileError{"the file is UTF-16 without a byte order mark: import it with --encoding " + order}
+		}
+		return &FileError{"the file is no text: import a CSV file, or one with a JSON object a line"}
+	case len(head) < headBytes && len(bytes.TrimSpace(bytes.TrimPrefix(head, []byte("\ufeff")))) == 0:
+		return &FileError{"the file is empty: there is nothing to import"}
+	}
+	return nil
+}
+
+// utf16Order returns the name of the UTF-16 whose ASCII letters a text has: a byte of 0 beside each of the first ones. It is
+// empty for another text.
+func utf16Order(head []byte) string {
+	const letters = 8
+	var zeros [2]int
+	for i := range min(2*letters, len(head)) {
+		if head[i] == 0 {
+			zeros[i%2]++
+		}
+	}
+	switch half := min(2*letters, len(head)) / 2; {
+	case half > 1 && zeros == [2]int{0, half}:
+		return "utf-16le"
+	case half > 1 && zeros == [2]int{half, 0}:
+		return "utf-16be"
+	}
+	return ""
+}
+
+// maxLineBytes bounds a line, or a record of a CSV file, as a body of the API is bounded.
+const maxLineBytes = 1 << 20
+
+// lines numbers the lines of a text, which end with \n, \r\n or \r.
+type lines struct {
+	*bufio.Scanner
+	number int
+	// A csv.Reader reads one line at a time, so that the lines of a record that is no CSV can be read again, each by
+	// itself: one quote too many does not take the rows behind it along.
+	csv       *csv.Reader
+	separator rune
+	encoding  textEncoding
+	taken     []string // the lines of the record
+	again     []string // lines to be read again
+	unread    string   // the rest of the line at hand
+	size      int
+	ended     bool // the record ran to the end of the file, or past maxLineBytes
+	tooLong   bool // a line is, and was reported
+}
+
+func newLines(text io.Reader, e textEncoding) *lines {
+	l := &lines{Scanner: bufio.NewScanner(text), encoding: e}
+	l.Buffer(nil, maxLineBytes)
+	l.Split(anyLine)
+	return l
+}
+
+// anyLine is a bufio.SplitFunc.
+func anyLine(data []byte, atEOF bool) (advance int, line []byte, err error) {
+	i := bytes.IndexAny(data, "\r\n")
+	switch {
+	case i < 0 && atEOF && len(data) > 0:
+		return len(data), data, nil
+	case i < 0 || data[i] == '\r' && i+1 == len(data) && !atEOF:
+		return 0, nil, nil
+	case bytes.HasPrefix(data[i:], []byte("\r\n")):
+		return i + 2, data[:i], nil
+	}
+	return i + 1, data[:i], nil
+}
+
+// next returns the next line that is not blank, valid until the next call.
+func (l *lines) next() ([]byte, int, error) {
+	for l.Scan() {
+		l.number++
+		switch {
+		case l.encoding.unreadable(l.Text()):
+			return l.Bytes(), l.number, &LineError{Line: l.number, Problem: l.encoding.problem(), Value: l.Text()}
+		case len(bytes.TrimSpace(l.Bytes())) > 0:
+			return l.Bytes(), l.number, nil
+		}
+	}
+	return nil, 0, l.end()
+}
+
+// end is why there is no further line.
+func (l *lines) end() error {
+	switch err := l.Err(); {
+	case errors.Is(err, bufio.ErrTooLong) && !l.tooLong:
+		l.tooLong = true
+		return &LineError{Line: l.number + 1, Problem: "is longer than 1 MiB; what follows it was not read"}
+	case err != nil && !l.tooLong:
+		return fmt.Errorf("read line %d: %w", l.number+1, err)
+	}
+	return io.EOF
+}
+
+// Read gives the csv.Reader the next line.
+func (l *lines) Read(p []byte) (int, error) {
+	for l.unread == "" {
+		var text string
+		switch {
+		case l.size > maxLineBytes:
+			l.ended = true
+			return 0, io.EOF
+		case len(l.again) > 0:
+			text, l.again = l.again[0], l.again[1:]
+		case l.Scan():
+			text = l.Text()
+		default:
+			l.ended = true
+			return 0, l.end()
+		}
+		l.number++
+		if text == "" && len(l.taken) == 0 {
+			continue // csv.Reader passes over it
+		}
+		l.taken = append(l.taken, text)
+		l.size += len(text)
+		l.unread = text + "\n"
+	}
+	n := copy(p, l.unread)
+	l.unread = l.unread[n:]
+	return n, nil
+}
+
+// record returns the values of the next line of a CSV file with those behind it that a quoted value runs over, and the
+// first line's number. Of a record that is no CSV it returns the first line, whose quotes are then letters, which is no
+// error if none of them opens a value.
+func (l *lines) record() (values []string, at int, err error) {
+	l.taken, l.size, l.ended = nil, 0, false
+	values, err = l.csv.Read()
+	at = l.number - len(l.taken) + 1
+	if _, malformed := errors.AsType[*csv.ParseError](err); !malformed {
+		if i := slices.IndexFunc(values, l.encoding.unreadable); i >= 0 && err == nil {
+			err = &LineError{Line: at, Problem: l.encoding.problem(), Value: values[i]}
+		}
+		return values, at, err
+	}
+	l.number = at
+	line := l.taken[0]
+	l.again = append(l.taken[1:], l.again...)
+	values = strings.Split(line, string(l.separator))
+	if i := slices.IndexFunc(values, l.encoding.unreadable); i >= 0 {
+		return values, at, &LineError{Line: at, Problem: l.encoding.problem(), Value: values[i]}
+	}
+	if !slices.ContainsFunc(values, func(v string) bool { return strings.HasPrefix(v, `"`) }) {
+		return values, at, nil // 12" vinyl
+	}
+	problem := `is no CSV: a value with quotes must stand in quotes, its own doubled, such as "12"" vinyl"`
+	if l.ended || len(l.taken) > 1 {
+		problem = "is no CSV: it opens a quote that is not closed"
+	}
+	return values, at, &LineError{Line: at, Problem: problem}
+}
+
+// sepLine is the first line that names the separator of a file for Excel. Saving such a file again may add quotes and
+// empty cells to it.
+var sepLine = regexp.MustCompile(`(?i)^"?sep=([^"\r\n])"?[,;\t]*(?:\r\n?|\n)`)
+
+// separatorIn returns the separator of a text's columns: the one that a first line such as sep=; names, or else that of
+// the header. mark is the length of that first line.
+func separatorIn(head []byte) (separator rune, mark int) {
+	if named := sepLine.FindSubmatch(head); named != nil {
+		separator, _ = utf8.DecodeRune(named[1])
+		return separator, len(named[0])
+	}
+	for line := range bytes.Lines(head) {
+		if !isBlank(string(line)) {
+			break
+		}
+		head = head[len(line):]
+	}
+	return separatorOf(head), 0
+}
+
+// isBlank reports whether a line has nothing but separators, quotes and spaces.
+func isBlank(line string) bool { return strings.Trim(strings.TrimSpace(line), ",;\t\" ") == "" }
+
+// separators are the separators of columns that are recognized in a header.
+const separators = ",;\t"
+
+// separatorOf returns the separator of a header: the one of separators that it has most of outside quotes.
+func separatorOf(head []byte) rune {
+	counts, quoted := make([]int, len(separators)), false
+	for _, c := range bytes.TrimSpace(head) {
+		if c == '"' {
+			quoted = !quoted
+		} else if !quoted && (c == '\n' || c == '\r') {
+			break
+		}
+		if at := strings.IndexByte(separators, c); at >= 0 && !quoted {
+			counts[at]++
+		}
+	}
+	return rune(separators[slices.Index(counts, slices.Max(counts))])
+}

@@ -1,0 +1,221 @@
+package transfer
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"entgo.io/ent/dialect/sql"
+	"github.com/google/uuid"
+
+	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/tenant"
+	"go.storefront.example/gen/ent"
+	adminv1 "go.storefront.example/gen/storefront/admin/v1"
+)
+
+// OtherStoresID is why an id is refused; whoever reads the file knows its column.
+const OtherStoresID = "belongs to another store"
+
+// identity is a field that identifies a row among those of its kind, spelt as rows store it.
+type identity struct{ field, text string }
+
+// row is a row of a batch that was read, with its place in the batch.
+type row[R any] struct {
+	index int
+	id    uuid.UUID
+	names []identity // what one row of the store has alone, beside the id
+	data  R
+}
+
+// batch holds the rows of a request that have been read. A transaction that is repeated plans and stores them again.
+type batch[R any] struct {
+	db      *db.DB
+	t       tenant.Store
+	url     string // of the store
+	options *adminv1.ImportOptions
+	// exported is whether the rows are of an export: they are all that the store has, and counted already.
+	exported bool
+	refusedRows
+	rows []row[R]
+	// fresh are the rows that are new, changed the places of rows whose object in the store was changed, held the ids of the
+	// store's rows by their names.
+	fresh   []row[R]
+	changed []int
+	held    map[string]uuid.UUID
+	// known are the customers of the store whom rows may be, as they were before the batch.
+	known []*ent.Customer
+}
+
+func (b *batch[R]) base() *batch[R] { return b }
+
+// sort tells the rows that are new from those that the store has, which it returns: by id and, to update them, by what
+// names them in one of the columns. It refuses ids of other stores and passes over rows that repeat an earlier one's id.
+func (b *batch[R]) sort(ctx context.Context, tx *ent.Tx, table string, columns ...string) (there []row[R], err error) {
+	var names []string
+	for _, l := range b.rows {
+		for _, name := range l.names {
+			names = append(names, name.text)
+		}
+	}
+	stores, err := b.owners(ctx, tx, table, idsOf(b.rows))
+	if err != nil {
+		return nil, err
+	}
+	b.held = map[string]uuid.UUID{}
+	for _, column := range columns {
+		if err := b.hold(ctx, tx, table, column, names, b.held); err != nil {
+			return nil, err
+		}
+	}
+	b.fresh = nil
+	seen := map[uuid.UUID]bool{}
+	for _, l := range b.rows {
+		store, has := stores[l.id]
+		name, isNamed := b.holder(l.names)
+		again := seen[l.id]
+		seen[l.id] = true
+		switch {
+		case again:
+		case has && store != b.t.ID:
+			b.refuse(l.index, "id", OtherStoresID)
+		case has:
+			there = append(there, l)
+		case isNamed && b.options.GetUpdate():
+			l.id = b.held[name.text]
+			there = append(there, l)
+		default:
+			b.fresh = append(b.fresh, l)
+		}
+	}
+	return there, nil
+}
+
+// holder returns the first of the names that another row has.
+func (b *batch[R]) holder(names []identity) (name identity, is bool) {
+	for _, name := range names {
+		if _, is := b.held[name.text]; is {
+			return name, true
+		}
+	}
+	return name, false
+}
+
+// claim gives the new rows their names. It refuses a row if another row of the store, or further up in the batch, has one of
+// its names.
+func (b *batch[R]) claim(problem string) {
+	var left []row[R]
+	for _, l := range b.fresh {
+		if name, taken := b.holder(l.names); taken {
+			b.refuse(l.index, name.field, problem)
+			continue
+		}
+		for _, name := range l.names {
+			b.held[name.text] = l.id
+		}
+		left = append(left, l)
+	}
+	b.fresh = left
+}
+
+// update changes rows of the store, which are locked, to what the batch says.
+func update[R any, T comparable](b *batch[R], there []row[R], locked []T, idOf func(T) uuid.UUID, change func(row[R], T) (T, error)) error {
+	rows := map[uuid.UUID]T{}
+	for _, r := range locked {
+		rows[idOf(r)] = r
+	}
+	for _, l := range there {
+		before, has := rows[l.id]
+		if !has {
+			continue // deleted meanwhile
+		}
+		after, err := change(l, before)
+		if refused, err := b.refused(l.index, err); err != nil {
+			return err
+		} else if !refused && after != before {
+			b.changed = append(b.changed, l.index)
+			rows[l.id] = after
+		}
+	}
+	return nil
+}
+
+// The values that a batch looks up are one argument of a statement, JSON, so that the statement's text is the
+// same for each batch. With one argument per value, parsing the statement takes longer than looking up the values.
+
+// tableOf is the SQL of a table that has the values of a JSON argument in its column v.
+func (b *batch[R]) tableOf(sqlType, argument string) string {
+	return db.ByDialect(b.db, "(SELECT v::"+sqlType+" FROM jsonb_array_elements_text("+argument+"::jsonb) v)",
+		"(SELECT value AS v FROM json_each("+argument+"))")
+}
+
+// among is what in SQL says, behind the column id, that it is one of those in a JSON argument.
+func (b *batch[R]) among(argument string) string {
+	ids := b.tableOf("uuid", argument)
+	return db.ByDialect(b.db, " = ANY(ARRAY"+ids+")", " IN "+ids)
+}
+
+func idsOf[R any](rows []row[R]) []uuid.UUID {
+	ids := make([]uuid.UUID, len(rows))
+	for i, l := range rows {
+		ids[i] = l.id
+	}
+	return ids
+}
+
+func listOf[V any](values []V) string {
+	text, _ := json.Marshal(append([]V{}, values...)) // texts and ids; [] for none
+	return string(text)
+}
+
+// own makes a query one for the store's rows with these ids, in the order of the ids.
+func (b *batch[R]) own(ids []uuid.UUID) func(*sql.Selector) {
+	before, after, _ := strings.Cut(b.among("?"), "?")
+	return func(s *sql.Selector) {
+		s.Where(sql.EQ(s.C("store_id"), b.t.ID)).OrderBy(s.C("id")).Where(sql.P(func(p *sql.Builder) {
+			p.Ident(s.C("id")).WriteString(before).Arg(listOf(ids)).WriteString(after)
+		}))
+	}
+}
+
+// owners returns the store of each of the ids that a row has, of whatever store.
+func (b *batch[R]) owners(ctx context.Context, tx *ent.Tx, table string, ids []uuid.UUID) (map[uuid.UUID]uuid.UUID, error) {
+	stores := map[uuid.UUID]uuid.UUID{}
+	for r := range db.Rows(ctx, tx, "SELECT id, store_id FROM "+table+" WHERE id"+b.among("$1"), listOf(ids)) {
+		var id, store uuid.UUID
+		if err := r.Scan(&id, &store); err != nil {
+			return nil, fmt.Errorf("look for ids of the %s: %w", table, err)
+		}
+		stores[id] = store
+	}
+	return stores, nil
+}
+
+// hold notes which of the names a row of the store has in a column.
+func (b *batch[R]) hold(ctx context.Context, tx *ent.Tx, table, column string, names []string, held map[string]uuid.UUID) error {
+	if len(names) == 0 {
+		return nil
+	}
+	values, row := b.tableOf("text", "$1"), table+" WHERE store_id = $2 AND "+column+" = v"
+	// One look-up per value: with a single condition for all, PostgreSQL would read all rows of the store while it has no
+	// statistics of a growing table.
+	query := "SELECT v, id FROM " + values + " t CROSS JOIN " + db.ByDialect(b.db, "LATERAL (SELECT id FROM "+row+" LIMIT 1) r", row)
+	for r := range db.Rows(ctx, tx, query, listOf(names), b.t.ID) {
+		var name string
+		var id uuid.UUID
+		if err := r.Scan(&name, &id); err != nil {
+			return fmt.Errorf("look for what the store has of the %s: %w", table, err)
+		}
+		held[name] = id
+	}
+	return nil
+}
+
+// dated sets a missing time.
+func dated(at *time.Time, otherwise time.Time) {
+	if at.IsZero() {
+		*at = otherwise
+	}
+}

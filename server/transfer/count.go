@@ -1,0 +1,234 @@
+package transfer
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+
+	"github.com/google/uuid"
+
+	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/hook"
+	"go.storefront.example/gen/ent"
+	"go.storefront.example/gen/ent/customer"
+	"go.storefront.example/gen/ent/order"
+	"go.storefront.example/gen/ent/paymentlink"
+	"go.storefront.example/server/shop"
+	"go.storefront.example/server/validate"
+)
+
+// lockBuyers locks the rows of the orders' customers, and plans how those who are found by their e-mail or phone are
+// completed, and whom to create.
+func (b *orders) lockBuyers(ctx context.Context, tx *ent.Tx) error {
+	var ids []uuid.UUID
+	rows := make([]row[ent.Customer], len(b.fresh))
+	for i, l := range b.fresh {
+		rows[i] = l.data.buyer
+		ids = append(ids, l.data.buyer.id)
+	}
+	for _, o := range b.moved {
+		ids = append(ids, o.data.CustomerID)
+	}
+	there, stores, err := b.lockPeople(ctx, tx, ids, rows)
+	if err != nil {
+		return err
+	}
+	all := peopleOf(there)
+	b.buyers, b.completed, b.created = map[uuid.UUID]*ent.Customer{}, map[uuid.UUID]*ent.Customer{}, nil
+	for _, o := range b.moved {
+		if at := all.At("id", o.data.CustomerID.String()); at != Nobody {
+			b.buyers[o.data.CustomerID] = there[at]
+		}
+	}
+	match := b.options.GetMatchCustomers()
+	for i, l := range b.fresh {
+		buyer := &b.fresh[i].data.buyer
+		c := contactOf(buyer.id, &buyer.data)
+		m := all.Find(c, match)
+		found := m.Who != Nobody && m.Field != "id" // by the e-mail or the phone
+		switch store, has := stores[buyer.id]; {
+		case buyer.id == uuid.Nil:
+			b.refuse(l.index, "reference", "is no order of the store, and a new one needs a buyer, an amount, and items with titles and prices")
+		case has && store != b.t.ID:
+			b.refuse(l.index, "customer.id", OtherStoresID)
+		case m.Who == Nobody && len(buyer.names) == 0:
+			b.refuse(l.index, "customer.id", "is no customer of the store, and without an e-mail or a phone none can be made")
+		case found && !match:
+			b.refuse(l.index, "customer."+m.Field, anothers)
+		case m.Owner != Nobody && (m.Who == Nobody || found && all.All[m.Who].Phone == 0):
+			b.refuse(l.index, "customer.phone", anothers)
+		case m.Who == Nobody:
+			all.Add(c, i, i, "")
+			b.created = append(b.created, *buyer)
+		case m.Who >= len(there):
+			first := &b.created[m.Who-len(there)]
+			if buyer.id = first.id; found {
+				first.data = shop.Completed(&first.data, &buyer.data)
+				all.Complete(m.Who, c, false)
+			}
+		default:
+			buyer.id = there[m.Who].ID
+			b.buyers[buyer.id] = there[m.Who]
+			if found {
+				known := cmp.Or(b.completed[buyer.id], there[m.Who])
+				b.completed[buyer.id] = new(shop.Completed(known, &buyer.data))
+				all.Complete(m.Who, c, false)
+			}
+		}
+	}
+	return nil
+}
+
+// saveBuyers completes the customers whom orders were found to be of.
+func (b *orders) saveBuyers(ctx context.Context, tx *ent.Tx) error {
+	for id, next := range b.completed {
+		row, err := shop.CompleteCustomer(ctx, tx, b.buyers[id], next)
+		if err != nil {
+			return fmt.Errorf("complete a customer: %w", err)
+		}
+		b.buyers[id] = row
+	}
+	return nil
+}
+
+// lockLinks locks the rows of the orders' payment links.
+func (b *orders) lockLinks(ctx context.Context, tx *ent.Tx) error {
+	var ids []uuid.UUID
+	for _, l := range b.paid {
+		if l.data.PaymentLinkID != nil {
+			ids = append(ids, *l.data.PaymentLinkID)
+		}
+	}
+	for _, l := range b.fresh {
+		if l.data.order.PaymentLinkID != nil {
+			ids = append(ids, *l.data.order.PaymentLinkID)
+		}
+	}
+	b.links = map[uuid.UUID]*ent.PaymentLink{}
+	if len(ids) == 0 {
+		return nil
+	}
+	rows, err := hook.LockRows(ctx, tx.PaymentLink.Query().Where(b.own(ids)))
+	if err != nil {
+		return fmt.Errorf("read the payment links: %w", err)
+	}
+	for _, r := range rows {
+		b.links[r.ID] = r
+	}
+	for _, l := range b.fresh {
+		if id := l.data.order.PaymentLinkID; id != nil && b.links[*id] == nil {
+			b.refuse(l.index, "paymentLink.id", "is no payment link of the store")
+		}
+	}
+	return nil
+}
+
+// count counts the orders of each customer: how many there are in any status, and the sum of those that are PAID. It
+// counts the rows, with the customers locked, so that the counter of a customer who was imported with one does not
+// include orders twice. To the counters of payment links it adds what the batch pays, as paying the orders would have:
+// they are new to the store or were not paid before, so none is counted twice.
+//
+// It refuses the first row that takes a customer's totalPaid or a link's paidAmount past validate.MaxAmount.
+func (b *orders) count(ctx context.Context, tx *ent.Tx) error {
+	now := hook.Time(ctx) // every row is locked
+	counts := map[uuid.UUID]*ent.Customer{}
+	var ids []uuid.UUID
+	for id, c := range b.buyers {
+		counts[id], c.OrdersCount, c.TotalPaid = c, 0, 0
+		ids = append(ids, id)
+	}
+	for i := range b.created {
+		counts[b.created[i].id] = &b.created[i].data
+	}
+	if err := b.countThere(ctx, tx, ids, counts); err != nil {
+		return err
+	}
+	for _, l := range b.paid {
+		if l.data.Status == order.StatusPAID && counts[l.data.CustomerID].TotalPaid > validate.MaxAmount {
+			b.refusePast(l.index, "customer's totalPaid")
+		}
+		b.countForLink(l.index, l.data)
+	}
+	for i := range b.fresh {
+		l := &b.fresh[i]
+		o := &l.data.order
+		dated(&o.CreatedAt, now)
+		if o.PaidAt == nil && wasPaid(o) {
+			o.PaidAt = &o.CreatedAt
+		}
+		if c := counts[l.data.buyer.id]; c != nil { // otherwise the row is refused
+			c.OrdersCount++
+			if o.Status == order.StatusPAID {
+				b.pay(l.index, o.Amount, "customer's totalPaid", &c.TotalPaid)
+			}
+		}
+		b.countForLink(l.index, o)
+	}
+	return nil
+}
+
+// countForLink counts the payment of an order for its payment link.
+func (b *orders) countForLink(index int, o *ent.Order) {
+	if o.PaymentLinkID == nil || !wasPaid(o) || b.links[*o.PaymentLinkID] == nil {
+		return
+	}
+	link := b.links[*o.PaymentLinkID]
+	b.pay(index, o.Amount, "payment link's paidAmount", &link.PaidAmount)
+	link.PaidCount++
+	if link.LastPaidAt == nil || o.PaidAt.After(*link.LastPaidAt) {
+		link.LastPaidAt = o.PaidAt
+	}
+}
+
+// pay adds an amount to a total.
+func (b *orders) pay(index int, amount int64, name string, total *int64) {
+	if *total > validate.MaxAmount-amount {
+		b.refusePast(index, name)
+		return
+	}
+	*total += amount
+}
+
+func (b *orders) refusePast(index int, total string) {
+	b.refuse(index, "amount", fmt.Sprintf("takes the %s past %d", total, int64(validate.MaxAmount)))
+}
+
+// countThere counts the orders that the store has of each of the customers.
+func (b *orders) countThere(ctx context.Context, tx *ent.Tx, ids []uuid.UUID, counts map[uuid.UUID]*ent.Customer) error {
+	const sums = "count(*) AS orders, coalesce(sum(CASE WHEN status = 'PAID' THEN amount END), 0) AS paid FROM orders " +
+		"WHERE store_id = $1 AND customer_id "
+	of := b.tableOf("uuid", "$2")
+	// On PostgreSQL a look-up for each customer, as in hold.
+	query := db.ByDialect(b.db, "SELECT v, r.orders, r.paid FROM "+of+" t CROSS JOIN LATERAL (SELECT "+sums+"= v) r",
+		"SELECT customer_id, "+sums+"IN "+of+" GROUP BY customer_id")
+	for row := range db.Rows(ctx, tx, query, b.t.ID, listOf(ids)) {
+		var id uuid.UUID
+		var orders int32
+		var paid int64
+		if err := row.Scan(&id, &orders, &paid); err != nil {
+			return fmt.Errorf("count the customers' orders: %w", err)
+		}
+		counts[id].OrdersCount, counts[id].TotalPaid = orders, paid
+	}
+	return nil
+}
+
+// storeCounters updates the counters of customers and payment links whom the store had before; new customers are
+// inserted with theirs.
+func (b *orders) storeCounters(ctx context.Context, tx *ent.Tx) error {
+	for id, c := range b.buyers {
+		err := tx.Customer.Update().Where(customer.StoreID(b.t.ID),
+			customer.ID(id)).SetOrdersCount(c.OrdersCount).SetTotalPaid(c.TotalPaid).Exec(ctx)
+		if err != nil {
+			return fmt.Errorf("set a customer's counters: %w", err)
+		}
+	}
+	for id, link := range b.links {
+		err := tx.PaymentLink.UpdateOneID(id).Where(paymentlink.StoreID(b.t.ID)).SetPaidCount(link.PaidCount).
+			SetPaidAmount(link.PaidAmount).SetNillableLastPaidAt(link.LastPaidAt).Exec(ctx)
+		if err != nil {
+			return fmt.Errorf("count a payment link's payments: %w", err)
+		}
+	}
+	return nil
+}

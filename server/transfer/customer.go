@@ -1,0 +1,184 @@
+package transfer
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+
+	"github.com/google/uuid"
+
+	"go.storefront.example/ent/hook"
+	"go.storefront.example/ent/resource"
+	"go.storefront.example/gen/ent"
+	"go.storefront.example/gen/ent/customer"
+	storefrontv1 "go.storefront.example/gen/storefront/v1"
+	"go.storefront.example/server/shop"
+	"go.storefront.example/server/validate"
+)
+
+// customers is a batch of customers. ordersCount and totalPaid are stored as given; a later import of
+// orders sets them from the orders that the store has.
+type customers struct{ batch[ent.Customer] }
+
+func (b *customers) read(p *problems, in *storefrontv1.Customer) row[ent.Customer] {
+	p.storeCurrency(in.GetCurrency())
+	l := p.customer("", in)
+	l.data.OrdersCount = int32(min(p.kept("ordersCount", int64(in.GetOrdersCount())), math.MaxInt32))
+	l.data.TotalPaid = p.kept("totalPaid", in.GetTotalPaid())
+	l.data.CreatedAt = p.pastMoment("createdAt", in.GetCreatedAt())
+	p.plain("", in, &l.data)
+	return l
+}
+
+// customer reads what a customer and the buyer of an order have.
+func (p *problems) customer(prefix string, in interface {
+	GetId() string
+	GetName() string
+	GetEmail() string
+	GetPhone() string
+}) row[ent.Customer] {
+	l := row[ent.Customer]{id: p.id(prefix+"id", in.GetId())}
+	l.data = ent.Customer{ID: l.id, Name: p.Text(prefix+"name", in.GetName(), validate.MaxCustomerNameRunes)}
+	email, phone := in.GetEmail(), in.GetPhone()
+	if email != "" {
+		if l.data.Email = &email; !p.exported || !validate.Storable(email) {
+			l.data.Email = p.Email(prefix+"email", email)
+		}
+	}
+	if phone != "" {
+		if l.data.Phone = &phone; !p.exported || !validate.Storable(phone) {
+			l.data.Phone = p.Phone(prefix+"phone", phone, p.t.Country)
+		}
+	}
+	if l.data.Email != nil {
+		l.names = append(l.names, identity{prefix + "email", *l.data.Email})
+	}
+	if l.data.Phone != nil {
+		l.names = append(l.names, identity{prefix + "phone", *l.data.Phone})
+	}
+	return l
+}
+
+func (b *customers) plan(ctx context.Context, tx *ent.Tx) error {
+	there, stores, err := b.lockPeople(ctx, tx, idsOf(b.rows), b.rows)
+	if err != nil {
+		return err
+	}
+	all := peopleOf(there)
+	b.fresh = nil
+	matches := b.options.GetMatchCustomers() || b.options.GetUpdate()
+	for _, l := range b.rows {
+		c := contactOf(l.id, &l.data)
+		m := all.Find(c, false)
+		switch store, has := stores[l.id]; {
+		case has && store != b.t.ID:
+			b.refuse(l.index, "id", OtherStoresID)
+		case m.Who == Nobody && len(l.names) == 0:
+			b.refuse(l.index, "email", "is required, or a phone")
+		case m.Who != Nobody && m.Field != "id" && !matches:
+			b.refuse(l.index, m.Field, anothers)
+		case m.Owner != Nobody && (m.Who == Nobody || m.Field != "id" && !b.options.GetUpdate() && all.All[m.Who].Phone == 0):
+			b.refuse(l.index, "phone", anothers)
+		case m.Who == Nobody:
+			all.Add(c, l.index, l.index, "")
+			b.fresh = append(b.fresh, l)
+		case m.Who < len(there): // others stand further up in the batch
+			after, err := b.change(ctx, tx, l, there[m.Who], m.Field == "id")
+			if refused, err := b.refused(l.index, err); err != nil {
+				return err
+			} else if !refused && after != there[m.Who] {
+				b.changed = append(b.changed, l.index)
+				there[m.Who] = after
+				all.Complete(m.Who, contactOf(after.ID, after), true)
+			}
+		}
+	}
+	return nil
+}
+
+// change changes a customer of the store to what a row says, if rows are to be updated, or gives a customer who was found
+// by the e-mail or the phone what they lack.
+func (b *customers) change(ctx context.Context, tx *ent.Tx, l row[ent.Customer], r *ent.Customer, byID bool) (*ent.Customer, error) {
+	switch {
+	case !b.options.GetUpdate() && byID, resource.IsForgotten(r):
+		return r, nil // an old file does not bring back who was forgotten
+	case !b.options.GetUpdate():
+		return shop.CompleteCustomer(ctx, tx, r, &l.data)
+	}
+	next := *r
+	overwrite(resource.CustomerFields, &next, &l.data)
+	return shop.SaveCustomer(ctx, tx, r, &next)
+}
+
+// anothers is why an e-mail or a phone is refused.
+const anothers = "is another customer's"
+
+// lockPeople locks the customers of the store who have one of the ids, or a name of the rows, and returns them with the
+// store of each id that a customer of any store has.
+func (b *batch[R]) lockPeople(ctx context.Context, tx *ent.Tx, ids []uuid.UUID, rows []row[ent.Customer]) (
+	there []*ent.Customer, stores map[uuid.UUID]uuid.UUID, err error) {
+	var names []string
+	for _, l := range rows {
+		for _, name := range l.names {
+			names = append(names, name.text)
+		}
+	}
+	held := map[string]uuid.UUID{}
+	for _, column := range []string{customer.FieldEmail, customer.FieldPhone} {
+		if err := b.hold(ctx, tx, customer.Table, column, names, held); err != nil {
+			return nil, nil, err
+		}
+	}
+	if stores, err = b.owners(ctx, tx, customer.Table, ids); err != nil {
+		return nil, nil, err
+	}
+	for id := range stores {
+		held[id.String()] = id
+	}
+	ids = slices.SortedFunc(maps.Values(held), func(a, b uuid.UUID) int { return slices.Compare(a[:], b[:]) })
+	ids = slices.Compact(ids)
+	if len(ids) == 0 {
+		return nil, stores, nil
+	}
+	// Only the store's own are locked, which lie on one machine.
+	there, err = hook.LockRows(ctx, tx.Customer.Query().Where(b.own(ids)))
+	if err != nil {
+		return nil, nil, fmt.Errorf("read the customers: %w", err)
+	}
+	b.known = slices.Clone(there)
+	return there, stores, nil
+}
+
+// peopleOf returns customers as people, each at its place in the slice.
+func peopleOf(rows []*ent.Customer) *People {
+	p := NewPeople()
+	for _, r := range rows {
+		p.Add(contactOf(r.ID, r), 0, 0, r.ID.String())
+	}
+	return p
+}
+
+func (b *customers) store(ctx context.Context, tx *ent.Tx) error {
+	return storeCustomers(ctx, tx, b.t.ID, b.fresh)
+}
+
+// storeCustomers stores customers.
+func storeCustomers(ctx context.Context, tx *ent.Tx, store uuid.UUID, rows []row[ent.Customer]) error {
+	now := hook.Time(ctx)
+	creates := make([]*ent.CustomerCreate, len(rows))
+	for i, l := range rows {
+		r := l.data
+		dated(&r.CreatedAt, now)
+		creates[i] = tx.Customer.Create().SetID(r.ID).SetStoreID(store).SetSearch(resource.CustomerSearch(r.Name, r.Email, r.Phone)).
+			SetOrdersCount(r.OrdersCount).SetTotalPaid(r.TotalPaid).SetCreatedAt(r.CreatedAt).SetUpdatedAt(now)
+		if err := resource.CustomerFields.Fill(creates[i].Mutation(), &r); err != nil {
+			return err
+		}
+		if err := fillPlain(creates[i].Mutation(), &storefrontv1.Customer{}, &r); err != nil {
+			return err
+		}
+	}
+	return tx.Customer.CreateBulk(creates...).Exec(ctx)
+}

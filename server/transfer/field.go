@@ -1,0 +1,86 @@
+package transfer
+
+import (
+	"fmt"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"go.storefront.example/ent/tenant"
+	"go.storefront.example/server/validate"
+)
+
+// problems gathers everything that is wrong with a row. It checks the fields that no request of the API has, because
+// the service makes them.
+type problems struct {
+	validate.Problems
+	t tenant.Store
+	// exported is whether the row is of an export, which has what a store had, also by rules of then.
+	exported bool
+}
+
+// maxReferenceRunes bounds an order's reference.
+const maxReferenceRunes = 100
+
+// id is a UUID of any version.
+func (p *problems) id(field, text string) uuid.UUID {
+	id, ok := validate.ParseID(text)
+	if !ok {
+		p.Invalid(field, "must be a UUID")
+	}
+	return id
+}
+
+// pastMoment is a date-time; the zero time stands for one that is not given.
+func (p *problems) pastMoment(field string, at *timestamppb.Timestamp) time.Time {
+	if t := p.Time(field, at); t != nil {
+		return *t
+	}
+	return time.Time{}
+}
+
+// storeCurrency refuses amounts of another currency than the store's.
+func (p *problems) storeCurrency(currency string) {
+	if currency != "" && currency != p.t.Currency {
+		p.Invalid("currency", "must be "+p.t.Currency+", the store's currency")
+	}
+}
+
+// given refuses a missing enum.
+func (p *problems) given(field string, e protoreflect.Enum) {
+	if e.Number() == 0 {
+		p.Invalid(field, "is required")
+	}
+	p.Known(field, e)
+}
+
+// filled is a text that must not be empty.
+func (p *problems) filled(field, value string, maxRunes int) string {
+	value = p.Text(field, value, maxRunes)
+	if value == "" {
+		p.Invalid(field, "is required")
+	}
+	return value
+}
+
+// keptSlug is the slug of a product from another shop. It accepts any text that needs no escape in an
+// address, because changing it would break the product's address. An empty one is made later.
+func (p *problems) keptSlug(field, value string) string {
+	value = p.Text(field, value, validate.MaxTitleRunes)
+	if url.PathEscape(value) != value || strings.ContainsAny(value, "/?#") {
+		p.Invalid(field, "must stand in an address as it is")
+	}
+	return value
+}
+
+// kept refuses a counter or an amount below 0 or beyond validate.MaxAmount.
+func (p *problems) kept(field string, value int64) int64 {
+	if value < 0 || value > validate.MaxAmount {
+		p.Invalid(field, fmt.Sprintf("must be a whole number from 0 to %d", int64(validate.MaxAmount)))
+	}
+	return value
+}

@@ -1,0 +1,261 @@
+package transfer
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+
+	"go.storefront.example/ent/hook"
+	"go.storefront.example/gen/ent"
+	"go.storefront.example/gen/ent/order"
+	"go.storefront.example/gen/ent/orderitem"
+	storefrontv1 "go.storefront.example/gen/storefront/v1"
+	"go.storefront.example/server/validate"
+)
+
+// orders is a batch of orders with their items. Their payment links must be in the store. A customer who
+// is not is created from the order. Products need not be: an item describes what was bought.
+//
+// It locks orders that it moves, then customers and then payment links, the order of every payment, and inserts new
+// rows after that.
+type orders struct {
+	batch[orderRow]
+	// buyers are the customers of the orders whom the store has; created are new ones.
+	// completed has what buyers lack and orders have of them.
+	buyers    map[uuid.UUID]*ent.Customer
+	completed map[uuid.UUID]*ent.Customer
+	created   []row[ent.Customer]
+	links     map[uuid.UUID]*ent.PaymentLink
+	// moved are orders of the store that got another status; paid are those that were not paid before.
+	moved, paid []row[*ent.Order]
+	// moves are the changes that moved stands for. They are made once all rows are locked.
+	moves []orderMove
+}
+
+// orderMove is an order that gets other statuses, one after the other.
+type orderMove struct {
+	order  *ent.Order // as it is after them
+	steps  []order.Status
+	paidAt *time.Time // nil for the time of the change
+}
+
+// orderRow is an order with its parsed values.
+type orderRow struct {
+	order ent.Order
+	buyer row[ent.Customer]
+	items []ent.OrderItem
+}
+
+// wasPaid reports whether the order was paid, also if it has been refunded since.
+func wasPaid(o *ent.Order) bool {
+	return o.Status == order.StatusPAID || o.Status == order.StatusREFUNDED
+}
+
+func (b *orders) read(p *problems, in *storefrontv1.Order) row[orderRow] {
+	p.given("status", in.GetStatus())
+	p.storeCurrency(in.GetCurrency())
+	o := ent.Order{
+		ID:                 p.id("id", in.GetId()),
+		Reference:          p.filled("reference", in.GetReference(), maxReferenceRunes),
+		Status:             order.Status(in.GetStatus().String()),
+		Amount:             p.kept("amount", in.GetAmount()),
+		PlatformFeePercent: in.GetPlatformFeePercent(),
+		Note:               p.OptionalText("note", in.Note, validate.MaxNoteRunes),
+		PaidAt:             p.Time("paidAt", in.GetPaidAt()),
+		CreatedAt:          p.pastMoment("createdAt", in.GetCreatedAt()),
+	}
+	if !(o.PlatformFeePercent >= 0 && o.PlatformFeePercent <= 100) {
+		p.Invalid("platformFeePercent", "must be a percentage from 0 to 100")
+	}
+	if !wasPaid(&o) && o.PaidAt != nil {
+		p.Invalid("paidAt", "must be null for an order that was not paid")
+	}
+	if in.PaymentLink != nil {
+		o.PaymentLinkID = new(p.id("paymentLink.id", in.GetPaymentLink().GetId()))
+	}
+	p.plain("", in, &o)
+	r := orderRow{order: o}
+	switch {
+	case in.Customer == nil && !b.options.GetUpdate():
+		p.Invalid("customer", "is required")
+	case in.Customer != nil:
+		r.buyer = p.customer("customer.", in.GetCustomer())
+		r.buyer.data.CreatedAt = o.CreatedAt
+	}
+	for i, item := range in.GetItems() {
+		r.items = append(r.items, p.item(fmt.Sprintf("items[%d].", i), int32(i), item)) //nolint:gosec // Bounded by the message.
+	}
+	return row[orderRow]{id: o.ID, names: []identity{{"reference", o.Reference}}, data: r}
+}
+
+func (p *problems) item(field string, position int32, item *storefrontv1.Order_Item) ent.OrderItem {
+	p.given(field+"type", item.GetType())
+	if item.GetQuantity() < 1 {
+		p.Invalid(field+"quantity", "must be a whole number from 1")
+	}
+	i := ent.OrderItem{
+		ID:         p.id(field+"id", item.GetId()),
+		Position:   position,
+		ProductID:  p.id(field+"productId", item.GetProductId()),
+		Type:       orderitem.Type(item.GetType().String()),
+		Title:      p.Title(field+"title", item.GetTitle()),
+		UnitAmount: p.kept(field+"unitAmount", item.GetUnitAmount()),
+		Quantity:   item.GetQuantity(),
+	}
+	p.plain(field, item, &i)
+	return i
+}
+
+func (b *orders) plan(ctx context.Context, tx *ent.Tx) error {
+	b.moved, b.paid, b.moves = nil, nil, nil
+	there, err := b.sort(ctx, tx, order.Table, order.FieldReference)
+	if err != nil {
+		return err
+	}
+	if b.options.GetUpdate() {
+		rows, err := hook.LockRows(ctx, tx.Order.Query().Where(b.own(idsOf(there))))
+		if err != nil {
+			return fmt.Errorf("read the orders: %w", err)
+		}
+		if err = update(&b.batch, there, rows, func(o *ent.Order) uuid.UUID { return o.ID },
+			b.move); err != nil {
+			return err
+		}
+	}
+	b.claim("is another order's")
+	if len(b.fresh)+len(b.changed) == 0 {
+		return nil
+	}
+	steps := []func(context.Context, *ent.Tx) error{b.lockBuyers, b.lockLinks, b.freeItems, b.saveBuyers, b.saveMoves, b.count}
+	if b.exported {
+		steps = steps[:5]
+	}
+	for _, step := range steps {
+		if err := step(ctx, tx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ways are the statuses that an order of a status can get; a refund is one of a payment.
+var ways = map[order.Status][]order.Status{
+	order.StatusPENDING: {order.StatusPAID, order.StatusFAILED, order.StatusCANCELLED, order.StatusREFUNDED},
+	order.StatusFAILED:  {order.StatusPAID, order.StatusREFUNDED},
+	order.StatusPAID:    {order.StatusREFUNDED},
+}
+
+// move plans the move of an order of the store to the status that its row has, and returns the order after it.
+func (b *orders) move(l row[orderRow], o *ent.Order) (*ent.Order, error) {
+	to := l.data.order.Status
+	switch {
+	case to == o.Status:
+		return o, nil
+	case !slices.Contains(ways[o.Status], to):
+		b.refuse(l.index, "status", fmt.Sprintf("cannot be %s: the store's order is %s", to, o.Status))
+		return o, nil
+	}
+	steps, unpaid := []order.Status{to}, !wasPaid(o)
+	if to == order.StatusREFUNDED && unpaid {
+		steps = []order.Status{order.StatusPAID, to}
+	}
+	next := new(*o)
+	next.Status = to
+	b.moves = append(b.moves, orderMove{next, steps, l.data.order.PaidAt})
+	b.moved = append(b.moved, row[*ent.Order]{index: l.index, data: next})
+	if unpaid && wasPaid(next) {
+		b.paid = append(b.paid, row[*ent.Order]{index: l.index, data: next})
+	}
+	return next, nil
+}
+
+// saveMoves makes the planned moves.
+func (b *orders) saveMoves(ctx context.Context, tx *ent.Tx) error {
+	for _, m := range b.moves {
+		for _, status := range m.steps {
+			u := tx.Order.UpdateOne(m.order).SetStatus(status)
+			if status == order.StatusPAID {
+				at := hook.Time(ctx, m.order.ID)
+				if m.paidAt != nil {
+					at = *m.paidAt
+				}
+				u.SetPaidAt(at)
+			}
+			saved, err := u.Save(ctx)
+			if err != nil {
+				return fmt.Errorf("move an order: %w", err)
+			}
+			*m.order = *saved
+		}
+	}
+	return nil
+}
+
+// freeItems refuses a row one of whose items has the id of another item.
+func (b *orders) freeItems(ctx context.Context, tx *ent.Tx) error {
+	var ids []uuid.UUID
+	for _, l := range b.fresh {
+		for _, item := range l.data.items {
+			ids = append(ids, item.ID)
+		}
+	}
+	used, err := b.owners(ctx, tx, orderitem.Table, ids)
+	if err != nil {
+		return err
+	}
+	for _, l := range b.fresh {
+		for i, item := range l.data.items {
+			if _, is := used[item.ID]; is {
+				b.refuse(l.index, fmt.Sprintf("items[%d].id", i), "is another item's")
+			}
+			used[item.ID] = b.t.ID
+		}
+	}
+	return nil
+}
+
+// itemsAtOnce bounds the items of a statement: an order may have any number, and a statement 32,766 parameters.
+const itemsAtOnce = 2000
+
+// store stores new customers, the orders with their items, and what they count for.
+func (b *orders) store(ctx context.Context, tx *ent.Tx) error {
+	now := hook.Time(ctx)
+	creates := make([]*ent.OrderCreate, len(b.fresh))
+	var items []*ent.OrderItemCreate
+	for i, l := range b.fresh {
+		o := l.data.order
+		// Events of the import have earlier times than later events of the same orders.
+		creates[i] = tx.Order.Create().SetID(o.ID).SetStoreID(b.t.ID).SetReference(o.Reference).SetStatus(o.Status).SetAmount(o.Amount).
+			SetPlatformFeePercent(o.PlatformFeePercent).SetCustomerID(l.data.buyer.id).SetNillablePaymentLinkID(o.PaymentLinkID).
+			SetNillableNote(o.Note).SetNillablePaidAt(o.PaidAt).SetCreatedAt(o.CreatedAt).SetUpdatedAt(now)
+		if err := fillPlain(creates[i].Mutation(), &storefrontv1.Order{}, &o); err != nil {
+			return err
+		}
+		for _, item := range l.data.items {
+			items = append(items, tx.OrderItem.Create().SetID(item.ID).SetStoreID(b.t.ID).SetOrderID(o.ID).SetPosition(item.Position).
+				SetProductID(item.ProductID).SetType(item.Type).SetTitle(item.Title).SetUnitAmount(item.UnitAmount).
+				SetQuantity(item.Quantity))
+			if err := fillPlain(items[len(items)-1].Mutation(), &storefrontv1.Order_Item{}, &item); err != nil {
+				return err
+			}
+		}
+	}
+	if err := storeCustomers(ctx, tx, b.t.ID, b.created); err != nil {
+		return err
+	}
+	if err := tx.Order.CreateBulk(creates...).Exec(ctx); err != nil {
+		return err
+	}
+	for some := range slices.Chunk(items, itemsAtOnce) {
+		if err := tx.OrderItem.CreateBulk(some...).Exec(ctx); err != nil {
+			return err
+		}
+	}
+	if b.exported {
+		return nil
+	}
+	return b.storeCounters(ctx, tx)
+}

@@ -1,0 +1,116 @@
+package transfer
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/reflect/protoregistry"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"go.storefront.example/ent/resource"
+	"go.storefront.example/gen/ent"
+	"go.storefront.example/server/validate"
+)
+
+// A plain field is one of a message that a column holds in the API's own form, and a row in a column of its name. The functions
+// here take it from the file to the row, so that a field that is added to a message and a table needs only its name in
+// sources.yaml. Fields with rules of their own are read elsewhere; a plain field is never one that has a value already.
+
+// plain gives a row, which is a pointer to a struct of ent, the fields of its message for which it has a column and no value.
+func (p *problems) plain(prefix string, in proto.Message, row any) {
+	m := in.ProtoReflect()
+	for column, to := range columnsOf(row) {
+		fd := m.Descriptor().Fields().ByName(column)
+		if fd == nil || !to.IsZero() {
+			continue
+		}
+		value := p.plainValue(prefix+fd.JSONName(), m, fd)
+		if value == nil {
+			continue
+		}
+		if to.Kind() == reflect.Pointer {
+			to.Set(reflect.New(to.Type().Elem()))
+			to = to.Elem()
+		}
+		to.Set(reflect.ValueOf(value).Convert(to.Type()))
+	}
+}
+
+// plainValue returns a field of a message as its column stores it, nil if it has no value. It refuses a text that is longer
+// than the field of the same name in a creation may be.
+func (p *problems) plainValue(field string, m protoreflect.Message, fd protoreflect.FieldDescriptor) any {
+	if !m.Has(fd) || fd.IsList() || fd.IsMap() {
+		return nil
+	}
+	switch value := m.Get(fd); fd.Kind() {
+	case protoreflect.StringKind:
+		if text := p.Text(field, value.String(), maxRunesOf(fd)); text != "" {
+			return text
+		}
+		return nil
+	case protoreflect.EnumKind:
+		if name := fd.Enum().Values().ByNumber(value.Enum()); name != nil {
+			return string(name.Name())
+		}
+		p.Invalid(field, "has an unknown value")
+		return nil
+	case protoreflect.MessageKind:
+		if at, isTime := value.Message().Interface().(*timestamppb.Timestamp); isTime {
+			if t := p.Time(field, at); t != nil {
+				return *t
+			}
+		}
+		return nil
+	default:
+		return value.Interface()
+	}
+}
+
+// maxRunesOf is the bound that the request declares by which a field is set, the longest text's without one.
+func maxRunesOf(fd protoreflect.FieldDescriptor) int {
+	for _, of := range []string{"storefront.admin.v1", "storefront.v1"} {
+		name := fmt.Sprintf("%s.Create%sRequest.%s", of, fd.ContainingMessage().Name(), fd.Name())
+		if found, err := protoregistry.GlobalFiles.FindDescriptorByName(protoreflect.FullName(name)); err == nil {
+			return int(min(validate.BoundOf(found.(protoreflect.FieldDescriptor)).Max, int64(validate.MaxDescriptionRunes)))
+		}
+	}
+	return validate.MaxDescriptionRunes
+}
+
+// fillPlain sets the columns of a new row that its message has fields for and that are not set yet.
+func fillPlain(m ent.Mutation, of proto.Message, row any) error {
+	fields := of.ProtoReflect().Descriptor().Fields()
+	for column, value := range columnsOf(row) {
+		if _, set := m.Field(string(column)); set || fields.ByName(column) == nil || column == "id" || value.IsZero() {
+			continue
+		}
+		if err := m.SetField(string(column), reflect.Indirect(value).Interface()); err != nil {
+			return fmt.Errorf("store %s: %w", column, err)
+		}
+	}
+	return nil
+}
+
+// columnsOf are the fields of a row's struct by the names of their columns.
+func columnsOf(row any) map[protoreflect.Name]reflect.Value {
+	of := map[protoreflect.Name]reflect.Value{}
+	v := reflect.ValueOf(row).Elem()
+	for i := range v.NumField() {
+		if tag, _, _ := strings.Cut(v.Type().Field(i).Tag.Get("json"), ","); tag != "" && tag != "-" && v.Type().Field(i).IsExported() {
+			of[protoreflect.Name(tag)] = v.Field(i)
+		}
+	}
+	return of
+}
+
+// overwrite gives a row the fields that another one has; what is empty there stays.
+func overwrite[R any](table resource.Fields[R], row, by *R) {
+	for _, f := range table {
+		if f.Of != nil && f.Differs(by, new(R)) {
+			f.Copy(row, by)
+		}
+	}
+}

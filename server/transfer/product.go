@@ -1,0 +1,189 @@
+package transfer
+
+import (
+	"cmp"
+	"context"
+	"encoding/base32"
+	"fmt"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"go.storefront.example/ent/hook"
+	"go.storefront.example/ent/resource"
+	"go.storefront.example/gen/ent"
+	"go.storefront.example/gen/ent/product"
+	storefrontv1 "go.storefront.example/gen/storefront/v1"
+	"go.storefront.example/server/shop"
+	"go.storefront.example/server/validate"
+)
+
+// products is a batch of products. The API's JSON does not say whether a product has content; one that
+// was ever published is taken to have some.
+type products struct {
+	batch[productRow]
+	// ready says of the rows of an export whether the products have content.
+	ready map[int]bool
+}
+
+type productRow struct {
+	ent.Product
+	// statusGiven is false if the status is DRAFT because the row has none.
+	statusGiven bool
+	// made are slugs for a row without one: from the title, and from the title and the id.
+	made [2]string
+}
+
+func (b *products) read(p *problems, in *storefrontv1.Product) row[productRow] {
+	p.Known("type", in.GetType())
+	p.Known("status", in.GetStatus())
+	p.storeCurrency(in.GetCurrency())
+	p.Amount("compareAtAmount", in.CompareAtAmount, validate.PriceBound)
+	r := productRow{statusGiven: in.GetStatus() != 0, Product: ent.Product{
+		ID:              p.id("id", in.GetId()),
+		Slug:            p.keptSlug("slug", in.GetSlug()),
+		Type:            product.TypeFILE,
+		Status:          product.StatusDRAFT,
+		Summary:         p.Text("summary", in.GetSummary(), validate.MaxSummaryRunes),
+		Description:     p.Text("description", in.GetDescription(), validate.MaxDescriptionRunes),
+		PriceAmount:     p.kept("priceAmount", in.GetPriceAmount()),
+		CompareAtAmount: in.CompareAtAmount,
+		CoverURL:        p.URL("coverUrl", in.CoverUrl),
+		PublishedAt:     p.Time("publishedAt", in.GetPublishedAt()),
+		CreatedAt:       p.pastMoment("createdAt", in.GetCreatedAt()),
+		UpdatedAt:       p.pastMoment("updatedAt", in.GetUpdatedAt()),
+	}}
+	if in.GetTitle() != "" || !b.options.GetUpdate() {
+		r.Title = p.Title("title", in.GetTitle())
+	}
+	if in.GetType() != 0 {
+		r.Type = product.Type(in.GetType().String())
+	}
+	if r.statusGiven {
+		r.Status = product.Status(in.GetStatus().String())
+	}
+	if address := p.URL("url", &in.Url); address != nil {
+		r.URL = *address
+	}
+	if r.CompareAtAmount != nil && *r.CompareAtAmount <= r.PriceAmount {
+		p.Invalid("compareAtAmount", "must be above priceAmount, or null")
+	}
+	p.plain("", in, &r.Product)
+	l := row[productRow]{id: r.ID}
+	if r.Slug == "" {
+		r.made = SlugsOf(r.Title, r.ID)
+	} else {
+		l.names = []identity{{"slug", r.Slug}}
+	}
+	l.data = r
+	return l
+}
+
+func (b *products) plan(ctx context.Context, tx *ent.Tx) error {
+	there, err := b.sort(ctx, tx, product.Table, product.FieldSlug)
+	if err != nil {
+		return err
+	}
+	if b.options.GetUpdate() {
+		rows, err := hook.LockRows(ctx, tx.Product.Query().Where(b.own(idsOf(there))))
+		if err != nil {
+			return fmt.Errorf("read the products: %w", err)
+		}
+		if err = update(&b.batch, there, rows, func(r *ent.Product) uuid.UUID { return r.ID },
+			func(l row[productRow], r *ent.Product) (*ent.Product, error) { return b.change(ctx, &l.data, r) }); err != nil {
+			return err
+		}
+	}
+	for _, l := range b.fresh {
+		if l.data.Title == "" {
+			b.refuse(l.index, "title", "is required")
+		}
+		if b.options.GetKeepPrice() {
+			b.refuse(l.index, "priceAmount", "is required")
+		}
+	}
+	b.claim("is another product's")
+	return b.slugs(ctx, tx)
+}
+
+// change changes a product of the store to what its row says; what is empty in the row stays.
+func (b *products) change(ctx context.Context, to *productRow, from *ent.Product) (*ent.Product, error) {
+	next := *from
+	overwrite(resource.ProductFields, &next, &to.Product)
+	if next.PriceAmount = to.PriceAmount; b.options.GetKeepPrice() {
+		next.PriceAmount = from.PriceAmount
+	}
+	if b.options.GetClearCompareAt() {
+		next.CompareAtAmount = to.CompareAtAmount
+	}
+	if !to.statusGiven {
+		next.Status = from.Status
+	}
+	return shop.SaveProduct(ctx, b.t, from, &next, true)
+}
+
+// slugs makes missing slugs and addresses. If a slug that it makes is taken, it appends characters derived from the
+// product's id.
+func (b *products) slugs(ctx context.Context, tx *ent.Tx) error {
+	var made []string
+	for _, l := range b.fresh {
+		if l.data.Slug == "" {
+			made = append(made, l.data.made[:]...)
+		}
+	}
+	if err := b.hold(ctx, tx, product.Table, product.FieldSlug, made, b.held); err != nil {
+		return err
+	}
+	for i := range b.fresh {
+		l := &b.fresh[i]
+		r := &l.data
+		if len(l.names) == 0 {
+			r.Slug = r.made[0]
+			if _, taken := b.held[r.Slug]; taken || r.Slug == "" {
+				r.Slug = r.made[1]
+			}
+			if _, taken := b.held[r.Slug]; taken {
+				b.refuse(l.index, "slug", "is another product's")
+			}
+			b.held[r.Slug] = l.id
+		}
+		r.URL = cmp.Or(r.URL, b.url+"/products/"+r.Slug)
+	}
+	return nil
+}
+
+// slugsOf returns the slug of a title, which may be empty, and the one with characters of the id.
+func SlugsOf(title string, id uuid.UUID) [2]string {
+	slug := validate.SlugOf(title)
+	end := strings.ToLower(base32.HexEncoding.EncodeToString(id[8:])[:8])
+	if slug == "" {
+		return [2]string{"", end}
+	}
+	return [2]string{slug, strings.TrimRight(slug[:min(len(slug), validate.MaxSlugBytes-len(end)-1)], "-") + "-" + end}
+}
+
+func (b *products) store(ctx context.Context, tx *ent.Tx) error {
+	now := hook.Time(ctx)
+	creates := make([]*ent.ProductCreate, len(b.fresh))
+	for i, l := range b.fresh {
+		r := l.data.Product
+		dated(&r.CreatedAt, now)
+		dated(&r.UpdatedAt, r.CreatedAt)
+		if r.Status == product.StatusPUBLISHED && r.PublishedAt == nil {
+			r.PublishedAt = &r.CreatedAt
+		}
+		var given bool
+		if r.ContentReady, given = b.ready[l.index]; !given {
+			r.ContentReady = r.PublishedAt != nil
+		}
+		creates[i] = tx.Product.Create().SetID(r.ID).SetStoreID(b.t.ID).SetTitleFolded(resource.Fold(r.Title)).SetSlug(r.Slug).
+			SetType(r.Type).SetURL(r.URL).SetNillablePublishedAt(r.PublishedAt).SetCreatedAt(r.CreatedAt).SetUpdatedAt(r.UpdatedAt)
+		if err := resource.ProductFields.Fill(creates[i].Mutation(), &r); err != nil {
+			return err
+		}
+		if err := fillPlain(creates[i].Mutation(), &storefrontv1.Product{}, &r); err != nil {
+			return err
+		}
+	}
+	return tx.Product.CreateBulk(creates...).Exec(ctx)
+}

@@ -1,0 +1,299 @@
+package transfer
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"entgo.io/ent/dialect/sql"
+	"github.com/go-json-experiment/json/jsontext"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"go.storefront.example/ent/apijson"
+	"go.storefront.example/ent/erase"
+	"go.storefront.example/ent/hook"
+	"go.storefront.example/gen/ent"
+	"go.storefront.example/gen/ent/activityentry"
+	"go.storefront.example/gen/ent/event"
+	"go.storefront.example/gen/ent/paymentlink"
+	adminv1 "go.storefront.example/gen/storefront/admin/v1"
+	storefrontv1 "go.storefront.example/gen/storefront/v1"
+	"go.storefront.example/server/apierr"
+	"go.storefront.example/server/validate"
+)
+
+// The kinds of rows that only an export has.
+const (
+	Links      Kind = "links"
+	Events     Kind = "events"
+	Deliveries Kind = "deliveries"
+	Activity   Kind = "activity"
+	Webhooks   Kind = "webhooks"
+	Keys       Kind = "keys"
+)
+
+// WholeExport is all kinds of an export, in Finish.
+const WholeExport Kind = "export"
+
+// ExportedKinds are the kinds of an export's rows that Rows imports, in the order in which they need each other.
+var ExportedKinds = []Kind{Products, Customers, Links, Orders, Events, Deliveries, Activity}
+
+// SecretKinds are the kinds that Rows imports of an export with secrets, after the others, so that no key of a store is accepted
+// that does not have all its rows yet.
+var SecretKinds = []Kind{Webhooks, Keys}
+
+// ContentReady begins the last member of an exported product, the one that the API does not show.
+const ContentReady = `,"contentReady":`
+
+// Rows imports rows of an export. Ids are kept, and so are counters, which orders do not count again; the journal has no
+// entry for the rows. What the store has is left as it is, and deliveries that had not ended are left out. It refuses
+// with validation_failed or, for webhooks, with secret_key_missing.
+func (m *Importer) Rows(ctx context.Context, in *adminv1.ImportRowsRequest) (*adminv1.ImportResponse, error) {
+	lines := bytes.Split([]byte(strings.TrimSuffix(in.GetLines(), "\n")), []byte("\n"))
+	switch Kind(in.GetKind()) {
+	case Products:
+		ready := map[int]bool{}
+		for i, line := range lines {
+			if message, value, has := bytes.Cut(line, []byte(ContentReady)); has {
+				ready[i] = string(value) == "true}"
+				lines[i] = append(message, '}')
+			}
+		}
+		return loadLines(ctx, m, in, lines, &products{ready: ready})
+	case Customers:
+		return loadLines(ctx, m, in, lines, &customers{})
+	case Links:
+		return loadLines(ctx, m, in, lines, &verbatim[*storefrontv1.PaymentLink]{table: paymentlink.Table, all: paymentlink.Columns, columns: []string{"code",
+			"url", "title", "description", "cover_url", "pricing", "amount", "min_amount", "thank_you_message", "expires_at",
+			"max_payments", "disabled_at", "paid_count", "paid_amount", "last_paid_at", "created_at", "updated_at"}, values: linkValues})
+	case Orders:
+		return loadLines(ctx, m, in, lines, &orders{})
+	case Events:
+		return loadLines(ctx, m, in, lines, &verbatim[*adminv1.Event]{table: event.Table, all: event.Columns, columns: []string{"type", "payload",
+			"created_at"}, values: eventValues})
+	case Deliveries:
+		return loadLines(ctx, m, in, lines, &verbatim[*adminv1.Delivery]{table: "finished_deliveries", columns: []string{"webhook_id",
+			"event_id", "event_type", "status", "attempts", "created_at", "finished_at"}, values: deliveryValues})
+	case Activity:
+		return loadLines(ctx, m, in, lines, &verbatim[*adminv1.ActivityEntry]{table: activityentry.Table, all: activityentry.Columns, columns: []string{
+			"actor_type", "actor_id", "actor_name", "action", "resource_type", "resource_id", "changes", "created_at"},
+			values: activityValues})
+	case Webhooks:
+		if _, err := m.webhooks.Secrets(); err != nil {
+			return nil, err
+		}
+		return loadLines(ctx, m, in, lines, &webhookRows{rules: m.webhooks})
+	case Keys:
+		return loadLines(ctx, m, in, lines, &keyRows{})
+	}
+	var names []string
+	for _, kind := range slices.Concat(ExportedKinds, SecretKinds) {
+		names = append(names, string(kind))
+	}
+	return nil, apierr.Invalid("The kind is not imported.", apijson.Field{Name: "kind", Message: "must be one of " +
+		strings.Join(names, ", ")})
+}
+
+// loadLines reads lines as messages and loads those.
+func loadLines[M proto.Message, R any](ctx context.Context, m *Importer, in *adminv1.ImportRowsRequest, lines [][]byte,
+	of kind[M, R]) (*adminv1.ImportResponse, error) {
+	of.base().exported = true
+	var bad refusedRows
+	messages := make([]M, len(lines))
+	for i, line := range lines {
+		messages[i] = messages[i].ProtoReflect().New().Interface().(M) //nolint:errcheck // It is one.
+		invalid, is := errors.AsType[*apijson.Invalid](apijson.Unmarshal(line, messages[i]))
+		if is && len(invalid.Fields) > 0 {
+			bad.refuse(i, invalid.Fields[0].Name, invalid.Fields[0].Message)
+		} else if is {
+			bad.refuse(i, "", invalid.Message)
+		}
+	}
+	if len(bad.refusals) > 0 {
+		return &adminv1.ImportResponse{Refused: bad.refusals}, nil
+	}
+	return load(ctx, m, in.GetKind(), messages, &adminv1.ImportOptions{}, of)
+}
+
+// verbatim is a batch of rows from which nothing follows: they are stored as they are.
+type verbatim[M interface {
+	proto.Message
+	GetId() string
+}] struct {
+	batch[[]any]
+	table string
+	// columns are those behind id and store_id whose values have rules; values are a row's, none for one that is left out.
+	columns []string
+	values  func(*problems, M) []any
+	// all are the table's columns, of which those that the message has plain fields for are read too.
+	all []string
+}
+
+// plain are the columns of plain fields.
+func (b *verbatim[M]) plain() (columns []string) {
+	var m M
+	fields := m.ProtoReflect().Descriptor().Fields()
+	for _, column := range b.all {
+		if fields.ByName(protoreflect.Name(column)) != nil && column != "id" && column != "store_id" && !slices.Contains(b.columns, column) {
+			columns = append(columns, column)
+		}
+	}
+	return columns
+}
+
+func (b *verbatim[M]) read(p *problems, in M) row[[]any] {
+	l := row[[]any]{id: p.id("id", in.GetId()), data: b.values(p, in)}
+	for _, column := range b.plain() {
+		if fd := in.ProtoReflect().Descriptor().Fields().ByName(protoreflect.Name(column)); l.data != nil {
+			l.data = append(l.data, p.plainValue(fd.JSONName(), in.ProtoReflect(), fd))
+		}
+	}
+	for _, value := range l.data {
+		if text, is := value.(string); is && !validate.Storable(text) {
+			p.Invalid("", "must be UTF-8 text without NUL")
+		}
+	}
+	return l
+}
+
+func (b *verbatim[M]) plan(ctx context.Context, tx *ent.Tx) error {
+	_, err := b.sort(ctx, tx, b.table)
+	b.fresh = slices.DeleteFunc(b.fresh, func(l row[[]any]) bool { return l.data == nil })
+	return err
+}
+
+func (b *verbatim[M]) store(ctx context.Context, tx *ent.Tx) error {
+	insert := sql.Dialect(b.db.Dialect()).Insert(b.table).Columns(slices.Concat([]string{"id", "store_id"}, b.columns, b.plain())...)
+	for _, l := range b.fresh {
+		insert.Values(append([]any{l.id, b.t.ID}, l.data...)...)
+	}
+	query, args := insert.Query()
+	if _, err := tx.ExecContext(ctx, query, args...); err != nil {
+		return err
+	}
+	return erase.BeginAgain(ctx, tx, b.t.ID) // the rows may name a customer
+}
+
+// moment is a date-time that must be there.
+func (p *problems) moment(field string, at *timestamppb.Timestamp) time.Time {
+	if at == nil {
+		p.Invalid(field, "is required")
+	}
+	return p.pastMoment(field, at)
+}
+
+func linkValues(p *problems, in *storefrontv1.PaymentLink) []any {
+	p.storeCurrency(in.GetCurrency())
+	p.URL("url", &in.Url)
+	p.given("pricing", in.GetPricing())
+	p.Amount("amount", in.Amount, validate.PaymentBound)
+	p.Amount("minAmount", in.MinAmount, validate.PaymentBound)
+	if in.MaxPayments != nil && in.GetMaxPayments() < 1 {
+		p.Invalid("maxPayments", "must be a whole number from 1")
+	}
+	return []any{p.filled("code", in.GetCode(), maxReferenceRunes), in.GetUrl(), p.Title("title", in.GetTitle()),
+		p.OptionalText("description", in.Description, validate.MaxDescriptionRunes), p.URL("coverUrl", in.CoverUrl),
+		in.GetPricing().String(), in.Amount, in.MinAmount,
+		p.OptionalText("thankYouMessage", in.ThankYouMessage, validate.MaxDescriptionRunes),
+		p.Time("expiresAt", in.GetExpiresAt()), in.MaxPayments, p.Time("disabledAt", in.GetDisabledAt()),
+		p.kept("paidCount", int64(in.GetPaidCount())), p.kept("paidAmount", in.GetPaidAmount()),
+		p.Time("lastPaidAt", in.GetLastPaidAt()), p.moment("createdAt", in.GetCreatedAt()), p.moment("updatedAt", in.GetUpdatedAt())}
+}
+
+func eventValues(p *problems, in *adminv1.Event) []any {
+	p.eventType("type", in.GetType())
+	payload := []byte(in.GetPayload())
+	if in.GetPayload() != hook.Forgotten {
+		read, err := hook.ReadEnvelope(payload)
+		if err != nil || read.ID.String() != in.GetId() || read.Type != in.GetType() {
+			p.Invalid("payload", "must be the text of this event, as it is sent to webhooks")
+		}
+	}
+	return []any{in.GetType(), payload, p.moment("createdAt", in.GetCreatedAt())}
+}
+
+// eventType is a type of event that a store has.
+func (p *problems) eventType(field, text string) {
+	if text != hook.Ping && !slices.Contains(hook.EventTypes(), text) {
+		p.Invalid(field, "must be a type of event")
+	}
+}
+
+func deliveryValues(p *problems, in *adminv1.Delivery) []any {
+	if in.GetFinishedAt() == nil {
+		return nil
+	}
+	p.given("status", in.GetStatus())
+	p.eventType("eventType", in.GetEventType())
+	attempts := make([]string, len(in.GetAttempts())) // as the journal keeps them
+	for i, a := range in.GetAttempts() {
+		p.moment("attempts", a.GetStartedAt())
+		attempts[i] = string(apijson.Marshal(a))
+	}
+	return []any{p.id("webhookId", in.GetWebhookId()), p.id("eventId", in.GetEventId()), in.GetEventType(),
+		in.GetStatus().String(), []byte("[" + strings.Join(attempts, ",") + "]"),
+		p.moment("createdAt", in.GetCreatedAt()), p.moment("finishedAt", in.GetFinishedAt())}
+}
+
+func activityValues(p *problems, in *adminv1.ActivityEntry) []any {
+	actor, of := in.GetActor(), in.GetResource()
+	p.given("actor.type", actor.GetType())
+	if what, _, dotted := strings.Cut(in.GetAction(), "."); !dotted || what != of.GetType() || !actionForm.MatchString(in.GetAction()) {
+		p.Invalid("action", "must be the resource's type with what was done, such as product.updated")
+	}
+	return []any{actor.GetType().String(), p.Text("actor.id", actor.GetId(), maxReferenceRunes),
+		p.Text("actor.name", actor.GetName(), maxReferenceRunes), in.GetAction(), of.GetType(), p.id("resource.id", of.GetId()),
+		p.changes("changes", of.GetType(), in.GetChanges()), p.moment("createdAt", in.GetCreatedAt())}
+}
+
+var (
+	actionForm = regexp.MustCompile(`^[a-z_]{1,64}\.[a-z_]{1,64}$`)
+	fieldForm  = regexp.MustCompile(`^[A-Za-z]{1,64}$`)
+)
+
+// changes are those of an entry of the activity journal, {"title":{"from":"a","to":"b"}}, as bytes that are stored. Of
+// customers and orders, whom a forgetting takes out of them, they have no other fields and values than the journal writes.
+func (p *problems) changes(field, resourceType, text string) []byte {
+	var changes map[string]map[string]any
+	if !jsontext.Value(text).IsValid() || json.Unmarshal([]byte(text), &changes) != nil || changes == nil {
+		p.Invalid(field, "must be the text of a JSON object of fields with from and to")
+		return nil
+	}
+	longest := map[string]int{"name": validate.MaxCustomerNameRunes, "note": validate.MaxNoteRunes}
+	for name, sides := range changes {
+		if !hook.Journaled(resourceType, name) && (isPersonal(resourceType) || !fieldForm.MatchString(name)) {
+			p.Invalid(field, "must have fields of the resource only")
+		}
+		for side, value := range sides {
+			named := field + "." + name + "." + side
+			switch value := value.(type) {
+			case nil, bool, float64:
+			case string:
+				if isPersonal(resourceType) {
+					p.Text(named, value, cmp.Or(longest[name], validate.MaxEmailRunes))
+				}
+			default:
+				if isPersonal(resourceType) {
+					p.Invalid(named, "must be a text, a number or null")
+				}
+			}
+			if side != "from" && side != "to" {
+				p.Invalid(field, "must have from and to of each field, and nothing else")
+			}
+		}
+	}
+	return []byte(text)
+}
+
+// isPersonal reports whether the journal has personal data of a type of resource.
+func isPersonal(resourceType string) bool {
+	return resourceType == "customer" || resourceType == "order"
+}

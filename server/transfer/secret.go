@@ -1,0 +1,153 @@
+package transfer
+
+import (
+	"context"
+	"encoding/hex"
+	"fmt"
+	"time"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"go.storefront.example/ent/apijson"
+	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/hook"
+	"go.storefront.example/gen/ent"
+	"go.storefront.example/gen/ent/apikey"
+	"go.storefront.example/gen/ent/webhook"
+	adminv1 "go.storefront.example/gen/storefront/admin/v1"
+	"go.storefront.example/server/apierr"
+	"go.storefront.example/server/shop"
+	"go.storefront.example/server/webhooks"
+)
+
+// webhookRows is a batch of webhooks of an export. Their secrets are sealed with this installation's key.
+type webhookRows struct {
+	batch[*ent.Webhook]
+	rules *webhooks.Webhooks
+}
+
+func (b *webhookRows) read(p *problems, in *adminv1.ExportedWebhook) row[*ent.Webhook] {
+	w := in.GetWebhook()
+	l := row[*ent.Webhook]{id: p.id("webhook.id", w.GetId())}
+	l.data = &ent.Webhook{ID: l.id, URL: w.GetUrl(), Description: w.GetDescription(), Events: w.GetEvents(),
+		Enabled: w.GetState() != adminv1.Webhook_disabled, DisabledAutomatically: w.GetDisabledAutomatically() && w.GetState() == adminv1.Webhook_disabled,
+		DisabledAt:   p.stateTime("webhook.disabledAt", w.GetDisabledAt(), w.GetState() == adminv1.Webhook_disabled),
+		FailingSince: p.stateTime("webhook.failingSince", w.GetFailingSince(), w.GetState() == adminv1.Webhook_failing),
+		CreatedAt:    p.moment("webhook.createdAt", w.GetCreatedAt()), UpdatedAt: p.moment("webhook.updatedAt", w.GetUpdatedAt())}
+	p.given("webhook.state", w.GetState())
+	b.rules.CheckImported(&p.Problems, l.data, in.GetSecret())
+	return l
+}
+
+func (b *webhookRows) plan(ctx context.Context, tx *ent.Tx) error {
+	if _, err := b.sort(ctx, tx, webhook.Table); err != nil {
+		return err
+	}
+	has, err := tx.Webhook.Query().Where(webhook.StoreID(b.t.ID)).Count(ctx)
+	if err != nil {
+		return fmt.Errorf("count webhooks: %w", err)
+	}
+	for _, l := range b.fresh {
+		if has++; has > webhooks.Max {
+			b.refuse(l.index, "", fmt.Sprintf("would be the %dth webhook of the store, which may have %d", has, webhooks.Max))
+		}
+	}
+	return nil
+}
+
+func (b *webhookRows) store(ctx context.Context, tx *ent.Tx) error {
+	creates := make([]*ent.WebhookCreate, len(b.fresh))
+	for i, l := range b.fresh {
+		r := l.data
+		creates[i] = tx.Webhook.Create().SetID(r.ID).SetStoreID(b.t.ID).SetURL(r.URL).SetDescription(r.Description).
+			SetEvents(r.Events).SetSecret(r.Secret).SetSecretKey(r.SecretKey).SetEnabled(r.Enabled).SetNillableDisabledAt(r.DisabledAt).
+			SetDisabledAutomatically(r.DisabledAutomatically).SetNillableFailingSince(r.FailingSince).
+			SetCreatedAt(r.CreatedAt).SetUpdatedAt(r.UpdatedAt)
+	}
+	return tx.Webhook.CreateBulk(creates...).Exec(ctx)
+}
+
+// keyRows is a batch of API keys of an export. Their texts are not known here either: a fingerprint is enough to accept one.
+type keyRows struct{ batch[*ent.ApiKey] }
+
+func (b *keyRows) read(p *problems, in *adminv1.ExportedKey) row[*ent.ApiKey] {
+	k := in.GetKey()
+	l := row[*ent.ApiKey]{id: p.id("key.id", k.GetId())}
+	fingerprint, err := hex.DecodeString(in.GetFingerprint())
+	if err != nil || len(fingerprint) != fingerprintBytes || hex.EncodeToString(fingerprint) != in.GetFingerprint() {
+		p.Invalid("fingerprint", fmt.Sprintf("must be %d hexadecimal digits in lower case", 2*fingerprintBytes))
+	}
+	p.given("key.status", k.GetStatus())
+	l.data = &ent.ApiKey{ID: l.id, Fingerprint: fingerprint, Name: k.GetName(), Hint: k.GetHint(), Scopes: k.GetScopes(),
+		ExpiresAt: p.Time("key.expiresAt", k.GetExpiresAt()), LastUsedAt: p.Time("key.lastUsedAt", k.GetLastUsedAt()),
+		RevokedAt: p.stateTime("revokedAt", in.GetRevokedAt(), k.GetStatus() == adminv1.Key_revoked),
+		CreatedAt: p.moment("key.createdAt", k.GetCreatedAt())}
+	if l.data.ExpiresAt != nil && !l.data.ExpiresAt.After(l.data.CreatedAt) {
+		p.Invalid("key.expiresAt", "must be after createdAt")
+	}
+	shop.CheckImportedKey(&p.Problems, l.data)
+	return l
+}
+
+// fingerprintBytes is the length of a SHA-256.
+const fingerprintBytes = 32
+
+func (b *keyRows) plan(ctx context.Context, tx *ent.Tx) error {
+	if _, err := b.sort(ctx, tx, apikey.Table); err != nil {
+		return err
+	}
+	fingerprints := make([][]byte, len(b.fresh))
+	for i, l := range b.fresh {
+		fingerprints[i] = l.data.Fingerprint
+	}
+	// Of any store: a fingerprint leads to one key.
+	others, err := tx.ApiKey.Query().Where(apikey.FingerprintIn(fingerprints...)).All(ctx)
+	if err != nil {
+		return fmt.Errorf("look for fingerprints: %w", err)
+	}
+	taken := map[string]bool{}
+	for _, other := range others {
+		taken[string(other.Fingerprint)] = true
+	}
+	now := hook.Time(ctx)
+	active, err := shop.ActiveKeys(ctx, tx, b.t.ID, now)
+	if err != nil {
+		return err
+	}
+	for _, l := range b.fresh {
+		if taken[string(l.data.Fingerprint)] {
+			b.refuse(l.index, "fingerprint", "is another key's")
+		}
+		taken[string(l.data.Fingerprint)] = true
+		if l.data.RevokedAt != nil || l.data.ExpiresAt != nil && !l.data.ExpiresAt.After(now) {
+			continue
+		}
+		if active++; active > shop.MaxActiveKeys {
+			b.refuse(l.index, "", fmt.Sprintf("would be the %dth active key of the store, which may have %d", active, shop.MaxActiveKeys))
+		}
+	}
+	return nil
+}
+
+func (b *keyRows) store(ctx context.Context, tx *ent.Tx) error {
+	creates := make([]*ent.ApiKeyCreate, len(b.fresh))
+	for i, l := range b.fresh {
+		r := l.data
+		creates[i] = tx.ApiKey.Create().SetID(r.ID).SetStoreID(b.t.ID).SetName(r.Name).SetFingerprint(r.Fingerprint).SetHint(r.Hint).
+			SetScopes(r.Scopes).SetNillableExpiresAt(r.ExpiresAt).SetNillableRevokedAt(r.RevokedAt).SetNillableLastUsedAt(r.LastUsedAt).
+			SetCreatedAt(r.CreatedAt)
+	}
+	err := tx.ApiKey.CreateBulk(creates...).Exec(ctx)
+	if db.IsUnique(err) { // by an import into another store at the same time
+		return apierr.Invalid("A key of the export is a key here already.", apijson.Field{Name: "fingerprint", Message: "is another key's"})
+	}
+	return err
+}
+
+// stateTime is the time since when something is in a state. It must be there in that state, and in no other.
+func (p *problems) stateTime(field string, at *timestamppb.Timestamp, is bool) *time.Time {
+	if is != (at != nil) {
+		p.Invalid(field, "must be there in the state that it is the time of, and null in others")
+	}
+	return p.Time(field, at)
+}

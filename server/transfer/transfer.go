@@ -1,0 +1,252 @@
+// Package transfer brings rows into a store and out of it. An Importer checks and stores batches of messages of the API, which
+// cmd/storefront/importfile makes of people's files, and the rows of an export. An Exporter passes all that a store has as of
+// one instant.
+//
+//	batch ─► read: rules of each row ─► plan: what the store has ─► store: rows, one journal entry
+//
+// Ids, dates, statuses, references and counters are kept. A row whose id the store has is left unchanged, or is changed like
+// by a PATCH if asked, so that importing a file again stores nothing twice, and continues an import that died. No events are
+// sent unless asked. What an Importer stores of an export is all that the store had, and counted already.
+package transfer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"entgo.io/ent/dialect"
+
+	"go.storefront.example/ent/apijson"
+	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/hook"
+	"go.storefront.example/ent/notice"
+	"go.storefront.example/ent/resource"
+	"go.storefront.example/ent/tenant"
+	"go.storefront.example/gen/ent"
+	"go.storefront.example/gen/ent/store"
+	adminv1 "go.storefront.example/gen/storefront/admin/v1"
+	"go.storefront.example/server/apierr"
+	"go.storefront.example/server/webhooks"
+)
+
+// BatchRows is how many rows a batch has at most.
+const BatchRows = 500
+
+// Kind is a kind of resource that can be imported.
+type Kind string
+
+// The kinds of resource that can be imported.
+const (
+	Products  Kind = "products"
+	Customers Kind = "customers"
+	Orders    Kind = "orders"
+)
+
+// Kinds are those.
+var Kinds = []Kind{Products, Customers, Orders}
+
+// Importer loads existing data into stores. Goroutines may share it.
+type Importer struct {
+	db       *db.DB
+	webhooks *webhooks.Webhooks
+}
+
+// New returns an importer into the stores of a database, with the rules of their webhooks.
+func New(s *db.DB, w *webhooks.Webhooks) *Importer { return &Importer{s, w} }
+
+// Products imports a batch of products. It refuses with validation_failed.
+func (m *Importer) Products(ctx context.Context, in *adminv1.ImportProductsRequest) (*adminv1.ImportResponse, error) {
+	return load(ctx, m, "products", in.GetProducts(), in.GetOptions(), &products{})
+}
+
+// Customers imports a batch of customers. It refuses with validation_failed.
+func (m *Importer) Customers(ctx context.Context, in *adminv1.ImportCustomersRequest) (*adminv1.ImportResponse, error) {
+	return load(ctx, m, "customers", in.GetCustomers(), in.GetOptions(), &customers{})
+}
+
+// Orders imports a batch of orders. It refuses with validation_failed.
+func (m *Importer) Orders(ctx context.Context, in *adminv1.ImportOrdersRequest) (*adminv1.ImportResponse, error) {
+	return load(ctx, m, "orders", in.GetOrders(), in.GetOptions(), &orders{})
+}
+
+// Finish tells the platform that an import has ended. It refuses with validation_failed.
+func (m *Importer) Finish(ctx context.Context, in *adminv1.FinishImportRequest) (*adminv1.FinishImportResponse, error) {
+	t, err := tenant.StoreOf(ctx)
+	if err != nil {
+		return nil, err
+	}
+	what := in.GetKind()
+	if Kind(what) == WholeExport {
+		what = "an export"
+	} else if !slices.Contains(Kinds, Kind(what)) {
+		return nil, apierr.Invalid("The kind is unknown.", apijson.Field{Name: "kind",
+			Message: "must be products, customers, orders or export"})
+	}
+	stored, changed, skipped := in.GetStored(), in.GetChanged(), in.GetSkipped()
+	return &adminv1.FinishImportResponse{}, hook.WithTx(ctx, m.db, func(ctx context.Context, tx *ent.Tx) error {
+		_, err := notice.Write(ctx, tx, hook.Time(ctx), notice.Notice{Type: notice.ImportFinished, StoreID: t.ID,
+			Text: fmt.Sprintf("The import of %s is finished: %d stored, %d changed, %d left as they were.", what, stored, changed,
+				skipped),
+			About: map[string]any{"kind": in.GetKind(), "stored": stored, "changed": changed, "skipped": skipped}})
+		return err
+	})
+}
+
+// kind is what differs between the kinds of batch.
+type kind[M, R any] interface {
+	// base is the batch that the kind embeds.
+	base() *batch[R]
+	// read brings a message into the form of a row.
+	read(p *problems, in M) row[R]
+	// plan locks the rows that the batch changes, refuses rows that conflict with the store's, and changes those
+	// that are to be updated.
+	plan(ctx context.Context, tx *ent.Tx) error
+	// store stores the new rows, and the counters that follow from new and changed ones.
+	store(ctx context.Context, tx *ent.Tx) error
+}
+
+// errNothing ends a transaction that stores nothing.
+var errNothing = errors.New("nothing to store")
+
+func load[M, R any](ctx context.Context, m *Importer, name string, messages []M, options *adminv1.ImportOptions,
+	of kind[M, R]) (*adminv1.ImportResponse, error) {
+	t, _, ok := tenant.From(ctx)
+	if !ok {
+		return nil, errors.New("the context names no store")
+	}
+	if n := len(messages); n == 0 || n > BatchRows {
+		return nil, apierr.Invalid("The batch is empty or too large.", apijson.Field{Name: name,
+			Message: fmt.Sprintf("must hold 1 to %d rows", BatchRows)})
+	}
+	b := of.base()
+	b.db, b.t, b.options = m.db, t, options
+	for i, in := range messages {
+		p := &problems{t: t, exported: b.exported}
+		if l := of.read(p, in); !p.Any() {
+			l.index = i
+			b.rows = append(b.rows, l)
+		}
+		for _, f := range p.Fields() {
+			b.refuse(i, f.Name, f.Message)
+		}
+	}
+	unread := len(b.refusals)
+	recorded := []hook.Option{hook.WithoutCreations} // the batch has one entry
+	if !options.GetEvents() {
+		recorded = append(recorded, hook.WithoutEvents)
+	}
+	err := hook.Change(ctx, m.db, func(ctx context.Context, tx *ent.Tx) error {
+		b.refusals, b.changed, b.known = b.refusals[:unread], nil, nil
+		if err := m.settle(ctx, tx, lookingUp); err != nil {
+			return err
+		}
+		// The journal entry is about the store. Its row is locked first, so that imports into it run one
+		// after the other.
+		s, err := hook.LockRow(ctx, tx.Store.Query().Where(store.ID(t.ID)))
+		if err != nil {
+			return fmt.Errorf("read store: %w", err)
+		}
+		b.url = strings.TrimSuffix(s.URL, "/")
+		if err := of.plan(ctx, tx); err != nil {
+			return err
+		}
+		if len(b.fresh)+len(b.changed) == 0 || options.GetDryRun() || len(b.refusals) > 0 {
+			return errNothing
+		}
+		if err := m.settle(ctx, tx, storing); err != nil {
+			return err
+		}
+		if err := of.store(ctx, tx); err != nil {
+			return fmt.Errorf("store %s: %w", name, err)
+		}
+		if len(b.fresh) == 0 || b.exported {
+			return nil
+		}
+		if err := s.Update().SetUpdatedAt(hook.Time(ctx, s.ID)).Exec(ctx); err != nil {
+			return fmt.Errorf("update store: %w", err)
+		}
+		hook.Record(ctx, "store.imported", "store", t.ID, hook.FieldChange{Field: name, To: int64(len(b.fresh))})
+		return nil
+	}, recorded...)
+	if err != nil && !errors.Is(err, errNothing) {
+		return nil, err
+	}
+	out := &adminv1.ImportResponse{Refused: b.refusals}
+	if len(out.Refused) == 0 {
+		done := make([]bool, len(messages))
+		for _, l := range b.fresh {
+			done[l.index] = true
+		}
+		for _, index := range b.changed {
+			done[index] = true
+		}
+		for i, is := range done {
+			if !is {
+				out.SkippedRows = append(out.SkippedRows, int32(i)) //nolint:gosec // At most BatchRows.
+			}
+		}
+		out.Stored, out.Changed, out.Skipped = int32(len(b.fresh)), int32(len(b.changed)),
+			int32(len(out.SkippedRows)) //nolint:gosec // At most BatchRows.
+	}
+	if options.GetDryRun() {
+		for _, c := range b.known {
+			out.Customers = append(out.Customers, resource.Customer(c, t.Currency))
+		}
+	}
+	return out, nil
+}
+
+// Settings of a batch's transaction on PostgreSQL.
+const (
+	// lookingUp plans each look-up again: a plan that was cached while a table was small would read all of
+	// it for each batch. An index has everything that a batch looks up.
+	lookingUp = "SET LOCAL plan_cache_mode = force_custom_plan; SET LOCAL enable_seqscan = off"
+	// storing caches plans again: otherwise the check of a foreign key would be planned for each row.
+	storing = "SET LOCAL plan_cache_mode = auto"
+)
+
+// settle applies a setting of PostgreSQL.
+func (m *Importer) settle(ctx context.Context, tx *ent.Tx, setting string) error {
+	if m.db.Dialect() != dialect.Postgres {
+		return nil
+	}
+	if _, err := tx.ExecContext(ctx, setting); err != nil {
+		return fmt.Errorf("settle how a batch is stored: %w", err)
+	}
+	return nil
+}
+
+// refusedRows gathers the refused fields of a batch.
+type refusedRows struct{ refusals []*adminv1.RefusedRow }
+
+// refuse refuses a field of a row.
+func (r *refusedRows) refuse(index int, field, message string) {
+	r.refusals = append(r.refusals, &adminv1.RefusedRow{Index: int32(index), Field: field,
+		Message: message}) //nolint:gosec // Below BatchRows.
+}
+
+// complaints are the refusals of the rules, as complaints of a row's field.
+var complaints = map[apierr.Code]apijson.Field{
+	apierr.CompareAtInvalid: {Name: "compareAtAmount", Message: "must be above priceAmount, or null"},
+	apierr.ProductTypeUnavailable: {Name: "status", Message: "cannot be PUBLISHED: the store cannot publish products of " +
+		"this type"},
+	apierr.ProductIncomplete:          {Name: "status", Message: "cannot be PUBLISHED: the product lacks "},
+	apierr.CustomerConflict:           {Name: "email", Message: "or the phone is another customer's"},
+	apierr.CustomerIdentifierRequired: {Name: "email", Message: "is required, or a phone"},
+}
+
+// refused refuses a row with a refusal of the rules, if the error is one; any other error it returns.
+func (r *refusedRows) refused(index int, err error) (bool, error) {
+	refusal, is := errors.AsType[*apierr.Refusal](err)
+	if !is {
+		return false, err
+	}
+	of, known := complaints[refusal.Code]
+	if !known {
+		of.Message = refusal.Message
+	}
+	r.refuse(index, of.Name, of.Message+strings.Join(refusal.Details.GetMissing(), " and "))
+	return true, nil
+}
