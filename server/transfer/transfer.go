@@ -1,6 +1,5 @@
-// Package transfer brings rows into a store and out of it. An Importer checks and stores batches of messages of the API, which
-// cmd/storefront/importfile makes of people's files, and the rows of an export. An Exporter passes all that a store has as of
-// one instant.
+// Package transfer brings rows into a store. An Importer checks and stores batches of messages of the API, which
+// cmd/storefront/importfile makes of people's files, and the rows of an export.
 //
 //	batch ─► read: rules of each row ─► plan: what the store has ─► store: rows, one journal entry
 //
