@@ -5,7 +5,7 @@
 //	           └─ columns: --from, --map   └─ ids from the store and one's own ids
 //	first pass: every batch is checked, nothing is stored, and a checker decides which rows are one
 //	between, if rows of customers became part of others: what they add to those; second pass: every batch is stored
-//	batch ─► read: rules of each row ─► plan: what the store has ─► store: rows, one journal entry
+//	batch ─► read: rules of each row ─► plan: what the store has ─► store: rows, and their number in the import's journal entry
 //
 // The reading of files needs no database: encoding.go (bytes to letters), text.go and json.go (letters to lines and
 // objects), table.go and source.go (columns), date.go and value.go (values), build.go (messages).
@@ -24,6 +24,7 @@ import (
 	"strings"
 
 	"entgo.io/ent/dialect"
+	"github.com/google/uuid"
 
 	"go.storefront.example/ent/apijson"
 	"go.storefront.example/ent/db"
@@ -35,6 +36,7 @@ import (
 	"go.storefront.example/gen/ent/store"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	"go.storefront.example/server/apierr"
+	"go.storefront.example/server/validate"
 	"go.storefront.example/server/webhooks"
 )
 
@@ -114,6 +116,10 @@ func load[M, R any](ctx context.Context, m *Importer, name string, messages []M,
 		return nil, apierr.Invalid("The batch is empty or too large.", apijson.Field{Name: name,
 			Message: fmt.Sprintf("must hold 1 to %d rows", BatchRows)})
 	}
+	whole, read := validate.ParseID(options.GetImportId())
+	if (!read || whole.Version() != 7) && options.GetImportId() != "" {
+		return nil, apierr.Invalid("The import's id cannot be read.", apijson.Field{Name: "importId", Message: "must be a UUID of version 7"})
+	}
 	b := of.base()
 	b.db, b.t, b.options = m.db, t, options
 	for i, in := range messages {
@@ -127,7 +133,7 @@ func load[M, R any](ctx context.Context, m *Importer, name string, messages []M,
 		}
 	}
 	unread := len(b.refusals)
-	recorded := []hook.Option{hook.WithoutCreations} // the batch has one entry
+	recorded := []hook.Option{hook.WithoutCreations} // the import has one entry
 	if !options.GetEvents() {
 		recorded = append(recorded, hook.WithoutEvents)
 	}
@@ -161,7 +167,11 @@ func load[M, R any](ctx context.Context, m *Importer, name string, messages []M,
 		if err := s.Update().SetUpdatedAt(hook.Time(ctx, s.ID)).Exec(ctx); err != nil {
 			return fmt.Errorf("update store: %w", err)
 		}
-		hook.Record(ctx, "store.imported", "store", t.ID, hook.FieldChange{Field: name, To: int64(len(b.fresh))})
+		if whole == uuid.Nil {
+			hook.Record(ctx, "store.imported", "store", t.ID, hook.FieldChange{Field: name, To: int64(len(b.fresh))})
+			return nil
+		}
+		hook.RecordPart(ctx, whole, "store.imported", "store", t.ID, name, int64(len(b.fresh)))
 		return nil
 	}, recorded...)
 	if err != nil && !errors.Is(err, errNothing) {
