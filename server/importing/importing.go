@@ -24,6 +24,7 @@ import (
 	"strings"
 
 	"entgo.io/ent/dialect"
+	"github.com/dustin/go-humanize"
 	"github.com/google/uuid"
 
 	"go.storefront.example/ent/apijson"
@@ -83,8 +84,8 @@ func (m *Importer) Finish(ctx context.Context, in *adminv1.FinishImportRequest) 
 	stored, changed, skipped := in.GetStored(), in.GetChanged(), in.GetSkipped()
 	return &adminv1.FinishImportResponse{}, hook.WithTx(ctx, m.db, func(ctx context.Context, tx *ent.Tx) error {
 		_, err := notice.Write(ctx, tx, hook.Time(ctx), notice.Notice{Type: notice.ImportFinished, StoreID: t.ID,
-			Text: fmt.Sprintf("The import of %s is finished: %d stored, %d changed, %d left as they were.", what, stored, changed,
-				skipped),
+			Text: fmt.Sprintf("The import of %s is finished: %s stored, %s changed, %s left as they were.", what,
+				humanize.Comma(int64(stored)), humanize.Comma(int64(changed)), humanize.Comma(int64(skipped))),
 			About: map[string]any{"kind": in.GetKind(), "stored": stored, "changed": changed, "skipped": skipped}})
 		return err
 	})

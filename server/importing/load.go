@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dustin/go-humanize"
 	"github.com/google/uuid"
 	"google.golang.org/protobuf/proto"
 
@@ -516,8 +517,8 @@ func (l *reading) send(ctx context.Context) error {
 		l.Progress(Progress{l.check == nil, r.Lines, at})
 	}
 	if l.check == nil && r.Bad > 0 && !l.SkipBad {
-		return fmt.Errorf("the store has changed since the file was checked: %w; %d rows are stored: run the import again",
-			&BadLinesError{r}, r.Stored)
+		return fmt.Errorf("the store has changed since the file was checked: %w; %s rows are stored: run the import again",
+			&BadLinesError{r}, humanize.Comma(int64(r.Stored)))
 	}
 	return nil
 }
