@@ -187,7 +187,7 @@ const tooWide = `(() => {
 
 // touching is the first box that touches what stands above it.
 const touching = `(() => {
-  const found = [...document.querySelectorAll("main .card, main .empty, main .note, main table")].find((e) => {
+  const found = [...document.querySelectorAll("main .card:not(pre), main .empty, main .note, main table")].find((e) => {
     const above = e.previousElementSibling?.getBoundingClientRect(), own = e.getBoundingClientRect();
     return above?.height && own.height && own.top < above.bottom + 8 && own.left < above.right && above.left < own.right;
   });

@@ -11,6 +11,7 @@ import (
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -454,6 +455,36 @@ func newCustomer(t *testing.T, url, key, email string) {
 	require.NoError(t, err)
 	require.NoError(t, answer.Body.Close())
 	require.Equal(t, http.StatusCreated, answer.StatusCode)
+}
+
+// The README's picture, which STOREFRONT_SCREENSHOTS saves as dashboard.png: copy it to server/dashboard/dashboard.png when
+// the pages look otherwise.
+func TestPictureOfTheDashboardInABrowser(t *testing.T) {
+	t.Parallel()
+	picture, err := os.Stat("../../server/dashboard/dashboard.png")
+	require.NoError(t, err)
+	require.Less(t, picture.Size(), int64(150<<10), "the README is read by people on telephones")
+	b := newBrowser(t)
+	dev := startCommand(t, "}", devArgs(t.TempDir(), "-o", "json")...)
+	defer func() { require.Equal(t, 0, dev.stop()) }()
+	var said struct{ URL, AdminURL, Dashboard, Key string }
+	require.NoError(t, json.Unmarshal([]byte(dev.said), &said))
+	newCustomer(t, said.URL, said.Key, "nadege@example.com")
+	noEnv := func(string) (string, bool) { return "", false }
+	kinds := []string{"product.published", "order.failed", "order.paid"}
+	for _, kind := range kinds {
+		var out, errs bytes.Buffer
+		require.Equal(t, 0, run(t.Context(), []string{"trigger", kind, "--store", demoSlug, "--admin-url", said.AdminURL, "--yes"}, noEnv,
+			strings.NewReader(""), &out, &errs), &errs)
+	}
+	b.open(said.Dashboard)
+	b.press("Sign in", "Overview")
+	b.press("Deliveries", "Deliveries")
+	for _, kind := range append(kinds, "customer.created") {
+		b.shows(fmt.Sprintf(`//tr[contains(., %q) and contains(., "succeeded")]`, kind))
+	}
+	b.run(chromedp.EmulateViewport(1100, 980))
+	b.window("dashboard")
 }
 
 // A store in which nothing has happened yet.
