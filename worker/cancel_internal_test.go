@@ -53,7 +53,7 @@ func TestRunningWorkersCancelALargeBacklog(t *testing.T) {
 		second.stop()
 		first.wait()
 		second.wait()
-		require.Len(t, in.receiver.got(), 1)
+		require.Len(t, in.receiver.got(), 1, "requests at the receiver")
 		require.Zero(t, dbtest.Count(t, in.DB, "deliveries"))
 	})
 }

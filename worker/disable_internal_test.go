@@ -162,10 +162,10 @@ func TestTheLastAttemptMayDisable(t *testing.T) {
 		event := m.failed(w)
 		m.edit(webhook, func(u *ent.WebhookUpdateOne) { u.SetFailingSince(in.Now().Add(-100 * time.Hour)) })
 		in.clock.advance(2 * time.Minute)
-		require.Equal(t, 1, w.pass())
+		require.Equal(t, 1, w.pass(), "attempts that were due and are made")
 		status, attempts := in.journal(webhook, event)
-		require.Equal(t, "cancelled", status)
-		require.Len(t, attempts, 2)
+		require.Equal(t, "cancelled", status, "the status in the journal")
+		require.Len(t, attempts, 2, "attempts in the journal")
 		require.False(t, m.webhook(webhook).Enabled)
 	})
 }
@@ -185,7 +185,7 @@ func TestASuccessOfTheSameBatchKeepsTheSchedule(t *testing.T) {
 			}
 			return http.StatusOK
 		})
-		require.Equal(t, 2, w.begin())
+		require.Equal(t, 2, w.begin(), "attempts that were due and are begun")
 		w.finish()
 		require.True(t, m.webhook(webhook).Enabled)
 		live := in.delivery()
@@ -207,14 +207,14 @@ func TestAttemptsUnderWayWhenTheirWebhookIsDisabled(t *testing.T) {
 			}
 			return http.StatusOK
 		})
-		require.Equal(t, 2, w.begin())
+		require.Equal(t, 2, w.begin(), "attempts that were due and are begun")
 		m.edit(webhook, func(u *ent.WebhookUpdateOne) { u.SetEnabled(false) })
 		w.finish()
 		status, attempts := in.journal(webhook, events[0])
 		require.Equal(t, "cancelled", status, "it failed, and is not tried again")
-		require.Len(t, attempts, 1)
+		require.Len(t, attempts, 1, "attempts in the journal")
 		status, _ = in.journal(webhook, events[1])
-		require.Equal(t, "succeeded", status)
+		require.Equal(t, "succeeded", status, "the status in the journal")
 		require.Nil(t, m.webhook(webhook).FailingSince)
 	})
 }
@@ -229,7 +229,7 @@ func TestAnAttemptOutlivesTheEpochOfItsWebhook(t *testing.T) {
 		w := in.worker()
 		event := m.emit(hook.OrderPaid, 1)[0]
 		in.receiver.always(http.StatusInternalServerError)
-		require.Equal(t, 1, w.begin())
+		require.Equal(t, 1, w.begin(), "attempts that were due and are begun")
 		m.change(func(ctx context.Context, tx *ent.Tx) error {
 			if err := hook.NoteLocked(ctx, tx.Webhook.GetX(ctx, webhook)); err != nil {
 				return err
@@ -242,8 +242,8 @@ func TestAnAttemptOutlivesTheEpochOfItsWebhook(t *testing.T) {
 		m.enable(webhook)
 		w.finish()
 		status, attempts := in.journal(webhook, event)
-		require.Equal(t, "cancelled", status)
-		require.Len(t, attempts, 1)
+		require.Equal(t, "cancelled", status, "the status in the journal")
+		require.Len(t, attempts, 1, "attempts in the journal")
 		require.Nil(t, m.webhook(webhook).FailingSince)
 	})
 }

@@ -48,7 +48,7 @@ func TestADeliveryOfAForgottenCustomerIsMadeBeforeOrNever(t *testing.T) {
 		underWay := m.newCustomer("awa@example.com")
 		in.receiver.always(500)
 		open := in.receiver.hold()
-		require.Equal(t, 1, w.begin())
+		require.Equal(t, 1, w.begin(), "attempts that were due and are begun")
 		m.beginForgetting(underWay)
 		for range 5 {
 			f, err := erase.Step(t.Context(), in.DB, m.id, underWay)
@@ -73,7 +73,7 @@ func TestADeliveryOfAForgottenCustomerIsMadeBeforeOrNever(t *testing.T) {
 		require.NoError(t, w.erase(t.Context()))
 		in.clock.advance(24 * time.Hour)
 		w.pass()
-		require.Len(t, in.receiver.got(), 1)
+		require.Len(t, in.receiver.got(), 1, "requests at the receiver")
 		require.Zero(t, dbtest.Count(t, in.DB, "outbox"))
 		require.Zero(t, dbtest.Count(t, in.DB, "deliveries"))
 	})

@@ -116,7 +116,7 @@ func (h *history) judge(s *subscriber, row dbtest.FinishedDelivery, arrived []re
 	attempts, err := queue.Attempts(row.Attempts)
 	require.NoError(h.rt, err)
 	delays := DefaultRetryDelays()
-	require.LessOrEqual(h.rt, len(attempts), len(delays)+1)
+	require.LessOrEqual(h.rt, len(attempts), len(delays)+1, "attempts of one delivery")
 	successes := 0
 	for i, a := range attempts {
 		require.Equal(h.rt, i+1, a.Number)
@@ -139,12 +139,12 @@ func (h *history) judge(s *subscriber, row dbtest.FinishedDelivery, arrived []re
 	}
 	switch row.Status {
 	case queue.Succeeded:
-		require.Equal(h.rt, 1, successes)
+		require.Equal(h.rt, 1, successes, "successes of a delivery that has succeeded")
 	case queue.Failed:
-		require.Zero(h.rt, successes)
-		require.Len(h.rt, attempts, len(delays)+1)
+		require.Zero(h.rt, successes, "successes of a delivery that is %s", row.Status)
+		require.Len(h.rt, attempts, len(delays)+1, "attempts in the journal")
 	default:
-		require.Zero(h.rt, successes)
+		require.Zero(h.rt, successes, "successes of a delivery that is %s", row.Status)
 		require.True(h.rt, s.ended, "only what is disabled or deleted has its deliveries cancelled")
 	}
 }

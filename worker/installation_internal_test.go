@@ -295,7 +295,7 @@ func (in *installation) journal(webhook, event uuid.UUID) (status string, attemp
 	if len(rows) == 0 {
 		return "", nil
 	}
-	require.Len(in.t, rows, 1)
+	require.Len(in.t, rows, 1, "deliveries of the event to the webhook in the journal")
 	return rows[0].Status, attemptsOf(in.t, rows[0].Attempts)
 }
 
@@ -311,7 +311,7 @@ func attemptsOf(t testing.TB, column []byte) []queue.Attempt {
 func (in *installation) delivery() dbtest.Delivery {
 	in.t.Helper()
 	all := dbtest.Deliveries(in.t, in.DB, "true")
-	require.Len(in.t, all, 1)
+	require.Len(in.t, all, 1, "deliveries that wait or are attempted; those that have ended are in the journal")
 	return all[0]
 }
 

@@ -113,10 +113,10 @@ func TestEndsOfDeliveriesAreCounted(t *testing.T) {
 
 		in.receiver.always(http.StatusOK)
 		m.emit(hook.OrderPaid, 1)
-		require.Equal(t, 1, w.begin())
+		require.Equal(t, 1, w.begin(), "attempts that were due and are begun")
 		require.Eventually(t, func() bool { return len(w.results) == 1 }, hangGuard, time.Millisecond)
 		in.clock.advance(w.leaseDuration()) // it ends, and another worker takes it
-		require.Equal(t, 1, in.worker().pass())
+		require.Equal(t, 1, in.worker().pass(), "attempts that were due and are made")
 		w.finish()
 		is := values(t, registry)
 		require.EqualValues(t, 1, is["leases_lost_total"])

@@ -39,7 +39,7 @@ func TestAnAttemptIsPartOfTheTraceThatCausedIt(t *testing.T) {
 		emit := func(trace any) uuid.UUID {
 			event := m.emit(hook.OrderPaid, 1)[0]
 			in.exec("UPDATE events SET trace = $1, request_id = $2 WHERE id = $3", trace, request, event)
-			require.Equal(t, 1, w.pass())
+			require.Equal(t, 1, w.pass(), "attempts that were due and are made")
 			return event
 		}
 

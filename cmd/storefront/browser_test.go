@@ -185,6 +185,15 @@ const tooWide = `(() => {
   return found ? found.outerHTML.slice(0, 300) : "";
 })()`
 
+// touching is the first box that touches what stands above it.
+const touching = `(() => {
+  const found = [...document.querySelectorAll("main .card:not(pre), main .empty, main .note, main table")].find((e) => {
+    const above = e.previousElementSibling?.getBoundingClientRect(), own = e.getBoundingClientRect();
+    return above?.height && own.height && own.top < above.bottom + 8 && own.left < above.right && above.left < own.right;
+  });
+  return found ? found.outerHTML.slice(0, 300) : "";
+})()`
+
 // see examines the page that is open, at every width and in both colour schemes: axe finds
 // nothing, nothing sticks out at the side, and nothing moved while it was loaded.
 func (b *browser) see(name string) {
@@ -206,6 +215,7 @@ func (b *browser) see(name string) {
 			}
 			require.LessOrEqual(b.t, value[int64](b, "document.documentElement.scrollWidth"), width, "%s is wider than the window", at)
 			require.Empty(b.t, value[string](b, tooWide), "%s: is wider than its column", at)
+			require.Empty(b.t, value[string](b, touching), "%s: touches what is above it", at)
 			b.picture(at)
 		}
 	}

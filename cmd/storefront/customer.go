@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"strconv"
 
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
@@ -65,7 +64,7 @@ var customerTable = table[*storefrontv1.Customer]{"NAME~24,EMAIL~40,PHONE,PAID?,
 	func(c *storefrontv1.Customer) []string {
 		return []string{
 			c.GetName(), cmp.Or(c.GetEmail(), absent), cmp.Or(c.GetPhone(), absent),
-			validate.FormatAmount(c.GetTotalPaid(), c.GetCurrency()), strconv.Itoa(int(c.GetOrdersCount())),
+			validate.FormatAmount(c.GetTotalPaid(), c.GetCurrency()), grouped(c.GetOrdersCount()),
 			when(c.GetCreatedAt()), c.GetId(),
 		}
 	}, whole[*storefrontv1.Customer]}

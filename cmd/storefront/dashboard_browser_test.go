@@ -11,6 +11,7 @@ import (
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -113,6 +114,7 @@ func TestDashboardInABrowser(t *testing.T) {
 	b.fill("name", "CRM")
 	b.press("Create key", "Create an API key")
 	b.shows(`//*[@role="alert"]`)
+	require.Equal(t, "scopes", value[string](b, "document.activeElement.id"), "the first bad field has the focus")
 	b.see("key-new-wrong")
 	b.run(click(`input[value="products:read"]`), click(`input[value="customers:write"]`), click(`input[value="30d"]`))
 	b.press("Create key", "Your new API key")
@@ -164,6 +166,7 @@ func TestDashboardInABrowser(t *testing.T) {
 	b.fill("url", "https://user:password@shop.example/")
 	b.press("Add webhook", "Add a webhook")
 	b.shows(`//*[@id="url-wrong"]`)
+	require.Equal(t, "url", value[string](b, "document.activeElement.id"))
 	b.see("webhook-new-wrong")
 	b.fill("url", o.URL+"/webhooks/"+strings.Repeat("a-long-path/", 12))
 	b.fill("description", "The shop's own server")
@@ -171,7 +174,10 @@ func TestDashboardInABrowser(t *testing.T) {
 	b.see("webhook-secret")
 	o.set(value[string](b, `document.getElementById("secret").value`), http.StatusOK)
 	b.press("I have copied it", o.URL)
+	b.shows(`//section[contains(., "Nothing was sent to it yet")]//button[.="Send a test event"]`)
 	b.see("webhook-empty")
+	require.Equal(t, 2, value[int](b, `new Set([...document.querySelectorAll(".chart")].map((c) => Math.round(c.getBoundingClientRect().top))).size`),
+		"the four charts stand two by two")
 	b.press("Webhooks", "Webhooks")
 	b.see("webhooks-long")
 	mine := func(on string) step {
@@ -343,6 +349,9 @@ func TestDashboardInABrowser(t *testing.T) {
 		"a time in the reader's zone is sent in UTC")
 	require.Equal(t, "2026-01-02T03:04:05", value[string](b, `document.getElementById("since").value`))
 	require.Equal(t, 1, value[int](b, `document.querySelectorAll("tbody tr").length`))
+	require.Equal(t, []string{"From (your time zone)", "Until (your time zone)"},
+		value[[]string](b, `[...document.querySelectorAll("label[for=since], label[for=until]")].map((l) => l.textContent)`),
+		"as the foot of the page says")
 	b.see("deliveries-found")
 	b.press("Events", "Events")
 	b.shows(`//li[contains(., "customer.created") and contains(., "Nadège Fotso")]//ul/li[contains(., "succeeded")]`)
@@ -355,6 +364,7 @@ func TestDashboardInABrowser(t *testing.T) {
 	b.press("Requests", "Requests")
 	b.shows(`//tr[contains(., "GET /v1/products") and contains(., "validation_failed") and contains(., "pageSize")]`)
 	b.see("requests")
+	require.NotContains(t, value[string](b, "document.body.textContent"), "details.fields")
 	b.press("Activity", "Activity")
 	b.shows(`//li[contains(., "Webhook deleted") and contains(., "Developer")]`)
 	require.Zero(t, value[int](b,
@@ -445,6 +455,60 @@ func newCustomer(t *testing.T, url, key, email string) {
 	require.NoError(t, err)
 	require.NoError(t, answer.Body.Close())
 	require.Equal(t, http.StatusCreated, answer.StatusCode)
+}
+
+// The README's picture, which STOREFRONT_SCREENSHOTS saves as dashboard.png: copy it to server/dashboard/dashboard.png when
+// the pages look otherwise.
+func TestPictureOfTheDashboardInABrowser(t *testing.T) {
+	t.Parallel()
+	picture, err := os.Stat("../../server/dashboard/dashboard.png")
+	require.NoError(t, err)
+	require.Less(t, picture.Size(), int64(150<<10), "the README is read by people on telephones")
+	b := newBrowser(t)
+	dev := startCommand(t, "}", devArgs(t.TempDir(), "-o", "json")...)
+	defer func() { require.Equal(t, 0, dev.stop()) }()
+	var said struct{ URL, AdminURL, Dashboard, Key string }
+	require.NoError(t, json.Unmarshal([]byte(dev.said), &said))
+	newCustomer(t, said.URL, said.Key, "nadege@example.com")
+	noEnv := func(string) (string, bool) { return "", false }
+	kinds := []string{"product.published", "order.failed", "order.paid"}
+	for _, kind := range kinds {
+		var out, errs bytes.Buffer
+		require.Equal(t, 0, run(t.Context(), []string{"trigger", kind, "--store", demoSlug, "--admin-url", said.AdminURL, "--yes"}, noEnv,
+			strings.NewReader(""), &out, &errs), &errs)
+	}
+	b.open(said.Dashboard)
+	b.press("Sign in", "Overview")
+	b.press("Deliveries", "Deliveries")
+	for _, kind := range append(kinds, "customer.created") {
+		b.shows(fmt.Sprintf(`//tr[contains(., %q) and contains(., "succeeded")]`, kind))
+	}
+	b.run(chromedp.EmulateViewport(1100, 980))
+	b.window("dashboard")
+}
+
+// A store in which nothing has happened yet.
+func TestEmptyPagesInABrowser(t *testing.T) {
+	t.Parallel()
+	b := newBrowser(t)
+	s := dbtest.New(t, dbtest.SQLite, db.Config{})
+	o := admin.New(s, admin.Options{})
+	_, err := o.CreateStore(t.Context(), &adminv1.CreateStoreRequest{Name: "Douala", Slug: "douala", Currency: "XAF", Country: "CM"})
+	require.NoError(t, err)
+	served := httptest.NewServer(dashboard.New(dashboard.Config{
+		Operator: o, Now: s.Now, Unreachable: db.IsUnreachable, Logger: slog.New(slog.DiscardHandler), Slots: slots.NewSlots(4, 2),
+	}))
+	t.Cleanup(served.Close)
+	link, err := o.CreateSignInLink(t.Context(), &adminv1.CreateSignInLinkRequest{Store: "douala", Member: "Awa Ngo",
+		Role: adminv1.Session_owner, BaseUrl: served.URL})
+	require.NoError(t, err)
+	b.open(link.GetUrl())
+	b.press("Sign in", "Overview")
+	b.see("empty-overview")
+	for _, page := range []string{"API keys", "Webhooks", "Events", "Deliveries", "Requests", "Activity"} {
+		b.press(page, page)
+		b.see("empty-" + strings.ToLower(page))
+	}
 }
 
 // The platform's page is on another site than the dashboard, which it shows in a frame and keeps signed in.

@@ -115,7 +115,7 @@ func (c *migrateRecountCmd) Run(s *invocation) error {
 	if s.json {
 		return s.value(done)
 	}
-	_, err = fmt.Fprintf(s.out, "%d rows of %d stores counted\n", done.Rows, done.Stores)
+	_, err = fmt.Fprintf(s.out, "%s of %s counted\n", plural(int(done.Rows), "row"), plural(done.Stores, "store"))
 	return err
 }
 
@@ -138,10 +138,10 @@ func (r *recounted) count(s *invocation, handle *db.DB, name string) error {
 		}
 		for _, store := range stores {
 			if err := r.add(s, counts, store.ID); err != nil {
-				return fmt.Errorf("%w; %d stores before it are done, and it can be run again", err, r.Stores)
+				return fmt.Errorf("%w; %s before it are done, and it can be run again", err, plural(r.Stores, "store"))
 			}
 			last = store.ID
-			bar.draw(fmt.Sprintf("%d stores, %d rows", r.Stores, r.Rows))
+			bar.draw(grouped(r.Stores) + " stores, " + grouped(r.Rows) + " rows")
 		}
 	}
 }
@@ -209,7 +209,7 @@ func (c *backupCmd) Run(s *invocation) error {
 	if s.json {
 		return s.value(done)
 	}
-	_, err = fmt.Fprintf(s.out, "%s: %d bytes\n", done.File, done.Bytes)
+	_, err = fmt.Fprintf(s.out, "%s: %s bytes\n", done.File, grouped(done.Bytes))
 	if err == nil && done.SecretKeyFile != nil {
 		_, err = fmt.Fprintf(s.out, "its secrets are encrypted with the key in %s: keep a copy of that too, in another place\n",
 			*done.SecretKeyFile)

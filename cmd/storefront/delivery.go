@@ -174,20 +174,20 @@ func (c *deliveryResendCmd) Run(s *invocation) error {
 		bar := newProgress(s.errs, "resend", -1)
 		in := &adminv1.StartResendRequest{WebhookId: id, Store: store, Since: timestamppb.New(c.Since.at)}
 		done, err := admin.Resend(ctx, o, in, func(so *adminv1.Resend) {
-			bar.draw(fmt.Sprintf("resend %d deliveries", so.GetResent()))
+			bar.draw("resend " + grouped(so.GetResent()) + " deliveries")
 		})
 		bar.end()
 		if err != nil {
 			return err
 		}
 		if done.GetState() == adminv1.Resend_stopped {
-			return fmt.Errorf("the webhook was disabled or deleted meanwhile; of the %d deliveries that were made, those not yet sent "+
-				"are cancelled", done.GetResent())
+			return fmt.Errorf("the webhook was disabled or deleted meanwhile; of the %s deliveries that were made, those not yet sent "+
+				"are cancelled", grouped(done.GetResent()))
 		}
 		if s.json {
 			return s.print(selectFields(done, nil, "webhookId", "since", "resent"))
 		}
-		_, err = fmt.Fprintf(s.out, "%d deliveries to webhook %s, of events since %s\n", done.GetResent(), done.GetWebhookId(),
+		_, err = fmt.Fprintf(s.out, "%s deliveries to webhook %s, of events since %s\n", grouped(done.GetResent()), done.GetWebhookId(),
 			when(done.GetSince()))
 		return err
 	})

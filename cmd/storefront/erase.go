@@ -32,9 +32,9 @@ func (c *customerForgetCmd) Run(s *invocation) error {
 			return err
 		}
 		if !c.Yes {
-			err := s.confirm(fmt.Sprintf("this replaces name, e-mail and phone of customer %s in the customer, the orders (%d), events, "+
+			err := s.confirm(fmt.Sprintf("this replaces name, e-mail and phone of customer %s in the customer, the orders (%s), events, "+
 				"deliveries and the activity journal, and removes the orders' notes; what is not yet delivered is not sent; amounts, "+
-				"references and dates stay; it cannot be undone", found.GetId(), found.GetOrdersCount()))
+				"references and dates stay; it cannot be undone", found.GetId(), grouped(found.GetOrdersCount())))
 			if err != nil {
 				return err
 			}
@@ -42,8 +42,8 @@ func (c *customerForgetCmd) Run(s *invocation) error {
 		s.say("forgetting customer " + found.GetId() + "; if this is interrupted, a worker goes on, or the same command with this id")
 		bar := newProgress(s.errs, "", -1)
 		done, err := admin.Forget(ctx, o, found.GetId(), func(so *adminv1.Forgetting) {
-			bar.draw(fmt.Sprintf("%d events, %d deliveries, %d activity entries", so.GetEvents(), so.GetDeliveries(),
-				so.GetActivityEntries()))
+			bar.draw(fmt.Sprintf("%s events, %s deliveries, %s activity entries", grouped(so.GetEvents()), grouped(so.GetDeliveries()),
+				grouped(so.GetActivityEntries())))
 		})
 		bar.end()
 		if err != nil {

@@ -197,7 +197,7 @@ func (w *exportWriter) take(in *adminv1.ExportStoreResponse) error {
 	}
 	w.of.Rows += int64(in.GetRows())
 	w.rows += int64(in.GetRows())
-	w.bar.draw(fmt.Sprintf("exporting %s: %d rows, %d in all", w.kind, w.of.Rows, w.rows))
+	w.bar.draw(fmt.Sprintf("exporting %s: %s rows, %s in all", w.kind, grouped(w.of.Rows), grouped(w.rows)))
 	if !w.csv || in.GetRows() == 0 {
 		_, err := io.WriteString(w.out, in.GetLines())
 		return err

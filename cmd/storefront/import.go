@@ -10,7 +10,10 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/dustin/go-humanize"
+
 	"go.storefront.example/cmd/storefront/importfile"
+
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/admin"
@@ -157,7 +160,7 @@ func (c *importCmd) report(s *invocation, done *importfile.Report, err error) er
 	}
 	switch {
 	case unfinished && (done.Stored > 0 || done.Changed > 0):
-		return fmt.Errorf("%w; %d of the file's rows are stored: run it again", err, done.Stored+done.Changed)
+		return fmt.Errorf("%w; %s of the file's rows are stored: run it again", err, grouped(done.Stored+done.Changed))
 	case unfinished:
 		return err
 	case refused != nil && c.SkipBad:
@@ -183,15 +186,15 @@ func (c *importCmd) summary(w io.Writer, done *importfile.Report, written string
 		if c.DryRun {
 			changed = "would change"
 		}
-		text += fmt.Sprintf(", %d %s", done.Changed, changed)
+		text += fmt.Sprintf(", %s %s", grouped(done.Changed), changed)
 	} else if done.Changed > 0 {
-		text += fmt.Sprintf(", %d there before and completed", done.Changed)
+		text += fmt.Sprintf(", %s there before and completed", grouped(done.Changed))
 	}
 	switch {
 	case c.Update:
-		text += fmt.Sprintf(", %d as the file says already", done.Skipped)
+		text += fmt.Sprintf(", %s as the file says already", grouped(done.Skipped))
 	case done.Skipped > 0:
-		text += fmt.Sprintf(", %d there before and left as they are", done.Skipped)
+		text += fmt.Sprintf(", %s there before and left as they are", grouped(done.Skipped))
 	default:
 		text += ", 0 there before"
 	}
@@ -203,7 +206,7 @@ func (c *importCmd) summary(w io.Writer, done *importfile.Report, written string
 		{done.Bad, "bad"},
 	} {
 		if of.count > 0 {
-			text += fmt.Sprintf(", %d %s", of.count, of.what)
+			text += fmt.Sprintf(", %s %s", grouped(of.count), of.what)
 		}
 	}
 	_, err := fmt.Fprintln(w, text+written)
@@ -214,7 +217,7 @@ func (c *importCmd) summary(w io.Writer, done *importfile.Report, written string
 func (c *importCmd) remarks(w io.Writer, done *importfile.Report) {
 	for i, p := range done.Problems {
 		if i == maxShown {
-			_, _ = fmt.Fprintf(w, "and %d other problems; --errors FILE writes every bad row with its reason\n", len(done.Problems)-i)
+			_, _ = fmt.Fprintf(w, "and %s other problems; --errors FILE writes every bad row with its reason\n", grouped(len(done.Problems)-i))
 			break
 		}
 		_, _ = fmt.Fprintln(w, escaped(p.Text(done.Unit())))
@@ -262,8 +265,11 @@ func plural(n int, word string) string {
 	if n != 1 {
 		word += "s"
 	}
-	return fmt.Sprintf("%d %s", n, word)
+	return grouped(n) + " " + word
 }
+
+// grouped returns a count with its thousands separated, as every text for a reader has it; JSON and CSV have plain numbers.
+func grouped[N int | int32 | int64](n N) string { return humanize.Comma(int64(n)) }
 
 // writeWrapped writes a text in lines of at most 100 columns, all but the first indented.
 func writeWrapped(w io.Writer, label, text string) {

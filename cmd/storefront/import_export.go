@@ -81,10 +81,10 @@ func (c *importCmd) runExport(s *invocation, path string) error {
 				func(out *adminv1.ImportResponse) {
 					of.Stored, of.Skipped = of.Stored+out.GetStored(), of.Skipped+out.GetSkipped()
 					of.Rows = of.Stored + of.Skipped
-					bar.draw(fmt.Sprintf("importing %s: %d rows", kind, of.Rows))
+					bar.draw(fmt.Sprintf("importing %s: %s rows", kind, grouped(of.Rows)))
 				})
 			if err != nil {
-				return fmt.Errorf("%w; %d rows of %s are stored and all of the kinds before: run it again", err, of.Stored, kind)
+				return fmt.Errorf("%w; %s rows of %s are stored and all of the kinds before: run it again", err, grouped(of.Stored), kind)
 			}
 			done = append(done, of)
 			finish.Stored, finish.Skipped = finish.Stored+of.Stored, finish.Skipped+of.Skipped
@@ -121,7 +121,7 @@ func (c *importCmd) reportExport(s *invocation, m manifest, done []loadedKind) e
 	}
 	for _, of := range done {
 		rows := plural(int(of.Rows), "row")
-		fmt.Fprintf(s.out, "%s: %s, %d stored, %d there before or left out\n", of.Kind, rows, of.Stored, of.Skipped)
+		fmt.Fprintf(s.out, "%s: %s, %s stored, %s there before or left out\n", of.Kind, rows, grouped(of.Stored), grouped(of.Skipped))
 	}
 	for _, f := range m.Files {
 		if kind := strings.TrimSuffix(f.Name, linesSuffix); f.Rows > 0 && !m.WithSecrets && (kind == "webhooks" || kind == "keys") {

@@ -83,7 +83,7 @@ func counted(t *testing.T, s *db.DB, query string) int {
 	return int(n.Int64)
 }
 
-// journaled is how many orders the journal's entries of imports name.
+// journaled is how many orders the journal counts, in an entry for each import that stored some.
 func journaled(t *testing.T, s *db.DB) int {
 	t.Helper()
 	entries, err := s.Client().ActivityEntry.Query().Where(activityentry.Action("store.imported")).All(t.Context())
@@ -147,7 +147,7 @@ func TestAnImportThatIsKilledIsContinued(t *testing.T) {
 				require.Equal(t, 500*orders, counted(t, s, "SELECT sum(total_paid) FROM customers"))
 				require.Equal(t, orders, counted(t, s, `SELECT sum(total) FROM (SELECT total, days, kind FROM row_counts
  UNION ALL SELECT change, 1, kind FROM row_deltas) c WHERE days = 1 AND kind = 'orders'`), "a list counts them")
-				require.Equal(t, orders, journaled(t, s), "the journal has an entry for each batch that is stored")
+				require.Equal(t, orders, journaled(t, s), "the journal counts what is stored")
 				require.Equal(t, min(orders, buyers), counted(t, s, "SELECT count(*) FROM customers"))
 				return orders
 			}

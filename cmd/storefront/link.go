@@ -1,8 +1,6 @@
 package main
 
 import (
-	"strconv"
-
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/admin"
@@ -64,7 +62,7 @@ var linkTable = table[*storefrontv1.PaymentLink]{"CODE,TITLE~,AVAILABILITY,PRICE
 		}
 		return []string{
 			l.GetCode(), l.GetTitle(), l.GetAvailability().String(), price, validate.FormatAmount(l.GetPaidAmount(), l.GetCurrency()),
-			strconv.Itoa(int(l.GetPaidCount())), when(l.GetCreatedAt()), l.GetId(),
+			grouped(l.GetPaidCount()), when(l.GetCreatedAt()), l.GetId(),
 		}
 	}, whole[*storefrontv1.PaymentLink]}
 

@@ -53,7 +53,7 @@ func noticeBackup(ctx context.Context, handle *db.DB, file string, bytes int64) 
 		return err
 	}
 	n := notice.Notice{
-		Type: notice.BackupFinished, Text: fmt.Sprintf("The backup %s is finished: %d bytes.", filepath.Base(file), bytes),
+		Type: notice.BackupFinished, Text: fmt.Sprintf("The backup %s is finished: %s bytes.", filepath.Base(file), grouped(bytes)),
 		About: map[string]any{"file": file, "bytes": bytes},
 	}
 	err := hook.WithTx(ctx, handle, func(ctx context.Context, tx *ent.Tx) error {

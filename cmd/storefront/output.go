@@ -92,12 +92,16 @@ func (s *invocation) lines(w io.Writer, path string, value json.RawMessage, curr
 	}
 }
 
-// shown is a plain JSON value for a reader: an amount, which its name tells, in the currency.
+// shown is a plain JSON value for a reader: an amount, which its name tells, in the currency, and any other whole number with
+// its thousands separated.
 func shown(path string, value json.RawMessage, currency string) string {
 	minor, err := strconv.ParseInt(string(value), 10, 64)
 	name := strings.ToLower(path[strings.LastIndexByte(path, '.')+1:])
 	if err == nil && currency != "" && (strings.HasSuffix(name, "amount") || name == "totalpaid") {
 		return validate.FormatAmount(minor, currency)
+	}
+	if err == nil {
+		return grouped(minor)
 	}
 	return visible(textOf(value))
 }
@@ -424,7 +428,7 @@ func (p progress) show(so importfile.Progress) {
 	if so.Storing {
 		stage = "storing"
 	}
-	p.draw(fmt.Sprintf("%s %s %s%d lines", stage, p.what, bar, so.Lines))
+	p.draw(fmt.Sprintf("%s %s %s%s lines", stage, p.what, bar, grouped(so.Lines)))
 }
 
 // draw draws a line anew.

@@ -186,7 +186,7 @@ func list[Item, In, Out proto.Message](s *invocation, at target, l limit, t tabl
 			return err
 		}
 		if len(all) == int(l.Limit) && !s.json {
-			s.say(fmt.Sprintf("these are the newest %d; --limit shows more", len(all)))
+			s.say("these are the newest " + grouped(len(all)) + "; --limit shows more")
 		}
 		return nil
 	})
@@ -266,7 +266,7 @@ func listPages[Item entry, In proto.Message, Out interface {
 			return err
 		}
 		if int64(len(all)) < total && !s.json {
-			s.say(fmt.Sprintf("these are %d of %d; %s shows others", len(all), total, more))
+			s.say(fmt.Sprintf("these are %s of %s; %s shows others", grouped(len(all)), grouped(total), more))
 		}
 		return nil
 	})

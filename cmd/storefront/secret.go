@@ -52,7 +52,7 @@ func (c *secretRotateCmd) Run(s *invocation) error {
 	}
 	bar := newProgress(s.errs, "secrets", 0)
 	so, err := admin.ResealSecrets(s.ctx, handle, ring, func(so admin.Resealed) {
-		bar.draw(fmt.Sprintf("%d of %d secrets", so.Done, so.Webhooks))
+		bar.draw(grouped(so.Done) + " of " + grouped(so.Webhooks) + " secrets")
 	})
 	bar.end()
 	if err = errors.Join(err, handle.Close()); err != nil {
@@ -60,17 +60,17 @@ func (c *secretRotateCmd) Run(s *invocation) error {
 	}
 	switch {
 	case len(so.Unknown) > 0:
-		return fmt.Errorf("%d secrets are now under the key %s and %d are left under keys that are not given: %s; "+
-			"name those keys in --old-secret-keys and run this again", so.Done, ring.Current(), so.Left, strings.Join(so.Unknown, ", "))
+		return fmt.Errorf("%s secrets are now under the key %s and %s are left under keys that are not given: %s; "+
+			"name those keys in --old-secret-keys and run this again", grouped(so.Done), ring.Current(), grouped(so.Left), strings.Join(so.Unknown, ", "))
 	case so.Left > 0:
-		return fmt.Errorf("%d secrets are now under the key %s, but others keep coming under an older one: "+
-			"restart every server with the new --secret-key, then run this again", so.Done, ring.Current())
+		return fmt.Errorf("%s secrets are now under the key %s, but others keep coming under an older one: "+
+			"restart every server with the new --secret-key, then run this again", grouped(so.Done), ring.Current())
 	}
 	if s.json {
 		return s.value(rotated{ring.Current(), so.Webhooks, so.Done})
 	}
-	_, err = fmt.Fprintf(s.out, "%d of %d secrets encrypted anew; all are under the key %s and no other is needed\n", so.Done,
-		so.Webhooks, ring.Current())
+	_, err = fmt.Fprintf(s.out, "%s of %s secrets encrypted anew; all are under the key %s and no other is needed\n", grouped(so.Done),
+		grouped(so.Webhooks), ring.Current())
 	return err
 }
 

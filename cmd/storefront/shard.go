@@ -72,7 +72,7 @@ func (s *invocation) plan(plan shard.Plan) error {
 		if !t.Distributed {
 			next = "will be distributed by store"
 		}
-		rows[i] = []string{t.Name, strconv.FormatInt(t.Rows, 10), bytesText(t.Bytes), next}
+		rows[i] = []string{t.Name, grouped(t.Rows), bytesText(t.Bytes), next}
 	}
 	if err := s.list(strings.Fields("TABLE ROWS SIZE NEXT"), rows); err != nil {
 		return err
@@ -93,11 +93,11 @@ func (s *invocation) plan(plan shard.Plan) error {
 func bytesText(n int64) string {
 	for _, unit := range []string{"B", "KiB", "MiB"} {
 		if n < 10_000 {
-			return fmt.Sprintf("%d %s", n, unit)
+			return grouped(n) + " " + unit
 		}
 		n >>= 10
 	}
-	return fmt.Sprintf("%d GiB", n)
+	return grouped(n) + " GiB"
 }
 
 type shardApplyCmd struct {
@@ -130,7 +130,7 @@ func (c *shardApplyCmd) Run(s *invocation) error {
 		if done == 0 {
 			_, err = fmt.Fprintln(s.out, "every table is distributed already")
 		} else {
-			_, err = fmt.Fprintf(s.out, "%d tables distributed; start the servers and workers again\n", done)
+			_, err = fmt.Fprintf(s.out, "%s tables distributed; start the servers and workers again\n", grouped(done))
 		}
 		return err
 	})
@@ -157,7 +157,7 @@ func (c *shardStatusCmd) Run(s *invocation) error {
 			if !n.Active {
 				state = "disabled"
 			}
-			nodes = append(nodes, []string{n.Name, role, state, strconv.Itoa(n.Stores), strconv.Itoa(n.Shards), bytesText(n.Bytes)})
+			nodes = append(nodes, []string{n.Name, role, state, grouped(n.Stores), grouped(n.Shards), bytesText(n.Bytes)})
 		}
 		stores := func(all []shard.Store, n func(shard.Store) int64) (rows [][]string) {
 			for _, e := range all {
@@ -165,7 +165,7 @@ func (c *shardStatusCmd) Run(s *invocation) error {
 				if e.Alone {
 					alone = "yes"
 				}
-				rows = append(rows, []string{e.Slug, strconv.FormatInt(n(e), 10), e.Node, alone})
+				rows = append(rows, []string{e.Slug, grouped(n(e)), e.Node, alone})
 			}
 			return rows
 		}

@@ -24,6 +24,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"go.storefront.example/ent/id"
 	"go.storefront.example/ent/tenant"
 	"go.storefront.example/ent/tracing"
 	"go.storefront.example/gen/ent"
@@ -35,6 +36,7 @@ type notedMutation struct {
 	id               uuid.UUID
 	fields           []FieldChange
 	events           []string
+	entry            uuid.UUID // the journal entry to add to, if the change is a part of a larger one
 }
 
 // Record adds a journal entry of what no mutation of a journaled column shows, such as a load of many rows.
@@ -42,6 +44,19 @@ func Record(ctx context.Context, action, resource string, id uuid.UUID, fields .
 	r := from(ctx)
 	r.register()
 	r.changes = append(r.changes, notedMutation{action: action, resource: resource, id: id, fields: fields})
+}
+
+// RecordPart records what a part of a larger change has counted, such as a batch of an import, in one journal entry for
+// all parts: the first part makes the entry, and each later one adds its number to the entry's. The entry keeps the time
+// of the first part. Its id is derived from the larger change's id, which id.At made, and the store's. The caller holds a
+// lock under which the parts run one after the other, such as that of the resource's row.
+func RecordPart(ctx context.Context, whole uuid.UUID, action, resource string, of uuid.UUID, field string, count int64) {
+	store, _, _ := tenant.From(ctx)
+	r := from(ctx)
+	r.register()
+	r.changes = append(r.changes, notedMutation{
+		action: action, resource: resource, id: of, fields: []FieldChange{{Field: field, To: count}}, entry: id.For(whole, store.ID),
+	})
 }
 
 // register makes the client note every change. It is called once for a client, before any other use.

@@ -2,6 +2,7 @@ package hook
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 
@@ -15,6 +16,8 @@ import (
 	"go.storefront.example/ent/tenant"
 	"go.storefront.example/ent/tracing"
 	"go.storefront.example/gen/ent"
+	"go.storefront.example/gen/ent/activityentry"
+	"go.storefront.example/gen/ent/predicate"
 	"go.storefront.example/gen/ent/webhook"
 )
 
@@ -60,11 +63,43 @@ func (r *recorder) writeJournal(ctx context.Context, tx *ent.Tx) error {
 			continue
 		}
 		at := r.time(c.id)
-		entries = append(entries, tx.ActivityEntry.Create().SetID(id.At(at)).SetStoreID(store.ID).
+		entryID := id.At(at)
+		if c.entry != uuid.Nil {
+			added, err := addTo(ctx, tx, store.ID, c)
+			if err != nil {
+				return err
+			}
+			if added {
+				continue
+			}
+			entryID = c.entry
+		}
+		entries = append(entries, tx.ActivityEntry.Create().SetID(entryID).SetStoreID(store.ID).
 			SetActorType(actor.Type).SetActorID(actor.ID).SetActorName(actor.Name).
 			SetAction(c.action).SetResourceType(c.resource).SetResourceID(c.id).SetChanges(appendChanges(nil, c.fields)).SetCreatedAt(at))
 	}
 	return tx.ActivityEntry.CreateBulk(entries...).Exec(ctx)
+}
+
+// addTo adds the counts of a part (RecordPart) to the journal entry of the whole, and reports whether there is one.
+func addTo(ctx context.Context, tx *ent.Tx, store uuid.UUID, part notedMutation) (bool, error) {
+	is := []predicate.ActivityEntry{activityentry.StoreID(store), activityentry.ID(part.entry)}
+	whole, err := tx.ActivityEntry.Query().Where(is...).Only(ctx)
+	if ent.IsNotFound(err) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	var counts map[string]struct{ To int64 }
+	if err := json.Unmarshal(whole.Changes, &counts); err != nil {
+		return false, fmt.Errorf("read the entry of the whole: %w", err)
+	}
+	sums := slices.Clone(part.fields)
+	for i, f := range sums {
+		sums[i].To = counts[f.Field].To + f.To.(int64)
+	}
+	return true, tx.ActivityEntry.Update().Where(is...).SetChanges(appendChanges(nil, sums)).Exec(ctx)
 }
 
 // writeEvents writes the events, and puts those into the outbox to which a webhook subscribes.

@@ -22,7 +22,7 @@ SELECT count(*), min(due_at) FROM (
  JOIN webhooks w ON w.store_id = d.store_id AND w.id = d.webhook_id AND w.enabled AND w.epoch = d.epoch
  WHERE d.store_id = $1 AND d.webhook_id = $2 AND d.retry = true AND d.lease IS NULL
   AND d.due_at > COALESCE(CAST($3 AS timestamptz), CURRENT_TIMESTAMP)
- ORDER BY d.due_at LIMIT 1000) n
+ ORDER BY d.due_at LIMIT $4) n
 
 -- name: send one
 -- Makes a delivery of a webhook due that waits. What is due, being attempted or cancelled is left alone.

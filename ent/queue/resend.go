@@ -215,7 +215,7 @@ func send(ctx context.Context, tx *ent.Tx, s *db.DB, name string, args ...any) (
 
 // Retries is what waits at a webhook for another attempt.
 type Retries struct {
-	// Count is how many deliveries, up to MaxRetries.
+	// Count is how many deliveries; MaxRetries + 1 stands for more than MaxRetries.
 	Count int
 	// Next is when the next of them is due, by the database's clock; nil without any.
 	Next *time.Time
@@ -227,7 +227,7 @@ const MaxRetries = 1000
 // ReadRetries returns what waits at a webhook for another attempt.
 func ReadRetries(ctx context.Context, s *db.DB, storeID, webhookID uuid.UUID) (r Retries, err error) {
 	var next storedTime
-	err = s.Reader().QueryRowContext(ctx, shared["retries"], storeID, webhookID, s.TimeArg()).Scan(&r.Count, &next)
+	err = s.Reader().QueryRowContext(ctx, shared["retries"], storeID, webhookID, s.TimeArg(), MaxRetries+1).Scan(&r.Count, &next)
 	r.Next = next.at
 	return r, wrap("count what waits", err)
 }

@@ -28,7 +28,7 @@ func (ActivityEntry) Fields() []ent.Field {
 		field.String("action").Immutable().Comment("such as product.updated"),
 		field.String("resource_type").Immutable(),
 		field.UUID("resource_id", uuid.UUID{}).Immutable(),
-		field.Bytes("changes").Immutable().Comment("JSON: field to from and to"),
+		field.Bytes("changes").Comment("JSON: field to from and to; only the counts of an import change later"),
 		createdAt(),
 	}
 }

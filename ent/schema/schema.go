@@ -15,6 +15,7 @@ import (
 	"github.com/google/uuid"
 )
 
+//go:generate echo "ent/schema: write the client of the tables to gen/ent (ent, which is compiled the first time)"
 //go:generate go run -modfile=../../tools.mod entc.go
 
 // id is the primary key of tables whose ids we make: a UUIDv7, so that rows sort by the time of

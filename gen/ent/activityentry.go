@@ -32,7 +32,7 @@ type ActivityEntry struct {
 	ResourceType string `json:"resource_type,omitempty"`
 	// ResourceID holds the value of the "resource_id" field.
 	ResourceID uuid.UUID `json:"resource_id,omitempty"`
-	// JSON: field to from and to
+	// JSON: field to from and to; only the counts of an import change later
 	Changes []byte `json:"changes,omitempty"`
 	// CreatedAt holds the value of the "created_at" field.
 	CreatedAt    time.Time `json:"created_at,omitempty"`

@@ -27,6 +27,12 @@ func (_u *ActivityEntryUpdate) Where(ps ...predicate.ActivityEntry) *ActivityEnt
 	return _u
 }
 
+// SetChanges sets the "changes" field.
+func (_u *ActivityEntryUpdate) SetChanges(v []byte) *ActivityEntryUpdate {
+	_u.mutation.SetChanges(v)
+	return _u
+}
+
 // Mutation returns the ActivityEntryMutation object of the builder.
 func (_u *ActivityEntryUpdate) Mutation() *ActivityEntryMutation {
 	return _u.mutation
@@ -68,6 +74,9 @@ func (_u *ActivityEntryUpdate) sqlSave(ctx context.Context) (_node int, err erro
 			}
 		}
 	}
+	if value, ok := _u.mutation.Changes(); ok {
+		_spec.SetField(activityentry.FieldChanges, field.TypeBytes, value)
+	}
 	if _node, err = sqlgraph.UpdateNodes(ctx, _u.driver, _spec); err != nil {
 		if _, ok := err.(*sqlgraph.NotFoundError); ok {
 			err = &NotFoundError{activityentry.Label}
@@ -86,6 +95,12 @@ type ActivityEntryUpdateOne struct {
 	fields   []string
 	hooks    []Hook
 	mutation *ActivityEntryMutation
+}
+
+// SetChanges sets the "changes" field.
+func (_u *ActivityEntryUpdateOne) SetChanges(v []byte) *ActivityEntryUpdateOne {
+	_u.mutation.SetChanges(v)
+	return _u
 }
 
 // Mutation returns the ActivityEntryMutation object of the builder.
@@ -158,6 +173,9 @@ func (_u *ActivityEntryUpdateOne) sqlSave(ctx context.Context) (_node *ActivityE
 				ps[i](selector)
 			}
 		}
+	}
+	if value, ok := _u.mutation.Changes(); ok {
+		_spec.SetField(activityentry.FieldChanges, field.TypeBytes, value)
 	}
 	if _u.mutation.oldValue != nil && _spec.Predicate == nil {
 		store, err := _u.mutation.OldStoreID(ctx)

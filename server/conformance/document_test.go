@@ -142,9 +142,17 @@ func withheld(place string) string {
 func judged(status int) int {
 	differences.Lock()
 	defer differences.Unlock()
+	alike := map[string]int{} // by the rule, whatever the value
 	for _, err := range differences.found {
-		fmt.Fprintln(os.Stderr, err)
+		if alike[ruleOf(err)]++; alike[ruleOf(err)] == 1 {
+			fmt.Fprintln(os.Stderr, err)
+		}
 		status = 1
+	}
+	for rule, n := range alike {
+		if n > 1 {
+			fmt.Fprintf(os.Stderr, "%d requests in all: %s\n", n, rule)
+		}
 	}
 	for _, name := range []string{"test.run", "test.skip", "test.list", "test.bench", "test.fuzz"} {
 		if f := flag.Lookup(name); f != nil && f.Value.String() != "" {

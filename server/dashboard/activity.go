@@ -172,6 +172,9 @@ func shown(field string, v any, currency string) value {
 		if n, err := v.Int64(); err == nil && strings.HasSuffix(strings.ToLower(field), "amount") {
 			return value{Text: validate.FormatAmount(n, currency)}
 		}
+		if n, err := v.Int64(); err == nil {
+			return value{Text: grouped(n)}
+		}
 		return value{Text: v.String()}
 	case string:
 		if at, err := time.Parse(time.RFC3339, v); err == nil && strings.HasSuffix(field, "At") {

@@ -132,12 +132,3 @@ func mean(t usage.Tally) time.Duration {
 	}
 	return 0
 }
-
-// grouped is a whole number with its thousands apart.
-func grouped(n int64) string {
-	text := strconv.FormatInt(n, 10)
-	for i := len(text) - 3; i > 0; i -= 3 {
-		text = text[:i] + "," + text[i:]
-	}
-	return text
-}

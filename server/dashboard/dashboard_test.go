@@ -260,8 +260,8 @@ func TestWrongFormsSayWhatIsWrong(t *testing.T) {
 			"Choose at least one."},
 		{"what was typed stays", "/webhooks", []string{"url", "https://10.0.0.1/x", "description", `<b>"mine"`, "events", "order.paid"},
 			422, "&lt;b&gt;&#34;mine&#34;"},
-		{"a time that is none", "/webhooks/" + o.webhook + "/resend", []string{"since", "yesterday"}, 400, "must be a date and time"},
-		{"no time", "/webhooks/" + o.webhook + "/resend", nil, 400, "Choose since when"},
+		{"a time that is none", "/webhooks/" + o.webhook + "/resend", []string{"since", "yesterday"}, 422, "Must be a date and time"},
+		{"no time", "/webhooks/" + o.webhook + "/resend", nil, 422, "Since: Must be one of the choices."},
 		{"a form that is too long", "/keys", []string{"name", strings.Repeat("n", 100<<10)}, 413, "too large"},
 	} {
 		t.Run(row.because, func(t *testing.T) {

@@ -1,9 +1,15 @@
 package dashboard
 
+import (
+	"cmp"
+
+	"go.storefront.example/server/apierr"
+)
+
 // labels are the names that the forms give their fields.
 var labels = map[string]string{
 	"name": "Name", "scopes": "Scopes", "lifetime": "Expires", "url": "URL", "description": "Description", "events": "Events",
-	"since": "Since", "from": "From", "until": "Until", "eventType": "Event", "status": "Status", "pageToken": "Page",
+	"since": "Since", "window": "Since", "from": "From", "until": "Until", "eventType": "Event", "status": "Status", "pageToken": "Page",
 	"text": "Search",
 }
 
@@ -26,3 +32,22 @@ var meanings = map[string]string{
 	"payment_link.paid": "A payment link is paid; order.paid is sent for the same order too",
 	"ping":              "Somebody pressed the test button",
 }
+
+// refusalsToOwners are the meanings of codes whose text for callers names a part of the answer, which an owner does not see.
+var refusalsToOwners = map[apierr.Code]string{
+	apierr.ValidationFailed:  "A parameter or a field of the body is invalid.",
+	apierr.InsufficientScope: "The key lacks a scope that the request needs.",
+	apierr.ProductIncomplete: "The product cannot be published, because it is incomplete.",
+	apierr.MethodNotAllowed:  "The address does not answer this method.",
+	apierr.RateLimited:       "The key made too many requests in one minute.",
+}
+
+// refusalOf returns what a code means, to an owner.
+func refusalOf(code string) string {
+	return cmp.Or(refusalsToOwners[apierr.Code(code)], apierr.Meanings[apierr.Code(code)])
+}
+
+// refusedLabels say what the names beside a code are.
+var refusedLabels = map[apierr.Code]string{apierr.InsufficientScope: "Scope", apierr.ProductIncomplete: "Missing"}
+
+func refusedLabel(code string) string { return cmp.Or(refusedLabels[apierr.Code(code)], "Refused") }

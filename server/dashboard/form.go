@@ -51,8 +51,21 @@ func (d *dashboard) showRepeated(v *visit, title, section string, body repeated)
 // problems are what is wrong with a form, by field; "" is about the whole of it.
 type problems map[string]string
 
-// problem is what is wrong with one field; Text is empty when nothing is.
-type problem struct{ Name, Text string }
+// problem is what is wrong with one field; Text is empty when nothing is. First marks the first bad field of a form, which
+// gets the focus.
+type problem struct {
+	Name, Text string
+	First      bool
+}
+
+// fieldOrder are the fields of the forms from top to bottom.
+var fieldOrder = []string{"name", "scopes", "lifetime", "url", "description", "events", "window", "since"}
+
+// of returns what is wrong with a field.
+func (p problems) of(name string) problem {
+	first := slices.IndexFunc(fieldOrder, func(field string) bool { return p[field] != "" })
+	return problem{name, p[name], first >= 0 && fieldOrder[first] == name}
+}
 
 // chooseOne is what is wrong with a form of which no box is ticked.
 const chooseOne = "Choose at least one."
@@ -98,6 +111,15 @@ type form struct {
 	// opened.
 	ID  string
 	Was url.Values
+}
+
+// Time returns the time in a field as its input shows it; "" if it cannot be read.
+func (f form) Time(field string) string {
+	at, err := timeOf(field, f.Get(field))
+	if err != nil {
+		return ""
+	}
+	return at.Format(inputTime)
 }
 
 // Ticked reports whether the box of a choice is ticked.

@@ -7,10 +7,11 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dustin/go-humanize"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
+	"go.storefront.example/ent/queue"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
-	"go.storefront.example/server/apierr"
 	"go.storefront.example/worker/egress"
 )
 
@@ -24,7 +25,8 @@ var functions = template.FuncMap{
 	"day":       func(t *timestamppb.Timestamp) string { return t.AsTime().Format("2 Jan 2006, 15:04:05 UTC") },
 	"exact":     func(t *timestamppb.Timestamp) string { return t.AsTime().Format("2006-01-02 15:04:05.000 UTC") },
 	"left":      func(now time.Time, t *timestamppb.Timestamp) string { return left(now, t.AsTime()) },
-	"ago":       func(now time.Time, t *timestamppb.Timestamp) string { return length(now.Sub(t.AsTime())) + " ago" },
+	"ago":       func(now time.Time, t *timestamppb.Timestamp) string { return ago(now, t.AsTime()) },
+	"waiting":   waiting,
 	"took":      took,
 	"grouped":   grouped,
 	"plural":    plural,
@@ -37,7 +39,8 @@ var functions = template.FuncMap{
 	"split":     func(text string) []string { return strings.Split(text, "`") },
 	"odd":       func(i int) bool { return i%2 == 1 },
 	"means":     func(a *adminv1.Delivery_Attempt) string { return egress.Meaning(a.GetError()) },
-	"refusal":   func(code string) string { return apierr.Meanings[apierr.Code(code)] },
+	"refusal":   refusalOf,
+	"names":     refusedLabel,
 	"role": func(role string) string {
 		return map[string]string{adminv1.Session_owner.String(): "Owner", adminv1.Session_admin.String(): "Admin"}[role]
 	},
@@ -47,7 +50,7 @@ var functions = template.FuncMap{
 	"last":    last,
 	"result":  result,
 	"label":   func(field string) string { return labels[field] },
-	"field":   func(p problems, name string) problem { return problem{name, p[name]} },
+	"field":   problems.of,
 	"secret":  func(label, text, hint string) secret { return secret{label, text, hint} },
 	"rows": func(f frame, caption string, webhook bool, deliveries []listed) rows {
 		return rows{f, caption, webhook, deliveries}
@@ -88,10 +91,18 @@ func length(d time.Duration) string {
 
 // left is the time until something happens.
 func left(now, t time.Time) string {
-	if !t.After(now) {
+	if t.Sub(now) < time.Second {
 		return "now"
 	}
 	return "in " + length(t.Sub(now))
+}
+
+// ago is the time since something happened.
+func ago(now, t time.Time) string {
+	if now.Sub(t) < time.Second {
+		return "just now"
+	}
+	return length(now.Sub(t)) + " ago"
 }
 
 // took is how long an attempt lasted, of its milliseconds.
@@ -105,11 +116,26 @@ func took(ms int64) string {
 	return strconv.FormatFloat(float64(ms)/1000, 'f', 1, 64) + " s"
 }
 
+// grouped is a count with its thousands separated.
+func grouped(n int64) string { return humanize.Comma(n) }
+
 func plural(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one
 	}
-	return strconv.Itoa(n) + " " + many
+	return grouped(int64(n)) + " " + many
+}
+
+// waiting is how many deliveries wait at a webhook for another attempt, and when the next is made; empty if there is none.
+func waiting(now time.Time, r queue.Retries) string {
+	if r.Count == 0 {
+		return ""
+	}
+	how := plural(r.Count, "delivery waits", "deliveries wait")
+	if r.Count > queue.MaxRetries {
+		how = "More than " + grouped(queue.MaxRetries) + " deliveries wait"
+	}
+	return how + " for another attempt, the next " + left(now, *r.Next) + "."
 }
 
 // badge is the look of a state; its word stands beside it, so that nobody depends on the colour.

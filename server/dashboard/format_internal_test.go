@@ -11,6 +11,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"go.storefront.example/ent/hook"
+	"go.storefront.example/ent/queue"
 	"go.storefront.example/ent/usage"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	"go.storefront.example/server/auth"
@@ -37,7 +38,23 @@ func TestSpansNameTheirTwoLargestUnits(t *testing.T) {
 	}
 	now := time.Now()
 	require.Equal(t, "now", left(now, now))
+	require.Equal(t, "now", left(now, now.Add(999*time.Millisecond)), "not in 0 s")
 	require.Equal(t, "in 1 h", left(now, now.Add(time.Hour)))
+	require.Equal(t, "just now", ago(now, now.Add(-time.Millisecond)))
+	require.Equal(t, "1 min ago", ago(now, now.Add(-time.Minute)))
+}
+
+func TestWaitingDeliveriesAreCounted(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	for want, of := range map[string]queue.Retries{
+		"": {},
+		"1 delivery waits for another attempt, the next in 5 min.":           {Count: 1, Next: new(now.Add(5 * time.Minute))},
+		"1,000 deliveries wait for another attempt, the next in 1 s.":        {Count: 1000, Next: new(now.Add(time.Second))},
+		"More than 1,000 deliveries wait for another attempt, the next now.": {Count: 1001, Next: new(now.Add(time.Millisecond))},
+	} {
+		require.Equal(t, want, waiting(now, of))
+	}
 }
 
 func TestAttemptsShowWhatTheyWereAnsweredWith(t *testing.T) {

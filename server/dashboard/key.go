@@ -19,6 +19,9 @@ type keysBody struct {
 	Limit, Most  int
 }
 
+// Full reports whether the store may have no other active key.
+func (b keysBody) Full() bool { return len(b.Active) >= b.Limit }
+
 // keys lists the keys.
 func (d *dashboard) keys(v *visit) error {
 	active, over, err := d.Operator.RecentKeys(v)
@@ -59,6 +62,13 @@ func (d *dashboard) showKeyForm(v *visit, status int, f form) error {
 
 // newKey shows the form of a new key.
 func (d *dashboard) newKey(v *visit) error {
+	active, _, err := d.Operator.RecentKeys(v)
+	if err != nil {
+		return err
+	}
+	if len(active) >= shop.MaxActiveKeys {
+		return d.keys(v) // the list says what to do first
+	}
 	return d.showKeyForm(v, http.StatusOK, form{Values: url.Values{"lifetime": {"90d"}}})
 }
 

@@ -49,10 +49,11 @@ func TestRequestsAndAttemptsAreShown(t *testing.T) {
 			a := r.get(path)
 			require.Equal(t, http.StatusOK, a.status, path)
 			for _, want := range []string{">1,233 <br>", "1 refused", "PATCH /v1/products/{id}", ">400<", "validation_failed",
-				"<span>A parameter or a field of the body is invalid; <code>details.fields</code>", "&lt;title&gt; of one", request.String()} {
+				"<span>A parameter or a field of the body is invalid.</span>", "Refused: <code>&lt;title&gt; of one</code>", request.String()} {
 				require.Contains(t, a.text, want, path)
 			}
 			require.NotContains(t, a.text, "of two", path)
+			require.NotContains(t, a.text, "details.", "an owner sees no error body")
 		}
 		require.Equal(t, http.StatusNotFound, r.get("/requests?key="+theirs.key).status)
 		require.Equal(t, http.StatusNotFound, r.get("/requests?key=x").status)

@@ -7,6 +7,7 @@ import (
 
 	"google.golang.org/protobuf/types/known/timestamppb"
 
+	"go.storefront.example/ent/apijson"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	"go.storefront.example/server/apierr"
 )
@@ -33,13 +34,17 @@ const resendTime = 5 * time.Second
 // resendSince resends to a webhook what never succeeded there since a time: the one that is given, else
 // the one that is chosen.
 func (d *dashboard) resendSince(v *visit, id string) error {
+	var job *adminv1.Resend
 	since, err := sinceOf(v.r, v.now)
-	if err != nil {
-		return err
+	if err == nil {
+		job, err = d.Operator.StartResend(v, &adminv1.StartResendRequest{WebhookId: id, Since: timestamppb.New(since)})
 	}
-	job, err := d.Operator.StartResend(v, &adminv1.StartResendRequest{WebhookId: id, Since: timestamppb.New(since)})
 	if err != nil {
-		return err
+		wrong, err := problemsOf(err, v.r.PostForm, nil)
+		if err != nil {
+			return err
+		}
+		return d.showWebhook(v, http.StatusUnprocessableEntity, form{Values: v.r.PostForm, Problems: wrong})
 	}
 	for end := d.Now().Add(resendTime); job.GetState() == adminv1.Resend_running && d.Now().Before(end); {
 		if job, err = d.Operator.ContinueResend(v, &adminv1.ContinueResendRequest{Id: job.GetId()}); err != nil {
@@ -58,7 +63,7 @@ func sinceOf(r *http.Request, now time.Time) (time.Time, error) {
 			return now.Add(-w.length), nil
 		}
 	}
-	return time.Time{}, apierr.Invalid("Choose since when to send again.")
+	return time.Time{}, apierr.Invalid("Choose since when to send again.", apijson.Field{Name: "window", Message: "must be one of the choices"})
 }
 
 // sendWaiting has the next attempts of what waits at a webhook made now.

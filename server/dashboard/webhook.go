@@ -22,6 +22,9 @@ type webhooksBody struct {
 	Limit    int
 }
 
+// Full reports whether the store may have no other webhook.
+func (b webhooksBody) Full() bool { return len(b.Webhooks) >= b.Limit }
+
 // webhooks lists the webhooks.
 func (d *dashboard) webhooks(v *visit) error {
 	all, err := d.Operator.ListWebhooks(v, &adminv1.ListWebhooksRequest{})
@@ -42,10 +45,16 @@ type webhookBody struct {
 	Recent  []listed
 	// Charts are of the last day and of the last week.
 	Charts []chart
+	// Resend is the form that sends again what never succeeded.
+	Resend form
 }
 
 // webhook shows one webhook and what it received last.
 func (d *dashboard) webhook(v *visit) error {
+	return d.showWebhook(v, http.StatusOK, form{Values: url.Values{"window": {"24h"}}})
+}
+
+func (d *dashboard) showWebhook(v *visit, status int, resend form) error {
 	w, err := d.Operator.GetWebhook(v, &adminv1.GetWebhookRequest{Id: v.r.PathValue("id")})
 	if err != nil {
 		return err
@@ -55,7 +64,7 @@ func (d *dashboard) webhook(v *visit) error {
 	if err != nil {
 		return err
 	}
-	body := webhookBody{Webhook: w}
+	body := webhookBody{Webhook: w, Resend: resend}
 	tallies, err := d.Operator.Tallies(v, []string{w.GetId()}, lastWeek.since(v.now))
 	if err != nil {
 		return err
@@ -69,7 +78,8 @@ func (d *dashboard) webhook(v *visit) error {
 	if body.Recent, err = d.list(v, recent.GetDeliveries(), []*adminv1.Webhook{w}); err != nil {
 		return err
 	}
-	return d.page(v, view{Title: "Webhook", Section: "webhooks", Template: "webhook", Body: body})
+	d.show(v, status, view{Title: "Webhook", Section: "webhooks", Template: "webhook", Body: body})
+	return nil
 }
 
 func (d *dashboard) showWebhookForm(v *visit, status int, f form) error {
@@ -85,6 +95,13 @@ func (d *dashboard) showWebhookForm(v *visit, status int, f form) error {
 // newWebhook shows the form of a new webhook; all events are chosen at first (specification,
 // Webhook registration).
 func (d *dashboard) newWebhook(v *visit) error {
+	all, err := d.Operator.ListWebhooks(v, &adminv1.ListWebhooksRequest{})
+	if err != nil {
+		return err
+	}
+	if len(all.GetWebhooks()) >= webhooks.Max {
+		return d.webhooks(v) // the list says what to do first
+	}
 	return d.showWebhookForm(v, http.StatusOK, form{Values: url.Values{"events": hook.EventTypes()}})
 }
 

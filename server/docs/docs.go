@@ -31,6 +31,7 @@ import (
 	"go.storefront.example/gen/openapi"
 )
 
+//go:generate echo "server/docs: write the pages of the reference to gen/docs"
 //go:generate node render.mjs ../../gen/openapi/storefront.json samples.md ../../gen/docs
 
 // Path is the page's path; its files are below.

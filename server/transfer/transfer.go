@@ -1,7 +1,7 @@
 // Package transfer brings rows into a store. An Importer checks and stores batches of messages of the API, which
 // cmd/storefront/importfile makes of people's files, and the rows of an export.
 //
-//	batch ─► read: rules of each row ─► plan: what the store has ─► store: rows, one journal entry
+//	batch ─► read: rules of each row ─► plan: what the store has ─► store: rows, and their number in the import's journal entry
 //
 // Ids, dates, statuses, references and counters are kept. A row whose id the store has is left unchanged, or is changed like
 // by a PATCH if asked, so that importing a file again stores nothing twice, and continues an import that died. No events are
@@ -16,6 +16,8 @@ import (
 	"strings"
 
 	"entgo.io/ent/dialect"
+	"github.com/dustin/go-humanize"
+	"github.com/google/uuid"
 
 	"go.storefront.example/ent/apijson"
 	"go.storefront.example/ent/db"
@@ -27,6 +29,7 @@ import (
 	"go.storefront.example/gen/ent/store"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	"go.storefront.example/server/apierr"
+	"go.storefront.example/server/validate"
 	"go.storefront.example/server/webhooks"
 )
 
@@ -86,8 +89,8 @@ func (m *Importer) Finish(ctx context.Context, in *adminv1.FinishImportRequest) 
 	stored, changed, skipped := in.GetStored(), in.GetChanged(), in.GetSkipped()
 	return &adminv1.FinishImportResponse{}, hook.WithTx(ctx, m.db, func(ctx context.Context, tx *ent.Tx) error {
 		_, err := notice.Write(ctx, tx, hook.Time(ctx), notice.Notice{Type: notice.ImportFinished, StoreID: t.ID,
-			Text: fmt.Sprintf("The import of %s is finished: %d stored, %d changed, %d left as they were.", what, stored, changed,
-				skipped),
+			Text: fmt.Sprintf("The import of %s is finished: %s stored, %s changed, %s left as they were.", what,
+				humanize.Comma(int64(stored)), humanize.Comma(int64(changed)), humanize.Comma(int64(skipped))),
 			About: map[string]any{"kind": in.GetKind(), "stored": stored, "changed": changed, "skipped": skipped}})
 		return err
 	})
@@ -119,6 +122,10 @@ func load[M, R any](ctx context.Context, m *Importer, name string, messages []M,
 		return nil, apierr.Invalid("The batch is empty or too large.", apijson.Field{Name: name,
 			Message: fmt.Sprintf("must hold 1 to %d rows", BatchRows)})
 	}
+	whole, read := validate.ParseID(options.GetImportId())
+	if (!read || whole.Version() != 7) && options.GetImportId() != "" {
+		return nil, apierr.Invalid("The import's id cannot be read.", apijson.Field{Name: "importId", Message: "must be a UUID of version 7"})
+	}
 	b := of.base()
 	b.db, b.t, b.options = m.db, t, options
 	for i, in := range messages {
@@ -132,7 +139,7 @@ func load[M, R any](ctx context.Context, m *Importer, name string, messages []M,
 		}
 	}
 	unread := len(b.refusals)
-	recorded := []hook.Option{hook.WithoutCreations} // the batch has one entry
+	recorded := []hook.Option{hook.WithoutCreations} // the import has one entry
 	if !options.GetEvents() {
 		recorded = append(recorded, hook.WithoutEvents)
 	}
@@ -166,7 +173,11 @@ func load[M, R any](ctx context.Context, m *Importer, name string, messages []M,
 		if err := s.Update().SetUpdatedAt(hook.Time(ctx, s.ID)).Exec(ctx); err != nil {
 			return fmt.Errorf("update store: %w", err)
 		}
-		hook.Record(ctx, "store.imported", "store", t.ID, hook.FieldChange{Field: name, To: int64(len(b.fresh))})
+		if whole == uuid.Nil {
+			hook.Record(ctx, "store.imported", "store", t.ID, hook.FieldChange{Field: name, To: int64(len(b.fresh))})
+			return nil
+		}
+		hook.RecordPart(ctx, whole, "store.imported", "store", t.ID, name, int64(len(b.fresh)))
 		return nil
 	}, recorded...)
 	if err != nil && !errors.Is(err, errNothing) {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"entgo.io/ent/dialect"
+	"github.com/dustin/go-humanize"
 	"github.com/google/uuid"
 
 	"go.storefront.example/ent/count"
@@ -326,9 +327,9 @@ func outbox(ctx context.Context, s *db.DB, about Installation) Finding {
 		return broken(err)
 	}
 	if overdue > 0 && leased == 0 {
-		return stuck("%d deliveries are due, some for more than %v, and no attempt is under way", overdue, MostLag)
+		return stuck("%s deliveries are due, some for more than %v, and no attempt is under way", humanize.Comma(int64(overdue)), MostLag)
 	}
-	return ok("waiting: %s; deliveries overdue: %d%s", plural(waiting, "event"), overdue, listening(ctx, s))
+	return ok("waiting: %s; deliveries overdue: %s%s", plural(waiting, "event"), humanize.Comma(int64(overdue)), listening(ctx, s))
 }
 
 // sweeps looks at whether workers delete what is too old, or wait because the machine's clock may be wrong.
@@ -481,7 +482,7 @@ func counts(ctx context.Context, s *db.DB, _ Installation) Finding {
 		return broken(err)
 	case waiting == manyDifferences:
 		return warn("every server and worker adds them up: look into their logs for \"keep the counts of rows\"",
-			"%d differences or more wait to be added to the counts: totals are right, and lists take longer", waiting)
+			"%s or more wait to be added to the counts: totals are right, and lists take longer", plural(waiting, "difference"))
 	}
 	stores, err := c.Sample(ctx, sampledStores)
 	if err != nil {
@@ -538,7 +539,7 @@ func forgettings(ctx context.Context, s *db.DB, _ Installation) Finding {
 // someOf lists the first few.
 func someOf(all []string) string {
 	if n := len(all); n > few {
-		all = append(all[:few:few], fmt.Sprintf("%d more", n-few))
+		all = append(all[:few:few], humanize.Comma(int64(n-few))+" more")
 	}
 	return strings.Join(all, ", ")
 }

@@ -4,7 +4,11 @@
 // shows a key, a token or a password. The caller reads the command line.
 package doctor
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/dustin/go-humanize"
+)
 
 // Status is the severity of a finding.
 type Status string
@@ -46,10 +50,10 @@ func fail(remedy, format string, args ...any) Finding {
 	return Finding{Status: Fail, Message: fmt.Sprintf(format, args...), Remedy: remedy}
 }
 
-// plural returns a count with its noun.
+// plural returns a count with its noun, its thousands separated.
 func plural(n int, word string) string {
 	if n == 1 {
 		return "1 " + word
 	}
-	return fmt.Sprintf("%d %ss", n, word)
+	return humanize.Comma(int64(n)) + " " + word + "s"
 }

@@ -239,7 +239,7 @@ func TestSecretsAreTriedOneByOne(t *testing.T) {
 			"secret generate")
 		requireFinding(t, secrets(t.Context(), s, Installation{Keys: SecretKeys{Made: true}}), OK, "one is made", "")
 		register(keys[0], 1000)
-		requireFinding(t, secrets(t.Context(), s, Installation{Keys: SecretKeys{Ring: ring}}), OK, "secrets of 1000 webhooks", "")
+		requireFinding(t, secrets(t.Context(), s, Installation{Keys: SecretKeys{Ring: ring}}), OK, "secrets of 1,000 webhooks", "")
 		register(keys[1], 1)
 		requireFinding(t, secrets(t.Context(), s, Installation{Keys: SecretKeys{Ring: ring}}), OK, "secrets of 1001 webhooks", "")
 		requireFinding(t, secrets(t.Context(), s, Installation{Keys: SecretKeys{Made: true}}), Fail, "not given: ",
@@ -277,7 +277,7 @@ func TestCountsThatAreWrong(t *testing.T) {
 		_, err = s.Writer().Exec("INSERT INTO row_deltas (store_id, kind, day, status, type, change) "+
 			"SELECT $1, 'orders', 1, '', '', 1 FROM generate_series(1, $2::int)", made.GetId(), manyDifferences)
 		require.NoError(t, err)
-		requireFinding(t, counts(t.Context(), s, Installation{}), Warn, "^50000 differences or more wait", "logs")
+		requireFinding(t, counts(t.Context(), s, Installation{}), Warn, "^50,000 differences or more wait", "logs")
 	})
 }
 

@@ -2,10 +2,10 @@ package doctor
 
 import (
 	"context"
-	"fmt"
 	"strings"
 
 	"entgo.io/ent/dialect"
+	"github.com/dustin/go-humanize"
 
 	"go.storefront.example/ent/db"
 	"go.storefront.example/server/validate"
@@ -49,7 +49,7 @@ func emails(ctx context.Context, s *db.DB, _ Installation) Finding {
 	case old == 0:
 		return ok("as today's rule has them")
 	case old > few:
-		some = append(some, fmt.Sprintf("%d more", old-few))
+		some = append(some, humanize.Comma(int64(old-few))+" more")
 	}
 	return warn("correct them with `storefront customer update ID --email EMAIL`; until then they are shown as they are, and the "+
 		"same buyer becomes another customer", "%s of customers that today's rule refuses or writes otherwise: %s", plural(old, "e-mail"),

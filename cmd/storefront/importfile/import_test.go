@@ -21,6 +21,7 @@ import (
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/db/dbtest"
 	"go.storefront.example/gen/ent/event"
+	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/shop/shoptest"
 	"go.storefront.example/server/transfer"
@@ -141,6 +142,48 @@ func TestImportCountsNothingTwice(t *testing.T) {
 		require.NoError(t, err)
 		require.EqualValues(t, 3, l.PaidCount)
 		require.Equal(t, "2025-04-01T00:00:00Z", l.LastPaidAt.AsTime().Format("2006-01-02T15:04:05Z07:00"))
+	})
+}
+
+// However many batches an import has, the journal has one entry of it, with the rows that are stored so far: an import that
+// stops has its number, and the import that continues has an entry of its own.
+func TestAnImportHasOneJournalEntry(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, s *db.DB) {
+		b := newBench(t, s)
+		buyers := make([]transfertest.Fields, 2*transfer.BatchRows+200)
+		for i := range buyers {
+			buyers[i] = transfertest.Fields{"id": uuid.NewString(), "email": fmt.Sprintf("buyer%d@example.com", i)}
+		}
+		imported := func() (entries []string) {
+			for _, e := range b.Journal() {
+				if e.Action == "store.imported" {
+					entries = append(entries, string(e.Changes))
+				}
+			}
+			return entries
+		}
+		ctx, kill := context.WithCancel(b.Ctx)
+		done, err := load(ctx, b.DB, transfertest.Lines(buyers...), options{Kind: customers,
+			Progress: func(p importfile.Progress) {
+				if p.Storing && p.Lines >= 2*transfer.BatchRows {
+					kill()
+				}
+			}})
+		require.ErrorIs(t, err, context.Canceled)
+		require.Equal(t, 2*transfer.BatchRows, done.Stored)
+		require.Equal(t, []string{`{"customers":{"from":null,"to":1000}}`}, imported(), "two batches of the import that was stopped")
+
+		require.Equal(t, 200, b.load(customers, buyers...).Stored)
+		require.Zero(t, b.load(customers, buyers...).Stored)
+		b.load(products, transfertest.OneProduct())
+		b.load(orders, transfertest.OneOrder(buyers[0]))
+		require.Equal(t, []string{`{"customers":{"from":null,"to":1000}}`, `{"customers":{"from":null,"to":200}}`,
+			`{"products":{"from":null,"to":1}}`, `{"orders":{"from":null,"to":1}}`}, imported(), "an entry for each import")
+
+		_, err = transfer.New(s, nil).Customers(b.Ctx, &adminv1.ImportCustomersRequest{Customers: []*storefrontv1.Customer{{}},
+			Options: &adminv1.ImportOptions{ImportId: uuid.NewString()}})
+		require.ErrorContains(t, err, "The import's id cannot be read.")
 	})
 }
 

@@ -24,9 +24,13 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
+	"github.com/dustin/go-humanize"
+	"github.com/google/uuid"
 	"google.golang.org/protobuf/proto"
 
+	"go.storefront.example/ent/id"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/apierr"
@@ -105,7 +109,7 @@ var ErrOptions = errors.New("import")
 func Load(ctx context.Context, api API, in io.Reader, o Options) (*Report, error) {
 	r := &Report{}
 	l := &reading{Options: o, api: api, report: r, left: map[int]bool{}, rejects: rejects{w: o.Rejects},
-		check: newChecker(o.Update), merged: map[int]merge{}, phoneless: map[int]bool{}}
+		check: newChecker(o.Update), id: id.At(time.Now()), merged: map[int]merge{}, phoneless: map[int]bool{}}
 	var err error
 	if l.source, err = sourceOf(o); err != nil {
 		return r, err
@@ -159,6 +163,7 @@ func Load(ctx context.Context, api API, in io.Reader, o Options) (*Report, error
 // reading is an import under way.
 type reading struct {
 	Options
+	id       uuid.UUID // of the import, under which the journal has one entry for all batches
 	api      API
 	dates    dates
 	encoding textEncoding
@@ -451,7 +456,7 @@ func (l *reading) send(ctx context.Context) error {
 	}
 	options := &adminv1.ImportOptions{
 		Events: l.Events, DryRun: l.check != nil, MatchCustomers: true, Update: l.Update, ClearCompareAt: batch[0].clears,
-		KeepPrice: batch[0].unpriced,
+		KeepPrice: batch[0].unpriced, ImportId: l.id.String(),
 	}
 	// With what is refused nothing of a batch is stored or counted: the others are sent again. A row is told from those
 	// further up only once it is known which of them are good.
@@ -513,8 +518,8 @@ func (l *reading) send(ctx context.Context) error {
 		l.Progress(Progress{l.check == nil, r.Lines, at})
 	}
 	if l.check == nil && r.Bad > 0 && !l.SkipBad {
-		return fmt.Errorf("the store has changed since the file was checked: %w; %d rows are stored: run the import again",
-			&BadLinesError{r}, r.Stored)
+		return fmt.Errorf("the store has changed since the file was checked: %w; %s rows are stored: run the import again",
+			&BadLinesError{r}, humanize.Comma(int64(r.Stored)))
 	}
 	return nil
 }

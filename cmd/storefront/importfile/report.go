@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/dustin/go-humanize"
 )
 
 // Report is what an import did, or would do.
@@ -118,7 +120,7 @@ func (r *Remark) Text(unit string) string {
 	}
 	text.WriteString(": " + unit + " " + strings.Join(ranges, ", "))
 	if r.Count > counted {
-		fmt.Fprintf(&text, " and %d more", r.Count-counted)
+		text.WriteString(" and " + humanize.Comma(int64(r.Count-counted)) + " more")
 	}
 	return text.String()
 }

@@ -15,7 +15,7 @@
   };
   showTimes(document);
   for (const zone of document.querySelectorAll("[data-zone]")) {
-    zone.textContent = (zone.dataset.zone ? "" : "your time zone, ") + zoned.resolvedOptions().timeZone.replaceAll("_", " ");
+    zone.textContent = "your time zone" + (zone.dataset.zone ? "" : `, ${zoned.resolvedOptions().timeZone.replaceAll("_", " ")}`);
   }
 
   // A field for a time is in UTC where no script runs. Here it is in the reader's zone, and the form
@@ -23,8 +23,8 @@
   const two = (n) => String(n).padStart(2, "0");
   const local = (at) => `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}T${two(at.getHours())}:${two(at.getMinutes())}:${two(at.getSeconds())}`;
   for (const field of document.querySelectorAll("input[type=datetime-local]")) {
-    const sent = Object.assign(document.createElement("input"), { type: "hidden", name: field.name, value: field.value && field.value + "Z" });
-    if (field.value) field.value = local(new Date(sent.value));
+    const sent = Object.assign(document.createElement("input"), { type: "hidden", name: field.name, value: field.defaultValue && field.defaultValue + "Z" });
+    if (sent.value) field.value = local(new Date(sent.value));
     field.removeAttribute("name");
     field.after(sent);
     field.addEventListener("input", () => { sent.value = field.value && new Date(field.value).toISOString(); });

@@ -42,7 +42,10 @@ type ImportOptions struct {
 	// With update, a product whose row has no compareAtAmount loses its own.
 	ClearCompareAt bool `protobuf:"varint,5,opt,name=clear_compare_at,json=clearCompareAt,proto3" json:"clear_compare_at,omitempty"`
 	// With update, for products whose rows have no price: theirs stays. A row of a product that the store lacks is refused.
-	KeepPrice     bool `protobuf:"varint,6,opt,name=keep_price,json=keepPrice,proto3" json:"keep_price,omitempty"`
+	KeepPrice bool `protobuf:"varint,6,opt,name=keep_price,json=keepPrice,proto3" json:"keep_price,omitempty"`
+	// The import that the batch is part of, a UUID of version 7 that its caller makes: all its batches have one entry in the
+	// activity journal, with the number of rows that are stored so far. Without it each batch has an entry of its own.
+	ImportId      string `protobuf:"bytes,7,opt,name=import_id,json=importId,proto3" json:"import_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -117,6 +120,13 @@ func (x *ImportOptions) GetKeepPrice() bool {
 		return x.KeepPrice
 	}
 	return false
+}
+
+func (x *ImportOptions) GetImportId() string {
+	if x != nil {
+		return x.ImportId
+	}
+	return ""
 }
 
 // Which store to prepare, and for which export.
@@ -736,7 +746,7 @@ var File_storefront_admin_v1_import_proto protoreflect.FileDescriptor
 
 const file_storefront_admin_v1_import_proto_rawDesc = "" +
 	"\n" +
-	" storefront/admin/v1/import.proto\x12\x13storefront.admin.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a storefront/admin/v1/export.proto\x1a\x1cstorefront/v1/customer.proto\x1a\x19storefront/v1/order.proto\x1a\x1bstorefront/v1/product.proto\x1a\x19storefront/v1/store.proto\"\xca\x01\n" +
+	" storefront/admin/v1/import.proto\x12\x13storefront.admin.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a storefront/admin/v1/export.proto\x1a\x1cstorefront/v1/customer.proto\x1a\x19storefront/v1/order.proto\x1a\x1bstorefront/v1/product.proto\x1a\x19storefront/v1/store.proto\"\xe7\x01\n" +
 	"\rImportOptions\x12\x16\n" +
 	"\x06events\x18\x01 \x01(\bR\x06events\x12\x17\n" +
 	"\adry_run\x18\x02 \x01(\bR\x06dryRun\x12'\n" +
@@ -744,7 +754,8 @@ const file_storefront_admin_v1_import_proto_rawDesc = "" +
 	"\x06update\x18\x04 \x01(\bR\x06update\x12(\n" +
 	"\x10clear_compare_at\x18\x05 \x01(\bR\x0eclearCompareAt\x12\x1d\n" +
 	"\n" +
-	"keep_price\x18\x06 \x01(\bR\tkeepPrice\"\xe2\x01\n" +
+	"keep_price\x18\x06 \x01(\bR\tkeepPrice\x12\x1b\n" +
+	"\timport_id\x18\a \x01(\tR\bimportId\"\xe2\x01\n" +
 	"\x12ImportStoreRequest\x12\x14\n" +
 	"\x05store\x18\x01 \x01(\tR\x05store\x12>\n" +
 	"\bexported\x18\x02 \x01(\v2\".storefront.admin.v1.ExportedStoreR\bexported\x12;\n" +
