@@ -423,14 +423,14 @@ func described(e *adminv1.Event) string {
 
 // listenSecret is the secret that forwarded events of a store are signed with. It is derived from what
 // the caller has already, so that it is the same at every start and nothing needs to keep it: from the
-// operator's token, else from the key of dev. Without either it is new each time.
+// operator's token, else from the secret key of dev. Without either it is new each time.
 func listenSecret(token string, dev *devFolder, storeID string) (string, error) {
 	from := []byte(token)
 	if token == "" && dev != nil {
 		file, _ := keyFile(devDatabase)
 		key, err := os.ReadFile(filepath.Join(dev.path, file))
 		if err != nil {
-			return "", fmt.Errorf("read the key of dev: %w", err)
+			return "", fmt.Errorf("read the secret key of dev: %w", err)
 		}
 		from = key
 	}
