@@ -53,6 +53,7 @@ func (c *devCmd) Run(s *invocation) error {
 	if err != nil {
 		return err
 	}
+	logger = slog.New(devLog{logger.Handler()})
 	if err := os.MkdirAll(c.Data, 0o700); err != nil {
 		return fmt.Errorf("--data: %w", err)
 	}
