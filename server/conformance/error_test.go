@@ -149,6 +149,7 @@ var _ = cases(
 				"/v1/store?x=1":                                                    {"x"},
 				"/v1/customers?status=PAID":                                        {"status"},
 				"/v1/orders?q=x":                                                   {"q"},
+				"/v1/orders?from=2026-11-01&to=2026-12":                            {"from", "to"},
 				"/v1/payment-links?status=ACTIVE":                                  {"status"},
 				"/v1/payment-links?status=":                                        {"status"},
 				"/v1/products?status=STATUS_UNSPECIFIED&type=TYPE_UNSPECIFIED":     {"status", "type"},
