@@ -20,7 +20,7 @@ type cli struct {
 	Output string `short:"o" enum:"text,json,csv" default:"text" placeholder:"FORMAT" help:"Format of standard output: text, one JSON value (json), or of lists CSV (csv)."`
 	Config string `placeholder:"FILE" help:"YAML file with settings; its keys are names of flags."`
 
-	Dev        devCmd        `cmd:"" group:"run" help:"Run everything on an embedded database, with a demo store and a new API key."`
+	Dev        devCmd        `cmd:"" group:"run" help:"Run everything on an embedded database, with a demo store and an API key."`
 	Server     serverCmd     `cmd:"" group:"run" help:"Serve the public API and the operator's listener."`
 	Worker     workerCmd     `cmd:"" group:"run" help:"Deliver webhooks."`
 	Migrate    migrateCmd    `cmd:"" group:"run" help:"Bring the database's schema up to date, or show how far it is."`

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -25,7 +24,6 @@ import (
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server"
 	"go.storefront.example/server/admin"
-	"go.storefront.example/server/auth"
 	"go.storefront.example/server/docs"
 	"go.storefront.example/server/edge"
 	"go.storefront.example/server/monitor"
@@ -37,19 +35,14 @@ type devCmd struct {
 	Addr      string `default:"127.0.0.1:8080" placeholder:"ADDR" help:"Address of the public API."`
 	AdminAddr string `default:"127.0.0.1:8081" placeholder:"ADDR" help:"Address of the operator's listener; on a loopback address the admin services need no token."`
 	adminToken
-	Data      string `default:".storefront" placeholder:"DIR" help:"Folder of the embedded database; delete it to start anew."`
+	Data      string `default:".storefront" placeholder:"DIR" help:"Folder of the embedded database and the API key; delete it to start anew."`
+	NewKey    bool   `name:"new-key" help:"Make another API key and revoke the one of the start before."`
 	LogFormat string `enum:"json,text" default:"text" placeholder:"FORMAT" help:"json or text."`
 	LogLevel  string `enum:"debug,info,warn,error" default:"info" placeholder:"LEVEL" help:"debug, info, warn or error."`
 }
 
-const (
-	// devKeyName is the name of the key that dev makes.
-	devKeyName = "dev"
-	// devKeyLifetime lets a forgotten key die.
-	devKeyLifetime = adminv1.Key_DAYS_30
-	// devMember is who the link that dev prints signs in.
-	devMember = "Developer"
-)
+// devMember is who the link that dev prints signs in.
+const devMember = "Developer"
 
 // Run serves the demo store.
 func (c *devCmd) Run(s *invocation) error {
@@ -60,6 +53,7 @@ func (c *devCmd) Run(s *invocation) error {
 	if err != nil {
 		return err
 	}
+	logger = slog.New(devLog{logger.Handler()})
 	if err := os.MkdirAll(c.Data, 0o700); err != nil {
 		return fmt.Errorf("--data: %w", err)
 	}
@@ -127,11 +121,14 @@ func (c *devCmd) serve(s *invocation, handle *db.DB, data database, logger *slog
 			if err != nil {
 				return err
 			}
+			if demo.GetStatus() != storefrontv1.Store_open {
+				s.say(fmt.Sprintf("the store %s is %s: the API refuses its key", demoSlug, demo.GetStatus()))
+			}
 			// Turn notices off while the key is made, so that nobody gets a notice about dev's own key.
 			if err := notice.SetSink(ctx, handle, nil, notice.Sink{}); err != nil {
 				return err
 			}
-			key, err := newDevKey(ctx, o)
+			key, err := c.apiKey(ctx, s, handle, o, demo.GetId())
 			if err != nil {
 				return err
 			}
@@ -155,9 +152,9 @@ func (c *devCmd) serve(s *invocation, handle *db.DB, data database, logger *slog
 				token = " and with STOREFRONT_ADMIN_TOKEN set to the --admin-token"
 			}
 			g := greeting{
-				Store: apijson.Marshal(demo), Key: key, URL: baseURL(running.Addr()), AdminURL: baseURL(running.AdminAddr()), Data: c.Data,
+				Store: apijson.Marshal(demo), Key: key.text, URL: baseURL(running.Addr()), AdminURL: baseURL(running.AdminAddr()), Data: c.Data,
 				Receiver: receives.url(), Docs: baseURL(running.Addr()) + docs.Path,
-				token: token,
+				token: token, shownKey: key.shown(c.Data),
 			}
 			// Beyond this machine nobody can sign in over http.
 			if _, err := admin.CheckBaseURL(g.AdminURL); err == nil && running.HasDashboard() {
@@ -196,25 +193,6 @@ func showReceived(s *invocation, got received) {
 	_, _ = io.WriteString(s.out, text)
 }
 
-// newDevKey revokes the keys of earlier starts and makes one with every scope.
-func newDevKey(ctx context.Context, o admin.API) (string, error) {
-	keys, err := keysOf(ctx, o, demoSlug)
-	if err != nil {
-		return "", err
-	}
-	for _, k := range keys {
-		if k.GetName() != devKeyName || k.GetStatus() == adminv1.Key_revoked {
-			continue
-		}
-		if _, err := o.RevokeKey(ctx, &adminv1.RevokeKeyRequest{Id: k.GetId()}); err != nil {
-			return "", err
-		}
-	}
-	key, err := o.CreateKey(ctx, &adminv1.CreateKeyRequest{Store: demoSlug, Name: devKeyName, Scopes: auth.Scopes(),
-		Lifetime: devKeyLifetime})
-	return key.GetSecret(), err
-}
-
 // greeting is what dev prints once it is ready.
 type greeting struct {
 	Store    json.RawMessage `json:"store"`
@@ -229,7 +207,8 @@ type greeting struct {
 	Data      string `json:"data"`
 	Curl      string `json:"curl"`
 
-	token string // what commands need to be told of it
+	shownKey string // with its expiry and its file
+	token    string // what commands need to be told of it
 }
 
 func printReady(s *invocation, g greeting, demo *storefrontv1.Store) error {
@@ -237,15 +216,12 @@ func printReady(s *invocation, g greeting, demo *storefrontv1.Store) error {
 	if s.json {
 		return s.value(g)
 	}
-	found := "this folder" // where commands find dev
-	if g.Data != devData {
-		found = g.Data
-	}
+	where, program, listens, triggers := g.commands(os.Args[0])
 	_, err := fmt.Fprintf(s.out, `
   store     %s (%s); the store %s beside it sells in EUR
   API       %s/v1
   reference %s
-  key       %s (every scope; new at each start)
+  key       %s
   operator  %s  (/healthz, /readyz, /metrics)
   dashboard %s
   webhook   %s (what arrives is shown here)
@@ -255,25 +231,34 @@ Try it:
 
   %s
 
-In %[13]s or below%[14]s, forward events to a program of yours, and make some:
+In %s%s, forward events to a program of yours, and make some:
 
-  %[12]s listen --forward-to http://localhost:3000/webhooks
-  %[12]s trigger order.paid
+  %[14]s listen --forward-to http://localhost:3000/webhooks%[15]s
+  %[14]s trigger order.paid%[16]s
 
 Ctrl-C stops it.
-`, demo.GetName(), demo.GetSlug(), demoEuroSlug, g.URL, g.Docs, g.Key, g.AdminURL, g.dashboard(), g.Receiver, g.Data, g.Curl,
-		typed(os.Args[0]), found, g.token)
+`, demo.GetName(), demo.GetSlug(), demoEuroSlug, g.URL, g.Docs, g.shownKey, g.AdminURL, g.dashboard(), g.Receiver, g.Data, g.Curl,
+		where, g.token, program, listens, triggers)
 	return err
 }
 
-// typed is how this program was called, for a command to copy: with go run its file is in a folder
-// that will be deleted.
-func typed(program string) string {
-	if strings.Contains(program, "go-build") {
-		return "go run ./cmd/storefront"
+// commands returns where the commands of the greeting work, this program for them as it was called, and the flags that listen
+// and trigger need. A program that go run made is in a folder that will be deleted, and go run works in one folder only.
+func (g greeting) commands(program string) (where, called, listens, triggers string) {
+	goRun := strings.Contains(program, "go-build")
+	switch {
+	case goRun && g.Data == devData:
+		return "this folder", goRunProgram, "", ""
+	case goRun:
+		return "this folder", goRunProgram, " --admin-url " + g.AdminURL, " --yes --admin-url " + g.AdminURL
+	case g.Data == devData:
+		return "this folder or below", program, "", ""
 	}
-	return program
+	return g.Data + " or below", program, "", ""
 }
+
+// goRunProgram is this program, called in the top folder of a clone.
+const goRunProgram = "go run ./cmd/storefront"
 
 // dashboard is the link, or why there is none.
 func (g greeting) dashboard() string {

@@ -22,7 +22,6 @@ import (
 	"go.storefront.example/ent/db/dbtest"
 	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/notice"
-	"go.storefront.example/gen/ent/event"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	"go.storefront.example/server/admin"
 )
@@ -84,38 +83,6 @@ const (
 
 func devArgs(data string, more ...string) []string {
 	return append([]string{"dev", "--addr", "127.0.0.1:0", "--admin-addr", "127.0.0.1:0", "--data", data}, more...)
-}
-
-func TestDevPrintsACurlLineThatWorksAndRevokesTheKeyOfTheStartBefore(t *testing.T) {
-	t.Parallel()
-	data := t.TempDir() + "/new"
-	first := startCommand(t, "Ctrl-C", devArgs(data)...)
-	curl := curlLine.FindStringSubmatch(first.said)
-	require.NotNil(t, curl, first.said)
-	status, body := get(t, curl[2], curl[1])
-	require.Equal(t, http.StatusOK, status)
-	require.Len(t, body["data"], 2)
-	require.EqualValues(t, demoProducts, body["total"])
-	require.Equal(t, 0, first.stop())
-	require.NotContains(t, first.logs.String(), strings.TrimPrefix(curl[1], "Bearer "))
-	require.Contains(t, first.logs.String(), "/v1/products", "requests are logged")
-
-	second := startCommand(t, "Ctrl-C", devArgs(data)...)
-	again := curlLine.FindStringSubmatch(second.said)
-	require.NotNil(t, again, second.said)
-	status, body = get(t, again[2], curl[1])
-	require.Equal(t, http.StatusUnauthorized, status)
-	require.Equal(t, "api_key_revoked", body["code"])
-	status, body = get(t, again[2], again[1])
-	require.Equal(t, http.StatusOK, status)
-	require.EqualValues(t, demoProducts, body["total"], "the demo store is made once")
-	require.Equal(t, 0, second.stop())
-
-	handle, err := hook.Open(t.Context(), db.Config{URL: "sqlite:" + filepath.Join(data, devDatabase)})
-	require.NoError(t, err)
-	require.Zero(t, handle.Client().Event.Query().Where(event.Type(notice.KeyCreated)).CountX(t.Context()),
-		"no notice of its own keys")
-	require.NoError(t, handle.Close())
 }
 
 func TestDevShowsANoticeAsItsTextAndAnEventWithItsObject(t *testing.T) {
@@ -249,14 +216,17 @@ func TestBaseURLIsOneThatThisMachineReaches(t *testing.T) {
 	}
 }
 
-func TestTheCommandsOfTheGreetingAreTypedAsDevWas(t *testing.T) {
+func TestTheCommandsOfTheGreetingWorkWhereItSays(t *testing.T) {
 	t.Parallel()
-	for program, want := range map[string]string{
-		"storefront":                            "storefront",
-		"./storefront":                          "./storefront",
-		"/tmp/go-build2748/b001/exe/storefront": "go run ./cmd/storefront",
+	const made, url = "/tmp/go-build2748/b001/exe/storefront", "http://127.0.0.1:8081"
+	for _, row := range []struct{ program, data, where, called, listens, triggers string }{
+		{"storefront", devData, "this folder or below", "storefront", "", ""},
+		{"./storefront", "/tmp/d", "/tmp/d or below", "./storefront", "", ""},
+		{made, devData, "this folder", "go run ./cmd/storefront", "", ""},
+		{made, "/tmp/d", "this folder", "go run ./cmd/storefront", " --admin-url " + url, " --yes --admin-url " + url},
 	} {
-		require.Equal(t, want, typed(program))
+		where, called, listens, triggers := greeting{Data: row.data, AdminURL: url}.commands(row.program)
+		require.Equal(t, []string{row.where, row.called, row.listens, row.triggers}, []string{where, called, listens, triggers})
 	}
 }
 

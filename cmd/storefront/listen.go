@@ -17,6 +17,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode"
 
 	"google.golang.org/protobuf/types/known/timestamppb"
 
@@ -394,7 +395,24 @@ func forwarded(e *adminv1.Event, r egress.Result) string {
 	if r.Succeeded() {
 		result = strconv.Itoa(r.Status)
 	}
-	return fmt.Sprintf("%s  → %s in %d ms", described(e), result, r.Duration.Milliseconds())
+	return fmt.Sprintf("%s  → %s in %d ms%s", described(e), result, r.Duration.Milliseconds(), reason(r))
+}
+
+// maxReason is the maximum number of characters of a receiver's answer that are shown.
+const maxReason = 200
+
+// reason is a colon and the first line with a word in the body of a failed attempt's response, because receivers name
+// there what they refuse; empty if there is no such line.
+func reason(r egress.Result) string {
+	for line := range strings.Lines(r.Answer) {
+		if line = strings.TrimSpace(line); strings.ContainsFunc(line, unicode.IsLetter) {
+			if text := []rune(line); len(text) > maxReason {
+				line = string(text[:maxReason]) + "…"
+			}
+			return ": " + visible(line)
+		}
+	}
+	return ""
 }
 
 // described is an event in a line.
@@ -405,14 +423,14 @@ func described(e *adminv1.Event) string {
 
 // listenSecret is the secret that forwarded events of a store are signed with. It is derived from what
 // the caller has already, so that it is the same at every start and nothing needs to keep it: from the
-// operator's token, else from the key of dev. Without either it is new each time.
+// operator's token, else from the secret key of dev. Without either it is new each time.
 func listenSecret(token string, dev *devFolder, storeID string) (string, error) {
 	from := []byte(token)
 	if token == "" && dev != nil {
 		file, _ := keyFile(devDatabase)
 		key, err := os.ReadFile(filepath.Join(dev.path, file))
 		if err != nil {
-			return "", fmt.Errorf("read the key of dev: %w", err)
+			return "", fmt.Errorf("read the secret key of dev: %w", err)
 		}
 		from = key
 	}
@@ -466,7 +484,7 @@ func (c *eventResendCmd) Run(s *invocation) error {
 		defer f.client.Close()
 		r := f.post(ctx, to, e)
 		if !r.Succeeded() {
-			return fmt.Errorf("forward %s to %s: %s", e.GetId(), to, r.Problem)
+			return fmt.Errorf("forward %s to %s: %s%s", e.GetId(), to, r.Problem, reason(r))
 		}
 		if s.json {
 			return s.value(resent{e.GetId(), e.GetType(), to, secret, r.Status, r.Duration.Milliseconds()})

@@ -26,6 +26,7 @@ import (
 	"go.storefront.example/ent/hook"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	"go.storefront.example/server/admin"
+	"go.storefront.example/worker/egress"
 	"go.storefront.example/worker/signature"
 )
 
@@ -103,6 +104,22 @@ func counts(t *testing.T, s *db.DB) map[string]int {
 		all[table] = n
 	}
 	return all
+}
+
+func TestTheReasonOfAFailureIsOneHarmlessLine(t *testing.T) {
+	t.Parallel()
+	for answer, want := range map[string]string{
+		"":      "",
+		" \n\n": "",
+		"the secret is another one\nat receive (app.js:5)": ": the secret is another one",
+		"{\n  \"error\": \"no header\"\n}":                 `: "error": "no header"`,
+		"{\"error\":\"no header\"}":                        `: {"error":"no header"}`,
+		"a\u202eb\tc":                                      `: "a\u202eb\tc"`,
+		strings.Repeat("é", maxReason):                     ": " + strings.Repeat("é", maxReason),
+		strings.Repeat("é", maxReason+1):                   ": " + strings.Repeat("é", maxReason) + "…",
+	} {
+		require.Equal(t, want, reason(egress.Result{Problem: "status 400", Answer: answer}), answer)
+	}
 }
 
 // What a receiver sends without being asked is printed nowhere, neither by listen nor by a worker.

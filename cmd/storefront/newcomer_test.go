@@ -34,7 +34,7 @@ func TestNewcomer(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/newcomer", RequireUniqueNames: true,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"serve": serveIn, "end": endIn, "received": receivedIn, "agrees": agreesIn, "same": sameIn, "json": jsonIs, "jsonenv": jsonEnv,
+			"serve": serveIn, "end": endIn, "shown": shownIn, "received": receivedIn, "agrees": agreesIn, "same": sameIn, "json": jsonIs, "jsonenv": jsonEnv,
 		},
 		Setup: func(e *testscript.Env) error {
 			r := &newcomer{got: map[string][]delivered{}, runs: map[string]*exec.Cmd{}}
@@ -78,7 +78,7 @@ func newcomerOf(ts *testscript.TestScript) *newcomer { return ts.Value(newcomerK
 func (r *newcomer) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	body, err := io.ReadAll(request.Body)
 	if err != nil || request.URL.Path == "/refuses" {
-		w.WriteHeader(http.StatusInternalServerError)
+		http.Error(w, "{\n  \"error\": \"the secret\tis another one\"\n}", http.StatusInternalServerError)
 		return
 	}
 	r.mu.Lock()
@@ -138,6 +138,11 @@ func endIn(ts *testscript.TestScript, _ bool, args []string) {
 	if err := c.Wait(); err != nil {
 		ts.Fatalf("%s: %v: %s", args[0], err, c.Stderr)
 	}
+}
+
+func shownIn(ts *testscript.TestScript, _ bool, args []string) {
+	pattern := regexp.MustCompile("(?m)" + args[1])
+	await(ts, strings.Join(args, " "), func() bool { return pattern.MatchString(ts.ReadFile(args[0])) })
 }
 
 var secretText = regexp.MustCompile(`whsec_[0-9A-Za-z]{43,64}`)

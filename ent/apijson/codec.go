@@ -7,7 +7,8 @@ import (
 )
 
 // Codec is the JSON of this package as a connect codec named "json". It also reads forms of typed
-// clients that /v1 refuses: 64-bit integers as strings, enum values as numbers, and an enum's zero.
+// clients that /v1 refuses: 64-bit integers as strings, enum values as numbers, an enum's zero, and the
+// names that fields have in the .proto files.
 // Goroutines may share it.
 type Codec struct{}
 

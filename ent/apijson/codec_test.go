@@ -81,8 +81,14 @@ func TestCodecReadsTypedClients(t *testing.T) {
 			[]Field{{"pricing", "must be one of FIXED, OPEN"}}},
 		"an unknown field beside one known": {`{"title":"a","colour":1}`, &storefrontv1.CreatePaymentLinkRequest{Title: "a"},
 			[]Field{{"colour", problemUnknown}}},
-		"the proto form of a name": {`{"max_payments":1}`, &storefrontv1.CreatePaymentLinkRequest{},
-			[]Field{{"max_payments", problemUnknown}}},
+		"a name as in the proto": {`{"max_payments":5,"thankYouMessage":"a"}`,
+			&storefrontv1.CreatePaymentLinkRequest{MaxPayments: new(int32(5)), ThankYouMessage: new("a")}, nil},
+		"both names of a field": {`{"maxPayments":5,"max_payments":6}`, &storefrontv1.CreatePaymentLinkRequest{MaxPayments: new(int32(5))},
+			[]Field{{"maxPayments", MessageRepeated}}},
+		"a refused field, by its JSON name": {`{"max_payments":"x"}`, &storefrontv1.CreatePaymentLinkRequest{},
+			[]Field{{"maxPayments", "must be an integer"}}},
+		"names like those in the proto": {`{"maxpayments":1,"Max_payments":1,"max__payments":1}`, &storefrontv1.CreatePaymentLinkRequest{},
+			[]Field{{"maxpayments", problemUnknown}, {"Max_payments", problemUnknown}, {"max__payments", problemUnknown}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -99,6 +105,31 @@ func TestCodecReadsTypedClients(t *testing.T) {
 			require.True(t, proto.Equal(row.want, m), "%v", m)
 		})
 	}
+}
+
+// Messages in a message have both names too, and keys of a map have one.
+func TestCodecReadsTheNamesOfTheProtosAtEveryDepth(t *testing.T) {
+	t.Parallel()
+	order := &storefrontv1.Order{}
+	require.NoError(t, Codec{}.Unmarshal([]byte(`{"payment_link":{"id":"a"},"items":[{"product_id":"b","unit_amount":"5"}]}`), order))
+	require.Equal(t, "a", order.GetPaymentLink().GetId())
+	require.Equal(t, "b", order.GetItems()[0].GetProductId())
+	require.EqualValues(t, 5, order.GetItems()[0].GetUnitAmount())
+	var invalid *Invalid
+	require.ErrorAs(t, Codec{}.Unmarshal([]byte(`{"payment_link":{"id":5},"items":[{},{"unit_amount":"x"}]}`), order), &invalid)
+	require.Equal(t, []Field{{"paymentLink.id", "must be a string"}, {"items[1].unitAmount", "must be an integer"}}, invalid.Fields)
+
+	store := &storefrontv1.Store{}
+	require.ErrorAs(t, Codec{}.Unmarshal([]byte(`{"social_links":{"support_email":5}}`), store), &invalid)
+	require.Equal(t, []Field{{"socialLinks.support_email", "must be a string"}}, invalid.Fields)
+
+	change := &storefrontv1.UpdateProductRequest{}
+	require.NoError(t, Codec{}.Unmarshal([]byte(`{"price_amount":5,"update_mask":"priceAmount"}`), change))
+	require.Equal(t, []string{"price_amount"}, change.GetUpdateMask().GetPaths())
+	require.NoError(t, Codec{}.Unmarshal([]byte(`{"price_amount":5}`), change))
+	require.Equal(t, []string{"price_amount"}, change.GetUpdateMask().GetPaths(), "the names present are the mask")
+	require.ErrorAs(t, Unmarshal([]byte(`{"price_amount":5}`), change), &invalid)
+	require.Equal(t, []Field{{"price_amount", problemUnknown}}, invalid.Fields, "/v1 has one name")
 }
 
 // Values that no request brings, and messages of a tool without the generated code, are JSON too.

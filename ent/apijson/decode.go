@@ -42,8 +42,9 @@ type decoder struct {
 	*jsontext.Decoder
 
 	// typed also accepts what generated clients send and /v1 refuses: 64-bit integers as strings,
-	// enum values as numbers, and the name of an enum's zero.
+	// enum values as numbers, the name of an enum's zero, and a field's name in the .proto file.
 	typed   bool
+	plan    *plan    // of the whole message
 	unknown []string // top-level names to refuse
 	fields  []Field
 	named   map[string]bool // the names in fields
@@ -54,7 +55,7 @@ func decode(data []byte, m proto.Message, typed bool, unknown []string) *Invalid
 	proto.Reset(m)
 	// A repeated name, and text that is not Unicode, is refused by its field.
 	text := jsontext.NewDecoder(bytes.NewBuffer(data), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
-	d := &decoder{Decoder: text, typed: typed, unknown: unknown, named: map[string]bool{}}
+	d := &decoder{Decoder: text, typed: typed, plan: planOf(m.ProtoReflect()), unknown: unknown, named: map[string]bool{}}
 	var err error
 	switch {
 	case len(data) == 0:
@@ -84,7 +85,7 @@ func (d *decoder) body(m protoreflect.Message) error {
 		}
 		return errNotObject
 	}
-	if err := d.message(m, planOf(m)); err != nil {
+	if err := d.message(m, d.plan); err != nil {
 		if errors.Is(err, errName) {
 			return errName
 		}
@@ -96,15 +97,25 @@ func (d *decoder) body(m protoreflect.Message) error {
 	return nil
 }
 
-// refuse lists the field whose value was read last, unless it is listed already.
+// refuse lists the field whose value was read last by its JSON name, unless it is listed already.
 func (d *decoder) refuse(message string) {
 	if len(d.fields) >= maxFields {
 		return
 	}
 	var name strings.Builder
-	depth := 1
+	depth, in := 1, d.plan // in is nil below a map, whose keys are no names of fields
 	for step := range d.StackPointer().Tokens() {
-		if kind, _ := d.StackIndex(depth); kind == '[' {
+		kind, _ := d.StackIndex(depth)
+		if kind != '[' && in != nil {
+			if i, known := in.index(step, d.typed); known {
+				f := in.fields[i]
+				step = f.desc.JSONName()
+				if in = f.message; f.desc.IsMap() {
+					in = nil
+				}
+			}
+		}
+		if kind == '[' {
 			step = "[" + step + "]"
 		} else if depth > 1 {
 			step = "." + step
@@ -139,7 +150,7 @@ func (d *decoder) message(m protoreflect.Message, p *plan) error {
 		if err != nil {
 			return err
 		}
-		i, known := p.byName[name]
+		i, known := p.index(name, d.typed)
 		switch {
 		case !known || d.StackDepth() == 1 && slices.Contains(d.unknown, name):
 			err = d.refuseNext(problemUnknown)

@@ -15,9 +15,19 @@ const (
 
 // plan holds the properties of one message type for encoding and decoding, computed once.
 type plan struct {
-	fields []field        // in the order of declaration
-	byName map[string]int // JSON name to index in fields
-	mask   int            // index of update_mask; -1 without one
+	fields      []field        // in the order of declaration
+	byName      map[string]int // JSON name to index in fields
+	byProtoName map[string]int // the name in the .proto file, where it is another one, to index in fields
+	mask        int            // index of update_mask; -1 without one
+}
+
+// index finds a field by its JSON name or, if typed, by its name in the .proto file too, because the JSON mapping of
+// Protobuf has parsers accept both.
+func (p *plan) index(name string, typed bool) (i int, known bool) {
+	if i, known = p.byName[name]; !known && typed {
+		i, known = p.byProtoName[name]
+	}
+	return i, known
 }
 
 // field is one field of a plan.
@@ -69,7 +79,7 @@ func build(md protoreflect.MessageDescriptor) *plan {
 		return p.(*plan)
 	}
 	descs := md.Fields()
-	p := &plan{fields: make([]field, descs.Len()), byName: make(map[string]int, descs.Len()), mask: -1}
+	p := &plan{fields: make([]field, descs.Len()), byName: make(map[string]int, descs.Len()), byProtoName: map[string]int{}, mask: -1}
 	for i := range p.fields {
 		fd := descs.Get(i)
 		value := fd
@@ -84,6 +94,9 @@ func build(md protoreflect.MessageDescriptor) *plan {
 			f.message = build(value.Message())
 		}
 		p.byName[fd.JSONName()] = i
+		if name := string(fd.Name()); name != fd.JSONName() {
+			p.byProtoName[name] = i
+		}
 		if f.shape == shapeMask {
 			p.mask = i
 		}

@@ -72,6 +72,35 @@ var _ = cases(
 		},
 	},
 	scenario{
+		name: "a field has both names of Protobuf's JSON on Connect, and one under /v1",
+		run: func(b *bench) {
+			id := b.product("Guide", 1500)
+			b.product("Atlas", 900)
+			body := `{"price_amount":1700,"compare_at_amount":2000}`
+			switch b.protocol.(type) {
+			case restProtocol:
+				b.leavesNothing(func() {
+					a := b.json("PATCH", "/v1/products/"+id, body)
+					b.fieldsOf(b.refusedAs(a, 400, "validation_failed"), "price_amount", "compare_at_amount")
+				})
+			case connectJSON:
+				post := func(method, body string) answer {
+					return connectJSON{}.post(b, "/storefront.v1.ProductService/"+method, []byte(body))
+				}
+				b.has(post("ListProducts", `{"page_size":1,"page":2}`).body, object{"pageSize": 1, "page": 2, "total": 2})
+				b.has(post("UpdateProduct", strings.Replace(body, "{", `{"id":"`+id+`",`, 1)).body,
+					object{"priceAmount": 1700, "compareAtAmount": 2000})
+				for _, body := range []string{`{"page_size":0}`, `{"page_size":"x"}`, `{"page_size":1,"pageSize":1}`} {
+					b.fieldsOf(b.refusedAs(post("ListProducts", body), 400, "validation_failed"), "pageSize")
+				}
+				// What is refused under one name is not missing under the other.
+				a := connectJSON{}.post(b, "/storefront.v1.PaymentLinkService/CreatePaymentLink",
+					[]byte(`{"title":"A","pricing":"OPEN","min_amount":"x"}`))
+				b.fieldsOf(b.refusedAs(a, 400, "validation_failed"), "minAmount")
+			}
+		},
+	},
+	scenario{
 		name: "a body is one JSON object in UTF-8",
 		run: func(b *bench) {
 			id := b.product("Guide", 1500)
@@ -120,6 +149,7 @@ var _ = cases(
 				"/v1/store?x=1":                                                    {"x"},
 				"/v1/customers?status=PAID":                                        {"status"},
 				"/v1/orders?q=x":                                                   {"q"},
+				"/v1/orders?from=2026-11-01&to=2026-12":                            {"from", "to"},
 				"/v1/payment-links?status=ACTIVE":                                  {"status"},
 				"/v1/payment-links?status=":                                        {"status"},
 				"/v1/products?status=STATUS_UNSPECIFIED&type=TYPE_UNSPECIFIED":     {"status", "type"},

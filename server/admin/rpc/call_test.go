@@ -197,6 +197,20 @@ func TestTheNamesInJSONAreTheChange(t *testing.T) {
 	require.Contains(t, string(text), `"socialLinks":{}`)
 }
 
+func TestTheNamesOfTheProtosAreReadToo(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, dbtest.SQLite, db.Config{})
+	_, text, refused := b.post("ProductService/CreateProduct", `{"store":"s","title":"P","type":"FILE","price_amount":5}`)
+	require.Nil(t, refused, "%s", text)
+	require.Contains(t, string(text), `"priceAmount":5`)
+	_, text, refused = b.post("StoreService/UpdateStore", `{"store":"s","support_email":"a@example.com"}`)
+	require.Nil(t, refused, "%s", text)
+	require.Contains(t, string(text), `"supportEmail":"a@example.com"`)
+	_, text, refused = b.post("StoreService/ListStores", `{"page_size":0}`)
+	require.NotNil(t, refused, "%s", text)
+	require.Equal(t, "pageSize", refused.GetDetails().GetFields()[0].GetField())
+}
+
 // The journal names the member on whose behalf a call is made, and the operator otherwise.
 func TestTheJournalNamesTheMember(t *testing.T) {
 	t.Parallel()

@@ -26,6 +26,7 @@ var imports = map[string]string{
 	"fmt.":                 `"fmt"`,
 	"http.":                `"net/http"`,
 	"os.":                  `"os"`,
+	"time.":                `"time"`,
 	"storefrontv1.":        `storefrontv1 "go.storefront.example/gen/storefront/v1"`,
 	"storefrontv1connect.": `"go.storefront.example/gen/storefront/v1/storefrontv1connect"`,
 	"webhook.":             `"go.storefront.example/client/webhook"`,

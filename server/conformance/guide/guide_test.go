@@ -197,8 +197,14 @@ func (h *hook) wait(t *testing.T) {
 // variables are the environment of the guide's reader. They are no settings of the storefront
 // command, which reads STOREFRONT_URL as its flag --url.
 func variables(dev devtest.Server, h *hook) []string {
-	return append([]string{"SHOP_URL=" + dev.URL, "SHOP_KEY=" + dev.Key, "WEBHOOK_SECRET=" + h.secret, "SIGNATURE=" + h.signature},
-		h.more...)
+	return append([]string{"SHOP_URL=" + dev.URL, "SHOP_KEY=" + dev.Key, "WEBHOOK_SECRET=" + h.secret, "SIGNATURE=" + h.signature,
+		"MONTHS=" + demoMonths(time.Now().UTC())}, h.more...)
+}
+
+// demoMonths are the months of the demo store's history of 45 days, separated by spaces: two or three.
+func demoMonths(now time.Time) string {
+	first := time.Date(now.Year(), now.Month(), 1, 0, 0, 0, 0, time.UTC)
+	return first.AddDate(0, -2, 0).Format("2006-01") + " " + first.AddDate(0, -1, 0).Format("2006-01") + " " + first.Format("2006-01")
 }
 
 func needs(t *testing.T, programs ...string) {

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -32,7 +33,10 @@ func runShell(t *testing.T, all []block, dev devtest.Server) {
 	}
 	// The only words that a reader replaces.
 	text := script.String()
-	for placeholder, real := range map[string]string{"http://127.0.0.1:8080": dev.URL, "svc_live_…": dev.Key} {
+	now := time.Now().UTC()
+	for placeholder, real := range map[string]string{"http://127.0.0.1:8080": dev.URL, "svc_live_…": dev.Key,
+		"from=2026-11-01T00:00:00Z": "from=" + now.AddDate(0, 0, -60).Format(time.RFC3339),
+		"to=2026-12-01T00:00:00Z":   "to=" + now.Format(time.RFC3339)} {
 		require.Equal(t, 1, strings.Count(text, placeholder), placeholder)
 		text = strings.ReplaceAll(text, placeholder, real)
 	}
@@ -41,6 +45,9 @@ func runShell(t *testing.T, all []block, dev devtest.Server) {
 	results := output(t, command)
 	for _, want := range []string{
 		`"pageSize":2,`, `"phone":"+237670000001"`, `"priceAmount":12000,"compareAtAmount":15000,`, `"compareAtAmount":null,`,
+		"== Typed clients\n" + `{"page":1,"pageSize":2,`,
+		`"debug":{"statusCode":400,"code":"validation_failed","message":"The request has fields that cannot be used; details.fields lists them.",` +
+			`"details":{"fields":[{"field":"pageSize","message":"must be a whole number from 1 to 100"}]},"requestId":"`,
 		"X-RateLimit-Limit: 120", "X-RateLimit-Remaining: ", "X-RateLimit-Reset: ",
 	} {
 		require.Contains(t, strings.ReplaceAll(results, "X-Ratelimit", "X-RateLimit"), want)
