@@ -36,9 +36,7 @@ func requireVariable(t *testing.T, name string) {
 	t.Helper()
 	parser, err := newParser(&cli{}, kong.Bind(&settings{}))
 	require.NoError(t, err)
-	known := flagNamesOf(parser.Model.Node)
-	require.True(t, slices.ContainsFunc(known, func(flag string) bool { return variable(flag) == name }), "%s is read by nothing",
-		name)
+	require.Contains(t, variables(parser.Model.Node), name, "a variable that nothing reads")
 }
 
 var anyVariable = regexp.MustCompile(`STOREFRONT_[A-Z_]+`)
@@ -123,6 +121,24 @@ func parseUnit(t *testing.T, path string) unit {
 // package does.
 const installed = "storefront"
 
+// secretsOf are the credentials of a command: one for each secret that it reads.
+func secretsOf(t *testing.T, command string) (credentials []string) {
+	t.Helper()
+	parser, err := newParser(&cli{}, kong.Bind(&settings{}))
+	require.NoError(t, err)
+	node := childNamed(parser.Model.Node, command)
+	if command == "migrate" {
+		node = childNamed(node, "up")
+	}
+	for _, flag := range flagsOf(node) {
+		if flag.Tag.Has(secretTag) {
+			credentials = append(credentials, credentialPrefix+flag.Name)
+		}
+	}
+	require.NotEmpty(t, credentials)
+	return credentials
+}
+
 func TestUnitsFitTheCommandsAndAreHardenedAlike(t *testing.T) {
 	t.Parallel()
 	paths, err := filepath.Glob("systemd/*.service")
@@ -135,6 +151,7 @@ func TestUnitsFitTheCommandsAndAreHardenedAlike(t *testing.T) {
 		command := strings.Fields(u["Service.ExecStart"][0])
 		require.Equal(t, installed, command[0])
 		requireCommand(t, command[1:]...)
+		require.ElementsMatch(t, secretsOf(t, command[1]), u["Service.LoadCredential"], path)
 		for _, key := range []string{
 			"User", "EnvironmentFile", "StateDirectory", "WorkingDirectory", "CapabilityBoundingSet", "NoNewPrivileges", "ProtectSystem",
 			"ProtectHome",

@@ -32,7 +32,7 @@ type serverCmd struct {
 	Addr      string `default:":8080" placeholder:"ADDR" help:"Address of the public API."`
 	AdminAddr string `default:"127.0.0.1:8081" placeholder:"ADDR" help:"Address of the operator's listener: /healthz, /readyz, /metrics, /docs and, with --admin-token, the admin services and the dashboard."`
 	adminToken
-	OldAdminToken  string        `placeholder:"TOKEN" help:"A token that still lets the operator in while --admin-token takes its place. Better set as STOREFRONT_OLD_ADMIN_TOKEN."`
+	OldAdminToken  string        `secret:"" placeholder:"TOKEN" help:"A token that still lets the operator in while --admin-token takes its place."`
 	PublicURL      publicURL     `name:"public-url" clears:"" placeholder:"URL" help:"Public address setting: the address of a store without one is this and its slug (default: http://localhost:3000)."`
 	APIURL         apiURL        `name:"api-url" clears:"" placeholder:"URL" help:"Public address of the API, such as https://api.example.com, that the reference at /docs and its openapi.json show (default: the one that their reader used)."`
 	DisableAfter   time.Duration `default:"72h" placeholder:"TIME" help:"After how long the worker disables a failing webhook, as set for the worker."`
@@ -51,7 +51,7 @@ type serverCmd struct {
 
 // adminToken is the setting of what has an operator's side.
 type adminToken struct {
-	AdminToken string `name:"admin-token" placeholder:"TOKEN" help:"Lets the operator in to the admin services, at least 32 characters; without it they and the dashboard are off. Better set as STOREFRONT_ADMIN_TOKEN."`
+	AdminToken string `name:"admin-token" secret:"" placeholder:"TOKEN" help:"Lets the operator in to the admin services, at least 32 characters; without it they and the dashboard are off."`
 }
 
 func (t adminToken) check() error {
@@ -214,7 +214,7 @@ func serve(ctx context.Context, config server.Config, bound func(*server.Server)
 // monitored is the setting of a command that shows how it is on a listener of its own.
 type monitored struct {
 	AdminAddr  string `clears:"" placeholder:"ADDR" help:"Address of the operator's listener: /healthz, /readyz, /metrics and, with --admin-token, /debug/pprof. Off without one."`
-	AdminToken string `name:"admin-token" placeholder:"TOKEN" help:"Lets the operator see profiles, at least 32 characters. Better set as STOREFRONT_ADMIN_TOKEN."`
+	AdminToken string `name:"admin-token" secret:"" placeholder:"TOKEN" help:"Lets the operator see profiles, at least 32 characters."`
 }
 
 // beside serves the admin listener while do runs.

@@ -28,7 +28,7 @@ type workerCmd struct {
 	DisableAfter        time.Duration `default:"72h" placeholder:"TIME" help:"After how long without a success a failing webhook is disabled."`
 	Retention           time.Duration `default:"720h" placeholder:"TIME" help:"How long events and finished deliveries are kept."`
 	ActivityRetention   time.Duration `placeholder:"TIME" help:"How long the entries of the activity journal are kept, with their old and new values, such as 8760h (default: for ever)."`
-	EgressProxy         proxyURL      `placeholder:"URL" help:"Proxy for all deliveries. It looks names up, and must refuse private addresses itself."`
+	EgressProxy         proxyURL      `secret:"" placeholder:"URL" help:"Proxy for all deliveries. It looks names up, and must refuse private addresses itself."`
 	Listen              onOff         `default:"on" placeholder:"on|off" help:"Whether PostgreSQL wakes the worker; off saves the connection for it, and the worker looks twice a second."`
 	AllowPrivateTargets bool          `help:"Deliver to private addresses too, for tests and development."`
 	LogFormat           string        `enum:"json,text" default:"json" placeholder:"FORMAT" help:"json or text."`
