@@ -16,7 +16,7 @@ func (c *mcpCmd) Run(s *invocation) error {
 		return usageError{err}
 	}
 	if url == "" || key == "" {
-		return usage("set SHOP_URL to the address of the service, such as https://api.example.com, and SHOP_KEY to an API key, or "+
+		return usage("set SHOP_URL to the address of the service, such as https://api.example.com, and SHOP_KEY to an API key, or " +
 			"SHOP_KEY_FILE to a file with one")
 	}
 	server, err := mcp.New(s.ctx, mcp.Options{URL: url, Key: key, Write: c.Write, Version: buildOf().Version, Log: s.errs})

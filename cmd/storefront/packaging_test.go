@@ -254,3 +254,34 @@ func TestPackagesHaveOneVersion(t *testing.T) {
 		require.Equal(t, want, found[1], row.file)
 	}
 }
+
+// The manual's override of compose.yaml gives the services files in place of variables.
+func TestComposeOverrideOfTheManual(t *testing.T) {
+	t.Parallel()
+	manual, err := os.ReadFile("README.md")
+	require.NoError(t, err)
+	_, block, found := strings.Cut(string(manual), "\n```yaml\n# compose.override.yaml")
+	require.True(t, found)
+	_, block, _ = strings.Cut(block, "\n")
+	block, _, _ = strings.Cut(block, "\n```\n")
+	var file struct {
+		Services map[string]struct {
+			Environment map[string]string
+			Secrets     []string
+		}
+		Secrets map[string]struct{ File string }
+	}
+	require.NoError(t, yaml.Unmarshal([]byte(block), &file))
+	require.Len(t, file.Services, 3)
+	for name, service := range file.Services {
+		require.Contains(t, []string{"migrate", "server", "worker"}, name)
+		require.Empty(t, service.Environment["STOREFRONT_SECRET_KEY"], "beside its file it would be refused")
+		for v := range service.Environment {
+			requireVariable(t, v)
+		}
+		for _, secret := range service.Secrets {
+			require.Contains(t, file.Secrets, secret)
+			require.Contains(t, service.Environment["STOREFRONT_SECRET_KEY_FILE"], "/run/secrets/"+secret)
+		}
+	}
+}
