@@ -76,6 +76,9 @@ func (c *doctorCmd) databases(ctx context.Context) []doctor.Finding {
 		URL: c.DatabaseURL, MaxConns: 2, Settings: map[string]string{"application_name": doctor.ApplicationName},
 	})
 	found := append([]doctor.Finding{reached}, doctor.Hosts(db.Hosts(ctx, c.DatabaseURL))...)
+	if strings.HasPrefix(c.DatabaseURL, "postgres") {
+		found = append(found, doctor.URL(c.DatabaseURL))
+	}
 	if path, embedded := strings.CutPrefix(c.DatabaseURL, "sqlite:"); embedded && exists(path) {
 		key, _ := keyFile(c.DatabaseURL)
 		found = append(found, doctor.Files(path, key)...)
