@@ -64,8 +64,12 @@ func describe(v *kong.Value) string {
 	if missing := unnamed(v, text); len(missing) > 0 {
 		text += " One of " + strings.Join(missing, ", ") + "."
 	}
-	if isSwitch := v.Target.Type() == reflect.TypeFor[onOff](); v.HasDefault && v.Default != "" && (isSwitch || !v.IsBool()) && !strings.Contains(text, "default: ") {
-		text = strings.TrimSuffix(text, ".") + " (default: " + v.Default + ")."
+	values := ""
+	if v.Target.Type() == reflect.TypeFor[onOff]() {
+		values = "on or off; " // the help shows no placeholder of a bool
+	}
+	if v.HasDefault && v.Default != "" && (values != "" || !v.IsBool()) && !strings.Contains(text, "default: ") {
+		text = strings.TrimSuffix(text, ".") + " (" + values + "default: " + v.Default + ")."
 	}
 	return text
 }
