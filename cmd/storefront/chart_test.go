@@ -45,8 +45,10 @@ type object struct {
 		Template    struct {
 			Metadata struct{ Labels labels }
 			Spec     struct {
-				Grace      int `json:"terminationGracePeriodSeconds"`
-				Containers []container
+				Grace           int `json:"terminationGracePeriodSeconds"`
+				Containers      []container
+				SecurityContext struct{ FSGroup int }
+				Volumes         []volume
 			}
 		}
 	}
@@ -70,15 +72,45 @@ type container struct {
 	StartupProbe, LivenessProbe, ReadinessProbe struct {
 		HTTPGet struct{ Path, Port string }
 	}
-	VolumeMounts []struct {
-		MountPath string
-	} `json:"volumeMounts"`
+	VolumeMounts    []volumeMount `json:"volumeMounts"`
 	SecurityContext struct {
 		NonRoot  bool  `json:"runAsNonRoot"`
 		User     int   `json:"runAsUser"`
 		ReadOnly bool  `json:"readOnlyRootFilesystem"`
 		Escalate *bool `json:"allowPrivilegeEscalation"`
 	} `json:"securityContext"`
+}
+
+type volumeMount struct{ Name, MountPath string }
+
+// volume is what a pod mounts of a Secret.
+type volume struct {
+	Name   string
+	Secret struct {
+		SecretName  string
+		DefaultMode os.FileMode
+		Items       []struct{ Key, Path string }
+	}
+}
+
+// mountedSecrets writes the files of the pod's Secrets into a folder, with the mode that they have there for the
+// container's user, and returns their paths by the paths in the container.
+func mountedSecrets(t *testing.T, objects []object, volumes []volume, c container) map[string]string {
+	t.Helper()
+	files, folder := map[string]string{}, t.TempDir()
+	for _, v := range volumes {
+		for _, item := range v.Secret.Items {
+			i := slices.IndexFunc(c.VolumeMounts, func(m volumeMount) bool { return m.Name == v.Name })
+			require.NotEqual(t, -1, i, "%s is not mounted", v.Name)
+			value, known := objectOf(t, objects, "Secret", v.Secret.SecretName).StringData[item.Key]
+			require.True(t, known, "%s lacks %s", v.Secret.SecretName, item.Key)
+			file := filepath.Join(folder, item.Path)
+			require.NoError(t, os.WriteFile(file, []byte(value), 0o600))
+			require.NoError(t, os.Chmod(file, v.Secret.DefaultMode))
+			files[c.VolumeMounts[i].MountPath+"/"+item.Path] = file
+		}
+	}
+	return files
 }
 
 // helm runs a command on the chart, as for a cluster of Kubernetes 1.30, or skips the test without helm.
@@ -173,6 +205,7 @@ func TestChartFitsTheCommands(t *testing.T) {
 					}
 					require.True(t, c.SecurityContext.NonRoot && c.SecurityContext.ReadOnly && !*c.SecurityContext.Escalate)
 					require.Equal(t, 65532, c.SecurityContext.User, "the user of the image")
+					require.Equal(t, 65532, o.Spec.Template.Spec.SecurityContext.FSGroup, "the group that reads the secrets")
 					pods[c.Args[0]] = o.Spec.Template.Metadata.Labels
 					for _, p := range c.Ports {
 						ports[c.Args[0]] = append(ports[c.Args[0]], p.Name)
@@ -229,6 +262,7 @@ func TestWhatTheChartRunsIsReady(t *testing.T) {
 	for component, ready := range map[string]string{"server": "listening", "worker": "delivering"} {
 		spec := objectOf(t, objects, "Deployment", "shop-storefront-"+component).Spec.Template.Spec
 		c := spec.Containers[0]
+		files := mountedSecrets(t, objects, spec.Volumes, c)
 		require.Greater(t, time.Duration(spec.Grace)*time.Second, grace, component)
 		for _, v := range c.Env {
 			value := v.Value
@@ -240,14 +274,20 @@ func TestWhatTheChartRunsIsReady(t *testing.T) {
 					continue
 				}
 			}
+			if strings.HasSuffix(v.Name, fileSuffix) {
+				require.Contains(t, files, value, v.Name)
+				value = files[value]
+			}
 			i.env[v.Name] = value
 		}
+		require.NoError(t, os.Chmod(i.env["STOREFRONT_DATABASE_URL_FILE"], 0o600))
 		require.Equal(t, "/etc/storefront/settings.yaml", i.env["STOREFRONT_CONFIG"])
 		require.Equal(t, ":8081", i.env["STOREFRONT_ADMIN_ADDR"])
 		require.Equal(t, 8081, c.Ports[len(c.Ports)-1].ContainerPort)
 		require.Equal(t, "/etc/storefront", c.VolumeMounts[0].MountPath)
 		// This machine has other files, ports and databases.
-		i.env["STOREFRONT_CONFIG"], i.env["STOREFRONT_DATABASE_URL"] = settings, url
+		i.env["STOREFRONT_CONFIG"] = settings
+		require.NoError(t, os.WriteFile(i.env["STOREFRONT_DATABASE_URL_FILE"], []byte(url), 0o600))
 		i.env["STOREFRONT_ADDR"], i.env["STOREFRONT_ADMIN_ADDR"] = "127.0.0.1:0", "127.0.0.1:0"
 		p := i.start("storefront", ready, c.Args...)
 		if component == "server" { // which has read the settings

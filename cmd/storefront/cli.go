@@ -53,7 +53,7 @@ type cli struct {
 // description is the help of the whole.
 const description = `Storefront serves the API of online stores and operates it.
 
-Every flag can also be set in the environment as STOREFRONT_<FLAG>, in upper case with _ for -, and in a YAML file named with --config, whose keys are the names of flags. A flag wins over the environment, the environment over the file.
+Every flag can also be set in the environment as STOREFRONT_<FLAG>, in upper case with _ for -, and in a YAML file named with --config, whose keys are the names of flags. A flag wins over the environment, the environment over the file. A secret, such as --admin-token, can be in a file that STOREFRONT_<FLAG>_FILE names; each command with one says so.
 
 In the folder of storefront dev and below, commands that are given no database or server use those of dev; server, worker and migrate do not.
 

@@ -15,8 +15,8 @@ import (
 // platform are the settings of what the dashboard shows of the platform.
 type platform struct {
 	BrandName      string   `clears:"" placeholder:"NAME" help:"The platform's name, which the dashboard shows."`
-	BrandLogo      string   `clears:"" placeholder:"FILE" help:"The platform's logo: an SVG, PNG, JPEG or WebP file."`
-	BrandColor     string   `clears:"" placeholder:"#RRGGBB" help:"The colour of the dashboard's links and buttons, made darker or lighter as far as it takes to read them."`
+	BrandLogo      string   `clears:"" placeholder:"FILE" help:"The platform's logo, which the dashboard shows: an SVG, PNG, JPEG or WebP file of at most 512 KiB."`
+	BrandColor     string   `clears:"" placeholder:"#RRGGBB" help:"The colour of the dashboard's links and buttons, such as #0b6b5e, made darker or lighter as far as it takes to read them."`
 	SignInURL      string   `name:"sign-in-url" clears:"" placeholder:"URL" help:"The platform's page on which a member asks for a new sign-in link; the dashboard leads there."`
 	FrameAncestors []string `clears:"" placeholder:"ORIGIN,…" help:"Origins whose pages may show the dashboard in a frame, such as https://app.example.com (default: none)."`
 }

@@ -32,13 +32,13 @@ import (
 )
 
 type devCmd struct {
-	Addr      string `default:"127.0.0.1:8080" placeholder:"ADDR" help:"Address of the public API."`
-	AdminAddr string `default:"127.0.0.1:8081" placeholder:"ADDR" help:"Address of the operator's listener; on a loopback address the admin services need no token."`
-	adminToken
-	Data      string `default:".storefront" placeholder:"DIR" help:"Folder of the embedded database and the API key; delete it to start anew."`
-	NewKey    bool   `name:"new-key" help:"Make another API key and revoke the one of the start before."`
-	LogFormat string `enum:"json,text" default:"text" placeholder:"FORMAT" help:"json or text."`
-	LogLevel  string `enum:"debug,info,warn,error" default:"info" placeholder:"LEVEL" help:"debug, info, warn or error."`
+	Addr       string `default:"127.0.0.1:8080" placeholder:"ADDR" help:"Address of the public API."`
+	AdminAddr  string `default:"127.0.0.1:8081" placeholder:"ADDR" help:"Address of the operator's listener; on a loopback address the admin services need no token."`
+	AdminToken string `secret:"" placeholder:"TOKEN" help:"Lets the operator in to the admin services, at least 32 characters. Without it they are open on a loopback --admin-addr, and off elsewhere."`
+	Data       string `default:".storefront" placeholder:"DIR" help:"Folder of the embedded database and the API key; delete it to start anew."`
+	NewKey     bool   `name:"new-key" help:"Make another API key and revoke the one of the start before."`
+	LogFormat  string `enum:"json,text" default:"text" placeholder:"FORMAT" help:"json or text."`
+	LogLevel   string `enum:"debug,info,warn,error" default:"info" placeholder:"LEVEL" help:"debug, info, warn or error."`
 }
 
 // devMember is who the link that dev prints signs in.
@@ -46,7 +46,7 @@ const devMember = "Developer"
 
 // Run serves the demo store.
 func (c *devCmd) Run(s *invocation) error {
-	if err := c.check(); err != nil {
+	if err := (adminToken{c.AdminToken}).check(); err != nil {
 		return err
 	}
 	logger, err := newLogger(s.errs, c.LogFormat, c.LogLevel)

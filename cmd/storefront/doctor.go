@@ -17,20 +17,16 @@ import (
 type doctorCmd struct {
 	database
 	secretKey
-	AdminToken  string   `placeholder:"TOKEN" help:"The operator's token, as set for the server. Better set as STOREFRONT_ADMIN_TOKEN."`
+	AdminToken  string   `secret:"" placeholder:"TOKEN" help:"The operator's token, as set for the server."`
 	Addr        string   `default:":8080" placeholder:"ADDR" help:"Address of the public API, as set for the server."`
 	AdminAddr   string   `default:"127.0.0.1:8081" placeholder:"ADDR" help:"Address of the operator's listener, as set for the server."`
-	EgressProxy proxyURL `placeholder:"URL" help:"Proxy for all deliveries, as set for the worker."`
+	EgressProxy proxyURL `secret:"" placeholder:"URL" help:"Proxy for all deliveries, as set for the worker."`
 	CheckURL    string   `name:"check-url" placeholder:"URL|none" help:"An https address that must be reachable from here, to which one TLS connection is made; none to skip that."`
 }
 
 // Run runs all checks.
 func (c *doctorCmd) Run(s *invocation, set *settings, k *kong.Context) error {
-	known := []string{variable("config")}
-	for _, flag := range flagNamesOf(k.Model.Node) {
-		known = append(known, variable(flag))
-	}
-	found := []doctor.Finding{doctor.Variables(os.Environ(), known)}
+	found := []doctor.Finding{doctor.Variables(os.Environ(), variables(k.Model.Node))}
 	for _, command := range []string{"server", "worker"} {
 		found = append(found, doctor.Command(command, readable(set, command)))
 	}
@@ -80,6 +76,9 @@ func (c *doctorCmd) databases(ctx context.Context) []doctor.Finding {
 		URL: c.DatabaseURL, MaxConns: 2, Settings: map[string]string{"application_name": doctor.ApplicationName},
 	})
 	found := append([]doctor.Finding{reached}, doctor.Hosts(db.Hosts(ctx, c.DatabaseURL))...)
+	if strings.HasPrefix(c.DatabaseURL, "postgres") {
+		found = append(found, doctor.URL(c.DatabaseURL))
+	}
 	if path, embedded := strings.CutPrefix(c.DatabaseURL, "sqlite:"); embedded && exists(path) {
 		key, _ := keyFile(c.DatabaseURL)
 		found = append(found, doctor.Files(path, key)...)

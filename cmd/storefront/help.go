@@ -4,6 +4,7 @@ import (
 	"embed"
 	"fmt"
 	"io"
+	"reflect"
 	"strings"
 
 	"github.com/alecthomas/kong"
@@ -53,14 +54,22 @@ type helpCmd struct {
 	Command []string `arg:"" optional:"" help:"The command, such as order pay."`
 }
 
-// describe is the help of a flag or an argument, with its default and the values that it can have.
+// describe is the help of a flag or an argument, with its default, the values that it can have, and where a secret is
+// better kept than on a command line, which every user of the machine can read.
 func describe(v *kong.Value) string {
 	text := v.Help
+	if name := variable(v.Name); v.Tag.Has(secretTag) {
+		text += " Better set as " + name + ", or in a file that " + name + fileSuffix + " names."
+	}
 	if missing := unnamed(v, text); len(missing) > 0 {
 		text += " One of " + strings.Join(missing, ", ") + "."
 	}
-	if v.HasDefault && v.Default != "" && !v.IsBool() && !strings.Contains(text, "default: ") {
-		text = strings.TrimSuffix(text, ".") + " (default: " + v.Default + ")."
+	values := ""
+	if v.Target.Type() == reflect.TypeFor[onOff]() {
+		values = "on or off; " // the help shows no placeholder of a bool
+	}
+	if v.HasDefault && v.Default != "" && (values != "" || !v.IsBool()) && !strings.Contains(text, "default: ") {
+		text = strings.TrimSuffix(text, ".") + " (" + values + "default: " + v.Default + ")."
 	}
 	return text
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -54,6 +55,9 @@ func TestHelpNamesDefaultsAndValues(t *testing.T) {
 			node = childNamed(node, name)
 		}
 		for _, f := range node.Flags {
+			if f.Target.Type() == reflect.TypeFor[onOff]() && f.Default != "" {
+				require.Contains(t, help, "(on or off; default: "+f.Default+")", "%s --%s", path, f.Name)
+			}
 			if f.HasDefault && f.Default != "" && !f.IsBool() && !f.Hidden {
 				require.Contains(t, help, "default: "+f.Default, "%s --%s", path, f.Name)
 			}

@@ -11,9 +11,13 @@ type mcpCmd struct {
 // Run serves an agent on standard input and output until it ends.
 func (c *mcpCmd) Run(s *invocation) error {
 	url, _ := s.env("SHOP_URL")
-	key, _ := s.env("SHOP_KEY")
+	key, err := secretOf(s.env, "SHOP_KEY", "")
+	if err != nil {
+		return usageError{err}
+	}
 	if url == "" || key == "" {
-		return usage("set SHOP_URL to the address of the service, such as https://api.example.com, and SHOP_KEY to an API key")
+		return usage("set SHOP_URL to the address of the service, such as https://api.example.com, and SHOP_KEY to an API key, or " +
+			"SHOP_KEY_FILE to a file with one")
 	}
 	server, err := mcp.New(s.ctx, mcp.Options{URL: url, Key: key, Write: c.Write, Version: buildOf().Version, Log: s.errs})
 	if err != nil {

@@ -58,7 +58,7 @@ func TestNginxInFront(t *testing.T) {
 	}
 	servers := []*process{serve(one), serve(other)}
 	var link struct{ URL string }
-	i.run(&link, "dashboard", "link", "--store", "s", "--member", "Awa", "--role", "owner", "--url", "https://operator.example.com")
+	i.run(&link, "dashboard", "link", "--store", "s", "--member", "Awa", "--role", "owner", "--url", "https://dashboard.example.com")
 
 	folder := t.TempDir()
 	// The certificate of a test server, which is never asked for.
@@ -131,7 +131,7 @@ func TestNginxInFront(t *testing.T) {
 	}
 
 	// The dashboard has a name of its own, which leads to nothing else of the operator's listener.
-	host = "operator.example.com"
+	host = "dashboard.example.com"
 	sign, found := strings.CutPrefix(link.URL, "https://"+host)
 	require.True(t, found)
 	status, page := get(sign)

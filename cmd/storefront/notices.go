@@ -17,7 +17,7 @@ import (
 // notices are the settings of where notices to the platform go.
 type notices struct {
 	NoticesURL    string `name:"notices-url" placeholder:"URL" help:"Your https address that gets a notice when a webhook fails, a key expires or an import has ended; none ends notices (default: the one that a server or worker was last given)."`
-	NoticesSecret string `placeholder:"SECRET" help:"Signs notices, as the secret of a webhook signs events: whsec_ and what openssl rand -hex 32 prints. Better set as STOREFRONT_NOTICES_SECRET."`
+	NoticesSecret string `secret:"" placeholder:"SECRET" help:"Signs notices, as the secret of a webhook signs events: whsec_ and what openssl rand -hex 32 prints."`
 	DashboardURL  apiURL `name:"dashboard-url" placeholder:"URL" help:"Public address of the dashboard, such as https://dashboard.example.com, for the links in notices."`
 }
 

@@ -36,9 +36,7 @@ func requireVariable(t *testing.T, name string) {
 	t.Helper()
 	parser, err := newParser(&cli{}, kong.Bind(&settings{}))
 	require.NoError(t, err)
-	known := flagNamesOf(parser.Model.Node)
-	require.True(t, slices.ContainsFunc(known, func(flag string) bool { return variable(flag) == name }), "%s is read by nothing",
-		name)
+	require.Contains(t, variables(parser.Model.Node), name, "a variable that nothing reads")
 }
 
 var anyVariable = regexp.MustCompile(`STOREFRONT_[A-Z_]+`)
@@ -123,6 +121,24 @@ func parseUnit(t *testing.T, path string) unit {
 // package does.
 const installed = "storefront"
 
+// secretsOf are the credentials of a command: one for each secret that it reads.
+func secretsOf(t *testing.T, command string) (credentials []string) {
+	t.Helper()
+	parser, err := newParser(&cli{}, kong.Bind(&settings{}))
+	require.NoError(t, err)
+	node := childNamed(parser.Model.Node, command)
+	if command == "migrate" {
+		node = childNamed(node, "up")
+	}
+	for _, flag := range flagsOf(node) {
+		if flag.Tag.Has(secretTag) {
+			credentials = append(credentials, credentialPrefix+flag.Name)
+		}
+	}
+	require.NotEmpty(t, credentials)
+	return credentials
+}
+
 func TestUnitsFitTheCommandsAndAreHardenedAlike(t *testing.T) {
 	t.Parallel()
 	paths, err := filepath.Glob("systemd/*.service")
@@ -135,6 +151,7 @@ func TestUnitsFitTheCommandsAndAreHardenedAlike(t *testing.T) {
 		command := strings.Fields(u["Service.ExecStart"][0])
 		require.Equal(t, installed, command[0])
 		requireCommand(t, command[1:]...)
+		require.ElementsMatch(t, secretsOf(t, command[1]), u["Service.LoadCredential"], path)
 		for _, key := range []string{
 			"User", "EnvironmentFile", "StateDirectory", "WorkingDirectory", "CapabilityBoundingSet", "NoNewPrivileges", "ProtectSystem",
 			"ProtectHome",
@@ -235,5 +252,36 @@ func TestPackagesHaveOneVersion(t *testing.T) {
 		require.NotNil(t, found, row.file)
 		want = cmp.Or(want, found[1])
 		require.Equal(t, want, found[1], row.file)
+	}
+}
+
+// The manual's override of compose.yaml gives the services files in place of variables.
+func TestComposeOverrideOfTheManual(t *testing.T) {
+	t.Parallel()
+	manual, err := os.ReadFile("README.md")
+	require.NoError(t, err)
+	_, block, found := strings.Cut(string(manual), "\n```yaml\n# compose.override.yaml")
+	require.True(t, found)
+	_, block, _ = strings.Cut(block, "\n")
+	block, _, _ = strings.Cut(block, "\n```\n")
+	var file struct {
+		Services map[string]struct {
+			Environment map[string]string
+			Secrets     []string
+		}
+		Secrets map[string]struct{ File string }
+	}
+	require.NoError(t, yaml.Unmarshal([]byte(block), &file))
+	require.Len(t, file.Services, 3)
+	for name, service := range file.Services {
+		require.Contains(t, []string{"migrate", "server", "worker"}, name)
+		require.Empty(t, service.Environment["STOREFRONT_SECRET_KEY"], "beside its file it would be refused")
+		for v := range service.Environment {
+			requireVariable(t, v)
+		}
+		for _, secret := range service.Secrets {
+			require.Contains(t, file.Secrets, secret)
+			require.Contains(t, service.Environment["STOREFRONT_SECRET_KEY_FILE"], "/run/secrets/"+secret)
+		}
 	}
 }

@@ -76,8 +76,8 @@ func (c *secretRotateCmd) Run(s *invocation) error {
 
 // secretKey is the setting of every command that makes or uses the signing secrets of webhooks.
 type secretKey struct {
-	SecretKey     string   `name:"secret-key" placeholder:"BASE64" help:"Encrypts the signing secrets of webhooks: base64 of 32 bytes, as storefront secret generate prints it. Better set as STOREFRONT_SECRET_KEY. On SQLite a missing one is made once and kept in <database file>.key."`
-	OldSecretKeys []string `name:"old-secret-keys" placeholder:"BASE64,…" help:"Keys that are still accepted while storefront secret rotate replaces them, separated by commas. Better set as STOREFRONT_OLD_SECRET_KEYS."`
+	SecretKey     string   `name:"secret-key" secret:"" placeholder:"BASE64" help:"Encrypts the signing secrets of webhooks: base64 of 32 bytes, as storefront secret generate prints it, the same everywhere. Keep a copy: without it no secret can be read again. On SQLite a missing one is made once and kept in <database file>.key."`
+	OldSecretKeys []string `name:"old-secret-keys" secret:"" placeholder:"BASE64,…" help:"Keys that are still accepted while storefront secret rotate replaces them, separated by commas."`
 }
 
 // keyFile is where the key of an embedded database is kept unless one is set.

@@ -35,7 +35,7 @@ type invocation struct {
 
 // database is the setting of every command that works on the database.
 type database struct {
-	DatabaseURL string `name:"database-url" default:"sqlite:storefront.db" placeholder:"URL" help:"The database: sqlite:PATH or postgres://USER:PASSWORD@HOST:PORT/NAME (default: sqlite:storefront.db)."`
+	DatabaseURL string `name:"database-url" secret:"" default:"sqlite:storefront.db" placeholder:"URL" help:"The database: sqlite:PATH or postgres://USER:PASSWORD@HOST:PORT/NAME."`
 }
 
 var errBehind = errors.New("the database's schema is not current; run `storefront migrate up`")
@@ -80,7 +80,7 @@ type target struct {
 // adminListener is the setting of what calls a server's operator's listener.
 type adminListener struct {
 	AdminURL   string `name:"admin-url" placeholder:"URL" help:"A server's operator's listener, such as https://operator.example.com, to work through instead of the database; database settings are then ignored."`
-	AdminToken string `name:"admin-token" placeholder:"TOKEN" help:"The --admin-token of that server. Better set as STOREFRONT_ADMIN_TOKEN."`
+	AdminToken string `name:"admin-token" secret:"" placeholder:"TOKEN" help:"The --admin-token of that server."`
 }
 
 // operate does something with the operator's API: on the database in this process, or on the server.

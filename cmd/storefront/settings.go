@@ -31,16 +31,31 @@ func variable(flag string) string {
 	return "STOREFRONT_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }
 
-// fromEnv returns a flag's value in the environment. An empty variable is one that is not set,
-// as compose files leave it.
-func (s *settings) fromEnv(flag string) (string, bool) {
-	value, _ := s.env(variable(flag))
-	return value, value != ""
+// variables lists those that the flags of a command and of all below it read.
+func variables(n *kong.Node) []string {
+	names := []string{variable("config")}
+	for _, flag := range flagsOf(n) {
+		names = append(names, variable(flag.Name))
+		if flag.Tag.Has(secretTag) {
+			names = append(names, variable(flag.Name)+fileSuffix)
+		}
+	}
+	return names
+}
+
+// fromEnv returns a flag's value in the environment, or in the file that the environment names for a secret. An empty
+// variable is one that is not set, as compose files leave it.
+func (s *settings) fromEnv(flag *kong.Flag) (value string, err error) {
+	if flag.Tag.Has(secretTag) {
+		return secretOf(s.env, variable(flag.Name), credentialPrefix+flag.Name)
+	}
+	value, _ = s.env(variable(flag.Name))
+	return value, nil
 }
 
 // load reads the settings file that the command line or the environment names, if any.
 func (s *settings) load(k *kong.Context) error {
-	s.path, _ = s.fromEnv("config")
+	s.path, _ = s.env(variable("config"))
 	for _, step := range k.Path {
 		if step.Flag != nil && step.Flag.Name == "config" {
 			s.path, _ = k.FlagValue(step.Flag).(string)
@@ -60,28 +75,28 @@ func (s *settings) load(k *kong.Context) error {
 	if err := decoder.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
 		return fmt.Errorf("--config: %s has a second document, which nothing would read; remove the line ---", s.path)
 	}
-	known := flagNamesOf(k.Model.Node)
+	known := flagsOf(k.Model.Node)
 	for key := range s.file {
-		if !slices.Contains(known, key) {
+		if !slices.ContainsFunc(known, func(f *kong.Flag) bool { return f.Name == key }) {
 			return fmt.Errorf("--config: %s: unknown key %q; keys are names of flags, such as database-url", s.path, key)
 		}
 	}
 	return nil
 }
 
-// flagNamesOf lists the flags of a command and of all below it. The file cannot name itself, nor
+// flagsOf lists the flags of a command and of all below it. The file cannot name itself, nor
 // ask for help.
-func flagNamesOf(n *kong.Node) []string {
-	var names []string
+func flagsOf(n *kong.Node) []*kong.Flag {
+	var flags []*kong.Flag
 	for _, f := range n.Flags {
 		if f.Name != "help" && f.Name != "config" {
-			names = append(names, f.Name)
+			flags = append(flags, f)
 		}
 	}
 	for _, child := range n.Children {
-		names = append(names, flagNamesOf(child)...)
+		flags = append(flags, flagsOf(child)...)
 	}
-	return names
+	return flags
 }
 
 // Validate has nothing to check: load has.
@@ -92,8 +107,8 @@ func (s *settings) Resolve(k *kong.Context, _ *kong.Path, flag *kong.Flag) (any,
 	if flag.Name == "help" {
 		return nil, nil
 	}
-	if value, ok := s.fromEnv(flag.Name); ok {
-		return value, nil
+	if value, err := s.fromEnv(flag); value != "" || err != nil {
+		return value, err
 	}
 	node, ok := s.file[flag.Name]
 	if !ok || node.Tag == "!!null" {

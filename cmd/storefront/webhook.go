@@ -30,7 +30,7 @@ type webhookCmd struct {
 
 // targets is the setting of what takes or calls a webhook's URL.
 type targets struct {
-	AllowPrivateTargets bool `help:"Accept private addresses too, for tests and development."`
+	AllowPrivateTargets bool `help:"Accept private addresses too, for tests and development. They need https all the same, because plain http is for storefront dev alone."`
 }
 
 func (t targets) policy() egress.Policy { return egress.Policy{AllowPrivate: t.AllowPrivateTargets} }

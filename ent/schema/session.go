@@ -34,7 +34,7 @@ func (Session) Indexes() []ent.Index {
 	}
 }
 
-// origin is where a member reaches the dashboard, such as https://operator.example.com; null in
+// origin is where a member reaches the dashboard, such as https://dashboard.example.com; null in
 // rows older than the column, which count as https.
 func origin() ent.Field {
 	return field.String("origin").Optional().Immutable().Comment("scheme and host of the sign-in link")

@@ -37,7 +37,7 @@ func listed(t *testing.T, o *admin.Operator, storeName string, limit int32) (all
 // bea asks for a link for Bea.
 func bea() *adminv1.CreateSignInLinkRequest {
 	return &adminv1.CreateSignInLinkRequest{Store: "atelier", Member: "Bea", Role: adminv1.Session_admin,
-		BaseUrl: "https://operator.example.com"}
+		BaseUrl: "https://dashboard.example.com"}
 }
 
 func isIn(t *testing.T, o *admin.Operator, session string) bool {

@@ -60,7 +60,7 @@ type Member struct {
 	StoreName string
 	// ExpiresAt is when the session or the link expires.
 	ExpiresAt time.Time
-	// Origin is the scheme and host of the sign-in link, such as https://operator.example.com; empty
+	// Origin is the scheme and host of the sign-in link, such as https://dashboard.example.com; empty
 	// when the link is of a release that did not keep it.
 	Origin string
 }
@@ -75,7 +75,7 @@ func CheckBaseURL(address string) (origin string, err error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Hostname() == "" || u.User != nil || u.RawQuery != "" ||
 		u.Fragment != "" {
-		return "", fmt.Errorf("must be an address such as https://operator.example.com, not %q", address)
+		return "", fmt.Errorf("must be an address such as https://dashboard.example.com, not %q", address)
 	}
 	if u.Scheme == "http" && !loopback(u.Hostname()) {
 		return "", fmt.Errorf("must be an https address: over http nobody can sign in beyond this machine, not %q", address)

@@ -55,7 +55,7 @@ func signingIn(t *testing.T, test func(t *testing.T, o *admin.Operator, s *db.DB
 func awa(store string, expires time.Duration) *adminv1.CreateSignInLinkRequest {
 	return &adminv1.CreateSignInLinkRequest{
 		Store: store, Member: "Awa", Role: adminv1.Session_owner, ExpiresSeconds: new(int32(expires / time.Second)),
-		BaseUrl: "https://operator.example.com",
+		BaseUrl: "https://dashboard.example.com",
 	}
 }
 
@@ -82,18 +82,18 @@ func TestLinkSignsAMemberIn(t *testing.T) {
 	signingIn(t, func(t *testing.T, o *admin.Operator, s *db.DB, c *handClock) {
 		ctx := t.Context()
 		link, err := o.CreateSignInLink(ctx, &adminv1.CreateSignInLinkRequest{
-			Store: "atelier", Member: " Awa Ngo ", Role: adminv1.Session_owner, BaseUrl: "https://operator.example.com/",
+			Store: "atelier", Member: " Awa Ngo ", Role: adminv1.Session_owner, BaseUrl: "https://dashboard.example.com/",
 		})
 		require.NoError(t, err)
 		require.Equal(t, c.now().Add(10*time.Minute).UTC(), link.GetExpiresAt().AsTime())
 		token := secretOf(t, link)
 		require.Len(t, token, 43)
-		require.Equal(t, "https://operator.example.com/dashboard/sign-in?token="+token, link.GetUrl())
+		require.Equal(t, "https://dashboard.example.com/dashboard/sign-in?token="+token, link.GetUrl())
 
 		who, err := o.LookAtSignInLink(ctx, token)
 		require.NoError(t, err)
 		require.Equal(t, admin.Member{Name: "Awa Ngo", Role: "owner", StoreName: "Atelier", ExpiresAt: link.GetExpiresAt().AsTime(),
-			Origin: "https://operator.example.com"}, who)
+			Origin: "https://dashboard.example.com"}, who)
 		secret, err := o.SignIn(ctx, token)
 		require.NoError(t, err)
 		in, _, err := o.InSession(ctx, secret, true)
@@ -213,17 +213,17 @@ func TestAddressesOfLinks(t *testing.T) {
 	t.Parallel()
 	s := dbtest.New(t, dbtest.SQLite, db.Config{})
 	w := newTwo(t, s)
-	for _, base := range []string{"", "operator.example.com", "https://", "ftp://operator.example.com",
-		"http://operator.example.com", "http://10.0.0.5:8081", "http://localhost.example.com", "https://a@operator.example.com",
-		"https://operator.example.com/?a=b", "https://operator.example.com/#a"} {
+	for _, base := range []string{"", "dashboard.example.com", "https://", "ftp://dashboard.example.com",
+		"http://dashboard.example.com", "http://10.0.0.5:8081", "http://localhost.example.com", "https://a@dashboard.example.com",
+		"https://dashboard.example.com/?a=b", "https://dashboard.example.com/#a"} {
 		d := awa("one", time.Minute)
 		d.BaseUrl = base
 		_, err := w.CreateSignInLink(context.Background(), d)
 		require.Equal(t, apierr.ValidationFailed, codeOf(err), base)
 	}
 	for base, want := range map[string]string{
-		"https://Operator.example.com:443/":   "https://operator.example.com",
-		"https://operator.example.com:8443/x": "https://operator.example.com:8443",
+		"https://Dashboard.example.com:443/":   "https://dashboard.example.com",
+		"https://dashboard.example.com:8443/x": "https://dashboard.example.com:8443",
 		"http://127.0.0.1:8081":               "http://127.0.0.1:8081", "http://localhost": "http://localhost",
 		"http://[::1]:80": "http://[::1]", "http://demo.localhost:1/": "http://demo.localhost:1",
 	} {

@@ -41,6 +41,7 @@ var (
 	errURLLength    = &URLError{Reason: "must have 1 to 2048 bytes"}
 	errURLCharacter = &URLError{Reason: "must not contain spaces, control characters or backslashes"}
 	errURLScheme    = &URLError{Reason: "must start with https://"}
+	errURLPrivate   = &URLError{Reason: "must start with https://, also at a private address: over plain http anybody on the way could read and change events"}
 	errURLSchemes   = &URLError{Reason: "must start with https:// or http://"}
 	errURLUser      = &URLError{Reason: "must not contain a user name or a password"}
 	errURLFragment  = &URLError{Reason: "must not contain a # part, which is never sent"}
@@ -80,6 +81,8 @@ func (p Policy) parse(text string) (*url.URL, *URLError) {
 	case found && scheme == "https", found && scheme == "http" && p.AllowHTTP:
 	case p.AllowHTTP:
 		return nil, errURLSchemes
+	case p.AllowPrivate:
+		return nil, errURLPrivate
 	default:
 		return nil, errURLScheme
 	}

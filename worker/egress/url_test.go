@@ -219,7 +219,7 @@ func TestCheckURLRefuses(t *testing.T) {
 		{"nothing", "", public, errURLLength},
 		{"2049 bytes", "https://shop.example.com/" + strings.Repeat("x", 2049-25), public, errURLLength},
 		{"plain http", "http://shop.example.com/", public, errURLScheme},
-		{"plain http, where private addresses are open", "http://127.0.0.1/", lab, errURLScheme},
+		{"plain http, where private addresses are open", "http://127.0.0.1/", lab, errURLPrivate},
 		{"no scheme", "shop.example.com", public, errURLScheme},
 		{"a scheme alone", "https:", public, errURLScheme},
 		{"one slash", "https:/shop.example.com", public, errURLScheme},

@@ -75,6 +75,24 @@ func open(ctx context.Context, c db.Config) (*db.DB, Finding) {
 	return s, ok("reached")
 }
 
+// URL looks whether PostgreSQL's own programs read the URL of the database as this one does: the manual backs up with
+// pg_dump. It does not show the URL, which has a password.
+func URL(text string) Finding {
+	read := db.ReadByLibpq(text)
+	var f Finding
+	switch {
+	case read.RawAt:
+		f = warn("write %40 for each @ of the user and the password in STOREFRONT_DATABASE_URL",
+			"an @ in the user or the password is not percent-encoded: storefront reads the URL, but pg_dump and psql look for another host")
+	case len(read.Parameters) > 0:
+		f = warn("set it for the user with ALTER ROLE … SET, or write options=-c%20NAME%3DVALUE in STOREFRONT_DATABASE_URL",
+			"the URL sets %s: storefront reads that, but pg_dump and psql refuse the URL", strings.Join(read.Parameters, ", "))
+	default:
+		f = ok("pg_dump and psql read it too")
+	}
+	return named("database-url", f)
+}
+
 // Installation is what is known of an installation beside its database.
 type Installation struct {
 	Keys SecretKeys

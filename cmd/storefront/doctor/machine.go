@@ -95,7 +95,7 @@ func tokenFinding(token string) Finding {
 		return ok("not set: the admin services and the dashboard are off")
 	}
 	if err := rpc.CheckToken(token); err != nil {
-		return fail("make one with `storefront secret generate` and set STOREFRONT_ADMIN_TOKEN to it", "--admin-token %v", err)
+		return fail("make one with `openssl rand -hex 32` and set STOREFRONT_ADMIN_TOKEN to it", "--admin-token %v", err)
 	}
 	return ok("long enough")
 }

@@ -20,17 +20,28 @@ helm.sh/chart: {{ (index . 0).Chart.Name }}-{{ (index . 0).Chart.Version }}
 {{ .Values.existingSecret | default (include "storefront.name" .) }}
 {{- end }}
 
-{{/* A variable from a Secret: (list "STOREFRONT_SECRET_KEY" NAME-OF-THE-SECRET "secret-key"). With a fourth member the Secret
-may lack the key. */}}
+{{/* A variable from a key that a Secret may lack: (list "STOREFRONT_NOTICES_SECRET" NAME-OF-THE-SECRET "notices-secret"). It is
+no file, because the variable that names a file is set even where there is no file. */}}
 {{- define "storefront.variable" -}}
 - name: {{ index . 0 }}
   valueFrom:
     secretKeyRef:
       name: {{ index . 1 }}
       key: {{ index . 2 }}
-      {{- if eq (len .) 4 }}
       optional: true
-      {{- end }}
+{{- end }}
+
+{{/* The files of a Secret: (list NAME-OF-THE-SECRET KEY FILE KEY FILE …). storefront refuses Kubernetes' default mode, 0644. Its
+user reads them through fsGroup. */}}
+{{- define "storefront.secrets" -}}
+name: secrets
+secret:
+  secretName: {{ first . }}
+  defaultMode: 0440
+  items:
+    {{- range chunk 2 (rest .) }}
+    - {key: {{ first . }}, path: {{ last . }}}
+    {{- end }}
 {{- end }}
 
 {{/* The container of a component, as the image promises to run: not root, on a file system that it cannot write. */}}
@@ -48,6 +59,7 @@ securityContext:
 {{- end }}
 
 {{- define "storefront.pod" -}}
+securityContext: {fsGroup: 65532}
 automountServiceAccountToken: false
 enableServiceLinks: false
 {{- with .Values.image.pullSecrets }}
@@ -75,12 +87,12 @@ args: [{{ $component }}]
 env:
   - {name: STOREFRONT_CONFIG, value: /etc/storefront/settings.yaml}
   - {name: STOREFRONT_ADMIN_ADDR, value: ":8081"}
-  {{- include "storefront.variable" (list "STOREFRONT_DATABASE_URL" $secret "database-url") | nindent 2 }}
-  {{- include "storefront.variable" (list "STOREFRONT_SECRET_KEY" $secret "secret-key") | nindent 2 }}
-  {{- include "storefront.variable" (list "STOREFRONT_OLD_SECRET_KEYS" $secret "old-secret-keys" "optional") | nindent 2 }}
-  {{- include "storefront.variable" (list "STOREFRONT_ADMIN_TOKEN" $secret "admin-token") | nindent 2 }}
-  {{- include "storefront.variable" (list "STOREFRONT_OLD_ADMIN_TOKEN" $secret "old-admin-token" "optional") | nindent 2 }}
-  {{- include "storefront.variable" (list "STOREFRONT_NOTICES_SECRET" $secret "notices-secret" "optional") | nindent 2 }}
+  - {name: STOREFRONT_DATABASE_URL_FILE, value: /run/secrets/storefront/database-url}
+  - {name: STOREFRONT_SECRET_KEY_FILE, value: /run/secrets/storefront/secret-key}
+  - {name: STOREFRONT_ADMIN_TOKEN_FILE, value: /run/secrets/storefront/admin-token}
+  {{- include "storefront.variable" (list "STOREFRONT_OLD_SECRET_KEYS" $secret "old-secret-keys") | nindent 2 }}
+  {{- include "storefront.variable" (list "STOREFRONT_OLD_ADMIN_TOKEN" $secret "old-admin-token") | nindent 2 }}
+  {{- include "storefront.variable" (list "STOREFRONT_NOTICES_SECRET" $secret "notices-secret") | nindent 2 }}
   {{- with .Values.env }}
   {{- toYaml . | nindent 2 }}
   {{- end }}
@@ -103,6 +115,7 @@ readinessProbe:
   timeoutSeconds: 4
 volumeMounts:
   - {name: settings, mountPath: /etc/storefront, readOnly: true}
+  - {name: secrets, mountPath: /run/secrets/storefront, readOnly: true}
   - {name: temporary, mountPath: /data}
 resources: {{ toJson (index .Values $component).resources }}
 {{- end }}

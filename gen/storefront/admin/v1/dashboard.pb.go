@@ -263,7 +263,7 @@ type CreateSignInLinkRequest struct {
 	// For how many seconds the link can be used, 1 to 86400; 600 unless named.
 	ExpiresSeconds *int32 `protobuf:"varint,4,opt,name=expires_seconds,json=expiresSeconds,proto3,oneof" json:"expires_seconds,omitempty"`
 	// The address under which the member reaches the operator's listener, such as
-	// `https://operator.example.com`; required. It is an https address, and then the session's cookie
+	// `https://dashboard.example.com`; required. It is an https address, and then the session's cookie
 	// travels over HTTPS only; `http` is for a loopback address alone.
 	BaseUrl       string `protobuf:"bytes,5,opt,name=base_url,json=baseUrl,proto3" json:"base_url,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -340,7 +340,7 @@ type CreateSignInLinkResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// UUID, by which the link and its session are listed and revoked.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// The link, which no other answer holds, such as `https://operator.example.com/dashboard/sign-in?token=…`.
+	// The link, which no other answer holds, such as `https://dashboard.example.com/dashboard/sign-in?token=…`.
 	Url string `protobuf:"bytes,2,opt,name=url,proto3" json:"url,omitempty"`
 	// Until when it can be used.
 	ExpiresAt     *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=expires_at,json=expiresAt,proto3" json:"expires_at,omitempty"`

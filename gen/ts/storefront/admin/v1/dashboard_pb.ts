@@ -228,7 +228,7 @@ export type CreateSignInLinkRequest = Message<"storefront.admin.v1.CreateSignInL
 
   /**
    * The address under which the member reaches the operator's listener, such as
-   * `https://operator.example.com`; required. It is an https address, and then the session's cookie
+   * `https://dashboard.example.com`; required. It is an https address, and then the session's cookie
    * travels over HTTPS only; `http` is for a loopback address alone.
    *
    * @generated from field: string base_url = 5;
@@ -257,7 +257,7 @@ export type CreateSignInLinkResponse = Message<"storefront.admin.v1.CreateSignIn
   id: string;
 
   /**
-   * The link, which no other answer holds, such as `https://operator.example.com/dashboard/sign-in?token=…`.
+   * The link, which no other answer holds, such as `https://dashboard.example.com/dashboard/sign-in?token=…`.
    *
    * @generated from field: string url = 2;
    */

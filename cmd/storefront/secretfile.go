@@ -1,0 +1,100 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+)
+
+const (
+	// secretTag marks a flag whose value is a secret: its variable may also name a file with the value.
+	secretTag = "secret"
+	// fileSuffix ends the name of the variable that names the file.
+	fileSuffix = "_FILE"
+	// credentialsDirectory is where systemd puts the files that a unit loads with LoadCredential=, from
+	// https://systemd.io/CREDENTIALS. The units name each file after the package and the flag.
+	credentialsDirectory = "CREDENTIALS_DIRECTORY"
+	credentialPrefix     = "storefront."
+	// othersMayUse are the rights to read and to write a file that users have who are neither its owner nor in its group.
+	// The group may read it, because a service often reads a file of root's through its group: Kubernetes mounts files so
+	// with fsGroup, and /etc/storefront/storefront.env has these rights too.
+	othersMayUse = fs.FileMode(0o006)
+	// maxSecretBytes is more than any secret or list of secrets has.
+	maxSecretBytes = 64 << 10
+)
+
+// secretOf returns the secret that a variable holds, or that is in the file which <variable>_FILE or systemd's credential
+// names; "" if there is none. credential is "" for a secret that systemd does not pass on. Two places for one secret are
+// refused, because one of them would be ignored without a word.
+func secretOf(env func(string) (string, bool), variable, credential string) (string, error) {
+	value, _ := env(variable)
+	var places []string
+	if value != "" {
+		places = append(places, variable)
+	}
+	source := variable + fileSuffix
+	path, _ := env(source)
+	if path != "" {
+		places = append(places, source)
+	}
+	if folder, _ := env(credentialsDirectory); folder != "" && credential != "" {
+		if given := filepath.Join(folder, credential); exists(given) {
+			source, path = "the credential "+credential, given
+			places = append(places, source)
+		}
+	}
+	switch {
+	case len(places) > 1:
+		return "", fmt.Errorf("%s are set; keep one of them", strings.Join(places, " and "))
+	case path == "":
+		return value, nil
+	}
+	secret, err := readSecret(path)
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", source, err)
+	}
+	return secret, nil
+}
+
+// readSecret returns what a file has but for the end of its line. It refuses a file that other users can read or change,
+// which a mode says except on Windows, and one that has no line or several.
+func readSecret(path string) (string, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	text, err := readPrivate(file)
+	return text, errors.Join(err, file.Close())
+}
+
+func readPrivate(file *os.File) (string, error) {
+	info, err := file.Stat()
+	if err != nil {
+		return "", err
+	}
+	if mode := info.Mode().Perm(); mode&othersMayUse != 0 && runtime.GOOS != "windows" {
+		return "", fmt.Errorf("%s has mode %#o, so users beside its owner and group can read or change it: run chmod o= on it "+
+			"(Kubernetes: defaultMode: 0440 of the volume, and fsGroup of the pod; Docker: mode: 0400 of the secret, and uid of the user "+
+			"in the container)", file.Name(), mode)
+	}
+	content, err := io.ReadAll(io.LimitReader(file, maxSecretBytes+1))
+	if err != nil {
+		return "", err
+	}
+	text, ended := strings.CutSuffix(string(content), "\n")
+	if ended {
+		text = strings.TrimSuffix(text, "\r")
+	}
+	switch {
+	case text == "":
+		return "", fmt.Errorf("%s is empty", file.Name())
+	case len(content) > maxSecretBytes || strings.ContainsAny(text, "\r\n"):
+		return "", fmt.Errorf("%s must have one line, with nothing but the secret", file.Name())
+	}
+	return text, nil
+}
