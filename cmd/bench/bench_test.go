@@ -82,7 +82,7 @@ func TestAPIMeasuresEveryOperationOnBothBuilds(t *testing.T) {
 		require.Zero(t, code, out)
 		number := `[1-9][\d.]*`
 		for _, o := range operations {
-			require.Regexp(t, `\| `+o.name+` \| `+number+` · `+number+` \| [\d.]+ · [\d.]+ \|.*\(\d\.\d\d–\d\.\d\d\) \|\n`, out)
+			require.Regexp(t, `\| `+o.name+` \| `+number+` · `+number+` \| [\d.]+ · [\d.]+ \|.*\([\d.]+–[\d.]+\) \|\n`, out)
 		}
 	})
 }
@@ -129,6 +129,7 @@ func TestCommandLinesAreRefusedInOneLine(t *testing.T) {
 		{"a cluster has nothing to be compared with", "api --citus=postgres://a", "--citus"},
 		{"a misspelt operation", "api --operation=get-orders", `"get-orders"`},
 		{"no rounds break nothing", "chaos --rounds=0", "--rounds"},
+		{"a history of nothing", "history --span=0s", "--span"},
 		{"a misspelt scene", "chaos --scene=disk-ful", `"disk-ful"`},
 		{"a wait of less than nothing", "chaos --scene=large-disable --waiting=-1", "--waiting"},
 		{"no worker delivers nothing", "webhooks --workers=0", "--workers"},

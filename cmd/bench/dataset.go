@@ -35,8 +35,12 @@ type storeData struct {
 	slug   string
 	keys   []string
 	orders []uuid.UUID
-	// One of its products, and one of its customers.
-	product, customer uuid.UUID
+	// keyIDs are the ids of the keys, in their order.
+	keyIDs []uuid.UUID
+	// One of its products, all others, and one of its customers.
+	product  uuid.UUID
+	products []uuid.UUID
+	customer uuid.UUID
 }
 
 // key is one of the store's keys, in turns.
@@ -133,9 +137,10 @@ func (g *generator) store(n, keys, products, orders, customers int) {
 	for k := range keys {
 		key := auth.NewKey()
 		fingerprint := sha256.Sum256([]byte(key))
-		g.keys.add(g.id(opened), s.id, fmt.Sprintf("Integration %d", k), fingerprint[:], auth.Hint(key),
-			`["store:read","orders:read","customers:write"]`, opened)
-		s.keys = append(s.keys, key)
+		id := g.id(opened)
+		g.keys.add(id, s.id, fmt.Sprintf("Integration %d", k), fingerprint[:], auth.Hint(key),
+			`["store:read","orders:read","customers:write","products:write","payment_links:write"]`, opened)
+		s.keys, s.keyIDs = append(s.keys, key), append(s.keyIDs, id)
 	}
 	catalogue := g.catalogue(&s, products)
 	buyers := g.buyers(customers)
@@ -163,6 +168,9 @@ func (g *generator) catalogue(s *storeData, count int) []productData {
 			strings.Repeat("<p>What the buyer gets, told at some length.</p>", 10), p.price,
 			"https://shops.example.com/"+s.slug+"/"+slug, true, at, at, at)
 		list[i] = p
+		if i > 0 {
+			s.products = append(s.products, p.id)
+		}
 	}
 	return list
 }

@@ -26,7 +26,9 @@ func newSound(t *testing.T) *sound {
 	t.Helper()
 	s := &sound{plain: uuid.New(), orphan: uuid.New()}
 	customer, order := uuid.New(), uuid.New()
-	s.events = []committed{{s.plain, customer, "customer.created"}, {s.orphan, order, "order.paid"}}
+	s.events = []committed{
+		{id: s.plain, subject: customer, kind: "customer.created"}, {id: s.orphan, subject: order, kind: "order.paid"},
+	}
 	s.customers, s.orders = []uuid.UUID{customer}, []uuid.UUID{order}
 	s.see(s.plain, 1, -10*time.Second, 500)
 	s.see(s.plain, 2, -9*time.Second, 200)
@@ -174,7 +176,7 @@ func TestFaultsAreFound(t *testing.T) {
 			s.events[1].kind = "order.failed"
 		}},
 		{"an event was never passed on", "exactly one delivery in the journal: 1", func(_ *testing.T, s *sound) {
-			s.events = append(s.events, committed{uuid.New(), uuid.New(), "order.paid"})
+			s.events = append(s.events, committed{id: uuid.New(), subject: uuid.New(), kind: "order.paid"})
 		}},
 		{"an event was passed on twice", "exactly one delivery in the journal: 1", func(t *testing.T, s *sound) {
 			s.finish(t, s.plain, queue.Attempt{Number: 1, StartedAt: killedAt, StatusCode: 200})

@@ -6,13 +6,14 @@ import (
 	"net"
 	"strconv"
 	"sync"
+	"sync/atomic"
 )
 
 // link passes bytes on to a port of this machine until it is cut: then nothing passes, and connections stay open, as
 // when a network fails. Goroutines may share it.
 type link struct {
 	listener net.Listener
-	target   string
+	target   atomic.Int64 // the port
 	gate     sync.RWMutex // held while the link is cut
 	mu       sync.Mutex
 	open     []net.Conn
@@ -24,7 +25,8 @@ func newLink(port int) (*link, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &link{listener: listener, target: net.JoinHostPort("127.0.0.1", strconv.Itoa(port))}
+	l := &link{listener: listener}
+	l.lead(port)
 	go func() {
 		for {
 			from, err := listener.Accept()
@@ -38,11 +40,13 @@ func newLink(port int) (*link, error) {
 }
 
 func (l *link) address() string { return l.listener.Addr().String() }
+func (l *link) port() int       { return l.listener.Addr().(*net.TCPAddr).Port }
+func (l *link) lead(port int)   { l.target.Store(int64(port)) } // new connections to another port
 func (l *link) cut()            { l.gate.Lock() }
 func (l *link) join()           { l.gate.Unlock() }
 
 func (l *link) serve(from net.Conn) {
-	to, err := net.Dial("tcp", l.target)
+	to, err := net.Dial("tcp", net.JoinHostPort("127.0.0.1", strconv.FormatInt(l.target.Load(), 10)))
 	if err != nil {
 		_ = from.Close()
 		return

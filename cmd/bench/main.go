@@ -30,6 +30,7 @@ type commands struct {
 	Lists    listsCommand    `cmd:"" help:"Measure lists of orders in stores of several sizes."`
 	Webhooks webhooksCommand `cmd:"" help:"Measure the way from a commit to the delivery of its event."`
 	Chaos    chaosCommand    `cmd:"" help:"Kill processes under load and account for every event."`
+	History  historyCommand  `cmd:"" help:"Check whether the answers under faults could have come from one store."`
 }
 
 func main() {

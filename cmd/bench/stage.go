@@ -204,10 +204,12 @@ func (s *stage) readiness(ctx context.Context) int {
 	return answer.StatusCode
 }
 
-// committed is an event of the database: its id, its type, and the id of its resource.
+// committed is an event of the database: its id, its type, the resource with its id, and when it happened.
 type committed struct {
 	id, subject uuid.UUID
 	kind        string
+	data        json.RawMessage
+	at          time.Time
 }
 
 // events returns the events made since a time.
@@ -217,21 +219,22 @@ func (s *stage) events(ctx context.Context, since time.Time) ([]committed, error
 		return nil, err
 	}
 	var list []committed
-	for row := range db.Rows(ctx, d.Reader(), "SELECT id, type, payload FROM events WHERE created_at >= $1", since) {
+	for row := range db.Rows(ctx, d.Reader(), "SELECT id, type, payload, created_at FROM events WHERE created_at >= $1", since) {
 		var e committed
 		var payload []byte
-		if err := row.Scan(&e.id, &e.kind, &payload); err != nil {
+		if err := row.Scan(&e.id, &e.kind, &payload, &e.at); err != nil {
 			return nil, fmt.Errorf("read the events: %w", err)
 		}
 		var envelope struct {
-			Data struct {
-				ID uuid.UUID `json:"id"`
-			} `json:"data"`
+			Data json.RawMessage `json:"data"`
 		}
-		if err := json.Unmarshal(payload, &envelope); err != nil {
+		var data struct {
+			ID uuid.UUID `json:"id"`
+		}
+		if err := errors.Join(json.Unmarshal(payload, &envelope), json.Unmarshal(envelope.Data, &data)); err != nil {
 			return nil, fmt.Errorf("read the event %s: %w", e.id, err)
 		}
-		e.subject = envelope.Data.ID
+		e.subject, e.data = data.ID, envelope.Data
 		list = append(list, e)
 	}
 	return list, nil

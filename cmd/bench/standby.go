@@ -2,8 +2,10 @@ package main
 
 import (
 	"errors"
+	"net"
 	"net/url"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -63,17 +65,31 @@ func playStandbyPromoted(p *play) {
 // follow lets every commit wait for the standby, and gives the service both addresses.
 func (p *play) follow(s *stage, primary, standby *cluster.Cluster) {
 	p.require(s.database.release(p.ctx)) // its server is thrown away
-	address, err := url.Parse(s.url)
-	p.require(err)
-	query := address.Query()
-	query.Set("host", "127.0.0.1,127.0.0.1")
-	query.Set("port", strconv.Itoa(primary.Port())+","+strconv.Itoa(standby.Port()))
-	query.Set("target_session_attrs", "read-write")
-	address.RawQuery = query.Encode()
-	s.url = address.String()
-
+	var err, standbyErr error
+	s.url, err = withPorts(s.url, primary.Port(), standby.Port())
 	p.synchronous(s.database.url)
-	s.database.url = "postgres://postgres@127.0.0.1:" + strconv.Itoa(standby.Port()) + address.Path + "?sslmode=disable"
+	s.database.url, standbyErr = withPorts(s.database.url, standby.Port())
+	p.require(errors.Join(err, standbyErr))
+}
+
+// withPorts returns the URL of a database at other ports of this machine. With several, connections are those that write.
+func withPorts(of string, ports ...int) (string, error) {
+	address, err := url.Parse(of)
+	if err != nil {
+		return "", err
+	}
+	address.Host = net.JoinHostPort("127.0.0.1", strconv.Itoa(ports[0]))
+	if query := address.Query(); len(ports) > 1 {
+		hosts, numbers := make([]string, len(ports)), make([]string, len(ports))
+		for i, port := range ports {
+			hosts[i], numbers[i] = "127.0.0.1", strconv.Itoa(port)
+		}
+		query.Set("host", strings.Join(hosts, ","))
+		query.Set("port", strings.Join(numbers, ","))
+		query.Set("target_session_attrs", "read-write")
+		address.RawQuery = query.Encode()
+	}
+	return address.String(), nil
 }
 
 // synchronous lets every commit of a server wait for its standby.

@@ -1,0 +1,246 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/anishathalye/porcupine"
+
+	"go.storefront.example/ent/db/dbtest/cluster"
+)
+
+// historyCommand records what concurrent callers asked and were answered under faults, and checks whether one store with one
+// order of events could have answered that.
+type historyCommand struct {
+	serviceFlags
+	SQLite      bool          `name:"sqlite" help:"On an SQLite file instead of a PostgreSQL primary and standby of its own."`
+	PostgresBin string        `type:"path" placeholder:"DIR" help:"The folder with initdb and pg_ctl, if it is not found."`
+	Span        time.Duration `default:"2m" help:"How long requests are recorded."`
+	Rate        float64       `default:"200" help:"Requests in a second, about."`
+	Seed        uint64        `placeholder:"N" help:"Of requests and faults; any, unless given."`
+}
+
+// Help is shown below the usage line.
+func (historyCommand) Help() string {
+	return `Example: bench history --span 2m --sqlite
+
+Callers ask about six kinds of objects, five callers at a time about each one, while processes are killed. On PostgreSQL there
+are two servers: one or both are killed or cut off from the database, the primary crashes, or it is lost and its synchronous
+standby promoted. On SQLite the one server is killed. Then porcupine decides for each object whether its history is
+linearizable: whether there is an order of the requests, none before another one that had ended when it began, in which every
+answer is right. A request that was refused with 503 or whose connection broke may be anywhere in it.
+
+  - a product: PATCH of price and status, GET
+  - customers: POST by e-mail and phone, PATCH, GET; no two with one
+    e-mail or phone, and 409 only for a reason
+  - an idempotency key that several callers use at once: one order
+  - a payment link: its paidCount and paidAmount while orders are paid
+  - an API key: no request that begins after its revocation was answered
+    is admitted
+  - a counter of requests: never more than 120 in a minute are admitted
+
+The activity journal of each product, customer and order must be a chain whose states the answers have, in that order, and
+events must have those states and be as many as the journal's changes.
+
+It exits with 1 when something is wrong, or when porcupine cannot decide within ` + checkTimeout.String() + `. The same seed gives
+the same faults in the same order, and the same requests by each caller until the answers differ.`
+}
+
+// Validate refuses numbers that make no history.
+func (c *historyCommand) Validate() error {
+	switch {
+	case c.Rate < 1 || c.Rate > 1000:
+		return errors.New("--rate must be from 1 to 1000")
+	case c.Span < time.Second || c.Span > 24*time.Hour:
+		return errors.New("--span must be from 1s to 24h")
+	case c.SQLite && c.PostgresBin != "":
+		return errors.New("--sqlite needs no --postgres-bin")
+	}
+	return nil
+}
+
+// Run records and checks.
+func (c *historyCommand) Run(ctx context.Context, io streams) (err error) {
+	w, err := c.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, w.close()) }()
+	if c.Seed == 0 {
+		c.Seed = rand.Uint64()
+	}
+	p := &play{sceneFlags: &sceneFlags{Span: c.Span}, ctx: ctx, sqlite: c.SQLite, workspace: w}
+	p.name, p.title = fmt.Sprintf("history, seed %d", c.Seed), "what callers were answered on PostgreSQL"
+	if c.SQLite {
+		p.title = "what callers were answered on SQLite"
+	}
+	io.progress("%s", p.name)
+	begun := time.Now()
+	_, err = p.run(scene{play: func(p *play) {
+		if !p.sqlite {
+			p.shared, err = startCluster(ctx, c.PostgresBin)
+			p.require(err)
+			p.cleanup(p.shared.Close)
+		}
+		h := openHistory(p, c.Seed, c.Rate, io.progress)
+		h.record()
+		h.check()
+	}})
+	if err != nil {
+		return fmt.Errorf("%s: %w", p.name, err)
+	}
+	p.write(io.out, time.Since(begun))
+	if !p.held() {
+		return fmt.Errorf("%s: something was lost or wrong", p.name)
+	}
+	return nil
+}
+
+const (
+	// historyTimeout is the servers' limit for a request, shorter than some cuts of the network.
+	historyTimeout = 2 * time.Second
+	// checkTimeout bounds the time in which porcupine decides about one object.
+	checkTimeout = 30 * time.Second
+	// drawings is how many wrong histories are drawn.
+	drawings = 3
+)
+
+// history is the objects of a run, the servers, and what breaks them.
+type history struct {
+	*play
+	stage    *stage
+	nodes    [2]*cluster.Cluster // none on SQLite
+	primary  int                 // which of the nodes is it
+	servers  []*endpoint
+	seed     uint64
+	rate     float64
+	progress func(format string, args ...any)
+	begun    time.Time
+	strikes  []strike // what happens in turns, in an order that the seed gives
+	struck   tally
+	resets   []porcupine.Operation // of the counters
+	drawIn   string                // the folder of the drawings; the system's temporary one if it is empty
+	drawn    int
+	number   atomic.Int64 // of what is new: prices, names, e-mails
+	spare    atomic.Int64 // how many spare keys are taken
+	requests atomic.Int64
+	unknown  atomic.Int64
+
+	mu      sync.Mutex
+	objects []*object
+	strange tally // answers that nobody may get
+}
+
+// openHistory makes a database with what the callers need, and starts one server on SQLite and two on PostgreSQL, where the
+// standby follows the primary.
+func openHistory(p *play, seed uint64, rate float64, progress func(string, ...any)) *history {
+	h := &history{play: p, seed: seed, rate: rate, progress: progress, strikes: []strike{killServer}}
+	objects := int(p.Span/productLife) + 2
+	data := shape{stores: 1, keys: historyKeys + 2*objects, products: objects, orders: 1, customers: 1}
+	address, servers := "", 1
+	if !p.sqlite {
+		address, servers = p.shared.URL(), 2
+		h.strikes = []strike{killServer, cutNetwork, crashDatabase, failOver}
+	}
+	s, err := openStage(p.ctx, p.workspace, address, data)
+	p.require(err)
+	p.cleanup(func() error { return s.close(p.ctx) })
+	h.stage = s
+	s.stores[0].keys = s.stores[0].keys[:historyKeys:len(s.stores[0].keys)]
+	if !p.sqlite {
+		h.nodes[0] = p.shared
+		h.follow()
+	}
+	for range servers {
+		h.servers = append(h.servers, h.newEndpoint())
+	}
+	return h
+}
+
+// record has callers ask for the span, breaks something in turns meanwhile, and looks at every object at the end.
+func (h *history) record() {
+	h.begun = time.Now()
+	ctx, cancel := context.WithTimeout(h.ctx, h.Span)
+	var asking sync.WaitGroup
+	defer asking.Wait()
+	defer cancel() // before the wait, when a step failed
+	for n, k := range kinds {
+		asking.Go(func() { h.cycle(ctx, n, k) })
+	}
+	h.strikeInTurns(ctx)
+	asking.Wait()
+	h.require(h.ctx.Err())
+	h.progress("looking at %d objects again", len(h.objects))
+	c := h.caller(len(kinds), 0, 0)
+	for _, o := range h.objects {
+		if o.look != nil {
+			o.look(c)
+		}
+	}
+	h.countClaims()
+}
+
+// check decides about every object, and about the journal and the events.
+func (h *history) check() {
+	var longest time.Duration
+	count, asked, unknown := tally{}, tally{}, tally{}
+	begun := time.Now()
+	for n, o := range h.objects {
+		if o.kind == counterKind {
+			o.history = append(o.history, h.resets...)
+		}
+		started := time.Now()
+		if what := o.decide(checkTimeout); what != "" {
+			h.wrong.add(what, 1)
+			h.draw(o)
+		}
+		longest = max(longest, time.Since(started))
+		count.add(o.kind, 1)
+		asked.add(o.kind, len(o.history))
+		unknown.add(o.kind, o.unknown)
+		if n%100 == 99 {
+			h.progress("decided about %d of %d objects", n+1, len(h.objects))
+		}
+	}
+	for what, n := range h.strange {
+		h.wrong.add("answer "+what, n)
+	}
+	h.didf("faults: %s", h.struck)
+	h.didf("%d requests sent, %d without a known outcome", h.requests.Load(), h.unknown.Load())
+	h.didf("objects: %s", count)
+	h.didf("requests in their histories: %s", asked)
+	h.didf("of these unknown: %s", unknown)
+	h.didf("porcupine took %s, for one object at most %s", fine(time.Since(begun)), fine(longest))
+	h.checkJournal()
+}
+
+// decide returns what is wrong with the history of an object, or "". A history that takes porcupine too long is wrong as well.
+func (o *object) decide(within time.Duration) string {
+	switch porcupine.CheckOperationsTimeout(o.model, o.history, within) {
+	case porcupine.Ok:
+		return ""
+	case porcupine.Illegal:
+		return "history that is not linearizable: " + o.kind
+	}
+	return "history that was not decided in time: " + o.kind
+}
+
+// draw writes a wrong history as a page for a browser.
+func (h *history) draw(o *object) {
+	if h.drawn++; h.drawn > drawings {
+		return
+	}
+	_, info := porcupine.CheckOperationsVerbose(o.model, o.history, checkTimeout)
+	file, err := os.CreateTemp(h.drawIn, "storefront-history-*.html")
+	if err == nil {
+		err = errors.Join(porcupine.Visualize(o.model, info, file), file.Close())
+	}
+	h.require(err)
+	h.didf("the history of a %s is drawn in %s", o.kind, file.Name())
+}

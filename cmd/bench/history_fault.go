@@ -1,0 +1,158 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"sync/atomic"
+	"time"
+
+	"github.com/anishathalye/porcupine"
+)
+
+const (
+	// deadLimit and cutLimit are the longest that something stays dead, and that nothing passes between a server and the
+	// database: some requests are late then, and some are refused.
+	deadLimit, cutLimit = time.Second, historyTimeout + time.Second
+	// calmLimit is the longest time between two faults.
+	calmLimit = 2 * time.Second
+)
+
+// strike breaks something and mends it again.
+type strike struct {
+	name string
+	// losesCounters is true when the counters of API keys begin at 0 again.
+	losesCounters bool
+	do            func(h *history, random *rand.Rand)
+}
+
+var (
+	killServer = strike{"server killed", false, func(h *history, random *rand.Rand) {
+		struck := h.some(random)
+		for _, s := range struck {
+			s.process.Load().kill()
+		}
+		h.wait(upTo(random, deadLimit))
+		for _, s := range struck {
+			h.require(s.start(h.ctx))
+		}
+	}}
+	cutNetwork = strike{"network cut", false, func(h *history, random *rand.Rand) {
+		var links []*link
+		for _, s := range h.some(random) {
+			links = append(links, s.links...)
+		}
+		for _, l := range links {
+			l.cut()
+		}
+		err := wait(h.ctx, upTo(random, cutLimit))
+		for _, l := range links {
+			l.join()
+		}
+		h.require(err)
+	}}
+	crashDatabase = strike{"primary crashed", true, func(h *history, random *rand.Rand) {
+		h.require(h.nodes[h.primary].Crash(h.ctx))
+		h.wait(upTo(random, deadLimit))
+		h.require(h.nodes[h.primary].Restart(h.ctx))
+		h.synchronous(h.stage.database.url) // before the next fault
+	}}
+	failOver = strike{"standby promoted", true, func(h *history, random *rand.Rand) {
+		h.require(h.nodes[h.primary].Close())
+		h.wait(upTo(random, deadLimit))
+		h.primary = 1 - h.primary
+		h.require(h.nodes[h.primary].Promote(h.ctx))
+		h.follow()
+	}}
+)
+
+// upTo is a time at random.
+func upTo(random *rand.Rand, longest time.Duration) time.Duration {
+	return time.Duration(random.Float64() * float64(longest))
+}
+
+// some returns one of the servers, or all of them.
+func (h *history) some(random *rand.Rand) []*endpoint {
+	if n := random.IntN(len(h.servers) + 1); n < len(h.servers) {
+		return h.servers[n : n+1]
+	}
+	return h.servers
+}
+
+// strikeInTurns breaks one thing after the other until the context ends.
+func (h *history) strikeInTurns(ctx context.Context) {
+	random := rand.New(rand.NewPCG(h.seed, 7)) //nolint:gosec // Nothing secret is made of it.
+	for len(h.strikes) > 0 {
+		for _, n := range random.Perm(len(h.strikes)) {
+			if wait(ctx, upTo(random, calmLimit)) != nil {
+				return
+			}
+			s, from := h.strikes[n], time.Since(h.begun)
+			s.do(h, random)
+			until := time.Since(h.begun)
+			h.struck.add(s.name, 1)
+			h.progress("%s, %s: %d requests, %d unknown", short(until), s.name, h.requests.Load(), h.unknown.Load())
+			if s.losesCounters || h.sqlite {
+				lost := question{request: request{method: lostCounters}}
+				h.resets = append(h.resets, porcupine.Operation{Input: lost, Output: &answer{}, Call: int64(from), Return: int64(until)})
+			}
+		}
+	}
+}
+
+// follow makes a new standby of the primary, for which its commits wait, and leads the servers' links to both.
+func (h *history) follow() {
+	standby, err := h.nodes[h.primary].Standby(h.ctx)
+	h.require(err)
+	h.cleanup(standby.Close)
+	h.nodes[1-h.primary] = standby
+	d := h.stage.database
+	h.require(d.release(h.ctx)) // its server is thrown away
+	d.url, err = withPorts(d.url, h.nodes[h.primary].Port())
+	h.require(err)
+	h.synchronous(d.url)
+	for _, s := range h.servers {
+		s.links[1-h.primary].lead(standby.Port())
+	}
+}
+
+// endpoint is a server that is killed and started again, and its own links to the database nodes.
+type endpoint struct {
+	stage      stage
+	links      []*link
+	process    atomic.Pointer[process]
+	api, admin *client
+}
+
+// newEndpoint starts a server.
+func (h *history) newEndpoint() *endpoint {
+	s := &endpoint{stage: *h.stage}
+	if !h.sqlite {
+		var ports []int
+		for _, node := range h.nodes {
+			l, err := newLink(node.Port())
+			h.require(err)
+			h.cleanup(l.close)
+			s.links, ports = append(s.links, l), append(ports, l.port())
+		}
+		var err error
+		s.stage.url, err = withPorts(h.stage.url, ports...)
+		h.require(err)
+	}
+	h.require(s.start(h.ctx))
+	h.cleanup(func() error {
+		s.process.Load().kill() // it may be one that waits for a database that is gone
+		return nil
+	})
+	s.api = newClient(func() string { return s.process.Load().api })
+	s.admin = newClient(func() string { return s.process.Load().admin })
+	return s
+}
+
+func (s *endpoint) start(ctx context.Context) error {
+	p, err := s.stage.startServer(ctx, fmt.Sprintf("--request-timeout=%s", historyTimeout))
+	if err == nil {
+		s.process.Store(p)
+	}
+	return err
+}

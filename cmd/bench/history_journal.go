@@ -1,0 +1,188 @@
+package main
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+
+	"go.storefront.example/ent/db"
+)
+
+// journalled are the fields of a resource that the activity journal has and callers see. A product shows the moment of its last
+// entry as well.
+var journalled = map[string][]string{
+	"product": {"priceAmount", "status", "updatedAt"}, "customer": {"name", "email", "phone"}, "order": {"status"},
+}
+
+// chain is the journal of an object: its state after each entry, the first one before all of them, and when each began.
+type chain struct {
+	resource string
+	states   []map[string]any
+	began    []time.Time
+	events   tally // that its entries must have sent, less those that were found
+}
+
+// announced are the events of a state that a resource gets.
+var announced = map[string][]string{
+	"product PUBLISHED": {"product.published"}, "product ARCHIVED": {"product.archived"},
+	"order PAID": {"order.paid", "payment_link.paid"},
+}
+
+// add adds an entry, and returns what is wrong with it: the values before the change must be those of the state.
+func (c *chain) add(changes map[string]struct{ From, To any }, at time.Time) string {
+	last := c.states[len(c.states)-1]
+	next, broken := map[string]any{}, ""
+	for _, field := range journalled[c.resource] {
+		next[field] = last[field]
+		change, changed := changes[field]
+		if !changed {
+			continue
+		}
+		if known, seen := last[field]; seen && known != change.From {
+			broken = fmt.Sprintf("%s entry that begins with another %s than the one before it left", c.resource, field)
+		}
+		next[field] = change.To
+		if field == "status" {
+			for _, event := range announced[fmt.Sprint(c.resource, " ", change.To)] {
+				c.events.add(event, 1)
+			}
+		}
+	}
+	if _, moment := last["updatedAt"]; moment {
+		next["updatedAt"] = at.UTC().Format("2006-01-02T15:04:05.000Z")
+	}
+	c.states, c.began = append(c.states, next), append(c.began, at)
+	return broken
+}
+
+// shows reports whether an answer or an event has a state.
+func (c *chain) shows(state, body map[string]any) bool {
+	for _, field := range journalled[c.resource] {
+		if got := body[field]; got != state[field] && (got != "" || state[field] != nil) {
+			return false
+		}
+	}
+	return true
+}
+
+// sighting is an answer that showed an object.
+type sighting struct {
+	called, returned int64
+	body             map[string]any
+	at               int // the state that was seen
+}
+
+// checkJournal compares the journal with what the callers were answered, and with the events.
+func (h *history) checkJournal() {
+	seen := map[string][]*sighting{}
+	for _, o := range h.objects {
+		for _, op := range o.history {
+			a, _ := op.Output.(*answer)
+			s := &sighting{called: op.Call, returned: op.Return}
+			if a == nil || a.status >= 300 || json.Unmarshal(a.body, &s.body) != nil {
+				continue
+			}
+			if id, named := s.body["id"].(string); named {
+				seen[id] = append(seen[id], s)
+			}
+		}
+	}
+	chains := h.readJournal(seen)
+	for id, c := range chains {
+		h.wrong.add(c.resource+" answer with a state that its journal does not have, or had before", c.follow(seen[id]))
+	}
+	h.checkEvents(chains)
+	states := 0
+	for _, c := range chains {
+		states += len(c.states)
+	}
+	h.didf("%d journals with %d states", len(chains), states)
+}
+
+// follow finds the state of each answer, in the order of the journal: none before a state that an answer showed that was there
+// when the request began. It returns how many answers have none.
+func (c *chain) follow(seen []*sighting) (lost int) {
+	slices.SortFunc(seen, func(a, b *sighting) int { return cmp.Compare(a.called, b.called) })
+	for i, s := range seen {
+		for _, before := range seen[:i] {
+			if before.returned < s.called {
+				s.at = max(s.at, before.at)
+			}
+		}
+		n := slices.IndexFunc(c.states[s.at:], func(state map[string]any) bool { return c.shows(state, s.body) })
+		if n < 0 {
+			lost++
+			continue
+		}
+		s.at += n
+	}
+	return lost
+}
+
+// readJournal reads the chains of the objects that were seen. That of a product begins with the state that was seen first, and
+// those of customers and orders with nothing.
+func (h *history) readJournal(seen map[string][]*sighting) map[string]*chain {
+	chains := map[string]*chain{}
+	handle, err := h.stage.open(h.ctx)
+	h.require(err)
+	for row := range db.Rows(h.ctx, handle.Reader(), `SELECT resource_type, resource_id, changes, created_at FROM activity_entries
+ WHERE resource_type IN ('product', 'customer', 'order') ORDER BY created_at, id`) {
+		var resource string
+		var id uuid.UUID
+		var changes []byte
+		var at time.Time
+		h.require(row.Scan(&resource, &id, &changes, &at))
+		c := chains[id.String()]
+		if c == nil {
+			c = &chain{resource: resource, states: []map[string]any{{}}, began: []time.Time{{}}}
+			if first := seen[id.String()]; resource == "product" && len(first) > 0 {
+				c.states[0] = first[0].body
+			}
+			if resource == "customer" {
+				c.events.add("customer.created", 1)
+			}
+			chains[id.String()] = c
+		}
+		var fields map[string]struct{ From, To any }
+		h.require(json.Unmarshal(changes, &fields))
+		if broken := c.add(fields, at); broken != "" {
+			h.wrong.add(broken, 1)
+		}
+	}
+	return chains
+}
+
+// checkEvents compares the events with the journal: each has the state that the entry of its moment left, and there are as many
+// as changes that send one.
+func (h *history) checkEvents(chains map[string]*chain) {
+	events, err := h.stage.events(h.ctx, time.Time{})
+	h.require(err)
+	for _, e := range events {
+		c := chains[e.subject.String()]
+		if c == nil {
+			h.wrong.add("event "+e.kind+" without a journal", 1)
+			continue
+		}
+		at := len(c.began) - 1
+		for at > 0 && c.began[at].After(e.at) {
+			at--
+		}
+		var data map[string]any
+		h.require(json.Unmarshal(e.data, &data))
+		if !c.shows(c.states[at], data) {
+			h.wrong.add("event "+e.kind+" with another state than the journal has at its moment", 1)
+		}
+		c.events.add(e.kind, -1)
+	}
+	for _, c := range chains {
+		for kind, n := range c.events {
+			h.lost.add("event "+kind, max(n, 0))
+			h.wrong.add("event "+kind+" without a change", max(-n, 0))
+		}
+	}
+	h.didf("%d events", len(events))
+}

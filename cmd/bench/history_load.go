@@ -1,0 +1,397 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/anishathalye/porcupine"
+	"github.com/valyala/fasthttp"
+
+	"go.storefront.example/ent/db"
+)
+
+const (
+	// callersEach is how many callers ask about an object at a time.
+	callersEach = 5
+	// productLife is how long an object is asked about, unless its kind says otherwise: a history stays short, and so does
+	// porcupine's work, because unknown requests are never over.
+	productLife, claimLife, counterLife = 2 * time.Second, time.Second, 15 * time.Second
+	// historyKeys are the API keys that the callers use in turns: enough for 1000 requests in a second. Those behind them in
+	// the store are counted or revoked.
+	historyKeys = 600
+	// unknownEach is how many requests with an unknown outcome end an object early: each of them doubles porcupine's work. The
+	// callers may have sent some more by then.
+	unknownEach = 6
+	// restAfterRefusal is the longest that a caller rests when it got no answer.
+	restAfterRefusal = 100 * time.Millisecond
+	// payable is how many orders of a payment link can be told apart.
+	payable     = 64
+	counterKind = "counter"
+)
+
+// kind is one of the kinds of objects. Create returns nil when the servers could not make an object.
+type kind struct {
+	name   string
+	life   time.Duration
+	create func(h *history, c *caller, number int) *object
+}
+
+var kinds = []kind{
+	{"product", productLife, newProduct},
+	{"customers", productLife, newCustomers},
+	{"idempotency key", claimLife, newClaim},
+	{"payment link", productLife, newPayments},
+	{"API key", productLife, newRevocation},
+	{counterKind, counterLife, newCounter},
+}
+
+// object is what callers ask about for a while, and all that was asked and answered.
+type object struct {
+	kind  string
+	name  string
+	model porcupine.Model
+	ask   func(c *caller) // one request at random
+	look  func(c *caller) // the requests at the end of the run; nil for none
+
+	mu      sync.Mutex
+	history []porcupine.Operation
+	unknown int
+	known   []string // the ids of its customers or orders
+}
+
+// over reports whether so much of an object is unknown that it is asked about no longer.
+func (o *object) over() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.unknown >= unknownEach
+}
+
+// learn adds an id to the known ones.
+func (o *object) learn(id string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if id != "" && len(o.known) < payable && !slices.Contains(o.known, id) {
+		o.known = append(o.known, id)
+	}
+}
+
+// any returns a known id and its number, or "" when there is none.
+func (o *object) any(c *caller) (string, int) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if len(o.known) == 0 {
+		return "", 0
+	}
+	n := c.random.IntN(len(o.known))
+	return o.known[n], n
+}
+
+// caller asks one request after the other. What it asks depends on the seed, and on the ids that it was answered.
+type caller struct {
+	number int
+	random *rand.Rand
+}
+
+func (h *history) caller(kind, object, number int) *caller {
+	stream := uint64(kind)<<40 | uint64(object)<<8 | uint64(number)               //nolint:gosec // Small numbers.
+	return &caller{number: number, random: rand.New(rand.NewPCG(h.seed, stream))} //nolint:gosec // Nothing secret is made of it.
+}
+
+// cycle has callers ask about one object of a kind after the other until the context ends.
+func (h *history) cycle(ctx context.Context, number int, k kind) {
+	each := seconds(float64(len(kinds)*callersEach) / h.rate)
+	for n := 0; ctx.Err() == nil; n++ {
+		var o *object
+		for c := h.caller(number, n, callersEach); o == nil; {
+			if ctx.Err() != nil {
+				return
+			}
+			if h.create(c, h.request("GET", "/v1/store", "")) != nil { // callers would only be refused before that
+				o = k.create(h, c, n)
+			}
+		}
+		o.kind = k.name
+		var asking sync.WaitGroup
+		until := time.Now().Add(k.life)
+		for i := range callersEach {
+			asking.Go(func() {
+				for c := h.caller(number, n, i); time.Now().Before(until) && !o.over() && ctx.Err() == nil; {
+					o.ask(c)
+					_ = wait(ctx, time.Duration(2*c.random.Float64()*float64(each))) // then the loop ends
+				}
+			})
+		}
+		asking.Wait()
+		h.mu.Lock()
+		h.objects = append(h.objects, o)
+		h.mu.Unlock()
+	}
+}
+
+// ask sends a request to one of the servers and records it, unless it surely had no effect and nothing can be learnt of it.
+// It returns nil without an answer that is known.
+func (h *history) ask(o *object, c *caller, q question) *answer {
+	server := h.servers[c.random.IntN(len(h.servers))]
+	through := server.api
+	if strings.HasPrefix(q.path, "/storefront.admin.") {
+		through = server.admin
+	}
+	h.requests.Add(1)
+	a := &answer{}
+	called := time.Now()
+	err := through.do(q.request, called.Add(answerTimeout), func(r *fasthttp.Response) { a.read(r, called) })
+	returned := time.Now()
+	if err == nil && a.status < 500 {
+		if a.status != 429 || o.kind == counterKind {
+			o.record(c, q, a, called.Sub(h.begun), returned.Sub(h.begun))
+			return a
+		}
+	} else if !unsent(err) {
+		h.unknown.Add(1)
+		if err == nil && (a.status != 503 || a.code != "unavailable") {
+			h.refuse(q, a)
+		}
+		if q.method != "GET" {
+			o.record(c, q, nil, called.Sub(h.begun), math.MaxInt64)
+		}
+	}
+	time.Sleep(rand.N(restAfterRefusal))
+	return nil
+}
+
+// create sends a request that needs no model, because nobody else asks about what it makes, and must succeed.
+func (h *history) create(c *caller, q question) *answer {
+	a := h.ask(&object{}, c, q)
+	if a != nil && a.status >= 300 {
+		h.refuse(q, a)
+		return nil
+	}
+	return a
+}
+
+// refuse counts an answer that nobody may get.
+func (h *history) refuse(q question, a *answer) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.strange.add(fmt.Sprintf("%d %s to %s %s", a.status, a.code, q.method, q.path), 1)
+}
+
+// unsent reports whether a request failed before a server could get it.
+func unsent(err error) bool {
+	var failed *net.OpError
+	return errors.As(err, &failed) && failed.Op == "dial"
+}
+
+// read takes in an answer to a request that was sent at a time.
+func (a *answer) read(r *fasthttp.Response, called time.Time) {
+	a.status, a.body = r.StatusCode(), slices.Clone(r.Body())
+	if a.status >= 400 {
+		var refusal struct{ Code string }
+		_ = json.Unmarshal(a.body, &refusal) // without a code it is told apart from all that have one
+		a.code = refusal.Code
+	}
+	a.remaining, _ = strconv.Atoi(string(r.Header.Peek("X-RateLimit-Remaining"))) // the operator's side has none
+	a.minute = called.Unix() / 60
+	// Between the call and the answer a minute may have begun. Then the answer says in which one it was counted.
+	if reset, _ := strconv.Atoi(string(r.Header.Peek("X-RateLimit-Reset"))); time.Now().Unix()/60 > a.minute && reset > 30 {
+		a.minute++
+	}
+}
+
+func (o *object) record(c *caller, q question, a *answer, called, returned time.Duration) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if a == nil {
+		o.unknown++
+	}
+	o.history = append(o.history, porcupine.Operation{
+		ClientId: c.number, Input: q, Output: a, Call: int64(called), Return: int64(returned),
+	})
+}
+
+// request returns a request with the next of the keys in turns.
+func (h *history) request(method, path, body string) question {
+	_, key := h.stage.keys.next()
+	return question{request: request{method: method, path: path, key: key, body: body}}
+}
+
+// operator returns a request to the operator's listener.
+func (h *history) operator(service, body string) question {
+	return question{request: request{method: "POST", path: "/storefront.admin.v1." + service, key: h.stage.token, body: body}}
+}
+
+// newProduct changes prices, each to one that no product has had, and statuses. No product has two objects: what is unknown of
+// one may still happen later.
+func newProduct(h *history, c *caller, number int) *object {
+	o := &object{name: h.stage.stores[0].products[number].String()}
+	first := h.ask(o, c, h.request("GET", "/v1/products/"+o.name, ""))
+	if first == nil {
+		return nil
+	}
+	state := merged(product{}, first.body)
+	o.model = modelOf(state, product.step)
+	o.look = func(c *caller) { h.ask(o, c, h.request("GET", "/v1/products/"+o.name, "")) }
+	o.ask = func(c *caller) {
+		if c.random.IntN(5) < 2 {
+			o.look(c)
+			return
+		}
+		h.ask(o, c, h.request("PATCH", "/v1/products/"+o.name, h.body(c, productChanges, 100_000+h.number.Add(1))))
+	}
+	return o
+}
+
+// What is asked about products and customers. # is a new price, or one of two numbers for an e-mail and a phone; NEW is a number
+// that no name has had.
+var (
+	productChanges = []string{
+		`{"priceAmount":#}`, `{"priceAmount":#}`, `{"status":"DRAFT"}`, `{"status":"ARCHIVED"}`,
+		`{"status":"PUBLISHED","priceAmount":#}`, `{"status":"DRAFT","priceAmount":#}`,
+	}
+	customerBodies = []string{
+		`{"email":"history.#@example.com"}`, `{"phone":"+23765#","name":"Customer NEW"}`,
+		`{"email":"history.#@example.com","phone":"+23765#"}`,
+	}
+	customerChanges = []string{
+		`{"name":"Customer NEW"}`, `{"email":"history.#@example.com"}`, `{"phone":"+23765#"}`, `{"email":null}`, `{"phone":null}`,
+		`{"email":"history.#@example.com","phone":null,"name":"Customer NEW"}`,
+	}
+)
+
+// body returns one of several bodies with a number in it.
+func (h *history) body(c *caller, of []string, number int64) string {
+	text := strings.ReplaceAll(of[c.random.IntN(len(of))], "#", strconv.FormatInt(number, 10))
+	return strings.ReplaceAll(text, "NEW", strconv.FormatInt(h.number.Add(1), 10))
+}
+
+// newCustomers has two e-mails and two phones, which customers get, lose and take from each other.
+func newCustomers(h *history, _ *caller, _ int) *object {
+	o, first := &object{model: modelOf(customers{}, customers.step)}, 1_000_000+10*h.number.Add(1) // seven digits, as phones have them
+	o.ask = func(c *caller) {
+		id, _ := o.any(c)
+		number := first + int64(c.random.IntN(2))
+		switch action := c.random.IntN(3); {
+		case id == "" || action == 0:
+			if a := h.ask(o, c, h.request("POST", "/v1/customers", h.body(c, customerBodies, number))); a != nil {
+				o.learn(merged(customer{}, a.body).ID)
+			}
+		case action == 1:
+			h.ask(o, c, h.request("PATCH", "/v1/customers/"+id, h.body(c, customerChanges, number)))
+		default:
+			h.ask(o, c, h.request("GET", "/v1/customers/"+id, ""))
+		}
+	}
+	o.look = func(c *caller) {
+		for _, id := range o.known {
+			h.ask(o, c, h.request("GET", "/v1/customers/"+id, ""))
+		}
+	}
+	return o
+}
+
+// newClaim is an idempotency key, under which callers record one of two orders.
+func newClaim(h *history, _ *caller, _ int) *object {
+	o := &object{model: modelOf(claim{}, claim.step), name: fmt.Sprintf("history-%d", h.number.Add(1))}
+	store := h.stage.stores[0]
+	o.ask = func(c *caller) {
+		quantity := 1 + max(0, c.random.IntN(4)-2) // two seldom
+		h.ask(o, c, h.operator("OrderService/CreateOrder", fmt.Sprintf(
+			`{"store":%q,"email":"%s@example.com","items":[{"productId":%q,"quantity":%d}],"note":%q,"idempotencyKey":%q}`,
+			store.slug, o.name, store.product, quantity, o.name, o.name)))
+	}
+	return o
+}
+
+// countClaims adds to the histories of idempotency keys how many orders there are of each.
+func (h *history) countClaims() {
+	handle, err := h.stage.open(h.ctx)
+	h.require(err)
+	count := map[string]int{}
+	for row := range db.Rows(h.ctx, handle.Reader(), "SELECT note, count(*) FROM orders WHERE note LIKE 'history-%' GROUP BY note") {
+		var note string
+		var orders int
+		h.require(row.Scan(&note, &orders))
+		count[note] = orders
+	}
+	at := time.Since(h.begun)
+	for _, o := range h.objects {
+		if strings.HasPrefix(o.name, "history-") {
+			asked := question{request: request{method: countOrders}}
+			o.record(&caller{}, asked, &answer{body: strconv.AppendInt(nil, int64(count[o.name]), 10)}, at, at)
+		}
+	}
+}
+
+// newPayments is a payment link, of which orders are recorded and paid, each perhaps several times.
+func newPayments(h *history, c *caller, _ int) *object {
+	o := &object{model: modelOf(payments(0), payments.step)}
+	made := h.create(c, h.request("POST", "/v1/payment-links",
+		fmt.Sprintf(`{"title":"History","pricing":"FIXED","amount":%d}`, linkAmount)))
+	if made == nil {
+		return nil
+	}
+	o.name = merged(customer{}, made.body).ID
+	o.look = func(c *caller) { h.ask(o, c, h.request("GET", "/v1/payment-links/"+o.name, "")) }
+	o.ask = func(c *caller) {
+		order, n := o.any(c)
+		switch action := c.random.IntN(3); {
+		case order == "" || action == 0:
+			body := fmt.Sprintf(`{"store":%q,"email":"payer.%d@example.com","paymentLinkId":%q}`, h.stage.stores[0].slug,
+				h.number.Add(1), o.name)
+			if a := h.create(c, h.operator("OrderService/CreateOrder", body)); a != nil {
+				o.learn(merged(customer{}, a.body).ID)
+			}
+		case action == 1:
+			q := h.operator("OrderService/PayOrder", fmt.Sprintf(`{"id":%q}`, order))
+			q.n = n
+			h.ask(o, c, q)
+		default:
+			o.look(c)
+		}
+	}
+	return o
+}
+
+// spareKey is an API key that no other object uses, and its id.
+func (h *history) spareKey() (key, id string) {
+	store := &h.stage.stores[0]
+	n := len(store.keys) + int(h.spare.Add(1)) - 1
+	return store.keys[:cap(store.keys)][n], store.keyIDs[n].String()
+}
+
+// newRevocation is an API key that is revoked while it is used.
+func newRevocation(h *history, _ *caller, _ int) *object {
+	o := &object{model: modelOf(revoked(false), revoked.step)}
+	key, id := h.spareKey()
+	o.look = func(c *caller) {
+		h.ask(o, c, question{request: request{method: "GET", path: "/v1/store", key: key}})
+	}
+	o.ask = func(c *caller) {
+		if c.random.IntN(20) > 0 {
+			o.look(c)
+			return
+		}
+		h.ask(o, c, h.operator("KeyService/RevokeKey", fmt.Sprintf(`{"id":%q}`, id)))
+	}
+	return o
+}
+
+// newCounter is an API key that is used more often than it may be.
+func newCounter(h *history, _ *caller, _ int) *object {
+	o := &object{model: modelOf(counter{}, counter.step), kind: counterKind}
+	key, _ := h.spareKey()
+	o.ask = func(c *caller) {
+		h.ask(o, c, question{request: request{method: "GET", path: "/v1/store", key: key}})
+	}
+	return o
+}
