@@ -29,7 +29,8 @@ func TestCovers(t *testing.T) {
 		{"a method that requires nothing known", []string{"store:read"}, "", false},
 	} {
 		t.Run(row.reason, func(t *testing.T) {
-			require.Equal(t, row.want, auth.Covers(row.scopes, row.required))
+			require.Equal(t, row.want, auth.Covers(row.scopes, row.required), "whether a key with %v may do what needs %q", row.scopes,
+				row.required)
 		})
 	}
 }
@@ -52,7 +53,7 @@ func TestPrincipal(t *testing.T) {
 	require.NoError(t, p.Require("customers:read"))
 
 	var r *apierr.Refusal
-	require.ErrorAs(t, p.Require("orders:read"), &r)
+	require.ErrorAs(t, p.Require("orders:read"), &r, "a key with %v reads orders", p.Scopes)
 	require.Equal(t, apierr.InsufficientScope, r.Code)
 	require.Equal(t, 403, r.Status())
 	require.Equal(t, "orders:read", r.Details.GetRequired())

@@ -108,10 +108,10 @@ func (b *bench) refused(m proto.Message, status int, code string) any {
 func (b *bench) refusedAs(a answer, status int, code string) any {
 	b.Helper()
 	require.Equal(b, code, a.body["code"], "%v", a.body)
-	require.Equal(b, status, a.status)
-	require.Equal(b, json.Number(strconv.Itoa(status)), a.body["statusCode"])
-	require.NotEmpty(b, a.body["message"])
-	require.Equal(b, a.header.Get("X-Request-Id"), a.body["requestId"])
+	require.Equal(b, status, a.status, "the HTTP status of %s", code)
+	require.Equal(b, json.Number(strconv.Itoa(status)), a.body["statusCode"], "the status in the body of %s", code)
+	require.NotEmpty(b, a.body["message"], "the message of %s", code)
+	require.Equal(b, a.header.Get("X-Request-Id"), a.body["requestId"], "the id in the body is the header's")
 	require.Regexp(b, `^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$`, a.body["requestId"])
 	require.Regexp(b, dateTime, a.body["timestamp"])
 	details, has := a.body["details"]
@@ -132,11 +132,11 @@ func (b *bench) fieldsOf(details any, fields ...string) {
 	names := []string{}
 	for _, entry := range list {
 		entry := entry.(map[string]any)
-		require.Len(b, entry, 2)
-		require.NotEmpty(b, entry["message"])
+		require.Len(b, entry, 2, "field and message")
+		require.NotEmpty(b, entry["message"], "the message of %s", entry["field"])
 		names = append(names, entry["field"].(string))
 	}
-	require.ElementsMatch(b, fields, names)
+	require.ElementsMatch(b, fields, names, "the refused fields")
 }
 
 // dateTime is the only form of a date: UTC, milliseconds, Z.
