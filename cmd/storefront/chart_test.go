@@ -42,16 +42,29 @@ type object struct {
 		Ports       []struct{ TargetPort string }
 		Endpoints   []struct{ Path string }
 		Egress      []any
-		Template    struct {
-			Metadata struct{ Labels labels }
-			Spec     struct {
-				Grace           int `json:"terminationGracePeriodSeconds"`
-				Containers      []container
-				SecurityContext struct{ FSGroup int }
-				Volumes         []volume
-			}
-		}
+		Template    template
+		JobTemplate struct{ Spec struct{ Template template } }
+		Replicas    int
 	}
+}
+
+// template is what the tests read of a pod.
+type template struct {
+	Metadata struct{ Labels labels }
+	Spec     struct {
+		Grace           int `json:"terminationGracePeriodSeconds"`
+		Containers      []container
+		SecurityContext struct{ FSGroup int }
+		Volumes         []volume
+	}
+}
+
+// pod is the pod that an object makes, if any.
+func (o object) pod() template {
+	if o.Kind == "CronJob" {
+		return o.Spec.JobTemplate.Spec.Template
+	}
+	return o.Spec.Template
 }
 
 type container struct {
@@ -85,6 +98,7 @@ type volumeMount struct{ Name, MountPath string }
 
 // volume is what a pod mounts of a Secret.
 type volume struct {
+	Claim  struct{ ClaimName string } `json:"persistentVolumeClaim"`
 	Name   string
 	Secret struct {
 		SecretName  string
@@ -189,13 +203,15 @@ func TestChartFitsTheCommands(t *testing.T) {
 	devtest.Watch(t)
 	made := []string{"--set", "secrets.databaseUrl=postgres://db/storefront,secrets.secretKey=" + seal.NewKey() +
 		",secrets.adminToken=the-token-of-the-charts-operator"}
-	for name, args := range map[string][]string{"made": made, "existing": {"--values", "testdata/helm.yaml"}} {
+	sqlite := []string{"--set", "sqlite.claim=data,backup.claim=backups,backup.schedule=15 3 * * *,secrets.databaseUrl=sqlite:/data/storefront.db," +
+		"secrets.secretKey=" + seal.NewKey() + ",secrets.adminToken=the-token-of-the-charts-operator"}
+	for name, args := range map[string][]string{"made": made, "existing": {"--values", "testdata/helm.yaml"}, "sqlite": sqlite} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			objects := chart(t, args...)
 			pods, ports := map[string]labels{}, map[string][]string{}
 			for _, o := range objects {
-				for _, c := range o.Spec.Template.Spec.Containers {
+				for _, c := range o.pod().Spec.Containers {
 					require.Equal(t, []string{"/storefront"}, c.Command)
 					requireCommand(t, c.Args...)
 					for _, v := range c.Env {
@@ -205,14 +221,14 @@ func TestChartFitsTheCommands(t *testing.T) {
 					}
 					require.True(t, c.SecurityContext.NonRoot && c.SecurityContext.ReadOnly && !*c.SecurityContext.Escalate)
 					require.Equal(t, 65532, c.SecurityContext.User, "the user of the image")
-					require.Equal(t, 65532, o.Spec.Template.Spec.SecurityContext.FSGroup, "the group that reads the secrets")
-					pods[c.Args[0]] = o.Spec.Template.Metadata.Labels
+					require.Equal(t, 65532, o.pod().Spec.SecurityContext.FSGroup, "the group that reads the secrets")
+					pods[c.Args[0]] = o.pod().Metadata.Labels
 					for _, p := range c.Ports {
 						ports[c.Args[0]] = append(ports[c.Args[0]], p.Name)
 					}
 				}
 			}
-			require.Len(t, pods, 3)
+			require.Len(t, pods, map[string]int{"made": 3, "existing": 3, "sqlite": 4}[name])
 			// A selector that fits no pod would be noticed by nobody.
 			for _, o := range objects {
 				component := o.Metadata.Labels["app.kubernetes.io/component"]
@@ -221,7 +237,7 @@ func TestChartFitsTheCommands(t *testing.T) {
 					require.True(t, pods[component].has(o.Spec.Selector.MatchLabels), "%s", o.Metadata.Name)
 				case "NetworkPolicy":
 					require.True(t, pods[component].has(o.Spec.PodSelector.MatchLabels), "%s", o.Metadata.Name)
-					require.NotEmpty(t, o.Spec.Egress)
+					require.Equal(t, component == "backup", len(o.Spec.Egress) == 0)
 				case "ServiceMonitor":
 					require.Equal(t, "/metrics", o.Spec.Endpoints[0].Path)
 					for _, service := range []string{"shop-storefront-server-operator", "shop-storefront-worker-operator"} {
@@ -234,6 +250,18 @@ func TestChartFitsTheCommands(t *testing.T) {
 				case "Job":
 					require.Contains(t, o.Metadata.Annotations["helm.sh/hook"], "pre-upgrade")
 				}
+			}
+			if name == "sqlite" { // all pods have the file, and one writes to the other volume
+				claims := map[string]int{}
+				for _, o := range objects {
+					for _, v := range o.pod().Spec.Volumes {
+						claims[v.Claim.ClaimName]++
+					}
+				}
+				require.Equal(t, map[string]int{"data": 4, "backups": 1, "": 2}, claims)
+				require.Equal(t, 1, objectOf(t, objects, "Deployment", "shop-storefront-server").Spec.Replicas)
+				cron := objectOf(t, objects, "CronJob", "shop-storefront-backup").pod().Spec.Containers[0]
+				require.Equal(t, []string{"backup", "--to", "/backups", "--keep", "14"}, cron.Args)
 			}
 			if name == "existing" {
 				objectOf(t, objects, "ServiceMonitor", "shop-storefront")
@@ -310,6 +338,9 @@ func TestChartSaysWhatIsMissing(t *testing.T) {
 	t.Parallel()
 	for want, set := range map[string]string{
 		"secrets.databaseUrl must be a postgres:// URL": "secrets.databaseUrl=sqlite:/data/storefront.db",
+		"secrets.databaseUrl must be sqlite:/data/":     "sqlite.claim=c,secrets.databaseUrl=postgres://db/storefront",
+		"backup.schedule needs sqlite.claim":            "backup.schedule=@daily,backup.claim=c,secrets.databaseUrl=postgres://db/storefront,secrets.secretKey=k,secrets.adminToken=a",
+		"server.autoscaling needs PostgreSQL":           "sqlite.claim=c,server.autoscaling.enabled=true,secrets.databaseUrl=sqlite:/data/s.db,secrets.secretKey=k,secrets.adminToken=a",
 		"secrets.secretKey is missing":                  "secrets.databaseUrl=postgres://db/storefront",
 		"secrets.adminToken is missing":                 "secrets.databaseUrl=postgres://db/storefront,secrets.secretKey=k",
 	} {

@@ -70,7 +70,7 @@ func readable(set *settings, command string) error {
 
 // databases checks the database and everything visible in it.
 func (c *doctorCmd) databases(ctx context.Context) []doctor.Finding {
-	keys := c.keys() // before the database is opened, beside which it may be
+	keys := c.keys(c.DatabaseURL) // before the database is opened, beside which it may be
 	used := doctor.Used(c.DatabaseURL)
 	handle, reached := doctor.Open(ctx, db.Config{
 		URL: c.DatabaseURL, MaxConns: 2, Settings: map[string]string{"application_name": doctor.ApplicationName},
@@ -87,16 +87,6 @@ func (c *doctorCmd) databases(ctx context.Context) []doctor.Finding {
 		defer func() { _ = handle.Close() }()
 	}
 	return append(found, doctor.Database(ctx, handle, doctor.Installation{Keys: keys, Used: used})...)
-}
-
-// keys are the secret keys; a missing file is not made.
-func (c *doctorCmd) keys() doctor.SecretKeys {
-	path, embedded := keyFile(c.DatabaseURL)
-	if c.SecretKey == "" && (!embedded || !exists(path)) {
-		return doctor.SecretKeys{Made: embedded}
-	}
-	ring, err := c.ring(c.database)
-	return doctor.SecretKeys{Ring: ring, Err: err}
 }
 
 // findings prints what was found.

@@ -3,14 +3,11 @@ package main
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 	"regexp"
 
 	"go.storefront.example/ent/db"
-	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/notice"
 	"go.storefront.example/ent/seal"
-	"go.storefront.example/gen/ent"
 	"go.storefront.example/worker/egress"
 )
 
@@ -45,23 +42,4 @@ func (n notices) set(ctx context.Context, handle *db.DB, ring func() (*seal.Keyr
 	}
 	return notice.SetSink(ctx, handle, secrets, notice.Sink{URL: n.NoticesURL, Secret: n.NoticesSecret,
 		Dashboard: string(n.DashboardURL)})
-}
-
-// noticeBackup tells the platform of a backup, unless the schema is of a release without notices.
-func noticeBackup(ctx context.Context, handle *db.DB, file string, bytes int64) error {
-	if current, err := handle.Current(ctx); err != nil || !current {
-		return err
-	}
-	n := notice.Notice{
-		Type: notice.BackupFinished, Text: fmt.Sprintf("The backup %s is finished: %s bytes.", filepath.Base(file), grouped(bytes)),
-		About: map[string]any{"file": file, "bytes": bytes},
-	}
-	err := hook.WithTx(ctx, handle, func(ctx context.Context, tx *ent.Tx) error {
-		_, err := notice.Write(ctx, tx, hook.Time(ctx), n)
-		return err
-	})
-	if err != nil {
-		return fmt.Errorf("the backup %s is whole, but its notice is not written: %w", file, err)
-	}
-	return nil
 }

@@ -143,7 +143,7 @@ func TestUnitsFitTheCommandsAndAreHardenedAlike(t *testing.T) {
 	t.Parallel()
 	paths, err := filepath.Glob("systemd/*.service")
 	require.NoError(t, err)
-	require.Len(t, paths, 3)
+	require.Len(t, paths, 4)
 	first := parseUnit(t, paths[0])
 	for _, path := range paths {
 		u := parseUnit(t, path)
@@ -160,13 +160,29 @@ func TestUnitsFitTheCommandsAndAreHardenedAlike(t *testing.T) {
 			require.NotEmpty(t, u["Service."+key], "%s: %s", path, key)
 			require.Equal(t, first["Service."+key], u["Service."+key], "%s: %s", path, key)
 		}
-		if !strings.Contains(path, "migrate") {
+		if !strings.Contains(path, "migrate") && !strings.Contains(path, "backup") {
 			stop, err := time.ParseDuration(u["Service.TimeoutStopSec"][0] + "s")
 			require.NoError(t, err)
 			require.Greater(t, stop, grace, path)
 			require.Equal(t, []string{"storefront-migrate.service"}, u["Unit.Requires"], path)
 			require.Contains(t, u["Unit.After"][0], "storefront-migrate.service", path)
 		}
+	}
+}
+
+// The timer starts the unit beside it, which may write the folder that its command names and that the package makes.
+func TestTheTimerStartsABackup(t *testing.T) {
+	t.Parallel()
+	timer, service := parseUnit(t, "systemd/storefront-backup.timer"), parseUnit(t, "systemd/storefront-backup.service")
+	require.NotEmpty(t, timer["Timer.OnCalendar"])
+	require.Equal(t, []string{"true"}, timer["Timer.Persistent"], "a machine may be off at night")
+	require.Equal(t, []string{"timers.target"}, timer["Install.WantedBy"])
+	folder := strings.Fields(service["Service.ExecStart"][0])[3]
+	require.Equal(t, []string{"-" + folder}, service["Service.ReadWritePaths"])
+	for _, script := range []string{"systemd/postinst", "README.md"} {
+		text, err := os.ReadFile(script)
+		require.NoError(t, err)
+		require.Contains(t, string(text), "install -d -o storefront -g storefront -m 700 "+folder+"\n")
 	}
 }
 
@@ -199,8 +215,10 @@ func TestSystemdAcceptsTheUnits(t *testing.T) {
 	folder := t.TempDir()
 	paths, err := filepath.Glob("systemd/*.service")
 	require.NoError(t, err)
+	timers, err := filepath.Glob("systemd/*.timer")
+	require.NoError(t, err)
 	args := []string{"verify", "--man=no"}
-	for _, path := range paths {
+	for _, path := range append(paths, timers...) {
 		text, err := os.ReadFile(path)
 		require.NoError(t, err)
 		copied := filepath.Join(folder, filepath.Base(path))

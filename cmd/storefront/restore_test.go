@@ -54,16 +54,33 @@ func restoreSQLite(t *testing.T, i installation) installation {
 	return i.with("STOREFRONT_DATABASE_URL", "sqlite:"+target)
 }
 
+// manualBackup returns a block of commands of the manual's section on backups, the one that begins with a program.
+func manualBackup(t *testing.T, program string) string {
+	t.Helper()
+	manual, err := os.ReadFile("README.md")
+	require.NoError(t, err)
+	_, section, found := strings.Cut(string(manual), "\n## Backups\n")
+	require.True(t, found)
+	_, block, found := strings.Cut(section, "\n```sh\n"+program)
+	require.True(t, found, program)
+	block, _, _ = strings.Cut(block, "\n```\n")
+	return program + block
+}
+
+// restorePostgres runs the manual's lines as they stand there, and takes a copy of the whole server too.
 func restorePostgres(t *testing.T, i installation) installation {
-	dump, restore := postgresTool(t, "pg_dump"), postgresTool(t, "pg_restore")
-	file := filepath.Join(t.TempDir(), "storefront.dump")
+	bin := filepath.Dir(postgresTool(t, "pg_basebackup"))
 	target := dbtest.EmptyURL(t, dbtest.Postgres)
-	for _, c := range []*exec.Cmd{
-		i.command(dump, "--format=custom", "--no-owner", "--file="+file, i.env["STOREFRONT_DATABASE_URL"]),
-		i.command(restore, "--exit-on-error", "--no-owner", "--dbname="+target, file),
-	} {
+	folder := t.TempDir()
+	in := i.with("NEW_DATABASE_URL", target).with("PATH", bin+string(os.PathListSeparator)+os.Getenv("PATH"))
+	for _, program := range []string{"pg_dump", "pg_basebackup"} {
+		lines := manualBackup(t, program)
+		// The ports of the service are those of other tests, too.
+		lines = strings.ReplaceAll(lines, "storefront doctor", "storefront doctor --check-url none --addr 127.0.0.1:0 --admin-addr 127.0.0.1:0")
+		c := in.command("sh", "-ec", lines)
+		c.Dir = folder
 		out, err := c.CombinedOutput()
-		require.NoError(t, err, "%v: %s", c.Args, out)
+		require.NoError(t, err, "%s: %s", lines, out)
 	}
 	return i.with("STOREFRONT_DATABASE_URL", target)
 }

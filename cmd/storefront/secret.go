@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"go.storefront.example/cmd/storefront/doctor"
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/seal"
 	"go.storefront.example/server/admin"
@@ -112,6 +113,16 @@ func (k secretKey) ring(d database) (*seal.Keyring, error) {
 		return nil, fmt.Errorf("--secret-key: %w", err)
 	}
 	return seal.NewKeyring(key, older...), nil
+}
+
+// keys are the secret keys of a service with this database; a missing file is not made.
+func (k secretKey) keys(databaseURL string) doctor.SecretKeys {
+	path, embedded := keyFile(databaseURL)
+	if k.SecretKey == "" && (!embedded || !exists(path)) {
+		return doctor.SecretKeys{Made: embedded}
+	}
+	ring, err := k.ring(database{DatabaseURL: databaseURL})
+	return doctor.SecretKeys{Ring: ring, Err: err}
 }
 
 // older returns the keys of --old-secret-keys.

@@ -32,10 +32,10 @@ func TestBackupWithoutHardLinks(t *testing.T) {
 	)
 	dbtest.WithoutLinks(t, func() {
 		link = os.Link(folder, path)
-		bytes, first = s.Backup(t.Context(), path)
+		bytes, first = s.Backup(t.Context(), path, nil)
 		_ = os.Rename(path, path+".kept")
 		between = func() { _ = os.WriteFile(path, []byte("mine"), 0o600) }
-		_, second = s.Backup(t.Context(), path)
+		_, second = s.Backup(t.Context(), path, nil)
 	})
 	require.ErrorIs(t, link, unix.EPERM)
 	require.NoError(t, first)

@@ -52,7 +52,7 @@ func TestBackupIsTheDatabaseOfOneMoment(t *testing.T) {
 	// As a command does: through pools of its own.
 	other, err := hook.Open(t.Context(), db.Config{URL: databaseURL(t, s)})
 	require.NoError(t, err)
-	bytes, err := other.Backup(t.Context(), path)
+	bytes, err := other.Backup(t.Context(), path, nil)
 	require.NoError(t, err)
 	require.NoError(t, other.Close())
 	close(stop)
@@ -95,13 +95,13 @@ func TestBackupLeavesAloneWhatIsThere(t *testing.T) {
 	folder := t.TempDir()
 	path := filepath.Join(folder, "copy.db")
 	require.NoError(t, os.WriteFile(path, []byte("mine"), 0o600))
-	_, err := s.Backup(t.Context(), path)
+	_, err := s.Backup(t.Context(), path, nil)
 	require.ErrorIs(t, err, fs.ErrExist)
 	kept, err := os.ReadFile(path)
 	require.NoError(t, err)
 	require.Equal(t, "mine", string(kept))
 
-	_, err = s.Backup(t.Context(), filepath.Join(folder, "nowhere", "copy.db"))
+	_, err = s.Backup(t.Context(), filepath.Join(folder, "nowhere", "copy.db"), nil)
 	require.ErrorIs(t, err, fs.ErrNotExist)
 	entries, err := os.ReadDir(folder)
 	require.NoError(t, err)
@@ -111,6 +111,6 @@ func TestBackupLeavesAloneWhatIsThere(t *testing.T) {
 func TestBackupOfAServerIsTheServersOwn(t *testing.T) {
 	t.Parallel()
 	s := dbtest.NewEmpty(t, dbtest.Postgres, db.Config{})
-	_, err := s.Backup(t.Context(), filepath.Join(t.TempDir(), "copy.db"))
+	_, err := s.Backup(t.Context(), filepath.Join(t.TempDir(), "copy.db"), nil)
 	require.ErrorIs(t, err, db.ErrNotEmbedded)
 }

@@ -36,6 +36,9 @@ type Config struct {
 	URL string
 	// Existing refuses a SQLite file that does not exist with ErrNoFile; otherwise Open creates it.
 	Existing bool
+	// ReadOnly opens a SQLite file that exists and that nobody writes, such as a backup: the file and its folder stay as they are.
+	// A file with a write-ahead log beside it is refused, because it is in use or lacks what the log has.
+	ReadOnly bool
 	// Clock replaces the clock for everything in the database; PostgreSQL's statements get its time
 	// as a parameter. Nil means PostgreSQL's own clock, and on SQLite this process's. For tests;
 	// goroutines share it.

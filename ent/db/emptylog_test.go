@@ -83,7 +83,7 @@ func TestABackupLeavesTheWriterFree(t *testing.T) {
 			writeMark(t, s)
 		}
 	}})
-	_, err := s.Backup(t.Context(), filepath.Join(t.TempDir(), "copy.db"))
+	_, err := s.Backup(t.Context(), filepath.Join(t.TempDir(), "copy.db"), nil)
 	require.NoError(t, err)
 	require.True(t, wrote)
 }

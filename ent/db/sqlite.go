@@ -60,8 +60,11 @@ func openSQLite(ctx context.Context, c Config, path string) (*DB, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reach the database: %w", err)
 	}
-	if _, err := os.Stat(path); c.Existing && errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Stat(path); (c.Existing || c.ReadOnly) && errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%w %s", ErrNoFile, path)
+	}
+	if c.ReadOnly {
+		return openReadOnly(ctx, c, path)
 	}
 	if err := createFile(path); err != nil {
 		return nil, fmt.Errorf("reach the database: %w", err)
@@ -128,6 +131,24 @@ func openSQLite(ctx context.Context, c Config, path string) (*DB, error) {
 	}, nil
 }
 
+// openReadOnly opens a file in which nothing changes, so that SQLite makes neither a log nor an index of it beside the file
+// (https://www.sqlite.org/uri.html#uriimmutable).
+func openReadOnly(ctx context.Context, c Config, path string) (*DB, error) {
+	if _, err := os.Stat(path + "-wal"); err == nil {
+		return nil, fmt.Errorf("open %s: %s-wal is beside it: it is in use, or lacks what that file has", path, filepath.Base(path))
+	}
+	open := func() (*sql.DB, error) { return c.openFile(path, "deferred", readerWait, "query_only(1)") }
+	reader, err := open()
+	if err != nil {
+		return nil, err
+	}
+	if err := reader.PingContext(ctx); err != nil {
+		return nil, errors.Join(fmt.Errorf("open %s: %w", path, err), reader.Close())
+	}
+	return &DB{dialect: sqliteFile, path: path, reader: reader, writer: reader, admissions: reader, prober: reader,
+		announcer: &watcher{open: open}, clock: newClock(c)}, nil
+}
+
 // WithoutForeignKeys calls a function with a writer for whom SQLite does not look for rows that refer to deleted ones. Its keys name
 // no store, so it would read the whole table for each row while everybody waits. Whoever uses it deletes such rows before.
 func (s *DB) WithoutForeignKeys(do func(writer *sql.DB) error) error {
@@ -178,6 +199,9 @@ func (c Config) openFile(path, txlock string, wait time.Duration, pragmas ...str
 			"temp_store(memory)",
 			"journal_size_limit(67108864)",
 		}, pragmas...),
+	}
+	if c.ReadOnly {
+		query["mode"], query["immutable"] = []string{"ro"}, []string{"1"}
 	}
 	connect, err := sqlite.NewConnector(fileURI(path, query))
 	if err != nil {

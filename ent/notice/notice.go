@@ -38,6 +38,7 @@ const (
 	KeyExpired        = "key.expired"
 	ImportFinished    = "import.finished"
 	BackupFinished    = "backup.finished"
+	BackupFailed      = "backup.failed"
 	StoreExported     = "store.exported"
 	StoreDeleted      = "store.deleted"
 	CustomerForgotten = "customer.forgotten"
@@ -53,6 +54,7 @@ var subjects = map[string]string{
 	KeyExpired:        "An API key of %s has expired",
 	ImportFinished:    "An import into %s is finished",
 	BackupFinished:    "The backup is finished",
+	BackupFailed:      "A backup failed",
 	StoreExported:     "The data of %s was exported",
 	StoreDeleted:      "The store %s was deleted",
 	CustomerForgotten: "A customer of %s was forgotten",

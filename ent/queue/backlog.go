@@ -34,6 +34,15 @@ type Backlog struct {
 	NoticesFailing time.Duration
 	// ForgettingsFailing is how many customers are still to be forgotten because the last step of that failed.
 	ForgettingsFailing int
+	// BackupAge is how long ago the last verified backup of a SQLite file began; without one, how old the database is. It is nil
+	// on PostgreSQL, whose backups are its own.
+	BackupAge *time.Duration
+}
+
+// MarkBackup notes, in a transaction on SQLite, when a verified backup began.
+func MarkBackup(ctx context.Context, tx notice.Tx, began time.Time) error {
+	_, err := sqlite.exec(ctx, tx, "mark backup", began)
+	return wrap("note the time of a backup", err)
 }
 
 // ReadBacklog looks at what there is to do, in statements that read indexes.
@@ -50,6 +59,13 @@ func ReadBacklog(ctx context.Context, s *db.DB) (Backlog, error) {
 	}
 	if err := s.Reader().QueryRowContext(ctx, shared["forgettings failing"]).Scan(&b.ForgettingsFailing); err != nil {
 		return Backlog{}, wrap("count failing forgettings", err)
+	}
+	if d := dialectOf(s); d.singleWriter {
+		var last int64
+		if err := s.Reader().QueryRowContext(ctx, d.statements["last backup"]).Scan(&last); err != nil {
+			return Backlog{}, wrap("read the time of the last backup", err)
+		}
+		b.BackupAge = new(max(0, s.Now().Sub(time.UnixMilli(last))))
 	}
 	var err error
 	if b.NoticesFailing, err = notice.Failing(ctx, s); err != nil {
@@ -85,6 +101,8 @@ var (
 		"For how long the address of notices has accepted none; 0 if it does."+sameForAll, nil, nil)
 	forgettingsDesc = prometheus.NewDesc("storefront_forgettings_failing",
 		"Customers who are still to be forgotten because the last step of that failed; each is tried again."+sameForAll, nil, nil)
+	backupDesc = prometheus.NewDesc("storefront_backup_age_seconds",
+		"Age of the last verified backup of a SQLite database; without one, of the database."+sameForAll, nil, nil)
 )
 
 // Collector is the backlog of a database as Prometheus metrics. Goroutines may share it.
@@ -114,6 +132,7 @@ func (c *Collector) Describe(into chan<- *prometheus.Desc) {
 	into <- waitingDesc
 	into <- noticesDesc
 	into <- forgettingsDesc
+	into <- backupDesc
 }
 
 // Collect implements prometheus.Collector.
@@ -131,6 +150,9 @@ func (c *Collector) Collect(into chan<- prometheus.Metric) {
 	gauge(waitingDesc, float64(b.Retries), "retry")
 	gauge(noticesDesc, b.NoticesFailing.Seconds())
 	gauge(forgettingsDesc, float64(b.ForgettingsFailing))
+	if b.BackupAge != nil {
+		gauge(backupDesc, b.BackupAge.Seconds())
+	}
 }
 
 // look reads the backlog, unless that was done a moment ago.

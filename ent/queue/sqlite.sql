@@ -117,3 +117,11 @@ UPDATE deliveries SET due_at = $3
  WHERE store_id = $1 AND webhook_id = $2 AND lease IS NULL AND due_at > $3
   AND EXISTS (SELECT 1 FROM webhooks w WHERE w.store_id = $1 AND w.id = $2 AND w.enabled AND w.epoch = deliveries.epoch)
   AND event_id IN (SELECT value FROM json_each($4))
+
+-- name: mark backup
+INSERT INTO clock_marks (id, seen_at) VALUES ('backup', $1) ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at
+
+-- name: last backup
+-- In milliseconds; without a backup, when the database was made.
+SELECT COALESCE((SELECT CAST(seen_at AS integer) FROM clock_marks WHERE id = 'backup'),
+ (SELECT 1000 * CAST(strftime('%s', min(tstamp)) AS integer) FROM goose_db_version))

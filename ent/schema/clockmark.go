@@ -7,8 +7,8 @@ import (
 	"entgo.io/ent/schema/field"
 )
 
-// ClockMark is the time on SQLite when old data was last looked for. Without a recent one nothing is
-// deleted for a while, because data that looks old may be new.
+// ClockMark is the time on SQLite when old data was last looked for, or when the last verified backup began. Without a recent
+// look nothing is deleted for a while, because data that looks old may be new.
 type ClockMark struct{ ent.Schema }
 
 // Annotations of clock marks.
@@ -19,7 +19,7 @@ func (ClockMark) Annotations() []schema.Annotation {
 // Fields of a clock mark.
 func (ClockMark) Fields() []ent.Field {
 	return []ent.Field{
-		field.String("id").Immutable().Comment("what is swept: journal"),
+		field.String("id").Immutable().Comment("what was done: journal (its sweep), backup"),
 		field.Time("seen_at").Comment("by the machine's clock"),
 		field.Time("held_until").Optional().Nillable().Comment("nothing is deleted before"),
 	}

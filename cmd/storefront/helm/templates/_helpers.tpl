@@ -71,9 +71,28 @@ nodeSelector: {{ toJson . }}
 {{- with .Values.tolerations }}
 tolerations: {{ toJson . }}
 {{- end }}
+{{- if .Values.sqlite.claim }}
+# Only pods on one node can share the file, which the user of the image owns.
+affinity:
+  podAffinity:
+    requiredDuringSchedulingIgnoredDuringExecution:
+      - topologyKey: kubernetes.io/hostname
+        labelSelector: {matchLabels: {app.kubernetes.io/name: {{ .Chart.Name }}, app.kubernetes.io/instance: {{ .Release.Name }}}}
+{{- else }}
 {{- with .Values.affinity }}
 affinity: {{ toJson . }}
 {{- end }}
+{{- end }}
+{{- end }}
+
+{{/* The volume at /data: the SQLite file, or room for a temporary file of commands that run in the pod, such as an import. */}}
+{{- define "storefront.data" -}}
+- name: data
+  {{- if .Values.sqlite.claim }}
+  persistentVolumeClaim: {claimName: {{ .Values.sqlite.claim }}}
+  {{- else }}
+  emptyDir: {sizeLimit: 1Gi}
+  {{- end }}
 {{- end }}
 
 {{/* Server and worker differ in little. */}}
@@ -116,7 +135,7 @@ readinessProbe:
 volumeMounts:
   - {name: settings, mountPath: /etc/storefront, readOnly: true}
   - {name: secrets, mountPath: /run/secrets/storefront, readOnly: true}
-  - {name: temporary, mountPath: /data}
+  - {name: data, mountPath: /data}
 resources: {{ toJson (index .Values $component).resources }}
 {{- end }}
 {{- end }}

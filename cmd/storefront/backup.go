@@ -1,0 +1,245 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"go.storefront.example/cmd/storefront/doctor"
+	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/hook"
+	"go.storefront.example/ent/notice"
+	"go.storefront.example/ent/queue"
+	"go.storefront.example/gen/ent"
+)
+
+type backupCmd struct {
+	Create backupCreateCmd `cmd:"" default:"withargs" help:"Copy the database (default)."`
+	Verify backupVerifyCmd `cmd:"" help:"Check a backup, without changing it."`
+}
+
+type backupCreateCmd struct {
+	database
+	secretKey
+	To   string `required:"" placeholder:"DIR|FILE" help:"Folder that gets a file named after the time, or a file to write, which must not be there yet."`
+	Keep int    `placeholder:"N" help:"Keep the new backup and the N-1 before it, and remove the older ones in the folder."`
+}
+
+// backedUp is what a backup wrote, as it is shown.
+type backedUp struct {
+	File       string `json:"file"`
+	Bytes      int64  `json:"bytes"`
+	DurationMS int64  `json:"durationMs"`
+	// SecretKeyFile is the file whose key opens the copy's secrets, null when there is none.
+	SecretKeyFile *string `json:"secretKeyFile"`
+	// Removed are the older backups that were removed.
+	Removed []string `json:"removed"`
+}
+
+// leaveProcessors makes the process use one processor if the database is a SQLite file, until the returned function is called.
+// An export or a backup would use all of them, and the service that writes the file is on the same machine.
+func leaveProcessors(databaseURL string) (restore func()) {
+	if !strings.HasPrefix(databaseURL, "sqlite:") {
+		return func() {}
+	}
+	before := runtime.GOMAXPROCS(1)
+	return func() { runtime.GOMAXPROCS(before) }
+}
+
+// Run copies the database.
+func (c *backupCreateCmd) Run(s *invocation) error {
+	defer leaveProcessors(c.DatabaseURL)()
+	if s.given["keep"] && c.Keep < 1 {
+		return usage("--keep: must be 1 or more; without it every backup stays")
+	}
+	path, embedded := strings.CutPrefix(c.DatabaseURL, "sqlite:")
+	if strings.HasPrefix(c.DatabaseURL, "postgres") {
+		return fmt.Errorf("%w; for PostgreSQL run: pg_dump --format=custom --no-owner --file=%s \"$STOREFRONT_DATABASE_URL\"",
+			db.ErrNotEmbedded, c.To)
+	}
+	if _, err := os.Stat(path); embedded && err != nil {
+		// Opening it would make an empty one.
+		return fmt.Errorf("back up: %w", err)
+	}
+	// Whatever its schema is: before an upgrade is when a backup matters.
+	handle, err := hook.Open(s.ctx, db.Config{URL: c.DatabaseURL, MaxConns: 1})
+	if err != nil {
+		return err
+	}
+	done, err := c.backUp(s.ctx, handle)
+	if err = errors.Join(err, handle.Close()); err != nil {
+		return err
+	}
+	if s.json {
+		return s.value(done)
+	}
+	_, err = fmt.Fprintf(s.out, "%s: %s bytes\n", done.File, grouped(done.Bytes))
+	for _, file := range done.Removed {
+		_, _ = fmt.Fprintf(s.out, "removed %s\n", file)
+	}
+	if err == nil && done.SecretKeyFile != nil {
+		_, err = fmt.Fprintf(s.out, "its secrets are encrypted with the key in %s: keep a copy of that too, in another place\n",
+			*done.SecretKeyFile)
+	}
+	return err
+}
+
+// backUp writes a backup, removes older ones once it is verified, and tells the platform how it went.
+func (c *backupCreateCmd) backUp(ctx context.Context, handle *db.DB) (done backedUp, err error) {
+	began, at := time.Now(), handle.Now()
+	done.Removed = []string{}
+	folder, err := c.copy(ctx, handle, at, &done)
+	if err != nil {
+		// The database may be what fails. After an interrupt there is still time for a notice.
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), noticeTimeout)
+		defer cancel()
+		_ = noticeBackup(ctx, handle, time.Time{}, notice.Notice{
+			Type: notice.BackupFailed, Text: fmt.Sprintf("The backup to %s failed; the backups before it are left as they are. %v.", c.To, err),
+			About: map[string]any{"to": c.To, "error": err.Error()},
+		})
+	}
+	var removing error
+	if c.Keep > 0 && folder.id != 0 {
+		done.Removed, removing = folder.prune(filepath.Base(done.File), c.Keep, err == nil)
+	}
+	if err != nil {
+		return done, err
+	}
+	took := time.Since(began)
+	done.DurationMS = took.Milliseconds()
+	if key, _ := keyFile(c.DatabaseURL); exists(key) {
+		done.SecretKeyFile = &key
+	}
+	err = noticeBackup(ctx, handle, at, notice.Notice{
+		Type: notice.BackupFinished, Text: fmt.Sprintf("The backup %s is finished and verified: %s bytes in %s.", filepath.Base(done.File),
+			grouped(done.Bytes), took.Round(time.Millisecond)),
+		About: map[string]any{"file": done.File, "bytes": done.Bytes, "durationMs": done.DurationMS},
+	})
+	if removing != nil {
+		err = errors.Join(err, fmt.Errorf("the backup %s is whole, but older ones are not removed: %w", done.File, removing))
+	}
+	return done, err
+}
+
+// copy writes the file and verifies it.
+func (c *backupCreateCmd) copy(ctx context.Context, handle *db.DB, at time.Time, done *backedUp) (folder backupFolder, err error) {
+	done.File = c.To
+	if info, err := os.Stat(c.To); err == nil && info.IsDir() {
+		id, err := handle.FileID(ctx)
+		if err != nil {
+			return folder, fmt.Errorf("back up: mark the database: %w", err)
+		}
+		folder = backupFolder{c.To, id}
+		done.File = filepath.Join(c.To, folder.name(at))
+	} else if c.Keep > 0 {
+		return folder, fmt.Errorf("--keep removes older backups in a folder, but there is no folder %s: make it, unless its disk is not mounted",
+			c.To)
+	}
+	done.Bytes, err = handle.Backup(ctx, done.File, func(temporary string) error {
+		return failedChecks(doctor.Backup(ctx, temporary, c.keys(c.DatabaseURL)))
+	})
+	return folder, err
+}
+
+// backupFolder is a folder with the backups of one database, which it tells from those of others by db.DB.FileID.
+type backupFolder struct {
+	path string
+	id   uint32
+}
+
+// name is the name of a backup, by whose order backups are older or newer.
+func (f backupFolder) name(at time.Time) string {
+	return fmt.Sprintf("storefront-%s-%08x.db", at.UTC().Format(backupTime), f.id)
+}
+
+const backupTime = "2006-01-02T150405.000Z"
+
+// prune removes what backups of the same database left in the folder before the newest one: copies that are not verified and,
+// if the newest one is, verified ones but for keep-1. Everything else stays: whatever has another form of name or a later time,
+// folders and links.
+func (f backupFolder) prune(newest string, keep int, verified bool) (removed []string, err error) {
+	removed = []string{}
+	entries, err := os.ReadDir(f.path) // by name
+	for _, entry := range slices.Backward(entries) {
+		name, unverified := strings.CutSuffix(entry.Name(), db.Unverified)
+		stamp := strings.TrimSuffix(strings.TrimPrefix(name, "storefront-"), fmt.Sprintf("-%08x.db", f.id))
+		at, _ := time.Parse(backupTime, stamp)
+		if name != f.name(at) || name >= newest || !entry.Type().IsRegular() {
+			continue
+		}
+		if !unverified {
+			if keep--; keep > 0 || !verified {
+				continue
+			}
+		}
+		path := filepath.Join(f.path, entry.Name())
+		if removal := os.Remove(path); removal != nil && !errors.Is(removal, fs.ErrNotExist) {
+			err = errors.Join(err, removal)
+			continue
+		}
+		removed = append(removed, path)
+	}
+	return removed, err
+}
+
+type backupVerifyCmd struct {
+	database
+	secretKey
+	File string `arg:"" placeholder:"FILE" help:"The backup, or another copy of a SQLite database that nothing uses."`
+}
+
+// Run verifies a backup.
+func (c *backupVerifyCmd) Run(s *invocation) error {
+	keys := c.keys(c.DatabaseURL)
+	if keys.Ring == nil && keys.Err == nil {
+		keys = c.keys("sqlite:" + c.File) // as restored, with its key beside it
+	}
+	found := doctor.Backup(s.ctx, c.File, keys)
+	return errors.Join(s.findings(found), failedChecks(found))
+}
+
+// failedChecks is the error of checks that failed, nil if none did.
+func failedChecks(found []doctor.Finding) error {
+	for _, f := range found {
+		if f.Status == doctor.Fail {
+			return fmt.Errorf("the backup is not verified: %s: %s; %s", f.Check, f.Message, f.Remedy)
+		}
+	}
+	return nil
+}
+
+// noticeTimeout bounds the writing of a notice of a failure.
+const noticeTimeout = 10 * time.Second
+
+// noticeBackup tells the platform of a backup, and notes the time of a verified one; not if the schema is of a release without
+// notices.
+func noticeBackup(ctx context.Context, handle *db.DB, verified time.Time, n notice.Notice) error {
+	if current, err := handle.Current(ctx); err != nil || !current {
+		return err
+	}
+	err := hook.WithTx(ctx, handle, func(ctx context.Context, tx *ent.Tx) error {
+		if !verified.IsZero() {
+			if err := queue.MarkBackup(ctx, tx, verified); err != nil {
+				return err
+			}
+		}
+		_, err := notice.Write(ctx, tx, hook.Time(ctx), n)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("the notice of the backup is not written: %w", err)
+	}
+	return nil
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}

@@ -1,0 +1,154 @@
+package doctor
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"go.storefront.example/ent/count"
+	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/hook"
+)
+
+// backupChecks are those of a copy of a SQLite database, in order. Each needs the ones before it.
+var backupChecks = []struct {
+	name string
+	ask  func(ctx context.Context, s *db.DB, keys SecretKeys) Finding
+}{
+	{"integrity", integrity},
+	{"foreign-keys", foreignKeys},
+	{"schema", backupSchema},
+	{"counts", allCounts},
+	{"secret-key", backupSecrets},
+}
+
+// Backup checks a copy of a SQLite database, which nobody may write meanwhile, and ends after the first check that fails. It
+// reads all of the file and changes nothing.
+func Backup(ctx context.Context, path string, keys SecretKeys) []Finding {
+	s, err := hook.Open(ctx, db.Config{URL: "sqlite:" + path, ReadOnly: true, MaxConns: 1})
+	if err != nil {
+		return []Finding{named("file", fail("name a file that `storefront backup` wrote, or another copy without a log", "%v", err))}
+	}
+	defer func() { _ = s.Close() }()
+	var found []Finding
+	for _, c := range backupChecks {
+		f := named(c.name, c.ask(ctx, s, keys))
+		if found = append(found, f); f.Status == Fail {
+			break
+		}
+	}
+	return found
+}
+
+const damaged = "do not restore it: take an older backup"
+
+func integrity(ctx context.Context, s *db.DB, _ SecretKeys) Finding {
+	var wrong []string
+	for row := range db.Rows(ctx, s.Reader(), "PRAGMA integrity_check") {
+		var line string
+		if err := row.Scan(&line); err != nil {
+			return fail(damaged, "%v", err)
+		}
+		if line != "ok" {
+			wrong = append(wrong, strings.ReplaceAll(line, "\n", "; "))
+		}
+	}
+	if len(wrong) > 0 {
+		return fail(damaged, "the file is damaged: %s", someOf(wrong))
+	}
+	return ok("every page, row and index entry is in its place")
+}
+
+func foreignKeys(ctx context.Context, s *db.DB, _ SecretKeys) Finding {
+	wrong := map[string]int{}
+	for row := range db.Rows(ctx, s.Reader(), `SELECT "table", parent FROM pragma_foreign_key_check`) {
+		var table, parent string
+		if err := row.Scan(&table, &parent); err != nil {
+			return fail(damaged, "%v", err)
+		}
+		wrong[table+" that refer to missing rows of "+parent]++
+	}
+	if len(wrong) > 0 {
+		return fail(damaged, "rows of %s", idsOf(wrong))
+	}
+	return ok("every row has the rows that it refers to")
+}
+
+// backupSchema accepts the schema of this release and of older ones.
+func backupSchema(ctx context.Context, s *db.DB, _ SecretKeys) Finding {
+	steps, err := s.Migrations(ctx)
+	if err != nil {
+		return fail(damaged, "%v", err)
+	}
+	missing := 0
+	for _, m := range steps {
+		if m.AppliedAt == nil {
+			missing++
+		}
+	}
+	if missing == len(steps) {
+		return fail("name a copy of the service's database", "it has no schema of the service")
+	}
+	var newest int64
+	if err := s.Reader().QueryRowContext(ctx, "SELECT max(version_id) FROM goose_db_version WHERE is_applied").Scan(&newest); err != nil {
+		return fail(damaged, "%v", err)
+	}
+	switch known := steps[len(steps)-1].Version; {
+	case newest > known:
+		return fail("verify and restore it with the release that wrote it", "it has migration %d, and this release knows %d", newest, known)
+	case missing > 0:
+		return ok("of an older release: run `storefront migrate up` after restoring it")
+	}
+	return ok("migration %d, which is current", newest)
+}
+
+// has reports whether a copy has a table, which one of an older release may lack.
+func has(ctx context.Context, s *db.DB, table string) (found bool, err error) {
+	err = s.Reader().QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE name = $1)", table).Scan(&found)
+	return found, err
+}
+
+// allCounts compares the counts of all stores with their rows.
+func allCounts(ctx context.Context, s *db.DB, _ SecretKeys) Finding {
+	if found, err := has(ctx, s, "row_counts"); err != nil || !found {
+		return answer(err, "none in this schema")
+	}
+	c, compared := count.New(s), 0
+	for last := uuid.Nil; ; {
+		stores, err := c.StoresAfter(ctx, last, 1000)
+		if err != nil || len(stores) == 0 {
+			return answer(err, "of %s, the same as their rows", plural(compared, "store"))
+		}
+		for _, store := range stores {
+			for _, kind := range count.Kinds() {
+				wrong, err := c.Wrong(ctx, store.ID, kind)
+				if err != nil {
+					return answer(err, "")
+				}
+				if wrong > 0 {
+					return fail(fmt.Sprintf("run `storefront migrate recount --store %s` where the service runs, then back up again", store.Slug),
+						"%s of %s in the store %s differ from the rows: rows or counts are missing", plural(wrong, "count"), kind, store.Slug)
+				}
+			}
+			last = store.ID
+			compared++
+		}
+	}
+}
+
+func backupSecrets(ctx context.Context, s *db.DB, keys SecretKeys) Finding {
+	if found, err := has(ctx, s, "webhooks"); err != nil || !found {
+		return answer(err, "none in this schema")
+	}
+	return secrets(ctx, s, Installation{Keys: keys})
+}
+
+// answer is ok, or the finding of an error.
+func answer(err error, format string, args ...any) Finding {
+	if err != nil {
+		return fail(damaged, "%v", err)
+	}
+	return ok(format, args...)
+}
