@@ -258,7 +258,7 @@ func TestChartFitsTheCommands(t *testing.T) {
 						claims[v.Claim.ClaimName]++
 					}
 				}
-				require.Equal(t, map[string]int{"data": 4, "backups": 1, "": 2}, claims)
+				require.Equal(t, map[string]int{"data": 4, "backups": 1, "": 6}, claims)
 				require.Equal(t, 1, objectOf(t, objects, "Deployment", "shop-storefront-server").Spec.Replicas)
 				cron := objectOf(t, objects, "CronJob", "shop-storefront-backup").pod().Spec.Containers[0]
 				require.Equal(t, []string{"backup", "--to", "/backups", "--keep", "14"}, cron.Args)

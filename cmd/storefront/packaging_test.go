@@ -127,8 +127,8 @@ func secretsOf(t *testing.T, command string) (credentials []string) {
 	parser, err := newParser(&cli{}, kong.Bind(&settings{}))
 	require.NoError(t, err)
 	node := childNamed(parser.Model.Node, command)
-	if command == "migrate" {
-		node = childNamed(node, "up")
+	if sub, has := map[string]string{"migrate": "up", "backup": "create"}[command]; has {
+		node = childNamed(node, sub)
 	}
 	for _, flag := range flagsOf(node) {
 		if flag.Tag.Has(secretTag) {
