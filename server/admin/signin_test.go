@@ -224,7 +224,7 @@ func TestAddressesOfLinks(t *testing.T) {
 	for base, want := range map[string]string{
 		"https://Dashboard.example.com:443/":   "https://dashboard.example.com",
 		"https://dashboard.example.com:8443/x": "https://dashboard.example.com:8443",
-		"http://127.0.0.1:8081":               "http://127.0.0.1:8081", "http://localhost": "http://localhost",
+		"http://127.0.0.1:8081":                "http://127.0.0.1:8081", "http://localhost": "http://localhost",
 		"http://[::1]:80": "http://[::1]", "http://demo.localhost:1/": "http://demo.localhost:1",
 	} {
 		origin, err := admin.CheckBaseURL(base)
