@@ -152,7 +152,7 @@ func (b *products) slugs(ctx context.Context, tx *ent.Tx) error {
 	return nil
 }
 
-// slugsOf returns the slug of a title, which may be empty, and the one with characters of the id.
+// SlugsOf returns the slug of a title, which may be empty, and the one with characters of the id.
 func SlugsOf(title string, id uuid.UUID) [2]string {
 	slug := validate.SlugOf(title)
 	end := strings.ToLower(base32.HexEncoding.EncodeToString(id[8:])[:8])
