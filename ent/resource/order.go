@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -22,8 +21,8 @@ const (
 
 	// Each table is read under the statement's own store, argument 1, so that a database distributed by
 	// store reads in one place.
-	orderJoins = `
- JOIN customers c ON c.id = o.customer_id AND c.store_id = $1
+	customerOfOrder = "customers c ON c.id = o.customer_id AND c.store_id = $1"
+	linkAndItems    = `
  LEFT JOIN payment_links l ON l.id = o.payment_link_id AND l.store_id = $1
  LEFT JOIN order_items i ON i.store_id = $1 AND i.order_id = o.id`
 
@@ -31,13 +30,15 @@ const (
 	orderByID = "SELECT 0, " + orderColumns + orderFrom
 
 	orderFrom = `
- FROM orders o` + orderJoins + `
+ FROM orders o
+ JOIN ` + customerOfOrder + linkAndItems + `
  WHERE o.store_id = $1 AND o.id = $2
  ORDER BY i.position`
 
 	// A page of the store's orders, oldest first, after the order that was created at $2 with the id $3.
 	ordersAfter = "SELECT 0, " + orderColumns + `
- FROM (SELECT * FROM orders WHERE store_id = $1 AND (created_at, id) > ($2, $3) ORDER BY created_at, id LIMIT $4) o` + orderJoins + `
+ FROM (SELECT * FROM orders WHERE store_id = $1 AND (created_at, id) > ($2, $3) ORDER BY created_at, id LIMIT $4) o
+ JOIN ` + customerOfOrder + linkAndItems + `
  ORDER BY o.created_at, o.id, i.position`
 )
 
@@ -89,8 +90,9 @@ func (w OrderFilter) filter(store tenant.Store) *filter {
 	return f
 }
 
-var orderList = list{table: "orders", alias: "o", columns: orderColumns, joins: strings.Replace(orderJoins, "JOIN", "LEFT JOIN",
-	1), order: ", i.position"}
+// orderList also has the row of an empty page, which has no order and so no customer.
+var orderList = list{table: "orders", alias: "o", columns: orderColumns, joins: "\n LEFT JOIN " + customerOfOrder + linkAndItems,
+	order: ", i.position"}
 
 // Orders reads a page of the matching orders, newest first, and counts all that match. It costs the
 // same for every page and size of the store (statement).
