@@ -152,7 +152,7 @@ func (w *Worker) applyWebhookState(ctx context.Context, outcomes []queue.Outcome
 			o.Status = queue.Cancelled
 		case state.FailedTooLong && o.CountsAsFailure && o.Delivery.StoreID != notice.Platform:
 			// It waits, and is cancelled with the others. If a success prevents the disabling, it keeps its
-			// delay, and a failure of its last attempt stays final.
+			// delay; after its last attempt it is attempted once more, and a failure then is final.
 			if o.Status != queue.Pending {
 				o.Status, o.Delay = queue.Pending, w.leaseDuration()
 			}

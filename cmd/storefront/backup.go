@@ -161,9 +161,9 @@ func (f backupFolder) name(at time.Time) string {
 
 const backupTime = "2006-01-02T150405.000Z"
 
-// prune removes what backups of the same database left in the folder before the newest one: copies that are not verified and,
-// if the newest one is, verified ones but for keep-1. Everything else stays: whatever has another form of name or a later time,
-// folders and links.
+// prune removes older backups of the same database from the folder: copies that are not verified and, if the newest backup is
+// verified, all verified ones but the newest keep-1 before it. Everything else stays: whatever has another form of name or a
+// later time, folders and links.
 func (f backupFolder) prune(newest string, keep int, verified bool) (removed []string, err error) {
 	removed = []string{}
 	entries, err := os.ReadDir(f.path) // by name

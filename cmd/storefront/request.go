@@ -91,8 +91,8 @@ func (s *invocation) fillIn(ctx context.Context, o admin.API, c inStore, in prot
 	return s.fill(ctx, o, in, currencyOf(ctx, o, store))
 }
 
-// change calls a method on what a name is, and prints what it returns as object has it. A method that updates refuses to
-// without anything to change.
+// change calls a method on the object that a name means, and prints the answer as object has it. An update without any changed
+// field is refused.
 func change[Found interface{ GetId() string }, In, Out proto.Message](
 	s *invocation, c storeScoped, name string, with finder[Found], in In, call method[In, Out], object func(Out) []byte,
 ) error {

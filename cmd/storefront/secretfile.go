@@ -61,7 +61,7 @@ func secretOf(env func(string) (string, bool), variable, credential string) (str
 	return secret, nil
 }
 
-// readSecret returns what a file has but for the end of its line. It refuses a file that other users can read or change,
+// readSecret returns the one line of a file, without its line break. It refuses a file that other users can read or change,
 // which a mode says except on Windows, and one that has no line or several.
 func readSecret(path string) (string, error) {
 	file, err := os.Open(path)

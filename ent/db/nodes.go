@@ -25,8 +25,8 @@ type nodes struct {
 	shards atomic.Pointer[[]shard]
 }
 
-// shard is a range of hashes of stores, from behind the one before up to the largest, and the node that has it; nil is
-// the coordinator, or a node that cannot be reached from here.
+// shard is a range of hashes of stores, those above the largest of the shard before it up to its own largest, and the node that
+// has them; nil is the coordinator, or a node that cannot be reached from here.
 type shard struct {
 	largest int32
 	node    *DB

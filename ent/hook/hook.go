@@ -88,7 +88,7 @@ var (
 	errOutside  = errors.New("outside a transaction, or the context names no store")
 	errMany     = errors.New("only one row at a time can be journaled")
 	errForeign  = errors.New("it belongs to another store than the context")
-	errUnlocked = errors.New("its row is not locked (hook.NoteLocked)")
+	errUnlocked = errors.New("its row is not locked (hook.LockRow)")
 )
 
 // note runs a mutation and notes what it changes.

@@ -176,7 +176,7 @@ func (s *statement) hasWholeDay() bool {
 	return s.from == nil || s.to == nil || nextDay(*s.from) < Day(*s.to)
 }
 
-// countedPage is plain for a list that the counts answer.
+// countedPage is scannedPage for a list whose total the counts know.
 func (s *statement) countedPage(page Page) string {
 	pieces := "WITH pieces AS MATERIALIZED (" + s.pieces() + ")"
 	const total = "(SELECT COALESCE(CAST(sum(total) AS bigint), 0) AS total FROM pieces) t"

@@ -130,9 +130,9 @@ type named interface {
 	GetName() string
 }
 
-// find returns the id that a request's name means, with a context in the store that the request names, which an id does
-// not need: the name itself if it is an id, else the id of the row with the value in the column that by returns, if there is by, or of the only one whose id begins or
-// ends with the name. It refuses with store_not_found or as the kind does.
+// find turns what a person typed into the id of a row, with a context in the store that the request names, which an id does
+// not need. In this order: the name is an id; one row has it in the column that by names, if by is given; one row's id begins or
+// ends with it. It refuses with store_not_found or as the kind does.
 func (o *Operator) find(ctx context.Context, of kind, in named, by func(tenant.Store) (column, value string)) (context.Context,
 	string, error) {
 	name := in.GetName()

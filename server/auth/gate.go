@@ -83,8 +83,7 @@ func (g *Gate) timeArg() any {
 // limit, and two for an unknown but well-formed key that shares none.
 //
 // The error is an *apierr.Refusal (api_key_missing, api_key_invalid, api_key_revoked,
-// api_key_expired, rate_limited, unavailable for a store that moves or moved, or
-// store_unavailable), or a failure of the database. The Rate is
+// api_key_expired, rate_limited or store_unavailable), or a failure of the database. The Rate is
 // always set. The Principal is set whenever the key exists, also with a refusal. No error contains
 // the key. An IPv6 address counts for its /64. All requests with an invalid address share one
 // limit.

@@ -50,8 +50,8 @@ func (e *Edge) check(ctx context.Context, m *method, query string, body []byte) 
 	return values, e.refuseInvalid(ctx, in, invalid)
 }
 
-// refuseInvalid refuses a message with fields that could not be decoded: by the rules that come first or list further fields,
-// if they refuse it too.
+// refuseInvalid refuses a message with fields that could not be decoded. It asks the rules first: if they refuse the message
+// too, their refusal is the answer, because it lists these fields and those that the rules refuse.
 func (e *Edge) refuseInvalid(ctx context.Context, in proto.Message, invalid *apijson.Invalid) error {
 	if invalid == nil {
 		return nil

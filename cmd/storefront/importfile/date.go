@@ -205,7 +205,7 @@ var (
 	yearLast  = regexp.MustCompile(`^(\d{1,2})([/.-])(\d{1,2})([/.-])(\d{2}|\d{4})$`)
 	// oneSeparator makes the separators of dates one: the order is what --date-format names.
 	oneSeparator = strings.NewReplacer(".", "/", "-", "/")
-	// errOpen is the error of a day that only --date-format gives a meaning.
+	// errOpen is the error of a date whose day and month could be swapped, so that only --date-format gives it a meaning.
 	errOpen = errors.New("is open")
 )
 

@@ -64,7 +64,7 @@ var byteOrderMarks = []struct {
 
 // recognize returns the encoding of a file: the one of its byte order mark, or else the named one, or else UTF-8, or else
 // Windows-1252, which spreadsheets write in Western Europe. It refuses a file that can be none of these as a whole,
-// because its letters would be others without a word.
+// because its letters would be wrong without a word.
 func recognize(file io.ReadSeeker, named textEncoding) (textEncoding, error) {
 	if _, err := file.Seek(0, io.SeekStart); err != nil {
 		return named, fmt.Errorf("read the file: %w", err)
