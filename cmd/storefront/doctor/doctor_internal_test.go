@@ -241,7 +241,7 @@ func TestSecretsAreTriedOneByOne(t *testing.T) {
 		register(keys[0], 1000)
 		requireFinding(t, secrets(t.Context(), s, Installation{Keys: SecretKeys{Ring: ring}}), OK, "secrets of 1,000 webhooks", "")
 		register(keys[1], 1)
-		requireFinding(t, secrets(t.Context(), s, Installation{Keys: SecretKeys{Ring: ring}}), OK, "secrets of 1001 webhooks", "")
+		requireFinding(t, secrets(t.Context(), s, Installation{Keys: SecretKeys{Ring: ring}}), OK, "secrets of 1,001 webhooks", "")
 		requireFinding(t, secrets(t.Context(), s, Installation{Keys: SecretKeys{Made: true}}), Fail, "not given: ",
 			"STOREFRONT_SECRET_KEY")
 
@@ -252,7 +252,7 @@ func TestSecretsAreTriedOneByOne(t *testing.T) {
 			"^1 secret that the right key does not open.*"+
 				moved.String(), "webhook rotate")
 		register(keys[2], 2)
-		requireFinding(t, secrets(t.Context(), s, Installation{Keys: SecretKeys{Ring: ring}}), Fail, "of 1004 secrets, .*: "+
+		requireFinding(t, secrets(t.Context(), s, Installation{Keys: SecretKeys{Ring: ring}}), Fail, "of 1,004 secrets, .*: "+
 			keys[2].ID()+` \(2\)$`,
 			"STOREFRONT_OLD_SECRET_KEYS")
 	})
