@@ -85,7 +85,7 @@ type sceneFlags struct {
 	Waiting   int           `default:"20000" help:"Deliveries that wait for the webhook that is disabled."`
 }
 
-// check refuses scenes that there are not.
+// check rejects unknown scenes.
 func (f *sceneFlags) check() error {
 	for _, name := range f.Scene {
 		if !slices.Contains(sceneNames(), name) {

@@ -21,7 +21,7 @@ import (
 type customerForgetCmd struct {
 	storeScoped
 	Name string `arg:"" help:"The customer's id, e-mail or phone."`
-	Yes  bool   `help:"Do it without asking, for programs."`
+	Yes  bool   `help:"Skip the confirmation, for scripts."`
 }
 
 // Run forgets the customer.

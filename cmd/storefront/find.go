@@ -85,7 +85,7 @@ func (c storeScoped) storeOfName(ctx context.Context, o admin.API, name string) 
 	return c.storeOf(ctx, o)
 }
 
-// finder returns what a name of a store is. For an id the store may be empty: then it is found in any.
+// finder looks up an object of a store by its name. For an id the store may be empty: then it is found in any.
 type finder[Found any] func(ctx context.Context, o admin.API, store, name string) (Found, error)
 
 // find returns what a name is, in the store that the command works in.

@@ -25,8 +25,7 @@ type unsettled interface {
 	settle(ctx context.Context, o admin.API, currency func() (string, error)) error
 }
 
-// fill adds to a request what the flags of the command say, and to its mask the fields that they name. currency is the
-// one of amounts; it is asked for only if it matters.
+// fill sets the request's fields, and its mask, from the command's flags. It calls currency only if a flag is an amount.
 func (s *invocation) fill(ctx context.Context, o admin.API, in proto.Message, currency func() (string, error)) error {
 	var members []string
 	for _, f := range s.flags {

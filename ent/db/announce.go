@@ -37,22 +37,22 @@ type announcer interface {
 
 // Announce notifies listeners of a new event or delivery. It neither waits nor fails: workers also
 // poll. hook.WithTx calls it for the rows that it adds to the outbox.
-func (s *DB) Announce() { s.announcer.announce() }
+func (d *DB) Announce() { d.announcer.announce() }
 
 // Listen returns a channel that gets a value after Announce by any process; on SQLite, another
 // process's commit stands for its Announce. One value may stand for several calls, and some may be lost.
 // One value comes whenever a lost connection is restored. Listening ends with the context.
-func (s *DB) Listen(ctx context.Context) <-chan struct{} { return s.announcer.listen(ctx) }
+func (d *DB) Listen(ctx context.Context) <-chan struct{} { return d.announcer.listen(ctx) }
 
 // FollowEvents returns a channel that gets a value after this process commits an event of the store,
 // whether or not a webhook subscribes to it. One value may stand for several events. What other
 // processes commit gives none, so poll as well. It ends with the context.
-func (s *DB) FollowEvents(ctx context.Context, store uuid.UUID) <-chan struct{} {
-	return s.followers.add(ctx, store)
+func (d *DB) FollowEvents(ctx context.Context, store uuid.UUID) <-chan struct{} {
+	return d.followers.add(ctx, store)
 }
 
 // SignalEvents gives a value to the channels of FollowEvents of the store.
-func (s *DB) SignalEvents(store uuid.UUID) { s.followers.raise(store) }
+func (d *DB) SignalEvents(store uuid.UUID) { d.followers.raise(store) }
 
 // raise sets a signal, unless it is set already.
 func raise(signal chan struct{}) {

@@ -22,12 +22,12 @@ const Unverified = ".unverified"
 // accepted the copy under a temporary name. A copy that it refuses is kept with Unverified behind the name, because it may be
 // all that is left. An existing file is left alone, with the error fs.ErrExist. Backup returns the copy's length in bytes. On
 // PostgreSQL it fails with ErrNotEmbedded.
-func (s *DB) Backup(ctx context.Context, path string, check func(temporary string) error) (bytes int64, err error) {
-	if s.path == "" {
+func (d *DB) Backup(ctx context.Context, path string, check func(temporary string) error) (bytes int64, err error) {
+	if d.path == "" {
 		return 0, ErrNotEmbedded
 	}
 	err = atomicfile.Create(path, func(temporary string) error {
-		if err := s.copyTo(ctx, temporary); err != nil {
+		if err := d.copyTo(ctx, temporary); err != nil {
 			return err
 		}
 		info, err := os.Stat(temporary)
@@ -53,10 +53,10 @@ func (s *DB) Backup(ctx context.Context, path string, check func(temporary strin
 	return bytes, nil
 }
 
-func (s *DB) copyTo(ctx context.Context, file string) error {
-	defer s.markReader(ctx, ReaderBackup)()
+func (d *DB) copyTo(ctx context.Context, file string) error {
+	defer d.markReader(ctx, ReaderBackup)()
 	// VACUUM INTO only reads the database, but query_only refuses it, and on the writer all changes would wait for its end.
-	pool, err := s.copier()
+	pool, err := d.copier()
 	if err != nil {
 		return err
 	}
@@ -67,12 +67,12 @@ func (s *DB) copyTo(ctx context.Context, file string) error {
 
 // FileID returns a number that tells a SQLite database and its copies from other databases. The first call makes it and keeps
 // it in the file's header (https://www.sqlite.org/pragma.html#pragma_user_version), where a database of any schema has room.
-func (s *DB) FileID(ctx context.Context) (id uint32, err error) {
+func (d *DB) FileID(ctx context.Context) (id uint32, err error) {
 	const read = "PRAGMA user_version"
-	if err := s.reader.QueryRowContext(ctx, read).Scan(&id); err != nil || id != 0 {
+	if err := d.reader.QueryRowContext(ctx, read).Scan(&id); err != nil || id != 0 {
 		return id, err
 	}
-	tx, err := s.writer.BeginTx(ctx, nil)
+	tx, err := d.writer.BeginTx(ctx, nil)
 	if err != nil {
 		return 0, err
 	}

@@ -58,10 +58,10 @@ func (k *clock) now() time.Time {
 //
 // The database read its clock between the query and its answer, so Now moves only if it lies outside that range, and only
 // to its edge: one slow answer does not move it.
-func (s *DB) ReadClock(ctx context.Context) (time.Time, error) {
-	k := s.clock
+func (d *DB) ReadClock(ctx context.Context) (time.Time, error) {
+	k := d.clock
 	if k.asked == nil || k.given != nil {
-		return s.Now(), nil
+		return d.Now(), nil
 	}
 	sent := time.Now()
 	read, err := k.asked(ctx)
@@ -75,21 +75,21 @@ func (s *DB) ReadClock(ctx context.Context) (time.Time, error) {
 
 // ClockOffset is how far this process's clock is certainly ahead of the database's, negative if behind, as of the last
 // ReadClock. On SQLite it is 0.
-func (s *DB) ClockOffset() time.Duration {
-	if s.clock.asked == nil {
+func (d *DB) ClockOffset() time.Duration {
+	if d.clock.asked == nil {
 		return 0 // one machine has one clock
 	}
-	return s.clock.process().Round(0).Sub(s.clock.now().Round(0))
+	return d.clock.process().Round(0).Sub(d.clock.now().Round(0))
 }
 
 // Watch follows the database's clock, and where a cluster has the stores, until the context ends.
-func (s *DB) Watch(ctx context.Context) {
+func (d *DB) Watch(ctx context.Context) {
 	ticker := time.NewTicker(clockInterval)
 	defer ticker.Stop()
 	for {
 		reading, cancel := context.WithTimeout(ctx, clockTimeout)
-		_, _ = s.ReadClock(reading) // while the database is away nothing is stored
-		_ = s.readNodes(reading)
+		_, _ = d.ReadClock(reading) // while the database is away nothing is stored
+		_ = d.readNodes(reading)
 		cancel()
 		select {
 		case <-ctx.Done():

@@ -138,12 +138,12 @@ func Open(ctx context.Context, c Config, prepare func(*ent.Client)) (*DB, error)
 	return s, nil
 }
 
-func (s *DB) makeClients() {
-	s.client = ent.NewClient(ent.Driver(entsql.OpenDB(s.dialect.name, s.reader)))
-	s.tx = ent.NewClient(ent.Driver(entsql.OpenDB(s.dialect.name, s.writer)))
-	if s.prepare != nil {
-		s.prepare(s.client)
-		s.prepare(s.tx)
+func (d *DB) makeClients() {
+	d.client = ent.NewClient(ent.Driver(entsql.OpenDB(d.dialect.name, d.reader)))
+	d.tx = ent.NewClient(ent.Driver(entsql.OpenDB(d.dialect.name, d.writer)))
+	if d.prepare != nil {
+		d.prepare(d.client)
+		d.prepare(d.tx)
 	}
 }
 
@@ -173,83 +173,83 @@ func (c Config) keep(inner driver.Connector, remote bool) driver.Connector {
 
 // ByDialect returns what is made for the database: the value for PostgreSQL or for SQLite. Packages keep what differs between
 // the two in such values.
-func ByDialect[T any](s *DB, postgres, sqlite T) T {
-	if s.dialect == sqliteFile {
+func ByDialect[T any](d *DB, postgres, sqlite T) T {
+	if d.dialect == sqliteFile {
 		return sqlite
 	}
 	return postgres
 }
 
 // ByDialectCitus is Of for what differs too once Citus distributes the tables of the stores over several nodes.
-func ByDialectCitus[T any](s *DB, postgres, citus, sqlite T) T {
-	if s.sharded {
+func ByDialectCitus[T any](d *DB, postgres, citus, sqlite T) T {
+	if d.sharded {
 		return citus
 	}
-	return ByDialect(s, postgres, sqlite)
+	return ByDialect(d, postgres, sqlite)
 }
 
 // WebhooksElsewhere reports whether a transaction on a store's rows cannot read the store's webhooks, because those are on
 // another node of a cluster.
-func (s *DB) WebhooksElsewhere() bool { return s.sharded }
+func (d *DB) WebhooksElsewhere() bool { return d.sharded }
 
 // Dialect is dialect.Postgres or dialect.SQLite of entgo.io/ent/dialect.
-func (s *DB) Dialect() string { return s.dialect.name }
+func (d *DB) Dialect() string { return d.dialect.name }
 
 // Reader is the pool for statements that only read. Placeholders are $1, $2, … on both
 // databases.
-func (s *DB) Reader() *sql.DB { return s.reader }
+func (d *DB) Reader() *sql.DB { return d.reader }
 
 // Writer is the pool for statements that write outside a transaction: on SQLite the single writing
 // connection, on PostgreSQL the same pool as Reader. Do not use it, or on PostgreSQL Reader, inside
 // a transaction: that waits for a second connection while holding one.
-func (s *DB) Writer() *sql.DB { return s.writer }
+func (d *DB) Writer() *sql.DB { return d.writer }
 
 // Admissions is the pool for the statement that admits a request, with connections of its own if Config
 // reserves some. On SQLite they only read.
-func (s *DB) Admissions() *sql.DB { return s.admissions }
+func (d *DB) Admissions() *sql.DB { return d.admissions }
 
 // Conns is how many statements the database takes at a time besides admissions: the size of the
 // reading pool.
-func (s *DB) Conns() int { return s.reader.Stats().MaxOpenConnections }
+func (d *DB) Conns() int { return d.reader.Stats().MaxOpenConnections }
 
 // Client is the ent client for reads outside transactions. Changes through it are refused.
-func (s *DB) Client() *ent.Client { return s.client }
+func (d *DB) Client() *ent.Client { return d.client }
 
 // Now is the time by the database's clock: UTC, truncated to milliseconds. On PostgreSQL that is the
 // database's clock as Open and ReadClock last read it, regardless of this process's clock.
-func (s *DB) Now() time.Time { return s.clock.now().UTC().Truncate(time.Millisecond) }
+func (d *DB) Now() time.Time { return d.clock.now().UTC().Truncate(time.Millisecond) }
 
 // TimeArg is the time argument of a statement about leases, as in COALESCE($1, now()). It is nil on
 // PostgreSQL, where the database's clock decides, so that the clocks of several hosts may differ.
 // It is the store's time on SQLite, or with a given clock.
-func (s *DB) TimeArg() any {
-	if s.clock.asked != nil && s.clock.given == nil {
+func (d *DB) TimeArg() any {
+	if d.clock.asked != nil && d.clock.given == nil {
 		return nil
 	}
-	return s.Now()
+	return d.Now()
 }
 
 // Ping checks that the database answers.
-func (s *DB) Ping(ctx context.Context) error { return s.reader.PingContext(ctx) }
+func (d *DB) Ping(ctx context.Context) error { return d.reader.PingContext(ctx) }
 
 // Close closes the pools. All users of the database must have ended.
-func (s *DB) Close() error {
-	s.announcer.close()
+func (d *DB) Close() error {
+	d.announcer.close()
 	var errs []error
-	for _, node := range s.nodes.opened {
+	for _, node := range d.nodes.opened {
 		errs = append(errs, node.reader.Close())
 	}
 	// SQLite's writer is last: the last connection to close writes the write-ahead log into the file.
 	// A pool under two names is closed once.
-	return errors.Join(append(errs, s.prober.Close(), s.reader.Close(), s.admissions.Close(), s.writer.Close())...)
+	return errors.Join(append(errs, d.prober.Close(), d.reader.Close(), d.admissions.Close(), d.writer.Close())...)
 }
 
 // CheckWritable checks that the database can be written, by writing to it. A standby, a read-only
 // file and a full disk fail, and so does a primary whose synchronous standby does not answer within
 // the context's time. The schema must exist. On PostgreSQL it uses connections of its own, so that it
 // waits for no other statement, and fails with ErrPooler once a pooler shares their sessions.
-func (s *DB) CheckWritable(ctx context.Context) error {
-	if err := s.dialect.write(ctx, s); err != nil {
+func (d *DB) CheckWritable(ctx context.Context) error {
+	if err := d.dialect.write(ctx, d); err != nil {
 		return fmt.Errorf("write to the database: %w", err)
 	}
 	return nil

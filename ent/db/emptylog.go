@@ -25,11 +25,11 @@ const (
 // every writer of every store would wait with it. So its connection has no busy timeout. First a passive checkpoint copies
 // what it can beside readers and writers, so that afterwards next to nothing is left to be copied under that right
 // (https://www.sqlite.org/c3ref/wal_checkpoint_v2.html).
-func (s *DB) EmptyLog(ctx context.Context) (reader string, err error) {
-	if s.path == "" {
+func (d *DB) EmptyLog(ctx context.Context) (reader string, err error) {
+	if d.path == "" {
 		return "", nil
 	}
-	pool, err := s.impatient()
+	pool, err := d.impatient()
 	if err != nil {
 		return "", err
 	}
@@ -40,7 +40,7 @@ func (s *DB) EmptyLog(ctx context.Context) (reader string, err error) {
 		switch {
 		case err == nil && busy == 0 && frames == copied:
 		case err == nil || isBusy(err):
-			return s.markedReader(), nil
+			return d.markedReader(), nil
 		default:
 			return "", fmt.Errorf("empty the write-ahead log: %w", err)
 		}
@@ -53,25 +53,25 @@ const markPause = time.Millisecond
 
 // readerLock is the lock with which readers of a kind mark themselves, opened with a flag of os.OpenFile. Its file stays,
 // without effect.
-func (s *DB) readerLock(kind string, flag int) *flock.Flock {
-	return flock.New(withoutLinks(s.path)+"."+kind+".lock", flock.SetFlag(flag), flock.SetPermissions(0o600))
+func (d *DB) readerLock(kind string, flag int) *flock.Flock {
+	return flock.New(withoutLinks(d.path)+"."+kind+".lock", flock.SetFlag(flag), flock.SetPermissions(0o600))
 }
 
 // markReader lets every process name a reader of a kind until the returned function is called. Where no such file can be
 // made, the reader is ReaderOther.
-func (s *DB) markReader(ctx context.Context, kind string) (unmark func()) {
-	if s.path == "" {
+func (d *DB) markReader(ctx context.Context, kind string) (unmark func()) {
+	if d.path == "" {
 		return func() {}
 	}
-	lock := s.readerLock(kind, os.O_CREATE|os.O_RDONLY)
+	lock := d.readerLock(kind, os.O_CREATE|os.O_RDONLY)
 	_, _ = lock.TryRLockContext(ctx, markPause) // shared, because several may read at once
 	return func() { _ = lock.Close() }
 }
 
 // markedReader is the kind of a reader that has marked itself, otherwise ReaderOther.
-func (s *DB) markedReader() string {
+func (d *DB) markedReader() string {
 	for _, kind := range []string{ReaderExport, ReaderBackup} {
-		lock := s.readerLock(kind, os.O_RDONLY)
+		lock := d.readerLock(kind, os.O_RDONLY)
 		free, err := lock.TryLock()
 		if _ = lock.Close(); err == nil && !free {
 			return kind

@@ -10,11 +10,11 @@ import (
 // " OF o". SQLite has a single writer and needs no row locks: it is empty there. The lock lets others insert rows that refer to a
 // locked one, because no id ever changes: otherwise creating a key, which locks its store, would make every order of the store
 // wait.
-func (s *DB) RowLock(of string) string {
-	if s.dialect.rowLock == "" {
+func (d *DB) RowLock(of string) string {
+	if d.dialect.rowLock == "" {
 		return ""
 	}
-	return s.dialect.rowLock + of
+	return d.dialect.rowLock + of
 }
 
 // SkipLocked makes a lock pass over rows that another transaction has locked.
@@ -23,8 +23,8 @@ const SkipLocked = " SKIP LOCKED"
 // Lock makes a query lock its rows for the rest of the transaction (RowLock); how may be SkipLocked.
 func Lock[Q interface {
 	ForUpdate(opts ...sql.LockOption) Q
-}](s *DB, q Q, how ...string) Q {
-	if clause := s.RowLock(strings.Join(how, "")); clause != "" {
+}](d *DB, q Q, how ...string) Q {
+	if clause := d.RowLock(strings.Join(how, "")); clause != "" {
 		return q.ForUpdate(sql.WithLockClause(clause))
 	}
 	return q

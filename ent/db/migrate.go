@@ -25,26 +25,26 @@ type Migration struct {
 // safe to run twice, and from several processes at once: on PostgreSQL they take turns under a
 // session lock; on SQLite the loser of a race is rolled back as a whole and continues with what is
 // left. A schema newer than the binary is left alone.
-func (s *DB) Migrate(ctx context.Context, report func(Migration)) error {
-	db, err := s.migrator()
+func (d *DB) Migrate(ctx context.Context, report func(Migration)) error {
+	db, err := d.migrator()
 	if err != nil {
 		return fmt.Errorf("migrate: %w", err)
 	}
-	err = withHint(s.migrate(ctx, db, report))
+	err = withHint(d.migrate(ctx, db, report))
 	if closing := db.Close(); err == nil && closing != nil {
 		err = fmt.Errorf("migrate: %w", closing)
 	}
 	return err
 }
 
-func (s *DB) migrate(ctx context.Context, db *sql.DB, report func(Migration)) error {
-	provider, err := s.provider(db)
+func (d *DB) migrate(ctx context.Context, db *sql.DB, report func(Migration)) error {
+	provider, err := d.provider(db)
 	if err != nil {
 		return fmt.Errorf("migrate: %w", err)
 	}
 	applied := int64(0) // by this process in the step before
 	for deadlocks := 0; ; {
-		before, err := s.Migrations(ctx)
+		before, err := d.Migrations(ctx)
 		if err != nil {
 			return err
 		}
@@ -63,7 +63,7 @@ func (s *DB) migrate(ctx context.Context, db *sql.DB, report func(Migration)) er
 			applied, deadlocks = 0, deadlocks+1 // and the others, which work on the tables meanwhile, went on
 		default:
 			applied = 0
-			after, listing := s.Migrations(ctx)
+			after, listing := d.Migrations(ctx)
 			if listing != nil || pending(after) == pending(before) {
 				return fmt.Errorf("migrate: %w", err)
 			}
@@ -75,26 +75,26 @@ func (s *DB) migrate(ctx context.Context, db *sql.DB, report func(Migration)) er
 const maxDeadlocks = 20
 
 // provider reads the migrations of the database.
-func (s *DB) provider(pool *sql.DB) (*goose.Provider, error) {
-	files, err := migrations.FS(s.dialect.name)
+func (d *DB) provider(pool *sql.DB) (*goose.Provider, error) {
+	files, err := migrations.FS(d.dialect.name)
 	if err != nil {
 		return nil, err
 	}
-	return s.dialect.provider(pool, files)
+	return d.dialect.provider(pool, files)
 }
 
 // Migrations lists the migrations of the binary, in order, and when each was applied. It changes
 // nothing.
-func (s *DB) Migrations(ctx context.Context) ([]Migration, error) {
-	return s.migrations(ctx, s.reader)
+func (d *DB) Migrations(ctx context.Context) ([]Migration, error) {
+	return d.migrations(ctx, d.reader)
 }
 
-func (s *DB) migrations(ctx context.Context, db *sql.DB) ([]Migration, error) {
-	files, err := migrations.List(s.dialect.name)
+func (d *DB) migrations(ctx context.Context, db *sql.DB) ([]Migration, error) {
+	files, err := migrations.List(d.dialect.name)
 	if err != nil {
 		return nil, err
 	}
-	applied, err := s.applied(ctx, db)
+	applied, err := d.applied(ctx, db)
 	if err != nil {
 		return nil, fmt.Errorf("read the schema's version: %w", err)
 	}
@@ -114,10 +114,10 @@ var ErrSearchPath = errors.New("the search_path does not lead to the tables")
 // Current reports whether every migration of the binary is applied. A schema with newer ones is
 // current too: an older binary keeps working while an installation is upgraded. It returns ErrSearchPath
 // where no migration is seen and another schema of the database has some.
-func (s *DB) Current(ctx context.Context) (bool, error) {
-	list, err := s.migrations(ctx, s.prober)
+func (d *DB) Current(ctx context.Context) (bool, error) {
+	list, err := d.migrations(ctx, d.prober)
 	if err == nil && pending(list) == len(list) {
-		err = s.dialect.findElsewhere(ctx, s.prober)
+		err = d.dialect.findElsewhere(ctx, d.prober)
 	}
 	return err == nil && pending(list) == 0, err
 }
@@ -133,9 +133,9 @@ func pending(list []Migration) int {
 }
 
 // applied reads when each version was applied; it is empty on a database without the table.
-func (s *DB) applied(ctx context.Context, db *sql.DB) (map[int64]time.Time, error) {
+func (d *DB) applied(ctx context.Context, db *sql.DB) (map[int64]time.Time, error) {
 	var tables int
-	if err := db.QueryRowContext(ctx, s.dialect.versions).Scan(&tables); err != nil || tables == 0 {
+	if err := db.QueryRowContext(ctx, d.dialect.versions).Scan(&tables); err != nil || tables == 0 {
 		return nil, err
 	}
 	applied := map[int64]time.Time{}

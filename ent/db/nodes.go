@@ -44,29 +44,29 @@ const (
  WHERE s.logicalrelid = 'outbox'::regclass ORDER BY 1`
 )
 
-// ForStore returns the database of the node that has a store's rows, or s itself without a cluster. Use it only for distributed
+// ForStore returns the database of the node that has a store's rows, or d itself without a cluster. Use it only for distributed
 // tables; the node has no others.
-func (s *DB) ForStore(id uuid.UUID) *DB {
-	shards := s.nodes.shards.Load()
+func (d *DB) ForStore(id uuid.UUID) *DB {
+	shards := d.nodes.shards.Load()
 	if shards == nil {
-		return s
+		return d
 	}
 	i, _ := slices.BinarySearchFunc(*shards, hash(id), func(of shard, h int32) int { return cmp.Compare(of.largest, h) })
 	if i == len(*shards) || (*shards)[i].node == nil {
-		return s
+		return d
 	}
 	return (*shards)[i].node
 }
 
 // readNodes asks the coordinator where the shards lie, and each node whether it can be reached.
-func (s *DB) readNodes(ctx context.Context) error {
-	if !s.sharded {
+func (d *DB) readNodes(ctx context.Context) error {
+	if !d.sharded {
 		return nil
 	}
 	var shards []shard
 	var asking sync.WaitGroup
 	there := map[*DB]*atomic.Bool{}
-	for row := range Rows(ctx, s.reader, placements) {
+	for row := range Rows(ctx, d.reader, placements) {
 		var of shard
 		var host string
 		var port uint16
@@ -75,7 +75,7 @@ func (s *DB) readNodes(ctx context.Context) error {
 		}
 		if host != "" {
 			var err error
-			if of.node, err = s.nodes.at(host, port); err != nil {
+			if of.node, err = d.nodes.at(host, port); err != nil {
 				return err
 			}
 			if there[of.node] == nil {
@@ -96,7 +96,7 @@ func (s *DB) readNodes(ctx context.Context) error {
 			shards[i].node = nil
 		}
 	}
-	s.nodes.shards.Store(&shards)
+	d.nodes.shards.Store(&shards)
 	return nil
 }
 

@@ -96,7 +96,7 @@ func openPostgres(ctx context.Context, c Config) (*DB, error) {
 		admissions = sql.OpenDB(c.keep(connect, true))
 		limit(admissions, c.AdmissionConns)
 	}
-	s := &DB{
+	d := &DB{
 		dialect:    postgres,
 		reader:     db,
 		writer:     db,
@@ -110,11 +110,11 @@ func openPostgres(ctx context.Context, c Config) (*DB, error) {
 			return sql.OpenDB(migrating), nil
 		},
 	}
-	s.clock.asked = func(ctx context.Context) (read time.Time, err error) {
+	d.clock.asked = func(ctx context.Context) (read time.Time, err error) {
 		err = db.QueryRowContext(ctx, "SELECT clock_timestamp()").Scan(&read)
 		return read, err
 	}
-	s.nodes = nodes{opened: map[string]*DB{}, open: func(host string, port uint16) (*DB, error) {
+	d.nodes = nodes{opened: map[string]*DB{}, open: func(host string, port uint16) (*DB, error) {
 		to := cfg
 		to.Host, to.Hostaddr, to.Port, to.Multi, to.TargetSessionAttrs = host, netip.Addr{}, port, nil, ""
 		connect, err := connectorOf(to)
@@ -132,19 +132,19 @@ func openPostgres(ctx context.Context, c Config) (*DB, error) {
 		}
 		pool := sql.OpenDB(beside.keep(connect, true))
 		limit(pool, conns)
-		node := &DB{dialect: s.dialect, reader: pool, writer: pool, clock: s.clock, announcer: s.announcer, followers: s.followers,
-			sharded: true, prepare: s.prepare}
+		node := &DB{dialect: d.dialect, reader: pool, writer: pool, clock: d.clock, announcer: d.announcer, followers: d.followers,
+			sharded: true, prepare: d.prepare}
 		node.makeClients()
 		return node, nil
 	}}
-	if _, err = s.ReadClock(ctx); err == nil {
-		s.sharded, err = isSharded(ctx, db)
+	if _, err = d.ReadClock(ctx); err == nil {
+		d.sharded, err = isSharded(ctx, db)
 	}
 	if err != nil {
-		_ = s.Close()
+		_ = d.Close()
 		return nil, fmt.Errorf("reach the database: %w", err)
 	}
-	return s, nil
+	return d, nil
 }
 
 // isSharded reports whether Citus has distributed the outbox, and so the tables that lie beside it.
@@ -319,11 +319,11 @@ const writable = "SELECT 1 FROM " + goose.DefaultTablename + " LIMIT 1 FOR KEY S
 	"SELECT set_config('work_mem', '64kB', true), set_config('temp_tablespaces', '', true); " +
 	"SELECT count(*) FROM generate_series(1, 5000)"
 
-func writePostgres(ctx context.Context, s *DB) error {
-	if err := refusePooler(ctx, s.prober, 1, readyPatience); err != nil {
+func writePostgres(ctx context.Context, d *DB) error {
+	if err := refusePooler(ctx, d.prober, 1, readyPatience); err != nil {
 		return err
 	}
-	_, err := s.prober.ExecContext(ctx, writable)
+	_, err := d.prober.ExecContext(ctx, writable)
 	if pq.As(err, pqerror.ConfigurationLimitExceeded) != nil {
 		err = nil // the operator's limit of such files; the row was locked
 	}

@@ -151,11 +151,11 @@ func openReadOnly(ctx context.Context, c Config, path string) (*DB, error) {
 
 // WithoutForeignKeys calls a function with a writer for whom SQLite does not look for rows that refer to deleted ones. Its keys name
 // no store, so it would read the whole table for each row while everybody waits. Whoever uses it deletes such rows before.
-func (s *DB) WithoutForeignKeys(do func(writer *sql.DB) error) error {
-	if s.unchecked == nil {
-		return do(s.writer)
+func (d *DB) WithoutForeignKeys(do func(writer *sql.DB) error) error {
+	if d.unchecked == nil {
+		return do(d.writer)
 	}
-	writer, err := s.unchecked()
+	writer, err := d.unchecked()
 	if err != nil {
 		return err
 	}
@@ -253,12 +253,12 @@ const minFree = 1 << 20
 // errFull means that the disk is practically full.
 var errFull = errors.New("the disk is full")
 
-func writeSQLite(ctx context.Context, s *DB) error {
+func writeSQLite(ctx context.Context, d *DB) error {
 	// A row of a few bytes may fit into the log when nothing else does.
-	if left, err := FreeBytes(filepath.Dir(s.path)); err == nil && left < minFree {
-		return fmt.Errorf("%s has %d bytes left: %w", filepath.Dir(s.path), left, errFull)
+	if left, err := FreeBytes(filepath.Dir(d.path)); err == nil && left < minFree {
+		return fmt.Errorf("%s has %d bytes left: %w", filepath.Dir(d.path), left, errFull)
 	}
-	_, err := s.writer.ExecContext(ctx, "UPDATE "+goose.DefaultTablename+" SET is_applied = is_applied"+
+	_, err := d.writer.ExecContext(ctx, "UPDATE "+goose.DefaultTablename+" SET is_applied = is_applied"+
 		" WHERE id = (SELECT min(id) FROM "+goose.DefaultTablename+")")
 	return err
 }

@@ -24,14 +24,14 @@ type txKey struct{ of *clock }
 // SQLite file) is run again, a bounded number of times. So fn may run several times, and must
 // change nothing outside the transaction. A unique index that refuses a row is an ordinary error;
 // see IsUnique. A transaction inside another on the same store is refused.
-func (s *DB) WithTx(ctx context.Context, fn func(ctx context.Context, tx *ent.Tx) error) error {
-	if ctx.Value(txKey{s.clock}) != nil {
+func (d *DB) WithTx(ctx context.Context, fn func(ctx context.Context, tx *ent.Tx) error) error {
+	if ctx.Value(txKey{d.clock}) != nil {
 		return errors.New("a transaction inside a transaction")
 	}
-	ctx = context.WithValue(ctx, txKey{s.clock}, true)
+	ctx = context.WithValue(ctx, txKey{d.clock}, true)
 	for attempt := 1; ; attempt++ {
-		err := s.runTx(ctx, fn)
-		if err == nil || attempt == s.dialect.attempts || !isRetryable(err) {
+		err := d.runTx(ctx, fn)
+		if err == nil || attempt == d.dialect.attempts || !isRetryable(err) {
 			return err
 		}
 		pause := time.NewTimer(rand.N(firstPause << (attempt - 1)))
@@ -44,10 +44,10 @@ func (s *DB) WithTx(ctx context.Context, fn func(ctx context.Context, tx *ent.Tx
 	}
 }
 
-func (s *DB) runTx(ctx context.Context, fn func(ctx context.Context, tx *ent.Tx) error) (err error) {
+func (d *DB) runTx(ctx context.Context, fn func(ctx context.Context, tx *ent.Tx) error) (err error) {
 	ctx, transaction := tracing.Child(ctx, "transaction")
 	defer func() { tracing.End(transaction, err) }()
-	tx, err := s.tx.Tx(ctx)
+	tx, err := d.tx.Tx(ctx)
 	if err != nil {
 		return fmt.Errorf("begin the transaction: %w", err)
 	}

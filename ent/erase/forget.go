@@ -54,7 +54,7 @@ const (
 	stepRows = 200
 	// busyPause is the wait for an attempt of a delivery that is under way.
 	busyPause = 250 * time.Millisecond
-	// forgotten is what the values of a customer become where there must be a value.
+	// forgotten replaces a personal value that must not be empty.
 	forgotten = "forgotten"
 	// stepNotes is how many notes one step removes, besides those of orders that may send an event.
 	stepNotes = 2000
@@ -64,8 +64,8 @@ const (
 	failurePause, maxFailurePause = 10 * time.Second, time.Hour
 )
 
-// passes are what a forgetting goes through, one after the other. Each call does one step of one, and returns whether it was
-// the last. Forgettings hold their number.
+// passes are the phases of erasing a customer, in order. Each call does one step and reports whether its phase is done. A
+// Forgetting stores the number of its phase.
 var passes = []func(on, context.Context, *ent.Tx, *Forgetting) (last bool, err error){
 	on.customer, on.activity, on.events, on.refused, on.keys,
 }

@@ -20,8 +20,8 @@ import (
 // storeRows is how many rows of a store one transaction deletes.
 const storeRows = 50
 
-// owned are the tables of what a store has, with those first whose rows refer to others. What lets somebody in or out comes
-// before all, so that nothing is added any more.
+// owned lists the per-store tables, referring tables first. Sessions, sign-in links and webhooks come before all, so that
+// nothing is added meanwhile.
 var owned = []string{
 	"sessions", "sign_in_links", "webhooks", "outbox", "deliveries", "finished_deliveries", "resends", "rate_counters", "api_keys",
 	"refused_requests", "tallies", "idempotency_keys", "forgettings", "order_items", "orders", "customers", "payment_links",

@@ -14,8 +14,7 @@ import (
 	"go.storefront.example/ent/notice"
 )
 
-// maxCounted is as far as the rows of a Backlog are counted: what is beyond it is a great deal,
-// and counting it would cost more than it is worth.
+// maxCounted is where counting a Backlog stops: beyond it the exact number is not worth its cost.
 const maxCounted = 10000
 
 // Backlog is what there is to do.

@@ -42,7 +42,7 @@ type kind struct {
 	table   string
 	// other is a second table, which shares the ids of the first; empty if there is none.
 	other string
-	// name is the column of what people call a row, or an expression; empty if they do not.
+	// name is the column or expression with a row's human-readable name; empty if it has none.
 	name string
 }
 

@@ -193,7 +193,7 @@ func identifiedBy(email, phone *string) predicate.Customer {
 	}
 }
 
-// SaveCustomer saves what makes a locked customer another one, or nothing. It refuses with
+// SaveCustomer saves the fields in which next differs from row, if any. It refuses with
 // customer_identifier_required or customer_conflict.
 func SaveCustomer(ctx context.Context, tx *ent.Tx, row, next *ent.Customer) (*ent.Customer, error) {
 	if next.Email == nil && next.Phone == nil {
@@ -212,7 +212,7 @@ func SaveCustomer(ctx context.Context, tx *ent.Tx, row, next *ent.Customer) (*en
 	return saveIdentified(ctx, tx, row, next)
 }
 
-// saveIdentified is SaveCustomer for one whom no other customer can be taken for.
+// saveIdentified is SaveCustomer without its checks: the caller has found no conflict.
 func saveIdentified(ctx context.Context, tx *ent.Tx, row, next *ent.Customer) (*ent.Customer, error) {
 	u := tx.Customer.UpdateOne(row).SetSearch(resource.CustomerSearch(next.Name, next.Email, next.Phone))
 	return save(ctx, resource.CustomerFields, row, next, u.Mutation(), u)

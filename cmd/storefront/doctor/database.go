@@ -93,7 +93,7 @@ func URL(text string) Finding {
 	return named("database-url", f)
 }
 
-// Installation is what is known of an installation beside its database.
+// Installation is what the caller knows beyond the database.
 type Installation struct {
 	Keys SecretKeys
 	// Used is what Used answered.

@@ -3,10 +3,10 @@
 //	agent ─► tool ─► one request of the API, with the key ─► its answer, made smaller, or its error as it is
 //	      └► searchGuide ─► the guide and the reference, which are in the binary
 //
-// Each operation of the OpenAPI document that the key's scopes allow is a tool of the same name, so a new operation is
-// a new tool; changes are offered only if they are asked for. The package checks no argument: the API refuses a wrong
-// one by its name. It retries nothing, follows no redirect and stores nothing. What the store's owner and buyers have
-// written is marked as data; that an agent does not obey it is the agent's part.
+// Each operation of the OpenAPI document that the key's scopes allow is a tool of the same name, so a new operation is a new
+// tool; changes are offered only if they are asked for. The package checks no argument: the API refuses a wrong one by its
+// name. It retries nothing, follows no redirect and stores nothing. What the store's owner and buyers have written is marked as
+// data; the agent must still not obey it.
 package mcp
 
 import (
