@@ -271,7 +271,7 @@ func summarize(rounds []round) figures {
 	return f
 }
 
-// cell is a value of each side in one cell of a table.
+// cell joins the texts of several values, one for each side, into one cell of a table.
 func cell[T any](values []T, text func(T) string) string {
 	parts := make([]string, len(values))
 	for i, v := range values {

@@ -22,7 +22,7 @@ type chaosCommand struct {
 	Rounds      int           `default:"50" help:"Rounds; after each one everything must be accounted for."`
 	SQLite      bool          `name:"sqlite" help:"On an SQLite file instead of a PostgreSQL server of its own."`
 	PostgresBin string        `type:"path" placeholder:"DIR" help:"The folder with initdb and pg_ctl, if it is not found."`
-	Seed        uint64        `placeholder:"N" help:"Of what is killed and when; any, unless given."`
+	Seed        uint64        `placeholder:"N" help:"Seed of what is killed and when (default: a random one, which the report names)."`
 	Rate        float64       `default:"40" help:"Customers created in a second, and as many orders paid."`
 	Length      time.Duration `default:"4s" help:"How long a round's load lasts at least."`
 	Timeout     time.Duration `default:"10s" help:"How long the worker lets an attempt take: leases last two seconds longer."`
@@ -91,7 +91,8 @@ const (
 	calmTimeout = 90 * time.Second
 )
 
-// unsteady is how the receiver answers.
+// unsteady returns how long the receiver takes for an answer, and its status, which is 500 for a share of the deliveries, because
+// rounds must have retries.
 func unsteady() (time.Duration, int) {
 	if rand.Float64() < failShare {
 		return rand.N(answerDelay), http.StatusInternalServerError

@@ -143,7 +143,8 @@ func (d *database) dropOne(ctx context.Context) error {
 	return errors.Join(err, d.releaseOne(ctx))
 }
 
-// release leaves the database to a server that is about to crash and is thrown away as a whole.
+// release closes the connections to the database's servers, which the caller crashes and throws away, so that nothing is left to
+// drop.
 func (d *database) release(ctx context.Context) error {
 	err := d.releaseOne(ctx)
 	for _, worker := range d.workers {

@@ -23,7 +23,7 @@ type historyCommand struct {
 	PostgresBin string        `type:"path" placeholder:"DIR" help:"The folder with initdb and pg_ctl, if it is not found."`
 	Span        time.Duration `default:"2m" help:"How long requests are recorded."`
 	Rate        float64       `default:"200" help:"Requests in a second, about."`
-	Seed        uint64        `placeholder:"N" help:"Of requests and faults; any, unless given."`
+	Seed        uint64        `placeholder:"N" help:"Seed of the random requests and faults (default: a random one, which the report names)."`
 }
 
 // Help is shown below the usage line.
@@ -186,7 +186,7 @@ func (h *history) record() {
 	h.countClaims()
 }
 
-// check decides about every object, and about the journal and the events.
+// check has porcupine decide whether the history of each object is linearizable, and then checks the journal and the events.
 func (h *history) check() {
 	var longest time.Duration
 	count, asked, unknown := tally{}, tally{}, tally{}

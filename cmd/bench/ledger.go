@@ -52,7 +52,7 @@ type ledger struct {
 	lost      int // leases that workers reported as lost
 }
 
-// balance is what comes of a ledger.
+// balance is what settleUp counts in a ledger.
 type balance struct {
 	events, requests int
 	// orphans are the attempts whose lease a kill cut short, so that they were made again.

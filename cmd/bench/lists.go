@@ -21,7 +21,7 @@ type listsCommand struct {
 	Pages       []int64 `default:"1,400,100000" placeholder:"N,…" help:"Pages of 25 to ask for, the last one if a list has fewer."`
 	Keys        int     `default:"1500" help:"API keys of each store, for 120 requests a minute each."`
 	Connections int     `default:"2" help:"Connections that ask at the same time."`
-	Rounds      int     `default:"3" help:"Rounds, each of all lists in turns."`
+	Rounds      int     `default:"3" help:"How many rounds to measure; each measures every list once, in turn."`
 	Seconds     float64 `default:"1" help:"Length of a round of one list."`
 }
 

@@ -76,7 +76,7 @@ type serviceFlags struct {
 
 // databaseFlags are those of commands that measure.
 type databaseFlags struct {
-	DatabaseURL string `name:"database-url" placeholder:"URL" help:"A PostgreSQL server that lets it create databases; else SQLite."`
+	DatabaseURL string `name:"database-url" placeholder:"URL" help:"URL of a PostgreSQL server on which the user may create databases; without it SQLite is measured."`
 }
 
 func (f *databaseFlags) check() error {

@@ -35,7 +35,8 @@ const (
 	wideWindow = 20_000
 )
 
-// nodes is a Citus cluster under load. Chance says which part of its stores lies on the worker node that has the fault.
+// nodes is a Citus cluster under load. How many of its stores are on the worker node with the fault differs from run to run,
+// because Citus places a store by the hash of its id.
 type nodes struct {
 	*play
 	fleet          *fleet

@@ -111,7 +111,8 @@ func (p *play) synchronous(primary string) {
 	p.require(errors.Join(err, db.Close(p.ctx)))
 }
 
-// everyDelivery waits until every event has arrived, and counts those that do not.
+// everyDelivery waits until the receiver has every event, for receivedLimit at most, and counts those that are still missing as
+// lost.
 func (p *play) everyDelivery(s *stage, events map[uuid.UUID]uuid.UUID) {
 	missing, twice := 0, 0
 	_, err := poll(p.ctx, receivedLimit, func() (bool, error) {

@@ -31,9 +31,9 @@ type webhooksCommand struct {
 	Stores  int      `default:"50" help:"Stores whose webhooks answer."`
 	Events  int      `placeholder:"N" help:"Events of a drain: 20000 on PostgreSQL, 3000 on SQLite."`
 	Rate    float64  `default:"40" help:"Payments in a second where the pace is given."`
-	Seconds int      `default:"20" help:"Length of a measure whose pace is given."`
+	Seconds int      `default:"20" help:"Seconds that each measure at a given --rate lasts."`
 	Hanging int      `default:"5" help:"Stores whose webhooks accept and never answer."`
-	Waiting int      `default:"300" help:"Deliveries that wait for each of those."`
+	Waiting int      `default:"300" help:"Deliveries that wait for each webhook that never answers (--hanging)."`
 	Workers int      `default:"1" help:"Worker processes."`
 	Writers int      `default:"4" help:"How many pay at the same time."`
 	Rounds  int      `default:"3" help:"Rounds of the drain."`

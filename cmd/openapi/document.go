@@ -192,7 +192,8 @@ func (o *ordered[T]) has(name string) bool {
 	return ok
 }
 
-// set adds a new name at the end and leaves an existing one in its place.
+// set sets the value of a name. A new name goes to the end and one that is there keeps its place, because the object keeps the
+// order of its names.
 func (o *ordered[T]) set(name string, value T) {
 	if o.values == nil {
 		o.values = map[string]T{}

@@ -15,8 +15,8 @@ import (
 	"go.storefront.example/server/auth"
 )
 
-// commonCodes can be the answer of every operation, and are decided before it: by the key, the
-// limits and the state of the service.
+// commonCodes are the codes with which any operation may be refused, because they come from the API key, the limits and the
+// state of the service.
 var commonCodes = []apierr.Code{
 	apierr.APIKeyMissing, apierr.APIKeyInvalid, apierr.APIKeyRevoked, apierr.APIKeyExpired,
 	apierr.InsufficientScope, apierr.StoreUnavailable,

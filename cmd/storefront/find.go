@@ -97,8 +97,8 @@ func find[Found any](ctx context.Context, o admin.API, c storeScoped, name strin
 	return with(ctx, o, store, name)
 }
 
-// idOf turns what a person typed, an id, a reference or a slug, into an id, and returns the store that was named for it or in
-// which it was found. An id is not looked up, because the request that gets it names the store too.
+// idOf turns what a person typed, an id, a reference or a slug, into an id. It also returns the store that was named for it or
+// in which it was found, which is empty for an id without --store: an id is not looked up.
 func idOf[Found interface{ GetId() string }](ctx context.Context, o admin.API, c storeScoped, name string,
 	with finder[Found]) (store, id string, err error) {
 	store, err = c.storeOfName(ctx, o, name)

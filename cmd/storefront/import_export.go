@@ -25,7 +25,7 @@ type loadedKind struct {
 	Skipped int32  `json:"skipped"`
 }
 
-// maxStoreBytes bounds what is read of an export's store.
+// maxStoreBytes is the largest store.ndjson that an import takes, because it reads that file whole into memory.
 const maxStoreBytes = 1 << 20
 
 // runExport imports an export: a folder, or a file that holds one.

@@ -115,7 +115,8 @@ func (k secretKey) ring(d database) (*seal.Keyring, error) {
 	return seal.NewKeyring(key, older...), nil
 }
 
-// keys are the secret keys of a service with this database; a missing file is not made.
+// keys returns the secret keys with which a server or worker on this database would start. It makes no missing key file, because
+// its callers only look.
 func (k secretKey) keys(databaseURL string) doctor.SecretKeys {
 	path, embedded := keyFile(databaseURL)
 	if k.SecretKey == "" && (!embedded || !exists(path)) {

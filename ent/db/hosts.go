@@ -14,10 +14,10 @@ import (
 	"github.com/lib/pq"
 )
 
-// hostsInQuery returns a PostgreSQL URL that names several hosts as libpq does, postgres://a:1,b:2/name, with the hosts where
-// lib/pq reads them, postgres:///name?host=a,b&port=1,2. A port that is missing is 5432, or the one of ?port= if all are
-// missing. Any other URL is returned as it is. The error is ErrURL and shows no part of the URL, because a password that is
-// not percent-encoded may be in any.
+// hostsInQuery moves the hosts of a PostgreSQL URL that names several (postgres://a:1,b:2/name) into its query
+// (postgres:///name?host=a,b&port=1,2), because lib/pq reads them only there. A port that is missing is 5432, or the one of ?port= if all are
+// missing. Any other URL is returned as it is. The error is ErrURL and shows no part of the URL, because any part may
+// have a password that is not percent-encoded.
 //
 // Source of the form: https://www.postgresql.org/docs/current/libpq-connect.html#LIBPQ-CONNSTRING-URIS
 func hostsInQuery(text string) (string, error) {

@@ -28,8 +28,8 @@ const (
 	readyPatience = 500 * time.Millisecond
 )
 
-// sessions are those of the server that the connections of a DB have. A session belongs to one connection
-// while that is open, unless a pooler shares it. Goroutines share it.
+// sessions records which connection of a DB holds which session of the PostgreSQL server, because a session that two
+// connections hold betrays a pooler. Goroutines share the record.
 type sessions struct {
 	mu sync.Mutex
 	of map[string]*conn

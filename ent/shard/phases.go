@@ -11,7 +11,7 @@ const phasesTable = "two_phases"
 // InTwoPhases lists the tables of the coordinator whose rows change together with distributed ones.
 func InTwoPhases() []string { return []string{"stores", "api_keys", "webhooks"} }
 
-// phases are the steps of Apply that make their changes commit in two phases.
+// phases returns the steps of Apply that make changes of the tables of InTwoPhases commit in two phases.
 func phases() []step {
 	all := []step{{"make the table " + phasesTable, "CREATE TABLE " + phasesTable + " (id integer PRIMARY KEY); " +
 		"SELECT citus_add_local_table_to_metadata('" + phasesTable + "'); " +

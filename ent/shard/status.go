@@ -49,7 +49,7 @@ type Status struct {
 	Moves   []Move  `json:"moves"`
 }
 
-// maxStores is how many stores Status shows of a kind.
+// maxStores is how many stores each of Status's lists has at most.
 const maxStores = 10
 
 // ofStore joins a store with the placement of its shard.

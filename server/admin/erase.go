@@ -61,7 +61,8 @@ func (o *Operator) DeleteStore(ctx context.Context, in *adminv1.DeleteStoreReque
 	}, settingsOf)
 }
 
-// RestoreStore takes the deletion of a store back and opens it; a store that is not to be deleted stays as it is. It refuses
+// RestoreStore cancels the scheduled deletion of a store and opens the store; one without a scheduled deletion stays as it is.
+// It refuses
 // with store_not_found, or with store_being_deleted once the grace is over.
 func (o *Operator) RestoreStore(ctx context.Context, in *adminv1.RestoreStoreRequest) (*storefrontv1.Store, error) {
 	ctx, t, err := o.inExisting(ctx, in.GetStore())
@@ -125,7 +126,8 @@ func forgetting(f erase.Forgetting) *adminv1.Forgetting {
 	return receipt
 }
 
-// forget calls a function on a customer of the store that owns it.
+// forget calls do on a customer, in the store that owns the customer, and returns the progress. It refuses with
+// customer_not_found.
 func (o *Operator) forget(ctx context.Context, in rowRequest,
 	do func(ctx context.Context, s *db.DB, storeID, customerID uuid.UUID) (erase.Forgetting, error)) (*adminv1.Forgetting, error) {
 	return byID(ctx, o, customerKind, in, func(ctx context.Context, id string) (f erase.Forgetting, err error) {

@@ -239,7 +239,8 @@ func (o *Operator) InSession(ctx context.Context, secret string, secure bool) (c
 	return tenant.With(ctx, shop.TenantOf(in), tenant.Actor{Type: tenant.ActorMember, Name: row.Member}), member, nil
 }
 
-// storeOf reads the store of a session or of a sign-in link, or returns none if the store is being deleted.
+// storeOf reads the store of a session or of a sign-in link. It fails with the caller's error none if the store is gone or its
+// deletion has begun, because such a store lets nobody in.
 func storeOf(ctx context.Context, stores *ent.StoreClient, storeID uuid.UUID, none error) (*ent.Store, error) {
 	row, err := stores.Get(ctx, storeID)
 	switch {

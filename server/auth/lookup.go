@@ -65,9 +65,9 @@ func (g *Gate) find(ctx context.Context, q lookup) (lookupResult, error) {
 	return lookupResult{}, errors.New("the key is found and not found")
 }
 
-// findCountingInMemory looks a key up on connections that only read, and counts its request in memory: an SQLite file has one
-// server. If each request wrote its counter, it would wait for the one writer, and every write empties the caches of all
-// connections that read.
+// findCountingInMemory looks a key up on connections that only read, and counts the request in memory, because a counter that
+// each request wrote would wait for SQLite's one writer and empty the caches of all connections that read. Memory is enough,
+// because one server alone uses a SQLite file.
 func (g *Gate) findCountingInMemory(ctx context.Context, q lookup) (found lookupResult, err error) {
 	row := g.db.Admissions().QueryRowContext(ctx, g.statements["known"], q.fingerprint[:], q.client, q.moment,
 		limit.UnknownKeysPerMinute)

@@ -116,7 +116,7 @@ func (s span) took(tallies []usage.Tally, now time.Time) chart {
 	return c
 }
 
-// shareOf is the share of successes, in which 100 % is all of them.
+// shareOf returns the percentage of successes, 99.9 % at most with one failure, because 100 % must mean that none failed.
 func shareOf(t usage.Tally) string {
 	all := t.Succeeded + t.Failed
 	perMille := (t.Succeeded*1000 + all/2) / all

@@ -122,7 +122,7 @@ func parseColor(text string) (c color, err error) {
 	return c, nil
 }
 
-// mustColor is a colour that has been checked.
+// mustColor parses a colour that has been checked before, and panics if it cannot.
 func mustColor(text string) color {
 	c, err := parseColor(text)
 	if err != nil {

@@ -148,8 +148,8 @@ func (p *People) Add(c Contact, row, line int, label string) int {
 	return place
 }
 
-// Complete gives a person what they lack, or with update all that the row has, and lets the row's id stand for them. It
-// reports whether anything changes.
+// Complete fills in the name, e-mail and phone that a person lacks; with update it also replaces those that differ from the
+// row. From then on the row's id stands for the person too. It reports whether anything changes.
 func (p *People) Complete(place int, c Contact, update bool) (changes bool) {
 	before := p.All[place]
 	p.undo = append(p.undo, func() { p.All[place] = before })

@@ -102,7 +102,8 @@ func (m *Importer) Rows(ctx context.Context, in *adminv1.ImportRowsRequest) (*ad
 		strings.Join(names, ", ")})
 }
 
-// loadLines reads lines as messages and loads those.
+// loadLines parses each line of JSON into a message and loads the messages. If a line cannot be parsed it loads none, and returns
+// the refused lines.
 func loadLines[M proto.Message, R any](ctx context.Context, m *Importer, in *adminv1.ImportRowsRequest, lines [][]byte,
 	of kind[M, R]) (*adminv1.ImportResponse, error) {
 	of.base().exported = true

@@ -160,7 +160,8 @@ func (d dates) parse(text string, zone *time.Location) (date, error) {
 	return found, nil
 }
 
-// inZone returns the moments, none to two of them, at which clocks of a zone show a time, which is given in UTC.
+// inZone returns the instants at which the clocks of a zone show wall, a day and time that a value in UTC holds: none if the
+// clocks were set forward over it, two if they were set back.
 func inZone(wall time.Time, zone *time.Location) (times []time.Time) {
 	const day = 24 * time.Hour // farther from a change of clocks than that change
 	for _, near := range []time.Duration{-day, day} {

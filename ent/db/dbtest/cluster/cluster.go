@@ -111,7 +111,8 @@ func (c *Cluster) begin(ctx context.Context) (*Cluster, error) {
 	return nil, errors.Join(err, c.remove())
 }
 
-// prepare creates the folders, which the server's user owns.
+// prepare creates the cluster's folder and, in it, those for data and logs. As root it gives the inner ones to an unprivileged
+// user, because the server runs as that user.
 func prepare(programs string, o Options) (*Cluster, error) {
 	folder, err := os.MkdirTemp("", "storefront-cluster-")
 	if err != nil {
