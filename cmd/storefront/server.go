@@ -38,7 +38,7 @@ type serverCmd struct {
 	DisableAfter   time.Duration `default:"72h" placeholder:"TIME" help:"After how long without a success the worker disables a failing webhook, as set for the worker; the dashboard shows it."`
 	RequestTimeout time.Duration `default:"10s" least:"100ms" greatest:"5m" placeholder:"TIME" help:"How long a request may take; then it is answered 503, and its statements are cancelled. Half of it is the longest wait for a lock. PostgreSQL gets the two as statement_timeout and lock_timeout."`
 	Migrate        bool          `help:"Bring the schema up to date before serving."`
-	MaxConnections count         `default:"4096" placeholder:"N" help:"How many connections each of the two listeners has open at most, half of them of one client. It closes new ones beyond that at once. Keep it below half of the open files that the process may have (ulimit -n)."`
+	MaxConnections count         `default:"4096" placeholder:"N" help:"Maximum open connections of each of the two listeners; one client gets at most half. It closes new ones beyond that at once. Keep it below half of the open files that the process may have (ulimit -n)."`
 	TrustedProxies []network     `clears:"" placeholder:"CIDR,…" help:"Networks of your proxies, as CIDR: only from them is X-Forwarded-For read for the client's address (default: none)."`
 	PaymentLinks   onOff         `default:"on" placeholder:"on|off" help:"Whether stores may create payment links; off refuses new ones to all stores."`
 	Docs           onOff         `default:"off" placeholder:"on|off" help:"Whether the public listener too serves the reference, at /docs, to anybody. The operator's listener always has it."`
