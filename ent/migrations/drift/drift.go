@@ -5,6 +5,7 @@ package drift
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"regexp"
 	"sync"
 
@@ -19,12 +20,14 @@ import (
 var (
 	// foreignKeys cannot be turned off in a transaction; the store does it before.
 	foreignKeys = regexp.MustCompile(`(?m)^PRAGMA foreign_keys = .*\n?`)
+	// rebuiltTable is how Atlas begins to build a table of SQLite anew.
+	rebuiltTable = regexp.MustCompile("(?m)^CREATE TABLE `new_(\\w+)`")
 	// writing serialises calls: ent sets its tables up in package variables.
 	writing sync.Mutex
 )
 
 // Missing returns the statements that bring the store's tables to the schema; it is empty when
-// nothing is missing. It changes nothing, and never drops a column or an index.
+// nothing is missing. It changes nothing, and never drops a column or an index. It is an error if a table would be built anew.
 func Missing(ctx context.Context, s *db.DB) (string, error) {
 	writing.Lock()
 	defer writing.Unlock()
@@ -35,6 +38,10 @@ func Missing(ctx context.Context, s *db.DB) (string, error) {
 		return "", err
 	}
 	text := foreignKeys.ReplaceAll(missing.Bytes(), nil)
+	if rebuilt := rebuiltTable.FindSubmatch(text); rebuilt != nil {
+		return "", fmt.Errorf("the table %s would be built anew, without its triggers and without the store in its keys: write this "+
+			"migration by hand", rebuilt[1])
+	}
 	return string(bytes.ReplaceAll(text, []byte("\n\t "), []byte("\n\t"))), nil
 }
 
@@ -44,8 +51,26 @@ func asModelled(next schema.Differ) schema.Differ {
 		for _, t := range current.Tables {
 			hideStore(t)
 		}
-		return next.Diff(current, desired)
+		changes, err := next.Diff(current, desired)
+		for _, change := range changes {
+			if of, is := change.(*atlas.ModifyTable); is {
+				constantDefaults(of)
+			}
+		}
+		return changes, err
 	})
+}
+
+// constantDefaults makes the defaults of new columns literals, which is what ent's defaults are. For an expression Atlas would build
+// SQLite's table anew, as ent models it: without its triggers, which keep counts, and without the store in its keys.
+func constantDefaults(of *atlas.ModifyTable) {
+	for _, change := range of.Changes {
+		if added, is := change.(*atlas.AddColumn); is {
+			if value, is := added.C.Default.(*atlas.RawExpr); is {
+				added.C.Default = &atlas.Literal{V: value.X}
+			}
+		}
+	}
 }
 
 const storeColumn = "store_id"
