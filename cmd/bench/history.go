@@ -105,7 +105,7 @@ func (c *historyCommand) Run(ctx context.Context, io streams) (err error) {
 const (
 	// historyTimeout is the servers' limit for a request, shorter than some cuts of the network.
 	historyTimeout = 2 * time.Second
-	// checkTimeout bounds the time in which porcupine decides about one object.
+	// checkTimeout is the longest time that porcupine may take for the history of one object.
 	checkTimeout = 30 * time.Second
 	// drawings is how many wrong histories are drawn.
 	drawings = 3

@@ -32,7 +32,8 @@ var announced = map[string][]string{
 	"order PAID": {"order.paid", "payment_link.paid"},
 }
 
-// add adds an entry, and returns what is wrong with it: the values before the change must be those of the state.
+// add appends the state after a journal entry, and returns what is wrong with the entry, because its values before the change
+// must equal the last state.
 func (c *chain) add(changes map[string]struct{ From, To any }, at time.Time) string {
 	last := c.states[len(c.states)-1]
 	next, broken := map[string]any{}, ""
@@ -123,8 +124,8 @@ func (c *chain) follow(seen []*sighting) (lost int) {
 	return lost
 }
 
-// readJournal reads the chains of the objects that were seen. That of a product begins with the state that was seen first, and
-// those of customers and orders with nothing.
+// readJournal reads the chains of the objects that callers saw. The chain of a product begins with the state that callers saw
+// first, because products are there before the run; the chain of a customer or an order begins empty.
 func (h *history) readJournal(seen map[string][]*sighting) map[string]*chain {
 	chains := map[string]*chain{}
 	handle, err := h.stage.open(h.ctx)

@@ -202,7 +202,7 @@ func (a *answer) read(r *fasthttp.Response, called time.Time) {
 	}
 	a.remaining, _ = strconv.Atoi(string(r.Header.Peek("X-RateLimit-Remaining"))) // the operator's side has none
 	a.minute = called.Unix() / 60
-	// Between the call and the answer a minute may have begun. Then the answer says in which one it was counted.
+	// A minute may have begun between the call and the answer. Then X-RateLimit-Reset tells which minute counted the request.
 	if reset, _ := strconv.Atoi(string(r.Header.Peek("X-RateLimit-Reset"))); time.Now().Unix()/60 > a.minute && reset > 30 {
 		a.minute++
 	}
@@ -332,7 +332,7 @@ func (h *history) countClaims() {
 	}
 }
 
-// newPayments is a payment link, of which orders are recorded and paid, each perhaps several times.
+// newPayments makes a payment link and the requests about it: they record its orders, and pay each of them once or several times.
 func newPayments(h *history, c *caller, _ int) *object {
 	o := &object{model: modelOf(payments(0), payments.step)}
 	made := h.create(c, h.request("POST", "/v1/payment-links",

@@ -11,7 +11,8 @@ import (
 	"go.storefront.example/server/limit"
 )
 
-// question is a request about one object; n is the number of the order that it pays, of those of its payment link.
+// question is a request about one object. If the request pays an order, n numbers that order among the orders of its payment
+// link.
 type question struct {
 	request
 	n int
@@ -24,7 +25,7 @@ type answer struct {
 	code      string // of an error
 	body      []byte
 	remaining int   // X-RateLimit-Remaining
-	minute    int64 // in which the request was counted
+	minute    int64 // the minute, since 1970, whose counter has the request
 }
 
 // fits reports whether an answer is unknown or has a status, and a code if it is an error.
@@ -33,8 +34,8 @@ func (a *answer) fits(status int, code string) bool {
 }
 
 // modelOf returns the model of an object: its first state, and the function that returns the state after a request and whether
-// the answer is right. An unknown request needs no second state in which it had no effect, because it never ends: porcupine may
-// put it after all others, where it changes nothing that anybody saw.
+// the answer is right. A request without a known outcome needs no second state without its effect, because it never ends:
+// porcupine may put it after all other requests, where nobody saw its effect.
 func modelOf[S comparable](first S, step func(S, question, *answer) (S, bool)) porcupine.Model {
 	return porcupine.Model{
 		Init: func() any { return first },
