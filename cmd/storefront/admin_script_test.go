@@ -43,7 +43,8 @@ func onPackagedHost(t *testing.T, settings, commands string) string {
 	file := filepath.Join(t.TempDir(), "storefront.env")
 	require.NoError(t, os.WriteFile(file, []byte(settings), 0o600))
 	c := exec.CommandContext(t.Context(), "unshare", "--mount", "sh", "-c", installPackage)
-	c.Env = append(os.Environ(), "WORK="+t.TempDir(), "BINARY="+binary, "SETTINGS="+file)
+	// dpkg runs postinst with the folders of useradd, which the path of a user who became root may lack.
+	c.Env = append(os.Environ(), "PATH="+os.Getenv("PATH")+":/usr/sbin:/sbin", "WORK="+t.TempDir(), "BINARY="+binary, "SETTINGS="+file)
 	script := filepath.Join(t.TempDir(), "commands")
 	require.NoError(t, os.WriteFile(script, []byte("set -eux\n"+commands), 0o600))
 	if c.Stdin, err = os.Open(script); err != nil {

@@ -54,8 +54,14 @@ type Cluster struct {
 	uid, gid int      // of that user, if as is set
 }
 
-// Find returns the folder of PostgreSQL's programs: from the path, else the newest of Debian's.
+// Find returns the folder of PostgreSQL's programs: from the path, else the newest of Debian's. As root it fails without runuser,
+// because PostgreSQL refuses to run as root.
 func Find() (string, error) {
+	if os.Geteuid() == 0 {
+		if _, err := exec.LookPath("runuser"); err != nil {
+			return "", fmt.Errorf("PostgreSQL refuses to run as root: %w", err)
+		}
+	}
 	if found, err := exec.LookPath("initdb"); err == nil {
 		// Resolve a link: its folder may not hold the other programs.
 		if found, err = filepath.EvalSymlinks(found); err == nil {
