@@ -25,7 +25,6 @@ import (
 	_ "embed"
 	"fmt"
 	"log/slog"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -66,7 +65,7 @@ var (
 
 	postgres = &dialect{
 		lists: resource.Postgres,
-		fold:  strings.ReplaceAll(statements["fold"], "{store}", "true"),
+		fold:  folding("take"),
 		day:   "(created_at AT TIME ZONE 'UTC')::date - DATE '1970-01-01'",
 		// Counting may take longer than a request. The snapshot begins after the lock is held.
 		exclusive: "SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0; LOCK TABLE row_counts IN SHARE ROW EXCLUSIVE MODE",
@@ -76,7 +75,7 @@ var (
 	// Citus locks rows of one store at a time.
 	citus = func() *dialect {
 		d := *postgres
-		d.fold, d.foldStore = "", strings.ReplaceAll(statements["fold"], "{store}", "store_id = $2")
+		d.fold, d.foldStore = "", folding("take of store")
 		return &d
 	}()
 	sqlite = &dialect{
@@ -85,6 +84,11 @@ var (
 		counted: []string{"row_counts"}, // the other one is a view
 	}
 )
+
+// folding returns the statement that adds the differences which a statement takes, and counts them.
+func folding(take string) string {
+	return "WITH taken AS (" + statements[take] + "), added AS (" + statements["add"] + ") SELECT count(*) FROM taken"
+}
 
 // Counts keeps the counts of a database. Goroutines may share it.
 type Counts struct {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"strings"
 
 	"github.com/google/uuid"
 
@@ -14,20 +13,18 @@ import (
 // Kinds lists the tables whose rows are counted.
 func Kinds() []string { return []string{"customers", "orders", "payment_links", "products"} }
 
-// facets are the columns that a kind is counted by, or a constant.
-func facets(kind string) string {
+// found begins a statement with the query found, which counts a store's rows of a kind by day, status and type; what a kind does
+// not have is "".
+func (d *dialect) found(kind string) string {
+	facets := "'' AS status, '' AS type"
 	switch kind {
 	case "orders":
-		return "status, '' AS type"
+		facets = "status, '' AS type"
 	case "products":
-		return "status, type"
+		facets = "status, type"
 	}
-	return "'' AS status, '' AS type"
-}
-
-// statement returns a statement of count.sql for a kind.
-func (d *dialect) statement(name, kind string) string {
-	return strings.NewReplacer("{kind}", kind, "{day}", d.day, "{facets}", facets(kind)).Replace(statements[name])
+	return "WITH found AS MATERIALIZED (SELECT " + d.day + " AS day, " + facets + ", count(*) AS total FROM " + kind +
+		" WHERE store_id = $1 GROUP BY 1, 2, 3)\n"
 }
 
 // Recount counts all rows of a store again, and returns how many there are. Totals that are right stay so
@@ -60,12 +57,12 @@ func (c *Counts) recount(ctx context.Context, kind string, store uuid.UUID) (row
 			return 0, err
 		}
 	}
-	for _, name := range []string{"days", "wide"} {
-		if _, err := tx.ExecContext(ctx, c.dialect.statement(name, kind), store); err != nil {
+	for _, statement := range []string{c.dialect.found(kind) + statements["days"], statements["wide"]} {
+		if _, err := tx.ExecContext(ctx, statement, store, kind); err != nil {
 			return 0, err
 		}
 	}
-	if err := tx.QueryRowContext(ctx, c.dialect.statement("total", kind), store).Scan(&rows); err != nil {
+	if err := tx.QueryRowContext(ctx, statements["total"], store, kind).Scan(&rows); err != nil {
 		return 0, err
 	}
 	return rows, tx.Commit()
@@ -74,7 +71,8 @@ func (c *Counts) recount(ctx context.Context, kind string, store uuid.UUID) (row
 // Wrong counts a kind's buckets, of both widths, that differ from the rows. It counts all rows of the
 // store in one statement.
 func (c *Counts) Wrong(ctx context.Context, store uuid.UUID, kind string) (buckets int, err error) {
-	if err := c.db.Reader().QueryRowContext(ctx, c.dialect.statement("wrong", kind), store).Scan(&buckets); err != nil {
+	query := c.dialect.found(kind) + statements["wrong"]
+	if err := c.db.Reader().QueryRowContext(ctx, query, store, kind).Scan(&buckets); err != nil {
 		return 0, fmt.Errorf("compare the counts of %s: %w", kind, err)
 	}
 	return buckets, nil
