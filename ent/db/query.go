@@ -4,11 +4,33 @@ import (
 	"context"
 	"database/sql"
 	"iter"
+	"strconv"
+	"strings"
+
+	"github.com/google/uuid"
 )
 
 // Querier runs a query: a *sql.DB, or a transaction.
 type Querier interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+}
+
+// Args are the arguments of a statement that is put together from parts.
+type Args []any
+
+// Add adds an argument and returns its placeholder, such as $3.
+func (a *Args) Add(value any) string {
+	*a = append(*a, value)
+	return "$" + strconv.Itoa(len(*a))
+}
+
+// AddIDs adds an argument for each id and returns their placeholders, as the list of IN has them.
+func (a *Args) AddIDs(ids []uuid.UUID) string {
+	placeholders := make([]string, len(ids))
+	for i, id := range ids {
+		placeholders[i] = a.Add(id)
+	}
+	return strings.Join(placeholders, ", ")
 }
 
 // Row is a row of Rows. The error of a query that fails, at once or half-way, is that of its last row.

@@ -28,7 +28,9 @@ type dialect struct {
 	singleWriter bool
 	// dropsLater is true where the entries of the outbox are deleted after the commit of their deliveries.
 	dropsLater bool
-	claim      func(context.Context, *Queue, []Want, time.Duration) ([]Delivery, error)
+	// then has the statements that follow others, with the same arguments, because SQLite cannot insert what it deletes.
+	then  map[string]string
+	claim func(context.Context, *Queue, []Want, time.Duration) ([]Delivery, error)
 	// array makes one argument of ids.
 	array func([]uuid.UUID) string
 }
@@ -59,6 +61,7 @@ var (
 	sqlite = &dialect{
 		statements:   db.Statements(sqliteSQL, sharedSQL),
 		singleWriter: true,
+		then:         map[string]string{"end": "drop ended", "cancel": "drop cancelled"},
 		claim:        claimSQLite,
 		array: func(ids []uuid.UUID) string {
 			return `["` + strings.Join(texts(ids), `","`) + `"]`
@@ -68,23 +71,16 @@ var (
 
 func dialectOf(s *db.DB) *dialect { return db.ByDialectCitus(s, postgres, citus, sqlite) }
 
-// exec runs the statements of a name and returns how many rows the first one changed.
+// exec runs a statement, and the one that follows it, and returns how many rows the first one changed.
 func (d *dialect) exec(ctx context.Context, on execer, name string, args ...any) (changed int64, err error) {
-	return run(ctx, on, d.statements[name], args...)
-}
-
-// run is exec for a text.
-func run(ctx context.Context, on execer, statements string, args ...any) (changed int64, err error) {
-	for i, statement := range strings.Split(statements, ";\n") {
-		result, err := on.ExecContext(ctx, statement, args...)
-		if err == nil && i == 0 {
-			changed, err = result.RowsAffected()
-		}
-		if err != nil {
-			return 0, err
-		}
+	result, err := on.ExecContext(ctx, d.statements[name], args...)
+	if err == nil {
+		changed, err = result.RowsAffected()
 	}
-	return changed, nil
+	if next := d.then[name]; next != "" && err == nil {
+		_, err = on.ExecContext(ctx, d.statements[next], args...)
+	}
+	return changed, err
 }
 
 func claimPostgres(ctx context.Context, q *Queue, wants []Want, lease time.Duration) ([]Delivery, error) {

@@ -124,43 +124,37 @@ func (w Search) list(ctx context.Context, s *db.DB, on db.Querier) ([]Entry, err
 // with the whole limit, because the index that sorts by id has the status first. The limit is in the text: as an
 // argument it would make PostgreSQL plan the statement anew at every call.
 func (w Search) statement(d *dialect, moment any) (string, []any) {
-	var args []any
-	arg := func(value any) string {
-		args = append(args, value)
-		return "$" + strconv.Itoa(len(args))
+	var args db.Args
+	live := w.Status == "" || w.Status == Pending || w.Status == Cancelled
+	if live {
+		args.Add(moment) // the statement "live" has it as $1
 	}
-	where := "store_id = " + arg(w.StoreID)
+	where := "store_id = " + args.Add(w.StoreID)
 	rows := func(name string) string { return "(" + d.statements[name] + ") r" }
 	if len(w.events) > 0 {
-		events := make([]string, maxFound)
-		for i := range events {
-			event := uuid.Nil
-			if i < len(w.events) {
-				event = w.events[i]
-			}
-			events[i] = arg(event)
-		}
+		events := make([]uuid.UUID, maxFound)
+		copy(events, w.events)
 		// The limit keeps the database from reading another index than that of events, for the sake of the order or of
 		// a condition.
-		of := where + " AND event_id IN (" + strings.Join(events, ", ") + ")"
+		of := where + " AND event_id IN (" + args.AddIDs(events) + ")"
 		rows = func(name string) string {
 			return "(SELECT * FROM (" + d.statements[name] + ") r WHERE " + of + " LIMIT " + maxReadOfEvents + ") e"
 		}
 	}
 	if w.WebhookID != uuid.Nil {
-		where += " AND webhook_id = " + arg(w.WebhookID)
+		where += " AND webhook_id = " + args.Add(w.WebhookID)
 	}
 	if w.EventType != "" {
-		where += " AND event_type = " + arg(w.EventType)
+		where += " AND event_type = " + args.Add(w.EventType)
 	}
 	if !w.Since.IsZero() {
-		where += " AND id >= " + arg(id.Floor(w.Since))
+		where += " AND id >= " + args.Add(id.Floor(w.Since))
 	}
 	if !w.Until.IsZero() {
-		where += " AND id < " + arg(id.Floor(w.Until))
+		where += " AND id < " + args.Add(id.Floor(w.Until))
 	}
 	if w.Before != uuid.Nil {
-		where += " AND id < " + arg(w.Before)
+		where += " AND id < " + args.Add(w.Before)
 	}
 	newest := " ORDER BY id DESC LIMIT " + strconv.Itoa(w.Limit)
 	var parts []string
@@ -169,15 +163,14 @@ func (w Search) statement(d *dialect, moment any) (string, []any) {
 			parts = append(parts, "SELECT * FROM (SELECT * FROM "+rows("ended")+" WHERE "+where+" AND status = '"+status+"'"+newest+") p")
 		}
 	}
-	if w.Status == "" || w.Status == Pending || w.Status == Cancelled {
+	if live {
 		if w.Status != "" {
 			where += " AND status = '" + w.Status + "'"
 		}
 		if w.Retrying {
 			where += " AND retry = true"
 		}
-		live := strings.ReplaceAll("SELECT * FROM "+rows("live")+" WHERE ", "CAST($1 ", "CAST("+arg(moment)+" ")
-		parts = append(parts, "SELECT * FROM ("+live+where+newest+") p")
+		parts = append(parts, "SELECT * FROM (SELECT * FROM "+rows("live")+" WHERE "+where+newest+") p")
 	}
 	return strings.Join(parts, "\nUNION ALL "), args
 }

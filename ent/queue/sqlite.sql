@@ -1,6 +1,5 @@
 -- Statements of a worker on SQLite, whose arguments are those on PostgreSQL. $1 is the present in milliseconds.
--- There is a single writer, so that nothing locks rows. Two statements under one name, with a semicolon between
--- them, run one after the other; the first one's count of rows is that of both.
+-- There is a single writer, so that nothing locks rows.
 
 -- name: take
 SELECT t.id, t.store_id, t.type, w.id, COALESCE(w.url, ''), w.secret, COALESCE(w.secret_key, ''), COALESCE(w.epoch, 0),
@@ -57,10 +56,14 @@ SELECT d.id, d.lease, d.store_id, d.webhook_id, d.retry, d.event_id, d.event_typ
  WHERE d.due_at = $1 AND d.lease = $2
 
 -- name: end
+-- The statement "drop ended" follows it.
 INSERT INTO finished_deliveries (id, store_id, webhook_id, event_id, event_type, status, attempts, created_at, finished_at)
 SELECT d.id, d.store_id, d.webhook_id, d.event_id, d.event_type, r.value->>'status', CAST(r.value->>'attempts' AS BLOB),
  d.created_at, $1
- FROM json_each($2) r JOIN deliveries d ON d.id = r.value->>'id' AND d.lease = r.value->>'lease';
+ FROM json_each($2) r JOIN deliveries d ON d.id = r.value->>'id' AND d.lease = r.value->>'lease'
+
+-- name: drop ended
+-- $1 is what it was for "end".
 DELETE FROM deliveries WHERE id IN (
  SELECT d.id FROM json_each($2) r JOIN deliveries d ON d.id = r.value->>'id' AND d.lease = r.value->>'lease')
 
@@ -91,9 +94,12 @@ SELECT d.store_id, d.webhook_id, d.epoch FROM made m JOIN deliveries d ON d.id =
  SELECT 1 FROM webhooks w WHERE w.store_id = d.store_id AND w.id = d.webhook_id AND w.enabled AND w.epoch = d.epoch)
 
 -- name: cancel
+-- The statement "drop cancelled" follows it.
 INSERT INTO finished_deliveries (id, store_id, webhook_id, event_id, event_type, status, attempts, created_at, finished_at)
 SELECT id, store_id, webhook_id, event_id, event_type, 'cancelled', attempts, created_at, max(created_at, $1) FROM deliveries
- WHERE store_id = $2 AND webhook_id = $3 AND epoch = $4 AND (lease IS NULL OR due_at <= $1) ORDER BY retry, due_at, id LIMIT $5;
+ WHERE store_id = $2 AND webhook_id = $3 AND epoch = $4 AND (lease IS NULL OR due_at <= $1) ORDER BY retry, due_at, id LIMIT $5
+
+-- name: drop cancelled
 DELETE FROM deliveries WHERE id IN (SELECT id FROM deliveries
  WHERE store_id = $2 AND webhook_id = $3 AND epoch = $4 AND (lease IS NULL OR due_at <= $1) ORDER BY retry, due_at, id LIMIT $5)
 

@@ -95,7 +95,11 @@ func (q *Queue) deleteBelow(ctx context.Context, table, also string, below uuid.
 		"SELECT id FROM " + table + " WHERE id < $1" + also + " ORDER BY id LIMIT $2)"
 	for {
 		start := time.Now()
-		n, err := run(ctx, q.db.Writer(), statement, below, sweepBatch)
+		result, err := q.db.Writer().ExecContext(ctx, statement, below, sweepBatch)
+		n := int64(0)
+		if err == nil {
+			n, err = result.RowsAffected()
+		}
 		rows += n
 		if err != nil || n < sweepBatch {
 			return rows, errors.Join(err, ctx.Err())

@@ -90,7 +90,7 @@ func customerFilter(l Lists, store tenant.Store, text string) *filter {
 		column, patterns = l.compared("search", Fold(text), digits), append(patterns, phonePattern(digits))
 	}
 	for i, pattern := range patterns {
-		patterns[i] = column + " LIKE " + f.parameter(pattern) + ` ESCAPE '\'`
+		patterns[i] = column + " LIKE " + f.args.Add(pattern) + ` ESCAPE '\'`
 	}
 	condition := "(" + strings.Join(patterns, " OR ") + ")"
 	f.search(condition)

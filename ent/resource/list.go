@@ -5,9 +5,10 @@ import (
 	"database/sql"
 	"errors"
 	"slices"
-	"strconv"
 	"time"
 	"unicode"
+
+	"go.storefront.example/ent/db"
 )
 
 // Lists reads lists and their totals. Goroutines may share it.
@@ -29,7 +30,7 @@ type list struct {
 
 // filter gathers the conditions of a list and their arguments in order.
 type filter struct {
-	args  []any
+	args  db.Args
 	where string
 	// counted are those of the conditions that the counts can be asked for.
 	counted string
@@ -41,15 +42,9 @@ type filter struct {
 	from, to *time.Time
 }
 
-// parameter adds an argument and returns its place in the text.
-func (f *filter) parameter(arg any) string {
-	f.args = append(f.args, arg)
-	return "$" + strconv.Itoa(len(f.args))
-}
-
 // facet adds a condition on a column that the counts have too.
 func (f *filter) facet(column string, value any) {
-	condition := " AND " + column + " = " + f.parameter(value)
+	condition := " AND " + column + " = " + f.args.Add(value)
 	f.where += condition
 	f.counted += condition
 }

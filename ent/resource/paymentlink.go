@@ -78,9 +78,9 @@ func PaymentLinks(ctx context.Context, l Lists, store tenant.Store, status store
 	f := &filter{args: []any{store.ID}}
 	switch status {
 	case storefrontv1.ListPaymentLinksRequest_active:
-		f.and(takesPayments(f.parameter(now)))
+		f.and(takesPayments(f.args.Add(now)))
 	case storefrontv1.ListPaymentLinksRequest_inactive:
-		f.and("NOT " + takesPayments(f.parameter(now)))
+		f.and("NOT " + takesPayments(f.args.Add(now)))
 	}
 	err = l.read(ctx, paymentLinkList, f, page, &total, func(rows *sql.Rows) error {
 		p := &ent.PaymentLink{StoreID: store.ID}

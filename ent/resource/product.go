@@ -54,7 +54,7 @@ func Products(ctx context.Context, l Lists, store tenant.Store, which ProductFil
 	total int64, err error) {
 	f := &filter{args: []any{store.ID}}
 	if which.Title != "" {
-		f.search(l.compared("title_folded", Fold(which.Title)) + " LIKE " + f.parameter(contains(which.Title)) + ` ESCAPE '\'`)
+		f.search(l.compared("title_folded", Fold(which.Title)) + " LIKE " + f.args.Add(contains(which.Title)) + ` ESCAPE '\'`)
 	}
 	if which.Status != 0 {
 		f.facet("status", which.Status.String())

@@ -95,11 +95,11 @@ const store = "store_id = $1"
 // all of them, and plan the statement anew at every call. For the same reason the page's size stands
 // in the text.
 func (s *statement) numberParameter(n int64) string {
-	return "(SELECT CAST(" + s.parameter(n) + " AS bigint))"
+	return "(SELECT CAST(" + s.args.Add(n) + " AS bigint))"
 }
 
 func (s *statement) timeParameter(at time.Time) string {
-	return "(SELECT CAST(" + s.parameter(at) + " AS timestamptz))"
+	return "(SELECT CAST(" + s.args.Add(at) + " AS timestamptz))"
 }
 
 // scannedPage returns the statement of a list whose rows are counted one by one.
