@@ -24,7 +24,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -98,28 +97,14 @@ type Forgetting struct {
 	Before *Forgetting `json:",omitzero"`
 }
 
-// on is a database with the statements for it.
+// on is a database with the steps of a forgetting.
 type on struct{ *db.DB }
 
-// statement returns a statement with its arguments. A list of ids, as the last argument, stands for {ids}.
-func (s on) statement(name string, args []any) (string, []any) {
-	var list []string
-	if ids, ok := args[len(args)-1].([]uuid.UUID); ok {
-		args = slices.Clone(args[:len(args)-1])
-		for _, id := range ids {
-			args = append(args, id)
-			list = append(list, "$"+strconv.Itoa(len(args)))
-		}
-	}
-	return strings.NewReplacer("{ids}", strings.Join(list, ", "), "{lock}", s.RowLock("")).Replace(statements[name]), args
-}
-
 // exec runs a statement and returns how many rows it changed.
-func (s on) exec(ctx context.Context, tx *ent.Tx, name string, args ...any) (int64, error) {
-	query, args := s.statement(name, args)
-	result, err := tx.ExecContext(ctx, query, args...)
+func exec(ctx context.Context, tx *ent.Tx, statement string, args ...any) (int64, error) {
+	result, err := tx.ExecContext(ctx, statement, args...)
 	if err != nil {
-		return 0, fmt.Errorf("%s: %w", name, err)
+		return 0, fmt.Errorf("forget what names the customer: %w", err)
 	}
 	return result.RowsAffected()
 }
@@ -133,9 +118,8 @@ type row struct {
 	yes   bool
 }
 
-// read reads rows of the store that is the first argument.
-func (s on) read(ctx context.Context, tx *ent.Tx, name string, args ...any) (rows []row, err error) {
-	query, args := s.statement(name, args)
+// read reads the rows of a query; name is for the error.
+func read(ctx context.Context, tx *ent.Tx, name, query string, args ...any) (rows []row, err error) {
 	for read := range db.Rows(ctx, tx, query, args...) {
 		var r row
 		if err := read.Scan(&r.id, &r.at, &r.text, &r.label, &r.yes); err != nil {
@@ -149,7 +133,7 @@ func (s on) read(ctx context.Context, tx *ent.Tx, name string, args ...any) (row
 // page reads the rows that follow the position, moves it to the last of them, and returns whether there are no more.
 func (s on) page(ctx context.Context, tx *ent.Tx, f *Forgetting, name string, limit int, also ...any) (rows []row, last bool,
 	err error) {
-	rows, err = s.read(ctx, tx, name, append([]any{f.StoreID, f.PositionAt, f.PositionID, limit}, also...)...)
+	rows, err = read(ctx, tx, name, statements[name], append([]any{f.StoreID, f.PositionAt, f.PositionID, limit}, also...)...)
 	if len(rows) > 0 {
 		end := rows[len(rows)-1]
 		f.PositionAt, f.PositionID = end.at, end.id
@@ -377,7 +361,7 @@ func (s on) customer(ctx context.Context, tx *ent.Tx, f *Forgetting) (last bool,
 	if err != nil {
 		return false, err
 	}
-	notes, err := s.exec(ctx, tx, "clear notes", f.StoreID, f.CustomerID, stepNotes)
+	notes, err := exec(ctx, tx, statements["clear notes"], f.StoreID, f.CustomerID, stepNotes)
 	if err != nil {
 		return false, err
 	}
@@ -439,7 +423,10 @@ func (s on) events(ctx context.Context, tx *ent.Tx, f *Forgetting) (last bool, e
 		return false, err
 	}
 	f.Events, f.Deliveries = f.Events+int64(len(ids)), f.Deliveries+deliveries
-	_, err = s.exec(ctx, tx, "cancel", f.StoreID, s.TimeArg(), ids)
+	// A worker that comes with a result after the end of its lease changes nothing, and the next one to claim it cancels it.
+	args := db.Args{f.StoreID, s.TimeArg()}
+	_, err = exec(ctx, tx, "UPDATE deliveries SET lease = NULL, due_at = COALESCE(CAST($2 AS timestamptz), CURRENT_TIMESTAMP)"+
+		" WHERE store_id = $1 AND event_id IN ("+args.AddIDs(ids)+")", args...)
 	return last, err
 }
 
@@ -449,18 +436,24 @@ func (s on) answers(ctx context.Context, tx *ent.Tx, f *Forgetting, events []uui
 	if len(events) == 0 {
 		return 0, 0, nil
 	}
-	for _, of := range []struct {
-		column string
-		args   []any
+	args := db.Args{f.StoreID}
+	of := " WHERE store_id = $1 AND event_id IN (" + args.AddIDs(events) + ") ORDER BY id"
+	now := db.Args(slices.Clone(args))
+	// Is an attempt under way?
+	live := "SELECT id, created_at, attempts, '', lease IS NOT NULL AND due_at > COALESCE(CAST(" + now.Add(s.TimeArg()) +
+		" AS timestamptz), CURRENT_TIMESTAMP) FROM deliveries" + of + s.RowLock("")
+	for _, q := range []struct {
+		table, query string
+		args         []any
 	}{
-		{"deliveries.attempts", []any{f.StoreID, s.TimeArg(), events}},
-		{"finished_deliveries.attempts", []any{f.StoreID, events}},
+		{"deliveries", live, now},
+		{"finished_deliveries", "SELECT id, created_at, attempts, '', false FROM finished_deliveries" + of, args},
 	} {
-		rows, err := s.read(ctx, tx, of.column, of.args...)
+		rows, err := read(ctx, tx, q.table, q.query, q.args...)
 		if err != nil {
 			return 0, 0, err
 		}
-		ids, err := s.rewrite(ctx, tx, f, of.column, rows, withoutAnswers)
+		ids, err := s.rewrite(ctx, tx, f, q.table+".attempts", rows, withoutAnswers)
 		if err != nil {
 			return 0, 0, err
 		}
@@ -577,7 +570,7 @@ func (s on) refused(ctx context.Context, tx *ent.Tx, f *Forgetting) (last bool, 
 		}
 	}
 	f.RefusedRequests += int64(len(ids))
-	return last, s.execAll(ctx, tx, "clear refused", f, ids)
+	return last, changeAll(ctx, tx, "UPDATE refused_requests SET fields = ''", f.StoreID, ids)
 }
 
 // keys takes the customer out of answers under idempotency keys, and removes keys that name the customer.
@@ -606,7 +599,7 @@ func (s on) keys(ctx context.Context, tx *ent.Tx, f *Forgetting) (last bool, err
 		return false, err
 	}
 	f.IdempotencyKeys += int64(len(ids) + len(drop))
-	return last, s.execAll(ctx, tx, "drop keys", f, drop)
+	return last, changeAll(ctx, tx, "DELETE FROM idempotency_keys", f.StoreID, drop)
 }
 
 // names reports whether an idempotency key names the customer. The key of another customer's order may have what both have.
@@ -622,11 +615,12 @@ func (f *Forgetting) texts() int {
 	return max(1, min(stepRows, stepTexts/(1+len(f.Known.Texts)+len(f.Known.Phones))))
 }
 
-// execAll runs a statement on rows with ids, if there are any.
-func (s on) execAll(ctx context.Context, tx *ent.Tx, name string, f *Forgetting, ids []uuid.UUID) error {
+// changeAll runs an UPDATE or a DELETE, without its condition, on a store's rows with ids, if there are any.
+func changeAll(ctx context.Context, tx *ent.Tx, statement string, storeID uuid.UUID, ids []uuid.UUID) error {
 	if len(ids) == 0 {
 		return nil
 	}
-	_, err := s.exec(ctx, tx, name, f.StoreID, ids)
+	args := db.Args{storeID}
+	_, err := exec(ctx, tx, statement+" WHERE store_id = $1 AND id IN ("+args.AddIDs(ids)+")", args...)
 	return err
 }

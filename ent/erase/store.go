@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -93,14 +92,15 @@ func begin(ctx context.Context, s *db.DB, storeID uuid.UUID) (begun bool, err er
 // step it looks whether the store is still to be deleted, and otherwise ends.
 func deleteAll(ctx context.Context, s *db.DB, writer *sql.DB, storeID uuid.UUID, tables []string) (rows int64, err error) {
 	for _, table := range tables {
-		statement, key := "delete rows", "id"
+		key, of := "id", "store_id = $1"
 		switch table {
 		case "rate_counters":
-			statement = "delete rate counters"
+			of = "id IN (SELECT id FROM api_keys WHERE store_id = $1)"
 		case "row_deltas", "row_counts":
 			key = "kind" // they are few, without ids
 		}
-		query := strings.NewReplacer("{table}", table, "{key}", key).Replace(statements[statement])
+		statement := "DELETE FROM " + table + " WHERE " + of + " AND " + key + " IN (SELECT " + key + " FROM " + table +
+			" WHERE " + of + " LIMIT $2)"
 		for n := int64(storeRows); n >= storeRows; rows += n {
 			ordered, err := s.Client().Store.Query().Where(store.ID(storeID), store.DeletionBeganAtNotNil()).Exist(ctx)
 			if err != nil {
@@ -110,7 +110,7 @@ func deleteAll(ctx context.Context, s *db.DB, writer *sql.DB, storeID uuid.UUID,
 				return 0, nil
 			}
 			began := time.Now()
-			result, err := writer.ExecContext(ctx, query, storeID, storeRows)
+			result, err := writer.ExecContext(ctx, statement, storeID, storeRows)
 			if err == nil {
 				n, err = result.RowsAffected()
 			}
