@@ -15,7 +15,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/prometheus/client_golang/prometheus"
 	"go.opentelemetry.io/otel/trace"
 	"golang.org/x/sync/errgroup"
@@ -173,12 +172,7 @@ const slotsPerConn = 2
 // newSlots returns the slots of a server's requests: those of the public API, of the operator and of the dashboard. One
 // store never holds more than half of the connections.
 func newSlots(s *db.DB) *limit.Slots {
-	return limit.NewSlots(slotsPerConn*s.Conns(), s.Conns()/2).PerPool(func(store uuid.UUID) any {
-		if its := s.ForStore(store); its != s {
-			return its
-		}
-		return nil // the pool of those that are no stores
-	})
+	return limit.NewSlots(slotsPerConn*s.Conns(), s.Conns()/2).PerPool(s.PoolOf)
 }
 
 // Addr is the address that the public listener is bound to.

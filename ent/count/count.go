@@ -31,6 +31,7 @@ import (
 
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/resource"
+	"go.storefront.example/ent/tenant"
 )
 
 const (
@@ -72,8 +73,8 @@ var (
 		isolation: sql.LevelRepeatableRead,
 		counted:   []string{"row_counts", "row_deltas"},
 	}
-	// Citus locks rows of one store at a time.
-	citus = func() *dialect {
+	// For stores on several machines.
+	distributed = func() *dialect {
 		d := *postgres
 		d.fold, d.foldStore = "", folding("take of store")
 		return &d
@@ -98,12 +99,15 @@ type Counts struct {
 
 // New returns the counts of the database.
 func New(s *db.DB) *Counts {
-	return &Counts{s, db.ByDialectCitus(s, postgres, citus, sqlite)}
+	if s.Distributed() {
+		return &Counts{s, distributed}
+	}
+	return &Counts{s, db.ByDialect(s, postgres, sqlite)}
 }
 
-// Lists returns a reader of a store's lists.
-func (c *Counts) Lists(store uuid.UUID) resource.Lists {
-	return resource.Lists{Querier: c.db.ForStore(store).Reader(), Dialect: c.dialect.lists}
+// Lists returns a reader of the lists of the context's store.
+func (c *Counts) Lists(ctx context.Context) resource.Lists {
+	return resource.Lists{Querier: c.db.ForStore(ctx).Reader(), Dialect: c.dialect.lists}
 }
 
 // Keep folds until the context ends, or returns at once where there is nothing to fold. Any number of
@@ -164,7 +168,8 @@ func (c *Counts) foldStores(ctx context.Context) (n int, err error) {
 	}
 	for _, store := range stores {
 		var folded int
-		if err := c.db.ForStore(store).Writer().QueryRowContext(ctx, c.dialect.foldStore, foldBatch, store).Scan(&folded); err != nil {
+		its := c.db.ForStore(tenant.With(ctx, tenant.Store{ID: store}, tenant.Actor{}))
+		if err := its.Writer().QueryRowContext(ctx, c.dialect.foldStore, foldBatch, store).Scan(&folded); err != nil {
 			return n, err
 		}
 		n += folded

@@ -49,7 +49,7 @@ func insertCustomer(s *db.DB, store uuid.UUID, at time.Time) error {
 // total is how many customers a list of the store shows.
 func total(t *testing.T, c *Counts, store uuid.UUID) int64 {
 	t.Helper()
-	_, n, err := resource.Customers(context.Background(), c.Lists(store), tenant.Store{ID: store, Currency: "XAF"}, "",
+	_, n, err := resource.Customers(context.Background(), c.Lists(context.Background()), tenant.Store{ID: store, Currency: "XAF"}, "",
 		resource.Page{Size: 1})
 	require.NoError(t, err)
 	return n

@@ -180,17 +180,9 @@ func ByDialect[T any](d *DB, postgres, sqlite T) T {
 	return postgres
 }
 
-// ByDialectCitus is Of for what differs too once Citus distributes the tables of the stores over several nodes.
-func ByDialectCitus[T any](d *DB, postgres, citus, sqlite T) T {
-	if d.sharded {
-		return citus
-	}
-	return ByDialect(d, postgres, sqlite)
-}
-
-// WebhooksElsewhere reports whether a transaction on a store's rows cannot read the store's webhooks, because those are on
-// another node of a cluster.
-func (d *DB) WebhooksElsewhere() bool { return d.sharded }
+// Distributed reports whether the stores' rows are spread over several machines. Then a statement locks rows of one store only,
+// and a transaction on a store's rows (ForStore) cannot read the store's webhooks, which are on another machine.
+func (d *DB) Distributed() bool { return d.sharded }
 
 // Dialect is dialect.Postgres or dialect.SQLite of entgo.io/ent/dialect.
 func (d *DB) Dialect() string { return d.dialect.name }

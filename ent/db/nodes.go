@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"go.storefront.example/ent/tenant"
 )
 
 // nodes are those of a cluster whose tables Citus distributes by store. A statement about one store costs a fraction
@@ -44,9 +46,23 @@ const (
  WHERE s.logicalrelid = 'outbox'::regclass ORDER BY 1`
 )
 
-// ForStore returns the database of the node that has a store's rows, or d itself without a cluster. Use it only for distributed
-// tables; the node has no others.
-func (d *DB) ForStore(id uuid.UUID) *DB {
+// ForStore returns the database where the rows of the context's store are: a node of the cluster, or d itself without a
+// cluster or a store. Use it for the resources, events and activity of a store; stores, API keys and webhooks are in d.
+func (d *DB) ForStore(ctx context.Context) *DB {
+	store, _, _ := tenant.From(ctx)
+	return d.forStore(store.ID)
+}
+
+// PoolOf identifies the pool of connections that statements about a store's rows use: stores with the same value share one,
+// and nil is the pool of everything else too.
+func (d *DB) PoolOf(store uuid.UUID) any {
+	if its := d.forStore(store); its != d {
+		return its
+	}
+	return nil
+}
+
+func (d *DB) forStore(id uuid.UUID) *DB {
 	shards := d.nodes.shards.Load()
 	if shards == nil {
 		return d

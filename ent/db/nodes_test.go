@@ -1,6 +1,7 @@
 package db_test
 
 import (
+	"context"
 	"net/url"
 	"strconv"
 	"testing"
@@ -11,7 +12,13 @@ import (
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/db/dbtest"
 	"go.storefront.example/ent/hook"
+	"go.storefront.example/ent/tenant"
 )
+
+// of returns a context in a store.
+func of(store uuid.UUID) context.Context {
+	return tenant.With(context.Background(), tenant.Store{ID: store}, tenant.Actor{})
+}
 
 func TestAStoreIsAskedForOnTheNodeThatHasIt(t *testing.T) {
 	t.Parallel()
@@ -23,7 +30,7 @@ func TestAStoreIsAskedForOnTheNodeThatHasIt(t *testing.T) {
 		var owner, port int
 		require.NoError(t, s.Reader().QueryRow(`SELECT nodeport FROM pg_dist_shard_placement
  WHERE shardid = get_shard_id_for_distribution_column('orders', $1::uuid)`, store).Scan(&owner))
-		require.NoError(t, s.ForStore(store).Reader().QueryRow("SELECT inet_server_port()").Scan(&port))
+		require.NoError(t, s.ForStore(of(store)).Reader().QueryRow("SELECT inet_server_port()").Scan(&port))
 		require.Equal(t, owner, port, store)
 		asked[strconv.Itoa(port)]++
 	}
@@ -34,7 +41,7 @@ func TestOnOneDatabaseEachStoreIsThere(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, s *db.DB) {
 		dbtest.OnePostgres(t, "it is about one")
-		require.Same(t, s, s.ForStore(uuid.New()))
+		require.Same(t, s, s.ForStore(of(uuid.New())))
 	})
 }
 
@@ -44,7 +51,7 @@ func TestANodeKeepsNothingOfAnExecution(t *testing.T) {
 	dbtest.RequireCitus(t)
 	s := dbtest.New(t, dbtest.Postgres, db.Config{Settings: map[string]string{"enable_seqscan": "off"}})
 	store := uuid.New()
-	conn, err := s.ForStore(store).Writer().Conn(t.Context())
+	conn, err := s.ForStore(of(store)).Writer().Conn(t.Context())
 	require.NoError(t, err)
 	defer func() { _ = conn.Close() }()
 	require.Equal(t, "off", textOf(t, conn, "SELECT current_setting('enable_seqscan')"), "settings hold beside the node's own")
@@ -90,7 +97,7 @@ func TestTheURLMayLeavePlansToCitus(t *testing.T) {
 		}
 		s, err := hook.Open(t.Context(), db.Config{URL: u.String(), MaxConns: 2})
 		require.NoError(t, err)
-		require.Equal(t, want, textOf(t, s.ForStore(store).Reader(), mode))
+		require.Equal(t, want, textOf(t, s.ForStore(of(store)).Reader(), mode))
 		require.Equal(t, "auto", textOf(t, s.Reader(), mode), "the coordinator's")
 		require.NoError(t, s.Close())
 	}

@@ -129,7 +129,7 @@ func (r *recorder) writeEvents(ctx context.Context, tx *ent.Tx) (queued bool, er
 		return false, err
 	}
 	var subscribed []string
-	elsewhere := r.db.WebhooksElsewhere()
+	elsewhere := r.db.Distributed()
 	if !elsewhere {
 		webhooks, err := tx.Webhook.Query().Where(webhook.StoreID(store.ID), webhook.Enabled(true)).Select(webhook.FieldEvents).All(ctx)
 		if err != nil {

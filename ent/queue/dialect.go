@@ -38,8 +38,8 @@ type dialect struct {
 var (
 	//go:embed postgres.sql
 	postgresSQL string
-	//go:embed citus.sql
-	citusSQL string
+	//go:embed distributed.sql
+	distributedSQL string
 	//go:embed sqlite.sql
 	sqliteSQL string
 	//go:embed queue.sql
@@ -51,8 +51,9 @@ var (
 		claim:      claimPostgres,
 		array:      func(ids []uuid.UUID) string { return "{" + strings.Join(texts(ids), ",") + "}" },
 	}
-	citus = &dialect{
-		statements: db.Statements(postgresSQL, sharedSQL, citusSQL),
+	// For stores on several machines.
+	distributed = &dialect{
+		statements: db.Statements(postgresSQL, sharedSQL, distributedSQL),
 		dropsLater: true,
 		claim:      claimPostgres,
 		array:      postgres.array,
@@ -69,7 +70,12 @@ var (
 	}
 )
 
-func dialectOf(s *db.DB) *dialect { return db.ByDialectCitus(s, postgres, citus, sqlite) }
+func dialectOf(s *db.DB) *dialect {
+	if s.Distributed() {
+		return distributed
+	}
+	return db.ByDialect(s, postgres, sqlite)
+}
 
 // exec runs a statement, and the one that follows it, and returns how many rows the first one changed.
 func (d *dialect) exec(ctx context.Context, on execer, name string, args ...any) (changed int64, err error) {

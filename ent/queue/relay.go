@@ -82,7 +82,7 @@ func (q *Queue) Relay(ctx context.Context, limit int, lease time.Duration, room 
 	}
 	err := with("take")
 	if reachable := "take reachable"; err != nil && !taken && q.dialect.statements[reachable] != "" {
-		err = with(reachable) // a node is away: the stores of the others do not wait for it
+		err = with(reachable) // a machine is away: the stores of the others do not wait for it
 	}
 	if err != nil {
 		return Relayed{}, wrap("relay", err)
@@ -105,7 +105,7 @@ func (q *Queue) Relay(ctx context.Context, limit int, lease time.Duration, room 
 // entry is one of the outbox: an event, and its store.
 type entry struct{ ID, StoreID uuid.UUID }
 
-// take takes entries out of the outbox, and returns their deliveries: without payloads where these lie on other nodes.
+// take takes entries out of the outbox, and returns their deliveries: without payloads where these are on other machines.
 func (q *Queue) take(ctx context.Context, tx *sql.Tx, statement string, after uuid.UUID, limit int) (found []Delivery,
 	entries []entry, err error) {
 	if turn := q.dialect.statements["turn"]; turn != "" {
@@ -270,7 +270,8 @@ func insert(ctx context.Context, on db.Querier, s *db.DB, rows []newRow, now tim
 	return idsIn(db.Rows(ctx, on, dialectOf(s).statements["insert"], s.TimeArg(), lease.Milliseconds(), now, set))
 }
 
-// HoldRelay waits for the running relay and blocks others until the transaction ends, where a relay locks no entries (Citus).
+// HoldRelay waits for the running relay and blocks others until the transaction ends, where a relay locks no entries
+// (distributed.sql).
 // Elsewhere it does nothing: a relay locks the entries that it takes.
 func HoldRelay(ctx context.Context, tx *ent.Tx, s *db.DB) error {
 	statement := dialectOf(s).statements["wait for turn"]

@@ -51,7 +51,7 @@ func (o *Operator) ListActivity(ctx context.Context, in *adminv1.ListActivityReq
 	if err != nil {
 		return nil, err
 	}
-	query := o.db.ForStore(t.ID).Client().ActivityEntry.Query().Where(activityentry.StoreID(t.ID), p.older)
+	query := o.db.ForStore(ctx).Client().ActivityEntry.Query().Where(activityentry.StoreID(t.ID), p.older)
 	if !since.IsZero() {
 		query.Where(activityentry.CreatedAtGTE(since))
 	}

@@ -36,7 +36,7 @@ func (o *Operator) ListEvents(ctx context.Context, in *adminv1.ListEventsRequest
 	if err != nil {
 		return nil, err
 	}
-	query := o.db.ForStore(t.ID).Client().Event.Query().Where(event.StoreID(t.ID), p.rows)
+	query := o.db.ForStore(ctx).Client().Event.Query().Where(event.StoreID(t.ID), p.rows)
 	if in.GetType() != "" {
 		query.Where(event.Type(in.GetType()))
 	}
@@ -79,7 +79,7 @@ func (o *Operator) PayloadsOf(ctx context.Context, ids []string) (map[string]str
 	if err != nil {
 		return nil, err
 	}
-	rows, err := o.db.ForStore(t.ID).Client().Event.Query().Where(event.StoreID(t.ID), event.IDIn(parsed(ids)...)).All(ctx)
+	rows, err := o.db.ForStore(ctx).Client().Event.Query().Where(event.StoreID(t.ID), event.IDIn(parsed(ids)...)).All(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("read events: %w", err)
 	}

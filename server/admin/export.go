@@ -77,7 +77,8 @@ func (o *Operator) Export(ctx context.Context, in *adminv1.ExportStoreRequest,
 		if err != nil {
 			return fmt.Errorf("export the store: %w", err)
 		}
-		// On Citus the store's node takes its snapshot with the first of its statements, so that it is asked before the answers.
+		// Where the store's rows are on another machine, that takes its snapshot with the first of its statements. So this one is before
+		// the answers.
 		if _, err := tx.Product.Query().Where(product.StoreID(t.ID)).Exist(ctx); err != nil {
 			return fmt.Errorf("export the store: %w", err)
 		}

@@ -195,7 +195,7 @@ func (w *watch) look(ctx context.Context, send func([]uuid.UUID, time.Time) erro
 	// An id begins with the time of its event, so both bounds are times.
 	after, more := id.Floor(w.next), true
 	for more {
-		ids, err := inTime(ctx, w.query(event.CreatedAtGTE(id.Time(after)), event.IDGT(after)).Limit(watchPage).IDs)
+		ids, err := inTime(ctx, w.query(ctx, event.CreatedAtGTE(id.Time(after)), event.IDGT(after)).Limit(watchPage).IDs)
 		if err != nil {
 			return err
 		}
@@ -221,8 +221,8 @@ func (w *watch) look(ctx context.Context, send func([]uuid.UUID, time.Time) erro
 }
 
 // query finds events of the store, oldest first.
-func (w *watch) query(which ...predicate.Event) *ent.EventQuery {
-	return w.db.ForStore(w.store).Client().Event.Query().Where(append(which, event.StoreID(w.store))...).Order(event.ByCreatedAt(),
+func (w *watch) query(ctx context.Context, which ...predicate.Event) *ent.EventQuery {
+	return w.db.ForStore(ctx).Client().Event.Query().Where(append(which, event.StoreID(w.store))...).Order(event.ByCreatedAt(),
 		event.ByID())
 }
 
@@ -240,7 +240,7 @@ func inTime[Found any](ctx context.Context, find func(context.Context) ([]Found,
 // pass sends those of the events with these ids that the client asked for, found by a look that began at now.
 func (w *watch) pass(ctx context.Context, ids []uuid.UUID, now time.Time) error {
 	for chunk := range slices.Chunk(ids, watchChunk) {
-		query := w.query(event.IDIn(chunk...), event.PayloadNEQ([]byte(hook.Forgotten)))
+		query := w.query(ctx, event.IDIn(chunk...), event.PayloadNEQ([]byte(hook.Forgotten)))
 		if len(w.types) > 0 {
 			query.Where(event.TypeIn(w.types...))
 		}

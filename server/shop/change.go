@@ -219,10 +219,9 @@ func (p *problems) storedText(name, value string, b validate.Bound, form resourc
 	return &text
 }
 
-// changeRow locks the row that a request names by its id, and changes it in the same transaction, in the database that on
-// returns for the store.
+// changeRow locks the row that a request names by its id, and changes it in the same transaction.
 func changeRow[R any](
-	ctx context.Context, on func(store uuid.UUID) *db.DB, text string, missing func() error,
+	ctx context.Context, d *db.DB, text string, missing func() error,
 	lock func(context.Context, *ent.Tx, tenant.Store, uuid.UUID) (*R, error),
 	change func(ctx context.Context, tx *ent.Tx, t tenant.Store, row *R) (*R, error),
 ) (row *R, t tenant.Store, err error) {
@@ -230,7 +229,7 @@ func changeRow[R any](
 	if err != nil {
 		return nil, t, err
 	}
-	err = hook.Change(ctx, on(t.ID), func(ctx context.Context, tx *ent.Tx) error {
+	err = hook.Change(ctx, d, func(ctx context.Context, tx *ent.Tx) error {
 		if row, err = lock(ctx, tx, t, id); err != nil {
 			return err
 		}

@@ -53,7 +53,7 @@ func (s *Shop) ListCustomers(
 		return nil, err
 	}
 	out := &storefrontv1.ListCustomersResponse{Page: l.number, PageSize: int32(l.page.Size)}
-	out.Data, out.Total, err = resource.Customers(ctx, s.counts.Lists(t.ID), t, l.which, l.page)
+	out.Data, out.Total, err = resource.Customers(ctx, s.counts.Lists(ctx), t, l.which, l.page)
 	return out, err
 }
 
@@ -63,7 +63,7 @@ func (s *Shop) GetCustomer(ctx context.Context, in *storefrontv1.GetCustomerRequ
 	if err != nil {
 		return nil, err
 	}
-	c, err := resource.FindCustomer(ctx, s.db.ForStore(t.ID).Reader(), t, id)
+	c, err := resource.FindCustomer(ctx, s.db.ForStore(ctx).Reader(), t, id)
 	if errors.Is(err, resource.ErrNotFound) {
 		return nil, customerNotFound()
 	}
@@ -113,7 +113,7 @@ func (s *Shop) CreateCustomer(
 		return nil, false, err
 	}
 	var row *ent.Customer
-	err = hook.Change(ctx, s.db.ForStore(t.ID), func(ctx context.Context, tx *ent.Tx) error {
+	err = hook.Change(ctx, s.db.ForStore(ctx), func(ctx context.Context, tx *ent.Tx) error {
 		known, err := s.lockKnown(ctx, tx, t, buyer)
 		if err != nil {
 			return err
@@ -251,7 +251,7 @@ func (s *Shop) updateCustomer(ctx context.Context, id string, in proto.Message) 
 	if err != nil {
 		return nil, err
 	}
-	row, t, err := changeRow(ctx, s.db.ForStore, id, customerNotFound, s.lockCustomer,
+	row, t, err := changeRow(ctx, s.db.ForStore(ctx), id, customerNotFound, s.lockCustomer,
 		func(ctx context.Context, tx *ent.Tx, _ tenant.Store, row *ent.Customer) (*ent.Customer, error) {
 			next := c.applied(row)
 			return SaveCustomer(ctx, tx, row, &next)

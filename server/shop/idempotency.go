@@ -64,7 +64,7 @@ func Once[M proto.Message](
 		return answer, fmt.Errorf("encode the request: %w", err)
 	}
 	request := sha256.Sum256(text)
-	err = hook.Change(ctx, s.ForStore(storeID), func(ctx context.Context, tx *ent.Tx) error {
+	err = hook.Change(ctx, s.ForStore(ctx), func(ctx context.Context, tx *ent.Tx) error {
 		kept, err := u.claim(ctx, tx, request)
 		switch {
 		case err != nil:

@@ -48,7 +48,7 @@ func (s *Shop) ListOrders(ctx context.Context, in *storefrontv1.ListOrdersReques
 		return nil, err
 	}
 	out := &storefrontv1.ListOrdersResponse{Page: l.number, PageSize: int32(l.page.Size)}
-	out.Data, out.Total, err = resource.Orders(ctx, s.counts.Lists(t.ID), t, l.which, l.page)
+	out.Data, out.Total, err = resource.Orders(ctx, s.counts.Lists(ctx), t, l.which, l.page)
 	return out, err
 }
 
@@ -58,7 +58,7 @@ func (s *Shop) GetOrder(ctx context.Context, in *storefrontv1.GetOrderRequest) (
 	if err != nil {
 		return nil, err
 	}
-	o, err := resource.FindOrder(ctx, s.db.ForStore(t.ID).Reader(), t, id)
+	o, err := resource.FindOrder(ctx, s.db.ForStore(ctx).Reader(), t, id)
 	if errors.Is(err, resource.ErrNotFound) {
 		return nil, orderNotFound()
 	}

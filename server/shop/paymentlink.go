@@ -46,7 +46,7 @@ func (s *Shop) ListPaymentLinks(
 		return nil, err
 	}
 	out := &storefrontv1.ListPaymentLinksResponse{Page: l.number, PageSize: int32(l.page.Size)}
-	out.Data, out.Total, err = resource.PaymentLinks(ctx, s.counts.Lists(t.ID), t, l.which, s.db.Now(), l.page)
+	out.Data, out.Total, err = resource.PaymentLinks(ctx, s.counts.Lists(ctx), t, l.which, s.db.Now(), l.page)
 	return out, err
 }
 
@@ -56,7 +56,7 @@ func (s *Shop) GetPaymentLink(ctx context.Context, in *storefrontv1.GetPaymentLi
 	if err != nil {
 		return nil, err
 	}
-	row, err := s.db.ForStore(t.ID).Client().PaymentLink.Query().Where(paymentlink.StoreID(t.ID), paymentlink.ID(id)).Only(ctx)
+	row, err := s.db.ForStore(ctx).Client().PaymentLink.Query().Where(paymentlink.StoreID(t.ID), paymentlink.ID(id)).Only(ctx)
 	if err := apierr.OfRow("payment link", err, paymentLinkNotFound); err != nil {
 		return nil, err
 	}

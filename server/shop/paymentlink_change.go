@@ -85,7 +85,7 @@ func (s *Shop) CreatePaymentLink(
 		return nil, err
 	}
 	var row *ent.PaymentLink
-	err = hook.Change(ctx, s.db.ForStore(t.ID), func(ctx context.Context, tx *ent.Tx) error {
+	err = hook.Change(ctx, s.db.ForStore(ctx), func(ctx context.Context, tx *ent.Tx) error {
 		now := hook.Time(ctx)
 		next := c.to
 		if err := checkPricing(&ent.PaymentLink{}, &next, now); err != nil {
@@ -166,7 +166,7 @@ func (s *Shop) DisablePaymentLink(ctx context.Context, id string) (*storefrontv1
 func (s *Shop) changePaymentLink(
 	ctx context.Context, id string, after func(context.Context, *ent.PaymentLink) (ent.PaymentLink, error),
 ) (*storefrontv1.PaymentLink, error) {
-	row, t, err := changeRow(ctx, s.db.ForStore, id, paymentLinkNotFound, s.lockPaymentLink,
+	row, t, err := changeRow(ctx, s.db.ForStore(ctx), id, paymentLinkNotFound, s.lockPaymentLink,
 		func(ctx context.Context, _ *ent.Tx, _ tenant.Store, row *ent.PaymentLink) (*ent.PaymentLink, error) {
 			next, err := after(ctx, row)
 			if err != nil {

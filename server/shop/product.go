@@ -37,7 +37,7 @@ func (s *Shop) ListProducts(
 		return nil, err
 	}
 	out := &storefrontv1.ListProductsResponse{Page: l.number, PageSize: int32(l.page.Size)}
-	out.Data, out.Total, err = resource.Products(ctx, s.counts.Lists(t.ID), t, l.which, l.page)
+	out.Data, out.Total, err = resource.Products(ctx, s.counts.Lists(ctx), t, l.which, l.page)
 	return out, err
 }
 
@@ -47,7 +47,7 @@ func (s *Shop) GetProduct(ctx context.Context, in *storefrontv1.GetProductReques
 	if err != nil {
 		return nil, err
 	}
-	row, err := s.db.ForStore(t.ID).Client().Product.Query().Where(product.StoreID(t.ID), product.ID(id)).Only(ctx)
+	row, err := s.db.ForStore(ctx).Client().Product.Query().Where(product.StoreID(t.ID), product.ID(id)).Only(ctx)
 	if err := apierr.OfRow("product", err, productNotFound); err != nil {
 		return nil, err
 	}

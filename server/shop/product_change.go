@@ -42,7 +42,7 @@ func (s *Shop) updateProduct(ctx context.Context, id string, in proto.Message) (
 	if err != nil {
 		return nil, err
 	}
-	row, t, err := changeRow(ctx, s.db.ForStore, id, productNotFound, s.lockProduct,
+	row, t, err := changeRow(ctx, s.db.ForStore(ctx), id, productNotFound, s.lockProduct,
 		func(ctx context.Context, _ *ent.Tx, t tenant.Store, row *ent.Product) (*ent.Product, error) {
 			next := c.applied(row)
 			return SaveProduct(ctx, t, row, &next, c.names("price_amount") || c.names("compare_at_amount"))
@@ -134,7 +134,7 @@ func (s *Shop) CreateProduct(ctx context.Context, in *adminv1.CreateProductReque
 		return nil, err
 	}
 	var row *ent.Product
-	err = hook.Change(ctx, s.db.ForStore(t.ID), func(ctx context.Context, tx *ent.Tx) error {
+	err = hook.Change(ctx, s.db.ForStore(ctx), func(ctx context.Context, tx *ent.Tx) error {
 		chosen, err := freeSlug(ctx, slug, next.Title, func(ctx context.Context, slug string) (bool, error) {
 			return tx.Product.Query().Where(product.StoreID(t.ID), product.Slug(slug)).Exist(ctx)
 		})

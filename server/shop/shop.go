@@ -8,8 +8,6 @@
 package shop
 
 import (
-	"github.com/google/uuid"
-
 	"go.storefront.example/ent/count"
 	"go.storefront.example/ent/db"
 	"go.storefront.example/server/validate"
@@ -42,9 +40,6 @@ func New(s *db.DB, o Options) *Shop {
 	}
 	return &Shop{db: s, counts: count.New(s), options: o}
 }
-
-// coordinator returns the database for what is not among a store's distributed rows: stores and API keys.
-func (s *Shop) coordinator(uuid.UUID) *db.DB { return s.db }
 
 // problems gathers everything that is wrong with a request.
 type problems struct{ validate.Problems }

@@ -162,7 +162,7 @@ func (s *Shop) UpdateStore(ctx context.Context, in *adminv1.UpdateStoreRequest) 
 		return nil, err
 	}
 	notFound := func() error { return storeNotFound(t.Slug) }
-	row, _, err := changeRow(ctx, s.coordinator, t.ID.String(), notFound,
+	row, _, err := changeRow(ctx, s.db, t.ID.String(), notFound,
 		func(ctx context.Context, tx *ent.Tx, _ tenant.Store, id uuid.UUID) (*ent.Store, error) {
 			row, err := hook.LockRow(ctx, tx.Store.Query().Where(store.ID(id)))
 			return row, apierr.OfRow("store", err, notFound)

@@ -1,9 +1,9 @@
--- Statements of a worker on PostgreSQL whose outbox and events lie on other nodes, distributed by store; what is not
+-- Statements of a worker on PostgreSQL whose outbox and events lie on other machines, distributed by store (Citus); what is not
 -- here is as on one PostgreSQL. The deliveries are committed first, and then the entries deleted: a relay that is
 -- killed in between leaves entries whose deliveries the next one finds.
 
 -- name: turn
--- One relay at a time: nothing can be locked on several nodes at once and passed over.
+-- One relay at a time: nothing can be locked on several machines at once and passed over.
 SELECT pg_try_advisory_xact_lock(5917214180743271)
 
 -- name: wait for turn
