@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 
+	"google.golang.org/protobuf/proto"
+
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/admin"
@@ -131,20 +133,42 @@ type (
 
 // Run marks the order as paid.
 func (c *orderPayCmd) Run(s *invocation) error {
-	return change(s, c.storeScoped, c.Name, findOrder, &adminv1.PayOrderRequest{}, admin.API.PayOrder, whole)
+	return moveOrder(s, c.orderNamed, &adminv1.PayOrderRequest{}, admin.API.PayOrder)
 }
 
 // Run marks the order as failed.
 func (c *orderFailCmd) Run(s *invocation) error {
-	return change(s, c.storeScoped, c.Name, findOrder, &adminv1.FailOrderRequest{}, admin.API.FailOrder, whole)
+	return moveOrder(s, c.orderNamed, &adminv1.FailOrderRequest{}, admin.API.FailOrder)
 }
 
 // Run cancels the order.
 func (c *orderCancelCmd) Run(s *invocation) error {
-	return change(s, c.storeScoped, c.Name, findOrder, &adminv1.CancelOrderRequest{}, admin.API.CancelOrder, whole)
+	return moveOrder(s, c.orderNamed, &adminv1.CancelOrderRequest{}, admin.API.CancelOrder)
 }
 
 // Run marks the order as refunded.
 func (c *orderRefundCmd) Run(s *invocation) error {
-	return change(s, c.storeScoped, c.Name, findOrder, &adminv1.RefundOrderRequest{}, admin.API.RefundOrder, whole)
+	return moveOrder(s, c.orderNamed, &adminv1.RefundOrderRequest{}, admin.API.RefundOrder)
+}
+
+// moveOrder calls a method that moves the order which the command names, and prints the order.
+func moveOrder[In proto.Message](s *invocation, c orderNamed, in In, call method[In, *storefrontv1.Order]) error {
+	return s.operate(c.target, func(ctx context.Context, o admin.API) error {
+		store, err := c.storeOfName(ctx, o, c.Name)
+		if err != nil {
+			return err
+		}
+		set(in, "store", store)
+		set(in, "idempotency_key", c.IdempotencyKey)
+		if isID(c.Name) {
+			set(in, "id", c.Name)
+		} else {
+			set(in, "name", c.Name)
+		}
+		moved, err := call(o, ctx, in)
+		if err != nil {
+			return err
+		}
+		return s.print(whole(moved))
+	})
 }

@@ -107,7 +107,7 @@ func (o *Operator) ImportStore(ctx context.Context, in *adminv1.ImportStoreReque
 		return o.rules.GetStore(within)
 	}
 	for _, table := range []string{product.Table, customer.Table, order.Table, paymentlink.Table} {
-		found, err := o.ids(ctx, "SELECT CAST(id AS text) FROM "+table+" WHERE store_id = $1 LIMIT 1", t.ID)
+		found, err := ids(ctx, o.db.Reader(), "SELECT CAST(id AS text) FROM "+table+" WHERE store_id = $1 LIMIT 1", t.ID)
 		if err != nil {
 			return nil, fmt.Errorf("look whether the store is empty: %w", err)
 		}

@@ -115,7 +115,7 @@ func (o *Operator) inPlatform(ctx context.Context, of kind, id string, parsed uu
 	if of.other != "" {
 		query += " UNION SELECT CAST(id AS text) FROM " + of.other + " WHERE id = $1 AND store_id = $2"
 	}
-	switch found, err := o.ids(ctx, query, parsed, notice.Platform); {
+	switch found, err := ids(ctx, o.db.Reader(), query, parsed, notice.Platform); {
 	case err != nil:
 		return nil, fmt.Errorf("find %s among the notices: %w", id, err)
 	case len(found) == 0:
@@ -147,33 +147,43 @@ func (o *Operator) find(ctx context.Context, of kind, in named, by func(tenant.S
 	if isID {
 		return ctx, name, nil
 	}
+	column, value := "", ""
+	if by != nil {
+		column, value = by(t)
+	}
+	id, err := of.findID(ctx, o.db.Reader(), t, name, column, value)
+	return ctx, id, err
+}
+
+// findID returns the id of the one row of a store that has a value in a column, if there is a column, or else the one whose id
+// begins or ends with a name.
+func (of kind) findID(ctx context.Context, q db.Querier, t tenant.Store, name, column, value string) (id string, err error) {
 	var found []string
-	if by != nil && validate.Storable(name) {
-		column, value := by(t)
-		found, err = o.ids(ctx, "SELECT CAST(id AS text) FROM "+of.table+" WHERE store_id = $1 AND "+column+" = $2", t.ID, value)
+	if column != "" && validate.Storable(name) {
+		found, err = ids(ctx, q, "SELECT CAST(id AS text) FROM "+of.table+" WHERE store_id = $1 AND "+column+" = $2", t.ID, value)
 	}
 	if part := strings.ToLower(name); err == nil && len(found) == 0 && partOfID.MatchString(part) {
 		rows := "SELECT CAST(id AS text) AS id FROM " + of.table + " WHERE store_id = $1"
 		if of.other != "" {
 			rows += " UNION SELECT CAST(id AS text) FROM " + of.other + " WHERE store_id = $1"
 		}
-		found, err = o.ids(ctx, "SELECT id FROM ("+rows+") ids WHERE id LIKE $2 OR id LIKE $3 ORDER BY id DESC LIMIT "+
+		found, err = ids(ctx, q, "SELECT id FROM ("+rows+") ids WHERE id LIKE $2 OR id LIKE $3 ORDER BY id DESC LIMIT "+
 			strconv.Itoa(maxAmbiguous), t.ID, part+"%", "%"+part)
 	}
 	switch {
 	case err != nil:
-		return nil, "", fmt.Errorf("find the %s %s: %w", of.word, name, err)
+		return "", fmt.Errorf("find the %s %s: %w", of.word, name, err)
 	case len(found) == 0:
-		return nil, "", apierr.New(of.missing, fmt.Sprintf("There is no %s %q in the store %s.", of.word, name, t.Slug))
+		return "", apierr.New(of.missing, fmt.Sprintf("There is no %s %q in the store %s.", of.word, name, t.Slug))
 	case len(found) > 1:
-		return nil, "", apierr.New(of.missing, fmt.Sprintf("The id %s is ambiguous in the store %s: %s.", name, t.Slug, strings.Join(found, ", ")))
+		return "", apierr.New(of.missing, fmt.Sprintf("The id %s is ambiguous in the store %s: %s.", name, t.Slug, strings.Join(found, ", ")))
 	}
-	return ctx, found[0], nil
+	return found[0], nil
 }
 
 // ids returns the ids that a query finds.
-func (o *Operator) ids(ctx context.Context, query string, args ...any) (found []string, err error) {
-	for row := range db.Rows(ctx, o.db.Reader(), query, args...) {
+func ids(ctx context.Context, q db.Querier, query string, args ...any) (found []string, err error) {
+	for row := range db.Rows(ctx, q, query, args...) {
 		var id string
 		if err := row.Scan(&id); err != nil {
 			return nil, err

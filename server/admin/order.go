@@ -3,7 +3,10 @@ package admin
 import (
 	"context"
 
+	"github.com/google/uuid"
+
 	"go.storefront.example/ent/tenant"
+	"go.storefront.example/gen/ent"
 	"go.storefront.example/gen/ent/order"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
@@ -49,35 +52,51 @@ func (o *Operator) FindOrder(ctx context.Context, in *adminv1.FindOrderRequest) 
 // PayOrder marks an order as paid; a paid order stays as it is. It refuses with order_not_found,
 // order_transition_invalid, total_limit or idempotency_key_reused.
 func (o *Operator) PayOrder(ctx context.Context, in *adminv1.PayOrderRequest) (*storefrontv1.Order, error) {
-	return o.move(ctx, in, o.rules.PayOrder)
+	return o.move(ctx, in, order.StatusPAID)
 }
 
 // FailOrder marks the payment of an order as failed; a failed order stays as it is. It refuses with
 // order_not_found, order_transition_invalid or idempotency_key_reused.
 func (o *Operator) FailOrder(ctx context.Context, in *adminv1.FailOrderRequest) (*storefrontv1.Order, error) {
-	return o.move(ctx, in, o.rules.FailOrder)
+	return o.move(ctx, in, order.StatusFAILED)
 }
 
 // CancelOrder cancels an order; a cancelled order stays as it is. It refuses with order_not_found,
 // order_transition_invalid or idempotency_key_reused.
 func (o *Operator) CancelOrder(ctx context.Context, in *adminv1.CancelOrderRequest) (*storefrontv1.Order, error) {
-	return o.move(ctx, in, o.rules.CancelOrder)
+	return o.move(ctx, in, order.StatusCANCELLED)
 }
 
 // RefundOrder marks a paid order as refunded; a refunded order stays as it is. It refuses with
 // order_not_found, order_transition_invalid or idempotency_key_reused.
 func (o *Operator) RefundOrder(ctx context.Context, in *adminv1.RefundOrderRequest) (*storefrontv1.Order, error) {
-	return o.move(ctx, in, o.rules.RefundOrder)
+	return o.move(ctx, in, order.StatusREFUNDED)
 }
 
 // orderMove is a request to move an order.
 type orderMove interface {
 	rowRequest
+	named
 	GetIdempotencyKey() string
 }
 
-// move carries out the move of an order that a request names.
-func (o *Operator) move(ctx context.Context, in orderMove,
-	to func(context.Context, string) (*storefrontv1.Order, error)) (*storefrontv1.Order, error) {
-	return inRow(shop.WithIdempotencyKey(ctx, in.GetIdempotencyKey()), o, orderKind, in, in.GetId(), to)
+// move carries out the move of an order that a request names: by its name in a store, which the transaction looks up, or by its id.
+func (o *Operator) move(ctx context.Context, in orderMove, to order.Status) (*storefrontv1.Order, error) {
+	ctx = shop.WithIdempotencyKey(ctx, in.GetIdempotencyKey())
+	if in.GetName() == "" {
+		return inRow(ctx, o, orderKind, in, to, func(ctx context.Context, to order.Status) (*storefrontv1.Order, error) {
+			return o.rules.MoveOrder(ctx, to, shop.OrderID(in.GetId()))
+		})
+	}
+	ctx, t, err := o.check(ctx, nil, in.GetStore())
+	if err != nil {
+		return nil, err
+	}
+	return o.rules.MoveOrder(ctx, to, func(ctx context.Context, tx *ent.Tx) (uuid.UUID, error) {
+		id, err := orderKind.findID(ctx, tx, t, in.GetName(), order.FieldReference, in.GetName())
+		if err != nil {
+			return uuid.Nil, err
+		}
+		return uuid.Parse(id)
+	})
 }

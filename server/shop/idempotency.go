@@ -58,32 +58,41 @@ func Once[M proto.Message](
 	ctx context.Context, s *db.DB, storeID uuid.UUID, operation string, asked any, change func(context.Context, *ent.Tx) (M, error),
 	options ...hook.Option,
 ) (answer M, err error) {
+	err = hook.Change(ctx, s.ForStore(ctx), func(ctx context.Context, tx *ent.Tx) error {
+		answer, err = onceIn(ctx, s, tx, storeID, operation, asked, change)
+		return err
+	}, options...)
+	return answer, err
+}
+
+// onceIn is Once in a transaction.
+func onceIn[M proto.Message](
+	ctx context.Context, s *db.DB, tx *ent.Tx, storeID uuid.UUID, operation string, asked any,
+	change func(context.Context, *ent.Tx) (M, error),
+) (answer M, err error) {
 	u := keyUse{s, storeID, operation, idempotencyKeyOf(ctx)}
 	text, err := json.Marshal(asked)
 	if err != nil {
 		return answer, fmt.Errorf("encode the request: %w", err)
 	}
 	request := sha256.Sum256(text)
-	err = hook.Change(ctx, s.ForStore(ctx), func(ctx context.Context, tx *ent.Tx) error {
-		kept, err := u.claim(ctx, tx, request)
-		switch {
-		case err != nil:
-			return err
-		case kept == nil:
-			if answer, err = change(ctx, tx); err != nil {
-				return err
-			}
-			return u.remember(ctx, tx, answer)
-		case !bytes.Equal(kept.request, request[:]):
-			return apierr.New(apierr.IdempotencyKeyReused, "The idempotency key was used for another request; use a new one.")
+	kept, err := u.claim(ctx, tx, request)
+	switch {
+	case err != nil:
+		return answer, err
+	case kept == nil:
+		if answer, err = change(ctx, tx); err != nil {
+			return answer, err
 		}
-		answer = answer.ProtoReflect().New().Interface().(M)
-		if err := proto.Unmarshal(kept.answer, answer); err != nil {
-			return fmt.Errorf("read the remembered answer: %w", err)
-		}
-		return nil
-	}, options...)
-	return answer, err
+		return answer, u.remember(ctx, tx, answer)
+	case !bytes.Equal(kept.request, request[:]):
+		return answer, apierr.New(apierr.IdempotencyKeyReused, "The idempotency key was used for another request; use a new one.")
+	}
+	answer = answer.ProtoReflect().New().Interface().(M)
+	if err := proto.Unmarshal(kept.answer, answer); err != nil {
+		return answer, fmt.Errorf("read the remembered answer: %w", err)
+	}
+	return answer, nil
 }
 
 // ClaimIdempotencyKey uses up the context's key in the transaction of a change of a store whose answer holds a

@@ -24,6 +24,20 @@ import (
 	"go.storefront.example/server/validate"
 )
 
+// FindID returns the id of the row that a transaction changes, as the transaction finds it.
+type FindID func(ctx context.Context, tx *ent.Tx) (uuid.UUID, error)
+
+// OrderID is FindID for an order by its id.
+func OrderID(text string) FindID {
+	return func(context.Context, *ent.Tx) (uuid.UUID, error) {
+		id, ok := validate.ParseID(text)
+		if !ok {
+			return id, orderNotFound()
+		}
+		return id, nil
+	}
+}
+
 // PayOrder marks a PENDING or FAILED order as PAID, adds it to what its customer paid and to its
 // payment link's counters, and sends order.paid, and payment_link.paid when it came through a
 // link. Paying a paid order changes nothing and sends nothing.
@@ -31,39 +45,51 @@ import (
 // It refuses with order_not_found, order_transition_invalid, or total_limit when the payment would
 // take the customer's totalPaid or the link's paidAmount past validate.MaxAmount.
 func (s *Shop) PayOrder(ctx context.Context, id string) (*storefrontv1.Order, error) {
-	return s.moveOrder(ctx, id, order.StatusPAID, []order.Status{order.StatusPENDING, order.StatusFAILED},
-		func(ctx context.Context, tx *ent.Tx, o lockedOrder) error {
-			if err := o.checkPayable(); err != nil {
-				return err
-			}
-			if err := o.addPaid(ctx, tx, o.Row.Amount); err != nil || o.link == nil {
-				return err
-			}
-			return tx.PaymentLink.Update().Where(paymentlink.StoreID(o.Row.StoreID), paymentlink.ID(o.link.ID)).
-				AddPaidCount(1).AddPaidAmount(o.Row.Amount).SetLastPaidAt(hook.Time(ctx, o.link.ID)).Exec(ctx)
-		})
+	return s.MoveOrder(ctx, order.StatusPAID, OrderID(id))
 }
 
 // FailOrder marks a PENDING order as FAILED and sends order.failed. It refuses with
 // order_not_found or order_transition_invalid.
 func (s *Shop) FailOrder(ctx context.Context, id string) (*storefrontv1.Order, error) {
-	return s.moveOrder(ctx, id, order.StatusFAILED, []order.Status{order.StatusPENDING}, nil)
+	return s.MoveOrder(ctx, order.StatusFAILED, OrderID(id))
 }
 
 // CancelOrder marks a PENDING order as CANCELLED. It refuses with order_not_found or
 // order_transition_invalid.
 func (s *Shop) CancelOrder(ctx context.Context, id string) (*storefrontv1.Order, error) {
-	return s.moveOrder(ctx, id, order.StatusCANCELLED, []order.Status{order.StatusPENDING}, nil)
+	return s.MoveOrder(ctx, order.StatusCANCELLED, OrderID(id))
 }
 
 // RefundOrder marks a PAID order as REFUNDED and takes it out of what its customer paid; a
 // payment link's counters show the payments taken and stay. It refuses with order_not_found or
 // order_transition_invalid.
 func (s *Shop) RefundOrder(ctx context.Context, id string) (*storefrontv1.Order, error) {
-	return s.moveOrder(ctx, id, order.StatusREFUNDED, []order.Status{order.StatusPAID},
-		func(ctx context.Context, tx *ent.Tx, o lockedOrder) error {
-			return o.addPaid(ctx, tx, -o.Row.Amount)
-		})
+	return s.MoveOrder(ctx, order.StatusREFUNDED, OrderID(id))
+}
+
+// orderMoves are the moves of an order, by the status to which they lead.
+var orderMoves = map[order.Status]struct {
+	from []order.Status
+	with func(context.Context, *ent.Tx, lockedOrder) error // does what belongs to the move; nil for nothing
+}{
+	order.StatusPAID:      {from: []order.Status{order.StatusPENDING, order.StatusFAILED}, with: countPayment},
+	order.StatusFAILED:    {from: []order.Status{order.StatusPENDING}},
+	order.StatusCANCELLED: {from: []order.Status{order.StatusPENDING}},
+	order.StatusREFUNDED: {from: []order.Status{order.StatusPAID}, with: func(ctx context.Context, tx *ent.Tx, o lockedOrder) error {
+		return o.addPaid(ctx, tx, -o.Row.Amount)
+	}},
+}
+
+// countPayment adds a payment to the customer's and the payment link's totals.
+func countPayment(ctx context.Context, tx *ent.Tx, o lockedOrder) error {
+	if err := o.checkPayable(); err != nil {
+		return err
+	}
+	if err := o.addPaid(ctx, tx, o.Row.Amount); err != nil || o.link == nil {
+		return err
+	}
+	return tx.PaymentLink.Update().Where(paymentlink.StoreID(o.Row.StoreID), paymentlink.ID(o.link.ID)).
+		AddPaidCount(1).AddPaidAmount(o.Row.Amount).SetLastPaidAt(hook.Time(ctx, o.link.ID)).Exec(ctx)
 }
 
 // lockedOrder is an order with all that it shows, which nobody else changes before the commit: so
@@ -94,46 +120,61 @@ func (o lockedOrder) addPaid(ctx context.Context, tx *ent.Tx, amount int64) erro
 	return tx.Customer.Update().Where(customer.StoreID(o.Row.StoreID), customer.ID(o.Buyer.ID)).AddTotalPaid(amount).Exec(ctx)
 }
 
-// moveOrder moves an order to a status from one of those that lead there, and does what goes
-// with it. An order that is there already stays as it is.
-func (s *Shop) moveOrder(
-	ctx context.Context, id string, to order.Status, from []order.Status, with func(context.Context, *ent.Tx, lockedOrder) error,
-) (*storefrontv1.Order, error) {
-	t, orderID, err := validate.StoreAndID(ctx, id, orderNotFound)
+// MoveOrder is PayOrder, FailOrder, CancelOrder or RefundOrder, by the status to which it moves the order that find returns. An
+// order that has the status stays as it is. It refuses as they do, and as find does.
+func (s *Shop) MoveOrder(ctx context.Context, to order.Status, find FindID) (moved *storefrontv1.Order, err error) {
+	t, err := tenant.StoreOf(ctx)
 	if err != nil {
 		return nil, err
 	}
-	operation := "order." + strings.ToLower(to.String())
+	var id uuid.UUID
 	var shown *storefrontv1.Order
-	return Once(ctx, s.db, t.ID, operation, orderID, func(ctx context.Context, tx *ent.Tx) (*storefrontv1.Order, error) {
-		o, err := s.lockOrder(ctx, tx, t, orderID)
-		if err != nil {
-			return nil, err
+	err = hook.Change(ctx, s.db.ForStore(ctx), func(ctx context.Context, tx *ent.Tx) error {
+		if id, err = find(ctx, tx); err != nil {
+			return err
 		}
-		switch {
-		case o.Row.Status == to:
-			return o.Order, nil
-		case !slices.Contains(from, o.Row.Status):
-			return nil, apierr.New(apierr.OrderTransition, fmt.Sprintf("The order is %s and cannot become %s.", o.Row.Status, to))
-		}
-		if with != nil {
-			if err := with(ctx, tx, o); err != nil {
-				return nil, fmt.Errorf("move the order: %w", err)
+		operation := "order." + strings.ToLower(to.String())
+		moved, err = onceIn(ctx, s.db, tx, t.ID, operation, id, func(ctx context.Context, tx *ent.Tx) (*storefrontv1.Order, error) {
+			o, err := s.lockOrder(ctx, tx, t, id)
+			switch {
+			case err != nil:
+				return nil, err
+			case o.Row.Status == to:
+				return o.Order, nil
 			}
+			if err := o.move(ctx, tx, to); err != nil {
+				return nil, err
+			}
+			shown = o.Order
+			return shown, nil
+		})
+		return err
+	}, hook.EventData(func() (uuid.UUID, proto.Message) { return id, shown }))
+	return moved, err
+}
+
+// move moves the order to another status, with what belongs to that.
+func (o lockedOrder) move(ctx context.Context, tx *ent.Tx, to order.Status) error {
+	move := orderMoves[to]
+	if !slices.Contains(move.from, o.Row.Status) {
+		return apierr.New(apierr.OrderTransition, fmt.Sprintf("The order is %s and cannot become %s.", o.Row.Status, to))
+	}
+	if move.with != nil {
+		if err := move.with(ctx, tx, o); err != nil {
+			return fmt.Errorf("move the order: %w", err)
 		}
-		u := tx.Order.UpdateOne(o.Row).SetStatus(to)
-		if to == order.StatusPAID {
-			at := hook.Time(ctx, orderID)
-			u.SetPaidAt(at)
-			o.Order.PaidAt = apijson.Timestamp(at)
-		}
-		o.Order.Status = storefrontv1.Order_Status(storefrontv1.Order_Status_value[to.String()])
-		if err := u.Exec(ctx); err != nil {
-			return nil, fmt.Errorf("move the order: %w", err)
-		}
-		shown = o.Order
-		return shown, nil
-	}, hook.EventData(func() (uuid.UUID, proto.Message) { return orderID, shown }))
+	}
+	u := tx.Order.UpdateOne(o.Row).SetStatus(to)
+	if to == order.StatusPAID {
+		at := hook.Time(ctx, o.Row.ID)
+		u.SetPaidAt(at)
+		o.Order.PaidAt = apijson.Timestamp(at)
+	}
+	o.Order.Status = storefrontv1.Order_Status(storefrontv1.Order_Status_value[to.String()])
+	if err := u.Exec(ctx); err != nil {
+		return fmt.Errorf("move the order: %w", err)
+	}
+	return nil
 }
 
 // lockOrder takes an order with what it shows: order, customer, payment link, one after the other.

@@ -305,7 +305,9 @@ type PayOrderRequest struct {
 	// At most 255 characters; empty for none.
 	IdempotencyKey string `protobuf:"bytes,2,opt,name=idempotency_key,json=idempotencyKey,proto3" json:"idempotency_key,omitempty"`
 	// The store's slug or id; an order of another store is then not found. Empty for any store.
-	Store         string `protobuf:"bytes,3,opt,name=store,proto3" json:"store,omitempty"`
+	Store string `protobuf:"bytes,3,opt,name=store,proto3" json:"store,omitempty"`
+	// In place of `id`: the order's reference in the store, or at least eight characters of the beginning or end of its UUID.
+	Name          string `protobuf:"bytes,4,opt,name=name,proto3" json:"name,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -361,6 +363,13 @@ func (x *PayOrderRequest) GetStore() string {
 	return ""
 }
 
+func (x *PayOrderRequest) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
 // Which order to mark as failed.
 type FailOrderRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -369,7 +378,9 @@ type FailOrderRequest struct {
 	// At most 255 characters; empty for none.
 	IdempotencyKey string `protobuf:"bytes,2,opt,name=idempotency_key,json=idempotencyKey,proto3" json:"idempotency_key,omitempty"`
 	// The store's slug or id; an order of another store is then not found. Empty for any store.
-	Store         string `protobuf:"bytes,3,opt,name=store,proto3" json:"store,omitempty"`
+	Store string `protobuf:"bytes,3,opt,name=store,proto3" json:"store,omitempty"`
+	// In place of `id`: the order's reference in the store, or at least eight characters of the beginning or end of its UUID.
+	Name          string `protobuf:"bytes,4,opt,name=name,proto3" json:"name,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -425,6 +436,13 @@ func (x *FailOrderRequest) GetStore() string {
 	return ""
 }
 
+func (x *FailOrderRequest) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
 // Which order to cancel.
 type CancelOrderRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -433,7 +451,9 @@ type CancelOrderRequest struct {
 	// At most 255 characters; empty for none.
 	IdempotencyKey string `protobuf:"bytes,2,opt,name=idempotency_key,json=idempotencyKey,proto3" json:"idempotency_key,omitempty"`
 	// The store's slug or id; an order of another store is then not found. Empty for any store.
-	Store         string `protobuf:"bytes,3,opt,name=store,proto3" json:"store,omitempty"`
+	Store string `protobuf:"bytes,3,opt,name=store,proto3" json:"store,omitempty"`
+	// In place of `id`: the order's reference in the store, or at least eight characters of the beginning or end of its UUID.
+	Name          string `protobuf:"bytes,4,opt,name=name,proto3" json:"name,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -489,6 +509,13 @@ func (x *CancelOrderRequest) GetStore() string {
 	return ""
 }
 
+func (x *CancelOrderRequest) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
 // Which order to mark as refunded.
 type RefundOrderRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -497,7 +524,9 @@ type RefundOrderRequest struct {
 	// At most 255 characters; empty for none.
 	IdempotencyKey string `protobuf:"bytes,2,opt,name=idempotency_key,json=idempotencyKey,proto3" json:"idempotency_key,omitempty"`
 	// The store's slug or id; an order of another store is then not found. Empty for any store.
-	Store         string `protobuf:"bytes,3,opt,name=store,proto3" json:"store,omitempty"`
+	Store string `protobuf:"bytes,3,opt,name=store,proto3" json:"store,omitempty"`
+	// In place of `id`: the order's reference in the store, or at least eight characters of the beginning or end of its UUID.
+	Name          string `protobuf:"bytes,4,opt,name=name,proto3" json:"name,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -549,6 +578,13 @@ func (x *RefundOrderRequest) GetIdempotencyKey() string {
 func (x *RefundOrderRequest) GetStore() string {
 	if x != nil {
 		return x.Store
+	}
+	return ""
+}
+
+func (x *RefundOrderRequest) GetName() string {
+	if x != nil {
+		return x.Name
 	}
 	return ""
 }
@@ -702,23 +738,27 @@ const file_storefront_admin_v1_order_proto_rawDesc = "" +
 	"\a_status\"7\n" +
 	"\x0fGetOrderRequest\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x14\n" +
-	"\x05store\x18\x02 \x01(\tR\x05store\"`\n" +
+	"\x05store\x18\x02 \x01(\tR\x05store\"t\n" +
 	"\x0fPayOrderRequest\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12'\n" +
 	"\x0fidempotency_key\x18\x02 \x01(\tR\x0eidempotencyKey\x12\x14\n" +
-	"\x05store\x18\x03 \x01(\tR\x05store\"a\n" +
+	"\x05store\x18\x03 \x01(\tR\x05store\x12\x12\n" +
+	"\x04name\x18\x04 \x01(\tR\x04name\"u\n" +
 	"\x10FailOrderRequest\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12'\n" +
 	"\x0fidempotency_key\x18\x02 \x01(\tR\x0eidempotencyKey\x12\x14\n" +
-	"\x05store\x18\x03 \x01(\tR\x05store\"c\n" +
+	"\x05store\x18\x03 \x01(\tR\x05store\x12\x12\n" +
+	"\x04name\x18\x04 \x01(\tR\x04name\"w\n" +
 	"\x12CancelOrderRequest\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12'\n" +
 	"\x0fidempotency_key\x18\x02 \x01(\tR\x0eidempotencyKey\x12\x14\n" +
-	"\x05store\x18\x03 \x01(\tR\x05store\"c\n" +
+	"\x05store\x18\x03 \x01(\tR\x05store\x12\x12\n" +
+	"\x04name\x18\x04 \x01(\tR\x04name\"w\n" +
 	"\x12RefundOrderRequest\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12'\n" +
 	"\x0fidempotency_key\x18\x02 \x01(\tR\x0eidempotencyKey\x12\x14\n" +
-	"\x05store\x18\x03 \x01(\tR\x05store\"<\n" +
+	"\x05store\x18\x03 \x01(\tR\x05store\x12\x12\n" +
+	"\x04name\x18\x04 \x01(\tR\x04name\"<\n" +
 	"\x10FindOrderRequest\x12\x14\n" +
 	"\x05store\x18\x01 \x01(\tR\x05store\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name2\x84\x05\n" +
