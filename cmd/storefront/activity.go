@@ -34,9 +34,14 @@ func (c *activityListCmd) Run(s *invocation) error {
 
 // activityTable is the table of a journal whose amounts are in the currency, which is known once it is printed.
 func activityTable(currency *string) table[*adminv1.ActivityEntry] {
-	return table[*adminv1.ActivityEntry]{"TIME@,ACTION,CHANGES~30,ACTOR~?,RESOURCE#?", func(e *adminv1.ActivityEntry) []string {
-		return []string{when(e.GetCreatedAt()), e.GetAction(), changesOf(e.GetChanges(), *currency), e.GetActor().GetName(),
-			e.GetResource().GetId()}
+	return table[*adminv1.ActivityEntry]{[]column[*adminv1.ActivityEntry]{
+		{name: "TIME", at: (*adminv1.ActivityEntry).GetCreatedAt},
+		{name: "ACTION", value: (*adminv1.ActivityEntry).GetAction},
+		{name: "CHANGES", value: func(e *adminv1.ActivityEntry) string {
+			return changesOf(e.GetChanges(), *currency)
+		}, cut: true, room: 30},
+		{name: "ACTOR", value: func(e *adminv1.ActivityEntry) string { return e.GetActor().GetName() }, cut: true, optional: true},
+		{name: "RESOURCE", id: func(e *adminv1.ActivityEntry) string { return e.GetResource().GetId() }, optional: true},
 	}, func(e *adminv1.ActivityEntry) []byte {
 		return selectFields(e, map[string]json.RawMessage{"changes": orNull(e.GetChanges())}, "id", "actor", "action", "resource",
 			"changes", "createdAt")

@@ -60,14 +60,17 @@ func (c *customerListCmd) Run(s *invocation) error {
 	return listPages(s, c.paged, customerTable, &adminv1.ListCustomersRequest{}, admin.API.ListCustomers)
 }
 
-var customerTable = table[*storefrontv1.Customer]{"NAME~24,EMAIL~40,PHONE,PAID?,ORDERS?,CREATED@?,ID#?",
-	func(c *storefrontv1.Customer) []string {
-		return []string{
-			c.GetName(), cmp.Or(c.GetEmail(), absent), cmp.Or(c.GetPhone(), absent),
-			validate.FormatAmount(c.GetTotalPaid(), c.GetCurrency()), grouped(c.GetOrdersCount()),
-			when(c.GetCreatedAt()), c.GetId(),
-		}
-	}, whole[*storefrontv1.Customer]}
+var customerTable = table[*storefrontv1.Customer]{[]column[*storefrontv1.Customer]{
+	{name: "NAME", value: (*storefrontv1.Customer).GetName, cut: true, room: 24},
+	{name: "EMAIL", value: func(c *storefrontv1.Customer) string { return cmp.Or(c.GetEmail(), absent) }, cut: true, room: 40},
+	{name: "PHONE", value: func(c *storefrontv1.Customer) string { return cmp.Or(c.GetPhone(), absent) }},
+	{name: "PAID", value: func(c *storefrontv1.Customer) string {
+		return validate.FormatAmount(c.GetTotalPaid(), c.GetCurrency())
+	}, optional: true},
+	{name: "ORDERS", value: func(c *storefrontv1.Customer) string { return grouped(c.GetOrdersCount()) }, optional: true},
+	{name: "CREATED", at: (*storefrontv1.Customer).GetCreatedAt, optional: true},
+	{name: "ID", id: (*storefrontv1.Customer).GetId, optional: true},
+}, whole[*storefrontv1.Customer]}
 
 type customerShowCmd struct {
 	storeScoped

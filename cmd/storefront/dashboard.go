@@ -118,13 +118,16 @@ func (c *sessionsListCmd) Run(s *invocation) error {
 		admin.API.ListSessions, (*adminv1.ListSessionsResponse).GetSessions)
 }
 
-var sessionTable = table[*adminv1.Session]{"ID#,KIND,STORE~,MEMBER~,ROLE?,LAST USED@?,EXPIRES@?,CREATED@?",
-	func(m *adminv1.Session) []string {
-		return []string{
-			m.GetId(), m.GetKind().String(), m.GetStore().GetSlug(), m.GetMember(), m.GetRole().String(), when(m.GetLastUsedAt()),
-			when(m.GetExpiresAt()), when(m.GetCreatedAt()),
-		}
-	}, whole[*adminv1.Session]}
+var sessionTable = table[*adminv1.Session]{[]column[*adminv1.Session]{
+	{name: "ID", id: (*adminv1.Session).GetId},
+	{name: "KIND", value: func(m *adminv1.Session) string { return m.GetKind().String() }},
+	{name: "STORE", value: func(m *adminv1.Session) string { return m.GetStore().GetSlug() }, cut: true},
+	{name: "MEMBER", value: (*adminv1.Session).GetMember, cut: true},
+	{name: "ROLE", value: func(m *adminv1.Session) string { return m.GetRole().String() }, optional: true},
+	{name: "LAST USED", at: (*adminv1.Session).GetLastUsedAt, optional: true},
+	{name: "EXPIRES", at: (*adminv1.Session).GetExpiresAt, optional: true},
+	{name: "CREATED", at: (*adminv1.Session).GetCreatedAt, optional: true},
+}, whole[*adminv1.Session]}
 
 type sessionsRevokeCmd struct {
 	target

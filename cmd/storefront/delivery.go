@@ -104,13 +104,19 @@ func enumNamed(name string) *adminv1.Delivery_Status {
 
 // deliveryTable names webhooks by their descriptions or addresses, those that are gone by their ids.
 func deliveryTable(names map[string]string) table[*adminv1.Delivery] {
-	return table[*adminv1.Delivery]{"ID#,CREATED@,EVENT~,STATUS,LAST~,NEXT@,WEBHOOK~,ATTEMPTS?,WEBHOOK ID#?",
-		func(d *adminv1.Delivery) []string {
-			return []string{
-				d.GetId(), when(d.GetCreatedAt()), d.GetEventType(), d.GetStatus().String(), lastOf(d), when(d.GetNextAttemptAt()),
-				cmp.Or(names[d.GetWebhookId()], d.GetWebhookId()), strconv.Itoa(int(d.GetAttemptCount())), d.GetWebhookId(),
-			}
-		}, deliveryObject}
+	return table[*adminv1.Delivery]{[]column[*adminv1.Delivery]{
+		{name: "ID", id: (*adminv1.Delivery).GetId},
+		{name: "CREATED", at: (*adminv1.Delivery).GetCreatedAt},
+		{name: "EVENT", value: (*adminv1.Delivery).GetEventType, cut: true},
+		{name: "STATUS", value: func(d *adminv1.Delivery) string { return d.GetStatus().String() }},
+		{name: "LAST", value: lastOf, cut: true},
+		{name: "NEXT", at: (*adminv1.Delivery).GetNextAttemptAt},
+		{name: "WEBHOOK", value: func(d *adminv1.Delivery) string {
+			return cmp.Or(names[d.GetWebhookId()], d.GetWebhookId())
+		}, cut: true},
+		{name: "ATTEMPTS", value: func(d *adminv1.Delivery) string { return strconv.Itoa(int(d.GetAttemptCount())) }, optional: true},
+		{name: "WEBHOOK ID", id: (*adminv1.Delivery).GetWebhookId, optional: true},
+	}, deliveryObject}
 }
 
 type deliveryShowCmd struct {

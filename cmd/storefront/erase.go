@@ -145,17 +145,22 @@ func (c *storeRestoreCmd) Run(s *invocation) error {
 
 // storeTable is the list of stores; deletions are when those begin to be deleted that do not stay.
 func storeTable(deletions map[string]*timestamppb.Timestamp) table[*storefrontv1.Store] {
-	return table[*storefrontv1.Store]{"SLUG,NAME~,STATUS,CURRENCY,COUNTRY?,CREATED@?,DELETE@?,ID?",
-		func(st *storefrontv1.Store) []string {
-			return []string{st.GetSlug(), st.GetName(), st.GetStatus().String(), st.GetCurrency(), st.GetCountry(),
-				when(st.GetCreatedAt()), when(deletions[st.GetId()]), st.GetId()}
-		}, func(st *storefrontv1.Store) []byte {
-			at, object := json.RawMessage("null"), whole(st)
-			if d := deletions[st.GetId()]; d != nil {
-				at = apijson.AppendTime(nil, d.AsTime())
-			}
-			return fmt.Appendf(object[:len(object)-1], `,"deleteAt":%s}`, at)
-		}}
+	return table[*storefrontv1.Store]{[]column[*storefrontv1.Store]{
+		{name: "SLUG", value: (*storefrontv1.Store).GetSlug},
+		{name: "NAME", value: (*storefrontv1.Store).GetName, cut: true},
+		{name: "STATUS", value: func(st *storefrontv1.Store) string { return st.GetStatus().String() }},
+		{name: "CURRENCY", value: (*storefrontv1.Store).GetCurrency},
+		{name: "COUNTRY", value: (*storefrontv1.Store).GetCountry, optional: true},
+		{name: "CREATED", at: (*storefrontv1.Store).GetCreatedAt, optional: true},
+		{name: "DELETE", at: func(st *storefrontv1.Store) *timestamppb.Timestamp { return deletions[st.GetId()] }, optional: true},
+		{name: "ID", value: (*storefrontv1.Store).GetId, optional: true},
+	}, func(st *storefrontv1.Store) []byte {
+		at, object := json.RawMessage("null"), whole(st)
+		if d := deletions[st.GetId()]; d != nil {
+			at = apijson.AppendTime(nil, d.AsTime())
+		}
+		return fmt.Appendf(object[:len(object)-1], `,"deleteAt":%s}`, at)
+	}}
 }
 
 type storeDataCmd struct {

@@ -47,13 +47,16 @@ func (c *keyListCmd) Run(s *invocation) error {
 		(*adminv1.ListKeysResponse).GetKeys)
 }
 
-var keyTable = table[*adminv1.Key]{"ID#,NAME~,STATUS,EXPIRES@,SCOPES~,HINT?,LAST USED@?,CREATED@?",
-	func(k *adminv1.Key) []string {
-		return []string{
-			k.GetId(), k.GetName(), k.GetStatus().String(), when(k.GetExpiresAt()), strings.Join(k.GetScopes(), ","), k.GetHint(),
-			when(k.GetLastUsedAt()), when(k.GetCreatedAt()),
-		}
-	}, whole[*adminv1.Key]}
+var keyTable = table[*adminv1.Key]{[]column[*adminv1.Key]{
+	{name: "ID", id: (*adminv1.Key).GetId},
+	{name: "NAME", value: (*adminv1.Key).GetName, cut: true},
+	{name: "STATUS", value: func(k *adminv1.Key) string { return k.GetStatus().String() }},
+	{name: "EXPIRES", at: (*adminv1.Key).GetExpiresAt},
+	{name: "SCOPES", value: func(k *adminv1.Key) string { return strings.Join(k.GetScopes(), ",") }, cut: true},
+	{name: "HINT", value: (*adminv1.Key).GetHint, optional: true},
+	{name: "LAST USED", at: (*adminv1.Key).GetLastUsedAt, optional: true},
+	{name: "CREATED", at: (*adminv1.Key).GetCreatedAt, optional: true},
+}, whole[*adminv1.Key]}
 
 type keyShowCmd struct {
 	storeScoped

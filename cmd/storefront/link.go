@@ -54,17 +54,26 @@ func (c *linkListCmd) Run(s *invocation) error {
 	return listPages(s, c.paged, linkTable, &adminv1.ListPaymentLinksRequest{}, admin.API.ListPaymentLinks)
 }
 
-var linkTable = table[*storefrontv1.PaymentLink]{"CODE,TITLE~,AVAILABILITY,PRICE,PAID,PAYMENTS?,CREATED@?,ID#?",
-	func(l *storefrontv1.PaymentLink) []string {
-		price := validate.FormatAmount(l.GetAmount(), l.GetCurrency())
-		if l.GetPricing() == storefrontv1.PaymentLink_OPEN {
-			price = "from " + validate.FormatAmount(l.GetMinAmount(), l.GetCurrency())
-		}
-		return []string{
-			l.GetCode(), l.GetTitle(), l.GetAvailability().String(), price, validate.FormatAmount(l.GetPaidAmount(), l.GetCurrency()),
-			grouped(l.GetPaidCount()), when(l.GetCreatedAt()), l.GetId(),
-		}
-	}, whole[*storefrontv1.PaymentLink]}
+var linkTable = table[*storefrontv1.PaymentLink]{[]column[*storefrontv1.PaymentLink]{
+	{name: "CODE", value: (*storefrontv1.PaymentLink).GetCode},
+	{name: "TITLE", value: (*storefrontv1.PaymentLink).GetTitle, cut: true},
+	{name: "AVAILABILITY", value: func(l *storefrontv1.PaymentLink) string { return l.GetAvailability().String() }},
+	{name: "PRICE", value: priceOf},
+	{name: "PAID", value: func(l *storefrontv1.PaymentLink) string {
+		return validate.FormatAmount(l.GetPaidAmount(), l.GetCurrency())
+	}},
+	{name: "PAYMENTS", value: func(l *storefrontv1.PaymentLink) string { return grouped(l.GetPaidCount()) }, optional: true},
+	{name: "CREATED", at: (*storefrontv1.PaymentLink).GetCreatedAt, optional: true},
+	{name: "ID", id: (*storefrontv1.PaymentLink).GetId, optional: true},
+}, whole[*storefrontv1.PaymentLink]}
+
+// priceOf is what a payment through the link costs, or costs at least.
+func priceOf(l *storefrontv1.PaymentLink) string {
+	if l.GetPricing() == storefrontv1.PaymentLink_OPEN {
+		return "from " + validate.FormatAmount(l.GetMinAmount(), l.GetCurrency())
+	}
+	return validate.FormatAmount(l.GetAmount(), l.GetCurrency())
+}
 
 // linkNamed is a command on a payment link.
 type linkNamed struct {

@@ -93,14 +93,18 @@ func (c *orderListCmd) Run(s *invocation) error {
 	return listPages(s, c.paged, orderTable, &adminv1.ListOrdersRequest{}, admin.API.ListOrders)
 }
 
-var orderTable = table[*storefrontv1.Order]{"REFERENCE,STATUS,AMOUNT,CUSTOMER~,CREATED@,ID#?",
-	func(o *storefrontv1.Order) []string {
-		buyer := o.GetCustomer()
-		return []string{
-			o.GetReference(), o.GetStatus().String(), validate.FormatAmount(o.GetAmount(), o.GetCurrency()),
-			cmp.Or(buyer.GetName(), buyer.GetEmail(), buyer.GetPhone()), when(o.GetCreatedAt()), o.GetId(),
-		}
-	}, whole[*storefrontv1.Order]}
+var orderTable = table[*storefrontv1.Order]{[]column[*storefrontv1.Order]{
+	{name: "REFERENCE", value: (*storefrontv1.Order).GetReference},
+	{name: "STATUS", value: func(o *storefrontv1.Order) string { return o.GetStatus().String() }},
+	{name: "AMOUNT", value: func(o *storefrontv1.Order) string { return validate.FormatAmount(o.GetAmount(), o.GetCurrency()) }},
+	{name: "CUSTOMER", value: buyerOf, cut: true},
+	{name: "CREATED", at: (*storefrontv1.Order).GetCreatedAt},
+	{name: "ID", id: (*storefrontv1.Order).GetId, optional: true},
+}, whole[*storefrontv1.Order]}
+
+func buyerOf(o *storefrontv1.Order) string {
+	return cmp.Or(o.GetCustomer().GetName(), o.GetCustomer().GetEmail(), o.GetCustomer().GetPhone())
+}
 
 type orderShowCmd struct {
 	storeScoped

@@ -122,14 +122,9 @@ func (s *invocation) objects(like []byte, objects [][]byte) error {
 	return err
 }
 
-// list prints a list as a table.
+// list prints rows as a table.
 func (s *invocation) list(header []string, rows [][]string) error {
-	for _, row := range rows {
-		for i, cell := range row {
-			row[i] = visible(cell)
-		}
-	}
-	return s.writeTable(fit(columnsOf(header, rows), s.terminal.columns))
+	return s.writeTable(fit(plainColumns(header, rows), s.terminal.columns))
 }
 
 // plainJSON encodes a value without the escapes that only a browser needs.
@@ -187,16 +182,6 @@ func escaped(text string) string {
 	return shown.String()
 }
 
-// The marks after a column's name in a table's header. On a terminal that is too narrow, ids and times are shortened
-// first, then columns are left out, the rightmost first, until the others have the room that their texts need, and last
-// texts are cut. Others are always whole.
-const (
-	markID        = "#"
-	markTime      = "@"
-	markLeftOut   = "?"
-	markShortened = "~" // and before which width columns are left out rather than the text cut, such as ~40
-)
-
 const (
 	columnGap = "  "
 	// minCut is how short a text that is cut becomes at least.
@@ -205,74 +190,71 @@ const (
 	shortID = 8
 )
 
-// column is a column of a table: its name, its marks, and its cells.
-type column struct {
-	name, marks string
-	cells       []string
-	width, room int
+// shownColumn is a column of a table with its cells. On a terminal that is too narrow, ids and times are shortened first, then
+// columns that may be left out are, the rightmost first, until the others have the room that their texts need, and last texts
+// are cut that may be. Other columns are always whole.
+type shownColumn struct {
+	name          string
+	isID, isTime  bool
+	cut, optional bool
+	cells         []string
+	width, room   int
 }
 
-func (c *column) measure() {
+func (c *shownColumn) measure() {
 	c.width = text.StringWidthWithoutEscSequences(c.name)
 	for _, cell := range c.cells {
 		c.width = max(c.width, text.StringWidthWithoutEscSequences(cell))
 	}
 }
 
-func (c *column) is(mark string) bool { return strings.Contains(c.marks, mark) }
-
 // atLeast is the column's minimum width when `room` characters of its text must show.
-func (c *column) atLeast(room int) int {
-	if c.is(markShortened) {
+func (c *shownColumn) atLeast(room int) int {
+	if c.cut {
 		return min(c.width, max(room, len(c.name)))
 	}
 	return c.width
 }
 
-var headerForm = regexp.MustCompile(`^([A-Z ]+)(\W*)(\d*)(\W*)$`)
-
-// columnsOf are the columns of a table. Its header names them with their marks.
-func columnsOf(header []string, rows [][]string) []*column {
-	all := make([]*column, len(header))
+// plainColumns are the columns of rows without ids and times, which are always whole.
+func plainColumns(header []string, rows [][]string) []*shownColumn {
+	all := make([]*shownColumn, len(header))
 	for i, name := range header {
-		parts := headerForm.FindStringSubmatch(name)
-		room, _ := strconv.Atoi(cmp.Or(parts[3], strconv.Itoa(minCut))) // It is a number.
-		c := &column{name: parts[1], marks: parts[2] + parts[4], room: room}
+		all[i] = &shownColumn{name: name}
 		for _, row := range rows {
-			c.cells = append(c.cells, row[i])
+			all[i].cells = append(all[i].cells, visible(row[i]))
 		}
-		c.measure()
-		all[i] = c
+		all[i].measure()
 	}
 	return all
 }
 
 // fit makes columns fit a terminal that is so wide; 0 is no bound.
-func fit(all []*column, terminal int) []*column {
-	whole := func(c *column) int { return c.width }
+func fit(all []*shownColumn, terminal int) []*shownColumn {
+	whole := func(c *shownColumn) int { return c.width }
 	if terminal == 0 || widthOf(all, whole) <= terminal {
 		return all
 	}
 	for _, c := range all {
 		for i, cell := range c.cells {
 			switch {
-			case c.is(markID):
+			case c.isID:
 				c.cells[i] = cell[max(0, len(cell)-shortID):]
-			case c.is(markTime):
+			case c.isTime:
 				c.cells[i] = shortTime(cell)
 			}
 		}
 		c.measure()
 	}
-	roomy := func(c *column) int { return c.atLeast(c.room) }
+	roomy := func(c *shownColumn) int { return c.atLeast(c.room) }
 	for i := len(all) - 1; i >= 0 && widthOf(all, roomy) > terminal; i-- {
-		if all[i].is(markLeftOut) {
+		if all[i].optional {
 			all = slices.Delete(all, i, i+1)
 		}
 	}
-	for _, least := range []func(*column) int{roomy, func(c *column) int { return c.atLeast(minCut) }} {
+	for _, least := range []func(*shownColumn) int{roomy, func(c *shownColumn) int { return c.atLeast(minCut) }} {
 		for widthOf(all, whole) > terminal {
-			widest := slices.MaxFunc(all, func(a, b *column) int { return cmp.Compare(a.width-least(a), b.width-least(b)) })
+			widest := slices.MaxFunc(all, func(a, b *shownColumn) int { return cmp.Compare(a.width-least(a), b.width-least(b)) })
 			if widest.width == least(widest) {
 				break
 			}
@@ -288,7 +270,7 @@ func fit(all []*column, terminal int) []*column {
 }
 
 // widthOf is the width of a line with these columns.
-func widthOf(all []*column, of func(*column) int) int {
+func widthOf(all []*shownColumn, of func(*shownColumn) int) int {
 	sum := len(columnGap) * (len(all) - 1)
 	for _, c := range all {
 		sum += of(c)
@@ -311,7 +293,7 @@ func shortTime(cell string) string {
 }
 
 // writeTable writes columns side by side. The last one is not padded.
-func (s *invocation) writeTable(all []*column) error {
+func (s *invocation) writeTable(all []*shownColumn) error {
 	w := pretty.NewWriter()
 	w.SetStyle(pretty.Style{Box: pretty.BoxStyle{PaddingRight: columnGap}, Options: pretty.OptionsNoBordersAndSeparators})
 	w.SuppressTrailingSpaces()

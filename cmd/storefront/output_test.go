@@ -20,7 +20,18 @@ const tableID = "01936d2e-7a10-7c5e-9d0f-3a1b2b4d5e6f"
 
 func TestTablesFitTheTerminal(t *testing.T) {
 	t.Parallel()
-	header := strings.Split("ID#,TITLE~20,STATUS,LAST~?,CREATED@?", ",")
+	cell := func(i int) func([]string) string { return func(row []string) string { return row[i] } }
+	columns := []column[[]string]{
+		{name: "ID", id: cell(0)},
+		{name: "TITLE", value: cell(1), cut: true, room: 20},
+		{name: "STATUS", value: cell(2)},
+		{name: "LAST", value: cell(3), cut: true, optional: true},
+		{name: "CREATED", at: func(row []string) *timestamppb.Timestamp {
+			at, err := time.Parse(time.RFC3339, row[4])
+			require.NoError(t, err)
+			return timestamppb.New(at)
+		}, optional: true},
+	}
 	for _, row := range []struct {
 		columns int
 		want    []string
@@ -42,7 +53,11 @@ func TestTablesFitTheTerminal(t *testing.T) {
 		}
 		var out bytes.Buffer
 		s := &invocation{out: &out}
-		require.NoError(t, s.writeTable(fit(columnsOf(header, rows), row.columns)))
+		var all []*shownColumn
+		for _, c := range columns {
+			all = append(all, c.of(rows))
+		}
+		require.NoError(t, s.writeTable(fit(all, row.columns)))
 		lines := strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")
 		require.Equal(t, row.want[0], strings.Join(strings.Fields(lines[0]), " "), row.because)
 		require.Contains(t, lines[1], row.want[1], row.because)
@@ -108,8 +123,8 @@ var noon = timestamppb.New(time.Date(2025, 11, 22, 12, 0, 0, 0, time.UTC))
 
 func requireFits[Item proto.Message](t *testing.T, columns int, of table[Item], item Item, shown ...string) {
 	t.Helper()
-	all := fit(columnsOf(strings.Split(of.header, ","), [][]string{of.row(item)}), columns)
-	require.LessOrEqual(t, widthOf(all, func(c *column) int { return c.width }), columns, of.header)
+	all := fit(of.shown([]Item{item}), columns)
+	require.LessOrEqual(t, widthOf(all, func(c *shownColumn) int { return c.width }), columns, all[0].name)
 	var out bytes.Buffer
 	require.NoError(t, (&invocation{out: &out}).writeTable(all))
 	for _, text := range shown {
@@ -127,7 +142,7 @@ func TestColoursAreForTerminals(t *testing.T) {
 	var out bytes.Buffer
 	s := &invocation{out: &out, terminal: terminal{colours: true}}
 	rows := [][]string{{"x", "PAID"}}
-	require.NoError(t, s.writeTable(columnsOf([]string{"ID", "STATUS"}, rows)))
+	require.NoError(t, s.writeTable(plainColumns([]string{"ID", "STATUS"}, rows)))
 	require.Equal(t, "\x1b[1mID\x1b[0m  \x1b[1mSTATUS\x1b[0m\nx   \x1b[32mPAID\x1b[0m\n", out.String())
 	set := func(pairs ...string) func(string) (string, bool) {
 		return func(name string) (string, bool) {

@@ -63,13 +63,17 @@ func (c *productListCmd) Run(s *invocation) error {
 	return listPages(s, c.paged, productTable, &adminv1.ListProductsRequest{}, admin.API.ListProducts)
 }
 
-var productTable = table[*storefrontv1.Product]{"SLUG~,TITLE~,STATUS,PRICE,TYPE?,CREATED@?,ID#?",
-	func(p *storefrontv1.Product) []string {
-		return []string{
-			p.GetSlug(), p.GetTitle(), p.GetStatus().String(), validate.FormatAmount(p.GetPriceAmount(), p.GetCurrency()),
-			p.GetType().String(), when(p.GetCreatedAt()), p.GetId(),
-		}
-	}, whole[*storefrontv1.Product]}
+var productTable = table[*storefrontv1.Product]{[]column[*storefrontv1.Product]{
+	{name: "SLUG", value: (*storefrontv1.Product).GetSlug, cut: true},
+	{name: "TITLE", value: (*storefrontv1.Product).GetTitle, cut: true},
+	{name: "STATUS", value: func(p *storefrontv1.Product) string { return p.GetStatus().String() }},
+	{name: "PRICE", value: func(p *storefrontv1.Product) string {
+		return validate.FormatAmount(p.GetPriceAmount(), p.GetCurrency())
+	}},
+	{name: "TYPE", value: func(p *storefrontv1.Product) string { return p.GetType().String() }, optional: true},
+	{name: "CREATED", at: (*storefrontv1.Product).GetCreatedAt, optional: true},
+	{name: "ID", id: (*storefrontv1.Product).GetId, optional: true},
+}, whole[*storefrontv1.Product]}
 
 type productShowCmd struct {
 	storeScoped

@@ -10,6 +10,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"go.storefront.example/ent/apijson"
 	"go.storefront.example/server/admin"
@@ -280,20 +281,60 @@ func valueOr(c *count, otherwise count) count {
 
 // table is how a list is printed.
 type table[Item proto.Message] struct {
-	// header names the columns, separated by commas, each with its marks for narrow terminals.
-	header string
-	row    func(Item) []string
+	columns []column[Item]
 	// object is an item of the JSON array.
 	object func(Item) []byte
 }
 
+// column is a column of a list of items. One of value, id and at is set.
+type column[Item any] struct {
+	name  string
+	value func(Item) string
+	id    func(Item) string                 // a UUID, of which a narrow terminal shows the end
+	at    func(Item) *timestamppb.Timestamp // a narrow terminal shows it without seconds
+	// cut says that a narrow terminal may cut the text, to room characters before other columns are left out; 0 is minCut.
+	cut  bool
+	room int
+	// optional says that a narrow terminal may leave the column out.
+	optional bool
+}
+
+// of returns the column with the cells of items.
+func (c column[Item]) of(items []Item) *shownColumn {
+	with := &shownColumn{name: c.name, isID: c.id != nil, isTime: c.at != nil, cut: c.cut, optional: c.optional,
+		room: cmp.Or(c.room, minCut)}
+	for _, item := range items {
+		cell := ""
+		switch {
+		case c.id != nil:
+			cell = c.id(item)
+		case c.at != nil:
+			cell = when(c.at(item))
+		default:
+			cell = c.value(item)
+		}
+		with.cells = append(with.cells, visible(cell))
+	}
+	with.measure()
+	return with
+}
+
+// shown returns the columns of a table with the cells of items.
+func (t table[Item]) shown(items []Item) []*shownColumn {
+	all := make([]*shownColumn, len(t.columns))
+	for i, c := range t.columns {
+		all[i] = c.of(items)
+	}
+	return all
+}
+
 // print prints the items of a list.
 func (t table[Item]) print(s *invocation, l limit, items []Item) error {
-	rows, objects := make([][]string, len(items)), make([][]byte, len(items))
-	for i, item := range items {
-		rows[i], objects[i] = t.row(item), t.object(item)
-	}
 	if s.json || s.csv {
+		objects := make([][]byte, len(items))
+		for i, item := range items {
+			objects[i] = t.object(item)
+		}
 		var none Item
 		like := withMessages(none.ProtoReflect().New()).Interface().(Item) //nolint:errcheck // It is one.
 		return s.objects(t.object(like), objects)
@@ -301,7 +342,7 @@ func (t table[Item]) print(s *invocation, l limit, items []Item) error {
 	if l.Wide {
 		s.terminal.columns = 0
 	}
-	return s.list(strings.Split(t.header, ","), rows)
+	return s.writeTable(fit(t.shown(items), s.terminal.columns))
 }
 
 // whole is a message as the API returns it.

@@ -103,18 +103,31 @@ func (c *webhookListCmd) Run(s *invocation) error {
 		})
 }
 
-var webhookTable = table[*adminv1.Webhook]{"ID#,URL~40,STATE,SINCE@?,DISABLED AT@?,DESCRIPTION~?,EVENTS~?,CREATED@?",
-	func(w *adminv1.Webhook) []string {
-		state, since, until := w.GetState().String(), w.GetDisabledAt(), w.GetDisablesAt()
-		switch {
-		case w.GetState() == adminv1.Webhook_failing:
-			state, since = "FAILING", w.GetFailingSince()
-		case w.GetDisabledAutomatically():
-			state = "disabled (failed)"
+var webhookTable = table[*adminv1.Webhook]{[]column[*adminv1.Webhook]{
+	{name: "ID", id: (*adminv1.Webhook).GetId},
+	{name: "URL", value: (*adminv1.Webhook).GetUrl, cut: true, room: 40},
+	{name: "STATE", value: stateOf},
+	{name: "SINCE", at: func(w *adminv1.Webhook) *timestamppb.Timestamp {
+		if w.GetState() == adminv1.Webhook_failing {
+			return w.GetFailingSince()
 		}
-		return []string{w.GetId(), w.GetUrl(), state, when(since), when(until), w.GetDescription(), strings.Join(w.GetEvents(), ","),
-			when(w.GetCreatedAt())}
-	}, webhookObject}
+		return w.GetDisabledAt()
+	}, optional: true},
+	{name: "DISABLED AT", at: (*adminv1.Webhook).GetDisablesAt, optional: true},
+	{name: "DESCRIPTION", value: (*adminv1.Webhook).GetDescription, cut: true, optional: true},
+	{name: "EVENTS", value: func(w *adminv1.Webhook) string { return strings.Join(w.GetEvents(), ",") }, cut: true, optional: true},
+	{name: "CREATED", at: (*adminv1.Webhook).GetCreatedAt, optional: true},
+}, webhookObject}
+
+func stateOf(w *adminv1.Webhook) string {
+	switch {
+	case w.GetState() == adminv1.Webhook_failing:
+		return "FAILING"
+	case w.GetDisabledAutomatically():
+		return "disabled (failed)"
+	}
+	return w.GetState().String()
+}
 
 // warnOfTwins warns of other webhooks of a store with one's URL: each gets every event.
 func (s *invocation) warnOfTwins(ctx context.Context, o admin.API, store string, made *adminv1.Webhook) {
