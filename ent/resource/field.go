@@ -17,6 +17,8 @@ type Form int
 const (
 	// Plain is any text.
 	Plain Form = iota
+	// Unchecked is stored as it is, because the rules of its resource check it.
+	Unchecked
 	// Email is an e-mail address.
 	Email
 	// Phone is a phone number.

@@ -71,7 +71,7 @@ var APIKeyFields = Fields[ent.ApiKey]{{Name: "name"}, {Name: "scopes"}, {Name: "
 
 // WebhookFields is the table of webhooks.
 var WebhookFields = Fields[ent.Webhook]{
-	{Name: "url", Of: func(w *ent.Webhook) any { return &w.URL }},
+	{Name: "url", Of: func(w *ent.Webhook) any { return &w.URL }, Form: Unchecked},
 	{Name: "description", Of: func(w *ent.Webhook) any { return &w.Description }},
 	{Name: "events", Of: func(w *ent.Webhook) any { return &w.Events }},
 	{Name: "enabled"},

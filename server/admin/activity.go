@@ -34,20 +34,20 @@ const maxLooked = 20_000
 // ListActivity returns a page of a store's activity journal. It refuses with store_not_found or
 // validation_failed.
 func (o *Operator) ListActivity(ctx context.Context, in *adminv1.ListActivityRequest) (*adminv1.ListActivityResponse, error) {
-	var f fields
-	p := f.page(in.PageSize, in.GetPageToken())
-	since, until := f.timeOf("since", in.GetSince()), f.timeOf("until", in.GetUntil())
-	f.known("actorType", in.GetActorType())
+	var refused problems
+	p := refused.page(in.PageSize, in.GetPageToken())
+	since, until := refused.timeOf("since", in.GetSince()), refused.timeOf("until", in.GetUntil())
+	refused.Known("actorType", in.GetActorType())
 	resourceID, ok := validate.ParseID(in.GetResourceId())
 	if !ok && in.GetResourceId() != "" {
-		f.refuse("resourceId", "must be a UUID")
+		refused.Invalid("resourceId", "must be a UUID")
 	}
 	for name, text := range map[string]string{"resourceType": in.GetResourceType(), "actorName": in.GetActorName()} {
 		if !validate.Storable(text) {
-			f.refuse(name, "must be UTF-8 without control characters")
+			refused.Invalid(name, "must be UTF-8 without control characters")
 		}
 	}
-	ctx, t, err := o.check(ctx, f, in.GetStore())
+	ctx, t, err := o.check(ctx, &refused, in.GetStore())
 	if err != nil {
 		return nil, err
 	}

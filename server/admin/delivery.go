@@ -59,17 +59,17 @@ func attempt(a queue.Attempt) *adminv1.Delivery_Attempt {
 // it. It refuses with store_not_found or webhook_not_found and as webhooks.ListDeliveries does.
 func (o *Operator) ListDeliveries(ctx context.Context, in *adminv1.ListDeliveriesRequest) (*adminv1.ListDeliveriesResponse,
 	error) {
-	var f fields
-	f.known("status", in.GetStatus())
+	var refused problems
+	refused.Known("status", in.GetStatus())
 	// The journal is sorted by id: without a text, the last delivery's id is the token of the next page.
 	token := in.GetPageToken()
 	before, isID := validate.ParseID(token)
 	if isID {
 		token = ""
 	}
-	p := f.page(in.PageSize, token)
+	p := refused.page(in.PageSize, token)
 	search := webhooks.Search{Webhook: in.GetWebhookId(), Text: in.GetText(), BeforeAt: p.at, Search: queue.Search{
-		EventType: in.GetEventType(), Since: f.timeOf("since", in.GetSince()), Until: f.timeOf("until", in.GetUntil()),
+		EventType: in.GetEventType(), Since: refused.timeOf("since", in.GetSince()), Until: refused.timeOf("until", in.GetUntil()),
 		Before: p.id, Retrying: in.GetRetrying(), Limit: p.size + 1,
 	}}
 	if isID {
@@ -78,7 +78,7 @@ func (o *Operator) ListDeliveries(ctx context.Context, in *adminv1.ListDeliverie
 	if in.GetStatus() != 0 {
 		search.Status = in.GetStatus().String()
 	}
-	ctx, err := o.inSearch(ctx, f, in)
+	ctx, err := o.inSearch(ctx, &refused, in)
 	if err != nil {
 		return nil, err
 	}
@@ -102,12 +102,12 @@ func (o *Operator) ListDeliveries(ctx context.Context, in *adminv1.ListDeliverie
 
 // inSearch is In for the store that a search names, itself or by its webhook. If it names both, the webhook may be one that
 // the store has deleted, but not another store's.
-func (o *Operator) inSearch(ctx context.Context, f fields, in *adminv1.ListDeliveriesRequest) (context.Context, error) {
+func (o *Operator) inSearch(ctx context.Context, refused *problems, in *adminv1.ListDeliveriesRequest) (context.Context, error) {
 	_, _, within := tenant.From(ctx)
 	if in.GetStore() == "" && in.GetWebhookId() == "" && !within {
-		f.refuse("store", "must name the store, or webhookId a webhook")
+		refused.Invalid("store", "must name the store, or webhookId a webhook")
 	}
-	switch err := f.err(); {
+	switch err := refused.Err(); {
 	case err != nil:
 		return nil, err
 	case in.GetStore() == "" && !within:

@@ -37,18 +37,18 @@ func (o *Operator) DeleteStore(ctx context.Context, in *adminv1.DeleteStoreReque
 		return nil, err
 	}
 	grace := DefaultGrace
-	var f fields
+	var refused problems
 	if in.GraceSeconds != nil {
 		seconds := in.GetGraceSeconds()
 		if seconds < 0 || seconds > int64(maxGrace/time.Second) {
-			f.refuse("graceSeconds", "must be from 0 to ten years")
+			refused.Invalid("graceSeconds", "must be from 0 to ten years")
 		}
 		grace = time.Duration(seconds) * time.Second
 	}
 	if (grace == 0 || in.GetConfirmSlug() != "") && in.GetConfirmSlug() != t.Slug {
-		f.refuse("confirmSlug", "must be the store's slug once more, because the store cannot be restored")
+		refused.Invalid("confirmSlug", "must be the store's slug once more, because the store cannot be restored")
 	}
-	if err := f.err(); err != nil {
+	if err := refused.Err(); err != nil {
 		return nil, err
 	}
 	return changeStore(ctx, o, t, func(ctx context.Context, row *ent.Store) (*ent.Store, error) {
@@ -173,9 +173,9 @@ func Forget(ctx context.Context, o API, id string, report func(*adminv1.Forgetti
 // validation_failed.
 func (o *Operator) ListCustomerOrders(ctx context.Context, in *adminv1.ListCustomerOrdersRequest) (
 	*adminv1.ListCustomerOrdersResponse, error) {
-	var f fields
-	p := f.page(in.PageSize, in.GetPageToken())
-	if err := f.err(); err != nil {
+	var refused problems
+	p := refused.page(in.PageSize, in.GetPageToken())
+	if err := refused.Err(); err != nil {
 		return nil, err
 	}
 	ctx, err := o.inOwner(ctx, customerKind, in.GetStore(), in.GetId())

@@ -27,12 +27,12 @@ func eventMessage(row *ent.Event) *adminv1.Event {
 // ListEvents returns a page of the events of a store that match, with their payloads. It refuses with
 // store_not_found or validation_failed.
 func (o *Operator) ListEvents(ctx context.Context, in *adminv1.ListEventsRequest) (*adminv1.ListEventsResponse, error) {
-	var f fields
-	p := f.page(in.PageSize, in.GetPageToken())
+	var refused problems
+	p := refused.page(in.PageSize, in.GetPageToken())
 	if in.GetType() != "" && in.GetType() != hook.Ping && !slices.Contains(hook.EventTypes(), in.GetType()) {
-		f.refuse("type", "must be ping or one of "+strings.Join(hook.EventTypes(), ", "))
+		refused.Invalid("type", "must be ping or one of "+strings.Join(hook.EventTypes(), ", "))
 	}
-	ctx, t, err := o.check(ctx, f, in.GetStore())
+	ctx, t, err := o.check(ctx, &refused, in.GetStore())
 	if err != nil {
 		return nil, err
 	}

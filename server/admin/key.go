@@ -46,9 +46,9 @@ func (o *Operator) CreateKey(ctx context.Context, in *adminv1.CreateKeyRequest) 
 
 // ListKeys returns a page of a store's keys. It refuses with store_not_found or validation_failed.
 func (o *Operator) ListKeys(ctx context.Context, in *adminv1.ListKeysRequest) (*adminv1.ListKeysResponse, error) {
-	var f fields
-	p := f.page(in.PageSize, in.GetPageToken())
-	ctx, t, err := o.check(ctx, f, in.GetStore())
+	var refused problems
+	p := refused.page(in.PageSize, in.GetPageToken())
+	ctx, t, err := o.check(ctx, &refused, in.GetStore())
 	if err != nil {
 		return nil, err
 	}

@@ -189,10 +189,10 @@ func (o *Operator) inNamed(ctx context.Context, name string) (context.Context, e
 	return o.inReadable(ctx, name)
 }
 
-// check refuses the fields of a request that cannot be used; otherwise it is inReadable, and returns the store too.
-func (o *Operator) check(ctx context.Context, f fields, name string) (context.Context, tenant.Store, error) {
-	if err := f.err(); err != nil {
-		return nil, tenant.Store{}, err
+// check refuses a request with refused fields; otherwise it is inReadable, and returns the store too. Nil is none.
+func (o *Operator) check(ctx context.Context, refused *problems, name string) (context.Context, tenant.Store, error) {
+	if refused != nil && refused.Any() {
+		return nil, tenant.Store{}, refused.Err()
 	}
 	ctx, err := o.inReadable(ctx, name)
 	if err != nil {

@@ -28,12 +28,12 @@ type page struct {
 }
 
 // page reads the page that a request asks for.
-func (f *fields) page(size *int32, token string) page {
+func (refused *problems) page(size *int32, token string) page {
 	p := page{size: DefaultPageSize}
 	if size != nil {
 		p.size = int(*size)
 		if p.size < 1 || p.size > MaxPageSize {
-			f.refuse("pageSize", fmt.Sprintf("must be a whole number from 1 to %d", MaxPageSize))
+			refused.Invalid("pageSize", fmt.Sprintf("must be a whole number from 1 to %d", MaxPageSize))
 		}
 	}
 	if token == "" {
@@ -41,24 +41,24 @@ func (f *fields) page(size *int32, token string) page {
 	}
 	text, err := base64.RawURLEncoding.DecodeString(token)
 	if err != nil || len(text) != 8+len(uuid.Nil) {
-		f.refuse("pageToken", "must be the nextPageToken of an answer")
+		refused.Invalid("pageToken", "must be the nextPageToken of an answer")
 		return p
 	}
 	p.at = time.UnixMilli(int64(binary.BigEndian.Uint64(text))).UTC() //nolint:gosec // Any 64 bits are a time.
 	p.id = uuid.UUID(text[8:])
 	if timestamppb.New(p.at).CheckValid() != nil { // a database may not hold such a time
-		f.refuse("pageToken", "must be the nextPageToken of an answer")
+		refused.Invalid("pageToken", "must be the nextPageToken of an answer")
 	}
 	return p
 }
 
 // timeOf reads a time that a request may name; the zero time is none.
-func (f *fields) timeOf(name string, at *timestamppb.Timestamp) time.Time {
+func (refused *problems) timeOf(name string, at *timestamppb.Timestamp) time.Time {
 	switch {
 	case at == nil:
 		return time.Time{}
 	case at.CheckValid() != nil:
-		f.refuse(name, "must be an RFC 3339 date-time of the years 1 to 9999")
+		refused.Invalid(name, "must be an RFC 3339 date-time of the years 1 to 9999")
 		return time.Time{}
 	}
 	return at.AsTime()

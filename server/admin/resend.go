@@ -34,11 +34,11 @@ func progress(r queue.Resend) *adminv1.Resend {
 // ContinueResend carries it out; if nobody calls it for a while, a worker does. It refuses with
 // validation_failed, webhook_not_found or webhook_disabled.
 func (o *Operator) StartResend(ctx context.Context, in *adminv1.StartResendRequest) (*adminv1.Resend, error) {
-	var f fields
+	var refused problems
 	if in.GetSince().CheckValid() != nil {
-		f.refuse("since", "must be an RFC 3339 date-time of the years 1 to 9999")
+		refused.Invalid("since", "must be an RFC 3339 date-time of the years 1 to 9999")
 	}
-	if err := f.err(); err != nil {
+	if err := refused.Err(); err != nil {
 		return nil, err
 	}
 	ctx, err := o.inOwner(ctx, webhookKind, in.GetStore(), in.GetWebhookId())

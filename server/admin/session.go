@@ -43,9 +43,9 @@ func linkOf(row *ent.SignInLink, slug string) *adminv1.Session {
 // ListSessions returns a page of the sessions that have not ended and the links that still work, of one
 // store or, without a name, of all. It refuses with store_not_found or validation_failed.
 func (o *Operator) ListSessions(ctx context.Context, in *adminv1.ListSessionsRequest) (*adminv1.ListSessionsResponse, error) {
-	var f fields
-	p := f.page(in.PageSize, in.GetPageToken())
-	if err := f.err(); err != nil {
+	var refused problems
+	p := refused.page(in.PageSize, in.GetPageToken())
+	if err := refused.Err(); err != nil {
 		return nil, err
 	}
 	now := o.db.Now()

@@ -115,16 +115,16 @@ func (o *Operator) CreateSignInLink(ctx context.Context, in *adminv1.CreateSignI
 		expires = time.Duration(in.GetExpiresSeconds()) * time.Second
 	}
 	origin, badURL := CheckBaseURL(in.GetBaseUrl())
-	var f fields
+	var refused problems
 	switch {
 	case !slices.Contains(roles(), in.GetRole().String()):
-		f.refuse("role", "must be "+strings.Join(roles(), " or "))
+		refused.Invalid("role", "must be "+strings.Join(roles(), " or "))
 	case expires < time.Second || expires > MaxSignInExpiry:
-		f.refuse("expiresSeconds", fmt.Sprintf("must be from 1 to %.0f", MaxSignInExpiry.Seconds()))
+		refused.Invalid("expiresSeconds", fmt.Sprintf("must be from 1 to %.0f", MaxSignInExpiry.Seconds()))
 	case badURL != nil:
-		f.refuse("baseUrl", badURL.Error())
+		refused.Invalid("baseUrl", badURL.Error())
 	}
-	if err := f.err(); err != nil {
+	if err := refused.Err(); err != nil {
 		return nil, err
 	}
 	owner, _, _ := tenant.From(ctx)

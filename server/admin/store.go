@@ -20,9 +20,9 @@ func (o *Operator) CreateStore(ctx context.Context, in *adminv1.CreateStoreReque
 
 // ListStores returns a page of the stores. It refuses with validation_failed.
 func (o *Operator) ListStores(ctx context.Context, in *adminv1.ListStoresRequest) (*adminv1.ListStoresResponse, error) {
-	var f fields
-	p := f.page(in.PageSize, in.GetPageToken())
-	if err := f.err(); err != nil {
+	var refused problems
+	p := refused.page(in.PageSize, in.GetPageToken())
+	if err := refused.Err(); err != nil {
 		return nil, err
 	}
 	rows, err := o.db.Client().Store.Query().Where(p.rows).All(ctx)

@@ -95,16 +95,16 @@ func (w *watches) close(store uuid.UUID) {
 // streams are open.
 func (o *Operator) WatchEvents(ctx context.Context, in *adminv1.WatchEventsRequest,
 	stream *connect.ServerStream[adminv1.WatchEventsResponse]) error {
-	var f fields
+	var refused problems
 	for _, name := range in.GetTypes() {
 		if name != hook.Ping && !slices.Contains(hook.EventTypes(), name) {
-			f.refuse("types", fmt.Sprintf("must be ping or one of %s, not %q", strings.Join(hook.EventTypes(), ", "), name))
+			refused.Invalid("types", fmt.Sprintf("must be ping or one of %s, not %q", strings.Join(hook.EventTypes(), ", "), name))
 		}
 	}
 	if in.GetSince() != nil && in.GetSince().CheckValid() != nil {
-		f.refuse("since", "must be the position of an answer")
+		refused.Invalid("since", "must be the position of an answer")
 	}
-	ctx, t, err := o.check(ctx, f, in.GetStore())
+	ctx, t, err := o.check(ctx, &refused, in.GetStore())
 	if err != nil {
 		return err
 	}

@@ -3,7 +3,6 @@ package admin
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"go.storefront.example/ent/apijson"
 	"go.storefront.example/gen/ent"
@@ -49,9 +48,9 @@ func (o *Operator) CreateWebhook(ctx context.Context, in *adminv1.CreateWebhookR
 // ListWebhooks returns a page of a store's webhooks. It refuses with store_not_found or
 // validation_failed.
 func (o *Operator) ListWebhooks(ctx context.Context, in *adminv1.ListWebhooksRequest) (*adminv1.ListWebhooksResponse, error) {
-	var f fields
-	p := f.page(in.PageSize, in.GetPageToken())
-	ctx, t, err := o.check(ctx, f, in.GetStore())
+	var refused problems
+	p := refused.page(in.PageSize, in.GetPageToken())
+	ctx, t, err := o.check(ctx, &refused, in.GetStore())
 	if err != nil {
 		return nil, err
 	}
@@ -70,42 +69,11 @@ func (o *Operator) GetWebhook(ctx context.Context, in *adminv1.GetWebhookRequest
 
 // UpdateWebhook changes the named fields of a webhook. It refuses as webhooks.UpdateWebhook does.
 func (o *Operator) UpdateWebhook(ctx context.Context, in *adminv1.UpdateWebhookRequest) (*adminv1.Webhook, error) {
-	change, err := changeOf(in)
+	row, err := inRow(ctx, o, webhookKind, in, in, o.webhooks.UpdateWebhook)
 	if err != nil {
 		return nil, err
 	}
-	return byID(ctx, o, webhookKind, in, func(ctx context.Context, id string) (*ent.Webhook, error) {
-		return o.webhooks.UpdateWebhook(ctx, id, change)
-	}, o.webhook)
-}
-
-// changeOf reads an update: the fields that its mask names or, without one, those that are present. A
-// field that is named must have a value; id and store may be in the mask, where JSON puts every name that
-// is present, and change nothing.
-func changeOf(in *adminv1.UpdateWebhookRequest) (webhooks.Change, error) {
-	var f fields
-	for _, path := range in.GetUpdateMask().GetPaths() {
-		if !slices.Contains([]string{"id", "store", "url", "description", "events"}, path) {
-			f.refuse("updateMask", "names "+path+", which cannot be changed")
-		}
-	}
-	names := func(path string, present bool) bool {
-		return slices.Contains(in.GetUpdateMask().GetPaths(), path) || in.UpdateMask == nil && present
-	}
-	value := func(path string, v *string) *string {
-		switch {
-		case !names(path, v != nil):
-			return nil
-		case v == nil:
-			f.refuse(path, "cannot be null")
-		}
-		return v
-	}
-	change := webhooks.Change{URL: value("url", in.Url), Description: value("description", in.Description)}
-	if names("events", len(in.GetEvents()) > 0) {
-		change.Events = append([]string{}, in.GetEvents()...)
-	}
-	return change, f.err()
+	return o.webhook(row), nil
 }
 
 // EnableWebhook makes a webhook receive events again. It refuses with webhook_not_found.

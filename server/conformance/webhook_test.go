@@ -68,11 +68,11 @@ func TestWebhookRegistration(t *testing.T) {
 			id := w.ID.String()
 			sends(true, func() error { return nil })
 			sends(false, func() error {
-				_, err := b.UpdateWebhook(b.ctx, id, webhooks.Change{Events: []string{"order.paid"}})
+				_, err := b.UpdateWebhook(b.ctx, &adminv1.UpdateWebhookRequest{Id: id, Events: []string{"order.paid"}})
 				return err
 			})
 			sends(true, func() error {
-				_, err := b.UpdateWebhook(b.ctx, id, webhooks.Change{Events: []string{"product.published"}})
+				_, err := b.UpdateWebhook(b.ctx, &adminv1.UpdateWebhookRequest{Id: id, Events: []string{"product.published"}})
 				return err
 			})
 			sends(false, func() error { _, err := b.DisableWebhook(b.ctx, id); return err })

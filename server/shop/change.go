@@ -20,25 +20,25 @@ import (
 	"go.storefront.example/server/validate"
 )
 
-// An update checks the request (changeOf), locks the row that it names and finds what the row becomes (changeRow), and
-// saves the fields that differ (save).
+// An update checks the request (ChangeOf), locks the row that it names and finds what the row becomes (ChangeRow), and
+// saves the fields that differ (Save).
 
-// change is what a request makes of a resource.
-type change[R any] struct {
+// Change is what a request makes of a resource.
+type Change[R any] struct {
 	table resource.Fields[R]
 	named map[string]bool
-	to    R // the values of the named fields, as they are stored
+	To    R // the values of the named fields, as they are stored
 }
 
-// names reports whether the change names a field.
-func (c *change[R]) names(name string) bool { return c.named[name] }
+// Names reports whether the change names a field.
+func (c *Change[R]) Names(name string) bool { return c.named[name] }
 
-// applied returns the row after the change.
-func (c *change[R]) applied(row *R) R {
+// Applied returns the row after the change.
+func (c *Change[R]) Applied(row *R) R {
 	next := *row
 	for _, f := range c.table {
 		if c.named[f.Name] {
-			f.Copy(&next, &c.to)
+			f.Copy(&next, &c.To)
 		}
 	}
 	return next
@@ -50,18 +50,18 @@ type updateRequest interface {
 	GetUpdateMask() *fieldmaskpb.FieldMask
 }
 
-// changeOf reads the fields of a resource that a request names, in the form in which they are stored,
+// ChangeOf reads the fields of a resource that a request names, in the form in which they are stored,
 // and refuses those that cannot be null or are out of the bounds that the request's proto declares.
 // country is the store's, for phone numbers without a country code.
 //
 // An update names the fields of its mask, or without one those that are present. A creation names
 // those that are present and those that cannot be absent.
-func changeOf[R any](p *problems, table resource.Fields[R], in proto.Message, country string) change[R] {
-	c := change[R]{table: table, named: map[string]bool{}}
+func ChangeOf[R any](p *validate.Problems, table resource.Fields[R], in proto.Message, country string) Change[R] {
+	c := Change[R]{table: table, named: map[string]bool{}}
 	m := in.ProtoReflect()
 	var named func(protoreflect.FieldDescriptor) bool
 	if u, ok := in.(updateRequest); ok {
-		named = p.namedByUpdate(u)
+		named = namedByUpdate(p, u)
 	} else {
 		named = func(fd protoreflect.FieldDescriptor) bool { return namedByCreation(m, fd) }
 	}
@@ -80,14 +80,14 @@ func changeOf[R any](p *problems, table resource.Fields[R], in proto.Message, co
 	for i := range fields.Len() {
 		fd := fields.Get(i)
 		if f, _ := table.Lookup(string(fd.Name())); c.named[f.Name] && !absent(m, fd) {
-			f.Set(&c.to, p.stored(fd, m.Get(fd), f.Form, f.Nullable(), country))
+			f.Set(&c.To, stored(p, fd, m.Get(fd), f.Form, f.Nullable(), country))
 		}
 	}
 	return c
 }
 
 // namedByUpdate returns which fields an update names. It refuses a mask that names what cannot be changed.
-func (p *problems) namedByUpdate(in updateRequest) func(protoreflect.FieldDescriptor) bool {
+func namedByUpdate(p *validate.Problems, in updateRequest) func(protoreflect.FieldDescriptor) bool {
 	m, mask := in.ProtoReflect(), in.GetUpdateMask()
 	if mask == nil {
 		return m.Has
@@ -126,8 +126,8 @@ func absent(m protoreflect.Message, fd protoreflect.FieldDescriptor) bool {
 
 // stored brings a value into the form in which it is stored and refuses it when it is out of bounds.
 // It returns nil for null.
-func (p *problems) stored(
-	fd protoreflect.FieldDescriptor, v protoreflect.Value, form resource.Form, nullable bool, country string,
+func stored(
+	p *validate.Problems, fd protoreflect.FieldDescriptor, v protoreflect.Value, form resource.Form, nullable bool, country string,
 ) any {
 	name, b := fd.JSONName(), validate.BoundOf(fd)
 	switch {
@@ -143,7 +143,7 @@ func (p *problems) stored(
 		for i := range v.List().Len() {
 			text := v.List().Get(i).String()
 			if fd.Kind() == protoreflect.EnumKind {
-				text = p.enumName(fd, v.List().Get(i).Enum())
+				text = enumName(p, fd, v.List().Get(i).Enum())
 			}
 			if !slices.Contains(texts, text) {
 				texts = append(texts, text)
@@ -153,13 +153,13 @@ func (p *problems) stored(
 	}
 	switch fd.Kind() {
 	case protoreflect.StringKind:
-		text := p.storedText(name, v.String(), b, form, nullable, country)
+		text := storedText(p, name, v.String(), b, form, nullable, country)
 		if text == nil || nullable && *text == "" {
 			return nil
 		}
 		return *text
 	case protoreflect.EnumKind:
-		return p.enumName(fd, v.Enum())
+		return enumName(p, fd, v.Enum())
 	case protoreflect.Int64Kind:
 		n := v.Int()
 		p.Amount(name, &n, b)
@@ -183,7 +183,7 @@ func (p *problems) stored(
 }
 
 // enumName returns the name of an enum's value, and refuses a number that has none.
-func (p *problems) enumName(fd protoreflect.FieldDescriptor, n protoreflect.EnumNumber) string {
+func enumName(p *validate.Problems, fd protoreflect.FieldDescriptor, n protoreflect.EnumNumber) string {
 	value := fd.Enum().Values().ByNumber(n)
 	if value == nil || n == 0 {
 		p.Invalid(fd.JSONName(), "has an unknown value")
@@ -193,8 +193,10 @@ func (p *problems) enumName(fd protoreflect.FieldDescriptor, n protoreflect.Enum
 }
 
 // storedText brings a text into the form in which it is stored; nil is a text that is refused, or null.
-func (p *problems) storedText(name, value string, b validate.Bound, form resource.Form, nullable bool, country string) *string {
+func storedText(p *validate.Problems, name, value string, b validate.Bound, form resource.Form, nullable bool, country string) *string {
 	switch form {
+	case resource.Unchecked:
+		return &value
 	case resource.Email:
 		return p.Email(name, value)
 	case resource.Phone:
@@ -219,8 +221,8 @@ func (p *problems) storedText(name, value string, b validate.Bound, form resourc
 	return &text
 }
 
-// changeRow locks the row that a request names by its id, and changes it in the same transaction.
-func changeRow[R any](
+// ChangeRow locks the row that a request names by its id, and changes it in the same transaction.
+func ChangeRow[R any](
 	ctx context.Context, d *db.DB, text string, missing func() error,
 	lock func(context.Context, *ent.Tx, tenant.Store, uuid.UUID) (*R, error),
 	change func(ctx context.Context, tx *ent.Tx, t tenant.Store, row *R) (*R, error),
@@ -239,8 +241,8 @@ func changeRow[R any](
 	return row, t, err
 }
 
-// save saves the fields in which next differs from a row, with what else the update sets, or nothing if none does.
-func save[R any](
+// Save saves the fields in which next differs from a row, with what else the update sets, or nothing if none does.
+func Save[R any](
 	ctx context.Context, table resource.Fields[R], row, next *R, m ent.Mutation, update interface {
 		Save(ctx context.Context) (*R, error)
 	},

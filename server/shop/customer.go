@@ -84,15 +84,15 @@ func (b Buyer) row() *ent.Customer {
 
 // newCustomer reads a customer to record.
 func (p *problems) newCustomer(in *storefrontv1.CreateCustomerRequest, country string) (*ent.Customer, error) {
-	c := changeOf(p, resource.CustomerFields, in, country)
+	c := ChangeOf(&p.Problems, resource.CustomerFields, in, country)
 	named := in.Email != nil || in.Phone != nil || p.Refused("email") || p.Refused("phone")
 	if err := p.Err(); err != nil {
-		return &c.to, err
+		return &c.To, err
 	}
 	if !named {
-		return &c.to, identifierRequired()
+		return &c.To, identifierRequired()
 	}
-	return &c.to, nil
+	return &c.To, nil
 }
 
 // CreateCustomer creates a customer. If the store already has a customer with that e-mail or phone,
@@ -215,15 +215,15 @@ func SaveCustomer(ctx context.Context, tx *ent.Tx, row, next *ent.Customer) (*en
 // saveIdentified is SaveCustomer without its checks: the caller has found no conflict.
 func saveIdentified(ctx context.Context, tx *ent.Tx, row, next *ent.Customer) (*ent.Customer, error) {
 	u := tx.Customer.UpdateOne(row).SetSearch(resource.CustomerSearch(next.Name, next.Email, next.Phone))
-	return save(ctx, resource.CustomerFields, row, next, u.Mutation(), u)
+	return Save(ctx, resource.CustomerFields, row, next, u.Mutation(), u)
 }
 
-func (p *problems) customerChange(in proto.Message, country string) (change[ent.Customer], error) {
-	c := changeOf(p, resource.CustomerFields, in, country)
+func (p *problems) customerChange(in proto.Message, country string) (Change[ent.Customer], error) {
+	c := ChangeOf(&p.Problems, resource.CustomerFields, in, country)
 	if err := p.Err(); err != nil {
 		return c, err
 	}
-	if c.names("email") && c.to.Email == nil && c.names("phone") && c.to.Phone == nil {
+	if c.Names("email") && c.To.Email == nil && c.Names("phone") && c.To.Phone == nil {
 		return c, identifierRequired()
 	}
 	return c, nil
@@ -251,9 +251,9 @@ func (s *Shop) updateCustomer(ctx context.Context, id string, in proto.Message) 
 	if err != nil {
 		return nil, err
 	}
-	row, t, err := changeRow(ctx, s.db.ForStore(ctx), id, customerNotFound, s.lockCustomer,
+	row, t, err := ChangeRow(ctx, s.db.ForStore(ctx), id, customerNotFound, s.lockCustomer,
 		func(ctx context.Context, tx *ent.Tx, _ tenant.Store, row *ent.Customer) (*ent.Customer, error) {
-			next := c.applied(row)
+			next := c.Applied(row)
 			return SaveCustomer(ctx, tx, row, &next)
 		})
 	if err != nil {

@@ -179,7 +179,7 @@ func (s *Shop) GetKey(ctx context.Context, id string) (*ent.ApiKey, error) {
 // RevokeKey revokes a key of the store for good, with effect from the next request on every
 // server. Revoking a revoked key changes nothing. It refuses with api_key_not_found.
 func (s *Shop) RevokeKey(ctx context.Context, id string) (*ent.ApiKey, error) {
-	row, _, err := changeRow(ctx, s.db, id, keyNotFound,
+	row, _, err := ChangeRow(ctx, s.db, id, keyNotFound,
 		func(ctx context.Context, tx *ent.Tx, t tenant.Store, id uuid.UUID) (*ent.ApiKey, error) {
 			row, err := hook.LockRow(ctx, tx.ApiKey.Query().Where(apikey.StoreID(t.ID), apikey.ID(id)))
 			return row, apierr.OfRow("key", err, keyNotFound)

@@ -178,7 +178,7 @@ func (w *world) changeWebhook(ctx context.Context, s *rules, r *rand.Rand, text 
 	var err error
 	switch r.IntN(3) {
 	case 0:
-		_, err = s.UpdateWebhook(ctx, w.webhook, webhooks.Change{Description: &text})
+		_, err = s.UpdateWebhook(ctx, &adminv1.UpdateWebhookRequest{Id: w.webhook, Description: &text})
 	case 1:
 		_, err = s.DisableWebhook(ctx, w.webhook)
 	default:

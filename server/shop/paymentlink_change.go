@@ -20,15 +20,15 @@ import (
 	"go.storefront.example/server/apierr"
 )
 
-func (p *problems) newPaymentLink(in *storefrontv1.CreatePaymentLinkRequest) (change[ent.PaymentLink], error) {
+func (p *problems) newPaymentLink(in *storefrontv1.CreatePaymentLinkRequest) (Change[ent.PaymentLink], error) {
 	if in.GetPricing() == 0 {
 		p.Invalid("pricing", "must be FIXED or OPEN")
 	}
 	return p.paymentLinkChange(in)
 }
 
-func (p *problems) paymentLinkChange(in proto.Message) (change[ent.PaymentLink], error) {
-	c := changeOf(p, resource.PaymentLinkFields, in, "")
+func (p *problems) paymentLinkChange(in proto.Message) (Change[ent.PaymentLink], error) {
+	c := ChangeOf(&p.Problems, resource.PaymentLinkFields, in, "")
 	// Whatever is wrong with the date itself has a code of its own.
 	p.Recode("expiresAt", apierr.PaymentLinkExpiryInvalid)
 	return c, p.Err()
@@ -36,13 +36,13 @@ func (p *problems) paymentLinkChange(in proto.Message) (change[ent.PaymentLink],
 
 // linkAfter is the link after a change. Changing the pricing clears the other kind's amount unless
 // the change names it.
-func linkAfter(c change[ent.PaymentLink], row *ent.PaymentLink) ent.PaymentLink {
-	next := c.applied(row)
+func linkAfter(c Change[ent.PaymentLink], row *ent.PaymentLink) ent.PaymentLink {
+	next := c.Applied(row)
 	switch {
 	case next.Pricing == row.Pricing:
-	case next.Pricing == paymentlink.PricingOPEN && !c.names("amount"):
+	case next.Pricing == paymentlink.PricingOPEN && !c.Names("amount"):
 		next.Amount = nil
-	case next.Pricing == paymentlink.PricingFIXED && !c.names("min_amount"):
+	case next.Pricing == paymentlink.PricingFIXED && !c.Names("min_amount"):
 		next.MinAmount = nil
 	}
 	return next
@@ -87,7 +87,7 @@ func (s *Shop) CreatePaymentLink(
 	var row *ent.PaymentLink
 	err = hook.Change(ctx, s.db.ForStore(ctx), func(ctx context.Context, tx *ent.Tx) error {
 		now := hook.Time(ctx)
-		next := c.to
+		next := c.To
 		if err := checkPricing(&ent.PaymentLink{}, &next, now); err != nil {
 			return err
 		}
@@ -166,14 +166,14 @@ func (s *Shop) DisablePaymentLink(ctx context.Context, id string) (*storefrontv1
 func (s *Shop) changePaymentLink(
 	ctx context.Context, id string, after func(context.Context, *ent.PaymentLink) (ent.PaymentLink, error),
 ) (*storefrontv1.PaymentLink, error) {
-	row, t, err := changeRow(ctx, s.db.ForStore(ctx), id, paymentLinkNotFound, s.lockPaymentLink,
+	row, t, err := ChangeRow(ctx, s.db.ForStore(ctx), id, paymentLinkNotFound, s.lockPaymentLink,
 		func(ctx context.Context, _ *ent.Tx, _ tenant.Store, row *ent.PaymentLink) (*ent.PaymentLink, error) {
 			next, err := after(ctx, row)
 			if err != nil {
 				return nil, err
 			}
 			u := row.Update()
-			return save(ctx, resource.PaymentLinkFields, row, &next, u.Mutation(), u)
+			return Save(ctx, resource.PaymentLinkFields, row, &next, u.Mutation(), u)
 		})
 	if err != nil {
 		return nil, err

@@ -19,8 +19,8 @@ import (
 	"go.storefront.example/server/apierr"
 )
 
-func (p *problems) productChange(in proto.Message) (change[ent.Product], error) {
-	c := changeOf(p, resource.ProductFields, in, "")
+func (p *problems) productChange(in proto.Message) (Change[ent.Product], error) {
+	c := ChangeOf(&p.Problems, resource.ProductFields, in, "")
 	return c, p.Err()
 }
 
@@ -42,10 +42,10 @@ func (s *Shop) updateProduct(ctx context.Context, id string, in proto.Message) (
 	if err != nil {
 		return nil, err
 	}
-	row, t, err := changeRow(ctx, s.db.ForStore(ctx), id, productNotFound, s.lockProduct,
+	row, t, err := ChangeRow(ctx, s.db.ForStore(ctx), id, productNotFound, s.lockProduct,
 		func(ctx context.Context, _ *ent.Tx, t tenant.Store, row *ent.Product) (*ent.Product, error) {
-			next := c.applied(row)
-			return SaveProduct(ctx, t, row, &next, c.names("price_amount") || c.names("compare_at_amount"))
+			next := c.Applied(row)
+			return SaveProduct(ctx, t, row, &next, c.Names("price_amount") || c.Names("compare_at_amount"))
 		})
 	if err != nil {
 		return nil, err
@@ -73,7 +73,7 @@ func SaveProduct(ctx context.Context, t tenant.Store, row, next *ent.Product, pr
 		}
 		u.SetPublishedAt(hook.Time(ctx, row.ID))
 	}
-	return save(ctx, resource.ProductFields, row, next, u.Mutation(), u)
+	return Save(ctx, resource.ProductFields, row, next, u.Mutation(), u)
 }
 
 // checkCompareAt refuses a reference price that is not above the price.
@@ -123,12 +123,12 @@ func (s *Shop) CreateProduct(ctx context.Context, in *adminv1.CreateProductReque
 	if product.TypeValidator(kind) != nil {
 		p.Invalid("type", "must be one of FILE, COURSE, LICENSE, MEETING, EVENT")
 	}
-	c := changeOf(p, resource.ProductFields, in, "")
+	c := ChangeOf(&p.Problems, resource.ProductFields, in, "")
 	slug := p.Slug("slug", in.GetSlug())
 	if err := p.Err(); err != nil {
 		return nil, err
 	}
-	next := c.applied(&ent.Product{Type: kind, Status: product.StatusDRAFT})
+	next := c.Applied(&ent.Product{Type: kind, Status: product.StatusDRAFT})
 	address, err := s.storeAddress(ctx, t)
 	if err != nil {
 		return nil, err

@@ -59,10 +59,10 @@ func (s *Shop) FindStore(ctx context.Context, name string) (tenant.Store, error)
 const maxNetworkRunes = 100
 
 // storeFields reads the fields of a store that a request names.
-func (p *problems) storeFields(in proto.Message, country string) change[ent.Store] {
-	c := changeOf(p, resource.StoreFields, in, country)
-	for _, network := range slices.Sorted(maps.Keys(c.to.SocialLinks)) {
-		address := c.to.SocialLinks[network]
+func (p *problems) storeFields(in proto.Message, country string) Change[ent.Store] {
+	c := ChangeOf(&p.Problems, resource.StoreFields, in, country)
+	for _, network := range slices.Sorted(maps.Keys(c.To.SocialLinks)) {
+		address := c.To.SocialLinks[network]
 		if !utf8.ValidString(network) || strings.ContainsFunc(network, unicode.IsControl) ||
 			utf8.RuneCountInString(network) > maxNetworkRunes {
 			p.Invalid("socialLinks",
@@ -117,7 +117,7 @@ func (s *Shop) createStore(ctx context.Context, actor tenant.Actor, id uuid.UUID
 	if err := p.Err(); err != nil {
 		return nil, err
 	}
-	next := c.applied(&ent.Store{
+	next := c.Applied(&ent.Store{
 		URL: StoreURL(s.options.PublicURL, slug), Status: store.DefaultStatus, PaymentLinksOpen: store.DefaultPaymentLinksOpen,
 		SocialLinks: store.DefaultSocialLinks, UnavailableTypes: store.DefaultUnavailableTypes,
 	})
@@ -162,17 +162,17 @@ func (s *Shop) UpdateStore(ctx context.Context, in *adminv1.UpdateStoreRequest) 
 		return nil, err
 	}
 	notFound := func() error { return storeNotFound(t.Slug) }
-	row, _, err := changeRow(ctx, s.db, t.ID.String(), notFound,
+	row, _, err := ChangeRow(ctx, s.db, t.ID.String(), notFound,
 		func(ctx context.Context, tx *ent.Tx, _ tenant.Store, id uuid.UUID) (*ent.Store, error) {
 			row, err := hook.LockRow(ctx, tx.Store.Query().Where(store.ID(id)))
 			return row, apierr.OfRow("store", err, notFound)
 		},
 		func(ctx context.Context, _ *ent.Tx, _ tenant.Store, row *ent.Store) (*ent.Store, error) {
-			u, next := row.Update(), c.applied(row)
+			u, next := row.Update(), c.Applied(row)
 			if row.DeleteAt != nil && next.Status != store.StatusClosed {
 				return nil, apierr.New(apierr.StoreBeingDeleted, "The store is to be deleted: restore it to open it, unless its grace is over.")
 			}
-			return save(ctx, resource.StoreFields, row, &next, u.Mutation(), u)
+			return Save(ctx, resource.StoreFields, row, &next, u.Mutation(), u)
 		})
 	if err != nil {
 		return nil, err

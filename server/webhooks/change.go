@@ -2,11 +2,15 @@ package webhooks
 
 import (
 	"context"
-	"fmt"
+
+	adminv1 "go.storefront.example/gen/storefront/admin/v1"
+
+	"github.com/google/uuid"
 
 	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/queue"
 	"go.storefront.example/ent/resource"
+	"go.storefront.example/ent/tenant"
 	"go.storefront.example/gen/ent"
 	"go.storefront.example/gen/ent/webhook"
 	"go.storefront.example/server/apierr"
@@ -15,48 +19,26 @@ import (
 	"go.storefront.example/worker/signature"
 )
 
-// Change is a change of a webhook; a nil field stays as it is.
-type Change struct {
-	URL, Description *string
-	// Events replaces the types that it subscribes to.
-	Events []string
-}
-
 // UpdateWebhook changes the named fields of a webhook, with effect from the next attempt of every
 // delivery. It refuses with webhook_not_found, validation_failed or webhook_url_invalid.
-func (w *Webhooks) UpdateWebhook(ctx context.Context, id string, c Change) (*ent.Webhook, error) {
+func (w *Webhooks) UpdateWebhook(ctx context.Context, in *adminv1.UpdateWebhookRequest) (*ent.Webhook, error) {
 	p := &validate.Problems{}
-	if c.Description != nil {
-		description := p.Text("description", *c.Description, maxDescriptionRunes)
-		c.Description = &description
-	}
-	if c.Events != nil {
-		c.Events = eventTypes(p, "events", c.Events)
+	c := shop.ChangeOf(p, resource.WebhookFields, in, "")
+	if c.Names("events") {
+		c.To.Events = eventTypes(p, "events", c.To.Events)
 	}
 	if err := p.Err(); err != nil {
 		return nil, err
 	}
-	return w.changeWebhook(ctx, id, func(ctx context.Context, _ *ent.Tx, row *ent.Webhook) (*ent.Webhook, error) {
-		if c.URL != nil && *c.URL != row.URL {
-			if err := w.target(*c.URL); err != nil {
+	return w.changeWebhook(ctx, in.GetId(), func(ctx context.Context, _ *ent.Tx, row *ent.Webhook) (*ent.Webhook, error) {
+		next := c.Applied(row)
+		if next.URL != row.URL {
+			if err := w.target(next.URL); err != nil {
 				return nil, err
 			}
 		}
-		u, next := row.Update(), *row
-		if c.URL != nil {
-			next.URL = *c.URL
-		}
-		if c.Description != nil {
-			next.Description = *c.Description
-		}
-		if c.Events != nil {
-			next.Events = c.Events
-		}
-		changed, err := resource.WebhookFields.Update(u.Mutation(), row, &next)
-		if err != nil || !changed {
-			return row, err
-		}
-		return u.Save(ctx)
+		u := row.Update()
+		return shop.Save(ctx, resource.WebhookFields, row, &next, u.Mutation(), u)
 	})
 }
 
@@ -126,23 +108,14 @@ func (w *Webhooks) RotateSecret(ctx context.Context, id string) (SecretWebhook, 
 func (w *Webhooks) changeWebhook(
 	ctx context.Context, id string, change func(context.Context, *ent.Tx, *ent.Webhook) (*ent.Webhook, error),
 ) (*ent.Webhook, error) {
-	t, webhookID, err := validate.StoreAndID(ctx, id, webhookNotFound)
-	if err != nil {
-		return nil, err
-	}
-	var row *ent.Webhook
-	err = hook.Change(ctx, w.db, func(ctx context.Context, tx *ent.Tx) error {
-		row, err = hook.LockRow(ctx, tx.Webhook.Query().Where(webhook.StoreID(t.ID), webhook.ID(webhookID)))
-		if err := apierr.OfRow("webhook", err, webhookNotFound); err != nil {
-			return err
-		}
-		if row, err = change(ctx, tx, row); err != nil {
-			return fmt.Errorf("change webhook: %w", err)
-		}
-		return nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	return row, nil
+	row, _, err := shop.ChangeRow(ctx, w.db, id, webhookNotFound, lockWebhook,
+		func(ctx context.Context, tx *ent.Tx, _ tenant.Store, row *ent.Webhook) (*ent.Webhook, error) {
+			return change(ctx, tx, row)
+		})
+	return row, err
+}
+
+func lockWebhook(ctx context.Context, tx *ent.Tx, t tenant.Store, id uuid.UUID) (*ent.Webhook, error) {
+	row, err := hook.LockRow(ctx, tx.Webhook.Query().Where(webhook.StoreID(t.ID), webhook.ID(id)))
+	return row, apierr.OfRow("webhook", err, webhookNotFound)
 }

@@ -9,8 +9,11 @@ import (
 	"testing"
 	"time"
 
+	adminv1 "go.storefront.example/gen/storefront/admin/v1"
+
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
+	"google.golang.org/protobuf/types/known/fieldmaskpb"
 
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/db/dbtest"
@@ -106,9 +109,9 @@ func TestWebhookRegistrationRefusals(t *testing.T) {
 			require.NotContains(t, err.Error(), "canary", row.reason)
 		}
 		w := b.hook()
-		_, err := b.UpdateWebhook(b.Ctx, w.ID.String(), webhooks.Change{URL: new("https://[::1]/")})
+		_, err := b.UpdateWebhook(b.Ctx, &adminv1.UpdateWebhookRequest{Id: w.ID.String(), Url: new("https://[::1]/")})
 		shoptest.Refused(t, err, apierr.WebhookURLInvalid)
-		_, err = b.UpdateWebhook(b.Ctx, w.ID.String(), webhooks.Change{Events: []string{}})
+		_, err = b.UpdateWebhook(b.Ctx, &adminv1.UpdateWebhookRequest{Id: w.ID.String(), UpdateMask: &fieldmaskpb.FieldMask{Paths: []string{"events"}}})
 		shoptest.Refused(t, err, apierr.ValidationFailed)
 		require.Equal(t, 1, s.Client().Webhook.Query().CountX(b.Ctx))
 		require.Equal(t, []string{"store.created", "webhook.created"}, shoptest.Actions(b.Journal()))
@@ -176,19 +179,20 @@ func TestWebhookChanges(t *testing.T) {
 		w := b.hook()
 		id := w.ID.String()
 		before := len(b.Journal())
-		for reason, same := range map[string]webhooks.Change{
+		for reason, same := range map[string]*adminv1.UpdateWebhookRequest{
 			"nothing is named":       {},
-			"what it is":             {URL: &w.URL, Description: new(""), Events: hook.EventTypes()},
+			"what it is":             {Url: &w.URL, Description: new(""), Events: hook.EventTypes()},
 			"what it is, otherwise":  {Description: new("  "), Events: append(hook.EventTypes()[3:], hook.EventTypes()[:4]...)},
-			"the URL that it has":    {URL: &w.URL},
+			"the URL that it has":    {Url: &w.URL},
 			"the events that it has": {Events: hook.EventTypes()},
 		} {
-			unchanged, err := b.UpdateWebhook(b.Ctx, id, same)
+			same.Id = id
+			unchanged, err := b.UpdateWebhook(b.Ctx, same)
 			require.NoError(t, err, reason)
 			require.True(t, w.UpdatedAt.Equal(unchanged.UpdatedAt), reason)
 		}
 		require.Len(t, b.Journal(), before, "and no entry")
-		changed, err := b.UpdateWebhook(b.Ctx, id, webhooks.Change{URL: new("https://b.example.com"), Events: []string{"order.failed"}})
+		changed, err := b.UpdateWebhook(b.Ctx, &adminv1.UpdateWebhookRequest{Id: id, Url: new("https://b.example.com"), Events: []string{"order.failed"}})
 		require.NoError(t, err)
 		require.Equal(t, "https://b.example.com", changed.URL)
 		require.Equal(t, []string{"order.failed"}, changed.Events)
@@ -247,7 +251,7 @@ func TestWebhooksOfAnotherStoreAreNotThere(t *testing.T) {
 			for name, do := range map[string]func() error{
 				"get": func() error { _, err := b.GetWebhook(other, id); return err },
 				"update": func() error {
-					_, err := b.UpdateWebhook(other, id, webhooks.Change{Description: new("x")})
+					_, err := b.UpdateWebhook(other, &adminv1.UpdateWebhookRequest{Id: id, Description: new("x")})
 					return err
 				},
 				"enable":  func() error { _, err := b.EnableWebhook(other, id); return err },

@@ -102,7 +102,7 @@ func TestRefusalsComeAsTheyAre(t *testing.T) {
 			apierr.ValidationFailed, []string{"status"}},
 		"a mask that names nothing": {"StoreService/UpdateStore", `{"store":"s","updateMask":"store,slug"}`, nil, 400,
 			apierr.ValidationFailed, []string{"updateMask"}},
-		"null for a webhook": {"WebhookService/UpdateWebhook", `{"id":"` + none + `","url":null,"description":null}`,
+		"null for a webhook": {"WebhookService/UpdateWebhook", `{"store":"s","id":"` + none + `","url":null,"description":null}`,
 			nil, 400, apierr.ValidationFailed, []string{"url", "description"}},
 		"a mask with no field of a webhook": {"WebhookService/UpdateWebhook", `{"id":"` + none + `","updateMask":"id,store"}`, nil, 400,
 			apierr.ValidationFailed, []string{"updateMask"}},

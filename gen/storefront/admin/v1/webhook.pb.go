@@ -7,6 +7,7 @@
 package adminv1
 
 import (
+	_ "buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	fieldmaskpb "google.golang.org/protobuf/types/known/fieldmaskpb"
@@ -968,7 +969,7 @@ var File_storefront_admin_v1_webhook_proto protoreflect.FileDescriptor
 
 const file_storefront_admin_v1_webhook_proto_rawDesc = "" +
 	"\n" +
-	"!storefront/admin/v1/webhook.proto\x12\x13storefront.admin.v1\x1a google/protobuf/field_mask.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\"storefront/admin/v1/delivery.proto\"\xcf\x04\n" +
+	"!storefront/admin/v1/webhook.proto\x12\x13storefront.admin.v1\x1a\x1bbuf/validate/validate.proto\x1a google/protobuf/field_mask.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\"storefront/admin/v1/delivery.proto\"\xcf\x04\n" +
 	"\aWebhook\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x10\n" +
 	"\x03url\x18\x02 \x01(\tR\x03url\x12 \n" +
@@ -1012,11 +1013,11 @@ const file_storefront_admin_v1_webhook_proto_rawDesc = "" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"9\n" +
 	"\x11GetWebhookRequest\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x14\n" +
-	"\x05store\x18\x02 \x01(\tR\x05store\"\xe7\x01\n" +
+	"\x05store\x18\x02 \x01(\tR\x05store\"\x94\x02\n" +
 	"\x14UpdateWebhookRequest\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x15\n" +
-	"\x03url\x18\x02 \x01(\tH\x00R\x03url\x88\x01\x01\x12%\n" +
-	"\vdescription\x18\x03 \x01(\tH\x01R\vdescription\x88\x01\x01\x12\x16\n" +
+	"\x03url\x18\x02 \x01(\tH\x00R\x03url\x88\x01\x01\x12R\n" +
+	"\vdescription\x18\x03 \x01(\tB+\xbaH(r&\x18\xf4\x032!^[^\\x00-\\x08\\x0B-\\x1F\\x7F-\\x9F]*$H\x01R\vdescription\x88\x01\x01\x12\x16\n" +
 	"\x06events\x18\x04 \x03(\tR\x06events\x12;\n" +
 	"\vupdate_mask\x18\x05 \x01(\v2\x1a.google.protobuf.FieldMaskR\n" +
 	"updateMask\x12\x14\n" +
