@@ -68,12 +68,12 @@ func (e *Edge) serveKeyless(x *exchange, r *http.Request) {
 		_ = http.NewResponseController(x.ResponseWriter).SetReadDeadline(time.Unix(1, 0)) // ends a stream
 	})
 	defer stop()
-	x.method.ServeHTTP(x, r)
+	x.called.ServeHTTP(x, r)
 }
 
 // serveCall answers a call in one of the typed protocols, or returns why it is refused.
 func (e *Edge) serveCall(x *exchange, r *http.Request) error {
-	in := x.method.input.New().Interface()
+	in := x.called.input.New().Interface()
 	invalid, err := DecodeCall(x.ResponseWriter, r, in)
 	if err != nil {
 		return err
@@ -82,7 +82,7 @@ func (e *Edge) serveCall(x *exchange, r *http.Request) error {
 		return err
 	}
 	r.Body = http.MaxBytesReader(x.ResponseWriter, r.Body, maxMessageBytes+prefixBytes)
-	x.method.ServeHTTP(x, r)
+	x.called.ServeHTTP(x, r)
 	return nil
 }
 
@@ -94,21 +94,21 @@ func (e *Edge) intercept(next connect.UnaryFunc) connect.UnaryFunc {
 	return func(ctx context.Context, call connect.AnyRequest) (answer connect.AnyResponse, err error) {
 		x := exchangeOf(ctx)
 		giveBack := func() {}
-		if x.method.scope != "" {
+		if x.called.scope != "" {
 			search, ok := call.Any().(interface{ GetQ() string })
 			giveBack, err = e.config.Slots.Acquire(ctx, x.principal.Store.ID, ok && search.GetQ() != "")
 		}
 		if err == nil {
 			defer giveBack()
-			if !x.method.safe {
-				ctx = tenant.WithRequest(ctx, &x.request)
+			if !x.called.safe {
+				ctx = tenant.WithRequest(ctx, &x.Request)
 			}
 			answer, err = next(ctx, call)
 		}
 		if err == nil {
 			return answer, nil
 		}
-		x.refusal = apierr.FromRequest(ctx, err, e.config.Unreachable)
+		x.Refusal = apierr.FromRequest(ctx, err, e.config.Unreachable)
 		return nil, x.callError()
 	}
 }
@@ -130,5 +130,5 @@ func protocolOf(r *http.Request) Protocol {
 
 // callError returns the refusal as an error of the typed protocols.
 func (x *exchange) callError() *connect.Error {
-	return x.refusal.Connect(x.request.ID.String(), x.edge.config.Now())
+	return x.Refusal.Connect(x.Request.ID.String(), x.edge.config.Now())
 }

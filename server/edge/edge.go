@@ -34,7 +34,6 @@ import (
 	"time"
 
 	"connectrpc.com/connect"
-	"github.com/google/uuid"
 	"go.opentelemetry.io/otel/trace"
 	"google.golang.org/protobuf/proto"
 
@@ -42,6 +41,7 @@ import (
 	"go.storefront.example/ent/tenant"
 	"go.storefront.example/server/apierr"
 	"go.storefront.example/server/auth"
+	"go.storefront.example/server/httplog"
 	"go.storefront.example/server/limit"
 )
 
@@ -156,10 +156,9 @@ func (e *Edge) Patterns() []string {
 // never text from the client.
 func (e *Edge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x := &exchange{
-		ResponseWriter: w, edge: e, start: time.Now(), protocol: ProtocolNone, verb: knownMethod(r.Method), route: unmatched,
-		request: tenant.Request{ID: uuid.New()}, rate: limit.Uncounted(e.config.Now()), address: e.address(r),
+		Exchange: httplog.Begin(w), edge: e, protocol: ProtocolNone, rate: limit.Uncounted(e.config.Now()), address: e.address(r),
 	}
-	w.Header()[headerRequestID] = []string{x.request.ID.String()}
+	x.Method = knownMethod(r.Method)
 	ctx, cancel := context.WithTimeoutCause(context.WithValue(r.Context(), exchangeKey{}, x), e.config.Timeout, apierr.ErrOutOfTime)
 	defer cancel()
 	if e.config.Traces != nil {
@@ -167,7 +166,7 @@ func (e *Edge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	x.incoming = r.WithContext(ctx)
 	defer e.finish(x)
-	defer e.recover(x)
+	defer x.Recover(e.config.Logger, func(err error) { e.refuse(x, err) })
 	if err := e.serve(x, x.incoming); err != nil {
 		e.refuse(x, err)
 	}
@@ -178,15 +177,15 @@ func (e *Edge) serve(x *exchange, r *http.Request) error {
 	path, allow := cmp.Or(r.URL.RawPath, r.URL.Path), ""
 	if path == "/v1" || strings.HasPrefix(path, "/v1/") {
 		x.protocol = ProtocolREST
-		if x.method, allow = e.find(r.Method, path); x.method != nil {
-			x.route = x.method.template
+		if x.called, allow = e.find(r.Method, path); x.called != nil {
+			x.Route = x.called.template
 		}
 	} else {
-		if x.method = e.methods[path]; x.method == nil {
+		if x.called = e.methods[path]; x.called == nil {
 			return notFound()
 		}
-		x.protocol, x.route = protocolOf(r), path
-		if x.method.scope == "" {
+		x.protocol, x.Route = protocolOf(r), path
+		if x.called.scope == "" {
 			e.serveKeyless(x, r)
 			return nil
 		}
@@ -196,13 +195,13 @@ func (e *Edge) serve(x *exchange, r *http.Request) error {
 	switch {
 	case err != nil:
 		return err
-	case x.method == nil:
+	case x.called == nil:
 		return notFound()
 	case allow != "":
 		x.Header()["Allow"] = []string{allow}
 		return methodNotAllowed()
 	}
-	if err := principal.Require(x.method.scope); err != nil {
+	if err := principal.Require(x.called.scope); err != nil {
 		return err
 	}
 	r = r.WithContext(tenant.With(r.Context(), principal.Store, principal.Actor()))
@@ -214,42 +213,12 @@ func (e *Edge) serve(x *exchange, r *http.Request) error {
 
 // refuse answers with the error's refusal, in the form of the protocol.
 func (e *Edge) refuse(x *exchange, err error) {
-	x.refusal = apierr.FromRequest(x.incoming.Context(), err, e.config.Unreachable)
+	x.Refusal = apierr.FromRequest(x.incoming.Context(), err, e.config.Unreachable)
 	switch {
-	case x.sent:
+	case x.Status != 0:
 	case x.protocol == ProtocolREST || x.protocol == ProtocolNone:
-		WriteError(x, x.refusal, e.config.Now())
+		WriteError(x, x.Refusal, e.config.Now())
 	default:
 		_ = e.errors.Write(x, x.incoming, x.callError())
 	}
-}
-
-// recover turns a panic into an internal error.
-func (e *Edge) recover(x *exchange) {
-	v := recover()
-	if v == nil {
-		return
-	}
-	if v == http.ErrAbortHandler {
-		panic(v)
-	}
-	begun := x.sent
-	func() {
-		defer e.logPanic(x)
-		e.refuse(x, apierr.Panic(v))
-	}()
-	if !x.sent || begun && x.status < 400 {
-		// The answer had begun, or cannot be made. Only breaking the connection can show that.
-		panic(http.ErrAbortHandler)
-	}
-}
-
-// logPanic ends a panic at the end of a request. The answer is already sent and stays.
-func (e *Edge) logPanic(x *exchange) {
-	v := recover()
-	if v == nil {
-		return
-	}
-	defer func() { _ = recover() }() // the logger itself panicked
-	e.config.Logger.Error("the end of a request failed", "request_id", x.request.ID.String(), "error", apierr.Panic(v))
 }

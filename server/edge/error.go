@@ -11,16 +11,17 @@ import (
 	"go.storefront.example/ent/apijson"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/apierr"
+	"go.storefront.example/server/httplog"
 )
 
 // WriteError answers with the specification's error body; the operator's listener uses it too. The
 // request's identifier is that of the header X-Request-Id, or a new one.
 func WriteError(w http.ResponseWriter, r *apierr.Refusal, now time.Time) {
 	h := w.Header()
-	if h.Get(headerRequestID) == "" {
-		h.Set(headerRequestID, uuid.NewString())
+	if h.Get(httplog.HeaderRequestID) == "" {
+		h.Set(httplog.HeaderRequestID, uuid.NewString())
 	}
-	body := appendError(nil, r.Body(h.Get(headerRequestID), now))
+	body := appendError(nil, r.Body(h.Get(httplog.HeaderRequestID), now))
 	h["Content-Type"], h["Content-Length"] = contentTypeJSON, headerNumber(len(body))
 	w.WriteHeader(r.Status())
 	_, _ = w.Write(body)

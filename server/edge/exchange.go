@@ -4,13 +4,10 @@ import (
 	"context"
 	"net/http"
 	"net/netip"
-	"time"
 
-	"go.opentelemetry.io/otel/trace"
-
-	"go.storefront.example/ent/tenant"
 	"go.storefront.example/server/apierr"
 	"go.storefront.example/server/auth"
+	"go.storefront.example/server/httplog"
 	"go.storefront.example/server/limit"
 )
 
@@ -20,28 +17,18 @@ type exchangeKey struct{}
 // interceptor and the handler on the way out, and the writer of the answer. Only the request's
 // goroutine uses it.
 type exchange struct {
-	http.ResponseWriter
+	httplog.Exchange
 	incoming *http.Request
 	edge     *Edge
 
-	request  tenant.Request
-	span     trace.Span // nil without traces
-	start    time.Time
 	address  netip.Addr
 	protocol Protocol
-	verb     string // the HTTP method, OTHER for an unknown one
-	route    string
 
 	principal auth.Principal
 	rate      limit.Rate
-	// method is the called method, set once it is found.
-	method *method
-	// refusal is why the request was refused, nil if it was not.
-	refusal *apierr.Refusal
+	// called is the called method, set once it is found.
+	called  *method
 	created bool
-
-	sent   bool
-	status int
 }
 
 // exchangeOf returns the context's exchange, or nil.
@@ -60,35 +47,34 @@ func Created(ctx context.Context) {
 
 // WriteHeader sends the status and the headers, with those that every answer has.
 func (x *exchange) WriteHeader(status int) {
-	if x.sent {
+	if x.Status != 0 {
 		return
 	}
-	if x.refusal == nil && x.method != nil {
+	if x.Refusal == nil && x.called != nil {
 		switch status { // Connect answers these without a body
 		case http.StatusMethodNotAllowed:
-			x.refusal = methodNotAllowed()
+			x.Refusal = methodNotAllowed()
 		case http.StatusUnsupportedMediaType:
-			x.refusal = apierr.New(apierr.UnsupportedMediaType, "The body's Content-Type is of none of the protocols Connect, gRPC and "+
+			x.Refusal = apierr.New(apierr.UnsupportedMediaType, "The body's Content-Type is of none of the protocols Connect, gRPC and "+
 				"gRPC-Web.")
 		}
-		if x.refusal != nil {
+		if x.Refusal != nil {
 			x.protocol = ProtocolNone
 			delete(x.Header(), "Accept-Post")
-			x.edge.refuse(x, x.refusal)
+			x.edge.refuse(x, x.Refusal)
 			return
 		}
 	}
 	if status >= 200 {
-		x.sent, x.status = true, status
 		x.setHeaders()
 	}
-	x.ResponseWriter.WriteHeader(status)
+	x.Exchange.WriteHeader(status)
 }
 
 // Write sends a part of the body. The server drops the body of an answer to HEAD and keeps its
 // length in the headers.
 func (x *exchange) Write(p []byte) (int, error) {
-	if !x.sent {
+	if x.Status == 0 {
 		x.WriteHeader(http.StatusOK)
 	}
 	return x.ResponseWriter.Write(p)
@@ -96,7 +82,7 @@ func (x *exchange) Write(p []byte) (int, error) {
 
 // Flush sends what was written so far.
 func (x *exchange) Flush() {
-	if !x.sent {
+	if x.Status == 0 {
 		x.WriteHeader(http.StatusOK)
 	}
 	_ = http.NewResponseController(x.ResponseWriter).Flush()

@@ -11,7 +11,6 @@ const (
 	headerLimit     = "X-RateLimit-Limit"
 	headerRemaining = "X-RateLimit-Remaining"
 	headerReset     = "X-RateLimit-Reset"
-	headerRequestID = "X-Request-Id"
 	headerChallenge = "WWW-Authenticate"
 )
 
@@ -29,10 +28,10 @@ func (x *exchange) setHeaders() {
 	h := x.Header()
 	h[headerLimit], h[headerRemaining] = headerNumber(x.rate.Limit), headerNumber(x.rate.Remaining)
 	h[headerReset] = headerNumber(int(x.rate.Reset / time.Second))
-	if x.refusal == nil {
+	if x.Refusal == nil {
 		return
 	}
-	switch x.refusal.Status() {
+	switch x.Refusal.Status() {
 	case http.StatusServiceUnavailable:
 		h["Retry-After"] = []string{"1"}
 	case http.StatusUnauthorized:

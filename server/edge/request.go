@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"go.opentelemetry.io/otel/attribute"
 
 	"go.storefront.example/server/apierr"
 )
@@ -28,9 +29,6 @@ const (
 	LimitKey     = "key"
 	LimitAddress = "address"
 )
-
-// unmatched is the route of a request that matched none.
-const unmatched = "unmatched"
 
 // Request is the input of metrics and of the log of refused requests. Each of its texts is one of a closed set,
 // except Fields.
@@ -60,19 +58,19 @@ type Request struct {
 // panics. A request that its caller abandoned counts as 499, whatever was written: it is neither an
 // answer nor an error of the service.
 func (e *Edge) finish(x *exchange) {
-	defer e.logPanic(x)
+	defer x.RecoverEnd(e.config.Logger)
 	done := Request{
-		Protocol: x.protocol, Method: x.verb, Route: x.route, Status: x.status, Duration: time.Since(x.start),
-		StoreID: x.principal.Store.ID, KeyID: x.principal.KeyID, RequestID: x.request.ID,
+		Protocol: x.protocol, Method: x.Method, Route: x.Route, Status: x.Status, Duration: x.Duration(),
+		StoreID: x.principal.Store.ID, KeyID: x.principal.KeyID, RequestID: x.Request.ID,
 	}
-	if x.refusal != nil {
+	if x.Refusal != nil {
 		x.refusedAs(&done)
 	}
 	if e.config.Observe != nil {
 		defer e.config.Observe(done)
 	}
-	if x.span != nil {
-		defer x.endSpan(done)
+	if x.Span != nil {
+		defer x.Span.End()
 	}
 	e.log(x, done)
 }
@@ -80,18 +78,18 @@ func (e *Edge) finish(x *exchange) {
 // refusedAs completes a refused request: with the code, the limit that it exceeded, and the names of the fields, or the scope,
 // that the answer's details name. The address limit refuses before the key is looked up.
 func (x *exchange) refusedAs(done *Request) {
-	done.Code = string(x.refusal.Code)
-	if x.refusal.GaveUp() {
+	done.Code = string(x.Refusal.Code)
+	if x.Refusal.GaveUp() {
 		done.Status = apierr.StatusClientClosedRequest
 	}
 	switch {
-	case x.refusal.Code != apierr.RateLimited:
+	case x.Refusal.Code != apierr.RateLimited:
 	case x.principal.KeyID == uuid.Nil:
 		done.Limit = LimitAddress
 	default:
 		done.Limit = LimitKey
 	}
-	details := x.refusal.Details
+	details := x.Refusal.Details
 	done.Fields = slices.Clone(details.GetMissing())
 	for _, f := range details.GetFields() {
 		done.Fields = append(done.Fields, f.GetField())
@@ -101,45 +99,23 @@ func (x *exchange) refusedAs(done *Request) {
 	}
 }
 
-// log writes the request's line. Of the client's own data it contains only the address.
+// log writes the request's line and completes its span. Of the client's own data they contain only the address.
 func (e *Edge) log(x *exchange, done Request) {
-	ctx := x.incoming.Context()
-	level := slog.LevelInfo
-	failed := x.refusal != nil && x.refusal.Cause != nil
-	if failed {
-		level = slog.LevelError
-	}
-	if !e.config.Logger.Enabled(ctx, level) {
-		return
-	}
-	var line [14]slog.Attr
-	attrs := append(line[:0],
-		slog.String("request_id", x.request.ID.String()),
-		slog.String("protocol", string(x.protocol)),
-		slog.String("method", x.verb),
-		slog.String("route", x.route),
-		slog.Int("status", done.Status),
-		slog.Float64("duration_ms", float64(done.Duration.Microseconds())/1000),
-	)
-	if done.Code != "" {
-		attrs = append(attrs, slog.String("code", done.Code))
-	}
+	var added [4]slog.Attr
+	more := append(added[:0], slog.String("protocol", string(x.protocol)))
 	if x.principal.KeyID != uuid.Nil {
-		attrs = append(attrs, slog.String("store", x.principal.Store.Slug), slog.String("key_id", x.principal.KeyID.String()))
+		more = append(more, slog.String("store", x.principal.Store.Slug), slog.String("key_id", x.principal.KeyID.String()))
 	}
 	if x.address.IsValid() {
-		attrs = append(attrs, slog.String("address", x.address.String()))
+		more = append(more, slog.String("address", x.address.String()))
 	}
-	if len(x.request.Events) > 0 {
-		attrs = append(attrs, slog.Any("event_ids", x.request.Events))
+	if x.Span != nil {
+		x.Span.SetAttributes(attribute.String("storefront.protocol", string(x.protocol)))
+		if x.principal.KeyID != uuid.Nil {
+			x.Span.SetAttributes(attribute.String("storefront.store", x.principal.Store.Slug))
+		}
 	}
-	if x.span != nil {
-		attrs = append(attrs, slog.String("trace_id", x.span.SpanContext().TraceID().String()))
-	}
-	if failed {
-		attrs = append(attrs, slog.String("error", x.refusal.Cause.Error()))
-	}
-	e.config.Logger.LogAttrs(ctx, level, "request", attrs...)
+	x.End(x.incoming.Context(), e.config.Logger, "request", done.Status, more...)
 }
 
 var knownMethods = []string{

@@ -56,7 +56,7 @@ var pathEscaper = strings.NewReplacer("%", "%25", ":", "%3A")
 
 // serveREST answers a request under /v1, or returns why it is refused.
 func (e *Edge) serveREST(x *exchange, r *http.Request, path string) error {
-	m := x.method
+	m := x.called
 	if m.hasBody {
 		if err := checkMediaType(r.Header); err != nil {
 			return err
@@ -83,9 +83,9 @@ func (e *Edge) serveREST(x *exchange, r *http.Request, path string) error {
 	inner.Body, inner.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 	a := &answer{header: http.Header{}}
 	e.transcoder.ServeHTTP(a, inner)
-	if x.refusal == nil && a.status != http.StatusOK {
+	if x.Refusal == nil && a.status != http.StatusOK {
 		// check has accepted the request, so that a refusal of vanguard's own is a fault of ours.
-		return fmt.Errorf("%s: vanguard answered %d: %s", x.route, a.status, a.body)
+		return fmt.Errorf("%s: vanguard answered %d: %s", x.Route, a.status, a.body)
 	}
 	x.send(r, a.body)
 	return nil
@@ -97,8 +97,8 @@ func (x *exchange) send(r *http.Request, body []byte) {
 	h, status := x.Header(), http.StatusOK
 	h["Content-Type"], h["Content-Length"] = contentTypeJSON, headerNumber(len(body))
 	switch {
-	case x.refusal != nil:
-		status = x.refusal.Status()
+	case x.Refusal != nil:
+		status = x.Refusal.Status()
 	case x.created:
 		status = http.StatusCreated
 	}
@@ -106,7 +106,7 @@ func (x *exchange) send(r *http.Request, body []byte) {
 		w.WriteHeader(status)
 		_, _ = w.Write(body)
 	}
-	if x.refusal != nil || len(body) < compressedBytes {
+	if x.Refusal != nil || len(body) < compressedBytes {
 		write(x, r)
 		return
 	}

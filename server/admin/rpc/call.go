@@ -1,6 +1,7 @@
 package rpc
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -10,8 +11,6 @@ import (
 	"time"
 
 	"connectrpc.com/connect"
-	"github.com/google/uuid"
-	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/trace"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
@@ -21,6 +20,7 @@ import (
 	"go.storefront.example/server/admin"
 	"go.storefront.example/server/apierr"
 	"go.storefront.example/server/edge"
+	"go.storefront.example/server/httplog"
 	"go.storefront.example/server/limit"
 )
 
@@ -29,11 +29,8 @@ const memberHeader = "Storefront-Member"
 
 // exchange is a call and what is known of it until it is logged.
 type exchange struct {
-	writer  http.ResponseWriter
-	request tenant.Request
-	route   string // the procedure; "unmatched" when there is none
-	member  string
-	refusal *apierr.Refusal // nil while it is served
+	httplog.Exchange
+	member string
 }
 
 type exchangeKey struct{}
@@ -42,14 +39,19 @@ type exchangeKey struct{}
 func (c Config) serve(next http.Handler) http.Handler {
 	refusals := connect.NewErrorWriter()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		x := &exchange{writer: w, request: tenant.Request{ID: uuid.New()}, route: "unmatched"}
-		start := time.Now()
-		w.Header().Set("X-Request-Id", x.request.ID.String())
-		w.Header().Set("Date", c.Now().UTC().Format(http.TimeFormat)) // by which Client.Now answers
-		defer func() { c.log(x, r, time.Since(start)) }()
-		r = r.WithContext(context.WithValue(tenant.WithRequest(r.Context(), &x.request), exchangeKey{}, x))
-		if err := c.answer(x, w, r, next); err != nil {
-			_ = refusals.Write(w, r, c.refuse(r.Context(), x, err))
+		x := &exchange{Exchange: httplog.Begin(w)}
+		x.Span = trace.SpanFromContext(r.Context())
+		x.Header().Set("Date", c.Now().UTC().Format(http.TimeFormat)) // by which Client.Now answers
+		r = r.WithContext(context.WithValue(tenant.WithRequest(r.Context(), &x.Request), exchangeKey{}, x))
+		refuse := func(err error) {
+			if refused := c.refuse(r.Context(), x, err); x.Status == 0 {
+				_ = refusals.Write(x, r, refused)
+			}
+		}
+		defer c.log(x, r)
+		defer x.Recover(c.Logger, refuse)
+		if err := c.answer(x, x, r, next); err != nil {
+			refuse(err)
 		}
 	})
 }
@@ -58,7 +60,7 @@ func (c Config) serve(next http.Handler) http.Handler {
 func (c Config) answer(x *exchange, w http.ResponseWriter, r *http.Request, next http.Handler) error {
 	input, known := inputOf(r.URL.Path)
 	if known {
-		x.route = r.URL.Path
+		x.Route = r.URL.Path
 	}
 	ctx, err := c.admit(r.Context(), x, r)
 	if err != nil {
@@ -185,34 +187,16 @@ func (c Config) word(ctx context.Context, err *error) {
 
 // refuse notes the refusal that an error stands for, sets its headers, and returns it as an error of the typed protocols.
 func (c Config) refuse(ctx context.Context, x *exchange, err error) *connect.Error {
-	x.refusal = apierr.FromRequest(ctx, err, c.Unreachable)
-	setHeaders(x.writer.Header(), x.refusal)
-	return x.refusal.Connect(x.request.ID.String(), c.Now())
+	x.Refusal = apierr.FromRequest(ctx, err, c.Unreachable)
+	setHeaders(x.Header(), x.Refusal)
+	return x.Refusal.Connect(x.Request.ID.String(), c.Now())
 }
 
-// log writes the call's line, which has nothing of the client's own text but the member's name, and names its span.
-func (c Config) log(x *exchange, r *http.Request, duration time.Duration) {
-	level, span := slog.LevelInfo, trace.SpanFromContext(r.Context())
-	span.SetName(x.route)
-	span.SetAttributes(attribute.String("storefront.request_id", x.request.ID.String()))
-	attrs := []slog.Attr{
-		slog.String("request_id", x.request.ID.String()),
-		slog.String("route", x.route),
-		slog.Float64("duration_ms", float64(duration.Microseconds())/1000),
-	}
+// log writes the call's line, which has nothing of the client's own text but the member's name.
+func (c Config) log(x *exchange, r *http.Request) {
+	var more []slog.Attr
 	if x.member != "" {
-		attrs = append(attrs, slog.String("member", x.member))
+		more = append(more, slog.String("member", x.member))
 	}
-	if len(x.request.Events) > 0 {
-		attrs = append(attrs, slog.Any("event_ids", x.request.Events))
-	}
-	if x.refusal != nil {
-		span.SetAttributes(attribute.String("storefront.refusal", string(x.refusal.Code)))
-		attrs = append(attrs, slog.String("code", string(x.refusal.Code)))
-		if x.refusal.Cause != nil {
-			level = slog.LevelError
-			attrs = append(attrs, slog.String("error", x.refusal.Cause.Error()))
-		}
-	}
-	c.Logger.LogAttrs(r.Context(), level, "admin request", attrs...)
+	x.End(r.Context(), c.Logger, "admin request", cmp.Or(x.Status, http.StatusOK), more...)
 }

@@ -1,0 +1,169 @@
+// Package httplog is the front of every listener's handlers: the public API, the operator's services and the dashboard. It gives
+// a request its identifier, its span and its line in the log, and turns a panic into a refusal.
+//
+//	Begin: X-Request-Id ──► the listener's own rules ──► End: log line, span
+//	                          │ panic ──► Recover: a refusal, or a connection that breaks
+//
+// A line and a span have nothing of the client's own text. What one listener adds, such as its store, it passes to End.
+package httplog
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/google/uuid"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/trace"
+
+	"go.storefront.example/ent/tenant"
+	"go.storefront.example/ent/tracing"
+	"go.storefront.example/server/apierr"
+)
+
+// HeaderRequestID is the header of an answer with the request's identifier.
+const HeaderRequestID = "X-Request-Id"
+
+// Unmatched is the route of a request that matched none.
+const Unmatched = "unmatched"
+
+// Exchange is one request, and the writer of its answer. Only the request's goroutine uses it.
+type Exchange struct {
+	http.ResponseWriter
+	// Request is the request's identifier, and the events that it caused.
+	Request tenant.Request
+	// Method is the HTTP method; empty if the route tells it.
+	Method string
+	// Route is the path's template or the procedure; Unmatched until it is found.
+	Route string
+	// Status is the status that was sent; 0 while none was.
+	Status int
+	// Refusal is why the request was refused; nil if it was not.
+	Refusal *apierr.Refusal
+	// Span is the request's span, which whoever started it ends; nil without traces.
+	Span  trace.Span
+	start time.Time
+}
+
+// Begin begins an exchange, whose answer has the request's identifier in its header.
+func Begin(w http.ResponseWriter) Exchange {
+	x := Exchange{ResponseWriter: w, Request: tenant.Request{ID: uuid.New()}, Route: Unmatched, start: time.Now()}
+	w.Header()[HeaderRequestID] = []string{x.Request.ID.String()}
+	return x
+}
+
+// WriteHeader sends the status and the headers, and keeps the status.
+func (x *Exchange) WriteHeader(status int) {
+	if x.Status == 0 && status >= 200 {
+		x.Status = status
+	}
+	x.ResponseWriter.WriteHeader(status)
+}
+
+// Write sends a part of the body.
+func (x *Exchange) Write(p []byte) (int, error) {
+	if x.Status == 0 {
+		x.WriteHeader(http.StatusOK)
+	}
+	return x.ResponseWriter.Write(p)
+}
+
+// Flush sends what was written so far.
+func (x *Exchange) Flush() {
+	if x.Status == 0 {
+		x.WriteHeader(http.StatusOK)
+	}
+	_ = http.NewResponseController(x.ResponseWriter).Flush()
+}
+
+// Unwrap is for http.ResponseController.
+func (x *Exchange) Unwrap() http.ResponseWriter { return x.ResponseWriter }
+
+// Duration is the time since Begin.
+func (x *Exchange) Duration() time.Duration { return time.Since(x.start) }
+
+// Recover is deferred. It has refuse answer a request that ended in a panic. If the answer had begun it breaks the connection,
+// because nothing else shows the client that the rest is missing.
+func (x *Exchange) Recover(logger *slog.Logger, refuse func(error)) {
+	v := recover()
+	switch {
+	case v == nil:
+		return
+	case v == http.ErrAbortHandler:
+		panic(v)
+	}
+	begun := x.Status != 0
+	func() {
+		defer x.RecoverEnd(logger)
+		refuse(apierr.Panic(v))
+	}()
+	if x.Status == 0 || begun && x.Status < 400 {
+		panic(http.ErrAbortHandler)
+	}
+}
+
+// RecoverEnd is deferred where a request ends. The answer is sent already and stays as it is; the panic is logged.
+func (x *Exchange) RecoverEnd(logger *slog.Logger) {
+	v := recover()
+	if v == nil {
+		return
+	}
+	defer func() { _ = recover() }() // the logger itself panicked
+	logger.Error("the end of a request failed", "request_id", x.Request.ID.String(), "error", apierr.Panic(v))
+}
+
+// End completes the span and writes the line, with what the listener adds. status is the one to show: 0 is a connection that broke. A failure of the
+// service has the level of an error.
+func (x *Exchange) End(ctx context.Context, logger *slog.Logger, message string, status int, more ...slog.Attr) {
+	failed := x.Refusal != nil && x.Refusal.Cause != nil
+	if x.Span != nil {
+		x.completeSpan(status, failed)
+	}
+	level := slog.LevelInfo
+	if failed {
+		level = slog.LevelError
+	}
+	if !logger.Enabled(ctx, level) {
+		return
+	}
+	var line [14]slog.Attr
+	attrs := append(line[:0], slog.String("request_id", x.Request.ID.String()))
+	if x.Method != "" {
+		attrs = append(attrs, slog.String("method", x.Method))
+	}
+	attrs = append(attrs, slog.String("route", x.Route), slog.Int("status", status),
+		slog.Float64("duration_ms", float64(x.Duration().Microseconds())/1000))
+	if x.Refusal != nil {
+		attrs = append(attrs, slog.String("code", string(x.Refusal.Code)))
+	}
+	attrs = append(attrs, more...)
+	if len(x.Request.Events) > 0 {
+		attrs = append(attrs, slog.Any("event_ids", x.Request.Events))
+	}
+	if x.Span != nil && x.Span.SpanContext().IsValid() {
+		attrs = append(attrs, slog.String("trace_id", x.Span.SpanContext().TraceID().String()))
+	}
+	if failed {
+		attrs = append(attrs, slog.String("error", x.Refusal.Cause.Error()))
+	}
+	logger.LogAttrs(ctx, level, message, attrs...)
+}
+
+// completeSpan names the span by the method and the route, and adds the outcome.
+func (x *Exchange) completeSpan(status int, failed bool) {
+	name := x.Route
+	if x.Method != "" {
+		name = x.Method + " " + x.Route
+		x.Span.SetAttributes(attribute.String("http.request.method", x.Method))
+	}
+	x.Span.SetName(name)
+	x.Span.SetAttributes(attribute.String("http.route", x.Route), attribute.Int("http.response.status_code", status),
+		attribute.String("storefront.request_id", x.Request.ID.String()))
+	if x.Refusal != nil {
+		x.Span.SetAttributes(attribute.String("storefront.refusal", string(x.Refusal.Code)))
+	}
+	if failed {
+		tracing.Fail(x.Span, string(x.Refusal.Code))
+	}
+}
