@@ -11,6 +11,7 @@ import (
 	"go.storefront.example/server/admin/rpc"
 	"go.storefront.example/server/apierr"
 	"go.storefront.example/server/dashboard"
+	"go.storefront.example/server/dashboard/signin"
 	"go.storefront.example/server/docs"
 	"go.storefront.example/server/edge"
 	"go.storefront.example/server/monitor"
@@ -37,7 +38,7 @@ func (s *Server) mounts() []monitor.Mount {
 			all = append(all, monitor.Mount{Pattern: path, Handler: s.timed(handler)})
 		}
 		pages := s.timed(dashboard.New(dashboard.Config{
-			Operator: operator, Now: c.DB.Now, Unreachable: db.IsUnreachable, Logger: c.Logger, Slots: s.slots, Platform: c.Platform,
+			Operator: operator, Sessions: signin.New(c.DB), Now: c.DB.Now, Unreachable: db.IsUnreachable, Logger: c.Logger, Slots: s.slots, Platform: c.Platform,
 		}))
 		all = append(all, monitor.Mount{Pattern: dashboard.Path, Handler: pages}, monitor.Mount{Pattern: dashboard.Path + "/",
 			Handler: pages})

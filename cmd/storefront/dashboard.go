@@ -10,6 +10,7 @@ import (
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	"go.storefront.example/server/admin"
 	"go.storefront.example/server/dashboard"
+	"go.storefront.example/server/dashboard/signin"
 )
 
 // platform are the settings of what the dashboard shows of the platform.
@@ -91,9 +92,9 @@ func (c *dashboardLinkCmd) Run(s *invocation) error {
 // baseAt is the address that links are made under.
 type baseAt string
 
-// UnmarshalText reads an address as admin.CheckBaseURL accepts it.
+// UnmarshalText reads an address as signin.CheckBaseURL accepts it.
 func (b *baseAt) UnmarshalText(text []byte) error {
-	if _, err := admin.CheckBaseURL(string(text)); err != nil {
+	if _, err := signin.CheckBaseURL(string(text)); err != nil {
 		return err
 	}
 	*b = baseAt(text)

@@ -31,6 +31,7 @@ import (
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	"go.storefront.example/server/admin"
 	"go.storefront.example/server/dashboard"
+	"go.storefront.example/server/dashboard/signin"
 	slots "go.storefront.example/server/limit"
 	"go.storefront.example/worker/signature"
 )
@@ -496,7 +497,7 @@ func TestEmptyPagesInABrowser(t *testing.T) {
 	_, err := o.CreateStore(t.Context(), &adminv1.CreateStoreRequest{Name: "Douala", Slug: "douala", Currency: "XAF", Country: "CM"})
 	require.NoError(t, err)
 	served := httptest.NewServer(dashboard.New(dashboard.Config{
-		Operator: o, Now: s.Now, Unreachable: db.IsUnreachable, Logger: slog.New(slog.DiscardHandler), Slots: slots.NewSlots(4, 2),
+		Operator: o, Sessions: signin.New(s), Now: s.Now, Unreachable: db.IsUnreachable, Logger: slog.New(slog.DiscardHandler), Slots: slots.NewSlots(4, 2),
 	}))
 	t.Cleanup(served.Close)
 	link, err := o.CreateSignInLink(t.Context(), &adminv1.CreateSignInLinkRequest{Store: "douala", Member: "Awa Ngo",
@@ -529,7 +530,7 @@ func TestDashboardInAFrameInABrowser(t *testing.T) {
 	pages, err := dashboard.Platform{FrameAncestors: []string{platform.URL}}.Check()
 	require.NoError(t, err)
 	served := httptest.NewTLSServer(dashboard.New(dashboard.Config{
-		Operator: o, Now: s.Now, Unreachable: db.IsUnreachable, Logger: slog.New(slog.DiscardHandler), Slots: slots.NewSlots(4, 2),
+		Operator: o, Sessions: signin.New(s), Now: s.Now, Unreachable: db.IsUnreachable, Logger: slog.New(slog.DiscardHandler), Slots: slots.NewSlots(4, 2),
 		Platform: pages,
 	}))
 	t.Cleanup(served.Close)

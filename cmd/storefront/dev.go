@@ -24,6 +24,7 @@ import (
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server"
 	"go.storefront.example/server/admin"
+	"go.storefront.example/server/dashboard/signin"
 	"go.storefront.example/server/docs"
 	"go.storefront.example/server/edge"
 	"go.storefront.example/server/monitor"
@@ -157,10 +158,10 @@ func (c *devCmd) serve(s *invocation, handle *db.DB, data database, logger *slog
 				token: token, shownKey: key.shown(c.Data),
 			}
 			// Beyond this machine nobody can sign in over http.
-			if _, err := admin.CheckBaseURL(g.AdminURL); err == nil && running.HasDashboard() {
+			if _, err := signin.CheckBaseURL(g.AdminURL); err == nil && running.HasDashboard() {
 				link, err := o.CreateSignInLink(ctx, &adminv1.CreateSignInLinkRequest{
 					Store: demoSlug, Member: devMember, Role: adminv1.Session_owner, BaseUrl: g.AdminURL,
-					ExpiresSeconds: new(int32(admin.MaxSignInExpiry / time.Second)),
+					ExpiresSeconds: new(int32(signin.MaxExpiry / time.Second)),
 				})
 				if err != nil {
 					return err

@@ -23,6 +23,7 @@ import (
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	"go.storefront.example/gen/storefront/admin/v1/adminv1connect"
 	"go.storefront.example/server/apierr"
+	"go.storefront.example/server/dashboard/signin"
 	"go.storefront.example/server/shop"
 	"go.storefront.example/server/webhooks"
 )
@@ -67,6 +68,7 @@ var _ Handlers = (*Operator)(nil)
 type Operator struct {
 	rules    *shop.Shop
 	webhooks *webhooks.Webhooks
+	sessions *signin.Sessions
 	db       *db.DB
 	watches  watches
 	exports  chan struct{} // as many as may be under way
@@ -80,8 +82,8 @@ type Options struct {
 
 // New returns the operator of the stores on a database.
 func New(s *db.DB, o Options) *Operator {
-	return &Operator{rules: shop.New(s, o.Shop), webhooks: webhooks.New(s, o.Webhooks), db: s, exports: make(chan struct{},
-		maxExports)}
+	return &Operator{rules: shop.New(s, o.Shop), webhooks: webhooks.New(s, o.Webhooks), sessions: signin.New(s), db: s,
+		exports: make(chan struct{}, maxExports)}
 }
 
 // Now returns the database's time.

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -18,6 +20,7 @@ import (
 	"go.storefront.example/gen/ent/signinlink"
 	"go.storefront.example/gen/ent/store"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
+	"go.storefront.example/server/dashboard/signin"
 	"go.storefront.example/server/validate"
 )
 
@@ -49,8 +52,8 @@ func (o *Operator) ListSessions(ctx context.Context, in *adminv1.ListSessionsReq
 		return nil, err
 	}
 	now := o.db.Now()
-	links := o.db.Client().SignInLink.Query().Where(usable(now))
-	sessions := o.db.Client().Session.Query().Where(lasting(now))
+	links := o.db.Client().SignInLink.Query().Where(signin.Usable(now))
+	sessions := o.db.Client().Session.Query().Where(signin.Lasting(now))
 	if _, _, within := tenant.From(ctx); within || in.GetStore() != "" {
 		ctx, err := o.In(ctx, in.GetStore())
 		if err != nil {
@@ -119,7 +122,7 @@ func (o *Operator) RevokeSession(ctx context.Context, in *adminv1.RevokeSessionR
 	}
 	var revoked *adminv1.Session
 	err = hook.WithTx(ctx, o.db, func(ctx context.Context, tx *ent.Tx) error {
-		sessions, links, err := end(ctx, tx, []predicate.Session{session.StoreID(t.ID), session.ID(rowID)},
+		sessions, links, err := signin.End(ctx, tx, []predicate.Session{session.StoreID(t.ID), session.ID(rowID)},
 			[]predicate.SignInLink{signinlink.StoreID(t.ID), signinlink.ID(rowID)})
 		if err != nil {
 			return err
@@ -179,7 +182,7 @@ func (o *Operator) RevokeSessions(ctx context.Context, in *adminv1.RevokeSession
 	}
 	ended := &adminv1.RevokeSessionsResponse{}
 	err = hook.WithTx(ctx, o.db, func(ctx context.Context, tx *ent.Tx) error {
-		sessions, links, err := end(ctx, tx, ofStore, linksOfStore)
+		sessions, links, err := signin.End(ctx, tx, ofStore, linksOfStore)
 		if err != nil || sessions+links == 0 {
 			return err
 		}
@@ -194,16 +197,43 @@ func (o *Operator) RevokeSessions(ctx context.Context, in *adminv1.RevokeSession
 	return ended, nil
 }
 
-// end ends sessions and unused links, and returns how many. The links come first: a transaction
-// that uses one locks its row, so end waits for its commit and then finds the session that it began.
-func end(ctx context.Context, tx *ent.Tx, of []predicate.Session, linksOf []predicate.SignInLink) (sessions, links int,
-	err error) {
-	now := hook.Time(ctx)
-	if links, err = tx.SignInLink.Update().Where(append(linksOf, usable(now))...).SetRevokedAt(now).Save(ctx); err != nil {
-		return 0, 0, fmt.Errorf("revoke sign-in links: %w", err)
+// CreateSignInLink creates a link that signs a member in to a store. It can be used once, until it
+// expires. Its secret is not stored. It refuses with store_not_found or validation_failed.
+func (o *Operator) CreateSignInLink(ctx context.Context, in *adminv1.CreateSignInLinkRequest) (*adminv1.CreateSignInLinkResponse,
+	error) {
+	ctx, err := o.In(ctx, in.GetStore())
+	if err != nil {
+		return nil, err
 	}
-	if sessions, err = tx.Session.Update().Where(append(of, lasting(now))...).SetEndedAt(now).Save(ctx); err != nil {
-		return 0, 0, fmt.Errorf("end sessions: %w", err)
+	member, err := MemberName("member", in.GetMember())
+	if err != nil {
+		return nil, err
 	}
-	return sessions, links, nil
+	expiry := signin.DefaultExpiry
+	if in.ExpiresSeconds != nil {
+		expiry = time.Duration(in.GetExpiresSeconds()) * time.Second
+	}
+	origin, badURL := signin.CheckBaseURL(in.GetBaseUrl())
+	var refused problems
+	switch {
+	case !slices.Contains(signin.Roles(), in.GetRole().String()):
+		refused.Invalid("role", "must be "+strings.Join(signin.Roles(), " or "))
+	case expiry < time.Second || expiry > signin.MaxExpiry:
+		refused.Invalid("expiresSeconds", fmt.Sprintf("must be from 1 to %.0f", signin.MaxExpiry.Seconds()))
+	case badURL != nil:
+		refused.Invalid("baseUrl", badURL.Error())
+	}
+	if err := refused.Err(); err != nil {
+		return nil, err
+	}
+	owner, _, _ := tenant.From(ctx)
+	linkID, secret, expiresAt, err := o.sessions.Create(ctx, signin.Link{
+		StoreID: owner.ID, Member: member, Role: in.GetRole().String(), Origin: origin, Expiry: expiry,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &adminv1.CreateSignInLinkResponse{
+		Id: linkID.String(), Url: strings.TrimRight(in.GetBaseUrl(), "/") + signin.Path + secret, ExpiresAt: apijson.Timestamp(expiresAt),
+	}, nil
 }

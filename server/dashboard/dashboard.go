@@ -30,6 +30,7 @@ import (
 	"go.storefront.example/ent/tenant"
 	"go.storefront.example/server/admin"
 	"go.storefront.example/server/apierr"
+	"go.storefront.example/server/dashboard/signin"
 	"go.storefront.example/server/limit"
 )
 
@@ -41,7 +42,9 @@ const maxFormBytes = 64 << 10
 
 // Config is what the dashboard works with. Every field is required.
 type Config struct {
-	// Operator signs members in, and carries out what their pages ask for in their store.
+	// Sessions signs members in.
+	Sessions *signin.Sessions
+	// Operator carries out what their pages ask for in their store.
 	Operator *admin.Operator
 	// Now is the store's clock.
 	Now func() time.Time
@@ -144,7 +147,7 @@ type visit struct {
 	w       http.ResponseWriter
 	r       *http.Request
 	now     time.Time
-	member  admin.Member
+	member  signin.Member
 	store   tenant.Store
 	session string
 }
@@ -155,7 +158,7 @@ func (d *dashboard) member(do func(*visit) error) http.Handler {
 		malformed := parseForm(r)
 		ctx, member, secret, err := d.session(r)
 		switch {
-		case errors.Is(err, admin.ErrNoSession):
+		case errors.Is(err, signin.ErrNoSession):
 			d.notify(w, r, http.StatusUnauthorized, "Please sign in", "You are not signed in, or your session has ended. "+d.newLink())
 			return
 		case err != nil:

@@ -14,7 +14,7 @@ import (
 
 	"go.storefront.example/ent/tenant"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
-	"go.storefront.example/server/admin"
+	"go.storefront.example/server/dashboard/signin"
 )
 
 //go:embed page/*.html
@@ -50,7 +50,7 @@ func message(title, text string) view {
 type frame struct {
 	view
 	// Member is nil on the pages of readers who are not signed in.
-	Member *admin.Member
+	Member *signin.Member
 	Store  tenant.Store
 	// Token is for the forms.
 	Token string

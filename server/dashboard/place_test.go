@@ -19,6 +19,7 @@ import (
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	"go.storefront.example/server/admin"
 	"go.storefront.example/server/dashboard"
+	"go.storefront.example/server/dashboard/signin"
 	"go.storefront.example/server/limit"
 	"go.storefront.example/server/webhooks"
 )
@@ -67,7 +68,7 @@ func newPlace(t *testing.T, s *db.DB, of ...dashboard.Platform) place {
 		require.NoError(t, err)
 	}
 	server := httptest.NewServer(dashboard.New(dashboard.Config{
-		Operator: p.operator, Now: s.Now, Unreachable: db.IsUnreachable, Logger: p.logger(), Slots: limit.NewSlots(4, 2),
+		Operator: p.operator, Sessions: signin.New(s), Now: s.Now, Unreachable: db.IsUnreachable, Logger: p.logger(), Slots: limit.NewSlots(4, 2),
 		Platform: platform,
 	}))
 	t.Cleanup(server.Close)

@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"go.storefront.example/server/admin"
+	"go.storefront.example/server/dashboard/signin"
 )
 
 // Platform is what the operator says of the platform that the dashboard belongs to. The zero value says nothing.
@@ -43,14 +43,14 @@ func (p Platform) Check() (Platform, error) {
 		page, err := url.Parse(p.SignInURL)
 		if err == nil {
 			page.RawQuery, page.Fragment = "", ""
-			_, err = admin.CheckBaseURL(page.String())
+			_, err = signin.CheckBaseURL(page.String())
 		}
 		if err != nil {
 			return p, fmt.Errorf("the page for sign-in links %w", err)
 		}
 	}
 	for i, one := range p.FrameAncestors {
-		origin, err := admin.CheckBaseURL(one)
+		origin, err := signin.CheckBaseURL(one)
 		if u, _ := url.Parse(one); err == nil && u.Path != "" && u.Path != "/" {
 			err = fmt.Errorf("must be an origin such as https://app.example.com, without a path, not %q", one)
 		}

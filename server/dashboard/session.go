@@ -9,7 +9,7 @@ import (
 	"net/http"
 
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
-	"go.storefront.example/server/admin"
+	"go.storefront.example/server/dashboard/signin"
 	"go.storefront.example/server/limit"
 )
 
@@ -51,13 +51,13 @@ func cookieValue(r *http.Request, secure bool) string {
 }
 
 // session finds the session of a request, and returns what Operator.InSession does and its secret.
-func (d *dashboard) session(r *http.Request) (context.Context, admin.Member, string, error) {
+func (d *dashboard) session(r *http.Request) (context.Context, signin.Member, string, error) {
 	if cookieValue(r, true) == "" && cookieValue(r, false) == "" {
-		return nil, admin.Member{}, "", admin.ErrNoSession
+		return nil, signin.Member{}, "", signin.ErrNoSession
 	}
 	giveBack, err := d.Slots.Acquire(r.Context(), limit.Unauthenticated, false)
 	if err != nil {
-		return nil, admin.Member{}, "", err
+		return nil, signin.Member{}, "", err
 	}
 	defer giveBack()
 	for _, secure := range []bool{true, false} {
@@ -65,12 +65,12 @@ func (d *dashboard) session(r *http.Request) (context.Context, admin.Member, str
 		if secret == "" {
 			continue
 		}
-		ctx, member, err := d.Operator.InSession(r.Context(), secret, secure)
-		if !errors.Is(err, admin.ErrNoSession) {
+		ctx, member, err := d.Sessions.InSession(r.Context(), secret, secure)
+		if !errors.Is(err, signin.ErrNoSession) {
 			return ctx, member, secret, err
 		}
 	}
-	return nil, admin.Member{}, "", admin.ErrNoSession
+	return nil, signin.Member{}, "", signin.ErrNoSession
 }
 
 var crossOrigin = http.NewCrossOriginProtection()
@@ -99,7 +99,7 @@ func validCSRF(session, token string) bool {
 
 // signInBody is the page of a sign-in link.
 type signInBody struct {
-	Member admin.Member
+	Member signin.Member
 	Token  string
 }
 
@@ -126,9 +126,9 @@ func (d *dashboard) signInPage(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer giveBack()
-	member, err := d.Operator.LookAtSignInLink(r.Context(), token)
+	member, err := d.Sessions.LookAt(r.Context(), token)
 	switch {
-	case errors.Is(err, admin.ErrSignInLink):
+	case errors.Is(err, signin.ErrLink):
 		d.linkIsOver(w, r)
 	case err != nil:
 		d.fail(w, r, err)
@@ -156,16 +156,16 @@ func (d *dashboard) signIn(w http.ResponseWriter, r *http.Request) {
 	}
 	defer giveBack()
 	token := r.PostFormValue("token")
-	member, err := d.Operator.LookAtSignInLink(r.Context(), token)
+	member, err := d.Sessions.LookAt(r.Context(), token)
 	if err == nil && isCrossOrigin(r, member.Origin) {
 		d.refuseForeign(w, r)
 		return
 	}
 	var secret string
 	if err == nil {
-		secret, err = d.Operator.SignIn(r.Context(), token, cookieValue(r, true), cookieValue(r, false))
+		secret, err = d.Sessions.SignIn(r.Context(), token, cookieValue(r, true), cookieValue(r, false))
 	}
-	if errors.Is(err, admin.ErrSignInLink) {
+	if errors.Is(err, signin.ErrLink) {
 		d.linkIsOver(w, r)
 		return
 	}
@@ -174,7 +174,7 @@ func (d *dashboard) signIn(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	c := d.cookie(member.Secure())
-	c.Value, c.MaxAge = secret, int(admin.SessionLength.Seconds())
+	c.Value, c.MaxAge = secret, int(signin.SessionLength.Seconds())
 	http.SetCookie(w, c)
 	if cookieValue(r, !member.Secure()) != "" {
 		d.clearCookie(w, !member.Secure())
@@ -203,11 +203,11 @@ func (d *dashboard) keepAlive(v *visit) error {
 	if len(d.Platform.FrameAncestors) == 0 {
 		return noPage()
 	}
-	if err := d.Operator.KeepAlive(v, v.session); err != nil {
+	if err := d.Sessions.KeepAlive(v, v.session); err != nil {
 		return err
 	}
 	c := d.cookie(v.member.Secure())
-	c.Value, c.MaxAge = v.session, int(admin.SessionLength.Seconds())
+	c.Value, c.MaxAge = v.session, int(signin.SessionLength.Seconds())
 	http.SetCookie(v.w, c)
 	v.w.WriteHeader(http.StatusNoContent)
 	return nil
@@ -215,7 +215,7 @@ func (d *dashboard) keepAlive(v *visit) error {
 
 // signOut ends the session.
 func (d *dashboard) signOut(v *visit) error {
-	if err := d.Operator.SignOut(v, v.session); err != nil {
+	if err := d.Sessions.SignOut(v, v.session); err != nil {
 		return err
 	}
 	d.clearCookie(v.w, v.member.Secure())

@@ -19,6 +19,7 @@ import (
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	"go.storefront.example/server/admin"
 	"go.storefront.example/server/dashboard"
+	"go.storefront.example/server/dashboard/signin"
 	"go.storefront.example/server/limit"
 )
 
@@ -126,7 +127,7 @@ func TestSessionIsAcceptedInItsOwnCookieOnly(t *testing.T) {
 	s := dbtest.New(t, dbtest.SQLite, db.Config{})
 	p := newPlace(t, s)
 	session := func(base string) string {
-		secret, err := p.operator.SignIn(t.Context(), p.linkUnder(base, "one"))
+		secret, err := signin.New(s).SignIn(t.Context(), p.linkUnder(base, "one"))
 		require.NoError(t, err)
 		return secret
 	}
@@ -143,7 +144,7 @@ func TestSessionIsAcceptedInItsOwnCookieOnly(t *testing.T) {
 		require.Equal(t, status, p.reader().send(http.MethodGet, "/keys", nil, "Cookie", cookie).status, cookie)
 	}
 	// Where both are presented, the one that nobody can plant counts, and its sign-out drops it.
-	theirs, err := p.operator.SignIn(t.Context(), p.link("two"))
+	theirs, err := signin.New(s).SignIn(t.Context(), p.link("two"))
 	require.NoError(t, err)
 	both := []string{"Cookie", "storefront_session=" + theirs + "; __Host-storefront_session=" + secure}
 	a := p.reader().send(http.MethodGet, "/keys", nil, both...)
@@ -161,7 +162,7 @@ func TestSigningInReplacesTheSession(t *testing.T) {
 	t.Parallel()
 	s := dbtest.New(t, dbtest.SQLite, db.Config{})
 	p := newPlace(t, s)
-	before, err := p.operator.SignIn(t.Context(), p.link("one"))
+	before, err := signin.New(s).SignIn(t.Context(), p.link("one"))
 	require.NoError(t, err)
 	elsewhere := p.signedIn("one")
 	failed := p.reader().send(http.MethodPost, "/sign-in", url.Values{"token": {"no link"}}, "Cookie", "storefront_session="+before)
@@ -182,7 +183,7 @@ func TestSigningInReplacesTheSession(t *testing.T) {
 // second is another server on the same database.
 func (p place) second() place {
 	server := httptest.NewServer(dashboard.New(dashboard.Config{
-		Operator: admin.New(p.db, admin.Options{}), Now: p.db.Now, Unreachable: db.IsUnreachable, Logger: p.logger(),
+		Operator: admin.New(p.db, admin.Options{}), Sessions: signin.New(p.db), Now: p.db.Now, Unreachable: db.IsUnreachable, Logger: p.logger(),
 		Slots: limit.NewSlots(4, 2),
 	}))
 	p.t.Cleanup(server.Close)

@@ -1,4 +1,4 @@
-package admin
+package signin
 
 // Fingerprint is what the database holds of a secret.
 var Fingerprint = fingerprintOf

@@ -1,4 +1,9 @@
-package admin
+// Package signin signs members of stores in to the dashboard: by links that work once, into sessions that a cookie names. Of the
+// secrets of both only the fingerprints are stored.
+//
+//	operator: Create ──► link ──► the member's browser: LookAt, SignIn ──► session ──► InSession on each page, KeepAlive
+//	           End ──────┴─ unused ─────────────────────────────── SignOut, End ──────┘
+package signin
 
 import (
 	"context"
@@ -9,13 +14,12 @@ import (
 	"fmt"
 	"net"
 	"net/url"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/google/uuid"
 
-	"go.storefront.example/ent/apijson"
+	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/hook"
 	"go.storefront.example/ent/id"
 	"go.storefront.example/ent/tenant"
@@ -27,23 +31,23 @@ import (
 	"go.storefront.example/server/shop"
 )
 
-// roles are the roles of members who may sign in to a store's dashboard, as rows hold them
+// Roles are the roles of members who may sign in to a store's dashboard, as rows hold them
 // (specification, Authentication).
-func roles() []string {
+func Roles() []string {
 	return []string{adminv1.Session_owner.String(), adminv1.Session_admin.String()}
 }
 
 const (
-	// DefaultSignInExpiry is how long a sign-in link can be used if the request does not set it.
-	DefaultSignInExpiry = 10 * time.Minute
-	// MaxSignInExpiry bounds how long a sign-in link can be used: it travels in chats and mails.
-	MaxSignInExpiry = 24 * time.Hour
+	// DefaultExpiry is how long a sign-in link can be used if the request does not set it.
+	DefaultExpiry = 10 * time.Minute
+	// MaxExpiry bounds how long a sign-in link can be used: it travels in chats and mails.
+	MaxExpiry = 24 * time.Hour
 	// SessionLength is how long a member stays signed in, active or not, after signing in or KeepAlive.
 	SessionLength = 12 * time.Hour
 )
 
-// signInPath is where on the operator's listener a sign-in link leads; the secret follows.
-const signInPath = "/dashboard/sign-in?token="
+// Path is where on the operator's listener a sign-in link leads; the secret follows.
+const Path = "/dashboard/sign-in?token="
 
 // usedEvery is the precision with which the last use of a session is stored.
 const usedEvery = time.Minute
@@ -92,48 +96,35 @@ func loopback(host string) bool {
 }
 
 var (
-	// ErrSignInLink means that no link has this secret, or that it was used or has expired.
-	ErrSignInLink = errors.New("no such sign-in link, or no longer")
+	// ErrLink means that no link has this secret, or that it was used or has expired.
+	ErrLink = errors.New("no such sign-in link, or no longer")
 	// ErrNoSession means that no session has this secret, or that it has ended.
 	ErrNoSession = errors.New("no such session, or no longer")
 )
 
-// CreateSignInLink creates a link that signs a member in to a store. It can be used once, until it
-// expires. Its secret is not stored. It refuses with store_not_found or validation_failed.
-func (o *Operator) CreateSignInLink(ctx context.Context, in *adminv1.CreateSignInLinkRequest) (*adminv1.CreateSignInLinkResponse,
-	error) {
-	ctx, err := o.In(ctx, in.GetStore())
-	if err != nil {
-		return nil, err
-	}
-	member, err := MemberName("member", in.GetMember())
-	if err != nil {
-		return nil, err
-	}
-	expires := DefaultSignInExpiry
-	if in.ExpiresSeconds != nil {
-		expires = time.Duration(in.GetExpiresSeconds()) * time.Second
-	}
-	origin, badURL := CheckBaseURL(in.GetBaseUrl())
-	var refused problems
-	switch {
-	case !slices.Contains(roles(), in.GetRole().String()):
-		refused.Invalid("role", "must be "+strings.Join(roles(), " or "))
-	case expires < time.Second || expires > MaxSignInExpiry:
-		refused.Invalid("expiresSeconds", fmt.Sprintf("must be from 1 to %.0f", MaxSignInExpiry.Seconds()))
-	case badURL != nil:
-		refused.Invalid("baseUrl", badURL.Error())
-	}
-	if err := refused.Err(); err != nil {
-		return nil, err
-	}
-	owner, _, _ := tenant.From(ctx)
+// Sessions are the links and the sessions of a database. Goroutines may share it.
+type Sessions struct{ db *db.DB }
+
+// New returns the links and the sessions of a database.
+func New(d *db.DB) *Sessions { return &Sessions{d} }
+
+// Link is a link to create.
+type Link struct {
+	StoreID uuid.UUID
+	// Member is the member's name, and Role one of Roles.
+	Member, Role string
+	// Origin is what CheckBaseURL returned.
+	Origin string
+	// Expiry is how long the link can be used: at most MaxExpiry.
+	Expiry time.Duration
+}
+
+// Create creates a link that signs a member in to a store. It can be used once, until it expires.
+func (s *Sessions) Create(ctx context.Context, l Link) (linkID uuid.UUID, secret string, expiresAt time.Time, err error) {
 	secret, fingerprint := newSecret()
-	link := &adminv1.CreateSignInLinkResponse{Url: strings.TrimRight(in.GetBaseUrl(), "/") + signInPath + secret}
-	err = hook.WithTx(ctx, o.db, func(ctx context.Context, tx *ent.Tx) error {
+	err = hook.WithTx(ctx, s.db, func(ctx context.Context, tx *ent.Tx) error {
 		now := hook.Time(ctx)
-		linkID, expiresAt := id.At(now), now.Add(expires)
-		link.Id, link.ExpiresAt = linkID.String(), apijson.Timestamp(expiresAt)
+		linkID, expiresAt = id.At(now), now.Add(l.Expiry)
 		// Expired rows are deleted here, because links are created often enough.
 		if _, err := tx.SignInLink.Delete().Where(signinlink.ExpiresAtLT(now)).Exec(ctx); err != nil {
 			return err
@@ -141,28 +132,27 @@ func (o *Operator) CreateSignInLink(ctx context.Context, in *adminv1.CreateSignI
 		if _, err := tx.Session.Delete().Where(session.ExpiresAtLT(now)).Exec(ctx); err != nil {
 			return err
 		}
-		return tx.SignInLink.Create().SetID(linkID).SetStoreID(owner.ID).SetFingerprint(fingerprint).SetMember(member).SetRole(
-			in.GetRole().String()).
-			SetOrigin(origin).SetExpiresAt(expiresAt).SetCreatedAt(now).Exec(ctx)
+		return tx.SignInLink.Create().SetID(linkID).SetStoreID(l.StoreID).SetFingerprint(fingerprint).SetMember(l.Member).
+			SetRole(l.Role).SetOrigin(l.Origin).SetExpiresAt(expiresAt).SetCreatedAt(now).Exec(ctx)
 	})
 	if err != nil {
-		return nil, fmt.Errorf("create a sign-in link: %w", err)
+		return uuid.Nil, "", time.Time{}, fmt.Errorf("create a sign-in link: %w", err)
 	}
-	return link, nil
+	return linkID, secret, expiresAt, nil
 }
 
-// LookAtSignInLink returns the member whom a link would sign in, and does not use it up. It returns
-// ErrSignInLink.
-func (o *Operator) LookAtSignInLink(ctx context.Context, secret string) (Member, error) {
-	row, err := o.db.Client().SignInLink.Query().
-		Where(signinlink.Fingerprint(fingerprintOf(secret)), usable(o.db.Now())).Only(ctx)
+// LookAt returns the member whom a link would sign in, and does not use it up. It returns
+// ErrLink.
+func (s *Sessions) LookAt(ctx context.Context, secret string) (Member, error) {
+	row, err := s.db.Client().SignInLink.Query().
+		Where(signinlink.Fingerprint(fingerprintOf(secret)), Usable(s.db.Now())).Only(ctx)
 	if ent.IsNotFound(err) {
-		return Member{}, ErrSignInLink
+		return Member{}, ErrLink
 	}
 	if err != nil {
 		return Member{}, fmt.Errorf("read a sign-in link: %w", err)
 	}
-	in, err := storeOf(ctx, o.db.Client().Store, row.StoreID, ErrSignInLink)
+	in, err := storeOf(ctx, s.db.Client().Store, row.StoreID, ErrLink)
 	if err != nil {
 		return Member{}, err
 	}
@@ -171,24 +161,24 @@ func (o *Operator) LookAtSignInLink(ctx context.Context, secret string) (Member,
 
 // SignIn uses up a link and begins a session with the link's id. It returns the session's secret, of which
 // only the fingerprint is stored. Of two concurrent calls with one link one succeeds. instead has the
-// secrets of the browser's earlier sessions, which end. It returns ErrSignInLink.
-func (o *Operator) SignIn(ctx context.Context, linkSecret string, instead ...string) (secret string, err error) {
+// secrets of the browser's earlier sessions, which end. It returns ErrLink.
+func (s *Sessions) SignIn(ctx context.Context, linkSecret string, instead ...string) (secret string, err error) {
 	secret, fingerprint := newSecret()
-	err = hook.WithTx(ctx, o.db, func(ctx context.Context, tx *ent.Tx) error {
+	err = hook.WithTx(ctx, s.db, func(ctx context.Context, tx *ent.Tx) error {
 		now := hook.Time(ctx)
 		link := fingerprintOf(linkSecret)
-		used, err := tx.SignInLink.Update().Where(signinlink.Fingerprint(link), usable(now)).SetUsedAt(now).Save(ctx)
+		used, err := tx.SignInLink.Update().Where(signinlink.Fingerprint(link), Usable(now)).SetUsedAt(now).Save(ctx)
 		if err != nil {
 			return fmt.Errorf("use a sign-in link: %w", err)
 		}
 		if used != 1 {
-			return ErrSignInLink
+			return ErrLink
 		}
 		row, err := tx.SignInLink.Query().Where(signinlink.Fingerprint(link)).Only(ctx)
 		if err != nil {
 			return fmt.Errorf("read a sign-in link: %w", err)
 		}
-		if _, err := storeOf(ctx, tx.Store, row.StoreID, ErrSignInLink); err != nil {
+		if _, err := storeOf(ctx, tx.Store, row.StoreID, ErrLink); err != nil {
 			return err
 		}
 		for _, other := range instead {
@@ -210,9 +200,9 @@ func (o *Operator) SignIn(ctx context.Context, linkSecret string, instead ...str
 // InSession returns a context with the store of the session and, as its actor, the member. secure reports
 // whether the secret came in a cookie for HTTPS only: a session is found only by its own kind of cookie.
 // It returns ErrNoSession.
-func (o *Operator) InSession(ctx context.Context, secret string, secure bool) (context.Context, Member, error) {
-	now := o.db.Now()
-	row, err := o.db.Client().Session.Query().Where(session.Fingerprint(fingerprintOf(secret)), lasting(now)).Only(ctx)
+func (s *Sessions) InSession(ctx context.Context, secret string, secure bool) (context.Context, Member, error) {
+	now := s.db.Now()
+	row, err := s.db.Client().Session.Query().Where(session.Fingerprint(fingerprintOf(secret)), Lasting(now)).Only(ctx)
 	if ent.IsNotFound(err) {
 		return nil, Member{}, ErrNoSession
 	}
@@ -223,12 +213,12 @@ func (o *Operator) InSession(ctx context.Context, secret string, secure bool) (c
 	if member.Secure() != secure {
 		return nil, Member{}, ErrNoSession
 	}
-	in, err := storeOf(ctx, o.db.Client().Store, row.StoreID, ErrNoSession)
+	in, err := storeOf(ctx, s.db.Client().Store, row.StoreID, ErrNoSession)
 	if err != nil {
 		return nil, Member{}, err
 	}
 	if row.LastUsedAt == nil || now.Sub(*row.LastUsedAt) >= usedEvery {
-		err := hook.WithTx(ctx, o.db, func(ctx context.Context, tx *ent.Tx) error {
+		err := hook.WithTx(ctx, s.db, func(ctx context.Context, tx *ent.Tx) error {
 			return tx.Session.Update().Where(session.ID(row.ID)).SetLastUsedAt(hook.Time(ctx)).Exec(ctx)
 		})
 		if err != nil {
@@ -253,18 +243,18 @@ func storeOf(ctx context.Context, stores *ent.StoreClient, storeID uuid.UUID, no
 }
 
 // KeepAlive prolongs a session that has not ended to SessionLength from now.
-func (o *Operator) KeepAlive(ctx context.Context, secret string) error {
-	return hook.WithTx(ctx, o.db, func(ctx context.Context, tx *ent.Tx) error {
+func (s *Sessions) KeepAlive(ctx context.Context, secret string) error {
+	return hook.WithTx(ctx, s.db, func(ctx context.Context, tx *ent.Tx) error {
 		until := hook.Time(ctx).Add(SessionLength)
-		return tx.Session.Update().Where(session.Fingerprint(fingerprintOf(secret)), lasting(hook.Time(ctx)),
+		return tx.Session.Update().Where(session.Fingerprint(fingerprintOf(secret)), Lasting(hook.Time(ctx)),
 			session.ExpiresAtLT(until.Add(-usedEvery))).
 			SetExpiresAt(until).Exec(ctx)
 	})
 }
 
 // SignOut ends a session for good; ending one that has ended changes nothing.
-func (o *Operator) SignOut(ctx context.Context, secret string) error {
-	return hook.WithTx(ctx, o.db, func(ctx context.Context, tx *ent.Tx) error { return endSession(ctx, tx, secret) })
+func (s *Sessions) SignOut(ctx context.Context, secret string) error {
+	return hook.WithTx(ctx, s.db, func(ctx context.Context, tx *ent.Tx) error { return endSession(ctx, tx, secret) })
 }
 
 func endSession(ctx context.Context, tx *ent.Tx, secret string) error {
@@ -276,15 +266,15 @@ func endSession(ctx context.Context, tx *ent.Tx, secret string) error {
 	return nil
 }
 
-// usable selects the links that still work.
-func usable(now time.Time) predicate.SignInLink {
+// Usable selects the links that still work.
+func Usable(now time.Time) predicate.SignInLink {
 	return signinlink.And(signinlink.UsedAtIsNil(), signinlink.RevokedAtIsNil(), signinlink.ExpiresAtGT(now),
-		signinlink.RoleIn(roles()...))
+		signinlink.RoleIn(Roles()...))
 }
 
-// lasting selects the sessions that have not ended.
-func lasting(now time.Time) predicate.Session {
-	return session.And(session.EndedAtIsNil(), session.ExpiresAtGT(now), session.RoleIn(roles()...))
+// Lasting selects the sessions that have not ended.
+func Lasting(now time.Time) predicate.Session {
+	return session.And(session.EndedAtIsNil(), session.ExpiresAtGT(now), session.RoleIn(Roles()...))
 }
 
 func newSecret() (secret string, fingerprint []byte) {
@@ -298,4 +288,18 @@ func newSecret() (secret string, fingerprint []byte) {
 func fingerprintOf(secret string) []byte {
 	sum := sha256.Sum256([]byte(secret))
 	return sum[:]
+}
+
+// End ends sessions and unused links, and returns how many. The links come first: a transaction
+// that uses one locks its row, so End waits for its commit and then finds the session that it began.
+func End(ctx context.Context, tx *ent.Tx, of []predicate.Session, linksOf []predicate.SignInLink) (sessions, links int,
+	err error) {
+	now := hook.Time(ctx)
+	if links, err = tx.SignInLink.Update().Where(append(linksOf, Usable(now))...).SetRevokedAt(now).Save(ctx); err != nil {
+		return 0, 0, fmt.Errorf("revoke sign-in links: %w", err)
+	}
+	if sessions, err = tx.Session.Update().Where(append(of, Lasting(now))...).SetEndedAt(now).Save(ctx); err != nil {
+		return 0, 0, fmt.Errorf("end sessions: %w", err)
+	}
+	return sessions, links, nil
 }

@@ -1,7 +1,8 @@
-package admin_test
+package signin_test
 
 import (
 	"context"
+	"errors"
 	"net/url"
 	"strings"
 	"sync"
@@ -20,6 +21,7 @@ import (
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	"go.storefront.example/server/admin"
 	"go.storefront.example/server/apierr"
+	"go.storefront.example/server/dashboard/signin"
 )
 
 // handClock stands still until it is advanced.
@@ -34,15 +36,21 @@ func newHandClock() *handClock {
 func (c *handClock) now() time.Time          { return time.Unix(0, c.at.Load()) }
 func (c *handClock) advance(d time.Duration) { c.at.Add(int64(d)) }
 
+// service is the operator, who makes links and ends sessions, and the members who sign in.
+type service struct {
+	*admin.Operator
+	*signin.Sessions
+}
+
 // signingIn runs a test on every database with an operator of one store.
-func signingIn(t *testing.T, test func(t *testing.T, o *admin.Operator, s *db.DB, c *handClock)) {
+func signingIn(t *testing.T, test func(t *testing.T, o service, s *db.DB, c *handClock)) {
 	t.Helper()
 	for _, name := range dbtest.Databases() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c := newHandClock()
 			s := dbtest.New(t, name, db.Config{Clock: c.now})
-			o := admin.New(s, admin.Options{})
+			o := service{admin.New(s, admin.Options{}), signin.New(s)}
 			_, err := o.CreateStore(t.Context(), &adminv1.CreateStoreRequest{Name: "Atelier", Slug: "atelier", Currency: "XAF",
 				Country: "CM"})
 			require.NoError(t, err)
@@ -68,7 +76,7 @@ func secretOf(t *testing.T, link *adminv1.CreateSignInLinkResponse) string {
 }
 
 // signedIn makes a link for Awa in a store and uses it.
-func signedIn(t *testing.T, o *admin.Operator, store string) (session, id string) {
+func signedIn(t *testing.T, o service, store string) (session, id string) {
 	t.Helper()
 	link, err := o.CreateSignInLink(t.Context(), awa(store, time.Minute))
 	require.NoError(t, err)
@@ -79,7 +87,7 @@ func signedIn(t *testing.T, o *admin.Operator, store string) (session, id string
 
 func TestLinkSignsAMemberIn(t *testing.T) {
 	t.Parallel()
-	signingIn(t, func(t *testing.T, o *admin.Operator, s *db.DB, c *handClock) {
+	signingIn(t, func(t *testing.T, o service, s *db.DB, c *handClock) {
 		ctx := t.Context()
 		link, err := o.CreateSignInLink(ctx, &adminv1.CreateSignInLinkRequest{
 			Store: "atelier", Member: " Awa Ngo ", Role: adminv1.Session_owner, BaseUrl: "https://dashboard.example.com/",
@@ -90,9 +98,9 @@ func TestLinkSignsAMemberIn(t *testing.T) {
 		require.Len(t, token, 43)
 		require.Equal(t, "https://dashboard.example.com/dashboard/sign-in?token="+token, link.GetUrl())
 
-		who, err := o.LookAtSignInLink(ctx, token)
+		who, err := o.LookAt(ctx, token)
 		require.NoError(t, err)
-		require.Equal(t, admin.Member{Name: "Awa Ngo", Role: "owner", StoreName: "Atelier", ExpiresAt: link.GetExpiresAt().AsTime(),
+		require.Equal(t, signin.Member{Name: "Awa Ngo", Role: "owner", StoreName: "Atelier", ExpiresAt: link.GetExpiresAt().AsTime(),
 			Origin: "https://dashboard.example.com"}, who)
 		secret, err := o.SignIn(ctx, token)
 		require.NoError(t, err)
@@ -107,7 +115,7 @@ func TestLinkSignsAMemberIn(t *testing.T) {
 		}
 		for _, none := range []string{token, ""} {
 			_, _, err = o.InSession(ctx, none, true)
-			require.ErrorIs(t, err, admin.ErrNoSession, "a link is no session")
+			require.ErrorIs(t, err, signin.ErrNoSession, "a link is no session")
 		}
 		require.NoError(t, o.SignOut(ctx, secret))
 		require.NoError(t, o.SignOut(ctx, secret), "signing out twice changes nothing")
@@ -116,7 +124,7 @@ func TestLinkSignsAMemberIn(t *testing.T) {
 
 func TestOfManyAtOnceOneIsSignedIn(t *testing.T) {
 	t.Parallel()
-	signingIn(t, func(t *testing.T, o *admin.Operator, s *db.DB, _ *handClock) {
+	signingIn(t, func(t *testing.T, o service, s *db.DB, _ *handClock) {
 		link, err := o.CreateSignInLink(t.Context(), awa("atelier", time.Minute))
 		require.NoError(t, err)
 		token := secretOf(t, link)
@@ -137,24 +145,24 @@ func TestOfManyAtOnceOneIsSignedIn(t *testing.T) {
 
 func TestLinksAndSessionsExpire(t *testing.T) {
 	t.Parallel()
-	signingIn(t, func(t *testing.T, o *admin.Operator, s *db.DB, c *handClock) {
+	signingIn(t, func(t *testing.T, o service, s *db.DB, c *handClock) {
 		ctx := t.Context()
 		late, err := o.CreateSignInLink(ctx, awa("atelier", time.Minute))
 		require.NoError(t, err)
 		c.advance(time.Minute)
 		_, err = o.SignIn(ctx, secretOf(t, late))
-		require.ErrorIs(t, err, admin.ErrSignInLink, "from the moment on that it expires")
+		require.ErrorIs(t, err, signin.ErrLink, "from the moment on that it expires")
 
 		link, err := o.CreateSignInLink(ctx, awa("atelier", time.Minute))
 		require.NoError(t, err)
 		secret, err := o.SignIn(ctx, secretOf(t, link))
 		require.NoError(t, err)
-		c.advance(admin.SessionLength - time.Millisecond)
+		c.advance(signin.SessionLength - time.Millisecond)
 		_, _, err = o.InSession(ctx, secret, true)
 		require.NoError(t, err)
 		c.advance(time.Millisecond)
 		_, _, err = o.InSession(ctx, secret, true)
-		require.ErrorIs(t, err, admin.ErrNoSession, "twelve hours, whatever was done meanwhile")
+		require.ErrorIs(t, err, signin.ErrNoSession, "twelve hours, whatever was done meanwhile")
 
 		c.advance(time.Second)
 		_, err = o.CreateSignInLink(ctx, awa("atelier", time.Minute))
@@ -179,7 +187,7 @@ func TestRolesThatSignIn(t *testing.T) {
 		{"viewer", false, "other members do not"},
 		{"operator", false, "the operator has the commands"},
 	}
-	signingIn(t, func(t *testing.T, o *admin.Operator, s *db.DB, c *handClock) {
+	signingIn(t, func(t *testing.T, o service, s *db.DB, c *handClock) {
 		ctx := t.Context()
 		for _, row := range rows {
 			d := awa("atelier", time.Minute)
@@ -193,7 +201,7 @@ func TestRolesThatSignIn(t *testing.T) {
 				require.NoError(t, err, row.because)
 			}
 			// What stands in the tables otherwise lets nobody in either.
-			print := admin.Fingerprint("a" + row.role)
+			print := signin.Fingerprint("a" + row.role)
 			owner := s.Client().Store.Query().OnlyX(ctx).ID
 			require.NoError(t, hook.WithTx(ctx, s, func(ctx context.Context, tx *ent.Tx) error {
 				tx.SignInLink.Create().SetStoreID(owner).SetFingerprint(print).SetMember("Awa").SetRole(row.role).
@@ -212,7 +220,8 @@ func TestRolesThatSignIn(t *testing.T) {
 func TestAddressesOfLinks(t *testing.T) {
 	t.Parallel()
 	s := dbtest.New(t, dbtest.SQLite, db.Config{})
-	w := newTwo(t, s)
+	w := service{admin.New(s, admin.Options{}), signin.New(s)}
+	newStore(t, w, "one")
 	for _, base := range []string{"", "dashboard.example.com", "https://", "ftp://dashboard.example.com",
 		"http://dashboard.example.com", "http://10.0.0.5:8081", "http://localhost.example.com", "https://a@dashboard.example.com",
 		"https://dashboard.example.com/?a=b", "https://dashboard.example.com/#a"} {
@@ -227,7 +236,7 @@ func TestAddressesOfLinks(t *testing.T) {
 		"http://127.0.0.1:8081":                "http://127.0.0.1:8081", "http://localhost": "http://localhost",
 		"http://[::1]:80": "http://[::1]", "http://demo.localhost:1/": "http://demo.localhost:1",
 	} {
-		origin, err := admin.CheckBaseURL(base)
+		origin, err := signin.CheckBaseURL(base)
 		require.NoError(t, err, base)
 		require.Equal(t, want, origin)
 		d := awa("one", time.Minute)
@@ -237,5 +246,21 @@ func TestAddressesOfLinks(t *testing.T) {
 		require.True(t, strings.HasPrefix(link.GetUrl(), strings.TrimRight(base, "/")+"/dashboard/sign-in?token="), link.GetUrl())
 	}
 	_, err := w.SignIn(t.Context(), uuid.NewString())
-	require.ErrorIs(t, err, admin.ErrSignInLink)
+	require.ErrorIs(t, err, signin.ErrLink)
+}
+
+// activity returns the newest entries of a store's journal.
+func activity(ctx context.Context, t *testing.T, o admin.API, store string, limit int32) []*adminv1.ActivityEntry {
+	t.Helper()
+	found, err := o.ListActivity(ctx, &adminv1.ListActivityRequest{Store: store, PageSize: &limit})
+	require.NoError(t, err)
+	return found.GetEntries()
+}
+
+func codeOf(err error) apierr.Code {
+	r, _ := errors.AsType[*apierr.Refusal](err)
+	if r == nil {
+		return ""
+	}
+	return r.Code
 }

@@ -1,4 +1,4 @@
-package admin_test
+package signin_test
 
 import (
 	"fmt"
@@ -14,17 +14,18 @@ import (
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	"go.storefront.example/server/admin"
 	"go.storefront.example/server/apierr"
+	"go.storefront.example/server/dashboard/signin"
 )
 
 // newStore makes another store beside atelier.
-func newStore(t *testing.T, o *admin.Operator, slug string) {
+func newStore(t *testing.T, o service, slug string) {
 	t.Helper()
 	_, err := o.CreateStore(t.Context(), &adminv1.CreateStoreRequest{Name: slug, Slug: slug, Currency: "XAF", Country: "CM"})
 	require.NoError(t, err)
 }
 
 // listed are the kinds and ids of a list.
-func listed(t *testing.T, o *admin.Operator, storeName string, limit int32) (all []string) {
+func listed(t *testing.T, o service, storeName string, limit int32) (all []string) {
 	t.Helper()
 	found, err := o.ListSessions(t.Context(), &adminv1.ListSessionsRequest{Store: storeName, PageSize: &limit})
 	require.NoError(t, err)
@@ -40,18 +41,18 @@ func bea() *adminv1.CreateSignInLinkRequest {
 		BaseUrl: "https://dashboard.example.com"}
 }
 
-func isIn(t *testing.T, o *admin.Operator, session string) bool {
+func isIn(t *testing.T, o service, session string) bool {
 	t.Helper()
 	_, _, err := o.InSession(t.Context(), session, true)
 	if err != nil {
-		require.ErrorIs(t, err, admin.ErrNoSession)
+		require.ErrorIs(t, err, signin.ErrNoSession)
 	}
 	return err == nil
 }
 
 func TestWhoIsSignedInIsListed(t *testing.T) {
 	t.Parallel()
-	signingIn(t, func(t *testing.T, o *admin.Operator, s *db.DB, c *handClock) {
+	signingIn(t, func(t *testing.T, o service, s *db.DB, c *handClock) {
 		ctx := t.Context()
 		newStore(t, o, "other")
 		session, a := signedIn(t, o, "atelier")
@@ -96,18 +97,18 @@ func TestWhoIsSignedInIsListed(t *testing.T) {
 		require.Equal(t, begun.Add(time.Minute), used())
 
 		// What has ended by itself is not listed.
-		c.advance(admin.DefaultSignInExpiry)
+		c.advance(signin.DefaultExpiry)
 		require.Equal(t, []string{third}, listed(t, o, "atelier", 50))
 		require.NoError(t, o.SignOut(ctx, session))
 		require.Empty(t, listed(t, o, "atelier", 50))
-		c.advance(admin.SessionLength)
+		c.advance(signin.SessionLength)
 		require.Empty(t, listed(t, o, "", 50))
 	})
 }
 
 func TestSessionIsRevokedByItsID(t *testing.T) {
 	t.Parallel()
-	signingIn(t, func(t *testing.T, o *admin.Operator, s *db.DB, c *handClock) {
+	signingIn(t, func(t *testing.T, o service, s *db.DB, c *handClock) {
 		ctx := t.Context()
 		newStore(t, o, "other")
 		session, id := signedIn(t, o, "atelier")
@@ -142,10 +143,10 @@ func TestSessionIsRevokedByItsID(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, adminv1.Session_link, ended.GetKind())
 		require.NotNil(t, ended.EndedAt)
-		_, err = o.LookAtSignInLink(ctx, secretOf(t, link))
-		require.ErrorIs(t, err, admin.ErrSignInLink)
+		_, err = o.LookAt(ctx, secretOf(t, link))
+		require.ErrorIs(t, err, signin.ErrLink)
 		_, err = o.SignIn(ctx, secretOf(t, link))
-		require.ErrorIs(t, err, admin.ErrSignInLink)
+		require.ErrorIs(t, err, signin.ErrLink)
 		entries = activity(admin.As(ctx, "Awa"), t, o, "atelier", 1)
 		require.Equal(t, "sign_in_link.revoked", entries[0].Action)
 
@@ -159,7 +160,7 @@ func TestSessionIsRevokedByItsID(t *testing.T) {
 
 func TestAllSessionsOfAMemberOrAStoreAreRevoked(t *testing.T) {
 	t.Parallel()
-	signingIn(t, func(t *testing.T, o *admin.Operator, _ *db.DB, _ *handClock) {
+	signingIn(t, func(t *testing.T, o service, _ *db.DB, _ *handClock) {
 		ctx := t.Context()
 		newStore(t, o, "other")
 		one, _ := signedIn(t, o, "atelier")
@@ -203,7 +204,7 @@ func TestAllSessionsOfAMemberOrAStoreAreRevoked(t *testing.T) {
 // Who uses a link while it is revoked is let in before, and signed out, or not let in.
 func TestNobodySignsInPastARevocation(t *testing.T) {
 	t.Parallel()
-	signingIn(t, func(t *testing.T, o *admin.Operator, _ *db.DB, _ *handClock) {
+	signingIn(t, func(t *testing.T, o service, _ *db.DB, _ *handClock) {
 		for i := range 30 {
 			link, err := o.CreateSignInLink(t.Context(), awa("atelier", time.Minute))
 			require.NoError(t, err)
@@ -223,7 +224,7 @@ func TestNobodySignsInPastARevocation(t *testing.T) {
 			if err == nil {
 				require.False(t, isIn(t, o, session))
 			} else {
-				require.ErrorIs(t, err, admin.ErrSignInLink)
+				require.ErrorIs(t, err, signin.ErrLink)
 			}
 		}
 		require.Empty(t, listed(t, o, "", 50))
