@@ -13,14 +13,14 @@ import (
 )
 
 const (
-	// DefaultPageSize is how many items a page of a list has unless the request names another number.
+	// DefaultPageSize is how many items a page of a list has if the request names no size.
 	DefaultPageSize = 50
 	// MaxPageSize bounds a page of a list.
 	MaxPageSize = 1000
 )
 
-// page is the part of a list, newest first, that a request asks for: at most size items that follow
-// the item with this time and id. Without an id it is the first page.
+// page is the part of a list, newest first, that a request names: at most size items after the item with this time and id.
+// Without an id it is the first page.
 type page struct {
 	size int
 	at   time.Time
@@ -64,31 +64,31 @@ func (refused *problems) timeOf(name string, at *timestamppb.Timestamp) time.Tim
 	return at.AsTime()
 }
 
-// older restricts a query to what follows the page before. Its table has created_at and id.
+// older restricts a query to the items after the previous page. Its table has created_at and id.
 func (p page) older(s *sql.Selector) {
 	if p.id != uuid.Nil {
 		s.Where(sql.CompositeLT([]string{s.C("created_at"), s.C("id")}, p.at, p.id))
 	}
 }
 
-// newest orders a query as lists are.
+// newest orders a query newest first.
 func newest(s *sql.Selector) { s.OrderBy(sql.Desc(s.C("created_at")), sql.Desc(s.C("id"))) }
 
-// rows is all that a query needs of the page: what follows the page before, in order, and one row more than the page has
-// if there is a next one.
+// rows restricts a query to the page: the items after the previous page, in order, and one more than the page has, to see
+// whether there is a next page.
 func (p page) rows(s *sql.Selector) {
 	p.older(s)
 	newest(s)
 	s.Limit(p.size + 1)
 }
 
-// dated is a message as lists sort it.
+// dated is a message with the fields by which lists are sorted.
 type dated interface {
 	GetId() string
 	GetCreatedAt() *timestamppb.Timestamp
 }
 
-// pageOf returns the messages of a page of its rows (page.rows), and the token of the next page.
+// pageOf returns the messages of a page from its rows (page.rows), and the token of the next page.
 func pageOf[Row any, Message dated](p page, rows []Row, message func(Row) Message) (messages []Message, next string) {
 	messages = each(rows, message)
 	if len(rows) <= p.size {
@@ -98,13 +98,13 @@ func pageOf[Row any, Message dated](p page, rows []Row, message func(Row) Messag
 	return messages[:p.size], tokenOf(last.GetCreatedAt().AsTime(), uuid.MustParse(last.GetId()))
 }
 
-// tokenOf is the token of the page that follows the item with this time and id.
+// tokenOf returns the token of the page after the item with this time and id.
 func tokenOf(at time.Time, id uuid.UUID) string {
 	token := binary.BigEndian.AppendUint64(nil, uint64(at.UnixMilli())) //nolint:gosec // Read back as it was.
 	return base64.RawURLEncoding.EncodeToString(append(token, id[:]...))
 }
 
-// each makes a message of every row.
+// each converts every row to a message.
 func each[Row, Message any](rows []Row, message func(Row) Message) []Message {
 	all := make([]Message, len(rows))
 	for i, row := range rows {

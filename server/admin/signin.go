@@ -27,31 +27,30 @@ import (
 	"go.storefront.example/server/shop"
 )
 
-// roles are the roles of members who may sign in to a store's dashboard, as rows hold them
-// (specification, Authentication).
+// roles returns the roles of members who may sign in to a store's dashboard (specification, Authentication).
 func roles() []string {
 	return []string{adminv1.Session_owner.String(), adminv1.Session_admin.String()}
 }
 
 const (
-	// DefaultSignInExpiry is how long a sign-in link can be used if the request does not set it.
+	// DefaultSignInExpiry is how long a sign-in link can be used if the request sets no time.
 	DefaultSignInExpiry = 10 * time.Minute
-	// MaxSignInExpiry bounds how long a sign-in link can be used: it travels in chats and mails.
+	// MaxSignInExpiry bounds how long a sign-in link can be used, because links are sent in chats and mails.
 	MaxSignInExpiry = 24 * time.Hour
-	// SessionLength is how long a member stays signed in, active or not, after signing in or KeepAlive.
+	// SessionLength is how long a member stays signed in, active or not, after signing in or after KeepAlive.
 	SessionLength = 12 * time.Hour
 )
 
-// signInPath is where on the operator's listener a sign-in link leads; the secret follows.
+// signInPath is the path of a sign-in link on the operator's listener; the secret follows it.
 const signInPath = "/dashboard/sign-in?token="
 
 // usedEvery is the precision with which the last use of a session is stored.
 const usedEvery = time.Minute
 
-// secretBytes is the randomness of a sign-in link and of a session: nobody guesses 256 bits.
+// secretBytes is the randomness of the secret of a sign-in link and of a session: nobody can guess 256 bits.
 const secretBytes = 32
 
-// Member is a member who is signed in, or can be by a link.
+// Member is a member who is signed in, or whom a link can sign in.
 type Member struct {
 	Name string
 	// Role is owner or admin.
@@ -60,17 +59,16 @@ type Member struct {
 	StoreName string
 	// ExpiresAt is when the session or the link expires.
 	ExpiresAt time.Time
-	// Origin is the scheme and host of the sign-in link, such as https://dashboard.example.com; empty
-	// when the link is of a release that did not keep it.
+	// Origin is the scheme and host of the sign-in link, such as https://dashboard.example.com; empty for a link of a release
+	// that did not store it.
 	Origin string
 }
 
-// Secure reports whether the session's cookie travels over HTTPS only.
+// Secure reports whether browsers send the session's cookie only over HTTPS.
 func (m Member) Secure() bool { return !strings.HasPrefix(m.Origin, "http://") }
 
-// CheckBaseURL returns the origin of an address that sign-in links can be made under: https, or http on
-// a loopback address, without query and fragment. A session's cookie never travels in the clear beyond
-// this machine.
+// CheckBaseURL checks the base address of sign-in links and returns its origin. The address must be https, or http on a
+// loopback address, without query and fragment, so that a session's cookie leaves this machine only encrypted.
 func CheckBaseURL(address string) (origin string, err error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Hostname() == "" || u.User != nil || u.RawQuery != "" ||
@@ -80,7 +78,7 @@ func CheckBaseURL(address string) (origin string, err error) {
 	if u.Scheme == "http" && !loopback(u.Hostname()) {
 		return "", fmt.Errorf("must be an https address: over http nobody can sign in beyond this machine, not %q", address)
 	}
-	// As a browser writes it (RFC 6454, section 6.2).
+	// The form that browsers use (RFC 6454, section 6.2).
 	port := map[string]string{"https": ":443", "http": ":80"}[u.Scheme]
 	return u.Scheme + "://" + strings.TrimSuffix(strings.ToLower(u.Host), port), nil
 }
@@ -134,7 +132,7 @@ func (o *Operator) CreateSignInLink(ctx context.Context, in *adminv1.CreateSignI
 		now := hook.Time(ctx)
 		linkID, expiresAt := id.At(now), now.Add(expires)
 		link.Id, link.ExpiresAt = linkID.String(), apijson.Timestamp(expiresAt)
-		// Expired rows are deleted here, because links are created often enough.
+		// Delete expired rows here, because links are created often enough.
 		if _, err := tx.SignInLink.Delete().Where(signinlink.ExpiresAtLT(now)).Exec(ctx); err != nil {
 			return err
 		}
@@ -151,8 +149,7 @@ func (o *Operator) CreateSignInLink(ctx context.Context, in *adminv1.CreateSignI
 	return link, nil
 }
 
-// LookAtSignInLink returns the member whom a link would sign in, and does not use it up. It returns
-// ErrSignInLink.
+// LookAtSignInLink returns the member whom a link would sign in, and does not consume the link. It fails with ErrSignInLink.
 func (o *Operator) LookAtSignInLink(ctx context.Context, secret string) (Member, error) {
 	row, err := o.db.Client().SignInLink.Query().
 		Where(signinlink.Fingerprint(fingerprintOf(secret)), usable(o.db.Now())).Only(ctx)
@@ -169,9 +166,9 @@ func (o *Operator) LookAtSignInLink(ctx context.Context, secret string) (Member,
 	return Member{Name: row.Member, Role: row.Role, StoreName: in.Name, ExpiresAt: row.ExpiresAt, Origin: row.Origin}, nil
 }
 
-// SignIn uses up a link and begins a session with the link's id. It returns the session's secret, of which
-// only the fingerprint is stored. Of two concurrent calls with one link one succeeds. instead has the
-// secrets of the browser's earlier sessions, which end. It returns ErrSignInLink.
+// SignIn consumes a link and begins a session with the link's id. It returns the session's secret, of which only the
+// fingerprint is stored. If two calls use one link at once, one succeeds. instead has the secrets of the browser's earlier
+// sessions, which SignIn ends. It fails with ErrSignInLink.
 func (o *Operator) SignIn(ctx context.Context, linkSecret string, instead ...string) (secret string, err error) {
 	secret, fingerprint := newSecret()
 	err = hook.WithTx(ctx, o.db, func(ctx context.Context, tx *ent.Tx) error {
@@ -207,9 +204,8 @@ func (o *Operator) SignIn(ctx context.Context, linkSecret string, instead ...str
 	return secret, err
 }
 
-// InSession returns a context with the store of the session and, as its actor, the member. secure reports
-// whether the secret came in a cookie for HTTPS only: a session is found only by its own kind of cookie.
-// It returns ErrNoSession.
+// InSession returns a context with the session's store and, as the actor, its member. secure reports whether the secret came in
+// a cookie for HTTPS only, because a session is found only by its own kind of cookie. It fails with ErrNoSession.
 func (o *Operator) InSession(ctx context.Context, secret string, secure bool) (context.Context, Member, error) {
 	now := o.db.Now()
 	row, err := o.db.Client().Session.Query().Where(session.Fingerprint(fingerprintOf(secret)), lasting(now)).Only(ctx)
@@ -239,8 +235,8 @@ func (o *Operator) InSession(ctx context.Context, secret string, secure bool) (c
 	return tenant.With(ctx, shop.TenantOf(in), tenant.Actor{Type: tenant.ActorMember, Name: row.Member}), member, nil
 }
 
-// storeOf reads the store of a session or of a sign-in link. It fails with the caller's error none if the store is gone or its
-// deletion has begun, because such a store lets nobody in.
+// storeOf reads the store of a session or a sign-in link. It fails with none, the caller's error, if the store is gone or its
+// deletion has begun, because members may not sign in to such a store.
 func storeOf(ctx context.Context, stores *ent.StoreClient, storeID uuid.UUID, none error) (*ent.Store, error) {
 	row, err := stores.Get(ctx, storeID)
 	switch {
@@ -262,7 +258,7 @@ func (o *Operator) KeepAlive(ctx context.Context, secret string) error {
 	})
 }
 
-// SignOut ends a session for good; ending one that has ended changes nothing.
+// SignOut ends a session for good. If the session has ended, nothing changes.
 func (o *Operator) SignOut(ctx context.Context, secret string) error {
 	return hook.WithTx(ctx, o.db, func(ctx context.Context, tx *ent.Tx) error { return endSession(ctx, tx, secret) })
 }
@@ -276,7 +272,7 @@ func endSession(ctx context.Context, tx *ent.Tx, secret string) error {
 	return nil
 }
 
-// usable selects the links that still work.
+// usable selects the links that have not expired.
 func usable(now time.Time) predicate.SignInLink {
 	return signinlink.And(signinlink.UsedAtIsNil(), signinlink.RevokedAtIsNil(), signinlink.ExpiresAtGT(now),
 		signinlink.RoleIn(roles()...))
@@ -289,12 +285,12 @@ func lasting(now time.Time) predicate.Session {
 
 func newSecret() (secret string, fingerprint []byte) {
 	var random [secretBytes]byte
-	_, _ = rand.Read(random[:]) // never fails: it ends the process instead
+	_, _ = rand.Read(random[:]) // rand.Read never fails; it ends the process instead
 	secret = base64.RawURLEncoding.EncodeToString(random[:])
 	return secret, fingerprintOf(secret)
 }
 
-// fingerprintOf is the stored form of a secret, by which it is looked up.
+// fingerprintOf returns the stored form of a secret, by which rows are looked up.
 func fingerprintOf(secret string) []byte {
 	sum := sha256.Sum256([]byte(secret))
 	return sum[:]

@@ -44,7 +44,7 @@ func (c *Change[R]) Applied(row *R) R {
 	return next
 }
 
-// updateRequest is what every update request has.
+// updateRequest has the methods of every update request.
 type updateRequest interface {
 	proto.Message
 	GetUpdateMask() *fieldmaskpb.FieldMask
@@ -103,7 +103,7 @@ func namedByUpdate(p *validate.Problems, in updateRequest) func(protoreflect.Fie
 	}
 }
 
-// namedByCreation reports whether a creation names a field; an enum without a value is left to its default.
+// namedByCreation reports whether a creation names a field. An enum without a value is not named and gets its default.
 func namedByCreation(m protoreflect.Message, fd protoreflect.FieldDescriptor) bool {
 	switch {
 	case validate.BoundOf(fd).Required && fd.HasPresence():
@@ -116,7 +116,7 @@ func namedByCreation(m protoreflect.Message, fd protoreflect.FieldDescriptor) bo
 	return true
 }
 
-// absent reports whether a request holds no value of a field: that is what null is in JSON.
+// absent reports whether a request has no value for a field, which in JSON is null.
 func absent(m protoreflect.Message, fd protoreflect.FieldDescriptor) bool {
 	if fd.IsList() {
 		return false
@@ -266,7 +266,7 @@ func differ[T comparable](a, b *T) bool {
 	return *a != *b
 }
 
-// differAt reports whether two moments that may be null are different.
+// differAt reports whether two times that may be null are different.
 func differAt(a, b *time.Time) bool {
 	if a == nil || b == nil {
 		return a != b

@@ -91,7 +91,7 @@ func (s *Shop) CreatePaymentLink(
 		if err := checkPricing(&ent.PaymentLink{}, &next, now); err != nil {
 			return err
 		}
-		// 50 random bits: a code that is taken after all violates its index and the transaction runs anew.
+		// 50 random bits. If a code exists after all, the unique index ends the transaction, which then runs again.
 		short := strings.ToLower(code(10))
 		create := tx.PaymentLink.Create().SetID(id.At(now)).SetStoreID(t.ID).
 			SetCode(short).SetURL(address + "/pay/" + short).SetCreatedAt(now).SetUpdatedAt(now)
@@ -138,8 +138,7 @@ func (s *Shop) updatePaymentLink(ctx context.Context, id string, in proto.Messag
 	})
 }
 
-// EnablePaymentLink enables a disabled link and leaves an enabled one as it is. It refuses with
-// payment_link_not_found.
+// EnablePaymentLink enables a disabled link; an enabled link does not change. It refuses with payment_link_not_found.
 func (s *Shop) EnablePaymentLink(
 	ctx context.Context, in *storefrontv1.EnablePaymentLinkRequest,
 ) (*storefrontv1.PaymentLink, error) {
@@ -150,8 +149,7 @@ func (s *Shop) EnablePaymentLink(
 	})
 }
 
-// DisablePaymentLink disables a link for the operator's side and leaves a disabled one as it is.
-// It refuses with payment_link_not_found.
+// DisablePaymentLink disables a link; a disabled link does not change. It refuses with payment_link_not_found.
 func (s *Shop) DisablePaymentLink(ctx context.Context, id string) (*storefrontv1.PaymentLink, error) {
 	return s.changePaymentLink(ctx, id, func(ctx context.Context, row *ent.PaymentLink) (ent.PaymentLink, error) {
 		next := *row
@@ -162,7 +160,7 @@ func (s *Shop) DisablePaymentLink(ctx context.Context, id string) (*storefrontv1
 	})
 }
 
-// changePaymentLink saves what a link becomes, or nothing when it stays as it is.
+// changePaymentLink saves the fields in which a link changes, if any.
 func (s *Shop) changePaymentLink(
 	ctx context.Context, id string, after func(context.Context, *ent.PaymentLink) (ent.PaymentLink, error),
 ) (*storefrontv1.PaymentLink, error) {
