@@ -12,7 +12,7 @@ import (
 	"go.storefront.example/server/dashboard"
 )
 
-// platform are the settings of what the dashboard shows of the platform.
+// platform has the settings of the dashboard's branding.
 type platform struct {
 	BrandName      string   `clears:"" placeholder:"NAME" help:"The platform's name, which the dashboard shows."`
 	BrandLogo      string   `clears:"" placeholder:"FILE" help:"The platform's logo, which the dashboard shows: an SVG, PNG, JPEG or WebP file of at most 512 KiB."`
@@ -21,7 +21,7 @@ type platform struct {
 	FrameAncestors []string `clears:"" placeholder:"ORIGIN,…" help:"Origins whose pages may show the dashboard in a frame, such as https://app.example.com (default: none)."`
 }
 
-// checked reads the logo and checks the rest.
+// checked reads the logo and checks the settings.
 func (p platform) checked() (dashboard.Platform, error) {
 	shown := dashboard.Platform{Name: p.BrandName, Color: p.BrandColor, SignInURL: p.SignInURL}
 	for _, origin := range p.FrameAncestors {
@@ -88,10 +88,10 @@ func (c *dashboardLinkCmd) Run(s *invocation) error {
 	})
 }
 
-// baseAt is the address that links are made under.
+// baseAt is the base address of sign-in links.
 type baseAt string
 
-// UnmarshalText reads an address as admin.CheckBaseURL accepts it.
+// UnmarshalText reads an address that admin.CheckBaseURL accepts.
 func (b *baseAt) UnmarshalText(text []byte) error {
 	if _, err := admin.CheckBaseURL(string(text)); err != nil {
 		return err
@@ -137,7 +137,7 @@ type sessionsRevokeCmd struct {
 	Member string `placeholder:"NAME" help:"The member's name, with --all."`
 }
 
-// Run ends what is named.
+// Run ends the named sessions and links.
 func (c *sessionsRevokeCmd) Run(s *invocation) error {
 	switch {
 	case c.ID != "" && (c.All || c.Member != ""):

@@ -6,7 +6,7 @@ import (
 	"go.storefront.example/server/validate"
 )
 
-// problems are the fields of a request that are refused.
+// problems collects the refused fields of a request.
 type problems struct{ validate.Problems }
 
 // enum returns the value of an enum with this name, or the zero value if there is none.

@@ -187,7 +187,7 @@ func (o *Operator) inNamed(ctx context.Context, name string) (context.Context, e
 	return o.inReadable(ctx, name)
 }
 
-// check refuses a request with refused fields; otherwise it is inReadable, and returns the store too. Nil is none.
+// check returns a refusal if a field was refused; refused may be nil. Otherwise it is inReadable, and also returns the store.
 func (o *Operator) check(ctx context.Context, refused *problems, name string) (context.Context, tenant.Store, error) {
 	if refused != nil && refused.Any() {
 		return nil, tenant.Store{}, refused.Err()

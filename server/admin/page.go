@@ -27,7 +27,7 @@ type page struct {
 	id   uuid.UUID
 }
 
-// page reads the page that a request asks for.
+// page reads the page that a request names.
 func (refused *problems) page(size *int32, token string) page {
 	p := page{size: DefaultPageSize}
 	if size != nil {
@@ -46,13 +46,13 @@ func (refused *problems) page(size *int32, token string) page {
 	}
 	p.at = time.UnixMilli(int64(binary.BigEndian.Uint64(text))).UTC() //nolint:gosec // Any 64 bits are a time.
 	p.id = uuid.UUID(text[8:])
-	if timestamppb.New(p.at).CheckValid() != nil { // a database may not hold such a time
+	if timestamppb.New(p.at).CheckValid() != nil { // a time that a database may not be able to store
 		refused.Invalid("pageToken", "must be the nextPageToken of an answer")
 	}
 	return p
 }
 
-// timeOf reads a time that a request may name; the zero time is none.
+// timeOf reads an optional time of a request; the zero time means none.
 func (refused *problems) timeOf(name string, at *timestamppb.Timestamp) time.Time {
 	switch {
 	case at == nil:

@@ -34,8 +34,7 @@ func (p *problems) paymentLinkChange(in proto.Message) (Change[ent.PaymentLink],
 	return c, p.Err()
 }
 
-// linkAfter is the link after a change. Changing the pricing clears the other kind's amount unless
-// the change names it.
+// linkAfter returns the link after a change. Changing the pricing clears the other kind's amount unless the change names it.
 func linkAfter(c Change[ent.PaymentLink], row *ent.PaymentLink) ent.PaymentLink {
 	next := c.Applied(row)
 	switch {
