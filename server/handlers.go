@@ -12,8 +12,8 @@ import (
 	"go.storefront.example/server/shop"
 )
 
-// api serves all services of storefront.v1. The shop's methods are the handlers, except those that
-// set an HTTP status or take no message.
+// api serves all services of storefront.v1. The shop's methods are the handlers, except those that set an HTTP status or ignore
+// their message.
 type api struct{ *shop.Shop }
 
 // GetStore serves StoreService.GetStore.

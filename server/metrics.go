@@ -9,7 +9,7 @@ import (
 	"go.storefront.example/server/edge"
 )
 
-// observer adds a server's metrics of the requests to the public API to the registry, and returns what observes a request.
+// observer adds the metrics of requests to the public API to the registry, and returns the function that counts a request.
 // Every label has few values: none contains a store, a key or a path as a client wrote it.
 func observer(into prometheus.Registerer) func(edge.Request) {
 	add := promauto.With(into)
@@ -26,7 +26,7 @@ func observer(into prometheus.Registerer) func(edge.Request) {
 		Name: "storefront_rate_limit_hits_total",
 		Help: "Requests to the public API that were beyond a limit: that of their key, or that of their address for unknown keys.",
 	}, []string{"limit"})
-	// Series start at zero: a rate needs a first value.
+	// Create every series now, because a rate needs a first value of zero.
 	for _, limit := range []string{edge.LimitKey, edge.LimitAddress} {
 		limits.WithLabelValues(limit)
 	}
@@ -41,7 +41,7 @@ func observer(into prometheus.Registerer) func(edge.Request) {
 	}
 }
 
-// addLoad adds the metrics of a server's present load, and of how full its public listener is, to the registry.
+// addLoad adds the metrics of a server's current load, and of its public listener's connections, to the registry.
 func (s *Server) addLoad(into prometheus.Registerer) {
 	add := promauto.With(into)
 	gauge := func(name, help string, value func() float64) {

@@ -17,13 +17,11 @@ import (
 	"go.storefront.example/server/monitor"
 )
 
-// HasDashboard reports whether the operator's listener serves the dashboard: it does if the
-// operator's side is on.
+// HasDashboard reports whether the operator's listener serves the dashboard, which it does if the admin services are on.
 func (s *Server) HasDashboard() bool { return s.operator != nil }
 
-// mounts returns everything on the operator's listener: health, metrics and the reference, without
-// authentication; and if the operator's side is on, the services behind its gate, and the stores' dashboard, which
-// authenticates members by itself.
+// mounts returns the handlers of the operator's listener: health, metrics and the reference without authentication; and, if the
+// admin services are on, these services behind their gate, and the dashboard, which authenticates members itself.
 func (s *Server) mounts() []monitor.Mount {
 	reference := docs.New(s.config.ownAddress(s.publicAddress))
 	all := append(monitor.Mounts(s.monitor()),
@@ -46,8 +44,7 @@ func (s *Server) mounts() []monitor.Mount {
 	return append(all, monitor.Mount{Pattern: "GET /{$}", Handler: http.RedirectHandler(front, http.StatusSeeOther)})
 }
 
-// monitor returns the configuration of health, metrics and profiles. Profiles always need the
-// token, even from this machine.
+// monitor returns the configuration of health, metrics and profiles. Profiles need the token, even from this machine.
 func (s *Server) monitor() monitor.Config {
 	c := monitor.Config{Ready: s.check, Metrics: s.config.Metrics, Logger: s.config.Logger}
 	if s.config.AdminToken != "" {
@@ -56,12 +53,12 @@ func (s *Server) monitor() monitor.Config {
 	return c
 }
 
-// adminHandler is what the operator's listener serves.
+// adminHandler returns the handler of the operator's listener.
 func (s *Server) adminHandler() http.Handler {
 	return monitor.Traced(s.config.Traces, monitor.Mux(s.mounts()))
 }
 
-// publicHandler is what the public listener serves.
+// publicHandler returns the handler of the public listener.
 func (s *Server) publicHandler() http.Handler {
 	if !s.config.PublicDocs {
 		return s.edge
@@ -76,7 +73,7 @@ func (s *Server) publicHandler() http.Handler {
 	})
 }
 
-// ownAddress is the API's public address where it is set, else how a request tells it.
+// ownAddress returns a function for the API's address: APIURL if it is set, otherwise of, which finds it from the request.
 func (c Config) ownAddress(of func(*http.Request) string) func(*http.Request) string {
 	if c.APIURL == "" {
 		return of
@@ -84,8 +81,8 @@ func (c Config) ownAddress(of func(*http.Request) string) func(*http.Request) st
 	return func(*http.Request) string { return c.APIURL }
 }
 
-// publicAddress is the address of the public listener on this machine; "" if it is for others too, who reach it
-// by a name that this process does not have.
+// publicAddress returns the address of the public listener on this machine. It returns "" if other machines can reach the
+// listener, because this process does not know by which name.
 func (s *Server) publicAddress(*http.Request) string {
 	if at, ok := s.Addr().(*net.TCPAddr); ok && at.IP.IsLoopback() {
 		return "http://" + at.String()
@@ -93,8 +90,8 @@ func (s *Server) publicAddress(*http.Request) string {
 	return ""
 }
 
-// timed ends the work for an operator's request when its time is over. No request is long: longer
-// work is done in steps. A stream ends when the server stops.
+// timed cancels an operator's request that takes too long. No request needs long, because longer work is done in steps. A
+// stream ends only when the server stops.
 func (s *Server) timed(next http.Handler) http.Handler {
 	timeout := cmp.Or(s.config.RequestTimeout, edge.DefaultTimeout)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -113,9 +110,9 @@ func (s *Server) timed(next http.Handler) http.Handler {
 	})
 }
 
-// newOperatorGate returns the gate of the operator's side, or nil if that is off. The gate requires
-// the token. Without a token, and only if the server may be open to programs on this machine, it
-// admits this machine, provided that others cannot reach the listener.
+// newOperatorGate returns the gate of the admin services, or nil if they are off. The gate requires the token. With no token,
+// and if the server may be open to programs on this machine, it admits this machine, provided that other machines cannot reach
+// the listener.
 func newOperatorGate(c Config, listens net.Addr) *rpc.Gate {
 	if c.AdminToken != "" {
 		return rpc.NewGate(c.AdminToken, c.OldAdminToken)

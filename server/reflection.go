@@ -7,13 +7,12 @@ import (
 
 	"connectrpc.com/connect"
 	"connectrpc.com/grpcreflect"
-	_ "google.golang.org/grpc/health/grpc_health_v1" // grpc.health.v1, which grpchealth serves under a name of its own
+	_ "google.golang.org/grpc/health/grpc_health_v1" // grpc.health.v1, which grpchealth itself registers under another file name
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
 )
 
-// publicFiles are the definitions that reflection shows on the public listener: all except the
-// operator's.
+// publicFiles are the definitions that reflection shows on the public listener: all except the admin services'.
 type publicFiles struct{}
 
 // FindFileByPath returns a file, or protoregistry.NotFound.
@@ -35,7 +34,7 @@ func (publicFiles) FindDescriptorByName(name protoreflect.FullName) (protoreflec
 // healthService is the name of the gRPC health service.
 const healthService = "grpc.health.v1.Health"
 
-// reflection returns gRPC reflection for the named services of the API and the health service, in both its versions, by path.
+// reflection returns, by path, both versions of gRPC reflection for the API's named services and the health service.
 func reflection(names []string, options ...connect.HandlerOption) map[string]http.Handler {
 	reflector := grpcreflect.NewReflector(grpcreflect.NamerFunc(func() []string {
 		return append(slices.Clone(names),

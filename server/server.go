@@ -1,6 +1,5 @@
-// Package server puts the service together: the public listener with the API in all its protocols,
-// and the operator's listener with health and metrics. It holds the handlers, which pass each
-// request to the shop, and no rules.
+// Package server puts the service together: the public listener with the API in all its protocols, and the operator's listener
+// with health and metrics. Its handlers pass each request to the shop; it contains no rules.
 package server
 
 import (
@@ -33,8 +32,8 @@ import (
 	"go.storefront.example/server/shop"
 )
 
-// DefaultConnections is how many connections a listener has open at most if Config sets nothing else. While
-// the headers of a request arrive, a connection may take 130 kB.
+// DefaultConnections is how many connections a listener may have open if Config sets no MaxConnections. While the headers of a
+// request arrive, a connection may take 130 kB.
 const DefaultConnections = 4096
 
 // shutdownTimeout is how long running requests may take to end once the server stops.
@@ -47,9 +46,9 @@ type Config struct {
 	// AdminAddr is the address of the operator's listener. It should be one that only the
 	// operator reaches.
 	AdminAddr string
-	// AdminToken admits the operator to the admin services; empty turns them off, but see AdminOpen.
+	// AdminToken admits the operator to the admin services. Empty turns them off, unless AdminOpen is set.
 	AdminToken string
-	// OldAdminToken admits the operator too, while AdminToken takes its place; empty means none.
+	// OldAdminToken also admits the operator, while AdminToken replaces it; empty means none.
 	OldAdminToken string
 	// AdminOpen turns the admin services on without a token if the operator's listener is on a
 	// loopback address, for development.
@@ -60,34 +59,32 @@ type Config struct {
 	Options admin.Options
 	// TrustedProxies are the peers whose X-Forwarded-For is trusted.
 	TrustedProxies []netip.Prefix
-	// RequestTimeout is how long a request may take until it is answered, with 503 if necessary; 0
-	// means edge.DefaultTimeout.
+	// RequestTimeout is how long a request may take until it is answered, if necessary by 503; 0 means edge.DefaultTimeout.
 	RequestTimeout time.Duration
-	// Clock replaces the clock for the minutes of limits and the expiry of keys; nil means the one
-	// that all servers on the database share.
+	// Clock replaces the clock for the minutes of limits and the expiry of keys; nil means the database's clock, which all
+	// servers share.
 	Clock func() time.Time
-	// Platform is what the dashboard shows of the platform; it has been checked (dashboard.Platform.Check).
+	// Platform is the platform's name, logo and links on the dashboard; the caller has checked it (dashboard.Platform.Check).
 	Platform dashboard.Platform
-	// RequestLogOff turns the log off of refused requests, and of how many succeeded, that the dashboard shows.
+	// RequestLogOff turns off the dashboard's log of refused requests and counts of successful ones.
 	RequestLogOff bool
-	// PublicDocs also serves the reference on the public listener; the operator's listener always has
-	// it.
+	// PublicDocs also serves the reference on the public listener. The operator's listener always serves it.
 	PublicDocs bool
-	// APIURL is the public address of the API, such as https://api.example.com, that the reference shows; empty means
-	// the one that its reader used.
+	// APIURL is the API's public address in the reference, such as https://api.example.com; empty means the address that its
+	// reader used.
 	APIURL string
-	// Metrics is the registry behind /metrics, to which the server adds its own metrics; nil makes
-	// one with those of the process.
+	// Metrics is the registry behind /metrics, to which the server adds its own metrics; nil makes one with the process's
+	// metrics.
 	Metrics *prometheus.Registry
 	// Traces makes the spans of requests on both listeners; nil makes none.
 	Traces trace.TracerProvider
-	// MaxConnections is how many connections each listener has open at most, half of them of one client; 0 means
+	// MaxConnections is how many connections each listener may have open, at most half of them of one client; 0 means
 	// DefaultConnections.
 	MaxConnections int
-	// Logger gets one line a request.
+	// Logger gets one line for each request.
 	Logger *slog.Logger
-	// DrainDelay is how long the server goes on accepting after Run's context ends, while it is not
-	// ready and its responses close their connections.
+	// DrainDelay is how long the server goes on accepting requests after Run's context ends. Meanwhile it is not ready, and
+	// each response closes its connection.
 	DrainDelay time.Duration
 }
 
@@ -96,14 +93,14 @@ type Server struct {
 	config        Config
 	edge          *edge.Edge
 	gate          *auth.Gate
-	usage         *usage.Recorder // nil: the log of requests is off
-	operator      *rpc.Gate       // nil: the operator's side is off
+	usage         *usage.Recorder // nil if RequestLogOff
+	operator      *rpc.Gate       // nil if the admin services are off
 	drain         drain
 	readiness     *monitor.Readiness
 	slots         *limit.Slots
 	public, admin *limit.Listener
-	patience      time.Duration   // with running requests once it stops
-	streaming     context.Context // ends when the streams of the operator's listener have to
+	patience      time.Duration   // how long running requests may take to end once it stops
+	streaming     context.Context // ends when the streams of the operator's listener must end
 	endStreams    context.CancelFunc
 }
 
@@ -154,7 +151,7 @@ func New(c Config) (*Server, error) {
 	return s, nil
 }
 
-// listen binds an address and bounds the connections.
+// listen binds an address and bounds its connections.
 func (s *Server) listen(address string) (*limit.Listener, error) {
 	l, err := net.Listen("tcp", address)
 	if err != nil {
@@ -165,24 +162,24 @@ func (s *Server) listen(address string) (*limit.Listener, error) {
 	}), nil
 }
 
-// slotsPerConn is how many requests are served at a time for each database connection: while one
-// waits for the database, others are admitted, decoded or encoded.
+// slotsPerConn is how many requests run at a time for each database connection. It is two, because while one uses the
+// connection another is decoded or encoded.
 const slotsPerConn = 2
 
-// newSlots returns the slots of a server's requests: those of the public API, of the operator and of the dashboard. One
-// store never holds more than half of the connections.
+// newSlots returns the slots of a server's requests, which the public API, the admin services and the dashboard share. One
+// store never uses more than half of the connections.
 func newSlots(s *db.DB) *limit.Slots {
 	return limit.NewSlots(slotsPerConn*s.Conns(), s.Conns()/2).PerPool(s.PoolOf)
 }
 
-// Addr is the address that the public listener is bound to.
+// Addr returns the address of the public listener.
 func (s *Server) Addr() net.Addr { return s.public.Addr() }
 
-// AdminAddr is the address that the operator's listener is bound to.
+// AdminAddr returns the address of the operator's listener.
 func (s *Server) AdminAddr() net.Addr { return s.admin.Addr() }
 
-// Run serves until the context ends and for the drain delay, then lets running requests end, cuts off
-// those that take too long, and writes the last use of keys. It returns nil after such an end. It is called once.
+// Run serves until the context ends and the drain delay has passed. Then it lets running requests end, cuts off those that take
+// too long, and writes the last use of keys. It returns nil if all that succeeded. Call it once.
 func (s *Server) Run(ctx context.Context) error {
 	public := edge.NewServer(s.drain.handler(s.publicHandler()), s.config.RequestTimeout, s.config.Logger)
 	admin := edge.NewServer(s.adminHandler(), s.config.RequestTimeout, s.config.Logger)
@@ -210,7 +207,8 @@ func (s *Server) Run(ctx context.Context) error {
 	return errors.Join(err, <-gateDone, <-usageDone)
 }
 
-// shutdown ends a server once its requests have ended, or the context has: a client may take its time to read.
+// shutdown ends an http.Server once its requests have ended or the context has. Without the context a client that reads slowly
+// could delay the end.
 func (s *Server) shutdown(ctx context.Context, server *http.Server) error {
 	err := server.Shutdown(ctx)
 	if !errors.Is(err, context.DeadlineExceeded) {

@@ -11,8 +11,8 @@ import (
 	"go.storefront.example/server/edge"
 )
 
-// note logs a request of a known key for the dashboard: that it succeeded, or why it was refused. One that its
-// caller abandoned is neither.
+// note logs a request of a known key for the dashboard: that it succeeded, or why it was refused. A request that its caller
+// abandoned counts as neither.
 func (s *Server) note(r edge.Request) {
 	if r.KeyID == uuid.Nil || r.Status == 0 || r.Status == apierr.StatusClientClosedRequest {
 		return
@@ -23,7 +23,7 @@ func (s *Server) note(r edge.Request) {
 		return
 	}
 	status := r.Status
-	if status < http.StatusBadRequest { // gRPC and gRPC-Web send every answer with 200
+	if status < http.StatusBadRequest { // gRPC and gRPC-Web answer even errors with 200
 		status = apierr.New(apierr.Code(r.Code), "").Status()
 	}
 	s.usage.Refuse(usage.Refused{

@@ -8,16 +8,16 @@ import (
 )
 
 const (
-	// cancelInterval is how often a worker looks for cancelled deliveries. Nothing waits for it: a cancelled
-	// delivery is shown as such, and not attempted, also before it is moved.
+	// cancelInterval is how often a worker looks for cancelled deliveries. It may be long, because the journal shows a delivery
+	// as cancelled, and no worker attempts it, even before it is moved.
 	cancelInterval = 2 * time.Second
-	// cancelRest is the shortest pause between two steps. A step that took longer is followed by a pause as
-	// long as itself, so that other writers have the database for half of the time at least.
+	// cancelRest is the shortest pause between two steps. After a longer step the worker pauses as long as the step took, so
+	// that other writers have the database at least half of the time.
 	cancelRest = 10 * time.Millisecond
 )
 
-// cancel moves the waiting deliveries of disabled or deleted webhooks to the finished ones, some of each webhook in turn: a large
-// one delays none of the others.
+// cancel moves the waiting deliveries of disabled or deleted webhooks to the finished ones. It takes some of each webhook in
+// turn, so that a webhook with many delays none of the others.
 func (w *Worker) cancel(ctx context.Context) error {
 	for more := true; more && ctx.Err() == nil; {
 		var found []queue.CancelledDeliveries

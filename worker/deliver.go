@@ -28,23 +28,23 @@ const (
 	answeredBadly
 )
 
-// endedLease is a delivery whose lease is over.
+// endedLease is the result of a lease: of its attempt, or of a lease without one.
 type endedLease struct {
 	outcome  queue.Outcome
 	receiver receiverState
-	// released is true when nothing came of the lease: the worker stopped before the attempt ended, or
-	// the lease was over before it began.
+	// released is true when the delivery can be leased again: the worker stopped before the attempt ended, or the lease was
+	// over before the attempt began.
 	released bool
-	// leased and ended are when the lease began and the attempt ended, by this process's clock. ended
-	// is zero when nothing was sent.
+	// leased is when the lease began, ended when the attempt ended, both by this process's clock. ended is zero when nothing
+	// was sent.
 	leased, ended time.Time
 }
 
-// deliver makes the attempt of a leased delivery and passes its result on.
+// deliver makes the attempt of a leased delivery and passes its result to the recorder.
 func (w *Worker) deliver(ctx context.Context, d queue.Delivery, leased time.Time) {
 	w.metrics.running.Inc()
 	r := w.attempt(ctx, d, leased)
-	w.metrics.running.Dec() // before the result is visible
+	w.metrics.running.Dec() // first, so that whoever sees the result sees the lower count
 	w.results <- r
 }
 
@@ -114,8 +114,7 @@ func (w *Worker) attempt(ctx context.Context, d queue.Delivery, leased time.Time
 	return r
 }
 
-// line is the log line of an attempt. Its request_id is the one of the request that caused the
-// event.
+// line is the log line of an attempt. Its request_id is that of the request that caused the event.
 func line(d queue.Delivery, a queue.Attempt, s trace.Span) []slog.Attr {
 	attrs := []slog.Attr{
 		slog.String("event_id", d.EventID.String()), slog.String("event_type", d.EventType),
@@ -132,8 +131,7 @@ func line(d queue.Delivery, a queue.Attempt, s trace.Span) []slog.Attr {
 	return attrs
 }
 
-// failed decides what follows a failure: another attempt, or the end. A ping is a test and is never
-// retried.
+// failed decides whether a failed delivery gets another attempt. A ping is a test and is never retried.
 func (w *Worker) failed(r *endedLease, attempt queue.Attempt, counts bool) {
 	r.outcome.Attempt, r.outcome.CountsAsFailure = &attempt, counts
 	delay, more := retryDelay(w.config.RetryDelays, attempt.Number, rand.Float64())

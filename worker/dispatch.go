@@ -10,16 +10,15 @@ import (
 // relayBatch is how many entries of the outbox one transaction relays.
 const relayBatch = 200
 
-// dispatcher decides what is attempted, and when. One goroutine runs it.
+// dispatcher decides which deliveries are attempted, and when. One goroutine runs it.
 type dispatcher struct {
 	*Worker
-	// working is the context of attempts.
+	// working is the context of attempts; it outlives the worker's own (see Run).
 	working context.Context
-	// relaying and looking are the next steps: relaying reads the outbox, looking finds deliveries
-	// that became due.
+	// relaying and looking say what the next step does: relaying reads the outbox, looking finds deliveries that became due.
 	relaying, looking bool
-	// claiming is true when a claim may find more at once: the last one was a whole batch, or a lane
-	// had less than requested, and the webhook's other lane comes next.
+	// claiming is true when another claim may find more at once: the last claim got a whole batch, or a lane had fewer than
+	// requested, and the webhook's other lane may have some.
 	claiming bool
 }
 
@@ -40,7 +39,7 @@ func (w *Worker) dispatch(ctx, working context.Context) {
 	poll := time.NewTicker(pollInterval)
 	defer poll.Stop()
 	for ctx.Err() == nil {
-		// The dispatcher must learn of every lease, so a step is not cancelled when the worker stops.
+		// A step is not cancelled when the worker stops, because the dispatcher must receive every lease that the step takes.
 		if err := d.step(attempting); err != nil {
 			w.config.Logger.ErrorContext(ctx, "look for work", "error", err)
 			d.relaying, d.looking = true, true
@@ -87,15 +86,15 @@ func (d *dispatcher) step(ctx context.Context) error {
 	return d.within(ctx, d.claim)
 }
 
-// within calls f with a context that ends after the time of a lease: a database server that has
-// vanished silently may never answer, and leases that it granted would have ended by then.
+// within calls f with a context that ends after the time of a lease, because a database server that has vanished silently may
+// never answer. By then the leases that it granted have ended.
 func (w *Worker) within(ctx context.Context, f func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, w.leaseDuration())
 	defer cancel()
 	return f(ctx)
 }
 
-// look notes the lanes in which deliveries became due.
+// look marks the lanes in which deliveries became due.
 func (d *dispatcher) look(ctx context.Context) error {
 	due, all, err := d.queue.Due(ctx)
 	if err != nil {
@@ -111,7 +110,7 @@ func (d *dispatcher) look(ctx context.Context) error {
 	return nil
 }
 
-// relay turns a batch of the outbox into deliveries and starts as many as there is room for.
+// relay turns a batch of the outbox into deliveries and starts as many attempts as there is room for.
 func (d *dispatcher) relay(ctx context.Context) error {
 	var begun []queue.Lane
 	start := time.Now()
@@ -149,7 +148,7 @@ func (d *dispatcher) relay(ctx context.Context) error {
 	return nil
 }
 
-// claim leases and starts waiting deliveries where there is room.
+// claim leases waiting deliveries where there is room, and starts their attempts.
 func (d *dispatcher) claim(ctx context.Context) error {
 	wants := d.lanes.wants()
 	d.claiming = false
@@ -174,7 +173,7 @@ func (d *dispatcher) claim(ctx context.Context) error {
 	return nil
 }
 
-// end processes attempts whose results are written.
+// end frees the places of attempts whose results are written.
 func (d *dispatcher) end(batch []endedLease) {
 	now := time.Now()
 	for _, r := range batch {

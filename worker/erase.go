@@ -10,16 +10,18 @@ import (
 const (
 	// eraseInterval is how often a worker looks for customers to forget and stores to delete.
 	eraseInterval = 5 * time.Second
-	// maxWaits bounds how often in a row a step of a forgetting may have to wait before others have their turn.
+	// maxWaits bounds how many steps in a row of erasing one customer may have to wait before the worker turns to the next
+	// customer.
 	maxWaits = 4
-	// longestLogPause bounds the pauses between attempts to empty SQLite's log, which double while a reader keeps it.
+	// longestLogPause bounds the pauses between attempts to empty SQLite's log. They double while a reader keeps the log from
+	// being emptied.
 	longestLogPause = time.Minute
 )
 
-// erase goes on with forgetting customers, beside the process that ordered each, and deletes the stores whose time has come.
-// A failure is logged, and stops none of the others: a forgetting that failed is tried again after a pause, which grows.
+// erase continues the erasures of customers, beside the process that began each, and deletes the stores that are due for
+// deletion. A failure is logged and stops none of the others; a failed erasure is tried again after a pause that grows.
 func (w *Worker) erase(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, w.sweepTimeout) // the next time goes on
+	ctx, cancel := context.WithTimeout(ctx, w.sweepTimeout) // the next run continues
 	defer cancel()
 	forgettings, err := erase.Unfinished(ctx, w.config.DB)
 	if err != nil {
@@ -46,7 +48,7 @@ func (w *Worker) erase(ctx context.Context) error {
 	return err
 }
 
-// forget does what is left of forgetting a customer, or a part of it if its steps have to wait.
+// forget continues the erasure of one customer: to its end, or until maxWaits.
 func (w *Worker) forget(ctx context.Context, f erase.Forgetting) error {
 	for waits := 0; f.FinishedAt == nil && waits < maxWaits; {
 		next, err := erase.Step(ctx, w.config.DB, f.StoreID, f.CustomerID)
@@ -61,7 +63,7 @@ func (w *Worker) forget(ctx context.Context, f erase.Forgetting) error {
 	return nil
 }
 
-// emptyLog empties SQLite's log for the receipts that wait for it, until the context ends.
+// emptyLog tries to empty SQLite's log until the context ends, because receipts of erasures wait for that.
 func (w *Worker) emptyLog(ctx context.Context) {
 	for next := eraseInterval; pause(ctx, next); {
 		waiting, err := erase.EmptyLog(ctx, w.config.DB)

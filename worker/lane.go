@@ -27,21 +27,22 @@ type lanePool struct {
 	perStore int
 	total    int
 	inFlight int
-	// unprovenLimit is how many attempts all unproven webhooks may have together, and unprovenInFlight how many they have.
+	// unprovenLimit is the maximum number of attempts of all unproven webhooks together; unprovenInFlight counts those that
+	// run.
 	unprovenLimit, unprovenInFlight int
 	stores                          map[uuid.UUID]int
 	webhooks                        map[uuid.UUID]*webhook
 	swept                           time.Time
 }
 
-// webhook is the state of one webhook.
+// webhook is the state of one webhook in this worker.
 type webhook struct {
 	store            uuid.UUID
 	inFlight         int
 	window           int
-	proven           bool // its last attempt succeeded
+	proven           bool // true after a successful attempt
 	firstsSinceRetry int  // first attempts begun while retries waited, since the last retry
-	// waiting is true when first attempts (0) or retries (1) may be due in the database.
+	// waiting[0] is true when first attempts may be due in the database, waiting[1] when retries may.
 	waiting [2]bool
 	used    time.Time
 }
@@ -81,10 +82,10 @@ func (l *lanePool) room(w *webhook) int {
 // free returns how many more attempts may start in total.
 func (l *lanePool) free() int { return l.total - l.inFlight }
 
-// begin takes one place for an attempt, if there is one.
+// begin takes a place for an attempt and reports whether there was one.
 func (l *lanePool) begin(of queue.Lane) bool {
 	w := l.of(of)
-	// Deliveries that already wait go first.
+	// Deliveries that already wait go before new ones.
 	if w.waiting[0] || w.retriesDue() || l.room(w) == 0 {
 		return false
 	}
@@ -92,8 +93,8 @@ func (l *lanePool) begin(of queue.Lane) bool {
 	return true
 }
 
-// retriesDue reports whether retries go next though there are first attempts: a windowful of these went
-// before them.
+// retriesDue reports whether retries go before first attempts, because as many first attempts as the window holds went before
+// them.
 func (w *webhook) retriesDue() bool { return w.waiting[1] && w.firstsSinceRetry >= w.window }
 
 func (l *lanePool) start(of queue.Lane) {
@@ -146,11 +147,11 @@ func (l *lanePool) end(of queue.Lane, state receiverState, now time.Time) {
 	}
 }
 
-// markWaiting notes that something may be due in a lane.
+// markWaiting notes that a lane may have due deliveries in the database.
 func (l *lanePool) markWaiting(of queue.Lane) { l.of(of).waiting[index(of.Retry)] = true }
 
-// wants returns what to claim now: for each webhook with room and waiting deliveries, first attempts before retries, unless
-// retriesDue says that it is the retries' turn. A webhook whose window is nearly full waits until a quarter of it is free, so
+// wants returns the claims to make now: for each webhook with room and waiting deliveries, first attempts before retries,
+// unless it is the retries' turn (retriesDue). A webhook whose window is nearly full waits until a quarter of it is free, so
 // that a claim is worth its cost.
 func (l *lanePool) wants() []queue.Want {
 	var wants []queue.Want
@@ -183,7 +184,7 @@ func (l *lanePool) wants() []queue.Want {
 	return wants
 }
 
-// claimed takes the places of claimed deliveries and marks the lanes that the claim emptied.
+// claimed takes a place for each claimed delivery, and marks the lanes that the claim emptied.
 func (l *lanePool) claimed(wants []queue.Want, got []queue.Delivery) {
 	counts := map[queue.Lane]int{}
 	for _, d := range got {

@@ -11,7 +11,7 @@ import (
 	"go.storefront.example/ent/queue"
 )
 
-// The labels of metrics have few values, and none names a store, a webhook or a receiver.
+// The labels have few values, and no value names a store, a webhook or a receiver.
 const (
 	opRelay  = "relay"
 	opClaim  = "claim"
@@ -74,7 +74,7 @@ func newMetrics(into prometheus.Registerer, limit int) (*metrics, error) {
 		}),
 	}
 	m.limit.Set(float64(limit))
-	// Series start at zero: a rate needs a first value.
+	// Create every series now, because a rate needs a first value of zero.
 	for _, class := range []string{"2xx", "3xx", "4xx", "5xx", noAnswer} {
 		m.attempts.WithLabelValues(class)
 	}
@@ -107,10 +107,10 @@ func (m *metrics) attempted(a queue.Attempt) {
 	}
 }
 
-// ended counts outcomes that were written, except lost of them.
+// ended counts the outcomes that were written: all but lost.
 func (m *metrics) ended(outcomes []queue.Outcome, lost int) {
 	if lost == len(outcomes) {
-		return // for example when they were written before, and a later step failed
+		return // for example when an earlier try wrote them and a later step of it failed
 	}
 	for _, o := range outcomes {
 		if o.Status == queue.Pending {
@@ -127,8 +127,8 @@ func (m *metrics) ended(outcomes []queue.Outcome, lost int) {
 // cancelled counts deliveries that were moved to the finished ones as cancelled.
 func (m *metrics) cancelled(n int) { m.deliveries.WithLabelValues(queue.Cancelled).Add(float64(n)) }
 
-// classOf returns the class of a status. An unknown status is classified by its first digit; a
-// number outside 200 to 599 is none.
+// classOf returns the class of a status. The first digit decides for an unknown status; the class of a number outside 200 to
+// 599 is noAnswer.
 func classOf(status int) string {
 	if status < 200 || status > 599 {
 		return noAnswer
@@ -136,7 +136,7 @@ func classOf(status int) string {
 	return strconv.Itoa(status/100) + "xx"
 }
 
-// kindOf returns a problem without its status.
+// kindOf returns a problem without the status at its end.
 func kindOf(problem string) string {
 	for _, kind := range []string{"status", "redirect"} {
 		if strings.HasPrefix(problem, kind+" ") {

@@ -15,8 +15,8 @@ import (
 // recordBatch is how many outcomes one statement writes.
 const recordBatch = 200
 
-// record writes the results of attempts until there are no more. While one batch is being written
-// the next one collects, so batches grow with the load and a single result never waits.
+// record writes the results of attempts until there are no more. While it writes one batch the next one collects, so batches
+// grow with the load and a single result never waits for others.
 func (w *Worker) record(ctx context.Context) {
 	for first := range w.results {
 		batch := append(make([]endedLease, 0, recordBatch), first)
@@ -35,8 +35,8 @@ func (w *Worker) record(ctx context.Context) {
 	}
 }
 
-// write writes a batch. While the database is away it tries again, until the leases have ended: by
-// then other workers have the deliveries, and these results no longer count.
+// write writes a batch. While the database is unavailable it tries again until the leases have ended, because then other
+// workers have the deliveries, and these results no longer count.
 func (w *Worker) write(ctx context.Context, batch []endedLease) {
 	for {
 		err := w.within(ctx, func(ctx context.Context) error { return w.writeOnce(ctx, batch) })
@@ -72,7 +72,7 @@ func (w *Worker) writeOnce(ctx context.Context, batch []endedLease) error {
 		outcomes []queue.Outcome
 		failing  []uuid.UUID
 	)
-	// If one webhook had a success and a failure, the earlier one goes first.
+	// If a webhook had a success and a failure, the earlier one goes first.
 	slices.SortStableFunc(batch, func(a, b endedLease) int { return a.ended.Compare(b.ended) })
 	for _, r := range batch {
 		if r.released {
@@ -120,7 +120,7 @@ func (w *Worker) disable(ctx context.Context, exhausted map[uuid.UUID]uuid.UUID)
 	}
 }
 
-// count adds the attempts to what their webhooks' owners see.
+// count adds the attempts to the usage that the owners of their webhooks see.
 func (w *Worker) count(outcomes []queue.Outcome) {
 	for _, o := range outcomes {
 		if a := o.Attempt; a != nil {
@@ -129,9 +129,9 @@ func (w *Worker) count(outcomes []queue.Outcome) {
 	}
 }
 
-// applyWebhookState changes what follows a failure to what the webhook's state demands. If the webhook is disabled, or
-// has been since the delivery was made, the delivery is cancelled. If the webhook must be disabled now, the delivery is
-// kept waiting, because disable then cancels all that wait. It returns the webhooks to disable, with their stores.
+// applyWebhookState applies a webhook's state to the outcomes of failed attempts. If the webhook is disabled, or has been since
+// the delivery was made, the delivery is cancelled. If the webhook must be disabled now, the delivery stays pending, because
+// disable then cancels all pending ones. It returns the webhooks to disable, with their stores.
 func (w *Worker) applyWebhookState(ctx context.Context, outcomes []queue.Outcome, failing []uuid.UUID) (map[uuid.UUID]uuid.UUID,
 	error) {
 	if len(failing) == 0 {
@@ -151,8 +151,8 @@ func (w *Worker) applyWebhookState(ctx context.Context, outcomes []queue.Outcome
 		case !state.Accepts(o.Delivery):
 			o.Status = queue.Cancelled
 		case state.FailedTooLong && o.CountsAsFailure && o.Delivery.StoreID != notice.Platform:
-			// It waits, and is cancelled with the others. If a success prevents the disabling, it keeps its
-			// delay; after its last attempt it is attempted once more, and a failure then is final.
+			// disable cancels it with the others. If a success prevents the disabling, the delivery keeps its delay; a delivery
+			// without attempts left is attempted once more, and a failure then is final.
 			if o.Status != queue.Pending {
 				o.Status, o.Delay = queue.Pending, w.leaseDuration()
 			}

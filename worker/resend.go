@@ -12,7 +12,7 @@ import (
 // resendInterval is how often a worker looks for unfinished resends.
 const resendInterval = 5 * time.Second
 
-// resend continues resends, beside the process that ordered each.
+// resend continues unfinished resends, beside the process that began each.
 func (w *Worker) resend(ctx context.Context) error {
 	var due []uuid.UUID
 	err := w.within(ctx, func(ctx context.Context) (err error) {

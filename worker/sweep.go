@@ -12,14 +12,15 @@ import (
 const (
 	// sweepInterval is how often a worker deletes old data.
 	sweepInterval = 10 * time.Minute
-	// noticeInterval is how often a worker looks for notices that time brings, and for those that waited for an earlier one.
+	// noticeInterval is how often a worker looks for notices that a timer triggers, and for notices that waited for an earlier
+	// one.
 	noticeInterval = 5 * time.Minute
-	// sweepTimeout bounds a sweep, because a database server that has vanished may never answer. What was deleted until then
-	// stays deleted, and the next time goes on from there.
+	// sweepTimeout bounds a sweep, because a database server that has vanished may never answer. Rows deleted until then stay
+	// deleted, and the next sweep continues.
 	sweepTimeout = time.Hour
 )
 
-// notice writes the notices that time brings.
+// notice writes the notices that are due.
 func (w *Worker) notice(ctx context.Context) error {
 	limited, cancel := context.WithTimeout(ctx, w.sweepTimeout)
 	defer cancel()
@@ -34,7 +35,7 @@ func (w *Worker) sweep(ctx context.Context) error {
 	rows, err := w.queue.Sweep(limited, w.config.Retention)
 	switch {
 	case errors.Is(err, queue.ErrHeld):
-		w.config.Logger.DebugContext(ctx, "nothing swept", "reason", err) // as on each first day; doctor tells
+		w.config.Logger.DebugContext(ctx, "nothing swept", "reason", err) // normal on each first day; doctor reports it
 	case err != nil:
 		return err
 	case rows > 0:

@@ -12,10 +12,9 @@ import (
 	"go.storefront.example/ent/tracing"
 )
 
-// beginSpan starts the span of an attempt. It is a child of the change that made the event, even if it
-// comes much later. So the trace of a payment shows whether its receivers were notified, and
-// sampling the change samples its deliveries; a separate, linked trace would be sampled on its own.
-// Receivers get no trace headers.
+// beginSpan starts the span of an attempt. It is a child of the span of the change that made the event, even if the attempt
+// comes much later, so that the trace of a payment shows whether its receivers were notified and sampling the change samples
+// its deliveries. A separate, linked trace would be sampled on its own. Receivers get no trace headers.
 func (w *Worker) beginSpan(ctx context.Context, d queue.Delivery, number int) (context.Context, trace.Span) {
 	if w.config.Traces == nil {
 		return ctx, noop.Span{}
@@ -35,7 +34,7 @@ func (w *Worker) beginSpan(ctx context.Context, d queue.Delivery, number int) (c
 	return ctx, s
 }
 
-// endSpan ends the span of an attempt with what the delivery journal shows.
+// endSpan ends the span of an attempt with the values that the delivery journal shows.
 func endSpan(s trace.Span, a queue.Attempt) {
 	if !s.IsRecording() {
 		return

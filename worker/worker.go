@@ -1,7 +1,6 @@
-// Package worker delivers webhooks. It turns the entries of the outbox into deliveries, makes their
-// attempts, writes the results, retries, disables webhooks that fail for too long and deletes old
-// data. Any number of workers share one PostgreSQL database; they coordinate only through leases on
-// rows.
+// Package worker delivers webhooks. It turns the entries of the outbox into deliveries, makes their attempts, writes the
+// results, retries, disables webhooks that fail for too long and deletes old data. Any number of workers share one PostgreSQL
+// database; they coordinate only through leases on rows.
 //
 //	             woken by the commit of an event, or every pollInterval
 //	                         │
@@ -9,17 +8,16 @@
 //	                    ▲                                             │
 //	                    └── claim: what waits in lanes with room ◄────┘ room again
 //
-// A leased delivery is being attempted: nothing is fetched ahead. Each webhook has a window: the
-// number of attempts that may run at once. It grows with successes and shrinks with failures;
-// unproven webhooks share half of all attempts. So a receiver that hangs occupies a few attempts and
-// delays no other webhook, however many deliveries wait for it. The worker does not read them until one
-// of its attempts has ended.
+// A worker leases only what it attempts at once: it fetches nothing ahead. Each webhook has a window: the number of attempts
+// that may run at once. It grows with successes and shrinks with failures; unproven webhooks share half of all attempts. So a
+// receiver that hangs occupies a few attempts and delays no other webhook, however many deliveries wait for it. The worker
+// reads the next of them only when an attempt of that webhook has ended.
 //
-// Disabling or deleting a webhook cancels its waiting deliveries at once. A separate loop moves
-// them to the finished ones, a few hundred at a time.
+// Disabling or deleting a webhook cancels its waiting deliveries at once. A separate loop moves them to the finished ones, a
+// few hundred at a time.
 //
-// When a worker stops, it claims nothing more, lets running attempts end and releases those that
-// did not. When it is killed, its leases expire: see package queue.
+// When a worker stops, it claims nothing more, lets running attempts end and releases those that do not end in time. When it is
+// killed, its leases expire: see package queue.
 package worker
 
 import (
@@ -54,10 +52,9 @@ const (
 )
 
 const (
-	// pollInterval is how often a worker looks for work without a notification: the delay if one is
-	// lost.
+	// pollInterval is how often a worker looks for work without a notification, and so the delay if a notification is lost.
 	pollInterval = 500 * time.Millisecond
-	// leaseMargin is how much longer than an attempt its lease lasts: the time to write the outcome.
+	// leaseMargin is how much longer a lease lasts than an attempt may take: the time to write the outcome.
 	leaseMargin = 2 * time.Second
 	// stopTimeout is how long running attempts may take to end once a worker stops.
 	stopTimeout = 10 * time.Second
@@ -70,12 +67,12 @@ type Config struct {
 	// DB is the database; its schema must be current and its connections should have
 	// queue.Settings. The caller closes it once Run has returned.
 	DB *db.DB
-	// Secrets opens the signing secrets.
+	// Secrets decrypts the signing secrets.
 	Secrets *seal.Keyring
 	// Concurrency is how many attempts are made at a time; 0 means DefaultConcurrency.
 	Concurrency int
-	// RetryDelays are the waits between attempts: one fewer than attempts. nil means
-	// DefaultRetryDelays. Each is lengthened by up to a tenth at random.
+	// RetryDelays are the waits between attempts, one fewer than there are attempts; nil means DefaultRetryDelays. Each wait is
+	// lengthened at random by up to a tenth.
 	RetryDelays []time.Duration
 	// Timeout bounds one attempt; 0 means egress.DefaultTimeout.
 	Timeout time.Duration
@@ -85,7 +82,7 @@ type Config struct {
 	Retention time.Duration
 	// ActivityRetention is how long the activity journal is kept; 0 means for ever.
 	ActivityRetention time.Duration
-	// Targets are the addresses that may be posted to in addition to public ones.
+	// Targets allows addresses besides public ones.
 	Targets egress.Policy
 	// Proxy is the proxy that connections go through; nil for none.
 	Proxy *url.URL
@@ -95,13 +92,11 @@ type Config struct {
 	Resolver egress.Resolver
 	// PollOnly turns notifications off, which saves the connection that they need.
 	PollOnly bool
-	// Metrics is where the worker registers its metrics; nil for none. A registerer takes only one
-	// worker.
+	// Metrics is where the worker registers its metrics; nil for none. A registerer accepts only one worker.
 	Metrics prometheus.Registerer
 	// Traces makes the spans of attempts; nil for none.
 	Traces trace.TracerProvider
-	// Logger gets a line for each failed attempt, and at level debug for each other one; nil discards
-	// them.
+	// Logger gets a line for each failed attempt, and at level debug for each successful one; nil discards them.
 	Logger *slog.Logger
 }
 
@@ -119,8 +114,7 @@ type Worker struct {
 	stopTimeout, sweepTimeout time.Duration
 }
 
-// New returns a worker, after it has checked that it can sign: its error names a missing secret
-// key.
+// New returns a worker. It fails if a webhook's secret is sealed with a key that c.Secrets lacks; the error names the key.
 func New(ctx context.Context, c Config) (*Worker, error) {
 	c.Concurrency = cmp.Or(c.Concurrency, DefaultConcurrency)
 	if c.RetryDelays == nil {
@@ -147,13 +141,13 @@ func New(ctx context.Context, c Config) (*Worker, error) {
 	}
 	w.client = egress.New(egress.Options{
 		Policy: c.Targets, Timeout: c.Timeout, Proxy: c.Proxy, RootCAs: c.RootCAs, Resolver: c.Resolver,
-		// Many stores may have webhooks on one host.
+		// Many webhooks, of many stores, may be on one host.
 		MaxIdleConnsPerHost: c.Concurrency, MaxIdleConns: 2 * c.Concurrency,
 	})
 	return w, nil
 }
 
-// checkSecrets returns an error if a webhook's secret is sealed with a key that the ring lacks.
+// checkSecrets returns an error if a webhook's secret is sealed with a key that the keyring lacks.
 func (w *Worker) checkSecrets(ctx context.Context) error {
 	rows, err := w.config.DB.Client().Webhook.Query().Unique(true).Select("secret_key").Strings(ctx)
 	if err != nil {
@@ -168,10 +162,10 @@ func (w *Worker) checkSecrets(ctx context.Context) error {
 	return nil
 }
 
-// Run works until the context ends, then shuts down: it returns once every running attempt has ended
-// and its result is written, or it was released. It is called once.
+// Run works until the context ends, then shuts down: it returns when every running attempt has ended and its result is written,
+// or has been released. Call it once.
 func (w *Worker) Run(ctx context.Context) {
-	// Attempts and the writing of their results continue after the context ends.
+	// Attempts, and the writing of their results, continue after the context ends.
 	working, release := context.WithCancel(context.WithoutCancel(ctx))
 	defer release()
 	counting, stopCounting := context.WithCancel(working)
@@ -203,7 +197,7 @@ func (w *Worker) Run(ctx context.Context) {
 // leaseDuration is how long a delivery stays leased.
 func (w *Worker) leaseDuration() time.Duration { return w.config.Timeout + leaseMargin }
 
-// every does something until the context ends, with pauses, and logs the errors.
+// every calls f until the context ends, with pauses, and logs the errors.
 func (w *Worker) every(ctx context.Context, interval time.Duration, what string, do func(context.Context) error) {
 	for {
 		if err := do(ctx); err != nil && ctx.Err() == nil {
@@ -215,7 +209,7 @@ func (w *Worker) every(ctx context.Context, interval time.Duration, what string,
 	}
 }
 
-// inMilliseconds returns a duration as log lines show it, to the microsecond.
+// inMilliseconds returns a duration in milliseconds for log lines, to the microsecond.
 func inMilliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
 // pause waits for d or until the context ends. It reports whether the context is still live.

@@ -14,14 +14,14 @@ import (
 // publicPackage is the package of the public API.
 const publicPackage = "storefront.v1"
 
-// completion is a document that is being completed from the plugin's.
+// completion is a document in the course of completion.
 type completion struct {
 	doc     *document
 	files   *protoregistry.Files
 	goldens []golden
-	// methods are the methods by the plugin's names of their operations.
+	// methods has the methods by the plugin's names of their operations.
 	methods ordered[protoreflect.MethodDescriptor]
-	// bounds are the bounds of requests, by the message that answers them and the field's JSON name.
+	// bounds are the bounds of requests, by the message of their answers and the field's JSON name.
 	bounds map[protoreflect.FullName]map[string]bounds
 }
 
@@ -59,8 +59,7 @@ func hasBody(d protoreflect.MethodDescriptor) bool {
 	return rule.GetBody() != ""
 }
 
-// comment returns the comment before a declaration, one line a paragraph. Every declaration of the
-// public API has one.
+// comment returns the comment before a declaration, a line for each paragraph. It fails if there is none.
 func comment(d protoreflect.Descriptor) (string, error) {
 	text := d.ParentFile().SourceLocations().ByDescriptor(d).LeadingComments
 	var lines []string
@@ -76,7 +75,7 @@ func comment(d protoreflect.Descriptor) (string, error) {
 	return oneLine.ReplaceAllString(text, "$1 $2"), nil
 }
 
-// oneLine matches a line's end inside a paragraph.
+// oneLine matches a line end inside a paragraph.
 var oneLine = regexp.MustCompile(`(\S)\n(\S)`)
 
 // plain returns the name of a message or an enum in the document: Order.Status is OrderStatus.

@@ -9,8 +9,8 @@ import (
 	"go.storefront.example/server/apierr"
 )
 
-// document is the part of an OpenAPI 3.1 document that this one uses, in the order in which it is
-// written (https://spec.openapis.org/oas/v3.1.1.html).
+// document has the parts of an OpenAPI 3.1 document that the program uses, in the order in which it writes them
+// (https://spec.openapis.org/oas/v3.1.1.html).
 type document struct {
 	OpenAPI    string              `json:"openapi"`
 	Info       info                `json:"info"`
@@ -84,7 +84,7 @@ type response struct {
 	Description string              `json:"description,omitempty"`
 	Headers     ordered[*header]    `json:"headers,omitzero"`
 	Content     ordered[*mediaType] `json:"content,omitzero"`
-	// Codes are the error codes of today that the answer may have.
+	// Codes are the error codes that the answer may have today.
 	Codes []apierr.Code `json:"x-error-codes,omitempty"`
 }
 
@@ -129,8 +129,8 @@ type schema struct {
 	Format      string `json:"format,omitempty"`
 	Pattern     string `json:"pattern,omitempty"`
 	Enum        []any  `json:"enum,omitempty"`
-	// Words are the texts of today, to which others may be added. Generators use the name of the
-	// extension (https://opensource.zalando.com/restful-api-guidelines/#112).
+	// Words are the texts that a value may have today; later releases may add some. Generators know the name of this extension
+	// (https://opensource.zalando.com/restful-api-guidelines/#112).
 	Words                []string         `json:"x-extensible-enum,omitempty"`
 	Default              any              `json:"default,omitempty"`
 	MinLength            *int             `json:"minLength,omitempty"`
@@ -145,7 +145,7 @@ type schema struct {
 	OneOf                []*schema        `json:"oneOf,omitempty"`
 	Discriminator        *discriminator   `json:"discriminator,omitempty"`
 	Examples             []any            `json:"examples,omitempty"`
-	// Details are, in the error body, the one field of details that each of these codes fills.
+	// Details maps, in the error body, each code that has details to the field that it fills.
 	Details ordered[string] `json:"x-details,omitzero"`
 }
 
@@ -192,8 +192,7 @@ func (o *ordered[T]) has(name string) bool {
 	return ok
 }
 
-// set sets the value of a name. A new name goes to the end and one that is there keeps its place, because the object keeps the
-// order of its names.
+// set sets the value of a name. A new name is added at the end, an existing one keeps its place.
 func (o *ordered[T]) set(name string, value T) {
 	if o.values == nil {
 		o.values = map[string]T{}
@@ -269,8 +268,7 @@ func encode(value any) ([]byte, error) {
 	return bytes.TrimRight(b.Bytes(), "\n"), err
 }
 
-// decode reads a value and refuses what the document's types lack, so that no output of the plugin
-// is lost unnoticed.
+// decode reads a value. It fails on fields that the document's types lack, so that no output of the plugin is lost unnoticed.
 func decode(text []byte, value any) error {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()

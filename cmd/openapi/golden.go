@@ -15,19 +15,19 @@ import (
 	"strings"
 )
 
-// golden is one exchange of the wire tests, which record real answers: the document's example.
+// golden is one recorded exchange of the wire tests, which becomes an example in the document.
 type golden struct {
 	name   string
 	method string
-	path   string     // with the placeholders of the file
+	path   string     // with the file's placeholders
 	query  url.Values // nil without one
 	sent   json.RawMessage
 	status int
-	code   string // of a refusal; empty for success
+	code   string // the refusal's code; empty for success
 	answer json.RawMessage
 }
 
-// readGoldens reads every exchange with an answer in JSON, in the order of the files' names.
+// readGoldens reads every exchange with a JSON answer, in the order of the files' names.
 func readGoldens(files fs.FS) ([]golden, error) {
 	names, err := fs.Glob(files, "*.golden")
 	if err != nil {
@@ -47,7 +47,7 @@ func readGoldens(files fs.FS) ([]golden, error) {
 			goldens = append(goldens, g)
 		}
 	}
-	// A full list before an empty one: the reference shows the first example.
+	// A full list comes before an empty one, because the reference shows the first example.
 	slices.SortFunc(goldens, func(a, b golden) int { return strings.Compare(a.name, b.name) })
 	return goldens, nil
 }
@@ -91,7 +91,7 @@ func readGolden(name string, text []byte) (golden, error) {
 	return g, nil
 }
 
-// The example values of identifiers, codes and the store's slug.
+// Example values of ids, codes and the store's slug.
 const (
 	exampleID   = "0199a1f0-52d3-7c4e-9b1a-6f2d8e3c0a11"
 	exampleCode = "k7m2q9xw4a"
@@ -100,8 +100,7 @@ const (
 
 var placeholder = regexp.MustCompile(`<([a-z-]+?)(?:-(\d+))?>`)
 
-// realistic replaces a golden file's placeholders with values, and each test's own store with one
-// slug.
+// realistic replaces a golden file's placeholders with values, and the slugs of all tests' stores with one slug.
 func realistic(name string, body []byte) json.RawMessage {
 	body = placeholder.ReplaceAllFunc(body, func(found []byte) []byte {
 		parts := placeholder.FindSubmatch(found)
@@ -122,8 +121,7 @@ func realistic(name string, body []byte) json.RawMessage {
 	return bytes.ReplaceAll(body, []byte(`"slug":"`+name+`"`), []byte(`"slug":"`+exampleSlug+`"`))
 }
 
-// matches reports whether the exchange belongs to an operation: by its method and its path's
-// template.
+// matches reports whether the exchange is one of an operation, by method and path template.
 func (g golden) matches(method, template string) bool {
 	before, after, variable := strings.Cut(template, "{id}")
 	if !variable {
@@ -134,7 +132,7 @@ func (g golden) matches(method, template string) bool {
 	return g.method == method && ok && ends && id != "" && !strings.Contains(id, "/")
 }
 
-// refusing returns an exchange that was refused with the code, preferably one of the same method.
+// refusing returns an exchange that was refused with the code, if possible one with the same method.
 func refusing(goldens []golden, method, code string) (golden, bool) {
 	var found golden
 	for _, g := range goldens {

@@ -6,8 +6,7 @@ import (
 	"go.storefront.example/server/limit"
 )
 
-// headers are the headers of answers beside Content-Type (specification, Limits and Authentication
-// errors).
+// headers are the headers of answers besides Content-Type (specification, Limits and Authentication errors).
 var headers = []struct {
 	name, description string
 	everywhere        bool
@@ -24,7 +23,7 @@ var headers = []struct {
 		Words: []string{`Bearer realm="Service API"`}}},
 }
 
-// whole is a whole number within bounds.
+// whole returns the schema of a whole number within bounds.
 func whole(least, most int64) schema {
 	return schema{Type: types{"integer"}, Minimum: &least, Maximum: &most}
 }
@@ -35,7 +34,7 @@ func (c *completion) addHeaders() {
 	}
 }
 
-// everywhere refers to the headers of every answer.
+// everywhere returns references to the headers of every answer.
 func everywhere() ordered[*header] {
 	var found ordered[*header]
 	for _, h := range headers {

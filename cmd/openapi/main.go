@@ -1,15 +1,14 @@
-// Command openapi writes the OpenAPI 3.1 document of the public API and of its webhooks, and the Go
-// package that embeds it. buf runs it as a plugin, for the protos of storefront.v1:
+// Command openapi writes the OpenAPI 3.1 document of the public API and of its webhooks, and the Go package that embeds it. buf
+// runs it as a plugin, for the protos of storefront.v1:
 //
 //	protos ─► protoc-gen-connect-openapi ─► complete ─► storefront.json, openapi.go
 //
-// The plugin makes paths, parameters, schemas and descriptions from the HTTP bindings and comments.
-// This program completes them: bounds and required fields from the options in the protos
-// (bounds.go), the statuses of codes from server/apierr, and examples from the golden files of the
-// wire tests. A new field or method is included by itself; one without a comment or an example is
-// an error.
+// The plugin makes paths, parameters, schemas and descriptions from the HTTP bindings and comments. This program completes
+// them: bounds and required fields from the options in the protos (bounds.go), the statuses of codes from server/apierr, and
+// examples from the golden files of the wire tests. New fields and methods are included automatically; one without a comment or
+// an example is an error.
 //
-// It describes only /v1 and webhooks, not the operator's services or the other protocols.
+// The document describes only /v1 and webhooks, not the admin services or the other protocols.
 package main
 
 import (
@@ -37,7 +36,7 @@ const (
 
 const documentName = "storefront.json"
 
-// pluginOptions request only REST paths, without the plugin's own error answers.
+// pluginOptions select only REST paths, without the plugin's own error answers.
 const pluginOptions = "features=google.api.http,only-googleapi-http,short-operation-ids,without-default-tags," +
 	"trim-unused-types,disable-default-response,format=json,path=" + documentName + ",base=" + basePath
 
@@ -102,8 +101,8 @@ func run(in io.Reader, out io.Writer) error {
 	return err
 }
 
-// unseen are characters of the document's patterns that a reader of the file would not see, or that would turn the
-// direction of what they see.
+// unseen matches characters in the document's patterns that are invisible or change the direction of text. They are written as
+// escapes.
 var unseen = regexp.MustCompile(`[\p{Cf}\x{A0}\x{1680}\x{2000}-\x{200A}\x{202F}\x{205F}\x{3000}]`)
 
 // embedding is the Go package that holds the document.
@@ -120,8 +119,7 @@ import _ "embed"
 var Document string
 `
 
-// skeleton runs the plugin, at the version that tools.mod pins, on the same protos and returns its
-// document.
+// skeleton runs the plugin, at the version pinned in tools.mod, on the same protos and returns its document.
 func skeleton(request *pluginpb.CodeGeneratorRequest) (*document, error) {
 	request = proto.CloneOf(request)
 	request.Parameter = proto.String(pluginOptions)

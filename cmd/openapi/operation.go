@@ -23,7 +23,7 @@ const (
 	schemeName = "apiKey"
 )
 
-// statusInComment finds a status of success in a method's comment; without one it is 200.
+// statusInComment finds a success status in a method's comment. Without one the status is 200.
 var statusInComment = regexp.MustCompile(`\((2\d\d)\)`)
 
 // completeOperations completes every operation of the plugin's paths.
@@ -92,8 +92,8 @@ func (c *completion) completeOperation(verb, path string, op *operation, d proto
 	return c.addResponses(verb, path, op, d, text)
 }
 
-// describeScopes lists the bearer scopes of API keys, each with the operations that need it. The
-// requirement of an operation names its scope, which OpenAPI 3.1 allows for any scheme.
+// describeScopes lists the scopes of API keys, each with the operations that need it. An operation's requirement names its
+// scope, which OpenAPI 3.1 allows for any scheme.
 func (c *completion) describeScopes() error {
 	scheme := c.doc.Components.SecuritySchemes.get(schemeName)
 	if scheme == nil {
@@ -115,7 +115,7 @@ func (c *completion) describeScopes() error {
 	return nil
 }
 
-// tag gives the operation the tag of its resource, which the service's comment describes.
+// tag gives the operation the tag of its resource; the service's comment becomes the tag's description.
 func (c *completion) tag(path string, op *operation, service protoreflect.Descriptor) error {
 	words := []rune(strings.ReplaceAll(strings.Split(path, "/")[2], "-", " "))
 	words[0] = unicode.ToUpper(words[0])

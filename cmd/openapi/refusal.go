@@ -15,7 +15,7 @@ import (
 	"go.storefront.example/server/auth"
 )
 
-// commonCodes are the codes with which any operation may be refused, because they come from the API key, the limits and the
+// commonCodes are the codes with which any operation may be refused, because they depend on the API key, the limits and the
 // state of the service.
 var commonCodes = []apierr.Code{
 	apierr.APIKeyMissing, apierr.APIKeyInvalid, apierr.APIKeyRevoked, apierr.APIKeyExpired,
@@ -23,7 +23,7 @@ var commonCodes = []apierr.Code{
 	apierr.RateLimited, apierr.InternalError, apierr.Unavailable,
 }
 
-// bodyCodes can be the answer of every operation with a body.
+// bodyCodes are the codes with which every operation with a body may be refused.
 var bodyCodes = []apierr.Code{apierr.PayloadTooLarge, apierr.UnsupportedMediaType}
 
 var (

@@ -9,9 +9,8 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// formats describe texts by the name of their field, wherever the API has it. Addresses are
-// answered as they were given, possibly with letters beyond ASCII, which an iri (RFC 3987) allows
-// and a uri does not.
+// formats describe texts by the name of their field, anywhere in the API. Addresses have the format iri (RFC 3987) and not uri,
+// because they are answered as they were given, possibly with letters beyond ASCII.
 var formats = map[string]schema{
 	"id":        {Format: "uuid"},
 	"productId": {Format: "uuid"},
@@ -24,33 +23,31 @@ var formats = map[string]schema{
 	"slug":      {Pattern: slugPattern},
 }
 
-// The patterns of texts in answers and of moments, in the syntax common to ECMA-262 and RE2, which differ in \s. The
-// protos have those of requests.
+// Patterns of texts and times in answers, in the syntax that ECMA-262 and RE2 share (they differ in \s). The protos have the
+// patterns of requests.
 const (
-	// momentPattern is the one form of a moment in answers: UTC, with milliseconds.
+	// momentPattern is the only form of a time in answers: UTC, with milliseconds.
 	momentPattern = `^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$`
-	// sentMomentPattern is a moment in requests: RFC 3339 with any offset, but neither the year 0000
-	// nor a leap second. The format date-time allows both.
+	// sentMomentPattern matches times in requests: RFC 3339 with any offset, but without the year 0000 and leap seconds, which
+	// the format date-time allows.
 	sentMomentPattern = `^(\d{3}[1-9]|\d{2}[1-9]\d|\d[1-9]\d{2}|[1-9]\d{3})-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])[Tt]([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d+)?([Zz]|[+-]([01]\d|2[0-3]):[0-5]\d)$`
 	// phonePattern is E.164 form.
 	phonePattern = `^\+[1-9]\d+$`
-	// emailPattern is wider than the format email, which allows only ASCII letters, and than what requests may hold: an
-	// address that was stored by an older rule, such as one with a space of typography in it, must not make a generated
-	// client refuse a whole list.
+	// emailPattern allows more than the format email, which has only ASCII letters, and more than requests do. Otherwise one
+	// address that an older rule accepted, such as one with a typographic space, would make a generated client reject a whole
+	// list.
 	emailPattern = `^[^\x00-\x1F\x7F-\x9F]+@[^\x00-\x1F\x7F-\x9F]+$`
 	slugPattern  = `^[a-z0-9]+(-[a-z0-9]+)*$`
 )
 
 var (
-	// nullInComment finds whether a field's comment allows null: a message's presence does not show
-	// it.
+	// nullInComment finds whether a field's comment allows null, because a message field's presence does not show it.
 	nullInComment = regexp.MustCompile(`\bnull\b`)
 	// defaultInComment finds a parameter's default in its comment.
 	defaultInComment = regexp.MustCompile(`\bdefault (\d+)`)
 )
 
-// completeRequests collects the bounds of every request's fields. They also apply to fields of the
-// same name in the answer.
+// completeRequests collects the bounds of every request's fields. They also apply to fields with the same name in the answer.
 func (c *completion) completeRequests() error {
 	for _, d := range c.methods.all() {
 		output := d.Output().FullName()
@@ -71,8 +68,8 @@ func (c *completion) completeRequests() error {
 	return nil
 }
 
-// inBody returns the fields that a request has in its body or its query: neither the path's
-// variable nor the mask, which under /v1 is made from the names in the body.
+// inBody returns the fields in a request's body or query: all except the path's variable and the mask, which under /v1 is made
+// from the names in the body.
 func inBody(d protoreflect.MessageDescriptor) []protoreflect.FieldDescriptor {
 	var found []protoreflect.FieldDescriptor
 	for i := range d.Fields().Len() {
@@ -83,9 +80,9 @@ func inBody(d protoreflect.MessageDescriptor) []protoreflect.FieldDescriptor {
 	return found
 }
 
-// completeSchemas rewrites the plugin's schemas under their plain names. Query parameters are
-// described in their operation and need none. The enums are those of requests: in answers and events
-// a field lists its own words, because they stay open to new ones.
+// completeSchemas rewrites the plugin's schemas under their plain names. It leaves out query parameters, which their operation
+// describes, and has enums only for requests: in answers and events each field lists its own words, because later releases may
+// add some.
 func (c *completion) completeSchemas() error {
 	var bodies, queries, asked ordered[bool]
 	for _, d := range c.methods.all() {
@@ -147,7 +144,7 @@ func (c *completion) addSchema(name protoreflect.FullName, request bool) error {
 	return nil
 }
 
-// enumSchema is a request's enum: it is closed.
+// enumSchema returns the schema of a request's enum, which allows only the listed words.
 func enumSchema(d protoreflect.EnumDescriptor) (*schema, error) {
 	text, err := comment(d)
 	if err != nil {
@@ -164,7 +161,8 @@ func enumSchema(d protoreflect.EnumDescriptor) (*schema, error) {
 	return s, nil
 }
 
-// openEnum lists the words of an enum, without that of 0, which is never sent. It is open to others.
+// openEnum returns the schema of an answer's enum. It lists the words, without the one for 0, which is never sent, and allows
+// others.
 func openEnum(d protoreflect.EnumDescriptor) (*schema, error) {
 	s := &schema{Type: types{"string"}}
 	for i := range d.Values().Len() {
@@ -182,8 +180,8 @@ func openEnum(d protoreflect.EnumDescriptor) (*schema, error) {
 	return s, nil
 }
 
-// messageSchema is the schema of a message with its fields. An answer has every one of them, and may
-// have others in a later release; a request may have no others.
+// messageSchema returns the schema of a message with its fields. An answer has all of them, and may have others in a later
+// release; a request may have no others.
 func (c *completion) messageSchema(d protoreflect.MessageDescriptor, request bool) (*schema, error) {
 	text, err := comment(d)
 	if err != nil {
@@ -227,7 +225,7 @@ func (c *completion) messageSchema(d protoreflect.MessageDescriptor, request boo
 	return s, nil
 }
 
-// property is the schema of a field, before its bounds.
+// property returns the schema of a field, without its bounds.
 func (c *completion) property(fd protoreflect.FieldDescriptor, request bool) (*schema, error) {
 	text, err := comment(fd)
 	if err != nil {
@@ -256,7 +254,7 @@ func (c *completion) property(fd protoreflect.FieldDescriptor, request bool) (*s
 	return s, nil
 }
 
-// value is the schema of one value of a field.
+// value returns the schema of one value of a field.
 func value(fd protoreflect.FieldDescriptor, request bool) (*schema, error) {
 	switch fd.Kind() {
 	case protoreflect.StringKind:
@@ -268,7 +266,7 @@ func value(fd protoreflect.FieldDescriptor, request bool) (*schema, error) {
 	case protoreflect.Int32Kind, protoreflect.Int64Kind:
 		s := &schema{Type: types{"integer"}, Format: fd.Kind().String()}
 		if !request {
-			s.Minimum = new(int64(0)) // amounts and counts are never negative
+			s.Minimum = new(int64(0)) // because amounts and counts are never negative
 		}
 		return s, nil
 	case protoreflect.DoubleKind:
@@ -292,9 +290,9 @@ func value(fd protoreflect.FieldDescriptor, request bool) (*schema, error) {
 	}
 }
 
-// bound adds the service's bounds of the value.
+// bound adds the service's bounds of a value.
 func (s *schema) bound(b bounds) {
-	if s.Pattern != phonePattern { // requests may be longer than answers
+	if s.Pattern != phonePattern { // because requests may be longer than answers
 		s.MinLength, s.MaxLength = b.minLength, b.maxLength
 	}
 	if b.minimum != nil {
@@ -303,7 +301,7 @@ func (s *schema) bound(b bounds) {
 	s.Maximum = b.maximum
 }
 
-// orNull is the schema of a value that can be null.
+// orNull returns the schema of a value that can be null.
 func (s *schema) orNull() *schema {
 	if s.Ref == "" {
 		s.Type = append(s.Type, "null")
@@ -312,7 +310,7 @@ func (s *schema) orNull() *schema {
 	return &schema{Description: s.Description, OneOf: []*schema{{Ref: s.Ref}, {Type: types{"null"}}}}
 }
 
-// queryParameter completes a parameter of a query.
+// queryParameter completes a query parameter.
 func (c *completion) queryParameter(p *parameter, fd protoreflect.FieldDescriptor) error {
 	s, err := c.property(fd, true)
 	if err != nil {

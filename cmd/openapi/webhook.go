@@ -18,7 +18,7 @@ import (
 // event is a type of event (specification, Event types).
 type event struct {
 	name, when string
-	// data is an empty message of the event's data, nil for a ping, which has no resource.
+	// data is an empty message of the event's data type; nil for a ping, which is about no resource.
 	data proto.Message
 	// golden is the golden file with the data; shown adapts it to the event.
 	golden string
@@ -109,10 +109,10 @@ func (c *completion) addWebhooks() error {
 	return nil
 }
 
-// linkOrder is the schema name of an order that came through a payment link.
+// linkOrder is the schema's name of an order through a payment link.
 const linkOrder = "PaymentLinkOrder"
 
-// throughLink is the schema of a paid order with its payment link: neither paidAt nor paymentLink is null.
+// throughLink returns the schema of a paid order with its payment link, in which neither paidAt nor paymentLink is null.
 func throughLink(order *schema) *schema {
 	through := *order
 	through.Description = "A purchase that was paid through a payment link."
@@ -139,7 +139,7 @@ func equalSets(a, b []string) bool {
 	return slices.Equal(slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b)))
 }
 
-// schema is the envelope of an event (specification, Webhook event envelope).
+// schema returns the schema of an event's envelope (specification, Webhook event envelope).
 func (e event) schema() *schema {
 	kind := text("", "")
 	kind.Enum = []any{e.name}
@@ -167,8 +167,7 @@ type field struct {
 	schema            *schema
 }
 
-// object is the schema of an object that has every one of the fields, and may have others in a later
-// release.
+// object returns the schema of an object that has all of the fields, and may have others in a later release.
 func object(description string, fields ...field) *schema {
 	s := &schema{Type: types{"object"}, Description: description}
 	for _, f := range fields {
@@ -183,7 +182,7 @@ func text(format, pattern string) *schema {
 	return &schema{Type: types{"string"}, Format: format, Pattern: pattern}
 }
 
-// envelope is an example of an event, encoded as the service does.
+// envelope returns an example of an event, encoded as the service does it.
 func (c *completion) envelope(e event) ([]byte, error) {
 	at := time.Date(2026, 10, 1, 12, 0, 30, 0, time.UTC)
 	id := uuid.MustParse("0199a1f0-6b7e-7d20-8f41-3c9a5e7b1d02")
@@ -208,7 +207,7 @@ func (c *completion) envelope(e event) ([]byte, error) {
 // maxAttempts is how often a delivery is tried (specification, Delivery).
 const maxAttempts = 8
 
-// userAgentHeader is not among the names in package signature.
+// userAgentHeader is defined here, because package signature has no name for it.
 const userAgentHeader = "User-Agent"
 
 // addDeliveryHeaders adds the headers of a delivery (specification, Delivery).
@@ -233,7 +232,7 @@ func (c *completion) addDeliveryHeaders(eventTypes []string) {
 	}
 }
 
-// delivery is the request with an event, and the meaning of its response.
+// delivery returns the operation of a delivery: the request with an event, and the meaning of its response.
 func (e event) delivery(schemaName string, shown []byte) *operation {
 	op := &operation{
 		Tags: []string{"Webhooks"}, Summary: e.name, Description: e.when,

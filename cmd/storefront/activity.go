@@ -32,7 +32,8 @@ func (c *activityListCmd) Run(s *invocation) error {
 		(*adminv1.ListActivityResponse).GetEntries)
 }
 
-// activityTable is the table of a journal whose amounts are in the currency, which is known once it is printed.
+// activityTable is the table of an activity journal. currency is the currency of its amounts, which is known only when the
+// table is printed.
 func activityTable(currency *string) table[*adminv1.ActivityEntry] {
 	return table[*adminv1.ActivityEntry]{[]column[*adminv1.ActivityEntry]{
 		{name: "TIME", at: (*adminv1.ActivityEntry).GetCreatedAt},
@@ -48,11 +49,11 @@ func activityTable(currency *string) table[*adminv1.ActivityEntry] {
 	}}
 }
 
-// changesOf are an entry's changes for a reader, each with the old and the new value.
+// changesOf formats an entry's changes for a reader, each with the old and the new value.
 func changesOf(changes, currency string) string {
 	fields, err := membersOf([]byte(changes))
 	if err != nil {
-		return absent // nothing was changed
+		return absent // the entry has no changes
 	}
 	said := make([]string, len(fields))
 	for i, f := range fields {

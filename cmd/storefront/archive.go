@@ -25,21 +25,21 @@ import (
 )
 
 const (
-	// maxManifestBytes bounds the manifest, and with it what is read of a file that only has its name.
+	// maxManifestBytes bounds the manifest, because another file may have its name.
 	maxManifestBytes = 1 << 20
 	// maxExportFiles bounds the files of an export. It has some ten.
 	maxExportFiles = 100
-	// maxWindowBytes bounds the memory for unpacking: a decoder should support windows of 8 MiB, and an encoder for
-	// everybody uses no larger ones (RFC 8878, 3.1.1.1.2).
+	// maxWindowBytes bounds the memory for unpacking. Decoders should support windows of 8 MiB, and encoders for the public
+	// should use none that are larger (RFC 8878, 3.1.1.1.2).
 	maxWindowBytes = 8 << 20
 )
 
-// exportFiles reads the files of an export, in a folder or in an archive, without unpacking it. Files with names that begin
-// with a dot, which systems leave in folders, are passed over.
+// exportFiles reads the files of an export from a folder or an archive, without unpacking it. It skips files with names that
+// begin with a dot, which systems leave in folders.
 type exportFiles interface {
-	// next returns the next file, or io.EOF after the last one. The file is read until the next call.
+	// next returns the next file, or io.EOF after the last one. The next call ends the reading of the file.
 	next() (name string, content io.Reader, err error)
-	// open returns the file with a name, or fs.ErrNotExist. It is read until the next call.
+	// open returns the file with a name, or fs.ErrNotExist. The next call ends the reading of the file.
 	open(name string) (io.Reader, error)
 	Close() error
 }
@@ -52,10 +52,10 @@ func openExport(path string) (exportFiles, error) {
 	return openFolder(path)
 }
 
-// folderFiles are the files of an export in a folder.
+// folderFiles reads the files of an export in a folder.
 type folderFiles struct {
 	*os.Root
-	left []string // the names that next has not returned yet
+	left []string // names that next has not returned yet
 	at   *os.File
 }
 
@@ -70,7 +70,7 @@ func openFolder(path string) (exportFiles, error) {
 		f.left, err = all.Readdirnames(maxExportFiles)
 		err = errors.Join(err, all.Close())
 	}
-	if err != nil && !errors.Is(err, io.EOF) { // which is what an empty folder has
+	if err != nil && !errors.Is(err, io.EOF) { // an empty folder returns io.EOF
 		return nil, errors.Join(err, root.Close())
 	}
 	f.left = slices.DeleteFunc(f.left, func(name string) bool { return strings.HasPrefix(name, ".") })
@@ -110,7 +110,7 @@ func (f *folderFiles) Close() error {
 	return f.Root.Close()
 }
 
-// archiveFiles are the files of an export in a .tar.zst file.
+// archiveFiles reads the files of an export in a .tar.zst file.
 type archiveFiles struct {
 	file         *os.File
 	decompressed *zstd.Decoder
@@ -149,7 +149,7 @@ func (a *archiveFiles) next() (string, io.Reader, error) {
 	}
 }
 
-// open goes on to the file, so that one pass is enough for files in the order in which they are asked for.
+// open advances to the file, so that files that are opened in the archive's order need one pass.
 func (a *archiveFiles) open(name string) (io.Reader, error) {
 	for range 2 {
 		for {
@@ -178,8 +178,8 @@ func (a *archiveFiles) Close() error {
 	return a.file.Close()
 }
 
-// pack writes the manifest and files of a folder into an archive, in the order in which an import reads them, unless the
-// context ends first.
+// pack writes the manifest and files of a folder into an archive, in the order in which an import reads them. It stops when the
+// context ends.
 func pack(ctx context.Context, path, folder string, files []exportedFile) error {
 	out, err := os.OpenFile(path, os.O_WRONLY, 0o600)
 	if err != nil {
@@ -200,7 +200,7 @@ func pack(ctx context.Context, path, folder string, files []exportedFile) error 
 	return cmp.Or(ctx.Err(), err)
 }
 
-// packed are the names of an archive's files in their order.
+// packed returns the names of an archive's files in order.
 func packed(files []exportedFile) []string {
 	names := []string{manifestName}
 	for _, f := range files {
@@ -231,8 +231,8 @@ func addFile(archive *tar.Writer, folder, name string) error {
 	return err
 }
 
-// readManifest reads the manifest of an export, which must be of the format, and checks that the export has the files that
-// the manifest lists, whole, and no other. It needs memory for the manifest and a window, however large the files are.
+// readManifest reads the manifest of an export and checks its format, and that the export has exactly the files that the
+// manifest lists, undamaged. It needs memory only for the manifest and a window, however large the files are.
 func readManifest(ctx context.Context, files exportFiles, format string) (m manifest, err error) {
 	var text []byte
 	found := map[string]exportedFile{}
@@ -277,7 +277,7 @@ func readManifest(ctx context.Context, files exportFiles, format string) (m mani
 	return m, m.check(found)
 }
 
-// check compares the files that the manifest lists with those that were found.
+// check compares the files that the manifest lists with the files that were found.
 func (m *manifest) check(found map[string]exportedFile) error {
 	rest := maps.Clone(found)
 	for _, listed := range m.Files {
@@ -313,7 +313,7 @@ func (m *manifest) check(found map[string]exportedFile) error {
 	return nil
 }
 
-// measure counts and sums what a file has.
+// measure computes a file's rows, bytes and hash.
 func (f *exportedFile) measure(in io.Reader) error {
 	sum := sha256.New()
 	length, err := io.Copy(io.MultiWriter(sum, (*rowCounter)(&f.Rows)), in)
@@ -321,7 +321,7 @@ func (f *exportedFile) measure(in io.Reader) error {
 	return err
 }
 
-// untilDone reads until its context ends.
+// untilDone is a reader that fails once its context has ended.
 type untilDone struct {
 	ctx context.Context
 	io.Reader

@@ -32,19 +32,19 @@ type backupCreateCmd struct {
 	Keep int    `placeholder:"N" help:"Keep the new backup and the N-1 before it, and remove the older ones in the folder."`
 }
 
-// backedUp is what a backup wrote, as it is shown.
+// backedUp is the output of a backup.
 type backedUp struct {
 	File       string `json:"file"`
 	Bytes      int64  `json:"bytes"`
 	DurationMS int64  `json:"durationMs"`
-	// SecretKeyFile is the file whose key opens the copy's secrets, null when there is none.
+	// SecretKeyFile is the file whose key decrypts the copy's secrets; null if there is none.
 	SecretKeyFile *string `json:"secretKeyFile"`
 	// Removed are the older backups that were removed.
 	Removed []string `json:"removed"`
 }
 
-// leaveProcessors makes the process use one processor if the database is a SQLite file, until the returned function is called.
-// An export or a backup would use all of them, and the service that writes the file is on the same machine.
+// leaveProcessors makes the process use only one processor until the returned function is called, if the database is a SQLite
+// file. An export or a backup would otherwise use all processors of the machine, on which the service also runs.
 func leaveProcessors(databaseURL string) (restore func()) {
 	if !strings.HasPrefix(databaseURL, "sqlite:") {
 		return func() {}
@@ -65,10 +65,10 @@ func (c *backupCreateCmd) Run(s *invocation) error {
 			db.ErrNotEmbedded, c.To)
 	}
 	if _, err := os.Stat(path); embedded && err != nil {
-		// Opening it would make an empty one.
+		// Checked first, because opening would create an empty file.
 		return fmt.Errorf("back up: %w", err)
 	}
-	// Whatever its schema is: before an upgrade is when a backup matters.
+	// Any schema is accepted, because backups before an upgrade matter most.
 	handle, err := hook.Open(s.ctx, db.Config{URL: c.DatabaseURL, MaxConns: 1})
 	if err != nil {
 		return err
@@ -91,13 +91,14 @@ func (c *backupCreateCmd) Run(s *invocation) error {
 	return err
 }
 
-// backUp writes a backup, removes older ones once it is verified, and tells the platform how it went.
+// backUp writes a backup, removes older ones once it is verified, and writes a notice about the result.
 func (c *backupCreateCmd) backUp(ctx context.Context, handle *db.DB) (done backedUp, err error) {
 	began, at := time.Now(), handle.Now()
 	done.Removed = []string{}
 	folder, err := c.copy(ctx, handle, at, &done)
 	if err != nil {
-		// The database may be what fails. After an interrupt there is still time for a notice.
+		// The context is not cancelled with ctx, so that a notice can be written after an interrupt. The database itself may be
+		// what fails.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), noticeTimeout)
 		defer cancel()
 		_ = noticeBackup(ctx, handle, time.Time{}, notice.Notice{
@@ -148,25 +149,24 @@ func (c *backupCreateCmd) copy(ctx context.Context, handle *db.DB, at time.Time,
 	return folder, err
 }
 
-// backupFolder is a folder with the backups of one database, which it tells from those of others by db.DB.FileID.
+// backupFolder is a folder with the backups of one database, identified by db.DB.FileID.
 type backupFolder struct {
 	path string
 	id   uint32
 }
 
-// name is the name of a backup, by whose order backups are older or newer.
+// name returns the name of a backup. Names sort by time.
 func (f backupFolder) name(at time.Time) string {
 	return fmt.Sprintf("storefront-%s-%08x.db", at.UTC().Format(backupTime), f.id)
 }
 
 const backupTime = "2006-01-02T150405.000Z"
 
-// prune removes older backups of the same database from the folder: copies that are not verified and, if the newest backup is
-// verified, all verified ones but the newest keep-1 before it. Everything else stays: whatever has another form of name or a
-// later time, folders and links.
+// prune removes older backups of the same database from the folder: unverified copies and, if the newest backup is verified,
+// all verified ones except the newest keep-1 before it. It leaves files with other names or later times, folders and links.
 func (f backupFolder) prune(newest string, keep int, verified bool) (removed []string, err error) {
 	removed = []string{}
-	entries, err := os.ReadDir(f.path) // by name
+	entries, err := os.ReadDir(f.path) // sorted by name
 	for _, entry := range slices.Backward(entries) {
 		name, unverified := strings.CutSuffix(entry.Name(), db.Unverified)
 		stamp := strings.TrimSuffix(strings.TrimPrefix(name, "storefront-"), fmt.Sprintf("-%08x.db", f.id))
@@ -199,13 +199,13 @@ type backupVerifyCmd struct {
 func (c *backupVerifyCmd) Run(s *invocation) error {
 	keys := c.keys(c.DatabaseURL)
 	if keys.Ring == nil && keys.Err == nil {
-		keys = c.keys("sqlite:" + c.File) // as restored, with its key beside it
+		keys = c.keys("sqlite:" + c.File) // with the key that a restored copy has beside it
 	}
 	found := doctor.Backup(s.ctx, c.File, keys)
 	return errors.Join(s.findings(found), failedChecks(found))
 }
 
-// failedChecks is the error of checks that failed, nil if none did.
+// failedChecks returns an error if checks failed, otherwise nil.
 func failedChecks(found []doctor.Finding) error {
 	for _, f := range found {
 		if f.Status == doctor.Fail {
@@ -218,8 +218,8 @@ func failedChecks(found []doctor.Finding) error {
 // noticeTimeout bounds the writing of a notice of a failure.
 const noticeTimeout = 10 * time.Second
 
-// noticeBackup tells the platform of a backup, and notes the time of a verified one; not if the schema is of a release without
-// notices.
+// noticeBackup writes a notice about a backup, and stores the time of a verified one. It does nothing if the schema is from a
+// release without notices.
 func noticeBackup(ctx context.Context, handle *db.DB, verified time.Time, n notice.Notice) error {
 	if current, err := handle.Current(ctx); err != nil || !current {
 		return err

@@ -50,7 +50,7 @@ type cli struct {
 	Version    versionCmd    `cmd:"" group:"keep" help:"Show version, commit and Go version, as --version does."`
 }
 
-// description is the help of the whole.
+// description is the help of the whole program.
 const description = `Storefront serves the API of online stores and operates it.
 
 Every flag can also be set in the environment as STOREFRONT_<FLAG>, in upper case with _ for -, and in a YAML file named with --config, whose keys are the names of flags. A flag wins over the environment, the environment over the file. A secret, such as --admin-token, can be in a file that STOREFRONT_<FLAG>_FILE names; each command with one says so.
@@ -64,12 +64,12 @@ Example:
     storefront dev
     storefront key create --store demo --name crm --scopes customers:read --expires 90d -o json`
 
-// BeforeResolve reads the settings file, once it is known which one it is.
+// BeforeResolve reads the settings file, because now it is known which file that is.
 func (c *cli) BeforeResolve(k *kong.Context, s *settings) error {
 	return s.load(k)
 }
 
-// newParser returns the parser of the command line, whose help may name ${events}.
+// newParser returns the parser of the command line. Help texts may contain ${events}.
 func newParser(c *cli, options ...kong.Option) (*kong.Kong, error) {
 	parser, err := kong.New(c, append(options, kong.KindMapper(reflect.String, words{}),
 		kong.TypeMapper(reflect.TypeFor[time.Duration](), lengths{}), kong.Vars{
@@ -81,7 +81,7 @@ func newParser(c *cli, options ...kong.Option) (*kong.Kong, error) {
 	return parser, addHelp(parser.Model.Node)
 }
 
-// groups are those of the commands in the help of the whole.
+// groups lists the groups of commands in the program's help.
 var groups = []kong.Group{
 	{Key: "run", Title: "Run the service:"}, {Key: "sell", Title: "Stores and what they sell:"},
 	{Key: "connect", Title: "Keys, webhooks and events:"}, {Key: "keep", Title: "Install, check and keep:"},
@@ -95,7 +95,7 @@ func isList(n *kong.Node) bool {
 // words decodes flags: enum values in any case, and lists with spaces after the commas. It is a kong.Mapper.
 type words struct{}
 
-// Decode reads one text.
+// Decode implements kong.Mapper.
 func (words) Decode(k *kong.DecodeContext, target reflect.Value) error {
 	var text string
 	if err := k.Scan.PopValueInto("string", &text); err != nil {
@@ -115,13 +115,13 @@ func (words) Decode(k *kong.DecodeContext, target reflect.Value) error {
 	return nil
 }
 
-// lists are flags whose values a shell splits where they are typed with a space after a comma.
+// lists are flags whose value a user may type with spaces after commas, so that the shell splits it.
 var lists = []string{"--scopes", "--events", "--unavailable-types", "--trusted-proxies", "--retry-delays"}
 
 var negative = regexp.MustCompile(`^-\d`)
 
-// normalizeArgs rewrites a command line for the parser: help and --version as commands, a list with spaces after its commas,
-// and a negative number as the value that it is.
+// normalizeArgs rewrites a command line for the parser: help and --version become commands, a list that was split at spaces
+// after commas is joined, and a negative number is marked as a value.
 func normalizeArgs(args []string) []string {
 	switch {
 	case len(args) == 0:
@@ -146,9 +146,8 @@ func normalizeArgs(args []string) []string {
 	return out
 }
 
-// run carries out one command line and returns the exit status: 0, 1 when a well-formed command
-// was refused or failed, 2 when the command line is wrong. Results go to out; errors, logs and
-// progress to errs. It serves until the context ends when the command is one that serves.
+// run runs one command line and returns the exit status: 0, 1 if a well-formed command was refused or failed, 2 if the command
+// line is wrong. Results go to out; errors, logs and progress to errs. A command that serves does so until the context ends.
 func run(ctx context.Context, args []string, env func(string) (string, bool), in io.Reader, out, errs io.Writer) int {
 	var c cli
 	exited := false
@@ -176,7 +175,7 @@ func run(ctx context.Context, args []string, env func(string) (string, bool), in
 	if s.given, err = explicit(k); err != nil {
 		return s.report(err)
 	}
-	s.command, _, _ = strings.Cut(k.Command(), " <") // arguments
+	s.command, _, _ = strings.Cut(k.Command(), " <") // without arguments
 	s.json, s.csv, s.flags = c.Output == "json", c.Output == "csv", k.Flags()
 	if s.csv && !isList(k.Selected()) {
 		return s.report(usage("-o csv is for lists; `%s` prints text or json", k.Selected().FullPath()))

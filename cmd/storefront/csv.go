@@ -20,13 +20,13 @@ type member struct {
 	value json.RawMessage
 }
 
-// membersOf reads the members of a JSON object in their order. Their values are parts of it.
+// membersOf returns the members of a JSON object in order. Their values are slices of it.
 func membersOf(object []byte) (all []member, err error) {
 	d := jsontext.NewDecoder(bytes.NewBuffer(object), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 	if open, err := d.ReadToken(); err != nil || open.Kind() != '{' {
 		return nil, errors.Join(err, errors.New("is no JSON object"))
 	}
-	all = make([]member, 0, 16) // few have more
+	all = make([]member, 0, 16) // few objects have more
 	for d.PeekKind() != '}' {
 		name, err := d.ReadToken()
 		if err != nil {
@@ -37,20 +37,20 @@ func membersOf(object []byte) (all []member, err error) {
 		if err != nil {
 			return nil, err
 		}
-		end := d.InputOffset() // value itself is valid only until d reads on
+		end := d.InputOffset() // value itself is valid only until the next read
 		m.value = object[end-int64(len(value)) : end]
 		all = append(all, m)
 	}
 	return all, nil
 }
 
-// csvTable writes objects as lines of CSV. An object in one has a column for each of its members, also where it is null.
+// csvTable writes objects as lines of CSV. An object inside of one has a column for each of its members, even if it is null.
 type csvTable struct {
 	*csv.Writer
-	at map[string]int // the columns, by their names
+	at map[string]int // column indexes by name
 }
 
-// newCSV begins a table of objects like this one.
+// newCSV begins a table for objects with the members of like.
 func newCSV(w io.Writer, like []byte) (*csvTable, error) {
 	t := &csvTable{csv.NewWriter(w), map[string]int{}}
 	header := columnNames(like, "")
@@ -60,9 +60,9 @@ func newCSV(w io.Writer, like []byte) (*csvTable, error) {
 	return t, t.WriteAll([][]string{header})
 }
 
-// columnNames are the names of the columns of an object, or of an object in it.
+// columnNames returns the names of the columns of an object, or of an object inside of it.
 func columnNames(object []byte, prefix string) (names []string) {
-	members, _ := membersOf(object) // any other value has none
+	members, _ := membersOf(object) // other values have no members
 	for _, m := range members {
 		name := prefix + m.name
 		if inner := columnNames(m.value, name+"."); len(inner) > 0 {
@@ -90,7 +90,7 @@ func (t *csvTable) add(objects [][]byte) error {
 	return t.Error()
 }
 
-// fill sets the cells of an object, or of an object in it.
+// fill sets the cells of an object, or of an object inside of it.
 func (t *csvTable) fill(row []string, object []byte, prefix string) error {
 	members, err := membersOf(object)
 	for _, m := range members {
@@ -103,16 +103,16 @@ func (t *csvTable) fill(row []string, object []byte, prefix string) error {
 	return err
 }
 
-// csvText is a JSON value in a cell: a text without quotes, nothing for null, a list of texts with commas.
+// csvText returns a JSON value for a cell: a text without quotes, "" for null, a list of texts with commas.
 func csvText(value json.RawMessage) string {
 	switch jsontext.Value(value).Kind() {
-	case 0, 'n': // there is none
+	case 0, 'n': // missing or null
 		return ""
 	case '"':
 		text, _ := jsontext.AppendUnquote(nil, value)
 		return string(text)
 	case '[':
-		var list []string // not of objects, at which Unmarshal would try for a quarter of an order's time
+		var list []string // not for lists of objects, because Unmarshal would need much time to fail
 		if !bytes.HasPrefix(value, []byte("[{")) && json.Unmarshal(value, &list) == nil {
 			return strings.Join(list, ",")
 		}
@@ -120,8 +120,7 @@ func csvText(value json.RawMessage) string {
 	return string(value)
 }
 
-// withMessages is an empty message whose messages are there, empty too, so that its object shows all that such objects
-// can have.
+// withMessages returns an empty message whose message fields are set to empty messages, so that its JSON shows all members.
 func withMessages(m protoreflect.Message) protoreflect.Message {
 	for i, fields := 0, m.Descriptor().Fields(); i < fields.Len(); i++ {
 		f := fields.Get(i)

@@ -13,7 +13,7 @@ import (
 	"go.storefront.example/server/dashboard/signin"
 )
 
-// platform are the settings of what the dashboard shows of the platform.
+// platform has the settings of the dashboard's branding.
 type platform struct {
 	BrandName      string   `clears:"" placeholder:"NAME" help:"The platform's name, which the dashboard shows."`
 	BrandLogo      string   `clears:"" placeholder:"FILE" help:"The platform's logo, which the dashboard shows: an SVG, PNG, JPEG or WebP file of at most 512 KiB."`
@@ -22,7 +22,7 @@ type platform struct {
 	FrameAncestors []string `clears:"" placeholder:"ORIGIN,…" help:"Origins whose pages may show the dashboard in a frame, such as https://app.example.com (default: none)."`
 }
 
-// checked reads the logo and checks the rest.
+// checked reads the logo and checks the settings.
 func (p platform) checked() (dashboard.Platform, error) {
 	shown := dashboard.Platform{Name: p.BrandName, Color: p.BrandColor, SignInURL: p.SignInURL}
 	for _, origin := range p.FrameAncestors {
@@ -89,7 +89,7 @@ func (c *dashboardLinkCmd) Run(s *invocation) error {
 	})
 }
 
-// baseAt is the address that links are made under.
+// baseAt is the base address of sign-in links.
 type baseAt string
 
 // UnmarshalText reads an address as signin.CheckBaseURL accepts it.
@@ -138,7 +138,7 @@ type sessionsRevokeCmd struct {
 	Member string `placeholder:"NAME" help:"The member's name, with --all."`
 }
 
-// Run ends what is named.
+// Run ends the named sessions and links.
 func (c *sessionsRevokeCmd) Run(s *invocation) error {
 	switch {
 	case c.ID != "" && (c.All || c.Member != ""):

@@ -22,14 +22,14 @@ type migrateCmd struct {
 	Recount migrateRecountCmd `cmd:"" help:"Count the rows of stores anew, where totals of lists are wrong."`
 }
 
-// migration is a step of the schema as it is shown.
+// migration is a migration as the commands print it.
 type migration struct {
 	Version   int64  `json:"version"`
 	Name      string `json:"name"`
 	AppliedAt *date  `json:"appliedAt"`
 }
 
-// migrations prints steps of the schema.
+// migrations prints migrations.
 func (s *invocation) migrations(steps []db.Migration) error {
 	objects := make([][]byte, len(steps))
 	rows := make([][]string, len(steps))
@@ -91,13 +91,13 @@ type migrateRecountCmd struct {
 	Store string `placeholder:"SLUG" help:"The store, by slug or id; all stores without it."`
 }
 
-// recounted is what was counted, as it is shown.
+// recounted is the output of a recount.
 type recounted struct {
 	Stores int   `json:"stores"`
 	Rows   int64 `json:"rows"`
 }
 
-// recountStores is how many stores are looked up at a time.
+// recountStores is how many stores one query reads.
 const recountStores = 1000
 
 // Run counts.
@@ -117,7 +117,7 @@ func (c *migrateRecountCmd) Run(s *invocation) error {
 	return err
 }
 
-// count counts the rows of a store, or of all if it has no name.
+// count counts the rows of a store, or of all stores if name is empty.
 func (r *recounted) count(s *invocation, handle *db.DB, name string) error {
 	counts := counting.New(handle)
 	if name != "" {

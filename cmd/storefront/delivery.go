@@ -21,14 +21,14 @@ type deliveryCmd struct {
 	Resend deliveryResendCmd `cmd:"" help:"Send a delivery now or again, or all since a time that never succeeded."`
 }
 
-// deliveryMembers are what -o json prints of a delivery.
+// deliveryMembers are the members of a delivery with -o json.
 var deliveryMembers = []string{
 	"id", "eventId", "eventType", "webhookId", "status", "attemptCount", "nextAttemptAt", "lastStatusCode", "lastError", "createdAt",
 }
 
 func deliveryObject(d *adminv1.Delivery) []byte { return selectFields(d, nil, deliveryMembers...) }
 
-// lastOf is the result of a delivery's newest attempt, for a reader.
+// lastOf describes the result of a delivery's newest attempt.
 func lastOf(d *adminv1.Delivery) string {
 	switch {
 	case d.LastStatusCode != nil:
@@ -47,13 +47,13 @@ type deliveryListCmd struct {
 	limit
 }
 
-// storeScopedDeliveries is the setting of a list of deliveries.
+// storeScopedDeliveries has the setting of commands that list deliveries.
 type storeScopedDeliveries struct {
 	target
 	Store string `placeholder:"SLUG" help:"The store, by slug or id (default: the only one there is); deliveries to its deleted webhooks are shown too. Not needed with a webhook's id."`
 }
 
-// retrying is the status of pending deliveries of which an attempt has failed.
+// retrying is the status of pending deliveries with a failed attempt.
 const retrying = "retrying"
 
 // Run lists the deliveries.
@@ -94,7 +94,7 @@ func (c *deliveryListCmd) Run(s *invocation) error {
 		(*adminv1.ListDeliveriesResponse).GetDeliveries)
 }
 
-// enumNamed is the status of deliveries with a name.
+// enumNamed returns the delivery status with a name.
 func enumNamed(name string) *adminv1.Delivery_Status {
 	if name == retrying {
 		return adminv1.Delivery_pending.Enum()
@@ -102,7 +102,7 @@ func enumNamed(name string) *adminv1.Delivery_Status {
 	return adminv1.Delivery_Status(adminv1.Delivery_Status_value[name]).Enum()
 }
 
-// deliveryTable names webhooks by their descriptions or addresses, those that are gone by their ids.
+// deliveryTable shows webhooks by description or URL, and deleted ones by id.
 func deliveryTable(names map[string]string) table[*adminv1.Delivery] {
 	return table[*adminv1.Delivery]{[]column[*adminv1.Delivery]{
 		{name: "ID", id: (*adminv1.Delivery).GetId},
@@ -135,7 +135,7 @@ func (c *deliveryShowCmd) Run(s *invocation) error {
 		if err != nil {
 			return err
 		}
-		payload := json.RawMessage("null") // the event's retention has ended
+		payload := json.RawMessage("null") // the event has been deleted
 		if found.Payload != nil {
 			payload = json.RawMessage(found.GetPayload())
 		}
@@ -159,7 +159,7 @@ type deliveryResendCmd struct {
 	Since   instant `placeholder:"TIME" help:"Send every event since this time, or since so long ago, such as 1h or 7d, that the webhook subscribes to and that never succeeded there, also those that came while it was disabled or wait for another attempt."`
 }
 
-// Run sends again.
+// Run sends a delivery again.
 func (c *deliveryResendCmd) Run(s *invocation) error {
 	switch {
 	case c.ID != "" && (c.Webhook != "" || s.given["since"]):

@@ -21,35 +21,35 @@ import (
 	"go.storefront.example/server/shop"
 )
 
-// The short names of the demo stores: the one that dev makes a key for, and one whose currency has decimals.
+// The slugs of the demo stores: the one for which dev makes a key, and one whose currency has decimals.
 const (
 	demoSlug     = "demo"
 	demoEuroSlug = "demo-eur"
 )
 
-// demoText are the requests that make the demo stores: a shop in Douala that sells knowledge in French, with prices in
-// francs, which have no decimals, and its smaller sister in Paris, with prices in euros. Buyers have an e-mail, a phone
-// or both. The first store has one link of each kind: open and fixed ones that take payments, one whose end date passes, one
-// whose cap is reached, and last the one that is disabled.
+// demoText are the requests that make the demo stores: a shop in Douala that sells knowledge in French, with prices in francs,
+// which have no decimals, and its smaller sister in Paris, with prices in euros. Buyers have an e-mail, a phone or both. The
+// first store has one link of each kind: open and fixed ones that take payments, one whose end date passes, one whose cap is
+// reached, and last the one that is disabled.
 //
 //go:embed demo.json
 var demoText []byte
 
-// demoData is what demoText holds: requests of the API, and orders.
+// demoData is the parsed demoText: requests of the API, and orders.
 type demoData struct {
 	Stores []struct {
 		Store    request[adminv1.CreateStoreRequest]
 		Products []request[adminv1.CreateProductRequest]
 		Links    []struct {
 			Link request[storefrontv1.CreatePaymentLinkRequest]
-			Days int // until it expires, 0 for never
+			Days int // until it expires; 0 means never
 		}
 		Orders []demoOrder
 	}
 	Customers []request[storefrontv1.CreateCustomerRequest]
 }
 
-// demoOrder is a purchase, with places in the lists of customers, links and published products, and what becomes of it.
+// demoOrder is an order, with indexes in the lists of customers, links and published products, and its final status.
 type demoOrder struct {
 	Customer int
 	Link     *int
@@ -80,22 +80,22 @@ type walk struct{ at time.Time }
 
 func newWalk() *walk { return &walk{time.Now()} }
 
-// restart leads the clock back to the day on which a store opens.
+// restart sets the clock to the day on which a store opens.
 func (w *walk) restart() { w.at = time.Now().AddDate(0, 0, -demoDays) }
 
 func (w *walk) now() time.Time { return w.at }
 
-// after leads the clock on.
+// after advances the clock.
 func (w *walk) after(d time.Duration) { w.at = w.at.Add(d) }
 
-// demo makes a demo store by what the operator and the API's callers can do.
+// demo makes a demo store through the methods of the operator and the API.
 type demo struct {
 	shop  *shop.Shop
 	clock *walk
 	data  *demoData
 }
 
-// makeDemo makes the demo stores that are not there.
+// makeDemo makes the demo stores that are missing.
 func makeDemo(ctx context.Context, url string) error {
 	d := demo{clock: newWalk(), data: &demoData{}}
 	if err := json.Unmarshal(demoText, d.data); err != nil {
@@ -121,7 +121,7 @@ func makeDemo(ctx context.Context, url string) error {
 	return errors.Join(err, handle.Close())
 }
 
-// fill makes one of the demo stores and what is in it.
+// fill makes one of the demo stores with its data.
 func (d demo) fill(ctx context.Context, o *admin.Operator, n int) error {
 	data := d.data.Stores[n]
 	d.clock.restart()
@@ -184,7 +184,7 @@ func (d demo) product(ctx context.Context, in *adminv1.CreateProductRequest) (id
 	return created.GetId(), created.GetStatus() == storefrontv1.Product_PUBLISHED, err
 }
 
-// orders records purchases up to now and moves them to every status, most of them paid.
+// orders creates orders up to now and gives them every status, most of them paid.
 func (d demo) orders(ctx context.Context, all []demoOrder, products, links, customers []string) error {
 	moves := map[string]func(context.Context, string) (*storefrontv1.Order, error){
 		"pay": d.shop.PayOrder, "fail": d.shop.FailOrder, "cancel": d.shop.CancelOrder, "refund": d.shop.RefundOrder,
@@ -204,7 +204,7 @@ func (d demo) orders(ctx context.Context, all []demoOrder, products, links, cust
 			return fmt.Errorf("order %d: %w", i, err)
 		}
 		for _, move := range o.Moves {
-			// Less than the time to the next order, so that the clock never runs past today.
+			// Less than the time to the next order, so that the clock never passes the current time.
 			d.clock.after(time.Second)
 			if _, err := moves[move](ctx, recorded.GetId()); err != nil {
 				return fmt.Errorf("order %d: %w", i, err)

@@ -42,7 +42,7 @@ type devCmd struct {
 	LogLevel   string `enum:"debug,info,warn,error" default:"info" placeholder:"LEVEL" help:"debug, info, warn or error."`
 }
 
-// devMember is who the link that dev prints signs in.
+// devMember is the member whom dev's link signs in.
 const devMember = "Developer"
 
 // Run serves the demo store.
@@ -59,7 +59,7 @@ func (c *devCmd) Run(s *invocation) error {
 		return fmt.Errorf("--data: %w", err)
 	}
 	data := database{DatabaseURL: "sqlite:" + filepath.Join(c.Data, devDatabase)}
-	// A second dev must change nothing, the key of the first least of all.
+	// A second dev must change nothing; above all it must not revoke the first one's key.
 	return claimed(data.DatabaseURL, func() error { return c.start(s, data, logger) })
 }
 
@@ -68,7 +68,7 @@ func (c *devCmd) start(s *invocation, data database, logger *slog.Logger) error 
 	if err := migrate(s.ctx, data, func(db.Migration) {}, func(db.Migration) {}); err != nil {
 		return err
 	}
-	// Until it serves, and once it does no more, commands work on the database.
+	// Until dev serves, and after it has ended, commands use the database directly.
 	folder := &devFolder{path: c.Data}
 	if err := folder.write(); err != nil {
 		return err
@@ -114,7 +114,7 @@ func (c *devCmd) serve(s *invocation, handle *db.DB, data database, logger *slog
 		Options: admin.Options{Webhooks: webhooks.Options{Secrets: ring, Targets: targets}}, PublicDocs: true,
 	}
 	group, ctx := errgroup.WithContext(s.ctx)
-	// The key is made once the addresses are taken: a dev that cannot serve revokes no key.
+	// The key is made once the addresses are bound, so that a dev that cannot serve revokes no key.
 	group.Go(func() error {
 		return serve(ctx, config, func(running *server.Server) error {
 			o := admin.New(handle, config.Options)
@@ -178,38 +178,38 @@ func (c *devCmd) serve(s *invocation, handle *db.DB, data database, logger *slog
 	return group.Wait()
 }
 
-// showReceived shows a delivery that the receiver got.
+// showReceived prints a delivery that the receiver got.
 func showReceived(s *invocation, got received) {
 	if s.json {
-		return // standard output holds one value
+		return // standard output holds one JSON value
 	}
 	verified := "signature verified"
 	if !got.Verified {
 		verified = "REFUSED: the signature does not match"
 	}
 	text := fmt.Sprintf("\n← %s, attempt %s, %s: %s\n", got.Type, got.Attempt, verified, visible(got.About))
-	if slices.Contains(hook.EventTypes(), got.Type) { // of a notice, the text says it all
+	if slices.Contains(hook.EventTypes(), got.Type) { // a notice is printed as its text
 		text += fmt.Sprintf("  %s\n", got.Data)
 	}
 	_, _ = io.WriteString(s.out, text)
 }
 
-// greeting is what dev prints once it is ready.
+// greeting is the output of dev once it is ready.
 type greeting struct {
 	Store    json.RawMessage `json:"store"`
 	Key      string          `json:"key"`
 	URL      string          `json:"url"`
 	AdminURL string          `json:"adminUrl"`
-	// Docs is the reference of the API, with its guide.
+	// Docs is the address of the API's reference with its guide.
 	Docs string `json:"docs"`
-	// Dashboard is a link that signs in to the dashboard once; empty where others could reach it.
+	// Dashboard is a link that signs in to the dashboard once; empty if other machines could use it.
 	Dashboard string `json:"dashboard"`
 	Receiver  string `json:"receiver"`
 	Data      string `json:"data"`
 	Curl      string `json:"curl"`
 
-	shownKey string // with its expiry and its file
-	token    string // what commands need to be told of it
+	shownKey string // with the key's expiry and file
+	token    string // the flag with which commands pass the admin token
 }
 
 func printReady(s *invocation, g greeting, demo *storefrontv1.Store) error {
@@ -243,8 +243,9 @@ Ctrl-C stops it.
 	return err
 }
 
-// commands returns where the commands of the greeting work, this program for them as it was called, and the flags that listen
-// and trigger need. A program that go run made is in a folder that will be deleted, and go run works in one folder only.
+// commands returns where the commands in the greeting can be run, how they call this program, and the flags that listen and
+// trigger need. For a program that go run built it returns goRunProgram, because the program's folder will be deleted, and go
+// run works only in the clone.
 func (g greeting) commands(program string) (where, called, listens, triggers string) {
 	goRun := strings.Contains(program, "go-build")
 	switch {
@@ -258,10 +259,10 @@ func (g greeting) commands(program string) (where, called, listens, triggers str
 	return g.Data + " or below", program, "", ""
 }
 
-// goRunProgram is this program, called in the top folder of a clone.
+// goRunProgram calls this program in the top folder of a clone.
 const goRunProgram = "go run ./cmd/storefront"
 
-// dashboard is the link, or why there is none.
+// dashboard returns the link, or why there is none.
 func (g greeting) dashboard() string {
 	if g.Dashboard == "" {
 		return "off: --admin-addr is no loopback address"
@@ -269,5 +270,5 @@ func (g greeting) dashboard() string {
 	return g.Dashboard + " (signs in once)"
 }
 
-// baseURL is the address under which a listener is reached from this machine.
+// baseURL returns the address of a listener for programs on this machine.
 func baseURL(a net.Addr) string { return "http://" + doctor.Reachable(a.String()) }

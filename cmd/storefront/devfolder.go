@@ -16,30 +16,30 @@ import (
 )
 
 const (
-	// devData is the folder in which dev keeps its database unless it is given another.
+	// devData is dev's folder unless --data names another.
 	devData = ".storefront"
-	// devDatabase and devFile are the files in it. The second marks the folder as one of dev.
+	// devDatabase and devFile are the files in it. devFile marks the folder as dev's.
 	devDatabase = "storefront.db"
 	devFile     = "dev.json"
 )
 
-// devTargets are the addresses that webhooks of dev's database may have.
+// devTargets allows the webhook addresses of dev's database.
 var devTargets = egress.Policy{AllowPrivate: true, AllowHTTP: true}
 
-// devFolder is the folder of a dev that runs or has run. Commands find it as git finds its repository:
-// in the current folder or the next one above that has one.
+// devFolder is the folder of a dev that runs or has run. Commands look for it as git looks for its repository: in the current
+// folder and the folders above.
 type devFolder struct {
-	// AdminURL is where dev serves the admin services, or did when it ran last; empty if it does not.
+	// AdminURL is the address at which dev serves or last served the admin services; empty if it serves none.
 	AdminURL string `json:"adminUrl"`
-	// NeedsToken is true if they need dev's --admin-token.
+	// NeedsToken is true if the admin services need dev's --admin-token.
 	NeedsToken bool `json:"needsToken"`
 
 	path      string
 	isRunning bool
 }
 
-// findDev returns the folder of dev that the current folder belongs to, or nil. A database of the
-// default name in the current folder comes first.
+// findDev returns dev's folder for the current folder, or nil. A database with the default name in the current folder takes
+// precedence.
 func findDev() *devFolder {
 	if exists(devDatabase) && !exists(devFile) {
 		return nil
@@ -62,9 +62,9 @@ func findDev() *devFolder {
 	}
 }
 
-// readDev reads the file of dev in a folder, nil if it is none. Like git, it passes over what another
-// user has put there, also where it is a link to a file of this user's: commands would send their token to
-// where the file says, and store in the database beside it.
+// readDev reads dev's file in a folder; it returns nil without one. Like git, it ignores files of other users, even if they are
+// links to this user's file, because commands would send their token to the address in the file, and use the database beside
+// it.
 func readDev(path string) *devFolder {
 	file := filepath.Join(path, devFile)
 	for _, part := range []string{file, filepath.Join(path, devDatabase)} {
@@ -81,7 +81,7 @@ func readDev(path string) *devFolder {
 	return d
 }
 
-// write leaves the file in the folder. It stays when dev ends.
+// write writes the file into the folder, where it stays after dev has ended.
 func (d *devFolder) write() error {
 	text, err := json.Marshal(d)
 	if err != nil {
@@ -95,7 +95,7 @@ func (d *devFolder) write() error {
 
 func (d *devFolder) databaseURL() string { return "sqlite:" + filepath.Join(d.path, devDatabase) }
 
-// acceptsToken reports whether dev runs and lets a caller with this token in. Without a folder nothing does.
+// acceptsToken reports whether dev runs and accepts this token. It is false for a nil folder.
 func (d *devFolder) acceptsToken(token string) bool {
 	return d != nil && d.isRunning && d.AdminURL != "" && (token != "" || !d.NeedsToken)
 }
@@ -106,14 +106,14 @@ func (d database) isDevDatabase() bool {
 	return embedded && filepath.Base(path) == devDatabase && readDev(filepath.Dir(path)) != nil
 }
 
-// usesDevFolder reports whether a command works in the folder of dev. Those that serve or migrate have a
-// database of their own, unless one is named.
+// usesDevFolder reports whether a command uses dev's folder. Commands that serve or migrate do not, because they have a
+// database of their own unless one is named.
 func usesDevFolder(k *kong.Context) bool {
 	command, _, _ := strings.Cut(k.Command(), " ")
 	return !slices.Contains([]string{"server", "worker", "migrate"}, command)
 }
 
-// inDev returns the folder of dev that a command works in, and says so on standard error.
+// inDev returns the dev folder that a command uses, and says so on standard error.
 func (s *invocation) inDev(k *kong.Context, found *devFolder) *devFolder {
 	if found == nil {
 		return nil
@@ -138,10 +138,10 @@ func (s *invocation) inDev(k *kong.Context, found *devFolder) *devFolder {
 	return found
 }
 
-// say tells the user something on standard error.
+// say prints a line to standard error.
 func (s *invocation) say(text string) { _, _ = fmt.Fprintln(s.errs, "storefront: "+text) }
 
-// runningDev returns the folder of the dev that runs here.
+// runningDev returns the folder of the running dev.
 func (s *invocation) runningDev(token string) (*devFolder, error) {
 	found := findDev()
 	switch {

@@ -26,7 +26,7 @@ const (
 	devKeyFile = "api-key"
 	// devKeyName is the name of dev's API key in the demo store.
 	devKeyName = "dev"
-	// devKeyLifetime makes a forgotten API key expire.
+	// devKeyLifetime is the key's lifetime, so that a forgotten key expires.
 	devKeyLifetime = adminv1.Key_DAYS_30
 )
 
@@ -36,8 +36,8 @@ type devKey struct {
 	expiresAt time.Time
 }
 
-// apiKey returns the API key of the start before, so that programs that have it go on. It makes another one, and revokes the
-// last, if there is none, if --new-key asks for it, or if the kept one cannot be used, and then prints why.
+// apiKey returns the API key of the previous start, so that programs that use it continue to work. It revokes that key and
+// makes another if there is none, if --new-key is set, or if the stored key cannot be used; then it prints why.
 func (c *devCmd) apiKey(ctx context.Context, s *invocation, handle *db.DB, o admin.API, storeID string) (devKey, error) {
 	path := filepath.Join(c.Data, devKeyFile)
 	key, problem, err := keptKey(ctx, handle, storeID, path)
@@ -53,7 +53,7 @@ func (c *devCmd) apiKey(ctx context.Context, s *invocation, handle *db.DB, o adm
 	if key, err = newDevKey(ctx, o); err != nil {
 		return devKey{}, fmt.Errorf("make an API key: %w", err)
 	}
-	// The file of the start before may belong to another user, or be a link.
+	// Remove it first, because the file of the previous start may belong to another user, or be a link.
 	if err = os.Remove(path); err == nil || errors.Is(err, fs.ErrNotExist) {
 		err = atomicfile.Create(path, func(temporary string) error { return os.WriteFile(temporary, []byte(key.text+"\n"), 0o600) })
 	}
@@ -63,7 +63,7 @@ func (c *devCmd) apiKey(ctx context.Context, s *invocation, handle *db.DB, o adm
 	return key, nil
 }
 
-// keptKey reads the API key of a store in a file. The problem says why it cannot be used; without a file both are empty.
+// keptKey reads a store's API key from a file. problem says why the key cannot be used; without a file both are empty.
 func keptKey(ctx context.Context, handle *db.DB, storeID, path string) (key devKey, problem string, err error) {
 	info, err := os.Lstat(path)
 	switch {
@@ -122,7 +122,7 @@ func newDevKey(ctx context.Context, o admin.API) (devKey, error) {
 	return devKey{made.GetSecret(), made.GetKey().GetExpiresAt().AsTime()}, err
 }
 
-// shown is the text of the key for the greeting, with its expiry and where it is kept.
+// shown returns the key's text for the greeting, with its expiry and its file.
 func (k devKey) shown(folder string) string {
 	until := ""
 	if !k.expiresAt.IsZero() {

@@ -6,9 +6,9 @@ import (
 	"net/http"
 )
 
-// devLog lowers lines of the level info to debug, unless they report what a person did or got, or a refusal: a request of
-// the API, a form of the dashboard, a failed delivery, whatever was refused. The others would stand between the events that
-// dev prints, because each command and each open page of the dashboard makes requests of its own.
+// devLog lowers lines of level info to debug, unless they report a person's action or a refusal: a request of the API, a form
+// of the dashboard, a failed delivery, any refusal. Otherwise the requests of commands and open dashboard pages would hide the
+// events that dev prints.
 type devLog struct{ slog.Handler }
 
 // Handle writes a line, at its level or at debug.
@@ -28,7 +28,7 @@ func (h devLog) WithAttrs(attrs []slog.Attr) slog.Handler { return devLog{h.Hand
 // WithGroup returns a handler that lowers the same lines.
 func (h devLog) WithGroup(name string) slog.Handler { return devLog{h.Handler.WithGroup(name)} }
 
-// isForPerson reports whether a line of the level info stays at it.
+// isForPerson reports whether a line of level info keeps its level.
 func isForPerson(line slog.Record) (is bool) {
 	switch line.Message {
 	case "request", "attempt":
@@ -36,11 +36,11 @@ func isForPerson(line slog.Record) (is bool) {
 	case "admin request", "dashboard request":
 		line.Attrs(func(a slog.Attr) bool {
 			switch a.Key {
-			case "code": // of a refusal
+			case "code": // a refusal has it
 				is = true
 			case "status":
 				is = is || a.Value.Kind() == slog.KindInt64 && a.Value.Int64() >= http.StatusBadRequest
-			case "method": // of a form
+			case "method": // a form of the dashboard has it
 				is = is || a.Value.String() == http.MethodPost
 			}
 			return !is

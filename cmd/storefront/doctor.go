@@ -49,7 +49,7 @@ func (c *doctorCmd) Run(s *invocation, set *settings, k *kong.Context) error {
 	return nil
 }
 
-// readable returns a command's error about the settings, without running it.
+// readable returns the error that a command would report about the settings, without running it.
 func readable(set *settings, command string) error {
 	exited := false
 	parser, err := newParser(&cli{}, kong.Name("storefront"), kong.Writers(io.Discard, io.Discard),
@@ -68,9 +68,9 @@ func readable(set *settings, command string) error {
 	return err
 }
 
-// databases checks the database and everything visible in it.
+// databases checks the database and everything that can be read from it.
 func (c *doctorCmd) databases(ctx context.Context) []doctor.Finding {
-	keys := c.keys(c.DatabaseURL) // before the database is opened, beside which it may be
+	keys := c.keys(c.DatabaseURL) // first, because on SQLite the key is beside the database
 	used := doctor.Used(c.DatabaseURL)
 	handle, reached := doctor.Open(ctx, db.Config{
 		URL: c.DatabaseURL, MaxConns: 2, Settings: map[string]string{"application_name": doctor.ApplicationName},
@@ -89,7 +89,7 @@ func (c *doctorCmd) databases(ctx context.Context) []doctor.Finding {
 	return append(found, doctor.Database(ctx, handle, doctor.Installation{Keys: keys, Used: used})...)
 }
 
-// findings prints what was found.
+// findings prints the findings.
 func (s *invocation) findings(found []doctor.Finding) error {
 	if s.json || s.csv {
 		objects := make([][]byte, len(found))

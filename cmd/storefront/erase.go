@@ -24,7 +24,7 @@ type customerForgetCmd struct {
 	Yes  bool   `help:"Skip the confirmation, for scripts."`
 }
 
-// Run forgets the customer.
+// Run erases the customer's personal data.
 func (c *customerForgetCmd) Run(s *invocation) error {
 	return s.operate(c.target, func(ctx context.Context, o admin.API) error {
 		found, err := find(ctx, o, c.storeScoped, c.Name, findCustomer)
@@ -57,13 +57,13 @@ func (c *customerForgetCmd) Run(s *invocation) error {
 	})
 }
 
-// logReaders are the readers for which the end of a forgetting can wait, as a sentence names them.
+// logReaders are the readers for which the end of an erasure can wait, as a sentence names them.
 var logReaders = map[string]string{
 	db.ReaderExport: "the export that is under way", db.ReaderBackup: "the backup that is under way",
 	db.ReaderOther: "the request or program that reads the database as it was",
 }
 
-// confirm asks whoever sits at the terminal to go on; a program says --yes.
+// confirm asks the person at the terminal for confirmation; programs set --yes.
 func (s *invocation) confirm(what string) error {
 	if w, ok := s.in.(io.Writer); !ok || !isTerminal(w) {
 		return errors.New(what + "; nothing was changed: say --yes to do it")
@@ -76,10 +76,10 @@ func (s *invocation) confirm(what string) error {
 	return nil
 }
 
-// span is a length of time from nothing on, such as 30d.
+// span is a duration of 0 or more, such as 30d.
 type span time.Duration
 
-// UnmarshalText reads a length of time.
+// UnmarshalText reads a duration.
 func (d *span) UnmarshalText(text []byte) error {
 	length, err := lengthOf(string(text))
 	if err != nil || length < 0 {
@@ -95,7 +95,7 @@ type storeDeleteCmd struct {
 	Now   string `placeholder:"SLUG" help:"Delete it at once: the store's slug, typed once more. It cannot be restored."`
 }
 
-// Run closes the store and has it deleted.
+// Run closes the store and schedules its deletion.
 func (c *storeDeleteCmd) Run(s *invocation) error {
 	in := &adminv1.DeleteStoreRequest{Store: c.Store, GraceSeconds: new(int64(time.Duration(c.Grace) / time.Second))}
 	switch {
@@ -125,7 +125,7 @@ func (c *storeDeleteCmd) Run(s *invocation) error {
 		} else {
 			s.say("the store is closed, and a worker deletes it now; store show finds it until all is gone")
 		}
-		found.Status = storefrontv1.Store_closed // a worker may have deleted it meanwhile
+		found.Status = storefrontv1.Store_closed // a worker may have deleted the store meanwhile
 		return s.printStoreWith(found, set)
 	})
 }
@@ -143,7 +143,7 @@ func (c *storeRestoreCmd) Run(s *invocation) error {
 	})
 }
 
-// storeTable is the list of stores; deletions are when those begin to be deleted that do not stay.
+// storeTable is the list of stores. deletions has the times at which the stores' scheduled deletions begin.
 func storeTable(deletions map[string]*timestamppb.Timestamp) table[*storefrontv1.Store] {
 	return table[*storefrontv1.Store]{[]column[*storefrontv1.Store]{
 		{name: "SLUG", value: (*storefrontv1.Store).GetSlug},
@@ -168,7 +168,7 @@ type storeDataCmd struct {
 	Customer string `required:"" placeholder:"NAME" help:"The customer's id, e-mail or phone."`
 }
 
-// Run prints all that the store keeps about a customer, in JSON.
+// Run prints everything that the store keeps about a customer, in JSON.
 func (c *storeDataCmd) Run(s *invocation) error {
 	return s.operate(c.target, func(ctx context.Context, o admin.API) error {
 		found, err := o.GetStore(ctx, &adminv1.GetStoreRequest{Store: c.Store})

@@ -34,7 +34,7 @@ type exportCmd struct {
 	To          string `arg:"" help:"A folder to make, or a file that ends with .tar.zst."`
 }
 
-// What an export's names end with.
+// The suffixes of exports' names.
 const (
 	linesSuffix   = ".ndjson"
 	csvSuffix     = ".csv"
@@ -42,13 +42,13 @@ const (
 	manifestName  = "manifest.json"
 )
 
-// exportFormat is the format of exports that import reads; csvFormat is for people.
+// exportFormat is the format that import reads; csvFormat is for people.
 const (
 	exportFormat = "storefront-export/1"
 	csvFormat    = "storefront-export/1 csv"
 )
 
-// manifest says what an export has. It is written last.
+// manifest describes an export. It is written last.
 type manifest struct {
 	Format string `json:"format"`
 	Store  struct {
@@ -71,7 +71,7 @@ type exportedFile struct {
 	SHA256 string `json:"sha256"`
 }
 
-// exportNotes say what an export lacks and what an import does not take, secretNotes the same of one with secrets.
+// exportNotes say what an export lacks and what an import ignores; secretNotes are those of an export with secrets.
 var (
 	exportNotes = []string{
 		"webhooks are without their secrets and keys without their texts: an import takes neither; register and create them again",
@@ -84,7 +84,7 @@ var (
 	}
 )
 
-// rowsOf are messages of the rows of each kind, whose fields are the columns of its CSV file.
+// rowsOf maps each kind to the message of its rows, whose fields are the columns of the kind's CSV file.
 var rowsOf = map[string]proto.Message{
 	"store": &adminv1.ExportedStore{}, "products": &storefrontv1.Product{}, "customers": &storefrontv1.Customer{},
 	"links": &storefrontv1.PaymentLink{}, "orders": &storefrontv1.Order{}, "webhooks": &adminv1.Webhook{}, "keys": &adminv1.Key{},
@@ -108,7 +108,7 @@ func (c *exportCmd) Run(s *invocation) error {
 	var err error
 	if strings.HasSuffix(c.To, archiveSuffix) {
 		err = atomicfile.Create(c.To, func(temporary string) error {
-			w.folder = temporary + ".files" // which atomicfile removes
+			w.folder = temporary + ".files" // atomicfile removes it
 			if err := errors.Join(os.Mkdir(w.folder, 0o700), c.write(s, w)); err != nil {
 				return err
 			}
@@ -170,16 +170,16 @@ type exportWriter struct {
 	bar      progress
 	manifest manifest
 	rows     int64
-	// What follows is of the kind at hand.
+	// The kind that is being written, and its file.
 	kind  string
 	of    exportedFile
-	file  *os.File // nil before the first
+	file  *os.File // nil before the first kind
 	sum   hash.Hash
-	out   io.Writer // into both of them
+	out   io.Writer // writes to both of them
 	table *csvTable
 }
 
-// take writes an answer of the export.
+// take writes the rows of an answer.
 func (w *exportWriter) take(in *adminv1.ExportStoreResponse) error {
 	if in.GetKind() != w.kind {
 		if err := errors.Join(w.end(), w.begin(in)); err != nil {
@@ -220,7 +220,7 @@ func (w *exportWriter) begin(in *adminv1.ExportStoreResponse) (err error) {
 	if err != nil || !w.csv {
 		return err
 	}
-	if _, err := io.WriteString(w.out, "\ufeff"); err != nil { // makes a spreadsheet read UTF-8
+	if _, err := io.WriteString(w.out, "\ufeff"); err != nil { // without it, spreadsheets do not read UTF-8
 		return err
 	}
 	like := apijson.Marshal(withMessages(message.ProtoReflect().New()).Interface())
@@ -243,7 +243,7 @@ func (w *exportWriter) end() (err error) {
 	return err
 }
 
-// writeManifest ends the export.
+// writeManifest writes the manifest, which completes the export.
 func (w *exportWriter) writeManifest() error {
 	w.manifest.Format, w.manifest.Release, w.manifest.Notes = exportFormat, buildOf().Version, exportNotes
 	if w.manifest.WithSecrets {
@@ -263,7 +263,7 @@ func (w *exportWriter) writeManifest() error {
 	})
 }
 
-// readBack reads what was written from the disk again, and fails unless all of it is there.
+// readBack reads the written files from the disk again, and fails unless they are complete.
 func (w *exportWriter) readBack(ctx context.Context, path string, open func(path string) (exportFiles, error)) error {
 	files, err := open(path)
 	if err != nil {

@@ -13,25 +13,25 @@ import (
 	"go.storefront.example/server/admin"
 )
 
-// storeScoped is the setting of a command on what belongs to a store.
+// storeScoped has the setting of a command on an object of a store.
 type storeScoped struct {
 	target
 	Store string `placeholder:"SLUG" help:"The store, by slug or id (default: the only one there is). Not needed with an id; an id of another store is not found."`
 }
 
-// inStore is the setting of a command that lists or makes what belongs to a store.
+// inStore has the setting of a command that lists or creates objects of a store.
 type inStore struct {
 	target
 	Store string `placeholder:"SLUG" help:"The store, by slug or id (default: the only one there is)."`
 }
 
-// inNamedStore is inStore for a command that works in no store that is not named.
+// inNamedStore is inStore for a command that requires --store.
 type inNamedStore struct {
 	target
 	Store string `required:"" placeholder:"SLUG" help:"The store, by slug or id."`
 }
 
-// storeOf returns the store that a command works in: the one that it names, else the only one.
+// storeOf returns the store that a command uses: the named one, else the only one.
 func (c storeScoped) storeOf(ctx context.Context, o admin.API) (string, error) {
 	if c.Store != "" {
 		return c.Store, nil
@@ -40,14 +40,14 @@ func (c storeScoped) storeOf(ctx context.Context, o admin.API) (string, error) {
 	return only.GetSlug(), err
 }
 
-// storeNamed returns the store with a slug or id, or without one the only store there is.
+// storeNamed returns the store with a slug or id, or without a name the only store.
 func storeNamed(ctx context.Context, o admin.API, name string) (*storefrontv1.Store, error) {
 	if name != "" {
 		return o.GetStore(ctx, &adminv1.GetStoreRequest{Store: name})
 	}
 	out, err := o.ListStores(ctx, &adminv1.ListStoresRequest{PageSize: new(int32(3))})
 	stores := out.GetStores()
-	// Of the two that dev made, the newest first, the one that it made a key for.
+	// If dev made both stores, take the one for which it made a key. The newest comes first.
 	if len(stores) == 2 && stores[0].GetSlug() == demoEuroSlug && stores[1].GetSlug() == demoSlug {
 		stores = stores[1:]
 	}
@@ -62,7 +62,7 @@ func storeNamed(ctx context.Context, o admin.API, name string) (*storefrontv1.St
 	return stores[0], nil
 }
 
-// currencyOf returns how to find a store's currency.
+// currencyOf returns a function that reads a store's currency.
 func currencyOf(ctx context.Context, o admin.API, store string) func() (string, error) {
 	return func() (string, error) {
 		found, err := o.GetStore(ctx, &adminv1.GetStoreRequest{Store: store})
@@ -76,8 +76,7 @@ func isID(name string) bool {
 	return err == nil && len(name) == len(uuid.Nil.String())
 }
 
-// storeOfName returns the store in which a name is looked up: the one that the command works in, and none for an id
-// without --store.
+// storeOfName returns the store in which a name is looked up: the command's store, or "" for an id without --store.
 func (c storeScoped) storeOfName(ctx context.Context, o admin.API, name string) (string, error) {
 	if c.Store == "" && isID(name) {
 		return "", nil
@@ -85,10 +84,10 @@ func (c storeScoped) storeOfName(ctx context.Context, o admin.API, name string) 
 	return c.storeOf(ctx, o)
 }
 
-// finder looks up an object of a store by its name. For an id the store may be empty: then it is found in any.
+// finder looks up an object of a store by its name. For an id the store may be empty, which means any store.
 type finder[Found any] func(ctx context.Context, o admin.API, store, name string) (Found, error)
 
-// find returns what a name is, in the store that the command works in.
+// find looks up the object with a name in the command's store.
 func find[Found any](ctx context.Context, o admin.API, c storeScoped, name string, with finder[Found]) (found Found, err error) {
 	store, err := c.storeOfName(ctx, o, name)
 	if err != nil {
@@ -97,8 +96,8 @@ func find[Found any](ctx context.Context, o admin.API, c storeScoped, name strin
 	return with(ctx, o, store, name)
 }
 
-// idOf turns what a person typed, an id, a reference or a slug, into an id. It also returns the store that was named for it or
-// in which it was found, which is empty for an id without --store: an id is not looked up.
+// idOf returns the id that a person's text means: an id, a reference or a slug. It also returns the store that was named for it
+// or in which it was found. For an id without --store that is empty, because the id is not looked up.
 func idOf[Found interface{ GetId() string }](ctx context.Context, o admin.API, c storeScoped, name string,
 	with finder[Found]) (store, id string, err error) {
 	store, err = c.storeOfName(ctx, o, name)
@@ -132,8 +131,7 @@ func findDelivery(ctx context.Context, o admin.API, store, name string) (*adminv
 	return o.FindDelivery(ctx, &adminv1.FindDeliveryRequest{Store: store, Name: name})
 }
 
-// findWebhook returns the webhook that an id or a URL names. Two webhooks of a store may have one URL: then only an id
-// tells them apart.
+// findWebhook returns the webhook with an id or a URL. If two webhooks of a store share the URL, only an id works.
 func findWebhook(ctx context.Context, o admin.API, store, name string) (*adminv1.Webhook, error) {
 	if isID(name) {
 		return o.GetWebhook(ctx, &adminv1.GetWebhookRequest{Id: name, Store: store})
@@ -151,8 +149,7 @@ func webhooksOf(ctx context.Context, o admin.API, store string) ([]*adminv1.Webh
 		(*adminv1.ListWebhooksResponse).GetWebhooks)
 }
 
-// findKey returns the key that an id, a name or a hint names. Names can be used again: the only active key with one
-// is meant before those that are revoked or expired.
+// findKey returns the key with an id, a name or a hint. If several keys share the name, it returns the only active one.
 func findKey(ctx context.Context, o admin.API, store, name string) (*adminv1.Key, error) {
 	if isID(name) {
 		return o.GetKey(ctx, &adminv1.GetKeyRequest{Id: name, Store: store})
@@ -178,7 +175,7 @@ func keysOf(ctx context.Context, o admin.API, store string) ([]*adminv1.Key, err
 	return collect(ctx, o, 0, &adminv1.ListKeysRequest{Store: store}, admin.API.ListKeys, (*adminv1.ListKeysResponse).GetKeys)
 }
 
-// findSession returns the session or link with a part of an id, of one store or, without a name, of any.
+// findSession returns the session or link whose id has this part, in one store or, without a name, in any.
 func findSession(ctx context.Context, o admin.API, store, part string) (*adminv1.Session, error) {
 	all, err := collect(ctx, o, 0, &adminv1.ListSessionsRequest{Store: store}, admin.API.ListSessions,
 		(*adminv1.ListSessionsResponse).GetSessions)
@@ -188,10 +185,10 @@ func findSession(ctx context.Context, o admin.API, store, part string) (*adminv1
 	return exactlyOne("dashboard sessions", "id", store, part, all)
 }
 
-// minPartOfID is how much of an id must be given at least.
+// minPartOfID is the minimum length of a part of an id.
 const minPartOfID = 8
 
-// isNamed reports whether a name is what one of the functions returns for an item, or the beginning or end of its id.
+// isNamed reports whether a name is the result of one of the functions for an item, or the beginning or end of its id.
 func isNamed[Item interface{ GetId() string }](item Item, name string, names ...func(Item) string) bool {
 	for _, of := range names {
 		if of(item) == name {
@@ -202,8 +199,8 @@ func isNamed[Item interface{ GetId() string }](item Item, name string, names ...
 	return len(part) >= minPartOfID && (strings.HasPrefix(item.GetId(), part) || strings.HasSuffix(item.GetId(), part))
 }
 
-// exactlyOne returns the one item that a name means. Two or more are refused with their ids. command is the one that
-// lists the items.
+// exactlyOne returns the only item that a name means. Two or more are refused with their ids. command is the command that lists
+// the items.
 func exactlyOne[Item interface{ GetId() string }](command, by, store, name string, all []Item, names ...func(Item) string) (
 	found Item, err error) {
 	var ids []string

@@ -21,10 +21,10 @@ type healthCmd struct {
 	Timeout   time.Duration `default:"3s" placeholder:"TIME" help:"How long to wait for its answer."`
 }
 
-// maxHealthBytes bounds what is shown of an answer.
+// maxHealthBytes bounds how much of an answer is printed.
 const maxHealthBytes = 512
 
-// Run asks the server or worker beside it whether it is ready.
+// Run asks the server or worker on this machine whether it is ready.
 func (c *healthCmd) Run(s *invocation) error {
 	if _, _, err := net.SplitHostPort(c.AdminAddr); err != nil {
 		return usage("--admin-addr: must be an address such as 127.0.0.1:8081, not %q", c.AdminAddr)
@@ -57,7 +57,7 @@ var version, commit string
 
 type versionCmd struct{}
 
-// build is what is known of the binary.
+// build describes the binary.
 type build struct {
 	Version   string `json:"version"`
 	Commit    string `json:"commit"`

@@ -14,13 +14,13 @@ import (
 	"go.storefront.example/server/transfer"
 )
 
-// helpFiles has what --help shows of each command before its flags. The file order.txt has the texts of
-// order and of its commands, each below a line with the command's path: # order pay.
+// helpFiles has the texts that --help shows before a command's flags. The file order.txt has the texts of order and of its
+// commands, each below a line with the command's path: # order pay.
 //
 //go:embed help
 var helpFiles embed.FS
 
-// addHelp gives each command its text of helpFiles. It fails on a text of no command.
+// addHelp gives each command its text of helpFiles. It fails if a text belongs to no command.
 func addHelp(application *kong.Node) error {
 	for _, command := range application.Children {
 		file, err := helpFiles.ReadFile("help/" + command.Name + ".txt")
@@ -40,7 +40,7 @@ func addHelp(application *kong.Node) error {
 	return nil
 }
 
-// giveHelp gives a command and those below it their texts, which leave the map.
+// giveHelp gives a command and those below it their texts, and removes these from the map.
 func giveHelp(command *kong.Node, texts map[string]string) {
 	command.Detail = texts[command.Path()]
 	delete(texts, command.Path())
@@ -49,13 +49,13 @@ func giveHelp(command *kong.Node, texts map[string]string) {
 	}
 }
 
-// helpCmd is where the help and completion find the command help, which is carried out as --help.
+// helpCmd shows the command help in the help and in completion. It runs as --help.
 type helpCmd struct {
 	Command []string `arg:"" optional:"" help:"The command, such as order pay."`
 }
 
-// describe is the help of a flag or an argument, with its default, the values that it can have, and where a secret is
-// better kept than on a command line, which every user of the machine can read.
+// describe returns the help of a flag or an argument, with its default and its possible values. For a secret it names a safer
+// place than the command line, which every user of the machine can read.
 func describe(v *kong.Value) string {
 	text := v.Help
 	if name := variable(v.Name); v.Tag.Has(secretTag) {
@@ -66,7 +66,7 @@ func describe(v *kong.Value) string {
 	}
 	values := ""
 	if v.Target.Type() == reflect.TypeFor[onOff]() {
-		values = "on or off; " // the help shows no placeholder of a bool
+		values = "on or off; " // because the help shows no placeholder for a bool
 	}
 	if v.HasDefault && v.Default != "" && (values != "" || !v.IsBool()) && !strings.Contains(text, "default: ") {
 		text = strings.TrimSuffix(text, ".") + " (" + values + "default: " + v.Default + ")."
@@ -74,7 +74,7 @@ func describe(v *kong.Value) string {
 	return text
 }
 
-// unnamed lists the values of an enum unless the text names them all.
+// unnamed returns the values of an enum, unless the text names them all.
 func unnamed(v *kong.Value, text string) []string {
 	if v.Enum == "" {
 		return nil
@@ -87,7 +87,7 @@ func unnamed(v *kong.Value, text string) []string {
 	return nil
 }
 
-// childNamed is the command of a name below another, nil if there is none.
+// childNamed returns the command with a name below another, or nil.
 func childNamed(n *kong.Node, name string) *kong.Node {
 	for _, child := range n.Children {
 		if child.Name == name {
@@ -101,7 +101,7 @@ type completionCmd struct {
 	Shell string `arg:"" enum:"bash,zsh,fish" help:"bash, zsh or fish."`
 }
 
-// completionScripts make a shell run the binary with the line up to the cursor in COMP_LINE. Where it prints no words,
+// completionScripts make a shell run the binary with the line up to the cursor in COMP_LINE. If the binary prints no words,
 // bash and zsh complete file names.
 var completionScripts = map[string]string{
 	"bash": `complete -o default -C storefront storefront
@@ -127,7 +127,7 @@ func (c *completionCmd) Run(s *invocation) error {
 	return err
 }
 
-// complete prints the words that are possible at the cursor, if a shell asks for them.
+// complete prints the possible words at the cursor, if a shell asks for them.
 func complete(parser *kong.Kong, env func(string) (string, bool)) (asked bool) {
 	if line, _ := env("COMP_LINE"); line == "" {
 		return false

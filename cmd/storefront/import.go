@@ -43,12 +43,12 @@ type importCmd struct {
 	File       string   `arg:"" optional:"" help:"A CSV file, or one with JSON objects; - reads standard input."`
 }
 
-// loaded is what an import did, as it is shown.
+// loaded is the output of an import.
 type loaded struct {
 	Lines   int `json:"lines"`
 	Stored  int `json:"stored"`
 	Skipped int `json:"skipped"`
-	// What follows is there if there is anything to say.
+	// Members that are left out if they are empty.
 	Changed         int      `json:"changed,omitempty"`
 	Merged          int      `json:"merged,omitempty"`
 	Repeated        int      `json:"repeated,omitempty"`
@@ -104,7 +104,7 @@ func (c *importCmd) Run(s *invocation) error {
 		defer func() { _ = f.Close() }()
 		in = f
 	}
-	// Standard input may be a file too.
+	// Standard input may be a file as well.
 	if f, is := in.(*os.File); is {
 		if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
 			size = info.Size()
@@ -142,7 +142,7 @@ func (c *importCmd) Run(s *invocation) error {
 	})
 }
 
-// report shows what an import did, and returns its error in one line.
+// report prints the result of an import, and returns its error in one line.
 func (c *importCmd) report(s *invocation, done *importfile.Report, err error) error {
 	var whole *importfile.FileError
 	refused, bad := errors.AsType[*importfile.BadLinesError](err)
@@ -174,7 +174,7 @@ func (c *importCmd) report(s *invocation, done *importfile.Report, err error) er
 	return c.summary(s.out, done, written)
 }
 
-// summary says in a line what became of the rows.
+// summary prints how many rows were stored, skipped and so on, in a line.
 func (c *importCmd) summary(w io.Writer, done *importfile.Report, written string) error {
 	verb, one := "stored", strings.TrimSuffix(c.Kind, "s")
 	if c.DryRun {
@@ -213,7 +213,7 @@ func (c *importCmd) summary(w io.Writer, done *importfile.Report, written string
 	return err
 }
 
-// remarks shows why lines are bad, what of the file was read, what was left out, and what the store lacks.
+// remarks prints why lines are bad, which columns were read, what was left out, and what the store lacks.
 func (c *importCmd) remarks(w io.Writer, done *importfile.Report) {
 	for i, p := range done.Problems {
 		if i == maxShown {
@@ -239,7 +239,7 @@ func (c *importCmd) remarks(w io.Writer, done *importfile.Report) {
 	}
 }
 
-// shownOf is a report as JSON.
+// shownOf converts a report to JSON.
 func shownOf(done *importfile.Report) loaded {
 	texts := func(remarks []*importfile.Remark) []string {
 		var all []string
@@ -268,10 +268,10 @@ func plural(n int, word string) string {
 	return grouped(n) + " " + word
 }
 
-// grouped returns a count with its thousands separated, as every text for a reader has it; JSON and CSV have plain numbers.
+// grouped returns a count with separated thousands, as every text for a reader has it. JSON and CSV have plain numbers.
 func grouped[N int | int32 | int64](n N) string { return humanize.Comma(int64(n)) }
 
-// writeWrapped writes a text in lines of at most 100 columns, all but the first indented.
+// writeWrapped writes a text in lines of at most 100 columns, all but the first of them indented.
 func writeWrapped(w io.Writer, label, text string) {
 	const columns, indent = 100, "  "
 	line := label

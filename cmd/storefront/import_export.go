@@ -17,7 +17,7 @@ import (
 	"go.storefront.example/server/transfer"
 )
 
-// loadedKind is what an import of an export did with one kind of rows, as it is shown.
+// loadedKind is the output of an import for one kind of an export's rows.
 type loadedKind struct {
 	Kind    string `json:"kind"`
 	Rows    int32  `json:"rows"`
@@ -25,10 +25,10 @@ type loadedKind struct {
 	Skipped int32  `json:"skipped"`
 }
 
-// maxStoreBytes is the largest store.ndjson that an import takes, because it reads that file whole into memory.
+// maxStoreBytes bounds store.ndjson, because the import reads that file into memory.
 const maxStoreBytes = 1 << 20
 
-// runExport imports an export: a folder, or a file that holds one.
+// runExport imports an export from a folder or an archive.
 func (c *importCmd) runExport(s *invocation, path string) error {
 	for _, name := range []string{"from", "map", "type", "date-format", "time-zone", "encoding", "country", "dry-run", "skip-bad", "update",
 		"errors", "events"} {
@@ -114,7 +114,7 @@ func exportedStore(files exportFiles) (*adminv1.ExportedStore, error) {
 	return store, apijson.Unmarshal(text, store)
 }
 
-// reportExport shows what an import of an export did.
+// reportExport prints the result of an import of an export.
 func (c *importCmd) reportExport(s *invocation, m manifest, done []loadedKind) error {
 	if s.json {
 		return s.value(done)

@@ -49,7 +49,7 @@ const (
 	maxWait = 10 * time.Second
 )
 
-// listening is what listen prints once it receives events.
+// listening is the output of listen once it receives events.
 type listening struct {
 	Store     string            `json:"store"`
 	AdminURL  string            `json:"adminUrl"`
@@ -104,7 +104,7 @@ func (c *listenCmd) Run(s *invocation) error {
 	return l.run()
 }
 
-// printSecret prints the secret that a later start will sign with too.
+// printSecret prints the signing secret. lasting says that a later start will use it again.
 func (s *invocation) printSecret(secret string, lasting bool) error {
 	switch {
 	case !lasting:
@@ -132,13 +132,13 @@ type listener struct {
 	routes    routes
 	forwarder *forwarder
 
-	// since is the position of the last answer; seen are the events after it that were taken.
+	// since is the position of the last answer; seen are the events after it that were already received.
 	since *timestamppb.Timestamp
 	seen  map[string]time.Time
 	slots chan struct{}
 	posts sync.WaitGroup
-	mu    sync.Mutex // of what is printed
-	hint  bool       // was given
+	mu    sync.Mutex // guards the output
+	hint  bool       // true after the hint was printed
 }
 
 // run follows the events until the context ends or the server refuses.
@@ -184,7 +184,7 @@ func isTransient(err error) bool {
 		apierr.Canceled}, r.Code)
 }
 
-// find looks up where dev listens now: a new start may have another port.
+// find looks up dev's current address, because a new start may have another port.
 func (l *listener) find() {
 	if l.dev == nil {
 		return
@@ -197,7 +197,7 @@ func (l *listener) find() {
 	}
 }
 
-// printReady prints that events are received from now on.
+// printReady prints that listen receives events from now on.
 func (l *listener) printReady() error {
 	g := listening{l.store.GetSlug(), l.from.AdminURL, "", map[string]string{}, slices.Clone(l.events), l.forwarder.secret}
 	if g.Events == nil {
@@ -222,7 +222,7 @@ func (l *listener) printReady() error {
 	return nil
 }
 
-// statusWriter is where lines for a reader go.
+// statusWriter returns the writer for lines for a reader.
 func (l *listener) statusWriter() io.Writer {
 	if l.json || l.printJSON {
 		return l.errs
@@ -230,14 +230,14 @@ func (l *listener) statusWriter() io.Writer {
 	return l.out
 }
 
-// show prints a line, whole.
+// show prints a whole line.
 func (l *listener) show(w io.Writer, text string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	_, _ = fmt.Fprintln(w, text)
 }
 
-// forwardNew begins to forward the events of an answer that were not taken yet.
+// forwardNew starts to forward the events of an answer that were not received before.
 func (l *listener) forwardNew(answer *adminv1.WatchEventsResponse) error {
 	for _, e := range answer.GetEvents() {
 		if _, taken := l.seen[e.GetId()]; taken {
@@ -273,7 +273,7 @@ func (l *listener) post(e *adminv1.Event) {
 		l.show(l.statusWriter(), described(e)+"  → nowhere: no --forward takes it")
 		return
 	}
-	// A post that has begun ends by its own timeout.
+	// A started post ends only by its own timeout.
 	r := l.forwarder.post(context.WithoutCancel(l.ctx), to, e)
 	l.show(l.statusWriter(), forwarded(e, r))
 	if r.Succeeded() {
@@ -287,16 +287,16 @@ func (l *listener) post(e *adminv1.Event) {
 	}
 }
 
-// route says where the events of some types are posted.
+// route is an address for events of some types.
 type route struct {
 	types string // a type, the beginning of types with *, or * for all
 	to    string
 }
 
-// routes are in the order in which they are tried: whole types, then beginnings from the longest on.
+// routes are sorted in the order in which they are tried: exact types, then the longest beginnings.
 type routes []route
 
-// readRoutes reads the flags --forward-to, which is a route for all types, and --forward.
+// readRoutes reads the flags --forward-to, a route for all types, and --forward.
 func readRoutes(rest string, given []string) (routes, error) {
 	var all routes
 	if rest != "" {
@@ -339,7 +339,7 @@ func (r route) takes(eventType string) bool {
 	return eventType == r.types || some && strings.HasPrefix(eventType, beginning)
 }
 
-// of returns where an event of a type is posted.
+// of returns the address for events of a type.
 func (all routes) of(eventType string) (to string, routed bool) {
 	for _, r := range all {
 		if r.takes(eventType) {
@@ -349,7 +349,7 @@ func (all routes) of(eventType string) (to string, routed bool) {
 	return "", false
 }
 
-// String shows where events go, in a line.
+// String describes the routes in a line.
 func (all routes) String() string {
 	if len(all) == 1 && all[0].types == "*" {
 		return all[0].to
@@ -361,7 +361,7 @@ func (all routes) String() string {
 	return strings.Join(texts, ", ")
 }
 
-// forwardAddress is the address that a flag names, of this machine or any other.
+// forwardAddress checks the address in a flag, which may be of any machine.
 func forwardAddress(flag, url string) (string, error) {
 	if !strings.Contains(url, "://") {
 		url = "http://" + url
@@ -389,7 +389,7 @@ func (f *forwarder) post(ctx context.Context, to string, e *adminv1.Event) egres
 	return f.client.Post(ctx, to, signature.Headers(f.secret, time.Now(), e.GetId(), e.GetType(), 1, body), body)
 }
 
-// forwarded is the line that shows what became of an event.
+// forwarded returns the line that shows the result for an event.
 func forwarded(e *adminv1.Event, r egress.Result) string {
 	result := "FAILED: " + r.Problem
 	if r.Succeeded() {
@@ -398,11 +398,11 @@ func forwarded(e *adminv1.Event, r egress.Result) string {
 	return fmt.Sprintf("%s  → %s in %d ms%s", described(e), result, r.Duration.Milliseconds(), reason(r))
 }
 
-// maxReason is the maximum number of characters of a receiver's answer that are shown.
+// maxReason is how many characters of a receiver's answer are shown.
 const maxReason = 200
 
-// reason is a colon and the first line with a word in the body of a failed attempt's response, because receivers name
-// there what they refuse; empty if there is no such line.
+// reason returns ": " and the first line with a word in the body of a failed attempt's response, because receivers explain
+// there what they refuse. It is empty if there is no such line.
 func reason(r egress.Result) string {
 	for line := range strings.Lines(r.Answer) {
 		if line = strings.TrimSpace(line); strings.ContainsFunc(line, unicode.IsLetter) {
@@ -415,15 +415,14 @@ func reason(r egress.Result) string {
 	return ""
 }
 
-// described is an event in a line.
+// described describes an event in a line.
 func described(e *adminv1.Event) string {
 	return fmt.Sprintf("%s  %-17s  %s  %s", when(e.GetCreatedAt()), e.GetType(), e.GetId(),
 		visible(admin.About([]byte(e.GetPayload()))))
 }
 
-// listenSecret is the secret that forwarded events of a store are signed with. It is derived from what
-// the caller has already, so that it is the same at every start and nothing needs to keep it: from the
-// operator's token, else from the secret key of dev. Without either it is new each time.
+// listenSecret returns the secret that signs a store's forwarded events. It is derived from the operator's token, else from
+// dev's secret key, so that it is the same at every start without being stored. Without either it is new each time.
 func listenSecret(token string, dev *devFolder, storeID string) (string, error) {
 	from := []byte(token)
 	if token == "" && dev != nil {
@@ -452,7 +451,7 @@ type eventResendCmd struct {
 	ID        string `arg:"" help:"The event's id."`
 }
 
-// resent is what became of an event that was forwarded again.
+// resent is the output of event resend.
 type resent struct {
 	ID         string `json:"id"`
 	Type       string `json:"type"`

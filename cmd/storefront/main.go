@@ -1,5 +1,5 @@
-// Storefront runs the service and operates it: one binary for the API, the database's schema, and
-// what the platform does to its stores.
+// Storefront runs and operates the service: one binary for the API, the database's schema, and the platform's operations on its
+// stores.
 package main
 
 import (
@@ -15,11 +15,10 @@ func main() {
 	os.Exit(start())
 }
 
-// start runs the command line of the process, and ends it in good order on the first signal. A
-// second signal ends it at once.
+// start runs the process's command line. The first signal ends it in good order, a second one at once.
 func start() int {
-	// What this program logs has loggers of its own. net/http prints here, unbounded, what a receiver of
-	// webhooks sends without being asked.
+	// Discard it, because net/http prints here, without limit, bytes that a receiver of webhooks sends unasked. This program
+	// logs through loggers of its own.
 	log.SetOutput(io.Discard)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()

@@ -8,7 +8,7 @@ type mcpCmd struct {
 	Write bool `help:"Also offer the operations that change something, as far as the key's scopes allow."`
 }
 
-// Run serves an agent on standard input and output until it ends.
+// Run serves an agent on standard input and output until the input ends.
 func (c *mcpCmd) Run(s *invocation) error {
 	url, _ := s.env("SHOP_URL")
 	key, err := secretOf(s.env, "SHOP_KEY", "")

@@ -24,14 +24,14 @@ import (
 // usageError is a mistake on the command line.
 type usageError struct{ error }
 
-// Unwrap returns what is wrong.
+// Unwrap returns the wrapped error.
 func (e usageError) Unwrap() error { return e.error }
 
 func usage(format string, args ...any) error {
 	return usageError{fmt.Errorf(format, args...)}
 }
 
-// misread adds what was probably meant, and where to find help, to an error of the command line.
+// misread adds to an error of the command line what was probably meant, and where to find help.
 func misread(err error) error {
 	at := "storefront"
 	if parse, ok := errors.AsType[*kong.ParseError](err); ok && parse.Context != nil && parse.Context.Selected() != nil {
@@ -45,7 +45,7 @@ func misread(err error) error {
 	return usage("%s; see `%s --help`", text, at)
 }
 
-// explainImmutable is the error about a flag that only the command which creates has.
+// explainImmutable returns the error for a flag that only the command that creates the object has.
 func explainImmutable(err error, n *kong.Node) error {
 	name, unknown := strings.CutPrefix(err.Error(), "unknown flag --")
 	if !unknown || n == nil || n.Name != "update" {
@@ -60,7 +60,7 @@ func explainImmutable(err error, n *kong.Node) error {
 	return err
 }
 
-// formCodes are the refusals of a value whose form does not fit its flag.
+// formCodes are the codes for a value whose form does not fit its flag.
 var formCodes = []apierr.Code{apierr.ValidationFailed, apierr.PhoneInvalid, apierr.CustomerIdentifierRequired}
 
 // report writes an error as one line and returns its exit status.
@@ -80,7 +80,7 @@ func (s *invocation) report(err error) int {
 	return 1
 }
 
-// line returns an error in one line, in which a terminal shows every character as it is.
+// line returns an error in one line, with escapes for characters that a terminal would not show.
 func (s *invocation) line(err error) string {
 	text := err.Error()
 	var r *apierr.Refusal
@@ -95,7 +95,7 @@ func (s *invocation) line(err error) string {
 	return escaped(strings.Join(strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '\r' }), "; "))
 }
 
-// fieldCodes are the refusals whose messages name fields of the API.
+// fieldCodes are the codes whose messages name fields of the API.
 var fieldCodes = []apierr.Code{apierr.CompareAtInvalid, apierr.PhoneInvalid, apierr.PaymentLinkInvalidPricing,
 	apierr.PaymentLinkExpiryPast, apierr.PaymentLinkExpiryInvalid}
 
@@ -105,7 +105,7 @@ var (
 	removal  = regexp.MustCompile(`; null [^;]*$`)
 )
 
-// refused returns the text of a refusal, with flags in place of the API's fields, and none in place of null.
+// refused returns the text of a refusal, with flags instead of the API's fields, and "none" instead of null.
 func (s *invocation) refused(r *apierr.Refusal) string {
 	if fields := r.Details.GetFields(); len(fields) > 0 {
 		said := make([]string, len(fields))
@@ -136,10 +136,10 @@ func (s *invocation) refused(r *apierr.Refusal) string {
 	return lowerFirst(text)
 }
 
-// otherFlags are the flags of fields that no flag sets as it is.
+// otherFlags maps fields that no flag sets directly to their flags.
 var otherFlags = map[string]string{"items": "--product", "types": "--events"}
 
-// flagOf is the flag that sets a field.
+// flagOf returns the flag that sets a field.
 func (s *invocation) flagOf(field string) string {
 	field, _, _ = strings.Cut(field, ".")
 	if flag := s.flagNamed(field); flag != "" {
@@ -154,7 +154,7 @@ func (s *invocation) flagOf(field string) string {
 	return "--" + kebab(field)
 }
 
-// flagNamed is the flag of the command that sets a field, "" if none does.
+// flagNamed returns the command's flag that sets a field, or "".
 func (s *invocation) flagNamed(field string) string {
 	for _, f := range s.flags {
 		if f.Tag.Get(apiField) == field {
@@ -185,7 +185,7 @@ func lowerFirst(text string) string {
 	return string(unicode.ToLower(first)) + text[size:]
 }
 
-// nearest is the word that was probably meant, "" if none is near.
+// nearest returns the word that was probably meant, or "" if none is near.
 func nearest(word string, known []string) string {
 	best, least := "", min(3, len(word)/2)
 	for _, k := range known {
@@ -196,11 +196,11 @@ func nearest(word string, known []string) string {
 	return best
 }
 
-// notOneOf are the forms of an error about a value that is none of a set: of a flag, and of a refused field.
+// notOneOf matches errors about a value that is not in a set: of a flag, and of a refused field.
 var notOneOf = []*regexp.Regexp{regexp.MustCompile(`must be one of (.*) but got "(.*)"$`),
 	regexp.MustCompile(`must be (?:ping or )?one of (.*), not "(.*)"$`)}
 
-// meantValue adds what was probably meant to an error about a value that is none of a set.
+// meantValue adds what was probably meant to an error about a value that is not in a set.
 func meantValue(text string) string {
 	for _, form := range notOneOf {
 		if m := form.FindStringSubmatch(text); m != nil {
@@ -213,7 +213,7 @@ func meantValue(text string) string {
 	return text
 }
 
-// listedBy are the commands that list what a refusal did not find.
+// listedBy maps a refusal for something that was not found to the command that lists such things.
 var listedBy = map[apierr.Code]string{
 	apierr.StoreNotFound: "store", apierr.ProductNotFound: "product", apierr.CustomerNotFound: "customer",
 	apierr.OrderNotFound: "order", apierr.PaymentLinkNotFound: "link", apierr.APIKeyNotFound: "key",
@@ -222,11 +222,11 @@ var listedBy = map[apierr.Code]string{
 
 var notThere = regexp.MustCompile(`^There is no store (\S+)\.$|^There is no [a-z ]+ "(.*)" in the store (\S+)\.$`)
 
-// maxNames is how many names are looked at for the one that was meant.
+// maxNames is how many names are compared with the given one.
 const maxNames = 100
 
-// hinted adds to the refusal of what is not there the name that was probably meant, or the command that lists such names,
-// and says how a command is given the token that it lacks.
+// hinted adds to a refusal for something that was not found the name that was probably meant, or the command that lists such
+// names. If the token is missing, it says how to pass it.
 func (s *invocation) hinted(ctx context.Context, o admin.API, refusal error) error {
 	r, ok := errors.AsType[*apierr.Refusal](refusal)
 	if ok && r.Code == apierr.AdminTokenMissing {

@@ -11,17 +11,17 @@ import (
 	"go.storefront.example/worker/egress"
 )
 
-// notices are the settings of where notices to the platform go.
+// notices has the settings of the sink, which receives notices to the platform.
 type notices struct {
 	NoticesURL    string `name:"notices-url" placeholder:"URL" help:"Your https address that gets a notice when a webhook fails, a key expires or an import has ended; none ends notices (default: the one that a server or worker was last given)."`
 	NoticesSecret string `secret:"" placeholder:"SECRET" help:"Signs notices, as the secret of a webhook signs events: whsec_ and what openssl rand -hex 32 prints."`
 	DashboardURL  apiURL `name:"dashboard-url" placeholder:"URL" help:"Public address of the dashboard, such as https://dashboard.example.com, for the links in notices."`
 }
 
-// noticesSecret is the form of a secret, in which receivers find what was cut off.
+// noticesSecret matches a secret, so that a truncated one is noticed.
 var noticesSecret = regexp.MustCompile(`^whsec_(?:[0-9A-Za-z_-]{43}|[0-9a-f]{64})$`)
 
-// set stores where notices go, if the settings name it. The ring is that of the webhooks, nil if there is none.
+// set stores the sink, if the settings name one. ring seals webhooks' secrets; nil if there is no key.
 func (n notices) set(ctx context.Context, handle *db.DB, ring func() (*seal.Keyring, error), targets egress.Policy) error {
 	switch {
 	case n.NoticesURL == "" && n.NoticesSecret == "" && n.DashboardURL == "":

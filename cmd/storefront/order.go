@@ -35,7 +35,7 @@ type orderCreateCmd struct {
 	once
 }
 
-// Run records the order.
+// Run creates the order.
 func (c *orderCreateCmd) Run(s *invocation) error {
 	switch {
 	case c.Customer != "" && cmp.Or(c.CustomerName, c.CustomerEmail, c.CustomerPhone) != "":
@@ -58,7 +58,7 @@ func (c *orderCreateCmd) Run(s *invocation) error {
 	return create(s, inStore(c.inNamedStore), &adminv1.CreateOrderRequest{}, record, whole)
 }
 
-// name puts the ids of what the command names into the request.
+// name puts the ids of the named products, customer and link into the request.
 func (c *orderCreateCmd) name(ctx context.Context, o admin.API, in *adminv1.CreateOrderRequest) (err error) {
 	within := storeScoped(c.inNamedStore)
 	if c.Customer != "" {
@@ -116,12 +116,12 @@ func (c *orderShowCmd) Run(s *invocation) error {
 	return show(s, c.storeScoped, c.Name, findOrder, whole)
 }
 
-// once is the setting of what a checkout would repeat.
+// once has the setting of commands that a checkout may repeat.
 type once struct {
 	IdempotencyKey string `api:"idempotencyKey" placeholder:"KEY" help:"Repeated with the same key within 24 hours, the command changes nothing and prints the same."`
 }
 
-// orderNamed is a command that moves an order.
+// orderNamed has the arguments of a command that changes an order's status.
 type orderNamed struct {
 	storeScoped
 	Name string `arg:"" help:"The order's id or reference."`
@@ -155,7 +155,7 @@ func (c *orderRefundCmd) Run(s *invocation) error {
 	return moveOrder(s, c.orderNamed, &adminv1.RefundOrderRequest{}, admin.API.RefundOrder)
 }
 
-// moveOrder calls a method that moves the order which the command names, and prints the order.
+// moveOrder calls a method that changes the named order's status, and prints the order.
 func moveOrder[In proto.Message](s *invocation, c orderNamed, in In, call method[In, *storefrontv1.Order]) error {
 	return s.operate(c.target, func(ctx context.Context, o admin.API) error {
 		store, err := c.storeOfName(ctx, o, c.Name)

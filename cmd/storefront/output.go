@@ -28,7 +28,7 @@ import (
 	"go.storefront.example/server/validate"
 )
 
-// when is a moment for a table.
+// when formats a time for a table.
 func when(t *timestamppb.Timestamp) string {
 	if t == nil {
 		return absent
@@ -36,7 +36,7 @@ func when(t *timestamppb.Timestamp) string {
 	return strings.Trim(string(apijson.AppendTime(nil, t.AsTime())), `"`)
 }
 
-// value prints a value: in JSON, else a line for each field.
+// value prints a value: in JSON, or a line for each field.
 func (s *invocation) value(v any) error {
 	text, err := plainJSON(v)
 	if err != nil {
@@ -51,9 +51,9 @@ func (s *invocation) print(object []byte) error {
 		_, err := s.out.Write(append(object, '\n'))
 		return err
 	}
-	var whose struct{ Currency string } // of the amounts, if the object has one
-	_ = json.Unmarshal(object, &whose)  // An object it is.
-	// In one write, so that a reader who goes after the line that it sought has them all.
+	var whose struct{ Currency string } // the currency of the amounts, if the object has one
+	_ = json.Unmarshal(object, &whose)  // no error: it is an object
+	// One write, so that a reader that stops at a certain line has received all lines.
 	var lines bytes.Buffer
 	w := tabwriter.NewWriter(&lines, 0, 0, 2, ' ', 0)
 	s.lines(w, "", object, whose.Currency)
@@ -64,8 +64,8 @@ func (s *invocation) print(object []byte) error {
 	return err
 }
 
-// lines writes a line for each plain value in a JSON value, named by its path, for each list of plain values, and for what
-// is empty.
+// lines writes a line for each plain value in a JSON value, named by its path, and for each list of plain values and each empty
+// value.
 func (s *invocation) lines(w io.Writer, path string, value json.RawMessage, currency string) {
 	var items []json.RawMessage
 	members, err := membersOf(value)
@@ -88,12 +88,12 @@ func (s *invocation) lines(w io.Writer, path string, value json.RawMessage, curr
 		plain = []string{absent}
 	}
 	if len(plain) > 0 {
-		_, _ = fmt.Fprintf(w, "%s:\t%s\n", path, s.terminal.paint(strings.Join(plain, ", "))) // It writes to a buffer.
+		_, _ = fmt.Fprintf(w, "%s:\t%s\n", path, s.terminal.paint(strings.Join(plain, ", "))) // no error: a buffer cannot fail
 	}
 }
 
-// shown is a plain JSON value for a reader: an amount, which its name tells, in the currency, and any other whole number with
-// its thousands separated.
+// shown formats a plain JSON value for a reader: an amount, which its name reveals, in the currency, and other whole numbers
+// with separated thousands.
 func shown(path string, value json.RawMessage, currency string) string {
 	minor, err := strconv.ParseInt(string(value), 10, 64)
 	name := strings.ToLower(path[strings.LastIndexByte(path, '.')+1:])
@@ -106,10 +106,10 @@ func shown(path string, value json.RawMessage, currency string) string {
 	return visible(textOf(value))
 }
 
-// textOf is a JSON value for a reader.
+// textOf formats a JSON value for a reader.
 func textOf(value json.RawMessage) string { return cmp.Or(csvText(value), absent) }
 
-// objects prints JSON objects: as CSV, with the columns of the one that they are like, or as an array.
+// objects prints JSON objects: as CSV with the columns of like, or as an array.
 func (s *invocation) objects(like []byte, objects [][]byte) error {
 	if s.csv {
 		t, err := newCSV(s.out, like)
@@ -127,7 +127,7 @@ func (s *invocation) list(header []string, rows [][]string) error {
 	return s.writeTable(fit(plainColumns(header, rows), s.terminal.columns))
 }
 
-// plainJSON encodes a value without the escapes that only a browser needs.
+// plainJSON encodes a value without HTML escapes.
 func plainJSON(v any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -138,7 +138,7 @@ func plainJSON(v any) ([]byte, error) {
 	return bytes.TrimSpace(b.Bytes()), nil
 }
 
-// indented is JSON for a reader, with escapes for what a terminal would not show as it is.
+// indented returns indented JSON, with escapes for characters that a terminal would not show.
 func indented(text []byte) string {
 	var b bytes.Buffer
 	if err := json.Indent(&b, text, "", "  "); err != nil {
@@ -157,10 +157,10 @@ func indented(text []byte) string {
 	return shown.String()
 }
 
-// absent stands for what is null or empty.
+// absent is shown for null or empty values.
 const absent = "-"
 
-// visible quotes a text that a terminal would not show as it is: texts come from clients.
+// visible quotes a text with characters that a terminal would not show, because texts come from clients.
 func visible(text string) string {
 	if strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) && r != ' ' }) {
 		return strconv.Quote(text)
@@ -168,8 +168,7 @@ func visible(text string) string {
 	return text
 }
 
-// escaped is a text with escapes for what a terminal would not show as it is: errors name what files and
-// servers hold.
+// escaped escapes characters that a terminal would not show, because errors quote files and servers.
 func escaped(text string) string {
 	var shown strings.Builder
 	for _, r := range text {
@@ -184,15 +183,16 @@ func escaped(text string) string {
 
 const (
 	columnGap = "  "
-	// minCut is how short a text that is cut becomes at least.
+	// minCut is the minimum length of a text that is cut.
 	minCut = 12
-	// shortID is how much of the end of an id is shown: its random part, where the beginning is the time. Commands take it.
+	// shortID is how many digits at the end of an id are shown: its random part, because the beginning is the time. Commands
+	// accept them.
 	shortID = 8
 )
 
-// shownColumn is a column of a table with its cells. On a terminal that is too narrow, ids and times are shortened first, then
-// columns that may be left out are, the rightmost first, until the others have the room that their texts need, and last texts
-// are cut that may be. Other columns are always whole.
+// shownColumn is a column of a table with its cells. On a terminal that is too narrow, ids and times are shortened first. Then
+// optional columns are left out, the rightmost first, until the others have the room that their texts need. Last, columns with
+// cut are cut. Other columns are always shown whole.
 type shownColumn struct {
 	name          string
 	isID, isTime  bool
@@ -216,7 +216,7 @@ func (c *shownColumn) atLeast(room int) int {
 	return c.width
 }
 
-// plainColumns are the columns of rows without ids and times, which are always whole.
+// plainColumns returns columns without ids and times, which are always shown whole.
 func plainColumns(header []string, rows [][]string) []*shownColumn {
 	all := make([]*shownColumn, len(header))
 	for i, name := range header {
@@ -229,7 +229,7 @@ func plainColumns(header []string, rows [][]string) []*shownColumn {
 	return all
 }
 
-// fit makes columns fit a terminal that is so wide; 0 is no bound.
+// fit makes columns fit a terminal's width; 0 means no limit.
 func fit(all []*shownColumn, terminal int) []*shownColumn {
 	whole := func(c *shownColumn) int { return c.width }
 	if terminal == 0 || widthOf(all, whole) <= terminal {
@@ -269,7 +269,7 @@ func fit(all []*shownColumn, terminal int) []*shownColumn {
 	return all
 }
 
-// widthOf is the width of a line with these columns.
+// widthOf returns the width of a line with these columns.
 func widthOf(all []*shownColumn, of func(*shownColumn) int) int {
 	sum := len(columnGap) * (len(all) - 1)
 	for _, c := range all {
@@ -280,7 +280,7 @@ func widthOf(all []*shownColumn, of func(*shownColumn) int) int {
 
 var timeForm = regexp.MustCompile(`(\d{4})-(\d\d-\d\d)T(\d\d:\d\d):\d\d\.\d{3}Z`)
 
-// shortTime leaves the seconds of a date-time out, which is UTC, and this year.
+// shortTime shortens a date-time, which is in UTC: it drops the seconds and the current year.
 func shortTime(cell string) string {
 	parts := timeForm.FindStringSubmatch(cell)
 	switch {
@@ -313,22 +313,21 @@ func (s *invocation) writeTable(all []*shownColumn) error {
 	return err
 }
 
-// terminal is what standard output is shown on.
+// terminal describes the terminal of standard output.
 type terminal struct {
-	// columns is its width; 0 is no bound, as where output is a file or a pipe.
+	// columns is its width; 0 means no limit, as for a file or a pipe.
 	columns int
 	colours bool
 }
 
-// terminalOf describes an output. COLUMNS sets its width; NO_COLOR (no-color.org) and TERM=dumb leave
-// colours out.
+// terminalOf describes an output. COLUMNS sets its width; NO_COLOR (no-color.org) and TERM=dumb turn colours off.
 func terminalOf(out io.Writer, env func(string) (string, bool)) terminal {
 	var t terminal
 	set := func(name string) string { value, _ := env(name); return value }
 	if f, ok := out.(*os.File); ok {
 		if columns, _, err := term.GetSize(int(f.Fd())); err == nil { //nolint:gosec // A descriptor is an int.
 			t.columns = columns
-			// An old console of Windows shows the codes of colours as text.
+			// Old consoles of Windows print the codes of colours as text.
 			t.colours = set("NO_COLOR") == "" && set("TERM") != "dumb" && (runtime.GOOS != "windows" || set("WT_SESSION") != "")
 		}
 	}
@@ -338,7 +337,7 @@ func terminalOf(out io.Writer, env func(string) (string, bool)) terminal {
 	return t
 }
 
-// The colours of words that are a state (ECMA-48, SGR).
+// Colours of words that are a status (ECMA-48, SGR).
 const (
 	green  = "\x1b[32m"
 	yellow = "\x1b[33m"
@@ -354,7 +353,7 @@ var colours = map[string]string{
 	"closed":  red, "revoked": red, "FAILED": red, "failed": red, "DISABLED": red, "disabled": red,
 }
 
-// paint colours a word that is a state.
+// paint colours a word that is a status.
 func (t terminal) paint(word string) string {
 	if colour := colours[word]; t.colours && colour != "" {
 		return colour + word + plain
@@ -370,11 +369,11 @@ func (t terminal) bold(text string) string {
 	return bold + text + plain
 }
 
-// progress shows on a terminal how far long work has come, and nothing elsewhere.
+// progress shows the progress of long work on a terminal, and nothing elsewhere.
 type progress struct {
-	w    io.Writer // nil: show nothing
+	w    io.Writer // nil shows nothing
 	what string
-	size int64 // bytes of the whole; below 1 when it is not known
+	size int64 // bytes of the file; below 1 if unknown
 }
 
 func newProgress(w io.Writer, what string, size int64) progress {
@@ -384,7 +383,7 @@ func newProgress(w io.Writer, what string, size int64) progress {
 	return progress{w, what, size}
 }
 
-// isTerminal reports whether people read what is written.
+// isTerminal reports whether a writer is a terminal.
 func isTerminal(w io.Writer) bool {
 	f, ok := w.(*os.File)
 	return ok && (isatty.IsTerminal(f.Fd()) || isatty.IsCygwinTerminal(f.Fd()))
@@ -393,10 +392,10 @@ func isTerminal(w io.Writer) bool {
 // barWidth is the length of the bar in columns.
 const barWidth = 40
 
-// eraseLine takes the cursor to the line's beginning and erases the line (ECMA-48, EL).
+// eraseLine moves the cursor to the line's beginning and erases the line (ECMA-48, EL).
 const eraseLine = "\r\x1b[K"
 
-// show draws the bar anew.
+// show redraws the bar.
 func (p progress) show(so importfile.Progress) {
 	if p.w == nil {
 		return
@@ -413,7 +412,7 @@ func (p progress) show(so importfile.Progress) {
 	p.draw(fmt.Sprintf("%s %s %s%s lines", stage, p.what, bar, grouped(so.Lines)))
 }
 
-// draw draws a line anew.
+// draw redraws a line.
 func (p progress) draw(text string) {
 	if p.w != nil {
 		_, _ = io.WriteString(p.w, eraseLine+text)

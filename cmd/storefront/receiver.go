@@ -16,19 +16,18 @@ import (
 	"go.storefront.example/worker/signature"
 )
 
-// receiverName is the description of the webhook that dev makes for its own receiver.
+// receiverName is the description of the webhook of dev's own receiver.
 const receiverName = "dev receiver"
 
 // maxEventBytes bounds what the receiver reads of a delivery.
 const maxEventBytes = 4 << 20
 
-// receiver is a webhook's other end on this machine: it verifies what arrives and reports it. It
-// is what an owner's server would be.
+// receiver is a webhook receiver on this machine, in place of an owner's server. It verifies deliveries and reports them.
 type receiver struct {
 	listener net.Listener
 	server   *http.Server
 	report   func(received)
-	secret   string // of all that it gets; set before it runs
+	secret   string // signs all its deliveries; set before run
 }
 
 // received is one delivery, as dev shows it.
@@ -36,7 +35,7 @@ type received struct {
 	Attempt  string `json:"-"`
 	Verified bool   `json:"-"`
 	About    string `json:"-"`
-	// Type and Data, the object that the event concerns, are of the body.
+	// Type and Data, the object of the event, come from the body.
 	Type string          `json:"type"`
 	Data json.RawMessage `json:"data"`
 }
@@ -53,7 +52,7 @@ func newReceiver(report func(received)) (*receiver, error) {
 
 func (r *receiver) url() string { return "http://" + r.listener.Addr().String() + "/webhooks" }
 
-// run receives until the context ends.
+// run serves until the context ends.
 func (r *receiver) run(ctx context.Context) error {
 	stop := context.AfterFunc(ctx, func() { _ = r.server.Close() })
 	defer stop()
@@ -63,7 +62,7 @@ func (r *receiver) run(ctx context.Context) error {
 	return nil
 }
 
-// register makes the receiver's webhook in a store, in place of the one of an earlier start.
+// register creates the receiver's webhook in a store, and replaces that of an earlier start.
 func (r *receiver) register(ctx context.Context, o admin.API, storeName string) error {
 	out, err := o.ListWebhooks(ctx, &adminv1.ListWebhooksRequest{Store: storeName})
 	if err != nil {
@@ -79,7 +78,7 @@ func (r *receiver) register(ctx context.Context, o admin.API, storeName string) 
 			return err
 		}
 	}
-	if others == webhooks.Max { // all five are the user's own; notices arrive all the same
+	if others == webhooks.Max { // all five are the user's own; only notices arrive then
 		r.secret = signature.NewSecret()
 		return nil
 	}
@@ -91,7 +90,7 @@ func (r *receiver) register(ctx context.Context, o admin.API, storeName string) 
 	return nil
 }
 
-// ServeHTTP verifies a delivery before it believes a word of it.
+// ServeHTTP verifies a delivery before it uses its content.
 func (r *receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, request.Body, maxEventBytes))
 	if err != nil {

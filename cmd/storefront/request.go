@@ -17,11 +17,12 @@ import (
 	"go.storefront.example/server/apierr"
 )
 
-// apiField is the tag of a flag that sets a field of a request: the field's name in JSON. It is also how a refusal of
-// the field finds its flag.
+// apiField is the tag of a flag that sets a field of a request. Its value is the field's JSON name, which also maps a refused
+// field to its flag.
 const apiField = "api"
 
-// unsettled is a value that needs the database or server to be known: how long ago, or an amount in a currency.
+// unsettled is a value that can be computed only with the database or server: a time as "how long ago", or an amount in a
+// currency.
 type unsettled interface {
 	settle(ctx context.Context, o admin.API, currency func() (string, error)) error
 }
@@ -63,11 +64,10 @@ func set(in proto.Message, field string, value any) {
 	m.Set(m.Descriptor().Fields().ByName(protoreflect.Name(field)), protoreflect.ValueOf(value))
 }
 
-// method is a method of the operator's API.
+// method is a method of the admin API.
 type method[In, Out any] = func(admin.API, context.Context, In) (Out, error)
 
-// create calls a method that makes something in the store that the command works in, and prints what it returns as
-// object has it.
+// create calls a method that creates an object in the command's store, and prints object's JSON for the answer.
 func create[In, Out proto.Message](s *invocation, c inStore, in In, call method[In, Out], object func(Out) []byte) error {
 	return s.operate(c.target, func(ctx context.Context, o admin.API) error {
 		if err := s.fillIn(ctx, o, c, in); err != nil {
@@ -91,8 +91,8 @@ func (s *invocation) fillIn(ctx context.Context, o admin.API, c inStore, in prot
 	return s.fill(ctx, o, in, currencyOf(ctx, o, store))
 }
 
-// change calls a method on the object that a name means, and prints the answer as object has it. An update without any changed
-// field is refused.
+// change calls a method on the named object, and prints object's JSON for the answer. It refuses an update without any changed
+// field.
 func change[Found interface{ GetId() string }, In, Out proto.Message](
 	s *invocation, c storeScoped, name string, with finder[Found], in In, call method[In, Out], object func(Out) []byte,
 ) error {
@@ -108,7 +108,7 @@ func change[Found interface{ GetId() string }, In, Out proto.Message](
 	})
 }
 
-// changed calls a method on what a name is.
+// changed calls a method on the named object.
 func changed[Found interface{ GetId() string }, In proto.Message, Out any](ctx context.Context, s *invocation, o admin.API,
 	c storeScoped,
 	name string, with finder[Found], in In, call method[In, Out]) (out Out, err error) {
@@ -131,7 +131,7 @@ func changed[Found interface{ GetId() string }, In proto.Message, Out any](ctx c
 	return call(o, ctx, in)
 }
 
-// changesAnything refuses an update that names nothing to change.
+// changesAnything refuses an update that changes no field.
 func (s *invocation) changesAnything(in proto.Message) error {
 	var names []string
 	for _, f := range s.flags {
@@ -148,7 +148,7 @@ func (s *invocation) changesAnything(in proto.Message) error {
 	return usage("name what to change: %s", strings.Join(names, ", "))
 }
 
-// show prints what a name is.
+// show prints the named object.
 func show[Found proto.Message](s *invocation, c storeScoped, name string, with finder[Found], object func(Found) []byte) error {
 	return s.operate(c.target, func(ctx context.Context, o admin.API) error {
 		found, err := find(ctx, o, c, name, with)
@@ -159,13 +159,13 @@ func show[Found proto.Message](s *invocation, c storeScoped, name string, with f
 	})
 }
 
-// limit bounds a list.
+// limit has the setting that bounds a list.
 type limit struct {
 	Limit count `default:"50" placeholder:"N" help:"How many to show at most, newest first."`
 	Wide  bool  `help:"Show every column whole, however narrow the terminal is."`
 }
 
-// listOf lists what belongs to a store: a method's items up to the limit.
+// listOf prints the items of a store that a method lists, up to the limit.
 func listOf[Item, In, Out proto.Message](s *invocation, c inStore, l limit, t table[Item], in In, call method[In, Out],
 	items func(Out) []Item) error {
 	return list(s, c.target, l, t, in, func(ctx context.Context, o admin.API) error { return s.fillIn(ctx, o, c, in) }, call, items)
@@ -192,7 +192,7 @@ func list[Item, In, Out proto.Message](s *invocation, at target, l limit, t tabl
 	})
 }
 
-// collect calls a method until it has a number of items, or all if that is 0.
+// collect calls a method until it has so many items, or all if the number is 0.
 func collect[Item any, In, Out proto.Message](ctx context.Context, o admin.API, limit int, in In, call method[In, Out],
 	items func(Out) []Item) ([]Item, error) {
 	return admin.Collect(ctx, limit, func(ctx context.Context, size *int32, token string) ([]Item, string, error) {
@@ -206,7 +206,7 @@ func collect[Item any, In, Out proto.Message](ctx context.Context, o admin.API, 
 	})
 }
 
-// paged is the setting of a list that has the pages of the API.
+// paged has the settings of a list with the API's pages.
 type paged struct {
 	storeScoped
 	limit
@@ -220,13 +220,13 @@ const (
 	maxPageSize     = 100
 )
 
-// entry is what the API lists.
+// entry is an item of an API list.
 type entry interface {
 	proto.Message
 	GetId() string
 }
 
-// listPages prints the page that the command names, or as many entries as its limit.
+// listPages prints the named page, or as many entries as the limit.
 func listPages[Item entry, In proto.Message, Out interface {
 	GetData() []Item
 	GetTotal() int64
@@ -241,7 +241,7 @@ func listPages[Item entry, In proto.Message, Out interface {
 			page, size, more = int64(valueOr(c.Page, 1)), int(valueOr(c.PageSize, defaultPageSize)), "--page"
 			limit = size
 		}
-		// What is added meanwhile moves the rest towards the end, so that an entry may come twice; it is shown once.
+		// New entries move the others towards the end meanwhile, so an entry may come twice; show it once.
 		var all []Item
 		var total int64
 		for seen := map[string]bool{}; ; page++ {
@@ -279,27 +279,27 @@ func valueOr(c *count, otherwise count) count {
 	return *c
 }
 
-// table is how a list is printed.
+// table describes how a list is printed.
 type table[Item proto.Message] struct {
 	columns []column[Item]
-	// object is an item of the JSON array.
+	// object returns an item's object in the JSON array.
 	object func(Item) []byte
 }
 
-// column is a column of a list of items. One of value, id and at is set.
+// column is a column of a list of items. Exactly one of value, id and at is set.
 type column[Item any] struct {
 	name  string
 	value func(Item) string
-	id    func(Item) string                 // a UUID, of which a narrow terminal shows the end
-	at    func(Item) *timestamppb.Timestamp // a narrow terminal shows it without seconds
-	// cut says that a narrow terminal may cut the text, to room characters before other columns are left out; 0 is minCut.
+	id    func(Item) string                 // a UUID; a narrow terminal shows its end
+	at    func(Item) *timestamppb.Timestamp // a time; a narrow terminal shows it without seconds
+	// cut allows a narrow terminal to cut the text, to room characters before optional columns are left out; 0 means minCut.
 	cut  bool
 	room int
-	// optional says that a narrow terminal may leave the column out.
+	// optional allows a narrow terminal to leave the column out.
 	optional bool
 }
 
-// of returns the column with the cells of items.
+// of returns the column with the cells of these items.
 func (c column[Item]) of(items []Item) *shownColumn {
 	with := &shownColumn{name: c.name, isID: c.id != nil, isTime: c.at != nil, cut: c.cut, optional: c.optional,
 		room: cmp.Or(c.room, minCut)}
@@ -319,7 +319,7 @@ func (c column[Item]) of(items []Item) *shownColumn {
 	return with
 }
 
-// shown returns the columns of a table with the cells of items.
+// shown returns the columns with the cells of these items.
 func (t table[Item]) shown(items []Item) []*shownColumn {
 	all := make([]*shownColumn, len(t.columns))
 	for i, c := range t.columns {
@@ -345,15 +345,15 @@ func (t table[Item]) print(s *invocation, l limit, items []Item) error {
 	return s.writeTable(fit(t.shown(items), s.terminal.columns))
 }
 
-// whole is a message as the API returns it.
+// whole returns a message as the API's JSON.
 func whole[M proto.Message](m M) []byte { return apijson.Marshal(m) }
 
-// selectFields is the JSON object of a message with these members alone, in this order; those in extra are
-// added to the message's own, or replace them.
+// selectFields returns a JSON object with only these members of a message, in this order. Members in extra are added, or
+// replace the message's own.
 func selectFields(m proto.Message, extra map[string]json.RawMessage, names ...string) []byte {
 	var own map[string]json.RawMessage
 	if err := json.Unmarshal(apijson.Marshal(m), &own); err != nil {
-		panic(err) // a message is an object
+		panic(err) // cannot happen: a message is an object
 	}
 	var members []string
 	for _, name := range names {
@@ -366,8 +366,8 @@ func selectFields(m proto.Message, extra map[string]json.RawMessage, names ...st
 	return []byte("{" + strings.Join(members, ",") + "}")
 }
 
-// quoted is a text as JSON.
+// quoted returns a text as JSON.
 func quoted(text string) json.RawMessage { return apijson.AppendString(nil, text) }
 
-// orNull is JSON that may be absent.
+// orNull returns a text as JSON, or null if it is empty.
 func orNull(text string) json.RawMessage { return json.RawMessage(cmp.Or(text, "null")) }

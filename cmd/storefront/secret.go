@@ -33,16 +33,16 @@ type secretRotateCmd struct {
 	secretKey
 }
 
-// rotated is what a rotation did, as it is shown.
+// rotated is the output of secret rotate.
 type rotated struct {
 	SecretKey string `json:"secretKey"` // the key's id
 	Webhooks  int    `json:"webhooks"`
 	Resealed  int    `json:"resealed"`
 }
 
-// Run encrypts the secrets anew.
+// Run reseals the secrets.
 func (c *secretRotateCmd) Run(s *invocation) error {
-	// The database first: a mistake in its URL must not make a key file.
+	// Open the database first, because a mistake in its URL must not create a key file.
 	handle, err := c.open(s.ctx)
 	if err != nil {
 		return err
@@ -75,19 +75,19 @@ func (c *secretRotateCmd) Run(s *invocation) error {
 	return err
 }
 
-// secretKey is the setting of every command that makes or uses the signing secrets of webhooks.
+// secretKey has the settings of commands that create or use the signing secrets of webhooks.
 type secretKey struct {
 	SecretKey     string   `name:"secret-key" secret:"" placeholder:"BASE64" help:"Encrypts the signing secrets of webhooks: base64 of 32 bytes, as storefront secret generate prints it, the same everywhere. Keep a copy: without it no secret can be read again. On SQLite a missing one is made once and kept in <database file>.key."`
 	OldSecretKeys []string `name:"old-secret-keys" secret:"" placeholder:"BASE64,…" help:"Keys that are still accepted while storefront secret rotate replaces them, separated by commas."`
 }
 
-// keyFile is where the key of an embedded database is kept unless one is set.
+// keyFile returns where an embedded database's key is stored unless one is set.
 func keyFile(databaseURL string) (path string, embedded bool) {
 	path, embedded = strings.CutPrefix(databaseURL, "sqlite:")
 	return path + ".key", embedded
 }
 
-// ring returns the key that secrets are sealed with, and those that open older ones.
+// ring returns the keyring: the key that seals secrets, and the older keys that open them.
 func (k secretKey) ring(d database) (*seal.Keyring, error) {
 	older, err := k.older()
 	if err != nil {
@@ -115,8 +115,8 @@ func (k secretKey) ring(d database) (*seal.Keyring, error) {
 	return seal.NewKeyring(key, older...), nil
 }
 
-// keys returns the secret keys with which a server or worker on this database would start. It makes no missing key file, because
-// its callers only look.
+// keys returns the secret keys with which a server or worker on this database would start. It does not create a missing key
+// file, because its callers only read.
 func (k secretKey) keys(databaseURL string) doctor.SecretKeys {
 	path, embedded := keyFile(databaseURL)
 	if k.SecretKey == "" && (!embedded || !exists(path)) {

@@ -12,25 +12,25 @@ import (
 )
 
 const (
-	// secretTag marks a flag whose value is a secret: its variable may also name a file with the value.
+	// secretTag marks a flag whose value is a secret, so that the variable may also name a file with the value.
 	secretTag = "secret"
-	// fileSuffix ends the name of the variable that names the file.
+	// fileSuffix is the suffix of the variable that names the file.
 	fileSuffix = "_FILE"
-	// credentialsDirectory is where systemd puts the files that a unit loads with LoadCredential=, from
-	// https://systemd.io/CREDENTIALS. The units name each file after the package and the flag.
+	// credentialsDirectory is the variable with the folder into which systemd puts the files of LoadCredential=
+	// (https://systemd.io/CREDENTIALS). The units name each file after the package and the flag.
 	credentialsDirectory = "CREDENTIALS_DIRECTORY"
 	credentialPrefix     = "storefront."
-	// othersMayUse are the rights to read and to write a file that users have who are neither its owner nor in its group.
-	// The group may read it, because a service often reads a file of root's through its group: Kubernetes mounts files so
-	// with fsGroup, and /etc/storefront/storefront.env has these rights too.
+	// othersMayUse are the permissions to read and to write a file of users who are neither its owner nor in its group. The
+	// group may read it, because a service often reads root's files through its group: Kubernetes mounts files this way with
+	// fsGroup, and /etc/storefront/storefront.env has these permissions.
 	othersMayUse = fs.FileMode(0o006)
-	// maxSecretBytes is more than any secret or list of secrets has.
+	// maxSecretBytes is larger than any secret or list of secrets.
 	maxSecretBytes = 64 << 10
 )
 
-// secretOf returns the secret that a variable holds, or that is in the file which <variable>_FILE or systemd's credential
-// names; "" if there is none. credential is "" for a secret that systemd does not pass on. Two places for one secret are
-// refused, because one of them would be ignored without a word.
+// secretOf returns the secret in a variable, or in the file that <variable>_FILE or systemd's credential names; "" if there is
+// none. credential is "" for a secret that systemd does not pass on. It refuses two places for one secret, because one of them
+// would silently be ignored.
 func secretOf(env func(string) (string, bool), variable, credential string) (string, error) {
 	value, _ := env(variable)
 	var places []string
@@ -61,8 +61,8 @@ func secretOf(env func(string) (string, bool), variable, credential string) (str
 	return secret, nil
 }
 
-// readSecret returns the one line of a file, without its line break. It refuses a file that other users can read or change,
-// which a mode says except on Windows, and one that has no line or several.
+// readSecret returns the only line of a file, without its line break. It refuses an empty file, a file with several lines and,
+// except on Windows, a file whose mode lets other users read or change it.
 func readSecret(path string) (string, error) {
 	file, err := os.Open(path)
 	if err != nil {

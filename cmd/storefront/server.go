@@ -49,7 +49,7 @@ type serverCmd struct {
 	LogLevel   string        `enum:"debug,info,warn,error" default:"info" placeholder:"LEVEL" help:"What is logged: debug, info, warn or error."`
 }
 
-// adminToken is the setting of what has an operator's side.
+// adminToken has the settings of commands that serve the admin services.
 type adminToken struct {
 	AdminToken string `name:"admin-token" secret:"" placeholder:"TOKEN" help:"Lets the operator in to the admin services, at least 32 characters (openssl rand -hex 32 prints some). Without it they and the dashboard are off."`
 }
@@ -78,8 +78,8 @@ func (c *serverCmd) check() error {
 	return nil
 }
 
-// options are the platform's choices. A secret key is needed only where webhooks are registered, and
-// on PostgreSQL what needs it refuses while there is none.
+// options returns the platform's choices. On PostgreSQL a secret key may be missing, because only methods that seal webhooks'
+// secrets need it, and they refuse without one.
 func (c *serverCmd) options() (admin.Options, error) {
 	o := admin.Options{
 		Shop:     shop.Options{PaymentLinksOff: !bool(c.PaymentLinks), PublicURL: string(c.PublicURL)},
@@ -101,7 +101,7 @@ func (c *serverCmd) Run(s *invocation) error {
 	return claimed(c.DatabaseURL, func() error { return c.serve(s) })
 }
 
-// claimed does what only one process may do to a SQLite file at a time.
+// claimed calls do while this process has the claim on a SQLite file, which only one process can have.
 func claimed(databaseURL string, do func() error) error {
 	claim, err := db.ClaimServer(databaseURL)
 	if err != nil {
@@ -161,15 +161,15 @@ func (c *serverCmd) serve(s *invocation) error {
 	return errors.Join(serve(s.ctx, config, func(*server.Server) error { return nil }), handle.Close())
 }
 
-// boundedBy is how a server opens its database: with connections of its own for admissions, and with
-// a bound on every statement and every wait for a lock, so that no request waits without end.
+// boundedBy returns the configuration with which a server opens its database: with connections reserved for admissions, and
+// with timeouts for every statement and every wait for a lock, so that no request waits forever.
 func boundedBy(timeout time.Duration) db.Config {
 	return db.Config{
 		AdmissionConns: max(10, 2*runtime.GOMAXPROCS(0)), StatementTimeout: timeout, LockTimeout: timeout / 2,
 	}
 }
 
-// migrate brings the schema up to date. It calls begin before each migration, and report after it.
+// migrate applies the missing migrations. It calls begin before each one, and report after it.
 func migrate(ctx context.Context, d database, begin, report func(db.Migration)) error {
 	handle, err := hook.Open(ctx, db.Config{URL: d.DatabaseURL})
 	if err != nil {
@@ -194,7 +194,7 @@ func migrate(ctx context.Context, d database, begin, report func(db.Migration)) 
 	return errors.Join(err, handle.Close())
 }
 
-// serve runs a server until the context ends. Bound is called once both addresses are taken.
+// serve runs a server until the context ends. It calls bound once both addresses are bound.
 func serve(ctx context.Context, config server.Config, bound func(*server.Server) error) error {
 	running, err := server.New(config)
 	if err != nil {
@@ -211,7 +211,7 @@ func serve(ctx context.Context, config server.Config, bound func(*server.Server)
 	return nil
 }
 
-// monitored is the setting of a command that shows how it is on a listener of its own.
+// monitored has the setting of a command that serves its own health and metrics.
 type monitored struct {
 	AdminAddr  string `clears:"" placeholder:"ADDR" help:"Address of the operator's listener: /healthz, /readyz, /metrics and, with --admin-token, /debug/pprof. Off without one."`
 	AdminToken string `name:"admin-token" secret:"" placeholder:"TOKEN" help:"Lets the operator see profiles, at least 32 characters."`
@@ -233,16 +233,16 @@ func (m monitored) beside(ctx context.Context, c monitor.Config, do func(context
 		return fmt.Errorf("listen on %s: %w", m.AdminAddr, err)
 	}
 	shown := edge.NewServer(monitor.Handler(c), 0, c.Logger)
-	shown.ErrorLog = slog.NewLogLogger(c.Logger.Handler(), slog.LevelError) // A panic is among what it logs.
+	shown.ErrorLog = slog.NewLogLogger(c.Logger.Handler(), slog.LevelError) // among others it logs panics
 	c.Logger.InfoContext(ctx, "listening", "admin_addr", listener.Addr().String())
 	ended := make(chan error, 1)
 	go func() { ended <- shown.Serve(listener) }()
 	err = do(ctx)
-	// Running requests are cut off: a stopping process does not wait for a profile.
+	// Running requests are cut off, because a stopping process must not wait for a profile.
 	return errors.Join(err, shown.Close(), served(<-ended))
 }
 
-// served returns a server's error, nil if it was stopped.
+// served returns a server's error, or nil if it was stopped.
 func served(err error) error {
 	if errors.Is(err, http.ErrServerClosed) {
 		return nil
@@ -250,7 +250,7 @@ func served(err error) error {
 	return fmt.Errorf("serve the operator: %w", err)
 }
 
-// newLogger writes structured logs: format is json or text, level debug, info, warn or error.
+// newLogger returns a structured logger: format is json or text, level debug, info, warn or error.
 func newLogger(w io.Writer, format, level string) (*slog.Logger, error) {
 	var l slog.Level
 	if err := l.UnmarshalText([]byte(level)); err != nil {
@@ -263,7 +263,7 @@ func newLogger(w io.Writer, format, level string) (*slog.Logger, error) {
 	return slog.New(slog.NewTextHandler(w, options)), nil
 }
 
-// unsent logs what keeps spans from being sent.
+// unsent returns a function that logs why spans could not be sent.
 func unsent(logger *slog.Logger) func(error) {
 	return func(err error) { logger.WarnContext(context.Background(), "traces are not sent", "error", err) }
 }

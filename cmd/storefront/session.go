@@ -14,33 +14,33 @@ import (
 	"go.storefront.example/server/admin/rpc"
 )
 
-// invocation is what every command is carried out with.
+// invocation is the data of one run of a command.
 type invocation struct {
 	ctx       context.Context
 	in        io.Reader
 	out, errs io.Writer
-	json, csv bool // of -o
+	json, csv bool // from -o
 	// command is the command's name, such as order pay.
 	command string
 	env     func(string) (string, bool)
-	// options are the operator's rules where the command works on the database; a server has its own.
+	// options are the operator's choices, for commands that use the database; a server has its own.
 	options admin.Options
-	// dev is the folder of dev that the command works in, nil if a database or a server is named.
+	// dev is the dev folder that the command uses; nil if a database or a server is named.
 	dev *devFolder
-	// flags are those of the command, and given the names of those that have a value.
+	// flags are the command's flags; given has the names of those with a value.
 	flags    []*kong.Flag
 	given    map[string]bool
 	terminal terminal
 }
 
-// database is the setting of every command that works on the database.
+// database has the setting of every command that uses the database.
 type database struct {
 	DatabaseURL string `name:"database-url" secret:"" default:"sqlite:storefront.db" placeholder:"URL" help:"The database: sqlite:PATH or postgres://USER:PASSWORD@HOST:PORT/NAME."`
 }
 
 var errBehind = errors.New("the database's schema is not current; run `storefront migrate up`")
 
-// noFile adds what to do to the error about a database that does not exist.
+// noFile adds a remedy to the error about a database that does not exist.
 func noFile(err error) error {
 	if errors.Is(err, db.ErrNoFile) {
 		return fmt.Errorf("%w; run `storefront migrate up` to make it, start `storefront dev`, or name another with --database-url",
@@ -49,7 +49,7 @@ func noFile(err error) error {
 	return err
 }
 
-// open opens the database for anything but migrating it: its schema must be current.
+// open opens the database, whose schema must be current.
 func (d database) open(ctx context.Context) (*db.DB, error) {
 	return d.openWith(ctx, db.Config{})
 }
@@ -71,19 +71,19 @@ func (d database) openWith(ctx context.Context, c db.Config) (*db.DB, error) {
 	return s, nil
 }
 
-// target is the setting of every command that operates stores: a database, or a server that has one.
+// target has the settings of every command that operates stores, through a database or a server.
 type target struct {
 	database
 	adminListener
 }
 
-// adminListener is the setting of what calls a server's operator's listener.
+// adminListener has the settings of commands that call a server's operator's listener.
 type adminListener struct {
 	AdminURL   string `name:"admin-url" placeholder:"URL" help:"A server's operator's listener, such as https://operator.example.com, to work through instead of the database; database settings are then ignored."`
 	AdminToken string `name:"admin-token" secret:"" placeholder:"TOKEN" help:"The --admin-token of that server."`
 }
 
-// operate does something with the operator's API: on the database in this process, or on the server.
+// operate calls do with the admin API: on the database in this process, or on the server.
 func (s *invocation) operate(at target, do func(ctx context.Context, o admin.API) error) error {
 	if at.AdminURL == "" && s.dev.acceptsToken(at.AdminToken) {
 		at.AdminURL = s.dev.AdminURL
@@ -116,7 +116,7 @@ func (p adminListener) client() (*rpc.Client, error) {
 	return client, nil
 }
 
-// onDatabase does something with the operator of the database.
+// onDatabase calls do with an operator of the database.
 func (s *invocation) onDatabase(d database, do func(ctx context.Context, o *admin.Operator) error) error {
 	handle, err := d.open(s.ctx)
 	if err != nil {

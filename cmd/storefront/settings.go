@@ -14,24 +14,24 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// settings gives flags that the command line leaves out their values: from the environment, else
-// from the settings file. It is a kong.Resolver.
+// settings finds the values of flags that the command line leaves out: in the environment, else in the settings file. It is a
+// kong.Resolver.
 type settings struct {
 	env  func(string) (string, bool)
 	file map[string]yaml.Node
 	path string
-	// dev is the folder of dev whose database the command gets, because none was named.
+	// dev is the dev folder whose database the command uses because none was named.
 	dev *devFolder
 }
 
 var _ kong.Resolver = (*settings)(nil)
 
-// variable is the name of a flag in the environment.
+// variable returns the name of a flag's environment variable.
 func variable(flag string) string {
 	return "STOREFRONT_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }
 
-// variables lists those that the flags of a command and of all below it read.
+// variables lists the environment variables of a command's flags and of all commands below it.
 func variables(n *kong.Node) []string {
 	names := []string{variable("config")}
 	for _, flag := range flagsOf(n) {
@@ -43,8 +43,8 @@ func variables(n *kong.Node) []string {
 	return names
 }
 
-// fromEnv returns a flag's value in the environment, or in the file that the environment names for a secret. An empty
-// variable is one that is not set, as compose files leave it.
+// fromEnv returns a flag's value in the environment, or for a secret in the file that the environment names. An empty variable
+// counts as not set, because compose files set empty ones.
 func (s *settings) fromEnv(flag *kong.Flag) (value string, err error) {
 	if flag.Tag.Has(secretTag) {
 		return secretOf(s.env, variable(flag.Name), credentialPrefix+flag.Name)
@@ -99,7 +99,7 @@ func flagsOf(n *kong.Node) []*kong.Flag {
 	return flags
 }
 
-// Validate has nothing to check: load has.
+// Validate does nothing, because load validates.
 func (s *settings) Validate(*kong.Application) error { return nil }
 
 // Resolve returns a flag's value, or nil.
@@ -135,15 +135,14 @@ func (s *settings) Resolve(k *kong.Context, _ *kong.Path, flag *kong.Flag) (any,
 	return nil, fmt.Errorf("%s line %d: must be a value or a list of values", s.path, node.Line)
 }
 
-// clears is the tag of a flag whose empty value means something: it clears what the flag sets.
+// clears is the tag of a flag whose empty value has a meaning: it clears what the flag sets.
 const clears = "clears"
 
-// clearable are settings of many commands that may be empty, as if they were not set at all.
+// clearable are settings of many commands whose empty value counts as not set.
 var clearable = []string{"admin-token", "admin-url", "config", "egress-proxy", "old-admin-token", "old-secret-keys", "secret-key"}
 
-// explicit returns the names of the flags that the command line, the environment or the settings
-// file gives a value. An empty value is never the same as an absent flag: it clears what can be
-// empty, and explicit refuses it otherwise.
+// explicit returns the names of the flags that have a value on the command line, in the environment or in the settings file. An
+// empty value clears a field that can be empty; for other flags explicit refuses it.
 func explicit(k *kong.Context) (map[string]bool, error) {
 	given := map[string]bool{}
 	for _, step := range k.Path {
@@ -161,8 +160,7 @@ func explicit(k *kong.Context) (map[string]bool, error) {
 	return given, nil
 }
 
-// isEmpty reports whether a value is a text or a list without anything in it, or a list of nothing
-// but an empty text.
+// isEmpty reports whether a value is an empty text, an empty list, or a list with only an empty text.
 func isEmpty(v reflect.Value) bool {
 	for v.Kind() == reflect.Pointer && !v.IsNil() {
 		v = v.Elem()

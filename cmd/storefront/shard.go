@@ -20,7 +20,7 @@ type shardCmd struct {
 	Isolate shardIsolateCmd `cmd:"" help:"Give a store a shard of its own."`
 }
 
-// onCluster does something with the database's cluster. Its schema may be behind.
+// onCluster calls do with the database's cluster. The schema may be older than the binary.
 func (s *invocation) onCluster(at database, do func(ctx context.Context, handle *db.DB, cluster *shard.Cluster) error) error {
 	handle, err := hook.Open(s.ctx, db.Config{URL: at.DatabaseURL, Existing: true, MaxConns: 2,
 		Settings: map[string]string{"application_name": shard.ApplicationName}})
@@ -36,10 +36,10 @@ func (s *invocation) onCluster(at database, do func(ctx context.Context, handle 
 
 type shardPlanCmd struct{ database }
 
-// sharding is a plan as it is shown.
+// sharding is the output of shard plan.
 type sharding struct {
 	Tables []shard.Table `json:"tables"`
-	// DroppedKeys are the foreign keys that are not made again.
+	// DroppedKeys are the foreign keys that Apply drops for good.
 	DroppedKeys []string `json:"droppedKeys"`
 	Obstacles   []string `json:"obstacles"`
 }
@@ -89,7 +89,7 @@ func (s *invocation) plan(plan shard.Plan) error {
 	return nil
 }
 
-// bytesText is a size as people read it.
+// bytesText formats a size for people.
 func bytesText(n int64) string {
 	for _, unit := range []string{"B", "KiB", "MiB"} {
 		if n < 10_000 {
@@ -138,7 +138,7 @@ func (c *shardApplyCmd) Run(s *invocation) error {
 
 type shardStatusCmd struct{ database }
 
-// Run shows what lies where.
+// Run shows where nodes, stores and shards are.
 func (c *shardStatusCmd) Run(s *invocation) error {
 	return s.onCluster(c.database, func(ctx context.Context, _ *db.DB, cluster *shard.Cluster) error {
 		status, err := cluster.Status(ctx)

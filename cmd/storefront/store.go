@@ -87,7 +87,7 @@ func (c *storeListCmd) Run(s *invocation) error {
 		})
 }
 
-// namedStore is a command on a store.
+// namedStore has the argument of a command on a store.
 type namedStore struct {
 	target
 	Store string `arg:"" name:"slug" help:"The store's slug or id."`
@@ -106,7 +106,7 @@ func (c *storeShowCmd) Run(s *invocation) error {
 	})
 }
 
-// printStore prints a store, and what the operator sets beside it.
+// printStore prints a store, with the settings that the operator makes for it.
 func (s *invocation) printStore(ctx context.Context, o admin.API, found *storefrontv1.Store) error {
 	set, err := o.GetStoreSettings(ctx, &adminv1.GetStoreSettingsRequest{Store: found.GetId()})
 	if err != nil {

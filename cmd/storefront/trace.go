@@ -21,15 +21,15 @@ import (
 // flushTimeout bounds the sending of the last spans when a process ends.
 const flushTimeout = 5 * time.Second
 
-// traces are where the spans of a process go. The zero value makes none.
+// traces is the exporter of a process's spans. The zero value exports none.
 type traces struct {
 	provider *sdktrace.TracerProvider
 	report   func(error)
 }
 
-// openTraces reads the standard OTEL_ variables (OpenTelemetry's "Environment Variable Specification" and that of its OTLP
-// exporter). Traces are on when an endpoint is set, or OTEL_TRACES_EXPORTER is otlp; the exporter and the SDK read the other
-// variables themselves. Export errors are logged and have no other effect.
+// openTraces reads the standard OTEL_ variables (OpenTelemetry's "Environment Variable Specification" and its OTLP exporter's).
+// Traces are on when an endpoint is set, or OTEL_TRACES_EXPORTER is otlp; the exporter and the SDK read the other variables
+// themselves. Export errors are logged and have no other effect.
 func (s *invocation) openTraces(report func(error)) (traces, error) {
 	on, err := s.traced()
 	if err != nil || !on {
@@ -44,7 +44,7 @@ func (s *invocation) openTraces(report func(error)) (traces, error) {
 	if build, ok := debug.ReadBuildInfo(); ok {
 		attributes = append(attributes, attribute.String("service.version", build.Main.Version))
 	}
-	// Nothing of the process: its command line may hold a password.
+	// No attributes of the process, because its command line may contain a password.
 	origin, err := resource.New(s.ctx, resource.WithTelemetrySDK(), resource.WithAttributes(attributes...), resource.WithFromEnv())
 	if err != nil {
 		return traces{}, usage("OTEL_RESOURCE_ATTRIBUTES: %w", err)
@@ -52,14 +52,13 @@ func (s *invocation) openTraces(report func(error)) (traces, error) {
 	return traces{sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter), sdktrace.WithResource(origin)), report}, nil
 }
 
-// variable returns a variable of OpenTelemetry's; an empty one is not set.
+// variable returns an OpenTelemetry variable; an empty one counts as not set.
 func (s *invocation) variable(name string) string {
 	value, _ := s.env("OTEL_" + name)
 	return strings.TrimSpace(value)
 }
 
-// traced reports whether the variables turn traces on. It refuses settings that would silently send
-// nothing.
+// traced reports whether the variables turn traces on. It refuses settings with which nothing would silently be sent.
 func (s *invocation) traced() (bool, error) {
 	if strings.EqualFold(s.variable("SDK_DISABLED"), "true") {
 		return false, nil
@@ -94,7 +93,7 @@ func (s *invocation) traced() (bool, error) {
 	return true, nil
 }
 
-// to is the provider of spans, nil while traces are off.
+// to returns the provider of spans, or nil if traces are off.
 func (t traces) to() trace.TracerProvider {
 	if t.provider == nil {
 		return nil
@@ -102,7 +101,7 @@ func (t traces) to() trace.TracerProvider {
 	return t.provider
 }
 
-// flush sends the last spans. It works also once the context has ended.
+// flush sends the last spans, even if the context has ended.
 func (t traces) flush(ctx context.Context) {
 	if t.provider == nil {
 		return
@@ -114,7 +113,7 @@ func (t traces) flush(ctx context.Context) {
 	}
 }
 
-// trace puts a span around what a command does, and sends it before the command ends.
+// trace runs a command inside a span, and sends the span before the command ends.
 func (s *invocation) trace(do func(ctx context.Context) error) (err error) {
 	t, err := s.openTraces(func(err error) {
 		_, _ = fmt.Fprintln(s.errs, "storefront: traces are not sent:", err)

@@ -57,7 +57,7 @@ func (c *triggerCmd) Run(s *invocation) error {
 	})
 }
 
-// isDev reports whether the stores are those of dev: of the folder that the command works in, or named.
+// isDev reports whether the stores are dev's, because the command uses dev's folder or names dev's database or server.
 func (c *triggerCmd) isDev(s *invocation) bool {
 	if c.AdminURL == "" {
 		return s.dev != nil || c.isDevDatabase()
@@ -66,11 +66,11 @@ func (c *triggerCmd) isDev(s *invocation) bool {
 	return d != nil && d.isRunning && d.AdminURL == strings.TrimSuffix(c.AdminURL, "/")
 }
 
-// lookBack is how many of the newest events of a type are searched for the one that was made: others
-// may be made at the same time.
+// lookBack is how many of the newest events of a type are searched for the new one, because others may be made at the same
+// time.
 const lookBack = 100
 
-// eventOf returns the event of a type that is about an object.
+// eventOf returns the event of a type about an object.
 func eventOf(ctx context.Context, o admin.API, store, eventType, object string) (*adminv1.Event, error) {
 	out, err := o.ListEvents(ctx, &adminv1.ListEventsRequest{Store: store, Type: eventType, PageSize: new(int32(lookBack))})
 	if err != nil {
@@ -98,7 +98,7 @@ func (d *triggerData) make(ctx context.Context, o admin.API, store string) (*adm
 	return eventOf(ctx, o, store, d.kind, object)
 }
 
-// triggerData is what trigger makes an event of a type with.
+// triggerData is the demo data from which trigger makes an event.
 type triggerData struct {
 	kind     string
 	product  *adminv1.CreateProductRequest
@@ -106,7 +106,7 @@ type triggerData struct {
 	link     *adminv1.CreatePaymentLinkRequest
 	order    *adminv1.CreateOrderRequest
 	item     *adminv1.CreateOrderRequest_Item
-	// fields are those that can be overridden, by name, with their messages.
+	// fields maps the names that --override accepts to their messages.
 	fields map[string]proto.Message
 }
 
@@ -117,10 +117,10 @@ var (
 	linkFields     = []string{"title", "amount", "description", "coverUrl", "thankYouMessage", "expiresAt", "maxPayments"}
 )
 
-// demoBuyer is the e-mail of the buyer whom the store knows from the second order on.
+// demoBuyer is the e-mail of trigger's buyer, whom the store has from the second order on.
 const demoBuyer = "buyer@example.com"
 
-// newTriggerData returns the demo data of a type of event.
+// newTriggerData returns the demo data for a type of event.
 func newTriggerData(kind string) *triggerData {
 	d := &triggerData{
 		kind: kind,
@@ -191,11 +191,11 @@ func (d *triggerData) override(text string) error {
 		}
 		return usage("--override: %s cannot be %q", name, value)
 	}
-	// A known buyer keeps the recorded name and phone, so one with others is a buyer of its own.
+	// A known buyer keeps the stored name and phone, so an order with others needs another buyer.
 	if m == d.order && field != "email" && slices.Contains(customerFields, field) && d.order.GetEmail() == demoBuyer {
 		d.order.Email = new(newEmail())
 	}
-	// An empty or null value is one too: proto.Merge would leave the demo's.
+	// An empty or null value is set explicitly, because proto.Merge would keep the demo's.
 	if value := set.ProtoReflect(); f.HasPresence() && !value.Has(f) {
 		m.ProtoReflect().Clear(f)
 	} else {
@@ -204,7 +204,7 @@ func (d *triggerData) override(text string) error {
 	return nil
 }
 
-// object does what makes the event, and returns the id of the object that the event is about.
+// object creates or changes the object that sends the event, and returns its id.
 func (d *triggerData) object(ctx context.Context, o admin.API, store string) (string, error) {
 	d.product.Store, d.customer.Store, d.link.Store, d.order.Store = store, store, store, store
 	switch d.kind {

@@ -26,10 +26,10 @@ import (
 // none is the word that clears a value that can be null or empty.
 const none = "none"
 
-// isNone reports whether a value clears what its flag sets: the word, or nothing.
+// isNone reports whether a value clears what its flag sets: "none" or an empty text.
 func isNone(text []byte) bool { return len(text) == 0 || string(text) == none }
 
-// orNone is what a flag sets a field to, or none, which clears it.
+// orNone is a flag's value, or none, which clears the field.
 type orNone[V any] struct{ value *V } // nil for none
 
 // UnmarshalText reads a value or none.
@@ -51,7 +51,7 @@ func (o *orNone[V]) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// MarshalJSON is the value's, null for none.
+// MarshalJSON returns the value's JSON, or null for none.
 func (o orNone[V]) MarshalJSON() ([]byte, error) { return json.Marshal(o.value) }
 
 func (o *orNone[V]) settle(ctx context.Context, api admin.API, currency func() (string, error)) error {
@@ -61,18 +61,18 @@ func (o *orNone[V]) settle(ctx context.Context, api admin.API, currency func() (
 	return nil
 }
 
-// amount is an amount of money: a whole number of minor units, as in the API, or one with a decimal point, in the
+// amount is an amount of money: a whole number of minor units, as in the API, or a number with a decimal point in the
 // currency's own unit, which settle converts.
 type amount struct {
 	minor   int64
-	decimal string // as it was given, "" for minor units
+	decimal string // the given text; "" for minor units
 }
 
 // UnmarshalText reads an amount.
 func (a *amount) UnmarshalText(text []byte) error {
 	*a = amount{}
 	n, err := strconv.ParseInt(string(text), 10, 64)
-	// The currency with the most decimals, until it is known which one it is.
+	// Use the currency with the most decimals, because the store's is not known yet.
 	if _, notDecimal := validate.ParseDecimal(string(text), "CLF"); err != nil && notDecimal == nil {
 		a.decimal, n, err = string(text), 0, nil
 	}
@@ -84,7 +84,7 @@ func (a *amount) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// MarshalJSON is the number of minor units.
+// MarshalJSON returns the number of minor units.
 func (a amount) MarshalJSON() ([]byte, error) { return json.Marshal(a.minor) }
 
 func (a *amount) settle(_ context.Context, _ admin.API, currency func() (string, error)) error {
@@ -101,13 +101,13 @@ func (a *amount) settle(_ context.Context, _ admin.API, currency func() (string,
 	return nil
 }
 
-// instant is a date-time, or how long ago it was by the clock of the database or server.
+// instant is a date-time, or how long ago, by the clock of the database or server.
 type instant struct {
 	at  time.Time
 	ago *time.Duration // nil once at is known
 }
 
-// UnmarshalText reads an RFC 3339 date-time, or how long ago the moment was.
+// UnmarshalText reads an RFC 3339 date-time, or how long ago.
 func (i *instant) UnmarshalText(text []byte) error {
 	if at, err := timeOf(string(text)); err == nil {
 		*i = instant{at: at}
@@ -122,7 +122,7 @@ func (i *instant) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// MarshalJSON is the settled moment.
+// MarshalJSON returns the settled time.
 func (i instant) MarshalJSON() ([]byte, error) { return apijson.AppendTime(nil, i.at), nil }
 
 func (i *instant) settle(ctx context.Context, o admin.API, _ func() (string, error)) error {
@@ -136,7 +136,7 @@ func (i *instant) settle(ctx context.Context, o admin.API, _ func() (string, err
 	return err
 }
 
-// date is a date-time, or a date, which is its beginning in UTC.
+// date is a date-time, or a date, which means its beginning in UTC.
 type date struct{ time.Time }
 
 // UnmarshalText reads a date-time or a date.
@@ -147,10 +147,10 @@ func (d *date) UnmarshalText(text []byte) (err error) {
 	return nil
 }
 
-// MarshalJSON is the moment.
+// MarshalJSON returns the time.
 func (d date) MarshalJSON() ([]byte, error) { return apijson.AppendTime(nil, d.Time), nil }
 
-// timeOf reads a date-time, or a date, which is its beginning in UTC.
+// timeOf reads a date-time, or a date, which means its beginning in UTC.
 func timeOf(text string) (time.Time, error) {
 	if day, err := time.Parse(time.DateOnly, text); err == nil {
 		return day, nil
@@ -158,7 +158,7 @@ func timeOf(text string) (time.Time, error) {
 	return apijson.ParseTime(text)
 }
 
-// lengthOf reads a length of time such as 90s, 1h30m or 7d.
+// lengthOf reads a duration such as 90s, 1h30m or 7d.
 func lengthOf(text string) (time.Duration, error) {
 	if days, ok := strings.CutSuffix(text, "d"); ok {
 		n, err := strconv.ParseUint(days, 10, 16)
@@ -167,16 +167,16 @@ func lengthOf(text string) (time.Duration, error) {
 	return time.ParseDuration(text)
 }
 
-// The tags of a flag that is a length of time: its least and its greatest value.
+// The tags with the minimum and the maximum of a duration flag.
 const (
 	minTag      = "least"
 	greatestTag = "greatest"
 )
 
-// lengths reads lengths of time between their bounds; without a least one they are more than nothing. It is a kong.Mapper.
+// lengths reads durations within these bounds; without a minimum they must be positive. It is a kong.Mapper.
 type lengths struct{}
 
-// Decode reads one length.
+// Decode implements kong.Mapper.
 func (lengths) Decode(k *kong.DecodeContext, target reflect.Value) error {
 	var text string
 	if err := k.Scan.PopValueInto("duration", &text); err != nil {
@@ -201,7 +201,7 @@ func (lengths) Decode(k *kong.DecodeContext, target reflect.Value) error {
 	return nil
 }
 
-// count is a whole number from 1.
+// count is a whole number of at least 1.
 type count int
 
 // UnmarshalText reads a count.
@@ -230,10 +230,10 @@ func (p *percent) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// onOff is a switch.
+// onOff is a flag with the values on and off.
 type onOff bool
 
-// UnmarshalText reads on or off, and true or false, which YAML's older readers make of the two.
+// UnmarshalText reads on or off, and true or false, because older YAML readers convert on and off to these.
 func (o *onOff) UnmarshalText(text []byte) error {
 	switch string(text) {
 	case "on", "true":
@@ -246,7 +246,7 @@ func (o *onOff) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// network is an address or a range of addresses; none is the zero value.
+// network is an address or a range of addresses; the zero value means none.
 type network struct{ prefix netip.Prefix }
 
 // UnmarshalText reads a CIDR such as 10.0.0.0/8, one address, or none.
@@ -262,7 +262,7 @@ func (n *network) UnmarshalText(text []byte) error {
 	if err != nil {
 		return fmt.Errorf("must be addresses or ranges such as 10.0.0.0/8, not %q", text)
 	}
-	// An IPv4 address in IPv6's form is compared as what it is.
+	// An IPv4 address in IPv6 form counts as IPv4.
 	if inIPv6 := 128 - 32; prefix.Addr().Is4In6() && prefix.Bits() >= inIPv6 {
 		prefix = netip.PrefixFrom(prefix.Addr().Unmap(), prefix.Bits()-inIPv6)
 	}
@@ -270,7 +270,7 @@ func (n *network) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// publicURL is the public address setting; empty is the default.
+// publicURL is the public address setting; empty means the default.
 type publicURL string
 
 // UnmarshalText reads an http or https address to which a path can be appended.
@@ -285,10 +285,10 @@ func (u *publicURL) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// apiURL is the public address of the API; empty is the default.
+// apiURL is the API's public address; empty means the default.
 type apiURL string
 
-// origin is an address without a path: nothing that HTML or JSON would escape.
+// origin matches an address without a path. It matches no character that HTML or JSON would escape.
 var origin = regexp.MustCompile(`^https?://([A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])(:\d+)?$`)
 
 // UnmarshalText reads an http or https address without a path.
@@ -301,7 +301,7 @@ func (u *apiURL) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// orderLine is a product's id or slug and how many of it.
+// orderLine is a product's id or slug and its quantity.
 type orderLine struct {
 	product  string
 	quantity int32
@@ -323,7 +323,7 @@ func (l *orderLine) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// productTypes are types of products; none is in it for a list of nothing.
+// productTypes are types of products; "none" in it means an empty list.
 type productTypes []productType
 
 type productType string
@@ -338,7 +338,7 @@ func (t *productType) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// MarshalJSON is the list of the types.
+// MarshalJSON returns the list of the types.
 func (t productTypes) MarshalJSON() ([]byte, error) {
 	names := []string{}
 	for _, name := range t {
@@ -349,7 +349,7 @@ func (t productTypes) MarshalJSON() ([]byte, error) {
 	return json.Marshal(names)
 }
 
-// socials are a store's pages by the names of their networks; none is in it for nothing.
+// socials are a store's pages by the names of their networks; "none" in it means no page.
 type socials []social
 
 type social struct{ network, address string }
@@ -364,7 +364,7 @@ func (s *social) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// MarshalJSON is the object of the pages.
+// MarshalJSON returns the object of the pages.
 func (s socials) MarshalJSON() ([]byte, error) {
 	pages := map[string]string{}
 	for _, page := range s {

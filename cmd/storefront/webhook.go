@@ -28,20 +28,20 @@ type webhookCmd struct {
 	Verify  webhookVerifyCmd  `cmd:"" help:"Verify a delivery from standard input, and say which mistake was made."`
 }
 
-// targets is the setting of what takes or calls a webhook's URL.
+// targets has the setting of commands that accept or call a webhook's URL.
 type targets struct {
 	AllowPrivateTargets bool `help:"Accept private addresses too, for tests and development. They need https all the same, because plain http is for storefront dev alone."`
 }
 
 func (t targets) policy() egress.Policy { return egress.Policy{AllowPrivate: t.AllowPrivateTargets} }
 
-// webhookFields are what -o json prints of a webhook.
+// webhookFields are the members of a webhook with -o json.
 var webhookFields = []string{"id", "url", "description", "events", "enabled", "state", "failingSince", "disablesAt", "disabledAt",
 	"disabledAutomatically", "createdAt", "updatedAt"}
 
 func webhookObject(w *adminv1.Webhook) []byte { return selectWebhook(w, "", webhookFields...) }
 
-// selectWebhook is selectFields for a webhook, which has the members enabled and secret too.
+// selectWebhook is selectFields for a webhook. It has the additional members enabled and secret.
 func selectWebhook(w *adminv1.Webhook, secret string, names ...string) []byte {
 	return selectFields(w, map[string]json.RawMessage{
 		"enabled": strconv.AppendBool(nil, w.GetState() != adminv1.Webhook_disabled), "secret": quoted(secret),
@@ -76,7 +76,7 @@ func (c *webhookCreateCmd) Run(s *invocation) error {
 	})
 }
 
-// seal gives the operator's rules the key that secrets are sealed with, where they work on the database.
+// seal adds the key that seals secrets to the operator's choices, for commands that use the database.
 func (s *invocation) seal(at target, k secretKey) (err error) {
 	if at.AdminURL == "" {
 		s.options.Webhooks.Secrets, err = k.ring(at.database)
@@ -129,11 +129,11 @@ func stateOf(w *adminv1.Webhook) string {
 	return w.GetState().String()
 }
 
-// warnOfTwins warns of other webhooks of a store with one's URL: each gets every event.
+// warnOfTwins warns of other webhooks of the store with the same URL, because each gets every event.
 func (s *invocation) warnOfTwins(ctx context.Context, o admin.API, store string, made *adminv1.Webhook) {
 	all, err := webhooksOf(ctx, o, store)
 	if err != nil {
-		return // what was asked for is done
+		return // the webhook was created, so this error does not matter
 	}
 	for _, w := range all {
 		if w.GetUrl() == made.GetUrl() && w.GetId() != made.GetId() {
@@ -142,7 +142,7 @@ func (s *invocation) warnOfTwins(ctx context.Context, o admin.API, store string,
 	}
 }
 
-// webhookNamed is a command on a webhook.
+// webhookNamed has the arguments of a command on a webhook.
 type webhookNamed struct {
 	storeScoped
 	Name string `arg:"" help:"The webhook's id or URL."`
@@ -217,7 +217,7 @@ type webhookRotateCmd struct {
 	secretKey
 }
 
-// Run makes the secret.
+// Run rotates the signing secret.
 func (c *webhookRotateCmd) Run(s *invocation) error {
 	if err := s.seal(c.target, c.secretKey); err != nil {
 		return err

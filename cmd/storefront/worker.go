@@ -35,11 +35,10 @@ type workerCmd struct {
 	LogLevel            string        `enum:"debug,info,warn,error" default:"info" placeholder:"LEVEL" help:"What is logged: debug, info, warn or error."`
 }
 
-// workerConns is how many connections a worker needs: one for what it takes, one for what it
-// writes down, and a few for resends and sweeps.
+// workerConns is how many connections a worker needs: one for claims, one for results, and a few for resends and sweeps.
 const workerConns = 6
 
-// Run delivers.
+// Run runs a worker.
 func (c *workerCmd) Run(s *invocation) error {
 	logger, err := newLogger(s.errs, c.LogFormat, c.LogLevel)
 	if err != nil {
@@ -60,7 +59,7 @@ func (c *workerCmd) Run(s *invocation) error {
 	return errors.Join(c.deliver(s, handle, ring, logger), handle.Close())
 }
 
-// deliver runs the worker, with the operator's listener beside it.
+// deliver runs the worker, and serves the operator's listener meanwhile.
 func (c *workerCmd) deliver(s *invocation, handle *db.DB, ring *seal.Keyring, logger *slog.Logger) error {
 	t, err := s.openTraces(unsent(logger))
 	if err != nil {
@@ -85,7 +84,7 @@ func (c *workerCmd) deliver(s *invocation, handle *db.DB, ring *seal.Keyring, lo
 	})
 }
 
-// maxDelays bounds the attempts of one delivery.
+// maxDelays bounds the retries of one delivery.
 const maxDelays = 30
 
 // delays are the waits between attempts; the flag's default is worker.DefaultRetryDelays.
@@ -116,7 +115,7 @@ func (p *proxyURL) UnmarshalText(text []byte) error {
 	if isNone(text) {
 		return nil
 	}
-	// The text may hold a password and is not shown.
+	// The text is not shown, because it may contain a password.
 	u, err := url.Parse(string(text))
 	if err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https" && u.Scheme != "socks5") {
 		return errors.New("must be a proxy's address such as http://proxy.example:3128")

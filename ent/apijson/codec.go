@@ -6,22 +6,21 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// Codec is the JSON of this package as a connect codec named "json". It also reads forms of typed
-// clients that /v1 refuses: 64-bit integers as strings, enum values as numbers, an enum's zero, and the
-// names that fields have in the .proto files.
-// Goroutines may share it.
+// Codec is the JSON of this package as a connect codec named "json". It also reads forms that typed clients send and /v1
+// refuses: 64-bit integers as strings, enum values as numbers, an enum's zero, and the names that fields have in the .proto
+// files. Goroutines may share it.
 type Codec struct{}
 
 // Name returns "json".
 func (Codec) Name() string { return "json" }
 
-// IsBinary returns false: JSON is text.
+// IsBinary returns false, because JSON is text.
 func (Codec) IsBinary() bool { return false }
 
 // Marshal returns the JSON of a proto.Message; anything else is an error.
 func (c Codec) Marshal(message any) ([]byte, error) { return c.MarshalAppend(nil, message) }
 
-// MarshalStable is Marshal, whose bytes are always the same.
+// MarshalStable is Marshal, because Marshal always returns the same bytes.
 func (c Codec) MarshalStable(message any) ([]byte, error) { return c.MarshalAppend(nil, message) }
 
 // MarshalAppend appends the JSON of a proto.Message; anything else is an error.
@@ -33,8 +32,8 @@ func (Codec) MarshalAppend(b []byte, message any) ([]byte, error) {
 	return Append(b, m), nil
 }
 
-// Unmarshal resets a proto.Message and reads data into it. The error is an *Invalid, as that of the function Unmarshal, or
-// says that the value is no message.
+// Unmarshal resets a proto.Message and reads data into it. It fails with an *Invalid, as the function Unmarshal does, or
+// because the value is not a message.
 func (Codec) Unmarshal(data []byte, message any) error {
 	m, err := asMessage(message)
 	if err != nil {

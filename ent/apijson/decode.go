@@ -13,8 +13,8 @@ import (
 	"google.golang.org/protobuf/types/known/fieldmaskpb"
 )
 
-// maxFields bounds how many refused fields are listed, so that the answer to a body of unknown
-// names is not many times its size.
+// maxFields bounds how many refused fields are listed. Otherwise the answer to a body of unknown names could be many times the
+// body's size.
 const maxFields = 1000
 
 const (
@@ -22,7 +22,7 @@ const (
 	problemMask    = "must name fields of the request, separated by commas"
 )
 
-// unreadable is the error of a text that cannot be read as a whole: the sentence for the client.
+// unreadable is the error of a text that cannot be read as a whole. Its text is the sentence for the client.
 type unreadable string
 
 func (e unreadable) Error() string { return string(e) }
@@ -37,23 +37,23 @@ const (
 	errName      unreadable = "The body has a name that is not valid text."
 )
 
-// decoder reads one JSON text into one message. It stops at the first error of syntax; all else that is wrong it lists.
+// decoder reads one JSON text into one message. It stops at the first syntax error; it lists all other errors.
 type decoder struct {
 	*jsontext.Decoder
 
-	// typed also accepts what generated clients send and /v1 refuses: 64-bit integers as strings,
-	// enum values as numbers, the name of an enum's zero, and a field's name in the .proto file.
+	// typed also accepts forms that generated clients send and /v1 refuses: 64-bit integers as strings, enum values as numbers,
+	// the name of an enum's zero, and a field's name in the .proto file.
 	typed   bool
-	plan    *plan    // of the whole message
+	plan    *plan    // the plan of the whole message
 	unknown []string // top-level names to refuse
 	fields  []Field
-	named   map[string]bool // the names in fields
+	named   map[string]bool // the names that fields contains
 }
 
-// decode resets m and reads data into it; nil when nothing was refused.
+// decode resets m and reads data into it. It returns nil when nothing was refused.
 func decode(data []byte, m proto.Message, typed bool, unknown []string) *Invalid {
 	proto.Reset(m)
-	// A repeated name, and text that is not Unicode, is refused by its field.
+	// Repeated names and text that is not Unicode are allowed here, so that they are refused as fields.
 	text := jsontext.NewDecoder(bytes.NewBuffer(data), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 	d := &decoder{Decoder: text, typed: typed, plan: planOf(m.ProtoReflect()), unknown: unknown, named: map[string]bool{}}
 	var err error
@@ -97,13 +97,13 @@ func (d *decoder) body(m protoreflect.Message) error {
 	return nil
 }
 
-// refuse lists the field whose value was read last by its JSON name, unless it is listed already.
+// refuse lists the field of the last value by its JSON name, unless it is already listed.
 func (d *decoder) refuse(message string) {
 	if len(d.fields) >= maxFields {
 		return
 	}
 	var name strings.Builder
-	depth, in := 1, d.plan // in is nil below a map, whose keys are no names of fields
+	depth, in := 1, d.plan // in is nil inside of a map, because its keys are not names of fields
 	for step := range d.StackPointer().Tokens() {
 		kind, _ := d.StackIndex(depth)
 		if kind != '[' && in != nil {
@@ -194,14 +194,14 @@ func (d *decoder) name() (string, error) {
 	return name, nil
 }
 
-// unquote returns the text of a JSON string, and whether it is Unicode.
+// unquote returns the text of a JSON string, and whether it is valid Unicode.
 func unquote(raw jsontext.Value) (string, bool) {
 	text, err := jsontext.AppendUnquote(nil, raw)
 	return string(text), err == nil
 }
 
-// mask reads update_mask: camelCase field names of the surrounding message, which are converted to
-// proto names. Null leaves the mask to be filled from the names present.
+// mask reads update_mask: camelCase names of the surrounding message's fields, which it converts to proto names. After null,
+// the mask is filled from the names in the text, as if update_mask were missing.
 func (d *decoder) mask(m protoreflect.Message, p *plan) error {
 	f, kind := &p.fields[p.mask], d.PeekKind()
 	raw, err := d.ReadValue()
@@ -284,7 +284,7 @@ func (d *decoder) object(entries protoreflect.Map, f *field) error {
 	return err
 }
 
-// value reads one value of a field, the field itself or an element of it, and sets it unless it is refused.
+// value reads one value of a field, which is the field itself or an element of it, and sets it unless it refuses it.
 func (d *decoder) value(f *field, empty func() protoreflect.Value, set func(protoreflect.Value)) error {
 	kind := d.PeekKind()
 	if f.shape == shapeMessage && kind == '{' {

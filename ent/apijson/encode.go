@@ -14,8 +14,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
-// appendMessage appends a whole message. A top-level Timestamp or FieldMask has the same form as
-// inside another message.
+// appendMessage appends a whole message. A top-level Timestamp or FieldMask has the same form as one inside another message.
 func appendMessage(b []byte, m proto.Message) []byte {
 	r := m.ProtoReflect()
 	if !r.IsValid() {
@@ -61,7 +60,7 @@ func (f *field) append(b []byte, m protoreflect.Message) []byte {
 	}
 }
 
-// appendValue encodes one value of the field: the field itself, or an element of it.
+// appendValue appends one value of the field, which is the field itself or an element of it.
 func (f *field) appendValue(b []byte, v protoreflect.Value) []byte {
 	switch f.shape {
 	case shapeString:
@@ -79,13 +78,13 @@ func (f *field) appendValue(b []byte, v protoreflect.Value) []byte {
 		if value := f.desc.Enum().Values().ByNumber(v.Enum()); value != nil {
 			return AppendString(b, string(value.Name()))
 		}
-		return strconv.AppendInt(b, int64(v.Enum()), 10) // it has no name
+		return strconv.AppendInt(b, int64(v.Enum()), 10) // the value has no name
 	default:
 		return appendMessage(b, v.Message().Interface())
 	}
 }
 
-// appendMap encodes a map with its keys in order, so that equal maps are equal bytes.
+// appendMap appends a map with sorted keys, so that equal maps have equal bytes.
 func (f *field) appendMap(b []byte, m protoreflect.Map) []byte {
 	entries := map[string]protoreflect.Value{}
 	m.Range(func(k protoreflect.MapKey, v protoreflect.Value) bool {
@@ -103,7 +102,7 @@ func (f *field) appendMap(b []byte, m protoreflect.Map) []byte {
 	return append(b, '}')
 }
 
-// appendMask encodes a mask as protobuf's JSON mapping does: camelCase names, separated by commas.
+// appendMask appends a mask in the form of protobuf's JSON mapping: camelCase names, separated by commas.
 func appendMask(b []byte, mask *fieldmaskpb.FieldMask) []byte {
 	var names strings.Builder
 	for i, path := range mask.GetPaths() {

@@ -1,12 +1,10 @@
-// Package apijson encodes messages as JSON and decodes them. Clients of /v1, Connect JSON clients and
-// webhook receivers read the same bytes: camelCase names in the order of declaration, no white
-// space, 64-bit integers as numbers, moments in UTC with milliseconds and a Z, and null for missing
-// values.
+// Package apijson encodes messages as JSON and decodes them. Clients of /v1, Connect JSON clients and webhook receivers read
+// the same bytes: camelCase names in the order of declaration, no white space, 64-bit integers as numbers, moments in UTC with
+// milliseconds and a Z, and null for missing values.
 //
-// Decoding is strict and complete. Every refused field is listed, not only the first: unknown and
-// repeated names, wrong JSON types, null where it is not allowed, text that is not Unicode. The
-// package refuses only what a field's type cannot hold; bounds and rules between fields belong to
-// the service.
+// Decoding is strict and complete. Every refused field is listed, not only the first: unknown and repeated names, wrong JSON
+// types, null where it is not allowed, text that is not Unicode. The package refuses only values that a field's type cannot
+// hold; server/validate and server/shop check bounds and rules between fields.
 package apijson
 
 import (
@@ -23,19 +21,18 @@ const messageFields = "The request has invalid fields."
 
 // Field is one refused field of a request.
 type Field struct {
-	// Name is the JSON or query name, dotted for nesting, such as pageSize or items[0].title.
+	// Name is the JSON or query name, with dots for nesting, such as pageSize or items[0].title.
 	Name string
 	// Message explains in English what the field may contain.
 	Message string
 }
 
-// Invalid is the error of a request that cannot be read as its message. Goroutines may share it as
-// long as none changes it.
+// Invalid is the error of a request that cannot be read as its message. Goroutines may share it while none changes it.
 type Invalid struct {
 	// Message is a sentence for the client.
 	Message string
-	// Fields are the refused fields in order of occurrence, each name once. It is empty if the whole
-	// text could not be read.
+	// Fields are the refused fields in order of occurrence, each name once. It is empty if the text could not be read as a
+	// whole.
 	Fields []Field
 }
 
@@ -50,8 +47,8 @@ func (e *Invalid) Error() string {
 	return b.String()
 }
 
-// Append appends the JSON of m, a message of the API, to b. It cannot fail; a number that JSON cannot
-// express (NaN, an infinity) is null.
+// Append appends the JSON of m, a message of the API, to b. It cannot fail: a number that JSON cannot express (NaN, infinities)
+// becomes null.
 func Append(b []byte, m proto.Message) []byte {
 	return appendMessage(b, m)
 }
@@ -61,13 +58,12 @@ func Marshal(m proto.Message) []byte {
 	return appendMessage(nil, m)
 }
 
-// Unmarshal resets m and reads the JSON object in data into it, under the rules of /v1. It refuses
-// the top-level names in unknown as if the message lacked them. The error is an *Invalid; if it has
-// Fields, m holds every valid field.
+// Unmarshal resets m and reads the JSON object in data into it, under the rules of /v1. It refuses the top-level names in
+// unknown as if the message lacked them. The error is an *Invalid; if it has Fields, m holds every valid field.
 //
-// If a message has a field update_mask that the text does not set, the mask is filled with the
-// text's names, in order, except id, which is bound to the path. Null for an optional field or a
-// message leaves the field unset, but in the mask.
+// If a message has a field update_mask that the text does not set, the mask is filled with the text's names, in order, except
+// id, which is bound to the path. A null for an optional field or a message leaves the field unset, but adds its name to the
+// mask.
 func Unmarshal(data []byte, m proto.Message, unknown ...string) error {
 	if invalid := decode(data, m, false, unknown); invalid != nil {
 		return invalid

@@ -13,16 +13,16 @@ const (
 	fieldMaskName = protoreflect.FullName("google.protobuf.FieldMask")
 )
 
-// plan holds the properties of one message type for encoding and decoding, computed once.
+// plan holds the properties of a message type that encoding and decoding need. It is built once for each type.
 type plan struct {
-	fields      []field        // in the order of declaration
+	fields      []field        // in the order of their declaration
 	byName      map[string]int // JSON name to index in fields
-	byProtoName map[string]int // the name in the .proto file, where it is another one, to index in fields
+	byProtoName map[string]int // name in the .proto file, if it differs from the JSON name, to index in fields
 	mask        int            // index of update_mask; -1 without one
 }
 
-// index finds a field by its JSON name or, if typed, by its name in the .proto file too, because the JSON mapping of
-// Protobuf has parsers accept both.
+// index finds a field by its JSON name. If typed, it also finds the field by its name in the .proto file, because Protobuf's
+// JSON mapping requires parsers to accept both.
 func (p *plan) index(name string, typed bool) (i int, known bool) {
 	if i, known = p.byName[name]; !known && typed {
 		i, known = p.byProtoName[name]
@@ -34,16 +34,16 @@ func (p *plan) index(name string, typed bool) (i int, known bool) {
 type field struct {
 	desc  protoreflect.FieldDescriptor
 	key   []byte // `"priceAmount":`
-	shape shape  // of each of its values
+	shape shape  // the shape of each of its values
 	// nullable is true if null stands for an unset field.
 	nullable bool
 	// message is the plan of a message field's type.
 	message *plan
-	// must is the message for an invalid value.
+	// must is the error message for an invalid value.
 	must string
 }
 
-// shape is how a value looks in JSON.
+// shape is the JSON form of a value.
 type shape uint8
 
 const (
@@ -58,7 +58,7 @@ const (
 )
 
 var plans struct {
-	sync.Map // protoreflect.MessageDescriptor to *plan
+	sync.Map // from protoreflect.MessageDescriptor to *plan
 	building sync.Mutex
 }
 
@@ -73,7 +73,7 @@ func planOf(m protoreflect.Message) *plan {
 	return build(md)
 }
 
-// build makes the plan of a type after those of the types in it. No type of the API contains itself.
+// build builds the plan of a type after the plans of the types in it. No type of the API contains itself.
 func build(md protoreflect.MessageDescriptor) *plan {
 	if p, ok := plans.Load(md); ok {
 		return p.(*plan)
@@ -105,7 +105,7 @@ func build(md protoreflect.MessageDescriptor) *plan {
 	return p
 }
 
-// shapeOf returns the shape of a field's values, and the message for one that is invalid.
+// shapeOf returns the shape of a field's values and the error message for an invalid one.
 func shapeOf(fd protoreflect.FieldDescriptor) (s shape, must string) {
 	switch fd.Kind() {
 	case protoreflect.StringKind:
@@ -119,7 +119,7 @@ func shapeOf(fd protoreflect.FieldDescriptor) (s shape, must string) {
 	case protoreflect.EnumKind:
 		var names []string
 		for i := range fd.Enum().Values().Len() {
-			if v := fd.Enum().Values().Get(i); v.Number() != 0 { // which means no value
+			if v := fd.Enum().Values().Get(i); v.Number() != 0 { // zero means no value
 				names = append(names, string(v.Name()))
 			}
 		}
@@ -137,7 +137,7 @@ func shapeOf(fd protoreflect.FieldDescriptor) (s shape, must string) {
 	}
 }
 
-// mustWhole returns the message for an invalid field as a whole.
+// mustWhole returns the error message for a field that is invalid as a whole.
 func (f *field) mustWhole() string {
 	switch {
 	case f.desc.IsMap():

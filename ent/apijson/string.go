@@ -4,8 +4,7 @@ import "unicode/utf8"
 
 const hex = "0123456789abcdef"
 
-// plain is true for each byte that needs no escape in a JSON string. Bytes from 0x80 are handled as
-// runes.
+// plain is true for each byte below 0x80 that needs no escape in a JSON string. Other bytes are handled as runes.
 var plain = func() (t [256]bool) {
 	for c := ' '; c < utf8.RuneSelf; c++ {
 		t[c] = c != '"' && c != '\\'
@@ -13,9 +12,9 @@ var plain = func() (t [256]bool) {
 	return t
 }()
 
-// AppendString appends s as a JSON string. It escapes like encoding/json without HTML escaping: the
-// quote, the backslash, control characters, and U+2028 and U+2029, which end a line in JavaScript.
-// `<`, `>` and `&` stay, because descriptions contain HTML. Bytes that are not UTF-8 become U+FFFD.
+// AppendString appends s as a JSON string. It escapes like encoding/json without HTML escaping: the quote, the backslash,
+// control characters, and U+2028 and U+2029, which end a line in JavaScript. It keeps `<`, `>` and `&`, because descriptions
+// contain HTML. Bytes that are not UTF-8 become U+FFFD.
 func AppendString(b []byte, s string) []byte {
 	b = append(b, '"')
 	start := 0

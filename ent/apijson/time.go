@@ -11,12 +11,12 @@ import (
 
 var errTime = errors.New("not an RFC 3339 date-time")
 
-// Timestamp returns t in whole milliseconds, as every moment of the API is.
+// Timestamp returns t in whole milliseconds, the precision of every time in the API.
 func Timestamp(t time.Time) *timestamppb.Timestamp {
 	return timestamppb.New(t.Truncate(time.Millisecond))
 }
 
-// OptionalTimestamp is Timestamp of a moment that may be absent; nil stays nil.
+// OptionalTimestamp is Timestamp for a time that may be absent; nil stays nil.
 func OptionalTimestamp(t *time.Time) *timestamppb.Timestamp {
 	if t == nil {
 		return nil
@@ -30,7 +30,7 @@ func AppendTime(b []byte, t time.Time) []byte {
 	t = t.UTC()
 	year, month, day := t.Date()
 	if year < 0 || year > 9999 {
-		// Such a moment can only come from a damaged row; show it as exactly as possible.
+		// Only a damaged row can have such a time; show it as exactly as possible.
 		return t.AppendFormat(b, `"2006-01-02T15:04:05.000Z"`)
 	}
 	hour, minute, second := t.Clock()
@@ -47,13 +47,12 @@ func AppendTime(b []byte, t time.Time) []byte {
 
 func digit(n int) byte { return '0' + byte(n%10) }
 
-// rfc3339 is the form of a date-time. time.Parse also reads others: an hour of one digit, a comma before
-// the fraction, an offset of 99 hours.
+// rfc3339 is the form of a date-time. It is checked, because time.Parse accepts other forms: an hour of one digit, a comma
+// before the fraction, an offset of 99 hours.
 var rfc3339 = regexp.MustCompile(`^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]([01]\d|2[0-3]):[0-5]\d)$`)
 
-// ParseTime parses an RFC 3339 date-time (section 5.6) with any offset and returns it in UTC, cut
-// off to nanoseconds. Years run from 1 to 9999, in UTC too. Unlike the RFC it refuses second 60,
-// which no stored moment can have.
+// ParseTime parses an RFC 3339 date-time (section 5.6) with any offset. It returns it in UTC, truncated to nanoseconds. Years
+// are 1 to 9999, in UTC as well. Unlike the RFC it refuses second 60, which no stored time can have.
 func ParseTime(s string) (time.Time, error) {
 	if !rfc3339.MatchString(s) {
 		return time.Time{}, errTime

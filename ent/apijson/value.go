@@ -11,7 +11,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
-// Why a value is refused.
+// The reasons why a value is refused.
 const (
 	problemUnicode = "must be valid Unicode text"
 	problemNUL     = "must not contain U+0000"
@@ -21,8 +21,8 @@ const (
 )
 
 // SetText sets a field of m from the text of a query parameter, which is Unicode: text as it is, integers in decimal digits,
-// enum values by name, moments in RFC 3339. For invalid text it leaves m unchanged and returns a problem, which explains what
-// the field may contain; otherwise the problem is empty. Other fields are always a problem.
+// enum values by name, times in RFC 3339. For an invalid text it leaves m unchanged and returns a problem, which explains what
+// the field may contain; otherwise the problem is empty. A field of another type always returns a problem.
 func SetText(m proto.Message, fd protoreflect.FieldDescriptor, text string) (problem string) {
 	r := m.ProtoReflect()
 	f := &planOf(r).fields[fd.Index()]
@@ -38,8 +38,8 @@ func SetText(m proto.Message, fd protoreflect.FieldDescriptor, text string) (pro
 
 var decimal = regexp.MustCompile(`^-?[0-9]+$`)
 
-// parse returns the value of a text: a JSON string, or a query parameter. digits is whether decimal digits are a value of an
-// integer field, zero whether an enum's zero is one.
+// parse returns the value of a text, which is a JSON string or a query parameter. digits allows decimal digits for an integer
+// field, zero allows an enum's zero.
 func (f *field) parse(text string, digits, zero bool) (v protoreflect.Value, problem string) {
 	switch f.shape {
 	case shapeString:
@@ -63,7 +63,7 @@ func (f *field) parse(text string, digits, zero bool) (v protoreflect.Value, pro
 	return v, f.must
 }
 
-// number returns the value of a JSON number. named is whether an enum's number names its value.
+// number returns the value of a JSON number. named allows numbers for enum values.
 func (f *field) number(text string, named bool) (v protoreflect.Value, problem string) {
 	switch f.shape {
 	case shapeFloat:
@@ -95,17 +95,17 @@ func (f *field) number(text string, named bool) (v protoreflect.Value, problem s
 // is64 reports whether the field holds 64-bit integers.
 func (f *field) is64() bool { return f.desc.Kind() == protoreflect.Int64Kind }
 
-// maxDigits bounds the digits and the exponent of a number whose exact value is looked for.
+// maxDigits bounds the digits and the exponent of a number that integer evaluates exactly.
 const maxDigits = 400
 
-// integer returns the exact value of a JSON number: 100.0 and 1e2 are 100, 1.5 is not whole.
+// integer returns the exact value of a JSON number: 100.0 and 1e2 are 100; 1.5 is an error.
 func integer(text string) (n int64, problem string) {
 	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
 		return n, ""
 	}
 	exponent := 0
 	if at := strings.IndexAny(text, "eE"); at >= 0 {
-		exponent, _ = strconv.Atoi(text[at+1:]) // beyond its range, it is the nearest int
+		exponent, _ = strconv.Atoi(text[at+1:]) // beyond int's range, Atoi returns the nearest int
 	}
 	switch {
 	case exponent < -maxDigits:

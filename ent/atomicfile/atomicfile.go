@@ -1,10 +1,10 @@
-// Package atomicfile creates files and folders that are whole: each gets its name only once its bytes are on disk, and takes
-// the name of no other. Calls for one path do not meet, whichever processes make them:
+// Package atomicfile creates files and folders atomically: a path gets its name only when all bytes are on disk, and never
+// replaces a file. Calls for one path, even of several processes, do not disturb each other:
 //
 //	.storefront-new-123/lock   locked while the call runs; the system unlocks it when the process dies
 //	.storefront-new-123/new    what the call writes ─► path, unless another call was first: fs.ErrExist
 //
-// Each call removes the folders beside its path whose calls have died.
+// Each call removes the folders that calls which have died left beside its path.
 package atomicfile
 
 import (
@@ -18,10 +18,10 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// Create has fill write a file, readable only by its owner, under a temporary name, and gives it the path. fill may keep
-// other files beside the temporary name, in a folder of the call's own that is removed afterwards. A file, folder or link
-// that is at the path already, or that somebody else puts there meanwhile, is left alone, with the error fs.ErrExist. On a file
-// system without hard links an empty file holds the path for a moment before that, and stays if the process dies then.
+// Create calls fill to write a file, readable only by its owner, under a temporary name, and then renames it to path. fill may
+// keep other files beside the temporary name, in a folder that Create removes afterwards. If path exists, or somebody else
+// creates it meanwhile, Create leaves it alone and fails with fs.ErrExist. On a file system without hard links an empty file
+// holds the path for a moment before the rename, and stays if the process dies then.
 func Create(path string, fill func(temporary string) error) error {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -42,9 +42,9 @@ func Create(path string, fill func(temporary string) error) error {
 	})
 }
 
-// CreateFolder has fill write files, which must be on disk when it returns, into a folder that only its owner can read, and
-// gives it the path. It may take the place of an empty folder. Anything else that is at the path already, or
-// that somebody else puts there meanwhile, is left alone, with the error fs.ErrExist.
+// CreateFolder calls fill to write files into a folder that only its owner can read, and then renames the folder to path. fill
+// must have synced the files to disk when it returns. The folder may replace an empty folder. If anything else is at path, or
+// somebody else creates it meanwhile, CreateFolder leaves that alone and fails with fs.ErrExist.
 func CreateFolder(path string, fill func(temporary string) error) error {
 	path, err := filepath.Abs(path) // without a slash behind it
 	if err != nil {
@@ -58,7 +58,7 @@ func CreateFolder(path string, fill func(temporary string) error) error {
 			return err
 		}
 		_ = sync(temporary, os.O_RDONLY)
-		_ = syscall.Rmdir(path) // os.Rename takes the place of no folder. This removes an empty one, and nothing else.
+		_ = syscall.Rmdir(path) // Removes an empty folder and nothing else, because os.Rename replaces no folder.
 		if err := os.Rename(temporary, path); err != nil {
 			return cmp.Or(vacant(path), err)
 		}
@@ -66,8 +66,7 @@ func CreateFolder(path string, fill func(temporary string) error) error {
 	})
 }
 
-// vacant returns fs.ErrExist if there is something at a path, other than an empty folder. A link is something, wherever
-// it leads.
+// vacant returns fs.ErrExist if a path exists and is not an empty folder. A link exists, wherever it leads.
 func vacant(path string) error {
 	info, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -82,14 +81,14 @@ func vacant(path string) error {
 	return cmp.Or(err, error(&fs.PathError{Op: "create", Path: path, Err: fs.ErrExist}))
 }
 
-// The names in a path's folder while a call runs.
+// The names in the folder of a path while a call runs.
 const (
 	ownPattern = ".storefront-new-*"
 	lockName   = "lock"
 	newName    = "new"
 )
 
-// inOwnFolder calls write with a temporary name in a folder that is the call's own, beside the path.
+// inOwnFolder calls write with a temporary name in a new folder beside the path.
 func inOwnFolder(path string, write func(temporary string) error) error {
 	parent := filepath.Dir(path)
 	removeDead(parent)
@@ -99,11 +98,12 @@ func inOwnFolder(path string, write func(temporary string) error) error {
 	}
 	err = write(filepath.Join(own, newName))
 	remove(own, lock)
-	_ = sync(parent, os.O_RDONLY) // Systems that cannot sync a folder make a new name durable by themselves.
+	_ = sync(parent, os.O_RDONLY) // The error is ignored: systems that cannot sync a folder make a new name durable by themselves.
 	return err
 }
 
-// maxTries bounds the folders that removeDead of other calls takes for dead, between their making and their locking.
+// maxTries bounds how many folders a call makes. Between making and locking one, another call's removeDead may take it for a
+// dead call's.
 const maxTries = 10
 
 // ownFolder makes a folder and locks it.
@@ -115,7 +115,7 @@ func ownFolder(parent string) (own string, lock *flock.Flock, err error) {
 		lock = lockOf(own, os.O_CREATE|os.O_RDWR)
 		held, lockErr := lock.TryLock()
 		_, err = os.Stat(lock.Path())
-		// On a file system without locks the folder of a call that dies stays, since nobody can lock it.
+		// Without locks in the file system, nobody can lock the folder of a dead call, so it stays.
 		if err == nil && (held || lockErr != nil) {
 			return own, lock, nil //nolint:nilerr // The folder is used without a lock.
 		}
@@ -130,7 +130,7 @@ func lockOf(own string, how int) *flock.Flock {
 
 // removeDead removes the folders of calls that have died.
 func removeDead(parent string) {
-	entries, _ := os.ReadDir(parent) // Whatever is wrong with the folder, making one in it says so.
+	entries, _ := os.ReadDir(parent) // The error is ignored: making a folder in parent returns it.
 	for _, entry := range entries {
 		if is, _ := filepath.Match(ownPattern, entry.Name()); !is || !entry.IsDir() {
 			continue
@@ -143,19 +143,19 @@ func removeDead(parent string) {
 	}
 }
 
-// remove removes a folder that is locked.
+// remove removes a folder that this call has locked.
 func remove(own string, lock *flock.Flock) {
 	_ = os.RemoveAll(own)
 	_ = lock.Close()
-	_ = os.RemoveAll(own) // Windows removes no file that is open.
+	_ = os.RemoveAll(own) // After unlocking, because Windows removes no open file.
 }
 
-// name gives a file a name that no other file has; os.Rename would replace the other file. The old name may stay.
+// name renames a file, but fails if the new name exists, which os.Rename would replace. The old name may stay.
 func name(from, to string) error {
 	if err := os.Link(from, to); err == nil || errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	// FAT and some network shares have no links. The empty file keeps others from the name.
+	// FAT and some network shares have no hard links. An empty file reserves the name instead.
 	empty, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err

@@ -14,13 +14,12 @@ import (
 const channel = "storefront_outbox"
 
 const (
-	// announceGap is the least time between two notifications. Each is a commit that locks the
-	// database's whole notification queue, and one serves as well as many.
+	// announceGap is the minimum time between two notifications. Each is a commit that locks the database's whole notification
+	// queue, and one wakes listeners as well as many.
 	announceGap = 5 * time.Millisecond
 	// announceTimeout bounds one notification, and the wait for the last one when the database closes.
 	announceTimeout = 2 * time.Second
-	// pingInterval is how often a listener asks the server whether it is alive, and maxSilence after how
-	// long without a word the listener takes it for gone and reconnects.
+	// pingInterval is how often a listener pings the server. After maxSilence without a byte from the server it reconnects.
 	pingInterval = 5 * time.Second
 	maxSilence   = 3 * pingInterval
 	// minReconnect and maxReconnect bound the growing pause before a lost listener reconnects.
@@ -39,22 +38,22 @@ type announcer interface {
 // poll. hook.WithTx calls it for the rows that it adds to the outbox.
 func (d *DB) Announce() { d.announcer.announce() }
 
-// Listen returns a channel that gets a value after Announce by any process; on SQLite, another
-// process's commit stands for its Announce. One value may stand for several calls, and some may be lost.
-// One value comes whenever a lost connection is restored. Listening ends with the context.
+// Listen returns a channel that gets a value after any process calls Announce. On SQLite another process's commit has the same
+// effect as its Announce. One value may stand for several calls, and some may be lost; one value also comes whenever a lost
+// connection is restored. Listening ends with the context.
 func (d *DB) Listen(ctx context.Context) <-chan struct{} { return d.announcer.listen(ctx) }
 
-// FollowEvents returns a channel that gets a value after this process commits an event of the store,
-// whether or not a webhook subscribes to it. One value may stand for several events. What other
-// processes commit gives none, so poll as well. It ends with the context.
+// FollowEvents returns a channel that gets a value after this process commits an event of the store, whether or not a webhook
+// subscribes to it. One value may stand for several events. Commits of other processes give no value, so poll as well. It ends
+// with the context.
 func (d *DB) FollowEvents(ctx context.Context, store uuid.UUID) <-chan struct{} {
 	return d.followers.add(ctx, store)
 }
 
-// SignalEvents gives a value to the channels of FollowEvents of the store.
+// SignalEvents sends a value to the channels that FollowEvents returned for the store.
 func (d *DB) SignalEvents(store uuid.UUID) { d.followers.raise(store) }
 
-// raise sets a signal, unless it is set already.
+// raise puts a value into a signal's channel, unless it has one.
 func raise(signal chan struct{}) {
 	select {
 	case signal <- struct{}{}:
@@ -62,10 +61,10 @@ func raise(signal chan struct{}) {
 	}
 }
 
-// signals are those of this process who wait, each for its store; the nil id is that of all stores.
-type signals struct{ of sync.Map } // of chan struct{} to uuid.UUID
+// signals are the channels of this process's listeners, each with its store; the nil id means all stores.
+type signals struct{ of sync.Map } // from chan struct{} to uuid.UUID
 
-// add returns a new signal.
+// add returns a new signal, which is removed when the context ends.
 func (s *signals) add(ctx context.Context, store uuid.UUID) chan struct{} {
 	signal := make(chan struct{}, 1)
 	s.of.Store(signal, store)
@@ -82,11 +81,11 @@ func (s *signals) raise(store uuid.UUID) {
 	})
 }
 
-// notifier notifies on PostgreSQL, after the commit, on its own connection: a NOTIFY inside a
-// writing transaction holds a lock during its commit that serialises all writers of the database.
+// notifier notifies on PostgreSQL. It uses its own connection after the commit, because a NOTIFY inside a writing transaction
+// holds a lock during its commit that serialises all writers of the database.
 type notifier struct {
 	connect *connector
-	url     string // of listeners
+	url     string // the URL that listeners connect to
 	start   sync.Once
 	signal  chan struct{}
 	ended   chan struct{}
@@ -123,7 +122,7 @@ func (n *notifier) run() {
 	}
 }
 
-// close sends what is pending, so that a command that writes and exits still notifies.
+// close sends a pending notification, so that a command that writes and exits still notifies.
 func (n *notifier) close() {
 	n.mu.Lock()
 	if !n.closed {
@@ -142,7 +141,7 @@ func (n *notifier) listen(ctx context.Context) <-chan struct{} {
 	listener := pq.NewDialListener(dialer, n.url, minReconnect, maxReconnect, nil)
 	go func() {
 		defer func() { _ = listener.Close() }()
-		// It waits for its first connection, and asks again while the server refuses, as a standby does.
+		// Listen waits for the first connection. It is repeated while the server refuses to listen, as a standby does.
 		for listener.Listen(channel) != nil {
 			select {
 			case <-ctx.Done():
@@ -156,10 +155,10 @@ func (n *notifier) listen(ctx context.Context) <-chan struct{} {
 			select {
 			case <-ctx.Done():
 				return
-			case <-listener.Notify: // nil after a lost connection is restored
+			case <-listener.Notify: // a nil value means that a lost connection was restored
 				raise(signal)
 			case <-ping.C:
-				// The listener detects a broken connection and replaces it; nothing needs its error.
+				// The error is ignored: the listener itself detects and replaces a broken connection.
 				_ = listener.Ping()
 			}
 		}

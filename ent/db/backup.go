@@ -14,14 +14,14 @@ import (
 // ErrNotEmbedded means that the database is PostgreSQL, which has its own backup tools.
 var ErrNotEmbedded = errors.New("only a SQLite database is one file")
 
-// Unverified ends the name of a copy that the check of Backup refused.
+// Unverified is the suffix of a copy that the check of Backup rejected.
 const Unverified = ".unverified"
 
-// Backup copies a SQLite database into a new file, readable only by its owner, in the state of one
-// moment, while others read and write it. The file gets its name, as atomicfile.Create says, once check, if it is not nil, has
-// accepted the copy under a temporary name. A copy that it refuses is kept with Unverified behind the name, because it may be
-// all that is left. An existing file is left alone, with the error fs.ErrExist. Backup returns the copy's length in bytes. On
-// PostgreSQL it fails with ErrNotEmbedded.
+// Backup copies a SQLite database as of one moment into a new file, readable only by its owner, while others read and write the
+// database. It calls check, unless that is nil, on the copy under a temporary name; when check accepts it, the file gets its
+// name as atomicfile.Create describes. A rejected copy is kept with the suffix Unverified, because it may be the only one left.
+// If path exists, Backup leaves it alone and fails with fs.ErrExist. Backup returns the copy's length in bytes. On PostgreSQL
+// it fails with ErrNotEmbedded.
 func (d *DB) Backup(ctx context.Context, path string, check func(temporary string) error) (bytes int64, err error) {
 	if d.path == "" {
 		return 0, ErrNotEmbedded
@@ -55,18 +55,20 @@ func (d *DB) Backup(ctx context.Context, path string, check func(temporary strin
 
 func (d *DB) copyTo(ctx context.Context, file string) error {
 	defer d.markReader(ctx, ReaderBackup)()
-	// VACUUM INTO only reads the database, but query_only refuses it, and on the writer all changes would wait for its end.
+	// A pool of its own: VACUUM INTO only reads the database, but query_only rejects it, and on the writer all changes would
+	// wait for its end.
 	pool, err := d.copier()
 	if err != nil {
 		return err
 	}
-	// SQLite accepts an empty file (its documentation of VACUUM), and this one has the right mode.
+	// SQLite accepts an empty file (documentation of VACUUM), and this one already has the right mode.
 	_, err = pool.ExecContext(ctx, "VACUUM INTO $1", file)
 	return errors.Join(err, pool.Close())
 }
 
-// FileID returns a number that tells a SQLite database and its copies from other databases. The first call makes it and keeps
-// it in the file's header (https://www.sqlite.org/pragma.html#pragma_user_version), where a database of any schema has room.
+// FileID returns a number that distinguishes a SQLite database and its copies from other databases. The first call generates it
+// and stores it in the file's header (https://www.sqlite.org/pragma.html#pragma_user_version), because that field exists
+// whatever the schema.
 func (d *DB) FileID(ctx context.Context) (id uint32, err error) {
 	const read = "PRAGMA user_version"
 	if err := d.reader.QueryRowContext(ctx, read).Scan(&id); err != nil || id != 0 {

@@ -19,16 +19,14 @@ var ErrClaimed = errors.New("another server works on it")
 // Claim is one process's right to serve a database.
 type Claim struct{ lock *flock.Flock }
 
-// claimPatience is how long a claim waits for one that ends.
+// claimPatience is how long a claim waits for another process to release its own.
 const claimPatience = 200 * time.Millisecond
 
-// ClaimServer claims the right to be the server of a database. Call it before anything else: two
-// servers on one SQLite file would block one another, and two dev servers would revoke one
-// another's keys. Workers and commands need no claim. It fails with ErrClaimed while another
-// process has the claim. The claim is a lock on the file beside the database named .lock; the
-// system releases it when the process dies, and the file stays without effect. File systems shared
-// between machines may not support such locks, nor SQLite's own. On PostgreSQL any number of
-// servers may run.
+// ClaimServer claims the right to be the server of a database. Call it before opening the database, because two servers on one
+// SQLite file would block one another, and two dev servers would revoke one another's keys. Workers and commands need no claim.
+// It fails with ErrClaimed while another process has the claim. The claim is a lock on a file beside the database whose name
+// ends in .lock; the system releases it when the process dies, and the unlocked file has no effect. File systems shared between
+// machines may not support such locks, nor SQLite's own. On PostgreSQL any number of servers may run.
 func ClaimServer(databaseURL string) (*Claim, error) {
 	path, embedded := strings.CutPrefix(databaseURL, "sqlite:")
 	if !embedded || path == "" {
@@ -39,7 +37,7 @@ func ClaimServer(databaseURL string) (*Claim, error) {
 		return nil, fmt.Errorf("claim the database: %w", err)
 	}
 	lock := claimOn(path)
-	// IsClaimed holds it for a moment.
+	// Wait a little, because IsClaimed holds the lock for a moment.
 	ctx, cancel := context.WithTimeout(context.Background(), claimPatience)
 	defer cancel()
 	switch claimed, err := lock.TryLockContext(ctx, claimPatience/10); {
@@ -51,13 +49,13 @@ func ClaimServer(databaseURL string) (*Claim, error) {
 	return &Claim{lock}, nil
 }
 
-// claimOn returns the lock of the SQLite file at a path. A link leads to the file's own lock: with one for
-// each name, two servers could claim one file.
+// claimOn returns the lock of the SQLite file at a path. It follows links, because with one lock for each name two servers
+// could claim one file.
 func claimOn(path string) *flock.Flock {
 	return flock.New(withoutLinks(path)+".lock", flock.SetPermissions(0o600))
 }
 
-// withoutLinks returns the path of a file without symbolic links, also of one that is yet to be made.
+// withoutLinks returns the path of a file without symbolic links, even if the file does not exist yet.
 func withoutLinks(path string) string {
 	if file, err := filepath.EvalSymlinks(path); err == nil {
 		return file
@@ -68,13 +66,13 @@ func withoutLinks(path string) string {
 	return path
 }
 
-// IsClaimed reports whether a process serves the SQLite file at a path. It makes no file.
+// IsClaimed reports whether a process serves the SQLite file at a path. It creates no database file.
 func IsClaimed(path string) (bool, error) {
 	lock := claimOn(path)
 	if _, err := os.Stat(lock.Path()); errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}
-	free, err := lock.TryRLock() // shared, so that two who ask are not in each other's way
+	free, err := lock.TryRLock() // a shared lock, so that two processes may ask at once
 	return !free && err == nil, errors.Join(err, lock.Close())
 }
 

@@ -10,21 +10,20 @@ import (
 const (
 	// clockInterval is how often Watch reads the database's clock.
 	clockInterval = 10 * time.Second
-	// clockTimeout bounds one such reading.
+	// clockTimeout bounds one reading of the database's clock.
 	clockTimeout = 5 * time.Second
 )
 
-// clock is the time for everything in the database. On PostgreSQL it is the database's, so that a
-// process with a wrong clock stores right times; between two readings it follows this process's
-// monotonic clock. On SQLite it is this machine's.
+// clock is the time for everything in the database. On PostgreSQL it follows the database's clock, so that a process with a
+// wrong clock stores right times; between two readings it advances with this process's monotonic clock. On SQLite it is this
+// machine's clock.
 //
-// Three clocks may differ: the database's, this process's, and in tests a given one that replaces
-// the database's.
+// Three clocks may differ: the database's, this process's, and in tests a given clock that replaces the database's.
 type clock struct {
 	given   func() time.Time // Config.Clock, or nil
-	process func() time.Time // Config.ProcessClock, or else given, or time.Now
-	started time.Time        // with its monotonic reading
-	ahead   atomic.Int64     // nanoseconds from the monotonic clock to the database's
+	process func() time.Time // Config.ProcessClock, else given, else time.Now
+	started time.Time        // with a monotonic reading
+	ahead   atomic.Int64     // nanoseconds by which the database's clock is ahead of steady
 	asked   func(context.Context) (time.Time, error)
 }
 
@@ -39,10 +38,10 @@ func newClock(c Config) *clock {
 	return k
 }
 
-// steady is the process's start time plus the monotonic time since.
+// steady returns the process's start time plus the monotonic time since then.
 func (k *clock) steady(at time.Time) time.Time { return k.started.Round(0).Add(at.Sub(k.started)) }
 
-// now is the best estimate of the database's time without a query.
+// now returns the best estimate of the database's time without a query.
 func (k *clock) now() time.Time {
 	switch {
 	case k.given != nil:
@@ -53,11 +52,11 @@ func (k *clock) now() time.Time {
 	return k.steady(time.Now()).Add(time.Duration(k.ahead.Load()))
 }
 
-// ReadClock queries the database's time, UTC and truncated to milliseconds, and sets Now by it. On SQLite that is this
-// machine's. The error is the database's.
+// ReadClock queries the database's time, in UTC and truncated to milliseconds, and adjusts Now to it. On SQLite it returns this
+// machine's time.
 //
-// The database read its clock between the query and its answer, so Now moves only if it lies outside that range, and only
-// to its edge: one slow answer does not move it.
+// The database read its clock at some time between the query and its answer. So Now moves only if it is outside of that range,
+// and only to its edge: a slow answer does not move it.
 func (d *DB) ReadClock(ctx context.Context) (time.Time, error) {
 	k := d.clock
 	if k.asked == nil || k.given != nil {
@@ -73,22 +72,22 @@ func (d *DB) ReadClock(ctx context.Context) (time.Time, error) {
 	return read.UTC().Truncate(time.Millisecond), nil
 }
 
-// ClockOffset is how far this process's clock is certainly ahead of the database's, negative if behind, as of the last
-// ReadClock. On SQLite it is 0.
+// ClockOffset returns the least by which this process's clock is ahead of the database's as of the last ReadClock, negative if
+// it is behind. On SQLite it is 0.
 func (d *DB) ClockOffset() time.Duration {
 	if d.clock.asked == nil {
-		return 0 // one machine has one clock
+		return 0 // there is only this machine's clock
 	}
 	return d.clock.process().Round(0).Sub(d.clock.now().Round(0))
 }
 
-// Watch follows the database's clock, and where a cluster has the stores, until the context ends.
+// Watch reads the database's clock, and on a cluster which node has which stores, every clockInterval until the context ends.
 func (d *DB) Watch(ctx context.Context) {
 	ticker := time.NewTicker(clockInterval)
 	defer ticker.Stop()
 	for {
 		reading, cancel := context.WithTimeout(ctx, clockTimeout)
-		_, _ = d.ReadClock(reading) // while the database is away nothing is stored
+		_, _ = d.ReadClock(reading) // an error is ignored: while the database is unavailable nothing is stored
 		_ = d.readNodes(reading)
 		cancel()
 		select {

@@ -1,15 +1,16 @@
-// Package db opens the database and owns the differences between the two supported ones:
-// PostgreSQL, which any number of processes share, and SQLite, embedded in one file. It provides
-// transactions, a clock, the pools, the migrations and the classification of database errors.
+// Package db opens the database and owns the differences between the two supported ones: PostgreSQL, which any number of
+// processes share, and SQLite, embedded in one file. It provides transactions, a clock, the pools, the migrations and the
+// classification of database errors.
 //
-// It contains no table, no business rule and no record of a change: package hook opens it and has the transaction of a change. It refuses to nest transactions, to write through the
-// read pool on SQLite, and to show a password in an error.
+// It contains no table and no business rule, and writes no record of a change: programs open the database, and change it,
+// through package hook. It refuses to nest transactions, to write through the read pool on SQLite, and to show a password in an
+// error.
 //
 //	             SQLite                              PostgreSQL
 //	Reader   N connections, query_only  ─┐        one pool of N
 //	Writer   1 connection, BEGIN IMMEDIATE│        the same pool
 //
-// Every connection keeps its prepared statements, which lib/pq and modernc.org/sqlite do not.
+// Every connection caches its prepared statements, because lib/pq and modernc.org/sqlite do not.
 package db
 
 import (
@@ -30,33 +31,31 @@ import (
 
 // Config selects the database and configures it.
 type Config struct {
-	// URL is sqlite:PATH, postgres://… or postgresql://…, with one host or several: before the name, as libpq
-	// has them (postgres://a:5432,b:5432/name), or as ?host=a,b&port=5432,5432. Of several, the writable one is
-	// used unless target_session_attrs selects another.
+	// URL is sqlite:PATH, postgres://… or postgresql://…. It may name several hosts in libpq's forms:
+	// postgres://a:5432,b:5432/name or ?host=a,b&port=5432,5432. Open then uses the writable one, unless target_session_attrs
+	// selects another.
 	URL string
-	// Existing refuses a SQLite file that does not exist with ErrNoFile; otherwise Open creates it.
+	// Existing makes Open fail with ErrNoFile if the SQLite file does not exist; otherwise Open creates it.
 	Existing bool
-	// ReadOnly opens a SQLite file that exists and that nobody writes, such as a backup: the file and its folder stay as they are.
-	// A file with a write-ahead log beside it is refused, because it is in use or lacks what the log has.
+	// ReadOnly opens an existing SQLite file that nobody writes, such as a backup, and leaves the file and its folder
+	// unchanged. Open rejects a file with a write-ahead log beside it, because the file is in use or lacks the log's changes.
 	ReadOnly bool
-	// Clock replaces the clock for everything in the database; PostgreSQL's statements get its time
-	// as a parameter. Nil means PostgreSQL's own clock, and on SQLite this process's. For tests;
-	// goroutines share it.
+	// Clock replaces the clock for everything in the database; statements on PostgreSQL get its time as a parameter. Nil means
+	// PostgreSQL's own clock, on SQLite this process's. Only tests set it; goroutines share it.
 	Clock func() time.Time
-	// ProcessClock replaces this process's clock, which on PostgreSQL is only compared with the
-	// database's. Nil means Clock, or time.Now. For tests; goroutines share it.
+	// ProcessClock replaces this process's clock, which on PostgreSQL is only compared with the database's. Nil means Clock, or
+	// time.Now. Only tests set it; goroutines share it.
 	ProcessClock func() time.Time
-	// MaxConns bounds the connections to PostgreSQL, or SQLite's reading connections beside its
-	// single writer. 0 chooses by the number of processors.
+	// MaxConns bounds the connections to PostgreSQL, or SQLite's reading connections besides its single writer. 0 chooses by
+	// the number of processors.
 	MaxConns int
-	// AdmissionConns is how many connections are reserved for admissions, so that no other work
-	// delays them; 0 means none, and admissions share the others. SQLite reserves as many as it has
-	// for other reads.
+	// AdmissionConns is how many connections are reserved for admitting requests (server/auth), so that no other work delays
+	// admission. 0 means none: admissions share the other connections. SQLite reserves as many as it has for other reads.
 	AdmissionConns int
 	// StatementTimeout bounds each statement on PostgreSQL; 0 means the server's own setting.
 	StatementTimeout time.Duration
-	// LockTimeout bounds each wait for a lock: any lock on PostgreSQL, the file's on SQLite. 0 means
-	// the server's own setting on PostgreSQL, and seconds on SQLite.
+	// LockTimeout bounds each wait for a lock: any lock on PostgreSQL, the file's on SQLite. 0 means the server's own setting
+	// on PostgreSQL, and readerWait or writerWait on SQLite.
 	LockTimeout time.Duration
 	// Observe, if not nil, is called once for each round trip to the database: with the text of a
 	// statement, with BEGIN, COMMIT, ROLLBACK or PING, and with "prepare" for the extra trip that
@@ -67,7 +66,7 @@ type Config struct {
 	// ignores them.
 	Settings map[string]string
 
-	// sessions are those of PostgreSQL's pools.
+	// sessions compares the server sessions of PostgreSQL's pools.
 	sessions *sessions
 }
 
@@ -75,54 +74,55 @@ type Config struct {
 type DB struct {
 	dialect        *dialect
 	reader, writer *sql.DB
-	prober         *sql.DB     // on SQLite the reader, on PostgreSQL connections of its own
-	admissions     *sql.DB     // the same as reader, unless connections are reserved
-	client, tx     *ent.Client // on reader and writer
+	prober         *sql.DB     // on SQLite reader, on PostgreSQL a pool of its own
+	admissions     *sql.DB     // reader, unless connections are reserved
+	client, tx     *ent.Client // clients on reader and on writer
 	prepare        func(*ent.Client)
 	clock          *clock
 	announcer      announcer
-	followers      *signals // of FollowEvents
-	path           string   // of the SQLite file
-	// sharded is whether Citus distributed the tables by store before Open; that is done while nothing runs.
+	followers      *signals // signals for FollowEvents
+	path           string   // the SQLite file's
+	// sharded is whether Citus had distributed the tables by store when Open ran; that happens only while no server or worker
+	// runs.
 	sharded bool
 	nodes   nodes
 	// migrator opens the pool that migrations run on.
 	migrator func() (*sql.DB, error)
-	// unchecked opens the pool of WithoutForeignKeys; nil where that is the writer.
+	// unchecked opens the pool of WithoutForeignKeys; nil means the writer.
 	unchecked func() (*sql.DB, error)
 	// impatient and copier open the pools of EmptyLog and Backup; nil on PostgreSQL.
 	impatient, copier func() (*sql.DB, error)
 }
 
-// dialect is what differs between the databases once they are open.
+// dialect holds the differences between the databases once they are open.
 type dialect struct {
-	name string // of entgo.io/ent/dialect
-	// attempts bounds how often WithTx runs a transaction that loses to others.
+	name string // as in entgo.io/ent/dialect
+	// attempts bounds how often WithTx runs a transaction that conflicts with others.
 	attempts int
-	// rowLock is the clause of a SELECT that locks its rows; "" where one transaction at a time writes.
+	// rowLock is the clause that makes a SELECT lock its rows; "" on SQLite, where one transaction at a time writes.
 	rowLock string
-	// versions counts the tables of migrations: none or one.
+	// versions is the query that counts the tables of migrations: none or one.
 	versions string
 	// findElsewhere returns ErrSearchPath if the tables are in another schema.
 	findElsewhere func(ctx context.Context, pool *sql.DB) error
 	// provider applies migrations through the pool.
 	provider func(pool *sql.DB, files fs.FS) (*goose.Provider, error)
-	// write writes something that changes nothing.
+	// write makes a write that changes nothing.
 	write func(context.Context, *DB) error
 }
 
-// ErrURL means that a database URL is unusable: a mistake on the command line, not a failure.
+// ErrURL means that a database URL is unusable. It is a mistake on the command line, not a failure.
 var ErrURL = errors.New("database-url")
 
-// ErrNoFile means that there is no SQLite file at the path that the error names.
+// ErrNoFile means that there is no SQLite file at the path. The error names the path.
 var ErrNoFile = errors.New("there is no database")
 
-// Open opens the database and checks that it answers. It does not migrate. An error is one line,
-// without the password: ErrURL if the URL is malformed, ErrNoFile, otherwise "reach the database: …".
-// On SQLite it creates a missing file, readable only by its owner, unless Config.Existing.
+// Open opens the database and checks that it answers. It does not migrate. Its errors are one line without the password: ErrURL
+// if the URL is malformed, ErrNoFile, otherwise "reach the database: …". On SQLite it creates a missing file, readable only by
+// its owner, unless Config.Existing.
 //
-// prepare adds the hooks to each ent client before its first use; nil adds none. Programs call hook.Open, which names those
-// that record changes.
+// prepare adds hooks to each ent client before its first use; nil adds none. Programs call hook.Open instead, which adds the
+// hook that records changes.
 func Open(ctx context.Context, c Config, prepare func(*ent.Client)) (*DB, error) {
 	s, err := open(ctx, c)
 	if err != nil {
@@ -157,12 +157,12 @@ func open(ctx context.Context, c Config) (*DB, error) {
 	case "":
 		return nil, fmt.Errorf("%w: missing; write sqlite:PATH or postgres://…", ErrURL)
 	default:
-		// The text is not shown: it may be a URL with a password and a mistyped scheme.
+		// Do not show the text: it may be a URL with a password and a mistyped scheme.
 		return nil, fmt.Errorf("%w: unknown kind of database; write sqlite:PATH or postgres://…", ErrURL)
 	}
 }
 
-// keep makes the connector's connections cache their prepared statements.
+// keep wraps a connector so that its connections cache their prepared statements.
 func (c Config) keep(inner driver.Connector, remote bool) driver.Connector {
 	made := &connector{Connector: inner, kept: maxCachedStatements, remote: remote, observe: c.Observe, sessions: c.sessions}
 	if remote {
@@ -171,8 +171,8 @@ func (c Config) keep(inner driver.Connector, remote bool) driver.Connector {
 	return made
 }
 
-// ByDialect returns what is made for the database: the value for PostgreSQL or for SQLite. Packages keep what differs between
-// the two in such values.
+// ByDialect returns postgres or sqlite, whichever the database is. Packages keep their differences between the two in such
+// values.
 func ByDialect[T any](d *DB, postgres, sqlite T) T {
 	if d.dialect == sqliteFile {
 		return sqlite
@@ -180,40 +180,37 @@ func ByDialect[T any](d *DB, postgres, sqlite T) T {
 	return postgres
 }
 
-// Distributed reports whether the stores' rows are spread over several machines. Then a statement locks rows of one store only,
-// and a transaction on a store's rows (ForStore) cannot read the store's webhooks, which are on another machine.
+// Distributed reports whether the stores' rows are distributed over several nodes. Then a statement can lock rows of only one
+// store, and a transaction on a store's rows (ForStore) cannot read the store's webhooks, because these are on another node.
 func (d *DB) Distributed() bool { return d.sharded }
 
-// Dialect is dialect.Postgres or dialect.SQLite of entgo.io/ent/dialect.
+// Dialect returns dialect.Postgres or dialect.SQLite of entgo.io/ent/dialect.
 func (d *DB) Dialect() string { return d.dialect.name }
 
-// Reader is the pool for statements that only read. Placeholders are $1, $2, … on both
-// databases.
+// Reader returns the pool for statements that only read. Placeholders are $1, $2, … on both databases.
 func (d *DB) Reader() *sql.DB { return d.reader }
 
-// Writer is the pool for statements that write outside a transaction: on SQLite the single writing
-// connection, on PostgreSQL the same pool as Reader. Do not use it, or on PostgreSQL Reader, inside
-// a transaction: that waits for a second connection while holding one.
+// Writer returns the pool for statements that write outside a transaction: on SQLite the single writing connection, on
+// PostgreSQL the same pool as Reader. Do not use Writer, or on PostgreSQL Reader, inside a transaction, because the statement
+// would wait for a second connection while the transaction holds one.
 func (d *DB) Writer() *sql.DB { return d.writer }
 
-// Admissions is the pool for the statement that admits a request, with connections of its own if Config
-// reserves some. On SQLite they only read.
+// Admissions returns the pool for the statement that admits a request. It has connections of its own if Config reserves some.
+// On SQLite they only read.
 func (d *DB) Admissions() *sql.DB { return d.admissions }
 
-// Conns is how many statements the database takes at a time besides admissions: the size of the
-// reading pool.
+// Conns returns how many statements the database runs at a time besides admissions: the size of the reading pool.
 func (d *DB) Conns() int { return d.reader.Stats().MaxOpenConnections }
 
-// Client is the ent client for reads outside transactions. Changes through it are refused.
+// Client returns the ent client for reads outside of transactions. It refuses changes.
 func (d *DB) Client() *ent.Client { return d.client }
 
-// Now is the time by the database's clock: UTC, truncated to milliseconds. On PostgreSQL that is the
-// database's clock as Open and ReadClock last read it, regardless of this process's clock.
+// Now returns the time by the database's clock, in UTC and truncated to milliseconds. On PostgreSQL it is derived from the last
+// reading by Open or ReadClock, so a wrong clock of this process does not change it.
 func (d *DB) Now() time.Time { return d.clock.now().UTC().Truncate(time.Millisecond) }
 
-// TimeArg is the time argument of a statement about leases, as in COALESCE($1, now()). It is nil on
-// PostgreSQL, where the database's clock decides, so that the clocks of several hosts may differ.
-// It is the store's time on SQLite, or with a given clock.
+// TimeArg returns the time argument of a statement about leases, as in COALESCE($1, now()). On PostgreSQL it is nil, so that
+// the database's clock decides and the clocks of several hosts may differ. On SQLite, or with Config.Clock, it is Now.
 func (d *DB) TimeArg() any {
 	if d.clock.asked != nil && d.clock.given == nil {
 		return nil
@@ -231,15 +228,14 @@ func (d *DB) Close() error {
 	for _, node := range d.nodes.opened {
 		errs = append(errs, node.reader.Close())
 	}
-	// SQLite's writer is last: the last connection to close writes the write-ahead log into the file.
-	// A pool under two names is closed once.
+	// Close SQLite's writer last, because the last connection to close writes the write-ahead log into the file. A pool with
+	// two names is closed once.
 	return errors.Join(append(errs, d.prober.Close(), d.reader.Close(), d.admissions.Close(), d.writer.Close())...)
 }
 
-// CheckWritable checks that the database can be written, by writing to it. A standby, a read-only
-// file and a full disk fail, and so does a primary whose synchronous standby does not answer within
-// the context's time. The schema must exist. On PostgreSQL it uses connections of its own, so that it
-// waits for no other statement, and fails with ErrPooler once a pooler shares their sessions.
+// CheckWritable tests the database with a write. It fails on a standby, a read-only file or a full disk, and if a primary's
+// synchronous standby does not answer within the context's time. The schema must exist. On PostgreSQL it uses connections of
+// its own, so that it waits for no other statement, and fails with ErrPooler if a pooler shares their sessions.
 func (d *DB) CheckWritable(ctx context.Context) error {
 	if err := d.dialect.write(ctx, d); err != nil {
 		return fmt.Errorf("write to the database: %w", err)

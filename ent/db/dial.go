@@ -7,14 +7,14 @@ import (
 )
 
 const (
-	// A server that has vanished silently is given up after aliveIdle + aliveCount × aliveInterval, on
-	// Linux also in the middle of a statement.
+	// A connection whose server has vanished silently fails after aliveIdle + aliveCount × aliveInterval, on Linux even in the
+	// middle of a statement.
 	aliveIdle     = 5 * time.Second
 	aliveInterval = 2 * time.Second
 	aliveCount    = 3
 )
 
-// socketKey is the context key under which the dialer returns its socket.
+// socketKey is the context key of the place where the dialer stores its socket.
 type socketKey struct{}
 
 // dialer dials PostgreSQL. It implements pq.Dialer and pq.DialerContext.
@@ -31,7 +31,7 @@ func newDialer() dialer {
 	}}}
 }
 
-// DialContext connects, and stores the socket in the context's place for it.
+// DialContext connects, and stores the socket in the place that the context has for it.
 func (d dialer) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
 	socket, err := d.Dialer.DialContext(ctx, network, address)
 	if err != nil {
@@ -46,13 +46,13 @@ func (d dialer) DialContext(ctx context.Context, network, address string) (net.C
 	return socket, nil
 }
 
-// speaking is a connection on which each read waits for silence at most.
+// speaking is a connection whose reads fail after silence without a byte.
 type speaking struct {
 	net.Conn
 	silence time.Duration
 }
 
-// Read reads what comes next.
+// Read implements net.Conn.
 func (s speaking) Read(p []byte) (int, error) {
 	if err := s.SetReadDeadline(time.Now().Add(s.silence)); err != nil {
 		return 0, err
@@ -60,7 +60,7 @@ func (s speaking) Read(p []byte) (int, error) {
 	return s.Conn.Read(p)
 }
 
-// DialTimeout connects within the time.
+// DialTimeout connects within the timeout.
 func (d dialer) DialTimeout(network, address string, timeout time.Duration) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// boundUnanswered bounds how long the system repeats what the server does not acknowledge. While
-// anything is unacknowledged it sends no keep-alive probe, and would repeat for a quarter of an hour.
+// boundUnanswered bounds how long the system repeats data that the server does not acknowledge. Without a bound it would repeat
+// for a quarter of an hour, because it sends no keep-alive probes meanwhile.
 func boundUnanswered(network, _ string, raw syscall.RawConn) error {
 	if !strings.HasPrefix(network, "tcp") {
 		return nil

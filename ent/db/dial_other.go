@@ -4,5 +4,5 @@ package db
 
 import "syscall"
 
-// boundUnanswered leaves it to the system how long it repeats what the server does not acknowledge.
+// boundUnanswered does nothing: this system decides how long it repeats data that the server does not acknowledge.
 func boundUnanswered(_, _ string, _ syscall.RawConn) error { return nil }

@@ -9,21 +9,21 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// The kinds of readers that EmptyLog names. An export and a backup mark themselves with a lock on a file beside the
-// database, which every process sees and which ends with its process.
+// The kinds of readers that EmptyLog reports. An export and a backup mark themselves with a lock on a file beside the database,
+// because every process sees that lock and it ends with its process.
 const (
 	ReaderExport = "export"
 	ReaderBackup = "backup"
-	// ReaderOther is any other transaction that reads: a long request, or another program.
+	// ReaderOther is any other reading transaction: a long request, or another program.
 	ReaderOther = "reader"
 )
 
-// EmptyLog empties SQLite's write-ahead log, which has pages as they were; on PostgreSQL it does nothing. Where a transaction
-// still reads the file as it was, the log stays, and EmptyLog returns the kind of the reader; otherwise it returns "".
+// EmptyLog empties SQLite's write-ahead log, which keeps old pages; on PostgreSQL it does nothing. If a transaction still reads
+// old pages, the log stays and EmptyLog returns the reader's kind; otherwise it returns "".
 //
-// It never waits, because a checkpoint that empties the log holds SQLite's one right to write while it waits for readers:
-// every writer of every store would wait with it. So its connection has no busy timeout. First a passive checkpoint copies
-// what it can beside readers and writers, so that afterwards next to nothing is left to be copied under that right
+// It never waits, because a checkpoint that empties the log holds SQLite's one right to write while it waits for readers: every
+// writer of every store would wait with it. So its connection has no busy timeout. First a passive checkpoint copies what it
+// can beside readers and writers, so that little is left to copy under that right
 // (https://www.sqlite.org/c3ref/wal_checkpoint_v2.html).
 func (d *DB) EmptyLog(ctx context.Context) (reader string, err error) {
 	if d.path == "" {
@@ -33,7 +33,7 @@ func (d *DB) EmptyLog(ctx context.Context) (reader string, err error) {
 	if err != nil {
 		return "", err
 	}
-	defer func() { _ = pool.Close() }() // It has changed no row.
+	defer func() { _ = pool.Close() }() // The error is ignored: the pool has changed no row.
 	for _, mode := range []string{"PASSIVE", "TRUNCATE"} {
 		var busy, frames, copied int
 		err := pool.QueryRowContext(ctx, "PRAGMA wal_checkpoint("+mode+")").Scan(&busy, &frames, &copied)
@@ -48,27 +48,27 @@ func (d *DB) EmptyLog(ctx context.Context) (reader string, err error) {
 	return "", nil
 }
 
-// markPause is the wait between two attempts to mark a reader, while markedReader looks.
+// markPause is the wait between two tries to mark a reader, because markedReader may hold the lock for a moment.
 const markPause = time.Millisecond
 
-// readerLock is the lock with which readers of a kind mark themselves, opened with a flag of os.OpenFile. Its file stays,
+// readerLock returns the lock with which readers of a kind mark themselves. flag is one of os.OpenFile. The lock's file stays,
 // without effect.
 func (d *DB) readerLock(kind string, flag int) *flock.Flock {
 	return flock.New(withoutLinks(d.path)+"."+kind+".lock", flock.SetFlag(flag), flock.SetPermissions(0o600))
 }
 
-// markReader lets every process name a reader of a kind until the returned function is called. Where no such file can be
-// made, the reader is ReaderOther.
+// markReader makes every process see a reader of a kind until the returned function is called. If the lock's file cannot be
+// made, EmptyLog reports the reader as ReaderOther.
 func (d *DB) markReader(ctx context.Context, kind string) (unmark func()) {
 	if d.path == "" {
 		return func() {}
 	}
 	lock := d.readerLock(kind, os.O_CREATE|os.O_RDONLY)
-	_, _ = lock.TryRLockContext(ctx, markPause) // shared, because several may read at once
+	_, _ = lock.TryRLockContext(ctx, markPause) // a shared lock, because several may read at once
 	return func() { _ = lock.Close() }
 }
 
-// markedReader is the kind of a reader that has marked itself, otherwise ReaderOther.
+// markedReader returns the kind of a marked reader, or ReaderOther.
 func (d *DB) markedReader() string {
 	for _, kind := range []string{ReaderExport, ReaderBackup} {
 		lock := d.readerLock(kind, os.O_RDONLY)

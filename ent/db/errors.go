@@ -18,36 +18,35 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// codeTakenStatement is PostgreSQL's SQLSTATE for a prepared statement whose name is taken.
+// codeTakenStatement is the SQLSTATE for a prepared statement whose name is in use.
 const codeTakenStatement = pqerror.Code("42P05")
 
-// Routines in PostgreSQL's source, which distinguish errors of one code: an error's text is in the
-// language of lc_messages, its routine is not.
+// Routines in PostgreSQL's source. They distinguish errors with the same code, because an error's text depends on lc_messages
+// and its routine does not.
 const (
 	routineStalePlan     = "RevalidateCachedQuery"
 	routineNotReplicated = "SyncRepWaitForLSN"
-	// In Citus, for a commit that a node did not confirm.
+	// In Citus: the commit was not confirmed by a node.
 	routineNodeFailed = "ErrorIfPostCommitFailedShardPlacements"
 )
 
-// routinesInRecovery are the routines in which a standby refuses, as 0A000, what only a primary
-// supports: unlogged tables, and transactions that are serializable or write.
+// routinesInRecovery are the routines in which a standby refuses, with 0A000, features that only a primary supports: unlogged
+// tables, and transactions that are serializable or that write.
 var routinesInRecovery = []string{"get_relation_info", "call_bool_check_hook", "call_enum_check_hook"}
 
-// IsUnique reports whether a unique index refused a row.
+// IsUnique reports whether a unique index rejected a row.
 func IsUnique(err error) bool {
 	code := sqliteCode(err)
 	return pq.As(err, pqerror.UniqueViolation) != nil ||
 		code == sqlite3.SQLITE_CONSTRAINT_UNIQUE || code == sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY
 }
 
-// IsUnreachable reports whether the database is away, rather than that it refused something: no
-// connection, or a broken one; a server that starts or stops, takes no more connections, has a full
-// disk or memory, or only reads; a statement that timed out; on SQLite a file that cannot be
-// opened, read or written, or that stays locked. A missing table counts too: the schema is behind, or the
-// search_path leads elsewhere. The same work may succeed later.
+// IsUnreachable reports whether the database is unavailable: there is no connection, or it broke; the server starts, stops,
+// accepts no more connections, has a full disk or memory, or only reads; a statement timed out; a SQLite file cannot be opened,
+// read or written, or stays locked. A missing table counts as well, because the schema is too old or the search_path is wrong.
+// The same work may succeed later.
 func IsUnreachable(err error) bool {
-	// First, because it may wrap any error of the server.
+	// Checked first, because a connectError may wrap any error of the server.
 	if _, ok := errors.AsType[*connectError](err); ok || errors.Is(err, errNotReplicated) {
 		return true
 	}
@@ -59,7 +58,7 @@ func IsUnreachable(err error) bool {
 		case pqerror.InternalError:
 			return e.Routine == routineNodeFailed
 		case pqerror.QueryCanceled:
-			// The server's own timeout, unless the caller's context ended it.
+			// A cancelled statement counts if the server's own timeout ended it, not the caller's context.
 			return !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded)
 		}
 		class := e.Code.Class()
@@ -70,7 +69,7 @@ func IsUnreachable(err error) bool {
 	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_FULL, sqlite3.SQLITE_READONLY:
 		return true
 	}
-	// Not net.Error: an expired context is one, and is no sign of the database's state.
+	// *net.OpError and not net.Error, because an expired context is a net.Error too.
 	if _, ok := errors.AsType[*net.OpError](err); ok {
 		return true
 	}
@@ -82,16 +81,15 @@ func IsUnreachable(err error) bool {
 	return false
 }
 
-// errNotReplicated is the error of a commit that is in the primary's log but not confirmed by its
-// synchronous standby. The primary reports success with a warning; a failover may still lose the
-// commit, so it is reported as failed.
+// errNotReplicated means that a commit is in the primary's log but its synchronous standby did not confirm it. The primary
+// reports success with a warning; we report a failure, because a failover may still lose the commit.
 var errNotReplicated = errors.New("the commit was not confirmed by the synchronous standby")
 
-// connectError is the error of a failed connection attempt, whatever the reason: no server, no
-// writable one, or a wrong password.
+// connectError is the error of a failed connection attempt, for whatever reason: no server, no writable server, or a wrong
+// password.
 type connectError struct{ error }
 
-// Error is one line; the driver writes one for each host.
+// Error returns one line; the driver's text has one for each host.
 func (e *connectError) Error() string {
 	lines := strings.Split(e.error.Error(), "\n")
 	return strings.Replace(strings.Join(lines, "; "), "hosts:; ", "hosts: ", 1)
@@ -100,8 +98,8 @@ func (e *connectError) Error() string {
 // Unwrap returns the driver's error.
 func (e *connectError) Unwrap() error { return e.error }
 
-// isReadOnly reports whether the server only reads: it is a standby, or its transactions are
-// read-only by default. After a failover another server writes, so the connection is useless.
+// isReadOnly reports whether the server only reads, because it is a standby or its transactions are read-only by default. The
+// connection is then useless: after a failover another server writes.
 func isReadOnly(err error) bool {
 	e := pq.As(err)
 	if e == nil {
@@ -111,14 +109,12 @@ func isReadOnly(err error) bool {
 		e.Code == pqerror.FeatureNotSupported && slices.Contains(routinesInRecovery, e.Routine)
 }
 
-// isLost reports whether the connection is no longer usable: its server only reads or ends its
-// sessions.
+// isLost reports whether the connection is unusable, because its server only reads or ends its sessions.
 func isLost(err error) bool {
 	return pq.As(err, pqerror.AdminShutdown, pqerror.CrashShutdown, pqerror.CannotConnectNow) != nil || isReadOnly(err)
 }
 
-// isRetryable reports whether the transaction lost to another one, or to a changed schema, and may
-// be retried.
+// isRetryable reports whether to run a transaction again, because it conflicted with another one or with a changed schema.
 func isRetryable(err error) bool {
 	return pq.As(err, pqerror.TRSerializationFailure, pqerror.TRDeadlockDetected) != nil || isStale(err) || isBusy(err)
 }
@@ -126,19 +122,18 @@ func isRetryable(err error) bool {
 // isBusy reports whether another connection has locked the SQLite file.
 func isBusy(err error) bool { return sqliteCode(err)&0xff == sqlite3.SQLITE_BUSY }
 
-// isStale reports whether the server refuses a prepared statement that it accepted before: a
-// migration changed its columns, it was deallocated, or a pooler has begun to share sessions, which the
-// next connection shows.
+// isStale reports whether the server rejects a prepared statement that it accepted before: a migration changed the statement's
+// columns, the statement was deallocated, or a pooler began to share sessions, which the next connection detects.
 func isStale(err error) bool {
 	if pq.As(err, pqerror.InvalidSQLStatementName, codeTakenStatement,
-		pqerror.ProtocolViolation) != nil { // such as another number of parameters than the statement has
+		pqerror.ProtocolViolation) != nil { // such as a wrong number of parameters
 		return true
 	}
 	e := pq.As(err, pqerror.FeatureNotSupported)
 	return e != nil && e.Routine == routineStalePlan
 }
 
-// withHint adds to an error of PostgreSQL what the operator can do about it.
+// withHint adds to a PostgreSQL error what the operator can do about it.
 func withHint(err error) error {
 	switch {
 	case pq.As(err, pqerror.InsufficientPrivilege) != nil:
@@ -152,7 +147,7 @@ func withHint(err error) error {
 	return err
 }
 
-// sqliteCode returns SQLite's extended result code, 0 for other errors.
+// sqliteCode returns SQLite's extended result code, or 0 for other errors.
 func sqliteCode(err error) int {
 	e, ok := errors.AsType[*sqlite.Error](err)
 	if !ok {

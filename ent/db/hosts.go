@@ -15,9 +15,9 @@ import (
 )
 
 // hostsInQuery moves the hosts of a PostgreSQL URL that names several (postgres://a:1,b:2/name) into its query
-// (postgres:///name?host=a,b&port=1,2), because lib/pq reads them only there. A port that is missing is 5432, or the one of ?port= if all are
-// missing. Any other URL is returned as it is. The error is ErrURL and shows no part of the URL, because any part may
-// have a password that is not percent-encoded.
+// (postgres:///name?host=a,b&port=1,2), because lib/pq reads them only there. A missing port is 5432, or the port in ?port= if
+// all are missing. Any other URL is returned as it is. The error is ErrURL and shows no part of the URL, because a password
+// that is not percent-encoded may be in any part.
 //
 // Source of the form: https://www.postgresql.org/docs/current/libpq-connect.html#LIBPQ-CONNSTRING-URIS
 func hostsInQuery(text string) (string, error) {
@@ -66,8 +66,8 @@ func hostsInQuery(text string) (string, error) {
 // defaultPort is the port of a PostgreSQL server unless its settings name another.
 const defaultPort = "5432"
 
-// splitHost reads one host of several: a name or an address, of IPv6 in brackets, or the folder of a socket, percent-encoded,
-// with an optional port.
+// splitHost splits one of several hosts into host and optional port. The host is a name, an IPv4 address, an IPv6 address in
+// brackets, or the percent-encoded folder of a socket.
 func splitHost(text string) (host, port string, err error) {
 	host, port, _ = strings.Cut(text, ":")
 	bracket, isIPv6 := strings.CutPrefix(text, "[")
@@ -100,7 +100,7 @@ func splitHost(text string) (host, port string, err error) {
 	return host, port, nil
 }
 
-// wrongURL returns ErrURL with what is wrong with a PostgreSQL URL.
+// wrongURL returns an ErrURL that says why a PostgreSQL URL is wrong.
 func wrongURL(why string) error { return fmt.Errorf("%w: in the PostgreSQL URL %s", ErrURL, why) }
 
 // Host is one of several hosts of a PostgreSQL URL.
@@ -108,11 +108,11 @@ type Host struct {
 	// Address is its name or address, with its port.
 	Address string
 	Primary bool
-	// Err is why it does not say whether it is the primary.
+	// Err is why the host did not report whether it is the primary, or nil.
 	Err error
 }
 
-// Hosts asks each host of a PostgreSQL URL that has several. For any other URL there are none.
+// Hosts asks each host of a PostgreSQL URL with several hosts for its state. For any other URL it returns none.
 func Hosts(ctx context.Context, text string) []Host {
 	cfg, err := postgresConfig(text)
 	if err != nil || len(cfg.Multi) == 0 {

@@ -6,16 +6,16 @@ import (
 	"strings"
 )
 
-// Libpq is how libpq, with which pg_dump and psql read a URL, reads a PostgreSQL URL otherwise than this package does.
+// Libpq lists how libpq, which pg_dump and psql use, would read a PostgreSQL URL differently than this package.
 type Libpq struct {
-	// RawAt reports an @ in the user or the password that is not percent-encoded: libpq takes the first @ for the end of the
-	// password, and net/url the last one.
+	// RawAt is true if user or password contain an @ that is not percent-encoded: libpq ends the password at the first @,
+	// net/url at the last.
 	RawAt bool
-	// Parameters are settings of the server in the query, sorted. libpq refuses each name that is not a parameter of its own.
+	// Parameters are server settings in the query, sorted. libpq rejects names that are not its own parameters.
 	Parameters []string
 }
 
-// ReadByLibpq compares how libpq reads a PostgreSQL URL. Of anything else it returns the zero value.
+// ReadByLibpq returns the differences for a PostgreSQL URL, and the zero value for any other text.
 func ReadByLibpq(text string) Libpq {
 	scheme, rest, _ := strings.Cut(text, "://")
 	if scheme != "postgres" && scheme != "postgresql" {
@@ -29,6 +29,6 @@ func ReadByLibpq(text string) Libpq {
 	if err != nil {
 		return Libpq{}
 	}
-	delete(cfg.Runtime, "timezone") // which postgresConfig sets
+	delete(cfg.Runtime, "timezone") // postgresConfig sets it
 	return Libpq{RawAt: strings.Count(authority, "@") > 1, Parameters: slices.Sorted(maps.Keys(cfg.Runtime))}
 }

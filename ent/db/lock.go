@@ -6,10 +6,9 @@ import (
 	"entgo.io/ent/dialect/sql"
 )
 
-// RowLock returns the clause that makes a SELECT lock its rows until the transaction ends. of limits it to some tables, as in
-// " OF o". SQLite has a single writer and needs no row locks: it is empty there. The lock lets others insert rows that refer to a
-// locked one, because no id ever changes: otherwise creating a key, which locks its store, would make every order of the store
-// wait.
+// RowLock returns the clause that makes a SELECT lock its rows until the transaction ends, or "" on SQLite, whose single writer
+// needs no row locks. of limits it to some tables, as in " OF o". The lock still lets others insert rows that refer to a locked
+// row, because no id ever changes. Otherwise creating a key, which locks its store, would make every order of the store wait.
 func (d *DB) RowLock(of string) string {
 	if d.dialect.rowLock == "" {
 		return ""
@@ -17,10 +16,10 @@ func (d *DB) RowLock(of string) string {
 	return d.dialect.rowLock + of
 }
 
-// SkipLocked makes a lock pass over rows that another transaction has locked.
+// SkipLocked makes a lock skip rows that another transaction has locked.
 const SkipLocked = " SKIP LOCKED"
 
-// Lock makes a query lock its rows for the rest of the transaction (RowLock); how may be SkipLocked.
+// Lock makes a query lock its rows for the rest of the transaction (RowLock). how may be SkipLocked.
 func Lock[Q interface {
 	ForUpdate(opts ...sql.LockOption) Q
 }](d *DB, q Q, how ...string) Q {

@@ -18,13 +18,12 @@ import (
 type Migration struct {
 	Version   int64
 	Name      string
-	AppliedAt *time.Time // nil if it is not
+	AppliedAt *time.Time // nil if not applied
 }
 
-// Migrate brings the schema up to date and calls report after each migration that it applied. It is
-// safe to run twice, and from several processes at once: on PostgreSQL they take turns under a
-// session lock; on SQLite the loser of a race is rolled back as a whole and continues with what is
-// left. A schema newer than the binary is left alone.
+// Migrate brings the schema up to date and calls report after each migration that it applied. It may run twice, and in several
+// processes at once: on PostgreSQL they take turns under a session lock; on SQLite the loser of a race is rolled back as a
+// whole and continues with the remaining migrations. It leaves a schema newer than the binary alone.
 func (d *DB) Migrate(ctx context.Context, report func(Migration)) error {
 	db, err := d.migrator()
 	if err != nil {
@@ -42,7 +41,7 @@ func (d *DB) migrate(ctx context.Context, db *sql.DB, report func(Migration)) er
 	if err != nil {
 		return fmt.Errorf("migrate: %w", err)
 	}
-	applied := int64(0) // by this process in the step before
+	applied := int64(0) // the version that this process applied last
 	for deadlocks := 0; ; {
 		before, err := d.Migrations(ctx)
 		if err != nil {
@@ -60,7 +59,7 @@ func (d *DB) migrate(ctx context.Context, db *sql.DB, report func(Migration)) er
 		case err == nil:
 			applied, deadlocks = result.Source.Version, 0
 		case pq.As(err, pqerror.TRDeadlockDetected) != nil && deadlocks < maxDeadlocks:
-			applied, deadlocks = 0, deadlocks+1 // and the others, which work on the tables meanwhile, went on
+			applied, deadlocks = 0, deadlocks+1 // the others, which use the tables meanwhile, went on
 		default:
 			applied = 0
 			after, listing := d.Migrations(ctx)
@@ -74,7 +73,7 @@ func (d *DB) migrate(ctx context.Context, db *sql.DB, report func(Migration)) er
 // maxDeadlocks bounds the retries of a migration that deadlocked with servers or workers.
 const maxDeadlocks = 20
 
-// provider reads the migrations of the database.
+// provider returns goose's provider of the binary's migrations for the database.
 func (d *DB) provider(pool *sql.DB) (*goose.Provider, error) {
 	files, err := migrations.FS(d.dialect.name)
 	if err != nil {
@@ -83,8 +82,7 @@ func (d *DB) provider(pool *sql.DB) (*goose.Provider, error) {
 	return d.dialect.provider(pool, files)
 }
 
-// Migrations lists the migrations of the binary, in order, and when each was applied. It changes
-// nothing.
+// Migrations lists the binary's migrations in order, and when each was applied. It changes nothing.
 func (d *DB) Migrations(ctx context.Context) ([]Migration, error) {
 	return d.migrations(ctx, d.reader)
 }
@@ -111,9 +109,9 @@ func (d *DB) migrations(ctx context.Context, db *sql.DB) ([]Migration, error) {
 // ErrSearchPath means that the tables are in a schema that is not on PostgreSQL's search_path.
 var ErrSearchPath = errors.New("the search_path does not lead to the tables")
 
-// Current reports whether every migration of the binary is applied. A schema with newer ones is
-// current too: an older binary keeps working while an installation is upgraded. It returns ErrSearchPath
-// where no migration is seen and another schema of the database has some.
+// Current reports whether every migration of the binary is applied. A schema with newer migrations is current as well, because
+// an older binary keeps working while an installation is upgraded. It fails with ErrSearchPath if it sees no migrations and
+// another schema of the database has some.
 func (d *DB) Current(ctx context.Context) (bool, error) {
 	list, err := d.migrations(ctx, d.prober)
 	if err == nil && pending(list) == len(list) {
@@ -132,7 +130,7 @@ func pending(list []Migration) int {
 	return n
 }
 
-// applied reads when each version was applied; it is empty on a database without the table.
+// applied returns when each version was applied. It is empty for a database without the table.
 func (d *DB) applied(ctx context.Context, db *sql.DB) (map[int64]time.Time, error) {
 	var tables int
 	if err := db.QueryRowContext(ctx, d.dialect.versions).Scan(&tables); err != nil || tables == 0 {

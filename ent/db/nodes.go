@@ -17,28 +17,27 @@ import (
 	"go.storefront.example/ent/tenant"
 )
 
-// nodes are those of a cluster whose tables Citus distributes by store. A statement about one store costs a fraction
-// on the node that has the store's rows; every other node gives the same answer, by asking that one. So what is known
-// here may be outdated or incomplete.
+// nodes are the nodes of a Citus cluster. A statement about one store is much cheaper on the node that has the store's rows.
+// Every other node returns the same result, by asking that node, so the placements known here may be outdated or incomplete.
 type nodes struct {
-	// open returns the database as the node at an address has it.
+	// open returns the database as seen by the node at an address.
 	open   func(host string, port uint16) (*DB, error)
-	opened map[string]*DB // by address; one goroutine at a time reads the nodes
+	opened map[string]*DB // by address; only one goroutine at a time reads the nodes
 	shards atomic.Pointer[[]shard]
 }
 
-// shard is a range of hashes of stores, those above the largest of the shard before it up to its own largest, and the node that
-// has them; nil is the coordinator, or a node that cannot be reached from here.
+// shard is a range of hashes of stores: above the largest hash of the shard before it, up to its own largest. node has the
+// range's rows; nil means the coordinator, or a node that this process cannot reach.
 type shard struct {
 	largest int32
 	node    *DB
 }
 
 const (
-	// nodeTimeout bounds the wait for a node that is asked whether it is there.
+	// nodeTimeout bounds the check whether a node can be reached.
 	nodeTimeout = 3 * time.Second
-	// placements are the largest hash of each shard, in order, and the address of its node, empty for the coordinator
-	// and for a node that cannot ask others.
+	// placements selects the largest hash of each shard, in order, and the address of its node, which is empty for the
+	// coordinator and for a node that cannot query others.
 	placements = `SELECT s.shardmaxvalue::int,
   CASE WHEN n.groupid <> 0 AND n.isactive AND n.metadatasynced THEN n.nodename ELSE '' END, n.nodeport
  FROM pg_dist_shard s JOIN pg_dist_placement p ON p.shardid = s.shardid AND p.shardstate = 1
@@ -74,7 +73,7 @@ func (d *DB) forStore(id uuid.UUID) *DB {
 	return (*shards)[i].node
 }
 
-// readNodes asks the coordinator where the shards lie, and each node whether it can be reached.
+// readNodes asks the coordinator which node has which shard, and checks whether each node can be reached.
 func (d *DB) readNodes(ctx context.Context) error {
 	if !d.sharded {
 		return nil
@@ -116,7 +115,7 @@ func (d *DB) readNodes(ctx context.Context) error {
 	return nil
 }
 
-// at returns the node at an address.
+// at returns the database of the node at an address.
 func (n *nodes) at(host string, port uint16) (node *DB, err error) {
 	address := net.JoinHostPort(host, strconv.Itoa(int(port)))
 	if node = n.opened[address]; node == nil {
@@ -127,7 +126,7 @@ func (n *nodes) at(host string, port uint16) (node *DB, err error) {
 	return node, err
 }
 
-// hash is PostgreSQL's hash of a uuid (hash_bytes of sixteen bytes), by which Citus distributes.
+// hash returns PostgreSQL's hash of a uuid (hash_bytes of its 16 bytes), by which Citus distributes.
 func hash(id uuid.UUID) int32 {
 	word := func(i int) uint32 { return binary.LittleEndian.Uint32(id[4*i:]) }
 	rot := bits.RotateLeft32

@@ -11,9 +11,9 @@ import (
 	"time"
 )
 
-// ErrPooler means that the database is behind a pooler that may switch a connection to another
-// server session between two transactions. Prepared statements, settings and notifications belong
-// to a session: on such a connection they are lost, or belong to another client.
+// ErrPooler means that the database is behind a pooler that may switch a connection to another server session between two
+// transactions. Prepared statements, settings and notifications are bound to a session: on such a connection they are lost, or
+// are another client's.
 var ErrPooler = errors.New("the database is behind a pooler in transaction or statement mode, " +
 	"where connections would run each other's statements; connect to PostgreSQL directly, or set pool_mode = session in PgBouncer")
 
@@ -21,28 +21,28 @@ const (
 	// poolerRounds is how often Open compares two connections. An idle pooler is detected in the first
 	// round; a busy one may by chance give a connection the same session a few times.
 	poolerRounds = 6
-	// poolerPatience bounds the wait for the second connection. In session mode it may wait for the
-	// first to end, if the pooler has one session left.
+	// poolerPatience bounds the wait for the second connection. In session mode it may wait for the first to end, if the pooler
+	// has only one session left.
 	poolerPatience = 3 * time.Second
-	// readyPatience is the same while CheckWritable looks, which has less time.
+	// readyPatience bounds the same wait in CheckWritable, which has less time.
 	readyPatience = 500 * time.Millisecond
 )
 
-// sessions records which connection of a DB holds which session of the PostgreSQL server, because a session that two
-// connections hold betrays a pooler. Goroutines share the record.
+// sessions records which connection of a DB has which session of the PostgreSQL server, because two connections with the same
+// session reveal a pooler. Goroutines share the record.
 type sessions struct {
 	mu sync.Mutex
 	of map[string]*conn
-	// shared counts the times that a shared session was met. Connections from before the last one are
-	// dropped: a pooler may have changed its mode under them.
+	// shared counts how often a shared session was found. Connections from before the last time are dropped, because the pooler
+	// may have changed its mode since.
 	shared atomic.Int64
 }
 
-// sessionStatement names the server's process and the server. It has no parameters, because the driver
-// would prepare it under a name that another client may have taken.
+// sessionStatement identifies the server's process and the server. It has no parameters, because the driver would prepare it
+// under a name that another client may use.
 const sessionStatement = "SELECT pg_backend_pid() || ' ' || extract(epoch FROM pg_postmaster_start_time())"
 
-// ownsSession fails with ErrPooler if the connection's session is another's too, or has changed.
+// ownsSession fails with ErrPooler if another connection has this connection's session, or the session has changed.
 func (c *conn) ownsSession(ctx context.Context) error {
 	rows, err := c.QueryContext(ctx, sessionStatement, nil)
 	if err != nil {
@@ -53,7 +53,7 @@ func (c *conn) ownsSession(ctx context.Context) error {
 	if err = errors.Join(err, rows.Close()); err != nil {
 		return err
 	}
-	session := fmt.Sprintf("%s", values[0]) // a text, or its bytes
+	session := fmt.Sprintf("%s", values[0]) // a string or []byte
 	c.sessions.mu.Lock()
 	defer c.sessions.mu.Unlock()
 	holder := c.sessions.of[session]
@@ -77,8 +77,8 @@ func (c *conn) leaveSession() {
 	}
 }
 
-// refusePooler fails with ErrPooler if two connections of the pool share a session, as each new
-// connection does by itself. The patience is for the second one.
+// refusePooler fails with ErrPooler if two connections of the pool share a session. Each new connection checks the same for
+// itself. patience bounds the wait for the second connection.
 func refusePooler(ctx context.Context, pool *sql.DB, rounds int, patience time.Duration) error {
 	first, err := pool.Conn(ctx)
 	if err != nil {
@@ -96,7 +96,7 @@ func refusePooler(ctx context.Context, pool *sql.DB, rounds int, patience time.D
 	case waiting.Err() == nil || ctx.Err() != nil:
 		return err
 	}
-	// Without a session for a second connection the first is looked at alone.
+	// If the pooler has no session for a second connection, only the first is checked.
 	for range rounds {
 		for _, one := range looked {
 			err := one.Raw(func(inner any) error { return inner.(*conn).ownsSession(ctx) })

@@ -27,14 +27,14 @@ import (
 const (
 	// connectTimeout bounds the wait for a PostgreSQL server, unless the URL sets another.
 	connectTimeout = 10 * time.Second
-	// hostTimeout is the same for each of several hosts: one that has vanished silently holds up every
-	// new connection for as long.
+	// hostTimeout is the same for each of several hosts. It is short, because a host that has vanished silently delays every
+	// new connection by it.
 	hostTimeout = 3 * time.Second
 	// idleTime is how long an unused connection to PostgreSQL is kept.
 	idleTime = 5 * time.Minute
-	// lifeTime is after how long a connection is replaced, so that a new server gets its share.
+	// lifeTime is the age at which a connection is replaced, so that new servers get their share.
 	lifeTime = time.Hour
-	// lockTries is how often, a second apart, a migration tries for the lock of another one.
+	// lockTries is how often a migration tries, once a second, to get the lock that another migration holds.
 	lockTries   = 300
 	unlockTries = 30
 )
@@ -85,7 +85,7 @@ func openPostgres(ctx context.Context, c Config) (*DB, error) {
 		_ = db.Close()
 		return nil, fmt.Errorf("reach the database: %w", withHint(err))
 	}
-	// Before the pool is bounded, because it takes two connections.
+	// Before the pool is bounded, because the check needs two connections.
 	if err := refusePooler(ctx, db, poolerRounds, poolerPatience); err != nil {
 		_ = db.Close()
 		return nil, fmt.Errorf("reach the database: %w", err)
@@ -122,10 +122,10 @@ func openPostgres(ctx context.Context, c Config) (*DB, error) {
 			return nil, err
 		}
 		beside := c
-		beside.sessions = nil // the coordinator's connections are looked at
-		// Executing a prepared statement by its plan for all values makes Citus 13.2.1, 13.2.2 and 14.0 keep one plan more
-		// each time, until the node's memory is full (citusdata/citus#8824 mends it). A plan for each execution costs no
-		// more there. On a mended Citus the URL may set auto.
+		beside.sessions = nil // only the coordinator's connections are compared
+		// Plan each execution, because Citus 13.2.1, 13.2.2 and 14.0 leak memory at each execution of a generic plan, until the
+		// node's memory is full (mended by citusdata/citus#8824). On Citus such planning costs no more. With a mended Citus the
+		// URL may set auto.
 		if _, set := cfg.Runtime["plan_cache_mode"]; !set {
 			beside.Settings = map[string]string{"plan_cache_mode": "force_custom_plan"}
 			maps.Copy(beside.Settings, c.Settings)
@@ -147,7 +147,7 @@ func openPostgres(ctx context.Context, c Config) (*DB, error) {
 	return d, nil
 }
 
-// isSharded reports whether Citus has distributed the outbox, and so the tables that lie beside it.
+// isSharded reports whether Citus has distributed the outbox, and with it the other tables in shard.Tables.
 func isSharded(ctx context.Context, on *sql.DB) (sharded bool, err error) {
 	err = on.QueryRowContext(ctx, "SELECT to_regclass('pg_dist_partition') IS NOT NULL").Scan(&sharded)
 	if err != nil || !sharded {
@@ -158,8 +158,8 @@ func isSharded(ctx context.Context, on *sql.DB) (sharded bool, err error) {
 	return sharded, err
 }
 
-// requiredSettings are the settings on which results depend. A role or a database may have others: without the
-// second, two changes at once would refuse each other; with array_nulls off, NULL in an array would be a
+// requiredSettings are the settings on which results depend. Set them always, because a role or a database may have other
+// defaults: without the second, two changes at once would refuse each other; with array_nulls off, NULL in an array would be a
 // text; and without warnings, a commit that its standby has not confirmed would pass for confirmed.
 func requiredSettings() map[string]string {
 	return map[string]string{
@@ -168,7 +168,7 @@ func requiredSettings() map[string]string {
 	}
 }
 
-// settings are those of each connection to PostgreSQL, including the timeouts. The second one ends
+// settings are the settings of each connection to PostgreSQL, including the timeouts. idle_in_transaction_session_timeout ends
 // a transaction that its process left open, and so releases its locks.
 func (c Config) settings() map[string]string {
 	all := requiredSettings()
@@ -183,7 +183,7 @@ func (c Config) settings() map[string]string {
 	return all
 }
 
-// migrationSettings are those of the connections that change the schema, which may take long.
+// migrationSettings are the settings of connections that change the schema, which may take long.
 func migrationSettings() map[string]string {
 	all := requiredSettings()
 	all["statement_timeout"], all["idle_in_transaction_session_timeout"] = "0", "0"
@@ -199,12 +199,12 @@ func connectorOf(cfg pq.Config) (driver.Connector, error) {
 	return connect, nil
 }
 
-// plain returns a connector of connections without the settings and the kept statements of the pools. As
-// theirs, a round trip ends with its context, also if the server never answers.
+// plain returns a connector whose connections have neither the settings nor the cached statements of the pools. As in the
+// pools, a statement ends with its context even if the server never answers.
 func plain(connect driver.Connector) *connector { return &connector{Connector: connect, remote: true} }
 
-// openProber returns the connections for checking the database itself: two, to compare their sessions. They
-// open on first use and are not observed.
+// openProber returns a pool of two connections for CheckWritable, which compares their sessions. They open at the first use,
+// and Config.Observe does not see them.
 func (c Config) openProber(connect driver.Connector) *sql.DB {
 	c.Observe = nil
 	db := sql.OpenDB(c.keep(connect, true))
@@ -212,7 +212,7 @@ func (c Config) openProber(connect driver.Connector) *sql.DB {
 	return db
 }
 
-// limit bounds the connections of a pool, and how long each is kept.
+// limit bounds a pool's connections and how long each is kept.
 func limit(pool *sql.DB, conns int) {
 	pool.SetMaxOpenConns(conns)
 	pool.SetMaxIdleConns(conns)
@@ -226,8 +226,7 @@ func postgresConfig(text string) (pq.Config, error) {
 	if err != nil {
 		return pq.Config{}, err
 	}
-	// Neither error below is shown: both quote parts of the URL, and a password with a character that
-	// is not percent-encoded may be in any part of it.
+	// Show neither error below: both quote parts of the URL, and a password that is not percent-encoded may be in any part.
 	u, err := url.Parse(text)
 	if err != nil || !strings.HasPrefix(text, u.Scheme+"://") {
 		return pq.Config{}, fmt.Errorf("%w: not a PostgreSQL URL; write postgres://user:password@host:port/name, "+
@@ -237,12 +236,12 @@ func postgresConfig(text string) (pq.Config, error) {
 	if err != nil {
 		return pq.Config{}, fmt.Errorf("%w: %s", ErrURL, invalidParameter(err))
 	}
-	// Otherwise the driver's result would depend on the server's zone.
+	// Set the zone, because otherwise the driver's results depend on the server's.
 	if cfg.Runtime == nil {
 		cfg.Runtime = map[string]string{}
 	}
 	cfg.Runtime["timezone"] = "UTC"
-	// PostgreSQL refuses text for a jsonb column in the binary format.
+	// Off, because PostgreSQL rejects text for a jsonb column in the binary format.
 	cfg.BinaryParameters = false
 	several := len(cfg.Multi) > 0
 	if cfg.ConnectTimeout == 0 {
@@ -264,12 +263,13 @@ func postgresConfig(text string) (pq.Config, error) {
 }
 
 var (
-	// wrongValue is how lib/pq begins its error about a parameter, or a variable of the environment with a $, of its own list.
+	// wrongValue matches the beginning of lib/pq's error about one of its parameters, or an environment variable, which it
+	// marks with $.
 	wrongValue = regexp.MustCompile(`^pq: wrong value for "?(\$?\w+)"?: `)
 	unequal    = regexp.MustCompile(`^pq: could not match \d+ \w+ \w+ to \d+ \w+( values)?$`)
 )
 
-// invalidParameter names the parameter that lib/pq refuses, and shows nothing of its value.
+// invalidParameter returns the name of the parameter that lib/pq rejects, without its value.
 func invalidParameter(err error) string {
 	if name := wrongValue.FindStringSubmatch(err.Error()); name != nil {
 		return name[1] + " of the PostgreSQL URL, or of the environment, has a value that is not valid"
@@ -280,11 +280,11 @@ func invalidParameter(err error) string {
 	return "a parameter of the PostgreSQL URL, or of the PG… environment, is not valid"
 }
 
-// listenerURL returns the URL with the defaults of its configuration, for a driver's listener, which takes no configuration.
+// listenerURL returns the URL with cfg's defaults added, because the driver's listener takes a URL and no configuration.
 func listenerURL(text string, cfg pq.Config) string {
 	moved, err := hostsInQuery(text)
 	if err != nil {
-		return text // there is no configuration of it
+		return text // there is no cfg for it
 	}
 	u, err := url.Parse(moved)
 	if err != nil {
@@ -299,7 +299,7 @@ func listenerURL(text string, cfg pq.Config) string {
 	if !q.Has("application_name") {
 		q.Set("application_name", "storefront listener")
 	}
-	u.RawQuery, u.Path = q.Encode(), cmp.Or(u.Path, "/") // without host and path, no // would be written
+	u.RawQuery, u.Path = q.Encode(), cmp.Or(u.Path, "/") // without host and path, String would write no //
 	return u.String()
 }
 
@@ -312,9 +312,9 @@ func settingsStatement(settings map[string]string) string {
 	return "SELECT " + strings.Join(calls, ", ")
 }
 
-// writable runs as one message and so as one transaction. Locking a row is a write: it goes to the log, to the
-// disk and to a synchronous standby, leaves no dead row, and here waits for no other lock. The result that is larger than
-// its memory goes into a file, which a full disk refuses; the file is where the tables are.
+// writable is sent as one message, so it is one transaction. Locking a row is a write: it reaches the log, the disk and a
+// synchronous standby, but leaves no dead row, and this one waits for no other lock. The second statement's result exceeds its
+// memory and goes into a file on the tables' disk, which fails if that disk is full.
 const writable = "SELECT 1 FROM " + goose.DefaultTablename + " LIMIT 1 FOR KEY SHARE; " +
 	"SELECT set_config('work_mem', '64kB', true), set_config('temp_tablespaces', '', true); " +
 	"SELECT count(*) FROM generate_series(1, 5000)"
@@ -325,7 +325,7 @@ func writePostgres(ctx context.Context, d *DB) error {
 	}
 	_, err := d.prober.ExecContext(ctx, writable)
 	if pq.As(err, pqerror.ConfigurationLimitExceeded) != nil {
-		err = nil // the operator's limit of such files; the row was locked
+		err = nil // the file exceeded the operator's limit on such files; the row was locked
 	}
 	return err
 }

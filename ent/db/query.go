@@ -15,7 +15,7 @@ type Querier interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 }
 
-// Args are the arguments of a statement that is put together from parts.
+// Args collects the arguments of a statement that is built from parts.
 type Args []any
 
 // Add adds an argument and returns its placeholder, such as $3.
@@ -24,7 +24,7 @@ func (a *Args) Add(value any) string {
 	return "$" + strconv.Itoa(len(*a))
 }
 
-// AddIDs adds an argument for each id and returns their placeholders, as the list of IN has them.
+// AddIDs adds an argument for each id and returns the placeholders as a list for IN.
 func (a *Args) AddIDs(ids []uuid.UUID) string {
 	placeholders := make([]string, len(ids))
 	for i, id := range ids {
@@ -33,7 +33,7 @@ func (a *Args) AddIDs(ids []uuid.UUID) string {
 	return strings.Join(placeholders, ", ")
 }
 
-// Row is a row of Rows. The error of a query that fails, at once or half-way, is that of its last row.
+// Row is one row that Rows yields. If the query fails, at the start or half-way, the last row's Scan returns the error.
 type Row struct {
 	rows *sql.Rows
 	err  error
@@ -47,8 +47,7 @@ func (r Row) Scan(dest ...any) error {
 	return r.rows.Scan(dest...)
 }
 
-// Rows runs a query when it is ranged over. As with sql.Row, Scan returns the query's error: whoever scans
-// every row misses none.
+// Rows runs a query when it is ranged over. As with sql.Row, Scan returns the query's error, so scanning every row misses none.
 func Rows(ctx context.Context, on Querier, query string, args ...any) iter.Seq[Row] {
 	return func(yield func(Row) bool) {
 		rows, err := on.QueryContext(ctx, query, args...)

@@ -25,9 +25,9 @@ const (
 	// readerWait and writerWait are how long SQLite waits for another process's lock.
 	readerWait = 5 * time.Second
 	writerWait = 10 * time.Second
-	// migratorWait is the same for a migration, which may have to wait for another one.
+	// migratorWait is how long a migration waits for the lock, because another migration may hold it.
 	migratorWait = 2 * time.Minute
-	// writerCache lets the writer keep 64 MB of pages. New rows change pages all over the indexes.
+	// writerCache is 64 MB of pages for the writer, because new rows change pages all over the indexes.
 	writerCache = "cache_size(-64000)"
 )
 
@@ -75,7 +75,7 @@ func openSQLite(ctx context.Context, c Config, path string) (*DB, error) {
 	}
 	openWriter := func(keys string) (*sql.DB, error) {
 		writer, err := c.openFile(path, "immediate", writes, "synchronous(normal)", keys, "journal_mode(wal)", writerCache,
-			"secure_delete(1)") // what is deleted or forgotten must not stay in the file
+			"secure_delete(1)") // deleted and erased data must not stay in the file
 		if err == nil {
 			writer.SetMaxOpenConns(1)
 		}
@@ -104,7 +104,7 @@ func openSQLite(ctx context.Context, c Config, path string) (*DB, error) {
 		admissions.SetMaxOpenConns(conns)
 		admissions.SetMaxIdleConns(conns)
 	}
-	// The writer is first: it creates the write-ahead log of a new file.
+	// The writer comes first, because it creates the write-ahead log of a new file.
 	for _, db := range []*sql.DB{writer, reader} {
 		if err := db.PingContext(ctx); err != nil {
 			_, _, _ = admissions.Close(), reader.Close(), writer.Close()
@@ -124,14 +124,14 @@ func openSQLite(ctx context.Context, c Config, path string) (*DB, error) {
 		impatient:  func() (*sql.DB, error) { return c.openFile(path, "deferred", 0) },
 		copier:     func() (*sql.DB, error) { return c.openFile(path, "deferred", reads) },
 		migrator: func() (*sql.DB, error) {
-			// Rebuilding a table drops it, which with foreign keys on would delete the rows that refer to
-			// it; each migration checks them before it commits.
+			// Foreign keys are off, because rebuilding a table drops it, which would delete the rows that refer to it. Each
+			// migration checks all foreign keys before it commits.
 			return c.openFile(path, "immediate", migratorWait, "foreign_keys(0)", "secure_delete(1)")
 		},
 	}, nil
 }
 
-// openReadOnly opens a file in which nothing changes, so that SQLite makes neither a log nor an index of it beside the file
+// openReadOnly opens a file that nobody changes, so that SQLite creates neither a log nor the log's index beside it
 // (https://www.sqlite.org/uri.html#uriimmutable).
 func openReadOnly(ctx context.Context, c Config, path string) (*DB, error) {
 	if _, err := os.Stat(path + "-wal"); err == nil {
@@ -149,8 +149,9 @@ func openReadOnly(ctx context.Context, c Config, path string) (*DB, error) {
 		announcer: &watcher{open: open}, clock: newClock(c)}, nil
 }
 
-// WithoutForeignKeys calls a function with a writer for whom SQLite does not look for rows that refer to deleted ones. Its keys name
-// no store, so it would read the whole table for each row while everybody waits. Whoever uses it deletes such rows before.
+// WithoutForeignKeys calls do with a writer on which SQLite does not check foreign keys. SQLite's foreign keys do not contain
+// the store, so for each deleted row SQLite would search whole tables for referring rows, while all other writers wait. The
+// caller must have deleted the referring rows before.
 func (d *DB) WithoutForeignKeys(do func(writer *sql.DB) error) error {
 	if d.unchecked == nil {
 		return do(d.writer)
@@ -162,11 +163,11 @@ func (d *DB) WithoutForeignKeys(do func(writer *sql.DB) error) error {
 	return errors.Join(do(writer), writer.Close())
 }
 
-// creating keeps the file from being closed here while the process opens it elsewhere: closing any
-// descriptor of a file releases all of the process's locks on it.
+// creating serialises the creation and closing of database files in this process, because closing any descriptor of a file
+// releases all of the process's locks on it.
 var creating sync.Mutex
 
-// createFile creates a new database file; SQLite would make it readable by everyone.
+// createFile creates a new database file itself, because SQLite would make it readable by everyone.
 func createFile(path string) error {
 	creating.Lock()
 	defer creating.Unlock()
@@ -175,7 +176,7 @@ func createFile(path string) error {
 		if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
 			return nil
 		}
-		// The path is a link to a file that is yet to be made.
+		// The path is a link to a file that does not exist yet.
 		f, err = os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	}
 	if err != nil {
@@ -184,14 +185,12 @@ func createFile(path string) error {
 	return f.Close()
 }
 
-// openFile returns a pool of connections to the file, each with the pragmas set. txlock is the kind
-// of lock that a transaction starts with: a writer takes its lock at once, so that it cannot lose
-// it half-way.
+// openFile returns a pool of connections to the file with these pragmas. txlock is the kind of lock with which a transaction
+// starts: "immediate" for a writer, so that it does not fail half-way for want of the lock.
 func (c Config) openFile(path, txlock string, wait time.Duration, pragmas ...string) (*sql.DB, error) {
 	query := url.Values{
 		"_txlock": {txlock},
-		// Times are stored as integers, the only form that SQLite compares correctly; rows converts
-		// them back to times.
+		// Store times as integers, the only form that SQLite compares correctly. The type rows converts them back to times.
 		"_time_integer_format": {"unix_milli"},
 		"_pragma": append([]string{
 			"busy_timeout(" + strconv.FormatInt(wait.Milliseconds(), 10) + ")",
@@ -210,7 +209,7 @@ func (c Config) openFile(path, txlock string, wait time.Duration, pragmas ...str
 	return sql.OpenDB(c.keep(connect, false)), nil
 }
 
-// fileURI returns a path and its parameters in SQLite's form.
+// fileURI returns a path and parameters as a SQLite URI.
 func fileURI(path string, query url.Values) string {
 	slashed := filepath.ToSlash(path)
 	if !strings.HasPrefix(slashed, "/") {
@@ -220,11 +219,11 @@ func fileURI(path string, query url.Values) string {
 	return uri.String()
 }
 
-// sqliteVersions is goose's table of versions on SQLite, where goose has no lock.
+// sqliteVersions is goose's table of versions on SQLite, for which goose has no lock.
 type sqliteVersions struct{ database.Store }
 
-// CreateVersionTable makes versions unique, so that of two processes that apply the same migration
-// one commits and the other is rolled back.
+// CreateVersionTable makes versions unique. So if two processes apply the same migration, one commits and the other is rolled
+// back.
 func (v sqliteVersions) CreateVersionTable(ctx context.Context, db database.DBTxConn) error {
 	if err := v.Store.CreateVersionTable(ctx, db); err != nil {
 		return err
@@ -233,8 +232,8 @@ func (v sqliteVersions) CreateVersionTable(ctx context.Context, db database.DBTx
 	return err
 }
 
-// Insert records a version inside its migration's transaction, after a check of all foreign keys,
-// which are off while a migration runs.
+// Insert records a version inside its migration's transaction. It first checks all foreign keys, because they are off while a
+// migration runs.
 func (v sqliteVersions) Insert(ctx context.Context, db database.DBTxConn, req database.InsertRequest) error {
 	var table, parent string
 	err := db.QueryRowContext(ctx, `SELECT "table", parent FROM pragma_foreign_key_check LIMIT 1`).Scan(&table, &parent)
@@ -250,11 +249,11 @@ func (v sqliteVersions) Insert(ctx context.Context, db database.DBTxConn, req da
 // minFree is how many free bytes the disk of a SQLite file must have.
 const minFree = 1 << 20
 
-// errFull means that the disk is practically full.
+// errFull means that the disk has less than minFree left.
 var errFull = errors.New("the disk is full")
 
 func writeSQLite(ctx context.Context, d *DB) error {
-	// A row of a few bytes may fit into the log when nothing else does.
+	// Check the free space as well, because a row of a few bytes may fit into the log when nothing else does.
 	if left, err := FreeBytes(filepath.Dir(d.path)); err == nil && left < minFree {
 		return fmt.Errorf("%s has %d bytes left: %w", filepath.Dir(d.path), left, errFull)
 	}

@@ -14,16 +14,16 @@ import (
 )
 
 const (
-	// maxCachedStatements is how many prepared statements one connection keeps. The service has fewer
-	// distinct statements; beyond that the least recently used is evicted.
+	// maxCachedStatements is how many prepared statements one connection caches. The service has fewer distinct ones. The least
+	// recently used is evicted.
 	maxCachedStatements = 200
 
-	// maxCachedQueryBytes is the length in bytes up to which a query is kept. Longer ones are inserts of
-	// many rows, whose text varies with their number.
+	// maxCachedQueryBytes is the length in bytes of the longest cached query. Longer ones are inserts of many rows, whose text
+	// depends on their number.
 	maxCachedQueryBytes = 4096
 )
 
-// The names of observed round trips that are no statement of the caller.
+// The names of observed round trips that run no statement of the caller.
 const (
 	tripPrepare  = "prepare"
 	tripBegin    = "BEGIN"
@@ -32,19 +32,18 @@ const (
 	tripPing     = "PING"
 )
 
-// connector opens connections that keep their prepared statements. Neither driver does: lib/pq
-// takes two round trips for each query with parameters, and modernc.org/sqlite parses each query
-// again.
+// connector opens connections that cache their prepared statements, because neither driver does: lib/pq takes two round trips
+// for each query with parameters, and modernc.org/sqlite parses each query again.
 type connector struct {
 	driver.Connector
-	kept   int // statements kept by each connection; 0 keeps none
+	kept   int // statements that each connection caches; 0 means none
 	remote bool
-	// settings is the statement that each new connection runs first, "" for none. A pooler refuses
-	// settings in the connection request.
+	// settings is the statement that each new connection runs first; "" means none. A connection request cannot have them,
+	// because a pooler rejects them there.
 	settings string
-	// observe is called once for each round trip; nil observes none.
+	// observe is called once for each round trip; nil means never.
 	observe func(query string)
-	// sessions compares those of the connections; nil does not.
+	// sessions compares the connections' sessions; nil means no comparison.
 	sessions *sessions
 }
 
@@ -69,7 +68,7 @@ func (c *connector) Connect(ctx context.Context) (driver.Conn, error) {
 	}
 	if c.sessions != nil {
 		cn.shared = c.sessions.shared.Load()
-		// A busy pooler may give the connection another session at the second look.
+		// Twice, because a busy pooler may give the connection another session the second time.
 		for range 2 {
 			if err == nil {
 				err = cn.ownsSession(ctx)
@@ -106,31 +105,31 @@ var (
 // statement is a prepared statement of one connection.
 type statement struct {
 	driver.Stmt
-	running bool // its result is being read
-	retired bool // close it once it no longer runs
+	running bool // true while its result is being read
+	retired bool // true if it must be closed once it no longer runs
 }
 
-// conn is a connection that keeps its prepared statements. database/sql guarantees that one
-// goroutine uses it at a time.
+// conn is a connection that caches its prepared statements. database/sql guarantees that one goroutine uses it at a time.
 type conn struct {
 	innerConn
-	kept    *simplelru.LRU[string, *statement] // nil keeps none
-	remote  bool                               // PostgreSQL: a network away
-	socket  net.Conn                           // nil if there is none
+	kept    *simplelru.LRU[string, *statement] // nil means no cache
+	remote  bool                               // true on PostgreSQL, which is a network away
+	socket  net.Conn                           // nil on SQLite
 	observe func(query string)
 	inTx    bool
-	broken  bool // drop it instead of reusing it
-	// sessions is nil where sessions are not compared. session is this connection's server session; shared is how many shared
-	// sessions had been found when it opened.
+	broken  bool // true if the connection must not be reused
+	// sessions is nil if sessions are not compared. session is this connection's server session; shared is the value of
+	// sessions.shared when it opened.
 	sessions *sessions
 	session  string
 	shared   int64
-	// unreplicated is set when the server stops waiting for its synchronous standby.
+	// unreplicated is true once the server reports that it no longer waits for its synchronous standby.
 	unreplicated bool
 }
 
-// acquire returns the prepared statement of a query, or nil if the driver runs the query by itself, which for lib/pq is two
-// round trips if it has arguments. A statement whose result is still being read cannot run again.
+// acquire returns the prepared statement of a query, or nil if the driver must run the query by itself: lib/pq then takes two
+// round trips if there are arguments. It returns nil for a statement whose result is still being read, because that cannot run
+// again yet.
 func (c *conn) acquire(ctx context.Context, query string, args []driver.NamedValue) (*statement, error) {
 	if len(args) == 0 {
 		return nil, nil
@@ -163,7 +162,7 @@ func (c *conn) release(s *statement) {
 	}
 }
 
-// retire closes a statement that is no longer kept, once its result has been read.
+// retire closes a statement that left the cache, once its result has been read.
 func (c *conn) retire(s *statement) {
 	s.retired = true
 	if s.running {
@@ -221,12 +220,12 @@ func (c *conn) QueryContext(ctx context.Context, query string, args []driver.Nam
 	return r, nil
 }
 
-// rows is the result of a query; its statement may run again once it is closed.
+// rows is the result of a query. Its statement may run again once rows is closed.
 type rows struct {
 	driver.Rows
-	trip      *trip      // nil once the rows have been closed
+	trip      *trip      // nil after Close
 	statement *statement // nil when the driver ran the query by itself
-	// times are the columns that SQLite stores as integers but that are times.
+	// times are the columns that hold times, which SQLite stores as integers.
 	times []int
 }
 
@@ -236,8 +235,8 @@ func (r *rows) ColumnTypeDatabaseTypeName(i int) string {
 	return typed.ColumnTypeDatabaseTypeName(i)
 }
 
-// Next implements driver.Rows. The driver itself reads a small number of milliseconds as seconds,
-// which moves dates before September 2001 by millennia.
+// Next implements driver.Rows. It converts times itself, because SQLite's driver takes a small number of milliseconds for
+// seconds, which moves dates before September 2001 by millennia.
 func (r *rows) Next(dest []driver.Value) error {
 	if err := r.Rows.Next(dest); err == io.EOF { //nolint:errorlint // The driver's, as database/sql compares it.
 		return err
@@ -266,7 +265,7 @@ func (r *rows) Close() error {
 	return err
 }
 
-// notice reads the server's warnings.
+// notice handles the server's warnings.
 func (c *conn) notice(warning *pq.Error) {
 	if warning.Routine == routineNotReplicated {
 		c.unreplicated = true
@@ -291,7 +290,7 @@ func (c *conn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, e
 }
 
 type transaction struct {
-	ctx   context.Context // of Begin
+	ctx   context.Context // the context given to Begin
 	inner driver.Tx
 	conn  *conn
 }

@@ -20,16 +20,14 @@ import (
 )
 
 const (
-	// maxSpanQuery is how many bytes of a statement its span shows: inserts of many rows are
-	// repetitive.
+	// maxSpanQuery is how many bytes of a statement its span shows. It is short, because inserts of many rows are repetitive.
 	maxSpanQuery = 2048
-	// cancelPatience is how long a statement may continue after its context has ended, until the
-	// server takes the request to cancel it. A server that is gone, or a pooler without a free
-	// session, never takes it.
+	// cancelPatience is how long a statement may continue after its context has ended. Meanwhile the driver asks the server to
+	// cancel it; a vanished server, or a pooler without a free session, never accepts that request.
 	cancelPatience = time.Second
 )
 
-// trip is a round trip to the database, from its beginning until its result has been read.
+// trip is a round trip to the database, until its result has been read.
 type trip struct {
 	conn *conn
 	ctx  context.Context
@@ -38,11 +36,11 @@ type trip struct {
 	stop func() bool // nil for a trip that nothing interrupts
 }
 
-// begin starts a round trip that runs a statement, or what the trip's name says. It starts its span, if the context's
-// span is recorded: with the statement, without its parameters' values (OpenTelemetry's conventions for databases).
+// begin starts a round trip that runs a statement, or BEGIN, COMMIT and the like. If the context's span is recorded, it starts
+// a span with the statement, without the values of its parameters (OpenTelemetry's conventions for databases).
 //
-// It ends the trip once that continues for cancelPatience after its context has ended: the driver asks the server to cancel
-// the statement and then waits for it without limit.
+// cancelPatience after the context has ended it breaks the connection, because the driver asks the server to cancel the
+// statement and then waits for it without limit.
 func (c *conn) begin(ctx context.Context, query string) *trip {
 	c.observe(query)
 	t := &trip{conn: c, ctx: ctx, span: noop.Span{}}
@@ -58,7 +56,7 @@ func (c *conn) begin(ctx context.Context, query string) *trip {
 		t.stop = context.AfterFunc(ctx, func() {
 			time.AfterFunc(cancelPatience, func() {
 				if !t.over.Load() {
-					_ = c.socket.SetDeadline(time.Unix(1, 0)) // the driver's read or write fails
+					_ = c.socket.SetDeadline(time.Unix(1, 0)) // makes the driver's read or write fail
 				}
 			})
 		})
@@ -66,9 +64,9 @@ func (c *conn) begin(ctx context.Context, query string) *trip {
 	return t
 }
 
-// end ends a round trip with the error that its caller gets. A connection is dropped if its server no longer serves it, or
-// no longer accepts its statements. Outside a transaction database/sql then runs the query on another connection; inside
-// one the transaction is lost, and WithTx runs it again.
+// end ends a round trip and returns the error for the caller. It drops a connection whose server no longer serves it or rejects
+// its prepared statements. Outside of a transaction database/sql then runs the query on another connection; inside one the
+// transaction is lost, and WithTx runs it again.
 func (t *trip) end(err error) error {
 	t.over.Store(true)
 	if t.stop != nil {
@@ -76,13 +74,13 @@ func (t *trip) end(err error) error {
 	}
 	c := t.conn
 	if c.remote && t.ctx.Err() != nil {
-		// The server may have been asked to cancel the query: that request arrives separately, and if late it would
-		// cancel the next query instead.
+		// Drop the connection, because the driver may have asked the server to cancel the query. That request arrives
+		// separately, and if it is late it would cancel the next query.
 		c.broken = true
 	}
 	err = c.judge(err)
 	if e := pq.As(err); e != nil && t.span.IsRecording() {
-		// Not the text, which may contain values of the refused row.
+		// Only the code, because the text may contain values of the rejected row.
 		t.span.SetAttributes(attribute.String("db.response.status_code", string(e.Code)))
 	}
 	tracing.End(t.span, err)
@@ -100,8 +98,8 @@ func (t *trip) end(err error) error {
 	return err
 }
 
-// judge drops a connection whose server no longer serves it, and returns an error for a commit
-// without its standby.
+// judge drops a connection whose server no longer serves it, and returns an error for a commit that its standby did not
+// confirm.
 func (c *conn) judge(err error) error {
 	if err != nil && isLost(err) {
 		c.broken = true
@@ -118,8 +116,8 @@ var (
 	reads   = regexp.MustCompile("(FROM) [\"`]?([a-z_]+)")
 )
 
-// summary names a statement by its verb and table, such as UPDATE orders: the last change in it, or
-// without a change the first table that it reads.
+// summary returns a statement's verb and table, such as UPDATE orders: of its last change, or without a change the first table
+// that it reads.
 func summary(query string) string {
 	if found := changes.FindAllStringSubmatch(query, -1); len(found) > 0 {
 		last := found[len(found)-1]

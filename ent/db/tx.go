@@ -11,19 +11,18 @@ import (
 	"go.storefront.example/gen/ent"
 )
 
-// firstPause is the longest wait before the second attempt; it doubles with each one.
+// firstPause is the longest pause before the second attempt; it doubles with each attempt.
 const firstPause = 5 * time.Millisecond
 
-// txKey is the context key of a transaction on a store.
+// txKey is the context key of a transaction on a database.
 type txKey struct{ of *clock }
 
-// WithTx runs fn in one transaction and commits it; an error or a panic of fn rolls it back. It records nothing: changes of a
-// store's data go through hook.WithTx.
+// WithTx runs fn in one transaction and commits it; an error or a panic of fn rolls it back. It writes no journal entries and
+// events: to change a store's data use hook.WithTx.
 //
-// A transaction that loses to another one (a serialization failure, a deadlock, a lock on the
-// SQLite file) is run again, a bounded number of times. So fn may run several times, and must
-// change nothing outside the transaction. A unique index that refuses a row is an ordinary error;
-// see IsUnique. A transaction inside another on the same store is refused.
+// If the transaction conflicts with another one (a serialization failure, a deadlock, a lock on the SQLite file), WithTx runs
+// it again, a bounded number of times. So fn may run several times, and must change nothing outside the transaction. A row that
+// a unique index rejects is an ordinary error; see IsUnique. WithTx fails inside another transaction on the same database.
 func (d *DB) WithTx(ctx context.Context, fn func(ctx context.Context, tx *ent.Tx) error) error {
 	if ctx.Value(txKey{d.clock}) != nil {
 		return errors.New("a transaction inside a transaction")
@@ -54,7 +53,7 @@ func (d *DB) runTx(ctx context.Context, fn func(ctx context.Context, tx *ent.Tx)
 	ended := false
 	defer func() {
 		if !ended {
-			// Its error would only hide the original one.
+			// Ignore the rollback's error, because it would hide the original one.
 			_ = tx.Rollback()
 		}
 	}()

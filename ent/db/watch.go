@@ -9,12 +9,12 @@ import (
 	"github.com/google/uuid"
 )
 
-// watchInterval is how often a listener asks SQLite whether another process committed something. It
-// costs an idle worker one percent of a core.
+// watchInterval is how often a listener asks SQLite whether another process has committed. It costs an idle worker one percent
+// of a core.
 const watchInterval = 30 * time.Millisecond
 
-// watcher notifies on SQLite: in this process at once, and of what another process commits within
-// watchInterval (https://www.sqlite.org/pragma.html#pragma_data_version).
+// watcher notifies on SQLite: at once in this process, and within watchInterval after another process's commit
+// (https://www.sqlite.org/pragma.html#pragma_data_version).
 type watcher struct {
 	signals
 	// open returns a pool that reads the file.
@@ -38,18 +38,18 @@ func (w *watcher) listen(ctx context.Context) <-chan struct{} {
 	return signal
 }
 
-// watch raises the signal after commits that leave an entry in the outbox or a new delivery. Other
-// commits, such as those that count requests, are passed over.
+// watch raises the signal after commits that leave an entry in the outbox or a new delivery. It ignores other commits, such as
+// counts of requests.
 func (w *watcher) watch(ctx context.Context, signal chan struct{}) error {
 	pool, err := w.open()
 	if err != nil {
 		return err
 	}
 	defer func() { _ = pool.Close() }()
-	pool.SetMaxOpenConns(1) // the version is that of a connection
+	pool.SetMaxOpenConns(1) // one connection, because data_version is per connection
 	ticker := time.NewTicker(watchInterval)
 	defer ticker.Stop()
-	// The outbox's entries, and the newest delivery: identifiers of deliveries grow with the time.
+	// look reads whether the outbox has entries, and the newest delivery, whose id is the largest.
 	const look = "SELECT EXISTS (SELECT 1 FROM outbox), (SELECT max(id) FROM deliveries)"
 	var (
 		seen, version int64

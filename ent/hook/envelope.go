@@ -14,7 +14,7 @@ import (
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 )
 
-// Forgotten takes the place of the payload of an event whose customer was forgotten. It is never sent.
+// Forgotten replaces the payload of an event whose customer was erased. It is never sent.
 const Forgotten = `{"forgotten":true}`
 
 // Envelope returns a webhook event envelope (specification, Webhook event envelope): the bytes
@@ -24,8 +24,8 @@ func Envelope(id uuid.UUID, eventType string, at time.Time, storeID uuid.UUID, s
 	return append(apijson.Append(b, data), '}')
 }
 
-// PingEnvelope returns the envelope of a ping, whose data is an object with message and sentAt
-// (specification, Event types). It is sent when it happens.
+// PingEnvelope returns the envelope of a ping, whose data is an object with message and sentAt (specification, Event types). at
+// is both the event's time and sentAt.
 func PingEnvelope(id uuid.UUID, at time.Time, storeID uuid.UUID, storeSlug, message string) []byte {
 	b := appendHead(make([]byte, 0, 384), id, Ping, at, storeID, storeSlug)
 	b = apijson.AppendString(append(b, `{"message":`...), message)
@@ -33,7 +33,7 @@ func PingEnvelope(id uuid.UUID, at time.Time, storeID uuid.UUID, storeSlug, mess
 	return append(b, "}}"...)
 }
 
-// appendHead appends an envelope up to its data.
+// appendHead appends the part of an envelope before its data.
 func appendHead(b []byte, id uuid.UUID, eventType string, at time.Time, storeID uuid.UUID, storeSlug string) []byte {
 	b = apijson.AppendString(append(b, `{"id":`...), id.String())
 	b = apijson.AppendString(append(b, `,"type":`...), eventType)
@@ -43,7 +43,7 @@ func appendHead(b []byte, id uuid.UUID, eventType string, at time.Time, storeID 
 	return append(b, `},"data":`...)
 }
 
-// ReadEvent is an event as its payload shows it.
+// ReadEvent is an event read from its payload.
 type ReadEvent struct {
 	ID        uuid.UUID
 	Type      string
@@ -52,8 +52,8 @@ type ReadEvent struct {
 	Data proto.Message
 }
 
-// ReadEnvelope reads a payload that Envelope or PingEnvelope returned. It fails for any other text: for one with other spaces,
-// fields that are unknown or repeated, or another type than EventTypes and Ping.
+// ReadEnvelope reads a payload that Envelope or PingEnvelope returned. It fails for any other text: other spaces, unknown or
+// repeated fields, or a type that is neither in EventTypes nor Ping.
 func ReadEnvelope(payload []byte) (e ReadEvent, err error) {
 	var read struct {
 		ID        uuid.UUID

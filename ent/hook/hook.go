@@ -30,7 +30,7 @@ import (
 	"go.storefront.example/gen/ent"
 )
 
-// notedMutation is what a mutation has changed, or what Record has noted.
+// notedMutation is a change that a mutation made, or that Record was given.
 type notedMutation struct {
 	action, resource string // action is "" for a change without a journal entry
 	id               uuid.UUID
@@ -39,17 +39,17 @@ type notedMutation struct {
 	entry            uuid.UUID // the journal entry to add to, if the change is a part of a larger one
 }
 
-// Record adds a journal entry of what no mutation of a journaled column shows, such as a load of many rows.
+// Record adds a journal entry for a change that no mutation of a journaled column shows, such as a load of many rows.
 func Record(ctx context.Context, action, resource string, id uuid.UUID, fields ...FieldChange) {
 	r := from(ctx)
 	r.register()
 	r.changes = append(r.changes, notedMutation{action: action, resource: resource, id: id, fields: fields})
 }
 
-// RecordPart records what a part of a larger change has counted, such as a batch of an import, in one journal entry for
-// all parts: the first part makes the entry, and each later one adds its number to the entry's. The entry keeps the time
-// of the first part. Its id is derived from the larger change's id, which id.At made, and the store's. The caller holds a
-// lock under which the parts run one after the other, such as that of the resource's row.
+// RecordPart counts a part of a larger change, such as a batch of an import, in one journal entry for all parts: the first part
+// makes the entry, and each later one adds its count. The entry keeps the time of the first part. The entry's id is derived
+// from whole, an id made by id.At, and the store's id. The caller holds a lock under which the parts run one after the other,
+// such as a lock on the resource's row.
 func RecordPart(ctx context.Context, whole uuid.UUID, action, resource string, of uuid.UUID, field string, count int64) {
 	store, _, _ := tenant.From(ctx)
 	r := from(ctx)
@@ -59,7 +59,7 @@ func RecordPart(ctx context.Context, whole uuid.UUID, action, resource string, o
 	})
 }
 
-// register makes the client note every change. It is called once for a client, before any other use.
+// register installs the hook in a client. It is called once, before any other use of the client.
 func register(c *ent.Client) {
 	c.Event.Use(func(next ent.Mutator) ent.Mutator {
 		return ent.MutateFunc(func(ctx context.Context, m ent.Mutation) (ent.Value, error) {
@@ -91,23 +91,24 @@ var (
 	errUnlocked = errors.New("its row is not locked (hook.LockRow)")
 )
 
-// note runs a mutation and notes what it changes.
+// note runs a mutation and records its change.
 func note(ctx context.Context, k kind, m mutation, next ent.Mutator) (ent.Value, error) {
 	fields, err := k.checkedChanges(ctx, m)
 	if err != nil {
 		return nil, fmt.Errorf("change a %s: %w", k.resource, err)
 	}
-	id, one := m.ID() // ent sets that of a new row before
+	id, one := m.ID() // ent has set the id of a new row before
 	if !one {
 		return next.Mutate(ctx, m)
 	}
 	r := from(ctx)
-	if m.Op().Is(ent.OpUpdateOne) && len(fields) > 0 && m.Type() != ent.TypeApiKey { // a key has no such column
+	if m.Op().Is(ent.OpUpdateOne) && len(fields) > 0 && m.Type() != ent.TypeApiKey { // an API key has no column updated_at
 		if err := m.SetField("updated_at", r.time(id)); err != nil {
 			return nil, err
 		}
 	}
-	// The hooks of a creation of many rows run one inside the other, the first row's outermost.
+	// When many rows are created, ent nests their hooks, the first row's outermost. So the entry goes to the place that the
+	// list had before the inner hooks ran.
 	position := len(r.changes)
 	value, err := next.Mutate(ctx, m)
 	if err != nil {
@@ -128,7 +129,7 @@ func note(ctx context.Context, k kind, m mutation, next ent.Mutator) (ent.Value,
 	return value, nil
 }
 
-// checkedChanges returns the journaled columns that a mutation changes, or why it is refused.
+// checkedChanges returns the journaled columns that a mutation changes, or an error that says why it is not allowed.
 func (k kind) checkedChanges(ctx context.Context, m mutation) ([]FieldChange, error) {
 	r, begun := ctx.Value(contextKey{}).(*recorder)
 	store, _, tenanted := tenant.From(ctx)

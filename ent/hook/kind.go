@@ -33,16 +33,16 @@ func EventTypes() []string {
 // Ping is the type of the event that the test button sends. No webhook can subscribe to it.
 const Ping = "ping"
 
-// kind describes the journal entries and events of one kind of row.
+// kind has the journal entries and events of one kind of row.
 type kind struct {
 	// resource is the name in the activity journal.
 	resource string
-	// fields are the journaled columns in the order of an entry. Counters and times that follow from
-	// other changes are not journaled.
+	// fields are the journaled columns in the order of an entry. Counters, and times that follow from other changes, are not
+	// journaled.
 	fields []resource.Column
-	// updated ends the name of an update in the journal: paid in order.paid. Nil means updated.
+	// updated returns the last part of an update's name in the journal: "paid" in order.paid. A nil func means "updated".
 	updated func(changes []FieldChange) string
-	// events returns the types of event that a change sends; status is the new one, "" if it stays.
+	// events returns the types of the events that a change sends. status is the new status, "" if it stays.
 	events func(created bool, status string, row ent.Value) []string
 }
 
@@ -147,7 +147,7 @@ func (k kind) action(op ent.Op, changes []FieldChange) string {
 	return k.resource + ".updated"
 }
 
-// storeOf returns the store that the row of a mutation belongs to; old is the locked row.
+// storeOf returns the store of the row that a mutation changes; old is the locked row.
 func storeOf(m mutation, old ent.Value) uuid.UUID {
 	var owner any
 	switch {
@@ -162,7 +162,7 @@ func storeOf(m mutation, old ent.Value) uuid.UUID {
 	return id
 }
 
-// names reports whether a mutation sets a journaled column, to whichever value.
+// names reports whether a mutation sets a journaled column, even to the same value.
 func (k kind) names(m mutation) bool {
 	return slices.ContainsFunc(k.fields, func(f resource.Column) bool {
 		_, set := m.Field(f.Name)
@@ -200,7 +200,7 @@ func (k kind) changes(m mutation, old ent.Value) ([]FieldChange, error) {
 	return changes, nil
 }
 
-// column returns the value of a row's column, whose field names it in the tag json.
+// column returns a column's value. It finds the column by the tag json of its struct field.
 func column(row ent.Value, name string) any {
 	if row == nil {
 		return nil

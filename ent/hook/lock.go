@@ -14,15 +14,15 @@ import (
 	"go.storefront.example/gen/ent"
 )
 
-// query is a query of rows of one type that can lock them.
+// query is a query for rows of one type that can lock them.
 type query[Q any, R ent.Value] interface {
 	ForUpdate(opts ...sql.LockOption) Q
 	Only(ctx context.Context) (R, error)
 	All(ctx context.Context) ([]R, error)
 }
 
-// LockRow locks a row for the rest of the transaction, which may then change it, and reads it; how may be db.SkipLocked. It
-// fails with ent's NotFoundError.
+// LockRow locks a row for the rest of the transaction and reads it; the transaction may then change it. how may be
+// db.SkipLocked. It fails with ent's NotFoundError.
 //
 // A transaction locks every row that it changes before it asks for the time (Time), in the order store, order, customer,
 // payment link; if it locks a product, a key or a webhook, it locks no other row. So transactions never deadlock.
@@ -50,12 +50,12 @@ func LockRows[Q query[Q, R], R ent.Value](ctx context.Context, q Q) ([]R, error)
 
 // lockedRow is a row that no other transaction changes before the commit.
 type lockedRow struct {
-	row  ent.Value // as last read or changed
-	last time.Time // the last of its moments before this transaction; zero for a new row
+	row  ent.Value // as this transaction last read or changed it
+	last time.Time // the row's last moment before this transaction; zero for a new row
 }
 
-// NoteLocked notes rows that the transaction has locked (FOR UPDATE or FOR NO KEY UPDATE; on SQLite the
-// transaction itself is enough) and then read. Only they can be changed.
+// NoteLocked notes rows that the transaction has locked (FOR UPDATE or FOR NO KEY UPDATE; on SQLite the transaction itself is
+// enough) and then read. It may change no other rows.
 func NoteLocked(ctx context.Context, rows ...ent.Value) error {
 	r := from(ctx)
 	for _, row := range rows {
@@ -85,12 +85,13 @@ func NoteLocked(ctx context.Context, rows ...ent.Value) error {
 	return nil
 }
 
-// errLate is for tests: a wait for this lock may have made the transaction's time older than the row's.
+// errLate fails tests that lock a row after asking for the time: while the lock waited, another transaction may have given the
+// row a later moment.
 var errLate = errors.New("the transaction has asked for its time (hook.Time) before this lock")
 
 func (r *recorder) lock(id uuid.UUID, row ent.Value, moments ...*time.Time) error {
 	if _, known := r.rows[id]; known {
-		return nil // a second reading has this transaction's own moments
+		return nil // a second reading would return this transaction's own moments
 	}
 	if !r.now.IsZero() && testing.Testing() {
 		return errLate

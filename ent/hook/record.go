@@ -22,9 +22,10 @@ import (
 )
 
 // write writes the journal entries, the events and their outbox entries, right before the commit, and returns whether the
-// outbox has any. Every event is kept, but only those to which an enabled webhook of the store subscribes are queued: a webhook
-// receives the events of all transactions that begin after the commit that enabled it, and perhaps those of transactions under
-// way. Where a transaction cannot read the webhooks, all events are queued, and the relay finds out which webhooks subscribe.
+// outbox has any. Every event is kept, but only those to which an enabled webhook of the store subscribes go to the outbox. A
+// webhook receives the events of all transactions that begin after the commit that enabled it, and perhaps of those that were
+// under way. Where a transaction cannot read the webhooks, all events go to the outbox, and the relay drops those without a
+// subscriber.
 func (r *recorder) write(ctx context.Context, tx *ent.Tx) (queued bool, err error) {
 	if len(r.changes) == 0 {
 		return false, nil
@@ -40,8 +41,7 @@ func (r *recorder) write(ctx context.Context, tx *ent.Tx) (queued bool, err erro
 	return queued, nil
 }
 
-// span starts the span of the records that are written beside the change. Deliveries are children of the
-// outbox's span.
+// span starts the span of writing the records. Its context makes the spans of deliveries children of it.
 func (r *recorder) span(ctx context.Context) (context.Context, trace.Span) {
 	var types []string
 	for _, c := range r.changes {
@@ -81,7 +81,7 @@ func (r *recorder) writeJournal(ctx context.Context, tx *ent.Tx) error {
 	return tx.ActivityEntry.CreateBulk(entries...).Exec(ctx)
 }
 
-// addTo adds the counts of a part (RecordPart) to the journal entry of the whole, and reports whether there is one.
+// addTo adds the counts of a part (RecordPart) to the larger change's journal entry, and reports whether that entry exists.
 func addTo(ctx context.Context, tx *ent.Tx, store uuid.UUID, part notedMutation) (bool, error) {
 	is := []predicate.ActivityEntry{activityentry.StoreID(store), activityentry.ID(part.entry)}
 	whole, err := tx.ActivityEntry.Query().Where(is...).Only(ctx)
@@ -102,7 +102,7 @@ func addTo(ctx context.Context, tx *ent.Tx, store uuid.UUID, part notedMutation)
 	return true, tx.ActivityEntry.Update().Where(is...).SetChanges(appendChanges(nil, sums)).Exec(ctx)
 }
 
-// writeEvents writes the events, and puts those into the outbox to which a webhook subscribes.
+// writeEvents writes the events, and adds an outbox entry for each event to which a webhook subscribes.
 func (r *recorder) writeEvents(ctx context.Context, tx *ent.Tx) (queued bool, err error) {
 	store, _, _ := tenant.From(ctx)
 	var events []*ent.EventCreate
@@ -148,7 +148,7 @@ func (r *recorder) writeEvents(ctx context.Context, tx *ent.Tx) (queued bool, er
 	return len(rows) > 0, tx.OutboxEntry.CreateBulk(rows...).Exec(ctx)
 }
 
-// data returns the object that an event concerns, as GET answers right after the commit.
+// data returns an event's data: the answer that a GET of its object gives right after the commit.
 func (r *recorder) data(ctx context.Context, tx *ent.Tx, store tenant.Store, id uuid.UUID) (proto.Message, error) {
 	if r.shown != nil {
 		if of, shown := r.shown(); of == id {

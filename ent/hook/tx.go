@@ -13,7 +13,7 @@ import (
 	"go.storefront.example/gen/ent"
 )
 
-// Open opens a database as db.Open does, with clients whose changes are recorded.
+// Open is db.Open with clients whose changes are recorded.
 func Open(ctx context.Context, c db.Config) (*db.DB, error) { return db.Open(ctx, c, register) }
 
 // recorder collects the changes of one transaction. It travels in the context of the transaction.
@@ -21,13 +21,13 @@ type recorder struct {
 	db            *db.DB
 	tx            *ent.Tx
 	now           time.Time            // zero until the first use
-	journal       func(op ent.Op) bool // whether mutations of a kind have journal entries; nil for all
+	journal       func(op ent.Op) bool // whether to journal a mutation; nil for all
 	withoutEvents bool
-	shown         func() (uuid.UUID, proto.Message) // what EventData was given; nil without
+	shown         func() (uuid.UUID, proto.Message) // the function given to EventData, or nil
 	rows          map[uuid.UUID]lockedRow
-	registered    bool // whether the commit writes the records
+	registered    bool // true once the commit will write the records
 	changes       []notedMutation
-	events        []uuid.UUID // those written
+	events        []uuid.UUID // ids of the events written
 }
 
 type contextKey struct{}
@@ -40,21 +40,21 @@ func from(ctx context.Context) *recorder {
 	return r
 }
 
-// Option says what a transaction does not record, or records in another way.
+// Option leaves out some of a transaction's records, or supplies their data.
 type Option func(*recorder)
 
-// WithoutJournal leaves out the journal entries of mutations, because they would keep what is erased. Record still writes its
-// entry.
+// WithoutJournal leaves out the journal entries of mutations, because these would keep values that the transaction erases.
+// Record still writes its entry.
 func WithoutJournal(r *recorder) { r.journal = func(ent.Op) bool { return false } }
 
-// WithoutCreations leaves out the journal entries of rows that are created, because the load that creates them has one entry.
+// WithoutCreations leaves out the journal entries of created rows, because the import that creates them has one entry for all.
 func WithoutCreations(r *recorder) { r.journal = func(op ent.Op) bool { return !op.Is(ent.OpCreate) } }
 
 // WithoutEvents leaves out the events of mutations.
 func WithoutEvents(r *recorder) { r.withoutEvents = true }
 
-// EventData gives the events of one object what a GET answers right after the commit, because the caller has it at hand:
-// otherwise the commit reads it. The function is called before the commit, after the last change.
+// EventData supplies the data of one object's events: the answer to a GET right after the commit. It saves the commit from
+// reading the object. The commit calls shown after the last change.
 func EventData(shown func() (of uuid.UUID, data proto.Message)) Option {
 	return func(r *recorder) { r.shown = shown }
 }
@@ -62,8 +62,8 @@ func EventData(shown func() (of uuid.UUID, data proto.Message)) Option {
 // WithTx runs fn in one transaction and commits it (db.WithTx), with the journal entries, events and outbox entries of its
 // changes. fn locks the rows that it changes (LockRow), and then asks for its time (Time).
 //
-// fn may run several times, because a transaction that loses to another one is run again: it must change nothing outside the
-// transaction.
+// fn may run several times, because a transaction that conflicts with another one is run again. So it must change nothing
+// outside the transaction.
 func WithTx(ctx context.Context, d *db.DB, fn func(ctx context.Context, tx *ent.Tx) error, options ...Option) error {
 	return d.WithTx(ctx, func(ctx context.Context, tx *ent.Tx) error {
 		r := &recorder{db: d, tx: tx, rows: map[uuid.UUID]lockedRow{}}
@@ -74,11 +74,10 @@ func WithTx(ctx context.Context, d *db.DB, fn func(ctx context.Context, tx *ent.
 	})
 }
 
-// raceAttempts bounds how often a change is repeated after another one stored the same unique
-// value first. The first repetition already reads that row.
+// raceAttempts bounds how often Change runs a change. The second run already reads the row that won.
 const raceAttempts = 5
 
-// Change is WithTx, repeated if another transaction has stored the same unique value first.
+// Change is WithTx, run again if another transaction has stored the same unique value first.
 func Change(ctx context.Context, d *db.DB, fn func(ctx context.Context, tx *ent.Tx) error, options ...Option) error {
 	var err error
 	for range raceAttempts {
@@ -89,7 +88,7 @@ func Change(ctx context.Context, d *db.DB, fn func(ctx context.Context, tx *ent.
 	return fmt.Errorf("lost the race for a unique value %d times: %w", raceAttempts, err)
 }
 
-// register makes the commit of the transaction write the records, from the first change on.
+// register makes the commit of the transaction write the records. The first change calls it.
 func (r *recorder) register() {
 	if r.registered {
 		return
@@ -110,7 +109,7 @@ func (r *recorder) register() {
 	})
 }
 
-// announce makes followers and workers look for the events that were committed.
+// announce wakes followers and workers for the committed events.
 func (r *recorder) announce(ctx context.Context, queued bool) {
 	if len(r.events) > 0 {
 		store, _, _ := tenant.From(ctx)

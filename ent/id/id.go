@@ -1,6 +1,5 @@
-// Package id makes the ids of rows that are ordered by time: UUIDs of version 7 (RFC 9562, section
-// 5.7), which sort by the millisecond of their creation. The caller passes the time, so that a
-// row's id agrees with the database's clock.
+// Package id makes ids that sort by time: UUIDs of version 7 (RFC 9562, section 5.7), which sort by the millisecond of their
+// creation. The caller passes the time, so that a row's id agrees with the database's clock.
 package id
 
 import (
@@ -13,22 +12,21 @@ import (
 	"github.com/google/uuid"
 )
 
-// counted orders the ids of one process within a millisecond (RFC 9562, section 6.2, method 1). It
-// starts anywhere in its lower half, so that two processes count differently.
+// counted orders the ids that one process makes in a millisecond (RFC 9562, section 6.2, method 1). It starts at a random
+// number in its lower half, so that two processes count differently.
 var counted atomic.Uint32
 
 const counterBits = 26
 
 func init() { counted.Store(rand.Uint32N(1 << (counterBits - 1))) }
 
-// At returns a new id of the millisecond of t. Of two ids that a process makes in one millisecond,
-// the later one sorts after the earlier, except once in 67 million. Times before 1970 count as
-// 1970. Goroutines may call it at once.
+// At returns a new id for the millisecond of t. Of two ids that a process makes in one millisecond, the later one sorts after
+// the earlier, except once in 67 million. Times before 1970 count as 1970. Goroutines may call it at once.
 func At(t time.Time) uuid.UUID {
 	made := uuid.New()
 	put(&made, t)
 	n := counted.Add(1)
-	// 12 bits behind the version, 14 behind the variant; 48 stay random.
+	// 12 bits of the counter follow the version, 14 the variant; 48 stay random.
 	binary.BigEndian.PutUint16(made[6:], 7<<12|uint16(n>>14&0xfff))
 	binary.BigEndian.PutUint16(made[8:], 1<<15|uint16(n&0x3fff))
 	return made
@@ -42,22 +40,21 @@ func For(first, second uuid.UUID) uuid.UUID {
 	return made
 }
 
-// Floor returns the lowest id of the millisecond of t: the bound between ids made before t and ids
-// made from t on. No row has it.
+// Floor returns the lowest id of the millisecond of t, which no row has: ids made before t are lower, others higher.
 func Floor(t time.Time) uuid.UUID {
 	var floor uuid.UUID
 	put(&floor, t)
 	return floor
 }
 
-// Time returns the millisecond of an id, in UTC.
+// Time returns the time of an id: whole milliseconds, in UTC.
 func Time(made uuid.UUID) time.Time {
 	var ms [8]byte
 	copy(ms[2:], made[:6])
 	return time.UnixMilli(int64(binary.BigEndian.Uint64(ms[:]))).UTC()
 }
 
-// put writes the 48 bits of the time.
+// put writes the time's 48 bits.
 func put(made *uuid.UUID, t time.Time) {
 	var ms [8]byte
 	binary.BigEndian.PutUint64(ms[:], uint64(max(0, t.UnixMilli())))

@@ -7,9 +7,9 @@ import (
 	"unicode"
 )
 
-// invisible reports whether a character is white space or a format character of Unicode (White_Space, general category
-// Cf), such as U+200B, U+FEFF and the marks of direction. Of the control characters only a tab and a line's end are, as
-// only these two may stand in a text.
+// invisible reports whether a character is white space or a format character of Unicode (White_Space, general category Cf),
+// such as U+200B, U+FEFF and the marks of direction. Of the control characters only tab and line end count, because only these
+// two are allowed in texts.
 func invisible(r rune) bool {
 	if unicode.IsControl(r) {
 		return r == '\t' || r == '\n'
@@ -23,8 +23,8 @@ func Trim(text string) string { return strings.TrimFunc(text, invisible) }
 // In reports whether a text has a space or an invisible character anywhere.
 func In(text string) bool { return strings.ContainsFunc(text, invisible) }
 
-// TrimPhone drops what a contact or a spreadsheet adds to a phone number: format characters and variation selectors
-// anywhere, and spaces and a ; at its ends. Spaces that are wider or narrower become U+0020.
+// TrimPhone drops characters that contacts or spreadsheets add to a phone number: format characters and variation selectors
+// anywhere, spaces and ";" at both ends. Wide and narrow spaces become U+0020.
 func TrimPhone(text string) string {
 	return strings.Trim(strings.Map(func(r rune) rune {
 		switch {

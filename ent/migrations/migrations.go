@@ -1,10 +1,8 @@
-// Package migrations holds the versioned SQL that makes the tables, a folder for each database, and
-// numbers it. Package db runs it.
+// Package migrations holds the numbered SQL files that create the tables, in a folder for each database. Package db runs them.
 //
-// The program in the folder diff writes a migration from the schema of ent; a person reviews it,
-// and it is never edited once it has landed. There is no way down: servers of two versions run on
-// one database during an upgrade, so a migration only adds what the older version can ignore, and a
-// later release removes what no running version uses any more.
+// The program in the folder diff writes a migration from ent/schema; a person reviews it, and nobody edits it once it has
+// landed. Migrations cannot be undone. During an upgrade servers of two versions run on one database, so a migration only adds
+// what the older version can ignore, and a later release removes what no running version uses.
 package migrations
 
 import (
@@ -17,7 +15,7 @@ import (
 	"entgo.io/ent/dialect"
 )
 
-// Header is the line that each file starts with.
+// Header is the first line of each file.
 const Header = "-- +goose Up\n"
 
 //go:embed sqlite/*.sql postgres/*.sql
@@ -29,7 +27,7 @@ type File struct {
 	Name    string // as in 00001_NAME.sql
 }
 
-// Folder is the name of the folder that holds the migrations of an ent dialect.
+// Folder returns the name of the folder with an ent dialect's migrations.
 func Folder(name string) string {
 	if name == dialect.SQLite {
 		return "sqlite"
@@ -37,10 +35,10 @@ func Folder(name string) string {
 	return name
 }
 
-// FS is the folder of an ent dialect.
+// FS returns the folder with an ent dialect's migrations.
 func FS(name string) (fs.FS, error) { return fs.Sub(files, Folder(name)) }
 
-// List lists the migrations of an ent dialect in their order. Goroutines may share it.
+// List lists an ent dialect's migrations in order. Goroutines may share it.
 func List(name string) ([]File, error) {
 	entries, err := files.ReadDir(Folder(name))
 	if err != nil {

@@ -1,10 +1,10 @@
-// Package notice tells the platform what its stores' owners should hear of: that a webhook fails, that a key expires, that
-// an import has ended. A notice is an event like those of owners, written in the transaction of what happened, and posted
-// by the workers with signature, retries and journal. The address that receives all of them, the sink, is a row of the
-// webhooks too.
+// Package notice writes notices to the platform about events that it should forward to the stores' owners: a failing webhook,
+// an expiring key, a finished import. A notice is an event like those of owners, written in the transaction that causes it, and
+// posted by the workers with signature, retries and journal. The sink, the one address that receives all notices, is a row of
+// the table webhooks.
 //
-// Notices and their sink belong to the store Platform, which is no row of the stores: so nothing that reads a store's
-// events, webhooks or deliveries finds them. Without a sink nothing is written.
+// Notices and their sink belong to the store Platform, which has no row in the table stores. So no query of a store's events,
+// webhooks or deliveries finds them. Without a sink nothing is written.
 package notice
 
 import (
@@ -60,28 +60,28 @@ var subjects = map[string]string{
 	CustomerForgotten: "A customer of %s was forgotten",
 }
 
-// Platform is the store of notices, their deliveries and their sink.
+// Platform is the store id of notices, their deliveries and their sink.
 var Platform = uuid.Nil
 
 // SinkID is the webhook of the sink: "notices", as a UUID of version 8.
 var SinkID = uuid.MustParse("6e6f7469-6365-8373-8000-000000000000")
 
-// Notice is what happened.
+// Notice is a message to the platform, about one store or about none.
 type Notice struct {
 	// Type is one of the constants.
 	Type string
-	// StoreID is the store that it happened in, which still has its row; Platform if it is none.
+	// StoreID is the store that the notice is about, whose row still exists; Platform for none.
 	StoreID uuid.UUID
 	// Text says what happened and what to do, in whole sentences for the store's owner.
 	Text string
 	// Page is the path of the page about it within the dashboard, such as "/keys"; empty for the overview.
 	Page string
-	// About has what programs need beside, such as ids and numbers; times are in UTC.
+	// About has details for programs, such as ids and numbers; times are in UTC.
 	About map[string]any
 }
 
-// envelope is a notice as it is stored, signed and sent: that of an event, whose store is the zero id without a slug where
-// it is none.
+// envelope is a notice as it is stored, signed and sent: an event's envelope. If the notice is about no store, the store has
+// the zero id and no slug.
 type envelope struct {
 	ID        uuid.UUID       `json:"id"`
 	Type      string          `json:"type"`
@@ -97,7 +97,7 @@ type data struct {
 	StoreName    string `json:"storeName"`
 	SupportEmail string `json:"supportEmail"`
 	Subject      string `json:"subject"`
-	// Text ends with the page, if there is one.
+	// Text ends with the address of the page, if there is one.
 	Text  string         `json:"text"`
 	Page  *string        `json:"page"`
 	About map[string]any `json:"about"`
@@ -148,7 +148,7 @@ func Write(ctx context.Context, tx Tx, at time.Time, n Notice) (uuid.UUID, error
 	return e.ID, nil
 }
 
-// sink returns the public address of the dashboard, if it is known, and whether there is a sink.
+// sink returns the dashboard's public address, or "" if it is unknown, and whether there is a sink.
 func sink(ctx context.Context, on db.Querier) (dashboard string, enabled bool, err error) {
 	enabled, err = one(ctx, on, "look for the address of notices",
 		"SELECT description FROM webhooks WHERE id = $1 AND store_id = $2 AND enabled", []any{SinkID, Platform}, &dashboard)
@@ -165,7 +165,7 @@ type Sink struct {
 	Dashboard string
 }
 
-// SetSink makes all processes send notices to this address alone, or, if it has no URL, nowhere: notices that wait are then
+// SetSink makes all processes send notices only to this address. Without a URL they send none, and waiting notices are
 // cancelled.
 func SetSink(ctx context.Context, s *db.DB, secrets *seal.Keyring, to Sink) error {
 	set := func(ctx context.Context, tx *ent.Tx) error {
@@ -196,7 +196,7 @@ func SetSink(ctx context.Context, s *db.DB, secrets *seal.Keyring, to Sink) erro
 	return nil
 }
 
-// Failing returns for how long the sink has failed; 0 if it works, or there is none.
+// Failing returns how long the sink has failed; 0 if it works or there is none.
 func Failing(ctx context.Context, s *db.DB) (time.Duration, error) {
 	var since time.Time
 	if found, err := one(ctx, s.Reader(), "read how the address of notices does",
@@ -218,5 +218,5 @@ func one(ctx context.Context, on db.Querier, what, query string, args []any, des
 	return found, nil
 }
 
-// stamp is a time as the API writes it.
+// stamp returns a time in the API's JSON form.
 func stamp(at time.Time) json.RawMessage { return apijson.AppendTime(nil, at) }

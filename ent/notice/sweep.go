@@ -29,8 +29,8 @@ const (
 	forgotten         = 7 * day
 )
 
-// Sweep writes the notices that time brings: of webhooks that have failed for a day or two, of keys that expire, and what
-// holds since before there was a sink. Several processes may sweep at once.
+// Sweep writes the notices that are due: of webhooks that have failed for a day or two, of keys that expire, and of states that
+// began before there was a sink. Several processes may sweep at once.
 func Sweep(ctx context.Context, s *db.DB) error {
 	if _, on, err := sink(ctx, s.Reader()); err != nil || !on {
 		return err
@@ -51,7 +51,7 @@ func Sweep(ctx context.Context, s *db.DB) error {
 	return nil
 }
 
-// each calls tell with every id that a query finds, in a transaction for each.
+// each calls tell for every id that a query finds, each in its own transaction.
 func each(ctx context.Context, s *db.DB, tell func(context.Context, *db.DB, Tx, uuid.UUID, time.Time) error, query string,
 	args ...any) error {
 	var found []uuid.UUID
@@ -72,7 +72,7 @@ func each(ctx context.Context, s *db.DB, tell func(context.Context, *db.DB, Tx, 
 	return nil
 }
 
-// key writes what the platform is to be told of a key's expiry now, if anything.
+// key writes the notice of a key's expiry that is due, if any.
 func key(ctx context.Context, s *db.DB, tx Tx, keyID uuid.UUID, now time.Time) error {
 	var store uuid.UUID
 	var name string

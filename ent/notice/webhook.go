@@ -13,15 +13,15 @@ import (
 	"go.storefront.example/ent/id"
 )
 
-// What the platform has been told of a webhook's failures, its column notice_level. It follows the webhook's state:
+// Values of a webhook's notice_level: the last notice sent about its failures. It follows the webhook's state:
 //
-//	healthy ──first failure──► failing ──24 h──► failingDay ──48 h──► failingTwoDays ──by its failures──► disabled
+//	healthy ──first failure──► failing ──24 h──► failingDay ──48 h──► failingTwoDays ──automatically──► disabled
 //	   ▲                          │                  │                     │                                │
 //	   └────── recovered ◄────────┴──────────────────┴─────────────────────┘          a person enables it ◄─┘
 //
-// A change of the state and the regular sweep both call Webhook, which compares the two under the row's lock: so each step
-// is told once, whoever comes first and whoever dies. While the last notice of a webhook is on its way, Webhook writes
-// no other: they arrive in their order, and what has passed when the sink answers again is not told at all.
+// A change of the state and the regular sweep both call Webhook, which compares state and notice_level under the row's lock. So
+// each step causes one notice, even if one of the callers dies. While the last notice of a webhook is being delivered, Webhook
+// writes no other, so that they arrive in order. States that have passed when the sink answers again cause no notice.
 const (
 	healthy = iota
 	failing
@@ -36,7 +36,7 @@ const day = 24 * time.Hour
 // most two notices an hour.
 const minGap = time.Hour
 
-// webhookRow is what decides about the notices of a webhook.
+// webhookRow has the columns that decide about a webhook's notices.
 type webhookRow struct {
 	store                          uuid.UUID
 	url, description               string
@@ -46,7 +46,7 @@ type webhookRow struct {
 	last                           uuid.NullUUID
 }
 
-// state is what should have been told.
+// state returns the notice_level that the webhook should have now.
 func (w webhookRow) state(now time.Time) int {
 	switch failed := now.Sub(w.failingSince.Time); {
 	case !w.enabled && w.disabledAutomatically:
@@ -61,8 +61,8 @@ func (w webhookRow) state(now time.Time) int {
 	return failing
 }
 
-// Webhook writes what the platform is to be told of a webhook now, if anything. Its row may be locked by this transaction;
-// one that another has locked is left to the sweep.
+// Webhook writes the notice about a webhook that is due, if any. This transaction may hold the lock on its row; if another one
+// does, Webhook leaves the notice to the sweep.
 func Webhook(ctx context.Context, s *db.DB, tx Tx, webhookID uuid.UUID, now time.Time) error {
 	var w webhookRow
 	if found, err := one(ctx, tx, "read what was told of a webhook", `SELECT w.store_id, w.url, w.description, w.enabled,
@@ -75,7 +75,7 @@ func Webhook(ctx context.Context, s *db.DB, tx Tx, webhookID uuid.UUID, now time
 	if state == w.told {
 		return nil
 	}
-	// One after the other: the last notice leaves the outbox no sooner than its delivery is there.
+	// One notice after the other. Both tables are searched, because a notice leaves the outbox only when its delivery exists.
 	for _, where := range []string{"outbox WHERE store_id = $1 AND id = $2", "deliveries WHERE store_id = $1 AND event_id = $2"} {
 		onItsWay, err := one(ctx, tx, "look for the last notice of a webhook", "SELECT 1 FROM "+where, []any{Platform, w.last},
 			new(int))
@@ -96,7 +96,7 @@ func Webhook(ctx context.Context, s *db.DB, tx Tx, webhookID uuid.UUID, now time
 	switch {
 	case state == healthy && w.told == disabled:
 		return nil
-	case state != healthy && state < w.told: // a success came and went within one transaction
+	case state != healthy && state < w.told: // a success and a new failure within one transaction
 	case state == healthy:
 		n.Type, n.Text = WebhookRecovered, name+" accepts events again. There is nothing to do."
 	case state == disabled:
@@ -126,7 +126,7 @@ func Webhook(ctx context.Context, s *db.DB, tx Tx, webhookID uuid.UUID, now time
 	return err
 }
 
-// host is the part of a webhook's URL that may be mailed: the rest may hold a secret.
+// host returns the host of a webhook's URL. The rest may hold a secret and must not be mailed.
 func host(address string) string {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -135,5 +135,5 @@ func host(address string) string {
 	return u.Host
 }
 
-// mailTime is a time as a mail tells it.
+// mailTime returns a time as mails show it.
 func mailTime(at time.Time) string { return at.UTC().Format("2 January 2006 at 15:04 UTC") }

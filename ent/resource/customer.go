@@ -14,7 +14,7 @@ import (
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 )
 
-// Customer is the Customer of a row; currency is the store's. The message shares the row's texts.
+// Customer returns the message for a row; currency is the store's. The message shares the row's texts.
 func Customer(row *ent.Customer, currency string) *storefrontv1.Customer {
 	return &storefrontv1.Customer{
 		Id:          row.ID.String(),
@@ -28,21 +28,21 @@ func Customer(row *ent.Customer, currency string) *storefrontv1.Customer {
 	}
 }
 
-// ForgottenEmail is the e-mail of a customer who was forgotten: it names nobody and can reach nobody (RFC 2606, section 2).
+// ForgottenEmail returns the e-mail of a customer whose data was erased: it contains only the id, and nobody can receive mail
+// there (RFC 2606, section 2).
 func ForgottenEmail(id uuid.UUID) string { return id.String() + "@forgotten.invalid" }
 
-// IsForgotten reports whether a row has no more of its customer than a forgetting leaves.
+// IsForgotten reports whether a row has only what an erasure leaves of its customer.
 func IsForgotten(row *ent.Customer) bool {
 	return row.Name == "" && row.Phone == nil && row.Email != nil && *row.Email == ForgottenEmail(row.ID)
 }
 
-// customerColumns are all columns but the store's id and the search text.
+// customerColumns are all columns except the store's id and the search text.
 const customerColumns = "c.id, c.name, c.email, c.phone, c.orders_count, c.total_paid, c.created_at, c.updated_at"
 
 const selectCustomers = "SELECT " + customerColumns + " FROM customers c WHERE c.store_id = $1 AND "
 
-// FindCustomer reads a customer of the store. It returns ErrNotFound when the store has no such
-// customer.
+// FindCustomer reads a customer of the store. It fails with ErrNotFound if the store has no such customer.
 func FindCustomer(ctx context.Context, q Querier, store tenant.Store, id uuid.UUID) (*storefrontv1.Customer, error) {
 	rows, err := scanCustomers(ctx, q, store, selectCustomers+"c.id = $2", store.ID, id)
 	if err != nil {
@@ -54,9 +54,9 @@ func FindCustomer(ctx context.Context, q Querier, store tenant.Store, id uuid.UU
 	return Customer(rows[0], store.Currency), nil
 }
 
-// IdentifiedCustomers reads the customers of the store with an e-mail in lower case or a phone in
-// E.164 form, by id: none, one, or two that each have one of them. The rows lack their search text.
-// rowLock is db.DB.RowLock's, or "".
+// IdentifiedCustomers reads, by id, the customers of the store with an e-mail (in lower case) or a phone (in E.164 form): none,
+// one, or one with the e-mail and another with the phone. The rows lack their search text. rowLock is db.DB.RowLock's clause,
+// or "".
 func IdentifiedCustomers(ctx context.Context, q Querier, store tenant.Store, email, phone *string, rowLock string) (
 	[]*ent.Customer, error) {
 	query := selectCustomers
@@ -78,8 +78,8 @@ func IdentifiedCustomers(ctx context.Context, q Querier, store tenant.Store, ema
 
 var customerList = list{table: "customers", alias: "c", columns: customerColumns}
 
-// customerFilter matches the store's customers, or those whose name, e-mail or phone contains the
-// text; the phone also by the digits of a text that is written as a phone.
+// customerFilter matches the store's customers whose name, e-mail or phone contains the text, or all for the empty text. If the
+// text is written as a phone, its digits are compared with the phone's.
 func customerFilter(l Lists, store tenant.Store, text string) *filter {
 	f := &filter{args: []any{store.ID}}
 	if text == "" {
@@ -97,12 +97,11 @@ func customerFilter(l Lists, store tenant.Store, text string) *filter {
 	return f
 }
 
-// Customers reads a page of the customers that match the text, newest first, and counts all that
-// match; empty text matches all, which costs the same for every page and size of the store
-// (statement). With text that has a trigram, three characters of a word, PostgreSQL looks its trigrams up in an
-// index that starts with the store, so that the cost follows the matches; any other text, and any text
-// on SQLite, is compared along the store's part of an index. The page costs as much again at most, and
-// one look-up for each of its rows.
+// Customers reads a page of the customers that match the text, newest first, and counts all matches. Empty text matches all;
+// that costs the same for every page and size of the store (see statement). If the text has a trigram (three characters of a
+// word), PostgreSQL looks up its trigrams in an index that starts with the store, so the cost grows with the matches. Any other
+// text, and any text on SQLite, is compared with the store's part of an index. Reading the page costs at most as much again,
+// plus one look-up for each of its rows.
 func Customers(ctx context.Context, l Lists, store tenant.Store, text string, page Page) (customers []*storefrontv1.Customer,
 	total int64, err error) {
 	err = l.read(ctx, customerList, customerFilter(l, store, text), page, &total, func(rows *sql.Rows) error {

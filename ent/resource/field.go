@@ -9,8 +9,7 @@ import (
 	"go.storefront.example/gen/ent"
 )
 
-// Form is the form of a text that a request sets. server/shop checks it and decides how the text
-// is stored.
+// Form is the form of a text that a request sets. server/shop checks it and normalizes the text for storage.
 type Form int
 
 // The forms of texts.
@@ -31,26 +30,26 @@ const (
 
 // Field is one field of a resource whose rows are of type R.
 type Field[R any] struct {
-	// Name is the name of the column, and in requests that of the proto's field.
+	// Name is the name of the column, and of the proto's field in requests.
 	Name string
-	// Of returns a pointer to the field of a row. A field without Of is only in the journal: the
-	// service sets it by its own rules.
+	// Of returns a pointer to the field of a row. A field without Of exists only for the journal, because the service sets it
+	// by its own rules.
 	Of func(row *R) any
-	// Form is the form of a text.
+	// Form is the form of the field's text.
 	Form Form
-	// Journal is the name in the journal if it is not the JSON form of Name.
+	// Journal is the field's name in the journal, if that is not the JSON form of Name.
 	Journal string
 }
 
-// Fields describes the fields of a resource once, a line a field, in the order in which the activity journal shows them. It
-// decides which fields a request can set, how changes are detected, what is saved, and what the journal shows. Bounds are
-// declared in the protos of the requests.
+// Fields lists the fields of a resource in the order in which the activity journal shows them. The list decides which fields a
+// request can set, how changes are detected, what is saved, and what the journal shows. The protos of the requests declare the
+// bounds.
 type Fields[R any] []Field[R]
 
-// Column is a journaled column with its name in the journal.
+// Column is a journaled column and its name in the journal.
 type Column struct{ Name, Journal string }
 
-// Columns returns the journaled columns of the table.
+// Columns returns the journaled columns.
 func (t Fields[R]) Columns() []Column {
 	columns := make([]Column, len(t))
 	for i, f := range t {
@@ -62,7 +61,7 @@ func (t Fields[R]) Columns() []Column {
 	return columns
 }
 
-// camel is the JSON form of a column's name.
+// camel returns the JSON form of a column's name.
 func camel(name string) string {
 	words := strings.Split(name, "_")
 	for i, w := range words[1:] {
@@ -71,7 +70,7 @@ func camel(name string) string {
 	return strings.Join(words, "")
 }
 
-// Lookup returns the settable field with a name.
+// Lookup returns the settable field with this name.
 func (t Fields[R]) Lookup(name string) (Field[R], bool) {
 	for _, f := range t {
 		if f.Name == name && f.Of != nil {
@@ -91,8 +90,8 @@ func (f Field[R]) Copy(to, from *R) {
 	reflect.ValueOf(f.Of(to)).Elem().Set(reflect.ValueOf(f.Of(from)).Elem())
 }
 
-// Set sets a row's field to a value; nil stands for null or the zero value. A plain text may be set
-// in a field of a named text type.
+// Set sets a row's field to a value. nil stands for null, or for the zero value of a field that cannot be null. A field of a
+// named text type accepts a string.
 func (f Field[R]) Set(row *R, value any) {
 	field := reflect.ValueOf(f.Of(row)).Elem()
 	if value == nil {
@@ -106,7 +105,7 @@ func (f Field[R]) Set(row *R, value any) {
 	field.Set(reflect.ValueOf(value).Convert(field.Type()))
 }
 
-// value returns the value of a row's field, nil for null.
+// value returns the value of a row's field, or nil for null.
 func (f Field[R]) value(row *R) any {
 	v := reflect.ValueOf(f.Of(row)).Elem()
 	if v.Kind() != reflect.Pointer {
@@ -118,7 +117,7 @@ func (f Field[R]) value(row *R) any {
 	return v.Elem().Interface()
 }
 
-// Differs reports whether two rows hold different values of the field.
+// Differs reports whether the field differs between two rows.
 func (f Field[R]) Differs(a, b *R) bool {
 	x, y := f.value(a), f.value(b)
 	if t, ok := x.(time.Time); ok {
@@ -128,7 +127,7 @@ func (f Field[R]) Differs(a, b *R) bool {
 	return !reflect.DeepEqual(x, y)
 }
 
-// Fill sets, in a mutation that creates a row, the fields of the row that are not null.
+// Fill sets, in a mutation that creates a row, the row's fields that are not null.
 func (t Fields[R]) Fill(m ent.Mutation, row *R) error {
 	for _, f := range t {
 		if f.Of == nil || f.value(row) == nil {
@@ -141,8 +140,7 @@ func (t Fields[R]) Fill(m ent.Mutation, row *R) error {
 	return nil
 }
 
-// Update sets, in a mutation that updates a row, the fields that differ in next, and reports
-// whether there are any.
+// Update sets, in a mutation that updates row, the fields in which next differs, and reports whether there are any.
 func (t Fields[R]) Update(m ent.Mutation, row, next *R) (changed bool, err error) {
 	for _, f := range t {
 		if f.Of == nil || !f.Differs(row, next) {
@@ -156,7 +154,7 @@ func (t Fields[R]) Update(m ent.Mutation, row, next *R) (changed bool, err error
 	return changed, nil
 }
 
-// save sets a row's value in a mutation, or clears it.
+// save sets a row's value in a mutation, or clears it if it is null.
 func (f Field[R]) save(m ent.Mutation, row *R) (err error) {
 	if value := f.value(row); value == nil {
 		err = m.ClearField(f.Name)

@@ -10,8 +10,8 @@ import (
 	"go.storefront.example/ent/mark"
 )
 
-// separator separates the parts of a customer's search text. Clients' texts cannot contain it,
-// because control characters are refused, so a search cannot match across two parts.
+// separator separates the parts of a customer's search text. A search cannot match across two parts, because control characters
+// are refused in clients' texts.
 const separator = "\x1f"
 
 // Fold converts text to the form that a search compares: NFC, then full Unicode case folding
@@ -27,7 +27,7 @@ func Fold(text string) string {
 	return strings.ToLower(text)
 }
 
-// CustomerSearch returns the text in which a search for a customer looks.
+// CustomerSearch returns the text that a search for a customer compares.
 func CustomerSearch(name string, email, phone *string) string {
 	var b strings.Builder
 	b.WriteString(Fold(name))
@@ -42,8 +42,8 @@ func CustomerSearch(name string, email, phone *string) string {
 	return b.String()
 }
 
-// phoneDigits returns the digits of a text that is made of digits and the separators of phone numbers
-// alone, if it differs from them.
+// phoneDigits returns the digits of a text that consists only of digits and separators of phone numbers. ok is false for other
+// texts, and for a text of digits only.
 func phoneDigits(text string) (found string, ok bool) {
 	digits := make([]byte, 0, len(text))
 	for _, r := range norm.NFKC.String(mark.TrimPhone(text)) {
@@ -60,16 +60,16 @@ func phoneDigits(text string) (found string, ok bool) {
 	return string(digits), true
 }
 
-// phonePattern returns the LIKE pattern that finds a phone by its digits. The phone is the part of a
-// customer's search text that follows two separators.
+// phonePattern returns the LIKE pattern that finds a phone by its digits. In a customer's search text the phone follows two
+// separators.
 func phonePattern(digits string) string {
 	return "%" + separator + "%" + separator + "%" + digits + "%"
 }
 
 var likeEscapes = strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`)
 
-// contains returns the LIKE pattern, with \ as its escape, that finds the text anywhere. Folding
-// comes first, because it may produce wildcard characters.
+// contains returns the LIKE pattern, with \ as its escape, that finds the text anywhere. It folds the text first, because
+// folding may produce wildcard characters.
 func contains(text string) string {
 	return "%" + likeEscapes.Replace(Fold(text)) + "%"
 }

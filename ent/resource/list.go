@@ -22,27 +22,27 @@ type Lists struct {
 // list is the SQL of one kind of list.
 type list struct {
 	table   string
-	alias   string // by which the columns, the joins and the order name the table
+	alias   string // the table's name in columns, joins and order
 	columns string
 	joins   string
-	order   string // of the rows that the joins add to a resource
+	order   string // the order of the joined rows of one resource
 }
 
-// filter gathers the conditions of a list and their arguments in order.
+// filter collects the conditions of a list and their arguments, in order.
 type filter struct {
 	args  db.Args
 	where string
-	// counted are those of the conditions that the counts can be asked for.
+	// counted are the conditions on columns that the counts have.
 	counted string
-	// uncounted is whether there are others, so that the rows must be counted one by one.
+	// uncounted is true if there are other conditions, so that the rows must be counted one by one.
 	uncounted bool
-	// text is whether one of these is a search for a text.
+	// text is true if one of the conditions searches for a text.
 	text bool
-	// from is inclusive, to exclusive, both on createdAt.
+	// from is inclusive, to exclusive; both bound createdAt.
 	from, to *time.Time
 }
 
-// facet adds a condition on a column that the counts have too.
+// facet adds a condition on a column that the counts have.
 func (f *filter) facet(column string, value any) {
 	condition := " AND " + column + " = " + f.args.Add(value)
 	f.where += condition
@@ -55,16 +55,16 @@ func (f *filter) and(condition string) {
 	f.uncounted = true
 }
 
-// search adds the condition that a text is in a column that an index of trigrams has.
+// search adds a condition that searches a column with a trigram index.
 func (f *filter) search(condition string) {
 	f.and(condition)
 	f.text = true
 }
 
-// compared is a column as a search compares it with patterns that have these texts in them. PostgreSQL
-// keeps one plan for all texts, and that reads the column's index of trigrams: for a text without a trigram
-// all of it, every store's part, and then every row. So such a text is compared with something that the
-// index does not have.
+// compared returns the expression to compare with patterns that contain these texts. It is the column, unless one of the texts
+// has no trigram. PostgreSQL keeps one plan for all texts, which reads the column's trigram index: for a text without a trigram
+// it would read the whole index, of every store, and then every row. For such a text the expression is one that the index does
+// not cover.
 func (l Lists) compared(column string, texts ...string) string {
 	if l.Dialect.trigrams && slices.ContainsFunc(texts, hasNoTrigram) {
 		return "(" + column + " || '')"
@@ -72,9 +72,8 @@ func (l Lists) compared(column string, texts ...string) string {
 	return column
 }
 
-// hasNoTrigram reports whether pg_trgm finds no trigram that each text with this one in it has. It takes
-// words alone, each with two spaces before it and one after it, but for those at an end of the text, which
-// may go on.
+// hasNoTrigram reports whether pg_trgm finds no trigram that all matches of the text share. pg_trgm looks only at words, and
+// adds two spaces before each and one after it. It does not do so at an end of the text, because the word may continue there.
 func hasNoTrigram(text string) bool {
 	inWord := func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
 	length := 0
@@ -97,9 +96,8 @@ func hasNoTrigram(text string) bool {
 	return true
 }
 
-// read reads a page of the store's rows that match, newest first, and sets the total to how many
-// match in all: both at one moment, because one statement reads them. scan takes one row, whose
-// first column is the total.
+// read reads a page of the store's matching rows, newest first, and sets total to the number of all matches. Both show the same
+// moment, because one statement reads them. scan takes one row, whose first column is the total.
 func (l Lists) read(ctx context.Context, what list, f *filter, page Page, total *int64, scan func(*sql.Rows) error) error {
 	s := &statement{filter: f, list: what, dialect: l.Dialect}
 	build := s.scannedPage
@@ -107,7 +105,7 @@ func (l Lists) read(ctx context.Context, what list, f *filter, page Page, total 
 		build = s.countedPage
 	}
 	return each(ctx, l.Querier, build(page), f.args, func(rows *sql.Rows) error {
-		if *total == 0 { // the first row, which holds the total alone if the page is empty
+		if *total == 0 { // an empty page has one row, which holds only the total
 			if id, err := first(rows, total); id == nil || err != nil {
 				return err
 			}
@@ -116,7 +114,7 @@ func (l Lists) read(ctx context.Context, what list, f *filter, page Page, total 
 	})
 }
 
-// first reads the total and the id of a row, which is nil if the page is empty.
+// first reads the total and the id of a row; the id is nil if the page is empty.
 func first(rows *sql.Rows, total *int64) (id any, err error) {
 	columns, err := rows.Columns()
 	if err != nil {

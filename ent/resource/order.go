@@ -19,14 +19,13 @@ const (
  c.id, c.name, c.email, c.phone, l.id, l.code, l.title,
  i.id, i.product_id, i.type, i.title, i.unit_amount, i.quantity`
 
-	// Each table is read under the statement's own store, argument 1, so that a database distributed by
-	// store reads in one place.
+	// Each join names the store, argument 1, so that a database distributed by store reads from one node.
 	customerOfOrder = "customers c ON c.id = o.customer_id AND c.store_id = $1"
 	linkAndItems    = `
  LEFT JOIN payment_links l ON l.id = o.payment_link_id AND l.store_id = $1
  LEFT JOIN order_items i ON i.store_id = $1 AND i.order_id = o.id`
 
-	// Two look-ups by primary key, one by the index on the items, whatever the size of the store.
+	// Two look-ups by primary key and one by the index on the items: the cost does not depend on the store's size.
 	orderByID = "SELECT 0, " + orderColumns + orderFrom
 
 	orderFrom = `
@@ -35,15 +34,15 @@ const (
  WHERE o.store_id = $1 AND o.id = $2
  ORDER BY i.position`
 
-	// A page of the store's orders, oldest first, after the order that was created at $2 with the id $3.
+	// A page of the store's orders, oldest first, after the order created at $2 with id $3.
 	ordersAfter = "SELECT 0, " + orderColumns + `
  FROM (SELECT * FROM orders WHERE store_id = $1 AND (created_at, id) > ($2, $3) ORDER BY created_at, id LIMIT $4) o
  JOIN ` + customerOfOrder + linkAndItems + `
  ORDER BY o.created_at, o.id, i.position`
 )
 
-// FindOrder reads an order of the store with its customer, its items and its payment link. It
-// returns ErrNotFound when the store has no such order.
+// FindOrder reads an order of the store with its customer, items and payment link. It fails with ErrNotFound if the store has
+// no such order.
 func FindOrder(ctx context.Context, q Querier, store tenant.Store, id uuid.UUID) (*storefrontv1.Order, error) {
 	into := &orderScan{currency: store.Currency}
 	if err := each(ctx, q, orderByID, []any{store.ID, id}, into.scan); err != nil {
@@ -55,7 +54,8 @@ func FindOrder(ctx context.Context, q Querier, store tenant.Store, id uuid.UUID)
 	return into.orders[0], nil
 }
 
-// EachOrder passes the store's orders, oldest first, each as FindOrder reads it; size is how many a statement reads.
+// EachOrder calls a function with each of the store's orders, oldest first, as FindOrder reads it; size is how many orders a
+// statement reads.
 func EachOrder(ctx context.Context, q Querier, store tenant.Store, size int, pass func(*storefrontv1.Order) error) error {
 	into, lastID := &orderScan{currency: store.Currency}, uuid.Nil.String()
 	for {
@@ -78,7 +78,7 @@ func EachOrder(ctx context.Context, q Querier, store tenant.Store, size int, pas
 // OrderFilter chooses the orders of a list; zero fields filter nothing.
 type OrderFilter struct {
 	Status storefrontv1.Order_Status
-	// From is inclusive, To exclusive, both on createdAt.
+	// From is inclusive, To exclusive; both bound createdAt.
 	From, To *time.Time
 }
 
@@ -90,12 +90,12 @@ func (w OrderFilter) filter(store tenant.Store) *filter {
 	return f
 }
 
-// orderList also has the row of an empty page, which has no order and so no customer.
+// orderList uses left joins, because the row of an empty page has no order and so no customer.
 var orderList = list{table: "orders", alias: "o", columns: orderColumns, joins: "\n LEFT JOIN " + customerOfOrder + linkAndItems,
 	order: ", i.position"}
 
-// Orders reads a page of the matching orders, newest first, and counts all that match. It costs the
-// same for every page and size of the store (statement).
+// Orders reads a page of the matching orders, newest first, and counts all matches. It costs the same for every page and size
+// of the store (see statement).
 func Orders(ctx context.Context, l Lists, store tenant.Store, which OrderFilter, page Page) (orders []*storefrontv1.Order,
 	total int64, err error) {
 	into := &orderScan{currency: store.Currency, orders: make([]*storefrontv1.Order, 0, page.Size)}
@@ -105,7 +105,7 @@ func Orders(ctx context.Context, l Lists, store tenant.Store, which OrderFilter,
 	return into.orders, into.total, nil
 }
 
-// orderScan folds the rows of the join, one for each item, into one message for each order.
+// orderScan merges the rows of the join, one for each item, into one message for each order.
 type orderScan struct {
 	currency string
 	orders   []*storefrontv1.Order
@@ -120,7 +120,7 @@ type orderScan struct {
 	createdAt                                       time.Time
 	unitAmount, quantity                            sql.NullInt64
 	columns                                         []any
-	more                                            []any // where further columns go
+	more                                            []any // destinations of further columns
 }
 
 func (s *orderScan) scan(rows *sql.Rows) error {
@@ -151,8 +151,8 @@ func orderItem(id, productID, itemType, title string, unitAmount int64, quantity
 	}
 }
 
-// Order is the Order of rows that a transaction is about to store, as FindOrder reads it afterwards. The
-// link is nil for an order from the catalogue.
+// Order returns the message that FindOrder will read once a transaction has stored these rows. The link is nil for an order
+// from the catalogue.
 func Order(row *ent.Order, buyer *ent.Customer, link *ent.PaymentLink, items []*ent.OrderItem,
 	currency string) *storefrontv1.Order {
 	s := &orderScan{
@@ -174,7 +174,7 @@ func Order(row *ent.Order, buyer *ent.Customer, link *ent.PaymentLink, items []*
 	return o
 }
 
-// order is the order of the row, without its items.
+// order returns the order of the row, without its items.
 func (s *orderScan) order() *storefrontv1.Order {
 	o := &storefrontv1.Order{
 		Id: s.id, Reference: s.reference, Status: storefrontv1.Order_Status(storefrontv1.Order_Status_value[s.status]),

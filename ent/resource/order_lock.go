@@ -12,29 +12,29 @@ import (
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 )
 
-// LockedOrder is an order for a transaction that moves it.
+// LockedOrder is an order that a transaction has locked to change its status.
 type LockedOrder struct {
-	// Row has the order's key, references, amount, status and moments; Buyer its customer's key, total
-	// and moments. Other fields are zero.
+	// Row has the order's key, references, amount, status and times. Buyer has its customer's key, total and times. Other
+	// fields are zero.
 	Row   *ent.Order
 	Buyer *ent.Customer
-	// Order is the order as GET answers.
+	// Order is the order as a GET returns it.
 	Order *storefrontv1.Order
 }
 
 const (
 	lockedColumns = `, o.customer_id, o.payment_link_id, o.updated_at, c.total_paid, c.created_at, c.updated_at`
 
-	// orderToMove is orderByID with what a move needs.
+	// orderToMove is orderByID with the columns of LockedOrder.
 	orderToMove = "SELECT 0, " + orderColumns + lockedColumns + orderFrom
 
-	// LockedRows are what a row lock of LockOrder locks: the order first and then its customer. Items never change; the
-	// payment link is not locked, because an outer join cannot.
+	// LockedRows are the rows that LockOrder locks: the order first, then its customer. Items need no lock, because they never
+	// change. The payment link has none, because an outer join cannot lock it.
 	LockedRows = " OF o, c"
 )
 
-// LockOrder reads an order of the store with all that it shows, with db.DB.RowLock's lock of LockedRows, or "". It
-// returns ErrNotFound when the store has no such order.
+// LockOrder reads an order of the store with everything that it shows. rowLock is db.DB.RowLock(LockedRows), or "". It fails
+// with ErrNotFound if the store has no such order.
 func LockOrder(ctx context.Context, q Querier, store tenant.Store, id uuid.UUID, rowLock string) (*LockedOrder, error) {
 	t := &LockedOrder{Row: &ent.Order{ID: id, StoreID: store.ID}, Buyer: &ent.Customer{StoreID: store.ID}}
 	into := &orderScan{currency: store.Currency, more: []any{

@@ -12,8 +12,8 @@ import (
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 )
 
-// PaymentLink is the PaymentLink of a row as it stands at now; currency is the store's. The
-// message shares the row's texts.
+// PaymentLink returns the message for a row, with its availability at now; currency is the store's. The message shares the
+// row's texts.
 func PaymentLink(row *ent.PaymentLink, currency string, now time.Time) *storefrontv1.PaymentLink {
 	return &storefrontv1.PaymentLink{
 		Id:              row.ID.String(),
@@ -39,8 +39,8 @@ func PaymentLink(row *ent.PaymentLink, currency string, now time.Time) *storefro
 	}
 }
 
-// Availability reports whether a payment link takes payments at now, and if not, the first reason:
-// it is disabled, its end date is reached, or its cap of payments is.
+// Availability returns ACTIVE if a payment link takes payments at now, and otherwise the first reason why not: it is disabled,
+// its end date is reached, or its maximum of payments is.
 func Availability(row *ent.PaymentLink, now time.Time) storefrontv1.PaymentLink_Availability {
 	switch {
 	case row.DisabledAt != nil:
@@ -54,7 +54,7 @@ func Availability(row *ent.PaymentLink, now time.Time) storefrontv1.PaymentLink_
 	}
 }
 
-// takesPayments holds for the links whose Availability is ACTIVE, given the parameter of the time.
+// takesPayments returns the condition that a link's Availability is ACTIVE; now is the placeholder of the time.
 func takesPayments(now string) string {
 	return "(disabled_at IS NULL AND (expires_at IS NULL OR expires_at > " + now + ") AND (max_payments IS NULL OR paid_count < " +
 		"max_payments))"
@@ -66,11 +66,10 @@ var paymentLinkList = list{
  l.expires_at, l.max_payments, l.disabled_at, l.paid_count, l.paid_amount, l.last_paid_at, l.created_at, l.updated_at`,
 }
 
-// PaymentLinks reads a page of the payment links with the status at now, newest first, and counts
-// all that have it; the zero status is any, and costs the same for every page and size of the store
-// (statement). Whether a link takes payments depends on the hour and on a counter that every payment
-// moves, so a filter on status reads the store's links along the list's index instead of counts or
-// an index of its own, which each payment would have to move.
+// PaymentLinks reads a page of the payment links with this status at now, newest first, and counts all of them. The zero status
+// means any, which costs the same for every page and size of the store (see statement). For another status it reads all of the
+// store's links along the list's index. Counts, or an index on the status, would not help, because availability depends on the
+// time and on a counter that every payment changes.
 func PaymentLinks(ctx context.Context, l Lists, store tenant.Store, status storefrontv1.ListPaymentLinksRequest_Status,
 	now time.Time,
 	page Page,

@@ -11,7 +11,7 @@ import (
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 )
 
-// Product is the Product of a row; currency is the store's. The message shares the row's texts.
+// Product returns the message for a row; currency is the store's. The message shares the row's texts.
 func Product(row *ent.Product, currency string) *storefrontv1.Product {
 	return &storefrontv1.Product{
 		Id:              row.ID.String(),
@@ -34,7 +34,7 @@ func Product(row *ent.Product, currency string) *storefrontv1.Product {
 
 // ProductFilter chooses the products of a list; zero fields filter nothing.
 type ProductFilter struct {
-	// Title is text that occurs in the title, in any case.
+	// matches any part of the title, in any case
 	Title  string
 	Status storefrontv1.Product_Status
 	Type   storefrontv1.Product_Type
@@ -46,10 +46,9 @@ var productList = list{
  p.url, p.cover_url, p.published_at, p.created_at, p.updated_at`,
 }
 
-// Products reads a page of the matching products, newest first, and counts all that match. Without
-// a search it costs the same for every page and size of the store (statement). A search looks the
-// text's trigrams up on PostgreSQL (three characters of a word), else it compares the titles along the
-// store's part of an index.
+// Products reads a page of the matching products, newest first, and counts all matches. Without a search it costs the same for
+// every page and size of the store (see statement). On PostgreSQL a search looks up the text's trigrams (three characters of a
+// word); otherwise it compares the titles along the store's part of an index.
 func Products(ctx context.Context, l Lists, store tenant.Store, which ProductFilter, page Page) (products []*storefrontv1.Product,
 	total int64, err error) {
 	f := &filter{args: []any{store.ID}}

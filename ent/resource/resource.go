@@ -1,10 +1,9 @@
-// Package resource reads what the API shows: for each noun its SQL, the filters of its list, and
-// the message that a row becomes. Handlers answer with these messages and events carry them. The
-// package writes nothing. It also folds text for searches.
+// Package resource reads the resources of the API: for each one it has the SQL, the filters of its list, and the conversion of
+// a row to a message. Handlers answer with these messages and events carry them. The package writes nothing. It also folds text
+// for searches.
 //
-// Reads that every API call pays for are statements written by hand, which a connection prepares
-// once: building such a statement takes longer than the database takes to answer it. Every
-// statement carries the store's id and runs on PostgreSQL and SQLite alike.
+// Statements of the API's reads are written by hand, and each connection prepares them once, because building such a statement
+// takes longer than running it. Every statement names the store's id and runs on both PostgreSQL and SQLite.
 package resource
 
 import (
@@ -16,12 +15,12 @@ import (
 // ErrNotFound means that the store has no such row.
 var ErrNotFound = errors.New("not found")
 
-// Querier runs a query: a *sql.DB, or a transaction whose own changes the read must see.
+// Querier runs a query: a *sql.DB, or a transaction if the read must see its changes.
 type Querier interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 }
 
-// Page is a part of a list: Size rows from the row Offset on. The zero value is empty.
+// Page is a part of a list: at most Size rows, beginning with row Offset. The zero value is empty.
 type Page struct {
 	Size   int
 	Offset int64

@@ -8,10 +8,10 @@ import (
 
 const day = 24 * time.Hour
 
-// WideDays is how many days a wide bucket of the counts has; its first day is a multiple of it.
+// WideDays is how many days a wide bucket of the counts has. Its first day is a multiple of WideDays.
 const WideDays = 32
 
-// Day is the UTC day of a moment, counted from 1 January 1970: a bucket of the counts.
+// Day returns the UTC day of a time, as days since 1 January 1970. Each day is a bucket of the counts.
 func Day(at time.Time) int64 {
 	d := at.UnixMilli() / day.Milliseconds()
 	if at.UnixMilli()%day.Milliseconds() < 0 {
@@ -20,44 +20,44 @@ func Day(at time.Time) int64 {
 	return d
 }
 
-// DayStart is the first moment of a day.
+// DayStart returns the beginning of a day.
 func DayStart(d int64) time.Time { return time.UnixMilli(d * day.Milliseconds()).UTC() }
 
-// WideStart is the first day of the wide bucket that holds a day.
+// WideStart returns the first day of the wide bucket that contains a day.
 func WideStart(d int64) int64 { return d &^ (WideDays - 1) }
 
-// nextDay is the first day that does not begin before a moment.
+// nextDay returns the first day that begins at or after a time.
 func nextDay(at time.Time) int64 { return Day(at.Add(day - time.Millisecond)) }
 
-// statement builds the SQL of a list. Its texts depend on which filters there are and on the page's
-// size, never on values, so that a connection prepares each once.
+// statement builds the SQL of a list. Its texts depend on which filters there are and on the page's size, never on values, so
+// that a connection prepares each once.
 //
-// The counts answer without a look at the rows: the matching rows are cut into pieces in the order
-// of their creation, most of them buckets of the counts.
+// Most matching rows need not be read, because buckets of the counts already count them: by creation time the rows are cut into
+// pieces, and only the rest of a day at each end is not a bucket.
 //
 //	from                                                                   to
 //	 │ rest of a day │ days │ wide bucket │ wide bucket │ … │ days │ rest of a day │
 //	   index          counts     counts        counts        counts    index
 //
-// The total is their sum. A running sum finds the piece in which a page begins, and in a wide
-// bucket the same finds the day; the page is read from there along the index. So a list costs a
-// look at one piece for each 32 days of the store, and passes over the rows of less than a day.
+// The total is the sum of the pieces. A running sum finds the piece in which a page begins, and in a wide bucket another finds
+// the day; from there the page is read along the index. So a list reads one piece for each 32 days of the store, and skips the
+// rows of less than a day.
 type statement struct {
 	*filter
 	list
 	dialect *Dialect
-	upto    string // the moment of to as a condition has it; empty without one
+	upto    string // the placeholder of to; empty if to is nil
 }
 
-// Dialect is what differs between the databases in a list.
+// Dialect holds the differences between the databases in a list.
 type Dialect struct {
-	// trigrams is whether a search reads an index of trigrams.
+	// trigrams is true if a search reads a trigram index.
 	trigrams bool
-	// deltas is whether differences wait beside the counts.
+	// deltas is true if there are row deltas that are not in the counts yet.
 	deltas bool
-	// page adds to a page's conditions or limit that a page beyond the end is not looked for.
+	// page changes a page's condition or limit so that a page beyond the end reads no rows.
 	page func(where, offset, limit string) (string, string)
-	// until is the condition of a list's end and of the end of a day.
+	// until returns the condition for rows before both the list's end and the end of a day.
 	until func(s *statement, day string) string
 }
 
@@ -81,19 +81,18 @@ var (
 			if s.upto == "" {
 				return " AND created_at < " + day + " * 86400000"
 			}
-			// With both as conditions SQLite would begin at one and compare each row with the other.
+			// One condition, because with two SQLite would start at one and compare each row with the other.
 			return " AND created_at < min(" + s.upto + ", " + day + " * 86400000)"
 		},
 	}
 )
 
-// store is the argument of every statement that comes first.
+// store is the condition for the first argument of every statement.
 const store = "store_id = $1"
 
-// numberParameter and timeParameter add an argument and return the text that stands for it: the result of a query.
-// Given a plain parameter, PostgreSQL would expect a plan for each value to be cheaper than one for
-// all of them, and plan the statement anew at every call. For the same reason the page's size stands
-// in the text.
+// numberParameter and timeParameter add an argument and return an expression for it. The expression is a subquery, because with
+// a plain parameter PostgreSQL would estimate a plan for each value as cheaper than one for all, and plan the statement at
+// every call. For the same reason the page's size is in the text.
 func (s *statement) numberParameter(n int64) string {
 	return "(SELECT CAST(" + s.args.Add(n) + " AS bigint))"
 }
@@ -102,7 +101,7 @@ func (s *statement) timeParameter(at time.Time) string {
 	return "(SELECT CAST(" + s.args.Add(at) + " AS timestamptz))"
 }
 
-// scannedPage returns the statement of a list whose rows are counted one by one.
+// scannedPage returns the statement of a list whose total is counted row by row.
 func (s *statement) scannedPage(page Page) string {
 	if s.from != nil {
 		s.where += " AND created_at >= " + s.timeParameter(*s.from)
@@ -121,37 +120,37 @@ func (s *statement) scannedPage(page Page) string {
 	switch {
 	case s.text && s.dialect.trigrams:
 		return counted + s.rows("counted", s.searched(where, limit), true)
-	case s.text: // which the index has; looking a row up for each text would take longer
+	case s.text: // every compared text is in this index, so no row is looked up for it
 		return counted + s.rows("counted", s.indexScan("id", where, limit), true)
 	}
 	return counted + s.rows("counted", s.page(where, limit, page), page.Offset > 0)
 }
 
-// fewMatches is up to how many matches of a search are all looked up and sorted, instead of being met
-// on the way down the list.
+// fewMatches is the number of a search's matches up to which all are looked up and sorted. With more, the list is read in its
+// order until the page is full.
 var fewMatches = 20_000
 
-// searched is the query of the ids of a page of a search on PostgreSQL. A text that matches little is
-// met after most of the store's rows on the way down the list, so its matches are looked up by their
-// trigrams. PostgreSQL cannot choose: it keeps one plan for all texts.
+// searched returns the query for a page's ids in a search on PostgreSQL. A rare text is looked up by its trigrams, because
+// reading the list in its order would pass most of the store's rows before it matches. The query chooses, because PostgreSQL
+// keeps one plan for all texts.
 func (s *statement) searched(where, limit string) string {
 	const many = " AND (SELECT total FROM counted) "
 	bound := strconv.Itoa(fewMatches)
-	// OFFSET 0 keeps the order out of the look-up.
+	// OFFSET 0 keeps PostgreSQL from sorting before the look-up.
 	few := "(SELECT id, created_at FROM " + s.table + " WHERE " + store + where + many + "<= " + bound + " OFFSET 0) few"
 	return "(SELECT id FROM " + few + newestFirst + limit + ")\n  UNION ALL (" + s.indexScan("id", where+many+"> "+bound, limit) + ")"
 }
 
-// newestFirst is the order of a list.
+// newestFirst is the list's order, up to the limit.
 const newestFirst = "\n  ORDER BY created_at DESC, id DESC LIMIT "
 
-// indexScan is the query of a page that is read down the list's index.
+// indexScan returns the query of a page that is read along the list's index.
 func (s *statement) indexScan(columns, where, limit string) string {
 	return "SELECT " + columns + " FROM " + s.table + " WHERE " + store + where + newestFirst + limit
 }
 
-// page is indexScan with all columns for a first page, which is read straight down the index. For any
-// other page the ids come from the index alone.
+// page returns indexScan with all columns for the first page, and only with ids for any other page, because these are in the
+// index.
 func (s *statement) page(where, limit string, page Page) string {
 	if page.Offset > 0 {
 		return s.indexScan("id", where, limit)
@@ -159,8 +158,8 @@ func (s *statement) page(where, limit string, page Page) string {
 	return s.indexScan("*", where, limit)
 }
 
-// rows is the statement of a page: at least one row, which holds the total alone if the page is
-// empty. If the page's query has ids alone, the page's rows are then looked up by id.
+// rows returns the statement of a page. It has at least one row, which on an empty page holds only the total. byID says that
+// the page's query selects only ids, so that the rows must be looked up.
 func (s *statement) rows(total, page string, byID bool) string {
 	join := ") " + s.alias + " ON true"
 	if byID {
@@ -170,13 +169,13 @@ func (s *statement) rows(total, page string, byID bool) string {
 		"\n ORDER BY " + s.alias + ".created_at DESC, " + s.alias + ".id DESC" + s.order
 }
 
-// hasWholeDay reports whether there is a whole day between from and to. If not, the rows are few,
-// or at least in one stretch of the index.
+// hasWholeDay reports whether there is a whole day between from and to. Without one the rows are few, or at least next to each
+// other in the index.
 func (s *statement) hasWholeDay() bool {
 	return s.from == nil || s.to == nil || nextDay(*s.from) < Day(*s.to)
 }
 
-// countedPage is scannedPage for a list whose total the counts know.
+// countedPage returns the statement of a list whose total is read from the counts.
 func (s *statement) countedPage(page Page) string {
 	pieces := "WITH pieces AS MATERIALIZED (" + s.pieces() + ")"
 	const total = "(SELECT COALESCE(CAST(sum(total) AS bigint), 0) AS total FROM pieces) t"
@@ -185,7 +184,7 @@ func (s *statement) countedPage(page Page) string {
 		return pieces + "\n" + s.rows(total, s.page(s.where+s.before(), limit, page), false)
 	}
 	offset := s.numberParameter(page.Offset)
-	// Once for the pieces, once for the days of the piece if it is wide.
+	// begins is used twice: for the pieces, and for the days of the piece if it is a wide bucket.
 	wide := strconv.Itoa(WideDays)
 	days := s.buckets(1, ">= (SELECT day FROM place WHERE days = "+wide+")",
 		"< (SELECT day + "+wide+" FROM place WHERE days = "+wide+")")
@@ -200,7 +199,7 @@ func (s *statement) countedPage(page Page) string {
 	return query + s.rows(total, s.page(where, limit, page), true)
 }
 
-// before is the condition of to.
+// before returns the condition for rows before to.
 func (s *statement) before() string {
 	if s.upto == "" {
 		return ""
@@ -208,16 +207,16 @@ func (s *statement) before() string {
 	return " AND created_at < " + s.upto
 }
 
-// begins finds, of parts in the order of days, the one in which the row after offset others is, and
-// how many of its own rows come before that one. It finds none if there are no more rows.
+// begins returns a query that finds among parts, newest day first, the part that contains the row number offset. skip is how
+// many of the part's own rows come before that row. It finds none if there are not so many rows.
 func begins(parts, days, offset string) string {
 	return `SELECT day, ` + days + `, ` + offset + ` - (upto - total) AS skip
   FROM (SELECT day, ` + days + `, total, sum(total) OVER (ORDER BY day DESC) AS upto FROM ` + parts + `) r
   WHERE upto > ` + offset + ` ORDER BY day DESC LIMIT 1`
 }
 
-// pieces cuts the matching rows into pieces and returns the query of their sizes. It adds the bounds
-// of time to the conditions of the rows.
+// pieces cuts the matching rows into pieces and returns the query of their sizes. It also adds the bounds of time to the
+// conditions of the rows.
 func (s *statement) pieces() string {
 	var parts, wide []string
 	sums := func(days int, bounds ...string) {
@@ -236,7 +235,7 @@ func (s *statement) pieces() string {
 		high = WideStart(Day(*s.to))
 	}
 	if s.from != nil && s.to != nil && low >= high {
-		// No wide bucket lies between them.
+		// There is no wide bucket between them.
 		low = Day(*s.to)
 		high = low
 	}
@@ -260,8 +259,8 @@ func (s *statement) pieces() string {
 	return strings.Join(parts, "\n  UNION ALL ")
 }
 
-// buckets is the query of the matching buckets of some width within bounds of their first days: on
-// PostgreSQL those of the table and the differences that are not added to them yet.
+// buckets returns the query for the matching buckets of days days, within bounds of their first days. On PostgreSQL it adds the
+// row deltas that are not in the counts yet.
 func (s *statement) buckets(days int, bounds ...string) string {
 	within := func(first string) string {
 		text := ""

@@ -6,7 +6,7 @@ import (
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 )
 
-// Store is the Store of a row. The message shares the row's map of social links.
+// Store returns the message for a row. The message shares the row's map of social links.
 func Store(row *ent.Store) *storefrontv1.Store {
 	return &storefrontv1.Store{
 		Id:            row.ID.String(),

@@ -17,7 +17,7 @@ func (ActivityEntry) Annotations() []schema.Annotation {
 	return []schema.Annotation{entsql.Table("activity_entries")}
 }
 
-// Fields of an activity entry. It has no edges: the journal outlives the rows that it describes.
+// Fields of an activity entry. It has no edges, because the journal outlives the rows that it describes.
 func (ActivityEntry) Fields() []ent.Field {
 	return []ent.Field{
 		id(),

@@ -8,8 +8,8 @@ import (
 	"entgo.io/ent/schema/index"
 )
 
-// AddressCounter counts the unknown keys that one client presented in one minute. On
-// PostgreSQL it is unlogged, as the counters of the keys are.
+// AddressCounter counts the unknown keys that one client presented in one minute. On PostgreSQL the table is unlogged, like
+// that of RateCounter.
 type AddressCounter struct{ ent.Schema }
 
 // Annotations of address counters.
@@ -26,7 +26,7 @@ func (AddressCounter) Fields() []ent.Field {
 	}
 }
 
-// Indexes of address counters: past minutes are swept.
+// Indexes of address counters. The index on the minute serves the sweep of past minutes.
 func (AddressCounter) Indexes() []ent.Index {
 	return []ent.Index{index.Fields("minute")}
 }

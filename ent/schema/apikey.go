@@ -7,7 +7,7 @@ import (
 	"entgo.io/ent/schema/index"
 )
 
-// ApiKey is a key of one store. Only its fingerprint is kept.
+// ApiKey is an API key of one store. Only the key's fingerprint is stored.
 type ApiKey struct{ ent.Schema } //nolint:revive // ent names the table after the type: api_keys
 
 // Fields of an API key.

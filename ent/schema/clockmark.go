@@ -7,8 +7,8 @@ import (
 	"entgo.io/ent/schema/field"
 )
 
-// ClockMark is the time on SQLite when old data was last looked for, or when the last verified backup began. Without a recent
-// look nothing is deleted for a while, because data that looks old may be new.
+// ClockMark is, on SQLite, the time of the last sweep of old data or the begin of the last verified backup. Without a recent
+// sweep nothing is deleted for a while, because the clock may be wrong and data that looks old may be new.
 type ClockMark struct{ ent.Schema }
 
 // Annotations of clock marks.

@@ -9,10 +9,10 @@ import (
 	"entgo.io/ent/schema/index"
 )
 
-// Customer is a buyer of one store.
+// Customer is a customer of one store.
 type Customer struct{ ent.Schema }
 
-// Annotations of customers: one of e-mail and phone is always there.
+// Annotations of customers: a check that e-mail or phone is set.
 func (Customer) Annotations() []schema.Annotation {
 	return []schema.Annotation{
 		entsql.Checks(map[string]string{"customer_identified": "email IS NOT NULL OR phone IS NOT NULL"}),
@@ -43,7 +43,7 @@ func (Customer) Edges() []ent.Edge {
 	}
 }
 
-// Indexes of customers. The unique ones make an e-mail or a phone identify one customer.
+// Indexes of customers. Unique indexes allow an e-mail or a phone only once in a store.
 func (Customer) Indexes() []ent.Index {
 	return []ent.Index{
 		index.Fields("store_id", "email").Unique(),

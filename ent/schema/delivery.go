@@ -30,9 +30,8 @@ func (Delivery) Fields() []ent.Field {
 	}
 }
 
-// Indexes of deliveries. Workers look for due deliveries across all stores, so one index starts
-// with the time; claims within a store use the lane's index. The last one shows whether an event is
-// on its way to a webhook.
+// Indexes of deliveries. Workers look for due deliveries across all stores, so one index starts with the time; claims within a
+// store use the lane's index. The last index finds the delivery of an event to a webhook.
 func (Delivery) Indexes() []ent.Index {
 	return []ent.Index{
 		index.Fields("store_id", "webhook_id", "epoch", "retry", "due_at", "id"),

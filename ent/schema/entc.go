@@ -1,12 +1,10 @@
 //go:build ignore
 
-// Entc writes the client of the tables to gen/ent and their description to gen/ent/migrate, also if
-// gen is empty.
+// Entc writes the client of the tables to gen/ent and their description to gen/ent/migrate, even if gen is empty.
 //
-// Ent's client would import that description, and with it ent's migration engine: atlas, HCL and a
-// YAML library, 48 packages that the service never calls, because goose runs its migrations. So the
-// two are generated separately: the client without migrations, and the description for
-// ent/migrations/drift.
+// Ent's client would import that description, and with it ent's migration engine: atlas, HCL and a YAML library, 48 packages
+// that the service never calls, because goose runs its migrations. So the two are generated separately: the client without
+// migrations, and the description for ent/migrations/drift.
 package main
 
 import (
@@ -30,7 +28,7 @@ func main() {
 	}
 }
 
-// generate writes a client, with the description of the tables or without it.
+// generate writes a client, with or without the description of the tables.
 func generate(target string, migrations bool) error {
 	sql, err := gen.NewStorage("sql")
 	if err != nil {
@@ -61,13 +59,12 @@ func generate(target string, migrations bool) error {
 	return graph.Gen()
 }
 
-// sqlOnly are the tables that the service reads and writes by SQL of its own alone; tests have
-// functions of dbtest for their rows.
+// sqlOnly are the tables that the service accesses only through SQL of its own; tests read their rows with functions of dbtest.
 var sqlOnly = []string{"AddressCounter", "Cancellation", "ClockMark", "Delivery", "FinishedDelivery", "Forgetting", "IdempotencyKey",
 	"RateCounter", "RefusedRequest", "Resend", "Tally"}
 
-// used leaves out of the client what nobody calls: of these tables the package, some 180 KB of the binary, and of
-// all tables the ways from a row to others, as rows name them by id. Their description stays whole.
+// used leaves unused code out of the client: the packages of the tables in sqlOnly, some 180 KB of the binary, and the edges of
+// all tables, because the service refers to rows by id. The description of the tables stays complete.
 func used(tables []*load.Schema) []*load.Schema {
 	tables = slices.DeleteFunc(tables, func(t *load.Schema) bool { return slices.Contains(sqlOnly, t.Name) })
 	for _, t := range tables {
@@ -76,9 +73,9 @@ func used(tables []*load.Schema) []*load.Schema {
 	return tables
 }
 
-// updateInStore makes the change of a row that was read, and ent's second look at it, name its store beside
-// its id, so that a database distributed by store looks in one place. Ent knows keys of two columns of
-// tables that join others only; a change with a condition of its own is not made for them.
+// updateInStore makes ent's UPDATE of a row that was read, and ent's second read of it, name the row's store, so that a
+// database distributed by store accesses one node. It is a template, because ent supports keys of two columns only for tables
+// that join others. It does not change updates with a condition of their own.
 const updateInStore = `
 {{- define "dialect/sql/update/spec/store" }}
 	{{- $mutation := print $.Scope.Receiver ".mutation" }}
@@ -99,7 +96,7 @@ const updateInStore = `
 {{- end }}
 `
 
-// describe writes the description of the tables alone, taken out of a client that has it.
+// describe writes only the description of the tables. It takes it out of a client that was generated with it.
 func describe() error {
 	whole, err := os.MkdirTemp("", "ent-")
 	if err != nil {

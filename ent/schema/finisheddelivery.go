@@ -9,8 +9,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// FinishedDelivery is a delivery that has ended, with all its attempts. A row is written once and
-// never changed. Ids sort by time.
+// FinishedDelivery is a delivery that has ended, with all its attempts. Ids sort by time.
 type FinishedDelivery struct{ ent.Schema }
 
 // Annotations of finished deliveries.
@@ -18,7 +17,7 @@ func (FinishedDelivery) Annotations() []schema.Annotation {
 	return []schema.Annotation{entsql.Table("finished_deliveries")}
 }
 
-// Fields of a finished delivery. It has no edges: the journal outlives a deleted webhook.
+// Fields of a finished delivery. It has no edges, because the delivery journal outlives a deleted webhook.
 func (FinishedDelivery) Fields() []ent.Field {
 	return []ent.Field{
 		id(),
@@ -33,8 +32,7 @@ func (FinishedDelivery) Fields() []ent.Field {
 	}
 }
 
-// Indexes of finished deliveries: a store's journal by status, newest first, to find the few that
-// did not succeed among many that did; and the deliveries of an event.
+// Indexes of finished deliveries: by status, newest first, to find the few failed ones in a store's journal; and by event.
 func (FinishedDelivery) Indexes() []ent.Index {
 	return []ent.Index{
 		index.Fields("store_id", "status", "id"),

@@ -7,12 +7,13 @@ import (
 	"entgo.io/ent/schema/index"
 )
 
-// Forgetting is the order to forget a customer, with how far it has come and its receipt, which is kept. It runs in steps,
-// each a transaction that advances the position; any process continues an unfinished one. Until the steps are done it
-// holds the customer's names, e-mail addresses and phones, because the steps look for them; the receipt holds no personal data.
+// Forgetting is the job that erases a customer's personal data, its progress, and in the end its receipt, which is kept. It
+// runs in steps, each a transaction that advances the position; any process continues an unfinished job. Until the steps are
+// done the row holds the customer's names, e-mail addresses and phones, because the steps search for them. The receipt holds no
+// personal data.
 type Forgetting struct{ ent.Schema }
 
-// Fields of a forgetting, whose id is the customer's.
+// Fields of a forgetting. Its id is the customer's.
 func (Forgetting) Fields() []ent.Field {
 	return []ent.Field{
 		id(),
@@ -27,7 +28,7 @@ func (Forgetting) Fields() []ent.Field {
 	}
 }
 
-// Indexes of forgettings. Workers look for the unfinished ones of all stores, and for those that wait for the log.
+// Indexes of forgettings. Workers look for the unfinished ones of all stores, and for those that wait for SQLite's log.
 func (Forgetting) Indexes() []ent.Index {
 	return []ent.Index{
 		index.Fields("due_at", "id").Annotations(entsql.IndexWhere("finished_at IS NULL")),

@@ -8,9 +8,8 @@ import (
 	"entgo.io/ent/schema/index"
 )
 
-// IdempotencyKey stores the answer of an operation of the operator's side, so that a checkout that
-// repeats a request under the same key gets the same answer and changes nothing. It is written in
-// the transaction of the operation.
+// IdempotencyKey stores the answer of an admin operation. A checkout that repeats a request under the same key gets the same
+// answer and changes nothing, because the row is written in the operation's transaction.
 type IdempotencyKey struct{ ent.Schema }
 
 // Annotations of idempotency keys.

@@ -8,9 +8,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// OutboxEntry is an event that no worker has turned into deliveries yet. It is written with its
-// event, if a webhook of the store subscribes to the type, and deleted by the relay. The table is
-// short and its rows are small, so that relaying an event rewrites no payload.
+// OutboxEntry is an event that no worker has turned into deliveries yet. It is written with its event, if a webhook of the
+// store subscribes to the type, and deleted by the relay. Its rows are small, so that relaying an event rewrites no payload.
 type OutboxEntry struct{ ent.Schema }
 
 // Annotations of outbox entries.
@@ -18,8 +17,8 @@ func (OutboxEntry) Annotations() []schema.Annotation {
 	return []schema.Annotation{entsql.Table("outbox")}
 }
 
-// Fields of an outbox entry. The id is the event's, which sorts by time: no sequence is shared by the machines of a
-// database that is distributed by store.
+// Fields of an outbox entry. The id is the event's, which sorts by time, so that the nodes of a cluster need no shared
+// sequence.
 func (OutboxEntry) Fields() []ent.Field {
 	return []ent.Field{
 		field.UUID("id", uuid.UUID{}).Immutable(),

@@ -7,7 +7,7 @@ import (
 	"entgo.io/ent/schema/index"
 )
 
-// Product is what a store sells in its catalogue.
+// Product is an item of a store's catalogue.
 type Product struct{ ent.Schema }
 
 // Fields of a product.

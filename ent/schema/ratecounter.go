@@ -8,8 +8,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// RateCounter counts one key's requests in one minute. A new minute restarts the row, so the table
-// has one row for each key in use. On PostgreSQL it is unlogged: a crash loses one minute's count.
+// RateCounter counts one key's requests in one minute. A new minute restarts the row, so the table has one row for each key in
+// use. On PostgreSQL the table is unlogged, because a crash loses only one minute's count.
 type RateCounter struct{ ent.Schema }
 
 // Annotations of rate counters.

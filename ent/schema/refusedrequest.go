@@ -9,8 +9,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// RefusedRequest is a request to the public API that was refused, for its key's owner: what was wrong with it,
-// and nothing of what it held. Package usage owns it.
+// RefusedRequest is a refused request to the public API, as the key's owner sees it: which fields were wrong, without their
+// values. Package usage owns it.
 type RefusedRequest struct{ ent.Schema }
 
 // Annotations of refused requests.
@@ -18,7 +18,7 @@ func (RefusedRequest) Annotations() []schema.Annotation {
 	return []schema.Annotation{entsql.Table("refused_requests")}
 }
 
-// Fields of a refused request. It has no edges: it outlives its key.
+// Fields of a refused request. It has no edges, because it outlives its key.
 func (RefusedRequest) Fields() []ent.Field {
 	return []ent.Field{
 		id(),

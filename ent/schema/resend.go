@@ -8,9 +8,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// Resend is the order to send a webhook again every event since a time that never succeeded there.
-// It runs in steps, each a transaction that advances the position; any process continues an
-// unfinished one.
+// Resend is a job that sends a webhook every event since a time that never succeeded there, with its progress. It runs in
+// steps, each a transaction that advances the position; any process continues an unfinished job.
 type Resend struct{ ent.Schema }
 
 // Fields of a resend.

@@ -1,12 +1,11 @@
-// Package schema describes the service's tables: one table a file, with its columns, edges, indexes
-// and the bounds that the database enforces. It holds no business rules and no hooks.
+// Package schema describes the service's tables: a file for each table, with its columns, edges, indexes and the bounds that
+// the database enforces. It contains no business rules and no hooks.
 //
-// Every table of a store's data has store_id, and every index of such a table starts with it. The
-// exceptions are looked up without a store, a key's fingerprint and a store's slug, and the primary
-// keys. On PostgreSQL those are (id, store_id), and foreign keys between such tables have the store
-// too, so that the tables can be distributed by store; ent models the id alone.
+// Every per-store table has store_id, and every index of it starts with store_id. The exceptions are indexes for look-ups
+// without a store, such as a key's fingerprint, and primary keys. On PostgreSQL primary keys are (id, store_id), and foreign
+// keys between such tables contain the store, so that the tables can be distributed by store; ent models only the id.
 //
-// The tables of package count are not here: ent knows neither keys of several columns nor triggers.
+// The tables of package count are not here, because ent models neither keys of several columns nor triggers.
 package schema
 
 import (
@@ -18,15 +17,14 @@ import (
 //go:generate echo "ent/schema: write the client of the tables to gen/ent (ent, which is compiled the first time)"
 //go:generate go run -modfile=../../tools.mod entc.go
 
-// id is the primary key of tables whose ids we make: a UUIDv7, so that rows sort by the time of
-// their creation.
+// id is the primary key of tables whose ids the service makes: a UUIDv7, so that rows sort by the time of their creation.
 func id() ent.Field {
 	return field.UUID("id", uuid.UUID{}).
 		Default(func() uuid.UUID { return uuid.Must(uuid.NewV7()) }).
 		Immutable()
 }
 
-// storeID is the column of every table of a store's data.
+// storeID is the column of every per-store table.
 func storeID() ent.Field {
 	return field.UUID("store_id", uuid.UUID{}).Immutable()
 }

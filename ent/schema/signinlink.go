@@ -8,8 +8,7 @@ import (
 	"entgo.io/ent/schema/index"
 )
 
-// SignInLink lets one member of a store into its dashboard once. Only the fingerprint of its
-// secret is kept.
+// SignInLink lets one member of a store into its dashboard once. Only the fingerprint of its secret is stored.
 type SignInLink struct{ ent.Schema }
 
 // Annotations of sign-in links.

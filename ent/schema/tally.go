@@ -7,11 +7,11 @@ import (
 	"github.com/google/uuid"
 )
 
-// Tally counts what succeeded and failed for one subject in one period: the requests of an API key in a day,
-// the attempts of a webhook in an hour. Package usage owns it.
+// Tally counts the successes and failures of one subject in one period: the requests of an API key in a day, the attempts of a
+// webhook in an hour. Package usage owns it.
 type Tally struct{ ent.Schema }
 
-// Fields of a tally. Its id is of the period's beginning, by which it is forgotten.
+// Fields of a tally. Its id contains the period's beginning, by which the sweep deletes it.
 func (Tally) Fields() []ent.Field {
 	return []ent.Field{
 		id(),

@@ -7,11 +7,10 @@ import (
 	"github.com/google/uuid"
 )
 
-// Webhook is an address of a store's owner that receives events. The one of the zero store is the platform's, which
-// receives notices.
+// Webhook is a URL of a store's owner that receives events. The webhook of the zero store is the sink, which receives notices.
 type Webhook struct{ ent.Schema }
 
-// Fields of a webhook. It has no edge to a store, because the platform's has none.
+// Fields of a webhook. It has no edge to a store, because the sink has no store.
 func (Webhook) Fields() []ent.Field {
 	return []ent.Field{
 		id(),

@@ -10,16 +10,15 @@ import (
 	"go.storefront.example/ent/atomicfile"
 )
 
-// LoadOrCreateFile reads the key in a file, or creates the file with a new key in base64 and mode
-// 0600. Processes that start at once all return the same key: the file gets its name only when it
-// is complete, and later processes read the first one's. A file with other content is an error,
-// which never shows the content, and is left alone.
+// LoadOrCreateFile reads the key from a file, or creates the file with a new key in base64 and mode 0600. Processes that start
+// at once all return the same key, because the file gets its name only when it is complete, and later processes read it. A file
+// with other content is left alone and is an error, which never shows the content.
 func LoadOrCreateFile(path string) (Key, error) {
 	key, err := loadFile(path)
 	if !errors.Is(err, fs.ErrNotExist) {
 		return key, err
 	}
-	// Without the key, the sealed data is lost, so the key must reach the disk before the database.
+	// The key must reach the disk before the database uses it, because without the key the sealed data is lost.
 	err = atomicfile.Create(path, func(temporary string) error { return os.WriteFile(temporary, []byte(NewKey()+"\n"), 0o600) })
 	if err != nil && !errors.Is(err, fs.ErrExist) {
 		return Key{}, fmt.Errorf("make secret key file: %w", err)
@@ -27,7 +26,8 @@ func LoadOrCreateFile(path string) (Key, error) {
 	return loadFile(path)
 }
 
-// emptyPatience is how long an empty file is taken for one that another process is about to replace.
+// emptyPatience is how long LoadOrCreateFile waits when it reads an empty file, because another process may be about to replace
+// it.
 const emptyPatience = 5 * time.Second
 
 func loadFile(path string) (Key, error) {

@@ -1,8 +1,7 @@
-// Package seal encrypts secrets at rest: AES-256-GCM under the operator's secret key. The id of the
-// key is stored beside the sealed text, so that a key can be replaced while texts sealed under
-// older keys can still be opened. Each text is bound to a context, the id of its row, and opens
-// nowhere else. The package uses no table and logs nothing; no error and no printed form of its
-// types contains a key or a text. It imports nothing of the project.
+// Package seal encrypts secrets at rest: AES-256-GCM under the operator's secret key. The id of the key is stored beside the
+// sealed text, so that the operator can replace the key while texts sealed under older keys still open. Each text is bound to a
+// context, the id of its row, and opens only with it. The package uses no table and logs nothing. Its errors and the printed
+// forms of its types contain no key and no text. It imports nothing of the project.
 package seal
 
 import (
@@ -13,8 +12,7 @@ import (
 	"io"
 )
 
-// ErrUnknownKey means that a text was sealed under a key that the ring lacks. The error that wraps
-// it names the key's id.
+// ErrUnknownKey means that a text was sealed under a key that the keyring lacks. The error that wraps it names the key's id.
 var ErrUnknownKey = errors.New("secret key is not known")
 
 // ErrTampered means that a sealed text was changed, cut short or moved to another row, or that
@@ -27,8 +25,8 @@ type Keyring struct {
 	older   []Key
 }
 
-// NewKeyring returns a ring that seals with the current key and also opens what older ones sealed.
-// Keys must come from ParseKey or LoadOrCreateFile.
+// NewKeyring returns a keyring that seals with current and opens what current or older sealed. Keys must come from ParseKey or
+// LoadOrCreateFile.
 func NewKeyring(current Key, older ...Key) *Keyring {
 	return &Keyring{current: current, older: append([]Key(nil), older...)}
 }
@@ -54,10 +52,10 @@ func (r *Keyring) Open(sealed []byte, keyID string, context []byte) (string, err
 	return string(plain), nil
 }
 
-// Current is the id of the key that the ring seals with.
+// Current returns the id of the key with which the keyring seals.
 func (r *Keyring) Current() string { return r.current.id }
 
-// Has reports whether the ring holds the key with this id.
+// Has reports whether the keyring has the key with this id.
 func (r *Keyring) Has(keyID string) bool {
 	_, found := r.key(keyID)
 	return found
@@ -75,7 +73,7 @@ func (r *Keyring) key(id string) (Key, bool) {
 	return Key{}, false
 }
 
-// Format writes the ids of the keys, whatever the verb.
+// Format writes the ids of the keys for every verb.
 func (r *Keyring) Format(f fmt.State, _ rune) {
 	_, _ = io.WriteString(f, "ring of "+r.current.String())
 	for _, key := range r.older {
@@ -83,7 +81,7 @@ func (r *Keyring) Format(f fmt.State, _ rune) {
 	}
 }
 
-// shown shortens an id that came from outside, for use in an error.
+// shown shortens an id that came from outside, for an error.
 func shown(id string) string {
 	if len(id) > idDigits {
 		return id[:idDigits] + "..."
@@ -91,7 +89,7 @@ func shown(id string) string {
 	return id
 }
 
-// newAEAD returns AES-256-GCM with its random nonce in front of the text.
+// newAEAD returns AES-256-GCM that puts its random nonce before the text.
 func newAEAD(secret [KeyBytes]byte) cipher.AEAD {
 	block, err := aes.NewCipher(secret[:])
 	if err != nil {

@@ -2,16 +2,16 @@ package shard
 
 import "github.com/lib/pq"
 
-// Citus commits in two phases when tables that it knows are written on two nodes. A change of a store, a key or a webhook
-// writes a table that it does not know, beside its entry in the distributed journal: killed between its two commits, the
-// coordinator would leave one without the other. So each change of such a row also writes to phasesTable, a table of
-// the coordinator that Citus knows. It stays empty, so that nobody waits for anybody.
+// phasesTable is an empty table of the coordinator that Citus knows. Each change of a store, a key or a webhook also writes to
+// it, because Citus commits in two phases only when tables that it knows are written on two nodes. Without it, a coordinator
+// that is killed between its two commits would leave the changed row without its entry in the distributed journal, or the entry
+// without the row. The table stays empty, so that no writer waits for another.
 const phasesTable = "two_phases"
 
-// InTwoPhases lists the tables of the coordinator whose rows change together with distributed ones.
+// InTwoPhases lists the coordinator's tables whose rows change together with distributed rows.
 func InTwoPhases() []string { return []string{"stores", "api_keys", "webhooks"} }
 
-// phases returns the steps of Apply that make changes of the tables of InTwoPhases commit in two phases.
+// phases returns the steps of Apply that make changes of the tables in InTwoPhases commit in two phases.
 func phases() []step {
 	all := []step{{"make the table " + phasesTable, "CREATE TABLE " + phasesTable + " (id integer PRIMARY KEY); " +
 		"SELECT citus_add_local_table_to_metadata('" + phasesTable + "'); " +

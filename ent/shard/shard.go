@@ -1,13 +1,13 @@
 // Package shard distributes the tables of a migrated PostgreSQL database by store over the nodes of a Citus cluster, and shows
-// and changes where stores are. The coordinator is the node that everybody connects to.
+// and changes where stores are. Servers, workers and commands connect to the coordinator.
 //
-//	workers      the tables that grow with the stores, cut into shards by the hash of the store: all rows of a
-//	             store lie on one node, so its changes commit there, and its keys hold there
+//	data nodes   the tables that grow with the stores, cut into shards by the hash of the store: all rows of a
+//	             store are on one node, so its changes commit there, and that node checks its foreign keys
 //	coordinator  everything else, in plain tables that Citus does not know: stores, API keys, sessions, queue
 //
-// Citus allows no foreign key from a distributed table to a plain one, so rows no longer refer to their store.
-// Apply is one transaction on all nodes: killed anywhere it leaves the database as it was, and run again when
-// all is done it changes nothing.
+// Citus allows no foreign key from a distributed table to a plain one, so rows no longer refer to their store. Apply is one
+// transaction on all nodes: if it is killed it leaves the database as it was, and when all tables are distributed it changes
+// nothing.
 package shard
 
 import (
@@ -35,7 +35,7 @@ func ForeignKeys() []string {
 	return []string{"order_items_orders_items", "orders_customers_orders", "orders_payment_links_orders"}
 }
 
-// anchor is the table beside whose shards those of all others are placed.
+// anchor is the table to whose shards all other tables align theirs.
 const anchor = "customers"
 
 var (
@@ -43,18 +43,18 @@ var (
 	ErrNotPostgres = errors.New("only PostgreSQL can be sharded")
 	// ErrNotSharded means that the tables are not distributed.
 	ErrNotSharded = errors.New("the database is not sharded: storefront shard plan says what is missing")
-	// ErrNotReady means that something must be done before the tables can be distributed; the message says what.
+	// ErrNotReady means that the operator must do something before the tables can be distributed; the message says what.
 	ErrNotReady = errors.New("the database cannot be sharded yet")
 )
 
-// ApplicationName is what the connections of these operations are called, unlike those of servers and workers, beside which
-// Apply refuses to run.
+// ApplicationName is the application_name of these operations' connections. It tells them from those of servers and workers,
+// beside which Apply refuses to run.
 const ApplicationName = "storefront shard"
 
 // Cluster is a database, sharded or not. Goroutines may share it.
 type Cluster struct{ db *db.DB }
 
-// New returns the cluster of a database, which is that of its coordinator. It fails with ErrNotPostgres.
+// New returns the cluster whose coordinator's database this is. It fails with ErrNotPostgres.
 func New(s *db.DB) (*Cluster, error) {
 	if c := db.ByDialect(s, &Cluster{s}, nil); c != nil {
 		return c, nil
@@ -62,10 +62,10 @@ func New(s *db.DB) (*Cluster, error) {
 	return nil, ErrNotPostgres
 }
 
-// Table is a table that is distributed, or will be.
+// Table is a table that is distributed or that Apply would distribute.
 type Table struct {
 	Name        string `json:"name"`
-	Rows        int64  `json:"rows"` // as PostgreSQL estimates them, of the coordinator's part
+	Rows        int64  `json:"rows"` // PostgreSQL's estimate, for the coordinator's part
 	Bytes       int64  `json:"bytes"`
 	Distributed bool   `json:"distributed"`
 }
@@ -73,7 +73,8 @@ type Table struct {
 // Dependent is a foreign key or a trigger that Apply drops before it distributes tables.
 type Dependent struct {
 	Name, Table string
-	// Definition is how it is made again on the distributed tables; "" for a key to a table that stays on the coordinator.
+	// Definition makes it again on the distributed tables, as SQL; "" for a foreign key to a table that stays on the
+	// coordinator.
 	Definition string
 }
 
@@ -81,7 +82,7 @@ type Dependent struct {
 type Plan struct {
 	Tables         []Table
 	Keys, Triggers []Dependent
-	// Obstacles are what must be done before, in the order in which to do it.
+	// Obstacles lists what the operator must do before Apply, in this order.
 	Obstacles []string
 }
 
@@ -96,7 +97,7 @@ func (p Plan) Pending() []string {
 	return names
 }
 
-// Plan reads what is done, and what Apply would do. It changes nothing.
+// Plan reads which tables are distributed and what Apply would do. It changes nothing.
 func (c *Cluster) Plan(ctx context.Context) (Plan, error) {
 	var plan Plan
 	current, err := c.db.Current(ctx)
@@ -215,8 +216,8 @@ func (c *Cluster) obstacles(ctx context.Context, installed bool) ([]string, erro
 	return found, nil
 }
 
-// Apply distributes the tables that are not distributed, and calls report before each step. It waits for no lock longer
-// than lockWait. It fails with ErrNotReady if the plan has obstacles, and returns how many tables it distributed.
+// Apply distributes the tables that are not distributed, and calls report before each step. It waits for a lock at most
+// lockWait. It fails with ErrNotReady if the plan has obstacles, and returns how many tables it distributed.
 func (c *Cluster) Apply(ctx context.Context, report func(step string)) (int, error) {
 	plan, err := c.Plan(ctx)
 	if err != nil {
@@ -247,7 +248,7 @@ func (c *Cluster) Apply(ctx context.Context, report func(step string)) (int, err
 	return len(pending), nil
 }
 
-// lockWait is how long Apply waits for somebody else's lock.
+// lockWait is the maximum time for which Apply waits for a lock.
 const lockWait = "10s"
 
 type step struct{ name, statement string }
@@ -255,17 +256,18 @@ type step struct{ name, statement string }
 // steps are the statements of Apply's transaction.
 func steps(plan Plan) []step {
 	all := []step{
-		// Of connections to one node only one sees the keys that this transaction changes.
+		// Sequential, because among several connections to one node only one would see the foreign keys that this transaction
+		// changes.
 		{"prepare", "SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = 0; SET LOCAL lock_timeout = '" +
 			lockWait + "'; SET LOCAL citus.multi_shard_modify_mode = 'sequential'; " +
-			// The triggers that count rows write beside the row, under its store.
+			// Allowed, because the triggers that count rows write beside the row, under its store.
 			"SET LOCAL citus.enable_unsafe_triggers = on"},
 	}
 	for _, k := range plan.Keys {
 		all = append(all, step{"drop the key " + k.Name,
 			"ALTER TABLE " + pq.QuoteIdentifier(k.Table) + " DROP CONSTRAINT " + pq.QuoteIdentifier(k.Name)})
 	}
-	// Otherwise they would count each row once more as it is copied.
+	// Triggers are dropped, because they would count each row once more as it is copied.
 	for _, t := range plan.Triggers {
 		all = append(all, step{"drop the trigger " + t.Name + " of " + t.Table,
 			"DROP TRIGGER " + pq.QuoteIdentifier(t.Name) + " ON " + pq.QuoteIdentifier(t.Table)})

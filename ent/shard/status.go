@@ -23,17 +23,17 @@ type Node struct {
 	Bytes       int64  `json:"bytes"`
 }
 
-// Store is where a store lies.
+// Store is a store, the node that has it, and its size or load.
 type Store struct {
 	ID       uuid.UUID `json:"id"`
 	Slug     string    `json:"slug"`
-	Rows     int64     `json:"rows,omitempty"`     // of the largest: products, customers, orders and payment links
-	Requests int64     `json:"requests,omitempty"` // of the hottest: in this minute and, by keys idle since, in the last
+	Rows     int64     `json:"rows,omitempty"`     // in the largest of its tables
+	Requests int64     `json:"requests,omitempty"` // in this minute, or in the one before for keys that are idle now
 	Node     string    `json:"node"`
 	Alone    bool      `json:"alone"` // in a shard of its own
 }
 
-// Move is a shard on its way to another node.
+// Move is a shard that Citus is moving to another node.
 type Move struct {
 	Shard    int64  `json:"shard"`
 	From     string `json:"from"`
@@ -41,7 +41,7 @@ type Move struct {
 	Progress string `json:"progress"`
 }
 
-// Status is what lies where.
+// Status says which nodes, stores and moves a cluster has.
 type Status struct {
 	Nodes   []Node  `json:"nodes"`
 	Largest []Store `json:"largestStores"`
@@ -49,14 +49,14 @@ type Status struct {
 	Moves   []Move  `json:"moves"`
 }
 
-// maxStores is how many stores each of Status's lists has at most.
+// maxStores is the maximum length of each list of stores in a Status.
 const maxStores = 10
 
 // ofStore joins a store with the placement of its shard.
 const ofStore = `JOIN pg_dist_shard h ON h.shardid = get_shard_id_for_distribution_column('` + anchor + `', s.id)
  JOIN pg_dist_placement p ON p.shardid = h.shardid JOIN pg_dist_node n ON n.groupid = p.groupid AND n.noderole = 'primary'`
 
-// Status reads what lies where. It fails with ErrNotSharded.
+// Status reads the cluster's status. It fails with ErrNotSharded.
 func (c *Cluster) Status(ctx context.Context) (Status, error) {
 	s := Status{Nodes: []Node{}, Largest: []Store{}, Moves: []Move{}}
 	if err := c.requireSharded(ctx); err != nil {
@@ -96,7 +96,7 @@ func (c *Cluster) Status(ctx context.Context) (Status, error) {
 	return s, nil
 }
 
-// most returns the stores with the most of what a query sums up by store.
+// most returns the stores for which the query sums has the highest sums.
 func (c *Cluster) most(ctx context.Context, sums string, field func(*Store) *int64) ([]Store, error) {
 	found := []Store{}
 	for row := range db.Rows(ctx, c.db.Reader(), "WITH most (id, n) AS MATERIALIZED ("+sums+` GROUP BY 1 ORDER BY 2 DESC LIMIT $1)
@@ -119,8 +119,8 @@ func (c *Cluster) requireSharded(ctx context.Context) error {
 	return err
 }
 
-// Isolate gives a store a shard of its own, on the node where it lies, and reports whether that was left to do. The
-// changes of stores in the same shard wait meanwhile.
+// Isolate moves a store to a shard of its own on the same node, and reports whether it had to. Meanwhile, changes of stores in
+// the store's old shard wait.
 func (c *Cluster) Isolate(ctx context.Context, store uuid.UUID) (bool, error) {
 	if err := c.requireSharded(ctx); err != nil {
 		return false, err
@@ -141,8 +141,8 @@ func (c *Cluster) Isolate(ctx context.Context, store uuid.UUID) (bool, error) {
 		return false, err
 	}
 	defer func() { _ = tx.Rollback() }()
-	// Without blocking writes it would need a replica identity on row_deltas, which the new shard gets too late: then it
-	// never ends.
+	// Writes are blocked, because a split beside writes needs a replica identity on row_deltas. The new shard gets that too
+	// late, and the split would never end.
 	if _, err = tx.ExecContext(ctx, "SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = '"+lockWait+"'"); err == nil {
 		var shard sql.NullInt64
 		err = tx.QueryRowContext(ctx, `SELECT isolate_tenant_to_new_shard('`+anchor+`', $1::uuid, 'CASCADE', 'block_writes')`, store).
@@ -154,26 +154,26 @@ func (c *Cluster) Isolate(ctx context.Context, store uuid.UUID) (bool, error) {
 	return err == nil, err
 }
 
-// Health is what a node reports of itself.
+// Health is a node's report of itself.
 type Health struct {
 	Node string
 	// Refusal is why the node did not answer; the other fields are then zero.
 	Refusal string
 	// Extension is the version of citus in this database.
 	Extension string
-	// LockTimeout is how long a statement there waits for a lock; 0 is without end.
+	// LockTimeout is how long a statement on the node waits for a lock; 0 means without limit.
 	LockTimeout time.Duration
-	// Skew is how far its clock is from the coordinator's at least.
+	// Skew is the least by which the node's clock differs from the coordinator's.
 	Skew time.Duration
-	// Prepared is how many transactions wait there for the second phase of their commit, for minutes.
+	// Prepared counts the transactions that have waited for minutes for the second phase of their commit.
 	Prepared int
-	// Connections are open there, to all databases, and MaxConnections is the limit.
+	// Connections counts the node's open connections, to all its databases; MaxConnections is their limit.
 	Connections, MaxConnections int
 	// Slots counts the unused replication slots that shard moves left; each retains write-ahead log.
 	Slots int
 }
 
-// health is what a node answers.
+// health is the JSON that healthOf returns.
 type health struct {
 	Extension   string
 	LockTimeout int64 // in milliseconds
@@ -184,7 +184,8 @@ type health struct {
 	Slots       int
 }
 
-// healthOf runs on each node. Citus itself ends what it has prepared within minutes.
+// healthOf runs on each node. It counts only transactions prepared more than 5 minutes ago, because Citus itself ends younger
+// ones.
 const healthOf = `SELECT json_build_object('extension', (SELECT extversion FROM pg_extension WHERE extname = 'citus'),
  'lockTimeout', (SELECT setting::bigint FROM pg_settings WHERE name = 'lock_timeout'),
  'now', extract(epoch FROM clock_timestamp()), 'prepared', (SELECT count(*) FROM pg_prepared_xacts
@@ -194,7 +195,7 @@ const healthOf = `SELECT json_build_object('extension', (SELECT extversion FROM 
  'slots', (SELECT count(*) FROM pg_replication_slots
   WHERE database = current_database() AND NOT active AND slot_name LIKE 'citus_shard_%'))`
 
-// Health asks every active node about itself.
+// Health asks every active node for its health.
 func (c *Cluster) Health(ctx context.Context) ([]Health, error) {
 	var all []Health
 	for row := range db.Rows(ctx, c.db.Reader(), `WITH asked AS MATERIALIZED (SELECT extract(epoch FROM statement_timestamp()) AS before, r.*
@@ -231,8 +232,8 @@ func (c *Cluster) Health(ctx context.Context) ([]Health, error) {
 	return all, nil
 }
 
-// Misplaced lists what is not where it belongs: a table that is not distributed by its store beside the others, one that
-// Citus distributes and that belongs on the coordinator, and a distributed one of which the coordinator keeps a copy.
+// Misplaced lists tables in the wrong place: a table of Tables that is not distributed by store beside the others, a table that
+// Citus distributes but should be on the coordinator, and a distributed table whose rows the coordinator has, too.
 func (c *Cluster) Misplaced(ctx context.Context) ([]string, error) {
 	var found []string
 	for row := range db.Rows(ctx, c.db.Reader(), `SELECT r.relname || CASE
@@ -255,7 +256,7 @@ func (c *Cluster) Misplaced(ctx context.Context) ([]string, error) {
 	return found, nil
 }
 
-// Missing lists foreign keys between distributed tables, and triggers for commits in two phases, that are not there.
+// Missing lists missing foreign keys between distributed tables, and missing triggers for commits in two phases.
 func (c *Cluster) Missing(ctx context.Context) ([]string, error) {
 	var found []string
 	for row := range db.Rows(ctx, c.db.Reader(), `SELECT 'the key ' || k FROM unnest($1::text[]) k
@@ -272,7 +273,7 @@ UNION ALL SELECT 'the trigger commit_in_two_phases of ' || t FROM unnest($2::tex
 	return found, nil
 }
 
-// Leftovers counts what moves of shards that failed have left and Citus has not yet removed, and its failed jobs.
+// Leftovers counts Citus's failed jobs and the remains of failed shard moves that it has not yet removed.
 func (c *Cluster) Leftovers(ctx context.Context) (n int, err error) {
 	err = c.db.Reader().QueryRowContext(ctx, `SELECT (SELECT count(*) FROM pg_dist_cleanup)
   + (SELECT count(*) FROM pg_dist_background_job WHERE state = 'failed')`).Scan(&n)

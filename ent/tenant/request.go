@@ -9,30 +9,29 @@ import (
 // maxNoted bounds how many events of one request its log line names.
 const maxNoted = 10
 
-// Request is the request that caused a change. Events carry its id, so that its log lines can be
-// joined with those of its deliveries. One goroutine uses it at a time.
+// Request is the request that caused a change. Events carry its id, so that its log lines and those of its deliveries can be
+// joined. Only one goroutine uses it at a time.
 type Request struct {
-	// ID is the request's identifier, as returned to its caller.
+	// ID is the request id that the caller got.
 	ID uuid.UUID
-	// Events are the first committed events that it caused, in order: at most ten.
+	// Events are the first committed events that it caused, in order; at most maxNoted.
 	Events []uuid.UUID
 }
 
 type requestKey struct{}
 
-// WithRequest returns a context whose changes belong to the request.
+// WithRequest returns a context whose changes are attributed to the request.
 func WithRequest(ctx context.Context, r *Request) context.Context {
 	return context.WithValue(ctx, requestKey{}, r)
 }
 
-// RequestOf returns the request of a change, nil if there is none, as for a command on this
-// machine.
+// RequestOf returns the request of the context, or nil, as for a command on this machine.
 func RequestOf(ctx context.Context) *Request {
 	r, _ := ctx.Value(requestKey{}).(*Request)
 	return r
 }
 
-// Caused notes committed events. A nil request notes nothing.
+// Caused adds committed events to Events. For a nil request it does nothing.
 func (r *Request) Caused(events ...uuid.UUID) {
 	if r == nil {
 		return

@@ -1,6 +1,6 @@
-// Package tenant identifies whose data a piece of work touches and who asked for it: the store,
-// with what every request needs of it, and the actor for the activity journal. Both travel in the
-// context from the edge to the hooks. It reads nothing from the database.
+// Package tenant identifies whose data a request touches and who made it: the store, with its settings that every request
+// needs, and the actor for the activity journal. Both are in the context from the edge to the hooks. The package reads nothing
+// from the database.
 package tenant
 
 import (
@@ -10,8 +10,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// Store is the part of a store that the rules and the hooks need at every request; it is loaded
-// together with the API key.
+// Store has the settings of a store that the rules and the hooks need at every request. It is loaded together with the API key.
 type Store struct {
 	ID       uuid.UUID
 	Slug     string
@@ -19,13 +18,13 @@ type Store struct {
 	Country  string // ISO 3166-1 alpha-2; the default region of phone numbers
 	// Status is open, suspended or closed.
 	Status string
-	// BeingDeleted is true once the store's rows begin to go: it is closed, and what it has is no longer whole.
+	// BeingDeleted is true once the deletion of the store's rows has begun: the store is closed and its data incomplete.
 	BeingDeleted bool
 	// PaymentLinksOpen is true if payment links may be created in this store.
 	PaymentLinksOpen bool
 	// UnavailableTypes are the product types that may not be published.
 	UnavailableTypes []string
-	// PlatformFeePercent is copied to each order recorded.
+	// PlatformFeePercent is copied to each new order.
 	PlatformFeePercent float64
 }
 
@@ -36,7 +35,7 @@ const (
 	ActorMember   = "member"
 )
 
-// Actor is who makes a change: a key, by its name, the operator, or a member of the store.
+// Actor is who makes a change: an API key, a member of the store, or the operator.
 type Actor struct {
 	Type string
 	ID   string // the key's UUID; empty for the operator
@@ -50,7 +49,7 @@ type value struct {
 	actor Actor
 }
 
-// With returns a context with the store and the actor of the work done under it.
+// With returns a context with a store and an actor.
 func With(ctx context.Context, store Store, actor Actor) context.Context {
 	return context.WithValue(ctx, contextKey{}, value{store, actor})
 }
@@ -63,7 +62,7 @@ func From(ctx context.Context) (Store, Actor, bool) {
 
 var errNoStore = errors.New("the context names no store")
 
-// StoreOf returns the store of the context, or an error if it has none: a mistake of the service.
+// StoreOf returns the store of the context. Without one it fails, which is a bug of the service.
 func StoreOf(ctx context.Context) (Store, error) {
 	store, _, ok := From(ctx)
 	if !ok {

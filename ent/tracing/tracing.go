@@ -1,10 +1,8 @@
-// Package tracing starts and ends spans by three rules. A span starts only below one that is
-// recorded, so that tracing costs nothing while it is off and a timer's statements make no traces
-// of their own. The provider is the parent's, so that there is no global one. No span contains the
-// text of an error, which may quote a client's input.
+// Package tracing starts and ends spans by three rules. A span starts only below one that is recorded, so that tracing costs
+// nothing while it is off and a timer's statements make no traces of their own. The provider is the parent span's, so that
+// there is no global one. No span contains the text of an error, because that may quote a client's input.
 //
-// It has no exporter and no setting: the caller that makes a trace's first span passes the
-// provider.
+// The package has no exporter and no settings: the caller that starts a trace's first span passes the provider.
 package tracing
 
 import (
@@ -19,14 +17,14 @@ import (
 	"go.opentelemetry.io/otel/trace/noop"
 )
 
-// tracer is the name of the service's one instrumentation scope.
+// tracer is the name of the service's only instrumentation scope.
 const tracer = "go.storefront.example"
 
-// Tracer returns the service's tracer of a provider.
+// Tracer returns the provider's tracer for the service.
 func Tracer(p trace.TracerProvider) trace.Tracer { return p.Tracer(tracer) }
 
-// Child starts a span below that of the context. If that one is not recorded, it returns the
-// context as it is, with a span that records nothing.
+// Child starts a child of the context's span. If that span is not recorded, Child returns the context unchanged and a span that
+// records nothing.
 func Child(ctx context.Context, name string, options ...trace.SpanStartOption) (context.Context, trace.Span) {
 	parent := trace.SpanFromContext(ctx)
 	if !parent.IsRecording() {
@@ -35,7 +33,7 @@ func Child(ctx context.Context, name string, options ...trace.SpanStartOption) (
 	return Tracer(parent.TracerProvider()).Start(ctx, name, options...)
 }
 
-// End ends a span, failed when err is not nil. It records only the type of the error.
+// End ends a span. If err is not nil, it marks the span as failed and records only the type of the error.
 func End(s trace.Span, err error) {
 	if !s.IsRecording() {
 		return
@@ -46,13 +44,13 @@ func End(s trace.Span, err error) {
 	s.End()
 }
 
-// Fail marks a span as failed, with one of few reasons (OpenTelemetry's error.type).
+// Fail marks a span as failed, with one of a few reasons (OpenTelemetry's error.type).
 func Fail(s trace.Span, reason string) {
 	s.SetStatus(codes.Error, "")
 	s.SetAttributes(attribute.String("error.type", reason))
 }
 
-// typeOf names an error by the type of its innermost cause.
+// typeOf returns the type of an error's innermost cause.
 func typeOf(err error) string {
 	switch {
 	case errors.Is(err, context.Canceled):
@@ -69,9 +67,8 @@ func typeOf(err error) string {
 // traceparent is the header and the key of W3C's Trace Context.
 const traceparent = "traceparent"
 
-// Traceparent returns the context's span as W3C's traceparent (Trace Context, section 3.2), ""
-// without a trace. It does so for an unsampled span too, so that its children are not sampled
-// either.
+// Traceparent returns the context's span as W3C's traceparent (Trace Context, section 3.2), or "" without a trace. An unsampled
+// span has one as well, so that its children are not sampled either.
 func Traceparent(ctx context.Context) string {
 	if !trace.SpanContextFromContext(ctx).IsValid() {
 		return ""

@@ -1,13 +1,13 @@
-// Package usage owns what a store's owner sees of the use of keys and webhooks: how many requests of a key a
-// day, and attempts of a webhook an hour, succeeded and failed; and the requests of a key that were refused.
+// Package usage counts the use of keys and webhooks for a store's owner: how many requests of a key a day, and attempts of a
+// webhook an hour, succeeded and failed. It also lists the refused requests of a key.
 //
 //	request, attempt ──► Recorder: memory, bounded ──every flushEvery──► tallies, refused_requests ──► pages
 //
-// Nothing waits for the database: what does not fit into memory is dropped and counted. A process that is killed
-// loses what it noted since its last flush. A key has at most MaxKept refused requests in the database; the
-// worker's sweep forgets them after Retention, and the tallies after TallyRetention.
+// No request waits for the database: uses that do not fit into memory are dropped, and the drops counted. A killed process
+// loses its uses since the last flush. A key has at most MaxKept refused requests in the database; the worker's sweep deletes
+// them after Retention, and the tallies after TallyRetention.
 //
-// It keeps no body, no value and no address of a request.
+// It stores no body, no value and no address of a request.
 package usage
 
 import (
@@ -39,7 +39,7 @@ const (
 	Retention = 7 * 24 * time.Hour
 	// TallyRetention is how long tallies are kept.
 	TallyRetention = 8 * 24 * time.Hour
-	// MaxKept is how many refused requests of one key are kept: the newest.
+	// MaxKept is how many refused requests of one key are kept, the newest ones.
 	MaxKept = 200
 
 	// Hour is a period of tallies; it begins at a whole hour.
@@ -49,7 +49,7 @@ const (
 )
 
 const (
-	// flushEvery is how often what was noted is written: on SQLite each write takes a turn of the one writer.
+	// flushEvery is how often uses are written. It is not shorter, because on SQLite each write takes a turn of the one writer.
 	flushEvery   = 5 * time.Second
 	flushTimeout = 5 * time.Second
 	// maxHeld bounds the refused requests in memory, maxHeldOfKey those of one key, and maxTallies the
@@ -59,7 +59,8 @@ const (
 	maxTallies   = 50000
 	// batchSize is how many rows one statement writes.
 	batchSize = 500
-	// maxFields and maxFieldBytes bound the names of refused fields, which the caller may choose.
+	// maxFields bounds how many names of refused fields are kept, maxFieldBytes each name's length: callers may choose the
+	// names.
 	maxFields, maxFieldBytes = 20, 64
 )
 
@@ -72,7 +73,7 @@ var (
 	postgres, sqlite = db.Statements(postgresSQL), db.Statements(sqliteSQL)
 )
 
-// Refused is a request that was refused.
+// Refused is one refused request.
 type Refused struct {
 	StoreID   uuid.UUID `json:"store_id"`
 	KeyID     uuid.UUID `json:"key_id"`
@@ -81,7 +82,7 @@ type Refused struct {
 	Route     string    `json:"route"`
 	Code      string    `json:"code"`
 	Status    int       `json:"status"`
-	// Fields are the names of the refused fields, or of what is missing.
+	// Fields are the names of the refused or missing fields.
 	Fields []string  `json:"-"`
 	At     time.Time `json:"-"`
 }
@@ -106,12 +107,12 @@ type Recorder struct {
 	ofKey   map[uuid.UUID]int
 }
 
-// New returns a log of a database. The caller runs Run.
+// New returns a recorder for a database. The caller runs Run.
 func New(s *db.DB, log *slog.Logger) *Recorder {
 	return &Recorder{db: s, log: log, tallies: map[subject]count{}, ofKey: map[uuid.UUID]int{}}
 }
 
-// Dropped is how many uses were dropped because there was no room for them in memory.
+// Dropped returns how many uses were dropped because memory had no room for them.
 func (l *Recorder) Dropped() int64 { return l.dropped.Load() }
 
 // Count adds one use of a subject, an API key or a webhook, to the period in which it began.
@@ -127,7 +128,7 @@ func (l *Recorder) Count(storeID, subjectID uuid.UUID, at time.Time, period time
 	l.add(subject{storeID, subjectID, at.Truncate(period).UnixMilli()}, c)
 }
 
-// add adds a count, under the lock.
+// add adds a count. The caller holds the lock.
 func (l *Recorder) add(to subject, c count) {
 	sum, known := l.tallies[to]
 	if !known && len(l.tallies) >= maxTallies {
@@ -137,7 +138,7 @@ func (l *Recorder) add(to subject, c count) {
 	l.tallies[to] = count{sum.succeeded + c.succeeded, sum.failed + c.failed, sum.millis + c.millis}
 }
 
-// Refuse notes a refused request.
+// Refuse records a refused request.
 func (l *Recorder) Refuse(r Refused) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -150,8 +151,8 @@ func (l *Recorder) Refuse(r Refused) {
 	l.refused = append(l.refused, r)
 }
 
-// short bounds the names of fields, and keeps each in a line without control characters: PostgreSQL would
-// refuse a zero byte, and with it all rows of its statement.
+// short bounds the names of fields and removes control characters. PostgreSQL rejects a zero byte, and all rows of its
+// statement with it.
 func short(names []string) []string {
 	kept := make([]string, 0, min(len(names), maxFields))
 	apart := func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }
@@ -161,8 +162,8 @@ func short(names []string) []string {
 	return kept
 }
 
-// Run writes what was noted until the context ends, and then once more. It returns the error of that
-// last write; earlier ones are logged.
+// Run writes the recorded uses until the context ends, and then once more. It returns the error of that last write and logs
+// earlier ones.
 func (l *Recorder) Run(ctx context.Context) error {
 	ticker := time.NewTicker(flushEvery)
 	defer ticker.Stop()
@@ -178,8 +179,7 @@ func (l *Recorder) Run(ctx context.Context) error {
 	}
 }
 
-// Flush writes everything that was noted. Counts that it cannot write stay for the next time; refused
-// requests are dropped then.
+// Flush writes all recorded uses. If it fails, counts stay for the next flush, and refused requests are dropped.
 func (l *Recorder) Flush(ctx context.Context) error {
 	l.mu.Lock()
 	tallies, refused := l.tallies, l.refused
@@ -190,7 +190,7 @@ func (l *Recorder) Flush(ctx context.Context) error {
 	return errors.Join(l.writeTallies(ctx, tallies), l.writeRefused(ctx, refused))
 }
 
-// writeTallies adds the counts, in one order for all processes, so that no two wait for each other.
+// writeTallies adds the counts. All processes use one order of rows, so that no two deadlock.
 func (l *Recorder) writeTallies(ctx context.Context, tallies map[subject]count) error {
 	type row struct {
 		ID        uuid.UUID `json:"id"`
@@ -224,8 +224,8 @@ func (l *Recorder) writeTallies(ctx context.Context, tallies map[subject]count) 
 	return nil
 }
 
-// writeRefused writes the refused requests, and deletes the oldest of keys that have too many. Those of a store in which a
-// customer was forgotten since are written without names of fields, because these may name the customer.
+// writeRefused writes the refused requests, and deletes the oldest ones of keys that have too many. If a customer of the store
+// was erased since a request, it drops the request's field names, because they may name the customer.
 func (l *Recorder) writeRefused(ctx context.Context, refused []Refused) error {
 	type row struct {
 		Refused
@@ -258,7 +258,7 @@ func (l *Recorder) writeRefused(ctx context.Context, refused []Refused) error {
 	return nil
 }
 
-// forgettings returns when a customer was last forgotten in stores in which that happened since the oldest of the requests.
+// forgettings returns, for each store in which a customer was erased since the oldest of the requests, the last time.
 func (l *Recorder) forgettings(ctx context.Context, since []Refused) (at map[uuid.UUID]time.Time, err error) {
 	oldest := slices.MinFunc(since, func(a, b Refused) int { return a.At.Compare(b.At) }).At
 	at = map[uuid.UUID]time.Time{}
@@ -285,12 +285,12 @@ func write[Row any](ctx context.Context, s *db.DB, statement string, rows []Row)
 	return nil
 }
 
-// Tally is what succeeded and failed for a subject in a period.
+// Tally counts a subject's successes and failures in a period.
 type Tally struct {
 	SubjectID         uuid.UUID
 	BeganAt           time.Time
 	Succeeded, Failed int64
-	// Took is how long all of them took together.
+	// Took is the sum of their durations.
 	Took time.Duration
 }
 

@@ -7,7 +7,7 @@ import (
 	"go.storefront.example/server/validate"
 )
 
-// About describes in a few words what an event concerns: the name and the amount of what it concerns.
+// About describes in a few words what an event is about: its name and amount.
 func About(payload []byte) string {
 	var event struct {
 		Type string
@@ -25,7 +25,7 @@ func About(payload []byte) string {
 	switch {
 	case event.Type == hook.Ping:
 		return data.Message
-	case data.Text != "": // of a notice to the platform
+	case data.Text != "": // a notice to the platform
 		return data.Text
 	case data.Reference != "" && data.Amount != nil:
 		text := "Order " + data.Reference + " · " + validate.FormatAmount(*data.Amount, data.Currency)

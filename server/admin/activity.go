@@ -14,7 +14,7 @@ import (
 	"go.storefront.example/server/validate"
 )
 
-// activityEntry is an entry of an activity journal.
+// activityEntry converts an entry of an activity journal.
 func activityEntry(row *ent.ActivityEntry) *adminv1.ActivityEntry {
 	m := &adminv1.ActivityEntry{
 		Id: row.ID.String(), Action: row.Action, Changes: string(row.Changes), CreatedAt: apijson.Timestamp(row.CreatedAt),
@@ -27,8 +27,8 @@ func activityEntry(row *ent.ActivityEntry) *adminv1.ActivityEntry {
 	return m
 }
 
-// maxLooked is how many entries of the journal one call looks through for a kind of resource or an actor: the journal's
-// index sorts them by time alone.
+// maxLooked is how many entries of the journal one call reads when it looks for a kind of resource or an actor, because the
+// journal's index sorts only by time.
 const maxLooked = 20_000
 
 // ListActivity returns a page of a store's activity journal. It refuses with store_not_found or
@@ -71,7 +71,7 @@ func (o *Operator) ListActivity(ctx context.Context, in *adminv1.ListActivityReq
 	if in.GetActorName() != "" {
 		of = append(of, activityentry.ActorNameContainsFold(in.GetActorName()))
 	}
-	var ends []*ent.ActivityEntry // the last entry to look at and the next one, if there are more
+	var ends []*ent.ActivityEntry // the last entry to read and, if there is more, the next one
 	if len(of) > 0 {
 		ends, err = query.Clone().Order(newest).Offset(maxLooked-1).Limit(2).
 			Select(activityentry.FieldID, activityentry.FieldCreatedAt).All(ctx)

@@ -50,7 +50,7 @@ func (o *Operator) FindCustomer(ctx context.Context, in *adminv1.FindCustomerReq
 		if phone := p.Phone("name", in.GetName(), t.Country); phone != nil {
 			return customer.FieldPhone, *phone
 		}
-		return customer.FieldEmail, "" // nobody's
+		return customer.FieldEmail, "" // which no customer has
 	})
 	if err != nil {
 		return nil, err

@@ -13,7 +13,7 @@ import (
 	"go.storefront.example/server/webhooks"
 )
 
-// delivery is a delivery with its attempts.
+// delivery converts a delivery with its attempts.
 func delivery(e queue.Entry) *adminv1.Delivery {
 	m := &adminv1.Delivery{
 		Id: e.ID.String(), StoreId: e.StoreID.String(), EventId: e.EventID.String(), EventType: e.EventType,
@@ -29,7 +29,7 @@ func delivery(e queue.Entry) *adminv1.Delivery {
 	return m
 }
 
-// deliveryWithAnswers is a delivery with what receivers answered, which would make lists long.
+// deliveryWithAnswers is delivery with the receivers' answers, which would make lists long.
 func deliveryWithAnswers(e queue.Entry) *adminv1.Delivery {
 	m := delivery(e)
 	for i, a := range e.Attempts {
@@ -54,9 +54,9 @@ func attempt(a queue.Attempt) *adminv1.Delivery_Attempt {
 	return m
 }
 
-// ListDeliveries returns a page of the deliveries of a store that match, also those to deleted
-// webhooks, or of a webhook that is not deleted. With a text, the page has the deliveries of the next events that contain
-// it. It refuses with store_not_found or webhook_not_found and as webhooks.ListDeliveries does.
+// ListDeliveries returns a page of a store's matching deliveries, including those to deleted webhooks, or of the deliveries of
+// one webhook. With a text, the page has the deliveries of the next events that contain it. It refuses with store_not_found or
+// webhook_not_found and as webhooks.ListDeliveries does.
 func (o *Operator) ListDeliveries(ctx context.Context, in *adminv1.ListDeliveriesRequest) (*adminv1.ListDeliveriesResponse,
 	error) {
 	var refused problems
@@ -100,7 +100,7 @@ func (o *Operator) ListDeliveries(ctx context.Context, in *adminv1.ListDeliverie
 	return out, nil
 }
 
-// inSearch is In for the store that a search names, itself or by its webhook. If it names both, the webhook may be one that
+// inSearch is In for the store that a search names by itself or by its webhook. If it names both, the webhook may be one that
 // the store has deleted, but not another store's.
 func (o *Operator) inSearch(ctx context.Context, refused *problems, in *adminv1.ListDeliveriesRequest) (context.Context, error) {
 	_, _, within := tenant.From(ctx)
@@ -151,8 +151,8 @@ func (o *Operator) FindDelivery(ctx context.Context, in *adminv1.FindDeliveryReq
 	return found.GetDelivery(), err
 }
 
-// ResendDelivery has the next attempt of a delivery that waits made now and returns it, or sends the event of one that
-// has ended again and returns the new delivery. It refuses as webhooks.ResendDelivery does.
+// ResendDelivery makes the next attempt of a waiting delivery due now and returns the delivery, or sends the event of a
+// finished one again and returns the new delivery. It refuses as webhooks.ResendDelivery does.
 func (o *Operator) ResendDelivery(ctx context.Context, in *adminv1.ResendDeliveryRequest) (*adminv1.Delivery, error) {
 	return byID(ctx, o, deliveryKind, in, o.webhooks.ResendDelivery, delivery)
 }

@@ -23,7 +23,7 @@ import (
 	"go.storefront.example/server/validate"
 )
 
-// DefaultGrace is for how long a store that is to be deleted can be restored; maxGrace bounds another choice.
+// DefaultGrace is how long a store that is to be deleted can be restored; maxGrace bounds other choices.
 const (
 	DefaultGrace = 30 * 24 * time.Hour
 	maxGrace     = 3650 * 24 * time.Hour
@@ -90,13 +90,13 @@ func (o *Operator) checkGrace(row *ent.Store) error {
 	return beingDeleted(row.Slug)
 }
 
-// beingDeleted is the refusal of what comes too late for a store.
+// beingDeleted returns the refusal of a request that comes too late for a store.
 func beingDeleted(slug string) error {
 	return apierr.New(apierr.StoreBeingDeleted, "The store "+slug+" is being deleted, and nothing was changed: its grace is over, "+
 		"and what is gone cannot be brought back. Once it is no longer listed, an export of it can be imported into a new store.")
 }
 
-// changeStore changes the row of the store that the context is in.
+// changeStore changes the row of the context's store.
 func changeStore[M any](ctx context.Context, o *Operator, t tenant.Store,
 	change func(context.Context, *ent.Store) (*ent.Store, error), message func(*ent.Store) M) (out M, err error) {
 	err = hook.WithTx(ctx, o.db, func(ctx context.Context, tx *ent.Tx) error {
@@ -113,7 +113,7 @@ func changeStore[M any](ctx context.Context, o *Operator, t tenant.Store,
 	return out, err
 }
 
-// forgetting is the progress of forgetting a customer.
+// forgetting converts the progress of erasing a customer.
 func forgetting(f erase.Forgetting) *adminv1.Forgetting {
 	receipt := &adminv1.Forgetting{
 		CustomerId: f.CustomerID.String(), StoreId: f.StoreID.String(), Events: f.Events, Deliveries: f.Deliveries,
@@ -126,8 +126,7 @@ func forgetting(f erase.Forgetting) *adminv1.Forgetting {
 	return receipt
 }
 
-// forget calls do on a customer, in the store that owns the customer, and returns the progress. It refuses with
-// customer_not_found.
+// forget calls do for a customer, in the customer's store, and returns the progress. It refuses with customer_not_found.
 func (o *Operator) forget(ctx context.Context, in rowRequest,
 	do func(ctx context.Context, s *db.DB, storeID, customerID uuid.UUID) (erase.Forgetting, error)) (*adminv1.Forgetting, error) {
 	return byID(ctx, o, customerKind, in, func(ctx context.Context, id string) (f erase.Forgetting, err error) {
@@ -145,20 +144,20 @@ func (o *Operator) forget(ctx context.Context, in rowRequest,
 	}, forgetting)
 }
 
-// ForgetCustomer takes what names a customer out of its row, and orders the rest, which ContinueForgetting carries out; if
-// nobody calls it for a while, a worker does. It refuses with customer_not_found.
+// ForgetCustomer erases a customer's personal data in the customer's row, and begins the erasure of the rest.
+// ContinueForgetting continues it; if nobody calls that for a while, a worker does. It refuses with customer_not_found.
 func (o *Operator) ForgetCustomer(ctx context.Context, in *adminv1.ForgetCustomerRequest) (*adminv1.Forgetting, error) {
 	return o.forget(ctx, in, erase.BeginForgetting)
 }
 
-// ContinueForgetting carries out the next part of forgetting a customer and returns its progress or, when it is finished, the
-// receipt. Of a finished one it tries again to empty SQLite's log if that is left. It refuses with customer_not_found.
+// ContinueForgetting does the next part of erasing a customer and returns its progress or, when it is finished, the receipt.
+// For a finished erasure it tries again to empty SQLite's log if that is left. It refuses with customer_not_found.
 func (o *Operator) ContinueForgetting(ctx context.Context, in *adminv1.ContinueForgettingRequest) (*adminv1.Forgetting, error) {
 	return o.forget(ctx, in, erase.Step)
 }
 
-// Forget forgets a customer and calls report after each part. When it is given up half-way, a worker continues it. For one
-// whose receipt waits for SQLite's log it tries once more to empty that. It refuses as ForgetCustomer does.
+// Forget erases a customer's personal data and calls report after each part. If it is abandoned half-way, a worker continues.
+// If only SQLite's log is left, it tries once more to empty that. It refuses as ForgetCustomer does.
 func Forget(ctx context.Context, o API, id string, report func(*adminv1.Forgetting)) (*adminv1.Forgetting, error) {
 	job, err := o.ForgetCustomer(ctx, &adminv1.ForgetCustomerRequest{Id: id})
 	for again := job.GetLogWaitsFor() != ""; err == nil && (again || job.GetFinishedAt() == nil); again = false {

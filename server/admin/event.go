@@ -16,7 +16,7 @@ import (
 	"go.storefront.example/server/validate"
 )
 
-// eventMessage is an event with its payload, whose bytes are JSON and so the UTF-8 of a text.
+// eventMessage converts an event with its payload, which is JSON and so valid UTF-8.
 func eventMessage(row *ent.Event) *adminv1.Event {
 	return &adminv1.Event{
 		Id: row.ID.String(), StoreId: row.StoreID.String(), Type: row.Type, CreatedAt: apijson.Timestamp(row.CreatedAt),
@@ -72,8 +72,8 @@ func (o *Operator) GetEvent(ctx context.Context, in *adminv1.GetEventRequest) (*
 	return eventMessage(row), nil
 }
 
-// PayloadsOf returns the payloads of the store's events with these ids; those that are kept no longer are absent. The
-// context must be in the store (In).
+// PayloadsOf returns the payloads of the store's events with these ids; deleted events are absent. The context must have the
+// store (In).
 func (o *Operator) PayloadsOf(ctx context.Context, ids []string) (map[string]string, error) {
 	t, err := tenant.StoreOf(ctx)
 	if err != nil {
@@ -90,8 +90,8 @@ func (o *Operator) PayloadsOf(ctx context.Context, ids []string) (map[string]str
 	return payloads, nil
 }
 
-// DeliveriesOf returns the newest deliveries of up to 25 of the store's events by the events' ids, newest first. The
-// context must be in the store (In).
+// DeliveriesOf returns the newest deliveries of up to 25 of the store's events, given by their ids, newest first. The context
+// must have the store (In).
 func (o *Operator) DeliveriesOf(ctx context.Context, events []string) (map[string][]*adminv1.Delivery, error) {
 	t, err := tenant.StoreOf(ctx)
 	if err != nil {
@@ -108,8 +108,7 @@ func (o *Operator) DeliveriesOf(ctx context.Context, events []string) (map[strin
 	return of, nil
 }
 
-// CreatePing records an event of type ping, which WatchEvents streams and no webhook receives. It
-// refuses with store_not_found.
+// CreatePing creates a ping event, which WatchEvents streams and no webhook receives. It refuses with store_not_found.
 func (o *Operator) CreatePing(ctx context.Context, in *adminv1.CreatePingRequest) (*adminv1.Event, error) {
 	ctx, err := o.In(ctx, in.GetStore())
 	if err != nil {

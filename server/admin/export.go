@@ -32,25 +32,25 @@ import (
 )
 
 const (
-	// maxExports is how many exports are under way at a time: each holds a connection and a snapshot.
+	// maxExports is how many exports may run at a time, because each holds a connection and a snapshot.
 	maxExports = 2
-	// MaxExport bounds an export, and so for how long vacuum leaves dead rows.
+	// MaxExport bounds an export, and so the time for which it keeps vacuum from removing dead rows.
 	MaxExport = time.Hour
 	// exportPage is how many rows a statement reads: few enough for the timeouts of statements.
 	exportPage = 500
-	// exportBytes is about how much an answer has.
+	// exportBytes is the approximate size of an answer.
 	exportBytes = 256 << 10
 )
 
-// ExportStore streams what Export passes.
+// ExportStore streams the answers of Export.
 func (o *Operator) ExportStore(ctx context.Context, in *adminv1.ExportStoreRequest,
 	stream *connect.ServerStream[adminv1.ExportStoreResponse]) error {
 	return o.Export(ctx, in, stream.Send)
 }
 
-// Export passes all that a store has as of one instant, a page at a time; an answer is valid until pass returns. It refuses
-// with store_not_found, or with unavailable while too many exports are under way; with secrets also as mayHaveSecrets does, and
-// with secret_key_missing where a secret cannot be opened. An error of pass ends it.
+// Export calls pass with everything that a store has as of one instant, a page at a time; an answer is valid until pass
+// returns. It refuses with store_not_found, or with unavailable while too many exports run; with secrets also as mayHaveSecrets
+// does, and with secret_key_missing if a secret cannot be decrypted. An error of pass ends it.
 func (o *Operator) Export(ctx context.Context, in *adminv1.ExportStoreRequest,
 	pass func(*adminv1.ExportStoreResponse) error) error {
 	if in.GetWithSecrets() {
@@ -77,12 +77,12 @@ func (o *Operator) Export(ctx context.Context, in *adminv1.ExportStoreRequest,
 		if err != nil {
 			return fmt.Errorf("export the store: %w", err)
 		}
-		// Where the store's rows are on another machine, that takes its snapshot with the first of its statements. So this one is before
-		// the answers.
+		// If the store's rows are on another node, that takes its snapshot at its first statement. So run one before the
+		// answers.
 		if _, err := tx.Product.Query().Where(product.StoreID(t.ID)).Exist(ctx); err != nil {
 			return fmt.Errorf("export the store: %w", err)
 		}
-		// The snapshot is older than this answer: while the deletion has not begun, the snapshot has all rows.
+		// The snapshot is older than this read. So if the deletion has not begun now, the snapshot has all rows.
 		whole, err := o.db.Client().Store.Query().Where(store.ID(t.ID), store.DeletionBeganAtIsNil()).Exist(ctx)
 		switch {
 		case err != nil:
@@ -131,7 +131,7 @@ func (o *Operator) Export(ctx context.Context, in *adminv1.ExportStoreRequest,
 			{transfer.Activity, stored(e, tx.ActivityEntry.Query, func(r *ent.ActivityEntry) error { return e.add(activityEntry(r)) })},
 		} {
 			e.out.Kind = string(kind.name)
-			if err := e.flush(); err != nil { // the first answer of the kind
+			if err := e.flush(); err != nil { // sends the first answer of the kind
 				return err
 			}
 			err := kind.rows(ctx)
@@ -169,18 +169,18 @@ func exportedStore(row *ent.Store) *adminv1.ExportedStore {
 	}}
 }
 
-// export is an export under way.
+// export is a running export.
 type export struct {
 	o    *Operator
 	tx   *ent.Tx
 	t    tenant.Store
 	pass func(*adminv1.ExportStoreResponse) error
-	// What is to be passed, and its rows.
+	// The next answer, and its rows.
 	out   *adminv1.ExportStoreResponse
 	lines []byte
 }
 
-// add adds a row, with the text of further members behind those of its message.
+// add adds a row. members are appended to those of its message.
 func (e *export) add(m proto.Message, members ...string) error {
 	e.lines = bytes.TrimSuffix(apijson.Append(e.lines, m), []byte("}"))
 	e.lines = append(append(e.lines, strings.Join(members, "")...), "}\n"...)
@@ -191,7 +191,7 @@ func (e *export) add(m proto.Message, members ...string) error {
 	return e.flush()
 }
 
-// flush passes what has been gathered.
+// flush passes the rows that add has collected.
 func (e *export) flush() error {
 	e.out.Lines = string(e.lines)
 	if err := e.pass(e.out); err != nil {
@@ -201,13 +201,13 @@ func (e *export) flush() error {
 	return nil
 }
 
-// stored returns what exports the rows of a table, oldest first, a page at a time.
+// stored returns a function that exports a table's rows, oldest first, a page at a time.
 func stored[P ~func(*sql.Selector), Row any, Q interface {
 	Where(conditions ...P) Q
 	All(ctx context.Context) ([]*Row, error)
 }](e *export, query func() Q, line func(*Row) error) func(context.Context) error {
 	return func(ctx context.Context) error {
-		for lastAt, lastID := any(time.Time{}), any(uuid.Nil); ; { // of the page before
+		for lastAt, lastID := any(time.Time{}), any(uuid.Nil); ; { // the last row of the page before
 			rows, err := query().Where(func(s *sql.Selector) {
 				s.Where(sql.EQ(s.C("store_id"), e.t.ID)).Where(sql.CompositeGT([]string{s.C("created_at"), s.C("id")}, lastAt, lastID)).
 					OrderBy(s.C("created_at"), s.C("id")).Limit(exportPage)
@@ -229,7 +229,7 @@ func stored[P ~func(*sql.Selector), Row any, Q interface {
 	}
 }
 
-// deliveries come status by status, newest first, as their index has them.
+// deliveries exports deliveries by status, newest first, because their index sorts them so.
 func (e *export) deliveries(ctx context.Context) error {
 	for _, status := range queue.Statuses() {
 		for which := (queue.Search{StoreID: e.t.ID, Status: status, Limit: exportPage}); ; {

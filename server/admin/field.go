@@ -6,10 +6,10 @@ import (
 	"go.storefront.example/server/validate"
 )
 
-// problems are the fields of a request that are refused.
+// problems collects the refused fields of a request.
 type problems struct{ validate.Problems }
 
-// enum is the value of an enum with this name; the zero value when there is none.
+// enum returns the value of an enum with this name, or the zero value if there is none.
 func enum[E interface {
 	~int32
 	protoreflect.Enum

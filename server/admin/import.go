@@ -65,7 +65,7 @@ func (o *Operator) ImportStore(ctx context.Context, in *adminv1.ImportStoreReque
 		return nil, apierr.Invalid("The request names no export.",
 			apijson.Field{Name: "exported", Message: "must be the store of an export, with the instant of it"})
 	}
-	if in.GetWithSecrets() { // now, and not at the last rows
+	if in.GetWithSecrets() { // before the rows, so that the import does not fail at the last ones
 		if _, err := o.webhooks.Secrets(); err != nil {
 			return nil, err
 		}
@@ -132,10 +132,10 @@ func (o *Operator) ImportStore(ctx context.Context, in *adminv1.ImportStoreReque
 	})
 }
 
-// imported is the journal's name of an import.
+// imported is the journal's action of an import.
 const imported = "store.imported"
 
-// importBegun reports whether the journal says that an export is being imported.
+// importBegun reports whether the journal shows that an import of this export has begun.
 func (o *Operator) importBegun(ctx context.Context, store uuid.UUID, export string) (bool, error) {
 	rows, err := o.db.Client().ActivityEntry.Query().Where(activityentry.StoreID(store), activityentry.Action(imported)).
 		Select(activityentry.FieldChanges).All(ctx)

@@ -12,7 +12,7 @@ import (
 	"go.storefront.example/server/shop"
 )
 
-// key is a key without its text.
+// key converts a key. Its text is not stored.
 func (o *Operator) key(row *ent.ApiKey) *adminv1.Key {
 	k := &adminv1.Key{
 		Id: row.ID.String(), Name: row.Name, Hint: row.Hint, Scopes: row.Scopes, Status: adminv1.Key_active,
@@ -28,8 +28,8 @@ func (o *Operator) key(row *ent.ApiKey) *adminv1.Key {
 	return k
 }
 
-// CreateKey creates an API key of a store; its text is in the answer this once. It refuses with
-// store_not_found and as shop.CreateKey does.
+// CreateKey creates an API key of a store. Only this answer has the key's text. It refuses with store_not_found and as
+// shop.CreateKey does.
 func (o *Operator) CreateKey(ctx context.Context, in *adminv1.CreateKeyRequest) (*adminv1.CreateKeyResponse, error) {
 	ctx, err := o.In(ctx, in.GetStore())
 	if err != nil {
@@ -60,12 +60,11 @@ func (o *Operator) ListKeys(ctx context.Context, in *adminv1.ListKeysRequest) (*
 	return &adminv1.ListKeysResponse{Keys: keys, NextPageToken: next}, nil
 }
 
-// MaxOver is how many keys that are revoked or expired RecentKeys returns at most. Nothing bounds how many
-// a store has had.
+// MaxOver is how many revoked or expired keys RecentKeys returns, because a store may have had any number.
 const MaxOver = 100
 
-// RecentKeys returns the store's active keys, and the newest of those that are revoked or expired; both newest
-// first. The context must be in the store (In).
+// RecentKeys returns the store's active keys, and the newest revoked or expired ones; both newest first. The context must have
+// the store (In).
 func (o *Operator) RecentKeys(ctx context.Context) (active, over []*adminv1.Key, err error) {
 	t, err := tenant.StoreOf(ctx)
 	if err != nil {
@@ -89,7 +88,7 @@ func (o *Operator) GetKey(ctx context.Context, in *adminv1.GetKeyRequest) (*admi
 	return byID(ctx, o, keyKind, in, o.rules.GetKey, o.key)
 }
 
-// RevokeKey revokes a key for good; a revoked one stays as it is. It refuses with api_key_not_found.
+// RevokeKey revokes a key for good; a revoked key stays as it is. It refuses with api_key_not_found.
 func (o *Operator) RevokeKey(ctx context.Context, in *adminv1.RevokeKeyRequest) (*adminv1.Key, error) {
 	return byID(ctx, o, keyKind, in, o.rules.RevokeKey, o.key)
 }

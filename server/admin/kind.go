@@ -35,12 +35,12 @@ import (
 	"go.storefront.example/server/validate"
 )
 
-// kind is a kind of row that a store owns and that is found by its id alone.
+// kind is a kind of per-store row that is found by its id, without the store.
 type kind struct {
 	missing apierr.Code
 	word    string
 	table   string
-	// other is a second table, which shares the ids of the first; empty if there is none.
+	// other is a second table with ids of the same kind; empty if there is none.
 	other string
 	// name is the column or expression with a row's human-readable name; empty if it has none.
 	name string
@@ -59,7 +59,7 @@ var (
 	sessionKind     = kind{apierr.SessionNotFound, "session or sign-in link", session.Table, signinlink.Table, ""}
 )
 
-// journaled are the kinds with names, as the activity journal calls them.
+// journaled are the kinds with names, by the activity journal's name of the kind.
 var journaled = map[string]kind{
 	"product": productKind, "order": orderKind, "customer": customerKind, "payment_link": paymentLinkKind, "api_key": keyKind,
 	"webhook": webhookKind,
@@ -69,7 +69,7 @@ func (k kind) notFound(id string) error {
 	return apierr.New(k.missing, fmt.Sprintf("There is no %s with the id %q.", k.word, id))
 }
 
-// owner finds the store that owns the row with an id.
+// owner returns the condition for the store that owns the row with an id.
 func (k kind) owner(id uuid.UUID) predicate.Store {
 	in := func(table string) *sql.Selector {
 		return sql.Select("store_id").From(sql.Table(table)).Where(sql.EQ("id", id))
@@ -81,15 +81,15 @@ func (k kind) owner(id uuid.UUID) predicate.Store {
 	return func(stores *sql.Selector) { stores.Where(sql.In(stores.C(store.FieldID), owner)) }
 }
 
-// inOwner is inNamed for the store with this name, or without one for the store that owns the row with this id: the one
-// look-up that cannot name the store.
+// inOwner is inNamed for the store with this name. Without a name it takes the store that owns the row with this id, by the
+// only look-up that cannot name the store.
 func (o *Operator) inOwner(ctx context.Context, of kind, store, id string) (context.Context, error) {
 	ctx, err := o.inNamed(ctx, store)
 	if err != nil {
 		return nil, err
 	}
 	if _, _, within := tenant.From(ctx); within {
-		return ctx, nil // the rules find nothing that another store owns
+		return ctx, nil // in that store, the rules do not find another store's row
 	}
 	parsed, ok := validate.ParseID(id)
 	if !ok {
@@ -109,7 +109,7 @@ func (o *Operator) inOwner(ctx context.Context, of kind, store, id string) (cont
 	return tenant.With(ctx, t, actorOf(ctx)), nil
 }
 
-// inPlatform is inOwner for a row that no store owns: one of the notices.
+// inPlatform is inOwner for a row of the platform, such as a notice.
 func (o *Operator) inPlatform(ctx context.Context, of kind, id string, parsed uuid.UUID) (context.Context, error) {
 	query := "SELECT CAST(id AS text) FROM " + of.table + " WHERE id = $1 AND store_id = $2"
 	if of.other != "" {
@@ -124,15 +124,15 @@ func (o *Operator) inPlatform(ctx context.Context, of kind, id string, parsed uu
 	return tenant.With(ctx, platform, actorOf(ctx)), nil
 }
 
-// named is a request that names something in a store.
+// named is a request that names a row in a store.
 type named interface {
 	GetStore() string
 	GetName() string
 }
 
-// find turns what a person typed into the id of a row, with a context in the store that the request names, which an id does
-// not need. In this order: the name is an id; one row has it in the column that by names, if by is given; one row's id begins or
-// ends with it. It refuses with store_not_found or as the kind does.
+// find returns the id of the row that a person's text means, with a context for the store that the request names; an id needs
+// no store. It tries in this order: the text is an id; one row has it in the column that by returns, if by is given; one row's
+// id begins or ends with it. It refuses with store_not_found or as the kind does.
 func (o *Operator) find(ctx context.Context, of kind, in named, by func(tenant.Store) (column, value string)) (context.Context,
 	string, error) {
 	name := in.GetName()
@@ -155,8 +155,8 @@ func (o *Operator) find(ctx context.Context, of kind, in named, by func(tenant.S
 	return ctx, id, err
 }
 
-// findID returns the id of the one row of a store that has a value in a column, if there is a column, or else the one whose id
-// begins or ends with a name.
+// findID returns the id of the only row of a store that has a value in a column, if a column is given, or whose id begins or
+// ends with a name.
 func (of kind) findID(ctx context.Context, q db.Querier, t tenant.Store, name, column, value string) (id string, err error) {
 	var found []string
 	if column != "" && validate.Storable(name) {
@@ -181,7 +181,7 @@ func (of kind) findID(ctx context.Context, q db.Querier, t tenant.Store, name, c
 	return found[0], nil
 }
 
-// ids returns the ids that a query finds.
+// ids returns the ids that a query selects.
 func ids(ctx context.Context, q db.Querier, query string, args ...any) (found []string, err error) {
 	for row := range db.Rows(ctx, q, query, args...) {
 		var id string
@@ -193,16 +193,16 @@ func ids(ctx context.Context, q db.Querier, query string, args ...any) (found []
 	return found, nil
 }
 
-// partOfID is a text that can name a row by the beginning or the end of its id.
+// partOfID matches a text that can be the beginning or the end of an id.
 var partOfID = regexp.MustCompile(`^[0-9a-f-]{8,35}$`)
 
 // maxAmbiguous is how many ids a refusal lists.
 const maxAmbiguous = 5
 
-// NamesOf maps ids of the store's resources to their names: an order's reference, a title, a name, a webhook's
-// URL, the e-mail or phone of a customer without a name. wanted lists ids by kind, as the activity journal calls kinds.
-// Each kind costs one look-up by primary keys. A resource that is gone is absent, but gone has the URLs with which
-// deleted webhooks were registered. The context must be in the store (In).
+// NamesOf maps ids of the store's resources to their names: an order's reference, a title, a name, a webhook's URL, the e-mail
+// or phone of a customer without a name. wanted lists ids by kind, as the activity journal calls kinds. Each kind costs one
+// look-up by primary keys. A deleted resource is absent, but gone has the URLs with which deleted webhooks were registered. The
+// context must have the store (In).
 func (o *Operator) NamesOf(ctx context.Context, wanted map[string][]string) (names, gone map[string]string, err error) {
 	t, err := tenant.StoreOf(ctx)
 	if err != nil {
@@ -235,11 +235,11 @@ func (o *Operator) NamesOf(ctx context.Context, wanted map[string][]string) (nam
 	return names, gone, nil
 }
 
-// registrationDelay is how much later than its id's time a webhook's registration is in the journal at most.
+// registrationDelay is the longest time from the time in a webhook's id to its registration in the journal.
 const registrationDelay = time.Minute
 
-// registeredURL is the URL with which a webhook was registered, as the journal tells it; the index of the journal's times
-// finds the entry. It is empty if there is none.
+// registeredURL returns the URL with which a webhook was registered, from the journal, which it searches by time. It is empty
+// if there is no entry.
 func (o *Operator) registeredURL(ctx context.Context, t tenant.Store, webhook uuid.UUID) (string, error) {
 	made := id.Time(webhook)
 	row, err := o.db.Client().ActivityEntry.Query().Where(
@@ -257,7 +257,7 @@ func (o *Operator) registeredURL(ctx context.Context, t tenant.Store, webhook uu
 	return changes.URL.To, nil
 }
 
-// parsed are the ids among texts.
+// parsed returns the ids among texts.
 func parsed(texts []string) []uuid.UUID {
 	ids := make([]uuid.UUID, 0, len(texts))
 	for _, text := range texts {

@@ -1,13 +1,11 @@
-// Package admin serves storefront.admin.v1: what the platform, its checkout and its dashboard do to
-// stores from outside the public API. An Operator has the methods of all generated handlers. Commands
-// and the dashboard call them in this process; server/admin/rpc serves them on the operator's
-// listener, and its client calls them there.
+// Package admin serves storefront.admin.v1: the operations of the platform, its checkout and its dashboard that the public API
+// does not have. An Operator has the methods of all generated handlers. Commands and the dashboard call them in this process;
+// server/admin/rpc serves them on the operator's listener, and its client calls them there.
 //
-// A store is named by its slug or id, everything else by its id (Find… methods also understand slugs,
-// references, codes, e-mails, phones and parts of ids of a store). The operator works in the store that a
-// request names, and without a name in the one that owns the id, under the operator's name or that of a
-// member (As). A context that is in a store already, as that of a signed-in member is, stays in it. What
-// other stores own is not found.
+// Requests name a store by its slug or id, everything else by its id (Find… methods also accept a store's slugs, references,
+// codes, e-mails, phones and parts of ids). The operator works in the store that a request names, or without a name in the
+// store that owns the id. The actor is the operator or a member (As). If the context already has a store, as a signed-in
+// member's has, the operator finds only that store's rows.
 //
 // Every method refuses with an *apierr.Refusal; any other error is a failure of the service.
 package admin
@@ -28,8 +26,8 @@ import (
 	"go.storefront.example/server/webhooks"
 )
 
-// API is every method of storefront.admin.v1 with one answer. An Operator carries them out in this
-// process, an rpc.Client on a server. Both refuse with an *apierr.Refusal.
+// API has every method of storefront.admin.v1 that has one answer. An Operator runs them in this process, an rpc.Client on a
+// server. Both refuse with an *apierr.Refusal.
 type API interface {
 	adminv1connect.StoreServiceHandler
 	adminv1connect.ProductServiceHandler
@@ -43,19 +41,19 @@ type API interface {
 	adminv1connect.DashboardServiceHandler
 	adminv1connect.ImportServiceHandler
 
-	// Export passes all that a store has as of one instant, a page at a time.
+	// Export calls a function with everything that a store has as of one instant, a page at a time.
 	Export(ctx context.Context, in *adminv1.ExportStoreRequest, pass func(*adminv1.ExportStoreResponse) error) error
 
 	ListEvents(context.Context, *adminv1.ListEventsRequest) (*adminv1.ListEventsResponse, error)
 	GetEvent(context.Context, *adminv1.GetEventRequest) (*adminv1.Event, error)
 	CreatePing(context.Context, *adminv1.CreatePingRequest) (*adminv1.Event, error)
 
-	// Now returns the time by which moments such as one hour ago are meant: the database's, or over the
-	// network that of the server's answers, in whole seconds.
+	// Now returns the time that relative times such as "one hour ago" refer to: the database's or, over the network, the time
+	// in the server's answers, in whole seconds.
 	Now(context.Context) (time.Time, error)
 }
 
-// Handlers is every method of storefront.admin.v1, streams included.
+// Handlers has every method of storefront.admin.v1, including streams.
 type Handlers interface {
 	API
 	adminv1connect.EventServiceHandler
@@ -64,14 +62,14 @@ type Handlers interface {
 
 var _ Handlers = (*Operator)(nil)
 
-// Operator carries out the operator's methods. Goroutines may share it.
+// Operator implements the methods of storefront.admin.v1. Goroutines may share it.
 type Operator struct {
 	rules    *shop.Shop
 	webhooks *webhooks.Webhooks
 	sessions *signin.Sessions
 	db       *db.DB
 	watches  watches
-	exports  chan struct{} // as many as may be under way
+	exports  chan struct{} // holds one value for each running export
 }
 
 // Options are the platform's choices for all stores.
@@ -89,7 +87,7 @@ func New(s *db.DB, o Options) *Operator {
 // Now returns the database's time.
 func (o *Operator) Now(context.Context) (time.Time, error) { return o.db.Now(), nil }
 
-// operator is the actor that the activity journal names unless there is a member.
+// operator is the actor in the activity journal unless there is a member.
 var operator = tenant.Actor{Type: tenant.ActorOperator, Name: "operator"}
 
 type memberKey struct{}
@@ -108,13 +106,13 @@ func MemberOf(ctx context.Context) string {
 
 type tokenlessKey struct{}
 
-// WithoutToken returns the context of a call whose caller has not sent the operator's token, because the listener asks for none.
+// WithoutToken returns a context for a call without the operator's token, because the listener requires none.
 func WithoutToken(ctx context.Context) context.Context {
 	return context.WithValue(ctx, tokenlessKey{}, true)
 }
 
-// mayHaveSecrets refuses everybody but the operator with origin_refused: callers over the network who have sent no token, and
-// members of a store, for whom the dashboard or a platform calls.
+// mayHaveSecrets allows only the operator; it refuses others with origin_refused: callers over the network who have sent no
+// token, and members of a store, for whom the dashboard or a platform calls.
 func mayHaveSecrets(ctx context.Context) error {
 	_, _, within := tenant.From(ctx)
 	switch {
@@ -127,7 +125,7 @@ func mayHaveSecrets(ctx context.Context) error {
 	return nil
 }
 
-// actorOf returns the actor that the activity journal names.
+// actorOf returns the actor for the activity journal.
 func actorOf(ctx context.Context) tenant.Actor {
 	if member := MemberOf(ctx); member != "" {
 		return tenant.Actor{Type: tenant.ActorMember, Name: member}
@@ -135,10 +133,10 @@ func actorOf(ctx context.Context) tenant.Actor {
 	return operator
 }
 
-// In returns a context in which the rules work on the store with this slug or id, under the
-// operator's name or that of a member (As). A context that is in a store already stays in it; name may
-// then be empty. It refuses with store_not_found, or with store_being_deleted once rows of the store are deleted: a list or an
-// export would lack them, and what is added would outlive the store.
+// In returns a context in which the rules work on the store with this slug or id, under the operator's name or that of a member
+// (As). A context that has a store already keeps it; name may then be empty. It refuses with store_not_found. It refuses with
+// store_being_deleted once the deletion of the store's rows has begun, because a list or an export would lack them, and rows
+// that are added would outlive the store.
 func (o *Operator) In(ctx context.Context, name string) (context.Context, error) {
 	ctx, t, err := o.inExisting(ctx, name)
 	switch {
@@ -150,7 +148,7 @@ func (o *Operator) In(ctx context.Context, name string) (context.Context, error)
 	return ctx, nil
 }
 
-// inExisting is In for what also concerns a store that is being deleted. It refuses with store_not_found.
+// inExisting is In, and also accepts a store that is being deleted. It refuses with store_not_found.
 func (o *Operator) inExisting(ctx context.Context, name string) (context.Context, tenant.Store, error) {
 	if own, _, ok := tenant.From(ctx); ok {
 		if name == "" || name == own.Slug || strings.EqualFold(name, own.ID.String()) {
@@ -169,13 +167,13 @@ func noStore(name string) error {
 	return apierr.New(apierr.StoreNotFound, "There is no store "+name+".")
 }
 
-// Notices is what names the platform in place of a store, for its notices: no slug has an @.
+// Notices names the platform in place of a store, for its notices. No slug contains an @.
 const Notices = "@notices"
 
 // platform is the store of the notices.
 var platform = tenant.Store{ID: notice.Platform, Slug: Notices}
 
-// inReadable is In for what only reads, which the operator may also do in Notices.
+// inReadable is In for methods that only read, which also accept Notices.
 func (o *Operator) inReadable(ctx context.Context, name string) (context.Context, error) {
 	if _, _, within := tenant.From(ctx); !within && name == Notices {
 		return tenant.With(ctx, platform, actorOf(ctx)), nil
@@ -183,7 +181,7 @@ func (o *Operator) inReadable(ctx context.Context, name string) (context.Context
 	return o.In(ctx, name)
 }
 
-// inNamed is inReadable for a store that a request may name; without a name the context stays as it is.
+// inNamed is inReadable for a request that may name a store; without a name the context stays as it is.
 func (o *Operator) inNamed(ctx context.Context, name string) (context.Context, error) {
 	if name == "" {
 		return ctx, nil
@@ -191,7 +189,7 @@ func (o *Operator) inNamed(ctx context.Context, name string) (context.Context, e
 	return o.inReadable(ctx, name)
 }
 
-// check refuses a request with refused fields; otherwise it is inReadable, and returns the store too. Nil is none.
+// check returns a refusal if a field was refused; refused may be nil. Otherwise it is inReadable, and also returns the store.
 func (o *Operator) check(ctx context.Context, refused *problems, name string) (context.Context, tenant.Store, error) {
 	if refused != nil && refused.Any() {
 		return nil, tenant.Store{}, refused.Err()
@@ -219,7 +217,8 @@ type rowRequest interface {
 	GetStore() string
 }
 
-// inRow calls a method of the rules in the store that a request names, or else in the one that owns the row with its id.
+// inRow calls a method of the rules in the store that a request names, or without a name in the store that owns the row with
+// its id.
 func inRow[In, Out any](ctx context.Context, o *Operator, of kind, row rowRequest, in In,
 	method func(context.Context, In) (Out, error)) (out Out, err error) {
 	if ctx, err = o.inOwner(ctx, of, row.GetStore(), row.GetId()); err != nil {
@@ -228,7 +227,7 @@ func inRow[In, Out any](ctx context.Context, o *Operator, of kind, row rowReques
 	return method(ctx, in)
 }
 
-// byID is inRow for a method that takes the id, and returns the message of its answer.
+// byID is inRow for a method that takes the id. It returns the message for the method's result.
 func byID[Row, Message any](ctx context.Context, o *Operator, of kind, in rowRequest,
 	method func(context.Context, string) (Row, error), message func(Row) Message) (out Message, err error) {
 	row, err := inRow(ctx, o, of, in, in.GetId(), method)

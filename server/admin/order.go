@@ -13,8 +13,8 @@ import (
 	"go.storefront.example/server/shop"
 )
 
-// CreateOrder records a PENDING order of a store. Like the methods that move an order it is carried out
-// once for an idempotency key. It refuses with store_not_found and as shop.RecordOrder does.
+// CreateOrder creates a PENDING order of a store. With an idempotency key, it and the methods that change an order's status run
+// once for the key. It refuses with store_not_found and as shop.RecordOrder does.
 func (o *Operator) CreateOrder(ctx context.Context, in *adminv1.CreateOrderRequest) (*storefrontv1.Order, error) {
 	d := shop.OrderDraft{
 		CustomerID: in.GetCustomerId(), Buyer: shop.Buyer{Name: in.GetName(), Email: in.Email, Phone: in.Phone},
@@ -73,14 +73,15 @@ func (o *Operator) RefundOrder(ctx context.Context, in *adminv1.RefundOrderReque
 	return o.move(ctx, in, order.StatusREFUNDED)
 }
 
-// orderMove is a request to move an order.
+// orderMove is a request to change an order's status.
 type orderMove interface {
 	rowRequest
 	named
 	GetIdempotencyKey() string
 }
 
-// move carries out the move of an order that a request names: by its name in a store, which the transaction looks up, or by its id.
+// move changes the status of an order, which a request names by its id, or by its name in a store; the transaction looks up the
+// name.
 func (o *Operator) move(ctx context.Context, in orderMove, to order.Status) (*storefrontv1.Order, error) {
 	ctx = shop.WithIdempotencyKey(ctx, in.GetIdempotencyKey())
 	if in.GetName() == "" {

@@ -13,21 +13,21 @@ import (
 )
 
 const (
-	// DefaultPageSize is how many items a page of a list has unless the request names another number.
+	// DefaultPageSize is how many items a page of a list has if the request names no size.
 	DefaultPageSize = 50
 	// MaxPageSize bounds a page of a list.
 	MaxPageSize = 1000
 )
 
-// page is the part of a list, newest first, that a request asks for: at most size items that follow
-// the item with this time and id. Without an id it is the first page.
+// page is the part of a list, newest first, that a request names: at most size items after the item with this time and id.
+// Without an id it is the first page.
 type page struct {
 	size int
 	at   time.Time
 	id   uuid.UUID
 }
 
-// page reads the page that a request asks for.
+// page reads the page that a request names.
 func (refused *problems) page(size *int32, token string) page {
 	p := page{size: DefaultPageSize}
 	if size != nil {
@@ -46,13 +46,13 @@ func (refused *problems) page(size *int32, token string) page {
 	}
 	p.at = time.UnixMilli(int64(binary.BigEndian.Uint64(text))).UTC() //nolint:gosec // Any 64 bits are a time.
 	p.id = uuid.UUID(text[8:])
-	if timestamppb.New(p.at).CheckValid() != nil { // a database may not hold such a time
+	if timestamppb.New(p.at).CheckValid() != nil { // a time that a database may not be able to store
 		refused.Invalid("pageToken", "must be the nextPageToken of an answer")
 	}
 	return p
 }
 
-// timeOf reads a time that a request may name; the zero time is none.
+// timeOf reads an optional time of a request; the zero time means none.
 func (refused *problems) timeOf(name string, at *timestamppb.Timestamp) time.Time {
 	switch {
 	case at == nil:
@@ -64,31 +64,31 @@ func (refused *problems) timeOf(name string, at *timestamppb.Timestamp) time.Tim
 	return at.AsTime()
 }
 
-// older restricts a query to what follows the page before. Its table has created_at and id.
+// older restricts a query to the items after the previous page. Its table has created_at and id.
 func (p page) older(s *sql.Selector) {
 	if p.id != uuid.Nil {
 		s.Where(sql.CompositeLT([]string{s.C("created_at"), s.C("id")}, p.at, p.id))
 	}
 }
 
-// newest orders a query as lists are.
+// newest orders a query newest first.
 func newest(s *sql.Selector) { s.OrderBy(sql.Desc(s.C("created_at")), sql.Desc(s.C("id"))) }
 
-// rows is all that a query needs of the page: what follows the page before, in order, and one row more than the page has
-// if there is a next one.
+// rows restricts a query to the page: the items after the previous page, in order, and one more than the page has, to see
+// whether there is a next page.
 func (p page) rows(s *sql.Selector) {
 	p.older(s)
 	newest(s)
 	s.Limit(p.size + 1)
 }
 
-// dated is a message as lists sort it.
+// dated is a message with the fields by which lists are sorted.
 type dated interface {
 	GetId() string
 	GetCreatedAt() *timestamppb.Timestamp
 }
 
-// pageOf returns the messages of a page of its rows (page.rows), and the token of the next page.
+// pageOf returns the messages of a page from its rows (page.rows), and the token of the next page.
 func pageOf[Row any, Message dated](p page, rows []Row, message func(Row) Message) (messages []Message, next string) {
 	messages = each(rows, message)
 	if len(rows) <= p.size {
@@ -98,13 +98,13 @@ func pageOf[Row any, Message dated](p page, rows []Row, message func(Row) Messag
 	return messages[:p.size], tokenOf(last.GetCreatedAt().AsTime(), uuid.MustParse(last.GetId()))
 }
 
-// tokenOf is the token of the page that follows the item with this time and id.
+// tokenOf returns the token of the page after the item with this time and id.
 func tokenOf(at time.Time, id uuid.UUID) string {
 	token := binary.BigEndian.AppendUint64(nil, uint64(at.UnixMilli())) //nolint:gosec // Read back as it was.
 	return base64.RawURLEncoding.EncodeToString(append(token, id[:]...))
 }
 
-// each makes a message of every row.
+// each converts every row to a message.
 func each[Row, Message any](rows []Row, message func(Row) Message) []Message {
 	all := make([]Message, len(rows))
 	for i, row := range rows {

@@ -39,8 +39,8 @@ func (o *Operator) FindProduct(ctx context.Context, in *adminv1.FindProductReque
 	return o.GetProduct(ctx, &adminv1.GetProductRequest{Id: id})
 }
 
-// UpdateProduct changes the named fields of a product, also those that the public API cannot change. It
-// refuses as shop.UpdateProduct does.
+// UpdateProduct changes the named fields of a product, including fields that the public API cannot change. It refuses as
+// shop.UpdateProduct does.
 func (o *Operator) UpdateProduct(ctx context.Context, in *adminv1.UpdateProductRequest) (*storefrontv1.Product, error) {
 	return inRow(ctx, o, productKind, in, in, o.rules.UpdateProductAsOperator)
 }

@@ -14,32 +14,31 @@ import (
 	"go.storefront.example/gen/ent/webhook"
 )
 
-// resealBatch is how many secrets one transaction seals again. It then takes no longer than a request, and
-// so long do workers and other changes of the same webhooks wait.
+// resealBatch is how many secrets one transaction reseals. It is small, because workers and other changes of these webhooks
+// wait for the transaction.
 const resealBatch = 200
 
-// resealPasses is the most passes through the webhooks: each also seals secrets that were changed during
-// the one before.
+// resealPasses is the maximum number of passes through the webhooks. Each pass also reseals secrets that changed during the
+// pass before.
 const resealPasses = 3
 
-// Resealed is how far sealing anew has come.
+// Resealed is the progress of resealing.
 type Resealed struct {
-	// Webhooks is how many there are, and Done how many secrets were sealed anew.
+	// Webhooks is the number of webhooks, and Done the number of resealed secrets.
 	Webhooks, Done int
-	// Left is how many secrets are sealed under another key than the current one, and Unknown the
-	// ids of those of their keys that the ring does not hold, sorted.
+	// Left is how many secrets are sealed under a key other than the current one. Unknown has the ids of those of their keys
+	// that the keyring lacks, sorted.
 	Left    int
 	Unknown []string
 }
 
-// ResealSecrets seals with the ring's current key all signing secrets, of all stores, that are sealed with
-// another one, in batches ordered by id. Secrets and webhooks stay the same, so the journal has no entry
-// of it. It calls report after each batch and at the end of each pass.
+// ResealSecrets reseals the signing secrets of all stores that are not sealed with the keyring's current key, in batches
+// ordered by id. It writes no journal entry, because secrets and webhooks stay the same. It calls report after each batch and
+// at the end of each pass.
 //
-// It is safe while workers deliver and members rotate secrets: it changes a row only if that still holds
-// the secret that it opened, and writes secret and key id together. If it is interrupted, a second run
-// continues with the rest. It leaves and counts secrets whose key the ring does not have. It fails with
-// seal.ErrTampered.
+// It may run while workers deliver and members rotate secrets, because it changes a row only if the row still has the secret
+// that it opened, and writes secret and key id together. If it is interrupted, a second run continues with the rest. It leaves
+// and counts secrets whose key the keyring lacks. It fails with seal.ErrTampered.
 func ResealSecrets(ctx context.Context, d *db.DB, secrets *seal.Keyring, report func(Resealed)) (so Resealed, err error) {
 	older := webhook.SecretKeyNEQ(secrets.Current())
 	for range resealPasses {
@@ -86,8 +85,8 @@ func ResealSecrets(ctx context.Context, d *db.DB, secrets *seal.Keyring, report 
 	return so, nil
 }
 
-// reseal seals the secrets of webhooks with the current key, in one transaction, and returns how many rows it changed: not
-// those whose key is not known, or that have changed since they were read.
+// reseal reseals the secrets of webhooks in one transaction and returns how many rows it changed. It skips secrets whose key is
+// unknown, and rows that changed since they were read.
 func reseal(ctx context.Context, d *db.DB, secrets *seal.Keyring, batch []*ent.Webhook) (done int, err error) {
 	tx, err := d.Writer().BeginTx(ctx, nil)
 	if err != nil {

@@ -24,7 +24,7 @@ import (
 	"go.storefront.example/server/validate"
 )
 
-// sessionOf is the access of a member who is signed in to the store with this slug.
+// sessionOf converts the session of a member of the store with this slug.
 func sessionOf(row *ent.Session, slug string) *adminv1.Session {
 	return &adminv1.Session{
 		Id: row.ID.String(), Kind: adminv1.Session_session, Store: &adminv1.Session_Store{Id: row.StoreID.String(), Slug: slug},
@@ -34,7 +34,7 @@ func sessionOf(row *ent.Session, slug string) *adminv1.Session {
 	}
 }
 
-// linkOf is the access of a member who has a link to the store with this slug.
+// linkOf converts an unused link of a member of the store with this slug.
 func linkOf(row *ent.SignInLink, slug string) *adminv1.Session {
 	return &adminv1.Session{
 		Id: row.ID.String(), Kind: adminv1.Session_link, Store: &adminv1.Session_Store{Id: row.StoreID.String(), Slug: slug},
@@ -62,7 +62,7 @@ func (o *Operator) ListSessions(ctx context.Context, in *adminv1.ListSessionsReq
 		t, _, _ := tenant.From(ctx)
 		links, sessions = links.Where(signinlink.StoreID(t.ID)), sessions.Where(session.StoreID(t.ID))
 	}
-	// The links first: one that is used meanwhile is then listed twice, and not missed.
+	// Read the links first, so that a link that is used meanwhile is listed twice and not missed.
 	unused, err := links.Where(p.rows).All(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("list sign-in links: %w", err)
@@ -80,7 +80,7 @@ func (o *Operator) ListSessions(ctx context.Context, in *adminv1.ListSessionsReq
 	}
 	all := append(each(begun, func(row *ent.Session) *adminv1.Session { return sessionOf(row, slugs[row.StoreID]) }),
 		each(unused, func(row *ent.SignInLink) *adminv1.Session { return linkOf(row, slugs[row.StoreID]) })...)
-	// An id in lower case sorts as its bytes do.
+	// Ids in lower case sort as their bytes do.
 	slices.SortFunc(all, func(a, b *adminv1.Session) int {
 		return cmp.Or(b.CreatedAt.AsTime().Compare(a.CreatedAt.AsTime()), cmp.Compare(b.Id, a.Id))
 	})
@@ -88,7 +88,7 @@ func (o *Operator) ListSessions(ctx context.Context, in *adminv1.ListSessionsReq
 	return &adminv1.ListSessionsResponse{Sessions: all, NextPageToken: next}, nil
 }
 
-// slugs returns the slugs of the stores that sessions and links are of.
+// slugs returns the slugs of the stores that these sessions and links belong to.
 func (o *Operator) slugs(ctx context.Context, sessions []*ent.Session, links []*ent.SignInLink) (map[uuid.UUID]string, error) {
 	slugs := map[uuid.UUID]string{}
 	for _, s := range sessions {
@@ -107,9 +107,9 @@ func (o *Operator) slugs(ctx context.Context, sessions []*ent.Session, links []*
 	return slugs, nil
 }
 
-// RevokeSession ends a session, from its next request on and on every server, or an unused link. If the
-// link has been used meanwhile, it ends the link's session, which has the same id. If it has ended, nothing
-// changes. It refuses with session_not_found.
+// RevokeSession ends a session on every server from its next request on, or an unused link. If the link has been used
+// meanwhile, it ends the link's session, which has the same id. If the session has ended, nothing changes. It refuses with
+// session_not_found.
 func (o *Operator) RevokeSession(ctx context.Context, in *adminv1.RevokeSessionRequest) (*adminv1.Session, error) {
 	ctx, err := o.inOwner(ctx, sessionKind, in.GetStore(), in.GetId())
 	if err != nil {
@@ -141,7 +141,7 @@ func (o *Operator) RevokeSession(ctx context.Context, in *adminv1.RevokeSessionR
 	return revoked, err
 }
 
-// readSession returns the session with an id or, before there is one, its link.
+// readSession returns the session with an id, or the link if there is no session yet.
 func readSession(ctx context.Context, tx *ent.Tx, t tenant.Store, id uuid.UUID) (*adminv1.Session, error) {
 	begun, err := tx.Session.Query().Where(session.StoreID(t.ID), session.ID(id)).Only(ctx)
 	if err == nil {
@@ -151,7 +151,7 @@ func readSession(ctx context.Context, tx *ent.Tx, t tenant.Store, id uuid.UUID) 
 		return nil, fmt.Errorf("read a session: %w", err)
 	}
 	link, err := tx.SignInLink.Query().Where(signinlink.StoreID(t.ID), signinlink.ID(id)).Only(ctx)
-	if ent.IsNotFound(err) { // It expired, and was cleared away since it was found.
+	if ent.IsNotFound(err) { // it expired and was deleted since it was found
 		return nil, sessionKind.notFound(id.String())
 	}
 	if err != nil {
@@ -160,9 +160,8 @@ func readSession(ctx context.Context, tx *ent.Tx, t tenant.Store, id uuid.UUID) 
 	return linkOf(link, t.Slug), nil
 }
 
-// RevokeSessions ends all sessions and unused links of a store or, with a member's name, of that
-// member, with effect from the next request on every server. It refuses with store_not_found or
-// validation_failed.
+// RevokeSessions ends all sessions and unused links of a store or, with a member's name, of that member. It takes effect on
+// every server from the next request on. It refuses with store_not_found or validation_failed.
 func (o *Operator) RevokeSessions(ctx context.Context, in *adminv1.RevokeSessionsRequest) (*adminv1.RevokeSessionsResponse,
 	error) {
 	ctx, err := o.In(ctx, in.GetStore())

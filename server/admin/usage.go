@@ -9,8 +9,8 @@ import (
 	"go.storefront.example/server/validate"
 )
 
-// Tallies returns what succeeded and failed since a time for each of the store's API keys or webhooks with
-// these ids, oldest period first. The context must be in the store (In).
+// Tallies returns the successes and failures since a time of the store's API keys or webhooks with these ids, oldest period
+// first. The context must have the store (In).
 func (o *Operator) Tallies(ctx context.Context, ids []string, since time.Time) (map[string][]usage.Tally, error) {
 	t, err := tenant.StoreOf(ctx)
 	if err != nil {
@@ -24,8 +24,8 @@ func (o *Operator) Tallies(ctx context.Context, ids []string, since time.Time) (
 	return of, err
 }
 
-// RefusedRequests returns the newest refused requests of one of the store's API keys, at most usage.MaxKept. It
-// refuses with api_key_not_found if the id is not a UUID. The context must be in the store (In).
+// RefusedRequests returns the newest refused requests of one of the store's API keys, at most usage.MaxKept. It refuses with
+// api_key_not_found if the id is not a UUID. The context must have the store (In).
 func (o *Operator) RefusedRequests(ctx context.Context, keyID string) ([]usage.Refused, error) {
 	t, id, err := validate.StoreAndID(ctx, keyID, func() error { return keyKind.notFound(keyID) })
 	if err != nil {

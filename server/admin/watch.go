@@ -25,30 +25,27 @@ import (
 )
 
 const (
-	// MaxWatches is how many streams of events are open at a time.
+	// MaxWatches is how many streams of events may be open at a time.
 	MaxWatches = 100
-	// MaxStoreWatches is how many of them may be of one store.
+	// MaxStoreWatches is how many of these streams one store may have.
 	MaxStoreWatches = 10
-	// MaxWatch is how long a stream lasts. Its client then opens the next one, so that streams move to
-	// other servers, and one whose client has vanished ends.
+	// MaxWatch is how long a stream lasts. Its client then opens the next one, so that streams move to other servers and the
+	// stream of a vanished client ends.
 	MaxWatch = 10 * time.Minute
-	// WatchBeat is how often a stream without events sends an answer all the same.
+	// WatchBeat is how often a stream without events sends an answer.
 	WatchBeat = 15 * time.Second
 
-	// watchPoll is how often a stream looks for events that other processes have committed, and watchGap
-	// the shortest time between two looks. A look at a store with 100 events a second takes 7 ms on
-	// PostgreSQL.
+	// watchPoll is how often a stream reads events that other processes have committed, and watchGap the shortest time between
+	// two reads. A read in a store with 100 events a second takes 7 ms on PostgreSQL.
 	watchPoll = 500 * time.Millisecond
 	watchGap  = 100 * time.Millisecond
-	// watchOverlap is how far back each look goes. An event gets its time shortly before its commit, so
-	// that one with an earlier time may be committed after one with a later time. The timeout of
-	// statements bounds that delay, at 10 seconds by default; the rest allows for servers whose clocks
-	// differ.
+	// watchOverlap is how far back each read goes. An event gets its time shortly before its commit, so an event with an
+	// earlier time may be committed after one with a later time. The timeout of statements bounds that delay, at 10 seconds by
+	// default; the rest allows for servers whose clocks differ.
 	watchOverlap = 30 * time.Second
 	// watchTimeout bounds one statement.
 	watchTimeout = 10 * time.Second
-	// watchPage is how many ids one statement reads, and watchChunk how many events, with their
-	// payloads, an answer has.
+	// watchPage is how many ids one statement reads, and watchChunk how many events with their payloads one answer has.
 	watchPage  = 1000
 	watchChunk = 20
 )
@@ -89,10 +86,9 @@ func (w *watches) close(store uuid.UUID) {
 	}
 }
 
-// WatchEvents streams the events of a store as they are committed. It reads the table of events and
-// writes nothing, and it holds no connection to the database between two looks. It returns nil when
-// the context ends. It refuses with store_not_found, validation_failed, or unavailable while too many
-// streams are open.
+// WatchEvents streams the events of a store as they are committed. It only reads the table of events, and between two reads it
+// holds no connection to the database. It returns nil when the context ends. It refuses with store_not_found,
+// validation_failed, or unavailable while too many streams are open.
 func (o *Operator) WatchEvents(ctx context.Context, in *adminv1.WatchEventsRequest,
 	stream *connect.ServerStream[adminv1.WatchEventsResponse]) error {
 	var refused problems
@@ -133,13 +129,12 @@ type watch struct {
 	store uuid.UUID
 	types []string
 	send  func(*adminv1.WatchEventsResponse) error
-	// from is the time that the client has sent, or the beginning of the stream: no answer has an earlier
-	// position.
+	// from is the time that the client has sent, or the beginning of the stream. No answer has an earlier position.
 	from time.Time
-	// floor is the earliest time that is read: from, or, for a stream that begins now, watchOverlap before
-	// it, so that events that are being committed are found.
+	// floor is the earliest time that is read: from, or watchOverlap before the beginning of a stream that begins now, so that
+	// it finds events that are just being committed.
 	floor time.Time
-	// next is where the next look begins.
+	// next is where the next read begins.
 	next time.Time
 	// seen are the events since next that need not be sent again.
 	seen map[uuid.UUID]bool
@@ -153,7 +148,7 @@ func (w *watch) run(ctx context.Context) error {
 		w.from = w.db.Now()
 		w.floor = w.from.Add(-watchOverlap)
 		w.next = w.floor
-		// Events that the first look finds were committed before the stream began.
+		// Events that the first read finds were committed before the stream began.
 		if err := w.look(ctx, func([]uuid.UUID, time.Time) error { return nil }); err != nil {
 			return err
 		}
@@ -186,11 +181,11 @@ func (w *watch) run(ctx context.Context) error {
 	}
 }
 
-// look sends the events since next that were not sent yet, page by page in their order, and advances next.
+// look sends the events since next that were not sent yet, in order, and advances next.
 func (w *watch) look(ctx context.Context, send func([]uuid.UUID, time.Time) error) error {
 	now := w.db.Now()
 	next := latest(now.Add(-watchOverlap), w.floor)
-	oldest := id.Floor(next) // no row has the id of a floor
+	oldest := id.Floor(next) // no row has the id that Floor returns
 	isOld := func(id uuid.UUID) bool { return bytes.Compare(id[:], oldest[:]) < 0 }
 	// An id begins with the time of its event, so both bounds are times.
 	after, more := id.Floor(w.next), true
@@ -204,7 +199,7 @@ func (w *watch) look(ctx context.Context, send func([]uuid.UUID, time.Time) erro
 		}
 		fresh := slices.DeleteFunc(ids, func(id uuid.UUID) bool { return w.seen[id] })
 		for _, id := range fresh {
-			if !isOld(id) { // otherwise the next look does not find it
+			if !isOld(id) { // the next read does not find older ones
 				w.seen[id] = true
 			}
 		}
@@ -237,7 +232,7 @@ func inTime[Found any](ctx context.Context, find func(context.Context) ([]Found,
 	return found, nil
 }
 
-// pass sends those of the events with these ids that the client asked for, found by a look that began at now.
+// pass sends the events with these ids that the client subscribed to. A read at now found the ids.
 func (w *watch) pass(ctx context.Context, ids []uuid.UUID, now time.Time) error {
 	for chunk := range slices.Chunk(ids, watchChunk) {
 		query := w.query(ctx, event.IDIn(chunk...), event.PayloadNEQ([]byte(hook.Forgotten)))
@@ -249,11 +244,11 @@ func (w *watch) pass(ctx context.Context, ids []uuid.UUID, now time.Time) error 
 			return err
 		}
 		if len(rows) == 0 {
-			continue // they are of other types
+			continue // all are of other types
 		}
 		last := id.Time(chunk[len(chunk)-1])
 		if last.After(now) {
-			last = now // its clock was ahead
+			last = now // the event's host had a clock ahead of ours
 		}
 		if err := w.answer(each(rows, eventMessage), last.Add(-watchOverlap)); err != nil {
 			return err
@@ -262,7 +257,7 @@ func (w *watch) pass(ctx context.Context, ids []uuid.UUID, now time.Time) error 
 	return nil
 }
 
-// answer sends events and the position before which the stream has sent all.
+// answer sends events, and the position up to which the stream has sent all events.
 func (w *watch) answer(events []*adminv1.Event, position time.Time) error {
 	return w.send(&adminv1.WatchEventsResponse{Events: events, Position: apijson.Timestamp(latest(position, w.from))})
 }

@@ -12,7 +12,7 @@ import (
 	"go.storefront.example/server/webhooks"
 )
 
-// webhook is a webhook without its secret.
+// webhook converts a webhook, without its secret.
 func (o *Operator) webhook(row *ent.Webhook) *adminv1.Webhook {
 	w := &adminv1.Webhook{
 		Id: row.ID.String(), Url: row.URL, Description: row.Description, Events: row.Events, State: adminv1.Webhook_enabled,
@@ -29,8 +29,8 @@ func (o *Operator) webhook(row *ent.Webhook) *adminv1.Webhook {
 	return w
 }
 
-// CreateWebhook registers a webhook of a store; its secret is in the answer this once. It refuses
-// with store_not_found and as webhooks.CreateWebhook does.
+// CreateWebhook creates a webhook of a store. Only this answer has its secret. It refuses with store_not_found and as
+// webhooks.CreateWebhook does.
 func (o *Operator) CreateWebhook(ctx context.Context, in *adminv1.CreateWebhookRequest) (*adminv1.CreateWebhookResponse, error) {
 	ctx, err := o.In(ctx, in.GetStore())
 	if err != nil {
@@ -87,14 +87,12 @@ func (o *Operator) DisableWebhook(ctx context.Context, in *adminv1.DisableWebhoo
 	return byID(ctx, o, webhookKind, in, o.webhooks.DisableWebhook, o.webhook)
 }
 
-// DeleteWebhook deletes a webhook for good and returns what it was. It refuses with
-// webhook_not_found.
+// DeleteWebhook deletes a webhook for good and returns its last state. It refuses with webhook_not_found.
 func (o *Operator) DeleteWebhook(ctx context.Context, in *adminv1.DeleteWebhookRequest) (*adminv1.Webhook, error) {
 	return byID(ctx, o, webhookKind, in, o.webhooks.DeleteWebhook, o.webhook)
 }
 
-// RotateSecret gives a webhook a new signing secret, which is in the answer this once. It refuses as
-// webhooks.RotateSecret does.
+// RotateSecret gives a webhook a new signing secret. Only this answer has it. It refuses as webhooks.RotateSecret does.
 func (o *Operator) RotateSecret(ctx context.Context, in *adminv1.RotateSecretRequest) (*adminv1.RotateSecretResponse, error) {
 	return byID(shop.WithIdempotencyKey(ctx, in.GetIdempotencyKey()), o, webhookKind, in, o.webhooks.RotateSecret,
 		func(made webhooks.SecretWebhook) *adminv1.RotateSecretResponse {

@@ -1,6 +1,5 @@
-// Package apierr defines the errors of the service: the specification's codes, the status and the
-// Connect code of each, and the details of some. The rules make refusals and the edge writes them;
-// neither depends on the other.
+// Package apierr defines the errors of the service: the specification's codes, the status and the Connect code of each, and the
+// details of some. server/shop returns refusals and server/edge writes them; neither depends on the other.
 package apierr
 
 import (
@@ -50,8 +49,8 @@ const (
 	Unavailable                Code = "unavailable"
 )
 
-// Codes of a call that its caller gave up. They are for the typed protocols: under /v1 nobody is
-// left to read canceled, and a caller cannot set a deadline.
+// Codes of a call that its caller abandoned. Only the typed protocols use them: under /v1 nobody is left to read canceled, and
+// a caller cannot set a deadline.
 const (
 	// DeadlineExceeded is a call whose caller's own deadline passed.
 	DeadlineExceeded Code = "deadline_exceeded"
@@ -59,7 +58,7 @@ const (
 	Canceled Code = "canceled"
 )
 
-// Codes that only the operator's side returns; the public API never does.
+// Codes that only the admin services return, never the public API.
 const (
 	StoreNotFound          Code = "store_not_found"
 	StoreBeingDeleted      Code = "store_being_deleted"
@@ -87,7 +86,7 @@ const (
 	OriginRefused          Code = "origin_refused"
 )
 
-// answers is the one table from a code to the answer of each protocol.
+// answers maps each code to its answer in each protocol.
 var answers = map[Code]struct {
 	status  int
 	connect connect.Code
@@ -153,12 +152,11 @@ var answers = map[Code]struct {
 type Refusal struct {
 	Code    Code
 	Message string
-	// Details is set for the codes that have details, and nil for all others.
+	// Details is set only for codes that have details.
 	Details *storefrontv1.ErrorDetails
-	// Cause is why the service itself failed; nil if the request is at fault.
+	// Cause is the failure of the service itself; nil if the request is at fault.
 	Cause error
-	// Protocol is the code on Connect, gRPC and gRPC-Web if a protocol requires another than that of
-	// the Code; 0 otherwise.
+	// Protocol is the code on Connect, gRPC and gRPC-Web if a protocol requires one other than Code's; otherwise 0.
 	Protocol connect.Code
 }
 
@@ -167,8 +165,8 @@ func New(code Code, message string) *Refusal {
 	return &Refusal{Code: code, Message: message}
 }
 
-// Invalid returns validation_failed with every refused field. Without a field only the message
-// explains the fault, as for a body that is not JSON.
+// Invalid returns validation_failed with every refused field. Without fields the message alone explains the error, as for a
+// body that is not JSON.
 func Invalid(message string, fields ...apijson.Field) *Refusal {
 	details := &storefrontv1.ErrorDetails{}
 	for _, f := range fields {

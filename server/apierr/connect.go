@@ -32,8 +32,7 @@ func (r *Refusal) Body(requestID string, now time.Time) *storefrontv1.Error {
 	}
 }
 
-// FromConnect returns the refusal and the request's identifier from an error made by Connect; nil
-// for any other error.
+// FromConnect returns the refusal and the request id of an error that Connect returned; nil for any other error.
 func FromConnect(err error) (r *Refusal, requestID string) {
 	var refused *connect.Error
 	if !errors.As(err, &refused) {

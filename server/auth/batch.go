@@ -8,12 +8,12 @@ import (
 const (
 	// maxBatch is the most requests that share a statement.
 	maxBatch = 128
-	// maxUnderWay is how many statements run at a time: with two, one that takes long does not delay all.
+	// maxUnderWay is how many statements run at a time: two, so that one slow statement does not delay all requests.
 	maxUnderWay = 2
 )
 
-// batcher lets the requests that arrive while statements are under way share the next one: one statement for sixteen keys costs
-// a third of sixteen statements. On an idle server no request waits. All requests of a statement that fails get its error.
+// batcher lets requests that arrive while statements run share the next statement, because one statement for sixteen keys costs
+// a third of sixteen statements. On an idle server no request waits. If a statement fails, all its requests get the error.
 // Goroutines may share it.
 type batcher struct {
 	run func(context.Context, []lookup) ([]lookupResult, error)
@@ -23,7 +23,7 @@ type batcher struct {
 	underWay int
 }
 
-// waiter is a request that waits for its result.
+// waiter is a request that waits for its lookup's result.
 type waiter struct {
 	ctx      context.Context
 	lookup   lookup
@@ -32,8 +32,8 @@ type waiter struct {
 	err      error
 }
 
-// find returns the result of a lookup, or the cause of the context's end. A request whose context ends while the statement
-// runs is still counted.
+// find returns the result of a lookup, or the cause of the context's end. If the context ends while the statement runs, the
+// request is still counted.
 func (b *batcher) find(ctx context.Context, q lookup) (lookupResult, error) {
 	w := &waiter{ctx: ctx, lookup: q, answered: make(chan struct{})}
 	b.mu.Lock()
@@ -67,7 +67,7 @@ func (b *batcher) serve() {
 	}
 }
 
-// answer runs one statement, for as long as the last request waits.
+// answer runs one statement. The statement has the deadline of the last request, and is not cancelled with it.
 func answer(all []*waiter, run func(context.Context, []lookup) ([]lookupResult, error)) {
 	last := all[len(all)-1].ctx
 	ctx := context.WithoutCancel(last)

@@ -18,7 +18,7 @@ func bearer(authorization []string) (string, error) {
 	case len(authorization) == 0:
 		return "", missing("The request has no Authorization header. Send Authorization: Bearer <API_KEY>.")
 	case len(authorization) > 1:
-		// If we chose one of several, a proxy and this service could disagree on the caller.
+		// Choosing one of several is unsafe, because a proxy and this service could disagree on the caller.
 		return "", missing("The request has more than one Authorization header. Send exactly one.")
 	}
 	const form = "The Authorization header is not of the form Bearer <API_KEY>."

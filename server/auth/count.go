@@ -7,8 +7,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// counters count the requests of keys in the present minute, for the one server of an SQLite file. The database holds the
-// counts of some seconds ago, for the server that starts next. Goroutines may share it; the zero value is ready.
+// counters count the requests of keys in the current minute, in the memory of a SQLite file's only server. The database holds
+// the counts of some seconds ago, for the server that starts next. Goroutines may share it; the zero value is ready.
 type counters struct {
 	mu      sync.Mutex
 	minute  int64
@@ -16,9 +16,9 @@ type counters struct {
 	changed bool // since the last call of unwritten
 }
 
-// add counts one request and returns the key's count. The first of a key in this minute continues from stored, what the
-// database has for it. A time in the minute just before the present one is treated as the present one: another request
-// overtook this one. A time further back means that the clock was set back.
+// add counts one request and returns the key's count. A key's first request in this minute continues from stored, its count in
+// the database. A time in the minute before counts as the current minute, because another request overtook this one. An earlier
+// time means that the clock was set back.
 func (c *counters) add(key uuid.UUID, minute int64, stored int) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -33,7 +33,7 @@ func (c *counters) add(key uuid.UUID, minute int64, stored int) int {
 	return int(count) + 1
 }
 
-// unwritten returns the minute's counts, nil if none has changed since the last call.
+// unwritten returns the minute's counts, or nil if none has changed since the last call.
 func (c *counters) unwritten() (minute int64, counts map[uuid.UUID]int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -44,21 +44,21 @@ func (c *counters) unwritten() (minute int64, counts map[uuid.UUID]int64) {
 	return c.minute, maps.Clone(c.counts)
 }
 
-// keepUnwritten makes the next call of unwritten return the counts again, which could not be written.
+// keepUnwritten makes the next call of unwritten return the counts again, because writing them failed.
 func (c *counters) keepUnwritten() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.changed = true
 }
 
-// uses holds when each key was last used, in Unix milliseconds, until that is written: a key in constant use costs one write
-// in some seconds instead of one for each request. Goroutines may share it; the zero value is ready.
+// uses holds when each key was last used, in Unix milliseconds, until that is written, so that a key in constant use costs one
+// write in some seconds instead of one for each request. Goroutines may share it; the zero value is ready.
 type uses struct {
 	mu   sync.Mutex
 	last map[uuid.UUID]int64
 }
 
-// note records that a key was used at a time; the latest counts.
+// note records that a key was used at a time. The latest time counts.
 func (u *uses) note(key uuid.UUID, at int64) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -68,7 +68,7 @@ func (u *uses) note(key uuid.UUID, at int64) {
 	u.last[key] = max(at, u.last[key])
 }
 
-// drain returns all uses and clears them. The caller notes again what it cannot write.
+// drain returns all uses and clears them. The caller notes again those that it cannot write.
 func (u *uses) drain() map[uuid.UUID]int64 {
 	u.mu.Lock()
 	defer u.mu.Unlock()

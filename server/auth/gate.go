@@ -17,11 +17,11 @@ import (
 	"go.storefront.example/server/limit"
 )
 
-// statusOpen is the only status of a store whose keys are accepted (specification, Store).
+// statusOpen is the only status in which a store's keys are accepted (specification, Store).
 const statusOpen = "open"
 
-// maxBlocked bounds how many blocked clients are held in memory, some 100 bytes each. The database refuses the others,
-// request by request.
+// maxBlocked bounds how many blocked clients are held in memory, some 100 bytes each. For others each request asks the
+// database.
 const maxBlocked = 1 << 16
 
 // Options are the settings of a Gate. The zero value is right for a server.
@@ -36,32 +36,32 @@ type Options struct {
 // database, and count together.
 type Gate struct {
 	db         *db.DB
-	writer     *sql.DB // counts unknown keys, and writes what was held in memory
+	writer     *sql.DB // counts unknown keys, and writes the counts held in memory
 	statements map[string]string
-	// known finds a known key and counts its request; an unknown one it neither finds nor counts.
+	// known looks up a key and counts its request if it knows the key.
 	known    func(context.Context, lookup) (lookupResult, error)
 	clock    func() time.Time
 	log      *slog.Logger
 	counters counters
 	uses     uses
-	// blocked has the clients that made too many requests with unknown keys, with the minute, so that they cause no
+	// blocked has the clients that made too many requests with unknown keys, and the minute of these, so that they cause no
 	// further queries.
 	blocked *lru.Cache[netip.Prefix, int64]
 
 	flushEvery time.Duration
-	flushing   sync.Mutex // serialises flushes and guards swept
-	swept      int64      // the minute in which past address counters were last removed
+	flushing   sync.Mutex // serialises flushes, guards swept
+	swept      int64      // the minute in which address counters were last swept
 }
 
-// NewGate returns a gate on the store's keys and counters. The caller must also run Run.
+// NewGate returns a gate for a database's keys and counters. The caller must also call Run.
 func NewGate(s *db.DB, o Options) *Gate {
-	blocked, _ := lru.New[netip.Prefix, int64](maxBlocked) // fails for no size only
+	blocked, _ := lru.New[netip.Prefix, int64](maxBlocked) // lru.New fails only for a size below 1
 	g := &Gate{log: cmp.Or(o.Log, slog.Default()), clock: o.Clock, blocked: blocked, flushEvery: flushEvery}
 	g.useDatabase(s)
 	return g
 }
 
-// now is the time without a query.
+// now returns the time without a query.
 func (g *Gate) now() time.Time {
 	if g.clock != nil {
 		return g.clock().UTC()
@@ -69,7 +69,7 @@ func (g *Gate) now() time.Time {
 	return g.db.Now()
 }
 
-// timeArg is the time argument of a statement, nil for the database's clock.
+// timeArg returns the time argument of a statement, or nil for the database's clock.
 func (g *Gate) timeArg() any {
 	if g.clock != nil {
 		return g.now()
@@ -77,15 +77,13 @@ func (g *Gate) timeArg() any {
 	return g.db.TimeArg()
 }
 
-// Admit identifies the caller of a request from the values of its Authorization header and its
-// client's address, and counts the request. It makes one round trip to the database, which requests that
-// arrive together share. It makes none if the header is missing or memory holds the client as beyond its
-// limit, and two for an unknown but well-formed key that shares none.
+// Admit identifies the caller of a request from the values of its Authorization header and its client's address, and counts the
+// request. It makes one round trip to the database, which requests that arrive together share. It makes none if the header is
+// missing or the client is blocked in memory, and two for an unknown but well-formed key whose round trip is not shared.
 //
-// The error is an *apierr.Refusal (api_key_missing, api_key_invalid, api_key_revoked,
-// api_key_expired, rate_limited or store_unavailable), or a failure of the database. The Rate is
-// always set. The Principal is set whenever the key exists, also with a refusal. No error contains
-// the key. An IPv6 address counts for its /64. All requests with an invalid address share one
+// The error is an *apierr.Refusal (api_key_missing, api_key_invalid, api_key_revoked, api_key_expired, rate_limited or
+// store_unavailable), or a failure of the database. The Rate is always set. The Principal is set whenever the key exists, even
+// with a refusal. No error contains the key. An IPv6 address counts for its /64. All requests with an invalid address share one
 // limit.
 func (g *Gate) Admit(ctx context.Context, authorization []string, address netip.Addr) (Principal, limit.Rate, error) {
 	client := limit.ClientOf(address)
@@ -111,10 +109,10 @@ func (g *Gate) Admit(ctx context.Context, authorization []string, address netip.
 	}
 }
 
-// decideKnown decides on a request with a known key, which is counted already.
+// decideKnown decides on a request with a known key, which lookup has counted.
 func (g *Gate) decideKnown(found lookupResult) (Principal, limit.Rate, error) {
 	p, rate := found.principal, limit.Counted(found.count, found.now)
-	// A revoked or expired key is refused as such even beyond the limit: waiting would not help.
+	// A revoked or expired key is refused as such even beyond the limit, because waiting would not help.
 	limited := rate.Limited
 	rate.Limited = false
 	switch {
@@ -137,15 +135,15 @@ func (g *Gate) decideKnown(found lookupResult) (Principal, limit.Rate, error) {
 	return p, rate, nil
 }
 
-// addressBlocked refuses an address that presented too many unknown keys in this minute.
+// addressBlocked refuses a client that presented too many unknown keys in this minute.
 func addressBlocked(now time.Time) (Principal, limit.Rate, error) {
 	return Principal{}, limit.Blocked(now), apierr.New(apierr.RateLimited, fmt.Sprintf(
 		"More than %d requests with an unknown API key came from this address in this minute. "+
 			"Check the key, wait as long as Retry-After says, then try again.", limit.UnknownKeysPerMinute))
 }
 
-// keyInvalid refuses a key that does not exist. It gives one answer for malformed and unknown keys:
-// the owner has to do the same in both cases.
+// keyInvalid refuses a key that does not exist. Malformed and unknown keys get one answer, because the owner must do the same
+// in both cases.
 func keyInvalid(now time.Time) (Principal, limit.Rate, error) {
 	return Principal{}, limit.Uncounted(now), apierr.New(apierr.APIKeyInvalid,
 		"The API key does not exist. Check that the whole key was copied, or create a new one.")

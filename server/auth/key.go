@@ -11,8 +11,8 @@ import (
 // Authentication).
 const Prefix = "svc_live_"
 
-// The text of a key is Prefix, then randomDigits base-62 digits of randomness (214 bits), then
-// checksumDigits base-62 digits of the CRC-32 of all that stands before them.
+// The text of a key is Prefix, then randomDigits base-62 digits of randomness (214 bits), then checksumDigits base-62 digits of
+// the CRC-32 of everything before them.
 const (
 	digits         = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 	randomDigits   = 36
@@ -25,12 +25,12 @@ const (
 func NewKey() string {
 	key := make([]byte, 0, keyLength)
 	key = append(key, Prefix...)
-	// 248 is the largest multiple of 62 in a byte. Larger bytes are discarded; otherwise the first
-	// eight digits would be more frequent than the others. 48 bytes suffice in most cases.
+	// 248 is the largest multiple of 62 in a byte. Larger bytes are discarded, because otherwise the first eight digits would
+	// be more frequent than the others. 48 bytes are enough in most cases.
 	const fair = 256 / len(digits) * len(digits)
 	var random [48]byte
 	for len(key) < len(Prefix)+randomDigits {
-		_, _ = rand.Read(random[:]) // never fails: it crashes the process instead
+		_, _ = rand.Read(random[:]) // rand.Read never fails; it crashes the process instead
 		for _, b := range random {
 			if int(b) < fair && len(key) < len(Prefix)+randomDigits {
 				key = append(key, digits[int(b)%len(digits)])
@@ -44,9 +44,9 @@ func NewKey() string {
 // slow hash would add nothing, because 214 bits cannot be guessed.
 func Fingerprint(key string) [32]byte { return sha256.Sum256([]byte(key)) }
 
-// Hint is the part of a key that may be shown after its creation: the prefix and the last four
-// characters, such as "svc_live_...x7Qd". Those four belong to the checksum, not to the randomness.
-// The hint of a malformed key contains nothing of it.
+// Hint is the part of a key that may be shown after its creation: the prefix and the last four characters, such as
+// "svc_live_...x7Qd". These four are part of the checksum, not of the randomness. The hint of a malformed key contains no part
+// of it.
 func Hint(key string) string {
 	if !WellFormed(key) {
 		return Prefix + "..."
@@ -54,7 +54,7 @@ func Hint(key string) string {
 	return Prefix + "..." + key[len(key)-hintDigits:]
 }
 
-// IsHint reports whether a text can be what Hint returns.
+// IsHint reports whether Hint can return a text.
 func IsHint(text string) bool {
 	last, is := strings.CutPrefix(text, Prefix+"...")
 	return is && (last == "" || len(last) == hintDigits && strings.Trim(last, digits) == "")

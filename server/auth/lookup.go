@@ -23,15 +23,15 @@ var (
 // lookup is one request to admit.
 type lookup struct {
 	fingerprint [32]byte
-	malformed   bool // the text cannot be a key, so none is looked up
+	malformed   bool // the text cannot be a key, so it is not looked up
 	client      string
-	moment      any // of the gate's clock; nil: by the database's
+	moment      any // the time by the gate's clock; nil means by the database's
 }
 
 // lookupResult is what a lookup found.
 type lookupResult struct {
-	now   time.Time // time of the answer: UTC, in milliseconds
-	known bool      // whether there is such a key, from a client within its limit
+	now   time.Time // time of the lookup, in UTC and whole milliseconds
+	known bool      // whether the key exists and its client is within the limit
 	// For an unknown key: the client's counter in this minute, including this request.
 	unknown int
 	// For a known key:
@@ -40,17 +40,17 @@ type lookupResult struct {
 	revoked, expired bool
 }
 
-// useDatabase sets the statements of the gate and the pools that run them.
+// useDatabase sets the gate's statements and the pools that run them.
 func (g *Gate) useDatabase(s *db.DB) {
 	g.db, g.writer = s, db.ByDialect(s, s.Admissions, s.Writer)()
 	g.statements = db.Statements(db.ByDialect(s, postgresSQL, sqliteSQL))
 	g.known = db.ByDialect(s, (&batcher{run: g.findCountingInDatabase}).find, g.findCountingInMemory)
 }
 
-// find looks the key up with its store and counts the request: on the key's counter if the key exists, on its client's if
-// not, or if the client is beyond its limit.
+// find looks up the key with its store and counts the request: on the key's counter if the key exists and its client is within
+// the limit, otherwise on the client's.
 func (g *Gate) find(ctx context.Context, q lookup) (lookupResult, error) {
-	// At most twice: between the two statements the minute may change, or the key may be created.
+	// Up to twice, because between the two statements the minute may change or the key may be created.
 	for range 2 {
 		if !q.malformed {
 			if found, err := g.known(ctx, q); err != nil || found.known {
@@ -65,9 +65,9 @@ func (g *Gate) find(ctx context.Context, q lookup) (lookupResult, error) {
 	return lookupResult{}, errors.New("the key is found and not found")
 }
 
-// findCountingInMemory looks a key up on connections that only read, and counts the request in memory, because a counter that
-// each request wrote would wait for SQLite's one writer and empty the caches of all connections that read. Memory is enough,
-// because one server alone uses a SQLite file.
+// findCountingInMemory looks up a key on connections that only read, and counts the request in memory. A counter in the
+// database would make each request wait for SQLite's one writer and empty the caches of all reading connections. Memory is
+// enough, because only one server uses a SQLite file.
 func (g *Gate) findCountingInMemory(ctx context.Context, q lookup) (found lookupResult, err error) {
 	row := g.db.Admissions().QueryRowContext(ctx, g.statements["known"], q.fingerprint[:], q.client, q.moment,
 		limit.UnknownKeysPerMinute)
@@ -80,7 +80,7 @@ func (g *Gate) findCountingInMemory(ctx context.Context, q lookup) (found lookup
 	return found, err
 }
 
-// scan reads a row of the statement "known", and returns the lookup's position from 1.
+// scan reads a row of the statement "known" and returns the position of its lookup, counted from 1.
 func (f *lookupResult) scan(row interface{ Scan(into ...any) error }) (position int, err error) {
 	var (
 		now                 int64
@@ -98,7 +98,7 @@ func (f *lookupResult) scan(row interface{ Scan(into ...any) error }) (position 
 		return 0, fmt.Errorf("read the key and its store: %w", err)
 	}
 	f.now, f.known, f.revoked = time.UnixMilli(now).UTC(), true, revoked.Valid
-	// A key expires at the exact instant of its expiry.
+	// A key is expired at exactly its expiry.
 	f.expired = expires.Valid && !f.now.Before(expires.Time)
 	return position, nil
 }

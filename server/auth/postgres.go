@@ -9,8 +9,8 @@ import (
 	"go.storefront.example/server/limit"
 )
 
-// findCountingInDatabase looks several keys up and counts their requests, in one statement, as if one came after the other. For
-// unknown keys it returns zero results and counts nothing.
+// findCountingInDatabase looks up several keys and counts their requests in one statement, as if one request came after the
+// other. For unknown keys it returns zero results and counts nothing.
 func (g *Gate) findCountingInDatabase(ctx context.Context, lookups []lookup) ([]lookupResult, error) {
 	fingerprints, clients := make(pq.ByteaArray, len(lookups)), make(pq.StringArray, len(lookups))
 	for i, q := range lookups {
@@ -28,7 +28,7 @@ func (g *Gate) findCountingInDatabase(ctx context.Context, lookups []lookup) ([]
 	for i := range found {
 		for _, later := range found[i+1:] {
 			if found[i].known && later.principal.KeyID == found[i].principal.KeyID {
-				found[i].count-- // the counter is that after all of them
+				found[i].count-- // the row has the counter after all requests of the batch
 			}
 		}
 	}

@@ -13,18 +13,18 @@ import (
 type Principal struct {
 	KeyID   uuid.UUID
 	KeyName string
-	// Scopes are those chosen at the key's creation; a write scope implies the read scope.
+	// Scopes are the scopes chosen when the key was created; a write scope implies the read scope.
 	Scopes []string
 	Store  tenant.Store
 }
 
-// Actor is the principal as named in the activity journal: the key, by its name.
+// Actor returns the actor of the activity journal: the key, by its name.
 func (p Principal) Actor() tenant.Actor {
 	return tenant.Actor{Type: tenant.ActorAPIKey, ID: p.KeyID.String(), Name: p.KeyName}
 }
 
-// Require returns nil if the key has the scope or one that implies it. Otherwise it returns the
-// refusal insufficient_scope, whose details name the scope.
+// Require returns nil if the key has the scope or one that implies it. Otherwise it returns the refusal insufficient_scope,
+// whose details name the scope.
 func (p Principal) Require(scope string) error {
 	if Covers(p.Scopes, scope) {
 		return nil

@@ -14,9 +14,9 @@ import (
 )
 
 const (
-	// flushEvery is how often the data in memory is written: a server that is killed forgets what it counted since.
+	// flushEvery is how often the data in memory is written. A killed server loses what it counted since.
 	flushEvery = 10 * time.Second
-	// flushTimeout bounds one such writing.
+	// flushTimeout bounds one flush.
 	flushTimeout = 5 * time.Second
 )
 
@@ -37,9 +37,8 @@ func (g *Gate) Run(ctx context.Context) error {
 	}
 }
 
-// Flush writes the counters that are held in memory and the last use of keys, and removes the clients' counters of past
-// minutes. What it cannot write within five seconds stays for the next time. Goroutines may call it at once, and while
-// requests are admitted.
+// Flush writes the counters held in memory and the last use of keys, and removes address counters of past minutes. Data that it
+// cannot write within five seconds stays for the next flush. Goroutines may call it at once, and while requests are admitted.
 func (g *Gate) Flush(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, flushTimeout)
 	defer cancel()
@@ -68,7 +67,7 @@ func (g *Gate) flushUses(ctx context.Context) error {
 	return nil
 }
 
-// write runs a statement whose first parameter is a number for each key, in JSON.
+// write runs a statement whose first parameter is JSON with a number for each key.
 func (g *Gate) write(ctx context.Context, statement string, list map[uuid.UUID]int64, args ...any) error {
 	if len(list) == 0 {
 		return nil
@@ -80,7 +79,7 @@ func (g *Gate) write(ctx context.Context, statement string, list map[uuid.UUID]i
 	return err
 }
 
-// sweep removes the clients' counters of past minutes, once a minute.
+// sweep removes address counters of past minutes, once a minute.
 func (g *Gate) sweep(ctx context.Context) error {
 	minute := limit.Minute(g.now())
 	if minute == g.swept {

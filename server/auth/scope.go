@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// The scopes of keys (specification, Scopes). The store and orders have no write scope.
+// The scopes of keys (specification, Scopes). Store and orders have no write scope.
 const (
 	ScopeStoreRead         = "store:read"
 	ScopeProductsRead      = "products:read"

@@ -25,25 +25,24 @@ type activityBody struct {
 	Actors  []adminv1.ActivityEntry_Actor_Type
 }
 
-// entry is a change in the journal, for a reader.
+// entry is an entry of the journal for a reader.
 type entry struct {
 	*adminv1.ActivityEntry
-	// Who is the kind of actor that made it, and What the action in words.
+	// Who is the kind of actor, and What the action in words.
 	Who, What string
-	// Kind is the kind of resource in words, Name what people call it, and To the page about it; the last
-	// two may be empty.
+	// Kind is the kind of resource in words, Name its human-readable name, and To the page about it. Name and To may be empty.
 	Kind, Name, To string
 	Changes        []change
 }
 
-// change is a field with its old and new value; New reports that there was none before.
+// change is a field with its old and new value. New is true if there was no old value.
 type change struct {
 	Field    string
 	From, To value
 	New      bool
 }
 
-// value is what a field was or became: a time, or a text, or nothing.
+// value is a field's value: a time, a text, or nothing.
 type value struct {
 	Text string
 	At   *timestamppb.Timestamp
@@ -98,14 +97,14 @@ func (d *dashboard) activity(v *visit) error {
 	return d.page(v, view{Title: "Activity", Section: "activity", Template: "activity", Body: body})
 }
 
-// kinds are the kinds of resource that the journal has entries about.
+// kinds are the kinds of resource in the journal.
 var kinds = []string{"product", "order", "customer", "payment_link", "api_key", "webhook", "store", "session", "sign_in_link"}
 
-// referred are the kinds of resource whose ids are the values of a field.
+// referred maps fields whose values are ids to the kind of resource that they identify.
 var referred = map[string]string{"customerId": "customer", "paymentLinkId": "payment_link"}
 
-// pageOf is the page about a resource: its own or, where the dashboard has none, the deliveries of its
-// events. It is empty if the resource is gone.
+// pageOf returns the page about a resource: its own page or, if the dashboard has none, the deliveries of its events. It is
+// empty for a deleted resource.
 func pageOf(r *adminv1.ActivityEntry_Resource, names map[string]string) string {
 	if names[r.GetId()] == "" {
 		return ""
@@ -125,13 +124,13 @@ var actors = map[adminv1.ActivityEntry_Actor_Type]string{
 	adminv1.ActivityEntry_Actor_member: "Member",
 }
 
-// spaced makes words of an action: payment_link.created is "Payment link created".
+// spaced writes an action in words: payment_link.created is "Payment link created".
 func spaced(action string) string {
 	words := strings.NewReplacer("api_key", "API key", "_", " ", ".", " ").Replace(action)
 	return strings.ToUpper(words[:min(1, len(words))]) + words[min(1, len(words)):]
 }
 
-// changesOf reads the changes of an entry in the order in which they were written.
+// changesOf reads the changes of an entry in their order.
 func changesOf(column []byte, currency string) ([]change, error) {
 	d := json.NewDecoder(bytes.NewReader(column))
 	d.UseNumber()
@@ -155,10 +154,10 @@ func changesOf(column []byte, currency string) ([]change, error) {
 	return changes, nil
 }
 
-// maxShownRunes bounds a value in the journal's page: descriptions are long.
+// maxShownRunes bounds a value on the page, because descriptions are long.
 const maxShownRunes = 200
 
-// shown is a value for a reader. Amounts are in the store's currency.
+// shown formats a value for a reader. Amounts are in the store's currency.
 func shown(field string, v any, currency string) value {
 	switch v := v.(type) {
 	case nil:
@@ -188,7 +187,7 @@ func shown(field string, v any, currency string) value {
 		}
 		return value{Text: cut(strings.Join(texts, ", "), maxShownRunes)}
 	}
-	text, _ := json.Marshal(v) // what was read from JSON can be written as JSON
+	text, _ := json.Marshal(v) // cannot fail, because the value was read from JSON
 	return value{Text: cut(string(text), maxShownRunes)}
 }
 

@@ -10,13 +10,13 @@ import (
 // chart is a drawing over time with its title, axes and numbers.
 type chart struct {
 	Title, Summary string
-	// Top is what the top of the vertical axis stands for, and Times are along the other one; both empty without data. Most
-	// describes the highest bar to those who do not see it.
+	// Top is the value at the top of the vertical axis, and Times are the labels of the other axis; both are empty without
+	// data. Most describes the highest bar for readers who do not see it.
 	Top, Most string
 	Times     []string
 	Bars      []bar
 	Width     int
-	// Attempts reports that the bars are attempts, which succeeded or failed.
+	// Attempts is true if the bars show succeeded and failed attempts.
 	Attempts bool
 }
 
@@ -26,7 +26,7 @@ type bar struct {
 	X, Y, Height int
 }
 
-// Height is that of the drawing, in its own units.
+// Height returns the height of the drawing, in its own units.
 func (chart) Height() int { return chartHeight }
 
 // span is a length of time that charts show, divided into bars.
@@ -42,7 +42,7 @@ var (
 	lastWeek = span{"the last 7 days", "in 6 hours", 6 * usage.Hour, 28, []string{"7 d ago", "5 d", "3 d", "now"}}
 )
 
-// since is when the first bar begins.
+// since returns when the first bar begins.
 func (s span) since(now time.Time) time.Time {
 	return now.UTC().Truncate(s.bar).Add(-time.Duration(s.bars-1) * s.bar)
 }
@@ -50,7 +50,7 @@ func (s span) since(now time.Time) time.Time {
 // The size of a drawing, in its own units.
 const barWidth, chartHeight = 6, 48
 
-// counts sums tallies, each an hour, by bar and in all.
+// counts sums tallies of an hour each, by bar and in total.
 func (s span) counts(tallies []usage.Tally, now time.Time) (bars []usage.Tally, all usage.Tally) {
 	bars, first := make([]usage.Tally, s.bars), s.since(now)
 	for _, t := range tallies {
@@ -65,7 +65,7 @@ func (s span) counts(tallies []usage.Tally, now time.Time) (bars []usage.Tally, 
 	return bars, all
 }
 
-// attempts draws how attempts to deliver ended.
+// attempts draws how many attempts succeeded and failed.
 func (s span) attempts(tallies []usage.Tally, now time.Time) chart {
 	bars, all := s.counts(tallies, now)
 	c := chart{Title: "Attempts in " + s.name, Summary: "none", Attempts: true}
@@ -93,7 +93,7 @@ func (s span) attempts(tallies []usage.Tally, now time.Time) chart {
 	return c
 }
 
-// took draws how long attempts to deliver took on average.
+// took draws how long attempts took on average.
 func (s span) took(tallies []usage.Tally, now time.Time) chart {
 	bars, all := s.counts(tallies, now)
 	c := chart{Title: "Time of an attempt in " + s.name, Summary: "none"}

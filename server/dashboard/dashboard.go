@@ -1,18 +1,17 @@
-// Package dashboard serves Settings › Developer of a store in a browser: an overview, API keys, webhooks,
-// events, the journal of deliveries, refused requests and the activity journal. It belongs on the operator's listener, under
-// Path, and needs no file beside the binary.
+// Package dashboard serves Settings › Developer of a store in a browser: an overview, API keys, webhooks, events, the delivery
+// journal, refused requests and the activity journal. The operator's listener serves it under Path, and it needs no file
+// besides the binary.
 //
 //	sign-in link ──► page with one button ──► session cookie, 12 hours ──► the store's pages
-//	   (used up by the button, not by the page: previews of links fetch pages)
+//	   (the button consumes it, not the page: previews of links fetch pages)
 //
-// The link's scheme decides which cookie its session has: https means one that browsers send over
-// HTTPS to this host alone, and no other cookie lets anybody into that session. Nothing is decided by
-// what a request looks like, which is what a proxy makes of it.
+// The link's scheme decides which cookie its session has. With https it is one that browsers send only over HTTPS and only to
+// this host, and only that cookie opens the session. The scheme of the request decides nothing, because a proxy may change it.
 //
-// A member is signed in to one store, and every id in an address is looked up within that store
-// by the rules that hold for the API. It refuses whoever is not signed in; a change whose form
-// carries no token of the session, or that a page of another site sends; and to be shown in a
-// frame. Keys and secrets stand on the page that answers their making and nowhere else.
+// A member is signed in to one store, and every id in an address is looked up within that store by the rules that hold for the
+// API. It refuses requests without a session, and changes whose form lacks the session's token or comes from a page of another
+// site. It may not be shown in a frame, except on FrameAncestors. Only the page that answers a key's or a secret's creation
+// shows it.
 //
 // Every page reads and every form works without JavaScript.
 package dashboard
@@ -37,24 +36,24 @@ import (
 // Path is where the dashboard is mounted.
 const Path = "/dashboard"
 
-// maxFormBytes bounds a form: the longest is a webhook's URL, description and events.
+// maxFormBytes bounds a form. The longest form has a webhook's URL, description and events.
 const maxFormBytes = 64 << 10
 
-// Config is what the dashboard works with. Every field is required.
+// Config configures the dashboard. Every field is required.
 type Config struct {
 	// Sessions signs members in.
 	Sessions *signin.Sessions
-	// Operator carries out what their pages ask for in their store.
+	// Operator runs the operations of their pages.
 	Operator *admin.Operator
-	// Now is the store's clock.
+	// Now is the database's clock.
 	Now func() time.Time
-	// Unreachable reports whether an error means that the database is away.
+	// Unreachable reports whether an error means that the database is unavailable.
 	Unreachable func(error) bool
-	// Logger gets a line a request, sign-ins, refused forms and failures; never a secret.
+	// Logger gets a line for each request, and lines for sign-ins, refused forms and failures, but never a secret.
 	Logger *slog.Logger
-	// Slots bounds how many requests work on the database at a time, those of one store and those without a session.
+	// Slots bounds how many requests work on the database at a time, for each store and for requests without a session.
 	Slots *limit.Slots
-	// Platform has been checked (Platform.Check).
+	// Platform is the operator's branding; the caller has checked it (Platform.Check).
 	Platform Platform
 }
 
@@ -126,22 +125,22 @@ func (d *dashboard) protect(h http.Header) {
 	if len(d.Platform.FrameAncestors) > 0 {
 		ancestors = strings.Join(d.Platform.FrameAncestors, " ")
 	} else {
-		h.Set("X-Frame-Options", "DENY") // it can name nobody
+		h.Set("X-Frame-Options", "DENY") // it cannot allow single origins
 	}
 	h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "+
 		"connect-src 'self'; form-action 'self'; frame-ancestors "+ancestors+"; base-uri 'none'")
 	h.Set("X-Content-Type-Options", "nosniff")
-	// The address of a page holds a sign-in link's token or ids, and is told nobody. no-referrer
-	// would take the page's origin from its forms as well (Fetch standard, "append a request
-	// Origin header"), by which the forms of browsers that send no Sec-Fetch-Site are known.
+	// The address of a page may contain a sign-in link's token, so browsers send only its origin to others. no-referrer would
+	// take the page's origin from its forms as well (Fetch standard, "append a request Origin header"), by which the forms of
+	// browsers that send no Sec-Fetch-Site are known.
 	h.Set("Referrer-Policy", "strict-origin")
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
 	h.Set("Cache-Control", "no-store")
 }
 
-// visit is a request of a member who is signed in. Its context is in the member's store, so that the
-// operator finds nothing of another one.
+// visit is a request of a member who is signed in. Its context has the member's store, so that the operator finds only that
+// store's rows.
 type visit struct {
 	context.Context
 	w       http.ResponseWriter
@@ -152,7 +151,7 @@ type visit struct {
 	session string
 }
 
-// member lets a member in, and a change only with the token of the member's session.
+// member admits a signed-in member, and a change only with the token of the member's session.
 func (d *dashboard) member(do func(*visit) error) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		malformed := parseForm(r)
@@ -206,7 +205,7 @@ func parseForm(r *http.Request) error {
 	return r.ParseForm()
 }
 
-// unreadable is the status and the title of the answer to a form that cannot be parsed.
+// unreadable returns the status and the title of the answer to a form that cannot be parsed.
 func unreadable(err error) (status int, title string) {
 	if large := (*http.MaxBytesError)(nil); errors.As(err, &large) {
 		return http.StatusRequestEntityTooLarge, "This form is too large"
@@ -214,7 +213,7 @@ func unreadable(err error) (status int, title string) {
 	return http.StatusBadRequest, "This form cannot be read"
 }
 
-// to redirects the browser to a page, which shows what was done.
+// to redirects the browser to a page, which then shows what was done.
 func (v *visit) to(path, done string) error {
 	if done != "" {
 		path += "?done=" + done
@@ -223,7 +222,7 @@ func (v *visit) to(path, done string) error {
 	return nil
 }
 
-// refuse shows why something was not done.
+// refuse shows why an action was refused.
 func (d *dashboard) refuse(v *visit, err error) {
 	r := apierr.FromRequest(v.r.Context(), err, d.Unreachable)
 	shown := message("This was not done", r.Message)
@@ -239,7 +238,7 @@ func (d *dashboard) refuse(v *visit, err error) {
 		body.Fields = append(body.Fields, name+": "+f.GetMessage())
 	}
 	if r.Code == apierr.ValidationFailed && len(body.Fields) > 0 {
-		body.Text = "Correct this, then try again:" // the API's message names a member of its error body
+		body.Text = "Correct this, then try again:" // the API's message names fields of the error body
 	}
 	d.show(v, r.Status(), shown)
 }
@@ -255,8 +254,7 @@ func (d *dashboard) fail(w http.ResponseWriter, r *http.Request, err error) {
 	d.write(w, r, f.Status(), d.failed(r, f))
 }
 
-// failed is the page of a failure of the service; its reference, the request's identifier, finds
-// the cause in the log.
+// failed returns the page for a failure of the service. Its reference is the request id, which finds the cause in the log.
 func (d *dashboard) failed(r *http.Request, f *apierr.Refusal) view {
 	reference := tenant.RequestOf(r.Context()).ID.String()
 	if !f.GaveUp() {
@@ -283,7 +281,7 @@ func (d *dashboard) refuseForeign(w http.ResponseWriter, r *http.Request) {
 
 // notify shows a page to a reader who is not signed in.
 func (d *dashboard) notify(w http.ResponseWriter, r *http.Request, status int, title, text string) {
-	// The rest of the body would be read as the next request.
+	// Read the rest of the body, because otherwise it would be read as the next request.
 	_, _ = io.Copy(io.Discard, r.Body)
 	d.write(w, r, status, message(title, text))
 }

@@ -14,25 +14,25 @@ import (
 	"go.storefront.example/worker/signature"
 )
 
-// retrying is what the pages call a pending delivery of which an attempt has failed.
+// retrying is the pages' name for a pending delivery after a failed attempt.
 const retrying = "retrying"
 
 // listed is a delivery in a list.
 type listed struct {
 	*adminv1.Delivery
-	// Webhook is nil when it was deleted.
+	// Webhook is nil if it was deleted.
 	Webhook *adminv1.Webhook
-	// About describes in words what its event concerns.
+	// About describes the event in words.
 	About string
 }
 
-// deliveriesBody is a page of the journal of deliveries.
+// deliveriesBody is a page of the delivery journal.
 type deliveriesBody struct {
 	filter
 	Deliveries      []listed
 	Webhooks        []*adminv1.Webhook
 	Types, Statuses []string
-	// Live reports that the page follows new deliveries.
+	// Live is true if the page loads new deliveries by itself.
 	Live bool
 }
 
@@ -75,7 +75,7 @@ func (d *dashboard) deliveries(v *visit) error {
 	return d.page(v, view{Title: "Deliveries", Section: "deliveries", Template: "deliveries", Body: body})
 }
 
-// list adds to deliveries what their rows show.
+// list adds to deliveries what their rows show: webhooks and event descriptions.
 func (d *dashboard) list(v *visit, deliveries []*adminv1.Delivery, hooks []*adminv1.Webhook) ([]listed, error) {
 	payloads, err := d.Operator.PayloadsOf(v, idsOf(deliveries, (*adminv1.Delivery).GetEventId))
 	if err != nil {
@@ -88,7 +88,7 @@ func (d *dashboard) list(v *visit, deliveries []*adminv1.Delivery, hooks []*admi
 	return rows, nil
 }
 
-// idsOf are the ids that messages have or name.
+// idsOf returns the ids of messages, or ids in them.
 func idsOf[Message any](all []Message, id func(Message) string) []string {
 	ids := make([]string, len(all))
 	for i, one := range all {
@@ -97,7 +97,7 @@ func idsOf[Message any](all []Message, id func(Message) string) []string {
 	return ids
 }
 
-// byID are webhooks by their ids.
+// byID returns webhooks by their ids.
 func byID(all []*adminv1.Webhook) map[string]*adminv1.Webhook {
 	of := map[string]*adminv1.Webhook{}
 	for _, w := range all {
@@ -106,23 +106,22 @@ func byID(all []*adminv1.Webhook) map[string]*adminv1.Webhook {
 	return of
 }
 
-// refreshSeconds is how often a page that waits for an attempt is loaded where no script does it.
+// refreshSeconds is how often a page reloads while it waits for an attempt and scripts are off.
 const refreshSeconds = 3
 
-// sentHeader is one line of what an attempt sent.
+// sentHeader is a header that an attempt sent.
 type sentHeader struct{ Name, Value string }
 
 // deliveryBody is the page of one delivery.
 type deliveryBody struct {
 	*adminv1.Delivery
-	// Webhook is nil when it was deleted.
+	// Webhook is nil if it was deleted.
 	Webhook *adminv1.Webhook
-	// CanSend reports that it can be sent now or again.
+	// CanSend is true if the delivery can be sent now or again.
 	CanSend bool
-	// Headers are those of the newest attempt.
+	// Headers are the headers of the newest attempt.
 	Headers []sentHeader
-	// About describes in words what the event concerns, Payload is its envelope for a reader, Raw the
-	// bytes as they are signed.
+	// About describes the event in words, Payload is its envelope indented for a reader, and Raw the signed bytes.
 	About, Payload, Raw string
 }
 
@@ -153,8 +152,8 @@ func (d *dashboard) delivery(v *visit) error {
 	return d.page(v, page)
 }
 
-// headersOf are the headers of an attempt (specification, Delivery). The signature is not kept:
-// whoever has the secret can make it of the time and the payload.
+// headersOf returns the headers of an attempt (specification, Delivery). The signature is not stored, because whoever has the
+// secret can compute it from the time and the payload.
 func headersOf(d *adminv1.Delivery, a *adminv1.Delivery_Attempt) []sentHeader {
 	return []sentHeader{
 		{"Content-Type", "application/json"},
@@ -181,7 +180,7 @@ func (d *dashboard) payload(v *visit) error {
 	return nil
 }
 
-// resendDelivery sends a delivery now that waits, or the event of one that has ended again, and shows the delivery.
+// resendDelivery sends a waiting delivery now, or the event of a finished one again, and shows the delivery.
 func (d *dashboard) resendDelivery(v *visit) error {
 	again, err := d.Operator.ResendDelivery(v, &adminv1.ResendDeliveryRequest{Id: v.r.PathValue("id")})
 	if err != nil {

@@ -6,14 +6,14 @@ import (
 	"go.storefront.example/server/apierr"
 )
 
-// labels are the names that the forms give their fields.
+// labels are the forms' labels of fields.
 var labels = map[string]string{
 	"name": "Name", "scopes": "Scopes", "lifetime": "Expires", "url": "URL", "description": "Description", "events": "Events",
 	"since": "Since", "window": "Since", "from": "From", "until": "Until", "eventType": "Event", "status": "Status", "pageToken": "Page",
 	"text": "Search",
 }
 
-// meanings are what scopes allow and when events are sent (specification, Scopes, Event types).
+// meanings describe what scopes allow and when events are sent (specification, Scopes, Event types).
 var meanings = map[string]string{
 	"store:read":          "Read the store's own data",
 	"products:read":       "List and read products, whatever their status",
@@ -33,7 +33,7 @@ var meanings = map[string]string{
 	"ping":              "Somebody pressed the test button",
 }
 
-// refusalsToOwners are the meanings of codes whose text for callers names a part of the answer, which an owner does not see.
+// refusalsToOwners describe codes for owners, if the text for callers names a part of the answer, which an owner does not see.
 var refusalsToOwners = map[apierr.Code]string{
 	apierr.ValidationFailed:  "A parameter or a field of the body is invalid.",
 	apierr.InsufficientScope: "The key lacks a scope that the request needs.",
@@ -42,12 +42,12 @@ var refusalsToOwners = map[apierr.Code]string{
 	apierr.RateLimited:       "The key made too many requests in one minute.",
 }
 
-// refusalOf returns what a code means, to an owner.
+// refusalOf describes a code to an owner.
 func refusalOf(code string) string {
 	return cmp.Or(refusalsToOwners[apierr.Code(code)], apierr.Meanings[apierr.Code(code)])
 }
 
-// refusedLabels say what the names beside a code are.
+// refusedLabels are the labels of the names listed with a code.
 var refusedLabels = map[apierr.Code]string{apierr.InsufficientScope: "Scope", apierr.ProductIncomplete: "Missing"}
 
 func refusedLabel(code string) string { return cmp.Or(refusedLabels[apierr.Code(code)], "Refused") }

@@ -15,7 +15,7 @@ import (
 // happened is an event in the list, with its deliveries.
 type happened struct {
 	*adminv1.Event
-	// About describes in words what it concerns, and Text is its payload for a reader.
+	// About describes the event in words, and Text is its payload for a reader.
 	About, Text string
 	Deliveries  []listed
 }
@@ -59,18 +59,18 @@ func (d *dashboard) events(v *visit) error {
 	return d.page(v, view{Title: "Events", Section: "events", Template: "events", Body: body})
 }
 
-// described is a type of event in the catalogue.
+// described is an event type in the catalogue.
 type described struct {
 	Type string
-	// Meaning is when it is sent, in the reference's words, and Payload an example of its envelope.
+	// Meaning says when the event is sent, as the reference does, and Payload is an example of its envelope.
 	Meaning, Payload string
-	// Reference is where the reference describes it.
+	// Reference is the address of its description in the reference.
 	Reference string
 	// Webhooks receive it.
 	Webhooks []*adminv1.Webhook
 }
 
-// catalogue are the types of event as the API's document describes them, ping last.
+// catalogue has the event types as the OpenAPI document describes them, ping last.
 var catalogue = sync.OnceValues(func() ([]described, error) {
 	var document struct {
 		Webhooks map[string]struct {
@@ -101,7 +101,7 @@ var catalogue = sync.OnceValues(func() ([]described, error) {
 	return all, nil
 })
 
-// eventTypes lists the types of event with the store's webhooks that receive them.
+// eventTypes lists the event types with the store's webhooks that receive them.
 func (d *dashboard) eventTypes(v *visit) error {
 	types, err := catalogue()
 	if err != nil {

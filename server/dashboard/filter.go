@@ -15,18 +15,18 @@ import (
 // pageSize is how many entries of a list a page shows.
 const pageSize = 25
 
-// filter is what a page of a list shows: the parameters of its address that are set.
+// filter has the parameters of a list page's address that are set.
 type filter struct {
 	url.Values
-	// from and until are the times between which the entries are; nil means any.
+	// from and until bound the times of the entries; nil means no bound.
 	from, until *timestamppb.Timestamp
-	// Older is the address of the next page; empty on the last.
+	// Older is the address of the next page; empty on the last page.
 	Older string
-	// LookedBackTo is the time of the oldest entry that was looked through, if the search ended before it was complete.
+	// LookedBackTo is the time of the oldest entry that was searched, if the search ended before it reached the oldest one.
 	LookedBackTo *timestamppb.Timestamp
 }
 
-// filterOf reads the parameters with these names, those of a time and the place in the list.
+// filterOf reads the parameters with these names, the bounds of time and the position in the list.
 func filterOf(v *visit, names ...string) (f filter, err error) {
 	f.Values = url.Values{}
 	for name, values := range v.r.URL.Query() {
@@ -40,7 +40,7 @@ func filterOf(v *visit, names ...string) (f filter, err error) {
 	return f, err
 }
 
-// timeOf reads the parameter of a time, and writes it as the form shows it.
+// timeOf reads a time parameter, and rewrites it as the form shows it.
 func (f filter) timeOf(name string) (*timestamppb.Timestamp, error) {
 	if !f.Has(name) {
 		return nil, nil
@@ -50,13 +50,13 @@ func (f filter) timeOf(name string) (*timestamppb.Timestamp, error) {
 	return timestamppb.New(at), err
 }
 
-// Later reports that this is not the first page.
+// Later reports whether this is not the first page.
 func (f filter) Later() bool { return f.Has("before") }
 
-// Filtered reports that anything is looked for.
+// Filtered reports whether any filter is set.
 func (f filter) Filtered() bool { return len(f.Values) > 1 || len(f.Values) == 1 && !f.Later() }
 
-// next sets the address of the next page, which has this token; without one, this is the last.
+// next sets the address of the next page from its token; without a token this is the last page.
 func (f *filter) next(v *visit, token string) {
 	if token == "" {
 		return
@@ -70,8 +70,8 @@ func (f *filter) next(v *visit, token string) {
 	f.Older = v.r.URL.Path + "?" + older.Encode()
 }
 
-// inputTimes are the forms of a time from a form: as a browser's own field writes one, in UTC, without and
-// with seconds; and as the script sends it, with its zone.
+// inputTimes are the forms of a time in a form: in UTC with or without seconds, as a browser's own field sends it, and with a
+// zone, as the script sends it.
 var inputTimes = []string{"2006-01-02T15:04", inputTime, time.RFC3339}
 
 const inputTime = "2006-01-02T15:04:05"

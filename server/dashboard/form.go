@@ -13,18 +13,18 @@ import (
 	"go.storefront.example/server/apierr"
 )
 
-// onceBytes is the randomness that distinguishes a form from all others.
+// onceBytes is the randomness that identifies a form.
 const onceBytes = 16
 
-// once makes the hidden field by which a form is recognised when it is sent again.
+// once returns a value for the hidden field that identifies a form, to recognise it when it is sent again.
 func once() string {
 	var random [onceBytes]byte
-	_, _ = rand.Read(random[:]) // never fails: it ends the process instead
+	_, _ = rand.Read(random[:]) // rand.Read never fails; it ends the process instead
 	return base64.RawURLEncoding.EncodeToString(random[:])
 }
 
-// onceKey returns the form's idempotency key. Under it the operator carries the form out once, also if the
-// reader reloads the page that answers it, goes back to it or clicks twice.
+// onceKey returns the form's idempotency key. It makes the operator run the form once, even if the reader reloads the answer,
+// goes back to it or clicks twice.
 func onceKey(v *visit) (string, error) {
 	key := v.r.PostForm.Get("once")
 	if random, err := base64.RawURLEncoding.DecodeString(key); err != nil || len(random) != onceBytes {
@@ -33,45 +33,45 @@ func onceKey(v *visit) (string, error) {
 	return key, nil
 }
 
-// repeated is the page of a form that came again after it had shown a secret: what it made, and the page about that.
+// repeated is the page for a form that was sent again after it had shown a secret: what the form made, and the page about that.
 type repeated struct{ Made, To string }
 
-// isRepeated reports whether an error refuses a form that was carried out before.
+// isRepeated reports whether an error means that the form was carried out before.
 func isRepeated(err error) bool {
 	var r *apierr.Refusal
 	return errors.As(err, &r) && r.Code == apierr.IdempotencyKeyReused
 }
 
-// showRepeated answers a form that came again. It shows no secret: only the first answer did.
+// showRepeated answers a form that was sent again. It shows no secret, because only the first answer may.
 func (d *dashboard) showRepeated(v *visit, title, section string, body repeated) error {
 	d.show(v, http.StatusConflict, view{Title: title, Section: section, Template: "repeated", Body: body})
 	return nil
 }
 
-// problems are what is wrong with a form, by field; "" is about the whole of it.
+// problems are the errors of a form by field; "" is for the whole form.
 type problems map[string]string
 
-// problem is what is wrong with one field; Text is empty when nothing is. First marks the first bad field of a form, which
-// gets the focus.
+// problem is the error of a field; Text is empty if there is none. First marks the form's first bad field, which gets the
+// focus.
 type problem struct {
 	Name, Text string
 	First      bool
 }
 
-// fieldOrder are the fields of the forms from top to bottom.
+// fieldOrder lists the fields of the forms from top to bottom.
 var fieldOrder = []string{"name", "scopes", "lifetime", "url", "description", "events", "window", "since"}
 
-// of returns what is wrong with a field.
+// of returns the error of a field.
 func (p problems) of(name string) problem {
 	first := slices.IndexFunc(fieldOrder, func(field string) bool { return p[field] != "" })
 	return problem{name, p[name], first >= 0 && fieldOrder[first] == name}
 }
 
-// chooseOne is what is wrong with a form of which no box is ticked.
+// chooseOne is the error of a form without a ticked box.
 const chooseOne = "Choose at least one."
 
-// problemsOf reads a refusal that the reader can correct in the form. whole names, for a code, the field
-// that it is about. Every other error is returned unchanged.
+// problemsOf converts a refusal that the reader can correct in the form. whole maps codes to the fields that they are about. It
+// returns every other error unchanged.
 func problemsOf(err error, sent url.Values, whole map[apierr.Code]string) (problems, error) {
 	var r *apierr.Refusal
 	if !errors.As(err, &r) {
@@ -96,19 +96,19 @@ func problemsOf(err error, sent url.Values, whole map[apierr.Code]string) (probl
 	return p, nil
 }
 
-// sentence makes a sentence of the problem of a field.
+// sentence makes a sentence of a field's error.
 func sentence(text string) string {
 	first, size := utf8.DecodeRuneInString(text)
 	return string(unicode.ToUpper(first)) + text[size:] + "."
 }
 
-// form is a form: what stands in its fields, the boxes to tick, and what is wrong with what was sent.
+// form has the values of a form's fields, its choices, and the errors of what was sent.
 type form struct {
 	url.Values
 	Choices  []string
 	Problems problems
-	// ID is that of what the form changes, empty if it makes something, and Was has the fields as they were when the form was
-	// opened.
+	// ID is the id of what the form changes, empty if the form creates something. Was has the fields as they were when the form
+	// was opened.
 	ID  string
 	Was url.Values
 }

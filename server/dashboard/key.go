@@ -12,14 +12,13 @@ import (
 	"go.storefront.example/server/shop"
 )
 
-// keysBody is the page of a store's keys: active ones, and the newest of those that were revoked or have
-// expired. Most is how many of these are shown.
+// keysBody is the page of a store's keys: the active ones, and at most Most of those that were revoked or have expired.
 type keysBody struct {
 	Active, Over []*adminv1.Key
 	Limit, Most  int
 }
 
-// Full reports whether the store may have no other active key.
+// Full reports whether the store may have no more active keys.
 func (b keysBody) Full() bool { return len(b.Active) >= b.Limit }
 
 // keys lists the keys.
@@ -32,7 +31,7 @@ func (d *dashboard) keys(v *visit) error {
 	return d.page(v, view{Title: "API keys", Section: "keys", Template: "keys", Body: body})
 }
 
-// lifetime is a choice of when a key expires.
+// lifetime is a choice for a key's expiry.
 type lifetime struct {
 	Value, Name string
 	lifetime    adminv1.Key_Lifetime
@@ -44,7 +43,7 @@ var lifetimes = []lifetime{
 	{"1y", "After 1 year", adminv1.Key_YEAR_1}, {"never", "Never", adminv1.Key_NEVER},
 }
 
-// lifetimeOf is the choice with this value, none for another one.
+// lifetimeOf returns the lifetime with this value, or the zero value.
 func lifetimeOf(value string) adminv1.Key_Lifetime {
 	for _, l := range lifetimes {
 		if l.Value == value {
@@ -67,13 +66,13 @@ func (d *dashboard) newKey(v *visit) error {
 		return err
 	}
 	if len(active) >= shop.MaxActiveKeys {
-		return d.keys(v) // the list says what to do first
+		return d.keys(v) // the list says that a key must be revoked first
 	}
 	return d.showKeyForm(v, http.StatusOK, form{Values: url.Values{"lifetime": {"90d"}}})
 }
 
-// createKey creates a key and shows it once. The page is the form's own answer, so that the key is in no
-// address and is stored nowhere. The same form again creates no second key.
+// createKey creates a key and shows it once. The page is the direct answer to the form, so that no address contains the key and
+// nothing stores it. The same form sent again creates no second key.
 func (d *dashboard) createKey(v *visit) error {
 	once, err := onceKey(v)
 	if err != nil {
@@ -96,15 +95,15 @@ func (d *dashboard) createKey(v *visit) error {
 	return d.page(v, view{Title: "Your new API key", Section: "keys", Template: "key_created", Body: made})
 }
 
-// question asks for confirmation before an action; ask.html has its words.
+// question asks for confirmation before an action; ask.html has its texts.
 type question struct {
-	// About is the action, and What is the thing that it happens to.
+	// About is the action, and What its object.
 	About, What string
-	// Action is where the form leads, and Back where to go instead.
+	// Action is the form's target, and Back the page to return to.
 	Action, Back string
 }
 
-// ask shows a question on a page of its own, whose address is that of the action too; the script shows the same in a dialog.
+// ask shows a question on its own page, whose address is also that of the action. The script shows it in a dialog instead.
 func (d *dashboard) ask(v *visit, title, section, about, what, back string) error {
 	return d.page(v, view{Title: title, Section: section, Template: "ask", Body: question{about, what, v.r.URL.Path, back}})
 }

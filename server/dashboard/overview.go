@@ -10,18 +10,18 @@ import (
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 )
 
-// expirySoon is how long before its expiry, and after it, a key needs attention.
+// expirySoon is how long before and after its expiry a key needs attention.
 const expirySoon = 14 * 24 * time.Hour
 
-// health is a webhook with what its owner should know of it.
+// health is a webhook with its state for the owner.
 type health struct {
 	*adminv1.Webhook
 	Retries queue.Retries
-	// Day is how its attempts of the last day ended.
+	// Day counts its attempts of the last day.
 	Day usage.Tally
 }
 
-// Share is the share of the day's attempts that succeeded.
+// Share returns the percentage of the day's attempts that succeeded.
 func (h health) Share() string { return shareOf(h.Day) }
 
 // Total counts the day's attempts.
@@ -33,26 +33,27 @@ type refusals struct {
 	Count int64
 }
 
-// overviewBody is the first page: what needs attention, and how each webhook does.
+// overviewBody is the first page: what needs attention, and the state of each webhook.
 type overviewBody struct {
 	Webhooks []health
-	// Failing are webhooks that fail or were disabled by their failures, Expiring keys that expire soon, Expired those
-	// that did a while ago and have no successor of their name, Unused those that were never used, and Refused those of which requests of today or yesterday were refused.
+	// Failing are webhooks that fail or were disabled automatically; Expiring are keys that expire soon; Expired are keys that
+	// expired a while ago and have no successor with their name; Unused were never used; Refused are keys with refused requests
+	// today or yesterday.
 	Failing                   []health
 	Expiring, Expired, Unused []*adminv1.Key
 	Refused                   []refusals
 	HasKeys                   bool
 	Day                       chart
-	// DayDeliveries is the address of the deliveries of the last day.
+	// DayDeliveries is the address of the last day's deliveries.
 	DayDeliveries string
 }
 
-// Calm reports that nothing needs attention.
+// Calm reports whether nothing needs attention.
 func (b overviewBody) Calm() bool {
 	return len(b.Failing)+len(b.Expiring)+len(b.Expired)+len(b.Unused)+len(b.Refused) == 0
 }
 
-// overview shows what needs attention, and how each webhook does.
+// overview shows what needs attention, and the state of each webhook.
 func (d *dashboard) overview(v *visit) error {
 	all, err := d.Operator.ListWebhooks(v, &adminv1.ListWebhooksRequest{})
 	if err != nil {

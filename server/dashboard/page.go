@@ -25,18 +25,18 @@ var staticFiles embed.FS
 
 // view is a page to show.
 type view struct {
-	// Title names the page, in its heading and in the browser's tab.
+	// Title is the page's heading and the title of the browser's tab.
 	Title string
-	// Section is the part of the dashboard that the page belongs to, as it is in its address.
+	// Section is the page's part of the dashboard, as in its address.
 	Section string
-	// Template is the page's file, without .html.
+	// Template is the name of the page's file, without .html.
 	Template string
-	// Refresh makes the browser load the page again after some seconds, where no script does.
+	// Refresh makes the browser reload the page after so many seconds if scripts are off; 0 means never.
 	Refresh int
 	Body    any
 }
 
-// notice is the body of a page with a message and nothing else.
+// notice is the body of a page that only has a message.
 type notice struct {
 	Text   string
 	Fields []string
@@ -46,26 +46,26 @@ func message(title, text string) view {
 	return view{Title: title, Template: "notice", Body: &notice{Text: text}}
 }
 
-// frame is what every page's template gets.
+// frame is the data of every page's template.
 type frame struct {
 	view
 	// Member is nil on the pages of readers who are not signed in.
 	Member *signin.Member
 	Store  tenant.Store
-	// Token is for the forms.
+	// Token is the session's token for forms.
 	Token string
-	// Done is the word for what the form before this page did, and Resent how many deliveries it sent (part.html).
+	// Done names what the form before this page did, and Resent counts the deliveries that it sent (part.html).
 	Done   string
 	Resent int
 	Now    time.Time
-	// Failing is how many webhooks fail or were disabled by their failures.
+	// Failing counts the webhooks that fail or were disabled automatically.
 	Failing int
-	// Platform is what the operator says of the platform.
+	// Platform is the operator's branding.
 	Platform Platform
 	files    map[string]asset
 }
 
-// Path is where the dashboard's addresses begin.
+// Path returns the beginning of the dashboard's addresses.
 func (frame) Path() string { return Path }
 
 // show answers a member with a page.
@@ -78,13 +78,13 @@ func (d *dashboard) show(v *visit, status int, page view) {
 	})
 }
 
-// page answers a member with the page that was asked for. It returns nil, as handlers do that have answered.
+// page sends a page to a member and returns nil, as handlers return after they have answered.
 func (d *dashboard) page(v *visit, page view) error {
 	d.show(v, http.StatusOK, page)
 	return nil
 }
 
-// failing counts the webhooks that fail or were disabled by their failures, for the tab.
+// failing counts the webhooks that fail or were disabled automatically, for the tab.
 func (d *dashboard) failing(v *visit) (n int) {
 	all, _ := d.Operator.ListWebhooks(v, &adminv1.ListWebhooksRequest{}) // an error here would hide the page itself
 	for _, w := range all.GetWebhooks() {
@@ -95,14 +95,14 @@ func (d *dashboard) failing(v *visit) (n int) {
 	return n
 }
 
-// write answers a reader who is not signed in with a page.
+// write sends a page to a reader who is not signed in.
 func (d *dashboard) write(w http.ResponseWriter, r *http.Request, status int, page view) {
 	d.render(w, r, status, frame{view: page, Now: d.Now()})
 }
 
 func (d *dashboard) render(w http.ResponseWriter, r *http.Request, status int, f frame) {
 	f.Platform, f.files = d.Platform, d.files
-	// Into memory first: half a page with status 200 would look whole to a browser.
+	// Render into memory first, because half a page with status 200 would look complete to a browser.
 	var page bytes.Buffer
 	if err := pages[f.Template].Execute(&page, f); err != nil {
 		d.Logger.ErrorContext(r.Context(), "a page of the dashboard cannot be made", "page", f.Template, "error", err)
@@ -117,14 +117,13 @@ func (d *dashboard) render(w http.ResponseWriter, r *http.Request, status int, f
 	_, _ = page.WriteTo(w)
 }
 
-// pages are the templates by their files' names. Each has the layout and the parts that pages
-// share beside it.
+// pages are the templates by their files' names, each with the layout and the shared parts.
 var pages = func() map[string]*template.Template {
 	layout := template.Must(template.New("layout.html").Funcs(functions).ParseFS(pageFiles, "page/layout.html", "page/part.html"))
 	all := map[string]*template.Template{}
 	files, err := pageFiles.ReadDir("page")
 	if err != nil {
-		panic(err) // what is embedded can be read
+		panic(err) // embedded files can be read
 	}
 	for _, f := range files {
 		name := strings.TrimSuffix(f.Name(), ".html")
@@ -139,7 +138,7 @@ var pages = func() map[string]*template.Template {
 type asset struct {
 	content []byte
 	kind    string
-	// version changes with the content, so that a browser may keep the file for good.
+	// version changes with the content, so that browsers may cache the file for good.
 	version string
 }
 
@@ -155,7 +154,7 @@ var assets = func() map[string]asset {
 	all := map[string]asset{}
 	files, err := staticFiles.ReadDir("static")
 	if err != nil {
-		panic(err) // what is embedded can be read
+		panic(err) // embedded files can be read
 	}
 	for _, f := range files {
 		content, err := staticFiles.ReadFile(path.Join("static", f.Name()))
@@ -167,7 +166,7 @@ var assets = func() map[string]asset {
 	return all
 }()
 
-// Asset is where a file is, with its version, "" for one that there is not.
+// Asset returns the address of a file with its version, or "" if there is no such file.
 func (f frame) Asset(name string) string {
 	a, known := f.files[name]
 	if !known {

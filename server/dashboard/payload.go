@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 )
 
-// indented is an envelope on several lines: every name and value as it was sent, only the white
-// space is ours. What is no JSON is left as it is.
+// indented returns an envelope on several lines. Names and values stay as they were sent; only white space is added. Text that
+// is not JSON stays unchanged.
 func indented(payload []byte) string {
 	var b bytes.Buffer
 	if json.Indent(&b, payload, "", "  ") != nil {

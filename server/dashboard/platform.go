@@ -12,16 +12,17 @@ import (
 	"go.storefront.example/server/dashboard/signin"
 )
 
-// Platform is what the operator says of the platform that the dashboard belongs to. The zero value says nothing.
+// Platform is the operator's branding: the name, logo and links of the platform that the dashboard is part of. The zero value
+// has no branding.
 type Platform struct {
-	// Name stands where "Storefront" does otherwise, and in the titles of pages.
+	// Name replaces "Storefront" in pages and in their titles.
 	Name string
-	// Logo is the content of an SVG, PNG, JPEG or WebP file; nil for the dashboard's own.
+	// Logo is the content of an SVG, PNG, JPEG or WebP file; nil means the dashboard's own.
 	Logo []byte
-	// Color is what links and buttons have, such as #0b6b5e; empty for the dashboard's own. They are made darker or lighter as
-	// far as it takes to read them.
+	// Color is the colour of links and buttons, such as #0b6b5e; empty means the dashboard's own. It is made darker or lighter
+	// until text in it can be read.
 	Color string
-	// SignInURL is the platform's page on which a member asks for a new sign-in link; empty for none.
+	// SignInURL is the platform's page where a member gets a new sign-in link; empty means none.
 	SignInURL string
 	// FrameAncestors are the origins whose pages may show the dashboard in a frame.
 	FrameAncestors []string
@@ -29,7 +30,7 @@ type Platform struct {
 
 const maxLogoBytes = 512 << 10
 
-// Check returns the platform with its addresses as browsers write them, or what is wrong with it.
+// Check returns the platform with its addresses in the form that browsers use, or what is wrong with it.
 func (p Platform) Check() (Platform, error) {
 	if _, err := parseColor(p.Color); p.Color != "" && err != nil {
 		return p, err
@@ -62,7 +63,7 @@ func (p Platform) Check() (Platform, error) {
 	return p, nil
 }
 
-// imageKind is the media type of a logo, "" for none that pages can show.
+// imageKind returns the media type of a logo, or "" if pages cannot show it.
 func imageKind(content []byte) string {
 	switch kind := http.DetectContentType(content); kind {
 	case "image/png", "image/jpeg", "image/webp":
@@ -74,7 +75,7 @@ func imageKind(content []byte) string {
 	return ""
 }
 
-// assets are the files that pages load, with the platform's own.
+// assets returns the files that pages load, including the platform's.
 func (p Platform) assets() map[string]asset {
 	all := map[string]asset{}
 	for name, a := range assets {
@@ -92,13 +93,13 @@ func (p Platform) assets() map[string]asset {
 // color is a colour's red, green and blue, each from 0 to 1.
 type color [3]float64
 
-// The backgrounds of style.css that links and buttons stand on, the nearest to them.
+// The background colours of style.css that are the hardest to read links and buttons on.
 var lightGround, darkCard = mustColor("#f6f7f8"), mustColor("#191f22")
 
-// readable is the least contrast of text (WCAG 2.2, 1.4.3).
+// readable is the minimum contrast of text (WCAG 2.2, 1.4.3).
 const readable = 4.5
 
-// styleOf is the style sheet that replaces the accent of style.css.
+// styleOf returns the style sheet that replaces the accent colour of style.css.
 func styleOf(text string) string {
 	brand := mustColor(text)
 	light, dark := brand.until(readable, lightGround, color{0, 0, 0}), brand.until(readable, darkCard, color{1, 1, 1})
@@ -122,7 +123,7 @@ func parseColor(text string) (c color, err error) {
 	return c, nil
 }
 
-// mustColor parses a colour that has been checked before, and panics if it cannot.
+// mustColor parses a colour that has been checked; it panics for a wrong one.
 func mustColor(text string) color {
 	c, err := parseColor(text)
 	if err != nil {
@@ -135,7 +136,7 @@ func (c color) String() string {
 	return fmt.Sprintf("#%02x%02x%02x", int(c[0]*0xff), int(c[1]*0xff), int(c[2]*0xff))
 }
 
-// mix is a colour with a share of another one.
+// mix returns a colour mixed with a share of another one.
 func (c color) mix(with color, share float64) color {
 	for i := range c {
 		c[i] += (with[i] - c[i]) * share
@@ -143,7 +144,7 @@ func (c color) mix(with color, share float64) color {
 	return c
 }
 
-// until moves a colour towards another one until it has a contrast to its background.
+// until moves a colour towards another one until it contrasts enough with its background.
 func (c color) until(contrast float64, ground, towards color) color {
 	for share := 0.0; share < 1; share += .02 {
 		if mixed := c.mix(towards, share); mixed.contrast(ground) >= contrast {
@@ -153,7 +154,7 @@ func (c color) until(contrast float64, ground, towards color) color {
 	return towards
 }
 
-// contrast is the contrast ratio of two colours, and luminance how light one is (WCAG 2.2, Definitions).
+// contrast returns the contrast ratio of two colours, luminance how light a colour is (WCAG 2.2, Definitions).
 func (c color) contrast(with color) float64 {
 	a, b := c.luminance(), with.luminance()
 	return (max(a, b) + .05) / (min(a, b) + .05)

@@ -11,10 +11,10 @@ import (
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 )
 
-// requestDays is how many days the page of requests shows, today included.
+// requestDays is how many days the page of requests shows, including today.
 const requestDays = 7
 
-// keyDays is how a key's requests of the last days ended.
+// keyDays counts a key's requests of the last days by result.
 type keyDays struct {
 	*adminv1.Key
 	// Days are in the order of requestsBody.Days.
@@ -33,14 +33,14 @@ type refusedRequest struct {
 type requestsBody struct {
 	Days []time.Time
 	Keys []keyDays
-	// Key is the key whose refused requests are listed; nil without any key.
+	// Key is the key whose refused requests are listed; nil if the store has no key.
 	Key     *adminv1.Key
 	Refused []refusedRequest
 	// Most is how many refused requests of a key are kept.
 	Most int
 }
 
-// requests shows how many requests of each key succeeded and were refused a day, and the refused ones of a key.
+// requests shows how many requests of each key succeeded and were refused on each day, and the refused requests of a key.
 func (d *dashboard) requests(v *visit) error {
 	active, over, err := d.Operator.RecentKeys(v)
 	if err != nil {
@@ -92,7 +92,7 @@ func (d *dashboard) requests(v *visit) error {
 	return d.page(v, view{Title: "Requests", Section: "requests", Template: "requests", Body: body})
 }
 
-// maxRefused is the key with the most refused requests.
+// maxRefused returns the key with the most refused requests.
 func maxRefused(keys []keyDays) *adminv1.Key {
 	most, found := int64(-1), keys[0].Key
 	for _, k := range keys {

@@ -12,13 +12,13 @@ import (
 	"go.storefront.example/server/apierr"
 )
 
-// window is a choice of since when to send again.
+// window is a choice of the time since which to send again.
 type window struct {
 	Value, Name string
 	length      time.Duration
 }
 
-// windows are the choices, up to as long as events are kept (specification, Limits).
+// windows are the choices; the longest is how long events are kept (specification, Limits).
 var windows = []window{
 	{"1h", "The last hour", time.Hour},
 	{"6h", "The last 6 hours", 6 * time.Hour},
@@ -31,8 +31,8 @@ var windows = []window{
 // resendTime bounds how long a form waits for its resend; a worker continues the rest.
 const resendTime = 5 * time.Second
 
-// resendSince resends to a webhook what never succeeded there since a time: the one that is given, else
-// the one that is chosen.
+// resendSince sends a webhook again every event since a time that never succeeded there. The time is the given one, else the
+// chosen one.
 func (d *dashboard) resendSince(v *visit, id string) error {
 	var job *adminv1.Resend
 	since, err := sinceOf(v.r, v.now)
@@ -66,7 +66,7 @@ func sinceOf(r *http.Request, now time.Time) (time.Time, error) {
 	return time.Time{}, apierr.Invalid("Choose since when to send again.", apijson.Field{Name: "window", Message: "must be one of the choices"})
 }
 
-// sendWaiting has the next attempts of what waits at a webhook made now.
+// sendWaiting makes the next attempts of a webhook's waiting deliveries due now.
 func (d *dashboard) sendWaiting(v *visit, id string) error {
 	sent, err := d.Operator.SendWaiting(v, id)
 	if err != nil {

@@ -13,18 +13,17 @@ import (
 	"go.storefront.example/server/limit"
 )
 
-// The session's cookie. The prefix makes browsers take it over HTTPS only, for this host alone
-// (RFC 6265bis, section 4.1.3.2); on a loopback address without TLS it cannot be used.
+// The names of the session's cookie. The prefix makes browsers accept it only over HTTPS and only for this host (RFC 6265bis,
+// section 4.1.3.2), so on a loopback address without TLS another name is used.
 const (
 	plainCookie  = "storefront_session"
 	secureCookie = "__Host-" + plainCookie
 )
 
-// cookie is the cookie of a session, without a value. What kind it is was decided when the sign-in
-// link was made; a request that has passed a proxy reveals nothing of the browser's connection.
-// SameSite is Lax, so that a link to a page from elsewhere opens it, while forms from elsewhere come
-// without the cookie. In a frame of another site browsers send only a cookie without that restriction, which belongs to
-// the site around the frame alone (CHIPS); forms from elsewhere are then known by their token and headers.
+// cookie returns the cookie of a session, without a value. The sign-in link decided its kind, because after a proxy a request
+// does not show how the browser connected. SameSite is Lax, so that links on other sites can open a page, but forms on other
+// sites come without the cookie. In a frame of another site browsers send only a cookie without that restriction, which is
+// bound to the site around the frame (CHIPS); foreign forms are then recognised by their token and headers.
 func (d *dashboard) cookie(secure bool) *http.Cookie {
 	if secure {
 		c := &http.Cookie{Name: secureCookie, Path: "/", Secure: true, HttpOnly: true, SameSite: http.SameSiteLaxMode}
@@ -33,11 +32,11 @@ func (d *dashboard) cookie(secure bool) *http.Cookie {
 		}
 		return c
 	}
-	// Other services on this machine, at other ports, get cookies too.
+	// Services at other ports of this machine get this cookie as well.
 	return &http.Cookie{Name: plainCookie, Path: Path, HttpOnly: true, SameSite: http.SameSiteLaxMode}
 }
 
-// cookieValue is the secret in a request's cookie of one kind, "" without one.
+// cookieValue returns the secret in a request's cookie of one kind, or "" without one.
 func cookieValue(r *http.Request, secure bool) string {
 	name := plainCookie
 	if secure {
@@ -50,7 +49,7 @@ func cookieValue(r *http.Request, secure bool) string {
 	return c.Value
 }
 
-// session finds the session of a request, and returns what Operator.InSession does and its secret.
+// session finds the session of a request. It returns the results of Sessions.InSession, and the secret.
 func (d *dashboard) session(r *http.Request) (context.Context, signin.Member, string, error) {
 	if cookieValue(r, true) == "" && cookieValue(r, false) == "" {
 		return nil, signin.Member{}, "", signin.ErrNoSession
@@ -75,9 +74,8 @@ func (d *dashboard) session(r *http.Request) (context.Context, signin.Member, st
 
 var crossOrigin = http.NewCrossOriginProtection()
 
-// isCrossOrigin reports whether a page of another site sent a request. A browser of before 2023 sends no
-// Sec-Fetch-Site, and a proxy may put its own Host in place of the browser's: then the page's origin
-// is that of the sign-in link.
+// isCrossOrigin reports whether a page of another site sent a request. Browsers before 2023 send no Sec-Fetch-Site, and a proxy
+// may replace the browser's Host; then the page's origin is compared with the sign-in link's.
 func isCrossOrigin(r *http.Request, origin string) bool {
 	if crossOrigin.Check(r) == nil {
 		return false
@@ -85,8 +83,8 @@ func isCrossOrigin(r *http.Request, origin string) bool {
 	return r.Header.Get("Sec-Fetch-Site") != "" || origin == "" || r.Header.Get("Origin") != origin
 }
 
-// formToken is what every form of a session carries: it can be made of the session's secret only,
-// which no other site has, and does not reveal it.
+// formToken returns the token that every form of a session contains. Only the session's secret yields it, which other sites do
+// not have, and the token does not reveal the secret.
 func formToken(session string) string {
 	mac := hmac.New(sha256.New, []byte(session))
 	mac.Write([]byte("form"))
@@ -103,8 +101,8 @@ type signInBody struct {
 	Token  string
 }
 
-// signInPage asks the owner of a link to use it. The page itself does not consume the link: chat
-// link previews and mail scanners fetch pages but send no forms.
+// signInPage shows the owner of a link a button to use it. The page itself does not consume the link, because chat previews and
+// mail scanners fetch pages but send no forms.
 func (d *dashboard) signInPage(w http.ResponseWriter, r *http.Request) {
 	token := r.URL.Query().Get("token")
 	if token == "" {
@@ -141,8 +139,8 @@ func (d *dashboard) linkIsOver(w http.ResponseWriter, r *http.Request) {
 	d.notify(w, r, http.StatusGone, "This link no longer works", "A sign-in link works once and for a short time. "+d.newLink())
 }
 
-// signIn uses a link up and begins a session. The browser's session before it ends: nobody could sign
-// out of it any more.
+// signIn consumes a link and begins a session. It ends the browser's session before, because afterwards nobody could sign out
+// of that.
 func (d *dashboard) signIn(w http.ResponseWriter, r *http.Request) {
 	if err := parseForm(r); err != nil {
 		status, title := unreadable(err)
@@ -190,7 +188,7 @@ func (d *dashboard) clearCookie(w http.ResponseWriter, secure bool) {
 	http.SetCookie(w, c)
 }
 
-// newLink says how a reader gets a new sign-in link.
+// newLink explains how a reader gets a new sign-in link.
 func (d *dashboard) newLink() string {
 	if d.Platform.SignInURL != "" {
 		return "You can get a new link here:"
@@ -198,7 +196,7 @@ func (d *dashboard) newLink() string {
 	return "Ask the platform's operator for a new sign-in link."
 }
 
-// keepAlive prolongs the session, as the page around the frame asks for while its reader is there.
+// keepAlive prolongs the session; the page around the frame calls it while its reader is there.
 func (d *dashboard) keepAlive(v *visit) error {
 	if len(d.Platform.FrameAncestors) == 0 {
 		return noPage()
@@ -223,7 +221,7 @@ func (d *dashboard) signOut(v *visit) error {
 	return v.to("/sign-in", "signed-out")
 }
 
-// askSignOutEverywhere asks before all of the member's sessions end.
+// askSignOutEverywhere asks for confirmation before ending all of the member's sessions.
 func (d *dashboard) askSignOutEverywhere(v *visit) error {
 	return d.ask(v, "Sign out everywhere?", "", "sign-out-everywhere", v.member.Name+" · "+v.member.StoreName, "/")
 }

@@ -22,7 +22,7 @@ type webhooksBody struct {
 	Limit    int
 }
 
-// Full reports whether the store may have no other webhook.
+// Full reports whether the store may have no more webhooks.
 func (b webhooksBody) Full() bool { return len(b.Webhooks) >= b.Limit }
 
 // webhooks lists the webhooks.
@@ -43,13 +43,13 @@ type webhookBody struct {
 	*adminv1.Webhook
 	Retries queue.Retries
 	Recent  []listed
-	// Charts are of the last day and of the last week.
+	// Charts show the last day and the last week.
 	Charts []chart
-	// Resend is the form that sends again what never succeeded.
+	// Resend is the form that sends events again that never succeeded.
 	Resend form
 }
 
-// webhook shows one webhook and what it received last.
+// webhook shows one webhook and its newest deliveries.
 func (d *dashboard) webhook(v *visit) error {
 	return d.showWebhook(v, http.StatusOK, form{Values: url.Values{"window": {"24h"}}})
 }
@@ -92,15 +92,14 @@ func (d *dashboard) showWebhookForm(v *visit, status int, f form) error {
 	return nil
 }
 
-// newWebhook shows the form of a new webhook; all events are chosen at first (specification,
-// Webhook registration).
+// newWebhook shows the form of a new webhook, with all events chosen (specification, Webhook registration).
 func (d *dashboard) newWebhook(v *visit) error {
 	all, err := d.Operator.ListWebhooks(v, &adminv1.ListWebhooksRequest{})
 	if err != nil {
 		return err
 	}
 	if len(all.GetWebhooks()) >= webhooks.Max {
-		return d.webhooks(v) // the list says what to do first
+		return d.webhooks(v) // the list says that a webhook must be deleted first
 	}
 	return d.showWebhookForm(v, http.StatusOK, form{Values: url.Values{"events": hook.EventTypes()}})
 }
@@ -114,8 +113,7 @@ func (d *dashboard) editWebhook(v *visit) error {
 	return d.showWebhookForm(v, http.StatusOK, form{ID: w.GetId(), Values: editable(w), Was: editable(w)})
 }
 
-// createWebhook registers a webhook and shows its secret, this once. The same form again registers no
-// second one.
+// createWebhook creates a webhook and shows its secret once. The same form sent again creates no second webhook.
 func (d *dashboard) createWebhook(v *visit) error {
 	once, err := onceKey(v)
 	if err != nil {
@@ -123,7 +121,7 @@ func (d *dashboard) createWebhook(v *visit) error {
 	}
 	sent := v.r.PostForm
 	if len(sent["events"]) == 0 {
-		// A request without events asks for all of them, but a reader who unticked all boxes means none.
+		// Refused here, because a request without events means all events, but a reader who unticks all boxes means none.
 		return d.showWebhookForm(v, http.StatusUnprocessableEntity, form{Values: sent, Problems: problems{"events": chooseOne}})
 	}
 	made, err := d.Operator.CreateWebhook(v, &adminv1.CreateWebhookRequest{
@@ -138,13 +136,13 @@ func (d *dashboard) createWebhook(v *visit) error {
 	return d.showSecret(v, "Your webhook is registered", made)
 }
 
-// editable has the fields of a webhook that its form changes, by name.
+// editable returns the fields of a webhook that its form can change, by name.
 func editable(w *adminv1.Webhook) url.Values {
 	return url.Values{"url": {w.GetUrl()}, "description": {w.GetDescription()}, "events": w.GetEvents()}
 }
 
-// updateWebhook changes those fields of a webhook that the reader has changed in the form. If somebody else has
-// changed one of them since the form was opened, the form comes again and says so.
+// updateWebhook changes the fields of a webhook that the reader has changed in the form. If somebody else has changed one of
+// them since the form was opened, it shows the form again with an explanation.
 func (d *dashboard) updateWebhook(v *visit) error {
 	sent, id := v.r.PostForm, v.r.PathValue("id")
 	now, err := d.Operator.GetWebhook(v, &adminv1.GetWebhookRequest{Id: id})
@@ -155,7 +153,7 @@ func (d *dashboard) updateWebhook(v *visit) error {
 	for name, is := range editable(now) {
 		was[name] = sent["was_"+name]
 		switch typed := sent[name]; {
-		case slices.Equal(typed, is), was[name] != nil && slices.Equal(typed, was[name]): // it stays, whatever it is now
+		case slices.Equal(typed, is), was[name] != nil && slices.Equal(typed, was[name]): // the reader did not change it, so it stays
 		case was[name] == nil, slices.Equal(was[name], is):
 			mask.Paths = append(mask.Paths, name)
 		default:
@@ -176,7 +174,7 @@ func (d *dashboard) updateWebhook(v *visit) error {
 	return v.to("/webhooks/"+id, "webhook-saved")
 }
 
-// webhookRefused shows the form again with what is wrong.
+// webhookRefused shows the form again with its errors.
 func (d *dashboard) webhookRefused(v *visit, id string, was url.Values, err error) error {
 	wrong, err := problemsOf(err, v.r.PostForm, map[apierr.Code]string{
 		apierr.WebhookURLInvalid: "url", apierr.WebhookLimit: "", apierr.SecretKeyMissing: "",
@@ -187,7 +185,7 @@ func (d *dashboard) webhookRefused(v *visit, id string, was url.Values, err erro
 	return d.showWebhookForm(v, http.StatusUnprocessableEntity, form{ID: id, Values: v.r.PostForm, Was: was, Problems: wrong})
 }
 
-// withSecret is the answer of a method that makes a webhook's secret.
+// withSecret is the answer of a method that creates a secret.
 type withSecret interface {
 	GetWebhook() *adminv1.Webhook
 	GetSecret() string
@@ -197,7 +195,7 @@ func (d *dashboard) showSecret(v *visit, title string, made withSecret) error {
 	return d.page(v, view{Title: title, Section: "webhooks", Template: "webhook_secret", Body: made})
 }
 
-// askWebhook asks before a webhook is disabled or deleted, or its secret made anew.
+// askWebhook asks for confirmation before a webhook is disabled or deleted, or its secret rotated.
 func (d *dashboard) askWebhook(v *visit) error {
 	about := v.r.PathValue("ask")
 	title, known := map[string]string{
@@ -213,7 +211,7 @@ func (d *dashboard) askWebhook(v *visit) error {
 	return d.ask(v, title, "webhooks", about, w.GetUrl(), "/webhooks/"+w.GetId())
 }
 
-// moveWebhook carries out what a button of a webhook's page asks for.
+// moveWebhook runs the action of a button on a webhook's page.
 func (d *dashboard) moveWebhook(v *visit) error {
 	id := v.r.PathValue("id")
 	switch v.r.PathValue("move") {
@@ -248,8 +246,8 @@ func (d *dashboard) moveWebhook(v *visit) error {
 	return noPage()
 }
 
-// rotateSecret makes a new signing secret and shows it once. The same form again makes no other: the
-// reader may have deployed this one meanwhile.
+// rotateSecret gives the webhook a new signing secret and shows it once. The same form sent again makes no other one, because
+// the reader may have deployed this one meanwhile.
 func (d *dashboard) rotateSecret(v *visit, id string) error {
 	once, err := onceKey(v)
 	if err != nil {

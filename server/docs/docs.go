@@ -1,16 +1,16 @@
-// Package docs serves the reference of the public API: one self-contained page that works without
-// JavaScript, the same as Markdown files for programs, which llms.txt lists, and the OpenAPI document from
-// which all are made. They are public, so they need no authentication.
+// Package docs serves the reference of the public API: one self-contained page that works without JavaScript, the same content
+// as Markdown files for programs (listed in llms.txt), and the OpenAPI document from which both are made. All are public and
+// need no authentication.
 //
 //	cmd/openapi/guide.md ─────────┐
 //	protos ─► gen/openapi ────────┴─► render.mjs ─► gen/docs ─► here
 //	samples.md, page.css, page.js ┘
 //
-// All name the address of the service, so that a sample that is copied from the page runs.
+// All contain the address of the service, so that a sample copied from the page runs.
 //
-// It answers only GET and HEAD, and its policy keeps the page from loading or sending anything:
-// only the script listed by hash may run. There is no form to try a call, because that would bring
-// keys into a browser; the samples run in a shell.
+// The package answers only GET and HEAD. Its Content-Security-Policy keeps the page from loading or sending anything; only the
+// script listed by hash may run. There is no form to try a call, because that would bring keys into a browser; the samples run
+// in a shell.
 package docs
 
 import (
@@ -40,16 +40,16 @@ const Path = "/docs"
 // DocumentPath is the path of the OpenAPI document.
 const DocumentPath = Path + "/openapi.json"
 
-// closed is the policy for files other than the page.
+// closed is the Content-Security-Policy of files other than the page.
 const closed = "default-src 'none'; frame-ancestors 'none'"
 
-// New returns the handler of Path and everything below. address returns the service's own address, without a
-// path, for a request; "" leaves the example in its place. Goroutines may share the handler.
+// New returns the handler of Path and everything below. address returns the service's address, without a path, for a request;
+// for "" the files keep the example's address. Goroutines may share the handler.
 func New(address func(*http.Request) string) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET "+Path, newFile("text/html; charset=utf-8", docs.Policy, docs.Page, address))
 	mux.Handle("GET "+DocumentPath, newFile("application/json", closed, openapi.Document, address))
-	// The walk of what is embedded cannot fail.
+	// The error is always nil, because the walked files are embedded.
 	_ = fs.WalkDir(docs.Markdown, ".", func(name string, entry fs.DirEntry, _ error) error {
 		if !entry.IsDir() {
 			text, _ := docs.Markdown.ReadFile(name)
@@ -68,14 +68,15 @@ func New(address func(*http.Request) string) http.Handler {
 	})
 }
 
-// host is a name or an address with an optional port: nothing that HTML or JSON would escape.
+// host matches a name or an address with an optional port. It matches no character that HTML or JSON would escape.
 var host = regexp.MustCompile(`^[A-Za-z0-9.\-]+(:\d+)?$|^\[[0-9A-Fa-f:.]+\](:\d+)?$`)
 
-// maxHostBytes is the length of the longest name (RFC 1035, section 2.3.4) with a port: the page repeats it often.
+// maxHostBytes is the length of the longest name (RFC 1035, section 2.3.4) with a port. It is bounded, because the page repeats
+// the name often.
 const maxHostBytes = 253 + len(":65535")
 
-// Own is the address of the listener that a request came to, as its client named it. The service is called
-// over https everywhere but on the same machine.
+// Own returns the address of the listener that got a request, with the host that the client named. It begins with https, except
+// for a request from this machine.
 func Own(r *http.Request) string {
 	if len(r.Host) > maxHostBytes || !host.MatchString(r.Host) {
 		return ""
@@ -105,29 +106,29 @@ func protect(h http.Header) {
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
 }
 
-// A client can name any host, and to make and compress a file for its address takes twenty times as long as
-// to serve it. So a file is kept ready for maxAddresses, and another address has to wait until the newest of
-// them is as old as makeAfter; until then it gets the file with the example's.
+// A client can name any host, and making and compressing a file for it takes twenty times as long as serving it. So a file
+// keeps versions for maxAddresses addresses. A version for another address is made only once the newest is makeAfter old; until
+// then the request gets the file with the example's address.
 const (
 	maxAddresses = 8
 	makeAfter    = time.Second
 )
 
-// file is a text that is served plain or compressed.
+// file is a text that is served as it is or compressed.
 type file struct {
 	kind, policy string
 	address      func(*http.Request) string
 	example      *version
 
 	mu     sync.Mutex
-	ready  map[string]*version // by address
-	newest time.Time           // when the last one was made
+	ready  map[string]*version // by address of the service
+	newest time.Time           // when the newest version was made
 }
 
-// version is a file for one address of the service.
+// version is a file with one address of the service.
 type version struct {
 	tag, plain string
-	// packed compresses the text on first use: most processes never serve it.
+	// packed compresses the text at its first use, because most processes never serve it.
 	packed func() []byte
 }
 
@@ -140,14 +141,14 @@ func newVersion(text string) *version {
 	return &version{hex.EncodeToString(sum[:8]), text, sync.OnceValue(func() []byte {
 		var packed bytes.Buffer
 		w := gzip.NewWriter(&packed)
-		// A buffer cannot fail.
+		// The error is always nil: a buffer cannot fail.
 		_, _ = w.Write([]byte(text))
 		_ = w.Close()
 		return packed.Bytes()
 	})}
 }
 
-// version returns the file for an address; "" leaves the example's.
+// version returns the file with an address; for "" it keeps the example's.
 func (f *file) version(address string) *version {
 	if address == "" {
 		return f.example
@@ -179,13 +180,13 @@ func acceptsGzip(h http.Header) bool {
 	return false
 }
 
-// ServeHTTP answers with the file, or with 304 if the client has it already.
+// ServeHTTP answers with the file, or with 304 if the client has this version.
 func (f *file) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	v, h := f.version(f.address(r)), w.Header()
 	h.Set("Content-Type", f.kind)
 	h.Set("Content-Security-Policy", f.policy)
 	h.Set("Vary", "Accept-Encoding")
-	// Browsers may keep it but must revalidate: the next release has another.
+	// Browsers may cache the file but must revalidate it, because the next release has another.
 	h.Set("Cache-Control", "no-cache")
 	if !acceptsGzip(r.Header) {
 		h.Set("ETag", `"`+v.tag+`"`)

@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// address returns the client's address, an IPv4 one always in its four-byte form. It is the peer's,
-// or, if the peer is a trusted proxy, the right-most address of X-Forwarded-For that is not a
-// trusted proxy's; entries left of that are only the client's claim. An invalid entry ends the
-// search at the proxy that passed it on. The zero Addr means unknown.
+// address returns the client's address; an IPv4 address has four bytes. It is the peer's, or, if the peer is a trusted proxy,
+// the right-most address of X-Forwarded-For that is not a trusted proxy's. Entries left of that are not used, because the
+// client may have written them. An invalid entry ends the search: the address is then that of the proxy that passed it on. The
+// zero Addr means unknown.
 func (e *Edge) address(r *http.Request) netip.Addr {
 	peer := parseAddress(r.RemoteAddr)
 	for rest := strings.Join(r.Header["X-Forwarded-For"], ","); rest != "" && e.trusted(peer); {
@@ -33,7 +33,7 @@ func (e *Edge) trusted(a netip.Addr) bool {
 	return slices.ContainsFunc(e.config.TrustedProxies, func(p netip.Prefix) bool { return p.Contains(a) })
 }
 
-// parseAddress reads an address with or without a port, an IPv6 one with or without brackets.
+// parseAddress reads an address with or without a port, and an IPv6 address with or without brackets.
 func parseAddress(s string) netip.Addr {
 	if ap, err := netip.ParseAddrPort(s); err == nil {
 		return ap.Addr().Unmap().WithZone("")

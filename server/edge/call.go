@@ -15,14 +15,16 @@ import (
 	"go.storefront.example/server/apierr"
 )
 
-// maxMessageBytes is the size of the largest message of a call: a body of MaxBodyBytes, with what its path and vanguard add.
+// maxMessageBytes is the size of a call's largest message: a body of MaxBodyBytes, and 1 KiB for what the path and vanguard
+// add.
 const maxMessageBytes = MaxBodyBytes + 1<<10
 
-// maxOpenBytes is the size of the largest message of a call that needs no key: the name of a service or a symbol.
+// maxOpenBytes is the size of the largest message of a call without a key, which contains only the name of a service or a
+// symbol.
 const maxOpenBytes = 4 << 10
 
-// CallOptions are the options of Connect's handlers on both listeners: the API's JSON, and messages of at most 1 MiB, also
-// once they are decompressed.
+// CallOptions returns the options of Connect's handlers on both listeners: the API's JSON, and messages of at most
+// maxMessageBytes, before and after decompression.
 func CallOptions(interceptors ...connect.Interceptor) []connect.HandlerOption {
 	return []connect.HandlerOption{
 		connect.WithCodec(apijson.Codec{}), connect.WithReadMaxBytes(maxMessageBytes), connect.WithInterceptors(interceptors...),
@@ -32,15 +34,16 @@ func CallOptions(interceptors ...connect.Interceptor) []connect.HandlerOption {
 	}
 }
 
-// KeylessOptions are the options of a handler that needs no key: it reads little and decompresses nothing, because that costs
-// more than it takes to send.
+// KeylessOptions returns the options of a handler that needs no key. It reads little and decompresses nothing, because
+// decompressing costs more than sending.
 func KeylessOptions(interceptors ...connect.Interceptor) []connect.HandlerOption {
 	return []connect.HandlerOption{
 		connect.WithReadMaxBytes(maxOpenBytes), connect.WithCompression("gzip", nil, nil), connect.WithInterceptors(interceptors...),
 	}
 }
 
-// bounded decompresses as much of a message as may be read. Connect would decompress the rest too, to report its size.
+// bounded decompresses at most as much of a message as may be read. Without it Connect would decompress the rest as well, to
+// report its size.
 type bounded struct {
 	gzip.Reader
 	left int64
@@ -62,16 +65,16 @@ func (b *bounded) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// serveKeyless answers a call that needs no key.
+// serveKeyless serves a call that needs no key.
 func (e *Edge) serveKeyless(x *exchange, r *http.Request) {
 	stop := context.AfterFunc(e.streaming, func() {
-		_ = http.NewResponseController(x.ResponseWriter).SetReadDeadline(time.Unix(1, 0)) // ends a stream
+		_ = http.NewResponseController(x.ResponseWriter).SetReadDeadline(time.Unix(1, 0)) // a past deadline ends a stream
 	})
 	defer stop()
 	x.called.ServeHTTP(x, r)
 }
 
-// serveCall answers a call in one of the typed protocols, or returns why it is refused.
+// serveCall serves a call in a typed protocol, or returns why it is refused.
 func (e *Edge) serveCall(x *exchange, r *http.Request) error {
 	in := x.called.input.New().Interface()
 	invalid, err := DecodeCall(x.ResponseWriter, r, in)
@@ -86,10 +89,11 @@ func (e *Edge) serveCall(x *exchange, r *http.Request) error {
 	return nil
 }
 
-// prefixBytes is the length of what gRPC writes before a message.
+// prefixBytes is the length of the prefix that gRPC writes before a message.
 const prefixBytes = 5
 
-// intercept wraps the handlers of all protocols: those that need a key run with a slot. It keeps a call's refusal for the log.
+// intercept wraps the handlers of all protocols. A call that needs a key runs with a slot. intercept keeps a call's refusal for
+// the log.
 func (e *Edge) intercept(next connect.UnaryFunc) connect.UnaryFunc {
 	return func(ctx context.Context, call connect.AnyRequest) (answer connect.AnyResponse, err error) {
 		x := exchangeOf(ctx)
@@ -113,8 +117,7 @@ func (e *Edge) intercept(next connect.UnaryFunc) connect.UnaryFunc {
 	}
 }
 
-// protocolOf returns the protocol of a call, by its Content-Type: Connect unless it is one of the
-// others.
+// protocolOf returns the protocol of a call, by its Content-Type. It is Connect unless another protocol matches.
 func protocolOf(r *http.Request) Protocol {
 	switch base := strings.ToLower(r.Header.Get("Content-Type")); {
 	case r.Method != http.MethodPost && r.Method != http.MethodGet:

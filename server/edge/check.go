@@ -24,13 +24,13 @@ import (
 // maxRefused bounds how many refused parameters are listed.
 const maxRefused = 1000
 
-// notInBody are the JSON names that no body under /v1 may contain: the identifier comes from the path, and the mask is filled
-// from the names in the body.
+// notInBody are the JSON names that no body under /v1 may contain, because the path has the id and the mask is filled from the
+// names in the body.
 var notInBody = []string{"id", "updateMask"}
 
-// check refuses what is wrong with the query and the body of a request under /v1: all of it at once, with what the rules add.
-// Vanguard would take unknown and repeated parameters, and values of other types. It returns the query in the one spelling
-// of values that vanguard reads.
+// check refuses a request under /v1 whose query or body is wrong, and lists everything that is wrong, together with what the
+// rules refuse. It is needed because vanguard accepts unknown and repeated parameters, and values of other types. It returns
+// the query with values spelled as vanguard reads them.
 func (e *Edge) check(ctx context.Context, m *method, query string, body []byte) (string, error) {
 	if query == "" && !m.hasBody {
 		return "", nil
@@ -50,8 +50,8 @@ func (e *Edge) check(ctx context.Context, m *method, query string, body []byte) 
 	return values, e.refuseInvalid(ctx, in, invalid)
 }
 
-// refuseInvalid refuses a message with fields that could not be decoded. It asks the rules first: if they refuse the message
-// too, their refusal is the answer, because it lists these fields and those that the rules refuse.
+// refuseInvalid refuses a message with fields that could not be decoded. If the rules refuse the message as well, it returns
+// their refusal, because that lists the fields of both.
 func (e *Edge) refuseInvalid(ctx context.Context, in proto.Message, invalid *apijson.Invalid) error {
 	if invalid == nil {
 		return nil
@@ -62,9 +62,9 @@ func (e *Edge) refuseInvalid(ctx context.Context, in proto.Message, invalid *api
 	return apierr.Invalid(invalid.Message, invalid.Fields...)
 }
 
-// decodeQuery sets the message's fields from the query, strictly: each parameter must be one of the
-// method's, by its JSON name, and occur once. It returns every refused parameter, each once, and
-// the others, which it has set. Empty parameters, as between two ampersands, are ignored.
+// decodeQuery sets the message's fields from the query. Each parameter must be one of the method's, by its JSON name, and occur
+// once. It returns each refused parameter once, and the other parameters, which it has set. Empty parameters, as between two
+// ampersands, are ignored.
 func (m *method) decodeQuery(query string, into proto.Message) (values string, refused []apijson.Field) {
 	given, listed, taken := map[string]bool{}, map[string]bool{}, url.Values{}
 	refuse := func(name, message string) {
@@ -103,7 +103,8 @@ func (m *method) decodeQuery(query string, into proto.Message) (values string, r
 	return taken.Encode(), refused
 }
 
-// plusProblem explains a refused value that would be one if its + were no space, such as a moment with the offset +01:00.
+// plusProblem explains a refused value that would be valid with a + in place of its space, such as a date-time with the offset
+// +01:00: an unescaped + in a query is a space.
 func plusProblem(m proto.Message, fd protoreflect.FieldDescriptor, raw string) string {
 	meant, ok := unescape(strings.ReplaceAll(raw, "+", "%2B"))
 	if !ok || !strings.Contains(raw, "+") || apijson.SetText(m.ProtoReflect().New().Interface(), fd, meant) != "" {
@@ -112,7 +113,7 @@ func plusProblem(m proto.Message, fd protoreflect.FieldDescriptor, raw string) s
 	return "; a + in a query means a space, and must be written %2B"
 }
 
-// plainText is the one spelling in which vanguard reads an integer or a moment; other values stay as they were sent.
+// plainText returns an integer or a date-time in the only spelling that vanguard reads. Other values stay as they were sent.
 func plainText(m proto.Message, fd protoreflect.FieldDescriptor, sent string) string {
 	switch fd.Kind() {
 	case protoreflect.StringKind, protoreflect.EnumKind:
@@ -132,7 +133,7 @@ func unescape(s string) (string, bool) {
 	return text, err == nil && utf8.ValidString(text)
 }
 
-// readBody reads the body of a request, which may be of no more than MaxBodyBytes.
+// readBody reads the body of a request, of at most MaxBodyBytes.
 func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	switch {
 	case r.ContentLength == 0:
@@ -158,8 +159,8 @@ func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 
 func tooLarge() error { return apierr.New(apierr.PayloadTooLarge, "The body is larger than 1 MiB.") }
 
-// checkMediaType refuses a body that is declared as anything but JSON in UTF-8, or as encoded. A
-// body without any declaration is refused once it turns out not to be empty.
+// checkMediaType refuses a body that is declared as encoded or as anything but JSON in UTF-8. A body without a declaration is
+// refused later, unless it is empty.
 func checkMediaType(h http.Header) error {
 	if encoding := h["Content-Encoding"]; len(encoding) > 0 && !strings.EqualFold(strings.Join(encoding, ","), "identity") {
 		return apierr.New(apierr.UnsupportedMediaType, "The body must be sent without Content-Encoding.")
@@ -170,7 +171,7 @@ func checkMediaType(h http.Header) error {
 	return nil
 }
 
-// isJSON reports whether the one Content-Type is JSON in UTF-8; parameters other than charset mean nothing.
+// isJSON reports whether there is one Content-Type and it is JSON in UTF-8. Parameters other than charset have no meaning.
 func isJSON(h http.Header) bool {
 	if len(h["Content-Type"]) != 1 {
 		return false
@@ -180,8 +181,8 @@ func isJSON(h http.Header) bool {
 	return err == nil && base == "application/json" && (!named || strings.EqualFold(charset, "utf-8"))
 }
 
-// DecodeCall reads a unary Connect call in JSON into a message, and puts the body back for the handler to read again. It returns
-// what cannot be decoded, with all fields: Connect would only answer in its own words. Calls in another form it leaves alone.
+// DecodeCall decodes a unary Connect call in JSON into a message, and puts the body back for the handler. Its error lists all
+// fields that it cannot decode, because Connect's own error would not. It ignores calls in another form.
 func DecodeCall(w http.ResponseWriter, r *http.Request, in proto.Message) (*apijson.Invalid, error) {
 	if r.Method != http.MethodPost || !isJSON(r.Header) || r.Header.Get("Content-Encoding") != "" {
 		return nil, nil

@@ -48,15 +48,14 @@ import (
 // MaxBodyBytes is the size of the largest request body that is read, in every protocol: 1 MiB.
 const MaxBodyBytes = 1 << 20
 
-// Gate admits requests: it counts the request and returns the owner of its key. The rate is always
-// set; the principal is set whenever the key exists, also with a refusal. The error is an
-// *apierr.Refusal or a failure of the service.
+// Gate admits requests: it counts the request and returns the owner of its key. The rate is always set; the principal is set
+// whenever the key exists, even with a refusal. The error is an *apierr.Refusal or a failure of the service.
 type Gate interface {
 	Admit(ctx context.Context, authorization []string, address netip.Addr) (auth.Principal, limit.Rate, error)
 }
 
-// Service is an RPC service: its path prefix, such as /storefront.v1.ProductService/, and its
-// handler. Generated New…Handler functions return both.
+// Service is an RPC service: its path prefix, such as /storefront.v1.ProductService/, and its handler, as generated New…Handler
+// functions return them.
 type Service struct {
 	Path    string
 	Handler http.Handler
@@ -66,42 +65,41 @@ type Service struct {
 type Config struct {
 	// Gate admits every request under /v1 and every call of Services.
 	Gate Gate
-	// ExplainInvalid returns the refusal of a request that did not decode. It applies the rules that need only
-	// the request and the store, and adds the fields that the decoder refused. The message holds the
-	// valid fields. Other requests go to their handler, which applies the same rules.
+	// ExplainInvalid returns the refusal of a request that could not be decoded. It applies the rules that need only the
+	// request and the store, and adds the fields that the decoder refused. The message holds the valid fields. It is not called
+	// for decoded requests, because their handlers apply the same rules.
 	ExplainInvalid func(ctx context.Context, m proto.Message, invalid *apijson.Invalid) error
 	// Services returns the handlers of the API with the given options.
 	Services func(opts ...connect.HandlerOption) []Service
-	// Keyless returns the procedures that need no key, health and reflection, by path, with the given options. Nil means none.
+	// Keyless returns, by path, the procedures that need no key (health and reflection), with the given options. Nil means
+	// none.
 	Keyless func(opts ...connect.HandlerOption) map[string]http.Handler
 	// TrustedProxies are the peers whose X-Forwarded-For is trusted.
 	TrustedProxies []netip.Prefix
-	// Logger gets one line a request.
+	// Logger gets one line for each request.
 	Logger *slog.Logger
 	// Traces makes the spans of requests; nil makes none. A client's traceparent becomes a link,
 	// because a client must not decide whether the service samples a request or in which trace.
 	Traces trace.TracerProvider
-	// Observe is called once a request, after the answer, for metrics. It may be nil and must
-	// not block.
+	// Observe is called once for each request, after the answer, for metrics. It may be nil and must not block.
 	Observe func(Request)
-	// Timeout is how long a request may take until it is answered, by 503 if need be; 0 means
-	// DefaultTimeout.
+	// Timeout is how long a request may take until it is answered, if necessary by 503; 0 means DefaultTimeout.
 	Timeout time.Duration
 	// Slots bounds how many requests work on the database at a time; others wait, or are refused with unavailable.
 	Slots *limit.Slots
-	// Unreachable reports whether an error means that the database is away.
+	// Unreachable reports whether an error means that the database is unavailable.
 	Unreachable func(error) bool
 	// Now is the clock for the dates of errors and the windows of limits; durations are measured
 	// separately.
 	Now func() time.Time
 }
 
-// Edge is the handler of the public listener. It is safe for concurrent use.
+// Edge is the handler of the public listener. Goroutines may share it.
 type Edge struct {
 	config     Config
 	methods    map[string]*method // by procedure
-	routes     *http.ServeMux     // to methods, by their address under /v1
-	transcoder http.Handler       // from REST to the handlers of the typed protocols
+	routes     *http.ServeMux     // matches a verb and path under /v1 to a method
+	transcoder http.Handler       // turns REST into calls of the typed protocols' handlers
 	compress   func(http.Handler) http.HandlerFunc
 	streaming  context.Context
 	endStreams context.CancelFunc
@@ -134,8 +132,8 @@ func New(config Config) (*Edge, error) {
 	return e, e.mountTranscoder(services)
 }
 
-// EndStreams ends all streams and refuses new ones with unavailable: the server stops, and a stream may last as long as
-// its caller likes.
+// EndStreams ends all streams and refuses new ones with unavailable. A stopping server calls it, because a stream may last as
+// long as its caller likes.
 func (e *Edge) EndStreams() { e.endStreams() }
 
 // Patterns lists every address that the edge serves: the templates under /v1 and the procedures,
@@ -152,8 +150,8 @@ func (e *Edge) Patterns() []string {
 	return all
 }
 
-// ServeHTTP answers one request. Its route in logs and metrics is an exact procedure or a template,
-// never text from the client.
+// ServeHTTP answers one request. The request's route in logs and metrics is a procedure or a template, never text from the
+// client.
 func (e *Edge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x := &exchange{
 		Exchange: httplog.Begin(w), edge: e, protocol: ProtocolNone, rate: limit.Uncounted(e.config.Now()), address: e.address(r),
@@ -172,7 +170,7 @@ func (e *Edge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// serve finds the method of a request, admits its key, and has it served, or returns why it is refused.
+// serve finds the method of a request, admits its key and serves it, or returns why it is refused.
 func (e *Edge) serve(x *exchange, r *http.Request) error {
 	path, allow := cmp.Or(r.URL.RawPath, r.URL.Path), ""
 	if path == "/v1" || strings.HasPrefix(path, "/v1/") {
@@ -211,7 +209,7 @@ func (e *Edge) serve(x *exchange, r *http.Request) error {
 	return e.serveCall(x, r)
 }
 
-// refuse answers with the error's refusal, in the form of the protocol.
+// refuse sends the refusal for an error, in the form of the protocol.
 func (e *Edge) refuse(x *exchange, err error) {
 	x.Refusal = apierr.FromRequest(x.incoming.Context(), err, e.config.Unreachable)
 	switch {

@@ -13,9 +13,8 @@ import (
 
 type exchangeKey struct{}
 
-// exchange is one request and its answer: the edge's findings on the way in, the results of the
-// interceptor and the handler on the way out, and the writer of the answer. Only the request's
-// goroutine uses it.
+// exchange is one request and its answer: what the edge finds out about the request, the results of the interceptor and the
+// handler, and the writer of the answer. Only the request's goroutine uses it.
 type exchange struct {
 	httplog.Exchange
 	incoming *http.Request
@@ -45,7 +44,7 @@ func Created(ctx context.Context) {
 	}
 }
 
-// WriteHeader sends the status and the headers, with those that every answer has.
+// WriteHeader sends the status and the headers, including those of every answer.
 func (x *exchange) WriteHeader(status int) {
 	if x.Status != 0 {
 		return
@@ -71,8 +70,7 @@ func (x *exchange) WriteHeader(status int) {
 	x.Exchange.WriteHeader(status)
 }
 
-// Write sends a part of the body. The server drops the body of an answer to HEAD and keeps its
-// length in the headers.
+// Write sends a part of the body. For HEAD the server drops the body and keeps its length in the headers.
 func (x *exchange) Write(p []byte) (int, error) {
 	if x.Status == 0 {
 		x.WriteHeader(http.StatusOK)
@@ -80,7 +78,7 @@ func (x *exchange) Write(p []byte) (int, error) {
 	return x.ResponseWriter.Write(p)
 }
 
-// Flush sends what was written so far.
+// Flush sends everything written so far.
 func (x *exchange) Flush() {
 	if x.Status == 0 {
 		x.WriteHeader(http.StatusOK)

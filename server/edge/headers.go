@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// The headers of every answer, in the specification's spelling, which HTTP/1 sends unchanged.
+// The headers of every answer, spelled as in the specification. HTTP/1 sends them unchanged.
 const (
 	headerLimit     = "X-RateLimit-Limit"
 	headerRemaining = "X-RateLimit-Remaining"
@@ -16,14 +16,14 @@ const (
 
 var (
 	contentTypeJSON = []string{"application/json"}
-	// challenge is the specification's, section "Authentication errors".
+	// challenge is the header value of the specification's section "Authentication errors".
 	challenge = []string{`Bearer realm="Service API"`}
 )
 
 // headerNumber returns a header value.
 func headerNumber(n int) []string { return []string{strconv.Itoa(n)} }
 
-// setHeaders sets the headers of the rate, and those of the refusal's code, which are the same in every protocol.
+// setHeaders sets the headers of the rate and of the refusal's code, which are the same in every protocol.
 func (x *exchange) setHeaders() {
 	h := x.Header()
 	h[headerLimit], h[headerRemaining] = headerNumber(x.rate.Limit), headerNumber(x.rate.Remaining)

@@ -15,24 +15,23 @@ import (
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 )
 
-// method is a method of a service: one of the API's own, as its descriptor declares it, or one that
-// needs no key.
+// method is a method of a service: a method of the API, read from its descriptor, or a method that needs no key.
 type method struct {
-	http.Handler        // of the typed protocols
+	http.Handler        // the handler of the typed protocols
 	procedure    string // /storefront.v1.ProductService/GetProduct
 	input        protoreflect.MessageType
 
-	scope string // empty: it needs no key
-	safe  bool   // Connect may call it with GET
+	scope string // empty if it needs no key
+	safe  bool   // true if Connect may call it with GET
 	// verb and template are its address under /v1: GET and /v1/products/{id}. Both are empty for a method that needs no
 	// key.
 	verb, template string
 	hasBody        bool
-	// parameters are the query parameters of a method without a body, by JSON name.
+	// parameters are the query parameters by JSON name, for a method without a body.
 	parameters map[string]protoreflect.FieldDescriptor
 }
 
-// readMethods adds the methods of a service, as its descriptor declares them, by procedure.
+// readMethods adds the methods of a service, read from its descriptor, to a map by procedure.
 func readMethods(s Service, into map[string]*method) error {
 	name := protoreflect.FullName(strings.Trim(s.Path, "/"))
 	d, err := protoregistry.GlobalFiles.FindDescriptorByName(name)

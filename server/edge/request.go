@@ -15,7 +15,7 @@ import (
 // Protocol is the protocol of a request.
 type Protocol string
 
-// The protocols of the API. ProtocolNone is a request for an unknown address, or in no protocol.
+// The protocols of the API. ProtocolNone means an unknown address, or a request in no protocol.
 const (
 	ProtocolNone    Protocol = "none"
 	ProtocolREST    Protocol = "rest"
@@ -34,29 +34,28 @@ const (
 // except Fields.
 type Request struct {
 	Protocol Protocol
-	// Method is the HTTP method, or OTHER for one that HTTP does not define.
+	// Method is the HTTP method, or OTHER for an unknown one.
 	Method string
 	// Route is the path's template, the name of the RPC, or "unmatched".
 	Route string
-	// Status is the HTTP status that was sent; 0 if the connection was broken, 499 if the caller left
-	// or its own deadline passed.
+	// Status is the HTTP status that was sent; 0 if the connection was broken, 499 if the caller left or its own deadline
+	// passed.
 	Status int
-	// Code is the refusal's code, empty when the request was served.
+	// Code is the refusal's code, or empty if the request was not refused.
 	Code string
 	// Limit is the limit that the request exceeded, LimitKey or LimitAddress; empty if none.
 	Limit    string
 	Duration time.Duration
 
-	// StoreID and KeyID are the key's, uuid.Nil without a known one; RequestID is the request's.
+	// StoreID and KeyID are uuid.Nil without a known key.
 	StoreID, KeyID, RequestID uuid.UUID
-	// Fields are the names of what was refused or is missing, as the answer names them. The caller may have
-	// chosen them: they belong on the page of the key's owner, and in no metric.
+	// Fields are the names of the refused or missing fields, as the answer lists them. The caller may have chosen them, so show
+	// them only to the key's owner and never in a metric.
 	Fields []string
 }
 
-// finish writes the request's log line, ends its span and calls the observer, even if one of them
-// panics. A request that its caller abandoned counts as 499, whatever was written: it is neither an
-// answer nor an error of the service.
+// finish writes the request's log line, ends its span and calls the observer, even if one of them panics. A request that its
+// caller abandoned counts as 499, whatever was written.
 func (e *Edge) finish(x *exchange) {
 	defer x.RecoverEnd(e.config.Logger)
 	done := Request{
@@ -75,8 +74,8 @@ func (e *Edge) finish(x *exchange) {
 	e.log(x, done)
 }
 
-// refusedAs completes a refused request: with the code, the limit that it exceeded, and the names of the fields, or the scope,
-// that the answer's details name. The address limit refuses before the key is looked up.
+// refusedAs adds to a refused request the code, the exceeded limit, and the names of the fields or of the scope in the answer's
+// details. A request beyond the address limit has no key, because that limit is checked before the key is looked up.
 func (x *exchange) refusedAs(done *Request) {
 	done.Code = string(x.Refusal.Code)
 	if x.Refusal.GaveUp() {
@@ -123,8 +122,7 @@ var knownMethods = []string{
 	http.MethodOptions, http.MethodConnect, http.MethodTrace,
 }
 
-// knownMethod replaces unknown HTTP methods, so that a client cannot fill the metrics with invented
-// ones.
+// knownMethod returns OTHER for an unknown HTTP method, so that clients cannot fill the metrics with invented ones.
 func knownMethod(method string) string {
 	if slices.Contains(knownMethods, method) {
 		return method

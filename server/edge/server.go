@@ -7,22 +7,22 @@ import (
 	"time"
 )
 
-// The limits that keep a slow or greedy client from using up shared resources.
+// Limits that keep a slow or greedy client from using up shared resources.
 const (
-	// DefaultTimeout is how long a request may take if a Config sets nothing else.
+	// DefaultTimeout is how long a request may take if Config sets no Timeout.
 	DefaultTimeout = 10 * time.Second
-	// ReadHeaderTimeout is how long the headers of a request may take to arrive, and ReadTimeout the whole.
+	// ReadHeaderTimeout is how long the headers of a request may take to arrive, and ReadTimeout the whole request.
 	ReadHeaderTimeout = 10 * time.Second
 	ReadTimeout       = 30 * time.Second
-	// WriteTimeout is how long an answer may take to be made and read.
+	// WriteTimeout is how long it may take to make an answer and send it.
 	WriteTimeout = 60 * time.Second
-	// IdleTimeout is how long a connection may be without a request.
+	// IdleTimeout is how long a connection may stay without a request.
 	IdleTimeout    = 120 * time.Second
 	MaxHeaderBytes = 64 << 10
 )
 
-// NewServer returns the server of a listener whose requests may take so long, 0 meaning DefaultTimeout: HTTP/1.1, and HTTP/2 with
-// or without TLS, as gRPC needs it.
+// NewServer returns the server of a listener. timeout bounds a request; 0 means DefaultTimeout. The server speaks HTTP/1.1, and
+// HTTP/2 with or without TLS, because gRPC needs it.
 func NewServer(handler http.Handler, timeout time.Duration, logger *slog.Logger) *http.Server {
 	timeout = cmp.Or(timeout, DefaultTimeout)
 	protocols := new(http.Protocols)
@@ -37,7 +37,7 @@ func NewServer(handler http.Handler, timeout time.Duration, logger *slog.Logger)
 		IdleTimeout:       IdleTimeout,
 		MaxHeaderBytes:    MaxHeaderBytes,
 		Protocols:         protocols,
-		// What a handler has not read yet is held in memory; by default net/http would hold 1 MiB for each connection.
+		// These bound what is buffered until a handler reads it. By default net/http would buffer 1 MiB for each connection.
 		HTTP2: &http.HTTP2Config{
 			MaxConcurrentStreams: 128, MaxReceiveBufferPerConnection: 256 << 10, MaxReceiveBufferPerStream: 64 << 10,
 		},

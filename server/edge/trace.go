@@ -8,8 +8,8 @@ import (
 	"go.storefront.example/ent/tracing"
 )
 
-// beginSpan starts the span of a request and returns the context with it. It starts a new trace,
-// with a link to the client's, if there is one.
+// beginSpan starts the span of a request and returns its context. The span starts a new trace, with a link to the client's
+// trace, if there is one.
 func (e *Edge) beginSpan(ctx context.Context, x *exchange, parent string) context.Context {
 	options := []trace.SpanStartOption{trace.WithNewRoot(), trace.WithSpanKind(trace.SpanKindServer)}
 	if parent != "" {

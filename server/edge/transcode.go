@@ -19,12 +19,12 @@ import (
 	"go.storefront.example/server/apierr"
 )
 
-// compressedBytes is the size of the smallest answer that is compressed for a client that accepts it: compressing an answer
-// that fits into one packet gains nothing.
+// compressedBytes is the size of the smallest answer that is compressed. Compressing an answer that fits into one packet gains
+// nothing.
 const compressedBytes = 1024
 
-// mountTranscoder puts vanguard before the handlers of the typed protocols. It finds the method of a request under /v1, binds
-// path, query and body, calls Connect in the binary format, and writes the answer, or the error, with the codec.
+// mountTranscoder puts vanguard in front of the handlers of the typed protocols. Vanguard finds the method of a request under
+// /v1, binds path, query and body, calls Connect in the binary format, and writes the answer or the error with the codec.
 func (e *Edge) mountTranscoder(services []Service) error {
 	mounted := make([]*vanguard.Service, len(services))
 	for i, s := range services {
@@ -49,12 +49,11 @@ func (e *Edge) mountTranscoder(services []Service) error {
 	return nil
 }
 
-// pathEscaper escapes a path so that vanguard takes it as it is: it unescapes variables, and treats a
-// colon as the end of a path. No valid identifier contains an escape, so a client's escape matches
-// nothing.
+// pathEscaper escapes a path so that vanguard reads it unchanged, because vanguard unescapes variables and ends a path at a
+// colon. A client's own escape then matches nothing, because no valid id contains an escape.
 var pathEscaper = strings.NewReplacer("%", "%25", ":", "%3A")
 
-// serveREST answers a request under /v1, or returns why it is refused.
+// serveREST serves a request under /v1, or returns why it is refused.
 func (e *Edge) serveREST(x *exchange, r *http.Request, path string) error {
 	m := x.called
 	if m.hasBody {
@@ -78,7 +77,7 @@ func (e *Edge) serveREST(x *exchange, r *http.Request, path string) error {
 	inner := r.WithContext(r.Context())
 	inner.Method = m.verb
 	inner.URL = &url.URL{Path: pathEscaper.Replace(strings.ToValidUTF8(path, "%")), RawQuery: query}
-	inner.Header = http.Header{"Content-Type": contentTypeJSON} // nothing that could make it another protocol
+	inner.Header = http.Header{"Content-Type": contentTypeJSON} // no other header, which could select another protocol
 	inner.Trailer, inner.TransferEncoding = nil, nil
 	inner.Body, inner.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 	a := &answer{header: http.Header{}}
@@ -91,8 +90,8 @@ func (e *Edge) serveREST(x *exchange, r *http.Request, path string) error {
 	return nil
 }
 
-// send sends the answer that vanguard made, compressed if that is worth it. The headers are the edge's own; the status is that
-// of the refusal, or 201.
+// send sends vanguard's answer, compressed if the client accepts that and it is large enough. The headers are the edge's own;
+// the status is that of the refusal, or 201.
 func (x *exchange) send(r *http.Request, body []byte) {
 	h, status := x.Header(), http.StatusOK
 	h["Content-Type"], h["Content-Length"] = contentTypeJSON, headerNumber(len(body))
@@ -120,9 +119,9 @@ func (x *exchange) send(r *http.Request, body []byte) {
 // the verbs.
 func (e *Edge) find(verb, where string) (m *method, allow string) {
 	if path.Clean(where) != where || verb == http.MethodConnect {
-		return nil, "" // the multiplexer would redirect it
+		return nil, "" // the ServeMux would redirect it
 	}
-	r := &http.Request{Method: verb, URL: &url.URL{Path: where}} // an escape in it means itself
+	r := &http.Request{Method: verb, URL: &url.URL{Path: where}} // so that an escape is taken literally
 	handler, pattern := e.routes.Handler(r)
 	if pattern != "" {
 		return handler.(*method), ""
@@ -137,7 +136,7 @@ func (e *Edge) find(verb, where string) (m *method, allow string) {
 	return handler.(*method), allow
 }
 
-// answer is a writer that keeps an answer instead of sending it.
+// answer is a ResponseWriter that buffers an answer instead of sending it.
 type answer struct {
 	header http.Header
 	status int
@@ -146,17 +145,17 @@ type answer struct {
 
 func (a *answer) Header() http.Header    { return a.header }
 func (a *answer) WriteHeader(status int) { a.status = status }
-func (a *answer) Flush()                 {} // vanguard wants to
+func (a *answer) Flush()                 {} // needed by vanguard
 
 func (a *answer) Write(p []byte) (int, error) {
 	a.body = append(a.body, p...)
 	return len(p), nil
 }
 
-// codec is vanguard's: the JSON of /v1, and the error body for the error of a handler.
+// codec is vanguard's codec: the JSON of /v1, and the error body for a handler's error.
 type codec struct{ apijson.Codec }
 
-// Unmarshal reads a body, which was checked.
+// Unmarshal reads a body, which check has accepted.
 func (codec) Unmarshal(data []byte, m proto.Message) error {
 	return apijson.Unmarshal(data, m, notInBody...)
 }

@@ -18,13 +18,13 @@ type Listener struct {
 	refused uint64
 }
 
-// NewListener returns a listener with at most all open connections, and half of them of one client. proxy reports
-// whether an address is that of a proxy, whose connections are those of many clients.
+// NewListener returns a listener with at most all open connections, and at most half of these from one client. The limit for
+// one client does not apply to addresses for which proxy returns true, because a proxy's connections are from many clients.
 func NewListener(l net.Listener, all int, proxy func(netip.Addr) bool) *Listener {
 	return &Listener{Listener: l, all: max(all, 1), each: max(all/2, 1), proxy: proxy, of: map[netip.Prefix]int{}}
 }
 
-// Connections returns how many connections are open, and how many were closed at once since the start.
+// Connections returns how many connections are open now, and how many were refused since the start.
 func (l *Listener) Connections() (open int, refused uint64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -73,13 +73,13 @@ type conn struct {
 	left func()
 }
 
-// Close closes the connection, which counts no more.
+// Close closes the connection and frees its place.
 func (c *conn) Close() error {
 	c.left()
 	return c.Conn.Close()
 }
 
-// CloseWrite closes the sending half, so that a client that is still sending can read its answer.
+// CloseWrite closes the sending half, so that a client that is still sending can read the answer.
 func (c *conn) CloseWrite() error {
 	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
 		return half.CloseWrite()

@@ -23,38 +23,38 @@ const window = time.Minute
 type Rate struct {
 	// Limit is how many requests a minute are allowed.
 	Limit int
-	// Remaining is how many of them are left in the current minute, never below 0.
+	// Remaining is how many of them are left in the current minute, at least 0.
 	Remaining int
 	// Reset is the time until the counter restarts from zero, in whole seconds, 1 s to 60 s.
 	Reset time.Duration
-	// Limited is true if the request is refused because a limit is exceeded; the response then asks
-	// the caller to wait for Reset.
+	// Limited is true if the request is refused because it exceeds the limit; the response then asks the caller to wait for
+	// Reset.
 	Limited bool
 }
 
-// Minute numbers the window that t lies in: minutes since 1970 in UTC.
+// Minute returns the number of the window that contains t: minutes since 1970 in UTC.
 func Minute(t time.Time) int64 { return t.Unix() / int64(window/time.Second) }
 
-// Reset is the time from t to the next window, rounded up to whole seconds: 1 s to 60 s. A caller
-// that waits that long arrives in the next window.
+// Reset returns the time from t to the next window, rounded up to whole seconds: 1 s to 60 s. A caller that waits that long
+// arrives in the next window.
 func Reset(t time.Time) time.Duration {
 	left := t.Truncate(window).Add(window).Sub(t)
-	// Rounding up: a wait cut short by a fraction would end inside the same window.
+	// Round up, because a wait that is a fraction too short would end in the same window.
 	return (left + time.Second - 1).Truncate(time.Second)
 }
 
-// Uncounted is the rate of a request at t that no key's counter counts: the whole limit is left.
+// Uncounted returns the rate of a request at t that counts on no key: the whole limit is left.
 func Uncounted(t time.Time) Rate {
 	return Rate{Limit: RequestsPerMinute, Remaining: RequestsPerMinute, Reset: Reset(t)}
 }
 
-// Blocked is the rate of a request at t from an address that presented too many unknown keys.
+// Blocked returns the rate of a request at t from an address that presented too many unknown keys.
 func Blocked(t time.Time) Rate {
 	return Rate{Limit: RequestsPerMinute, Reset: Reset(t), Limited: true}
 }
 
-// Counted is the rate after count requests of one key in the minute of t, including the present
-// one. It is Limited if the present one is beyond the limit.
+// Counted returns the rate after count requests of one key in the minute of t, including the current one. It is Limited if the
+// current one is beyond the limit.
 func Counted(count int, t time.Time) Rate {
 	return Rate{
 		Limit:     RequestsPerMinute,
@@ -64,6 +64,6 @@ func Counted(count int, t time.Time) Rate {
 	}
 }
 
-// TooManyUnknown reports whether an address that made that many requests with unknown keys in a
-// minute, including the present one, is beyond the limit.
+// TooManyUnknown reports whether count requests with unknown keys from one address in a minute, including the current one, are
+// beyond the limit.
 func TooManyUnknown(count int) bool { return count > UnknownKeysPerMinute }

@@ -14,19 +14,20 @@ import (
 )
 
 const (
-	// maxWait is how long a request waits for a slot: less than the service's deadline, so that it is answered.
+	// maxWait is how long a request waits for a slot. It is shorter than the service's deadline, so that the request gets an
+	// answer.
 	maxWait = 3 * time.Second
-	// maxWaiting is how many requests wait, half of them of one owner. Each takes some 10 kB.
+	// maxWaiting is how many requests may wait, at most half of them of one owner. Each takes some 10 kB.
 	maxWaiting = 1024
-	// searchShare is the divisor of an owner's share that gives its limit on searches. A search reads all rows of its store, so
-	// that a few keep every processor of the database busy.
+	// searchShare is the divisor of an owner's share that gives its limit on searches. Searches have a smaller limit, because
+	// each reads all rows of its store and a few keep every processor of the database busy.
 	searchShare = 4
 )
 
 // ErrBusy is the error of Acquire for a request that gets no slot in time.
 var ErrBusy error = apierr.New(apierr.Unavailable, "The service has more requests than it can answer in time; try again later.")
 
-// The owners of slots that are no stores.
+// Owners of slots besides stores.
 var (
 	Unauthenticated = uuid.Nil
 	Operator        = uuid.Max

@@ -1,9 +1,8 @@
-// Package monitor serves the operator's view of every process, server or worker: health, readiness,
-// metrics and profiles. The dashboard and the alert rules for these metrics are in this folder too
-// (grafana.json, alerts.yaml).
+// Package monitor serves the state of a server or worker process to its operator: health, readiness, metrics and profiles. This
+// folder also has a Grafana dashboard and alert rules for these metrics (grafana.json, alerts.yaml).
 //
-// Profiles always require a token, because they show what a process does and for whom. The command
-// line is never shown, because it may contain a password.
+// Profiles always require a token, because they show what a process does and for whom. The command line is never shown, because
+// it may contain a password.
 package monitor
 
 import (
@@ -20,16 +19,15 @@ import (
 	"go.storefront.example/server/apierr"
 )
 
-// Config configures the mounts.
+// Config configures Mounts.
 type Config struct {
-	// Ready returns why the process cannot work, as an error whose refusal is shown; nil while it
-	// can.
+	// Ready returns why the process cannot work, as an error whose refusal is shown, or nil if it can.
 	Ready func(context.Context) error
 	// Metrics are shown at /metrics.
 	Metrics prometheus.Gatherer
 	// Guard requires the operator's token. Without it there are no profiles.
 	Guard func(http.Handler) http.Handler
-	// Logger gets a line each time that the process is not ready.
+	// Logger gets a line each time the process reports that it is not ready.
 	Logger *slog.Logger
 }
 
@@ -39,14 +37,13 @@ type Mount struct {
 	Handler http.Handler
 }
 
-// Mounts returns the handlers: /healthz, which answers while the process lives; /readyz, which
-// succeeds while it can work; /metrics in Prometheus text form; and behind the guard /debug/pprof/.
-// The first three need no authentication.
+// Mounts returns the handlers: /healthz, which succeeds while the process lives; /readyz, which succeeds while it can work;
+// /metrics in Prometheus text form; and /debug/pprof/ behind the guard. The others need no authentication.
 func Mounts(c Config) []Mount {
 	mounts := []Mount{
 		{"GET /healthz", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { writeText(w, http.StatusOK, "ok") })},
 		{"GET /readyz", http.HandlerFunc(c.serveReady)},
-		// Without compression, which would take a megabyte for each request. Readers that leave early are logged as errors.
+		// No compression, because it would take a megabyte for each request. A reader that leaves early is logged as an error.
 		{"GET /metrics", promhttp.HandlerFor(c.Metrics, promhttp.HandlerOpts{
 			DisableCompression: true, ErrorLog: slog.NewLogLogger(c.Logger.Handler(), slog.LevelDebug),
 		})},

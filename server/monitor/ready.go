@@ -13,12 +13,13 @@ import (
 const (
 	// readyTimeout bounds the database check behind /readyz.
 	readyTimeout = 2 * time.Second
-	// readyLifetime is how long its result holds: anyone may request it, and it writes.
+	// readyLifetime is how long the result of a check holds. It is not shorter, because anyone may request a check and each one
+	// writes.
 	readyLifetime = time.Second
 )
 
-// Readiness reports whether a database is usable. It checks at most once in readyLifetime, and all
-// callers share the result. Goroutines share it.
+// Readiness reports whether a database is usable. It checks at most once in readyLifetime, and all callers share the result.
+// Goroutines may share it.
 type Readiness struct {
 	db   *db.DB
 	mu   sync.Mutex
@@ -28,7 +29,7 @@ type Readiness struct {
 // look is one check of the database.
 type look struct {
 	began time.Time
-	done  chan struct{} // closed when the rest is set
+	done  chan struct{} // closed when err is set
 	ended time.Time
 	err   error
 }
@@ -36,8 +37,8 @@ type look struct {
 // NewReadiness returns the readiness of a database.
 func NewReadiness(s *db.DB) *Readiness { return &Readiness{db: s} }
 
-// Check reports why the database is not usable: it is away, cannot be written, or its schema lacks
-// migrations. The error is an *apierr.Refusal of unavailable.
+// Check returns why the database is not usable: it is unavailable, cannot be written, or its schema lacks migrations. The error
+// is an *apierr.Refusal of unavailable.
 func (r *Readiness) Check(ctx context.Context) error {
 	l := r.look()
 	late := time.NewTimer(time.Until(l.began.Add(readyTimeout)))
@@ -52,7 +53,7 @@ func (r *Readiness) Check(ctx context.Context) error {
 	}
 }
 
-// look returns the check in progress, else the last one while it holds, else a new one.
+// look returns the running check, else the last one while it holds, else a new one.
 func (r *Readiness) look() *look {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -70,7 +71,7 @@ func (r *Readiness) look() *look {
 	r.last = l
 	go func() {
 		defer close(l.done)
-		// Not the context of the first caller: others wait for the result too.
+		// Not the first caller's context, because others wait for the result as well.
 		ctx, cancel := context.WithTimeout(context.Background(), readyTimeout)
 		defer cancel()
 		l.err = r.ask(ctx)

@@ -11,9 +11,9 @@ import (
 	"go.storefront.example/ent/queue"
 )
 
-// NewRegistry returns the registry of a process that works on a database, with the metrics of every
-// such process: the Go runtime, the process, its version and clock, the connection pools, and the
-// backlog of deliveries. A server and a worker in one process share it.
+// NewRegistry returns the registry of a process that uses a database, with the metrics that every such process has: the Go
+// runtime, the process, its version and clock, the connection pools, and the backlog of deliveries. A server and a worker in
+// one process share it.
 func NewRegistry(s *db.DB, log *slog.Logger) *prometheus.Registry {
 	r := prometheus.NewRegistry()
 	version := "(devel)"

@@ -12,11 +12,11 @@ import (
 	"go.storefront.example/ent/tracing"
 )
 
-// probes are called every few seconds and get no trace.
+// probes are paths that get no trace, because they are called every few seconds.
 var probes = map[string]bool{"/healthz": true, "/readyz": true, "/metrics": true}
 
-// Traced starts a span for each request of the operator's side, as a child of the caller's: unlike
-// clients of the public API, the operator may decide what is sampled. A nil provider makes none.
+// Traced starts a span for each request to the operator's listener, as a child of the caller's span: unlike clients of the
+// public API, the operator may decide what is sampled. With a nil provider it starts none.
 func Traced(traces trace.TracerProvider, next http.Handler) http.Handler {
 	if traces == nil {
 		return next
@@ -40,7 +40,7 @@ func Traced(traces trace.TracerProvider, next http.Handler) http.Handler {
 	})
 }
 
-// routeOf is the path of the pattern that a request matched, or "unmatched".
+// routeOf returns the path of the pattern that a request matched, or "unmatched".
 func routeOf(r *http.Request) string {
 	if _, path, ok := strings.Cut(r.Pattern, " "); ok {
 		return path
@@ -48,7 +48,7 @@ func routeOf(r *http.Request) string {
 	return cmp.Or(r.Pattern, "unmatched")
 }
 
-// status records the status of a response, 0 until there is one.
+// status records the status of a response; 0 until there is one.
 type status struct {
 	http.ResponseWriter
 	code int
@@ -66,13 +66,13 @@ func (s *status) Write(p []byte) (int, error) {
 	return s.ResponseWriter.Write(p)
 }
 
-// Flush sends what was written so far, as streams need it.
+// Flush sends everything written so far, because streams need that.
 func (s *status) Flush() {
 	s.code = max(s.code, http.StatusOK)
 	_ = http.NewResponseController(s.ResponseWriter).Flush()
 }
 
-// Unwrap returns the writer beneath, for http.ResponseController.
+// Unwrap returns the wrapped writer, for http.ResponseController.
 func (s *status) Unwrap() http.ResponseWriter { return s.ResponseWriter }
 
 var _ http.Flusher = (*status)(nil)

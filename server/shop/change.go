@@ -27,7 +27,7 @@ import (
 type Change[R any] struct {
 	table resource.Fields[R]
 	named map[string]bool
-	To    R // the values of the named fields, as they are stored
+	To    R // the values of the named fields, in stored form
 }
 
 // Names reports whether the change names a field.
@@ -44,7 +44,7 @@ func (c *Change[R]) Applied(row *R) R {
 	return next
 }
 
-// updateRequest is what every update request has.
+// updateRequest has the methods of every update request.
 type updateRequest interface {
 	proto.Message
 	GetUpdateMask() *fieldmaskpb.FieldMask
@@ -86,7 +86,8 @@ func ChangeOf[R any](p *validate.Problems, table resource.Fields[R], in proto.Me
 	return c
 }
 
-// namedByUpdate returns which fields an update names. It refuses a mask that names what cannot be changed.
+// namedByUpdate returns a function that reports which fields an update names. It refuses a mask with fields that cannot be
+// changed.
 func namedByUpdate(p *validate.Problems, in updateRequest) func(protoreflect.FieldDescriptor) bool {
 	m, mask := in.ProtoReflect(), in.GetUpdateMask()
 	if mask == nil {
@@ -103,7 +104,7 @@ func namedByUpdate(p *validate.Problems, in updateRequest) func(protoreflect.Fie
 	}
 }
 
-// namedByCreation reports whether a creation names a field; an enum without a value is left to its default.
+// namedByCreation reports whether a creation names a field. An enum without a value is not named and gets its default.
 func namedByCreation(m protoreflect.Message, fd protoreflect.FieldDescriptor) bool {
 	switch {
 	case validate.BoundOf(fd).Required && fd.HasPresence():
@@ -116,7 +117,7 @@ func namedByCreation(m protoreflect.Message, fd protoreflect.FieldDescriptor) bo
 	return true
 }
 
-// absent reports whether a request holds no value of a field: that is what null is in JSON.
+// absent reports whether a request has no value for a field, which in JSON is null.
 func absent(m protoreflect.Message, fd protoreflect.FieldDescriptor) bool {
 	if fd.IsList() {
 		return false
@@ -124,8 +125,7 @@ func absent(m protoreflect.Message, fd protoreflect.FieldDescriptor) bool {
 	return fd.HasPresence() && !m.Has(fd) || fd.Kind() == protoreflect.EnumKind && m.Get(fd).Enum() == 0
 }
 
-// stored brings a value into the form in which it is stored and refuses it when it is out of bounds.
-// It returns nil for null.
+// stored converts a value to its stored form and refuses one that is out of bounds. It returns nil for null.
 func stored(
 	p *validate.Problems, fd protoreflect.FieldDescriptor, v protoreflect.Value, form resource.Form, nullable bool, country string,
 ) any {
@@ -182,7 +182,7 @@ func stored(
 	return v.Interface()
 }
 
-// enumName returns the name of an enum's value, and refuses a number that has none.
+// enumName returns the name of an enum's value. It refuses a number that has none.
 func enumName(p *validate.Problems, fd protoreflect.FieldDescriptor, n protoreflect.EnumNumber) string {
 	value := fd.Enum().Values().ByNumber(n)
 	if value == nil || n == 0 {
@@ -192,7 +192,7 @@ func enumName(p *validate.Problems, fd protoreflect.FieldDescriptor, n protorefl
 	return string(value.Name())
 }
 
-// storedText brings a text into the form in which it is stored; nil is a text that is refused, or null.
+// storedText converts a text to its stored form. It returns nil for a refused text or null.
 func storedText(p *validate.Problems, name, value string, b validate.Bound, form resource.Form, nullable bool, country string) *string {
 	switch form {
 	case resource.Unchecked:
@@ -266,7 +266,7 @@ func differ[T comparable](a, b *T) bool {
 	return *a != *b
 }
 
-// differAt reports whether two moments that may be null are different.
+// differAt reports whether two times that may be null are different.
 func differAt(a, b *time.Time) bool {
 	if a == nil || b == nil {
 		return a != b

@@ -11,12 +11,12 @@ import (
 	"go.storefront.example/server/validate"
 )
 
-// Check applies every rule that needs only the request and its store to a request with fields that
-// could not be decoded. Its error lists those fields too, so that one answer names everything that is
-// wrong. Requests that were decoded do not need it: the methods of Shop apply the same rules.
+// Check applies to a request that could not be decoded every rule that needs only the request and its store. Its error also
+// lists the fields that could not be decoded, so that one answer names everything that is wrong. It is not called for decoded
+// requests, because the methods of Shop apply the same rules.
 //
-// It refuses with validation_failed, phone_invalid, payment_link_expiry_invalid,
-// customer_identifier_required or feature_disabled.
+// It refuses with validation_failed, phone_invalid, payment_link_expiry_invalid, customer_identifier_required or
+// feature_disabled.
 func (s *Shop) Check(ctx context.Context, m proto.Message, invalid *apijson.Invalid) error {
 	t, err := tenant.StoreOf(ctx)
 	if err != nil {

@@ -24,41 +24,39 @@ import (
 	"go.storefront.example/server/validate"
 )
 
-// OrderDraft is a purchase to record: of products, or through a payment link, by a customer that
-// is known by its id or by who it is.
+// OrderDraft is an order to create: of products, or through a payment link. Its customer is named by id or described by Buyer.
 //
-// Its form in JSON is stored as the request of an idempotency key: fields are added in the order of the alphabet, with omitzero.
+// Its JSON is stored as the request of an idempotency key: keep new fields in alphabetical order, with omitzero.
 type OrderDraft struct {
-	// Amount is what the buyer of an OPEN link chose, in minor units; nil otherwise.
+	// Amount is the amount that the buyer of an OPEN link chose, in minor units; otherwise nil.
 	Amount *int64 `json:",omitzero"`
 	Buyer  Buyer  `json:",omitzero"`
-	// CustomerID names a customer of the store; empty means that Buyer identifies the customer, and a new
-	// buyer is a new customer.
+	// CustomerID is the id of a customer of the store. If it is empty, Buyer identifies the customer, and an unknown buyer
+	// becomes a new customer.
 	CustomerID string `json:",omitzero"`
 	// Lines are the products bought; none for an order through a payment link.
 	Lines []OrderLine `json:",omitzero"`
-	// Note is what the buyer left; nil or empty for none.
+	// Note is the buyer's note; nil or empty means none.
 	Note *string `json:",omitzero"`
-	// PaymentLinkID names the payment link; empty means that the order comes from the catalogue.
+	// PaymentLinkID is the id of the payment link; empty for an order from the catalogue.
 	PaymentLinkID string `json:",omitzero"`
 }
 
-// itemsAtOnce bounds the items of a statement: an order may have any number, and a statement 32,766 parameters.
+// itemsAtOnce bounds the items of a statement, because an order may have any number of them and a statement has at most 32,766
+// parameters.
 const itemsAtOnce = 2000
 
-// OrderLine is a product of the store and how many of it, from 1.
+// OrderLine is a product of the store and its quantity, at least 1.
 type OrderLine struct {
 	ProductID string `json:",omitzero"`
 	Quantity  int32  `json:",omitzero"`
 }
 
-// RecordOrder records a PENDING order. The row of a payment link is held while its availability
-// is judged and the order recorded, so that no order is recorded for a link whose last payment
-// another transaction takes meanwhile.
+// RecordOrder creates a PENDING order. It locks the row of a payment link from the check of its availability to the commit, so
+// that another transaction cannot take the link's last payment meanwhile.
 //
-// It refuses with validation_failed, phone_invalid, customer_identifier_required,
-// customer_not_found, customer_conflict, product_not_found, payment_link_not_found,
-// payment_link_unavailable, payment_link_amount_invalid or total_limit.
+// It refuses with validation_failed, phone_invalid, customer_identifier_required, customer_not_found, customer_conflict,
+// product_not_found, payment_link_not_found, payment_link_unavailable, payment_link_amount_invalid or total_limit.
 func (s *Shop) RecordOrder(ctx context.Context, d OrderDraft) (*storefrontv1.Order, error) {
 	t, err := tenant.StoreOf(ctx)
 	if err != nil {
@@ -87,7 +85,7 @@ func (s *Shop) RecordOrder(ctx context.Context, d OrderDraft) (*storefrontv1.Ord
 		known := buyer != nil
 		if d.CustomerID == "" {
 			newBuyer := d.Buyer.row()
-			newBuyer.OrdersCount = 1 // A new customer is stored, and shown in the event, with this order.
+			newBuyer.OrdersCount = 1 // a new customer is stored, and shown in the event, with this order counted
 			if buyer, _, err = completeOrCreate(ctx, tx, t, buyer, newBuyer); err != nil {
 				return nil, err
 			}
@@ -128,7 +126,7 @@ func (s *Shop) RecordOrder(ctx context.Context, d OrderDraft) (*storefrontv1.Ord
 	})
 }
 
-// check brings the draft's texts into their stored form and refuses what needs no look-up.
+// check converts the draft's texts to their stored form and refuses everything that it can without a look-up.
 func (d *OrderDraft) check(t tenant.Store) error {
 	p := &problems{}
 	d.Note = p.OptionalText("note", d.Note, validate.MaxNoteRunes)
@@ -155,7 +153,7 @@ func (d *OrderDraft) check(t tenant.Store) error {
 	return err
 }
 
-// lockBuyer locks the row of the draft's customer; nil means a buyer who is new to the store.
+// lockBuyer locks the row of the draft's customer. It returns nil for a buyer who is new to the store.
 func (s *Shop) lockBuyer(ctx context.Context, tx *ent.Tx, t tenant.Store, d OrderDraft) (*ent.Customer, error) {
 	if d.CustomerID == "" {
 		return s.lockKnown(ctx, tx, t, d.Buyer.row())
@@ -167,7 +165,7 @@ func (s *Shop) lockBuyer(ctx context.Context, tx *ent.Tx, t tenant.Store, d Orde
 	return s.lockCustomer(ctx, tx, t, id)
 }
 
-// linkToPay returns the payment link of the draft, holds its row, and the amount to pay.
+// linkToPay locks the row of the draft's payment link, and returns the link and the amount to pay.
 func (s *Shop) linkToPay(ctx context.Context, tx *ent.Tx, t tenant.Store, d OrderDraft) (*ent.PaymentLink, int64, error) {
 	id, ok := validate.ParseID(d.PaymentLinkID)
 	if !ok {
@@ -177,7 +175,7 @@ func (s *Shop) linkToPay(ctx context.Context, tx *ent.Tx, t tenant.Store, d Orde
 	if err != nil {
 		return nil, 0, err
 	}
-	// The link's row is the last that is taken.
+	// The link's row is the last one to lock.
 	availability := resource.Availability(link, hook.Time(ctx))
 	if availability != storefrontv1.PaymentLink_ACTIVE {
 		return nil, 0, apierr.New(apierr.PaymentLinkUnavailable, "The payment link takes no payments: it is "+availability.String()+".")
@@ -195,13 +193,13 @@ func (s *Shop) linkToPay(ctx context.Context, tx *ent.Tx, t tenant.Store, d Orde
 	return link, *d.Amount, nil
 }
 
-// pricedLine is a product bought, as it is at that moment.
+// pricedLine is a product with its price at the time of the order.
 type pricedLine struct {
 	product  *ent.Product
 	quantity int32
 }
 
-// linesOf finds the products of the lines, and what they cost together.
+// linesOf reads the products of the lines, and returns them with the sum of their prices.
 func linesOf(ctx context.Context, tx *ent.Tx, t tenant.Store, lines []OrderLine) ([]pricedLine, int64, error) {
 	ids := make([]uuid.UUID, len(lines))
 	for i, l := range lines {

@@ -70,8 +70,7 @@ func (s *Shop) GetCustomer(ctx context.Context, in *storefrontv1.GetCustomerRequ
 	return c, err
 }
 
-// Buyer is who a customer is: a name, which may be empty, and an e-mail in lower case, a phone
-// in E.164 form, or both.
+// Buyer identifies a customer: by an e-mail in lower case, a phone in E.164 form, or both; the name may be empty.
 type Buyer struct {
 	Email *string `json:",omitzero"`
 	Name  string  `json:",omitzero"`
@@ -82,7 +81,7 @@ func (b Buyer) row() *ent.Customer {
 	return &ent.Customer{Name: b.Name, Email: b.Email, Phone: b.Phone}
 }
 
-// newCustomer reads a customer to record.
+// newCustomer reads the customer to create.
 func (p *problems) newCustomer(in *storefrontv1.CreateCustomerRequest, country string) (*ent.Customer, error) {
 	c := ChangeOf(&p.Problems, resource.CustomerFields, in, country)
 	named := in.Email != nil || in.Phone != nil || p.Refused("email") || p.Refused("phone")
@@ -95,12 +94,11 @@ func (p *problems) newCustomer(in *storefrontv1.CreateCustomerRequest, country s
 	return &c.To, nil
 }
 
-// CreateCustomer creates a customer. If the store already has a customer with that e-mail or phone,
-// it adds what that customer lacks; created reports whether the customer is new. However many
-// callers send the same e-mail at once, one customer is created.
+// CreateCustomer creates a customer. If the store already has a customer with that e-mail or phone, it fills in that customer's
+// missing fields; created reports whether the customer is new. Even if many callers send the same e-mail at once, one customer
+// is created.
 //
-// It refuses with validation_failed, phone_invalid, customer_identifier_required or
-// customer_conflict.
+// It refuses with validation_failed, phone_invalid, customer_identifier_required or customer_conflict.
 func (s *Shop) CreateCustomer(
 	ctx context.Context, in *storefrontv1.CreateCustomerRequest,
 ) (c *storefrontv1.Customer, created bool, err error) {
@@ -127,8 +125,8 @@ func (s *Shop) CreateCustomer(
 	return resource.Customer(row, t.Currency), created, nil
 }
 
-// lockKnown locks the row of the customer that an e-mail or phone identifies; nil is none. It
-// refuses with customer_conflict when the two identify two customers.
+// lockKnown locks the row of the customer whom an e-mail or phone identifies, or returns nil if there is none. It refuses with
+// customer_conflict if e-mail and phone identify two customers.
 func (s *Shop) lockKnown(ctx context.Context, tx *ent.Tx, t tenant.Store, buyer *ent.Customer) (*ent.Customer, error) {
 	known, err := resource.IdentifiedCustomers(ctx, tx, t, buyer.Email, buyer.Phone, s.db.RowLock(""))
 	switch {
@@ -142,9 +140,8 @@ func (s *Shop) lockKnown(ctx context.Context, tx *ent.Tx, t tenant.Store, buyer 
 	return known[0], hook.NoteLocked(ctx, known[0])
 }
 
-// completeOrCreate gives a customer what it lacks of the buyer, or makes the buyer a customer. A race for the
-// same e-mail or phone ends in a violated unique index, which ends the transaction; run anew, it finds the
-// winner's customer.
+// completeOrCreate fills in a known customer's missing fields from the buyer, or creates a customer. If two transactions create
+// the same e-mail or phone, a unique index ends one of them; run again, it finds the other's customer.
 func completeOrCreate(
 	ctx context.Context, tx *ent.Tx, t tenant.Store, known, buyer *ent.Customer,
 ) (row *ent.Customer, created bool, err error) {
@@ -164,14 +161,14 @@ func completeOrCreate(
 	return row, false, err
 }
 
-// CompleteCustomer saves what a locked customer lacks and a buyer has. The buyer's e-mail and phone must be no other
-// customer's.
+// CompleteCustomer saves the fields that a locked customer lacks and a buyer has. No other customer may have the buyer's e-mail
+// or phone.
 func CompleteCustomer(ctx context.Context, tx *ent.Tx, known, buyer *ent.Customer) (*ent.Customer, error) {
 	next := Completed(known, buyer)
 	return saveIdentified(ctx, tx, known, &next)
 }
 
-// Completed returns a customer with the fields filled that are empty and that a buyer has.
+// Completed returns known with its empty fields filled from buyer.
 func Completed(known, buyer *ent.Customer) ent.Customer {
 	next := *known
 	for _, f := range resource.CustomerFields {

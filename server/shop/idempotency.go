@@ -22,22 +22,22 @@ import (
 	"go.storefront.example/server/validate"
 )
 
-// A request that comes again under the same idempotency key gets the first answer, or is refused if that answer
-// held a secret.
+// A request that is repeated with the same idempotency key gets the first answer, or is refused if that answer contained a
+// secret.
 //
-// The transaction of the change also stores the key with the request's fingerprint and the answer, so
-// that a process that dies leaves both or neither. A key belongs to one store and one operation; an
-// empty one is none. A refused request is not remembered.
+// The transaction of the change also stores the key with the request's fingerprint and the answer, so that a process that dies
+// leaves both or neither. A key applies to one store and one operation; an empty key means none. A refused request is not
+// stored.
 const (
 	// MaxIdempotencyKeyRunes bounds an idempotency key.
 	MaxIdempotencyKeyRunes = 255
-	// IdempotencyWindow is for how long an answer is remembered under its key.
+	// IdempotencyWindow is how long an answer is stored under its key.
 	IdempotencyWindow = 24 * time.Hour
 )
 
 type idempotencyKey struct{}
 
-// WithIdempotencyKey returns a context under which Once and ClaimIdempotencyKey carry out a change once for the key.
+// WithIdempotencyKey returns a context under which Once and ClaimIdempotencyKey run a change once for the key.
 func WithIdempotencyKey(ctx context.Context, key string) context.Context {
 	return context.WithValue(ctx, idempotencyKey{}, key)
 }
@@ -48,12 +48,11 @@ func idempotencyKeyOf(ctx context.Context) string {
 	return key
 }
 
-// Once carries out a change of a store in a transaction, unless it was carried out under the
-// context's key within IdempotencyWindow: then it returns the answer of that time, whatever became of the rows
-// since. asked is the request: its JSON distinguishes it from others, and leaves fields with a zero value out, so that a request
-// that is repeated after an upgrade which added a field is the same as before. It refuses with idempotency_key_reused when the
-// key was used for another request, with validation_failed when the key is too long or holds control
-// characters, and as the change does.
+// Once runs a change of a store in a transaction, unless a change ran under the context's key within IdempotencyWindow: then it
+// returns that change's answer, even if the rows have changed since. asked is the request. Its JSON distinguishes requests and
+// leaves out fields with a zero value, so that a request repeated after an upgrade that added a field still counts as the same.
+// It refuses with idempotency_key_reused if the key was used for another request, with validation_failed if the key is too long
+// or contains control characters, and as the change does.
 func Once[M proto.Message](
 	ctx context.Context, s *db.DB, storeID uuid.UUID, operation string, asked any, change func(context.Context, *ent.Tx) (M, error),
 	options ...hook.Option,
@@ -95,9 +94,8 @@ func onceIn[M proto.Message](
 	return answer, nil
 }
 
-// ClaimIdempotencyKey uses up the context's key in the transaction of a change of a store whose answer holds a
-// secret, which is shown once and remembered nowhere. It refuses with idempotency_key_reused when
-// the key was used up, and with validation_failed as Once does.
+// ClaimIdempotencyKey uses the context's key in the transaction of a change whose answer contains a secret, which is shown once
+// and not stored. It refuses with idempotency_key_reused if the key was used before, and with validation_failed as Once does.
 func ClaimIdempotencyKey(ctx context.Context, s *db.DB, tx *ent.Tx, storeID uuid.UUID, operation string) error {
 	u := keyUse{s, storeID, operation, idempotencyKeyOf(ctx)}
 	kept, err := u.claim(ctx, tx, sha256.Sum256(nil))
@@ -108,7 +106,7 @@ func ClaimIdempotencyKey(ctx context.Context, s *db.DB, tx *ent.Tx, storeID uuid
 	return err
 }
 
-// keyUse is the use of a key for an operation on a store; an empty key remembers nothing.
+// keyUse is the use of a key for an operation on a store; with an empty key nothing is stored.
 type keyUse struct {
 	db        *db.DB
 	storeID   uuid.UUID
@@ -126,11 +124,11 @@ func (u keyUse) check() error {
 	return p.Err()
 }
 
-// storedAnswer is what is kept under a key.
+// storedAnswer is what is stored under a key.
 type storedAnswer struct{ request, answer []byte }
 
-// claim takes a key for the transaction, or returns what is kept under it. Of transactions under the same key the
-// second waits here for the first to end, and then finds its answer.
+// claim takes a key for the transaction, or returns what is stored under it. If two transactions use the same key, the second
+// waits here for the first to end, and then finds its answer.
 func (u keyUse) claim(ctx context.Context, tx *ent.Tx, request [sha256.Size]byte) (kept *storedAnswer, err error) {
 	if u.key == "" {
 		return nil, nil
@@ -138,8 +136,8 @@ func (u keyUse) claim(ctx context.Context, tx *ent.Tx, request [sha256.Size]byte
 	if err := u.check(); err != nil {
 		return nil, err
 	}
-	for kept == nil { // or it was forgotten meanwhile
-		// The present, not the transaction's time (hook.Time), which nothing may ask for before all rows are locked.
+	for kept == nil { // repeated if the row was deleted meanwhile
+		// Now, not the transaction's time (hook.Time), because that may be read only after all rows are locked.
 		now := u.db.Now()
 		claimed, err := tx.ExecContext(ctx, `INSERT INTO idempotency_keys (id, store_id, operation, key, request, answer, created_at)
  VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (store_id, operation, key) DO UPDATE

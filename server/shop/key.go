@@ -28,8 +28,7 @@ const MaxActiveKeys = 10
 // maxKeyNameRunes bounds a key's name.
 const maxKeyNameRunes = 100
 
-// keyLifetimes are how long a key can be used (specification, Authentication); a year is 365 days, and
-// 0 is for ever.
+// keyLifetimes are how long a key can be used (specification, Authentication). A year has 365 days; 0 means for ever.
 var keyLifetimes = map[adminv1.Key_Lifetime]time.Duration{
 	adminv1.Key_DAYS_30: 30 * 24 * time.Hour,
 	adminv1.Key_DAYS_90: 90 * 24 * time.Hour,
@@ -39,15 +38,15 @@ var keyLifetimes = map[adminv1.Key_Lifetime]time.Duration{
 
 // KeyDraft is a key to create.
 type KeyDraft struct {
-	// Name is the tool that uses the key; it appears in the activity journal.
+	// Name is the name of the tool that uses the key; it is shown in the activity journal.
 	Name string
 	// Scopes are at least one of auth.Scopes.
 	Scopes []string
-	// Lifetime must be chosen.
+	// Lifetime must be set.
 	Lifetime adminv1.Key_Lifetime
 }
 
-// CreatedKey is a new API key with its text, which is stored nowhere.
+// CreatedKey is a new API key with its text, which is not stored.
 type CreatedKey struct {
 	*ent.ApiKey
 	Text string
@@ -76,7 +75,7 @@ func (s *Shop) CreateKey(ctx context.Context, d KeyDraft) (CreatedKey, error) {
 		if err := ClaimIdempotencyKey(ctx, s.db, tx, t.ID, "api_key.create"); err != nil {
 			return err
 		}
-		// The store's row is held, so that two creations cannot both be the tenth.
+		// The store's row is locked, so that two creations cannot both be the tenth.
 		if _, err := db.Lock(s.db, tx.Store.Query().Where(store.ID(t.ID))).Only(ctx); err != nil {
 			return fmt.Errorf("read store: %w", err)
 		}
@@ -114,7 +113,7 @@ func keyName(p *validate.Problems, field, name string) string {
 	return name
 }
 
-// keyScopes returns the scopes in order, each once.
+// keyScopes returns the scopes in order, without repetitions.
 func keyScopes(p *validate.Problems, field string, scopes []string) []string {
 	if len(scopes) == 0 {
 		p.Invalid(field, "must name at least one of "+strings.Join(auth.Scopes(), ", "))
@@ -127,8 +126,8 @@ func keyScopes(p *validate.Problems, field string, scopes []string) []string {
 	return slices.Compact(slices.Sorted(slices.Values(scopes)))
 }
 
-// ActiveKeys counts the keys of a store that are accepted at a time. Hold the store's row, so that two who count cannot both
-// make the tenth.
+// ActiveKeys counts the keys of a store that are accepted at a time. Lock the store's row first, so that two transactions that
+// count cannot both create the tenth key.
 func ActiveKeys(ctx context.Context, tx *ent.Tx, storeID uuid.UUID, at time.Time) (int, error) {
 	active, err := tx.ApiKey.Query().Where(apikey.StoreID(storeID), apikey.RevokedAtIsNil(),
 		apikey.Or(apikey.ExpiresAtIsNil(), apikey.ExpiresAtGT(at))).Count(ctx)
@@ -138,8 +137,8 @@ func ActiveKeys(ctx context.Context, tx *ent.Tx, storeID uuid.UUID, at time.Time
 	return active, nil
 }
 
-// CheckImportedKey refuses what no key can have that CreateKey made: the fields of an adminv1.ExportedKey. It brings name and
-// scopes into their stored form.
+// CheckImportedKey refuses fields of an adminv1.ExportedKey that no key of CreateKey can have. It converts name and scopes to
+// their stored form.
 func CheckImportedKey(p *validate.Problems, row *ent.ApiKey) {
 	row.Name, row.Scopes = keyName(p, "key.name", row.Name), keyScopes(p, "key.scopes", row.Scopes)
 	if !auth.IsHint(row.Hint) {
@@ -147,7 +146,7 @@ func CheckImportedKey(p *validate.Problems, row *ent.ApiKey) {
 	}
 }
 
-// noticeKey tells the platform of a new key.
+// noticeKey writes the notice about a new key.
 func noticeKey(ctx context.Context, tx *ent.Tx, row *ent.ApiKey) error {
 	_, actor, _ := tenant.From(ctx)
 	by := actor.Name

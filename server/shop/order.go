@@ -27,7 +27,7 @@ func (p *problems) listOrders(in *storefrontv1.ListOrdersRequest) (l list[resour
 	return l, p.Err()
 }
 
-// bound is Moment, rounded up to a millisecond. Stored times are whole milliseconds, so a comparison gives the same result.
+// bound is Time, rounded up to a millisecond. Stored times are whole milliseconds, so a comparison gives the same result.
 func (p *problems) bound(field string, at *timestamppb.Timestamp) *time.Time {
 	t := p.Time(field, at)
 	if t != nil && t.Before(at.AsTime()) {

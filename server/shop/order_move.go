@@ -24,10 +24,10 @@ import (
 	"go.storefront.example/server/validate"
 )
 
-// FindID returns the id of the row that a transaction changes, as the transaction finds it.
+// FindID returns the id of the row that a transaction changes. It runs inside the transaction.
 type FindID func(ctx context.Context, tx *ent.Tx) (uuid.UUID, error)
 
-// OrderID is FindID for an order by its id.
+// OrderID returns a FindID for an order with this id.
 func OrderID(text string) FindID {
 	return func(context.Context, *ent.Tx) (uuid.UUID, error) {
 		id, ok := validate.ParseID(text)
@@ -38,12 +38,11 @@ func OrderID(text string) FindID {
 	}
 }
 
-// PayOrder marks a PENDING or FAILED order as PAID, adds it to what its customer paid and to its
-// payment link's counters, and sends order.paid, and payment_link.paid when it came through a
-// link. Paying a paid order changes nothing and sends nothing.
+// PayOrder marks a PENDING or FAILED order as PAID, adds it to what its customer paid and to its payment link's counters, and
+// sends order.paid, and payment_link.paid when it came through a link. For a paid order it changes nothing and sends nothing.
 //
-// It refuses with order_not_found, order_transition_invalid, or total_limit when the payment would
-// take the customer's totalPaid or the link's paidAmount past validate.MaxAmount.
+// It refuses with order_not_found, order_transition_invalid, or total_limit if the payment would take the customer's totalPaid
+// or the link's paidAmount beyond validate.MaxAmount.
 func (s *Shop) PayOrder(ctx context.Context, id string) (*storefrontv1.Order, error) {
 	return s.MoveOrder(ctx, order.StatusPAID, OrderID(id))
 }
@@ -60,17 +59,16 @@ func (s *Shop) CancelOrder(ctx context.Context, id string) (*storefrontv1.Order,
 	return s.MoveOrder(ctx, order.StatusCANCELLED, OrderID(id))
 }
 
-// RefundOrder marks a PAID order as REFUNDED and takes it out of what its customer paid; a
-// payment link's counters show the payments taken and stay. It refuses with order_not_found or
-// order_transition_invalid.
+// RefundOrder marks a PAID order as REFUNDED and subtracts it from what its customer paid. A payment link's counters do not
+// change, because they count payments. It refuses with order_not_found or order_transition_invalid.
 func (s *Shop) RefundOrder(ctx context.Context, id string) (*storefrontv1.Order, error) {
 	return s.MoveOrder(ctx, order.StatusREFUNDED, OrderID(id))
 }
 
-// orderMoves are the moves of an order, by the status to which they lead.
+// orderMoves are the changes of an order's status, by the new status.
 var orderMoves = map[order.Status]struct {
 	from []order.Status
-	with func(context.Context, *ent.Tx, lockedOrder) error // does what belongs to the move; nil for nothing
+	with func(context.Context, *ent.Tx, lockedOrder) error // makes the other changes of the move; nil for none
 }{
 	order.StatusPAID:      {from: []order.Status{order.StatusPENDING, order.StatusFAILED}, with: countPayment},
 	order.StatusFAILED:    {from: []order.Status{order.StatusPENDING}},
@@ -92,14 +90,14 @@ func countPayment(ctx context.Context, tx *ent.Tx, o lockedOrder) error {
 		AddPaidCount(1).AddPaidAmount(o.Row.Amount).SetLastPaidAt(hook.Time(ctx, o.link.ID)).Exec(ctx)
 }
 
-// lockedOrder is an order with all that it shows, which nobody else changes before the commit: so
-// that the answer, the events and a GET after the commit show the same buyer and the same link.
+// lockedOrder is an order with its customer and payment link, all locked. So the answer, the events and a GET after the commit
+// show the same values.
 type lockedOrder struct {
 	*resource.LockedOrder
 	link *ent.PaymentLink // nil for an order from the catalogue
 }
 
-// checkPayable refuses a payment after which a total could not be written as a number any more.
+// checkPayable refuses a payment that would take a total beyond validate.MaxAmount.
 func (o lockedOrder) checkPayable() error {
 	switch {
 	case o.Buyer.TotalPaid > validate.MaxAmount-o.Row.Amount:
@@ -115,13 +113,13 @@ func (o lockedOrder) checkPayable() error {
 	return nil
 }
 
-// addPaid adds an amount to what the buyer paid.
+// addPaid adds an amount to the buyer's totalPaid.
 func (o lockedOrder) addPaid(ctx context.Context, tx *ent.Tx, amount int64) error {
 	return tx.Customer.Update().Where(customer.StoreID(o.Row.StoreID), customer.ID(o.Buyer.ID)).AddTotalPaid(amount).Exec(ctx)
 }
 
-// MoveOrder is PayOrder, FailOrder, CancelOrder or RefundOrder, by the status to which it moves the order that find returns. An
-// order that has the status stays as it is. It refuses as they do, and as find does.
+// MoveOrder changes the order that find returns to a status, as PayOrder, FailOrder, CancelOrder or RefundOrder does. An order
+// that already has the status does not change. It refuses as they do, and as find does.
 func (s *Shop) MoveOrder(ctx context.Context, to order.Status, find FindID) (moved *storefrontv1.Order, err error) {
 	t, err := tenant.StoreOf(ctx)
 	if err != nil {
@@ -153,7 +151,7 @@ func (s *Shop) MoveOrder(ctx context.Context, to order.Status, find FindID) (mov
 	return moved, err
 }
 
-// move moves the order to another status, with what belongs to that.
+// move changes the order's status and makes the other changes of the move.
 func (o lockedOrder) move(ctx context.Context, tx *ent.Tx, to order.Status) error {
 	move := orderMoves[to]
 	if !slices.Contains(move.from, o.Row.Status) {
@@ -177,7 +175,7 @@ func (o lockedOrder) move(ctx context.Context, tx *ent.Tx, to order.Status) erro
 	return nil
 }
 
-// lockOrder takes an order with what it shows: order, customer, payment link, one after the other.
+// lockOrder locks an order, its customer and its payment link, in this sequence.
 func (s *Shop) lockOrder(ctx context.Context, tx *ent.Tx, t tenant.Store, id uuid.UUID) (lockedOrder, error) {
 	var o lockedOrder
 	var err error
@@ -194,7 +192,7 @@ func (s *Shop) lockOrder(ctx context.Context, tx *ent.Tx, t tenant.Store, id uui
 	if o.link, err = s.lockPaymentLink(ctx, tx, t, *o.Row.PaymentLinkID); err != nil {
 		return o, fmt.Errorf("read the order's payment link: %w", err)
 	}
-	// It may have changed since the order's own statement read it.
+	// The link may have changed since the order's own statement read it.
 	o.Order.PaymentLink.Code, o.Order.PaymentLink.Title = o.link.Code, o.link.Title
 	return o, nil
 }

@@ -10,24 +10,24 @@ import (
 	"go.storefront.example/server/validate"
 )
 
-// DefaultPageSize is how many entries a page has unless the request names a size.
+// DefaultPageSize is how many entries a page has if the request names no size.
 const DefaultPageSize = 25
 
 // maxPageSize is the largest size of a page.
 var maxPageSize = validate.MaxOf("storefront.v1.ListProductsRequest.page_size")
 
-// maxQueryRunes bounds a text to search for.
+// maxQueryRunes bounds the text of a search.
 var maxQueryRunes = validate.MaxOf("storefront.v1.ListProductsRequest.q")
 
-// list is what a list request asks for.
+// list is a list request after reading.
 type list[Filter any] struct {
-	number int64 // of the page
+	number int64 // the page's number
 	page   resource.Page
 	which  Filter
 }
 
-// page returns the page that a list request asks for, with its number and size, by the defaults
-// where it names none. number and size are nil where the request leaves them out.
+// page returns the page that a list request names. number and size are nil if the request leaves them out, which means the
+// defaults.
 func (p *problems) page(number *int64, size *int32) (at int64, page resource.Page) {
 	at, page.Size = 1, DefaultPageSize
 	if number != nil {
@@ -50,7 +50,7 @@ func (p *problems) page(number *int64, size *int32) (at int64, page resource.Pag
 	return at, page
 }
 
-// query returns the text to search for; empty means no search. Its length counts as sent.
+// query returns the search text; empty means no search. Its length is counted before trimming.
 func (p *problems) query(q *string) string {
 	if q == nil {
 		return ""

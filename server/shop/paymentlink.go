@@ -15,8 +15,7 @@ func paymentLinkNotFound() error {
 	return apierr.New(apierr.PaymentLinkNotFound, "The store has no payment link with this id.")
 }
 
-// checkPaymentLinksOpen refuses the creation of payment links while the platform has it switched off,
-// for all stores or for this one.
+// checkPaymentLinksOpen refuses to create payment links while the platform has turned that off, for all stores or for this one.
 func (s *Shop) checkPaymentLinksOpen(t tenant.Store) error {
 	if s.options.PaymentLinksOff || !t.PaymentLinksOpen {
 		return apierr.New(apierr.FeatureDisabled, "Payment links cannot be created just now.")

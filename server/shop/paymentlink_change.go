@@ -34,8 +34,7 @@ func (p *problems) paymentLinkChange(in proto.Message) (Change[ent.PaymentLink],
 	return c, p.Err()
 }
 
-// linkAfter is the link after a change. Changing the pricing clears the other kind's amount unless
-// the change names it.
+// linkAfter returns the link after a change. Changing the pricing clears the other kind's amount unless the change names it.
 func linkAfter(c Change[ent.PaymentLink], row *ent.PaymentLink) ent.PaymentLink {
 	next := c.Applied(row)
 	switch {
@@ -91,7 +90,7 @@ func (s *Shop) CreatePaymentLink(
 		if err := checkPricing(&ent.PaymentLink{}, &next, now); err != nil {
 			return err
 		}
-		// 50 random bits: a code that is taken after all violates its index and the transaction runs anew.
+		// 50 random bits. If a code exists after all, the unique index ends the transaction, which then runs again.
 		short := strings.ToLower(code(10))
 		create := tx.PaymentLink.Create().SetID(id.At(now)).SetStoreID(t.ID).
 			SetCode(short).SetURL(address + "/pay/" + short).SetCreatedAt(now).SetUpdatedAt(now)
@@ -138,8 +137,7 @@ func (s *Shop) updatePaymentLink(ctx context.Context, id string, in proto.Messag
 	})
 }
 
-// EnablePaymentLink enables a disabled link and leaves an enabled one as it is. It refuses with
-// payment_link_not_found.
+// EnablePaymentLink enables a disabled link; an enabled link does not change. It refuses with payment_link_not_found.
 func (s *Shop) EnablePaymentLink(
 	ctx context.Context, in *storefrontv1.EnablePaymentLinkRequest,
 ) (*storefrontv1.PaymentLink, error) {
@@ -150,8 +148,7 @@ func (s *Shop) EnablePaymentLink(
 	})
 }
 
-// DisablePaymentLink disables a link for the operator's side and leaves a disabled one as it is.
-// It refuses with payment_link_not_found.
+// DisablePaymentLink disables a link; a disabled link does not change. It refuses with payment_link_not_found.
 func (s *Shop) DisablePaymentLink(ctx context.Context, id string) (*storefrontv1.PaymentLink, error) {
 	return s.changePaymentLink(ctx, id, func(ctx context.Context, row *ent.PaymentLink) (ent.PaymentLink, error) {
 		next := *row
@@ -162,7 +159,7 @@ func (s *Shop) DisablePaymentLink(ctx context.Context, id string) (*storefrontv1
 	})
 }
 
-// changePaymentLink saves what a link becomes, or nothing when it stays as it is.
+// changePaymentLink saves the fields in which a link changes, if any.
 func (s *Shop) changePaymentLink(
 	ctx context.Context, id string, after func(context.Context, *ent.PaymentLink) (ent.PaymentLink, error),
 ) (*storefrontv1.PaymentLink, error) {

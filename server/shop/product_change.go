@@ -32,7 +32,7 @@ func (s *Shop) UpdateProduct(ctx context.Context, in *storefrontv1.UpdateProduct
 	return s.updateProduct(ctx, in.GetId(), in)
 }
 
-// UpdateProductAsOperator is UpdateProduct for a request that can name more fields.
+// UpdateProductAsOperator is UpdateProduct for the operator's request, which can name more fields.
 func (s *Shop) UpdateProductAsOperator(ctx context.Context, in *adminv1.UpdateProductRequest) (*storefrontv1.Product, error) {
 	return s.updateProduct(ctx, in.GetId(), in)
 }
@@ -58,8 +58,8 @@ func (s *Shop) lockProduct(ctx context.Context, tx *ent.Tx, t tenant.Store, id u
 	return row, apierr.OfRow("product", err, productNotFound)
 }
 
-// SaveProduct saves what makes a locked product another one, or nothing, in a transaction. priced is whether the
-// change is one of prices. It refuses with compare_at_invalid, product_type_unavailable or product_incomplete.
+// SaveProduct saves, in a transaction, the fields in which next differs from a locked product, if any. priced is true if the
+// change names a price. It refuses with compare_at_invalid, product_type_unavailable or product_incomplete.
 func SaveProduct(ctx context.Context, t tenant.Store, row, next *ent.Product, priced bool) (*ent.Product, error) {
 	if priced {
 		if err := checkCompareAt(next); err != nil {
@@ -76,7 +76,7 @@ func SaveProduct(ctx context.Context, t tenant.Store, row, next *ent.Product, pr
 	return Save(ctx, resource.ProductFields, row, next, u.Mutation(), u)
 }
 
-// checkCompareAt refuses a reference price that is not above the price.
+// checkCompareAt refuses a compare-at price that is not above the price.
 func checkCompareAt(p *ent.Product) error {
 	if p.CompareAtAmount != nil && *p.CompareAtAmount <= p.PriceAmount {
 		return apierr.New(apierr.CompareAtInvalid, "compareAtAmount must be above priceAmount; null removes it.")
@@ -107,12 +107,10 @@ func checkPublishable(t tenant.Store, p *ent.Product) error {
 	return nil
 }
 
-// CreateProduct creates a product for the operator's side, as a DRAFT unless the request names a
-// status; without a slug one is made from the title. Created as PUBLISHED the product must satisfy
-// what publishing asks for and sends product.published.
+// CreateProduct creates a product, as a DRAFT unless the request names a status. Without a slug it makes one from the title. A
+// product created as PUBLISHED must meet the conditions of publishing, and product.published is sent.
 //
-// It refuses with validation_failed, slug_taken, compare_at_invalid, product_type_unavailable or
-// product_incomplete.
+// It refuses with validation_failed, slug_taken, compare_at_invalid, product_type_unavailable or product_incomplete.
 func (s *Shop) CreateProduct(ctx context.Context, in *adminv1.CreateProductRequest) (*storefrontv1.Product, error) {
 	t, err := tenant.StoreOf(ctx)
 	if err != nil {

@@ -12,11 +12,11 @@ import (
 	"go.storefront.example/server/validate"
 )
 
-// slugEndBytes is the length of the random end that distinguishes two slugs of the same title.
+// slugEndBytes is the length of the random end that distinguishes two slugs made from the same title.
 const slugEndBytes = 6
 
-// freeSlug returns the named slug, refused with slug_taken when it is taken, or one made from
-// the title, told apart by a random end when that is taken.
+// freeSlug returns the named slug, or refuses it with slug_taken if it is taken. Without one it makes a slug from the title,
+// with a random end if that is taken.
 func freeSlug(ctx context.Context, named, title string, taken func(context.Context, string) (bool, error)) (string, error) {
 	slug := named
 	if slug == "" {
@@ -37,8 +37,7 @@ func freeSlug(ctx context.Context, named, title string, taken func(context.Conte
 	return slug + strings.ToLower(code(slugEndBytes)), nil
 }
 
-// codeLetters are the 32 letters and digits that people do not mistake for one another
-// (Crockford's base 32).
+// codeLetters are the 32 letters and digits that people do not confuse (Crockford's base 32).
 const codeLetters = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 
 // code returns n random letters and digits, five bits each.

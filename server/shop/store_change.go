@@ -30,7 +30,7 @@ func storeNotFound(name string) error {
 	return apierr.New(apierr.StoreNotFound, "There is no store "+name+".")
 }
 
-// TenantOf brings a store's row into the form that travels in the context.
+// TenantOf converts a store's row to the form in the context.
 func TenantOf(row *ent.Store) tenant.Store {
 	return tenant.Store{
 		ID: row.ID, Slug: row.Slug, Currency: row.Currency, Country: row.Country,
@@ -77,28 +77,27 @@ func (p *problems) storeFields(in proto.Message, country string) Change[ent.Stor
 	return c
 }
 
-// StoreURL is the address of a store that has none of its own: its slug under the public address
-// setting.
+// StoreURL returns the address of a store that has none of its own: the public address setting with the slug.
 func StoreURL(public, slug string) string { return strings.TrimSuffix(public, "/") + "/" + slug }
 
-// CreateStore creates a store under an id of its own; the actor in the context makes it. Without a
-// URL the store's address is the public address setting with its slug.
+// CreateStore creates a store with a new id; actor makes the change. Without a URL the store's address is the public address
+// setting with its slug.
 //
 // It refuses with validation_failed, phone_invalid or slug_taken.
 func (s *Shop) CreateStore(ctx context.Context, actor tenant.Actor, in *adminv1.CreateStoreRequest) (*storefrontv1.Store, error) {
 	return s.createStore(ctx, actor, uuid.Must(uuid.NewV7()), nil, in)
 }
 
-// RestoreStore creates a store again under its id and with its time of creation, in its currency and country even if
-// they were withdrawn since. It refuses as CreateStore does.
+// RestoreStore creates a store again with its id, its time of creation, its currency and its country, even if these two were
+// withdrawn since. It refuses as CreateStore does.
 func (s *Shop) RestoreStore(ctx context.Context, actor tenant.Actor, id uuid.UUID, createdAt time.Time,
 	in *adminv1.CreateStoreRequest) (
 	*storefrontv1.Store, error) {
 	return s.createStore(ctx, actor, id, &createdAt, in)
 }
 
-// exportedCodes are a currency and a country in their form: a store that is created again keeps those that were
-// withdrawn since.
+// exportedCodes matches the form of a currency and a country. Only the form is checked, because a store that is created again
+// keeps withdrawn codes.
 var exportedCodes = regexp.MustCompile(`^[A-Z]{3} [A-Z]{2}$`)
 
 func (s *Shop) createStore(ctx context.Context, actor tenant.Actor, id uuid.UUID, createdAt *time.Time,
@@ -149,8 +148,8 @@ func (s *Shop) createStore(ctx context.Context, actor tenant.Actor, id uuid.UUID
 	return resource.Store(row), nil
 }
 
-// UpdateStore changes the named fields of the store of the context. It refuses with
-// validation_failed or phone_invalid, and with store_being_deleted to open a store that is to be deleted.
+// UpdateStore changes the named fields of the context's store. It refuses with validation_failed or phone_invalid, and with
+// store_being_deleted to open a store that is to be deleted.
 func (s *Shop) UpdateStore(ctx context.Context, in *adminv1.UpdateStoreRequest) (*storefrontv1.Store, error) {
 	t, err := tenant.StoreOf(ctx)
 	if err != nil {

@@ -16,43 +16,43 @@ import (
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 )
 
-// OtherStoresID is why an id is refused; whoever reads the file knows its column.
+// OtherStoresID is why an id is refused. It does not name the column, because the caller, who reads the file, does.
 const OtherStoresID = "belongs to another store"
 
-// identity is a field that identifies a row among those of its kind, spelt as rows store it.
+// identity is a field whose value only one row of a kind may have, spelled as rows store it.
 type identity struct{ field, text string }
 
-// row is a row of a batch that was read, with its place in the batch.
+// row is a row of a batch, after reading, with its place in the batch.
 type row[R any] struct {
 	index int
 	id    uuid.UUID
-	names []identity // what one row of the store has alone, beside the id
+	names []identity // values that must be unique in the store, besides the id
 	data  R
 }
 
-// batch holds the rows of a request that have been read. A transaction that is repeated plans and stores them again.
+// batch holds the rows of a request after reading. If its transaction is repeated, it plans and stores them again.
 type batch[R any] struct {
 	db      *db.DB
 	t       tenant.Store
-	url     string // of the store
+	url     string // the store's public address
 	options *adminv1.ImportOptions
-	// exported is whether the rows are of an export: they are all that the store has, and counted already.
+	// exported is true for rows of an export: they are all rows that the store had, and its counters already count them.
 	exported bool
 	refusedRows
 	rows []row[R]
-	// fresh are the rows that are new, changed the places of rows whose object in the store was changed, held the ids of the
-	// store's rows by their names.
+	// fresh are the new rows. changed has the places of rows whose object in the store was changed. held maps unique values to
+	// the ids of the store's rows that have them.
 	fresh   []row[R]
 	changed []int
 	held    map[string]uuid.UUID
-	// known are the customers of the store whom rows may be, as they were before the batch.
+	// known are the store's customers to whom rows may refer, as they were before the batch.
 	known []*ent.Customer
 }
 
 func (b *batch[R]) base() *batch[R] { return b }
 
-// sort tells the rows that are new from those that the store has, which it returns: by id and, to update them, by what
-// names them in one of the columns. It refuses ids of other stores and passes over rows that repeat an earlier one's id.
+// sort separates new rows from those that the store has, and returns the latter. It matches by id and, for updates, by the
+// unique values in the columns. It refuses ids of other stores and skips rows that repeat an earlier row's id.
 func (b *batch[R]) sort(ctx context.Context, tx *ent.Tx, table string, columns ...string) (there []row[R], err error) {
 	var names []string
 	for _, l := range b.rows {
@@ -93,7 +93,7 @@ func (b *batch[R]) sort(ctx context.Context, tx *ent.Tx, table string, columns .
 	return there, nil
 }
 
-// holder returns the first of the names that another row has.
+// holder returns the first of these unique values that another row has.
 func (b *batch[R]) holder(names []identity) (name identity, is bool) {
 	for _, name := range names {
 		if _, is := b.held[name.text]; is {
@@ -103,8 +103,8 @@ func (b *batch[R]) holder(names []identity) (name identity, is bool) {
 	return name, false
 }
 
-// claim gives the new rows their names. It refuses a row if another row of the store, or further up in the batch, has one of
-// its names.
+// claim reserves the unique values of new rows. It refuses a row if a row of the store, or an earlier row of the batch, has one
+// of them.
 func (b *batch[R]) claim(problem string) {
 	var left []row[R]
 	for _, l := range b.fresh {
@@ -120,7 +120,7 @@ func (b *batch[R]) claim(problem string) {
 	b.fresh = left
 }
 
-// update changes rows of the store, which are locked, to what the batch says.
+// update changes rows of the store, which are locked, to the values in the batch.
 func update[R any, T comparable](b *batch[R], there []row[R], locked []T, idOf func(T) uuid.UUID, change func(row[R], T) (T, error)) error {
 	rows := map[uuid.UUID]T{}
 	for _, r := range locked {
@@ -129,7 +129,7 @@ func update[R any, T comparable](b *batch[R], there []row[R], locked []T, idOf f
 	for _, l := range there {
 		before, has := rows[l.id]
 		if !has {
-			continue // deleted meanwhile
+			continue // the row was deleted meanwhile
 		}
 		after, err := change(l, before)
 		if refused, err := b.refused(l.index, err); err != nil {
@@ -142,16 +142,16 @@ func update[R any, T comparable](b *batch[R], there []row[R], locked []T, idOf f
 	return nil
 }
 
-// The values that a batch looks up are one argument of a statement, JSON, so that the statement's text is the
-// same for each batch. With one argument per value, parsing the statement takes longer than looking up the values.
+// The values that a batch looks up are one JSON argument of a statement, so that the statement's text is the same for each
+// batch. With an argument for each value, parsing the statement takes longer than looking up the values.
 
-// tableOf is the SQL of a table that has the values of a JSON argument in its column v.
+// tableOf returns the SQL of a table whose column v has the values of a JSON argument.
 func (b *batch[R]) tableOf(sqlType, argument string) string {
 	return db.ByDialect(b.db, "(SELECT v::"+sqlType+" FROM jsonb_array_elements_text("+argument+"::jsonb) v)",
 		"(SELECT value AS v FROM json_each("+argument+"))")
 }
 
-// among is what in SQL says, behind the column id, that it is one of those in a JSON argument.
+// among returns the SQL after a column id that restricts it to the ids in a JSON argument.
 func (b *batch[R]) among(argument string) string {
 	ids := b.tableOf("uuid", argument)
 	return db.ByDialect(b.db, " = ANY(ARRAY"+ids+")", " IN "+ids)
@@ -166,11 +166,11 @@ func idsOf[R any](rows []row[R]) []uuid.UUID {
 }
 
 func listOf[V any](values []V) string {
-	text, _ := json.Marshal(append([]V{}, values...)) // texts and ids; [] for none
+	text, _ := json.Marshal(append([]V{}, values...)) // cannot fail for texts and ids; [] for none
 	return string(text)
 }
 
-// own makes a query one for the store's rows with these ids, in the order of the ids.
+// own restricts a query to the store's rows with these ids, in the order of the ids.
 func (b *batch[R]) own(ids []uuid.UUID) func(*sql.Selector) {
 	before, after, _ := strings.Cut(b.among("?"), "?")
 	return func(s *sql.Selector) {
@@ -180,7 +180,7 @@ func (b *batch[R]) own(ids []uuid.UUID) func(*sql.Selector) {
 	}
 }
 
-// owners returns the store of each of the ids that a row has, of whatever store.
+// owners returns, for each of the ids that a row of any store has, that row's store.
 func (b *batch[R]) owners(ctx context.Context, tx *ent.Tx, table string, ids []uuid.UUID) (map[uuid.UUID]uuid.UUID, error) {
 	stores := map[uuid.UUID]uuid.UUID{}
 	for r := range db.Rows(ctx, tx, "SELECT id, store_id FROM "+table+" WHERE id"+b.among("$1"), listOf(ids)) {
@@ -193,14 +193,14 @@ func (b *batch[R]) owners(ctx context.Context, tx *ent.Tx, table string, ids []u
 	return stores, nil
 }
 
-// hold notes which of the names a row of the store has in a column.
+// hold records which of these unique values rows of the store have in a column.
 func (b *batch[R]) hold(ctx context.Context, tx *ent.Tx, table, column string, names []string, held map[string]uuid.UUID) error {
 	if len(names) == 0 {
 		return nil
 	}
 	values, row := b.tableOf("text", "$1"), table+" WHERE store_id = $2 AND "+column+" = v"
-	// One look-up per value: with a single condition for all, PostgreSQL would read all rows of the store while it has no
-	// statistics of a growing table.
+	// A look-up for each value, because with a single condition for all values PostgreSQL would read all rows of the store
+	// while it has no statistics of a growing table.
 	query := "SELECT v, id FROM " + values + " t CROSS JOIN " + db.ByDialect(b.db, "LATERAL (SELECT id FROM "+row+" LIMIT 1) r", row)
 	for r := range db.Rows(ctx, tx, query, listOf(names), b.t.ID) {
 		var name string
@@ -213,7 +213,7 @@ func (b *batch[R]) hold(ctx context.Context, tx *ent.Tx, table, column string, n
 	return nil
 }
 
-// dated sets a missing time.
+// dated sets a missing time to otherwise.
 func dated(at *time.Time, otherwise time.Time) {
 	if at.IsZero() {
 		*at = otherwise

@@ -17,8 +17,8 @@ import (
 	"go.storefront.example/server/validate"
 )
 
-// lockBuyers locks the rows of the orders' customers, and plans how those who are found by their e-mail or phone are
-// completed, and whom to create.
+// lockBuyers locks the rows of the orders' customers. It plans which customers, found by e-mail or phone, to complete, and
+// which to create.
 func (b *orders) lockBuyers(ctx context.Context, tx *ent.Tx) error {
 	var ids []uuid.UUID
 	rows := make([]row[ent.Customer], len(b.fresh))
@@ -45,7 +45,7 @@ func (b *orders) lockBuyers(ctx context.Context, tx *ent.Tx) error {
 		buyer := &b.fresh[i].data.buyer
 		c := contactOf(buyer.id, &buyer.data)
 		m := all.Find(c, match)
-		found := m.Who != Nobody && m.Field != "id" // by the e-mail or the phone
+		found := m.Who != Nobody && m.Field != "id" // found by the e-mail or the phone
 		switch store, has := stores[buyer.id]; {
 		case buyer.id == uuid.Nil:
 			b.refuse(l.index, "reference", "is no order of the store, and a new one needs a buyer, an amount, and items with titles and prices")
@@ -79,7 +79,7 @@ func (b *orders) lockBuyers(ctx context.Context, tx *ent.Tx) error {
 	return nil
 }
 
-// saveBuyers completes the customers whom orders were found to be of.
+// saveBuyers completes the customers that were found for orders.
 func (b *orders) saveBuyers(ctx context.Context, tx *ent.Tx) error {
 	for id, next := range b.completed {
 		row, err := shop.CompleteCustomer(ctx, tx, b.buyers[id], next)
@@ -123,14 +123,14 @@ func (b *orders) lockLinks(ctx context.Context, tx *ent.Tx) error {
 	return nil
 }
 
-// count counts the orders of each customer: how many there are in any status, and the sum of those that are PAID. It
-// counts the rows, with the customers locked, so that the counter of a customer who was imported with one does not
-// include orders twice. To the counters of payment links it adds what the batch pays, as paying the orders would have:
-// they are new to the store or were not paid before, so none is counted twice.
+// count counts the orders of each customer: their number in any status, and the sum of the PAID ones. It counts the rows while
+// the customers are locked, because the counter of an imported customer may already include orders. To the counters of payment
+// links it adds the batch's payments, as paying the orders would: these orders are new to the store or were not paid before, so
+// none is counted twice.
 //
-// It refuses the first row that takes a customer's totalPaid or a link's paidAmount past validate.MaxAmount.
+// It refuses the first row that takes a customer's totalPaid or a link's paidAmount beyond validate.MaxAmount.
 func (b *orders) count(ctx context.Context, tx *ent.Tx) error {
-	now := hook.Time(ctx) // every row is locked
+	now := hook.Time(ctx) // all rows are locked now
 	counts := map[uuid.UUID]*ent.Customer{}
 	var ids []uuid.UUID
 	for id, c := range b.buyers {
@@ -156,7 +156,7 @@ func (b *orders) count(ctx context.Context, tx *ent.Tx) error {
 		if o.PaidAt == nil && wasPaid(o) {
 			o.PaidAt = &o.CreatedAt
 		}
-		if c := counts[l.data.buyer.id]; c != nil { // otherwise the row is refused
+		if c := counts[l.data.buyer.id]; c != nil { // nil if the order's row is refused
 			c.OrdersCount++
 			if o.Status == order.StatusPAID {
 				b.pay(l.index, o.Amount, "customer's totalPaid", &c.TotalPaid)
@@ -167,7 +167,7 @@ func (b *orders) count(ctx context.Context, tx *ent.Tx) error {
 	return nil
 }
 
-// countForLink counts the payment of an order for its payment link.
+// countForLink counts an order's payment for its payment link.
 func (b *orders) countForLink(index int, o *ent.Order) {
 	if o.PaymentLinkID == nil || !wasPaid(o) || b.links[*o.PaymentLinkID] == nil {
 		return
@@ -193,12 +193,12 @@ func (b *orders) refusePast(index int, total string) {
 	b.refuse(index, "amount", fmt.Sprintf("takes the %s past %d", total, int64(validate.MaxAmount)))
 }
 
-// countThere counts the orders that the store has of each of the customers.
+// countThere counts the orders that the store has of each of these customers.
 func (b *orders) countThere(ctx context.Context, tx *ent.Tx, ids []uuid.UUID, counts map[uuid.UUID]*ent.Customer) error {
 	const sums = "count(*) AS orders, coalesce(sum(CASE WHEN status = 'PAID' THEN amount END), 0) AS paid FROM orders " +
 		"WHERE store_id = $1 AND customer_id "
 	of := b.tableOf("uuid", "$2")
-	// On PostgreSQL a look-up for each customer, as in hold.
+	// On PostgreSQL a look-up for each customer, for the reason given in hold.
 	query := db.ByDialect(b.db, "SELECT v, r.orders, r.paid FROM "+of+" t CROSS JOIN LATERAL (SELECT "+sums+"= v) r",
 		"SELECT customer_id, "+sums+"IN "+of+" GROUP BY customer_id")
 	for row := range db.Rows(ctx, tx, query, b.t.ID, listOf(ids)) {
@@ -213,8 +213,8 @@ func (b *orders) countThere(ctx context.Context, tx *ent.Tx, ids []uuid.UUID, co
 	return nil
 }
 
-// storeCounters updates the counters of customers and payment links whom the store had before; new customers are
-// inserted with theirs.
+// storeCounters updates the counters of customers and payment links that the store had before. New customers are inserted with
+// their counters.
 func (b *orders) storeCounters(ctx context.Context, tx *ent.Tx) error {
 	for id, c := range b.buyers {
 		err := tx.Customer.Update().Where(customer.StoreID(b.t.ID),

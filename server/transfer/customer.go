@@ -18,8 +18,8 @@ import (
 	"go.storefront.example/server/validate"
 )
 
-// customers is a batch of customers. ordersCount and totalPaid are stored as given; a later import of
-// orders sets them from the orders that the store has.
+// customers is a batch of customers. It stores ordersCount and totalPaid as given; a later import of orders sets them from the
+// store's orders.
 type customers struct{ batch[ent.Customer] }
 
 func (b *customers) read(p *problems, in *storefrontv1.Customer) row[ent.Customer] {
@@ -32,7 +32,7 @@ func (b *customers) read(p *problems, in *storefrontv1.Customer) row[ent.Custome
 	return l
 }
 
-// customer reads what a customer and the buyer of an order have.
+// customer reads the fields that a customer and the buyer of an order share.
 func (p *problems) customer(prefix string, in interface {
 	GetId() string
 	GetName() string
@@ -84,7 +84,7 @@ func (b *customers) plan(ctx context.Context, tx *ent.Tx) error {
 		case m.Who == Nobody:
 			all.Add(c, l.index, l.index, "")
 			b.fresh = append(b.fresh, l)
-		case m.Who < len(there): // others stand further up in the batch
+		case m.Who < len(there): // other customers are in earlier rows of the batch
 			after, err := b.change(ctx, tx, l, there[m.Who], m.Field == "id")
 			if refused, err := b.refused(l.index, err); err != nil {
 				return err
@@ -98,12 +98,12 @@ func (b *customers) plan(ctx context.Context, tx *ent.Tx) error {
 	return nil
 }
 
-// change changes a customer of the store to what a row says, if rows are to be updated, or gives a customer who was found
-// by the e-mail or the phone what they lack.
+// change changes a customer of the store to the row's values if rows are to be updated. A customer who was found by e-mail or
+// phone only gets missing fields.
 func (b *customers) change(ctx context.Context, tx *ent.Tx, l row[ent.Customer], r *ent.Customer, byID bool) (*ent.Customer, error) {
 	switch {
 	case !b.options.GetUpdate() && byID, resource.IsForgotten(r):
-		return r, nil // an old file does not bring back who was forgotten
+		return r, nil // an old file must not restore a customer whose data was erased
 	case !b.options.GetUpdate():
 		return shop.CompleteCustomer(ctx, tx, r, &l.data)
 	}
@@ -115,8 +115,8 @@ func (b *customers) change(ctx context.Context, tx *ent.Tx, l row[ent.Customer],
 // anothers is why an e-mail or a phone is refused.
 const anothers = "is another customer's"
 
-// lockPeople locks the customers of the store who have one of the ids, or a name of the rows, and returns them with the
-// store of each id that a customer of any store has.
+// lockPeople locks the store's customers who have one of the ids or unique values of the rows. It returns them, and the store
+// of each id that a customer of any store has.
 func (b *batch[R]) lockPeople(ctx context.Context, tx *ent.Tx, ids []uuid.UUID, rows []row[ent.Customer]) (
 	there []*ent.Customer, stores map[uuid.UUID]uuid.UUID, err error) {
 	var names []string
@@ -142,7 +142,7 @@ func (b *batch[R]) lockPeople(ctx context.Context, tx *ent.Tx, ids []uuid.UUID, 
 	if len(ids) == 0 {
 		return nil, stores, nil
 	}
-	// Only the store's own are locked, which lie on one machine.
+	// Lock only the store's own customers, because one statement can lock rows of only one node.
 	there, err = hook.LockRows(ctx, tx.Customer.Query().Where(b.own(ids)))
 	if err != nil {
 		return nil, nil, fmt.Errorf("read the customers: %w", err)
@@ -151,7 +151,7 @@ func (b *batch[R]) lockPeople(ctx context.Context, tx *ent.Tx, ids []uuid.UUID, 
 	return there, stores, nil
 }
 
-// peopleOf returns customers as people, each at its place in the slice.
+// peopleOf returns customers as People, each at its index in the slice.
 func peopleOf(rows []*ent.Customer) *People {
 	p := NewPeople()
 	for _, r := range rows {

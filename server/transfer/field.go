@@ -14,19 +14,19 @@ import (
 	"go.storefront.example/server/validate"
 )
 
-// problems gathers everything that is wrong with a row. It checks the fields that no request of the API has, because
-// the service makes them.
+// problems collects everything that is wrong with a row. It checks the fields that no request of the API has, because the
+// service sets them.
 type problems struct {
 	validate.Problems
 	t tenant.Store
-	// exported is whether the row is of an export, which has what a store had, also by rules of then.
+	// exported is true for a row of an export, whose values may follow older rules.
 	exported bool
 }
 
 // maxReferenceRunes bounds an order's reference.
 const maxReferenceRunes = 100
 
-// id is a UUID of any version.
+// id reads a UUID of any version.
 func (p *problems) id(field, text string) uuid.UUID {
 	id, ok := validate.ParseID(text)
 	if !ok {
@@ -35,7 +35,7 @@ func (p *problems) id(field, text string) uuid.UUID {
 	return id
 }
 
-// pastMoment is a date-time; the zero time stands for one that is not given.
+// pastMoment reads a date-time that is not in the future; the zero time means that it is missing.
 func (p *problems) pastMoment(field string, at *timestamppb.Timestamp) time.Time {
 	if t := p.Time(field, at); t != nil {
 		return *t
@@ -43,7 +43,7 @@ func (p *problems) pastMoment(field string, at *timestamppb.Timestamp) time.Time
 	return time.Time{}
 }
 
-// storeCurrency refuses amounts of another currency than the store's.
+// storeCurrency refuses amounts in a currency other than the store's.
 func (p *problems) storeCurrency(currency string) {
 	if currency != "" && currency != p.t.Currency {
 		p.Invalid("currency", "must be "+p.t.Currency+", the store's currency")
@@ -58,7 +58,7 @@ func (p *problems) given(field string, e protoreflect.Enum) {
 	p.Known(field, e)
 }
 
-// filled is a text that must not be empty.
+// filled trims and checks a text that must not be empty.
 func (p *problems) filled(field, value string, maxRunes int) string {
 	value = p.Text(field, value, maxRunes)
 	if value == "" {
@@ -67,8 +67,8 @@ func (p *problems) filled(field, value string, maxRunes int) string {
 	return value
 }
 
-// keptSlug is the slug of a product from another shop. It accepts any text that needs no escape in an
-// address, because changing it would break the product's address. An empty one is made later.
+// keptSlug checks the slug of a product from another shop. It accepts any text that needs no escape in an address, because
+// changing the slug would break the product's address. An empty one is made later.
 func (p *problems) keptSlug(field, value string) string {
 	value = p.Text(field, value, validate.MaxTitleRunes)
 	if url.PathEscape(value) != value || strings.ContainsAny(value, "/?#") {
@@ -77,7 +77,7 @@ func (p *problems) keptSlug(field, value string) string {
 	return value
 }
 
-// kept refuses a counter or an amount below 0 or beyond validate.MaxAmount.
+// kept refuses a counter or an amount below 0 or above validate.MaxAmount.
 func (p *problems) kept(field string, value int64) int64 {
 	if value < 0 || value > validate.MaxAmount {
 		p.Invalid(field, fmt.Sprintf("must be a whole number from 0 to %d", int64(validate.MaxAmount)))

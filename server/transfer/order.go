@@ -16,30 +16,30 @@ import (
 	"go.storefront.example/server/validate"
 )
 
-// orders is a batch of orders with their items. Their payment links must be in the store. A customer who
-// is not is created from the order. Products need not be: an item describes what was bought.
+// orders is a batch of orders with their items. Their payment links must be in the store. A missing customer is created from
+// the order. Products may be missing, because an item itself describes what was bought.
 //
-// It locks orders that it moves, then customers and then payment links, the order of every payment, and inserts new
-// rows after that.
+// It locks the orders whose status it changes, then customers, then payment links, in the same sequence as a payment, and then
+// inserts new rows.
 type orders struct {
 	batch[orderRow]
-	// buyers are the customers of the orders whom the store has; created are new ones.
-	// completed has what buyers lack and orders have of them.
+	// buyers are the orders' customers that the store has; created are new ones. completed has the fields that buyers lack and
+	// orders have.
 	buyers    map[uuid.UUID]*ent.Customer
 	completed map[uuid.UUID]*ent.Customer
 	created   []row[ent.Customer]
 	links     map[uuid.UUID]*ent.PaymentLink
-	// moved are orders of the store that got another status; paid are those that were not paid before.
+	// moved are the store's orders that got another status; paid are those of them that were not paid before.
 	moved, paid []row[*ent.Order]
-	// moves are the changes that moved stands for. They are made once all rows are locked.
+	// moves are the changes of status of moved. They are made once all rows are locked.
 	moves []orderMove
 }
 
-// orderMove is an order that gets other statuses, one after the other.
+// orderMove is an order that gets one or more statuses, one after the other.
 type orderMove struct {
-	order  *ent.Order // as it is after them
+	order  *ent.Order // the order after them
 	steps  []order.Status
-	paidAt *time.Time // nil for the time of the change
+	paidAt *time.Time // nil means the time of the change
 }
 
 // orderRow is an order with its parsed values.
@@ -49,7 +49,7 @@ type orderRow struct {
 	items []ent.OrderItem
 }
 
-// wasPaid reports whether the order was paid, also if it has been refunded since.
+// wasPaid reports whether the order was paid, even if it has been refunded since.
 func wasPaid(o *ent.Order) bool {
 	return o.Status == order.StatusPAID || o.Status == order.StatusREFUNDED
 }
@@ -141,14 +141,14 @@ func (b *orders) plan(ctx context.Context, tx *ent.Tx) error {
 	return nil
 }
 
-// ways are the statuses that an order of a status can get; a refund is one of a payment.
+// ways are the statuses that an order in a status can get. To be refunded an order is first paid.
 var ways = map[order.Status][]order.Status{
 	order.StatusPENDING: {order.StatusPAID, order.StatusFAILED, order.StatusCANCELLED, order.StatusREFUNDED},
 	order.StatusFAILED:  {order.StatusPAID, order.StatusREFUNDED},
 	order.StatusPAID:    {order.StatusREFUNDED},
 }
 
-// move plans the move of an order of the store to the status that its row has, and returns the order after it.
+// move plans to change an order of the store to its row's status, and returns the order with it.
 func (b *orders) move(l row[orderRow], o *ent.Order) (*ent.Order, error) {
 	to := l.data.order.Status
 	switch {
@@ -172,7 +172,7 @@ func (b *orders) move(l row[orderRow], o *ent.Order) (*ent.Order, error) {
 	return next, nil
 }
 
-// saveMoves makes the planned moves.
+// saveMoves makes the planned changes of status.
 func (b *orders) saveMoves(ctx context.Context, tx *ent.Tx) error {
 	for _, m := range b.moves {
 		for _, status := range m.steps {
@@ -194,7 +194,7 @@ func (b *orders) saveMoves(ctx context.Context, tx *ent.Tx) error {
 	return nil
 }
 
-// freeItems refuses a row one of whose items has the id of another item.
+// freeItems refuses a row if one of its items has the id of another item.
 func (b *orders) freeItems(ctx context.Context, tx *ent.Tx) error {
 	var ids []uuid.UUID
 	for _, l := range b.fresh {
@@ -217,17 +217,18 @@ func (b *orders) freeItems(ctx context.Context, tx *ent.Tx) error {
 	return nil
 }
 
-// itemsAtOnce bounds the items of a statement: an order may have any number, and a statement 32,766 parameters.
+// itemsAtOnce bounds the items of a statement, because an order may have any number of them and a statement has at most 32,766
+// parameters.
 const itemsAtOnce = 2000
 
-// store stores new customers, the orders with their items, and what they count for.
+// store stores new customers, the orders with their items, and the counters.
 func (b *orders) store(ctx context.Context, tx *ent.Tx) error {
 	now := hook.Time(ctx)
 	creates := make([]*ent.OrderCreate, len(b.fresh))
 	var items []*ent.OrderItemCreate
 	for i, l := range b.fresh {
 		o := l.data.order
-		// Events of the import have earlier times than later events of the same orders.
+		// The import's events get earlier times than later events of the same orders.
 		creates[i] = tx.Order.Create().SetID(o.ID).SetStoreID(b.t.ID).SetReference(o.Reference).SetStatus(o.Status).SetAmount(o.Amount).
 			SetPlatformFeePercent(o.PlatformFeePercent).SetCustomerID(l.data.buyer.id).SetNillablePaymentLinkID(o.PaymentLinkID).
 			SetNillableNote(o.Note).SetNillablePaidAt(o.PaidAt).SetCreatedAt(o.CreatedAt).SetUpdatedAt(now)

@@ -12,28 +12,28 @@ import (
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 )
 
-// People are the customers whom a row may be: those whom the store has, and those of rows further up. One rule decides for
-// the rows of a file and for the store's: two are one customer if they share the id or the e-mail, or the phone while not
-// both have an e-mail. It holds hashes, because a file has any number of rows.
+// People are the customers to whom a row may refer: those of the store, and those of earlier rows. One rule applies to both:
+// two are one customer if they share the id or the e-mail, or if they share the phone and at least one has no e-mail. It stores
+// hashes, because a file may have any number of rows.
 type People struct {
-	// All has everyone, also who turned out to be another one.
+	// All has everyone, even persons who turned out to be another one.
 	All  []Person
 	seed maphash.Seed
-	of   map[uint64]int // places in All, by the hash of an id, an e-mail or a phone
+	of   map[uint64]int // from the hash of an id, an e-mail or a phone to an index in All
 	undo []func()
 }
 
-// Person is one of them. A hash of 0 stands for a field that the person lacks.
+// Person is one of People. A hash of 0 means that the person lacks the field.
 type Person struct {
 	ID, Name, Email, Phone uint64
 	Row, Line              int
-	// Label is who a customer of the store is, for a reader, and Key the customer's id; empty for one of a row.
+	// Label names a customer of the store for a reader, and Key is the customer's id. Both are empty for a person from a row.
 	Label, Key string
-	// Into is the place of the person that this one turned out to be; its own otherwise.
+	// Into is the index of the person that this one turned out to be, or this one's own.
 	Into int
 }
 
-// String returns who the person is, for a reader: the customer's e-mail or phone, or the line of the first row.
+// String names the person for a reader: by the customer's e-mail or phone, or by the line of the first row.
 func (p Person) String() string {
 	if p.Label != "" {
 		return p.Label
@@ -41,21 +41,21 @@ func (p Person) String() string {
 	return fmt.Sprint("line ", p.Line)
 }
 
-// Stored reports whether the store has the person.
+// Stored reports whether the person is a customer of the store.
 func (p Person) Stored() bool { return p.Label != "" }
 
-// Contact is what a row says of its customer: texts as rows of the store have them, empty for what is missing.
+// Contact has a row's fields of its customer, spelled as rows store them, empty if missing.
 type Contact struct{ ID, Name, Email, Phone string }
 
-// CheckCustomer returns what a row of customers says of its customer, and its refused fields. A row that becomes part of
-// another one is not sent to the Importer, so whoever reads the file applies the rules to it.
+// CheckCustomer returns the contact in a row of customers, and its refused fields. The reader of a file calls it for a row that
+// becomes part of another one, because such a row is not sent to the Importer.
 func CheckCustomer(t tenant.Store, m *storefrontv1.Customer) (Contact, []apijson.Field) {
 	p := &problems{t: t}
 	r := (&customers{}).read(p, m)
 	return contactOf(r.id, &r.data), p.Fields()
 }
 
-// ContactOfBuyer returns what an order says of its customer. The Importer refuses the fields that are wrong.
+// ContactOfBuyer returns the contact in an order. It ignores wrong fields, because the Importer refuses them.
 func ContactOfBuyer(t tenant.Store, m *storefrontv1.Order_Customer) Contact {
 	r := (&problems{t: t}).customer("", m)
 	return contactOf(r.id, &r.data)
@@ -72,13 +72,13 @@ func contactOf(id uuid.UUID, r *ent.Customer) Contact {
 	return c
 }
 
-// Nobody is the place of no person.
+// Nobody is the index of no person.
 const Nobody = -1
 
-// NewPeople returns nobody yet.
+// NewPeople returns People without any person.
 func NewPeople() *People { return &People{seed: maphash.MakeSeed(), of: map[uint64]int{}} }
 
-// Hash returns the hash of a field's text, 0 for an empty one.
+// Hash returns the hash of a field's text, or 0 for an empty one.
 func (p *People) Hash(field, text string) uint64 {
 	if text == "" {
 		return 0
@@ -86,7 +86,7 @@ func (p *People) Hash(field, text string) uint64 {
 	return maphash.Comparable(p.seed, identity{field, text})
 }
 
-// At returns the place of the person with an id, an e-mail or a phone, or Nobody.
+// At returns the index of the person with an id, an e-mail or a phone, or Nobody.
 func (p *People) At(field, text string) int {
 	place, has := p.of[p.Hash(field, text)]
 	if text == "" || !has {
@@ -98,22 +98,22 @@ func (p *People) At(field, text string) int {
 	return place
 }
 
-// Match is who a row's customer is.
+// Match says which person a row's customer is.
 type Match struct {
-	// Who is the place of the person, or Nobody for a new one; Field is what says so: id, email or phone.
+	// Who is the index of the person, or Nobody for a new one; Field is the field that matched: id, email or phone.
 	Who   int
 	Field string
-	// ID is the place of the person with the row's id, or Nobody. Alias is instead that of a person whom only a row with the
-	// id was found to be, which the store does not know.
+	// ID is the index of the person with the row's id, or Nobody. Alias is set instead if that id is only a row's id for a
+	// person, which the store does not have.
 	ID, Alias int
-	// Owner is the place of another person whose phone the row has, or Nobody.
+	// Owner is the index of another person who has the row's phone, or Nobody.
 	Owner int
-	// Joins is true if the two are one customer because of this row.
+	// Joins is true if this row shows that the two are one customer.
 	Joins bool
 }
 
-// Find returns who a row's customer is. The customer of an order is known by the e-mail first, because that is what other
-// files and forms have of a buyer; a row of customers by its id, because it may change the e-mail.
+// Find returns which person a row's customer is. emailFirst, for orders, matches the e-mail before the id, because e-mails are
+// what other files and forms have of a buyer. Rows of customers match the id first, because a row may change the e-mail.
 func (p *People) Find(c Contact, emailFirst bool) Match {
 	id, email, phone := p.At("id", c.ID), p.At("email", c.Email), p.At("phone", c.Phone)
 	m := Match{Who: Nobody, ID: id, Owner: Nobody, Alias: Nobody}
@@ -139,7 +139,7 @@ func (p *People) Find(c Contact, emailFirst bool) Match {
 	return m
 }
 
-// Add adds a person, and returns the place.
+// Add adds a person and returns its index.
 func (p *People) Add(c Contact, row, line int, label string) int {
 	place := len(p.All)
 	p.All = append(p.All, Person{ID: p.Hash("id", c.ID), Row: row, Line: line, Label: label, Into: place})
@@ -148,8 +148,8 @@ func (p *People) Add(c Contact, row, line int, label string) int {
 	return place
 }
 
-// Complete fills in the name, e-mail and phone that a person lacks; with update it also replaces those that differ from the
-// row. From then on the row's id stands for the person too. It reports whether anything changes.
+// Complete fills in the name, e-mail and phone that a person lacks. With update it also replaces fields that differ from the
+// row. From then on the row's id also finds the person. It reports whether anything changes.
 func (p *People) Complete(place int, c Contact, update bool) (changes bool) {
 	before := p.All[place]
 	p.undo = append(p.undo, func() { p.All[place] = before })
@@ -171,7 +171,7 @@ func (p *People) Complete(place int, c Contact, update bool) (changes bool) {
 	return changes
 }
 
-// Name lets a text stand for a person, unless it stands for one.
+// Name makes a text find a person, unless it already finds one.
 func (p *People) Name(field, text string, place int) {
 	key := p.Hash(field, text)
 	if _, has := p.of[key]; has || text == "" {
@@ -181,8 +181,8 @@ func (p *People) Name(field, text string, place int) {
 	p.undo = append(p.undo, func() { delete(p.of, key) })
 }
 
-// Join makes two persons one: the store's or else the first of the file. It returns the place of that one and of the other,
-// and whether the one gets anything.
+// Join makes one person of two. It keeps the store's, or else the first of the file. It returns the indexes of both, and
+// whether the kept person gets new fields.
 func (p *People) Join(a, b int) (kept, gone int, gets bool) {
 	kept, gone = a, b
 	if !p.All[kept].Stored() && (p.All[gone].Stored() || p.All[gone].Row < p.All[kept].Row) {
@@ -201,10 +201,10 @@ func (p *People) Join(a, b int) (kept, gone int, gets bool) {
 	return kept, gone, gets
 }
 
-// Begin makes what follows one step, which Back takes back.
+// Begin begins a step that Back can undo.
 func (p *People) Begin() { p.undo = p.undo[:0] }
 
-// Back takes back all since Begin.
+// Back undoes everything since Begin.
 func (p *People) Back() {
 	for i := len(p.undo) - 1; i >= 0; i-- {
 		p.undo[i]()

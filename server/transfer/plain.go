@@ -15,11 +15,11 @@ import (
 	"go.storefront.example/server/validate"
 )
 
-// A plain field is one of a message that a column holds in the API's own form, and a row in a column of its name. The functions
-// here take it from the file to the row, so that a field that is added to a message and a table needs only its name in
-// sources.yaml. Fields with rules of their own are read elsewhere; a plain field is never one that has a value already.
+// A plain field has the same form in its message and in the column of its name. The functions here copy it from message to row,
+// so that a new field of a message and a table needs only its name in sources.yaml. Fields with rules of their own are read
+// elsewhere; a field that already has a value is not plain.
 
-// plain gives a row, which is a pointer to a struct of ent, the fields of its message for which it has a column and no value.
+// plain copies to a row, which is a pointer to a struct of ent, the message's fields that have a column without a value.
 func (p *problems) plain(prefix string, in proto.Message, row any) {
 	m := in.ProtoReflect()
 	for column, to := range columnsOf(row) {
@@ -39,8 +39,8 @@ func (p *problems) plain(prefix string, in proto.Message, row any) {
 	}
 }
 
-// plainValue returns a field of a message as its column stores it, nil if it has no value. It refuses a text that is longer
-// than the field of the same name in a creation may be.
+// plainValue returns a field of a message as its column stores it, or nil if it has no value. It refuses a text that is longer
+// than the request that sets the field allows.
 func (p *problems) plainValue(field string, m protoreflect.Message, fd protoreflect.FieldDescriptor) any {
 	if !m.Has(fd) || fd.IsList() || fd.IsMap() {
 		return nil
@@ -69,7 +69,7 @@ func (p *problems) plainValue(field string, m protoreflect.Message, fd protorefl
 	}
 }
 
-// maxRunesOf is the bound that the request declares by which a field is set, the longest text's without one.
+// maxRunesOf returns the maximum length that the request for a field declares, or without one the longest text's.
 func maxRunesOf(fd protoreflect.FieldDescriptor) int {
 	for _, of := range []string{"storefront.admin.v1", "storefront.v1"} {
 		name := fmt.Sprintf("%s.Create%sRequest.%s", of, fd.ContainingMessage().Name(), fd.Name())
@@ -94,7 +94,7 @@ func fillPlain(m ent.Mutation, of proto.Message, row any) error {
 	return nil
 }
 
-// columnsOf are the fields of a row's struct by the names of their columns.
+// columnsOf returns the fields of a row's struct by the names of their columns.
 func columnsOf(row any) map[protoreflect.Name]reflect.Value {
 	of := map[protoreflect.Name]reflect.Value{}
 	v := reflect.ValueOf(row).Elem()
@@ -106,7 +106,7 @@ func columnsOf(row any) map[protoreflect.Name]reflect.Value {
 	return of
 }
 
-// overwrite gives a row the fields that another one has; what is empty there stays.
+// overwrite copies the fields of by to row, except those that are empty in by.
 func overwrite[R any](table resource.Fields[R], row, by *R) {
 	for _, f := range table {
 		if f.Of != nil && f.Differs(by, new(R)) {

@@ -18,19 +18,19 @@ import (
 	"go.storefront.example/server/validate"
 )
 
-// products is a batch of products. The API's JSON does not say whether a product has content; one that
-// was ever published is taken to have some.
+// products is a batch of products. The API's JSON does not show whether a product has content, so a product that was ever
+// published counts as having some.
 type products struct {
 	batch[productRow]
-	// ready says of the rows of an export whether the products have content.
+	// ready has, for rows of an export, whether the product has content.
 	ready map[int]bool
 }
 
 type productRow struct {
 	ent.Product
-	// statusGiven is false if the status is DRAFT because the row has none.
+	// statusGiven is false if the row has no status, so that DRAFT was chosen.
 	statusGiven bool
-	// made are slugs for a row without one: from the title, and from the title and the id.
+	// made are the slugs for a row without one: from the title, and from the title and the id.
 	made [2]string
 }
 
@@ -106,7 +106,7 @@ func (b *products) plan(ctx context.Context, tx *ent.Tx) error {
 	return b.slugs(ctx, tx)
 }
 
-// change changes a product of the store to what its row says; what is empty in the row stays.
+// change changes a product of the store to the row's values; fields that are empty in the row stay.
 func (b *products) change(ctx context.Context, to *productRow, from *ent.Product) (*ent.Product, error) {
 	next := *from
 	overwrite(resource.ProductFields, &next, &to.Product)
@@ -122,7 +122,7 @@ func (b *products) change(ctx context.Context, to *productRow, from *ent.Product
 	return shop.SaveProduct(ctx, b.t, from, &next, true)
 }
 
-// slugs makes missing slugs and addresses. If a slug that it makes is taken, it appends characters derived from the
+// slugs makes missing slugs and addresses. If a slug that it makes exists already, it appends characters derived from the
 // product's id.
 func (b *products) slugs(ctx context.Context, tx *ent.Tx) error {
 	var made []string
@@ -152,7 +152,7 @@ func (b *products) slugs(ctx context.Context, tx *ent.Tx) error {
 	return nil
 }
 
-// SlugsOf returns the slug of a title, which may be empty, and the one with characters of the id.
+// SlugsOf returns the slug of a title, which may be empty, and the slug with characters of the id appended.
 func SlugsOf(title string, id uuid.UUID) [2]string {
 	slug := validate.SlugOf(title)
 	end := strings.ToLower(base32.HexEncoding.EncodeToString(id[8:])[:8])

@@ -30,7 +30,7 @@ import (
 	"go.storefront.example/server/validate"
 )
 
-// The kinds of rows that only an export has.
+// Kinds of rows that only an export has.
 const (
 	Links      Kind = "links"
 	Events     Kind = "events"
@@ -40,22 +40,22 @@ const (
 	Keys       Kind = "keys"
 )
 
-// WholeExport is all kinds of an export, in Finish.
+// WholeExport means all kinds of an export, in Finish.
 const WholeExport Kind = "export"
 
-// ExportedKinds are the kinds of an export's rows that Rows imports, in the order in which they need each other.
+// ExportedKinds are the kinds of an export's rows that Rows imports, in an order in which each needs only earlier ones.
 var ExportedKinds = []Kind{Products, Customers, Links, Orders, Events, Deliveries, Activity}
 
-// SecretKinds are the kinds that Rows imports of an export with secrets, after the others, so that no key of a store is accepted
-// that does not have all its rows yet.
+// SecretKinds are the kinds that only an export with secrets has. Rows imports them last, so that the service accepts no key
+// before the store has all its rows.
 var SecretKinds = []Kind{Webhooks, Keys}
 
-// ContentReady begins the last member of an exported product, the one that the API does not show.
+// ContentReady begins the last member of an exported product, which the API does not show.
 const ContentReady = `,"contentReady":`
 
-// Rows imports rows of an export. Ids are kept, and so are counters, which orders do not count again; the journal has no
-// entry for the rows. What the store has is left as it is, and deliveries that had not ended are left out. It refuses
-// with validation_failed or, for webhooks, with secret_key_missing.
+// Rows imports rows of an export. It keeps ids and counters: orders are not counted again. It writes no journal entry for the
+// rows. It does not change rows that the store has, and leaves out deliveries that had not ended. It refuses with
+// validation_failed or, for webhooks, with secret_key_missing.
 func (m *Importer) Rows(ctx context.Context, in *adminv1.ImportRowsRequest) (*adminv1.ImportResponse, error) {
 	lines := bytes.Split([]byte(strings.TrimSuffix(in.GetLines(), "\n")), []byte("\n"))
 	switch Kind(in.GetKind()) {
@@ -102,8 +102,8 @@ func (m *Importer) Rows(ctx context.Context, in *adminv1.ImportRowsRequest) (*ad
 		strings.Join(names, ", ")})
 }
 
-// loadLines parses each line of JSON into a message and loads the messages. If a line cannot be parsed it loads none, and returns
-// the refused lines.
+// loadLines parses each line of JSON into a message and loads the messages. If a line cannot be parsed, it loads none and
+// returns the refused lines.
 func loadLines[M proto.Message, R any](ctx context.Context, m *Importer, in *adminv1.ImportRowsRequest, lines [][]byte,
 	of kind[M, R]) (*adminv1.ImportResponse, error) {
 	of.base().exported = true
@@ -124,21 +124,22 @@ func loadLines[M proto.Message, R any](ctx context.Context, m *Importer, in *adm
 	return load(ctx, m, in.GetKind(), messages, &adminv1.ImportOptions{}, of)
 }
 
-// verbatim is a batch of rows from which nothing follows: they are stored as they are.
+// verbatim is a batch of rows that are stored as they are, without counters, events or journal entries.
 type verbatim[M interface {
 	proto.Message
 	GetId() string
 }] struct {
 	batch[[]any]
 	table string
-	// columns are those behind id and store_id whose values have rules; values are a row's, none for one that is left out.
+	// columns are the columns after id and store_id that have rules. values returns a row's values for them, or nil to leave
+	// the row out.
 	columns []string
 	values  func(*problems, M) []any
-	// all are the table's columns, of which those that the message has plain fields for are read too.
+	// all are the table's columns. Those that are plain fields of the message are also read.
 	all []string
 }
 
-// plain are the columns of plain fields.
+// plain returns the columns that are plain fields.
 func (b *verbatim[M]) plain() (columns []string) {
 	var m M
 	fields := m.ProtoReflect().Descriptor().Fields()
@@ -183,7 +184,7 @@ func (b *verbatim[M]) store(ctx context.Context, tx *ent.Tx) error {
 	return erase.BeginAgain(ctx, tx, b.t.ID) // the rows may name a customer
 }
 
-// moment is a date-time that must be there.
+// moment reads a date-time that must be there.
 func (p *problems) moment(field string, at *timestamppb.Timestamp) time.Time {
 	if at == nil {
 		p.Invalid(field, "is required")
@@ -221,7 +222,7 @@ func eventValues(p *problems, in *adminv1.Event) []any {
 	return []any{in.GetType(), payload, p.moment("createdAt", in.GetCreatedAt())}
 }
 
-// eventType is a type of event that a store has.
+// eventType refuses a text that is not a type of a store's events.
 func (p *problems) eventType(field, text string) {
 	if text != hook.Ping && !slices.Contains(hook.EventTypes(), text) {
 		p.Invalid(field, "must be a type of event")
@@ -234,7 +235,7 @@ func deliveryValues(p *problems, in *adminv1.Delivery) []any {
 	}
 	p.given("status", in.GetStatus())
 	p.eventType("eventType", in.GetEventType())
-	attempts := make([]string, len(in.GetAttempts())) // as the journal keeps them
+	attempts := make([]string, len(in.GetAttempts())) // in the form of the deliveries' column
 	for i, a := range in.GetAttempts() {
 		p.moment("attempts", a.GetStartedAt())
 		attempts[i] = string(apijson.Marshal(a))
@@ -260,8 +261,9 @@ var (
 	fieldForm  = regexp.MustCompile(`^[A-Za-z]{1,64}$`)
 )
 
-// changes are those of an entry of the activity journal, {"title":{"from":"a","to":"b"}}, as bytes that are stored. Of
-// customers and orders, whom a forgetting takes out of them, they have no other fields and values than the journal writes.
+// changes checks the changes of an entry of the activity journal, {"title":{"from":"a","to":"b"}}, and returns the bytes to
+// store. In entries about customers and orders it accepts only fields and values that the journal itself writes, because an
+// erasure must find personal data in them.
 func (p *problems) changes(field, resourceType, text string) []byte {
 	var changes map[string]map[string]any
 	if !jsontext.Value(text).IsValid() || json.Unmarshal([]byte(text), &changes) != nil || changes == nil {
@@ -294,7 +296,7 @@ func (p *problems) changes(field, resourceType, text string) []byte {
 	return []byte(text)
 }
 
-// isPersonal reports whether the journal has personal data of a type of resource.
+// isPersonal reports whether the journal has personal data about a type of resource.
 func isPersonal(resourceType string) bool {
 	return resourceType == "customer" || resourceType == "order"
 }

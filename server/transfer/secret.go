@@ -20,7 +20,7 @@ import (
 	"go.storefront.example/server/webhooks"
 )
 
-// webhookRows is a batch of webhooks of an export. Their secrets are sealed with this installation's key.
+// webhookRows is a batch of an export's webhooks. It seals their secrets with this installation's key.
 type webhookRows struct {
 	batch[*ent.Webhook]
 	rules *webhooks.Webhooks
@@ -67,7 +67,7 @@ func (b *webhookRows) store(ctx context.Context, tx *ent.Tx) error {
 	return tx.Webhook.CreateBulk(creates...).Exec(ctx)
 }
 
-// keyRows is a batch of API keys of an export. Their texts are not known here either: a fingerprint is enough to accept one.
+// keyRows is a batch of an export's API keys. Their texts are unknown, because a fingerprint is enough to recognise a key.
 type keyRows struct{ batch[*ent.ApiKey] }
 
 func (b *keyRows) read(p *problems, in *adminv1.ExportedKey) row[*ent.ApiKey] {
@@ -100,7 +100,7 @@ func (b *keyRows) plan(ctx context.Context, tx *ent.Tx) error {
 	for i, l := range b.fresh {
 		fingerprints[i] = l.data.Fingerprint
 	}
-	// Of any store: a fingerprint leads to one key.
+	// Look in all stores, because a fingerprint must belong to only one key.
 	others, err := tx.ApiKey.Query().Where(apikey.FingerprintIn(fingerprints...)).All(ctx)
 	if err != nil {
 		return fmt.Errorf("look for fingerprints: %w", err)
@@ -138,13 +138,13 @@ func (b *keyRows) store(ctx context.Context, tx *ent.Tx) error {
 			SetCreatedAt(r.CreatedAt)
 	}
 	err := tx.ApiKey.CreateBulk(creates...).Exec(ctx)
-	if db.IsUnique(err) { // by an import into another store at the same time
+	if db.IsUnique(err) { // another import stored the key at the same time
 		return apierr.Invalid("A key of the export is a key here already.", apijson.Field{Name: "fingerprint", Message: "is another key's"})
 	}
 	return err
 }
 
-// stateTime is the time since when something is in a state. It must be there in that state, and in no other.
+// stateTime reads the time since which a row is in a state. It must be present in that state and missing otherwise.
 func (p *problems) stateTime(field string, at *timestamppb.Timestamp, is bool) *time.Time {
 	if is != (at != nil) {
 		p.Invalid(field, "must be there in the state that it is the time of, and null in others")

@@ -1,11 +1,11 @@
-// Package transfer brings rows into a store. An Importer checks and stores batches of messages of the API, which
-// cmd/storefront/importfile makes of people's files, and the rows of an export.
+// Package transfer imports rows into a store. An Importer checks and stores batches of the API's messages, which
+// cmd/storefront/importfile makes from people's files, and rows of an export.
 //
 //	batch ─► read: rules of each row ─► plan: what the store has ─► store: rows, and their number in the import's journal entry
 //
-// Ids, dates, statuses, references and counters are kept. A row whose id the store has is left unchanged, or is changed like
-// by a PATCH if asked, so that importing a file again stores nothing twice, and continues an import that died. No events are
-// sent unless asked. What an Importer stores of an export is all that the store had, and counted already.
+// It keeps ids, dates, statuses, references and counters. If the store has a row's id, it leaves the row unchanged, or with
+// update changes it as a PATCH does. So importing a file again stores nothing twice and continues an import that died. It sends
+// events only if asked. Rows of an export are all rows that the store had, and its counters already count them.
 package transfer
 
 import (
@@ -46,16 +46,16 @@ const (
 	Orders    Kind = "orders"
 )
 
-// Kinds are those.
+// Kinds lists them.
 var Kinds = []Kind{Products, Customers, Orders}
 
-// Importer loads existing data into stores. Goroutines may share it.
+// Importer loads rows into stores. Goroutines may share it.
 type Importer struct {
 	db       *db.DB
 	webhooks *webhooks.Webhooks
 }
 
-// New returns an importer into the stores of a database, with the rules of their webhooks.
+// New returns an importer into the stores of a database. w has the rules for their webhooks.
 func New(s *db.DB, w *webhooks.Webhooks) *Importer { return &Importer{s, w} }
 
 // Products imports a batch of products. It refuses with validation_failed.
@@ -73,7 +73,7 @@ func (m *Importer) Orders(ctx context.Context, in *adminv1.ImportOrdersRequest) 
 	return load(ctx, m, "orders", in.GetOrders(), in.GetOptions(), &orders{})
 }
 
-// Finish tells the platform that an import has ended. It refuses with validation_failed.
+// Finish writes the notice that an import has ended. It refuses with validation_failed.
 func (m *Importer) Finish(ctx context.Context, in *adminv1.FinishImportRequest) (*adminv1.FinishImportResponse, error) {
 	t, err := tenant.StoreOf(ctx)
 	if err != nil {
@@ -96,16 +96,15 @@ func (m *Importer) Finish(ctx context.Context, in *adminv1.FinishImportRequest) 
 	})
 }
 
-// kind is what differs between the kinds of batch.
+// kind is a kind of batch.
 type kind[M, R any] interface {
-	// base is the batch that the kind embeds.
+	// base returns the batch that the kind embeds.
 	base() *batch[R]
-	// read brings a message into the form of a row.
+	// read converts a message to a row.
 	read(p *problems, in M) row[R]
-	// plan locks the rows that the batch changes, refuses rows that conflict with the store's, and changes those
-	// that are to be updated.
+	// plan locks the rows that the batch changes, refuses rows that conflict with the store's, and makes the updates.
 	plan(ctx context.Context, tx *ent.Tx) error
-	// store stores the new rows, and the counters that follow from new and changed ones.
+	// store stores the new rows, and the counters that change with new and changed ones.
 	store(ctx context.Context, tx *ent.Tx) error
 }
 
@@ -139,7 +138,7 @@ func load[M, R any](ctx context.Context, m *Importer, name string, messages []M,
 		}
 	}
 	unread := len(b.refusals)
-	recorded := []hook.Option{hook.WithoutCreations} // the import has one entry
+	recorded := []hook.Option{hook.WithoutCreations} // because the import has one entry for all
 	if !options.GetEvents() {
 		recorded = append(recorded, hook.WithoutEvents)
 	}
@@ -148,8 +147,7 @@ func load[M, R any](ctx context.Context, m *Importer, name string, messages []M,
 		if err := m.settle(ctx, tx, lookingUp); err != nil {
 			return err
 		}
-		// The journal entry is about the store. Its row is locked first, so that imports into it run one
-		// after the other.
+		// The journal entry is about the store. Lock the store's row first, so that imports into it run one after the other.
 		s, err := hook.LockRow(ctx, tx.Store.Query().Where(store.ID(t.ID)))
 		if err != nil {
 			return fmt.Errorf("read store: %w", err)
@@ -210,14 +208,14 @@ func load[M, R any](ctx context.Context, m *Importer, name string, messages []M,
 
 // Settings of a batch's transaction on PostgreSQL.
 const (
-	// lookingUp plans each look-up again: a plan that was cached while a table was small would read all of
-	// it for each batch. An index has everything that a batch looks up.
+	// lookingUp plans each look-up again, because a cached plan from when a table was small would read the whole table for each
+	// batch. Everything that a batch looks up has an index.
 	lookingUp = "SET LOCAL plan_cache_mode = force_custom_plan; SET LOCAL enable_seqscan = off"
-	// storing caches plans again: otherwise the check of a foreign key would be planned for each row.
+	// storing caches plans again, because otherwise the check of a foreign key would be planned for each row.
 	storing = "SET LOCAL plan_cache_mode = auto"
 )
 
-// settle applies a setting of PostgreSQL.
+// settle applies one of these settings on PostgreSQL.
 func (m *Importer) settle(ctx context.Context, tx *ent.Tx, setting string) error {
 	if m.db.Dialect() != dialect.Postgres {
 		return nil
@@ -228,7 +226,7 @@ func (m *Importer) settle(ctx context.Context, tx *ent.Tx, setting string) error
 	return nil
 }
 
-// refusedRows gathers the refused fields of a batch.
+// refusedRows collects the refused fields of a batch.
 type refusedRows struct{ refusals []*adminv1.RefusedRow }
 
 // refuse refuses a field of a row.
@@ -237,7 +235,7 @@ func (r *refusedRows) refuse(index int, field, message string) {
 		Message: message}) //nolint:gosec // Below BatchRows.
 }
 
-// complaints are the refusals of the rules, as complaints of a row's field.
+// complaints gives, for some refusals of the rules, the field of a row and its message.
 var complaints = map[apierr.Code]apijson.Field{
 	apierr.CompareAtInvalid: {Name: "compareAtAmount", Message: "must be above priceAmount, or null"},
 	apierr.ProductTypeUnavailable: {Name: "status", Message: "cannot be PUBLISHED: the store cannot publish products of " +
@@ -247,7 +245,7 @@ var complaints = map[apierr.Code]apijson.Field{
 	apierr.CustomerIdentifierRequired: {Name: "email", Message: "is required, or a phone"},
 }
 
-// refused refuses a row with a refusal of the rules, if the error is one; any other error it returns.
+// refused refuses a row if the error is a refusal of the rules. It returns any other error.
 func (r *refusedRows) refused(index int, err error) (bool, error) {
 	refusal, is := errors.AsType[*apierr.Refusal](err)
 	if !is {

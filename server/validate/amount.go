@@ -15,7 +15,7 @@ import (
 	"golang.org/x/text/width"
 )
 
-// The bounds of amounts that the protos declare for requests. Imports and orders keep to them too.
+// The bounds of amounts that the protos declare for requests. Imports and orders have the same bounds.
 var (
 	PriceBound   = MustBound("storefront.v1.UpdateProductRequest.price_amount")
 	PaymentBound = MustBound("storefront.admin.v1.CreateOrderRequest.amount")
@@ -25,20 +25,20 @@ var (
 // exactly (ECMA-262, Number.MAX_SAFE_INTEGER).
 const MaxAmount = 1<<53 - 1
 
-// Amount refuses an amount of money out of bounds.
+// Amount refuses an amount of money that is out of bounds.
 func (p *Problems) Amount(field string, value *int64, b Bound) {
 	if value != nil && (*value < b.Min || *value > b.Max) {
 		p.Invalid(field, fmt.Sprintf("must be a whole number of minor units from %d to %d", b.Min, b.Max))
 	}
 }
 
-// The errors of amounts that cannot be read.
+// Reasons why an amount cannot be read.
 var (
 	// ErrAmount means that a text is not an amount.
 	ErrAmount = errors.New("must be an amount such as 12.50, from 0 up")
 	// ErrOtherCurrency means that an amount names another currency.
 	ErrOtherCurrency = errors.New("is in another currency than the store's")
-	// ErrTwoWays means that an amount could be either of two.
+	// ErrTwoWays means that an amount can be read in two ways.
 	ErrTwoWays = errors.New("can be read in two ways: write it with a decimal point and no other separator")
 )
 
@@ -66,7 +66,7 @@ func ParseDecimal(text, code string) (minor int64, err error) {
 
 var (
 	marks = runes.Remove(runes.In(unicode.Cf))
-	// people are the digits of other scripts, spaces and apostrophes that people write in numbers.
+	// people replaces the digits of other scripts, spaces and apostrophes that people write in numbers.
 	people = runes.Map(func(r rune) rune {
 		for _, zero := range "٠۰०০၀" {
 			if zero <= r && r < zero+10 {
@@ -82,15 +82,15 @@ var (
 		return r
 	})
 
-	// thousands are the groups of a number with commas between them, lakhs as they are in India.
+	// thousands matches a number with commas between its groups, lakhs one with groups as in India.
 	thousands = regexp.MustCompile(`^[1-9]\d{0,2}(,\d{3})+$`)
 	lakhs     = regexp.MustCompile(`^[1-9]\d?(,\d{2})+,\d{3}$`)
-	// noFraction is what people write for a fraction that is nothing: 99,- and 99. and, in India and East Africa, 99/- and 99/=.
+	// noFraction matches what people write for no fraction: 99,- and 99. and, in India and East Africa, 99/- and 99/=.
 	noFraction = regexp.MustCompile(`^(?:([.,])(?: ?[-‒–—−]{1,2})?|/[-=])`)
 )
 
-// grouped returns the digits of a whole number, whose groups may be separated by a space, an apostrophe, a point or a
-// comma, and the separator.
+// grouped returns the digits of a whole number and the separator of its groups, which may be a space, an apostrophe, a point or
+// a comma.
 func grouped(number string) (digits string, separator rune, ok bool) {
 	for _, separator = range " '.٬," {
 		if !strings.ContainsRune(number, separator) {
@@ -105,9 +105,9 @@ func grouped(number string) (digits string, separator rune, ok bool) {
 }
 
 // ParseAmount reads an amount as people, shops and spreadsheets write it, such as 12.50, 12,50, $1,234.50, 1.234,50 €,
-// ₹1,23,456.00, Rs. 500, 99,- or 1,234円, as minor units of a currency. It refuses a text that can be read in two ways,
-// such as 1,234 in a currency with two decimals, one that names another currency or anything else, and decimals that
-// the currency does not have, unless they are zeros. In a currency without decimals, 2.500 is 2500.
+// ₹1,23,456.00, Rs. 500, 99,- or 1,234円, as minor units of a currency. It refuses a text that can be read in two ways, such as
+// 1,234 in a currency with two decimals, a text with another currency or other words, and decimals that the currency does not
+// have, unless they are zeros. In a currency without decimals, 2.500 is 2500.
 func ParseAmount(text, code string) (minor int64, err error) {
 	if strings.IndexFunc(text, func(r rune) bool { return r >= utf8.RuneSelf }) >= 0 {
 		text, _, _ = transform.String(transform.Chain(width.Narrow, marks, people), text)
@@ -120,9 +120,9 @@ func ParseAmount(text, code string) (minor int64, err error) {
 	if short := strings.TrimRight(before, ".,٫"); short != before {
 		letter, _ := utf8.DecodeLastRuneInString(short)
 		switch {
-		case !unicode.IsLetter(letter): // .50
+		case !unicode.IsLetter(letter): // a number such as .50
 			before, number = short, "0"+before[len(short):]+number
-		case len(number) <= Decimals(code): // Rs.50 may be half a rupee
+		case len(number) <= Decimals(code): // ambiguous: Rs.50 may be half a rupee
 			return 0, ErrTwoWays
 		}
 	}
@@ -156,13 +156,13 @@ func ParseAmount(text, code string) (minor int64, err error) {
 		return ParseDecimal(digits, code)
 	case !ok:
 		return 0, ErrAmount
-	case whole && (places != 3 || mark == ','): // three decimals are usual in some currencies: there 1.234 is clear
+	case whole && (places != 3 || mark == ','): // clear: three decimals are usual in this currency
 		return 0, ErrTwoWays
 	}
 	return ParseDecimal(units+"."+fraction, code)
 }
 
-// inCurrency returns an error unless what stands before or behind an amount's digits stands for a currency.
+// inCurrency returns an error unless the text around an amount's digits is a name or sign of the currency.
 func inCurrency(around, code string) error {
 	parts := append(strings.Fields(around), around)
 	is := func(sign string) bool {
@@ -170,7 +170,7 @@ func inCurrency(around, code string) error {
 		return key == "" || key == code || slices.Contains(signs()[key], code)
 	}
 	strange := func(sign string) bool { return !is(sign) }
-	if is(around) || !slices.ContainsFunc(parts[:len(parts)-1], strange) { // US $, and $ … USD
+	if is(around) || !slices.ContainsFunc(parts[:len(parts)-1], strange) { // such as US $, or $ … USD
 		return nil
 	}
 	for _, part := range parts {

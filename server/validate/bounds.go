@@ -13,9 +13,9 @@ import (
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 )
 
-// Bound is the range that a request's proto declares for a field (protovalidate's options): of a
-// number, or of the length of a text in characters, after trimming. The protos also declare which
-// characters a text may hold; those declarations are for callers only, and Text has its own rule.
+// Bound is the range that a request's proto declares for a field (protovalidate's options): of a number, or of a text's length
+// in characters after trimming. The protos' declarations of allowed characters are not read, because they only document; Text
+// has its own rule.
 type Bound struct {
 	Required bool
 	Min, Max int64
@@ -23,11 +23,11 @@ type Bound struct {
 
 var unbounded = Bound{Min: math.MinInt64, Max: math.MaxInt64}
 
-// bounds are all declared bounds, read once.
+// bounds are all declared bounds by field, read once.
 var bounds = declaredBounds(storefrontv1.File_storefront_v1_product_proto.Package(),
 	adminv1.File_storefront_admin_v1_product_proto.Package())
 
-// BoundOf returns the Bound that a field declares; one without is not limited.
+// BoundOf returns the Bound that a field declares. A field without one is not limited.
 func BoundOf(fd protoreflect.FieldDescriptor) Bound {
 	if b, ok := bounds[fd.FullName()]; ok {
 		return b
@@ -35,8 +35,8 @@ func BoundOf(fd protoreflect.FieldDescriptor) Bound {
 	return unbounded
 }
 
-// MustBound returns the Bound that a field declares. It panics if there is no maximum: callers are
-// package variables, so that a missing declaration ends every start.
+// MustBound returns the Bound that a field declares. It panics without a maximum; since its callers are package variables, a
+// missing declaration fails every start of the program.
 func MustBound(field protoreflect.FullName) Bound {
 	b, ok := bounds[field]
 	if !ok || b.Max == math.MaxInt64 {
@@ -45,10 +45,10 @@ func MustBound(field protoreflect.FullName) Bound {
 	return b
 }
 
-// MaxOf returns the maximum that a field declares, and panics as MustBound does.
+// MaxOf returns the maximum that a field declares. It panics as MustBound does.
 func MaxOf(field protoreflect.FullName) int { return int(MustBound(field).Max) }
 
-// declaredBounds reads the bounds in packages. It panics on an option that nothing here evaluates.
+// declaredBounds reads the bounds in packages. It panics on an option that this package does not evaluate.
 func declaredBounds(packages ...protoreflect.FullName) map[protoreflect.FullName]Bound {
 	found := map[protoreflect.FullName]Bound{}
 	for _, name := range packages {

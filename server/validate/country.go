@@ -14,10 +14,10 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Country reads a country, with any case, accents, spaces and punctuation: an ISO 3166-1 code of two or three letters, a
-// name in English, French, German, Spanish or Portuguese (CLDR), the name that the country has for itself, or a usual
-// other one such as UK or Holland. It returns the code of two letters. A text that can mean two countries, such as
-// Congo, is none, and neither is a country whose phone numbers cannot be read.
+// Country reads a country, with any case, accents, spaces and punctuation: an ISO 3166-1 code of two or three letters, a name
+// in English, French, German, Spanish or Portuguese (CLDR), the name in the country's own language, or another usual name such
+// as UK or Holland. It returns the two-letter code. ok is false for a text that can mean two countries, such as Congo, and for
+// a country whose phone numbers cannot be read.
 func Country(text string) (code string, ok bool) {
 	upper := strings.ToUpper(strings.TrimSpace(text))
 	if isCountry(upper) {
@@ -27,7 +27,7 @@ func Country(text string) (code string, ok bool) {
 	if code, ok = names[countryKey(text)]; ok {
 		return code, true
 	}
-	// WooCommerce writes United States (US), and lists in the order of the alphabet have Korea, Republic of.
+	// WooCommerce writes United States (US); alphabetical lists write Korea, Republic of.
 	if name, rest, found := strings.Cut(text, "("); found {
 		one, known := Country(name)
 		other, same := Country(strings.TrimSuffix(strings.TrimSpace(rest), ")"))
@@ -42,8 +42,8 @@ func Country(text string) (code string, ok bool) {
 	return code, ok
 }
 
-// Country refuses a code that is not the ISO 3166-1 code, of two letters, of a country whose phone numbers can be read. It
-// returns the code in capitals.
+// Country refuses a text that is not the two-letter ISO 3166-1 code of a country whose phone numbers can be read. It returns
+// the code in capitals.
 func (p *Problems) Country(field, value string) string {
 	code := strings.ToUpper(strings.TrimSpace(value))
 	switch meant, known := Country(value); {
@@ -55,22 +55,21 @@ func (p *Problems) Country(field, value string) string {
 	return code
 }
 
-// isCountry reports whether a text is a country's code of two capital letters. Codes without a number of the United
-// Nations' M49, such as AC for Ascension, name parts of countries.
+// isCountry reports whether a text is a country's two-letter code in capitals. A code without a number in the United Nations'
+// M49, such as AC for Ascension, is not, because it stands for a part of a country.
 func isCountry(code string) bool {
 	region, err := language.ParseRegion(code)
 	return err == nil && len(code) == 2 && region.M49() != 0 && phonenumbers.GetSupportedRegions()[code]
 }
 
-// countries returns the codes of all countries, in their order.
+// countries returns the codes of all countries, sorted.
 func countries() []string {
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(phonenumbers.GetSupportedRegions())), func(code string) bool {
 		return !isCountry(code)
 	})
 }
 
-// usualNames are what people and shops write beside the names of CLDR, whose short forms and newest names the tables of
-// golang.org/x/text lack.
+// usualNames are names that people and shops use and that CLDR, in the tables of golang.org/x/text, lacks.
 var usualNames = map[string][]string{
 	"AE": {"UAE", "Emirates"},
 	"BN": {"Brunei Darussalam"},
@@ -111,7 +110,7 @@ var usualNames = map[string][]string{
 	"VE": {"Bolivarian Republic of Venezuela"},
 }
 
-// countryNames maps the names of countries, as countryKey writes them, to their codes.
+// countryNames maps the names of countries, in the form of countryKey, to their codes.
 var countryNames = sync.OnceValue(func() map[string]string {
 	names := map[string]string{}
 	add := func(code, name string) {
@@ -122,7 +121,7 @@ var countryNames = sync.OnceValue(func() map[string]string {
 	for _, code := range countries() {
 		region := language.MustParseRegion(code)
 		own, _ := language.Compose(region)
-		base, _ := own.Base() // the likeliest language of the region
+		base, _ := own.Base() // the most likely language of the region
 		for _, tag := range []language.Tag{
 			language.English, language.French, language.German, language.Spanish, language.Portuguese, language.EuropeanPortuguese,
 			language.Make(base.String()),
@@ -139,8 +138,8 @@ var countryNames = sync.OnceValue(func() map[string]string {
 	return names
 })
 
-// countryKey writes a country's name so that its spellings are one: in lower case, without accents, spaces and
-// punctuation, and without "the" and "and", of which lists write one as &; Saint is St.
+// countryKey returns one form for all spellings of a country's name: in lower case, without accents, spaces, punctuation,
+// "the", "and" and "&", and with St for Saint.
 func countryKey(name string) string {
 	var b strings.Builder
 	for word := range strings.FieldsFuncSeq(norm.NFKD.String(strings.ToLower(strings.ReplaceAll(name, "ß", "ss"))), func(r rune) bool {

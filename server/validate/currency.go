@@ -11,10 +11,10 @@ import (
 	"golang.org/x/text/width"
 )
 
-// IsCurrency reports whether a text is a code that ISO 4217 lists today (CLDR 48), in capitals.
+// IsCurrency reports whether a text is a current ISO 4217 code (CLDR 48), in capitals.
 func IsCurrency(code string) bool { return code != "" && currency.IsValid(code) }
 
-// Currency refuses a code that ISO 4217 does not list today, and returns the code in capitals.
+// Currency refuses a code that is not in ISO 4217 today, and returns the code in capitals.
 func (p *Problems) Currency(field, value string) string {
 	code := strings.ToUpper(strings.TrimSpace(value))
 	if !IsCurrency(code) {
@@ -23,8 +23,7 @@ func (p *Problems) Currency(field, value string) string {
 	return code
 }
 
-// listed returns the currency itself, or, for one that was withdrawn after stores used it, a listed one with as many
-// digits: two.
+// listed returns the currency, or, for one that was withdrawn after stores used it, a current one with as many decimals: two.
 func listed(code string) string {
 	if IsCurrency(code) {
 		return code
@@ -32,8 +31,7 @@ func listed(code string) string {
 	return "EUR"
 }
 
-// Decimals returns the number of digits that the minor unit of a currency stands for (ISO 4217): two for a currency that
-// was withdrawn.
+// Decimals returns how many decimals a currency has (ISO 4217); a withdrawn currency has two.
 func Decimals(code string) int {
 	digits, _ := currency.GetDigits(listed(code))
 	return int(digits)
@@ -41,7 +39,7 @@ func Decimals(code string) int {
 
 var number = sync.OnceValue(func() *currency.Formatter {
 	f := currency.NewFormatter(currency.NewLocale("en"))
-	f.CurrencyDisplay = currency.DisplayNone // the signs of many currencies are the same
+	f.CurrencyDisplay = currency.DisplayNone // because many currencies share a sign
 	return f
 })
 
@@ -50,20 +48,20 @@ var number = sync.OnceValue(func() *currency.Formatter {
 func FormatAmount(minor int64, code string) string {
 	amount, err := currency.NewAmountFromInt64(minor, listed(code))
 	if err != nil {
-		panic(err) // the code is listed
+		panic(err) // listed returns a known code
 	}
 	return number().Format(amount) + " " + code
 }
 
-// usualSigns are what people write for currencies beside their codes and the signs of CLDR.
+// usualSigns are texts that people write for currencies besides their codes and CLDR's signs.
 var usualSigns = map[string][]string{
 	"AED": {"DH", "DHS"}, "CHF": {"Fr", "SFr"}, "CNY": {"RMB"}, "GHS": {"₵", "GH"}, "JPY": {"円"}, "KRW": {"원"}, "KWD": {"KD"},
 	"MAD": {"DH", "DHS"}, "NGN": {"N"}, "NPR": {"Rs"}, "OMR": {"﷼"}, "IRR": {"﷼"}, "QAR": {"﷼"}, "RON": {"lei"}, "RUB": {"руб", "р"},
 	"SAR": {"﷼"}, "THB": {"บาท"}, "TRY": {"TL"}, "UAH": {"грн"}, "VND": {"đ"}, "XAF": {"F", "CFA"}, "XOF": {"F", "CFA"}, "YER": {"﷼"},
 }
 
-// signs maps what people write for currencies, as signKey writes it, to the codes for which it can stand: the codes
-// themselves, the signs that CLDR has in all languages, and usualSigns.
+// signs maps each code or sign that people write, in the form of signKey, to the codes that it can mean: the codes themselves,
+// CLDR's signs in all languages, and usualSigns.
 var signs = sync.OnceValue(func() map[string][]string {
 	found := map[string][]string{}
 	added := map[[2]string]bool{}
@@ -91,7 +89,7 @@ var signs = sync.OnceValue(func() map[string][]string {
 			add(sign, code)
 		}
 	}
-	// A sign such as $ or Rs is that of most currencies only in the countries that have them.
+	// CLDR has signs such as $ or Rs for most currencies only in locales of their own countries.
 	for _, country := range countries() {
 		code, has := currency.ForCountryCode(country)
 		for base := range bases {
@@ -104,7 +102,7 @@ var signs = sync.OnceValue(func() map[string][]string {
 	return found
 })
 
-// signKey writes a sign so that its spellings are one: Rs., RS and rs; FCFA and F CFA.
+// signKey returns one form for all spellings of a sign: Rs., RS and rs; FCFA and F CFA.
 func signKey(sign string) string {
 	return strings.ToUpper(strings.Map(func(r rune) rune {
 		if r == '.' || unicode.IsSpace(r) || unicode.Is(unicode.Cf, r) {

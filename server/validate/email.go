@@ -14,10 +14,10 @@ import (
 	"go.storefront.example/ent/mark"
 )
 
-// Email reads an e-mail address and returns it in the form in which it is compared and stored: without the spaces and
-// invisible characters around it, in NFC and lower case, its domain as IDNA has it in Unicode (UTS 46). It must be an
-// address of RFC 5322 without a display name, on a domain with a dot, of at most 254 characters, and without spaces and
-// invisible characters inside, except for plain spaces between quotes.
+// Email reads an e-mail address and returns the form that is compared and stored: without spaces and invisible characters
+// around it, in NFC and lower case, with an IDNA domain in Unicode (UTS 46). It must be an address of RFC 5322 without a
+// display name, with a dot in its domain, and have at most 254 characters. Inside, it must have no spaces and invisible
+// characters, except for plain spaces between quotes.
 func Email(text string) (email string, ok bool) {
 	local, domain, ok := cutLast(mark.Trim(text), "@")
 	if !ok || mark.In(strings.ReplaceAll(local, " ", "")) || !utf8.ValidString(text) {
@@ -30,7 +30,7 @@ func Email(text string) (email string, ok bool) {
 	return email, ok && utf8.RuneCountInString(email) <= MaxEmailRunes
 }
 
-// Email refuses what Email does not read, and returns the address in its stored form.
+// Email refuses a text that the function Email does not read, and returns the address in its stored form.
 func (p *Problems) Email(field, value string) *string {
 	value = p.Text(field, mark.Trim(value), MaxEmailRunes)
 	if p.Refused(field) {
@@ -56,10 +56,10 @@ func cutLast(text, separator string) (before, after string, found bool) {
 	return text[:at], text[at+len(separator):], true
 }
 
-// domainNames is what a browser does with the name of a host (UTS 46, non-transitional), with the lengths of DNS.
+// domainNames converts the name of a host as browsers do (UTS 46, non-transitional), and checks DNS's lengths.
 var domainNames = idna.New(idna.MapForLookup(), idna.BidiRule(), idna.VerifyDNSLength(true))
 
-// domainName returns a domain with a dot in Unicode.
+// domainName returns a domain in Unicode. ok is false for a domain without a dot.
 func domainName(domain string) (name string, ok bool) {
 	ascii, err := domainNames.ToASCII(domain)
 	if err != nil || mark.In(domain) || !strings.Contains(ascii, ".") {
@@ -78,8 +78,8 @@ func lower(text string) string {
 	return norm.NFC.String(cases.Lower(language.Und).String(norm.NFC.String(text)))
 }
 
-// address reads a text that is an e-mail address and nothing else, as net/mail reads it. A local part
-// in quotes keeps them only if it needs them, so that an address has one spelling.
+// address reads a text that is only an e-mail address, as net/mail reads it. It drops the quotes around a local part that does
+// not need them, so that an address has one spelling.
 func address(text string) (one string, ok bool) {
 	read, err := mail.ParseAddress(text)
 	at := strings.LastIndexByte(text, '@')
@@ -89,14 +89,14 @@ func address(text string) (one string, ok bool) {
 	case read.Address == text:
 		return text, true
 	case text[0] != '"' || text[at-1] != '"' || !strings.HasSuffix(read.Address, text[at:]):
-		return "", false // a comment, white space or brackets
+		return "", false // the text has a comment, white space or brackets
 	}
-	quoted := read.String() // in brackets
+	quoted := read.String() // String writes it in brackets
 	return quoted[1 : len(quoted)-1], true
 }
 
-// Contact refuses an e-mail address that is shown to buyers as it is, except for the spaces and invisible characters
-// around it, which the returned text lacks; it may be empty.
+// Contact refuses an invalid e-mail address that is only shown to buyers. It returns the address unchanged, except for spaces
+// and invisible characters around it. It may be empty.
 func (p *Problems) Contact(field, value string) string {
 	value = p.Text(field, mark.Trim(value), MaxEmailRunes)
 	if read, err := mail.ParseAddress(value); value != "" && (err != nil || read.Address != value || mark.In(value)) {

@@ -11,24 +11,23 @@ import (
 	"go.storefront.example/server/apierr"
 )
 
-// float is a number to which a spreadsheet or a program gave decimals.
+// float matches a number to which a spreadsheet or a program has added decimals.
 var float = regexp.MustCompile(`^(\+?\d+)[.,]0+$`)
 
-// Phone reads a phone number and returns it in E.164 form (ITU-T E.164). A number in international form, which begins
-// with + or the country's prefix for calls abroad, must be a possible one; any other is read as a number of the
-// country, a two-letter code or any text that Country reads, and must be valid there. Without a country only the
-// international form is read. Marks of direction and the .0 of a float are dropped; a text with letters, such as
-// "0612345678 mobile", is not a number.
+// Phone reads a phone number and returns it in E.164 form (ITU-T E.164). A number in international form, which begins with + or
+// the country's prefix for calls abroad, must be a possible one; any other must be a valid number of the country, which is any
+// text that Country reads. Without a country Phone reads only the international form. It drops marks of direction and the .0 of
+// a float. A text with letters, such as "0612345678 mobile", is not a number.
 func Phone(text, country string) (number string, ok bool) {
 	text = mark.TrimPhone(text)
 	if whole := float.FindStringSubmatch(text); whole != nil {
 		text = whole[1]
 	}
-	// The library would read letters as the digits of a keypad or as the end of the number, and drop a line's end.
+	// Refused here, because the library would read letters as digits of a keypad or as the number's end, and drop a line's end.
 	if strings.ContainsFunc(text, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsControl(r) }) {
 		return "", false
 	}
-	// Its own pattern for what follows a number is in Java's syntax, which finds nothing in Go.
+	// Cut here, because the library's own pattern for text after a number is in Java's syntax and matches nothing in Go.
 	text = strings.TrimRightFunc(text, func(r rune) bool { return !unicode.IsNumber(r) && r != '#' })
 	region, _ := Country(country)
 	read, err := phonenumbers.ParseAndKeepRawInput(text, region)
@@ -44,7 +43,7 @@ func Phone(text, country string) (number string, ok bool) {
 	return phonenumbers.Format(read, phonenumbers.E164), ok
 }
 
-// Phone refuses what Phone does not read as a number of the country, and returns the number in E.164 form.
+// Phone refuses a text that the function Phone does not read as a number of the country, and returns the number in E.164 form.
 func (p *Problems) Phone(field, value, country string) *string {
 	number, ok := Phone(value, country)
 	if !ok {

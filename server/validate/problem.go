@@ -1,6 +1,6 @@
-// Package validate holds the rules of single values: texts, e-mails, phones, addresses, amounts, slugs,
-// ids and moments, with the bounds that the protos declare. It gathers everything that is wrong with a
-// request or a line of an import, so that one answer names all refused fields. It reads no database.
+// Package validate holds the rules of single values: texts, e-mails, phones, URLs, amounts, slugs, ids and times, with the
+// bounds that the protos declare. It collects everything that is wrong with a request or a line of an import, so that one
+// answer names all refused fields. It does not read the database.
 package validate
 
 import (
@@ -8,15 +8,15 @@ import (
 	"go.storefront.example/server/apierr"
 )
 
-// Problems gathers everything that is wrong with a request, so that one answer names it all.
+// Problems collects everything that is wrong with a request.
 type Problems struct {
 	message string
 	fields  []apijson.Field
-	codes   []apierr.Code // of fields, in the same order
-	broken  bool          // the body was no JSON object; nothing more can be said of it
+	codes   []apierr.Code // of the fields, in their order
+	broken  bool          // true if the body was not a JSON object, so that no field can be checked
 }
 
-// Of starts with what the decoder refused; nil is a request that decoded well.
+// Of returns Problems that begin with the decoder's; nil means that there are none.
 func Of(invalid *apijson.Invalid) *Problems {
 	p := &Problems{}
 	if invalid == nil {
@@ -31,7 +31,7 @@ func Of(invalid *apijson.Invalid) *Problems {
 	return p
 }
 
-// Add refuses a field with a code, unless the field is refused already.
+// Add refuses a field with a code, unless the field is already refused.
 func (p *Problems) Add(code apierr.Code, field, message string) {
 	if !p.Refused(field) {
 		p.fields = append(p.fields, apijson.Field{Name: field, Message: message})
@@ -44,7 +44,7 @@ func (p *Problems) Invalid(field, message string) {
 	p.Add(apierr.ValidationFailed, field, message)
 }
 
-// Refused reports whether a field is refused already, by the decoder or by a rule.
+// Refused reports whether the decoder or a rule has refused a field.
 func (p *Problems) Refused(field string) bool {
 	for _, f := range p.fields {
 		if f.Name == field {
@@ -54,7 +54,7 @@ func (p *Problems) Refused(field string) bool {
 	return false
 }
 
-// Recode gives a field that the decoder refused the code that the specification has for it.
+// Recode replaces the code of a field that the decoder refused with the one that the specification names for it.
 func (p *Problems) Recode(field string, code apierr.Code) {
 	for i, f := range p.fields {
 		if f.Name == field {
@@ -63,16 +63,15 @@ func (p *Problems) Recode(field string, code apierr.Code) {
 	}
 }
 
-// Fields returns the refused fields, in the order in which they were refused.
+// Fields returns the refused fields in the order of their refusal.
 func (p *Problems) Fields() []apijson.Field { return p.fields }
 
-// Any reports whether anything is wrong so far.
+// Any reports whether anything is refused so far.
 func (p *Problems) Any() bool {
 	return p.broken || len(p.fields) > 0
 }
 
-// Err is nil when nothing is wrong; the refusal of the one code that all refused fields share;
-// or validation_failed with all of them.
+// Err returns nil if nothing is refused. Otherwise its code is the one that all refused fields share, or validation_failed.
 func (p *Problems) Err() error {
 	switch {
 	case p.broken:

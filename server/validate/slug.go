@@ -11,7 +11,7 @@ import (
 // MaxSlugBytes bounds the short names in addresses.
 const MaxSlugBytes = 80
 
-// Slug refuses a short name that cannot stand in an address as it is; empty is left to be made.
+// Slug refuses a slug that an address cannot contain unchanged. It allows an empty one, because the service then makes one.
 func (p *Problems) Slug(field, value string) string {
 	if value != "" && (value != SlugOf(value) || len(value) > MaxSlugBytes) {
 		p.Invalid(field, fmt.Sprintf("must be 1 to %d lower-case letters, digits and single hyphens", MaxSlugBytes))
@@ -19,8 +19,8 @@ func (p *Problems) Slug(field, value string) string {
 	return value
 }
 
-// SlugOf makes a short name for addresses from a title: letters without their marks, digits, and
-// a hyphen for whatever stands between. It may be empty.
+// SlugOf makes a slug from a title: letters without their marks, digits, and a hyphen for everything between them. It may
+// return "".
 func SlugOf(title string) string {
 	var b strings.Builder
 	gap := false

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// Bounds of texts in characters (Unicode code points), after trimming, as the protos declare them.
+// Bounds of texts in characters (Unicode code points) after trimming, as the protos declare them.
 var (
 	MaxTitleRunes        = MaxOf("storefront.v1.UpdateProductRequest.title")
 	MaxSummaryRunes      = MaxOf("storefront.v1.UpdateProductRequest.summary")
@@ -18,8 +18,8 @@ var (
 	MaxNoteRunes         = MaxOf("storefront.admin.v1.CreateOrderRequest.note")
 )
 
-// Text trims a text and refuses it when it is longer than maxRunes, holds a control character other than
-// newline and tab, or is not UTF-8.
+// Text trims a text and refuses it if it is longer than maxRunes, contains a control character other than newline and tab, or
+// is not UTF-8.
 func (p *Problems) Text(field, value string, maxRunes int) string {
 	if !utf8.ValidString(value) {
 		p.Invalid(field, "must be UTF-8 text")
@@ -38,11 +38,11 @@ func (p *Problems) Text(field, value string, maxRunes int) string {
 	return value
 }
 
-// Storable reports whether a row can hold a text: PostgreSQL stores UTF-8 without NUL, and refuses
-// any other text, in conditions too.
+// Storable reports whether a row can contain a text. PostgreSQL stores UTF-8 without NUL; it rejects any other text, even in
+// conditions.
 func Storable(text string) bool { return utf8.ValidString(text) && !strings.Contains(text, "\x00") }
 
-// Title is a text that must not be empty.
+// Title trims and checks a text that must not be empty.
 func (p *Problems) Title(field, value string) string {
 	value = p.Text(field, value, MaxTitleRunes)
 	if value == "" {
@@ -51,7 +51,7 @@ func (p *Problems) Title(field, value string) string {
 	return value
 }
 
-// OptionalText is a text that may be null; an empty one is stored as null.
+// OptionalText trims and checks a text that may be null. It returns nil for an empty one.
 func (p *Problems) OptionalText(field string, value *string, maxRunes int) *string {
 	if value == nil {
 		return nil

@@ -8,7 +8,7 @@ import (
 	"go.storefront.example/ent/mark"
 )
 
-// URL is an http or https address that may be null, without the spaces and invisible characters around it.
+// URL refuses a text that is not an http or https address, and trims spaces and invisible characters. nil stays nil.
 func (p *Problems) URL(field string, value *string) *string {
 	if value == nil {
 		return nil

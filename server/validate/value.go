@@ -11,8 +11,7 @@ import (
 	"go.storefront.example/ent/tenant"
 )
 
-// ParseID reads a UUID in its usual form of 36 characters, in either case; no other form
-// names a resource.
+// ParseID reads a UUID in its usual form of 36 characters, in either case. No other form identifies a resource.
 func ParseID(text string) (uuid.UUID, bool) {
 	if len(text) != 36 {
 		return uuid.Nil, false
@@ -21,8 +20,8 @@ func ParseID(text string) (uuid.UUID, bool) {
 	return id, err == nil
 }
 
-// StoreAndID returns the store of the context, and the id by which a request names one of its resources. A text
-// that is no id names nothing: the error is that of missing.
+// StoreAndID returns the context's store and the id in a request. For a text that is not an id it returns missing's error,
+// because no resource has it.
 func StoreAndID(ctx context.Context, text string, missing func() error) (tenant.Store, uuid.UUID, error) {
 	t, err := tenant.StoreOf(ctx)
 	if err != nil {
@@ -35,8 +34,7 @@ func StoreAndID(ctx context.Context, text string, missing func() error) (tenant.
 	return t, id, nil
 }
 
-// Time brings a date-time into the form in which times are stored, UTC in milliseconds; nil
-// stays nil.
+// Time returns a date-time as it is stored, in UTC and whole milliseconds; nil stays nil.
 func (p *Problems) Time(field string, at *timestamppb.Timestamp) *time.Time {
 	if at == nil {
 		return nil
@@ -49,7 +47,7 @@ func (p *Problems) Time(field string, at *timestamppb.Timestamp) *time.Time {
 	return &t
 }
 
-// Known refuses an enum number that has no meaning; only binary requests can carry one.
+// Known refuses an enum number that has no name; only binary requests can contain one.
 func (p *Problems) Known(field string, e protoreflect.Enum) {
 	if e.Number() != 0 && e.Descriptor().Values().ByNumber(e.Number()) == nil {
 		p.Invalid(field, "has an unknown value")

@@ -42,7 +42,7 @@ func (w *Webhooks) UpdateWebhook(ctx context.Context, in *adminv1.UpdateWebhookR
 	})
 }
 
-// EnableWebhook enables a webhook and clears its failures: it receives events from now on. If it is
+// EnableWebhook enables a webhook and clears its failures. It receives events that happen from now on. If it is already
 // enabled, nothing changes. It refuses with webhook_not_found.
 func (w *Webhooks) EnableWebhook(ctx context.Context, id string) (*ent.Webhook, error) {
 	return w.changeWebhook(ctx, id, func(ctx context.Context, _ *ent.Tx, row *ent.Webhook) (*ent.Webhook, error) {
@@ -54,9 +54,9 @@ func (w *Webhooks) EnableWebhook(ctx context.Context, id string) (*ent.Webhook, 
 	})
 }
 
-// DisableWebhook disables a webhook: it receives nothing until it is enabled again. The commit cancels
-// all its deliveries except those that a worker is attempting (queue.Cancel). If it is disabled, nothing
-// changes. It refuses with webhook_not_found.
+// DisableWebhook disables a webhook, which then receives nothing until it is enabled again. The commit cancels all its
+// deliveries except those that a worker is attempting (queue.Cancel). If it is already disabled, nothing changes. It refuses
+// with webhook_not_found.
 func (w *Webhooks) DisableWebhook(ctx context.Context, id string) (*ent.Webhook, error) {
 	return w.changeWebhook(ctx, id, func(ctx context.Context, tx *ent.Tx, row *ent.Webhook) (*ent.Webhook, error) {
 		if !row.Enabled {
@@ -71,8 +71,8 @@ func (w *Webhooks) DisableWebhook(ctx context.Context, id string) (*ent.Webhook,
 	})
 }
 
-// DeleteWebhook deletes a webhook and returns its last state. It cancels deliveries as DisableWebhook
-// does. Those that have ended stay there until the retention ends. It refuses with webhook_not_found.
+// DeleteWebhook deletes a webhook and returns its last state. It cancels deliveries as DisableWebhook does. Finished deliveries
+// stay until the retention ends. It refuses with webhook_not_found.
 func (w *Webhooks) DeleteWebhook(ctx context.Context, id string) (*ent.Webhook, error) {
 	return w.changeWebhook(ctx, id, func(ctx context.Context, tx *ent.Tx, row *ent.Webhook) (*ent.Webhook, error) {
 		if err := tx.Webhook.DeleteOne(row).Where(webhook.StoreID(row.StoreID)).Exec(ctx); err != nil {
@@ -82,8 +82,8 @@ func (w *Webhooks) DeleteWebhook(ctx context.Context, id string) (*ent.Webhook, 
 	})
 }
 
-// RotateSecret gives a webhook a new signing secret, once under shop.WithIdempotencyKey. Every attempt from now
-// on is signed with it. It refuses with webhook_not_found, secret_key_missing or idempotency_key_reused.
+// RotateSecret gives a webhook a new signing secret. With shop.WithIdempotencyKey it does so once for a key. Every later
+// attempt is signed with it. It refuses with webhook_not_found, secret_key_missing or idempotency_key_reused.
 func (w *Webhooks) RotateSecret(ctx context.Context, id string) (SecretWebhook, error) {
 	if w.options.Secrets == nil {
 		return SecretWebhook{}, secretKeyMissing()
@@ -103,8 +103,8 @@ func (w *Webhooks) RotateSecret(ctx context.Context, id string) (SecretWebhook, 
 	return SecretWebhook{row, secret}, nil
 }
 
-// changeWebhook locks the store's webhook with this id and runs a change of it in the same transaction.
-// It refuses with webhook_not_found and as the change does.
+// changeWebhook locks the store's webhook with this id and runs change in the same transaction. It refuses with
+// webhook_not_found and as change does.
 func (w *Webhooks) changeWebhook(
 	ctx context.Context, id string, change func(context.Context, *ent.Tx, *ent.Webhook) (*ent.Webhook, error),
 ) (*ent.Webhook, error) {

@@ -21,28 +21,27 @@ import (
 	"go.storefront.example/server/validate"
 )
 
-// maxTextRunes bounds a text to look for.
+// maxTextRunes bounds the text of a search.
 const maxTextRunes = 200
 
-// Search selects deliveries of the store of the context; ListDeliveries sets StoreID and WebhookID.
+// Search selects deliveries of the context's store; ListDeliveries sets StoreID and WebhookID.
 type Search struct {
 	queue.Search
-	// Webhook is the id of one webhook, which may have been deleted since; empty means all.
+	// Webhook is the id of a webhook, which may have been deleted since; empty means all.
 	Webhook string
-	// Text is the id of an event or of a delivery, or a part of an event's payload; empty means all. With a part of a
-	// payload, Since and Until are about the time of events, and BeforeAt and Before are the place of an event: only older
-	// ones are looked through.
+	// Text is the id of an event or a delivery, or a part of an event's payload; empty means all. For a part of a payload,
+	// Since and Until bound the time of the event, and BeforeAt and Before name an event: only older events are searched.
 	Text     string
 	BeforeAt time.Time
 }
 
-// maxFoundEvents is how many events with a text one call finds: as many as queue.EntriesOf takes.
+// maxFoundEvents is how many events with a text one call finds. It is the limit of queue.EntriesOf.
 const maxFoundEvents = 25
 
-// Found are deliveries that match a search.
+// Found are the deliveries that match a search.
 type Found struct {
 	Entries []queue.Entry
-	// Events is how far back the payloads of events were searched; nil if they were not.
+	// Events says how far back the payloads of events were searched; nil if they were not searched.
 	Events *queue.FoundEvents
 }
 
@@ -105,7 +104,7 @@ func (w *Webhooks) ListDeliveries(ctx context.Context, which Search) (found Foun
 	return Found{entries, &events}, err
 }
 
-// ofWebhook restricts a search to a webhook, if one is named.
+// ofWebhook restricts a search to a webhook if one is named.
 func (w *Webhooks) ofWebhook(ctx context.Context, search *queue.Search, webhookID string) error {
 	if webhookID == "" {
 		return nil
@@ -118,7 +117,7 @@ func (w *Webhooks) ofWebhook(ctx context.Context, search *queue.Search, webhookI
 	row, err := w.db.Client().Webhook.Query().Where(webhook.StoreID(search.StoreID), webhook.ID(id)).Only(ctx)
 	switch {
 	case err == nil:
-		// No delivery is older than its webhook, but for the clocks of two hosts.
+		// A delivery is not older than its webhook, except by the difference of two hosts' clocks.
 		if from := row.CreatedAt.Add(-24 * time.Hour); from.After(search.Since) {
 			search.Since = from
 		}
@@ -131,7 +130,7 @@ func (w *Webhooks) ofWebhook(ctx context.Context, search *queue.Search, webhookI
 // Delivery is a delivery with its event.
 type Delivery struct {
 	queue.Entry
-	// Payload is the event envelope, byte for byte; nil when the event has been deleted.
+	// Payload is the event envelope, byte for byte; nil if the event has been deleted.
 	Payload []byte
 }
 

@@ -16,8 +16,8 @@ import (
 // pingMessage is the message of a ping.
 const pingMessage = "This is a test event."
 
-// PingWebhook sends a ping to a webhook, signed like every event, in one attempt; it returns the
-// delivery, which a worker sees to. It refuses with webhook_not_found or webhook_disabled.
+// PingWebhook creates a delivery of a ping to a webhook and returns it. A worker makes its one attempt, signed like every
+// event. It refuses with webhook_not_found or webhook_disabled.
 func (w *Webhooks) PingWebhook(ctx context.Context, webhookID string) (queue.Entry, error) {
 	t, err := tenant.StoreOf(ctx)
 	if err != nil {
@@ -32,7 +32,7 @@ func (w *Webhooks) PingWebhook(ctx context.Context, webhookID string) (queue.Ent
 	})
 }
 
-// CreatePing records a ping of the store that is sent to no webhook: listeners follow the events.
+// CreatePing creates a ping event of the store without a delivery, for listeners that follow the events.
 func (w *Webhooks) CreatePing(ctx context.Context) (row *ent.Event, err error) {
 	t, err := tenant.StoreOf(ctx)
 	if err != nil {
@@ -45,7 +45,7 @@ func (w *Webhooks) CreatePing(ctx context.Context) (row *ent.Event, err error) {
 	return row, err
 }
 
-// createPing records a ping in a transaction.
+// createPing creates a ping event in a transaction.
 func createPing(ctx context.Context, tx *ent.Tx, t tenant.Store) (*ent.Event, error) {
 	now := hook.Time(ctx)
 	eventID := id.At(now)

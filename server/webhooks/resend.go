@@ -17,11 +17,11 @@ import (
 	"go.storefront.example/server/validate"
 )
 
-// ResendDelivery sends a delivery again. The next attempt of one that waits for it is made now; while an attempt is due
-// or being made, nothing changes. The event of a finished delivery is sent by a new one with all its attempts, and this
-// refuses with delivery_not_found, delivery_pending if a delivery of this event to this
-// webhook is pending, webhook_not_found if the webhook was deleted, webhook_disabled, or event_expired if
-// the event was deleted after the retention.
+// ResendDelivery sends a delivery again. For a delivery that waits for its next attempt, it makes that attempt due now; while
+// an attempt is due or running, nothing changes. For a finished delivery it creates a new one of the same event, with all
+// attempts; this refuses with delivery_not_found, delivery_pending if a delivery of this event to this webhook is pending,
+// webhook_not_found if the webhook was deleted, webhook_disabled, or event_expired if the event was deleted after the
+// retention.
 func (w *Webhooks) ResendDelivery(ctx context.Context, deliveryID string) (queue.Entry, error) {
 	t, ended, err := validate.StoreAndID(ctx, deliveryID, deliveryNotFound)
 	if err != nil {
@@ -36,7 +36,7 @@ func (w *Webhooks) ResendDelivery(ctx context.Context, deliveryID string) (queue
 	}
 	webhookID := first.WebhookID.String()
 	again, err := w.deliver(ctx, webhookID, func(ctx context.Context, tx *ent.Tx, row *ent.Webhook) (uuid.UUID, string, error) {
-		// The webhook's row is held, and with it every other resend to it.
+		// The webhook's row is locked, so no other resend to it runs.
 		waiting, err := queue.FindPending(ctx, tx, w.db, t.ID, row.ID, first.EventID)
 		if err == nil {
 			return uuid.Nil, "", deliveryPending(waiting.ID)
@@ -66,7 +66,7 @@ func deliveryPending(deliveryID uuid.UUID) error {
 			"resend that one to make its next attempt now.")
 }
 
-// sendNow has the next attempt of a waiting delivery made now.
+// sendNow makes the next attempt of a waiting delivery due now.
 func (w *Webhooks) sendNow(ctx context.Context, waiting queue.Entry) (queue.Entry, error) {
 	err := hook.WithTx(ctx, w.db, func(ctx context.Context, tx *ent.Tx) error {
 		if err := queue.SendNow(ctx, tx, w.db, waiting); err != nil {
@@ -83,11 +83,11 @@ func (w *Webhooks) sendNow(ctx context.Context, waiting queue.Entry) (queue.Entr
 	return waiting, nil
 }
 
-// maxSentNow bounds how many waiting deliveries one SendWaiting sends.
+// maxSentNow bounds how many waiting deliveries one SendWaiting makes due.
 const maxSentNow = 20 * queue.SendBatch
 
-// SendWaiting has the next attempts of a webhook's waiting deliveries made now, of up to maxSentNow, and returns how many
-// there were. It refuses with webhook_not_found or webhook_disabled.
+// SendWaiting makes the next attempts of a webhook's waiting deliveries due now, at most maxSentNow, and returns how many. It
+// refuses with webhook_not_found or webhook_disabled.
 func (w *Webhooks) SendWaiting(ctx context.Context, webhookID string) (sent int, err error) {
 	for batch := queue.SendBatch; batch == queue.SendBatch && sent < maxSentNow; sent += batch {
 		_, err := w.changeWebhook(ctx, webhookID, func(ctx context.Context, tx *ent.Tx, row *ent.Webhook) (_ *ent.Webhook, err error) {
@@ -105,8 +105,8 @@ func (w *Webhooks) SendWaiting(ctx context.Context, webhookID string) (sent int,
 	return sent, nil
 }
 
-// deliver locks a webhook and adds a delivery of the event that which returns. It refuses with
-// webhook_not_found, webhook_disabled and as which does.
+// deliver locks a webhook and adds a delivery of the event that the function which returns. It refuses with webhook_not_found,
+// webhook_disabled and as which does.
 func (w *Webhooks) deliver(ctx context.Context, webhookID string,
 	which func(ctx context.Context, tx *ent.Tx, row *ent.Webhook) (eventID uuid.UUID, eventType string, err error),
 ) (queue.Entry, error) {
@@ -135,12 +135,12 @@ func (w *Webhooks) deliver(ctx context.Context, webhookID string,
 	return entry, nil
 }
 
-// ResendSince orders a resend: of all events since a time, those to which the webhook subscribes and
-// which have not succeeded there, also if they happened while it was disabled; those that wait there for another
-// attempt are sent now. It sends nothing itself. The caller calls ContinueResend until the resend is finished; if it
-// stops, a worker continues. It refuses with webhook_not_found or webhook_disabled.
+// ResendSince creates a resend job for a webhook: all subscribed events since a time that have not succeeded there, including
+// those from while it was disabled, are sent again, and deliveries that wait there for another attempt are made due. It sends
+// nothing itself: the caller calls ContinueResend until the job is finished, and if the caller stops, a worker continues. It
+// refuses with webhook_not_found or webhook_disabled.
 func (w *Webhooks) ResendSince(ctx context.Context, webhookID string, since time.Time) (queue.Resend, error) {
-	// Events are stored in milliseconds, so a time between two of them means the later one.
+	// Round up. The events since then are the same, because their times are whole milliseconds.
 	since = since.Add(time.Millisecond - time.Nanosecond).UTC().Truncate(time.Millisecond)
 	var job queue.Resend
 	_, err := w.changeWebhook(ctx, webhookID, func(ctx context.Context, tx *ent.Tx, row *ent.Webhook) (*ent.Webhook, error) {
@@ -154,8 +154,7 @@ func (w *Webhooks) ResendSince(ctx context.Context, webhookID string, since time
 	return job, err
 }
 
-// ContinueResend does the next part of a resend, a bounded number of events, and returns its
-// progress.
+// ContinueResend does the next step of a resend, a bounded number of events, and returns its progress.
 func (w *Webhooks) ContinueResend(ctx context.Context, resendID uuid.UUID) (queue.Resend, error) {
 	return queue.StepResend(ctx, w.db, resendID)
 }

@@ -37,15 +37,15 @@ type Registration struct {
 	Events []string
 }
 
-// SecretWebhook is a webhook with its new signing secret, which is stored encrypted.
+// SecretWebhook is a webhook with its new signing secret in clear; the database has it encrypted.
 type SecretWebhook struct {
 	*ent.Webhook
 	Secret string
 }
 
-// CreateWebhook registers a webhook with a new signing secret, once under shop.WithIdempotencyKey. It
-// refuses with validation_failed, webhook_url_invalid, webhook_limit when the store has five,
-// secret_key_missing or idempotency_key_reused.
+// CreateWebhook creates a webhook with a new signing secret. With shop.WithIdempotencyKey it does so once for a key. It refuses
+// with validation_failed, webhook_url_invalid, webhook_limit if the store has five, secret_key_missing or
+// idempotency_key_reused.
 func (w *Webhooks) CreateWebhook(ctx context.Context, d Registration) (SecretWebhook, error) {
 	t, err := tenant.StoreOf(ctx)
 	if err != nil {
@@ -72,7 +72,7 @@ func (w *Webhooks) CreateWebhook(ctx context.Context, d Registration) (SecretWeb
 		if err := shop.ClaimIdempotencyKey(ctx, w.db, tx, t.ID, "webhook.create"); err != nil {
 			return err
 		}
-		// The store's row is held, so that two creations cannot both be the fifth.
+		// The store's row is locked, so that two creations cannot both be the fifth.
 		if _, err := db.Lock(w.db, tx.Store.Query().Where(store.ID(t.ID))).Only(ctx); err != nil {
 			return fmt.Errorf("read store: %w", err)
 		}
@@ -99,8 +99,8 @@ func (w *Webhooks) CreateWebhook(ctx context.Context, d Registration) (SecretWeb
 	return SecretWebhook{row, secret}, nil
 }
 
-// CheckImported refuses what no webhook can have that CreateWebhook registered: the fields of an adminv1.ExportedWebhook. It brings
-// description and events into their stored form, and seals the secret. Secrets must not refuse.
+// CheckImported refuses fields of an adminv1.ExportedWebhook that no webhook of CreateWebhook can have. It converts description
+// and events to their stored form, and seals the secret. The caller has checked that Secrets does not refuse.
 func (w *Webhooks) CheckImported(p *validate.Problems, row *ent.Webhook, secret string) {
 	row.Description = p.Text("webhook.description", row.Description, maxDescriptionRunes)
 	row.Events = eventTypes(p, "webhook.events", row.Events)
@@ -113,8 +113,8 @@ func (w *Webhooks) CheckImported(p *validate.Problems, row *ent.Webhook, secret 
 	row.Secret, row.SecretKey = w.options.Secrets.Seal(secret, row.ID[:])
 }
 
-// Secret returns the signing secret of a webhook, in clear. It refuses with secret_key_missing if the key that sealed it is not
-// among those of this process.
+// Secret returns the signing secret of a webhook in clear. It refuses with secret_key_missing if this process lacks the key
+// that sealed it.
 func (w *Webhooks) Secret(row *ent.Webhook) (string, error) {
 	ring, err := w.Secrets()
 	if err != nil {
@@ -144,8 +144,7 @@ func (w *Webhooks) GetWebhook(ctx context.Context, id string) (*ent.Webhook, err
 	return row, nil
 }
 
-// eventTypes refuses what nothing can subscribe to, and returns the others in the order of the
-// specification, each once.
+// eventTypes refuses types to which no webhook can subscribe, and returns the others in the specification's order, each once.
 func eventTypes(p *validate.Problems, field string, named []string) []string {
 	for _, name := range named {
 		if !slices.Contains(hook.EventTypes(), name) {
@@ -158,7 +157,7 @@ func eventTypes(p *validate.Problems, field string, named []string) []string {
 	return slices.DeleteFunc(hook.EventTypes(), func(name string) bool { return !slices.Contains(named, name) })
 }
 
-// target refuses a URL that no webhook may have; its text alone is looked at.
+// target refuses a URL that no webhook may have. It reads only the text and looks up no name.
 func (w *Webhooks) target(url string) error {
 	err := egress.CheckURL(url, w.options.Targets)
 	if err == nil {
@@ -175,7 +174,7 @@ func secretKeyMissing() error {
 		"There is no secret key to keep webhook secrets with; set --secret-key to what `storefront secret generate` prints.")
 }
 
-// Secrets returns what seals the signing secrets. It refuses with secret_key_missing.
+// Secrets returns the keyring that seals signing secrets. It refuses with secret_key_missing.
 func (w *Webhooks) Secrets() (*seal.Keyring, error) {
 	if w.options.Secrets == nil {
 		return nil, secretKeyMissing()

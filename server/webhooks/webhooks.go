@@ -1,9 +1,8 @@
-// Package webhooks holds the rules of a store's webhooks and of their deliveries: who may be sent
-// what, which deliveries are listed, and what is sent again. ent/queue keeps the deliveries, and a
-// worker makes the attempts.
+// Package webhooks has the rules of a store's webhooks and deliveries: which webhooks are allowed, which deliveries are listed,
+// and which are sent again. ent/queue stores the deliveries, and a worker makes the attempts.
 //
-// Every method takes its store and its actor from the context (tenant.With) and refuses with an
-// *apierr.Refusal; any other error is a failure of the service.
+// Every method takes its store and its actor from the context (tenant.With) and refuses with an *apierr.Refusal; any other
+// error is a failure of the service.
 package webhooks
 
 import (
@@ -16,26 +15,25 @@ import (
 
 // Options are the platform's choices for the webhooks of all stores.
 type Options struct {
-	// Targets opens addresses for webhooks beyond public https ones.
+	// Targets allows webhook addresses besides public https ones.
 	Targets egress.Policy
-	// Secrets seals the signing secrets of webhooks. Without it no webhook can be created and no
-	// secret made anew.
+	// Secrets seals the signing secrets. Without it no webhook can be created and no secret replaced.
 	Secrets *seal.Keyring
-	// DisableAfter is after how long without a success a failing webhook is disabled by the worker;
-	// 0 means DefaultDisableAfter. It is only reported here.
+	// DisableAfter is how long a webhook may fail without a success before a worker disables it; 0 means DefaultDisableAfter.
+	// This package only reports it.
 	DisableAfter time.Duration
 }
 
-// DefaultDisableAfter is how long a webhook may fail in a row (specification, Limits: three days).
+// DefaultDisableAfter is how long a webhook may fail without a success (specification, Limits: three days).
 const DefaultDisableAfter = 72 * time.Hour
 
-// Webhooks carries out what is asked of a store's webhooks and deliveries. Goroutines may share it.
+// Webhooks has the operations on webhooks and deliveries. Goroutines may share it.
 type Webhooks struct {
 	db      *db.DB
 	options Options
 }
 
-// New returns the webhooks of the stores on a database.
+// New returns the operations on the webhooks in a database.
 func New(s *db.DB, o Options) *Webhooks {
 	if o.DisableAfter == 0 {
 		o.DisableAfter = DefaultDisableAfter
@@ -43,5 +41,5 @@ func New(s *db.DB, o Options) *Webhooks {
 	return &Webhooks{db: s, options: o}
 }
 
-// DisableAfter is after how long without a success a failing webhook is disabled.
+// DisableAfter returns how long a webhook may fail without a success before a worker disables it.
 func (w *Webhooks) DisableAfter() time.Duration { return w.options.DisableAfter }

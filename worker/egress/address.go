@@ -11,8 +11,8 @@ import (
 type block struct {
 	prefix netip.Prefix
 	what   string
-	// private is true if Policy.AllowPrivate opens the block. It is true where tests and development
-	// machines listen, and false where only clouds or routers answer.
+	// private is true if Policy.AllowPrivate opens the block. Tests and development machines listen in these blocks; in the
+	// others only clouds or routers answer.
 	private bool
 }
 
@@ -56,11 +56,10 @@ var blocks = []block{
 	{netip.MustParsePrefix("2002::/16"), "6to4: holds an IPv4 address, RFC 3056", false},
 	{netip.MustParsePrefix("2620:4f:8000::/48"), "AS112, RFC 7534", false},
 	{netip.MustParsePrefix("3fff::/20"), "documentation, RFC 9637", false},
-	// Everything outside 2000::/3, the only part of the space that is allocated (RFC 4291, section
-	// 2.4). It contains every other form of an IPv4 address (::/96, ::ffff:0:0/96, 64:ff9b::/96 and
-	// 64:ff9b:1::/48), and link-local, site-local and multicast. In 64:ff9b::/96, refused checks the
-	// IPv4 address inside before it comes here. In 64:ff9b:1::/48 each network chooses where to put
-	// the IPv4 address (RFC 8215), so the address does not show its target.
+	// Everything outside 2000::/3, the only part of the space that is allocated (RFC 4291, section 2.4). They contain every
+	// other form of an IPv4 address (::/96, ::ffff:0:0/96, 64:ff9b::/96 and 64:ff9b:1::/48), and link-local, site-local and
+	// multicast addresses. In 64:ff9b::/96, refused checks the IPv4 address inside before this row applies. In 64:ff9b:1::/48
+	// each network chooses where to put the IPv4 address (RFC 8215), so the address does not show its target.
 	{netip.MustParsePrefix("::/3"), "outside global unicast: unspecified, IPv4 inside IPv6, local NAT64", false},
 	{netip.MustParsePrefix("4000::/2"), "outside global unicast", false},
 	{netip.MustParsePrefix("8000::/1"), "outside global unicast: link-local, site-local, multicast", false},
@@ -80,11 +79,10 @@ func behindNAT64(addr netip.Addr) (netip.Addr, bool) {
 	return netip.AddrFrom4([4]byte(whole[12:])), true
 }
 
-// refused reports whether connections to an address are forbidden. An IPv4 address inside an IPv6
-// one is always refused, because callers unmap a resolver's answer first. An address behind NAT64
-// is judged by its IPv4 address. If that one is private it is refused even with AllowPrivate: RFC
-// 6052, section 3.1, forbids it, and it would belong to the gateway's private network, not to this
-// one.
+// refused reports whether connections to an address are forbidden. An IPv4 address inside an IPv6 one is always refused,
+// because callers unwrap a resolver's IPv4 answers first. For an address behind NAT64 its IPv4 address decides. A private one
+// is refused even with AllowPrivate, because RFC 6052, section 3.1, forbids it, and because it would be in the gateway's
+// private network, not in this one.
 func (p Policy) refused(addr netip.Addr) bool {
 	if !addr.IsValid() || addr.Zone() != "" {
 		return true // a zone names an interface of this machine; no prefix contains it
@@ -100,8 +98,8 @@ func (p Policy) refused(addr netip.Addr) bool {
 	return false
 }
 
-// secondGuard is a second table, generated from the same registries and maintained by others. A gap in
-// one table is covered by the other.
+// secondGuard is a second table, generated from the same registries and maintained by others. Each table covers the gaps of the
+// other.
 var secondGuard = ssrf.New(ssrf.WithAnyPort())
 
 // control checks the address that the system is about to connect to, regardless of earlier checks.
@@ -112,7 +110,7 @@ func (p Policy) control(network, address string, raw syscall.RawConn) error {
 		return errAddressRefused
 	}
 	if behind, ok := behindNAT64(target.Addr()); ok {
-		// The second table would refuse all of them.
+		// secondGuard refuses every NAT64 address, so it gets the IPv4 address inside.
 		network, address = "tcp4", netip.AddrPortFrom(behind, target.Port()).String()
 	} else if p.AllowPrivate {
 		return nil

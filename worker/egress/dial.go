@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// errAddressRefused ends an attempt whose target is forbidden. It contains no address: the owner of
-// a webhook must not learn what a name resolves to in the operator's network.
+// errAddressRefused ends an attempt whose target is forbidden. It contains no address: the owner of a webhook must not learn
+// the addresses in the operator's network.
 var errAddressRefused = errors.New("address refused")
 
 // maxAddresses bounds how many addresses of one name are tried, so that a name with thousands of

@@ -54,8 +54,8 @@ const (
 	// is closed.
 	maxDrainBytes = 4 << 10
 	drainTimeout  = 50 * time.Millisecond
-	// MaxAnswerBytes is how much is kept of the body of a failure, and answerTimeout how long that is
-	// waited for after the headers.
+	// MaxAnswerBytes is how much of a failure's body is kept. answerTimeout is how long the client waits for it after the
+	// headers.
 	MaxAnswerBytes = 1 << 10
 	answerTimeout  = 500 * time.Millisecond
 )
@@ -82,10 +82,10 @@ type Client struct {
 	policy    Policy
 	timeout   time.Duration
 	transport *http.Transport
-	// fresh makes a new connection for each request.
+	// fresh makes a new connection for each request; transport reuses connections.
 	fresh  *http.Transport
 	drains sync.WaitGroup
-	// drainTimeout is the constant; tests change it.
+	// drainTimeout is the constant of that name; tests change it.
 	drainTimeout time.Duration
 }
 
@@ -113,7 +113,7 @@ func New(o Options) *Client {
 	transport.Protocols.SetHTTP1(true)
 	if o.Proxy != nil {
 		transport.Proxy = http.ProxyURL(o.Proxy)
-		// The operator's proxy may have any address, and nothing else is dialled.
+		// The proxy may have any address, because the operator chose it. The client connects to nothing else.
 		transport.DialTLSContext = nil
 		transport.DialContext = func(ctx context.Context, network, target string) (net.Conn, error) {
 			ctx, cancel := bound(ctx)
@@ -149,11 +149,10 @@ type Result struct {
 // Succeeded reports whether the receiver answered with 2xx.
 func (r Result) Succeeded() bool { return r.Problem == "" }
 
-// Post makes one attempt: a POST with these headers, one of which must be User-Agent, and with Host and
-// Content-Length. It returns when the response headers and the beginning of a failure's body have arrived, a
-// problem occurs, the timeout passes or the context is cancelled. If the receiver has closed the kept
-// connection that the POST was sent on, without a byte of an answer, it is sent once more on a new one.
-// Callers may share the header and the body, and must not change them during the call.
+// Post makes one attempt: a POST with these headers, one of which must be User-Agent, and with Host and Content-Length. It
+// returns when the response headers and the beginning of a failure's body have arrived, a problem occurs, the timeout passes or
+// the context is cancelled. If Post sent on an idle connection and the receiver closed it without a byte of an answer, Post
+// sends once more on a new one. Callers may share the header and the body, and must not change them during the call.
 func (c *Client) Post(ctx context.Context, target string, header http.Header, body []byte) Result {
 	start := time.Now()
 	answer, release, err := c.send(ctx, target, header, body, start.Add(c.timeout))
@@ -168,12 +167,12 @@ func (c *Client) Post(ctx context.Context, target string, header http.Header, bo
 	return result
 }
 
-// beginning reads the beginning of a body as text without control characters. If it is slow, it is cut and the
-// connection closed.
+// beginning reads the first MaxAnswerBytes of a body as text without control characters. A slow body is cut and its connection
+// closed.
 func beginning(answer *http.Response, release context.CancelFunc) string {
 	defer time.AfterFunc(answerTimeout, release).Stop()
 	body := make([]byte, MaxAnswerBytes)
-	n, _ := io.ReadFull(answer.Body, body) // whatever ends it, what came is kept
+	n, _ := io.ReadFull(answer.Body, body) // if reading fails or times out, the bytes so far are kept
 	return strings.TrimSpace(strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) && r != '\n' && r != '\t' {
 			return -1
@@ -197,20 +196,21 @@ func (c *Client) send(ctx context.Context, target string, header http.Header, bo
 		return nil, nil, err
 	}
 	request.URL, request.Host, request.Header = u, u.Host, header
-	var kept, answered atomic.Bool // net/http may still write them after an error
+	var kept, answered atomic.Bool // atomic, because net/http may still write them after an error
 	request = request.WithContext(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		GotConn:              func(on httptrace.GotConnInfo) { kept.Store(on.Reused) },
 		GotFirstResponseByte: func() { answered.Store(true) },
 	}))
 	// RoundTrip instead of http.Client: no redirects, no cookies, no Referer.
 	answer, err := c.transport.RoundTrip(request)
-	// net/http sends requests of other methods again in this case, on one kept connection after the other.
+	// Sent once more by hand, because net/http repeats only requests of other methods, and those on one idle connection after
+	// the other.
 	if err != nil && kept.Load() && !answered.Load() && slices.Contains([]string{ProblemClosed, ProblemReset}, problemOf(err)) {
 		request.Body, _ = request.GetBody() // never fails
 		answer, err = c.fresh.RoundTrip(request)
 	}
 	if err != nil {
-		// Adding the cause here matters: a dial may end a moment before the request's own deadline.
+		// The context's cause is added, because a dial may end a moment before the request's own deadline.
 		err = errors.Join(ctx.Err(), err)
 		release()
 		return nil, nil, err

@@ -27,7 +27,7 @@ var meanings = map[string]string{
 	ProblemProxy:       "the platform's proxy did not let the request through",
 }
 
-// statusMeanings explain statuses; the rest goes by its hundred.
+// statusMeanings explain statuses; a status that is not listed has the meaning of its hundred.
 var statusMeanings = map[int]string{
 	400: "the server did not understand the request",
 	401: "the server wants a sign-in, or could not verify the signature: does it have the current secret?",
@@ -50,7 +50,7 @@ var statusMeanings = map[int]string{
 	5:   "the server failed",
 }
 
-// Meaning explains a Result's Problem in plain words to the owner of the receiver, "" one that it does not know.
+// Meaning explains a Result's Problem in plain words to the owner of the receiver. It returns "" for an unknown problem.
 func Meaning(problem string) string {
 	if known := meanings[problem]; known != "" {
 		return known

@@ -12,9 +12,8 @@ import (
 	"syscall"
 )
 
-// The problems of an attempt, as the journal shows them beside "status 500" and "redirect 302".
-// They are few and fixed, so that they never contain an address, a URL, a secret or part of a response, and so
-// that they can be counted.
+// The problems of an attempt, as the journal shows them beside "status 500" and "redirect 302". They are a short fixed list, so
+// that they never contain an address, a URL, a secret or part of a response, and so that they can be counted.
 const (
 	ProblemAddress     = "address refused"
 	ProblemURL         = "URL not allowed"
@@ -48,8 +47,8 @@ const (
 
 var errProxyRefused = errors.New("proxy refused")
 
-// statusProblem returns the problem of a response, "" for 2xx: only 2xx is a success, and redirects
-// are not followed (specification, Delivery).
+// statusProblem returns the problem of a response, or "" for 2xx, because only 2xx is a success, and redirects are not followed
+// (specification, Delivery).
 func statusProblem(status int) string {
 	switch {
 	case status >= 200 && status <= 299:

@@ -15,8 +15,8 @@ import (
 // MaxURLBytes is the longest allowed URL of a webhook.
 const MaxURLBytes = 2048
 
-// Policy opens targets beyond public https ones. The zero value is the specification's rule: https,
-// and no private or local address.
+// Policy opens targets beyond public https addresses. The zero value is the specification's rule: https, and no private or
+// local address.
 type Policy struct {
 	// AllowPrivate opens loopback, private, carrier-shared and unique local addresses and local
 	// names, for tests and development. Addresses that clouds and routers use stay closed.
@@ -95,8 +95,7 @@ func (p Policy) parse(text string) (*url.URL, *URLError) {
 		return nil, errURLUser
 	}
 	if strings.Contains(authority, "%") {
-		// An escaped host or a zone: no public host needs either, and libraries differ in how they read
-		// them.
+		// No public host needs an escaped host or a zone, and libraries read them differently.
 		if strings.HasPrefix(authority, "[") {
 			return nil, errURLIPv6
 		}
@@ -163,8 +162,7 @@ func port(u *url.URL) (string, *URLError) {
 // allowed here: plain makes the final check.
 var names = idna.New(idna.MapForLookup(), idna.BidiRule(), idna.StrictDomainName(false))
 
-// host returns the host of a URL in lower-case ASCII without a trailing dot, or an address without
-// brackets.
+// host returns the host of a URL as a name in lower-case ASCII without a trailing dot, or as an address without brackets.
 func (p Policy) host(u *url.URL) (string, *URLError) {
 	if strings.HasPrefix(u.Host, "[") {
 		addr, err := netip.ParseAddr(u.Hostname())
@@ -204,8 +202,8 @@ func (p Policy) host(u *url.URL) (string, *URLError) {
 			return "", errURLLocal
 		}
 	}
-	// A name of one label is resolved by the machine's hosts file or search list, never by the public
-	// DNS, and no public certificate is issued for one.
+	// The machine's hosts file or search list resolves a name of one label, never the public DNS, and no authority issues a
+	// public certificate for one.
 	if !strings.Contains(name, ".") {
 		return "", errURLSingle
 	}

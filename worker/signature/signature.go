@@ -19,7 +19,7 @@ import (
 	"time"
 )
 
-// The headers of a delivery beside Content-Type (specification, Delivery).
+// The headers of a delivery besides Content-Type (specification, Delivery).
 const (
 	// Header carries the signature: "t=<unix seconds>,v1=<hex>".
 	Header = "Service-Signature"
@@ -37,12 +37,12 @@ const (
 // (specification, Webhook registration).
 const SecretPrefix = "whsec_"
 
-// Tolerance is how far a receiver's clock may be from the signature's time before the receiver
-// should refuse: five minutes, as in the published verifiers.
+// Tolerance is the recommended maximum distance between the signature's time and a receiver's clock: five minutes, as in the
+// published verifiers.
 const Tolerance = 5 * time.Minute
 
-// MaxHeaderBytes bounds the header that Verify reads. Our header has 80 bytes; a few more
-// signatures of other schemes or secrets still fit.
+// MaxHeaderBytes bounds the header that Verify reads. Our header has 80 bytes; the rest leaves room for a few signatures of
+// other schemes or secrets.
 const MaxHeaderBytes = 1024
 
 // The errors of Verify. They contain nothing of the header or the secret.
@@ -69,13 +69,13 @@ const (
 // separator stands between the time and the body.
 var separator = []byte{'.'}
 
-// NewSecret returns a new random secret: SecretPrefix and 32 bytes in base64url without padding (RFC 4648, section 5),
-// such that it has letters and digits alone: a double click selects it whole, which costs two of its 256 bits. Show it
-// once and store it only sealed.
+// NewSecret returns a new random secret: SecretPrefix and 32 bytes in base64url without padding (RFC 4648, section 5), chosen
+// to have only letters and digits, so that a double click selects it whole; that costs two of its 256 bits. Show it once and
+// store it only sealed.
 func NewSecret() string {
 	for {
 		var random [secretBytes]byte
-		_, _ = rand.Read(random[:]) // never fails: it crashes the process instead
+		_, _ = rand.Read(random[:]) // rand.Read never fails; it crashes the process instead
 		if text := base64.RawURLEncoding.EncodeToString(random[:]); !strings.ContainsAny(text, "-_") {
 			return SecretPrefix + text
 		}
@@ -86,7 +86,7 @@ func NewSecret() string {
 func IsSecret(text string) bool {
 	encoded, is := strings.CutPrefix(text, SecretPrefix)
 	random, err := base64.RawURLEncoding.Strict().DecodeString(encoded)
-	return is && err == nil && len(random) == secretBytes && !strings.ContainsAny(encoded, "\r\n") // which decoding ignores
+	return is && err == nil && len(random) == secretBytes && !strings.ContainsAny(encoded, "\r\n") // decoding ignores them
 }
 
 // Sign returns the value of Header for a body and a sending time, in whole Unix seconds. The key is
@@ -114,7 +114,7 @@ func Headers(secret string, at time.Time, eventID, eventType string, attempt int
 	}
 }
 
-// appendSum appends the signature of a body under the text of a time, in hex.
+// appendSum appends the hex signature of a body that is sent at seconds.
 func appendSum(b []byte, secret string, seconds, body []byte) []byte {
 	mac := hmac.New(sha256.New, []byte(secret))
 	mac.Write(seconds)
@@ -144,7 +144,7 @@ func Verify(header string, body []byte, secret string, now time.Time, tolerance 
 		}
 	}
 	at, err := strconv.ParseInt(seconds, 10, 64)
-	// One form for each time: the text is what is signed, and "+5" or "05" would be others.
+	// Only one form of each number is accepted, because the text is signed and "+5" or "05" would be other texts.
 	if err != nil || times != 1 || candidates == 0 || strconv.FormatInt(at, 10) != seconds {
 		return ErrNoSignature
 	}
@@ -159,7 +159,7 @@ func Verify(header string, body []byte, secret string, now time.Time, tolerance 
 	if match == 0 {
 		return ErrMismatch
 	}
-	// Compared as times, because the difference of two distant times overflows a duration.
+	// Compare times, because the difference of two distant times overflows a Duration.
 	signed, now := time.Unix(at, 0), time.Unix(now.Unix(), 0)
 	if signed.Before(now.Add(-tolerance)) || signed.After(now.Add(tolerance)) {
 		return ErrTimestamp

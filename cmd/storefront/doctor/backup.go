@@ -12,7 +12,7 @@ import (
 	"go.storefront.example/ent/hook"
 )
 
-// backupChecks are those of a copy of a SQLite database, in order. Each needs the ones before it.
+// backupChecks are the checks of a copy of a SQLite database, in order. Each needs those before it.
 var backupChecks = []struct {
 	name string
 	ask  func(ctx context.Context, s *db.DB, keys SecretKeys) Finding
@@ -24,8 +24,8 @@ var backupChecks = []struct {
 	{"secret-key", backupSecrets},
 }
 
-// Backup checks a copy of a SQLite database, which nobody may write meanwhile, and ends after the first check that fails. It
-// reads all of the file and changes nothing.
+// Backup checks a copy of a SQLite database that nobody writes meanwhile. It stops after the first failed check. It reads the
+// whole file and changes nothing.
 func Backup(ctx context.Context, path string, keys SecretKeys) []Finding {
 	s, err := hook.Open(ctx, db.Config{URL: "sqlite:" + path, ReadOnly: true, MaxConns: 1})
 	if err != nil {
@@ -104,7 +104,7 @@ func backupSchema(ctx context.Context, s *db.DB, _ SecretKeys) Finding {
 	return ok("migration %d, which is current", newest)
 }
 
-// has reports whether a copy has a table, which one of an older release may lack.
+// has reports whether a copy has a table, because a copy from an older release may lack it.
 func has(ctx context.Context, s *db.DB, table string) (found bool, err error) {
 	err = s.Reader().QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE name = $1)", table).Scan(&found)
 	return found, err
@@ -145,7 +145,7 @@ func backupSecrets(ctx context.Context, s *db.DB, keys SecretKeys) Finding {
 	return secrets(ctx, s, Installation{Keys: keys})
 }
 
-// answer is ok, or the finding of an error.
+// answer returns OK, or the finding for an error.
 func answer(err error, format string, args ...any) Finding {
 	if err != nil {
 		return fail(damaged, "%v", err)

@@ -23,30 +23,29 @@ import (
 )
 
 const (
-	// minPostgres is the oldest major version of PostgreSQL that the migrations run on.
+	// minPostgres is the oldest supported major version of PostgreSQL.
 	minPostgres = 15
-	// maxSkew is how far this machine's clock may be from the database's, by which everything goes.
+	// maxSkew is the maximum difference between this machine's clock and the database's, which decides all times.
 	maxSkew = time.Second
-	// MostLag is how long an event may wait in the outbox before the finding is that no worker runs:
-	// a running one takes it within a second, or under full load within a few.
+	// MostLag is how long an event may wait in the outbox before the finding is that no worker runs. A running worker relays it
+	// within a second, under full load within a few.
 	MostLag = time.Minute
-	// longTransaction is how long a transaction may be open before it is worth a word.
+	// longTransaction is the age from which an open transaction is reported.
 	longTransaction = 15 * time.Minute
 	// sampledStores is how many stores' counts are compared with their rows.
 	sampledStores = 5
-	// manyDifferences is how many may wait to be added to the counts: running processes add 5,000 within a second.
+	// manyDifferences is how many row deltas may wait to be folded. Running processes fold 5,000 within a second.
 	manyDifferences = 50_000
-	// compareTime bounds the comparing: ten million rows of one store take some seconds.
+	// compareTime bounds the comparison. Ten million rows of one store take some seconds.
 	compareTime = 20 * time.Second
-	// few is how many webhooks or stores are named.
+	// few is how many webhooks or stores a finding names.
 	few = 5
 )
 
-// extensions are those of PostgreSQL that the indexes need.
+// extensions are the PostgreSQL extensions that the indexes need.
 var extensions = []string{"btree_gin", "pg_trgm"}
 
-// Open opens the database, if it is there. The store is nil unless the finding is OK; the caller
-// closes it.
+// Open opens the database if it exists. The DB is nil unless the finding is OK; the caller closes it.
 func Open(ctx context.Context, c db.Config) (*db.DB, Finding) {
 	s, found := open(ctx, c)
 	return s, named("database", found)
@@ -75,8 +74,8 @@ func open(ctx context.Context, c db.Config) (*db.DB, Finding) {
 	return s, ok("reached")
 }
 
-// URL looks whether PostgreSQL's own programs read the URL of the database as this one does: the manual backs up with
-// pg_dump. It does not show the URL, which has a password.
+// URL checks whether pg_dump and psql read the database's URL as this program does, because the manual backs up with pg_dump.
+// The finding does not show the URL, which contains a password.
 func URL(text string) Finding {
 	read := db.ReadByLibpq(text)
 	var f Finding
@@ -96,14 +95,14 @@ func URL(text string) Finding {
 // Installation is what the caller knows beyond the database.
 type Installation struct {
 	Keys SecretKeys
-	// Used is what Used answered.
+	// Used is the result of the function Used.
 	Used bool
 }
 
-// checks are those of an open database. Those that read tables need a current schema.
+// checks are the checks of an open database. Those that read tables need a current schema.
 var checks = []struct {
 	name     string
-	postgres bool // on PostgreSQL alone
+	postgres bool // only for PostgreSQL
 	tables   bool
 	ask      func(ctx context.Context, s *db.DB, about Installation) Finding
 }{
@@ -123,8 +122,8 @@ var checks = []struct {
 	{name: "shards", postgres: true, tables: true, ask: shards},
 }
 
-// Database carries out all checks of a database, of which s is nil if it cannot be reached. Without a current schema,
-// those that read its tables are left out, but for the secret keys.
+// Database runs all checks of a database; s is nil if it cannot be reached. Without a current schema it skips the checks that
+// read tables, except that of the secret keys.
 func Database(ctx context.Context, s *db.DB, about Installation) []Finding {
 	var found []Finding
 	readable := s != nil
@@ -140,7 +139,7 @@ func Database(ctx context.Context, s *db.DB, about Installation) []Finding {
 		}
 		f := named(c.name, c.ask(ctx, s, about))
 		if f.Status == "" {
-			continue // it does not apply
+			continue // the check does not apply
 		}
 		found = append(found, f)
 		readable = readable && (c.name != "schema" || f.Status == OK)
@@ -148,7 +147,7 @@ func Database(ctx context.Context, s *db.DB, about Installation) []Finding {
 	return found
 }
 
-// broken is the finding of a check whose look at the database failed.
+// broken returns the finding of a check that could not read the database.
 func broken(err error) Finding {
 	return fail("see what the database's own log says", "the database refuses to say: %v", err)
 }
@@ -175,7 +174,7 @@ func versionFinding(major int) Finding {
 	return ok("PostgreSQL %d", major)
 }
 
-// writable looks whether PostgreSQL's server writes. It asks, and writes nothing itself.
+// writable checks whether PostgreSQL's server accepts writes. It asks the server and writes nothing.
 func writable(ctx context.Context, s *db.DB, _ Installation) Finding {
 	var standby, reads bool
 	err := s.Reader().QueryRowContext(ctx, "SELECT pg_is_in_recovery(), current_setting('transaction_read_only')::boolean").Scan(
@@ -193,7 +192,7 @@ func writable(ctx context.Context, s *db.DB, _ Installation) Finding {
 	return ok("transactions can write")
 }
 
-// Hosts judges the hosts of a URL with several; others have no finding.
+// Hosts checks the hosts of a URL with several hosts; for other URLs it returns no finding.
 func Hosts(hosts []db.Host) []Finding {
 	if len(hosts) == 0 {
 		return nil
@@ -222,7 +221,7 @@ func Hosts(hosts []db.Host) []Finding {
 }
 
 func extensionsOf(ctx context.Context, s *db.DB, _ Installation) Finding {
-	available := map[string]bool{} // and whether created
+	available := map[string]bool{} // name to whether it is created
 	for row := range db.Rows(ctx, s.Reader(), "SELECT name, installed_version IS NOT NULL FROM pg_available_extensions WHERE "+
 		"name IN ($1, $2)",
 		extensions[0], extensions[1]) {
@@ -236,7 +235,7 @@ func extensionsOf(ctx context.Context, s *db.DB, _ Installation) Finding {
 	return extensionsFinding(available)
 }
 
-// extensionsFinding judges the extensions that the server has, and whether each is created.
+// extensionsFinding checks the extensions that the server has, and whether each is created.
 func extensionsFinding(available map[string]bool) Finding {
 	var missing, create []string
 	for _, name := range extensions {
@@ -281,7 +280,7 @@ func schema(ctx context.Context, s *db.DB, _ Installation) Finding {
 	return ok("current")
 }
 
-// clock compares this machine's clock with the database's, less what the question itself took.
+// clock compares this machine's clock with the database's, and allows for the time of the query.
 func clock(ctx context.Context, s *db.DB, _ Installation) Finding {
 	if _, err := s.ReadClock(ctx); err != nil {
 		return broken(err)
@@ -290,14 +289,13 @@ func clock(ctx context.Context, s *db.DB, _ Installation) Finding {
 	if offset > 0 {
 		way = "behind"
 	}
-	if skew := offset.Abs().Round(100 * time.Millisecond); offset.Abs() > maxSkew { // no better known on a busy machine
+	if skew := offset.Abs().Round(100 * time.Millisecond); offset.Abs() > maxSkew { // a busy machine cannot measure it better
 		return warn("let NTP set the clocks of both machines", "the database's clock is %v %s this machine's", skew, way)
 	}
 	return ok("within %v of the database's", maxSkew)
 }
 
-// ApplicationName is what the doctor's own connections to PostgreSQL are called, to be told from those
-// of the service.
+// ApplicationName is the application_name of the doctor's connections to PostgreSQL. It tells them from the service's.
 const ApplicationName = "storefront doctor"
 
 // Used reports whether a server serves the SQLite file of the URL; false for PostgreSQL.
@@ -307,12 +305,11 @@ func Used(databaseURL string) bool {
 		return false
 	}
 	used, err := db.IsClaimed(path)
-	return used && err == nil // what cannot be opened is another check's
+	return used && err == nil // another check reports files that cannot be opened
 }
 
-// outbox looks at what waits to be delivered, and so at whether a worker runs. On a database that
-// nobody is connected to, as right after a restore, nothing is expected to deliver: what waits is a
-// warning there.
+// outbox checks the events that wait to be delivered, and so whether a worker runs. If nobody is connected to the database, as
+// right after a restore, waiting events are only a warning, because no worker is expected.
 func outbox(ctx context.Context, s *db.DB, about Installation) Finding {
 	const remedy = "start `storefront worker`, or see its log for why it does not deliver"
 	stuck := func(format string, args ...any) Finding {
@@ -327,7 +324,7 @@ func outbox(ctx context.Context, s *db.DB, about Installation) Finding {
 			format+": nothing runs on this database, and a worker will take them", args...)
 	}
 	var waiting int
-	var oldest uuid.NullUUID // its text sorts as it does
+	var oldest uuid.NullUUID // as text, because that sorts as the id does
 	err := s.Reader().QueryRowContext(ctx, "SELECT count(*), min(CAST(id AS text)) FROM outbox").
 		Scan(&waiting, &oldest)
 	if err != nil {
@@ -350,11 +347,11 @@ func outbox(ctx context.Context, s *db.DB, about Installation) Finding {
 	return ok("waiting: %s; deliveries overdue: %s%s", plural(waiting, "event"), humanize.Comma(int64(overdue)), listening(ctx, s))
 }
 
-// sweeps looks at whether workers delete what is too old, or wait because the machine's clock may be wrong.
+// sweeps checks whether workers delete old data, or wait because the machine's clock may be wrong.
 func sweeps(ctx context.Context, s *db.DB, _ Installation) Finding {
 	switch err := queue.CheckHeld(ctx, s); {
 	case errors.Is(err, queue.ErrHeld):
-		// As on the first day, and after one without a worker.
+		// Normal on the first day, and after a day without a worker.
 		return ok("%v", err)
 	case err != nil:
 		return broken(err)
@@ -362,7 +359,7 @@ func sweeps(ctx context.Context, s *db.DB, _ Installation) Finding {
 	return ok("not held")
 }
 
-// connected reports whether anybody else uses the database. Citus connects to it by itself.
+// connected reports whether other clients use the database. Citus's own connections do not count.
 func connected(ctx context.Context, s *db.DB, used bool) (bool, error) {
 	if s.Dialect() == dialect.SQLite {
 		return used, nil
@@ -373,7 +370,7 @@ func connected(ctx context.Context, s *db.DB, used bool) (bool, error) {
 	return used, err
 }
 
-// listening returns how many workers wait for events, if that is visible.
+// listening describes how many workers wait for events, if that can be seen.
 func listening(ctx context.Context, s *db.DB) string {
 	if s.Dialect() == dialect.SQLite {
 		return ""
@@ -387,8 +384,7 @@ func listening(ctx context.Context, s *db.DB) string {
 	return fmt.Sprintf("; workers listening: %d", n)
 }
 
-// transactions looks for those on PostgreSQL that have been open for long: while
-// one is, no day of old events can be dropped and no deleted row forgotten.
+// transactions looks for long open transactions on PostgreSQL, because vacuum cannot remove rows deleted while one is open.
 func transactions(ctx context.Context, s *db.DB, _ Installation) Finding {
 	return openFor(ctx, s, longTransaction)
 }
@@ -417,17 +413,17 @@ func openFor(ctx context.Context, s *db.DB, long time.Duration) Finding {
 	return ok("none open for more than %v", long)
 }
 
-// SecretKeys are the keys that a server or a worker would start with.
+// SecretKeys are the keys with which a server or a worker would start.
 type SecretKeys struct {
-	// Ring is nil when no key is set.
+	// Ring is nil if no key is set.
 	Ring *seal.Keyring
-	// Err is why the settings are not keys.
+	// Err is why the settings contain no valid keys.
 	Err error
-	// Made is true if a key is made when it is first needed: on SQLite.
+	// Made is true if a missing key is created when it is first needed, as on SQLite.
 	Made bool
 }
 
-// keysAlone is what can be said of the keys without the database.
+// keysAlone returns a finding about the keys that needs no database.
 func keysAlone(keys SecretKeys) Finding {
 	if keys.Err != nil {
 		return fail("set STOREFRONT_SECRET_KEY to the key that the webhooks were created under, as `storefront secret "+
@@ -436,7 +432,7 @@ func keysAlone(keys SecretKeys) Finding {
 	return ok("not tried: the database has to be reached, and its schema to be current")
 }
 
-// secrets opens the signing secret of every webhook with the keys.
+// secrets decrypts the signing secret of every webhook with the keys.
 func secrets(ctx context.Context, s *db.DB, about Installation) Finding {
 	keys := about.Keys
 	if keys.Err != nil {
@@ -480,8 +476,7 @@ func secrets(ctx context.Context, s *db.DB, about Installation) Finding {
 	return ok("opens the secrets of %s", plural(total, "webhook"))
 }
 
-// idsOf lists keys by their ids, which reveal nothing of the keys, with how many secrets each
-// sealed.
+// idsOf lists keys by id, which reveals nothing about the key, with the number of secrets that each sealed.
 func idsOf(missing map[string]int) string {
 	ids := make([]string, 0, len(missing))
 	for id, n := range missing {
@@ -491,7 +486,7 @@ func idsOf(missing map[string]int) string {
 	return strings.Join(ids, ", ")
 }
 
-// counts compares the counts of some stores, chosen at random, with their rows, and looks whether differences pile up.
+// counts compares the counts of some stores, chosen at random, with their rows, and checks how many row deltas wait.
 func counts(ctx context.Context, s *db.DB, _ Installation) Finding {
 	c := count.New(s)
 	waiting, err := c.Waiting(ctx, manyDifferences)
@@ -525,7 +520,7 @@ func counts(ctx context.Context, s *db.DB, _ Installation) Finding {
 	return ok("of %s compared with their rows", plural(len(stores), "store"))
 }
 
-// forgettings looks for customers who were to be forgotten and are not, because each try fails or no worker tries.
+// forgettings looks for customers whose erasure does not finish, because each try fails or no worker tries.
 func forgettings(ctx context.Context, s *db.DB, _ Installation) Finding {
 	var failing, waiting []string
 	for row := range db.Rows(ctx, s.Reader(), "SELECT id, failures, due_at FROM forgettings WHERE finished_at IS NULL AND "+
@@ -554,7 +549,7 @@ func forgettings(ctx context.Context, s *db.DB, _ Installation) Finding {
 	return ok("none fails")
 }
 
-// someOf lists the first few.
+// someOf lists the first few items.
 func someOf(all []string) string {
 	if n := len(all); n > few {
 		all = append(all[:few:few], humanize.Comma(int64(n-few))+" more")

@@ -1,7 +1,6 @@
-// Package doctor checks an installation from the place where a server or a worker of it would run.
-// It reports for each requirement whether it is met and, if not, what to do. It owns the checks and
-// the texts of their findings. It repairs nothing, makes no file, writes no row, and no finding
-// shows a key, a token or a password. The caller reads the command line.
+// Package doctor checks an installation from the machine on which its server or worker would run. For each requirement it
+// reports whether it is met and, if not, what to do. It repairs nothing, makes no file and writes no row. No finding shows a
+// key, a token or a password. The caller reads the command line.
 package doctor
 
 import (
@@ -24,15 +23,15 @@ const (
 
 // Finding is the result of one check.
 type Finding struct {
-	// Check is the name of the check, the same at every run.
+	// Check is the name of the check, the same in every run.
 	Check   string `json:"check"`
 	Status  Status `json:"status"`
 	Message string `json:"message"`
-	// Remedy is what to do; empty when the status is OK.
+	// Remedy says what to do; it is empty if the status is OK.
 	Remedy string `json:"remedy"`
 }
 
-// named is the finding of the check with a name.
+// named adds a check's name to a finding.
 func named(check string, f Finding) Finding {
 	f.Check = check
 	return f
@@ -50,7 +49,7 @@ func fail(remedy, format string, args ...any) Finding {
 	return Finding{Status: Fail, Message: fmt.Sprintf(format, args...), Remedy: remedy}
 }
 
-// plural returns a count with its noun, its thousands separated.
+// plural returns a count with its noun and separated thousands.
 func plural(n int, word string) string {
 	if n == 1 {
 		return "1 " + word

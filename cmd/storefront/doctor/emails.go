@@ -11,16 +11,16 @@ import (
 	"go.storefront.example/server/validate"
 )
 
-// The conditions that find, by characters and labels, every e-mail that validate.Email may refuse or store otherwise: a
-// plain one, as nearly all are, stays in the database.
+// Conditions that find, by characters and labels, every e-mail that validate.Email may refuse or change. Plain addresses, which
+// are nearly all, are filtered out in the database.
 const (
 	unusualPostgres = `email ~ '[^a-z0-9.@+-]|--|[.@]-|-[.@]' OR length(email) > 64`
 	unusualSQLite   = `email GLOB '*[^a-z0-9.@+-]*' OR email LIKE '%--%' OR email LIKE '%.-%' OR email LIKE '%@-%' OR email LIKE '%-.%' ` +
 		`OR email LIKE '%-@%' OR length(email) > 64`
 )
 
-// emails counts the customers whose e-mail was stored by an older rule. The service goes on showing them, but a request
-// with the e-mail makes another customer or is refused.
+// emails counts the customers whose e-mail an older rule has stored. The service still shows them, but a request with such an
+// e-mail creates another customer or is refused.
 func emails(ctx context.Context, s *db.DB, _ Installation) Finding {
 	condition := unusualPostgres
 	if s.Dialect() == dialect.SQLite {

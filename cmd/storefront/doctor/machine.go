@@ -28,11 +28,11 @@ import (
 // prefix is what the names of all variables of the service start with.
 const prefix = "STOREFRONT_"
 
-// farthest is how many letters a name may differ by from the one that was probably meant.
+// farthest is the maximum number of letters in which a misspelled name may differ from the intended one.
 const farthest = 3
 
-// Variables looks for variables of the environment, given as NAME=VALUE, that look like settings
-// and are none. Known are the names of the variables that are.
+// Variables looks for environment variables, given as NAME=VALUE, that look like settings but are not. known are the names of
+// the settings' variables.
 func Variables(environ, known []string) Finding {
 	return named("variables", variables(environ, known))
 }
@@ -66,7 +66,7 @@ func variables(environ, known []string) Finding {
 	return warn(remedy, "nothing reads %s", strings.Join(unknown, ", "))
 }
 
-// nearest is the known name that differs least, or "" when none is near.
+// nearest returns the known name that differs least, or "" if none is near.
 func nearest(name string, known []string) string {
 	best, least := "", farthest+1
 	for _, k := range known {
@@ -87,7 +87,7 @@ func Command(name string, err error) Finding {
 	return named(check, ok("storefront %s can read its settings", name))
 }
 
-// AdminToken looks at the operator's token, empty when none is set.
+// AdminToken checks the operator's token, which is empty if none is set.
 func AdminToken(token string) Finding { return named("admin-token", tokenFinding(token)) }
 
 func tokenFinding(token string) Finding {
@@ -101,15 +101,14 @@ func tokenFinding(token string) Finding {
 }
 
 const (
-	// tightBytes is how much room a disk must have left for a database to go on growing.
+	// tightBytes is how much free space a disk must have for a database to grow.
 	tightBytes = 64 << 20
-	// lowBytes is how much it should have; or as much as the database has, which a backup beside it
-	// needs.
+	// lowBytes is how much free space it should have. If the database is larger than that, it should have the database's size,
+	// because a backup beside it needs as much.
 	lowBytes = 1 << 30
 )
 
-// Files looks at the files of a SQLite database: who can read it and its key, and how much room
-// its disk has left.
+// Files checks the files of a SQLite database: who can read the database and its key, and how much free space the disk has.
 func Files(database, key string) []Finding {
 	found := []Finding{named("database-file", mode(database)), named("disk", space(database, db.FreeBytes))}
 	if _, err := os.Stat(key); err == nil {
@@ -118,7 +117,7 @@ func Files(database, key string) []Finding {
 	return found
 }
 
-// mode looks at who can read a file; on Windows that is not in its mode.
+// mode checks who can read a file, except on Windows, where the mode does not say.
 func mode(path string) Finding {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -131,7 +130,7 @@ func mode(path string) Finding {
 	return ok("%s", path)
 }
 
-// quoted is a path as a shell takes it.
+// quoted quotes a path for a shell.
 func quoted(path string) string {
 	if strings.ContainsFunc(path, func(r rune) bool { return strings.ContainsRune(" '\"$&;()<>|*?`\\\t\n", r) }) {
 		return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"

@@ -9,7 +9,7 @@ import (
 	"go.storefront.example/ent/shard"
 )
 
-// nodes checks the machines of a sharded database. It finds nothing on one PostgreSQL.
+// nodes checks the nodes of a sharded database. On one PostgreSQL server it finds nothing.
 func nodes(ctx context.Context, s *db.DB, _ Installation) Finding {
 	cluster, sharded, err := shardedBy(ctx, s)
 	if err != nil || !sharded {
@@ -62,7 +62,7 @@ func nodesFinding(all []shard.Health) Finding {
 	return ok("%s, citus %s on each", plural(len(all), "node"), all[0].Extension)
 }
 
-// shards checks what lies where. It finds nothing on one PostgreSQL.
+// shards checks where tables and stores are. On one PostgreSQL server it finds nothing.
 func shards(ctx context.Context, s *db.DB, _ Installation) Finding {
 	cluster, sharded, err := shardedBy(ctx, s)
 	if err != nil || !sharded {
@@ -106,7 +106,7 @@ func shardedBy(ctx context.Context, s *db.DB) (*shard.Cluster, bool, error) {
 	return cluster, err == nil && len(plan.Pending()) < len(plan.Tables), err
 }
 
-// brokenIf is no finding, or that of a check whose look at the database failed.
+// brokenIf returns no finding for nil, and otherwise that of a check that could not read the database.
 func brokenIf(err error) Finding {
 	if err == nil {
 		return Finding{}

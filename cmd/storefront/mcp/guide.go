@@ -40,16 +40,16 @@ var searchTool = &sdk.Tool{
 // section is a part of the guide or the reference.
 type section struct {
 	file, title, text string
-	// titled and searched are the words of the title and of the whole, in lower case, each behind a space.
+	// titled and searched are the words of the title and of the whole section, in lower case, each after a space.
 	titled, searched string
 }
 
 var heading = regexp.MustCompile(`^##+ (.+)$`)
 
-// sections are those of all files but llms.txt, which only lists them.
+// sections are the sections of all files except llms.txt, which only lists them.
 var sections = sync.OnceValue(func() (all []*section) {
 	seen := map[string]bool{"": true}
-	// The walk of what is embedded cannot fail.
+	// The error is always nil, because the walked files are embedded.
 	_ = fs.WalkDir(docs.Markdown, ".", func(name string, entry fs.DirEntry, _ error) error {
 		if entry.IsDir() || name == "llms.txt" {
 			return nil
@@ -60,7 +60,7 @@ var sections = sync.OnceValue(func() (all []*section) {
 		var lines []string
 		end := func() {
 			body := strings.TrimSpace(strings.Join(lines, "\n"))
-			if !seen[title+body] { // an object is described with each operation that returns it
+			if !seen[title+body] { // an object's description is repeated for each operation that returns it
 				seen[title+body] = true
 				one := &section{file: name, title: strings.TrimSuffix(page+": "+title, ": "), text: body}
 				one.titled, one.searched = spaced(one.title), spaced(one.title+" "+body)

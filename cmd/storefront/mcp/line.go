@@ -17,8 +17,8 @@ import (
 )
 
 // lines is the transport of an agent: each line is a message of JSON-RPC 2.0 (https://www.jsonrpc.org/specification), as the
-// Model Context Protocol has it for standard input and output. The SDK's own transport ends the session at a line that is no
-// message; this one answers such a line with an error and reads the next.
+// Model Context Protocol defines for standard input and output. It replaces the SDK's transport, which ends the session at an
+// invalid line; this one answers such a line with an error and reads the next.
 type lines struct {
 	in io.Reader
 
@@ -26,30 +26,30 @@ type lines struct {
 	closing sync.Once
 	closed  chan struct{}
 
-	writing sync.Mutex // of the next two
+	writing sync.Mutex // guards the next two
 	out     io.Writer
-	// calls are those that have no answer yet, and answered has room for a signal that one got its answer.
+	// calls are the calls without an answer. answered has room for one signal that a call got its answer.
 	calls    map[jsonrpc.ID]bool
 	answered chan struct{}
 }
 
-// line is a line of in, or why there are no more.
+// line is a line of in, or the error that ended in.
 type line struct {
 	text    []byte
 	tooLong bool
 	err     error
 }
 
-// maxLineBytes bounds a line in memory. The API takes bodies of at most 1 MiB, and escapes make a text six times as long.
+// maxLineBytes bounds a line in memory. The API accepts bodies of at most 1 MiB, and escapes make a text six times as long.
 const maxLineBytes = 16 << 20
 
-// maxID bounds a number as an id, because the SDK keeps ids as float64 when it reads them.
+// maxID bounds a number as an id, because the SDK reads ids as float64.
 const maxID = 1 << 53
 
-// byteOrderMark is U+FEFF, with which some programs begin what they write.
+// byteOrderMark is U+FEFF, with which some programs begin their output.
 var byteOrderMark = []byte("\uFEFF")
 
-// Connect begins to read.
+// Connect starts to read.
 func (l *lines) Connect(context.Context) (sdk.Connection, error) {
 	l.read, l.closed = make(chan line), make(chan struct{})
 	l.calls, l.answered = map[jsonrpc.ID]bool{}, make(chan struct{}, 1)
@@ -69,7 +69,7 @@ func (l *lines) Connect(context.Context) (sdk.Connection, error) {
 	return l, nil
 }
 
-// readLine reads a line to its end, also if it is too long.
+// readLine reads a whole line, even if it is too long.
 func readLine(in *bufio.Reader) (next line) {
 	for {
 		part, err := in.ReadSlice('\n')
@@ -79,7 +79,7 @@ func readLine(in *bufio.Reader) (next line) {
 			next.text = append(next.text, part...)
 		}
 		switch {
-		case err == nil, errors.Is(err, io.EOF) && (next.tooLong || len(next.text) > 0): // the last line may have no end
+		case err == nil, errors.Is(err, io.EOF) && (next.tooLong || len(next.text) > 0): // the last line may lack a line end
 			return next
 		case !errors.Is(err, bufio.ErrBufferFull):
 			return line{err: err}
@@ -87,8 +87,8 @@ func readLine(in *bufio.Reader) (next line) {
 	}
 }
 
-// Read returns the next message, and answers the lines before it that are none. It returns the end of in once every call has
-// its answer, because the SDK then gives up those that have none.
+// Read returns the next message, and answers invalid lines before it. It returns the end of in only when every call has its
+// answer, because the SDK then abandons calls without one.
 func (l *lines) Read(ctx context.Context) (jsonrpc.Message, error) {
 	for {
 		var next line
@@ -118,7 +118,7 @@ func (l *lines) Read(ctx context.Context) (jsonrpc.Message, error) {
 	}
 }
 
-// begin notes a call, and reports whether no other one has its id.
+// begin records a call, and reports whether no other running call has its id.
 func (l *lines) begin(id jsonrpc.ID) bool {
 	l.writing.Lock()
 	defer l.writing.Unlock()
@@ -129,7 +129,7 @@ func (l *lines) begin(id jsonrpc.ID) bool {
 	return true
 }
 
-// awaitAnswers waits until every call has its answer, or nobody needs them any more.
+// awaitAnswers waits until every call has its answer, or the context ends.
 func (l *lines) awaitAnswers(ctx context.Context) {
 	for {
 		l.writing.Lock()
@@ -148,10 +148,10 @@ func (l *lines) awaitAnswers(ctx context.Context) {
 	}
 }
 
-// refusal is the answer to a line that is no message.
+// refusal is the answer to an invalid line.
 type refusal struct {
 	Version string          `json:"jsonrpc"`
-	ID      json.RawMessage `json:"id"` // null if the line has none that can be read
+	ID      json.RawMessage `json:"id"` // null if the line has no readable id
 	Error   jsonrpc.Error   `json:"error"`
 }
 
@@ -159,8 +159,8 @@ func refuse(id json.RawMessage, code int64, why string) (jsonrpc.Message, *refus
 	return nil, &refusal{"2.0", id, jsonrpc.Error{Code: code, Message: why}}
 }
 
-// decode returns the message of a line, or the answer to a line that is none. An empty line and a response that cannot be
-// read have neither, because two programs that answer each other's errors would not end.
+// decode returns the message in a line, or the answer to an invalid line. An empty line and an unreadable response have
+// neither, because two programs that answer each other's errors would never stop.
 func decode(from line) (jsonrpc.Message, *refusal) {
 	id := json.RawMessage("null")
 	text := bytes.TrimSpace(bytes.TrimPrefix(from.text, byteOrderMark))
@@ -202,7 +202,7 @@ func decode(from line) (jsonrpc.Message, *refusal) {
 	return refuse(id, jsonrpc.CodeInvalidRequest, err.Error())
 }
 
-// isID reports whether a request can have this id, which must not be null.
+// isID reports whether a request may have this id. It must not be null.
 func isID(text json.RawMessage) bool {
 	if text[0] == '"' {
 		return true
@@ -220,7 +220,7 @@ func (l *lines) Write(_ context.Context, message jsonrpc.Message) error {
 		l.writing.Unlock()
 		select {
 		case l.answered <- struct{}{}:
-		default: // there is a signal already
+		default: // a signal is already there
 		}
 	}
 	return err
@@ -236,11 +236,11 @@ func (l *lines) write(text []byte, err error) error {
 	return err
 }
 
-// Close ends a Read that waits. A read of in that has begun cannot be ended, and need not be.
+// Close ends a waiting Read. A read of in that has begun cannot be ended, and need not be.
 func (l *lines) Close() error {
 	l.closing.Do(func() { close(l.closed) })
 	return nil
 }
 
-// SessionID is empty: there is one session.
+// SessionID returns "", because there is only one session.
 func (l *lines) SessionID() string { return "" }

@@ -1,6 +1,6 @@
 // Package mcp offers the API of a store to agents, by the Model Context Protocol (https://modelcontextprotocol.io).
 //
-//	agent ─► tool ─► one request of the API, with the key ─► its answer, made smaller, or its error as it is
+//	agent ─► tool ─► one request of the API, with the key ─► its answer, shortened, or its error
 //	      └► searchGuide ─► the guide and the reference, which are in the binary
 //
 // Each operation of the OpenAPI document that the key's scopes allow is a tool of the same name, so a new operation is a new
@@ -31,9 +31,9 @@ type Options struct {
 	URL, Key string
 	// Write also offers the operations that change something.
 	Write bool
-	// Version is that of the program.
+	// Version is the program's version.
 	Version string
-	// Log gets a line for what the operator of the agent should know.
+	// Log gets a line for problems that the agent's operator should know.
 	Log io.Writer
 }
 
@@ -46,14 +46,14 @@ const instructions = `These tools call the API of one online store. Amounts are 
 	`get shows one object whole. An error has a code, a message and a requestId; after rate_limited wait as many seconds as ` +
 	`Retry-After names. Ask searchGuide how the API works.`
 
-// settings are the names of the client's arguments here.
+// settings maps the client's argument names to this program's settings.
 var settings = strings.NewReplacer("client: base URL: ", "SHOP_URL ", "client: API key: ", "SHOP_KEY ",
 	"; where that network is private, use WithPlainHTTP", "")
 
-// New returns a server with a tool for each operation that the key's scopes allow, and searchGuide. It asks the service
-// for the scopes. The error names what is wrong with the address or the key, and never contains the key.
+// New returns a server with a tool for each operation that the key's scopes allow, and searchGuide. It finds out the scopes by
+// requests to the service (allowed). The error names what is wrong with the address or the key, and never contains the key.
 func New(ctx context.Context, o Options) (*sdk.Server, error) {
-	// The client refuses an address over which the key would be readable, and a text that is no key.
+	// client.New refuses an address over which the key would be readable, and a text that is not a key.
 	if _, err := client.New(o.URL, o.Key); err != nil {
 		return nil, errors.New(settings.Replace(err.Error()))
 	}
@@ -84,10 +84,10 @@ func New(ctx context.Context, o Options) (*sdk.Server, error) {
 	return s, nil
 }
 
-// allowed returns the operations whose scope the key has. The API has no operation that lists a key's scopes, so one
-// request for each scope finds out: it is a read, or a change that cannot happen, of an object that does not exist and
-// with a body that is no object. The scope is checked before either. An operation of which the service cannot tell
-// now, because the limit is reached or it is down, is offered: the API still refuses it.
+// allowed returns the operations whose scope the key has. The API has no operation that lists a key's scopes, so it sends one
+// request for each scope: a read, or a change that cannot happen, of an object that does not exist and with a body that is not
+// an object. The service checks the scope before either. If the service cannot answer, because the limit is reached or it is
+// down, the operations are offered; the API still refuses them.
 func (c *caller) allowed(ctx context.Context, all []operation, log io.Writer) ([]operation, error) {
 	has := map[string]bool{}
 	probes := slices.SortedFunc(slices.Values(all), func(a, b operation) int {
@@ -117,7 +117,7 @@ func (c *caller) allowed(ctx context.Context, all []operation, log io.Writer) ([
 	return slices.DeleteFunc(all, func(op operation) bool { return !has[op.Scope] }), nil
 }
 
-// Serve serves one agent on a pair of streams until its end of in, or until the context ends.
+// Serve serves one agent on a pair of streams until in or the context ends.
 func Serve(ctx context.Context, s *sdk.Server, in io.Reader, out io.Writer) error {
 	session, err := s.Connect(ctx, &lines{in: in, out: out}, nil)
 	if err != nil {

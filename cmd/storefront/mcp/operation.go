@@ -16,18 +16,18 @@ import (
 	"go.storefront.example/gen/openapi"
 )
 
-// operation is one of the API's, as the document has it.
+// operation is an operation of the API, from the OpenAPI document.
 type operation struct {
 	ID, Method, Path, Scope string
 	summary, description    string
-	// inPath and inQuery name the parameters; all other arguments are fields of the body, if it has one.
+	// inPath and inQuery name parameters; all other arguments are fields of the body, if there is one.
 	inPath, inQuery []string
 	body            bool
-	// schema is that of the arguments: parameters and fields of the body side by side.
+	// schema is the schema of the arguments: parameters and fields of the body together.
 	schema map[string]any
 }
 
-// document is what is read of the OpenAPI document.
+// document has the parts of the OpenAPI document that are read.
 type document struct {
 	Paths map[string]map[string]struct {
 		OperationID string                `json:"operationId"`
@@ -52,7 +52,7 @@ type document struct {
 	} `json:"components"`
 }
 
-// operations reads those of the embedded document.
+// operations returns the operations of the embedded document.
 func operations() ([]operation, error) {
 	var d document
 	if err := json.Unmarshal([]byte(openapi.Document), &d); err != nil {
@@ -103,7 +103,8 @@ func operations() ([]operation, error) {
 	return all, nil
 }
 
-// plain is a schema without references, and without what helps no agent: patterns, formats of numbers, extensions.
+// plain returns a schema without references and without parts that do not help an agent: patterns, formats of numbers,
+// extensions.
 func (d *document) plain(v any) any {
 	switch v := v.(type) {
 	case []any:
@@ -130,8 +131,8 @@ func (d *document) plain(v any) any {
 // reads reports whether an operation changes nothing.
 func (op operation) reads() bool { return op.Method == http.MethodGet }
 
-// risk orders the operations of a scope by what a probe of them could do: nothing, of a read or of an object that does
-// not exist; else its body is refused.
+// risk orders the operations of a scope by what a probe of them could do. A read, or an operation on an object that does not
+// exist, can do nothing; for others the service refuses the probe's body.
 func (op operation) risk() int {
 	switch {
 	case op.reads() && len(op.inPath) == 0:
@@ -144,7 +145,8 @@ func (op operation) risk() int {
 	return 3
 }
 
-// tool describes the operation to agents. A change of an existing object loses what it had.
+// tool describes the operation to agents. A change of an existing object is marked as destructive, because the old values are
+// lost.
 func (op operation) tool() *sdk.Tool {
 	destructive, open := op.Method != http.MethodPost && !op.reads(), false
 	return &sdk.Tool{
@@ -157,7 +159,7 @@ func (op operation) tool() *sdk.Tool {
 	}
 }
 
-// request is one of the API, without its address and key.
+// request is a request of the API, without address and key.
 type request struct {
 	method, path string
 	query        url.Values
@@ -167,7 +169,7 @@ type request struct {
 // noID is a UUID that no object has.
 const noID = "00000000-0000-0000-0000-000000000000"
 
-// probe is a request that needs the operation's scope and changes nothing.
+// probe returns a request that needs the operation's scope and changes nothing.
 func (op operation) probe() request {
 	r := request{method: op.Method, path: op.Path, query: url.Values{}}
 	for _, name := range op.inPath {
@@ -182,10 +184,10 @@ func (op operation) probe() request {
 	return r
 }
 
-// inPath is what a parameter of a path may be: an id, or anything that the API answers 404.
+// inPath matches what a path parameter may be: an id, or a text for which the API answers 404.
 var inPath = regexp.MustCompile(`^[0-9A-Za-z_-]+$`)
 
-// request takes the arguments of a call apart. The error is a sentence for the agent.
+// request makes a request from the arguments of a call. Its error is a sentence for the agent.
 func (op operation) request(arguments json.RawMessage) (request, error) {
 	r := request{method: op.Method, path: op.Path, query: url.Values{}}
 	var given map[string]json.RawMessage
@@ -207,7 +209,7 @@ func (op operation) request(arguments json.RawMessage) (request, error) {
 			continue
 		}
 		text := string(value)
-		_ = json.Unmarshal(value, &text) // what is no text stays as it is
+		_ = json.Unmarshal(value, &text) // a value that is not a text stays as it is
 		r.query.Set(name, text)
 		delete(given, name)
 	}

@@ -21,12 +21,12 @@ import (
 	"go.storefront.example/ent/shard"
 )
 
-// citusVariable names the URLs of the nodes of a Citus cluster, the coordinator's first, with spaces between them. The
-// databases of tests are then made there, on every node, and distributed by store.
+// citusVariable names the environment variable with the URLs of a Citus cluster's nodes, separated by spaces, the coordinator's
+// first. If it is set, tests make their databases on every node and distribute them by store.
 const citusVariable = "STOREFRONT_TEST_CITUS"
 
-// Citus lists the URLs of the nodes of the Citus cluster on which tests run, the coordinator's first; it is empty where
-// they run on one PostgreSQL.
+// Citus lists the URLs of the Citus cluster's nodes, the coordinator's first. It is empty when tests run on one PostgreSQL
+// server.
 func Citus() []string { return strings.Fields(os.Getenv(citusVariable)) }
 
 // RequireCitus skips a test that needs a Citus cluster.
@@ -37,7 +37,7 @@ func RequireCitus(t testing.TB) {
 	}
 }
 
-// OnePostgres skips a test that holds on one PostgreSQL alone, for a reason that it gives.
+// OnePostgres skips a test on Citus, because it is valid only on one PostgreSQL server; because says why.
 func OnePostgres(t testing.TB, because string) {
 	t.Helper()
 	if len(Citus()) > 0 {
@@ -45,8 +45,8 @@ func OnePostgres(t testing.TB, because string) {
 	}
 }
 
-// Unsorted is how many events without a subscriber are in the outbox: on Citus all, until the relay drops them, because the node that
-// stores an event does not have the webhooks; elsewhere none.
+// Unsorted returns how many of these events without a subscriber are in the outbox: on Citus all, until the relay drops them,
+// because the node that stores an event does not have the webhooks; elsewhere none.
 func Unsorted(s *db.DB, events int) int {
 	if IsCitus(s) {
 		return events
@@ -54,10 +54,11 @@ func Unsorted(s *db.DB, events int) int {
 	return 0
 }
 
-// IsCitus reports whether a test's database is one that Citus distributes.
+// IsCitus reports whether Citus distributes a test's database.
 func IsCitus(s *db.DB) bool { return s.Dialect() == dialect.Postgres && len(Citus()) > 0 }
 
-// nodes are the servers on which tests' databases are made: the one of STOREFRONT_TEST_POSTGRES, or the Citus cluster's.
+// nodes lists the servers on which tests' databases are made: the server of STOREFRONT_TEST_POSTGRES, or the Citus cluster's
+// nodes.
 func nodes() []string {
 	if citus := Citus(); len(citus) > 0 {
 		return citus
@@ -68,7 +69,7 @@ func nodes() []string {
 	return nil
 }
 
-// pools hold this process's connections to the nodes themselves, in their order.
+// pools are this process's connections to the nodes, in the order of nodes.
 var pools = sync.OnceValues(func() ([]*sql.DB, error) {
 	var all []*sql.DB
 	for _, node := range nodes() {
@@ -109,10 +110,10 @@ func everywhere(ctx context.Context, statements ...string) error {
 	return errors.Join(failed...)
 }
 
-// dropTries is how often a database is dropped, 5 s apart: Citus may begin new connections to it meanwhile.
+// dropTries is how often drop tries to drop a database, 5 s apart, because Citus may open new connections to it meanwhile.
 const dropTries = 5
 
-// drop drops a database on all nodes, the coordinator first, from which the others are used.
+// drop drops a database on all nodes. The coordinator comes first, because it connects to the others.
 func drop(ctx context.Context, name string) error {
 	all, err := pools()
 	if err != nil {
@@ -131,8 +132,8 @@ func drop(ctx context.Context, name string) error {
 	return nil
 }
 
-// AddNodes makes an empty database, or a migrated one, the coordinator's of the Citus cluster: it installs the extension in
-// the database of the same name on every node, and adds the workers.
+// AddNodes turns a database, empty or migrated, into a Citus coordinator's: it installs the extension in the database of the
+// same name on every node, and adds the data nodes.
 func AddNodes(ctx context.Context, address string) error {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -141,7 +142,7 @@ func AddNodes(ctx context.Context, address string) error {
 	return addNodes(ctx, strings.TrimPrefix(u.Path, "/"))
 }
 
-// addNodes makes the database of a name on all nodes those of one cluster.
+// addNodes makes one cluster of the databases with this name on all nodes.
 func addNodes(ctx context.Context, name string) error {
 	for i, node := range slices.Backward(nodes()) {
 		statements := []string{"CREATE EXTENSION IF NOT EXISTS citus"}
@@ -167,7 +168,7 @@ func addNodes(ctx context.Context, name string) error {
 			return err
 		}
 		for _, statement := range statements {
-			for range 3 { // Citus may lose a connection to a node on a busy machine; each can be repeated
+			for range 3 { // each step can be repeated, because Citus may lose a connection to a node on a busy machine
 				if _, err = pool.ExecContext(ctx, statement); err == nil {
 					break
 				}
@@ -186,7 +187,7 @@ func addNodes(ctx context.Context, name string) error {
 // applyTries is how often a template is distributed before the failure counts.
 const applyTries = 3
 
-// distribute distributes the migrated template of a name.
+// distribute distributes the migrated template with this name.
 func distribute(ctx context.Context, name, address string) error {
 	if err := addNodes(ctx, name); err != nil {
 		return err
@@ -197,7 +198,7 @@ func distribute(ctx context.Context, name, address string) error {
 	}
 	cluster, err := shard.New(s)
 	if err == nil {
-		// On a busy machine Citus may lose a connection to a worker: Apply is one transaction, which can be repeated.
+		// On a busy machine Citus may lose a connection to a node. Apply can be repeated, because it is one transaction.
 		for range applyTries {
 			if _, err = cluster.Apply(ctx, func(string) {}); err == nil {
 				break

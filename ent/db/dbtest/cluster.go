@@ -9,8 +9,8 @@ import (
 	"go.storefront.example/ent/db/dbtest/cluster"
 )
 
-// Cluster runs a PostgreSQL server of the test's own until the test ends. If PostgreSQL's programs
-// are not installed the test is skipped, or fails under STOREFRONT_TEST_REQUIRE=1.
+// Cluster runs a PostgreSQL server for this test until it ends. If PostgreSQL's programs are not installed the test is skipped,
+// or fails under STOREFRONT_TEST_REQUIRE=1.
 func Cluster(t testing.TB, o cluster.Options) *cluster.Cluster {
 	t.Helper()
 	programs, err := cluster.Find()

@@ -18,16 +18,16 @@ import (
 	"go.storefront.example/ent/hook"
 )
 
-// The names of the databases, for New and URL and of subtests.
+// The names of the databases, as New and URL take them and as subtests are named.
 const (
 	SQLite   = "sqlite"
 	Postgres = "postgres"
 )
 
-// maxConns bounds each test's connections to PostgreSQL: many tests share one server.
+// maxConns bounds each test's connections to PostgreSQL, because many tests share one server.
 const maxConns = 8
 
-// Databases lists the names of the databases. On Citus the tests repeat nothing on SQLite.
+// Databases lists the names of the databases. With Citus it leaves out SQLite, which other runs test.
 func Databases() []string {
 	if len(Citus()) > 0 {
 		return []string{Postgres}
@@ -35,14 +35,13 @@ func Databases() []string {
 	return []string{SQLite, Postgres}
 }
 
-// Run runs f once for each database, as parallel subtests, each on a fresh migrated store that is
-// closed and removed afterwards.
+// Run runs f once for each database, as parallel subtests, each on a fresh migrated database that is removed afterwards.
 func Run(t *testing.T, f func(t *testing.T, s *db.DB)) {
 	t.Helper()
 	RunWith(t, db.Config{}, f)
 }
 
-// RunWith is Run with a clock or another setting; the URL is set for each database.
+// RunWith is Run with a clock or other settings. It sets c's URL for each database.
 func RunWith(t *testing.T, c db.Config, f func(t *testing.T, s *db.DB)) {
 	t.Helper()
 	for _, name := range Databases() {
@@ -53,8 +52,7 @@ func RunWith(t *testing.T, c db.Config, f func(t *testing.T, s *db.DB)) {
 	}
 }
 
-// New opens a fresh migrated database of the name, or of the ent dialect, and closes and removes
-// it when the test ends.
+// New opens a fresh migrated database and removes it when the test ends. name is one of Databases or an ent dialect.
 func New(t testing.TB, name string, c db.Config) *db.DB {
 	t.Helper()
 	c.URL = URL(t, name)
@@ -79,7 +77,7 @@ func open(t testing.TB, c db.Config) *db.DB {
 	return s
 }
 
-// URL is the URL of a fresh migrated database, which is removed when the test ends.
+// URL returns the URL of a fresh migrated database, which is removed when the test ends.
 func URL(t testing.TB, name string) string {
 	t.Helper()
 	if isSQLite(t, name) {

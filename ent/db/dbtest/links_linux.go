@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// WithoutLinks makes the kernel refuse f hard links with EPERM, as a file system without them does. The filter is that of one
-// thread, which ends with f.
+// WithoutLinks runs f while the kernel refuses it hard links with EPERM, like a file system without them. The filter applies to
+// one thread, which ends with f.
 func WithoutLinks(t *testing.T, f func()) {
 	t.Helper()
 	filter := []unix.SockFilter{
@@ -22,7 +22,7 @@ func WithoutLinks(t *testing.T, f func()) {
 	refused := make(chan error, 1)
 	go func() {
 		defer close(refused)
-		runtime.LockOSThread() // for good, so that the thread ends here
+		runtime.LockOSThread() // the thread is never unlocked, so it ends with this goroutine
 		err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
 		if err == nil {
 			err = unix.Prctl(unix.PR_SET_SECCOMP, unix.SECCOMP_MODE_FILTER, uintptr(unsafe.Pointer(&program)), 0, 0)

@@ -21,28 +21,27 @@ import (
 )
 
 const (
-	// poolerAttempts is how many ports are tried, because a free port may be taken before PgBouncer
-	// binds it.
+	// poolerAttempts is how many ports Pooler tries, because another program may take a free port before PgBouncer does.
 	poolerAttempts = 5
 	// poolerStart bounds the wait for PgBouncer to listen.
 	poolerStart = time.Minute
 )
 
-// Pooler runs PgBouncer in front of the server of a PostgreSQL URL until the test ends, with
-// settings for its section [pgbouncer], such as pool_mode = session, and returns the URL through
-// it. If PgBouncer is not installed the test is skipped, or fails under STOREFRONT_TEST_REQUIRE=1.
+// Pooler runs PgBouncer in front of a PostgreSQL server until the test ends, and returns the URL through it. settings are lines
+// of its section [pgbouncer], such as pool_mode = session. If PgBouncer is not installed the test is skipped, or fails under
+// STOREFRONT_TEST_REQUIRE=1.
 func Pooler(t testing.TB, database string, settings ...string) string {
 	t.Helper()
 	through, _ := ChangingPooler(t, database, settings...)
 	return through
 }
 
-// ChangingPooler is Pooler with a function that gives the running pooler other settings.
+// ChangingPooler is Pooler, and also returns a function that changes the settings of the running pooler.
 func ChangingPooler(t testing.TB, database string, settings ...string) (through string, reload func(settings ...string)) {
 	t.Helper()
 	program, err := exec.LookPath("pgbouncer")
 	if err != nil {
-		program = "/usr/sbin/pgbouncer" // Debian's, outside the path of ordinary users
+		program = "/usr/sbin/pgbouncer" // Debian's folder, which is not on the path of ordinary users
 		if _, err = os.Stat(program); err != nil {
 			if os.Getenv(requireVariable) == "1" {
 				t.Fatalf("PgBouncer must be installed, because %s=1", requireVariable)
@@ -89,7 +88,7 @@ func startPooler(t testing.TB, program string, database *url.URL, address string
 	write(settings)
 	args := []string{"-q", config}
 	if os.Geteuid() == 0 {
-		as := "postgres" // it refuses to run as root
+		as := "postgres" // PgBouncer refuses to run as root
 		if _, err := user.Lookup(as); err != nil {
 			as = "nobody"
 		}

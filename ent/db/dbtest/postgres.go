@@ -31,8 +31,8 @@ const (
 	templateLock = 0x5f0e57a6
 )
 
-// createDatabase creates a database on the server, or of the same name on all nodes of the Citus cluster, from the template
-// or empty, and drops it when the test ends.
+// createDatabase creates a database on the server, or with the same name on all nodes of the Citus cluster, and drops it when
+// the test ends. migrated copies it from the template; otherwise it is empty.
 func createDatabase(t testing.TB, migrated bool) string {
 	t.Helper()
 	servers := nodes()
@@ -53,9 +53,9 @@ func createDatabase(t testing.TB, migrated bool) string {
 	t.Cleanup(func() { require.NoError(t, drop(context.Background(), name)) })
 	made := []string{"CREATE DATABASE " + name + " TEMPLATE " + from}
 	if len(Citus()) > 0 {
-		made = append(made, "ALTER DATABASE "+name+" SET citus.enable_unsafe_triggers = on") // for those of tests
+		made = append(made, "ALTER DATABASE "+name+" SET citus.enable_unsafe_triggers = on") // for the triggers that count rows
 		if migrated {
-			made = append(made, "ALTER DATABASE "+name+" SET lock_timeout = '5s'") // what a session sets does not reach the workers
+			made = append(made, "ALTER DATABASE "+name+" SET lock_timeout = '5s'") // a session's own setting does not reach the data nodes
 		}
 	}
 	require.NoError(t, everywhere(context.Background(), made...))
@@ -64,8 +64,8 @@ func createDatabase(t testing.TB, migrated bool) string {
 	return address
 }
 
-// postgresTemplate is the name of a migrated database. Its name comes from the migrations and it
-// stays on the server, so that the many processes of a test run migrate once.
+// postgresTemplate returns the name of a migrated database. The name is derived from the migrations and the database stays on
+// the server, so that the many processes of a test run migrate only once.
 var postgresTemplate = sync.OnceValues(func() (string, error) {
 	name, err := templateName()
 	if err != nil {
@@ -95,8 +95,7 @@ func makeTemplate(ctx context.Context, conn *sql.Conn, name string) error {
 	if err != nil || found == 1 {
 		return err
 	}
-	// It has another name until it is complete, so that a process that dies half-way leaves no
-	// template.
+	// The template has another name until it is complete, so that a process that dies half-way leaves no broken template.
 	unfinished := name + "_unfinished"
 	if err := everywhere(ctx, "DROP DATABASE IF EXISTS "+name+" WITH (FORCE)", "DROP DATABASE IF EXISTS "+unfinished+" WITH (FORCE)",
 		"CREATE DATABASE "+unfinished); err != nil {
@@ -114,7 +113,7 @@ func makeTemplate(ctx context.Context, conn *sql.Conn, name string) error {
 			return fmt.Errorf("distribute the template: %w", err)
 		}
 	}
-	// Citus keeps connections to every database, and one that is in use cannot be copied.
+	// Close the connections that Citus keeps to every database, because a database in use cannot be copied.
 	if err := everywhere(ctx, "ALTER DATABASE "+unfinished+" ALLOW_CONNECTIONS false",
 		"SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity WHERE datname = '"+unfinished+"'"); err != nil {
 		return err
@@ -123,7 +122,7 @@ func makeTemplate(ctx context.Context, conn *sql.Conn, name string) error {
 	if err != nil {
 		return err
 	}
-	// The coordinator's last, where the template is looked for.
+	// Rename the coordinator's last, because that is where other processes look for the template.
 	for _, pool := range slices.Backward(all) {
 		if _, err := pool.ExecContext(ctx, "ALTER DATABASE "+unfinished+" RENAME TO "+name); err != nil {
 			return err
@@ -158,7 +157,7 @@ func withDatabase(server, name string) (string, error) {
 		return "", fmt.Errorf("%s is not a URL", serverVariable)
 	}
 	u.Path = "/" + name
-	// The service gives up a connection after 3 s, which a busy machine may need for one.
+	// A longer timeout than the service's 3 s, because a busy machine may need more for one connection.
 	q := u.Query()
 	q.Set("connect_timeout", "60")
 	u.RawQuery = q.Encode()

@@ -11,15 +11,15 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Proxy is a proxy to PostgreSQL that can be closed and opened again.
+// Proxy is a proxy to PostgreSQL whose connections a test can freeze or cut.
 type Proxy struct {
 	listener net.Listener
-	// URL is the database's through the proxy.
+	// URL is the database's URL through the proxy.
 	URL   string
 	to    string
 	mu    sync.Mutex
 	shut  bool
-	conns map[net.Conn]*atomic.Bool // whether it is frozen
+	conns map[net.Conn]*atomic.Bool // true if frozen
 	ended sync.WaitGroup
 }
 
@@ -72,7 +72,7 @@ func (p *Proxy) pass(from net.Conn) {
 	both.Wait()
 }
 
-// freezing loses what is written to a frozen connection.
+// freezing is a writer that drops everything once it is frozen.
 type freezing struct {
 	to     io.Writer
 	frozen *atomic.Bool
@@ -85,7 +85,7 @@ func (f freezing) Write(p []byte) (int, error) {
 	return f.to.Write(p)
 }
 
-// Freeze makes the connections of now silent, as when a server vanishes behind a proxy. New ones pass.
+// Freeze silences the current connections, as when a server vanishes behind a proxy. New connections work.
 func (p *Proxy) Freeze() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -94,7 +94,7 @@ func (p *Proxy) Freeze() {
 	}
 }
 
-// Shut breaks all connections and lets none through.
+// Shut cuts all connections and refuses new ones.
 func (p *Proxy) Shut() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -105,7 +105,7 @@ func (p *Proxy) Shut() {
 	clear(p.conns)
 }
 
-// Open lets connections through again.
+// Open accepts connections again after Shut.
 func (p *Proxy) Open() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -14,14 +14,14 @@ import (
 	"go.storefront.example/gen/ent/webhook"
 )
 
-// Count counts the rows of a table, or those for which a condition holds: "outbox WHERE store_id = $1".
+// Count counts the rows of a table. from may add a condition, as in "outbox WHERE store_id = $1".
 func Count(t require.TestingT, s *db.DB, from string, args ...any) int {
 	var n int
 	require.NoError(t, s.Reader().QueryRowContext(context.Background(), "SELECT count(*) FROM "+from, args...).Scan(&n))
 	return n
 }
 
-// Queued counts the events of a store in the outbox to which a webhook subscribes. On Citus all others are there too.
+// Queued counts a store's events in the outbox to which a webhook subscribes. On Citus the outbox has the other events, too.
 func Queued(t require.TestingT, s *db.DB, store uuid.UUID) (n int) {
 	subscribed, err := s.Client().Webhook.Query().Where(webhook.StoreID(store), webhook.Enabled(true)).All(context.Background())
 	require.NoError(t, err)
@@ -35,7 +35,7 @@ func Queued(t require.TestingT, s *db.DB, store uuid.UUID) (n int) {
 	return n
 }
 
-// Delivery is a row of the deliveries, a table that the client does not have.
+// Delivery is a row of the table deliveries, for which ent has no type.
 type Delivery struct {
 	ID, StoreID, WebhookID, EventID uuid.UUID
 	EventType                       string
@@ -46,7 +46,7 @@ type Delivery struct {
 	CreatedAt                       time.Time
 }
 
-// Deliveries lists the deliveries for which a condition holds: "id = $1"; all with "true".
+// Deliveries lists the deliveries that meet a condition such as "id = $1"; "true" lists all.
 func Deliveries(t require.TestingT, s *db.DB, where string, args ...any) []Delivery {
 	var all []Delivery
 	for row := range db.Rows(context.Background(), s.Reader(), "SELECT id, store_id, webhook_id, event_id, event_type, retry,"+
@@ -59,7 +59,7 @@ func Deliveries(t require.TestingT, s *db.DB, where string, args ...any) []Deliv
 	return all
 }
 
-// FinishedDelivery is a row of the finished deliveries, which the client does not have either.
+// FinishedDelivery is a row of the table of finished deliveries, for which ent has no type.
 type FinishedDelivery struct {
 	ID, StoreID, WebhookID, EventID uuid.UUID
 	EventType, Status               string
@@ -67,7 +67,7 @@ type FinishedDelivery struct {
 	CreatedAt, FinishedAt           time.Time
 }
 
-// FinishedDeliveries lists the finished deliveries for which a condition holds; all with "true".
+// FinishedDeliveries lists the finished deliveries that meet a condition; "true" lists all.
 func FinishedDeliveries(t require.TestingT, s *db.DB, where string, args ...any) []FinishedDelivery {
 	var all []FinishedDelivery
 	for row := range db.Rows(context.Background(), s.Reader(), "SELECT id, store_id, webhook_id, event_id, event_type, status,"+

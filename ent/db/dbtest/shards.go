@@ -16,16 +16,15 @@ import (
 	"go.storefront.example/ent/shard"
 )
 
-// Shards stands in for a database that is distributed by store: in a schema of its own each of the
-// distributed tables is cut into two by the hash of its store, which asks of keys what a distributed
-// database asks. Its tables are empty; statements are planned on them and not run.
+// Shards simulates a database that is distributed by store. In a schema of its own each distributed table is split in two by
+// the hash of its store, so keys must meet the same conditions as on Citus. The tables are empty: statements are planned on
+// them and not run.
 type Shards struct {
 	t    testing.TB
 	conn *sql.Conn
 }
 
-// NewShards makes the shards of a migrated PostgreSQL database. It fails the test if a unique index
-// lacks the store.
+// NewShards makes the shards for a migrated PostgreSQL database. It fails the test if a unique index lacks the store.
 func NewShards(t testing.TB, s *db.DB) *Shards {
 	t.Helper()
 	conn, err := s.Writer().Conn(t.Context())
@@ -41,7 +40,7 @@ func NewShards(t testing.TB, s *db.DB) *Shards {
 				"REMAINDER %[2]d)", table, n))
 		}
 	}
-	// A generic plan knows no value, so that what it leaves out is left out for every store.
+	// Plan without parameter values, so that a shard is left out of a plan only if it is for every store.
 	shards.exec("SET search_path = shards, public; SET plan_cache_mode = force_generic_plan")
 	return shards
 }
@@ -54,8 +53,8 @@ func (s *Shards) exec(statement string) {
 
 var shardName = regexp.MustCompile(`_shard\d$`)
 
-// Crossed plans a statement and returns the distributed tables of which it reads every shard, in the
-// order of the alphabet: those that it does not read under the store of a parameter.
+// Crossed plans a statement and returns, in alphabetical order, the distributed tables whose shards it reads all, because it
+// does not restrict them to the store of a parameter.
 func (s *Shards) Crossed(statement string) []string {
 	s.t.Helper()
 	ctx := context.Background()
@@ -87,7 +86,7 @@ type plan struct {
 	Plans    []plan `json:"Plans"`
 }
 
-// shards appends the tables whose shards the plan reads.
+// shards adds to found the tables whose shards the plan reads.
 func (p plan) shards(found []string) []string {
 	if strings.HasSuffix(p.Type, "Scan") && shardName.MatchString(p.Relation) {
 		found = append(found, shardName.ReplaceAllString(p.Relation, ""))

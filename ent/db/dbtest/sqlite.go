@@ -16,7 +16,7 @@ import (
 
 const fileName = "storefront.db"
 
-// emptyFile creates the file, because only migrate and dev create a missing one.
+// emptyFile creates a database file, because commands other than migrate and dev require it.
 func emptyFile(t testing.TB) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), fileName)
@@ -24,7 +24,7 @@ func emptyFile(t testing.TB) string {
 	return "sqlite:" + path
 }
 
-// migratedFile copies the template, which is faster than migrating.
+// migratedFile returns a copy of the template, because copying is faster than migrating.
 func migratedFile(t testing.TB) string {
 	t.Helper()
 	content, err := sqliteTemplate()
@@ -34,7 +34,7 @@ func migratedFile(t testing.TB) string {
 	return "sqlite:" + path
 }
 
-// sqliteTemplate is the content of a migrated file.
+// sqliteTemplate returns the content of a migrated file.
 var sqliteTemplate = sync.OnceValues(func() (_ []byte, err error) {
 	dir, err := os.MkdirTemp("", "dbtest-")
 	if err != nil {
@@ -48,7 +48,7 @@ var sqliteTemplate = sync.OnceValues(func() (_ []byte, err error) {
 	return os.ReadFile(path)
 })
 
-// migrate migrates the database and closes it, which on SQLite leaves everything in one file.
+// migrate migrates a database and closes it, so that on SQLite everything is in one file.
 func migrate(url string) error {
 	ctx := context.Background()
 	s, err := hook.Open(ctx, db.Config{URL: url})

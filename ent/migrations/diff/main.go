@@ -1,12 +1,11 @@
-// Diff writes the migration from the tables of the present migrations to those of ent/schema, one
-// file for each database:
+// Diff writes the migration that turns the tables of the current migrations into the tables of ent/schema, one file for each
+// database:
 //
 //	STOREFRONT_TEST_POSTGRES=postgres://… go run ./ent/migrations/diff add_webhooks
 //
-// It replays the migrations on scratch databases: a SQLite file, and a new database on the
-// PostgreSQL server that the variable names. Review its output, and add by hand what ent does not
-// model, before it lands. It only adds: dropping a column or an index that an older binary may
-// still use is a decision, and written by hand.
+// It replays the migrations on scratch databases: a SQLite file, and a new database on the PostgreSQL server in the variable.
+// Before you commit its output, review it and add by hand what ent does not model. Diff only adds. Write the drop of a column
+// or an index by hand, because an older binary may still use it.
 package main
 
 import (
@@ -29,7 +28,7 @@ import (
 	"go.storefront.example/ent/migrations/drift"
 )
 
-// scratch is the database that is created, and dropped, on the PostgreSQL server.
+// scratch is the name of the database that Diff creates and drops on the PostgreSQL server.
 const scratch = "storefront_migrations_diff"
 
 var validName = regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
@@ -73,7 +72,7 @@ func run(ctx context.Context, name string) error {
 	return nil
 }
 
-// diff migrates the scratch database and writes what its tables lack.
+// diff migrates the scratch database and writes the migration for what its tables lack.
 func diff(ctx context.Context, root, name, address string) error {
 	s, err := hook.Open(ctx, db.Config{URL: address})
 	if err != nil {
@@ -130,7 +129,7 @@ func createScratch(ctx context.Context, server string) (string, func(), error) {
 	return u.String(), drop, nil
 }
 
-// moduleRoot returns the nearest folder with a go.mod, from the working folder up.
+// moduleRoot returns the nearest folder with a go.mod, going up from the working folder.
 func moduleRoot() (string, error) {
 	dir, err := os.Getwd()
 	if err != nil {

@@ -18,16 +18,16 @@ import (
 )
 
 var (
-	// foreignKeys cannot be turned off in a transaction; the store does it before.
+	// foreignKeys matches a pragma that has no effect in a transaction; package db sets it before.
 	foreignKeys = regexp.MustCompile(`(?m)^PRAGMA foreign_keys = .*\n?`)
-	// rebuiltTable is how Atlas begins to build a table of SQLite anew.
+	// rebuiltTable matches the first statement with which Atlas rebuilds a SQLite table.
 	rebuiltTable = regexp.MustCompile("(?m)^CREATE TABLE `new_(\\w+)`")
-	// writing serialises calls: ent sets its tables up in package variables.
+	// writing serialises calls, because ent keeps its tables in package variables and changes them.
 	writing sync.Mutex
 )
 
-// Missing returns the statements that bring the store's tables to the schema; it is empty when
-// nothing is missing. It changes nothing, and never drops a column or an index. It is an error if a table would be built anew.
+// Missing returns the statements that bring the database's tables to the schema; it is empty when nothing is missing. It
+// changes nothing, and never drops a column or an index. It fails if a table would have to be rebuilt.
 func Missing(ctx context.Context, s *db.DB) (string, error) {
 	writing.Lock()
 	defer writing.Unlock()
@@ -45,7 +45,7 @@ func Missing(ctx context.Context, s *db.DB) (string, error) {
 	return string(bytes.ReplaceAll(text, []byte("\n\t "), []byte("\n\t"))), nil
 }
 
-// asModelled hides what ent does not model: the store in the keys of what belongs to one.
+// asModelled hides from Atlas what ent does not model: the store in the keys of per-store tables.
 func asModelled(next schema.Differ) schema.Differ {
 	return schema.DiffFunc(func(current, desired *atlas.Schema) ([]atlas.Change, error) {
 		for _, t := range current.Tables {
@@ -61,8 +61,9 @@ func asModelled(next schema.Differ) schema.Differ {
 	})
 }
 
-// constantDefaults makes the defaults of new columns literals, which is what ent's defaults are. For an expression Atlas would build
-// SQLite's table anew, as ent models it: without its triggers, which keep counts, and without the store in its keys.
+// constantDefaults turns the defaults of new columns into literals, because ent's defaults are literals. For an expression
+// Atlas would rebuild SQLite's table as ent models it: without its triggers, which keep counts, and without the store in its
+// keys.
 func constantDefaults(of *atlas.ModifyTable) {
 	for _, change := range of.Changes {
 		if added, is := change.(*atlas.AddColumn); is {
@@ -75,7 +76,7 @@ func constantDefaults(of *atlas.ModifyTable) {
 
 const storeColumn = "store_id"
 
-// hideStore takes the store out of keys of two columns.
+// hideStore removes the store from keys of two columns.
 func hideStore(t *atlas.Table) {
 	if key := t.PrimaryKey; key != nil && len(key.Parts) == 2 && key.Parts[1].C != nil && key.Parts[1].C.Name == storeColumn {
 		key.Parts = key.Parts[:1]
@@ -84,7 +85,7 @@ func hideStore(t *atlas.Table) {
 		if len(f.Columns) == 2 && f.Columns[1].Name == storeColumn {
 			f.Columns, f.RefColumns = f.Columns[:1], f.RefColumns[:1]
 			if f.Columns[0].Type.Null {
-				f.OnDelete = atlas.SetNull // ent's, which a database distributed by store refuses; nothing deletes such rows
+				f.OnDelete = atlas.SetNull // ent's action, which a database distributed by store rejects; nobody deletes such rows
 			}
 		}
 	}

@@ -24,10 +24,10 @@ import (
 	"go.storefront.example/server/limit"
 )
 
-// memberHeader names the member of the store on whose behalf a call is made, percent-encoded.
+// memberHeader names the store's member for whom a call is made, percent-encoded.
 const memberHeader = "Storefront-Member"
 
-// exchange is a call and what is known of it until it is logged.
+// exchange is a call and its data for the log line.
 type exchange struct {
 	httplog.Exchange
 	member string
@@ -35,7 +35,7 @@ type exchange struct {
 
 type exchangeKey struct{}
 
-// serve puts the gate, the request's identifier and its line in the log before a service.
+// serve puts the gate, the request id and the log line in front of a service.
 func (c Config) serve(next http.Handler) http.Handler {
 	refusals := connect.NewErrorWriter()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -56,7 +56,7 @@ func (c Config) serve(next http.Handler) http.Handler {
 	})
 }
 
-// answer answers a call, or returns why it is refused.
+// answer serves a call, or returns why it is refused.
 func (c Config) answer(x *exchange, w http.ResponseWriter, r *http.Request, next http.Handler) error {
 	input, known := inputOf(r.URL.Path)
 	if known {
@@ -70,7 +70,7 @@ func (c Config) answer(x *exchange, w http.ResponseWriter, r *http.Request, next
 		return apierr.New(apierr.NotFound, "There is nothing at this address.")
 	}
 	r = r.WithContext(ctx)
-	if r.URL.Path == watchStream { // it outlasts the times in which a request must be read and answered
+	if r.URL.Path == watchStream { // the stream lasts longer than the timeouts of requests
 		control := http.NewResponseController(w)
 		_, _ = control.SetReadDeadline(time.Time{}), control.SetWriteDeadline(time.Now().Add(admin.MaxWatch+edge.WriteTimeout))
 	} else if r.URL.Path == exportStream {
@@ -85,12 +85,13 @@ func (c Config) answer(x *exchange, w http.ResponseWriter, r *http.Request, next
 			return apierr.Invalid(invalid.Message, invalid.Fields...)
 		}
 	}
-	r.Body = http.MaxBytesReader(w, r.Body, 2*edge.MaxBodyBytes) // Connect refuses a message of about half that
+	r.Body = http.MaxBytesReader(w, r.Body, 2*edge.MaxBodyBytes) // Connect refuses a message of more than about half of it
 	next.ServeHTTP(w, r)
 	return nil
 }
 
-// patientWriter gives the client time for each part of a long answer, and no more: an export holds a snapshot.
+// patientWriter sets a deadline for each part of a long answer, so that a client may read slowly but cannot stop reading: an
+// export holds a snapshot.
 type patientWriter struct {
 	http.ResponseWriter
 	control *http.ResponseController
@@ -105,10 +106,10 @@ func (w patientWriter) Write(p []byte) (int, error) {
 // Flush implements http.Flusher.
 func (w patientWriter) Flush() { _ = w.control.Flush() }
 
-// Unwrap is for http.ResponseController.
+// Unwrap returns the wrapped writer, for http.ResponseController.
 func (w patientWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// inputOf returns the message of the method at a path, nil for reflection, and whether there is one.
+// inputOf reports whether there is a method at a path, and returns its input message, which is nil for reflection.
 func inputOf(path string) (input protoreflect.MessageType, known bool) {
 	name := protoreflect.FullName(strings.ReplaceAll(strings.TrimPrefix(path, "/"), "/", "."))
 	found, _ := protoregistry.GlobalFiles.FindDescriptorByName(name)
@@ -119,7 +120,7 @@ func inputOf(path string) (input protoreflect.MessageType, known bool) {
 	return nil, strings.HasSuffix(path, ".ServerReflection/ServerReflectionInfo")
 }
 
-// admit lets the operator in, and names the member whom the journal is to show.
+// admit checks the operator's token, and reads the member for the journal.
 func (c Config) admit(ctx context.Context, x *exchange, r *http.Request) (context.Context, error) {
 	if err := c.Gate.Admit(r); err != nil {
 		return nil, err
@@ -145,7 +146,7 @@ func (c Config) admit(ctx context.Context, x *exchange, r *http.Request) (contex
 		apijson.Field{Name: memberHeader, Message: "must be one name, percent-encoded as UTF-8"})
 }
 
-// interceptor gives calls their slots, and makes the errors of handlers ones that the client understands.
+// interceptor gives calls their slots, and converts handlers' errors to errors that the client understands.
 func (c Config) interceptor() connect.Interceptor {
 	return interceptor{func(next connect.UnaryFunc) connect.UnaryFunc {
 		return func(ctx context.Context, call connect.AnyRequest) (answer connect.AnyResponse, err error) {
@@ -160,13 +161,13 @@ func (c Config) interceptor() connect.Interceptor {
 	}, c}
 }
 
-// interceptor adds streams to an interceptor.
+// interceptor also handles streams.
 type interceptor struct {
 	connect.UnaryInterceptorFunc
 	Config
 }
 
-// WrapStreamingHandler words the handler's error.
+// WrapStreamingHandler converts the handler's error.
 func (i interceptor) WrapStreamingHandler(next connect.StreamingHandlerFunc) connect.StreamingHandlerFunc {
 	return func(ctx context.Context, conn connect.StreamingHandlerConn) (err error) {
 		defer i.word(ctx, &err)
@@ -174,8 +175,8 @@ func (i interceptor) WrapStreamingHandler(next connect.StreamingHandlerFunc) con
 	}
 }
 
-// word is deferred. It makes a handler's error, or its panic, one of the typed protocols; an error of Connect or of reflection
-// stays as it is.
+// word is deferred. It converts a handler's error or panic to an error of the typed protocols; an error of Connect or of
+// reflection stays as it is.
 func (c Config) word(ctx context.Context, err *error) {
 	if v := recover(); v != nil {
 		*err = apierr.Panic(v)
@@ -185,7 +186,7 @@ func (c Config) word(ctx context.Context, err *error) {
 	}
 }
 
-// refuse notes the refusal that an error stands for, sets its headers, and returns it as an error of the typed protocols.
+// refuse records the refusal for an error, sets its headers, and returns it as an error of the typed protocols.
 func (c Config) refuse(ctx context.Context, x *exchange, err error) *connect.Error {
 	x.Refusal = apierr.FromRequest(ctx, err, c.Unreachable)
 	setHeaders(x.Header(), x.Refusal)

@@ -24,8 +24,8 @@ import (
 // callTimeout bounds one call of a Client.
 const callTimeout = time.Minute
 
-// Client calls the operator's services on a server. It refuses as an admin.Operator does; a server
-// that cannot be reached is another error. Goroutines may share it.
+// Client calls the admin services of a server. It refuses as an admin.Operator does; if the server cannot be reached, it
+// returns another error. Goroutines may share it.
 type Client struct {
 	adminv1connect.StoreServiceClient
 	adminv1connect.ProductServiceClient
@@ -46,9 +46,8 @@ type Client struct {
 
 var _ admin.API = (*Client)(nil)
 
-// NewClient returns a client for the server under an http or https address, such as
-// https://operator.example.com. The token may be empty for a server that asks for none. It connects
-// to nothing yet.
+// NewClient returns a client for the server at an http or https address, such as https://operator.example.com. The token may be
+// empty if the server requires none. It does not connect yet.
 func NewClient(address, token string) (*Client, error) {
 	u, err := url.Parse(address)
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || u.User != nil || u.RawQuery != "" ||
@@ -56,7 +55,7 @@ func NewClient(address, token string) (*Client, error) {
 		return nil, errors.New("must be an address such as https://operator.example.com:8081")
 	}
 	base := strings.TrimSuffix(u.String(), "/")
-	// A redirect would carry the token on.
+	// Follow no redirect, because it would get the token.
 	plain := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	options := connect.WithClientOptions(connect.WithSendMaxBytes(edge.MaxBodyBytes), connect.WithInterceptors(caller{base, token}))
 	return &Client{
@@ -77,7 +76,7 @@ func NewClient(address, token string) (*Client, error) {
 	}, nil
 }
 
-// caller adds its headers to the calls of a client, and bounds those with one answer.
+// caller adds its headers to the calls of a client, and bounds the time of calls with one answer.
 type caller struct{ base, token string }
 
 var _ connect.Interceptor = caller{}
@@ -117,24 +116,24 @@ func (c caller) WrapStreamingClient(next connect.StreamingClientFunc) connect.St
 	}
 }
 
-// WrapStreamingHandler is for servers, and does nothing.
+// WrapStreamingHandler does nothing, because only servers use it.
 func (caller) WrapStreamingHandler(next connect.StreamingHandlerFunc) connect.StreamingHandlerFunc {
 	return next
 }
 
-// silence is after how long without an answer a stream counts as broken: the server sends one every
+// silence is the time without an answer after which a stream counts as broken. The server sends an answer every
 // admin.WatchBeat.
 const silence = 3 * admin.WatchBeat
 
 var errSilent = errors.New("the server has been silent for too long")
 
-// Watch opens a stream of events and calls pass with each of its answers. It returns nil when the
-// server ends the stream, and otherwise the error of the call, of the connection or of pass.
+// Watch opens a stream of events and calls pass with each answer. It returns nil when the server ends the stream, and otherwise
+// the error of the call, of the connection or of pass.
 func (c *Client) Watch(ctx context.Context, in *adminv1.WatchEventsRequest, pass func(*adminv1.WatchEventsResponse) error) error {
 	return receive(ctx, c.base, in, c.WatchEvents, pass)
 }
 
-// Export is Watch for all that a store has.
+// Export streams everything that a store has and calls pass with each answer, as Watch does.
 func (c *Client) Export(ctx context.Context, in *adminv1.ExportStoreRequest,
 	pass func(*adminv1.ExportStoreResponse) error) error {
 	return receive(ctx, c.base, in, c.ExportStore, pass)
@@ -151,7 +150,7 @@ func receive[In, Out any](ctx context.Context, base string, in In,
 	if err == nil {
 		defer func() { _ = stream.Close() }()
 		for stream.Receive() {
-			quiet.Stop() // pass may take as long as it likes
+			quiet.Stop() // the time in pass does not count as silence
 			if err := pass(stream.Msg()); err != nil {
 				return err
 			}
@@ -168,7 +167,7 @@ func receive[In, Out any](ctx context.Context, base string, in In,
 	return refusalOf(base, err)
 }
 
-// Now returns the time at which the server answered a call.
+// Now returns the time in the server's answer to a call.
 func (c *Client) Now(ctx context.Context) (time.Time, error) {
 	ctx, call := connect.NewClientContext(ctx)
 	if _, err := c.ListStores(ctx, &adminv1.ListStoresRequest{PageSize: new(int32(1))}); err != nil {
@@ -181,12 +180,12 @@ func (c *Client) Now(ctx context.Context) (time.Time, error) {
 	return now, nil
 }
 
-// refusalOf converts the error of a call to the refusal that the server sent or, for a larger message than it reads,
-// would send, or to an error that describes what is wrong with the server at this address.
+// refusalOf converts the error of a call. It returns the refusal that the server sent; the refusal that the server would send,
+// for a message that was too large to send; or an error that describes what is wrong with the server at this address.
 func refusalOf(address string, err error) error {
 	refused, requestID := apierr.FromConnect(err)
 	switch {
-	case refused == nil && connect.CodeOf(err) == connect.CodeResourceExhausted: // before it was sent
+	case refused == nil && connect.CodeOf(err) == connect.CodeResourceExhausted: // too large, so the client did not send it
 		return apierr.New(apierr.PayloadTooLarge, "The body is larger than 1 MiB.")
 	case refused == nil:
 		return unserved(address, err)
@@ -196,7 +195,7 @@ func refusalOf(address string, err error) error {
 	return refused
 }
 
-// Unanswered explains that a connection to an operator's listener could not be made; it is nil for any other error.
+// Unanswered explains why a connection to an operator's listener could not be made. It returns nil for any other error.
 func Unanswered(address string, err error) error {
 	dial, ok := errors.AsType[*net.OpError](err)
 	if !ok || dial.Op != "dial" {
@@ -209,7 +208,7 @@ func Unanswered(address string, err error) error {
 	return fmt.Errorf("nothing answers at %s (%w): is the server running, and is this its --admin-addr?", address, why)
 }
 
-// unserved describes what is wrong with a server that did not answer as one.
+// unserved describes what is wrong with a server that did not answer as an admin service.
 func unserved(address string, err error) error {
 	if silent := Unanswered(address, err); silent != nil {
 		return silent

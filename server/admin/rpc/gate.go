@@ -19,8 +19,8 @@ import (
 // MinTokenBytes is the length of the shortest operator's token.
 const MinTokenBytes = 32
 
-// CheckToken refuses a token that is too short to be safe from guessing, or that does not travel in
-// a header as it is (RFC 6750, section 2.1). The error does not show it.
+// CheckToken refuses a token that is too short to be safe from guessing, or that a header cannot contain unchanged (RFC 6750,
+// section 2.1). The error does not show the token.
 func CheckToken(token string) error {
 	if len(token) < MinTokenBytes {
 		return fmt.Errorf("must have at least %d characters, not %d", MinTokenBytes, len(token))
@@ -33,14 +33,14 @@ func CheckToken(token string) error {
 	return nil
 }
 
-// Gate lets the operator in, and nobody else. Goroutines may share it.
+// Gate admits only the operator. Goroutines may share it.
 type Gate struct {
-	// tokens are the SHA-256 of each; without any the gate is for this machine only.
+	// tokens has the SHA-256 of each token. Without tokens the gate admits only this machine.
 	tokens [][sha256.Size]byte
 }
 
-// NewGate returns the gate that opens to a token and, while one takes the place of another, to the older one too. An
-// empty older token is none.
+// NewGate returns a gate that admits a token and, while that replaces an older one, also the older one. An empty older token
+// means none.
 func NewGate(token, older string) *Gate {
 	g := &Gate{tokens: [][sha256.Size]byte{sha256.Sum256([]byte(token))}}
 	if older != "" {
@@ -49,9 +49,9 @@ func NewGate(token, older string) *Gate {
 	return g
 }
 
-// NewLocalGate returns the gate that opens without a token to programs on this machine, for a
-// listener on a loopback address. Pages in a browser on this machine are kept out: those of another
-// origin by the headers that browsers send, those whose name was made to point here by that name.
+// NewLocalGate returns a gate that admits programs on this machine without a token, for a listener on a loopback address. It
+// refuses pages in a browser on this machine: pages of another origin by the headers that browsers send, and pages whose name
+// was made to resolve to this machine by that name.
 func NewLocalGate() *Gate { return &Gate{} }
 
 func (g *Gate) isLocal() bool { return len(g.tokens) == 0 }
@@ -68,11 +68,11 @@ func (g *Gate) Admit(r *http.Request) error {
 	}
 	scheme, token, _ := strings.Cut(authorization[0], " ")
 	token = strings.Trim(token, " ")
-	// Schemes have no case (RFC 9110, section 11.1).
+	// Schemes are case-insensitive (RFC 9110, section 11.1).
 	if !strings.EqualFold(scheme, "Bearer") || token == "" {
 		return apierr.New(apierr.AdminTokenMissing, "The Authorization header is not of the form Bearer <ADMIN_TOKEN>.")
 	}
-	// Hashes have one length, so that the time reveals nothing of either text.
+	// Compare hashes, because their equal length keeps the time from revealing anything about the tokens.
 	sent := sha256.Sum256([]byte(token))
 	for _, known := range g.tokens {
 		if subtle.ConstantTimeCompare(sent[:], known[:]) == 1 {
@@ -100,8 +100,7 @@ func admitLocal(r *http.Request) error {
 		"answered.")
 }
 
-// Guard puts the gate before a handler. What it refuses it answers in the protocol of the request,
-// and as Connect does where there is none.
+// Guard puts the gate in front of a handler. It sends a refusal in the protocol of the request, or as Connect if there is none.
 func (g *Gate) Guard(next http.Handler) http.Handler {
 	errors := connect.NewErrorWriter()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -118,7 +117,7 @@ func (g *Gate) Guard(next http.Handler) http.Handler {
 	})
 }
 
-// setHeaders adds what a 401 asks for (RFC 9110, section 11.6.1), and after how many seconds a 503 may be repeated.
+// setHeaders adds the challenge of a 401 (RFC 9110, section 11.6.1) and the Retry-After of a 503.
 func setHeaders(h http.Header, r *apierr.Refusal) {
 	switch r.Status() {
 	case http.StatusUnauthorized:

@@ -1,10 +1,9 @@
-// Package rpc serves storefront.admin.v1 on the operator's listener, and has the client that calls it
-// there.
+// Package rpc serves storefront.admin.v1 on the operator's listener, and has the client that calls it there.
 //
 //	command ─► Client ─► Connect ─► Gate ─► admin.Operator
 //
-// It refuses callers who are not the operator, and requests that cannot be read. Everything else the
-// operator refuses, and the client returns the same refusal to its caller.
+// The gate refuses callers who are not the operator, and requests that cannot be read. For all other requests admin.Operator
+// decides, and the client returns the same refusal to its caller.
 package rpc
 
 import (
@@ -21,31 +20,31 @@ import (
 	"go.storefront.example/server/limit"
 )
 
-// The procedures whose answers last: until the client or the server ends it, and for as long as the client takes it.
+// Procedures with long answers: a watch lasts until the client or the server ends it, an export as long as the client reads it.
 const (
 	watchStream  = adminv1connect.EventServiceWatchEventsProcedure
 	exportStream = adminv1connect.ExportServiceExportStoreProcedure
 )
 
-// IsStream reports whether the answer at a path outlasts the times of requests.
+// IsStream reports whether the answer at a path may last longer than the timeouts of requests.
 func IsStream(path string) bool { return path == watchStream || path == exportStream }
 
-// Config is how the services answer. Every field is required.
+// Config configures the services. Every field is required.
 type Config struct {
-	// Gate lets the operator in.
+	// Gate admits the operator.
 	Gate *Gate
-	// Logger gets one line a call.
+	// Logger gets one line for each call.
 	Logger *slog.Logger
-	// Unreachable reports whether an error means that the database is away.
+	// Unreachable reports whether an error means that the database is unavailable.
 	Unreachable func(error) bool
-	// Now is the clock that answers are dated by.
+	// Now is the clock for the dates of answers.
 	Now func() time.Time
-	// Slots bounds how many calls are carried out at a time. Streams take none.
+	// Slots bounds how many calls run at a time. Streams take none.
 	Slots *limit.Slots
 }
 
-// Services makes the handlers of the operator's services, and of gRPC reflection for them, all
-// behind the gate, by the prefix of the paths that each is served at, such as /storefront.admin.v1.StoreService/.
+// Services returns the handlers of the admin services, and of gRPC reflection for them, all behind the gate. The keys are
+// prefixes of paths, such as /storefront.admin.v1.StoreService/.
 func Services(o admin.Handlers, c Config) map[string]http.Handler {
 	options, reflection := edge.CallOptions(c.interceptor()), edge.KeylessOptions(c.interceptor())
 	all := map[string]http.Handler{}

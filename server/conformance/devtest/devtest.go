@@ -1,6 +1,6 @@
-// Package devtest runs the storefront command in its own process, for tests of what calls it from
-// outside: clients, documents, generated code. It builds, starts and stops the command, and handles
-// missing requirements of a test. Only tests may use it.
+// Package devtest runs the storefront command in its own process, for tests of programs that call it: clients, documents,
+// generated code. It builds, starts and stops the command, and skips or fails tests whose requirements are missing. Only tests
+// may use it.
 package devtest
 
 import (
@@ -22,14 +22,13 @@ import (
 )
 
 const (
-	// Patience bounds each wait for a process: the server's start, including demo data, or a
-	// delivery.
+	// Patience bounds each wait for a process: for the server's start, including demo data, or for a delivery.
 	Patience = time.Minute
 	// oldestNode is the oldest major version of Node that package.json accepts.
 	oldestNode = 20
 )
 
-// Top is the top of the project. It is absolute, because programs in other folders need it.
+// Top returns the project's top folder as an absolute path, because programs in other folders need it.
 func Top(t testing.TB) string {
 	t.Helper()
 	folder, err := os.Getwd()
@@ -77,9 +76,8 @@ func NeedNode(t testing.TB, packages ...string) (modules string) {
 	return modules
 }
 
-// NeedModules requires the modules that go.mod names, also those that only the tests of others need, and
-// downloads those that are not in the module cache, so that a module of a test's own finds all it
-// needs there.
+// NeedModules requires all modules that go.mod names, even those that only tests of other modules need. It downloads those that
+// are not in the module cache, so that a test's own module finds them there.
 func NeedModules(t testing.TB) {
 	t.Helper()
 	command := exec.CommandContext(t.Context(), "go", "mod", "download")
@@ -89,8 +87,8 @@ func NeedModules(t testing.TB) {
 	}
 }
 
-// Watch reads every file that a run depends on. The go command repeats an old result until a file
-// that the test itself has read changes; other processes read these.
+// Watch reads every file on which a run depends. The go command reuses an old test result until a file that the test itself has
+// read changes, and these files are read by other processes.
 func Watch(t testing.TB) {
 	t.Helper()
 	top := Top(t)
@@ -109,8 +107,8 @@ func Watch(t testing.TB) {
 	}
 }
 
-// Run runs a program in a folder (by default the test's own) with these additional environment
-// variables, and returns its output. If it fails, the test fails with all of its output.
+// Run runs a program in a folder ("" means the test's own) with additional environment variables, and returns its output. If
+// the program fails, the test fails with all of its output.
 func Run(t testing.TB, folder string, variables []string, program string, args ...string) string {
 	t.Helper()
 	command := exec.CommandContext(t.Context(), program, args...)
@@ -123,7 +121,7 @@ func Run(t testing.TB, folder string, variables []string, program string, args .
 	return string(output)
 }
 
-// Executable is the name of a program's file on this system.
+// Executable returns the name of a program's file on this system.
 func Executable(name string) string {
 	if runtime.GOOS == "windows" {
 		return name + ".exe"
@@ -133,11 +131,11 @@ func Executable(name string) string {
 
 // Command is the storefront command, built.
 type Command struct {
-	// File is the program.
+	// File is the path of the program.
 	File string
 }
 
-// Build builds the command, for the duration of the test.
+// Build builds the command; the test's end removes it.
 func Build(t testing.TB) Command {
 	t.Helper()
 	Watch(t)
@@ -146,19 +144,17 @@ func Build(t testing.TB) Command {
 	return c
 }
 
-// Server is a development server with its worker and its demo store, as described in its own
-// output.
+// Server is a development server with its worker and its demo store, read from its output.
 type Server struct {
 	Command
-	// URL and AdminURL are its public and its operator's address, without a trailing slash.
+	// URL is its public address, AdminURL the operator's, without a trailing slash.
 	URL      string `json:"url"`
 	AdminURL string `json:"adminUrl"`
-	// Key is an API key of the demo store with every scope.
+	// Key is an API key of the demo store with all scopes.
 	Key string `json:"key"`
 }
 
-// Start starts the development server on free ports and an empty folder, for the duration of the
-// test.
+// Start starts the development server on free ports and with an empty folder, until the test ends.
 func (c Command) Start(t testing.TB) Server {
 	t.Helper()
 	s := Server{Command: c}
@@ -181,17 +177,17 @@ func (c Command) Start(t testing.TB) Server {
 		require.NoError(t, err, "%s", &logs)
 	}
 	timer.Stop()
-	go func() { _, _ = io.Copy(io.Discard, output) }() // it goes on to report deliveries
+	go func() { _, _ = io.Copy(io.Discard, output) }() // the server continues to report deliveries
 	return s
 }
 
-// Variables are environment variables with the server's address and key, for another program.
+// Variables returns environment variables with the server's address and key, for another program.
 func (s Server) Variables() []string {
 	return []string{"STOREFRONT_URL=" + s.URL, "STOREFRONT_ADMIN_URL=" + s.AdminURL, "STOREFRONT_KEY=" + s.Key,
 		"STOREFRONT_BINARY=" + s.File}
 }
 
-// Operate runs one of the operator's commands on the running server and decodes what it prints.
+// Operate runs an operator's command on the running server and decodes its output.
 func (s Server) Operate(t testing.TB, into any, args ...string) {
 	t.Helper()
 	output := Run(t, "", []string{"STOREFRONT_ADMIN_TOKEN="}, s.File, append(args, "--admin-url", s.AdminURL, "-o", "json")...)
@@ -204,7 +200,7 @@ type Webhook struct {
 	Secret string `json:"secret"`
 }
 
-// Register creates a webhook of the demo store for these types of event.
+// Register creates a webhook of the demo store for these event types.
 func (s Server) Register(t testing.TB, url string, events ...string) Webhook {
 	t.Helper()
 	var made Webhook

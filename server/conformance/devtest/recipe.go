@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// FreeAddress is an address of this machine on which nothing listens.
+// FreeAddress returns an address of this machine on which nothing listens.
 func FreeAddress(t testing.TB) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -22,9 +22,9 @@ func FreeAddress(t testing.TB) string {
 	return listener.Addr().String()
 }
 
-// CheckReceiver starts a receiver of webhooks, which must accept the body of an event customer.created with its signature and
-// refuse any other, and write each to its log, with the address on which it listens; person is what it writes of the customer.
-// At the signal it must end with the exit code, which is -1 for a program that does not handle the signal.
+// CheckReceiver starts a receiver of webhooks and checks it. The receiver must accept a signed customer.created event, refuse
+// any other body, and log each event with the address on which it listens; person is its text for the customer. At the signal
+// it must end with the exit code, or -1 for a program that does not handle the signal.
 func CheckReceiver(t testing.TB, server *exec.Cmd, end os.Signal, exitCode int, address, body, signature, person string) {
 	t.Helper()
 	var log bytes.Buffer
@@ -38,7 +38,7 @@ func CheckReceiver(t testing.TB, server *exec.Cmd, end os.Signal, exitCode int, 
 		}
 		return err == nil
 	}, Patience, 20*time.Millisecond)
-	// The event comes last, because a receiver works on it beside further requests and writes between their lines.
+	// The event comes last, because a receiver handles it while further requests come, and would write between their lines.
 	for _, row := range []struct {
 		body, header string
 		status       int

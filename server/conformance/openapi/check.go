@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// Exchange is one request under /v1 and its answer, bodies included.
+// Exchange is one request under /v1 and its answer, including their bodies.
 type Exchange struct {
 	Method string
 	URL    *url.URL
@@ -24,13 +24,13 @@ type Exchange struct {
 	Body     []byte
 }
 
-// transport are the headers of an answer that belong to HTTP itself (RFC 9110, section 6.6.1; RFC
-// 9112, sections 6 and 9.6). OpenAPI describes Content-Type as the key of content.
+// transport are the headers of an answer that HTTP itself defines (RFC 9110, section 6.6.1; RFC 9112, sections 6 and 9.6).
+// OpenAPI describes Content-Type as the key of content.
 var transport = []string{"Connection", "Content-Encoding", "Content-Length", "Content-Type", "Date", "Vary"}
 
-// Check returns the differences between document and exchange: an answer that is not in the
-// document, or a served request that the document refuses. The error names the operation, the
-// status and each place. Matching places are counted as seen.
+// Check returns the differences between the document and an exchange: an answer that is not in the document, or a served
+// request that the document does not allow. The error names the operation, the status and each place. Check marks the places
+// that match as seen.
 func (d *Document) Check(x Exchange) error {
 	op := d.operationFor(x.Method, x.URL.EscapedPath())
 	if op == nil {
@@ -58,7 +58,7 @@ func (d *Document) Check(x Exchange) error {
 	return nil
 }
 
-// refused checks any refusal, also of an unknown address: it has the one error body.
+// refused checks a refusal, even of an unknown address, because all have the same error body.
 func (d *Document) refused(x Exchange) error {
 	if x.Status < http.StatusBadRequest {
 		return errors.New("it was served")
@@ -77,8 +77,8 @@ func (d *Document) refused(x Exchange) error {
 	return nil
 }
 
-// usual checks the headers of an answer that belongs to no operation: it has those of every answer,
-// and no others except Allow (RFC 9110, section 15.5.6).
+// usual checks the headers of an answer that is no operation's. It must have the headers of every answer, and no others except
+// Allow (RFC 9110, section 15.5.6).
 func (d *Document) usual(x Exchange) error {
 	for name, always := range d.headers {
 		if always && len(x.Header[name]) != 1 {
@@ -93,7 +93,7 @@ func (d *Document) usual(x Exchange) error {
 	return nil
 }
 
-// received checks an answer and returns its body's value.
+// received checks an answer and returns the value of its body.
 func (op *Operation) received(x Exchange) (any, error) {
 	a := op.answers[x.Status]
 	if a == nil {
@@ -150,7 +150,7 @@ func (op *Operation) sawAnswer(x Exchange, value any) {
 	}
 }
 
-// Allows returns why the document refuses a request of this operation; nil if it does not.
+// Allows returns why the document does not allow a request of this operation, or nil.
 func (op *Operation) Allows(x Exchange) error {
 	query, err := url.ParseQuery(x.URL.RawQuery)
 	if err != nil {
@@ -205,10 +205,10 @@ func (op *Operation) sawRequest(x Exchange) {
 	}
 }
 
-// pathPrefix distinguishes path variables from query parameters: no name contains it.
+// pathPrefix distinguishes path variables from query parameters. No name of a parameter contains it.
 const pathPrefix = "path "
 
-// key is the parameter's name among all of a request.
+// key returns a name of the parameter that is unique in a request.
 func (p *parameter) key() string {
 	if p.in == "path" {
 		return pathPrefix + p.name
@@ -225,7 +225,7 @@ func (op *Operation) parameter(key string) *parameter {
 	return nil
 }
 
-// judge returns what is wrong with the values of a parameter or a header, which must be one.
+// judge returns what is wrong with the values of a parameter or a header. There must be exactly one value.
 func (p *parameter) judge(values []string) error {
 	if len(values) != 1 {
 		return fmt.Errorf("the %s parameter %s stands %d times", p.in, p.name, len(values))
@@ -247,8 +247,8 @@ var (
 	leadingZeros = regexp.MustCompile(`^(-?)0+([0-9])`)
 )
 
-// value reads a text as the type of the schema; a text of another type stays a text. OpenAPI leaves
-// the form of numbers in parameters open: 05 is 5 here, as in the service.
+// value reads a text as the schema's type; a text of another type stays a text. OpenAPI leaves the form of numbers in
+// parameters open; here, as in the service, 05 is 5.
 func (p *parameter) value(text string) any {
 	for _, kind := range p.shape.types() {
 		if kind == "integer" && integer.MatchString(text) || kind == "number" && number.MatchString(text) {
@@ -261,8 +261,8 @@ func (p *parameter) value(text string) any {
 	return trimmed(text)
 }
 
-// typed is the schema of a body by the Content-Type of its headers, nil when the document has none.
-// Parameters other than charset mean nothing in a request, and an answer has none.
+// typed returns the schema of a body by the Content-Type of its headers, or nil if the document has none. It ignores parameters
+// other than charset in a request; an answer must have none.
 func (b *body) typed(header http.Header) *shape {
 	kind, parameters, err := mime.ParseMediaType(header.Get("Content-Type"))
 	charset, named := parameters["charset"]
@@ -273,7 +273,7 @@ func (b *body) typed(header http.Header) *shape {
 	return b.types[kind]
 }
 
-// judge returns what is wrong with a body, and the body's value.
+// judge returns what is wrong with a body, and the value of the body.
 func (b *body) judge(header http.Header, text []byte) (any, error) {
 	s := b.typed(header)
 	if s == nil {
@@ -289,7 +289,7 @@ func (b *body) judge(header http.Header, text []byte) (any, error) {
 	return value, nil
 }
 
-// normal is the value that the schema of a body describes.
+// normal returns the value to which a body's schema applies.
 func (b *body) normal(value any) any {
 	if b.sent {
 		return trimmed(value)
@@ -297,8 +297,8 @@ func (b *body) normal(value any) any {
 	return value
 }
 
-// trimmed is a value whose texts have no surrounding white space. The service counts lengths after
-// trimming, which JSON Schema cannot express.
+// trimmed returns a value whose texts have no surrounding white space, because the service counts lengths after trimming and
+// JSON Schema cannot express that.
 func trimmed(value any) any {
 	switch value := value.(type) {
 	case string:

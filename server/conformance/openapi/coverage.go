@@ -2,11 +2,11 @@ package openapi
 
 import "slices"
 
-// Places is the number of places of the document that can be seen: answers, codes, headers,
-// parameters, properties, enum values, nulls, and deliveries.
+// Places returns the number of the document's places that can be seen: answers, codes, headers, parameters, properties, enum
+// values, nulls, and deliveries.
 func (d *Document) Places() int { return len(d.marks) }
 
-// Unseen returns the places that no exchange and no delivery has shown so far, in order.
+// Unseen returns, in order, the places that no exchange and no delivery has shown so far.
 func (d *Document) Unseen() []string {
 	var out []string
 	for place, m := range d.marks {

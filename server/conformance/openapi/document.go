@@ -1,13 +1,11 @@
-// Package openapi checks exchanges under /v1 and deliveries of webhooks against an OpenAPI 3.1
-// document, in both directions: an answer must be in the document, including each header and
-// property, and a served request must be allowed by it. The package counts every place of the
-// document that was seen, so that parts of the document that the service never uses are found too.
-// It also derives requests that the document refuses.
+// Package openapi checks exchanges under /v1 and deliveries of webhooks against an OpenAPI 3.1 document, in both directions: an
+// answer must be in the document, including each header and property, and a served request must be allowed by it. The package
+// records which places of the document were seen, to find parts that the service never uses. It also derives requests that the
+// document does not allow.
 //
-// Schemas are checked by a validator of JSON Schema 2020-12 that asserts formats. Of OpenAPI
-// itself, the package reads only what this service's document needs: parameters in paths, queries
-// and headers that are one scalar each, JSON bodies, and statuses that are numbers. Anything else
-// is an error of Read. The package contains no operation, field or code of the service.
+// Schemas are checked by a validator of JSON Schema 2020-12 that asserts formats. The package reads only the parts of OpenAPI
+// that this service's document needs: parameters in paths, queries and headers that are one scalar each, JSON bodies, and
+// statuses that are numbers. Read fails for anything else. The package contains no operation, field or code of the service.
 package openapi
 
 import (
@@ -32,11 +30,10 @@ type Document struct {
 	marks      map[string]*mark
 	operations []*Operation
 	webhooks   map[string]*webhook
-	// refusal is the body of every answer from 400 on, and details are the field of its details by
-	// code, for codes that have one.
+	// refusal is the body of every answer with a status from 400 on. details maps each code that has details to their field.
 	refusal *shape
 	details map[string]string
-	// headers are those of any answer, by canonical name, and whether every answer must have them.
+	// headers are the headers that any answer may have, by canonical name, and whether every answer must have them.
 	headers map[string]bool
 }
 
@@ -44,7 +41,7 @@ type Document struct {
 type Operation struct {
 	// ID is its operationId.
 	ID string
-	// Method is its HTTP method in capitals, and Path its path, variables in braces.
+	// Method is its HTTP method in capitals, and Path its path with variables in braces.
 	Method, Path string
 	node         map[string]any
 	parameters   []*parameter
@@ -62,21 +59,21 @@ type parameter struct {
 
 // body is the content of a request, an answer or a delivery, by media type.
 type body struct {
-	sent     bool // by a client instead of the service
+	sent     bool // true if the client sends it
 	required bool
 	types    map[string]*shape
 	node     map[string]any
 }
 
-// answer is one status that an operation answers.
+// answer is an operation's answer with one status.
 type answer struct {
 	seen    *mark
 	body    *body
 	headers map[string]*parameter // by canonical name
-	codes   map[string]*mark      // of the error body; nil for a success
+	codes   map[string]*mark      // codes in the error body; nil for a success
 }
 
-// location is the document's name for the validator; it is never fetched.
+// location is the document's name for the validator, which never fetches it.
 const location = "openapi.json"
 
 // Read reads a document in JSON or YAML and compiles all its schemas.
@@ -139,7 +136,7 @@ func (d *Document) read() error {
 	return d.readWebhooks()
 }
 
-// common are the headers of all answers, and whether each of those must have them.
+// common returns the headers of all answers, and whether every answer must have them.
 func common(operations []*Operation) map[string]bool {
 	out := map[string]bool{}
 	var answers []*answer
@@ -163,7 +160,7 @@ var methods = []string{
 	http.MethodTrace,
 }
 
-// operation reads one operation of the path at a place of the document.
+// operation reads an operation of a path at a place in the document.
 func (d *Document) operation(method, path, item string) (*Operation, error) {
 	at := item + "/" + strings.ToLower(method)
 	node, err := d.object(at)
@@ -203,9 +200,8 @@ func (d *Document) operation(method, path, item string) (*Operation, error) {
 	return op, nil
 }
 
-// parameters reads the list at a place, which may be missing. It accepts only these kinds; the
-// names that OpenAPI describes elsewhere (Accept, Content-Type, Authorization) may not be among
-// headers.
+// parameters reads the list of parameters at a place; a missing list is empty. It accepts only these kinds. Headers that
+// OpenAPI describes elsewhere (Accept, Content-Type, Authorization) may not be in it.
 func (d *Document) parameters(owner, at string, kinds ...string) ([]*parameter, error) {
 	list, _ := d.find(at).([]any)
 	var out []*parameter
@@ -230,7 +226,7 @@ func (d *Document) parameters(owner, at string, kinds ...string) ([]*parameter, 
 	return out, nil
 }
 
-// body reads the content of the object at a place; nil when there is none.
+// body reads the content of the object at a place. It returns nil if there is none.
 func (d *Document) body(at string) (*body, error) {
 	if d.find(at) == nil {
 		return nil, nil
@@ -278,7 +274,7 @@ func (d *Document) answer(owner, at string, status int) (*answer, error) {
 	return a, d.readCodes(a, owner, status, node)
 }
 
-// Scopes are the scopes that the operation needs, by its first security requirement.
+// Scopes returns the scopes that the operation needs, by its first security requirement.
 func (op *Operation) Scopes() []string {
 	var out []string
 	requirements, _ := op.node["security"].([]any)
@@ -294,10 +290,10 @@ func (op *Operation) Scopes() []string {
 	return out
 }
 
-// Operations are all operations, in the order of their paths and methods.
+// Operations returns all operations, in the order of their paths and methods.
 func (d *Document) Operations() []*Operation { return d.operations }
 
-// Codes are the codes that the operation answers a status with, in order.
+// Codes returns, in order, the codes that the operation's answers with a status can have.
 func (op *Operation) Codes(status int) []string {
 	if a := op.answers[status]; a != nil {
 		return slices.Sorted(maps.Keys(a.codes))
@@ -305,11 +301,11 @@ func (op *Operation) Codes(status int) []string {
 	return nil
 }
 
-// Statuses are the statuses that the operation answers, in order.
+// Statuses returns, in order, the statuses that the operation's answers can have.
 func (op *Operation) Statuses() []int { return slices.Sorted(maps.Keys(op.answers)) }
 
-// operationFor finds the operation for a method and a path as sent. HEAD is treated as GET if the
-// document does not name it (RFC 9110, section 9.3.2).
+// operationFor finds the operation for a method and a path as sent. HEAD counts as GET if the document does not name it (RFC
+// 9110, section 9.3.2).
 func (d *Document) operationFor(method, path string) *Operation {
 	segments := strings.Split(path, "/")
 	var get *Operation

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// formats are those that the validator lacks, and one that it checks too loosely: a client with a
-// strict validator must be able to read the document's uris.
+// formats are the formats that the validator lacks, and uri, which it checks too loosely: a client with a strict validator must
+// be able to read the document's uris.
 var formats = map[string]func(value any) error{
 	// https://spec.openapis.org/registry/format/
 	"int32": func(v any) error { return fits(v, 32) },
@@ -18,8 +18,8 @@ var formats = map[string]func(value any) error{
 	"uri":   isURI,
 }
 
-// fits reports whether a number is a whole one of so many bits, including the sign; it counts the
-// least value as too small. Other values have no such format.
+// fits returns an error if a number is not an integer of so many bits, including the sign. It counts the lowest value as too
+// small. Values of other types always fit.
 func fits(value any, bits int) error {
 	n, ok := value.(json.Number)
 	if !ok {
@@ -32,8 +32,7 @@ func fits(value any, bits int) error {
 	return nil
 }
 
-// isURI reports whether a text is a URI of RFC 3986: absolute, and only of its characters (section
-// 2).
+// isURI returns an error if a text is not an absolute URI of RFC 3986 with only the characters of its section 2.
 func isURI(value any) error {
 	text, ok := value.(string)
 	if !ok {

@@ -9,13 +9,13 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// Places in the document are JSON pointers (RFC 6901), without the # before them.
+// Places in the document are JSON pointers (RFC 6901) without the leading #.
 
 var escaper, unescaper = strings.NewReplacer("~", "~0", "/", "~1"), strings.NewReplacer("~1", "/", "~0", "~")
 
 func escape(name string) string { return escaper.Replace(name) }
 
-// find returns the value at a place, nil if there is none.
+// find returns the value at a place, or nil if there is none.
 func (d *Document) find(at string) any {
 	value := d.root
 	for _, step := range strings.Split(at, "/")[1:] {
@@ -59,5 +59,5 @@ func (d *Document) object(at string) (map[string]any, error) {
 	return node, err
 }
 
-// decode reads one JSON value and nothing after it, with the text of numbers preserved.
+// decode reads exactly one JSON value and preserves the text of numbers.
 func decode(text []byte) (any, error) { return jsonschema.UnmarshalJSON(bytes.NewReader(text)) }

@@ -20,13 +20,13 @@ import (
 type mark struct{ seen atomic.Bool }
 
 func (m *mark) see() {
-	// Most places are seen many times, and reading shared memory is cheaper than writing it.
+	// Read first, because most places are seen many times and reading shared memory is cheaper than writing it.
 	if m != nil && !m.seen.Load() {
 		m.seen.Store(true)
 	}
 }
 
-// mark returns the mark of a place, whose name helps a reader to find it.
+// mark returns the mark of a place, under a name that helps a reader to find it.
 func (d *Document) mark(place string) *mark {
 	if d.marks[place] == nil {
 		d.marks[place] = &mark{}
@@ -39,16 +39,16 @@ type shape struct {
 	at     string
 	node   map[string]any
 	schema *jsonschema.Schema
-	// here is the mark of a property, an item or a branch; nil for the rest.
+	// here is the mark of a property, an item or a branch; nil for other schemas.
 	here *mark
-	null *mark            // if null is one of several types
-	enum map[string]*mark // by the value's JSON
+	null *mark            // the mark of null, if null is one of several types
+	enum map[string]*mark // by the value's JSON text
 
 	properties map[string]*shape
-	rest       *shape // of properties that have no name
+	rest       *shape // for properties that have no name
 	items      *shape
-	all        []*shape // these apply too: references and allOf
-	some       []*shape // of which one or more apply: oneOf and anyOf
+	all        []*shape // schemas that all apply: references and allOf
+	some       []*shape // schemas of which at least one applies: oneOf and anyOf
 }
 
 // shapeAt compiles the schema at a place.
@@ -61,7 +61,7 @@ func (d *Document) shapeAt(at string) (*shape, error) {
 		return nil, fmt.Errorf("no schema at %s", at)
 	}
 	s := &shape{at: at, node: node}
-	d.shapes[at] = s // before its parts, which may refer back to it
+	d.shapes[at] = s // set before its parts, because these may refer back to it
 	var err error
 	if s.schema, err = d.compiler.Compile(location + "#" + (&url.URL{Fragment: at}).EscapedFragment()); err != nil {
 		return nil, fmt.Errorf("schema at %s: %w", at, err)
@@ -134,7 +134,7 @@ func (d *Document) parts(s *shape) error {
 				return err
 			}
 			ref, _ := in.node["$ref"].(string)
-			in.here = d.mark(strings.TrimSpace(in.at + " " + ref)) // a number alone is not helpful
+			in.here = d.mark(strings.TrimSpace(in.at + " " + ref)) // with the reference, because a number says little
 			s.some = append(s.some, in)
 		}
 	}
@@ -154,7 +154,7 @@ func (s *shape) judge(value any) error {
 // english formats errors in English. It is made for each use, because goroutines may not share one.
 func english() *message.Printer { return message.NewPrinter(language.English) }
 
-// leaves are the innermost errors, without the schemas that lead there.
+// leaves returns the innermost errors, without the schemas that lead to them.
 func leaves(e *jsonschema.ValidationError) []error {
 	if len(e.Causes) == 0 {
 		return []error{fmt.Errorf("/%s: %s", strings.Join(e.InstanceLocation, "/"), e.ErrorKind.LocalizedString(english()))}
@@ -200,8 +200,7 @@ func (s *shape) see(value any) {
 	}
 }
 
-// scalarText is a scalar as JSON writes it, which is its name among the marks; empty for other
-// values.
+// scalarText returns a scalar in JSON, which is its name among the marks, or "" for other values.
 func scalarText(value any) string {
 	switch value := value.(type) {
 	case string:
@@ -214,7 +213,7 @@ func scalarText(value any) string {
 	return ""
 }
 
-// property finds the schema of a property, through references and allOf.
+// property finds the schema of a property, following references and allOf.
 func (s *shape) property(name string) *shape {
 	if p := s.properties[name]; p != nil {
 		return p
@@ -227,7 +226,7 @@ func (s *shape) property(name string) *shape {
 	return nil
 }
 
-// texts are the texts that a schema enumerates.
+// texts returns the texts that a schema enumerates.
 func (s *shape) texts() []string {
 	if text, ok := s.node["const"].(string); ok {
 		return []string{text}
@@ -247,8 +246,7 @@ func (s *shape) texts() []string {
 	return out
 }
 
-// types are the JSON types that a schema allows, through references; nil if it does not restrict
-// them.
+// types returns the JSON types that a schema allows, following references; nil if it does not restrict them.
 func (s *shape) types() []string {
 	switch types := s.node["type"].(type) {
 	case string:

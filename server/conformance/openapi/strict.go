@@ -9,12 +9,10 @@ import (
 	"strconv"
 )
 
-// A document is open to additions: objects without additionalProperties may get other properties,
-// and x-extensible-enum lists only the words of today. The service of today has no additions, so the
-// checks here read both as closed.
+// The document allows additions: objects without additionalProperties may get other properties, and x-extensible-enum lists
+// only today's values. The service has no additions today, so the checks here allow none.
 
-// narrow closes a part of a document, in place: objects to the properties that they list, and texts
-// to the words that they list.
+// narrow closes a part of a document in place: objects may have only the listed properties, and texts only the listed values.
 func narrow(node any) {
 	switch node := node.(type) {
 	case []any:
@@ -40,7 +38,7 @@ func narrow(node any) {
 	}
 }
 
-// readDetails reads which field of an error's details belongs to which code.
+// readDetails reads which code has which field of an error's details.
 func (d *Document) readDetails() {
 	fields, _ := d.refusal.node["x-details"].(map[string]any)
 	for code, field := range fields {
@@ -51,8 +49,8 @@ func (d *Document) readDetails() {
 	}
 }
 
-// consistent returns what is wrong with the body of a refusal beside its schema: its status is not
-// that of the answer, or its details are not those of its code.
+// consistent returns what is wrong with the body of a refusal besides its schema: a status other than the answer's, or details
+// of another code.
 func (d *Document) consistent(status int, value any) error {
 	body, _ := value.(map[string]any)
 	if given, _ := body["statusCode"].(json.Number); given.String() != strconv.Itoa(status) {
@@ -73,7 +71,7 @@ func (d *Document) consistent(status int, value any) error {
 	return nil
 }
 
-// listed returns an error unless the answer lists the code of a refusal.
+// listed returns an error if the answer does not list the code of a refusal.
 func (a *answer) listed(value any) error {
 	body, _ := value.(map[string]any)
 	code, _ := body["code"].(string)
@@ -85,7 +83,7 @@ func (a *answer) listed(value any) error {
 
 var errNoCodes = errors.New("no x-error-codes")
 
-// readCodes reads the codes that an answer lists. Every refusal lists some.
+// readCodes reads the codes that an answer lists. Every refusal lists at least one.
 func (d *Document) readCodes(a *answer, owner string, status int, node map[string]any) error {
 	codes, _ := node["x-error-codes"].([]any)
 	if status >= http.StatusBadRequest && len(codes) == 0 {

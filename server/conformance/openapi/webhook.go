@@ -13,7 +13,7 @@ type webhook struct {
 	body    *body
 }
 
-// delivered are the headers of a delivery that belong to HTTP itself.
+// delivered are the headers of a delivery that HTTP itself defines.
 var delivered = []string{"Accept-Encoding", "Connection", "Content-Length", "Content-Type"}
 
 func (d *Document) readWebhooks() error {
@@ -43,7 +43,7 @@ func (d *Document) readWebhooks() error {
 	return nil
 }
 
-// Delivery returns the differences between document and delivery. The type is that of the body.
+// Delivery returns the differences between the document and a delivery, whose event type is in the body.
 func (d *Document) Delivery(header http.Header, text []byte) error {
 	value, err := decode(text)
 	if err != nil {

@@ -31,8 +31,7 @@ import (
 	"go.storefront.example/server/shop"
 )
 
-// Roles are the roles of members who may sign in to a store's dashboard, as rows hold them
-// (specification, Authentication).
+// Roles returns the roles of members who may sign in to a store's dashboard (specification, Authentication).
 func Roles() []string {
 	return []string{adminv1.Session_owner.String(), adminv1.Session_admin.String()}
 }
@@ -40,22 +39,22 @@ func Roles() []string {
 const (
 	// DefaultExpiry is how long a sign-in link can be used if the request does not set it.
 	DefaultExpiry = 10 * time.Minute
-	// MaxExpiry bounds how long a sign-in link can be used: it travels in chats and mails.
+	// MaxExpiry bounds how long a sign-in link can be used, because links are sent in chats and mails.
 	MaxExpiry = 24 * time.Hour
 	// SessionLength is how long a member stays signed in, active or not, after signing in or KeepAlive.
 	SessionLength = 12 * time.Hour
 )
 
-// Path is where on the operator's listener a sign-in link leads; the secret follows.
+// Path is the path of a sign-in link on the operator's listener; the secret follows it.
 const Path = "/dashboard/sign-in?token="
 
 // usedEvery is the precision with which the last use of a session is stored.
 const usedEvery = time.Minute
 
-// secretBytes is the randomness of a sign-in link and of a session: nobody guesses 256 bits.
+// secretBytes is the randomness of the secret of a sign-in link and of a session: nobody can guess 256 bits.
 const secretBytes = 32
 
-// Member is a member who is signed in, or can be by a link.
+// Member is a member who is signed in, or whom a link can sign in.
 type Member struct {
 	Name string
 	// Role is owner or admin.
@@ -64,17 +63,16 @@ type Member struct {
 	StoreName string
 	// ExpiresAt is when the session or the link expires.
 	ExpiresAt time.Time
-	// Origin is the scheme and host of the sign-in link, such as https://dashboard.example.com; empty
-	// when the link is of a release that did not keep it.
+	// Origin is the scheme and host of the sign-in link, such as https://dashboard.example.com; empty for a link of a release
+	// that did not store it.
 	Origin string
 }
 
-// Secure reports whether the session's cookie travels over HTTPS only.
+// Secure reports whether browsers send the session's cookie only over HTTPS.
 func (m Member) Secure() bool { return !strings.HasPrefix(m.Origin, "http://") }
 
-// CheckBaseURL returns the origin of an address that sign-in links can be made under: https, or http on
-// a loopback address, without query and fragment. A session's cookie never travels in the clear beyond
-// this machine.
+// CheckBaseURL checks the base address of sign-in links and returns its origin. The address must be https, or http on a
+// loopback address, without query and fragment, so that a session's cookie leaves this machine only encrypted.
 func CheckBaseURL(address string) (origin string, err error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Hostname() == "" || u.User != nil || u.RawQuery != "" ||
@@ -84,7 +82,7 @@ func CheckBaseURL(address string) (origin string, err error) {
 	if u.Scheme == "http" && !loopback(u.Hostname()) {
 		return "", fmt.Errorf("must be an https address: over http nobody can sign in beyond this machine, not %q", address)
 	}
-	// As a browser writes it (RFC 6454, section 6.2).
+	// The form that browsers use (RFC 6454, section 6.2).
 	port := map[string]string{"https": ":443", "http": ":80"}[u.Scheme]
 	return u.Scheme + "://" + strings.TrimSuffix(strings.ToLower(u.Host), port), nil
 }
@@ -229,8 +227,8 @@ func (s *Sessions) InSession(ctx context.Context, secret string, secure bool) (c
 	return tenant.With(ctx, shop.TenantOf(in), tenant.Actor{Type: tenant.ActorMember, Name: row.Member}), member, nil
 }
 
-// storeOf reads the store of a session or of a sign-in link. It fails with the caller's error none if the store is gone or its
-// deletion has begun, because such a store lets nobody in.
+// storeOf reads the store of a session or a sign-in link. It fails with none, the caller's error, if the store is gone or its
+// deletion has begun, because members may not sign in to such a store.
 func storeOf(ctx context.Context, stores *ent.StoreClient, storeID uuid.UUID, none error) (*ent.Store, error) {
 	row, err := stores.Get(ctx, storeID)
 	switch {
@@ -279,19 +277,19 @@ func Lasting(now time.Time) predicate.Session {
 
 func newSecret() (secret string, fingerprint []byte) {
 	var random [secretBytes]byte
-	_, _ = rand.Read(random[:]) // never fails: it ends the process instead
+	_, _ = rand.Read(random[:]) // rand.Read never fails; it ends the process instead
 	secret = base64.RawURLEncoding.EncodeToString(random[:])
 	return secret, fingerprintOf(secret)
 }
 
-// fingerprintOf is the stored form of a secret, by which it is looked up.
+// fingerprintOf returns the stored form of a secret, by which rows are looked up.
 func fingerprintOf(secret string) []byte {
 	sum := sha256.Sum256([]byte(secret))
 	return sum[:]
 }
 
-// End ends sessions and unused links, and returns how many. The links come first: a transaction
-// that uses one locks its row, so End waits for its commit and then finds the session that it began.
+// End ends sessions and unused links, and returns how many. It ends the links first, because a transaction that uses a link
+// locks its row: End waits for that commit and then finds the new session.
 func End(ctx context.Context, tx *ent.Tx, of []predicate.Session, linksOf []predicate.SignInLink) (sessions, links int,
 	err error) {
 	now := hook.Time(ctx)

@@ -1,5 +1,4 @@
-// Package shoptest makes an open store for the tests of packages whose rules need one, and reads what a change
-// left behind.
+// Package shoptest makes an open store for tests of packages whose rules need one, and reads the records of a change.
 package shoptest
 
 import (
@@ -22,7 +21,7 @@ import (
 	"go.storefront.example/server/shop"
 )
 
-// Bench is the rules with one open store, whose context is that of a key called "tests".
+// Bench is a Shop with one open store. Its context has that store, and a key called "tests" as the actor.
 type Bench struct {
 	*shop.Shop
 	DB  *db.DB
@@ -30,7 +29,7 @@ type Bench struct {
 	T   *testing.T
 }
 
-// New returns a bench whose store is called atelier and counts in francs (XAF).
+// New returns a Bench whose store has the slug atelier and the currency XAF.
 func New(t *testing.T, s *db.DB, o shop.Options) Bench {
 	t.Helper()
 	b := Bench{Shop: shop.New(s, o), DB: s, T: t}
@@ -66,7 +65,7 @@ func (b Bench) Product(title string, price int64) *storefrontv1.Product {
 	return p
 }
 
-// Link creates a FIXED payment link of 500 with a cap, or none.
+// Link creates a FIXED payment link of 500, with at most maxPayments payments unless that is nil.
 func (b Bench) Link(maxPayments *int32) *storefrontv1.PaymentLink {
 	b.T.Helper()
 	l, err := b.CreatePaymentLink(b.Ctx, &storefrontv1.CreatePaymentLinkRequest{
@@ -76,7 +75,7 @@ func (b Bench) Link(maxPayments *int32) *storefrontv1.PaymentLink {
 	return l
 }
 
-// Buy records an order of two of a product, or through a link, by a buyer with this e-mail.
+// Buy creates an order of two of a product, or through a link, by a buyer with this e-mail.
 func (b Bench) Buy(email, productID, linkID string) *storefrontv1.Order {
 	b.T.Helper()
 	d := shop.OrderDraft{Buyer: shop.Buyer{Email: &email}, PaymentLinkID: linkID}
@@ -122,7 +121,7 @@ func Refused(t *testing.T, err error, code apierr.Code) *apierr.Refusal {
 	return r
 }
 
-// RefusalCode returns the code of a refusal, "" of any other error and of none.
+// RefusalCode returns the code of a refusal, or "" for nil and any other error.
 func RefusalCode(err error) apierr.Code {
 	if r, ok := errors.AsType[*apierr.Refusal](err); ok {
 		return r.Code
@@ -130,18 +129,18 @@ func RefusalCode(err error) apierr.Code {
 	return ""
 }
 
-// Clock is a clock that is moved by hand. Goroutines may share it.
+// Clock is a clock that tests advance. Goroutines may share it.
 type Clock struct{ milliseconds atomic.Int64 }
 
-// NewClock returns a clock that stands at noon of 1 October 2026, in UTC.
+// NewClock returns a clock at noon of 1 October 2026, in UTC.
 func NewClock() *Clock {
 	c := &Clock{}
 	c.milliseconds.Store(time.Date(2026, time.October, 1, 12, 0, 0, 0, time.UTC).UnixMilli())
 	return c
 }
 
-// Now is the clock's time.
+// Now returns the clock's time.
 func (c *Clock) Now() time.Time { return time.UnixMilli(c.milliseconds.Load()).UTC() }
 
-// Advance moves the clock on.
+// Advance advances the clock.
 func (c *Clock) Advance(d time.Duration) { c.milliseconds.Add(d.Milliseconds()) }

@@ -11,12 +11,12 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
-// Filler sets every field of messages to a value that no other field has, by reflection: a field that is added to a message
-// has a value in the tests without being named there. The zero Filler is ready for use.
+// Filler sets every field of messages, by reflection, to a value that no other field has. So tests cover a new field of a
+// message without naming it. The zero Filler is ready for use.
 type Filler struct{ n int }
 
-// Fill sets the fields of a message that have no value yet, and those of the messages in it; a list gets two. What a rule
-// allows only beside other values, set before.
+// Fill sets the fields of a message, and of the messages in it, that have no value yet; a list gets two elements. Set fields
+// first whose values depend on other fields.
 func (f *Filler) Fill(m proto.Message) { f.fill(m.ProtoReflect()) }
 
 func (f *Filler) fill(m protoreflect.Message) {
@@ -38,7 +38,7 @@ func (f *Filler) fill(m protoreflect.Message) {
 	}
 }
 
-// value is the next value of a field's type, in a form that its name asks for.
+// value returns the next value of a field's type, in the form that the field's name requires.
 func (f *Filler) value(fd protoreflect.FieldDescriptor, empty func() protoreflect.Value) protoreflect.Value {
 	f.n++
 	switch fd.Kind() {

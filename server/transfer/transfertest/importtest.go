@@ -1,4 +1,4 @@
-// Package transfertest has whole objects of the API as lines of an import, for tests.
+// Package transfertest has complete objects of the API as lines of an import, for tests.
 package transfertest
 
 import (
@@ -9,7 +9,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// Fields is a line as a map, to be changed.
+// Fields is a line as a map that tests change.
 type Fields map[string]any
 
 // With returns a copy with one field changed.
@@ -26,7 +26,7 @@ func (f Fields) Without(name string) Fields {
 	return changed
 }
 
-// Lines writes one object a line.
+// Lines writes each object on a line.
 func Lines(objects ...Fields) *bytes.Reader {
 	var b bytes.Buffer
 	for _, o := range objects {
@@ -39,7 +39,7 @@ func Lines(objects ...Fields) *bytes.Reader {
 	return bytes.NewReader(b.Bytes())
 }
 
-// OneProduct is a whole product of the API with an id of its own.
+// OneProduct returns a complete product with its own id.
 func OneProduct() Fields {
 	id := uuid.NewString()
 	return Fields{
@@ -50,7 +50,7 @@ func OneProduct() Fields {
 	}
 }
 
-// OneCustomer is a whole customer of the API with an id of its own.
+// OneCustomer returns a complete customer with its own id.
 func OneCustomer() Fields {
 	id := uuid.NewString()
 	return Fields{
@@ -59,7 +59,7 @@ func OneCustomer() Fields {
 	}
 }
 
-// OneOrder is a whole order of the API with an id of its own, paid by the buyer.
+// OneOrder returns a complete order with its own id, paid by the buyer.
 func OneOrder(buyer Fields) Fields {
 	id := uuid.NewString()
 	return Fields{

@@ -1,8 +1,8 @@
-// Package cluster runs a PostgreSQL server for tests: fresh data in a new folder, a free port on
-// the loopback address, and fsync on, because it is made for crashes that must lose nothing.
-// PostgreSQL refuses to run as root; for root it runs as another user.
+// Package cluster runs a PostgreSQL server for tests: fresh data in a new folder, a free port on the loopback address, and
+// fsync on, because tests crash it and expect that nothing is lost. PostgreSQL refuses to run as root, so for root it runs as
+// another user.
 //
-// The package runs no SQL and keeps nothing: Close removes the data.
+// The package runs no SQL. Close removes the data.
 package cluster
 
 import (
@@ -25,10 +25,10 @@ import (
 const (
 	// commandTimeout bounds one call of PostgreSQL's programs.
 	commandTimeout = time.Minute
-	// portAttempts is how many ports are tried, because a free port may be taken before the server
-	// binds it.
+	// portAttempts is how many ports begin tries, because another program may take a free port before the server does.
 	portAttempts = 5
-	// firstPort and endPort bound the ports: Linux hands out those from 32768 on, other systems later ones.
+	// firstPort and endPort bound the ports to the range below those that systems hand out: Linux from 32768 on, other systems
+	// later ones.
 	firstPort, endPort = 20_000, 32_768
 	maxConns           = 100
 )
@@ -39,23 +39,23 @@ type Options struct {
 	// the server's log stay elsewhere, so that a full disk fails statements but not the server. Empty
 	// means a temporary folder for everything.
 	Disk string
-	// Settings are of the server and of its standbys, as NAME=VALUE without spaces.
+	// Settings are NAME=VALUE without spaces, for the server and its standbys.
 	Settings []string
 }
 
-// Cluster is a PostgreSQL server. It belongs to one goroutine.
+// Cluster is a PostgreSQL server. Only one goroutine may use it.
 type Cluster struct {
-	programs string // their folder
+	programs string // the folder of PostgreSQL's programs
 	folder   string
 	disk     string // Options.Disk
 	settings []string
 	port     int
 	as       []string // the command prefix that runs a program as the server's user
-	uid, gid int      // of that user, if as is set
+	uid, gid int      // the server's user, if as is set
 }
 
-// Find returns the folder of PostgreSQL's programs: from the path, else the newest of Debian's. As root it fails without runuser,
-// because PostgreSQL refuses to run as root.
+// Find returns the folder of PostgreSQL's programs: the one on the path, else the newest that Debian installed. As root it
+// fails without runuser, because PostgreSQL refuses to run as root.
 func Find() (string, error) {
 	if os.Geteuid() == 0 {
 		if _, err := exec.LookPath("runuser"); err != nil {
@@ -63,12 +63,12 @@ func Find() (string, error) {
 		}
 	}
 	if found, err := exec.LookPath("initdb"); err == nil {
-		// Resolve a link: its folder may not hold the other programs.
+		// Resolve a link, because the link's folder may lack the other programs.
 		if found, err = filepath.EvalSymlinks(found); err == nil {
 			return filepath.Dir(found), nil
 		}
 	}
-	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/initdb") // the pattern is well formed
+	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/initdb") // no error: the pattern is well formed
 	if len(found) == 0 {
 		return "", errors.New("PostgreSQL is not installed here: there is no initdb")
 	}
@@ -76,13 +76,13 @@ func Find() (string, error) {
 	return filepath.Dir(newest), nil
 }
 
-// version is the number in /usr/lib/postgresql/NUMBER/bin/initdb.
+// version returns NUMBER of /usr/lib/postgresql/NUMBER/bin/initdb.
 func version(path string) int {
 	n, _ := strconv.Atoi(filepath.Base(filepath.Dir(filepath.Dir(path)))) // 0 for another name
 	return n
 }
 
-// Start makes a cluster and starts it. Programs is the folder with initdb and pg_ctl.
+// Start makes a cluster and starts it. programs is the folder with initdb and pg_ctl.
 func Start(ctx context.Context, programs string) (*Cluster, error) {
 	return StartWith(ctx, programs, Options{})
 }
@@ -117,8 +117,8 @@ func (c *Cluster) begin(ctx context.Context) (*Cluster, error) {
 	return nil, errors.Join(err, c.remove())
 }
 
-// prepare creates the cluster's folder and, in it, those for data and logs. As root it gives the inner ones to an unprivileged
-// user, because the server runs as that user.
+// prepare creates the cluster's folder and the folders for data and logs in it. As root it gives the inner ones to an
+// unprivileged user, because the server runs as that user.
 func prepare(programs string, o Options) (*Cluster, error) {
 	folder, err := os.MkdirTemp("", "storefront-cluster-")
 	if err != nil {
@@ -156,7 +156,7 @@ func prepare(programs string, o Options) (*Cluster, error) {
 	return c, nil
 }
 
-// unprivileged returns the user that runs the server when root starts it.
+// unprivileged returns the user as whom the server runs when root starts it.
 func unprivileged() (*user.User, error) {
 	if found, err := user.Lookup("postgres"); err == nil {
 		return found, nil
@@ -171,7 +171,7 @@ func (c *Cluster) data() string {
 	return filepath.Join(c.folder, "data")
 }
 
-// aside is the folder for files that a full disk must not affect.
+// aside returns the folder for files that a full disk must not affect.
 func (c *Cluster) aside() string { return filepath.Join(c.folder, "aside") }
 
 func (c *Cluster) log() string {
@@ -181,10 +181,10 @@ func (c *Cluster) log() string {
 	return filepath.Join(c.data(), "server.log")
 }
 
-// Programs is the folder of the server's programs.
+// Programs returns the folder of the server's programs.
 func (c *Cluster) Programs() string { return c.programs }
 
-// Port is the server's, of 127.0.0.1.
+// Port returns the server's port on 127.0.0.1.
 func (c *Cluster) Port() int { return c.port }
 
 // URL returns the URL of the database postgres.
@@ -192,8 +192,7 @@ func (c *Cluster) URL() string {
 	return fmt.Sprintf("postgres://postgres@127.0.0.1:%d/postgres?sslmode=disable", c.port)
 }
 
-// Restart starts the server, after a crash with everything that was committed, and waits until it
-// answers.
+// Restart starts the server and waits until it answers. After a crash it has everything that was committed.
 func (c *Cluster) Restart(ctx context.Context) error {
 	options := fmt.Sprintf("-p %d -c listen_addresses=127.0.0.1 -c unix_socket_directories='' -c max_connections=%d -c fsync=on",
 		c.port, maxConns)
@@ -207,14 +206,14 @@ func (c *Cluster) Restart(ctx context.Context) error {
 	return nil
 }
 
-// Crash stops the server as a crash would: it writes nothing more, and recovers at the next start.
+// Crash stops the server as a crash would: it writes nothing more, and recovers when it starts again.
 func (c *Cluster) Crash(ctx context.Context) error {
 	return c.run(ctx, "pg_ctl", "-D", c.data(), "-w", "-m", "immediate", "stop")
 }
 
 // Close stops the server and removes its data.
 func (c *Cluster) Close() error {
-	// It may be down already, which is the only error.
+	// The only error is that the server is already down.
 	_ = c.Crash(context.Background())
 	return c.remove()
 }
@@ -230,11 +229,11 @@ func (c *Cluster) run(ctx context.Context, name string, args ...string) error {
 	defer cancel()
 	line := append(append(slices.Clone(c.as), filepath.Join(c.programs, name)), args...)
 	command := exec.CommandContext(ctx, line[0], line[1:]...) //nolint:gosec // PostgreSQL's own programs.
-	// That user may not be allowed into the present folder.
+	// The server's user may have no access to the current folder.
 	command.Dir = string(filepath.Separator)
-	// Citus looks for certificates there, and fails where it may not look.
+	// Citus looks for certificates in the home folder, and fails if it may not read there.
 	command.Env = append(os.Environ(), "HOME="+c.folder)
-	// A file instead of a pipe: the server inherits it and would hold a pipe open.
+	// A file, because the server would inherit a pipe and hold it open.
 	output, err := os.CreateTemp(c.folder, "output-")
 	if err != nil {
 		return err
@@ -251,15 +250,15 @@ func (c *Cluster) run(ctx context.Context, name string, args ...string) error {
 // complaint returns the last line of the server's log.
 func (c *Cluster) complaint() string { return last(c.log()) }
 
-// last is the last line of a file.
+// last returns the last line of a file.
 func last(path string) string {
-	text, _ := os.ReadFile(path) // without it there is nothing to add to the error
+	text, _ := os.ReadFile(path) // if the file cannot be read, the error gets no detail
 	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
 	return lines[len(lines)-1]
 }
 
-// FreePort returns a port of the loopback address that nobody uses. It is none of those that systems
-// hand out, so that neither a connection nor a listener of another test takes it before its user does.
+// FreePort returns an unused port of the loopback address. It is outside the range that systems hand out, so that no connection
+// or listener of another test takes it meanwhile.
 func FreePort() (port int, err error) {
 	for range portAttempts {
 		port = firstPort + rand.IntN(endPort-firstPort) //nolint:gosec // Nothing secret is made of it.
