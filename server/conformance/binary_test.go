@@ -44,6 +44,9 @@ var build = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
+	if binary := os.Getenv("STOREFRONT_TEST_BINARY"); binary != "" {
+		return binary, nil
+	}
 	if built, err = os.MkdirTemp("", "conformance-"); err != nil {
 		return "", err
 	}

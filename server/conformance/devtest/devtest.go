@@ -135,10 +135,14 @@ type Command struct {
 	File string
 }
 
-// Build builds the command; the test's end removes it.
+// Build builds the command; the test's end removes it. If STOREFRONT_TEST_BINARY names a command that is built already, as in
+// CI, it is that one.
 func Build(t testing.TB) Command {
 	t.Helper()
 	Watch(t)
+	if built := os.Getenv("STOREFRONT_TEST_BINARY"); built != "" {
+		return Command{built}
+	}
 	c := Command{filepath.Join(t.TempDir(), Executable("storefront"))}
 	Run(t, Top(t), nil, "go", "build", "-o", c.File, "./cmd/storefront")
 	return c
