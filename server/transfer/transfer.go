@@ -1,4 +1,4 @@
-// Package transfer imports rows into a store. An Importer checks and stores batches of the API's messages, which
+// Package transfer imports rows into a store, and exports them. An Importer checks and stores batches of the API's messages, which
 // cmd/storefront/importfile makes from people's files, and rows of an export.
 //
 //	batch ─► read: rules of each row ─► plan: what the store has ─► store: rows, and their number in the import's journal entry
@@ -6,6 +6,8 @@
 // It keeps ids, dates, statuses, references and counters. If the store has a row's id, it leaves the row unchanged, or with
 // update changes it as a PATCH does. So importing a file again stores nothing twice and continues an import that died. It sends
 // events only if asked. Rows of an export are all rows that the store had, and its counters already count them.
+//
+// Export reads all rows of a store, in one transaction, in the form in which Importer.Rows takes them.
 package transfer
 
 import (
