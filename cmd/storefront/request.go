@@ -304,7 +304,7 @@ func (c column[Item]) of(items []Item) *shownColumn {
 	with := &shownColumn{name: c.name, isID: c.id != nil, isTime: c.at != nil, cut: c.cut, optional: c.optional,
 		room: cmp.Or(c.room, minCut)}
 	for _, item := range items {
-		cell := ""
+		var cell string
 		switch {
 		case c.id != nil:
 			cell = c.id(item)

@@ -438,7 +438,7 @@ func (s on) answers(ctx context.Context, tx *ent.Tx, f *Forgetting, events []uui
 	}
 	args := db.Args{f.StoreID}
 	of := " WHERE store_id = $1 AND event_id IN (" + args.AddIDs(events) + ") ORDER BY id"
-	now := db.Args(slices.Clone(args))
+	now := slices.Clone(args)
 	// Is an attempt under way?
 	live := "SELECT id, created_at, attempts, '', lease IS NOT NULL AND due_at > COALESCE(CAST(" + now.Add(s.TimeArg()) +
 		" AS timestamptz), CURRENT_TIMESTAMP) FROM deliveries" + of + s.RowLock("")

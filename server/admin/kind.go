@@ -157,26 +157,26 @@ func (o *Operator) find(ctx context.Context, of kind, in named, by func(tenant.S
 
 // findID returns the id of the only row of a store that has a value in a column, if a column is given, or whose id begins or
 // ends with a name.
-func (of kind) findID(ctx context.Context, q db.Querier, t tenant.Store, name, column, value string) (id string, err error) {
+func (k kind) findID(ctx context.Context, q db.Querier, t tenant.Store, name, column, value string) (id string, err error) {
 	var found []string
 	if column != "" && validate.Storable(name) {
-		found, err = ids(ctx, q, "SELECT CAST(id AS text) FROM "+of.table+" WHERE store_id = $1 AND "+column+" = $2", t.ID, value)
+		found, err = ids(ctx, q, "SELECT CAST(id AS text) FROM "+k.table+" WHERE store_id = $1 AND "+column+" = $2", t.ID, value)
 	}
 	if part := strings.ToLower(name); err == nil && len(found) == 0 && partOfID.MatchString(part) {
-		rows := "SELECT CAST(id AS text) AS id FROM " + of.table + " WHERE store_id = $1"
-		if of.other != "" {
-			rows += " UNION SELECT CAST(id AS text) FROM " + of.other + " WHERE store_id = $1"
+		rows := "SELECT CAST(id AS text) AS id FROM " + k.table + " WHERE store_id = $1"
+		if k.other != "" {
+			rows += " UNION SELECT CAST(id AS text) FROM " + k.other + " WHERE store_id = $1"
 		}
 		found, err = ids(ctx, q, "SELECT id FROM ("+rows+") ids WHERE id LIKE $2 OR id LIKE $3 ORDER BY id DESC LIMIT "+
 			strconv.Itoa(maxAmbiguous), t.ID, part+"%", "%"+part)
 	}
 	switch {
 	case err != nil:
-		return "", fmt.Errorf("find the %s %s: %w", of.word, name, err)
+		return "", fmt.Errorf("find the %s %s: %w", k.word, name, err)
 	case len(found) == 0:
-		return "", apierr.New(of.missing, fmt.Sprintf("There is no %s %q in the store %s.", of.word, name, t.Slug))
+		return "", apierr.New(k.missing, fmt.Sprintf("There is no %s %q in the store %s.", k.word, name, t.Slug))
 	case len(found) > 1:
-		return "", apierr.New(of.missing, fmt.Sprintf("The id %s is ambiguous in the store %s: %s.", name, t.Slug, strings.Join(found, ", ")))
+		return "", apierr.New(k.missing, fmt.Sprintf("The id %s is ambiguous in the store %s: %s.", name, t.Slug, strings.Join(found, ", ")))
 	}
 	return found[0], nil
 }

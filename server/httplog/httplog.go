@@ -90,7 +90,7 @@ func (x *Exchange) Recover(logger *slog.Logger, refuse func(error)) {
 	switch {
 	case v == nil:
 		return
-	case v == http.ErrAbortHandler:
+	case v == any(http.ErrAbortHandler): //nolint:errorlint // It is what a handler panics with, not an error that wraps it.
 		panic(v)
 	}
 	begun := x.Status != 0

@@ -96,7 +96,7 @@ func TestTheSpanHasTheOutcome(t *testing.T) {
 	require.Equal(t, "/storefront.v1.ThingService/GetThing", ended.Name())
 	found := map[string]string{}
 	for _, a := range ended.Attributes() {
-		found[string(a.Key)] = a.Value.Emit()
+		found[string(a.Key)] = a.Value.String()
 	}
 	require.Equal(t, "internal_error", found["storefront.refusal"])
 	require.Equal(t, "500", found["http.response.status_code"])
