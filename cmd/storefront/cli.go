@@ -37,9 +37,9 @@ type cli struct {
 	Trigger    triggerCmd    `cmd:"" group:"connect" help:"Make an event of a type, with demo data."`
 	MCP        mcpCmd        `cmd:"" name:"mcp" group:"connect" help:"Offer the API to agents, by the Model Context Protocol."`
 	Activity   activityCmd   `cmd:"" group:"sell" help:"Read a store's activity journal."`
-	Dashboard  dashboardCmd  `cmd:"" group:"sell" help:"Let members in to the dashboard of their store."`
-	Import     importCmd     `cmd:"" group:"sell" help:"Load existing products, customers or orders in bulk, or all of an export."`
-	Export     exportCmd     `cmd:"" group:"sell" help:"Write all that a store has into files."`
+	Dashboard  dashboardCmd  `cmd:"" group:"sell" help:"Sign members in to the dashboard of their store."`
+	Import     importCmd     `cmd:"" group:"sell" help:"Import products, customers or orders in bulk, or a whole export."`
+	Export     exportCmd     `cmd:"" group:"sell" help:"Write all data of a store into files."`
 	Secret     secretCmd     `cmd:"" group:"keep" help:"Make secrets for the service's settings, and replace the secret key."`
 	Backup     backupCmd     `cmd:"" group:"keep" help:"Copy a SQLite database while it is in use."`
 	Shard      shardCmd      `cmd:"" group:"keep" help:"Distribute the tables by store over several machines, with Citus."`
