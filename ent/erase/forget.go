@@ -1,4 +1,4 @@
-// Package erase takes data away for good: what names a customer (Forget), and a whole store (Store).
+// Package erase erases a customer's personal data (BeginForgetting, Step) and deletes whole stores (Store), both for good.
 //
 //	BeginForgetting: the customer's row and notes, in one transaction ──► forgettings: unfinished ◄──────────────┐
 //	   Step: activity ──► events with their deliveries ──► refused requests ──► idempotency keys ──► SQLite's log ──┤ changed
@@ -8,12 +8,12 @@
 //	stores.delete_at ──past──► Store: deletion_began_at ──► batch by batch, table by table ──► the store's row
 //	   │ restored before: nothing       │ killed: any process begins again with what is left
 //
-// Amounts, references and dates of a forgotten customer's orders stay. What is written after BeginForgetting has
-// nothing of the customer's, because events, journal and answers show the customer's row and its orders. If somebody gives the
-// row a name again, or one of its orders a note, before the end, that is forgotten too, from the beginning on.
+// Amounts, references and dates of an erased customer's orders stay. Rows written after BeginForgetting hold no personal data,
+// because events, journal and answers are made from the customer's row and its orders. If somebody gives the row a name again,
+// or one of its orders a note, before the end, the passes begin again.
 //
-// A row is forgotten for what it shows: an event, an answer or an entry about the customer for its fields, a text that a caller
-// chose if it holds a value that the customer has or had (identity). What cannot be read is replaced whole.
+// In an event, an answer or a journal entry about the customer the personal fields are erased. A text that a caller chose is
+// erased if it contains a value that the customer has or had (identity). Rows that cannot be read are replaced whole.
 package erase
 
 import (
