@@ -14,14 +14,14 @@ import (
 )
 
 const (
-	// attemptTimeout is how long an attempt may take, far longer than the service needs, so that a
-	// connection that died silently leaves time for the next.
+	// attemptTimeout is how long an attempt may take: far longer than the service needs, but short enough that a silently dead
+	// connection leaves time for the next attempt.
 	attemptTimeout = 30 * time.Second
-	// firstDelay and maxDelay bound the pauses before a retry that waits for no Retry-After.
+	// firstDelay and maxDelay bound the pauses before a retry without Retry-After.
 	firstDelay = 250 * time.Millisecond
 	maxDelay   = 8 * time.Second
-	// maxRetryAfter is the longest wait before an automatic retry: the service's limits count by the
-	// minute (specification, Limits), so a person should decide about anything longer.
+	// maxRetryAfter is the longest wait before an automatic retry. A person should decide about longer waits, because the
+	// service's limits count by the minute (specification, Limits).
 	maxRetryAfter = time.Minute
 )
 
@@ -31,23 +31,23 @@ type caller struct {
 	timeout    time.Duration
 }
 
-// attempt is one sending of a request and its result. It travels in the context, because the
-// generated methods return only a message or an error.
+// attempt is one sending of a request and its result. It is passed in the context, because the generated methods return only a
+// message or an error.
 type attempt struct {
 	spec     connect.Spec
 	sent     bool
-	response *http.Response // for its status and headers
+	response *http.Response // the source of its status and headers
 }
 
 type attemptKey struct{}
 
-// operation is the method's name, without its service.
+// operation returns the method's name, without its service.
 func (a *attempt) operation() string {
 	return a.spec.Procedure[strings.LastIndexByte(a.spec.Procedure, '/')+1:]
 }
 
-// call calls a method of the API, with retries. All of them share one deadline: the context's or
-// that of the call's time, whichever is earlier.
+// call calls a method of the API, with retries. All attempts share one deadline: the context's or the end of the call's time,
+// whichever is earlier.
 func call[Q, A any](ctx context.Context, c *caller, method func(context.Context, *Q) (*A, error), request *Q) (*A, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
@@ -78,7 +78,7 @@ func call[Q, A any](ctx context.Context, c *caller, method func(context.Context,
 	}
 }
 
-// once makes one attempt in its own time.
+// once makes one attempt within attemptTimeout.
 func once[Q, A any](ctx context.Context, method func(context.Context, *Q) (*A, error), request *Q) (*A, error) {
 	ctx, cancel := context.WithTimeout(ctx, attemptTimeout)
 	defer cancel()
@@ -94,9 +94,8 @@ func (a *attempt) repeatable(e *Error) bool {
 	return a.idempotent() && (e.Status >= http.StatusInternalServerError || e.Code == NetworkError || e.Code == Timeout)
 }
 
-// idempotent reports whether repeating the request has the effect of sending it once. The protos
-// declare it of reads and of enabling; the specification grants it to changes and to recording a
-// customer. A method that is not listed is never repeated.
+// idempotent reports whether repeating the request has the effect of sending it once. The protos declare that for reads and for
+// enabling; the specification grants it to changes and to recording a customer. A method that is not listed is never repeated.
 func (a *attempt) idempotent() bool {
 	switch a.spec.Procedure {
 	case storefrontv1connect.ProductServiceUpdateProductProcedure,
@@ -108,8 +107,8 @@ func (a *attempt) idempotent() bool {
 	return a.spec.IdempotencyLevel != connect.IdempotencyUnknown
 }
 
-// delay is the pause after so many retries: it doubles, and half of it is random, so that clients
-// that failed together do not retry together.
+// delay returns the pause after so many retries. It doubles, and half of it is random, so that clients that failed together do
+// not retry together.
 func delay(retries int) time.Duration {
 	full := maxDelay
 	if retries < 5 { // 250 ms << 5 is maxDelay
@@ -118,8 +117,8 @@ func delay(retries int) time.Duration {
 	return full/2 + rand.N(full/2) //nolint:gosec // A pause need not be secret.
 }
 
-// signer adds the key and the program's name to every request. Only this function holds the key, so
-// printing a Client cannot reveal it.
+// signer adds the key and the program's name to every request. Only this function holds the key, so printing a Client cannot
+// reveal it.
 func signer(key, userAgent string) connect.UnaryInterceptorFunc {
 	return func(next connect.UnaryFunc) connect.UnaryFunc {
 		return func(ctx context.Context, request connect.AnyRequest) (connect.AnyResponse, error) {
@@ -127,7 +126,7 @@ func signer(key, userAgent string) connect.UnaryInterceptorFunc {
 			request.Header().Set("User-Agent", userAgent)
 			a, _ := ctx.Value(attemptKey{}).(*attempt)
 			a.spec = request.Spec()
-			// Connect sends an empty request in place of one that it cannot encode.
+			// Checked here, because Connect would send an empty request in place of one that it cannot encode.
 			if _, err := proto.Marshal(request.Any().(proto.Message)); err != nil {
 				return nil, err
 			}

@@ -57,15 +57,14 @@ type Client struct {
 	PaymentLinks *PaymentLinks
 }
 
-// DefaultMaxRetries is how often a request is retried without WithMaxRetries.
+// DefaultMaxRetries is the maximum number of retries without WithMaxRetries.
 const DefaultMaxRetries = 3
 
-// DefaultTimeout is how long a call may take, with its retries, without WithTimeout.
+// DefaultTimeout is how long a call may take without WithTimeout, including its retries.
 const DefaultTimeout = 2 * time.Minute
 
-// New returns a client of the service at a base URL, such as https://api.example.com, without /v1.
-// It does not connect yet. The error names the argument that cannot be used, and never contains the
-// key.
+// New returns a client of the service at a base URL, such as https://api.example.com, without /v1. It does not connect yet. The
+// error names the invalid argument, and never contains the key.
 func New(baseURL, key string, options ...Option) (*Client, error) {
 	s := settings{maxRetries: DefaultMaxRetries, timeout: DefaultTimeout, userAgent: agent()}
 	for _, set := range options {

@@ -36,7 +36,7 @@ const (
 	Unavailable                Code = "unavailable"                  // 503
 )
 
-// The codes of this package, for requests that the service did not answer.
+// Codes of this package, for requests that the service did not answer.
 const (
 	// NetworkError: no answer came, or it broke off. Whether a write took effect is unknown.
 	NetworkError Code = "network_error"

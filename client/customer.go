@@ -33,8 +33,7 @@ type NewCustomer struct {
 	Phone string
 }
 
-// CustomerChange names the fields of a customer to change, with Set or Clear; the others stay as
-// they are.
+// CustomerChange has the fields of a customer to change, with Set or Clear; the other fields stay unchanged.
 type CustomerChange struct {
 	Name Field[string]
 	// Clear removes an Email or a Phone, but not both.
@@ -42,8 +41,8 @@ type CustomerChange struct {
 	Phone Field[string]
 }
 
-// Customers are the store's buyers. An e-mail address or a phone number identifies a customer
-// within a store. Goroutines may share it.
+// Customers has the operations on the store's customers. An e-mail address or a phone number identifies a customer within a
+// store. Goroutines may share it.
 type Customers struct {
 	caller *caller
 	rpc    storefrontv1connect.CustomerServiceClient
@@ -74,10 +73,9 @@ func (c *Customers) Get(ctx context.Context, id string) (*Customer, error) {
 	return call(ctx, c.caller, c.rpc.GetCustomer, &storefrontv1.GetCustomerRequest{Id: id})
 }
 
-// Create records a customer. If the store already has a customer with that e-mail or phone, Create
-// adds what that customer lacks. A customer is never recorded twice, so Create is retried like a
-// read. It needs the scope customers:write. The error is an *Error: CustomerIdentifierRequired,
-// PhoneInvalid, CustomerConflict or ValidationFailed.
+// Create records a customer. If the store already has a customer with that e-mail or phone, Create fills in that customer's
+// missing fields. A customer is never recorded twice, so Create is retried like a read. It needs the scope customers:write. The
+// error is an *Error: CustomerIdentifierRequired, PhoneInvalid, CustomerConflict or ValidationFailed.
 func (c *Customers) Create(ctx context.Context, customer NewCustomer) (*Customer, error) {
 	return call(ctx, c.caller, c.rpc.CreateCustomer, &storefrontv1.CreateCustomerRequest{
 		Name: customer.Name, Email: given(customer.Email), Phone: given(customer.Phone),

@@ -24,8 +24,7 @@ type Error struct {
 	Operation string
 	// Code is the reason.
 	Code Code
-	// Status is the HTTP status that the specification gives the code, or the status of an
-	// UnexpectedAnswer; 0 when nothing answered.
+	// Status is the HTTP status of the code in the specification, or the status of an UnexpectedAnswer; 0 if nothing answered.
 	Status int
 	// Message explains the reason in English, for people. It may change at any time.
 	Message string
@@ -71,8 +70,8 @@ func (e *Error) Unwrap() error { return e.cause }
 // serviceDeadline is the service's code for a call whose own deadline passed.
 const serviceDeadline = "deadline_exceeded"
 
-// newError converts the result of an attempt to an error that callers can branch on. Connect's own
-// codes do not serve: it calls a reset connection canceled, and a proxy's 404 unimplemented.
+// newError converts the result of an attempt to an error with a code for callers. Connect's own codes are not enough, because
+// it calls a reset connection canceled, and a proxy's 404 unimplemented.
 func newError(ctx context.Context, a *attempt, err error) *Error {
 	e := &Error{Operation: a.operation(), cause: err}
 	if a.response != nil {
@@ -82,7 +81,7 @@ func newError(ctx context.Context, a *attempt, err error) *Error {
 	refusal := ServiceError(err)
 	switch {
 	case refusal.GetCode() == serviceDeadline:
-		// Connect sends the context's deadline along, and the service noticed first that it had passed.
+		// Connect sends the context's deadline to the service, which noticed first that it had passed.
 		e.Code, e.Message, e.cause = Timeout, "the call's deadline passed", errors.Join(context.DeadlineExceeded, err)
 		e.RequestID = refusal.GetRequestId()
 	case refusal != nil:
@@ -131,8 +130,7 @@ func reason(err error) string {
 	return err.Error()
 }
 
-// retryAfter reads the header of that name, which the service sends in seconds. The date form,
-// which proxies may send, is ignored.
+// retryAfter reads the header Retry-After in seconds, as the service sends it. It ignores a date, which proxies may send.
 func retryAfter(h http.Header) time.Duration {
 	seconds, err := strconv.ParseUint(h.Get("Retry-After"), 10, 31)
 	if err != nil {

@@ -6,8 +6,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
-// Field is one field of a change. The zero value leaves the field as it is, Set gives it a value,
-// and Clear removes its value.
+// Field is one field of a change. The zero value leaves the field unchanged, Set gives it a value, and Clear removes its value.
 type Field[T any] struct {
 	named bool
 	value *T
@@ -16,8 +15,7 @@ type Field[T any] struct {
 // Set changes a field to a value, which may be the zero value.
 func Set[T any](value T) Field[T] { return Field[T]{named: true, value: &value} }
 
-// Clear removes the value of a field that may be without one, such as a reference price. The
-// service refuses it for any other field.
+// Clear removes the value of a field that can be null, such as a compare-at price. The service refuses it for any other field.
 func Clear[T any]() Field[T] { return Field[T]{named: true} }
 
 // named returns the value to send for a field, and adds the field's name to the mask if it changes.
@@ -37,7 +35,7 @@ func given[T comparable](value T) *T {
 	return &value
 }
 
-// timestampOf returns a time as it is sent, and nil for none.
+// timestampOf converts a time for sending; nil stays nil.
 func timestampOf(at *time.Time) *timestamppb.Timestamp {
 	if at == nil {
 		return nil

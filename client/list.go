@@ -10,8 +10,7 @@ type page[T any] interface {
 	GetData() []*T
 }
 
-// all iterates over a list from a page on, one request a page, each made when its first item is
-// needed. Each range starts anew.
+// all iterates over a list from a page on. It requests each page when the page's first item is needed. Each range begins again.
 func all[A page[T], T any](first int64, load func(page int64) (A, error)) iter.Seq2[*T, error] {
 	return func(yield func(*T, error) bool) {
 		number := first

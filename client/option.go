@@ -32,14 +32,13 @@ func WithHTTPClient(c *http.Client) Option {
 	}
 }
 
-// WithMaxRetries sets the most retries of a request; 0 means none, and the default is
-// DefaultMaxRetries.
+// WithMaxRetries sets the maximum number of retries of a request; 0 means none, and the default is DefaultMaxRetries.
 func WithMaxRetries(n int) Option {
 	return func(s *settings) { s.maxRetries = n }
 }
 
-// WithTimeout sets how long a call may take, with its retries and waits; the default is
-// DefaultTimeout. The deadline of a call's context holds too.
+// WithTimeout sets how long a call may take, including its retries and waits; the default is DefaultTimeout. The deadline of a
+// call's context also applies.
 func WithTimeout(d time.Duration) Option {
 	return func(s *settings) { s.timeout = d }
 }
@@ -50,8 +49,8 @@ func WithUserAgent(program string) Option {
 	return func(s *settings) { s.userAgent = program + " " + agent() }
 }
 
-// WithPlainHTTP accepts a base URL of http:// on any host. The key then crosses the network in
-// clear text: use it only where the network itself is private, as between containers of one host.
+// WithPlainHTTP accepts a base URL of http:// on any host. The key then crosses the network in clear text: use it only if the
+// network itself is private, as between containers of one host.
 func WithPlainHTTP() Option {
 	return func(s *settings) { s.plainHTTP = true }
 }
@@ -68,11 +67,11 @@ func (s *settings) check() error {
 	return nil
 }
 
-// address returns the base URL in the form that paths are appended to.
+// address returns the base URL in the form to which paths are appended.
 func address(baseURL string, plainHTTP bool) (string, error) {
 	u, err := url.Parse(baseURL)
 	if err != nil {
-		// The error would repeat the text, which may contain a password.
+		// Not the parser's error, because that repeats the text, which may contain a password.
 		return "", errors.New("is no URL; give one such as https://api.example.com")
 	}
 	path := strings.TrimRight(u.Path, "/")
@@ -98,11 +97,11 @@ func loopback(host string) bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// keyPrefix is what every API key starts with (specification, Authentication).
+// keyPrefix begins every API key (specification, Authentication).
 const keyPrefix = "svc_live_"
 
-// checkKey refuses a text that cannot be a key, so that a wrong setting fails at the start instead
-// of with a later 401. Its errors contain nothing of the text.
+// checkKey refuses a text that cannot be a key, so that a wrong setting fails at the start instead of with a later 401. Its
+// errors contain no part of the text.
 func checkKey(key string) error {
 	switch {
 	case key == "":

@@ -15,7 +15,7 @@ type Order = storefrontv1.Order
 // OrderPage is one page of orders.
 type OrderPage = storefrontv1.ListOrdersResponse
 
-// OrderStatus is where an order stands.
+// OrderStatus is the status of an order.
 type OrderStatus = storefrontv1.Order_Status
 
 // The statuses of an order.
@@ -33,7 +33,7 @@ type OrderFilter struct {
 	Page     int64
 	PageSize int32
 	Status   OrderStatus
-	// From is the first moment that counts, and To the first that does not.
+	// From is the earliest time of the orders, inclusive; To is exclusive.
 	From, To time.Time
 }
 

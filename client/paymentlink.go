@@ -17,7 +17,7 @@ type PaymentLink = storefrontv1.PaymentLink
 // PaymentLinkPage is one page of payment links.
 type PaymentLinkPage = storefrontv1.ListPaymentLinksResponse
 
-// PaymentLinkPricing is who sets the amount.
+// PaymentLinkPricing says who sets the amount.
 type PaymentLinkPricing = storefrontv1.PaymentLink_Pricing
 
 // The link sets a fixed amount, or the buyer chooses one from a minimum up.
@@ -29,7 +29,7 @@ const (
 // PaymentLinkStatus selects links by whether they take payments now.
 type PaymentLinkStatus = storefrontv1.ListPaymentLinksRequest_Status
 
-// The links that take payments now, and those that do not.
+// Links that take payments now, and links that do not.
 const (
 	ActivePaymentLinks   = storefrontv1.ListPaymentLinksRequest_active
 	InactivePaymentLinks = storefrontv1.ListPaymentLinksRequest_inactive
@@ -54,13 +54,12 @@ type NewPaymentLink struct {
 	CoverURL          string
 	ThankYouMessage   string
 	ExpiresAt         time.Time
-	// MaxPayments is the cap; 0 is none.
+	// MaxPayments is the maximum number of payments; 0 means no limit.
 	MaxPayments int32
 }
 
-// PaymentLinkChange names the fields of a payment link to change, with Set or Clear; the others
-// stay as they are. A change of Pricing clears the amount of the other kind. All but Title and
-// Pricing can be cleared.
+// PaymentLinkChange has the fields of a payment link to change, with Set or Clear; the other fields stay unchanged. A change of
+// Pricing clears the amount of the other kind. All fields except Title and Pricing can be cleared.
 type PaymentLinkChange struct {
 	Title             Field[string]
 	Pricing           Field[PaymentLinkPricing]
@@ -104,10 +103,9 @@ func (l *PaymentLinks) Get(ctx context.Context, id string) (*PaymentLink, error)
 	return call(ctx, l.caller, l.rpc.GetPaymentLink, &storefrontv1.GetPaymentLinkRequest{Id: id})
 }
 
-// Create creates a payment link. It is retried only when the limit refused it: after a NetworkError,
-// a Timeout or a status of 500 or more, check the list before you call it again. It needs the scope
-// payment_links:write. The error is an *Error: FeatureDisabled, PaymentLinkInvalidPricing,
-// PaymentLinkExpiryInvalid, PaymentLinkExpiryPast or ValidationFailed.
+// Create creates a payment link. It is retried only after a 429: after a NetworkError, a Timeout or a status of 500 or more,
+// check the list before you call it again. It needs the scope payment_links:write. The error is an *Error: FeatureDisabled,
+// PaymentLinkInvalidPricing, PaymentLinkExpiryInvalid, PaymentLinkExpiryPast or ValidationFailed.
 func (l *PaymentLinks) Create(ctx context.Context, link NewPaymentLink) (*PaymentLink, error) {
 	return call(ctx, l.caller, l.rpc.CreatePaymentLink, &storefrontv1.CreatePaymentLinkRequest{
 		Title: link.Title, Pricing: link.Pricing, Amount: given(link.Amount), MinAmount: given(link.MinAmount),
@@ -137,9 +135,8 @@ func (l *PaymentLinks) Update(ctx context.Context, id string, change PaymentLink
 	return call(ctx, l.caller, l.rpc.UpdatePaymentLink, request)
 }
 
-// Enable enables a disabled payment link and leaves an enabled one as it is; its Availability shows
-// whether it then takes payments. It needs the scope payment_links:write. The error is an *Error:
-// PaymentLinkNotFound.
+// Enable enables a disabled payment link; an enabled one stays unchanged. Its Availability shows whether it then takes
+// payments. It needs the scope payment_links:write. The error is an *Error: PaymentLinkNotFound.
 func (l *PaymentLinks) Enable(ctx context.Context, id string) (*PaymentLink, error) {
 	return call(ctx, l.caller, l.rpc.EnablePaymentLink, &storefrontv1.EnablePaymentLinkRequest{Id: id})
 }

@@ -16,7 +16,7 @@ type Product = storefrontv1.Product
 // ProductPage is one page of products.
 type ProductPage = storefrontv1.ListProductsResponse
 
-// ProductStatus is where a product stands.
+// ProductStatus is the status of a product.
 type ProductStatus = storefrontv1.Product_Status
 
 // The statuses of a product.
@@ -49,14 +49,14 @@ type ProductFilter struct {
 	Type   ProductType
 }
 
-// ProductChange names the fields of a product to change, with Set or Clear; the others stay as they
-// are. Amounts are in minor units of the product's currency.
+// ProductChange has the fields of a product to change, with Set or Clear; the other fields stay unchanged. Amounts are in minor
+// units of the product's currency.
 type ProductChange struct {
 	Title       Field[string]
 	Summary     Field[string]
 	Description Field[string]
 	PriceAmount Field[int64]
-	// CompareAtAmount is the reference price, above the price; Clear removes it.
+	// CompareAtAmount is the compare-at price, above the price; Clear removes it.
 	CompareAtAmount Field[int64]
 	Status          Field[ProductStatus]
 }

@@ -21,7 +21,7 @@ const (
 func (w *Worker) cancel(ctx context.Context) error {
 	for more := true; more && ctx.Err() == nil; {
 		var found []queue.CancelledDeliveries
-		err := w.within(ctx, func(ctx context.Context) (err error) {
+		err := w.withLeaseTimeout(ctx, func(ctx context.Context) (err error) {
 			found, err = w.queue.FindCancelled(ctx)
 			return err
 		})
@@ -32,7 +32,7 @@ func (w *Worker) cancel(ctx context.Context) error {
 		for _, cancelled := range found {
 			start := time.Now()
 			moved := 0
-			err := w.within(ctx, func(ctx context.Context) (err error) {
+			err := w.withLeaseTimeout(ctx, func(ctx context.Context) (err error) {
 				var left bool
 				moved, left, err = w.queue.MoveCancelled(ctx, cancelled)
 				more = more || left

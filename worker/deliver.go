@@ -23,7 +23,7 @@ const pingType = "ping"
 type receiverState int
 
 const (
-	notMade receiverState = iota // nothing was sent
+	notSent receiverState = iota // nothing was sent
 	answeredWell
 	answeredBadly
 )

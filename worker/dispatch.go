@@ -74,21 +74,21 @@ func (w *Worker) dispatch(ctx, working context.Context) {
 // step relays, looks for due deliveries, and claims: each if there is a reason and free capacity.
 func (d *dispatcher) step(ctx context.Context) error {
 	if d.relaying && d.lanes.free() > 0 {
-		if err := d.within(ctx, d.relay); err != nil {
+		if err := d.withLeaseTimeout(ctx, d.relay); err != nil {
 			return err
 		}
 	}
 	if d.looking {
-		if err := d.within(ctx, d.look); err != nil {
+		if err := d.withLeaseTimeout(ctx, d.look); err != nil {
 			return err
 		}
 	}
-	return d.within(ctx, d.claim)
+	return d.withLeaseTimeout(ctx, d.claim)
 }
 
-// within calls f with a context that ends after the time of a lease, because a database server that has vanished silently may
+// withLeaseTimeout calls f with a context that ends after the time of a lease, because a database server that has vanished silently may
 // never answer. By then the leases that it granted have ended.
-func (w *Worker) within(ctx context.Context, f func(context.Context) error) error {
+func (w *Worker) withLeaseTimeout(ctx context.Context, f func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, w.leaseDuration())
 	defer cancel()
 	return f(ctx)
@@ -123,13 +123,13 @@ func (d *dispatcher) relay(ctx context.Context) error {
 	})
 	if err != nil {
 		for _, lane := range begun {
-			d.lanes.giveBack(lane)
+			d.lanes.release(lane)
 		}
 		return err
 	}
 	d.metrics.took(opRelay, start)
 	for _, lane := range relayed.Unused {
-		d.lanes.giveBack(lane)
+		d.lanes.release(lane)
 	}
 	for _, lane := range relayed.Waiting {
 		d.lanes.markWaiting(lane)

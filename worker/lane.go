@@ -112,8 +112,8 @@ func (l *lanePool) start(of queue.Lane) {
 	}
 }
 
-// giveBack frees the place of one attempt that was not made.
-func (l *lanePool) giveBack(of queue.Lane) {
+// release frees the place of one attempt that was not made.
+func (l *lanePool) release(of queue.Lane) {
 	w := l.of(of)
 	w.inFlight--
 	l.inFlight--
@@ -127,7 +127,7 @@ func (l *lanePool) giveBack(of queue.Lane) {
 
 // end frees the place of an attempt and adjusts the webhook's window to the receiver's state.
 func (l *lanePool) end(of queue.Lane, state receiverState, now time.Time) {
-	l.giveBack(of)
+	l.release(of)
 	w := l.of(of)
 	w.used = now
 	switch state {
@@ -143,7 +143,7 @@ func (l *lanePool) end(of queue.Lane, state receiverState, now time.Time) {
 			w.proven = false
 			l.unprovenInFlight += w.inFlight
 		}
-	case notMade:
+	case notSent:
 	}
 }
 

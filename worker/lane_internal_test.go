@@ -40,7 +40,7 @@ func TestWindowOfAWebhook(t *testing.T) {
 		{"and so on, down to two", append(slices.Repeat([]receiverState{answeredWell}, 100),
 			slices.Repeat([]receiverState{answeredBadly}, 10)...),
 			2},
-		{"attempts not made change nothing", []receiverState{notMade, notMade, notMade}, 4},
+		{"attempts not made change nothing", []receiverState{notSent, notSent, notSent}, 4},
 		{"it recovers", []receiverState{answeredBadly, answeredBadly, answeredWell, answeredWell}, 4},
 	}
 	for _, row := range rows {
@@ -110,13 +110,13 @@ func TestWhatWaitsGoesFirst(t *testing.T) {
 	l = newLanes(64)
 	l.markWaiting(retry)
 	require.Equal(t, firstWindow, fill(l, first))
-	l.end(first, notMade, time.Time{})
+	l.end(first, notSent, time.Time{})
 	require.False(t, l.begin(first), "a windowful of new events went before the retries")
 	l.markWaiting(first)
 	wants = l.wants()
 	require.Equal(t, []queue.Want{{Lane: retry, Max: 1}}, wants, "which are next")
 	l.claimed(wants, []queue.Delivery{{Lane: retry}})
-	l.end(retry, notMade, time.Time{})
+	l.end(retry, notSent, time.Time{})
 	require.Equal(t, []queue.Want{{Lane: first, Max: 1}}, l.wants(), "and then new events again")
 }
 
@@ -175,13 +175,13 @@ func TestLanesKeepTheirBooks(t *testing.T) {
 				l.claimed(wants, got)
 			},
 			"end": func(t *rapid.T) {
-				of, v := land(), rapid.SampledFrom([]receiverState{notMade, answeredWell, answeredBadly}).Draw(t, "receiver")
+				of, v := land(), rapid.SampledFrom([]receiverState{notSent, answeredWell, answeredBadly}).Draw(t, "receiver")
 				if v == answeredBadly && l.of(of).proven {
 					failed += l.of(of).inFlight
 				}
 				l.end(of, v, time.Unix(1, 0))
 			},
-			"give back": func(*rapid.T) { l.giveBack(land()) },
+			"give back": func(*rapid.T) { l.release(land()) },
 			"forget":    func(*rapid.T) { l.forget(l.swept.Add(forgetAfter)) },
 			"": func(t *rapid.T) {
 				inFlight, unproven, stores := 0, 0, map[uuid.UUID]int{}

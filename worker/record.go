@@ -39,7 +39,7 @@ func (w *Worker) record(ctx context.Context) {
 // workers have the deliveries, and these results no longer count.
 func (w *Worker) write(ctx context.Context, batch []endedLease) {
 	for {
-		err := w.within(ctx, func(ctx context.Context) error { return w.writeOnce(ctx, batch) })
+		err := w.withLeaseTimeout(ctx, func(ctx context.Context) error { return w.writeOnce(ctx, batch) })
 		if err == nil {
 			return
 		}

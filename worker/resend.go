@@ -15,7 +15,7 @@ const resendInterval = 5 * time.Second
 // resend continues unfinished resends, beside the process that began each.
 func (w *Worker) resend(ctx context.Context) error {
 	var due []uuid.UUID
-	err := w.within(ctx, func(ctx context.Context) (err error) {
+	err := w.withLeaseTimeout(ctx, func(ctx context.Context) (err error) {
 		due, err = queue.UnfinishedResends(ctx, w.config.DB, 10)
 		return err
 	})
@@ -30,7 +30,7 @@ func (w *Worker) resend(ctx context.Context) error {
 func (w *Worker) resendOne(ctx context.Context, id uuid.UUID) error {
 	for ctx.Err() == nil {
 		var r queue.Resend
-		err := w.within(ctx, func(ctx context.Context) (err error) {
+		err := w.withLeaseTimeout(ctx, func(ctx context.Context) (err error) {
 			r, err = queue.StepResend(ctx, w.config.DB, id)
 			return err
 		})

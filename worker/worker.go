@@ -175,14 +175,14 @@ func (w *Worker) Run(ctx context.Context) {
 	var loops, recording sync.WaitGroup
 	recording.Go(func() { w.record(working) })
 	loops.Go(func() { w.dispatch(ctx, working) })
-	loops.Go(func() { w.every(ctx, sweepInterval, "sweep", w.sweep) })
-	loops.Go(func() { w.every(ctx, noticeInterval, "look for notices", w.notice) })
+	loops.Go(func() { w.runPeriodically(ctx, sweepInterval, "sweep", w.sweep) })
+	loops.Go(func() { w.runPeriodically(ctx, noticeInterval, "look for notices", w.notice) })
 	loops.Go(func() { w.config.DB.Watch(ctx) })
 	loops.Go(func() { count.New(w.config.DB).Keep(ctx, w.config.Logger) })
-	loops.Go(func() { w.every(ctx, resendInterval, "look for resends", w.resend) })
-	loops.Go(func() { w.every(ctx, eraseInterval, "erase", w.erase) })
+	loops.Go(func() { w.runPeriodically(ctx, resendInterval, "look for resends", w.resend) })
+	loops.Go(func() { w.runPeriodically(ctx, eraseInterval, "erase", w.erase) })
 	loops.Go(func() { w.emptyLog(ctx) })
-	loops.Go(func() { w.every(ctx, cancelInterval, "cancel deliveries", w.cancel) })
+	loops.Go(func() { w.runPeriodically(ctx, cancelInterval, "cancel deliveries", w.cancel) })
 	loops.Wait()
 	close(w.results)
 	recording.Wait()
@@ -197,8 +197,8 @@ func (w *Worker) Run(ctx context.Context) {
 // leaseDuration is how long a delivery stays leased.
 func (w *Worker) leaseDuration() time.Duration { return w.config.Timeout + leaseMargin }
 
-// every calls f until the context ends, with pauses, and logs the errors.
-func (w *Worker) every(ctx context.Context, interval time.Duration, what string, do func(context.Context) error) {
+// runPeriodically calls f until the context ends, with pauses, and logs the errors.
+func (w *Worker) runPeriodically(ctx context.Context, interval time.Duration, what string, do func(context.Context) error) {
 	for {
 		if err := do(ctx); err != nil && ctx.Err() == nil {
 			w.config.Logger.ErrorContext(ctx, what, "error", err)

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// api is what the templates show of the document.
+// api is the data of the templates, read from the document.
 type api struct {
 	Enums     []*enum
 	Models    []*model
@@ -18,7 +18,7 @@ type api struct {
 	Resources []*resource
 }
 
-// enum is an open list of words: answers may have others.
+// enum is an open list of words: answers may contain others.
 type enum struct {
 	Name, Doc string
 	Values    []value
@@ -32,8 +32,8 @@ type model struct {
 	Fields    []*field
 }
 
-// Needed are the fields without which nothing can be done with an object: what identifies it, and those of a page, with which a
-// loop over pages ends. Every other field may be missing in an answer or an event that is older than the client.
+// Needed returns the fields that every object must have: those that identify it, and those of a page with which a loop over
+// pages ends. Other fields may be missing in an answer or an event that is older than the client.
 func (m *model) Needed() []string {
 	var names []string
 	for _, f := range m.Fields {
@@ -49,7 +49,7 @@ type field struct {
 	Name, Doc string
 	// Kind is string, integer, number, time, enum, model, list or map.
 	Kind string
-	// Type is the name of the enum or the model, also of a list's items.
+	// Type is the name of the enum or the model; for a list, of its items.
 	Type     string
 	Nullable bool
 	Required bool
@@ -58,7 +58,7 @@ type field struct {
 // event is a type of event; Data is the model of its data.
 type event struct{ Name, Type, Doc, Data string }
 
-// resource groups operations as the document's tags do.
+// resource is a group of operations, as in the document's tags.
 type resource struct {
 	Name, Doc  string
 	Operations []*operation
@@ -66,22 +66,22 @@ type resource struct {
 
 // operation is a method of a resource.
 type operation struct {
-	// ID is its name in the document, Action that of the method.
+	// ID is its name in the document, Action the method's name.
 	ID, Action, Doc string
 	Method, Path    string
 	HasID           bool
-	// Query and Body are the arguments that go there.
+	// Query and Body are the arguments in the query and in the body.
 	Query, Body []*field
-	// Result is the model of the answer, Item that of a page's items.
+	// Result is the model of the answer, Item the model of a page's items.
 	Result, Item string
-	// Repeatable: sending it twice has the effect of sending it once.
+	// Repeatable is true if sending it twice has the effect of sending it once.
 	Repeatable bool
 }
 
-// Change reports whether an omitted argument leaves a field as it is, so that null is another value.
+// Change reports whether an omitted argument leaves a field unchanged, so that null means something else.
 func (o *operation) Change() bool { return o.Method == "PATCH" }
 
-// Arguments are those of the body or the query, the required ones first.
+// Arguments returns the arguments in the body or the query, the required ones first.
 func (o *operation) Arguments() []*field {
 	all := slices.Concat(o.Body, o.Query)
 	slices.SortStableFunc(all, func(a, b *field) int {
@@ -99,7 +99,7 @@ func (o *operation) Arguments() []*field {
 	return all
 }
 
-// The parts of the document that are read. Objects whose order shows are pairs.
+// The parts of the document that are read. Objects whose order matters are pairs.
 type document struct {
 	Tags  []struct{ Name, Description string }
 	Paths pairs[map[string]struct {
@@ -135,7 +135,7 @@ type schema struct {
 	Discriminator        struct{ Mapping pairs[string] }
 }
 
-// pairs is a JSON object in its order.
+// pairs is a JSON object that keeps its order.
 type pairs[T any] []pair[T]
 
 type pair[T any] struct {
@@ -178,7 +178,7 @@ type reader struct {
 	seen map[string]bool
 }
 
-// read makes the api of a document.
+// read reads the api from a document.
 func read(text []byte) (*api, error) {
 	r := &reader{&document{}, &api{}, map[string]bool{}}
 	if err := json.Unmarshal(text, r.document); err != nil {
@@ -189,7 +189,7 @@ func read(text []byte) (*api, error) {
 			r.addEnum(s.Name, s.Value.Description, s.Value.Enum)
 		}
 	}
-	// The filter's name in the document is that of its message; here it is named for what it selects.
+	// The document names the filter after its message; here it is named after what it selects.
 	links := r.Components.Schemas.get("ListPaymentLinksRequestStatus")
 	r.addEnum("PaymentLinkFilter", links.Description, links.Enum)
 	code := r.Components.Schemas.get("Error").Properties.get("code")
@@ -200,7 +200,7 @@ func read(text []byte) (*api, error) {
 	return r.api, nil
 }
 
-// operations reads the paths in their order, and the models of what they answer.
+// operations reads the paths in order, and the models of their answers.
 func (r *reader) operations() error {
 	for _, tag := range r.Tags {
 		one := &resource{Name: pascal(tag.Name), Doc: tag.Description}
@@ -213,7 +213,8 @@ func (r *reader) operations() error {
 				made := &operation{ID: o.OperationID, Doc: o.Description, Method: strings.ToUpper(method), Path: path.Name}
 				made.Action = regexp.MustCompile("^[a-z]+").FindString(o.OperationID)
 				made.HasID = strings.Contains(path.Name, "{id}")
-				// A read, a change, enabling and recording a customer (see the guide); no other that may be added.
+				// Reads, changes, enabling and recording a customer (see the guide). A new POST operation is not repeatable
+				// unless it is added here.
 				made.Repeatable = method != "post" || slices.Contains([]string{"createCustomer", "enablePaymentLink"}, o.OperationID)
 				for _, p := range o.Parameters {
 					if p.In != "query" {
@@ -254,8 +255,8 @@ func (r *reader) operations() error {
 	return nil
 }
 
-// events reads the types of events. The data of payment_link.paid is an Order: its own schema says no
-// more than that its payment link is present.
+// events reads the event types. The data of payment_link.paid is an Order, because its own schema adds only that its payment
+// link is present.
 func (r *reader) events() error {
 	types := enum{Name: "EventType", Doc: "The types of events."}
 	for _, one := range r.Components.Schemas.get("Event").Discriminator.Mapping {
@@ -274,7 +275,7 @@ func (r *reader) events() error {
 	return r.model("EventStore")
 }
 
-// model adds a schema, and those that it refers to, once.
+// model adds a schema and those to which it refers, each once.
 func (r *reader) model(name string) error {
 	if r.seen[name] {
 		return nil
@@ -292,7 +293,7 @@ func (r *reader) model(name string) error {
 	return nil
 }
 
-// fields are the properties of a schema; owner names the model, and is empty for a request.
+// fields returns the properties of a schema. owner is the model's name, empty for a request.
 func (r *reader) fields(owner string, s schema) ([]*field, error) {
 	var all []*field
 	for _, p := range s.Properties {
@@ -342,7 +343,7 @@ func (r *reader) field(owner, property string, s schema) (*field, error) {
 	return f, nil
 }
 
-// enumOf is the name of the enum with these values; empty if there is none yet.
+// enumOf returns the name of the enum with these values, or "" if there is none yet.
 func (r *reader) enumOf(values []string) string {
 	for _, e := range r.Enums {
 		if slices.EqualFunc(e.Values, values, func(a value, b string) bool { return a.Text == b }) {
@@ -352,7 +353,7 @@ func (r *reader) enumOf(values []string) string {
 	return ""
 }
 
-// valueDoc is a line of an enum's description: "- `PAID`: Paid."
+// valueDoc matches a line of an enum's description: "- `PAID`: Paid."
 var valueDoc = regexp.MustCompile("(?m)^- `([^`]+)`(?: \\(\\d+\\))?: (.*)$")
 
 func (r *reader) addEnum(name, description string, values []string) {

@@ -1,11 +1,11 @@
-// Command generate writes the models and operations of the PHP and the Python client from the OpenAPI
-// document, into gen/php and gen/python:
+// Command generate writes the models and operations of the PHP and the Python client from the OpenAPI document, into gen/php
+// and gen/python:
 //
 //	storefront.json ─► read ─► api ─► php.tmpl, python.tmpl ─► gen/php, gen/python
 //
-// go generate runs it once the document is made (proto/generate.go). What a person writes better
-// (requests, retries, errors, webhooks) is not generated: it is in client/php and client/python. A
-// new field or operation is included by itself; a schema that the templates cannot express is an error.
+// go generate runs it once the document is made (proto/generate.go). Requests, retries, errors and webhooks are written by
+// hand, in client/php and client/python. New fields and operations are included automatically; a schema that the templates
+// cannot express is an error.
 package main
 
 import (
@@ -62,7 +62,7 @@ func run(document, out string) error {
 	return nil
 }
 
-// render returns the content of each file by its name. PHP wants a file for each class.
+// render returns the content of each file by its name. PHP needs a file for each class.
 func render(a *api) (map[string][]byte, error) {
 	t, err := template.New("").Funcs(functions).ParseFS(templates, "*.tmpl")
 	if err != nil {
@@ -119,7 +119,7 @@ var functions = template.FuncMap{
 	"pyquote":    func(names []string) string { return `"` + strings.Join(names, `", "`) + `"` },
 }
 
-// oneLine is a description in one line, without the list of an enum's values, which its own class has.
+// oneLine returns a description in one line, without the list of an enum's values, which its own class has.
 func oneLine(text string) string {
 	text, _, _ = strings.Cut(text, "\n\n- ")
 	return strings.Join(strings.Fields(text), " ")
@@ -145,10 +145,10 @@ func comment(prefix, text string) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// constant is the name of an enum's value or an event's type: ORDER_PAID of order.paid.
+// constant returns the name of an enum's value or an event's type: ORDER_PAID for order.paid.
 func constant(value string) string {
 	return strings.ToUpper(strings.NewReplacer(".", "_", ":", "_").Replace(value))
 }
 
-// camel is the name of a resource as a property: paymentLinks of PaymentLinks.
+// camel returns the name of a resource as a property: paymentLinks for PaymentLinks.
 func camel(name string) string { return strings.ToLower(name[:1]) + name[1:] }

@@ -2,7 +2,7 @@ package main
 
 import "strings"
 
-// phpType is the type of a property; enums are strings, so that a newer word fits.
+// phpType returns the type of a property. Enums are strings, so that newer words fit.
 func phpType(f *field) string {
 	nullable := ""
 	if f.Nullable {
@@ -23,7 +23,7 @@ func phpType(f *field) string {
 	return nullable + f.Type
 }
 
-// phpRead is the call of Json that reads a property.
+// phpRead returns the call of Json that reads a property.
 func phpRead(f *field) string {
 	method := f.Kind
 	if f.Kind == "enum" {
@@ -38,7 +38,7 @@ func phpRead(f *field) string {
 	return method + "('" + f.Name + "')"
 }
 
-// phpJSON is the expression that json_encode writes as the API does.
+// phpJSON returns an expression that json_encode writes as the API does.
 func phpJSON(f *field) string {
 	property := "$this->" + f.Name
 	switch {
@@ -47,12 +47,12 @@ func phpJSON(f *field) string {
 	case f.Kind == "time":
 		return "Json::moment(" + property + ")"
 	case f.Kind == "map":
-		return "(object) " + property // {} and not [] when it is empty
+		return "(object) " + property // so that an empty one is {} and not []
 	}
 	return property
 }
 
-// phpDoc is an argument's type with an enum's words.
+// phpDoc returns an argument's type with an enum's words.
 func phpDoc(o *operation, f *field) string {
 	types, _ := phpArgumentTypes(o, f)
 	if f.Kind == "enum" {
@@ -61,7 +61,7 @@ func phpDoc(o *operation, f *field) string {
 	return strings.Join(types, "|")
 }
 
-// phpPath is the expression of an operation's path.
+// phpPath returns the expression for an operation's path.
 func phpPath(o *operation) string {
 	before, after, has := strings.Cut(o.Path, "{id}")
 	switch {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// EventData are the models of events' data, each once.
+// EventData returns the models of events' data, without repetitions.
 func (a *api) EventData() []string {
 	var names []string
 	for _, e := range a.Events {
@@ -20,12 +20,12 @@ func (a *api) EventData() []string {
 
 var capital = regexp.MustCompile("[A-Z]")
 
-// snake is compare_at_amount of compareAtAmount.
+// snake returns compare_at_amount for compareAtAmount.
 func snake(name string) string {
 	return capital.ReplaceAllStringFunc(name, func(c string) string { return "_" + strings.ToLower(c) })
 }
 
-// pythonName is the name of an argument, which may not be a keyword.
+// pythonName returns the name of an argument, which must not be a keyword.
 func pythonName(name string) string {
 	if name == "from" {
 		return "from_"
@@ -44,7 +44,7 @@ func pythonType(f *field) string {
 	return kind
 }
 
-// pythonRead is the call of Json that reads a property.
+// pythonRead returns the call of Json that reads a property.
 func pythonRead(f *field) string {
 	method := f.Kind
 	if f.Nullable {
@@ -59,7 +59,7 @@ func pythonRead(f *field) string {
 	return method + `("` + f.Name + `")`
 }
 
-// pythonJSON is the expression of the API's JSON.
+// pythonJSON returns the expression for the API's JSON.
 func pythonJSON(f *field) string {
 	property := "self." + snake(f.Name)
 	written := map[string]string{
@@ -98,7 +98,7 @@ func pythonArgument(o *operation, f *field) string {
 	return pythonName(f.Name) + ": " + strings.Join(kinds, " | ") + byDefault
 }
 
-// pythonPath is the expression of an operation's path.
+// pythonPath returns the expression for an operation's path.
 func pythonPath(o *operation) string {
 	if !o.HasID {
 		return `"` + o.Path + `"`
@@ -106,7 +106,7 @@ func pythonPath(o *operation) string {
 	return `f"` + strings.Replace(o.Path, "{id}", "{segment(id)}", 1) + `"`
 }
 
-// pythonAsync makes the operations for asyncio from the others, which differ in these words alone.
+// pythonAsync turns the operations into those for asyncio, which differ only in these words.
 var pythonAsync = strings.NewReplacer(
 	`operations of the API."""`, `operations of the API, for asyncio."""`,
 	"    def __init__", "    def __init__",

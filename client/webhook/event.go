@@ -15,11 +15,11 @@ import (
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 )
 
-// Type is what happened. A newer service may send types that are not among the constants: answer
-// them with a 2xx and do nothing.
+// Type is the type of an event. A newer service may send types that are not among the constants: answer them with a 2xx and do
+// nothing.
 type Type string
 
-// The types of event (specification, Event types), with what Event.Data holds.
+// The event types (specification, Event types), with the type of Event.Data.
 const (
 	// OrderPaid: an order is paid, from the catalogue or through a payment link.
 	// *storefrontv1.Order.
@@ -44,12 +44,11 @@ type Event struct {
 	// ID is the event's UUID, the same at every attempt: use it to detect events that you have
 	// handled already.
 	ID string
-	// Type is what happened.
+	// Type is the event's type.
 	Type Type
-	// CreatedAt is when it happened, in UTC. Events may come in any order; compare CreatedAt to see
-	// which is older.
+	// CreatedAt is when the event happened, in UTC. Events may arrive in any order; compare CreatedAt to see which is older.
 	CreatedAt time.Time
-	// Store is where it happened.
+	// Store is the event's store.
 	Store Store
 	// Data is the object concerned, as the API returned it then. Its type follows from Type:
 	// *storefrontv1.Order, *storefrontv1.Customer, *storefrontv1.Product or *PingData, and nil for a
@@ -72,8 +71,8 @@ type PingData struct {
 	SentAt  time.Time `json:"sentAt"`
 }
 
-// parse reads a body whose signature was verified. Only the envelope and the ids must be there: an event may be older than this
-// program, which then has fields that the event lacks.
+// parse reads a body whose signature was verified. It requires only the envelope and the ids, because an older event may lack
+// fields that this program has.
 func parse(body []byte) (*Event, error) {
 	fields := map[string]json.RawMessage{}
 	if err := json.Unmarshal(body, &fields); err != nil {
@@ -155,7 +154,7 @@ func decode(data json.RawMessage, unmarshal func(object []byte) error) error {
 	return err
 }
 
-// checkIDs requires an id of a message and of those in it, if they have such a field.
+// checkIDs requires the ids of a message and of those in it, if they have such a field.
 func checkIDs(m protoreflect.Message) error {
 	if id := m.Descriptor().Fields().ByName("id"); id != nil && !m.Has(id) {
 		return fmt.Errorf("%s has no id", m.Descriptor().Name())

@@ -10,8 +10,8 @@ import (
 	"unicode/utf8"
 )
 
-// Mistake is what was probably done wrong about a refused delivery, for logs; branch on the errors. The
-// clients in all languages have the same.
+// Mistake is the likely mistake behind a refused delivery, for logs; branch on the errors. The clients in all languages have
+// the same mistakes.
 type Mistake string
 
 // The mistakes, each with the error of its refusal.
@@ -65,23 +65,23 @@ var explanations = map[Mistake]string{
 	NoEvent: "the signature matches, but the body is no event",
 }
 
-// Error is why a delivery is refused; every error of Verify is one. It contains nothing of the header or
-// the secret, so a log may have it.
+// Error says why a delivery is refused; every error of Verify is one. It contains no part of the header or the secret, so it
+// may be logged.
 type Error struct {
-	// Mistake is the likely one.
+	// Mistake is the likely mistake.
 	Mistake Mistake
 
 	text  string
 	cause error
 }
 
-// Error explains the mistake to who made it.
+// Error explains the mistake.
 func (e *Error) Error() string { return "verify webhook: " + e.text }
 
 // Unwrap returns ErrNoSignature, ErrMismatch, ErrTimestamp, ErrNoSecret or ErrPayload.
 func (e *Error) Unwrap() error { return e.cause }
 
-// refuse makes the error of a refusal by its cause.
+// refuse returns the error of a refusal with its cause.
 func refuse(cause error, body []byte, header string, secrets []string, now time.Time, tolerance time.Duration) *Error {
 	e := &Error{cause: cause}
 	switch {
@@ -108,22 +108,22 @@ func refuse(cause error, body []byte, header string, secrets []string, now time.
 
 var (
 	hexSum = regexp.MustCompile(`(?:^|,)v1=[0-9a-f]{64}(?:,|$)`)
-	// secretForm is that of a webhook's secret, or of one that storefront listen prints.
+	// secretForm matches a webhook's secret, or one that storefront listen prints.
 	secretForm = regexp.MustCompile(`^whsec_(?:[0-9A-Za-z_-]{43}|[0-9a-f]{64})$`)
 	jsonString = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
-	// escape is an escape in a string; the service writes only those of needed.
+	// escape matches an escape in a string; the service writes only those in needed.
 	escape = regexp.MustCompile(`\\(?:u[0-9A-Fa-f]{4}|.)`)
 	needed = regexp.MustCompile(`^\\(?:["\\bfnrt]|u00[01].|u202[89])$`)
 )
 
-// base64Body is the start of an event's body in base64.
+// base64Body matches the beginning of an event's body in base64.
 var base64Body = regexp.MustCompile(`^[\s"]*eyJpZCI6I`)
 
-// continuation is a byte of UTF-8 after the first of a character, read as Latin-1 or Windows-1252.
+// continuation matches a byte of UTF-8 after the first of a character, read as Latin-1 or Windows-1252.
 const continuation = `[\x{80}-\x{BF}\x{152}\x{153}\x{160}\x{161}\x{178}\x{17D}\x{17E}\x{192}\x{2C6}\x{2DC}\x{2013}-\x{203A}\x{20AC}\x{2122}]`
 
 var (
-	// utf8AsLatin1 is a character whose bytes were read so.
+	// utf8AsLatin1 matches a character whose bytes were read that way.
 	utf8AsLatin1 = regexp.MustCompile(`[\x{C2}-\x{DF}]` + continuation + `|[\x{E0}-\x{EF}]` + continuation + `{2}|[\x{F0}-\x{F4}]` +
 		continuation + `{3}`)
 	notASCII = regexp.MustCompile(`[^\x00-\x7F]`)
@@ -138,7 +138,7 @@ func isDecoded(body []byte) bool {
 	return !utf8.Valid(body) || len(rest) < len(body) && !notASCII.Match(rest) || utf8AsASCII.Match(body)
 }
 
-// mismatch is why no signature matches, as far as the header, the secrets and the body show.
+// mismatch returns the likely reason why no signature matches, as far as the header, the secrets and the body show it.
 func mismatch(body []byte, header string, secrets []string) Mistake {
 	if !hexSum.MatchString(header) {
 		return AlteredHeader
@@ -164,8 +164,8 @@ func mismatch(body []byte, header string, secrets []string) Mistake {
 	return WrongSecret
 }
 
-// asTheServiceWrites reports whether a body is an object without spaces between its parts, its id first,
-// that escapes only what JSON makes it: what was parsed and written again rarely is.
+// asTheServiceWrites reports whether a body is an object without spaces between its parts, with its id first and only the
+// escapes that JSON requires. A body that was parsed and written again rarely is.
 func asTheServiceWrites(body []byte) bool {
 	text := string(body)
 	if !strings.HasPrefix(text, `{"id":"`) || !json.Valid(body) || strings.ContainsAny(jsonString.ReplaceAllString(text, ""),

@@ -40,20 +40,19 @@ const (
 	AttemptHeader = signature.AttemptHeader
 )
 
-// DefaultTolerance is how far the receiver's clock may be from the signature's time, in either
-// direction, without WithTolerance.
+// DefaultTolerance is the maximum distance between the receiver's clock and the signature's time, in either direction, without
+// WithTolerance.
 const DefaultTolerance = signature.Tolerance
 
-// MaxBodyBytes is the most that Read reads of a request. The largest event is an order with very
-// many items, and far smaller.
+// MaxBodyBytes is how much of a request Read reads. The largest event, an order with very many items, is far smaller.
 const MaxBodyBytes = 4 << 20
 
-// The errors of a refused delivery, for errors.Is.
+// Errors of a refused delivery, for errors.Is.
 var (
 	// ErrNoSignature: the header is missing, or does not have the form t=…,v1=….
 	ErrNoSignature = signature.ErrNoSignature
-	// ErrMismatch: the signature belongs to another body or another secret. A body that was parsed
-	// and written again is another body.
+	// ErrMismatch: the signature is for another body or another secret. A body that was parsed and written again is another
+	// body.
 	ErrMismatch = signature.ErrMismatch
 	// ErrTimestamp: the signature matches, but its time is too far from now. Either somebody recorded
 	// the delivery and sent it again, or a clock is wrong.
@@ -82,8 +81,8 @@ func WithSecrets(more ...string) Option {
 	return func(s *settings) { s.secrets = append(s.secrets, more...) }
 }
 
-// WithTolerance sets how far the receiver's clock may be from the signature's time, in whole
-// seconds; the default is DefaultTolerance.
+// WithTolerance sets the maximum distance between the receiver's clock and the signature's time, in whole seconds; the default
+// is DefaultTolerance.
 func WithTolerance(d time.Duration) Option {
 	return func(s *settings) { s.tolerance = d }
 }
@@ -123,9 +122,9 @@ func Verify(body []byte, header, secret string, options ...Option) (*Event, erro
 	return event, nil
 }
 
-// Read reads the body of a delivery, at most MaxBodyBytes of it, and returns its event. The error
-// is one of Verify, ErrTooLarge, or the error of reading. Answer a 2xx within ten seconds, before
-// you do the event's work; otherwise the delivery is repeated.
+// Read reads the body of a delivery, at most MaxBodyBytes of it, and returns its event. The error is an error of Verify,
+// ErrTooLarge, or the error of reading the body. Answer a 2xx within ten seconds, before you do the event's work; otherwise the
+// delivery is repeated.
 func Read(r *http.Request, secret string, options ...Option) (*Event, error) {
 	body, err := io.ReadAll(io.LimitReader(r.Body, MaxBodyBytes+1))
 	if err != nil {
@@ -137,8 +136,8 @@ func Read(r *http.Request, secret string, options ...Option) (*Event, error) {
 	return Verify(body, r.Header.Get(SignatureHeader), secret, options...)
 }
 
-// Sign returns the value of SignatureHeader for a body sent at a time, as the service would make
-// it: for tests of a receiver.
+// Sign returns the value of SignatureHeader for a body sent at a time, as the service would sign it. It is for tests of a
+// receiver.
 func Sign(body []byte, secret string, at time.Time) string {
 	return signature.Sign(secret, at, body)
 }

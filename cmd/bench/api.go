@@ -33,7 +33,7 @@ type apiCommand struct {
 	Citus       string   `placeholder:"URLS" help:"Nodes of a Citus cluster, the coordinator first: there too, in turns."`
 }
 
-// Help is shown below the usage line.
+// Help returns the text below the usage line.
 func (apiCommand) Help() string {
 	return `Example: bench api --database-url postgres://postgres@127.0.0.1:5432/postgres --against ./storefront-before
 
@@ -66,18 +66,17 @@ func (c *apiCommand) Validate() error {
 	return c.check()
 }
 
-// operation is one of the measured calls, of an API key or of the operator.
+// operation is one of the measured calls, with an API key or the operator's token.
 type operation struct {
 	name     string
 	next     func(s *stage) request
 	operator bool
 }
 
-// listedPages are how many first pages of a list are asked for.
+// listedPages is how many of a list's first pages are requested.
 const listedPages = 4
 
-// operations are all that is measured, in this order: those that write come last, so that they
-// change nothing for the others.
+// operations are the measured calls, in this order. Calls that write come last, so that they change nothing for the others.
 var operations = []operation{
 	{name: "get-order", next: func(s *stage) request {
 		of, key := s.keys.next()
@@ -100,8 +99,8 @@ var operations = []operation{
 	}, operator: true},
 }
 
-// warmUp is how long each build is asked before the first round of an operation: statements are
-// prepared, caches filled and connections opened by then.
+// warmUp is how long each build is called before the first round of an operation, so that statements are prepared, caches
+// filled and connections open.
 const warmUp = 500 * time.Millisecond
 
 // Run makes the data sets, starts the builds, measures and reports.
@@ -168,7 +167,7 @@ func (c *apiCommand) measure(ctx context.Context, io streams, sides []*stage, o 
 	rounds := make([][]round, len(sides))
 	for n := range c.Rounds + 1 {
 		for turn := range sides {
-			// The side that begins changes, or a machine that slows down would favour one.
+			// The side that begins alternates, because otherwise a machine that slows down would favour one.
 			i := (n + turn) % len(sides)
 			load := closedLoop{
 				address: sides[i].server.api, clients: c.Connections, strict: true, next: func() request { return o.next(sides[i]) },
@@ -216,19 +215,19 @@ func (c *apiCommand) measure(ctx context.Context, io streams, sides []*stage, o 
 	}, nil
 }
 
-// round is what a server did in one round.
+// round is the result of one round of a server.
 type round struct {
 	took             time.Duration
-	latencies        []time.Duration // of each request, in no order
-	server, database time.Duration   // processor time; that of SQLite is the server's
-	coordinator      time.Duration   // of the database's; all of it on one PostgreSQL
-	measuredCPU      bool            // false where the system does not tell
+	latencies        []time.Duration // of each request, unsorted
+	server, database time.Duration   // processor time; SQLite's is part of the server's
+	coordinator      time.Duration   // the coordinator's part of database; all of it on one PostgreSQL
+	measuredCPU      bool            // false if the system does not report it
 }
 
-// rate is requests in a second.
+// rate returns requests a second.
 func (r round) rate() float64 { return float64(len(r.latencies)) / r.took.Seconds() }
 
-// round asks the server for a time and measures what that costs it and the database.
+// round sends requests to the server for a time and measures what they cost the server and the database.
 func (s *stage) round(ctx context.Context, load closedLoop, length time.Duration) (round, error) {
 	server, serverErr := s.server.cpu()
 	database, coordinator, databaseErr := s.database.cpu()
@@ -244,8 +243,8 @@ func (s *stage) round(ctx context.Context, load closedLoop, length time.Duration
 	return r, nil
 }
 
-// figures are of several rounds: requests a second are their median, the rest is over all of them,
-// processor times for each request.
+// figures summarise several rounds: the median of their requests a second, latencies over all rounds, and processor times for
+// each request.
 type figures struct {
 	rate                                    float64
 	p50, p99, server, database, coordinator time.Duration
@@ -289,12 +288,12 @@ func micros(d time.Duration, measured bool) string {
 	return strconv.FormatInt(d.Microseconds(), 10)
 }
 
-// title is what a run was made on.
+// title describes the databases and programs of a run.
 func (s *stage) title() string {
 	return fmt.Sprintf("%s; %s, %s, %d CPUs", s.database.title, runtime.Version(), runtime.GOOS, runtime.NumCPU())
 }
 
-// writeTable writes a table in Markdown, its first column aligned to the left.
+// writeTable writes a Markdown table whose first column is aligned to the left.
 func writeTable(w io.Writer, header []string, rows [][]string) {
 	fmt.Fprintf(w, "| %s |\n|---%s|\n", strings.Join(header, " | "), strings.Repeat("|---:", len(header)-1))
 	for _, row := range rows {

@@ -15,8 +15,7 @@ import (
 	"go.storefront.example/ent/db/dbtest/cluster"
 )
 
-// chaosCommand kills the service's processes under load, with the database restarted in between,
-// and accounts for every event.
+// chaosCommand kills the service's processes under load, restarts the database in between, and accounts for every event.
 type chaosCommand struct {
 	serviceFlags
 	Rounds      int           `default:"50" help:"Rounds; after each one everything must be accounted for."`
@@ -31,7 +30,7 @@ type chaosCommand struct {
 	sceneFlags
 }
 
-// Help is shown below the usage line.
+// Help returns the text below the usage line.
 func (chaosCommand) Help() string {
 	return `Example: bench chaos --rounds 50
 
@@ -75,24 +74,23 @@ func (c *chaosCommand) Validate() error {
 
 const (
 	chaosStores = 6
-	// chaosKeys is how many keys a store has: enough for any rate within the limit of each.
+	// chaosKeys is how many keys a store has: enough to stay within each key's limit at any rate.
 	chaosKeys = 80
-	// failShare is the share of deliveries that the receiver fails, and answerDelay the longest
-	// that it takes.
+	// failShare is the share of deliveries that the receiver fails, and answerDelay the longest time it takes to answer.
 	failShare   = 0.1
 	answerDelay = 200 * time.Millisecond
-	// retryDelays are the worker's: short, so that rounds are.
+	// retryDelays are the worker's. They are short, so that rounds are short.
 	retryDelays = "--retry-delays=1s,1s,1s,1s,1s,1s,1s"
-	// crashShare is the share of strikes at which the database crashes too.
+	// crashShare is the share of strikes at which the database crashes as well.
 	crashShare = 0.3
-	// deadTime is the longest that what was killed stays dead.
+	// deadTime is the longest time that a killed part stays dead.
 	deadTime = time.Second
-	// calmTimeout bounds the wait until everything is delivered: leases, retries, and a slow machine.
+	// calmTimeout bounds the wait until everything is delivered. It allows for leases, retries and a slow machine.
 	calmTimeout = 90 * time.Second
 )
 
-// unsteady returns how long the receiver takes for an answer, and its status, which is 500 for a share of the deliveries, because
-// rounds must have retries.
+// unsteady returns how long the receiver takes to answer, and its status. The status is 500 for a share of the deliveries,
+// because rounds must have retries.
 func unsteady() (time.Duration, int) {
 	if rand.Float64() < failShare {
 		return rand.N(answerDelay), http.StatusInternalServerError
@@ -159,19 +157,19 @@ func startCluster(ctx context.Context, programs string) (_ *cluster.Cluster, err
 	return cluster.Start(ctx, programs)
 }
 
-// chaosRun is the rounds of a run. What has been seen is kept from the first round to the last, and
-// the balance is drawn over all of it.
+// chaosRun is a run of several rounds. The ledger covers all rounds, so the balance is drawn over everything seen since the
+// first one.
 type chaosRun struct {
 	*chaosCommand
 	fleet   *fleet
 	cluster *cluster.Cluster // nil on SQLite
-	clients *openLoop        // create customers
+	clients *openLoop        // they create customers
 	random  *rand.Rand
 
 	kills   []kill
-	killed  map[string]int // how often, by name
+	killed  map[string]int // how often, by part
 	last    balance
-	created []uuid.UUID // customers, and acknowledged
+	created []uuid.UUID // ids of acknowledged new customers
 }
 
 func newChaosRun(c *chaosCommand, s *stage, server *cluster.Cluster) *chaosRun {
@@ -184,8 +182,7 @@ func newChaosRun(c *chaosCommand, s *stage, server *cluster.Cluster) *chaosRun {
 	return run
 }
 
-// acknowledge takes in what clients were answered. A server that is away or answers 5xx is nothing
-// unusual; a refusal is a defect.
+// acknowledge records the clients' answers. An unavailable server and a 5xx answer are expected; a refusal is a defect.
 func (r *chaosRun) acknowledge(calls []call) error {
 	for _, c := range calls {
 		switch {
@@ -200,8 +197,8 @@ func (r *chaosRun) acknowledge(calls []call) error {
 	return nil
 }
 
-// round puts everything under load, strikes, waits until all is delivered, and draws the balance.
-// It returns the round in a line.
+// round runs everything under load, strikes, waits until everything is delivered, and draws the balance. It describes the round
+// in a line.
 func (r *chaosRun) round(ctx context.Context) (string, error) {
 	before := r.last
 	if err := r.fleet.startMissing(ctx); err != nil {
@@ -237,7 +234,7 @@ func (r *chaosRun) round(ctx context.Context) (string, error) {
 
 func short(d time.Duration) time.Duration { return d.Round(10 * time.Millisecond) }
 
-// strikeAll strikes a few times over the length of a round, and returns what was hit.
+// strikeAll strikes a few times during a round, and returns the parts that it killed.
 func (r *chaosRun) strikeAll(ctx context.Context) (hit []string, err error) {
 	strikes := 1 + r.random.IntN(r.Strikes)
 	for range strikes {
@@ -262,11 +259,11 @@ func (r *chaosRun) strikeAll(ctx context.Context) (hit []string, err error) {
 	return hit, wait(ctx, r.Length/4)
 }
 
-// strike kills some parts, and maybe the database, which it starts again.
+// strike kills some parts, and sometimes the database, which it starts again.
 func (r *chaosRun) strike(ctx context.Context) ([]string, error) {
 	var victims []int
 	var hit, holders []string
-	chosen := 1 + r.random.IntN(1<<partCount-1) // a part for each bit, at least one
+	chosen := 1 + r.random.IntN(1<<partCount-1) // a bit for each part, at least one
 	for part := range partCount {
 		if chosen&(1<<part) != 0 {
 			victims = append(victims, part)
@@ -293,7 +290,7 @@ func (r *chaosRun) strike(ctx context.Context) ([]string, error) {
 	return hit, nil
 }
 
-// balance draws the balance of all that has been seen so far.
+// balance draws the balance of everything seen so far.
 func (r *chaosRun) balance(ctx context.Context) (balance, error) {
 	if _, err := r.fleet.receiver.Count(); err != nil {
 		return balance{}, err
@@ -301,7 +298,7 @@ func (r *chaosRun) balance(ctx context.Context) (balance, error) {
 	return r.fleet.balance(ctx, r.created, r.kills)
 }
 
-// balance draws the balance of customers that were acknowledged, and of the orders that the fleet took.
+// balance draws the balance of acknowledged customers and of the orders that the fleet took.
 func (f *fleet) balance(ctx context.Context, created []uuid.UUID, kills []kill) (balance, error) {
 	l := ledger{customers: created, orders: f.paid, requests: f.receiver.Requests(), kills: kills, lost: int(f.lost.Load())}
 	var err, journalErr, leasesErr error
@@ -314,7 +311,7 @@ func (f *fleet) balance(ctx context.Context, created []uuid.UUID, kills []kill) 
 	return l.settleUp(), nil
 }
 
-// killCount is how many parts have been killed, and how often the database has crashed.
+// killCount returns how many parts were killed, and how often the database crashed, in total.
 func (r *chaosRun) killCount() (sum int) {
 	for _, n := range r.killed {
 		sum += n
@@ -322,7 +319,7 @@ func (r *chaosRun) killCount() (sum int) {
 	return sum
 }
 
-// summary is the whole run in a few lines.
+// summary describes the whole run in a few lines.
 func (r *chaosRun) summary() string {
 	b := r.last
 	return fmt.Sprintf(`committed %d events (%d customers and %d payments acknowledged), received all of them: 0 lost

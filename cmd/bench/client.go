@@ -12,38 +12,37 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// answerTimeout bounds the wait for one answer.
+// answerTimeout bounds the wait for an answer.
 const answerTimeout = 30 * time.Second
 
-// request is one request to the service, with a key of the public API or the operator's token.
+// request is a request to the service, with an API key or the operator's token.
 type request struct {
 	method, path, key, body string
-	// then is what follows once it has created something; nil is nothing.
+	// then returns the next request once this one has created something; nil means none.
 	then func(created uuid.UUID) request
 }
 
-// client asks a service over kept-alive connections, one for each request under way. It is no
-// net/http client because it takes its time from the same processors as the service, and fasthttp's
-// takes less of it. Goroutines may share it.
+// client calls a service over kept-alive connections, one for each running request. It uses fasthttp and not net/http, because
+// it shares the processors with the service and fasthttp needs less of them. Goroutines may share it.
 type client struct{ http fasthttp.HostClient }
 
-// newClient returns a client of the service that is found at an address when a connection is opened.
+// newClient returns a client of a service. It calls address each time it opens a connection.
 func newClient(address func() string) *client {
 	c := &client{}
 	c.http.Addr = "api.example.com"
 	c.http.Dial = func(string) (net.Conn, error) { return net.DialTimeout("tcp", address(), answerTimeout) }
 	c.http.MaxConns = 1 << 20
 	c.http.MaxIdleConnDuration = time.Hour
-	c.http.MaxIdemponentCallAttempts = 1 // what fails once is counted
+	c.http.MaxIdemponentCallAttempts = 1 // because a failed request must be counted
 	return c
 }
 
-// at is the address of a service that keeps it.
+// at returns the address function of a service whose address does not change.
 func at(address string) func() string { return func() string { return address } }
 
 func (c *client) close() { c.http.CloseIdleConnections() }
 
-// do sends a request and passes the answer on, which is good until read returns.
+// do sends a request and passes the answer, which is valid until read returns.
 func (c *client) do(r request, deadline time.Time, read func(*fasthttp.Response)) error {
 	sent, answer := fasthttp.AcquireRequest(), fasthttp.AcquireResponse()
 	defer fasthttp.ReleaseRequest(sent)
@@ -73,21 +72,21 @@ func (c *client) exchange(r request) (status int, body []byte, err error) {
 	return status, body, err
 }
 
-// verdict is what an answer is worth to whoever asked under a fault.
+// verdict classifies an answer under a fault.
 type verdict int
 
 const (
-	// served is a success.
+	// served means success.
 	served verdict = iota
-	// refused is the service's own 503: its error body, with the code unavailable, and Retry-After.
+	// refused means the service's own 503: its error body, with the code unavailable, and Retry-After.
 	refused
-	// limited is its own 429.
+	// limited means the service's own 429.
 	limited
-	// wrong is everything else: another status, another body, no answer.
+	// wrong means any other status or body, or no answer.
 	wrong
 )
 
-// judge judges an answer; for one that is no success it returns what it is.
+// judge classifies an answer; for one that is not a success it also describes it.
 func judge(status int, body []byte, retryAfter bool) (verdict, string) {
 	if status >= 200 && status <= 299 {
 		return served, ""
@@ -112,20 +111,20 @@ func judge(status int, body []byte, retryAfter bool) (verdict, string) {
 	return v, what
 }
 
-// call is one request and what came of it.
+// call is one request and its result.
 type call struct {
-	due        time.Time // when it was to be sent
+	due        time.Time // when it was scheduled
 	took       time.Duration
 	verdict    verdict
-	what       string    // it was answered with, unless it was served
-	retryAfter string    // the header, if any
+	what       string    // the answer, unless it was served
+	retryAfter string    // the header, or ""
 	created    uuid.UUID // the id in the answer to a POST
 }
 
-// ended is when its answer was there.
+// ended returns when the answer arrived.
 func (c call) ended() time.Time { return c.due.Add(c.took) }
 
-// call sends a request that was due at a time.
+// call sends a request that was scheduled for a time.
 func (c *client) call(r request, due time.Time) call {
 	done := call{due: due}
 	err := c.do(r, time.Now().Add(answerTimeout), func(answer *fasthttp.Response) {
@@ -135,7 +134,7 @@ func (c *client) call(r request, due time.Time) call {
 			var resource struct {
 				ID uuid.UUID `json:"id"`
 			}
-			_ = json.Unmarshal(answer.Body(), &resource) // without an id it is found nowhere
+			_ = json.Unmarshal(answer.Body(), &resource) // without an id the check finds it nowhere
 			done.created = resource.ID
 		}
 	})
@@ -146,7 +145,7 @@ func (c *client) call(r request, due time.Time) call {
 	return done
 }
 
-// noAnswer is why there was none, without addresses, so that equal cases are equal.
+// noAnswer returns why there was no answer, without addresses, so that equal cases have equal texts.
 func noAnswer(err error) string {
 	var failed *net.OpError
 	var slow net.Error
@@ -159,7 +158,7 @@ func noAnswer(err error) string {
 	return "no answer: " + err.Error()
 }
 
-// latencies returns the times of calls, sorted.
+// latencies returns the durations of calls, sorted.
 func latencies(calls []call) []time.Duration {
 	times := make([]time.Duration, len(calls))
 	for n, c := range calls {
@@ -169,7 +168,7 @@ func latencies(calls []call) []time.Duration {
 	return times
 }
 
-// percentile returns the value that p per cent of the sorted ones do not exceed.
+// percentile returns the value that p per cent of the sorted values do not exceed.
 func percentile(sorted []time.Duration, p int) time.Duration {
 	if len(sorted) == 0 {
 		return 0
@@ -183,8 +182,8 @@ func median(values []float64) float64 {
 	return (sorted[(n-1)/2] + sorted[n/2]) / 2
 }
 
-// recovered is how long after a moment the last call that was due since then and was not served
-// within a limit ended; zero when all were.
+// recovered returns how long after a time the last call ended that was scheduled since then and was not served within a limit;
+// 0 if all were.
 func recovered(calls []call, from time.Time, limit time.Duration) time.Duration {
 	var last time.Duration
 	for _, c := range calls {

@@ -7,12 +7,12 @@ import (
 	"github.com/prometheus/procfs"
 )
 
-// ticks is how many units of processor time make a second in /proc, the same on every Linux.
+// ticks is how many units of processor time in /proc are a second, the same on every Linux.
 const ticks = 100
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
-// processStat is what /proc/PID/stat has; an error on other systems than Linux.
+// processStat returns the content of /proc/PID/stat. It fails on systems other than Linux.
 func processStat(pid int) (procfs.ProcStat, error) {
 	process, err := procfs.NewProc(pid)
 	if err != nil {
@@ -21,14 +21,14 @@ func processStat(pid int) (procfs.ProcStat, error) {
 	return process.Stat()
 }
 
-// processCPU is the processor time that a process has used so far.
+// processCPU returns the processor time that a process has used so far.
 func processCPU(pid int) (time.Duration, error) {
 	stat, err := processStat(pid)
 	return seconds(stat.CPUTime()), err
 }
 
-// postmasterOf finds PostgreSQL's main process by one that serves a connection; 0 when the server runs
-// elsewhere, as far as can be seen.
+// postmasterOf returns the process id of PostgreSQL's main process, from one that serves a connection; 0 if the server seems to
+// run elsewhere.
 func postmasterOf(backend int) int {
 	stat, err := processStat(backend)
 	if err != nil || stat.Comm != "postgres" {
@@ -40,7 +40,7 @@ func postmasterOf(backend int) int {
 	return stat.PPID
 }
 
-// clusterCPU is the processor time that all processes of a PostgreSQL server have used so far.
+// clusterCPU returns the processor time that all processes of a PostgreSQL server have used so far.
 func clusterCPU(postmaster int) (time.Duration, error) {
 	if postmaster == 0 {
 		return 0, errors.New("the database server runs elsewhere")
@@ -55,7 +55,7 @@ func clusterCPU(postmaster int) (time.Duration, error) {
 		return 0, err
 	}
 	for _, process := range all {
-		// One that ended meanwhile is among the main process's children next time.
+		// The time of a process that ends meanwhile is added to the main process's children.
 		if stat, err := process.Stat(); err == nil && stat.PPID == postmaster {
 			sum += stat.CPUTime()
 		}

@@ -17,21 +17,20 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// database is one of its own on a PostgreSQL server or over the nodes of a Citus cluster, or an SQLite file
-// in a folder of its own.
+// database is a new database on a PostgreSQL server or on all nodes of a Citus cluster, or a SQLite file in its own folder.
 type database struct {
 	url        string
-	title      string // for reports
+	title      string // its name in reports
 	sqlite     bool
-	server     *pgx.Conn // nil on SQLite, and once it is released
-	created    string    // the database on the server
-	postmaster int       // the id of PostgreSQL's main process, 0 where it is not on this machine
-	// workers are the databases of its name on the other nodes of a Citus cluster; empty on one PostgreSQL.
+	server     *pgx.Conn // nil on SQLite, and after release
+	created    string    // the database's name on the server
+	postmaster int       // the id of PostgreSQL's main process; 0 if it is not on this machine
+	// workers are the databases with its name on the other nodes of a Citus cluster; empty on one PostgreSQL.
 	workers []*database
 }
 
-// newDatabase makes a database on a server or, without one, in a folder that its caller removes. Several
-// servers with spaces between them are the nodes of a Citus cluster, the coordinator's first.
+// newDatabase makes a database on a server or, without one, in a folder that its caller removes. server may have the URLs of a
+// Citus cluster's nodes, separated by spaces, the coordinator's first.
 func newDatabase(ctx context.Context, server, folder string) (*database, error) {
 	if server == "" {
 		own, err := os.MkdirTemp(folder, "database-")
@@ -59,7 +58,7 @@ func newDatabase(ctx context.Context, server, folder string) (*database, error) 
 	return d, err
 }
 
-// join makes the databases of all nodes those of one Citus cluster.
+// join makes one Citus cluster of the databases of all nodes.
 func (d *database) join(ctx context.Context) error {
 	var adds []string
 	for _, node := range d.workers {
@@ -76,7 +75,7 @@ func (d *database) join(ctx context.Context) error {
 func (d *database) host() string { return d.server.Config().Host }
 func (d *database) port() string { return strconv.Itoa(int(d.server.Config().Port)) }
 
-// execute executes statements, each in a transaction of its own.
+// execute executes statements, each in its own transaction.
 func execute(ctx context.Context, address string, statements ...string) error {
 	conn, err := pgx.Connect(ctx, address)
 	if err != nil {
@@ -91,7 +90,7 @@ func execute(ctx context.Context, address string, statements ...string) error {
 	return errors.Join(err, conn.Close(ctx))
 }
 
-// createDatabase makes a database of a name on a server.
+// createDatabase makes a database with a name on a server.
 func createDatabase(ctx context.Context, server, name string) (*database, error) {
 	address, err := url.Parse(server)
 	if err != nil {
@@ -118,7 +117,7 @@ func createDatabase(ctx context.Context, server, name string) (*database, error)
 	return d, nil
 }
 
-// drop removes the database, that of the coordinator first, which uses the others.
+// drop removes the database. The coordinator's comes first, because it uses the others.
 func (d *database) drop(ctx context.Context) error {
 	err := d.dropOne(ctx)
 	for _, worker := range d.workers {
@@ -133,7 +132,7 @@ func (d *database) dropOne(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 	defer cancel()
-	if d.server.IsClosed() { // by an interrupted statement
+	if d.server.IsClosed() { // closed by an interrupted statement
 		var err error
 		if d.server, err = pgx.ConnectConfig(ctx, d.server.Config()); err != nil {
 			return fmt.Errorf("drop the database %s: %w", d.created, err)
@@ -143,8 +142,8 @@ func (d *database) dropOne(ctx context.Context) error {
 	return errors.Join(err, d.releaseOne(ctx))
 }
 
-// release closes the connections to the database's servers, which the caller crashes and throws away, so that nothing is left to
-// drop.
+// release closes the connections to the database's servers. Nothing needs to be dropped, because the caller crashes and deletes
+// the servers.
 func (d *database) release(ctx context.Context) error {
 	err := d.releaseOne(ctx)
 	for _, worker := range d.workers {
@@ -162,8 +161,8 @@ func (d *database) releaseOne(ctx context.Context) error {
 	return server.Close(ctx)
 }
 
-// cpu is the processor time that the database's own processes have used so far, on all nodes and on the
-// coordinator: none on SQLite, which works in the process that asks.
+// cpu returns the processor time that the database's own processes have used so far, on all nodes and on the coordinator. It is
+// 0 on SQLite, which runs in the service's process.
 func (d *database) cpu() (all, coordinator time.Duration, err error) {
 	if d.sqlite {
 		return 0, 0, nil
@@ -177,8 +176,7 @@ func (d *database) cpu() (all, coordinator time.Duration, err error) {
 	return all, coordinator, err
 }
 
-// copyIn loads the tables with COPY, and leaves them as a database at rest has them: analysed and
-// with their pages marked as visible to all.
+// copyIn loads the tables with COPY, and then analyses and vacuums them, as in a database at rest.
 func (s *stage) copyIn(ctx context.Context, data *dataset) error {
 	conn, err := pgx.Connect(ctx, s.database.url)
 	if err != nil {
@@ -194,8 +192,8 @@ func (s *stage) copyIn(ctx context.Context, data *dataset) error {
 	return err
 }
 
-// insert loads the tables into SQLite, and leaves them without statistics, as the service does: with
-// the samples of ANALYZE, SQLite looks at each bound value and plans every statement anew.
+// insert loads the tables into SQLite. It does not run ANALYZE, as the service does not, because with its samples SQLite reads
+// each bound value and plans every statement again.
 func (s *stage) insert(ctx context.Context, data *dataset) error {
 	handle, err := s.open(ctx)
 	if err != nil {
@@ -205,7 +203,7 @@ func (s *stage) insert(ctx context.Context, data *dataset) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = tx.Rollback() }() // does nothing after the commit
+	defer func() { _ = tx.Rollback() }() // no effect after the commit
 	for _, t := range data.tables {
 		if err := t.insert(ctx, tx); err != nil {
 			return fmt.Errorf("load %s: %w", t.name, err)
@@ -220,7 +218,7 @@ func (t *table) insert(ctx context.Context, tx *sql.Tx) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = statement.Close() }() // the transaction's end would close it too
+	defer func() { _ = statement.Close() }() // the end of the transaction would close it as well
 	for _, row := range t.rows {
 		if _, err := statement.ExecContext(ctx, row...); err != nil {
 			return err

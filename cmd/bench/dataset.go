@@ -14,39 +14,39 @@ import (
 	"go.storefront.example/server/auth"
 )
 
-// shape is how much a data set holds: keys in each store, the rest over all stores.
+// shape is the size of a data set: keys in each store, other rows over all stores.
 type shape struct {
 	stores, keys, products, orders, customers int
-	// firstCustomers, if set, are the customers of the first store instead of its share.
+	// firstCustomers, if set, is the number of the first store's customers, instead of its share.
 	firstCustomers int
-	// pending leaves every order to be paid.
+	// pending leaves every order unpaid.
 	pending bool
 }
 
-// dataset is a service's data after some months, and what is needed to ask for it.
+// dataset is a service's data after some months, with the ids that requests need.
 type dataset struct {
 	tables []*table
 	stores []storeData
 }
 
-// storeData is what requests name of a store.
+// storeData has the names of a store that requests use.
 type storeData struct {
 	id     uuid.UUID
 	slug   string
 	keys   []string
 	orders []uuid.UUID
-	// keyIDs are the ids of the keys, in their order.
+	// keyIDs are the ids of keys, in the same order.
 	keyIDs []uuid.UUID
-	// One of its products, all others, and one of its customers.
+	// One of its products, all other products, and one of its customers.
 	product  uuid.UUID
 	products []uuid.UUID
 	customer uuid.UUID
 }
 
-// key is one of the store's keys, in turns.
+// key returns one of the store's keys, in turns.
 func (s *storeData) key(n int) string { return s.keys[n%len(s.keys)] }
 
-// table is rows to be loaded, in the order in which references allow it.
+// table is rows to load. Tables come in an order that references allow.
 type table struct {
 	name    string
 	columns []string
@@ -55,10 +55,10 @@ type table struct {
 
 func (t *table) add(values ...any) { t.rows = append(t.rows, values) }
 
-// span is the time over which the rows of a data set were created.
+// span is the period in which the rows of a data set were created.
 const span = 90 * 24 * time.Hour
 
-// generator makes one data set. The same shape gives the same data, but for keys and dates.
+// generator makes one data set. The same shape always gives the same data, except for keys and dates.
 type generator struct {
 	random *rand.Rand
 	now    time.Time
@@ -69,7 +69,7 @@ type generator struct {
 	stores, keys, products, customers, orders, items *table
 }
 
-// slugOf is the slug of a store.
+// slugOf returns the slug of a store.
 func slugOf(n int) string { return fmt.Sprintf("store-%04d", n) }
 
 func newDataset(s shape, now time.Time) *dataset {
@@ -99,10 +99,10 @@ func newDataset(s shape, now time.Time) *dataset {
 	return g.data
 }
 
-// share is the part of the nth of several.
+// share returns the nth part of a total.
 func share(total, parts, n int) int { return total*(n+1)/parts - total*n/parts }
 
-// id is a UUIDv7 (RFC 9562, 5.7) of the given time.
+// id returns a UUIDv7 (RFC 9562, 5.7) for a time.
 func (g *generator) id(at time.Time) uuid.UUID {
 	var u uuid.UUID
 	binary.BigEndian.PutUint64(u[0:], uint64(at.UnixMilli())<<16|g.random.Uint64()&0x0fff|0x7000) //nolint:gosec // After 1970.
@@ -110,7 +110,7 @@ func (g *generator) id(at time.Time) uuid.UUID {
 	return u
 }
 
-// moment is a time within the span, the nth of many in their order.
+// moment returns the nth of a number of times within the span, in order.
 func (g *generator) moment(n, of int) time.Time {
 	return g.now.Add(-span + span*time.Duration(n)/time.Duration(of)).Truncate(time.Millisecond)
 }
@@ -175,8 +175,7 @@ func (g *generator) catalogue(s *storeData, count int) []productData {
 	return list
 }
 
-// The names of buyers are made of syllables, so that surnames are surnames syllables² in number
-// and four letters find the buyers of one of them.
+// Buyers' names are made of syllables, so that there are syllables² surnames and four letters find the buyers with one of them.
 var (
 	firstNames = []string{"Ada", "Boris", "Chantal", "Denis", "Estelle", "Firmin", "Grace", "Hervé", "Irène", "Joël"}
 	syllables  = []string{"ba", "ko", "mu", "ne", "ti", "wo", "ze", "fu", "la", "gi"}
@@ -200,7 +199,7 @@ func (g *generator) buyers(count int) []*customerData {
 	return list
 }
 
-// statuses are those of ten orders in a row; most orders are paid.
+// statuses are the statuses of ten consecutive orders; most are paid.
 var statuses = []string{"PAID", "PAID", "PAID", "PENDING", "PAID", "PAID", "FAILED", "PAID", "REFUNDED", "CANCELLED"}
 
 func (g *generator) sales(s *storeData, catalogue []productData, buyers []*customerData, count int) {

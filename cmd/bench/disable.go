@@ -11,24 +11,23 @@ import (
 )
 
 const (
-	// healthyStores have receivers that answer. The store before them has one that hangs.
+	// healthyStores is the number of stores with receivers that answer. The receiver of the store before them hangs.
 	healthyStores = 4
-	// healthyRate is how many customers are created in each of them in a second.
+	// healthyRate is how many customers each of them creates a second.
 	healthyRate = 10
-	// hungTimeout is the workers' for an attempt: short, so that the one that hangs is tried often. A
-	// lease lasts two seconds longer, which has to do for a busy machine.
+	// hungTimeout is the workers' timeout of an attempt. It is short, so that the hanging receiver is tried often, but a lease
+	// lasts only two seconds longer, which must be enough on a busy machine.
 	hungTimeout = 4 * time.Second
-	// claimedBefore is how long before its arrival an attempt may have been claimed.
+	// claimedBefore is the longest time from an attempt's claim to its arrival.
 	claimedBefore = 2 * time.Second
-	// deliveredP99 bounds the time from an answer to the arrival of its event on PostgreSQL, and
-	// disabledWithin the command that disables.
+	// deliveredP99 bounds the time from an answer to the arrival of its event on PostgreSQL; disabledWithin bounds the command
+	// that disables.
 	deliveredP99, disabledWithin = 100 * time.Millisecond, 500 * time.Millisecond
-	// cancelledLimit bounds the wait until everything that waited is cancelled.
+	// cancelledLimit bounds the wait until all waiting deliveries are cancelled.
 	cancelledLimit = 3 * time.Minute
 )
 
-// What waits for a webhook is deliveries of one event, $3, due now. Ids are UUIDs of version 7 (RFC
-// 9562, 5.7).
+// A webhook's backlog consists of due deliveries of one event, $3. Ids are UUIDs of version 7 (RFC 9562, 5.7).
 const (
 	waitPostgres = `INSERT INTO deliveries (id, store_id, webhook_id, event_id, event_type, due_at, attempts, epoch, created_at)
 SELECT (t.hex || '7' || substr(t.hash, 1, 3) || '8' || substr(t.hash, 4, 15))::uuid, $1::uuid, $2::uuid, $3::uuid,
@@ -43,16 +42,16 @@ SELECT substr(printf('%012x', ms), 1, 8) || '-' || substr(printf('%012x', ms), 9
  $1, $2, $3, 'customer.created', ms, CAST('[]' AS blob), 1, ms FROM series, now`
 )
 
-// disabling is the first store's webhook, which hangs and is disabled, on a stage.
+// disabling is the first store's webhook, which hangs and is disabled.
 type disabling struct {
 	*play
 	*stage
 	webhook string    // its id
-	event   uuid.UUID // whose deliveries wait
+	event   uuid.UUID // its deliveries wait
 }
 
-// playLargeDisable disables a webhook with a large backlog while others are delivered to, and enables it
-// again soon after, when its backlog is still being cancelled: none of that may be sent.
+// playLargeDisable disables a webhook with a large backlog while workers deliver to others. It enables the webhook again while
+// its backlog is still being cancelled, and no delivery of that may be sent.
 func playLargeDisable(p *play) {
 	s := p.open(shape{stores: 1 + healthyStores + 1})
 	p.require(s.subscribe(p.ctx, 1+healthyStores, receiver.OK, func(store int) bool { return store == 0 }))
@@ -72,7 +71,7 @@ func playLargeDisable(p *play) {
 			disabled = time.Now()
 			p.wait(claimedBefore)
 			d.run("enable")
-			// Attempts under way end meanwhile, and others would follow them.
+			// Meanwhile running attempts end, and the next ones would follow.
 			p.wait(max(p.Span, hungTimeout+time.Second))
 		}, d.creators()...)
 	})
@@ -92,7 +91,7 @@ func (d *disabling) run(command string) {
 	d.require(err)
 }
 
-// creators make events in the stores whose webhooks are healthy.
+// creators returns loads that make events in the stores with healthy webhooks.
 func (d *disabling) creators() (loads []*openLoop) {
 	for n := range healthyStores {
 		loads = append(loads, d.creator(d.stage, 1+n, healthyRate))
@@ -100,7 +99,7 @@ func (d *disabling) creators() (loads []*openLoop) {
 	return loads
 }
 
-// backlog makes an event in the store, and deliveries of it that wait.
+// backlog makes an event in the store, and waiting deliveries of it.
 func (d *disabling) backlog() {
 	began, store := time.Now(), d.stores[0]
 	client := newClient(at(d.server.api))
@@ -123,7 +122,7 @@ func (d *disabling) backlog() {
 	d.didf("%d deliveries waiting for a webhook that hangs, made in %s", d.Waiting, short(time.Since(began)))
 }
 
-// cancelled waits until nothing waits for the webhook any more.
+// cancelled waits until no delivery waits for the webhook.
 func (d *disabling) cancelled(since time.Time) {
 	left := 0
 	_, err := poll(d.ctx, cancelledLimit, func() (bool, error) {
@@ -134,7 +133,7 @@ func (d *disabling) cancelled(since time.Time) {
 	d.must(left == 0, "all that waited is cancelled within %s (%d left after %s)", cancelledLimit, left, short(time.Since(since)))
 }
 
-// delivered compares what was created with what arrived.
+// delivered compares the created customers with the arrived events.
 func (d *disabling) delivered(created []call, began, disabled time.Time) {
 	_, err := d.receiver.Count()
 	d.require(err)

@@ -16,16 +16,15 @@ import (
 )
 
 const (
-	// diskSize is the small disk's, in the notation of mount(8): a fresh cluster takes half of it.
+	// diskSize is the size of the small disk in the notation of mount(8). A new cluster takes half of it.
 	diskSize = "160m"
-	// fillRate is how many customers are created in a second: what is left of half-empty pages is soon
-	// used up.
+	// fillRate is how many customers are created a second, enough to use up soon the room left in half-empty pages.
 	fillRate = 200
-	// readyLimit bounds the wait until /readyz is what it must be.
+	// readyLimit bounds the wait for a status of /readyz.
 	readyLimit = 30 * time.Second
 )
 
-// playDiskFull fills the disk of the database under load, and makes room again.
+// playDiskFull fills the database's disk under load, and then frees it.
 func playDiskFull(p *play) {
 	disk, server := p.mount(), ""
 	if p.sqlite {
@@ -34,7 +33,7 @@ func playDiskFull(p *play) {
 		server = p.cluster(cluster.Options{Disk: disk}).URL()
 	}
 	s := p.openOn(server, shape{stores: 2})
-	p.require(s.database.release(p.ctx)) // its server is thrown away
+	p.require(s.database.release(p.ctx)) // its server is deleted
 	p.require(s.serve(p.ctx))
 	filler := filepath.Join(disk, "filler")
 	var written []call
@@ -68,7 +67,7 @@ func (p *play) ready(s *stage, status int, when string) {
 	p.must(became, "/readyz becomes %d %s (after %s)", status, when, short(time.Since(began)))
 }
 
-// mount mounts a small disk in memory, where the machine lets it.
+// mount mounts a small disk in memory, if the machine allows it.
 func (p *play) mount() string {
 	folder := p.workspace.folder
 	disk := filepath.Join(folder, "disk")
@@ -80,7 +79,7 @@ func (p *play) mount() string {
 		panic(skipped(fmt.Sprintf("no small disk can be mounted: %v: %s", err, why)))
 	}
 	p.cleanup(func() error { return exec.CommandContext(context.WithoutCancel(p.ctx), "umount", disk).Run() })
-	// The user of the database server passes through.
+	// The user of the database server must be able to enter the folders.
 	for at := folder; strings.HasPrefix(at, os.TempDir()) && at != os.TempDir(); at = filepath.Dir(at) {
 		p.require(os.Chmod(at, 0o711))
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// The parts that can be killed, by their number in a fleet.
+// The parts that can be killed, numbered.
 const (
 	partServer = iota
 	partWorkerA
@@ -24,20 +24,20 @@ const (
 
 var partNames = [partCount]string{"server", "worker 1", "worker 2"}
 
-// fleet is the processes that are killed, and an operator who records and pays orders. It belongs to
-// one goroutine, but for the servers' addresses.
+// fleet has the processes that are killed, and an operator who creates and pays orders. Only one goroutine may use it, except
+// for the servers' addresses.
 type fleet struct {
 	*stage
-	timeout time.Duration // of the worker's attempts
-	rate    float64       // of orders
+	timeout time.Duration // the worker's timeout of an attempt
+	rate    float64       // orders a second
 	serves  atomic.Pointer[process]
 	parts   [partCount]*process
-	started [partCount]int // how often
-	lost    atomic.Int64   // leases that workers report as lost
-	paid    []uuid.UUID    // orders, and acknowledged
+	started [partCount]int // how often each part was started
+	lost    atomic.Int64   // leases that workers reported as lost
+	paid    []uuid.UUID    // ids of orders whose payment was acknowledged
 }
 
-// serving is the public address of the server that was started last.
+// serving returns the public address of the server that was started last.
 func (f *fleet) serving() string { return f.serves.Load().api }
 
 // startMissing starts every part that is not running.
@@ -53,7 +53,7 @@ func (f *fleet) startMissing(ctx context.Context) (err error) {
 	return nil
 }
 
-// holder is what PostgreSQL calls the process of a part: no two have the same.
+// holder returns PostgreSQL's name for the process of a part, which is unique.
 func (f *fleet) holder(part int) string { return fmt.Sprintf("part-%d-%d", part, f.started[part]) }
 
 func (f *fleet) start(ctx context.Context, part int) (*process, error) {
@@ -87,12 +87,12 @@ func (f *fleet) readWorkerLog(line string) {
 	}
 }
 
-// orderTakers is how many orders are recorded and paid at the same time.
+// orderTakers is how many orders are created and paid at a time.
 const orderTakers = 2
 
-// takeOrders records orders of new buyers through the operator's listener and pays them, until it is
-// stopped: each gives an event of the customer and one of the order. Stop returns an error when the
-// server refused one; one that is away is nothing unusual.
+// takeOrders creates orders of new buyers through the operator's listener and pays them until it is stopped. Each sends an
+// event of the customer and one of the order. stop returns an error if the server refused an order; an unavailable server is
+// expected.
 func (f *fleet) takeOrders(ctx context.Context) (stop func() error) {
 	ctx, cancel := context.WithCancel(ctx)
 	operator := newClient(func() string { return f.serves.Load().admin })
@@ -121,7 +121,7 @@ func (f *fleet) takeOrders(ctx context.Context) (stop func() error) {
 	}
 }
 
-// sell records an order of a new buyer and pays it. It returns no id when there was no answer.
+// sell creates an order of a new buyer and pays it. It returns no id if there was no answer.
 func (f *fleet) sell(operator *client, s storeData) (uuid.UUID, error) {
 	recorded, err := f.operate(operator, f.recordOrder(&s))
 	if err != nil || recorded == uuid.Nil {
@@ -130,7 +130,7 @@ func (f *fleet) sell(operator *client, s storeData) (uuid.UUID, error) {
 	return f.operate(operator, f.payOrder(&s, recorded))
 }
 
-// recordOrder calls the operator's service of orders, by Connect in JSON: an order of a new buyer.
+// recordOrder returns a request to the admin services, by Connect in JSON: an order of a new buyer.
 func (s *stage) recordOrder(of *storeData) request {
 	email := "buyer." + uuid.NewString() + "@mail.example.com"
 	return request{method: "POST", path: "/storefront.admin.v1.OrderService/CreateOrder", key: s.token,
@@ -138,7 +138,7 @@ func (s *stage) recordOrder(of *storeData) request {
 			of.product)}
 }
 
-// payOrder pays an order that was recorded in a store.
+// payOrder returns a request that pays an order of a store.
 func (s *stage) payOrder(in *storeData, id uuid.UUID) request {
 	return request{method: "POST", path: "/storefront.admin.v1.OrderService/PayOrder", key: s.token,
 		body: fmt.Sprintf(`{"id":%q,"store":%q}`, id, in.slug)}
@@ -153,10 +153,10 @@ func (f *fleet) operate(operator *client, r request) (uuid.UUID, error) {
 	return done.created, nil
 }
 
-// kill kills parts at once.
+// kill kills parts at the same time.
 func (f *fleet) kill(parts []int) {
 	for _, part := range parts {
-		_ = f.parts[part].command.Process.Kill() // all are hit before the first is waited for
+		_ = f.parts[part].command.Process.Kill() // kill all before waiting for the first
 	}
 	for _, part := range parts {
 		f.parts[part].kill()
@@ -164,7 +164,7 @@ func (f *fleet) kill(parts []int) {
 	}
 }
 
-// alive returns an error when a part has ended that nobody killed.
+// alive returns an error if a part has ended without being killed.
 func (f *fleet) alive() error {
 	for _, p := range f.parts {
 		if p != nil && !p.running() {

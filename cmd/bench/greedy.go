@@ -3,18 +3,18 @@ package main
 import "time"
 
 const (
-	// greedyConnections are how many of the greedy store's connections ask at the same time.
+	// greedyConnections is how many connections the greedy store uses at a time.
 	greedyConnections = 16
-	// greedyPause is how long it waits after it was refused: next to nothing.
+	// greedyPause is how long it waits after a refusal: very short.
 	greedyPause = 50 * time.Millisecond
-	// defaultDeadline is that of a request when nothing is set.
+	// defaultDeadline is the service's default for a request.
 	defaultDeadline = 10 * time.Second
 )
 
-// playGreedyStore has one store ask for its longest pages over many connections, and watches another.
+// playGreedyStore has one store request its longest pages over many connections, and watches another store.
 func playGreedyStore(p *play) { p.greed("/v1/orders?pageSize=100", shape{stores: 2}) }
 
-// playSearchFlood has one store search its many customers, all of whom are found.
+// playSearchFlood has one store search its many customers with a text that matches all of them, and watches another store.
 func playSearchFlood(p *play) {
 	p.didf("%d customers in one store", p.Customers)
 	p.greed("/v1/customers?q=a", shape{stores: 2, firstCustomers: p.Customers})
@@ -27,7 +27,7 @@ func (p *play) greed(path string, data shape) {
 	greedy := closedLoop{address: s.server.api, clients: greedyConnections, pause: greedyPause, next: keys.repeat("GET", path, "")}
 	var asked []call
 	under := p.watch(p.bystander(s), func() {
-		asked, _, _ = greedy.run(p.ctx, p.Span) // without strict it does not fail
+		asked, _, _ = greedy.run(p.ctx, p.Span) // cannot fail without strict
 	})
 	p.didf("%d connections of one store asked for %s for %s: %s", greedyConnections, path, p.Span, p.answered(asked))
 	p.inTime("request", asked, defaultDeadline)
@@ -35,27 +35,27 @@ func (p *play) greed(path string, data shape) {
 }
 
 const (
-	// fewClients are as many as a small shop's servers are: nothing waits.
+	// fewClients is the number of clients of a small shop's servers, with which no request waits.
 	fewClients = 8
-	// minShare is the least share of the few clients' rate that many get.
+	// minShare is the minimum share of the few clients' rate that many clients must get.
 	minShare = 0.8
-	// patientStores and patientKeys have enough keys for every request within the limits of each.
+	// patientStores and patientKeys give enough keys to stay within each key's limit.
 	patientStores, patientKeys = 60, 100
 )
 
-// playPatientClients measures what a few clients are served in a second, and then many who wait for
-// their answers and heed Retry-After.
+// playPatientClients measures how many requests a second a few clients are served, and then many clients who wait for their
+// answers and heed Retry-After.
 func playPatientClients(p *play) {
 	s := p.open(shape{stores: patientStores, keys: patientKeys})
 	p.require(s.serve(p.ctx))
 	served := func(clients int) float64 {
 		load := closedLoop{address: s.server.api, clients: clients, heeded: true, next: s.keys.repeat("GET", "/v1/store", "")}
-		calls, took, _ := load.run(p.ctx, p.Span) // without strict it does not fail
+		calls, took, _ := load.run(p.ctx, p.Span) // cannot fail without strict
 		p.didf("%d clients for %s: %s", clients, p.Span, p.answered(calls))
 		p.inTime("request", calls, defaultDeadline)
 		return float64(p.answers(calls)[0]) / took.Seconds()
 	}
-	// Before and after, since other work on the machine comes and goes.
+	// Measured before and after, because other work on the machine varies.
 	before, many, most, after := served(fewClients), served(64), served(512), served(fewClients)
 	for clients, rate := range map[int]float64{64: many, 512: most} {
 		share := 2 * rate / (before + after)

@@ -15,8 +15,8 @@ import (
 	"go.storefront.example/ent/db/dbtest/cluster"
 )
 
-// historyCommand records what concurrent callers asked and were answered under faults, and checks whether one store with one
-// order of events could have answered that.
+// historyCommand records the requests and answers of concurrent callers under faults. It checks whether one store with one
+// order of events could have given these answers.
 type historyCommand struct {
 	serviceFlags
 	SQLite      bool          `name:"sqlite" help:"On an SQLite file instead of a PostgreSQL primary and standby of its own."`
@@ -26,7 +26,7 @@ type historyCommand struct {
 	Seed        uint64        `placeholder:"N" help:"Seed of the random requests and faults (default: a random one, which the report names)."`
 }
 
-// Help is shown below the usage line.
+// Help returns the text below the usage line.
 func (historyCommand) Help() string {
 	return `Example: bench history --span 2m --sqlite
 
@@ -103,7 +103,7 @@ func (c *historyCommand) Run(ctx context.Context, io streams) (err error) {
 }
 
 const (
-	// historyTimeout is the servers' limit for a request, shorter than some cuts of the network.
+	// historyTimeout is the servers' limit for a request. It is shorter than some network cuts.
 	historyTimeout = 2 * time.Second
 	// checkTimeout is the longest time that porcupine may take for the history of one object.
 	checkTimeout = 30 * time.Second
@@ -111,24 +111,24 @@ const (
 	drawings = 3
 )
 
-// history is the objects of a run, the servers, and what breaks them.
+// history has the objects of a run, the servers, and the faults.
 type history struct {
 	*play
 	stage    *stage
-	nodes    [2]*cluster.Cluster // none on SQLite
-	primary  int                 // which of the nodes is it
+	nodes    [2]*cluster.Cluster // nil on SQLite
+	primary  int                 // the index of the primary
 	servers  []*endpoint
 	seed     uint64
 	rate     float64
 	progress func(format string, args ...any)
 	begun    time.Time
-	strikes  []strike // what happens in turns, in an order that the seed gives
+	strikes  []strike // faults, in an order that depends on the seed
 	struck   tally
-	resets   []porcupine.Operation // of the counters
-	drawIn   string                // the folder of the drawings; the system's temporary one if it is empty
+	resets   []porcupine.Operation // resets of the counters
+	drawIn   string                // the folder of the drawings; "" means the system's temporary one
 	drawn    int
-	number   atomic.Int64 // of what is new: prices, names, e-mails
-	spare    atomic.Int64 // how many spare keys are taken
+	number   atomic.Int64 // numbers for new prices, names and e-mails
+	spare    atomic.Int64 // how many spare keys were used
 	requests atomic.Int64
 	unknown  atomic.Int64
 
@@ -137,7 +137,7 @@ type history struct {
 	strange tally // answers that nobody may get
 }
 
-// openHistory makes a database with what the callers need, and starts one server on SQLite and two on PostgreSQL, where the
+// openHistory makes a database with the data that callers need. It starts one server on SQLite, and two on PostgreSQL, where a
 // standby follows the primary.
 func openHistory(p *play, seed uint64, rate float64, progress func(string, ...any)) *history {
 	h := &history{play: p, seed: seed, rate: rate, progress: progress, strikes: []strike{killServer}}
@@ -163,13 +163,13 @@ func openHistory(p *play, seed uint64, rate float64, progress func(string, ...an
 	return h
 }
 
-// record has callers ask for the span, breaks something in turns meanwhile, and looks at every object at the end.
+// record runs callers for the span, causes one fault after the other meanwhile, and reads every object at the end.
 func (h *history) record() {
 	h.begun = time.Now()
 	ctx, cancel := context.WithTimeout(h.ctx, h.Span)
 	var asking sync.WaitGroup
 	defer asking.Wait()
-	defer cancel() // before the wait, when a step failed
+	defer cancel() // before the wait, in case a step failed
 	for n, k := range kinds {
 		asking.Go(func() { h.cycle(ctx, n, k) })
 	}
@@ -186,7 +186,7 @@ func (h *history) record() {
 	h.countClaims()
 }
 
-// check has porcupine decide whether the history of each object is linearizable, and then checks the journal and the events.
+// check has porcupine check whether the history of each object is linearizable, and then checks the journal and the events.
 func (h *history) check() {
 	var longest time.Duration
 	count, asked, unknown := tally{}, tally{}, tally{}
@@ -220,7 +220,7 @@ func (h *history) check() {
 	h.checkJournal()
 }
 
-// decide returns what is wrong with the history of an object, or "". A history that takes porcupine too long is wrong as well.
+// decide returns what is wrong with an object's history, or "". A history that takes porcupine too long counts as wrong.
 func (o *object) decide(within time.Duration) string {
 	switch porcupine.CheckOperationsTimeout(o.model, o.history, within) {
 	case porcupine.Ok:

@@ -11,17 +11,17 @@ import (
 )
 
 const (
-	// deadLimit and cutLimit are the longest that something stays dead, and that nothing passes between a server and the
-	// database: some requests are late then, and some are refused.
+	// deadLimit is the longest time that a part stays dead, cutLimit the longest time that a link is cut. With these, some
+	// requests are late and some are refused.
 	deadLimit, cutLimit = time.Second, historyTimeout + time.Second
 	// calmLimit is the longest time between two faults.
 	calmLimit = 2 * time.Second
 )
 
-// strike breaks something and mends it again.
+// strike is a fault: it breaks something and repairs it.
 type strike struct {
 	name string
-	// losesCounters is true when the counters of API keys begin at 0 again.
+	// losesCounters is true if the counters of API keys restart at 0.
 	losesCounters bool
 	do            func(h *history, random *rand.Rand)
 }
@@ -66,7 +66,7 @@ var (
 	}}
 )
 
-// upTo is a time at random.
+// upTo returns a random duration.
 func upTo(random *rand.Rand, longest time.Duration) time.Duration {
 	return time.Duration(random.Float64() * float64(longest))
 }
@@ -79,7 +79,7 @@ func (h *history) some(random *rand.Rand) []*endpoint {
 	return h.servers
 }
 
-// strikeInTurns breaks one thing after the other until the context ends.
+// strikeInTurns causes one fault after the other until the context ends.
 func (h *history) strikeInTurns(ctx context.Context) {
 	random := rand.New(rand.NewPCG(h.seed, 7)) //nolint:gosec // Nothing secret is made of it.
 	for len(h.strikes) > 0 {
@@ -100,14 +100,14 @@ func (h *history) strikeInTurns(ctx context.Context) {
 	}
 }
 
-// follow makes a new standby of the primary, for which its commits wait, and leads the servers' links to both.
+// follow makes a new standby for which the primary's commits wait, and points the servers' links to both.
 func (h *history) follow() {
 	standby, err := h.nodes[h.primary].Standby(h.ctx)
 	h.require(err)
 	h.cleanup(standby.Close)
 	h.nodes[1-h.primary] = standby
 	d := h.stage.database
-	h.require(d.release(h.ctx)) // its server is thrown away
+	h.require(d.release(h.ctx)) // its server is deleted
 	d.url, err = withPorts(d.url, h.nodes[h.primary].Port())
 	h.require(err)
 	h.synchronous(d.url)
@@ -116,7 +116,7 @@ func (h *history) follow() {
 	}
 }
 
-// endpoint is a server that is killed and started again, and its own links to the database nodes.
+// endpoint is a server that is killed and restarted, with its own links to the database nodes.
 type endpoint struct {
 	stage      stage
 	links      []*link
@@ -141,7 +141,7 @@ func (h *history) newEndpoint() *endpoint {
 	}
 	h.require(s.start(h.ctx))
 	h.cleanup(func() error {
-		s.process.Load().kill() // it may be one that waits for a database that is gone
+		s.process.Load().kill() // it may wait for a database that no longer exists
 		return nil
 	})
 	s.api = newClient(func() string { return s.process.Load().api })

@@ -12,18 +12,18 @@ import (
 	"go.storefront.example/ent/db"
 )
 
-// journalled are the fields of a resource that the activity journal has and callers see. A product shows the moment of its last
-// entry as well.
+// journalled are the fields of a resource that both the activity journal and callers show. A product also shows the time of its
+// last entry.
 var journalled = map[string][]string{
 	"product": {"priceAmount", "status", "updatedAt"}, "customer": {"name", "email", "phone"}, "order": {"status"},
 }
 
-// chain is the journal of an object: its state after each entry, the first one before all of them, and when each began.
+// chain is the journal of an object: its state before the first entry and after each one, and when each state began.
 type chain struct {
 	resource string
 	states   []map[string]any
 	began    []time.Time
-	events   tally // that its entries must have sent, less those that were found
+	events   tally // events that its entries must have sent, minus those found
 }
 
 // announced are the events of a state that a resource gets.
@@ -32,8 +32,8 @@ var announced = map[string][]string{
 	"order PAID": {"order.paid", "payment_link.paid"},
 }
 
-// add appends the state after a journal entry, and returns what is wrong with the entry, because its values before the change
-// must equal the last state.
+// add appends the state after a journal entry. It returns what is wrong with the entry, whose values before the change must
+// equal the last state.
 func (c *chain) add(changes map[string]struct{ From, To any }, at time.Time) string {
 	last := c.states[len(c.states)-1]
 	next, broken := map[string]any{}, ""
@@ -60,7 +60,7 @@ func (c *chain) add(changes map[string]struct{ From, To any }, at time.Time) str
 	return broken
 }
 
-// shows reports whether an answer or an event has a state.
+// shows reports whether an answer or an event shows a state.
 func (c *chain) shows(state, body map[string]any) bool {
 	for _, field := range journalled[c.resource] {
 		if got := body[field]; got != state[field] && (got != "" || state[field] != nil) {
@@ -74,10 +74,10 @@ func (c *chain) shows(state, body map[string]any) bool {
 type sighting struct {
 	called, returned int64
 	body             map[string]any
-	at               int // the state that was seen
+	at               int // the number of the state
 }
 
-// checkJournal compares the journal with what the callers were answered, and with the events.
+// checkJournal compares the journal with the callers' answers and with the events.
 func (h *history) checkJournal() {
 	seen := map[string][]*sighting{}
 	for _, o := range h.objects {
@@ -104,8 +104,8 @@ func (h *history) checkJournal() {
 	h.didf("%d journals with %d states", len(chains), states)
 }
 
-// follow finds the state of each answer, in the order of the journal: none before a state that an answer showed that was there
-// when the request began. It returns how many answers have none.
+// follow finds the state of each answer, in the order of the journal. The state must not be older than one that an answer had
+// shown before the request began. It returns how many answers match no state.
 func (c *chain) follow(seen []*sighting) (lost int) {
 	slices.SortFunc(seen, func(a, b *sighting) int { return cmp.Compare(a.called, b.called) })
 	for i, s := range seen {
@@ -124,8 +124,8 @@ func (c *chain) follow(seen []*sighting) (lost int) {
 	return lost
 }
 
-// readJournal reads the chains of the objects that callers saw. The chain of a product begins with the state that callers saw
-// first, because products are there before the run; the chain of a customer or an order begins empty.
+// readJournal reads the chains of the objects that callers saw. A product's chain begins with the state that callers saw first,
+// because products exist before the run; the chain of a customer or an order begins empty.
 func (h *history) readJournal(seen map[string][]*sighting) map[string]*chain {
 	chains := map[string]*chain{}
 	handle, err := h.stage.open(h.ctx)
@@ -157,8 +157,8 @@ func (h *history) readJournal(seen map[string][]*sighting) map[string]*chain {
 	return chains
 }
 
-// checkEvents compares the events with the journal: each has the state that the entry of its moment left, and there are as many
-// as changes that send one.
+// checkEvents compares the events with the journal: each must show the state after the entry of its time, and there must be one
+// for each change that sends one.
 func (h *history) checkEvents(chains map[string]*chain) {
 	events, err := h.stage.events(h.ctx, time.Time{})
 	h.require(err)

@@ -21,25 +21,25 @@ import (
 )
 
 const (
-	// callersEach is how many callers ask about an object at a time.
+	// callersEach is how many callers use an object at a time.
 	callersEach = 5
-	// productLife is how long an object is asked about, unless its kind says otherwise: a history stays short, and so does
-	// porcupine's work, because unknown requests are never over.
+	// productLife, claimLife and counterLife are how long an object is used. They are short, because porcupine's work grows
+	// with the history, and unknown requests never end.
 	productLife, claimLife, counterLife = 2 * time.Second, time.Second, 15 * time.Second
-	// historyKeys are the API keys that the callers use in turns: enough for 1000 requests in a second. Those behind them in
-	// the store are counted or revoked.
+	// historyKeys is how many API keys the callers use in turns: enough for 1000 requests a second. The store's further keys
+	// are for counting and revoking.
 	historyKeys = 600
-	// unknownEach is how many requests with an unknown outcome end an object early: each of them doubles porcupine's work. The
-	// callers may have sent some more by then.
+	// unknownEach is how many requests with an unknown outcome end the use of an object, because each of them doubles
+	// porcupine's work. The callers may have sent a few more by then.
 	unknownEach = 6
-	// restAfterRefusal is the longest that a caller rests when it got no answer.
+	// restAfterRefusal is the longest pause of a caller after a request without an answer.
 	restAfterRefusal = 100 * time.Millisecond
-	// payable is how many orders of a payment link can be told apart.
+	// payable is how many orders of a payment link can be distinguished.
 	payable     = 64
 	counterKind = "counter"
 )
 
-// kind is one of the kinds of objects. Create returns nil when the servers could not make an object.
+// kind is a kind of objects. create returns nil if the servers could not make an object.
 type kind struct {
 	name   string
 	life   time.Duration
@@ -55,28 +55,28 @@ var kinds = []kind{
 	{counterKind, counterLife, newCounter},
 }
 
-// object is what callers ask about for a while, and all that was asked and answered.
+// object is the object of some callers' requests for a while, with all these requests and answers.
 type object struct {
 	kind  string
 	name  string
 	model porcupine.Model
-	ask   func(c *caller) // one request at random
-	look  func(c *caller) // the requests at the end of the run; nil for none
+	ask   func(c *caller) // sends a random request
+	look  func(c *caller) // sends the requests at the end of the run; nil for none
 
 	mu      sync.Mutex
 	history []porcupine.Operation
 	unknown int
-	known   []string // the ids of its customers or orders
+	known   []string // ids of its customers or orders
 }
 
-// over reports whether so much of an object is unknown that it is asked about no longer.
+// over reports whether so much about an object is unknown that it is used no longer.
 func (o *object) over() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.unknown >= unknownEach
 }
 
-// learn adds an id to the known ones.
+// learn adds a known id.
 func (o *object) learn(id string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -85,7 +85,7 @@ func (o *object) learn(id string) {
 	}
 }
 
-// any returns a known id and its number, or "" when there is none.
+// any returns a random known id and its number, or "" if there is none.
 func (o *object) any(c *caller) (string, int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -96,7 +96,7 @@ func (o *object) any(c *caller) (string, int) {
 	return o.known[n], n
 }
 
-// caller asks one request after the other. What it asks depends on the seed, and on the ids that it was answered.
+// caller sends one request after the other. They depend on the seed, and on the ids in its answers.
 type caller struct {
 	number int
 	random *rand.Rand
@@ -107,7 +107,7 @@ func (h *history) caller(kind, object, number int) *caller {
 	return &caller{number: number, random: rand.New(rand.NewPCG(h.seed, stream))} //nolint:gosec // Nothing secret is made of it.
 }
 
-// cycle has callers ask about one object of a kind after the other until the context ends.
+// cycle makes objects of a kind, one after the other, and has callers use them until the context ends.
 func (h *history) cycle(ctx context.Context, number int, k kind) {
 	each := seconds(float64(len(kinds)*callersEach) / h.rate)
 	for n := 0; ctx.Err() == nil; n++ {
@@ -116,7 +116,7 @@ func (h *history) cycle(ctx context.Context, number int, k kind) {
 			if ctx.Err() != nil {
 				return
 			}
-			if h.create(c, h.request("GET", "/v1/store", "")) != nil { // callers would only be refused before that
+			if h.create(c, h.request("GET", "/v1/store", "")) != nil { // until this succeeds, callers would only be refused
 				o = k.create(h, c, n)
 			}
 		}
@@ -127,7 +127,7 @@ func (h *history) cycle(ctx context.Context, number int, k kind) {
 			asking.Go(func() {
 				for c := h.caller(number, n, i); time.Now().Before(until) && !o.over() && ctx.Err() == nil; {
 					o.ask(c)
-					_ = wait(ctx, time.Duration(2*c.random.Float64()*float64(each))) // then the loop ends
+					_ = wait(ctx, time.Duration(2*c.random.Float64()*float64(each))) // on an error the loop ends
 				}
 			})
 		}
@@ -138,8 +138,8 @@ func (h *history) cycle(ctx context.Context, number int, k kind) {
 	}
 }
 
-// ask sends a request to one of the servers and records it, unless it surely had no effect and nothing can be learnt of it.
-// It returns nil without an answer that is known.
+// ask sends a request to one of the servers and records it, unless it certainly had no effect and shows nothing. It returns nil
+// if there was no known answer.
 func (h *history) ask(o *object, c *caller, q question) *answer {
 	server := h.servers[c.random.IntN(len(h.servers))]
 	through := server.api
@@ -169,7 +169,7 @@ func (h *history) ask(o *object, c *caller, q question) *answer {
 	return nil
 }
 
-// create sends a request that needs no model, because nobody else asks about what it makes, and must succeed.
+// create sends a request that must succeed. It needs no model, because only this caller uses what it makes.
 func (h *history) create(c *caller, q question) *answer {
 	a := h.ask(&object{}, c, q)
 	if a != nil && a.status >= 300 {
@@ -186,23 +186,23 @@ func (h *history) refuse(q question, a *answer) {
 	h.strange.add(fmt.Sprintf("%d %s to %s %s", a.status, a.code, q.method, q.path), 1)
 }
 
-// unsent reports whether a request failed before a server could get it.
+// unsent reports whether a request failed before a server could receive it.
 func unsent(err error) bool {
 	var failed *net.OpError
 	return errors.As(err, &failed) && failed.Op == "dial"
 }
 
-// read takes in an answer to a request that was sent at a time.
+// read reads the answer to a request that was sent at a time.
 func (a *answer) read(r *fasthttp.Response, called time.Time) {
 	a.status, a.body = r.StatusCode(), slices.Clone(r.Body())
 	if a.status >= 400 {
 		var refusal struct{ Code string }
-		_ = json.Unmarshal(a.body, &refusal) // without a code it is told apart from all that have one
+		_ = json.Unmarshal(a.body, &refusal) // without a code it matches no model
 		a.code = refusal.Code
 	}
-	a.remaining, _ = strconv.Atoi(string(r.Header.Peek("X-RateLimit-Remaining"))) // the operator's side has none
+	a.remaining, _ = strconv.Atoi(string(r.Header.Peek("X-RateLimit-Remaining"))) // the operator's listener sends none
 	a.minute = called.Unix() / 60
-	// A minute may have begun between the call and the answer. Then X-RateLimit-Reset tells which minute counted the request.
+	// If a minute began between the call and the answer, X-RateLimit-Reset shows which minute counted the request.
 	if reset, _ := strconv.Atoi(string(r.Header.Peek("X-RateLimit-Reset"))); time.Now().Unix()/60 > a.minute && reset > 30 {
 		a.minute++
 	}
@@ -219,7 +219,7 @@ func (o *object) record(c *caller, q question, a *answer, called, returned time.
 	})
 }
 
-// request returns a request with the next of the keys in turns.
+// request returns a request with the next key, in turns.
 func (h *history) request(method, path, body string) question {
 	_, key := h.stage.keys.next()
 	return question{request: request{method: method, path: path, key: key, body: body}}
@@ -230,8 +230,8 @@ func (h *history) operator(service, body string) question {
 	return question{request: request{method: "POST", path: "/storefront.admin.v1." + service, key: h.stage.token, body: body}}
 }
 
-// newProduct changes prices, each to one that no product has had, and statuses. No product has two objects: what is unknown of
-// one may still happen later.
+// newProduct changes a product's statuses and prices. Each price is new among all products, and each product has only one
+// object, because an unknown request may still take effect later.
 func newProduct(h *history, c *caller, number int) *object {
 	o := &object{name: h.stage.stores[0].products[number].String()}
 	first := h.ask(o, c, h.request("GET", "/v1/products/"+o.name, ""))
@@ -251,7 +251,7 @@ func newProduct(h *history, c *caller, number int) *object {
 	return o
 }
 
-// What is asked about products and customers. # is a new price, or one of two numbers for an e-mail and a phone; NEW is a number
+// Requests about products and customers. # is a new price, or one of two numbers for an e-mail and a phone; NEW is a number
 // that no name has had.
 var (
 	productChanges = []string{
@@ -268,7 +268,7 @@ var (
 	}
 )
 
-// body returns one of several bodies with a number in it.
+// body returns one of several bodies, with a number in it.
 func (h *history) body(c *caller, of []string, number int64) string {
 	text := strings.ReplaceAll(of[c.random.IntN(len(of))], "#", strconv.FormatInt(number, 10))
 	return strings.ReplaceAll(text, "NEW", strconv.FormatInt(h.number.Add(1), 10))
@@ -276,7 +276,7 @@ func (h *history) body(c *caller, of []string, number int64) string {
 
 // newCustomers has two e-mails and two phones, which customers get, lose and take from each other.
 func newCustomers(h *history, _ *caller, _ int) *object {
-	o, first := &object{model: modelOf(customers{}, customers.step)}, 1_000_000+10*h.number.Add(1) // seven digits, as phones have them
+	o, first := &object{model: modelOf(customers{}, customers.step)}, 1_000_000+10*h.number.Add(1) // seven digits, as phones have
 	o.ask = func(c *caller) {
 		id, _ := o.any(c)
 		number := first + int64(c.random.IntN(2))
@@ -299,12 +299,12 @@ func newCustomers(h *history, _ *caller, _ int) *object {
 	return o
 }
 
-// newClaim is an idempotency key, under which callers record one of two orders.
+// newClaim is an idempotency key with which callers create one of two orders.
 func newClaim(h *history, _ *caller, _ int) *object {
 	o := &object{model: modelOf(claim{}, claim.step), name: fmt.Sprintf("history-%d", h.number.Add(1))}
 	store := h.stage.stores[0]
 	o.ask = func(c *caller) {
-		quantity := 1 + max(0, c.random.IntN(4)-2) // two seldom
+		quantity := 1 + max(0, c.random.IntN(4)-2) // seldom two
 		h.ask(o, c, h.operator("OrderService/CreateOrder", fmt.Sprintf(
 			`{"store":%q,"email":"%s@example.com","items":[{"productId":%q,"quantity":%d}],"note":%q,"idempotencyKey":%q}`,
 			store.slug, o.name, store.product, quantity, o.name, o.name)))
@@ -312,7 +312,7 @@ func newClaim(h *history, _ *caller, _ int) *object {
 	return o
 }
 
-// countClaims adds to the histories of idempotency keys how many orders there are of each.
+// countClaims adds to the histories of idempotency keys how many orders each has.
 func (h *history) countClaims() {
 	handle, err := h.stage.open(h.ctx)
 	h.require(err)
@@ -332,7 +332,7 @@ func (h *history) countClaims() {
 	}
 }
 
-// newPayments makes a payment link and the requests about it: they record its orders, and pay each of them once or several times.
+// newPayments is a payment link. Its requests create orders, and pay each of them once or several times.
 func newPayments(h *history, c *caller, _ int) *object {
 	o := &object{model: modelOf(payments(0), payments.step)}
 	made := h.create(c, h.request("POST", "/v1/payment-links",
@@ -362,14 +362,14 @@ func newPayments(h *history, c *caller, _ int) *object {
 	return o
 }
 
-// spareKey is an API key that no other object uses, and its id.
+// spareKey returns an API key that no other object uses, and its id.
 func (h *history) spareKey() (key, id string) {
 	store := &h.stage.stores[0]
 	n := len(store.keys) + int(h.spare.Add(1)) - 1
 	return store.keys[:cap(store.keys)][n], store.keyIDs[n].String()
 }
 
-// newRevocation is an API key that is revoked while it is used.
+// newRevocation is an API key that is revoked during its use.
 func newRevocation(h *history, _ *caller, _ int) *object {
 	o := &object{model: modelOf(revoked(false), revoked.step)}
 	key, id := h.spareKey()
@@ -386,7 +386,7 @@ func newRevocation(h *history, _ *caller, _ int) *object {
 	return o
 }
 
-// newCounter is an API key that is used more often than it may be.
+// newCounter is an API key that is used more often than its limit allows.
 func newCounter(h *history, _ *caller, _ int) *object {
 	o := &object{model: modelOf(counter{}, counter.step), kind: counterKind}
 	key, _ := h.spareKey()

@@ -18,24 +18,24 @@ type question struct {
 	n int
 }
 
-// answer is what a caller was answered. A nil answer is an unknown one: the request was refused with 503 or its connection broke,
-// so it may have taken effect, or may still do so at any later time.
+// answer is the answer that a caller got. nil means an unknown outcome: the request got 503 or its connection broke, so it may
+// have taken effect, or may still do so at any later time.
 type answer struct {
 	status    int
-	code      string // of an error
+	code      string // an error's code
 	body      []byte
 	remaining int   // X-RateLimit-Remaining
-	minute    int64 // the minute, since 1970, whose counter has the request
+	minute    int64 // the minute, since 1970, that counted the request
 }
 
-// fits reports whether an answer is unknown or has a status, and a code if it is an error.
+// fits reports whether an answer is unknown, or has a status and, if it is an error, a code.
 func (a *answer) fits(status int, code string) bool {
 	return a == nil || a.status == status && a.code == code
 }
 
 // modelOf returns the model of an object: its first state, and the function that returns the state after a request and whether
-// the answer is right. A request without a known outcome needs no second state without its effect, because it never ends:
-// porcupine may put it after all other requests, where nobody saw its effect.
+// the answer is right. For a request with an unknown outcome it needs no second state without the effect, because such a
+// request never ends: porcupine may put it after all other requests, where its effect is not seen.
 func modelOf[S comparable](first S, step func(S, question, *answer) (S, bool)) porcupine.Model {
 	return porcupine.Model{
 		Init: func() any { return first },
@@ -54,9 +54,9 @@ func modelOf[S comparable](first S, step func(S, question, *answer) (S, bool)) p
 	}
 }
 
-// merged returns a state with the fields that a JSON object names.
+// merged returns a state with the fields of a JSON object replaced.
 func merged[S any](state S, body []byte) S {
-	_ = json.Unmarshal(body, &state) // a body without the fields gives a state that no other one equals
+	_ = json.Unmarshal(body, &state) // without the fields, the result equals no other state
 	return state
 }
 
@@ -71,7 +71,7 @@ func (p product) step(q question, a *answer) (product, bool) {
 	return next, a == nil || a.status == 200 && merged(product{}, a.body) == next
 }
 
-// nullable is a text that is "" where JSON has null.
+// nullable is a text that is "" for JSON's null.
 type nullable string
 
 // UnmarshalJSON reads a string or null.
@@ -92,8 +92,8 @@ func (c customer) same(other customer) bool {
 	return c.Email != "" && c.Email == other.Email || c.Phone != "" && c.Phone == other.Phone
 }
 
-// customers are those who have one of two e-mails and two phones, under POST, PATCH and GET: at most four. No two may have the
-// same e-mail or phone.
+// customers are the customers with one of two e-mails and two phones, at most four, under POST, PATCH and GET. No two may share
+// an e-mail or phone.
 type customers [4]customer
 
 func (all customers) step(q question, a *answer) (customers, bool) {
@@ -153,7 +153,7 @@ func (all customers) post(asked customer, a *answer) (customers, bool) {
 	return all, a.status == status && got == *c
 }
 
-// free is the first place without a customer: there is one, because everybody has an identifier of the four.
+// free returns the first free place. There is one, because each customer has at least one of the four identifiers.
 func (all customers) free() int {
 	for i, c := range all {
 		if c.Email == "" && c.Phone == "" {
@@ -163,10 +163,10 @@ func (all customers) free() int {
 	return -1
 }
 
-// claim is an idempotency key: the request that used it first, and the order that it recorded.
+// claim is an idempotency key: the request that used it first, and that request's order.
 type claim struct{ request, order string }
 
-// countOrders asks how many orders were recorded under a key. It is no request, but read from the database at the end.
+// countOrders asks how many orders a key has. It is not a request: the answer is read from the database at the end.
 const countOrders = "COUNT"
 
 func (c claim) step(q question, a *answer) (claim, bool) {
@@ -189,10 +189,10 @@ func (c claim) step(q question, a *answer) (claim, bool) {
 	return c, a.status == 200 && order != "" && order == c.order
 }
 
-// linkAmount is what an order of a payment link costs.
+// linkAmount is the amount of a payment link's orders.
 const linkAmount = 500
 
-// payments are the orders of a payment link that are paid, a bit for each. Paying one again changes nothing.
+// payments are the paid orders of a payment link, a bit for each. Paying one again changes nothing.
 type payments uint64
 
 func (p payments) step(q question, a *answer) (payments, bool) {
@@ -205,12 +205,12 @@ func (p payments) step(q question, a *answer) (payments, bool) {
 	return p, a.status == 200 && counted.PaidCount == count && counted.PaidAmount == count*linkAmount
 }
 
-// revoked is whether an API key is.
+// revoked is true once an API key is revoked.
 type revoked bool
 
 func (r revoked) step(q question, a *answer) (revoked, bool) {
 	switch {
-	case q.method == "POST": // revokes it
+	case q.method == "POST": // it revokes the key
 		return true, a.fits(200, "")
 	case bool(r):
 		return r, a.fits(401, "api_key_revoked")
@@ -218,26 +218,26 @@ func (r revoked) step(q question, a *answer) (revoked, bool) {
 	return r, a.fits(200, "")
 }
 
-// counter is how many requests of an API key were counted in a minute, at least: one without an answer is not in it, and a lost
-// counter begins at 0.
+// counter is the minimum number of requests of an API key that were counted in a minute. Requests without an answer are not
+// included, and a lost counter restarts at 0.
 type counter struct {
 	minute int64
 	count  int
 }
 
-// lostCounters is the fault that takes the counters away: on PostgreSQL a crash, which empties unlogged tables, and on SQLite the
-// server's end, which loses what it counted in the last ten seconds.
+// lostCounters is the fault that resets the counters: on PostgreSQL a crash, which empties unlogged tables; on SQLite the
+// server's end, which loses the counts of the last ten seconds.
 const lostCounters = "LOST"
 
 func (c counter) step(q question, a *answer) (counter, bool) {
 	if q.method == lostCounters {
 		return counter{}, true
 	}
-	// A request that was overtaken by one of the next minute is counted in that.
+	// If a request of the next minute overtook this one, that minute's counter has it.
 	if a.minute != c.minute && a.minute != c.minute-1 {
 		c = counter{minute: a.minute}
 	}
 	c.count++
-	// Requests that share a statement are answered with the count after all of them, so it may be above this one's.
+	// Requests that share a statement get the count after all of them, so it may be higher than this one's.
 	return c, a.fits(429, "rate_limited") || a.status == 200 && c.count <= limit.RequestsPerMinute-a.remaining
 }

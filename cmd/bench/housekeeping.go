@@ -13,20 +13,21 @@ import (
 )
 
 const (
-	// housekeepingP99 bounds another store's writes beside housekeeping.
+	// housekeepingP99 bounds another store's writes during housekeeping.
 	housekeepingP99 = 100 * time.Millisecond
-	// writerRate is how many customers the bystander creates in a second.
+	// writerRate is how many customers the bystander creates a second.
 	writerRate = 50
-	// deletedStore, forgettingStore and exportedStore are the stores that lose all rows, lose buyers, and are exported.
+	// deletedStore loses all rows, forgettingStore erases buyers, and exportedStore is exported.
 	deletedStore, forgettingStore, exportedStore, housekeepingStores = 0, 1, 2, 4
-	// housekeepingPause is the time between two runs of a command: the programs' starts are no part of what is measured.
+	// housekeepingPause is the pause between two runs of a command, because the start of a program is not measured.
 	housekeepingPause = 200 * time.Millisecond
-	// buyerRate is how many customers, and events of them, the store that forgets gets in a second before.
+	// buyerRate is how many customers, with their events, are created a second in forgettingStore before.
 	buyerRate = 200
 )
 
-// playHousekeeping deletes a store of many customers while another one forgets buyer after buyer, a third is exported and, on
-// SQLite, the file is backed up, again and again, beside an export that stays open. It watches the writes of a fourth store.
+// playHousekeeping deletes a store with many customers. Meanwhile another store erases one buyer after the other, a third is
+// exported again and again and, on SQLite, the file is backed up again and again, beside an export that stays open. It watches
+// the writes of a fourth store.
 func playHousekeeping(p *play) {
 	s := p.open(shape{stores: housekeepingStores, firstCustomers: p.Customers})
 	p.require(s.serve(p.ctx))
@@ -67,19 +68,19 @@ func playHousekeeping(p *play) {
 	p.mustFast(h.done["customer"] > 0 && left < p.Customers, "forgetting and deletion get on beside the open export")
 }
 
-// writer is the bystander: the last store's own customers.
+// writer returns the bystander's traffic: the last store creates customers.
 func (p *play) writer(s *stage) *openLoop { return p.creator(s, housekeepingStores-1, writerRate) }
 
-// housekeeping is commands that run again and again.
+// housekeeping runs commands again and again.
 type housekeeping struct {
 	*play
 	*stage
 	mu   sync.Mutex
-	done map[string]int // how often each has ended
-	err  error          // the first that failed
+	done map[string]int // how often each has finished
+	err  error          // the first error
 }
 
-// repeat runs each command again and again, beside the others, until the context ends.
+// repeat runs the commands, each again and again, until the context ends.
 func (h *housekeeping) repeat(ctx context.Context) {
 	h.done = map[string]int{}
 	var group sync.WaitGroup
@@ -96,7 +97,7 @@ func (h *housekeeping) repeat(ctx context.Context) {
 				}
 				h.done[name]++
 				h.mu.Unlock()
-				_ = wait(ctx, housekeepingPause) // it ends with the context, as the loop does
+				_ = wait(ctx, housekeepingPause) // it fails when the context ends, and so does the loop
 			}
 		})
 	}

@@ -33,7 +33,7 @@ CREATE TRIGGER bench_claimed AFTER UPDATE OF lease ON deliveries WHEN NEW.lease 
 END`
 )
 
-// watchLeases lets the database write every lease down from now on.
+// watchLeases makes the database log every lease from now on.
 func (s *stage) watchLeases(ctx context.Context) error {
 	d, err := s.open(ctx)
 	if err != nil {
@@ -49,7 +49,7 @@ func (s *stage) watchLeases(ctx context.Context) error {
 	return nil
 }
 
-// leases returns the leases that were granted.
+// leases returns the logged leases.
 func (s *stage) leases(ctx context.Context) (list []lease, err error) {
 	for row := range db.Rows(ctx, s.handle.Reader(), "SELECT delivery, number, granted, until, holder FROM bench_leases") {
 		var l lease
@@ -63,7 +63,7 @@ func (s *stage) leases(ctx context.Context) (list []lease, err error) {
 	return list, nil
 }
 
-// finished is a row of the journal.
+// finished is a row of the delivery journal.
 type finished struct {
 	id, event uuid.UUID
 	status    string

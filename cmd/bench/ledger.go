@@ -13,23 +13,23 @@ import (
 	"go.storefront.example/ent/queue"
 )
 
-// lease is one that was granted on a delivery, as the database has it.
+// lease is a lease on a delivery, from the database's log.
 type lease struct {
 	delivery       uuid.UUID
 	number         int // of the attempt
 	granted, until time.Time
-	holder         string // the worker; empty where the database does not know
+	holder         string // the worker; "" if the database does not log it
 }
 
-// kill is one of processes, or a crash of the database.
+// kill is a kill of processes, or a crash of the database.
 type kill struct {
-	from, until time.Time // the call; it happened in between
-	holders     []string  // the workers
+	from, until time.Time // the kill happened between these
+	holders     []string  // the killed workers
 	database    bool
 }
 
-// ended reports whether a kill cut a lease short, which was over at a time. A worker that held a
-// lease for too long and was killed before it could report that counts as cut short, too.
+// ended reports whether a kill cut short a lease that was over at a time. If a worker held a lease for too long and was killed
+// before it could report that, the lease counts as cut short as well.
 func (k kill) ended(l lease, over time.Time) bool {
 	if k.database {
 		return !k.from.After(over) && !k.until.Before(l.granted)
@@ -38,13 +38,12 @@ func (k kill) ended(l lease, over time.Time) bool {
 	return mine && !k.until.Before(l.granted) && !k.from.After(over.Add(l.until.Sub(l.granted)))
 }
 
-// ledger is all that is known when everything has settled: what was committed, what was
-// acknowledged to whoever caused it, what the receiver saw, what the journal says, and which
-// leases were granted and cut short.
+// ledger is everything known once all deliveries are finished: what was committed, what the service acknowledged, what the
+// receiver got, what the journal shows, and which leases were granted and cut short.
 type ledger struct {
 	events    []committed
-	customers []uuid.UUID // created, and acknowledged by the server
-	orders    []uuid.UUID // paid, and acknowledged by the server
+	customers []uuid.UUID // ids whose creation the server acknowledged
+	orders    []uuid.UUID // ids whose payment the server acknowledged
 	requests  []receiver.Request
 	journal   []finished
 	leases    []lease
@@ -52,29 +51,29 @@ type ledger struct {
 	lost      int // leases that workers reported as lost
 }
 
-// balance is what settleUp counts in a ledger.
+// balance has the counts of settleUp.
 type balance struct {
 	events, requests int
-	// orphans are the attempts whose lease a kill cut short, so that they were made again.
+	// orphans counts attempts whose lease a kill cut short, so that they were made again.
 	orphans int
-	// late are the attempts that came twice because a lease ran out while its worker lived, and
-	// lost the leases that workers reported as lost.
+	// late counts attempts that arrived twice because a lease ran out while its worker lived; lost counts the leases that
+	// workers reported as lost.
 	late, lost int
-	// duplicates are the requests for an event that the receiver had accepted before.
+	// duplicates counts requests for events that the receiver had already accepted.
 	duplicates int
-	// longest is the longest that an orphan took from the kill until its attempt was made again.
+	// longest is the longest time from the kill of an orphan until its attempt was made again.
 	longest time.Duration
 	faults  []*fault
 }
 
-// fault is something that must not be: how often it is, and the first case.
+// fault is something that must not happen: how often it did, and the first case.
 type fault struct {
 	what  string
 	cases int
 	first string
 }
 
-// sent is an attempt as the receiver distinguishes it: an event goes to one webhook.
+// sent identifies an attempt at the receiver, where an event goes to one webhook.
 type sent struct {
 	event  uuid.UUID
 	number int
@@ -110,7 +109,7 @@ func (b *balance) fault(what, format string, args ...any) {
 	b.faults[i].cases++
 }
 
-// err is all faults in one line; nil without any.
+// err returns all faults in one line, or nil.
 func (b *balance) err() error {
 	if len(b.faults) == 0 {
 		return nil
@@ -122,13 +121,13 @@ func (b *balance) err() error {
 	return errors.New(strings.Join(lines, "; "))
 }
 
-// delivered is a delivery of the journal.
+// delivered is a delivery in the journal.
 type delivered struct {
 	event    uuid.UUID
 	attempts []queue.Attempt
 }
 
-// attempts reads the journal, by delivery.
+// attempts returns the journal's attempts by delivery.
 func (l *ledger) attempts(b *balance) map[uuid.UUID]delivered {
 	journal := map[uuid.UUID]delivered{}
 	count := map[uuid.UUID]int{}
@@ -207,7 +206,7 @@ func (l *ledger) accepted(b *balance) {
 	}
 }
 
-// acknowledged looks for the events of what was acknowledged.
+// acknowledged looks for the events of acknowledged changes.
 func (l *ledger) acknowledged(b *balance) {
 	type change struct {
 		kind    string
@@ -226,10 +225,10 @@ func (l *ledger) acknowledged(b *balance) {
 	}
 }
 
-// compare holds what the receiver saw against the journal, and counts the duplicates.
+// compare compares what the receiver got with the journal, and counts the duplicates.
 func (l *ledger) compare(b *balance, journal map[uuid.UUID]delivered, orphans map[sent]int) {
 	statuses := map[sent][]int{}
-	accepted := map[uuid.UUID]int{} // the first attempt that was
+	accepted := map[uuid.UUID]int{} // number of the first accepted attempt
 	attempts := map[uuid.UUID][]queue.Attempt{}
 	for _, d := range journal {
 		attempts[d.event] = d.attempts

@@ -9,17 +9,17 @@ import (
 	"sync/atomic"
 )
 
-// link passes bytes on to a port of this machine until it is cut: then nothing passes, and connections stay open, as
-// when a network fails. Goroutines may share it.
+// link forwards bytes to a port of this machine until it is cut. Then it forwards nothing, and connections stay open, as when a
+// network fails. Goroutines may share it.
 type link struct {
 	listener net.Listener
 	target   atomic.Int64 // the port
-	gate     sync.RWMutex // held while the link is cut
+	gate     sync.RWMutex // locked while the link is cut
 	mu       sync.Mutex
 	open     []net.Conn
 }
 
-// newLink listens for what is meant for a port.
+// newLink returns a link to a port, on an address of its own.
 func newLink(port int) (*link, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -41,7 +41,7 @@ func newLink(port int) (*link, error) {
 
 func (l *link) address() string { return l.listener.Addr().String() }
 func (l *link) port() int       { return l.listener.Addr().(*net.TCPAddr).Port }
-func (l *link) lead(port int)   { l.target.Store(int64(port)) } // new connections to another port
+func (l *link) lead(port int)   { l.target.Store(int64(port)) } // sends new connections to another port
 func (l *link) cut()            { l.gate.Lock() }
 func (l *link) join()           { l.gate.Unlock() }
 
@@ -58,14 +58,14 @@ func (l *link) serve(from net.Conn) {
 	l.pass(to, from)
 }
 
-// pass passes one direction on until it ends, and then ends both.
+// pass forwards one direction until it ends, and then ends both.
 func (l *link) pass(from, to net.Conn) {
 	_, _ = io.Copy(gated{to, &l.gate}, from)
 	_ = from.Close()
 	_ = to.Close()
 }
 
-// close ends everything that passes.
+// close ends all connections.
 func (l *link) close() error {
 	err := l.listener.Close()
 	l.mu.Lock()
@@ -79,7 +79,7 @@ func (l *link) close() error {
 	return err
 }
 
-// gated writes when the gate is open.
+// gated writes while the gate is open.
 type gated struct {
 	io.Writer
 	gate *sync.RWMutex

@@ -25,7 +25,7 @@ type listsCommand struct {
 	Seconds     float64 `default:"1" help:"Length of a round of one list."`
 }
 
-// Help is shown below the usage line.
+// Help returns the text below the usage line.
 func (listsCommand) Help() string {
 	return `Example: bench lists --database-url postgres://postgres@127.0.0.1:5432/postgres --sizes 1000,100000,10000000`
 }
@@ -39,7 +39,7 @@ func (c *listsCommand) Validate() error {
 	return cmp.Or(atLeast(1, flags), atLeast(100, map[string]int{"sizes": slices.Min(c.Sizes)}), c.check())
 }
 
-// measuredList is a list with the rounds of each size of store.
+// measuredList is a list with its rounds for each size of store.
 type measuredList struct {
 	title, query string
 	page         int64
@@ -117,8 +117,7 @@ func tableOf(lists []*measuredList) (rows [][]string) {
 	return rows
 }
 
-// round asks for one page of one store. Its number is looked up first: it is the last one if the
-// list has fewer.
+// round requests one page of one store: the page with the given number, or the last one if there are fewer.
 func (c *listsCommand) round(ctx context.Context, s *stage, store storeData, l *measuredList) (round, error) {
 	asked := newClient(at(s.server.api))
 	defer asked.close()
@@ -138,13 +137,13 @@ func (c *listsCommand) round(ctx context.Context, s *stage, store storeData, l *
 }
 
 const (
-	// years is over how long the orders of a store are spread, and batch how many one statement makes.
+	// years is the period over which a store's orders are spread, and batch how many orders one statement makes.
 	years, batch = 3, 500_000
 
 	intoOrders = "INSERT INTO orders" +
 		" (id, store_id, reference, status, amount, platform_fee_percent, customer_id, created_at, updated_at)"
 
-	// Of one id some digits, then the rest of a UUIDv7 (RFC 9562, 5.7).
+	// An id has some digits of its own, then the rest of a UUIDv7 (RFC 9562, 5.7).
 	ordersSQLite = intoOrders + `
  WITH RECURSIVE n (n) AS (SELECT CAST($3 AS integer) UNION ALL SELECT n + 1 FROM n WHERE n < $4),
  r AS (SELECT n, CAST($2 + (n + 0.5) * $6 AS integer) AS at, printf('%024x', n * 2654435761) AS tail FROM n)
@@ -159,9 +158,8 @@ const (
  FROM (SELECT n, CAST($2 + (n + 0.5) * $6 AS bigint) AS at FROM generate_series(CAST($3 AS integer), CAST($4 AS integer)) n) r`
 )
 
-// makeOrders adds orders to a store, one after the other over the years, with ids in that order. On
-// PostgreSQL it loads past the triggers, of foreign keys too, and has them counted afterwards as the
-// migration has.
+// makeOrders adds orders to a store, spread over the years, with ids in that order. On PostgreSQL it disables triggers, even
+// those of foreign keys, and then counts the orders as the migration does.
 func (s *stage) makeOrders(ctx context.Context, store storeData, size int, now time.Time) error {
 	handle, err := s.open(ctx)
 	if err != nil {

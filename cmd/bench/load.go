@@ -15,19 +15,19 @@ import (
 // rotation makes requests to stores, with their keys in turns. Goroutines share it.
 type rotation struct {
 	stores  []storeData
-	turn    atomic.Int64 // the next key's number
-	created atomic.Int64 // customers sent so far
+	turn    atomic.Int64 // number of the next key
+	created atomic.Int64 // number of customers sent so far
 }
 
-// next returns the next key in turn and its store: all stores first, then their next keys, so that
-// each key is used as seldom as can be.
+// next returns the next key and its store. It takes one key of every store before the second of any, so that each key is used
+// as seldom as possible.
 func (r *rotation) next() (*storeData, string) {
 	n := int(r.turn.Add(1) - 1)
 	s := &r.stores[n%len(r.stores)]
 	return s, s.key(n / len(r.stores))
 }
 
-// repeat returns a request with the next key each time.
+// repeat returns a function that makes the request with the next key.
 func (r *rotation) repeat(method, path, body string) func() request {
 	return func() request {
 		_, key := r.next()
@@ -35,33 +35,32 @@ func (r *rotation) repeat(method, path, body string) func() request {
 	}
 }
 
-// newCustomer creates a customer that no store has yet.
+// newCustomer returns a request that creates a customer whom no store has.
 func (r *rotation) newCustomer() request {
 	_, key := r.next()
 	return request{method: "POST", path: "/v1/customers", key: key, body: newCustomerBody(r.created.Add(1))}
 }
 
-// newCustomerBody returns the JSON that creates the nth customer, with an e-mail and a phone that no other has.
+// newCustomerBody returns the JSON of the nth customer, whose e-mail and phone no other has.
 func newCustomerBody(n int64) string {
 	return fmt.Sprintf(`{"name":"Nadège Customer %d","email":"New.Customer.%d@example.com","phone":"+23765%07d"}`, n, n, n)
 }
 
-// closedLoop is clients that each wait for an answer before they ask again.
+// closedLoop has clients that each wait for an answer before the next request.
 type closedLoop struct {
 	address string
 	clients int
-	// pause is how long a client waits after an answer that is no success; a client that heeds
-	// Retry-After waits as long as that says instead.
+	// pause is how long a client waits after an answer that is not a success. A client that heeds Retry-After waits as long as
+	// that says instead.
 	pause  time.Duration
 	heeded bool
-	// strict ends the run at the first answer that is no success.
+	// strict ends the run at the first answer that is not a success.
 	strict bool
-	// next returns a request. Goroutines share it.
+	// next returns the next request. Goroutines share it.
 	next func() request
 }
 
-// run asks for a time, or until the context ends, and returns all calls in no order and how long
-// they took.
+// run sends requests for a time, or until the context ends. It returns all calls, unsorted, and how long they took.
 func (l closedLoop) run(ctx context.Context, length time.Duration) ([]call, time.Duration, error) {
 	c := newClient(at(l.address))
 	defer c.close()
@@ -83,7 +82,7 @@ func (l closedLoop) run(ctx context.Context, length time.Duration) ([]call, time
 				}
 				now = done.ended()
 				if done.verdict != served {
-					_ = wait(within, min(l.pauseAfter(done), time.Until(end))) // it ends with the context, as the loop does
+					_ = wait(within, min(l.pauseAfter(done), time.Until(end))) // it fails when the context ends, and so does the loop
 					now = time.Now()
 				}
 			}
@@ -101,12 +100,12 @@ func (l closedLoop) pauseAfter(c call) time.Duration {
 	return l.pause
 }
 
-// start asks until it is stopped; stop returns all calls.
+// start sends requests until stop is called, which returns all calls.
 func (l closedLoop) start(ctx context.Context) (stop func() []call) {
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan []call, 1)
 	go func() {
-		calls, _, _ := l.run(ctx, time.Hour) // without strict it does not fail
+		calls, _, _ := l.run(ctx, time.Hour) // cannot fail without strict
 		done <- calls
 	}()
 	return func() []call {
@@ -115,12 +114,12 @@ func (l closedLoop) start(ctx context.Context) (stop func() []call) {
 	}
 }
 
-// openLoop asks at a steady rate, whatever the service does: a request goes out when it is due, and
-// its time counts from then.
+// openLoop sends requests at a steady rate, whatever the service does. A request is sent when it is scheduled, and its duration
+// counts from then.
 type openLoop struct {
 	address func() string
-	rate    float64 // requests in a second
-	// retries is how often a request is sent again that reached nobody: not at all, unless it is set.
+	rate    float64 // requests a second
+	// retries is how often a request that reached no server is sent again; 0 means never.
 	retries int
 	next    func() request
 
@@ -131,7 +130,7 @@ type openLoop struct {
 	cancel   context.CancelFunc
 }
 
-// start begins to ask.
+// start begins to send requests.
 func (l *openLoop) start(ctx context.Context) {
 	ctx, l.cancel = context.WithCancel(ctx)
 	l.client = newClient(l.address)
@@ -154,8 +153,7 @@ func (l *openLoop) start(ctx context.Context) {
 	})
 }
 
-// stop asks no more, waits for the answers under way and returns all calls since the start in the
-// order in which they were due.
+// stop sends no more requests, waits for the answers and returns all calls since the start in the order of their schedule.
 func (l *openLoop) stop() []call {
 	l.cancel()
 	l.underWay.Wait()
@@ -166,7 +164,7 @@ func (l *openLoop) stop() []call {
 	return calls
 }
 
-// wait waits, or less long when the context ends.
+// wait waits, or returns an error if the context ends first.
 func wait(ctx context.Context, d time.Duration) error {
 	select {
 	case <-time.After(d):
@@ -176,7 +174,7 @@ func wait(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// pollPause is how often it is looked whether something has come about.
+// pollPause is the pause between two checks of poll.
 const pollPause = 50 * time.Millisecond
 
 // poll waits until come returns true, for at most limit, and reports whether it did.

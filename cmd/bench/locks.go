@@ -7,15 +7,14 @@ import (
 )
 
 const (
-	// lockedChanges are how many clients change the locked customer at the same time.
+	// lockedChanges is how many clients change the locked customer at a time.
 	lockedChanges = 12
-	// lockDeadline is the deadline of requests: long enough that those of another store meet it on a
-	// busy machine.
+	// lockDeadline is the deadline of requests. It is long enough for another store's requests on a busy machine.
 	lockDeadline = 3 * time.Second
 )
 
-// playRowLock has somebody hold a customer's row, on SQLite the right to write, while clients of its store
-// want to change it, and watches another store, which reads.
+// playRowLock holds the lock on a customer's row, or on SQLite the lock to write, while clients of the customer's store try to
+// change it. It watches another store, which reads.
 func playRowLock(p *play) {
 	s, held := p.lockStage()
 	customer := s.stores[0].customer
@@ -28,7 +27,7 @@ func playRowLock(p *play) {
 	var freed time.Time
 	under := p.watch(p.bystander(s), func() {
 		tx := p.begin(s)
-		if !p.sqlite { // there it holds the file
+		if !p.sqlite { // on SQLite the transaction holds the file
 			_, err := tx.ExecContext(p.ctx, "SELECT id FROM customers WHERE id = $1 FOR UPDATE", customer)
 			p.require(err)
 		}
@@ -45,7 +44,7 @@ func playRowLock(p *play) {
 	p.fair(under)
 }
 
-// playTableLock has somebody hold the table of the keys, which every request needs.
+// playTableLock holds a lock on the table of keys, which every request needs.
 func playTableLock(p *play) {
 	s, held := p.lockStage()
 	var freed time.Time
@@ -63,22 +62,22 @@ func playTableLock(p *play) {
 	p.recovers(under, freed, fairP99, "after the table is free")
 }
 
-// lockStage starts a server, and returns how long a lock is to be held: beyond the deadline, so that
-// requests would wait for too long without it.
+// lockStage starts a server, and returns how long to hold a lock: longer than the deadline, so that without a deadline requests
+// would wait too long.
 func (p *play) lockStage() (s *stage, held time.Duration) {
 	s = p.open(shape{stores: 2})
 	p.require(s.serve(p.ctx, "--request-timeout="+lockDeadline.String()))
 	return s, max(p.Span, lockDeadline+busySlack+time.Second)
 }
 
-// begin begins a transaction beside the service, which ends with the scene at the latest.
+// begin begins a transaction besides the service's, which ends at the latest with the scene.
 func (p *play) begin(s *stage) *sql.Tx {
 	handle, err := s.open(p.ctx)
 	p.require(err)
 	tx, err := handle.Writer().BeginTx(context.WithoutCancel(p.ctx), nil)
 	p.require(err)
 	p.cleanup(func() error {
-		_ = tx.Rollback() // has ended, unless the scene broke off
+		_ = tx.Rollback() // already ended, unless the scene was aborted
 		return nil
 	})
 	return tx

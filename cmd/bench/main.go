@@ -1,6 +1,6 @@
-// Bench measures the service and breaks it. It drives a built storefront program, in processes of
-// its own on loopback addresses, over a database that it makes and removes. It sees nothing of a
-// network and, beyond a warm page cache, nothing of a disk.
+// Bench measures the service and breaks it. It runs a built storefront program in processes of its own on loopback addresses,
+// with a database that it makes and removes. It does not measure a network, nor, because the page cache is warm, the reads of a
+// disk.
 package main
 
 import (
@@ -19,7 +19,7 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// The exit codes of the service's own commands: what was asked for failed, or was asked wrongly.
+// Exit codes, as of the service's own commands: the command failed, or the command line is wrong.
 const (
 	exitFailed = 1
 	exitUsage  = 2
@@ -40,7 +40,7 @@ func main() {
 	os.Exit(code)
 }
 
-// streams are where a command writes: its result, and its progress.
+// streams are a command's outputs: its result and its progress.
 type streams struct{ out, err io.Writer }
 
 func (s streams) progress(format string, args ...any) { fmt.Fprintf(s.err, format+"\n", args...) }
@@ -60,7 +60,7 @@ func run(ctx context.Context, args []string, out, stderr io.Writer) int {
 		return exitUsage
 	}
 	if err := command.Run(streams{out, stderr}); err != nil {
-		if ctx.Err() != nil { // whatever failed because of it
+		if ctx.Err() != nil { // then any error is a result of the interrupt
 			err = errors.New("interrupted")
 		}
 		fmt.Fprintln(stderr, "bench:", err)
@@ -69,12 +69,12 @@ func run(ctx context.Context, args []string, out, stderr io.Writer) int {
 	return 0
 }
 
-// serviceFlags are common to all commands.
+// serviceFlags are the flags of all commands.
 type serviceFlags struct {
 	Binary string `type:"path" placeholder:"FILE" help:"The storefront program; without it, it is built."`
 }
 
-// databaseFlags are those of commands that measure.
+// databaseFlags are the flags of commands that measure.
 type databaseFlags struct {
 	DatabaseURL string `name:"database-url" placeholder:"URL" help:"URL of a PostgreSQL server on which the user may create databases; without it SQLite is measured."`
 }
@@ -97,10 +97,10 @@ func atLeast(least int, flags map[string]int) error {
 	return nil
 }
 
-// workspace is a folder for the files of a run, and the program that is driven.
+// workspace has the folder for the files of a run, and the program to run.
 type workspace struct{ folder, binary string }
 
-// open makes the folder, and builds the program in it unless there is one. Close removes the folder.
+// open makes the folder, and builds the program in it unless one is given. Close removes the folder.
 func (f *serviceFlags) open(ctx context.Context) (workspace, error) {
 	folder, err := os.MkdirTemp("", "storefront-bench-")
 	if err != nil {
@@ -123,8 +123,8 @@ const (
 	servicePackage = "./cmd/storefront"
 )
 
-// buildService builds the storefront program into a folder, within its own module, with the versions
-// that it is released with.
+// buildService builds the storefront program into a folder, within its own module, so with the versions with which it is
+// released.
 func buildService(ctx context.Context, folder string) (path string, err error) {
 	path = filepath.Join(folder, "storefront")
 	if runtime.GOOS == "windows" {

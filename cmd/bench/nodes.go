@@ -22,36 +22,36 @@ import (
 
 const (
 	nodeStores = 12
-	// nodeRate is how many customers are created in a second over all stores; orders come on top, each of
-	// which is two writes more.
+	// nodeRate is how many customers all stores together create a second; nodeOrders is how many orders, each of which is two
+	// more writes.
 	nodeRate, nodeOrders = 150.0, 10.0
-	// warmTime is how long the load goes on before quiet is measured.
+	// warmTime is how long the load runs before the quiet measurement.
 	warmTime = 3 * time.Second
-	// nodeTimeout is how long the worker lets an attempt take.
+	// nodeTimeout is the worker's timeout of an attempt.
 	nodeTimeout = 2 * time.Second
 	// coordinatorKills is how often the coordinator is killed.
 	coordinatorKills = 10
-	// wideWindow is how long a commit waits before it is written, so that kills meet commits, in µs.
+	// wideWindow is how many µs a commit waits before it is written, so that kills hit commits.
 	wideWindow = 20_000
 )
 
-// nodes is a Citus cluster under load. How many of its stores are on the worker node with the fault differs from run to run,
-// because Citus places a store by the hash of its id.
+// nodes is a Citus cluster under load. How many of its stores are on the faulty worker node varies from run to run, because
+// Citus places a store by the hash of its id.
 type nodes struct {
 	*play
 	fleet          *fleet
 	coordinator    *cluster.Cluster
-	workers        []*cluster.Cluster // the first has the fault
-	struck, spared *openLoop          // create customers in the stores on the first worker, and in all others
+	workers        []*cluster.Cluster // the first one is faulty
+	struck, spared *openLoop          // loads that create customers in the stores on the first worker, and in the others
 	struckCalls    []call
 	sparedCalls    []call
 	kills          []kill
 	from, until    time.Time // of the fault
 	acknowledged   []uuid.UUID
-	hot            string // one of the stores on the first worker
+	hot            string // a store on the first worker
 }
 
-// settings are what a node needs.
+// settings returns the settings that a node needs.
 func (p *play) settings() []string {
 	programs := p.shared.Programs()
 	if _, err := os.Stat(filepath.Join(programs, "..", "lib", "citus.so")); err != nil {
@@ -61,7 +61,7 @@ func (p *play) settings() []string {
 		"shared_preload_libraries=citus", "max_prepared_transactions=200", "max_connections=300", "wal_level=logical",
 		"citus.node_conninfo=sslmode=disable", "citus.shard_count=8", "lock_timeout=5s",
 	}
-	// PostgreSQL has it since 2026-11, for moves of shards.
+	// PostgreSQL has this setting, for moves of shards, since 2026-11.
 	known, err := exec.CommandContext(p.ctx, filepath.Join(programs, "postgres"), "--describe-config").Output()
 	p.require(err)
 	if strings.Contains(string(known), "\noutput_plugin_libraries\t") {
@@ -70,8 +70,8 @@ func (p *play) settings() []string {
 	return settings
 }
 
-// openNodes starts a coordinator and two worker nodes, the first of which is on a disk, if any, and is reached at the
-// address that reached returns; distributes a database over them; and starts the service's processes on it.
+// openNodes starts a coordinator and two worker nodes, distributes a database over them, and starts the service's processes.
+// The first worker is on disk, unless that is "", and is reached at the address that reached returns.
 func (p *play) openNodes(disk string, reached func(worker *cluster.Cluster) string) *nodes {
 	settings := p.settings()
 	n := &nodes{play: p, coordinator: p.cluster(cluster.Options{Settings: settings})}
@@ -82,7 +82,7 @@ func (p *play) openNodes(disk string, reached func(worker *cluster.Cluster) stri
 	s := p.openOn(strings.Join(servers, " "), shape{stores: nodeStores})
 	n.fleet = &fleet{stage: s, timeout: nodeTimeout, rate: nodeOrders}
 	struck := n.struckStores(s.database.workers[0].port())
-	p.require(s.database.release(p.ctx)) // the servers are thrown away
+	p.require(s.database.release(p.ctx)) // the servers are deleted
 	p.require(s.subscribe(p.ctx, nodeStores, receiver.OK, noneHangs))
 	p.require(s.watchLeases(p.ctx))
 	p.cleanup(n.fleet.end)
@@ -99,7 +99,7 @@ func (p *play) openNodes(disk string, reached func(worker *cluster.Cluster) stri
 		p.require(errors.New("all stores lie on one node"))
 	}
 	n.hot = with.stores[0].slug
-	without.created.Store(1_000_000) // no customer of the other rotation
+	without.created.Store(1_000_000) // so that it makes no customer of the other rotation
 	load := func(of *rotation) *openLoop {
 		rate := nodeRate * float64(len(of.stores)) / nodeStores
 		return &openLoop{address: n.fleet.serving, rate: rate, next: of.newCustomer}
@@ -109,10 +109,10 @@ func (p *play) openNodes(disk string, reached func(worker *cluster.Cluster) stri
 	return n
 }
 
-// direct is the address of a node itself.
+// direct returns the address of a node itself.
 func direct(c *cluster.Cluster) string { return c.URL() }
 
-// struckStores are those whose shard lies on the worker node of a port.
+// struckStores returns the stores whose shard is on the worker node with a port.
 func (n *nodes) struckStores(port string) map[uuid.UUID]bool {
 	s := n.fleet.stage
 	handle, err := s.open(n.ctx)
@@ -128,7 +128,7 @@ func (n *nodes) struckStores(port string) map[uuid.UUID]bool {
 	return of
 }
 
-// statement executes one on the coordinator, in the database of the stage.
+// statement executes a statement on the coordinator, in the stage's database.
 func (n *nodes) statement(sql string, args ...any) {
 	conn, err := pgx.Connect(n.ctx, n.fleet.database.url)
 	n.require(err)
@@ -136,7 +136,7 @@ func (n *nodes) statement(sql string, args ...any) {
 	n.require(errors.Join(err, conn.Close(n.ctx)))
 }
 
-// widen lets commits wait on all nodes before they are written.
+// widen makes commits wait on all nodes before they are written.
 func (n *nodes) widen() {
 	for _, c := range append([]*cluster.Cluster{n.coordinator}, n.workers...) {
 		n.require(execute(n.ctx, c.URL(), fmt.Sprintf("ALTER SYSTEM SET commit_delay = %d", wideWindow),
@@ -144,7 +144,7 @@ func (n *nodes) widen() {
 	}
 }
 
-// crash crashes nodes at once and starts them again after a time.
+// crash crashes nodes at the same time and starts them again after a time.
 func (n *nodes) crash(down time.Duration, nodes ...*cluster.Cluster) {
 	k := kill{from: time.Now(), database: true}
 	crashed := make(chan error, len(nodes))
@@ -162,7 +162,7 @@ func (n *nodes) crash(down time.Duration, nodes ...*cluster.Cluster) {
 	n.kills = append(n.kills, k)
 }
 
-// under puts all stores under load, has a fault while they are, and settles everything.
+// under causes a fault while all stores are under load, and then waits until everything is delivered.
 func (n *nodes) under(fault func()) {
 	stopOrders := n.fleet.takeOrders(n.ctx)
 	n.sparedCalls = n.while(func() {
@@ -175,19 +175,19 @@ func (n *nodes) under(fault func()) {
 		}, n.struck)
 	}, n.spared)
 	n.require(stopOrders())
-	n.kills = append(n.kills, kill{from: n.from, until: n.until, database: true}) // attempts whose row was out of reach
+	n.kills = append(n.kills, kill{from: n.from, until: n.until, database: true}) // attempts whose row could not be reached
 	n.report()
 	n.require(n.fleet.settle(n.ctx, calmTimeout))
 	n.require(n.fleet.alive())
 	n.account()
 }
 
-// report adds what callers saw.
+// report adds a description of the callers' answers.
 func (n *nodes) report() {
 	during := func(calls []call) (before, within []call) {
 		for _, c := range calls {
 			switch {
-			case c.due.Before(n.from.Add(-n.calm())): // connections are opened, and statements prepared
+			case c.due.Before(n.from.Add(-n.calm())): // meanwhile connections are opened and statements prepared
 			case c.due.Before(n.from):
 				before = append(before, c)
 			case c.due.Before(n.until):
@@ -213,7 +213,7 @@ func (n *nodes) report() {
 	n.recovers(all, n.until, recoveryBound, "after the fault")
 }
 
-// spares holds the answers of stores on other nodes under the fault against those before it.
+// spares compares the answers of stores on other nodes under the fault with those before it.
 func (n *nodes) spares() {
 	quiet, under := percentile(n.quiet, 99), percentile(n.play.outcome.under, 99)
 	n.mustFast(under <= 2*quiet, "p99 of stores on other nodes is at most twice as long (%s, quiet %s)", fine(under), fine(quiet))
@@ -245,7 +245,7 @@ func (n *nodes) account() {
 			of[e.subject] = true
 		}
 	}
-	// The rows of the data set came without events, and are older.
+	// Ignore the data set's rows, which are older and have no events.
 	stored := map[string]map[uuid.UUID]bool{
 		"customer.created": ids("SELECT id FROM customers WHERE created_at >= (SELECT min(created_at) FROM webhooks)"),
 		"order.paid":       ids("SELECT id FROM orders WHERE paid_at >= (SELECT min(created_at) FROM webhooks)"),
@@ -275,7 +275,7 @@ func (n *nodes) account() {
 		len(n.acknowledged), len(n.fleet.paid), len(stored["customer.created"]), len(stored["order.paid"]), b.events, b.duplicates)
 }
 
-// count counts a loss, if it is one.
+// count counts a loss if is is true.
 func (n *nodes) count(is bool, what string) {
 	if is {
 		n.lost.add(what, 1)
@@ -328,7 +328,7 @@ func playBothKilled(p *play) {
 	})
 }
 
-// playNetworkCut lets nothing pass between a worker node and all others, whose connections stay open.
+// playNetworkCut cuts a worker node off from all others, whose connections stay open.
 func playNetworkCut(p *play) {
 	var wire *link
 	n := p.openNodes("", func(worker *cluster.Cluster) string {
@@ -349,7 +349,7 @@ func playNetworkCut(p *play) {
 	n.spares()
 }
 
-// playWorkerDiskFull fills the disk of a worker node, and makes room again.
+// playWorkerDiskFull fills the disk of a worker node, and then frees it.
 func playWorkerDiskFull(p *play) {
 	disk := p.mount()
 	filler := filepath.Join(disk, "filler")

@@ -10,32 +10,31 @@ import (
 	"time"
 )
 
-// The bounds that scenes share.
+// Bounds that scenes share.
 const (
 	// fairP99 bounds another store's p99 under a fault.
 	fairP99 = 250 * time.Millisecond
-	// recoveryBound is how soon all is well after a fault.
+	// recoveryBound is how soon after a fault all answers must be normal again.
 	recoveryBound = time.Second
-	// deadlineSlack is by how much an answer may miss the deadline: the way there and back. A busy
-	// machine may take up to busySlack.
+	// deadlineSlack is by how much an answer may miss the deadline because of its transport; on a busy machine busySlack.
 	deadlineSlack, busySlack = time.Second, 3 * time.Second
 )
 
-// outcome is what a scene came to.
+// outcome is the result of a scene.
 type outcome struct {
 	name, title  string
-	judged       bool // whether what took too long counts
+	judged       bool // whether a missed time limit counts
 	did          []string
 	lost, wrong  tally
-	quiet, under []time.Duration // the bystander's answers, sorted: before the fault and under it
+	quiet, under []time.Duration // the bystander's durations before and under the fault, sorted
 	bounds       []bound
 }
 
-// bound is something that must hold.
+// bound is a condition that must hold.
 type bound struct {
 	text  string
 	held  bool
-	speed bool // whether it depends on the machine
+	speed bool // true if it depends on the machine's speed
 }
 
 // didf adds a line about what was done and seen.
@@ -43,17 +42,17 @@ func (o *outcome) didf(format string, args ...any) {
 	o.did = append(o.did, fmt.Sprintf(format, args...))
 }
 
-// must adds what has to hold on any machine.
+// must adds a condition that must hold on any machine.
 func (o *outcome) must(held bool, format string, args ...any) {
 	o.bounds = append(o.bounds, bound{fmt.Sprintf(format, args...), held, false})
 }
 
-// mustFast adds what has to hold on a machine that is not busy otherwise.
+// mustFast adds a condition that must hold on a machine that is not busy otherwise.
 func (o *outcome) mustFast(held bool, format string, args ...any) {
 	o.bounds = append(o.bounds, bound{fmt.Sprintf(format, args...), held, true})
 }
 
-// answers counts calls by verdict, and takes in the wrong ones.
+// answers counts calls by verdict, and records the wrong ones.
 func (o *outcome) answers(calls []call) (counts [wrong + 1]int) {
 	for _, c := range calls {
 		counts[c.verdict]++
@@ -64,14 +63,14 @@ func (o *outcome) answers(calls []call) (counts [wrong + 1]int) {
 	return counts
 }
 
-// answered is answers in words.
+// answered describes the counts of answers.
 func (o *outcome) answered(calls []call) string {
 	counts, times := o.answers(calls), latencies(calls)
 	return fmt.Sprintf("%d served, %d refused with 503, %d with 429; p50 %s, longest %s",
 		counts[served], counts[refused], counts[limited], fine(percentile(times, 50)), fine(percentile(times, 100)))
 }
 
-// fair holds the answers of a store without a part in the fault against the bounds.
+// fair checks the answers of a store that the fault does not concern against the bounds.
 func (o *outcome) fair(under []call) {
 	counts := o.answers(under)
 	turnedDown := counts[refused] + counts[limited]
@@ -79,13 +78,13 @@ func (o *outcome) fair(under []call) {
 	o.prompt(under)
 }
 
-// prompt holds only their p99 against its bound.
+// prompt checks only their p99.
 func (o *outcome) prompt(under []call) {
 	p99 := percentile(latencies(under), 99)
 	o.mustFast(p99 < fairP99, "another store's p99 stays under %s (%s)", fairP99, fine(p99))
 }
 
-// inTime holds the longest answer against a deadline.
+// inTime checks the longest answer against a deadline.
 func (o *outcome) inTime(what string, calls []call, deadline time.Duration) {
 	longest := percentile(latencies(calls), 100)
 	o.must(longest <= deadline+busySlack, "every %s ends with its deadline of %s, on a busy machine too (%s)",
@@ -93,13 +92,13 @@ func (o *outcome) inTime(what string, calls []call, deadline time.Duration) {
 	o.mustFast(longest <= deadline+deadlineSlack, "and within %s of it", deadlineSlack)
 }
 
-// recovers holds the answers after a moment against the bound.
+// recovers checks the answers after a time against recoveryBound.
 func (o *outcome) recovers(calls []call, freed time.Time, limit time.Duration, when string) {
 	took := recovered(calls, freed, limit)
 	o.mustFast(took <= recoveryBound, "all is well within %s %s (%s)", recoveryBound, when, fine(took))
 }
 
-// held reports whether all has held that counts.
+// held reports whether all conditions held that count.
 func (o *outcome) held() bool {
 	if len(o.lost) > 0 || len(o.wrong) > 0 {
 		return false
@@ -132,7 +131,7 @@ func (o *outcome) write(w io.Writer, took time.Duration) {
 	fmt.Fprintln(w)
 }
 
-// fine is a time with the digits that a latency is worth.
+// fine rounds a duration to the digits that matter for a latency.
 func fine(d time.Duration) time.Duration {
 	if d < 10*time.Millisecond {
 		return d.Round(10 * time.Microsecond)
@@ -140,7 +139,7 @@ func fine(d time.Duration) time.Duration {
 	return d.Round(100 * time.Microsecond)
 }
 
-// tally counts cases by what they are. The zero value is empty.
+// tally counts cases by their texts. The zero value is empty.
 type tally map[string]int
 
 func (t *tally) add(what string, n int) {
@@ -153,10 +152,10 @@ func (t *tally) add(what string, n int) {
 	(*t)[what] += n
 }
 
-// tallied is how many kinds of cases are printed.
+// tallied is how many different cases are printed.
 const tallied = 6
 
-// String is the most frequent cases, or nothing.
+// String lists the most frequent cases; "" if there are none.
 func (t tally) String() string {
 	if len(t) == 0 {
 		return "nothing"

@@ -19,32 +19,32 @@ import (
 
 // toPay selects pending orders of the data set.
 type toPay struct {
-	first, stores int     // the number of the first store, and how many from it
-	each          int     // orders of each store; 0 for any number
-	events        int     // orders in all; 0 for all that are pending
-	rate          float64 // payments in a second; 0 for as many as there can be
+	first, stores int     // index of the first store, and number of stores
+	each          int     // orders of each store; 0 means any number
+	events        int     // orders in total; 0 means all pending ones
+	rate          float64 // payments a second; 0 means as many as possible
 }
 
-// payment is one that was committed.
+// payment is a committed payment.
 type payment struct {
 	order uuid.UUID
-	at    time.Time // the wall clock's, right after the commit returned
+	at    time.Time // wall clock, right after the commit returned
 }
 
-// commits is when the first and the last of payments were committed.
+// commits returns when the first and the last of payments were committed.
 func commits(payments []payment) (first, last time.Time) {
 	earlier := func(a, b payment) int { return a.at.Compare(b.at) }
 	return slices.MinFunc(payments, earlier).at, slices.MaxFunc(payments, earlier).at
 }
 
-// dueOrder is one to pay.
+// dueOrder is an order to pay.
 type dueOrder struct {
 	id    uuid.UUID
 	store tenant.Store
 }
 
-// pay pays orders by the rules of the shop, as the payment provider's answer does, and returns when
-// each payment was committed, in the order of the orders.
+// pay pays orders by the shop's rules, as a payment provider's callback does, and returns when each payment was committed, in
+// the order of the orders.
 func (r *webhooksRun) pay(ctx context.Context, what toPay) (_ []payment, err error) {
 	s, err := hook.Open(ctx, db.Config{URL: r.url, MaxConns: r.Writers})
 	if err != nil {
@@ -82,7 +82,7 @@ func (r *webhooksRun) pay(ctx context.Context, what toPay) (_ []payment, err err
 	return payments, group.Wait()
 }
 
-// orders finds what to pay, the stores in turns.
+// orders finds the orders to pay, the stores in turns.
 func (t toPay) orders(ctx context.Context, s *db.DB, rules *shop.Shop) ([]dueOrder, error) {
 	tenants := map[uuid.UUID]tenant.Store{}
 	for n := range t.stores {
@@ -92,7 +92,7 @@ func (t toPay) orders(ctx context.Context, s *db.DB, rules *shop.Shop) ([]dueOrd
 		}
 		tenants[found.ID] = found
 	}
-	// Their ids sort by time, and the orders of all stores were made over the same time.
+	// Sort by id, so by time, because the orders of all stores were made over the same period.
 	var orders []dueOrder
 	each := map[uuid.UUID]int{}
 	for row := range db.Rows(ctx, s.Reader(), "SELECT id, store_id FROM orders WHERE status = 'PENDING' ORDER BY id") {

@@ -18,7 +18,7 @@ const (
 	readyTimeout = 30 * time.Second
 	// endTimeout is how long a process may take to end before it is killed.
 	endTimeout = 20 * time.Second
-	// keptLines is how many lines of a process's log are kept for the error of its end.
+	// keptLines is how many of the log's last lines an error shows.
 	keptLines = 5
 )
 
@@ -26,24 +26,24 @@ const (
 type process struct {
 	name       string
 	command    *exec.Cmd
-	api, admin string // where it listens
+	api, admin string // the addresses on which it listens
 	ended      chan struct{}
-	err        error // once ended: why, nil after exit 0
+	err        error // set once ended; nil after exit 0
 
 	mu    sync.Mutex
-	lines []string // the last of its log
+	lines []string // the last lines of its log
 }
 
-// logLine is what is read of the service's log, one JSON object a line.
+// logLine has the members that are read from a line of the service's log.
 type logLine struct {
 	Message    string `json:"msg"`
 	Addr       string `json:"addr"`
 	AdminAddr  string `json:"admin_addr"`
-	Deliveries int64  `json:"deliveries"` // whose leases were lost
+	Deliveries int64  `json:"deliveries"` // how many lost their leases
 }
 
-// startProcess starts a server or a worker and waits until its log has a message. OnLine, unless nil,
-// gets each line of the log.
+// startProcess starts a server or a worker and waits until its log has a message. onLine, unless nil, gets each line of the
+// log.
 func startProcess(command *exec.Cmd, message string, onLine func(string)) (*process, error) {
 	p := &process{name: "storefront " + command.Args[1], command: command, ended: make(chan struct{})}
 	log, err := command.StderrPipe()
@@ -81,7 +81,7 @@ func startProcess(command *exec.Cmd, message string, onLine func(string)) (*proc
 	return nil, p.failure(errors.New("it is not ready"))
 }
 
-// became takes in where the process listens, and reports whether a line has the message.
+// became records the addresses in a line, and reports whether the line has the message.
 func (p *process) became(line []byte, message string) bool {
 	var l logLine
 	if json.Unmarshal(line, &l) != nil {
@@ -104,7 +104,7 @@ func (p *process) keep(line string) {
 	}
 }
 
-// environment is this process's without the service's own settings, and with more.
+// environment returns this process's environment without the service's settings, and with additional variables.
 func environment(more ...string) []string {
 	var env []string
 	for _, v := range os.Environ() {
@@ -115,7 +115,7 @@ func environment(more ...string) []string {
 	return append(env, more...)
 }
 
-// failure is an error with why the process ended, if it did, and the last of its log.
+// failure adds to an error why the process ended, if it did, and the last lines of its log.
 func (p *process) failure(err error) error {
 	if !p.running() && p.err != nil {
 		err = p.err
@@ -134,9 +134,9 @@ func (p *process) running() bool {
 	}
 }
 
-// stop ends the process in good order and returns an error when it did not end well.
+// stop ends the process in good order. It returns an error if the process did not end well.
 func (p *process) stop() error {
-	_ = p.command.Process.Signal(syscall.SIGTERM) // not on Windows, where it is killed below
+	_ = p.command.Process.Signal(syscall.SIGTERM) // fails on Windows, where the process is killed below
 	kill := time.AfterFunc(endTimeout, func() { _ = p.command.Process.Kill() })
 	defer kill.Stop()
 	<-p.ended
@@ -156,11 +156,11 @@ func stopAll(processes []*process) error {
 
 // kill ends the process as kill -9 does and waits for its end.
 func (p *process) kill() {
-	_ = p.command.Process.Kill() // it may have ended
+	_ = p.command.Process.Kill() // the process may have ended
 	<-p.ended
 }
 
-// cpu is the processor time that it has used: so far, or in all once it has ended.
+// cpu returns the processor time that the process has used so far, or in total if it has ended.
 func (p *process) cpu() (time.Duration, error) {
 	if !p.running() {
 		return p.command.ProcessState.UserTime() + p.command.ProcessState.SystemTime(), nil

@@ -8,16 +8,16 @@ import (
 )
 
 const (
-	// restarts is how often a server takes the place of another.
+	// restarts is how often one server replaces another.
 	restarts = 3
-	// restartRate is how many customers are created in a second meanwhile.
+	// restartRate is how many customers are created a second meanwhile.
 	restartRate = 40
-	// drainDelay is how long a server goes on after SIGTERM, for the balancer to notice.
+	// drainDelay is how long a server continues after SIGTERM, so that the balancer notices.
 	drainDelay = time.Second
 )
 
-// playRollingRestart has servers take each other's place while clients read and write, as behind a
-// balancer that sends new connections to the server that is ready.
+// playRollingRestart replaces servers one after the other while clients read and write, as behind a balancer that sends new
+// connections to a ready server.
 func playRollingRestart(p *play) {
 	s := p.open(shape{stores: 2})
 	p.require(s.serve(p.ctx, "--drain-delay="+drainDelay.String()))
@@ -26,7 +26,7 @@ func playRollingRestart(p *play) {
 	reader, writer := p.bystander(s), p.creator(s, 0, restartRate)
 	reader.address = func() string { return ready.Load().api }
 	writer.address = reader.address
-	// As every client does with a connection that was closed before it was used.
+	// As every HTTP client does if a connection was closed before its use.
 	reader.retries = 1
 
 	var written []call

@@ -13,7 +13,7 @@ import (
 	"go.storefront.example/ent/db/dbtest/cluster"
 )
 
-// The databases that a scene is played on.
+// The databases on which scenes are played.
 const (
 	onPostgres = "PostgreSQL"
 	onSQLite   = "SQLite"
@@ -26,14 +26,14 @@ var (
 	onCitusOnly    = []string{onCitus}
 )
 
-// scene is one fault, with what it must not do.
+// scene is one fault, with the conditions that must hold.
 type scene struct {
 	name, title string
 	on          []string
 	play        func(p *play)
 }
 
-// scenes are all there are, in the order in which they are played.
+// scenes are all scenes, in the order in which they are played.
 var scenes = []scene{
 	{"standby-promoted", "the primary is killed under load, and its standby promoted", onPostgresOnly, playStandbyPromoted},
 	{"disk-full", "the database's disk fills up and is emptied again", onBoth, playDiskFull},
@@ -55,10 +55,10 @@ var scenes = []scene{
 	{"citus-isolate", "a store gets a shard of its own", onCitusOnly, playIsolated},
 }
 
-// allScenes stands for every scene.
+// allScenes selects every scene.
 const allScenes = "all"
 
-// sceneNames are those that --scene takes.
+// sceneNames returns the values of --scene.
 func sceneNames() []string {
 	names := []string{allScenes}
 	for _, s := range scenes {
@@ -67,7 +67,7 @@ func sceneNames() []string {
 	return names
 }
 
-// sceneHelp is a line for each scene.
+// sceneHelp returns a line for each scene.
 func sceneHelp() string {
 	var b strings.Builder
 	for _, s := range scenes {
@@ -76,7 +76,7 @@ func sceneHelp() string {
 	return b.String()
 }
 
-// sceneFlags choose the scenes and their sizes.
+// sceneFlags select the scenes and their sizes.
 type sceneFlags struct {
 	Scene     []string      `placeholder:"NAME,…" help:"Play scenes instead of the rounds: all, or the names below."`
 	Judge     bool          `help:"Fail for what took too long, too; a busy machine fails it by itself."`
@@ -98,41 +98,41 @@ func (f *sceneFlags) check() error {
 	return atLeast(1, map[string]int{"customers": f.Customers, "waiting": f.Waiting})
 }
 
-// calm is how long the bystander is watched before a fault.
+// calm returns how long the bystander is watched before a fault.
 func (f *sceneFlags) calm() time.Duration { return max(time.Second, f.Span/2) }
 
-// play is one scene on one database while it is played. As with a test, a step that cannot be done
-// ends the scene (require), and what was begun is ended afterwards, the last first (cleanup).
+// play is a scene in progress on one database. As in a test, a failed step ends the scene (require), and afterwards everything
+// that was begun is ended, the last first (cleanup).
 type play struct {
 	*sceneFlags
 	outcome
 	ctx       context.Context
 	sqlite    bool
-	shared    *cluster.Cluster // for all scenes; nil on SQLite
-	workspace workspace        // its folder is of this play alone
+	shared    *cluster.Cluster // shared by all scenes; nil on SQLite
+	workspace workspace        // with a folder for this play
 	ends      []func() error
 }
 
-// aborted is why a scene could not be played to its end, and skipped why it cannot be played here.
+// aborted is why a scene could not be played to its end; skipped is why it cannot be played here.
 type (
 	aborted struct{ error }
 	skipped string
 )
 
-// require ends the scene when a step failed.
+// require ends the scene if a step failed.
 func (p *play) require(err error) {
 	if err != nil {
 		panic(aborted{err})
 	}
 }
 
-// cleanup ends something when the scene is over.
+// cleanup calls end when the scene is over.
 func (p *play) cleanup(end func() error) { p.ends = append(p.ends, end) }
 
-// wait waits.
+// wait waits for d, or ends the scene with the context.
 func (p *play) wait(d time.Duration) { p.require(wait(p.ctx, d)) }
 
-// run plays a scene. It returns why it could not be played to its end, or why not here.
+// run plays a scene. It returns why the scene could not be played to its end, or cannot be played here.
 func (p *play) run(s scene) (skip skipped, err error) {
 	defer func() {
 		for _, end := range slices.Backward(p.ends) {
@@ -154,8 +154,7 @@ func (p *play) run(s scene) (skip skipped, err error) {
 	return "", nil
 }
 
-// open makes a database with stores, the last of which is the bystander's, on the server for all scenes
-// or on SQLite.
+// open makes a database with stores, on the shared server or on SQLite. The last store is the bystander's.
 func (p *play) open(data shape) *stage {
 	server := ""
 	if p.shared != nil {
@@ -175,11 +174,11 @@ func (p *play) openOn(server string, data shape) *stage {
 	return s
 }
 
-// sceneKeys are a store's keys, unless a scene wants more: a key may ask 120 times in a minute, and it is
-// the store's load that counts.
+// sceneKeys is how many keys a store has unless a scene sets another number: many, because a key may be used only 120 times a
+// minute.
 const sceneKeys = 400
 
-// cluster starts a PostgreSQL server for this scene alone.
+// cluster starts a PostgreSQL server only for this scene.
 func (p *play) cluster(o cluster.Options) *cluster.Cluster {
 	c, err := cluster.StartWith(p.ctx, p.shared.Programs(), o)
 	p.require(err)
@@ -187,18 +186,16 @@ func (p *play) cluster(o cluster.Options) *cluster.Cluster {
 	return c
 }
 
-// bystanderRate is how often a bystander asks in a second: the p99 of a few seconds needs some
-// hundreds of answers.
+// bystanderRate is how many requests a bystander sends a second: the p99 of a few seconds needs some hundreds of answers.
 const bystanderRate = 100
 
-// bystander is the traffic of the last store, which has no part in the fault.
+// bystander is the traffic of the last store, which the fault does not concern.
 func (p *play) bystander(s *stage) *openLoop {
 	keys := &rotation{stores: s.stores[len(s.stores)-1:]}
 	return &openLoop{address: at(s.server.api), rate: bystanderRate, next: keys.repeat("GET", "/v1/store", "")}
 }
 
-// watch has the bystander ask in quiet, and then while a fault is played, which returns when it ended.
-// It returns the bystander's answers under the fault.
+// watch runs the bystander, first in quiet and then while fault runs. It returns the bystander's answers under the fault.
 func (p *play) watch(b *openLoop, fault func()) []call {
 	quiet := p.while(func() { p.wait(p.calm()) }, b)
 	p.answers(quiet)
@@ -207,12 +204,12 @@ func (p *play) watch(b *openLoop, fault func()) []call {
 	return under
 }
 
-// while returns what a load was answered while something was done.
+// while returns the answers of loads that run while do runs.
 func (p *play) while(do func(), loads ...*openLoop) (calls []call) {
 	for _, l := range loads {
 		l.start(p.ctx)
 	}
-	// They end however the scene does.
+	// End them even if the scene is aborted.
 	defer func() {
 		for _, l := range loads {
 			calls = append(calls, l.stop()...)
@@ -222,13 +219,13 @@ func (p *play) while(do func(), loads ...*openLoop) (calls []call) {
 	return nil
 }
 
-// creator is traffic that creates customers in a store.
+// creator returns traffic that creates customers in a store.
 func (p *play) creator(s *stage, store int, rate float64) *openLoop {
 	keys := &rotation{stores: s.stores[store : store+1]}
 	return &openLoop{address: at(s.server.api), rate: rate, next: keys.newCustomer}
 }
 
-// playScenes plays what was chosen, and fails when something did not hold.
+// playScenes plays the selected scenes. It fails if a condition did not hold.
 func (c *chaosCommand) playScenes(ctx context.Context, out io.Writer, w workspace, shared *cluster.Cluster) error {
 	broken, played := []string{}, 0
 	for _, s := range scenes {

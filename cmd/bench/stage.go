@@ -21,31 +21,30 @@ import (
 	"go.storefront.example/ent/seal"
 )
 
-// stage is a database with stores, and the service's processes on it. It is set up by the service's
-// commands and in SQL, so that a program of another version plays the same. It belongs to one goroutine.
+// stage is a database with stores, and the service's processes on it. It is set up only through the service's commands and SQL,
+// so that a program of another version can be used. Only one goroutine may use it.
 type stage struct {
 	workspace
 	database *database
-	url      string // of the database, as the service gets it
+	url      string // the database's URL for the service
 	stores   []storeData
-	keys     *rotation // of all stores
+	keys     *rotation // the keys of all stores
 	env      []string
-	token    string             // the operator's
+	token    string             // the operator's token
 	receiver *receiver.Receiver // nil until subscribe
-	webhooks []webhook          // webhook n is that of store n
+	webhooks []webhook          // webhook n belongs to store n
 	server   *process
 	workers  []*process
-	handle   *db.DB // beside the service, once it is open
+	handle   *db.DB // the bench's own handle, once open was called
 }
 
-// webhook is one that was registered.
+// webhook is a registered webhook.
 type webhook struct {
 	ID     uuid.UUID `json:"id"`
 	Secret string    `json:"secret"`
 }
 
-// newStage brings the schema of an empty database up to date and loads data of a shape. When it fails it
-// leaves the database to its caller.
+// newStage migrates an empty database and loads data of a shape. If it fails, the caller keeps the database.
 func newStage(ctx context.Context, w workspace, d *database, s shape) (*stage, error) {
 	data := newDataset(s, time.Now())
 	st := &stage{workspace: w, database: d, url: d.url, stores: data.stores, token: strings.Repeat("t", 32)}
@@ -69,8 +68,8 @@ func newStage(ctx context.Context, w workspace, d *database, s shape) (*stage, e
 	return st, nil
 }
 
-// openStage makes a database on a server, on the nodes of a Citus cluster or, without any, in an SQLite file, and
-// a stage on it.
+// openStage makes a database on a server, on the nodes of a Citus cluster or, without a server, in a SQLite file, and a stage
+// on it.
 func openStage(ctx context.Context, w workspace, server string, s shape) (*stage, error) {
 	d, err := newDatabase(ctx, server, w.folder)
 	if err != nil {
@@ -83,7 +82,7 @@ func openStage(ctx context.Context, w workspace, server string, s shape) (*stage
 	return st, nil
 }
 
-// authority is a file with the certificate of the receiver, which the workers trust.
+// authority returns the path of the receiver's certificate, which the workers trust.
 func (s *stage) authority() string { return filepath.Join(s.folder, "authority.pem") }
 
 func (s *stage) prepare(ctx context.Context, args ...string) *exec.Cmd {
@@ -104,7 +103,7 @@ func (s *stage) command(ctx context.Context, args ...string) ([]byte, error) {
 	return out, nil
 }
 
-// open opens the database beside the service, once.
+// open opens the bench's own handle of the database, once.
 func (s *stage) open(ctx context.Context) (*db.DB, error) {
 	var err error
 	if s.handle == nil {
@@ -118,7 +117,7 @@ func (s *stage) startServer(ctx context.Context, flags ...string) (*process, err
 	return startProcess(s.prepare(ctx, args...), "listening", nil)
 }
 
-// startWorker starts a worker. OnLine, unless nil, gets each line of its log.
+// startWorker starts a worker. onLine, unless nil, gets each line of its log.
 func (s *stage) startWorker(ctx context.Context, onLine func(line string), flags ...string) (*process, error) {
 	args := append([]string{"worker", "--allow-private-targets"}, flags...)
 	return startProcess(s.prepare(ctx, args...), "delivering", onLine)
@@ -149,7 +148,7 @@ func (s *stage) rest() error {
 	return stopAll(workers)
 }
 
-// subscribe starts a receiver and registers a webhook in each of the first stores, of which some hang.
+// subscribe starts a receiver and registers a webhook in each of the first stores; some of the webhooks hang.
 func (s *stage) subscribe(ctx context.Context, stores int, answer receiver.Answer, hangs func(store int) bool) error {
 	s.receiver = receiver.Start(answer)
 	if err := os.WriteFile(s.authority(), s.receiver.Authority(), 0o600); err != nil {
@@ -190,7 +189,7 @@ func (s *stage) close(ctx context.Context) error {
 	return errors.Join(err, s.database.drop(ctx))
 }
 
-// readiness is the status of the server's /readyz, 0 without an answer.
+// readiness returns the status of the server's /readyz, or 0 without an answer.
 func (s *stage) readiness(ctx context.Context) int {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+s.server.admin+"/readyz", nil)
 	if err != nil {
@@ -204,7 +203,7 @@ func (s *stage) readiness(ctx context.Context) int {
 	return answer.StatusCode
 }
 
-// committed is an event of the database: its id, its type, the resource with its id, and when it happened.
+// committed is an event in the database: its id, its type, its resource's id, and its time.
 type committed struct {
 	id, subject uuid.UUID
 	kind        string
@@ -212,7 +211,7 @@ type committed struct {
 	at          time.Time
 }
 
-// events returns the events made since a time.
+// events returns the events since a time.
 func (s *stage) events(ctx context.Context, since time.Time) ([]committed, error) {
 	d, err := s.open(ctx)
 	if err != nil {
@@ -240,7 +239,7 @@ func (s *stage) events(ctx context.Context, since time.Time) ([]committed, error
 	return list, nil
 }
 
-// eventsByCustomer returns the events of created customers, by the customer.
+// eventsByCustomer returns the events of created customers, by customer.
 func (s *stage) eventsByCustomer(ctx context.Context) (map[uuid.UUID]uuid.UUID, error) {
 	list, err := s.events(ctx, time.Time{})
 	of := map[uuid.UUID]uuid.UUID{}
@@ -252,13 +251,13 @@ func (s *stage) eventsByCustomer(ctx context.Context) (map[uuid.UUID]uuid.UUID, 
 	return of, err
 }
 
-// settle waits until nothing is left in the outbox and no delivery unfinished, at most so long.
+// settle waits, for at most limit, until the outbox is empty and all deliveries are finished.
 func (s *stage) settle(ctx context.Context, limit time.Duration) error {
 	d, err := s.open(ctx)
 	if err != nil {
 		return err
 	}
-	var last error // a database that is just starting again is nothing unusual
+	var last error // while a database starts again, errors are expected
 	settled, err := poll(ctx, limit, func() (bool, error) {
 		left := true
 		last = d.Reader().QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM outbox) OR EXISTS (SELECT 1 FROM deliveries)").Scan(&left)

@@ -16,16 +16,16 @@ import (
 )
 
 const (
-	// failoverRate is how many customers are created in a second in each of two stores.
+	// failoverRate is how many customers are created a second in each of two stores.
 	failoverRate = 40
-	// failoverDelay is how long nobody notices that the primary is gone.
+	// failoverDelay is how long nobody notices that the primary has died.
 	failoverDelay = time.Second
-	// receivedLimit bounds the wait for what is to be delivered.
+	// receivedLimit bounds the wait for deliveries.
 	receivedLimit = 3 * time.Minute
 )
 
-// playStandbyPromoted kills the primary under load, promotes its synchronous standby, and looks for
-// every acknowledged write and its event.
+// playStandbyPromoted kills the primary under load, promotes its synchronous standby, and looks for every acknowledged write
+// and its event.
 func playStandbyPromoted(p *play) {
 	primary := p.cluster(cluster.Options{})
 	standby, err := primary.Standby(p.ctx)
@@ -62,9 +62,9 @@ func playStandbyPromoted(p *play) {
 	p.everyDelivery(s, p.everyEvent(s, written))
 }
 
-// follow lets every commit wait for the standby, and gives the service both addresses.
+// follow makes every commit wait for the standby, and gives the service both addresses.
 func (p *play) follow(s *stage, primary, standby *cluster.Cluster) {
-	p.require(s.database.release(p.ctx)) // its server is thrown away
+	p.require(s.database.release(p.ctx)) // its server is deleted
 	var err, standbyErr error
 	s.url, err = withPorts(s.url, primary.Port(), standby.Port())
 	p.synchronous(s.database.url)
@@ -72,7 +72,8 @@ func (p *play) follow(s *stage, primary, standby *cluster.Cluster) {
 	p.require(errors.Join(err, standbyErr))
 }
 
-// withPorts returns the URL of a database at other ports of this machine. With several, connections are those that write.
+// withPorts returns the URL of a database at other ports of this machine. With several ports, connections go to the host that
+// accepts writes.
 func withPorts(of string, ports ...int) (string, error) {
 	address, err := url.Parse(of)
 	if err != nil {
@@ -92,11 +93,11 @@ func withPorts(of string, ports ...int) (string, error) {
 	return address.String(), nil
 }
 
-// synchronous lets every commit of a server wait for its standby.
+// synchronous makes every commit of a server wait for its standby.
 func (p *play) synchronous(primary string) {
 	db, err := pgx.Connect(p.ctx, primary)
 	p.require(err)
-	// Set on the primary after the copy was made, so that the standby waits for nobody once it is promoted.
+	// Set on the primary after the copy was made, so that the standby waits for no other server once it is promoted.
 	for _, statement := range []string{"ALTER SYSTEM SET synchronous_standby_names = '*'", "SELECT pg_reload_conf()"} {
 		_, err := db.Exec(p.ctx, statement)
 		p.require(err)
@@ -111,8 +112,7 @@ func (p *play) synchronous(primary string) {
 	p.require(errors.Join(err, db.Close(p.ctx)))
 }
 
-// everyDelivery waits until the receiver has every event, for receivedLimit at most, and counts those that are still missing as
-// lost.
+// everyDelivery waits, for at most receivedLimit, until the receiver has every event, and counts missing ones as lost.
 func (p *play) everyDelivery(s *stage, events map[uuid.UUID]uuid.UUID) {
 	missing, twice := 0, 0
 	_, err := poll(p.ctx, receivedLimit, func() (bool, error) {

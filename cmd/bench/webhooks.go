@@ -15,7 +15,7 @@ import (
 	"go.storefront.example/cmd/bench/receiver"
 )
 
-// The measures of a run, in their order.
+// The measures of a run, in order.
 const (
 	measurePace    = "pace"
 	measureDrain   = "drain"
@@ -24,7 +24,7 @@ const (
 
 var measures = []string{measurePace, measureDrain, measureHanging}
 
-// webhooksCommand measures the way from a commit to the delivery of its event.
+// webhooksCommand measures the time from a commit to the delivery of its event.
 type webhooksCommand struct {
 	serviceFlags
 	databaseFlags
@@ -40,7 +40,7 @@ type webhooksCommand struct {
 	Measure []string `placeholder:"NAME" help:"Measure only these: pace, drain, hanging."`
 }
 
-// Help is shown below the usage line.
+// Help returns the text below the usage line.
 func (webhooksCommand) Help() string {
 	return `Example: bench webhooks --database-url postgres://postgres@127.0.0.1:5432/postgres
 
@@ -73,21 +73,20 @@ func (c *webhooksCommand) Validate() error {
 	return cmp.Or(atLeast(1, positive), atLeast(0, map[string]int{"events": c.Events, "hanging": c.Hanging}), c.check())
 }
 
-// wants reports whether a measure is asked for.
+// wants reports whether a measure is selected.
 func (c *webhooksCommand) wants(measure string) bool {
 	return len(c.Measure) == 0 || slices.Contains(c.Measure, measure)
 }
 
-// pacedWarmUp is the first part of a measure whose pace is given; its payments have to arrive, but
-// are not among the times.
+// pacedWarmUp is the first part of a paced measure. Its payments must arrive, but their times do not count.
 const pacedWarmUp = time.Second
 
-// paced is how many payments a measure takes whose pace is given.
+// paced returns how many payments a paced measure takes.
 func (c *webhooksCommand) paced() int {
 	return max(1, int(c.Rate*(time.Duration(c.Seconds)*time.Second+pacedWarmUp).Seconds()))
 }
 
-// orders is how many a store needs to have, so that there are enough for every measure.
+// orders returns how many orders a store needs for all measures.
 func (c *webhooksCommand) orders() int {
 	n := 0
 	for _, m := range []struct {
@@ -101,7 +100,7 @@ func (c *webhooksCommand) orders() int {
 	return max(c.Waiting, (n+c.Stores-1)/c.Stores+1)
 }
 
-// webhooksRun is a run.
+// webhooksRun is a run of webhooksCommand.
 type webhooksRun struct {
 	*stage
 	*webhooksCommand
@@ -135,7 +134,7 @@ func (c *webhooksCommand) Run(ctx context.Context, io streams) (err error) {
 		return err
 	}
 	run := &webhooksRun{stage: s, webhooksCommand: c}
-	// The one with webhooks that hang comes last, since it leaves deliveries behind.
+	// The measure with hanging webhooks comes last, because it leaves deliveries behind.
 	for _, step := range []struct {
 		measure string
 		rounds  int
@@ -156,7 +155,7 @@ func (c *webhooksCommand) Run(ctx context.Context, io streams) (err error) {
 	return nil
 }
 
-// needLinux refuses systems where no file can name whom the worker trusts.
+// needLinux refuses other systems, because there no file can set the authorities that the worker trusts.
 func needLinux() error {
 	if runtime.GOOS == "windows" || runtime.GOOS == "darwin" {
 		return errors.New("here no file can name whom the worker trusts; run it on Linux")
@@ -164,16 +163,16 @@ func needLinux() error {
 	return nil
 }
 
-// figure is one that was measured, once in each round.
+// figure is a measured figure, with a value for each round.
 type figure struct {
 	measure, name, unit string
 	values              []float64
 }
 
-// drainRate is the figure that drains are compared by.
+// drainRate is the figure by which drains are compared.
 const drainRate = "from the first arrival to the last"
 
-// add takes in the value of a figure in one round.
+// add adds the value of a figure in one round.
 func (r *webhooksRun) add(measure, name, unit string, value float64) {
 	i := slices.IndexFunc(r.figures, func(f *figure) bool { return f.measure == measure && f.name == name && f.unit == unit })
 	if i < 0 {
@@ -183,7 +182,7 @@ func (r *webhooksRun) add(measure, name, unit string, value float64) {
 	r.figures[i].values = append(r.figures[i].values, value)
 }
 
-// rows are the figures as a table has them: the median, the least and the most.
+// rows returns the figures as a table's rows: the median, the minimum and the maximum.
 func (r *webhooksRun) rows() (rows [][]string) {
 	for _, f := range r.figures {
 		digits := map[string]int{"ms": 1, "CPU-ms/event": 2}[f.unit]
@@ -197,7 +196,7 @@ func (r *webhooksRun) rows() (rows [][]string) {
 	return rows
 }
 
-// arrivalTimeout bounds the wait for what is to arrive.
+// arrivalTimeout bounds the wait for arrivals.
 const arrivalTimeout = 10 * time.Minute
 
 // arrive waits until so many events have arrived.
@@ -225,8 +224,7 @@ func (r *webhooksRun) pace(ctx context.Context) error {
 	return errors.Join(r.paid(ctx, measurePace), r.rest())
 }
 
-// paid pays at the given pace to the stores whose webhooks answer, waits until all has arrived, and
-// reports the times.
+// paid pays at the given pace to the stores whose webhooks answer, waits until everything has arrived, and reports the times.
 func (r *webhooksRun) paid(ctx context.Context, measure string) error {
 	r.receiver.Forget()
 	n := r.paced()
@@ -257,7 +255,7 @@ func (r *webhooksRun) hang(ctx context.Context) error {
 	if err := r.work(ctx, r.Workers); err != nil {
 		return err
 	}
-	// The attempts that they are in the middle of would hold their end up.
+	// Otherwise running attempts would delay the workers' end.
 	defer func() {
 		for _, w := range r.workers {
 			w.kill()
@@ -280,11 +278,10 @@ func (r *webhooksRun) hang(ctx context.Context) error {
 	return nil
 }
 
-// settleTimeout bounds the wait until what has arrived is written down.
+// settleTimeout bounds the wait until the results of arrived deliveries are stored.
 const settleTimeout = time.Minute
 
-// drain fills the outbox, then starts the workers and measures until everything is delivered and
-// written down.
+// drain fills the outbox, starts the workers, and measures until all deliveries are made and stored.
 func (r *webhooksRun) drain(ctx context.Context) error {
 	payments, err := r.pay(ctx, toPay{stores: r.Stores, events: r.Events})
 	if err != nil {
@@ -317,7 +314,7 @@ func (r *webhooksRun) drain(ctx context.Context) error {
 	perEvent := func(d time.Duration) float64 { return d.Seconds() * 1e3 / float64(r.Events) }
 	var used time.Duration
 	for _, w := range workers {
-		cpu, _ := w.cpu() // known of a process that has ended
+		cpu, _ := w.cpu() // cannot fail for an ended process
 		used += cpu
 	}
 	r.add(measureDrain, "workers", "CPU-ms/event", perEvent(used))
@@ -327,17 +324,17 @@ func (r *webhooksRun) drain(ctx context.Context) error {
 	return nil
 }
 
-// arrivals is when the first and the last of deliveries arrived.
+// arrivals returns when the first and the last of deliveries arrived.
 func arrivals(requests []receiver.Request) (first, last time.Time) {
 	earlier := func(a, b receiver.Request) int { return a.Arrived.Compare(b.Arrived) }
 	return slices.MinFunc(requests, earlier).Arrived, slices.MaxFunc(requests, earlier).Arrived
 }
 
-// clockSlack is by how much an event's time may lie before the moment that was noted for it.
+// clockSlack is by how much an event's time may be before the recorded time of its commit.
 const clockSlack = time.Second
 
-// times are the times from the commits of payments to the arrivals of their events, sorted, of those
-// paid since counted. It fails unless every payment's event arrived once, and nothing else.
+// times returns the sorted times from commit to arrival, for payments since counted. It fails unless every payment's event
+// arrived exactly once, and no other event arrived.
 func (r *webhooksRun) times(ctx context.Context, payments []payment, counted time.Time) ([]time.Duration, error) {
 	if _, err := r.receiver.Count(); err != nil {
 		return nil, err
@@ -350,8 +347,8 @@ func (r *webhooksRun) times(ctx context.Context, payments []payment, counted tim
 	return matched(payments, events, r.receiver.Requests(), counted)
 }
 
-// matched pairs payments with the arrivals of their events. Requests that were never answered, as of
-// webhooks that hang, are left out.
+// matched pairs payments with the arrivals of their events. It leaves out requests that were never answered, such as those of
+// hanging webhooks.
 func matched(payments []payment, events []committed, requests []receiver.Request, counted time.Time) ([]time.Duration, error) {
 	arrived := map[uuid.UUID]time.Time{}
 	for _, r := range requests {

@@ -23,7 +23,7 @@ type cli struct {
 	Dev        devCmd        `cmd:"" group:"run" help:"Run everything on an embedded database, with a demo store and an API key."`
 	Server     serverCmd     `cmd:"" group:"run" help:"Serve the public API and the operator's listener."`
 	Worker     workerCmd     `cmd:"" group:"run" help:"Deliver webhooks."`
-	Migrate    migrateCmd    `cmd:"" group:"run" help:"Bring the database's schema up to date, or show how far it is."`
+	Migrate    migrateCmd    `cmd:"" group:"run" help:"Bring the database's schema up to date, or show its migrations."`
 	Store      storeCmd      `cmd:"" group:"sell" help:"Create, list, show, update, delete and restore stores."`
 	Key        keyCmd        `cmd:"" group:"connect" help:"Create, list, show and revoke a store's API keys."`
 	Product    productCmd    `cmd:"" group:"sell" help:"Create, list, show and update products."`
@@ -31,21 +31,21 @@ type cli struct {
 	Order      orderCmd      `cmd:"" group:"sell" help:"Record and list orders, and mark them as paid, failed, cancelled or refunded."`
 	Link       linkCmd       `cmd:"" group:"sell" help:"Create, list, show, update, enable and disable payment links."`
 	Webhook    webhookCmd    `cmd:"" group:"connect" help:"Register, change and test the webhooks of a store."`
-	Delivery   deliveryCmd   `cmd:"" group:"connect" help:"Read the journal of deliveries, and send again."`
+	Delivery   deliveryCmd   `cmd:"" group:"connect" help:"Read the delivery journal, and send deliveries again."`
 	Event      eventCmd      `cmd:"" group:"connect" help:"Forward an event again."`
 	Listen     listenCmd     `cmd:"" group:"connect" help:"Forward a store's events to an address of this machine."`
 	Trigger    triggerCmd    `cmd:"" group:"connect" help:"Make an event of a type, with demo data."`
 	MCP        mcpCmd        `cmd:"" name:"mcp" group:"connect" help:"Offer the API to agents, by the Model Context Protocol."`
 	Activity   activityCmd   `cmd:"" group:"sell" help:"Read a store's activity journal."`
-	Dashboard  dashboardCmd  `cmd:"" group:"sell" help:"Let members in to the dashboard of their store."`
-	Import     importCmd     `cmd:"" group:"sell" help:"Load existing products, customers or orders in bulk, or all of an export."`
-	Export     exportCmd     `cmd:"" group:"sell" help:"Write all that a store has into files."`
+	Dashboard  dashboardCmd  `cmd:"" group:"sell" help:"Sign members in to the dashboard of their store."`
+	Import     importCmd     `cmd:"" group:"sell" help:"Import products, customers or orders in bulk, or a whole export."`
+	Export     exportCmd     `cmd:"" group:"sell" help:"Write all data of a store into files."`
 	Secret     secretCmd     `cmd:"" group:"keep" help:"Make secrets for the service's settings, and replace the secret key."`
 	Backup     backupCmd     `cmd:"" group:"keep" help:"Copy a SQLite database while it is in use."`
 	Shard      shardCmd      `cmd:"" group:"keep" help:"Distribute the tables by store over several machines, with Citus."`
 	Doctor     doctorCmd     `cmd:"" group:"keep" help:"Check this set-up, and suggest fixes."`
 	Completion completionCmd `cmd:"" group:"keep" help:"Print the completion script of a shell."`
-	Health     healthCmd     `cmd:"" group:"keep" help:"Tell whether the server or worker beside it is ready."`
+	Health     healthCmd     `cmd:"" group:"keep" help:"Report whether the server or worker on this machine is ready."`
 	Help       helpCmd       `cmd:"" group:"keep" help:"Show the help of a command."`
 	Version    versionCmd    `cmd:"" group:"keep" help:"Show version, commit and Go version, as --version does."`
 }

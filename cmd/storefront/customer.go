@@ -15,7 +15,7 @@ type customerCmd struct {
 	List   customerListCmd   `cmd:"" help:"List a store's customers, newest first."`
 	Show   customerShowCmd   `cmd:"" help:"Show a customer."`
 	Update customerUpdateCmd `cmd:"" help:"Change a customer."`
-	Forget customerForgetCmd `cmd:"" help:"Forget a customer: replace name, e-mail and phone wherever they are kept."`
+	Forget customerForgetCmd `cmd:"" help:"Erase a customer's personal data: name, e-mail and phone, wherever they are stored."`
 }
 
 type customerCreateCmd struct {

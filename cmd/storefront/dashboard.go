@@ -17,8 +17,8 @@ import (
 type platform struct {
 	BrandName      string   `clears:"" placeholder:"NAME" help:"The platform's name, which the dashboard shows."`
 	BrandLogo      string   `clears:"" placeholder:"FILE" help:"The platform's logo, which the dashboard shows: an SVG, PNG, JPEG or WebP file of at most 512 KiB."`
-	BrandColor     string   `clears:"" placeholder:"#RRGGBB" help:"The colour of the dashboard's links and buttons, such as #0b6b5e, made darker or lighter as far as it takes to read them."`
-	SignInURL      string   `name:"sign-in-url" clears:"" placeholder:"URL" help:"The platform's page on which a member asks for a new sign-in link; the dashboard leads there."`
+	BrandColor     string   `clears:"" placeholder:"#RRGGBB" help:"The colour of the dashboard's links and buttons, such as #0b6b5e; it is made darker or lighter if they could not be read otherwise."`
+	SignInURL      string   `name:"sign-in-url" clears:"" placeholder:"URL" help:"The platform's page on which a member asks for a new sign-in link; the dashboard links to it."`
 	FrameAncestors []string `clears:"" placeholder:"ORIGIN,…" help:"Origins whose pages may show the dashboard in a frame, such as https://app.example.com (default: none)."`
 }
 
@@ -46,13 +46,13 @@ func (p platform) checked() (dashboard.Platform, error) {
 
 type dashboardCmd struct {
 	Link     dashboardLinkCmd     `cmd:"" help:"Make a link that signs a member in to a store's dashboard, once."`
-	Sessions dashboardSessionsCmd `cmd:"" help:"List who is signed in to dashboards, and end it."`
+	Sessions dashboardSessionsCmd `cmd:"" help:"List who is signed in to dashboards, and sign them out."`
 }
 
 type dashboardLinkCmd struct {
 	target
 	Store   string        `required:"" placeholder:"SLUG" help:"The store, by slug or id."`
-	Member  string        `required:"" placeholder:"NAME" help:"The member's name, as the activity journal is to show it."`
+	Member  string        `required:"" placeholder:"NAME" help:"The member's name, for the activity journal."`
 	Role    string        `required:"" enum:"owner,admin" placeholder:"ROLE" help:"owner or admin; no other role manages keys and webhooks."`
 	Expires time.Duration `default:"10m" least:"1s" greatest:"24h" placeholder:"TIME" help:"How long the link can be used: 1s to 24h (default: 10m)."`
 	URL     baseAt        `name:"url" placeholder:"URL" help:"Address under which the member reaches the operator's listener (default: --admin-url, else http://127.0.0.1:8081). With https the session's cookie travels over HTTPS only; http is for a loopback address."`
@@ -102,7 +102,7 @@ func (b *baseAt) UnmarshalText(text []byte) error {
 }
 
 type dashboardSessionsCmd struct {
-	List   sessionsListCmd   `cmd:"" help:"List who is signed in and which links can still be used, newest first."`
+	List   sessionsListCmd   `cmd:"" help:"List signed-in members and links that can still be used, newest first."`
 	Revoke sessionsRevokeCmd `cmd:"" help:"End a session or an unused link, or all of a store."`
 }
 

@@ -19,7 +19,7 @@ type migrateCmd struct {
 	Up     migrateUpCmd     `cmd:"" default:"withargs" help:"Bring the schema up to date (default)."`
 	Status migrateStatusCmd `cmd:"" help:"Show which migrations are applied."`
 
-	Recount migrateRecountCmd `cmd:"" help:"Count the rows of stores anew, where totals of lists are wrong."`
+	Recount migrateRecountCmd `cmd:"" help:"Count the rows of stores again, if totals of lists are wrong."`
 }
 
 // migration is a migration as the commands print it.

@@ -18,7 +18,7 @@ import (
 type deliveryCmd struct {
 	List   deliveryListCmd   `cmd:"" help:"List deliveries of a store or a webhook, newest first."`
 	Show   deliveryShowCmd   `cmd:"" help:"Show a delivery with its attempts and what it delivers."`
-	Resend deliveryResendCmd `cmd:"" help:"Send a delivery now or again, or all since a time that never succeeded."`
+	Resend deliveryResendCmd `cmd:"" help:"Send a delivery now or again, or all events since a time that never succeeded."`
 }
 
 // deliveryMembers are the members of a delivery with -o json.
@@ -41,8 +41,8 @@ func lastOf(d *adminv1.Delivery) string {
 
 type deliveryListCmd struct {
 	storeScopedDeliveries
-	Webhook string  `placeholder:"NAME" help:"Only deliveries to this webhook, by id or URL; to a deleted one by its id with --store."`
-	Since   instant `api:"since" placeholder:"TIME" help:"Only deliveries made at this time or later; also how long ago, such as 1h or 7d."`
+	Webhook string  `placeholder:"NAME" help:"Only deliveries to this webhook, by id or URL; for a deleted webhook by id, with --store."`
+	Since   instant `api:"since" placeholder:"TIME" help:"Only deliveries made since this time, or since so long ago, such as 1h or 7d."`
 	Status  *string `enum:"pending,retrying,succeeded,failed,cancelled" placeholder:"STATUS" help:"pending, retrying (those of the pending ones that wait for another attempt), succeeded, failed or cancelled."`
 	limit
 }
@@ -154,9 +154,9 @@ func (c *deliveryShowCmd) Run(s *invocation) error {
 
 type deliveryResendCmd struct {
 	storeScoped
-	ID      string  `arg:"" optional:"" help:"The delivery: the next attempt of one that waits is made now; of one that has ended, its event is sent again."`
+	ID      string  `arg:"" optional:"" help:"The delivery: if it waits, its next attempt is made now; if it has ended, its event is sent again."`
 	Webhook string  `placeholder:"NAME" help:"The webhook to send to again, by id or URL, with --since."`
-	Since   instant `placeholder:"TIME" help:"Send every event since this time, or since so long ago, such as 1h or 7d, that the webhook subscribes to and that never succeeded there, also those that came while it was disabled or wait for another attempt."`
+	Since   instant `placeholder:"TIME" help:"Send every event since this time, or since so long ago, such as 1h or 7d, that the webhook subscribes to and that never succeeded there, including those from while it was disabled and those that wait for another attempt."`
 }
 
 // Run sends a delivery again.

@@ -35,7 +35,7 @@ import (
 type devCmd struct {
 	Addr       string `default:"127.0.0.1:8080" placeholder:"ADDR" help:"Address of the public API."`
 	AdminAddr  string `default:"127.0.0.1:8081" placeholder:"ADDR" help:"Address of the operator's listener; on a loopback address the admin services need no token."`
-	AdminToken string `secret:"" placeholder:"TOKEN" help:"Lets the operator in to the admin services, at least 32 characters. Without it they are open on a loopback --admin-addr, and off elsewhere."`
+	AdminToken string `secret:"" placeholder:"TOKEN" help:"Admits the operator to the admin services, at least 32 characters. Without it they are open on a loopback --admin-addr, and off elsewhere."`
 	Data       string `default:".storefront" placeholder:"DIR" help:"Folder of the embedded database and the API key; delete it to start anew."`
 	NewKey     bool   `name:"new-key" help:"Make another API key and revoke the one of the start before."`
 	LogFormat  string `enum:"json,text" default:"text" placeholder:"FORMAT" help:"json or text."`

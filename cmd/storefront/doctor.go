@@ -21,7 +21,7 @@ type doctorCmd struct {
 	Addr        string   `default:":8080" placeholder:"ADDR" help:"Address of the public API, as set for the server."`
 	AdminAddr   string   `default:"127.0.0.1:8081" placeholder:"ADDR" help:"Address of the operator's listener, as set for the server."`
 	EgressProxy proxyURL `secret:"" placeholder:"URL" help:"Proxy for all deliveries, as set for the worker."`
-	CheckURL    string   `name:"check-url" placeholder:"URL|none" help:"An https address that must be reachable from here, to which one TLS connection is made; none to skip that."`
+	CheckURL    string   `name:"check-url" placeholder:"URL|none" help:"An https address to which doctor makes one TLS connection; none skips this check."`
 }
 
 // Run runs all checks.

@@ -33,12 +33,12 @@ import (
 
 type listenCmd struct {
 	adminListener
-	ForwardTo   string   `placeholder:"URL" help:"Where to post the events that no --forward takes: http or https, private and local addresses included; localhost:3000/hooks is enough."`
-	Forward     []string `sep:"none" placeholder:"TYPE=URL" help:"Where to post the events of a type, such as order.paid=URL or order.*=URL; may be repeated, and the most exact wins."`
+	ForwardTo   string   `placeholder:"URL" help:"Where to post events that match no --forward: http or https, private and local addresses included; localhost:3000/hooks is enough."`
+	Forward     []string `sep:"none" placeholder:"TYPE=URL" help:"Where to post the events of a type, such as order.paid=URL or order.*=URL; may be repeated, and the most specific pattern wins."`
 	Store       string   `placeholder:"SLUG" help:"The store, by slug or id; not needed if there is only one."`
-	Events      []string `placeholder:"TYPE" help:"What to receive: ${events}, ping (default: all of them)."`
+	Events      []string `placeholder:"TYPE" help:"Event types to receive: ${events}, ping (default: all of them)."`
 	PrintJSON   bool     `name:"print-json" help:"Print each event on standard output, one a line, in the bytes that are forwarded; everything else goes to standard error."`
-	PrintSecret bool     `name:"print-secret" help:"Print the signing secret alone, and end."`
+	PrintSecret bool     `name:"print-secret" help:"Print only the signing secret, and end."`
 }
 
 const (

@@ -5,7 +5,7 @@ import (
 )
 
 type mcpCmd struct {
-	Write bool `help:"Also offer the operations that change something, as far as the key's scopes allow."`
+	Write bool `help:"Also offer operations that change data, if the key's scopes allow them."`
 }
 
 // Run serves an agent on standard input and output until the input ends.

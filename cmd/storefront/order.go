@@ -30,8 +30,8 @@ type orderCreateCmd struct {
 	CustomerPhone string      `api:"phone" placeholder:"PHONE" help:"Phone of the buyer."`
 	Product       []orderLine `sep:"none" placeholder:"NAME[:QTY]" help:"A product, by id or slug, and how many of it; repeat for more."`
 	PaymentLink   string      `placeholder:"NAME" help:"The payment link that the order comes through, by id or code, in place of products."`
-	Amount        amount      `api:"amount" placeholder:"N" help:"What the buyer chose to pay through an OPEN payment link, in minor units of the store's currency, such as 1550, or with a decimal point in the currency itself, such as 15.50."`
-	Note          string      `api:"note" clears:"" placeholder:"TEXT" help:"What the buyer left."`
+	Amount        amount      `api:"amount" placeholder:"N" help:"The amount that the buyer chose on an OPEN payment link, in minor units of the store's currency, such as 1550, or with a decimal point in the currency itself, such as 15.50."`
+	Note          string      `api:"note" clears:"" placeholder:"TEXT" help:"The buyer's note."`
 	once
 }
 
@@ -84,7 +84,7 @@ func (c *orderCreateCmd) name(ctx context.Context, o admin.API, in *adminv1.Crea
 type orderListCmd struct {
 	paged
 	Status *string `api:"status" enum:"PENDING,PAID,FAILED,CANCELLED,REFUNDED" placeholder:"STATUS" help:"Only orders of this status: PENDING, PAID, FAILED, CANCELLED or REFUNDED."`
-	From   instant `api:"from" aliases:"since" placeholder:"TIME" help:"Only orders created at this time or later; also how long ago, such as 1h or 7d. --since means the same."`
+	From   instant `api:"from" aliases:"since" placeholder:"TIME" help:"Only orders created since this time, or since so long ago, such as 1h or 7d. --since means the same."`
 	To     instant `api:"to" placeholder:"TIME" help:"Only orders created before this time, in the same forms."`
 }
 

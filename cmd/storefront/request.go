@@ -161,7 +161,7 @@ func show[Found proto.Message](s *invocation, c storeScoped, name string, with f
 
 // limit has the setting that bounds a list.
 type limit struct {
-	Limit count `default:"50" placeholder:"N" help:"How many to show at most, newest first."`
+	Limit count `default:"50" placeholder:"N" help:"Maximum number to show, newest first."`
 	Wide  bool  `help:"Show every column whole, however narrow the terminal is."`
 }
 
@@ -210,7 +210,7 @@ func collect[Item any, In, Out proto.Message](ctx context.Context, o admin.API, 
 type paged struct {
 	storeScoped
 	limit
-	Page     *count `placeholder:"N" help:"Show this page alone, from 1, in place of the first --limit entries."`
+	Page     *count `placeholder:"N" help:"Show only this page, counted from 1, instead of the first --limit entries."`
 	PageSize *count `placeholder:"N" help:"Entries on that page, 1 to 100 (default: 25)."`
 }
 

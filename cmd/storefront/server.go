@@ -32,16 +32,16 @@ type serverCmd struct {
 	Addr      string `default:":8080" placeholder:"ADDR" help:"Address of the public API: plain HTTP, HTTP/2 included. The proxy in front terminates TLS."`
 	AdminAddr string `default:"127.0.0.1:8081" placeholder:"ADDR" help:"Address of the operator's listener: /healthz, /readyz, /metrics, /docs and, with --admin-token, the admin services and the dashboard. Do not expose it."`
 	adminToken
-	OldAdminToken  string        `secret:"" placeholder:"TOKEN" help:"A token that is still accepted while --admin-token takes its place."`
+	OldAdminToken  string        `secret:"" placeholder:"TOKEN" help:"A token that is still accepted while --admin-token replaces it."`
 	PublicURL      publicURL     `name:"public-url" clears:"" placeholder:"URL" help:"Base of the address of a store that has none of its own; the store's slug follows (default: http://localhost:3000)."`
 	APIURL         apiURL        `name:"api-url" clears:"" placeholder:"URL" help:"Public address of the API, such as https://api.example.com, that the reference at /docs and its openapi.json show (default: the one that their reader used)."`
-	DisableAfter   time.Duration `default:"72h" placeholder:"TIME" help:"After how long without a success the worker disables a failing webhook, as set for the worker; the dashboard shows it."`
+	DisableAfter   time.Duration `default:"72h" placeholder:"TIME" help:"How long a webhook may fail without a success before the worker disables it, as set for the worker; the dashboard shows it."`
 	RequestTimeout time.Duration `default:"10s" least:"100ms" greatest:"5m" placeholder:"TIME" help:"How long a request may take; then it is answered 503, and its statements are cancelled. Half of it is the longest wait for a lock. PostgreSQL gets the two as statement_timeout and lock_timeout."`
 	Migrate        bool          `help:"Bring the schema up to date before serving."`
 	MaxConnections count         `default:"4096" placeholder:"N" help:"Maximum open connections of each of the two listeners; one client gets at most half. It closes new ones beyond that at once. Keep it below half of the open files that the process may have (ulimit -n)."`
 	TrustedProxies []network     `clears:"" placeholder:"CIDR,…" help:"Networks of your proxies, as CIDR: only from them is X-Forwarded-For read for the client's address (default: none)."`
 	PaymentLinks   onOff         `default:"on" placeholder:"on|off" help:"Whether stores may create payment links; off refuses new ones to all stores."`
-	Docs           onOff         `default:"off" placeholder:"on|off" help:"Whether the public listener too serves the reference, at /docs, to anybody. The operator's listener always has it."`
+	Docs           onOff         `default:"off" placeholder:"on|off" help:"Whether the public listener also serves the reference, at /docs, to anybody. The operator's listener always serves it."`
 	RequestLog     onOff         `name:"request-log" default:"on" placeholder:"on|off" help:"Whether the dashboard shows a key's refused requests of the last seven days (time, method, route, status, code, names of refused fields, request id; no bodies, no values, the newest 200 of each key) and how many succeeded a day. off keeps neither."`
 	platform
 	DrainDelay time.Duration `default:"1s" least:"0s" placeholder:"TIME" help:"How long to go on serving after SIGTERM, not ready and closing each connection after its response, so that a load balancer can move its requests."`
@@ -51,7 +51,7 @@ type serverCmd struct {
 
 // adminToken has the settings of commands that serve the admin services.
 type adminToken struct {
-	AdminToken string `name:"admin-token" secret:"" placeholder:"TOKEN" help:"Lets the operator in to the admin services, at least 32 characters (openssl rand -hex 32 prints some). Without it they and the dashboard are off."`
+	AdminToken string `name:"admin-token" secret:"" placeholder:"TOKEN" help:"Admits the operator to the admin services, at least 32 characters (openssl rand -hex 32 prints some). Without it they and the dashboard are off."`
 }
 
 func (t adminToken) check() error {

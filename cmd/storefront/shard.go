@@ -16,7 +16,7 @@ import (
 type shardCmd struct {
 	Plan    shardPlanCmd    `cmd:"" help:"Show what apply would do, and how long the tables are."`
 	Apply   shardApplyCmd   `cmd:"" help:"Distribute the tables by store over the nodes of a Citus cluster."`
-	Status  shardStatusCmd  `cmd:"" help:"Show the nodes, the stores on each, the largest and the hottest stores, and moves under way."`
+	Status  shardStatusCmd  `cmd:"" help:"Show the nodes, the stores on each, the largest and the hottest stores, and running moves."`
 	Isolate shardIsolateCmd `cmd:"" help:"Give a store a shard of its own."`
 }
 
@@ -102,7 +102,7 @@ func bytesText(n int64) string {
 
 type shardApplyCmd struct {
 	database
-	Yes bool `help:"Do it; without it the plan is shown."`
+	Yes bool `help:"Distribute the tables; without it the plan is only shown."`
 }
 
 // Run distributes the tables.

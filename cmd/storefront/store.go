@@ -18,9 +18,9 @@ type storeCmd struct {
 	List    storeListCmd    `cmd:"" help:"List the stores, newest first."`
 	Show    storeShowCmd    `cmd:"" help:"Show a store."`
 	Update  storeUpdateCmd  `cmd:"" help:"Change a store."`
-	Delete  storeDeleteCmd  `cmd:"" help:"Close a store, and delete all that it has after a grace."`
-	Restore storeRestoreCmd `cmd:"" help:"Take the deletion of a store back, within its grace."`
-	Data    storeDataCmd    `cmd:"" help:"Print all that a store keeps about a customer, for the customer."`
+	Delete  storeDeleteCmd  `cmd:"" help:"Close a store, and delete all its data after a grace."`
+	Restore storeRestoreCmd `cmd:"" help:"Cancel the deletion of a store within its grace, and open it."`
+	Data    storeDataCmd    `cmd:"" help:"Print all data that a store keeps about a customer, for the customer."`
 }
 
 // storeFields are the fields that can be set when creating and updating a store.
@@ -34,7 +34,7 @@ type storeFields struct {
 	Status           *string      `api:"status" enum:"open,suspended,closed" placeholder:"STATUS" help:"open, suspended or closed; keys of a store that is not open are refused (default for a new store: open)."`
 	PaymentLinks     onOff        `api:"paymentLinksOpen" placeholder:"on|off" help:"Whether payment links may be created (default for a new store: on)."`
 	UnavailableTypes productTypes `api:"unavailableTypes" clears:"" placeholder:"TYPE" help:"Product types that may not be published: FILE, COURSE, LICENSE, MEETING, EVENT. Replaces all; none clears them (default for a new store: none)."`
-	PlatformFee      percent      `api:"platformFeePercent" placeholder:"PERCENT" help:"Fee of the platform in per cent, kept with each order recorded from now on (default for a new store: 0)."`
+	PlatformFee      percent      `api:"platformFeePercent" placeholder:"PERCENT" help:"Fee of the platform in per cent, stored with each new order (default for a new store: 0)."`
 }
 
 type storeCreateCmd struct {

@@ -25,7 +25,7 @@ type triggerCmd struct {
 	Type     string   `arg:"" enum:"${events}, ping" help:"${events} or ping."`
 	Store    string   `placeholder:"SLUG" help:"The store, by slug or id; not needed if there is only one."`
 	Override []string `sep:"none" placeholder:"FIELD=VALUE" help:"Sets a field of the demo data, such as title=Soap or customer.email=awa@example.com; may be repeated."`
-	Yes      bool     `help:"Do it in a store that is not of storefront dev too."`
+	Yes      bool     `help:"Allow a store that storefront dev did not make."`
 }
 
 // Run makes the event.

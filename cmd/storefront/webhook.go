@@ -21,16 +21,16 @@ type webhookCmd struct {
 	Show    webhookShowCmd    `cmd:"" help:"Show a webhook, without its secret."`
 	Update  webhookUpdateCmd  `cmd:"" help:"Change a webhook's URL, description or events."`
 	Enable  webhookEnableCmd  `cmd:"" help:"Make a disabled webhook receive events again."`
-	Disable webhookDisableCmd `cmd:"" help:"Make a webhook receive nothing; what waits is cancelled."`
-	Delete  webhookDeleteCmd  `cmd:"" help:"Delete a webhook for good; what waits is cancelled."`
+	Disable webhookDisableCmd `cmd:"" help:"Make a webhook receive nothing; its waiting deliveries are cancelled."`
+	Delete  webhookDeleteCmd  `cmd:"" help:"Delete a webhook for good; its waiting deliveries are cancelled."`
 	Rotate  webhookRotateCmd  `cmd:"" help:"Give a webhook a new signing secret; it is shown this once."`
 	Ping    webhookPingCmd    `cmd:"" help:"Send a webhook a test event."`
-	Verify  webhookVerifyCmd  `cmd:"" help:"Verify a delivery from standard input, and say which mistake was made."`
+	Verify  webhookVerifyCmd  `cmd:"" help:"Verify a delivery from standard input, and name the likely mistake."`
 }
 
 // targets has the setting of commands that accept or call a webhook's URL.
 type targets struct {
-	AllowPrivateTargets bool `help:"Accept private addresses too, for tests and development. They need https all the same, because plain http is for storefront dev alone."`
+	AllowPrivateTargets bool `help:"Accept private addresses too, for tests and development. They still need https, because only storefront dev allows plain http."`
 }
 
 func (t targets) policy() egress.Policy { return egress.Policy{AllowPrivate: t.AllowPrivateTargets} }
@@ -53,8 +53,8 @@ type webhookCreateCmd struct {
 	secretKey
 	targets
 	URL         string   `name:"url" api:"url" required:"" placeholder:"URL" help:"Where events are sent: https, no private or local address, no user name."`
-	Events      []string `api:"events" placeholder:"TYPE" help:"What it receives: ${events} (default: all of them)."`
-	Description string   `api:"description" clears:"" placeholder:"TEXT" help:"What it is for."`
+	Events      []string `api:"events" placeholder:"TYPE" help:"The event types that it receives: ${events} (default: all of them)."`
+	Description string   `api:"description" clears:"" placeholder:"TEXT" help:"Description of the webhook."`
 }
 
 // Run registers the webhook.
@@ -86,7 +86,7 @@ func (s *invocation) seal(at target, k secretKey) (err error) {
 
 type webhookListCmd struct {
 	inStore
-	DisableAfter time.Duration `placeholder:"TIME" help:"After how long the worker disables a failing webhook, as the worker is set (default: 72h, or what the server is set to)."`
+	DisableAfter time.Duration `placeholder:"TIME" help:"How long a webhook may fail before the worker disables it, as set for the worker (default: 72h, or what the server is set to)."`
 	limit
 }
 
@@ -151,9 +151,9 @@ type webhookNamed struct {
 type webhookUpdateCmd struct {
 	webhookNamed
 	targets
-	URL         string   `name:"url" api:"url" placeholder:"URL" help:"Where events are sent from now on, those that wait included."`
-	Events      []string `api:"events" placeholder:"TYPE" help:"What it receives from now on, in place of what it received."`
-	Description string   `api:"description" clears:"" placeholder:"TEXT" help:"What it is for."`
+	URL         string   `name:"url" api:"url" placeholder:"URL" help:"Where events are sent from now on, including waiting ones."`
+	Events      []string `api:"events" placeholder:"TYPE" help:"The event types that it receives from now on; replaces all."`
+	Description string   `api:"description" clears:"" placeholder:"TEXT" help:"Description of the webhook."`
 }
 
 // Run changes the webhook.

@@ -11,7 +11,7 @@ import (
 type webhookVerifyCmd struct {
 	Secret    string        `secret:"" required:"" placeholder:"SECRET" help:"The webhook's signing secret, whsec_…."`
 	Header    string        `placeholder:"TEXT" help:"The value of the delivery's Service-Signature header: t=…,v1=…."`
-	Tolerance time.Duration `default:"5m" placeholder:"TIME" help:"How old the signature may be, or how far in the future (default: 5m)."`
+	Tolerance time.Duration `default:"5m" placeholder:"TIME" help:"Maximum age of the signature, or distance in the future (default: 5m)."`
 }
 
 // Run verifies a delivery. It needs neither a database nor a server.

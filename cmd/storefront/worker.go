@@ -25,8 +25,8 @@ type workerCmd struct {
 	Concurrency         count         `default:"256" placeholder:"N" help:"How many attempts to make at a time. A webhook may use up to an eighth of the slots, growing as it succeeds; unproven webhooks share half. So a receiver that hangs delays nobody."`
 	RetryDelays         delays        `default:"1m,5m,15m,1h,3h,6h,12h" placeholder:"WAIT,…" help:"The waits before the second attempt, the third, and so on: n waits make n + 1 attempts. Each is lengthened by up to a tenth at random."`
 	Timeout             time.Duration `default:"10s" placeholder:"TIME" help:"How long an attempt may take, from the look-up of the name to the answer's headers."`
-	DisableAfter        time.Duration `default:"72h" placeholder:"TIME" help:"After how long without a success a failing webhook is disabled."`
-	Retention           time.Duration `default:"720h" placeholder:"TIME" help:"How long events and the journal of deliveries are kept, for resends too."`
+	DisableAfter        time.Duration `default:"72h" placeholder:"TIME" help:"How long a webhook may fail without a success before it is disabled."`
+	Retention           time.Duration `default:"720h" placeholder:"TIME" help:"How long events and the delivery journal are kept, and how far back a resend can go."`
 	ActivityRetention   time.Duration `placeholder:"TIME" help:"How long the entries of the activity journal are kept, with their old and new values, such as 8760h (default: for ever)."`
 	EgressProxy         proxyURL      `secret:"" placeholder:"URL" help:"Proxy for all deliveries. It looks names up, and must refuse private addresses itself. The environment's proxy is never used."`
 	Listen              onOff         `default:"on" placeholder:"on|off" help:"Whether PostgreSQL wakes the worker; off saves the connection for it, and the worker looks twice a second."`

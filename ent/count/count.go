@@ -1,22 +1,20 @@
-// Package count keeps how many rows each store has, by kind, status, type and UTC day of createdAt,
-// so that the total of a list and the place of any page cost the same at a thousand rows as at ten
-// million. Package resource reads the counts, in the statement that reads the page.
+// Package count keeps how many rows each store has, by kind, status, type and UTC day of createdAt, so that the total of a list
+// and the place of any page cost the same at a thousand rows as at ten million. Package resource reads the counts, in the
+// statement that reads the page.
 //
-//	a change of a row ──► trigger: a difference (row_deltas) ──► Fold ──► row_counts
+//	a change of a row ──► trigger: a row delta (row_deltas) ─► Fold ──► row_counts
 //	                      in the transaction of the change       every second: a day, and 32 days
 //
-// Triggers write the differences, and not hooks of the program. So they include the changes of an older
-// release that runs on the schema, of bulk loads and of statements written by hand, and cost no round trip.
-// A difference is a new row, so that writers of one store never wait for each other; on SQLite, which has a
-// single writer, the trigger adds it to the counts at once. Readers add the differences to the counts, so
-// Fold changes no total. Every server and every worker folds; while none runs, differences gather and totals
+// Triggers write the row deltas, not hooks of the program. So the counts include changes by an older release on this schema, by
+// bulk loads and by statements written by hand, and they cost no round trip. A delta is a new row, so that writers of one store
+// never wait for each other; on SQLite, which has a single writer, the trigger changes the counts at once. Readers add the
+// deltas to the counts, so Fold changes no total. Every server and worker folds; while none runs, deltas accumulate and totals
 // stay right.
 //
-// Recount counts a store's rows again, where only a partial restore, a disabled trigger or a TRUNCATE can
-// have made the counts wrong. It deletes the counts and differences and counts the rows in one snapshot. A
-// row and its difference come from the same transaction: if the snapshot has them, the row is counted and
-// the difference deleted; if not, the difference stays and is folded later. Fold waits for it; writers and
-// lists do not.
+// Recount counts a store's rows again, because a partial restore, a disabled trigger or a TRUNCATE can make the counts wrong.
+// It deletes the counts and deltas and counts the rows in one snapshot. A row and its delta come from the same transaction: if
+// the snapshot has them, the row is counted and the delta deleted; if not, the delta stays and is folded later. Fold waits for
+// Recount; writers and lists do not.
 package count
 
 import (
@@ -35,27 +33,26 @@ import (
 )
 
 const (
-	// foldBatch is how many differences one statement folds.
+	// foldBatch is how many row deltas one statement folds.
 	foldBatch = 5000
-	// interval is how often Keep folds: how many seconds' differences a list may have to add.
+	// interval is how often Keep folds. Lists add the deltas of at most about this time.
 	interval = time.Second
 	// errorPause is the wait after a database error.
 	errorPause = 10 * time.Second
-	// foldTimeout is how long Keep waits for the database: a server behind a proxy may vanish without a word.
+	// foldTimeout bounds the wait for the database, because a server behind a proxy may vanish silently.
 	foldTimeout = 15 * time.Second
 )
 
-// dialect is what differs between the databases.
+// dialect holds the differences between the databases.
 type dialect struct {
 	lists *resource.Dialect
-	// fold are the statements that add waiting differences to the counts; one of no store does so for all.
+	// fold adds waiting row deltas of all stores to the counts, foldStore those of one store; the unused one is "".
 	fold, foldStore string
-	day             string // of a row's created_at, as the triggers have it
-	// exclusive begins a transaction beside which nobody folds, at one snapshot from then on; "" where there
-	// is one writer.
+	day             string // SQL for the day of a row's created_at, as in the triggers
+	// exclusive begins a transaction in which nobody else folds and which sees one snapshot; "" if there is only one writer.
 	exclusive string
 	isolation sql.IsolationLevel
-	// counted are the tables that hold counts and differences.
+	// counted are the tables with counts and row deltas.
 	counted []string
 }
 
@@ -68,12 +65,12 @@ var (
 		lists: resource.Postgres,
 		fold:  folding("take"),
 		day:   "(created_at AT TIME ZONE 'UTC')::date - DATE '1970-01-01'",
-		// Counting may take longer than a request. The snapshot begins after the lock is held.
+		// Counting may take longer than a request. The snapshot begins once the lock is held.
 		exclusive: "SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0; LOCK TABLE row_counts IN SHARE ROW EXCLUSIVE MODE",
 		isolation: sql.LevelRepeatableRead,
 		counted:   []string{"row_counts", "row_deltas"},
 	}
-	// For stores on several machines.
+	// For PostgreSQL whose tables Citus distributes.
 	distributed = func() *dialect {
 		d := *postgres
 		d.fold, d.foldStore = "", folding("take of store")
@@ -82,11 +79,11 @@ var (
 	sqlite = &dialect{
 		lists:   resource.SQLite,
 		day:     "created_at / 86400000 - (created_at % 86400000 < 0)",
-		counted: []string{"row_counts"}, // the other one is a view
+		counted: []string{"row_counts"}, // because row_deltas is a view
 	}
 )
 
-// folding returns the statement that adds the differences which a statement takes, and counts them.
+// folding returns the statement that adds the row deltas that take deletes to the counts, and counts them.
 func folding(take string) string {
 	return "WITH taken AS (" + statements[take] + "), added AS (" + statements["add"] + ") SELECT count(*) FROM taken"
 }
@@ -110,8 +107,8 @@ func (c *Counts) Lists(ctx context.Context) resource.Lists {
 	return resource.Lists{Querier: c.db.ForStore(ctx).Reader(), Dialect: c.dialect.lists}
 }
 
-// Keep folds until the context ends, or returns at once where there is nothing to fold. Any number of
-// processes may do so at once.
+// Keep folds until the context ends. If there is nothing to fold on this database, it returns at once. Any number of processes
+// may run it at once.
 func (c *Counts) Keep(ctx context.Context, log *slog.Logger) {
 	for c.dialect != sqlite && ctx.Err() == nil {
 		start := time.Now()
@@ -126,7 +123,7 @@ func (c *Counts) Keep(ctx context.Context, log *slog.Logger) {
 			log.WarnContext(ctx, "keep the counts of rows", "error", err)
 			wait = errorPause
 		case folded >= foldBatch:
-			wait = time.Since(start) // others get as much time
+			wait = time.Since(start) // leave others as much time
 		}
 		select {
 		case <-time.After(wait):
@@ -135,14 +132,14 @@ func (c *Counts) Keep(ctx context.Context, log *slog.Logger) {
 	}
 }
 
-// Waiting returns how many differences wait to be folded, and at most the limit.
+// Waiting returns how many row deltas wait to be folded, up to limit.
 func (c *Counts) Waiting(ctx context.Context, limit int) (n int, err error) {
 	err = c.db.Reader().QueryRowContext(ctx, "SELECT count(*) FROM (SELECT 1 FROM row_deltas LIMIT $1) d", limit).Scan(&n)
 	return n, err
 }
 
-// Fold adds a batch of differences to the counts and returns how many there were; on SQLite there are none.
-// It skips those that another process folds, and adds in the order of their keys, so that two never deadlock.
+// Fold adds a batch of row deltas to the counts and returns how many there were; on SQLite there are none. It skips deltas that
+// another process folds, and adds in the order of their keys, so that two processes never deadlock.
 func (c *Counts) Fold(ctx context.Context) (n int, err error) {
 	switch {
 	case c.dialect.fold != "":
@@ -156,7 +153,7 @@ func (c *Counts) Fold(ctx context.Context) (n int, err error) {
 	return n, nil
 }
 
-// foldStores folds a batch of each store that has differences.
+// foldStores folds a batch of each store that has row deltas.
 func (c *Counts) foldStores(ctx context.Context) (n int, err error) {
 	var stores []uuid.UUID
 	for row := range db.Rows(ctx, c.db.Reader(), statements["stores"]) {

@@ -1,5 +1,5 @@
 -- name: take
--- Other processes fold the rows that are locked.
+-- Skips locked rows, because other processes are folding them.
 DELETE FROM row_deltas WHERE (store_id, id) IN (
   SELECT store_id, id FROM row_deltas ORDER BY store_id, id LIMIT $1 FOR UPDATE SKIP LOCKED)
  RETURNING store_id, kind, day, status, type, change
@@ -10,7 +10,7 @@ DELETE FROM row_deltas WHERE store_id = $2 AND (store_id, id) IN (
  RETURNING store_id, kind, day, status, type, change
 
 -- name: add
--- Adds what was taken to the counts of a day and of 32 days.
+-- Adds the taken deltas to the counts of a day and of 32 days.
 INSERT INTO row_counts AS c (store_id, kind, days, first_day, status, type, total)
  SELECT store_id, kind, days, first_day, status, type, sum(change) FROM (
    SELECT store_id, kind, 1 AS days, day AS first_day, status, type, change FROM taken
@@ -19,11 +19,11 @@ INSERT INTO row_counts AS c (store_id, kind, days, first_day, status, type, tota
  ON CONFLICT (store_id, kind, days, first_day, status, type) DO UPDATE SET total = c.total + excluded.total
 
 -- name: stores
--- Stores that have differences.
+-- The stores that have row deltas.
 SELECT DISTINCT store_id FROM row_deltas LIMIT 1000
 
 -- name: days
--- What was found ($1 the store, $2 the kind) becomes the counts of days.
+-- Makes the counts of days from the query found ($1 is the store, $2 the kind).
 INSERT INTO row_counts (store_id, kind, days, first_day, status, type, total)
  SELECT $1, $2, 1, day, status, type, total FROM found
 
@@ -36,7 +36,7 @@ INSERT INTO row_counts (store_id, kind, days, first_day, status, type, total)
 SELECT COALESCE(CAST(sum(total) AS bigint), 0) FROM row_counts WHERE store_id = $1 AND kind = $2 AND days = 32
 
 -- name: wrong
--- How many counts differ from what was found.
+-- Counts the counts that differ from the query found.
 SELECT count(*) FROM (SELECT 1 FROM (
   SELECT 1 AS days, day, status, type, -total AS total FROM found
   UNION ALL SELECT 32, day & -32, status, type, -total FROM found

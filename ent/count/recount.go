@@ -27,8 +27,7 @@ func (d *dialect) found(kind string) string {
 		" WHERE store_id = $1 GROUP BY 1, 2, 3)\n"
 }
 
-// Recount counts all rows of a store again, and returns how many there are. Totals that are right stay so
-// meanwhile.
+// Recount counts all rows of a store again, and returns how many there are. Meanwhile, totals that are right stay right.
 func (c *Counts) Recount(ctx context.Context, store uuid.UUID) (rows int64, err error) {
 	for _, kind := range Kinds() {
 		n, err := c.recount(ctx, kind, store)
@@ -40,13 +39,13 @@ func (c *Counts) Recount(ctx context.Context, store uuid.UUID) (rows int64, err 
 	return rows, nil
 }
 
-// recount counts a kind in one transaction, beside which nobody folds.
+// recount counts a kind in one transaction, while nobody folds.
 func (c *Counts) recount(ctx context.Context, kind string, store uuid.UUID) (rows int64, err error) {
 	tx, err := c.db.Writer().BeginTx(ctx, &sql.TxOptions{Isolation: c.dialect.isolation})
 	if err != nil {
 		return 0, err
 	}
-	defer func() { _ = tx.Rollback() }() // does nothing after the commit
+	defer func() { _ = tx.Rollback() }() // no effect after the commit
 	if c.dialect.exclusive != "" {
 		if _, err := tx.ExecContext(ctx, c.dialect.exclusive); err != nil {
 			return 0, err
@@ -78,18 +77,18 @@ func (c *Counts) Wrong(ctx context.Context, store uuid.UUID, kind string) (bucke
 	return buckets, nil
 }
 
-// Store is a store as operators name it.
+// Store is a store with its slug, for operators.
 type Store struct {
 	ID   uuid.UUID
 	Slug string
 }
 
-// Sample returns up to n stores at random.
+// Sample returns up to n random stores.
 func (c *Counts) Sample(ctx context.Context, n int) ([]Store, error) {
 	return c.stores(ctx, "SELECT id, slug FROM stores ORDER BY random() LIMIT $1", n)
 }
 
-// StoresAfter returns up to n stores in the order of their ids, after the one with this id.
+// StoresAfter returns up to n stores in the order of their ids, after this id.
 func (c *Counts) StoresAfter(ctx context.Context, id uuid.UUID, n int) ([]Store, error) {
 	return c.stores(ctx, "SELECT id, slug FROM stores WHERE id > $1 ORDER BY id LIMIT $2", id, n)
 }

@@ -19,8 +19,8 @@ var ErrClaimed = errors.New("another server works on it")
 // Claim is one process's right to serve a database.
 type Claim struct{ lock *flock.Flock }
 
-// claimPatience is how long a claim waits for another process to release its own.
-const claimPatience = 200 * time.Millisecond
+// claimTimeout is how long a claim waits for another process to release its own.
+const claimTimeout = 200 * time.Millisecond
 
 // ClaimServer claims the right to be the server of a database. Call it before opening the database, because two servers on one
 // SQLite file would block one another, and two dev servers would revoke one another's keys. Workers and commands need no claim.
@@ -38,9 +38,9 @@ func ClaimServer(databaseURL string) (*Claim, error) {
 	}
 	lock := claimOn(path)
 	// Wait a little, because IsClaimed holds the lock for a moment.
-	ctx, cancel := context.WithTimeout(context.Background(), claimPatience)
+	ctx, cancel := context.WithTimeout(context.Background(), claimTimeout)
 	defer cancel()
-	switch claimed, err := lock.TryLockContext(ctx, claimPatience/10); {
+	switch claimed, err := lock.TryLockContext(ctx, claimTimeout/10); {
 	case err != nil && !errors.Is(err, context.DeadlineExceeded):
 		return nil, fmt.Errorf("claim the database: %w", err)
 	case !claimed:

@@ -21,11 +21,11 @@ const (
 	// poolerRounds is how often Open compares two connections. An idle pooler is detected in the first
 	// round; a busy one may by chance give a connection the same session a few times.
 	poolerRounds = 6
-	// poolerPatience bounds the wait for the second connection. In session mode it may wait for the first to end, if the pooler
+	// poolerTimeout bounds the wait for the second connection. In session mode it may wait for the first to end, if the pooler
 	// has only one session left.
-	poolerPatience = 3 * time.Second
-	// readyPatience bounds the same wait in CheckWritable, which has less time.
-	readyPatience = 500 * time.Millisecond
+	poolerTimeout = 3 * time.Second
+	// writableTimeout bounds the same wait in CheckWritable, which has less time.
+	writableTimeout = 500 * time.Millisecond
 )
 
 // sessions records which connection of a DB has which session of the PostgreSQL server, because two connections with the same

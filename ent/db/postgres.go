@@ -86,7 +86,7 @@ func openPostgres(ctx context.Context, c Config) (*DB, error) {
 		return nil, fmt.Errorf("reach the database: %w", withHint(err))
 	}
 	// Before the pool is bounded, because the check needs two connections.
-	if err := refusePooler(ctx, db, poolerRounds, poolerPatience); err != nil {
+	if err := refusePooler(ctx, db, poolerRounds, poolerTimeout); err != nil {
 		_ = db.Close()
 		return nil, fmt.Errorf("reach the database: %w", err)
 	}
@@ -320,7 +320,7 @@ const writable = "SELECT 1 FROM " + goose.DefaultTablename + " LIMIT 1 FOR KEY S
 	"SELECT count(*) FROM generate_series(1, 5000)"
 
 func writePostgres(ctx context.Context, d *DB) error {
-	if err := refusePooler(ctx, d.prober, 1, readyPatience); err != nil {
+	if err := refusePooler(ctx, d.prober, 1, writableTimeout); err != nil {
 		return err
 	}
 	_, err := d.prober.ExecContext(ctx, writable)

@@ -22,9 +22,9 @@ import (
 const (
 	// maxSpanQuery is how many bytes of a statement its span shows. It is short, because inserts of many rows are repetitive.
 	maxSpanQuery = 2048
-	// cancelPatience is how long a statement may continue after its context has ended. Meanwhile the driver asks the server to
+	// cancelTimeout is how long a statement may continue after its context has ended. Meanwhile the driver asks the server to
 	// cancel it; a vanished server, or a pooler without a free session, never accepts that request.
-	cancelPatience = time.Second
+	cancelTimeout = time.Second
 )
 
 // trip is a round trip to the database, until its result has been read.
@@ -39,7 +39,7 @@ type trip struct {
 // begin starts a round trip that runs a statement, or BEGIN, COMMIT and the like. If the context's span is recorded, it starts
 // a span with the statement, without the values of its parameters (OpenTelemetry's conventions for databases).
 //
-// cancelPatience after the context has ended it breaks the connection, because the driver asks the server to cancel the
+// cancelTimeout after the context has ended it breaks the connection, because the driver asks the server to cancel the
 // statement and then waits for it without limit.
 func (c *conn) begin(ctx context.Context, query string) *trip {
 	c.observe(query)
@@ -54,7 +54,7 @@ func (c *conn) begin(ctx context.Context, query string) *trip {
 	}
 	if c.socket != nil && ctx.Done() != nil {
 		t.stop = context.AfterFunc(ctx, func() {
-			time.AfterFunc(cancelPatience, func() {
+			time.AfterFunc(cancelTimeout, func() {
 				if !t.over.Load() {
 					_ = c.socket.SetDeadline(time.Unix(1, 0)) // makes the driver's read or write fail
 				}

@@ -1,4 +1,4 @@
-// Package erase takes data away for good: what names a customer (Forget), and a whole store (Store).
+// Package erase erases a customer's personal data (BeginForgetting, Step) and deletes whole stores (Store), both for good.
 //
 //	BeginForgetting: the customer's row and notes, in one transaction ──► forgettings: unfinished ◄──────────────┐
 //	   Step: activity ──► events with their deliveries ──► refused requests ──► idempotency keys ──► SQLite's log ──┤ changed
@@ -8,12 +8,12 @@
 //	stores.delete_at ──past──► Store: deletion_began_at ──► batch by batch, table by table ──► the store's row
 //	   │ restored before: nothing       │ killed: any process begins again with what is left
 //
-// Amounts, references and dates of a forgotten customer's orders stay. What is written after BeginForgetting has
-// nothing of the customer's, because events, journal and answers show the customer's row and its orders. If somebody gives the
-// row a name again, or one of its orders a note, before the end, that is forgotten too, from the beginning on.
+// Amounts, references and dates of an erased customer's orders stay. Rows written after BeginForgetting hold no personal data,
+// because events, journal and answers are made from the customer's row and its orders. If somebody gives the row a name again,
+// or one of its orders a note, before the end, the passes begin again.
 //
-// A row is forgotten for what it shows: an event, an answer or an entry about the customer for its fields, a text that a caller
-// chose if it holds a value that the customer has or had (identity). What cannot be read is replaced whole.
+// In an event, an answer or a journal entry about the customer the personal fields are erased. A text that a caller chose is
+// erased if it contains a value that the customer has or had (identity). Rows that cannot be read are replaced whole.
 package erase
 
 import (
@@ -49,17 +49,17 @@ var file string
 var statements = db.Statements(file)
 
 const (
-	// stepRows is how many rows one step looks at: its transaction then takes no longer than a request.
+	// stepRows is how many rows one step reads, few enough that its transaction takes no longer than a request.
 	stepRows = 200
-	// busyPause is the wait for an attempt of a delivery that is under way.
+	// busyPause is the wait for a running attempt of a delivery.
 	busyPause = 250 * time.Millisecond
 	// forgotten replaces a personal value that must not be empty.
 	forgotten = "forgotten"
 	// stepNotes is how many notes one step removes, besides those of orders that may send an event.
 	stepNotes = 2000
-	// stepTexts bounds how many texts a step looks at, multiplied by the values that it looks for in each.
+	// stepTexts bounds a step's number of texts, multiplied by the values that it searches in each.
 	stepTexts = 20_000
-	// failurePause is the pause after a step that failed; it doubles with each, up to maxFailurePause.
+	// failurePause is the pause after a failed step; it doubles with each failure, up to maxFailurePause.
 	failurePause, maxFailurePause = 10 * time.Second, time.Hour
 )
 
@@ -69,35 +69,36 @@ var passes = []func(on, context.Context, *ent.Tx, *Forgetting) (last bool, err e
 	on.customer, on.activity, on.events, on.refused, on.keys,
 }
 
-// ErrNone means that there is no such forgetting.
+// ErrNone means that there is no such erasure.
 var ErrNone = errors.New("no such forgetting")
 
-// Forgetting is the progress of forgetting a customer and, when it is finished, its receipt, which holds no personal data.
+// Forgetting is the progress of erasing a customer's personal data and, when it is finished, the receipt, which holds no
+// personal data.
 type Forgetting struct {
-	// CustomerID is the customer who is forgotten.
+	// CustomerID is the customer whose data is erased.
 	CustomerID, StoreID uuid.UUID
 	// How many rows were changed.
 	Events, Deliveries, ActivityEntries, Notes, IdempotencyKeys, RefusedRequests int64
 	CreatedAt                                                                    time.Time
 	// FinishedAt is nil while a row may name the customer.
 	FinishedAt *time.Time
-	// LogWaitsFor is the kind of reader (db.EmptyLog) that keeps old pages in SQLite's log after that, "" once they are gone.
+	// LogWaitsFor is the kind of reader (db.EmptyLog) that still keeps old pages in SQLite's log; "" once they are gone.
 	LogWaitsFor string `json:"-"`
-	// Pass counts the passes that are done; the one under way has looked at the rows up to that of PositionAt and PositionID.
+	// Pass is the number of finished passes. The current one has read the rows up to PositionAt and PositionID.
 	Pass       int
 	PositionAt time.Time
 	PositionID uuid.UUID
-	// RowAt is the customer's updatedAt since its row was replaced: another one means that somebody has changed it again.
+	// RowAt is the customer's updatedAt since its row was replaced. If it differs later, somebody has changed the row again.
 	RowAt time.Time
-	// again is whether BeginAgain was called since.
+	// again is true if BeginAgain was called since.
 	again bool
-	// Known is what is looked for in texts, until the passes are done.
+	// Known has the values that the passes search for in texts; it is emptied when they are done.
 	Known identity
-	// Before is the receipt of an earlier forgetting, which stays if there is nothing more to forget.
+	// Before is the receipt of an earlier erasure, which stays if there is nothing more to erase.
 	Before *Forgetting `json:",omitzero"`
 }
 
-// on is a database with the steps of a forgetting.
+// on is a database with the steps of an erasure.
 type on struct{ *db.DB }
 
 // exec runs a statement and returns how many rows it changed.
@@ -109,7 +110,7 @@ func exec(ctx context.Context, tx *ent.Tx, statement string, args ...any) (int64
 	return result.RowsAffected()
 }
 
-// row is what a statement reads of a row: its id, its time, two texts, and the answer to the statement's question.
+// row is a row of a statement: an id, a time, two texts, and a bool whose meaning depends on the statement.
 type row struct {
 	id    uuid.UUID
 	at    time.Time
@@ -130,7 +131,7 @@ func read(ctx context.Context, tx *ent.Tx, name, query string, args ...any) (row
 	return rows, nil
 }
 
-// page reads the rows that follow the position, moves it to the last of them, and returns whether there are no more.
+// page reads the rows after the position, moves the position to the last of them, and reports whether there are no more.
 func (s on) page(ctx context.Context, tx *ent.Tx, f *Forgetting, name string, limit int, also ...any) (rows []row, last bool,
 	err error) {
 	rows, err = read(ctx, tx, name, statements[name], append([]any{f.StoreID, f.PositionAt, f.PositionID, limit}, also...)...)
@@ -141,7 +142,7 @@ func (s on) page(ctx context.Context, tx *ent.Tx, f *Forgetting, name string, li
 	return rows, len(rows) < limit, err
 }
 
-// rewrite stores what a function makes of the texts of rows in a column of theirs, and returns the ids of those that changed.
+// rewrite replaces the texts of rows in a column by the function's results, and returns the ids of the rows that changed.
 func (s on) rewrite(ctx context.Context, tx *ent.Tx, f *Forgetting, column string, rows []row, change func(row) ([]byte, error)) (
 	changed []uuid.UUID, err error) {
 	table, name, _ := strings.Cut(column, ".")
@@ -159,10 +160,10 @@ func (s on) rewrite(ctx context.Context, tx *ent.Tx, f *Forgetting, column strin
 	return changed, nil
 }
 
-// BeginForgetting replaces what names a customer in the customer's row, and so in all that shows the customer, removes the
-// notes of its orders, and orders the steps that take both out of what is kept. For a customer who is forgotten already it
-// orders them once more, and the receipt stays if they find nothing. The caller's context is in the store; a customer whom it
-// lacks is ent's NotFoundError.
+// BeginForgetting replaces the personal data in the customer's row, and so in all answers that show it, removes the notes of
+// its orders, and begins the steps that erase both elsewhere. For a customer who was erased before, it begins the steps again;
+// the receipt stays if they find nothing. The context has the store; it fails with ent's NotFoundError if the store has no such
+// customer.
 func BeginForgetting(ctx context.Context, s *db.DB, storeID, customerID uuid.UUID) (f Forgetting, err error) {
 	o := on{s}
 	err = hook.WithTx(ctx, s, func(ctx context.Context, tx *ent.Tx) error {
@@ -185,15 +186,15 @@ func BeginForgetting(ctx context.Context, s *db.DB, storeID, customerID uuid.UUI
 			return err
 		}
 		return o.save(ctx, tx, f)
-	}, hook.WithoutJournal) // it would keep the old values
+	}, hook.WithoutJournal) // because a journal entry would keep the old values
 	return f, err
 }
 
-// begin makes the next step that of the first pass.
+// begin restarts at the first pass.
 func (f *Forgetting) begin() { f.Pass, f.PositionAt, f.PositionID = 0, time.Time{}, uuid.Nil }
 
-// BeginAgain makes the forgettings that are under way in a store look at all its rows once more, because the transaction adds
-// rows that are older than the moment.
+// BeginAgain makes the running erasures of a store read all its rows again, because the transaction adds rows that are older
+// than their position.
 func BeginAgain(ctx context.Context, tx *ent.Tx, storeID uuid.UUID) error {
 	_, err := tx.ExecContext(ctx, "UPDATE forgettings SET begun_at = NULL WHERE store_id = $1 AND finished_at IS NULL", storeID)
 	if err != nil {
@@ -202,19 +203,19 @@ func BeginAgain(ctx context.Context, tx *ent.Tx, storeID uuid.UUID) error {
 	return nil
 }
 
-// step does a step of the pass that is under way.
+// step does a step of the current pass.
 func (s on) step(ctx context.Context, tx *ent.Tx, f *Forgetting) error {
 	last, err := passes[f.Pass](s, ctx, tx, f)
 	if last {
 		f.Pass, f.PositionAt, f.PositionID = f.Pass+1, time.Time{}, uuid.Nil
 	}
 	if f.Pass == len(passes) {
-		f.Known = identity{} // before SQLite's log is emptied
+		f.Known = identity{} // done before SQLite's log is emptied
 	}
 	return err
 }
 
-// load reads a forgetting and locks it, or returns ErrNone.
+// load reads and locks an erasure, or fails with ErrNone.
 func (s on) load(ctx context.Context, tx *ent.Tx, storeID, customerID uuid.UUID) (f Forgetting, err error) {
 	err = ErrNone
 	for row := range db.Rows(ctx, tx, "SELECT progress, COALESCE(log_waits_for, ''), begun_at IS NULL FROM forgettings"+
@@ -227,7 +228,7 @@ func (s on) load(ctx context.Context, tx *ent.Tx, storeID, customerID uuid.UUID)
 	return f, err
 }
 
-// save stores a forgetting after a step that succeeded. Workers take the one that was saved longest ago first.
+// save stores an erasure after a successful step. Workers take the one that was saved longest ago first.
 func (s on) save(ctx context.Context, tx *ent.Tx, f Forgetting) error {
 	progress, err := json.Marshal(f)
 	if err == nil {
@@ -237,8 +238,8 @@ func (s on) save(ctx context.Context, tx *ent.Tx, f Forgetting) error {
 	return err
 }
 
-// Unfinished lists forgettings with something left to do, with no more than their ids: those first that have waited longest,
-// and none whose last step has failed a short while ago (Postpone).
+// Unfinished lists unfinished erasures, only with their ids, those that have waited longest first. It leaves out those whose
+// last step failed a short while ago (Postpone).
 func Unfinished(ctx context.Context, s *db.DB) (found []Forgetting, err error) {
 	const query = "SELECT id, store_id FROM forgettings WHERE finished_at IS NULL AND (due_at IS NULL OR due_at <= $1) " +
 		"ORDER BY due_at NULLS FIRST, id LIMIT 10"
@@ -252,8 +253,8 @@ func Unfinished(ctx context.Context, s *db.DB) (found []Forgetting, err error) {
 	return found, nil
 }
 
-// Postpone makes room for other forgettings after a step that failed: Unfinished leaves this one out for ten seconds, and for
-// twice as long after each further failure, up to an hour.
+// Postpone delays an erasure after a failed step, in favour of others: Unfinished leaves it out for ten seconds, and for twice
+// as long after each further failure, up to an hour.
 func Postpone(ctx context.Context, s *db.DB, f Forgetting) error {
 	err := hook.WithTx(ctx, s, func(ctx context.Context, tx *ent.Tx) error {
 		failures := 0
@@ -274,13 +275,13 @@ func Postpone(ctx context.Context, s *db.DB, f Forgetting) error {
 	return nil
 }
 
-// errBusy means that a step has to wait for others, and has changed nothing.
+// errBusy means that a step must wait for others, and has changed nothing.
 var errBusy = errors.New("busy")
 
-// Step does one step of a forgetting in a transaction, leaves the database to others for a moment, and does nothing when the
-// forgetting is finished, unless it waits for SQLite's log: then it tries once more to empty that. While an event of the
-// customer's is being delivered it waits and changes nothing, so that a delivery is made before the forgetting is finished, or
-// never. It returns ErrNone when there is no such forgetting.
+// Step does one step of an erasure in a transaction, and then pauses in favour of other writers. For a finished erasure it does
+// nothing, unless that waits for SQLite's log: then it tries once more to empty the log. While an event of the customer is
+// being delivered, it waits and changes nothing, so that the delivery ends before the erasure or is never made. It fails with
+// ErrNone if there is no such erasure.
 func Step(ctx context.Context, s *db.DB, storeID, customerID uuid.UUID) (f Forgetting, err error) {
 	o, began := on{s}, time.Now()
 	change := func(do func(ctx context.Context, tx *ent.Tx) error) error {
@@ -323,8 +324,8 @@ func Step(ctx context.Context, s *db.DB, storeID, customerID uuid.UUID) (f Forge
 	return f, nil
 }
 
-// finish makes the receipt, with the kind of reader that keeps SQLite's log, unless somebody has named the customer or made a
-// note since, or an import has brought rows: then the passes begin again.
+// finish makes the receipt, with the kind of reader that keeps SQLite's log. If somebody has meanwhile named the customer or
+// added a note, or an import has added rows, it begins the passes again instead.
 func (s on) finish(ctx context.Context, tx *ent.Tx, f *Forgetting, reader string) error {
 	c, err := hook.LockRow(ctx, tx.Customer.Query().Where(customer.StoreID(f.StoreID), customer.ID(f.CustomerID)))
 	if err != nil {
@@ -349,10 +350,10 @@ func (s on) finish(ctx context.Context, tx *ent.Tx, f *Forgetting, reader string
 	return err
 }
 
-// customer takes the customer out of its row, and the notes out of its orders.
+// customer erases the customer in its row, and the notes in its orders.
 func (s on) customer(ctx context.Context, tx *ent.Tx, f *Forgetting) (last bool, err error) {
-	// Orders that have a note, or whose next change sends an event: a transaction that changes one either has committed the event
-	// or reads the forgotten customer.
+	// Lock orders that have a note, or whose next change sends an event, so that a transaction that changes one has either
+	// committed its event or reads the erased customer.
 	if _, err := db.Lock(s.DB, tx.Order.Query().Where(order.StoreID(f.StoreID), order.CustomerID(f.CustomerID),
 		order.Or(order.StatusIn(order.StatusPENDING, order.StatusFAILED), order.NoteNotNil())).Order(order.ByID())).IDs(ctx); err != nil {
 		return false, fmt.Errorf("wait for orders: %w", err)
@@ -369,7 +370,7 @@ func (s on) customer(ctx context.Context, tx *ent.Tx, f *Forgetting) (last bool,
 	named, first := !resource.IsForgotten(c), f.PositionID == uuid.Nil
 	if named || first && (notes > 0 || f.Before == nil) {
 		hook.Record(ctx, "customer.forgotten", "customer", c.ID)
-		f.Before = nil // there is something to forget
+		f.Before = nil // something was erased
 	}
 	f.shows(resource.Customer(c, ""))
 	if _, err := tx.ExecContext(ctx, "UPDATE forgettings SET begun_at = $1 WHERE id = $2 AND store_id = $3", hook.Time(ctx), c.ID,
@@ -385,8 +386,8 @@ func (s on) customer(ctx context.Context, tx *ent.Tx, f *Forgetting) (last bool,
 	return notes < stepNotes, nil
 }
 
-// events takes the customer out of events, and out of what their receivers answered. Of events that are forgotten already only
-// the answers are looked at, which an import may have brought.
+// events erases the customer in events and in the receivers' answers to them. For events that are already erased it reads only
+// the answers, because an import may have added some.
 func (s on) events(ctx context.Context, tx *ent.Tx, f *Forgetting) (last bool, err error) {
 	rows, last, err := s.page(ctx, tx, f, "events.payload", stepRows)
 	if err != nil {
@@ -414,7 +415,7 @@ func (s on) events(ctx context.Context, tx *ent.Tx, f *Forgetting) (last bool, e
 	if err := queue.HoldRelay(ctx, tx, s.DB); err != nil {
 		return false, err
 	}
-	// This waits for a relay that has locked an entry, and then leaves the deliveries that it made.
+	// This waits for a relay that has locked an entry, and then finds the deliveries that the relay made.
 	if _, err := tx.OutboxEntry.Delete().Where(outboxentry.StoreID(f.StoreID), outboxentry.IDIn(ids...)).Exec(ctx); err != nil {
 		return false, fmt.Errorf("empty the outbox: %w", err)
 	}
@@ -423,15 +424,16 @@ func (s on) events(ctx context.Context, tx *ent.Tx, f *Forgetting) (last bool, e
 		return false, err
 	}
 	f.Events, f.Deliveries = f.Events+int64(len(ids)), f.Deliveries+deliveries
-	// A worker that comes with a result after the end of its lease changes nothing, and the next one to claim it cancels it.
+	// A worker that returns a result after its lease has ended changes nothing, and the next worker that claims the delivery
+	// cancels it.
 	args := db.Args{f.StoreID, s.TimeArg()}
 	_, err = exec(ctx, tx, "UPDATE deliveries SET lease = NULL, due_at = COALESCE(CAST($2 AS timestamptz), CURRENT_TIMESTAMP)"+
 		" WHERE store_id = $1 AND event_id IN ("+args.AddIDs(ids)+")", args...)
 	return last, err
 }
 
-// answers replaces what receivers answered to the deliveries of events. It returns how many deliveries there are, and how many
-// changed, or errBusy while one is being made.
+// answers erases the receivers' answers in the deliveries of events. It returns how many deliveries there are and how many
+// changed, or errBusy while one is being attempted.
 func (s on) answers(ctx context.Context, tx *ent.Tx, f *Forgetting, events []uuid.UUID) (all, changed int64, err error) {
 	if len(events) == 0 {
 		return 0, 0, nil
@@ -439,7 +441,7 @@ func (s on) answers(ctx context.Context, tx *ent.Tx, f *Forgetting, events []uui
 	args := db.Args{f.StoreID}
 	of := " WHERE store_id = $1 AND event_id IN (" + args.AddIDs(events) + ") ORDER BY id"
 	now := slices.Clone(args)
-	// Is an attempt under way?
+	// The last column tells whether an attempt is running.
 	live := "SELECT id, created_at, attempts, '', lease IS NOT NULL AND due_at > COALESCE(CAST(" + now.Add(s.TimeArg()) +
 		" AS timestamptz), CURRENT_TIMESTAMP) FROM deliveries" + of + s.RowLock("")
 	for _, q := range []struct {
@@ -462,8 +464,8 @@ func (s on) answers(ctx context.Context, tx *ent.Tx, f *Forgetting, events []uui
 	return all, changed, nil
 }
 
-// withoutAnswers replaces what receivers answered to the attempts of a delivery; attempts that cannot be read go. It returns
-// errBusy for one that is under way.
+// withoutAnswers erases the receivers' answers in the attempts of a delivery; it drops attempts that cannot be read. It fails
+// with errBusy if an attempt is running.
 func withoutAnswers(delivery row) ([]byte, error) {
 	if delivery.yes {
 		return nil, errBusy
@@ -484,9 +486,9 @@ func withoutAnswers(delivery row) ([]byte, error) {
 	return json.Marshal(attempts)
 }
 
-// in reports whether JSON that cannot be read as what it should be holds the customer's id or values.
+// in reports whether JSON that cannot be parsed contains the customer's id or values.
 func (f *Forgetting) in(text []byte) bool {
-	plain := bytes.Clone(text) // and its texts without escapes
+	plain := bytes.Clone(text) // with its escapes removed
 	for tokens := json.NewDecoder(bytes.NewReader(text)); ; {
 		token, err := tokens.Token()
 		if err != nil {
@@ -499,7 +501,7 @@ func (f *Forgetting) in(text []byte) bool {
 	return bytes.Contains(plain, []byte(f.CustomerID.String())) || f.Known.in(string(plain))
 }
 
-// activity takes the customer's values out of the journal.
+// activity erases the customer's values in the activity journal.
 func (s on) activity(ctx context.Context, tx *ent.Tx, f *Forgetting) (last bool, err error) {
 	rows, last, err := s.page(ctx, tx, f, "activity_entries.changes", stepRows, f.CustomerID)
 	if err != nil {
@@ -513,14 +515,14 @@ func (s on) activity(ctx context.Context, tx *ent.Tx, f *Forgetting) (last bool,
 // personal are the journaled fields of a customer or an order that name or describe the customer.
 var personal = []string{"name", "email", "phone", "note"}
 
-// withoutValues replaces the personal values of an entry of the journal about the customer, and an entry that cannot be read
-// as such; null and the empty text stay. Without any the entry stays as it is.
+// withoutValues erases the personal values in a journal entry about the customer. It keeps null and empty texts, and erases an
+// entry that cannot be read. An entry without personal values stays unchanged.
 func (f *Forgetting) withoutValues(entry row) ([]byte, error) {
 	var changes map[string]map[string]any
 	number := json.NewDecoder(bytes.NewReader(entry.text))
 	number.UseNumber()
 	err := number.Decode(&changes)
-	readable := err == nil && jsontext.Value(entry.text).IsValid() // which refuses a name that is repeated
+	readable := err == nil && jsontext.Value(entry.text).IsValid() // IsValid rejects repeated names
 	id, of := f.CustomerID.String(), changes["customerId"]
 	switch about := entry.yes || of["from"] == id || of["to"] == id; {
 	case !readable && (about || f.in(entry.text)):
@@ -557,7 +559,7 @@ func isNumber(value any) bool {
 	return is
 }
 
-// refused takes the names of fields out of refused requests that name the customer.
+// refused erases names of fields in refused requests if they name the customer.
 func (s on) refused(ctx context.Context, tx *ent.Tx, f *Forgetting) (last bool, err error) {
 	rows, last, err := s.page(ctx, tx, f, "refused_requests", f.texts())
 	if err != nil {
@@ -573,7 +575,7 @@ func (s on) refused(ctx context.Context, tx *ent.Tx, f *Forgetting) (last bool, 
 	return last, changeAll(ctx, tx, "UPDATE refused_requests SET fields = ''", f.StoreID, ids)
 }
 
-// keys takes the customer out of answers under idempotency keys, and removes keys that name the customer.
+// keys erases the customer in answers stored under idempotency keys, and removes keys that name the customer.
 func (s on) keys(ctx context.Context, tx *ent.Tx, f *Forgetting) (last bool, err error) {
 	rows, last, err := s.page(ctx, tx, f, "idempotency_keys.answer", f.texts())
 	if err != nil {
@@ -581,7 +583,7 @@ func (s on) keys(ctx context.Context, tx *ent.Tx, f *Forgetting) (last bool, err
 	}
 	var drop []uuid.UUID
 	ids, err := s.rewrite(ctx, tx, f, "idempotency_keys.answer", rows, func(key row) ([]byte, error) {
-		// All operations with a remembered answer return an order.
+		// All operations whose answer is stored return an order.
 		order := &storefrontv1.Order{}
 		err := proto.UnmarshalOptions{DiscardUnknown: true}.Unmarshal(key.text, order)
 		shown := f.shows(order)
@@ -602,7 +604,8 @@ func (s on) keys(ctx context.Context, tx *ent.Tx, f *Forgetting) (last bool, err
 	return last, changeAll(ctx, tx, "DELETE FROM idempotency_keys", f.StoreID, drop)
 }
 
-// names reports whether an idempotency key names the customer. The key of another customer's order may have what both have.
+// names reports whether an idempotency key names the customer. In the key of another customer's order, values that both
+// customers have do not count.
 func (f *Forgetting) names(key string, of *storefrontv1.Order_Customer) bool {
 	if !f.Known.in(key) {
 		return false
@@ -610,12 +613,12 @@ func (f *Forgetting) names(key string, of *storefrontv1.Order_Customer) bool {
 	return of.GetId() == f.CustomerID.String() || f.Known.without(of.GetName(), of.GetEmail(), of.GetPhone()).in(key)
 }
 
-// texts is the number of texts that a step looks at.
+// texts returns how many texts a step reads.
 func (f *Forgetting) texts() int {
 	return max(1, min(stepRows, stepTexts/(1+len(f.Known.Texts)+len(f.Known.Phones))))
 }
 
-// changeAll runs an UPDATE or a DELETE, without its condition, on a store's rows with ids, if there are any.
+// changeAll runs an UPDATE or a DELETE, given without its condition, on a store's rows with these ids, if there are any.
 func changeAll(ctx context.Context, tx *ent.Tx, statement string, storeID uuid.UUID, ids []uuid.UUID) error {
 	if len(ids) == 0 {
 		return nil

@@ -14,36 +14,37 @@ import (
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 )
 
-// identity holds the names, e-mail addresses and phones that a customer has or had. It finds them in texts that callers chose,
-// however people write them: in any case, with other marks between the words, and phones with and without the country's code.
+// identity has the names, e-mail addresses and phones that a customer has or had. It finds them in texts that callers chose, in
+// any case, with other marks between the words, and phones with and without the country's code.
 type identity struct {
-	// Texts are names and e-mail addresses as words returns them.
+	// Texts are names and e-mail addresses in the form of words.
 	Texts []string `json:",omitzero"`
-	// Phones are the digits that number returns.
+	// Phones are digits in the form of number.
 	Phones []string `json:",omitzero"`
 }
 
 const (
-	// shortText is the number of characters below which a text is only found as a word of its own: Ann is not in Joanna.
+	// shortText is the length in characters below which a text is found only as a whole word, because Ann must not be found in
+	// Joanna.
 	shortText = 5
-	// shortPhone is the number of digits below which a phone is only found with its country's code.
+	// shortPhone is the number of digits below which a phone is found only with its country's code.
 	shortPhone = 6
-	// longPhone is the number of digits above which only the last endOfPhone are looked for, because in some countries, such as
-	// Argentina, those before them differ between home and abroad.
+	// longPhone is the number of digits above which only the last endOfPhone are searched, because in some countries, such as
+	// Argentina, the digits before them differ between home and abroad.
 	longPhone, endOfPhone = 10, 8
-	// cutBytes is the length in bytes from which package usage may have cut the name of a refused field off.
+	// cutBytes is the length in bytes from which a refused field's name may have been cut by package usage.
 	cutBytes = 64 - utf8.UTFMax + 1
 )
 
-// words brings a text into the form in which texts are compared: folded as a search does, with one space in place of each run
-// of other characters than letters, digits and symbols such as emoji.
+// words returns the form in which texts are compared: folded as for a search, with one space for each run of characters other
+// than letters, digits and symbols such as emoji.
 func words(text string) string {
 	return strings.Join(strings.FieldsFunc(resource.Fold(text), func(r rune) bool {
 		return unicode.IsSpace(r) || unicode.IsPunct(r) || unicode.IsControl(r) || r < utf8.RuneSelf && unicode.IsSymbol(r)
 	}), " ")
 }
 
-// add adds the values of a customer; empty ones are none.
+// add adds the values of a customer, except empty ones.
 func (i *identity) add(name, email, phone string) {
 	for _, text := range []string{words(name), words(email)} {
 		if text != "" && !slices.Contains(i.Texts, text) {
@@ -71,7 +72,7 @@ func number(phone string) string {
 	}
 }
 
-// digits returns the digits of a text, with a space in place of each run of letters.
+// digits returns the digits of a text, with a space for each run of letters.
 func digits(text string) string {
 	var found strings.Builder
 	for _, r := range norm.NFKC.String(text) {
@@ -87,7 +88,7 @@ func digits(text string) string {
 	return strings.Join(strings.Fields(found.String()), " ")
 }
 
-// in reports whether a text holds a value of the customer.
+// in reports whether a text contains a value of the customer.
 func (i *identity) in(text string) bool {
 	if plain, err := url.PathUnescape(text); err == nil && plain != text && i.in(plain) {
 		return true
@@ -97,7 +98,7 @@ func (i *identity) in(text string) bool {
 		slices.ContainsFunc(i.Phones, func(value string) bool { return strings.Contains(numbers, value) })
 }
 
-// holds reports whether a text holds a value: a short one as a word of its own, one of a single character as the whole text.
+// holds reports whether a text contains a value: a short value as a whole word, a value of one character as the whole text.
 func holds(text, value string) bool {
 	switch n := utf8.RuneCountInString(value); {
 	case n == 1:
@@ -122,14 +123,14 @@ func holds(text, value string) bool {
 	}
 }
 
-// sameWord reports whether two neighbours are of one word: both letters, or both digits.
+// sameWord reports whether two neighbouring characters are in one word: both are letters, or both digits.
 func sameWord(a, b rune) bool {
 	letter := func(r rune) bool { return unicode.IsLetter(r) || unicode.IsMark(r) }
 	return letter(a) && letter(b) || unicode.IsDigit(a) && unicode.IsDigit(b)
 }
 
-// inField reports whether the name of a refused field holds a value of the customer, or the beginning of one where the name was
-// cut off.
+// inField reports whether the name of a refused field contains a value of the customer or, if the name was cut, ends with the
+// beginning of one.
 func (i *identity) inField(name string) bool {
 	if i.in(name) {
 		return true
@@ -142,7 +143,7 @@ func (i *identity) inField(name string) bool {
 		slices.ContainsFunc(i.Phones, func(value string) bool { return endsInPart(numbers, value, shortPhone) })
 }
 
-// endsInPart reports whether a text ends with the beginning of a value, at least so many bytes of it.
+// endsInPart reports whether a text ends with the beginning of a value, of at least so many bytes.
 func endsInPart(text, value string, least int) bool {
 	for n := least; n < len(value); n++ {
 		if strings.HasSuffix(text, value[:n]) {
@@ -152,7 +153,7 @@ func endsInPart(text, value string, least int) bool {
 	return false
 }
 
-// without returns the identity without the values that another customer has too.
+// without returns the identity without the values that another customer has as well.
 func (i *identity) without(name, email, phone string) *identity {
 	var other identity
 	other.add(name, email, phone)
@@ -162,7 +163,7 @@ func (i *identity) without(name, email, phone string) *identity {
 	return &identity{differs(other.Texts, i.Texts), differs(other.Phones, i.Phones)}
 }
 
-// know adds values that the customer has or had, besides what takes their place.
+// know adds values that the customer has or had, except those that replaced erased ones.
 func (f *Forgetting) know(name, email, phone string) {
 	for _, text := range []*string{&name, &email, &phone} {
 		if *text == forgotten || *text == resource.ForgottenEmail(f.CustomerID) {
@@ -172,7 +173,7 @@ func (f *Forgetting) know(name, email, phone string) {
 	f.Known.add(name, email, phone)
 }
 
-// knowField is know for the value of a field in the journal.
+// knowField is know for the value of a journaled field.
 func (f *Forgetting) knowField(field, value string) {
 	switch field {
 	case "name":
@@ -184,7 +185,7 @@ func (f *Forgetting) knowField(field, value string) {
 	}
 }
 
-// buyer is a customer as events and answers show one.
+// buyer is a customer as shown in events and answers.
 type buyer interface {
 	GetId() string
 	GetName() string
@@ -192,8 +193,8 @@ type buyer interface {
 	GetPhone() string
 }
 
-// shows reports whether a message shows anything of the customer besides the id, and adds the values that it shows: a
-// *Customer, or an *Order by its buyer and its note.
+// shows reports whether a message shows data of the customer besides the id, and adds these values to Known. The message is a
+// *Customer, or an *Order with its buyer and note.
 func (f *Forgetting) shows(message any) bool {
 	var of buyer
 	note := ""

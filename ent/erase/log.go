@@ -9,15 +9,15 @@ import (
 )
 
 const (
-	// firstLogPause is the wait after the first attempt of a forgetting to empty SQLite's log, and each further one is twice as
-	// long up to lastLogPause. Together they are about a second: requests that read have ended by then, an export has not.
+	// firstLogPause is the wait after an erasure's first attempt to empty SQLite's log. Each further wait is twice as long, up
+	// to lastLogPause. Together they take about a second, in which reading requests end but an export does not.
 	firstLogPause = time.Millisecond
 	lastLogPause  = 512 * time.Millisecond
 )
 
-// emptyLog empties SQLite's write-ahead log, which has the pages as they were; their deleted bytes are zeros in the file
-// (secure_delete). It returns the kind of the reader that keeps it from that for longer than its pauses, in which it holds
-// nothing that others need.
+// emptyLog empties SQLite's write-ahead log, which contains old pages; in the file itself deleted bytes are overwritten
+// (secure_delete). If a reader prevents that for longer than the pauses, it returns the kind of the reader. During the pauses
+// it holds no lock.
 func (s on) emptyLog(ctx context.Context) (reader string, err error) {
 	for pause := firstLogPause; ; pause *= 2 {
 		reader, err = s.EmptyLog(ctx)
@@ -30,8 +30,8 @@ func (s on) emptyLog(ctx context.Context) (reader string, err error) {
 	}
 }
 
-// EmptyLog tries once to empty SQLite's write-ahead log if receipts wait for that, and notes in them that it is empty, or the
-// kind of the reader that they now wait for. It returns whether they still wait.
+// EmptyLog tries once to empty SQLite's write-ahead log if receipts wait for that. It stores in them that the log is empty, or
+// the kind of reader for which they wait now. It reports whether they still wait.
 func EmptyLog(ctx context.Context, s *db.DB) (waiting bool, err error) {
 	if !db.ByDialect(s, false, true) {
 		return false, nil // PostgreSQL has no such log
@@ -45,7 +45,7 @@ func EmptyLog(ctx context.Context, s *db.DB) (waiting bool, err error) {
 	if err != nil {
 		return true, err
 	}
-	// One that finishes from now on may have left pages in the log.
+	// An erasure that finishes from now on may have left pages in the log.
 	_, err = s.Writer().ExecContext(ctx, `UPDATE forgettings SET log_waits_for = NULLIF($1, '')
  WHERE log_waits_for <> $1 AND finished_at <= $2`, reader, before)
 	return reader != "", wrapLog(err)

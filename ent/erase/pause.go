@@ -6,19 +6,19 @@ import (
 )
 
 const (
-	// restFactor is for how many times as long as a transaction took the others have the database before the next one, so that
-	// no writer of another store waits for long; restLeast and restMost bound that time.
+	// restFactor is how many times as long as a transaction took the pause after it lasts, so that no writer of another store
+	// waits for long; restLeast and restMost bound the pause.
 	restFactor = 4
 	restLeast  = 5 * time.Millisecond
 	restMost   = time.Second
 )
 
-// rest leaves the database to others after a transaction that began at a time.
+// rest pauses after a transaction that began at a time, so that other writers get the database.
 func rest(ctx context.Context, began time.Time) error {
 	return wait(ctx, min(max(restLeast, restFactor*time.Since(began)), restMost))
 }
 
-// wait waits, or returns the error of a context that ends meanwhile.
+// wait waits for d, or returns the context's error if that ends first.
 func wait(ctx context.Context, d time.Duration) error {
 	select {
 	case <-time.After(d):

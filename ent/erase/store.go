@@ -27,7 +27,7 @@ var owned = []string{
 	"products", "events", "activity_entries",
 }
 
-// DueStores lists stores whose data is to be deleted now.
+// DueStores lists the stores whose data must be deleted now.
 func DueStores(ctx context.Context, s *db.DB) ([]uuid.UUID, error) {
 	found, err := s.Client().Store.Query().Where(store.DeleteAtLTE(s.Now())).Order(store.ByDeleteAt()).Limit(10).IDs(ctx)
 	if err != nil {
@@ -36,14 +36,14 @@ func DueStores(ctx context.Context, s *db.DB) ([]uuid.UUID, error) {
 	return found, nil
 }
 
-// Store deletes all that a store has whose time has come, and at last the store, beside a running service. After an error the
-// next call goes on. Several at once do each other no harm. A store that is not to be deleted (any more) stays as it is.
+// Store deletes all data of a store that is due for deletion, and finally the store, while the service runs. After an error the
+// next call continues, and several calls may run at once. A store that is not, or no longer, due stays unchanged.
 func Store(ctx context.Context, s *db.DB, storeID uuid.UUID) error {
 	begun, err := begin(ctx, s, storeID)
 	if err != nil || !begun {
 		return err
 	}
-	// Counts follow from the other rows. On SQLite row_deltas is a view.
+	// The counts come last, because triggers change them with the other rows. On SQLite row_deltas is a view.
 	tables := append(slices.Clone(owned), db.ByDialect(s, []string{"row_deltas", "row_counts"}, []string{"row_counts"})...)
 	if err := s.WithoutForeignKeys(func(writer *sql.DB) (err error) {
 		for found := int64(-1); found != 0 && err == nil; {
@@ -54,7 +54,7 @@ func Store(ctx context.Context, s *db.DB, storeID uuid.UUID) error {
 		return fmt.Errorf("delete store %s: %w", storeID, err)
 	}
 	return hook.WithTx(ctx, s, func(ctx context.Context, tx *ent.Tx) error {
-		// When several delete the store, one finds it.
+		// Only one of several concurrent calls finds the store.
 		found, err := db.Lock(s, tx.Store.Query().Where(store.ID(storeID), store.DeletionBeganAtNotNil())).IDs(ctx)
 		if err != nil || len(found) == 0 {
 			return err
@@ -68,11 +68,12 @@ func Store(ctx context.Context, s *db.DB, storeID uuid.UUID) error {
 	})
 }
 
-// begin notes in a store that its rows begin to go, before the first of them does. Whoever restores the store locks its row
-// too, and so either comes first, and nothing is deleted, or finds the note. begin returns whether the store is to be deleted.
+// begin records in the store's row that the deletion of its rows begins, before any row is deleted. Restoring the store locks
+// the same row, so either it comes first and nothing is deleted, or it finds the record. begin reports whether to delete the
+// store.
 func begin(ctx context.Context, s *db.DB, storeID uuid.UUID) (begun bool, err error) {
 	err = hook.WithTx(ctx, s, func(ctx context.Context, tx *ent.Tx) error {
-		// The clock may have been set back since the first rows went.
+		// The clock may have been set back since the first rows were deleted.
 		due := store.Or(store.DeletionBeganAtNotNil(), store.DeleteAtLTE(s.Now()))
 		found, err := db.Lock(s, tx.Store.Query().Where(store.ID(storeID), due)).IDs(ctx)
 		if begun = len(found) > 0; err != nil || !begun {
@@ -88,8 +89,8 @@ func begin(ctx context.Context, s *db.DB, storeID uuid.UUID) (begun bool, err er
 	return begun, nil
 }
 
-// deleteAll deletes what each of the tables has of a store, in their order, and returns how many rows that were. Before each
-// step it looks whether the store is still to be deleted, and otherwise ends.
+// deleteAll deletes a store's rows from each of the tables, in order, and returns how many. Before each step it checks whether
+// the store is still to be deleted, and stops if not.
 func deleteAll(ctx context.Context, s *db.DB, writer *sql.DB, storeID uuid.UUID, tables []string) (rows int64, err error) {
 	for _, table := range tables {
 		key, of := "id", "store_id = $1"
@@ -97,7 +98,7 @@ func deleteAll(ctx context.Context, s *db.DB, writer *sql.DB, storeID uuid.UUID,
 		case "rate_counters":
 			of = "id IN (SELECT id FROM api_keys WHERE store_id = $1)"
 		case "row_deltas", "row_counts":
-			key = "kind" // they are few, without ids
+			key = "kind" // these tables have few rows and no ids
 		}
 		statement := "DELETE FROM " + table + " WHERE " + of + " AND " + key + " IN (SELECT " + key + " FROM " + table +
 			" WHERE " + of + " LIMIT $2)"

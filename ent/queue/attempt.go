@@ -14,22 +14,20 @@ type Attempt struct {
 	Number int
 	// StartedAt is UTC, in milliseconds.
 	StartedAt time.Time
-	// Duration is from the start to the answer's headers or to what went wrong, in milliseconds.
+	// Duration is the time from the start to the answer's headers or to the problem, in whole milliseconds.
 	Duration time.Duration
-	// StatusCode is the status of the receiver's answer, 0 when there was none.
+	// StatusCode is the status of the receiver's answer, or 0 if there was none.
 	StatusCode int
-	// Error is in a few words why the attempt failed; empty when it succeeded. It never holds
-	// an address, a URL or a secret.
+	// Error is why the attempt failed, in a few words; empty if it succeeded. It never contains an address, a URL or a secret.
 	Error string
-	// Answer is the beginning of what the receiver answered when the attempt failed, as text; empty
-	// without a body.
+	// Answer is the beginning of the receiver's answer to a failed attempt, as text; empty without a body.
 	Answer string
 }
 
 // Succeeded reports whether the attempt delivered its event.
 func (a Attempt) Succeeded() bool { return a.Error == "" }
 
-// attemptJSON is an attempt in the database and on the operator's side.
+// attemptJSON is an attempt in the database and in the admin API.
 type attemptJSON struct {
 	Number     int             `json:"number"`
 	StartedAt  json.RawMessage `json:"startedAt"`
@@ -39,8 +37,8 @@ type attemptJSON struct {
 	Answer     string          `json:"answer,omitempty"`
 }
 
-// MarshalJSON writes {number,startedAt,durationMs,statusCode,error,answer}; without a status or an error
-// they are null, and an empty answer is left out.
+// MarshalJSON writes {number,startedAt,durationMs,statusCode,error,answer}. A missing status or error is null; an empty answer
+// is left out.
 func (a Attempt) MarshalJSON() ([]byte, error) {
 	j := attemptJSON{
 		Number: a.Number, DurationMs: a.Duration.Milliseconds(), Answer: a.Answer, StartedAt: apijson.AppendTime(nil, a.StartedAt),
@@ -83,10 +81,10 @@ func Attempts(column []byte) ([]Attempt, error) {
 	return attempts, nil
 }
 
-// noAttempts is the column of a delivery without any.
+// noAttempts is the column of a delivery without attempts.
 const noAttempts = "[]"
 
-// appendAttempt adds one to the column.
+// appendAttempt appends an attempt to the column.
 func appendAttempt(column []byte, a Attempt) ([]byte, error) {
 	text, err := json.Marshal(a)
 	if err != nil {

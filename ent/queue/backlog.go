@@ -17,34 +17,33 @@ import (
 // maxCounted is where counting a Backlog stops: beyond it the exact number is not worth its cost.
 const maxCounted = 10000
 
-// Backlog is what there is to do.
+// Backlog is the work that waits in a database.
 type Backlog struct {
-	// Lag is how long ago the oldest event happened that no worker has taken from the outbox; 0 when
-	// there is none.
+	// Lag is the age of the oldest event in the outbox; 0 if the outbox is empty.
 	Lag time.Duration
 	// Outbox is how many events are in the outbox, up to maxCounted.
 	Outbox int
-	// First is how many deliveries wait for their first attempt or are in it, up to maxCounted; what is
-	// cancelled and still to be moved to the finished ones does not count.
+	// First is how many deliveries wait for their first attempt or are in it, up to maxCounted. Cancelled deliveries that are
+	// not yet moved to the finished ones do not count.
 	First int
 	// Retries is how many deliveries wait for another attempt or are in it, up to maxCounted.
 	Retries int
-	// NoticesFailing is for how long the address of notices has failed.
+	// NoticesFailing is how long the sink has failed.
 	NoticesFailing time.Duration
-	// ForgettingsFailing is how many customers are still to be forgotten because the last step of that failed.
+	// ForgettingsFailing is how many customers' erasures are unfinished because their last step failed.
 	ForgettingsFailing int
-	// BackupAge is how long ago the last verified backup of a SQLite file began; without one, how old the database is. It is nil
-	// on PostgreSQL, whose backups are its own.
+	// BackupAge is the age of the last verified backup of a SQLite file; without one, the age of the database. It is nil on
+	// PostgreSQL, which has its own backups.
 	BackupAge *time.Duration
 }
 
-// MarkBackup notes, in a transaction on SQLite, when a verified backup began.
+// MarkBackup stores, in a transaction on SQLite, when a verified backup began.
 func MarkBackup(ctx context.Context, tx notice.Tx, began time.Time) error {
 	_, err := sqlite.exec(ctx, tx, "mark backup", began)
 	return wrap("note the time of a backup", err)
 }
 
-// ReadBacklog looks at what there is to do, in statements that read indexes.
+// ReadBacklog reads the backlog, with statements that read only indexes.
 func ReadBacklog(ctx context.Context, s *db.DB) (Backlog, error) {
 	var (
 		b      Backlog
@@ -77,14 +76,13 @@ func ReadBacklog(ctx context.Context, s *db.DB) (Backlog, error) {
 }
 
 const (
-	// collectEvery is how long a reading of the backlog is reported again before there is another: scrapers
-	// may come as often as they like.
+	// collectEvery is how long a reading of the backlog is reused, so that scrapers may come as often as they like.
 	collectEvery = 5 * time.Second
-	// collectTimeout bounds a look, so that a database that is slow does not hold the scrape up.
+	// collectTimeout bounds a reading, so that a slow database does not delay the scrape.
 	collectTimeout = time.Second
 )
 
-// sameForAll ends the HELP of what is read from the database.
+// sameForAll ends the HELP of metrics that are read from the database.
 const sameForAll = " Read from the database: every server and worker on it reports the same value, " +
 	"so take the max and do not add."
 
@@ -104,7 +102,7 @@ var (
 		"Age of the last verified backup of a SQLite database; without one, of the database."+sameForAll, nil, nil)
 )
 
-// Collector is the backlog of a database as Prometheus metrics. Goroutines may share it.
+// Collector exposes the backlog of a database as Prometheus metrics. Goroutines may share it.
 type Collector struct {
 	db   *db.DB
 	log  *slog.Logger
@@ -118,8 +116,8 @@ type Collector struct {
 
 var _ prometheus.Collector = (*Collector)(nil)
 
-// NewCollector returns the metrics of a database's backlog. While the database cannot be read they
-// are absent, and the log has the reason.
+// NewCollector returns the metrics of a database's backlog. While the database cannot be read they are absent, and the reason
+// is logged.
 func NewCollector(s *db.DB, log *slog.Logger) *Collector {
 	return &Collector{db: s, log: log, read: ReadBacklog}
 }
@@ -154,7 +152,7 @@ func (c *Collector) Collect(into chan<- prometheus.Metric) {
 	}
 }
 
-// look reads the backlog, unless that was done a moment ago.
+// look reads the backlog, unless it was read less than collectEvery ago.
 func (c *Collector) look(now time.Time) (Backlog, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -11,7 +11,7 @@ import (
 // Want is a request for deliveries of a lane.
 type Want struct {
 	Lane
-	// Max is how many to lease at most.
+	// Max is the maximum number to lease.
 	Max int `json:"max"`
 }
 
@@ -42,12 +42,12 @@ func scanClaimed(rows iter.Seq[db.Row]) (claimed []Delivery, err error) {
 // dueReach is how far each search overlaps the previous one, to catch late commits and clock differences.
 const dueReach = 2 * time.Second
 
-// dueInterval is how often a search looks at everything.
+// dueInterval is how often a search reads all due deliveries.
 const dueInterval = 10 * time.Second
 
-// Due returns the lanes in which something became due since the call before: retries whose time has
-// come, leases that ended, what other workers left waiting. At the first call, every dueInterval and
-// after the clock was set back it returns every lane in which anything is due, and all is true.
+// Due returns the lanes in which deliveries became due since the previous call: retries whose time has come, deliveries whose
+// lease ended, and those that other workers left waiting. At the first call, every dueInterval and after the clock was set back
+// it returns every lane with due deliveries, and all is true.
 func (q *Queue) Due(ctx context.Context) (lanes []Lane, all bool, err error) {
 	now := q.db.Now()
 	since := q.due.at.Add(-dueReach)

@@ -12,8 +12,8 @@ import (
 	"go.storefront.example/ent/db"
 )
 
-// Settings are what a worker's connections to PostgreSQL should have. The tables of the queue are empty at one moment
-// and full at the next, so each statement is planned for what they hold when it runs, and looks up each row by an index.
+// Settings returns the settings that a worker's connections to PostgreSQL should have. The queue's tables are empty at one
+// moment and full at the next, so each statement is planned for their current content and finds each row by an index.
 func Settings() map[string]string {
 	return map[string]string{
 		"plan_cache_mode": "force_custom_plan",
@@ -21,17 +21,18 @@ func Settings() map[string]string {
 	}
 }
 
-// dialect is what differs between the databases. A statement has the same arguments on both.
+// dialect holds the differences between the databases. A statement has the same arguments on both.
 type dialect struct {
 	statements map[string]string
-	// singleWriter is true where one transaction at a time writes, on one machine with one clock.
+	// singleWriter is true if only one transaction at a time writes, on one machine with one clock.
 	singleWriter bool
-	// dropsLater is true where the entries of the outbox are deleted after the commit of their deliveries.
+	// dropsLater is true if outbox entries are deleted only after the commit of their deliveries.
 	dropsLater bool
-	// then has the statements that follow others, with the same arguments, because SQLite cannot insert what it deletes.
+	// then has statements that must follow others, with the same arguments, because SQLite cannot insert the rows that a DELETE
+	// returns.
 	then  map[string]string
 	claim func(context.Context, *Queue, []Want, time.Duration) ([]Delivery, error)
-	// array makes one argument of ids.
+	// array returns one argument for several ids.
 	array func([]uuid.UUID) string
 }
 
@@ -45,20 +46,20 @@ var (
 	//go:embed queue.sql
 	sharedSQL string
 
-	shared   = db.Statements(sharedSQL) // those of the dialects have them too
+	shared   = db.Statements(sharedSQL) // statements that the dialects share
 	postgres = &dialect{
 		statements: db.Statements(postgresSQL, sharedSQL),
 		claim:      claimPostgres,
 		array:      func(ids []uuid.UUID) string { return "{" + strings.Join(texts(ids), ",") + "}" },
 	}
-	// For stores on several machines.
+	// For PostgreSQL whose tables Citus distributes.
 	distributed = &dialect{
 		statements: db.Statements(postgresSQL, sharedSQL, distributedSQL),
 		dropsLater: true,
 		claim:      claimPostgres,
 		array:      postgres.array,
 	}
-	// Times are those of the database's clock, in milliseconds.
+	// Times are milliseconds by the database's clock.
 	sqlite = &dialect{
 		statements:   db.Statements(sqliteSQL, sharedSQL),
 		singleWriter: true,
@@ -77,7 +78,7 @@ func dialectOf(s *db.DB) *dialect {
 	return db.ByDialect(s, postgres, sqlite)
 }
 
-// exec runs a statement, and the one that follows it, and returns how many rows the first one changed.
+// exec runs a statement and the one that must follow it, and returns how many rows the first one changed.
 func (d *dialect) exec(ctx context.Context, on execer, name string, args ...any) (changed int64, err error) {
 	result, err := on.ExecContext(ctx, d.statements[name], args...)
 	if err == nil {
@@ -97,7 +98,7 @@ func claimPostgres(ctx context.Context, q *Queue, wants []Want, lease time.Durat
 	return scanClaimed(db.Rows(ctx, q.db.Writer(), q.dialect.statements["claim"], q.db.TimeArg(), set, lease.Milliseconds()))
 }
 
-// claimSQLite leases one lane after the other, and reads what it has leased.
+// claimSQLite leases one lane after the other, and reads the leased deliveries.
 func claimSQLite(ctx context.Context, q *Queue, wants []Want, lease time.Duration) (claimed []Delivery, err error) {
 	err = q.inTx(ctx, func(tx *sql.Tx) error {
 		now, token := q.db.Now(), uuid.New()

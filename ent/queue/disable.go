@@ -17,11 +17,11 @@ import (
 	"go.storefront.example/gen/ent/webhook"
 )
 
-// WebhookState is what decides whether a webhook gets more deliveries.
+// WebhookState decides whether a webhook gets more deliveries.
 type WebhookState struct {
-	// Enabled is false for a webhook that is disabled or gone.
+	// Enabled is false for a disabled or deleted webhook.
 	Enabled bool
-	// FailedTooLong means that nothing has succeeded there for so long that it is to be disabled.
+	// FailedTooLong is true if the webhook has failed for so long that it must be disabled.
 	FailedTooLong bool
 	epoch         int64
 }
@@ -30,8 +30,8 @@ type WebhookState struct {
 // disabled, or has been since the delivery was made.
 func (w WebhookState) Accepts(d Delivery) bool { return w.Enabled && d.Epoch == w.epoch }
 
-// WebhookStates reports of each webhook whether it is enabled, and exhausted: failing since its first
-// failure in a row for the patience or longer. What is not in the answer is disabled or gone.
+// WebhookStates reports for each webhook whether it is enabled, and whether it has failed for at least patience since its first
+// failure in a row. A webhook that is not in the result is disabled or deleted.
 func (q *Queue) WebhookStates(ctx context.Context, webhooks []uuid.UUID, patience time.Duration) (
 	map[uuid.UUID]WebhookState, error) {
 	states, err := q.webhookStates(ctx, q.db.Writer(), webhooks, patience)
@@ -56,13 +56,13 @@ func (q *Queue) webhookStates(ctx context.Context, on db.Querier, webhooks []uui
 	return states, nil
 }
 
-// automaticDisabling is who the activity journal names for a webhook that its failures disabled.
+// automaticDisabling is the actor in the activity journal for a webhook that is disabled automatically.
 var automaticDisabling = tenant.Actor{Type: tenant.ActorOperator, Name: "automatic disabling"}
 
-// Disable disables a webhook that is exhausted and cancels what waits for it, with the entry in
-// the activity journal, all in one transaction. It reports whether it did. It leaves the webhook as it is
-// after a success or a change in the meantime, and if its row is locked, because the results of other
-// webhooks must not wait for that: the next failure disables it.
+// Disable disables a webhook that has failed too long and cancels its waiting deliveries, with an entry in the activity
+// journal, all in one transaction. It reports whether it did. It leaves the webhook unchanged after a success or a change in
+// the meantime. It also does so if the webhook's row is locked, because the results of other webhooks must not wait; the next
+// failure then disables it.
 func (q *Queue) Disable(ctx context.Context, storeID, webhookID uuid.UUID, patience time.Duration) (disabled bool, err error) {
 	row, err := q.db.Client().Store.Query().Where(entstore.ID(storeID)).Only(ctx)
 	if err != nil {
@@ -79,7 +79,7 @@ func (q *Queue) Disable(ctx context.Context, storeID, webhookID uuid.UUID, patie
 		if err != nil {
 			return fmt.Errorf("read it: %w", err)
 		}
-		// By the same clock as before, now that the row is held.
+		// Check again, by the same clock, now that the row is locked.
 		states, err := q.webhookStates(ctx, tx, []uuid.UUID{webhookID}, patience)
 		if err != nil {
 			return fmt.Errorf("read its state: %w", err)
@@ -118,16 +118,16 @@ func Cancel(ctx context.Context, tx *ent.Tx, storeID, webhookID uuid.UUID) error
 	return wrap("end its resends", err)
 }
 
-// cancelBatch is how many deliveries one MoveCancelled moves. Its transaction then takes no longer than a request.
+// cancelBatch is how many deliveries one MoveCancelled moves, few enough that its transaction takes no longer than a request.
 const cancelBatch = 400
 
-// CancelledDeliveries are the deliveries that one epoch of a webhook left waiting when it ended.
+// CancelledDeliveries are the deliveries of one epoch of a webhook that waited when the epoch ended.
 type CancelledDeliveries struct {
 	StoreID, WebhookID uuid.UUID
 	Epoch              int64
 }
 
-// FindCancelled returns which cancelled deliveries are still to be moved to the finished ones.
+// FindCancelled returns the cancelled deliveries that must still be moved to the finished ones.
 func (q *Queue) FindCancelled(ctx context.Context) (found []CancelledDeliveries, err error) {
 	for row := range db.Rows(ctx, q.db.Reader(), q.dialect.statements["cancelled"]) {
 		var c CancelledDeliveries
@@ -139,8 +139,8 @@ func (q *Queue) FindCancelled(ctx context.Context) (found []CancelledDeliveries,
 	return found, nil
 }
 
-// MoveCancelled moves some of the cancelled deliveries to the finished ones, but none under a lease, and returns how
-// many, and whether there may be more.
+// MoveCancelled moves some of the cancelled deliveries, except leased ones, to the finished ones. It returns how many, and
+// whether there may be more.
 func (q *Queue) MoveCancelled(ctx context.Context, c CancelledDeliveries) (moved int, more bool, err error) {
 	err = q.inTx(ctx, func(tx *sql.Tx) error {
 		n, err := q.dialect.exec(ctx, tx, "cancel", q.db.TimeArg(), c.StoreID, c.WebhookID, c.Epoch, cancelBatch)

@@ -3,11 +3,11 @@
 -- killed in between leaves entries whose deliveries the next one finds.
 
 -- name: turn
--- One relay at a time: nothing can be locked on several machines at once and passed over.
+-- One relay at a time, because a statement cannot lock and skip rows on several nodes.
 SELECT pg_try_advisory_xact_lock(5917214180743271)
 
 -- name: wait for turn
--- Until the end of the transaction nobody relays.
+-- Blocks relays until the end of the transaction.
 SELECT pg_advisory_xact_lock(5917214180743271)
 
 -- name: take
@@ -19,7 +19,7 @@ SELECT t.id, t.store_id, t.type, w.id, COALESCE(w.url, ''), w.secret, COALESCE(w
  ORDER BY t.id, w.id
 
 -- name: take reachable
--- Asks each shard for itself, over connections of its own, and passes over those that do not answer.
+-- Queries each shard separately, over its own connections, and skips shards that do not answer.
 WITH taken AS (
  SELECT r.* FROM run_command_on_shards('outbox', format(
    'SELECT json_agg(o) FROM (SELECT id, store_id, type FROM %%s WHERE id > %L ORDER BY id LIMIT %s) o', $1::uuid, $2::integer)) p
@@ -33,7 +33,7 @@ SELECT t.id, t.store_id, t.type, w.id, COALESCE(w.url, ''), w.secret, COALESCE(w
  ORDER BY t.id, w.id
 
 -- name: payloads
--- Asks each shard that has one of the stores.
+-- Queries each shard that has one of the stores.
 SELECT id, payload, request_id, COALESCE(trace, '') FROM events WHERE store_id = ANY ($1::uuid[]) AND id = ANY ($2::uuid[])
 
 -- name: drop

@@ -24,7 +24,7 @@ type Outcome struct {
 	CountsAsFailure bool
 }
 
-// row is an outcome as the statements take it.
+// row is an outcome as an argument of the statements.
 type row struct {
 	ID       uuid.UUID `json:"id"`
 	Lease    uuid.UUID `json:"lease"`
@@ -33,13 +33,12 @@ type row struct {
 	Delay    int64     `json:"delay"`
 }
 
-// Finish stores outcomes, given in the order in which their attempts ended. A delivery that has ended
-// moves to the finished ones; the others wait for their next attempt. An outcome whose lease has been lost
-// changes nothing, and lost is how many there were.
+// Finish stores outcomes, given in the order in which their attempts ended. A delivery that has ended moves to the finished
+// ones; the others wait for their next attempt. An outcome whose lease was lost changes nothing; lost counts these.
 //
-// It also keeps failing_since of the webhooks: a failure that counts sets it to now, unless it is set and
-// no success came between; a success clears it, unless a failure that counts came after. A webhook whose row is
-// locked is left to its next outcome.
+// It also keeps failing_since of the webhooks: a failure that counts sets it to now, unless it is set and no success came
+// between; a success clears it, unless a failure that counts came after. If a webhook's row is locked, it is left for the
+// webhook's next outcome.
 func (q *Queue) Finish(ctx context.Context, outcomes []Outcome) (lost int, err error) {
 	var ends, waits []row
 	for _, o := range outcomes {
@@ -70,15 +69,15 @@ func (q *Queue) Finish(ctx context.Context, outcomes []Outcome) (lost int, err e
 	return len(outcomes) - int(waiting+ended), wrap("finish", err)
 }
 
-// mark is what the outcomes of one webhook mean for its failing_since: whether there was a success, and whether a failure
-// that counts came after the last one.
+// mark is the effect of a webhook's outcomes on its failing_since: whether there was a success, and whether a failure that
+// counts came after the last success.
 type mark struct {
 	ID        uuid.UUID `json:"id"`
 	Succeeded bool      `json:"succeeded"`
 	Failed    bool      `json:"failed"`
 }
 
-// marksOf goes by the order of the outcomes.
+// marksOf returns the marks of outcomes, which are in the order in which their attempts ended.
 func marksOf(outcomes []Outcome) []mark {
 	var marks []mark
 	at := map[uuid.UUID]int{}
@@ -98,7 +97,7 @@ func marksOf(outcomes []Outcome) []mark {
 	return marks
 }
 
-// mark changes the failing_since of webhooks, and writes a notice of each that began or ceased to fail.
+// mark updates the failing_since of webhooks, and writes a notice for each that began or ceased to fail.
 func (q *Queue) mark(ctx context.Context, tx *sql.Tx, marks []mark) error {
 	if len(marks) == 0 {
 		return nil
@@ -119,7 +118,7 @@ func (q *Queue) mark(ctx context.Context, tx *sql.Tx, marks []mark) error {
 	return nil
 }
 
-// Release ends the leases of deliveries without an attempt; they are due at once.
+// Release ends the leases of deliveries that were not attempted; these are due at once.
 func (q *Queue) Release(ctx context.Context, deliveries []Delivery) error {
 	rows := make([]row, len(deliveries))
 	for i, d := range deliveries {

@@ -19,7 +19,7 @@ import (
 	"go.storefront.example/gen/ent"
 )
 
-// The statuses of a delivery. Once its webhook has been disabled or deleted, a waiting delivery is cancelled, also before
+// The statuses of a delivery. Once its webhook is disabled or deleted, a waiting delivery has the status cancelled, even before
 // a worker moves it to the finished ones.
 const (
 	// Pending is a delivery that waits for an attempt or is being attempted.
@@ -32,7 +32,7 @@ const (
 // Statuses lists all statuses of a delivery.
 func Statuses() []string { return []string{Pending, Succeeded, Failed, Cancelled} }
 
-// Entry is a delivery as it is listed, finished or not.
+// Entry is a delivery in a list, finished or not.
 type Entry struct {
 	ID, StoreID, WebhookID, EventID uuid.UUID
 	EventType                       string
@@ -41,14 +41,14 @@ type Entry struct {
 	// NextAttemptAt is when the next attempt is due, by the database's clock; nil during an attempt, and
 	// when the delivery has ended.
 	NextAttemptAt *time.Time
-	// Attempts are those made so far, oldest first; none if the column is damaged.
+	// Attempts are the attempts so far, oldest first; none if the column is damaged.
 	Attempts  []Attempt
 	CreatedAt time.Time
 	// FinishedAt is when the delivery ended; nil while it is pending.
 	FinishedAt *time.Time
 }
 
-// Last is the newest attempt, nil before the first one has ended.
+// Last returns the newest attempt, or nil before the first one has ended.
 func (e Entry) Last() *Attempt {
 	if len(e.Attempts) == 0 {
 		return nil
@@ -56,19 +56,18 @@ func (e Entry) Last() *Attempt {
 	return &e.Attempts[len(e.Attempts)-1]
 }
 
-// Search chooses the deliveries of a store to list.
+// Search selects deliveries of a store.
 type Search struct {
 	StoreID uuid.UUID
-	// WebhookID is a webhook of the store, or uuid.Nil for all.
+	// WebhookID is a webhook of the store, or uuid.Nil for all webhooks.
 	WebhookID uuid.UUID
-	// Since is the earliest time at which a delivery was made, and Until a time after the latest; zero for
-	// any.
+	// Since and Until bound the time at which deliveries were made; Until is exclusive. Zero means no bound.
 	Since, Until time.Time
-	// Status is one of Statuses, or empty for all.
+	// Status is one of Statuses, or "" for all.
 	Status string
 	// Retrying restricts the status Pending to deliveries of which an attempt has failed.
 	Retrying bool
-	// EventType is the type of the event delivered, or empty for all.
+	// EventType is the type of the delivered event, or "" for all.
 	EventType string
 	// Before is a delivery's id: only older deliveries are listed. With uuid.Nil the list starts from the
 	// newest.
@@ -76,23 +75,22 @@ type Search struct {
 	// Limit bounds how many are listed.
 	Limit int
 
-	events []uuid.UUID // those of EntriesOf; none for all
+	events []uuid.UUID // the events of EntriesOf; none means all
 }
 
 const (
 	// maxFound is how many events EntriesOf takes. The statement always has this many parameters, so one prepared statement
 	// fits.
 	maxFound = 25
-	// maxOfEvents bounds the deliveries that are listed of these events, and maxReadOfEvents those that are
-	// read: each event has one for each webhook and each resend.
+	// maxOfEvents bounds how many deliveries of these events are listed, and maxReadOfEvents how many are read, because each
+	// event has one for each webhook and each resend.
 	maxOfEvents     = 500
 	maxReadOfEvents = "10000"
 )
 
-// Entries lists the newest deliveries that match. It is one statement, so that a delivery that ends
-// meanwhile is listed once. For each status it reads Limit of the finished rows along an index; with a
-// webhook or a type in the search it also passes the store's other rows between them. Of the deliveries
-// that are not finished, it may read all of the store.
+// Entries lists the newest deliveries that match. It uses one statement, so that a delivery that ends meanwhile is listed once.
+// For each status it reads Limit of the finished rows along an index; with a webhook or a type in the search it also passes the
+// store's other rows between them. It may read all unfinished deliveries of the store.
 func Entries(ctx context.Context, s *db.DB, which Search) ([]Entry, error) {
 	return EntriesIn(ctx, s, s.Reader(), which)
 }
@@ -120,22 +118,21 @@ func (w Search) list(ctx context.Context, s *db.DB, on db.Querier) ([]Entry, err
 	return entries[:min(len(entries), w.Limit)], err
 }
 
-// statement returns the search's text and arguments, for the database's TimeArg. It searches each status for itself,
-// with the whole limit, because the index that sorts by id has the status first. The limit is in the text: as an
-// argument it would make PostgreSQL plan the statement anew at every call.
+// statement returns the search's text and arguments; moment is the database's TimeArg. It searches each status separately, each
+// with the whole limit, because the index that sorts by id has the status first. The limit is in the text, because with a limit
+// as argument PostgreSQL would plan the statement at every call.
 func (w Search) statement(d *dialect, moment any) (string, []any) {
 	var args db.Args
 	live := w.Status == "" || w.Status == Pending || w.Status == Cancelled
 	if live {
-		args.Add(moment) // the statement "live" has it as $1
+		args.Add(moment) // $1 of the statement "live"
 	}
 	where := "store_id = " + args.Add(w.StoreID)
 	rows := func(name string) string { return "(" + d.statements[name] + ") r" }
 	if len(w.events) > 0 {
 		events := make([]uuid.UUID, maxFound)
 		copy(events, w.events)
-		// The limit keeps the database from reading another index than that of events, for the sake of the order or of
-		// a condition.
+		// The limit keeps the database from choosing another index than that of events because of the order or a condition.
 		of := where + " AND event_id IN (" + args.AddIDs(events) + ")"
 		rows = func(name string) string {
 			return "(SELECT * FROM (" + d.statements[name] + ") r WHERE " + of + " LIMIT " + maxReadOfEvents + ") e"
@@ -178,8 +175,7 @@ func (w Search) statement(d *dialect, moment any) (string, []any) {
 // ErrNoDelivery means that there is no such delivery.
 var ErrNoDelivery = errors.New("no such delivery")
 
-// FindEntry reads the delivery with this id, of any store, through q. It returns ErrNoDelivery when there
-// is none, or none any more.
+// FindEntry reads the delivery with this id, of any store, through q. It fails with ErrNoDelivery if there is none.
 func FindEntry(ctx context.Context, s *db.DB, q db.Querier, deliveryID uuid.UUID) (Entry, error) {
 	d := dialectOf(s)
 	query := "SELECT * FROM (" + d.statements["live"] + ") r WHERE id = $2 UNION ALL " + d.statements["ended"] + " WHERE id = $2"
@@ -193,7 +189,7 @@ func FindEntry(ctx context.Context, s *db.DB, q db.Querier, deliveryID uuid.UUID
 	return entries[0], nil
 }
 
-// FindPending returns a pending delivery of an event to a webhook. It returns ErrNoDelivery when there is none.
+// FindPending returns a pending delivery of an event to a webhook. It fails with ErrNoDelivery if there is none.
 func FindPending(ctx context.Context, tx *ent.Tx, s *db.DB, storeID, webhookID, eventID uuid.UUID) (Entry, error) {
 	of := Search{StoreID: storeID, WebhookID: webhookID, Status: Pending, Limit: 1, events: []uuid.UUID{eventID}}
 	pending, err := of.list(ctx, s, tx)
@@ -222,15 +218,14 @@ func scanEntries(rows iter.Seq[db.Row]) ([]Entry, error) {
 			return nil, err
 		}
 		e.NextAttemptAt, e.FinishedAt = due.at, finished.at
-		e.Attempts, _ = Attempts(attempts) // an error here would hide all other rows of the list
+		e.Attempts, _ = Attempts(attempts) // ignored, because an error would hide all other rows of the list
 		entries = append(entries, e)
 	}
 	slices.SortFunc(entries, func(a, b Entry) int { return bytes.Compare(b.ID[:], a.ID[:]) })
 	return entries, nil
 }
 
-// storedTime scans a time that may be null. SQLite returns the time of an expression as the milliseconds
-// that it stores.
+// storedTime scans a time that may be null. For an expression SQLite returns the stored milliseconds.
 type storedTime struct{ at *time.Time }
 
 // Scan implements sql.Scanner.
@@ -249,27 +244,27 @@ func (t *storedTime) Scan(v any) error {
 }
 
 const (
-	// searchStep is how many events one statement of a search looks at.
+	// searchStep is how many events one statement of a search reads.
 	searchStep = 1000
-	// MaxSearched is how many events a search looks at.
+	// MaxSearched is how many events a search reads.
 	MaxSearched = 10 * searchStep
-	// searchTime is how long a search continues with another step.
+	// searchTime is the time after which a search begins no further step.
 	searchTime = 2 * time.Second
-	// searchDeadline ends a statement that is slow beyond expectation: a payload may be long.
+	// searchDeadline ends an unexpectedly slow statement, because payloads may be long.
 	searchDeadline = 5 * time.Second
 )
 
-// EventSearch looks for a text in the payloads of a store's events, from the newest back.
+// EventSearch searches for a text in the payloads of a store's events, from the newest back.
 type EventSearch struct {
 	StoreID uuid.UUID
 	// Text is any part of a payload, as JSON writes it; the case of letters does not matter.
 	Text string
-	// EventType is a type of event, or empty for all.
+	// EventType is a type of event, or "" for all.
 	EventType string
-	// From is the time before which it does not look, or zero.
+	// From is the time of the oldest events that it searches, or zero.
 	From time.Time
-	// BeforeAt and BeforeID are the place from which it looks back: that of the event where an earlier
-	// search ended, or of no event. The zero time is the newest event.
+	// BeforeAt and BeforeID are the position from which it searches back, for example that of the event at which an earlier
+	// search ended. The zero time means the newest event.
 	BeforeAt time.Time
 	BeforeID uuid.UUID
 	// Limit bounds how many events are found: at most maxFound.
@@ -279,21 +274,21 @@ type EventSearch struct {
 // FoundEvents is the result of an EventSearch.
 type FoundEvents struct {
 	IDs []uuid.UUID
-	// EndAt and EndID are the place of the oldest event looked at, from which another search continues.
+	// EndAt and EndID are the position of the oldest event that was read; another search continues from it.
 	EndAt time.Time
 	EndID uuid.UUID
 	// More reports whether there may be older events.
 	More bool
 }
 
-// FindEvents looks at up to MaxSearched events, by the index that sorts them by time, and for about two
-// seconds at most: its caller continues from where it ended.
+// FindEvents reads up to MaxSearched events, by the index that sorts them by time, for about two seconds. The caller can
+// continue from where it ended.
 func FindEvents(ctx context.Context, s *db.DB, which EventSearch) (FoundEvents, error) {
 	text := string(apijson.AppendString(nil, which.Text))
 	text = text[1 : len(text)-1]
 	found := FoundEvents{EndAt: which.BeforeAt, EndID: which.BeforeID, More: true}
 	if found.EndAt.IsZero() {
-		found.EndAt = s.Now().Add(24 * time.Hour) // no clock is that wrong
+		found.EndAt = s.Now().Add(24 * time.Hour) // later than any event, even with a wrong clock
 	}
 	from := which.From
 	if from.IsZero() {
@@ -311,7 +306,7 @@ func FindEvents(ctx context.Context, s *db.DB, which EventSearch) (FoundEvents, 
 	return found, nil
 }
 
-// step looks at the next events, until it has found as many as the limit.
+// step reads the next events, until it has found limit events.
 func (f *FoundEvents) step(ctx context.Context, s *db.DB, limit int, args ...any) error {
 	ctx, cancel := context.WithTimeout(ctx, searchDeadline)
 	defer cancel()

@@ -2,7 +2,7 @@
 -- present: null, or the time of a test.
 
 -- name: take
--- Takes the oldest entries of the outbox, with the webhooks that subscribe to each.
+-- Deletes the oldest entries of the outbox, and returns them with the webhooks that subscribe to each.
 WITH taken AS (
  DELETE FROM outbox WHERE id = ANY (ARRAY(
   SELECT id FROM outbox WHERE id > $1 ORDER BY id LIMIT $2 FOR UPDATE SKIP LOCKED))
@@ -24,7 +24,7 @@ SELECT id, created_at, position(lower($5::text) IN lower(convert_from(payload, '
  ORDER BY created_at DESC, id DESC LIMIT 1000) e ORDER BY created_at DESC, id DESC
 
 -- name: insert
--- Leaves out what is there already, also if it has ended.
+-- Leaves out deliveries that exist already, even finished ones.
 INSERT INTO deliveries (id, store_id, webhook_id, event_id, event_type, retry, due_at, lease, attempts, created_at, epoch)
 SELECT r.id, r.store_id, r.webhook_id, r.event_id, r.event_type, false,
  COALESCE($1::timestamptz, now()) + CASE WHEN r.lease IS NULL THEN 0 ELSE $2::bigint END * interval '1 millisecond',
@@ -90,7 +90,7 @@ UPDATE deliveries d SET lease = NULL, due_at = COALESCE($1::timestamptz, now())
  FROM jsonb_to_recordset($2::jsonb) AS r(id uuid, lease uuid) WHERE d.id = r.id AND d.lease = r.lease
 
 -- name: mark
--- Skips a webhook whose row is locked: its next outcome marks it.
+-- Skips a webhook whose row is locked, because its next outcome marks it.
 UPDATE webhooks SET failing_since = CASE WHEN m.failed THEN date_trunc('milliseconds', COALESCE($1::timestamptz, now())) END
  FROM (SELECT w.id, r.failed FROM jsonb_to_recordset($2::jsonb) AS r(id uuid, succeeded boolean, failed boolean)
   JOIN webhooks w ON w.id = r.id AND w.enabled

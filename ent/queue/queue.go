@@ -1,7 +1,6 @@
-// Package queue owns the tables that lead from an event to its deliveries: the outbox, the deliveries
-// that wait or are being attempted, and the finished ones: together the delivery journal. Workers claim deliveries and return
-// their outcomes. Relay and resends add deliveries; package webhooks adds single ones, and cancels those of a
-// webhook, as Disable does.
+// Package queue owns the tables that lead from an event to its deliveries: the outbox, the deliveries that wait or are being
+// attempted, and the finished ones: together the delivery journal. Workers claim deliveries and return their outcomes. Relay
+// and resends add deliveries; package webhooks adds single ones, and cancels those of a webhook, as Disable does.
 //
 //	outbox ──Relay──► deliveries: waiting ◄────────────┐
 //	                    │                              │ Finish: another attempt, later
@@ -9,17 +8,17 @@
 //	                                                   │
 //	finished_deliveries: succeeded, failed, cancelled ◄┘ Finish, MoveCancelled
 //
-// A lease is a token and an end by the database's clock. No transaction is open during an attempt. An
-// outcome counts only while its token is still on the row, so a worker that was too slow overwrites
-// nothing. When a worker dies, its leases end and the rows are due again.
+// A lease is a token and an end by the database's clock. No transaction is open during an attempt. An outcome counts only while
+// its token is still on the row, so a worker that was too slow overwrites nothing. When a worker dies, its leases end and the
+// rows are due again.
 //
-// Relay leases at once as many deliveries as its worker has room for, so that on a quiet installation an event needs only one
-// transaction before its attempt. Claim leases by lane, which is the first attempts, or the retries, of one webhook. A worker
-// claims only from lanes in which it has room, so nothing reads what waits for a webhook that hangs.
+// Relay immediately leases as many deliveries as its worker has room for, so that on a quiet installation an event needs only
+// one transaction before its attempt. Claim leases by lane, which is the first attempts, or the retries, of one webhook. A
+// worker claims only from lanes in which it has room, so nothing reads what waits for a webhook that hangs.
 //
-// A webhook has an epoch, a number that grows when it is disabled, and a delivery has that of the webhook when
-// it was made. A delivery of another epoch than its webhook's, or of a webhook that is disabled or deleted, is
-// cancelled: so one change of the webhook's row cancels any number of deliveries.
+// A webhook has an epoch, a number that grows when it is disabled, and a delivery has that of the webhook when it was made. A
+// delivery is cancelled if its epoch is not its webhook's, or if its webhook is disabled or deleted. So one change of the
+// webhook's row cancels any number of deliveries.
 package queue
 
 import (
@@ -44,13 +43,13 @@ type Queue struct {
 	ActivityRetention time.Duration
 
 	outbox struct {
-		taken        time.Time // that of the newest event that Relay has taken
-		lastFullScan time.Time // when it last searched from the beginning
-		relayed      []entry   // what DropRelayed is to delete
+		taken        time.Time // time of the newest event that Relay has taken
+		lastFullScan time.Time // when Relay last searched from the beginning
+		relayed      []entry   // entries that DropRelayed must delete
 	}
 	due struct {
-		at           time.Time // by the database's clock: until when Due has read
-		lastFullScan time.Time // when it last read everything
+		at           time.Time // until when Due has read, by the database's clock
+		lastFullScan time.Time // when Due last read everything
 	}
 }
 
@@ -64,36 +63,36 @@ type Lane struct {
 	Retry     bool      `json:"retry"`
 }
 
-// Delivery is a delivery under a lease, with all that its attempt needs.
+// Delivery is a leased delivery, with everything that its attempt needs.
 type Delivery struct {
 	Lane
 	ID, Lease uuid.UUID
 	EventID   uuid.UUID
 	EventType string
-	// Attempts is the column of the attempts made so far.
+	// Attempts is the column of the previous attempts.
 	Attempts  []byte
 	CreatedAt time.Time
-	// Epoch is that of the webhook when the delivery was made.
+	// Epoch is the webhook's epoch when the delivery was made.
 	Epoch int64
 	URL   string
 	// Secret is sealed with the key SecretKey under the webhook's id.
 	Secret    []byte
 	SecretKey string
-	// Payload is the body to send, byte for byte; nil when the event has been deleted.
+	// Payload is the body to send, byte for byte; nil if the event has been deleted.
 	Payload []byte
-	// RequestID is the request that caused the event, the zero UUID when none did.
+	// RequestID is the request that caused the event, or the zero UUID.
 	RequestID uuid.UUID
-	// Trace is W3C's traceparent of the change; empty when there was none.
+	// Trace is the W3C traceparent of the change, or "".
 	Trace string
 }
 
-// inTx runs fn in a transaction of the writer's.
+// inTx runs fn in a transaction on the writer.
 func (q *Queue) inTx(ctx context.Context, fn func(tx *sql.Tx) error) error {
 	tx, err := q.db.Writer().BeginTx(ctx, nil)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = tx.Rollback() }() // does nothing after the commit
+	defer func() { _ = tx.Rollback() }() // no effect after the commit
 	if err := fn(tx); err != nil {
 		return err
 	}
@@ -106,8 +105,8 @@ type execer interface {
 	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
 }
 
-// write runs statements whose arguments are the present and rows, and returns how many rows it changed. It does
-// nothing without rows.
+// write runs statements whose arguments are the current time and rows, and returns how many rows they changed. Without rows it
+// does nothing.
 func write[T any](ctx context.Context, q *Queue, on execer, name string, rows []T) (int64, error) {
 	if len(rows) == 0 {
 		return 0, nil
@@ -119,7 +118,7 @@ func write[T any](ctx context.Context, q *Queue, on execer, name string, rows []
 	return q.dialect.exec(ctx, on, name, q.db.TimeArg(), set)
 }
 
-// rowset encodes rows as JSON, the one argument that carries them to a statement.
+// rowset encodes rows as JSON, which is a statement's only argument for them.
 func rowset[T any](rows []T) (string, error) {
 	text, err := json.Marshal(rows)
 	if err != nil {
@@ -128,7 +127,7 @@ func rowset[T any](rows []T) (string, error) {
 	return string(text), nil
 }
 
-// idsIn reads the rows of a query whose one column is an id.
+// idsIn reads the rows of a query with one column, an id.
 func idsIn(rows iter.Seq[db.Row]) (ids []uuid.UUID, err error) {
 	for row := range rows {
 		var id uuid.UUID

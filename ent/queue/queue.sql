@@ -1,9 +1,9 @@
--- Statements that are the same on both databases. The present is COALESCE(CAST($n AS timestamptz), CURRENT_TIMESTAMP), given
+-- Statements that are the same on both databases. The current time is COALESCE(CAST($n AS timestamptz), CURRENT_TIMESTAMP), given
 -- the database's TimeArg: null on PostgreSQL, where the transaction's time decides, and always a time on SQLite.
 -- A delivery may be attempted if its webhook is enabled and of its epoch; see the package's comment.
 
 -- name: live
--- The deliveries that have not been moved to finished_deliveries. The cancelled ones have no time of their end yet.
+-- The deliveries that are not yet moved to finished_deliveries. Cancelled ones among them have no finishing time yet.
 SELECT id, store_id, webhook_id, event_id, event_type, attempts, created_at, retry,
  CASE WHEN pending AND lease IS NULL THEN due_at END AS due_at, CASE WHEN pending THEN 'pending' ELSE 'cancelled' END AS status,
  CAST(NULL AS timestamptz) AS finished_at
@@ -25,7 +25,7 @@ SELECT count(*), min(due_at) FROM (
  ORDER BY d.due_at LIMIT $4) n
 
 -- name: send one
--- Makes a delivery of a webhook due that waits. What is due, being attempted or cancelled is left alone.
+-- Makes a waiting delivery of a webhook due. Due, leased and cancelled deliveries stay unchanged.
 UPDATE deliveries SET due_at = COALESCE(CAST($3 AS timestamptz), CURRENT_TIMESTAMP)
  WHERE store_id = $1 AND webhook_id = $2 AND lease IS NULL AND due_at > COALESCE(CAST($3 AS timestamptz), CURRENT_TIMESTAMP)
   AND EXISTS (SELECT 1 FROM webhooks w WHERE w.store_id = $1 AND w.id = $2 AND w.enabled AND w.epoch = deliveries.epoch)
@@ -65,7 +65,7 @@ UPDATE resends SET resent = $1, position_at = $2, position_id = $3, stopped = $4
 UPDATE resends SET finished_at = $1, stopped = true WHERE store_id = $2 AND webhook_id = $3 AND finished_at IS NULL
 
 -- name: mark clock
--- Notes the time of a sweep, $1. Nothing is deleted until $2 unless the sweep before was between $3 and $4.
+-- Stores the time of a sweep, $1. Nothing is deleted until $2 unless the sweep before was between $3 and $4.
 INSERT INTO clock_marks AS m (id, seen_at, held_until) VALUES ('journal', $1, $2)
  ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at,
   held_until = CASE WHEN m.seen_at BETWEEN $3 AND $4 THEN m.held_until ELSE excluded.held_until END

@@ -24,22 +24,21 @@ const (
 	fullInterval = time.Second
 )
 
-// Relayed is what one Relay did.
+// Relayed is the result of Relay.
 type Relayed struct {
-	// Entries is how many entries of the outbox it took.
+	// Entries is how many outbox entries it took.
 	Entries int
-	// Leased are the deliveries that the worker is to attempt now.
+	// Leased are the deliveries that the worker must attempt now.
 	Leased []Delivery
-	// Waiting are the lanes in which it left deliveries for whoever has room.
+	// Waiting are the lanes in which it left deliveries for any worker with room.
 	Waiting []Lane
-	// Unused are the lanes in which there was room for a delivery that had been made before.
+	// Unused are the lanes with room for a delivery that already existed.
 	Unused []Lane
 }
 
-// Relay turns at most limit of the oldest entries of the outbox into one delivery each for every
-// enabled webhook of the store that subscribes to the type. Those in whose lane the worker has
-// room, as room reports for each in turn, come back under a lease; the others wait. What
-// another worker is relaying is left to it.
+// Relay turns at most limit of the oldest entries of the outbox into one delivery each for every enabled webhook of the store
+// that subscribes to the type. It returns leased those for which room reports that the worker's lane has room; the others wait.
+// It skips entries that another worker is relaying.
 //
 // A delivery's id is derived from its event and webhook, so Relay and a resend never both create it.
 func (q *Queue) Relay(ctx context.Context, limit int, lease time.Duration, room func(Lane) bool) (Relayed, error) {
@@ -49,7 +48,7 @@ func (q *Queue) Relay(ctx context.Context, limit int, lease time.Duration, room 
 		after = uuid.Nil
 	}
 	if q.dialect.singleWriter {
-		// Looking costs nothing, and beginning to write makes others wait.
+		// Look first, because a look costs nothing and beginning to write makes others wait.
 		var found bool
 		if err := q.db.Reader().QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM outbox)").Scan(&found); err != nil || !found {
 			return Relayed{}, wrap("relay", err)
@@ -74,7 +73,7 @@ func (q *Queue) Relay(ctx context.Context, limit int, lease time.Duration, room 
 				}
 			}
 			taken = true
-			found = slices.DeleteFunc(found, func(d Delivery) bool { return d.Payload == nil }) // there is no such event
+			found = slices.DeleteFunc(found, func(d Delivery) bool { return d.Payload == nil }) // the event does not exist
 			added, err := insert(ctx, tx, q.db, distribute(found, now, room, &done), now, lease)
 			done.keep(added)
 			return err
@@ -82,7 +81,7 @@ func (q *Queue) Relay(ctx context.Context, limit int, lease time.Duration, room 
 	}
 	err := with("take")
 	if reachable := "take reachable"; err != nil && !taken && q.dialect.statements[reachable] != "" {
-		err = with(reachable) // a machine is away: the stores of the others do not wait for it
+		err = with(reachable) // a node is unavailable; relay for the stores of the other nodes
 	}
 	if err != nil {
 		return Relayed{}, wrap("relay", err)
@@ -102,10 +101,10 @@ func (q *Queue) Relay(ctx context.Context, limit int, lease time.Duration, room 
 	return done, nil
 }
 
-// entry is one of the outbox: an event, and its store.
+// entry is an outbox entry: an event and its store.
 type entry struct{ ID, StoreID uuid.UUID }
 
-// take takes entries out of the outbox, and returns their deliveries: without payloads where these are on other machines.
+// take takes entries out of the outbox, and returns their deliveries. These have no payloads if the events are on other nodes.
 func (q *Queue) take(ctx context.Context, tx *sql.Tx, statement string, after uuid.UUID, limit int) (found []Delivery,
 	entries []entry, err error) {
 	if turn := q.dialect.statements["turn"]; turn != "" {
@@ -116,18 +115,18 @@ func (q *Queue) take(ctx context.Context, tx *sql.Tx, statement string, after uu
 	}
 	for row := range db.Rows(ctx, tx, q.dialect.statements[statement], after, limit) {
 		var d Delivery
-		// Without a webhook, or a request, the id stays zero.
+		// Without a webhook or a request the id stays zero.
 		if err := row.Scan(&d.EventID, &d.StoreID, &d.EventType, &d.WebhookID, &d.URL, &d.Secret, &d.SecretKey,
 			&d.Epoch, &d.Payload, &d.RequestID, &d.Trace); err != nil {
 			return nil, nil, err
 		}
 		if n := len(found); n > 0 && found[n-1].EventID == d.EventID {
-			d.Payload = found[n-1].Payload // a batch of long events holds each once, not once for each webhook
+			d.Payload = found[n-1].Payload // shared, so that a batch has each long payload only once
 		}
 		if n := len(entries); n == 0 || entries[n-1].ID != d.EventID {
 			entries = append(entries, entry{d.EventID, d.StoreID})
 		}
-		if d.WebhookID != uuid.Nil { // somebody subscribes
+		if d.WebhookID != uuid.Nil { // a webhook subscribes
 			found = append(found, d)
 		}
 	}
@@ -137,8 +136,8 @@ func (q *Queue) take(ctx context.Context, tx *sql.Tx, statement string, after uu
 	return found, entries, err
 }
 
-// DropRelayed deletes the entries of the outbox that Relay has relayed, where Relay could not do so in its transaction.
-// Call it after Relay, once what was leased is on its way. Entries that it cannot delete are relayed again, to no effect.
+// DropRelayed deletes the outbox entries that Relay has relayed, if Relay could not do so in its transaction. Call it after
+// Relay, once the leased deliveries have been started. Entries that it cannot delete are relayed again, without effect.
 func (q *Queue) DropRelayed(ctx context.Context) error {
 	entries := q.outbox.relayed
 	q.outbox.relayed = nil
@@ -158,7 +157,7 @@ func (q *Queue) drop(ctx context.Context, on execer, entries []entry) (failed er
 	return failed
 }
 
-// readPayloads reads what is posted from the events. A batch of long events holds each once, not once for each webhook.
+// readPayloads reads the events' payloads. It reads each once, not once for each webhook.
 func (q *Queue) readPayloads(ctx context.Context, on db.Querier, of []Delivery) error {
 	if len(of) == 0 {
 		return nil
@@ -186,7 +185,7 @@ func (q *Queue) readPayloads(ctx context.Context, on db.Querier, of []Delivery) 
 	return nil
 }
 
-// distribute makes deliveries of what was found, and leases those that there is room for.
+// distribute makes deliveries from the found rows, and leases those for which there is room.
 func distribute(found []Delivery, now time.Time, room func(Lane) bool, done *Relayed) []newRow {
 	var inserts []newRow
 	waiting := map[Lane]bool{}
@@ -222,14 +221,14 @@ func (r *Relayed) keep(added []uuid.UUID) {
 
 // NewDelivery is a delivery to add.
 type NewDelivery struct {
-	// ID is made by package id of the transaction's time.
+	// ID is made by package id from the transaction's time.
 	ID uuid.UUID `json:"id"`
-	// StoreID is the store that the webhook and the event belong to.
+	// StoreID is the store of the webhook and the event.
 	StoreID   uuid.UUID `json:"store_id"`
 	WebhookID uuid.UUID `json:"webhook_id"`
 	EventID   uuid.UUID `json:"event_id"`
 	EventType string    `json:"event_type"`
-	// Epoch is that of the webhook.
+	// Epoch is the webhook's epoch.
 	Epoch int64 `json:"epoch"`
 }
 
@@ -244,7 +243,7 @@ func Add(ctx context.Context, tx *ent.Tx, s *db.DB, deliveries []NewDelivery) er
 // newRow is a delivery to insert.
 type newRow struct {
 	NewDelivery
-	// Lease is nil for a delivery that waits.
+	// Lease is nil for a waiting delivery.
 	Lease *uuid.UUID `json:"lease"`
 }
 
@@ -256,8 +255,8 @@ func waiting(deliveries []NewDelivery) []newRow {
 	return rows
 }
 
-// insert adds the rows in one statement, in the order of their ids, so that two that add the same never deadlock. It returns
-// the ids of those that were not there.
+// insert adds the rows in one statement, in the order of their ids, so that two statements that add the same rows never
+// deadlock. It returns the ids of the rows that did not exist.
 func insert(ctx context.Context, on db.Querier, s *db.DB, rows []newRow, now time.Time, lease time.Duration) ([]uuid.UUID, error) {
 	if len(rows) == 0 {
 		return nil, nil

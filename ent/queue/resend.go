@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	// resendStep is how many events one step of a resend looks at.
+	// resendStep is how many events one step of a resend reads.
 	resendStep = 500
 	// resendAhead extends a resend past the time it was ordered: a host whose clock is ahead dates earlier events later. Events
 	// after the order need no resend.
@@ -36,18 +36,18 @@ const (
 // however many resends of one webhook there are.
 type Resend struct {
 	ID, StoreID, WebhookID uuid.UUID
-	// Since is the earliest time of an event that it takes.
+	// Since is the time of the oldest events that it sends.
 	Since time.Time
 	// Resent counts the deliveries that it created, and the waiting ones that it made due.
 	Resent int
-	// Finished means that there is nothing left to do.
+	// Finished is true if nothing is left to do.
 	Finished bool
-	// Stopped means that it ended early because its webhook was disabled or deleted.
+	// Stopped is true if it ended early, because its webhook was disabled or deleted.
 	Stopped bool
 }
 
-// OrderResend orders a resend, and makes no step of it. The caller has locked the webhook's row in this
-// transaction and found the webhook enabled.
+// OrderResend creates a resend without running a step. The caller has locked the webhook's row in this transaction and found
+// the webhook enabled.
 func OrderResend(ctx context.Context, tx *ent.Tx, storeID, webhookID uuid.UUID, since time.Time) (Resend, error) {
 	now := hook.Time(ctx)
 	r := Resend{ID: id.At(now), StoreID: storeID, WebhookID: webhookID, Since: since}
@@ -55,15 +55,15 @@ func OrderResend(ctx context.Context, tx *ent.Tx, storeID, webhookID uuid.UUID, 
 	return r, wrap("order a resend", err)
 }
 
-// resending is a resend and how far it has come.
+// resending is a resend with its position.
 type resending struct {
 	Resend
-	until      time.Time // it takes events before this one
-	positionAt time.Time // of the last event that it looked at
-	positionID uuid.UUID // the same event
+	until      time.Time // it sends events before this time
+	positionAt time.Time // time of the last event that it read
+	positionID uuid.UUID // id of the same event
 }
 
-// readResend reads a resend, or returns ErrNoResend.
+// readResend reads a resend, or fails with ErrNoResend.
 func readResend(ctx context.Context, on db.Querier, resendID uuid.UUID) (job resending, err error) {
 	err = ErrNoResend
 	for row := range db.Rows(ctx, on, shared["resend"], resendID) {
@@ -93,12 +93,12 @@ func StepResend(ctx context.Context, s *db.DB, resendID uuid.UUID) (Resend, erro
 		if err != nil {
 			return err
 		}
-		// Disabling a webhook and ordering a resend lock the webhook's row first too.
+		// Lock the webhook's row first, as disabling a webhook and creating a resend do.
 		w, err := hook.LockRow(ctx, tx.Webhook.Query().Where(webhook.StoreID(job.StoreID), webhook.ID(job.WebhookID)))
 		if err != nil && !ent.IsNotFound(err) {
 			return fmt.Errorf("read the webhook: %w", err)
 		}
-		// Other steps may have come between the first look and the lock.
+		// Read again, because other steps may have run before the lock was granted.
 		if job, err = readResend(ctx, tx, resendID); err != nil {
 			return err
 		}
@@ -120,7 +120,7 @@ func StepResend(ctx context.Context, s *db.DB, resendID uuid.UUID) (Resend, erro
 	return r, nil
 }
 
-// step carries out a step of a resend. This transaction has locked its webhook's row.
+// step runs a step of a resend. This transaction has locked its webhook's row.
 func step(ctx context.Context, tx *ent.Tx, s *db.DB, job *resending, w *ent.Webhook) error {
 	d := dialectOf(s)
 	now := hook.Time(ctx)
@@ -133,16 +133,16 @@ func step(ctx context.Context, tx *ent.Tx, s *db.DB, job *resending, w *ent.Webh
 			return fmt.Errorf("read events: %w", err)
 		}
 		if queued {
-			next.ID = id.For(next.EventID, w.ID) // also the relay's: whoever comes first adds it
+			next.ID = id.For(next.EventID, w.ID) // the relay derives the same id, so only one of the two adds it
 		}
 		job.positionID = next.EventID
 		events = append(events, next.EventID)
-		// None is a ping: no webhook subscribes to that.
+		// A ping has no webhook here, because no webhook subscribes to pings.
 		if slices.Contains(w.Events, next.EventType) {
 			due = append(due, next)
 		}
 	}
-	// After the outbox: an entry leaves it no sooner than its deliveries are there.
+	// Read after the outbox, because an entry leaves the outbox only when its deliveries exist.
 	settled, err := deliveriesOf(ctx, tx, d, w, events)
 	if err != nil {
 		return fmt.Errorf("read their deliveries: %w", err)
@@ -166,8 +166,8 @@ func step(ctx context.Context, tx *ent.Tx, s *db.DB, job *resending, w *ent.Webh
 	return job.save(ctx, tx)
 }
 
-// deliveriesOf returns the events of which the webhook has a delivery, and whether they are settled there: one succeeded or
-// is pending.
+// deliveriesOf returns the events for which the webhook has a delivery, and whether each is settled: a delivery has succeeded
+// or is pending.
 func deliveriesOf(ctx context.Context, tx *ent.Tx, d *dialect, w *ent.Webhook, events []uuid.UUID) (map[uuid.UUID]bool, error) {
 	settled := map[uuid.UUID]bool{}
 	for row := range db.Rows(ctx, tx, d.statements["deliveries of"], w.StoreID, w.ID, d.array(events)) {
@@ -181,7 +181,7 @@ func deliveriesOf(ctx context.Context, tx *ent.Tx, d *dialect, w *ent.Webhook, e
 	return settled, nil
 }
 
-// save writes how far a resend has come.
+// save stores the position of a resend.
 func (job resending) save(ctx context.Context, tx *ent.Tx) error {
 	var finishedAt *time.Time
 	if job.Finished {
@@ -195,15 +195,15 @@ func (job resending) save(ctx context.Context, tx *ent.Tx) error {
 // SendBatch is how many waiting deliveries one SendWaiting makes due.
 const SendBatch = 500
 
-// SendNow makes a delivery due, if it waits for its next attempt; it stays the same delivery. The caller wakes the workers
-// after the commit (db.DB.Announce).
+// SendNow makes a delivery due if it waits for its next attempt; it creates no new delivery. The caller wakes the workers after
+// the commit (db.DB.Announce).
 func SendNow(ctx context.Context, tx *ent.Tx, s *db.DB, e Entry) error {
 	_, err := send(ctx, tx, s, "send one", e.StoreID, e.WebhookID, s.TimeArg(), e.ID)
 	return err
 }
 
-// SendWaiting makes the next SendBatch deliveries of a webhook due that wait for another attempt, and returns how many
-// there were. The caller wakes the workers as after SendNow.
+// SendWaiting makes the next SendBatch deliveries due that wait at a webhook for another attempt, and returns how many. The
+// caller wakes the workers as after SendNow.
 func SendWaiting(ctx context.Context, tx *ent.Tx, s *db.DB, storeID, webhookID uuid.UUID) (int, error) {
 	return send(ctx, tx, s, "send retries", storeID, webhookID, s.TimeArg(), SendBatch)
 }
@@ -213,18 +213,18 @@ func send(ctx context.Context, tx *ent.Tx, s *db.DB, name string, args ...any) (
 	return int(n), wrap("send waiting deliveries now", err)
 }
 
-// Retries is what waits at a webhook for another attempt.
+// Retries counts the deliveries that wait at a webhook for another attempt.
 type Retries struct {
-	// Count is how many deliveries; MaxRetries + 1 stands for more than MaxRetries.
+	// Count is their number; MaxRetries + 1 means more than MaxRetries.
 	Count int
-	// Next is when the next of them is due, by the database's clock; nil without any.
+	// Next is when the next of them is due, by the database's clock; nil if there is none.
 	Next *time.Time
 }
 
-// MaxRetries is as far as Retries counts.
+// MaxRetries is the number up to which Retries counts.
 const MaxRetries = 1000
 
-// ReadRetries returns what waits at a webhook for another attempt.
+// ReadRetries counts the deliveries that wait at a webhook for another attempt.
 func ReadRetries(ctx context.Context, s *db.DB, storeID, webhookID uuid.UUID) (r Retries, err error) {
 	var next storedTime
 	err = s.Reader().QueryRowContext(ctx, shared["retries"], storeID, webhookID, s.TimeArg(), MaxRetries+1).Scan(&r.Count, &next)

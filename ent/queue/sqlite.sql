@@ -1,5 +1,5 @@
--- Statements of a worker on SQLite, whose arguments are those on PostgreSQL. $1 is the present in milliseconds.
--- There is a single writer, so that nothing locks rows.
+-- Statements of a worker on SQLite, with the same arguments as on PostgreSQL. $1 is the current time in milliseconds.
+-- Nothing locks rows, because there is a single writer.
 
 -- name: take
 SELECT t.id, t.store_id, t.type, w.id, COALESCE(w.url, ''), w.secret, COALESCE(w.secret_key, ''), COALESCE(w.epoch, 0),
@@ -104,7 +104,7 @@ DELETE FROM deliveries WHERE id IN (SELECT id FROM deliveries
  WHERE store_id = $2 AND webhook_id = $3 AND epoch = $4 AND (lease IS NULL OR due_at <= $1) ORDER BY retry, due_at, id LIMIT $5)
 
 -- name: backlog
--- The embedded database has no more than one machine's work, and reads it off the index.
+-- Reads all due lanes from the index, because the embedded database has only one machine's work.
 WITH live AS (SELECT * FROM webhooks WHERE enabled)
 SELECT (SELECT count(*) FROM (SELECT d.id FROM live w CROSS JOIN deliveries d
   ON d.store_id = w.store_id AND d.webhook_id = w.id AND d.epoch = w.epoch AND d.retry = false LIMIT 10000)),
@@ -128,6 +128,6 @@ UPDATE deliveries SET due_at = $3
 INSERT INTO clock_marks (id, seen_at) VALUES ('backup', $1) ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at
 
 -- name: last backup
--- In milliseconds; without a backup, when the database was made.
+-- In milliseconds; without a backup, the time at which the database was made.
 SELECT COALESCE((SELECT CAST(seen_at AS integer) FROM clock_marks WHERE id = 'backup'),
  (SELECT 1000 * CAST(strftime('%s', min(tstamp)) AS integer) FROM goose_db_version))

@@ -15,18 +15,16 @@ import (
 	"go.storefront.example/ent/usage"
 )
 
-// sweepBatch is how many rows one transaction deletes: writers wait for it no longer than for a request
-// of their own.
+// sweepBatch is how many rows one transaction deletes, few enough that writers wait for it no longer than for a request.
 const sweepBatch = 1000
 
-// keyAge is how long the operator's idempotency keys are remembered, at the least.
+// keyAge is the minimum time for which idempotency keys are stored.
 const keyAge = 24 * time.Hour
 
-// Sweep forgets the events and finished deliveries that are older than the retention by the database's
-// clock, except the events that deliveries under way still need, and what else has an age: resends,
-// idempotency keys and what package usage keeps. It returns how many rows it deleted. It is safe from
-// several processes at once. On SQLite it returns ErrHeld, and deletes nothing, while the machine's clock
-// may be wrong.
+// Sweep deletes events and finished deliveries that are older than the retention by the database's clock, except events that
+// unfinished deliveries still need. It also deletes other rows with a maximum age: resends, idempotency keys and the rows of
+// package usage. It returns how many rows it deleted. Several processes may run it at once. On SQLite it fails with ErrHeld,
+// and deletes nothing, while the machine's clock may be wrong.
 func (q *Queue) Sweep(ctx context.Context, retention time.Duration) (rows int64, err error) {
 	now, err := q.db.ReadClock(ctx)
 	if err != nil {
@@ -42,7 +40,7 @@ func (q *Queue) Sweep(ctx context.Context, retention time.Duration) (rows int64,
 		return 0, wrap("sweep", err)
 	}
 	oldest := id.Floor(now.Add(-retention))
-	// An event may be older than its delivery by no more than the retention, else it is gone.
+	// An event may be older than its delivery by at most the retention, because otherwise it is deleted.
 	eventsBefore := oldest
 	if needed != uuid.Nil && bytes.Compare(needed[:], oldest[:]) < 0 {
 		eventsBefore = needed
@@ -70,13 +68,13 @@ func (q *Queue) Sweep(ctx context.Context, retention time.Duration) (rows int64,
 	return rows, nil
 }
 
-// oldestNeeded is the lowest id of an event that a delivery under way or the outbox still needs,
-// and the nil id when there is none.
+// oldestNeeded returns the lowest id of an event that an unfinished delivery or the outbox still needs, or the nil id if there
+// is none.
 func (q *Queue) oldestNeeded(ctx context.Context) (uuid.UUID, error) {
 	oldest := uuid.Nil
 	for _, events := range []string{"event_id AS text)) FROM deliveries", "id AS text)) FROM outbox"} {
 		var found uuid.NullUUID
-		// Text sorts as the ids do, and has a least one on both databases.
+		// As text, because that sorts as ids do and has a minimum on both databases.
 		err := q.db.Reader().QueryRowContext(ctx, "SELECT min(CAST("+events).Scan(&found)
 		if err != nil {
 			return uuid.Nil, err
@@ -88,8 +86,8 @@ func (q *Queue) oldestNeeded(ctx context.Context) (uuid.UUID, error) {
 	return oldest, nil
 }
 
-// deleteBelow deletes the rows with lower ids that meet a condition, batch by batch. Between two batches
-// others get as much time.
+// deleteBelow deletes the rows with lower ids that meet a condition, batch by batch. Between two batches it leaves the database
+// to others for as long as the batch took.
 func (q *Queue) deleteBelow(ctx context.Context, table, also string, below uuid.UUID) (rows int64, err error) {
 	statement := "DELETE FROM " + table + " WHERE id IN (" +
 		"SELECT id FROM " + table + " WHERE id < $1" + also + " ORDER BY id LIMIT $2)"
@@ -113,16 +111,15 @@ func (q *Queue) deleteBelow(ctx context.Context, table, also string, below uuid.
 }
 
 const (
-	// baselineAge is how old the mark of the last sweep may be; a worker that runs makes one every ten
-	// minutes.
+	// baselineAge is the maximum age of the last sweep's mark. A running worker sets one every ten minutes.
 	baselineAge = 24 * time.Hour
-	// baselineHold is for how long nothing is deleted without such a mark: time to set the clock right.
+	// baselineHold is how long nothing is deleted without such a mark: time to correct the clock.
 	baselineHold = 24 * time.Hour
-	// baselineBack is how far the clock may go back, as NTP corrects it.
+	// baselineBack is how far the clock may go back, as NTP may set it.
 	baselineBack = time.Minute
 )
 
-// ErrHeld is the error of a Sweep that deletes nothing because the machine's clock may be wrong.
+// ErrHeld means that Sweep deletes nothing, because the machine's clock may be wrong.
 var ErrHeld = errors.New("nothing is deleted for a day, " +
 	"because no sweep in the last day shows that this machine's clock is right")
 
@@ -133,7 +130,7 @@ var ErrHeld = errors.New("nothing is deleted for a day, " +
 //	        ▲                                                             │
 //	        └──────────── the clock leaps, or no worker runs for a day ◄──┘
 
-// takeBaseline notes the time of a sweep, and returns ErrHeld while nothing may be deleted.
+// takeBaseline stores the time of a sweep, and fails with ErrHeld while nothing may be deleted.
 func (q *Queue) takeBaseline(ctx context.Context, now time.Time) error {
 	var held sql.NullTime
 	err := q.db.Writer().QueryRowContext(ctx, shared["mark clock"],
@@ -144,7 +141,7 @@ func (q *Queue) takeBaseline(ctx context.Context, now time.Time) error {
 	return heldAt(held, now)
 }
 
-// CheckHeld returns ErrHeld while sweeps delete nothing. It marks nothing.
+// CheckHeld returns ErrHeld while sweeps delete nothing. It stores nothing.
 func CheckHeld(ctx context.Context, s *db.DB) error {
 	var held sql.NullTime
 	err := s.Reader().QueryRowContext(ctx, "SELECT held_until FROM clock_marks WHERE id = 'journal'").Scan(&held)

@@ -26,13 +26,13 @@ func LoadOrCreateFile(path string) (Key, error) {
 	return loadFile(path)
 }
 
-// emptyPatience is how long LoadOrCreateFile waits when it reads an empty file, because another process may be about to replace
+// emptyTimeout is how long LoadOrCreateFile waits when it reads an empty file, because another process may be about to replace
 // it.
-const emptyPatience = 5 * time.Second
+const emptyTimeout = 5 * time.Second
 
 func loadFile(path string) (Key, error) {
 	text, err := os.ReadFile(path)
-	for began := time.Now(); err == nil && len(text) == 0 && time.Since(began) < emptyPatience; {
+	for began := time.Now(); err == nil && len(text) == 0 && time.Since(began) < emptyTimeout; {
 		time.Sleep(10 * time.Millisecond)
 		text, err = os.ReadFile(path)
 	}

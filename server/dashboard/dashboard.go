@@ -131,8 +131,8 @@ func (d *dashboard) protect(h http.Header) {
 		"connect-src 'self'; form-action 'self'; frame-ancestors "+ancestors+"; base-uri 'none'")
 	h.Set("X-Content-Type-Options", "nosniff")
 	// The address of a page may contain a sign-in link's token, so browsers send only its origin to others. no-referrer would
-	// take the page's origin from its forms as well (Fetch standard, "append a request Origin header"), by which the forms of
-	// browsers that send no Sec-Fetch-Site are known.
+	// take the page's origin from its forms as well (Fetch standard, "append a request Origin header"), which shows where forms
+	// come from in browsers that send no Sec-Fetch-Site.
 	h.Set("Referrer-Policy", "strict-origin")
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")

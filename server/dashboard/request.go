@@ -11,8 +11,8 @@ import (
 	"go.storefront.example/server/httplog"
 )
 
-// routeOf is the pattern of the page that answers a request, such as /dashboard/keys/{id}/revoke, and its method. The log
-// has them instead of the request's own, which may contain a sign-in link's token or anything else.
+// routeOf returns the pattern of the page that answers a request, such as /dashboard/keys/{id}/revoke, and its method. The log
+// shows these and not the request's own path, because that may contain a sign-in link's token.
 func routeOf(r *http.Request) (method, route string) {
 	method, route, known := strings.Cut(r.Pattern, " ")
 	if !known {
@@ -21,8 +21,8 @@ func routeOf(r *http.Request) (method, route string) {
 	return method, route
 }
 
-// identified is the front of every page: the request's identifier, the headers that protect a browser, its line in the log, and
-// the page of a panic.
+// identified is in front of every page: it adds the request id, the headers that protect a browser, the log line, and the page
+// for a panic.
 func (d *dashboard) identified(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		x := httplog.Begin(w)

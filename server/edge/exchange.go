@@ -50,7 +50,7 @@ func (x *exchange) WriteHeader(status int) {
 		return
 	}
 	if x.Refusal == nil && x.called != nil {
-		switch status { // Connect answers these without a body
+		switch status { // Connect sends these without a body
 		case http.StatusMethodNotAllowed:
 			x.Refusal = methodNotAllowed()
 		case http.StatusUnsupportedMediaType:

@@ -30,8 +30,8 @@ const (
 	LimitAddress = "address"
 )
 
-// Request is the input of metrics and of the log of refused requests. Each of its texts is one of a closed set,
-// except Fields.
+// Request describes a request for metrics and for the log of refused requests. Each text is one of a closed set, except in
+// Fields.
 type Request struct {
 	Protocol Protocol
 	// Method is the HTTP method, or OTHER for an unknown one.
@@ -98,7 +98,7 @@ func (x *exchange) refusedAs(done *Request) {
 	}
 }
 
-// log writes the request's line and completes its span. Of the client's own data they contain only the address.
+// log writes the request's line and completes its span. The address is the only data of the client in them.
 func (e *Edge) log(x *exchange, done Request) {
 	var added [4]slog.Attr
 	more := append(added[:0], slog.String("protocol", string(x.protocol)))

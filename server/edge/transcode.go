@@ -83,7 +83,7 @@ func (e *Edge) serveREST(x *exchange, r *http.Request, path string) error {
 	a := &answer{header: http.Header{}}
 	e.transcoder.ServeHTTP(a, inner)
 	if x.Refusal == nil && a.status != http.StatusOK {
-		// check has accepted the request, so that a refusal of vanguard's own is a fault of ours.
+		// check has accepted the request, so a refusal by vanguard is a bug of ours.
 		return fmt.Errorf("%s: vanguard answered %d: %s", x.Route, a.status, a.body)
 	}
 	x.send(r, a.body)

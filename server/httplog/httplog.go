@@ -1,10 +1,10 @@
-// Package httplog is the front of every listener's handlers: the public API, the operator's services and the dashboard. It gives
-// a request its identifier, its span and its line in the log, and turns a panic into a refusal.
+// Package httplog is in front of every listener's handlers: of the public API, the admin services and the dashboard. It gives a
+// request its id, its span and its log line, and converts a panic to a refusal.
 //
 //	Begin: X-Request-Id ──► the listener's own rules ──► End: log line, span
 //	                          │ panic ──► Recover: a refusal, or a connection that breaks
 //
-// A line and a span have nothing of the client's own text. What one listener adds, such as its store, it passes to End.
+// Log line and span contain no text of the client. A listener passes its own attributes, such as the store, to End.
 package httplog
 
 import (
@@ -22,38 +22,38 @@ import (
 	"go.storefront.example/server/apierr"
 )
 
-// HeaderRequestID is the header of an answer with the request's identifier.
+// HeaderRequestID is the header of an answer with the request id.
 const HeaderRequestID = "X-Request-Id"
 
-// Unmatched is the route of a request that matched none.
+// Unmatched is the route of a request that matches no route.
 const Unmatched = "unmatched"
 
 // Exchange is one request, and the writer of its answer. Only the request's goroutine uses it.
 type Exchange struct {
 	http.ResponseWriter
-	// Request is the request's identifier, and the events that it caused.
+	// Request has the request's id, and the events that it caused.
 	Request tenant.Request
-	// Method is the HTTP method; empty if the route tells it.
+	// Method is the HTTP method; empty if Route contains it.
 	Method string
 	// Route is the path's template or the procedure; Unmatched until it is found.
 	Route string
-	// Status is the status that was sent; 0 while none was.
+	// Status is the status that was sent, or 0.
 	Status int
-	// Refusal is why the request was refused; nil if it was not.
+	// Refusal is why the request was refused, or nil.
 	Refusal *apierr.Refusal
-	// Span is the request's span, which whoever started it ends; nil without traces.
+	// Span is the request's span; nil without traces. The caller that started it ends it.
 	Span  trace.Span
 	start time.Time
 }
 
-// Begin begins an exchange, whose answer has the request's identifier in its header.
+// Begin begins an exchange and sets the header with its id.
 func Begin(w http.ResponseWriter) Exchange {
 	x := Exchange{ResponseWriter: w, Request: tenant.Request{ID: uuid.New()}, Route: Unmatched, start: time.Now()}
 	w.Header()[HeaderRequestID] = []string{x.Request.ID.String()}
 	return x
 }
 
-// WriteHeader sends the status and the headers, and keeps the status.
+// WriteHeader sends the status and the headers, and records the status.
 func (x *Exchange) WriteHeader(status int) {
 	if x.Status == 0 && status >= 200 {
 		x.Status = status
@@ -69,7 +69,7 @@ func (x *Exchange) Write(p []byte) (int, error) {
 	return x.ResponseWriter.Write(p)
 }
 
-// Flush sends what was written so far.
+// Flush sends everything written so far.
 func (x *Exchange) Flush() {
 	if x.Status == 0 {
 		x.WriteHeader(http.StatusOK)
@@ -77,14 +77,14 @@ func (x *Exchange) Flush() {
 	_ = http.NewResponseController(x.ResponseWriter).Flush()
 }
 
-// Unwrap is for http.ResponseController.
+// Unwrap returns the wrapped writer, for http.ResponseController.
 func (x *Exchange) Unwrap() http.ResponseWriter { return x.ResponseWriter }
 
-// Duration is the time since Begin.
+// Duration returns the time since Begin.
 func (x *Exchange) Duration() time.Duration { return time.Since(x.start) }
 
-// Recover is deferred. It has refuse answer a request that ended in a panic. If the answer had begun it breaks the connection,
-// because nothing else shows the client that the rest is missing.
+// Recover is deferred. It calls refuse to answer a request that panicked. If the answer had begun, Recover breaks the
+// connection, because only that shows the client that the rest is missing.
 func (x *Exchange) Recover(logger *slog.Logger, refuse func(error)) {
 	v := recover()
 	switch {
@@ -103,7 +103,7 @@ func (x *Exchange) Recover(logger *slog.Logger, refuse func(error)) {
 	}
 }
 
-// RecoverEnd is deferred where a request ends. The answer is sent already and stays as it is; the panic is logged.
+// RecoverEnd is deferred at the end of a request, when the answer has been sent. It logs a panic.
 func (x *Exchange) RecoverEnd(logger *slog.Logger) {
 	v := recover()
 	if v == nil {
@@ -113,8 +113,8 @@ func (x *Exchange) RecoverEnd(logger *slog.Logger) {
 	logger.Error("the end of a request failed", "request_id", x.Request.ID.String(), "error", apierr.Panic(v))
 }
 
-// End completes the span and writes the line, with what the listener adds. status is the one to show: 0 is a connection that broke. A failure of the
-// service has the level of an error.
+// End completes the span and writes the log line, with the listener's attributes. status is the status to show; 0 means a
+// broken connection. A failure of the service is logged as an error.
 func (x *Exchange) End(ctx context.Context, logger *slog.Logger, message string, status int, more ...slog.Attr) {
 	failed := x.Refusal != nil && x.Refusal.Cause != nil
 	if x.Span != nil {
@@ -150,7 +150,7 @@ func (x *Exchange) End(ctx context.Context, logger *slog.Logger, message string,
 	logger.LogAttrs(ctx, level, message, attrs...)
 }
 
-// completeSpan names the span by the method and the route, and adds the outcome.
+// completeSpan names the span by method and route, and adds the outcome.
 func (x *Exchange) completeSpan(status int, failed bool) {
 	name := x.Route
 	if x.Method != "" {

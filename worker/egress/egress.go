@@ -161,15 +161,15 @@ func (c *Client) Post(ctx context.Context, target string, header http.Header, bo
 	}
 	result := Result{Status: answer.StatusCode, Problem: statusProblem(answer.StatusCode), Duration: time.Since(start)}
 	if !result.Succeeded() && answer.StatusCode != http.StatusSwitchingProtocols {
-		result.Answer = beginning(answer, release)
+		result.Answer = readPrefix(answer, release)
 	}
-	c.drop(answer, release)
+	c.drainBody(answer, release)
 	return result
 }
 
-// beginning reads the first MaxAnswerBytes of a body as text without control characters. A slow body is cut and its connection
+// readPrefix reads the first MaxAnswerBytes of a body as text without control characters. A slow body is cut and its connection
 // closed.
-func beginning(answer *http.Response, release context.CancelFunc) string {
+func readPrefix(answer *http.Response, release context.CancelFunc) string {
 	defer time.AfterFunc(answerTimeout, release).Stop()
 	body := make([]byte, MaxAnswerBytes)
 	n, _ := io.ReadFull(answer.Body, body) // if reading fails or times out, the bytes so far are kept
@@ -218,10 +218,10 @@ func (c *Client) send(ctx context.Context, target string, header http.Header, bo
 	return answer, release, nil
 }
 
-// drop discards the body of a response. If it may end within maxDrainBytes, it is read in the
+// drainBody discards the body of a response. If it may end within maxDrainBytes, it is read in the
 // background for up to drainTimeout, so that the connection can be used again. Otherwise the
 // connection is closed.
-func (c *Client) drop(answer *http.Response, release context.CancelFunc) {
+func (c *Client) drainBody(answer *http.Response, release context.CancelFunc) {
 	switch {
 	case answer.Body == http.NoBody:
 		release()

@@ -1,12 +1,11 @@
-// Package webhooktest has a receiver of webhooks for tests: of a program that makes events happen, or of what sends
-// them.
+// Package webhooktest has a receiver of webhooks for tests: of a program that causes events, or of one that sends them.
 //
 //	receiver := webhooktest.NewReceiver(secret)
 //	defer receiver.Close()
 //	… // register receiver.URL, or storefront listen --forward-to, and make something happen
 //	event, err := receiver.Next(ctx)
 //
-// It listens on a free port of this machine alone, and verifies each delivery as package webhook does.
+// It listens on a free port of the loopback address, and verifies each delivery as package webhook does.
 package webhooktest
 
 import (
@@ -18,12 +17,12 @@ import (
 	"go.storefront.example/client/webhook"
 )
 
-// maxWaiting is how many deliveries wait for Next; further ones are answered 503, and come again.
+// maxWaiting is how many deliveries may wait for Next. Further ones are answered 503, and are sent again.
 const maxWaiting = 1000
 
 // Receiver is a running receiver. Goroutines may share it.
 type Receiver struct {
-	// URL is where to post deliveries.
+	// URL is the address to which to post deliveries.
 	URL string
 
 	server  *httptest.Server
@@ -38,8 +37,8 @@ type delivery struct {
 	err   error
 }
 
-// NewReceiver starts a receiver on a free port. The secret may be empty until SetSecret, because a webhook's is shown
-// once its address is registered.
+// NewReceiver starts a receiver on a free port. The secret may be empty until SetSecret, because a webhook's secret is shown
+// only once its address is registered.
 func NewReceiver(secret string) *Receiver {
 	r := &Receiver{secret: secret, arrived: make(chan delivery, maxWaiting)}
 	r.server = httptest.NewServer(r)
@@ -47,14 +46,14 @@ func NewReceiver(secret string) *Receiver {
 	return r
 }
 
-// SetSecret sets the secret that deliveries are verified with from now on.
+// SetSecret sets the secret with which deliveries are verified from now on.
 func (r *Receiver) SetSecret(secret string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.secret = secret
 }
 
-// ServeHTTP takes a delivery: it answers 204, or 400 if the delivery cannot be verified.
+// ServeHTTP receives a delivery: it answers 204, or 400 if the delivery cannot be verified.
 func (r *Receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	r.mu.Lock()
 	secret := r.secret

@@ -1,6 +1,6 @@
-// Package receiver is what the owner of a store would run: an https server that verifies each
-// delivery, remembers it and answers. It has a number of hooks, each with its own path and secret.
-// What does not verify is answered 400 and counted as wrong.
+// Package receiver stands for the receiver of a store's owner: an https server that verifies each delivery, records it and
+// answers. It has a number of hooks, each with its own path and secret. It answers 400 to deliveries that do not verify, and
+// counts them as wrong.
 package receiver
 
 import (
@@ -21,40 +21,38 @@ import (
 	"go.storefront.example/worker/signature"
 )
 
-// maxBodyBytes bounds the body of a delivery; the largest event is far below.
+// maxBodyBytes bounds the body of a delivery; the largest event is much smaller.
 const maxBodyBytes = 1 << 20
 
-// errBrokenOff is a request that ended before its end, as that of a worker that was killed.
+// errBrokenOff means that a request broke off, for example because its worker was killed.
 var errBrokenOff = errors.New("the request was broken off")
 
 // Hook is one path of a receiver.
 type Hook struct {
-	// Secret is the signing secret of the webhook that leads there.
+	// Secret is the signing secret of the webhook with this path.
 	Secret string
 	// Hangs makes it read a delivery and never answer.
 	Hangs bool
 }
 
-// Request is a delivery that was verified. Times are the wall clock's, which all processes of a
-// machine share.
+// Request is a verified delivery. Times are by the wall clock, which all processes of a machine share.
 type Request struct {
 	Event   uuid.UUID
 	Attempt int
-	// Arrived is when the whole of it was there.
+	// Arrived is when the whole request had arrived.
 	Arrived time.Time
-	// Status is the answer's, zero while there is none.
+	// Status is the answer's status; 0 before the answer.
 	Status int
 }
 
-// Succeeded reports whether the request was answered with success.
+// Succeeded reports whether the answer was a success.
 func (r Request) Succeeded() bool { return r.Status >= 200 && r.Status <= 299 }
 
-// Answer decides how a delivery is answered: after how long, and with which status. An event that
-// was accepted before is accepted again, whatever the status, as a receiver that looks at the
-// event's id does.
+// Answer decides the delay and the status of an answer to a delivery. An event that was accepted before is always accepted
+// again, as a receiver that checks the event's id does.
 type Answer func() (delay time.Duration, status int)
 
-// OK answers at once, with success.
+// OK answers at once with success.
 func OK() (time.Duration, int) { return 0, http.StatusNoContent }
 
 // Receiver serves until it is closed. Goroutines may share it.
@@ -65,9 +63,9 @@ type Receiver struct {
 	mu       sync.Mutex
 	hooks    []Hook
 	requests []Request
-	events   map[uuid.UUID]struct{} // answered with success
+	events   map[uuid.UUID]struct{} // events answered with success
 	wrong    int
-	why      error // of the first that was wrong
+	why      error // the first wrong delivery
 }
 
 // Start starts a receiver without hooks on a free port of the loopback address.
@@ -76,42 +74,42 @@ func Start(answer Answer) *Receiver {
 	r.server = httptest.NewUnstartedServer(r)
 	r.server.EnableHTTP2 = true
 	r.server.Config.ReadHeaderTimeout = time.Minute
-	// A worker that is killed leaves broken connections behind, of which nobody wants to read.
+	// Discard it: a killed worker breaks its connections off, and these errors do not matter.
 	r.server.Config.ErrorLog = log.New(io.Discard, "", 0)
 	r.server.StartTLS()
 	return r
 }
 
-// Authority is the certificate, in PEM, that a client must trust.
+// Authority returns the certificate, in PEM, that a client must trust.
 func (r *Receiver) Authority() []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: r.server.Certificate().Raw})
 }
 
-// URL is the address of a hook.
+// URL returns the address of a hook.
 func (r *Receiver) URL(hook int) string { return r.server.URL + "/hooks/" + strconv.Itoa(hook) }
 
-// SetHooks replaces all hooks: their numbers are their places in the list.
+// SetHooks replaces all hooks. A hook's number is its index.
 func (r *Receiver) SetHooks(hooks []Hook) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.hooks = hooks
 }
 
-// Requests returns what arrived so far, in its order.
+// Requests returns the deliveries so far, in the order of their arrival.
 func (r *Receiver) Requests() []Request {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return append([]Request(nil), r.requests...)
 }
 
-// Count is how much arrived.
+// Count counts deliveries.
 type Count struct {
 	Requests int
 	// Events is the number of different events that were answered with success.
 	Events int
 }
 
-// Count returns how much arrived so far, and an error of what was wrong.
+// Count counts the deliveries so far, and returns an error if one was wrong.
 func (r *Receiver) Count() (Count, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -122,17 +120,17 @@ func (r *Receiver) Count() (Count, error) {
 	return c, nil
 }
 
-// Forget drops what arrived so far.
+// Forget drops the deliveries so far.
 func (r *Receiver) Forget() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.requests, r.events, r.wrong, r.why = nil, map[uuid.UUID]struct{}{}, 0, nil
 }
 
-// Close ends the receiver and all connections to it, hanging ones too.
+// Close ends the receiver and all its connections, even hanging ones.
 func (r *Receiver) Close() error { return r.server.Config.Close() }
 
-// ServeHTTP takes a delivery in.
+// ServeHTTP receives a delivery.
 func (r *Receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	got, hook, err := r.read(request)
 	if err != nil {

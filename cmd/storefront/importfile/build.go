@@ -23,17 +23,17 @@ import (
 	"go.storefront.example/server/validate"
 )
 
-// builder makes a message of the API from a record.
+// builder builds a message of the API from a record.
 type builder struct {
 	*reading
 	*record
 	entry *entry
-	// price is that of a variable product, which has none of its own.
+	// price is the price for a variable product, which has none of its own.
 	price  int64
 	priced bool
 }
 
-// build makes the message of the record.
+// build builds the record's message.
 func (b *builder) build() {
 	b.refuseRounded()
 	b.further()
@@ -48,17 +48,17 @@ func (b *builder) build() {
 	b.plain(b.entry.message.ProtoReflect())
 }
 
-// idFields are the fields by which one finds a row, or what it is about, in another place.
+// idFields are the fields that identify a row, or its object, elsewhere.
 var idFields = []string{"id", "sku", "slug", "reference", "customer", "paymentLink", "parent", "itemProduct", "itemSku"}
 
-// roundedNumber is a number of which a spreadsheet kept only the first digits, in any language. A code such as 12E5 has no
-// sign.
+// roundedNumber matches a number whose last digits a spreadsheet has dropped, in any language. A code such as 12E5 has no sign
+// and does not match.
 var roundedNumber = regexp.MustCompile(`^'?[+-]?\d+(?:[.,\x{066B}]\d+)?[eE]\+\d{1,3}$`)
 
 const rounded = "is a number that a spreadsheet has rounded, so that its last digits are lost: format the column as text and save " +
 	"the file from its source again"
 
-// refuseRounded refuses the ids that a spreadsheet has rounded, because several ids would become one.
+// refuseRounded refuses ids that a spreadsheet has rounded, because several ids would become one.
 func (b *builder) refuseRounded() {
 	for _, field := range idFields {
 		for i, line := range b.lines {
@@ -71,8 +71,9 @@ func (b *builder) refuseRounded() {
 	}
 }
 
-// further reports what the lines of a record behind the first say otherwise than that one, such as the price of a variant,
-// because only the first is read of all but items. In a file of one's own an order is then refused: it may be two.
+// further reports in which values the further lines of a record differ from its first one, such as the price of a variant,
+// because only items are read from further lines. In a file that is not a shop's export it refuses such an order, because it
+// may be two orders.
 func (b *builder) further() {
 	for i := range b.lines[1:] {
 		for _, field := range slices.Sorted(maps.Keys(b.source.Columns)) {
@@ -91,7 +92,7 @@ func (b *builder) further() {
 	}
 }
 
-// fieldsOf are the fields of a record that a field of a message is made from, where the names differ.
+// fieldsOf maps a message's field to the fields of a record from which it is made, if the names differ.
 var fieldsOf = map[string][]string{
 	"priceAmount": {"price", "priceAmount"}, "compareAtAmount": {"compareAt", "compareAtAmount"},
 	"totalPaid": {"total", "totalPaid"}, "amount": {"total", "amount"}, "reference": {"reference", "id"},
@@ -103,7 +104,7 @@ var fieldsOf = map[string][]string{
 
 var itemField = regexp.MustCompile(`^items\[(\d+)\]\.(\w+)$`)
 
-// place returns the column and the line of a message's field, and what it holds there.
+// place returns the column, the line and the value from which a message's field was read.
 func (b *builder) place(field string) (column string, line int, value string) {
 	at, names := 0, fieldsOf[field]
 	if item := itemField.FindStringSubmatch(field); item != nil && b.value("items") == "" {
@@ -145,8 +146,8 @@ func (b *builder) optional(field string) *string {
 	return nil
 }
 
-// amount reads an amount from a field in units of the currency, such as 12.50, or one in minor units.
-// target is the field of the message. Amounts of another currency are refused with the currency alone.
+// amount reads an amount from the field units, which is in the currency's unit, such as 12.50, or from the field minor, which
+// is in minor units. target is the message's field. It refuses amounts in another currency without showing the amount.
 func (b *builder) amount(line int, target, units, minor string) (n int64, given bool) {
 	currency := cmp.Or(b.money(), b.reading.Store.GetCurrency())
 	if text, _ := b.on(line, units); text != "" {
@@ -174,7 +175,7 @@ func (b *builder) timestamp(field string) *timestamppb.Timestamp {
 	return nil
 }
 
-// date reads a date, and notes how one without a zone is read.
+// date reads a date, and notes how a date without a zone was read.
 func (b *builder) date(field string) *date {
 	text, column := b.on(0, field)
 	if text == "" {
@@ -207,7 +208,7 @@ func (b *builder) date(field string) *date {
 	return &d
 }
 
-// zoneInName finds the zone in a column's name, such as Created (UTC) and date_created_gmt.
+// zoneInName finds the zone in a column's name, as in Created (UTC) and date_created_gmt.
 var zoneInName = regexp.MustCompile(`(?i)(?:^|[^a-z])(?:utc|gmt)(?:[^a-z]|$)`)
 
 // count reads a whole number.
@@ -224,10 +225,10 @@ func (b *builder) count(line int, field, target string) int64 {
 	return int64(n)
 }
 
-// statusWord is a status as words have it. WooCommerce may write wc- before it.
+// statusWord returns a status in the form of words. It drops the wc- that WooCommerce may write before it.
 func statusWord(text string) string { return fold(strings.TrimPrefix(strings.TrimSpace(text), "wc-")) }
 
-// word reads one of an enum's words.
+// word reads a value of an enum.
 func (b *builder) word(line int, field, target string, values map[string]int32) int32 {
 	text, _ := b.on(line, field)
 	if text == "" {
@@ -246,8 +247,9 @@ func (b *builder) word(line int, field, target string, values map[string]int32) 
 	return n
 }
 
-// phone reads a number in the country of its row, of --country, or of the store. A text that is no number is refused, or left
-// out if the e-mail says whose row it is. In a country that is not known, only a number in international form is read.
+// phone reads a phone number, in the country of the row, of --country, or of the store. It refuses a text that is not a phone
+// number, or leaves it out if an e-mail identifies the row's customer. If the country is unknown, it reads only numbers in
+// international form.
 func (b *builder) phone() *string {
 	text := b.optional("phone")
 	if text == nil {
@@ -278,22 +280,22 @@ func (b *builder) phone() *string {
 		return nil
 	}
 	b.entry.refuse(field, problem)
-	return text // there is one
+	return text // so that the phone does not count as missing
 }
 
-// money is the currency of the record's amounts; empty stands for the store's.
+// money returns the currency of the record's amounts; empty means the store's.
 func (b *builder) money() string {
 	return cmp.Or(strings.ToUpper(b.value("currency")), b.source.Currency)
 }
 
 var tag = regexp.MustCompile(`<[^>]*>`)
 
-// priceOf reads a product's price: the one of a sale that is on, or else the usual one.
+// priceOf reads a product's price: the sale price during a sale, otherwise the regular price.
 func (b *builder) priceOf() (price int64, given bool) {
 	if b.value("salePrice") != "" {
 		now := time.Now()
 		starts, ends := b.date("saleStarts"), b.date("saleEnds")
-		if ends != nil && ends.whole { // that day is one of the sale
+		if ends != nil && ends.whole { // the last day is part of the sale
 			ends.at = ends.at.AddDate(0, 0, 1)
 		}
 		if (starts == nil || !starts.at.After(now)) && (ends == nil || ends.at.After(now)) {
@@ -303,7 +305,7 @@ func (b *builder) priceOf() (price int64, given bool) {
 	return b.amount(0, "priceAmount", "price", "priceAmount")
 }
 
-// vary notes the price of a variation, if it can be bought, for its product.
+// vary records a variation's price for its product, if the variation can be bought.
 func (b *builder) vary(lowest map[string]int64) {
 	b.refuseRounded()
 	price, given := b.priceOf()
@@ -316,7 +318,7 @@ func (b *builder) vary(lowest map[string]int64) {
 	}
 }
 
-// lowestOf returns the lowest price of a product's variations, which name it by its id or its SKU.
+// lowestOf returns the lowest price of a product's variations, which refer to it by id or SKU.
 func (b *builder) lowestOf(lowest map[string]int64) (price int64, has bool) {
 	for _, field := range []string{"id", "sku"} {
 		if price, has = lowest[b.value(field)]; has {
@@ -334,7 +336,7 @@ func (b *builder) product() *storefrontv1.Product {
 		Status:      storefrontv1.Product_Status(b.word(0, "status", "status", storefrontv1.Product_Status_value)),
 		PublishedAt: b.timestamp("publishedAt"), CreatedAt: b.timestamp("createdAt"), UpdatedAt: b.timestamp("updatedAt"),
 	}
-	if b.source.shop { // WooCommerce writes line breaks as \n and lists all images; a summary is plain text here
+	if b.source.shop { // in a shop's export: WooCommerce writes line breaks as \n and lists all images; a summary is plain text
 		m.Summary = html.UnescapeString(tag.ReplaceAllString(strings.ReplaceAll(m.GetSummary(), `\n`, "\n"), ""))
 		m.Description = strings.ReplaceAll(m.GetDescription(), `\n`, "\n")
 		if m.CoverUrl != nil {
@@ -351,9 +353,9 @@ func (b *builder) product() *storefrontv1.Product {
 		b.entry.refuse("priceAmount", "is required")
 	}
 	if no(b.value("published")) && m.GetStatus() == storefrontv1.Product_PUBLISHED {
-		m.Status = storefrontv1.Product_DRAFT // Shopify's: active, but in no channel
+		m.Status = storefrontv1.Product_DRAFT // on Shopify an active product that is in no channel
 	}
-	// The exports have reference prices that a shop does not show, since they are not above the price.
+	// The exports have reference prices that the shop does not show, because they are not above the price.
 	if before, given := b.amount(0, "compareAtAmount", "compareAt", "compareAtAmount"); given && (before > m.GetPriceAmount() ||
 		!b.source.shop) {
 		m.CompareAtAmount = &before
@@ -364,8 +366,8 @@ func (b *builder) product() *storefrontv1.Product {
 	return m
 }
 
-// fullName is the name, or the first and the last name. Beside a first name alone the name is the last, as in
-// French (Nom, Prénom), and beside a last name alone the first, as in Spanish (Nombre, Apellidos).
+// fullName returns the name, or the first and the last name. In French (Nom, Prénom) the column of the last name is called
+// name, in Spanish (Nombre, Apellidos) that of the first name; the other column shows which one it is.
 func (b *builder) fullName() string {
 	name, given, family := b.value("name"), b.value("firstName"), b.value("lastName")
 	switch {
@@ -402,12 +404,12 @@ func (b *builder) order() *storefrontv1.Order {
 	case yes(b.value("refunded")):
 		m.Status = storefrontv1.Order_REFUNDED
 	case b.source.Columns["status"] == nil:
-		m.Status = storefrontv1.Order_PAID // an export of sales
+		m.Status = storefrontv1.Order_PAID // the export lists only sales
 	case b.value("cancelledAt") != "" && m.GetStatus() == storefrontv1.Order_PENDING:
 		m.Status = storefrontv1.Order_CANCELLED
 	}
 	if b.source.shop && m.GetStatus() != storefrontv1.Order_PAID && m.GetStatus() != storefrontv1.Order_REFUNDED {
-		m.PaidAt = nil // an authorization, or a part of the amount
+		m.PaidAt = nil // an authorization or a partial payment
 	}
 	if text := b.value("platformFeePercent"); text != "" {
 		percent, err := strconv.ParseFloat(text, 64)
@@ -432,7 +434,7 @@ func (b *builder) order() *storefrontv1.Order {
 	m.Amount, given = b.amount(0, "amount", "total", "amount")
 	b.priceItems(m, given)
 	if b.Update && (!given && len(m.GetItems()) == 0 || b.entry.lacking || buyer(m.Customer.Id, m.Customer.GetEmail(), b.value("phone")) == "") {
-		m.Customer, given = nil, true // enough for an order that the store has, and refused if it has none
+		m.Customer, given = nil, true // enough for an order that the store has; the importer refuses others
 	}
 	if !given {
 		m.Amount = sum.Int64()
@@ -453,7 +455,7 @@ func (b *builder) order() *storefrontv1.Order {
 	return m
 }
 
-// paid is what was paid of an order's amount, for a reader; "" if the export does not say what is outstanding.
+// paid describes how much of an order's amount was paid, for a reader; "" if the export does not show what is outstanding.
 func (b *builder) paid(amount int64) string {
 	currency := cmp.Or(b.money(), b.reading.Store.GetCurrency())
 	outstanding, err := validate.ParseAmount(b.value("outstanding"), currency)
@@ -463,7 +465,7 @@ func (b *builder) paid(amount int64) string {
 	return validate.FormatAmount(amount-outstanding, currency)
 }
 
-// items reads the items of an object of the API or of a line of order list -o csv.
+// items reads the items of an object of the API or of a line of `order list -o csv`.
 func (b *builder) items(m *storefrontv1.Order) {
 	text := b.value("items")
 	var items []json.RawMessage
@@ -490,7 +492,7 @@ func (b *builder) items(m *storefrontv1.Order) {
 	}
 }
 
-// item reads the item of one line and what it costs in all. Its title may be missing until its product is found.
+// item reads a line's item and its total price. The item may lack a title until its product is found.
 func (b *builder) item(line, n int) (item *storefrontv1.Order_Item, cost *big.Int) {
 	field := func(name string) string { return fmt.Sprintf("items[%d].%s", n, name) }
 	item = &storefrontv1.Order_Item{
@@ -516,11 +518,11 @@ func (b *builder) item(line, n int) (item *storefrontv1.Order_Item, cost *big.In
 	return item, cost.Mul(cost, big.NewInt(item.GetUnitAmount()))
 }
 
-// share gives an item the price of one, of a total, which may be no multiple of the quantity.
+// share gives an item a price from the total of its line, which may not be a multiple of the quantity.
 func (b *builder) share(item *storefrontv1.Order_Item, n int, total int64) {
 	quantity := int64(item.GetQuantity())
 	if quantity < 1 {
-		return // is refused
+		return // the item is refused
 	}
 	if item.UnitAmount = total / quantity; total%quantity == 0 {
 		return
@@ -530,7 +532,7 @@ func (b *builder) share(item *storefrontv1.Order_Item, n int, total int64) {
 	b.entry.lost = append(b.entry.lost, note)
 }
 
-// priceItems gives an item without a price the order's amount, if it is the only one.
+// priceItems gives an item without a price the order's amount, if it is the only item.
 func (b *builder) priceItems(m *storefrontv1.Order, given bool) {
 	for _, n := range b.entry.unpricedItems {
 		switch {
@@ -545,7 +547,7 @@ func (b *builder) priceItems(m *storefrontv1.Order, given bool) {
 	}
 }
 
-// own returns one's own id if it is a UUID, and otherwise the UUID that it stands for in the store.
+// own returns the file's id if it is a UUID, and otherwise the UUID derived from it.
 func (o Options) own(kind transfer.Kind, from, own string) string {
 	if id, ok := validate.ParseID(own); ok {
 		return id.String()
@@ -554,8 +556,8 @@ func (o Options) own(kind transfer.Kind, from, own string) string {
 	return uuid.NewSHA1(store, []byte(string(kind)+"\n"+from+"\n"+own)).String()
 }
 
-// identified gives a row the ids and the type that it lacks. Without an id of one's own a product is known
-// by its title, a customer by the e-mail or else the phone, and an order by its reference.
+// identified fills in the ids and the type that a row lacks. Without an id in the file a product is identified by its title, a
+// customer by the e-mail or else the phone, and an order by its reference.
 func (l *reading) identified(e *entry, from string) {
 	switch m := e.message.(type) {
 	case *storefrontv1.Product:
@@ -590,7 +592,7 @@ func (l *reading) identified(e *entry, from string) {
 	}
 }
 
-// buyer returns what a customer is known by.
+// buyer returns the text that identifies a customer.
 func buyer(id, email, phone string) string {
 	return cmp.Or(id, strings.ToLower(strings.TrimSpace(email)), phone)
 }

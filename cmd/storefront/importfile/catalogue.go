@@ -11,11 +11,11 @@ import (
 	"go.storefront.example/server/transfer"
 )
 
-// catalogue has the store's products by what an order's item may name: id, slug and title. Of two with one
-// title it has the newest.
+// catalogue has the store's products by id, slug and title, because an order's item may name each of these. If products share a
+// title, it has the newest.
 type catalogue map[[2]string]*storefrontv1.Product
 
-// catalogueOf reads the products of a store.
+// catalogueOf reads a store's products.
 func catalogueOf(ctx context.Context, api API, store string) (catalogue, error) {
 	all := catalogue{}
 	for page := int64(1); ; page++ {
@@ -36,9 +36,9 @@ func catalogueOf(ctx context.Context, api API, store string) (catalogue, error) 
 	}
 }
 
-// link gives an order's item the product of the store that has its id, its SKU, its slug or its title, and the product's
-// title if it has none. An item of none keeps an id of its own, as one of a product that is gone, and is reported; without a
-// title it has its SKU for one, or is refused.
+// link gives an order's item the store's product with its id, SKU, slug or title, and that product's title if the item has
+// none. An item that matches no product keeps its own id, because its product may have been deleted, and is reported; its SKU
+// becomes a missing title, and without either it is refused.
 func (l *reading) link(e *entry, item *storefrontv1.Order_Item, n int, sku, from string) {
 	keys := make([][2]string, 0, 8)
 	title := strings.TrimSpace(item.GetTitle())
@@ -47,7 +47,7 @@ func (l *reading) link(e *entry, item *storefrontv1.Order_Item, n int, sku, from
 			keys = append(keys, [2]string{"id", l.own(transfer.Products, from, name)}, [2]string{"slug", name})
 		}
 	}
-	if sku != "" { // the products may have come in a file of one's own
+	if sku != "" { // the products may have been imported with ids from the file
 		keys = append(keys, [2]string{"id", l.own(transfer.Products, "storefront", sku)})
 	}
 	for _, name := range []string{title, item.GetProductId(), sku} {
@@ -55,7 +55,7 @@ func (l *reading) link(e *entry, item *storefrontv1.Order_Item, n int, sku, from
 			keys = append(keys, [2]string{"title", name})
 		}
 	}
-	if at := strings.LastIndex(title, " - "); at > 0 && l.source.shop { // Guide - PDF: the variation follows
+	if at := strings.LastIndex(title, " - "); at > 0 && l.source.shop { // as in "Guide - PDF", in which the variation comes last
 		keys = append(keys, [2]string{"title", title[:at]})
 	}
 	for _, key := range keys {

@@ -19,34 +19,34 @@ import (
 	"go.storefront.example/server/validate"
 )
 
-// identity is a field that identifies a row among those of its kind, spelt as rows store it.
+// identity is a field whose value only one row of a kind may have, spelled as rows store it.
 type identity struct{ field, text string }
 
-// checker decides, while the file is checked, which rows are one with a row further up or with what the store has. What it
-// decides holds for the pass that stores the rows, so that a dry run and a run are of one mind. A nil one decides nothing.
+// checker decides, while the file is checked, which rows are repetitions of earlier rows, parts of them, or customers of the
+// store. The second pass uses its decisions, so that a dry run reports what a run does. A nil checker decides nothing.
 type checker struct {
-	update bool // of what the store has
+	update bool // whether to update rows of the store
 	seed   maphash.Seed
-	seen   map[uint64]sighting // of rows that are good, by the hash of an identity
+	seen   map[uint64]sighting // good rows, by the hash of an identity
 	people *transfer.People
-	// What the batch at hand would add to them, until all its rows are known to be good.
+	// Additions of the current batch, which take effect once all its rows are known to be good.
 	here   map[uint64]sighting
 	merges []merge
 }
 
-// sighting is a row of the file: its line, and a hash of all of it.
+// sighting is a row of the file: its line, and a hash of the whole row.
 type sighting struct {
 	sum  uint64
 	line int
 }
 
-// String returns where the row is.
+// String says where the row is.
 func (s sighting) String() string { return fmt.Sprint("line ", s.line) }
 
-// merge is a row of customers that becomes part of another one, whose place in the file is into.
+// merge is a row of customers that becomes part of another row; row and into are their numbers in the file.
 type merge struct {
 	row, into int
-	// adds is true if the counts and totals of the two are added: they are two records of one customer.
+	// adds is true if the counts and totals of the two are added, because they are two records of one customer.
 	adds bool
 	note LineError
 }
@@ -55,7 +55,7 @@ func newChecker(update bool) *checker {
 	return &checker{update: update, seed: maphash.MakeSeed(), seen: map[uint64]sighting{}, people: transfer.NewPeople()}
 }
 
-// identify finds what identifies a row that is to be checked.
+// identify finds the identities of a row that is to be checked.
 func (l *reading) identify(e *entry) {
 	if l.check == nil {
 		return
@@ -64,14 +64,14 @@ func (l *reading) identify(e *entry) {
 	case *storefrontv1.Product:
 		e.identities = []identity{{"id", m.GetId()}, {"slug", m.GetSlug()}}
 		if e.titled {
-			e.identities[0].field = "title" // from which the id was made
+			e.identities[0].field = "title" // because the id was derived from the title
 		}
 		if id, ok := validate.ParseID(m.GetId()); ok && m.GetSlug() == "" {
 			e.slugs = transfer.SlugsOf(m.GetTitle(), id)
 		}
 	case *storefrontv1.Customer:
 		e.identities = []identity{{"id", m.GetId()}}
-		// A row that becomes part of another one is not sent, so the importer's rules for it are applied here.
+		// Apply the importer's rules here, because a row that becomes part of another one is not sent to the importer.
 		var wrong []apijson.Field
 		e.contact, wrong = transfer.CheckCustomer(tenant.Store{Currency: l.Store.GetCurrency(), Country: l.Store.GetCountry()}, m)
 		for _, f := range wrong {
@@ -87,22 +87,23 @@ func (l *reading) identify(e *entry) {
 	e.sum = maphash.Bytes(l.check.seed, text)
 }
 
-// verdict is what the checker says of a batch: rows to send, and rows that repeat one further up, each with what it repeats.
+// verdict is the checker's result for a batch: rows to send, rows that repeat earlier ones, and rows that conflict with earlier
+// ones.
 type verdict struct {
 	fresh, repeated []*entry
 	clashing        []clash
 }
 
-// clash is a row with a field that says it is another row, which stands further up in the file.
+// clash is a row that shares a unique field with an earlier, different row of the file.
 type clash struct {
 	*entry
 	field, problem string
 	with           fmt.Stringer
 }
 
-// judge tells the rows that are to be sent from those that stand further up in the file, those that become part of another
-// row, and those that clash with one. Bad rows are sent like new ones, for all that is wrong with them, and nothing repeats
-// them. It may be called again for the same batch, once more is known of its rows.
+// judge splits rows into rows to send, repetitions of earlier rows, and rows that conflict with earlier ones; rows that become
+// part of another row are left out. It sends bad rows as well, to collect all their errors, and ignores them when it looks for
+// repetitions. It may be called again for the same batch, once more is known about its rows.
 func (c *checker) judge(rows []*entry) (v verdict) {
 	if c == nil {
 		return verdict{fresh: rows}
@@ -129,7 +130,7 @@ func (c *checker) judge(rows []*entry) (v verdict) {
 		}
 		v.fresh = append(v.fresh, e)
 		own := e.identities
-		if !e.there { // the slug that the store would make
+		if !e.there { // add the slug that the store would make
 			slug := identity{"slug", e.slugs[0]}
 			if _, taken := c.sight(slug); taken {
 				slug.text = e.slugs[1]
@@ -146,21 +147,21 @@ func (c *checker) judge(rows []*entry) (v verdict) {
 	return v
 }
 
-// whole reports whether all rows are to be sent as they are.
+// whole reports whether all rows are sent unchanged.
 func (v verdict) whole(rows []*entry) bool {
 	return len(v.fresh) == len(rows) && !slices.ContainsFunc(rows, func(e *entry) bool { return e.phoneless || e.id != "" })
 }
 
-// fate is what becomes of a row of customers that is sent.
+// fate is what happens to a row of customers that is sent.
 type fate int
 
 const (
 	storedNew fate = iota
-	changed        // one of the store is completed or updated
-	skipped        // one of the store stays as it is
+	changed        // the store's customer is completed or updated
+	skipped        // the store's customer stays unchanged
 )
 
-// accept keeps what the batch at hand was judged to be.
+// accept makes the decisions about the current batch final.
 func (c *checker) accept() {
 	if c == nil {
 		return
@@ -171,7 +172,7 @@ func (c *checker) accept() {
 	c.people.Begin()
 }
 
-// sight returns the row further up that has an identity.
+// sight returns the earlier row that has an identity.
 func (c *checker) sight(id identity) (sighting, bool) {
 	key := maphash.Comparable(c.seed, id)
 	s, has := c.here[key]
@@ -181,14 +182,14 @@ func (c *checker) sight(id identity) (sighting, bool) {
 	return s, has && id.text != ""
 }
 
-// compare compares a row with those of earlier batches and those above it in its own.
+// compare compares a row with the earlier rows of its batch and of earlier batches.
 func (c *checker) compare(e *entry) (again bool, clashes clash) {
 	grouped := e.table != nil && e.table.Group != ""
 	_, customer := e.message.(*storefrontv1.Customer)
 	for _, id := range e.identities {
 		s, has := c.sight(id)
 		switch {
-		case !has, customer && s.sum != e.sum: // who a customer is, meet decides
+		case !has, customer && s.sum != e.sum: // meet decides who a customer is
 		case s.sum == e.sum:
 			e.notes = append(e.notes, e.about("", "is left out: it is the same as a row further up", s))
 			return true, clash{}
@@ -207,7 +208,7 @@ func (c *checker) compare(e *entry) (again bool, clashes clash) {
 	return false, clash{}
 }
 
-// meet finds who the customer of a row is, among the people of the store and of the rows further up.
+// meet finds a row's customer among the customers of the store and of earlier rows.
 func (c *checker) meet(e *entry) (again bool, clashes clash) {
 	switch m := e.message.(type) {
 	case *storefrontv1.Customer:
@@ -220,8 +221,8 @@ func (c *checker) meet(e *entry) (again bool, clashes clash) {
 	return false, clash{}
 }
 
-// meetCustomer finds whom a row of customers is: a new customer, one of the store, to whom the row is sent, or one of a row
-// further up, of which the row becomes part.
+// meetCustomer finds the customer of a row of customers: a new one, one of the store, to whom the row is sent, or one of an
+// earlier row, whose part the row becomes.
 func (c *checker) meetCustomer(e *entry) (again bool, clashes clash) {
 	all := c.people
 	m := all.Find(e.contact, false)
@@ -243,7 +244,7 @@ func (c *checker) meetCustomer(e *entry) (again bool, clashes clash) {
 	case m.Field != "id":
 	case who.Stored():
 		if e.fate = skipped; !c.update || who.Label == resource.ForgottenEmail(uuid.MustParse(e.contact.ID)) {
-			return false, clash{} // left as it is
+			return false, clash{} // the store's customer is not updated
 		}
 	case mail != transfer.Nobody && mail != m.Who, mail == transfer.Nobody && e.contact.Email != "" && who.Email != 0:
 		return false, clash{e, "id", othersEmail, who}
@@ -272,7 +273,7 @@ func (c *checker) meetCustomer(e *entry) (again bool, clashes clash) {
 	case field == "id" && e.own:
 		problem, adds = "is that of a row further up: "+sameRecord, false
 	case field == "id" && known.Email != "":
-		field = "email" // from which the id was made
+		field = "email" // because the id was derived from the e-mail
 	case field == "id":
 		field = "phone"
 	}
@@ -286,7 +287,7 @@ func (c *checker) meetCustomer(e *entry) (again bool, clashes clash) {
 	return false, clash{}
 }
 
-// rowOf and lineOf are the row that stands for a person: the first one, or the one at hand for a customer of the store.
+// rowOf and lineOf return the row of a person: the first one, or the current one for a customer of the store.
 func rowOf(who transfer.Person, e *entry) int {
 	if who.Stored() {
 		return e.row
@@ -301,7 +302,7 @@ func lineOf(who transfer.Person, e *entry) int {
 	return who.Line
 }
 
-// What becomes of rows of one customer.
+// What happens to rows of one customer.
 const (
 	sameID         = "is that of a row further up: this one is left out"
 	othersEmail    = "is that of another line, which has another e-mail"
@@ -335,13 +336,13 @@ func (c *checker) meetBuyer(e *entry, buyer *storefrontv1.Order_Customer) {
 	if m.Field != "id" {
 		all.Complete(m.Who, known, false)
 	} else if !who.Stored() && buyer.Email == nil && buyer.Phone == nil {
-		// The store has no customer with this id before the rows above are stored.
+		// A stand-in, because the store has no customer with this id before the earlier rows are stored.
 		buyer.Email, e.standIn = new(buyer.GetId()+"@checked.invalid"), true
 	}
 }
 
-// skip notes which rows of a batch the store has, and reports whether one of them was judged to be new and would have brought
-// along a customer or a slug.
+// skip records which rows of a batch the store has. It reports whether one of them was judged to be new and would have added a
+// customer or a slug.
 func (c *checker) skip(out *adminv1.ImportResponse, rows []*entry) (news bool) {
 	if c == nil {
 		return false
@@ -354,7 +355,7 @@ func (c *checker) skip(out *adminv1.ImportResponse, rows []*entry) (news bool) {
 	return news
 }
 
-// learn notes customers of the store, and reports whether the batch is to be judged anew because of them.
+// learn adds customers of the store, and reports whether the batch must be judged again because of them.
 func (c *checker) learn(customers []*storefrontv1.Customer) (news bool) {
 	if c == nil {
 		return false
@@ -376,7 +377,7 @@ func (c *checker) learn(customers []*storefrontv1.Customer) (news bool) {
 	return true
 }
 
-// about is a remark about a row's field and a customer or a row further up.
+// about returns a remark about a row's field and a customer or an earlier row.
 func (e *entry) about(field, problem string, who fmt.Stringer) LineError {
 	n := LineError{Line: e.line, Problem: problem, With: who.String()}
 	if field != "" {
@@ -385,7 +386,7 @@ func (e *entry) about(field, problem string, who fmt.Stringer) LineError {
 	return n
 }
 
-// leavePhone leaves out a phone that another customer has, and returns the rest of what the row says of its customer.
+// leavePhone leaves out a phone that another customer has, and returns the rest of the row's contact.
 func (e *entry) leavePhone(all *transfer.People, owner int, field string) transfer.Contact {
 	rest := e.contact
 	if owner != transfer.Nobody {
@@ -396,22 +397,22 @@ func (e *entry) leavePhone(all *transfer.People, owner int, field string) transf
 	return rest
 }
 
-// hidePhone takes the phone of a row's customer out of the message.
+// hidePhone removes the phone of a row's customer from the message.
 func (e *entry) hidePhone() {
 	if of := phoneOf(e.message); of != nil && *of != nil {
 		e.phone, *of, e.phoneless = *of, nil, true
 	}
 }
 
-// address gives a row that is checked the id of its customer in the store, which may have got the row's e-mail or phone from
-// a row further up.
+// address gives a row in the check the id of its customer in the store, whose e-mail or phone may come from an earlier row of
+// the file.
 func (e *entry) address(who transfer.Person) {
 	if of := idOf(e.message); who.Key != "" && *of != who.Key {
 		e.id, *of = *of, who.Key
 	}
 }
 
-// idOf returns the place of the id of a row's customer.
+// idOf returns a pointer to the id of a row's customer.
 func idOf(m proto.Message) *string {
 	if order, is := m.(*storefrontv1.Order); is {
 		return &order.GetCustomer().Id
@@ -419,7 +420,7 @@ func idOf(m proto.Message) *string {
 	return &m.(*storefrontv1.Customer).Id
 }
 
-// restore makes the message what it was before it was judged.
+// restore restores the message as it was before it was judged.
 func (e *entry) restore() {
 	e.notes = nil
 	if e.id != "" {
@@ -433,7 +434,7 @@ func (e *entry) restore() {
 	}
 }
 
-// phoneOf returns the place of the phone of a row's customer, if it has one.
+// phoneOf returns a pointer to the phone of a row's customer, or nil.
 func phoneOf(m proto.Message) **string {
 	switch m := m.(type) {
 	case *storefrontv1.Customer:

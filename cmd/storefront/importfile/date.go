@@ -8,30 +8,30 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	_ "time/tzdata" // Windows and an image without files have no time zones
+	_ "time/tzdata" // because Windows and the image have no time zones
 	"unicode"
 )
 
 // dates reads the dates of a file.
 type dates struct {
-	// layout is time.Parse's form of --date-format, with fixed widths; empty without one.
+	// layout is --date-format as a layout of time.Parse, with fixed widths; empty without --date-format.
 	layout string
-	// order is the form of the date in it, whose day and month may have one digit or two.
+	// order is the date's part of that layout, in which day and month may have one or two digits.
 	order string
 	// clockFirst is true for a time of day before the date.
 	clockFirst bool
-	// zone is that of dates without one, and zoneName its name; UTC unless set.
+	// zone is the zone of dates that name none, and zoneName its name; UTC unless set.
 	zone *time.Location
 }
 
-// date is a date as it was read.
+// date is a date as read from a file.
 type date struct {
 	at time.Time
-	// whole is true for a day without a time of day.
+	// whole is true for a day without a time.
 	whole bool
-	// zoned is true for one that names its zone.
+	// zoned is true if the text names its zone.
 	zoned bool
-	// twice is true for a time that clocks showed twice in the zone, because they were set back. The first one is taken.
+	// twice is true for a time that clocks in the zone showed twice, because they were set back. The earlier one is used.
 	twice bool
 }
 
@@ -42,11 +42,11 @@ var tokens = strings.NewReplacer("YYYY", "2006", "YY", "06", "MMMM", "January", 
 var (
 	knownFormat = regexp.MustCompile(`^[YMDHhmsAa \t/.,:T-]+$`)
 	timeTokens  = regexp.MustCompile(`[HhmsAa][HhmsAa :.]*`)
-	// unseparated finds parts of a date that only their widths tell apart.
+	// unseparated finds parts of a date that only their widths separate.
 	unseparated = regexp.MustCompile(`YM|MY|MD|DM|YD|DY`)
 )
 
-// datesOf returns what reads dates of a form such as DD/MM/YYYY or DD.MM.YYYY HH:mm in a time zone such as Europe/Paris.
+// datesOf returns a reader of dates in a form such as DD/MM/YYYY or DD.MM.YYYY HH:mm and a time zone such as Europe/Paris.
 func datesOf(format, zone string) (dates, error) {
 	d := dates{layout: tokens.Replace(format), zone: time.UTC}
 	if format != "" && (!knownFormat.MatchString(format) || !strings.Contains(format, "YY") || !strings.Contains(format, "M") ||
@@ -73,8 +73,8 @@ func datesOf(format, zone string) (dates, error) {
 	return d, nil
 }
 
-// clock is a time of day, with or without seconds, AM or PM, and a zone. The abbreviations of zones other than UTC are
-// none: they have several meanings.
+// clock matches a time of day, with or without seconds, AM or PM, and a zone. It has no abbreviations of zones other than UTC,
+// because they have several meanings.
 const clock = `(\d{1,2})[:.h](\d{2})(?:[:.](\d{2})(?:[.,](\d{1,9}))?)?(?: ?([ap])\.? ?m\.?)?` +
 	`(?: ?(Z|UTC|GMT|(?:UTC|GMT)?[+-]\d{2}(?::?\d{2})?)(?: UTC)?)?`
 
@@ -83,7 +83,7 @@ var (
 	clockBefore = regexp.MustCompile(`(?i)^` + clock + `,? (.*)$`)
 )
 
-// clockOf is the time of day of a match, and the zone that it names, or nil.
+// clockOf returns the time of day of a match, and the zone that it names, or nil.
 func clockOf(match []string) (time.Duration, *time.Location, error) {
 	hour, _ := strconv.Atoi(match[0])
 	minute, _ := strconv.Atoi(match[1])
@@ -121,7 +121,7 @@ func clockOf(match []string) (time.Duration, *time.Location, error) {
 
 var errDate = errors.New("must be a date such as 2026-01-31, 31.01.2026 or 2026-01-31 15:04:05 +0100")
 
-// tidy writes spaces of every kind as one, and leaves out the marks that browsers put around the parts of a date.
+// tidy replaces spaces of every kind by one, and drops the marks that browsers add between the parts of a date.
 func tidy(text string) string {
 	return strings.Join(strings.Fields(strings.Map(func(r rune) rune {
 		if unicode.Is(unicode.Cf, r) {
@@ -131,8 +131,8 @@ func tidy(text string) string {
 	}, text)), " ")
 }
 
-// parse reads a date or a moment. Without --date-format 21/11/2026 and 21.11.2026 are read, and 01/02/2026 is refused
-// with the forms that read it. zone is that of a column that names one; nil is the file's.
+// parse reads a date or a date-time. Without --date-format it reads 21/11/2026 and 21.11.2026, and refuses 01/02/2026 with the
+// forms that would read it. zone is the zone of a column that names one; nil means the file's.
 func (d dates) parse(text string, zone *time.Location) (date, error) {
 	wall, named, whole, err := d.split(tidy(text))
 	if err != nil {
@@ -160,10 +160,10 @@ func (d dates) parse(text string, zone *time.Location) (date, error) {
 	return found, nil
 }
 
-// inZone returns the instants at which the clocks of a zone show wall, a day and time that a value in UTC holds: none if the
-// clocks were set forward over it, two if they were set back.
+// inZone returns the times at which the clocks of a zone show wall, whose day and time are given in UTC: none if the clocks
+// were set forward over it, two if they were set back.
 func inZone(wall time.Time, zone *time.Location) (times []time.Time) {
-	const day = 24 * time.Hour // farther from a change of clocks than that change
+	const day = 24 * time.Hour // longer than any change of clocks
 	for _, near := range []time.Duration{-day, day} {
 		_, offset := wall.Add(near).In(zone).Zone()
 		at := wall.Add(-time.Duration(offset) * time.Second)
@@ -175,7 +175,7 @@ func inZone(wall time.Time, zone *time.Location) (times []time.Time) {
 	return times
 }
 
-// split reads the day and the time of a text, as a time in UTC, and the zone that it names.
+// split reads the day and the time of a text, in UTC, and the zone that the text names.
 func (d dates) split(text string) (wall time.Time, zone *time.Location, whole bool, err error) {
 	if d.layout != "" {
 		if at, err := time.Parse(d.layout, text); err == nil {
@@ -204,9 +204,9 @@ func (d dates) split(text string) (wall time.Time, zone *time.Location, whole bo
 var (
 	yearFirst = regexp.MustCompile(`^\d{4}([/.-])\d{1,2}([/.-])\d{1,2}$`)
 	yearLast  = regexp.MustCompile(`^(\d{1,2})([/.-])(\d{1,2})([/.-])(\d{2}|\d{4})$`)
-	// oneSeparator makes the separators of dates one: the order is what --date-format names.
+	// oneSeparator unifies the separators of dates, because --date-format decides only the order.
 	oneSeparator = strings.NewReplacer(".", "/", "-", "/")
-	// errOpen is the error of a date whose day and month could be swapped, so that only --date-format gives it a meaning.
+	// errOpen means that day and month could be swapped, so that only --date-format decides.
 	errOpen = errors.New("is open")
 )
 
@@ -220,7 +220,7 @@ func (d dates) day(text string) (time.Time, error) {
 	first, last := yearFirst.FindStringSubmatch(text), yearLast.FindStringSubmatch(text)
 	var layout string
 	switch {
-	case first != nil && first[1] == first[2] && !strings.HasPrefix(d.order, "2006"): // in which day and month may change places
+	case first != nil && first[1] == first[2] && !strings.HasPrefix(d.order, "2006"): // day and month could be swapped
 		layout = "2006" + first[1] + "1" + first[1] + "2"
 	case d.order != "":
 		return time.Time{}, errors.New("must be a date as --date-format says")
@@ -247,13 +247,13 @@ func (d dates) day(text string) (time.Time, error) {
 	return at, nil
 }
 
-// advice returns the refusal of a date that can be read in several ways, with the forms that read it.
+// advice returns the refusal of an ambiguous date, with the forms that would read it.
 func (d dates) advice(text string) error {
 	separator := text[strings.IndexAny(text, "/.-"):][:1]
 	var forms []string
 	for _, form := range []string{"DD/MM/YYYY", "MM/DD/YYYY", "DD/MM/YY", "MM/DD/YY", "YY/MM/DD"} {
 		form = strings.ReplaceAll(form, "/", separator)
-		named, _ := datesOf(form, "") // one of these
+		named, _ := datesOf(form, "") // cannot fail for these forms
 		if _, _, _, err := named.split(text); err == nil {
 			forms = append(forms, form)
 		}

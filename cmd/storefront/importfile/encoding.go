@@ -17,26 +17,26 @@ import (
 	"golang.org/x/text/transform"
 )
 
-// textEncoding is how a file's bytes stand for letters. The zero value is UTF-8.
+// textEncoding is the encoding of a file. The zero value is UTF-8.
 type textEncoding struct {
 	name string
-	// decoder is nil for UTF-8, whose bytes are read as they are.
+	// decoder is nil for UTF-8, which needs no decoding.
 	decoder encoding.Encoding
-	// assumed is true for a file that neither a byte order mark, nor its bytes, nor --encoding give an encoding.
+	// assumed is true if neither a byte order mark, nor the bytes, nor --encoding decide the encoding.
 	assumed bool
-	// overridden is the encoding that --encoding names where the file's byte order mark names another one.
+	// overridden is the encoding in --encoding, if the file's byte order mark names another one.
 	overridden string
 }
 
-// encodingOf returns the encoding that the WHATWG Encoding Standard or else IANA's registry gives a name, such as
-// windows-1250, gbk or cp437. That of "" is the zero value.
+// encodingOf returns the encoding with a name of the WHATWG Encoding Standard or else of IANA's registry, such as windows-1250,
+// gbk or cp437. "" returns the zero value.
 func encodingOf(name string) (textEncoding, error) {
 	if name == "" {
 		return textEncoding{}, nil
 	}
 	found, err := htmlindex.Get(name)
 	if err != nil {
-		found, _ = ianaindex.IANA.Encoding(strings.TrimSpace(name)) // the code pages of DOS
+		found, _ = ianaindex.IANA.Encoding(strings.TrimSpace(name)) // IANA's registry has the code pages of DOS
 	}
 	known, _ := htmlindex.Name(found)
 	if found == nil || found == encoding.Replacement || found == charmap.XUserDefined {
@@ -52,7 +52,7 @@ func encodingOf(name string) (textEncoding, error) {
 	return textEncoding{name: known, decoder: found}, nil
 }
 
-// byteOrderMarks are the marks at the beginning of a file that name its encoding.
+// byteOrderMarks are the marks at the beginning of a file that identify its encoding.
 var byteOrderMarks = []struct {
 	mark string
 	of   textEncoding
@@ -62,9 +62,9 @@ var byteOrderMarks = []struct {
 	{"\xfe\xff", textEncoding{name: "utf-16be", decoder: unicode.UTF16(unicode.BigEndian, unicode.IgnoreBOM)}},
 }
 
-// recognize returns the encoding of a file: the one of its byte order mark, or else the named one, or else UTF-8, or else
-// Windows-1252, which spreadsheets write in Western Europe. It refuses a file that can be none of these as a whole,
-// because its letters would be wrong without a word.
+// recognize returns the encoding of a file: that of its byte order mark, else the named one, else UTF-8, else Windows-1252,
+// which spreadsheets write in Western Europe. It refuses a file that is in none of these as a whole, because its letters would
+// silently be wrong.
 func recognize(file io.ReadSeeker, named textEncoding) (textEncoding, error) {
 	if _, err := file.Seek(0, io.SeekStart); err != nil {
 		return named, fmt.Errorf("read the file: %w", err)
@@ -103,14 +103,14 @@ func recognize(file io.ReadSeeker, named textEncoding) (textEncoding, error) {
 	return textEncoding{name: "windows-1252", decoder: charmap.Windows1252, assumed: true}, nil
 }
 
-// scannedBytes are the first lines of a file that have letters beyond ASCII as UTF-8, that have other bytes, and that have
-// one that Windows-1252 does not define; 0 if there is none.
+// scannedBytes has the first lines of a file with letters beyond ASCII in UTF-8, with other bytes, and with a byte that
+// Windows-1252 does not define; 0 means that there is none.
 type scannedBytes struct {
 	unicode, other, undefinedLine int
 	undefined                     byte
 }
 
-// undefinedBytes are the bytes that stand for nothing in Windows-1252.
+// undefinedBytes are the bytes that Windows-1252 does not define.
 const undefinedBytes = "\x81\x8d\x8f\x90\x9d"
 
 // scanBytes reads a text to its end.
@@ -135,7 +135,7 @@ func scanBytes(text *bufio.Reader) (found scannedBytes, err error) {
 		case err != nil:
 			return found, err
 		case r == utf8.RuneError && size == 1:
-			_ = text.UnreadRune() // cannot fail after ReadRune, and neither can the next
+			_ = text.UnreadRune() // cannot fail after ReadRune; the same holds for the next call
 			b, _ := text.ReadByte()
 			isOther = true
 			if strings.IndexByte(undefinedBytes, b) >= 0 && found.undefinedLine == 0 {
@@ -164,8 +164,8 @@ func (e textEncoding) reader(in io.Reader) *bufio.Reader {
 	return text
 }
 
-// unreadable reports whether a line of the text has bytes that are none in the encoding: it was decoded with U+FFFD in their
-// place. A line of UTF-8 was not decoded.
+// unreadable reports whether a line contains bytes that are invalid in the encoding, for which the decoder wrote U+FFFD. UTF-8
+// is not decoded, so its lines are never unreadable.
 func (e textEncoding) unreadable(line string) bool {
 	if e.decoder == nil {
 		return !utf8.ValidString(line)
@@ -173,7 +173,7 @@ func (e textEncoding) unreadable(line string) bool {
 	return strings.ContainsRune(line, utf8.RuneError)
 }
 
-// problem is the refusal of a line that is unreadable.
+// problem returns the refusal of an unreadable line.
 func (e textEncoding) problem() string {
 	if e.name == "" {
 		return "has bytes that are not UTF-8"
@@ -181,12 +181,12 @@ func (e textEncoding) problem() string {
 	return "has bytes that are no letters in " + e.name
 }
 
-// letterSamples gathers values with letters whose bytes mean others in another encoding, so that a person sees whether they
-// are right.
+// letterSamples collects values with letters whose bytes mean other letters in another encoding, so that a person can check
+// them.
 type letterSamples struct {
-	// read are the first values of columns that are read, others those of the header and of the other columns.
+	// read has the first values in columns that are read, others those in the header and in other columns.
 	read, others []string
-	// readLines and otherLines remark on all lines that have such values.
+	// readLines and otherLines list all lines with such values.
 	readLines, otherLines []*Remark
 }
 
@@ -221,11 +221,11 @@ func (s *letterSamples) add(number int, values []string, isRead func(column int)
 	}
 }
 
-// aroundLetters cuts a long value so that it shows its first letters beyond ASCII.
+// aroundLetters shortens a long value so that its first letters beyond ASCII are shown.
 func aroundLetters(value string) string {
 	const before = 20
 	if start := strings.IndexFunc(value, func(r rune) bool { return r >= utf8.RuneSelf }); start > maxValueRunes/2 {
-		value = "…" + value[start-before:] // ASCII until start
+		value = "…" + value[start-before:] // cuts only ASCII
 	}
 	if letters := []rune(value); len(letters) > maxValueRunes {
 		value = string(letters[:maxValueRunes]) + "…"
@@ -233,7 +233,7 @@ func aroundLetters(value string) string {
 	return value
 }
 
-// samples returns what gathers a file's letters, or nil if a person need not look at them.
+// samples returns a collector of a file's letters, or nil if a person need not check them.
 func (e textEncoding) samples() *letterSamples {
 	if e.decoder == nil || strings.HasPrefix(e.name, "utf-16") {
 		return nil
@@ -241,7 +241,7 @@ func (e textEncoding) samples() *letterSamples {
 	return &letterSamples{}
 }
 
-// remarks returns what the report says of the encoding.
+// remarks returns the report's remarks about the encoding.
 func (e textEncoding) remarks(s *letterSamples) (all []*Remark) {
 	if e.overridden != "" {
 		all = append(all, &Remark{Problem: fmt.Sprintf("the file is read as %s, as its byte order mark says, and not as %s", e.name,

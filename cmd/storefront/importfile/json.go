@@ -11,26 +11,26 @@ import (
 	"go.storefront.example/server/transfer"
 )
 
-// jsonList reads the objects of a list in a JSON file: of the array that the file is, or of one that is a member of the
-// file's object, as in {"customers":[…]}. A file may have several such arrays or objects, one behind the other.
+// jsonList reads the objects of a list in a JSON file. The list is the file's array, or an array that is a member of the file's
+// object, as in {"customers":[…]}. A file may have several such arrays or objects, one after the other.
 type jsonList struct {
 	decoder *json.Decoder
-	// path are the names of the members that lead to the list; none if the file is an array.
+	// path are the names of the members that contain the list; empty if the file is an array.
 	path     []string
 	encoding textEncoding
-	// passed is called with the name of each member that does not lead to the list.
+	// passed is called with the name of each member outside of path.
 	passed func(name string)
 	inside bool
 	number int
 	broken bool
 }
 
-// newJSONList reads a text's list.
+// newJSONList returns a reader of a text's list.
 func newJSONList(text io.Reader, path []string, e textEncoding) *jsonList {
 	return &jsonList{decoder: json.NewDecoder(text), path: path, encoding: e, passed: func(string) {}}
 }
 
-// next returns the next object and its number, which counts from 1.
+// next returns the next object and its number, counted from 1.
 func (l *jsonList) next() ([]byte, int, error) {
 	if l.broken {
 		return nil, 0, io.EOF
@@ -54,7 +54,7 @@ func (l *jsonList) next() ([]byte, int, error) {
 	return object, l.number, nil
 }
 
-// advance goes to the next object. It returns io.EOF behind the last one.
+// advance moves to the next object. It returns io.EOF after the last one.
 func (l *jsonList) advance() error {
 	for {
 		if l.inside && l.decoder.More() {
@@ -78,7 +78,7 @@ func (l *jsonList) advance() error {
 	}
 }
 
-// enter goes into the next list of the file.
+// enter moves into the next list of the file.
 func (l *jsonList) enter() error {
 	for i := range len(l.path) + 1 {
 		opening, want := json.Delim('['), "a list"
@@ -105,7 +105,7 @@ func (l *jsonList) enter() error {
 	return nil
 }
 
-// find passes over the members of an object until the one of a name, or until the end if the name is empty.
+// find skips the members of an object up to the one with a name, or all if the name is empty.
 func (l *jsonList) find(path []string, name string) (bool, error) {
 	for l.decoder.More() {
 		member, err := l.token()
@@ -123,13 +123,13 @@ func (l *jsonList) find(path []string, name string) (bool, error) {
 	return false, nil
 }
 
-// token returns the next token of a text that is not at its end.
+// token returns the next token, and an error at the end of the text.
 func (l *jsonList) token() (json.Token, error) {
 	token, err := l.decoder.Token()
 	return token, unexpected(err)
 }
 
-// unexpected is the error of a text that ends before its lists and objects do.
+// unexpected returns the error for a text that ends before its lists and objects do.
 func unexpected(err error) error {
 	if errors.Is(err, io.EOF) {
 		return io.ErrUnexpectedEOF
@@ -137,7 +137,7 @@ func unexpected(err error) error {
 	return err
 }
 
-// skipValue passes over the next value, or the rest of one that is open to a depth.
+// skipValue skips the next value, or the rest of a value that is open to a depth.
 func skipValue(d *json.Decoder, depth int) error {
 	for {
 		token, err := d.Token()
@@ -156,18 +156,18 @@ func skipValue(d *json.Decoder, depth int) error {
 	}
 }
 
-// wrapper is the first object of a JSON file, which may be a row or have the list of rows.
+// wrapper is the first object of a JSON file, which is a row or contains the list of rows.
 type wrapper struct {
 	kind transfer.Kind
-	// lists are the paths of the arrays of objects that it has, members the names of its other members.
+	// lists are the paths of the arrays of objects in it; members are the names of its other members.
 	lists   [][]string
 	members []string
-	// named is the path of the list that has the kind's name.
+	// named is the path of the list whose name is the kind's.
 	named []string
 }
 
-// wrappedIn returns the path to the list of rows that the first object of a JSON text has; it is nil if that object is a
-// row. Members that are needed of a row show that it is one.
+// wrappedIn returns the path to the list of rows in the first object of a JSON text, or nil if that object is a row. It is a
+// row if it has members that a row needs.
 func wrappedIn(text io.Reader, t *table, kind transfer.Kind) ([]string, error) {
 	w := wrapper{kind: kind}
 	d := json.NewDecoder(text)
@@ -196,7 +196,7 @@ func wrappedIn(text io.Reader, t *table, kind transfer.Kind) ([]string, error) {
 	return w.lists[0], nil
 }
 
-// scan reads the members of an object until it finds the list of the kind's name.
+// scan reads the members of an object until it finds the list whose name is the kind's.
 func (w *wrapper) scan(d *json.Decoder, path []string) error {
 	for d.More() {
 		member, err := d.Token()
@@ -241,6 +241,6 @@ func (w *wrapper) scan(d *json.Decoder, path []string) error {
 			w.members = append(w.members, strings.Join(at, "."))
 		}
 	}
-	_, err := d.Token() // }
+	_, err := d.Token() // the closing brace
 	return err
 }

@@ -1,16 +1,16 @@
-// Package importfile reads what people have: files of other shops, of their own lists, and exports of stores. Load reads a file
+// Package importfile reads people's files: exports of other shops, their own lists, and exports of stores. Load reads a file
 // twice, and an Importer of server/transfer checks and stores its batches, in this process or on a server:
 //
 //	file ─► lines ─► records ─► messages of the API ─► batches ─► Importer
-//	           └─ columns: --from, --map   └─ ids from the store and one's own ids
-//	first pass: every batch is checked, nothing is stored, and a checker decides which rows are one
-//	between, if rows of customers became part of others: what they add to those; second pass: every batch is stored
+//	           └─ columns: --from, --map   └─ ids from the store and the file's ids
+//	first pass: every batch is checked, nothing is stored, and a checker finds repeated rows
+//	between, if rows of customers became part of others: their values are collected; second pass: every batch is stored
 //
-// encoding.go takes bytes to letters, text.go and json.go letters to lines and objects, table.go and source.go find the
-// columns, date.go and value.go read values, build.go makes messages; rows.go sends the rows of an export as they are.
+// encoding.go decodes bytes to letters, text.go and json.go split letters into lines and objects, table.go and source.go find
+// the columns, date.go and value.go read values, build.go builds messages; rows.go sends the rows of an export unchanged.
 //
-// One's own ids become UUIDs of version 5 (RFC 9562, 5.5) of the store, the kind, the source and the own id, so that the same
-// row is the same object whenever it is imported.
+// An id in the file becomes a UUID of version 5 (RFC 9562, 5.5), derived from the store, the kind, the source and the id, so
+// that a row is the same object at every import.
 package importfile
 
 import (
@@ -37,10 +37,10 @@ import (
 	"go.storefront.example/server/transfer"
 )
 
-// maxBatchBytes bounds a batch so that it stays below the largest request that a server reads.
+// maxBatchBytes bounds a batch, so that it is smaller than the largest request that a server reads.
 const maxBatchBytes = 900 << 10
 
-// API is what an import calls: methods of storefront.admin.v1.
+// API has the methods of storefront.admin.v1 that an import calls.
 type API interface {
 	ImportProducts(context.Context, *adminv1.ImportProductsRequest) (*adminv1.ImportResponse, error)
 	ImportCustomers(context.Context, *adminv1.ImportCustomersRequest) (*adminv1.ImportResponse, error)
@@ -54,58 +54,58 @@ type API interface {
 type Options struct {
 	// Store is the store that the rows go to; required.
 	Store *storefrontv1.Store
-	// Kind is what the lines hold.
+	// Kind is the kind of the rows.
 	Kind transfer.Kind
-	// From is the shop whose export the file is; empty means storefront.
+	// From is the shop that exported the file; empty means storefront.
 	From string
-	// Columns are read as fields before the columns of From. Of several for one field, the first that
-	// holds something is used.
+	// Columns are read as fields before the columns of From. If several columns are one field, the first that is not empty is
+	// used.
 	Columns []Column
-	// Type is the type of products whose line has none; FILE unless set.
+	// Type is the type of products whose row has none; FILE unless set.
 	Type storefrontv1.Product_Type
 	// Country is the country of phone numbers whose row has none; empty means the store's.
 	Country string
-	// DateFormat is the form of dates, such as DD/MM/YYYY; empty means what can be read in one way.
+	// DateFormat is the form of dates, such as DD/MM/YYYY; empty accepts all dates that are not ambiguous.
 	DateFormat string
 	// TimeZone is the zone of dates that name none, such as Europe/Paris; empty means UTC.
 	TimeZone string
 	// Encoding is the name of the file's encoding in the WHATWG Encoding Standard, such as windows-1250. Empty means
 	// UTF-8, or else Windows-1252. A byte order mark takes precedence.
 	Encoding string
-	// Events sends the events that the same rows would send if they were new.
+	// Events sends the events that the rows would send if they were created now.
 	Events bool
 	// DryRun checks everything and stores nothing.
 	DryRun bool
-	// SkipBad stores the other lines of a file with bad ones; otherwise nothing of it is stored.
+	// SkipBad stores the good lines of a file with bad ones; otherwise such a file is not stored at all.
 	SkipBad bool
-	// Update changes rows that the store has to what the file says; otherwise they are left as they are.
+	// Update changes rows that the store has to the file's values; otherwise they stay unchanged.
 	Update bool
-	// Rejects, when not nil, gets the bad rows whole, each with the reason.
+	// Rejects, if not nil, gets the bad rows, each with the reason.
 	Rejects io.Writer
-	// Progress, when not nil, is called after each batch.
+	// Progress, if not nil, is called after each batch.
 	Progress func(Progress)
-	// batchRows is how many rows a batch has at most; BatchRows but in tests.
+	// batchRows is the maximum number of rows in a batch: transfer.BatchRows, except in tests.
 	batchRows int
 }
 
-// Column is a column to read as a field; without a field it is left out.
+// Column is a column to read as a field. Without a field the column is ignored.
 type Column struct{ Name, Field string }
 
-// Progress is how far an import is.
+// Progress is the progress of an import.
 type Progress struct {
 	// Storing is false while the file is checked.
 	Storing bool
-	// Lines is how many rows are done, Bytes how much of the file was read.
+	// Lines is how many rows are done, Bytes how much of the file has been read.
 	Lines int
 	Bytes int64
 }
 
-// ErrOptions is an import that cannot begin because its options are wrong.
+// ErrOptions means that the import cannot begin, because its options are wrong.
 var ErrOptions = errors.New("import")
 
-// Load imports a file, which it reads twice: first it checks every line, then it stores them in batches. The
-// Report is complete also with an error, which is a *BadLinesError if lines are bad and SkipBad is not set or no
-// other lines are left, and a *FileError if the file as a whole cannot be imported.
+// Load imports a file, which it reads twice: first it checks every line, then it stores them in batches. The Report is complete
+// even with an error. The error is a *BadLinesError if lines are bad and SkipBad is not set or no good lines are left, and a
+// *FileError if the file as a whole cannot be imported.
 func Load(ctx context.Context, api API, in io.Reader, o Options) (*Report, error) {
 	r := &Report{}
 	l := &reading{Options: o, api: api, report: r, left: map[int]bool{}, rejects: rejects{w: o.Rejects},
@@ -160,22 +160,22 @@ func Load(ctx context.Context, api API, in io.Reader, o Options) (*Report, error
 	return r, nil
 }
 
-// reading is an import under way.
+// reading is a running import.
 type reading struct {
 	Options
-	id       uuid.UUID // of the import, under which the journal has one entry for all batches
+	id       uuid.UUID // the import's id, which gives all batches one journal entry
 	api      API
 	dates    dates
 	encoding textEncoding
 	source   source
-	wrapped  []string // the path to the list of rows in the object that a JSON file is
-	table    *table   // of the pass
+	wrapped  []string // the path to the list of rows in a JSON file's object
+	table    *table   // of the current pass
 	products catalogue
 	file     io.ReadSeeker
-	row      int          // the number of the record at hand
-	left     map[int]bool // the records that are not stored
-	check    *checker     // nil once the file is checked
-	// What was decided of the records that become part of others, of what those get, and of phones that are left out.
+	row      int          // the number of the current record
+	left     map[int]bool // records that are not stored
+	check    *checker     // nil after the first pass
+	// Decisions about records that become part of others, the values that those get, and phones that are left out.
 	merged      map[int]merge
 	completions map[int]*completion
 	phoneless   map[int]bool
@@ -185,51 +185,52 @@ type reading struct {
 	bytes       int
 }
 
-// entry is a row of the file on its way into the store.
+// entry is a row of the file.
 type entry struct {
 	row, line int
 	message   proto.Message // nil if the line cannot be read
-	// own is true if the id of the row's customer is not made of the e-mail or the phone.
+	// own is true if the id of the row's customer is not derived from the e-mail or the phone.
 	own bool
-	// titled is true for a product that is known by its title.
+	// titled is true for a product that is identified by its title.
 	titled bool
-	// clears is true for a product whose file says that there is no reference price, if the row has none.
+	// clears is true if the file has a column for reference prices and the product's row is empty there: the row removes the
+	// reference price.
 	clears bool
-	// unpriced is true for a product whose row has no price: that of the store's product stays.
+	// unpriced is true for a product without a price in its row: the store's product keeps its price.
 	unpriced bool
 	bad      []LineError
-	lost     []LineError // what a row loses, and what was read otherwise than it stands there
-	skus     []string    // of the items
-	// The places of items without a price, and whether one lacks what a new order needs.
+	lost     []LineError // values that are lost, or read differently than written
+	skus     []string    // the items' SKUs
+	// Indexes of items without a price, and whether an item lacks something that a new order needs.
 	unpricedItems []int
 	lacking       bool
-	unknown       []string // the titles of items of no product
-	// What identifies the row among those of its kind, and a hash of all of it.
+	unknown       []string // titles of items without a product
+	// The row's identities, and a hash of the whole row.
 	identities []identity
 	sum        uint64
 	contact    transfer.Contact
-	slugs      [2]string // of which a product without a slug gets one
-	// What the checker says of the row: remarks, whether the store has it, and the phone that is left out.
+	slugs      [2]string // a new product without a slug gets one of these
+	// The checker's results: remarks, whether the store has the row, and whether its phone is left out.
 	notes     []LineError
 	there     bool
 	fate      fate
-	id        string // of the customer, if another stands in the message
+	id        string // the customer's own id, if the message has another
 	phone     *string
 	phoneless bool
-	standIn   bool // for the e-mail of an order's customer whom a row further up makes
+	standIn   bool // whether the e-mail stands in for a customer that an earlier row creates
 	lines     []line
 	table     *table
 	// place returns the column of a field, its line and its value.
 	place func(field string) (column string, line int, value string)
 }
 
-// apiWord are words in complaints of the API's rules that CSV does not have.
+// apiWord matches words of the API's rules that CSV files do not have.
 var apiWord = regexp.MustCompile(`\b(priceAmount|compareAtAmount|paidAt|null)\b`)
 
 // refuse adds a problem of a field, unless the field has one.
 func (e *entry) refuse(field, problem string) { e.refuseWith(field, problem, "") }
 
-// refuseWith adds a problem of a field that another line or customer is part of.
+// refuseWith adds a problem that a field has with another line or customer.
 func (e *entry) refuseWith(field, problem, with string) {
 	column, line, value := e.place(field)
 	if e.table.separator != 0 {
@@ -249,7 +250,7 @@ func (e *entry) refuseWith(field, problem, with string) {
 	}
 }
 
-// pass reads the file from its beginning and sends its rows, to be checked or to be stored.
+// pass reads the file from its beginning and sends its rows, to check or to store them.
 func (l *reading) pass(ctx context.Context) error {
 	next, err := l.open()
 	if err != nil {
@@ -292,8 +293,8 @@ func (l *reading) pass(ctx context.Context) error {
 	return nil
 }
 
-// open decides by the file's first character what it is, and returns what reads its rows; io.EOF is the end. With
-// the error of a line that cannot be read it returns what is known of the row.
+// open detects the file's format by its first character, and returns a function that reads its next row, or io.EOF. For a line
+// that cannot be read, that function returns an error and what is known of the row.
 func (l *reading) open() (func() (*entry, error), error) {
 	text, err := l.text()
 	if err != nil {
@@ -349,11 +350,11 @@ func (l *reading) text() (*bufio.Reader, error) {
 	return l.encoding.reader(l.file), nil
 }
 
-// records reads the records of a table. Variable products wait for the end of the file: they have the lowest price of
-// their variations, which stand below them.
+// records returns a function that reads the records of a table. Variable products come at the end of the file, because they get
+// the lowest price of their variations, which follow them.
 func (l *reading) records(t *table) func() (*entry, error) {
 	var waiting []*builder
-	lowest := map[string]int64{} // by the id or SKU of the product
+	lowest := map[string]int64{} // by the product's id or SKU
 	return func() (*entry, error) {
 		for {
 			r, err := t.next()
@@ -384,7 +385,7 @@ func (l *reading) records(t *table) func() (*entry, error) {
 					return b.entry, err
 				}
 			case t.Variation != "" && strings.Contains(kind, t.Variation):
-				if b.vary(lowest); len(b.entry.bad) > 0 { // its product would get another price
+				if b.vary(lowest); len(b.entry.bad) > 0 { // without this variation its product would get another price
 					return b.entry, nil
 				}
 				if err := l.leaveOut(b.record, b.value("kind"),
@@ -412,7 +413,7 @@ func (l *reading) leaveOut(r *record, value, why string) error {
 	return l.leave(r.table, r.lines, []LineError{{Line: r.lines[0].number, Problem: why, Value: value}})
 }
 
-// skips reports whether a record is none that is imported, and why.
+// skips reports whether a record is one that is not imported, and why.
 func (l *reading) skips(r *record) (why string, skipped bool) {
 	for word := range strings.SplitSeq(r.value(l.source.SkipBy), ",") {
 		if why, skipped = l.source.Skip[statusWord(word)]; skipped {
@@ -422,8 +423,7 @@ func (l *reading) skips(r *record) (why string, skipped bool) {
 	return "", false
 }
 
-// add adds a row to the batch. It first sends the batch if that is full, or if its rows are to be treated
-// in another way than this one.
+// add adds a row to the batch. It first sends the batch if it is full, or if its rows have other options than this one.
 func (l *reading) add(ctx context.Context, e *entry) error {
 	size := 0
 	if e.message != nil {
@@ -458,9 +458,9 @@ func (l *reading) send(ctx context.Context) error {
 		Events: l.Events, DryRun: l.check != nil, MatchCustomers: true, Update: l.Update, ClearCompareAt: batch[0].clears,
 		KeepPrice: batch[0].unpriced, ImportId: l.id.String(),
 	}
-	// With what is refused nothing of a batch is stored or counted: the others are sent again. A row is told from those
-	// further up only once it is known which of them are good.
-	var raw *adminv1.ImportResponse // to all rows of customers, of whom the store may have some who become part of others
+	// If a row is refused, nothing of its batch is stored or counted, so the others are sent again. Rows are compared with
+	// earlier ones only once the good ones are known.
+	var raw *adminv1.ImportResponse // the answer for all rows of customers; the store may have some that become part of others
 	if l.check != nil && l.Kind == transfer.Customers {
 		var err error
 		if raw, err = l.call(ctx, rows, options); err != nil {
@@ -490,7 +490,7 @@ func (l *reading) send(ctx context.Context) error {
 			}
 			continue
 		}
-		if l.check.skip(out, v.fresh) { // without bad rows, one of which may have the id of another row
+		if l.check.skip(out, v.fresh) { // without bad rows, because one may have the id of another row
 			continue
 		}
 		for _, c := range v.clashing {
@@ -501,7 +501,7 @@ func (l *reading) send(ctx context.Context) error {
 		}
 		r.Lines += len(v.fresh)
 		if l.check != nil && l.Kind == transfer.Customers {
-			// The API sees no further than the batch: it takes a row for new whose e-mail a row above gives a customer.
+			// The importer sees only one batch, so it would treat a row as new whose e-mail an earlier row gives to a customer.
 			out = &adminv1.ImportResponse{}
 			for _, e := range v.fresh {
 				*[]*int32{&out.Stored, &out.Changed, &out.Skipped}[e.fate]++
@@ -524,7 +524,7 @@ func (l *reading) send(ctx context.Context) error {
 	return nil
 }
 
-// note reports what is to be said about the rows of a batch.
+// note reports remarks about the rows of a batch.
 func (l *reading) note(batch []*entry) error {
 	for _, e := range batch {
 		for _, bad := range e.bad {
@@ -553,7 +553,7 @@ func (l *reading) note(batch []*entry) error {
 	return nil
 }
 
-// leave reports a row that is left out, and writes it where rejected rows go.
+// leave reports a row that is left out, and writes it to the rejected rows.
 func (l *reading) leave(t *table, lines []line, why []LineError) error {
 	for _, note := range why {
 		l.report.Notes = remark(l.report.Notes, note)
@@ -564,7 +564,8 @@ func (l *reading) leave(t *table, lines []line, why []LineError) error {
 	return nil
 }
 
-// accept keeps what the checker says of a batch that can be stored; rows are its good ones, first is its first one.
+// accept accepts the checker's verdict on a batch that can be stored; rows are its good rows, the first of which has the number
+// first.
 func (l *reading) accept(v verdict, rows []*entry, first int) {
 	l.check.accept()
 	for _, e := range v.repeated {
@@ -586,7 +587,7 @@ func (l *reading) accept(v verdict, rows []*entry, first int) {
 		l.merged[m.row] = m
 		l.report.Merged++
 		if m.row < first {
-			l.report.Stored-- // so far it was a customer of its own
+			l.report.Stored-- // until now it counted as a customer of its own
 		} else {
 			l.report.Lines++
 		}

@@ -14,16 +14,16 @@ import (
 	"go.storefront.example/server/validate"
 )
 
-// completion is what rows that become part of another one add to that one.
+// completion has the values that rows that become part of another row add to it.
 type completion struct {
-	fill          *storefrontv1.Customer // what the other one lacks
+	fill          *storefrontv1.Customer // values for fields that the other row lacks
 	orders, total int64
-	// The other one's own, once it was read.
+	// The other row's own fields, once that row has been read.
 	has                 map[protoreflect.Name]bool
 	ownOrders, ownTotal int64
 }
 
-// counted are the fields of a customer that are added, or stay those of the first row.
+// counted are the fields of a customer whose values are added, or kept from the first row.
 var counted = map[protoreflect.Name]bool{"orders_count": true, "total_paid": true}
 
 // root returns the row that a row is part of.
@@ -37,8 +37,8 @@ func (l *reading) root(row int) int {
 	}
 }
 
-// gather reads the file once more, if rows became part of others, for what they add to those. It holds that in memory, and
-// so does not begin with it while the file is checked: then any row might get part of one further down.
+// gather reads the file once more, if rows became part of others, to collect their values. It holds these in memory, and
+// therefore does not run during the check, when any row might still get values from a later row.
 func (l *reading) gather(ctx context.Context) error {
 	l.completions = map[int]*completion{}
 	for row := range l.merged {
@@ -109,7 +109,7 @@ func (l *reading) part(e *entry, c *completion, m *storefrontv1.Customer, adds b
 	return l.note([]*entry{e})
 }
 
-// complete gives a row, before it is stored, what the rows add that became part of it, and takes out a phone that another
+// complete gives a row, before it is stored, the values of the rows that became part of it, and removes a phone that another
 // customer has.
 func (l *reading) complete(e *entry) {
 	if of := phoneOf(e.message); l.phoneless[e.row] && of != nil {

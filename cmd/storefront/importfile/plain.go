@@ -10,14 +10,14 @@ import (
 	"go.storefront.example/server/transfer"
 )
 
-// interpreted are fields that are read in another form than the API's, or left out although their column has a text.
+// interpreted are fields that are read in a form other than the API's, or left out even if their column has a text.
 var interpreted = map[transfer.Kind][]string{
 	transfer.Products:  {"id", "summary", "coverUrl", "status", "priceAmount", "compareAtAmount"},
 	transfer.Customers: {"id", "name", "email", "phone", "totalPaid"},
 	transfer.Orders:    {"id", "reference", "status", "amount", "paidAt"},
 }
 
-// plain gives a message the fields that sources.yaml names and nothing else reads.
+// plain sets the message's fields that sources.yaml names and that nothing else reads.
 func (b *builder) plain(m protoreflect.Message) {
 	for fields, i := m.Descriptor().Fields(), 0; i < fields.Len(); i++ {
 		fd := fields.Get(i)

@@ -12,39 +12,39 @@ import (
 	"github.com/dustin/go-humanize"
 )
 
-// Report is what an import did, or would do.
+// Report is the result of an import or of a dry run.
 type Report struct {
-	// Lines is how many rows of the file were dealt with, the sum of the others. Each is stored, changed, skipped because
-	// the store has it, merged into another row of the same customer, repeated because it stands further up in the file,
-	// left out because it is nothing to import, or bad.
+	// Lines is the number of the file's rows, and the sum of the other numbers. Each row is stored, changed, skipped because
+	// the store has it, merged into another row of the same customer, repeated because it repeats an earlier row, left out
+	// because it is not something to import, or bad.
 	Lines, Stored, Changed, Skipped, Merged, Repeated, LeftOut, Bad int
-	// Read are the columns of a CSV file that were read, with what they were read as; NotRead are the others.
+	// Read lists the columns of a CSV file that were read, with their fields; NotRead lists the others.
 	Read, NotRead []string
-	// Problems are why lines are bad; Notes are what was left out or lost of others.
+	// Problems say why lines are bad; Notes say which values of good lines were left out or lost.
 	Problems, Notes []*Remark
-	// Items is how many items of orders are of no product of the store, Titles which ones.
+	// Items is how many order items match no product of the store; Titles has some of their titles.
 	Items  int
 	Titles []string
-	// Objects is whether lines are counted as the objects of a JSON array.
+	// Objects is true if the file's lines are the objects of a JSON array.
 	Objects bool
 }
 
-// Remark is one remark about many lines.
+// Remark is a remark about one or many lines.
 type Remark struct {
 	// Column is the column or field; empty for whole lines.
 	Column string
-	// Problem follows the column in a sentence.
+	// Problem completes a sentence that begins with the column.
 	Problem string
-	// Values are some of the values, Lines the first of the lines, as ranges, With the other row or customer that each range
-	// is about, or ""; Count is how many lines there are.
+	// Values has some of the values. Lines has the first lines, as ranges; With has, for each range, the other row or customer
+	// that it is about, or "". Count is the number of lines.
 	Values []string
 	Lines  [][2]int
 	With   []string
 	Count  int
-	more   bool // there are values that Values lacks
+	more   bool // Values lacks some
 }
 
-// Bounds of what a remark shows.
+// Bounds of the contents of a remark.
 const (
 	maxRanges     = 50
 	maxValues     = 3
@@ -52,7 +52,7 @@ const (
 	maxTitles     = 20
 )
 
-// remark adds a remark about a line to those that say the same.
+// remark adds a line to the remark with the same text, or adds a remark.
 func remark(all []*Remark, e LineError) []*Remark {
 	at := slices.IndexFunc(all, func(r *Remark) bool { return r.Column == e.Column && r.Problem == e.Problem })
 	if at < 0 {
@@ -80,7 +80,7 @@ func remark(all []*Remark, e LineError) []*Remark {
 	return all
 }
 
-// Text returns the remark in one line that is no longer than some hundred characters; unit is line or object.
+// Text returns the remark in one line of at most some hundred characters; unit is line or object.
 func (r *Remark) Text(unit string) string {
 	var text strings.Builder
 	if r.Column != "" {
@@ -102,7 +102,7 @@ func (r *Remark) Text(unit string) string {
 		}
 	}
 	if r.Count == 0 {
-		return text.String() // it is about the whole file
+		return text.String() // a remark about the whole file
 	}
 	counted := 0
 	ranges := make([]string, len(r.Lines))
@@ -125,7 +125,7 @@ func (r *Remark) Text(unit string) string {
 	return text.String()
 }
 
-// Unit is what the report's lines are called.
+// Unit returns "line" or "object".
 func (r *Report) Unit() string {
 	if r.Objects {
 		return "object"
@@ -133,7 +133,7 @@ func (r *Report) Unit() string {
 	return "line"
 }
 
-// BadLinesError is the error of an import of which nothing is stored because of bad lines, which the report names.
+// BadLinesError means that nothing was stored because lines are bad; the report lists them.
 type BadLinesError struct{ Report *Report }
 
 // Error returns what is wrong with the first bad line, and how many lines are bad.
@@ -146,7 +146,7 @@ func (e *BadLinesError) Error() string {
 	return text
 }
 
-// unknown counts items of no product of the store.
+// unknown counts items that match no product of the store.
 func (r *Report) unknown(titles []string) {
 	for _, title := range titles {
 		r.Items++
@@ -156,9 +156,9 @@ func (r *Report) unknown(titles []string) {
 	}
 }
 
-// rejects writes rejected rows whole, with the reason first, so that they can be put right and imported again.
+// rejects writes rejected rows with the reason first, so that they can be corrected and imported again.
 type rejects struct {
-	w     io.Writer // nil: nothing is written
+	w     io.Writer // nil writes nothing
 	begun bool
 }
 
@@ -175,7 +175,7 @@ func (r *rejects) add(t *table, lines []line, why []LineError) error {
 	}
 	reason := strings.Join(reasons, "; ")
 	if t.separator == 0 {
-		if !r.begun && t.encoding.decoder != nil { // so that --encoding does not count for this file
+		if !r.begun && t.encoding.decoder != nil { // so that --encoding does not apply to this file
 			if _, err := io.WriteString(r.w, "\ufeff"); err != nil {
 				return err
 			}
@@ -192,18 +192,18 @@ func (r *rejects) add(t *table, lines []line, why []LineError) error {
 	w.Comma = t.separator
 	write := func(row []string) error {
 		for i := range row {
-			if UnescapeCell(row[i]) == row[i] { // or it is marked already
+			if UnescapeCell(row[i]) == row[i] { // unless the cell is already escaped
 				row[i] = EscapeCell(row[i])
 			}
 		}
 		return w.Write(row)
 	}
-	again := len(t.header) > 0 && t.header[0] == reasonColumn // these are rejected rows
+	again := len(t.header) > 0 && t.header[0] == reasonColumn // the file has rejected rows from an earlier import
 	if !r.begun {
 		r.begun = true
-		// The mark makes a spreadsheet read UTF-8.
+		// The mark makes spreadsheets read UTF-8.
 		mark := "\ufeff"
-		if t.marked && !strings.ContainsRune(separators, t.separator) { // so that an import recognizes it again
+		if t.marked && !strings.ContainsRune(separators, t.separator) { // so that an import recognizes the separator
 			mark += "sep=" + string(t.separator) + "\n"
 		}
 		if _, err := io.WriteString(r.w, mark); err != nil {
@@ -230,7 +230,7 @@ func (r *rejects) add(t *table, lines []line, why []LineError) error {
 	return w.Error()
 }
 
-// reasoned is a JSON object in one line with the reason as its first member.
+// reasoned returns a JSON object in one line with the reason as its first member.
 func reasoned(object, reason string) string {
 	var members map[string]json.RawMessage
 	if json.Unmarshal([]byte(object), &members) != nil {
@@ -238,7 +238,7 @@ func reasoned(object, reason string) string {
 	}
 	delete(members, reasonColumn)
 	first, _ := json.Marshal(map[string]string{reasonColumn: reason})
-	rest, _ := json.Marshal(members) // in the order of their names, in one line
+	rest, _ := json.Marshal(members) // sorted by name, in one line
 	if len(members) == 0 {
 		return string(first)
 	}

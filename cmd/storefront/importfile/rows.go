@@ -11,9 +11,9 @@ import (
 	"go.storefront.example/server/transfer"
 )
 
-// LoadRows imports the lines of a file of an export, in batches, and calls pass with the answer to each: every row of the
-// batch is stored or skipped. The error of rows that are refused names the file and the first of them; that of a line longer
-// than a request may be does too, since it is not read.
+// LoadRows imports the lines of an export's file in batches, and calls pass with the answer to each. Every row of a batch is
+// stored or skipped. If rows are refused, the error names the file and the first of them, and so it does for a line that is
+// longer than a request may be, which is not read.
 func LoadRows(ctx context.Context, api API, store string, kind transfer.Kind, name string, in io.Reader,
 	pass func(*adminv1.ImportResponse)) error {
 	var batch []byte

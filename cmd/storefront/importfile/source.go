@@ -20,7 +20,7 @@ import (
 //go:embed sources.yaml
 var sourcesText []byte
 
-// sources is sources.yaml, which describes its members.
+// sources is sources.yaml; that file describes its members.
 type sources struct {
 	Fields   map[transfer.Kind][]string
 	Ignored  []string
@@ -36,7 +36,7 @@ var known = sync.OnceValue(func() (s sources) {
 	return s
 })
 
-// words maps words, as fold writes them, to what they stand for; the file has them the other way round.
+// words maps words, in the form of fold, to their meanings; the file maps meanings to words.
 type words map[string]string
 
 // UnmarshalYAML implements yaml.Unmarshaler.
@@ -56,32 +56,31 @@ func (w *words) UnmarshalYAML(n *yaml.Node) error {
 
 // source maps the columns of an export to the fields of a kind.
 type source struct {
-	// Columns are the columns of each field, in all languages in which the shop writes them.
+	// Columns has the columns of each field, in all languages in which the shop writes them.
 	Columns map[string][]string
-	// Group is the field whose value consecutive lines of one record share; further lines may leave it
-	// empty.
+	// Group is the field that consecutive lines of one record share; further lines may leave it empty.
 	Group string
-	// Statuses are words that stand for a status in this source alone.
+	// Statuses are words for statuses that only this source uses.
 	Statuses words
-	// Currency is the currency of the amounts, if the export is always in one.
+	// Currency is the currency of the amounts, if the export always has the same.
 	Currency string
-	// Zone is UTC if the export's dates, which name no zone, are in it.
+	// Zone is UTC if the export's dates, which name no zone, are in UTC.
 	Zone string
-	// Skip has the words of the field SkipBy whose records are left out, and why for the report.
+	// Skip has the values of the field SkipBy whose records are left out, with the reason for the report.
 	SkipBy string `yaml:"skipBy"`
 	Skip   words
-	// Partly has the statuses that lose something, and what.
+	// Partly has the statuses with which an order loses something, and what that is.
 	Partly words
-	// Variation and Variable are the words of the field kind for a line that only has a price of its parent, and
-	// for the parent, a product without a price.
+	// Variation is the value of the field kind for a line that only has a price of its parent; Variable is the value for that
+	// parent, a product without a price.
 	Variation, Variable string
-	// shop is true for the export of a shop, whose amounts and moments may contradict each other.
+	// shop is true for the export of a shop, whose amounts and times may contradict each other.
 	shop bool
-	// ignored are the columns, as fold writes them, that are left out.
+	// ignored are the columns, in the form of fold, that are left out.
 	ignored []string
 }
 
-// sourceOf returns the columns that the options name.
+// sourceOf returns the source that the options name.
 func sourceOf(o Options) (source, error) {
 	fields, has := known().Fields[o.Kind]
 	if !has {
@@ -112,7 +111,7 @@ func sourceOf(o Options) (source, error) {
 	}
 	chosen := map[string][]string{}
 	for _, c := range o.Columns {
-		for _, of := range []map[string][]string{all, chosen} { // a mapped column counts for nothing else
+		for _, of := range []map[string][]string{all, chosen} { // a mapped column is read as no other field
 			for field, names := range of {
 				of[field] = slices.DeleteFunc(slices.Clone(names), func(name string) bool { return fold(name) == fold(c.Name) })
 			}
@@ -133,8 +132,8 @@ func sourceOf(o Options) (source, error) {
 	return s, nil
 }
 
-// fold makes names of columns and words comparable: Cover URL, cover_url and coverUrl are one, and so are
-// Téléphone and telephone. A leading - is kept: WooCommerce writes -1 for a draft and 1 for what is published.
+// fold makes names of columns and words comparable: Cover URL, cover_url and coverUrl become the same, and so do Téléphone and
+// telephone. It keeps a leading -, because WooCommerce writes -1 for a draft and 1 for a published product.
 func fold(name string) string {
 	for i := range len(name) {
 		if name[i] >= 0x80 {

@@ -20,15 +20,15 @@ import (
 	"go.storefront.example/server/transfer"
 )
 
-// line is one line of a table: its number, and its values in the order of the columns. A JSON object has its text,
-// the columns that it has members for, and what is wrong with them.
+// line is one line of a table: its number, and its values in the order of the columns. For a JSON object it has the object's
+// text, the columns of its members, and what is wrong with them.
 type line struct {
 	number int
 	values []string
 	text   string
 	given  map[int]bool
 	bad    []LineError
-	notes  []LineError // what is to be reported of a line that is imported
+	notes  []LineError // remarks about a line that is imported
 }
 
 // table reads a CSV file, or JSON objects, as lines of columns.
@@ -36,20 +36,20 @@ type table struct {
 	source
 	header     []string
 	separator  rune // 0 for JSON objects
-	marked     bool // a first line such as sep=; names the separator
+	marked     bool // true if a first line such as sep=; names the separator
 	headerLine int
 	encoding   textEncoding
 	letters    *letterSamples
-	passed     []string          // the members beside the list of rows in a JSON file
-	places     map[string]int    // by fold of the name
+	passed     []string          // members beside the list of rows in a JSON file
+	places     map[string]int    // column indexes, by fold of the name
 	fields     map[string]string // by fold of a column's name
-	of         map[string][]int  // the columns of each field that the file has
+	of         map[string][]int  // each field's columns in the file
 	read       func() (line, error)
-	ahead      *line // a line that was read, of the next record
-	failed     error // of the line after the record
+	ahead      *line // a line already read, of the next record
+	failed     error // the error of the line after the record
 }
 
-// reasonColumn is the first column of the file of rejected rows, and the first member of its objects.
+// reasonColumn is the first column in the file of rejected rows, and the first member of its objects.
 const reasonColumn = "reason"
 
 func newTable(s source) *table {
@@ -66,7 +66,7 @@ func newTable(s source) *table {
 	return t
 }
 
-// newCSV reads the header of a CSV file, which may stand below blank lines and below one that names the separator.
+// newCSV reads the header of a CSV file. Blank lines, and a line that names the separator, may precede it.
 func newCSV(text *bufio.Reader, s source, e textEncoding) (*table, error) {
 	head, _ := text.Peek(headBytes)
 	lines, t := newLines(text, e), newTable(s)
@@ -116,11 +116,11 @@ func (t *table) isRead(column int) bool {
 	return column < len(t.header) && t.fields[fold(t.header[column])] != ""
 }
 
-// maxTitleLines bounds the lines above a header that are taken for titles.
+// maxTitleLines is how many lines before a header may be titles.
 const maxTitleLines = 20
 
-// titled returns the refusal of a file whose first line is a title above its header, or nil if no line of the head below it
-// is a header with what is needed.
+// titled returns the refusal of a file whose first line is a title before its header. It returns nil if no line of head is a
+// header with the needed fields.
 func (t *table) titled(head []byte, needed [][]string, columns []Column) error {
 	number := 0
 	for text := range bytes.Lines(head) {
@@ -157,17 +157,17 @@ func blank(values []string) bool {
 	return !slices.ContainsFunc(values, func(v string) bool { return strings.TrimSpace(v) != "" })
 }
 
-// maxMembers bounds the members of JSON lines that are kept though nothing reads them: each line that waits to
-// be stored has a place for every column.
+// maxMembers bounds the unread members of JSON lines that are kept, because each line that waits to be stored has a place for
+// every column.
 const maxMembers = 1000
 
-// newObjects reads JSON objects as a table whose columns are the members' names, those of an object in it with a dot, as
-// `list -o csv` writes them. Strict ones have no other members than are read.
+// newObjects reads JSON objects as a table. Its columns are the members' names; members of an object inside have a dot, as
+// `list -o csv` writes them. Strict objects may have only members that are read.
 func newObjects(next func() ([]byte, int, error), s source, e textEncoding, strict bool) *table {
 	t := newTable(s)
 	t.letters, t.encoding = e.samples(), e
 	if strict {
-		t.Group = "" // an object is whole
+		t.Group = "" // because an object is a whole record
 	}
 	t.read = func() (line, error) {
 		text, at, err := next()
@@ -217,7 +217,7 @@ func (t *table) flatten(l *line, prefix string, object map[string]any, strict bo
 		switch value.(type) {
 		case nil:
 		case []any:
-			list, _ := json.Marshal(value) // was JSON
+			list, _ := json.Marshal(value) // cannot fail, because the value was read from JSON
 			l.values[i] = string(list)
 		default:
 			l.values[i] = fmt.Sprint(value)
@@ -225,7 +225,7 @@ func (t *table) flatten(l *line, prefix string, object map[string]any, strict bo
 	}
 }
 
-// add adds a column behind the others, and returns its place. Of two with one name the first is read.
+// add adds a column after the others, and returns its index. If two columns share a name, the first is read.
 func (t *table) add(name string) int {
 	at := len(t.header)
 	if _, twice := t.places[fold(name)]; !twice {
@@ -236,11 +236,11 @@ func (t *table) add(name string) int {
 	return at
 }
 
-// maxRecordLines bounds the lines of one record, and with them what is held in memory.
+// maxRecordLines bounds the lines of one record, and so the memory for it.
 const maxRecordLines = 10_000
 
-// next returns the next record: a line, or consecutive lines of one group. With the error of a line that cannot
-// be read it returns what is known of the line.
+// next returns the next record: a line, or consecutive lines with the same group. For a line that cannot be read it returns an
+// error and what is known of the line.
 func (t *table) next() (*record, error) {
 	begun, err := t.nextFilled()
 	r := &record{lines: []line{begun}, table: t}
@@ -277,7 +277,7 @@ func (t *table) nextFilled() (line, error) {
 	}
 }
 
-// columnsOf returns the places of the columns of a field.
+// columnsOf returns the indexes of a field's columns.
 func (t *table) columnsOf(field string) []int {
 	places, known := t.of[field]
 	if !known {
@@ -291,8 +291,8 @@ func (t *table) columnsOf(field string) []int {
 	return places
 }
 
-// readColumns returns the columns that are read, those whose name says it not as the field as well, and those
-// that are not, with the field that may be meant.
+// readColumns returns the columns that are read, with their field if its name differs, and the columns that are not read, with
+// the likely field.
 func (t *table) readColumns(fields []string) (read, not []string) {
 	for i, name := range t.header {
 		field := t.fields[fold(name)]
@@ -312,15 +312,15 @@ func (t *table) readColumns(fields []string) (read, not []string) {
 	return read, append(not, t.passed...)
 }
 
-// pass notes a member that is not read because it stands beside the list of rows.
+// pass records a member that is not read, because it is outside the list of rows.
 func (t *table) pass(member string) {
 	if !slices.Contains(t.passed, member) && len(t.passed) < maxMembers {
 		t.passed = append(t.passed, member)
 	}
 }
 
-// nearest returns the name of a column of fields that the file lacks, of which a name may be a misspelling, and its field.
-// People rarely misspell the first letter, and a rate is no date.
+// nearest returns the column and its field, among fields that the file lacks, of which name is probably a misspelling. The
+// first letter must be the same, because people rarely misspell it; without that rule "rate" would be a date.
 func (t *table) nearest(name string, fields []string) (best, of string) {
 	word := fold(name)
 	farthest := min(2, len(word)/2)
@@ -338,7 +338,7 @@ func (t *table) nearest(name string, fields []string) (best, of string) {
 	return best, of
 }
 
-// mapping is the value of --map that reads a column as a field, as one types it.
+// mapping returns the value of --map that reads a column as a field, quoted for a shell.
 func mapping(column, field string) string {
 	text := column + "=" + field
 	special := func(r rune) bool { return r < utf8.RuneSelf && !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' }
@@ -348,19 +348,19 @@ func mapping(column, field string) string {
 	return text
 }
 
-// needed are the fields without one of which no row of a kind can be imported.
+// needed lists groups of fields. A file must have one field of each group.
 var needed = map[transfer.Kind][][]string{
 	transfer.Products:  {{"title"}, {"price", "priceAmount"}},
 	transfer.Customers: {{"email", "phone"}},
 	transfer.Orders:    {{"reference", "id"}, {"email", "phone", "customer"}},
 }
 
-// keys are the fields without one of which no row can be found that is to be updated.
+// keys lists groups of fields that identify a row to update. A file must have one field of each group.
 var keys = map[transfer.Kind][][]string{
 	transfer.Products: {{"title", "id", "sku", "slug"}}, transfer.Customers: {{"email", "phone", "id"}}, transfer.Orders: {{"reference", "id"}},
 }
 
-// complete refuses a header that lacks what is needed of the kind, or a column that --map names.
+// complete refuses a header that lacks a needed field, or a column that --map names.
 func (t *table) complete(needed [][]string, columns []Column) error {
 	for _, c := range columns {
 		if _, there := t.places[fold(c.Name)]; !there && c.Field != "" {
@@ -383,7 +383,7 @@ func (t *table) complete(needed [][]string, columns []Column) error {
 	return nil
 }
 
-// shown lists the first names of many.
+// shown lists the first of many names.
 func shown(names []string) string {
 	const most = 12
 	if len(names) > most {
@@ -392,7 +392,7 @@ func shown(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// record is what is known of one object: a line, or several.
+// record is one object of the file: one line, or several.
 type record struct {
 	lines []line
 	table *table
@@ -404,7 +404,7 @@ func (r *record) value(field string) string {
 	return value
 }
 
-// on returns a field's value on one of the lines, and the column that it is in.
+// on returns a field's value on one of the lines, and its column.
 func (r *record) on(n int, field string) (value, column string) {
 	places := r.table.columnsOf(field)
 	if len(places) == 0 {
@@ -425,14 +425,14 @@ func (r *record) on(n int, field string) (value, column string) {
 	return "", r.table.header[places[0]]
 }
 
-// columnOf returns the column that a field is read from.
+// columnOf returns the column from which a field is read.
 func (r *record) columnOf(field string) string {
 	_, column := r.on(0, field)
 	return column
 }
 
-// key is what the lines of a record share: the value of the group's field, else the id. It is empty if
-// each line is a record of its own.
+// key returns the value that the lines of a record share: that of the group's field, else the id. It is empty if each line is a
+// record.
 func (r *record) key() string {
 	if r.table.Group == "" {
 		return ""
@@ -440,8 +440,7 @@ func (r *record) key() string {
 	return cmp.Or(r.value(r.table.Group), r.value("id"))
 }
 
-// goesOn reports whether a line is one of the same record: it has the group's value, or none, and no
-// other id or buyer.
+// goesOn reports whether a line continues the record: it has the group's value or none, and no other id or buyer.
 func (r *record) goesOn(further *record) bool {
 	for _, field := range []string{r.table.Group, "id", "customer"} {
 		if other := further.value(field); other != "" && other != r.value(field) {
@@ -449,13 +448,13 @@ func (r *record) goesOn(further *record) bool {
 		}
 	}
 	if _, orders := r.table.Columns["itemTitle"]; orders && !further.hasItem(0) {
-		return false // it is an order once more
+		return false // the order is repeated
 	}
 	email := further.value("email")
 	return email == "" || strings.EqualFold(email, r.value("email"))
 }
 
-// hasItem reports whether a line has an item of an order: anything but zeros in one of the columns of items.
+// hasItem reports whether a line has an order's item: a value other than zero in one of the columns of items.
 func (r *record) hasItem(n int) bool {
 	for _, field := range []string{"itemTitle", "itemProduct", "itemSku", "itemQuantity", "itemPrice", "itemTotal"} {
 		if text, _ := r.on(n, field); strings.Trim(text, "0.,") != "" {

@@ -16,20 +16,20 @@ import (
 	"unicode/utf8"
 )
 
-// FileError is a file of which nothing can be imported, with what to do.
+// FileError means that nothing in a file can be imported; it says what to do.
 type FileError struct{ Problem string }
 
 func (e *FileError) Error() string { return e.Problem }
 
-// LineError is a line that cannot be imported.
+// LineError is an error in a line.
 type LineError struct {
-	// Line counts from 1, as do the objects of a JSON array.
+	// Line counts from 1, also for the objects of a JSON array.
 	Line int
 	// Column is the column, or the field of a JSON object; empty for the whole line.
 	Column string
-	// Problem is why, such as "must be an amount"; Value is what was refused.
+	// Problem is the reason, such as "must be an amount"; Value is the refused value.
 	Problem, Value string
-	// With is the other row or customer that the problem is about, such as "line 2"; empty if there is none.
+	// With is the other row or customer of the problem, such as "line 2"; empty if there is none.
 	With string
 }
 
@@ -37,8 +37,8 @@ func (e *LineError) Error() string {
 	return fmt.Sprintf("line %d: %s %s", e.Line, e.Column, e.Problem)
 }
 
-// seekable returns the input as a file that can be read twice. What cannot be, such as a pipe, is first copied
-// to a file that remove deletes. If ctx ends while the input waits, so does the call.
+// seekable returns the input as a file that can be read twice. It first copies other inputs, such as a pipe, to a file that
+// remove deletes. If ctx ends while the input waits, seekable returns.
 func seekable(ctx context.Context, in io.Reader) (file io.ReadSeeker, remove func(), err error) {
 	if s, is := in.(io.ReadSeeker); is {
 		if _, err := s.Seek(0, io.SeekStart); err == nil {
@@ -69,11 +69,11 @@ func seekable(ctx context.Context, in io.Reader) (file io.ReadSeeker, remove fun
 	return spool, remove, nil
 }
 
-// spoolPattern is the name of temporary files that keep the input.
+// spoolPattern is the name of temporary files for the input.
 const spoolPattern = "storefront-import-*"
 
-// newSpool makes a temporary file that remove closes and deletes. When the process is killed, no file stays: on Unix it has no
-// name, and on Windows, which deletes no file that is open, the next import deletes it.
+// newSpool creates a temporary file, which remove closes and deletes. No file stays if the process is killed: on Unix it has no
+// name; Windows cannot delete an open file, so there the next import deletes it.
 func newSpool() (spool *os.File, remove func(), err error) {
 	left, _ := filepath.Glob(filepath.Join(os.TempDir(), spoolPattern))
 	for _, path := range left {
@@ -92,10 +92,10 @@ func newSpool() (spool *os.File, remove func(), err error) {
 	}, nil
 }
 
-// headBytes is how much of a file is looked at before it is read.
+// headBytes is how much of a file is examined before it is read.
 const headBytes = 32 << 10
 
-// noText are the first bytes of files that are no text, and what to do with them.
+// noText has the first bytes of files that are not text, and what to do with such a file.
 var noText = []struct{ mark, problem string }{
 	{"PK\x03\x04", "is an Excel workbook (or another ZIP file): save the sheet as CSV (in Excel: Save As, CSV UTF-8), and " +
 		"import that"},
@@ -104,7 +104,7 @@ var noText = []struct{ mark, problem string }{
 	{"%PDF", "is a PDF: import a CSV file, or one with a JSON object a line"},
 }
 
-// readable refuses by its first bytes a file that is no text or is empty.
+// readable refuses, by its first bytes, a file that is empty or not text.
 func readable(head []byte, utf16 bool) error {
 	for _, f := range noText {
 		if bytes.HasPrefix(head, []byte(f.mark)) {
@@ -123,8 +123,8 @@ func readable(head []byte, utf16 bool) error {
 	return nil
 }
 
-// utf16Order returns the name of the UTF-16 whose ASCII letters a text has: a byte of 0 beside each of the first ones. It is
-// empty for another text.
+// utf16Order returns the UTF-16 variant of a text, which has a zero byte beside each of its first ASCII letters. It is empty
+// for another text.
 func utf16Order(head []byte) string {
 	const letters = 8
 	var zeros [2]int
@@ -142,24 +142,24 @@ func utf16Order(head []byte) string {
 	return ""
 }
 
-// maxLineBytes bounds a line, or a record of a CSV file, as a body of the API is bounded.
+// maxLineBytes bounds a line, or a record of a CSV file. It is the maximum size of an API body.
 const maxLineBytes = 1 << 20
 
 // lines numbers the lines of a text, which end with \n, \r\n or \r.
 type lines struct {
 	*bufio.Scanner
 	number int
-	// A csv.Reader reads one line at a time, so that the lines of a record that is no CSV can be read again, each by
-	// itself: one quote too many does not take the rows behind it along.
+	// csv reads one line at a time, so that the lines of an invalid record can be read again, one by one: a stray quote does
+	// not swallow the lines after it.
 	csv       *csv.Reader
 	separator rune
 	encoding  textEncoding
-	taken     []string // the lines of the record
-	again     []string // lines to be read again
-	unread    string   // the rest of the line at hand
+	taken     []string // lines of the current record
+	again     []string // lines to read again
+	unread    string   // the rest of the current line
 	size      int
-	ended     bool // the record ran to the end of the file, or past maxLineBytes
-	tooLong   bool // a line is, and was reported
+	ended     bool // true if the record reached the end of the file or exceeded maxLineBytes
+	tooLong   bool // true if a line was too long, which was reported
 }
 
 func newLines(text io.Reader, e textEncoding) *lines {
@@ -169,7 +169,7 @@ func newLines(text io.Reader, e textEncoding) *lines {
 	return l
 }
 
-// anyLine is a bufio.SplitFunc.
+// anyLine is a bufio.SplitFunc for lines with any of these ends.
 func anyLine(data []byte, atEOF bool) (advance int, line []byte, err error) {
 	i := bytes.IndexAny(data, "\r\n")
 	switch {
@@ -183,7 +183,7 @@ func anyLine(data []byte, atEOF bool) (advance int, line []byte, err error) {
 	return i + 1, data[:i], nil
 }
 
-// next returns the next line that is not blank, valid until the next call.
+// next returns the next line that is not blank. It is valid until the next call.
 func (l *lines) next() ([]byte, int, error) {
 	for l.Scan() {
 		l.number++
@@ -197,7 +197,7 @@ func (l *lines) next() ([]byte, int, error) {
 	return nil, 0, l.end()
 }
 
-// end is why there is no further line.
+// end returns why there are no more lines.
 func (l *lines) end() error {
 	switch err := l.Err(); {
 	case errors.Is(err, bufio.ErrTooLong) && !l.tooLong:
@@ -209,7 +209,7 @@ func (l *lines) end() error {
 	return io.EOF
 }
 
-// Read gives the csv.Reader the next line.
+// Read returns the next line to the csv.Reader.
 func (l *lines) Read(p []byte) (int, error) {
 	for l.unread == "" {
 		var text string
@@ -227,7 +227,7 @@ func (l *lines) Read(p []byte) (int, error) {
 		}
 		l.number++
 		if text == "" && len(l.taken) == 0 {
-			continue // csv.Reader passes over it
+			continue // csv.Reader skips it
 		}
 		l.taken = append(l.taken, text)
 		l.size += len(text)
@@ -238,9 +238,9 @@ func (l *lines) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// record returns the values of the next line of a CSV file with those behind it that a quoted value runs over, and the
-// first line's number. Of a record that is no CSV it returns the first line, whose quotes are then letters, which is no
-// error if none of them opens a value.
+// record returns the values of the next line of a CSV file, including the following lines of a quoted value, and the first
+// line's number. For an invalid record it returns only the first line, with its quotes as letters; that is no error if no value
+// begins with a quote.
 func (l *lines) record() (values []string, at int, err error) {
 	l.taken, l.size, l.ended = nil, 0, false
 	values, err = l.csv.Read()
@@ -259,7 +259,7 @@ func (l *lines) record() (values []string, at int, err error) {
 		return values, at, &LineError{Line: at, Problem: l.encoding.problem(), Value: values[i]}
 	}
 	if !slices.ContainsFunc(values, func(v string) bool { return strings.HasPrefix(v, `"`) }) {
-		return values, at, nil // 12" vinyl
+		return values, at, nil // as in 12" vinyl
 	}
 	problem := `is no CSV: a value with quotes must stand in quotes, its own doubled, such as "12"" vinyl"`
 	if l.ended || len(l.taken) > 1 {
@@ -268,12 +268,12 @@ func (l *lines) record() (values []string, at int, err error) {
 	return values, at, &LineError{Line: at, Problem: problem}
 }
 
-// sepLine is the first line that names the separator of a file for Excel. Saving such a file again may add quotes and
-// empty cells to it.
+// sepLine matches a first line that names a file's separator for Excel. It allows quotes and empty cells, because programs that
+// save the file again may add them.
 var sepLine = regexp.MustCompile(`(?i)^"?sep=([^"\r\n])"?[,;\t]*(?:\r\n?|\n)`)
 
-// separatorIn returns the separator of a text's columns: the one that a first line such as sep=; names, or else that of
-// the header. mark is the length of that first line.
+// separatorIn returns the separator of a text's columns: the one in a first line such as sep=;, otherwise that of the header.
+// mark is the length of that first line.
 func separatorIn(head []byte) (separator rune, mark int) {
 	if named := sepLine.FindSubmatch(head); named != nil {
 		separator, _ = utf8.DecodeRune(named[1])
@@ -288,13 +288,13 @@ func separatorIn(head []byte) (separator rune, mark int) {
 	return separatorOf(head), 0
 }
 
-// isBlank reports whether a line has nothing but separators, quotes and spaces.
+// isBlank reports whether a line has only separators, quotes and spaces.
 func isBlank(line string) bool { return strings.Trim(strings.TrimSpace(line), ",;\t\" ") == "" }
 
-// separators are the separators of columns that are recognized in a header.
+// separators are the separators that are recognized in a header.
 const separators = ",;\t"
 
-// separatorOf returns the separator of a header: the one of separators that it has most of outside quotes.
+// separatorOf returns the separator that occurs most often in a header, outside of quotes.
 func separatorOf(head []byte) rune {
 	counts, quoted := make([]int, len(separators)), false
 	for _, c := range bytes.TrimSpace(head) {

@@ -41,7 +41,7 @@ func (c Config) serve(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		x := &exchange{Exchange: httplog.Begin(w)}
 		x.Span = trace.SpanFromContext(r.Context())
-		x.Header().Set("Date", c.Now().UTC().Format(http.TimeFormat)) // by which Client.Now answers
+		x.Header().Set("Date", c.Now().UTC().Format(http.TimeFormat)) // Client.Now reads it
 		r = r.WithContext(context.WithValue(tenant.WithRequest(r.Context(), &x.Request), exchangeKey{}, x))
 		refuse := func(err error) {
 			if refused := c.refuse(r.Context(), x, err); x.Status == 0 {
@@ -193,7 +193,7 @@ func (c Config) refuse(ctx context.Context, x *exchange, err error) *connect.Err
 	return x.Refusal.Connect(x.Request.ID.String(), c.Now())
 }
 
-// log writes the call's line, which has nothing of the client's own text but the member's name.
+// log writes the call's line. The member's name is the only text of the client in it.
 func (c Config) log(x *exchange, r *http.Request) {
 	var more []slog.Attr
 	if x.member != "" {
