@@ -135,7 +135,7 @@ func (g *generator) store(n, keys, products, orders, customers int) {
 	g.stores.add(s.id, fmt.Sprintf("Store %d", n), s.slug, "https://shops.example.com/"+s.slug, "XAF", "CM", "{}", "[]", 5.0,
 		opened, opened)
 	for k := range keys {
-		key := auth.NewKey()
+		key := auth.NewKey(s.id)
 		fingerprint := sha256.Sum256([]byte(key))
 		id := g.id(opened)
 		g.keys.add(id, s.id, fmt.Sprintf("Integration %d", k), fingerprint[:], auth.Hint(key),

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"entgo.io/ent/dialect"
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
 	"go.storefront.example/ent/db"
@@ -156,7 +157,7 @@ func TestDevReplacesAKeyThatCannotBeUsedAndSaysWhy(t *testing.T) {
 		}, false},
 		{"has expired", func() { now = now.Add(30 * 24 * time.Hour) }, false},
 		{"is not one of this database", func() { write("") }, false},
-		{"is not one of this database", func() { write(auth.NewKey()) }, false},
+		{"is not one of this database", func() { write(auth.NewKey(uuid.New())) }, false},
 		{"is of another store", func() { write(other.GetSecret()) }, false},
 		{"does not have every scope", func() { write(create(demoSlug, "narrow", "store:read").GetSecret()) }, false},
 		{"could be read by other users", func() { require.NoError(t, os.Chmod(path, 0o640)) }, true},

@@ -151,6 +151,7 @@ func storeTable(deletions map[string]*timestamppb.Timestamp) table[*storefrontv1
 		{name: "STATUS", value: func(st *storefrontv1.Store) string { return st.GetStatus().String() }},
 		{name: "CURRENCY", value: (*storefrontv1.Store).GetCurrency},
 		{name: "COUNTRY", value: (*storefrontv1.Store).GetCountry, optional: true},
+		{name: "BUCKET", value: bucketOf, optional: true},
 		{name: "CREATED", at: (*storefrontv1.Store).GetCreatedAt, optional: true},
 		{name: "DELETE", at: func(st *storefrontv1.Store) *timestamppb.Timestamp { return deletions[st.GetId()] }, optional: true},
 		{name: "ID", value: (*storefrontv1.Store).GetId, optional: true},
@@ -159,7 +160,7 @@ func storeTable(deletions map[string]*timestamppb.Timestamp) table[*storefrontv1
 		if d := deletions[st.GetId()]; d != nil {
 			at = apijson.AppendTime(nil, d.AsTime())
 		}
-		return fmt.Appendf(object[:len(object)-1], `,"deleteAt":%s}`, at)
+		return withBucket(fmt.Appendf(object[:len(object)-1], `,"deleteAt":%s}`, at), st)
 	}}
 }
 

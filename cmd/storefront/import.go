@@ -25,6 +25,7 @@ type importCmd struct {
 	target
 	secretKey
 	targets
+	buckets
 	Store      string   `required:"" placeholder:"SLUG" help:"The store, by slug or id."`
 	From       string   `default:"storefront" enum:"shopify,woocommerce,gumroad,stripe,storefront" placeholder:"SHOP" help:"The shop whose export the file is: shopify, woocommerce, gumroad, stripe (customers) or storefront (default: storefront)."`
 	Map        []string `placeholder:"COLUMN=FIELD" help:"Read a column as a field, such as Preis=price; COLUMN= leaves the column out. May be repeated."`

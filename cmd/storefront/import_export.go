@@ -51,6 +51,7 @@ func (c *importCmd) runExport(s *invocation, path string) error {
 		return fmt.Errorf("import: %s: store%s: %w", path, linesSuffix, err)
 	}
 	kinds := transfer.ExportedKinds
+	s.options.Shop.Buckets = c.Buckets
 	if m.WithSecrets {
 		kinds = slices.Concat(kinds, transfer.SecretKinds)
 		s.options.Webhooks.Targets = c.policy()

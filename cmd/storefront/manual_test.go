@@ -18,7 +18,7 @@ var update = flag.Bool("update", false, "write the manual's tables of flags anew
 
 // sections are those of the manual that say more about a flag.
 var sections = map[string]string{
-	"admin-addr": "Health and metrics", "brand-name": "The dashboard", "dashboard-url": "Notices", "drain-delay": "Health and metrics",
+	"admin-addr": "Health and metrics", "brand-name": "The dashboard", "buckets": "Behind a proxy", "dashboard-url": "Notices", "drain-delay": "Health and metrics",
 	"egress-proxy": "Delivering webhooks", "frame-ancestors": "The dashboard", "max-connections": "Overload", "notices-url": "Notices",
 	"old-admin-token": "Admin services", "old-secret-keys": "Replacing the secret key", "request-timeout": "Overload",
 	"activity-retention": "Leaving and forgetting", "docs": "Behind a proxy", "trusted-proxies": "Behind a proxy",

@@ -34,9 +34,9 @@ func freeAddress(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// nginx.conf is a complete example: it is run as it is, but for addresses and paths.
-func TestNginxInFront(t *testing.T) {
-	t.Parallel()
+// nginxProgram is the path of nginx; a test is skipped where there is none.
+func nginxProgram(t *testing.T) string {
+	t.Helper()
 	nginx, err := exec.LookPath("nginx")
 	if err != nil {
 		if os.Getenv("STOREFRONT_TEST_REQUIRE") != "" {
@@ -44,6 +44,78 @@ func TestNginxInFront(t *testing.T) {
 		}
 		t.Skip("there is no nginx here")
 	}
+	return nginx
+}
+
+// front is nginx with nginx.conf.
+type front struct {
+	addr   string
+	folder string // of its logs
+	caller *http.Client
+}
+
+// newFront starts nginx with nginx.conf as it is, but for paths, its own address, and what is replaced: addresses of servers, mostly.
+func newFront(t *testing.T, nginx string, replacements ...string) front {
+	t.Helper()
+	f := front{freeAddress(t), t.TempDir(), &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{
+		TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, ForceAttemptHTTP2: true, //nolint:gosec // A certificate of the test's own.
+	}}}
+	// The certificate of a test server, which is never asked for.
+	certified := httptest.NewTLSServer(http.NotFoundHandler())
+	defer certified.Close()
+	text, err := os.ReadFile("nginx.conf")
+	require.NoError(t, err)
+	config := strings.NewReplacer(append([]string{
+		"listen 443", "listen " + f.addr, "/var/log/nginx/", f.folder + "/",
+		"/etc/nginx/storefront.crt", filepath.Join(f.folder, "crt"), "/etc/nginx/storefront.key", filepath.Join(f.folder, "key"),
+		"events {}", "events {}\npid " + f.folder + "/pid;\nuser " + owner() + ";",
+		"http {", "http {\naccess_log off;\nclient_body_temp_path " + f.folder + "/body;\nproxy_temp_path " + f.folder +
+			"/proxy;\nfastcgi_temp_path " + f.folder + "/fastcgi;\nuwsgi_temp_path " + f.folder + "/uwsgi;\nscgi_temp_path " +
+			f.folder + "/scgi;",
+	}, replacements...)...).Replace(string(text))
+	writeCertificate(t, certified.TLS.Certificates[0], f.folder)
+	require.NoError(t, os.WriteFile(filepath.Join(f.folder, "nginx.conf"), []byte(config), 0o600))
+	// Without the test's context, which would kill it and leave its workers behind.
+	c := exec.Command(nginx, "-e", "stderr", "-p", f.folder, "-c", filepath.Join(f.folder, "nginx.conf"), "-g", "daemon off;")
+	c.Stderr = os.Stderr
+	require.NoError(t, c.Start())
+	t.Cleanup(func() {
+		_ = c.Process.Signal(os.Interrupt)
+		_ = c.Wait()
+	})
+	require.Eventually(t, func() bool {
+		status, _ := f.request(t, http.MethodGet, apiHost, "/v1/store", "", "")
+		return status == http.StatusUnauthorized
+	}, 20*time.Second, 50*time.Millisecond)
+	return f
+}
+
+// request sends a request to nginx, and returns the status and the body of the answer.
+func (f front) request(t *testing.T, method, host, path, key, body string) (int, string) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), method, "https://"+f.addr+path, strings.NewReader(body))
+	require.NoError(t, err)
+	r.Host = host
+	if key != "" {
+		r.Header.Set("Authorization", "Bearer "+key)
+	}
+	if body != "" {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	answer, err := f.caller.Do(r)
+	if err != nil {
+		return 0, err.Error()
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	require.NoError(t, err)
+	return answer.StatusCode, string(text)
+}
+
+// nginx.conf is a complete example: it is run as it is, but for addresses and paths.
+func TestNginxInFront(t *testing.T) {
+	t.Parallel()
+	nginx := nginxProgram(t)
 	i := installation{t, map[string]string{
 		"STOREFRONT_DATABASE_URL": dbtest.URL(t, dbtest.Postgres), "STOREFRONT_TRUSTED_PROXIES": "127.0.0.1", "STOREFRONT_DOCS": "on",
 		"STOREFRONT_API_URL": "https://api.example.com", "STOREFRONT_DRAIN_DELAY": "200ms", "STOREFRONT_ADMIN_TOKEN": remoteToken,
@@ -51,7 +123,7 @@ func TestNginxInFront(t *testing.T) {
 	i.run(nil, "store", "create", "--name", "S", "--slug", "s", "--currency", "EUR", "--country", "FR")
 	var key struct{ Key string }
 	i.run(&key, "key", "create", "--store", "s", "--name", "k", "--scopes", "products:read", "--expires", "30d")
-	one, other, front := freeAddress(t), freeAddress(t), freeAddress(t)
+	one, other := freeAddress(t), freeAddress(t)
 	admin := map[string]string{one: freeAddress(t), other: freeAddress(t)}
 	serve := func(addr string) *process {
 		return i.start("storefront", "listening", "server", "--addr", addr, "--admin-addr", admin[addr])
@@ -60,60 +132,20 @@ func TestNginxInFront(t *testing.T) {
 	var link struct{ URL string }
 	i.run(&link, "dashboard", "link", "--store", "s", "--member", "Awa", "--role", "owner", "--url", "https://dashboard.example.com")
 
-	folder := t.TempDir()
-	// The certificate of a test server, which is never asked for.
-	certified := httptest.NewTLSServer(http.NotFoundHandler())
-	defer certified.Close()
-	text, err := os.ReadFile("nginx.conf")
-	require.NoError(t, err)
-	config := strings.NewReplacer(
-		"10.0.0.1:8080", one, "10.0.0.2:8080", other, "10.0.0.1:8081", admin[one], "10.0.0.2:8081", admin[other],
-		"listen 443", "listen "+front, "/var/log/nginx/", folder+"/",
-		"/etc/nginx/storefront.crt", filepath.Join(folder, "crt"), "/etc/nginx/storefront.key", filepath.Join(folder, "key"),
-		"events {}", "events {}\npid "+folder+"/pid;\nuser "+owner()+";",
-		"http {", "http {\naccess_log off;\nclient_body_temp_path "+folder+"/body;\nproxy_temp_path "+folder+
-			"/proxy;\nfastcgi_temp_path "+
-			folder+"/fastcgi;\nuwsgi_temp_path "+folder+"/uwsgi;\nscgi_temp_path "+folder+"/scgi;",
-	).Replace(string(text))
-	writeCertificate(t, certified.TLS.Certificates[0], folder)
-	require.NoError(t, os.WriteFile(filepath.Join(folder, "nginx.conf"), []byte(config), 0o600))
-	// Without the test's context, which would kill it and leave its workers behind.
-	c := exec.Command(nginx, "-e", "stderr", "-p", folder, "-c", filepath.Join(folder, "nginx.conf"), "-g", "daemon off;")
-	c.Stderr = os.Stderr
-	require.NoError(t, c.Start())
-	t.Cleanup(func() {
-		_ = c.Process.Signal(os.Interrupt)
-		_ = c.Wait()
-	})
-	caller := &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{
-		TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, ForceAttemptHTTP2: true, //nolint:gosec // A certificate of the test's own.
-	}}
-	host := "api.example.com"
-	get := func(path string) (int, string) {
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://"+front+path, nil)
-		require.NoError(t, err)
-		r.Host = host
-		r.Header.Set("Authorization", "Bearer "+key.Key)
-		answer, err := caller.Do(r)
-		if err != nil {
-			return 0, err.Error()
-		}
-		defer answer.Body.Close()
-		body, err := io.ReadAll(answer.Body)
-		require.NoError(t, err)
-		return answer.StatusCode, string(body)
-	}
-	require.Eventually(t, func() bool { status, _ := get("/v1/products"); return status == http.StatusOK }, 20*time.Second,
-		50*time.Millisecond)
+	front := newFront(t, nginx, "10.0.0.1:8080", one, "10.0.0.2:8080", other, "10.0.0.1:8081", admin[one], "10.0.0.2:8081", admin[other])
+	host := apiHost
+	get := func(path string) (int, string) { return front.request(t, http.MethodGet, host, path, key.Key, "") }
+	status, page := get("/v1/products")
+	require.Equal(t, http.StatusOK, status, page)
 
 	for _, options := range [][]connect.ClientOption{{connect.WithGRPC()}, {connect.WithGRPCWeb()}, {connect.WithProtoJSON()}} {
-		products := storefrontv1connect.NewProductServiceClient(caller, "https://"+front, options...)
+		products := storefrontv1connect.NewProductServiceClient(front.caller, "https://"+front.addr, options...)
 		ctx, call := connect.NewClientContext(t.Context())
 		call.RequestHeader().Set("Authorization", "Bearer "+key.Key)
 		_, err := products.ListProducts(ctx, &storefrontv1.ListProductsRequest{})
 		require.NoError(t, err)
 	}
-	stream := grpcreflect.NewClient(caller, "https://"+front).NewStream(t.Context())
+	stream := grpcreflect.NewClient(front.caller, "https://"+front.addr).NewStream(t.Context())
 	names, err := stream.ListServices()
 	require.NoError(t, err)
 	require.Contains(t, names, protoreflect.FullName("grpc.health.v1.Health"))
@@ -127,25 +159,25 @@ func TestNginxInFront(t *testing.T) {
 		status, page := get(path)
 		require.Equal(t, http.StatusOK, status)
 		require.Contains(t, page, "https://api.example.com", path)
-		require.NotContains(t, page, front, path)
+		require.NotContains(t, page, front.addr, path)
 	}
 
 	// The dashboard has a name of its own, which leads to nothing else of the operator's listener.
 	host = "dashboard.example.com"
 	sign, found := strings.CutPrefix(link.URL, "https://"+host)
 	require.True(t, found)
-	status, page := get(sign)
+	status, page = get(sign)
 	require.Equal(t, http.StatusOK, status, page)
 	require.Contains(t, page, "Sign in to S")
 	for _, path := range []string{"/", "/metrics", "/readyz", "/storefront.admin.v1.StoreService/ListStores"} {
 		status, _ := get(path)
 		require.Equal(t, http.StatusNotFound, status, path)
 	}
-	logged, err := os.ReadFile(filepath.Join(folder, "dashboard.log"))
+	logged, err := os.ReadFile(filepath.Join(front.folder, "dashboard.log"))
 	require.NoError(t, err)
 	require.Contains(t, string(logged), "/dashboard/sign-in")
 	require.NotContains(t, string(logged), "token")
-	host = "api.example.com"
+	host = apiHost
 
 	// One server after the other is restarted; callers notice nothing.
 	done := make(chan struct{})
@@ -166,6 +198,9 @@ func TestNginxInFront(t *testing.T) {
 		require.Equal(t, http.StatusOK, status, body)
 	}
 }
+
+// apiHost is the name of the API in nginx.conf.
+const apiHost = "api.example.com"
 
 // owner is who runs the test: nginx must not leave its user for one who may not read the test's folder.
 func owner() string {

@@ -32,7 +32,8 @@ type serverCmd struct {
 	Addr      string `default:":8080" placeholder:"ADDR" help:"Address of the public API: plain HTTP, HTTP/2 included. The proxy in front terminates TLS."`
 	AdminAddr string `default:"127.0.0.1:8081" placeholder:"ADDR" help:"Address of the operator's listener: /healthz, /readyz, /metrics, /docs and, with --admin-token, the admin services and the dashboard. Do not expose it."`
 	adminToken
-	OldAdminToken  string        `secret:"" placeholder:"TOKEN" help:"A token that is still accepted while --admin-token replaces it."`
+	OldAdminToken string `secret:"" placeholder:"TOKEN" help:"A token that is still accepted while --admin-token takes its place."`
+	buckets
 	PublicURL      publicURL     `name:"public-url" clears:"" placeholder:"URL" help:"Base of the address of a store that has none of its own; the store's slug follows (default: http://localhost:3000)."`
 	APIURL         apiURL        `name:"api-url" clears:"" placeholder:"URL" help:"Public address of the API, such as https://api.example.com, that the reference at /docs and its openapi.json show (default: the one that their reader used)."`
 	DisableAfter   time.Duration `default:"72h" placeholder:"TIME" help:"How long a webhook may fail without a success before the worker disables it, as set for the worker; the dashboard shows it."`
@@ -82,7 +83,7 @@ func (c *serverCmd) check() error {
 // secrets need it, and they refuse without one.
 func (c *serverCmd) options() (admin.Options, error) {
 	o := admin.Options{
-		Shop:     shop.Options{PaymentLinksOff: !bool(c.PaymentLinks), PublicURL: string(c.PublicURL)},
+		Shop:     shop.Options{PaymentLinksOff: !bool(c.PaymentLinks), PublicURL: string(c.PublicURL), Buckets: c.Buckets},
 		Webhooks: webhooks.Options{Targets: c.policy(), DisableAfter: c.DisableAfter},
 	}
 	if _, embedded := keyFile(c.DatabaseURL); c.AdminToken == "" || c.SecretKey == "" && !embedded {

@@ -42,6 +42,8 @@ type sharding struct {
 	// DroppedKeys are the foreign keys that Apply drops for good.
 	DroppedKeys []string `json:"droppedKeys"`
 	Obstacles   []string `json:"obstacles"`
+	// Largest are the stores with the most rows.
+	Largest []shard.Store `json:"largestStores"`
 }
 
 // Run shows the plan.
@@ -56,8 +58,9 @@ func (c *shardPlanCmd) Run(s *invocation) error {
 }
 
 func (s *invocation) plan(plan shard.Plan) error {
-	shown := sharding{Tables: []shard.Table{}, DroppedKeys: []string{}, Obstacles: []string{}}
+	shown := sharding{Tables: []shard.Table{}, DroppedKeys: []string{}, Obstacles: []string{}, Largest: []shard.Store{}}
 	shown.Tables, shown.Obstacles = append(shown.Tables, plan.Tables...), append(shown.Obstacles, plan.Obstacles...)
+	shown.Largest = append(shown.Largest, plan.Largest...)
 	for _, k := range plan.Keys {
 		if k.Definition == "" {
 			shown.DroppedKeys = append(shown.DroppedKeys, k.Name)
@@ -76,6 +79,17 @@ func (s *invocation) plan(plan shard.Plan) error {
 	}
 	if err := s.list(strings.Fields("TABLE ROWS SIZE NEXT"), rows); err != nil {
 		return err
+	}
+	if len(plan.Largest) > 0 {
+		var largest [][]string
+		for _, e := range plan.Largest {
+			largest = append(largest, []string{e.Slug, e.Bucket, grouped(e.Rows)})
+		}
+		_, _ = fmt.Fprintln(s.out)
+		if err := s.list(strings.Fields("LARGEST BUCKET ROWS"), largest); err != nil {
+			return err
+		}
+		_, _ = fmt.Fprintln(s.out)
 	}
 	if len(shown.DroppedKeys) > 0 {
 		_, _ = fmt.Fprintf(s.out, "These foreign keys to tables of the coordinator go: %s\n", strings.Join(shown.DroppedKeys, ", "))
@@ -165,7 +179,7 @@ func (c *shardStatusCmd) Run(s *invocation) error {
 				if e.Alone {
 					alone = "yes"
 				}
-				rows = append(rows, []string{e.Slug, grouped(n(e)), e.Node, alone})
+				rows = append(rows, []string{e.Slug, e.Bucket, grouped(n(e)), e.Node, alone})
 			}
 			return rows
 		}
@@ -177,8 +191,8 @@ func (c *shardStatusCmd) Run(s *invocation) error {
 			header string
 			rows   [][]string
 		}{
-			{"LARGEST ROWS NODE ALONE", stores(status.Largest, func(e shard.Store) int64 { return e.Rows })},
-			{"HOTTEST REQUESTS NODE ALONE", stores(status.Hottest, func(e shard.Store) int64 { return e.Requests })},
+			{"LARGEST BUCKET ROWS NODE ALONE", stores(status.Largest, func(e shard.Store) int64 { return e.Rows })},
+			{"HOTTEST BUCKET REQUESTS NODE ALONE", stores(status.Hottest, func(e shard.Store) int64 { return e.Requests })},
 			{"MOVING FROM TO DONE", moves},
 		} {
 			if err == nil && len(more.rows) > 0 {

@@ -4,9 +4,11 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/google/uuid"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"go.storefront.example/ent/apijson"
+	"go.storefront.example/ent/tenant"
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 	"go.storefront.example/server/admin"
@@ -37,6 +39,11 @@ type storeFields struct {
 	PlatformFee      percent      `api:"platformFeePercent" placeholder:"PERCENT" help:"Fee of the platform in per cent, stored with each new order (default for a new store: 0)."`
 }
 
+// buckets is the setting of what makes stores.
+type buckets struct {
+	Buckets tenant.Buckets `clears:"" placeholder:"RANGES" help:"Buckets of this installation, such as 00-Kz or 00-Kz,Lq: new and imported stores are in one of them (default: all)."`
+}
+
 type storeCreateCmd struct {
 	target
 	Name     string `api:"name" required:"" placeholder:"NAME" help:"Name of the store."`
@@ -44,12 +51,15 @@ type storeCreateCmd struct {
 	Currency string `api:"currency" required:"" placeholder:"CODE" help:"ISO 4217 code, such as XAF; it cannot be changed."`
 	Country  string `api:"country" required:"" placeholder:"CODE" help:"Two-letter country code, such as CM."`
 	storeFields
+	Bucket *string `api:"bucket" placeholder:"XX" help:"The bucket of the store, such as 7Q, by which a proxy finds the installation of its API keys (default: any of --buckets)."`
+	buckets
 	PublicURL publicURL `name:"public-url" clears:"" placeholder:"URL" help:"Public address setting: the address of a store without --url is this and its slug (default: http://localhost:3000)."`
 }
 
 // Run creates the store.
 func (c *storeCreateCmd) Run(s *invocation) error {
 	in := &adminv1.CreateStoreRequest{}
+	s.options.Shop.Buckets = c.Buckets
 	if c.PublicURL != "" && c.URL == "" {
 		in.Url = new(shop.StoreURL(string(c.PublicURL), c.Slug))
 	}
@@ -115,11 +125,25 @@ func (s *invocation) printStore(ctx context.Context, o admin.API, found *storefr
 	return s.printStoreWith(found, set)
 }
 
-// printStoreWith prints a store with its settings.
+// printStoreWith prints a store with its settings and its bucket.
 func (s *invocation) printStoreWith(found *storefrontv1.Store, set *adminv1.StoreSettings) error {
 	settings := apijson.Marshal(set)
 	object := whole(found)
-	return s.print(append(append(object[:len(object)-1], ','), settings[1:]...))
+	return s.print(withBucket(append(append(object[:len(object)-1], ','), settings[1:]...), found))
+}
+
+// bucketOf is the bucket of a store.
+func bucketOf(st *storefrontv1.Store) string {
+	id, err := uuid.Parse(st.GetId())
+	if err != nil { // of the store that only has a list's columns
+		return ""
+	}
+	return tenant.Bucket(id)
+}
+
+// withBucket adds a store's bucket to a JSON object of the store.
+func withBucket(object []byte, st *storefrontv1.Store) []byte {
+	return fmt.Appendf(object[:len(object)-1], `,"bucket":%s}`, quoted(bucketOf(st)))
 }
 
 type storeUpdateCmd struct {

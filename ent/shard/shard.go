@@ -84,6 +84,8 @@ type Plan struct {
 	Keys, Triggers []Dependent
 	// Obstacles lists what the operator must do before Apply, in this order.
 	Obstacles []string
+	// Largest are the stores with the most rows.
+	Largest []Store
 }
 
 // Pending lists the tables that Apply would distribute.
@@ -116,8 +118,8 @@ func (c *Cluster) Plan(ctx context.Context) (Plan, error) {
 		return plan, err
 	}
 	pending := plan.Pending()
-	if len(pending) == 0 {
-		return plan, nil
+	if plan.Largest, err = c.largest(ctx, len(pending) == 0); err != nil || len(pending) == 0 {
+		return plan, err
 	}
 	if plan.Keys, err = c.dependents(ctx, `SELECT conname, conrelid::regclass::text,
   CASE WHEN confrelid = ANY ($2::regclass[]) THEN pg_get_constraintdef(oid) ELSE '' END FROM pg_constraint

@@ -11,6 +11,7 @@ import (
 	"github.com/lib/pq"
 
 	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/tenant"
 )
 
 // Node is a PostgreSQL server of the cluster.
@@ -27,10 +28,11 @@ type Node struct {
 type Store struct {
 	ID       uuid.UUID `json:"id"`
 	Slug     string    `json:"slug"`
-	Rows     int64     `json:"rows,omitempty"`     // in the largest of its tables
+	Bucket   string    `json:"bucket"`
+	Rows     int64     `json:"rows,omitempty"`     // products, customers, orders and payment links, in a list of the largest stores
 	Requests int64     `json:"requests,omitempty"` // in this minute, or in the one before for keys that are idle now
-	Node     string    `json:"node"`
-	Alone    bool      `json:"alone"` // in a shard of its own
+	Node     string    `json:"node,omitempty"`     // on a cluster
+	Alone    bool      `json:"alone"`              // in a shard of its own
 }
 
 // Move is a shard that Citus is moving to another node.
@@ -76,12 +78,11 @@ func (c *Cluster) Status(ctx context.Context) (Status, error) {
 		s.Nodes = append(s.Nodes, n)
 	}
 	var err error
-	if s.Largest, err = c.most(ctx, "SELECT store_id, sum(total) FROM row_counts WHERE days = 32",
-		func(of *Store) *int64 { return &of.Rows }); err != nil {
+	if s.Largest, err = c.largest(ctx, true); err != nil {
 		return s, err
 	}
 	if s.Hottest, err = c.most(ctx, `SELECT k.store_id, sum(r.count) FROM rate_counters r JOIN api_keys k ON k.id = r.id
- WHERE r.minute >= floor(extract(epoch FROM now()) / 60) - 1`, func(of *Store) *int64 { return &of.Requests }); err != nil {
+ WHERE r.minute >= floor(extract(epoch FROM now()) / 60) - 1`, true, func(of *Store) *int64 { return &of.Requests }); err != nil {
 		return s, err
 	}
 	for row := range db.Rows(ctx, c.db.Reader(), `SELECT shardid, sourcename || ':' || sourceport, targetname || ':' || targetport,
@@ -96,16 +97,27 @@ func (c *Cluster) Status(ctx context.Context) (Status, error) {
 	return s, nil
 }
 
+// largest returns the stores with the most rows. Their nodes are known only once the tables are distributed.
+func (c *Cluster) largest(ctx context.Context, distributed bool) ([]Store, error) {
+	return c.most(ctx, "SELECT store_id, sum(total) FROM row_counts WHERE days = 32", distributed,
+		func(of *Store) *int64 { return &of.Rows })
+}
+
 // most returns the stores for which the query sums has the highest sums.
-func (c *Cluster) most(ctx context.Context, sums string, field func(*Store) *int64) ([]Store, error) {
+func (c *Cluster) most(ctx context.Context, sums string, distributed bool, field func(*Store) *int64) ([]Store, error) {
+	place, of := "'', false", ""
+	if distributed {
+		place, of = "n.nodename || ':' || n.nodeport, h.shardminvalue = h.shardmaxvalue", ofStore
+	}
 	found := []Store{}
 	for row := range db.Rows(ctx, c.db.Reader(), "WITH most (id, n) AS MATERIALIZED ("+sums+` GROUP BY 1 ORDER BY 2 DESC LIMIT $1)
- SELECT s.id, s.slug, most.n::bigint, n.nodename || ':' || n.nodeport, h.shardminvalue = h.shardmaxvalue
- FROM most JOIN stores s USING (id) `+ofStore+` ORDER BY most.n DESC, s.slug`, maxStores) {
+ SELECT s.id, s.slug, most.n::bigint, `+place+`
+ FROM most JOIN stores s USING (id) `+of+` ORDER BY most.n DESC, s.slug`, maxStores) {
 		var e Store
 		if err := row.Scan(&e.ID, &e.Slug, field(&e), &e.Node, &e.Alone); err != nil {
 			return nil, err
 		}
+		e.Bucket = tenant.Bucket(e.ID)
 		found = append(found, e)
 	}
 	return found, nil

@@ -13,6 +13,7 @@ import (
 
 	"go.storefront.example/ent/apijson"
 	"go.storefront.example/ent/hook"
+	"go.storefront.example/ent/tenant"
 	"go.storefront.example/gen/ent"
 	"go.storefront.example/gen/ent/activityentry"
 	"go.storefront.example/gen/ent/customer"
@@ -73,6 +74,10 @@ func (o *Operator) ImportStore(ctx context.Context, in *adminv1.ImportStoreReque
 	refuse := func(why string) error {
 		return apierr.Invalid("The export cannot be imported into the store "+in.GetStore()+".", apijson.Field{Name: "store",
 			Message: why})
+	}
+	if bucket := tenant.Bucket(sourceID); (in.GetCreate() || in.GetWithSecrets()) && !o.buckets.Has(bucket) {
+		return nil, refuse(fmt.Sprintf("must be in one of this installation's buckets, %s, because a proxy sends its keys by their bucket, "+
+			"%s, elsewhere: put that into --buckets first", o.buckets, bucket))
 	}
 	source, err := o.db.Client().Store.Query().Where(store.ID(sourceID)).Only(ctx)
 	if err != nil && !ent.IsNotFound(err) {

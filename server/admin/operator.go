@@ -70,6 +70,7 @@ type Operator struct {
 	db       *db.DB
 	watches  watches
 	exports  chan struct{} // holds one value for each running export
+	buckets  tenant.Buckets
 }
 
 // Options are the platform's choices for all stores.
@@ -81,7 +82,7 @@ type Options struct {
 // New returns the operator of the stores on a database.
 func New(s *db.DB, o Options) *Operator {
 	return &Operator{rules: shop.New(s, o.Shop), webhooks: webhooks.New(s, o.Webhooks), sessions: signin.New(s), db: s,
-		exports: make(chan struct{}, maxExports)}
+		exports: make(chan struct{}, maxExports), buckets: o.Shop.Buckets}
 }
 
 // Now returns the database's time.

@@ -187,7 +187,7 @@ func TestRowsWithSecretsAreChecked(t *testing.T) {
 		at := timestamppb.New(time.UnixMilli(1_790_000_000_000))
 		fingerprint := func(text string) string { sum := auth.Fingerprint(text); return hex.EncodeToString(sum[:]) }
 		key := func(change func(k *adminv1.ExportedKey)) *adminv1.ExportedKey {
-			text := auth.NewKey()
+			text := auth.NewKey(uuid.New())
 			k := &adminv1.ExportedKey{Key: &adminv1.Key{Id: uuid.NewString(), Name: "k", Hint: auth.Hint(text), Scopes: []string{"store:read"},
 				Status: adminv1.Key_active, CreatedAt: at}, Fingerprint: fingerprint(text)}
 			change(k)
@@ -220,7 +220,7 @@ func TestRowsWithSecretsAreChecked(t *testing.T) {
 			"another store's id":       {"id", func(k *adminv1.ExportedKey) { k.Key.Id = taken.GetKey().GetId() }},
 			"no name":                  {"key.name", func(k *adminv1.ExportedKey) { k.Key.Name = " " }},
 			"a long name":              {"key.name", func(k *adminv1.ExportedKey) { k.Key.Name = strings.Repeat("k", 101) }},
-			"a whole key as its hint":  {"key.hint", func(k *adminv1.ExportedKey) { k.Key.Hint = auth.NewKey() }},
+			"a whole key as its hint":  {"key.hint", func(k *adminv1.ExportedKey) { k.Key.Hint = auth.NewKey(uuid.New()) }},
 			"no scope":                 {"key.scopes", func(k *adminv1.ExportedKey) { k.Key.Scopes = nil }},
 			"an unknown scope":         {"key.scopes", func(k *adminv1.ExportedKey) { k.Key.Scopes = []string{"store:read", "admin"} }},
 			"no fingerprint":           {"fingerprint", func(k *adminv1.ExportedKey) { k.Fingerprint = "" }},
@@ -228,7 +228,7 @@ func TestRowsWithSecretsAreChecked(t *testing.T) {
 			"a long fingerprint":       {"fingerprint", func(k *adminv1.ExportedKey) { k.Fingerprint += "00" }},
 			"upper case":               {"fingerprint", func(k *adminv1.ExportedKey) { k.Fingerprint = "AB" + k.Fingerprint[2:] }},
 			"no digits":                {"fingerprint", func(k *adminv1.ExportedKey) { k.Fingerprint = strings.Repeat("g", 64) }},
-			"the text of a key":        {"fingerprint", func(k *adminv1.ExportedKey) { k.Fingerprint = auth.NewKey() }},
+			"the text of a key":        {"fingerprint", func(k *adminv1.ExportedKey) { k.Fingerprint = auth.NewKey(uuid.New()) }},
 			"another store's":          {"fingerprint", func(k *adminv1.ExportedKey) { k.Fingerprint = fingerprint(taken.GetSecret()) }},
 			"no status":                {"key.status", func(k *adminv1.ExportedKey) { k.Key.Status = 0 }},
 			"revoked, at no time":      {"revokedAt", func(k *adminv1.ExportedKey) { k.Key.Status = adminv1.Key_revoked }},

@@ -22,7 +22,7 @@ func BenchmarkGateAdmit(b *testing.B) {
 	for _, name := range dbtest.Databases() {
 		b.Run(name, func(b *testing.B) {
 			s := dbtest.New(b, name, db.Config{})
-			text := auth.NewKey()
+			text := auth.NewKey(uuid.New())
 			fingerprint := auth.Fingerprint(text)
 			shop := tenant.Store{ID: uuid.Must(uuid.NewV7())}
 			ctx := tenant.With(b.Context(), shop, tenant.Actor{Type: tenant.ActorOperator})

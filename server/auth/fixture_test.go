@@ -146,7 +146,7 @@ func (k key) header() []string { return []string{"Bearer " + k.text} }
 // newKey makes a key of f.shop; expires may be zero.
 func (f *fixture) newKey(name string, expires time.Time) key {
 	f.Helper()
-	k := key{uuid.Must(uuid.NewV7()), auth.NewKey()}
+	k := key{uuid.Must(uuid.NewV7()), auth.NewKey(uuid.New())}
 	fingerprint := auth.Fingerprint(k.text)
 	f.in(f.shop, func(ctx context.Context, tx *ent.Tx) error {
 		create := tx.ApiKey.Create().SetID(k.id).SetStoreID(f.shop.ID).SetName(name).SetFingerprint(fingerprint[:]).
@@ -177,10 +177,10 @@ func (f *fixture) lastUse(k key) *time.Time {
 }
 
 // unknown is a well-formed key that does not exist, and malformed one with a wrong checksum.
-func unknown() []string { return []string{"Bearer " + auth.NewKey()} }
+func unknown() []string { return []string{"Bearer " + auth.NewKey(uuid.New())} }
 
 func malformed() []string {
-	text := auth.NewKey()
+	text := auth.NewKey(uuid.New())
 	last := "0"
 	if strings.HasSuffix(text, "0") {
 		last = "1"

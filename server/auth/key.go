@@ -5,34 +5,39 @@ import (
 	"crypto/sha256"
 	"hash/crc32"
 	"strings"
+
+	"github.com/google/uuid"
+
+	"go.storefront.example/ent/tenant"
 )
 
 // Prefix starts every key. It is fixed so that secret scanners recognise a key (specification,
 // Authentication).
 const Prefix = "svc_live_"
 
-// The text of a key is Prefix, then randomDigits base-62 digits of randomness (214 bits), then checksumDigits base-62 digits of
-// the CRC-32 of everything before them.
+// The text of a key is Prefix, then the two base-62 digits of its store's bucket, then 34 of randomness (202 bits), then
+// checksumDigits of the CRC-32 of everything before them. Keys made before stores had buckets have 36 digits of
+// randomness, so nothing may decide from a key's text which store it belongs to.
 const (
-	digits         = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-	randomDigits   = 36
+	digits         = tenant.Base62
+	bodyDigits     = 36
 	checksumDigits = 6 // 62^6 > 2^32: every CRC-32 has exactly one form
-	keyLength      = len(Prefix) + randomDigits + checksumDigits
+	keyLength      = len(Prefix) + bodyDigits + checksumDigits
 	hintDigits     = 4
 )
 
-// NewKey returns a new random key. Show it once and never store it: store its Fingerprint and Hint.
-func NewKey() string {
+// NewKey returns a new random key of a store. Show it once and never store it: store its Fingerprint and Hint.
+func NewKey(store uuid.UUID) string {
 	key := make([]byte, 0, keyLength)
-	key = append(key, Prefix...)
+	key = append(key, Prefix+tenant.Bucket(store)...)
 	// 248 is the largest multiple of 62 in a byte. Larger bytes are discarded, because otherwise the first eight digits would
 	// be more frequent than the others. 48 bytes are enough in most cases.
 	const fair = 256 / len(digits) * len(digits)
 	var random [48]byte
-	for len(key) < len(Prefix)+randomDigits {
+	for len(key) < len(Prefix)+bodyDigits {
 		_, _ = rand.Read(random[:]) // rand.Read never fails; it crashes the process instead
 		for _, b := range random {
-			if int(b) < fair && len(key) < len(Prefix)+randomDigits {
+			if int(b) < fair && len(key) < len(Prefix)+bodyDigits {
 				key = append(key, digits[int(b)%len(digits)])
 			}
 		}
@@ -41,7 +46,7 @@ func NewKey() string {
 }
 
 // Fingerprint is the stored form of a key, by which it is looked up: SHA-256 of the whole text. A
-// slow hash would add nothing, because 214 bits cannot be guessed.
+// slow hash would add nothing, because 202 bits cannot be guessed.
 func Fingerprint(key string) [32]byte { return sha256.Sum256([]byte(key)) }
 
 // Hint is the part of a key that may be shown after its creation: the prefix and the last four characters, such as

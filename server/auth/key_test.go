@@ -6,8 +6,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"go.storefront.example/ent/tenant"
 	"go.storefront.example/server/auth"
 )
 
@@ -19,14 +21,14 @@ const (
 
 func TestWellFormed(t *testing.T) {
 	t.Parallel()
-	key := auth.NewKey()
+	key := auth.NewKey(uuid.New())
 	for _, row := range []struct {
 		reason string
 		key    string
 		want   bool
 	}{
 		{"a new key", key, true},
-		{"a checksum computed elsewhere", zeroes, true},
+		{"a key of before there were buckets, with a checksum computed elsewhere", zeroes, true},
 		{"another one", alphabet, true},
 		{"nothing", "", false},
 		{"the prefix alone", auth.Prefix, false},
@@ -60,21 +62,23 @@ func TestNewKey(t *testing.T) {
 	seen := map[string]bool{}
 	counts := map[byte]int{}
 	for range keys {
-		key := auth.NewKey()
+		store := uuid.New()
+		key := auth.NewKey(store)
 		require.True(t, auth.WellFormed(key))
 		require.Equal(t, checked(key[:45]), key)
 		require.False(t, seen[key], "no key twice")
 		seen[key] = true
-		for i := 9; i < 45; i++ {
+		require.Equal(t, tenant.Bucket(store), key[9:11])
+		for i := 11; i < 45; i++ {
 			counts[key[i]]++
 		}
 	}
-	// A digit comes up 2322 times on average with a standard deviation of 48. With the remainder of
-	// a whole byte, the first eight digits would come up 2812 times: ten deviations off.
-	const mean = keys * 36 / 62
+	// A digit comes up 2193 times on average with a standard deviation of 46. With the remainder of
+	// a whole byte, the first eight digits would come up 2656 times: ten deviations off.
+	const mean = keys * 34 / 62
 	require.Len(t, counts, 62)
 	for digit, count := range counts {
-		require.InDelta(t, mean, count, 7*48, "digit %c", digit)
+		require.InDelta(t, mean, count, 7*46, "digit %c", digit)
 	}
 }
 

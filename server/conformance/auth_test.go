@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 	"google.golang.org/protobuf/proto"
 
@@ -72,7 +73,7 @@ var _ = cases(
 			if last == other {
 				other = "1"
 			}
-			for _, key := range []string{auth.NewKey(), b.key[:len(b.key)-1] + other, b.key + "x", "svc_live_", "x",
+			for _, key := range []string{auth.NewKey(uuid.New()), b.key[:len(b.key)-1] + other, b.key + "x", "svc_live_", "x",
 				strings.ToUpper(b.key)} {
 				b.with(key).challenged("api_key_invalid")
 			}

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
 	"go.storefront.example/ent/db/dbtest"
@@ -80,7 +81,7 @@ func TestAddressLimit(t *testing.T) {
 				b.with(revoked).challenged("api_key_revoked")
 			}
 			for i := range 20 {
-				key := auth.NewKey()
+				key := auth.NewKey(uuid.New())
 				if i%2 == 1 {
 					key = "malformed" // counted alike
 				}
@@ -89,7 +90,7 @@ func TestAddressLimit(t *testing.T) {
 				b.rate(a, 120, 30)
 			}
 			b.rate(b.answer(&getStore{}), 119, 30)
-			for _, key := range []string{auth.NewKey(), "malformed", b.key, revoked, ""} {
+			for _, key := range []string{auth.NewKey(uuid.New()), "malformed", b.key, revoked, ""} {
 				for _, f := range protocols() {
 					a := b.with(key).on(f).answer(&getStore{})
 					require.Nil(t, b.refusedAs(a, 429, "rate_limited"))

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
 	"go.storefront.example/ent/db/dbtest"
@@ -31,7 +32,7 @@ func TestMetrics(t *testing.T) {
 
 			b.json("PATCH", "/v1/customers/"+a.body["id"].(string), `{"nope":1}`)
 			for range 25 {
-				b.with(auth.NewKey()).answer(&getStore{})
+				b.with(auth.NewKey(uuid.New())).answer(&getStore{})
 			}
 			other := b.newBench(t, restProtocol{})
 			for range 121 {

@@ -68,7 +68,7 @@ func (s *Shop) CreateKey(ctx context.Context, d KeyDraft) (CreatedKey, error) {
 	if err := p.Err(); err != nil {
 		return CreatedKey{}, err
 	}
-	text := auth.NewKey()
+	text := auth.NewKey(t.ID)
 	fingerprint := auth.Fingerprint(text)
 	var row *ent.ApiKey
 	err = hook.Change(ctx, s.db, func(ctx context.Context, tx *ent.Tx) error {

@@ -10,6 +10,7 @@ package shop
 import (
 	"go.storefront.example/ent/count"
 	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/tenant"
 	"go.storefront.example/server/validate"
 )
 
@@ -21,6 +22,8 @@ type Options struct {
 	// PublicURL is the address to which the slug of a store without an address of its own is appended. Empty means
 	// DefaultPublicURL.
 	PublicURL string
+	// Buckets are those of this installation: each store that CreateStore makes is in one of them.
+	Buckets tenant.Buckets
 }
 
 // DefaultPublicURL is the PublicURL of a platform that sets none.

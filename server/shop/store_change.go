@@ -80,12 +80,34 @@ func (p *problems) storeFields(in proto.Message, country string) Change[ent.Stor
 // StoreURL returns the address of a store that has none of its own: the public address setting with the slug.
 func StoreURL(public, slug string) string { return strings.TrimSuffix(public, "/") + "/" + slug }
 
-// CreateStore creates a store with a new id; actor makes the change. Without a URL the store's address is the public address
-// setting with its slug.
+// CreateStore creates a store with a new id, in the bucket that the request names or else in one of the installation's; actor makes
+// the change. Without a URL the store's address is the public address setting with its slug.
 //
 // It refuses with validation_failed, phone_invalid or slug_taken.
 func (s *Shop) CreateStore(ctx context.Context, actor tenant.Actor, in *adminv1.CreateStoreRequest) (*storefrontv1.Store, error) {
-	return s.createStore(ctx, actor, uuid.Must(uuid.NewV7()), nil, in)
+	return s.createStore(ctx, actor, uuid.Nil, nil, in)
+}
+
+// newStoreID returns an id in the named bucket, or else in one of the installation's. One in 3,844 random ids is in a given
+// bucket, so the search takes some milliseconds at most.
+func (s *Shop) newStoreID(p *problems, bucket *string) uuid.UUID {
+	buckets := s.options.Buckets
+	switch {
+	case bucket == nil:
+	case !tenant.IsBucket(*bucket):
+		p.Invalid("bucket", fmt.Sprintf("must be two letters or digits, such as 7Q, not %q", *bucket))
+		return uuid.Nil
+	case !buckets.Has(*bucket):
+		p.Invalid("bucket", fmt.Sprintf("must be one of this installation's buckets, %s, not %s", buckets, *bucket))
+		return uuid.Nil
+	default:
+		buckets = tenant.Buckets(*bucket)
+	}
+	for {
+		if id := uuid.Must(uuid.NewV7()); buckets.Has(tenant.Bucket(id)) {
+			return id
+		}
+	}
 }
 
 // RestoreStore creates a store again with its id, its time of creation, its currency and its country, even if these two were
@@ -104,6 +126,9 @@ func (s *Shop) createStore(ctx context.Context, actor tenant.Actor, id uuid.UUID
 	in *adminv1.CreateStoreRequest) (
 	*storefrontv1.Store, error) {
 	p := &problems{}
+	if createdAt == nil {
+		id = s.newStoreID(p, in.Bucket)
+	}
 	money, country := in.GetCurrency(), in.GetCountry()
 	if createdAt == nil || !exportedCodes.MatchString(money+" "+country) {
 		money, country = p.Currency("currency", money), p.Country("country", country)

@@ -192,8 +192,11 @@ type CreateStoreRequest struct {
 	UnavailableTypes []v1.Product_Type `protobuf:"varint,13,rep,packed,name=unavailable_types,json=unavailableTypes,proto3,enum=storefront.v1.Product_Type" json:"unavailable_types,omitempty"`
 	// The platform's share of each order recorded, in per cent, 0 to 100; 0 unless named.
 	PlatformFeePercent *float64 `protobuf:"fixed64,14,opt,name=platform_fee_percent,json=platformFeePercent,proto3,oneof" json:"platform_fee_percent,omitempty"`
-	unknownFields      protoimpl.UnknownFields
-	sizeCache          protoimpl.SizeCache
+	// The bucket of the store, such as `7Q`: the two letters or digits after `svc_live_` that the API keys of the store have, by
+	// which a proxy finds its installation. One of the server's `--buckets` unless named.
+	Bucket        *string `protobuf:"bytes,15,opt,name=bucket,proto3,oneof" json:"bucket,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *CreateStoreRequest) Reset() {
@@ -322,6 +325,13 @@ func (x *CreateStoreRequest) GetPlatformFeePercent() float64 {
 		return *x.PlatformFeePercent
 	}
 	return 0
+}
+
+func (x *CreateStoreRequest) GetBucket() string {
+	if x != nil && x.Bucket != nil {
+		return *x.Bucket
+	}
+	return ""
 }
 
 // Which page of the stores to list.
@@ -832,7 +842,7 @@ const file_storefront_admin_v1_store_proto_rawDesc = "" +
 	"\fconfirm_slug\x18\x03 \x01(\tR\vconfirmSlugB\x10\n" +
 	"\x0e_grace_seconds\"+\n" +
 	"\x13RestoreStoreRequest\x12\x14\n" +
-	"\x05store\x18\x01 \x01(\tR\x05store\"\x8d\b\n" +
+	"\x05store\x18\x01 \x01(\tR\x05store\"\xce\b\n" +
 	"\x12CreateStoreRequest\x12\x95\x01\n" +
 	"\x04name\x18\x01 \x01(\tB\x80\x01\xbaH}\xc8\x01\x01rx\x10\x01\x18\xc8\x012q^[^\\x00-\\x08\\x0B-\\x1F\\x7F-\\x9F]*[^ \\x00-\\x1F\\x7F-\\x9F\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000][^\\x00-\\x08\\x0B-\\x1F\\x7F-\\x9F]*$R\x04name\x12\x12\n" +
 	"\x04slug\x18\x02 \x01(\tR\x04slug\x12\x1a\n" +
@@ -848,7 +858,8 @@ const file_storefront_admin_v1_store_proto_rawDesc = "" +
 	"\x06status\x18\v \x01(\x0e2\x1b.storefront.v1.Store.StatusB\b\xbaH\x05\x82\x01\x02\x10\x01H\x05R\x06status\x88\x01\x01\x121\n" +
 	"\x12payment_links_open\x18\f \x01(\bH\x06R\x10paymentLinksOpen\x88\x01\x01\x12H\n" +
 	"\x11unavailable_types\x18\r \x03(\x0e2\x1b.storefront.v1.Product.TypeR\x10unavailableTypes\x12N\n" +
-	"\x14platform_fee_percent\x18\x0e \x01(\x01B\x17\xbaH\x14\x12\x12\x19\x00\x00\x00\x00\x00\x00Y@)\x00\x00\x00\x00\x00\x00\x00\x00H\aR\x12platformFeePercent\x88\x01\x01\x1a>\n" +
+	"\x14platform_fee_percent\x18\x0e \x01(\x01B\x17\xbaH\x14\x12\x12\x19\x00\x00\x00\x00\x00\x00Y@)\x00\x00\x00\x00\x00\x00\x00\x00H\aR\x12platformFeePercent\x88\x01\x01\x124\n" +
+	"\x06bucket\x18\x0f \x01(\tB\x17\xbaH\x14r\x122\x10^[0-9A-Za-z]{2}$H\bR\x06bucket\x88\x01\x01\x1a>\n" +
 	"\x10SocialLinksEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01B\x06\n" +
@@ -859,7 +870,8 @@ const file_storefront_admin_v1_store_proto_rawDesc = "" +
 	"\x0f_whatsapp_phoneB\t\n" +
 	"\a_statusB\x15\n" +
 	"\x13_payment_links_openB\x17\n" +
-	"\x15_platform_fee_percent\"b\n" +
+	"\x15_platform_fee_percentB\t\n" +
+	"\a_bucket\"b\n" +
 	"\x11ListStoresRequest\x12 \n" +
 	"\tpage_size\x18\x01 \x01(\x05H\x00R\bpageSize\x88\x01\x01\x12\x1d\n" +
 	"\n" +

@@ -1,0 +1,37 @@
+package shard_test
+
+import (
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"go.storefront.example/ent/count"
+	"go.storefront.example/ent/db/dbtest"
+	"go.storefront.example/ent/tenant"
+)
+
+// Whoever splits an installation by buckets sees where the rows are, also on one PostgreSQL without Citus.
+func TestAPlanNamesTheLargestStoresWithTheirBuckets(t *testing.T) {
+	t.Parallel()
+	dbtest.OnePostgres(t, "it is what is planned for one")
+	cluster, s := on(t, dbtest.URL(t, dbtest.Postgres))
+	fill(t, s, 12)
+	var large uuid.UUID
+	require.NoError(t, s.Writer().QueryRow(`INSERT INTO customers (id, store_id, name, email, search, created_at, updated_at)
+ SELECT gen_random_uuid(), id, '', 'b@example.com', '', now(), now() FROM stores WHERE slug = 's7' RETURNING store_id`).Scan(&large))
+	stores, err := count.New(s).StoresAfter(t.Context(), uuid.Nil, 100)
+	require.NoError(t, err)
+	for _, store := range stores {
+		_, err := count.New(s).Recount(t.Context(), store.ID)
+		require.NoError(t, err)
+	}
+	plan, err := cluster.Plan(t.Context())
+	require.NoError(t, err)
+	require.Len(t, plan.Largest, 10)
+	require.Equal(t, large, plan.Largest[0].ID)
+	require.Equal(t, tenant.Bucket(large), plan.Largest[0].Bucket)
+	require.EqualValues(t, 5, plan.Largest[0].Rows)
+	require.EqualValues(t, 4, plan.Largest[1].Rows)
+	require.NotEmpty(t, plan.Obstacles)
+}
