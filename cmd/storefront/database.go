@@ -17,6 +17,7 @@ import (
 
 type migrateCmd struct {
 	Up     migrateUpCmd     `cmd:"" default:"withargs" help:"Bring the schema up to date (default)."`
+	Plan   migratePlanCmd   `cmd:"" help:"Show what up would do: statements, tables, locks, and about how long."`
 	Status migrateStatusCmd `cmd:"" help:"Show which migrations are applied."`
 
 	Recount migrateRecountCmd `cmd:"" help:"Count the rows of stores again, if totals of lists are wrong."`
@@ -57,9 +58,21 @@ type migrateUpCmd struct{ database }
 func (c *migrateUpCmd) Run(s *invocation) error {
 	var applied []db.Migration
 	shown := newProgress(s.errs, "migrating", 0)
-	err := migrate(s.ctx, c.database,
-		func(m db.Migration) { shown.draw(fmt.Sprintf("%s %d %s…", shown.what, m.Version, m.Name)) },
-		func(m db.Migration) { applied = append(applied, m) })
+	err := migrate(s.ctx, c.database, watcher{
+		begin:   func(m db.Migration) { shown.draw(fmt.Sprintf("%s %d %s…", shown.what, m.Version, m.Name)) },
+		applied: func(m db.Migration) { applied = append(applied, m) },
+		progress: func(line string, begun bool) {
+			if isTerminal(s.errs) {
+				shown.draw(cut(shown.what+" "+line, terminalOf(s.errs, s.env).columns))
+			} else if begun {
+				_, _ = fmt.Fprintln(s.errs, line)
+			}
+		},
+		waits: func(line string) {
+			shown.end()
+			_, _ = fmt.Fprintln(s.errs, line)
+		},
+	})
 	shown.end()
 	if err != nil {
 		return err

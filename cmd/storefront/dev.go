@@ -65,7 +65,7 @@ func (c *devCmd) Run(s *invocation) error {
 
 // start makes the demo store and serves it.
 func (c *devCmd) start(s *invocation, data database, logger *slog.Logger) error {
-	if err := migrate(s.ctx, data, func(db.Migration) {}, func(db.Migration) {}); err != nil {
+	if err := migrate(s.ctx, data, watcher{begin: func(db.Migration) {}, applied: func(db.Migration) {}}); err != nil {
 		return err
 	}
 	// Until dev serves, and after it has ended, commands use the database directly.

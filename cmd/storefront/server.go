@@ -10,7 +10,10 @@ import (
 	"net/http"
 	"runtime"
 	"slices"
+	"sync"
 	"time"
+
+	"entgo.io/ent/dialect"
 
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/hook"
@@ -122,7 +125,16 @@ func (c *serverCmd) serve(s *invocation) error {
 				logger.InfoContext(s.ctx, message, "version", m.Version, "name", m.Name)
 			}
 		}
-		if err := migrate(s.ctx, c.database, log("migrating"), log("migrated")); err != nil {
+		err := migrate(s.ctx, c.database, watcher{
+			begin: log("migrating"), applied: log("migrated"),
+			progress: func(line string, begun bool) {
+				if begun {
+					logger.InfoContext(s.ctx, "migrating", "statement", line)
+				}
+			},
+			waits: func(line string) { logger.WarnContext(s.ctx, line) },
+		})
+		if err != nil {
 			return err
 		}
 	}
@@ -170,8 +182,17 @@ func boundedBy(timeout time.Duration) db.Config {
 	}
 }
 
-// migrate applies the missing migrations. It calls begin before each one, and report after it.
-func migrate(ctx context.Context, d database, begin, report func(db.Migration)) error {
+// watcher has what is called while the schema is brought up to date.
+type watcher struct {
+	begin, applied func(db.Migration) // before each migration, and after it
+	// progress gets what a migration does, about twice a second; begun reports that its statement is another one than before.
+	progress func(line string, begun bool)
+	// waits gets the sessions that keep it from a table, each time that they change.
+	waits func(line string)
+}
+
+// migrate applies the missing migrations.
+func migrate(ctx context.Context, d database, w watcher) error {
 	handle, err := hook.Open(ctx, db.Config{URL: d.DatabaseURL})
 	if err != nil {
 		return err
@@ -183,16 +204,50 @@ func migrate(ctx context.Context, d database, begin, report func(db.Migration)) 
 	left = slices.DeleteFunc(left, func(m db.Migration) bool { return m.AppliedAt != nil })
 	next := func() {
 		if len(left) > 0 {
-			begin(left[0])
+			w.begin(left[0])
 			left = left[1:]
 		}
 	}
 	next()
-	err = handle.Migrate(ctx, func(m db.Migration) {
-		report(m)
-		next()
-	})
+	stop, err := w.watch(ctx, handle)
+	if err == nil {
+		err = handle.Migrate(ctx, func(m db.Migration) {
+			w.applied(m)
+			next()
+		})
+		stop()
+	}
+	if err != nil && ctx.Err() != nil {
+		err = errors.New("the migration was stopped; `storefront migrate up` goes on with it")
+	}
 	return errors.Join(err, handle.Close())
+}
+
+// watch reports the progress of a migration until it is stopped.
+func (w watcher) watch(ctx context.Context, handle *db.DB) (stop func(), err error) {
+	var plan []db.PlannedMigration
+	if handle.Dialect() == dialect.Postgres { // a SQLite file would be read as a whole
+		if plan, err = handle.Plan(ctx); err != nil {
+			return nil, err
+		}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	var watching sync.WaitGroup
+	statement, waits := "", ""
+	watching.Go(func() {
+		handle.WatchMigration(ctx, func(p db.MigrationProgress) {
+			w.progress(progressLine(plan, p), p.SQL != statement)
+			statement = p.SQL
+			if line := waitLine(p.Waits); len(p.Waits) > 0 && line != waits {
+				waits = line
+				w.waits(line)
+			}
+		})
+	})
+	return func() {
+		cancel()
+		watching.Wait()
+	}, nil
 }
 
 // serve runs a server until the context ends. It calls bound once both addresses are bound.

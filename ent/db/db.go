@@ -103,6 +103,8 @@ type dialect struct {
 	rowLock string
 	// versions is the query that counts the tables of migrations: none or one.
 	versions string
+	// tables lists the tables: name, about how many rows, bytes with the indexes, and whether a migration checks its foreign keys.
+	tables string
 	// findElsewhere returns ErrSearchPath if the tables are in another schema.
 	findElsewhere func(ctx context.Context, pool *sql.DB) error
 	// provider applies migrations through the pool.

@@ -4,3 +4,6 @@ import "database/sql"
 
 // Migrator is the pool for changes of the schema.
 func (d *DB) Migrator() (*sql.DB, error) { return d.migrator() }
+
+// Locks are PostgreSQL's locks by their strength.
+var Locks = locks

@@ -23,7 +23,9 @@ type Migration struct {
 
 // Migrate brings the schema up to date and calls report after each migration that it applied. It may run twice, and in several
 // processes at once: on PostgreSQL they take turns under a session lock; on SQLite the loser of a race is rolled back as a
-// whole and continues with the remaining migrations. It leaves a schema newer than the binary alone.
+// whole and continues with the remaining migrations. If it is stopped, even by a kill, the next call continues. On PostgreSQL
+// it waits for a table that another transaction holds until the context ends, a moment at a time, so that others do not wait
+// behind it; WatchMigration reports that transaction. It leaves a schema newer than the binary alone.
 func (d *DB) Migrate(ctx context.Context, report func(Migration)) error {
 	db, err := d.migrator()
 	if err != nil {
@@ -58,6 +60,13 @@ func (d *DB) migrate(ctx context.Context, db *sql.DB, report func(Migration)) er
 			return nil
 		case err == nil:
 			applied, deadlocks = result.Source.Version, 0
+		case pq.As(err, pqerror.LockNotAvailable) != nil:
+			applied = 0
+			select { // those who waited behind this migration go on meanwhile
+			case <-ctx.Done():
+				return fmt.Errorf("migrate: %w", ctx.Err())
+			case <-time.After(lockPause):
+			}
 		case pq.As(err, pqerror.TRDeadlockDetected) != nil && deadlocks < maxDeadlocks:
 			applied, deadlocks = 0, deadlocks+1 // the others, which use the tables meanwhile, went on
 		default:
@@ -69,6 +78,9 @@ func (d *DB) migrate(ctx context.Context, db *sql.DB, report func(Migration)) er
 		}
 	}
 }
+
+// lockPause is the time between two tries for a table that another transaction holds.
+const lockPause = 2 * time.Second
 
 // maxDeadlocks bounds the retries of a migration that deadlocked with servers or workers.
 const maxDeadlocks = 20

@@ -10,7 +10,6 @@ import (
 
 	entdialect "entgo.io/ent/dialect"
 	"github.com/google/uuid"
-	"github.com/pressly/goose/v3"
 	"github.com/pressly/goose/v3/lock"
 	"github.com/stretchr/testify/require"
 
@@ -18,7 +17,6 @@ import (
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/db/dbtest"
 	"go.storefront.example/ent/hook"
-	"go.storefront.example/ent/migrations"
 	"go.storefront.example/ent/migrations/drift"
 )
 
@@ -198,16 +196,7 @@ func TestADatabaseOf202609KeepsItsRows(t *testing.T) {
 	t.Parallel()
 	eachEmpty(t, func(t *testing.T, url string) {
 		s := open(t, url)
-		files, err := migrations.FS(s.Dialect())
-		require.NoError(t, err)
-		dialect := goose.DialectPostgres
-		if s.Dialect() == entdialect.SQLite {
-			dialect = goose.DialectSQLite3
-		}
-		provider, err := goose.NewProvider(dialect, s.Writer(), files, goose.WithDisableGlobalRegistry(true))
-		require.NoError(t, err)
-		_, err = provider.UpTo(t.Context(), 1)
-		require.NoError(t, err)
+		dbtest.MigrateTo(t, s, 1)
 		exec := func(statement string, args ...any) error {
 			_, err := s.Writer().Exec(statement, args...)
 			return err
@@ -260,26 +249,6 @@ func TestADatabaseOf202609KeepsItsRows(t *testing.T) {
 				"an order refers to rows of its own store")
 		}
 	})
-}
-
-// Behind a lock that is held for long, everybody would wait with the migration.
-func TestAMigrationDoesNotWaitLongForALock(t *testing.T) {
-	t.Parallel()
-	s := dbtest.NewEmpty(t, dbtest.Postgres, db.Config{})
-	files, err := migrations.FS(s.Dialect())
-	require.NoError(t, err)
-	provider, err := goose.NewProvider(goose.DialectPostgres, s.Writer(), files, goose.WithDisableGlobalRegistry(true))
-	require.NoError(t, err)
-	_, err = provider.UpTo(t.Context(), 1)
-	require.NoError(t, err)
-	tx, err := s.Writer().Begin()
-	require.NoError(t, err)
-	_, err = tx.Exec("LOCK TABLE orders IN ACCESS SHARE MODE")
-	require.NoError(t, err)
-	require.ErrorContains(t, s.Migrate(t.Context(), func(db.Migration) {}),
-		"run it again once long transactions, such as a backup, have ended")
-	require.NoError(t, tx.Rollback())
-	require.NoError(t, s.Migrate(t.Context(), func(db.Migration) {}))
 }
 
 func TestANewerSchemaIsCurrentForAnOlderBinary(t *testing.T) {

@@ -6,14 +6,11 @@ import (
 	"time"
 	"unicode"
 
-	entdialect "entgo.io/ent/dialect"
 	"github.com/google/uuid"
-	"github.com/pressly/goose/v3"
 	"github.com/stretchr/testify/require"
 
 	"go.storefront.example/ent/db"
 	"go.storefront.example/ent/db/dbtest"
-	"go.storefront.example/ent/migrations"
 )
 
 // What was folded and stored before is found and compared as what is stored now.
@@ -21,16 +18,7 @@ func TestTextsOfAnOlderRuleAreRenewed(t *testing.T) {
 	t.Parallel()
 	eachEmpty(t, func(t *testing.T, url string) {
 		s := open(t, url)
-		files, err := migrations.FS(s.Dialect())
-		require.NoError(t, err)
-		dialect := goose.DialectPostgres
-		if s.Dialect() == entdialect.SQLite {
-			dialect = goose.DialectSQLite3
-		}
-		provider, err := goose.NewProvider(dialect, s.Writer(), files, goose.WithDisableGlobalRegistry(true))
-		require.NoError(t, err)
-		_, err = provider.UpTo(t.Context(), 4)
-		require.NoError(t, err)
+		dbtest.MigrateTo(t, s, 4)
 		exec := func(statement string, args ...any) {
 			_, err := s.Writer().Exec(statement, args...)
 			require.NoError(t, err)

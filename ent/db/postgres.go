@@ -22,6 +22,8 @@ import (
 	"github.com/lib/pq/pqerror"
 	"github.com/pressly/goose/v3"
 	"github.com/pressly/goose/v3/lock"
+
+	"go.storefront.example/ent/migrations"
 )
 
 const (
@@ -34,10 +36,15 @@ const (
 	idleTime = 5 * time.Minute
 	// lifeTime is the age at which a connection is replaced, so that new servers get their share.
 	lifeTime = time.Hour
-	// lockTries is how often a migration tries, once a second, to get the lock that another migration holds.
-	lockTries   = 300
+	// lockTries is how often a migration tries, once a second, to get the lock that another migration holds. That one may run for
+	// hours, and PostgreSQL completes its statement even if its process was killed.
+	lockTries   = 24 * 60 * 60
 	unlockTries = 30
 )
+
+// migrationLockTimeout is how long a migration waits for a table, and so how long others wait behind it. It is longer than PostgreSQL's
+// deadlock_timeout of a second, after which an autovacuum leaves the table to it.
+const migrationLockTimeout = 1200 * time.Millisecond
 
 var postgres = &dialect{
 	name:     entdialect.Postgres,
@@ -51,8 +58,12 @@ var postgres = &dialect{
 			return nil, err
 		}
 		return goose.NewProvider(goose.DialectPostgres, pool, files,
-			goose.WithSessionLocker(locker), goose.WithDisableGlobalRegistry(true))
+			goose.WithSessionLocker(dropInvalid{locker}), goose.WithDisableGlobalRegistry(true))
 	},
+	// A table that was never analyzed has no estimate; then a row has 200 bytes.
+	tables: `SELECT relname, COALESCE(pg_relation_size(oid) * NULLIF(reltuples, -1) / NULLIF(relpages, 0) / current_setting('block_size')::int,
+  pg_relation_size(oid) / 200)::bigint, pg_total_relation_size(oid), false
+ FROM pg_class WHERE relkind = 'r' AND relnamespace <> 'pg_catalog'::regnamespace AND pg_table_is_visible(oid) ORDER BY 1`,
 	findElsewhere: func(ctx context.Context, pool *sql.DB) error {
 		var path, found string
 		err := pool.QueryRowContext(ctx, `SELECT current_setting('search_path'),
@@ -147,6 +158,45 @@ func openPostgres(ctx context.Context, c Config) (*DB, error) {
 	return d, nil
 }
 
+// dropInvalid is the lock of migrations. Whoever takes it drops the indexes that a CREATE INDEX CONCURRENTLY of a migration left invalid
+// when it was stopped, so that the migration builds them again.
+type dropInvalid struct{ lock.SessionLocker }
+
+// SessionLock implements lock.SessionLocker.
+func (l dropInvalid) SessionLock(ctx context.Context, conn *sql.Conn) error {
+	if err := l.SessionLocker.SessionLock(ctx, conn); err != nil {
+		return err
+	}
+	files, err := migrations.List(entdialect.Postgres)
+	if err != nil {
+		return err
+	}
+	var names []string
+	for _, f := range files {
+		for _, found := range concurrentIndex.FindAllStringSubmatch(strings.Join(f.Statements, "\n"), -1) {
+			names = append(names, found[1])
+		}
+	}
+	var drop []string
+	for row := range Rows(ctx, conn, `SELECT quote_ident(relname) FROM pg_index JOIN pg_class ON oid = indexrelid
+ WHERE NOT indisvalid AND pg_table_is_visible(oid) AND relname = ANY ($1)`, pq.Array(names)) {
+		var name string
+		if err := row.Scan(&name); err != nil {
+			return fmt.Errorf("look for invalid indexes: %w", err)
+		}
+		drop = append(drop, name)
+	}
+	for _, name := range drop {
+		if _, err := conn.ExecContext(ctx, "DROP INDEX CONCURRENTLY "+name); err != nil {
+			return fmt.Errorf("drop the invalid index %s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// concurrentIndex finds the names of the indexes that migrations build while others write.
+var concurrentIndex = regexp.MustCompile(`INDEX CONCURRENTLY IF NOT EXISTS \W(\w+)`)
+
 // isSharded reports whether Citus has distributed the outbox, and with it the other tables in shard.Tables.
 func isSharded(ctx context.Context, on *sql.DB) (sharded bool, err error) {
 	err = on.QueryRowContext(ctx, "SELECT to_regclass('pg_dist_partition') IS NOT NULL").Scan(&sharded)
@@ -187,6 +237,7 @@ func (c Config) settings() map[string]string {
 func migrationSettings() map[string]string {
 	all := requiredSettings()
 	all["statement_timeout"], all["idle_in_transaction_session_timeout"] = "0", "0"
+	all["lock_timeout"] = strconv.FormatInt(migrationLockTimeout.Milliseconds(), 10)
 	return all
 }
 

@@ -25,6 +25,11 @@ var files embed.FS
 type File struct {
 	Version int64  // from 1, without gaps
 	Name    string // as in 00001_NAME.sql
+	// Statements are those of the file, each as it is sent to the database: one command, or what lies between StatementBegin and
+	// StatementEnd.
+	Statements []string
+	// OneTransaction reports whether the file is applied as a whole, rather than each statement by itself.
+	OneTransaction bool
 }
 
 // Folder returns the name of the folder with an ent dialect's migrations.
@@ -51,7 +56,42 @@ func List(name string) ([]File, error) {
 		if err != nil || version != int64(i+1) {
 			return nil, fmt.Errorf("list the migrations: %s is out of order", e.Name())
 		}
-		list[i] = File{Version: version, Name: rest}
+		text, err := files.ReadFile(Folder(name) + "/" + e.Name())
+		if err != nil {
+			return nil, fmt.Errorf("list the migrations: %w", err)
+		}
+		list[i] = File{Version: version, Name: rest, Statements: split(string(text)), OneTransaction: !strings.Contains(string(text), noTransaction)}
 	}
 	return list, nil
+}
+
+// The annotations of goose by which split cuts a file.
+const (
+	noTransaction  = "-- +goose NO TRANSACTION\n"
+	statementBegin = "-- +goose StatementBegin"
+	statementEnd   = "-- +goose StatementEnd"
+)
+
+// split cuts a file into its statements as goose does, whose parser is internal. Comments before a statement are not part of it.
+func split(text string) (statements []string) {
+	var lines []string
+	whole := false // the statement lasts until StatementEnd
+	for line := range strings.SplitSeq(text, "\n") {
+		ends := !whole && strings.HasSuffix(line, ";")
+		switch {
+		case line == statementBegin:
+			whole = true
+			continue
+		case line == statementEnd:
+			whole, ends = false, true
+		case len(lines) == 0 && (line == "" || strings.HasPrefix(line, "--")):
+			continue
+		default:
+			lines = append(lines, line)
+		}
+		if ends {
+			statements, lines = append(statements, strings.Join(lines, "\n")), nil
+		}
+	}
+	return statements
 }

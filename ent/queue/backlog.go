@@ -35,6 +35,8 @@ type Backlog struct {
 	// BackupAge is the age of the last verified backup of a SQLite file; without one, the age of the database. It is nil on
 	// PostgreSQL, which has its own backups.
 	BackupAge *time.Duration
+	// Snapshots are those that are held open; nil on SQLite.
+	Snapshots *Snapshots
 }
 
 // MarkBackup stores, in a transaction on SQLite, when a verified backup began.
@@ -66,6 +68,9 @@ func ReadBacklog(ctx context.Context, s *db.DB) (Backlog, error) {
 		b.BackupAge = new(max(0, s.Now().Sub(time.UnixMilli(last))))
 	}
 	var err error
+	if b.Snapshots, err = ReadSnapshots(ctx, s); err != nil {
+		return Backlog{}, err
+	}
 	if b.NoticesFailing, err = notice.Failing(ctx, s); err != nil {
 		return Backlog{}, err
 	}
@@ -100,6 +105,10 @@ var (
 		"Customers who are still to be forgotten because the last step of that failed; each is tried again."+sameForAll, nil, nil)
 	backupDesc = prometheus.NewDesc("storefront_backup_age_seconds",
 		"Age of the last verified backup of a SQLite database; without one, of the database."+sameForAll, nil, nil)
+	snapshotDesc = prometheus.NewDesc("storefront_snapshot_age_seconds",
+		"Age of the oldest snapshot of PostgreSQL that a session or a prepared transaction holds open; 0 if there is none."+sameForAll, nil, nil)
+	deadRowsDesc = prometheus.NewDesc("storefront_dead_rows",
+		"About how many dead rows of outbox, deliveries and row deltas PostgreSQL keeps."+sameForAll, nil, nil)
 )
 
 // Collector exposes the backlog of a database as Prometheus metrics. Goroutines may share it.
@@ -130,6 +139,8 @@ func (c *Collector) Describe(into chan<- *prometheus.Desc) {
 	into <- noticesDesc
 	into <- forgettingsDesc
 	into <- backupDesc
+	into <- snapshotDesc
+	into <- deadRowsDesc
 }
 
 // Collect implements prometheus.Collector.
@@ -149,6 +160,10 @@ func (c *Collector) Collect(into chan<- prometheus.Metric) {
 	gauge(forgettingsDesc, float64(b.ForgettingsFailing))
 	if b.BackupAge != nil {
 		gauge(backupDesc, b.BackupAge.Seconds())
+	}
+	if b.Snapshots != nil {
+		gauge(snapshotDesc, b.Snapshots.Oldest().Seconds())
+		gauge(deadRowsDesc, float64(b.Snapshots.DeadRows))
 	}
 }
 

@@ -2,8 +2,10 @@ package queue
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"log/slog"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -44,7 +46,7 @@ func TestBacklogIsReadOffIndexes(t *testing.T) {
 		}
 		b, err := ReadBacklog(t.Context(), s)
 		require.NoError(t, err)
-		require.Equal(t, Backlog{Lag: b.Lag, Outbox: maxCounted, First: maxCounted, Retries: 2000}, b, "the third webhook is disabled")
+		require.Equal(t, Backlog{Lag: b.Lag, Snapshots: b.Snapshots, Outbox: maxCounted, First: maxCounted, Retries: 2000}, b, "the third webhook is disabled")
 	})
 }
 
@@ -96,7 +98,7 @@ func TestBacklogTellsWhatThereIsToDo(t *testing.T) {
 			t.Helper()
 			var err error
 			for tries := 0; tries == 0 || err != nil && tries < 10; tries++ { // a busy machine may need longer than a look may take
-				err = testutil.CollectAndCompare(NewCollector(s, slog.New(slog.DiscardHandler)), strings.NewReader(text))
+				err = testutil.CollectAndCompare(NewCollector(s, slog.New(slog.DiscardHandler)), strings.NewReader(text), told...)
 			}
 			require.NoError(t, err)
 		}
@@ -161,6 +163,42 @@ storefront_outbox_rows ROWS
 		_, err := s.Writer().Exec("UPDATE webhooks SET epoch = 2 WHERE id = $1", webhook)
 		require.NoError(t, err)
 		expect(text("90", "2", "0", "0"))
+	})
+}
+
+// told are the metrics of which the database of a test has a definite value.
+var told = []string{"storefront_backup_age_seconds", "storefront_deliveries_waiting", "storefront_forgettings_failing",
+	"storefront_notices_failing_seconds", "storefront_outbox_lag_seconds", "storefront_outbox_rows"}
+
+func TestASnapshotThatIsHeldOpenIsSeen(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, s *db.DB) {
+		gauges := func() int {
+			return testutil.CollectAndCount(NewCollector(s, slog.New(slog.DiscardHandler)), "storefront_snapshot_age_seconds", "storefront_dead_rows")
+		}
+		if s.Dialect() == entdialect.SQLite {
+			none, err := ReadSnapshots(t.Context(), s)
+			require.NoError(t, err)
+			require.Nil(t, none)
+			require.Zero(t, gauges())
+			return
+		}
+		tx, err := s.Writer().BeginTx(t.Context(), &sql.TxOptions{Isolation: sql.LevelRepeatableRead})
+		require.NoError(t, err)
+		_, err = tx.Exec("SET LOCAL application_name = 'a dump'; SELECT 1")
+		require.NoError(t, err)
+		found, err := ReadSnapshots(t.Context(), s)
+		require.NoError(t, err)
+		held := func(h HeldSnapshot) bool { return strings.Contains(h.Holder, "(a dump, idle in transaction)") }
+		i := slices.IndexFunc(found.Held, held)
+		require.GreaterOrEqual(t, i, 0, "%+v", found.Held)
+		require.Positive(t, *found.Held[i].Age)
+		require.GreaterOrEqual(t, found.Oldest(), *found.Held[i].Age)
+		require.Equal(t, 2, gauges())
+		require.NoError(t, tx.Rollback())
+		found, err = ReadSnapshots(t.Context(), s)
+		require.NoError(t, err)
+		require.False(t, slices.ContainsFunc(found.Held, held))
 	})
 }
 

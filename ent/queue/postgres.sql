@@ -141,6 +141,27 @@ SELECT (SELECT count(*) FROM (SELECT 1 FROM live l CROSS JOIN LATERAL (
   SELECT 1 FROM deliveries d WHERE d.store_id = l.store_id AND d.webhook_id = l.webhook_id AND d.epoch = l.epoch AND d.retry = true
   LIMIT 10000) d LIMIT 10000) r)
 
+-- name: snapshots
+-- Who keeps VACUUM from removing dead rows, the longest first: for how long, which PostgreSQL does not note for slots and standbys, and for
+-- how many transactions. A role sees others' times only with pg_read_all_stats.
+SELECT holder, seconds, transactions FROM (
+ SELECT format('process %s (%s, %s)', pid, COALESCE(NULLIF(application_name, ''), '-'), state) AS holder,
+  extract(epoch FROM clock_timestamp() - xact_start)::float8 AS seconds, GREATEST(age(backend_xmin), age(backend_xid)) AS transactions
+  FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() AND xact_start IS NOT NULL
+   AND (backend_xmin IS NOT NULL OR backend_xid IS NOT NULL) AND backend_type NOT IN ('walsender', 'autovacuum worker')
+ UNION ALL
+ SELECT format('the prepared transaction %s', gid), extract(epoch FROM clock_timestamp() - prepared)::float8, age(transaction)
+  FROM pg_prepared_xacts WHERE database = current_database()
+ UNION ALL
+ SELECT format('the replication slot %s', slot_name), NULL, age(xmin) FROM pg_replication_slots WHERE xmin IS NOT NULL
+ UNION ALL
+ SELECT format('the standby %s', application_name), NULL, age(backend_xmin) FROM pg_stat_replication WHERE backend_xmin IS NOT NULL
+) h ORDER BY transactions DESC, seconds DESC NULLS LAST
+
+-- name: dead rows
+SELECT COALESCE(sum(n_dead_tup), 0)::bigint FROM pg_stat_user_tables
+ WHERE relid = ANY (ARRAY[to_regclass('deliveries'), to_regclass('outbox'), to_regclass('row_deltas')]::oid[])
+
 -- name: deliveries of
 -- Those of events to a webhook, and whether each settles its event there: it succeeded or is pending. A waiting one of an
 -- earlier epoch of the webhook is cancelled, and so does not.

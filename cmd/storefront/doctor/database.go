@@ -118,6 +118,7 @@ var checks = []struct {
 	{name: "emails", tables: true, ask: emails},
 	{name: "forgettings", tables: true, ask: forgettings},
 	{name: "transactions", postgres: true, tables: true, ask: transactions},
+	{name: "snapshots", postgres: true, tables: true, ask: snapshots},
 	{name: "nodes", postgres: true, tables: true, ask: nodes},
 	{name: "shards", postgres: true, tables: true, ask: shards},
 }
@@ -411,6 +412,36 @@ func openFor(ctx context.Context, s *db.DB, long time.Duration) Finding {
 			"open for long, which keeps old days from being dropped: %s", strings.Join(said, ", "))
 	}
 	return ok("none open for more than %v", long)
+}
+
+// manyDeadRows is how many dead rows make the scans of deliveries, the outbox and the row deltas slow.
+const manyDeadRows = 100_000
+
+// snapshots looks for what keeps PostgreSQL from removing dead rows, and how many there are.
+func snapshots(ctx context.Context, s *db.DB, _ Installation) Finding {
+	found, err := queue.ReadSnapshots(ctx, s)
+	if err != nil {
+		return broken(err)
+	}
+	return snapshotsFinding(*found)
+}
+
+func snapshotsFinding(found queue.Snapshots) Finding {
+	cost := fmt.Sprintf("about %s dead rows of deliveries, outbox and row deltas are kept", humanize.Comma(found.DeadRows))
+	if len(found.Held) == 0 {
+		return ok("none held open; %s", cost)
+	}
+	oldest := found.Held[0] // by transactions; those of one moment, by age
+	text := oldest.Holder + " holds one"
+	if oldest.Age != nil {
+		text += fmt.Sprintf(" for %v", oldest.Age.Round(time.Second))
+	}
+	text += fmt.Sprintf(", since %s transactions; %s", humanize.Comma(oldest.Transactions), cost)
+	if found.Oldest() < longTransaction && (found.DeadRows < manyDeadRows || oldest.Transactions < manyDeadRows) {
+		return ok("%s", text)
+	}
+	return warn("let it end, or end it: pg_terminate_backend of a process, ROLLBACK PREPARED of a prepared transaction, "+
+		"pg_drop_replication_slot of a slot, hot_standby_feedback = off on a standby", "%s, so that deliveries become slow", text)
 }
 
 // SecretKeys are the keys with which a server or a worker would start.

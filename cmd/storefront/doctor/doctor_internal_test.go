@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"database/sql"
 	"errors"
 	"fmt"
 	"net"
@@ -167,6 +168,28 @@ func TestOpenTransactions(t *testing.T) {
 		`SELECT pg_terminate_backend\(\d+\);`)
 	require.NoError(t, tx.Rollback())
 	requireFinding(t, openFor(t.Context(), s, 0), OK, "", "")
+}
+
+func TestHeldSnapshots(t *testing.T) {
+	t.Parallel()
+	requireFinding(t, snapshotsFinding(queue.Snapshots{DeadRows: 12}), OK, "none held open; about 12 dead rows", "")
+	dump := queue.HeldSnapshot{Holder: "process 7 (pg_dump, active)", Age: new(time.Minute), Transactions: 30_000}
+	requireFinding(t, snapshotsFinding(queue.Snapshots{Held: []queue.HeldSnapshot{dump}, DeadRows: manyDeadRows}), OK,
+		`process 7 \(pg_dump, active\) holds one for 1m0s, since 30,000 transactions; about 100,000 dead rows`, "")
+	dump.Age = new(longTransaction)
+	requireFinding(t, snapshotsFinding(queue.Snapshots{Held: []queue.HeldSnapshot{dump}}), Warn, "for 15m0s.*become slow", "pg_terminate_backend")
+	slot := queue.HeldSnapshot{Holder: "the replication slot gone", Transactions: 2_000_000}
+	requireFinding(t, snapshotsFinding(queue.Snapshots{Held: []queue.HeldSnapshot{slot}}), OK, "the replication slot gone holds one, since 2,000,000", "")
+	requireFinding(t, snapshotsFinding(queue.Snapshots{Held: []queue.HeldSnapshot{slot}, DeadRows: manyDeadRows}), Warn, "the replication slot gone",
+		"pg_drop_replication_slot")
+
+	s := dbtest.New(t, dbtest.Postgres, db.Config{})
+	tx, err := s.Writer().BeginTx(t.Context(), &sql.TxOptions{Isolation: sql.LevelRepeatableRead})
+	require.NoError(t, err)
+	_, err = tx.Exec("SELECT 1")
+	require.NoError(t, err)
+	requireFinding(t, snapshots(t.Context(), s, Installation{}), OK, `holds one.* transactions; about \d+ dead rows`, "")
+	require.NoError(t, tx.Rollback())
 }
 
 func TestRoomOnTheDisk(t *testing.T) {

@@ -1,11 +1,34 @@
 -- +goose Up
+-- +goose NO TRANSACTION
 -- Searches compare ı and i̇ (U+0131, and i with U+0307) as i. The folded texts are folds already, so that the two
--- replacements make of them what the new binary makes of the texts.
-SET LOCAL lock_timeout = '5s';
-UPDATE "customers" SET "search" = replace(replace("search", U&'\0131', 'i'), U&'i\0307', 'i')
-	WHERE "search" LIKE U&'%\0131%' OR "search" LIKE U&'%i\0307%';
-UPDATE "products" SET "title_folded" = replace(replace("title_folded", U&'\0131', 'i'), U&'i\0307', 'i')
-	WHERE "title_folded" LIKE U&'%\0131%' OR "title_folded" LIKE U&'%i\0307%';
+-- replacements make of them what the new binary makes of the texts. A thousand rows at a time, because servers wait for a changed row until
+-- it is committed; a run that was stopped finds only those that are left.
+-- +goose StatementBegin
+DO $do$
+DECLARE
+	batch uuid[];
+BEGIN
+	FOR batch IN SELECT array_agg("id") FROM (SELECT "id", row_number() OVER () / 1000 AS "n" FROM "customers"
+		WHERE "search" LIKE U&'%\0131%' OR "search" LIKE U&'%i\0307%') AS c GROUP BY "n"
+	LOOP
+		UPDATE "customers" SET "search" = replace(replace("search", U&'\0131', 'i'), U&'i\0307', 'i') WHERE "id" = ANY (batch);
+		COMMIT;
+	END LOOP;
+END $do$;
+-- +goose StatementEnd
+-- +goose StatementBegin
+DO $do$
+DECLARE
+	batch uuid[];
+BEGIN
+	FOR batch IN SELECT array_agg("id") FROM (SELECT "id", row_number() OVER () / 1000 AS "n" FROM "products"
+		WHERE "title_folded" LIKE U&'%\0131%' OR "title_folded" LIKE U&'%i\0307%') AS p GROUP BY "n"
+	LOOP
+		UPDATE "products" SET "title_folded" = replace(replace("title_folded", U&'\0131', 'i'), U&'i\0307', 'i') WHERE "id" = ANY (batch);
+		COMMIT;
+	END LOOP;
+END $do$;
+-- +goose StatementEnd
 
 -- E-mails lose the spaces and invisible characters at their ends (White_Space and Cf), which 2026-09 stored, unless another
 -- customer of the store has the e-mail without them; of several that would have it, the oldest does.

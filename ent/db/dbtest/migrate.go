@@ -1,0 +1,27 @@
+package dbtest
+
+import (
+	"testing"
+
+	"entgo.io/ent/dialect"
+	"github.com/pressly/goose/v3"
+	"github.com/stretchr/testify/require"
+
+	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/migrations"
+)
+
+// MigrateTo brings a database without or with some migrations to a version, such as 1, the schema of release 2026-09.
+func MigrateTo(t testing.TB, s *db.DB, version int64) {
+	t.Helper()
+	files, err := migrations.FS(s.Dialect())
+	require.NoError(t, err)
+	name := goose.DialectPostgres
+	if s.Dialect() == dialect.SQLite {
+		name = goose.DialectSQLite3
+	}
+	provider, err := goose.NewProvider(name, s.Writer(), files, goose.WithDisableGlobalRegistry(true))
+	require.NoError(t, err)
+	_, err = provider.UpTo(t.Context(), version)
+	require.NoError(t, err)
+}

@@ -1,0 +1,297 @@
+package db_test
+
+import (
+	"context"
+	"database/sql"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	entdialect "entgo.io/ent/dialect"
+	"github.com/lib/pq"
+	"github.com/stretchr/testify/require"
+
+	"go.storefront.example/ent/db"
+	"go.storefront.example/ent/db/dbtest"
+	"go.storefront.example/ent/hook"
+	"go.storefront.example/ent/migrations"
+	"go.storefront.example/ent/migrations/drift"
+)
+
+// addStores adds stores with a customer each, as release 2026-09 stored them.
+func addStores(t *testing.T, s *db.DB, n int) {
+	t.Helper()
+	now, series := "now()", "SELECT n, md5(n::text)::uuid AS id FROM generate_series(1, $1::int) AS n"
+	if s.Dialect() == entdialect.SQLite {
+		now, series = "unixepoch() * 1000", "WITH RECURSIVE c (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < $1) SELECT n, 'id' || n AS id FROM c"
+	}
+	for _, insert := range []string{
+		`INSERT INTO stores (id, name, slug, url, currency, country, social_links, unavailable_types, created_at, updated_at)
+ SELECT id, 's', 's' || n, 'u', 'XAF', 'CM', '{}', '[]', ` + now + `, ` + now + ` FROM (` + series + `) AS s`,
+		`INSERT INTO customers (id, store_id, email, search, created_at, updated_at)
+ SELECT id, id, 'c' || n || '@example.com', '', ` + now + `, ` + now + ` FROM (` + series + `) AS s`,
+	} {
+		_, err := s.Writer().Exec(insert, n)
+		require.NoError(t, err)
+	}
+}
+
+func TestAPlanHasThePendingMigrations(t *testing.T) {
+	t.Parallel()
+	eachEmpty(t, func(t *testing.T, url string) {
+		s := open(t, url)
+		all, err := s.Migrations(t.Context())
+		require.NoError(t, err)
+		plan, err := s.Plan(t.Context())
+		require.NoError(t, err)
+		require.Len(t, plan, len(all))
+		for _, m := range plan {
+			require.Zero(t, m.Duration, "an empty database has no rows")
+			for _, statement := range m.Statements {
+				require.Empty(t, statement.Tables)
+			}
+		}
+
+		dbtest.MigrateTo(t, s, 1)
+		const rows = 3000
+		addStores(t, s, rows)
+		plan, err = s.Plan(t.Context())
+		require.NoError(t, err)
+		require.Len(t, plan, len(all)-1)
+		require.Equal(t, all[1].Name, plan[0].Name)
+		require.Positive(t, plan[0].Duration)
+		locked := map[string]string{}
+		for _, statement := range plan[0].Statements {
+			for _, table := range statement.Tables {
+				locked[table.Name] += table.Lock + " "
+				if table.Name == "customers" {
+					require.InEpsilon(t, rows, table.Rows, 0.5)
+					require.Greater(t, table.Bytes, int64(rows*50))
+				}
+			}
+		}
+		if s.Dialect() == entdialect.SQLite {
+			require.Equal(t, "WRITE ", locked["events"][:6])
+			require.Equal(t, plan[0].Duration, plan[0].WritesWait, "there is one lock, until the commit")
+		} else {
+			require.Contains(t, locked["orders"], "SHARE UPDATE EXCLUSIVE")
+			require.Less(t, plan[0].WritesWait, 100*time.Millisecond, "what reads the large tables blocks nobody who writes")
+		}
+		before, err := s.Migrations(t.Context())
+		require.NoError(t, err)
+		require.Nil(t, before[1].AppliedAt, "a plan changes nothing")
+
+		require.NoError(t, s.Migrate(t.Context(), func(db.Migration) {}))
+		plan, err = s.Plan(t.Context())
+		require.NoError(t, err)
+		require.Empty(t, plan)
+	})
+}
+
+// The plan takes the locks from the text of a statement. Here PostgreSQL has the last word, for every landed migration.
+func TestAPlanHasTheLocksThatPostgreSQLTakes(t *testing.T) {
+	t.Parallel()
+	s := dbtest.NewEmpty(t, dbtest.Postgres, db.Config{})
+	dbtest.MigrateTo(t, s, 1)
+	plan, err := s.Plan(t.Context())
+	require.NoError(t, err)
+	conn, err := s.Writer().Conn(t.Context())
+	require.NoError(t, err)
+	defer func() { require.NoError(t, conn.Close()) }()
+	exec := func(on interface {
+		ExecContext(context.Context, string, ...any) (sql.Result, error)
+	}, statement string, args ...any) {
+		_, err := on.ExecContext(t.Context(), statement, args...)
+		require.NoError(t, err, statement)
+	}
+	compared := 0
+	for _, m := range plan {
+		now, err := s.Plan(t.Context())
+		require.NoError(t, err)
+		existing := tables(t, conn)
+		for _, statement := range now[0].Statements {
+			if strings.Contains(statement.SQL, "CONCURRENTLY") || strings.Contains(statement.SQL, "COMMIT;") || strings.HasPrefix(statement.SQL, "SET ") {
+				exec(conn, statement.SQL) // outside a transaction, whose end would release the locks
+				continue
+			}
+			tx, err := conn.BeginTx(t.Context(), nil)
+			require.NoError(t, err)
+			exec(tx, statement.SQL)
+			taken := map[string]string{}
+			for row := range db.Rows(t.Context(), tx, `SELECT relname, mode FROM pg_locks JOIN pg_class c ON c.oid = relation
+ WHERE pid = pg_backend_pid() AND relkind = 'r' AND relname = ANY ($1) AND mode NOT IN ('AccessShareLock', 'RowShareLock')`, pq.Array(existing)) {
+				var name, mode string
+				require.NoError(t, row.Scan(&name, &mode))
+				mode = lockNames.Replace(mode)
+				if slices.Index(db.Locks, mode) > slices.Index(db.Locks, taken[name]) {
+					taken[name] = mode
+				}
+			}
+			require.NoError(t, tx.Commit())
+			planned := map[string]string{}
+			for _, table := range statement.Tables {
+				if table.Lock != "ACCESS SHARE" {
+					planned[table.Name] = table.Lock
+				}
+			}
+			require.Equal(t, taken, planned, "%d %s: %s", m.Version, m.Name, statement.SQL)
+			compared += len(taken)
+		}
+		exec(conn, "INSERT INTO goose_db_version (version_id, is_applied) VALUES ($1, true)", m.Version)
+	}
+	require.Greater(t, compared, 10)
+}
+
+// lockNames turns the names of pg_locks into those of the documentation.
+var lockNames = strings.NewReplacer("RowExclusiveLock", "ROW EXCLUSIVE", "ShareUpdateExclusiveLock", "SHARE UPDATE EXCLUSIVE",
+	"ShareRowExclusiveLock", "SHARE ROW EXCLUSIVE", "ShareLock", "SHARE", "AccessExclusiveLock", "ACCESS EXCLUSIVE")
+
+// tables lists the tables of a database.
+func tables(t *testing.T, on db.Querier) (names []string) {
+	t.Helper()
+	for row := range db.Rows(t.Context(), on, "SELECT relname FROM pg_class WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace") {
+		var name string
+		require.NoError(t, row.Scan(&name))
+		names = append(names, name)
+	}
+	return names
+}
+
+// A migration without a transaction is killed after a statement: the next run begins it again.
+func TestAMigrationBeginsAgainAfterEachOfItsStatements(t *testing.T) {
+	t.Parallel()
+	s := dbtest.NewEmpty(t, dbtest.Postgres, db.Config{})
+	dbtest.MigrateTo(t, s, 1)
+	const customers = 200
+	addStores(t, s, customers)
+	conn, err := s.Writer().Conn(t.Context())
+	require.NoError(t, err)
+	files, err := migrations.List(s.Dialect())
+	require.NoError(t, err)
+	run := func(statements ...string) {
+		for _, statement := range statements {
+			_, err := conn.ExecContext(t.Context(), statement)
+			require.NoError(t, err, statement)
+		}
+	}
+	for _, f := range files[1:] {
+		if f.OneTransaction {
+			run("BEGIN")
+			run(f.Statements...)
+			run("COMMIT")
+		} else {
+			for n := range f.Statements {
+				run(f.Statements[n])
+				run(f.Statements[:n+1]...)
+			}
+		}
+		_, err := conn.ExecContext(t.Context(), "INSERT INTO goose_db_version (version_id, is_applied) VALUES ($1, true)", f.Version)
+		require.NoError(t, err)
+	}
+	require.NoError(t, conn.Close())
+	missing, err := drift.Missing(t.Context(), s)
+	require.NoError(t, err)
+	require.Empty(t, missing)
+	require.Equal(t, customers, dbtest.Count(t, s, "row_counts WHERE kind = 'customers' AND days = 1 AND total = 1"))
+	require.Zero(t, dbtest.Count(t, s, "pg_constraint WHERE NOT convalidated OR conname LIKE '%2026_09'"))
+}
+
+// watch runs a migration and passes what it does to each, until that returns true; then it calls then. It returns the migration's error.
+func watch(t *testing.T, s *db.DB, each func(db.MigrationProgress) bool, then func(stop func())) error {
+	t.Helper()
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	migrated := make(chan error, 1)
+	watching, seen := context.WithCancel(t.Context())
+	go func() {
+		migrated <- s.Migrate(ctx, func(db.Migration) {})
+		seen()
+	}()
+	s.WatchMigration(watching, func(p db.MigrationProgress) {
+		if each(p) {
+			seen()
+		}
+	})
+	then(stop)
+	return <-migrated
+}
+
+func TestAMigrationNamesTheTransactionThatHoldsATable(t *testing.T) {
+	t.Parallel()
+	s := dbtest.NewEmpty(t, dbtest.Postgres, db.Config{})
+	dbtest.MigrateTo(t, s, 1)
+	holder, err := s.Writer().Conn(t.Context())
+	require.NoError(t, err)
+	_, err = holder.ExecContext(t.Context(), "SET application_name = 'a long report'; BEGIN; SELECT 1 AS yearly FROM orders")
+	require.NoError(t, err)
+	var waits db.Blocker
+	require.NoError(t, watch(t, s, func(p db.MigrationProgress) bool {
+		if len(p.Waits) == 0 {
+			return false
+		}
+		waits = p.Waits[0]
+		return waits.State == "idle in transaction"
+	}, func(func()) {
+		_, err := s.Reader().Exec("SELECT 1 FROM orders")
+		require.NoError(t, err, "others get the table while the migration waits")
+		_, err = holder.ExecContext(t.Context(), "COMMIT")
+		require.NoError(t, err)
+		require.NoError(t, holder.Close())
+	}))
+	require.Equal(t, "a long report", waits.Application)
+	require.Regexp(t, `^process \d+ \("a long report", idle in transaction, its transaction since \S+Z\): SET .* SELECT 1 AS yearly FROM orders$`, waits.String())
+}
+
+// Whoever stops a CREATE INDEX CONCURRENTLY leaves an index that is not valid.
+func TestAMigrationThatWasStoppedBuildsItsIndexAgain(t *testing.T) {
+	t.Parallel()
+	s := dbtest.NewEmpty(t, dbtest.Postgres, db.Config{})
+	dbtest.MigrateTo(t, s, 1)
+	addStores(t, s, 10)
+	snapshot, err := s.Writer().BeginTx(t.Context(), &sql.TxOptions{Isolation: sql.LevelRepeatableRead})
+	require.NoError(t, err)
+	_, err = snapshot.Exec("SELECT 1") // which begins the snapshot and locks no table
+	require.NoError(t, err)
+	err = watch(t, s, func(p db.MigrationProgress) bool {
+		return strings.HasPrefix(p.SQL, "CREATE UNIQUE INDEX CONCURRENTLY") && len(p.Waits) > 0
+	}, func(stop func()) { stop() })
+	require.ErrorIs(t, err, context.Canceled)
+	const invalid = "pg_index WHERE NOT indisvalid"
+	require.Equal(t, 1, dbtest.Count(t, s, invalid))
+	require.NoError(t, snapshot.Rollback())
+	require.NoError(t, s.Migrate(t.Context(), func(db.Migration) {}))
+	require.Zero(t, dbtest.Count(t, s, invalid))
+	missing, err := drift.Missing(t.Context(), s)
+	require.NoError(t, err)
+	require.Empty(t, missing)
+	require.Equal(t, 10, dbtest.Count(t, s, "row_counts WHERE kind = 'customers' AND days = 1 AND total = 1"))
+}
+
+// A SQLite file has a migration whole or not.
+func TestAMigrationOnSQLiteThatIsStoppedAnywhereGoesOn(t *testing.T) {
+	t.Parallel()
+	files, err := migrations.List(entdialect.SQLite)
+	require.NoError(t, err)
+	for _, at := range []int{1, 5, len(files[1].Statements) / 2, len(files[1].Statements) + 3} {
+		url := dbtest.EmptyURL(t, dbtest.SQLite)
+		dbtest.MigrateTo(t, open(t, url), 1)
+		addStores(t, open(t, url), 10)
+		ctx, stop := context.WithCancel(t.Context())
+		defer stop()
+		ran := 0
+		s, err := hook.Open(t.Context(), db.Config{URL: url, Observe: func(query string) {
+			if slices.Contains(files[1].Statements, query) || slices.Contains(files[2].Statements, query) {
+				if ran++; ran == at {
+					stop()
+				}
+			}
+		}})
+		require.NoError(t, err)
+		defer func() { require.NoError(t, s.Close()) }()
+		require.Error(t, s.Migrate(ctx, func(db.Migration) {}))
+		require.Equal(t, at, ran)
+		require.NoError(t, s.Migrate(t.Context(), func(db.Migration) {}))
+		require.Equal(t, 10, dbtest.Count(t, s, "row_counts WHERE kind = 'customers' AND days = 1 AND total = 1"))
+	}
+}
