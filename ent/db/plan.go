@@ -70,7 +70,7 @@ var commands = []command{
 	{form(`ALTER TABLE \W(\w+)\W (?:ADD|DROP)`), "ACCESS EXCLUSIVE", 0, 0},
 	{form(`DROP INDEX \W(\w+)`), "ACCESS EXCLUSIVE", 0, 0},
 	{form(`UPDATE \W(\w+)`), "ROW EXCLUSIVE", 3 * time.Second, 3 * time.Second},
-	{form(`FROM \W?(\w+)\W? GROUP BY`), "ACCESS SHARE", 2500 * time.Millisecond, 5 * time.Second},
+	{form(`FROM \W?(\w+)\W? GROUP BY`), "ACCESS SHARE", 2500 * time.Millisecond, 4 * time.Second},
 	{form(`PRAGMA foreign_key_check -- (\w+)`), "", 0, 7 * time.Second},
 }
 
@@ -108,7 +108,7 @@ func (d *DB) Plan(ctx context.Context) ([]PlannedMigration, error) {
 	indexes := map[string]string{} // their tables
 	for i, f := range files {
 		m := PlannedMigration{Migration: steps[i]}
-		if len(checked) > 0 {
+		if len(checked) > 0 && dropsTable(f) {
 			f.Statements = append(f.Statements, strings.Join(checked, "\n"))
 		}
 		locked := false
