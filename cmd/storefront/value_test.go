@@ -98,7 +98,7 @@ func TestTheWorkersDefaultDelaysAreThoseOfItsPackage(t *testing.T) {
 var emptyable = map[string][]string{
 	"webhook create":  {"description"},
 	"webhook update":  {"description"},
-	"store create":    {"description", "phone", "public-url", "social", "support-email", "unavailable-types", "whatsapp-phone"},
+	"store create":    {"buckets", "description", "phone", "public-url", "social", "support-email", "unavailable-types", "whatsapp-phone"},
 	"store update":    {"description", "phone", "social", "support-email", "unavailable-types", "whatsapp-phone"},
 	"product create":  {"cover-url", "description", "summary"},
 	"product update":  {"compare-at", "cover-url", "description", "summary"},
@@ -109,9 +109,10 @@ var emptyable = map[string][]string{
 	"order create":    {"customer-name", "note"},
 	"link create":     {"cover-url", "description", "expires-at", "max-payments", "thank-you-message"},
 	"link update":     {"amount", "cover-url", "description", "expires-at", "max-payments", "min-amount", "thank-you-message"},
-	"server": {"api-url", "brand-color", "brand-logo", "brand-name", "frame-ancestors", "public-url", "sign-in-url",
+	"server": {"buckets", "api-url", "brand-color", "brand-logo", "brand-name", "frame-ancestors", "public-url", "sign-in-url",
 		"trusted-proxies"},
 	"worker": {"admin-addr"},
+	"import": {"buckets"},
 }
 
 // An empty value is never the same as no flag: of every flag of every command, it clears or it is

@@ -16,7 +16,7 @@ import (
 func routeOf(r *http.Request) (method, route string) {
 	method, route, known := strings.Cut(r.Pattern, " ")
 	if !known {
-		return "other", httplog.Unmatched
+		return "OTHER", httplog.Unmatched
 	}
 	return method, route
 }

@@ -31,9 +31,9 @@ func TestLogNamesThePage(t *testing.T) {
 	r.get("/keys")
 	logs := p.logs.String()
 	require.NotContains(t, strings.ToLower(logs), "strangerstranger")
-	require.Regexp(t, regexp.MustCompile(`method=other route=unmatched status=404`), logs)
+	require.Regexp(t, regexp.MustCompile(`method=OTHER route=unmatched status=404`), logs)
 	require.Regexp(t, regexp.MustCompile(`method=GET route=/dashboard/keys/{id}/revoke status=401`), logs)
 	require.Regexp(t, regexp.MustCompile(`method=POST route=/dashboard/webhooks/{id}/{move} status=404`), logs)
-	require.Regexp(t, regexp.MustCompile(`method=other route=unmatched`), logs)
+	require.Regexp(t, regexp.MustCompile(`method=OTHER route=unmatched`), logs)
 	require.Regexp(t, regexp.MustCompile(`method=GET route=/dashboard/keys status=200`), logs)
 }
