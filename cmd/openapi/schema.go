@@ -23,8 +23,8 @@ var formats = map[string]schema{
 	"slug":      {Pattern: slugPattern},
 }
 
-// Patterns of texts and times in answers, in the syntax that ECMA-262 and RE2 share (they differ in \s). The protos have the
-// patterns of requests.
+// Patterns of texts and times in answers, and of times in requests, in the syntax that ECMA-262 and RE2 share (they differ in
+// \s). The protos have the other patterns of requests.
 const (
 	// momentPattern is the only form of a time in answers: UTC, with milliseconds.
 	momentPattern = `^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$`

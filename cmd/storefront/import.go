@@ -269,7 +269,7 @@ func plural(n int, word string) string {
 	return grouped(n) + " " + word
 }
 
-// grouped returns a count with separated thousands, as every text for a reader has it. JSON and CSV have plain numbers.
+// grouped returns a count with thousands separators, as all output for people has it. JSON and CSV have plain numbers.
 func grouped[N int | int32 | int64](n N) string { return humanize.Comma(int64(n)) }
 
 // writeWrapped writes a text in lines of at most 100 columns, all but the first of them indented.

@@ -109,7 +109,7 @@ func shown(path string, value json.RawMessage, currency string) string {
 // textOf formats a JSON value for a reader.
 func textOf(value json.RawMessage) string { return cmp.Or(csvText(value), absent) }
 
-// objects prints JSON objects: as CSV with the columns of like, or as an array.
+// objects prints JSON objects: as CSV with the columns of the object like, or else as a JSON array.
 func (s *invocation) objects(like []byte, objects [][]byte) error {
 	if s.csv {
 		t, err := newCSV(s.out, like)

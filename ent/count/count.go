@@ -83,7 +83,8 @@ var (
 	}
 )
 
-// folding returns the statement that adds the row deltas that take deletes to the counts, and counts them.
+// folding returns a statement that adds row deltas to the counts and returns how many deltas it added. The statement named by
+// take deletes them and returns them.
 func folding(take string) string {
 	return "WITH taken AS (" + statements[take] + "), added AS (" + statements["add"] + ") SELECT count(*) FROM taken"
 }

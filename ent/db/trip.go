@@ -98,8 +98,8 @@ func (t *trip) end(err error) error {
 	return err
 }
 
-// judge drops a connection whose server no longer serves it, and returns an error for a commit that its standby did not
-// confirm.
+// judge drops a connection whose server no longer serves it, and returns an error for a commit that the server's standby
+// did not confirm.
 func (c *conn) judge(err error) error {
 	if err != nil && isLost(err) {
 		c.broken = true

@@ -53,8 +53,8 @@ func WithoutCreations(r *recorder) { r.journal = func(op ent.Op) bool { return !
 // WithoutEvents leaves out the events of mutations.
 func WithoutEvents(r *recorder) { r.withoutEvents = true }
 
-// EventData supplies the data of one object's events: the answer to a GET right after the commit. It saves the commit from
-// reading the object. The commit calls shown after the last change.
+// EventData supplies the data of one object's events: the answer to a GET right after the commit. After the last change the
+// transaction calls the function shown, so that the commit need not read the object.
 func EventData(shown func() (of uuid.UUID, data proto.Message)) Option {
 	return func(r *recorder) { r.shown = shown }
 }

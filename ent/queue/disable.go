@@ -79,7 +79,7 @@ func (q *Queue) Disable(ctx context.Context, storeID, webhookID uuid.UUID, patie
 		if err != nil {
 			return fmt.Errorf("read it: %w", err)
 		}
-		// Check again, by the same clock, now that the row is locked.
+		// Check again, by the clock of the first check, now that the row is locked.
 		states, err := q.webhookStates(ctx, tx, []uuid.UUID{webhookID}, patience)
 		if err != nil {
 			return fmt.Errorf("read its state: %w", err)

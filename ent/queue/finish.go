@@ -34,11 +34,12 @@ type row struct {
 }
 
 // Finish stores outcomes, given in the order in which their attempts ended. A delivery that has ended moves to the finished
-// ones; the others wait for their next attempt. An outcome whose lease was lost changes nothing; lost counts these.
+// ones; the others wait for their next attempt. An outcome whose lease was lost leaves its delivery
+// unchanged; lost counts these.
 //
-// It also keeps failing_since of the webhooks: a failure that counts sets it to now, unless it is set and no success came
-// between; a success clears it, unless a failure that counts came after. If a webhook's row is locked, it is left for the
-// webhook's next outcome.
+// It also keeps failing_since of the webhooks, the time of the first counted failure since the last success. A success clears
+// it. The first counted failure after that sets it to now, and further failures leave it. If a webhook's row is locked, the
+// webhook's next outcome does this.
 func (q *Queue) Finish(ctx context.Context, outcomes []Outcome) (lost int, err error) {
 	var ends, waits []row
 	for _, o := range outcomes {

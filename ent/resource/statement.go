@@ -141,7 +141,7 @@ func (s *statement) searched(where, limit string) string {
 	return "(SELECT id FROM " + few + newestFirst + limit + ")\n  UNION ALL (" + s.indexScan("id", where+many+"> "+bound, limit) + ")"
 }
 
-// newestFirst is the list's order, up to the limit.
+// newestFirst is the end of a list's query: its ORDER BY, and LIMIT without its number, which the caller appends.
 const newestFirst = "\n  ORDER BY created_at DESC, id DESC LIMIT "
 
 // indexScan returns the query of a page that is read along the list's index.

@@ -285,7 +285,7 @@ UNION ALL SELECT 'the trigger commit_in_two_phases of ' || t FROM unnest($2::tex
 	return found, nil
 }
 
-// Leftovers counts Citus's failed jobs and the remains of failed shard moves that it has not yet removed.
+// Leftovers counts Citus's failed jobs, and what it has not yet removed of shard moves.
 func (c *Cluster) Leftovers(ctx context.Context) (n int, err error) {
 	err = c.db.Reader().QueryRowContext(ctx, `SELECT (SELECT count(*) FROM pg_dist_cleanup)
   + (SELECT count(*) FROM pg_dist_background_job WHERE state = 'failed')`).Scan(&n)

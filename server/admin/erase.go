@@ -62,8 +62,7 @@ func (o *Operator) DeleteStore(ctx context.Context, in *adminv1.DeleteStoreReque
 }
 
 // RestoreStore cancels the scheduled deletion of a store and opens the store; one without a scheduled deletion stays as it is.
-// It refuses
-// with store_not_found, or with store_being_deleted once the grace is over.
+// It refuses with store_not_found, or with store_being_deleted once the grace is over.
 func (o *Operator) RestoreStore(ctx context.Context, in *adminv1.RestoreStoreRequest) (*storefrontv1.Store, error) {
 	ctx, t, err := o.inExisting(ctx, in.GetStore())
 	if err != nil {

@@ -26,8 +26,8 @@ const resealPasses = 3
 type Resealed struct {
 	// Webhooks is the number of webhooks, and Done the number of resealed secrets.
 	Webhooks, Done int
-	// Left is how many secrets are sealed under a key other than the current one. Unknown has the ids of those of their keys
-	// that the keyring lacks, sorted.
+	// Left is how many secrets are still sealed under an older key. Unknown lists the ids of such keys that the keyring lacks,
+	// sorted.
 	Left    int
 	Unknown []string
 }

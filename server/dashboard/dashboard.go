@@ -139,8 +139,8 @@ func (d *dashboard) protect(h http.Header) {
 	h.Set("Cache-Control", "no-store")
 }
 
-// visit is a request of a member who is signed in. Its context has the member's store, so that the operator finds only that
-// store's rows.
+// visit is a request of a member who is signed in. Its context has the member's store, so that calls of d.Operator see
+// only that store's rows.
 type visit struct {
 	context.Context
 	w       http.ResponseWriter

@@ -13,7 +13,7 @@ import (
 // expirySoon is how long before and after its expiry a key needs attention.
 const expirySoon = 14 * 24 * time.Hour
 
-// health is a webhook with its state for the owner.
+// health is a webhook with the figures that the store's owner sees.
 type health struct {
 	*adminv1.Webhook
 	Retries queue.Retries

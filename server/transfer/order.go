@@ -221,7 +221,7 @@ func (b *orders) freeItems(ctx context.Context, tx *ent.Tx) error {
 // parameters.
 const itemsAtOnce = 2000
 
-// store stores new customers, the orders with their items, and the counters.
+// store stores new customers, the orders with their items and, unless they are rows of an export, the counters.
 func (b *orders) store(ctx context.Context, tx *ent.Tx) error {
 	now := hook.Time(ctx)
 	creates := make([]*ent.OrderCreate, len(b.fresh))

@@ -19,7 +19,7 @@ import (
 	"go.storefront.example/server/validate"
 )
 
-// identity is a field whose value only one row of a kind may have, spelled as rows store it.
+// identity is a field that must be unique among the rows of a kind (id, slug, reference), with its value as it is stored.
 type identity struct{ field, text string }
 
 // checker decides, while the file is checked, which rows are repetitions of earlier rows, parts of them, or customers of the
@@ -355,7 +355,7 @@ func (c *checker) skip(out *adminv1.ImportResponse, rows []*entry) (news bool) {
 	return news
 }
 
-// learn adds customers of the store, and reports whether the batch must be judged again because of them.
+// learn adds customers of the store to those that the checker knows, and reports whether the batch must be judged again because of them.
 func (c *checker) learn(customers []*storefrontv1.Customer) (news bool) {
 	if c == nil {
 		return false

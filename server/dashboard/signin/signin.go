@@ -63,8 +63,8 @@ type Member struct {
 	StoreName string
 	// ExpiresAt is when the session or the link expires.
 	ExpiresAt time.Time
-	// Origin is the scheme and host of the sign-in link, such as https://dashboard.example.com; empty for a link of a release
-	// that did not store it.
+	// Origin is the scheme and host of the sign-in link, such as https://dashboard.example.com; empty if an older release made
+	// the link, because it did not store the origin.
 	Origin string
 }
 
