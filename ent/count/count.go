@@ -70,7 +70,7 @@ var (
 		isolation: sql.LevelRepeatableRead,
 		counted:   []string{"row_counts", "row_deltas"},
 	}
-	// For PostgreSQL whose tables Citus distributes.
+	// For stores on several machines.
 	distributed = func() *dialect {
 		d := *postgres
 		d.fold, d.foldStore = "", folding("take of store")

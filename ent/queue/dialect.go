@@ -52,7 +52,7 @@ var (
 		claim:      claimPostgres,
 		array:      func(ids []uuid.UUID) string { return "{" + strings.Join(texts(ids), ",") + "}" },
 	}
-	// For PostgreSQL whose tables Citus distributes.
+	// For stores on several machines.
 	distributed = &dialect{
 		statements: db.Statements(postgresSQL, sharedSQL, distributedSQL),
 		dropsLater: true,

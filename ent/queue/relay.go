@@ -81,7 +81,7 @@ func (q *Queue) Relay(ctx context.Context, limit int, lease time.Duration, room 
 	}
 	err := with("take")
 	if reachable := "take reachable"; err != nil && !taken && q.dialect.statements[reachable] != "" {
-		err = with(reachable) // a node is unavailable; relay for the stores of the other nodes
+		err = with(reachable) // a machine is unavailable; relay for the stores of the others
 	}
 	if err != nil {
 		return Relayed{}, wrap("relay", err)
@@ -104,7 +104,7 @@ func (q *Queue) Relay(ctx context.Context, limit int, lease time.Duration, room 
 // entry is an outbox entry: an event and its store.
 type entry struct{ ID, StoreID uuid.UUID }
 
-// take takes entries out of the outbox, and returns their deliveries. These have no payloads if the events are on other nodes.
+// take takes entries out of the outbox, and returns their deliveries. These have no payloads if the events are on other machines.
 func (q *Queue) take(ctx context.Context, tx *sql.Tx, statement string, after uuid.UUID, limit int) (found []Delivery,
 	entries []entry, err error) {
 	if turn := q.dialect.statements["turn"]; turn != "" {

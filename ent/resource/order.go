@@ -19,7 +19,7 @@ const (
  c.id, c.name, c.email, c.phone, l.id, l.code, l.title,
  i.id, i.product_id, i.type, i.title, i.unit_amount, i.quantity`
 
-	// Each join names the store, argument 1, so that a database distributed by store reads from one node.
+	// Each join names the store, argument 1, so that a database distributed by store reads from one machine.
 	customerOfOrder = "customers c ON c.id = o.customer_id AND c.store_id = $1"
 	linkAndItems    = `
  LEFT JOIN payment_links l ON l.id = o.payment_link_id AND l.store_id = $1

@@ -74,7 +74,7 @@ func used(tables []*load.Schema) []*load.Schema {
 }
 
 // updateInStore makes ent's UPDATE of a row that was read, and ent's second read of it, name the row's store, so that a
-// database distributed by store accesses one node. It is a template, because ent supports keys of two columns only for tables
+// database distributed by store accesses one machine. It is a template, because ent supports keys of two columns only for tables
 // that join others. It does not change updates with a condition of their own.
 const updateInStore = `
 {{- define "dialect/sql/update/spec/store" }}

@@ -17,7 +17,7 @@ func (OutboxEntry) Annotations() []schema.Annotation {
 	return []schema.Annotation{entsql.Table("outbox")}
 }
 
-// Fields of an outbox entry. The id is the event's, which sorts by time, so that the nodes of a cluster need no shared
+// Fields of an outbox entry. The id is the event's, which sorts by time, so that the machines of a cluster need no shared
 // sequence.
 func (OutboxEntry) Fields() []ent.Field {
 	return []ent.Field{

@@ -64,7 +64,7 @@ func (o *Operator) Export(ctx context.Context, in *adminv1.ExportStoreRequest,
 		if err != nil {
 			return fmt.Errorf("export the store: %w", err)
 		}
-		// If the store's rows are on another node, that takes its snapshot at its first statement. So run one before the
+		// If the store's rows are on another machine, that takes its snapshot at its first statement. So run one before the
 		// answers.
 		if _, err := tx.Product.Query().Where(product.StoreID(t.ID)).Exist(ctx); err != nil {
 			return fmt.Errorf("export the store: %w", err)

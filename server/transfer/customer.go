@@ -142,7 +142,7 @@ func (b *batch[R]) lockPeople(ctx context.Context, tx *ent.Tx, ids []uuid.UUID, 
 	if len(ids) == 0 {
 		return nil, stores, nil
 	}
-	// Lock only the store's own customers, because one statement can lock rows of only one node.
+	// Lock only the store's own customers, because one statement can lock rows on only one machine.
 	there, err = hook.LockRows(ctx, tx.Customer.Query().Where(b.own(ids)))
 	if err != nil {
 		return nil, nil, fmt.Errorf("read the customers: %w", err)
