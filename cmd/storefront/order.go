@@ -155,7 +155,8 @@ func (c *orderRefundCmd) Run(s *invocation) error {
 	return moveOrder(s, c.orderNamed, &adminv1.RefundOrderRequest{}, admin.API.RefundOrder)
 }
 
-// moveOrder calls a method that changes the named order's status, and prints the order.
+// moveOrder calls a method that changes the named order's status, and prints the order. The method looks a reference up in its
+// transaction.
 func moveOrder[In proto.Message](s *invocation, c orderNamed, in In, call method[In, *storefrontv1.Order]) error {
 	return s.operate(c.target, func(ctx context.Context, o admin.API) error {
 		store, err := c.storeOfName(ctx, o, c.Name)

@@ -83,7 +83,8 @@ type adminListener struct {
 	AdminToken string `name:"admin-token" secret:"" placeholder:"TOKEN" help:"The --admin-token of that server."`
 }
 
-// operate calls do with the admin API: on the database in this process, or on the server.
+// operate calls do with the admin API: on the server at --admin-url or the running dev of this folder, or else on the database in
+// this process.
 func (s *invocation) operate(at target, do func(ctx context.Context, o admin.API) error) error {
 	if at.AdminURL == "" && s.dev.acceptsToken(at.AdminToken) {
 		at.AdminURL = s.dev.AdminURL

@@ -174,7 +174,7 @@ const Notices = "@notices"
 // platform is the store of the notices.
 var platform = tenant.Store{ID: notice.Platform, Slug: Notices}
 
-// inReadable is In for methods that only read, which also accept Notices.
+// inReadable is In, and also accepts Notices, in which a method that changes something finds no row.
 func (o *Operator) inReadable(ctx context.Context, name string) (context.Context, error) {
 	if _, _, within := tenant.From(ctx); !within && name == Notices {
 		return tenant.With(ctx, platform, actorOf(ctx)), nil

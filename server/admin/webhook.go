@@ -58,8 +58,8 @@ func (o *Operator) ListWebhooks(ctx context.Context, in *adminv1.ListWebhooksReq
 	if err != nil {
 		return nil, fmt.Errorf("list webhooks: %w", err)
 	}
-	hooks, next := pageOf(p, rows, o.webhook)
-	return &adminv1.ListWebhooksResponse{Webhooks: hooks, NextPageToken: next}, nil
+	found, next := pageOf(p, rows, o.webhook)
+	return &adminv1.ListWebhooksResponse{Webhooks: found, NextPageToken: next}, nil
 }
 
 // GetWebhook returns a webhook. It refuses with webhook_not_found.
