@@ -161,6 +161,10 @@ func (a *archiveFiles) open(name string) (io.Reader, error) {
 				return in, err
 			}
 		}
+		// The decoder reads ahead in goroutines, which this ends: otherwise they read on after the seek.
+		if err := a.decompressed.Reset(nil); err != nil {
+			return nil, err
+		}
 		if _, err := a.file.Seek(0, io.SeekStart); err != nil {
 			return nil, err
 		}
