@@ -13,8 +13,8 @@ import (
 )
 
 // beginSpan starts the span of an attempt. It is a child of the span of the change that made the event, even if the attempt
-// comes much later, so that the trace of a payment shows whether its receivers were notified and sampling the change samples
-// its deliveries. A separate, linked trace would be sampled on its own. Receivers get no trace headers.
+// comes much later. So the trace of a payment shows whether its receivers were notified, and the attempts of a sampled change
+// are sampled too. A separate, linked trace would be sampled on its own. Receivers get no trace headers.
 func (w *Worker) beginSpan(ctx context.Context, d queue.Delivery, number int) (context.Context, trace.Span) {
 	if w.config.Traces == nil {
 		return ctx, noop.Span{}

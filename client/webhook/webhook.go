@@ -44,7 +44,7 @@ const (
 // WithTolerance.
 const DefaultTolerance = signature.Tolerance
 
-// MaxBodyBytes is how much of a request Read reads. The largest event, an order with very many items, is far smaller.
+// MaxBodyBytes is the largest body that Read accepts. The largest event, an order with very many items, is far smaller.
 const MaxBodyBytes = 4 << 20
 
 // Errors of a refused delivery, for errors.Is.

@@ -44,7 +44,8 @@ func membersOf(object []byte) (all []member, err error) {
 	return all, nil
 }
 
-// csvTable writes objects as lines of CSV. An object inside of one has a column for each of its members, even if it is null.
+// csvTable writes objects as lines of CSV. A member that is an object itself has one column for each of its members
+// (customer.name, customer.email), also in lines where it is null.
 type csvTable struct {
 	*csv.Writer
 	at map[string]int // column indexes by name

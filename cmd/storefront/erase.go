@@ -169,7 +169,7 @@ type storeDataCmd struct {
 	Customer string `required:"" placeholder:"NAME" help:"The customer's id, e-mail or phone."`
 }
 
-// Run prints everything that the store keeps about a customer, in JSON.
+// Run prints the customer, the customer's orders, and the activity entries about the customer, in JSON.
 func (c *storeDataCmd) Run(s *invocation) error {
 	return s.operate(c.target, func(ctx context.Context, o admin.API) error {
 		found, err := o.GetStore(ctx, &adminv1.GetStoreRequest{Store: c.Store})

@@ -81,7 +81,8 @@ type secretKey struct {
 	OldSecretKeys []string `name:"old-secret-keys" secret:"" placeholder:"BASE64,…" help:"Keys that are still accepted while storefront secret rotate replaces them, separated by commas."`
 }
 
-// keyFile returns where an embedded database's key is stored unless one is set.
+// keyFile returns the file of the secret key of an embedded database, which is used unless --secret-key is set. embedded is
+// false for another database.
 func keyFile(databaseURL string) (path string, embedded bool) {
 	path, embedded = strings.CutPrefix(databaseURL, "sqlite:")
 	return path + ".key", embedded

@@ -1,9 +1,9 @@
 // Package count keeps how many rows each store has, by kind, status, type and UTC day of createdAt, so that the total of a list
 // and the place of any page cost the same at a thousand rows as at ten million. Package resource reads the counts, in the
-// statement that reads the page.
+// statement that reads the page. A store has a count for each day and one for each 32 days, so that a list adds few of them.
 //
 //	a change of a row ──► trigger: a row delta (row_deltas) ─► Fold ──► row_counts
-//	                      in the transaction of the change       every second: a day, and 32 days
+//	                      in the transaction of the change       every second: the counts of a day and of 32 days
 //
 // Triggers write the row deltas, not hooks of the program. So the counts include changes by an older release on this schema, by
 // bulk loads and by statements written by hand, and they cost no round trip. A delta is a new row, so that writers of one store

@@ -94,7 +94,7 @@ type Forgetting struct {
 	again bool
 	// Known has the values that the passes search for in texts; it is emptied when they are done.
 	Known identity
-	// Before is the receipt of an earlier erasure, which stays if there is nothing more to erase.
+	// Before is the receipt of an earlier erasure of the customer. If this one finds nothing to erase, that receipt is kept.
 	Before *Forgetting `json:",omitzero"`
 }
 

@@ -52,7 +52,7 @@ func idempotencyKeyOf(ctx context.Context) string {
 // returns that change's answer, even if the rows have changed since. asked is the request. Its JSON distinguishes requests and
 // leaves out fields with a zero value, so that a request repeated after an upgrade that added a field still counts as the same.
 // It refuses with idempotency_key_reused if the key was used for another request, with validation_failed if the key is too long
-// or contains control characters, and as the change does.
+// or contains control characters, and with what the change refuses with.
 func Once[M proto.Message](
 	ctx context.Context, s *db.DB, storeID uuid.UUID, operation string, asked any, change func(context.Context, *ent.Tx) (M, error),
 	options ...hook.Option,

@@ -44,8 +44,8 @@ type Messages struct {
 	Secret func(*ent.Webhook) (string, error)
 }
 
-// Export calls pass with everything that the transaction sees of a store, a page at a time; an answer is valid until pass returns.
-// at is the time by which payment links have expired. An error of pass ends it.
+// Export calls pass with everything that the transaction sees of a store, a page at a time. pass must not keep its argument, which
+// is reused. A payment link that expires at the time at or before is exported as expired. An error of pass ends the export.
 func Export(ctx context.Context, d *db.DB, tx *ent.Tx, row *ent.Store, at time.Time, messages Messages,
 	pass func(*adminv1.ExportStoreResponse) error) error {
 	t := shop.TenantOf(row)

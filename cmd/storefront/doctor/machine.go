@@ -206,7 +206,8 @@ func AdminAddr(ctx context.Context, addr string) Finding {
 	}))
 }
 
-// address binds the address for a moment; if it is taken, address asks its owner at the path.
+// address looks whether a server can listen on addr, by listening for a moment. If addr is taken, it sends a GET for the path
+// there, and ours tells from the answer whether a server of this service listens.
 func address(ctx context.Context, flag, addr, path string, ours func(status int, body []byte) bool) Finding {
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", addr)
 	switch {

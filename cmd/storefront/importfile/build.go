@@ -28,7 +28,7 @@ type builder struct {
 	*reading
 	*record
 	entry *entry
-	// price is the price for a variable product, which has none of its own.
+	// price is the lowest price of the variations of a variable product, which has no price of its own.
 	price  int64
 	priced bool
 }

@@ -404,8 +404,8 @@ func (e *entry) hidePhone() {
 	}
 }
 
-// address gives a row in the check the id of its customer in the store, whose e-mail or phone may come from an earlier row of
-// the file.
+// address puts the id of who into the row's message for the check, if who is a customer of the store. The row may not show this
+// by itself, because an earlier row of the file may have added the e-mail or phone to the customer.
 func (e *entry) address(who transfer.Person) {
 	if of := idOf(e.message); who.Key != "" && *of != who.Key {
 		e.id, *of = *of, who.Key

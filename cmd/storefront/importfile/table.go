@@ -348,14 +348,14 @@ func mapping(column, field string) string {
 	return text
 }
 
-// needed lists groups of fields. A file must have one field of each group.
+// needed lists groups of fields. A file must have at least one field of each group.
 var needed = map[transfer.Kind][][]string{
 	transfer.Products:  {{"title"}, {"price", "priceAmount"}},
 	transfer.Customers: {{"email", "phone"}},
 	transfer.Orders:    {{"reference", "id"}, {"email", "phone", "customer"}},
 }
 
-// keys lists groups of fields that identify a row to update. A file must have one field of each group.
+// keys lists groups of fields that identify a row to update. A file must have at least one field of each group.
 var keys = map[transfer.Kind][][]string{
 	transfer.Products: {{"title", "id", "sku", "slug"}}, transfer.Customers: {{"email", "phone", "id"}}, transfer.Orders: {{"reference", "id"}},
 }
