@@ -67,7 +67,7 @@ func (s *settings) check() error {
 	return nil
 }
 
-// address returns the base URL in the form to which paths are appended.
+// address returns the base URL without a slash at its end, because paths are appended to it.
 func address(baseURL string, plainHTTP bool) (string, error) {
 	u, err := url.Parse(baseURL)
 	if err != nil {

@@ -81,7 +81,7 @@ const (
 	answerDelay = 200 * time.Millisecond
 	// retryDelays are the worker's. They are short, so that rounds are short.
 	retryDelays = "--retry-delays=1s,1s,1s,1s,1s,1s,1s"
-	// crashShare is the share of strikes at which the database crashes as well.
+	// crashShare is the share of strikes that also crash the database.
 	crashShare = 0.3
 	// deadTime is the longest time that a killed part stays dead.
 	deadTime = time.Second

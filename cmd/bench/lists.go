@@ -158,8 +158,8 @@ const (
  FROM (SELECT n, CAST($2 + (n + 0.5) * $6 AS bigint) AS at FROM generate_series(CAST($3 AS integer), CAST($4 AS integer)) n) r`
 )
 
-// makeOrders adds orders to a store, spread over the years, with ids in that order. On PostgreSQL it disables triggers, even
-// those of foreign keys, and then counts the orders as the migration does.
+// makeOrders adds orders to a store, spread over the years, with ids in that order. On PostgreSQL it disables the
+// triggers, foreign keys included, and then counts the orders as the migration does.
 func (s *stage) makeOrders(ctx context.Context, store storeData, size int, now time.Time) error {
 	handle, err := s.open(ctx)
 	if err != nil {

@@ -22,8 +22,7 @@ import (
 
 const (
 	nodeStores = 12
-	// nodeRate is how many customers all stores together create a second; nodeOrders is how many orders, each of which is two
-	// more writes.
+	// All stores together create nodeRate customers and nodeOrders orders a second. An order is two more writes.
 	nodeRate, nodeOrders = 150.0, 10.0
 	// warmTime is how long the load runs before the quiet measurement.
 	warmTime = 3 * time.Second

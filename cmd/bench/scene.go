@@ -33,7 +33,7 @@ type scene struct {
 	play        func(p *play)
 }
 
-// scenes are all scenes, in the order in which they are played.
+// scenes lists all scenes in the order of a run.
 var scenes = []scene{
 	{"standby-promoted", "the primary is killed under load, and its standby promoted", onPostgresOnly, playStandbyPromoted},
 	{"disk-full", "the database's disk fills up and is emptied again", onBoth, playDiskFull},

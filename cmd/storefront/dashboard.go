@@ -17,7 +17,7 @@ import (
 type platform struct {
 	BrandName      string   `clears:"" placeholder:"NAME" help:"The platform's name, which the dashboard shows."`
 	BrandLogo      string   `clears:"" placeholder:"FILE" help:"The platform's logo, which the dashboard shows: an SVG, PNG, JPEG or WebP file of at most 512 KiB."`
-	BrandColor     string   `clears:"" placeholder:"#RRGGBB" help:"The colour of the dashboard's links and buttons, such as #0b6b5e; it is made darker or lighter if they could not be read otherwise."`
+	BrandColor     string   `clears:"" placeholder:"#RRGGBB" help:"The colour of the dashboard's links and buttons, such as #0b6b5e; the dashboard makes it darker or lighter if readers could not read it otherwise."`
 	SignInURL      string   `name:"sign-in-url" clears:"" placeholder:"URL" help:"The platform's page on which a member asks for a new sign-in link; the dashboard links to it."`
 	FrameAncestors []string `clears:"" placeholder:"ORIGIN,…" help:"Origins whose pages may show the dashboard in a frame, such as https://app.example.com (default: none)."`
 }

@@ -41,8 +41,8 @@ func lastOf(d *adminv1.Delivery) string {
 
 type deliveryListCmd struct {
 	storeScopedDeliveries
-	Webhook string  `placeholder:"NAME" help:"Only deliveries to this webhook, by id or URL; for a deleted webhook by id, with --store."`
-	Since   instant `api:"since" placeholder:"TIME" help:"Only deliveries made since this time, or since so long ago, such as 1h or 7d."`
+	Webhook string  `placeholder:"NAME" help:"Only deliveries to this webhook, by id or URL. Name a deleted webhook by its id, with --store."`
+	Since   instant `api:"since" placeholder:"TIME" help:"Only deliveries made at this time or later; also how long ago, such as 1h or 7d."`
 	Status  *string `enum:"pending,retrying,succeeded,failed,cancelled" placeholder:"STATUS" help:"pending, retrying (those of the pending ones that wait for another attempt), succeeded, failed or cancelled."`
 	limit
 }
@@ -156,7 +156,7 @@ type deliveryResendCmd struct {
 	storeScoped
 	ID      string  `arg:"" optional:"" help:"The delivery: if it waits, its next attempt is made now; if it has ended, its event is sent again."`
 	Webhook string  `placeholder:"NAME" help:"The webhook to send to again, by id or URL, with --since."`
-	Since   instant `placeholder:"TIME" help:"Send every event since this time, or since so long ago, such as 1h or 7d, that the webhook subscribes to and that never succeeded there, including those from while it was disabled and those that wait for another attempt."`
+	Since   instant `placeholder:"TIME" help:"Send every event of this time or later (also how long ago, such as 1h or 7d) that the webhook subscribes to and has never accepted. This includes events from while the webhook was disabled, and events that wait for another attempt."`
 }
 
 // Run sends a delivery again.

@@ -91,7 +91,7 @@ func (d *span) UnmarshalText(text []byte) error {
 
 type storeDeleteCmd struct {
 	namedStore
-	Grace span   `default:"30d" placeholder:"TIME" help:"How long store restore can cancel the deletion, such as 12h or 90d."`
+	Grace span   `default:"30d" placeholder:"TIME" help:"How long the command store restore can still cancel the deletion, such as 12h or 90d."`
 	Now   string `placeholder:"SLUG" help:"Delete it at once: the store's slug, typed once more. It cannot be restored."`
 }
 

@@ -22,7 +22,7 @@ const maxWaiting = 1000
 
 // Receiver is a running receiver. Goroutines may share it.
 type Receiver struct {
-	// URL is the address to which to post deliveries.
+	// URL is the address of the receiver: post deliveries to it.
 	URL string
 
 	server  *httptest.Server
