@@ -129,8 +129,8 @@ func (r *recorder) writeEvents(ctx context.Context, tx *ent.Tx) (queued bool, er
 		return false, err
 	}
 	var subscribed []string
-	elsewhere := r.db.Distributed()
-	if !elsewhere {
+	distributed := r.db.Distributed()
+	if !distributed {
 		webhooks, err := tx.Webhook.Query().Where(webhook.StoreID(store.ID), webhook.Enabled(true)).Select(webhook.FieldEvents).All(ctx)
 		if err != nil {
 			return false, fmt.Errorf("read the store's webhooks: %w", err)
@@ -141,7 +141,7 @@ func (r *recorder) writeEvents(ctx context.Context, tx *ent.Tx) (queued bool, er
 	}
 	var rows []*ent.OutboxEntryCreate
 	for _, e := range written {
-		if elsewhere || slices.Contains(subscribed, e.Type) {
+		if distributed || slices.Contains(subscribed, e.Type) {
 			rows = append(rows, tx.OutboxEntry.Create().SetID(e.ID).SetStoreID(store.ID).SetType(e.Type))
 		}
 	}
