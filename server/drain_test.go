@@ -29,10 +29,10 @@ type serving struct {
 	stop  func() error
 }
 
-func serve(t *testing.T, s *db.DB, delay time.Duration) serving {
+func serve(t *testing.T, d *db.DB, delay time.Duration) serving {
 	t.Helper()
 	running, err := server.New(server.Config{
-		Addr: "127.0.0.1:0", AdminAddr: "127.0.0.1:0", DB: s, Logger: slog.New(slog.DiscardHandler), DrainDelay: delay,
+		Addr: "127.0.0.1:0", AdminAddr: "127.0.0.1:0", DB: d, Logger: slog.New(slog.DiscardHandler), DrainDelay: delay,
 	})
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
@@ -93,7 +93,7 @@ func (b *balancer) replace(t *testing.T, by serving) {
 
 func TestRollingRestartsAtFullLoadCutNobody(t *testing.T) {
 	t.Parallel()
-	s := dbtest.New(t, dbtest.SQLite, db.Config{})
+	d := dbtest.New(t, dbtest.SQLite, db.Config{})
 	for protocol, http2 := range map[string]bool{"HTTP/1.1": false, "HTTP/2": true} {
 		t.Run(protocol, func(t *testing.T) {
 			t.Parallel()
@@ -104,7 +104,7 @@ func TestRollingRestartsAtFullLoadCutNobody(t *testing.T) {
 			)
 			var b balancer
 			b.spare.Store(int64(delay))
-			first := serve(t, s, delay)
+			first := serve(t, d, delay)
 			b.to.Store(&first)
 			var (
 				answered atomic.Int64
@@ -136,7 +136,7 @@ func TestRollingRestartsAtFullLoadCutNobody(t *testing.T) {
 				})
 			}
 			for range restarts {
-				b.replace(t, serve(t, s, delay))
+				b.replace(t, serve(t, d, delay))
 			}
 			over.Store(true)
 			left.Wait()

@@ -30,9 +30,9 @@ import (
 func TestHalfARequestAfterARefusal(t *testing.T) {
 	t.Parallel()
 	const token = "a-token-of-the-operator-for-tests"
-	s, began := dbtest.New(t, dbtest.SQLite, db.Config{}), time.Now()
+	d, began := dbtest.New(t, dbtest.SQLite, db.Config{}), time.Now()
 	running, err := New(Config{
-		Addr: "127.0.0.1:0", AdminAddr: "127.0.0.1:0", AdminToken: token, DB: s, Logger: slog.New(slog.DiscardHandler),
+		Addr: "127.0.0.1:0", AdminAddr: "127.0.0.1:0", AdminToken: token, DB: d, Logger: slog.New(slog.DiscardHandler),
 		Clock:          func() time.Time { return began },
 		TrustedProxies: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
 	})
@@ -41,14 +41,14 @@ func TestHalfARequestAfterARefusal(t *testing.T) {
 	ended := make(chan error, 1)
 	go func() { ended <- running.Run(ctx) }()
 	t.Cleanup(func() { stop(); require.NoError(t, <-ended) })
-	o := admin.New(s, admin.Options{})
+	o := admin.New(d, admin.Options{})
 	store, err := o.CreateStore(t.Context(), &adminv1.CreateStoreRequest{Name: "S", Slug: "s", Currency: "XAF", Country: "CM"})
 	require.NoError(t, err)
 	made, err := o.CreateKey(t.Context(), &adminv1.CreateKeyRequest{Store: "s", Name: "k", Scopes: []string{"store:read",
 		"products:write", "customers:write"}, Lifetime: adminv1.Key_DAYS_30})
 	require.NoError(t, err)
 	for _, owner := range []uuid.UUID{limit.Operator, uuid.MustParse(store.GetId())} {
-		for range s.Conns() / 2 { // all that the owner may have
+		for range d.Conns() / 2 { // all that the owner may have
 			_, err := running.slots.Acquire(t.Context(), owner, false)
 			require.NoError(t, err)
 		}

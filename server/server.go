@@ -168,8 +168,8 @@ const slotsPerConn = 2
 
 // newSlots returns the slots of a server's requests, which the public API, the admin services and the dashboard share. One
 // store never uses more than half of the connections.
-func newSlots(s *db.DB) *limit.Slots {
-	return limit.NewSlots(slotsPerConn*s.Conns(), s.Conns()/2).PerPool(s.PoolOf)
+func newSlots(d *db.DB) *limit.Slots {
+	return limit.NewSlots(slotsPerConn*d.Conns(), d.Conns()/2).PerPool(d.PoolOf)
 }
 
 // Addr returns the address of the public listener.

@@ -17,9 +17,9 @@ import (
 func TestStoresAndOperatorShareSlots(t *testing.T) {
 	t.Parallel()
 	dbtest.OnePostgres(t, "stores on Citus use the connections of their node")
-	dbtest.Run(t, func(t *testing.T, s *db.DB) {
-		slots := newSlots(s)
-		for range slotsPerConn * s.Conns() {
+	dbtest.Run(t, func(t *testing.T, d *db.DB) {
+		slots := newSlots(d)
+		for range slotsPerConn * d.Conns() {
 			_, err := slots.Acquire(t.Context(), uuid.New(), false)
 			require.NoError(t, err)
 		}

@@ -289,10 +289,10 @@ func adminPatterns(t *testing.T, s *Server) (all []string) {
 // are included. The test runs alone, because it measures the process's memory.
 func TestNobodyWithoutAKeyCosts(t *testing.T) {
 	e := &examined{routes: map[string]bool{}, spans: map[string]bool{}}
-	s := dbtest.New(t, dbtest.SQLite, db.Config{})
-	registry := monitor.NewRegistry(s, slog.New(slog.DiscardHandler))
+	d := dbtest.New(t, dbtest.SQLite, db.Config{})
+	registry := monitor.NewRegistry(d, slog.New(slog.DiscardHandler))
 	running, err := New(Config{
-		Addr: "127.0.0.1:0", AdminAddr: "127.0.0.1:0", AdminToken: "a-token-of-the-operator-for-tests", DB: s, PublicDocs: true,
+		Addr: "127.0.0.1:0", AdminAddr: "127.0.0.1:0", AdminToken: "a-token-of-the-operator-for-tests", DB: d, PublicDocs: true,
 		Metrics: registry, Traces: sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(e)), Logger: slog.New(e),
 	})
 	require.NoError(t, err)

@@ -71,11 +71,11 @@ func newInstallation(t testing.TB, database string) *installation {
 func newInstallationAt(t testing.TB, url string) *installation {
 	t.Helper()
 	clock := newHandClock()
-	s, err := hook.Open(context.Background(), db.Config{URL: url, Clock: clock.now, Settings: queue.Settings(), MaxConns: 8})
+	d, err := hook.Open(context.Background(), db.Config{URL: url, Clock: clock.now, Settings: queue.Settings(), MaxConns: 8})
 	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, s.Close()) })
+	t.Cleanup(func() { require.NoError(t, d.Close()) })
 	return &installation{
-		DB: s, t: t, clock: clock, ring: seal.NewKeyring(newKey(t)), receiver: newReceiver(t), secrets: map[uuid.UUID]string{},
+		DB: d, t: t, clock: clock, ring: seal.NewKeyring(newKey(t)), receiver: newReceiver(t), secrets: map[uuid.UUID]string{},
 	}
 }
 

@@ -83,7 +83,7 @@ func (r *webhooksRun) pay(ctx context.Context, what toPay) (_ []payment, err err
 }
 
 // orders finds the orders to pay, the stores in turns.
-func (t toPay) orders(ctx context.Context, s *db.DB, rules *shop.Shop) ([]dueOrder, error) {
+func (t toPay) orders(ctx context.Context, d *db.DB, rules *shop.Shop) ([]dueOrder, error) {
 	tenants := map[uuid.UUID]tenant.Store{}
 	for n := range t.stores {
 		found, err := rules.FindStore(ctx, slugOf(t.first+n))
@@ -95,7 +95,7 @@ func (t toPay) orders(ctx context.Context, s *db.DB, rules *shop.Shop) ([]dueOrd
 	// Sort by id, so by time, because the orders of all stores were made over the same period.
 	var orders []dueOrder
 	each := map[uuid.UUID]int{}
-	for row := range db.Rows(ctx, s.Reader(), "SELECT id, store_id FROM orders WHERE status = 'PENDING' ORDER BY id") {
+	for row := range db.Rows(ctx, d.Reader(), "SELECT id, store_id FROM orders WHERE status = 'PENDING' ORDER BY id") {
 		var order, owner uuid.UUID
 		if err := row.Scan(&order, &owner); err != nil {
 			return nil, err

@@ -492,12 +492,12 @@ func TestPictureOfTheDashboardInABrowser(t *testing.T) {
 func TestEmptyPagesInABrowser(t *testing.T) {
 	t.Parallel()
 	b := newBrowser(t)
-	s := dbtest.New(t, dbtest.SQLite, db.Config{})
-	o := admin.New(s, admin.Options{})
+	d := dbtest.New(t, dbtest.SQLite, db.Config{})
+	o := admin.New(d, admin.Options{})
 	_, err := o.CreateStore(t.Context(), &adminv1.CreateStoreRequest{Name: "Douala", Slug: "douala", Currency: "XAF", Country: "CM"})
 	require.NoError(t, err)
 	served := httptest.NewServer(dashboard.New(dashboard.Config{
-		Operator: o, Sessions: signin.New(s), Now: s.Now, Unreachable: db.IsUnreachable, Logger: slog.New(slog.DiscardHandler), Slots: slots.NewSlots(4, 2),
+		Operator: o, Sessions: signin.New(d), Now: d.Now, Unreachable: db.IsUnreachable, Logger: slog.New(slog.DiscardHandler), Slots: slots.NewSlots(4, 2),
 	}))
 	t.Cleanup(served.Close)
 	link, err := o.CreateSignInLink(t.Context(), &adminv1.CreateSignInLinkRequest{Store: "douala", Member: "Awa Ngo",
@@ -517,8 +517,8 @@ func TestDashboardInAFrameInABrowser(t *testing.T) {
 	t.Parallel()
 	b := newBrowser(t, chromedp.Flag("ignore-certificate-errors", true),
 		chromedp.Flag("host-resolver-rules", "MAP localhost 127.0.0.1, MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"))
-	s := dbtest.New(t, dbtest.SQLite, db.Config{})
-	o := admin.New(s, admin.Options{})
+	d := dbtest.New(t, dbtest.SQLite, db.Config{})
+	o := admin.New(d, admin.Options{})
 	_, err := o.CreateStore(t.Context(), &adminv1.CreateStoreRequest{Name: "Douala", Slug: "douala", Currency: "XAF", Country: "CM"})
 	require.NoError(t, err)
 	frame := ""
@@ -530,7 +530,7 @@ func TestDashboardInAFrameInABrowser(t *testing.T) {
 	pages, err := dashboard.Platform{FrameAncestors: []string{platform.URL}}.Check()
 	require.NoError(t, err)
 	served := httptest.NewTLSServer(dashboard.New(dashboard.Config{
-		Operator: o, Sessions: signin.New(s), Now: s.Now, Unreachable: db.IsUnreachable, Logger: slog.New(slog.DiscardHandler), Slots: slots.NewSlots(4, 2),
+		Operator: o, Sessions: signin.New(d), Now: d.Now, Unreachable: db.IsUnreachable, Logger: slog.New(slog.DiscardHandler), Slots: slots.NewSlots(4, 2),
 		Platform: pages,
 	}))
 	t.Cleanup(served.Close)
@@ -555,14 +555,14 @@ func TestDashboardInAFrameInABrowser(t *testing.T) {
 	defer leave()
 	_, err = chromedp.Run(inFrame, chromedp.Click("form button"))
 	require.NoError(t, err)
-	require.Eventually(t, func() bool { return s.Client().Session.Query().CountX(t.Context()) == 1 }, browserTime,
+	require.Eventually(t, func() bool { return d.Client().Session.Query().CountX(t.Context()) == 1 }, browserTime,
 		100*time.Millisecond)
-	early := s.Now().Add(time.Hour)
-	_, err = s.Writer().ExecContext(t.Context(), "UPDATE sessions SET expires_at = $1", early)
+	early := d.Now().Add(time.Hour)
+	_, err = d.Writer().ExecContext(t.Context(), "UPDATE sessions SET expires_at = $1", early)
 	require.NoError(t, err)
 	require.Eventually(t, func() bool {
 		value[bool](b, fmt.Sprintf(`(() => { frames[0].postMessage("storefront:keep-alive", %q); return true; })()`, base))
-		return s.Client().Session.Query().OnlyX(t.Context()).ExpiresAt.After(early)
+		return d.Client().Session.Query().OnlyX(t.Context()).ExpiresAt.After(early)
 	}, browserTime, 200*time.Millisecond, "its cookie came with the message's request")
 	b.picture("frame")
 }

@@ -277,8 +277,8 @@ func TestFindDev(t *testing.T) {
 
 func TestTriggerMakesEveryTypeOfEventAndNothingForAnother(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.DB) {
-		ctx, o := t.Context(), admin.New(s, admin.Options{})
+	dbtest.Run(t, func(t *testing.T, d *db.DB) {
+		ctx, o := t.Context(), admin.New(d, admin.Options{})
 		_, err := o.CreateStore(ctx, &adminv1.CreateStoreRequest{Name: "Demo", Slug: "demo", Currency: "XAF", Country: "CM"})
 		require.NoError(t, err)
 		for _, kind := range hook.EventTypes() {
@@ -286,12 +286,12 @@ func TestTriggerMakesEveryTypeOfEventAndNothingForAnother(t *testing.T) {
 			require.NoError(t, err, kind)
 			require.Equal(t, kind, event.GetType())
 		}
-		events := s.Client().Event.Query().CountX(ctx)
-		orders := s.Client().Order.Query().CountX(ctx)
+		events := d.Client().Event.Query().CountX(ctx)
+		orders := d.Client().Order.Query().CountX(ctx)
 		_, err = newTriggerData("order.refunded").make(ctx, o, "demo")
 		require.ErrorContains(t, err, "order.refunded")
-		require.Equal(t, orders, s.Client().Order.Query().CountX(ctx))
-		require.Equal(t, events, s.Client().Event.Query().CountX(ctx))
+		require.Equal(t, orders, d.Client().Order.Query().CountX(ctx))
+		require.Equal(t, events, d.Client().Event.Query().CountX(ctx))
 	})
 }
 

@@ -28,9 +28,9 @@ func TestAnExportAndItsImportAreStoppedAnywhere(t *testing.T) {
 			require.NoError(t, makeDemo(t.Context(), source))
 			from := installation{t, map[string]string{"STOREFRONT_DATABASE_URL": source}}
 			to := installation{t, map[string]string{"STOREFRONT_DATABASE_URL": target}}
-			s, err := hook.Open(t.Context(), db.Config{URL: target, MaxConns: 2})
+			d, err := hook.Open(t.Context(), db.Config{URL: target, MaxConns: 2})
 			require.NoError(t, err)
-			defer func() { require.NoError(t, s.Close()) }()
+			defer func() { require.NoError(t, d.Close()) }()
 			folder := filepath.Join(t.TempDir(), "export")
 
 			// stop stops a command a moment after it has begun, unless it has ended, and returns whether it did all.
@@ -74,7 +74,7 @@ func TestAnExportAndItsImportAreStoppedAnywhere(t *testing.T) {
 
 			rows := func() (sum int) {
 				for _, table := range []string{"products", "customers", "order_items", "events", "activity_entries"} {
-					sum += dbtest.Count(t, s, table)
+					sum += dbtest.Count(t, d, table)
 				}
 				return sum
 			}

@@ -31,16 +31,16 @@ type pair struct {
 func newPair(t *testing.T) pair {
 	t.Helper()
 	primary := dbtest.Cluster(t, cluster.Options{})
-	s, err := hook.Open(t.Context(), db.Config{URL: primary.URL(), MaxConns: 2})
+	d, err := hook.Open(t.Context(), db.Config{URL: primary.URL(), MaxConns: 2})
 	require.NoError(t, err)
-	require.NoError(t, s.Migrate(t.Context(), func(db.Migration) {}))
+	require.NoError(t, d.Migrate(t.Context(), func(db.Migration) {}))
 	standby := dbtest.Standby(t, primary)
 	// After the copy was made, so that the standby waits for nobody once it is promoted.
 	for _, query := range []string{"ALTER SYSTEM SET synchronous_standby_names = '*'", "SELECT pg_reload_conf()"} {
-		_, err = s.Writer().Exec(query)
+		_, err = d.Writer().Exec(query)
 		require.NoError(t, err)
 	}
-	require.NoError(t, s.Close())
+	require.NoError(t, d.Close())
 	p := pair{t, primary, standby}
 	p.awaitSync()
 	return p
@@ -55,12 +55,12 @@ func (p pair) url() string {
 // awaitSync waits until commits wait for the standby.
 func (p pair) awaitSync() {
 	p.t.Helper()
-	s, err := hook.Open(p.t.Context(), db.Config{URL: p.primary.URL(), MaxConns: 2})
+	d, err := hook.Open(p.t.Context(), db.Config{URL: p.primary.URL(), MaxConns: 2})
 	require.NoError(p.t, err)
-	defer func() { require.NoError(p.t, s.Close()) }()
+	defer func() { require.NoError(p.t, d.Close()) }()
 	require.Eventually(p.t, func() bool {
 		var n int
-		err := s.Reader().QueryRow("SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'sync'").Scan(&n)
+		err := d.Reader().QueryRow("SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'sync'").Scan(&n)
 		return err == nil && n == 1
 	}, time.Minute, 10*time.Millisecond)
 }
@@ -168,16 +168,16 @@ func TestAPromotedStandbyIsFollowedAndLosesNothing(t *testing.T) {
 	stop()
 	working.Wait()
 
-	s, err := hook.Open(t.Context(), db.Config{URL: p.standby.URL(), MaxConns: 2})
+	d, err := hook.Open(t.Context(), db.Config{URL: p.standby.URL(), MaxConns: 2})
 	require.NoError(t, err)
-	defer func() { require.NoError(t, s.Close()) }()
+	defer func() { require.NoError(t, d.Close()) }()
 	acknowledged, refused := 0, 0
 	for n := range all {
 		require.Empty(t, all[n].wrong, "every answer is 2xx, or 503 or 429 in our words")
 		acknowledged, refused = acknowledged+len(all[n].acknowledged), refused+all[n].refused
 		for _, id := range all[n].acknowledged {
 			var found int
-			require.NoError(t, s.Reader().QueryRow("SELECT count(*) FROM customers WHERE id = $1", id).Scan(&found))
+			require.NoError(t, d.Reader().QueryRow("SELECT count(*) FROM customers WHERE id = $1", id).Scan(&found))
 			require.Equal(t, 1, found, "an acknowledged write is lost")
 		}
 	}
@@ -191,17 +191,17 @@ func TestAWriteThatTheStandbyDoesNotConfirmIsNotAcknowledged(t *testing.T) {
 	i := installation{t, map[string]string{"STOREFRONT_DATABASE_URL": p.url()}}
 	i.run(nil, "store", "create", "--name", "S", "--slug", "s", "--currency", "XAF", "--country", "CM")
 	server := i.server("storefront")
-	s, err := hook.Open(t.Context(), db.Config{URL: p.url(), MaxConns: 2})
+	d, err := hook.Open(t.Context(), db.Config{URL: p.url(), MaxConns: 2})
 	require.NoError(t, err)
-	defer func() { require.NoError(t, s.Close()) }()
+	defer func() { require.NoError(t, d.Close()) }()
 	const change = "UPDATE stores SET name = name"
 	writes := map[string]func(ctx context.Context) error{
-		"by itself": func(ctx context.Context) error { _, err := s.Writer().ExecContext(ctx, change); return err },
+		"by itself": func(ctx context.Context) error { _, err := d.Writer().ExecContext(ctx, change); return err },
 		"with rows": func(ctx context.Context) error {
-			return s.Writer().QueryRowContext(ctx, change+" RETURNING 1").Scan(new(int))
+			return d.Writer().QueryRowContext(ctx, change+" RETURNING 1").Scan(new(int))
 		},
 		"in a transaction": func(ctx context.Context) error {
-			return hook.WithTx(ctx, s, func(ctx context.Context, tx *ent.Tx) error {
+			return hook.WithTx(ctx, d, func(ctx context.Context, tx *ent.Tx) error {
 				_, err := tx.ExecContext(ctx, change)
 				return err
 			})

@@ -31,10 +31,10 @@ const stuckAt = 2750
 const stuckTitle = "Stuck here"
 
 // stick makes a database stand still at an item with that title, until the function it returns is called.
-var stick = map[string]func(t *testing.T, s *db.DB) (stuck func() bool, loosen func()){
-	dbtest.SQLite: func(t *testing.T, s *db.DB) (func() bool, func()) {
+var stick = map[string]func(t *testing.T, d *db.DB) (stuck func() bool, loosen func()){
+	dbtest.SQLite: func(t *testing.T, d *db.DB) (func() bool, func()) {
 		// It counts for hours, but ends with its process.
-		_, err := s.Writer().ExecContext(t.Context(), `CREATE TRIGGER stuck AFTER INSERT ON order_items WHEN NEW.title = '`+stuckTitle+`' BEGIN
+		_, err := d.Writer().ExecContext(t.Context(), `CREATE TRIGGER stuck AFTER INSERT ON order_items WHEN NEW.title = '`+stuckTitle+`' BEGIN
  SELECT count(*) FROM (WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n LIMIT 1000000000000); END`)
 		require.NoError(t, err)
 		// The journal of statements, which SQLite writes beside its log, does not show the moment. But the
@@ -43,20 +43,20 @@ var stick = map[string]func(t *testing.T, s *db.DB) (stuck func() bool, loosen f
 		stuck := func() bool {
 			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 			defer cancel()
-			_, err := s.Writer().ExecContext(ctx, "UPDATE stores SET name = name WHERE false")
-			if err == nil || counted(t, s, "SELECT count(*) FROM orders") < stuckAt-stuckAt%transfer.BatchRows {
+			_, err := d.Writer().ExecContext(ctx, "UPDATE stores SET name = name WHERE false")
+			if err == nil || counted(t, d, "SELECT count(*) FROM orders") < stuckAt-stuckAt%transfer.BatchRows {
 				since = time.Now()
 			}
 			return time.Since(since) > time.Second
 		}
 		return stuck, func() {
-			_, err := s.Writer().ExecContext(t.Context(), "DROP TRIGGER stuck")
+			_, err := d.Writer().ExecContext(t.Context(), "DROP TRIGGER stuck")
 			require.NoError(t, err)
 		}
 	},
-	dbtest.Postgres: func(t *testing.T, s *db.DB) (func() bool, func()) {
+	dbtest.Postgres: func(t *testing.T, d *db.DB) (func() bool, func()) {
 		exec := func(statement string) {
-			_, err := s.Writer().ExecContext(t.Context(), statement)
+			_, err := d.Writer().ExecContext(t.Context(), statement)
 			require.NoError(t, err)
 		}
 		exec(`CREATE FUNCTION stuck() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(3600); RETURN NULL; END $$`)
@@ -66,7 +66,7 @@ var stick = map[string]func(t *testing.T, s *db.DB) (stuck func() bool, loosen f
 		if len(dbtest.Citus()) > 0 { // any of its nodes sleeps
 			id, sleeping = "global_pid", strings.Replace(sleeping, "pg_stat", "citus_stat", 1)
 		}
-		stuck := func() bool { return counted(t, s, "SELECT count(*)"+sleeping) == 1 }
+		stuck := func() bool { return counted(t, d, "SELECT count(*)"+sleeping) == 1 }
 		return stuck, func() {
 			// A node may still sleep for the killed import.
 			exec("SELECT pg_terminate_backend(" + id + ")" + sleeping)
@@ -76,17 +76,17 @@ var stick = map[string]func(t *testing.T, s *db.DB) (stuck func() bool, loosen f
 }
 
 // counted reads one number.
-func counted(t *testing.T, s *db.DB, query string) int {
+func counted(t *testing.T, d *db.DB, query string) int {
 	t.Helper()
 	var n sql.NullInt64
-	require.NoError(t, s.Reader().QueryRowContext(t.Context(), query).Scan(&n))
+	require.NoError(t, d.Reader().QueryRowContext(t.Context(), query).Scan(&n))
 	return int(n.Int64)
 }
 
 // journaled is how many orders the journal counts, in an entry for each import that stored some.
-func journaled(t *testing.T, s *db.DB) int {
+func journaled(t *testing.T, d *db.DB) int {
 	t.Helper()
-	entries, err := s.Client().ActivityEntry.Query().Where(activityentry.Action("store.imported")).All(t.Context())
+	entries, err := d.Client().ActivityEntry.Query().Where(activityentry.Action("store.imported")).All(t.Context())
 	require.NoError(t, err)
 	sum := 0
 	for _, e := range entries {
@@ -106,9 +106,9 @@ func TestAnImportThatIsKilledIsContinued(t *testing.T) {
 			t.Parallel()
 			const rows, buyers = 6000, 700
 			url := dbtest.URL(t, database)
-			s, err := hook.Open(t.Context(), db.Config{URL: url, MaxConns: 4, LockTimeout: 10 * time.Second})
+			d, err := hook.Open(t.Context(), db.Config{URL: url, MaxConns: 4, LockTimeout: 10 * time.Second})
 			require.NoError(t, err)
-			defer func() { require.NoError(t, s.Close()) }()
+			defer func() { require.NoError(t, d.Close()) }()
 			if database == dbtest.Postgres {
 				url += "&application_name=import&client_connection_check_interval=100"
 			}
@@ -139,26 +139,26 @@ func TestAnImportThatIsKilledIsContinued(t *testing.T) {
 				_ = c.Wait()
 				require.Empty(t, said.String())
 				// The server may still carry out what it was sent.
-				require.Eventually(t, func() bool { return database == dbtest.SQLite || counted(t, s, imports) == 0 }, time.Minute,
+				require.Eventually(t, func() bool { return database == dbtest.SQLite || counted(t, d, imports) == 0 }, time.Minute,
 					time.Millisecond)
-				orders := counted(t, s, "SELECT count(*) FROM orders")
-				require.Equal(t, orders, counted(t, s, "SELECT count(*) FROM order_items"), "an order has its item")
-				require.Equal(t, orders, counted(t, s, "SELECT sum(orders_count) FROM customers"), "a customer counts the orders")
-				require.Equal(t, 500*orders, counted(t, s, "SELECT sum(total_paid) FROM customers"))
-				require.Equal(t, orders, counted(t, s, `SELECT sum(total) FROM (SELECT total, days, kind FROM row_counts
+				orders := counted(t, d, "SELECT count(*) FROM orders")
+				require.Equal(t, orders, counted(t, d, "SELECT count(*) FROM order_items"), "an order has its item")
+				require.Equal(t, orders, counted(t, d, "SELECT sum(orders_count) FROM customers"), "a customer counts the orders")
+				require.Equal(t, 500*orders, counted(t, d, "SELECT sum(total_paid) FROM customers"))
+				require.Equal(t, orders, counted(t, d, `SELECT sum(total) FROM (SELECT total, days, kind FROM row_counts
  UNION ALL SELECT change, 1, kind FROM row_deltas) c WHERE days = 1 AND kind = 'orders'`), "a list counts them")
-				require.Equal(t, orders, journaled(t, s), "the journal counts what is stored")
-				require.Equal(t, min(orders, buyers), counted(t, s, "SELECT count(*) FROM customers"))
+				require.Equal(t, orders, journaled(t, d), "the journal counts what is stored")
+				require.Equal(t, min(orders, buyers), counted(t, d, "SELECT count(*) FROM customers"))
 				return orders
 			}
-			stuck, loosen := stick[database](t, s)
+			stuck, loosen := stick[database](t, d)
 			before := kill(func() { require.Eventually(t, stuck, time.Minute, 10*time.Millisecond) })
 			require.Positive(t, before, "batches before it are stored")
 			require.Less(t, before, stuckAt, "nothing of the batch that was under way is")
 			loosen()
 			for range 3 {
 				now := kill(func() {
-					require.Eventually(t, func() bool { return counted(t, s, "SELECT count(*) FROM orders") > before }, time.Minute,
+					require.Eventually(t, func() bool { return counted(t, d, "SELECT count(*) FROM orders") > before }, time.Minute,
 						time.Millisecond)
 					time.Sleep(rand.N(50 * time.Millisecond))
 				})
@@ -171,7 +171,7 @@ func TestAnImportThatIsKilledIsContinued(t *testing.T) {
 			i.run(&done, "import", "--store", "s", "orders", file)
 			require.Equal(t, []int{rows, rows - before, before}, []int{done.Lines, done.Stored, done.Skipped})
 			require.Equal(t, rows, kill(func() { time.Sleep(time.Second) }))
-			require.Equal(t, rows, counted(t, s, "SELECT count(DISTINCT reference) FROM orders"))
+			require.Equal(t, rows, counted(t, d, "SELECT count(DISTINCT reference) FROM orders"))
 			for page, want := range map[string]int{"60": 100, "61": 0} {
 				var list []struct{ Reference string }
 				i.run(&list, "order", "list", "--store", "s", "--page", page, "--page-size", "100")

@@ -102,13 +102,13 @@ func TestAKilledImportLeavesNoFiles(t *testing.T) {
 	command(t, 0, "export", "--store", demoSlug, "--database-url", source, archive)
 	temporary := t.TempDir()
 	into := installation{t, map[string]string{"STOREFRONT_DATABASE_URL": target, "TMPDIR": temporary}}
-	s, err := hook.Open(t.Context(), db.Config{URL: target, MaxConns: 2})
+	d, err := hook.Open(t.Context(), db.Config{URL: target, MaxConns: 2})
 	require.NoError(t, err)
-	defer func() { require.NoError(t, s.Close()) }()
+	defer func() { require.NoError(t, d.Close()) }()
 
 	c := into.command("storefront", "import", "--store", "s", "--create", archive)
 	require.NoError(t, c.Start())
-	require.Eventually(t, func() bool { return dbtest.Count(t, s, "products") > 0 }, time.Minute, time.Millisecond)
+	require.Eventually(t, func() bool { return dbtest.Count(t, d, "products") > 0 }, time.Minute, time.Millisecond)
 	require.NoError(t, c.Process.Kill())
 	_ = c.Wait()
 	require.Empty(t, namesIn(t, temporary))

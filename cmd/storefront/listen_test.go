@@ -91,7 +91,7 @@ func (e *ear) types(t *testing.T, r *newcomer, path string) []string {
 }
 
 // counts returns how many rows each table has.
-func counts(t *testing.T, s *db.DB) map[string]int {
+func counts(t *testing.T, d *db.DB) map[string]int {
 	t.Helper()
 	all := map[string]int{}
 	for _, table := range []string{
@@ -100,7 +100,7 @@ func counts(t *testing.T, s *db.DB) map[string]int {
 		"resends", "forgettings", "sessions", "sign_in_links", "activity_entries", "idempotency_keys",
 	} {
 		var n int
-		require.NoError(t, s.Reader().QueryRowContext(t.Context(), "SELECT count(*) FROM "+table).Scan(&n), table)
+		require.NoError(t, d.Reader().QueryRowContext(t.Context(), "SELECT count(*) FROM "+table).Scan(&n), table)
 		all[table] = n
 	}
 	return all

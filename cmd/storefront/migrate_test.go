@@ -52,10 +52,10 @@ func TestMigrateUpThatIsStoppedGoesOn(t *testing.T) {
 					t.Skip("which cannot interrupt another process")
 				}
 				url := dbtest.EmptyURL(t, name)
-				s, err := hook.Open(t.Context(), db.Config{URL: url, MaxConns: 4})
+				d, err := hook.Open(t.Context(), db.Config{URL: url, MaxConns: 4})
 				require.NoError(t, err)
-				defer func() { require.NoError(t, s.Close()) }()
-				dbtest.MigrateTo(t, s, 1)
+				defer func() { require.NoError(t, d.Close()) }()
+				dbtest.MigrateTo(t, d, 1)
 				i := installation{t, map[string]string{"STOREFRONT_DATABASE_URL": url}}
 				var said bytes.Buffer
 				up := i.command("storefront", "migrate", "up")
@@ -66,7 +66,7 @@ func TestMigrateUpThatIsStoppedGoesOn(t *testing.T) {
 					_ = up.Process.Signal(signal)
 					_ = up.Wait()
 				} else {
-					snapshot, err := s.Writer().BeginTx(t.Context(), &sql.TxOptions{Isolation: sql.LevelRepeatableRead})
+					snapshot, err := d.Writer().BeginTx(t.Context(), &sql.TxOptions{Isolation: sql.LevelRepeatableRead})
 					require.NoError(t, err)
 					_, err = snapshot.Exec("SELECT 1")
 					require.NoError(t, err)
@@ -82,7 +82,7 @@ func TestMigrateUpThatIsStoppedGoesOn(t *testing.T) {
 					require.Error(t, up.Wait())
 					if signal == os.Interrupt {
 						require.Contains(t, said.String(), "`storefront migrate up` goes on with it")
-						require.Equal(t, 1, dbtest.Count(t, s, "pg_index WHERE NOT indisvalid"))
+						require.Equal(t, 1, dbtest.Count(t, d, "pg_index WHERE NOT indisvalid"))
 					}
 					require.NoError(t, snapshot.Rollback())
 				}
@@ -91,7 +91,7 @@ func TestMigrateUpThatIsStoppedGoesOn(t *testing.T) {
 				i.run(&left, "migrate", "plan")
 				require.Empty(t, left)
 				if name != dbtest.SQLite {
-					require.Zero(t, dbtest.Count(t, s, "pg_index WHERE NOT indisvalid"))
+					require.Zero(t, dbtest.Count(t, d, "pg_index WHERE NOT indisvalid"))
 				}
 			})
 		}

@@ -174,15 +174,15 @@ func jsonEnv(ts *testscript.TestScript, _ bool, args []string) {
 }
 
 func open(ts *testscript.TestScript) *db.DB {
-	s, err := hook.Open(context.Background(), db.Config{URL: ts.Getenv("DATABASE_URL"), MaxConns: 2})
+	d, err := hook.Open(context.Background(), db.Config{URL: ts.Getenv("DATABASE_URL"), MaxConns: 2})
 	ts.Check(err)
-	return s
+	return d
 }
 
 // rowsAre counts the rows of a table, all or those with these values: rows events 3 type=order.paid.
 func rowsAre(ts *testscript.TestScript, _ bool, args []string) {
-	s := open(ts)
-	defer s.Close()
+	d := open(ts)
+	defer d.Close()
 	query := "SELECT count(*) FROM " + args[0]
 	var values []any
 	for i, condition := range args[2:] {
@@ -191,7 +191,7 @@ func rowsAre(ts *testscript.TestScript, _ bool, args []string) {
 		query += []string{" WHERE ", " AND "}[min(i, 1)] + column + " = $" + strconv.Itoa(i+1)
 	}
 	var n int
-	ts.Check(s.Reader().QueryRow(query, values...).Scan(&n))
+	ts.Check(d.Reader().QueryRow(query, values...).Scan(&n))
 	if strconv.Itoa(n) != args[1] {
 		ts.Fatalf("%d rows, want %s: %s", n, args[1], query)
 	}

@@ -125,11 +125,11 @@ func TestServerServesAndEndsInGoodOrder(t *testing.T) {
 			require.Contains(t, all.String(), `"msg":"stopped"`)
 			require.NotContains(t, all.String(), key.Key, "no key is logged")
 			require.Contains(t, all.String(), key.ID, "the key's id is")
-			s, err := hook.Open(t.Context(), db.Config{URL: url})
+			d, err := hook.Open(t.Context(), db.Config{URL: url})
 			require.NoError(t, err)
-			defer func() { require.NoError(t, s.Close()) }()
+			defer func() { require.NoError(t, d.Close()) }()
 			var refused []string
-			for row := range db.Rows(t.Context(), s.Reader(), "SELECT status || ' ' || code FROM refused_requests") {
+			for row := range db.Rows(t.Context(), d.Reader(), "SELECT status || ' ' || code FROM refused_requests") {
 				var one string
 				require.NoError(t, row.Scan(&one))
 				refused = append(refused, one)

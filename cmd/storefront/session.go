@@ -57,18 +57,18 @@ func (d database) open(ctx context.Context) (*db.DB, error) {
 // openWith is open with a configuration, to which it adds the database's URL.
 func (d database) openWith(ctx context.Context, c db.Config) (*db.DB, error) {
 	c.URL, c.Existing = d.DatabaseURL, true
-	s, err := hook.Open(ctx, c)
+	opened, err := hook.Open(ctx, c)
 	if err != nil {
 		return nil, noFile(err)
 	}
-	current, err := s.Current(ctx)
+	current, err := opened.Current(ctx)
 	if err == nil && !current {
 		err = errBehind
 	}
 	if err != nil {
-		return nil, errors.Join(err, s.Close())
+		return nil, errors.Join(err, opened.Close())
 	}
-	return s, nil
+	return opened, nil
 }
 
 // target has the settings of every command that operates stores, through a database or a server.

@@ -44,8 +44,8 @@ func TestNetworksOfIPv4InIPv6sForm(t *testing.T) {
 func TestHowLongAgoIsByTheClockOfTheDatabaseOrServer(t *testing.T) {
 	t.Parallel()
 	now := func() time.Time { return time.Now().Add(-5 * time.Hour) }
-	s := dbtest.New(t, dbtest.SQLite, db.Config{Clock: now})
-	o := admin.New(s, admin.Options{})
+	d := dbtest.New(t, dbtest.SQLite, db.Config{Clock: now})
+	o := admin.New(d, admin.Options{})
 	_, err := o.CreateStore(t.Context(), &adminv1.CreateStoreRequest{Name: "S", Slug: "s", Currency: "XAF", Country: "CM"})
 	require.NoError(t, err)
 	_, err = o.CreateCustomer(t.Context(), &adminv1.CreateCustomerRequest{Store: "s", Name: "Awa", Email: new("awa@example.com")})
@@ -61,7 +61,7 @@ func TestHowLongAgoIsByTheClockOfTheDatabaseOrServer(t *testing.T) {
 
 	mux := http.NewServeMux()
 	for path, handler := range rpc.Services(o, rpc.Config{
-		Gate: rpc.NewGate(remoteToken, ""), Logger: slog.New(slog.DiscardHandler), Unreachable: db.IsUnreachable, Now: s.Now,
+		Gate: rpc.NewGate(remoteToken, ""), Logger: slog.New(slog.DiscardHandler), Unreachable: db.IsUnreachable, Now: d.Now,
 		Slots: serverlimit.NewSlots(4, 2),
 	}) {
 		mux.Handle(path, handler)

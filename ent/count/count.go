@@ -96,11 +96,11 @@ type Counts struct {
 }
 
 // New returns the counts of the database.
-func New(s *db.DB) *Counts {
-	if s.Distributed() {
-		return &Counts{s, distributed}
+func New(d *db.DB) *Counts {
+	if d.Distributed() {
+		return &Counts{d, distributed}
 	}
-	return &Counts{s, db.ByDialect(s, postgres, sqlite)}
+	return &Counts{d, db.ByDialect(d, postgres, sqlite)}
 }
 
 // Lists returns a reader of the lists of the context's store.

@@ -19,28 +19,28 @@ import (
 // day0 is the first of the days that the tests' rows lie in.
 var day0 = time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC)
 
-func exec(t *testing.T, s *db.DB, query string, args ...any) {
+func exec(t *testing.T, d *db.DB, query string, args ...any) {
 	t.Helper()
-	_, err := s.Writer().ExecContext(context.Background(), query, args...)
+	_, err := d.Writer().ExecContext(context.Background(), query, args...)
 	require.NoError(t, err)
 }
 
 // newStore makes a store with n customers, one each 90 minutes.
-func newStore(t *testing.T, s *db.DB, n int) uuid.UUID {
+func newStore(t *testing.T, d *db.DB, n int) uuid.UUID {
 	t.Helper()
 	id := uuid.Must(uuid.NewV7())
-	exec(t, s, "INSERT INTO stores (id, name, slug, url, currency, country, social_links, unavailable_types, created_at, "+
+	exec(t, d, "INSERT INTO stores (id, name, slug, url, currency, country, social_links, unavailable_types, created_at, "+
 		"updated_at)"+
 		" VALUES ($1, 'S', $2, 'u', 'XAF', 'CM', '{}', '[]', $3, $3)", id, id.String(), day0)
 	for i := range n {
-		require.NoError(t, insertCustomer(s, id, day0.Add(time.Duration(i)*90*time.Minute)))
+		require.NoError(t, insertCustomer(d, id, day0.Add(time.Duration(i)*90*time.Minute)))
 	}
 	return id
 }
 
-func insertCustomer(s *db.DB, store uuid.UUID, at time.Time) error {
+func insertCustomer(d *db.DB, store uuid.UUID, at time.Time) error {
 	id := uuid.New()
-	_, err := s.Writer().ExecContext(context.Background(),
+	_, err := d.Writer().ExecContext(context.Background(),
 		"INSERT INTO customers (id, store_id, email, search, created_at, updated_at) VALUES ($1, $2, $3, '', $4, $4)",
 		id, store, id.String(), at)
 	return err
@@ -58,30 +58,30 @@ func total(t *testing.T, c *Counts, store uuid.UUID) int64 {
 // A day may have any number of rows, and counting them takes its time.
 func TestCountingIsNoStatementThatTimesOut(t *testing.T) {
 	t.Parallel()
-	s := dbtest.New(t, dbtest.Postgres, db.Config{StatementTimeout: 2 * time.Second})
-	store := newStore(t, s, 1)
-	exec(t, s, `CREATE FUNCTION count_slowly() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(2.1); RETURN NEW; END'`)
-	exec(t, s, "CREATE TRIGGER slow BEFORE INSERT ON row_counts FOR EACH ROW EXECUTE FUNCTION count_slowly()")
-	rows, err := New(s).Recount(t.Context(), store)
+	d := dbtest.New(t, dbtest.Postgres, db.Config{StatementTimeout: 2 * time.Second})
+	store := newStore(t, d, 1)
+	exec(t, d, `CREATE FUNCTION count_slowly() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(2.1); RETURN NEW; END'`)
+	exec(t, d, "CREATE TRIGGER slow BEFORE INSERT ON row_counts FOR EACH ROW EXECUTE FUNCTION count_slowly()")
+	rows, err := New(d).Recount(t.Context(), store)
 	require.NoError(t, err)
 	require.EqualValues(t, 1, rows)
-	require.EqualValues(t, 1, total(t, New(s), store))
+	require.EqualValues(t, 1, total(t, New(d), store))
 }
 
 // A trigger that was disabled, or a part that was restored, leaves the counts wrong.
 func TestARecountRepairsWrongCounts(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.DB) {
-		c := New(s)
-		store := newStore(t, s, 40)
-		other := newStore(t, s, 3)
+	dbtest.Run(t, func(t *testing.T, d *db.DB) {
+		c := New(d)
+		store := newStore(t, d, 40)
+		other := newStore(t, d, 3)
 		_, err := c.Fold(t.Context())
 		require.NoError(t, err)
-		exec(t, s, "UPDATE row_counts SET total = total + 1 WHERE days = 1 AND first_day = $1", resource.Day(day0))
+		exec(t, d, "UPDATE row_counts SET total = total + 1 WHERE days = 1 AND first_day = $1", resource.Day(day0))
 		wrong, err := c.Wrong(t.Context(), store, "customers")
 		require.NoError(t, err)
 		require.Equal(t, 1, wrong)
-		exec(t, s, "UPDATE row_counts SET total = 99 WHERE days = 32")
+		exec(t, d, "UPDATE row_counts SET total = 99 WHERE days = 32")
 		require.EqualValues(t, 99, total(t, c, store))
 
 		rows, err := c.Recount(t.Context(), store)
@@ -95,15 +95,15 @@ func TestARecountRepairsWrongCounts(t *testing.T) {
 // Who deletes, moves or loads rows by hand is counted too, whatever release did it.
 func TestEveryCountedTableHasItsTriggers(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.DB) {
+	dbtest.Run(t, func(t *testing.T, d *db.DB) {
 		query := "SELECT count(*) FROM sqlite_master WHERE type = 'trigger' AND tbl_name = $1"
-		if New(s).dialect != sqlite {
+		if New(d).dialect != sqlite {
 			query = "SELECT count(*) FROM pg_trigger WHERE tgrelid = to_regclass($1) AND NOT tgisinternal AND tgname LIKE 'count!_%' " +
 				"ESCAPE '!'"
 		}
 		for _, kind := range Kinds() {
 			var n int
-			require.NoError(t, s.Reader().QueryRow(query, kind).Scan(&n))
+			require.NoError(t, d.Reader().QueryRow(query, kind).Scan(&n))
 			require.Equal(t, 3, n, "%s: a migration that rebuilds a table must make its triggers again (00002_since_2026_09.sql)", kind)
 		}
 	})
@@ -111,14 +111,14 @@ func TestEveryCountedTableHasItsTriggers(t *testing.T) {
 
 func TestKeepFolds(t *testing.T) {
 	t.Parallel()
-	s := dbtest.New(t, dbtest.Postgres, db.Config{})
-	store := newStore(t, s, 20)
+	d := dbtest.New(t, dbtest.Postgres, db.Config{})
+	store := newStore(t, d, 20)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	var kept errgroup.Group
-	kept.Go(func() error { New(s).Keep(ctx, slog.New(slog.DiscardHandler)); return nil })
-	require.Eventually(t, func() bool { return dbtest.Count(t, s, "row_deltas") == 0 }, time.Minute, 10*time.Millisecond)
-	require.EqualValues(t, 20, total(t, New(s), store))
+	kept.Go(func() error { New(d).Keep(ctx, slog.New(slog.DiscardHandler)); return nil })
+	require.Eventually(t, func() bool { return dbtest.Count(t, d, "row_deltas") == 0 }, time.Minute, 10*time.Millisecond)
+	require.EqualValues(t, 20, total(t, New(d), store))
 	cancel()
 	require.NoError(t, kept.Wait())
 }

@@ -21,10 +21,10 @@ func TestFoldingPassesAServerThatFellSilent(t *testing.T) {
 	direct := dbtest.URL(t, dbtest.Postgres)
 	way := dbtest.NewProxy(t, direct)
 	open := func(url string) *db.DB {
-		s, err := hook.Open(t.Context(), db.Config{URL: url, MaxConns: 1})
+		d, err := hook.Open(t.Context(), db.Config{URL: url, MaxConns: 1})
 		require.NoError(t, err)
-		t.Cleanup(func() { require.NoError(t, s.Close()) })
-		return s
+		t.Cleanup(func() { require.NoError(t, d.Close()) })
+		return d
 	}
 	far, near := open(way.URL), open(direct)
 	folded := func() {

@@ -31,13 +31,13 @@ func requireSignal(t *testing.T, signal <-chan struct{}, what string) {
 
 func TestWhatIsAnnouncedIsHeard(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.DB) {
+	dbtest.Run(t, func(t *testing.T, d *db.DB) {
 		ctx, cancel := context.WithCancel(context.Background())
-		signal := s.Listen(ctx)
+		signal := d.Listen(ctx)
 		// The listener connects by itself; what is announced before is lost.
 		deadline := time.After(hang)
 		for connected := false; !connected; {
-			s.Announce()
+			d.Announce()
 			select {
 			case <-signal:
 				connected = true
@@ -98,15 +98,15 @@ func TestAListenerOnAStandbyIsHeardOnceItIsPromoted(t *testing.T) {
 	t.Parallel()
 	primary := dbtest.Cluster(t, cluster.Options{})
 	standby := dbtest.Standby(t, primary)
-	s := open(t, standby.URL())
-	signal := s.Listen(t.Context())
+	d := open(t, standby.URL())
+	signal := d.Listen(t.Context())
 	require.Eventually(t, func() bool {
-		return dbtest.Count(t, s, "pg_stat_activity WHERE query LIKE 'LISTEN%'") == 1
+		return dbtest.Count(t, d, "pg_stat_activity WHERE query LIKE 'LISTEN%'") == 1
 	}, hang, 10*time.Millisecond, "it has not asked yet")
 	require.NoError(t, primary.Crash(t.Context()))
 	require.NoError(t, standby.Promote(t.Context()))
 	require.Eventually(t, func() bool {
-		s.Announce()
+		d.Announce()
 		select {
 		case <-signal:
 			return true
@@ -118,12 +118,12 @@ func TestAListenerOnAStandbyIsHeardOnceItIsPromoted(t *testing.T) {
 
 func TestOnlyWhatIsQueuedIsAnnounced(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.DB) {
+	dbtest.Run(t, func(t *testing.T, d *db.DB) {
 		ctx := t.Context()
-		signal := s.Listen(ctx)
-		if s.Dialect() == "postgres" {
+		signal := d.Listen(ctx)
+		if d.Dialect() == "postgres" {
 			require.Eventually(t, func() bool {
-				return dbtest.Count(t, s, "pg_stat_activity WHERE query LIKE 'LISTEN%' AND state = 'idle' AND datname = "+
+				return dbtest.Count(t, d, "pg_stat_activity WHERE query LIKE 'LISTEN%' AND state = 'idle' AND datname = "+
 					"current_database()") == 1
 			}, hang, 10*time.Millisecond)
 		}
@@ -135,13 +135,13 @@ func TestOnlyWhatIsQueuedIsAnnounced(t *testing.T) {
 				SetSecret([]byte{1}).SetSecretKey("k").SetCreatedAt(now).SetUpdatedAt(now)
 		}
 		customer := func(email string) {
-			require.NoError(t, hook.WithTx(ctx, s, func(ctx context.Context, tx *ent.Tx) error {
+			require.NoError(t, hook.WithTx(ctx, d, func(ctx context.Context, tx *ent.Tx) error {
 				now := hook.Time(ctx)
 				return tx.Customer.Create().SetStoreID(owner.ID).SetEmail(email).SetSearch(email).
 					SetCreatedAt(now).SetUpdatedAt(now).Exec(ctx)
 			}))
 		}
-		require.NoError(t, hook.WithTx(ctx, s, func(ctx context.Context, tx *ent.Tx) error {
+		require.NoError(t, hook.WithTx(ctx, d, func(ctx context.Context, tx *ent.Tx) error {
 			now := hook.Time(ctx)
 			if err := tx.Store.Create().SetID(owner.ID).SetName("Atelier").SetSlug(owner.Slug).SetURL("https://a.example").
 				SetCurrency("XAF").SetCountry("CM").SetCreatedAt(now).SetUpdatedAt(now).Exec(ctx); err != nil {
@@ -153,15 +153,15 @@ func TestOnlyWhatIsQueuedIsAnnounced(t *testing.T) {
 			return webhook(ctx, tx, hook.OrderPaid, hook.ProductPublished).Exec(ctx)
 		}))
 		customer("a@example.com")
-		require.Equal(t, 1, dbtest.Count(t, s, "events"), "the event is kept")
-		unsorted := dbtest.Unsorted(s, 1)
-		require.Equal(t, unsorted, dbtest.Count(t, s, "outbox"), "though nobody subscribes to it")
+		require.Equal(t, 1, dbtest.Count(t, d, "events"), "the event is kept")
+		unsorted := dbtest.Unsorted(d, 1)
+		require.Equal(t, unsorted, dbtest.Count(t, d, "outbox"), "though nobody subscribes to it")
 
-		require.NoError(t, hook.WithTx(ctx, s, func(ctx context.Context, tx *ent.Tx) error {
+		require.NoError(t, hook.WithTx(ctx, d, func(ctx context.Context, tx *ent.Tx) error {
 			return webhook(ctx, tx, hook.OrderPaid, hook.CustomerCreated).Exec(ctx)
 		}))
 		customer("b@example.com")
-		require.Equal(t, unsorted+1, dbtest.Count(t, s, "outbox o JOIN events e ON e.id = o.id AND e.type = o.type AND e.store_id = "+
+		require.Equal(t, unsorted+1, dbtest.Count(t, d, "outbox o JOIN events e ON e.id = o.id AND e.type = o.type AND e.store_id = "+
 			"o.store_id"))
 		requireSignal(t, signal, "what is queued is not announced")
 	})

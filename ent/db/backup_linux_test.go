@@ -21,7 +21,7 @@ func TestBackupWithoutHardLinks(t *testing.T) {
 	folder := t.TempDir()
 	path := filepath.Join(folder, "copy.db")
 	between := func() {}
-	s := dbtest.New(t, dbtest.SQLite, db.Config{Observe: func(query string) {
+	d := dbtest.New(t, dbtest.SQLite, db.Config{Observe: func(query string) {
 		if strings.HasPrefix(query, "VACUUM") {
 			between()
 		}
@@ -32,10 +32,10 @@ func TestBackupWithoutHardLinks(t *testing.T) {
 	)
 	dbtest.WithoutLinks(t, func() {
 		link = os.Link(folder, path)
-		bytes, first = s.Backup(t.Context(), path, nil)
+		bytes, first = d.Backup(t.Context(), path, nil)
 		_ = os.Rename(path, path+".kept")
 		between = func() { _ = os.WriteFile(path, []byte("mine"), 0o600) }
-		_, second = s.Backup(t.Context(), path, nil)
+		_, second = d.Backup(t.Context(), path, nil)
 	})
 	require.ErrorIs(t, link, unix.EPERM)
 	require.NoError(t, first)

@@ -17,9 +17,9 @@ import (
 
 func TestBackupIsTheDatabaseOfOneMoment(t *testing.T) {
 	t.Parallel()
-	s := dbtest.NewEmpty(t, dbtest.SQLite, db.Config{})
+	d := dbtest.NewEmpty(t, dbtest.SQLite, db.Config{})
 	for _, statement := range []string{"CREATE TABLE a (n INTEGER)", "CREATE TABLE b (n INTEGER)"} {
-		_, err := s.Writer().Exec(statement)
+		_, err := d.Writer().Exec(statement)
 		require.NoError(t, err)
 	}
 	// Rows come in pairs, and no copy may hold half of one.
@@ -27,7 +27,7 @@ func TestBackupIsTheDatabaseOfOneMoment(t *testing.T) {
 	stop, started := make(chan struct{}), make(chan struct{})
 	writing.Go(func() {
 		for n := 0; ; n++ {
-			tx, err := s.Writer().Begin()
+			tx, err := d.Writer().Begin()
 			if err == nil {
 				_, _ = tx.Exec("INSERT INTO a VALUES ($1)", n)
 				_, _ = tx.Exec("INSERT INTO b VALUES ($1)", n)
@@ -50,7 +50,7 @@ func TestBackupIsTheDatabaseOfOneMoment(t *testing.T) {
 	folder := t.TempDir()
 	path := filepath.Join(folder, "copy.db")
 	// As a command does: through pools of its own.
-	other, err := hook.Open(t.Context(), db.Config{URL: databaseURL(t, s)})
+	other, err := hook.Open(t.Context(), db.Config{URL: databaseURL(t, d)})
 	require.NoError(t, err)
 	bytes, err := other.Backup(t.Context(), path, nil)
 	require.NoError(t, err)
@@ -81,27 +81,27 @@ func TestBackupIsTheDatabaseOfOneMoment(t *testing.T) {
 }
 
 // databaseURL is the URL of the file that a store has open.
-func databaseURL(t *testing.T, s *db.DB) string {
+func databaseURL(t *testing.T, d *db.DB) string {
 	t.Helper()
 	var number int
 	var name, file string
-	require.NoError(t, s.Reader().QueryRow("PRAGMA database_list").Scan(&number, &name, &file))
+	require.NoError(t, d.Reader().QueryRow("PRAGMA database_list").Scan(&number, &name, &file))
 	return "sqlite:" + file
 }
 
 func TestBackupLeavesAloneWhatIsThere(t *testing.T) {
 	t.Parallel()
-	s := dbtest.New(t, dbtest.SQLite, db.Config{})
+	d := dbtest.New(t, dbtest.SQLite, db.Config{})
 	folder := t.TempDir()
 	path := filepath.Join(folder, "copy.db")
 	require.NoError(t, os.WriteFile(path, []byte("mine"), 0o600))
-	_, err := s.Backup(t.Context(), path, nil)
+	_, err := d.Backup(t.Context(), path, nil)
 	require.ErrorIs(t, err, fs.ErrExist)
 	kept, err := os.ReadFile(path)
 	require.NoError(t, err)
 	require.Equal(t, "mine", string(kept))
 
-	_, err = s.Backup(t.Context(), filepath.Join(folder, "nowhere", "copy.db"), nil)
+	_, err = d.Backup(t.Context(), filepath.Join(folder, "nowhere", "copy.db"), nil)
 	require.ErrorIs(t, err, fs.ErrNotExist)
 	entries, err := os.ReadDir(folder)
 	require.NoError(t, err)
@@ -110,7 +110,7 @@ func TestBackupLeavesAloneWhatIsThere(t *testing.T) {
 
 func TestBackupOfAServerIsTheServersOwn(t *testing.T) {
 	t.Parallel()
-	s := dbtest.NewEmpty(t, dbtest.Postgres, db.Config{})
-	_, err := s.Backup(t.Context(), filepath.Join(t.TempDir(), "copy.db"), nil)
+	d := dbtest.NewEmpty(t, dbtest.Postgres, db.Config{})
+	_, err := d.Backup(t.Context(), filepath.Join(t.TempDir(), "copy.db"), nil)
 	require.ErrorIs(t, err, db.ErrNotEmbedded)
 }

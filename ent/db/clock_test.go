@@ -26,23 +26,23 @@ func TestTimesAreTheDatabases(t *testing.T) {
 	for name, off := range map[string]time.Duration{"ahead": years, "behind": -years, "right": 0} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := dbtest.New(t, dbtest.Postgres, db.Config{ProcessClock: skewed(off)})
+			d := dbtest.New(t, dbtest.Postgres, db.Config{ProcessClock: skewed(off)})
 			near := func(at time.Time) {
 				t.Helper()
 				var apart float64
-				require.NoError(t, s.Reader().QueryRow("SELECT extract(epoch FROM clock_timestamp() - $1::timestamptz)::float8",
+				require.NoError(t, d.Reader().QueryRow("SELECT extract(epoch FROM clock_timestamp() - $1::timestamptz)::float8",
 					at).Scan(&apart))
 				require.Less(t, max(apart, -apart), time.Minute.Seconds())
 			}
-			near(s.Now())
-			require.NoError(t, hook.WithTx(context.Background(), s, func(ctx context.Context, _ *ent.Tx) error {
+			near(d.Now())
+			require.NoError(t, hook.WithTx(context.Background(), d, func(ctx context.Context, _ *ent.Tx) error {
 				near(hook.Time(ctx))
 				return nil
 			}))
-			now, err := s.ReadClock(context.Background())
+			now, err := d.ReadClock(context.Background())
 			require.NoError(t, err)
 			near(now)
-			require.InDelta(t, off.Seconds(), s.ClockOffset().Seconds(), time.Minute.Seconds())
+			require.InDelta(t, off.Seconds(), d.ClockOffset().Seconds(), time.Minute.Seconds())
 		})
 	}
 }
@@ -50,7 +50,7 @@ func TestTimesAreTheDatabases(t *testing.T) {
 // On SQLite there is no other clock to compare with.
 func TestOneMachineHasOneClock(t *testing.T) {
 	t.Parallel()
-	s := dbtest.New(t, dbtest.SQLite, db.Config{ProcessClock: skewed(years)})
-	require.InDelta(t, years.Seconds(), time.Until(s.Now()).Seconds(), time.Minute.Seconds())
-	require.Zero(t, s.ClockOffset())
+	d := dbtest.New(t, dbtest.SQLite, db.Config{ProcessClock: skewed(years)})
+	require.InDelta(t, years.Seconds(), time.Until(d.Now()).Seconds(), time.Minute.Seconds())
+	require.Zero(t, d.ClockOffset())
 }

@@ -126,18 +126,18 @@ var ErrNoFile = errors.New("there is no database")
 // prepare adds hooks to each ent client before its first use; nil adds none. Programs call hook.Open instead, which adds the
 // hook that records changes.
 func Open(ctx context.Context, c Config, prepare func(*ent.Client)) (*DB, error) {
-	s, err := open(ctx, c)
+	d, err := open(ctx, c)
 	if err != nil {
 		return nil, err
 	}
-	s.prepare = prepare
-	s.followers = &signals{}
-	s.makeClients()
-	if err := s.readNodes(ctx); err != nil {
-		_ = s.Close()
+	d.prepare = prepare
+	d.followers = &signals{}
+	d.makeClients()
+	if err := d.readNodes(ctx); err != nil {
+		_ = d.Close()
 		return nil, fmt.Errorf("read where Citus has the stores: %w", err)
 	}
-	return s, nil
+	return d, nil
 }
 
 func (d *DB) makeClients() {

@@ -25,10 +25,10 @@ import (
 )
 
 // addStore records a store with that creation time.
-func addStore(t testing.TB, s *db.DB, slug string, at time.Time) uuid.UUID {
+func addStore(t testing.TB, d *db.DB, slug string, at time.Time) uuid.UUID {
 	t.Helper()
 	id := uuid.New()
-	require.NoError(t, hook.WithTx(asOperator(id), s, func(ctx context.Context, tx *ent.Tx) error {
+	require.NoError(t, hook.WithTx(asOperator(id), d, func(ctx context.Context, tx *ent.Tx) error {
 		return newStore(ctx, tx, slug, at).Exec(ctx)
 	}))
 	return id
@@ -153,9 +153,9 @@ func TestAnyPathNamesASQLiteFile(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			path := filepath.Join(t.TempDir(), name)
-			s := open(t, "sqlite:"+path)
-			require.Equal(t, dialect.SQLite, s.Dialect())
-			require.NoError(t, s.Migrate(context.Background(), func(db.Migration) {}))
+			d := open(t, "sqlite:"+path)
+			require.Equal(t, dialect.SQLite, d.Dialect())
+			require.NoError(t, d.Migrate(context.Background(), func(db.Migration) {}))
 			info, err := os.Stat(path)
 			require.NoError(t, err)
 			require.Positive(t, info.Size())
@@ -176,24 +176,24 @@ func TestARelativePathNamesAFileInTheWorkingFolder(t *testing.T) {
 func TestNowIsUTCInMilliseconds(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 9, 1, 3, 0, 0, 123_456_789, time.FixedZone("", 3600))
-	s := dbtest.New(t, dbtest.SQLite, db.Config{Clock: func() time.Time { return at }})
-	require.Equal(t, time.Date(2026, 9, 1, 2, 0, 0, 123_000_000, time.UTC), s.Now())
+	d := dbtest.New(t, dbtest.SQLite, db.Config{Clock: func() time.Time { return at }})
+	require.Equal(t, time.Date(2026, 9, 1, 2, 0, 0, 123_000_000, time.UTC), d.Now())
 }
 
 func TestTheReadPoolOfSQLiteRefusesWrites(t *testing.T) {
 	t.Parallel()
-	s := dbtest.New(t, dbtest.SQLite, db.Config{})
-	_, err := s.Reader().Exec("DELETE FROM stores")
+	d := dbtest.New(t, dbtest.SQLite, db.Config{})
+	_, err := d.Reader().Exec("DELETE FROM stores")
 	require.ErrorContains(t, err, "readonly")
 }
 
 func TestForeignKeysAreKept(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.DB) {
+	dbtest.Run(t, func(t *testing.T, d *db.DB) {
 		nowhere := uuid.New()
-		err := hook.WithTx(asOperator(nowhere), s, func(ctx context.Context, tx *ent.Tx) error {
+		err := hook.WithTx(asOperator(nowhere), d, func(ctx context.Context, tx *ent.Tx) error {
 			return tx.ApiKey.Create().SetStoreID(nowhere).SetName("k").SetFingerprint(make([]byte, 32)).
-				SetHint("h").SetScopes([]string{}).SetCreatedAt(s.Now()).Exec(ctx)
+				SetHint("h").SetScopes([]string{}).SetCreatedAt(d.Now()).Exec(ctx)
 		})
 		require.True(t, ent.IsConstraintError(err), "%v", err)
 		require.False(t, db.IsUnique(err))
@@ -202,11 +202,11 @@ func TestForeignKeysAreKept(t *testing.T) {
 
 func TestACustomerKeepsEmailOrPhone(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.DB) {
-		id := addStore(t, s, "shop", s.Now())
-		err := hook.WithTx(asOperator(id), s, func(ctx context.Context, tx *ent.Tx) error {
+	dbtest.Run(t, func(t *testing.T, d *db.DB) {
+		id := addStore(t, d, "shop", d.Now())
+		err := hook.WithTx(asOperator(id), d, func(ctx context.Context, tx *ent.Tx) error {
 			return tx.Customer.Create().SetStoreID(id).SetSearch("").
-				SetCreatedAt(s.Now()).SetUpdatedAt(s.Now()).Exec(ctx)
+				SetCreatedAt(d.Now()).SetUpdatedAt(d.Now()).Exec(ctx)
 		})
 		require.ErrorContains(t, err, "customer_identified")
 	})
@@ -214,7 +214,7 @@ func TestACustomerKeepsEmailOrPhone(t *testing.T) {
 
 func TestTimesAreTheSameByEveryWayOfReading(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.DB) {
+	dbtest.Run(t, func(t *testing.T, d *db.DB) {
 		ctx := context.Background()
 		for slug, at := range map[string]time.Time{
 			"now":           time.Date(2026, 9, 1, 12, 0, 0, 7_000_000, time.UTC),
@@ -226,37 +226,37 @@ func TestTimesAreTheSameByEveryWayOfReading(t *testing.T) {
 			"another-zone":  time.Date(2026, 9, 1, 12, 0, 0, 0, time.FixedZone("", -5*3600)),
 			"early-morning": time.Date(2026, 1, 1, 0, 30, 0, 0, time.UTC),
 		} {
-			id := addStore(t, s, slug, at)
+			id := addStore(t, d, slug, at)
 
-			row, err := s.Client().Store.Get(ctx, id)
+			row, err := d.Client().Store.Get(ctx, id)
 			require.NoError(t, err, slug)
 			require.Equal(t, at.UTC(), row.CreatedAt, slug)
 
 			var raw time.Time
 			var null sql.NullTime
-			require.NoError(t, s.Reader().QueryRowContext(ctx,
+			require.NoError(t, d.Reader().QueryRowContext(ctx,
 				"SELECT created_at, updated_at FROM stores WHERE id = $1", id).Scan(&raw, &null), slug)
 			require.Equal(t, at.UTC(), raw, slug)
 			require.Equal(t, sql.NullTime{Time: at.UTC(), Valid: true}, null, slug)
 
 			for bound, want := range map[time.Duration]bool{-time.Millisecond: true, 0: true, time.Millisecond: false} {
-				found, err := s.Client().Store.Query().
+				found, err := d.Client().Store.Query().
 					Where(entstore.ID(id), entstore.CreatedAtGTE(at.Add(bound))).Exist(ctx)
 				require.NoError(t, err, slug)
 				require.Equal(t, want, found, "%s, created_at >= that %+v", slug, bound)
 				var n int
-				require.NoError(t, s.Reader().QueryRowContext(ctx,
+				require.NoError(t, d.Reader().QueryRowContext(ctx,
 					"SELECT count(*) FROM stores WHERE id = $1 AND created_at >= $2", id, at.Add(bound)).Scan(&n))
 				require.Equal(t, want, n == 1, "%s, created_at >= that %+v", slug, bound)
 			}
 		}
 		var unset sql.NullTime
-		id := addStore(t, s, "key", s.Now())
-		require.NoError(t, hook.WithTx(asOperator(id), s, func(ctx context.Context, tx *ent.Tx) error {
+		id := addStore(t, d, "key", d.Now())
+		require.NoError(t, hook.WithTx(asOperator(id), d, func(ctx context.Context, tx *ent.Tx) error {
 			return tx.ApiKey.Create().SetStoreID(id).SetName("k").SetFingerprint(make([]byte, 32)).
-				SetHint("h").SetScopes([]string{}).SetCreatedAt(s.Now()).Exec(ctx)
+				SetHint("h").SetScopes([]string{}).SetCreatedAt(d.Now()).Exec(ctx)
 		}))
-		require.NoError(t, s.Reader().QueryRowContext(ctx, "SELECT revoked_at FROM api_keys").Scan(&unset))
+		require.NoError(t, d.Reader().QueryRowContext(ctx, "SELECT revoked_at FROM api_keys").Scan(&unset))
 		require.False(t, unset.Valid)
 	})
 }

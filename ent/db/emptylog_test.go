@@ -19,9 +19,9 @@ import (
 const longWait = time.Hour
 
 // writeMark changes a row through the writer.
-func writeMark(t *testing.T, s *db.DB) {
+func writeMark(t *testing.T, d *db.DB) {
 	t.Helper()
-	_, err := s.Writer().ExecContext(t.Context(), "INSERT INTO clock_marks (id, seen_at) VALUES ('test', 0)"+
+	_, err := d.Writer().ExecContext(t.Context(), "INSERT INTO clock_marks (id, seen_at) VALUES ('test', 0)"+
 		" ON CONFLICT (id) DO UPDATE SET seen_at = clock_marks.seen_at + 1")
 	require.NoError(t, err)
 }
@@ -31,31 +31,31 @@ func TestEmptyLogWaitsForNothing(t *testing.T) {
 	t.Parallel()
 	url := dbtest.URL(t, dbtest.SQLite)
 	open := func() *db.DB {
-		s, err := db.Open(t.Context(), db.Config{URL: url, LockTimeout: longWait}, nil)
+		d, err := db.Open(t.Context(), db.Config{URL: url, LockTimeout: longWait}, nil)
 		require.NoError(t, err)
-		t.Cleanup(func() { require.NoError(t, s.Close()) })
-		return s
+		t.Cleanup(func() { require.NoError(t, d.Close()) })
+		return d
 	}
-	s, other := open(), open() // another process sees the same
+	d, other := open(), open() // another process sees the same
 	length := func() int64 {
 		info, err := os.Stat(strings.TrimPrefix(url, "sqlite:") + "-wal")
 		require.NoError(t, err)
 		return info.Size()
 	}
 	empty := func() string {
-		reader, err := s.EmptyLog(t.Context())
+		reader, err := d.EmptyLog(t.Context())
 		require.NoError(t, err)
 		return reader
 	}
 	for _, read := range []struct{ kind, name string }{
 		{db.ReaderExport, "export"}, {db.ReaderBackup, "backup"}, {"a list", "reader"},
 	} {
-		for _, on := range []*db.DB{s, other} {
-			writeMark(t, s)
+		for _, on := range []*db.DB{d, other} {
+			writeMark(t, d)
 			require.NoError(t, on.Snapshot(t.Context(), read.kind, func(ctx context.Context, tx *ent.Tx) error {
 				_, err := tx.Store.Query().Count(ctx)
 				require.Equal(t, read.name, empty(), "it has read the end of the log")
-				writeMark(t, s)
+				writeMark(t, d)
 				require.Equal(t, read.name, empty(), "there is more in the log than it has read")
 				writeMark(t, other)
 				return err
@@ -75,15 +75,15 @@ func TestEmptyLogWaitsForNothing(t *testing.T) {
 // The writer is free while a backup is made, so that nobody who writes waits for its end.
 func TestABackupLeavesTheWriterFree(t *testing.T) {
 	t.Parallel()
-	var s *db.DB
+	var d *db.DB
 	wrote := false
-	s = dbtest.New(t, dbtest.SQLite, db.Config{LockTimeout: longWait, Observe: func(query string) {
+	d = dbtest.New(t, dbtest.SQLite, db.Config{LockTimeout: longWait, Observe: func(query string) {
 		if strings.HasPrefix(query, "VACUUM") {
 			wrote = true
-			writeMark(t, s)
+			writeMark(t, d)
 		}
 	}})
-	_, err := s.Backup(t.Context(), filepath.Join(t.TempDir(), "copy.db"), nil)
+	_, err := d.Backup(t.Context(), filepath.Join(t.TempDir(), "copy.db"), nil)
 	require.NoError(t, err)
 	require.True(t, wrote)
 }

@@ -19,12 +19,12 @@ import (
 // nothing else.
 func TestFollowEvents(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.DB) {
+	dbtest.Run(t, func(t *testing.T, d *db.DB) {
 		one, other := uuid.New(), uuid.New()
 		ctx, stop := context.WithCancel(t.Context())
-		first, second, others := s.FollowEvents(ctx, one), s.FollowEvents(t.Context(), one), s.FollowEvents(t.Context(), other)
+		first, second, others := d.FollowEvents(ctx, one), d.FollowEvents(t.Context(), one), d.FollowEvents(t.Context(), other)
 		commit := func(events int) {
-			require.NoError(t, hook.WithTx(tenant.With(t.Context(), tenant.Store{ID: one}, tenant.Actor{}), s,
+			require.NoError(t, hook.WithTx(tenant.With(t.Context(), tenant.Store{ID: one}, tenant.Actor{}), d,
 				func(ctx context.Context, tx *ent.Tx) error {
 					return tx.Event.MapCreateBulk(make([]struct{}, events), func(c *ent.EventCreate, _ int) {
 						c.SetStoreID(one).SetType(hook.Ping).SetPayload([]byte("{}")).SetCreatedAt(hook.Time(ctx))

@@ -19,10 +19,10 @@ func TestAHostThatDoesNotAnswerIsPassedOver(t *testing.T) {
 	answers := u.Host
 	u.Host = "[::1]:1," + answers
 	text := u.String()
-	s, err := hook.Open(t.Context(), db.Config{URL: text, MaxConns: 2})
+	d, err := hook.Open(t.Context(), db.Config{URL: text, MaxConns: 2})
 	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, s.Close()) })
-	require.NoError(t, s.Reader().PingContext(t.Context()))
+	t.Cleanup(func() { require.NoError(t, d.Close()) })
+	require.NoError(t, d.Reader().PingContext(t.Context()))
 	hosts := db.Hosts(t.Context(), text)
 	require.Len(t, hosts, 2)
 	require.Equal(t, "[::1]:1", hosts[0].Address)

@@ -13,12 +13,12 @@ import (
 func TestAMigrationOnSQLiteThatOrphansRowsIsRefused(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	s, err := Open(ctx, Config{URL: "sqlite:" + filepath.Join(t.TempDir(), "storefront.db")}, nil)
+	d, err := Open(ctx, Config{URL: "sqlite:" + filepath.Join(t.TempDir(), "storefront.db")}, nil)
 	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, s.Close()) })
-	require.NoError(t, s.Migrate(ctx, func(Migration) {}))
+	t.Cleanup(func() { require.NoError(t, d.Close()) })
+	require.NoError(t, d.Migrate(ctx, func(Migration) {}))
 
-	db, err := s.migrator()
+	db, err := d.migrator()
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
 	inner, err := database.NewStore(database.DialectSQLite3, goose.DefaultTablename)

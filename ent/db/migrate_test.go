@@ -33,34 +33,34 @@ func eachEmpty(t *testing.T, f func(t *testing.T, url string)) {
 
 func open(t testing.TB, url string) *db.DB {
 	t.Helper()
-	s, err := hook.Open(context.Background(), db.Config{URL: url, MaxConns: 4})
+	d, err := hook.Open(context.Background(), db.Config{URL: url, MaxConns: 4})
 	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, s.Close()) })
-	return s
+	t.Cleanup(func() { require.NoError(t, d.Close()) })
+	return d
 }
 
 func TestMigrateBringsAnEmptyDatabaseUpToDateOnce(t *testing.T) {
 	t.Parallel()
 	eachEmpty(t, func(t *testing.T, url string) {
 		ctx := context.Background()
-		s := open(t, url)
+		d := open(t, url)
 
-		current, err := s.Current(ctx)
+		current, err := d.Current(ctx)
 		require.NoError(t, err)
 		require.False(t, current, "an empty database is not current")
-		before, err := s.Migrations(ctx)
+		before, err := d.Migrations(ctx)
 		require.NoError(t, err)
 		require.NotEmpty(t, before)
 		require.Equal(t, "init", before[0].Name)
 		require.Nil(t, before[0].AppliedAt)
 
 		var reported []db.Migration
-		require.NoError(t, s.Migrate(ctx, func(m db.Migration) { reported = append(reported, m) }))
+		require.NoError(t, d.Migrate(ctx, func(m db.Migration) { reported = append(reported, m) }))
 
-		current, err = s.Current(ctx)
+		current, err = d.Current(ctx)
 		require.NoError(t, err)
 		require.True(t, current)
-		after, err := s.Migrations(ctx)
+		after, err := d.Migrations(ctx)
 		require.NoError(t, err)
 		require.Equal(t, after, reported, "each migration is reported as the status then shows it")
 		require.Len(t, after, len(before))
@@ -70,17 +70,17 @@ func TestMigrateBringsAnEmptyDatabaseUpToDateOnce(t *testing.T) {
 			require.WithinDuration(t, time.Now(), *m.AppliedAt, 10*time.Minute, "a zone would be off by an hour or more")
 		}
 
-		require.NoError(t, s.Migrate(ctx, func(m db.Migration) { t.Errorf("applied %d twice", m.Version) }))
+		require.NoError(t, d.Migrate(ctx, func(m db.Migration) { t.Errorf("applied %d twice", m.Version) }))
 	})
 }
 
 func TestMigrationsOfAnEmptyDatabaseChangeNothing(t *testing.T) {
 	t.Parallel()
 	eachEmpty(t, func(t *testing.T, url string) {
-		s := open(t, url)
-		_, err := s.Migrations(context.Background())
+		d := open(t, url)
+		_, err := d.Migrations(context.Background())
 		require.NoError(t, err)
-		_, err = s.Reader().Exec("SELECT 1 FROM goose_db_version")
+		_, err = d.Reader().Exec("SELECT 1 FROM goose_db_version")
 		require.Error(t, err, "asking for the status must not make tables")
 	})
 }
@@ -99,9 +99,9 @@ func TestMigrateFromSeveralStoresAtOnceAppliesEachMigrationOnce(t *testing.T) {
 			mu       sync.Mutex
 			reported []int64
 		)
-		for _, s := range stores {
+		for _, d := range stores {
 			wg.Go(func() {
-				err := s.Migrate(ctx, func(m db.Migration) {
+				err := d.Migrate(ctx, func(m db.Migration) {
 					mu.Lock()
 					defer mu.Unlock()
 					reported = append(reported, m.Version)
@@ -158,8 +158,8 @@ func TestTheLoserOfARaceOnSQLiteIsRolledBackAndGoesOn(t *testing.T) {
 
 func TestMigrateOnPostgreSQLWaitsForTheLockOfAnother(t *testing.T) {
 	t.Parallel()
-	s := open(t, dbtest.EmptyURL(t, dbtest.Postgres))
-	held, err := s.Writer().Conn(context.Background())
+	d := open(t, dbtest.EmptyURL(t, dbtest.Postgres))
+	held, err := d.Writer().Conn(context.Background())
 	require.NoError(t, err)
 	defer func() { require.NoError(t, held.Close()) }()
 	_, err = held.ExecContext(context.Background(), "SELECT pg_advisory_lock($1)", lock.DefaultLockID)
@@ -167,8 +167,8 @@ func TestMigrateOnPostgreSQLWaitsForTheLockOfAnother(t *testing.T) {
 	// Ten times what the migration takes, had it not to wait.
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
-	require.Error(t, s.Migrate(ctx, func(m db.Migration) { t.Errorf("applied %d", m.Version) }))
-	current, err := s.Current(context.Background())
+	require.Error(t, d.Migrate(ctx, func(m db.Migration) { t.Errorf("applied %d", m.Version) }))
+	current, err := d.Current(context.Background())
 	require.NoError(t, err)
 	require.False(t, current)
 }
@@ -177,8 +177,8 @@ func TestMigrateOnPostgreSQLWaitsForTheLockOfAnother(t *testing.T) {
 // deadlock with an error to one of the two, here to the migration, twice.
 func TestAMigrationThatLosesADeadlockIsTriedAgain(t *testing.T) {
 	t.Parallel()
-	s := dbtest.NewEmpty(t, dbtest.Postgres, db.Config{})
-	_, err := s.Writer().Exec(`CREATE SEQUENCE deadlocks;
+	d := dbtest.NewEmpty(t, dbtest.Postgres, db.Config{})
+	_, err := d.Writer().Exec(`CREATE SEQUENCE deadlocks;
 CREATE FUNCTION deadlock() RETURNS event_trigger LANGUAGE plpgsql AS $$
 BEGIN
 	IF nextval('deadlocks') <= 2 THEN
@@ -187,18 +187,18 @@ BEGIN
 END $$;
 CREATE EVENT TRIGGER deadlock ON ddl_command_end WHEN TAG IN ('CREATE INDEX') EXECUTE FUNCTION deadlock();`)
 	require.NoError(t, err)
-	require.NoError(t, s.Migrate(t.Context(), func(db.Migration) {}))
-	require.Greater(t, dbtest.Count(t, s, "deadlocks WHERE last_value > 2"), 0)
+	require.NoError(t, d.Migrate(t.Context(), func(db.Migration) {}))
+	require.Greater(t, dbtest.Count(t, d, "deadlocks WHERE last_value > 2"), 0)
 }
 
 // A database of release 2026-09 keeps its rows, and its lists their totals.
 func TestADatabaseOf202609KeepsItsRows(t *testing.T) {
 	t.Parallel()
 	eachEmpty(t, func(t *testing.T, url string) {
-		s := open(t, url)
-		dbtest.MigrateTo(t, s, 1)
+		d := open(t, url)
+		dbtest.MigrateTo(t, d, 1)
 		exec := func(statement string, args ...any) error {
-			_, err := s.Writer().Exec(statement, args...)
+			_, err := d.Writer().Exec(statement, args...)
 			return err
 		}
 		store, other, link, event, now := uuid.New(), uuid.New(), uuid.New(), uuid.New(), time.Now().UTC().Truncate(time.Millisecond)
@@ -232,19 +232,19 @@ func TestADatabaseOf202609KeepsItsRows(t *testing.T) {
 		}
 		insertCustomer(before)
 
-		require.NoError(t, s.Migrate(t.Context(), func(db.Migration) {}))
-		require.Equal(t, 40, dbtest.Count(t, s, "order_items i JOIN orders o ON o.id = i.order_id JOIN customers c ON c.id = "+
+		require.NoError(t, d.Migrate(t.Context(), func(db.Migration) {}))
+		require.Equal(t, 40, dbtest.Count(t, d, "order_items i JOIN orders o ON o.id = i.order_id JOIN customers c ON c.id = "+
 			"o.customer_id"))
-		require.Equal(t, 1, dbtest.Count(t, s, "events WHERE id = $1 AND request_id IS NULL", event))
+		require.Equal(t, 1, dbtest.Count(t, d, "events WHERE id = $1 AND request_id IS NULL", event))
 		customer := insertCustomer(now)
 		insertOrder("PAID", now, customer)
 		for _, kind := range counts.Kinds() {
-			wrong, err := counts.New(s).Wrong(t.Context(), store, kind)
+			wrong, err := counts.New(d).Wrong(t.Context(), store, kind)
 			require.NoError(t, err)
 			require.Zero(t, wrong, kind)
 		}
-		require.Equal(t, 1, dbtest.Count(t, s, "row_counts WHERE kind = 'customers' AND days = 1 AND first_day = -2 AND total = 1"))
-		if s.Dialect() == entdialect.Postgres {
+		require.Equal(t, 1, dbtest.Count(t, d, "row_counts WHERE kind = 'customers' AND days = 1 AND first_day = -2 AND total = 1"))
+		if d.Dialect() == entdialect.Postgres {
 			require.ErrorContains(t, exec("UPDATE orders SET store_id = $1", other), "foreign key",
 				"an order refers to rows of its own store")
 		}
@@ -253,15 +253,15 @@ func TestADatabaseOf202609KeepsItsRows(t *testing.T) {
 
 func TestANewerSchemaIsCurrentForAnOlderBinary(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.DB) {
+	dbtest.Run(t, func(t *testing.T, d *db.DB) {
 		ctx := context.Background()
-		_, err := s.Writer().ExecContext(ctx,
+		_, err := d.Writer().ExecContext(ctx,
 			"INSERT INTO goose_db_version (version_id, is_applied) VALUES ($1, $2)", 90001, true)
 		require.NoError(t, err)
-		current, err := s.Current(ctx)
+		current, err := d.Current(ctx)
 		require.NoError(t, err)
 		require.True(t, current)
-		require.NoError(t, s.Migrate(ctx, func(m db.Migration) { t.Errorf("applied %d", m.Version) }))
+		require.NoError(t, d.Migrate(ctx, func(m db.Migration) { t.Errorf("applied %d", m.Version) }))
 	})
 }
 
@@ -271,21 +271,21 @@ func TestASearchPathThatMissesTheTablesIsNamed(t *testing.T) {
 	_, err := open(t, url).Writer().Exec(
 		`DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET search_path = elsewhere', current_database()); END $$`)
 	require.NoError(t, err)
-	s := open(t, url)
-	_, err = s.Current(t.Context())
+	d := open(t, url)
+	_, err = d.Current(t.Context())
 	require.ErrorIs(t, err, db.ErrSearchPath)
 	require.ErrorContains(t, err, "it is elsewhere, and they are in public")
-	_, err = s.Reader().Exec("SELECT 1 FROM stores")
+	_, err = d.Reader().Exec("SELECT 1 FROM stores")
 	require.True(t, db.IsUnreachable(err), "%v", err)
 }
 
 func TestAnOlderSchemaIsNotCurrent(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.DB) {
+	dbtest.Run(t, func(t *testing.T, d *db.DB) {
 		ctx := context.Background()
-		_, err := s.Writer().ExecContext(ctx, "DELETE FROM goose_db_version WHERE version_id = $1", 1)
+		_, err := d.Writer().ExecContext(ctx, "DELETE FROM goose_db_version WHERE version_id = $1", 1)
 		require.NoError(t, err)
-		current, err := s.Current(ctx)
+		current, err := d.Current(ctx)
 		require.NoError(t, err)
 		require.False(t, current)
 	})
@@ -293,11 +293,11 @@ func TestAnOlderSchemaIsNotCurrent(t *testing.T) {
 
 func TestMigrationsMakeTheTablesOfTheSchema(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.DB) {
-		if s.Dialect() == entdialect.Postgres {
+	dbtest.Run(t, func(t *testing.T, d *db.DB) {
+		if d.Dialect() == entdialect.Postgres {
 			dbtest.OnePostgres(t, "shard apply drops the keys to stores")
 		}
-		missing, err := drift.Missing(context.Background(), s)
+		missing, err := drift.Missing(context.Background(), d)
 		require.NoError(t, err)
 		require.Empty(t, missing, "ent/schema has changed without a migration")
 	})

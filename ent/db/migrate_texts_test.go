@@ -17,10 +17,10 @@ import (
 func TestTextsOfAnOlderRuleAreRenewed(t *testing.T) {
 	t.Parallel()
 	eachEmpty(t, func(t *testing.T, url string) {
-		s := open(t, url)
-		dbtest.MigrateTo(t, s, 4)
+		d := open(t, url)
+		dbtest.MigrateTo(t, d, 4)
 		exec := func(statement string, args ...any) {
-			_, err := s.Writer().Exec(statement, args...)
+			_, err := d.Writer().Exec(statement, args...)
 			require.NoError(t, err)
 		}
 		store, other, now := uuid.New(), uuid.New(), time.Now().UTC().Truncate(time.Millisecond)
@@ -38,7 +38,7 @@ func TestTextsOfAnOlderRuleAreRenewed(t *testing.T) {
 		is := func(id uuid.UUID, email, folded string) {
 			t.Helper()
 			var gotEmail, search string
-			require.NoError(t, s.Reader().QueryRow("SELECT email, search FROM customers WHERE id = $1", id).Scan(&gotEmail, &search))
+			require.NoError(t, d.Reader().QueryRow("SELECT email, search FROM customers WHERE id = $1", id).Scan(&gotEmail, &search))
 			require.Equal(t, email, gotEmail)
 			require.Equal(t, folded+"\x1f"+email+"\x1f"+id.String(), search)
 		}
@@ -60,7 +60,7 @@ func TestTextsOfAnOlderRuleAreRenewed(t *testing.T) {
 			}
 		}
 
-		require.NoError(t, s.Migrate(t.Context(), func(db.Migration) {}))
+		require.NoError(t, d.Migrate(t.Context(), func(db.Migration) {}))
 		is(turkish, "ii@example.com", "işik istanbul")
 		is(clean, "ann@example.com", "ann")
 		is(taken, "ann@example.com\u200b", "ann")
@@ -71,6 +71,6 @@ func TestTextsOfAnOlderRuleAreRenewed(t *testing.T) {
 		for id, email := range marked {
 			is(id, email, "")
 		}
-		require.Equal(t, 1, dbtest.Count(t, s, "products WHERE title_folded = 'iplik i'"))
+		require.Equal(t, 1, dbtest.Count(t, d, "products WHERE title_folded = 'iplik i'"))
 	})
 }

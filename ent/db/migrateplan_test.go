@@ -20,10 +20,10 @@ import (
 )
 
 // addStores adds stores with a customer each, as release 2026-09 stored them.
-func addStores(t *testing.T, s *db.DB, n int) {
+func addStores(t *testing.T, d *db.DB, n int) {
 	t.Helper()
 	now, series := "now()", "SELECT n, md5(n::text)::uuid AS id FROM generate_series(1, $1::int) AS n"
-	if s.Dialect() == entdialect.SQLite {
+	if d.Dialect() == entdialect.SQLite {
 		now, series = "unixepoch() * 1000", "WITH RECURSIVE c (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < $1) SELECT n, 'id' || n AS id FROM c"
 	}
 	for _, insert := range []string{
@@ -32,7 +32,7 @@ func addStores(t *testing.T, s *db.DB, n int) {
 		`INSERT INTO customers (id, store_id, email, search, created_at, updated_at)
  SELECT id, id, 'c' || n || '@example.com', '', ` + now + `, ` + now + ` FROM (` + series + `) AS s`,
 	} {
-		_, err := s.Writer().Exec(insert, n)
+		_, err := d.Writer().Exec(insert, n)
 		require.NoError(t, err)
 	}
 }
@@ -40,10 +40,10 @@ func addStores(t *testing.T, s *db.DB, n int) {
 func TestAPlanHasThePendingMigrations(t *testing.T) {
 	t.Parallel()
 	eachEmpty(t, func(t *testing.T, url string) {
-		s := open(t, url)
-		all, err := s.Migrations(t.Context())
+		d := open(t, url)
+		all, err := d.Migrations(t.Context())
 		require.NoError(t, err)
-		plan, err := s.Plan(t.Context())
+		plan, err := d.Plan(t.Context())
 		require.NoError(t, err)
 		require.Len(t, plan, len(all))
 		for _, m := range plan {
@@ -53,10 +53,10 @@ func TestAPlanHasThePendingMigrations(t *testing.T) {
 			}
 		}
 
-		dbtest.MigrateTo(t, s, 1)
+		dbtest.MigrateTo(t, d, 1)
 		const rows = 3000
-		addStores(t, s, rows)
-		plan, err = s.Plan(t.Context())
+		addStores(t, d, rows)
+		plan, err = d.Plan(t.Context())
 		require.NoError(t, err)
 		require.Len(t, plan, len(all)-1)
 		require.Equal(t, all[1].Name, plan[0].Name)
@@ -71,19 +71,19 @@ func TestAPlanHasThePendingMigrations(t *testing.T) {
 				}
 			}
 		}
-		if s.Dialect() == entdialect.SQLite {
+		if d.Dialect() == entdialect.SQLite {
 			require.Equal(t, "WRITE ", locked["events"][:6])
 			require.Equal(t, plan[0].Duration, plan[0].WritesWait, "there is one lock, until the commit")
 		} else {
 			require.Contains(t, locked["orders"], "SHARE UPDATE EXCLUSIVE")
 			require.Less(t, plan[0].WritesWait, 100*time.Millisecond, "what reads the large tables blocks nobody who writes")
 		}
-		before, err := s.Migrations(t.Context())
+		before, err := d.Migrations(t.Context())
 		require.NoError(t, err)
 		require.Nil(t, before[1].AppliedAt, "a plan changes nothing")
 
-		require.NoError(t, s.Migrate(t.Context(), func(db.Migration) {}))
-		plan, err = s.Plan(t.Context())
+		require.NoError(t, d.Migrate(t.Context(), func(db.Migration) {}))
+		plan, err = d.Plan(t.Context())
 		require.NoError(t, err)
 		require.Empty(t, plan)
 	})
@@ -92,11 +92,11 @@ func TestAPlanHasThePendingMigrations(t *testing.T) {
 // The plan takes the locks from the text of a statement. Here PostgreSQL has the last word, for every landed migration.
 func TestAPlanHasTheLocksThatPostgreSQLTakes(t *testing.T) {
 	t.Parallel()
-	s := dbtest.NewEmpty(t, dbtest.Postgres, db.Config{})
-	dbtest.MigrateTo(t, s, 1)
-	plan, err := s.Plan(t.Context())
+	d := dbtest.NewEmpty(t, dbtest.Postgres, db.Config{})
+	dbtest.MigrateTo(t, d, 1)
+	plan, err := d.Plan(t.Context())
 	require.NoError(t, err)
-	conn, err := s.Writer().Conn(t.Context())
+	conn, err := d.Writer().Conn(t.Context())
 	require.NoError(t, err)
 	defer func() { require.NoError(t, conn.Close()) }()
 	exec := func(on interface {
@@ -107,7 +107,7 @@ func TestAPlanHasTheLocksThatPostgreSQLTakes(t *testing.T) {
 	}
 	compared := 0
 	for _, m := range plan {
-		now, err := s.Plan(t.Context())
+		now, err := d.Plan(t.Context())
 		require.NoError(t, err)
 		existing := tables(t, conn)
 		for _, statement := range now[0].Statements {
@@ -161,13 +161,13 @@ func tables(t *testing.T, on db.Querier) (names []string) {
 // A migration without a transaction is killed after a statement: the next run begins it again.
 func TestAMigrationBeginsAgainAfterEachOfItsStatements(t *testing.T) {
 	t.Parallel()
-	s := dbtest.NewEmpty(t, dbtest.Postgres, db.Config{})
-	dbtest.MigrateTo(t, s, 1)
+	d := dbtest.NewEmpty(t, dbtest.Postgres, db.Config{})
+	dbtest.MigrateTo(t, d, 1)
 	const customers = 200
-	addStores(t, s, customers)
-	conn, err := s.Writer().Conn(t.Context())
+	addStores(t, d, customers)
+	conn, err := d.Writer().Conn(t.Context())
 	require.NoError(t, err)
-	files, err := migrations.List(s.Dialect())
+	files, err := migrations.List(d.Dialect())
 	require.NoError(t, err)
 	run := func(statements ...string) {
 		for _, statement := range statements {
@@ -190,25 +190,25 @@ func TestAMigrationBeginsAgainAfterEachOfItsStatements(t *testing.T) {
 		require.NoError(t, err)
 	}
 	require.NoError(t, conn.Close())
-	missing, err := drift.Missing(t.Context(), s)
+	missing, err := drift.Missing(t.Context(), d)
 	require.NoError(t, err)
 	require.Empty(t, missing)
-	require.Equal(t, customers, dbtest.Count(t, s, "row_counts WHERE kind = 'customers' AND days = 1 AND total = 1"))
-	require.Zero(t, dbtest.Count(t, s, "pg_constraint WHERE NOT convalidated OR conname LIKE '%2026_09'"))
+	require.Equal(t, customers, dbtest.Count(t, d, "row_counts WHERE kind = 'customers' AND days = 1 AND total = 1"))
+	require.Zero(t, dbtest.Count(t, d, "pg_constraint WHERE NOT convalidated OR conname LIKE '%2026_09'"))
 }
 
 // watch runs a migration and passes what it does to each, until that returns true; then it calls then. It returns the migration's error.
-func watch(t *testing.T, s *db.DB, each func(db.MigrationProgress) bool, then func(stop func())) error {
+func watch(t *testing.T, d *db.DB, each func(db.MigrationProgress) bool, then func(stop func())) error {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	migrated := make(chan error, 1)
 	watching, seen := context.WithCancel(t.Context())
 	go func() {
-		migrated <- s.Migrate(ctx, func(db.Migration) {})
+		migrated <- d.Migrate(ctx, func(db.Migration) {})
 		seen()
 	}()
-	s.WatchMigration(watching, func(p db.MigrationProgress) {
+	d.WatchMigration(watching, func(p db.MigrationProgress) {
 		if each(p) {
 			seen()
 		}
@@ -219,21 +219,21 @@ func watch(t *testing.T, s *db.DB, each func(db.MigrationProgress) bool, then fu
 
 func TestAMigrationNamesTheTransactionThatHoldsATable(t *testing.T) {
 	t.Parallel()
-	s := dbtest.NewEmpty(t, dbtest.Postgres, db.Config{})
-	dbtest.MigrateTo(t, s, 1)
-	holder, err := s.Writer().Conn(t.Context())
+	d := dbtest.NewEmpty(t, dbtest.Postgres, db.Config{})
+	dbtest.MigrateTo(t, d, 1)
+	holder, err := d.Writer().Conn(t.Context())
 	require.NoError(t, err)
 	_, err = holder.ExecContext(t.Context(), "SET application_name = 'a long report'; BEGIN; SELECT 1 AS yearly FROM orders")
 	require.NoError(t, err)
 	var waits db.Blocker
-	require.NoError(t, watch(t, s, func(p db.MigrationProgress) bool {
+	require.NoError(t, watch(t, d, func(p db.MigrationProgress) bool {
 		if len(p.Waits) == 0 {
 			return false
 		}
 		waits = p.Waits[0]
 		return waits.State == "idle in transaction"
 	}, func(func()) {
-		_, err := s.Reader().Exec("SELECT 1 FROM orders")
+		_, err := d.Reader().Exec("SELECT 1 FROM orders")
 		require.NoError(t, err, "others get the table while the migration waits")
 		_, err = holder.ExecContext(t.Context(), "COMMIT")
 		require.NoError(t, err)
@@ -246,26 +246,26 @@ func TestAMigrationNamesTheTransactionThatHoldsATable(t *testing.T) {
 // Whoever stops a CREATE INDEX CONCURRENTLY leaves an index that is not valid.
 func TestAMigrationThatWasStoppedBuildsItsIndexAgain(t *testing.T) {
 	t.Parallel()
-	s := dbtest.NewEmpty(t, dbtest.Postgres, db.Config{})
-	dbtest.MigrateTo(t, s, 1)
-	addStores(t, s, 10)
-	snapshot, err := s.Writer().BeginTx(t.Context(), &sql.TxOptions{Isolation: sql.LevelRepeatableRead})
+	d := dbtest.NewEmpty(t, dbtest.Postgres, db.Config{})
+	dbtest.MigrateTo(t, d, 1)
+	addStores(t, d, 10)
+	snapshot, err := d.Writer().BeginTx(t.Context(), &sql.TxOptions{Isolation: sql.LevelRepeatableRead})
 	require.NoError(t, err)
 	_, err = snapshot.Exec("SELECT 1") // which begins the snapshot and locks no table
 	require.NoError(t, err)
-	err = watch(t, s, func(p db.MigrationProgress) bool {
+	err = watch(t, d, func(p db.MigrationProgress) bool {
 		return strings.HasPrefix(p.SQL, "CREATE UNIQUE INDEX CONCURRENTLY") && len(p.Waits) > 0
 	}, func(stop func()) { stop() })
 	require.ErrorIs(t, err, context.Canceled)
 	const invalid = "pg_index WHERE NOT indisvalid"
-	require.Equal(t, 1, dbtest.Count(t, s, invalid))
+	require.Equal(t, 1, dbtest.Count(t, d, invalid))
 	require.NoError(t, snapshot.Rollback())
-	require.NoError(t, s.Migrate(t.Context(), func(db.Migration) {}))
-	require.Zero(t, dbtest.Count(t, s, invalid))
-	missing, err := drift.Missing(t.Context(), s)
+	require.NoError(t, d.Migrate(t.Context(), func(db.Migration) {}))
+	require.Zero(t, dbtest.Count(t, d, invalid))
+	missing, err := drift.Missing(t.Context(), d)
 	require.NoError(t, err)
 	require.Empty(t, missing)
-	require.Equal(t, 10, dbtest.Count(t, s, "row_counts WHERE kind = 'customers' AND days = 1 AND total = 1"))
+	require.Equal(t, 10, dbtest.Count(t, d, "row_counts WHERE kind = 'customers' AND days = 1 AND total = 1"))
 }
 
 // A SQLite file has a migration whole or not.
@@ -280,7 +280,7 @@ func TestAMigrationOnSQLiteThatIsStoppedAnywhereGoesOn(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		defer stop()
 		ran := 0
-		s, err := hook.Open(t.Context(), db.Config{URL: url, Observe: func(query string) {
+		d, err := hook.Open(t.Context(), db.Config{URL: url, Observe: func(query string) {
 			if slices.Contains(files[1].Statements, query) || slices.Contains(files[2].Statements, query) {
 				if ran++; ran == at {
 					stop()
@@ -288,10 +288,10 @@ func TestAMigrationOnSQLiteThatIsStoppedAnywhereGoesOn(t *testing.T) {
 			}
 		}})
 		require.NoError(t, err)
-		defer func() { require.NoError(t, s.Close()) }()
-		require.Error(t, s.Migrate(ctx, func(db.Migration) {}))
+		defer func() { require.NoError(t, d.Close()) }()
+		require.Error(t, d.Migrate(ctx, func(db.Migration) {}))
 		require.Equal(t, at, ran)
-		require.NoError(t, s.Migrate(t.Context(), func(db.Migration) {}))
-		require.Equal(t, 10, dbtest.Count(t, s, "row_counts WHERE kind = 'customers' AND days = 1 AND total = 1"))
+		require.NoError(t, d.Migrate(t.Context(), func(db.Migration) {}))
+		require.Equal(t, 10, dbtest.Count(t, d, "row_counts WHERE kind = 'customers' AND days = 1 AND total = 1"))
 	}
 }

@@ -23,14 +23,14 @@ func of(store uuid.UUID) context.Context {
 func TestAStoreIsAskedForOnTheNodeThatHasIt(t *testing.T) {
 	t.Parallel()
 	dbtest.RequireCitus(t)
-	s := dbtest.New(t, dbtest.Postgres, db.Config{MaxConns: 4})
+	d := dbtest.New(t, dbtest.Postgres, db.Config{MaxConns: 4})
 	asked := map[string]int{}
 	for range 40 {
 		store := uuid.New()
 		var owner, port int
-		require.NoError(t, s.Reader().QueryRow(`SELECT nodeport FROM pg_dist_shard_placement
+		require.NoError(t, d.Reader().QueryRow(`SELECT nodeport FROM pg_dist_shard_placement
  WHERE shardid = get_shard_id_for_distribution_column('orders', $1::uuid)`, store).Scan(&owner))
-		require.NoError(t, s.ForStore(of(store)).Reader().QueryRow("SELECT inet_server_port()").Scan(&port))
+		require.NoError(t, d.ForStore(of(store)).Reader().QueryRow("SELECT inet_server_port()").Scan(&port))
 		require.Equal(t, owner, port, store)
 		asked[strconv.Itoa(port)]++
 	}
@@ -39,9 +39,9 @@ func TestAStoreIsAskedForOnTheNodeThatHasIt(t *testing.T) {
 
 func TestOnOneDatabaseEachStoreIsThere(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.DB) {
+	dbtest.Run(t, func(t *testing.T, d *db.DB) {
 		dbtest.OnePostgres(t, "it is about one")
-		require.Same(t, s, s.ForStore(of(uuid.New())))
+		require.Same(t, d, d.ForStore(of(uuid.New())))
 	})
 }
 
@@ -49,9 +49,9 @@ func TestOnOneDatabaseEachStoreIsThere(t *testing.T) {
 func TestANodeKeepsNothingOfAnExecution(t *testing.T) {
 	t.Parallel()
 	dbtest.RequireCitus(t)
-	s := dbtest.New(t, dbtest.Postgres, db.Config{Settings: map[string]string{"enable_seqscan": "off"}})
+	d := dbtest.New(t, dbtest.Postgres, db.Config{Settings: map[string]string{"enable_seqscan": "off"}})
 	store := uuid.New()
-	conn, err := s.ForStore(of(store)).Writer().Conn(t.Context())
+	conn, err := d.ForStore(of(store)).Writer().Conn(t.Context())
 	require.NoError(t, err)
 	defer func() { _ = conn.Close() }()
 	require.Equal(t, "off", textOf(t, conn, "SELECT current_setting('enable_seqscan')"), "settings hold beside the node's own")
@@ -95,11 +95,11 @@ func TestTheURLMayLeavePlansToCitus(t *testing.T) {
 			q.Set("plan_cache_mode", set)
 			u.RawQuery = q.Encode()
 		}
-		s, err := hook.Open(t.Context(), db.Config{URL: u.String(), MaxConns: 2})
+		d, err := hook.Open(t.Context(), db.Config{URL: u.String(), MaxConns: 2})
 		require.NoError(t, err)
-		require.Equal(t, want, textOf(t, s.ForStore(of(store)).Reader(), mode))
-		require.Equal(t, "auto", textOf(t, s.Reader(), mode), "the coordinator's")
-		require.NoError(t, s.Close())
+		require.Equal(t, want, textOf(t, d.ForStore(of(store)).Reader(), mode))
+		require.Equal(t, "auto", textOf(t, d.Reader(), mode), "the coordinator's")
+		require.NoError(t, d.Close())
 	}
 }
 

@@ -14,9 +14,9 @@ import (
 // migrations say so of each index that begins with the store.
 func TestSQLiteFindsRowsByTheirIDs(t *testing.T) {
 	t.Parallel()
-	s := dbtest.New(t, dbtest.SQLite, db.Config{})
+	d := dbtest.New(t, dbtest.SQLite, db.Config{})
 	texts := func(query string, args ...any) (found []string) {
-		for row := range db.Rows(t.Context(), s.Reader(), query, args...) {
+		for row := range db.Rows(t.Context(), d.Reader(), query, args...) {
 			var text string
 			require.NoError(t, row.Scan(&text))
 			found = append(found, text)
@@ -31,7 +31,7 @@ func TestSQLiteFindsRowsByTheirIDs(t *testing.T) {
 	for _, table := range tables {
 		for _, ids := range []string{"SELECT value FROM json_each('[]')", "SELECT id FROM " + table + " WHERE store_id = 's' LIMIT 50",
 			"'1'" + strings.Repeat(", '2'", 99)} {
-			rows, err := s.Reader().Query("EXPLAIN QUERY PLAN SELECT * FROM " + table + " WHERE store_id = 's' AND id IN (" + ids + ")")
+			rows, err := d.Reader().Query("EXPLAIN QUERY PLAN SELECT * FROM " + table + " WHERE store_id = 's' AND id IN (" + ids + ")")
 			require.NoError(t, err)
 			require.True(t, rows.Next())
 			var id, parent, unused int

@@ -64,9 +64,9 @@ func TestAPoolerThatSharesSessionsIsRefused(t *testing.T) {
 				url := dbtest.Pooler(t, dbtest.EmptyURL(t, dbtest.Postgres), append([]string{"default_pool_size = 5"}, settings...)...)
 				occupy(t, url, clients)
 				for range 10 {
-					s, err := hook.Open(t.Context(), db.Config{URL: url, MaxConns: 2})
+					d, err := hook.Open(t.Context(), db.Config{URL: url, MaxConns: 2})
 					if err == nil {
-						require.NoError(t, s.Close())
+						require.NoError(t, d.Close())
 					}
 					require.ErrorIs(t, err, db.ErrPooler)
 					require.NotContains(t, err.Error(), "\n")
@@ -90,12 +90,12 @@ func TestAPoolerInSessionModeIsTaken(t *testing.T) {
 				occupy(t, url, clients)
 				for range 10 {
 					// MaxConns bounds the use, not the look.
-					s, err := hook.Open(t.Context(), db.Config{URL: url, MaxConns: 1, Settings: map[string]string{"enable_sort": "off"}})
+					d, err := hook.Open(t.Context(), db.Config{URL: url, MaxConns: 1, Settings: map[string]string{"enable_sort": "off"}})
 					require.NoError(t, err)
 					var sort string
-					require.NoError(t, s.Reader().QueryRow("SELECT current_setting('enable_sort') WHERE $1", true).Scan(&sort))
+					require.NoError(t, d.Reader().QueryRow("SELECT current_setting('enable_sort') WHERE $1", true).Scan(&sort))
 					require.Equal(t, "off", sort)
-					require.NoError(t, s.Close())
+					require.NoError(t, d.Close())
 				}
 			})
 		}
@@ -106,12 +106,12 @@ func TestASessionModePoolerWithOneServerEndsTheLook(t *testing.T) {
 	t.Parallel()
 	url := dbtest.Pooler(t, dbtest.EmptyURL(t, dbtest.Postgres), "pool_mode = session", "default_pool_size = 1")
 	began := time.Now()
-	s, err := hook.Open(t.Context(), db.Config{URL: url, MaxConns: 1})
+	d, err := hook.Open(t.Context(), db.Config{URL: url, MaxConns: 1})
 	require.NoError(t, err)
 	require.Less(t, time.Since(began), time.Minute)
 	var n int
-	require.NoError(t, s.Reader().QueryRow("SELECT 7 WHERE $1", true).Scan(&n), "the one connection is left")
-	require.NoError(t, s.Close())
+	require.NoError(t, d.Reader().QueryRow("SELECT 7 WHERE $1", true).Scan(&n), "the one connection is left")
+	require.NoError(t, d.Close())
 }
 
 // A pooler may change its mode under a running server. Statements then fail as if the database were away, and
@@ -119,10 +119,10 @@ func TestASessionModePoolerWithOneServerEndsTheLook(t *testing.T) {
 func TestAPoolerThatBeginsToShareSessionsIsNoticed(t *testing.T) {
 	t.Parallel()
 	url, reload := dbtest.ChangingPooler(t, dbtest.URL(t, dbtest.Postgres), "pool_mode = session")
-	s, err := hook.Open(t.Context(), db.Config{URL: url, MaxConns: 8})
+	d, err := hook.Open(t.Context(), db.Config{URL: url, MaxConns: 8})
 	require.NoError(t, err)
-	defer func() { require.NoError(t, s.Close()) }()
-	require.NoError(t, s.CheckWritable(t.Context()))
+	defer func() { require.NoError(t, d.Close()) }()
+	require.NoError(t, d.CheckWritable(t.Context()))
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	var asked, wrong, unexpected atomic.Int64
@@ -133,7 +133,7 @@ func TestAPoolerThatBeginsToShareSessionsIsNoticed(t *testing.T) {
 			query := "SELECT $1::int + " + strings.Repeat("0 + ", n) + "1"
 			for ctx.Err() == nil {
 				var got int
-				err := s.Reader().QueryRow(query, n).Scan(&got)
+				err := d.Reader().QueryRow(query, n).Scan(&got)
 				asked.Add(1)
 				switch {
 				case err != nil && !db.IsUnreachable(err):
@@ -147,10 +147,10 @@ func TestAPoolerThatBeginsToShareSessionsIsNoticed(t *testing.T) {
 	}
 	time.Sleep(200 * time.Millisecond)
 	reload("pool_mode = transaction", "default_pool_size = 3")
-	require.Eventually(t, func() bool { return errors.Is(s.CheckWritable(t.Context()), db.ErrPooler) }, time.Minute,
+	require.Eventually(t, func() bool { return errors.Is(d.CheckWritable(t.Context()), db.ErrPooler) }, time.Minute,
 		10*time.Millisecond)
 	for range 50 {
-		require.Error(t, s.CheckWritable(t.Context()))
+		require.Error(t, d.CheckWritable(t.Context()))
 		time.Sleep(10 * time.Millisecond)
 	}
 	stop()
@@ -158,23 +158,23 @@ func TestAPoolerThatBeginsToShareSessionsIsNoticed(t *testing.T) {
 	t.Logf("%d asked, %d wrong", asked.Load(), wrong.Load())
 	require.Zero(t, unexpected.Load())
 	for range 20 { // idle too
-		require.ErrorIs(t, s.CheckWritable(t.Context()), db.ErrPooler)
+		require.ErrorIs(t, d.CheckWritable(t.Context()), db.ErrPooler)
 	}
 	reload("pool_mode = session", "default_pool_size = 20")
-	require.Eventually(t, func() bool { return s.CheckWritable(t.Context()) == nil && s.Ping(t.Context()) == nil }, time.Minute,
+	require.Eventually(t, func() bool { return d.CheckWritable(t.Context()) == nil && d.Ping(t.Context()) == nil }, time.Minute,
 		10*time.Millisecond)
 }
 
 func TestNotificationsPassAPoolerInSessionMode(t *testing.T) {
 	t.Parallel()
 	direct := dbtest.EmptyURL(t, dbtest.Postgres)
-	s, err := hook.Open(t.Context(), db.Config{URL: dbtest.Pooler(t, direct, "pool_mode = session"), MaxConns: 2})
+	d, err := hook.Open(t.Context(), db.Config{URL: dbtest.Pooler(t, direct, "pool_mode = session"), MaxConns: 2})
 	require.NoError(t, err)
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
-	heard := s.Listen(ctx)
+	heard := d.Listen(ctx)
 	for done := false; !done; {
-		s.Announce()
+		d.Announce()
 		select {
 		case <-heard:
 			done = true
@@ -183,5 +183,5 @@ func TestNotificationsPassAPoolerInSessionMode(t *testing.T) {
 			t.Fatal("no notification arrives")
 		}
 	}
-	require.NoError(t, s.Close())
+	require.NoError(t, d.Close())
 }

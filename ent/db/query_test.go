@@ -11,9 +11,9 @@ import (
 
 func TestRowsEndWithTheErrorOfTheirQuery(t *testing.T) {
 	t.Parallel()
-	dbtest.RunWith(t, db.Config{MaxConns: 1}, func(t *testing.T, s *db.DB) {
+	dbtest.RunWith(t, db.Config{MaxConns: 1}, func(t *testing.T, d *db.DB) {
 		read := func(query string) (read []int, err error) {
-			for row := range db.Rows(t.Context(), s.Writer(), query) {
+			for row := range db.Rows(t.Context(), d.Writer(), query) {
 				var n int
 				if err = row.Scan(&n); err == nil {
 					read = append(read, n)
@@ -28,14 +28,14 @@ func TestRowsEndWithTheErrorOfTheirQuery(t *testing.T) {
 		require.ErrorContains(t, err, "nowhere")
 		require.Empty(t, rows)
 		failing := "SELECT CASE WHEN n = 3 THEN 1 / (n - 3) ELSE n END FROM generate_series(1, 4) n"
-		if s.Dialect() == "sqlite3" {
+		if d.Dialect() == "sqlite3" {
 			failing = "SELECT CASE WHEN n = 3 THEN abs(-9223372036854775808) ELSE n END FROM (SELECT 1 AS n UNION ALL SELECT 2 UNION " +
 				"ALL SELECT 3)"
 		}
 		rows, err = read(failing)
 		require.Error(t, err, "half-way")
 		require.Subset(t, []int{1, 2}, rows)
-		for row := range db.Rows(t.Context(), s.Writer(), "SELECT 1 UNION ALL SELECT 2") {
+		for row := range db.Rows(t.Context(), d.Writer(), "SELECT 1 UNION ALL SELECT 2") {
 			require.NoError(t, row.Scan(new(int)))
 			break
 		}

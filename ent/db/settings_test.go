@@ -13,9 +13,9 @@ import (
 )
 
 // setDatabase gives a PostgreSQL database a setting of its own, which each new connection has.
-func setDatabase(t *testing.T, s *db.DB, setting, value string) {
+func setDatabase(t *testing.T, d *db.DB, setting, value string) {
 	t.Helper()
-	_, err := s.Writer().Exec(fmt.Sprintf("DO $$ BEGIN EXECUTE format('ALTER DATABASE %%I SET %s = %%L', current_database(), "+
+	_, err := d.Writer().Exec(fmt.Sprintf("DO $$ BEGIN EXECUTE format('ALTER DATABASE %%I SET %s = %%L', current_database(), "+
 		"'%s'); END $$", setting, value))
 	require.NoError(t, err)
 }
@@ -39,14 +39,14 @@ func TestADatabasesSettingsChangeNoMeaning(t *testing.T) {
 	for _, row := range rows {
 		setDatabase(t, owner, row.setting, row.value)
 	}
-	s, err := hook.Open(t.Context(), db.Config{URL: url, MaxConns: 1, AdmissionConns: 1})
+	d, err := hook.Open(t.Context(), db.Config{URL: url, MaxConns: 1, AdmissionConns: 1})
 	require.NoError(t, err)
-	defer func() { require.NoError(t, s.Close()) }()
+	defer func() { require.NoError(t, d.Close()) }()
 	for _, row := range rows {
 		var own bool
-		require.NoError(t, s.Reader().QueryRow("SELECT "+row.truth).Scan(&own), row.setting)
+		require.NoError(t, d.Reader().QueryRow("SELECT "+row.truth).Scan(&own), row.setting)
 		require.True(t, own, row.setting)
-		require.NoError(t, s.Admissions().QueryRow("SELECT "+row.truth).Scan(&own), row.setting)
+		require.NoError(t, d.Admissions().QueryRow("SELECT "+row.truth).Scan(&own), row.setting)
 		require.True(t, own, row.setting)
 	}
 }
@@ -55,16 +55,16 @@ func TestADatabasesSettingsChangeNoMeaning(t *testing.T) {
 func TestMigrationsTakeAsLongAsTheyNeed(t *testing.T) {
 	t.Parallel()
 	url := dbtest.EmptyURL(t, dbtest.Postgres)
-	s, err := hook.Open(t.Context(), db.Config{URL: url, MaxConns: 2, StatementTimeout: time.Hour})
+	d, err := hook.Open(t.Context(), db.Config{URL: url, MaxConns: 2, StatementTimeout: time.Hour})
 	require.NoError(t, err)
-	defer func() { require.NoError(t, s.Close()) }()
-	_, err = s.Writer().Exec(`CREATE FUNCTION slowly() RETURNS event_trigger LANGUAGE plpgsql AS $$ BEGIN
+	defer func() { require.NoError(t, d.Close()) }()
+	_, err = d.Writer().Exec(`CREATE FUNCTION slowly() RETURNS event_trigger LANGUAGE plpgsql AS $$ BEGIN
 			IF EXISTS (SELECT FROM pg_event_trigger_ddl_commands() WHERE object_identity = 'public.stores') THEN
 				PERFORM pg_sleep(1.5);
 			END IF;
 		END $$;
 		CREATE EVENT TRIGGER slow ON ddl_command_end WHEN TAG IN ('CREATE TABLE') EXECUTE FUNCTION slowly()`)
 	require.NoError(t, err)
-	setDatabase(t, s, "statement_timeout", "1s")
-	require.NoError(t, s.Migrate(t.Context(), func(db.Migration) {}))
+	setDatabase(t, d, "statement_timeout", "1s")
+	require.NoError(t, d.Migrate(t.Context(), func(db.Migration) {}))
 }

@@ -15,11 +15,11 @@ import (
 const silentGuard = time.Minute
 
 // announceUntil announces until somebody hears it.
-func announceUntil(t *testing.T, s *db.DB, signal <-chan struct{}) {
+func announceUntil(t *testing.T, d *db.DB, signal <-chan struct{}) {
 	t.Helper()
 	deadline := time.After(silentGuard)
 	for {
-		s.Announce()
+		d.Announce()
 		select {
 		case <-signal:
 			return

@@ -55,21 +55,21 @@ func shown(s tracetest.SpanStub) string {
 
 func TestATransactionIsTraced(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.DB) {
+	dbtest.Run(t, func(t *testing.T, d *db.DB) {
 		const slug = "canary-value"
 		owner := uuid.New()
 		names, spans := traced(t, func(ctx context.Context) {
-			require.NoError(t, hook.WithTx(as(ctx, owner), s, func(ctx context.Context, tx *ent.Tx) error {
-				return newStore(ctx, tx, slug, s.Now()).SetID(owner).Exec(ctx)
+			require.NoError(t, hook.WithTx(as(ctx, owner), d, func(ctx context.Context, tx *ent.Tx) error {
+				return newStore(ctx, tx, slug, d.Now()).SetID(owner).Exec(ctx)
 			}))
 		})
 		want := []string{"BEGIN", "INSERT stores", "INSERT activity_entries", "journal", "COMMIT", "transaction"}
 		const journal = 2
 		require.Equal(t, want, names)
-		system := map[string]string{dialect.Postgres: "postgresql", dialect.SQLite: "sqlite"}[s.Dialect()]
+		system := map[string]string{dialect.Postgres: "postgresql", dialect.SQLite: "sqlite"}[d.Dialect()]
 		require.Contains(t, shown(spans[journal]), "db.system.name="+system)
 		require.Contains(t, shown(spans[journal]), "INTO "+map[string]string{dialect.Postgres: `"activity_entries"`,
-			dialect.SQLite: "`activity_entries`"}[s.Dialect()])
+			dialect.SQLite: "`activity_entries`"}[d.Dialect()])
 		for _, made := range spans {
 			require.NotContains(t, shown(made), slug, "values stay out")
 			require.Equal(t, codes.Unset, made.Status.Code)
@@ -79,12 +79,12 @@ func TestATransactionIsTraced(t *testing.T) {
 
 func TestARefusedStatementIsTracedWithoutItsValues(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.DB) {
-		addStore(t, s, "canary-value", s.Now())
+	dbtest.Run(t, func(t *testing.T, d *db.DB) {
+		addStore(t, d, "canary-value", d.Now())
 		owner := uuid.New()
 		names, spans := traced(t, func(ctx context.Context) {
-			require.Error(t, hook.WithTx(as(ctx, owner), s, func(ctx context.Context, tx *ent.Tx) error {
-				return newStore(ctx, tx, "canary-value", s.Now()).SetID(owner).Exec(ctx)
+			require.Error(t, hook.WithTx(as(ctx, owner), d, func(ctx context.Context, tx *ent.Tx) error {
+				return newStore(ctx, tx, "canary-value", d.Now()).SetID(owner).Exec(ctx)
 			}))
 		})
 		require.Equal(t, []string{"BEGIN", "INSERT stores", "ROLLBACK", "transaction"}, names)
@@ -94,7 +94,7 @@ func TestARefusedStatementIsTracedWithoutItsValues(t *testing.T) {
 		require.Equal(t, codes.Error, spans[1].Status.Code)
 		require.Equal(t, codes.Unset, spans[2].Status.Code)
 		require.Equal(t, codes.Error, spans[3].Status.Code)
-		if s.Dialect() == dialect.Postgres {
+		if d.Dialect() == dialect.Postgres {
 			require.Contains(t, shown(spans[1]), "db.response.status_code=23505")
 		}
 	})
@@ -102,10 +102,10 @@ func TestARefusedStatementIsTracedWithoutItsValues(t *testing.T) {
 
 func TestAQuerysSpanEndsWithItsRows(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.DB) {
+	dbtest.Run(t, func(t *testing.T, d *db.DB) {
 		kept := tracetest.NewInMemoryExporter()
 		ctx, _ := tracing.Tracer(sdktrace.NewTracerProvider(sdktrace.WithSyncer(kept))).Start(t.Context(), "root")
-		rows, err := s.Reader().QueryContext(ctx, "SELECT name FROM stores WHERE slug = $1", "x")
+		rows, err := d.Reader().QueryContext(ctx, "SELECT name FROM stores WHERE slug = $1", "x")
 		require.NoError(t, err)
 		require.Empty(t, kept.GetSpans())
 		require.NoError(t, rows.Close())

@@ -39,7 +39,7 @@ func (l *trips) take() []string {
 }
 
 // runObserved runs f for each database with a store of one connection and what it observes.
-func runObserved(t *testing.T, f func(t *testing.T, s *db.DB, observed *trips)) {
+func runObserved(t *testing.T, f func(t *testing.T, d *db.DB, observed *trips)) {
 	t.Helper()
 	for _, name := range dbtest.Databases() {
 		t.Run(name, func(t *testing.T) {
@@ -52,52 +52,52 @@ func runObserved(t *testing.T, f func(t *testing.T, s *db.DB, observed *trips)) 
 
 const byName = "SELECT name FROM stores WHERE slug = $1"
 
-func nameOf(t *testing.T, s *db.DB, slug string) string {
+func nameOf(t *testing.T, d *db.DB, slug string) string {
 	t.Helper()
 	var name string
-	require.NoError(t, s.Reader().QueryRow(byName, slug).Scan(&name))
+	require.NoError(t, d.Reader().QueryRow(byName, slug).Scan(&name))
 	return name
 }
 
 func TestAStatementIsPreparedOnceForAConnection(t *testing.T) {
 	t.Parallel()
-	runObserved(t, func(t *testing.T, s *db.DB, observed *trips) {
-		addStore(t, s, "shop", s.Now())
+	runObserved(t, func(t *testing.T, d *db.DB, observed *trips) {
+		addStore(t, d, "shop", d.Now())
 		observed.take()
-		require.Equal(t, "shop", nameOf(t, s, "shop"))
+		require.Equal(t, "shop", nameOf(t, d, "shop"))
 		require.Equal(t, []string{byName, "prepare"}, observed.take())
-		require.Equal(t, "shop", nameOf(t, s, "shop"))
+		require.Equal(t, "shop", nameOf(t, d, "shop"))
 		require.Equal(t, []string{byName}, observed.take())
 	})
 }
 
 func TestATransactionUsesTheStatementsOfItsConnection(t *testing.T) {
 	t.Parallel()
-	runObserved(t, func(t *testing.T, s *db.DB, observed *trips) {
-		addStore(t, s, "first", s.Now())
+	runObserved(t, func(t *testing.T, d *db.DB, observed *trips) {
+		addStore(t, d, "first", d.Now())
 		observed.take()
-		addStore(t, s, "second", s.Now())
+		addStore(t, d, "second", d.Now())
 		seen := observed.take()
 		require.NotContains(t, seen, "prepare")
 		require.Len(t, seen, 4, "the row and the journal entry: %q", seen)
 		require.Equal(t, "BEGIN", seen[0])
 		require.Equal(t, "COMMIT", seen[3])
 
-		require.Error(t, hook.WithTx(asOperator(uuid.New()), s, func(ctx context.Context, tx *ent.Tx) error {
-			return newStore(ctx, tx, "second", s.Now()).Exec(ctx)
+		require.Error(t, hook.WithTx(asOperator(uuid.New()), d, func(ctx context.Context, tx *ent.Tx) error {
+			return newStore(ctx, tx, "second", d.Now()).Exec(ctx)
 		}))
 		require.Equal(t, "ROLLBACK", observed.take()[2])
-		addStore(t, s, "third", s.Now()) // the statement outlives the failure
+		addStore(t, d, "third", d.Now()) // the statement outlives the failure
 	})
 }
 
 // PostgreSQL's protocol carries one result at a time.
 func TestTwoResultsInOneTransactionOnSQLite(t *testing.T) {
 	t.Parallel()
-	s := dbtest.New(t, dbtest.SQLite, db.Config{})
-	addStore(t, s, "a", s.Now())
-	addStore(t, s, "b", s.Now())
-	err := hook.WithTx(context.Background(), s, func(ctx context.Context, tx *ent.Tx) error {
+	d := dbtest.New(t, dbtest.SQLite, db.Config{})
+	addStore(t, d, "a", d.Now())
+	addStore(t, d, "b", d.Now())
+	err := hook.WithTx(context.Background(), d, func(ctx context.Context, tx *ent.Tx) error {
 		const query = "SELECT slug FROM stores WHERE slug >= $1 ORDER BY slug"
 		outer, err := tx.QueryContext(ctx, query, "a")
 		require.NoError(t, err)
@@ -120,15 +120,15 @@ func TestTwoResultsInOneTransactionOnSQLite(t *testing.T) {
 
 func TestMoreStatementsThanAreKept(t *testing.T) {
 	t.Parallel()
-	runObserved(t, func(t *testing.T, s *db.DB, observed *trips) {
+	runObserved(t, func(t *testing.T, d *db.DB, observed *trips) {
 		for i := range 250 {
 			var n int
-			require.NoError(t, s.Reader().QueryRow(fmt.Sprintf("SELECT %d + CAST($1 AS integer)", i), 1).Scan(&n))
+			require.NoError(t, d.Reader().QueryRow(fmt.Sprintf("SELECT %d + CAST($1 AS integer)", i), 1).Scan(&n))
 			require.Equal(t, i+1, n)
 		}
-		if s.Dialect() == dialect.Postgres {
+		if d.Dialect() == dialect.Postgres {
 			var prepared int
-			require.NoError(t, s.Reader().QueryRow("SELECT count(*) FROM pg_prepared_statements").Scan(&prepared))
+			require.NoError(t, d.Reader().QueryRow("SELECT count(*) FROM pg_prepared_statements").Scan(&prepared))
 			require.Equal(t, 200, prepared, "the server has forgotten the others")
 		}
 	})
@@ -136,11 +136,11 @@ func TestMoreStatementsThanAreKept(t *testing.T) {
 
 func TestAStatementSurvivesAMigrationOfItsTable(t *testing.T) {
 	t.Parallel()
-	dbtest.RunWith(t, db.Config{MaxConns: 1}, func(t *testing.T, s *db.DB) {
-		addStore(t, s, "shop", s.Now())
+	dbtest.RunWith(t, db.Config{MaxConns: 1}, func(t *testing.T, d *db.DB) {
+		addStore(t, d, "shop", d.Now())
 		const query = "SELECT * FROM stores WHERE slug = $1"
 		columns := func() []string {
-			rows, err := s.Reader().Query(query, "shop")
+			rows, err := d.Reader().Query(query, "shop")
 			require.NoError(t, err)
 			defer func() { require.NoError(t, rows.Close()) }()
 			require.True(t, rows.Next())
@@ -149,22 +149,22 @@ func TestAStatementSurvivesAMigrationOfItsTable(t *testing.T) {
 			return names
 		}
 		require.NotContains(t, columns(), "added")
-		_, err := s.Writer().Exec("ALTER TABLE stores ADD COLUMN added integer")
+		_, err := d.Writer().Exec("ALTER TABLE stores ADD COLUMN added integer")
 		require.NoError(t, err)
 		require.Contains(t, columns(), "added")
 
 		// In a transaction the loss shows, and the transaction is run again.
-		require.NoError(t, hook.WithTx(context.Background(), s, func(ctx context.Context, tx *ent.Tx) error {
+		require.NoError(t, hook.WithTx(context.Background(), d, func(ctx context.Context, tx *ent.Tx) error {
 			rows, err := tx.QueryContext(ctx, query, "shop")
 			if err != nil {
 				return err
 			}
 			return rows.Close()
 		}))
-		_, err = s.Writer().Exec("ALTER TABLE stores ADD COLUMN added_too integer")
+		_, err = d.Writer().Exec("ALTER TABLE stores ADD COLUMN added_too integer")
 		require.NoError(t, err)
 		runs := 0
-		require.NoError(t, hook.WithTx(context.Background(), s, func(ctx context.Context, tx *ent.Tx) error {
+		require.NoError(t, hook.WithTx(context.Background(), d, func(ctx context.Context, tx *ent.Tx) error {
 			runs++
 			rows, err := tx.QueryContext(ctx, query, "shop")
 			if err != nil {
@@ -172,7 +172,7 @@ func TestAStatementSurvivesAMigrationOfItsTable(t *testing.T) {
 			}
 			return rows.Close()
 		}))
-		if s.Dialect() == dialect.Postgres {
+		if d.Dialect() == dialect.Postgres {
 			require.Equal(t, 2, runs)
 		}
 	})
@@ -189,16 +189,16 @@ func TestACancelledQueryLeavesTheNextOnesAlone(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			observed := make(chan string, 64)
 			url := dbtest.URL(t, name)
-			s := openAt(t, db.Config{URL: url, MaxConns: 1, Observe: func(query string) {
+			d := openAt(t, db.Config{URL: url, MaxConns: 1, Observe: func(query string) {
 				select {
 				case observed <- query:
 				default:
 				}
 			}})
-			query := slow[s.Dialect()]
+			query := slow[d.Dialect()]
 			// A second look at the database, because the only connection of the first is busy.
 			running := func() bool { return true }
-			if s.Dialect() == dialect.Postgres {
+			if d.Dialect() == dialect.Postgres {
 				other := openAt(t, db.Config{URL: url})
 				running = func() bool {
 					var n int
@@ -222,7 +222,7 @@ func TestACancelledQueryLeavesTheNextOnesAlone(t *testing.T) {
 					return
 				}
 			}()
-			rows, err := s.Reader().QueryContext(ctx, query, 100)
+			rows, err := d.Reader().QueryContext(ctx, query, 100)
 			if err == nil {
 				rows.Next()
 				err = rows.Err()
@@ -231,8 +231,8 @@ func TestACancelledQueryLeavesTheNextOnesAlone(t *testing.T) {
 			require.ErrorIs(t, err, context.Canceled)
 			require.False(t, db.IsUnreachable(err))
 			for range 20 {
-				require.NoError(t, s.Ping(context.Background()))
-				require.Equal(t, 1, one(t, s))
+				require.NoError(t, d.Ping(context.Background()))
+				require.Equal(t, 1, one(t, d))
 			}
 		})
 	}
@@ -241,29 +241,29 @@ func TestACancelledQueryLeavesTheNextOnesAlone(t *testing.T) {
 // openAt opens a migrated database a first or another time.
 func openAt(t *testing.T, c db.Config) *db.DB {
 	t.Helper()
-	s, err := hook.Open(context.Background(), c)
+	d, err := hook.Open(context.Background(), c)
 	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, s.Close()) })
-	return s
+	t.Cleanup(func() { require.NoError(t, d.Close()) })
+	return d
 }
 
-func one(t *testing.T, s *db.DB) int {
+func one(t *testing.T, d *db.DB) int {
 	t.Helper()
 	var n int
-	require.NoError(t, s.Reader().QueryRow("SELECT CAST($1 AS integer)", 1).Scan(&n))
+	require.NoError(t, d.Reader().QueryRow("SELECT CAST($1 AS integer)", 1).Scan(&n))
 	return n
 }
 
 func TestAConnectionThatTheServerEndsIsReplaced(t *testing.T) {
 	t.Parallel()
-	s := dbtest.New(t, dbtest.Postgres, db.Config{MaxConns: 2})
-	require.Equal(t, 1, one(t, s))
+	d := dbtest.New(t, dbtest.Postgres, db.Config{MaxConns: 2})
+	require.Equal(t, 1, one(t, d))
 	end := func() {
-		_, err := s.Reader().Exec("SELECT pg_terminate_backend(pid) FROM pg_stat_activity " +
+		_, err := d.Reader().Exec("SELECT pg_terminate_backend(pid) FROM pg_stat_activity " +
 			"WHERE datname = current_database() AND pid <> pg_backend_pid()")
 		require.NoError(t, err)
 	}
-	err := hook.WithTx(context.Background(), s, func(ctx context.Context, tx *ent.Tx) error {
+	err := hook.WithTx(context.Background(), d, func(ctx context.Context, tx *ent.Tx) error {
 		if _, err := tx.Store.Query().Count(ctx); err != nil {
 			return err
 		}
@@ -272,5 +272,5 @@ func TestAConnectionThatTheServerEndsIsReplaced(t *testing.T) {
 		return err
 	})
 	require.True(t, db.IsUnreachable(err), "%v", err)
-	require.Equal(t, 1, one(t, s), "the pool connects anew")
+	require.Equal(t, 1, one(t, d), "the pool connects anew")
 }

@@ -51,7 +51,7 @@ var withoutStore = map[string]string{
 // schema shows the store in each key of theirs.
 func TestKeysHaveTheirStore(t *testing.T) {
 	t.Parallel()
-	s := dbtest.New(t, dbtest.Postgres, db.Config{})
+	d := dbtest.New(t, dbtest.Postgres, db.Config{})
 	// names is the list of a relation's columns with these numbers.
 	names := func(relation, numbers string) string {
 		return "SELECT array_agg(a.attname ORDER BY a.attnum) FROM pg_attribute a WHERE a.attrelid = " + relation +
@@ -60,7 +60,7 @@ func TestKeysHaveTheirStore(t *testing.T) {
 
 	distributed := shard.Tables()
 	owned := map[string]bool{} // tables, by whether they have a store
-	each(t, s, `SELECT t.table_name, EXISTS (SELECT FROM information_schema.columns c
+	each(t, d, `SELECT t.table_name, EXISTS (SELECT FROM information_schema.columns c
   WHERE c.table_name = t.table_name AND c.table_schema = t.table_schema AND c.column_name = 'store_id' AND c.is_nullable = 'NO')
  FROM information_schema.tables t JOIN pg_class r ON r.oid = to_regclass(quote_ident(t.table_name))
  WHERE t.table_schema = 'public' AND t.table_type = 'BASE TABLE' AND NOT r.relispartition
@@ -79,7 +79,7 @@ func TestKeysHaveTheirStore(t *testing.T) {
 	}
 
 	met := map[string]bool{}
-	each(t, s, `SELECT i.indrelid::regclass::text, i.indexrelid::regclass::text, i.indisvalid, (`+names("i.indrelid", "i.indkey")+`)
+	each(t, d, `SELECT i.indrelid::regclass::text, i.indexrelid::regclass::text, i.indisvalid, (`+names("i.indrelid", "i.indkey")+`)
  FROM pg_index i JOIN pg_class r ON r.oid = i.indrelid JOIN pg_namespace n ON n.oid = r.relnamespace
  WHERE n.nspname = 'public' AND i.indisunique AND NOT r.relispartition`, func(rows *sql.Rows) error {
 		var table, index string
@@ -97,7 +97,7 @@ func TestKeysHaveTheirStore(t *testing.T) {
 	require.Len(t, met, len(withoutStore), "each exception exists")
 
 	references := 0
-	each(t, s, `SELECT f.conname, f.convalidated, f.conrelid::regclass::text, f.confrelid::regclass::text,
+	each(t, d, `SELECT f.conname, f.convalidated, f.conrelid::regclass::text, f.confrelid::regclass::text,
   (`+names("f.conrelid", "f.conkey")+`), (`+names("f.confrelid", "f.confkey")+`)
  FROM pg_constraint f WHERE f.contype = 'f' AND f.connamespace = 'public'::regnamespace`, func(rows *sql.Rows) error {
 		var name, from, to string
@@ -138,9 +138,9 @@ func TestTablesCanBeCutByStore(t *testing.T) {
 }
 
 // each reads the rows of a query.
-func each(t *testing.T, s *db.DB, query string, row func(*sql.Rows) error) {
+func each(t *testing.T, d *db.DB, query string, row func(*sql.Rows) error) {
 	t.Helper()
-	rows, err := s.Reader().QueryContext(context.Background(), query)
+	rows, err := d.Reader().QueryContext(context.Background(), query)
 	require.NoError(t, err, query)
 	defer func() { require.NoError(t, rows.Close()) }()
 	for rows.Next() {

@@ -27,9 +27,9 @@ func TestWithTxCommitsAndHasOneTime(t *testing.T) {
 		at = at.Add(time.Second)
 		return at
 	}
-	dbtest.RunWith(t, db.Config{Clock: clock}, func(t *testing.T, s *db.DB) {
+	dbtest.RunWith(t, db.Config{Clock: clock}, func(t *testing.T, d *db.DB) {
 		var first, second time.Time
-		require.NoError(t, hook.WithTx(asOperator(uuid.New()), s, func(ctx context.Context, tx *ent.Tx) error {
+		require.NoError(t, hook.WithTx(asOperator(uuid.New()), d, func(ctx context.Context, tx *ent.Tx) error {
 			first = hook.Time(ctx)
 			if err := newStore(ctx, tx, "shop", first).Exec(ctx); err != nil {
 				return err
@@ -38,7 +38,7 @@ func TestWithTxCommitsAndHasOneTime(t *testing.T) {
 			return nil
 		}))
 		require.Equal(t, first, second)
-		row, err := s.Client().Store.Query().Where(entstore.Slug("shop")).Only(context.Background())
+		row, err := d.Client().Store.Query().Where(entstore.Slug("shop")).Only(context.Background())
 		require.NoError(t, err)
 		require.Equal(t, first, row.CreatedAt)
 	})
@@ -46,31 +46,31 @@ func TestWithTxCommitsAndHasOneTime(t *testing.T) {
 
 func TestWithTxRollsBackOnAnErrorAndOnAPanic(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.DB) {
+	dbtest.Run(t, func(t *testing.T, d *db.DB) {
 		refused := errors.New("refused")
-		err := hook.WithTx(asOperator(uuid.New()), s, func(ctx context.Context, tx *ent.Tx) error {
-			require.NoError(t, newStore(ctx, tx, "shop", s.Now()).Exec(ctx))
+		err := hook.WithTx(asOperator(uuid.New()), d, func(ctx context.Context, tx *ent.Tx) error {
+			require.NoError(t, newStore(ctx, tx, "shop", d.Now()).Exec(ctx))
 			return refused
 		})
 		require.ErrorIs(t, err, refused)
 		require.PanicsWithValue(t, "boom", func() {
-			_ = hook.WithTx(asOperator(uuid.New()), s, func(ctx context.Context, tx *ent.Tx) error {
-				require.NoError(t, newStore(ctx, tx, "shop", s.Now()).Exec(ctx))
+			_ = hook.WithTx(asOperator(uuid.New()), d, func(ctx context.Context, tx *ent.Tx) error {
+				require.NoError(t, newStore(ctx, tx, "shop", d.Now()).Exec(ctx))
 				panic("boom")
 			})
 		})
-		n, err := s.Client().Store.Query().Count(context.Background())
+		n, err := d.Client().Store.Query().Count(context.Background())
 		require.NoError(t, err)
 		require.Zero(t, n)
-		addStore(t, s, "after", s.Now()) // the single writer is free again
+		addStore(t, d, "after", d.Now()) // the single writer is free again
 	})
 }
 
 func TestWithTxRefusesToNest(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.DB) {
-		err := hook.WithTx(context.Background(), s, func(ctx context.Context, _ *ent.Tx) error {
-			return hook.WithTx(ctx, s, func(context.Context, *ent.Tx) error { return nil })
+	dbtest.Run(t, func(t *testing.T, d *db.DB) {
+		err := hook.WithTx(context.Background(), d, func(ctx context.Context, _ *ent.Tx) error {
+			return hook.WithTx(ctx, d, func(context.Context, *ent.Tx) error { return nil })
 		})
 		require.ErrorContains(t, err, "inside a transaction")
 	})
@@ -78,42 +78,42 @@ func TestWithTxRefusesToNest(t *testing.T) {
 
 func TestAChangeOutsideATransactionIsRefused(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.DB) {
-		id := addStore(t, s, "shop", s.Now())
-		err := s.Client().Customer.Create().SetStoreID(id).SetEmail("a@example.com").SetSearch("").
-			SetCreatedAt(s.Now()).SetUpdatedAt(s.Now()).Exec(asOperator(id))
+	dbtest.Run(t, func(t *testing.T, d *db.DB) {
+		id := addStore(t, d, "shop", d.Now())
+		err := d.Client().Customer.Create().SetStoreID(id).SetEmail("a@example.com").SetSearch("").
+			SetCreatedAt(d.Now()).SetUpdatedAt(d.Now()).Exec(asOperator(id))
 		require.ErrorContains(t, err, "outside a transaction")
 	})
 }
 
 func TestWithTxStopsWithItsContext(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.DB) {
+	dbtest.Run(t, func(t *testing.T, d *db.DB) {
 		ctx, cancel := context.WithCancel(asOperator(uuid.New()))
-		err := hook.WithTx(ctx, s, func(ctx context.Context, tx *ent.Tx) error {
+		err := hook.WithTx(ctx, d, func(ctx context.Context, tx *ent.Tx) error {
 			cancel()
-			return newStore(ctx, tx, "shop", s.Now()).Exec(ctx)
+			return newStore(ctx, tx, "shop", d.Now()).Exec(ctx)
 		})
 		require.ErrorIs(t, err, context.Canceled)
 		require.False(t, db.IsUnreachable(err), "the database is not to blame")
-		addStore(t, s, "shop", s.Now())
+		addStore(t, d, "shop", d.Now())
 	})
 }
 
 func TestAnErrorOfAUniqueIndexIsKnown(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.DB) {
-		id := addStore(t, s, "shop", s.Now())
+	dbtest.Run(t, func(t *testing.T, d *db.DB) {
+		id := addStore(t, d, "shop", d.Now())
 		runs := 0
-		err := hook.WithTx(asOperator(uuid.New()), s, func(ctx context.Context, tx *ent.Tx) error {
+		err := hook.WithTx(asOperator(uuid.New()), d, func(ctx context.Context, tx *ent.Tx) error {
 			runs++
-			return newStore(ctx, tx, "shop", s.Now()).Exec(ctx)
+			return newStore(ctx, tx, "shop", d.Now()).Exec(ctx)
 		})
 		require.True(t, db.IsUnique(err), "%v", err)
 		require.False(t, db.IsUnreachable(err))
 		require.Equal(t, 1, runs, "another run would end the same way")
-		err = hook.WithTx(asOperator(id), s, func(ctx context.Context, tx *ent.Tx) error {
-			return newStore(ctx, tx, "other", s.Now()).Exec(ctx)
+		err = hook.WithTx(asOperator(id), d, func(ctx context.Context, tx *ent.Tx) error {
+			return newStore(ctx, tx, "other", d.Now()).Exec(ctx)
 		})
 		require.True(t, db.IsUnique(err), "a primary key is one too: %v", err)
 		require.False(t, db.IsUnique(nil))
@@ -124,20 +124,20 @@ func TestAnErrorOfAUniqueIndexIsKnown(t *testing.T) {
 // lets them run one after the other. Both must commit.
 func TestWithTxRunsTheLoserOfADeadlockAgain(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.DB) {
-		a, b := addStore(t, s, "a", s.Now()), addStore(t, s, "b", s.Now())
+	dbtest.Run(t, func(t *testing.T, d *db.DB) {
+		a, b := addStore(t, d, "a", d.Now()), addStore(t, d, "b", d.Now())
 		var both sync.WaitGroup // until each has locked its first row
 		both.Add(2)
 		transfer := func(ids ...any) error {
 			runs := 0
-			return hook.WithTx(asOperator(uuid.New()), s, func(ctx context.Context, tx *ent.Tx) error {
+			return hook.WithTx(asOperator(uuid.New()), d, func(ctx context.Context, tx *ent.Tx) error {
 				runs++
 				for i, id := range ids {
 					if _, err := tx.ExecContext(ctx, "UPDATE stores SET platform_fee_percent = platform_fee_percent + $1 WHERE id = $2", 1,
 						id); err != nil {
 						return err
 					}
-					if i == 0 && runs == 1 && s.Reader() == s.Writer() {
+					if i == 0 && runs == 1 && d.Reader() == d.Writer() {
 						both.Done()
 						both.Wait()
 					}
@@ -150,7 +150,7 @@ func TestWithTxRunsTheLoserOfADeadlockAgain(t *testing.T) {
 		go func() { results <- transfer(b, a) }()
 		require.NoError(t, <-results)
 		require.NoError(t, <-results)
-		for _, row := range s.Client().Store.Query().AllX(context.Background()) {
+		for _, row := range d.Client().Store.Query().AllX(context.Background()) {
 			require.InDelta(t, 2, row.PlatformFeePercent, 0, "each transaction counted once")
 		}
 	})
@@ -158,10 +158,10 @@ func TestWithTxRunsTheLoserOfADeadlockAgain(t *testing.T) {
 
 func TestWithTxRunsTheLoserOfASerializationFailureAgain(t *testing.T) {
 	t.Parallel()
-	s := dbtest.New(t, dbtest.Postgres, db.Config{})
-	id := addStore(t, s, "shop", s.Now())
+	d := dbtest.New(t, dbtest.Postgres, db.Config{})
+	id := addStore(t, d, "shop", d.Now())
 	runs := 0
-	err := hook.WithTx(asOperator(id), s, func(ctx context.Context, tx *ent.Tx) error {
+	err := hook.WithTx(asOperator(id), d, func(ctx context.Context, tx *ent.Tx) error {
 		runs++
 		if _, err := tx.ExecContext(ctx, "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ"); err != nil {
 			return err
@@ -170,7 +170,7 @@ func TestWithTxRunsTheLoserOfASerializationFailureAgain(t *testing.T) {
 			return err
 		}
 		if runs == 1 {
-			_, err := s.Writer().Exec("UPDATE stores SET name = $1", "changed meanwhile")
+			_, err := d.Writer().Exec("UPDATE stores SET name = $1", "changed meanwhile")
 			require.NoError(t, err)
 		}
 		if err := hook.NoteLocked(ctx, tx.Store.GetX(ctx, id)); err != nil {
@@ -184,9 +184,9 @@ func TestWithTxRunsTheLoserOfASerializationFailureAgain(t *testing.T) {
 
 func TestWithTxGivesUpOnATransactionThatAlwaysLoses(t *testing.T) {
 	t.Parallel()
-	s := dbtest.New(t, dbtest.Postgres, db.Config{})
+	d := dbtest.New(t, dbtest.Postgres, db.Config{})
 	runs := 0
-	err := hook.WithTx(asOperator(uuid.New()), s, func(ctx context.Context, tx *ent.Tx) error {
+	err := hook.WithTx(asOperator(uuid.New()), d, func(ctx context.Context, tx *ent.Tx) error {
 		runs++
 		_, err := tx.ExecContext(ctx, "DO $$ BEGIN RAISE EXCEPTION USING ERRCODE = '40001'; END $$")
 		return err
@@ -197,46 +197,46 @@ func TestWithTxGivesUpOnATransactionThatAlwaysLoses(t *testing.T) {
 
 func TestAConnectionThatOnlyReadsIsReplaced(t *testing.T) {
 	t.Parallel()
-	s := dbtest.New(t, dbtest.Postgres, db.Config{MaxConns: 1})
+	d := dbtest.New(t, dbtest.Postgres, db.Config{MaxConns: 1})
 	for name, write := range map[string]func() error{
 		"in a transaction": func() error {
-			return hook.WithTx(asOperator(uuid.New()), s, func(ctx context.Context, tx *ent.Tx) error {
+			return hook.WithTx(asOperator(uuid.New()), d, func(ctx context.Context, tx *ent.Tx) error {
 				_, err := tx.ExecContext(ctx, "SET TRANSACTION READ ONLY")
 				require.NoError(t, err)
-				return newStore(ctx, tx, "shop", s.Now()).Exec(ctx)
+				return newStore(ctx, tx, "shop", d.Now()).Exec(ctx)
 			})
 		},
 		"with parameters": func() error {
-			_, err := s.Writer().Exec("UPDATE stores SET slug = slug WHERE slug = $1", "shop")
+			_, err := d.Writer().Exec("UPDATE stores SET slug = slug WHERE slug = $1", "shop")
 			return err
 		},
 		"without": func() error {
-			_, err := s.Writer().Exec("UPDATE stores SET slug = slug")
+			_, err := d.Writer().Exec("UPDATE stores SET slug = slug")
 			return err
 		},
 		"that returns rows": func() error {
-			return s.Writer().QueryRow("UPDATE stores SET slug = slug WHERE slug = 'shop' OR $1 RETURNING 1", true).Scan(new(int))
+			return d.Writer().QueryRow("UPDATE stores SET slug = slug WHERE slug = 'shop' OR $1 RETURNING 1", true).Scan(new(int))
 		},
 	} {
-		_, err := s.Writer().Exec("SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY")
+		_, err := d.Writer().Exec("SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY")
 		require.NoError(t, err, name)
 		err = write()
 		require.True(t, db.IsUnreachable(err), "%s: %v", name, err)
 		require.ErrorContains(t, err, "25006", name)
 		var only string
-		require.NoError(t, s.Reader().QueryRow("SHOW transaction_read_only").Scan(&only))
+		require.NoError(t, d.Reader().QueryRow("SHOW transaction_read_only").Scan(&only))
 		require.Equal(t, "off", only, "%s: another connection has taken its place", name)
 	}
-	addStore(t, s, "shop", s.Now())
+	addStore(t, d, "shop", d.Now())
 }
 
 func TestSettingsHoldOnEachConnection(t *testing.T) {
 	t.Parallel()
-	s := dbtest.New(t, dbtest.Postgres, db.Config{MaxConns: 2, Settings: map[string]string{
+	d := dbtest.New(t, dbtest.Postgres, db.Config{MaxConns: 2, Settings: map[string]string{
 		"enable_sort": "off", "storefront.note": `it's "quoted"`,
 	}})
 	for range 2 {
-		conn, err := s.Reader().Conn(t.Context())
+		conn, err := d.Reader().Conn(t.Context())
 		require.NoError(t, err)
 		defer func() { require.NoError(t, conn.Close()) }()
 		var sort, note string

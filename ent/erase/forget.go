@@ -164,10 +164,10 @@ func (s on) rewrite(ctx context.Context, tx *ent.Tx, f *Forgetting, column strin
 // its orders, and begins the steps that erase both elsewhere. For a customer who was erased before, it begins the steps again;
 // the receipt stays if they find nothing. The context has the store; it fails with ent's NotFoundError if the store has no such
 // customer.
-func BeginForgetting(ctx context.Context, s *db.DB, storeID, customerID uuid.UUID) (f Forgetting, err error) {
-	o := on{s}
-	err = hook.WithTx(ctx, s, func(ctx context.Context, tx *ent.Tx) error {
-		now := s.Now()
+func BeginForgetting(ctx context.Context, d *db.DB, storeID, customerID uuid.UUID) (f Forgetting, err error) {
+	o := on{d}
+	err = hook.WithTx(ctx, d, func(ctx context.Context, tx *ent.Tx) error {
+		now := d.Now()
 		if _, err := tx.ExecContext(ctx, `INSERT INTO forgettings (id, store_id, progress, begun_at, due_at)
  VALUES ($1, $2, $3, $4, $4) ON CONFLICT DO NOTHING`, customerID, storeID, []byte("{}"), now); err != nil {
 			return fmt.Errorf("begin to forget: %w", err)
@@ -240,10 +240,10 @@ func (s on) save(ctx context.Context, tx *ent.Tx, f Forgetting) error {
 
 // Unfinished lists unfinished erasures, only with their ids, those that have waited longest first. It leaves out those whose
 // last step failed a short while ago (Postpone).
-func Unfinished(ctx context.Context, s *db.DB) (found []Forgetting, err error) {
+func Unfinished(ctx context.Context, d *db.DB) (found []Forgetting, err error) {
 	const query = "SELECT id, store_id FROM forgettings WHERE finished_at IS NULL AND (due_at IS NULL OR due_at <= $1) " +
 		"ORDER BY due_at NULLS FIRST, id LIMIT 10"
-	for row := range db.Rows(ctx, s.Reader(), query, s.Now()) {
+	for row := range db.Rows(ctx, d.Reader(), query, d.Now()) {
 		var f Forgetting
 		if err := row.Scan(&f.CustomerID, &f.StoreID); err != nil {
 			return nil, fmt.Errorf("list forgettings: %w", err)
@@ -255,10 +255,10 @@ func Unfinished(ctx context.Context, s *db.DB) (found []Forgetting, err error) {
 
 // Postpone delays an erasure after a failed step, in favour of others: Unfinished leaves it out for ten seconds, and for twice
 // as long after each further failure, up to an hour.
-func Postpone(ctx context.Context, s *db.DB, f Forgetting) error {
-	err := hook.WithTx(ctx, s, func(ctx context.Context, tx *ent.Tx) error {
+func Postpone(ctx context.Context, d *db.DB, f Forgetting) error {
+	err := hook.WithTx(ctx, d, func(ctx context.Context, tx *ent.Tx) error {
 		failures := 0
-		for row := range db.Rows(ctx, tx, "SELECT failures FROM forgettings WHERE id = $1 AND store_id = $2"+s.RowLock(""),
+		for row := range db.Rows(ctx, tx, "SELECT failures FROM forgettings WHERE id = $1 AND store_id = $2"+d.RowLock(""),
 			f.CustomerID, f.StoreID) {
 			if err := row.Scan(&failures); err != nil {
 				return err
@@ -266,7 +266,7 @@ func Postpone(ctx context.Context, s *db.DB, f Forgetting) error {
 		}
 		pause := min(failurePause<<min(failures, 9), maxFailurePause)
 		_, err := tx.ExecContext(ctx, "UPDATE forgettings SET failures = $1, due_at = $2 WHERE id = $3 AND store_id = $4", failures+1,
-			s.Now().Add(pause), f.CustomerID, f.StoreID)
+			d.Now().Add(pause), f.CustomerID, f.StoreID)
 		return err
 	})
 	if err != nil {
@@ -282,10 +282,10 @@ var errBusy = errors.New("busy")
 // nothing, unless that waits for SQLite's log: then it tries once more to empty the log. While an event of the customer is
 // being delivered, it waits and changes nothing, so that the delivery ends before the erasure or is never made. It fails with
 // ErrNone if there is no such erasure.
-func Step(ctx context.Context, s *db.DB, storeID, customerID uuid.UUID) (f Forgetting, err error) {
-	o, began := on{s}, time.Now()
+func Step(ctx context.Context, d *db.DB, storeID, customerID uuid.UUID) (f Forgetting, err error) {
+	o, began := on{d}, time.Now()
 	change := func(do func(ctx context.Context, tx *ent.Tx) error) error {
-		return hook.WithTx(ctx, s, func(ctx context.Context, tx *ent.Tx) error {
+		return hook.WithTx(ctx, d, func(ctx context.Context, tx *ent.Tx) error {
 			if f, err = o.load(ctx, tx, storeID, customerID); err != nil || f.FinishedAt != nil {
 				return err
 			}
@@ -304,7 +304,7 @@ func Step(ctx context.Context, s *db.DB, storeID, customerID uuid.UUID) (f Forge
 	switch {
 	case err != nil:
 	case f.LogWaitsFor != "":
-		if _, err = EmptyLog(ctx, s); err == nil {
+		if _, err = EmptyLog(ctx, d); err == nil {
 			err = change(func(context.Context, *ent.Tx) error { return nil })
 		}
 	case f.FinishedAt == nil && f.Pass == len(passes):

@@ -32,21 +32,21 @@ func (s on) emptyLog(ctx context.Context) (reader string, err error) {
 
 // EmptyLog tries once to empty SQLite's write-ahead log if receipts wait for that. It stores in them that the log is empty, or
 // the kind of reader for which they wait now. It reports whether they still wait.
-func EmptyLog(ctx context.Context, s *db.DB) (waiting bool, err error) {
-	if !db.ByDialect(s, false, true) {
+func EmptyLog(ctx context.Context, d *db.DB) (waiting bool, err error) {
+	if !db.ByDialect(d, false, true) {
 		return false, nil // PostgreSQL has no such log
 	}
 	const waits = "SELECT EXISTS (SELECT 1 FROM forgettings WHERE log_waits_for IS NOT NULL)"
-	if err := s.Reader().QueryRowContext(ctx, waits).Scan(&waiting); err != nil || !waiting {
+	if err := d.Reader().QueryRowContext(ctx, waits).Scan(&waiting); err != nil || !waiting {
 		return waiting, wrapLog(err)
 	}
-	before := s.Now()
-	reader, err := s.EmptyLog(ctx)
+	before := d.Now()
+	reader, err := d.EmptyLog(ctx)
 	if err != nil {
 		return true, err
 	}
 	// An erasure that finishes from now on may have left pages in the log.
-	_, err = s.Writer().ExecContext(ctx, `UPDATE forgettings SET log_waits_for = NULLIF($1, '')
+	_, err = d.Writer().ExecContext(ctx, `UPDATE forgettings SET log_waits_for = NULLIF($1, '')
  WHERE log_waits_for <> $1 AND finished_at <= $2`, reader, before)
 	return reader != "", wrapLog(err)
 }

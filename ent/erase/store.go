@@ -28,8 +28,8 @@ var owned = []string{
 }
 
 // DueStores lists the stores whose data must be deleted now.
-func DueStores(ctx context.Context, s *db.DB) ([]uuid.UUID, error) {
-	found, err := s.Client().Store.Query().Where(store.DeleteAtLTE(s.Now())).Order(store.ByDeleteAt()).Limit(10).IDs(ctx)
+func DueStores(ctx context.Context, d *db.DB) ([]uuid.UUID, error) {
+	found, err := d.Client().Store.Query().Where(store.DeleteAtLTE(d.Now())).Order(store.ByDeleteAt()).Limit(10).IDs(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("look for stores to delete: %w", err)
 	}
@@ -38,24 +38,24 @@ func DueStores(ctx context.Context, s *db.DB) ([]uuid.UUID, error) {
 
 // Store deletes all data of a store that is due for deletion, and finally the store, while the service runs. After an error the
 // next call continues, and several calls may run at once. A store that is not, or no longer, due stays unchanged.
-func Store(ctx context.Context, s *db.DB, storeID uuid.UUID) error {
-	begun, err := begin(ctx, s, storeID)
+func Store(ctx context.Context, d *db.DB, storeID uuid.UUID) error {
+	begun, err := begin(ctx, d, storeID)
 	if err != nil || !begun {
 		return err
 	}
 	// The counts come last, because triggers change them with the other rows. On SQLite row_deltas is a view.
-	tables := append(slices.Clone(owned), db.ByDialect(s, []string{"row_deltas", "row_counts"}, []string{"row_counts"})...)
-	if err := s.WithoutForeignKeys(func(writer *sql.DB) (err error) {
+	tables := append(slices.Clone(owned), db.ByDialect(d, []string{"row_deltas", "row_counts"}, []string{"row_counts"})...)
+	if err := d.WithoutForeignKeys(func(writer *sql.DB) (err error) {
 		for found := int64(-1); found != 0 && err == nil; {
-			found, err = deleteAll(ctx, s, writer, storeID, tables)
+			found, err = deleteAll(ctx, d, writer, storeID, tables)
 		}
 		return err
 	}); err != nil {
 		return fmt.Errorf("delete store %s: %w", storeID, err)
 	}
-	return hook.WithTx(ctx, s, func(ctx context.Context, tx *ent.Tx) error {
+	return hook.WithTx(ctx, d, func(ctx context.Context, tx *ent.Tx) error {
 		// Only one of several concurrent calls finds the store.
-		found, err := db.Lock(s, tx.Store.Query().Where(store.ID(storeID), store.DeletionBeganAtNotNil())).IDs(ctx)
+		found, err := db.Lock(d, tx.Store.Query().Where(store.ID(storeID), store.DeletionBeganAtNotNil())).IDs(ctx)
 		if err != nil || len(found) == 0 {
 			return err
 		}
@@ -71,16 +71,16 @@ func Store(ctx context.Context, s *db.DB, storeID uuid.UUID) error {
 // begin records in the store's row that the deletion of its rows begins, before any row is deleted. Restoring the store locks
 // the same row, so either it comes first and nothing is deleted, or it finds the record. begin reports whether to delete the
 // store.
-func begin(ctx context.Context, s *db.DB, storeID uuid.UUID) (begun bool, err error) {
-	err = hook.WithTx(ctx, s, func(ctx context.Context, tx *ent.Tx) error {
+func begin(ctx context.Context, d *db.DB, storeID uuid.UUID) (begun bool, err error) {
+	err = hook.WithTx(ctx, d, func(ctx context.Context, tx *ent.Tx) error {
 		// The clock may have been set back since the first rows were deleted.
-		due := store.Or(store.DeletionBeganAtNotNil(), store.DeleteAtLTE(s.Now()))
-		found, err := db.Lock(s, tx.Store.Query().Where(store.ID(storeID), due)).IDs(ctx)
+		due := store.Or(store.DeletionBeganAtNotNil(), store.DeleteAtLTE(d.Now()))
+		found, err := db.Lock(d, tx.Store.Query().Where(store.ID(storeID), due)).IDs(ctx)
 		if begun = len(found) > 0; err != nil || !begun {
 			return err
 		}
 		_, err = tx.ExecContext(ctx, "UPDATE stores SET deletion_began_at = $1 WHERE id = $2 AND deletion_began_at IS NULL",
-			s.Now(), storeID)
+			d.Now(), storeID)
 		return err
 	})
 	if err != nil {
@@ -91,7 +91,7 @@ func begin(ctx context.Context, s *db.DB, storeID uuid.UUID) (begun bool, err er
 
 // deleteAll deletes a store's rows from each of the tables, in order, and returns how many. Before each step it checks whether
 // the store is still to be deleted, and stops if not.
-func deleteAll(ctx context.Context, s *db.DB, writer *sql.DB, storeID uuid.UUID, tables []string) (rows int64, err error) {
+func deleteAll(ctx context.Context, d *db.DB, writer *sql.DB, storeID uuid.UUID, tables []string) (rows int64, err error) {
 	for _, table := range tables {
 		key, of := "id", "store_id = $1"
 		switch table {
@@ -103,7 +103,7 @@ func deleteAll(ctx context.Context, s *db.DB, writer *sql.DB, storeID uuid.UUID,
 		statement := "DELETE FROM " + table + " WHERE " + of + " AND " + key + " IN (SELECT " + key + " FROM " + table +
 			" WHERE " + of + " LIMIT $2)"
 		for n := int64(storeRows); n >= storeRows; rows += n {
-			ordered, err := s.Client().Store.Query().Where(store.ID(storeID), store.DeletionBeganAtNotNil()).Exist(ctx)
+			ordered, err := d.Client().Store.Query().Where(store.ID(storeID), store.DeletionBeganAtNotNil()).Exist(ctx)
 			if err != nil {
 				return rows, fmt.Errorf("look whether the store is to be deleted: %w", err)
 			}

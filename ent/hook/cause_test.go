@@ -20,10 +20,10 @@ import (
 
 func TestAnEventTellsWhatCausedIt(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.DB) {
-		ctx, id := inStore(t, s)
+	dbtest.Run(t, func(t *testing.T, d *db.DB) {
+		ctx, id := inStore(t, d)
 		archive := func(ctx context.Context, status product.Status) error {
-			return hook.WithTx(ctx, s, func(ctx context.Context, tx *ent.Tx) error {
+			return hook.WithTx(ctx, d, func(ctx context.Context, tx *ent.Tx) error {
 				row, err := tx.Product.Get(ctx, id)
 				if err != nil {
 					return err
@@ -34,7 +34,7 @@ func TestAnEventTellsWhatCausedIt(t *testing.T) {
 				return row.Update().SetStatus(status).Exec(ctx)
 			})
 		}
-		newest := func() *ent.Event { return s.Client().Event.Query().Order(ent.Desc("id")).FirstX(ctx) }
+		newest := func() *ent.Event { return d.Client().Event.Query().Order(ent.Desc("id")).FirstX(ctx) }
 
 		require.NoError(t, archive(ctx, product.StatusARCHIVED))
 		require.Nil(t, newest().RequestID, "a command on this machine is no request")
@@ -50,7 +50,7 @@ func TestAnEventTellsWhatCausedIt(t *testing.T) {
 		require.Equal(t, []uuid.UUID{event.ID}, request.Events)
 
 		// A rolled back transaction has caused nothing.
-		require.Error(t, hook.WithTx(inRequest, s, func(ctx context.Context, tx *ent.Tx) error {
+		require.Error(t, hook.WithTx(inRequest, d, func(ctx context.Context, tx *ent.Tx) error {
 			row, err := tx.Product.Get(ctx, id)
 			require.NoError(t, err)
 			require.NoError(t, hook.NoteLocked(ctx, row))

@@ -18,12 +18,12 @@ import (
 )
 
 // inStore makes a store with one product, and returns a context in which a key acts on it.
-func inStore(t *testing.T, s *db.DB) (context.Context, uuid.UUID) {
+func inStore(t *testing.T, d *db.DB) (context.Context, uuid.UUID) {
 	t.Helper()
 	owner := tenant.Store{ID: uuid.New(), Slug: "atelier", Currency: "XAF"}
 	ctx := tenant.With(context.Background(), owner, tenant.Actor{Type: tenant.ActorAPIKey, ID: "key", Name: "till"})
 	id := uuid.New()
-	require.NoError(t, hook.WithTx(ctx, s, func(ctx context.Context, tx *ent.Tx) error {
+	require.NoError(t, hook.WithTx(ctx, d, func(ctx context.Context, tx *ent.Tx) error {
 		now := hook.Time(ctx)
 		if err := tx.Store.Create().SetID(owner.ID).SetName("Atelier").SetSlug(owner.Slug).SetURL("https://a.example").
 			SetCurrency("XAF").SetCountry("CM").SetCreatedAt(now).SetUpdatedAt(now).Exec(ctx); err != nil {
@@ -42,12 +42,12 @@ func newProduct(ctx context.Context, tx *ent.Tx, owner uuid.UUID) *ent.ProductCr
 
 func TestEntryTellsOfWhatChangedAndOfNothingElse(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.DB) {
-		ctx, id := inStore(t, s)
-		before := s.Client().ActivityEntry.Query().CountX(ctx)
+	dbtest.Run(t, func(t *testing.T, d *db.DB) {
+		ctx, id := inStore(t, d)
+		before := d.Client().ActivityEntry.Query().CountX(ctx)
 		require.Equal(t, 2, before, "the store and the product")
 		change := func(change func(*ent.ProductUpdateOne)) {
-			require.NoError(t, hook.WithTx(ctx, s, func(ctx context.Context, tx *ent.Tx) error {
+			require.NoError(t, hook.WithTx(ctx, d, func(ctx context.Context, tx *ent.Tx) error {
 				row, err := tx.Product.Get(ctx, id)
 				if err != nil {
 					return err
@@ -61,22 +61,22 @@ func TestEntryTellsOfWhatChangedAndOfNothingElse(t *testing.T) {
 			}))
 		}
 		change(func(u *ent.ProductUpdateOne) { u.SetTitle("Guide").SetStatus(product.StatusDRAFT).ClearCoverURL() })
-		require.Equal(t, before, s.Client().ActivityEntry.Query().CountX(ctx), "values that are set to what they were")
-		require.Zero(t, s.Client().Event.Query().CountX(ctx))
+		require.Equal(t, before, d.Client().ActivityEntry.Query().CountX(ctx), "values that are set to what they were")
+		require.Zero(t, d.Client().Event.Query().CountX(ctx))
 
 		change(func(u *ent.ProductUpdateOne) { u.SetTitle("Guide").SetStatus(product.StatusARCHIVED) })
-		entries := s.Client().ActivityEntry.Query().Order(ent.Desc("id")).AllX(ctx)
+		entries := d.Client().ActivityEntry.Query().Order(ent.Desc("id")).AllX(ctx)
 		require.Len(t, entries, before+1)
 		require.JSONEq(t, `{"status":{"from":"DRAFT","to":"ARCHIVED"}}`, string(entries[0].Changes))
 		require.Equal(t, "till", entries[0].ActorName)
-		require.Equal(t, hook.ProductArchived, s.Client().Event.Query().OnlyX(ctx).Type)
+		require.Equal(t, hook.ProductArchived, d.Client().Event.Query().OnlyX(ctx).Type)
 	})
 }
 
 func TestWhatCannotBeJournaledIsRefused(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.DB) {
-		ctx, id := inStore(t, s)
+	dbtest.Run(t, func(t *testing.T, d *db.DB) {
+		ctx, id := inStore(t, d)
 		rows := []struct {
 			reason string
 			ctx    context.Context
@@ -123,11 +123,11 @@ func TestWhatCannotBeJournaledIsRefused(t *testing.T) {
 			}, "no store"},
 		}
 		for _, row := range rows {
-			err := hook.WithTx(row.ctx, s, row.change)
+			err := hook.WithTx(row.ctx, d, row.change)
 			require.ErrorContains(t, err, row.want, row.reason)
 		}
-		require.Equal(t, "Guide", s.Client().Product.GetX(ctx, id).Title)
-		require.Equal(t, 2, s.Client().ActivityEntry.Query().CountX(ctx))
+		require.Equal(t, "Guide", d.Client().Product.GetX(ctx, id).Title)
+		require.Equal(t, 2, d.Client().ActivityEntry.Query().CountX(ctx))
 	})
 }
 
@@ -135,11 +135,11 @@ func TestWhatCannotBeJournaledIsRefused(t *testing.T) {
 // subscribes are queued.
 func TestManyNewRowsKeepTheirOrder(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.DB) {
-		ctx, _ := inStore(t, s)
+	dbtest.Run(t, func(t *testing.T, d *db.DB) {
+		ctx, _ := inStore(t, d)
 		owner, err := tenant.StoreOf(ctx)
 		require.NoError(t, err)
-		before := s.Client().ActivityEntry.Query().CountX(ctx)
+		before := d.Client().ActivityEntry.Query().CountX(ctx)
 		var rows []*ent.Customer
 		create := func(ctx context.Context, tx *ent.Tx) (err error) {
 			rows, err = tx.Customer.MapCreateBulk(make([]struct{}, 25), func(c *ent.CustomerCreate, i int) {
@@ -148,23 +148,23 @@ func TestManyNewRowsKeepTheirOrder(t *testing.T) {
 			}).Save(ctx)
 			return err
 		}
-		require.NoError(t, hook.WithTx(ctx, s, create))
-		for i, e := range s.Client().ActivityEntry.Query().Order(ent.Asc("id")).AllX(ctx)[before:] {
+		require.NoError(t, hook.WithTx(ctx, d, create))
+		for i, e := range d.Client().ActivityEntry.Query().Order(ent.Asc("id")).AllX(ctx)[before:] {
 			require.Equal(t, rows[i].ID, e.ResourceID)
 		}
-		for i, e := range s.Client().Event.Query().Order(ent.Asc("id")).AllX(ctx) {
+		for i, e := range d.Client().Event.Query().Order(ent.Asc("id")).AllX(ctx) {
 			require.Contains(t, string(e.Payload), rows[i].ID.String())
 		}
-		require.Zero(t, dbtest.Queued(t, s, owner.ID), "no webhook subscribes")
-		_, err = s.Writer().Exec(`INSERT INTO webhooks (id, store_id, url, events, enabled, secret, secret_key, created_at, updated_at)
- VALUES ($1, $2, 'https://a.example', '["customer.created"]', true, $3, '', $4, $4)`, uuid.New(), owner.ID, []byte{1}, s.Now())
+		require.Zero(t, dbtest.Queued(t, d, owner.ID), "no webhook subscribes")
+		_, err = d.Writer().Exec(`INSERT INTO webhooks (id, store_id, url, events, enabled, secret, secret_key, created_at, updated_at)
+ VALUES ($1, $2, 'https://a.example', '["customer.created"]', true, $3, '', $4, $4)`, uuid.New(), owner.ID, []byte{1}, d.Now())
 		require.NoError(t, err)
-		waiting := dbtest.Queued(t, s, owner.ID)
-		require.NoError(t, hook.WithTx(ctx, s, create))
-		require.Equal(t, waiting+25, dbtest.Queued(t, s, owner.ID))
-		require.NoError(t, hook.WithTx(ctx, s, create, hook.WithoutCreations, hook.WithoutEvents))
-		require.Equal(t, waiting+25, dbtest.Queued(t, s, owner.ID))
-		require.Equal(t, before+50, s.Client().ActivityEntry.Query().CountX(ctx))
+		waiting := dbtest.Queued(t, d, owner.ID)
+		require.NoError(t, hook.WithTx(ctx, d, create))
+		require.Equal(t, waiting+25, dbtest.Queued(t, d, owner.ID))
+		require.NoError(t, hook.WithTx(ctx, d, create, hook.WithoutCreations, hook.WithoutEvents))
+		require.Equal(t, waiting+25, dbtest.Queued(t, d, owner.ID))
+		require.Equal(t, before+50, d.Client().ActivityEntry.Query().CountX(ctx))
 	})
 }
 
@@ -174,13 +174,13 @@ func TestTheMomentsOfAnObjectIncrease(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 9, 1, 12, 0, 0, 0, time.UTC)
 	for _, database := range dbtest.Databases() {
-		s := dbtest.New(t, database, db.Config{Clock: func() time.Time { return now }})
-		ctx, id := inStore(t, s)
+		d := dbtest.New(t, database, db.Config{Clock: func() time.Time { return now }})
+		ctx, id := inStore(t, d)
 		ahead := now.Add(72 * time.Hour)
-		_, err := s.Writer().Exec("UPDATE products SET published_at = $1 WHERE id = $2", ahead, id)
+		_, err := d.Writer().Exec("UPDATE products SET published_at = $1 WHERE id = $2", ahead, id)
 		require.NoError(t, err)
 		for i := range 3 {
-			require.NoError(t, hook.WithTx(ctx, s, func(ctx context.Context, tx *ent.Tx) error {
+			require.NoError(t, hook.WithTx(ctx, d, func(ctx context.Context, tx *ent.Tx) error {
 				row := tx.Product.GetX(ctx, id)
 				require.NoError(t, hook.NoteLocked(ctx, row))
 				require.Equal(t, now, hook.Time(ctx))
@@ -197,18 +197,18 @@ func TestTheMomentsOfAnObjectIncrease(t *testing.T) {
 // A wait for a lock makes the time that was taken before it older than the row.
 func TestALockAfterTheTimeFails(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.DB) {
-		ctx, id := inStore(t, s)
+	dbtest.Run(t, func(t *testing.T, d *db.DB) {
+		ctx, id := inStore(t, d)
 		lock := func(ctx context.Context, tx *ent.Tx) error {
 			_, err := hook.LockRow(ctx, tx.Product.Query().Where(product.StoreID(storeOf(ctx)), product.ID(id)))
 			return err
 		}
-		require.NoError(t, hook.WithTx(ctx, s, func(ctx context.Context, tx *ent.Tx) error {
+		require.NoError(t, hook.WithTx(ctx, d, func(ctx context.Context, tx *ent.Tx) error {
 			require.NoError(t, lock(ctx, tx))
 			_ = hook.Time(ctx)
 			return lock(ctx, tx) // a row that is locked already
 		}))
-		err := hook.WithTx(ctx, s, func(ctx context.Context, tx *ent.Tx) error {
+		err := hook.WithTx(ctx, d, func(ctx context.Context, tx *ent.Tx) error {
 			_ = hook.Time(ctx)
 			return lock(ctx, tx)
 		})
@@ -219,10 +219,10 @@ func TestALockAfterTheTimeFails(t *testing.T) {
 // The commit writes the records: what fails there leaves neither the change nor any of them.
 func TestACommitWhoseRecordsFailChangesNothing(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.DB) {
-		ctx, id := inStore(t, s)
-		before := s.Client().ActivityEntry.Query().CountX(ctx)
-		err := hook.WithTx(ctx, s, func(ctx context.Context, tx *ent.Tx) error {
+	dbtest.Run(t, func(t *testing.T, d *db.DB) {
+		ctx, id := inStore(t, d)
+		before := d.Client().ActivityEntry.Query().CountX(ctx)
+		err := hook.WithTx(ctx, d, func(ctx context.Context, tx *ent.Tx) error {
 			row, err := hook.LockRow(ctx, tx.Product.Query().Where(product.StoreID(storeOf(ctx)), product.ID(id)))
 			require.NoError(t, err)
 			require.NoError(t, row.Update().SetStatus(product.StatusPUBLISHED).Exec(ctx))
@@ -230,27 +230,27 @@ func TestACommitWhoseRecordsFailChangesNothing(t *testing.T) {
 			return err
 		})
 		require.ErrorContains(t, err, "write the outbox")
-		require.Equal(t, before, s.Client().ActivityEntry.Query().CountX(ctx))
-		require.Equal(t, product.StatusDRAFT, s.Client().Product.GetX(ctx, id).Status)
+		require.Equal(t, before, d.Client().ActivityEntry.Query().CountX(ctx))
+		require.Equal(t, product.StatusDRAFT, d.Client().Product.GetX(ctx, id).Status)
 	})
 }
 
 // What is counted beside an object is not journaled, and a row that is deleted is journaled with what it held.
 func TestCountersAndDeletions(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.DB) {
-		ctx, id := inStore(t, s)
-		before := s.Client().ActivityEntry.Query().CountX(ctx)
-		require.NoError(t, hook.WithTx(ctx, s, func(ctx context.Context, tx *ent.Tx) error {
+	dbtest.Run(t, func(t *testing.T, d *db.DB) {
+		ctx, id := inStore(t, d)
+		before := d.Client().ActivityEntry.Query().CountX(ctx)
+		require.NoError(t, hook.WithTx(ctx, d, func(ctx context.Context, tx *ent.Tx) error {
 			return tx.Customer.Update().AddOrdersCount(1).AddTotalPaid(5).Exec(ctx)
 		}))
-		require.Equal(t, before, s.Client().ActivityEntry.Query().CountX(ctx))
-		require.NoError(t, hook.WithTx(ctx, s, func(ctx context.Context, tx *ent.Tx) error {
+		require.Equal(t, before, d.Client().ActivityEntry.Query().CountX(ctx))
+		require.NoError(t, hook.WithTx(ctx, d, func(ctx context.Context, tx *ent.Tx) error {
 			row := tx.Product.GetX(ctx, id)
 			require.NoError(t, hook.NoteLocked(ctx, row))
 			return tx.Product.DeleteOne(row).Exec(ctx)
 		}))
-		last := s.Client().ActivityEntry.Query().Order(ent.Desc("id")).FirstX(ctx)
+		last := d.Client().ActivityEntry.Query().Order(ent.Desc("id")).FirstX(ctx)
 		require.Equal(t, "product.deleted", last.Action)
 		require.Contains(t, string(last.Changes), `"title":{"from":"Guide","to":null}`)
 	})

@@ -167,7 +167,7 @@ type Sink struct {
 
 // SetSink makes all processes send notices only to this address. Without a URL they send none, and waiting notices are
 // cancelled.
-func SetSink(ctx context.Context, s *db.DB, secrets *seal.Keyring, to Sink) error {
+func SetSink(ctx context.Context, d *db.DB, secrets *seal.Keyring, to Sink) error {
 	set := func(ctx context.Context, tx *ent.Tx) error {
 		if to.URL == "" {
 			_, err := tx.ExecContext(ctx, `UPDATE webhooks SET enabled = false, epoch = epoch + 1
@@ -179,7 +179,7 @@ func SetSink(ctx context.Context, s *db.DB, secrets *seal.Keyring, to Sink) erro
 			return err
 		}
 		sealed, key := secrets.Seal(to.Secret, SinkID[:])
-		args := []any{SinkID, Platform, to.URL, to.Dashboard, string(events), sealed, key, s.Now()}
+		args := []any{SinkID, Platform, to.URL, to.Dashboard, string(events), sealed, key, d.Now()}
 		if _, err := tx.ExecContext(ctx, `INSERT INTO webhooks
  (id, store_id, url, description, events, secret, secret_key, created_at, updated_at)
  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $8) ON CONFLICT DO NOTHING`, args...); err != nil {
@@ -190,21 +190,21 @@ func SetSink(ctx context.Context, s *db.DB, secrets *seal.Keyring, to Sink) erro
  failing_since = CASE WHEN url = $9 THEN failing_since END WHERE id = $1 AND store_id = $2`, append(args, to.URL)...)
 		return err
 	}
-	if err := hook.WithTx(ctx, s, set); err != nil {
+	if err := hook.WithTx(ctx, d, set); err != nil {
 		return fmt.Errorf("set the address of notices: %w", err)
 	}
 	return nil
 }
 
 // Failing returns how long the sink has failed; 0 if it works or there is none.
-func Failing(ctx context.Context, s *db.DB) (time.Duration, error) {
+func Failing(ctx context.Context, d *db.DB) (time.Duration, error) {
 	var since time.Time
-	if found, err := one(ctx, s.Reader(), "read how the address of notices does",
+	if found, err := one(ctx, d.Reader(), "read how the address of notices does",
 		"SELECT failing_since FROM webhooks WHERE id = $1 AND store_id = $2 AND enabled AND failing_since IS NOT NULL",
 		[]any{SinkID, Platform}, &since); !found {
 		return 0, err
 	}
-	return max(0, s.Now().Sub(since)), nil
+	return max(0, d.Now().Sub(since)), nil
 }
 
 // one scans the only row of a query, and returns whether there is one.

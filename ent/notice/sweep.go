@@ -31,19 +31,19 @@ const (
 
 // Sweep writes the notices that are due: of webhooks that have failed for a day or two, of keys that expire, and of states that
 // began before there was a sink. Several processes may sweep at once.
-func Sweep(ctx context.Context, s *db.DB) error {
-	if _, on, err := sink(ctx, s.Reader()); err != nil || !on {
+func Sweep(ctx context.Context, d *db.DB) error {
+	if _, on, err := sink(ctx, d.Reader()); err != nil || !on {
 		return err
 	}
-	now := s.Now()
-	if err := each(ctx, s, Webhook, `SELECT id FROM webhooks WHERE store_id <> $1 AND (
+	now := d.Now()
+	if err := each(ctx, d, Webhook, `SELECT id FROM webhooks WHERE store_id <> $1 AND (
  enabled AND failing_since IS NOT NULL
   AND notice_level < CASE WHEN failing_since <= $2 THEN 3 WHEN failing_since <= $3 THEN 2 ELSE 1 END
  OR enabled AND failing_since IS NULL AND notice_level BETWEEN 1 AND 3
  OR NOT enabled AND disabled_automatically AND notice_level < 4)`, Platform, now.Add(-2*day), now.Add(-day)); err != nil {
 		return fmt.Errorf("sweep webhooks for notices: %w", err)
 	}
-	if err := each(ctx, s, key, `SELECT id FROM api_keys WHERE revoked_at IS NULL AND expires_at > $1 AND expires_at <= $2
+	if err := each(ctx, d, key, `SELECT id FROM api_keys WHERE revoked_at IS NULL AND expires_at > $1 AND expires_at <= $2
  AND notice_level < CASE WHEN expires_at <= $3 THEN 3 WHEN expires_at <= $4 THEN 2 ELSE 1 END`,
 		now.Add(-forgotten), now.Add(expiringAhead), now, now.Add(expiringSoonAhead)); err != nil {
 		return fmt.Errorf("sweep keys for notices: %w", err)
@@ -52,10 +52,10 @@ func Sweep(ctx context.Context, s *db.DB) error {
 }
 
 // each calls tell for every id that a query finds, each in its own transaction.
-func each(ctx context.Context, s *db.DB, tell func(context.Context, *db.DB, Tx, uuid.UUID, time.Time) error, query string,
+func each(ctx context.Context, d *db.DB, tell func(context.Context, *db.DB, Tx, uuid.UUID, time.Time) error, query string,
 	args ...any) error {
 	var found []uuid.UUID
-	for row := range db.Rows(ctx, s.Reader(), query, args...) {
+	for row := range db.Rows(ctx, d.Reader(), query, args...) {
 		var id uuid.UUID
 		if err := row.Scan(&id); err != nil {
 			return err
@@ -63,8 +63,8 @@ func each(ctx context.Context, s *db.DB, tell func(context.Context, *db.DB, Tx, 
 		found = append(found, id)
 	}
 	for _, id := range found {
-		if err := hook.WithTx(ctx, s, func(ctx context.Context, tx *ent.Tx) error {
-			return tell(ctx, s, tx, id, hook.Time(ctx))
+		if err := hook.WithTx(ctx, d, func(ctx context.Context, tx *ent.Tx) error {
+			return tell(ctx, d, tx, id, hook.Time(ctx))
 		}); err != nil {
 			return err
 		}
@@ -73,14 +73,14 @@ func each(ctx context.Context, s *db.DB, tell func(context.Context, *db.DB, Tx, 
 }
 
 // key writes the notice of a key's expiry that is due, if any.
-func key(ctx context.Context, s *db.DB, tx Tx, keyID uuid.UUID, now time.Time) error {
+func key(ctx context.Context, d *db.DB, tx Tx, keyID uuid.UUID, now time.Time) error {
 	var store uuid.UUID
 	var name string
 	var expires time.Time
 	var told int
 	if found, err := one(ctx, tx, "read what was told of a key",
 		"SELECT store_id, name, expires_at, notice_level FROM api_keys WHERE id = $1 AND revoked_at IS NULL"+
-			s.RowLock(db.SkipLocked), []any{keyID}, &store, &name, &expires, &told); !found {
+			d.RowLock(db.SkipLocked), []any{keyID}, &store, &name, &expires, &told); !found {
 		return err
 	}
 	left := expires.Sub(now)

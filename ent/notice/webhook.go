@@ -63,11 +63,11 @@ func (w webhookRow) state(now time.Time) int {
 
 // Webhook writes the notice about a webhook that is due, if any. This transaction may hold the lock on its row; if another one
 // does, Webhook leaves the notice to the sweep.
-func Webhook(ctx context.Context, s *db.DB, tx Tx, webhookID uuid.UUID, now time.Time) error {
+func Webhook(ctx context.Context, d *db.DB, tx Tx, webhookID uuid.UUID, now time.Time) error {
 	var w webhookRow
 	if found, err := one(ctx, tx, "read what was told of a webhook", `SELECT w.store_id, w.url, w.description, w.enabled,
  w.disabled_automatically, w.failing_since, w.notice_level, w.notice_id
- FROM webhooks w WHERE w.id = $1 AND w.store_id <> $2`+s.RowLock(" OF w"+db.SkipLocked), []any{webhookID, Platform},
+ FROM webhooks w WHERE w.id = $1 AND w.store_id <> $2`+d.RowLock(" OF w"+db.SkipLocked), []any{webhookID, Platform},
 		&w.store, &w.url, &w.description, &w.enabled, &w.disabledAutomatically, &w.failingSince, &w.told, &w.last); !found {
 		return err
 	}

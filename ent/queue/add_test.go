@@ -49,9 +49,9 @@ type outlet struct {
 	webhook uuid.UUID
 }
 
-func newOutlet(t *testing.T, s *db.DB, slug string) outlet {
+func newOutlet(t *testing.T, d *db.DB, slug string) outlet {
 	t.Helper()
-	o := outlet{DB: s, t: t, owner: uuid.New()}
+	o := outlet{DB: d, t: t, owner: uuid.New()}
 	o.ctx = tenant.With(t.Context(), tenant.Store{ID: o.owner, Slug: slug, Currency: "XAF"},
 		tenant.Actor{Type: tenant.ActorOperator})
 	o.change(func(ctx context.Context, tx *ent.Tx) error {

@@ -46,36 +46,36 @@ func MarkBackup(ctx context.Context, tx notice.Tx, began time.Time) error {
 }
 
 // ReadBacklog reads the backlog, with statements that read only indexes.
-func ReadBacklog(ctx context.Context, s *db.DB) (Backlog, error) {
+func ReadBacklog(ctx context.Context, d *db.DB) (Backlog, error) {
 	var (
 		b      Backlog
 		oldest uuid.NullUUID
 	)
-	if err := s.Reader().QueryRowContext(ctx, shared["outbox"]).Scan(&b.Outbox, &oldest); err != nil {
+	if err := d.Reader().QueryRowContext(ctx, shared["outbox"]).Scan(&b.Outbox, &oldest); err != nil {
 		return Backlog{}, wrap("read the backlog of the outbox", err)
 	}
-	if err := s.Reader().QueryRowContext(ctx, dialectOf(s).statements["backlog"]).Scan(&b.First, &b.Retries); err != nil {
+	if err := d.Reader().QueryRowContext(ctx, dialectOf(d).statements["backlog"]).Scan(&b.First, &b.Retries); err != nil {
 		return Backlog{}, wrap("read the backlog", err)
 	}
-	if err := s.Reader().QueryRowContext(ctx, shared["forgettings failing"]).Scan(&b.ForgettingsFailing); err != nil {
+	if err := d.Reader().QueryRowContext(ctx, shared["forgettings failing"]).Scan(&b.ForgettingsFailing); err != nil {
 		return Backlog{}, wrap("count failing forgettings", err)
 	}
-	if d := dialectOf(s); d.singleWriter {
+	if dialect := dialectOf(d); dialect.singleWriter {
 		var last int64
-		if err := s.Reader().QueryRowContext(ctx, d.statements["last backup"]).Scan(&last); err != nil {
+		if err := d.Reader().QueryRowContext(ctx, dialect.statements["last backup"]).Scan(&last); err != nil {
 			return Backlog{}, wrap("read the time of the last backup", err)
 		}
-		b.BackupAge = new(max(0, s.Now().Sub(time.UnixMilli(last))))
+		b.BackupAge = new(max(0, d.Now().Sub(time.UnixMilli(last))))
 	}
 	var err error
-	if b.Snapshots, err = ReadSnapshots(ctx, s); err != nil {
+	if b.Snapshots, err = ReadSnapshots(ctx, d); err != nil {
 		return Backlog{}, err
 	}
-	if b.NoticesFailing, err = notice.Failing(ctx, s); err != nil {
+	if b.NoticesFailing, err = notice.Failing(ctx, d); err != nil {
 		return Backlog{}, err
 	}
 	if oldest.Valid {
-		b.Lag = max(0, s.Now().Sub(id.Time(oldest.UUID)))
+		b.Lag = max(0, d.Now().Sub(id.Time(oldest.UUID)))
 	}
 	return b, nil
 }
@@ -127,8 +127,8 @@ var _ prometheus.Collector = (*Collector)(nil)
 
 // NewCollector returns the metrics of a database's backlog. While the database cannot be read they are absent, and the reason
 // is logged.
-func NewCollector(s *db.DB, log *slog.Logger) *Collector {
-	return &Collector{db: s, log: log, read: ReadBacklog}
+func NewCollector(d *db.DB, log *slog.Logger) *Collector {
+	return &Collector{db: d, log: log, read: ReadBacklog}
 }
 
 // Describe implements prometheus.Collector.

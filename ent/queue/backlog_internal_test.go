@@ -25,15 +25,15 @@ import (
 
 func TestBacklogIsReadOffIndexes(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.DB) {
-		if s.Dialect() == entdialect.SQLite {
-			plan := explainWith(t, s, "EXPLAIN QUERY PLAN ", sqlite.statements["backlog"])
+	dbtest.Run(t, func(t *testing.T, d *db.DB) {
+		if d.Dialect() == entdialect.SQLite {
+			plan := explainWith(t, d, "EXPLAIN QUERY PLAN ", sqlite.statements["backlog"])
 			require.Equal(t, 2, strings.Count(plan, "SEARCH d USING COVERING INDEX delivery_store_id_webhook_id_epoch_retry_due_at_id "+
 				"(store_id=? AND webhook_id=? AND epoch=? AND retry=?)"), plan)
 			require.NotContains(t, plan, "B-TREE", "nothing is sorted: %s", plan)
 			return
 		}
-		owner := ownerOf(t, s, backlogWebhooks...)
+		owner := ownerOf(t, d, backlogWebhooks...)
 		fill := []string{
 			`INSERT INTO outbox (id, store_id, type) SELECT gen_random_uuid(), $1, 'order.paid' FROM generate_series(1, 30000)`,
 			`INSERT INTO deliveries (id, store_id, webhook_id, event_id, event_type, retry, due_at, attempts, epoch, created_at)
@@ -41,10 +41,10 @@ func TestBacklogIsReadOffIndexes(t *testing.T) {
  gen_random_uuid(), 'order.paid', n % 10 = 0, now(), '[]', 1, now() FROM generate_series(1, 30000) n`,
 		}
 		for _, statement := range fill {
-			_, err := s.Writer().Exec(statement, owner)
+			_, err := d.Writer().Exec(statement, owner)
 			require.NoError(t, err)
 		}
-		b, err := ReadBacklog(t.Context(), s)
+		b, err := ReadBacklog(t.Context(), d)
 		require.NoError(t, err)
 		require.Equal(t, Backlog{Lag: b.Lag, Snapshots: b.Snapshots, Outbox: maxCounted, First: maxCounted, Retries: 2000}, b, "the third webhook is disabled")
 	})
@@ -55,23 +55,23 @@ var backlogWebhooks = []string{"00000000-0000-0000-0000-000000000001", "00000000
 	"00000000-0000-0000-0000-000000000003"}
 
 // ownerOf returns a store with webhooks, the third of which is disabled.
-func ownerOf(t *testing.T, s *db.DB, webhooks ...string) uuid.UUID {
+func ownerOf(t *testing.T, d *db.DB, webhooks ...string) uuid.UUID {
 	t.Helper()
 	owner := uuid.New()
-	_, err := s.Writer().Exec(`INSERT INTO stores (id, name, slug, url, currency, country, social_links, unavailable_types, created_at, updated_at)
- VALUES ($1, 'a', 'a', 'https://shop.example', 'XAF', 'CM', '{}', '[]', $2, $2)`, owner, s.Now())
+	_, err := d.Writer().Exec(`INSERT INTO stores (id, name, slug, url, currency, country, social_links, unavailable_types, created_at, updated_at)
+ VALUES ($1, 'a', 'a', 'https://shop.example', 'XAF', 'CM', '{}', '[]', $2, $2)`, owner, d.Now())
 	require.NoError(t, err)
 	for i, webhook := range webhooks {
-		_, err := s.Writer().Exec(`INSERT INTO webhooks (id, store_id, url, events, secret, secret_key, enabled, created_at, updated_at)
- VALUES ($1, $2, 'https://receiver.example', '[]', $3, 'key', $4, $5, $5)`, webhook, owner, []byte{}, i < 2, s.Now())
+		_, err := d.Writer().Exec(`INSERT INTO webhooks (id, store_id, url, events, secret, secret_key, enabled, created_at, updated_at)
+ VALUES ($1, $2, 'https://receiver.example', '[]', $3, 'key', $4, $5, $5)`, webhook, owner, []byte{}, i < 2, d.Now())
 		require.NoError(t, err)
 	}
 	return owner
 }
 
-func explainWith(t *testing.T, s *db.DB, verb, statement string) string {
+func explainWith(t *testing.T, d *db.DB, verb, statement string) string {
 	t.Helper()
-	rows, err := s.Reader().Query(verb + statement)
+	rows, err := d.Reader().Query(verb + statement)
 	require.NoError(t, err)
 	columns, err := rows.Columns()
 	require.NoError(t, err)
@@ -93,12 +93,12 @@ func explainWith(t *testing.T, s *db.DB, verb, statement string) string {
 func TestBacklogTellsWhatThereIsToDo(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
-	dbtest.RunWith(t, db.Config{Clock: func() time.Time { return now }}, func(t *testing.T, s *db.DB) {
+	dbtest.RunWith(t, db.Config{Clock: func() time.Time { return now }}, func(t *testing.T, d *db.DB) {
 		expect := func(text string) {
 			t.Helper()
 			var err error
 			for tries := 0; tries == 0 || err != nil && tries < 10; tries++ { // a busy machine may need longer than a look may take
-				err = testutil.CollectAndCompare(NewCollector(s, slog.New(slog.DiscardHandler)), strings.NewReader(text), told...)
+				err = testutil.CollectAndCompare(NewCollector(d, slog.New(slog.DiscardHandler)), strings.NewReader(text), told...)
 			}
 			require.NoError(t, err)
 		}
@@ -122,7 +122,7 @@ storefront_outbox_rows ROWS
 		forgettings, backup := 0, "3600"
 		text := func(lag, rows, first, retry string) string {
 			age := ""
-			if s.Dialect() == entdialect.SQLite { // which alone has backups of the service's own
+			if d.Dialect() == entdialect.SQLite { // which alone has backups of the service's own
 				age = "# HELP storefront_backup_age_seconds Age of the last verified backup of a SQLite database; without one, of the database. " +
 					"Read from the database: every server and worker on it reports the same value, so take the max and do not add.\n" +
 					"# TYPE storefront_backup_age_seconds gauge\nstorefront_backup_age_seconds " + backup + "\n"
@@ -130,37 +130,37 @@ storefront_outbox_rows ROWS
 			return age + strings.NewReplacer("FORGETTINGS", strconv.Itoa(forgettings), "LAG", lag, "ROWS", rows, "FIRST", first, "RETRY",
 				retry).Replace(help)
 		}
-		if s.Dialect() == entdialect.SQLite {
-			_, err := s.Writer().Exec("UPDATE goose_db_version SET tstamp = '2026-11-21 08:00:00'")
+		if d.Dialect() == entdialect.SQLite {
+			_, err := d.Writer().Exec("UPDATE goose_db_version SET tstamp = '2026-11-21 08:00:00'")
 			require.NoError(t, err)
 		}
 		expect(text("0", "0", "0", "0"))
-		if s.Dialect() == entdialect.SQLite {
+		if d.Dialect() == entdialect.SQLite {
 			for _, began := range []time.Time{now.Add(-time.Minute), now.Add(-time.Second)} {
-				require.NoError(t, hook.WithTx(t.Context(), s, func(ctx context.Context, tx *ent.Tx) error { return MarkBackup(ctx, tx, began) }))
+				require.NoError(t, hook.WithTx(t.Context(), d, func(ctx context.Context, tx *ent.Tx) error { return MarkBackup(ctx, tx, began) }))
 			}
 			backup = "1"
 		}
 
-		owner, webhook := ownerOf(t, s, backlogWebhooks...), backlogWebhooks[0]
+		owner, webhook := ownerOf(t, d, backlogWebhooks...), backlogWebhooks[0]
 		for _, age := range []time.Duration{90 * time.Second, time.Second} {
-			_, err := s.Writer().Exec("INSERT INTO outbox (id, store_id, type) VALUES ($1, $2, 'order.paid')", id.At(now.Add(-age)),
+			_, err := d.Writer().Exec("INSERT INTO outbox (id, store_id, type) VALUES ($1, $2, 'order.paid')", id.At(now.Add(-age)),
 				owner)
 			require.NoError(t, err)
 		}
 		for i, retry := range []bool{false, true, true} {
-			_, err := s.Writer().Exec(`INSERT INTO deliveries (id, store_id, webhook_id, event_id, event_type, retry, due_at, attempts, epoch, created_at)
+			_, err := d.Writer().Exec(`INSERT INTO deliveries (id, store_id, webhook_id, event_id, event_type, retry, due_at, attempts, epoch, created_at)
  VALUES ($1, $2, $3, $4, 'order.paid', $5, $6, $7, 1, $6)`, uuid.New(), owner, webhook, uuid.New(), retry, now.Add(time.Duration(i)), []byte("[]"))
 			require.NoError(t, err)
 		}
 		for failures, finished := range []*time.Time{nil, nil, &now} {
-			_, err := s.Writer().Exec(`INSERT INTO forgettings (id, store_id, progress, begun_at, due_at, failures, finished_at)
+			_, err := d.Writer().Exec(`INSERT INTO forgettings (id, store_id, progress, begun_at, due_at, failures, finished_at)
  VALUES ($1, $2, $3, $4, $4, $5, $6)`, uuid.New(), owner, []byte("{}"), now, failures, finished)
 			require.NoError(t, err)
 		}
 		forgettings = 1 // the second is finished
 		expect(text("90", "2", "1", "2"))
-		_, err := s.Writer().Exec("UPDATE webhooks SET epoch = 2 WHERE id = $1", webhook)
+		_, err := d.Writer().Exec("UPDATE webhooks SET epoch = 2 WHERE id = $1", webhook)
 		require.NoError(t, err)
 		expect(text("90", "2", "0", "0"))
 	})
@@ -172,22 +172,22 @@ var told = []string{"storefront_backup_age_seconds", "storefront_deliveries_wait
 
 func TestASnapshotThatIsHeldOpenIsSeen(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.DB) {
+	dbtest.Run(t, func(t *testing.T, d *db.DB) {
 		gauges := func() int {
-			return testutil.CollectAndCount(NewCollector(s, slog.New(slog.DiscardHandler)), "storefront_snapshot_age_seconds", "storefront_dead_rows")
+			return testutil.CollectAndCount(NewCollector(d, slog.New(slog.DiscardHandler)), "storefront_snapshot_age_seconds", "storefront_dead_rows")
 		}
-		if s.Dialect() == entdialect.SQLite {
-			none, err := ReadSnapshots(t.Context(), s)
+		if d.Dialect() == entdialect.SQLite {
+			none, err := ReadSnapshots(t.Context(), d)
 			require.NoError(t, err)
 			require.Nil(t, none)
 			require.Zero(t, gauges())
 			return
 		}
-		tx, err := s.Writer().BeginTx(t.Context(), &sql.TxOptions{Isolation: sql.LevelRepeatableRead})
+		tx, err := d.Writer().BeginTx(t.Context(), &sql.TxOptions{Isolation: sql.LevelRepeatableRead})
 		require.NoError(t, err)
 		_, err = tx.Exec("SET LOCAL application_name = 'a dump'; SELECT 1")
 		require.NoError(t, err)
-		found, err := ReadSnapshots(t.Context(), s)
+		found, err := ReadSnapshots(t.Context(), d)
 		require.NoError(t, err)
 		held := func(h HeldSnapshot) bool { return strings.Contains(h.Holder, "(a dump, idle in transaction)") }
 		i := slices.IndexFunc(found.Held, held)
@@ -196,7 +196,7 @@ func TestASnapshotThatIsHeldOpenIsSeen(t *testing.T) {
 		require.GreaterOrEqual(t, found.Oldest(), *found.Held[i].Age)
 		require.Equal(t, 2, gauges())
 		require.NoError(t, tx.Rollback())
-		found, err = ReadSnapshots(t.Context(), s)
+		found, err = ReadSnapshots(t.Context(), d)
 		require.NoError(t, err)
 		require.False(t, slices.ContainsFunc(found.Held, held))
 	})

@@ -124,36 +124,36 @@ func TestCancelTakesEffectAtOnceAndIsWrittenDownInBatches(t *testing.T) {
 func TestAWebhookThatIsEnabledAgainDuringItsCancellation(t *testing.T) {
 	t.Parallel()
 	const n = batch + 50
-	forEach(t, 0, func(t *testing.T, s *db.DB, c *handClock) {
-		o := newOutlet(t, s, "atelier")
+	forEach(t, 0, func(t *testing.T, d *db.DB, c *handClock) {
+		o := newOutlet(t, d, "atelier")
 		o.fill(n)
 		c.advance(time.Second)
 		o.switchOff()
-		q := queue.New(s)
+		q := queue.New(d)
 		found, err := q.FindCancelled(o.ctx)
 		require.NoError(t, err)
 		_, _, err = q.MoveCancelled(o.ctx, found[0])
 		require.NoError(t, err)
 		o.switchOn()
-		fresh := o.put(o.webhook, s.Now(), false)
+		fresh := o.put(o.webhook, d.Now(), false)
 		got := o.claim(q, queue.Want{Lane: o.lane(o.webhook, false), Max: 10})
 		require.Equal(t, []uuid.UUID{fresh.ID}, ids(got), "what is fresh does not wait for what is cancelled")
 		require.Equal(t, map[string]int{queue.Cancelled: n, queue.Pending: 1}, o.statuses(queue.Search{}))
 
 		// It is disabled once more: what came in between is cancelled now.
-		again := o.put(o.webhook, s.Now(), false)
+		again := o.put(o.webhook, d.Now(), false)
 		o.switchOff()
-		entry, err := queue.FindEntry(o.ctx, s, s.Reader(), again.ID)
+		entry, err := queue.FindEntry(o.ctx, d, d.Reader(), again.ID)
 		require.NoError(t, err)
 		require.Equal(t, queue.Cancelled, entry.Status)
 		require.Equal(t, map[string]int{queue.Cancelled: n + 1, queue.Pending: 1}, o.statuses(queue.Search{}),
 			"an attempt is being made")
-		o.finish(q, queue.Outcome{Delivery: got[0], Attempt: answer(1, s.Now(), 500), Status: queue.Pending, Delay: time.Hour,
+		o.finish(q, queue.Outcome{Delivery: got[0], Attempt: answer(1, d.Now(), 500), Status: queue.Pending, Delay: time.Hour,
 			CountsAsFailure: true})
 		require.Equal(t, map[string]int{queue.Cancelled: n + 2}, o.statuses(queue.Search{}), "it failed, and is not shown as waiting")
 		require.Equal(t, 52, o.cancelAll(q))
-		require.Zero(t, dbtest.Count(t, s, "deliveries"))
-		require.Equal(t, n+2, dbtest.Count(t, s, "finished_deliveries WHERE status = 'cancelled'"))
+		require.Zero(t, dbtest.Count(t, d, "deliveries"))
+		require.Equal(t, n+2, dbtest.Count(t, d, "finished_deliveries WHERE status = 'cancelled'"))
 	})
 }
 
@@ -168,18 +168,18 @@ func TestALateDeliveryOfAnEarlierEpochIsCancelled(t *testing.T) {
 		{"the webhook was enabled again", outlet.switchOn},
 		{"the webhook is deleted", func(o outlet) { o.exec("DELETE FROM webhooks WHERE id = $1", o.webhook) }},
 	}
-	forEach(t, 0, func(t *testing.T, s *db.DB, c *handClock) {
+	forEach(t, 0, func(t *testing.T, d *db.DB, c *handClock) {
 		for i, row := range rows {
-			o := newOutlet(t, s, "atelier-"+strconv.Itoa(i))
-			q := queue.New(s)
+			o := newOutlet(t, d, "atelier-"+strconv.Itoa(i))
+			q := queue.New(d)
 			o.switchOff()
 			require.Zero(t, o.cancelAll(q), row.reason)
 			row.become(o)
-			late := o.draft(o.webhook, id.At(s.Now()))
+			late := o.draft(o.webhook, id.At(d.Now()))
 			late.Epoch = 1
 			o.add(late)
 			require.Empty(t, o.claim(q, queue.Want{Lane: o.lane(o.webhook, false), Max: 1}), row.reason)
-			entry, err := queue.FindEntry(o.ctx, s, s.Reader(), late.ID)
+			entry, err := queue.FindEntry(o.ctx, d, d.Reader(), late.ID)
 			require.NoError(t, err)
 			require.Equal(t, queue.Cancelled, entry.Status, row.reason)
 			require.Equal(t, 1, o.cancelAll(q), row.reason)
@@ -192,9 +192,9 @@ func TestALateDeliveryOfAnEarlierEpochIsCancelled(t *testing.T) {
 // its lease ends.
 func TestALeaseThatEndsAfterDisabling(t *testing.T) {
 	t.Parallel()
-	forEach(t, 0, func(t *testing.T, s *db.DB, c *handClock) {
-		o := newOutlet(t, s, "atelier")
-		q := queue.New(s)
+	forEach(t, 0, func(t *testing.T, d *db.DB, c *handClock) {
+		o := newOutlet(t, d, "atelier")
+		q := queue.New(d)
 		o.leased(q, o.webhook)
 		o.switchOff()
 		require.Equal(t, map[string]int{queue.Pending: 1}, o.statuses(queue.Search{}))
@@ -210,8 +210,8 @@ func TestALeaseThatEndsAfterDisabling(t *testing.T) {
 func TestWorkersThatCancelAtOnceShareNoRow(t *testing.T) {
 	t.Parallel()
 	const n = 3*batch + 20
-	dbtest.Run(t, func(t *testing.T, s *db.DB) {
-		o := newOutlet(t, s, "atelier")
+	dbtest.Run(t, func(t *testing.T, d *db.DB) {
+		o := newOutlet(t, d, "atelier")
 		o.fill(n)
 		o.switchOff()
 		var (
@@ -221,7 +221,7 @@ func TestWorkersThatCancelAtOnceShareNoRow(t *testing.T) {
 		)
 		for range 3 {
 			all.Go(func() {
-				n := o.cancelAll(queue.New(s))
+				n := o.cancelAll(queue.New(d))
 				mu.Lock()
 				moved += n
 				mu.Unlock()
@@ -229,7 +229,7 @@ func TestWorkersThatCancelAtOnceShareNoRow(t *testing.T) {
 		}
 		all.Wait()
 		require.Equal(t, n, moved)
-		require.Equal(t, n, dbtest.Count(t, s, "finished_deliveries"))
-		require.Zero(t, dbtest.Count(t, s, "deliveries"))
+		require.Equal(t, n, dbtest.Count(t, d, "finished_deliveries"))
+		require.Zero(t, dbtest.Count(t, d, "deliveries"))
 	})
 }

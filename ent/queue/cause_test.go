@@ -13,8 +13,8 @@ import (
 
 func TestADeliveryTellsWhatCausedItsEvent(t *testing.T) {
 	t.Parallel()
-	forEach(t, 0, func(t *testing.T, s *db.DB, _ *handClock) {
-		o := newOutlet(t, s, "atelier")
+	forEach(t, 0, func(t *testing.T, d *db.DB, _ *handClock) {
+		o := newOutlet(t, d, "atelier")
 		const parent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
 		request := uuid.New()
 		caused, uncaused := o.emit(hook.OrderPaid), o.emit(hook.OrderPaid)
@@ -26,7 +26,7 @@ func TestADeliveryTellsWhatCausedItsEvent(t *testing.T) {
 			require.Zero(t, deliveries[1].RequestID)
 			require.Empty(t, deliveries[1].Trace)
 		}
-		q := queue.New(s)
+		q := queue.New(d)
 		relayed := o.relay(q, 10, everyLane)
 		check(relayed.Leased)
 		require.NoError(t, q.Release(o.ctx, relayed.Leased))

@@ -89,10 +89,10 @@ func TestClaimTakesTheLongestDueOfEachLane(t *testing.T) {
 
 func TestALeaseThatEndedIsAnothersToTake(t *testing.T) {
 	t.Parallel()
-	forEach(t, 0, func(t *testing.T, s *db.DB, c *handClock) {
-		o := newOutlet(t, s, "atelier")
-		o.put(o.webhook, s.Now(), false)
-		slow, quick := queue.New(s), queue.New(s)
+	forEach(t, 0, func(t *testing.T, d *db.DB, c *handClock) {
+		o := newOutlet(t, d, "atelier")
+		o.put(o.webhook, d.Now(), false)
+		slow, quick := queue.New(d), queue.New(d)
 		want := queue.Want{Lane: o.lane(o.webhook, false), Max: 5}
 		first := o.claim(slow, want)
 		require.Len(t, first, 1)
@@ -104,7 +104,7 @@ func TestALeaseThatEndedIsAnothersToTake(t *testing.T) {
 		require.Equal(t, first[0].ID, second[0].ID)
 		require.NotEqual(t, first[0].Lease, second[0].Lease)
 
-		answered := queue.Attempt{Number: 1, StartedAt: s.Now(), StatusCode: 500, Error: "status 500"}
+		answered := queue.Attempt{Number: 1, StartedAt: d.Now(), StatusCode: 500, Error: "status 500"}
 		for _, late := range []queue.Outcome{
 			{Delivery: first[0], Attempt: &answered, Status: queue.Failed},
 			{Delivery: first[0], Attempt: &answered, Status: queue.Pending, Delay: time.Minute},
@@ -119,12 +119,12 @@ func TestALeaseThatEndedIsAnothersToTake(t *testing.T) {
 		require.Equal(t, "[]", string(row.Attempts))
 		require.False(t, row.Retry)
 
-		answered = queue.Attempt{Number: 1, StartedAt: s.Now(), StatusCode: 204}
+		answered = queue.Attempt{Number: 1, StartedAt: d.Now(), StatusCode: 204}
 		lost, err := quick.Finish(o.ctx, []queue.Outcome{{Delivery: second[0], Attempt: &answered, Status: queue.Succeeded}})
 		require.NoError(t, err)
 		require.Zero(t, lost)
-		require.Zero(t, dbtest.Count(t, s, "deliveries"))
-		require.Equal(t, 1, dbtest.Count(t, s, "finished_deliveries"))
+		require.Zero(t, dbtest.Count(t, d, "deliveries"))
+		require.Equal(t, 1, dbtest.Count(t, d, "finished_deliveries"))
 	})
 }
 
@@ -214,15 +214,15 @@ func TestClaimsAtOnceShareNoRow(t *testing.T) {
 // A row that another transaction holds is passed, not waited for.
 func TestClaimPassesWhatAnotherHolds(t *testing.T) {
 	t.Parallel()
-	s := dbtest.New(t, dbtest.Postgres, db.Config{Clock: newHandClock(0).now, Settings: map[string]string{"lock_timeout": "2000"}})
-	o := newOutlet(t, s, "atelier")
-	held, free := o.put(o.webhook, s.Now(), false), o.put(o.webhook, s.Now(), false)
-	tx, err := s.Writer().Begin()
+	d := dbtest.New(t, dbtest.Postgres, db.Config{Clock: newHandClock(0).now, Settings: map[string]string{"lock_timeout": "2000"}})
+	o := newOutlet(t, d, "atelier")
+	held, free := o.put(o.webhook, d.Now(), false), o.put(o.webhook, d.Now(), false)
+	tx, err := d.Writer().Begin()
 	require.NoError(t, err)
 	defer func() { _ = tx.Rollback() }()
 	_, err = tx.Exec("SELECT 1 FROM deliveries WHERE id = $1 FOR UPDATE", held.ID)
 	require.NoError(t, err)
-	q, want := queue.New(s), queue.Want{Lane: o.lane(o.webhook, false), Max: 10}
+	q, want := queue.New(d), queue.Want{Lane: o.lane(o.webhook, false), Max: 10}
 	require.Equal(t, []uuid.UUID{free.ID}, ids(o.claim(q, want)))
 	require.NoError(t, tx.Rollback())
 	require.Equal(t, []uuid.UUID{held.ID}, ids(o.claim(q, want)))

@@ -18,11 +18,11 @@ const years = 3 * 365 * day
 // PostgreSQL's clock decides alone: what this machine's shows is forgotten by nobody.
 func TestAProcessWithAWrongClockForgetsNothingYoung(t *testing.T) {
 	t.Parallel()
-	s := dbtest.New(t, dbtest.Postgres, db.Config{ProcessClock: func() time.Time { return time.Now().Add(years) }})
-	o := newOutlet(t, s, "atelier")
+	d := dbtest.New(t, dbtest.Postgres, db.Config{ProcessClock: func() time.Time { return time.Now().Add(years) }})
+	o := newOutlet(t, d, "atelier")
 	o.past(time.Now().Add(-29 * day))
 	o.past(time.Now().Add(-31 * day))
-	rows, err := queue.New(s).Sweep(t.Context(), 30*day)
+	rows, err := queue.New(d).Sweep(t.Context(), 30*day)
 	require.NoError(t, err)
 	require.EqualValues(t, 2, rows)
 	require.Len(t, o.keptEvents(), 1)
@@ -51,11 +51,11 @@ func TestDeliveriesAreDatedByTheDatabase(t *testing.T) {
 func TestAClockThatMayBeWrongForgetsNothing(t *testing.T) {
 	t.Parallel()
 	c := newHandClock(0)
-	s := dbtest.New(t, dbtest.SQLite, db.Config{Clock: c.now})
-	o := newOutlet(t, s, "atelier")
+	d := dbtest.New(t, dbtest.SQLite, db.Config{Clock: c.now})
+	o := newOutlet(t, d, "atelier")
 	o.past(noon)
 	sweep := func() error {
-		_, err := queue.New(s).Sweep(o.ctx, 30*day)
+		_, err := queue.New(d).Sweep(o.ctx, 30*day)
 		return err
 	}
 	held := func() {
@@ -63,9 +63,9 @@ func TestAClockThatMayBeWrongForgetsNothing(t *testing.T) {
 		require.ErrorIs(t, sweep(), queue.ErrHeld)
 		require.Len(t, o.journal(), 1)
 		require.Len(t, o.keptEvents(), 1)
-		require.ErrorIs(t, queue.CheckHeld(o.ctx, s), queue.ErrHeld)
+		require.ErrorIs(t, queue.CheckHeld(o.ctx, d), queue.ErrHeld)
 	}
-	require.NoError(t, queue.CheckHeld(o.ctx, s), "no sweep yet")
+	require.NoError(t, queue.CheckHeld(o.ctx, d), "no sweep yet")
 	// The first sweep ever, by a clock that is years ahead.
 	c.advance(years)
 	held()
@@ -78,7 +78,7 @@ func TestAClockThatMayBeWrongForgetsNothing(t *testing.T) {
 		c.advance(day / 2)
 		_ = sweep()
 	}
-	require.NoError(t, queue.CheckHeld(o.ctx, s))
+	require.NoError(t, queue.CheckHeld(o.ctx, d))
 	require.Len(t, o.journal(), 1)
 
 	// No worker for weeks looks the same, and ends after a day.

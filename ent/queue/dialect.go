@@ -71,11 +71,11 @@ var (
 	}
 )
 
-func dialectOf(s *db.DB) *dialect {
-	if s.Distributed() {
+func dialectOf(d *db.DB) *dialect {
+	if d.Distributed() {
 		return distributed
 	}
-	return db.ByDialect(s, postgres, sqlite)
+	return db.ByDialect(d, postgres, sqlite)
 }
 
 // exec runs a statement and the one that must follow it, and returns how many rows the first one changed.

@@ -48,43 +48,43 @@ func TestWhatHasFailedTooLong(t *testing.T) {
 		}, queue.WebhookState{}, false},
 		{"it is gone", func(o outlet) { o.exec("DELETE FROM webhooks WHERE id = $1", o.webhook) }, queue.WebhookState{}, false},
 	}
-	forEach(t, 0, func(t *testing.T, s *db.DB, _ *handClock) {
-		o := newOutlet(t, s, "atelier")
+	forEach(t, 0, func(t *testing.T, d *db.DB, _ *handClock) {
+		o := newOutlet(t, d, "atelier")
 		for _, row := range rows {
 			o.webhook = o.newWebhook()
 			row.become(o)
-			healths, err := queue.New(s).WebhookStates(o.ctx, []uuid.UUID{o.webhook, o.webhook}, patience)
+			healths, err := queue.New(d).WebhookStates(o.ctx, []uuid.UUID{o.webhook, o.webhook}, patience)
 			require.NoError(t, err, row.reason)
 			health, told := healths[o.webhook]
 			require.Equal(t, row.told, told, row.reason)
 			require.Equal(t, []bool{row.want.Enabled, row.want.FailedTooLong}, []bool{health.Enabled, health.FailedTooLong}, row.reason)
-			require.Equal(t, row.want.FailedTooLong, o.disable(queue.New(s)), row.reason)
+			require.Equal(t, row.want.FailedTooLong, o.disable(queue.New(d)), row.reason)
 		}
 	})
 }
 
 func TestDisableCancelsWhatWaits(t *testing.T) {
 	t.Parallel()
-	forEach(t, 0, func(t *testing.T, s *db.DB, c *handClock) {
-		o := newOutlet(t, s, "atelier")
-		q := queue.New(s)
+	forEach(t, 0, func(t *testing.T, d *db.DB, c *handClock) {
+		o := newOutlet(t, d, "atelier")
+		q := queue.New(d)
 		underWay := o.leased(q, o.webhook)
-		first := o.put(o.webhook, s.Now(), false)
-		retry := o.put(o.webhook, s.Now().Add(6*time.Hour), true)
+		first := o.put(o.webhook, d.Now(), false)
+		retry := o.put(o.webhook, d.Now().Add(6*time.Hour), true)
 		spared := o.newWebhook()
-		o.put(spared, s.Now(), false)
+		o.put(spared, d.Now(), false)
 		o.failingFor(patience)
-		entries := s.Client().ActivityEntry.Query().CountX(o.ctx)
+		entries := d.Client().ActivityEntry.Query().CountX(o.ctx)
 		c.advance(time.Second)
 		require.True(t, o.disable(q))
 
-		w := s.Client().Webhook.GetX(o.ctx, o.webhook)
+		w := d.Client().Webhook.GetX(o.ctx, o.webhook)
 		require.False(t, w.Enabled)
 		require.True(t, w.DisabledAutomatically)
-		require.True(t, s.Now().Equal(*w.DisabledAt))
-		require.True(t, s.Now().Equal(w.UpdatedAt))
+		require.True(t, d.Now().Equal(*w.DisabledAt))
+		require.True(t, d.Now().Equal(w.UpdatedAt))
 		require.Equal(t, 2, o.cancelAll(q))
-		cancelled := dbtest.FinishedDeliveries(t, s, "true")
+		cancelled := dbtest.FinishedDeliveries(t, d, "true")
 		require.Len(t, cancelled, 2)
 		for _, row := range cancelled {
 			require.Equal(t, queue.Cancelled, row.Status)
@@ -93,8 +93,8 @@ func TestDisableCancelsWhatWaits(t *testing.T) {
 		require.Equal(t, map[uuid.UUID]int{underWay.EventID: 1}, o.live(o.webhook), "its worker ends it")
 		require.Len(t, o.live(spared), 1)
 
-		require.Equal(t, entries+1, s.Client().ActivityEntry.Query().CountX(o.ctx))
-		entry := s.Client().ActivityEntry.Query().Where(activityentry.ActorName("automatic disabling")).OnlyX(o.ctx)
+		require.Equal(t, entries+1, d.Client().ActivityEntry.Query().CountX(o.ctx))
+		entry := d.Client().ActivityEntry.Query().Where(activityentry.ActorName("automatic disabling")).OnlyX(o.ctx)
 		require.Equal(t, "operator", entry.ActorType)
 		require.Equal(t, "webhook.disabled", entry.Action)
 		require.Equal(t, []any{"webhook", o.webhook, o.owner}, []any{entry.ResourceType, entry.ResourceID, entry.StoreID})
@@ -103,8 +103,8 @@ func TestDisableCancelsWhatWaits(t *testing.T) {
 
 		c.advance(time.Second)
 		require.False(t, o.disable(q), "it is disabled already")
-		require.True(t, s.Client().Webhook.GetX(o.ctx, o.webhook).DisabledAt.Equal(*w.DisabledAt))
-		require.Equal(t, entries+1, s.Client().ActivityEntry.Query().CountX(o.ctx))
+		require.True(t, d.Client().Webhook.GetX(o.ctx, o.webhook).DisabledAt.Equal(*w.DisabledAt))
+		require.Equal(t, entries+1, d.Client().ActivityEntry.Query().CountX(o.ctx))
 	})
 }
 
@@ -128,9 +128,9 @@ func TestASuccessInBetweenKeepsAWebhookEnabled(t *testing.T) {
 
 func TestWorkersThatDisableAtOnceDoItOnce(t *testing.T) {
 	t.Parallel()
-	forEach(t, 0, func(t *testing.T, s *db.DB, _ *handClock) {
-		o := newOutlet(t, s, "atelier")
-		o.put(o.webhook, s.Now(), false)
+	forEach(t, 0, func(t *testing.T, d *db.DB, _ *handClock) {
+		o := newOutlet(t, d, "atelier")
+		o.put(o.webhook, d.Now(), false)
 		o.failingFor(patience)
 		var (
 			all  sync.WaitGroup
@@ -139,7 +139,7 @@ func TestWorkersThatDisableAtOnceDoItOnce(t *testing.T) {
 		)
 		for range 4 {
 			all.Go(func() {
-				disabled, err := queue.New(s).Disable(o.ctx, o.owner, o.webhook, patience)
+				disabled, err := queue.New(d).Disable(o.ctx, o.owner, o.webhook, patience)
 				if err != nil {
 					t.Error(err)
 				}
@@ -152,7 +152,7 @@ func TestWorkersThatDisableAtOnceDoItOnce(t *testing.T) {
 		}
 		all.Wait()
 		require.Equal(t, 1, done)
-		require.Equal(t, 1, s.Client().ActivityEntry.Query().Where(activityentry.ActorName("automatic disabling")).CountX(o.ctx))
-		require.Equal(t, 1, o.cancelAll(queue.New(s)))
+		require.Equal(t, 1, d.Client().ActivityEntry.Query().Where(activityentry.ActorName("automatic disabling")).CountX(o.ctx))
+		require.Equal(t, 1, o.cancelAll(queue.New(d)))
 	})
 }

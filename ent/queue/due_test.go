@@ -20,17 +20,17 @@ func (o outlet) lanesDue(q *queue.Queue) ([]queue.Lane, bool) {
 
 func TestDueTellsWhatBecameDue(t *testing.T) {
 	t.Parallel()
-	forEach(t, 0, func(t *testing.T, s *db.DB, c *handClock) {
-		o := newOutlet(t, s, "atelier")
+	forEach(t, 0, func(t *testing.T, d *db.DB, c *handClock) {
+		o := newOutlet(t, d, "atelier")
 		second, third := o.newWebhook(), o.newWebhook()
-		start := s.Now()
+		start := d.Now()
 		o.put(o.webhook, start.Add(-24*time.Hour), false)
 		o.put(o.webhook, start.Add(-time.Hour), false)
 		o.put(o.webhook, start.Add(3*time.Second), true)
 		o.put(second, start.Add(-time.Minute), true)
 		o.put(third, start.Add(4*time.Second), false)
 
-		q := queue.New(s)
+		q := queue.New(d)
 		lanes, all := o.lanesDue(q)
 		require.True(t, all, "at first everything")
 		require.ElementsMatch(t, []queue.Lane{o.lane(o.webhook, false), o.lane(second, true)}, lanes, "a lane once")
@@ -65,11 +65,11 @@ func TestDueTellsWhatBecameDue(t *testing.T) {
 
 func TestDueTellsOfLeasesThatEnded(t *testing.T) {
 	t.Parallel()
-	forEach(t, 0, func(t *testing.T, s *db.DB, c *handClock) {
-		o := newOutlet(t, s, "atelier")
+	forEach(t, 0, func(t *testing.T, d *db.DB, c *handClock) {
+		o := newOutlet(t, d, "atelier")
 		lane := o.lane(o.webhook, false)
-		o.put(o.webhook, s.Now(), false)
-		dying, living := queue.New(s), queue.New(s)
+		o.put(o.webhook, d.Now(), false)
+		dying, living := queue.New(d), queue.New(d)
 		o.lanesDue(living)
 		require.Len(t, o.claim(dying, queue.Want{Lane: lane, Max: 1}), 1)
 		for at := time.Duration(0); at < lease; at += 500 * time.Millisecond {
@@ -88,11 +88,11 @@ func TestDueTellsOfLeasesThatEnded(t *testing.T) {
 // Many rows of few lanes, and of several stores: each lane comes once.
 func TestDueLeapsFromLaneToLane(t *testing.T) {
 	t.Parallel()
-	forEach(t, 0, func(t *testing.T, s *db.DB, c *handClock) {
+	forEach(t, 0, func(t *testing.T, d *db.DB, c *handClock) {
 		var want []queue.Lane
 		var o outlet
 		for _, slug := range []string{"atelier", "bazar", "comptoir"} {
-			o = newOutlet(t, s, slug)
+			o = newOutlet(t, d, slug)
 			for _, webhook := range []queue.Lane{o.lane(o.webhook, false), o.lane(o.newWebhook(), true)} {
 				drafts := make([]queue.NewDelivery, 50)
 				for i := range drafts {
@@ -103,10 +103,10 @@ func TestDueLeapsFromLaneToLane(t *testing.T) {
 				want = append(want, webhook)
 			}
 		}
-		lanes, all := o.lanesDue(queue.New(s))
+		lanes, all := o.lanesDue(queue.New(d))
 		require.True(t, all)
 		require.ElementsMatch(t, want, lanes)
-		q := queue.New(s)
+		q := queue.New(d)
 		c.advance(-time.Hour)
 		lanes, _ = o.lanesDue(q)
 		require.Empty(t, lanes)

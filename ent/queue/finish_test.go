@@ -98,9 +98,9 @@ func TestADeliveryFromItsFirstAttemptToTheJournal(t *testing.T) {
 
 func TestOutcomesOfOneBatch(t *testing.T) {
 	t.Parallel()
-	forEach(t, 0, func(t *testing.T, s *db.DB, c *handClock) {
-		o := newOutlet(t, s, "atelier")
-		q := queue.New(s)
+	forEach(t, 0, func(t *testing.T, d *db.DB, c *handClock) {
+		o := newOutlet(t, d, "atelier")
+		q := queue.New(d)
 		well, badly, ping, ended, lost := o.newWebhook(), o.newWebhook(), o.newWebhook(), o.newWebhook(), o.newWebhook()
 		since := noon.Add(-time.Hour)
 		o.edit(well, func(u *ent.WebhookUpdateOne) { u.SetFailingSince(since) })
@@ -112,11 +112,11 @@ func TestOutcomesOfOneBatch(t *testing.T) {
 		o.exec("UPDATE deliveries SET lease = $1 WHERE webhook_id = $2", uuid.New(), lost)
 		c.advance(time.Second)
 		n, err := q.Finish(o.ctx, []queue.Outcome{
-			{Delivery: deliveries[well], Attempt: answer(1, s.Now(), 204), Status: queue.Succeeded, CountsAsFailure: true},
-			{Delivery: deliveries[badly], Attempt: answer(1, s.Now(), 500), Status: queue.Failed, CountsAsFailure: true},
-			{Delivery: deliveries[ping], Attempt: answer(1, s.Now(), 500), Status: queue.Failed},
+			{Delivery: deliveries[well], Attempt: answer(1, d.Now(), 204), Status: queue.Succeeded, CountsAsFailure: true},
+			{Delivery: deliveries[badly], Attempt: answer(1, d.Now(), 500), Status: queue.Failed, CountsAsFailure: true},
+			{Delivery: deliveries[ping], Attempt: answer(1, d.Now(), 500), Status: queue.Failed},
 			{Delivery: deliveries[ended], Status: queue.Cancelled},
-			{Delivery: deliveries[lost], Attempt: answer(1, s.Now(), 500), Status: queue.Pending, Delay: time.Minute},
+			{Delivery: deliveries[lost], Attempt: answer(1, d.Now(), 500), Status: queue.Pending, Delay: time.Minute},
 		})
 		require.NoError(t, err)
 		require.Equal(t, 1, n)
@@ -126,7 +126,7 @@ func TestOutcomesOfOneBatch(t *testing.T) {
 		require.Nil(t, o.failingSince(ended))
 		statuses := map[uuid.UUID]string{}
 		attempts := map[uuid.UUID]string{}
-		for _, row := range dbtest.FinishedDeliveries(t, s, "true") {
+		for _, row := range dbtest.FinishedDeliveries(t, d, "true") {
 			statuses[row.WebhookID], attempts[row.WebhookID] = row.Status, string(row.Attempts)
 		}
 		require.Equal(t, map[uuid.UUID]string{well: "succeeded", badly: "failed", ping: "failed", ended: "cancelled"}, statuses)
@@ -157,9 +157,9 @@ func TestSuccessesAndFailuresOfOneBatch(t *testing.T) {
 		{"what was cancelled follows a success", &before, "wc", nil},
 		{"what does not count follows a failure", nil, "wbp", &now},
 	}
-	forEach(t, 0, func(t *testing.T, s *db.DB, c *handClock) {
-		o := newOutlet(t, s, "atelier")
-		q := queue.New(s)
+	forEach(t, 0, func(t *testing.T, d *db.DB, c *handClock) {
+		o := newOutlet(t, d, "atelier")
+		q := queue.New(d)
 		c.advance(time.Second)
 		for _, row := range rows {
 			webhook := o.newWebhook()
@@ -168,11 +168,11 @@ func TestSuccessesAndFailuresOfOneBatch(t *testing.T) {
 			}
 			var outcomes []queue.Outcome
 			for _, how := range row.batch {
-				out := queue.Outcome{Delivery: o.leased(q, webhook), Attempt: answer(1, s.Now(), 500), Status: queue.Pending,
+				out := queue.Outcome{Delivery: o.leased(q, webhook), Attempt: answer(1, d.Now(), 500), Status: queue.Pending,
 					Delay: time.Minute, CountsAsFailure: true}
 				switch how {
 				case 'w':
-					out.Attempt, out.Status = answer(1, s.Now(), 204), queue.Succeeded
+					out.Attempt, out.Status = answer(1, d.Now(), 204), queue.Succeeded
 				case 'p':
 					out.CountsAsFailure = false
 				case 'c':

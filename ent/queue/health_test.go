@@ -20,23 +20,23 @@ const hangGuard = time.Minute
 // A lock on one webhook's row holds up no results: neither of that webhook nor of others.
 func TestALockOnAWebhookHoldsNothingUp(t *testing.T) {
 	t.Parallel()
-	s := dbtest.New(t, dbtest.Postgres, db.Config{Settings: queue.Settings()})
-	o := newOutlet(t, s, "atelier")
-	q := queue.New(s)
-	began, other, relapsed := s.Now().Add(-100*time.Hour), o.newWebhook(), o.newWebhook()
+	d := dbtest.New(t, dbtest.Postgres, db.Config{Settings: queue.Settings()})
+	o := newOutlet(t, d, "atelier")
+	q := queue.New(d)
+	began, other, relapsed := d.Now().Add(-100*time.Hour), o.newWebhook(), o.newWebhook()
 	for _, webhook := range []uuid.UUID{o.webhook, other, relapsed} {
 		o.edit(webhook, func(u *ent.WebhookUpdateOne) { u.SetFailingSince(began) })
 	}
 	success := func(webhook uuid.UUID) queue.Outcome {
-		return queue.Outcome{Delivery: o.leased(q, webhook), Attempt: answer(1, s.Now(), 204), Status: queue.Succeeded}
+		return queue.Outcome{Delivery: o.leased(q, webhook), Attempt: answer(1, d.Now(), 204), Status: queue.Succeeded}
 	}
 	failure := func(webhook uuid.UUID) queue.Outcome {
-		return queue.Outcome{Delivery: o.leased(q, webhook), Attempt: answer(1, s.Now(), 500), Status: queue.Pending,
+		return queue.Outcome{Delivery: o.leased(q, webhook), Attempt: answer(1, d.Now(), 500), Status: queue.Pending,
 			Delay: time.Minute, CountsAsFailure: true}
 	}
 	ctx, cancel := context.WithTimeout(o.ctx, hangGuard)
 	defer cancel()
-	holder, err := s.Writer().BeginTx(ctx, nil)
+	holder, err := d.Writer().BeginTx(ctx, nil)
 	require.NoError(t, err)
 	_, err = holder.ExecContext(ctx, "SELECT 1 FROM webhooks WHERE id IN ($1, $2) FOR UPDATE", o.webhook, relapsed)
 	require.NoError(t, err)

@@ -98,16 +98,16 @@ func TestEntriesAreMergedNewestFirst(t *testing.T) {
 
 func TestEntryIsFoundByItsIDAlone(t *testing.T) {
 	t.Parallel()
-	forEach(t, 0, func(t *testing.T, s *db.DB, _ *handClock) {
-		o := newOutlet(t, s, "atelier")
+	forEach(t, 0, func(t *testing.T, d *db.DB, _ *handClock) {
+		o := newOutlet(t, d, "atelier")
 		waiting, ended := o.draft(o.webhook, uuid.New()), o.draft(o.webhook, uuid.New())
 		o.add(waiting)
 		o.ended(ended, queue.Failed)
-		found, err := queue.FindEntry(o.ctx, s, s.Reader(), ended.ID)
+		found, err := queue.FindEntry(o.ctx, d, d.Reader(), ended.ID)
 		require.NoError(t, err)
 		require.Equal(t, queue.Failed, found.Status)
 		require.Nil(t, found.NextAttemptAt)
-		found, err = queue.FindEntry(o.ctx, s, s.Reader(), waiting.ID)
+		found, err = queue.FindEntry(o.ctx, d, d.Reader(), waiting.ID)
 		require.NoError(t, err)
 		require.Equal(t, queue.Pending, found.Status)
 		require.Equal(t, noon, *found.NextAttemptAt, "due at once")
@@ -117,13 +117,13 @@ func TestEntryIsFoundByItsIDAlone(t *testing.T) {
 		o.exec("UPDATE deliveries SET lease = $1, due_at = $2, attempts = $3 WHERE id = $4", uuid.New(), due,
 			[]byte(`[{"number":1,"startedAt":"2026-10-01T12:00:00.000Z","durationMs":5,"statusCode":500,"error":"status 500"},`+
 				`{"number":2,"startedAt":"2026-10-01T12:01:00.000Z","durationMs":7,"statusCode":null,"error":"timeout"}]`), waiting.ID)
-		found, err = queue.FindEntry(o.ctx, s, s.Reader(), waiting.ID)
+		found, err = queue.FindEntry(o.ctx, d, d.Reader(), waiting.ID)
 		require.NoError(t, err)
 		require.Nil(t, found.NextAttemptAt, "an attempt is being made")
 		require.Len(t, found.Attempts, 2)
 		require.Equal(t, &queue.Attempt{Number: 2, StartedAt: noon.Add(time.Minute), Duration: 7 * time.Millisecond, Error: "timeout"},
 			found.Last())
-		_, err = queue.FindEntry(o.ctx, s, s.Reader(), uuid.New())
+		_, err = queue.FindEntry(o.ctx, d, d.Reader(), uuid.New())
 		require.ErrorIs(t, err, queue.ErrNoDelivery)
 	})
 }
@@ -131,18 +131,18 @@ func TestEntryIsFoundByItsIDAlone(t *testing.T) {
 // A row whose attempts are damaged is listed without them, and hides no other.
 func TestEntriesWithDamagedAttempts(t *testing.T) {
 	t.Parallel()
-	forEach(t, 0, func(t *testing.T, s *db.DB, _ *handClock) {
-		o := newOutlet(t, s, "atelier")
+	forEach(t, 0, func(t *testing.T, d *db.DB, _ *handClock) {
+		o := newOutlet(t, d, "atelier")
 		ended, waiting, sound := o.draft(o.webhook, uuid.New()), o.draft(o.webhook, uuid.New()), o.draft(o.webhook, uuid.New())
 		o.ended(ended, queue.Failed)
 		o.add(waiting, sound)
 		o.exec("UPDATE finished_deliveries SET attempts = $1 WHERE id = $2", []byte(`[{"number":1,`), ended.ID)
 		o.exec("UPDATE deliveries SET attempts = $1 WHERE id = $2", []byte("\xff"), waiting.ID)
-		found, err := queue.Entries(o.ctx, s, queue.Search{StoreID: o.owner, Limit: 50})
+		found, err := queue.Entries(o.ctx, d, queue.Search{StoreID: o.owner, Limit: 50})
 		require.NoError(t, err)
 		require.Len(t, found, 3)
 		for id, status := range map[uuid.UUID]string{ended.ID: queue.Failed, waiting.ID: queue.Pending} {
-			one, err := queue.FindEntry(o.ctx, s, s.Reader(), id)
+			one, err := queue.FindEntry(o.ctx, d, d.Reader(), id)
 			require.NoError(t, err)
 			require.Equal(t, status, one.Status)
 			require.Empty(t, one.Attempts)

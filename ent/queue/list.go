@@ -91,29 +91,29 @@ const (
 // Entries lists the newest deliveries that match. It uses one statement, so that a delivery that ends meanwhile is listed once.
 // For each status it reads Limit of the finished rows along an index; with a webhook or a type in the search it also passes the
 // store's other rows between them. It may read all unfinished deliveries of the store.
-func Entries(ctx context.Context, s *db.DB, which Search) ([]Entry, error) {
-	return EntriesIn(ctx, s, s.Reader(), which)
+func Entries(ctx context.Context, d *db.DB, which Search) ([]Entry, error) {
+	return EntriesIn(ctx, d, d.Reader(), which)
 }
 
 // EntriesIn is Entries in a transaction.
-func EntriesIn(ctx context.Context, s *db.DB, tx db.Querier, which Search) ([]Entry, error) {
-	entries, err := which.list(ctx, s, tx)
+func EntriesIn(ctx context.Context, d *db.DB, tx db.Querier, which Search) ([]Entry, error) {
+	entries, err := which.list(ctx, d, tx)
 	return entries, wrap("list deliveries", err)
 }
 
 // EntriesOf lists the newest deliveries of up to maxFound events that match a search, whose Since,
 // Until, Before and Limit it ignores.
-func EntriesOf(ctx context.Context, s *db.DB, which Search, events []uuid.UUID) ([]Entry, error) {
+func EntriesOf(ctx context.Context, d *db.DB, which Search, events []uuid.UUID) ([]Entry, error) {
 	if len(events) == 0 {
 		return nil, nil
 	}
 	which.Since, which.Until, which.Before, which.Limit, which.events = time.Time{}, time.Time{}, uuid.Nil, maxOfEvents, events
-	entries, err := which.list(ctx, s, s.Reader())
+	entries, err := which.list(ctx, d, d.Reader())
 	return entries, wrap("list the deliveries of events", err)
 }
 
-func (w Search) list(ctx context.Context, s *db.DB, on db.Querier) ([]Entry, error) {
-	query, args := w.statement(dialectOf(s), s.TimeArg())
+func (w Search) list(ctx context.Context, d *db.DB, on db.Querier) ([]Entry, error) {
+	query, args := w.statement(dialectOf(d), d.TimeArg())
 	entries, err := scanEntries(db.Rows(ctx, on, query, args...))
 	return entries[:min(len(entries), w.Limit)], err
 }
@@ -176,10 +176,10 @@ func (w Search) statement(d *dialect, moment any) (string, []any) {
 var ErrNoDelivery = errors.New("no such delivery")
 
 // FindEntry reads the delivery with this id, of any store, through q. It fails with ErrNoDelivery if there is none.
-func FindEntry(ctx context.Context, s *db.DB, q db.Querier, deliveryID uuid.UUID) (Entry, error) {
-	d := dialectOf(s)
-	query := "SELECT * FROM (" + d.statements["live"] + ") r WHERE id = $2 UNION ALL " + d.statements["ended"] + " WHERE id = $2"
-	entries, err := scanEntries(db.Rows(ctx, q, query, s.TimeArg(), deliveryID))
+func FindEntry(ctx context.Context, d *db.DB, q db.Querier, deliveryID uuid.UUID) (Entry, error) {
+	dialect := dialectOf(d)
+	query := "SELECT * FROM (" + dialect.statements["live"] + ") r WHERE id = $2 UNION ALL " + dialect.statements["ended"] + " WHERE id = $2"
+	entries, err := scanEntries(db.Rows(ctx, q, query, d.TimeArg(), deliveryID))
 	if err == nil && len(entries) == 0 {
 		err = ErrNoDelivery
 	}
@@ -190,9 +190,9 @@ func FindEntry(ctx context.Context, s *db.DB, q db.Querier, deliveryID uuid.UUID
 }
 
 // FindPending returns a pending delivery of an event to a webhook. It fails with ErrNoDelivery if there is none.
-func FindPending(ctx context.Context, tx *ent.Tx, s *db.DB, storeID, webhookID, eventID uuid.UUID) (Entry, error) {
+func FindPending(ctx context.Context, tx *ent.Tx, d *db.DB, storeID, webhookID, eventID uuid.UUID) (Entry, error) {
 	of := Search{StoreID: storeID, WebhookID: webhookID, Status: Pending, Limit: 1, events: []uuid.UUID{eventID}}
-	pending, err := of.list(ctx, s, tx)
+	pending, err := of.list(ctx, d, tx)
 	if err == nil && len(pending) == 0 {
 		err = ErrNoDelivery
 	}
@@ -283,19 +283,19 @@ type FoundEvents struct {
 
 // FindEvents reads up to MaxSearched events, by the index that sorts them by time, for about two seconds. The caller can
 // continue from where it ended.
-func FindEvents(ctx context.Context, s *db.DB, which EventSearch) (FoundEvents, error) {
+func FindEvents(ctx context.Context, d *db.DB, which EventSearch) (FoundEvents, error) {
 	text := string(apijson.AppendString(nil, which.Text))
 	text = text[1 : len(text)-1]
 	found := FoundEvents{EndAt: which.BeforeAt, EndID: which.BeforeID, More: true}
 	if found.EndAt.IsZero() {
-		found.EndAt = s.Now().Add(24 * time.Hour) // later than any event, even with a wrong clock
+		found.EndAt = d.Now().Add(24 * time.Hour) // later than any event, even with a wrong clock
 	}
 	from := which.From
 	if from.IsZero() {
 		from = time.Unix(0, 0)
 	}
 	for began, looked := time.Now(), 0; found.More && looked < MaxSearched && time.Since(began) < searchTime; looked += searchStep {
-		err := found.step(ctx, s, which.Limit, which.StoreID, found.EndAt, found.EndID, from, text, which.EventType)
+		err := found.step(ctx, d, which.Limit, which.StoreID, found.EndAt, found.EndID, from, text, which.EventType)
 		if err != nil {
 			return FoundEvents{}, wrap("search the events", err)
 		}
@@ -307,11 +307,11 @@ func FindEvents(ctx context.Context, s *db.DB, which EventSearch) (FoundEvents, 
 }
 
 // step reads the next events, until it has found limit events.
-func (f *FoundEvents) step(ctx context.Context, s *db.DB, limit int, args ...any) error {
+func (f *FoundEvents) step(ctx context.Context, d *db.DB, limit int, args ...any) error {
 	ctx, cancel := context.WithTimeout(ctx, searchDeadline)
 	defer cancel()
 	n := 0
-	for row := range db.Rows(ctx, s.Reader(), dialectOf(s).statements["find events"], args...) {
+	for row := range db.Rows(ctx, d.Reader(), dialectOf(d).statements["find events"], args...) {
 		var matches bool
 		if err := row.Scan(&f.EndID, &f.EndAt, &matches); err != nil {
 			return err

@@ -54,7 +54,7 @@ type Queue struct {
 }
 
 // New returns the queue of a database. Its connections should have Settings.
-func New(s *db.DB) *Queue { return &Queue{db: s, dialect: dialectOf(s)} }
+func New(d *db.DB) *Queue { return &Queue{db: d, dialect: dialectOf(d)} }
 
 // Lane is the first attempts or the retries of one webhook.
 type Lane struct {

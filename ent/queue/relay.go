@@ -235,8 +235,8 @@ type NewDelivery struct {
 // Add puts deliveries into the queue, due now and with no attempt made, in one statement. The
 // caller has locked their webhooks and found them enabled, and wakes the workers after the commit
 // (db.DB.Announce).
-func Add(ctx context.Context, tx *ent.Tx, s *db.DB, deliveries []NewDelivery) error {
-	_, err := insert(ctx, tx, s, waiting(deliveries), hook.Time(ctx), 0)
+func Add(ctx context.Context, tx *ent.Tx, d *db.DB, deliveries []NewDelivery) error {
+	_, err := insert(ctx, tx, d, waiting(deliveries), hook.Time(ctx), 0)
 	return wrap("add deliveries", err)
 }
 
@@ -257,7 +257,7 @@ func waiting(deliveries []NewDelivery) []newRow {
 
 // insert adds the rows in one statement, in the order of their ids, so that two statements that add the same rows never
 // deadlock. It returns the ids of the rows that did not exist.
-func insert(ctx context.Context, on db.Querier, s *db.DB, rows []newRow, now time.Time, lease time.Duration) ([]uuid.UUID, error) {
+func insert(ctx context.Context, on db.Querier, d *db.DB, rows []newRow, now time.Time, lease time.Duration) ([]uuid.UUID, error) {
 	if len(rows) == 0 {
 		return nil, nil
 	}
@@ -266,14 +266,14 @@ func insert(ctx context.Context, on db.Querier, s *db.DB, rows []newRow, now tim
 	if err != nil {
 		return nil, err
 	}
-	return idsIn(db.Rows(ctx, on, dialectOf(s).statements["insert"], s.TimeArg(), lease.Milliseconds(), now, set))
+	return idsIn(db.Rows(ctx, on, dialectOf(d).statements["insert"], d.TimeArg(), lease.Milliseconds(), now, set))
 }
 
 // HoldRelay waits for the running relay and blocks others until the transaction ends, where a relay locks no entries
 // (distributed.sql).
 // Elsewhere it does nothing: a relay locks the entries that it takes.
-func HoldRelay(ctx context.Context, tx *ent.Tx, s *db.DB) error {
-	statement := dialectOf(s).statements["wait for turn"]
+func HoldRelay(ctx context.Context, tx *ent.Tx, d *db.DB) error {
+	statement := dialectOf(d).statements["wait for turn"]
 	if statement == "" {
 		return nil
 	}

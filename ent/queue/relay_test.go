@@ -143,22 +143,22 @@ func TestAnEventIsHeldOnce(t *testing.T) {
 
 func TestRelayLeasesWhatThereIsRoomFor(t *testing.T) {
 	t.Parallel()
-	forEach(t, 0, func(t *testing.T, s *db.DB, _ *handClock) {
-		o := newOutlet(t, s, "atelier")
+	forEach(t, 0, func(t *testing.T, d *db.DB, _ *handClock) {
+		o := newOutlet(t, d, "atelier")
 		for range 5 {
 			o.emit(hook.OrderPaid)
 		}
-		q, asked := queue.New(s), 0
+		q, asked := queue.New(d), 0
 		relayed := o.relay(q, 4, func(queue.Lane) bool { asked++; return asked <= 2 })
 		require.Equal(t, 4, relayed.Entries, "the limit")
 		require.Equal(t, 4, asked)
 		require.Len(t, relayed.Leased, 2)
 		require.Equal(t, []queue.Lane{{StoreID: o.owner, WebhookID: o.webhook}}, relayed.Waiting, "a lane once")
 		waiting := 0
-		for _, row := range dbtest.Deliveries(t, s, "true") {
+		for _, row := range dbtest.Deliveries(t, d, "true") {
 			if row.Lease == nil {
 				waiting++
-				require.True(t, s.Now().Equal(row.DueAt), "whoever has room takes it now")
+				require.True(t, d.Now().Equal(row.DueAt), "whoever has room takes it now")
 			}
 		}
 		require.Equal(t, 2, waiting)
@@ -168,12 +168,12 @@ func TestRelayLeasesWhatThereIsRoomFor(t *testing.T) {
 
 func TestAnEntryWithoutItsEventIsDropped(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.DB) {
-		o := newOutlet(t, s, "atelier")
-		o.exec(intoOutbox, id.At(s.Now()), o.owner, hook.OrderPaid)
-		relayed := o.relay(queue.New(s), 10, everyLane)
+	dbtest.Run(t, func(t *testing.T, d *db.DB) {
+		o := newOutlet(t, d, "atelier")
+		o.exec(intoOutbox, id.At(d.Now()), o.owner, hook.OrderPaid)
+		relayed := o.relay(queue.New(d), 10, everyLane)
 		require.Equal(t, queue.Relayed{Entries: 1}, relayed)
-		require.Zero(t, dbtest.Count(t, s, "deliveries"))
+		require.Zero(t, dbtest.Count(t, d, "deliveries"))
 	})
 }
 
@@ -194,20 +194,20 @@ func TestEntriesThatCommitLateAreFound(t *testing.T) {
 		t.Run(row.reason, func(t *testing.T) {
 			t.Parallel()
 			c := newHandClock(0)
-			s := dbtest.New(t, dbtest.Postgres, db.Config{Clock: c.now})
-			o := newOutlet(t, s, "atelier")
+			d := dbtest.New(t, dbtest.Postgres, db.Config{Clock: c.now})
+			o := newOutlet(t, d, "atelier")
 			late := make([]uuid.UUID, 5)
 			for i := range late {
-				late[i] = o.event(hook.OrderPaid, s.Now())
+				late[i] = o.event(hook.OrderPaid, d.Now())
 			}
-			tx, err := s.Writer().Begin()
+			tx, err := d.Writer().Begin()
 			require.NoError(t, err)
 			defer func() { _ = tx.Rollback() }()
 			for _, event := range late {
 				_, err = tx.Exec(intoOutbox, event, o.owner, hook.OrderPaid)
 				require.NoError(t, err)
 			}
-			q := queue.New(s)
+			q := queue.New(d)
 			const steps = 4
 			for range steps {
 				o.emit(hook.OrderPaid)
@@ -228,10 +228,10 @@ func TestEntriesThatCommitLateAreFound(t *testing.T) {
 func TestRelaysAtOnceDoubleNothing(t *testing.T) {
 	t.Parallel()
 	const events, relays = 300, 4
-	dbtest.Run(t, func(t *testing.T, s *db.DB) {
-		o := newOutlet(t, s, "atelier")
+	dbtest.Run(t, func(t *testing.T, d *db.DB) {
+		o := newOutlet(t, d, "atelier")
 		second := o.newWebhook()
-		o.events(events, s.Now())
+		o.events(events, d.Now())
 		o.exec("INSERT INTO outbox (id, store_id, type) SELECT id, store_id, type FROM events ORDER BY id")
 		var (
 			all  sync.WaitGroup
@@ -240,14 +240,14 @@ func TestRelaysAtOnceDoubleNothing(t *testing.T) {
 		)
 		for range relays {
 			all.Go(func() {
-				q := queue.New(s)
+				q := queue.New(d)
 				for left := 1; left > 0; {
 					relayed, err := q.Relay(o.ctx, 7, lease, everyLane)
 					if err == nil {
 						err = q.DropRelayed(o.ctx)
 					}
 					if err == nil {
-						err = s.Reader().QueryRow("SELECT count(*) FROM outbox").Scan(&left)
+						err = d.Reader().QueryRow("SELECT count(*) FROM outbox").Scan(&left)
 					}
 					if err != nil {
 						t.Error(err)
@@ -278,15 +278,15 @@ func TestRelayPassesWhatAnotherHolds(t *testing.T) {
 	t.Parallel()
 	dbtest.OnePostgres(t, "relays take turns there")
 	c := newHandClock(0)
-	s := dbtest.New(t, dbtest.Postgres, db.Config{Clock: c.now})
-	o := newOutlet(t, s, "atelier")
+	d := dbtest.New(t, dbtest.Postgres, db.Config{Clock: c.now})
+	o := newOutlet(t, d, "atelier")
 	held := o.emit(hook.OrderPaid)
 	free := o.emit(hook.OrderPaid)
-	tx, err := s.Writer().BeginTx(o.ctx, &sql.TxOptions{})
+	tx, err := d.Writer().BeginTx(o.ctx, &sql.TxOptions{})
 	require.NoError(t, err)
 	_, err = tx.Exec("DELETE FROM outbox WHERE id = $1", held)
 	require.NoError(t, err)
-	q := queue.New(s)
+	q := queue.New(d)
 	require.Equal(t, 1, o.relay(q, 10, noLane).Entries)
 	require.Equal(t, map[uuid.UUID]int{free: 1}, o.live(o.webhook))
 	require.NoError(t, tx.Rollback())
@@ -299,25 +299,25 @@ func TestRelayPassesWhatAnotherHolds(t *testing.T) {
 // entries: the next one makes nothing again, whatever became of them.
 func TestARelayThatDiesHalfWayDoublesNothing(t *testing.T) {
 	t.Parallel()
-	forEach(t, 0, func(t *testing.T, s *db.DB, c *handClock) {
-		o := newOutlet(t, s, "atelier")
+	forEach(t, 0, func(t *testing.T, d *db.DB, c *handClock) {
+		o := newOutlet(t, d, "atelier")
 		events := []uuid.UUID{o.emit(hook.OrderPaid), o.emit(hook.OrderPaid), o.emit(hook.OrderPaid)}
-		died := queue.New(s)
+		died := queue.New(d)
 		relayed, err := died.Relay(o.ctx, 10, lease, everyLane)
 		require.NoError(t, err)
 		require.Len(t, relayed.Leased, 3)
-		left := dbtest.Count(t, s, "outbox")
+		left := dbtest.Count(t, d, "outbox")
 		_, err = died.Finish(o.ctx, []queue.Outcome{{Delivery: relayed.Leased[0], Status: queue.Succeeded}})
 		require.NoError(t, err)
 
 		c.advance(2 * time.Second)
-		next := queue.New(s)
+		next := queue.New(d)
 		again := o.relay(next, 10, everyLane)
 		require.Equal(t, left, again.Entries)
 		require.Empty(t, again.Leased)
 		require.Len(t, again.Unused, left)
-		require.Zero(t, dbtest.Count(t, s, "outbox"))
+		require.Zero(t, dbtest.Count(t, d, "outbox"))
 		require.Equal(t, map[uuid.UUID]int{events[1]: 1, events[2]: 1}, o.live(o.webhook))
-		require.Len(t, dbtest.FinishedDeliveries(t, s, "true"), 1)
+		require.Len(t, dbtest.FinishedDeliveries(t, d, "true"), 1)
 	})
 }

@@ -74,8 +74,8 @@ func readResend(ctx context.Context, on db.Querier, resendID uuid.UUID) (job res
 }
 
 // UnfinishedResends lists unfinished resends, the oldest first.
-func UnfinishedResends(ctx context.Context, s *db.DB, limit int) ([]uuid.UUID, error) {
-	found, err := idsIn(db.Rows(ctx, s.Reader(), "SELECT id FROM resends WHERE finished_at IS NULL ORDER BY id LIMIT $1",
+func UnfinishedResends(ctx context.Context, d *db.DB, limit int) ([]uuid.UUID, error) {
+	found, err := idsIn(db.Rows(ctx, d.Reader(), "SELECT id FROM resends WHERE finished_at IS NULL ORDER BY id LIMIT $1",
 		limit))
 	return found, wrap("list resends", err)
 }
@@ -86,9 +86,9 @@ var ErrNoResend = errors.New("no such resend")
 // StepResend does one step of a resend: it makes the waiting deliveries of the next events due now, and adds one for each
 // subscribed event that is neither pending nor succeeded there. It returns ErrNoResend when there is none with this id, and
 // does nothing when it is finished.
-func StepResend(ctx context.Context, s *db.DB, resendID uuid.UUID) (Resend, error) {
+func StepResend(ctx context.Context, d *db.DB, resendID uuid.UUID) (Resend, error) {
 	var r Resend
-	err := hook.WithTx(ctx, s, func(ctx context.Context, tx *ent.Tx) error {
+	err := hook.WithTx(ctx, d, func(ctx context.Context, tx *ent.Tx) error {
 		job, err := readResend(ctx, tx, resendID)
 		if err != nil {
 			return err
@@ -108,7 +108,7 @@ func StepResend(ctx context.Context, s *db.DB, resendID uuid.UUID) (Resend, erro
 			job.Finished, job.Stopped = true, true
 			err = job.save(ctx, tx)
 		default:
-			err = step(ctx, tx, s, &job, w)
+			err = step(ctx, tx, d, &job, w)
 		}
 		r = job.Resend
 		return err
@@ -116,13 +116,13 @@ func StepResend(ctx context.Context, s *db.DB, resendID uuid.UUID) (Resend, erro
 	if err != nil {
 		return Resend{}, fmt.Errorf("step of resend %s: %w", resendID, err)
 	}
-	s.Announce()
+	d.Announce()
 	return r, nil
 }
 
 // step runs a step of a resend. This transaction has locked its webhook's row.
-func step(ctx context.Context, tx *ent.Tx, s *db.DB, job *resending, w *ent.Webhook) error {
-	d := dialectOf(s)
+func step(ctx context.Context, tx *ent.Tx, d *db.DB, job *resending, w *ent.Webhook) error {
+	dialect := dialectOf(d)
 	now := hook.Time(ctx)
 	var events []uuid.UUID
 	var due []NewDelivery
@@ -143,7 +143,7 @@ func step(ctx context.Context, tx *ent.Tx, s *db.DB, job *resending, w *ent.Webh
 		}
 	}
 	// Read after the outbox, because an entry leaves the outbox only when its deliveries exist.
-	settled, err := deliveriesOf(ctx, tx, d, w, events)
+	settled, err := deliveriesOf(ctx, tx, dialect, w, events)
 	if err != nil {
 		return fmt.Errorf("read their deliveries: %w", err)
 	}
@@ -153,11 +153,11 @@ func step(ctx context.Context, tx *ent.Tx, s *db.DB, job *resending, w *ent.Webh
 			due[i].ID = id.At(now)
 		}
 	}
-	hurried, err := send(ctx, tx, s, "send events", job.StoreID, job.WebhookID, s.TimeArg(), d.array(events))
+	hurried, err := send(ctx, tx, d, "send events", job.StoreID, job.WebhookID, d.TimeArg(), dialect.array(events))
 	if err != nil {
 		return err
 	}
-	added, err := insert(ctx, tx, s, waiting(due), now, 0)
+	added, err := insert(ctx, tx, d, waiting(due), now, 0)
 	if err != nil {
 		return fmt.Errorf("add deliveries: %w", err)
 	}
@@ -197,19 +197,19 @@ const SendBatch = 500
 
 // SendNow makes a delivery due if it waits for its next attempt; it creates no new delivery. The caller wakes the workers after
 // the commit (db.DB.Announce).
-func SendNow(ctx context.Context, tx *ent.Tx, s *db.DB, e Entry) error {
-	_, err := send(ctx, tx, s, "send one", e.StoreID, e.WebhookID, s.TimeArg(), e.ID)
+func SendNow(ctx context.Context, tx *ent.Tx, d *db.DB, e Entry) error {
+	_, err := send(ctx, tx, d, "send one", e.StoreID, e.WebhookID, d.TimeArg(), e.ID)
 	return err
 }
 
 // SendWaiting makes the next SendBatch deliveries due that wait at a webhook for another attempt, and returns how many. The
 // caller wakes the workers as after SendNow.
-func SendWaiting(ctx context.Context, tx *ent.Tx, s *db.DB, storeID, webhookID uuid.UUID) (int, error) {
-	return send(ctx, tx, s, "send retries", storeID, webhookID, s.TimeArg(), SendBatch)
+func SendWaiting(ctx context.Context, tx *ent.Tx, d *db.DB, storeID, webhookID uuid.UUID) (int, error) {
+	return send(ctx, tx, d, "send retries", storeID, webhookID, d.TimeArg(), SendBatch)
 }
 
-func send(ctx context.Context, tx *ent.Tx, s *db.DB, name string, args ...any) (int, error) {
-	n, err := dialectOf(s).exec(ctx, tx, name, args...)
+func send(ctx context.Context, tx *ent.Tx, d *db.DB, name string, args ...any) (int, error) {
+	n, err := dialectOf(d).exec(ctx, tx, name, args...)
 	return int(n), wrap("send waiting deliveries now", err)
 }
 
@@ -225,9 +225,9 @@ type Retries struct {
 const MaxRetries = 1000
 
 // ReadRetries counts the deliveries that wait at a webhook for another attempt.
-func ReadRetries(ctx context.Context, s *db.DB, storeID, webhookID uuid.UUID) (r Retries, err error) {
+func ReadRetries(ctx context.Context, d *db.DB, storeID, webhookID uuid.UUID) (r Retries, err error) {
 	var next storedTime
-	err = s.Reader().QueryRowContext(ctx, shared["retries"], storeID, webhookID, s.TimeArg(), MaxRetries+1).Scan(&r.Count, &next)
+	err = d.Reader().QueryRowContext(ctx, shared["retries"], storeID, webhookID, d.TimeArg(), MaxRetries+1).Scan(&r.Count, &next)
 	r.Next = next.at
 	return r, wrap("count what waits", err)
 }

@@ -64,15 +64,15 @@ func withoutEnded(counts map[string]int) map[string]int {
 // Disabling a webhook ends its resends, though nobody goes on with them.
 func TestAResendThatNobodyContinuesEndsWithItsWebhook(t *testing.T) {
 	t.Parallel()
-	forEach(t, 0, func(t *testing.T, s *db.DB, c *handClock) {
-		o := newOutlet(t, s, "atelier")
+	forEach(t, 0, func(t *testing.T, d *db.DB, c *handClock) {
+		o := newOutlet(t, d, "atelier")
 		since := noon.Add(-time.Hour)
 		o.events(700, since)
 		r := o.order(since)
 		o.step(r.ID)
 		o.switchOff()
 		c.advance(time.Hour)
-		due, err := queue.UnfinishedResends(o.ctx, s, 10)
+		due, err := queue.UnfinishedResends(o.ctx, d, 10)
 		require.NoError(t, err)
 		require.Empty(t, due)
 		r = o.step(r.ID)

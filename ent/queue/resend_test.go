@@ -45,7 +45,7 @@ func (o outlet) step(resend uuid.UUID) queue.Resend {
 }
 
 // forEach runs f on a fresh store of every database under a clock of its own.
-func forEach(t *testing.T, step time.Duration, f func(t *testing.T, s *db.DB, c *handClock)) {
+func forEach(t *testing.T, step time.Duration, f func(t *testing.T, d *db.DB, c *handClock)) {
 	t.Helper()
 	for _, name := range dbtest.Databases() {
 		t.Run(name, func(t *testing.T) {
@@ -100,9 +100,9 @@ func TestResendTakesWhatNeverSucceeded(t *testing.T) {
 		{"the webhook does not subscribe to the type", hook.CustomerCreated, since.Add(time.Minute), nil, false},
 		{"nothing subscribes to a ping", "ping", since.Add(time.Minute), nil, false},
 	}
-	forEach(t, 0, func(t *testing.T, s *db.DB, _ *handClock) {
-		o := newOutlet(t, s, "atelier")
-		newOutlet(t, s, "elsewhere").events(3, since.Add(time.Minute))
+	forEach(t, 0, func(t *testing.T, d *db.DB, _ *handClock) {
+		o := newOutlet(t, d, "atelier")
+		newOutlet(t, d, "elsewhere").events(3, since.Add(time.Minute))
 		events := make([]uuid.UUID, len(rows))
 		waiting, want := 0, 0
 		for i, row := range rows {
@@ -127,7 +127,7 @@ func TestResendTakesWhatNeverSucceeded(t *testing.T) {
 			}
 		}
 		require.Zero(t, o.carryOut(o.order(since)).Resent, "said again while all of it waits, it adds nothing")
-		relayed := o.relay(queue.New(s), 10, everyLane)
+		relayed := o.relay(queue.New(d), 10, everyLane)
 		require.Equal(t, 1, relayed.Entries)
 		require.Empty(t, relayed.Leased, "a relay finds what the resend has made")
 		require.Equal(t, []queue.Lane{{StoreID: o.owner, WebhookID: o.webhook}}, relayed.Unused)
@@ -138,8 +138,8 @@ func TestResendTakesWhatNeverSucceeded(t *testing.T) {
 func TestResendGoesOnWhereAKilledProcessLeftIt(t *testing.T) {
 	t.Parallel()
 	const n = 1103
-	forEach(t, 0, func(t *testing.T, s *db.DB, c *handClock) {
-		o := newOutlet(t, s, "atelier")
+	forEach(t, 0, func(t *testing.T, d *db.DB, c *handClock) {
+		o := newOutlet(t, d, "atelier")
 		since := noon.Add(-time.Hour)
 		o.events(n, since)
 		r := o.order(since)
@@ -148,7 +148,7 @@ func TestResendGoesOnWhereAKilledProcessLeftIt(t *testing.T) {
 		require.False(t, r.Finished)
 
 		// Now its process dies, and another one finds it.
-		unfinished, err := queue.UnfinishedResends(o.ctx, s, 10)
+		unfinished, err := queue.UnfinishedResends(o.ctx, d, 10)
 		require.NoError(t, err)
 		require.Equal(t, []uuid.UUID{r.ID}, unfinished)
 		taken := o.step(r.ID)
@@ -162,7 +162,7 @@ func TestResendGoesOnWhereAKilledProcessLeftIt(t *testing.T) {
 		for event, count := range live {
 			require.Equal(t, 1, count, event)
 		}
-		unfinished, err = queue.UnfinishedResends(o.ctx, s, 10)
+		unfinished, err = queue.UnfinishedResends(o.ctx, d, 10)
 		require.NoError(t, err)
 		require.Empty(t, unfinished, "a finished one is nobody's")
 		require.Equal(t, n, o.step(r.ID).Resent, "a step of a finished one does nothing")
@@ -173,8 +173,8 @@ func TestResendGoesOnWhereAKilledProcessLeftIt(t *testing.T) {
 func TestResendNeverDoublesHoweverManyWorkOnIt(t *testing.T) {
 	t.Parallel()
 	const n = 1100
-	forEach(t, 0, func(t *testing.T, s *db.DB, _ *handClock) {
-		o := newOutlet(t, s, "atelier")
+	forEach(t, 0, func(t *testing.T, d *db.DB, _ *handClock) {
+		o := newOutlet(t, d, "atelier")
 		since := noon.Add(-48 * time.Hour)
 		o.events(n, since)
 		// Two resends of overlapping times, each worked on by two processes.
@@ -185,7 +185,7 @@ func TestResendNeverDoublesHoweverManyWorkOnIt(t *testing.T) {
 		for i, job := range append(jobs, jobs...) {
 			group.Go(func() {
 				for {
-					r, err := queue.StepResend(o.ctx, s, job.ID)
+					r, err := queue.StepResend(o.ctx, d, job.ID)
 					if err != nil {
 						t.Error(err)
 						return
@@ -212,9 +212,9 @@ func TestResendNeverDoublesHoweverManyWorkOnIt(t *testing.T) {
 func TestResendBesideARelayNeitherDoublesNorLoses(t *testing.T) {
 	t.Parallel()
 	const n = 300
-	dbtest.Run(t, func(t *testing.T, s *db.DB) {
-		o := newOutlet(t, s, "atelier")
-		since := s.Now().Add(-time.Hour)
+	dbtest.Run(t, func(t *testing.T, d *db.DB) {
+		o := newOutlet(t, d, "atelier")
+		since := d.Now().Add(-time.Hour)
 		o.events(n, since)
 		o.change(func(ctx context.Context, tx *ent.Tx) error {
 			_, err := tx.ExecContext(ctx, "INSERT INTO outbox (id, store_id, type) SELECT id, store_id, type FROM events")
@@ -222,8 +222,8 @@ func TestResendBesideARelayNeitherDoublesNorLoses(t *testing.T) {
 		})
 		var group sync.WaitGroup
 		group.Go(func() {
-			q := queue.New(s)
-			for dbtest.Count(t, s, "outbox") > 0 {
+			q := queue.New(d)
+			for dbtest.Count(t, d, "outbox") > 0 {
 				_, err := q.Relay(o.ctx, 7, time.Minute, func(queue.Lane) bool { return false })
 				if err == nil {
 					err = q.DropRelayed(o.ctx)
@@ -255,9 +255,9 @@ func TestResendEndsWithItsWebhook(t *testing.T) {
 		{"disabled", "UPDATE webhooks SET enabled = false WHERE id = $1"},
 		{"deleted", "DELETE FROM webhooks WHERE id = $1"},
 	}
-	forEach(t, 0, func(t *testing.T, s *db.DB, _ *handClock) {
+	forEach(t, 0, func(t *testing.T, d *db.DB, _ *handClock) {
 		for _, row := range rows {
-			o := newOutlet(t, s, row.reason)
+			o := newOutlet(t, d, row.reason)
 			since := noon.Add(-time.Hour)
 			o.events(700, since)
 			r := o.order(since)
@@ -271,7 +271,7 @@ func TestResendEndsWithItsWebhook(t *testing.T) {
 			require.Equal(t, 500, r.Resent, row.reason)
 			require.Len(t, o.live(o.webhook), 500, row.reason)
 		}
-		_, err := queue.StepResend(t.Context(), s, id.At(noon))
+		_, err := queue.StepResend(t.Context(), d, id.At(noon))
 		require.ErrorIs(t, err, queue.ErrNoResend)
 	})
 }

@@ -41,7 +41,7 @@ func wasteful(plan string) []string {
 func TestWorkIsFoundByIndexes(t *testing.T) {
 	t.Parallel()
 	dbtest.OnePostgres(t, "a plan there shows what the coordinator asks the nodes")
-	s := dbtest.New(t, dbtest.Postgres, db.Config{Settings: Settings()})
+	d := dbtest.New(t, dbtest.Postgres, db.Config{Settings: Settings()})
 	owner, webhook := uuid.New(), uuid.New()
 	want, err := rowset([]Want{{Lane{owner, webhook, true}, 20}})
 	require.NoError(t, err)
@@ -71,7 +71,7 @@ func TestWorkIsFoundByIndexes(t *testing.T) {
 			{"a wait", "wait", []any{nil, one}, []string{"deliveries_pkey"}, 0},
 			{"a release", "release", []any{nil, one}, []string{"deliveries_pkey"}, 0},
 		} {
-			plan := explain(t, s, postgres.statements[q.statement], q.args...)
+			plan := explain(t, d, postgres.statements[q.statement], q.args...)
 			require.NotRegexp(t, "Seq Scan on (deliveries|outbox|events)", plan, "%s, %s", q.name, tables)
 			require.Len(t, wasteful(plan), q.leaps, "%s, %s\n%s", q.name, tables, plan)
 			for _, index := range q.indexes {
@@ -81,11 +81,11 @@ func TestWorkIsFoundByIndexes(t *testing.T) {
 	}
 	fill := func(statements ...string) {
 		for _, statement := range statements {
-			_, err := s.Writer().Exec(statement, owner, webhook)
+			_, err := d.Writer().Exec(statement, owner, webhook)
 			require.NoError(t, err)
 		}
 	}
-	_, err = s.Writer().Exec("ANALYZE")
+	_, err = d.Writer().Exec("ANALYZE")
 	require.NoError(t, err)
 	const stamp = `(lpad(to_hex((extract(epoch FROM now()) * 1000)::bigint + n * 20000), 12, '0') || '7000' || '8000' || lpad(to_hex(n), 12, '0'))::uuid`
 	fill(`INSERT INTO stores (id, name, slug, url, currency, country, social_links, unavailable_types, created_at, updated_at)
@@ -103,15 +103,15 @@ func TestWorkIsFoundByIndexes(t *testing.T) {
   now() - random() * interval '1 hour', '[]', 1, now() FROM events WHERE store_id = $1 LIMIT 20000`,
 		`INSERT INTO outbox (id, store_id, type) SELECT id, store_id, type FROM events WHERE store_id = $1 AND $2::uuid IS NOT NULL LIMIT 5000`)
 	check("full since the statistics were taken")
-	_, err = s.Writer().Exec("ANALYZE")
+	_, err = d.Writer().Exec("ANALYZE")
 	require.NoError(t, err)
 	check("full and known to be")
 }
 
-func explain(t *testing.T, s *db.DB, statement string, args ...any) string {
+func explain(t *testing.T, d *db.DB, statement string, args ...any) string {
 	t.Helper()
 	var text strings.Builder
-	for row := range db.Rows(t.Context(), s.Writer(), "EXPLAIN "+statement, args...) {
+	for row := range db.Rows(t.Context(), d.Writer(), "EXPLAIN "+statement, args...) {
 		var line string
 		require.NoError(t, row.Scan(&line))
 		text.WriteString(line + "\n")

@@ -29,8 +29,8 @@ func (o outlet) paid(at time.Time, payload string, status string) uuid.UUID {
 
 func TestEventsAreFoundByTheirText(t *testing.T) {
 	t.Parallel()
-	forEach(t, 0, func(t *testing.T, s *db.DB, c *handClock) {
-		o, elsewhere := newOutlet(t, s, "atelier"), newOutlet(t, s, "elsewhere")
+	forEach(t, 0, func(t *testing.T, d *db.DB, c *handClock) {
+		o, elsewhere := newOutlet(t, d, "atelier"), newOutlet(t, d, "elsewhere")
 		var made []uuid.UUID
 		for _, payload := range []string{
 			`{"data":{"reference":"ORD-7K2M9QXW","customer":{"name":"Nadège \"N\" Fotso"}}}`,
@@ -38,8 +38,8 @@ func TestEventsAreFoundByTheirText(t *testing.T) {
 			`{"data":{"reference":"ORD-BBBBBBBB"}}`,
 		} {
 			c.advance(time.Minute)
-			made = append(made, o.paid(s.Now(), payload, queue.Succeeded))
-			elsewhere.paid(s.Now(), payload, queue.Succeeded)
+			made = append(made, o.paid(d.Now(), payload, queue.Succeeded))
+			elsewhere.paid(d.Now(), payload, queue.Succeeded)
 		}
 		for _, row := range []struct {
 			reason string
@@ -63,18 +63,18 @@ func TestEventsAreFoundByTheirText(t *testing.T) {
 			if row.which.Limit == 0 {
 				row.which.Limit = 25
 			}
-			found, err := queue.FindEvents(o.ctx, s, row.which)
+			found, err := queue.FindEvents(o.ctx, d, row.which)
 			require.NoError(t, err, row.reason)
 			require.Equal(t, row.want, found.IDs, row.reason)
 		}
-		entries, err := queue.EntriesOf(o.ctx, s, queue.Search{StoreID: o.owner}, made)
+		entries, err := queue.EntriesOf(o.ctx, d, queue.Search{StoreID: o.owner}, made)
 		require.NoError(t, err)
 		require.Len(t, entries, 3)
 		require.Equal(t, made[2], entries[0].EventID, "newest first")
-		entries, err = queue.EntriesOf(o.ctx, s, queue.Search{StoreID: elsewhere.owner}, made)
+		entries, err = queue.EntriesOf(o.ctx, d, queue.Search{StoreID: elsewhere.owner}, made)
 		require.NoError(t, err)
 		require.Empty(t, entries, "another store's")
-		entries, err = queue.EntriesOf(o.ctx, s, queue.Search{StoreID: o.owner, Status: queue.Failed}, made)
+		entries, err = queue.EntriesOf(o.ctx, d, queue.Search{StoreID: o.owner, Status: queue.Failed}, made)
 		require.NoError(t, err)
 		require.Empty(t, entries)
 	})
@@ -111,23 +111,23 @@ func TestOfManyDeliveriesOfAnEventTheNewestThatMatchAreListed(t *testing.T) {
 
 func TestASearchLooksAtABoundedNumberOfEvents(t *testing.T) {
 	t.Parallel()
-	forEach(t, 0, func(t *testing.T, s *db.DB, _ *handClock) {
-		o := newOutlet(t, s, "atelier")
-		oldest := o.paid(s.Now().Add(-time.Hour), `{"data":{"reference":"ORD-7K2M9QXW"}}`, queue.Failed)
+	forEach(t, 0, func(t *testing.T, d *db.DB, _ *handClock) {
+		o := newOutlet(t, d, "atelier")
+		oldest := o.paid(d.Now().Add(-time.Hour), `{"data":{"reference":"ORD-7K2M9QXW"}}`, queue.Failed)
 		for i := range queue.MaxSearched / 1000 {
-			o.events(1000, s.Now().Add(time.Duration(i)*time.Second))
+			o.events(1000, d.Now().Add(time.Duration(i)*time.Second))
 		}
 		which := queue.EventSearch{StoreID: o.owner, Text: "ORD-7K2M9QXW", Limit: 25}
-		found, err := queue.FindEvents(o.ctx, s, which)
+		found, err := queue.FindEvents(o.ctx, d, which)
 		require.NoError(t, err)
 		require.Empty(t, found.IDs)
 		require.True(t, found.More)
 		// A slow machine ends a search by its time, before it has looked at so many.
-		require.False(t, found.EndAt.Before(s.Now()), "all but the oldest at most")
+		require.False(t, found.EndAt.Before(d.Now()), "all but the oldest at most")
 		for len(found.IDs) == 0 && found.More {
 			from := found.EndAt
 			which.BeforeAt, which.BeforeID = found.EndAt, found.EndID
-			found, err = queue.FindEvents(o.ctx, s, which)
+			found, err = queue.FindEvents(o.ctx, d, which)
 			require.NoError(t, err)
 			require.True(t, found.EndAt.Before(from), "it goes on from where the one before ended")
 		}

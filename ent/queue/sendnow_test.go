@@ -82,8 +82,8 @@ func TestSendNowLeavesAloneWhatIsCancelled(t *testing.T) {
 
 func TestSendWaitingTakesAllOfAWebhookBatchByBatch(t *testing.T) {
 	t.Parallel()
-	forEach(t, 0, func(t *testing.T, s *db.DB, _ *handClock) {
-		o := newOutlet(t, s, "atelier")
+	forEach(t, 0, func(t *testing.T, d *db.DB, _ *handClock) {
+		o := newOutlet(t, d, "atelier")
 		for range queue.SendBatch + 3 {
 			o.put(o.webhook, noon.Add(time.Hour), true)
 		}
@@ -92,12 +92,12 @@ func TestSendWaitingTakesAllOfAWebhookBatchByBatch(t *testing.T) {
 		for _, want := range []int{queue.SendBatch, 3, 0} {
 			var n int
 			o.change(func(ctx context.Context, tx *ent.Tx) (err error) {
-				n, err = queue.SendWaiting(ctx, tx, s, o.owner, o.webhook)
+				n, err = queue.SendWaiting(ctx, tx, d, o.owner, o.webhook)
 				return err
 			})
 			require.Equal(t, want, n)
 		}
-		entry, err := queue.FindEntry(o.ctx, s, s.Reader(), other.ID)
+		entry, err := queue.FindEntry(o.ctx, d, d.Reader(), other.ID)
 		require.NoError(t, err)
 		require.True(t, noon.Add(time.Hour).Equal(*entry.NextAttemptAt))
 	})
@@ -105,8 +105,8 @@ func TestSendWaitingTakesAllOfAWebhookBatchByBatch(t *testing.T) {
 
 func TestAResendTakesWhatWaits(t *testing.T) {
 	t.Parallel()
-	forEach(t, 0, func(t *testing.T, s *db.DB, c *handClock) {
-		o, q := newOutlet(t, s, "atelier"), queue.New(s)
+	forEach(t, 0, func(t *testing.T, d *db.DB, c *handClock) {
+		o, q := newOutlet(t, d, "atelier"), queue.New(d)
 		before := o.waiting(q, o.webhook, o.event(hook.OrderPaid, noon.Add(-time.Hour)))
 		after := o.waiting(q, o.webhook, o.event(hook.OrderPaid, noon))
 		c.advance(time.Minute)
@@ -114,7 +114,7 @@ func TestAResendTakesWhatWaits(t *testing.T) {
 		require.Equal(t, 1, r.Resent)
 		require.Equal(t, []uuid.UUID{after.ID}, ids(o.claim(q, queue.Want{Lane: o.lane(o.webhook, true), Max: 5})))
 		require.Zero(t, o.carryOut(o.order(noon)).Resent, "while its attempt is made it is left alone")
-		entry, err := queue.FindEntry(o.ctx, s, s.Reader(), before.ID)
+		entry, err := queue.FindEntry(o.ctx, d, d.Reader(), before.ID)
 		require.NoError(t, err)
 		require.True(t, noon.Add(time.Hour).Equal(*entry.NextAttemptAt))
 	})

@@ -37,13 +37,13 @@ func (s Snapshots) Oldest() (oldest time.Duration) {
 }
 
 // ReadSnapshots looks for snapshots that are held open. It returns nil on SQLite, which keeps no dead rows.
-func ReadSnapshots(ctx context.Context, s *db.DB) (*Snapshots, error) {
-	d := dialectOf(s)
-	if d.singleWriter {
+func ReadSnapshots(ctx context.Context, d *db.DB) (*Snapshots, error) {
+	dialect := dialectOf(d)
+	if dialect.singleWriter {
 		return nil, nil
 	}
 	var found Snapshots
-	for row := range db.Rows(ctx, s.Reader(), d.statements["snapshots"]) {
+	for row := range db.Rows(ctx, d.Reader(), dialect.statements["snapshots"]) {
 		var h HeldSnapshot
 		var seconds *float64
 		if err := row.Scan(&h.Holder, &seconds, &h.Transactions); err != nil {
@@ -54,5 +54,5 @@ func ReadSnapshots(ctx context.Context, s *db.DB) (*Snapshots, error) {
 		}
 		found.Held = append(found.Held, h)
 	}
-	return &found, wrap("count dead rows", s.Reader().QueryRowContext(ctx, d.statements["dead rows"]).Scan(&found.DeadRows))
+	return &found, wrap("count dead rows", d.Reader().QueryRowContext(ctx, dialect.statements["dead rows"]).Scan(&found.DeadRows))
 }

@@ -142,13 +142,13 @@ func (q *Queue) takeBaseline(ctx context.Context, now time.Time) error {
 }
 
 // CheckHeld returns ErrHeld while sweeps delete nothing. It stores nothing.
-func CheckHeld(ctx context.Context, s *db.DB) error {
+func CheckHeld(ctx context.Context, d *db.DB) error {
 	var held sql.NullTime
-	err := s.Reader().QueryRowContext(ctx, "SELECT held_until FROM clock_marks WHERE id = 'journal'").Scan(&held)
+	err := d.Reader().QueryRowContext(ctx, "SELECT held_until FROM clock_marks WHERE id = 'journal'").Scan(&held)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return fmt.Errorf("read the clock's mark: %w", err)
 	}
-	return heldAt(held, s.Now())
+	return heldAt(held, d.Now())
 }
 
 func heldAt(held sql.NullTime, now time.Time) error {

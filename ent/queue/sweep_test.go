@@ -51,8 +51,8 @@ func (o outlet) journal() []uuid.UUID {
 
 func TestSweepForgetsWhatIsTooOld(t *testing.T) {
 	t.Parallel()
-	forEach(t, 0, func(t *testing.T, s *db.DB, c *handClock) {
-		o := newOutlet(t, s, "atelier")
+	forEach(t, 0, func(t *testing.T, d *db.DB, c *handClock) {
+		o := newOutlet(t, d, "atelier")
 		o.past(noon.Add(-40 * day))
 		o.past(noon)
 		cut := noon.Add(2 * day)
@@ -68,8 +68,8 @@ func TestSweepForgetsWhatIsTooOld(t *testing.T) {
 
 func TestSweepKeepsWhatIsStillNeeded(t *testing.T) {
 	t.Parallel()
-	forEach(t, 0, func(t *testing.T, s *db.DB, c *handClock) {
-		o := newOutlet(t, s, "atelier")
+	forEach(t, 0, func(t *testing.T, d *db.DB, c *handClock) {
+		o := newOutlet(t, d, "atelier")
 		before, _ := o.past(noon.Add(-time.Minute))
 		needed, delivery := o.past(noon)
 		later, _ := o.past(noon.Add(2 * day))
@@ -93,26 +93,26 @@ func TestSweepKeepsWhatIsStillNeeded(t *testing.T) {
 
 func TestSweepDeletesInBatches(t *testing.T) {
 	t.Parallel()
-	forEach(t, 0, func(t *testing.T, s *db.DB, c *handClock) {
-		o := newOutlet(t, s, "atelier")
+	forEach(t, 0, func(t *testing.T, d *db.DB, c *handClock) {
+		o := newOutlet(t, d, "atelier")
 		o.events(2500, noon)
 		c.advance(30*day + 2*time.Second)
 		require.EqualValues(t, 2000, o.sweep())
-		require.Equal(t, 500, s.Client().Event.Query().CountX(o.ctx))
+		require.Equal(t, 500, d.Client().Event.Query().CountX(o.ctx))
 	})
 }
 
 func TestSweepForgetsResendsThatAreFinished(t *testing.T) {
 	t.Parallel()
-	forEach(t, 0, func(t *testing.T, s *db.DB, c *handClock) {
-		o := newOutlet(t, s, "atelier")
+	forEach(t, 0, func(t *testing.T, d *db.DB, c *handClock) {
+		o := newOutlet(t, d, "atelier")
 		finished := o.carryOut(o.order(noon.Add(-time.Hour)))
 		c.advance(time.Hour)
 		unfinished := o.order(noon)
 		c.advance(31 * day)
 		require.EqualValues(t, 1, o.sweep())
-		require.Equal(t, 1, dbtest.Count(t, s, "resends WHERE id = $1", unfinished.ID))
-		require.Equal(t, 1, dbtest.Count(t, s, "resends"))
+		require.Equal(t, 1, dbtest.Count(t, d, "resends WHERE id = $1", unfinished.ID))
+		require.Equal(t, 1, dbtest.Count(t, d, "resends"))
 		require.NotEqual(t, finished.ID, unfinished.ID)
 	})
 }
@@ -121,21 +121,21 @@ func TestSweepForgetsResendsThatAreFinished(t *testing.T) {
 func TestSweepForgetsIdempotencyKeysAfterADay(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2031, 3, 2, 10, 0, 0, 0, time.UTC)
-	dbtest.RunWith(t, db.Config{Clock: func() time.Time { return now }}, func(t *testing.T, s *db.DB) {
+	dbtest.RunWith(t, db.Config{Clock: func() time.Time { return now }}, func(t *testing.T, d *db.DB) {
 		ctx := t.Context()
 		add := func(age time.Duration) {
-			_, err := s.Writer().ExecContext(ctx, `INSERT INTO idempotency_keys (id, store_id, operation, key, request, answer, created_at)
+			_, err := d.Writer().ExecContext(ctx, `INSERT INTO idempotency_keys (id, store_id, operation, key, request, answer, created_at)
  VALUES ($1, $2, 'order.create', $3, $4, $5, $6)`, id.At(now.Add(-age)), id.At(now), age.String(), make([]byte, 32), []byte{1}, now.Add(-age))
 			require.NoError(t, err)
 		}
 		add(23 * time.Hour)
 		add(25 * time.Hour)
-		_, err := s.Writer().Exec("INSERT INTO clock_marks (id, seen_at) VALUES ('journal', $1)", now)
+		_, err := d.Writer().Exec("INSERT INTO clock_marks (id, seen_at) VALUES ('journal', $1)", now)
 		require.NoError(t, err)
-		_, err = queue.New(s).Sweep(ctx, 30*day)
+		_, err = queue.New(d).Sweep(ctx, 30*day)
 		require.NoError(t, err)
 		var left string
-		require.NoError(t, s.Reader().QueryRowContext(ctx, "SELECT key FROM idempotency_keys").Scan(&left))
+		require.NoError(t, d.Reader().QueryRowContext(ctx, "SELECT key FROM idempotency_keys").Scan(&left))
 		require.Equal(t, "23h0m0s", left)
 	})
 }

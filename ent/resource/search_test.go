@@ -25,9 +25,9 @@ import (
 func TestASearchIsTheSameWhateverItMatches(t *testing.T) {
 	for _, database := range dbtest.Databases() {
 		t.Run(database, func(t *testing.T) {
-			s := dbtest.New(t, database, db.Config{})
-			shop, all := crowd(t, s, 80)
-			lists := resource.Lists{Querier: s.Reader(), Dialect: db.ByDialect(s, resource.Postgres, resource.SQLite)}
+			d := dbtest.New(t, database, db.Config{})
+			shop, all := crowd(t, d, 80)
+			lists := resource.Lists{Querier: d.Reader(), Dialect: db.ByDialect(d, resource.Postgres, resource.SQLite)}
 			for _, few := range []int{0, 20, 20_000} {
 				restore := resource.SetFewMatches(few)
 				for _, text := range []string{"a", "an", "...", "a..", "+00", "ann", "anna 6", "nobody", "0017", "é"} {
@@ -56,12 +56,12 @@ func TestASearchIsTheSameWhateverItMatches(t *testing.T) {
 }
 
 // crowd creates a store with customers, and returns them newest first. Another store has the same.
-func crowd(t *testing.T, s *db.DB, n int) (shop tenant.Store, all []*ent.Customer) {
+func crowd(t *testing.T, d *db.DB, n int) (shop tenant.Store, all []*ent.Customer) {
 	t.Helper()
 	for _, slug := range []string{"other", "ours"} {
 		shop, all = tenant.Store{ID: uuid.New(), Currency: "XAF"}, nil
 		ctx := tenant.With(t.Context(), shop, tenant.Actor{Type: tenant.ActorOperator})
-		require.NoError(t, hook.WithTx(ctx, s, func(ctx context.Context, tx *ent.Tx) error {
+		require.NoError(t, hook.WithTx(ctx, d, func(ctx context.Context, tx *ent.Tx) error {
 			at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 			if err := tx.Store.Create().SetID(shop.ID).SetName("S").SetSlug(slug).SetURL("https://s.example").SetCurrency(
 				"XAF").SetCountry("CM").

@@ -19,7 +19,7 @@ import (
 func TestWhatCommitsOnTwoNodesDoesSoInTwoPhases(t *testing.T) {
 	t.Parallel()
 	dbtest.RequireCitus(t)
-	s := dbtest.New(t, dbtest.Postgres, db.Config{})
+	d := dbtest.New(t, dbtest.Postgres, db.Config{})
 	store, webhook, customer := uuid.New(), uuid.New(), uuid.New()
 	ctx := tenant.With(t.Context(), tenant.Store{ID: store, Slug: "atelier", Currency: "XAF"}, tenant.Actor{Type: tenant.ActorOperator})
 	for _, row := range []struct {
@@ -45,10 +45,10 @@ func TestWhatCommitsOnTwoNodesDoesSoInTwoPhases(t *testing.T) {
 		}},
 	} {
 		var before string // Citus forgets those that are done once a minute
-		require.NoError(t, s.Reader().QueryRow("SELECT COALESCE(array_agg(gid), '{}') FROM pg_dist_transaction").Scan(&before))
-		require.NoError(t, hook.WithTx(ctx, s, row.run), row.change)
-		require.Equal(t, row.twoPhases, dbtest.Count(t, s, "pg_dist_transaction WHERE gid <> ALL ($1::text[])", before), row.change)
+		require.NoError(t, d.Reader().QueryRow("SELECT COALESCE(array_agg(gid), '{}') FROM pg_dist_transaction").Scan(&before))
+		require.NoError(t, hook.WithTx(ctx, d, row.run), row.change)
+		require.Equal(t, row.twoPhases, dbtest.Count(t, d, "pg_dist_transaction WHERE gid <> ALL ($1::text[])", before), row.change)
 	}
-	require.Equal(t, 1, dbtest.Count(t, s, "outbox WHERE store_id = $1", store))
-	require.Equal(t, 3, dbtest.Count(t, s, "activity_entries WHERE store_id = $1", store))
+	require.Equal(t, 1, dbtest.Count(t, d, "outbox WHERE store_id = $1", store))
+	require.Equal(t, 3, dbtest.Count(t, d, "activity_entries WHERE store_id = $1", store))
 }

@@ -15,15 +15,15 @@ import (
 func TestAPlanNamesTheLargestStoresWithTheirBuckets(t *testing.T) {
 	t.Parallel()
 	dbtest.OnePostgres(t, "it is what is planned for one")
-	cluster, s := on(t, dbtest.URL(t, dbtest.Postgres))
-	fill(t, s, 12)
+	cluster, d := on(t, dbtest.URL(t, dbtest.Postgres))
+	fill(t, d, 12)
 	var large uuid.UUID
-	require.NoError(t, s.Writer().QueryRow(`INSERT INTO customers (id, store_id, name, email, search, created_at, updated_at)
+	require.NoError(t, d.Writer().QueryRow(`INSERT INTO customers (id, store_id, name, email, search, created_at, updated_at)
  SELECT gen_random_uuid(), id, '', 'b@example.com', '', now(), now() FROM stores WHERE slug = 's7' RETURNING store_id`).Scan(&large))
-	stores, err := count.New(s).StoresAfter(t.Context(), uuid.Nil, 100)
+	stores, err := count.New(d).StoresAfter(t.Context(), uuid.Nil, 100)
 	require.NoError(t, err)
 	for _, store := range stores {
-		_, err := count.New(s).Recount(t.Context(), store.ID)
+		_, err := count.New(d).Recount(t.Context(), store.ID)
 		require.NoError(t, err)
 	}
 	plan, err := cluster.Plan(t.Context())

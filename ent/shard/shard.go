@@ -55,8 +55,8 @@ const ApplicationName = "storefront shard"
 type Cluster struct{ db *db.DB }
 
 // New returns the cluster whose coordinator's database this is. It fails with ErrNotPostgres.
-func New(s *db.DB) (*Cluster, error) {
-	if c := db.ByDialect(s, &Cluster{s}, nil); c != nil {
+func New(d *db.DB) (*Cluster, error) {
+	if c := db.ByDialect(d, &Cluster{d}, nil); c != nil {
 		return c, nil
 	}
 	return nil, ErrNotPostgres

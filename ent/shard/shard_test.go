@@ -20,7 +20,7 @@ import (
 )
 
 // fill writes rows of stores past the hooks: as an older release leaves them. Each store has a customer and three orders.
-func fill(t *testing.T, s *db.DB, stores int) {
+func fill(t *testing.T, d *db.DB, stores int) {
 	t.Helper()
 	for _, statement := range []string{
 		`INSERT INTO stores (id, name, slug, url, currency, country, social_links, unavailable_types, created_at, updated_at)
@@ -32,7 +32,7 @@ func fill(t *testing.T, s *db.DB, stores int) {
 		`INSERT INTO order_items (id, store_id, position, product_id, type, title, unit_amount, quantity, order_id)
  SELECT gen_random_uuid(), store_id, 0, gen_random_uuid(), 'FILE', '', 1, 1, id FROM orders WHERE $1 > 0`,
 	} {
-		_, err := s.Writer().Exec(statement, stores)
+		_, err := d.Writer().Exec(statement, stores)
 		require.NoError(t, err, statement)
 	}
 }
@@ -40,12 +40,12 @@ func fill(t *testing.T, s *db.DB, stores int) {
 // on opens the database as the commands do, beside which no server runs.
 func on(t *testing.T, address string) (*shard.Cluster, *db.DB) {
 	t.Helper()
-	s, err := hook.Open(t.Context(), db.Config{URL: address, MaxConns: 4, Settings: map[string]string{"application_name": "storefront shard"}})
+	d, err := hook.Open(t.Context(), db.Config{URL: address, MaxConns: 4, Settings: map[string]string{"application_name": "storefront shard"}})
 	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, s.Close()) })
-	cluster, err := shard.New(s)
+	t.Cleanup(func() { require.NoError(t, d.Close()) })
+	cluster, err := shard.New(d)
 	require.NoError(t, err)
-	return cluster, s
+	return cluster, d
 }
 
 func TestOnlyPostgresIsSharded(t *testing.T) {
@@ -59,7 +59,7 @@ func TestApplyDistributesTheRowsThatAreThere(t *testing.T) {
 	t.Parallel()
 	dbtest.RequireCitus(t)
 	address := dbtest.EmptyURL(t, dbtest.Postgres)
-	cluster, s := on(t, address)
+	cluster, d := on(t, address)
 	apply := func() (steps []string, tables int, err error) {
 		tables, err = cluster.Apply(t.Context(), func(step string) { steps = append(steps, step) })
 		return steps, tables, err
@@ -69,12 +69,12 @@ func TestApplyDistributesTheRowsThatAreThere(t *testing.T) {
 	// The rows are those of release 2026-09.
 	files, err := migrations.FS(dialect.Postgres)
 	require.NoError(t, err)
-	provider, err := goose.NewProvider(goose.DialectPostgres, s.Writer(), files, goose.WithDisableGlobalRegistry(true))
+	provider, err := goose.NewProvider(goose.DialectPostgres, d.Writer(), files, goose.WithDisableGlobalRegistry(true))
 	require.NoError(t, err)
 	_, err = provider.UpTo(t.Context(), 1)
 	require.NoError(t, err)
-	fill(t, s, 20)
-	require.NoError(t, s.Migrate(t.Context(), func(db.Migration) {}))
+	fill(t, d, 20)
+	require.NoError(t, d.Migrate(t.Context(), func(db.Migration) {}))
 	_, _, err = apply()
 	require.ErrorContains(t, err, "CREATE EXTENSION citus")
 	require.NoError(t, dbtest.AddNodes(t.Context(), address))
@@ -115,27 +115,27 @@ func TestApplyDistributesTheRowsThatAreThere(t *testing.T) {
 	require.Zero(t, tables)
 
 	for from, want := range map[string]int{"customers": 20, "orders": 60, "order_items": 60, "row_deltas": 0, "row_counts": 80} {
-		require.Equal(t, want, dbtest.Count(t, s, from), from)
+		require.Equal(t, want, dbtest.Count(t, d, from), from)
 	}
 	plan, err = cluster.Plan(t.Context())
 	require.NoError(t, err)
 	require.Empty(t, plan.Pending())
 	for _, table := range shard.Tables() {
-		require.Zero(t, dbtest.Count(t, s, "(SELECT 1 WHERE pg_relation_size('"+table+"') > 0) x"), "the coordinator keeps no copy of %s", table)
+		require.Zero(t, dbtest.Count(t, d, "(SELECT 1 WHERE pg_relation_size('"+table+"') > 0) x"), "the coordinator keeps no copy of %s", table)
 	}
 	// A second order of a customer of another store is refused, and the one of its own is counted.
 	insert := `INSERT INTO orders (id, store_id, reference, amount, platform_fee_percent, customer_id, created_at, updated_at)
  VALUES (gen_random_uuid(), $1, 'new', 1, 0, $2, now(), now())`
 	var store, customer uuid.UUID
-	require.NoError(t, s.Reader().QueryRow("SELECT store_id, id FROM customers LIMIT 1").Scan(&store, &customer))
-	_, err = s.Writer().Exec(insert, uuid.New(), customer)
+	require.NoError(t, d.Reader().QueryRow("SELECT store_id, id FROM customers LIMIT 1").Scan(&store, &customer))
+	_, err = d.Writer().Exec(insert, uuid.New(), customer)
 	require.ErrorContains(t, err, "orders_customers_orders")
-	_, err = s.Writer().Exec(insert, store, customer)
+	_, err = d.Writer().Exec(insert, store, customer)
 	require.NoError(t, err)
-	require.Equal(t, 1, dbtest.Count(t, s, "row_deltas"))
+	require.Equal(t, 1, dbtest.Count(t, d, "row_deltas"))
 
 	// A later release migrates it: today's migrations are not repeated, and what one may do works in one transaction.
-	require.NoError(t, s.Migrate(t.Context(), func(m db.Migration) { t.Errorf("%s is applied again", m.Name) }))
+	require.NoError(t, d.Migrate(t.Context(), func(m db.Migration) { t.Errorf("%s is applied again", m.Name) }))
 	later := fstest.MapFS{"00099_later.sql": {Data: []byte(migrations.Header + `SET LOCAL lock_timeout = '5s';
 CREATE TABLE "coupons" ("id" uuid NOT NULL, "store_id" uuid NOT NULL, PRIMARY KEY ("id", "store_id"));
 ALTER TABLE "stores" ADD COLUMN "motto" character varying NULL;
@@ -143,18 +143,18 @@ ALTER TABLE "orders" ADD COLUMN "coupon_id" uuid NULL;
 ALTER TABLE "orders" ADD COLUMN "weight" bigint NOT NULL DEFAULT 7;
 CREATE INDEX "order_store_id_coupon_id" ON "orders" ("store_id", "coupon_id");
 `)}}
-	provider, err = goose.NewProvider(goose.DialectPostgres, s.Writer(), later, goose.WithDisableGlobalRegistry(true))
+	provider, err = goose.NewProvider(goose.DialectPostgres, d.Writer(), later, goose.WithDisableGlobalRegistry(true))
 	require.NoError(t, err)
 	_, err = provider.Up(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, 61, dbtest.Count(t, s, "orders WHERE weight = 7 AND coupon_id IS NULL"))
+	require.Equal(t, 61, dbtest.Count(t, d, "orders WHERE weight = 7 AND coupon_id IS NULL"))
 }
 
 // What an operator has taken away or moved by hand is named.
 func TestWhatIsMissingOrMisplacedIsNamed(t *testing.T) {
 	t.Parallel()
 	dbtest.RequireCitus(t)
-	cluster, s := on(t, dbtest.URL(t, dbtest.Postgres))
+	cluster, d := on(t, dbtest.URL(t, dbtest.Postgres))
 	named := func() []string {
 		missing, err := cluster.Missing(t.Context())
 		require.NoError(t, err)
@@ -167,7 +167,7 @@ func TestWhatIsMissingOrMisplacedIsNamed(t *testing.T) {
 		"ALTER TABLE orders DROP CONSTRAINT orders_customers_orders", "DROP TRIGGER commit_in_two_phases ON webhooks",
 		"SELECT undistribute_table('outbox')", "SELECT create_reference_table('tallies')",
 	} {
-		_, err := s.Writer().Exec(statement)
+		_, err := d.Writer().Exec(statement)
 		require.NoError(t, err, statement)
 	}
 	require.Equal(t, []string{
@@ -181,11 +181,11 @@ func TestApplyThatIsKilledLeavesTheDatabaseAsItWas(t *testing.T) {
 	t.Parallel()
 	dbtest.RequireCitus(t)
 	address := dbtest.EmptyURL(t, dbtest.Postgres)
-	cluster, s := on(t, address)
-	require.NoError(t, s.Migrate(t.Context(), func(db.Migration) {}))
-	fill(t, s, 5)
+	cluster, d := on(t, address)
+	require.NoError(t, d.Migrate(t.Context(), func(db.Migration) {}))
+	fill(t, d, 5)
 	require.NoError(t, dbtest.AddNodes(t.Context(), address))
-	keys := dbtest.Count(t, s, "pg_constraint WHERE contype = 'f'")
+	keys := dbtest.Count(t, d, "pg_constraint WHERE contype = 'f'")
 	for _, at := range []string{"distribute orders", "add the key", "free the coordinator's copy", "commit"} {
 		ctx, kill := context.WithCancel(t.Context())
 		_, err := cluster.Apply(ctx, func(step string) {
@@ -194,25 +194,25 @@ func TestApplyThatIsKilledLeavesTheDatabaseAsItWas(t *testing.T) {
 			}
 		})
 		require.Error(t, err, at)
-		require.Equal(t, keys, dbtest.Count(t, s, "pg_constraint WHERE contype = 'f'"), at)
-		require.Zero(t, dbtest.Count(t, s, "pg_dist_partition"), at)
-		require.Equal(t, 15, dbtest.Count(t, s, "orders"), at)
+		require.Equal(t, keys, dbtest.Count(t, d, "pg_constraint WHERE contype = 'f'"), at)
+		require.Zero(t, dbtest.Count(t, d, "pg_dist_partition"), at)
+		require.Equal(t, 15, dbtest.Count(t, d, "orders"), at)
 	}
 	_, err := cluster.Apply(t.Context(), func(string) {})
 	require.NoError(t, err)
-	require.Equal(t, 15, dbtest.Count(t, s, "orders"))
+	require.Equal(t, 15, dbtest.Count(t, d, "orders"))
 }
 
 // A store with a shard of its own keeps its rows, and isolating it again does nothing.
 func TestIsolateGivesAStoreAShardOfItsOwn(t *testing.T) {
 	t.Parallel()
 	dbtest.RequireCitus(t)
-	cluster, s := on(t, dbtest.URL(t, dbtest.Postgres))
-	fill(t, s, 12)
-	_, err := s.Writer().Exec(`INSERT INTO row_counts (store_id, kind, days, first_day, status, type, total)
+	cluster, d := on(t, dbtest.URL(t, dbtest.Postgres))
+	fill(t, d, 12)
+	_, err := d.Writer().Exec(`INSERT INTO row_counts (store_id, kind, days, first_day, status, type, total)
  SELECT id, 'orders', 32, 0, '', '', substr(slug, 2)::int FROM stores`)
 	require.NoError(t, err)
-	_, err = s.Writer().Exec(`WITH made AS (
+	_, err = d.Writer().Exec(`WITH made AS (
   INSERT INTO api_keys (id, store_id, name, fingerprint, hint, scopes, expires_at, created_at)
   SELECT gen_random_uuid(), id, slug, convert_to(slug, 'UTF8'), 'x', '[]', now(), now() FROM stores RETURNING id, name)
  INSERT INTO rate_counters (id, minute, count)
@@ -249,6 +249,6 @@ func TestIsolateGivesAStoreAShardOfItsOwn(t *testing.T) {
 	require.NoError(t, err)
 	hot.Alone = true
 	require.Equal(t, hot, after.Largest[0])
-	require.Equal(t, 3, dbtest.Count(t, s, "orders WHERE store_id = $1", hot.ID))
-	require.Equal(t, 36, dbtest.Count(t, s, "orders"))
+	require.Equal(t, 3, dbtest.Count(t, d, "orders WHERE store_id = $1", hot.ID))
+	require.Equal(t, 36, dbtest.Count(t, d, "orders"))
 }

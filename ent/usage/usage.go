@@ -108,8 +108,8 @@ type Recorder struct {
 }
 
 // New returns a recorder for a database. The caller runs Run.
-func New(s *db.DB, log *slog.Logger) *Recorder {
-	return &Recorder{db: s, log: log, tallies: map[subject]count{}, ofKey: map[uuid.UUID]int{}}
+func New(d *db.DB, log *slog.Logger) *Recorder {
+	return &Recorder{db: d, log: log, tallies: map[subject]count{}, ofKey: map[uuid.UUID]int{}}
 }
 
 // Dropped returns how many uses were dropped because memory had no room for them.
@@ -274,10 +274,10 @@ func (l *Recorder) forgettings(ctx context.Context, since []Refused) (at map[uui
 	return at, nil
 }
 
-func write[Row any](ctx context.Context, s *db.DB, statement string, rows []Row) error {
+func write[Row any](ctx context.Context, d *db.DB, statement string, rows []Row) error {
 	set, err := json.Marshal(rows)
 	if err == nil {
-		_, err = s.Writer().ExecContext(ctx, db.ByDialect(s, postgres, sqlite)[statement], string(set))
+		_, err = d.Writer().ExecContext(ctx, db.ByDialect(d, postgres, sqlite)[statement], string(set))
 	}
 	if err != nil {
 		return fmt.Errorf("write usage: %w", err)
@@ -295,14 +295,14 @@ type Tally struct {
 }
 
 // Tallies lists the counts of the subjects since a time, oldest first.
-func Tallies(ctx context.Context, s *db.DB, storeID uuid.UUID, subjects []uuid.UUID, since time.Time) ([]Tally, error) {
-	of := entsql.Dialect(s.Dialect()).Select("subject_id", "began_at", "succeeded", "failed", "duration_ms").
+func Tallies(ctx context.Context, d *db.DB, storeID uuid.UUID, subjects []uuid.UUID, since time.Time) ([]Tally, error) {
+	of := entsql.Dialect(d.Dialect()).Select("subject_id", "began_at", "succeeded", "failed", "duration_ms").
 		From(entsql.Table("tallies")).Where(entsql.And(entsql.EQ("store_id", storeID), entsql.GTE("began_at", since))).OrderBy(
 		"began_at")
 	entsql.FieldIn("subject_id", subjects...)(of)
 	query, args := of.Query()
 	all := []Tally{}
-	for row := range db.Rows(ctx, s.Reader(), query, args...) {
+	for row := range db.Rows(ctx, d.Reader(), query, args...) {
 		var t Tally
 		var millis int64
 		if err := row.Scan(&t.SubjectID, &t.BeganAt, &t.Succeeded, &t.Failed, &millis); err != nil {
@@ -315,11 +315,11 @@ func Tallies(ctx context.Context, s *db.DB, storeID uuid.UUID, subjects []uuid.U
 }
 
 // RefusedOf lists the refused requests of a key, newest first: at most limit.
-func RefusedOf(ctx context.Context, s *db.DB, storeID, keyID uuid.UUID, limit int) ([]Refused, error) {
+func RefusedOf(ctx context.Context, d *db.DB, storeID, keyID uuid.UUID, limit int) ([]Refused, error) {
 	all := []Refused{}
-	for row := range db.Rows(ctx, s.Reader(), `SELECT store_id, key_id, request_id, method, route, code, status, fields, created_at
+	for row := range db.Rows(ctx, d.Reader(), `SELECT store_id, key_id, request_id, method, route, code, status, fields, created_at
  FROM refused_requests WHERE store_id = $1 AND key_id = $2 AND created_at >= $3 ORDER BY id DESC LIMIT $4`,
-		storeID, keyID, s.Now().Add(-Retention), limit) {
+		storeID, keyID, d.Now().Add(-Retention), limit) {
 		var r Refused
 		var fields string
 		err := row.Scan(&r.StoreID, &r.KeyID, &r.RequestID, &r.Method, &r.Route, &r.Code, &r.Status, &fields, &r.At)

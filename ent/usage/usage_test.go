@@ -21,9 +21,9 @@ var noon = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 
 func TestUsesAreCountedAcrossProcesses(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.DB) {
+	dbtest.Run(t, func(t *testing.T, d *db.DB) {
 		store, key, other := uuid.New(), uuid.New(), uuid.New()
-		logs := []*usage.Recorder{usage.New(s, slog.Default()), usage.New(s, slog.Default())}
+		logs := []*usage.Recorder{usage.New(d, slog.Default()), usage.New(d, slog.Default())}
 		var all sync.WaitGroup
 		for i, l := range logs {
 			all.Go(func() {
@@ -39,14 +39,14 @@ func TestUsesAreCountedAcrossProcesses(t *testing.T) {
 		}
 		all.Wait()
 		day := noon.Truncate(24 * time.Hour)
-		found, err := usage.Tallies(t.Context(), s, store, []uuid.UUID{key, other}, day)
+		found, err := usage.Tallies(t.Context(), d, store, []uuid.UUID{key, other}, day)
 		require.NoError(t, err)
 		require.Equal(t, []usage.Tally{
 			{SubjectID: key, BeganAt: day, Succeeded: 180, Failed: 20, Took: 600 * time.Millisecond},
 			{SubjectID: other, BeganAt: noon, Succeeded: 100, Took: 100 * time.Second},
 			{SubjectID: other, BeganAt: noon.Add(time.Hour), Succeeded: 100, Took: 100 * time.Second},
 		}, found)
-		found, err = usage.Tallies(t.Context(), s, uuid.New(), []uuid.UUID{key}, day)
+		found, err = usage.Tallies(t.Context(), d, uuid.New(), []uuid.UUID{key}, day)
 		require.NoError(t, err)
 		require.Empty(t, found, "another store's")
 	})
@@ -54,16 +54,16 @@ func TestUsesAreCountedAcrossProcesses(t *testing.T) {
 
 func TestTheNewestRefusedRequestsOfAKeyAreKept(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.DB) {
+	dbtest.Run(t, func(t *testing.T, d *db.DB) {
 		store, noisy, quiet := uuid.New(), uuid.New(), uuid.New()
-		l := usage.New(s, slog.Default())
+		l := usage.New(d, slog.Default())
 		refused := func(key uuid.UUID, at time.Time) usage.Refused {
 			return usage.Refused{
 				StoreID: store, KeyID: key, RequestID: uuid.New(), Method: "GET", Route: "/v1/orders", Code: "validation_failed", Status: 400,
 				Fields: []string{"pageSize", "two\nlines", strings.Repeat("é", 100)}, At: at,
 			}
 		}
-		now := s.Now()
+		now := d.Now()
 		first := refused(quiet, now.Add(-time.Hour))
 		l.Refuse(first)
 		for i := range usage.MaxKept/20 + 3 {
@@ -73,17 +73,17 @@ func TestTheNewestRefusedRequestsOfAKeyAreKept(t *testing.T) {
 			require.NoError(t, l.Flush(t.Context()))
 		}
 		require.EqualValues(t, (usage.MaxKept/20+3)*10, l.Dropped(), "20 of a key between two writes")
-		kept, err := usage.RefusedOf(t.Context(), s, store, noisy, 1000)
+		kept, err := usage.RefusedOf(t.Context(), d, store, noisy, 1000)
 		require.NoError(t, err)
 		require.Len(t, kept, usage.MaxKept)
 		require.Equal(t, now.Add(time.Duration((usage.MaxKept/20+2)*30+19)*time.Millisecond), kept[0].At.UTC(), "newest first")
-		kept, err = usage.RefusedOf(t.Context(), s, store, quiet, 10)
+		kept, err = usage.RefusedOf(t.Context(), d, store, quiet, 10)
 		require.NoError(t, err)
 		require.Len(t, kept, 1)
 		kept[0].At = kept[0].At.UTC()
 		first.Fields = []string{"pageSize", "two lines", strings.Repeat("é", 32)}
 		require.Equal(t, first, kept[0], "everything but what is too long")
-		kept, err = usage.RefusedOf(t.Context(), s, uuid.New(), noisy, 10)
+		kept, err = usage.RefusedOf(t.Context(), d, uuid.New(), noisy, 10)
 		require.NoError(t, err)
 		require.Empty(t, kept, "another store's")
 	})
@@ -91,8 +91,8 @@ func TestTheNewestRefusedRequestsOfAKeyAreKept(t *testing.T) {
 
 func TestCountsSurviveADatabaseThatIsAway(t *testing.T) {
 	t.Parallel()
-	s := dbtest.New(t, dbtest.SQLite, db.Config{})
-	l, store, key := usage.New(s, slog.New(slog.DiscardHandler)), uuid.New(), uuid.New()
+	d := dbtest.New(t, dbtest.SQLite, db.Config{})
+	l, store, key := usage.New(d, slog.New(slog.DiscardHandler)), uuid.New(), uuid.New()
 	l.Count(store, key, noon, usage.Day, true, 0)
 	l.Refuse(usage.Refused{StoreID: store, KeyID: key, At: noon})
 	gone, cancel := context.WithCancel(t.Context())
@@ -101,7 +101,7 @@ func TestCountsSurviveADatabaseThatIsAway(t *testing.T) {
 	require.EqualValues(t, 1, l.Dropped(), "the refused request")
 	l.Count(store, key, noon, usage.Day, true, 0)
 	require.NoError(t, l.Flush(t.Context()))
-	found, err := usage.Tallies(t.Context(), s, store, []uuid.UUID{key}, noon.Add(-usage.Day))
+	found, err := usage.Tallies(t.Context(), d, store, []uuid.UUID{key}, noon.Add(-usage.Day))
 	require.NoError(t, err)
 	require.Len(t, found, 1)
 	require.EqualValues(t, 2, found[0].Succeeded)
@@ -123,15 +123,15 @@ func TestMemoryIsBounded(t *testing.T) {
 // A caller chooses the names of unknown parameters, such as ?a%00b=1.
 func TestNoNameKeepsOtherRefusedRequestsFromBeingWritten(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.DB) {
+	dbtest.Run(t, func(t *testing.T, d *db.DB) {
 		store, key := uuid.New(), uuid.New()
-		l := usage.New(s, slog.Default())
+		l := usage.New(d, slog.Default())
 		for _, name := range []string{"a\x00b", "\x1b[2J", "pageSize"} {
 			l.Refuse(usage.Refused{StoreID: store, KeyID: key, RequestID: uuid.New(), Method: "GET", Route: "/v1/orders",
-				Fields: []string{name}, At: s.Now()})
+				Fields: []string{name}, At: d.Now()})
 		}
 		require.NoError(t, l.Flush(t.Context()))
-		kept, err := usage.RefusedOf(t.Context(), s, store, key, 10)
+		kept, err := usage.RefusedOf(t.Context(), d, store, key, 10)
 		require.NoError(t, err)
 		names := []string{}
 		for _, r := range kept {

@@ -21,17 +21,17 @@ import (
 )
 
 // ofStore counts the rows of a store in every table of the catalogue that has a store.
-func ofStore(t *testing.T, s *db.DB, store uuid.UUID) map[string]int {
+func ofStore(t *testing.T, d *db.DB, store uuid.UUID) map[string]int {
 	t.Helper()
 	tables := "SELECT table_name FROM information_schema.columns WHERE table_schema = 'public' AND column_name = 'store_id'"
-	if s.Dialect() != dbtest.Postgres {
+	if d.Dialect() != dbtest.Postgres {
 		tables = "SELECT m.name FROM sqlite_master m JOIN pragma_table_info(m.name) c WHERE m.type = 'table' AND c.name = 'store_id'"
 	}
 	counts := map[string]int{}
-	for row := range db.Rows(t.Context(), s.Reader(), tables) {
+	for row := range db.Rows(t.Context(), d.Reader(), tables) {
 		var table string
 		require.NoError(t, row.Scan(&table))
-		counts[table] = dbtest.Count(t, s, table+" WHERE store_id = $1", store)
+		counts[table] = dbtest.Count(t, d, table+" WHERE store_id = $1", store)
 	}
 	return counts
 }
@@ -100,47 +100,47 @@ func fill(t *testing.T, b shoptest.Bench, orders int) uuid.UUID {
 // A store is deleted from every table of the catalogue, once its time has come; others keep all that they have.
 func TestNothingIsLeftOfADeletedStore(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.DB) {
-		b := shoptest.New(t, s, shop.Options{})
+	dbtest.Run(t, func(t *testing.T, d *db.DB) {
+		b := shoptest.New(t, d, shop.Options{})
 		other := b
 		other.Ctx = b.NewStore("other")
 		gone, stays := fill(t, b, 300), fill(t, other, 20)
-		kept := ofStore(t, s, stays)
-		_, err := s.Writer().Exec("INSERT INTO rate_counters (id, minute, count) SELECT id, 1, 1 FROM api_keys")
+		kept := ofStore(t, d, stays)
+		_, err := d.Writer().Exec("INSERT INTO rate_counters (id, minute, count) SELECT id, 1, 1 FROM api_keys")
 		require.NoError(t, err)
-		due, err := erase.DueStores(t.Context(), s)
+		due, err := erase.DueStores(t.Context(), d)
 		require.NoError(t, err)
 		require.Empty(t, due)
 		order := func(at time.Time) {
-			_, err := s.Writer().Exec("UPDATE stores SET delete_at = $1 WHERE id = $2", at, gone)
+			_, err := d.Writer().Exec("UPDATE stores SET delete_at = $1 WHERE id = $2", at, gone)
 			require.NoError(t, err)
 		}
-		order(s.Now().Add(time.Hour))
-		due, err = erase.DueStores(t.Context(), s)
+		order(d.Now().Add(time.Hour))
+		due, err = erase.DueStores(t.Context(), d)
 		require.NoError(t, err)
 		require.Empty(t, due, "the grace is not over")
-		order(s.Now().Add(-time.Second))
-		due, err = erase.DueStores(t.Context(), s)
+		order(d.Now().Add(-time.Second))
+		due, err = erase.DueStores(t.Context(), d)
 		require.NoError(t, err)
 		require.Equal(t, []uuid.UUID{gone}, due)
 
 		// Stopped anywhere it goes on.
 		for range 5 {
 			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
-			_ = erase.Store(ctx, s, gone)
+			_ = erase.Store(ctx, d, gone)
 			cancel()
 		}
-		err = erase.Store(t.Context(), s, gone)
+		err = erase.Store(t.Context(), d, gone)
 		require.NoError(t, err)
-		for table, n := range ofStore(t, s, gone) {
+		for table, n := range ofStore(t, d, gone) {
 			require.Zero(t, n, table)
 		}
-		require.Zero(t, dbtest.Count(t, s, "stores WHERE id = $1", gone))
-		require.Equal(t, kept, ofStore(t, s, stays))
-		require.Equal(t, dbtest.Count(t, s, "api_keys"), dbtest.Count(t, s, "rate_counters"), "those of the other's keys are left")
-		err = erase.Store(t.Context(), s, gone)
+		require.Zero(t, dbtest.Count(t, d, "stores WHERE id = $1", gone))
+		require.Equal(t, kept, ofStore(t, d, stays))
+		require.Equal(t, dbtest.Count(t, d, "api_keys"), dbtest.Count(t, d, "rate_counters"), "those of the other's keys are left")
+		err = erase.Store(t.Context(), d, gone)
 		require.NoError(t, err, "it is gone already")
-		due, err = erase.DueStores(t.Context(), s)
+		due, err = erase.DueStores(t.Context(), d)
 		require.NoError(t, err)
 		require.False(t, slices.Contains(due, gone))
 	})

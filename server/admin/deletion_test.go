@@ -285,10 +285,10 @@ func TestAStoreThatIsBeingDeletedIsClosedToItsOperator(t *testing.T) {
 func TestAForgettingEndsBesideAnExport(t *testing.T) {
 	t.Parallel()
 	// Whatever waits for a lock of the file waits longer than the test.
-	dbtest.RunWith(t, db.Config{LockTimeout: time.Hour}, func(t *testing.T, s *db.DB) {
-		w := newTwo(t, s)
+	dbtest.RunWith(t, db.Config{LockTimeout: time.Hour}, func(t *testing.T, d *db.DB) {
+		w := newTwo(t, d)
 		ctx := t.Context()
-		onSQLite := s.Dialect() != dbtest.Postgres
+		onSQLite := d.Dialect() != dbtest.Postgres
 		buyer := func(email string) string {
 			made, err := w.CreateCustomer(ctx, &adminv1.CreateCustomerRequest{Store: "two", Email: &email})
 			require.NoError(t, err)
@@ -309,7 +309,7 @@ func TestAForgettingEndsBesideAnExport(t *testing.T) {
 				receipt := forget(id)
 				require.Equal(t, onSQLite, receipt.GetLogWaitsFor() == "export", receipt)
 			}
-			waiting, err := erase.EmptyLog(ctx, s)
+			waiting, err := erase.EmptyLog(ctx, d)
 			require.NoError(t, err)
 			require.Equal(t, onSQLite, waiting)
 			return done
@@ -317,7 +317,7 @@ func TestAForgettingEndsBesideAnExport(t *testing.T) {
 		require.ErrorIs(t, err, done)
 
 		// Another reader is named as what is known of it.
-		require.NoError(t, s.Snapshot(ctx, "other", func(ctx context.Context, tx *ent.Tx) error {
+		require.NoError(t, d.Snapshot(ctx, "other", func(ctx context.Context, tx *ent.Tx) error {
 			_, err := tx.Store.Query().Count(ctx)
 			require.NoError(t, err)
 			if receipt := forget(first); onSQLite {
@@ -326,7 +326,7 @@ func TestAForgettingEndsBesideAnExport(t *testing.T) {
 			return nil
 		}))
 
-		waiting, err := erase.EmptyLog(ctx, s) // as a worker does
+		waiting, err := erase.EmptyLog(ctx, d) // as a worker does
 		require.NoError(t, err)
 		require.False(t, waiting)
 		for _, id := range []string{first, second} {

@@ -127,7 +127,7 @@ func forgetting(f erase.Forgetting) *adminv1.Forgetting {
 
 // forget calls do for a customer, in the customer's store, and returns the progress. It refuses with customer_not_found.
 func (o *Operator) forget(ctx context.Context, in rowRequest,
-	do func(ctx context.Context, s *db.DB, storeID, customerID uuid.UUID) (erase.Forgetting, error)) (*adminv1.Forgetting, error) {
+	do func(ctx context.Context, d *db.DB, storeID, customerID uuid.UUID) (erase.Forgetting, error)) (*adminv1.Forgetting, error) {
 	return byID(ctx, o, customerKind, in, func(ctx context.Context, id string) (f erase.Forgetting, err error) {
 		missing := func() error { return customerKind.notFound(id) }
 		t, customerID, err := validate.StoreAndID(ctx, id, missing)

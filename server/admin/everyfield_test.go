@@ -62,8 +62,8 @@ func exportedRows(settings *adminv1.StoreSettings) (store *adminv1.ExportedStore
 // What an export has comes out of another installation's export as it went in, whatever fields its messages have.
 func TestAnExportKeepsEveryField(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.DB) {
-		o := admin.New(s, admin.Options{})
+	dbtest.Run(t, func(t *testing.T, d *db.DB) {
+		o := admin.New(d, admin.Options{})
 		store, rows := exportedRows(&adminv1.StoreSettings{UnavailableTypes: []storefrontv1.Product_Type{storefrontv1.Product_EVENT}})
 		store.Settings.DeleteAt = nil // of the installation that it leaves
 		k := kept{lines: map[string][]byte{"store": append(apijson.Marshal(store), '\n')}, at: store.GetStore().GetCreatedAt()}

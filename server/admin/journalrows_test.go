@@ -22,8 +22,8 @@ import (
 // could not read.
 func TestRowsOfJournalsAreReadAsBodies(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.DB) {
-		o := admin.New(s, admin.Options{})
+	dbtest.Run(t, func(t *testing.T, d *db.DB) {
+		o := admin.New(d, admin.Options{})
 		_, err := o.CreateStore(t.Context(), &adminv1.CreateStoreRequest{Name: "S", Slug: "s", Currency: "XAF", Country: "CM"})
 		require.NoError(t, err)
 		at := time.Date(2026, 9, 1, 12, 0, 0, 0, time.UTC)

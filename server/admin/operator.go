@@ -80,8 +80,8 @@ type Options struct {
 }
 
 // New returns the operator of the stores on a database.
-func New(s *db.DB, o Options) *Operator {
-	return &Operator{rules: shop.New(s, o.Shop), webhooks: webhooks.New(s, o.Webhooks), sessions: signin.New(s), db: s,
+func New(d *db.DB, o Options) *Operator {
+	return &Operator{rules: shop.New(d, o.Shop), webhooks: webhooks.New(d, o.Webhooks), sessions: signin.New(d), db: d,
 		exports: make(chan struct{}, maxExports), buckets: o.Shop.Buckets}
 }
 

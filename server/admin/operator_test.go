@@ -28,10 +28,10 @@ type owned struct {
 	store, product, order, link, key string
 }
 
-func newTwo(t *testing.T, s *db.DB) two {
+func newTwo(t *testing.T, d *db.DB) two {
 	t.Helper()
 	ctx := t.Context()
-	w := two{Operator: admin.New(s, admin.Options{})}
+	w := two{Operator: admin.New(d, admin.Options{})}
 	for i, slug := range []string{"one", "two"} {
 		created, err := w.CreateStore(ctx, &adminv1.CreateStoreRequest{Name: slug, Slug: slug, Currency: "XAF", Country: "CM"})
 		require.NoError(t, err)
@@ -63,8 +63,8 @@ func activity(ctx context.Context, t *testing.T, o admin.API, store string, limi
 
 func TestOperatorFindsTheStore(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.DB) {
-		w := newTwo(t, s)
+	dbtest.Run(t, func(t *testing.T, d *db.DB) {
+		w := newTwo(t, d)
 		for _, name := range []string{"two", w.stores[1].store, strings.ToUpper(w.stores[1].store)} {
 			ctx, err := w.In(t.Context(), name)
 			require.NoError(t, err, name)
@@ -132,8 +132,8 @@ func TestOperatorFindsTheOwner(t *testing.T) {
 				return err
 			}},
 	}
-	dbtest.Run(t, func(t *testing.T, s *db.DB) {
-		w := newTwo(t, s)
+	dbtest.Run(t, func(t *testing.T, d *db.DB) {
+		w := newTwo(t, d)
 		untouched := activity(t.Context(), t, w, "one", 100)
 		for _, row := range rows {
 			id := row.id(w.stores[1])
@@ -165,8 +165,8 @@ func TestOperatorFindsTheOwner(t *testing.T) {
 
 func TestOperatorRefusesAnUnknownStore(t *testing.T) {
 	t.Parallel()
-	s := dbtest.New(t, dbtest.SQLite, db.Config{})
-	o := admin.New(s, admin.Options{})
+	d := dbtest.New(t, dbtest.SQLite, db.Config{})
+	o := admin.New(d, admin.Options{})
 	ctx := t.Context()
 	for name, do := range map[string]func() error{
 		"show":   func() error { _, err := o.GetStore(ctx, &adminv1.GetStoreRequest{Store: "nowhere"}); return err },
@@ -194,8 +194,8 @@ func TestOperatorRefusesAnUnknownStore(t *testing.T) {
 // A name is looked up in the store that the request names, an id in the store that owns it.
 func TestOperatorFindsByName(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.DB) {
-		w := newTwo(t, s)
+	dbtest.Run(t, func(t *testing.T, d *db.DB) {
+		w := newTwo(t, d)
 		two := w.stores[1]
 		p, err := w.FindProduct(t.Context(), &adminv1.FindProductRequest{Store: "two", Name: "p"})
 		require.NoError(t, err)

@@ -15,14 +15,14 @@ import (
 
 func TestResealWritesNothingOverWhatItHasNotRead(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.DB) {
+	dbtest.Run(t, func(t *testing.T, d *db.DB) {
 		key := func() seal.Key {
 			k, err := seal.ParseKey(seal.NewKey())
 			require.NoError(t, err)
 			return k
 		}
 		older, current := key(), key()
-		late := New(s, Options{Webhooks: webhooks.Options{Secrets: seal.NewKeyring(older)}})
+		late := New(d, Options{Webhooks: webhooks.Options{Secrets: seal.NewKeyring(older)}})
 		ctx := t.Context()
 		_, err := late.CreateStore(ctx, &adminv1.CreateStoreRequest{Name: "S", Slug: "s", Currency: "XAF", Country: "CM"})
 		require.NoError(t, err)
@@ -30,14 +30,14 @@ func TestResealWritesNothingOverWhatItHasNotRead(t *testing.T) {
 		require.NoError(t, err)
 		id := uuid.MustParse(created.GetWebhook().GetId())
 
-		read := s.Client().Webhook.Query().AllX(ctx)
+		read := d.Client().Webhook.Query().AllX(ctx)
 		_, err = late.RotateSecret(ctx, &adminv1.RotateSecretRequest{Id: id.String()})
 		require.NoError(t, err)
-		before := s.Client().Webhook.GetX(ctx, id)
+		before := d.Client().Webhook.GetX(ctx, id)
 
-		n, err := reseal(ctx, s, seal.NewKeyring(current, older), read)
+		n, err := reseal(ctx, d, seal.NewKeyring(current, older), read)
 		require.NoError(t, err)
 		require.Zero(t, n)
-		require.Equal(t, before.Secret, s.Client().Webhook.GetX(ctx, id).Secret)
+		require.Equal(t, before.Secret, d.Client().Webhook.GetX(ctx, id).Secret)
 	})
 }

@@ -66,9 +66,9 @@ type vault struct {
 	t   *testing.T
 }
 
-func newVault(t *testing.T, s *db.DB, ring *seal.Keyring) vault {
+func newVault(t *testing.T, d *db.DB, ring *seal.Keyring) vault {
 	t.Helper()
-	b := vault{admin.New(s, admin.Options{Webhooks: webhooks.Options{Secrets: ring}}), s, t.Context(), t}
+	b := vault{admin.New(d, admin.Options{Webhooks: webhooks.Options{Secrets: ring}}), d, t.Context(), t}
 	_, err := b.CreateStore(b.ctx, &adminv1.CreateStoreRequest{Name: "S", Slug: "s", Currency: "XAF", Country: "CM"})
 	require.NoError(t, err)
 	return b
@@ -84,8 +84,8 @@ func (b vault) hook() uuid.UUID {
 
 func TestResealSecretsLeavesNothingUnderOlderKeys(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.DB) {
-		b := newVault(t, s, nil)
+	dbtest.Run(t, func(t *testing.T, d *db.DB) {
+		b := newVault(t, d, nil)
 		oldest, older, current := newSecretKey(t), newSecretKey(t), newSecretKey(t)
 		b.seed(0, 250, seal.NewKeyring(older)) // more than a batch
 		b.seed(250, 255, seal.NewKeyring(oldest))
@@ -94,7 +94,7 @@ func TestResealSecretsLeavesNothingUnderOlderKeys(t *testing.T) {
 		entries := b.db.Client().ActivityEntry.Query().CountX(b.ctx)
 
 		var reports []admin.Resealed
-		so, err := admin.ResealSecrets(b.ctx, s, seal.NewKeyring(current, older, oldest),
+		so, err := admin.ResealSecrets(b.ctx, d, seal.NewKeyring(current, older, oldest),
 			func(so admin.Resealed) { reports = append(reports, so) })
 		require.NoError(t, err)
 		require.Equal(t, admin.Resealed{Webhooks: 260, Done: 255}, so)
@@ -106,7 +106,7 @@ func TestResealSecretsLeavesNothingUnderOlderKeys(t *testing.T) {
 		require.Equal(t, before.UpdatedAt, after.UpdatedAt, "the webhook is what it was")
 		require.Equal(t, entries, b.db.Client().ActivityEntry.Query().CountX(b.ctx))
 
-		so, err = admin.ResealSecrets(b.ctx, s, seal.NewKeyring(current), func(admin.Resealed) {})
+		so, err = admin.ResealSecrets(b.ctx, d, seal.NewKeyring(current), func(admin.Resealed) {})
 		require.NoError(t, err)
 		require.Equal(t, admin.Resealed{Webhooks: 260}, so, "nothing is left to do")
 		require.Equal(t, after.Secret, b.db.Client().Webhook.GetX(b.ctx, before.ID).Secret)
@@ -115,19 +115,19 @@ func TestResealSecretsLeavesNothingUnderOlderKeys(t *testing.T) {
 
 func TestResealSecretsGoesOnWhereItWasInterrupted(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.DB) {
-		b := newVault(t, s, nil)
+	dbtest.Run(t, func(t *testing.T, d *db.DB) {
+		b := newVault(t, d, nil)
 		older, current := newSecretKey(t), newSecretKey(t)
 		both := seal.NewKeyring(current, older)
 		b.seed(0, 450, seal.NewKeyring(older))
 
 		ctx, interrupt := context.WithCancel(b.ctx)
-		so, err := admin.ResealSecrets(ctx, s, both, func(admin.Resealed) { interrupt() })
+		so, err := admin.ResealSecrets(ctx, d, both, func(admin.Resealed) { interrupt() })
 		require.ErrorIs(t, err, context.Canceled)
 		require.Equal(t, 200, so.Done)
 		b.opens(both, 450)
 
-		so, err = admin.ResealSecrets(b.ctx, s, both, func(admin.Resealed) {})
+		so, err = admin.ResealSecrets(b.ctx, d, both, func(admin.Resealed) {})
 		require.NoError(t, err)
 		require.Equal(t, admin.Resealed{Webhooks: 450, Done: 250}, so)
 		b.opens(seal.NewKeyring(current), 450)
@@ -136,33 +136,33 @@ func TestResealSecretsGoesOnWhereItWasInterrupted(t *testing.T) {
 
 func TestResealSecretsLeavesWhatItCannotOpen(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.DB) {
-		b := newVault(t, s, nil)
+	dbtest.Run(t, func(t *testing.T, d *db.DB) {
+		b := newVault(t, d, nil)
 		lost, older, current := newSecretKey(t), newSecretKey(t), newSecretKey(t)
 		b.seed(0, 3, seal.NewKeyring(lost))
 		b.seed(3, 8, seal.NewKeyring(older))
-		so, err := admin.ResealSecrets(b.ctx, s, seal.NewKeyring(current, older), func(admin.Resealed) {})
+		so, err := admin.ResealSecrets(b.ctx, d, seal.NewKeyring(current, older), func(admin.Resealed) {})
 		require.NoError(t, err)
 		require.Equal(t, admin.Resealed{Webhooks: 8, Done: 5, Left: 3, Unknown: []string{lost.ID()}}, so)
 		b.opens(seal.NewKeyring(current, lost), 8)
 
-		_, err = s.Writer().ExecContext(b.ctx, `UPDATE webhooks SET secret_key = $1 WHERE secret_key = $2`, older.ID(), lost.ID())
+		_, err = d.Writer().ExecContext(b.ctx, `UPDATE webhooks SET secret_key = $1 WHERE secret_key = $2`, older.ID(), lost.ID())
 		require.NoError(t, err)
-		_, err = admin.ResealSecrets(b.ctx, s, seal.NewKeyring(current, older), func(admin.Resealed) {})
+		_, err = admin.ResealSecrets(b.ctx, d, seal.NewKeyring(current, older), func(admin.Resealed) {})
 		require.ErrorIs(t, err, seal.ErrTampered)
 	})
 }
 
 func TestResealSecretsMeetsChangesThatCameInBetween(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.DB) {
+	dbtest.Run(t, func(t *testing.T, d *db.DB) {
 		older, current := newSecretKey(t), newSecretKey(t)
 		// A server that was not restarted goes on sealing under the older key.
-		late := newVault(t, s, seal.NewKeyring(older))
+		late := newVault(t, d, seal.NewKeyring(older))
 		made := late.hook()
 		both := seal.NewKeyring(current, older)
 		var secret string
-		so, err := admin.ResealSecrets(late.ctx, s, both, func(admin.Resealed) {
+		so, err := admin.ResealSecrets(late.ctx, d, both, func(admin.Resealed) {
 			if secret == "" {
 				w, err := late.RotateSecret(late.ctx, &adminv1.RotateSecretRequest{Id: made.String()})
 				require.NoError(t, err)
@@ -171,13 +171,13 @@ func TestResealSecretsMeetsChangesThatCameInBetween(t *testing.T) {
 		})
 		require.NoError(t, err)
 		require.Equal(t, admin.Resealed{Webhooks: 1, Done: 2}, so)
-		row := s.Client().Webhook.GetX(late.ctx, made)
+		row := d.Client().Webhook.GetX(late.ctx, made)
 		plain, err := seal.NewKeyring(current).Open(row.Secret, row.SecretKey, row.ID[:])
 		require.NoError(t, err)
 		require.Equal(t, secret, plain, "the secret that the owner was shown last")
 
 		// One that never stops doing so is reported, not raced for ever.
-		so, err = admin.ResealSecrets(late.ctx, s, both, func(admin.Resealed) {
+		so, err = admin.ResealSecrets(late.ctx, d, both, func(admin.Resealed) {
 			_, err := late.RotateSecret(late.ctx, &adminv1.RotateSecretRequest{Id: made.String()})
 			require.NoError(t, err)
 		})

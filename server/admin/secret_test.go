@@ -28,11 +28,11 @@ import (
 )
 
 // sealing is an operator of a database with a secret key of its own.
-func sealing(t *testing.T, s *db.DB) *admin.Operator {
+func sealing(t *testing.T, d *db.DB) *admin.Operator {
 	t.Helper()
 	key, err := seal.ParseKey(seal.NewKey())
 	require.NoError(t, err)
-	return admin.New(s, admin.Options{Webhooks: webhooks.Options{Secrets: seal.NewKeyring(key)}})
+	return admin.New(d, admin.Options{Webhooks: webhooks.Options{Secrets: seal.NewKeyring(key)}})
 }
 
 // withSecrets is an export with secrets.
@@ -67,8 +67,8 @@ func TestKeysAndWebhooksAreTakenOver(t *testing.T) {
 		t.Run(way[0]+" to "+way[1], func(t *testing.T) {
 			t.Parallel()
 			ctx := t.Context()
-			s := dbtest.New(t, way[0], db.Config{})
-			from := sealing(t, s)
+			d := dbtest.New(t, way[0], db.Config{})
+			from := sealing(t, d)
 			made, err := from.CreateStore(ctx, &adminv1.CreateStoreRequest{Name: "S", Slug: "s", Currency: "XAF", Country: "CM"})
 			require.NoError(t, err)
 			var secrets []string
@@ -81,7 +81,7 @@ func TestKeysAndWebhooksAreTakenOver(t *testing.T) {
 					_, err := from.DisableWebhook(ctx, &adminv1.DisableWebhookRequest{Id: w.GetWebhook().GetId()})
 					require.NoError(t, err)
 				} else if i == 2 {
-					_, err := s.Writer().ExecContext(ctx, "UPDATE webhooks SET failing_since = created_at WHERE id = $1",
+					_, err := d.Writer().ExecContext(ctx, "UPDATE webhooks SET failing_since = created_at WHERE id = $1",
 						uuid.MustParse(w.GetWebhook().GetId()))
 					require.NoError(t, err)
 				}
@@ -97,12 +97,12 @@ func TestKeysAndWebhooksAreTakenOver(t *testing.T) {
 				case 0:
 					_, err = from.RevokeKey(ctx, &adminv1.RevokeKeyRequest{Id: k.GetKey().GetId()})
 				case 1:
-					_, err = s.Writer().ExecContext(ctx, "UPDATE api_keys SET expires_at = $1, last_used_at = $1 WHERE id = $2",
+					_, err = d.Writer().ExecContext(ctx, "UPDATE api_keys SET expires_at = $1, last_used_at = $1 WHERE id = $2",
 						time.UnixMilli(4_000_000_000).UTC(), uuid.MustParse(k.GetKey().GetId()))
 				}
 				require.NoError(t, err)
 			}
-			_, err = s.Writer().ExecContext(ctx, "UPDATE api_keys SET created_at = $1", time.UnixMilli(3_000_000_000).UTC())
+			_, err = d.Writer().ExecContext(ctx, "UPDATE api_keys SET created_at = $1", time.UnixMilli(3_000_000_000).UTC())
 			require.NoError(t, err)
 
 			exported, plain := withSecrets(t, from, "s"), exportOf(t, from, "s")
@@ -142,7 +142,7 @@ func TestKeysAndWebhooksAreTakenOver(t *testing.T) {
 			require.Equal(t, apierr.SecretKeyMissing, codeOf(err), "before anything is stored")
 			_, err = unsealed.GetStore(ctx, &adminv1.GetStoreRequest{Store: "t"})
 			require.Equal(t, apierr.StoreNotFound, codeOf(err))
-			for _, o := range []*admin.Operator{admin.New(s, admin.Options{}), sealing(t, s)} {
+			for _, o := range []*admin.Operator{admin.New(d, admin.Options{}), sealing(t, d)} {
 				err := o.Export(ctx, &adminv1.ExportStoreRequest{Store: "s", WithSecrets: true}, func(*adminv1.ExportStoreResponse) error { return nil })
 				require.Equal(t, apierr.SecretKeyMissing, codeOf(err), "no key, or another one")
 			}
@@ -170,9 +170,9 @@ func TestSecretsAreTheOperatorsOnly(t *testing.T) {
 // Rows with secrets are held to the rules by which keys and webhooks are made, and to what is here already.
 func TestRowsWithSecretsAreChecked(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.DB) {
+	dbtest.Run(t, func(t *testing.T, d *db.DB) {
 		ctx := t.Context()
-		o := sealing(t, s)
+		o := sealing(t, d)
 		ids := map[string]string{}
 		for _, slug := range []string{"a", "b"} {
 			made, err := o.CreateStore(ctx, &adminv1.CreateStoreRequest{Name: "S", Slug: slug, Currency: "XAF", Country: "CM"})

@@ -78,7 +78,7 @@ func withoutStores(lines []byte) string {
 }
 
 // history changes a store at random, by the rules, and returns the ids of its products.
-func history(t *rapid.T, o *admin.Operator, s *db.DB, slug string) []string {
+func history(t *rapid.T, o *admin.Operator, d *db.DB, slug string) []string {
 	ctx := context.Background()
 	var products, orders, links, customers []string
 	one := func(of []string) string { return rapid.SampledFrom(of).Draw(t, "which") }
@@ -150,12 +150,12 @@ func history(t *rapid.T, o *admin.Operator, s *db.DB, slug string) []string {
 	// Who was forgotten, and an event about them.
 	_, err = o.CreateCustomer(ctx, &adminv1.CreateCustomerRequest{Store: slug, Email: new(uuid.NewString() + "@forgotten.invalid")})
 	require.NoError(t, err)
-	_, err = s.Writer().ExecContext(ctx, "INSERT INTO events (id, store_id, type, payload, created_at) VALUES ($1, $2, $3, $4, $5)",
+	_, err = d.Writer().ExecContext(ctx, "INSERT INTO events (id, store_id, type, payload, created_at) VALUES ($1, $2, $3, $4, $5)",
 		uuid.Must(uuid.NewV7()), uuid.MustParse(store.GetId()), "order.paid", []byte(`{"forgotten":true}`),
 		time.UnixMilli(1_790_000_000_000).UTC())
 	require.NoError(t, err)
 	for i, status := range []string{"succeeded", "failed", "cancelled"} {
-		_, err := s.Writer().ExecContext(ctx, `INSERT INTO finished_deliveries (id, store_id, webhook_id, event_id, event_type, status,
+		_, err := d.Writer().ExecContext(ctx, `INSERT INTO finished_deliveries (id, store_id, webhook_id, event_id, event_type, status,
  attempts, created_at, finished_at) VALUES ($1, $2, $3, $4, 'order.paid', $5, $6, $7, $7)`, uuid.Must(uuid.NewV7()),
 			uuid.MustParse(store.GetId()),
 			uuid.New(), uuid.New(), status, []byte(`[{"number":1,"startedAt":"2026-01-01T00:00:00.000Z","durationMs":7,"statusCode":500,`+
@@ -205,8 +205,8 @@ func TestAnExportIsImportedWhole(t *testing.T) {
 		{dbtest.Postgres, dbtest.SQLite}, {dbtest.Postgres, dbtest.Postgres}} {
 		t.Run(way[0]+" to "+way[1], func(t *testing.T) {
 			t.Parallel()
-			s, target := dbtest.New(t, way[0], db.Config{}), dbtest.New(t, way[1], db.Config{})
-			from, to := admin.New(s, admin.Options{}), admin.New(target, admin.Options{})
+			d, target := dbtest.New(t, way[0], db.Config{}), dbtest.New(t, way[1], db.Config{})
+			from, to := admin.New(d, admin.Options{}), admin.New(target, admin.Options{})
 			n := 0
 			rapid.Check(t, func(t *rapid.T) {
 				n++
@@ -216,14 +216,14 @@ func TestAnExportIsImportedWhole(t *testing.T) {
 					Description: new("d"), SocialLinks: map[string]string{"x": "https://x.example/s"}, PlatformFeePercent: new(2.5),
 					UnavailableTypes: []storefrontv1.Product_Type{storefrontv1.Product_EVENT}})
 				require.NoError(t, err)
-				products := history(t, from, s, slug)
+				products := history(t, from, d, slug)
 				exported := exportOf(t, from, slug)
 				require.Positive(t, exported.importInto(t, to, slug, true))
 				require.Zero(t, exported.importInto(t, to, slug, true), "again: nothing twice")
 				found, err := from.GetStore(t.Context(), &adminv1.GetStoreRequest{Store: slug})
 				require.NoError(t, err)
 				var orders []byte
-				require.NoError(t, resource.EachOrder(t.Context(), s.Reader(), tenant.Store{ID: uuid.MustParse(found.GetId()),
+				require.NoError(t, resource.EachOrder(t.Context(), d.Reader(), tenant.Store{ID: uuid.MustParse(found.GetId()),
 					Currency: money}, 1, func(o *storefrontv1.Order) error {
 					orders = append(apijson.Append(orders, o), '\n')
 					return nil
@@ -249,8 +249,8 @@ func TestAnExportIsImportedWhole(t *testing.T) {
 // An export is of one instant, though the store sells all the while; and it can be streamed by a few at a time only.
 func TestAnExportIsOfOneInstant(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.DB) {
-		w := newTwo(t, s)
+	dbtest.Run(t, func(t *testing.T, d *db.DB) {
+		w := newTwo(t, d)
 		before := exportOf(t, w, "one")
 		first := true
 		require.NoError(t, w.Export(t.Context(), &adminv1.ExportStoreRequest{Store: "one"},
@@ -282,8 +282,8 @@ func TestAnExportIsOfOneInstant(t *testing.T) {
 // An import is refused where it would mix with what is there.
 func TestAnExportIsRefused(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.DB) {
-		w := newTwo(t, s)
+	dbtest.Run(t, func(t *testing.T, d *db.DB) {
+		w := newTwo(t, d)
 		exported := exportOf(t, w, "one")
 		other := admin.New(dbtest.New(t, dbtest.SQLite, db.Config{}), admin.Options{})
 		for slug, of := range map[string][2]string{"eur": {"EUR", "CM"}, "fr": {"XAF", "FR"}, "full": {"XAF", "CM"}} {

@@ -27,11 +27,11 @@ import (
 )
 
 // newHooked is an operator of two stores with one webhook each, whose ids it returns.
-func newHooked(t *testing.T, s *db.DB) (o *admin.Operator, one, two string) {
+func newHooked(t *testing.T, d *db.DB) (o *admin.Operator, one, two string) {
 	t.Helper()
 	key, err := seal.ParseKey(seal.NewKey())
 	require.NoError(t, err)
-	o = admin.New(s, admin.Options{Webhooks: webhooks.Options{Secrets: seal.NewKeyring(key)}})
+	o = admin.New(d, admin.Options{Webhooks: webhooks.Options{Secrets: seal.NewKeyring(key)}})
 	ids := make([]string, 2)
 	for i, slug := range []string{"one", "two"} {
 		_, err := o.CreateStore(t.Context(), &adminv1.CreateStoreRequest{Name: slug, Slug: slug, Currency: "XAF", Country: "CM"})
@@ -86,8 +86,8 @@ func TestOperatorFindsTheOwnerOfAWebhook(t *testing.T) {
 			return err
 		}},
 	}
-	dbtest.Run(t, func(t *testing.T, s *db.DB) {
-		o, _, id := newHooked(t, s)
+	dbtest.Run(t, func(t *testing.T, d *db.DB) {
+		o, _, id := newHooked(t, d)
 		untouched := activity(t.Context(), t, o, "one", 100)
 		for _, row := range rows {
 			for _, unknown := range []string{uuid.NewString(), "", "x", "{" + id + "}", strings.ReplaceAll(id, "-", "")} {
@@ -113,8 +113,8 @@ func TestOperatorFindsTheOwnerOfAWebhook(t *testing.T) {
 
 func TestOperatorFindsTheOwnerOfADelivery(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.DB) {
-		o, _, id := newHooked(t, s)
+	dbtest.Run(t, func(t *testing.T, d *db.DB) {
+		o, _, id := newHooked(t, d)
 		ctx := t.Context()
 		ping, err := o.PingWebhook(ctx, &adminv1.PingWebhookRequest{Id: id})
 		require.NoError(t, err)
@@ -149,14 +149,14 @@ func TestOperatorFindsTheOwnerOfADelivery(t *testing.T) {
 func TestOperatorWaitsForAResendThatAnotherProcessTook(t *testing.T) {
 	t.Parallel()
 	const n = 1100
-	dbtest.Run(t, func(t *testing.T, s *db.DB) {
-		o, _, webhook := newHooked(t, s)
+	dbtest.Run(t, func(t *testing.T, d *db.DB) {
+		o, _, webhook := newHooked(t, d)
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		within, err := o.In(ctx, "two")
 		require.NoError(t, err)
 		owner, _, _ := tenant.From(within)
-		require.NoError(t, hook.WithTx(within, s, func(ctx context.Context, tx *ent.Tx) error {
+		require.NoError(t, hook.WithTx(within, d, func(ctx context.Context, tx *ent.Tx) error {
 			many := make([]*ent.EventCreate, n)
 			for i := range many {
 				at := hook.Time(ctx).Add(-time.Hour)
@@ -165,7 +165,7 @@ func TestOperatorWaitsForAResendThatAnotherProcessTook(t *testing.T) {
 			}
 			return tx.Event.CreateBulk(many...).Exec(ctx)
 		}))
-		other := webhooks.New(s, webhooks.Options{})
+		other := webhooks.New(d, webhooks.Options{})
 		since := time.Unix(0, 0)
 		var taken queue.Resend
 		seen := 0
@@ -186,7 +186,7 @@ func TestOperatorWaitsForAResendThatAnotherProcessTook(t *testing.T) {
 		require.Equal(t, adminv1.Resend_finished, done.GetState())
 		require.EqualValues(t, n, done.GetResent())
 		require.Equal(t, taken.ID.String(), done.GetId())
-		require.Equal(t, n, dbtest.Count(t, s, "deliveries"))
+		require.Equal(t, n, dbtest.Count(t, d, "deliveries"))
 
 		cancel()
 		_, err = admin.Resend(ctx, o, in, func(*adminv1.Resend) {})

@@ -21,12 +21,12 @@ import (
 func BenchmarkGateAdmit(b *testing.B) {
 	for _, name := range dbtest.Databases() {
 		b.Run(name, func(b *testing.B) {
-			s := dbtest.New(b, name, db.Config{})
+			d := dbtest.New(b, name, db.Config{})
 			text := auth.NewKey(uuid.New())
 			fingerprint := auth.Fingerprint(text)
 			shop := tenant.Store{ID: uuid.Must(uuid.NewV7())}
 			ctx := tenant.With(b.Context(), shop, tenant.Actor{Type: tenant.ActorOperator})
-			require.NoError(b, hook.WithTx(ctx, s, func(ctx context.Context, tx *ent.Tx) error {
+			require.NoError(b, hook.WithTx(ctx, d, func(ctx context.Context, tx *ent.Tx) error {
 				err := tx.Store.Create().SetID(shop.ID).SetName("Kiosk").SetSlug("kiosk").SetURL("https://example.com").
 					SetCurrency("XAF").SetCountry("CM").SetCreatedAt(time.Now()).SetUpdatedAt(time.Now()).Exec(ctx)
 				if err != nil {
@@ -35,12 +35,12 @@ func BenchmarkGateAdmit(b *testing.B) {
 				return tx.ApiKey.Create().SetStoreID(shop.ID).SetName("Till").SetFingerprint(fingerprint[:]).
 					SetHint(auth.Hint(text)).SetScopes(auth.Scopes()).SetCreatedAt(time.Now()).Exec(ctx)
 			}))
-			gate, header := auth.NewGate(s, auth.Options{}), []string{"Bearer " + text}
+			gate, header := auth.NewGate(d, auth.Options{}), []string{"Bearer " + text}
 			b.Run("lookup", func(b *testing.B) {
 				b.ReportAllocs()
 				for b.Loop() {
 					var id uuid.UUID
-					err := s.Reader().QueryRowContext(ctx, "SELECT id FROM api_keys WHERE fingerprint = $1", fingerprint[:]).Scan(&id)
+					err := d.Reader().QueryRowContext(ctx, "SELECT id FROM api_keys WHERE fingerprint = $1", fingerprint[:]).Scan(&id)
 					require.NoError(b, err)
 				}
 			})

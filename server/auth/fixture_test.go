@@ -90,10 +90,10 @@ func (f *fixture) open() *db.DB {
 func (f *fixture) openWith(c db.Config) *db.DB {
 	f.Helper()
 	c.URL, c.MaxConns = f.url, 8
-	s, err := hook.Open(f.Context(), c)
+	d, err := hook.Open(f.Context(), c)
 	require.NoError(f, err)
-	f.Cleanup(func() { require.NoError(f, s.Close()) })
-	return s
+	f.Cleanup(func() { require.NoError(f, d.Close()) })
+	return d
 }
 
 // another is the gate of another server on the same database.

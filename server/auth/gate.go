@@ -54,10 +54,10 @@ type Gate struct {
 }
 
 // NewGate returns a gate for a database's keys and counters. The caller must also call Run.
-func NewGate(s *db.DB, o Options) *Gate {
+func NewGate(d *db.DB, o Options) *Gate {
 	blocked, _ := lru.New[netip.Prefix, int64](maxBlocked) // lru.New fails only for a size below 1
 	g := &Gate{log: cmp.Or(o.Log, slog.Default()), clock: o.Clock, blocked: blocked, flushEvery: flushEvery}
-	g.useDatabase(s)
+	g.useDatabase(d)
 	return g
 }
 

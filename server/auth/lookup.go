@@ -41,10 +41,10 @@ type lookupResult struct {
 }
 
 // useDatabase sets the gate's statements and the pools that run them.
-func (g *Gate) useDatabase(s *db.DB) {
-	g.db, g.writer = s, db.ByDialect(s, s.Admissions, s.Writer)()
-	g.statements = db.Statements(db.ByDialect(s, postgresSQL, sqliteSQL))
-	g.known = db.ByDialect(s, (&batcher{run: g.findCountingInDatabase}).find, g.findCountingInMemory)
+func (g *Gate) useDatabase(d *db.DB) {
+	g.db, g.writer = d, db.ByDialect(d, d.Admissions, d.Writer)()
+	g.statements = db.Statements(db.ByDialect(d, postgresSQL, sqliteSQL))
+	g.known = db.ByDialect(d, (&batcher{run: g.findCountingInDatabase}).find, g.findCountingInMemory)
 }
 
 // find looks up the key with its store and counts the request: on the key's counter if the key exists and its client is within

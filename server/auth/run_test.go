@@ -119,8 +119,8 @@ func TestRunFlushesAtTheEnd(t *testing.T) {
 func TestRunFlushesNowAndThen(t *testing.T) {
 	each(t, func(f *fixture) {
 		var log dbtest.Log
-		s := f.open()
-		gate := auth.NewGate(s, auth.Options{Clock: f.watch.now, Log: slog.New(slog.NewTextHandler(&log, nil))})
+		d := f.open()
+		gate := auth.NewGate(d, auth.Options{Clock: f.watch.now, Log: slog.New(slog.NewTextHandler(&log, nil))})
 		gate.FlushEvery(10 * time.Millisecond)
 		k := f.newKey("Till", time.Time{})
 		ctx, end := context.WithCancel(f.Context())
@@ -130,7 +130,7 @@ func TestRunFlushesNowAndThen(t *testing.T) {
 		require.Eventually(f, func() bool { return f.lastUse(k) != nil }, 10*time.Second, 5*time.Millisecond)
 
 		require.Empty(f, log.String())
-		require.NoError(f, s.Close())
+		require.NoError(f, d.Close())
 		f.watch.set(noon.Add(time.Hour))
 		require.Eventually(f, func() bool { return log.String() != "" }, 10*time.Second, 5*time.Millisecond, "the error is logged")
 		end()

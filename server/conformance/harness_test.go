@@ -54,8 +54,8 @@ type rules struct {
 	*webhooks.Webhooks
 }
 
-func newRules(s *db.DB, o admin.Options) rules {
-	return rules{shop.New(s, o.Shop), webhooks.New(s, o.Webhooks)}
+func newRules(d *db.DB, o admin.Options) rules {
+	return rules{shop.New(d, o.Shop), webhooks.New(d, o.Webhooks)}
 }
 
 // installation is the real server over one database.

@@ -46,10 +46,10 @@ func (r *trips) take() []string {
 
 // singleStore checks that a database distributed by store answers each of the statements in one
 // place: those that read a distributed table read it under the store's id.
-func singleStore(t *testing.T, s *db.DB, statements []string) {
+func singleStore(t *testing.T, d *db.DB, statements []string) {
 	t.Helper()
 	slices.Sort(statements)
-	shards := dbtest.NewShards(t, s)
+	shards := dbtest.NewShards(t, d)
 	for _, query := range slices.Compact(statements) {
 		switch query {
 		case "BEGIN", "COMMIT", "ROLLBACK":

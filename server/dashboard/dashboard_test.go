@@ -20,8 +20,8 @@ import (
 
 func TestSessionReachesItsStoreOnly(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.DB) {
-		p := newPlace(t, s)
+	dbtest.Run(t, func(t *testing.T, d *db.DB) {
+		p := newPlace(t, d)
 		mine, theirs := p.fill("one"), p.fill("two")
 		r := p.signedIn("one")
 		before := p.state("two")
@@ -82,8 +82,8 @@ func (p place) state(slug string) string {
 
 func TestEveryFormNeedsTheTokenOfItsSession(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.DB) {
-		p := newPlace(t, s)
+	dbtest.Run(t, func(t *testing.T, d *db.DB) {
+		p := newPlace(t, d)
 		o := p.fill("one")
 		r, other := p.signedIn("one"), p.signedIn("one")
 		own, foreign := r.token(), other.token()
@@ -122,8 +122,8 @@ func TestEveryFormNeedsTheTokenOfItsSession(t *testing.T) {
 
 func TestLinkWorksOnceAndIsNotUsedUpByLooking(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.DB) {
-		p := newPlace(t, s)
+	dbtest.Run(t, func(t *testing.T, d *db.DB) {
+		p := newPlace(t, d)
 		link := p.link("one")
 		r := p.reader()
 		for range 3 {
@@ -163,8 +163,8 @@ func TestLinkWorksOnceAndIsNotUsedUpByLooking(t *testing.T) {
 
 func TestEveryAnswerProtectsItself(t *testing.T) {
 	t.Parallel()
-	s := dbtest.New(t, dbtest.SQLite, db.Config{})
-	p := newPlace(t, s)
+	d := dbtest.New(t, dbtest.SQLite, db.Config{})
+	p := newPlace(t, d)
 	r := p.signedIn("one")
 	for _, a := range []answer{
 		p.reader().get("/keys"), p.reader().get("/sign-in"), p.reader().get(""), r.get("/"), r.get("/keys"), r.get("/keys/new"),
@@ -196,8 +196,8 @@ func TestEveryAnswerProtectsItself(t *testing.T) {
 
 func TestSecretsAreShownOnceAndInNoAddress(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.DB) {
-		p := newPlace(t, s)
+	dbtest.Run(t, func(t *testing.T, d *db.DB) {
+		p := newPlace(t, d)
 		r := p.signedIn("one")
 		created := r.post("/keys", "name", "CRM", "scopes", "orders:read", "scopes", "customers:write", "lifetime", "30d")
 		require.Equal(t, http.StatusOK, created.status)
@@ -234,8 +234,8 @@ func TestSecretsAreShownOnceAndInNoAddress(t *testing.T) {
 
 func TestWrongFormsSayWhatIsWrong(t *testing.T) {
 	t.Parallel()
-	s := dbtest.New(t, dbtest.SQLite, db.Config{})
-	p := newPlace(t, s)
+	d := dbtest.New(t, dbtest.SQLite, db.Config{})
+	p := newPlace(t, d)
 	o := p.fill("one")
 	r := p.signedIn("one")
 	for _, row := range []struct {
@@ -291,8 +291,8 @@ func mustList(t *testing.T, p place) []*adminv1.Webhook {
 
 func TestJournalsAreReadPageByPage(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.DB) {
-		p := newPlace(t, s)
+	dbtest.Run(t, func(t *testing.T, d *db.DB) {
+		p := newPlace(t, d)
 		o := p.fill("one")
 		for range 30 {
 			_, err := p.operator.PingWebhook(t.Context(), &adminv1.PingWebhookRequest{Id: o.webhook})
@@ -341,8 +341,8 @@ func TestJournalsAreReadPageByPage(t *testing.T) {
 
 func TestDeliveryShowsWhatWasSent(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.DB) {
-		p := newPlace(t, s)
+	dbtest.Run(t, func(t *testing.T, d *db.DB) {
+		p := newPlace(t, d)
 		o := p.fill("one")
 		r := p.signedIn("one")
 		a := r.get("/deliveries/" + o.delivery)
@@ -356,13 +356,13 @@ func TestDeliveryShowsWhatWasSent(t *testing.T) {
 
 func TestEventsCarryTheRequestOfThePage(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.DB) {
-		p := newPlace(t, s)
+	dbtest.Run(t, func(t *testing.T, d *db.DB) {
+		p := newPlace(t, d)
 		o := p.fill("one")
 		a := p.signedIn("one").post("/webhooks/" + o.webhook + "/ping")
 		require.Equal(t, http.StatusSeeOther, a.status, a.text)
 		request := a.header.Get("X-Request-Id")
-		ping := s.Client().Event.Query().Where(event.Type("ping"), event.RequestIDNotNil()).OnlyX(t.Context())
+		ping := d.Client().Event.Query().Where(event.Type("ping"), event.RequestIDNotNil()).OnlyX(t.Context())
 		require.Equal(t, request, ping.RequestID.String())
 		require.Eventually(t, func() bool {
 			return regexp.MustCompile(`msg="dashboard request" request_id=` + request + ` method=POST .* status=303 .*event_ids=\[` +

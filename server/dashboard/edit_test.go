@@ -16,8 +16,8 @@ import (
 // have changed is told, loses nothing, and may save again.
 func TestTwoEditAWebhookAtOnce(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.DB) {
-		p := newPlace(t, s)
+	dbtest.Run(t, func(t *testing.T, d *db.DB) {
+		p := newPlace(t, d)
 		path := "/webhooks/" + p.fill("one").webhook + "/edit"
 		is := func() *adminv1.Webhook { return mustList(t, p)[0] }
 		before := is()

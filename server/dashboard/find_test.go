@@ -20,8 +20,8 @@ import (
 
 func TestDeliveriesAreSearched(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.DB) {
-		p := newPlace(t, s)
+	dbtest.Run(t, func(t *testing.T, d *db.DB) {
+		p := newPlace(t, d)
 		mine, theirs := p.fill("one"), p.fill("two")
 		r := p.signedIn("one")
 		of := func(o things) *adminv1.Delivery {
@@ -92,8 +92,8 @@ var olderPage = regexp.MustCompile(`/activity\?(before=[^"]+)"`)
 
 func TestTheActivityNamesWhatItIsAbout(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.DB) {
-		p := newPlace(t, s)
+	dbtest.Run(t, func(t *testing.T, d *db.DB) {
+		p := newPlace(t, d)
 		o := p.fill("one")
 		ctx := t.Context()
 		product, err := p.operator.CreateProduct(ctx, &adminv1.CreateProductRequest{Store: "one", Title: "Wax & <b>Silk</b>",
@@ -145,8 +145,8 @@ func TestTheActivityNamesWhatItIsAbout(t *testing.T) {
 
 func TestTheCatalogueShowsEveryType(t *testing.T) {
 	t.Parallel()
-	s := dbtest.New(t, dbtest.SQLite, db.Config{})
-	p := newPlace(t, s)
+	d := dbtest.New(t, dbtest.SQLite, db.Config{})
+	p := newPlace(t, d)
 	p.fill("one")
 	p.fill("two")
 	a := p.signedIn("one").get("/events/types")

@@ -19,8 +19,8 @@ import (
 // Where a store may have no other key or webhook, the pages say so before a form is filled in, and what to do.
 func TestFullListsSayWhatToDo(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.DB) {
-		p := newPlace(t, s)
+	dbtest.Run(t, func(t *testing.T, d *db.DB) {
+		p := newPlace(t, d)
 		o := p.fill("one")
 		r := p.signedIn("one")
 		pages := []struct{ path, button, full string }{

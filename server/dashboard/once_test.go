@@ -89,8 +89,8 @@ func (p place) made() (n [3]int) {
 // the form is carried out once, and its secret is in one answer.
 func TestFormThatShowsASecretIsCarriedOutOnce(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.DB) {
-		p := newPlace(t, s)
+	dbtest.Run(t, func(t *testing.T, d *db.DB) {
+		p := newPlace(t, d)
 		o := p.fill("one")
 		r := p.signedIn("one")
 		for i, f := range onceForms(o.webhook) {
@@ -127,15 +127,15 @@ func TestFormThatShowsASecretIsCarriedOutOnce(t *testing.T) {
 		}
 		// What was remembered of the forms holds no secret.
 		require.Empty(t, secretText.FindString(p.logs.String()))
-		require.Zero(t, dbtest.Count(t, s, "idempotency_keys WHERE length(answer) > 0"))
+		require.Zero(t, dbtest.Count(t, d, "idempotency_keys WHERE length(answer) > 0"))
 	})
 }
 
 // A form with a mistake is sent again as it is, and one that cannot be told from others not at all.
 func TestFormThatWasRefusedIsSentAgain(t *testing.T) {
 	t.Parallel()
-	s := dbtest.New(t, dbtest.SQLite, db.Config{})
-	p := newPlace(t, s)
+	d := dbtest.New(t, dbtest.SQLite, db.Config{})
+	p := newPlace(t, d)
 	o := p.fill("one")
 	r := p.signedIn("one")
 	for _, f := range onceForms(o.webhook) {
@@ -159,13 +159,13 @@ func TestFormThatWasRefusedIsSentAgain(t *testing.T) {
 // A form belongs to its store: that another store's reader sent one of the same kind refuses nothing.
 func TestFormsOfStoresAreApart(t *testing.T) {
 	t.Parallel()
-	s := dbtest.New(t, dbtest.SQLite, db.Config{})
-	p := newPlace(t, s)
+	d := dbtest.New(t, dbtest.SQLite, db.Config{})
+	p := newPlace(t, d)
 	key := url.Values{"name": {"CRM"}, "scopes": {"store:read"}, "lifetime": {"30d"}}
 	one, two := p.signedIn("one"), p.signedIn("two")
 	form := one.form("/keys/new", key)
 	require.Equal(t, http.StatusOK, one.send(http.MethodPost, "/keys", form).status)
 	form.Set("csrf", two.token())
 	require.Equal(t, http.StatusOK, two.send(http.MethodPost, "/keys", form).status)
-	require.Equal(t, 2, s.Client().ApiKey.Query().CountX(t.Context()))
+	require.Equal(t, 2, d.Client().ApiKey.Query().CountX(t.Context()))
 }

@@ -51,11 +51,11 @@ func (l *log) String() string {
 	return l.text.String()
 }
 
-func newPlace(t *testing.T, s *db.DB, of ...dashboard.Platform) place {
+func newPlace(t *testing.T, d *db.DB, of ...dashboard.Platform) place {
 	t.Helper()
 	key, err := seal.ParseKey(seal.NewKey())
 	require.NoError(t, err)
-	p := place{t: t, db: s, operator: admin.New(s, admin.Options{Webhooks: webhooks.Options{Secrets: seal.NewKeyring(key)}}),
+	p := place{t: t, db: d, operator: admin.New(d, admin.Options{Webhooks: webhooks.Options{Secrets: seal.NewKeyring(key)}}),
 		logs: &log{}}
 	for slug, currency := range map[string]string{"one": "XAF", "two": "EUR"} {
 		_, err := p.operator.CreateStore(t.Context(), &adminv1.CreateStoreRequest{Name: "Store " + slug, Slug: slug, Currency: currency,
@@ -68,7 +68,7 @@ func newPlace(t *testing.T, s *db.DB, of ...dashboard.Platform) place {
 		require.NoError(t, err)
 	}
 	server := httptest.NewServer(dashboard.New(dashboard.Config{
-		Operator: p.operator, Sessions: signin.New(s), Now: s.Now, Unreachable: db.IsUnreachable, Logger: p.logger(), Slots: limit.NewSlots(4, 2),
+		Operator: p.operator, Sessions: signin.New(d), Now: d.Now, Unreachable: db.IsUnreachable, Logger: p.logger(), Slots: limit.NewSlots(4, 2),
 		Platform: platform,
 	}))
 	t.Cleanup(server.Close)

@@ -47,8 +47,8 @@ func TestThePlatformIsShown(t *testing.T) {
 
 func TestThePlatformsPagesMayShowItInAFrame(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.DB) {
-		p := newPlace(t, s, dashboard.Platform{FrameAncestors: []string{"https://App.example.com", "http://localhost:3000"}})
+	dbtest.Run(t, func(t *testing.T, d *db.DB) {
+		p := newPlace(t, d, dashboard.Platform{FrameAncestors: []string{"https://App.example.com", "http://localhost:3000"}})
 		a := p.reader().get("/sign-in")
 		require.Contains(t, a.header.Get("Content-Security-Policy"), "; frame-ancestors https://app.example.com http://localhost:3000;")
 		require.Empty(t, a.header.Get("X-Frame-Options"))
@@ -60,20 +60,20 @@ func TestThePlatformsPagesMayShowItInAFrame(t *testing.T) {
 		// The page around it keeps the session alive, and nobody else does.
 		r := p.signedIn("one")
 		require.Contains(t, r.get("/keys").text, `data-ancestors="https://app.example.com http://localhost:3000 "`)
-		begun := s.Client().Session.Query().Where(session.Origin("http://127.0.0.1:8081")).OnlyX(t.Context())
-		early := s.Now().Add(time.Hour)
-		_, err := s.Writer().ExecContext(t.Context(), "UPDATE sessions SET expires_at = $1", early)
+		begun := d.Client().Session.Query().Where(session.Origin("http://127.0.0.1:8081")).OnlyX(t.Context())
+		early := d.Now().Add(time.Hour)
+		_, err := d.Writer().ExecContext(t.Context(), "UPDATE sessions SET expires_at = $1", early)
 		require.NoError(t, err)
 		for _, headers := range [][]string{{"Sec-Fetch-Site", "cross-site"}, {"Origin", "https://app.example.com"}} {
 			require.Equal(t, http.StatusForbidden, r.send(http.MethodPost, "/keep-alive", url.Values{"csrf": {r.token()}},
 				headers...).status)
 		}
 		require.Equal(t, http.StatusForbidden, r.send(http.MethodPost, "/keep-alive", nil).status)
-		require.True(t, early.Equal(s.Client().Session.GetX(t.Context(), begun.ID).ExpiresAt))
+		require.True(t, early.Equal(d.Client().Session.GetX(t.Context(), begun.ID).ExpiresAt))
 		a = r.post("/keep-alive")
 		require.Equal(t, http.StatusNoContent, a.status)
 		require.Contains(t, a.header.Get("Set-Cookie"), "Max-Age=43200")
-		require.WithinDuration(t, s.Now().Add(12*time.Hour), s.Client().Session.GetX(t.Context(), begun.ID).ExpiresAt, time.Minute)
+		require.WithinDuration(t, d.Now().Add(12*time.Hour), d.Client().Session.GetX(t.Context(), begun.ID).ExpiresAt, time.Minute)
 		_, err = p.operator.RevokeSession(t.Context(), &adminv1.RevokeSessionRequest{Id: begun.ID.String()})
 		require.NoError(t, err)
 		require.Equal(t, http.StatusUnauthorized, r.send(http.MethodPost, "/keep-alive", nil).status, "what has ended stays so")
@@ -101,19 +101,19 @@ func TestWhatThePlatformCannotBe(t *testing.T) {
 
 func TestTheOverviewSaysWhatNeedsAttention(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.DB) {
-		p := newPlace(t, s)
+	dbtest.Run(t, func(t *testing.T, d *db.DB) {
+		p := newPlace(t, d)
 		r := p.signedIn("one")
 		require.Contains(t, r.get("/").text, "Begin with an", "a store with nothing")
 		o := p.fill("one")
 		p.fill("two")
 		exec := func(statement string, args ...any) {
-			_, err := s.Writer().ExecContext(t.Context(), statement, args...)
+			_, err := d.Writer().ExecContext(t.Context(), statement, args...)
 			require.NoError(t, err)
 		}
-		exec("UPDATE api_keys SET expires_at = $1", s.Now().Add(13*24*time.Hour+time.Minute))
-		exec("UPDATE webhooks SET failing_since = $1", s.Now().Add(-time.Hour))
-		exec("UPDATE deliveries SET retry = true, due_at = $1, attempts = $2 WHERE id = $3", s.Now().Add(4*time.Hour+30*time.Second),
+		exec("UPDATE api_keys SET expires_at = $1", d.Now().Add(13*24*time.Hour+time.Minute))
+		exec("UPDATE webhooks SET failing_since = $1", d.Now().Add(-time.Hour))
+		exec("UPDATE deliveries SET retry = true, due_at = $1, attempts = $2 WHERE id = $3", d.Now().Add(4*time.Hour+30*time.Second),
 			[]byte(`[{"number":1,"startedAt":"2026-10-01T12:00:00Z","durationMs":1,"statusCode":null,"error":"connection refused"}]`),
 			o.delivery)
 		a := r.get("/")
@@ -135,7 +135,7 @@ func TestTheOverviewSaysWhatNeedsAttention(t *testing.T) {
 		require.Equal(t, "/dashboard/deliveries/"+o.delivery+"?done=sent-now", sent.location)
 		require.NotContains(t, r.get("/deliveries").text, "next in 4 h")
 
-		exec("UPDATE api_keys SET expires_at = $1", s.Now().Add(-time.Hour))
+		exec("UPDATE api_keys SET expires_at = $1", d.Now().Add(-time.Hour))
 		require.Contains(t, r.get("/").text, "key of one</a> expired 1 h ago")
 		_, err := p.operator.CreateKey(t.Context(), &adminv1.CreateKeyRequest{
 			Store: "one", Name: "key of one", Scopes: []string{"store:read"}, Lifetime: adminv1.Key_NEVER,
@@ -148,14 +148,14 @@ func TestTheOverviewSaysWhatNeedsAttention(t *testing.T) {
 // Notices to the platform are none of the owner's, whoever knows their ids.
 func TestNoticesAreNotTheOwners(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.DB) {
-		p := newPlace(t, s)
+	dbtest.Run(t, func(t *testing.T, d *db.DB) {
+		p := newPlace(t, d)
 		key, err := seal.ParseKey(seal.NewKey())
 		require.NoError(t, err)
-		require.NoError(t, notice.SetSink(t.Context(), s, seal.NewKeyring(key), notice.Sink{URL: "https://mailer.example/hidden",
+		require.NoError(t, notice.SetSink(t.Context(), d, seal.NewKeyring(key), notice.Sink{URL: "https://mailer.example/hidden",
 			Secret: "x"}))
 		p.fill("one") // which makes a key
-		relayed, err := queue.New(s).Relay(t.Context(), 10, time.Minute, func(queue.Lane) bool { return false })
+		relayed, err := queue.New(d).Relay(t.Context(), 10, time.Minute, func(queue.Lane) bool { return false })
 		require.NoError(t, err)
 		require.NotZero(t, relayed.Entries)
 		found, err := p.operator.ListDeliveries(t.Context(), &adminv1.ListDeliveriesRequest{Store: admin.Notices})
@@ -175,7 +175,7 @@ func TestNoticesAreNotTheOwners(t *testing.T) {
 				require.NotContains(t, a.text, secret, path)
 			}
 		}
-		before, err := s.Client().Webhook.Get(t.Context(), notice.SinkID)
+		before, err := d.Client().Webhook.Get(t.Context(), notice.SinkID)
 		require.NoError(t, err)
 		for _, path := range []string{"/webhooks/" + notice.SinkID.String(), "/webhooks/" + notice.SinkID.String() + "/edit",
 			"/deliveries/" + sent.GetId(), "/deliveries/" + sent.GetId() + "/payload"} {
@@ -186,7 +186,7 @@ func TestNoticesAreNotTheOwners(t *testing.T) {
 			"/deliveries/" + sent.GetId() + "/resend"} {
 			require.Equal(t, http.StatusNotFound, r.post(path).status, path)
 		}
-		after, err := s.Client().Webhook.Get(t.Context(), notice.SinkID)
+		after, err := d.Client().Webhook.Get(t.Context(), notice.SinkID)
 		require.NoError(t, err)
 		require.Equal(t, before.String(), after.String())
 		_, err = p.operator.CreateWebhook(t.Context(), &adminv1.CreateWebhookRequest{Store: "one", Url: "https://a.example",

@@ -15,8 +15,8 @@ import (
 // What anybody may write into an address does not reach the log: a line names the page that answers.
 func TestLogNamesThePage(t *testing.T) {
 	t.Parallel()
-	s := dbtest.New(t, dbtest.SQLite, db.Config{})
-	p := newPlace(t, s)
+	d := dbtest.New(t, dbtest.SQLite, db.Config{})
+	p := newPlace(t, d)
 	stranger := strings.Repeat("stranger", 500)
 	r := p.signedIn("one")
 	for _, a := range []answer{

@@ -21,17 +21,17 @@ import (
 
 func TestRequestsAndAttemptsAreShown(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.DB) {
-		p := newPlace(t, s)
+	dbtest.Run(t, func(t *testing.T, d *db.DB) {
+		p := newPlace(t, d)
 		mine, theirs := p.fill("one"), p.fill("two")
 		r := p.signedIn("one")
 		require.Contains(t, r.get("/requests").text, "None of its requests was refused.")
 		require.Contains(t, r.get("/webhooks/"+mine.webhook).text,
 			`<strong>Attempts in the last 24 hours</strong> <span class="faint">none</span>`)
 
-		l, now := usage.New(s, slog.Default()), s.Now()
+		l, now := usage.New(d, slog.Default()), d.Now()
 		storeOf := func(slug string) uuid.UUID {
-			return s.Client().Store.Query().Where(store.Slug(slug)).OnlyX(t.Context()).ID
+			return d.Client().Store.Query().Where(store.Slug(slug)).OnlyX(t.Context()).ID
 		}
 		request := uuid.New()
 		for slug, o := range map[string]things{"one": mine, "two": theirs} {
@@ -72,8 +72,8 @@ func TestRequestsAndAttemptsAreShown(t *testing.T) {
 // A store may have had any number of keys; its pages stay as small as they are.
 func TestOldKeysAreBounded(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.DB) {
-		p := newPlace(t, s)
+	dbtest.Run(t, func(t *testing.T, d *db.DB) {
+		p := newPlace(t, d)
 		o := p.fill("one") // with an active key, the oldest
 		var revoked []string
 		for range admin.MaxOver + 1 {

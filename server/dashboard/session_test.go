@@ -55,8 +55,8 @@ var (
 
 func TestBehindAProxyThatPassesOnNothing(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.DB) {
-		p := newPlace(t, s)
+	dbtest.Run(t, func(t *testing.T, d *db.DB) {
+		p := newPlace(t, d)
 		for name, headers := range map[string][]string{"recent": recentBrowser, "older": olderBrowser} {
 			r := p.proxied()
 			for _, foreign := range [][]string{
@@ -94,8 +94,8 @@ func TestBehindAProxyThatPassesOnNothing(t *testing.T) {
 // Only the link's scheme determines the cookie, and nothing in a request.
 func TestLinkDecidesTheCookie(t *testing.T) {
 	t.Parallel()
-	s := dbtest.New(t, dbtest.SQLite, db.Config{})
-	p := newPlace(t, s)
+	d := dbtest.New(t, dbtest.SQLite, db.Config{})
+	p := newPlace(t, d)
 	for _, base := range []string{public, "https://127.0.0.1:8443", "http://127.0.0.1:8081", "http://localhost:8081"} {
 		for _, host := range []string{"127.0.0.1:8081", "localhost:8081", "example.com", "10.0.0.5:8081"} {
 			for _, proto := range []string{"", "http", "https"} {
@@ -124,10 +124,10 @@ func TestLinkDecidesTheCookie(t *testing.T) {
 // from a sister domain, gets nowhere with it.
 func TestSessionIsAcceptedInItsOwnCookieOnly(t *testing.T) {
 	t.Parallel()
-	s := dbtest.New(t, dbtest.SQLite, db.Config{})
-	p := newPlace(t, s)
+	d := dbtest.New(t, dbtest.SQLite, db.Config{})
+	p := newPlace(t, d)
 	session := func(base string) string {
-		secret, err := signin.New(s).SignIn(t.Context(), p.linkUnder(base, "one"))
+		secret, err := signin.New(d).SignIn(t.Context(), p.linkUnder(base, "one"))
 		require.NoError(t, err)
 		return secret
 	}
@@ -144,7 +144,7 @@ func TestSessionIsAcceptedInItsOwnCookieOnly(t *testing.T) {
 		require.Equal(t, status, p.reader().send(http.MethodGet, "/keys", nil, "Cookie", cookie).status, cookie)
 	}
 	// Where both are presented, the one that nobody can plant counts, and its sign-out drops it.
-	theirs, err := signin.New(s).SignIn(t.Context(), p.link("two"))
+	theirs, err := signin.New(d).SignIn(t.Context(), p.link("two"))
 	require.NoError(t, err)
 	both := []string{"Cookie", "storefront_session=" + theirs + "; __Host-storefront_session=" + secure}
 	a := p.reader().send(http.MethodGet, "/keys", nil, both...)
@@ -160,9 +160,9 @@ func TestSessionIsAcceptedInItsOwnCookieOnly(t *testing.T) {
 // A browser that signs in again gives its session before up, in whichever cookie that is.
 func TestSigningInReplacesTheSession(t *testing.T) {
 	t.Parallel()
-	s := dbtest.New(t, dbtest.SQLite, db.Config{})
-	p := newPlace(t, s)
-	before, err := signin.New(s).SignIn(t.Context(), p.link("one"))
+	d := dbtest.New(t, dbtest.SQLite, db.Config{})
+	p := newPlace(t, d)
+	before, err := signin.New(d).SignIn(t.Context(), p.link("one"))
 	require.NoError(t, err)
 	elsewhere := p.signedIn("one")
 	failed := p.reader().send(http.MethodPost, "/sign-in", url.Values{"token": {"no link"}}, "Cookie", "storefront_session="+before)
@@ -193,8 +193,8 @@ func (p place) second() place {
 
 func TestSigningOutEverywhere(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.DB) {
-		p := newPlace(t, s)
+	dbtest.Run(t, func(t *testing.T, d *db.DB) {
+		p := newPlace(t, d)
 		here, elsewhere, far := p.signedIn("one"), p.second().signedIn("one"), p.signedIn("two")
 		unused := p.link("one")
 		other, err := p.operator.CreateSignInLink(t.Context(), &adminv1.CreateSignInLinkRequest{
@@ -231,8 +231,8 @@ func TestSigningOutEverywhere(t *testing.T) {
 // What the operator revokes ends with the next request, on every server; a form that was open is refused.
 func TestRevokedSessionIsOverOnEveryServer(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.DB) {
-		p := newPlace(t, s)
+	dbtest.Run(t, func(t *testing.T, d *db.DB) {
+		p := newPlace(t, d)
 		r := p.second().signedIn("one")
 		form := r.form("/keys/new", url.Values{"name": {"CRM"}, "scopes": {"store:read"}, "lifetime": {"30d"}})
 		all, err := p.operator.ListSessions(t.Context(), &adminv1.ListSessionsRequest{Store: "one"})
@@ -242,7 +242,7 @@ func TestRevokedSessionIsOverOnEveryServer(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, http.StatusUnauthorized, r.send(http.MethodPost, "/keys", form).status)
 		require.Equal(t, http.StatusUnauthorized, r.get("/keys").status)
-		require.Zero(t, s.Client().ApiKey.Query().CountX(t.Context()))
+		require.Zero(t, d.Client().ApiKey.Query().CountX(t.Context()))
 		require.Regexp(t, regexp.MustCompile(`Please sign in`), r.get("/activity").text)
 	})
 }

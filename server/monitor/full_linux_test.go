@@ -44,17 +44,17 @@ func newDisk(t *testing.T) (folder string, fill, empty func()) {
 }
 
 // holdsOnAFullDisk fills the disk of a database, and empties it again.
-func holdsOnAFullDisk(t *testing.T, s *db.DB, fill, empty func()) {
+func holdsOnAFullDisk(t *testing.T, d *db.DB, fill, empty func()) {
 	t.Helper()
-	_, err := s.Writer().Exec("CREATE TABLE filler (body text)")
+	_, err := d.Writer().Exec("CREATE TABLE filler (body text)")
 	require.NoError(t, err)
 	write := func() error {
 		body := make([]byte, 1500) // random, so that it is stored as long as it is
 		_, _ = rand.Read(body)
-		_, err := s.Writer().Exec("INSERT INTO filler VALUES ($1)", hex.EncodeToString(body))
+		_, err := d.Writer().Exec("INSERT INTO filler VALUES ($1)", hex.EncodeToString(body))
 		return err
 	}
-	require.Empty(t, refused(t, s))
+	require.Empty(t, refused(t, d))
 	fill()
 	// A few rows fit into space that the database has reserved already.
 	for range 5_000 {
@@ -63,20 +63,20 @@ func holdsOnAFullDisk(t *testing.T, s *db.DB, fill, empty func()) {
 		}
 	}
 	require.True(t, db.IsUnreachable(err), "%v", err)
-	require.Equal(t, "The database cannot be written.", refused(t, s))
+	require.Equal(t, "The database cannot be written.", refused(t, d))
 	empty()
-	require.Empty(t, refused(t, s))
+	require.Empty(t, refused(t, d))
 	require.NoError(t, write())
 }
 
 func TestAFullDiskIsNotReadyOnSQLite(t *testing.T) {
 	t.Parallel()
 	folder, fill, empty := newDisk(t)
-	s, err := hook.Open(t.Context(), db.Config{URL: "sqlite:" + filepath.Join(folder, "storefront.db")})
+	d, err := hook.Open(t.Context(), db.Config{URL: "sqlite:" + filepath.Join(folder, "storefront.db")})
 	require.NoError(t, err)
-	defer func() { require.NoError(t, s.Close()) }()
-	require.NoError(t, s.Migrate(t.Context(), func(db.Migration) {}))
-	holdsOnAFullDisk(t, s, fill, empty)
+	defer func() { require.NoError(t, d.Close()) }()
+	require.NoError(t, d.Migrate(t.Context(), func(db.Migration) {}))
+	holdsOnAFullDisk(t, d, fill, empty)
 }
 
 func TestAFullDiskIsNotReadyOnPostgreSQL(t *testing.T) {
@@ -104,8 +104,8 @@ func TestAFullDiskIsNotReadyOnPostgreSQL(t *testing.T) {
 	require.NoError(t, err)
 	_, err = server.Writer().Exec(fmt.Sprintf("ALTER DATABASE %s SET TABLESPACE %q", strings.TrimPrefix(u.Path, "/"), space))
 	require.NoError(t, err)
-	s, err := hook.Open(t.Context(), db.Config{URL: database, MaxConns: 2})
+	d, err := hook.Open(t.Context(), db.Config{URL: database, MaxConns: 2})
 	require.NoError(t, err)
-	defer func() { require.NoError(t, s.Close()) }()
-	holdsOnAFullDisk(t, s, fill, empty)
+	defer func() { require.NoError(t, d.Close()) }()
+	holdsOnAFullDisk(t, d, fill, empty)
 }

@@ -62,14 +62,14 @@ func TestProfilesNeedTheToken(t *testing.T) {
 
 func TestReadiness(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.DB) {
+	dbtest.Run(t, func(t *testing.T, d *db.DB) {
 		var said strings.Builder
 		handler := monitor.Handler(monitor.Config{
 			Metrics: prometheus.NewRegistry(), Logger: slog.New(slog.NewTextHandler(&said, nil)),
-			Ready: func(ctx context.Context) error { return monitor.NewReadiness(s).Check(ctx) },
+			Ready: func(ctx context.Context) error { return monitor.NewReadiness(d).Check(ctx) },
 		})
 		require.Equal(t, `{"status":"ready"}`+"\n", ask(handler, "/readyz").Body.String())
-		_, err := s.Writer().Exec("DROP TABLE goose_db_version")
+		_, err := d.Writer().Exec("DROP TABLE goose_db_version")
 		require.NoError(t, err)
 		behind := ask(handler, "/readyz")
 		require.Equal(t, http.StatusServiceUnavailable, behind.Code)
@@ -88,8 +88,8 @@ func TestReadiness(t *testing.T) {
 
 func TestEveryProcessTellsOfItself(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.DB) {
-		handler := monitor.Handler(monitor.Config{Logger: slog.New(slog.DiscardHandler), Metrics: monitor.NewRegistry(s,
+	dbtest.Run(t, func(t *testing.T, d *db.DB) {
+		handler := monitor.Handler(monitor.Config{Logger: slog.New(slog.DiscardHandler), Metrics: monitor.NewRegistry(d,
 			slog.New(slog.DiscardHandler))})
 		text := ask(handler, "/metrics").Body.String()
 		for _, want := range []string{

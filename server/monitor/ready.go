@@ -35,7 +35,7 @@ type look struct {
 }
 
 // NewReadiness returns the readiness of a database.
-func NewReadiness(s *db.DB) *Readiness { return &Readiness{db: s} }
+func NewReadiness(d *db.DB) *Readiness { return &Readiness{db: d} }
 
 // Check returns why the database is not usable: it is unavailable, cannot be written, or its schema lacks migrations. The error
 // is an *apierr.Refusal of unavailable.

@@ -19,9 +19,9 @@ import (
 )
 
 // refused is the message for an unusable database, "" for a usable one.
-func refused(t *testing.T, s *db.DB) string {
+func refused(t *testing.T, d *db.DB) string {
 	t.Helper()
-	err := monitor.NewReadiness(s).Check(t.Context())
+	err := monitor.NewReadiness(d).Check(t.Context())
 	if err == nil {
 		return ""
 	}
@@ -34,12 +34,12 @@ func refused(t *testing.T, s *db.DB) string {
 func TestHoweverManyAskTheDatabaseIsAskedOnce(t *testing.T) {
 	t.Parallel()
 	var writes atomic.Int32
-	s := dbtest.New(t, dbtest.SQLite, db.Config{Observe: func(query string) {
+	d := dbtest.New(t, dbtest.SQLite, db.Config{Observe: func(query string) {
 		if strings.HasPrefix(query, "UPDATE goose_db_version") {
 			writes.Add(1)
 		}
 	}})
-	ready := monitor.NewReadiness(s)
+	ready := monitor.NewReadiness(d)
 	var asked sync.WaitGroup
 	began := time.Now()
 	for range 500 {
@@ -51,7 +51,7 @@ func TestHoweverManyAskTheDatabaseIsAskedOnce(t *testing.T) {
 	// A caller that hangs up does not affect the others.
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
-	fresh := monitor.NewReadiness(s)
+	fresh := monitor.NewReadiness(d)
 	_ = fresh.Check(gone)
 	require.NoError(t, fresh.Check(t.Context()))
 }
@@ -59,12 +59,12 @@ func TestHoweverManyAskTheDatabaseIsAskedOnce(t *testing.T) {
 func TestADatabaseThatIsSetUpWrongIsNotReady(t *testing.T) {
 	t.Parallel()
 	through, reload := dbtest.ChangingPooler(t, dbtest.URL(t, dbtest.Postgres), "pool_mode = session")
-	s, err := hook.Open(t.Context(), db.Config{URL: through, MaxConns: 2})
+	d, err := hook.Open(t.Context(), db.Config{URL: through, MaxConns: 2})
 	require.NoError(t, err)
-	defer func() { require.NoError(t, s.Close()) }()
-	require.Empty(t, refused(t, s))
+	defer func() { require.NoError(t, d.Close()) }()
+	require.Empty(t, refused(t, d))
 	reload("pool_mode = transaction")
-	require.Eventually(t, func() bool { return strings.Contains(refused(t, s), "set pool_mode = session") }, time.Minute,
+	require.Eventually(t, func() bool { return strings.Contains(refused(t, d), "set pool_mode = session") }, time.Minute,
 		10*time.Millisecond)
 
 	database := dbtest.URL(t, dbtest.Postgres)
@@ -84,12 +84,12 @@ func TestADatabaseThatOnlyReadsIsNotReady(t *testing.T) {
 	t.Parallel()
 	t.Run(dbtest.SQLite, func(t *testing.T) {
 		t.Parallel()
-		s := dbtest.New(t, dbtest.SQLite, db.Config{})
-		require.Empty(t, refused(t, s))
-		_, err := s.Writer().Exec("PRAGMA query_only(1)")
+		d := dbtest.New(t, dbtest.SQLite, db.Config{})
+		require.Empty(t, refused(t, d))
+		_, err := d.Writer().Exec("PRAGMA query_only(1)")
 		require.NoError(t, err)
-		require.Equal(t, "The database cannot be written.", refused(t, s))
-		require.Empty(t, refused(t, s), "another connection has taken the place of the one that only reads")
+		require.Equal(t, "The database cannot be written.", refused(t, d))
+		require.Empty(t, refused(t, d), "another connection has taken the place of the one that only reads")
 	})
 	t.Run(dbtest.Postgres, func(t *testing.T) {
 		t.Parallel()
@@ -97,10 +97,10 @@ func TestADatabaseThatOnlyReadsIsNotReady(t *testing.T) {
 		owner, err := hook.Open(t.Context(), db.Config{URL: database, MaxConns: 2})
 		require.NoError(t, err)
 		defer func() { require.NoError(t, owner.Close()) }()
-		s, err := hook.Open(t.Context(), db.Config{URL: database, MaxConns: 2})
+		d, err := hook.Open(t.Context(), db.Config{URL: database, MaxConns: 2})
 		require.NoError(t, err)
-		defer func() { require.NoError(t, s.Close()) }()
-		require.Empty(t, refused(t, s))
+		defer func() { require.NoError(t, d.Close()) }()
+		require.Empty(t, refused(t, d))
 		only := func(value string) {
 			_, err := owner.Writer().Exec("DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET default_transaction_read_only = " + value +
 				"', current_database()); END $$")
@@ -111,7 +111,7 @@ func TestADatabaseThatOnlyReadsIsNotReady(t *testing.T) {
 		}
 		becomes := func(want string) {
 			// The first look may meet the connection that was just ended.
-			require.Eventually(t, func() bool { return refused(t, s) == want }, time.Minute, time.Millisecond, "%q", want)
+			require.Eventually(t, func() bool { return refused(t, d) == want }, time.Minute, time.Millisecond, "%q", want)
 		}
 		only("on")
 		becomes("The database cannot be written.")

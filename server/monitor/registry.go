@@ -14,7 +14,7 @@ import (
 // NewRegistry returns the registry of a process that uses a database, with the metrics that every such process has: the Go
 // runtime, the process, its version and clock, the connection pools, and the backlog of deliveries. A server and a worker in
 // one process share it.
-func NewRegistry(s *db.DB, log *slog.Logger) *prometheus.Registry {
+func NewRegistry(d *db.DB, log *slog.Logger) *prometheus.Registry {
 	r := prometheus.NewRegistry()
 	version := "(devel)"
 	if build, ok := debug.ReadBuildInfo(); ok && build.Main.Version != "" {
@@ -22,18 +22,18 @@ func NewRegistry(s *db.DB, log *slog.Logger) *prometheus.Registry {
 	}
 	r.MustRegister(
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
-		collectors.NewDBStatsCollector(s.Reader(), "read"),
-		queue.NewCollector(s, log),
+		collectors.NewDBStatsCollector(d.Reader(), "read"),
+		queue.NewCollector(d, log),
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Name: "storefront_clock_offset_seconds",
 			Help: "How far this process's clock is ahead of the database's, negative when behind; 0 on SQLite.",
-		}, func() float64 { return s.ClockOffset().Seconds() }),
+		}, func() float64 { return d.ClockOffset().Seconds() }),
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Name: "storefront_info", Help: "Always 1; the label is the version.", ConstLabels: prometheus.Labels{"version": version},
 		}, func() float64 { return 1 }),
 	)
-	if s.Writer() != s.Reader() {
-		r.MustRegister(collectors.NewDBStatsCollector(s.Writer(), "write"))
+	if d.Writer() != d.Reader() {
+		r.MustRegister(collectors.NewDBStatsCollector(d.Writer(), "write"))
 	}
 	return r
 }

@@ -34,11 +34,11 @@ var moments = map[string][]string{
 }
 
 // newAudit begins to note every change in the database.
-func newAudit(t *testing.T, s *db.DB) audit {
+func newAudit(t *testing.T, d *db.DB) audit {
 	t.Helper()
-	a := audit{t, s}
+	a := audit{t, d}
 	types, event := [2]string{"bigserial", "timestamptz"}, "(convert_from(NEW.payload, 'UTF8')::jsonb #>> '{data,id}')::uuid"
-	if s.Dialect() == dialect.SQLite {
+	if d.Dialect() == dialect.SQLite {
 		types, event = [2]string{"integer", "datetime"}, "CAST(NEW.payload AS TEXT) ->> '$.data.id'"
 	} else {
 		dbtest.OnePostgres(t, "its triggers number the changes of all tables in one sequence, which several nodes do not have")

@@ -23,8 +23,8 @@ import (
 // What RecordOrder answers is made from the rows that it is about to store.
 func TestARecordedOrderIsAnsweredAsItIsRead(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.DB) {
-		b := newBench(t, s, shop.Options{})
+	dbtest.Run(t, func(t *testing.T, d *db.DB) {
+		b := newBench(t, d, shop.Options{})
 		guide, course := b.Product(`Guide "à" l'œil \\ {1,2}`, 1000), b.Product("NULL", 0)
 		var many []shop.OrderLine
 		for i := range 60 {
@@ -53,7 +53,7 @@ func TestARecordedOrderIsAnsweredAsItIsRead(t *testing.T) {
 			require.EqualValues(t, i+1, c.GetOrdersCount(), row.name)
 		}
 		changes := map[string][]string{}
-		for _, e := range s.Client().ActivityEntry.Query().Order(ent.Asc("id")).AllX(b.Ctx) {
+		for _, e := range d.Client().ActivityEntry.Query().Order(ent.Asc("id")).AllX(b.Ctx) {
 			changes[e.Action] = append(changes[e.Action], string(e.Changes))
 		}
 		require.Equal(t, []string{`{"name":{"from":null,"to":"Awa"},"email":{"from":null,"to":"awa@example.com"}}`},
@@ -106,8 +106,8 @@ func TestOrderTransitions(t *testing.T) {
 	var now atomic.Int64
 	now.Store(time.Date(2026, 9, 1, 12, 0, 0, 0, time.UTC).UnixMilli())
 	clock := func() time.Time { return time.UnixMilli(now.Add(10)).UTC() }
-	dbtest.RunWith(t, db.Config{Clock: clock}, func(t *testing.T, s *db.DB) {
-		b := newBench(t, s, shop.Options{})
+	dbtest.RunWith(t, db.Config{Clock: clock}, func(t *testing.T, d *db.DB) {
+		b := newBench(t, d, shop.Options{})
 		p := b.Product("Guide", 1000)
 		for i, row := range rows {
 			before := len(b.Events())
@@ -137,8 +137,8 @@ func TestOrderTransitions(t *testing.T) {
 
 func TestRecordOrderRefusals(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.DB) {
-		b := newBench(t, s, shop.Options{})
+	dbtest.Run(t, func(t *testing.T, d *db.DB) {
+		b := newBench(t, d, shop.Options{})
 		p := b.Product("Guide", validate.MaxAmount/2)
 		l := b.Link(nil)
 		buyer := shop.Buyer{Email: ptr("a@example.com")}
@@ -179,8 +179,8 @@ func TestRecordOrderRefusals(t *testing.T) {
 // A request may name more lines than one statement takes.
 func TestOrderOfManyLines(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.DB) {
-		b := newBench(t, s, shop.Options{})
+	dbtest.Run(t, func(t *testing.T, d *db.DB) {
+		b := newBench(t, d, shop.Options{})
 		p := b.Product("Guide", 2)
 		lines := slices.Repeat([]shop.OrderLine{{ProductID: p.GetId(), Quantity: 1}}, 8000)
 		o, err := b.RecordOrder(b.Ctx, shop.OrderDraft{Buyer: shop.Buyer{Email: ptr("a@example.com")}, Lines: lines})

@@ -33,10 +33,10 @@ type history struct {
 	store  tenant.Store
 }
 
-func newHistory(t *testing.T, s *db.DB) history {
-	b := newBench(t, s, shop.Options{})
+func newHistory(t *testing.T, d *db.DB) history {
+	b := newBench(t, d, shop.Options{})
 	store, _, _ := tenant.From(b.Ctx)
-	return history{b, count.New(s), store}
+	return history{b, count.New(d), store}
 }
 
 // moment is a random one: often today, often one of few, often at the edge of a day, sometimes
@@ -263,8 +263,8 @@ func (h history) check(ctx context.Context, r *rand.Rand) {
 // Whatever happens meanwhile, a total and a page are those of a plain count and sort.
 func TestTotalsAndPagesEqualAPlainCountAndSort(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.DB) {
-		h := newHistory(t, s)
+	dbtest.Run(t, func(t *testing.T, d *db.DB) {
+		h := newHistory(t, d)
 		seed := rand.Uint64()
 		t.Logf("seed %d", seed)
 		random := func(n uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, n)) }

@@ -54,11 +54,11 @@ func idempotencyKeyOf(ctx context.Context) string {
 // It refuses with idempotency_key_reused if the key was used for another request, with validation_failed if the key is too long
 // or contains control characters, and with what the change refuses with.
 func Once[M proto.Message](
-	ctx context.Context, s *db.DB, storeID uuid.UUID, operation string, asked any, change func(context.Context, *ent.Tx) (M, error),
+	ctx context.Context, d *db.DB, storeID uuid.UUID, operation string, asked any, change func(context.Context, *ent.Tx) (M, error),
 	options ...hook.Option,
 ) (answer M, err error) {
-	err = hook.Change(ctx, s.ForStore(ctx), func(ctx context.Context, tx *ent.Tx) error {
-		answer, err = onceIn(ctx, s, tx, storeID, operation, asked, change)
+	err = hook.Change(ctx, d.ForStore(ctx), func(ctx context.Context, tx *ent.Tx) error {
+		answer, err = onceIn(ctx, d, tx, storeID, operation, asked, change)
 		return err
 	}, options...)
 	return answer, err
@@ -66,10 +66,10 @@ func Once[M proto.Message](
 
 // onceIn is Once in a transaction.
 func onceIn[M proto.Message](
-	ctx context.Context, s *db.DB, tx *ent.Tx, storeID uuid.UUID, operation string, asked any,
+	ctx context.Context, d *db.DB, tx *ent.Tx, storeID uuid.UUID, operation string, asked any,
 	change func(context.Context, *ent.Tx) (M, error),
 ) (answer M, err error) {
-	u := keyUse{s, storeID, operation, idempotencyKeyOf(ctx)}
+	u := keyUse{d, storeID, operation, idempotencyKeyOf(ctx)}
 	text, err := json.Marshal(asked)
 	if err != nil {
 		return answer, fmt.Errorf("encode the request: %w", err)
@@ -96,8 +96,8 @@ func onceIn[M proto.Message](
 
 // ClaimIdempotencyKey uses the context's key in the transaction of a change whose answer contains a secret, which is shown once
 // and not stored. It refuses with idempotency_key_reused if the key was used before, and with validation_failed as Once does.
-func ClaimIdempotencyKey(ctx context.Context, s *db.DB, tx *ent.Tx, storeID uuid.UUID, operation string) error {
-	u := keyUse{s, storeID, operation, idempotencyKeyOf(ctx)}
+func ClaimIdempotencyKey(ctx context.Context, d *db.DB, tx *ent.Tx, storeID uuid.UUID, operation string) error {
+	u := keyUse{d, storeID, operation, idempotencyKeyOf(ctx)}
 	kept, err := u.claim(ctx, tx, sha256.Sum256(nil))
 	if err == nil && kept != nil {
 		err = apierr.New(apierr.IdempotencyKeyReused,

@@ -25,17 +25,17 @@ func TestSecretIsMadeOnceUnderAKey(t *testing.T) {
 		t.Run(database, func(t *testing.T) {
 			t.Parallel()
 			clock := shoptest.NewClock()
-			s := dbtest.New(t, database, db.Config{Clock: clock.Now})
+			d := dbtest.New(t, database, db.Config{Clock: clock.Now})
 			key, err := seal.ParseKey(seal.NewKey())
 			require.NoError(t, err)
-			rules := webhooks.New(s, webhooks.Options{Secrets: seal.NewKeyring(key)})
-			in := shoptest.New(t, s, shop.Options{}).Ctx
+			rules := webhooks.New(d, webhooks.Options{Secrets: seal.NewKeyring(key)})
+			in := shoptest.New(t, d, shop.Options{}).Ctx
 			hook, err := rules.CreateWebhook(in, webhooks.Registration{URL: "https://receiver.example.com/hooks"})
 			require.NoError(t, err)
-			entries := func() int { return s.Client().ActivityEntry.Query().CountX(in) }
+			entries := func() int { return d.Client().ActivityEntry.Query().CountX(in) }
 			for name, do := range map[string]func(ctx context.Context) error{
 				"a key": func(ctx context.Context) error {
-					_, err := shop.New(s, shop.Options{}).CreateKey(ctx, shop.KeyDraft{Name: "crm", Scopes: []string{"store:read"},
+					_, err := shop.New(d, shop.Options{}).CreateKey(ctx, shop.KeyDraft{Name: "crm", Scopes: []string{"store:read"},
 						Lifetime: adminv1.Key_DAYS_30})
 					return err
 				},

@@ -66,8 +66,8 @@ func TestKeys(t *testing.T) {
 
 func TestAKeyIsFoundInItsStoreOnly(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.DB) {
-		b := shoptest.New(t, s, shop.Options{})
+	dbtest.Run(t, func(t *testing.T, d *db.DB) {
+		b := shoptest.New(t, d, shop.Options{})
 		k, err := b.CreateKey(b.Ctx, shop.KeyDraft{Name: "crm", Scopes: []string{"store:read"}, Lifetime: adminv1.Key_DAYS_30})
 		require.NoError(t, err)
 		found, err := b.GetKey(b.Ctx, k.ID.String())
@@ -85,8 +85,8 @@ func TestAKeyIsFoundInItsStoreOnly(t *testing.T) {
 // The limit refuses who is one too many, and not who asks again for the last one.
 func TestAskingAgainIsNotRefusedForTheLimit(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.DB) {
-		b := shoptest.New(t, s, shop.Options{})
+	dbtest.Run(t, func(t *testing.T, d *db.DB) {
+		b := shoptest.New(t, d, shop.Options{})
 		draft := shop.KeyDraft{Name: "crm", Scopes: []string{"store:read"}, Lifetime: adminv1.Key_DAYS_30}
 		for range shop.MaxActiveKeys - 1 {
 			_, err := b.CreateKey(b.Ctx, draft)

@@ -89,13 +89,13 @@ func newWorld(t *testing.T, database string) *world {
 		if ahead == 0 {
 			clock = nil // the machine's, as in production
 		}
-		s, err := hook.Open(context.Background(), db.Config{URL: url, Clock: clock, MaxConns: 6})
+		d, err := hook.Open(context.Background(), db.Config{URL: url, Clock: clock, MaxConns: 6})
 		require.NoError(t, err)
-		t.Cleanup(func() { require.NoError(t, s.Close()) })
-		shop := newRules(t, s, shop.Options{})
-		w.shops, w.databases[shop] = append(w.shops, shop), s
+		t.Cleanup(func() { require.NoError(t, d.Close()) })
+		shop := newRules(t, d, shop.Options{})
+		w.shops, w.databases[shop] = append(w.shops, shop), d
 		if first == nil {
-			first = s
+			first = d
 		}
 	}
 	w.audit = newAudit(t, first)

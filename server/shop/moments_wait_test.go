@@ -30,9 +30,9 @@ func newWaiting(t *testing.T) waiting {
 	t.Helper()
 	now := &atomic.Int64{}
 	now.Store(time.Date(2026, 9, 1, 12, 0, 0, 0, time.UTC).UnixMilli())
-	s := dbtest.New(t, dbtest.Postgres, db.Config{Clock: func() time.Time { return time.UnixMilli(now.Load()) }})
-	a := newAudit(t, s)
-	return waiting{newBench(t, s, shop.Options{}), a, now}
+	d := dbtest.New(t, dbtest.Postgres, db.Config{Clock: func() time.Time { return time.UnixMilli(now.Load()) }})
+	a := newAudit(t, d)
+	return waiting{newBench(t, d, shop.Options{}), a, now}
 }
 
 // behind makes a change wait for a row, runs meanwhile beside it, lets a minute pass and the row

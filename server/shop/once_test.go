@@ -73,8 +73,8 @@ func TestTheSameKeyGivesTheSameAnswer(t *testing.T) {
 
 func TestWhatWasRefusedIsNotRemembered(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.DB) {
-		b := newBench(t, s, shop.Options{})
+	dbtest.Run(t, func(t *testing.T, d *db.DB) {
+		b := newBench(t, d, shop.Options{})
 		p := b.Product("Guide", 1000)
 		o := b.Buy("a@example.com", p.GetId(), "")
 		key := shop.WithIdempotencyKey(b.Ctx, "k")
@@ -105,8 +105,8 @@ func TestWhatWasRefusedIsNotRemembered(t *testing.T) {
 func TestManyAtOnceUnderOneKey(t *testing.T) {
 	t.Parallel()
 	const askers = 50
-	dbtest.Run(t, func(t *testing.T, s *db.DB) {
-		b := newBench(t, s, shop.Options{})
+	dbtest.Run(t, func(t *testing.T, d *db.DB) {
+		b := newBench(t, d, shop.Options{})
 		l := b.Link(ptr(int32(1)))
 		ask := func(do func(ctx context.Context) (*storefrontv1.Order, error)) *storefrontv1.Order {
 			t.Helper()
@@ -128,10 +128,10 @@ func TestManyAtOnceUnderOneKey(t *testing.T) {
 			return b.RecordOrder(ctx, shop.OrderDraft{Buyer: shop.Buyer{Email: ptr("a@example.com")}, PaymentLinkID: l.GetId()})
 		})
 		ask(func(ctx context.Context) (*storefrontv1.Order, error) { return b.PayOrder(ctx, o.GetId()) })
-		orders, err := s.Client().Order.Query().Count(b.Ctx)
+		orders, err := d.Client().Order.Query().Count(b.Ctx)
 		require.NoError(t, err)
 		require.Equal(t, 1, orders)
 		require.Equal(t, []string{"customer.created", "order.paid", "payment_link.paid"}, b.Events())
-		require.Equal(t, 2, dbtest.Count(t, s, "idempotency_keys"))
+		require.Equal(t, 2, dbtest.Count(t, d, "idempotency_keys"))
 	})
 }

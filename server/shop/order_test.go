@@ -28,8 +28,8 @@ func TestListOrdersBetweenTwoMoments(t *testing.T) {
 		{"to between two milliseconds is after the first", -time.Hour, time.Nanosecond, 1},
 		{"from after to is empty", time.Hour, -time.Hour, 0},
 	}
-	dbtest.RunWith(t, db.Config{Clock: func() time.Time { return at }}, func(t *testing.T, s *db.DB) {
-		b := newBench(t, s, shop.Options{})
+	dbtest.RunWith(t, db.Config{Clock: func() time.Time { return at }}, func(t *testing.T, d *db.DB) {
+		b := newBench(t, d, shop.Options{})
 		b.Buy("a@example.com", b.Product("Guide", 1000).GetId(), "")
 		for _, row := range rows {
 			page, err := b.ListOrders(b.Ctx, &storefrontv1.ListOrdersRequest{

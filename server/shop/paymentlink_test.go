@@ -18,8 +18,8 @@ import (
 
 func TestStores(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.DB) {
-		b := newBench(t, s, shop.Options{PublicURL: "https://shops.example/"})
+	dbtest.Run(t, func(t *testing.T, d *db.DB) {
+		b := newBench(t, d, shop.Options{PublicURL: "https://shops.example/"})
 		operator := tenant.Actor{Type: tenant.ActorOperator, Name: "operator"}
 		_, err := b.CreateStore(b.Ctx, operator, &adminv1.CreateStoreRequest{Name: "Again", Slug: "atelier", Currency: "XAF",
 			Country: "CM"})
@@ -40,14 +40,14 @@ func TestStores(t *testing.T) {
 		links := map[string]string{"x": "https://x.example/a"}
 		_, err = b.UpdateStore(b.Ctx, &adminv1.UpdateStoreRequest{SocialLinks: links})
 		require.NoError(t, err)
-		entries, updated := len(b.Journal()), s.Client().Store.Query().OnlyX(b.Ctx).UpdatedAt
+		entries, updated := len(b.Journal()), d.Client().Store.Query().OnlyX(b.Ctx).UpdatedAt
 		_, err = b.UpdateStore(b.Ctx, &adminv1.UpdateStoreRequest{
 			SocialLinks: links, Name: ptr("Atelier"), UpdateMask: &fieldmaskpb.FieldMask{Paths: []string{"social_links",
 				"unavailable_types", "name"}},
 		})
 		require.NoError(t, err)
 		require.Len(t, b.Journal(), entries, "what changes nothing leaves no entry")
-		require.Equal(t, updated, s.Client().Store.Query().OnlyX(b.Ctx).UpdatedAt)
+		require.Equal(t, updated, d.Client().Store.Query().OnlyX(b.Ctx).UpdatedAt)
 
 		_, err = b.FindStore(b.Ctx, "nowhere")
 		shoptest.Refused(t, err, apierr.StoreNotFound)

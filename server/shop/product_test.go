@@ -22,8 +22,8 @@ import (
 
 func TestChangeOutsideItsStoreIsRefusedByTheHooks(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.DB) {
-		b := newBench(t, s, shop.Options{})
+	dbtest.Run(t, func(t *testing.T, d *db.DB) {
+		b := newBench(t, d, shop.Options{})
 		p := b.Product("Guide", 1000)
 		other := b.NewStore("other")
 		_, err := b.GetProduct(other, &storefrontv1.GetProductRequest{Id: p.GetId()})
@@ -31,7 +31,7 @@ func TestChangeOutsideItsStoreIsRefusedByTheHooks(t *testing.T) {
 		_, err = b.UpdateProductAsOperator(other, &adminv1.UpdateProductRequest{Id: p.GetId(), Title: ptr("Mine")})
 		shoptest.Refused(t, err, apierr.ProductNotFound)
 
-		err = s.Client().Product.UpdateOneID(uuid.MustParse(p.GetId())).SetTitle("Past the rules").Exec(b.Ctx)
+		err = d.Client().Product.UpdateOneID(uuid.MustParse(p.GetId())).SetTitle("Past the rules").Exec(b.Ctx)
 		require.ErrorContains(t, err, "outside a transaction")
 		_, err = b.ListProducts(context.Background(), &storefrontv1.ListProductsRequest{})
 		require.ErrorContains(t, err, "names no store")
@@ -41,8 +41,8 @@ func TestChangeOutsideItsStoreIsRefusedByTheHooks(t *testing.T) {
 // What no JSON can say, and which of two refusals comes first; server/conformance has every other rule.
 func TestChangesOfTypedCallers(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.DB) {
-		b := newBench(t, s, shop.Options{})
+	dbtest.Run(t, func(t *testing.T, d *db.DB) {
+		b := newBench(t, d, shop.Options{})
 		id, link := b.Product("Guide", 1000).GetId(), b.Link(nil).GetId()
 		bare, err := b.CreateProduct(b.Ctx, &adminv1.CreateProductRequest{Title: "Bare", PriceAmount: ptr(int64(0)),
 			Type: storefrontv1.Product_FILE})
@@ -82,7 +82,7 @@ func TestChangesOfTypedCallers(t *testing.T) {
 			}
 		}
 		require.Len(t, b.Journal(), entries, "a refused change leaves nothing")
-		end := s.Now().Add(time.Hour)
+		end := d.Now().Add(time.Hour)
 		l, err := b.UpdatePaymentLink(b.Ctx, &storefrontv1.UpdatePaymentLinkRequest{Id: link,
 			ExpiresAt: timestamppb.New(end.Add(123456 * time.Nanosecond))})
 		require.NoError(t, err)

@@ -37,11 +37,11 @@ type Shop struct {
 }
 
 // New returns a shop for a database.
-func New(s *db.DB, o Options) *Shop {
+func New(d *db.DB, o Options) *Shop {
 	if o.PublicURL == "" {
 		o.PublicURL = DefaultPublicURL
 	}
-	return &Shop{db: s, counts: count.New(s), options: o}
+	return &Shop{db: d, counts: count.New(d), options: o}
 }
 
 // problems collects everything that is wrong with a request.

@@ -18,11 +18,11 @@ type rules struct {
 	*webhooks.Webhooks
 }
 
-func newRules(t *testing.T, s *db.DB, o shop.Options) *rules {
+func newRules(t *testing.T, d *db.DB, o shop.Options) *rules {
 	t.Helper()
 	key, err := seal.ParseKey(seal.NewKey())
 	require.NoError(t, err)
-	return &rules{shop.New(s, o), webhooks.New(s, webhooks.Options{Secrets: seal.NewKeyring(key)})}
+	return &rules{shop.New(d, o), webhooks.New(d, webhooks.Options{Secrets: seal.NewKeyring(key)})}
 }
 
 // bench is the rules with one open store, whose context is that of a key called "tests".
@@ -33,8 +33,8 @@ type bench struct {
 
 func ptr[T any](v T) *T { return &v }
 
-func newBench(t *testing.T, s *db.DB, o shop.Options) bench {
+func newBench(t *testing.T, d *db.DB, o shop.Options) bench {
 	t.Helper()
-	all := newRules(t, s, o)
-	return bench{shoptest.New(t, s, o), all.Webhooks}
+	all := newRules(t, d, o)
+	return bench{shoptest.New(t, d, o), all.Webhooks}
 }

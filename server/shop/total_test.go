@@ -20,8 +20,8 @@ import (
 // A total past 2^53-1 is no number to a caller in JavaScript, and past 2^63 none to the database.
 func TestAPaymentThatTakesATotalTooFarIsRefused(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.DB) {
-		b := newBench(t, s, shop.Options{})
+	dbtest.Run(t, func(t *testing.T, d *db.DB) {
+		b := newBench(t, d, shop.Options{})
 		most := b.Product("Yacht", validate.MaxAmount/2) // two of them are an order of MaxAmount-1
 		one := b.Product("Pen", 1)
 		open, err := b.CreatePaymentLink(b.Ctx, &storefrontv1.CreatePaymentLinkRequest{
@@ -72,7 +72,7 @@ func TestAPaymentThatTakesATotalTooFarIsRefused(t *testing.T) {
 
 		// As many orders as can be counted.
 		full := transfertest.OneCustomer().With("ordersCount", math.MaxInt32)
-		require.NoError(t, transfertest.Customers(b.Ctx, s, nil, full))
+		require.NoError(t, transfertest.Customers(b.Ctx, d, nil, full))
 		_, err = b.RecordOrder(b.Ctx, shop.OrderDraft{CustomerID: full["id"].(string), Lines: []shop.OrderLine{{ProductID: one.GetId(),
 			Quantity: 1}}})
 		shoptest.Refused(t, err, apierr.TotalLimit)

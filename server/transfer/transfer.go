@@ -58,7 +58,7 @@ type Importer struct {
 }
 
 // New returns an importer into the stores of a database. w has the rules for their webhooks.
-func New(s *db.DB, w *webhooks.Webhooks) *Importer { return &Importer{s, w} }
+func New(d *db.DB, w *webhooks.Webhooks) *Importer { return &Importer{d, w} }
 
 // Products imports a batch of products. It refuses with validation_failed.
 func (m *Importer) Products(ctx context.Context, in *adminv1.ImportProductsRequest) (*adminv1.ImportResponse, error) {

@@ -40,8 +40,8 @@ func (b bench) ended(w webhooks.SecretWebhook) queue.Entry {
 
 func TestResendOfADeliveryIsANewOne(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.DB) {
-		b := newBench(t, s, sealing(t))
+	dbtest.Run(t, func(t *testing.T, d *db.DB) {
+		b := newBench(t, d, sealing(t))
 		first := b.ended(b.hook())
 		again, err := b.ResendDelivery(b.Ctx, first.ID.String())
 		require.NoError(t, err)
@@ -61,25 +61,25 @@ func TestResendOfADeliveryIsANewOne(t *testing.T) {
 
 func TestResendOfADeliveryThatIsDueChangesNothing(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.DB) {
-		b := newBench(t, s, sealing(t))
+	dbtest.Run(t, func(t *testing.T, d *db.DB) {
+		b := newBench(t, d, sealing(t))
 		ping, err := b.PingWebhook(b.Ctx, b.hook().ID.String())
 		require.NoError(t, err)
 		again, err := b.ResendDelivery(b.Ctx, ping.ID.String())
 		require.NoError(t, err)
 		require.Equal(t, ping, again)
-		require.Equal(t, 1, dbtest.Count(t, s, "deliveries"))
+		require.Equal(t, 1, dbtest.Count(t, d, "deliveries"))
 	})
 }
 
 func TestAllThatWaitsForAnotherAttemptIsSentNow(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.DB) {
-		b := newBench(t, s, sealing(t))
+	dbtest.Run(t, func(t *testing.T, d *db.DB) {
+		b := newBench(t, d, sealing(t))
 		w := b.hook()
 		ping, err := b.PingWebhook(b.Ctx, w.ID.String())
 		require.NoError(t, err)
-		_, err = s.Writer().ExecContext(b.Ctx, "UPDATE deliveries SET retry = true, due_at = $1", s.Now().Add(time.Hour))
+		_, err = d.Writer().ExecContext(b.Ctx, "UPDATE deliveries SET retry = true, due_at = $1", d.Now().Add(time.Hour))
 		require.NoError(t, err)
 		for _, want := range []int{1, 0} {
 			sent, err := b.SendWaiting(b.Ctx, w.ID.String())
@@ -88,7 +88,7 @@ func TestAllThatWaitsForAnotherAttemptIsSentNow(t *testing.T) {
 		}
 		now, err := b.GetDelivery(b.Ctx, ping.ID.String())
 		require.NoError(t, err)
-		require.False(t, now.NextAttemptAt.After(s.Now()))
+		require.False(t, now.NextAttemptAt.After(d.Now()))
 		_, err = b.SendWaiting(b.NewStore("other"), w.ID.String())
 		shoptest.Refused(t, err, apierr.WebhookNotFound)
 		_, err = b.DisableWebhook(b.Ctx, w.ID.String())
@@ -140,24 +140,24 @@ func TestResendOfADeliveryRefusals(t *testing.T) {
 		{"there is none", apierr.DeliveryNotFound, func(bench) string { return uuid.NewString() }},
 		{"the id is none", apierr.DeliveryNotFound, func(bench) string { return "x" }},
 	}
-	dbtest.Run(t, func(t *testing.T, s *db.DB) {
-		b := newBench(t, s, sealing(t))
+	dbtest.Run(t, func(t *testing.T, d *db.DB) {
+		b := newBench(t, d, sealing(t))
 		for i, row := range rows {
 			one := b
 			one.Ctx = b.NewStore("shop-" + string(rune('a'+i)))
 			id := row.prepare(one)
-			before := dbtest.Count(t, s, "deliveries")
+			before := dbtest.Count(t, d, "deliveries")
 			_, err := one.ResendDelivery(one.Ctx, id)
 			require.Equal(t, row.want, shoptest.RefusalCode(err), "%s: %v", row.reason, err)
-			require.Equal(t, before, dbtest.Count(t, s, "deliveries"), row.reason)
+			require.Equal(t, before, dbtest.Count(t, d, "deliveries"), row.reason)
 		}
 	})
 }
 
 func TestADeliveryIsResentOnceHoweverManyAsk(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.DB) {
-		b := newBench(t, s, sealing(t))
+	dbtest.Run(t, func(t *testing.T, d *db.DB) {
+		b := newBench(t, d, sealing(t))
 		first := b.ended(b.hook())
 		var group sync.WaitGroup
 		results := make([]error, 8)
@@ -182,15 +182,15 @@ func TestADeliveryIsResentOnceHoweverManyAsk(t *testing.T) {
 
 func TestResendSinceTakesWhatCameWhileAWebhookWasDisabled(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.DB) {
-		b := newBench(t, s, sealing(t))
+	dbtest.Run(t, func(t *testing.T, d *db.DB) {
+		b := newBench(t, d, sealing(t))
 		w := b.hook()
 		_, err := b.ResendSince(b.Ctx, uuid.NewString(), time.Time{})
 		shoptest.Refused(t, err, apierr.WebhookNotFound)
 		_, err = b.DisableWebhook(b.Ctx, w.ID.String())
 		require.NoError(t, err)
-		since := s.Now()
-		rules := shop.New(s, shop.Options{})
+		since := d.Now()
+		rules := shop.New(d, shop.Options{})
 		p, err := rules.CreateProduct(b.Ctx, &adminv1.CreateProductRequest{
 			Title: "Guide", PriceAmount: new(int64(5)), Description: new("<p>text</p>"), ContentReady: new(true),
 			Type: storefrontv1.Product_FILE,
@@ -200,7 +200,7 @@ func TestResendSinceTakesWhatCameWhileAWebhookWasDisabled(t *testing.T) {
 			_, err := rules.UpdateProduct(b.Ctx, &storefrontv1.UpdateProductRequest{Id: p.Id, Status: status.Enum()})
 			require.NoError(t, err)
 		}
-		require.Equal(t, dbtest.Unsorted(s, 2), dbtest.Count(t, s, "outbox"), "nobody subscribes to them")
+		require.Equal(t, dbtest.Unsorted(d, 2), dbtest.Count(t, d, "outbox"), "nobody subscribes to them")
 		_, err = b.ResendSince(b.Ctx, w.ID.String(), since)
 		shoptest.Refused(t, err, apierr.WebhookDisabled)
 		_, err = b.EnableWebhook(b.Ctx, w.ID.String())
@@ -212,10 +212,10 @@ func TestResendSinceTakesWhatCameWhileAWebhookWasDisabled(t *testing.T) {
 			require.NoError(t, err)
 		}
 		require.Equal(t, 2, job.Resent)
-		require.Equal(t, 2, dbtest.Count(t, s, "deliveries WHERE webhook_id = $1", w.ID))
+		require.Equal(t, 2, dbtest.Count(t, d, "deliveries WHERE webhook_id = $1", w.ID))
 
 		// A moment between two milliseconds counts as the later one, which the first event is before.
-		first := s.Client().Event.Query().Order(event.ByCreatedAt(), event.ByID()).FirstX(b.Ctx)
+		first := d.Client().Event.Query().Order(event.ByCreatedAt(), event.ByID()).FirstX(b.Ctx)
 		job, err = b.ResendSince(b.Ctx, w.ID.String(), first.CreatedAt.Add(time.Nanosecond))
 		require.NoError(t, err)
 		require.Equal(t, first.CreatedAt.Add(time.Millisecond).UTC(), job.Since)
@@ -224,8 +224,8 @@ func TestResendSinceTakesWhatCameWhileAWebhookWasDisabled(t *testing.T) {
 
 func TestDeliveriesAreListedByWhatIsKnown(t *testing.T) {
 	t.Parallel()
-	s := dbtest.New(t, dbtest.SQLite, db.Config{})
-	b := newBench(t, s, sealing(t))
+	d := dbtest.New(t, dbtest.SQLite, db.Config{})
+	b := newBench(t, d, sealing(t))
 	_, err := b.ListDeliveries(b.Ctx, webhooks.Search{Search: queue.Search{Status: "lost", Limit: 5}})
 	shoptest.Refused(t, err, apierr.ValidationFailed)
 	_, err = b.ListDeliveries(b.Ctx, webhooks.Search{Webhook: "x", Search: queue.Search{Limit: 5}})

@@ -47,9 +47,9 @@ func (b bench) hook() webhooks.SecretWebhook {
 
 func TestWebhookIsRegisteredAndItsSecretShownOnce(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.DB) {
+	dbtest.Run(t, func(t *testing.T, d *db.DB) {
 		o := sealing(t)
-		b := newBench(t, s, o)
+		b := newBench(t, d, o)
 		made, err := b.CreateWebhook(b.Ctx, webhooks.Registration{
 			URL: "https://receiver.example.com/hooks?x=1", Description: "  Compta ", Events: []string{"payment_link.paid", "order.paid",
 				"order.paid"},
@@ -62,7 +62,7 @@ func TestWebhookIsRegisteredAndItsSecretShownOnce(t *testing.T) {
 		require.True(t, made.Enabled)
 		require.Equal(t, hook.EventTypes(), b.hook().Events, "all six without a choice")
 
-		row := s.Client().Webhook.GetX(b.Ctx, made.ID)
+		row := d.Client().Webhook.GetX(b.Ctx, made.ID)
 		require.NotContains(t, string(row.Secret), "whsec_")
 		opened, err := o.Secrets.Open(row.Secret, row.SecretKey, made.ID[:])
 		require.NoError(t, err)
@@ -72,7 +72,7 @@ func TestWebhookIsRegisteredAndItsSecretShownOnce(t *testing.T) {
 		require.NoError(t, err)
 		require.Regexp(t, `^whsec_[0-9A-Za-z_-]{43}$`, rotated.Secret)
 		require.NotEqual(t, made.Secret, rotated.Secret)
-		row = s.Client().Webhook.GetX(b.Ctx, made.ID)
+		row = d.Client().Webhook.GetX(b.Ctx, made.ID)
 		opened, err = o.Secrets.Open(row.Secret, row.SecretKey, made.ID[:])
 		require.NoError(t, err)
 		require.Equal(t, rotated.Secret, opened, "nothing of the old one is left")
@@ -101,8 +101,8 @@ func TestWebhookRegistrationRefusals(t *testing.T) {
 		{"a description too long", webhooks.Registration{URL: url, Description: strings.Repeat("é", 501)}, apierr.ValidationFailed},
 		{"a control character", webhooks.Registration{URL: url, Description: "a\x00b"}, apierr.ValidationFailed},
 	}
-	dbtest.Run(t, func(t *testing.T, s *db.DB) {
-		b := newBench(t, s, sealing(t))
+	dbtest.Run(t, func(t *testing.T, d *db.DB) {
+		b := newBench(t, d, sealing(t))
 		for _, row := range rows {
 			_, err := b.CreateWebhook(b.Ctx, row.draft)
 			shoptest.Refused(t, err, row.want)
@@ -113,25 +113,25 @@ func TestWebhookRegistrationRefusals(t *testing.T) {
 		shoptest.Refused(t, err, apierr.WebhookURLInvalid)
 		_, err = b.UpdateWebhook(b.Ctx, &adminv1.UpdateWebhookRequest{Id: w.ID.String(), UpdateMask: &fieldmaskpb.FieldMask{Paths: []string{"events"}}})
 		shoptest.Refused(t, err, apierr.ValidationFailed)
-		require.Equal(t, 1, s.Client().Webhook.Query().CountX(b.Ctx))
+		require.Equal(t, 1, d.Client().Webhook.Query().CountX(b.Ctx))
 		require.Equal(t, []string{"store.created", "webhook.created"}, shoptest.Actions(b.Journal()))
 
-		without := webhooks.New(s, webhooks.Options{})
+		without := webhooks.New(d, webhooks.Options{})
 		_, err = without.CreateWebhook(b.Ctx, webhooks.Registration{URL: url})
 		require.Contains(t, shoptest.Refused(t, err, apierr.SecretKeyMissing).Message, "storefront secret generate")
 		_, err = without.RotateSecret(b.Ctx, w.ID.String())
 		shoptest.Refused(t, err, apierr.SecretKeyMissing)
 		open := sealing(t)
 		open.Targets = egress.Policy{AllowPrivate: true}
-		_, err = webhooks.New(s, open).CreateWebhook(b.Ctx, webhooks.Registration{URL: "https://127.0.0.1:8443/x"})
+		_, err = webhooks.New(d, open).CreateWebhook(b.Ctx, webhooks.Registration{URL: "https://127.0.0.1:8443/x"})
 		require.NoError(t, err, "a platform for tests may allow it")
 	})
 }
 
 func TestAStoreHasAtMostFiveWebhooks(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.DB) {
-		b := newBench(t, s, sealing(t))
+	dbtest.Run(t, func(t *testing.T, d *db.DB) {
+		b := newBench(t, d, sealing(t))
 		// Many rounds: two creations that count at the same time are rare.
 		for round := range 20 {
 			b.Ctx = b.NewStore("shop-" + strconv.Itoa(round))
@@ -157,7 +157,7 @@ func TestAStoreHasAtMostFiveWebhooks(t *testing.T) {
 			require.Equal(t, 5, made)
 		}
 		owner, _, _ := tenant.From(b.Ctx)
-		registered := s.Client().Webhook.Query().Where(webhook.StoreID(owner.ID)).AllX(b.Ctx)
+		registered := d.Client().Webhook.Query().Where(webhook.StoreID(owner.ID)).AllX(b.Ctx)
 		require.Len(t, registered, 5)
 		_, err := b.DisableWebhook(b.Ctx, registered[0].ID.String())
 		require.NoError(t, err)
@@ -174,8 +174,8 @@ func TestAStoreHasAtMostFiveWebhooks(t *testing.T) {
 
 func TestWebhookChanges(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.DB) {
-		b := newBench(t, s, sealing(t))
+	dbtest.Run(t, func(t *testing.T, d *db.DB) {
+		b := newBench(t, d, sealing(t))
 		w := b.hook()
 		id := w.ID.String()
 		before := len(b.Journal())
@@ -202,8 +202,8 @@ func TestWebhookChanges(t *testing.T) {
 			`"url":{"from":"https://receiver.example.com/hooks","to":"https://b.example.com"}`)
 
 		// It fails; then a person disables it; enabling starts clean.
-		since := s.Now().Add(-time.Hour)
-		require.NoError(t, hook.WithTx(b.Ctx, s, func(ctx context.Context, tx *ent.Tx) error {
+		since := d.Now().Add(-time.Hour)
+		require.NoError(t, hook.WithTx(b.Ctx, d, func(ctx context.Context, tx *ent.Tx) error {
 			return tx.Webhook.UpdateOneID(w.ID).SetFailingSince(since).Exec(ctx)
 		}))
 		again, err := b.EnableWebhook(b.Ctx, id)
@@ -215,7 +215,7 @@ func TestWebhookChanges(t *testing.T) {
 		require.NotNil(t, disabled.DisabledAt)
 		require.False(t, disabled.DisabledAutomatically)
 		require.Nil(t, disabled.FailingSince)
-		require.NoError(t, hook.WithTx(b.Ctx, s, func(ctx context.Context, tx *ent.Tx) error {
+		require.NoError(t, hook.WithTx(b.Ctx, d, func(ctx context.Context, tx *ent.Tx) error {
 			if err := hook.NoteLocked(ctx, tx.Webhook.GetX(ctx, w.ID)); err != nil {
 				return err
 			}
@@ -225,7 +225,7 @@ func TestWebhookChanges(t *testing.T) {
 		require.NoError(t, err)
 		require.True(t, enabled.Enabled)
 		require.Nil(t, enabled.DisabledAt)
-		row := s.Client().Webhook.Query().Where(webhook.ID(w.ID)).OnlyX(b.Ctx)
+		row := d.Client().Webhook.Query().Where(webhook.ID(w.ID)).OnlyX(b.Ctx)
 		require.Nil(t, row.FailingSince)
 		require.False(t, row.DisabledAutomatically)
 
@@ -234,15 +234,15 @@ func TestWebhookChanges(t *testing.T) {
 		entries = b.Journal()
 		require.Equal(t, "webhook.deleted", entries[len(entries)-1].Action)
 		require.Contains(t, string(entries[len(entries)-1].Changes), `"url":{"from":"https://b.example.com","to":null}`)
-		require.Zero(t, s.Client().Webhook.Query().CountX(b.Ctx))
+		require.Zero(t, d.Client().Webhook.Query().CountX(b.Ctx))
 	})
 }
 
 // Whatever names a webhook names one of the store.
 func TestWebhooksOfAnotherStoreAreNotThere(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.DB) {
-		b := newBench(t, s, sealing(t))
+	dbtest.Run(t, func(t *testing.T, d *db.DB) {
+		b := newBench(t, d, sealing(t))
 		w := b.hook()
 		ping, err := b.PingWebhook(b.Ctx, w.ID.String())
 		require.NoError(t, err)
@@ -281,8 +281,8 @@ func TestWebhooksOfAnotherStoreAreNotThere(t *testing.T) {
 // nothing.
 func TestDisablingAndDeletingCancelWhatWaits(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.DB) {
-		b := newBench(t, s, sealing(t))
+	dbtest.Run(t, func(t *testing.T, d *db.DB) {
+		b := newBench(t, d, sealing(t))
 		for reason, end := range map[string]func(context.Context, string) (*ent.Webhook, error){
 			"disabled": b.DisableWebhook, "deleted": b.DeleteWebhook,
 		} {
@@ -290,7 +290,7 @@ func TestDisablingAndDeletingCancelWhatWaits(t *testing.T) {
 			ping, err := b.PingWebhook(b.Ctx, w.ID.String())
 			require.NoError(t, err)
 			gone := errors.New("the transaction fails")
-			require.ErrorIs(t, hook.WithTx(b.Ctx, s, func(ctx context.Context, tx *ent.Tx) error {
+			require.ErrorIs(t, hook.WithTx(b.Ctx, d, func(ctx context.Context, tx *ent.Tx) error {
 				return errors.Join(queue.Cancel(ctx, tx, ping.StoreID, w.ID), gone)
 			}), gone)
 			shown, err := b.GetDelivery(b.Ctx, ping.ID.String())

@@ -34,11 +34,11 @@ type Webhooks struct {
 }
 
 // New returns the operations on the webhooks in a database.
-func New(s *db.DB, o Options) *Webhooks {
+func New(d *db.DB, o Options) *Webhooks {
 	if o.DisableAfter == 0 {
 		o.DisableAfter = DefaultDisableAfter
 	}
-	return &Webhooks{db: s, options: o}
+	return &Webhooks{db: d, options: o}
 }
 
 // DisableAfter returns how long a webhook may fail without a success before a worker disables it.

@@ -15,7 +15,7 @@ type bench struct {
 	*webhooks.Webhooks
 }
 
-func newBench(t *testing.T, s *db.DB, o webhooks.Options) bench {
+func newBench(t *testing.T, d *db.DB, o webhooks.Options) bench {
 	t.Helper()
-	return bench{shoptest.New(t, s, shop.Options{}), webhooks.New(s, o)}
+	return bench{shoptest.New(t, d, shop.Options{}), webhooks.New(d, o)}
 }

@@ -15,7 +15,7 @@ import (
 // backupChecks are the checks of a copy of a SQLite database, in order. Each needs those before it.
 var backupChecks = []struct {
 	name string
-	ask  func(ctx context.Context, s *db.DB, keys SecretKeys) Finding
+	ask  func(ctx context.Context, d *db.DB, keys SecretKeys) Finding
 }{
 	{"integrity", integrity},
 	{"foreign-keys", foreignKeys},
@@ -27,14 +27,14 @@ var backupChecks = []struct {
 // Backup checks a copy of a SQLite database that nobody writes meanwhile. It stops after the first failed check. It reads the
 // whole file and changes nothing.
 func Backup(ctx context.Context, path string, keys SecretKeys) []Finding {
-	s, err := hook.Open(ctx, db.Config{URL: "sqlite:" + path, ReadOnly: true, MaxConns: 1})
+	d, err := hook.Open(ctx, db.Config{URL: "sqlite:" + path, ReadOnly: true, MaxConns: 1})
 	if err != nil {
 		return []Finding{named("file", fail("name a file that `storefront backup` wrote, or another copy without a log", "%v", err))}
 	}
-	defer func() { _ = s.Close() }()
+	defer func() { _ = d.Close() }()
 	var found []Finding
 	for _, c := range backupChecks {
-		f := named(c.name, c.ask(ctx, s, keys))
+		f := named(c.name, c.ask(ctx, d, keys))
 		if found = append(found, f); f.Status == Fail {
 			break
 		}
@@ -44,9 +44,9 @@ func Backup(ctx context.Context, path string, keys SecretKeys) []Finding {
 
 const damaged = "do not restore it: take an older backup"
 
-func integrity(ctx context.Context, s *db.DB, _ SecretKeys) Finding {
+func integrity(ctx context.Context, d *db.DB, _ SecretKeys) Finding {
 	var wrong []string
-	for row := range db.Rows(ctx, s.Reader(), "PRAGMA integrity_check") {
+	for row := range db.Rows(ctx, d.Reader(), "PRAGMA integrity_check") {
 		var line string
 		if err := row.Scan(&line); err != nil {
 			return fail(damaged, "%v", err)
@@ -61,9 +61,9 @@ func integrity(ctx context.Context, s *db.DB, _ SecretKeys) Finding {
 	return ok("every page, row and index entry is in its place")
 }
 
-func foreignKeys(ctx context.Context, s *db.DB, _ SecretKeys) Finding {
+func foreignKeys(ctx context.Context, d *db.DB, _ SecretKeys) Finding {
 	wrong := map[string]int{}
-	for row := range db.Rows(ctx, s.Reader(), `SELECT "table", parent FROM pragma_foreign_key_check`) {
+	for row := range db.Rows(ctx, d.Reader(), `SELECT "table", parent FROM pragma_foreign_key_check`) {
 		var table, parent string
 		if err := row.Scan(&table, &parent); err != nil {
 			return fail(damaged, "%v", err)
@@ -77,8 +77,8 @@ func foreignKeys(ctx context.Context, s *db.DB, _ SecretKeys) Finding {
 }
 
 // backupSchema accepts the schema of this release and of older ones.
-func backupSchema(ctx context.Context, s *db.DB, _ SecretKeys) Finding {
-	steps, err := s.Migrations(ctx)
+func backupSchema(ctx context.Context, d *db.DB, _ SecretKeys) Finding {
+	steps, err := d.Migrations(ctx)
 	if err != nil {
 		return fail(damaged, "%v", err)
 	}
@@ -92,7 +92,7 @@ func backupSchema(ctx context.Context, s *db.DB, _ SecretKeys) Finding {
 		return fail("name a copy of the service's database", "it has no schema of the service")
 	}
 	var newest int64
-	if err := s.Reader().QueryRowContext(ctx, "SELECT max(version_id) FROM goose_db_version WHERE is_applied").Scan(&newest); err != nil {
+	if err := d.Reader().QueryRowContext(ctx, "SELECT max(version_id) FROM goose_db_version WHERE is_applied").Scan(&newest); err != nil {
 		return fail(damaged, "%v", err)
 	}
 	switch known := steps[len(steps)-1].Version; {
@@ -105,17 +105,17 @@ func backupSchema(ctx context.Context, s *db.DB, _ SecretKeys) Finding {
 }
 
 // has reports whether a copy has a table, because a copy from an older release may lack it.
-func has(ctx context.Context, s *db.DB, table string) (found bool, err error) {
-	err = s.Reader().QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE name = $1)", table).Scan(&found)
+func has(ctx context.Context, d *db.DB, table string) (found bool, err error) {
+	err = d.Reader().QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE name = $1)", table).Scan(&found)
 	return found, err
 }
 
 // allCounts compares the counts of all stores with their rows.
-func allCounts(ctx context.Context, s *db.DB, _ SecretKeys) Finding {
-	if found, err := has(ctx, s, "row_counts"); err != nil || !found {
+func allCounts(ctx context.Context, d *db.DB, _ SecretKeys) Finding {
+	if found, err := has(ctx, d, "row_counts"); err != nil || !found {
 		return answer(err, "none in this schema")
 	}
-	c, compared := count.New(s), 0
+	c, compared := count.New(d), 0
 	for last := uuid.Nil; ; {
 		stores, err := c.StoresAfter(ctx, last, 1000)
 		if err != nil || len(stores) == 0 {
@@ -138,11 +138,11 @@ func allCounts(ctx context.Context, s *db.DB, _ SecretKeys) Finding {
 	}
 }
 
-func backupSecrets(ctx context.Context, s *db.DB, keys SecretKeys) Finding {
-	if found, err := has(ctx, s, "webhooks"); err != nil || !found {
+func backupSecrets(ctx context.Context, d *db.DB, keys SecretKeys) Finding {
+	if found, err := has(ctx, d, "webhooks"); err != nil || !found {
 		return answer(err, "none in this schema")
 	}
-	return secrets(ctx, s, Installation{Keys: keys})
+	return secrets(ctx, d, Installation{Keys: keys})
 }
 
 // answer returns OK, or the finding for an error.

@@ -47,8 +47,8 @@ var extensions = []string{"btree_gin", "pg_trgm"}
 
 // Open opens the database if it exists. The DB is nil unless the finding is OK; the caller closes it.
 func Open(ctx context.Context, c db.Config) (*db.DB, Finding) {
-	s, found := open(ctx, c)
-	return s, named("database", found)
+	d, found := open(ctx, c)
+	return d, named("database", found)
 }
 
 func open(ctx context.Context, c db.Config) (*db.DB, Finding) {
@@ -58,7 +58,7 @@ func open(ctx context.Context, c db.Config) (*db.DB, Finding) {
 				"there is no database %s", path)
 		}
 	}
-	s, err := hook.Open(ctx, c)
+	d, err := hook.Open(ctx, c)
 	switch {
 	case errors.Is(err, db.ErrURL):
 		return nil, fail("set STOREFRONT_DATABASE_URL to sqlite:PATH or postgres://USER:PASSWORD@HOST:PORT/NAME", "%v", err)
@@ -71,7 +71,7 @@ func open(ctx context.Context, c db.Config) (*db.DB, Finding) {
 		return nil, fail("start PostgreSQL, or correct host, port, user, password and name in STOREFRONT_DATABASE_URL; "+
 			"a firewall may be between", "%v", err)
 	}
-	return s, ok("reached")
+	return d, ok("reached")
 }
 
 // URL checks whether pg_dump and psql read the database's URL as this program does, because the manual backs up with pg_dump.
@@ -104,7 +104,7 @@ var checks = []struct {
 	name     string
 	postgres bool // only for PostgreSQL
 	tables   bool
-	ask      func(ctx context.Context, s *db.DB, about Installation) Finding
+	ask      func(ctx context.Context, d *db.DB, about Installation) Finding
 }{
 	{name: "database-version", ask: version},
 	{name: "writable", postgres: true, ask: writable},
@@ -125,9 +125,9 @@ var checks = []struct {
 
 // Database runs all checks of a database; s is nil if it cannot be reached. Without a current schema it skips the checks that
 // read tables, except that of the secret keys.
-func Database(ctx context.Context, s *db.DB, about Installation) []Finding {
+func Database(ctx context.Context, d *db.DB, about Installation) []Finding {
 	var found []Finding
-	readable := s != nil
+	readable := d != nil
 	for _, c := range checks {
 		switch {
 		case c.tables && !readable:
@@ -135,10 +135,10 @@ func Database(ctx context.Context, s *db.DB, about Installation) []Finding {
 				found = append(found, named(c.name, keysAlone(about.Keys)))
 			}
 			continue
-		case s == nil, c.postgres && s.Dialect() == dialect.SQLite:
+		case d == nil, c.postgres && d.Dialect() == dialect.SQLite:
 			continue
 		}
-		f := named(c.name, c.ask(ctx, s, about))
+		f := named(c.name, c.ask(ctx, d, about))
 		if f.Status == "" {
 			continue // the check does not apply
 		}
@@ -153,16 +153,16 @@ func broken(err error) Finding {
 	return fail("see what the database's own log says", "the database refuses to say: %v", err)
 }
 
-func version(ctx context.Context, s *db.DB, _ Installation) Finding {
-	if s.Dialect() == dialect.SQLite {
+func version(ctx context.Context, d *db.DB, _ Installation) Finding {
+	if d.Dialect() == dialect.SQLite {
 		var said string
-		if err := s.Reader().QueryRowContext(ctx, "SELECT sqlite_version()").Scan(&said); err != nil {
+		if err := d.Reader().QueryRowContext(ctx, "SELECT sqlite_version()").Scan(&said); err != nil {
 			return broken(err)
 		}
 		return ok("SQLite %s, built in", said)
 	}
 	var number int
-	if err := s.Reader().QueryRowContext(ctx, "SELECT current_setting('server_version_num')::int").Scan(&number); err != nil {
+	if err := d.Reader().QueryRowContext(ctx, "SELECT current_setting('server_version_num')::int").Scan(&number); err != nil {
 		return broken(err)
 	}
 	return versionFinding(number / 10_000)
@@ -176,9 +176,9 @@ func versionFinding(major int) Finding {
 }
 
 // writable checks whether PostgreSQL's server accepts writes. It asks the server and writes nothing.
-func writable(ctx context.Context, s *db.DB, _ Installation) Finding {
+func writable(ctx context.Context, d *db.DB, _ Installation) Finding {
 	var standby, reads bool
-	err := s.Reader().QueryRowContext(ctx, "SELECT pg_is_in_recovery(), current_setting('transaction_read_only')::boolean").Scan(
+	err := d.Reader().QueryRowContext(ctx, "SELECT pg_is_in_recovery(), current_setting('transaction_read_only')::boolean").Scan(
 		&standby, &reads)
 	switch {
 	case err != nil:
@@ -221,9 +221,9 @@ func Hosts(hosts []db.Host) []Finding {
 	return []Finding{named("hosts", f)}
 }
 
-func extensionsOf(ctx context.Context, s *db.DB, _ Installation) Finding {
+func extensionsOf(ctx context.Context, d *db.DB, _ Installation) Finding {
 	available := map[string]bool{} // name to whether it is created
-	for row := range db.Rows(ctx, s.Reader(), "SELECT name, installed_version IS NOT NULL FROM pg_available_extensions WHERE "+
+	for row := range db.Rows(ctx, d.Reader(), "SELECT name, installed_version IS NOT NULL FROM pg_available_extensions WHERE "+
 		"name IN ($1, $2)",
 		extensions[0], extensions[1]) {
 		var name string
@@ -259,12 +259,12 @@ func extensionsFinding(available map[string]bool) Finding {
 	return ok("%s", strings.Join(extensions, ", "))
 }
 
-func schema(ctx context.Context, s *db.DB, _ Installation) Finding {
-	if _, err := s.Current(ctx); errors.Is(err, db.ErrSearchPath) {
+func schema(ctx context.Context, d *db.DB, _ Installation) Finding {
+	if _, err := d.Current(ctx); errors.Is(err, db.ErrSearchPath) {
 		return fail("set the search_path of the database's user to the tables' schema: ALTER ROLE … SET search_path = …; "+
 			"then restart", "%v", err)
 	}
-	steps, err := s.Migrations(ctx)
+	steps, err := d.Migrations(ctx)
 	if err != nil {
 		return broken(err)
 	}
@@ -282,11 +282,11 @@ func schema(ctx context.Context, s *db.DB, _ Installation) Finding {
 }
 
 // clock compares this machine's clock with the database's, and allows for the time of the query.
-func clock(ctx context.Context, s *db.DB, _ Installation) Finding {
-	if _, err := s.ReadClock(ctx); err != nil {
+func clock(ctx context.Context, d *db.DB, _ Installation) Finding {
+	if _, err := d.ReadClock(ctx); err != nil {
 		return broken(err)
 	}
-	way, offset := "ahead of", s.ClockOffset()
+	way, offset := "ahead of", d.ClockOffset()
 	if offset > 0 {
 		way = "behind"
 	}
@@ -311,10 +311,10 @@ func Used(databaseURL string) bool {
 
 // outbox checks the events that wait to be delivered, and so whether a worker runs. If nobody is connected to the database, as
 // right after a restore, waiting events are only a warning, because no worker is expected.
-func outbox(ctx context.Context, s *db.DB, about Installation) Finding {
+func outbox(ctx context.Context, d *db.DB, about Installation) Finding {
 	const remedy = "start `storefront worker`, or see its log for why it does not deliver"
 	stuck := func(format string, args ...any) Finding {
-		used, err := connected(ctx, s, about.Used)
+		used, err := connected(ctx, d, about.Used)
 		switch {
 		case err != nil:
 			return broken(err)
@@ -326,17 +326,17 @@ func outbox(ctx context.Context, s *db.DB, about Installation) Finding {
 	}
 	var waiting int
 	var oldest uuid.NullUUID // as text, because that sorts as the id does
-	err := s.Reader().QueryRowContext(ctx, "SELECT count(*), min(CAST(id AS text)) FROM outbox").
+	err := d.Reader().QueryRowContext(ctx, "SELECT count(*), min(CAST(id AS text)) FROM outbox").
 		Scan(&waiting, &oldest)
 	if err != nil {
 		return broken(err)
 	}
-	now := s.Now()
+	now := d.Now()
 	if lag := now.Sub(id.Time(oldest.UUID)).Round(time.Second); oldest.Valid && lag > MostLag {
 		return stuck("%s waiting, the oldest for %v", plural(waiting, "event"), lag)
 	}
 	var overdue, leased int
-	err = s.Reader().QueryRowContext(ctx, `SELECT count(CASE WHEN due_at < $1 THEN 1 END), count(CASE WHEN lease IS NOT NULL AND due_at >= $2 THEN 1 END)
+	err = d.Reader().QueryRowContext(ctx, `SELECT count(CASE WHEN due_at < $1 THEN 1 END), count(CASE WHEN lease IS NOT NULL AND due_at >= $2 THEN 1 END)
  FROM deliveries d JOIN webhooks w ON w.store_id = d.store_id AND w.id = d.webhook_id AND w.enabled AND w.epoch = d.epoch`,
 		now.Add(-MostLag), now).Scan(&overdue, &leased)
 	if err != nil {
@@ -345,12 +345,12 @@ func outbox(ctx context.Context, s *db.DB, about Installation) Finding {
 	if overdue > 0 && leased == 0 {
 		return stuck("%s deliveries are due, some for more than %v, and no attempt is under way", humanize.Comma(int64(overdue)), MostLag)
 	}
-	return ok("waiting: %s; deliveries overdue: %s%s", plural(waiting, "event"), humanize.Comma(int64(overdue)), listening(ctx, s))
+	return ok("waiting: %s; deliveries overdue: %s%s", plural(waiting, "event"), humanize.Comma(int64(overdue)), listening(ctx, d))
 }
 
 // sweeps checks whether workers delete old data, or wait because the machine's clock may be wrong.
-func sweeps(ctx context.Context, s *db.DB, _ Installation) Finding {
-	switch err := queue.CheckHeld(ctx, s); {
+func sweeps(ctx context.Context, d *db.DB, _ Installation) Finding {
+	switch err := queue.CheckHeld(ctx, d); {
 	case errors.Is(err, queue.ErrHeld):
 		// Normal on the first day, and after a day without a worker.
 		return ok("%v", err)
@@ -361,23 +361,23 @@ func sweeps(ctx context.Context, s *db.DB, _ Installation) Finding {
 }
 
 // connected reports whether other clients use the database. Citus's own connections do not count.
-func connected(ctx context.Context, s *db.DB, used bool) (bool, error) {
-	if s.Dialect() == dialect.SQLite {
+func connected(ctx context.Context, d *db.DB, used bool) (bool, error) {
+	if d.Dialect() == dialect.SQLite {
 		return used, nil
 	}
-	err := s.Reader().QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM pg_stat_activity
+	err := d.Reader().QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM pg_stat_activity
  WHERE datname = current_database() AND backend_type = 'client backend' AND application_name <> $1
   AND application_name NOT LIKE 'citus%')`, ApplicationName).Scan(&used)
 	return used, err
 }
 
 // listening describes how many workers wait for events, if that can be seen.
-func listening(ctx context.Context, s *db.DB) string {
-	if s.Dialect() == dialect.SQLite {
+func listening(ctx context.Context, d *db.DB) string {
+	if d.Dialect() == dialect.SQLite {
 		return ""
 	}
 	var n int
-	err := s.Reader().QueryRowContext(ctx, `SELECT count(*) FROM pg_stat_activity
+	err := d.Reader().QueryRowContext(ctx, `SELECT count(*) FROM pg_stat_activity
  WHERE datname = current_database() AND application_name = 'storefront listener'`).Scan(&n)
 	if err != nil {
 		return ""
@@ -386,13 +386,13 @@ func listening(ctx context.Context, s *db.DB) string {
 }
 
 // transactions looks for long open transactions on PostgreSQL, because vacuum cannot remove rows deleted while one is open.
-func transactions(ctx context.Context, s *db.DB, _ Installation) Finding {
-	return openFor(ctx, s, longTransaction)
+func transactions(ctx context.Context, d *db.DB, _ Installation) Finding {
+	return openFor(ctx, d, longTransaction)
 }
 
-func openFor(ctx context.Context, s *db.DB, long time.Duration) Finding {
+func openFor(ctx context.Context, d *db.DB, long time.Duration) Finding {
 	var said, end []string
-	for row := range db.Rows(ctx, s.Reader(), `SELECT pid, application_name, COALESCE(state, ''), extract(epoch FROM clock_timestamp() - xact_start)::float8
+	for row := range db.Rows(ctx, d.Reader(), `SELECT pid, application_name, COALESCE(state, ''), extract(epoch FROM clock_timestamp() - xact_start)::float8
  FROM pg_stat_activity WHERE datname = current_database() AND backend_type = 'client backend' AND pid <> pg_backend_pid()
   AND xact_start < clock_timestamp() - $1::float8 * interval '1 second' ORDER BY xact_start LIMIT 5`, long.Seconds()) {
 		var (
@@ -418,8 +418,8 @@ func openFor(ctx context.Context, s *db.DB, long time.Duration) Finding {
 const manyDeadRows = 100_000
 
 // snapshots looks for what keeps PostgreSQL from removing dead rows, and how many there are.
-func snapshots(ctx context.Context, s *db.DB, _ Installation) Finding {
-	found, err := queue.ReadSnapshots(ctx, s)
+func snapshots(ctx context.Context, d *db.DB, _ Installation) Finding {
+	found, err := queue.ReadSnapshots(ctx, d)
 	if err != nil {
 		return broken(err)
 	}
@@ -464,13 +464,13 @@ func keysAlone(keys SecretKeys) Finding {
 }
 
 // secrets decrypts the signing secret of every webhook with the keys.
-func secrets(ctx context.Context, s *db.DB, about Installation) Finding {
+func secrets(ctx context.Context, d *db.DB, about Installation) Finding {
 	keys := about.Keys
 	if keys.Err != nil {
 		return keysAlone(keys)
 	}
 	total, missing, tampered := 0, map[string]int{}, []string(nil)
-	for row := range db.Rows(ctx, s.Reader(), "SELECT id, secret, secret_key FROM webhooks ORDER BY id") {
+	for row := range db.Rows(ctx, d.Reader(), "SELECT id, secret, secret_key FROM webhooks ORDER BY id") {
 		var webhook uuid.UUID
 		var sealed []byte
 		var key string
@@ -518,8 +518,8 @@ func idsOf(missing map[string]int) string {
 }
 
 // counts compares the counts of some stores, chosen at random, with their rows, and checks how many row deltas wait.
-func counts(ctx context.Context, s *db.DB, _ Installation) Finding {
-	c := count.New(s)
+func counts(ctx context.Context, d *db.DB, _ Installation) Finding {
+	c := count.New(d)
 	waiting, err := c.Waiting(ctx, manyDifferences)
 	switch {
 	case err != nil:
@@ -552,10 +552,10 @@ func counts(ctx context.Context, s *db.DB, _ Installation) Finding {
 }
 
 // forgettings looks for customers whose erasure does not finish, because each try fails or no worker tries.
-func forgettings(ctx context.Context, s *db.DB, _ Installation) Finding {
+func forgettings(ctx context.Context, d *db.DB, _ Installation) Finding {
 	var failing, waiting []string
-	for row := range db.Rows(ctx, s.Reader(), "SELECT id, failures, due_at FROM forgettings WHERE finished_at IS NULL AND "+
-		"(failures > 0 OR due_at < $1) ORDER BY due_at, id", s.Now().Add(-MostLag)) {
+	for row := range db.Rows(ctx, d.Reader(), "SELECT id, failures, due_at FROM forgettings WHERE finished_at IS NULL AND "+
+		"(failures > 0 OR due_at < $1) ORDER BY due_at, id", d.Now().Add(-MostLag)) {
 		var customer uuid.UUID
 		var failures int
 		var due time.Time

@@ -49,22 +49,22 @@ func TestExtensions(t *testing.T) {
 		"CREATE EXTENSION pg_trgm;$")
 	requireFinding(t, extensionsFinding(map[string]bool{"btree_gin": true, "pg_trgm": true}), OK, "btree_gin, pg_trgm", "")
 
-	s := dbtest.NewEmpty(t, dbtest.Postgres, db.Config{})
-	requireFinding(t, extensionsOf(t.Context(), s, Installation{}), Warn, "not created",
+	d := dbtest.NewEmpty(t, dbtest.Postgres, db.Config{})
+	requireFinding(t, extensionsOf(t.Context(), d, Installation{}), Warn, "not created",
 		"migrate up.*CREATE EXTENSION btree_gin; CREATE EXTENSION pg_trgm;")
-	requireFinding(t, schema(t.Context(), s, Installation{}), Fail, "not applied: init, ", "migrate up")
-	s = dbtest.New(t, dbtest.Postgres, db.Config{})
-	requireFinding(t, extensionsOf(t.Context(), s, Installation{}), OK, "", "")
-	requireFinding(t, schema(t.Context(), s, Installation{}), OK, "", "")
-	requireFinding(t, version(t.Context(), s, Installation{}), OK, "", "")
+	requireFinding(t, schema(t.Context(), d, Installation{}), Fail, "not applied: init, ", "migrate up")
+	d = dbtest.New(t, dbtest.Postgres, db.Config{})
+	requireFinding(t, extensionsOf(t.Context(), d, Installation{}), OK, "", "")
+	requireFinding(t, schema(t.Context(), d, Installation{}), OK, "", "")
+	requireFinding(t, version(t.Context(), d, Installation{}), OK, "", "")
 }
 
 func TestADatabaseThatOnlyReads(t *testing.T) {
 	t.Parallel()
-	s := dbtest.New(t, dbtest.Postgres, db.Config{})
-	requireFinding(t, writable(t.Context(), s, Installation{}), OK, "can write", "")
-	s = dbtest.New(t, dbtest.Postgres, db.Config{Settings: map[string]string{"default_transaction_read_only": "on"}})
-	requireFinding(t, writable(t.Context(), s, Installation{}), Fail, "only read", "default_transaction_read_only")
+	d := dbtest.New(t, dbtest.Postgres, db.Config{})
+	requireFinding(t, writable(t.Context(), d, Installation{}), OK, "can write", "")
+	d = dbtest.New(t, dbtest.Postgres, db.Config{Settings: map[string]string{"default_transaction_read_only": "on"}})
+	requireFinding(t, writable(t.Context(), d, Installation{}), Fail, "only read", "default_transaction_read_only")
 }
 
 func TestTwoHosts(t *testing.T) {
@@ -115,10 +115,10 @@ func TestASearchPathThatMissesTheTables(t *testing.T) {
 	_, err = owner.Writer().Exec("DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET search_path = elsewhere', " +
 		"current_database()); END $$")
 	require.NoError(t, err)
-	s, err := hook.Open(t.Context(), db.Config{URL: url, MaxConns: 2})
+	d, err := hook.Open(t.Context(), db.Config{URL: url, MaxConns: 2})
 	require.NoError(t, err)
-	defer func() { require.NoError(t, s.Close()) }()
-	requireFinding(t, schema(t.Context(), s, Installation{}), Fail, "they are in public", "SET search_path")
+	defer func() { require.NoError(t, d.Close()) }()
+	requireFinding(t, schema(t.Context(), d, Installation{}), Fail, "they are in public", "SET search_path")
 }
 
 func TestClocksThatDiffer(t *testing.T) {
@@ -134,8 +134,8 @@ func TestClocksThatDiffer(t *testing.T) {
 		{3 * time.Second, Warn, "behind this"},
 		{-2 * time.Hour, Warn, "2h0m0s ahead of this"},
 	} {
-		s := dbtest.New(t, dbtest.Postgres, db.Config{ProcessClock: func() time.Time { return time.Now().Add(row.off) }})
-		f := clock(t.Context(), s, Installation{})
+		d := dbtest.New(t, dbtest.Postgres, db.Config{ProcessClock: func() time.Time { return time.Now().Add(row.off) }})
+		f := clock(t.Context(), d, Installation{})
 		require.Equal(t, row.status, f.Status, "%v: %+v", row.off, f)
 		require.Contains(t, f.Message, row.message)
 	}
@@ -144,30 +144,30 @@ func TestClocksThatDiffer(t *testing.T) {
 func TestSweepsThatAreHeld(t *testing.T) {
 	t.Parallel()
 	later := time.Duration(0)
-	s := dbtest.New(t, dbtest.SQLite, db.Config{Clock: func() time.Time { return time.Now().Add(later) }})
+	d := dbtest.New(t, dbtest.SQLite, db.Config{Clock: func() time.Time { return time.Now().Add(later) }})
 	sweep := func() error {
-		_, err := queue.New(s).Sweep(t.Context(), time.Hour)
+		_, err := queue.New(d).Sweep(t.Context(), time.Hour)
 		return err
 	}
 	require.ErrorIs(t, sweep(), queue.ErrHeld)
-	requireFinding(t, sweeps(t.Context(), s, Installation{}), OK, "nothing is deleted for a day", "")
+	requireFinding(t, sweeps(t.Context(), d, Installation{}), OK, "nothing is deleted for a day", "")
 	later = 25 * time.Hour
-	requireFinding(t, sweeps(t.Context(), s, Installation{}), OK, "not held", "")
+	requireFinding(t, sweeps(t.Context(), d, Installation{}), OK, "not held", "")
 	requireFinding(t, sweeps(t.Context(), dbtest.New(t, dbtest.Postgres, db.Config{}), Installation{}), OK, "not held", "")
 }
 
 func TestOpenTransactions(t *testing.T) {
 	t.Parallel()
-	s := dbtest.New(t, dbtest.Postgres, db.Config{})
-	requireFinding(t, transactions(t.Context(), s, Installation{}), OK, "none open for more than 15m", "")
-	tx, err := s.Writer().BeginTx(t.Context(), nil)
+	d := dbtest.New(t, dbtest.Postgres, db.Config{})
+	requireFinding(t, transactions(t.Context(), d, Installation{}), OK, "none open for more than 15m", "")
+	tx, err := d.Writer().BeginTx(t.Context(), nil)
 	require.NoError(t, err)
 	_, err = tx.Exec("SELECT 1")
 	require.NoError(t, err)
-	requireFinding(t, openFor(t.Context(), s, 0), Warn, `process \d+ \("storefront", idle in transaction\)`,
+	requireFinding(t, openFor(t.Context(), d, 0), Warn, `process \d+ \("storefront", idle in transaction\)`,
 		`SELECT pg_terminate_backend\(\d+\);`)
 	require.NoError(t, tx.Rollback())
-	requireFinding(t, openFor(t.Context(), s, 0), OK, "", "")
+	requireFinding(t, openFor(t.Context(), d, 0), OK, "", "")
 }
 
 func TestHeldSnapshots(t *testing.T) {
@@ -183,12 +183,12 @@ func TestHeldSnapshots(t *testing.T) {
 	requireFinding(t, snapshotsFinding(queue.Snapshots{Held: []queue.HeldSnapshot{slot}, DeadRows: manyDeadRows}), Warn, "the replication slot gone",
 		"pg_drop_replication_slot")
 
-	s := dbtest.New(t, dbtest.Postgres, db.Config{})
-	tx, err := s.Writer().BeginTx(t.Context(), &sql.TxOptions{Isolation: sql.LevelRepeatableRead})
+	d := dbtest.New(t, dbtest.Postgres, db.Config{})
+	tx, err := d.Writer().BeginTx(t.Context(), &sql.TxOptions{Isolation: sql.LevelRepeatableRead})
 	require.NoError(t, err)
 	_, err = tx.Exec("SELECT 1")
 	require.NoError(t, err)
-	requireFinding(t, snapshots(t.Context(), s, Installation{}), OK, `holds one.* transactions; about \d+ dead rows`, "")
+	requireFinding(t, snapshots(t.Context(), d, Installation{}), OK, `holds one.* transactions; about \d+ dead rows`, "")
 	require.NoError(t, tx.Rollback())
 }
 
@@ -233,7 +233,7 @@ func TestNamesThatAreNearlyRight(t *testing.T) {
 
 func TestSecretsAreTriedOneByOne(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.DB) {
+	dbtest.Run(t, func(t *testing.T, d *db.DB) {
 		keys := make([]seal.Key, 3)
 		for i := range keys {
 			var err error
@@ -241,41 +241,41 @@ func TestSecretsAreTriedOneByOne(t *testing.T) {
 			require.NoError(t, err)
 		}
 		owner := uuid.New()
-		_, err := s.Writer().Exec(`INSERT INTO stores (id, name, slug, url, currency, country, social_links, unavailable_types, created_at, updated_at)
- VALUES ($1, 'S', 's', 'https://s.example', 'XAF', 'CM', '{}', '[]', $2, $2)`, owner, s.Now())
+		_, err := d.Writer().Exec(`INSERT INTO stores (id, name, slug, url, currency, country, social_links, unavailable_types, created_at, updated_at)
+ VALUES ($1, 'S', 's', 'https://s.example', 'XAF', 'CM', '{}', '[]', $2, $2)`, owner, d.Now())
 		require.NoError(t, err)
 		register := func(key seal.Key, count int) (last uuid.UUID) {
-			tx, err := s.Writer().Begin()
+			tx, err := d.Writer().Begin()
 			require.NoError(t, err)
 			for range count {
-				last = id.At(s.Now())
+				last = id.At(d.Now())
 				sealed, by := seal.NewKeyring(key).Seal("whsec_canary", last[:])
 				_, err := tx.Exec(`INSERT INTO webhooks (id, store_id, url, description, events, secret, secret_key, enabled, disabled_automatically, created_at, updated_at)
- VALUES ($1, $2, 'https://receiver.example', '', '[]', $3, $4, true, false, $5, $5)`, last, owner, sealed, by, s.Now())
+ VALUES ($1, $2, 'https://receiver.example', '', '[]', $3, $4, true, false, $5, $5)`, last, owner, sealed, by, d.Now())
 				require.NoError(t, err)
 			}
 			require.NoError(t, tx.Commit())
 			return last
 		}
 		ring := seal.NewKeyring(keys[0], keys[1])
-		requireFinding(t, secrets(t.Context(), s, Installation{Keys: SecretKeys{}}), Warn, "not set: workers do not start",
+		requireFinding(t, secrets(t.Context(), d, Installation{Keys: SecretKeys{}}), Warn, "not set: workers do not start",
 			"secret generate")
-		requireFinding(t, secrets(t.Context(), s, Installation{Keys: SecretKeys{Made: true}}), OK, "one is made", "")
+		requireFinding(t, secrets(t.Context(), d, Installation{Keys: SecretKeys{Made: true}}), OK, "one is made", "")
 		register(keys[0], 1000)
-		requireFinding(t, secrets(t.Context(), s, Installation{Keys: SecretKeys{Ring: ring}}), OK, "secrets of 1,000 webhooks", "")
+		requireFinding(t, secrets(t.Context(), d, Installation{Keys: SecretKeys{Ring: ring}}), OK, "secrets of 1,000 webhooks", "")
 		register(keys[1], 1)
-		requireFinding(t, secrets(t.Context(), s, Installation{Keys: SecretKeys{Ring: ring}}), OK, "secrets of 1,001 webhooks", "")
-		requireFinding(t, secrets(t.Context(), s, Installation{Keys: SecretKeys{Made: true}}), Fail, "not given: ",
+		requireFinding(t, secrets(t.Context(), d, Installation{Keys: SecretKeys{Ring: ring}}), OK, "secrets of 1,001 webhooks", "")
+		requireFinding(t, secrets(t.Context(), d, Installation{Keys: SecretKeys{Made: true}}), Fail, "not given: ",
 			"STOREFRONT_SECRET_KEY")
 
 		moved := register(keys[0], 1)
-		_, err = s.Writer().Exec("UPDATE webhooks SET secret_key = $1 WHERE id = $2", keys[1].ID(), moved)
+		_, err = d.Writer().Exec("UPDATE webhooks SET secret_key = $1 WHERE id = $2", keys[1].ID(), moved)
 		require.NoError(t, err)
-		requireFinding(t, secrets(t.Context(), s, Installation{Keys: SecretKeys{Ring: ring}}), Fail,
+		requireFinding(t, secrets(t.Context(), d, Installation{Keys: SecretKeys{Ring: ring}}), Fail,
 			"^1 secret that the right key does not open.*"+
 				moved.String(), "webhook rotate")
 		register(keys[2], 2)
-		requireFinding(t, secrets(t.Context(), s, Installation{Keys: SecretKeys{Ring: ring}}), Fail, "of 1,004 secrets, .*: "+
+		requireFinding(t, secrets(t.Context(), d, Installation{Keys: SecretKeys{Ring: ring}}), Fail, "of 1,004 secrets, .*: "+
 			keys[2].ID()+` \(2\)$`,
 			"STOREFRONT_OLD_SECRET_KEYS")
 	})
@@ -283,46 +283,46 @@ func TestSecretsAreTriedOneByOne(t *testing.T) {
 
 func TestCountsThatAreWrong(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.DB) {
-		rules := shop.New(s, shop.Options{})
+	dbtest.Run(t, func(t *testing.T, d *db.DB) {
+		rules := shop.New(d, shop.Options{})
 		made, err := rules.CreateStore(t.Context(), tenant.Actor{}, &adminv1.CreateStoreRequest{Name: "S", Slug: "shop",
 			Currency: "XAF", Country: "CM"})
 		require.NoError(t, err)
-		requireFinding(t, counts(t.Context(), s, Installation{}), OK, "^of 1 store compared", "")
-		_, err = s.Writer().Exec("INSERT INTO row_counts (store_id, kind, days, first_day, status, type, total) VALUES ($1, "+
+		requireFinding(t, counts(t.Context(), d, Installation{}), OK, "^of 1 store compared", "")
+		_, err = d.Writer().Exec("INSERT INTO row_counts (store_id, kind, days, first_day, status, type, total) VALUES ($1, "+
 			"'orders', 1, 20000, 'PAID', '', 7)", made.GetId())
 		require.NoError(t, err)
-		requireFinding(t, counts(t.Context(), s, Installation{}), Fail, "^1 wrong count of orders in the store shop",
+		requireFinding(t, counts(t.Context(), d, Installation{}), Fail, "^1 wrong count of orders in the store shop",
 			"`storefront migrate recount --store shop`")
-		if s.Dialect() != dialect.Postgres {
+		if d.Dialect() != dialect.Postgres {
 			return // SQLite has no differences
 		}
-		_, err = s.Writer().Exec("INSERT INTO row_deltas (store_id, kind, day, status, type, change) "+
+		_, err = d.Writer().Exec("INSERT INTO row_deltas (store_id, kind, day, status, type, change) "+
 			"SELECT $1, 'orders', 1, '', '', 1 FROM generate_series(1, $2::int)", made.GetId(), manyDifferences)
 		require.NoError(t, err)
-		requireFinding(t, counts(t.Context(), s, Installation{}), Warn, "^50,000 differences or more wait", "logs")
+		requireFinding(t, counts(t.Context(), d, Installation{}), Warn, "^50,000 differences or more wait", "logs")
 	})
 }
 
 func TestForgettingsThatFail(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.DB) {
-		now := s.Now()
+	dbtest.Run(t, func(t *testing.T, d *db.DB) {
+		now := d.Now()
 		order := func(failures int, due time.Time) string {
 			id := uuid.New()
-			_, err := s.Writer().Exec(`INSERT INTO forgettings (id, store_id, progress, begun_at, due_at, failures)
+			_, err := d.Writer().Exec(`INSERT INTO forgettings (id, store_id, progress, begun_at, due_at, failures)
  VALUES ($1, $1, $2, $3, $4, $5)`, id, []byte("{}"), now, due, failures)
 			require.NoError(t, err)
 			return id.String()
 		}
 		order(0, now)
-		requireFinding(t, forgettings(t.Context(), s, Installation{}), OK, "^none fails$", "")
+		requireFinding(t, forgettings(t.Context(), d, Installation{}), OK, "^none fails$", "")
 		left := order(0, now.Add(-MostLag-time.Minute))
-		requireFinding(t, forgettings(t.Context(), s, Installation{}), Warn, "^begun, and no step done for more than .*: "+left+"$", "storefront worker")
+		requireFinding(t, forgettings(t.Context(), d, Installation{}), Warn, "^begun, and no step done for more than .*: "+left+"$", "storefront worker")
 		failing := order(3, now.Add(time.Hour))
-		found := forgettings(t.Context(), s, Installation{})
+		found := forgettings(t.Context(), d, Installation{})
 		requireFinding(t, found, Warn, "^not forgotten, because that fails: customer "+failing+
 			` \(3 failures in a row, next try at .*\)$`, `"forget a customer"`)
-		require.Contains(t, Database(t.Context(), s, Installation{}), named("forgettings", found))
+		require.Contains(t, Database(t.Context(), d, Installation{}), named("forgettings", found))
 	})
 }

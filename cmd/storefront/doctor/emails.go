@@ -21,15 +21,15 @@ const (
 
 // emails counts the customers whose e-mail an older rule has stored. The service still shows them, but a request with such an
 // e-mail creates another customer or is refused.
-func emails(ctx context.Context, s *db.DB, _ Installation) Finding {
+func emails(ctx context.Context, d *db.DB, _ Installation) Finding {
 	condition := unusualPostgres
-	if s.Dialect() == dialect.SQLite {
+	if d.Dialect() == dialect.SQLite {
 		condition = unusualSQLite
 	}
 	limited, cancel := context.WithTimeout(ctx, compareTime)
 	defer cancel()
 	old, some := 0, []string(nil)
-	for row := range db.Rows(limited, s.Reader(), "SELECT CAST(id AS text), email FROM customers WHERE "+condition+" ORDER BY id") {
+	for row := range db.Rows(limited, d.Reader(), "SELECT CAST(id AS text), email FROM customers WHERE "+condition+" ORDER BY id") {
 		var id, stored string
 		err := row.Scan(&id, &stored)
 		switch {

@@ -16,12 +16,12 @@ import (
 
 func TestEmailsOfAnOlderRule(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.DB) {
-		made, err := shop.New(s, shop.Options{}).CreateStore(t.Context(), tenant.Actor{}, &adminv1.CreateStoreRequest{Name: "S", Slug: "shop",
+	dbtest.Run(t, func(t *testing.T, d *db.DB) {
+		made, err := shop.New(d, shop.Options{}).CreateStore(t.Context(), tenant.Actor{}, &adminv1.CreateStoreRequest{Name: "S", Slug: "shop",
 			Currency: "XAF", Country: "CM"})
 		require.NoError(t, err)
 		create := func(email string) {
-			_, err := s.Writer().Exec(`INSERT INTO customers (id, store_id, email, search, created_at, updated_at)
+			_, err := d.Writer().Exec(`INSERT INTO customers (id, store_id, email, search, created_at, updated_at)
  SELECT $1, id, $2, '', created_at, created_at FROM stores WHERE id = $3`, uuid.NewString(), email, made.GetId())
 			require.NoError(t, err)
 		}
@@ -29,13 +29,13 @@ func TestEmailsOfAnOlderRule(t *testing.T) {
 			"\"a b\"@example.com", resource.ForgottenEmail(uuid.New())} {
 			create(email)
 		}
-		requireFinding(t, emails(t.Context(), s, Installation{}), OK, "^as today's rule has them$", "")
+		requireFinding(t, emails(t.Context(), d, Installation{}), OK, "^as today's rule has them$", "")
 		for _, email := range []string{"ann@example.com\u200b", "b\u2003b@example.com", "ann@xn--bcher-kva.example", "ann@a_b.example",
 			"ann@-b.example", "ann@b-.example", "Ann@example.com"} {
 			create(email)
 		}
-		requireFinding(t, emails(t.Context(), s, Installation{}), Warn,
+		requireFinding(t, emails(t.Context(), d, Installation{}), Warn,
 			"^7 e-mails of customers that today's rule refuses or writes otherwise: [0-9a-f-]{36}, .*, 2 more$", "`storefront customer update ID")
-		require.Contains(t, Database(t.Context(), s, Installation{}), named("emails", emails(t.Context(), s, Installation{})))
+		require.Contains(t, Database(t.Context(), d, Installation{}), named("emails", emails(t.Context(), d, Installation{})))
 	})
 }

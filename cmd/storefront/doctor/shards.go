@@ -10,8 +10,8 @@ import (
 )
 
 // nodes checks the nodes of a sharded database. On one PostgreSQL server it finds nothing.
-func nodes(ctx context.Context, s *db.DB, _ Installation) Finding {
-	cluster, sharded, err := shardedBy(ctx, s)
+func nodes(ctx context.Context, d *db.DB, _ Installation) Finding {
+	cluster, sharded, err := shardedBy(ctx, d)
 	if err != nil || !sharded {
 		return brokenIf(err)
 	}
@@ -63,8 +63,8 @@ func nodesFinding(all []shard.Health) Finding {
 }
 
 // shards checks where tables and stores are. On one PostgreSQL server it finds nothing.
-func shards(ctx context.Context, s *db.DB, _ Installation) Finding {
-	cluster, sharded, err := shardedBy(ctx, s)
+func shards(ctx context.Context, d *db.DB, _ Installation) Finding {
+	cluster, sharded, err := shardedBy(ctx, d)
 	if err != nil || !sharded {
 		return brokenIf(err)
 	}
@@ -97,8 +97,8 @@ func shards(ctx context.Context, s *db.DB, _ Installation) Finding {
 }
 
 // shardedBy returns the cluster of a database, and whether any table is distributed.
-func shardedBy(ctx context.Context, s *db.DB) (*shard.Cluster, bool, error) {
-	cluster, err := shard.New(s)
+func shardedBy(ctx context.Context, d *db.DB) (*shard.Cluster, bool, error) {
+	cluster, err := shard.New(d)
 	if err != nil {
 		return nil, false, err
 	}

@@ -38,7 +38,7 @@ func (b bench) load(kind kind, objects ...transfertest.Fields) *importfile.Repor
 // What one installation's API returns, another one loads and returns byte for byte.
 func TestImportKeepsEveryByte(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.DB) {
+	dbtest.Run(t, func(t *testing.T, d *db.DB) {
 		from := newBench(t, dbtest.New(t, dbtest.SQLite, db.Config{}))
 		p := from.Product("Guide du marché", 1000)
 		_, err := from.UpdateProduct(from.Ctx, &storefrontv1.UpdateProductRequest{Id: p.Id, Status: ptr(storefrontv1.Product_PUBLISHED),
@@ -66,7 +66,7 @@ func TestImportKeepsEveryByte(t *testing.T) {
 			require.NoError(t, err)
 			return map[kind]string{products: joined(p.Data), customers: joined(c.Data), orders: joined(o.Data)}
 		}
-		to := newBench(t, s)
+		to := newBench(t, d)
 		want := export(from)
 		for _, kind := range []kind{products, customers, orders} {
 			for _, again := range []bool{false, true} {
@@ -97,8 +97,8 @@ func joined[M proto.Message](messages []M) string {
 
 func TestImportCountsNothingTwice(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.DB) {
-		b := newBench(t, s)
+	dbtest.Run(t, func(t *testing.T, d *db.DB) {
+		b := newBench(t, d)
 		counters := func(id any) [2]int64 {
 			c, err := b.GetCustomer(b.Ctx, &storefrontv1.GetCustomerRequest{Id: id.(string)})
 			require.NoError(t, err)
@@ -149,8 +149,8 @@ func TestImportCountsNothingTwice(t *testing.T) {
 // stops has its number, and the import that continues has an entry of its own.
 func TestAnImportHasOneJournalEntry(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.DB) {
-		b := newBench(t, s)
+	dbtest.Run(t, func(t *testing.T, d *db.DB) {
+		b := newBench(t, d)
 		buyers := make([]transfertest.Fields, 2*transfer.BatchRows+200)
 		for i := range buyers {
 			buyers[i] = transfertest.Fields{"id": uuid.NewString(), "email": fmt.Sprintf("buyer%d@example.com", i)}
@@ -181,7 +181,7 @@ func TestAnImportHasOneJournalEntry(t *testing.T) {
 		require.Equal(t, []string{`{"customers":{"from":null,"to":1000}}`, `{"customers":{"from":null,"to":200}}`,
 			`{"products":{"from":null,"to":1}}`, `{"orders":{"from":null,"to":1}}`}, imported(), "an entry for each import")
 
-		_, err = transfer.New(s, nil).Customers(b.Ctx, &adminv1.ImportCustomersRequest{Customers: []*storefrontv1.Customer{{}},
+		_, err = transfer.New(d, nil).Customers(b.Ctx, &adminv1.ImportCustomersRequest{Customers: []*storefrontv1.Customer{{}},
 			Options: &adminv1.ImportOptions{ImportId: uuid.NewString()}})
 		require.ErrorContains(t, err, "The import's id cannot be read.")
 	})
@@ -190,8 +190,8 @@ func TestAnImportHasOneJournalEntry(t *testing.T) {
 // Loads and payments of the same customers and the same link at once lose no count.
 func TestImportBesidePayments(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.DB) {
-		b := newBench(t, s)
+	dbtest.Run(t, func(t *testing.T, d *db.DB) {
+		b := newBench(t, d)
 		link, guide := b.Link(nil), b.Product("Guide", 250)
 		// Those who buy through the link wait for each other there already; the others meet at
 		// their customer's row alone.
@@ -236,8 +236,8 @@ func TestImportBesidePayments(t *testing.T) {
 // Events of a load show what GET answers after it, as any event does.
 func TestImportWithEvents(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.DB) {
-		b := newBench(t, s)
+	dbtest.Run(t, func(t *testing.T, d *db.DB) {
+		b := newBench(t, d)
 		buyer := transfertest.OneCustomer()
 		_, err := load(b.Ctx, b.DB, transfertest.Lines(transfertest.OneOrder(buyer), transfertest.OneOrder(buyer).With("status",
 			"FAILED").With("paidAt", nil)), options{Kind: orders, Events: true})
@@ -247,7 +247,7 @@ func TestImportWithEvents(t *testing.T) {
 		require.NoError(t, err)
 		require.ElementsMatch(t, []string{"customer.created", "order.paid", "order.failed", "product.published"}, b.Events())
 
-		created, err := s.Client().Event.Query().Where(event.Type("customer.created")).Only(b.Ctx)
+		created, err := d.Client().Event.Query().Where(event.Type("customer.created")).Only(b.Ctx)
 		require.NoError(t, err)
 		c, err := b.GetCustomer(b.Ctx, &storefrontv1.GetCustomerRequest{Id: buyer["id"].(string)})
 		require.NoError(t, err)
@@ -258,8 +258,8 @@ func TestImportWithEvents(t *testing.T) {
 
 func TestAFileWithABadLineStoresNothing(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.DB) {
-		b := newBench(t, s)
+	dbtest.Run(t, func(t *testing.T, d *db.DB) {
+		b := newBench(t, d)
 		objects := make([]transfertest.Fields, transfer.BatchRows+20)
 		for i := range objects {
 			objects[i] = transfertest.OneCustomer()
@@ -273,7 +273,7 @@ func TestAFileWithABadLineStoresNothing(t *testing.T) {
 		require.Equal(t, transfer.BatchRows+11, bad.Report.Problems[0].Lines[0][0])
 		require.Len(t, seen, 2, "what stands behind a bad line is checked")
 		require.False(t, seen[1].Storing)
-		require.Zero(t, s.Client().Customer.Query().CountX(b.Ctx))
+		require.Zero(t, d.Client().Customer.Query().CountX(b.Ctx))
 
 		// A line that only the database can refuse keeps the others out too, unless bad ones are skipped.
 		first := transfertest.OneProduct()
@@ -283,25 +283,25 @@ func TestAFileWithABadLineStoresNothing(t *testing.T) {
 		}
 		_, err = load(b.Ctx, b.DB, lines(), options{Kind: products})
 		require.EqualError(t, err, fmt.Sprintf("slug is another product's (%q): line 2", first["slug"]))
-		require.Equal(t, 1, s.Client().Product.Query().CountX(b.Ctx))
+		require.Equal(t, 1, d.Client().Product.Query().CountX(b.Ctx))
 		done, err := load(b.Ctx, b.DB, lines(), options{Kind: products, SkipBad: true})
 		require.NoError(t, err)
 		require.Equal(t, []int{2, 1, 1}, []int{done.Lines, done.Stored, done.Bad})
-		require.Equal(t, 2, s.Client().Product.Query().CountX(b.Ctx))
+		require.Equal(t, 2, d.Client().Product.Query().CountX(b.Ctx))
 	})
 }
 
 func TestImportedTimesAreInMilliseconds(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.DB) {
-		b := newBench(t, s)
+	dbtest.Run(t, func(t *testing.T, d *db.DB) {
+		b := newBench(t, d)
 		line := `{"id":"01990000-0000-7000-8000-000000000001","reference":"R1","status":"PAID","amount":5,"currency":"XAF",` +
 			`"platformFeePercent":0,"customer":{"id":"01990000-0000-7000-8000-000000000002","name":"A","email":"a@example.com","phone":null},` +
 			`"items":[],"paymentLink":null,"note":null,"paidAt":"2026-09-01T12:00:00.0059Z","createdAt":"2026-09-01T12:00:00.0019Z"}`
 		done, err := load(b.Ctx, b.DB, strings.NewReader(line), options{Kind: orders})
 		require.NoError(t, err)
 		require.Equal(t, 1, done.Stored)
-		row := s.Client().Order.Query().OnlyX(b.Ctx)
+		row := d.Client().Order.Query().OnlyX(b.Ctx)
 		require.Equal(t, 1*time.Millisecond, time.Duration(row.CreatedAt.Nanosecond()))
 		require.Equal(t, 5*time.Millisecond, time.Duration(row.PaidAt.Nanosecond()))
 	})

@@ -17,9 +17,9 @@ import (
 func ptr[T any](v T) *T { return &v }
 
 // newBench returns the rules of one open store, whose context is that of a key called "tests".
-func newBench(t *testing.T, s *db.DB) bench {
+func newBench(t *testing.T, d *db.DB) bench {
 	t.Helper()
-	return bench{shoptest.New(t, s, shop.Options{})}
+	return bench{shoptest.New(t, d, shop.Options{})}
 }
 
 type bench struct{ shoptest.Bench }

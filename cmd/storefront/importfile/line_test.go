@@ -128,8 +128,8 @@ func FuzzImportLine(f *testing.F) {
 	f.Add(1, []byte("[1,2]"))
 	f.Add(2, []byte(`{"customer":7,"paymentLink":{"id":""},"paidAt":"0001-01-01T00:00:00Z"}`))
 	kinds := []kind{products, customers, orders}
-	s := dbtest.New(f, dbtest.SQLite, db.Config{})
-	rules := shop.New(s, shop.Options{})
+	d := dbtest.New(f, dbtest.SQLite, db.Config{})
+	rules := shop.New(d, shop.Options{})
 	_, err := rules.CreateStore(context.Background(), tenant.Actor{Type: tenant.ActorOperator}, &adminv1.CreateStoreRequest{
 		Name: "S", Slug: "s", Currency: "XAF", Country: "CM",
 	})
@@ -137,7 +137,7 @@ func FuzzImportLine(f *testing.F) {
 	found, err := rules.FindStore(context.Background(), "s")
 	require.NoError(f, err)
 	f.Fuzz(func(t *testing.T, kind int, text []byte) {
-		_, err := load(shoptest.As(found), s, bytes.NewReader(text), options{Kind: kinds[uint(kind)%3]})
+		_, err := load(shoptest.As(found), d, bytes.NewReader(text), options{Kind: kinds[uint(kind)%3]})
 		if err == nil {
 			return
 		}

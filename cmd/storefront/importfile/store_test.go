@@ -41,19 +41,19 @@ type store struct {
 	db *db.DB
 }
 
-func newStore(t testing.TB, s *db.DB) store {
+func newStore(t testing.TB, d *db.DB) store {
 	t.Helper()
-	return newStoreOf(t, s, "s")
+	return newStoreOf(t, d, "s")
 }
 
-func newStoreOf(t testing.TB, s *db.DB, slug string) store {
+func newStoreOf(t testing.TB, d *db.DB, slug string) store {
 	t.Helper()
-	rules := shop.New(s, shop.Options{})
+	rules := shop.New(d, shop.Options{})
 	made, err := rules.CreateStore(context.Background(), tenant.Actor{Type: tenant.ActorOperator}, &adminv1.CreateStoreRequest{
 		Name: "S", Slug: slug, Currency: "XAF", Country: "CM",
 	})
 	require.NoError(t, err)
-	return store{admin.New(s, admin.Options{}), made, t, s}
+	return store{admin.New(d, admin.Options{}), made, t, d}
 }
 
 // try imports a text.

@@ -17,8 +17,8 @@ import (
 
 func TestALoadThatTakesATotalTooFarIsRefusedByItsLine(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.DB) {
-		b := newBench(t, s)
+	dbtest.Run(t, func(t *testing.T, d *db.DB) {
+		b := newBench(t, d)
 		link := transfertest.Fields{"id": b.Link(nil).GetId(), "code": "", "title": ""}
 		ada, bea := transfertest.OneCustomer(), transfertest.OneCustomer()
 		order := func(buyer transfertest.Fields, amount int64) transfertest.Fields {

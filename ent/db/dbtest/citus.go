@@ -47,15 +47,15 @@ func OnePostgres(t testing.TB, because string) {
 
 // Unsorted returns how many of these events without a subscriber are in the outbox: on Citus all, until the relay drops them,
 // because the node that stores an event does not have the webhooks; elsewhere none.
-func Unsorted(s *db.DB, events int) int {
-	if IsCitus(s) {
+func Unsorted(d *db.DB, events int) int {
+	if IsCitus(d) {
 		return events
 	}
 	return 0
 }
 
 // IsCitus reports whether Citus distributes a test's database.
-func IsCitus(s *db.DB) bool { return s.Dialect() == dialect.Postgres && len(Citus()) > 0 }
+func IsCitus(d *db.DB) bool { return d.Dialect() == dialect.Postgres && len(Citus()) > 0 }
 
 // nodes lists the servers on which tests' databases are made: the server of STOREFRONT_TEST_POSTGRES, or the Citus cluster's
 // nodes.
@@ -192,11 +192,11 @@ func distribute(ctx context.Context, name, address string) error {
 	if err := addNodes(ctx, name); err != nil {
 		return err
 	}
-	s, err := hook.Open(ctx, db.Config{URL: address, MaxConns: 2, Settings: map[string]string{"application_name": "dbtest"}})
+	d, err := hook.Open(ctx, db.Config{URL: address, MaxConns: 2, Settings: map[string]string{"application_name": "dbtest"}})
 	if err != nil {
 		return err
 	}
-	cluster, err := shard.New(s)
+	cluster, err := shard.New(d)
 	if err == nil {
 		// On a busy machine Citus may lose a connection to a node. Apply can be repeated, because it is one transaction.
 		for range applyTries {
@@ -205,5 +205,5 @@ func distribute(ctx context.Context, name, address string) error {
 			}
 		}
 	}
-	return errors.Join(err, s.Close())
+	return errors.Join(err, d.Close())
 }

@@ -36,13 +36,13 @@ func Databases() []string {
 }
 
 // Run runs f once for each database, as parallel subtests, each on a fresh migrated database that is removed afterwards.
-func Run(t *testing.T, f func(t *testing.T, s *db.DB)) {
+func Run(t *testing.T, f func(t *testing.T, d *db.DB)) {
 	t.Helper()
 	RunWith(t, db.Config{}, f)
 }
 
 // RunWith is Run with a clock or other settings. It sets c's URL for each database.
-func RunWith(t *testing.T, c db.Config, f func(t *testing.T, s *db.DB)) {
+func RunWith(t *testing.T, c db.Config, f func(t *testing.T, d *db.DB)) {
 	t.Helper()
 	for _, name := range Databases() {
 		t.Run(name, func(t *testing.T) {
@@ -71,10 +71,10 @@ func open(t testing.TB, c db.Config) *db.DB {
 	if c.MaxConns == 0 {
 		c.MaxConns = maxConns
 	}
-	s, err := hook.Open(context.Background(), c)
+	d, err := hook.Open(context.Background(), c)
 	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, s.Close()) })
-	return s
+	t.Cleanup(func() { require.NoError(t, d.Close()) })
+	return d
 }
 
 // URL returns the URL of a fresh migrated database, which is removed when the test ends.

@@ -12,15 +12,15 @@ import (
 )
 
 // MigrateTo brings a database without or with some migrations to a version, such as 1, the schema of release 2026-09.
-func MigrateTo(t testing.TB, s *db.DB, version int64) {
+func MigrateTo(t testing.TB, d *db.DB, version int64) {
 	t.Helper()
-	files, err := migrations.FS(s.Dialect())
+	files, err := migrations.FS(d.Dialect())
 	require.NoError(t, err)
 	name := goose.DialectPostgres
-	if s.Dialect() == dialect.SQLite {
+	if d.Dialect() == dialect.SQLite {
 		name = goose.DialectSQLite3
 	}
-	provider, err := goose.NewProvider(name, s.Writer(), files, goose.WithDisableGlobalRegistry(true))
+	provider, err := goose.NewProvider(name, d.Writer(), files, goose.WithDisableGlobalRegistry(true))
 	require.NoError(t, err)
 	_, err = provider.UpTo(t.Context(), version)
 	require.NoError(t, err)

@@ -15,17 +15,17 @@ import (
 )
 
 // Count counts the rows of a table. from may add a condition, as in "outbox WHERE store_id = $1".
-func Count(t require.TestingT, s *db.DB, from string, args ...any) int {
+func Count(t require.TestingT, d *db.DB, from string, args ...any) int {
 	var n int
-	require.NoError(t, s.Reader().QueryRowContext(context.Background(), "SELECT count(*) FROM "+from, args...).Scan(&n))
+	require.NoError(t, d.Reader().QueryRowContext(context.Background(), "SELECT count(*) FROM "+from, args...).Scan(&n))
 	return n
 }
 
 // Queued counts a store's events in the outbox to which a webhook subscribes. On Citus the outbox has the other events, too.
-func Queued(t require.TestingT, s *db.DB, store uuid.UUID) (n int) {
-	subscribed, err := s.Client().Webhook.Query().Where(webhook.StoreID(store), webhook.Enabled(true)).All(context.Background())
+func Queued(t require.TestingT, d *db.DB, store uuid.UUID) (n int) {
+	subscribed, err := d.Client().Webhook.Query().Where(webhook.StoreID(store), webhook.Enabled(true)).All(context.Background())
 	require.NoError(t, err)
-	entries, err := s.Client().OutboxEntry.Query().Where(outboxentry.StoreID(store)).All(context.Background())
+	entries, err := d.Client().OutboxEntry.Query().Where(outboxentry.StoreID(store)).All(context.Background())
 	require.NoError(t, err)
 	for _, e := range entries {
 		if slices.ContainsFunc(subscribed, func(w *ent.Webhook) bool { return slices.Contains(w.Events, e.Type) }) {
@@ -47,14 +47,14 @@ type Delivery struct {
 }
 
 // Deliveries lists the deliveries that meet a condition such as "id = $1"; "true" lists all.
-func Deliveries(t require.TestingT, s *db.DB, where string, args ...any) []Delivery {
+func Deliveries(t require.TestingT, d *db.DB, where string, args ...any) []Delivery {
 	var all []Delivery
-	for row := range db.Rows(context.Background(), s.Reader(), "SELECT id, store_id, webhook_id, event_id, event_type, retry,"+
+	for row := range db.Rows(context.Background(), d.Reader(), "SELECT id, store_id, webhook_id, event_id, event_type, retry,"+
 		" due_at, lease, attempts, created_at FROM deliveries WHERE "+where, args...) {
-		var d Delivery
-		require.NoError(t, row.Scan(&d.ID, &d.StoreID, &d.WebhookID, &d.EventID, &d.EventType, &d.Retry,
-			&d.DueAt, &d.Lease, &d.Attempts, &d.CreatedAt))
-		all = append(all, d)
+		var delivery Delivery
+		require.NoError(t, row.Scan(&delivery.ID, &delivery.StoreID, &delivery.WebhookID, &delivery.EventID, &delivery.EventType, &delivery.Retry,
+			&delivery.DueAt, &delivery.Lease, &delivery.Attempts, &delivery.CreatedAt))
+		all = append(all, delivery)
 	}
 	return all
 }
@@ -68,14 +68,14 @@ type FinishedDelivery struct {
 }
 
 // FinishedDeliveries lists the finished deliveries that meet a condition; "true" lists all.
-func FinishedDeliveries(t require.TestingT, s *db.DB, where string, args ...any) []FinishedDelivery {
+func FinishedDeliveries(t require.TestingT, d *db.DB, where string, args ...any) []FinishedDelivery {
 	var all []FinishedDelivery
-	for row := range db.Rows(context.Background(), s.Reader(), "SELECT id, store_id, webhook_id, event_id, event_type, status,"+
+	for row := range db.Rows(context.Background(), d.Reader(), "SELECT id, store_id, webhook_id, event_id, event_type, status,"+
 		" attempts, created_at, finished_at FROM finished_deliveries WHERE "+where, args...) {
-		var d FinishedDelivery
-		require.NoError(t, row.Scan(&d.ID, &d.StoreID, &d.WebhookID, &d.EventID, &d.EventType, &d.Status,
-			&d.Attempts, &d.CreatedAt, &d.FinishedAt))
-		all = append(all, d)
+		var delivery FinishedDelivery
+		require.NoError(t, row.Scan(&delivery.ID, &delivery.StoreID, &delivery.WebhookID, &delivery.EventID, &delivery.EventType, &delivery.Status,
+			&delivery.Attempts, &delivery.CreatedAt, &delivery.FinishedAt))
+		all = append(all, delivery)
 	}
 	return all
 }

@@ -25,9 +25,9 @@ type Shards struct {
 }
 
 // NewShards makes the shards for a migrated PostgreSQL database. It fails the test if a unique index lacks the store.
-func NewShards(t testing.TB, s *db.DB) *Shards {
+func NewShards(t testing.TB, d *db.DB) *Shards {
 	t.Helper()
-	conn, err := s.Writer().Conn(t.Context())
+	conn, err := d.Writer().Conn(t.Context())
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = conn.Close() })
 	shards := &Shards{t, conn}

@@ -51,10 +51,10 @@ var sqliteTemplate = sync.OnceValues(func() (_ []byte, err error) {
 // migrate migrates a database and closes it, so that on SQLite everything is in one file.
 func migrate(url string) error {
 	ctx := context.Background()
-	s, err := hook.Open(ctx, db.Config{URL: url})
+	d, err := hook.Open(ctx, db.Config{URL: url})
 	if err != nil {
 		return err
 	}
-	err = s.Migrate(ctx, func(db.Migration) {})
-	return errors.Join(err, s.Close())
+	err = d.Migrate(ctx, func(db.Migration) {})
+	return errors.Join(err, d.Close())
 }

@@ -74,27 +74,27 @@ func run(ctx context.Context, name string) error {
 
 // diff migrates the scratch database and writes the migration for what its tables lack.
 func diff(ctx context.Context, root, name, address string) error {
-	s, err := hook.Open(ctx, db.Config{URL: address})
+	d, err := hook.Open(ctx, db.Config{URL: address})
 	if err != nil {
 		return err
 	}
-	defer func() { _ = s.Close() }()
-	if err := s.Migrate(ctx, func(db.Migration) {}); err != nil {
+	defer func() { _ = d.Close() }()
+	if err := d.Migrate(ctx, func(db.Migration) {}); err != nil {
 		return err
 	}
-	missing, err := drift.Missing(ctx, s)
+	missing, err := drift.Missing(ctx, d)
 	if err != nil {
 		return err
 	}
 	if missing == "" {
-		log.Printf("%s: nothing is missing", s.Dialect())
+		log.Printf("%s: nothing is missing", d.Dialect())
 		return nil
 	}
-	all, err := s.Migrations(ctx)
+	all, err := d.Migrations(ctx)
 	if err != nil {
 		return err
 	}
-	path := filepath.Join(root, "ent", "migrations", migrations.Folder(s.Dialect()),
+	path := filepath.Join(root, "ent", "migrations", migrations.Folder(d.Dialect()),
 		fmt.Sprintf("%05d_%s.sql", len(all)+1, name))
 	log.Print(path)
 	return os.WriteFile(path, []byte(migrations.Header+missing), 0o644)

@@ -28,11 +28,11 @@ var (
 
 // Missing returns the statements that bring the database's tables to the schema; it is empty when nothing is missing. It
 // changes nothing, and never drops a column or an index. It fails if a table would have to be rebuilt.
-func Missing(ctx context.Context, s *db.DB) (string, error) {
+func Missing(ctx context.Context, d *db.DB) (string, error) {
 	writing.Lock()
 	defer writing.Unlock()
 	var missing bytes.Buffer
-	err := migrate.NewSchema(entsql.OpenDB(s.Dialect(), s.Writer())).
+	err := migrate.NewSchema(entsql.OpenDB(d.Dialect(), d.Writer())).
 		WriteTo(ctx, &missing, schema.WithIndent("\t"), schema.WithDiffHook(asModelled))
 	if err != nil {
 		return "", err

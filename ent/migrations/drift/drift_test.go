@@ -12,30 +12,30 @@ import (
 
 // A column is added to a table as it stands, because one that is built anew would lose its triggers and the store in its keys.
 func TestAColumnIsAddedToTheTableThatIsThere(t *testing.T) {
-	dbtest.Run(t, func(t *testing.T, s *db.DB) {
-		missing, err := drift.Missing(t.Context(), s)
+	dbtest.Run(t, func(t *testing.T, d *db.DB) {
+		missing, err := drift.Missing(t.Context(), d)
 		require.NoError(t, err)
 		require.Empty(t, missing)
 		for table, column := range map[string]string{"products": "description", "orders": "note", "stores": "description"} {
-			_, err := s.Writer().ExecContext(t.Context(), "ALTER TABLE "+table+" DROP COLUMN "+column)
+			_, err := d.Writer().ExecContext(t.Context(), "ALTER TABLE "+table+" DROP COLUMN "+column)
 			require.NoError(t, err)
 		}
-		missing, err = drift.Missing(t.Context(), s)
+		missing, err = drift.Missing(t.Context(), d)
 		require.NoError(t, err)
 		require.Regexp(t, "(?m)^ALTER TABLE .orders. ADD COLUMN .note. ", missing)
 		require.Regexp(t, "(?m)^ALTER TABLE .products. ADD COLUMN .description. .*DEFAULT ''", missing)
 		require.Regexp(t, "(?m)^ALTER TABLE .stores. ADD COLUMN .description. .*DEFAULT ''", missing)
-		_, err = s.Writer().ExecContext(t.Context(), missing)
+		_, err = d.Writer().ExecContext(t.Context(), missing)
 		require.NoError(t, err, missing)
 	})
 }
 
 // What only a new table could have is left to a person.
 func TestATableThatWouldBeBuiltAnewIsNamed(t *testing.T) {
-	s := dbtest.New(t, dbtest.SQLite, db.Config{})
-	_, err := s.Writer().ExecContext(t.Context(), "PRAGMA writable_schema = ON; UPDATE sqlite_schema "+
+	d := dbtest.New(t, dbtest.SQLite, db.Config{})
+	_, err := d.Writer().ExecContext(t.Context(), "PRAGMA writable_schema = ON; UPDATE sqlite_schema "+
 		"SET sql = replace(sql, '`note` text', '`note` integer') WHERE name = 'orders'; PRAGMA writable_schema = RESET")
 	require.NoError(t, err)
-	_, err = drift.Missing(t.Context(), s)
+	_, err = drift.Missing(t.Context(), d)
 	require.ErrorContains(t, err, "the table orders would be built anew")
 }

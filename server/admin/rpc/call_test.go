@@ -214,8 +214,8 @@ func TestTheNamesOfTheProtosAreReadToo(t *testing.T) {
 // The journal names the member on whose behalf a call is made, and the operator otherwise.
 func TestTheJournalNamesTheMember(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.DB) {
-		b := newBenchOn(t, s)
+	dbtest.Run(t, func(t *testing.T, d *db.DB) {
+		b := newBenchOn(t, d)
 		_, _, refused := b.post("StoreService/UpdateStore", `{"store":"s","name":"A"}`, "Storefront-Member", " Awa%20Ng%C3%B4%20100%25")
 		require.Nil(t, refused)
 		client, err := rpc.NewClient(b.url+"/", token)

@@ -98,13 +98,13 @@ func (b *bench) wait() {
 // where a name is the e-mail that a forgotten customer has.
 func TestACustomerIsForgottenAsOftenAsAsked(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.DB) {
-		b := newBenchOn(t, s)
+	dbtest.Run(t, func(t *testing.T, d *db.DB) {
+		b := newBenchOn(t, d)
 		customer := b.newCustomer("Awa Quagliotti", "awa.quagliotti@mail.example", "+237670991234")
 		b.pay(b.newOrder(customer, "Leave it with Quagliotti", "till-1"), "pay-1")
 		first := b.forget(customer)
 		require.EqualValues(t, 2, first.GetEvents())
-		require.Empty(t, traces(t, s, "quagliotti", "670991234"))
+		require.Empty(t, traces(t, d, "quagliotti", "670991234"))
 
 		for n, name := range []string{"Awa Qvist", "Awa Qvist " + resource.ForgottenEmail(uuid.MustParse(customer))} {
 			_, err := b.operator.UpdateCustomer(t.Context(), &adminv1.UpdateCustomerRequest{Id: customer, Name: &name,
@@ -113,11 +113,11 @@ func TestACustomerIsForgottenAsOftenAsAsked(t *testing.T) {
 			order := b.newOrder(customer, "For Qvist", fmt.Sprint("till-again-", n))
 			b.pay(order, fmt.Sprint("pay-again-", n))
 			b.wait()
-			require.NotEmpty(t, traces(t, s, "qvist", "670994321"))
+			require.NotEmpty(t, traces(t, d, "qvist", "670994321"))
 			again := b.forget(customer)
 			require.EqualValues(t, 1, again.GetEvents(), name)
 			require.NotEqual(t, first.GetFinishedAt().AsTime(), again.GetFinishedAt().AsTime())
-			require.Empty(t, traces(t, s, "qvist", "quagliotti", "670991234", "670994321"), name)
+			require.Empty(t, traces(t, d, "qvist", "quagliotti", "670991234", "670994321"), name)
 			repeated := b.pay(order, fmt.Sprint("pay-again-", n))
 			require.Equal(t, "", repeated.GetCustomer().GetName())
 			require.Nil(t, repeated.Note)
@@ -129,8 +129,8 @@ func TestACustomerIsForgottenAsOftenAsAsked(t *testing.T) {
 // A name that says that its customer is forgotten keeps nothing from being forgotten.
 func TestAMarkerOfACallerKeepsNothing(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.DB) {
-		b := newBenchOn(t, s)
+	dbtest.Run(t, func(t *testing.T, d *db.DB) {
+		b := newBenchOn(t, d)
 		customer := b.newCustomer("Awa", "awa.quagliotti@mail.example", "+237670991234")
 		marker := resource.ForgottenEmail(uuid.MustParse(customer))
 		_, err := b.operator.UpdateCustomer(t.Context(), &adminv1.UpdateCustomerRequest{Id: customer, Name: &marker})
@@ -139,7 +139,7 @@ func TestAMarkerOfACallerKeepsNothing(t *testing.T) {
 		b.pay(order, marker)
 		b.wait()
 		require.EqualValues(t, 2, b.forget(customer).GetEvents())
-		require.Empty(t, traces(t, s, "quagliotti", "670991234"))
+		require.Empty(t, traces(t, d, "quagliotti", "670991234"))
 		require.Empty(t, b.pay(order, marker).GetCustomer().GetName())
 	})
 }
@@ -147,8 +147,8 @@ func TestAMarkerOfACallerKeepsNothing(t *testing.T) {
 // The notes of a customer's orders go with the name: an order that is paid while its customer is being forgotten shows neither.
 func TestANoteIsForgottenWithTheName(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.DB) {
-		b := newBenchOn(t, s)
+	dbtest.Run(t, func(t *testing.T, d *db.DB) {
+		b := newBenchOn(t, d)
 		customer := b.newCustomer("Awa Quagliotti", "awa.quagliotti@mail.example", "")
 		pending, failed, paid := b.newOrder(customer, "Quagliotti 1", "1"), b.newOrder(customer, "Quagliotti 2", "2"),
 			b.newOrder(customer, "Quagliotti 3", "3")
@@ -162,33 +162,33 @@ func TestANoteIsForgottenWithTheName(t *testing.T) {
 			require.NoError(t, err)
 			require.Nil(t, order.Note)
 		}
-		before := s.Client().Event.Query().CountX(t.Context())
+		before := d.Client().Event.Query().CountX(t.Context())
 		require.Nil(t, b.pay(pending, "pay").Note)
 		require.Nil(t, b.pay(failed, "pay again").Note)
 		_, err = b.operator.RefundOrder(t.Context(), &adminv1.RefundOrderRequest{Id: paid})
 		require.NoError(t, err)
 		receipt := b.forget(customer)
 		require.EqualValues(t, 3, receipt.GetNotes())
-		require.Empty(t, traces(t, s, "quagliotti"))
+		require.Empty(t, traces(t, d, "quagliotti"))
 		require.Nil(t, b.pay(pending, "pay").Note)
 		kept := 0
-		for _, event := range s.Client().Event.Query().AllX(t.Context()) {
+		for _, event := range d.Client().Event.Query().AllX(t.Context()) {
 			if string(event.Payload) != hook.Forgotten {
 				kept++
 			}
 		}
-		require.Equal(t, s.Client().Event.Query().CountX(t.Context())-before, kept, "what shows nothing of the customer is sent")
+		require.Equal(t, d.Client().Event.Query().CountX(t.Context())-before, kept, "what shows nothing of the customer is sent")
 	})
 }
 
 // A customer with very many notes loses those of orders that may still send an event at once, and the others in steps.
 func TestManyNotesAreForgottenInSteps(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.DB) {
-		b := newBenchOn(t, s)
+	dbtest.Run(t, func(t *testing.T, d *db.DB) {
+		b := newBenchOn(t, d)
 		customer := b.newCustomer("Awa", "awa@mail.example", "")
 		order := uuid.MustParse(b.newOrder(customer, "Quagliotti", ""))
-		tx, err := s.Writer().Begin()
+		tx, err := d.Writer().Begin()
 		require.NoError(t, err)
 		for i := range 5000 {
 			_, err := tx.Exec(fmt.Sprintf(`INSERT INTO orders
@@ -200,19 +200,19 @@ func TestManyNotesAreForgottenInSteps(t *testing.T) {
 		require.NoError(t, tx.Commit())
 		_, err = b.operator.ForgetCustomer(t.Context(), &adminv1.ForgetCustomerRequest{Id: customer})
 		require.NoError(t, err)
-		require.Zero(t, dbtest.Count(t, s, "orders WHERE note IS NOT NULL AND status = 'PENDING'"))
-		require.NotZero(t, dbtest.Count(t, s, "orders WHERE note IS NOT NULL"))
+		require.Zero(t, dbtest.Count(t, d, "orders WHERE note IS NOT NULL AND status = 'PENDING'"))
+		require.NotZero(t, dbtest.Count(t, d, "orders WHERE note IS NOT NULL"))
 		b.goOn(customer)
-		require.Empty(t, traces(t, s, "quagliotti"))
-		require.Equal(t, 1, dbtest.Count(t, s, "activity_entries WHERE action = 'customer.forgotten'"))
+		require.Empty(t, traces(t, d, "quagliotti"))
+		require.Equal(t, 1, dbtest.Count(t, d, "activity_entries WHERE action = 'customer.forgotten'"))
 	})
 }
 
 // What comes while a customer is being forgotten is forgotten before there is a receipt.
 func TestWhatComesBeforeTheReceiptIsForgotten(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.DB) {
-		b := newBenchOn(t, s)
+	dbtest.Run(t, func(t *testing.T, d *db.DB) {
+		b := newBenchOn(t, d)
 		customer := b.newCustomer("Awa Quagliotti", "awa.quagliotti@mail.example", "")
 		order := b.newOrder(customer, "Quagliotti", "1")
 		for n := range 4 { // one more of the steps each time; the next would make the receipt
@@ -231,7 +231,7 @@ func TestWhatComesBeforeTheReceiptIsForgotten(t *testing.T) {
 			_, err = b.operator.UpdateCustomer(t.Context(), &adminv1.UpdateCustomerRequest{Id: customer, Name: new("")})
 			require.NoError(t, err)
 			b.goOn(customer)
-			require.Empty(t, traces(t, s, "quagliotti", "qvist"), n)
+			require.Empty(t, traces(t, d, "quagliotti", "qvist"), n)
 		}
 	})
 }
@@ -239,8 +239,8 @@ func TestWhatComesBeforeTheReceiptIsForgotten(t *testing.T) {
 // The journals of an old export that are imported while a customer is being forgotten are forgotten before there is a receipt.
 func TestAnImportBeforeTheReceiptIsForgotten(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.DB) {
-		b := newBenchOn(t, s)
+	dbtest.Run(t, func(t *testing.T, d *db.DB) {
+		b := newBenchOn(t, d)
 		customer := b.newCustomer("Awa Quagliotti", "awa.quagliotti@mail.example", "")
 		b.pay(b.newOrder(customer, "Quagliotti", "1"), "")
 		lines := map[transfer.Kind]string{}
@@ -256,15 +256,15 @@ func TestAnImportBeforeTheReceiptIsForgotten(t *testing.T) {
 				require.NoError(t, err)
 			}
 			for kind, table := range map[transfer.Kind]string{transfer.Events: "events", transfer.Activity: "activity_entries"} {
-				_, err := s.Writer().Exec("DELETE FROM " + table) // as they are after their retention
+				_, err := d.Writer().Exec("DELETE FROM " + table) // as they are after their retention
 				require.NoError(t, err)
 				out, err := b.operator.ImportRows(t.Context(), &adminv1.ImportRowsRequest{Store: "s", Kind: string(kind), Lines: lines[kind]})
 				require.NoError(t, err)
 				require.Positive(t, out.GetStored())
 			}
-			require.NotEmpty(t, traces(t, s, "quagliotti"))
+			require.NotEmpty(t, traces(t, d, "quagliotti"))
 			b.goOn(customer)
-			require.Empty(t, traces(t, s, "quagliotti"), n)
+			require.Empty(t, traces(t, d, "quagliotti"), n)
 		}
 	})
 }
@@ -273,8 +273,8 @@ func TestAnImportBeforeTheReceiptIsForgotten(t *testing.T) {
 // a phone as it is dialled at home.
 func TestACustomerIsFoundInTextsHoweverTheyAreWritten(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.DB) {
-		b := newBenchOn(t, s)
+	dbtest.Run(t, func(t *testing.T, d *db.DB) {
+		b := newBenchOn(t, d)
 		customer := b.newCustomer("Élodie Brontë", "elodie.old@mail.example", "+237 670 33 33 01")
 		_, err := b.operator.UpdateCustomer(t.Context(), &adminv1.UpdateCustomerRequest{Id: customer,
 			Email: new("elodie.new@mail.example"), Phone: new("+237 699 11 22 33")})
@@ -286,16 +286,16 @@ func TestACustomerIsFoundInTextsHoweverTheyAreWritten(t *testing.T) {
 			"00237 670 33 33 01", "670-33-33-01", "+237 (0)699.11.22.33", "６７０３３３３０１", "٦٧٠٣٣٣٣٠١", "Bo", "pay-bo-1", "BO7"}
 		kept := []string{"Elbow", "bobsleigh", "Élodie", "Brontë", "670333302", "amount", "priceAmount"}
 		for _, text := range append(named, kept...) {
-			_, err := s.Writer().Exec(`INSERT INTO refused_requests
+			_, err := d.Writer().Exec(`INSERT INTO refused_requests
  (id, store_id, key_id, request_id, method, route, status, code, fields, created_at)
- VALUES ($1, $2, $1, $1, 'POST', '/v1/customers', 400, 'validation_failed', $3, $4)`, uuid.New(), b.storeID(), "name\n"+text, s.Now())
+ VALUES ($1, $2, $1, $1, 'POST', '/v1/customers', 400, 'validation_failed', $3, $4)`, uuid.New(), b.storeID(), "name\n"+text, d.Now())
 			require.NoError(t, err)
 			b.newOrder(namesake, "", text)
 		}
 		refused := b.forget(customer).GetRefusedRequests() + b.forget(short).GetRefusedRequests()
 		require.EqualValues(t, len(named), refused)
 		left := map[string]bool{}
-		for row := range db.Rows(t.Context(), s.Reader(), "SELECT key FROM idempotency_keys") {
+		for row := range db.Rows(t.Context(), d.Reader(), "SELECT key FROM idempotency_keys") {
 			var key string
 			require.NoError(t, row.Scan(&key))
 			left[key] = true
@@ -309,33 +309,33 @@ func TestACustomerIsFoundInTextsHoweverTheyAreWritten(t *testing.T) {
 		found, err := b.operator.GetCustomer(t.Context(), &adminv1.GetCustomerRequest{Id: namesake})
 		require.NoError(t, err)
 		require.Equal(t, "Élodie Brontë", found.GetName())
-		for _, event := range s.Client().Event.Query().AllX(t.Context()) {
+		for _, event := range d.Client().Event.Query().AllX(t.Context()) {
 			read, err := hook.ReadEnvelope(event.Payload)
 			if err == nil {
 				require.Equal(t, namesake, read.Data.(*storefrontv1.Customer).GetId())
 			}
 		}
-		require.Empty(t, traces(t, s, "elodie.old", "elodie.new", "670333301", "699112233"))
+		require.Empty(t, traces(t, d, "elodie.old", "elodie.new", "670333301", "699112233"))
 	})
 }
 
 // A refused request that a server had noted before its sender's customer was forgotten, and writes afterwards, names nothing.
 func TestARefusalThatIsWrittenLateNamesNobody(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.DB) {
-		b := newBenchOn(t, s)
+	dbtest.Run(t, func(t *testing.T, d *db.DB) {
+		b := newBenchOn(t, d)
 		customer := b.newCustomer("Awa", "awa.quagliotti@mail.example", "")
-		noted := usage.New(s, nil)
+		noted := usage.New(d, nil)
 		refuse := func(field string, at time.Time) {
 			noted.Refuse(usage.Refused{StoreID: b.storeID(), KeyID: uuid.New(), RequestID: uuid.New(), Method: "POST",
 				Route: "/v1/customers", Code: "validation_failed", Status: 400, Fields: []string{field}, At: at})
 		}
-		refuse("awa.quagliotti@mail.example", s.Now())
+		refuse("awa.quagliotti@mail.example", d.Now())
 		b.forget(customer)
-		refuse("title", s.Now().Add(time.Second))
+		refuse("title", d.Now().Add(time.Second))
 		require.NoError(t, noted.Flush(context.WithoutCancel(t.Context())))
-		require.Empty(t, traces(t, s, "quagliotti"))
-		require.Equal(t, 1, dbtest.Count(t, s, "refused_requests WHERE fields = 'title'"))
+		require.Empty(t, traces(t, d, "quagliotti"))
+		require.Equal(t, 1, dbtest.Count(t, d, "refused_requests WHERE fields = 'title'"))
 	})
 }
 
@@ -343,16 +343,16 @@ func TestARefusalThatIsWrittenLateNamesNobody(t *testing.T) {
 // cannot be read goes whole.
 func TestRowsThatCannotBeReadAreForgottenWhole(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.DB) {
-		b := newBenchOn(t, s)
+	dbtest.Run(t, func(t *testing.T, d *db.DB) {
+		b := newBenchOn(t, d)
 		customer := b.newCustomer("Awa", "awa.quagliotti@mail.example", "+237670991234")
 		other := b.newCustomer("Awa", "other@mail.example", "")
-		now, id := s.Now(), uuid.MustParse(customer)
+		now, id := d.Now(), uuid.MustParse(customer)
 		changes := []string{`[]`, `null`, `5`, `{"name":"Quagliotti"}`, `{"name":["Quagliotti"]}`, `{"name":{"to":{"a":"Quagliotti"}}}`,
 			`{"name":{"to":"Quagliotti"},"name":{"to":""}}`, `{"email":{"was":"Quagliotti"}}`, `{"Quagliotti":{"to":1}}`,
 			`{"status":{"to":"awa.quagliotti@mail.example"}}`, `{"status":{"to":["Quagliotti"]}}`, `{"name":{"to":"Quagliotti"}`, `Quagliotti`}
 		for _, text := range changes {
-			_, err := s.Writer().Exec(`INSERT INTO activity_entries
+			_, err := d.Writer().Exec(`INSERT INTO activity_entries
  (id, store_id, actor_type, actor_id, actor_name, action, resource_type, resource_id, changes, created_at)
  VALUES ($1, $2, 'operator', '', 'operator', 'customer.updated', 'customer', $3, $4, $5)`, uuid.Must(uuid.NewV7()), b.storeID(), id,
 				[]byte(text), now)
@@ -361,19 +361,19 @@ func TestRowsThatCannotBeReadAreForgottenWhole(t *testing.T) {
 		payloads := []string{`{"a":"awa.quagliotti\u0040mail.example"}`, `{"data":{"id":"` + customer + `","name":"Quagliotti"}}`,
 			`{"phone":237670991234}`, `awa.quagliotti@mail.example`}
 		for _, text := range payloads {
-			_, err := s.Writer().Exec("INSERT INTO events (id, store_id, type, payload, created_at) VALUES ($1, $2, $3, $4, $5)",
+			_, err := d.Writer().Exec("INSERT INTO events (id, store_id, type, payload, created_at) VALUES ($1, $2, $3, $4, $5)",
 				uuid.Must(uuid.NewV7()), b.storeID(), "customer.created", []byte(text), now)
 			require.NoError(t, err)
 		}
 		receipt := b.forget(customer)
 		require.EqualValues(t, len(payloads)+1, receipt.GetEvents())
-		require.Empty(t, traces(t, s, "quagliotti", "u0040mail", "670991234"))
+		require.Empty(t, traces(t, d, "quagliotti", "u0040mail", "670991234"))
 		require.NotNil(t, receipt.GetFinishedAt())
-		require.Equal(t, 1, dbtest.Count(t, s, "events WHERE payload <> $1", []byte(hook.Forgotten)), "the other customer's")
+		require.Equal(t, 1, dbtest.Count(t, d, "events WHERE payload <> $1", []byte(hook.Forgotten)), "the other customer's")
 		entries, err := b.operator.ListActivity(t.Context(), &adminv1.ListActivityRequest{Store: "s", ResourceId: other})
 		require.NoError(t, err)
 		require.Contains(t, entries.GetEntries()[0].GetChanges(), "other@mail.example")
-		left, err := erase.Unfinished(t.Context(), s)
+		left, err := erase.Unfinished(t.Context(), d)
 		require.NoError(t, err)
 		require.Empty(t, left)
 	})

@@ -53,9 +53,9 @@ type history struct {
 // others stay.
 func TestAnyHistoryIsForgotten(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.DB) {
+	dbtest.Run(t, func(t *testing.T, d *db.DB) {
 		for seed := range *histories {
-			newHistory(newBenchOn(t, dbtest.New(t, s.Dialect(), db.Config{})), uint64(seed)).run()
+			newHistory(newBenchOn(t, dbtest.New(t, d.Dialect(), db.Config{})), uint64(seed)).run()
 		}
 	})
 }
@@ -303,8 +303,8 @@ func (h *history) forgetOne(customer string) {
 // written meanwhile, and no answer, has anything of the customer.
 func TestACustomerIsForgottenWhileOrdersMove(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.DB) {
-		b := newBenchOn(t, s)
+	dbtest.Run(t, func(t *testing.T, d *db.DB) {
+		b := newBenchOn(t, d)
 		customer := b.newCustomer("Awa Quagliotti", "awa.quagliotti@mail.example", "+237670991234")
 		var orders []string
 		for i := range 40 {
@@ -333,12 +333,12 @@ func TestACustomerIsForgottenWhileOrdersMove(t *testing.T) {
 		}
 		require.NoError(t, group.Wait())
 		require.NotNil(t, b.forget(customer).GetFinishedAt())
-		require.Empty(t, traces(t, s, "quagliotti", "670991234"))
+		require.Empty(t, traces(t, d, "quagliotti", "670991234"))
 		for i, id := range orders {
 			paid := b.pay(id, fmt.Sprint("pay-", i))
 			require.Empty(t, paid.GetCustomer().GetName())
 			require.Nil(t, paid.Note)
 		}
-		require.Equal(t, 0, dbtest.Count(t, s, "forgettings WHERE finished_at IS NULL"))
+		require.Equal(t, 0, dbtest.Count(t, d, "forgettings WHERE finished_at IS NULL"))
 	})
 }

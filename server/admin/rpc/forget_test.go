@@ -36,8 +36,8 @@ var buyerStrings = []string{"zéphyrine", "zephyrine", "quagliotti", "qvist", "m
 
 // traces returns where strings in lower case are: in which columns of which tables and, on SQLite, in which of the database's
 // files, byte for byte.
-func traces(t require.TestingT, s *db.DB, strings ...string) (found []string) {
-	everywhere(t, s, func(where string, text []byte) {
+func traces(t require.TestingT, d *db.DB, strings ...string) (found []string) {
+	everywhere(t, d, func(where string, text []byte) {
 		for _, part := range strings {
 			if bytes.Contains(bytes.ToLower(text), []byte(part)) {
 				found = append(found, where+" has "+part)
@@ -49,16 +49,16 @@ func traces(t require.TestingT, s *db.DB, strings ...string) (found []string) {
 }
 
 // everywhere calls a function with each value of each table and, on SQLite, with the database's files.
-func everywhere(t require.TestingT, s *db.DB, look func(where string, text []byte)) {
+func everywhere(t require.TestingT, d *db.DB, look func(where string, text []byte)) {
 	names := "SELECT tablename FROM pg_tables WHERE schemaname = 'public'"
 	var file string
-	if s.Reader().QueryRow("SELECT file FROM pragma_database_list WHERE name = 'main'").Scan(&file) == nil {
+	if d.Reader().QueryRow("SELECT file FROM pragma_database_list WHERE name = 'main'").Scan(&file) == nil {
 		names = "SELECT name FROM sqlite_master WHERE type = 'table'"
 	}
-	for row := range db.Rows(context.Background(), s.Reader(), names) {
+	for row := range db.Rows(context.Background(), d.Reader(), names) {
 		var table string
 		require.NoError(t, row.Scan(&table))
-		rows, err := s.Reader().Query("SELECT * FROM " + table)
+		rows, err := d.Reader().Query("SELECT * FROM " + table)
 		require.NoError(t, err)
 		columns, err := rows.Columns()
 		require.NoError(t, err)
@@ -154,12 +154,12 @@ func (b *bench) others(n int) {
 // what happens later shows no more.
 func TestAForgottenCustomerIsInNoByte(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, s *db.DB) {
-		b := newBenchOn(t, s)
+	dbtest.Run(t, func(t *testing.T, d *db.DB) {
+		b := newBenchOn(t, d)
 		b.others(300)
 		customer, order := b.buyer(150)
 		b.others(300)
-		before := traces(t, s, buyerStrings...)
+		before := traces(t, d, buyerStrings...)
 		for _, place := range []string{"customers.search", "events.payload", "deliveries.attempts", "finished_deliveries.attempts",
 			"activity_entries.changes", "idempotency_keys.answer", "idempotency_keys.key", "refused_requests.fields", "orders.note"} {
 			require.Contains(t, strings.Join(before, "\n"), place+" has", "there is something to forget in each place")
@@ -172,7 +172,7 @@ func TestAForgottenCustomerIsInNoByte(t *testing.T) {
 		steps := 0
 		receipt, err := admin.Forget(t.Context(), client, customer.GetId(), func(*adminv1.Forgetting) { steps++ })
 		require.NoError(t, err)
-		require.Empty(t, traces(t, s, buyerStrings...))
+		require.Empty(t, traces(t, d, buyerStrings...))
 		require.Greater(t, steps, 4, "in batches")
 		require.NotContains(t, b.log.String(), "phyrine")
 		require.NotContains(t, b.log.String(), "mail.example")
@@ -210,7 +210,7 @@ func TestAForgottenCustomerIsInNoByte(t *testing.T) {
 		events, err := client.ListEvents(t.Context(), &adminv1.ListEventsRequest{Store: "s", Type: hook.OrderPaid})
 		require.NoError(t, err)
 		require.Equal(t, hook.Forgotten, events.GetEvents()[0].GetPayload())
-		require.Empty(t, traces(t, s, buyerStrings...))
+		require.Empty(t, traces(t, d, buyerStrings...))
 
 		// An old file does not bring the customer back, whether it changes what is there or not.
 		for _, update := range []bool{false, true} {
@@ -222,7 +222,7 @@ func TestAForgottenCustomerIsInNoByte(t *testing.T) {
 			require.Zero(t, answer.GetStored()+answer.GetChanged())
 			require.Empty(t, answer.GetRefused())
 		}
-		require.Empty(t, traces(t, s, buyerStrings...))
+		require.Empty(t, traces(t, d, buyerStrings...))
 
 		_, err = client.ForgetCustomer(t.Context(), &adminv1.ForgetCustomerRequest{Id: uuid.NewString()})
 		require.Equal(t, apierr.CustomerNotFound, codeOf(err))

@@ -57,9 +57,9 @@ func newBench(t *testing.T, database string, config db.Config) *bench {
 // benchSlots is how many calls are carried out at a time.
 const benchSlots = 16
 
-func newBenchOn(t *testing.T, s *db.DB) *bench {
+func newBenchOn(t *testing.T, d *db.DB) *bench {
 	t.Helper()
-	b := &bench{T: t, db: s, log: &dbtest.Log{}, slots: limit.NewSlots(benchSlots, benchSlots)}
+	b := &bench{T: t, db: d, log: &dbtest.Log{}, slots: limit.NewSlots(benchSlots, benchSlots)}
 	key, err := seal.ParseKey("MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=")
 	require.NoError(t, err)
 	b.operator = admin.New(b.db, admin.Options{Webhooks: webhooks.Options{Secrets: seal.NewKeyring(key)}})

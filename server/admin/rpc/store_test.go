@@ -171,17 +171,17 @@ func namings(t *testing.T) (all []naming) {
 }
 
 // contents are the rows of all tables.
-func contents(t *testing.T, s *db.DB) map[string]string {
+func contents(t *testing.T, d *db.DB) map[string]string {
 	t.Helper()
 	names := "SELECT tablename FROM pg_tables WHERE schemaname = 'public'"
-	if s.Dialect() == "sqlite3" {
+	if d.Dialect() == "sqlite3" {
 		names = "SELECT name FROM sqlite_master WHERE type = 'table'"
 	}
 	all := map[string]string{}
-	for row := range db.Rows(t.Context(), s.Reader(), names) {
+	for row := range db.Rows(t.Context(), d.Reader(), names) {
 		var table string
 		require.NoError(t, row.Scan(&table))
-		rows, err := s.Reader().Query("SELECT * FROM " + table)
+		rows, err := d.Reader().Query("SELECT * FROM " + table)
 		require.NoError(t, err)
 		columns, err := rows.Columns()
 		require.NoError(t, err)
@@ -210,8 +210,8 @@ func TestANamedStoreHolds(t *testing.T) {
 	// What is deleted is not found afterwards.
 	deletes := func(n naming) bool { return strings.HasPrefix(string(n.method.Name()), "Delete") }
 	all = append(slices.DeleteFunc(slices.Clone(all), deletes), slices.DeleteFunc(all, func(n naming) bool { return !deletes(n) })...)
-	dbtest.Run(t, func(t *testing.T, s *db.DB) {
-		b := newBenchOn(t, s)
+	dbtest.Run(t, func(t *testing.T, d *db.DB) {
+		b := newBenchOn(t, d)
 		_, err := b.operator.CreateStore(t.Context(), &adminv1.CreateStoreRequest{Name: "T", Slug: "t", Currency: "XAF", Country: "CM"})
 		require.NoError(t, err)
 		own, others := newRows(b, "s"), newRows(b, "t")
@@ -225,7 +225,7 @@ func TestANamedStoreHolds(t *testing.T) {
 			err, _ := out[1].Interface().(error)
 			return codeOf(err)
 		}
-		before := contents(t, s)
+		before := contents(t, d)
 		for _, n := range all {
 			for face := range faces {
 				ids := []string{others[n.kind], strings.ToUpper(others[n.kind]), uuid.NewString()}
@@ -240,7 +240,7 @@ func TestANamedStoreHolds(t *testing.T) {
 				require.Equal(t, apierr.StoreNotFound, call(face, n, "nowhere", own[n.kind]), "%s %s: no such store", n.name(), face)
 			}
 		}
-		require.Equal(t, before, contents(t, s), "nothing was changed")
+		require.Equal(t, before, contents(t, d), "nothing was changed")
 		for _, n := range all {
 			for face := range faces {
 				require.NotRegexp(t, "not_found$|no refusal", string(call(face, n, "s", own[n.kind])), "%s %s: the store's own", n.name(), face)

@@ -52,7 +52,7 @@ func isIn(t *testing.T, o service, session string) bool {
 
 func TestWhoIsSignedInIsListed(t *testing.T) {
 	t.Parallel()
-	signingIn(t, func(t *testing.T, o service, s *db.DB, c *handClock) {
+	signingIn(t, func(t *testing.T, o service, d *db.DB, c *handClock) {
 		ctx := t.Context()
 		newStore(t, o, "other")
 		session, a := signedIn(t, o, "atelier")
@@ -74,7 +74,7 @@ func TestWhoIsSignedInIsListed(t *testing.T) {
 		all, err := o.ListSessions(ctx, &adminv1.ListSessionsRequest{})
 		require.NoError(t, err)
 		text := all.String()
-		for _, row := range s.Client().Session.Query().AllX(ctx) {
+		for _, row := range d.Client().Session.Query().AllX(ctx) {
 			require.NotContains(t, text, fmt.Sprintf("%x", row.Fingerprint))
 		}
 		require.NotContains(t, text, secretOf(t, link))
@@ -108,7 +108,7 @@ func TestWhoIsSignedInIsListed(t *testing.T) {
 
 func TestSessionIsRevokedByItsID(t *testing.T) {
 	t.Parallel()
-	signingIn(t, func(t *testing.T, o service, s *db.DB, c *handClock) {
+	signingIn(t, func(t *testing.T, o service, d *db.DB, c *handClock) {
 		ctx := t.Context()
 		newStore(t, o, "other")
 		session, id := signedIn(t, o, "atelier")

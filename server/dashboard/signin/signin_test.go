@@ -43,18 +43,18 @@ type service struct {
 }
 
 // signingIn runs a test on every database with an operator of one store.
-func signingIn(t *testing.T, test func(t *testing.T, o service, s *db.DB, c *handClock)) {
+func signingIn(t *testing.T, test func(t *testing.T, o service, d *db.DB, c *handClock)) {
 	t.Helper()
 	for _, name := range dbtest.Databases() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c := newHandClock()
-			s := dbtest.New(t, name, db.Config{Clock: c.now})
-			o := service{admin.New(s, admin.Options{}), signin.New(s)}
+			d := dbtest.New(t, name, db.Config{Clock: c.now})
+			o := service{admin.New(d, admin.Options{}), signin.New(d)}
 			_, err := o.CreateStore(t.Context(), &adminv1.CreateStoreRequest{Name: "Atelier", Slug: "atelier", Currency: "XAF",
 				Country: "CM"})
 			require.NoError(t, err)
-			test(t, o, s, c)
+			test(t, o, d, c)
 		})
 	}
 }
@@ -87,7 +87,7 @@ func signedIn(t *testing.T, o service, store string) (session, id string) {
 
 func TestLinkSignsAMemberIn(t *testing.T) {
 	t.Parallel()
-	signingIn(t, func(t *testing.T, o service, s *db.DB, c *handClock) {
+	signingIn(t, func(t *testing.T, o service, d *db.DB, c *handClock) {
 		ctx := t.Context()
 		link, err := o.CreateSignInLink(ctx, &adminv1.CreateSignInLinkRequest{
 			Store: "atelier", Member: " Awa Ngo ", Role: adminv1.Session_owner, BaseUrl: "https://dashboard.example.com/",
@@ -109,7 +109,7 @@ func TestLinkSignsAMemberIn(t *testing.T) {
 		found, actor, _ := tenant.From(in)
 		require.Equal(t, "atelier", found.Slug)
 		require.Equal(t, tenant.Actor{Type: tenant.ActorMember, Name: "Awa Ngo"}, actor)
-		for _, row := range s.Client().Session.Query().AllX(ctx) {
+		for _, row := range d.Client().Session.Query().AllX(ctx) {
 			require.NotContains(t, string(row.Fingerprint), secret, "only a fingerprint is kept")
 			require.Len(t, row.Fingerprint, 32)
 		}
@@ -124,7 +124,7 @@ func TestLinkSignsAMemberIn(t *testing.T) {
 
 func TestOfManyAtOnceOneIsSignedIn(t *testing.T) {
 	t.Parallel()
-	signingIn(t, func(t *testing.T, o service, s *db.DB, _ *handClock) {
+	signingIn(t, func(t *testing.T, o service, d *db.DB, _ *handClock) {
 		link, err := o.CreateSignInLink(t.Context(), awa("atelier", time.Minute))
 		require.NoError(t, err)
 		token := secretOf(t, link)
@@ -139,13 +139,13 @@ func TestOfManyAtOnceOneIsSignedIn(t *testing.T) {
 		}
 		all.Wait()
 		require.EqualValues(t, 1, in.Load())
-		require.Equal(t, 1, s.Client().Session.Query().CountX(t.Context()))
+		require.Equal(t, 1, d.Client().Session.Query().CountX(t.Context()))
 	})
 }
 
 func TestLinksAndSessionsExpire(t *testing.T) {
 	t.Parallel()
-	signingIn(t, func(t *testing.T, o service, s *db.DB, c *handClock) {
+	signingIn(t, func(t *testing.T, o service, d *db.DB, c *handClock) {
 		ctx := t.Context()
 		late, err := o.CreateSignInLink(ctx, awa("atelier", time.Minute))
 		require.NoError(t, err)
@@ -167,8 +167,8 @@ func TestLinksAndSessionsExpire(t *testing.T) {
 		c.advance(time.Second)
 		_, err = o.CreateSignInLink(ctx, awa("atelier", time.Minute))
 		require.NoError(t, err)
-		require.Equal(t, 1, s.Client().SignInLink.Query().CountX(ctx), "what has expired is cleared away")
-		require.Zero(t, s.Client().Session.Query().CountX(ctx))
+		require.Equal(t, 1, d.Client().SignInLink.Query().CountX(ctx), "what has expired is cleared away")
+		require.Zero(t, d.Client().Session.Query().CountX(ctx))
 	})
 }
 

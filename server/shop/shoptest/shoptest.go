@@ -30,9 +30,9 @@ type Bench struct {
 }
 
 // New returns a Bench whose store has the slug atelier and the currency XAF.
-func New(t *testing.T, s *db.DB, o shop.Options) Bench {
+func New(t *testing.T, d *db.DB, o shop.Options) Bench {
 	t.Helper()
-	b := Bench{Shop: shop.New(s, o), DB: s, T: t}
+	b := Bench{Shop: shop.New(d, o), DB: d, T: t}
 	b.Ctx = b.NewStore("atelier")
 	return b
 }
