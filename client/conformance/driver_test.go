@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -70,7 +71,7 @@ func typescriptDriver(t *testing.T) []string {
 	t.Helper()
 	modules := devtest.NeedNode(t, "esbuild", "@bufbuild/protobuf")
 	devtest.Watch(t)
-	file := filepath.Join(t.TempDir(), "driver.mjs")
+	file := filepath.Join(newFolder(t), "driver.mjs")
 	devtest.Run(t, "", nil, filepath.Join(modules, "esbuild", "bin", "esbuild"), "--bundle", "--platform=node", "--format=esm",
 		"--log-level=warning", "--outfile="+file, filepath.Join(devtest.Top(t), "client", "typescript", "test", "driver.ts"))
 	return []string{"node", file}
@@ -78,7 +79,7 @@ func typescriptDriver(t *testing.T) []string {
 
 func pythonDriver(t *testing.T, python string) []string {
 	t.Helper()
-	folder := t.TempDir()
+	folder := newFolder(t)
 	devtest.Watch(t)
 	devtest.Run(t, "", nil, python, filepath.Join(devtest.Top(t), "client", "python", "build.py"), folder)
 	return []string{"env", "PYTHONPATH=" + folder, python, "-W", "error",
@@ -111,7 +112,7 @@ func needPython(t *testing.T, module string) string {
 func buildPHP(t *testing.T) string {
 	t.Helper()
 	devtest.Watch(t)
-	folder := t.TempDir()
+	folder := newFolder(t)
 	devtest.Run(t, "", nil, "php", filepath.Join(devtest.Top(t), "client", "php", "build.php"), folder)
 	return folder
 }
@@ -140,9 +141,36 @@ type driver struct {
 	out *bufio.Reader
 }
 
+// built has the drivers' commands by the language's name, because to lay a package out takes longer than most tests.
+var built = struct {
+	sync.Mutex
+	// folder is removed when the tests have ended.
+	folder   string
+	commands map[string][]string
+}{commands: map[string][]string{}}
+
+// command returns the command of the language's driver, which the first test that asks for it builds.
+func (l language) command(t *testing.T) []string {
+	t.Helper()
+	built.Lock()
+	defer built.Unlock()
+	if built.commands[l.name] == nil {
+		built.commands[l.name] = l.needs(t)
+	}
+	return built.commands[l.name]
+}
+
+// newFolder makes a folder for a driver that all tests use.
+func newFolder(t *testing.T) string {
+	t.Helper()
+	folder, err := os.MkdirTemp(built.folder, "driver")
+	require.NoError(t, err)
+	return folder
+}
+
 func (l language) start(t *testing.T) *driver {
 	t.Helper()
-	args := l.needs(t)
+	args := l.command(t)
 	command := exec.Command(args[0], args[1:]...)
 	command.Stderr = os.Stderr
 	in, err := command.StdinPipe()
@@ -217,5 +245,14 @@ func TestMain(m *testing.M) {
 	if runtime.GOOS == "windows" {
 		return // the drivers are run as on a server
 	}
-	os.Exit(m.Run())
+	folder, err := os.MkdirTemp("", "drivers")
+	if err != nil {
+		panic(err)
+	}
+	built.folder = folder
+	code := m.Run()
+	if err := os.RemoveAll(folder); err != nil {
+		panic(err)
+	}
+	os.Exit(code)
 }
