@@ -312,34 +312,54 @@ func TestMovingBuckets(t *testing.T) {
 					s.env["STOREFRONT_SECRET_KEY"], s.env["STOREFRONT_BUCKETS"])
 				require.NoError(t, os.WriteFile(filepath.Join(folder, name+".yaml"), []byte(settings), 0o600))
 			}
-			before := newFront(t, nginx, mapped(all)...)
+			front := newFront(t, nginx, mapped(all)...)
 			nobody := installation{t, nil}
 			for range 2 { // also a second time, as after a failure
 				nobody.shell(t, folder, manual.sh[0])
-				status, body := before.request(t, http.MethodGet, apiHost, "/v1/store", keys["moved"], "")
+				status, body := front.request(t, http.MethodGet, apiHost, "/v1/store", keys["moved"], "")
 				require.Equal(t, http.StatusForbidden, status, body)
 				_, manual.sh[0], _ = strings.Cut(manual.sh[0], "> moving.ndjson\n")
 			}
 
-			// nginx -s reload is for the nginx of the machine; this test starts another one with the new map.
+			// The map changes under load: every request of another store is answered.
 			line := strings.TrimSpace(manual.nginx[0])
-			after := newFront(t, nginx, mapped(all, line)...)
-			status, body := after.request(t, http.MethodGet, apiHost, "/v1/store", keys["moved"], "")
-			require.Equal(t, http.StatusForbidden, status, body)
+			busy := old.newKey("stays").Key
+			answered := make(chan []int)
+			reloaded := make(chan struct{})
+			go func() {
+				var statuses []int
+				for {
+					status, _ := front.request(t, http.MethodGet, apiHost, "/v1/store", busy, "")
+					statuses = append(statuses, status)
+					select {
+					case <-reloaded:
+						answered <- statuses
+						return
+					default:
+					}
+				}
+			}()
+			front.reload(t, mapped(all, line)...)
 			reload, open, found := strings.Cut(manual.sh[1], "\n")
 			require.True(t, found)
 			require.Equal(t, "nginx -t && nginx -s reload", reload)
 			nobody.shell(t, folder, open)
 			nobody.shell(t, folder, manual.sh[2])
 
-			status, body = after.request(t, http.MethodGet, apiHost, "/v1/store", keys["moved"], "")
-			require.Equal(t, http.StatusOK, status, body)
-			status, body = after.request(t, http.MethodPost, apiHost, "/v1/customers", keys["moved"], `{"email":"a@example.com"}`)
+			require.Eventually(t, func() bool {
+				status, _ := front.request(t, http.MethodGet, apiHost, "/v1/store", keys["moved"], "")
+				return status == http.StatusOK
+			}, awaited, 50*time.Millisecond)
+			close(reloaded)
+			for _, status := range <-answered {
+				require.Contains(t, []int{http.StatusOK, http.StatusTooManyRequests}, status)
+			}
+			status, body := front.request(t, http.MethodPost, apiHost, "/v1/customers", keys["moved"], `{"email":"a@example.com"}`)
 			require.Equal(t, http.StatusOK, status, "the customer came along: %s", body)
-			status, body = after.request(t, http.MethodGet, apiHost, "/v1/store", keys["shut"], "")
+			status, body = front.request(t, http.MethodGet, apiHost, "/v1/store", keys["shut"], "")
 			require.Equal(t, http.StatusForbidden, status, body)
 			for _, s := range []servedInstallation{old, next} {
-				status, body = after.request(t, http.MethodGet, apiHost, "/v1/store", s.key, "")
+				status, body = front.request(t, http.MethodGet, apiHost, "/v1/store", s.key, "")
 				require.Equal(t, http.StatusOK, status, body)
 			}
 			var stores []struct {

@@ -49,34 +49,29 @@ func nginxProgram(t *testing.T) string {
 
 // front is nginx with nginx.conf.
 type front struct {
-	addr   string
-	folder string // of its logs
-	caller *http.Client
+	program []string
+	addr    string
+	folder  string // of its logs and its nginx.conf
+	caller  *http.Client
 }
 
 // newFront starts nginx with nginx.conf as it is, but for paths, its own address, and what is replaced: addresses of servers, mostly.
 func newFront(t *testing.T, nginx string, replacements ...string) front {
 	t.Helper()
-	f := front{freeAddress(t), t.TempDir(), &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{
-		TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, ForceAttemptHTTP2: true, //nolint:gosec // A certificate of the test's own.
-	}}}
+	folder := t.TempDir()
+	f := front{
+		[]string{nginx, "-e", "stderr", "-p", folder, "-c", filepath.Join(folder, "nginx.conf")}, freeAddress(t), folder,
+		&http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{
+			TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, ForceAttemptHTTP2: true, //nolint:gosec // A certificate of the test's own.
+		}},
+	}
 	// The certificate of a test server, which is never asked for.
 	certified := httptest.NewTLSServer(http.NotFoundHandler())
 	defer certified.Close()
-	text, err := os.ReadFile("nginx.conf")
-	require.NoError(t, err)
-	config := strings.NewReplacer(append([]string{
-		"listen 443", "listen " + f.addr, "/var/log/nginx/", f.folder + "/",
-		"/etc/nginx/storefront.crt", filepath.Join(f.folder, "crt"), "/etc/nginx/storefront.key", filepath.Join(f.folder, "key"),
-		"events {}", "events {}\npid " + f.folder + "/pid;\nuser " + owner() + ";",
-		"http {", "http {\naccess_log off;\nclient_body_temp_path " + f.folder + "/body;\nproxy_temp_path " + f.folder +
-			"/proxy;\nfastcgi_temp_path " + f.folder + "/fastcgi;\nuwsgi_temp_path " + f.folder + "/uwsgi;\nscgi_temp_path " +
-			f.folder + "/scgi;",
-	}, replacements...)...).Replace(string(text))
 	writeCertificate(t, certified.TLS.Certificates[0], f.folder)
-	require.NoError(t, os.WriteFile(filepath.Join(f.folder, "nginx.conf"), []byte(config), 0o600))
+	f.configure(t, replacements...)
 	// Without the test's context, which would kill it and leave its workers behind.
-	c := exec.Command(nginx, "-e", "stderr", "-p", f.folder, "-c", filepath.Join(f.folder, "nginx.conf"), "-g", "daemon off;")
+	c := exec.Command(f.program[0], append(f.program[1:], "-g", "daemon off;")...)
 	c.Stderr = os.Stderr
 	require.NoError(t, c.Start())
 	t.Cleanup(func() {
@@ -88,6 +83,32 @@ func newFront(t *testing.T, nginx string, replacements ...string) front {
 		return status == http.StatusUnauthorized
 	}, 20*time.Second, 50*time.Millisecond)
 	return f
+}
+
+// configure writes the file that nginx reads when it starts, and again with nginx -s reload.
+func (f front) configure(t *testing.T, replacements ...string) {
+	t.Helper()
+	text, err := os.ReadFile("nginx.conf")
+	require.NoError(t, err)
+	config := strings.NewReplacer(append([]string{
+		"listen 443", "listen " + f.addr, "/var/log/nginx/", f.folder + "/",
+		"/etc/nginx/storefront.crt", filepath.Join(f.folder, "crt"), "/etc/nginx/storefront.key", filepath.Join(f.folder, "key"),
+		"events {}", "events {}\npid " + f.folder + "/pid;\nuser " + owner() + ";",
+		"http {", "http {\naccess_log off;\nclient_body_temp_path " + f.folder + "/body;\nproxy_temp_path " + f.folder +
+			"/proxy;\nfastcgi_temp_path " + f.folder + "/fastcgi;\nuwsgi_temp_path " + f.folder + "/uwsgi;\nscgi_temp_path " +
+			f.folder + "/scgi;",
+	}, replacements...)...).Replace(string(text))
+	require.NoError(t, os.WriteFile(filepath.Join(f.folder, "nginx.conf"), []byte(config), 0o600))
+}
+
+// reload runs nginx -t and nginx -s reload with another configuration.
+func (f front) reload(t *testing.T, replacements ...string) {
+	t.Helper()
+	f.configure(t, replacements...)
+	for _, args := range [][]string{{"-t"}, {"-s", "reload"}} {
+		out, err := exec.CommandContext(t.Context(), f.program[0], append(f.program[1:], args...)...).CombinedOutput()
+		require.NoError(t, err, "%s", out)
+	}
 }
 
 // request sends a request to nginx, and returns the status and the body of the answer.
