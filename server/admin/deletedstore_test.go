@@ -20,7 +20,7 @@ import (
 	"go.storefront.example/server/shop/shoptest"
 )
 
-// ofStore counts the rows of a store in every table of the catalogue that has a store.
+// ofStore counts the rows of a store in every table that has a store.
 func ofStore(t *testing.T, d *db.DB, store uuid.UUID) map[string]int {
 	t.Helper()
 	tables := "SELECT table_name FROM information_schema.columns WHERE table_schema = 'public' AND column_name = 'store_id'"

@@ -65,7 +65,7 @@ func TestAnExportKeepsEveryField(t *testing.T) {
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
 		o := admin.New(d, admin.Options{})
 		store, rows := exportedRows(&adminv1.StoreSettings{UnavailableTypes: []storefrontv1.Product_Type{storefrontv1.Product_EVENT}})
-		store.Settings.DeleteAt = nil // the other installation does not import it
+		store.Settings.DeleteAt = nil // a setting of the old installation
 		k := kept{lines: map[string][]byte{"store": append(apijson.Marshal(store), '\n')}, at: store.GetStore().GetCreatedAt()}
 		for kind, messages := range rows {
 			for i, m := range messages {

@@ -69,8 +69,8 @@ func (p *problems) plainValue(field string, m protoreflect.Message, fd protorefl
 	}
 }
 
-// maxRunesOf returns the maximum length that the request for a field declares. If it declares none, it returns the maximum
-// length of the longest text.
+// maxRunesOf returns the maximum length that the request for a field declares. If it declares none, it returns
+// validate.MaxDescriptionRunes.
 func maxRunesOf(fd protoreflect.FieldDescriptor) int {
 	for _, of := range []string{"storefront.admin.v1", "storefront.v1"} {
 		name := fmt.Sprintf("%s.Create%sRequest.%s", of, fd.ContainingMessage().Name(), fd.Name())

@@ -38,7 +38,7 @@ type history struct {
 	*bench
 	rand      *rand.Rand
 	customers []string
-	// bystander is a customer with the others' names who is never erased, and has this many events.
+	// bystander is a customer with the others' names who is never erased; events is how many events it has.
 	bystander string
 	events    int
 	// owners are the customers by the numbers of their signs.
