@@ -22,7 +22,7 @@ import (
 	"go.storefront.example/server"
 )
 
-// serving is a server that runs, and what stops it.
+// serving is a running server with the function that stops it.
 type serving struct {
 	*server.Server
 	delay time.Duration
@@ -46,7 +46,7 @@ func serve(t *testing.T, d *db.DB, delay time.Duration) serving {
 	return serving{running, delay, stop}
 }
 
-// client has connections of its own and keeps them.
+// client returns a client that keeps its own connections open.
 func client(t *testing.T, http2 bool) *http.Client {
 	t.Helper()
 	protocols := new(http.Protocols)
@@ -86,7 +86,7 @@ func (b *balancer) replace(t *testing.T, by serving) {
 		}
 		time.Sleep(5 * time.Millisecond)
 	}
-	b.spare.Store(int64(old.delay - time.Since(began))) // of a busy machine little is left
+	b.spare.Store(int64(old.delay - time.Since(began))) // on a busy machine little of the delay may be left
 	b.to.Store(&by)
 	require.NoError(t, <-ended)
 }
@@ -124,12 +124,12 @@ func TestRollingRestartsAtFullLoadCutNobody(t *testing.T) {
 						case err == nil:
 							answered.Add(1)
 						case time.Since(last) > time.Duration(b.spare.Load()):
-							leave = true // a busy machine has let the caller stand still while the server drained
+							leave = true // a busy machine stopped the caller during the whole drain
 						default:
 							failures <- err
 							return
 						}
-						if leave || http2 { // where the client does not see GOAWAY
+						if leave || http2 { // an HTTP/2 client does not see GOAWAY here
 							url = b.url()
 						}
 					}
@@ -204,7 +204,7 @@ func TestAServerThatDrainsIsNotReadyAndEndsItsConnections(t *testing.T) {
 	require.ErrorIs(t, err, syscall.ECONNREFUSED)
 }
 
-// Who keeps a stream open, which needs no key, does not hold a stopping server up.
+// An open stream, which needs no key, does not delay a stopping server.
 func TestAStreamDoesNotHoldUpTheEnd(t *testing.T) {
 	t.Parallel()
 	running := serve(t, dbtest.New(t, dbtest.SQLite, db.Config{}), 0)

@@ -10,7 +10,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// examined is a server whose logs and spans are looked at.
+// examined records a server's log and spans for a test.
 type examined struct {
 	mu     sync.Mutex
 	routes map[string]bool
@@ -45,10 +45,10 @@ func (e *examined) Handle(_ context.Context, r slog.Record) error {
 	return nil
 }
 
-// OnStart is of sdktrace.SpanProcessor.
+// OnStart implements sdktrace.SpanProcessor.
 func (e *examined) OnStart(context.Context, sdktrace.ReadWriteSpan) {}
 
-// OnEnd keeps the name of a request's span; those of statements within are the store's.
+// OnEnd keeps the names of requests' spans. It ignores the spans of statements, which the database makes.
 func (e *examined) OnEnd(s sdktrace.ReadOnlySpan) {
 	if s.SpanKind() != trace.SpanKindServer {
 		return
@@ -63,8 +63,8 @@ func (e *examined) OnEnd(s sdktrace.ReadOnlySpan) {
 	}
 }
 
-// Shutdown is of sdktrace.SpanProcessor.
+// Shutdown implements sdktrace.SpanProcessor.
 func (e *examined) Shutdown(context.Context) error { return nil }
 
-// ForceFlush is of sdktrace.SpanProcessor.
+// ForceFlush implements sdktrace.SpanProcessor.
 func (e *examined) ForceFlush(context.Context) error { return nil }

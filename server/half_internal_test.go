@@ -26,7 +26,7 @@ import (
 	"go.storefront.example/server/limit"
 )
 
-// After every kind of refusal a request that stops in its headers has the time of any other.
+// After a refusal of any kind, a request that stops in the middle of its headers has the usual time to arrive.
 func TestHalfARequestAfterARefusal(t *testing.T) {
 	t.Parallel()
 	const token = "a-token-of-the-operator-for-tests"

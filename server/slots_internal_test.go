@@ -13,7 +13,7 @@ import (
 	"go.storefront.example/server/limit"
 )
 
-// Where all use the same connections, they share the slots.
+// Stores and the operator share the slots if they use the same connections.
 func TestStoresAndOperatorShareSlots(t *testing.T) {
 	t.Parallel()
 	dbtest.OnePostgres(t, "stores on Citus use the connections of their node")

@@ -14,7 +14,7 @@ import (
 	"go.storefront.example/server/admin/rpc"
 )
 
-// A stream of events outlasts the time for a request, and ends in good order when the server stops.
+// A stream of events lasts longer than a request may, and ends without an error when the server stops.
 func TestAStreamLastsUntilTheServerStops(t *testing.T) {
 	t.Parallel()
 	const timeout = 100 * time.Millisecond

@@ -33,15 +33,14 @@ import (
 )
 
 const (
-	// atOnce is how many requests run at a time, and growth how many bytes all of them together may
-	// cost.
+	// atOnce is how many requests run at a time, and growth the maximum memory in bytes that all of them together may take.
 	atOnce = 50
 	growth = 64 << 20
-	// patience is after how long a request counts as unanswered. The service aims at 2 s; the rest
-	// allows for a busy machine.
+	// patience is the time after which a request counts as unanswered. The service aims at 2 s; the rest allows for a busy
+	// machine.
 	patience = 30 * time.Second
-	// unread is how long an answer waits for its reader: if a busy machine stands still for longer, the
-	// request is made again.
+	// unread is how long an answer waits for its reader. If a busy machine stops the test for longer, the request is made
+	// again.
 	unread = 10 * time.Second
 	// marker is in everything that is sent, and must not appear in any output.
 	marker = "hunter2"
@@ -54,8 +53,8 @@ type attack struct {
 	request func(method, path string) []byte
 	endless bool
 	h2      bool
-	// tooLarge is set when a call that is read must be refused for its size, costly when it is sent
-	// fifty times at once, slow when its answer waits for a time-out.
+	// tooLarge is true if a call, once read, must be refused for its size; costly if fifty of them at once take much memory;
+	// slow if its answer waits for a time-out.
 	tooLarge, costly, slow bool
 }
 
@@ -170,14 +169,14 @@ func (l *longest) note(took time.Duration, name string) {
 	}
 }
 
-// occupied is how many bytes the process has from the system.
+// occupied returns how many bytes the process has from the operating system.
 func occupied() uint64 {
 	s := []usage.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
 	usage.Read(s)
 	return s[0].Value.Uint64() - s[1].Value.Uint64()
 }
 
-// peak is the most that the process occupied while do ran, beyond what it did before.
+// peak returns the maximum memory of the process while do runs, less its memory before.
 func peak(do func()) uint64 {
 	runtime.GC()
 	debug.FreeOSMemory()
@@ -201,7 +200,7 @@ func peak(do func()) uint64 {
 	return most - min(most, before)
 }
 
-// inParallel calls all of them, so many at a time.
+// inParallel runs all calls, at most together of them at a time.
 func inParallel(calls []func(), together int) {
 	var (
 		next  atomic.Int64
@@ -217,7 +216,7 @@ func inParallel(calls []func(), together int) {
 	group.Wait()
 }
 
-// send makes one attack and returns what was answered.
+// send makes one attack and returns the answer.
 func send(address, method, path string, a attack, chunk []byte, h2 *http.Client) (status int, text string, err error) {
 	if a.h2 {
 		return sendHTTP2(address, method, path, string(a.request(method, path)), chunk, h2)
@@ -283,10 +282,10 @@ func adminPatterns(t *testing.T, s *Server) (all []string) {
 		"POST /grpc.reflection.v1.ServerReflection/ServerReflectionInfo")
 }
 
-// Each address of both listeners gets each hostile request, without a key, fifty times at once
-// where it answers without one. Every request is answered, the process stays small, logs, spans and
-// metrics contain nothing that a client wrote, and nothing fails. Services that are mounted later
-// are included. The test runs alone, because it measures the process's memory.
+// Each address of both listeners gets each hostile request without a key. If it answers without a key, it gets the request
+// fifty times at once. Every request is answered, the process stays small, logs, spans and metrics contain nothing that a
+// client wrote, and nothing fails. Services that are mounted later are included. The test runs alone, because it measures the
+// process's memory.
 func TestNobodyWithoutAKeyCosts(t *testing.T) {
 	e := &examined{routes: map[string]bool{}, spans: map[string]bool{}}
 	d := dbtest.New(t, dbtest.SQLite, db.Config{})

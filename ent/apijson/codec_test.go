@@ -15,7 +15,8 @@ import (
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 )
 
-// What connect looks for in a codec beyond connect.Codec; it does not export the interface.
+// connectCodec has the methods that connect looks for in a codec besides connect.Codec; connect does not export this
+// interface.
 type connectCodec interface {
 	connect.Codec
 	MarshalAppend(b []byte, message any) ([]byte, error)
@@ -107,7 +108,7 @@ func TestCodecReadsTypedClients(t *testing.T) {
 	}
 }
 
-// Messages in a message have both names too, and keys of a map have one.
+// Fields of nested messages can have both names too; keys of a map have only one.
 func TestCodecReadsTheNamesOfTheProtosAtEveryDepth(t *testing.T) {
 	t.Parallel()
 	order := &storefrontv1.Order{}
@@ -132,7 +133,7 @@ func TestCodecReadsTheNamesOfTheProtosAtEveryDepth(t *testing.T) {
 	require.Equal(t, []Field{{"price_amount", problemUnknown}}, invalid.Fields, "/v1 has one name")
 }
 
-// Values that no request brings, and messages of a tool without the generated code, are JSON too.
+// Values that no request has, and dynamic messages without generated code, are encoded as JSON too.
 func TestAppendOfOddValues(t *testing.T) {
 	t.Parallel()
 	dynamic := dynamicpb.NewMessage((&storefrontv1.Customer{}).ProtoReflect().Descriptor())

@@ -250,7 +250,7 @@ func TestUnmarshalReads(t *testing.T) {
 	}
 }
 
-// TestUnmarshalKeepsWhatIsFine lets the other rules be checked together with what was refused.
+// TestUnmarshalKeepsWhatIsFine checks that valid fields are kept beside refused ones, so that the rules can check them too.
 func TestUnmarshalKeepsWhatIsFine(t *testing.T) {
 	t.Parallel()
 	m := &storefrontv1.CreatePaymentLinkRequest{Description: new("from before")}

@@ -12,8 +12,8 @@ import (
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 )
 
-// FuzzUnmarshal holds that no text panics, that what is accepted is written and read back the
-// same, and that what is refused is told in text that can be shown.
+// FuzzUnmarshal checks that no text causes a panic, that an accepted message is written and read back unchanged, and that the
+// refusal of a text can be shown.
 func FuzzUnmarshal(f *testing.F) {
 	for _, seed := range []string{
 		``, `{}`, `null`, `[]`, `{"title":"a","pricing":"FIXED","amount":1e2,"expiresAt":"2026-09-01T12:00:00+01:00"}`,
@@ -53,8 +53,7 @@ func FuzzUnmarshal(f *testing.F) {
 	})
 }
 
-// FuzzParseTime compares with the time package, which is laxer in places but never gives another
-// moment.
+// FuzzParseTime compares with the time package, which accepts more texts but never returns another time.
 func FuzzParseTime(f *testing.F) {
 	for _, seed := range []string{
 		"", "2026-09-01T12:00:00Z", "2026-09-01T12:00:00.123456789+14:00", "2024-02-29t23:59:59.9z", "0001-01-01T00:00:00-00:01",

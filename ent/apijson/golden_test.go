@@ -15,9 +15,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files; a change in them is a change of the API")
 
-// TestGoldenBytes compares an order, in full and with everything absent that can be, and lists of
-// them with the bytes that clients and webhook receivers have seen. The other resources are in
-// ent/resource, beside the rows that they are made of.
+// TestGoldenBytes compares an order, complete and with everything optional absent, and lists of orders, with the bytes that
+// clients and webhook receivers have seen. The tests of ent/resource compare the other resources.
 func TestGoldenBytes(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string][]byte{

@@ -33,9 +33,8 @@ func messageTypes() []protoreflect.MessageType {
 	return types
 }
 
-// draw makes any message of the type, as a decoder can make it: moments in milliseconds, text in
-// Unicode without U+0000, a mask wherever there is a field for one. Enum zeros are drawn only if
-// zeros is set.
+// draw makes any message of the type that a decoder can make: times in milliseconds, Unicode text without U+0000, a mask in
+// every mask field. It draws the zero of an enum only if zeros is set.
 func draw(t *rapid.T, mt protoreflect.MessageType, zeros bool) protoreflect.Message {
 	m := mt.New()
 	fields := mt.Descriptor().Fields()
@@ -117,7 +116,7 @@ func drawValue(t *rapid.T, m protoreflect.Message, fd protoreflect.FieldDescript
 	}
 }
 
-// A message with a type of field that the API has not had would panic.
+// A message with a field of an unsupported type would panic.
 func TestEveryMessageHasJSON(t *testing.T) {
 	t.Parallel()
 	for _, file := range []protoreflect.FileDescriptor{
@@ -132,8 +131,8 @@ func TestEveryMessageHasJSON(t *testing.T) {
 	}
 }
 
-// TestRoundTrip holds, for every message of the API, that what is written is JSON, is read back
-// as the same message, and is the same by either way of writing it.
+// TestRoundTrip checks for every message of the API that Append and Marshal write the same bytes, that these are JSON, and
+// that the same message is read back.
 func TestRoundTrip(t *testing.T) {
 	t.Parallel()
 	types := messageTypes()
@@ -154,8 +153,8 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// TestRoundTripOfCodec is the same for the codec, which also reads the zeros of enums: a request
-// that a typed client, or a transcoder, wrote without a value for them.
+// TestRoundTripOfCodec is the same for the codec, which also reads the zeros of enums, because typed clients and transcoders
+// may send them.
 func TestRoundTripOfCodec(t *testing.T) {
 	t.Parallel()
 	for _, mt := range messageTypes() {

@@ -17,7 +17,7 @@ import (
 	"go.storefront.example/ent/atomicfile"
 )
 
-// forms are the two things that are made, with the same rules.
+// forms are Create and CreateFolder, which follow the same rules.
 var forms = map[string]func(path string, write func(into func(name, text string) error) error) error{
 	"file": func(path string, write func(func(name, text string) error) error) error {
 		return atomicfile.Create(path, func(temporary string) error {
@@ -72,7 +72,7 @@ func namesIn(t *testing.T, folder string) (names []string) {
 	return names
 }
 
-// Of two calls for one path that overlap, the first to end has all that it wrote there, and the other one is told.
+// Of two overlapping calls for one path, the first to end creates it whole, and the other fails.
 func TestOverlappingCallsAreWholeOrRefused(t *testing.T) {
 	t.Parallel()
 	for form, create := range forms {
@@ -93,7 +93,7 @@ func TestOverlappingCallsAreWholeOrRefused(t *testing.T) {
 	}
 }
 
-// Many calls at once, each of which also removes what died, are in nobody's way: one of them wins.
+// Of many calls at once, each of which also removes folders of dead calls, exactly one wins.
 func TestOfManyCallsOneWins(t *testing.T) {
 	t.Parallel()
 	for form, create := range forms {
@@ -124,7 +124,7 @@ func TestOfManyCallsOneWins(t *testing.T) {
 	}
 }
 
-// What is at the path stays as it is: a file, a folder with something in it, and a link, wherever it leads.
+// Anything at the path stays unchanged: a file, a folder that is not empty, and a link, wherever it leads.
 func TestWhatIsThereIsLeftAlone(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
@@ -178,7 +178,7 @@ func TestWhatIsThereIsLeftAlone(t *testing.T) {
 	}
 }
 
-// A folder may be named with a slash behind it and by a path that leads up, and may be there, empty.
+// The path of a folder may end with a slash or contain "..", and the folder may exist if it is empty.
 func TestTheNamesOfAFolder(t *testing.T) {
 	t.Parallel()
 	for _, there := range []bool{false, true} {
@@ -211,7 +211,7 @@ func TestTheLongestName(t *testing.T) {
 	}
 }
 
-// What fails leaves nothing.
+// A call that fails leaves no file.
 func TestAFailureLeavesNothing(t *testing.T) {
 	t.Parallel()
 	full := errors.New("the disk is full")
@@ -225,7 +225,8 @@ func TestAFailureLeavesNothing(t *testing.T) {
 	}
 }
 
-// A call that was killed leaves its folder until the next call beside it, for whatever path. A call that runs keeps its own.
+// The folder of a killed call stays until the next call in the same parent folder, for any path. The folder of a running call
+// stays.
 func TestWhatADeadCallLeftIsRemoved(t *testing.T) {
 	t.Parallel()
 	const variable = "NEWFILE_TEST_PATH"

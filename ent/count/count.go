@@ -37,7 +37,7 @@ const (
 	foldBatch = 5000
 	// interval is how often Keep folds. Lists add the deltas of at most about this time.
 	interval = time.Second
-	// errorPause is the wait after a database error.
+	// errorPause is how long Keep waits after a database error.
 	errorPause = 10 * time.Second
 	// foldTimeout bounds the wait for the database, because a server behind a proxy may vanish silently.
 	foldTimeout = 15 * time.Second
@@ -70,7 +70,7 @@ var (
 		isolation: sql.LevelRepeatableRead,
 		counted:   []string{"row_counts", "row_deltas"},
 	}
-	// For stores on several machines.
+	// For a Citus cluster.
 	distributed = func() *dialect {
 		d := *postgres
 		d.fold, d.foldStore = "", folding("take of store")
@@ -124,7 +124,7 @@ func (c *Counts) Keep(ctx context.Context, log *slog.Logger) {
 			log.WarnContext(ctx, "keep the counts of rows", "error", err)
 			wait = errorPause
 		case folded >= foldBatch:
-			wait = time.Since(start) // leave others as much time
+			wait = time.Since(start) // leave other writers as much time
 		}
 		select {
 		case <-time.After(wait):

@@ -16,7 +16,7 @@ import (
 	"go.storefront.example/ent/tenant"
 )
 
-// day0 is the first of the days that the tests' rows lie in.
+// day0 is the first day with rows of the tests.
 var day0 = time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC)
 
 func exec(t *testing.T, d *db.DB, query string, args ...any) {
@@ -25,7 +25,7 @@ func exec(t *testing.T, d *db.DB, query string, args ...any) {
 	require.NoError(t, err)
 }
 
-// newStore makes a store with n customers, one each 90 minutes.
+// newStore makes a store with n customers, created 90 minutes apart.
 func newStore(t *testing.T, d *db.DB, n int) uuid.UUID {
 	t.Helper()
 	id := uuid.Must(uuid.NewV7())
@@ -55,7 +55,7 @@ func total(t *testing.T, c *Counts, store uuid.UUID) int64 {
 	return n
 }
 
-// A day may have any number of rows, and counting them takes its time.
+// Counting a store's rows may take longer than the timeout of statements.
 func TestCountingIsNoStatementThatTimesOut(t *testing.T) {
 	t.Parallel()
 	d := dbtest.New(t, dbtest.Postgres, db.Config{StatementTimeout: 2 * time.Second})
@@ -68,7 +68,7 @@ func TestCountingIsNoStatementThatTimesOut(t *testing.T) {
 	require.EqualValues(t, 1, total(t, New(d), store))
 }
 
-// A trigger that was disabled, or a part that was restored, leaves the counts wrong.
+// Recount repairs counts that are wrong after a disabled trigger or a partial restore.
 func TestARecountRepairsWrongCounts(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
@@ -92,7 +92,7 @@ func TestARecountRepairsWrongCounts(t *testing.T) {
 	})
 }
 
-// Who deletes, moves or loads rows by hand is counted too, whatever release did it.
+// Triggers also count changes that are made by hand or by another release.
 func TestEveryCountedTableHasItsTriggers(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {

@@ -15,7 +15,7 @@ import (
 	"go.storefront.example/ent/hook"
 )
 
-// The connections fall silent, as when the server vanishes behind a proxy: folding goes on by a new one.
+// If the server vanishes silently behind a proxy, folding continues on a new connection.
 func TestFoldingPassesAServerThatFellSilent(t *testing.T) {
 	t.Parallel()
 	direct := dbtest.URL(t, dbtest.Postgres)

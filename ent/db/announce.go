@@ -14,8 +14,8 @@ import (
 const channel = "storefront_outbox"
 
 const (
-	// announceGap is the minimum time between two notifications. Each is a commit that locks the database's whole notification
-	// queue, and one wakes listeners as well as many.
+	// announceGap is the minimum time between two notifications, because each is a commit that locks the database's whole
+	// notification queue. One notification wakes listeners as well as many do.
 	announceGap = 5 * time.Millisecond
 	// announceTimeout bounds one notification, and the wait for the last one when the database closes.
 	announceTimeout = 2 * time.Second

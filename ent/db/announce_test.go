@@ -17,7 +17,7 @@ import (
 	"go.storefront.example/gen/ent"
 )
 
-// hang is after how long a test takes a signal for lost.
+// hang is how long a test waits before it counts a signal as lost.
 const hang = time.Minute
 
 func requireSignal(t *testing.T, signal <-chan struct{}, what string) {
@@ -67,7 +67,7 @@ func TestACommitOfAnotherProcessOnSQLiteIsNoticed(t *testing.T) {
 		return tx.Webhook.Create().SetStoreID(owner.ID).SetURL("https://a.example/hook").SetEvents([]string{hook.CustomerCreated}).
 			SetSecret([]byte{1}).SetSecretKey("k").SetCreatedAt(now).SetUpdatedAt(now).Exec(ctx)
 	}))
-	for i := range 3 { // again after each: nothing takes the entries out of the outbox
+	for i := range 3 { // after each one again, because nothing takes the entries out of the outbox
 		require.NoError(t, hook.WithTx(ctx, writing, func(ctx context.Context, tx *ent.Tx) error {
 			now := hook.Time(ctx)
 			return tx.Customer.Create().SetStoreID(owner.ID).SetEmail(fmt.Sprintf("awa%d@example.com", i)).SetSearch("awa").SetCreatedAt(
@@ -77,7 +77,7 @@ func TestACommitOfAnotherProcessOnSQLiteIsNoticed(t *testing.T) {
 	}
 }
 
-// A command that writes and ends is signal by a worker elsewhere.
+// A worker in another process receives the signal of a command that writes and exits.
 func TestTheLastAnnouncementOfAStoreThatClosesIsHeard(t *testing.T) {
 	t.Parallel()
 	url := dbtest.URL(t, dbtest.Postgres)
@@ -90,10 +90,10 @@ func TestTheLastAnnouncementOfAStoreThatClosesIsHeard(t *testing.T) {
 	writing.Announce()
 	require.NoError(t, writing.Close())
 	requireSignal(t, signal, "the last announcement is lost")
-	writing.Announce() // into nothing
+	writing.Announce() // nobody listens
 }
 
-// A standby refuses LISTEN. Its promotion must not leave a worker that was there before with polling.
+// A standby refuses LISTEN. A worker that started before its promotion must receive signals afterwards, and not only poll.
 func TestAListenerOnAStandbyIsHeardOnceItIsPromoted(t *testing.T) {
 	t.Parallel()
 	primary := dbtest.Cluster(t, cluster.Options{})

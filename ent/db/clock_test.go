@@ -20,7 +20,7 @@ func skewed(off time.Duration) func() time.Time {
 	return func() time.Time { return time.Now().Add(off) }
 }
 
-// Whatever this process's clock shows, times are the database's.
+// Times are those of the database's clock, whatever this process's clock shows.
 func TestTimesAreTheDatabases(t *testing.T) {
 	t.Parallel()
 	for name, off := range map[string]time.Duration{"ahead": years, "behind": -years, "right": 0} {
@@ -47,7 +47,7 @@ func TestTimesAreTheDatabases(t *testing.T) {
 	}
 }
 
-// On SQLite there is no other clock to compare with.
+// On SQLite this machine's clock is the only one.
 func TestOneMachineHasOneClock(t *testing.T) {
 	t.Parallel()
 	d := dbtest.New(t, dbtest.SQLite, db.Config{ProcessClock: skewed(years)})

@@ -24,7 +24,7 @@ import (
 	entstore "go.storefront.example/gen/ent/store"
 )
 
-// addStore records a store with that creation time.
+// addStore creates a store with this creation time.
 func addStore(t testing.TB, d *db.DB, slug string, at time.Time) uuid.UUID {
 	t.Helper()
 	id := uuid.New()
@@ -46,7 +46,7 @@ func asOperator(storeID uuid.UUID) context.Context {
 		tenant.Actor{Type: tenant.ActorOperator, Name: "operator"})
 }
 
-// pools is how many pools of connections this process has: each has a goroutine.
+// pools counts this process's connection pools by their goroutines.
 func pools() int {
 	stacks := make([]byte, 4<<20)
 	return bytes.Count(stacks[:runtime.Stack(stacks, true)], []byte("sql.(*DB).connectionOpener("))
@@ -63,7 +63,7 @@ func TestOpenLeavesNoPoolBehindWhenItFails(t *testing.T) {
 
 	url := dbtest.EmptyURL(t, dbtest.Postgres)
 	before = pools()
-	for err = nil; err == nil; { // the last answer may be there before anybody looks at the context
+	for err = nil; err == nil; { // the last answer may arrive before the context is checked
 		ctx, leave := context.WithCancel(t.Context())
 		var opened *db.DB
 		opened, err = hook.Open(ctx, db.Config{URL: url, AdmissionConns: 2, Observe: func(query string) {

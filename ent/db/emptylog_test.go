@@ -15,7 +15,7 @@ import (
 	"go.storefront.example/gen/ent"
 )
 
-// longWait is a busy timeout that no test outlives: whatever waits for a lock with it hangs.
+// longWait is a busy timeout longer than any test, so a wait for a lock shows as a hang.
 const longWait = time.Hour
 
 // writeMark changes a row through the writer.
@@ -26,7 +26,7 @@ func writeMark(t *testing.T, d *db.DB) {
 	require.NoError(t, err)
 }
 
-// Nothing that reads or writes makes EmptyLog wait, and it names the reader; the log is empty once nothing reads it.
+// EmptyLog waits for no reader or writer, and names the reader. Once nothing reads the log, it is empty.
 func TestEmptyLogWaitsForNothing(t *testing.T) {
 	t.Parallel()
 	url := dbtest.URL(t, dbtest.SQLite)
@@ -72,7 +72,7 @@ func TestEmptyLogWaitsForNothing(t *testing.T) {
 	require.Empty(t, empty())
 }
 
-// The writer is free while a backup is made, so that nobody who writes waits for its end.
+// Others can write while a backup is made.
 func TestABackupLeavesTheWriterFree(t *testing.T) {
 	t.Parallel()
 	var d *db.DB

@@ -15,8 +15,7 @@ import (
 	"go.storefront.example/gen/ent"
 )
 
-// Those who follow a store are woken by its events, without a webhook that subscribes to them, and by
-// nothing else.
+// Only a store's own events wake those who follow it, and they do even if no webhook subscribes.
 func TestFollowEvents(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {

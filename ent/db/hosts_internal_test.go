@@ -25,7 +25,7 @@ func TestNotificationsComeFromTheSameServer(t *testing.T) {
 	}
 }
 
-// Both forms of several hosts are one configuration.
+// Both forms of naming several hosts give the same configuration.
 func TestSeveralHostsInTheFormOfLibpq(t *testing.T) {
 	t.Parallel()
 	// user, password and name with every character that has a meaning in a URL

@@ -11,7 +11,7 @@ import (
 	"go.storefront.example/ent/hook"
 )
 
-// Of several hosts in libpq's form the one that answers is used, and each is asked which it is.
+// Of several hosts in libpq's form, Open uses one that answers; Hosts asks each for its state.
 func TestAHostThatDoesNotAnswerIsPassedOver(t *testing.T) {
 	t.Parallel()
 	u, err := url.Parse(dbtest.URL(t, dbtest.Postgres))

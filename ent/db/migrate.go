@@ -62,13 +62,13 @@ func (d *DB) migrate(ctx context.Context, db *sql.DB, report func(Migration)) er
 			applied, deadlocks = result.Source.Version, 0
 		case pq.As(err, pqerror.LockNotAvailable) != nil:
 			applied = 0
-			select { // those who waited behind this migration go on meanwhile
+			select { // those who waited behind this migration continue meanwhile
 			case <-ctx.Done():
 				return fmt.Errorf("migrate: %w", ctx.Err())
 			case <-time.After(lockPause):
 			}
 		case pq.As(err, pqerror.TRDeadlockDetected) != nil && deadlocks < maxDeadlocks:
-			applied, deadlocks = 0, deadlocks+1 // the others, which use the tables meanwhile, went on
+			applied, deadlocks = 0, deadlocks+1 // other processes, which use the tables, made progress
 		default:
 			applied = 0
 			after, listing := d.Migrations(ctx)

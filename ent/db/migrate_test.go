@@ -136,8 +136,7 @@ func TestTheLoserOfARaceOnSQLiteIsRolledBackAndGoesOn(t *testing.T) {
 		if query != "BEGIN" {
 			return
 		}
-		// The first transaction makes the table of versions; the second is a migration, chosen
-		// already.
+		// The first transaction makes the table of versions. The second is a migration, which goose has already chosen.
 		if begun++; begun == 2 {
 			require.NoError(t, winner.Migrate(ctx, func(db.Migration) {}))
 		}
@@ -164,7 +163,7 @@ func TestMigrateOnPostgreSQLWaitsForTheLockOfAnother(t *testing.T) {
 	defer func() { require.NoError(t, held.Close()) }()
 	_, err = held.ExecContext(context.Background(), "SELECT pg_advisory_lock($1)", lock.DefaultLockID)
 	require.NoError(t, err)
-	// Ten times what the migration takes, had it not to wait.
+	// Ten times as long as the migration takes without waiting.
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
 	require.Error(t, d.Migrate(ctx, func(m db.Migration) { t.Errorf("applied %d", m.Version) }))
@@ -173,8 +172,8 @@ func TestMigrateOnPostgreSQLWaitsForTheLockOfAnother(t *testing.T) {
 	require.False(t, current)
 }
 
-// Servers and workers take tables in another order than a migration does. PostgreSQL ends such a
-// deadlock with an error to one of the two, here to the migration, twice.
+// Servers and workers lock tables in another order than a migration does. PostgreSQL ends such a deadlock with an error to
+// one side, here twice to the migration.
 func TestAMigrationThatLosesADeadlockIsTriedAgain(t *testing.T) {
 	t.Parallel()
 	d := dbtest.NewEmpty(t, dbtest.Postgres, db.Config{})

@@ -13,7 +13,7 @@ import (
 	"go.storefront.example/ent/db/dbtest"
 )
 
-// What was folded and stored before is found and compared as what is stored now.
+// Texts that an older release folded and stored are found and compared like new ones.
 func TestTextsOfAnOlderRuleAreRenewed(t *testing.T) {
 	t.Parallel()
 	eachEmpty(t, func(t *testing.T, url string) {

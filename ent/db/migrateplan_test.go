@@ -89,7 +89,8 @@ func TestAPlanHasThePendingMigrations(t *testing.T) {
 	})
 }
 
-// The plan takes the locks from the text of a statement. Here PostgreSQL has the last word, for every landed migration.
+// The plan reads the locks from the text of a statement. This compares them, for every migration, with the locks that
+// PostgreSQL takes.
 func TestAPlanHasTheLocksThatPostgreSQLTakes(t *testing.T) {
 	t.Parallel()
 	d := dbtest.NewEmpty(t, dbtest.Postgres, db.Config{})
@@ -112,7 +113,7 @@ func TestAPlanHasTheLocksThatPostgreSQLTakes(t *testing.T) {
 		existing := tables(t, conn)
 		for _, statement := range now[0].Statements {
 			if strings.Contains(statement.SQL, "CONCURRENTLY") || strings.Contains(statement.SQL, "COMMIT;") || strings.HasPrefix(statement.SQL, "SET ") {
-				exec(conn, statement.SQL) // outside a transaction, whose end would release the locks
+				exec(conn, statement.SQL) // outside a transaction, because its end would release the locks
 				continue
 			}
 			tx, err := conn.BeginTx(t.Context(), nil)
@@ -158,7 +159,7 @@ func tables(t *testing.T, on db.Querier) (names []string) {
 	return names
 }
 
-// A migration without a transaction is killed after a statement: the next run begins it again.
+// If a migration without a transaction is killed after a statement, the next run begins the migration again.
 func TestAMigrationBeginsAgainAfterEachOfItsStatements(t *testing.T) {
 	t.Parallel()
 	d := dbtest.NewEmpty(t, dbtest.Postgres, db.Config{})
@@ -197,7 +198,8 @@ func TestAMigrationBeginsAgainAfterEachOfItsStatements(t *testing.T) {
 	require.Zero(t, dbtest.Count(t, d, "pg_constraint WHERE NOT convalidated OR conname LIKE '%2026_09'"))
 }
 
-// watch runs a migration and passes what it does to each, until that returns true; then it calls then. It returns the migration's error.
+// watch runs a migration and passes its progress to each until each returns true. Then it calls then. It returns the
+// migration's error.
 func watch(t *testing.T, d *db.DB, each func(db.MigrationProgress) bool, then func(stop func())) error {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
@@ -243,7 +245,7 @@ func TestAMigrationNamesTheTransactionThatHoldsATable(t *testing.T) {
 	require.Regexp(t, `^process \d+ \("a long report", idle in transaction, its transaction since \S+Z\): SET .* SELECT 1 AS yearly FROM orders$`, waits.String())
 }
 
-// Whoever stops a CREATE INDEX CONCURRENTLY leaves an index that is not valid.
+// A CREATE INDEX CONCURRENTLY that is stopped leaves an invalid index.
 func TestAMigrationThatWasStoppedBuildsItsIndexAgain(t *testing.T) {
 	t.Parallel()
 	d := dbtest.NewEmpty(t, dbtest.Postgres, db.Config{})
@@ -268,7 +270,7 @@ func TestAMigrationThatWasStoppedBuildsItsIndexAgain(t *testing.T) {
 	require.Equal(t, 10, dbtest.Count(t, d, "row_counts WHERE kind = 'customers' AND days = 1 AND total = 1"))
 }
 
-// A SQLite file has a migration whole or not.
+// A SQLite file has a migration either whole or not at all.
 func TestAMigrationOnSQLiteThatIsStoppedAnywhereGoesOn(t *testing.T) {
 	t.Parallel()
 	files, err := migrations.List(entdialect.SQLite)

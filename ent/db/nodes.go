@@ -18,7 +18,7 @@ import (
 )
 
 // nodes are the nodes of a Citus cluster. A statement about one store is much cheaper on the node that has the store's rows.
-// Every other node returns the same result, by asking that node, so the placements known here may be outdated or incomplete.
+// Every other node asks that node and returns the same result, so the placements known here may be outdated or incomplete.
 type nodes struct {
 	// open returns the database as seen by the node at an address.
 	open   func(host string, port uint16) (*DB, error)
@@ -52,8 +52,8 @@ func (d *DB) ForStore(ctx context.Context) *DB {
 	return d.forStore(store.ID)
 }
 
-// PoolOf identifies the pool of connections that statements about a store's rows use: stores with the same value share one,
-// and nil is the pool of everything else too.
+// PoolOf identifies the pool of connections for statements about a store's rows. Stores with the same value share a pool; nil
+// is the pool that everything else uses too.
 func (d *DB) PoolOf(store uuid.UUID) any {
 	if its := d.forStore(store); its != d {
 		return its

@@ -45,7 +45,7 @@ func TestOnOneDatabaseEachStoreIsThere(t *testing.T) {
 	})
 }
 
-// What Citus 13.2.1, 13.2.2 and 14.0 keep of each execution of a prepared statement takes 44 kB.
+// Citus 13.2.1, 13.2.2 and 14.0 leak 44 kB at each execution of a prepared statement.
 func TestANodeKeepsNothingOfAnExecution(t *testing.T) {
 	t.Parallel()
 	dbtest.RequireCitus(t)
@@ -74,8 +74,7 @@ func TestANodeKeepsNothingOfAnExecution(t *testing.T) {
 	keepsNothing(`INSERT INTO idempotency_keys (store_id, id, operation, key, request, answer, created_at)
  VALUES ($1, $2, '', ($2::uuid)::text, '', '', '2026-11-24')`, one)
 
-	// The statements by which triggers count rows run on the node for the coordinator too, whose connections to it have no
-	// such setting.
+	// The coordinator also runs the triggers' statements on the node, over connections without this setting.
 	_, err = conn.ExecContext(t.Context(), "SET plan_cache_mode = auto")
 	require.NoError(t, err)
 	keepsNothing(`INSERT INTO customers (store_id, id, name, email, search, created_at, updated_at)

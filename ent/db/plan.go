@@ -17,7 +17,7 @@ import (
 type PlannedMigration struct {
 	Migration
 	Statements []PlannedStatement
-	// Duration is about how long it takes, and WritesWait for about how much of that writes to its tables wait.
+	// Duration is about how long it takes. WritesWait is about how long, during this time, writes to its tables wait.
 	Duration, WritesWait time.Duration
 }
 
@@ -26,7 +26,7 @@ type PlannedStatement struct {
 	SQL string
 	// Tables are those that exist before the migration and that the statement locks, or reads from end to end.
 	Tables []PlannedTable
-	// Duration is about how long it takes; 0 for a moment, because it depends on no number of rows.
+	// Duration is about how long it takes; 0 means that it is short whatever the number of rows.
 	Duration time.Duration
 }
 
@@ -50,13 +50,13 @@ func (t PlannedTable) BlocksWrites() bool {
 // sqliteLock is the one lock of a SQLite file: while a migration has it, others read.
 const sqliteLock = "WRITE"
 
-// command is a form of the commands of migrations.
+// command is one form of the statements in migrations.
 type command struct {
 	// form finds the commands of this form in a statement. Its groups are the names of the tables, or of the index, that they lock.
 	form *regexp.Regexp
 	lock string
-	// postgres and sqlite are about how long it takes for a million rows. They were measured on two cores that others used too:
-	// with ten million orders on PostgreSQL 15 beside 100 writes a second, and with a million on SQLite.
+	// postgres and sqlite are about how long it takes for a million rows. They were measured on two busy cores: on PostgreSQL
+	// 15 with ten million orders and 100 writes a second, and on SQLite with a million orders.
 	postgres, sqlite time.Duration
 }
 
@@ -131,7 +131,7 @@ func (d *DB) Plan(ctx context.Context) ([]PlannedMigration, error) {
 	return plan, nil
 }
 
-// plan is that of a statement.
+// plan plans a statement.
 func (d *DB) plan(sql string, tables map[string]PlannedTable, indexes map[string]string) PlannedStatement {
 	s := PlannedStatement{SQL: sql}
 	for _, c := range commands {

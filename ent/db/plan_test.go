@@ -10,8 +10,8 @@ import (
 	"go.storefront.example/ent/db/dbtest"
 )
 
-// SQLite knows that a store has many rows: it finds those with some ids by the ids, and does not read all of the store's. The
-// migrations say so of each index that begins with the store.
+// SQLite finds rows by their ids and does not read all rows of the store. The migrations tell it, for each index that begins
+// with the store, that a store has many rows.
 func TestSQLiteFindsRowsByTheirIDs(t *testing.T) {
 	t.Parallel()
 	d := dbtest.New(t, dbtest.SQLite, db.Config{})

@@ -35,7 +35,7 @@ func occupy(t *testing.T, url string, clients int) {
 			first := sync.OnceFunc(working.Done)
 			defer first()
 			for ctx.Err() == nil {
-				// Not cancelled, for that would end the connection.
+				// The statement is not cancelled, because that would end the connection.
 				_, _ = db.Exec("SELECT pg_sleep(0.0005)")
 				first()
 			}
@@ -89,7 +89,7 @@ func TestAPoolerInSessionModeIsTaken(t *testing.T) {
 				url := dbtest.Pooler(t, dbtest.EmptyURL(t, dbtest.Postgres), settings...)
 				occupy(t, url, clients)
 				for range 10 {
-					// MaxConns bounds the use, not the look.
+					// MaxConns bounds the pool, but not the check for a pooler.
 					d, err := hook.Open(t.Context(), db.Config{URL: url, MaxConns: 1, Settings: map[string]string{"enable_sort": "off"}})
 					require.NoError(t, err)
 					var sort string
@@ -114,8 +114,8 @@ func TestASessionModePoolerWithOneServerEndsTheLook(t *testing.T) {
 	require.NoError(t, d.Close())
 }
 
-// A pooler may change its mode under a running server. Statements then fail as if the database were away, and
-// it is not ready.
+// A pooler may change its mode while a server runs. Statements then fail as if the database were unavailable, and the server
+// is not ready.
 func TestAPoolerThatBeginsToShareSessionsIsNoticed(t *testing.T) {
 	t.Parallel()
 	url, reload := dbtest.ChangingPooler(t, dbtest.URL(t, dbtest.Postgres), "pool_mode = session")
@@ -129,7 +129,7 @@ func TestAPoolerThatBeginsToShareSessionsIsNoticed(t *testing.T) {
 	var clients sync.WaitGroup
 	for n := range 8 {
 		clients.Go(func() {
-			// Each has statements of its own, as connections have.
+			// Each client has its own statements, as connections have.
 			query := "SELECT $1::int + " + strings.Repeat("0 + ", n) + "1"
 			for ctx.Err() == nil {
 				var got int
@@ -157,7 +157,7 @@ func TestAPoolerThatBeginsToShareSessionsIsNoticed(t *testing.T) {
 	clients.Wait()
 	t.Logf("%d asked, %d wrong", asked.Load(), wrong.Load())
 	require.Zero(t, unexpected.Load())
-	for range 20 { // idle too
+	for range 20 { // even if it is idle
 		require.ErrorIs(t, d.CheckWritable(t.Context()), db.ErrPooler)
 	}
 	reload("pool_mode = session", "default_pool_size = 20")

@@ -13,17 +13,17 @@ import (
 // watchEvery is how often WatchMigration looks: twice, while a statement waits for a lock.
 const watchEvery = 500 * time.Millisecond
 
-// MigrationProgress is what the session that migrates does at a moment, as PostgreSQL shows it.
+// MigrationProgress is what the migrating session is doing now, as PostgreSQL shows it.
 type MigrationProgress struct {
-	// SQL is the statement that runs; of a long one, the beginning.
+	// SQL is the running statement; a long one is cut.
 	SQL string
-	// Phase is that of building an index, such as "building index: scanning table"; empty for other statements, whose progress
-	// PostgreSQL does not show.
+	// Phase is the phase of building an index, such as "building index: scanning table"; empty for other statements, because
+	// PostgreSQL does not show their progress.
 	Phase string
-	// Done of Total of the phase; Unit is "blocks" or "rows". All are zero for a phase that has none.
+	// Done of Total units of the phase are done; Unit is "blocks" or "rows". All are zero for a phase without a count.
 	Done, Total int64
 	Unit        string
-	// Waits are the sessions that hold, or wait before it for, a lock for which the statement waits.
+	// Waits are the sessions for which the statement waits: they hold a lock that it needs, or wait for that lock before it.
 	Waits []Blocker
 }
 
@@ -33,8 +33,8 @@ type Blocker struct {
 	PID         int // 0 for a prepared transaction, which has no session
 	Application string
 	State       string
-	Since       time.Time // when its transaction began; zero if that is not shown
-	Query       string    // the beginning of its last one
+	Since       time.Time // when its transaction began; zero if PostgreSQL does not show that
+	Query       string    // the beginning of its last query
 }
 
 // String names the blocker so that somebody can look for it.
@@ -52,7 +52,7 @@ func (b Blocker) String() string {
 	return text + "): " + strings.Join(strings.Fields(b.Query), " ")
 }
 
-// watched reads what the session that has goose's lock does, with a row for each session for which it waits.
+// watched reads the state of the session with goose's lock, with a row for each session for which that one waits.
 const watched = `SELECT a.query, COALESCE(p.phase, ''),
   CASE WHEN p.tuples_total > 0 THEN p.tuples_done ELSE COALESCE(p.blocks_done, 0) END,
   CASE WHEN p.tuples_total > 0 THEN p.tuples_total ELSE COALESCE(p.blocks_total, 0) END, COALESCE(p.tuples_total, 0) > 0,
@@ -65,14 +65,14 @@ const watched = `SELECT a.query, COALESCE(p.phase, ''),
   AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
  ORDER BY s.xact_start`
 
-// WatchMigration reports, until the context ends, what the session does that migrates this database, in this process or in another.
-// On SQLite, which shows nothing, it reports nothing.
+// WatchMigration reports the progress of the session that migrates this database, in this process or in another, until the
+// context ends. On SQLite it reports nothing.
 func (d *DB) WatchMigration(ctx context.Context, report func(MigrationProgress)) {
 	if d.dialect.name != entdialect.Postgres {
 		return
 	}
 	for {
-		// What cannot be read is left out: a migration goes on without being watched.
+		// An error is ignored: the migration continues without a report.
 		if p, err := d.migrationProgress(ctx); err == nil && p.SQL != "" {
 			report(p)
 		}

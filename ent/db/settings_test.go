@@ -20,7 +20,7 @@ func setDatabase(t *testing.T, d *db.DB, setting, value string) {
 	require.NoError(t, err)
 }
 
-// Whatever a database or a role sets, statements mean the same.
+// The settings of a database or a role do not change what statements mean.
 func TestADatabasesSettingsChangeNoMeaning(t *testing.T) {
 	t.Parallel()
 	rows := []struct{ setting, value, truth string }{
@@ -51,7 +51,7 @@ func TestADatabasesSettingsChangeNoMeaning(t *testing.T) {
 	}
 }
 
-// A limit that a database or a role has for its statements would end a large migration each time.
+// A database's or a role's time limit for statements would end a large migration each time.
 func TestMigrationsTakeAsLongAsTheyNeed(t *testing.T) {
 	t.Parallel()
 	url := dbtest.EmptyURL(t, dbtest.Postgres)

@@ -11,10 +11,10 @@ import (
 	"go.storefront.example/ent/db/dbtest"
 )
 
-// silentGuard is after how long a test takes a connection that fell silent for one that nobody gives up.
+// silentGuard is how long a test waits for a silent connection to be replaced.
 const silentGuard = time.Minute
 
-// announceUntil announces until somebody hears it.
+// announceUntil announces until a listener receives it.
 func announceUntil(t *testing.T, d *db.DB, signal <-chan struct{}) {
 	t.Helper()
 	deadline := time.After(silentGuard)
@@ -30,7 +30,7 @@ func announceUntil(t *testing.T, d *db.DB, signal <-chan struct{}) {
 	}
 }
 
-// quiet waits until what was announced so far has been heard.
+// quiet waits until the listeners have received everything that was announced.
 func quiet(signals ...<-chan struct{}) {
 	for _, signal := range signals {
 		for heard := true; heard; {
@@ -43,8 +43,8 @@ func quiet(signals ...<-chan struct{}) {
 	}
 }
 
-// Connections fall silent, as when the server vanishes behind a proxy: those of notifications are replaced on
-// both sides, and neither they nor a closed database wait for an answer.
+// If connections fall silent, as when the server vanishes behind a proxy, announcer and listener replace theirs. Neither they
+// nor a database that closes wait for an answer.
 func TestNotificationsPassAServerThatFellSilent(t *testing.T) {
 	t.Parallel()
 	direct := dbtest.URL(t, dbtest.Postgres)

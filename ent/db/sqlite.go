@@ -259,7 +259,7 @@ func (v sqliteVersions) Insert(ctx context.Context, db database.DBTxConn, req da
 	return v.Store.Insert(ctx, db, req)
 }
 
-// dropsTable reports whether a migration drops a table, as one does that builds a table anew. Only then can rows lose what they refer to.
+// dropsTable reports whether a migration drops a table, for example to rebuild it. Only then can foreign keys become invalid.
 func dropsTable(f migrations.File) bool {
 	return slices.ContainsFunc(f.Statements, func(sql string) bool { return strings.Contains(sql, "DROP TABLE") })
 }

@@ -11,11 +11,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// fakeConn is a driver's connection that remembers what was asked of it.
+// fakeConn is a driver's connection that records its calls.
 type fakeConn struct {
 	innerConn
 	prepared, closed []string
-	fail             error // what statements answer
+	fail             error // the error of statements
 }
 
 func (f *fakeConn) Connect(context.Context) (driver.Conn, error) { return f, nil }

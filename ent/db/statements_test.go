@@ -17,7 +17,7 @@ import (
 	"go.storefront.example/gen/ent"
 )
 
-// trips gathers what a store observes.
+// trips records the observed round trips.
 type trips struct {
 	mu   sync.Mutex
 	list []string
@@ -153,7 +153,7 @@ func TestAStatementSurvivesAMigrationOfItsTable(t *testing.T) {
 		require.NoError(t, err)
 		require.Contains(t, columns(), "added")
 
-		// In a transaction the loss shows, and the transaction is run again.
+		// In a transaction the lost connection is an error, and WithTx runs the transaction again.
 		require.NoError(t, hook.WithTx(context.Background(), d, func(ctx context.Context, tx *ent.Tx) error {
 			rows, err := tx.QueryContext(ctx, query, "shop")
 			if err != nil {
@@ -196,7 +196,7 @@ func TestACancelledQueryLeavesTheNextOnesAlone(t *testing.T) {
 				}
 			}})
 			query := slow[d.Dialect()]
-			// A second look at the database, because the only connection of the first is busy.
+			// This uses another connection to the database, because the first DB has only one, which is busy.
 			running := func() bool { return true }
 			if d.Dialect() == dialect.Postgres {
 				other := openAt(t, db.Config{URL: url})

@@ -47,8 +47,7 @@ var withoutStore = map[string]string{
 	"signinlink_fingerprint": "not distributed: see sign_in_links",
 }
 
-// The tables of stores' data are ready to be distributed by store: the catalogue of the migrated
-// schema shows the store in each key of theirs.
+// The per-store tables can be distributed by store: in the migrated schema, each of their keys contains the store.
 func TestKeysHaveTheirStore(t *testing.T) {
 	t.Parallel()
 	d := dbtest.New(t, dbtest.Postgres, db.Config{})
@@ -116,7 +115,7 @@ func TestKeysHaveTheirStore(t *testing.T) {
 	})
 	require.NotZero(t, references)
 
-	// The manual says of each table where it lies.
+	// The manual says for each table where its rows are.
 	manual, err := os.ReadFile("../../cmd/storefront/SHARDING.md")
 	require.NoError(t, err)
 	for _, table := range distributed {
@@ -127,7 +126,7 @@ func TestKeysHaveTheirStore(t *testing.T) {
 	}
 }
 
-// PostgreSQL asks of a table that is cut by store what a distributed database asks of it.
+// A table that PostgreSQL partitions by store must meet the same conditions as a distributed table.
 func TestTablesCanBeCutByStore(t *testing.T) {
 	t.Parallel()
 	shards := dbtest.NewShards(t, dbtest.New(t, dbtest.Postgres, db.Config{}))

@@ -116,8 +116,8 @@ var (
 	reads   = regexp.MustCompile("(FROM) [\"`]?([a-z_]+)")
 )
 
-// summary returns a statement's verb and table, such as UPDATE orders: of its last change, or without a change the first table
-// that it reads.
+// summary returns a statement's verb and table, such as UPDATE orders. They are those of its last change or, if it changes
+// nothing, of the first table that it reads.
 func summary(query string) string {
 	if found := changes.FindAllStringSubmatch(query, -1); len(found) > 0 {
 		last := found[len(found)-1]

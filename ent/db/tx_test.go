@@ -120,8 +120,8 @@ func TestAnErrorOfAUniqueIndexIsKnown(t *testing.T) {
 	})
 }
 
-// Two transactions that lock two rows crosswise: PostgreSQL ends one as a deadlock, and SQLite
-// lets them run one after the other. Both must commit.
+// Two transactions lock two rows in opposite order. PostgreSQL ends one with a deadlock error, and SQLite runs one after the
+// other. Both must commit.
 func TestWithTxRunsTheLoserOfADeadlockAgain(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {

@@ -55,9 +55,10 @@ const (
 	busyPause = 250 * time.Millisecond
 	// forgotten replaces a personal value that must not be empty.
 	forgotten = "forgotten"
-	// stepNotes is how many notes one step removes, besides those of orders that may send an event.
+	// stepNotes is how many notes one step removes. Notes of orders that may still send an event do not count.
 	stepNotes = 2000
-	// stepTexts bounds a step's number of texts, multiplied by the values that it searches in each.
+	// stepTexts bounds the work of a step: the number of texts that it reads, multiplied by the number of values that it
+	// searches for in each.
 	stepTexts = 20_000
 	// failurePause is the pause after a failed step; it doubles with each failure, up to maxFailurePause.
 	failurePause, maxFailurePause = 10 * time.Second, time.Hour
@@ -160,10 +161,9 @@ func (s on) rewrite(ctx context.Context, tx *ent.Tx, f *Forgetting, column strin
 	return changed, nil
 }
 
-// BeginForgetting replaces the personal data in the customer's row, and so in all answers that show it, removes the notes of
-// its orders, and begins the steps that erase both elsewhere. For a customer who was erased before, it begins the steps again;
-// the receipt stays if they find nothing. The context has the store; it fails with ent's NotFoundError if the store has no such
-// customer.
+// BeginForgetting replaces the personal data in the customer's row, and removes the notes of the customer's orders. It begins
+// the steps that erase both elsewhere. For a customer who was erased before, the steps begin again; the receipt stays if they
+// find nothing. The context has the store; it fails with ent's NotFoundError if the store has no such customer.
 func BeginForgetting(ctx context.Context, d *db.DB, storeID, customerID uuid.UUID) (f Forgetting, err error) {
 	o := on{d}
 	err = hook.WithTx(ctx, d, func(ctx context.Context, tx *ent.Tx) error {
@@ -238,8 +238,8 @@ func (s on) save(ctx context.Context, tx *ent.Tx, f Forgetting) error {
 	return err
 }
 
-// Unfinished lists unfinished erasures, only with their ids, those that have waited longest first. It leaves out those whose
-// last step failed a short while ago (Postpone).
+// Unfinished lists the ids of unfinished erasures, those that have waited longest first. It leaves out erasures whose last
+// step failed a short while ago (Postpone).
 func Unfinished(ctx context.Context, d *db.DB) (found []Forgetting, err error) {
 	const query = "SELECT id, store_id FROM forgettings WHERE finished_at IS NULL AND (due_at IS NULL OR due_at <= $1) " +
 		"ORDER BY due_at NULLS FIRST, id LIMIT 10"
@@ -278,10 +278,10 @@ func Postpone(ctx context.Context, d *db.DB, f Forgetting) error {
 // errBusy means that a step must wait for others, and has changed nothing.
 var errBusy = errors.New("busy")
 
-// Step does one step of an erasure in a transaction, and then pauses in favour of other writers. For a finished erasure it does
-// nothing, unless that waits for SQLite's log: then it tries once more to empty the log. While an event of the customer is
-// being delivered, it waits and changes nothing, so that the delivery ends before the erasure or is never made. It fails with
-// ErrNone if there is no such erasure.
+// Step does one step of an erasure in a transaction, and then pauses in favour of other writers. For a finished erasure it
+// does nothing, unless the receipt waits for SQLite's log: then it tries once more to empty the log. While an event of the
+// customer is being delivered, it waits and changes nothing, so that the delivery ends before the erasure or is never made.
+// It fails with ErrNone if there is no such erasure.
 func Step(ctx context.Context, d *db.DB, storeID, customerID uuid.UUID) (f Forgetting, err error) {
 	o, began := on{d}, time.Now()
 	change := func(do func(ctx context.Context, tx *ent.Tx) error) error {
@@ -324,8 +324,8 @@ func Step(ctx context.Context, d *db.DB, storeID, customerID uuid.UUID) (f Forge
 	return f, nil
 }
 
-// finish makes the receipt, with the kind of reader that keeps SQLite's log. If somebody has meanwhile named the customer or
-// added a note, or an import has added rows, it begins the passes again instead.
+// finish makes the receipt, which names the kind of reader that keeps SQLite's log, if any. It begins the passes again
+// instead if somebody has named the customer again or added a note, or if an import has added rows.
 func (s on) finish(ctx context.Context, tx *ent.Tx, f *Forgetting, reader string) error {
 	c, err := hook.LockRow(ctx, tx.Customer.Query().Where(customer.StoreID(f.StoreID), customer.ID(f.CustomerID)))
 	if err != nil {
@@ -352,8 +352,8 @@ func (s on) finish(ctx context.Context, tx *ent.Tx, f *Forgetting, reader string
 
 // customer erases the customer in its row, and the notes in its orders.
 func (s on) customer(ctx context.Context, tx *ent.Tx, f *Forgetting) (last bool, err error) {
-	// Lock orders that have a note, or whose next change sends an event, so that a transaction that changes one has either
-	// committed its event or reads the erased customer.
+	// Lock orders that have a note or whose next change sends an event. So another transaction that changes such an order has
+	// either committed its event already, or will read the erased customer.
 	if _, err := db.Lock(s.DB, tx.Order.Query().Where(order.StoreID(f.StoreID), order.CustomerID(f.CustomerID),
 		order.Or(order.StatusIn(order.StatusPENDING, order.StatusFAILED), order.NoteNotNil())).Order(order.ByID())).IDs(ctx); err != nil {
 		return false, fmt.Errorf("wait for orders: %w", err)

@@ -14,8 +14,8 @@ import (
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 )
 
-// identity has the names, e-mail addresses and phones that a customer has or had. It finds them in texts that callers chose, in
-// any case, with other marks between the words, and phones with and without the country's code.
+// identity has the names, e-mail addresses and phones that a customer has or had. It finds these values in texts that callers
+// chose: in upper or lower case, with other punctuation between the words, and phones with or without the country's code.
 type identity struct {
 	// Texts are names and e-mail addresses in the form of words.
 	Texts []string `json:",omitzero"`
@@ -163,7 +163,7 @@ func (i *identity) without(name, email, phone string) *identity {
 	return &identity{differs(other.Texts, i.Texts), differs(other.Phones, i.Phones)}
 }
 
-// know adds values that the customer has or had, except those that replaced erased ones.
+// know adds values that the customer has or had, except the replacements of erased values.
 func (f *Forgetting) know(name, email, phone string) {
 	for _, text := range []*string{&name, &email, &phone} {
 		if *text == forgotten || *text == resource.ForgottenEmail(f.CustomerID) {

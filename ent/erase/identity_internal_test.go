@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A name of a refused field is cut off after 64 bytes, perhaps in the middle of a value or of a character.
+// The name of a refused field is cut off after 64 bytes, perhaps in the middle of a value or a character.
 func TestTheBeginningOfAValueIsFoundWhereAFieldWasCutOff(t *testing.T) {
 	t.Parallel()
 	var i identity
@@ -21,8 +21,8 @@ func TestTheBeginningOfAValueIsFoundWhereAFieldWasCutOff(t *testing.T) {
 	}
 }
 
-// A phone is found as it is dialled in its country, also where that is with other digits than from abroad; one that is short only
-// with its country's code.
+// A phone is found in the form in which it is dialled within its country, even if its digits differ from those dialled from
+// abroad. A short phone is found only with its country's code.
 func TestPhonesAreFoundAsTheyAreDialled(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct {
@@ -34,7 +34,7 @@ func TestPhonesAreFoundAsTheyAreDialled(t *testing.T) {
 		{"+33612345678", "06.12.34.56.78", true},
 		{"+33612345678", "order 612345678/3", true},
 		{"+33612345678", "06.12.34.56.79", false},
-		{"+390236618300", "02 3661 8300", true}, // a zero that belongs to the number
+		{"+390236618300", "02 3661 8300", true}, // the zero is part of the number
 		{"+29022158", "22158", false},           // Saint Helena
 		{"+29022158", "00290 22158", true},
 		{"+237670333301", "67a0333301", false},
@@ -45,7 +45,7 @@ func TestPhonesAreFoundAsTheyAreDialled(t *testing.T) {
 	}
 }
 
-// A value of one character is no part of another text, and one without letters or digits is none.
+// A value of one character is not found within a longer text. A value without letters or digits is ignored.
 func TestValuesThatNameNobody(t *testing.T) {
 	t.Parallel()
 	var i identity

@@ -30,8 +30,8 @@ func (s on) emptyLog(ctx context.Context) (reader string, err error) {
 	}
 }
 
-// EmptyLog tries once to empty SQLite's write-ahead log if receipts wait for that. It stores in them that the log is empty, or
-// the kind of reader for which they wait now. It reports whether they still wait.
+// EmptyLog tries once to empty SQLite's write-ahead log if receipts wait for that. In these receipts it stores that the log
+// is empty, or the kind of reader that prevents it now. It reports whether receipts still wait.
 func EmptyLog(ctx context.Context, d *db.DB) (waiting bool, err error) {
 	if !db.ByDialect(d, false, true) {
 		return false, nil // PostgreSQL has no such log

@@ -6,14 +6,14 @@ import (
 )
 
 const (
-	// restFactor is how many times as long as a transaction took the pause after it lasts, so that no writer of another store
-	// waits for long; restLeast and restMost bound the pause.
+	// restFactor is the length of the pause after a transaction, as a multiple of the transaction's duration, so that no
+	// writer of another store waits for long; restLeast and restMost bound the pause.
 	restFactor = 4
 	restLeast  = 5 * time.Millisecond
 	restMost   = time.Second
 )
 
-// rest pauses after a transaction that began at a time, so that other writers get the database.
+// rest pauses after a transaction that began at this time, so that other writers can use the database.
 func rest(ctx context.Context, began time.Time) error {
 	return wait(ctx, min(max(restLeast, restFactor*time.Since(began)), restMost))
 }

@@ -68,9 +68,9 @@ func Store(ctx context.Context, d *db.DB, storeID uuid.UUID) error {
 	})
 }
 
-// begin records in the store's row that the deletion of its rows begins, before any row is deleted. Restoring the store locks
-// the same row, so either it comes first and nothing is deleted, or it finds the record. begin reports whether to delete the
-// store.
+// begin stores in the store's row that the deletion of its rows begins, before any row is deleted, and reports whether to
+// delete the store. Restoring a store locks the same row. So either the restoration comes first and nothing is deleted, or it
+// fails because the deletion has begun.
 func begin(ctx context.Context, d *db.DB, storeID uuid.UUID) (begun bool, err error) {
 	err = hook.WithTx(ctx, d, func(ctx context.Context, tx *ent.Tx) error {
 		// The clock may have been set back since the first rows were deleted.

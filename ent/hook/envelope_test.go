@@ -15,8 +15,8 @@ import (
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 )
 
-// TestEnvelopeBytes compares an event with the bytes that webhook receivers have seen. Its data is
-// an order, which is read from the file and encoded again: a webhook carries the bytes of the GET.
+// TestEnvelopeBytes compares an envelope with the bytes that webhook receivers have seen. It reads the event's data, an
+// order, from the file and encodes it again, because a webhook has the bytes of the GET.
 func TestEnvelopeBytes(t *testing.T) {
 	t.Parallel()
 	want, err := os.ReadFile("testdata/envelope.json")
@@ -74,7 +74,7 @@ func TestReadEnvelope(t *testing.T) {
 	}
 }
 
-// FuzzReadEnvelope holds that no text panics, and that the head of what is read is written the same.
+// FuzzReadEnvelope checks that no text causes a panic, and that the head of an envelope that was read is written the same.
 func FuzzReadEnvelope(f *testing.F) {
 	id, at := uuid.New(), time.Date(2026, 9, 1, 12, 0, 0, 0, time.UTC)
 	f.Add(hook.PingEnvelope(id, at, id, "s", "m"))

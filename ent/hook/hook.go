@@ -107,8 +107,8 @@ func note(ctx context.Context, k kind, m mutation, next ent.Mutator) (ent.Value,
 			return nil, err
 		}
 	}
-	// When many rows are created, ent nests their hooks, the first row's outermost. So the entry goes to the place that the
-	// list had before the inner hooks ran.
+	// When many rows are created, ent nests the hooks of the rows, the first row's outermost. So the entry is inserted where
+	// the list ended before the inner hooks ran.
 	position := len(r.changes)
 	value, err := next.Mutate(ctx, m)
 	if err != nil {

@@ -131,7 +131,7 @@ func TestWhatCannotBeJournaledIsRefused(t *testing.T) {
 	})
 }
 
-// The rows of one creation have their entries and events in their order, and only those to which a webhook
+// Rows that are created at once have their entries and events in the order of the rows. Only events to which a webhook
 // subscribes are queued.
 func TestManyNewRowsKeepTheirOrder(t *testing.T) {
 	t.Parallel()
@@ -168,8 +168,8 @@ func TestManyNewRowsKeepTheirOrder(t *testing.T) {
 	})
 }
 
-// An object's moments increase with each change, although the clock stands still or another server's is ahead;
-// those of other objects follow the clock.
+// An object's moments increase with each change, even if the clock stands still or another server's clock is ahead. Moments
+// of other objects follow the clock.
 func TestTheMomentsOfAnObjectIncrease(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 9, 1, 12, 0, 0, 0, time.UTC)
@@ -194,7 +194,7 @@ func TestTheMomentsOfAnObjectIncrease(t *testing.T) {
 	}
 }
 
-// A wait for a lock makes the time that was taken before it older than the row.
+// Locking a row after asking for the time fails: while the lock waited, the row may have got a later moment.
 func TestALockAfterTheTimeFails(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
@@ -216,7 +216,7 @@ func TestALockAfterTheTimeFails(t *testing.T) {
 	})
 }
 
-// The commit writes the records: what fails there leaves neither the change nor any of them.
+// The commit writes the records. If that fails, neither the change nor any record is stored.
 func TestACommitWhoseRecordsFailChangesNothing(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
@@ -235,7 +235,7 @@ func TestACommitWhoseRecordsFailChangesNothing(t *testing.T) {
 	})
 }
 
-// What is counted beside an object is not journaled, and a row that is deleted is journaled with what it held.
+// Counters of an object are not journaled. A deleted row is journaled with the values that it had.
 func TestCountersAndDeletions(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {

@@ -47,7 +47,8 @@ type Option func(*recorder)
 // Record still writes its entry.
 func WithoutJournal(r *recorder) { r.journal = func(ent.Op) bool { return false } }
 
-// WithoutCreations leaves out the journal entries of created rows, because the import that creates them has one entry for all.
+// WithoutCreations leaves out the journal entries of created rows, because the import that creates these rows has one entry
+// for all of them.
 func WithoutCreations(r *recorder) { r.journal = func(op ent.Op) bool { return !op.Is(ent.OpCreate) } }
 
 // WithoutEvents leaves out the events of mutations.
@@ -74,7 +75,7 @@ func WithTx(ctx context.Context, d *db.DB, fn func(ctx context.Context, tx *ent.
 	})
 }
 
-// raceAttempts bounds how often Change runs a change. The second run already reads the row that won.
+// raceAttempts bounds how often Change runs a change. The second run already reads the row that the other transaction stored.
 const raceAttempts = 5
 
 // Change is WithTx, run again if another transaction has stored the same unique value first.

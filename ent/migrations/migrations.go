@@ -25,8 +25,8 @@ var files embed.FS
 type File struct {
 	Version int64  // from 1, without gaps
 	Name    string // as in 00001_NAME.sql
-	// Statements are those of the file, each as it is sent to the database: one command, or what lies between StatementBegin and
-	// StatementEnd.
+	// Statements are the statements of the file, each as it is sent to the database: one command, or everything between
+	// StatementBegin and StatementEnd.
 	Statements []string
 	// OneTransaction reports whether the file is applied as a whole, rather than each statement by itself.
 	OneTransaction bool

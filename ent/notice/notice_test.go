@@ -20,7 +20,7 @@ import (
 	"go.storefront.example/gen/ent/event"
 )
 
-// bench is a database with a store, whose clock goes by hand.
+// bench is a database with a store, and a clock that the test sets.
 type bench struct {
 	*db.DB
 	t     *testing.T
@@ -60,7 +60,7 @@ func (b bench) do(fn func(ctx context.Context, tx *ent.Tx) error) {
 	require.NoError(b.t, hook.WithTx(b.t.Context(), b.DB, fn))
 }
 
-// set is do for one statement.
+// set runs one statement in a transaction, as do does.
 func (b bench) set(query string, args ...any) {
 	b.t.Helper()
 	b.do(func(ctx context.Context, tx *ent.Tx) error { return b.exec(ctx, tx, query, args...) })
@@ -75,7 +75,7 @@ func (b bench) sink(dashboard string) {
 		Dashboard: dashboard}))
 }
 
-// told is what matters of a notice.
+// told has the fields of a notice that tests compare.
 type told struct {
 	Type  string
 	Store struct{ ID, Slug string }
@@ -86,7 +86,7 @@ type told struct {
 	}
 }
 
-// notices returns what was written, oldest first, and that each is in the outbox once.
+// notices returns the written notices, oldest first, and checks that each is in the outbox once.
 func (b bench) notices() (all []told) {
 	b.t.Helper()
 	rows, err := b.Client().Event.Query().Where(event.StoreID(notice.Platform)).Order(event.ByID()).All(b.t.Context())
@@ -107,7 +107,7 @@ func (b bench) types() (types []string) {
 	return types
 }
 
-// deliver empties the outbox, as if the sink had everything.
+// deliver empties the outbox, as if the sink had received all notices.
 func (b bench) deliver() { b.set("DELETE FROM outbox") }
 
 func (b bench) sweep(after time.Duration) {
@@ -116,7 +116,7 @@ func (b bench) sweep(after time.Duration) {
 	require.NoError(b.t, notice.Sweep(b.t.Context(), b.DB))
 }
 
-// webhook makes one that fails since a time.
+// webhook makes a webhook that has failed since this time.
 func (b bench) webhook(failingSince time.Time) uuid.UUID {
 	made := id.At(noon)
 	b.set(`INSERT INTO webhooks (id, store_id, url, events, secret, secret_key, failing_since, created_at, updated_at)
@@ -160,7 +160,7 @@ func TestANoticeNamesItsStoreAndItsPage(t *testing.T) {
 	})
 }
 
-// A failing webhook is told of once at each step, however often and by however many it is looked at.
+// A failing webhook causes one notice for each step, however often and by however many processes its state is checked.
 func TestAWebhookIsToldOfInSteps(t *testing.T) {
 	t.Parallel()
 	run(t, func(b bench) {
@@ -195,7 +195,8 @@ func TestAWebhookIsToldOfInSteps(t *testing.T) {
 	})
 }
 
-// While a notice is on its way, the webhook has no other: order holds, and what has passed is not told.
+// While a notice about a webhook is undelivered, no other notice about it is written. So notices keep their order, and states
+// that have passed cause none.
 func TestNoticesOfAWebhookWaitForEachOther(t *testing.T) {
 	t.Parallel()
 	run(t, func(b bench) {

@@ -21,16 +21,16 @@ const (
 	expired
 )
 
-// When to send a key's expiry notices. A key that expired more than `forgotten` ago gets none: it expired before notices
-// existed.
+// Times of a key's expiry notices. A key that expired longer than `forgotten` ago gets none, because it expired before
+// notices existed.
 const (
 	expiringAhead     = 14 * day
 	expiringSoonAhead = 3 * day
 	forgotten         = 7 * day
 )
 
-// Sweep writes the notices that are due: of webhooks that have failed for a day or two, of keys that expire, and of states that
-// began before there was a sink. Several processes may sweep at once.
+// Sweep writes the notices that are due: for webhooks that have failed for a day or two, for keys that expire, and for states
+// that began before there was a sink. Several processes may sweep at once.
 func Sweep(ctx context.Context, d *db.DB) error {
 	if _, on, err := sink(ctx, d.Reader()); err != nil || !on {
 		return err
@@ -72,7 +72,7 @@ func each(ctx context.Context, d *db.DB, tell func(context.Context, *db.DB, Tx, 
 	return nil
 }
 
-// key writes the notice of a key's expiry that is due, if any.
+// key writes the due notice about a key's expiry, if any.
 func key(ctx context.Context, d *db.DB, tx Tx, keyID uuid.UUID, now time.Time) error {
 	var store uuid.UUID
 	var name string

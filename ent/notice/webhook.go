@@ -61,8 +61,8 @@ func (w webhookRow) state(now time.Time) int {
 	return failing
 }
 
-// Webhook writes the notice about a webhook that is due, if any. This transaction may hold the lock on its row; if another one
-// does, Webhook leaves the notice to the sweep.
+// Webhook writes the due notice about a webhook, if any. The caller's transaction may hold the lock on the webhook's row; if
+// another transaction holds it, Webhook leaves the notice to the sweep.
 func Webhook(ctx context.Context, d *db.DB, tx Tx, webhookID uuid.UUID, now time.Time) error {
 	var w webhookRow
 	if found, err := one(ctx, tx, "read what was told of a webhook", `SELECT w.store_id, w.url, w.description, w.enabled,

@@ -20,7 +20,7 @@ import (
 	"go.storefront.example/gen/ent"
 )
 
-// handClock is a clock that moves by a step each time it is read, and by hand. Goroutines share it.
+// handClock is a clock that advances by step at each reading, and when a test calls advance. Goroutines may share it.
 type handClock struct {
 	milliseconds atomic.Int64
 	step         time.Duration
@@ -40,7 +40,7 @@ func (c *handClock) advance(d time.Duration) time.Time {
 	return time.UnixMilli(c.milliseconds.Add(d.Milliseconds())).UTC()
 }
 
-// outlet is a store with one webhook that subscribes to all that an order can become.
+// outlet is a store with one webhook that subscribes to all order events.
 type outlet struct {
 	*db.DB
 	t       *testing.T
@@ -81,7 +81,7 @@ func (o outlet) newWebhook() uuid.UUID {
 	return made
 }
 
-// event is an event of the past that no worker has to see to any more.
+// event writes a past event that is not in the outbox.
 func (o outlet) event(kind string, at time.Time) uuid.UUID {
 	o.t.Helper()
 	made := id.At(at)
@@ -91,7 +91,7 @@ func (o outlet) event(kind string, at time.Time) uuid.UUID {
 	return made
 }
 
-// events makes many at once, a millisecond apart.
+// events writes n events, a millisecond apart.
 func (o outlet) events(n int, from time.Time) {
 	o.t.Helper()
 	o.change(func(ctx context.Context, tx *ent.Tx) error {
@@ -121,13 +121,13 @@ func (o outlet) add(drafts ...queue.NewDelivery) {
 	o.change(func(ctx context.Context, tx *ent.Tx) error { return queue.Add(ctx, tx, o.DB, drafts) })
 }
 
-// ended writes a delivery that has ended into the journal.
+// ended writes a finished delivery into the journal.
 func (o outlet) ended(d queue.NewDelivery, status string) {
 	o.t.Helper()
 	o.endedAt(o.Now(), d, status)
 }
 
-// endedAt is ended with the time of the delivery and of its end.
+// endedAt is ended with the time at which the delivery was made and finished.
 func (o outlet) endedAt(at time.Time, d queue.NewDelivery, status string) {
 	o.t.Helper()
 	o.exec("INSERT INTO finished_deliveries (id, store_id, webhook_id, event_id, event_type, status, attempts, created_at, "+

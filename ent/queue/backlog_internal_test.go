@@ -50,11 +50,11 @@ func TestBacklogIsReadOffIndexes(t *testing.T) {
 	})
 }
 
-// backlogWebhooks are the ids of webhooks, the last of which is disabled.
+// backlogWebhooks are the ids of three webhooks; the last is disabled.
 var backlogWebhooks = []string{"00000000-0000-0000-0000-000000000001", "00000000-0000-0000-0000-000000000002",
 	"00000000-0000-0000-0000-000000000003"}
 
-// ownerOf returns a store with webhooks, the third of which is disabled.
+// ownerOf returns a store with these webhooks; the third is disabled.
 func ownerOf(t *testing.T, d *db.DB, webhooks ...string) uuid.UUID {
 	t.Helper()
 	owner := uuid.New()
@@ -122,7 +122,7 @@ storefront_outbox_rows ROWS
 		forgettings, backup := 0, "3600"
 		text := func(lag, rows, first, retry string) string {
 			age := ""
-			if d.Dialect() == entdialect.SQLite { // which alone has backups of the service's own
+			if d.Dialect() == entdialect.SQLite { // only SQLite has backups by the service
 				age = "# HELP storefront_backup_age_seconds Age of the last verified backup of a SQLite database; without one, of the database. " +
 					"Read from the database: every server and worker on it reports the same value, so take the max and do not add.\n" +
 					"# TYPE storefront_backup_age_seconds gauge\nstorefront_backup_age_seconds " + backup + "\n"
@@ -166,7 +166,7 @@ storefront_outbox_rows ROWS
 	})
 }
 
-// told are the metrics of which the database of a test has a definite value.
+// told are the metrics whose values the test knows.
 var told = []string{"storefront_backup_age_seconds", "storefront_deliveries_waiting", "storefront_forgettings_failing",
 	"storefront_notices_failing_seconds", "storefront_outbox_lag_seconds", "storefront_outbox_rows"}
 
@@ -222,7 +222,7 @@ func TestBacklogIsNotReadAtEveryScrape(t *testing.T) {
 		err   error
 	}{
 		{0, 1, nil}, {collectEvery - 1, 1, nil},
-		{collectEvery, 0, away}, {2*collectEvery - 1, 0, away}, // nor asked again and again while it is away
+		{collectEvery, 0, away}, {2*collectEvery - 1, 0, away}, // a failed reading is reused too
 		{2 * collectEvery, 3, nil},
 	} {
 		b, err := c.look(start.Add(row.after))

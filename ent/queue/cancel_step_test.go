@@ -21,7 +21,7 @@ import (
 // batch is how many deliveries a step looks at.
 const batch = 400
 
-// switchOff disables the outlet's webhook, as the operator's side does, and switchOn enables it again.
+// switchOff disables the outlet's webhook, as the admin API does; switchOn enables it again.
 func (o outlet) switchOff() {
 	o.t.Helper()
 	o.change(func(ctx context.Context, tx *ent.Tx) error {
@@ -40,7 +40,7 @@ func (o outlet) switchOn() {
 	o.edit(o.webhook, func(u *ent.WebhookUpdateOne) { u.SetEnabled(true).ClearDisabledAt() })
 }
 
-// fill lets n deliveries wait for the outlet's webhook, each thirdly as a retry that is due in an hour.
+// fill adds n waiting deliveries to the outlet's webhook. Every third is a retry that is due in an hour.
 func (o outlet) fill(n int) []queue.NewDelivery {
 	o.t.Helper()
 	drafts := make([]queue.NewDelivery, n)
@@ -110,7 +110,7 @@ func TestCancelTakesEffectAtOnceAndIsWrittenDownInBatches(t *testing.T) {
 			moved += step
 			require.Equal(t, n-moved, dbtest.Count(t, s, "deliveries WHERE webhook_id = $1", o.webhook))
 			shown("half-way, in turn with another worker")
-			// Between two batches everything else is free.
+			// Between two batches, workers can claim other deliveries.
 			require.Len(t, o.claim(q, queue.Want{Lane: o.lane(spared, false), Max: 1}), 1)
 			o.exec("UPDATE deliveries SET lease = NULL, due_at = $1 WHERE webhook_id = $2", s.Now(), spared)
 			q, other = other, q
@@ -140,7 +140,7 @@ func TestAWebhookThatIsEnabledAgainDuringItsCancellation(t *testing.T) {
 		require.Equal(t, []uuid.UUID{fresh.ID}, ids(got), "what is fresh does not wait for what is cancelled")
 		require.Equal(t, map[string]int{queue.Cancelled: n, queue.Pending: 1}, o.statuses(queue.Search{}))
 
-		// It is disabled once more: what came in between is cancelled now.
+		// The webhook is disabled again: the deliveries that were added in between are cancelled now.
 		again := o.put(o.webhook, d.Now(), false)
 		o.switchOff()
 		entry, err := queue.FindEntry(o.ctx, d, d.Reader(), again.ID)
@@ -157,7 +157,8 @@ func TestAWebhookThatIsEnabledAgainDuringItsCancellation(t *testing.T) {
 	})
 }
 
-// What a relay adds that has read the webhook before it was disabled is cancelled, whenever it commits.
+// A relay may read a webhook before the webhook is disabled, and add its deliveries later. They are cancelled, whenever the
+// relay commits.
 func TestALateDeliveryOfAnEarlierEpochIsCancelled(t *testing.T) {
 	t.Parallel()
 	rows := []struct {
@@ -188,8 +189,7 @@ func TestALateDeliveryOfAnEarlierEpochIsCancelled(t *testing.T) {
 	})
 }
 
-// An attempt that is under way when its webhook is disabled and whose worker dies is cancelled when
-// its lease ends.
+// If a webhook is disabled during an attempt and the worker dies, the delivery is cancelled when its lease ends.
 func TestALeaseThatEndsAfterDisabling(t *testing.T) {
 	t.Parallel()
 	forEach(t, 0, func(t *testing.T, d *db.DB, c *handClock) {

@@ -66,7 +66,7 @@ func TestCancelEndsWhatNoWorkerIsOn(t *testing.T) {
 	})
 }
 
-// cancelAll moves until no cancelled delivery is found, and returns how many that moved.
+// cancelAll calls MoveCancelled until no cancelled delivery is left, and returns how many were moved.
 func (o outlet) cancelAll(q *queue.Queue) (total int) {
 	o.t.Helper()
 	for {

@@ -29,7 +29,7 @@ func (o outlet) claim(q *queue.Queue, wants ...queue.Want) []queue.Delivery {
 	return got
 }
 
-// put puts a delivery of a new event into the queue, as due and as a retry or not.
+// put adds a delivery of a new event to the queue, due at this time; retry chooses its lane.
 func (o outlet) put(webhook uuid.UUID, due time.Time, retry bool) queue.NewDelivery {
 	o.t.Helper()
 	d := o.draft(webhook, o.event(hook.OrderPaid, o.Now()))
@@ -211,7 +211,7 @@ func TestClaimsAtOnceShareNoRow(t *testing.T) {
 	})
 }
 
-// A row that another transaction holds is passed, not waited for.
+// Claim skips a row that another transaction has locked, without waiting.
 func TestClaimPassesWhatAnotherHolds(t *testing.T) {
 	t.Parallel()
 	d := dbtest.New(t, dbtest.Postgres, db.Config{Clock: newHandClock(0).now, Settings: map[string]string{"lock_timeout": "2000"}})

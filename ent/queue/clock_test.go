@@ -15,7 +15,7 @@ import (
 
 const years = 3 * 365 * day
 
-// PostgreSQL's clock decides alone: what this machine's shows is forgotten by nobody.
+// On PostgreSQL only the database's clock decides what Sweep deletes, not this machine's.
 func TestAProcessWithAWrongClockForgetsNothingYoung(t *testing.T) {
 	t.Parallel()
 	d := dbtest.New(t, dbtest.Postgres, db.Config{ProcessClock: func() time.Time { return time.Now().Add(years) }})
@@ -28,8 +28,7 @@ func TestAProcessWithAWrongClockForgetsNothingYoung(t *testing.T) {
 	require.Len(t, o.keptEvents(), 1)
 }
 
-// What a worker writes down is of the day that it is, not of the day that its clock shows: else no
-// sweep would find it.
+// A worker dates its rows by the database's clock. With the dates of its own wrong clock, no sweep would delete them in time.
 func TestDeliveriesAreDatedByTheDatabase(t *testing.T) {
 	t.Parallel()
 	s := dbtest.New(t, dbtest.Postgres, db.Config{ProcessClock: func() time.Time { return time.Now().Add(years) }})
@@ -46,8 +45,8 @@ func TestDeliveriesAreDatedByTheDatabase(t *testing.T) {
 	require.Equal(t, d.ID, o.journal()[0])
 }
 
-// One machine has one clock, and if it is wrong all looks too old: without a sweep of the last day nothing is
-// forgotten for a day, and nothing at all when the clock is set right meanwhile.
+// If a SQLite machine's only clock is wrong, everything may look too old. Without a sweep in the last day nothing is deleted
+// for a day. If the clock is corrected meanwhile, nothing is deleted at all.
 func TestAClockThatMayBeWrongForgetsNothing(t *testing.T) {
 	t.Parallel()
 	c := newHandClock(0)
@@ -66,12 +65,12 @@ func TestAClockThatMayBeWrongForgetsNothing(t *testing.T) {
 		require.ErrorIs(t, queue.CheckHeld(o.ctx, d), queue.ErrHeld)
 	}
 	require.NoError(t, queue.CheckHeld(o.ctx, d), "no sweep yet")
-	// The first sweep ever, by a clock that is years ahead.
+	// The first sweep ever, by a clock that is three years ahead.
 	c.advance(years)
 	held()
 	c.advance(12 * time.Hour)
 	held()
-	// Somebody sets it right, which is a day of doubt too.
+	// The clock is corrected; sweeps stay held for another day.
 	c.advance(-years - 12*time.Hour)
 	held()
 	for range 3 {
@@ -81,7 +80,7 @@ func TestAClockThatMayBeWrongForgetsNothing(t *testing.T) {
 	require.NoError(t, queue.CheckHeld(o.ctx, d))
 	require.Len(t, o.journal(), 1)
 
-	// No worker for weeks looks the same, and ends after a day.
+	// After weeks without a worker, sweeps are held for a day too.
 	c.advance(40 * day)
 	held()
 	c.advance(day - time.Second)

@@ -28,11 +28,11 @@ type dialect struct {
 	singleWriter bool
 	// dropsLater is true if outbox entries are deleted only after the commit of their deliveries.
 	dropsLater bool
-	// then has statements that must follow others, with the same arguments, because SQLite cannot insert the rows that a DELETE
-	// returns.
+	// then has a second statement for some statements, which runs after them with the same arguments: SQLite cannot insert
+	// the rows that a DELETE returns.
 	then  map[string]string
 	claim func(context.Context, *Queue, []Want, time.Duration) ([]Delivery, error)
-	// array returns one argument for several ids.
+	// array encodes several ids as one argument.
 	array func([]uuid.UUID) string
 }
 
@@ -52,7 +52,7 @@ var (
 		claim:      claimPostgres,
 		array:      func(ids []uuid.UUID) string { return "{" + strings.Join(texts(ids), ",") + "}" },
 	}
-	// For stores on several machines.
+	// For a Citus cluster.
 	distributed = &dialect{
 		statements: db.Statements(postgresSQL, sharedSQL, distributedSQL),
 		dropsLater: true,

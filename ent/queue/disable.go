@@ -26,8 +26,8 @@ type WebhookState struct {
 	epoch         int64
 }
 
-// Accepts reports whether a delivery to the webhook may be attempted again: not if the webhook is
-// disabled, or has been since the delivery was made.
+// Accepts reports whether the delivery may be attempted again. It may not if the webhook is disabled, or was disabled at any
+// time since the delivery was made.
 func (w WebhookState) Accepts(d Delivery) bool { return w.Enabled && d.Epoch == w.epoch }
 
 // WebhookStates reports for each webhook whether it is enabled, and whether it has failed for at least patience since its first
@@ -60,9 +60,9 @@ func (q *Queue) webhookStates(ctx context.Context, on db.Querier, webhooks []uui
 var automaticDisabling = tenant.Actor{Type: tenant.ActorOperator, Name: "automatic disabling"}
 
 // Disable disables a webhook that has failed too long and cancels its waiting deliveries, with an entry in the activity
-// journal, all in one transaction. It reports whether it did. It leaves the webhook unchanged after a success or a change in
-// the meantime. It also does so if the webhook's row is locked, because the results of other webhooks must not wait; the next
-// failure then disables it.
+// journal, all in one transaction. It reports whether it disabled the webhook. It does not if the webhook had a success or
+// was changed meanwhile. It does not wait for a locked row either, because the results of other webhooks must not wait; the
+// next failure then disables the webhook.
 func (q *Queue) Disable(ctx context.Context, storeID, webhookID uuid.UUID, patience time.Duration) (disabled bool, err error) {
 	row, err := q.db.Client().Store.Query().Where(entstore.ID(storeID)).Only(ctx)
 	if err != nil {
@@ -103,12 +103,12 @@ func (q *Queue) Disable(ctx context.Context, storeID, webhookID uuid.UUID, patie
 	return disabled, nil
 }
 
-// Cancel cancels all deliveries to a webhook except those that a worker is attempting, and ends the resends to
-// it. It takes effect with the commit and takes the same time however many wait; workers move them to the
-// finished ones later. The caller has locked the webhook's row and disables or deletes it in this transaction.
+// Cancel cancels all deliveries to a webhook except those that a worker is attempting, and ends the webhook's resends. It
+// takes effect with the commit, and takes the same time for any number of deliveries; workers move the cancelled deliveries
+// to the finished ones later. The caller has locked the webhook's row and disables or deletes it in this transaction.
 //
-// A worker that is making an attempt finishes it. A relay that read the webhook before adds deliveries of the old
-// epoch, which are cancelled too.
+// A worker that is making an attempt finishes it. A relay that read the webhook earlier adds deliveries of the old epoch,
+// which are cancelled too.
 func Cancel(ctx context.Context, tx *ent.Tx, storeID, webhookID uuid.UUID) error {
 	if _, err := tx.ExecContext(ctx, "UPDATE webhooks SET epoch = epoch + 1 WHERE store_id = $1 AND id = $2", storeID,
 		webhookID); err != nil {

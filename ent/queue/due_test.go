@@ -48,7 +48,7 @@ func TestDueTellsWhatBecameDue(t *testing.T) {
 		lanes, _ = o.lanesDue(q)
 		require.ElementsMatch(t, []queue.Lane{o.lane(o.webhook, true), o.lane(third, false)}, lanes, "and a little of what was before")
 
-		// Written late: its time is long past, and it was not there when that was looked at.
+		// A row that is committed late, with a time that Due has already passed.
 		c.advance(3 * time.Second)
 		o.put(third, start, true)
 		lanes, all = o.lanesDue(q)
@@ -85,7 +85,7 @@ func TestDueTellsOfLeasesThatEnded(t *testing.T) {
 	})
 }
 
-// Many rows of few lanes, and of several stores: each lane comes once.
+// With many rows in few lanes of several stores, Due returns each lane once.
 func TestDueLeapsFromLaneToLane(t *testing.T) {
 	t.Parallel()
 	forEach(t, 0, func(t *testing.T, d *db.DB, c *handClock) {
@@ -110,7 +110,7 @@ func TestDueLeapsFromLaneToLane(t *testing.T) {
 		c.advance(-time.Hour)
 		lanes, _ = o.lanesDue(q)
 		require.Empty(t, lanes)
-		// A host whose clock was set back looks through everything again.
+		// After the host's clock was set back, Due reads everything again.
 		c.advance(time.Hour)
 		lanes, all = o.lanesDue(q)
 		require.True(t, all)

@@ -37,9 +37,9 @@ type row struct {
 // ones; the others wait for their next attempt. An outcome whose lease was lost leaves its delivery
 // unchanged; lost counts these.
 //
-// It also keeps failing_since of the webhooks, the time of the first counted failure since the last success. A success clears
-// it. The first counted failure after that sets it to now, and further failures leave it. If a webhook's row is locked, the
-// webhook's next outcome does this.
+// It also updates failing_since of the webhooks: the time of the first counted failure since the last success. A success
+// clears it. The first counted failure after that sets it to now, and further failures leave it. If a webhook's row is
+// locked, the webhook's next outcome does this.
 func (q *Queue) Finish(ctx context.Context, outcomes []Outcome) (lost int, err error) {
 	var ends, waits []row
 	for _, o := range outcomes {

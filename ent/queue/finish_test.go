@@ -13,7 +13,7 @@ import (
 	"go.storefront.example/gen/ent"
 )
 
-// finish writes outcomes down and must lose none.
+// finish stores outcomes; no lease may be lost.
 func (o outlet) finish(q *queue.Queue, outcomes ...queue.Outcome) {
 	o.t.Helper()
 	lost, err := q.Finish(o.ctx, outcomes)
@@ -35,7 +35,7 @@ func (o outlet) failingSince(webhook uuid.UUID) *time.Time {
 	return o.Client().Webhook.GetX(o.ctx, webhook).FailingSince
 }
 
-// answer is an attempt that was answered with a status.
+// answer is an attempt with this status as the receiver's answer.
 func answer(number int, at time.Time, status int) *queue.Attempt {
 	a := &queue.Attempt{Number: number, StartedAt: at, Duration: 21 * time.Millisecond, StatusCode: status}
 	if status != 204 {
@@ -145,7 +145,7 @@ func TestSuccessesAndFailuresOfOneBatch(t *testing.T) {
 	rows := []struct {
 		reason  string
 		was     *time.Time
-		batch   string // w: it went well, b: badly, p: badly, and does not count, c: badly, and is cancelled
+		batch   string // w: success; b: failure; p: failure that does not count; c: failure of a cancelled delivery
 		failing *time.Time
 	}{
 		{"it begins to fail", nil, "wb", &now},

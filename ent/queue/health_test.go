@@ -14,10 +14,10 @@ import (
 	"go.storefront.example/gen/ent"
 )
 
-// hangGuard ends what waits in vain.
+// hangGuard bounds a wait that would otherwise hang the test.
 const hangGuard = time.Minute
 
-// A lock on one webhook's row holds up no results: neither of that webhook nor of others.
+// A lock on one webhook's row delays no results, neither of this webhook nor of others.
 func TestALockOnAWebhookHoldsNothingUp(t *testing.T) {
 	t.Parallel()
 	d := dbtest.New(t, dbtest.Postgres, db.Config{Settings: queue.Settings()})

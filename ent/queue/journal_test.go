@@ -43,7 +43,7 @@ func TestEntriesAreMergedNewestFirst(t *testing.T) {
 		rows := []struct {
 			reason string
 			which  queue.Search
-			want   []int // of made
+			want   []int // indexes into made
 		}{
 			{"all", queue.Search{Limit: 50}, []int{11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0}},
 			{"the newest, whatever their status", queue.Search{Limit: 5}, []int{11, 10, 9, 8, 7}},
@@ -128,7 +128,7 @@ func TestEntryIsFoundByItsIDAlone(t *testing.T) {
 	})
 }
 
-// A row whose attempts are damaged is listed without them, and hides no other.
+// A row with damaged attempts is listed without them, and the other rows are listed.
 func TestEntriesWithDamagedAttempts(t *testing.T) {
 	t.Parallel()
 	forEach(t, 0, func(t *testing.T, d *db.DB, _ *handClock) {

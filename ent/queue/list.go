@@ -75,7 +75,7 @@ type Search struct {
 	// Limit bounds how many are listed.
 	Limit int
 
-	events []uuid.UUID // the events of EntriesOf; none means all
+	events []uuid.UUID // the events that EntriesOf was given; empty means all
 }
 
 const (
@@ -88,9 +88,9 @@ const (
 	maxReadOfEvents = "10000"
 )
 
-// Entries lists the newest deliveries that match. It uses one statement, so that a delivery that ends meanwhile is listed once.
-// For each status it reads Limit of the finished rows along an index; with a webhook or a type in the search it also passes the
-// store's other rows between them. It may read all unfinished deliveries of the store.
+// Entries lists the newest deliveries that match. It uses one statement, so that a delivery that ends meanwhile is listed
+// once. For each finished status it reads Limit rows along an index; if the search has a webhook or a type, it also reads the
+// store's other rows in between. It may read all unfinished deliveries of the store.
 func Entries(ctx context.Context, d *db.DB, which Search) ([]Entry, error) {
 	return EntriesIn(ctx, d, d.Reader(), which)
 }
@@ -101,8 +101,8 @@ func EntriesIn(ctx context.Context, d *db.DB, tx db.Querier, which Search) ([]En
 	return entries, wrap("list deliveries", err)
 }
 
-// EntriesOf lists the newest deliveries of up to maxFound events that match a search, whose Since,
-// Until, Before and Limit it ignores.
+// EntriesOf lists the newest deliveries of up to maxFound events that match a search. It ignores the search's Since, Until,
+// Before and Limit.
 func EntriesOf(ctx context.Context, d *db.DB, which Search, events []uuid.UUID) ([]Entry, error) {
 	if len(events) == 0 {
 		return nil, nil
@@ -132,7 +132,7 @@ func (w Search) statement(d *dialect, moment any) (string, []any) {
 	if len(w.events) > 0 {
 		events := make([]uuid.UUID, maxFound)
 		copy(events, w.events)
-		// The limit keeps the database from choosing another index than that of events because of the order or a condition.
+		// Because of the limit, the database uses the index of events, whatever the order and the other conditions.
 		of := where + " AND event_id IN (" + args.AddIDs(events) + ")"
 		rows = func(name string) string {
 			return "(SELECT * FROM (" + d.statements[name] + ") r WHERE " + of + " LIMIT " + maxReadOfEvents + ") e"
@@ -263,8 +263,8 @@ type EventSearch struct {
 	EventType string
 	// From is the time of the oldest events that it searches, or zero.
 	From time.Time
-	// BeforeAt and BeforeID are the position from which it searches back, for example that of the event at which an earlier
-	// search ended. The zero time means the newest event.
+	// BeforeAt and BeforeID are the position from which it searches back: the time and id of an event, for example of the
+	// event at which an earlier search ended. The zero time means the newest event.
 	BeforeAt time.Time
 	BeforeID uuid.UUID
 	// Limit bounds how many events are found: at most maxFound.

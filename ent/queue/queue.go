@@ -14,11 +14,11 @@
 //
 // Relay immediately leases as many deliveries as its worker has room for, so that on a quiet installation an event needs only
 // one transaction before its attempt. Claim leases by lane, which is the first attempts, or the retries, of one webhook. A
-// worker claims only from lanes in which it has room, so nothing reads what waits for a webhook that hangs.
+// worker claims only from lanes in which it has room, so it does not read the waiting deliveries of a webhook that hangs.
 //
-// A webhook has an epoch, a number that grows when it is disabled, and a delivery has that of the webhook when it was made. A
-// delivery is cancelled if its epoch is not its webhook's, or if its webhook is disabled or deleted. So one change of the
-// webhook's row cancels any number of deliveries.
+// A webhook has an epoch, a number that grows when it is disabled, and a delivery has the epoch that its webhook had when the
+// delivery was made. A delivery is cancelled if the webhook's epoch has changed, or if its webhook is disabled or deleted. So
+// one change of the webhook's row cancels any number of deliveries.
 package queue
 
 import (
@@ -48,7 +48,7 @@ type Queue struct {
 		relayed      []entry   // entries that DropRelayed must delete
 	}
 	due struct {
-		at           time.Time // until when Due has read, by the database's clock
+		at           time.Time // time, by the database's clock, up to which Due has read
 		lastFullScan time.Time // when Due last read everything
 	}
 }

@@ -16,9 +16,9 @@ import (
 	"go.storefront.example/gen/ent"
 )
 
-// Transactions may commit in another order than the times of their events, and PostgreSQL keeps deleted rows while
-// a transaction is open that might see them. So most searches of the outbox start lateBy before the newest event taken, and
-// one every fullInterval starts from the beginning.
+// Transactions may commit in another order than the times of their events. So most searches of the outbox start lateBy before
+// the newest event taken. They do not all start from the beginning, because PostgreSQL keeps deleted rows while an open
+// transaction might see them; one search every fullInterval does.
 const (
 	lateBy       = 200 * time.Millisecond
 	fullInterval = time.Second
@@ -32,13 +32,13 @@ type Relayed struct {
 	Leased []Delivery
 	// Waiting are the lanes in which it left deliveries for any worker with room.
 	Waiting []Lane
-	// Unused are the lanes with room for a delivery that already existed.
+	// Unused are the lanes that had room for a delivery, but the delivery already existed.
 	Unused []Lane
 }
 
-// Relay turns at most limit of the oldest entries of the outbox into one delivery each for every enabled webhook of the store
-// that subscribes to the type. It returns leased those for which room reports that the worker's lane has room; the others wait.
-// It skips entries that another worker is relaying.
+// Relay takes at most limit of the oldest outbox entries. For each it adds one delivery for every enabled webhook of the
+// store that subscribes to the event's type. It leases a delivery if room reports that the worker has room in the lane; other
+// deliveries wait. It skips entries that another worker is relaying.
 //
 // A delivery's id is derived from its event and webhook, so Relay and a resend never both create it.
 func (q *Queue) Relay(ctx context.Context, limit int, lease time.Duration, room func(Lane) bool) (Relayed, error) {
@@ -269,9 +269,8 @@ func insert(ctx context.Context, on db.Querier, d *db.DB, rows []newRow, now tim
 	return idsIn(db.Rows(ctx, on, dialectOf(d).statements["insert"], d.TimeArg(), lease.Milliseconds(), now, set))
 }
 
-// HoldRelay waits for the running relay and blocks others until the transaction ends, where a relay locks no entries
-// (distributed.sql).
-// Elsewhere it does nothing: a relay locks the entries that it takes.
+// HoldRelay blocks relays until the transaction ends, after waiting for the one that runs. It is needed only where a relay
+// locks no outbox entries (distributed.sql), and does nothing elsewhere.
 func HoldRelay(ctx context.Context, tx *ent.Tx, d *db.DB) error {
 	statement := dialectOf(d).statements["wait for turn"]
 	if statement == "" {

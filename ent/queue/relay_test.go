@@ -121,7 +121,7 @@ func TestRelayFansOutToThoseWhoSubscribe(t *testing.T) {
 	})
 }
 
-// A batch of long events does not fill the memory: each is held once, however many webhooks get it.
+// A batch of long events does not fill the memory: each payload is held once, however many webhooks get it.
 func TestAnEventIsHeldOnce(t *testing.T) {
 	t.Parallel()
 	forEach(t, 0, func(t *testing.T, s *db.DB, _ *handClock) {
@@ -177,14 +177,13 @@ func TestAnEntryWithoutItsEventIsDropped(t *testing.T) {
 	})
 }
 
-// A transaction takes its entries' ids when it writes them and may commit long after others that
-// took higher ones.
+// A transaction may take its entries' ids early, and commit long after other transactions that took higher ids.
 func TestEntriesThatCommitLateAreFound(t *testing.T) {
 	t.Parallel()
 	rows := []struct {
 		reason string
-		open   time.Duration // from when it took the ids to its commit
-		wait   time.Duration // from there until its entries must be found
+		open   time.Duration // time from taking the ids to the commit
+		wait   time.Duration // time from the commit until the entries must be found
 	}{
 		{"transactions overlap by moments all the time", 40 * time.Millisecond, 0},
 		{"one that took seconds is found a second later", 1500 * time.Millisecond, time.Second},
@@ -273,7 +272,7 @@ func TestRelaysAtOnceDoubleNothing(t *testing.T) {
 	})
 }
 
-// What another worker is relaying is left to it, and taken up when its transaction dies.
+// Relay skips entries that another worker is relaying, and takes them when that worker's transaction dies.
 func TestRelayPassesWhatAnotherHolds(t *testing.T) {
 	t.Parallel()
 	dbtest.OnePostgres(t, "relays take turns there")
@@ -295,8 +294,8 @@ func TestRelayPassesWhatAnotherHolds(t *testing.T) {
 	require.Equal(t, map[uuid.UUID]int{free: 1, held: 1}, o.live(o.webhook))
 }
 
-// Where the outbox lies on other nodes a relay may die after it has committed deliveries, and before it has deleted their
-// entries: the next one makes nothing again, whatever became of them.
+// If the outbox is on other nodes, a relay may die after it has committed deliveries and before it has deleted their entries.
+// The next relay makes no delivery again, whatever state the deliveries are in.
 func TestARelayThatDiesHalfWayDoublesNothing(t *testing.T) {
 	t.Parallel()
 	forEach(t, 0, func(t *testing.T, d *db.DB, c *handClock) {

@@ -19,8 +19,8 @@ import (
 const (
 	// resendStep is how many events one step of a resend reads.
 	resendStep = 500
-	// resendAhead extends a resend past the time it was ordered: a host whose clock is ahead dates earlier events later. Events
-	// after the order need no resend.
+	// resendAhead is added to the time at which a resend was ordered, because a host whose clock is ahead gives earlier
+	// events later times. Events after the order need no resend.
 	resendAhead = time.Minute
 )
 
@@ -84,8 +84,8 @@ func UnfinishedResends(ctx context.Context, d *db.DB, limit int) ([]uuid.UUID, e
 var ErrNoResend = errors.New("no such resend")
 
 // StepResend does one step of a resend: it makes the waiting deliveries of the next events due now, and adds one for each
-// subscribed event that is neither pending nor succeeded there. It returns ErrNoResend when there is none with this id, and
-// does nothing when it is finished.
+// subscribed event that is neither pending nor succeeded at the webhook. It returns ErrNoResend if no resend has this id, and
+// does nothing for a finished one.
 func StepResend(ctx context.Context, d *db.DB, resendID uuid.UUID) (Resend, error) {
 	var r Resend
 	err := hook.WithTx(ctx, d, func(ctx context.Context, tx *ent.Tx) error {

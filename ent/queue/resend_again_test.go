@@ -12,14 +12,14 @@ import (
 	"go.storefront.example/ent/queue"
 )
 
-// A second resend takes whatever ended without success after the first had passed it, and nothing twice.
+// A second resend sends the deliveries that ended without success after the first resend had passed them, and none twice.
 func TestResendSaidAgainTakesWhatItHasPassed(t *testing.T) {
 	t.Parallel()
 	rows := []struct {
 		reason string
-		// meanwhile ends what the first step made.
+		// meanwhile ends the deliveries of the first step.
 		meanwhile func(o outlet)
-		resent    int // by the second one
+		resent    int // by the second resend
 	}{
 		{"nothing has ended", func(outlet) {}, 600},
 		{"they have failed", func(o outlet) {
@@ -56,12 +56,12 @@ func TestResendSaidAgainTakesWhatItHasPassed(t *testing.T) {
 	})
 }
 
-// withoutEnded leaves what is pending.
+// withoutEnded returns only the count of pending deliveries.
 func withoutEnded(counts map[string]int) map[string]int {
 	return map[string]int{queue.Pending: counts[queue.Pending]}
 }
 
-// Disabling a webhook ends its resends, though nobody goes on with them.
+// Disabling a webhook ends its resends, even if no process continues them.
 func TestAResendThatNobodyContinuesEndsWithItsWebhook(t *testing.T) {
 	t.Parallel()
 	forEach(t, 0, func(t *testing.T, d *db.DB, c *handClock) {

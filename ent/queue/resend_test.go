@@ -17,7 +17,7 @@ import (
 	"go.storefront.example/gen/ent"
 )
 
-// order orders a resend to the outlet's webhook, as the operator's side does.
+// order creates a resend to the outlet's webhook, as the admin API does.
 func (o outlet) order(since time.Time) queue.Resend {
 	o.t.Helper()
 	var r queue.Resend
@@ -63,7 +63,7 @@ func TestResendTakesWhatNeverSucceeded(t *testing.T) {
 		reason string
 		kind   string
 		at     time.Time
-		// became brings about what became of the event at the webhook.
+		// became gives the event its state at the webhook.
 		became func(o outlet, event uuid.UUID)
 		taken  bool
 	}{
@@ -153,7 +153,7 @@ func TestResendGoesOnWhereAKilledProcessLeftIt(t *testing.T) {
 		require.Equal(t, []uuid.UUID{r.ID}, unfinished)
 		taken := o.step(r.ID)
 		require.Equal(t, 1000, taken.Resent)
-		// The first one was only slow: both may go on.
+		// The first process was only slow: both may continue.
 		require.Equal(t, n, o.step(r.ID).Resent)
 		taken = o.carryOut(taken)
 		require.Equal(t, n, taken.Resent)

@@ -14,12 +14,12 @@ import (
 	"go.storefront.example/ent/db/dbtest"
 )
 
-// access is a line of a plan that reads an index, with the one below it; the condition stands there.
+// access matches two lines of a query plan: an index read, and the line below with its condition.
 var access = regexp.MustCompile(`(?:Index Scan|Index Only Scan|Bitmap Index Scan) (using|on) \S+.*\n.*`)
 
-// wasteful are the accesses of a plan that read the whole of an index: without a condition, or
-// with one on an id in an index that starts with something else. Webhooks and stores that move are few, and days ahead have no
-// events.
+// wasteful returns the index reads of a plan that read a whole index: those without a condition, and those with a condition
+// on an id if the index starts with another column. It ignores webhooks and moving stores, because there are few, and
+// partitions of future days, because they are empty.
 func wasteful(plan string) []string {
 	var found []string
 	for _, lines := range access.FindAllString(plan, -1) {
@@ -36,8 +36,8 @@ func wasteful(plan string) []string {
 	return found
 }
 
-// Full tables, on PostgreSQL: what a worker asks for again and again is read off indexes, whether
-// the tables were full or empty when statistics were taken.
+// With full tables on PostgreSQL, the frequent queries of a worker read indexes, whether the tables were full or empty when
+// statistics were taken.
 func TestWorkIsFoundByIndexes(t *testing.T) {
 	t.Parallel()
 	dbtest.OnePostgres(t, "a plan there shows what the coordinator asks the nodes")

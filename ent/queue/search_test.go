@@ -15,7 +15,7 @@ import (
 	"go.storefront.example/gen/ent"
 )
 
-// paid writes an event with a payload, and its delivery of that status.
+// paid writes an event with a payload, and its delivery with this status.
 func (o outlet) paid(at time.Time, payload string, status string) uuid.UUID {
 	o.t.Helper()
 	made := id.At(at)
@@ -122,7 +122,7 @@ func TestASearchLooksAtABoundedNumberOfEvents(t *testing.T) {
 		require.NoError(t, err)
 		require.Empty(t, found.IDs)
 		require.True(t, found.More)
-		// A slow machine ends a search by its time, before it has looked at so many.
+		// On a slow machine the time limit ends a search before it has read MaxSearched events.
 		require.False(t, found.EndAt.Before(d.Now()), "all but the oldest at most")
 		for len(found.IDs) == 0 && found.More {
 			from := found.EndAt

@@ -7,20 +7,20 @@ import (
 	"go.storefront.example/ent/db"
 )
 
-// HeldSnapshot is a snapshot of PostgreSQL that somebody holds open. While it is, VACUUM removes no row that died since, and every scan of
-// the outbox, the deliveries and the row deltas passes over the dead ones.
+// HeldSnapshot is a snapshot of PostgreSQL that somebody holds open. While it is open, VACUUM cannot remove rows deleted
+// since it began, and every scan of the outbox, the deliveries and the row deltas passes over these dead rows.
 type HeldSnapshot struct {
 	// Holder names the session, the prepared transaction, the replication slot or the standby.
 	Holder string
-	// Age is since when; nil for slots and standbys, of which PostgreSQL does not note that.
+	// Age is nil for replication slots and standbys, because PostgreSQL does not store when they began.
 	Age *time.Duration
-	// Transactions is how many transactions have begun since.
+	// Transactions is how many transactions have begun since the snapshot.
 	Transactions int64
 }
 
-// Snapshots is what holds snapshots open, and what that costs.
+// Snapshots lists the snapshots that are held open, and their cost.
 type Snapshots struct {
-	// Held are those of this database that the role may see, the oldest first.
+	// Held are the snapshots of this database that the role may see, the oldest first.
 	Held []HeldSnapshot
 	// DeadRows is about how many dead rows of the outbox, the deliveries and the row deltas are kept.
 	DeadRows int64

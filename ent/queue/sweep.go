@@ -40,7 +40,7 @@ func (q *Queue) Sweep(ctx context.Context, retention time.Duration) (rows int64,
 		return 0, wrap("sweep", err)
 	}
 	oldest := id.Floor(now.Add(-retention))
-	// An event may be older than its delivery by at most the retention, because otherwise it is deleted.
+	// An event may be older than its delivery, but by at most the retention: an older event has been deleted.
 	eventsBefore := oldest
 	if needed != uuid.Nil && bytes.Compare(needed[:], oldest[:]) < 0 {
 		eventsBefore = needed
@@ -74,7 +74,7 @@ func (q *Queue) oldestNeeded(ctx context.Context) (uuid.UUID, error) {
 	oldest := uuid.Nil
 	for _, events := range []string{"event_id AS text)) FROM deliveries", "id AS text)) FROM outbox"} {
 		var found uuid.NullUUID
-		// As text, because that sorts as ids do and has a minimum on both databases.
+		// Select the id as text, because text sorts as ids do and min works for it on both databases.
 		err := q.db.Reader().QueryRowContext(ctx, "SELECT min(CAST("+events).Scan(&found)
 		if err != nil {
 			return uuid.Nil, err
@@ -111,11 +111,11 @@ func (q *Queue) deleteBelow(ctx context.Context, table, also string, below uuid.
 }
 
 const (
-	// baselineAge is the maximum age of the last sweep's mark. A running worker sets one every ten minutes.
+	// baselineAge is the maximum age of the last sweep's mark. A running worker sets a mark every ten minutes.
 	baselineAge = 24 * time.Hour
-	// baselineHold is how long nothing is deleted without such a mark: time to correct the clock.
+	// baselineHold is how long sweeps delete nothing after a missing mark, so that somebody can correct the clock.
 	baselineHold = 24 * time.Hour
-	// baselineBack is how far the clock may go back, as NTP may set it.
+	// baselineBack is how far the clock may go back without a hold, because NTP may set it back a little.
 	baselineBack = time.Minute
 )
 
@@ -123,8 +123,8 @@ const (
 var ErrHeld = errors.New("nothing is deleted for a day, " +
 	"because no sweep in the last day shows that this machine's clock is right")
 
-// If a SQLite machine's only clock is wrong, everything may look too old. So a sweep on SQLite marks its time, and one that
-// finds no mark of the last day, or a later one, deletes nothing for a day.
+// If a SQLite machine's only clock is wrong, everything may look too old. So a sweep on SQLite stores its time as a mark. A
+// sweep that finds no mark of the last day, or a mark in the future, deletes nothing for a day.
 //
 //	no mark, or one of another day ──► held for a day by the clock ──► sweep, again and again
 //	        ▲                                                             │

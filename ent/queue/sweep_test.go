@@ -17,8 +17,8 @@ import (
 
 const day = 24 * time.Hour
 
-// sweep forgets what is older than 30 days, and returns how many rows that were. On SQLite there was a sweep
-// before.
+// sweep deletes what is older than 30 days, and returns how many rows it deleted. Before that it stores the mark of an
+// earlier sweep, for SQLite.
 func (o outlet) sweep() int64 {
 	o.t.Helper()
 	o.exec("DELETE FROM clock_marks")
@@ -28,7 +28,7 @@ func (o outlet) sweep() int64 {
 	return rows
 }
 
-// past is an event with its delivery in the journal, both made at a time.
+// past writes an event with a finished delivery, both made at this time.
 func (o outlet) past(at time.Time) (event, delivery uuid.UUID) {
 	o.t.Helper()
 	d := o.draft(o.webhook, o.event(hook.OrderPaid, at))
@@ -80,7 +80,7 @@ func TestSweepKeepsWhatIsStillNeeded(t *testing.T) {
 		require.NotContains(t, o.keptEvents(), before)
 		require.NotContains(t, o.journal(), delivery, "the journal needs no event")
 
-		// The same for what the outbox holds.
+		// The same for events that are in the outbox.
 		o.exec("DELETE FROM deliveries")
 		o.exec(intoOutbox, needed, o.owner, hook.OrderPaid)
 		o.sweep()
@@ -117,7 +117,7 @@ func TestSweepForgetsResendsThatAreFinished(t *testing.T) {
 	})
 }
 
-// What a checkout was answered is remembered for a day.
+// A checkout's stored answer is kept for a day.
 func TestSweepForgetsIdempotencyKeysAfterADay(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2031, 3, 2, 10, 0, 0, 0, time.UTC)

@@ -98,10 +98,10 @@ func customerFilter(l Lists, store tenant.Store, text string) *filter {
 }
 
 // Customers reads a page of the customers that match the text, newest first, and counts all matches. Empty text matches all;
-// that costs the same for every page and size of the store (see statement). Otherwise counting costs by the text: if it has a trigram (three characters of a
-// word), PostgreSQL looks up its trigrams in an index that starts with the store, so the cost grows with the matches. Any other
-// text, and any text on SQLite, is compared with the store's part of an index. Reading the page costs at most as much as
-// counting, plus one look-up for each of its rows.
+// that costs the same for every page and size of the store (see statement). Otherwise the cost of counting depends on the
+// text. If it has a trigram (three characters of a word), PostgreSQL looks up its trigrams in an index that starts with the
+// store, so the cost grows with the matches. Any other text, and any text on SQLite, is compared with the store's part of an
+// index. Reading the page costs at most as much as counting, plus one look-up for each of its rows.
 func Customers(ctx context.Context, l Lists, store tenant.Store, text string, page Page) (customers []*storefrontv1.Customer,
 	total int64, err error) {
 	err = l.read(ctx, customerList, customerFilter(l, store, text), page, &total, func(rows *sql.Rows) error {

@@ -35,8 +35,8 @@ func TestContainsTakesTextLiterally(t *testing.T) {
 	require.Equal(t, `%100\%\_a\\b%`, contains(`100%_A\b`))
 }
 
-// What a search looks for is a part of the folded text exactly when its folded form is: the fast
-// way for ASCII must not fold otherwise than the general way.
+// A text is found in a longer one exactly if its folded form is part of the other's: folding ASCII the fast way must give the
+// same result as the general way.
 func TestFoldOfAnyPartOfAsciiTextIsFound(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

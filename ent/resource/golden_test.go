@@ -62,9 +62,8 @@ func storeRow() *ent.Store {
 	}
 }
 
-// TestGoldenBytes compares what every row becomes, in full and with everything absent that can be,
-// with the bytes that clients and webhook receivers have seen. Orders are in ent/apijson: no row holds
-// a whole one.
+// TestGoldenBytes compares the messages of all rows, complete and with everything optional absent, with the bytes that
+// clients and webhook receivers have seen. ent/apijson compares orders, because no row holds a whole order.
 func TestGoldenBytes(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string][]byte{

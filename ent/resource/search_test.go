@@ -19,9 +19,8 @@ import (
 	"go.storefront.example/gen/ent"
 )
 
-// TestASearchIsTheSameWhateverItMatches compares pages and totals of searches with those of a plain
-// look at the texts, for searches that match few rows and for those that match many.
-// It changes a bound of the package, so it runs alone.
+// TestASearchIsTheSameWhateverItMatches compares pages and totals of searches with a plain comparison of the texts, for
+// searches with few matches and with many. It changes a bound of the package, so it runs alone.
 func TestASearchIsTheSameWhateverItMatches(t *testing.T) {
 	for _, database := range dbtest.Databases() {
 		t.Run(database, func(t *testing.T) {
@@ -55,7 +54,7 @@ func TestASearchIsTheSameWhateverItMatches(t *testing.T) {
 	}
 }
 
-// crowd creates a store with customers, and returns them newest first. Another store has the same.
+// crowd creates a store with customers, and returns them newest first. It also creates another store with the same customers.
 func crowd(t *testing.T, d *db.DB, n int) (shop tenant.Store, all []*ent.Customer) {
 	t.Helper()
 	for _, slug := range []string{"other", "ours"} {

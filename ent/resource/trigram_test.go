@@ -8,7 +8,7 @@ import (
 	"go.storefront.example/ent/tenant"
 )
 
-// As pg_trgm has it: an index scan with these patterns was looked at in PostgreSQL 15.
+// The results of pg_trgm: PostgreSQL 15's index scans with these patterns.
 func TestHasNoTrigram(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]bool{

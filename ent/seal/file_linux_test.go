@@ -12,7 +12,7 @@ import (
 	"go.storefront.example/ent/seal"
 )
 
-// FAT and some network shares have no hard links: there too, all who start at once get one key.
+// On a file system without hard links, such as FAT, processes that start at once also get one key.
 func TestAKeyFileWithoutHardLinks(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()

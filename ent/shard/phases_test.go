@@ -14,8 +14,8 @@ import (
 	"go.storefront.example/gen/ent"
 )
 
-// A change of a store's own data commits on its node alone, with its journal entry, event and outbox entry. One of a row
-// that lies on the coordinator commits in two phases with its journal entry: Citus notes each in pg_dist_transaction.
+// A change of a store's rows commits only on the store's node, with its journal entry, event and outbox entry. A change of a
+// row on the coordinator commits in two phases with its journal entry: Citus records each such commit in pg_dist_transaction.
 func TestWhatCommitsOnTwoNodesDoesSoInTwoPhases(t *testing.T) {
 	t.Parallel()
 	dbtest.RequireCitus(t)
@@ -44,7 +44,7 @@ func TestWhatCommitsOnTwoNodesDoesSoInTwoPhases(t *testing.T) {
 				SetCreatedAt(now).SetUpdatedAt(now).Exec(ctx)
 		}},
 	} {
-		var before string // Citus forgets those that are done once a minute
+		var before string // once a minute Citus deletes the records of finished commits
 		require.NoError(t, d.Reader().QueryRow("SELECT COALESCE(array_agg(gid), '{}') FROM pg_dist_transaction").Scan(&before))
 		require.NoError(t, hook.WithTx(ctx, d, row.run), row.change)
 		require.Equal(t, row.twoPhases, dbtest.Count(t, d, "pg_dist_transaction WHERE gid <> ALL ($1::text[])", before), row.change)

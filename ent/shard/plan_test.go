@@ -11,7 +11,8 @@ import (
 	"go.storefront.example/ent/tenant"
 )
 
-// Whoever splits an installation by buckets sees where the rows are, also on one PostgreSQL without Citus.
+// Plan shows where the rows are to operators who split an installation by buckets, even on one PostgreSQL server without
+// Citus.
 func TestAPlanNamesTheLargestStoresWithTheirBuckets(t *testing.T) {
 	t.Parallel()
 	dbtest.OnePostgres(t, "it is what is planned for one")

@@ -19,7 +19,7 @@ import (
 	"go.storefront.example/ent/shard"
 )
 
-// fill writes rows of stores past the hooks: as an older release leaves them. Each store has a customer and three orders.
+// fill writes rows of stores without the hooks, in the form of an older release. Each store has a customer and three orders.
 func fill(t *testing.T, d *db.DB, stores int) {
 	t.Helper()
 	for _, statement := range []string{
@@ -37,7 +37,7 @@ func fill(t *testing.T, d *db.DB, stores int) {
 	}
 }
 
-// on opens the database as the commands do, beside which no server runs.
+// on opens the database as the shard commands do; no server runs on it.
 func on(t *testing.T, address string) (*shard.Cluster, *db.DB) {
 	t.Helper()
 	d, err := hook.Open(t.Context(), db.Config{URL: address, MaxConns: 4, Settings: map[string]string{"application_name": "storefront shard"}})
@@ -54,7 +54,7 @@ func TestOnlyPostgresIsSharded(t *testing.T) {
 	require.ErrorIs(t, err, shard.ErrNotPostgres)
 }
 
-// Each obstacle is named, and once they are gone the rows are distributed with their keys and triggers.
+// Apply reports each obstacle. Once all are removed, it distributes the rows with their keys and triggers.
 func TestApplyDistributesTheRowsThatAreThere(t *testing.T) {
 	t.Parallel()
 	dbtest.RequireCitus(t)
@@ -123,7 +123,7 @@ func TestApplyDistributesTheRowsThatAreThere(t *testing.T) {
 	for _, table := range shard.Tables() {
 		require.Zero(t, dbtest.Count(t, d, "(SELECT 1 WHERE pg_relation_size('"+table+"') > 0) x"), "the coordinator keeps no copy of %s", table)
 	}
-	// A second order of a customer of another store is refused, and the one of its own is counted.
+	// An order that refers to another store's customer is refused. An order of the store's own customer is counted.
 	insert := `INSERT INTO orders (id, store_id, reference, amount, platform_fee_percent, customer_id, created_at, updated_at)
  VALUES (gen_random_uuid(), $1, 'new', 1, 0, $2, now(), now())`
 	var store, customer uuid.UUID
@@ -134,7 +134,8 @@ func TestApplyDistributesTheRowsThatAreThere(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 1, dbtest.Count(t, d, "row_deltas"))
 
-	// A later release migrates it: today's migrations are not repeated, and what one may do works in one transaction.
+	// A later release can migrate the distributed database: migrations are not repeated, and new ones work in one
+	// transaction.
 	require.NoError(t, d.Migrate(t.Context(), func(m db.Migration) { t.Errorf("%s is applied again", m.Name) }))
 	later := fstest.MapFS{"00099_later.sql": {Data: []byte(migrations.Header + `SET LOCAL lock_timeout = '5s';
 CREATE TABLE "coupons" ("id" uuid NOT NULL, "store_id" uuid NOT NULL, PRIMARY KEY ("id", "store_id"));
@@ -150,7 +151,7 @@ CREATE INDEX "order_store_id_coupon_id" ON "orders" ("store_id", "coupon_id");
 	require.Equal(t, 61, dbtest.Count(t, d, "orders WHERE weight = 7 AND coupon_id IS NULL"))
 }
 
-// What an operator has taken away or moved by hand is named.
+// Missing and Misplaced name what an operator has removed or moved by hand.
 func TestWhatIsMissingOrMisplacedIsNamed(t *testing.T) {
 	t.Parallel()
 	dbtest.RequireCitus(t)
@@ -176,7 +177,7 @@ func TestWhatIsMissingOrMisplacedIsNamed(t *testing.T) {
 	}, named())
 }
 
-// A kill before the commit leaves one PostgreSQL, with all its rows and keys.
+// If Apply is killed before its commit, the database is as before, with all rows and keys.
 func TestApplyThatIsKilledLeavesTheDatabaseAsItWas(t *testing.T) {
 	t.Parallel()
 	dbtest.RequireCitus(t)

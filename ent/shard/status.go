@@ -29,10 +29,10 @@ type Store struct {
 	ID       uuid.UUID `json:"id"`
 	Slug     string    `json:"slug"`
 	Bucket   string    `json:"bucket"`
-	Rows     int64     `json:"rows,omitempty"`     // products, customers, orders and payment links, in a list of the largest stores
-	Requests int64     `json:"requests,omitempty"` // in this minute, or in the one before for keys that are idle now
-	Node     string    `json:"node,omitempty"`     // on a cluster
-	Alone    bool      `json:"alone"`              // in a shard of its own
+	Rows     int64     `json:"rows,omitempty"`     // products, customers, orders and payment links; set only in a list of the largest stores
+	Requests int64     `json:"requests,omitempty"` // requests in this minute, or in the last minute in which a key was used
+	Node     string    `json:"node,omitempty"`     // set on a cluster
+	Alone    bool      `json:"alone"`              // true if the store has its own shard
 }
 
 // Move is a shard that Citus is moving to another node.
@@ -47,7 +47,7 @@ type Move struct {
 type Status struct {
 	Nodes   []Node  `json:"nodes"`
 	Largest []Store `json:"largestStores"`
-	Hottest []Store `json:"hottestStores"` // those with the most requests
+	Hottest []Store `json:"hottestStores"` // the stores with the most requests
 	Moves   []Move  `json:"moves"`
 }
 

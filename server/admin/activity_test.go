@@ -16,7 +16,7 @@ import (
 	"go.storefront.example/server/admin"
 )
 
-// Looking for a rare change ends after so many entries, says how far back it looked, and goes on from there.
+// A search for a rare change ends after maxLooked entries, returns how far back it read, and can be continued from there.
 func TestARareChangeIsLookedForInSteps(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {

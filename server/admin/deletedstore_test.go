@@ -20,7 +20,7 @@ import (
 	"go.storefront.example/server/shop/shoptest"
 )
 
-// ofStore counts the rows of a store in every table of the catalogue that has a store.
+// ofStore counts the rows of a store in every table that has a store.
 func ofStore(t *testing.T, d *db.DB, store uuid.UUID) map[string]int {
 	t.Helper()
 	tables := "SELECT table_name FROM information_schema.columns WHERE table_schema = 'public' AND column_name = 'store_id'"
@@ -36,7 +36,7 @@ func ofStore(t *testing.T, d *db.DB, store uuid.UUID) map[string]int {
 	return counts
 }
 
-// fill gives a store rows in every table that has a store: what the rules make, and a row of each other table.
+// fill gives a store rows in every table that has a store: rows made by the rules, and one row in each other table.
 func fill(t *testing.T, b shoptest.Bench, orders int) uuid.UUID {
 	t.Helper()
 	store, err := tenant.StoreOf(b.Ctx)
@@ -90,14 +90,14 @@ func fill(t *testing.T, b shoptest.Bench, orders int) uuid.UUID {
 		require.NoError(t, err, table)
 	}
 	have = ofStore(t, b.DB, store.ID)
-	delete(have, "row_deltas") // folded, or a view
+	delete(have, "row_deltas") // row deltas may have been folded, or row_deltas is a view
 	for table, n := range have {
 		require.NotZero(t, n, "the store has rows of %s", table)
 	}
 	return store.ID
 }
 
-// A store is deleted from every table of the catalogue, once its time has come; others keep all that they have.
+// Once a deleted store's grace is over, its rows disappear from every table; other stores keep all rows.
 func TestNothingIsLeftOfADeletedStore(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
@@ -124,7 +124,7 @@ func TestNothingIsLeftOfADeletedStore(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, []uuid.UUID{gone}, due)
 
-		// Stopped anywhere it goes on.
+		// The deletion continues wherever it was stopped.
 		for range 5 {
 			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 			_ = erase.Store(ctx, d, gone)

@@ -24,13 +24,13 @@ import (
 	"go.storefront.example/server/shop/shoptest"
 )
 
-// deletion is a store two, of the stores of newTwo, that can be deleted.
+// deletion is the store "two" of newTwo, for tests that delete it.
 type deletion struct {
 	two
 	db    *db.DB
 	clock *shoptest.Clock
 	id    uuid.UUID
-	// observe gets each statement, once it is set.
+	// observe is called with each statement, once it is set.
 	observe *atomic.Pointer[func(query string)]
 }
 
@@ -51,15 +51,15 @@ func newDeletion(t *testing.T, test func(t *testing.T, d deletion)) {
 	}
 }
 
-// now orders the deletion without grace.
+// now schedules the deletion without a grace.
 func (d deletion) now(t *testing.T) {
 	t.Helper()
 	_, err := d.DeleteStore(t.Context(), &adminv1.DeleteStoreRequest{Store: "two", GraceSeconds: new(int64(0)), ConfirmSlug: "two"})
 	require.NoError(t, err)
-	d.clock.Advance(time.Second) // the order's time may be some milliseconds later than the clock's
+	d.clock.Advance(time.Second) // the deletion's time may be some milliseconds later than the clock's
 }
 
-// begin has a worker delete the first rows of the store and die.
+// begin makes a worker delete the first rows of the store and die.
 func (d deletion) begin(t *testing.T) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -75,7 +75,7 @@ func (d deletion) begin(t *testing.T) {
 	require.NotZero(t, dbtest.Count(t, d.db, "products WHERE store_id = $1", d.id))
 }
 
-// state is what an operator sees of the store: its status, and when it is deleted.
+// state is what an operator sees of the store: its status and its time of deletion.
 func (d deletion) state(t *testing.T) [2]string {
 	t.Helper()
 	shown, err := d.GetStore(t.Context(), &adminv1.GetStoreRequest{Store: "two"})
@@ -85,8 +85,8 @@ func (d deletion) state(t *testing.T) [2]string {
 	return [2]string{shown.GetStatus().String(), set.GetDeleteAt().AsTime().String()}
 }
 
-// Once the grace is over, before and after the first rows are deleted, neither delete nor restore changes anything, even with a
-// clock that is set back; then all of the store is deleted.
+// Once the grace is over, DeleteStore and RestoreStore change nothing, before and after the first rows are deleted, and even
+// if the clock is set back. Then the whole store is deleted.
 func TestAStoreThatIsBeingDeletedIsNeitherRestoredNorDeletedLater(t *testing.T) {
 	t.Parallel()
 	newDeletion(t, func(t *testing.T, d deletion) {
@@ -120,7 +120,8 @@ func TestAStoreThatIsBeingDeletedIsNeitherRestoredNorDeletedLater(t *testing.T) 
 	})
 }
 
-// A worker that found the store due deletes nothing of it when it was restored, or got another grace, before the first step.
+// A worker may find that a store is due, and somebody may restore the store or change its grace before the worker's first
+// step. Then the worker deletes nothing.
 func TestARestoredStoreKeepsItsRows(t *testing.T) {
 	t.Parallel()
 	newDeletion(t, func(t *testing.T, d deletion) {
@@ -133,7 +134,7 @@ func TestARestoredStoreKeepsItsRows(t *testing.T) {
 			due, err := erase.DueStores(t.Context(), d.db)
 			require.NoError(t, err)
 			require.Equal(t, []uuid.UUID{d.id}, due)
-			d.clock.Advance(-time.Hour) // whoever restores it has another clock
+			d.clock.Advance(-time.Hour) // the server that restores it has another clock
 		}
 		for _, take := range []func() error{
 			func() error {
@@ -157,7 +158,7 @@ func TestARestoredStoreKeepsItsRows(t *testing.T) {
 	})
 }
 
-// Orders to delete and to restore that come at the same time as workers leave a store whole, or none of it.
+// If a store is deleted and restored while workers run, either all of its rows stay or all are deleted.
 func TestARestoredStoreIsWholeOrGone(t *testing.T) {
 	t.Parallel()
 	newDeletion(t, func(t *testing.T, d deletion) {
@@ -201,7 +202,8 @@ func TestARestoredStoreIsWholeOrGone(t *testing.T) {
 	})
 }
 
-// Nothing of a store is read, added or changed once its rows are deleted; an export of what is left would pass for all of it.
+// Once a store's rows are being deleted, nothing of the store can be read, added or changed, because an export of the
+// remaining rows would look complete.
 func TestAStoreThatIsBeingDeletedIsClosedToItsOperator(t *testing.T) {
 	t.Parallel()
 	newDeletion(t, func(t *testing.T, d deletion) {
@@ -217,7 +219,7 @@ func TestAStoreThatIsBeingDeletedIsClosedToItsOperator(t *testing.T) {
 		d.now(t)
 		require.NoError(t, export(), "all of it is there")
 
-		// A worker begins, after the export has found the store.
+		// A worker begins to delete after the export has found the store.
 		d.observe.Store(new(func(query string) {
 			if query == "BEGIN" {
 				d.observe.Store(nil)
@@ -280,11 +282,11 @@ func TestAStoreThatIsBeingDeletedIsClosedToItsOperator(t *testing.T) {
 	})
 }
 
-// A forgetting that ends while an export is open waits for nothing with SQLite's writer: other stores write, it ends with a
-// receipt that names the export, and once the export has ended the log is emptied and the receipt says so.
+// An erasure can finish while an export is open, and does not hold SQLite's writer meanwhile: other stores can write. The
+// receipt names the export. Once the export has ended, the log is emptied, and the receipt says so.
 func TestAForgettingEndsBesideAnExport(t *testing.T) {
 	t.Parallel()
-	// Whatever waits for a lock of the file waits longer than the test.
+	// Whatever waits for a lock of the file would wait longer than the test.
 	dbtest.RunWith(t, db.Config{LockTimeout: time.Hour}, func(t *testing.T, d *db.DB) {
 		w := newTwo(t, d)
 		ctx := t.Context()
@@ -296,7 +298,7 @@ func TestAForgettingEndsBesideAnExport(t *testing.T) {
 		}
 		forget := func(id string) *adminv1.Forgetting {
 			receipt, err := admin.Forget(ctx, w, id, func(*adminv1.Forgetting) {
-				buyer(uuid.NewString() + "@example.com") // somebody writes between any two parts
+				buyer(uuid.NewString() + "@example.com") // other stores write between any two parts
 			})
 			require.NoError(t, err)
 			require.NotNil(t, receipt.GetFinishedAt())
@@ -316,7 +318,7 @@ func TestAForgettingEndsBesideAnExport(t *testing.T) {
 		})
 		require.ErrorIs(t, err, done)
 
-		// Another reader is named as what is known of it.
+		// Any other reader is reported as "reader".
 		require.NoError(t, d.Snapshot(ctx, "other", func(ctx context.Context, tx *ent.Tx) error {
 			_, err := tx.Store.Query().Count(ctx)
 			require.NoError(t, err)

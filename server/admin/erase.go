@@ -80,8 +80,8 @@ func (o *Operator) RestoreStore(ctx context.Context, in *adminv1.RestoreStoreReq
 	}, resource.Store)
 }
 
-// checkGrace refuses with store_being_deleted once a store's grace is over. Its row is locked, so that a worker that begins
-// with the deletion comes before or after.
+// checkGrace refuses with store_being_deleted once a store's grace is over. The caller has locked the store's row, so a
+// worker begins the deletion either before or after this transaction.
 func (o *Operator) checkGrace(row *ent.Store) error {
 	if row.DeletionBeganAt == nil && (row.DeleteAt == nil || row.DeleteAt.After(o.db.Now())) {
 		return nil
@@ -89,7 +89,7 @@ func (o *Operator) checkGrace(row *ent.Store) error {
 	return beingDeleted(row.Slug)
 }
 
-// beingDeleted returns the refusal of a request that comes too late for a store.
+// beingDeleted returns the refusal of a request for a store whose deletion can no longer be stopped.
 func beingDeleted(slug string) error {
 	return apierr.New(apierr.StoreBeingDeleted, "The store "+slug+" is being deleted, and nothing was changed: its grace is over, "+
 		"and what is gone cannot be brought back. Once it is no longer listed, an export of it can be imported into a new store.")

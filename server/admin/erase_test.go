@@ -14,7 +14,7 @@ import (
 	"go.storefront.example/server/shop/shoptest"
 )
 
-// A store that is to be deleted is closed, can be restored within its grace and not be opened otherwise, and not be restored
+// A store whose deletion is scheduled is closed, and cannot be opened. It can be restored within its grace, but not
 // afterwards.
 func TestAStoreIsDeletedAfterItsGrace(t *testing.T) {
 	t.Parallel()

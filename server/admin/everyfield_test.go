@@ -20,8 +20,8 @@ import (
 	"go.storefront.example/server/transfer/transfertest"
 )
 
-// exportedRows are two rows of every kind of an export with a value of its own in every field, as they refer to each other,
-// and the store.
+// exportedRows returns a store, and two rows of every kind of an export. Every field has a different value, and the rows
+// refer to each other.
 func exportedRows(settings *adminv1.StoreSettings) (store *adminv1.ExportedStore, rows map[transfer.Kind][]proto.Message) {
 	var f transfertest.Filler
 	rows = map[transfer.Kind][]proto.Message{}
@@ -50,7 +50,7 @@ func exportedRows(settings *adminv1.StoreSettings) (store *adminv1.ExportedStore
 		d := &adminv1.Delivery{StoreId: store.GetStore().GetId(), EventId: e.GetId(), EventType: hook.OrderPaid, Status: adminv1.Delivery_failed,
 			Attempts: []*adminv1.Delivery_Attempt{attempt}, AttemptCount: 1, LastStatusCode: attempt.StatusCode, LastError: attempt.Error}
 		f.Fill(d)
-		d.NextAttemptAt = nil // it has ended
+		d.NextAttemptAt = nil // a finished delivery has none
 		for kind, m := range map[transfer.Kind]proto.Message{transfer.Products: p, transfer.Customers: c, transfer.Links: l,
 			transfer.Orders: o, transfer.Events: e, transfer.Deliveries: d, transfer.Activity: a} {
 			rows[kind] = append(rows[kind], m)
@@ -59,13 +59,13 @@ func exportedRows(settings *adminv1.StoreSettings) (store *adminv1.ExportedStore
 	return store, rows
 }
 
-// What an export has comes out of another installation's export as it went in, whatever fields its messages have.
+// Every field of an export, even a new one, survives an import into another installation.
 func TestAnExportKeepsEveryField(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
 		o := admin.New(d, admin.Options{})
 		store, rows := exportedRows(&adminv1.StoreSettings{UnavailableTypes: []storefrontv1.Product_Type{storefrontv1.Product_EVENT}})
-		store.Settings.DeleteAt = nil // of the installation that it leaves
+		store.Settings.DeleteAt = nil // a setting of the old installation
 		k := kept{lines: map[string][]byte{"store": append(apijson.Marshal(store), '\n')}, at: store.GetStore().GetCreatedAt()}
 		for kind, messages := range rows {
 			for i, m := range messages {

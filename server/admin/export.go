@@ -64,8 +64,8 @@ func (o *Operator) Export(ctx context.Context, in *adminv1.ExportStoreRequest,
 		if err != nil {
 			return fmt.Errorf("export the store: %w", err)
 		}
-		// If the store's rows are on another machine, that takes its snapshot at its first statement. So run one before the
-		// answers.
+		// If the store's rows are on another machine, that machine takes its snapshot at its first statement. So run a
+		// statement before the answers.
 		if _, err := tx.Product.Query().Where(product.StoreID(t.ID)).Exist(ctx); err != nil {
 			return fmt.Errorf("export the store: %w", err)
 		}

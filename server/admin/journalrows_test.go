@@ -18,8 +18,8 @@ import (
 	"go.storefront.example/server/transfer"
 )
 
-// The journals of an export are read as strictly as bodies: an import takes what a store writes, and nothing that a forgetting
-// could not read.
+// An import reads the journals of an export as strictly as request bodies: it accepts what a store writes, and nothing that
+// an erasure could not read.
 func TestRowsOfJournalsAreReadAsBodies(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {

@@ -81,8 +81,8 @@ func (k kind) owner(id uuid.UUID) predicate.Store {
 	return func(stores *sql.Selector) { stores.Where(sql.In(stores.C(store.FieldID), owner)) }
 }
 
-// inOwner is inNamed for the store with this name. Without a name it takes the store that owns the row with this id, by the
-// only look-up that cannot name the store.
+// inOwner is inNamed for the store with this name. Without a name it takes the store that owns the row with this id; no other
+// look-up works without a store.
 func (o *Operator) inOwner(ctx context.Context, of kind, store, id string) (context.Context, error) {
 	ctx, err := o.inNamed(ctx, store)
 	if err != nil {
@@ -130,9 +130,10 @@ type named interface {
 	GetName() string
 }
 
-// find returns the id of the row that a person's text means, with a context for the store that the request names; an id needs
-// no store. It tries in this order: the text is an id; one row has it in the column that by returns, if by is given; one row's
-// id begins or ends with it. It refuses with store_not_found or as the kind does.
+// find returns the id of the row that a person's text identifies, and a context for the store that the request names; an id
+// needs no store. It first reads the text as an id. Otherwise it takes the only row with the text in the column that by
+// returns, if by is given, and then the only row whose id begins or ends with the text. It refuses with store_not_found or as
+// the kind does.
 func (o *Operator) find(ctx context.Context, of kind, in named, by func(tenant.Store) (column, value string)) (context.Context,
 	string, error) {
 	name := in.GetName()
@@ -257,7 +258,7 @@ func (o *Operator) registeredURL(ctx context.Context, t tenant.Store, webhook uu
 	return changes.URL.To, nil
 }
 
-// parsed returns the ids among texts.
+// parsed returns those texts that are ids, parsed.
 func parsed(texts []string) []uuid.UUID {
 	ids := make([]uuid.UUID, 0, len(texts))
 	for _, text := range texts {

@@ -92,7 +92,7 @@ func codeOf(err error) apierr.Code {
 	return ""
 }
 
-// What an id alone names is changed in the store that owns it, under the operator's name.
+// A row named only by its id is changed in the store that owns it, under the operator's name.
 func TestOperatorFindsTheOwner(t *testing.T) {
 	t.Parallel()
 	rows := []struct {
@@ -221,7 +221,7 @@ func TestOperatorFindsByName(t *testing.T) {
 			_, err = w.FindOrder(t.Context(), &adminv1.FindOrderRequest{Store: "one", Name: part})
 			require.Equal(t, apierr.OrderNotFound, codeOf(err), "another store's")
 		}
-		// Ids of the same sixty-six seconds begin alike: of three in a row two neighbours do.
+		// Ids made within the same 66 seconds begin alike: of three in a row, two neighbours do.
 		ids := []string{two.product}
 		for len(ids) < 3 && (len(ids) < 2 || ids[0][:8] != ids[1][:8]) {
 			q, err := w.CreateProduct(t.Context(), &adminv1.CreateProductRequest{Store: "two", Title: "Q", Type: storefrontv1.Product_FILE,

@@ -24,10 +24,10 @@ func newSecretKey(t *testing.T) seal.Key {
 	return key
 }
 
-// canary is the secret that the test's webhook number n has.
+// canary is the secret of the test's webhook number n.
 func canary(n int) string { return fmt.Sprintf("whsec_canary-%04d", n) }
 
-// seed makes webhooks of the bench's store, more than the rules allow, with canaries for secrets.
+// seed makes webhooks of the bench's store, more than the rules allow, whose secrets are canaries.
 func (b vault) seed(from, to int, ring *seal.Keyring) {
 	b.t.Helper()
 	owner := b.db.Client().Store.Query().OnlyX(b.ctx)
@@ -157,7 +157,7 @@ func TestResealSecretsMeetsChangesThatCameInBetween(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
 		older, current := newSecretKey(t), newSecretKey(t)
-		// A server that was not restarted goes on sealing under the older key.
+		// A server that was not restarted continues to seal with the older key.
 		late := newVault(t, d, seal.NewKeyring(older))
 		made := late.hook()
 		both := seal.NewKeyring(current, older)
@@ -176,7 +176,7 @@ func TestResealSecretsMeetsChangesThatCameInBetween(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, secret, plain, "the secret that the owner was shown last")
 
-		// One that never stops doing so is reported, not raced for ever.
+		// If a server never stops sealing with the older key, ResealSecrets reports the remaining secrets and ends.
 		so, err = admin.ResealSecrets(late.ctx, d, both, func(admin.Resealed) {
 			_, err := late.RotateSecret(late.ctx, &adminv1.RotateSecretRequest{Id: made.String()})
 			require.NoError(t, err)

@@ -59,8 +59,8 @@ func (k kept) loadSecrets(t *testing.T, o admin.API, store string) (stored int) 
 	return stored
 }
 
-// Keys of any state and webhooks of any state are at another installation, under its own secret key, what they were, in a store that
-// the import makes and in one that was there; without the flag nothing of them is in the export.
+// Keys and webhooks in any state are imported unchanged into another installation, with its own secret key, into a new or an
+// existing store. Without the flag the export has none of them.
 func TestKeysAndWebhooksAreTakenOver(t *testing.T) {
 	t.Parallel()
 	for _, way := range [][2]string{{dbtest.SQLite, dbtest.Postgres}, {dbtest.Postgres, dbtest.SQLite}} {
@@ -150,7 +150,7 @@ func TestKeysAndWebhooksAreTakenOver(t *testing.T) {
 	}
 }
 
-// Nobody but the operator gets secrets: no member, and no caller without the token.
+// Only the operator gets secrets: no member does, and no caller without the token.
 func TestSecretsAreTheOperatorsOnly(t *testing.T) {
 	t.Parallel()
 	o := sealing(t, dbtest.New(t, dbtest.SQLite, db.Config{}))
@@ -167,7 +167,7 @@ func TestSecretsAreTheOperatorsOnly(t *testing.T) {
 	require.NoError(t, o.Export(t.Context(), &adminv1.ExportStoreRequest{Store: "s", WithSecrets: true}, pass))
 }
 
-// Rows with secrets are held to the rules by which keys and webhooks are made, and to what is here already.
+// Rows with secrets must meet the rules for new keys and webhooks, and must not conflict with existing rows.
 func TestRowsWithSecretsAreChecked(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
@@ -261,7 +261,7 @@ func TestRowsWithSecretsAreChecked(t *testing.T) {
 		} {
 			refused(row.field, reason, transfer.Webhooks, string(apijson.Marshal(hook(row.change))))
 		}
-		// Lines of an export without secrets, and of none at all.
+		// Lines of an export without secrets, and lines of no export.
 		for _, line := range []string{string(apijson.Marshal(key(func(*adminv1.ExportedKey) {}).GetKey())), "{}", "[]", ""} {
 			require.NotEmpty(t, send(transfer.Keys, line).GetRefused(), line)
 			require.NotEmpty(t, send(transfer.Webhooks, line).GetRefused(), line)

@@ -69,7 +69,8 @@ func (k kept) importInto(t require.TestingT, o admin.API, store string, create b
 	return stored
 }
 
-// withoutStores leaves out what the journal says of the store itself: an import adds that it was made and filled.
+// withoutStores leaves out journal entries about the store itself, because an import adds two: that the store was created and
+// that rows were imported.
 func withoutStores(lines []byte) string {
 	kept := strings.Split(string(lines), "\n")
 	return strings.Join(slices.DeleteFunc(kept, func(line string) bool {
@@ -147,7 +148,7 @@ func history(t *rapid.T, o *admin.Operator, d *db.DB, slug string) []string {
 	}
 	store, err := o.GetStore(ctx, &adminv1.GetStoreRequest{Store: slug})
 	require.NoError(t, err)
-	// Who was forgotten, and an event about them.
+	// An erased customer, and an event about that customer.
 	_, err = o.CreateCustomer(ctx, &adminv1.CreateCustomerRequest{Store: slug, Email: new(uuid.NewString() + "@forgotten.invalid")})
 	require.NoError(t, err)
 	_, err = d.Writer().ExecContext(ctx, "INSERT INTO events (id, store_id, type, payload, created_at) VALUES ($1, $2, $3, $4, $5)",
@@ -197,8 +198,8 @@ func listsOf(t require.TestingT, o *admin.Operator, slug string) (all []string) 
 	return all
 }
 
-// Whatever happened in a store, an import of its export answers every method that reads as the store did, also in another
-// kind of database, and what is done to it then is done to it as to the store.
+// After any history of a store, an import of its export answers every reading method as the store did, even in the other kind
+// of database. Later changes have the same effect on both stores.
 func TestAnExportIsImportedWhole(t *testing.T) {
 	t.Parallel()
 	for _, way := range [][2]string{{dbtest.SQLite, dbtest.SQLite}, {dbtest.SQLite, dbtest.Postgres},
@@ -246,7 +247,7 @@ func TestAnExportIsImportedWhole(t *testing.T) {
 	}
 }
 
-// An export is of one instant, though the store sells all the while; and it can be streamed by a few at a time only.
+// An export shows the store as of one instant, although the store sells meanwhile; only a few exports may run at once.
 func TestAnExportIsOfOneInstant(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
@@ -279,7 +280,7 @@ func TestAnExportIsOfOneInstant(t *testing.T) {
 	})
 }
 
-// An import is refused where it would mix with what is there.
+// An import is refused if its rows would mix with existing ones.
 func TestAnExportIsRefused(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {

@@ -21,7 +21,7 @@ import (
 	"go.storefront.example/server/apierr"
 )
 
-// What no database can hold is refused as what it is, and not as a failure of the service.
+// A value that no database can store is refused as an invalid request, not as a failure of the service.
 func TestWhatCannotBeStoredIsRefused(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {

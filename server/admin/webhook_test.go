@@ -44,7 +44,7 @@ func newHooked(t *testing.T, d *db.DB) (o *admin.Operator, one, two string) {
 	return o, ids[0], ids[1]
 }
 
-// What an id alone names is changed in the store that owns it, under the operator's name.
+// A webhook named only by its id is changed in the store that owns it, under the operator's name.
 func TestOperatorFindsTheOwnerOfAWebhook(t *testing.T) {
 	t.Parallel()
 	rows := []struct {
@@ -64,7 +64,7 @@ func TestOperatorFindsTheOwnerOfAWebhook(t *testing.T) {
 			return err
 		}},
 		{"", func(ctx context.Context, o *admin.Operator, id string) error {
-			// No id at all is refused before anything is looked for.
+			// A request without an id is refused before any look-up.
 			_, err := o.ListDeliveries(ctx, &adminv1.ListDeliveriesRequest{WebhookId: cmp.Or(id, "-")})
 			return err
 		}},
@@ -145,7 +145,7 @@ func TestOperatorFindsTheOwnerOfADelivery(t *testing.T) {
 	})
 }
 
-// A resend that another process has taken over is waited for; with the context it is given up.
+// ContinueResend waits for a resend that another process has taken over, until its context ends.
 func TestOperatorWaitsForAResendThatAnotherProcessTook(t *testing.T) {
 	t.Parallel()
 	const n = 1100

@@ -13,7 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// slow answers each statement after a millisecond, and those with a client that is held once it is let go.
+// slow answers each statement after a millisecond. A statement with a held client is answered only once the client is
+// released.
 type slow struct {
 	mu      sync.Mutex
 	batches [][]string // the clients of each statement
@@ -38,7 +39,7 @@ func (s *slow) run(_ context.Context, lookups []lookup) ([]lookupResult, error) 
 	return found, s.err
 }
 
-// ask sends lookups one after the other, each from a client of its own, and returns what gives their errors.
+// ask sends lookups, each from another client, one after the other, and returns a function that waits for their errors.
 func ask(ctx context.Context, b *batcher, clients ...string) (errs func() []error) {
 	all := make([]error, len(clients))
 	var asked sync.WaitGroup

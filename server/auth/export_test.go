@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// FlushEvery makes Run flush so often.
+// FlushEvery sets how often Run flushes.
 func (g *Gate) FlushEvery(d time.Duration) { g.flushEvery = d }
 
-// Miss makes the first lookups of known keys find nothing, as when the minute of their client turns meanwhile.
+// Miss makes the first lookups of known keys find nothing, as when the minute ends during the lookup.
 func (g *Gate) Miss(lookups int) {
 	known := g.known
 	g.known = func(ctx context.Context, q lookup) (lookupResult, error) {

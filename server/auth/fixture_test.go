@@ -57,7 +57,7 @@ type fixture struct {
 	db    *db.DB
 	watch *watch
 	gate  *auth.Gate
-	trips atomic.Int64 // round trips, but for those that prepare a statement
+	trips atomic.Int64 // round trips, without those that prepare a statement
 	shop  tenant.Store
 }
 
@@ -96,7 +96,7 @@ func (f *fixture) openWith(c db.Config) *db.DB {
 	return d
 }
 
-// another is the gate of another server on the same database.
+// another returns the gate of another server on the same database.
 func (f *fixture) another() *auth.Gate {
 	f.Helper()
 	return auth.NewGate(f.open(), auth.Options{Clock: f.watch.now})
@@ -113,7 +113,7 @@ func (f *fixture) newStore(slug string) tenant.Store {
 	f.Helper()
 	s := tenant.Store{
 		ID: uuid.Must(uuid.NewV7()), Slug: slug, Currency: "XAF", Country: "CM", Status: "open",
-		// A number with 17 digits, and a quote in a text: values that JSON could lose.
+		// Values that JSON could change: a number with 17 digits, and a quote in a text.
 		PlatformFeePercent: 3.3333333333333335, UnavailableTypes: []string{"MEETING", "EVENT"},
 	}
 	f.in(s, func(ctx context.Context, tx *ent.Tx) error {
@@ -176,7 +176,7 @@ func (f *fixture) lastUse(k key) *time.Time {
 	return row.LastUsedAt
 }
 
-// unknown is a well-formed key that does not exist, and malformed one with a wrong checksum.
+// unknown returns a well-formed key that does not exist, and a key with a wrong checksum.
 func unknown() []string { return []string{"Bearer " + auth.NewKey(uuid.New())} }
 
 func malformed() []string {
@@ -188,8 +188,8 @@ func malformed() []string {
 	return []string{"Bearer " + text[:len(text)-1] + last}
 }
 
-// admit admits a request and returns the refusal's code, "" when there is none. Any other error
-// fails the test, and so does a rate that no response may have.
+// admit admits a request and returns the refusal's code, or "" without a refusal. Any other error, or an impossible rate,
+// fails the test.
 func (f *fixture) admit(g *auth.Gate, header []string, from netip.Addr) (auth.Principal, limit.Rate, apierr.Code) {
 	f.Helper()
 	p, rate, err := g.Admit(f.Context(), header, from)
@@ -209,7 +209,7 @@ func (f *fixture) admit(g *auth.Gate, header []string, from netip.Addr) (auth.Pr
 	return p, rate, r.Code
 }
 
-// code is admit when only the code matters.
+// code is admit for tests that check only the code.
 func (f *fixture) code(g *auth.Gate, header []string, from netip.Addr) apierr.Code {
 	f.Helper()
 	_, _, code := f.admit(g, header, from)

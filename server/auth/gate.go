@@ -44,8 +44,8 @@ type Gate struct {
 	log      *slog.Logger
 	counters counters
 	uses     uses
-	// blocked has the clients that made too many requests with unknown keys, and the minute of these, so that they cause no
-	// further queries.
+	// blocked maps each client that made too many requests with unknown keys to the minute in which it did. Blocked clients
+	// cause no further queries in that minute.
 	blocked *lru.Cache[netip.Prefix, int64]
 
 	flushEvery time.Duration

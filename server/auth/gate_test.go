@@ -111,7 +111,7 @@ func TestRevokedIsSeenByTheNextRequestOfEveryServer(t *testing.T) {
 func TestKeyLimitAcrossServers(t *testing.T) {
 	each(t, func(f *fixture) {
 		gates, k := []*auth.Gate{f.gate, f.gate}, f.newKey("Till", time.Time{})
-		if f.db.Dialect() != dialect.SQLite { // which has one server
+		if f.db.Dialect() != dialect.SQLite { // SQLite has only one server
 			gates[1] = f.another()
 		}
 		var (
@@ -201,8 +201,8 @@ func TestCounterRestartsWithTheMinute(t *testing.T) {
 	})
 }
 
-// Without a clock of its own the gate uses the database's on PostgreSQL, so that servers with wrong
-// clocks agree, and the store's on SQLite.
+// Without Options.Clock the gate uses the database's clock on PostgreSQL, so that servers with wrong clocks agree. On SQLite
+// it uses the clock of the database's configuration.
 func TestAdmitGoesByTheSharedClock(t *testing.T) {
 	t.Parallel()
 	for _, name := range dbtest.Databases() {
@@ -227,7 +227,7 @@ func TestAdmitGoesByTheSharedClock(t *testing.T) {
 	}
 }
 
-// One round trip for key, store and counters (architecture: a request's round trips are bounded).
+// Admit makes one round trip for key, store and counters, because a request's round trips are bounded.
 func TestAdmitTakesOneRoundTrip(t *testing.T) {
 	each(t, func(f *fixture) {
 		k := f.newKey("Till", time.Time{})
@@ -253,7 +253,7 @@ func TestAdmitTakesOneRoundTrip(t *testing.T) {
 	})
 }
 
-// Requests at once count one by one, those of several keys and of unknown ones in one statement.
+// Requests at once are counted one by one, although one statement handles those of several keys and of unknown keys.
 func TestRequestsAtOnceCountOneByOne(t *testing.T) {
 	each(t, func(f *fixture) {
 		keys := []key{f.newKey("One", time.Time{}), f.newKey("Two", time.Time{}), f.newKey("Three", time.Time{})}
@@ -287,8 +287,8 @@ func TestRequestsAtOnceCountOneByOne(t *testing.T) {
 	})
 }
 
-// A key that the first statement did not find, for example because its client's minute turned before the second one, is
-// looked up again, and not reported as unknown.
+// A key that the first statement did not find is looked up again, and not reported as unknown. For example, its client's
+// minute may end before the second statement.
 func TestAdmitLooksTwiceForAKeyThatExists(t *testing.T) {
 	each(t, func(f *fixture) {
 		k := f.newKey("Till", time.Time{})

@@ -105,7 +105,7 @@ func TestMalformedKeysAcrossServers(t *testing.T) {
 	})
 }
 
-// The owner of a /64 has any number of addresses, and one limit.
+// All addresses of a /64 share one limit, because its owner may use any of them.
 func TestUnknownKeysOfANetwork(t *testing.T) {
 	each(t, func(f *fixture) {
 		k := f.newKey("Till", time.Time{})
@@ -121,8 +121,7 @@ func TestUnknownKeysOfANetwork(t *testing.T) {
 	})
 }
 
-// Malformed keys and well-formed ones at once, through one server or several: exactly 20 are
-// answered as unknown.
+// Of many malformed and well-formed keys at once, through one server or several, exactly 20 are answered as unknown.
 func TestUnknownKeysAtOnce(t *testing.T) {
 	for name, servers := range map[string]int{"one server": 1, "two servers": 2} {
 		t.Run(name, func(t *testing.T) {

@@ -17,7 +17,7 @@ import (
 	_ "go.storefront.example/gen/storefront/admin/v1" // the operator's services, by their descriptors
 )
 
-// operatorToken is the operator's token of a service whose operator's side is on.
+// operatorToken is the operator's token of test services with admin services.
 const operatorToken = "a-token-of-the-operator-for-tests"
 
 // adminProcedures returns the paths of all methods of the operator's services.
@@ -54,7 +54,7 @@ func post(t *testing.T, client *http.Client, url, contentType, token string) (*h
 	return answer, text
 }
 
-// The public listener serves nothing of the operator's side, for any request.
+// The public listener serves no admin service, for any request.
 func TestTheOperatorsSideIsNotOnThePublicListener(t *testing.T) {
 	t.Parallel()
 	s := newService(t, dbtest.SQLite, settings{token: operatorToken})
@@ -96,7 +96,7 @@ func TestTheOperatorsSideIsNotOnThePublicListener(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// Reflection for the operator's services requires the token, as they do.
+// Reflection for the admin services requires the token, as these services do.
 func TestReflectionOfTheOperatorsSideNeedsTheToken(t *testing.T) {
 	t.Parallel()
 	s := newService(t, dbtest.SQLite, settings{token: operatorToken})
@@ -112,7 +112,7 @@ func TestReflectionOfTheOperatorsSideNeedsTheToken(t *testing.T) {
 	require.Contains(t, names, protoreflect.FullName("storefront.admin.v1.OrderService"))
 }
 
-// Without a token the operator's services do not exist.
+// Without a token the operator's listener serves no admin services.
 func TestTheOperatorsSideIsOffWithoutAToken(t *testing.T) {
 	t.Parallel()
 	s := newService(t, dbtest.SQLite, settings{})

@@ -26,8 +26,8 @@ func (b *bench) challenged(code string) {
 	require.Equal(b, []string{`Bearer realm="Service API"`}, a.header.Values("WWW-Authenticate"))
 }
 
-// operations are all methods of the API with the scope of each, each with a request that must not
-// be validated for a key without the scope.
+// operations are all methods of the API with their scopes. Each has an invalid request, because the scope must be checked
+// before the request.
 var operations = []struct {
 	scope string
 	m     proto.Message

@@ -80,8 +80,8 @@ func (c *cable) cut() {
 	}
 }
 
-// Without the database every request is answered 503 in our form, with the headers of every answer,
-// and the operator's listener reports it.
+// Without the database every request gets a 503 in the specification's form, with the headers of every answer. The operator's
+// listener reports that it is not ready.
 func TestDatabaseAway(t *testing.T) {
 	t.Parallel()
 	s := throughCable(t, dbtest.Postgres)
@@ -106,7 +106,7 @@ func TestDatabaseAway(t *testing.T) {
 	require.Equal(t, http.StatusOK, s.status(t, "/healthz"))
 }
 
-// Each side of the operator's listener says with its 503 when to try again.
+// Each service on the operator's listener sends Retry-After with its 503.
 func TestTheOperatorsSideSaysWhenToTryAgain(t *testing.T) {
 	t.Parallel()
 	s := throughCable(t, dbtest.Postgres)

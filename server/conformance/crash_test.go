@@ -21,8 +21,8 @@ import (
 	"go.storefront.example/server/auth"
 )
 
-// The server is killed while clients write, and started again: every write that was answered is
-// present with its journal entry and its outbox row, and no write is present without them.
+// The server is killed while clients write, and started again. Every answered write has its row, journal entry and outbox
+// row; no row exists without the others.
 func TestKilledServer(t *testing.T) {
 	t.Parallel()
 	const (

@@ -219,7 +219,7 @@ var _ = cases(
 			}
 			b.call(&updateCustomer{Id: cyr, Name: new("Cyrille")})
 			require.Equal(b, []string{cyr}, b.names(b.call(&listCustomers{Q: new("cyrille")}), "id"), "a search sees a change")
-			// In Turkish, I and İ are two letters, each with a small one.
+			// In Turkish, I and İ are two letters, each with its own small letter.
 			b.call(&updateCustomer{Id: cyr, Name: new("IŞIK İstanbul")})
 			for _, q := range []string{"istanbul", "ISTANBUL", "İSTANBUL", "ıstanbul", "işik", "ışık", "IŞIK"} {
 				require.Equal(b, []string{cyr}, b.names(b.call(&listCustomers{Q: &q}), "id"), q)

@@ -92,8 +92,8 @@ func buildOther(t *testing.T) string {
 	return binary
 }
 
-// The server, the dashboard's side and the worker are processes of two different binaries: the
-// stored bytes, the sent bytes and the answer of GET are identical.
+// Server, dashboard and worker run from two different binaries. The stored bytes, the sent bytes and the answer of GET are
+// identical.
 func TestDelivery(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" || runtime.GOOS == "darwin" {
@@ -149,7 +149,7 @@ func TestDelivery(t *testing.T) {
 				require.NotEqual(t, one, two, "two events")
 			}
 
-			// A redirect and an error are failures; the same event comes again.
+			// A redirect and an error status are failures; the event is sent again.
 			r.answers <- http.StatusFound
 			r.answers <- http.StatusInternalServerError
 			r.answers <- http.StatusOK

@@ -20,7 +20,7 @@ import (
 	"go.storefront.example/server/conformance/openapi"
 )
 
-// document is the OpenAPI document, which records the places that the tests have shown.
+// document is the OpenAPI document. It records which of its places the tests have shown.
 var document = sync.OnceValue(func() *openapi.Document {
 	d, err := openapi.Read([]byte(generated.Document))
 	if err != nil {
@@ -29,14 +29,14 @@ var document = sync.OnceValue(func() *openapi.Document {
 	return d
 })
 
-// differences are the disagreements between service and document, for TestMain: a test may expect
-// an error of its client and so hide this one.
+// differences are the differences between service and document, for TestMain. A test that expects an error would otherwise
+// hide them.
 var differences struct {
 	sync.Mutex
 	found []error
 }
 
-// held checks an exchange under /v1 against the document, in both directions.
+// held checks an exchange under /v1 against the document: the request and the answer.
 func held(x openapi.Exchange) error {
 	if !strings.HasPrefix(x.URL.Path, "/v1/") {
 		return nil
@@ -122,7 +122,7 @@ var unseen = []struct{ place, reason string }{
 		"an order through a payment link is recorded without items; that it may have some is the specification's"},
 }
 
-// withheld returns why a place of the document could not be seen in this run; empty if it could.
+// withheld returns why this run cannot show a place of the document; empty if it can.
 func withheld(place string) string {
 	for _, row := range unseen {
 		if strings.HasPrefix(place, row.place) {
@@ -137,8 +137,8 @@ func withheld(place string) string {
 	return ""
 }
 
-// judged is the exit status of the whole run. It fails if service and document differed anywhere,
-// and, after a run of the whole suite, if nothing showed some part of the document.
+// judged returns the exit status of the whole run. The run fails if service and document differed anywhere. A run of the
+// whole suite also fails if no exchange showed some part of the document.
 func judged(status int) int {
 	differences.Lock()
 	defer differences.Unlock()

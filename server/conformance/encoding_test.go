@@ -14,8 +14,7 @@ import (
 // These functions encode messages by the specification's rules, independently of the service's own
 // encoder, which is under test.
 
-// encoded is the message as the specification writes the resource: every field, null for missing
-// ones.
+// encoded returns a message as JSON in the specification's form: every field, null for missing ones.
 func encoded(m protoreflect.Message) object {
 	out := object{}
 	fields := m.Descriptor().Fields()
@@ -64,8 +63,8 @@ func spellValue(f protoreflect.FieldDescriptor, v protoreflect.Value) any {
 
 func spellTime(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
 
-// encodedRequest is the request with the fields that it names: those of its mask, null if they have
-// no value, or those that are set.
+// encodedRequest returns a request with the fields that it names. These are the fields of its mask, null without a value, or
+// without a mask the fields that are set.
 func encodedRequest(m proto.Message) object {
 	r := m.ProtoReflect()
 	out := object{}
@@ -83,8 +82,7 @@ func encodedRequest(m proto.Message) object {
 	return out
 }
 
-// encodedTyped is the request as a client generated from the protocol buffers writes it: 64-bit
-// integers as text, the mask as one text of names.
+// encodedTyped returns a request in the form of generated clients: 64-bit integers as text, the mask as one text of names.
 func encodedTyped(m proto.Message) object {
 	r := m.ProtoReflect()
 	out := object{}

@@ -93,7 +93,7 @@ var _ = cases(
 				for _, body := range []string{`{"page_size":0}`, `{"page_size":"x"}`, `{"page_size":1,"pageSize":1}`} {
 					b.fieldsOf(b.refusedAs(post("ListProducts", body), 400, "validation_failed"), "pageSize")
 				}
-				// What is refused under one name is not missing under the other.
+				// A field that is refused under one of its names is not reported as missing under the other.
 				a := connectJSON{}.post(b, "/storefront.v1.PaymentLinkService/CreatePaymentLink",
 					[]byte(`{"title":"A","pricing":"OPEN","min_amount":"x"}`))
 				b.fieldsOf(b.refusedAs(a, 400, "validation_failed"), "minAmount")

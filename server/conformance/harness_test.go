@@ -26,11 +26,11 @@ import (
 	"go.storefront.example/server/webhooks"
 )
 
-// opening is when every clock of the tests starts: half a minute into a minute, so that the
-// headers of the limits have a value that no default has.
+// opening is the time at which every test clock starts: half a minute into a minute, so that the rate-limit headers have
+// values that no default has.
 var opening = time.Date(2026, time.October, 1, 12, 0, 30, 0, time.UTC)
 
-// clock is a clock that moves by a step each time it is read, and by hand. Goroutines share it.
+// clock is a clock that advances by step at each reading, and when a test advances it. Goroutines may share it.
 type clock struct {
 	milliseconds atomic.Int64
 	step         time.Duration
@@ -48,7 +48,7 @@ func (c *clock) advance(d time.Duration) time.Time {
 	return time.UnixMilli(c.milliseconds.Add(d.Milliseconds())).UTC()
 }
 
-// rules are what can be done to a store, beside and beyond the public API.
+// rules are the operations on a store: those of the public API, and those of the operator and the dashboard.
 type rules struct {
 	*shop.Shop
 	*webhooks.Webhooks
@@ -63,15 +63,15 @@ type installation struct {
 	rules
 	database string
 	db       *db.DB
-	// databaseURL is the database's, for a test that connects itself.
+	// databaseURL is for tests that connect to the database themselves.
 	databaseURL string
 	url         string
 	admin       string // the operator's address
-	// clock is the database's; gate is the one for limits and the expiry of keys.
+	// clock is the database's clock; gate is the clock for limits and the expiry of keys.
 	clock, gate *clock
 	plain, h2c  *http.Client
 	log         *dbtest.Log
-	cable       *cable // to the database, for a test that cuts it
+	cable       *cable // the connection to the database, for tests that cut it
 
 	mu   sync.Mutex
 	keys []string
@@ -80,11 +80,11 @@ type installation struct {
 // settings are the options of a service; the zero value is that of the suite.
 type settings struct {
 	options admin.Options
-	step    time.Duration // of the database's clock
+	step    time.Duration // step of the database's clock
 	observe func(query string)
 	// url is a database to use instead of a fresh one; it may go away.
 	url string
-	// token is the operator's; without it the operator's side is off.
+	// token is the operator's token; without it there are no admin services.
 	token string
 	// timeout is how long a request may take, and half of it a wait for a lock; 0 is the default.
 	timeout time.Duration
@@ -163,13 +163,13 @@ type bench struct {
 	*installation
 	protocol protocol
 	store    tenant.Store
-	ctx      context.Context // in which the dashboard acts on the store
+	ctx      context.Context // the context in which the dashboard changes the store
 	key      string
 	keyID    string
 	address  string
 }
 
-// The key of a bench, as the dbtest.Log names it.
+// keyName is the name of a bench's key, as the activity journal shows it.
 const keyName = "nightly sync"
 
 var benches atomic.Int32

@@ -15,8 +15,8 @@ import (
 	"go.storefront.example/ent/db/dbtest"
 )
 
-// heldTime is how long a request may take where something is held: long enough for one that waits for
-// nothing on a busy machine.
+// heldTime is how long a request may take while a lock is held. It is long enough for a request that needs no lock on a busy
+// machine.
 const heldTime = 4 * time.Second
 
 // hold takes a lock in a separate transaction until the returned function is called.
@@ -33,8 +33,7 @@ func (s *installation) hold(t *testing.T, statement string, args ...any) (releas
 	return release
 }
 
-// A lock on a row of one store delays the requests for that row, each until its time is over, and
-// no request of another store.
+// A lock on a row of one store delays only requests for that row, each until its deadline, and no request of another store.
 func TestALockHoldsUpNobodyElse(t *testing.T) {
 	t.Parallel()
 	s := newService(t, dbtest.Postgres, settings{timeout: heldTime})

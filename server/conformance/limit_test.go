@@ -64,8 +64,8 @@ func TestKeyLimit(t *testing.T) {
 	}
 }
 
-// The 21st request with an unknown key from one address, and every later one whatever its key, is
-// refused until the minute ends. A missing key is not an unknown one, nor is a revoked one.
+// The 21st request with an unknown key from one address, and every later one whatever its key, is refused until the minute
+// ends. Requests with a missing or a revoked key do not count.
 func TestAddressLimit(t *testing.T) {
 	t.Parallel()
 	for _, database := range dbtest.Databases() {

@@ -56,8 +56,8 @@ func recorded(t *testing.T, file string) openapi.Exchange {
 // names are the placeholders in a file for values that differ from run to run.
 var names = regexp.MustCompile(`<[a-z]+(-[a-z0-9]+)?>`)
 
-// wrongs returns every way in which one property of a value is wrong: missing, under another name,
-// or of a wrong type; and with one property too many.
+// wrongs returns every way in which one property of a value is wrong: missing, renamed, or of a wrong type; and the value
+// with one property too many.
 func wrongs(value any, put func(changed any, how string)) {
 	switch value := value.(type) {
 	case []any:

@@ -15,8 +15,8 @@ import (
 	"go.storefront.example/server/conformance/openapi"
 )
 
-// occasion is a way to make any operation answer with a code. Codes of one operation's own rules
-// are tested with it.
+// occasion is a way to make any operation answer with a code. Codes that only one operation has are tested with that
+// operation.
 type occasion struct {
 	code string
 	// service makes a service that the occasion breaks; nil shares one.

@@ -44,8 +44,8 @@ func (r *trips) take() []string {
 	return taken
 }
 
-// singleStore checks that a database distributed by store answers each of the statements in one
-// place: those that read a distributed table read it under the store's id.
+// singleStore checks that a database distributed by store can answer each statement on one machine: statements that read a
+// distributed table restrict it to the store's id.
 func singleStore(t *testing.T, d *db.DB, statements []string) {
 	t.Helper()
 	slices.Sort(statements)
@@ -59,9 +59,8 @@ func singleStore(t *testing.T, d *db.DB, statements []string) {
 	}
 }
 
-// A request costs a small number of round trips that does not grow with the data. One of them is
-// for the key with its store and its counter, in one statement. Each reads the rows of one store and
-// names it.
+// A request makes a small number of round trips, which does not grow with the data. One looks up the key with its store and
+// its counter, in one statement. Each statement reads the rows of only one store, by the store's id.
 func TestRoundTrips(t *testing.T) {
 	t.Parallel()
 	var ids struct{ product, order, customer, link, disabled string }
@@ -162,7 +161,7 @@ func TestRoundTrips(t *testing.T) {
 			b.with("malformed").answer(&getStore{})
 			require.Len(t, recorded.take(), key, "one that is malformed is counted and not looked up")
 			if database == dbtest.Postgres {
-				// What the lists' other pages, a checkout and a payment ask besides.
+				// The round trips of the lists' other pages, a checkout and a payment.
 				guide := b.product("Guide 3", 1500)
 				all = append(all, recorded.take()...)
 				for buyer, want := range map[string]int{"first@example.com": transaction + 5 + journal + outbox,

@@ -51,7 +51,7 @@ func of(kind product.Type) func(*adminv1.CreateProductRequest) {
 // unready leaves the product without a description and without content.
 func unready(d *adminv1.CreateProductRequest) { d.Description, d.ContentReady = nil, nil }
 
-// order records an order of some of a product by the buyer with this e-mail.
+// order creates an order by the buyer with this e-mail, of this quantity of a product.
 func (b *bench) order(productID string, quantity int32, email string) string {
 	b.Helper()
 	o, err := b.RecordOrder(b.ctx, shop.OrderDraft{
@@ -153,8 +153,7 @@ func (b *bench) entries() []entry {
 	return out
 }
 
-// journaled asserts that one entry was written after the first n: under the key, for this action
-// on this resource, with these changes of from and to.
+// journaled asserts that the journal has n+1 entries, and that the key made the last one: for this action, resource and changes.
 func (b *bench) journaled(n int, action, id string, changes object) {
 	b.Helper()
 	entries := b.entries()

@@ -56,7 +56,7 @@ func TestWebhookRegistration(t *testing.T) {
 			_, err = b.CreateWebhook(b.ctx, webhooks.Registration{URL: "https://receiver.example.com/", Events: []string{"ping"}})
 			require.ErrorContains(t, err, "validation_failed", "ping cannot be subscribed to")
 
-			// A change of its subscription, or disabling it, applies to later events.
+			// Changing a webhook's subscription, or disabling the webhook, applies to later events.
 			_, err = b.RevokeKey(b.ctx, b.keyID)
 			require.NoError(t, err)
 			sends := func(want bool, change func() error) {

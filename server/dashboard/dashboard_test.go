@@ -40,7 +40,7 @@ func TestSessionReachesItsStoreOnly(t *testing.T) {
 			require.Equal(t, http.StatusNotFound, a.status, path)
 			require.NotContains(t, a.text, "two.example.com", path)
 		}
-		// An id of one kind is none of another.
+		// An id of one kind finds no row of another kind.
 		for _, path := range append(pages(things{mine.webhook, mine.key, mine.webhook, ""}), pages(things{"x", "x", "x", ""})...) {
 			require.Equal(t, http.StatusNotFound, r.get(path).status, path)
 		}
@@ -183,7 +183,7 @@ func TestEveryAnswerProtectsItself(t *testing.T) {
 		require.Contains(t, policy, "default-src 'none'; script-src 'self'; style-src 'self'")
 		require.Contains(t, policy, "frame-ancestors 'none'")
 		require.NotContains(t, policy, "unsafe")
-		// Nothing that the policy would refuse, and nothing from elsewhere.
+		// The page has nothing that its policy would refuse, and loads nothing from other hosts.
 		require.NotRegexp(t, `(?i)<script>|\son\w+=|\sstyle=|<style|src="http|href="//|href="http`, a.text)
 	}
 	styles := regexp.MustCompile(`/dashboard(/static/style\.css\?v=\w+)`).FindStringSubmatch(r.get("/keys").text)

@@ -12,8 +12,8 @@ import (
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 )
 
-// Two members open the form of one webhook. Each changes what they typed and nothing else; the second to save what both
-// have changed is told, loses nothing, and may save again.
+// Two members open the form of one webhook. Each changes only the fields that they edited. If both have edited a field, the
+// second to save gets an explanation, keeps what was typed, and may save again.
 func TestTwoEditAWebhookAtOnce(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
@@ -34,7 +34,7 @@ func TestTwoEditAWebhookAtOnce(t *testing.T) {
 			"events": {"order.paid"}})
 		typed = first.form(path, url.Values{"url": {"https://10.0.0.1/"}, "description": {"Ledger"}, "events": before.GetEvents()})
 		require.Equal(t, http.StatusSeeOther, second.send(http.MethodPost, path, theirs).status)
-		for range 2 { // what the page that it answers with sends then
+		for range 2 { // the answered page would send the same again
 			answer := first.send(http.MethodPost, path, typed)
 			require.Equal(t, http.StatusConflict, answer.status)
 			require.Contains(t, answer.text, "changed this to “Accounts” meanwhile")
@@ -48,7 +48,7 @@ func TestTwoEditAWebhookAtOnce(t *testing.T) {
 		require.Equal(t, http.StatusUnprocessableEntity, answer.status)
 		require.Contains(t, answer.text, `name="was_events" value="`+before.GetEvents()[1]+`"`, "so that the events stay theirs")
 		typed.Set("url", "https://first.example.com/")
-		typed["events"] = []string{"order.paid"} // as the second has saved it, which is no clash
+		typed["events"] = []string{"order.paid"} // the second member's saved value, so no conflict
 		require.Equal(t, http.StatusSeeOther, first.send(http.MethodPost, path, typed).status)
 		require.Equal(t, "Ledger", is().GetDescription())
 		require.Equal(t, []string{"order.paid"}, is().GetEvents())

@@ -70,7 +70,7 @@ func TestDeliveriesAreSearched(t *testing.T) {
 	})
 }
 
-// The script that follows new deliveries replaces the list: “Older” goes on from where the list then ends.
+// The script that follows new deliveries replaces the list, so “Older” must continue from the end of the new list.
 func TestTheFollowedListHasItsNextPage(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t, dbtest.New(t, dbtest.SQLite, db.Config{}))

@@ -60,7 +60,7 @@ var functions = template.FuncMap{
 // secret is a text to be copied, which is shown once.
 type secret struct{ Label, Text, Hint string }
 
-// rows is a table of deliveries; Webhook reports whether it has a column of their webhooks.
+// rows is a table of deliveries; Webhook is true if the table has a column with their webhooks.
 type rows struct {
 	frame
 	Caption    string
@@ -153,13 +153,14 @@ func badge(state string) string {
 	return "quiet"
 }
 
-// state is what a reader sees of a delivery's state. Live marks one whose attempt is due or being made.
+// state describes a delivery's state to a reader. Live is true if an attempt is due or being made.
 type state struct {
 	Text, Look string
 	Live       bool
 }
 
-// stateOf is the state of a delivery: of a pending one, whether an attempt has failed and when the next is made.
+// stateOf returns the state of a delivery. For a pending delivery it says whether an attempt has failed, and when the next is
+// made.
 func stateOf(now time.Time, d *adminv1.Delivery) state {
 	s := state{Text: d.GetStatus().String(), Look: badge(d.GetStatus().String())}
 	if d.GetStatus() != adminv1.Delivery_pending {
@@ -182,7 +183,7 @@ const maxNameRunes = 60
 // maxUnbroken is the longest part of an address that is kept on one line.
 const maxUnbroken = 24
 
-// parts are those of an address after which lines break: slashes and dots end one.
+// parts splits an address where a line may break: after slashes and dots.
 func parts(address string) []string {
 	var all []string
 	for part := range strings.SplitAfterSeq(address, "/") {

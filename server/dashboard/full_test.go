@@ -16,7 +16,7 @@ import (
 	"go.storefront.example/server/webhooks"
 )
 
-// Where a store may have no other key or webhook, the pages say so before a form is filled in, and what to do.
+// If a store has the maximum number of keys or webhooks, the pages say so before a form is filled in, and explain what to do.
 func TestFullListsSayWhatToDo(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {

@@ -27,7 +27,7 @@ var wasField = regexp.MustCompile(`<input type="hidden" name="(was_\w+)" value="
 type onceForm struct {
 	name, page, path string
 	fields           url.Values
-	again            string // the heading when the form comes again
+	again            string // the heading when the form is sent again
 }
 
 func onceForms(webhook string) []onceForm {
@@ -69,7 +69,7 @@ func (r reader) insist(path string, form url.Values) answer {
 	}
 }
 
-// made counts what the forms make: keys, webhooks, and secrets that were made anew.
+// made counts what the forms have made: keys, webhooks, and rotated secrets.
 func (p place) made() (n [3]int) {
 	p.t.Helper()
 	keys, err := p.operator.ListKeys(p.t.Context(), &adminv1.ListKeysRequest{Store: "one"})
@@ -125,13 +125,13 @@ func TestFormThatShowsASecretIsCarriedOutOnce(t *testing.T) {
 			require.Equal(t, http.StatusOK, r.send(http.MethodPost, f.path, r.form(f.page, f.fields)).status,
 				"%s: a new form is carried out", f.name)
 		}
-		// What was remembered of the forms holds no secret.
+		// The stored records of the forms contain no secret.
 		require.Empty(t, secretText.FindString(p.logs.String()))
 		require.Zero(t, dbtest.Count(t, d, "idempotency_keys WHERE length(answer) > 0"))
 	})
 }
 
-// A form with a mistake is sent again as it is, and one that cannot be told from others not at all.
+// A form with a mistake can be corrected and sent again. A form without its identifying field is refused.
 func TestFormThatWasRefusedIsSentAgain(t *testing.T) {
 	t.Parallel()
 	d := dbtest.New(t, dbtest.SQLite, db.Config{})
@@ -156,7 +156,7 @@ func TestFormThatWasRefusedIsSentAgain(t *testing.T) {
 	require.Equal(t, http.StatusOK, r.send(http.MethodPost, "/keys", form).status)
 }
 
-// A form belongs to its store: that another store's reader sent one of the same kind refuses nothing.
+// Forms of two stores are independent: a form of one store does not block a form of the same kind in another.
 func TestFormsOfStoresAreApart(t *testing.T) {
 	t.Parallel()
 	d := dbtest.New(t, dbtest.SQLite, db.Config{})

@@ -95,7 +95,7 @@ func (p place) linkUnder(base, slug string) string {
 	return secret
 }
 
-// reader is a browser without scripts that keeps cookies and follows no redirect.
+// reader is a browser that runs no scripts, keeps cookies and follows no redirect.
 type reader struct {
 	place
 	*http.Client
@@ -150,7 +150,7 @@ func (r reader) get(path string) answer {
 
 var tokenField = regexp.MustCompile(`name="csrf" value="([^"]+)"`)
 
-// token is what the reader's forms carry.
+// token is the session's token in the reader's forms.
 func (r reader) token() string {
 	r.t.Helper()
 	found := tokenField.FindStringSubmatch(r.get("/keys").text)
@@ -178,7 +178,7 @@ func (r reader) post(path string, fields ...string) answer {
 	return r.send(http.MethodPost, path, form)
 }
 
-// things are a store's own.
+// things are the ids of a store's rows.
 type things struct {
 	key, webhook, delivery, entry string
 }
@@ -198,7 +198,7 @@ func (p place) fill(slug string) things {
 	return things{k.GetKey().GetId(), w.GetWebhook().GetId(), ping.GetId(), p.activity(slug)[0].GetId()}
 }
 
-// pages are all addresses that are read, and forms all that are posted to, of a store's things.
+// pages returns the addresses of all pages about a store's rows, and forms all addresses that forms are sent to.
 func pages(o things) []string {
 	return []string{
 		"/keys/" + o.key + "/revoke", "/webhooks/" + o.webhook, "/webhooks/" + o.webhook + "/edit", "/webhooks/" + o.webhook +
@@ -217,5 +217,5 @@ func forms(o things) []string {
 	}
 }
 
-// What a form needs besides the token, for those that need anything.
+// The fields that forms need besides the token.
 var filled = []string{"url", "https://taken.example.com/", "description", "x", "events", "order.paid", "window", "24h"}

@@ -57,7 +57,7 @@ func TestThePlatformsPagesMayShowItInAFrame(t *testing.T) {
 		require.Regexp(t, `^__Host-storefront_session=[\w-]{43}; Path=/; Max-Age=43200; HttpOnly; Secure; SameSite=None; Partitioned$`,
 			cookie)
 
-		// The page around it keeps the session alive, and nobody else does.
+		// Only the page around the frame keeps the session alive.
 		r := p.signedIn("one")
 		require.Contains(t, r.get("/keys").text, `data-ancestors="https://app.example.com http://localhost:3000 "`)
 		begun := d.Client().Session.Query().Where(session.Origin("http://127.0.0.1:8081")).OnlyX(t.Context())
@@ -145,7 +145,7 @@ func TestTheOverviewSaysWhatNeedsAttention(t *testing.T) {
 	})
 }
 
-// Notices to the platform are none of the owner's, whoever knows their ids.
+// Owners see no notices to the platform, even if they know the notices' ids.
 func TestNoticesAreNotTheOwners(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {

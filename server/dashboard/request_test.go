@@ -12,7 +12,7 @@ import (
 	"go.storefront.example/ent/db/dbtest"
 )
 
-// What anybody may write into an address does not reach the log: a line names the page that answers.
+// Text that somebody writes into an address does not reach the log: a line names the page that answers.
 func TestLogNamesThePage(t *testing.T) {
 	t.Parallel()
 	d := dbtest.New(t, dbtest.SQLite, db.Config{})

@@ -69,7 +69,7 @@ func TestRequestsAndAttemptsAreShown(t *testing.T) {
 	})
 }
 
-// A store may have had any number of keys; its pages stay as small as they are.
+// A store may have had any number of keys; its pages show only a limited number.
 func TestOldKeysAreBounded(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {

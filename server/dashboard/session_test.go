@@ -27,8 +27,8 @@ import (
 // server is for this name.
 const public = "https://example.com"
 
-// proxied returns the same place behind a proxy with TLS that passes on no Host and no header of its
-// own, as nginx's `proxy_pass http://127.0.0.1:8081` does, and a reader of it.
+// proxied returns the same place behind a TLS proxy that forwards no Host and adds no header, like nginx's `proxy_pass
+// http://127.0.0.1:8081`, and a reader of it.
 func (p place) proxied() reader {
 	p.t.Helper()
 	target, err := url.Parse(p.url)
@@ -120,8 +120,8 @@ func TestLinkDecidesTheCookie(t *testing.T) {
 	}
 }
 
-// A session is presented in its own cookie alone: whoever can plant the other one, as over plain http or
-// from a sister domain, gets nowhere with it.
+// A session is accepted only in its own kind of cookie. Somebody who can set the other kind, over plain http or from a sister
+// domain, gains nothing by setting it.
 func TestSessionIsAcceptedInItsOwnCookieOnly(t *testing.T) {
 	t.Parallel()
 	d := dbtest.New(t, dbtest.SQLite, db.Config{})
@@ -138,12 +138,12 @@ func TestSessionIsAcceptedInItsOwnCookieOnly(t *testing.T) {
 		"storefront_session=" + secure:        http.StatusUnauthorized,
 		"__Host-storefront_session=" + plain:  http.StatusUnauthorized,
 		"storefront_session=":                 http.StatusUnauthorized,
-		// One that has ended stands in nobody's way.
+		// A cookie of an ended session does not disturb the other.
 		"__Host-storefront_session=over; storefront_session=" + plain: http.StatusOK,
 	} {
 		require.Equal(t, status, p.reader().send(http.MethodGet, "/keys", nil, "Cookie", cookie).status, cookie)
 	}
-	// Where both are presented, the one that nobody can plant counts, and its sign-out drops it.
+	// If both cookies are sent, the one that only HTTPS can set counts, and signing out removes it.
 	theirs, err := signin.New(d).SignIn(t.Context(), p.link("two"))
 	require.NoError(t, err)
 	both := []string{"Cookie", "storefront_session=" + theirs + "; __Host-storefront_session=" + secure}
@@ -157,7 +157,7 @@ func TestSessionIsAcceptedInItsOwnCookieOnly(t *testing.T) {
 		secure).status)
 }
 
-// A browser that signs in again gives its session before up, in whichever cookie that is.
+// Signing in ends the browser's earlier session, in whichever cookie it is.
 func TestSigningInReplacesTheSession(t *testing.T) {
 	t.Parallel()
 	d := dbtest.New(t, dbtest.SQLite, db.Config{})
@@ -228,7 +228,7 @@ func TestSigningOutEverywhere(t *testing.T) {
 	})
 }
 
-// What the operator revokes ends with the next request, on every server; a form that was open is refused.
+// A session that the operator revokes ends with its next request, on every server; a form that was open is refused.
 func TestRevokedSessionIsOverOnEveryServer(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {

@@ -130,7 +130,7 @@ func embedded(t *testing.T, name string) string {
 
 var markdownLink = regexp.MustCompile(`\]\(([^)\s]*)\)`)
 
-// A program that begins at llms.txt, which the page names, finds every operation and event, in files that are whole.
+// A program that begins at llms.txt, to which the page links, finds every operation and event, in complete files.
 func TestTheMarkdownIsAllThereAndItsLinksHold(t *testing.T) {
 	t.Parallel()
 	alternates := regexp.MustCompile(`<link rel="alternate" [^>]*href="([^"]+)"`).FindAllStringSubmatch(page.Page, -1)
@@ -213,7 +213,7 @@ func TestThePageHoldsTheWholeDocumentBeforeAnyScriptRuns(t *testing.T) {
 	}
 }
 
-// A sample that is copied from the page calls the server that the page is of.
+// A sample copied from a server's page calls that server.
 func TestThePageAndTheDocumentNameTheServersAddress(t *testing.T) {
 	t.Parallel()
 	pages := docs.New(docs.Own)
@@ -241,7 +241,7 @@ func TestThePageAndTheDocumentNameTheServersAddress(t *testing.T) {
 	}
 }
 
-// A client that invents hosts does not have the page made and compressed for each of them.
+// A client that sends invented hosts does not make the server render and compress the page for each of them.
 func TestInventedHostsGetTheExample(t *testing.T) {
 	t.Parallel()
 	pages, tags := docs.New(docs.Own), map[string]bool{}
@@ -262,7 +262,7 @@ func TestThePageIsSmall(t *testing.T) {
 	require.Less(t, len(page.Page), 1<<20)
 }
 
-// Headings go down a level at a time, no two things have one id, and links lead to things.
+// Headings go down one level at a time, ids are unique, and links lead to existing places.
 func TestThePageIsInOrder(t *testing.T) {
 	t.Parallel()
 	level := 0

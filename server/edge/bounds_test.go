@@ -39,7 +39,7 @@ func zipped(t *testing.T, text []byte) []byte {
 	return b.Bytes()
 }
 
-// envelope puts flags and a length before a message.
+// envelope puts gRPC's flags and length before a message.
 func envelope(flags byte, size int, message []byte) []byte {
 	b := binary.BigEndian.AppendUint32([]byte{flags}, uint32(size))
 	return append(b, message...)

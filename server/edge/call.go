@@ -42,8 +42,8 @@ func KeylessOptions(interceptors ...connect.Interceptor) []connect.HandlerOption
 	}
 }
 
-// bounded decompresses at most as much of a message as may be read. Without it Connect would decompress the rest as well, to
-// report its size.
+// bounded limits how much of a message is decompressed. Without it Connect would also decompress the part that is too much,
+// to report its size.
 type bounded struct {
 	gzip.Reader
 	left int64

@@ -50,8 +50,8 @@ func (e *Edge) check(ctx context.Context, m *method, query string, body []byte) 
 	return values, e.refuseInvalid(ctx, in, invalid)
 }
 
-// refuseInvalid refuses a message with fields that could not be decoded. If the rules refuse the message as well, it returns
-// their refusal, because that lists the fields of both.
+// refuseInvalid refuses a message with fields that could not be decoded. If the rules refuse other fields as well, it returns
+// the rules' refusal, which lists both.
 func (e *Edge) refuseInvalid(ctx context.Context, in proto.Message, invalid *apijson.Invalid) error {
 	if invalid == nil {
 		return nil

@@ -36,7 +36,7 @@ func (w *world) raw(t *testing.T, request string) answer {
 	return answer{res.StatusCode, res.Header, string(body)}
 }
 
-// What is no well-formed HTTP, or has headers over the limit, net/http answers in plain text.
+// net/http answers malformed HTTP, and headers over the limit, in plain text.
 func TestRequestsThatAreNotHTTP(t *testing.T) {
 	t.Parallel()
 	w := start(t)

@@ -66,7 +66,7 @@ func FuzzQuery(f *testing.F) {
 	})
 }
 
-// Nearly every client that sends a moment by hand meets this once.
+// An unescaped + in a date-time is a common mistake of callers, so the refusal explains it.
 func TestAPlusThatIsNotEncodedIsExplained(t *testing.T) {
 	t.Parallel()
 	m := theMethods(t)[storefrontv1connect.OrderServiceListOrdersProcedure]

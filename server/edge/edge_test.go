@@ -182,8 +182,8 @@ func (a *api) services(opts ...connect.HandlerOption) []edge.Service {
 	return s
 }
 
-// check replaces the shop's rules: a title may not be "bad", payment links are closed, and a
-// refused field is listed with those of the decoder.
+// check stands in for the shop's rules: a title may not be "bad", payment links are refused, and a field refused by the rules
+// is listed with those refused by the decoder.
 func check(_ context.Context, m proto.Message, invalid *apijson.Invalid) error {
 	switch r := m.(type) {
 	case *storefrontv1.CreatePaymentLinkRequest:

@@ -39,8 +39,8 @@ func held(t *testing.T, arrived chan<- struct{}, seen chan<- edge.Request, chang
 	})...)
 }
 
-// A caller's own deadline is not an error of the service: it is deadline_exceeded in each protocol
-// that has that code, and a separate state in metrics and logs.
+// If a caller's own deadline passes, that is not an error of the service. Protocols with the code deadline_exceeded return
+// it; metrics and logs have a separate status.
 func TestCallersDeadline(t *testing.T) {
 	t.Parallel()
 	seen := make(chan edge.Request, 1)
@@ -81,7 +81,7 @@ func TestCallersDeadline(t *testing.T) {
 	require.NotContains(t, w.log.String(), "ERROR")
 }
 
-// A body that does not arrive in the server's own time is its caller's fault, and the caller is still there to read that.
+// A body that does not arrive in the server's time is the caller's fault; the caller still gets the answer.
 func TestSlowCaller(t *testing.T) {
 	t.Parallel()
 	w := start(t, func(c *edge.Config) { c.Timeout = 100 * time.Millisecond })
@@ -158,7 +158,7 @@ func TestOwnDeadline(t *testing.T) {
 	require.Contains(t, w.log.String(), "ERROR")
 }
 
-// A panic at the end of a request takes nothing from its answer.
+// A panic after the answer was sent does not change the answer.
 func TestPanicAtTheEnd(t *testing.T) {
 	t.Parallel()
 	w := start(t, func(c *edge.Config) { c.Observe = func(edge.Request) { panic("secret in the metrics") } })

@@ -15,8 +15,8 @@ import (
 	"go.storefront.example/server/edge"
 )
 
-// Any path leads to the address with exactly that path, with the identifier as it was sent, or
-// nowhere; and the observed route is one of a closed set.
+// Any path either matches the method with exactly that path, and the identifier arrives as it was sent, or matches none. The
+// observed route is always a template, a procedure or "unmatched".
 func FuzzRoute(f *testing.F) {
 	for _, seed := range []string{
 		"store", "products/x", "payment-links/x/enable", "products/", "/products", "products/..", "payment-links//enable",

@@ -13,7 +13,7 @@ import (
 	"go.storefront.example/server/edge"
 )
 
-// An answer that its caller does not read is ended by the time that a server has for writing it.
+// The server ends an answer that the caller does not read, after WriteTimeout.
 func TestAnswersThatNobodyReadEnd(t *testing.T) {
 	t.Parallel()
 	for name, ask := range map[string]func(t *testing.T, address string){

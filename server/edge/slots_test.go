@@ -16,10 +16,10 @@ import (
 	"go.storefront.example/server/limit"
 )
 
-// slowAPI is the API with products that take as long as the test wants, to get or to search.
+// slowAPI is the API with products that a test can delay, both when one is read and in a search.
 type slowAPI struct {
 	*api
-	// begun gets the context of each such request, which ends with what answer returns.
+	// begun receives the context of each such request. answer decides how the request ends.
 	begun  chan context.Context
 	answer func(context.Context) error
 }
@@ -59,7 +59,7 @@ func startSlow(t *testing.T, answer func(context.Context) error, change ...func(
 	return w, slow
 }
 
-// untilEnd waits until the work's own time is over, like a statement that waits for a lock.
+// untilEnd waits until the context ends, like a statement that waits for a lock.
 func untilEnd(ctx context.Context) error {
 	<-ctx.Done()
 	return ctx.Err()
@@ -81,7 +81,7 @@ func TestARequestEndsWithItsTime(t *testing.T) {
 	require.ErrorIs(t, context.Cause(<-slow.begun), apierr.ErrOutOfTime)
 }
 
-// Requests wait for a slot, those of one store for one of its share, and are refused when none comes.
+// Requests wait for a slot, and requests of one store for a slot of its share. They are refused if none becomes free.
 func TestRequestsWaitForASlot(t *testing.T) {
 	t.Parallel()
 	release := make(chan struct{})
@@ -96,7 +96,7 @@ func TestRequestsWaitForASlot(t *testing.T) {
 	require.Equal(t, limit.Load{Running: 1, Refused: 1}, w.slots.Load())
 	require.Equal(t, 200, w.do(t, "GET", "/v1/store", "", "Authorization: Bearer "+otherKey).status, "another store has its share")
 
-	// What needs no slot is refused as usual.
+	// Requests that need no slot are refused as usual.
 	require.Equal(t, 401, w.do(t, "GET", "/v1/store", "", "Authorization: ").status)
 	require.Equal(t, 404, w.do(t, "GET", "/nothing", "").status)
 
@@ -106,7 +106,7 @@ func TestRequestsWaitForASlot(t *testing.T) {
 	require.Zero(t, w.slots.Load().Running, "every slot was given back")
 }
 
-// A search reads a whole store. Those that wait for another one of their store hold no slot.
+// A search reads a whole store. A search that waits for another search of its store holds no slot.
 func TestSearchesOfAStoreAreFewAtATime(t *testing.T) {
 	t.Parallel()
 	release := make(chan struct{})

@@ -70,7 +70,7 @@ func TestAPanicIsRefused(t *testing.T) {
 	require.Contains(t, line["error"], "no such luck")
 }
 
-// Half an answer with the status 200 would look whole.
+// Half an answer with status 200 would look complete.
 func TestAPanicInAnAnswerBreaksTheConnection(t *testing.T) {
 	t.Parallel()
 	_, line, broken := serve(t, func(x *httplog.Exchange) {

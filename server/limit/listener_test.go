@@ -13,7 +13,7 @@ import (
 	"go.storefront.example/server/limit"
 )
 
-// listen bounds a listener on this machine; accepted has each connection that came through.
+// listen returns a limited listener on a loopback address; accepted has each connection that it let through.
 func listen(t *testing.T, all int, proxy bool) (l *limit.Listener, accepted chan net.Conn) {
 	t.Helper()
 	inner, err := net.Listen("tcp", "127.0.0.1:0")

@@ -37,11 +37,11 @@ var (
 // more than its share, so that others always get some. Requests that find no slot wait in the order in which they came.
 type Slots struct {
 	slots, share int64
-	pool         func(store uuid.UUID) any // nil unless there are several
+	pool         func(store uuid.UUID) any // nil unless there are several pools
 
 	mu     sync.Mutex
 	owners map[uuid.UUID]*owner
-	pools  map[any]*semaphore.Weighted // the one of owners that are no stores by nil
+	pools  map[any]*semaphore.Weighted // nil is the key of the pool for owners other than stores
 
 	running, waiting atomic.Int64
 	refused          atomic.Uint64
@@ -50,7 +50,7 @@ type Slots struct {
 // owner has the slots of its share, and is kept while it has requests.
 type owner struct {
 	slots, searches *semaphore.Weighted
-	all             *semaphore.Weighted // of its pool
+	all             *semaphore.Weighted // all slots of the owner's pool
 	requests        int                 // running and waiting; guarded by mu
 	waiting         atomic.Int64
 }
@@ -61,15 +61,15 @@ type Load struct {
 	Refused          uint64
 }
 
-// NewSlots returns so many slots, of which one owner has at most a share; both are at least one.
+// NewSlots returns this many slots; one owner gets at most share of them. Both are at least one.
 func NewSlots(slots, share int) *Slots {
 	return &Slots{
 		slots: int64(max(slots, 1)), share: int64(max(share, 1)), owners: map[uuid.UUID]*owner{}, pools: map[any]*semaphore.Weighted{},
 	}
 }
 
-// PerPool gives each of several pools of connections as many slots, where a store's requests use one of them: a
-// machine that does not answer takes no slots from the stores of others. Nil is the pool of owners that are no stores.
+// PerPool gives each of several pools of connections as many slots, if a store's requests use only one pool. So a machine
+// that does not answer takes no slots from stores on other machines. Nil is the pool for owners other than stores.
 func (s *Slots) PerPool(of func(store uuid.UUID) any) *Slots {
 	s.pool = of
 	return s
@@ -103,7 +103,7 @@ func (s *Slots) Acquire(ctx context.Context, id uuid.UUID, search bool) (giveBac
 	}, nil
 }
 
-// wait waits for one of what a request needs, unless too many wait.
+// wait waits for one of the semaphores that a request needs, unless too many requests wait.
 func (s *Slots) wait(ctx context.Context, o *owner, needed *semaphore.Weighted) error {
 	defer s.waiting.Add(-1)
 	defer o.waiting.Add(-1)
@@ -146,7 +146,7 @@ func (s *Slots) poolOf(id uuid.UUID) *semaphore.Weighted {
 	return s.pools[key]
 }
 
-// leave forgets a request, and its owner with the last one.
+// leave removes a request from its owner, and the owner after its last request.
 func (s *Slots) leave(id uuid.UUID, o *owner) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -15,8 +15,8 @@ import (
 	"go.storefront.example/ent/db/dbtest"
 )
 
-// audit is what happened to each object in the order of the commits, written by triggers: they run
-// while the object's row is held, so the numbers of one object's notes are in that order.
+// audit is a log of all changes of each object, in the order of the commits. Triggers write it while the object's row is
+// locked, so the numbers of an object's entries have that order.
 type audit struct {
 	t  *testing.T
 	db *db.DB
@@ -76,8 +76,8 @@ func (a audit) trigger(table, name, operation, when, note string) {
 		operation, table, when))
 }
 
-// violations returns every moment of an object that lies before an earlier one, and every id that
-// does not sort behind the one before it.
+// violations returns every moment of an object that is before an earlier one, and every id that does not sort after the
+// previous one.
 func (a audit) violations() []string {
 	a.t.Helper()
 	rows, err := a.db.Reader().Query("SELECT object, source, at, entry FROM audit ORDER BY object, number")
@@ -114,8 +114,7 @@ func (a audit) violations() []string {
 	return found
 }
 
-// breaks returns every journal entry that does not continue the one before it, as a reader of the
-// journal sees them: by time and id.
+// breaks returns every journal entry that does not continue the previous one, in a reader's order: by time and id.
 func (a audit) breaks() []string {
 	a.t.Helper()
 	rows, err := a.db.Reader().Query("SELECT resource_id, action, changes FROM activity_entries ORDER BY resource_id, " +

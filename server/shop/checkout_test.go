@@ -20,7 +20,7 @@ import (
 	"go.storefront.example/server/validate"
 )
 
-// What RecordOrder answers is made from the rows that it is about to store.
+// RecordOrder makes its answer from the rows that it is about to store.
 func TestARecordedOrderIsAnsweredAsItIsRead(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
@@ -102,7 +102,7 @@ func TestOrderTransitions(t *testing.T) {
 		{"a failed order cannot be cancelled", []move{fail, cancel}, storefrontv1.Order_FAILED, apierr.OrderTransition, 0,
 			[]string{"order.failed"}},
 	}
-	// Events are listed by their moments, so that no two of them share one.
+	// Each event gets its own moment, because events are listed by their moments.
 	var now atomic.Int64
 	now.Store(time.Date(2026, 9, 1, 12, 0, 0, 0, time.UTC).UnixMilli())
 	clock := func() time.Time { return time.UnixMilli(now.Add(10)).UTC() }

@@ -39,8 +39,7 @@ func newHistory(t *testing.T, d *db.DB) history {
 	return history{b, count.New(d), store}
 }
 
-// moment is a random one: often today, often one of few, often at the edge of a day, sometimes
-// before 1970.
+// moment returns a random time: often today, often one of a few, often at the edge of a day, sometimes before 1970.
 func moment(r *rand.Rand) time.Time {
 	day := []int{0, 0, 1, 31, 32, 33, 64, 400, 401, 20000, 30000}[r.IntN(11)] + r.IntN(3)
 	at := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC).AddDate(0, 0, -day)
@@ -260,7 +259,7 @@ func (h history) check(ctx context.Context, r *rand.Rand) {
 	require.Equal(h.T, all[from:min(from+int64(q.page.Size), int64(len(all)))], got, what)
 }
 
-// Whatever happens meanwhile, a total and a page are those of a plain count and sort.
+// Whatever other writers do meanwhile, a total and a page equal those of a plain count and sort.
 func TestTotalsAndPagesEqualAPlainCountAndSort(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
@@ -277,7 +276,8 @@ func TestTotalsAndPagesEqualAPlainCountAndSort(t *testing.T) {
 				for ctx.Err() == nil {
 					err := f()
 					if err != nil && ctx.Err() == nil && !strings.Contains(err.Error(), "deadlock") &&
-						// On Citus a recount's snapshot of a worker may be older than its lock: it is run again, as here.
+						// On Citus a node's snapshot may be older than the lock of the recount, which is then run again, as
+						// here.
 						!(len(dbtest.Citus()) > 0 && strings.Contains(err.Error(), "could not serialize")) {
 						return err
 					}

@@ -18,7 +18,7 @@ import (
 	"go.storefront.example/server/webhooks"
 )
 
-// What makes a secret is done once under a key, and its secret is in one answer.
+// An operation that creates a secret runs once for a key, and only one answer has the secret.
 func TestSecretIsMadeOnceUnderAKey(t *testing.T) {
 	t.Parallel()
 	for _, database := range dbtest.Databases() {
@@ -65,7 +65,8 @@ func TestSecretIsMadeOnceUnderAKey(t *testing.T) {
 	}
 }
 
-// A key that was used before an upgrade knows its request afterwards: fields that the request does not have leave no trace.
+// After an upgrade, a key that was used before it still matches its request: new fields that the request lacks do not change
+// its stored form.
 func TestRequestHasOneFormForItsIdempotencyKey(t *testing.T) {
 	t.Parallel()
 	for want, draft := range map[string]shop.OrderDraft{

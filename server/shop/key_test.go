@@ -82,7 +82,7 @@ func TestAKeyIsFoundInItsStoreOnly(t *testing.T) {
 	})
 }
 
-// The limit refuses who is one too many, and not who asks again for the last one.
+// The limit refuses an eleventh key, but not a repeated request for the tenth.
 func TestAskingAgainIsNotRefusedForTheLimit(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {

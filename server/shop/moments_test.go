@@ -35,8 +35,8 @@ const (
 	momentObjects = 4 // of each kind, so that the writers meet
 )
 
-// Several servers whose clocks differ change the same few objects. Whatever waits for whom, the
-// moments of each object are in the order of its commits.
+// Several servers whose clocks differ change the same few objects. The moments of each object have the order of its commits,
+// whichever transaction waits for another.
 func TestMomentsFollowTheCommits(t *testing.T) {
 	t.Parallel()
 	for _, database := range dbtest.Databases() {
@@ -139,7 +139,7 @@ func (w *world) write(writer, n int) error {
 
 func pick(from []string, r *rand.Rand) string { return from[r.IntN(len(from))] }
 
-// change makes one change that is drawn.
+// change makes one random change.
 func (w *world) change(ctx context.Context, s *rules, r *rand.Rand) error {
 	text := strconv.FormatUint(r.Uint64(), 36)
 	var err error

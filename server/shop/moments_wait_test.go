@@ -35,8 +35,8 @@ func newWaiting(t *testing.T) waiting {
 	return waiting{newBench(t, d, shop.Options{}), a, now}
 }
 
-// behind makes a change wait for a row, runs meanwhile beside it, lets a minute pass and the row
-// go, and returns when the change is made.
+// behind makes a change wait for a row, and runs the statement meanwhile. Then it lets a minute pass and releases the row. It
+// returns once the change is made.
 func (w waiting) behind(table, id string, change func() error, meanwhile string) {
 	w.T.Helper()
 	holder, err := w.DB.Writer().Begin()
@@ -95,7 +95,7 @@ func TestTheTimeIsTakenWhenTheRowsAreHeld(t *testing.T) {
 		}
 	}
 	for _, row := range []struct {
-		name, table, id string // an empty id is that of a new order
+		name, table, id string // an empty id means a new order
 		change          func(orderID string) error
 	}{
 		{"an order behind its customer", "customers", ada, record("ada@example.com")},
@@ -150,8 +150,7 @@ func TestTheTimeIsTakenWhenTheRowsAreHeld(t *testing.T) {
 	}
 }
 
-// An order that is refused a payment shows its buyer twice: in the answer and in the event. Nobody
-// renames the buyer between.
+// A failed payment shows the buyer twice: in the answer and in the event. Nobody can rename the buyer in between.
 func TestAnAnswerAndItsEventShowTheSameBuyer(t *testing.T) {
 	t.Parallel()
 	w := newWaiting(t)
@@ -171,12 +170,12 @@ func TestAnAnswerAndItsEventShowTheSameBuyer(t *testing.T) {
 	require.Equal(t, "Renamed", sent.Data.Customer.Name)
 }
 
-// A key is created under its store's row. New rows of the store refer to that row, and do not wait.
+// Creating a key locks its store's row. New rows that refer to that row do not wait for the lock.
 func TestAStoresOrdersDoNotWaitForItsKeys(t *testing.T) {
 	t.Parallel()
 	w := newWaiting(t)
 	bought := w.Product("Guide", 1000).GetId()
-	// A key's creation stops with everything in its hands.
+	// The creation of a key stops while it holds all of its locks.
 	w.audit.exec("CREATE FUNCTION pause() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_advisory_xact_lock(1); RETURN " +
 		"NULL; END $$")
 	w.audit.exec("CREATE TRIGGER pause AFTER INSERT ON api_keys FOR EACH ROW EXECUTE FUNCTION pause()")

@@ -101,7 +101,7 @@ func TestWhatWasRefusedIsNotRemembered(t *testing.T) {
 	})
 }
 
-// However many ask at once under one key, one of them does it and all have its answer.
+// Of many concurrent requests with one key, one makes the change, and all get its answer.
 func TestManyAtOnceUnderOneKey(t *testing.T) {
 	t.Parallel()
 	const askers = 50

@@ -38,7 +38,7 @@ func TestChangeOutsideItsStoreIsRefusedByTheHooks(t *testing.T) {
 	})
 }
 
-// What no JSON can say, and which of two refusals comes first; server/conformance has every other rule.
+// Changes that no JSON can express, and the order of two refusals; server/conformance tests every other rule.
 func TestChangesOfTypedCallers(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {

@@ -22,7 +22,7 @@ type Options struct {
 	// PublicURL is the address to which the slug of a store without an address of its own is appended. Empty means
 	// DefaultPublicURL.
 	PublicURL string
-	// Buckets are those of this installation: each store that CreateStore makes is in one of them.
+	// Buckets are the installation's buckets: CreateStore puts each store into one of them.
 	Buckets tenant.Buckets
 }
 

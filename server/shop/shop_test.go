@@ -12,7 +12,7 @@ import (
 	"go.storefront.example/server/webhooks"
 )
 
-// rules are what can be done to a store through one server.
+// rules are the operations on a store through one server.
 type rules struct {
 	*shop.Shop
 	*webhooks.Webhooks
@@ -25,7 +25,7 @@ func newRules(t *testing.T, d *db.DB, o shop.Options) *rules {
 	return &rules{shop.New(d, o), webhooks.New(d, webhooks.Options{Secrets: seal.NewKeyring(key)})}
 }
 
-// bench is the rules with one open store, whose context is that of a key called "tests".
+// bench is the rules with one open store. Its context acts as a key called "tests".
 type bench struct {
 	shoptest.Bench
 	*webhooks.Webhooks

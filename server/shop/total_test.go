@@ -17,7 +17,7 @@ import (
 	"go.storefront.example/server/validate"
 )
 
-// A total past 2^53-1 is no number to a caller in JavaScript, and past 2^63 none to the database.
+// JavaScript cannot read a total above 2^53-1 exactly, and the database cannot store one above 2^63-1.
 func TestAPaymentThatTakesATotalTooFarIsRefused(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
@@ -65,7 +65,7 @@ func TestAPaymentThatTakesATotalTooFarIsRefused(t *testing.T) {
 		require.Equal(t, int64(validate.MaxAmount), l.GetPaidAmount())
 		require.EqualValues(t, 2, l.GetPaidCount())
 
-		// A refund makes room.
+		// After a refund the total has room again.
 		_, err = b.RefundOrder(b.Ctx, first.GetId())
 		require.NoError(t, err)
 		pay(b.Buy("ada@example.com", one.GetId(), "").GetId())

@@ -51,8 +51,9 @@ type batch[R any] struct {
 
 func (b *batch[R]) base() *batch[R] { return b }
 
-// sort separates new rows from those that the store has, and returns the latter. It matches by id and, for updates, by the
-// unique values in the columns. It refuses ids of other stores and skips rows that repeat an earlier row's id.
+// sort separates new rows from rows that the store has, and returns the latter. It finds a row by its id and, if rows are to
+// be updated, by the unique values in the columns. It refuses ids of other stores and skips rows that repeat an earlier row's
+// id.
 func (b *batch[R]) sort(ctx context.Context, tx *ent.Tx, table string, columns ...string) (there []row[R], err error) {
 	var names []string
 	for _, l := range b.rows {
@@ -120,7 +121,7 @@ func (b *batch[R]) claim(problem string) {
 	b.fresh = left
 }
 
-// update changes rows of the store, which are locked, to the values in the batch.
+// update changes locked rows of the store to the values in the batch.
 func update[R any, T comparable](b *batch[R], there []row[R], locked []T, idOf func(T) uuid.UUID, change func(row[R], T) (T, error)) error {
 	rows := map[uuid.UUID]T{}
 	for _, r := range locked {
@@ -213,7 +214,7 @@ func (b *batch[R]) hold(ctx context.Context, tx *ent.Tx, table, column string, n
 	return nil
 }
 
-// dated sets a missing time to otherwise.
+// dated sets a missing time to another time.
 func dated(at *time.Time, otherwise time.Time) {
 	if at.IsZero() {
 		*at = otherwise

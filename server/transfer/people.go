@@ -16,7 +16,7 @@ import (
 // two are one customer if they share the id or the e-mail, or if they share the phone and at least one has no e-mail. It stores
 // hashes, because a file may have any number of rows.
 type People struct {
-	// All has everyone, even persons who turned out to be another one.
+	// All has everyone, including persons who turned out to be the same customer as another.
 	All  []Person
 	seed maphash.Seed
 	of   map[uint64]int // from the hash of an id, an e-mail or a phone to an index in All
@@ -29,7 +29,7 @@ type Person struct {
 	Row, Line              int
 	// Label names a customer of the store for a reader, and Key is the customer's id. Both are empty for a person from a row.
 	Label, Key string
-	// Into is the index of the person that this one turned out to be, or this one's own.
+	// Into is the person's own index or, if the person turned out to be the same customer as another, the other's index.
 	Into int
 }
 
@@ -103,8 +103,8 @@ type Match struct {
 	// Who is the index of the person, or Nobody for a new one; Field is the field that matched: id, email or phone.
 	Who   int
 	Field string
-	// ID is the index of the person with the row's id, or Nobody. Alias is set instead if that id is only a row's id for a
-	// person, which the store does not have.
+	// ID is the index of the person with the row's id, or Nobody. If that id occurs only in a row, and the store has no such
+	// customer, Alias has the index instead.
 	ID, Alias int
 	// Owner is the index of another person who has the row's phone, or Nobody.
 	Owner int
@@ -112,8 +112,8 @@ type Match struct {
 	Joins bool
 }
 
-// Find returns which person a row's customer is. emailFirst, for orders, matches the e-mail before the id, because e-mails are
-// what other files and forms have of a buyer. Rows of customers match the id first, because a row may change the e-mail.
+// Find returns which person a row's customer is. emailFirst, for orders, matches the e-mail before the id, because other
+// files and forms identify a buyer by the e-mail. Rows of customers match the id first, because a row may change the e-mail.
 func (p *People) Find(c Contact, emailFirst bool) Match {
 	id, email, phone := p.At("id", c.ID), p.At("email", c.Email), p.At("phone", c.Phone)
 	m := Match{Who: Nobody, ID: id, Owner: Nobody, Alias: Nobody}
@@ -181,8 +181,8 @@ func (p *People) Name(field, text string, place int) {
 	p.undo = append(p.undo, func() { delete(p.of, key) })
 }
 
-// Join makes one person of two. It keeps the store's, or else the first of the file. It returns the indexes of both, and
-// whether the kept person gets new fields.
+// Join makes one person of two. It keeps the person who is in the store, or else the earlier one in the file. It returns the
+// indexes of both, and whether the kept person gets new fields.
 func (p *People) Join(a, b int) (kept, gone int, gets bool) {
 	kept, gone = a, b
 	if !p.All[kept].Stored() && (p.All[gone].Stored() || p.All[gone].Row < p.All[kept].Row) {

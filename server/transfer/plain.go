@@ -69,7 +69,8 @@ func (p *problems) plainValue(field string, m protoreflect.Message, fd protorefl
 	}
 }
 
-// maxRunesOf returns the maximum length that the request for a field declares, or without one the longest text's.
+// maxRunesOf returns the maximum length that the request for a field declares. If it declares none, it returns
+// validate.MaxDescriptionRunes.
 func maxRunesOf(fd protoreflect.FieldDescriptor) int {
 	for _, of := range []string{"storefront.admin.v1", "storefront.v1"} {
 		name := fmt.Sprintf("%s.Create%sRequest.%s", of, fd.ContainingMessage().Name(), fd.Name())
@@ -80,7 +81,7 @@ func maxRunesOf(fd protoreflect.FieldDescriptor) int {
 	return validate.MaxDescriptionRunes
 }
 
-// fillPlain sets the columns of a new row that its message has fields for and that are not set yet.
+// fillPlain sets those columns of a new row that are not set yet and for which its message has a field.
 func fillPlain(m ent.Mutation, of proto.Message, row any) error {
 	fields := of.ProtoReflect().Descriptor().Fields()
 	for column, value := range columnsOf(row) {

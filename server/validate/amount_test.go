@@ -10,7 +10,7 @@ import (
 	"go.storefront.example/server/validate"
 )
 
-// Amounts are read in the ways that people, shops and spreadsheets write them, and refused if that leaves two meanings.
+// Amounts are read as people, shops and spreadsheets write them, and refused if they have two meanings.
 func TestAmounts(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct {
@@ -155,7 +155,7 @@ func TestCurrencySigns(t *testing.T) {
 	}
 }
 
-// What FormatAmount writes is read as the same amount, unless it is the one form that has two meanings.
+// ParseAmount reads what FormatAmount writes as the same amount, unless the text has two meanings.
 func TestAWrittenAmountIsReadAsItself(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

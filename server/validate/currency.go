@@ -23,7 +23,8 @@ func (p *Problems) Currency(field, value string) string {
 	return code
 }
 
-// listed returns the currency, or, for one that was withdrawn after stores used it, a current one with as many decimals: two.
+// listed returns the currency itself if it is current. For one that was withdrawn after stores used it, it returns a current
+// one with two decimals, which a withdrawn currency also has.
 func listed(code string) string {
 	if IsCurrency(code) {
 		return code

@@ -45,8 +45,8 @@ func answered(t *testing.T, schema, field string) *regexp.Regexp {
 const around = " \t\n\u00a0\u00ad\u0600\u061c\u1680\u180e\u2003\u200b\u200d\u200f\u2028\u202a\u202c\u202f\u205f\u2060\u2065\u2066\u2069" +
 	"\u3000\ufe0f\ufeff\r\v\x00\x7f\u0085"
 
-// drawn draws texts that are nearly of a form: parts, one of each list, of which some are left out, twice, or with a
-// character of around beside them.
+// drawn draws texts that nearly have a form. Each has one of each list in parts; some parts are missing, repeated, or next to
+// a character of around.
 func drawn(parts ...[]string) *rapid.Generator[string] {
 	characters := rapid.SampledFrom([]rune(around))
 	return rapid.Custom(func(t *rapid.T) string {
@@ -72,17 +72,17 @@ func drawn(parts ...[]string) *rapid.Generator[string] {
 	})
 }
 
-// What the rules take, the document's patterns match: a client that is made from the document sends every text that the
-// service takes, and reads every text that it stores. Where a pattern can say all of a rule, it refuses the rest too.
+// The document's patterns match every text that the rules accept, and every text that is stored. So a client made from the
+// document can send and read them all. If a pattern can express a rule completely, it also refuses what the rule refuses.
 func TestTheDocumentsPatternsMatchWhatTheRulesTake(t *testing.T) {
 	t.Parallel()
 	taken := map[string]int{}
 	for name, row := range map[string]struct {
 		texts      *rapid.Generator[string]
 		sent, kept *regexp.Regexp
-		// read returns what is stored of a text that is taken.
+		// read returns the stored form of an accepted text.
 		read func(text string) (stored string, ok bool)
-		// all is whether the patterns say all of the rule.
+		// all is true if the patterns express the whole rule.
 		all bool
 	}{
 		"e-mail": {
@@ -154,7 +154,7 @@ func value(text *string) string {
 	return *text
 }
 
-// The patterns refuse what a person may paste with an address, inside it.
+// The pattern refuses spaces and invisible characters inside an e-mail address.
 func TestThePatternOfEmailsRefusesSpacesAndMarks(t *testing.T) {
 	t.Parallel()
 	pattern := sent(t, "storefront.v1.CreateCustomerRequest.email")

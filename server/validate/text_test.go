@@ -8,7 +8,7 @@ import (
 	"go.storefront.example/server/validate"
 )
 
-// A form or a header may bring bytes that are no text, which a database or a message would refuse later.
+// A form or a header may contain bytes that are not UTF-8, which a database or a message would refuse later.
 func TestTextIsUTF8(t *testing.T) {
 	t.Parallel()
 	for text, problem := range map[string]string{

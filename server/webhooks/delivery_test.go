@@ -214,7 +214,7 @@ func TestResendSinceTakesWhatCameWhileAWebhookWasDisabled(t *testing.T) {
 		require.Equal(t, 2, job.Resent)
 		require.Equal(t, 2, dbtest.Count(t, d, "deliveries WHERE webhook_id = $1", w.ID))
 
-		// A moment between two milliseconds counts as the later one, which the first event is before.
+		// A time between two milliseconds counts as the later one, and so excludes the first event.
 		first := d.Client().Event.Query().Order(event.ByCreatedAt(), event.ByID()).FirstX(b.Ctx)
 		job, err = b.ResendSince(b.Ctx, w.ID.String(), first.CreatedAt.Add(time.Nanosecond))
 		require.NoError(t, err)

@@ -105,8 +105,8 @@ func (w *Webhooks) SendWaiting(ctx context.Context, webhookID string) (sent int,
 	return sent, nil
 }
 
-// deliver locks a webhook and adds a delivery of the event that the function which returns. It refuses with webhook_not_found,
-// webhook_disabled and as which does.
+// deliver locks a webhook and adds a delivery of an event, which the function which returns. It refuses with
+// webhook_not_found, webhook_disabled and as that function does.
 func (w *Webhooks) deliver(ctx context.Context, webhookID string,
 	which func(ctx context.Context, tx *ent.Tx, row *ent.Webhook) (eventID uuid.UUID, eventType string, err error),
 ) (queue.Entry, error) {

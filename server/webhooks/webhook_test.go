@@ -132,7 +132,7 @@ func TestAStoreHasAtMostFiveWebhooks(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
 		b := newBench(t, d, sealing(t))
-		// Many rounds: two creations that count at the same time are rare.
+		// The test runs many rounds, because two creations rarely count at the same time.
 		for round := range 20 {
 			b.Ctx = b.NewStore("shop-" + strconv.Itoa(round))
 			var group sync.WaitGroup
@@ -201,7 +201,7 @@ func TestWebhookChanges(t *testing.T) {
 		require.Contains(t, string(entries[len(entries)-1].Changes),
 			`"url":{"from":"https://receiver.example.com/hooks","to":"https://b.example.com"}`)
 
-		// It fails; then a person disables it; enabling starts clean.
+		// A webhook that failed is disabled by a person; enabling it clears its failures.
 		since := d.Now().Add(-time.Hour)
 		require.NoError(t, hook.WithTx(b.Ctx, d, func(ctx context.Context, tx *ent.Tx) error {
 			return tx.Webhook.UpdateOneID(w.ID).SetFailingSince(since).Exec(ctx)
@@ -238,7 +238,7 @@ func TestWebhookChanges(t *testing.T) {
 	})
 }
 
-// Whatever names a webhook names one of the store.
+// Every method that names a webhook finds only webhooks of its store.
 func TestWebhooksOfAnotherStoreAreNotThere(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
@@ -277,8 +277,7 @@ func TestWebhooksOfAnotherStoreAreNotThere(t *testing.T) {
 	})
 }
 
-// What waits for a webhook ends with it, in the same transaction: a change that fails cancels
-// nothing.
+// Disabling or deleting a webhook cancels its waiting deliveries in the same transaction: a change that fails cancels none.
 func TestDisablingAndDeletingCancelWhatWaits(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {

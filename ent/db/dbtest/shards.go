@@ -40,7 +40,7 @@ func NewShards(t testing.TB, d *db.DB) *Shards {
 				"REMAINDER %[2]d)", table, n))
 		}
 	}
-	// Plan without parameter values, so that a shard is left out of a plan only if it is for every store.
+	// Plan without parameter values. Then PostgreSQL omits a shard from a plan only if it would for every store.
 	shards.exec("SET search_path = shards, public; SET plan_cache_mode = force_generic_plan")
 	return shards
 }
@@ -53,8 +53,8 @@ func (s *Shards) exec(statement string) {
 
 var shardName = regexp.MustCompile(`_shard\d$`)
 
-// Crossed plans a statement and returns, in alphabetical order, the distributed tables whose shards it reads all, because it
-// does not restrict them to the store of a parameter.
+// Crossed plans a statement and returns the distributed tables of which the plan reads all shards, in alphabetical order. The
+// statement does not restrict these tables to the store of a parameter.
 func (s *Shards) Crossed(statement string) []string {
 	s.t.Helper()
 	ctx := context.Background()

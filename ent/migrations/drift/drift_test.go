@@ -10,7 +10,7 @@ import (
 	"go.storefront.example/ent/migrations/drift"
 )
 
-// A column is added to a table as it stands, because one that is built anew would lose its triggers and the store in its keys.
+// A column is added to the existing table, because rebuilding the table would lose its triggers and the store in its keys.
 func TestAColumnIsAddedToTheTableThatIsThere(t *testing.T) {
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
 		missing, err := drift.Missing(t.Context(), d)
@@ -30,7 +30,7 @@ func TestAColumnIsAddedToTheTableThatIsThere(t *testing.T) {
 	})
 }
 
-// What only a new table could have is left to a person.
+// A change that needs a rebuilt table is refused, and left to a person.
 func TestATableThatWouldBeBuiltAnewIsNamed(t *testing.T) {
 	d := dbtest.New(t, dbtest.SQLite, db.Config{})
 	_, err := d.Writer().ExecContext(t.Context(), "PRAGMA writable_schema = ON; UPDATE sqlite_schema "+

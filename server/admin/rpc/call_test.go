@@ -25,7 +25,7 @@ import (
 	"go.storefront.example/server/limit"
 )
 
-// post calls a method in Connect's JSON without a client, and returns the answer and its refusal.
+// post calls a method in Connect's JSON without a client library, and returns the answer and its refusal.
 func (b *bench) post(method, body string, headers ...string) (*http.Response, []byte, *storefrontv1.Error) {
 	b.Helper()
 	r, err := http.NewRequestWithContext(b.Context(), http.MethodPost, b.url+"/storefront.admin.v1."+method, strings.NewReader(body))
@@ -163,7 +163,7 @@ func TestRefusalsComeAsTheyAre(t *testing.T) {
 	}
 }
 
-// order records an order of the bench's store.
+// order creates an order in the bench's store.
 func (b *bench) order() string {
 	b.Helper()
 	p, err := b.operator.CreateProduct(b.Context(), &adminv1.CreateProductRequest{Store: "s", Title: "P", PriceAmount: new(int64(5)),
@@ -176,7 +176,7 @@ func (b *bench) order() string {
 	return o.GetId()
 }
 
-// In JSON the names that are present are what is changed, and null clears.
+// In JSON, the fields that are present are changed, and null clears a field.
 func TestTheNamesInJSONAreTheChange(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, dbtest.SQLite, db.Config{})
@@ -242,7 +242,7 @@ func TestTheJournalNamesTheMember(t *testing.T) {
 	})
 }
 
-// The line of a call names its events, and contains nothing of its input.
+// A call's log line names its events, and contains nothing of its input.
 func TestTheLogTellsWhatACallCaused(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, dbtest.SQLite, db.Config{})
@@ -266,7 +266,7 @@ func TestTheLogTellsWhatACallCaused(t *testing.T) {
 	require.NotContains(t, b.log.String(), "a@example.com")
 }
 
-// What is no method is refused in the protocol, and its address is not logged.
+// An unknown method is refused in the call's protocol, and its address is not logged.
 func TestAnUnknownMethodIsNotLoggedAsItCame(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, dbtest.SQLite, db.Config{})
@@ -278,7 +278,7 @@ func TestAnUnknownMethodIsNotLoggedAsItCame(t *testing.T) {
 	require.Contains(t, b.log.String(), `"route":"unmatched"`)
 }
 
-// Calls wait for a slot, and are refused when none comes; who has no token needs none.
+// Calls wait for a slot, and are refused if none becomes free. A call without a token is refused without a slot.
 func TestCallsWaitForASlot(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, dbtest.SQLite, db.Config{})

@@ -71,7 +71,7 @@ func (b *bench) forget(customer string) *adminv1.Forgetting {
 	return receipt
 }
 
-// goOn forgets a customer as was begun.
+// goOn continues an erasure that was begun.
 func (b *bench) goOn(customer string) {
 	b.Helper()
 	for finished := false; !finished; {
@@ -81,7 +81,7 @@ func (b *bench) goOn(customer string) {
 	}
 }
 
-// wait makes deliveries that wait, of all events of the store.
+// wait adds a waiting delivery of each event of the store.
 func (b *bench) wait() {
 	b.Helper()
 	now := b.db.Now()
@@ -94,8 +94,8 @@ func (b *bench) wait() {
 	}
 }
 
-// A customer who was forgotten, named again by somebody's program, and forgotten again is gone, as after the first time: also
-// where a name is the e-mail that a forgotten customer has.
+// A customer may be erased, named again by somebody's program, and erased again. Each erasure is complete, even if the new
+// name is an erased customer's e-mail.
 func TestACustomerIsForgottenAsOftenAsAsked(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
@@ -126,7 +126,7 @@ func TestACustomerIsForgottenAsOftenAsAsked(t *testing.T) {
 	})
 }
 
-// A name that says that its customer is forgotten keeps nothing from being forgotten.
+// A customer is erased even if the name looks like that of an erased customer.
 func TestAMarkerOfACallerKeepsNothing(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
@@ -144,7 +144,7 @@ func TestAMarkerOfACallerKeepsNothing(t *testing.T) {
 	})
 }
 
-// The notes of a customer's orders go with the name: an order that is paid while its customer is being forgotten shows neither.
+// The notes of a customer's orders are erased with the name: an order that is paid during the erasure shows neither.
 func TestANoteIsForgottenWithTheName(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
@@ -181,7 +181,8 @@ func TestANoteIsForgottenWithTheName(t *testing.T) {
 	})
 }
 
-// A customer with very many notes loses those of orders that may still send an event at once, and the others in steps.
+// If a customer has very many notes, those of orders that may still send an event are erased at once, and the others in
+// steps.
 func TestManyNotesAreForgottenInSteps(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
@@ -208,14 +209,14 @@ func TestManyNotesAreForgottenInSteps(t *testing.T) {
 	})
 }
 
-// What comes while a customer is being forgotten is forgotten before there is a receipt.
+// Data that is added during an erasure is erased before the receipt is made.
 func TestWhatComesBeforeTheReceiptIsForgotten(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
 		b := newBenchOn(t, d)
 		customer := b.newCustomer("Awa Quagliotti", "awa.quagliotti@mail.example", "")
 		order := b.newOrder(customer, "Quagliotti", "1")
-		for n := range 4 { // one more of the steps each time; the next would make the receipt
+		for n := range 4 { // each time one step more; the next step would make the receipt
 			_, err := b.operator.ForgetCustomer(t.Context(), &adminv1.ForgetCustomerRequest{Id: customer})
 			require.NoError(t, err)
 			for range n {
@@ -236,7 +237,7 @@ func TestWhatComesBeforeTheReceiptIsForgotten(t *testing.T) {
 	})
 }
 
-// The journals of an old export that are imported while a customer is being forgotten are forgotten before there is a receipt.
+// If the journals of an old export are imported during an erasure, they are erased before the receipt is made.
 func TestAnImportBeforeTheReceiptIsForgotten(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
@@ -248,7 +249,7 @@ func TestAnImportBeforeTheReceiptIsForgotten(t *testing.T) {
 			lines[transfer.Kind(in.GetKind())] += in.GetLines()
 			return nil
 		}))
-		for n := range 4 { // one more of the steps each time; the next would make the receipt
+		for n := range 4 { // each time one step more; the next step would make the receipt
 			_, err := b.operator.ForgetCustomer(t.Context(), &adminv1.ForgetCustomerRequest{Id: customer})
 			require.NoError(t, err)
 			for range n {
@@ -269,8 +270,8 @@ func TestAnImportBeforeTheReceiptIsForgotten(t *testing.T) {
 	})
 }
 
-// Texts that callers chose name a customer however people write: other cases and marks, decomposed letters, a former e-mail,
-// a phone as it is dialled at home.
+// The customer is found in texts that callers chose, however they are written: other cases and punctuation, decomposed
+// letters, a former e-mail, a phone as dialled within the country.
 func TestACustomerIsFoundInTextsHoweverTheyAreWritten(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
@@ -319,7 +320,8 @@ func TestACustomerIsFoundInTextsHoweverTheyAreWritten(t *testing.T) {
 	})
 }
 
-// A refused request that a server had noted before its sender's customer was forgotten, and writes afterwards, names nothing.
+// A server may note a refused request before the sender's customer is erased, and write it afterwards. The written row does
+// not name the customer.
 func TestARefusalThatIsWrittenLateNamesNobody(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
@@ -339,8 +341,7 @@ func TestARefusalThatIsWrittenLateNamesNobody(t *testing.T) {
 	})
 }
 
-// Rows that no change of this service wrote, as an older import may have left them, keep nobody from being forgotten: what
-// cannot be read goes whole.
+// Unreadable rows, which an older import may have left, do not stop an erasure: they are replaced whole.
 func TestRowsThatCannotBeReadAreForgottenWhole(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {

@@ -30,7 +30,7 @@ var (
 	steps     = flag.Int("steps", 150, "how many steps such a history has")
 )
 
-// sign is what each value of a customer holds, and no other text: a number, by which its owner is found.
+// sign is a number in each value of a customer, and in no other text. It identifies the customer.
 var sign = regexp.MustCompile(`(?i)zq(\d+)x|6700(\d{5})`)
 
 // history is a store with customers who are changed and forgotten in any order.
@@ -38,7 +38,7 @@ type history struct {
 	*bench
 	rand      *rand.Rand
 	customers []string
-	// bystander is a customer who bears the others' names and is never forgotten; it has so many events.
+	// bystander is a customer with the others' names who is never erased; events is how many events it has.
 	bystander string
 	events    int
 	// owners are the customers by the numbers of their signs.
@@ -48,9 +48,9 @@ type history struct {
 	done   int // receipts that were checked
 }
 
-// Customers are named, order, pay, are imported, looked for, delivered and forgotten in random order, and bear names that say that
-// they are forgotten. After each receipt no byte of the database has anything that its customer ever had; the events of
-// others stay.
+// Customers are created, order, pay, are imported, searched for, delivered and erased in random order; some have names that
+// look erased. After each receipt no byte of the database has any value that the customer ever had. The events of other
+// customers stay.
 func TestAnyHistoryIsForgotten(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
@@ -93,7 +93,7 @@ func (h *history) new(owner string) string {
 	return number
 }
 
-// text makes a text of a customer's, now and then one that looks as if it were forgotten, or needs escapes.
+// text makes a text of a customer. Some texts look erased, or need escapes.
 func (h *history) text(owner string) string {
 	value := "Zq" + h.new(owner) + "x"
 	return []string{"Awa " + value, "É. " + value, "\"<" + value + ">\\ & \u2028", "E\u0301lodie " + value,
@@ -102,7 +102,7 @@ func (h *history) text(owner string) string {
 
 func (h *history) phone(owner string) string { return "+2376700" + h.new(owner) }
 
-// refusedOrDone takes a refusal for an answer.
+// refusedOrDone accepts success and refusals, and fails the test for other errors.
 func (h *history) refusedOrDone(err error) {
 	h.Helper()
 	if err != nil {
@@ -189,7 +189,7 @@ func (h *history) importUpdate(customer string) {
 	h.refusedOrDone(err)
 }
 
-// deliver makes deliveries that wait or have ended, whose receiver repeats what it was sent.
+// deliver makes waiting and finished deliveries, in which the receiver's answer repeats the payload.
 func (h *history) deliver(string) {
 	now := h.db.Now()
 	for _, event := range h.db.Client().Event.Query().AllX(h.Context()) {
@@ -230,7 +230,7 @@ func (h *history) takeExport(string) {
 	}))
 }
 
-// sweepAndImport deletes old rows of customers as time does, and imports the last export, which brings some back.
+// sweepAndImport deletes old rows of customers, as retention does, and imports the last export, which restores some.
 func (h *history) sweepAndImport(string) {
 	for _, event := range h.db.Client().Event.Query().AllX(h.Context()) {
 		if h.rand.IntN(3) == 0 && !strings.Contains(string(event.Payload), h.bystander) {
@@ -299,8 +299,8 @@ func (h *history) forgetOne(customer string) {
 	require.Equal(h, h.events, events, "the bystander's")
 }
 
-// Orders are paid, fail, are refunded and are delivered again at the same time as their customer is forgotten: no event that is
-// written meanwhile, and no answer, has anything of the customer.
+// Orders are paid, fail, are refunded and are delivered again while their customer is erased. No event or answer that is
+// written meanwhile has the customer's values.
 func TestACustomerIsForgottenWhileOrdersMove(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {

@@ -25,7 +25,7 @@ import (
 	"go.storefront.example/server/apierr"
 )
 
-// What names the buyer, also as it was before a change; each in what is looked for.
+// The customer's values before and after a change; each is searched for.
 const (
 	buyerName, oldName   = "Zéphyrine Quagliotti", "Zephyrine Qvist"
 	buyerEmail, oldEmail = "zephyrine.q@mail.example", "qvist.zephyrine@old.example"
@@ -134,7 +134,7 @@ func (b *bench) buyer(events int) (customer *storefrontv1.Customer, order *store
 	return customer, order
 }
 
-// others makes so many customers that rows move between pages of the file.
+// others makes n customers, enough that rows move between pages of the file.
 func (b *bench) others(n int) {
 	b.Helper()
 	for i := range n {
@@ -150,8 +150,8 @@ func (b *bench) others(n int) {
 	}
 }
 
-// No byte of the database names a customer who was forgotten, and no line of the log. Amounts, references and dates stay, and
-// what happens later shows no more.
+// After an erasure no byte of the database and no log line names the customer. Amounts, references and dates stay. Later
+// changes show no more.
 func TestAForgottenCustomerIsInNoByte(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
@@ -212,7 +212,7 @@ func TestAForgottenCustomerIsInNoByte(t *testing.T) {
 		require.Equal(t, hook.Forgotten, events.GetEvents()[0].GetPayload())
 		require.Empty(t, traces(t, d, buyerStrings...))
 
-		// An old file does not bring the customer back, whether it changes what is there or not.
+		// An import of an old file does not restore the customer, with or without updates.
 		for _, update := range []bool{false, true} {
 			answer, err := client.ImportCustomers(t.Context(), &adminv1.ImportCustomersRequest{
 				Store: "s", Options: &adminv1.ImportOptions{Update: update},

@@ -138,7 +138,8 @@ func TestTokensAreLongAndPrintable(t *testing.T) {
 	}
 }
 
-// A listener without a token sends no secrets, and none sends them on behalf of a member; everything else of an export it does.
+// A listener without a token sends no secrets, and a listener with one sends none on behalf of a member. Both send the rest
+// of an export.
 func TestSecretsNeedTheOperatorsToken(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, dbtest.SQLite, db.Config{})

@@ -46,7 +46,7 @@ type bench struct {
 	url      string
 	log      *dbtest.Log
 	slots    *limit.Slots
-	product  string // of newOrder
+	product  string // the product of newOrder
 }
 
 func newBench(t *testing.T, database string, config db.Config) *bench {
@@ -54,7 +54,7 @@ func newBench(t *testing.T, database string, config db.Config) *bench {
 	return newBenchOn(t, dbtest.New(t, database, config))
 }
 
-// benchSlots is how many calls are carried out at a time.
+// benchSlots is how many calls run at a time.
 const benchSlots = 16
 
 func newBenchOn(t *testing.T, d *db.DB) *bench {

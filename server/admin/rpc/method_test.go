@@ -32,8 +32,8 @@ func procedures(t *testing.T) (all []protoreflect.MethodDescriptor) {
 	return all
 }
 
-// Every method is served in every protocol: an empty request, whose bytes are those of any empty message, is answered or
-// refused by its rules. What the methods do is tested in server/admin, and through the commands of cmd/storefront.
+// Every method is served in every protocol: an empty request is answered, or refused by the method's rules. server/admin and
+// the commands of cmd/storefront test what the methods do.
 func TestEveryMethod(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, dbtest.SQLite, db.Config{})

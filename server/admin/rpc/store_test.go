@@ -25,8 +25,8 @@ import (
 	"go.storefront.example/server/apierr"
 )
 
-// rowOf is the kind of row that a field of a request names, by the method's service and the field, with the method before it
-// where it differs.
+// rowOf maps a request's field that names a row to the kind of the row. The key has the service and the field, with the
+// method in front where methods differ.
 var rowOf = map[string]string{
 	"ProductService.id": "product", "FindProduct.name": "product",
 	"CustomerService.id": "customer", "FindCustomer.name": "customer", "ContinueForgetting.id": "forgotten",
@@ -39,12 +39,13 @@ var rowOf = map[string]string{
 	"EventService.id":            "event", "DashboardService.id": "session",
 }
 
-// notNamed are fields that look as if they named a row, with the reason why the request finds none by them.
+// notNamed are fields that look as if they named a row but do not, each with the reason.
 var notNamed = map[string]string{
 	"ListActivity.resource_id": "chooses entries of the named store's journal, also about what is gone",
 }
 
-// rest is what a request needs besides the row that a field names and the store, which has the other rows.
+// rest returns a request's other required fields, besides the store and the field that names a row. own are the other rows of
+// the store.
 func rest(b *bench, named string, own map[string]string) proto.Message {
 	item := []*adminv1.CreateOrderRequest_Item{{ProductId: own["product"], Quantity: 1}}
 	switch named {
@@ -101,7 +102,7 @@ func newRows(b *bench, store string) map[string]string {
 // naming is a method's field that names a row.
 type naming struct {
 	method protoreflect.MethodDescriptor
-	fields []protoreflect.FieldDescriptor // the last one in the messages of those before it
+	fields []protoreflect.FieldDescriptor // path to the field through nested messages
 	kind   string
 }
 
@@ -131,8 +132,8 @@ func (n naming) request(b *bench, store, id string, own map[string]string) proto
 	return in
 }
 
-// namings are all fields by which methods name rows. It fails for a field that is in no table, and for a request that names a
-// row and cannot name the row's store.
+// namings returns all fields by which methods name rows. The test fails if a field is in no table, or if a request names a
+// row but cannot name the row's store.
 func namings(t *testing.T) (all []naming) {
 	t.Helper()
 	used := map[string]bool{}
@@ -202,8 +203,8 @@ func contents(t *testing.T, d *db.DB) map[string]string {
 	return all
 }
 
-// A store that a request names holds: every method that names a row finds no row of another store and no store that does not
-// exist, and changes nothing, in this process and over the network.
+// A store that a request names limits the request to its rows: with another store, or one that does not exist, no method
+// finds the row, and none changes anything, in this process and over the network.
 func TestANamedStoreHolds(t *testing.T) {
 	t.Parallel()
 	all := namings(t)
@@ -230,7 +231,7 @@ func TestANamedStoreHolds(t *testing.T) {
 			for face := range faces {
 				ids := []string{others[n.kind], strings.ToUpper(others[n.kind]), uuid.NewString()}
 				if n.name() == "ListDeliveries.webhook_id" {
-					ids = ids[:2] // any other id may be that of a webhook that is deleted, of which the store has no delivery
+					ids = ids[:2] // any other id may be that of a deleted webhook without deliveries
 				}
 				for _, id := range ids {
 					code := call(face, n, "s", id)

@@ -18,7 +18,7 @@ import (
 	"go.storefront.example/server/apierr"
 )
 
-// What is too large or malformed Connect refuses.
+// Connect refuses messages that are too large or malformed.
 func TestMessagesAreBounded(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, dbtest.SQLite, db.Config{})

@@ -29,7 +29,7 @@ import (
 type watcher struct {
 	*testing.T
 	events   chan *adminv1.Event
-	position *timestamppb.Timestamp // of the newest answer, once the stream has ended
+	position *timestamppb.Timestamp // the position in the newest answer, set when the stream has ended
 	ended    chan error
 	stop     context.CancelFunc
 }
@@ -80,7 +80,7 @@ func (w *watcher) next() *adminv1.Event {
 	return nil
 }
 
-// end closes the stream and returns where to go on.
+// end closes the stream and returns the position to continue from.
 func (w *watcher) end() *timestamppb.Timestamp {
 	w.Helper()
 	w.stop()
@@ -131,7 +131,7 @@ func TestWatchEvents(t *testing.T) {
 			require.Equal(t, kept.GetPayload(), some.next().GetPayload(), "as it is kept")
 			some.end()
 
-			// What happens between two streams is sent by the second, which may repeat the first.
+			// The second stream sends what happened between the two streams, and may repeat events of the first.
 			position := all.end()
 			missed := b.ping()
 			again := b.watch(&adminv1.WatchEventsRequest{Store: "s", Since: position})
@@ -139,10 +139,10 @@ func TestWatchEvents(t *testing.T) {
 			for !seen[missed] {
 				seen[again.next().GetId()] = true
 			}
-			delete(seen, before) // it may be of the very millisecond in which the first stream began
-			delete(seen, late)   // it is of before that, unless that was seconds ago
+			delete(seen, before) // it may have the same millisecond as the start of the first stream
+			delete(seen, late)   // it is older than the start, but perhaps only by seconds
 			require.Equal(t, map[string]bool{published.GetId(): true, created.GetId(): true, ping: true, missed: true}, seen)
-			ahead := b.event(-10 * time.Minute) // of a server whose clock was ahead
+			ahead := b.event(-10 * time.Minute) // from a server whose clock is ahead
 			require.Equal(t, ahead, again.next().GetId())
 			next := b.ping()
 			require.Equal(t, next, again.next().GetId(), "after one from the future")
@@ -151,7 +151,7 @@ func TestWatchEvents(t *testing.T) {
 	}
 }
 
-// event writes an event of so long ago, as a transaction does that commits late, and returns its id.
+// event writes an event with an older time, as a transaction that commits late does, and returns its id.
 func (b *bench) event(ago time.Duration) string {
 	b.Helper()
 	at := b.db.Now().Add(-ago)

@@ -97,7 +97,7 @@ func TestWhatTheReadmeShowsToCallersStandsInTheGuide(t *testing.T) {
 	}
 }
 
-// The recipes with a standard library alone are the guide's, after the comment that introduces them.
+// The recipes that use only a standard library are the guide's blocks, after the comment that introduces them.
 func TestTheReceiversOfTheGuideAreRecipes(t *testing.T) {
 	t.Parallel()
 	for file, comment := range map[string]string{"webhook/recipes/net_http/main.go": "\n", "python/recipes/http_server.py": "\n\n"} {
@@ -109,7 +109,7 @@ func TestTheReceiversOfTheGuideAreRecipes(t *testing.T) {
 	}
 }
 
-// The steps depend on each other: the shell's make the event whose delivery the others verify.
+// The steps depend on each other: the shell blocks cause the event whose delivery the other blocks verify.
 func TestTheGuideRuns(t *testing.T) {
 	t.Parallel()
 	all := guide(t)
@@ -135,7 +135,7 @@ func TestTheGuideRuns(t *testing.T) {
 	t.Run("a delivery, in PHP", func(t *testing.T) { verifyInPHP(t, all, dev, hook) })
 	t.Run("in Go", func(t *testing.T) { runGo(t, all, dev, hook) })
 	t.Run("in TypeScript", func(t *testing.T) { runTypeScript(t, all, dev, hook) })
-	// A key of their own, because of the limit of a minute.
+	// The readers get their own key, because a key may make only 120 requests a minute.
 	var made struct{ Key string }
 	dev.Operate(t, &made, "key", "create", "--store", "demo", "--name", "guide", "--expires", "30d", "--scopes",
 		"store:read,products:write,orders:read,customers:write,payment_links:write")
@@ -194,8 +194,8 @@ func (h *hook) wait(t *testing.T) {
 	}
 }
 
-// variables are the environment of the guide's reader. They are no settings of the storefront
-// command, which reads STOREFRONT_URL as its flag --url.
+// variables returns the environment of the guide's reader. The storefront command does not read them: its flag --url is
+// STOREFRONT_URL.
 func variables(dev devtest.Server, h *hook) []string {
 	return append([]string{"SHOP_URL=" + dev.URL, "SHOP_KEY=" + dev.Key, "WEBHOOK_SECRET=" + h.secret, "SIGNATURE=" + h.signature,
 		"MONTHS=" + demoMonths(time.Now().UTC())}, h.more...)

@@ -18,7 +18,7 @@ import (
 // packageResults is the output of the guide's functions in PHP and in Python, which have no typed protocols.
 var packageResults = strings.Replace(results, "typed: product_incomplete\n", "", 1)
 
-// runPHP runs the blocks with the package in one file, where Composer would have its loader.
+// runPHP runs the blocks with the package in one file, in place of Composer's loader.
 func runPHP(t *testing.T, all []block, dev devtest.Server, h *hook) {
 	if err := exec.Command("php", "-r", `exit(PHP_VERSION_ID >= 80100 && function_exists("curl_init") ? 0 : 1);`).Run(); err != nil {
 		devtest.Missing(t, "this needs PHP 8.1 or later with its curl extension: %v", err)

@@ -26,7 +26,7 @@ var (
 	markup = regexp.MustCompile(`<[^>]+>`)
 )
 
-// samples are those of the server's page in one language, as a reader copies them.
+// samples returns the samples in one language on the server's page, as a reader copies them.
 func samples(t *testing.T, dev devtest.Server, language string) []sample {
 	t.Helper()
 	page := fetch(t, dev, "/docs")
@@ -73,7 +73,7 @@ func fetch(t *testing.T, dev devtest.Server, path string) string {
 // sampleVariables name what the samples read and change: a product, an order, a customer and a payment link.
 func sampleVariables(t *testing.T, dev devtest.Server) []string {
 	t.Helper()
-	// The customer is the one whom the samples create: in the page they are a story of one customer.
+	// The customer is the one whom the samples create, because the page's samples are about one customer.
 	variables := []string{"CUSTOMER_ID=" + record(t, dev, `{"name":"Ada Ndé","email":"ada@example.com"}`)}
 	for name, path := range map[string]string{
 		"PRODUCT_ID": "/v1/products?status=PUBLISHED", "ORDER_ID": "/v1/orders", "LINK_ID": "/v1/payment-links?status=active",
@@ -100,7 +100,7 @@ func together(samples []sample) map[string]string {
 	return files
 }
 
-// sampleResults are among what the samples print, in Go and in TypeScript.
+// sampleResults are some lines that the samples print, in Go and in TypeScript.
 var sampleResults = []string{
 	"getStore: Atelier Mboa XAF ", "updateProduct: Le guide 2000 PUBLISHED\n", "createCustomer: ", " +237670000003\n",
 	"updateCustomer: ",

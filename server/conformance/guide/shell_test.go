@@ -31,7 +31,7 @@ func runShell(t *testing.T, all []block, dev devtest.Server) {
 			script.WriteString("echo '== " + b.section + "'\n" + b.text)
 		}
 	}
-	// The only words that a reader replaces.
+	// The words that a reader must replace; there are no others.
 	text := script.String()
 	now := time.Now().UTC()
 	for placeholder, real := range map[string]string{"http://127.0.0.1:8080": dev.URL, "svc_live_…": dev.Key,

@@ -96,7 +96,7 @@ func TestWhoIsSignedInIsListed(t *testing.T) {
 		require.True(t, isIn(t, o, session))
 		require.Equal(t, begun.Add(time.Minute), used())
 
-		// What has ended by itself is not listed.
+		// Sessions and links that have expired are not listed.
 		c.advance(signin.DefaultExpiry)
 		require.Equal(t, []string{third}, listed(t, o, "atelier", 50))
 		require.NoError(t, o.SignOut(ctx, session))
@@ -201,7 +201,7 @@ func TestAllSessionsOfAMemberOrAStoreAreRevoked(t *testing.T) {
 	})
 }
 
-// Who uses a link while it is revoked is let in before, and signed out, or not let in.
+// If a link is used while it is revoked, either its session is ended too, or it does not work.
 func TestNobodySignsInPastARevocation(t *testing.T) {
 	t.Parallel()
 	signingIn(t, func(t *testing.T, o service, _ *db.DB, _ *handClock) {

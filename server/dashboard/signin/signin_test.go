@@ -200,7 +200,7 @@ func TestRolesThatSignIn(t *testing.T) {
 				_, err = o.SignIn(ctx, secretOf(t, link))
 				require.NoError(t, err, row.because)
 			}
-			// What stands in the tables otherwise lets nobody in either.
+			// Rows with other wrong values do not let anybody in either.
 			print := signin.Fingerprint("a" + row.role)
 			owner := s.Client().Store.Query().OnlyX(ctx).ID
 			require.NoError(t, hook.WithTx(ctx, s, func(ctx context.Context, tx *ent.Tx) error {
