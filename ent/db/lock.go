@@ -6,9 +6,10 @@ import (
 	"entgo.io/ent/dialect/sql"
 )
 
-// RowLock returns the clause that makes a SELECT lock its rows until the transaction ends, or "" on SQLite, whose single writer
-// needs no row locks. of limits it to some tables, as in " OF o". The lock still lets others insert rows that refer to a locked
-// row, because no id ever changes. Otherwise creating a key, which locks its store, would make every order of the store wait.
+// RowLock returns the clause that makes a SELECT lock its rows until the transaction ends, or "" on SQLite, whose single
+// writer needs no row locks. of limits the lock to some tables, as in " OF o". Other transactions can still insert rows that
+// refer to a locked row, because no id ever changes. So creating a key, which locks its store's row, does not make the
+// store's orders wait.
 func (d *DB) RowLock(of string) string {
 	if d.dialect.rowLock == "" {
 		return ""

@@ -19,8 +19,8 @@ import (
 // storeRows is how many rows of a store one transaction deletes.
 const storeRows = 50
 
-// owned lists the per-store tables, referring tables first. Sessions, sign-in links and webhooks come before all, so that
-// nothing is added meanwhile.
+// owned lists the per-store tables in the order of their deletion: a table comes before those that it refers to. Sessions,
+// sign-in links and webhooks come first, so that they add nothing meanwhile.
 var owned = []string{
 	"sessions", "sign_in_links", "webhooks", "outbox", "deliveries", "finished_deliveries", "resends", "rate_counters", "api_keys",
 	"refused_requests", "tallies", "idempotency_keys", "forgettings", "order_items", "orders", "customers", "payment_links",

@@ -32,8 +32,9 @@ func (o *Operator) ExportStore(ctx context.Context, in *adminv1.ExportStoreReque
 }
 
 // Export calls pass with everything that a store has as of one instant, a page at a time; an answer is valid until pass
-// returns. It refuses with store_not_found, or with unavailable while too many exports run; with secrets also as mayHaveSecrets
-// does, and with secret_key_missing if a secret cannot be decrypted. An error of pass ends it.
+// returns. It refuses with store_not_found, or with unavailable while too many exports run. An export with secrets is also
+// refused as mayHaveSecrets does, and with secret_key_missing if a secret cannot be decrypted. An error of pass ends the
+// export.
 func (o *Operator) Export(ctx context.Context, in *adminv1.ExportStoreRequest,
 	pass func(*adminv1.ExportStoreResponse) error) error {
 	if in.GetWithSecrets() {

@@ -49,7 +49,7 @@ func holdsOnAFullDisk(t *testing.T, d *db.DB, fill, empty func()) {
 	_, err := d.Writer().Exec("CREATE TABLE filler (body text)")
 	require.NoError(t, err)
 	write := func() error {
-		body := make([]byte, 1500) // random, so that it is stored as long as it is
+		body := make([]byte, 1500) // random, because PostgreSQL would compress other content
 		_, _ = rand.Read(body)
 		_, err := d.Writer().Exec("INSERT INTO filler VALUES ($1)", hex.EncodeToString(body))
 		return err

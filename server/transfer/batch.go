@@ -16,7 +16,7 @@ import (
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 )
 
-// OtherStoresID is why an id is refused. It does not name the column, because the caller, who reads the file, does.
+// OtherStoresID is why an id is refused. The caller, who reads the file, adds the column's name.
 const OtherStoresID = "belongs to another store"
 
 // identity is a field whose value only one row of a kind may have, spelled as rows store it.

@@ -17,8 +17,8 @@ import (
 	"go.storefront.example/server/validate"
 )
 
-// lockBuyers locks the rows of the orders' customers. It plans which customers, found by e-mail or phone, to complete, and
-// which to create.
+// lockBuyers locks the rows of the orders' customers. It plans which customers to create, and which to complete of those that
+// it found by e-mail or phone.
 func (b *orders) lockBuyers(ctx context.Context, tx *ent.Tx) error {
 	var ids []uuid.UUID
 	rows := make([]row[ent.Customer], len(b.fresh))

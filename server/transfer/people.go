@@ -72,7 +72,7 @@ func contactOf(id uuid.UUID, r *ent.Customer) Contact {
 	return c
 }
 
-// Nobody is the index of no person.
+// Nobody is an index that belongs to no person.
 const Nobody = -1
 
 // NewPeople returns People without any person.

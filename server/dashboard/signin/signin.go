@@ -1,5 +1,5 @@
-// Package signin signs members of stores in to the dashboard: by links that work once, into sessions that a cookie names. Of the
-// secrets of both only the fingerprints are stored.
+// Package signin signs members of stores in to the dashboard: by links that work once, into sessions that a cookie names.
+// Only the fingerprints of links' and sessions' secrets are stored.
 //
 //	operator: Create ──► link ──► the member's browser: LookAt, SignIn ──► session ──► InSession on each page, KeepAlive
 //	           End ──────┴─ unused ─────────────────────────────── SignOut, End ──────┘
