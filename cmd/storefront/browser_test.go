@@ -18,8 +18,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// browser is a real browser on one tab. Every page that it sees is examined for accessibility, and
-// with STOREFRONT_SCREENSHOTS set to a folder pictures of it are left there.
+// browser is one tab of a real browser. It examines every page for accessibility, and saves pictures in the folder
+// STOREFRONT_SCREENSHOTS, if set.
 type browser struct {
 	t           *testing.T
 	ctx         context.Context
