@@ -22,8 +22,7 @@ import (
 	"go.storefront.example/gen/ent"
 )
 
-// A signing secret, an API key and the operator's secret key are used in all that a worker does,
-// and appear in none of its output.
+// A worker uses a signing secret, an API key and the operator's secret key. None of them appears in any of its output.
 func TestSecretsAreFoundNowhere(t *testing.T) {
 	t.Parallel()
 	for _, database := range dbtest.Databases() {
@@ -65,14 +64,14 @@ func TestSecretsAreFoundNowhere(t *testing.T) {
 			in.clock.advance(DefaultDisableAfter)
 			m.emit(hook.OrderPaid, 1)
 			w.pass()
-			// The places searched below record all of these deliveries.
+			// The outputs searched below contain all of these deliveries.
 			for webhook, want := range map[uuid.UUID]string{good: "succeeded", bad: "failed", slow: "failed", broken: "failed"} {
 				status, _ := in.journal(webhook, event)
 				require.Equal(t, want, status)
 			}
 			require.False(t, m.webhook(bad).Enabled)
 
-			// A dump of a coordinator lacks what lies on the workers.
+			// A dump of a Citus coordinator lacks the rows on its worker nodes.
 			places := map[string]string{"the log": log.String(), "the tables": in.tables()}
 			if database == dbtest.SQLite {
 				places["the file"] = in.file()
@@ -95,8 +94,8 @@ func TestSecretsAreFoundNowhere(t *testing.T) {
 	}
 }
 
-// forms are the ways in which a secret may be written: as it is, without its prefix, and in the
-// encodings of a log or a dump.
+// forms returns the forms in which a secret could be written: unchanged, without its prefix, and in the encodings of a log
+// or a dump.
 func forms(secret string) []string {
 	bare := strings.TrimPrefix(strings.TrimPrefix(secret, "whsec_"), "svc_live_")
 	found := []string{secret, bare, hex.EncodeToString([]byte(secret)), base64.StdEncoding.EncodeToString([]byte(secret))}
@@ -108,7 +107,7 @@ func forms(secret string) []string {
 	return found
 }
 
-// tables is every row of every table as text.
+// tables returns every row of every table as text.
 func (in *installation) tables() string {
 	in.t.Helper()
 	names := `SELECT name FROM sqlite_schema WHERE type = 'table'`
@@ -139,7 +138,7 @@ func (in *installation) tables() string {
 	return text.String()
 }
 
-// column is what a query finds in its one column.
+// column returns the values of a query's only column.
 func (in *installation) column(query string) []string {
 	in.t.Helper()
 	rows, err := in.Reader().Query(query)
@@ -155,7 +154,7 @@ func (in *installation) column(query string) []string {
 	return found
 }
 
-// file is all bytes of the SQLite database, deleted rows and the write-ahead log included.
+// file returns all bytes of the SQLite database, including deleted rows and the write-ahead log.
 func (in *installation) file() string {
 	in.t.Helper()
 	path := in.column("SELECT file FROM pragma_database_list WHERE name = 'main'")[0]

@@ -15,8 +15,8 @@ import (
 	"go.storefront.example/gen/ent"
 )
 
-// Two workers move a backlog of many batches to the journal while other webhooks receive. None of
-// it is sent, doubled or lost.
+// Two workers move a large backlog to the finished deliveries while other webhooks receive events. They send none of the
+// backlog, and move each delivery once.
 func TestRunningWorkersCancelALargeBacklog(t *testing.T) {
 	t.Parallel()
 	const n = 3000

@@ -114,7 +114,7 @@ func (w *Worker) attempt(ctx context.Context, d queue.Delivery, leased time.Time
 	return r
 }
 
-// line is the log line of an attempt. Its request_id is that of the request that caused the event.
+// line returns the log line of an attempt. Its request_id is the id of the request that caused the event.
 func line(d queue.Delivery, a queue.Attempt, s trace.Span) []slog.Attr {
 	attrs := []slog.Attr{
 		slog.String("event_id", d.EventID.String()), slog.String("event_type", d.EventType),

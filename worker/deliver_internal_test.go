@@ -15,7 +15,7 @@ import (
 	"go.storefront.example/worker/signature"
 )
 
-// The eight attempts, and nothing in between.
+// A failing delivery gets eight attempts at the scheduled times, and none in between.
 func TestTheWholeSchedule(t *testing.T) {
 	t.Parallel()
 	forEach(t, func(t *testing.T, in *installation) {
@@ -66,7 +66,7 @@ func TestWhatAnAnswerMeans(t *testing.T) {
 	t.Parallel()
 	rows := []struct {
 		answer int
-		status int // in the journal
+		status int // as the journal shows it
 		err    string
 		reason string
 	}{
@@ -96,7 +96,7 @@ func TestWhatAnAnswerMeans(t *testing.T) {
 			require.Equal(t, 1, w.pass(), row.reason)
 			requests := 1
 			if row.answer == drop {
-				requests = 2 // once on the connection that was kept from the row before, once on a new one
+				requests = 2 // once on the connection that the row before left open, once on a new one
 			}
 			require.Len(t, in.receiver.got(), requests, "%d: one attempt is one request", row.answer)
 			require.NotContains(t, in.receiver.got()[0].header, "Cookie")
@@ -121,7 +121,7 @@ func lastAttempt(t testing.TB, live dbtest.Delivery) []any {
 	return []any{last.StatusCode, last.Error}
 }
 
-// A receiver that accepts and never answers costs an attempt its timeout and no more.
+// A receiver that accepts a connection and never answers costs an attempt only its timeout.
 func TestAReceiverThatHangsTimesOut(t *testing.T) {
 	t.Parallel()
 	forEach(t, func(t *testing.T, in *installation) {
@@ -170,7 +170,7 @@ func TestWhatCannotBeSentIsCancelled(t *testing.T) {
 	rows := []struct {
 		reason string
 		become func(m merchant, webhook, event uuid.UUID)
-		// claimed is how many of them a worker claims.
+		// claimed is how many of the deliveries a worker claims.
 		claimed int
 	}{
 		{"the webhook is disabled", func(m merchant, webhook, _ uuid.UUID) {
@@ -197,7 +197,7 @@ func TestWhatCannotBeSentIsCancelled(t *testing.T) {
 	})
 }
 
-// A row that cannot be read ends alone: the outcomes of others are written with it, and lists can show it.
+// An unreadable row ends its own delivery only: the batch's other outcomes are written, and lists can show the row.
 func TestAttemptsThatCannotBeRead(t *testing.T) {
 	t.Parallel()
 	forEach(t, func(t *testing.T, in *installation) {

@@ -17,7 +17,7 @@ import (
 	"go.storefront.example/gen/ent/activityentry"
 )
 
-// failed makes a delivery of a new event fail once, now.
+// failed makes a delivery of a new event fail now, once.
 func (m merchant) failed(w *stepped) uuid.UUID {
 	m.t.Helper()
 	event := m.emit(hook.OrderPaid, 1)[0]
@@ -44,7 +44,7 @@ func TestAWebhookThatFailsForThreeDays(t *testing.T) {
 	const threeDays = 72 * time.Hour
 	rows := []struct {
 		reason string
-		// history goes from the first failure to the moment of the last one.
+		// history lasts from the first failure to the last one.
 		history  func(m merchant, w *stepped, webhook uuid.UUID)
 		disabled bool
 	}{
@@ -121,8 +121,8 @@ func TestAWebhookThatFailsForThreeDays(t *testing.T) {
 	})
 }
 
-// What ended a delivery is written once, whatever becomes of its webhook's disabling, which the next
-// failure brings about.
+// The outcome of a delivery is written once, even if disabling its webhook then fails. The webhook's next failure tries to
+// disable it again.
 func TestADisablingThatFails(t *testing.T) {
 	t.Parallel()
 	forEach(t, func(t *testing.T, in *installation) {
@@ -152,7 +152,7 @@ func TestADisablingThatFails(t *testing.T) {
 	})
 }
 
-// The eighth attempt of a delivery is its last, whatever becomes of its webhook.
+// The eighth attempt of a delivery is its last, even if its webhook is not disabled after all.
 func TestTheLastAttemptMayDisable(t *testing.T) {
 	t.Parallel()
 	forEach(t, func(t *testing.T, in *installation) {
@@ -170,7 +170,7 @@ func TestTheLastAttemptMayDisable(t *testing.T) {
 	})
 }
 
-// A webhook is exhausted and one of its attempts fails, and in the same batch another succeeds.
+// In one batch, a webhook that must be disabled has a failed attempt, and another attempt succeeds.
 func TestASuccessOfTheSameBatchKeepsTheSchedule(t *testing.T) {
 	t.Parallel()
 	forEach(t, func(t *testing.T, in *installation) {
@@ -193,7 +193,7 @@ func TestASuccessOfTheSameBatchKeepsTheSchedule(t *testing.T) {
 	})
 }
 
-// Somebody disables a webhook while attempts of its deliveries are under way.
+// The operator disables a webhook while attempts of its deliveries run.
 func TestAttemptsUnderWayWhenTheirWebhookIsDisabled(t *testing.T) {
 	t.Parallel()
 	forEach(t, func(t *testing.T, in *installation) {
@@ -219,8 +219,8 @@ func TestAttemptsUnderWayWhenTheirWebhookIsDisabled(t *testing.T) {
 	})
 }
 
-// An attempt in progress when its webhook is disabled, and that then fails, is not retried even if
-// the webhook is enabled by then; and it does not count against the webhook's new period.
+// An attempt runs while its webhook is disabled, and enabled again. If it fails, it is not retried, and does not count as a
+// failure since the webhook was enabled.
 func TestAnAttemptOutlivesTheEpochOfItsWebhook(t *testing.T) {
 	t.Parallel()
 	forEach(t, func(t *testing.T, in *installation) {

@@ -19,7 +19,7 @@ import (
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 )
 
-// newCustomer makes a customer, whose creation is an event.
+// newCustomer creates a customer, and so an event.
 func (m merchant) newCustomer(email string) uuid.UUID {
 	m.t.Helper()
 	made := uuid.New()
@@ -37,8 +37,8 @@ func (m merchant) beginForgetting(customer uuid.UUID) {
 	require.NoError(m.t, err)
 }
 
-// A delivery that is under way when its customer is forgotten is made before the forgetting is finished; one that waits is
-// never made. A worker goes on with what another process has begun.
+// When a customer is erased, a running attempt ends before the erasure is finished, and waiting deliveries are never sent. A
+// worker continues an erasure that another process began.
 func TestADeliveryOfAForgottenCustomerIsMadeBeforeOrNever(t *testing.T) {
 	t.Parallel()
 	forEach(t, func(t *testing.T, in *installation) {
@@ -109,7 +109,7 @@ func TestADeliveryOfOneForgottenTwiceIsNeverMade(t *testing.T) {
 	})
 }
 
-// Forgettings that fail are tried again after pauses that grow, and others have their turn meanwhile.
+// Failed erasures are tried again after growing pauses, and other erasures continue meanwhile.
 func TestForgettingsThatFailMakeRoom(t *testing.T) {
 	t.Parallel()
 	forEach(t, func(t *testing.T, in *installation) {
@@ -143,7 +143,8 @@ func TestForgettingsThatFailMakeRoom(t *testing.T) {
 	})
 }
 
-// A worker deletes the stores whose grace is over, and no others, and the journal of activity as old as is said.
+// A worker deletes the stores whose grace period is over, and no others. It deletes activity entries older than
+// ActivityRetention.
 func TestTheWorkerDeletesStoresAndOldActivity(t *testing.T) {
 	t.Parallel()
 	forEach(t, func(t *testing.T, in *installation) {

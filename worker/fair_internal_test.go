@@ -11,14 +11,14 @@ import (
 	"go.storefront.example/ent/queue"
 )
 
-// Five webhooks accept and never answer, and hundreds of deliveries wait for each of them. Their
-// attempts hang until the test ends. Everything else is delivered meanwhile.
+// Five webhooks accept connections and never answer, and hundreds of deliveries wait for each of them. Their attempts hang
+// until the test ends. Meanwhile everything else is delivered.
 func TestReceiversThatHangDelayNobody(t *testing.T) {
 	t.Parallel()
 	const hanging, waiting, healthy = 5, 300, 200
 	rows := []struct {
 		reason string
-		stores int // that have the webhooks that hang
+		stores int // stores with hanging webhooks
 		known  bool
 	}{
 		{"webhooks of one store", 1, false},
@@ -59,7 +59,7 @@ func TestReceiversThatHangDelayNobody(t *testing.T) {
 					}
 				})
 				in.becomes(first, events[len(events)-1], "succeeded")
-				// And a new webhook, while the others go on hanging.
+				// A new webhook receives as well, while the others hang.
 				second := good.newWebhook(hook.OrderFailed)
 				events = append(events, good.emit(hook.OrderFailed, healthy/2)...)
 				for i, event := range events {
@@ -92,7 +92,7 @@ func TestReceiversThatHangDelayNobody(t *testing.T) {
 	}
 }
 
-// endedAt lists what has come to an end at a webhook.
+// endedAt returns the finished deliveries of a webhook.
 func (in *installation) endedAt(webhook uuid.UUID) []string {
 	in.t.Helper()
 	rows, err := in.Reader().Query("SELECT status FROM finished_deliveries WHERE webhook_id = $1", webhook)
@@ -108,8 +108,8 @@ func (in *installation) endedAt(webhook uuid.UUID) []string {
 	return found
 }
 
-// A receiver recovers while more events come than it has answered: for each request that arrives there is
-// another event. First attempts go first, but retries do not wait for their end, which does not come.
+// A receiver recovers under load: each request that arrives causes another event. First attempts go first, but retries get a
+// turn, although first attempts never run out.
 func TestRetriesDoNotWaitForSteadyTraffic(t *testing.T) {
 	t.Parallel()
 	forEach(t, func(t *testing.T, in *installation) {

@@ -18,26 +18,26 @@ import (
 	"go.storefront.example/worker/egress"
 )
 
-// histories is how many are generated on each database.
+// histories is how many histories are generated on each database.
 const histories = 40
 
 // pair is an event at a webhook.
 type pair struct{ event, webhook uuid.UUID }
 
-// subscriber is a webhook as the model sees it.
+// subscriber is the model of a webhook.
 type subscriber struct {
 	merchant merchant
 	id       uuid.UUID
 	types    []string
 	enabled  bool
 	deleted  bool
-	since    time.Time // its first failure in a row, zero when there is none
-	ended    bool      // it was disabled or deleted at some time
+	since    time.Time // its first failure since the last success; zero if there is none
+	ended    bool      // whether it was ever disabled or deleted
 	epoch    int64
 	mood     int // what its receiver answers
 }
 
-// history is an installation beside the model of what must become of it.
+// history is an installation with a model of its expected state.
 type history struct {
 	*installation
 	rt          *rapid.T
@@ -45,8 +45,8 @@ type history struct {
 	subscribers []*subscriber
 	outbox      []emitted
 	expected    map[pair]bool
-	uncertain   map[pair]bool     // under way when their worker stood still or died
-	late        []dbtest.Delivery // under another's lease by now, as they were before the batch
+	uncertain   map[pair]bool     // attempts that ran when their worker hung or died
+	late        []dbtest.Delivery // deliveries that another worker has leased since, as they were before the batch
 	workers     [2]*stepped
 }
 
@@ -56,8 +56,8 @@ type emitted struct {
 	kind     string
 }
 
-// Events, webhooks, receivers, clocks and two workers act in any order, and workers die or stand
-// still; at the end every event has come to its end at every webhook.
+// Events, webhooks, receivers, clocks and two workers act in random order, and workers die or hang. At the end, every
+// event's delivery to every webhook is finished.
 func TestAnyHistory(t *testing.T) {
 	t.Parallel()
 	forEach(t, func(t *testing.T, in *installation) {
@@ -106,7 +106,7 @@ func newHistory(in *installation, rt *rapid.T) *history {
 	return h
 }
 
-// hire puts a new worker into a place.
+// hire replaces a worker with a new one.
 func (h *history) hire(i int) {
 	w := h.worker(func(c *Config) { c.Timeout = egress.DefaultTimeout })
 	w.t, w.writing, w.written = h.rt, h.remember, h.learn
@@ -160,12 +160,12 @@ func (h *history) emit(t *rapid.T) {
 	}
 }
 
-// wants reports whether the relay makes a delivery for it now.
+// wants reports whether the relay would now make a delivery for this webhook.
 func (s *subscriber) wants(m merchant, kind string) bool {
 	return s.merchant.id == m.id && s.enabled && !s.deleted && slices.Contains(s.types, kind)
 }
 
-// alive draws a webhook that is there.
+// alive returns a random webhook that is not deleted.
 func (h *history) alive(t *rapid.T) *subscriber {
 	s := h.draw(t)
 	if s.deleted {
@@ -215,7 +215,7 @@ func (h *history) delete(t *rapid.T) {
 	})
 }
 
-// relayed is the first step of a worker.
+// relayed runs the first step of a worker.
 func (h *history) relayed() {
 	for _, e := range h.outbox {
 		for _, s := range h.subscribers {
@@ -233,7 +233,7 @@ func (h *history) drawWorker(t *rapid.T) int {
 
 func (h *history) pass(t *rapid.T) {
 	w := h.workers[h.drawWorker(t)]
-	w.finish() // what it has begun and not written down
+	w.finish() // attempts begun without a written result
 	h.relayed()
 	w.pass()
 }
@@ -248,7 +248,7 @@ func (h *history) beginOn(w *stepped) {
 	for _, d := range dbtest.Deliveries(h.rt, h.DB, "lease IS NOT NULL") {
 		h.uncertain[pair{d.EventID, d.WebhookID}] = true
 	}
-	// Its receivers answer by their present mood.
+	// The receivers answer with the status that the history now sets.
 	answered := make([]endedLease, w.lanes.inFlight)
 	for i := range answered {
 		answered[i] = w.one()

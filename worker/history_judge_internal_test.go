@@ -11,7 +11,7 @@ import (
 	"go.storefront.example/ent/queue"
 )
 
-// remember notes the deliveries of a batch that are no longer its worker's.
+// remember records the batch's deliveries that its worker no longer leases.
 func (h *history) remember(batch []endedLease) {
 	h.late = nil
 	for _, r := range batch {
@@ -20,8 +20,8 @@ func (h *history) remember(batch []endedLease) {
 	}
 }
 
-// unchanged checks that late results changed nothing; but a webhook that they disabled has its
-// waiting deliveries cancelled.
+// unchanged checks that late results changed nothing, except that a webhook which they disabled has its waiting deliveries
+// cancelled.
 func (h *history) unchanged() {
 	for _, was := range h.late {
 		found := dbtest.Deliveries(h.rt, h.DB, "id = $1", was.ID)
@@ -78,7 +78,7 @@ func (h *history) learn(batch []endedLease) {
 	h.unchanged()
 }
 
-// end lets the whole schedule pass and compares the journal with the model and with what arrived.
+// end lets the whole retry schedule pass, and compares the journal with the model and with the deliveries that arrived.
 func (h *history) end() {
 	for range 10 {
 		for _, w := range h.workers {
@@ -111,7 +111,7 @@ func (h *history) end() {
 	}
 }
 
-// judge judges one delivery.
+// judge checks one delivery.
 func (h *history) judge(s *subscriber, row dbtest.FinishedDelivery, arrived []request, uncertain bool) {
 	attempts, err := queue.Attempts(row.Attempts)
 	require.NoError(h.rt, err)

@@ -22,12 +22,12 @@ import (
 	"go.storefront.example/worker/signature"
 )
 
-// hangGuard ends a test that waits in vain.
+// hangGuard ends a test that waits for something that never happens.
 const hangGuard = 2 * time.Minute
 
 var noon = time.Date(2026, time.October, 1, 12, 0, 0, 0, time.UTC)
 
-// handClock stands still until it is moved. Goroutines share it.
+// handClock is a clock that a test moves. Goroutines share it.
 type handClock struct{ milliseconds atomic.Int64 }
 
 func newHandClock() *handClock {
@@ -47,11 +47,11 @@ type installation struct {
 	clock    *handClock
 	ring     *seal.Keyring
 	receiver *receiver
-	// secrets are those of the webhooks.
+	// secrets are the webhooks' secrets.
 	secrets map[uuid.UUID]string
 }
 
-// forEach runs f on an installation of every database under a clock of its own.
+// forEach runs f with an installation on each database, each with its own clock.
 func forEach(t *testing.T, f func(t *testing.T, in *installation)) {
 	t.Helper()
 	for _, name := range dbtest.Databases() {
@@ -67,7 +67,7 @@ func newInstallation(t testing.TB, database string) *installation {
 	return newInstallationAt(t, dbtest.URL(t, database))
 }
 
-// newInstallationAt is an installation on a migrated database.
+// newInstallationAt returns an installation on a migrated database.
 func newInstallationAt(t testing.TB, url string) *installation {
 	t.Helper()
 	clock := newHandClock()
@@ -112,7 +112,7 @@ func (m merchant) change(fn func(ctx context.Context, tx *ent.Tx) error) {
 	require.NoError(m.t, hook.WithTx(m.ctx, m.DB, fn))
 }
 
-// newWebhook registers a webhook of the receiver for types, by default order.paid.
+// newWebhook registers a webhook for types of events, by default order.paid.
 func (m merchant) newWebhook(types ...string) uuid.UUID {
 	m.t.Helper()
 	if len(types) == 0 {
@@ -189,7 +189,7 @@ func (m merchant) enqueue(webhook uuid.UUID, kind string) uuid.UUID {
 	return event
 }
 
-// config is the configuration of the installation's workers.
+// config returns the configuration of the installation's workers.
 func (in *installation) config() Config {
 	return Config{
 		DB: in.DB, Secrets: in.ring, Concurrency: 32, Timeout: hangGuard,
@@ -197,7 +197,7 @@ func (in *installation) config() Config {
 	}
 }
 
-// worker is a worker of the installation that works step by step.
+// worker returns a worker of the installation that works step by step.
 func (in *installation) worker(change ...func(*Config)) *stepped {
 	in.t.Helper()
 	c := in.config()
@@ -211,16 +211,16 @@ func (in *installation) worker(change ...func(*Config)) *stepped {
 	return s
 }
 
-// stepped is a worker without a goroutine of its own: the dispatcher is driven by hand.
+// stepped is a worker without a goroutine of its own: the test calls the dispatcher's steps.
 type stepped struct {
 	*Worker
 	t          require.TestingT
 	dispatcher *dispatcher
-	// writing and written, when set, are called with each batch before and after it is written.
+	// writing and written, if set, are called before and after each batch is written.
 	writing, written func([]endedLease)
 }
 
-// begin relays and claims, and begins the attempts; it returns how many.
+// begin relays, claims and starts attempts. It returns how many it started.
 func (s *stepped) begin() int {
 	before := s.lanes.inFlight
 	s.dispatcher.relaying, s.dispatcher.looking = true, true
@@ -228,7 +228,7 @@ func (s *stepped) begin() int {
 	return s.lanes.inFlight - before
 }
 
-// finish waits for all attempts under way and writes them down.
+// finish waits for all running attempts and writes their results.
 func (s *stepped) finish() {
 	for s.lanes.inFlight > 0 {
 		batch := []endedLease{s.one()}
@@ -246,7 +246,7 @@ func (s *stepped) finish() {
 	}
 }
 
-// one is the next attempt that ends.
+// one returns the next attempt that ends.
 func (s *stepped) one() endedLease {
 	select {
 	case r := <-s.results:
@@ -257,11 +257,11 @@ func (s *stepped) one() endedLease {
 	}
 }
 
-// pass works until there is nothing more to do at this time, and returns how many attempts ended.
+// pass works until nothing more is due, and returns how many attempts ended.
 func (s *stepped) pass() int {
 	ended := 0
-	// Deliveries of a disabled webhook stay due and are never claimed; and after an empty lane of
-	// first attempts, the lane of retries comes next.
+	// A disabled webhook's deliveries stay due and are never claimed. And the retries' lane may follow an empty lane of
+	// first attempts.
 	for idle := 0; idle < 3; idle++ {
 		begun := s.begin()
 		ended += begun
@@ -277,10 +277,10 @@ func (s *stepped) pass() int {
 	return ended
 }
 
-// cancelAll moves what is cancelled to the journal.
+// cancelAll moves the cancelled deliveries to the finished ones.
 func (s *stepped) cancelAll() { require.NoError(s.t, s.cancel(context.Background())) }
 
-// die abandons what is under way, as a killed worker does; attempts that have begun still arrive.
+// die abandons the running attempts, as a killed worker does. They still arrive at their receivers.
 func (s *stepped) die() {
 	for range s.lanes.inFlight {
 		s.one()
@@ -288,7 +288,7 @@ func (s *stepped) die() {
 	s.client.Close()
 }
 
-// journal is what became of an event at a webhook, and its attempts.
+// journal is the delivery of an event to a webhook, with its attempts.
 func (in *installation) journal(webhook, event uuid.UUID) (status string, attempts []queue.Attempt) {
 	in.t.Helper()
 	rows := dbtest.FinishedDeliveries(in.t, in.DB, "webhook_id = $1 AND event_id = $2", webhook, event)
@@ -299,7 +299,7 @@ func (in *installation) journal(webhook, event uuid.UUID) (status string, attemp
 	return rows[0].Status, attemptsOf(in.t, rows[0].Attempts)
 }
 
-// attemptsOf reads the attempts of a delivery's row.
+// attemptsOf reads the attempts in a delivery's row.
 func attemptsOf(t testing.TB, column []byte) []queue.Attempt {
 	t.Helper()
 	attempts, err := queue.Attempts(column)
@@ -307,7 +307,7 @@ func attemptsOf(t testing.TB, column []byte) []queue.Attempt {
 	return attempts
 }
 
-// delivery is the only one in the queue.
+// delivery returns the only delivery in the queue.
 func (in *installation) delivery() dbtest.Delivery {
 	in.t.Helper()
 	all := dbtest.Deliveries(in.t, in.DB, "true")

@@ -17,7 +17,7 @@ func laneOf(store, webhook byte, retry bool) queue.Lane {
 	return queue.Lane{StoreID: uuid.UUID{store}, WebhookID: uuid.UUID{store, webhook}, Retry: retry}
 }
 
-// fill begins attempts until there is no room, and returns how many there were.
+// fill begins attempts until there is no room, and returns how many it began.
 func fill(l *lanePool, of queue.Lane) int {
 	n := 0
 	for l.begin(of) {
@@ -134,7 +134,7 @@ func TestWebhooksWithoutWorkAreForgotten(t *testing.T) {
 	require.ElementsMatch(t, []uuid.UUID{busy.WebhookID, waiting.WebhookID}, slices.Collect(maps.Keys(l.webhooks)))
 }
 
-// Whatever happens in whatever order, the sums are those of the webhooks, and the bounds hold.
+// After any sequence of operations, the pool's totals equal the sums over its webhooks, and all bounds hold.
 func TestLanesKeepTheirBooks(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

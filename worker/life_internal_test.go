@@ -29,7 +29,7 @@ type running struct {
 	label string
 }
 
-// run runs a worker of the installation; the test ends only once it has.
+// run runs a worker of the installation. The test waits for its end.
 func (in *installation) run(change ...func(*Worker)) *running {
 	in.t.Helper()
 	w, err := New(context.Background(), in.config())
@@ -39,7 +39,7 @@ func (in *installation) run(change ...func(*Worker)) *running {
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	r := &running{Worker: w, t: in.t, stop: stop, ended: make(chan struct{}, 1), label: uuid.NewString()}
-	in.Announce() // starts the store's own goroutine, which outlives the worker
+	in.Announce() // starts the database's own goroutine, which outlives the worker
 	go pprof.Do(ctx, pprof.Labels("worker", r.label), func(ctx context.Context) {
 		w.Run(ctx)
 		r.ended <- struct{}{}
@@ -51,7 +51,7 @@ func (in *installation) run(change ...func(*Worker)) *running {
 	return r
 }
 
-// wait waits for the end, which must be in good order and leave no goroutine.
+// wait waits for the worker's end, which must return no error and leave no goroutine.
 func (r *running) wait() {
 	r.t.Helper()
 	select {
@@ -85,7 +85,7 @@ func (in *installation) arrives() request {
 	}
 }
 
-// becomes waits until an event has come to an end at a webhook.
+// becomes waits until an event's delivery to a webhook is finished.
 func (in *installation) becomes(webhook, event uuid.UUID, want string) []queue.Attempt {
 	in.t.Helper()
 	var attempts []queue.Attempt
@@ -148,8 +148,7 @@ func TestWhatDoesNotEndInTimeIsGivenBack(t *testing.T) {
 	})
 }
 
-// A worker is slow, its lease ends, and another makes the attempt: the first one's late result does
-// not count.
+// A slow worker's lease ends and another worker makes the attempt. The slow worker's late result does not count.
 func TestALeaseThatEnds(t *testing.T) {
 	t.Parallel()
 	forEach(t, func(t *testing.T, in *installation) {
@@ -162,7 +161,7 @@ func TestALeaseThatEnds(t *testing.T) {
 		in.clock.advance(slow.leaseDuration() - time.Millisecond)
 		require.Zero(t, quick.pass())
 		in.clock.advance(time.Millisecond)
-		late := slow.one() // answered, and not written down yet
+		late := slow.one() // answered, but its result is not written yet
 		in.receiver.always(http.StatusNoContent)
 		require.Equal(t, 1, quick.begin(), "attempts that were due and are begun")
 		during := in.delivery()
@@ -177,8 +176,8 @@ func TestALeaseThatEnds(t *testing.T) {
 	})
 }
 
-// The database answers whoever leased a delivery after the lease has ended, as when a commit waits for
-// a standby: by then another worker may have made the attempt.
+// The database grants a lease so slowly that it has ended by the answer, as when a commit waits for a standby. By then
+// another worker may have made the attempt.
 func TestALeaseThatEndsBeforeItsAttempt(t *testing.T) {
 	t.Parallel()
 	forEach(t, func(t *testing.T, in *installation) {
@@ -227,7 +226,7 @@ func TestAWorkerThatIsKilled(t *testing.T) {
 	})
 }
 
-// The journal cannot be written for a while: deliveries of that time are written later.
+// Results cannot be written for a while. They are written later.
 func TestADatabaseThatRefusesOutcomes(t *testing.T) {
 	t.Parallel()
 	forEach(t, func(t *testing.T, in *installation) {
@@ -243,7 +242,7 @@ func TestADatabaseThatRefusesOutcomes(t *testing.T) {
 		in.exec("ALTER TABLE finished_deliveries RENAME TO away")
 		open()
 		log.waitFor(t, "write outcomes down")
-		w.stop() // it does not end before it has written
+		w.stop() // the worker does not end before it has written the result
 		in.exec("ALTER TABLE away RENAME TO finished_deliveries")
 		w.wait()
 		status, attempts := in.journal(webhook, event)
@@ -253,8 +252,8 @@ func TestADatabaseThatRefusesOutcomes(t *testing.T) {
 	})
 }
 
-// All connections to PostgreSQL break during an attempt, the listening one too, and none can be
-// made for a while.
+// All connections to PostgreSQL break during an attempt, including the one for notifications, and none can be made for a
+// while.
 func TestADatabaseThatIsAway(t *testing.T) {
 	t.Parallel()
 	way := dbtest.NewProxy(t, dbtest.URL(t, dbtest.Postgres))
@@ -281,8 +280,8 @@ func TestADatabaseThatIsAway(t *testing.T) {
 	require.Len(t, in.receiver.got(), 2, "nothing is sent twice")
 }
 
-// The connections to PostgreSQL fall silent, as when its machine vanishes behind a proxy: the worker
-// gives them up and goes on with new ones.
+// Connections to PostgreSQL get no answer any more, as when its machine vanishes behind a proxy. The worker gives them up
+// and continues on new ones.
 func TestADatabaseThatFallsSilent(t *testing.T) {
 	t.Parallel()
 	way := dbtest.NewProxy(t, dbtest.URL(t, dbtest.Postgres))
@@ -290,7 +289,7 @@ func TestADatabaseThatFallsSilent(t *testing.T) {
 	m := in.newMerchant("atelier")
 	webhook := m.newWebhook()
 	in.receiver.watch()
-	w := in.run(func(w *Worker) { w.config.Timeout = time.Millisecond }) // attempts have the client's time-out
+	w := in.run(func(w *Worker) { w.config.Timeout = time.Millisecond }) // the client's timeout bounds attempts
 	first := m.emit(hook.OrderPaid, 1)[0]
 	require.Equal(t, first, in.arrives().event)
 	in.becomes(webhook, first, "succeeded")
@@ -311,7 +310,7 @@ func TestADatabaseThatFallsSilent(t *testing.T) {
 	w.wait()
 }
 
-// While the database is away leases end: their outcomes are dropped and counted as lost.
+// Leases end while the database is unreachable. Their outcomes are dropped and counted as lost.
 func TestOutcomesOfLostLeasesAreCounted(t *testing.T) {
 	t.Parallel()
 	way := dbtest.NewProxy(t, dbtest.URL(t, dbtest.Postgres))
@@ -324,7 +323,7 @@ func TestOutcomesOfLostLeasesAreCounted(t *testing.T) {
 	require.EqualValues(t, 2, values(t, registry)["leases_lost_total"])
 }
 
-// A resend continues although its process died, and any running worker deletes old data.
+// A resend continues after its process died, and any running worker deletes old data.
 func TestWhatElseAWorkerSeesTo(t *testing.T) {
 	t.Parallel()
 	forEach(t, func(t *testing.T, in *installation) {
@@ -346,7 +345,7 @@ func TestWhatElseAWorkerSeesTo(t *testing.T) {
 			return err
 		})
 		in.clock.advance(time.Minute)
-		_, err := in.Writer().Exec("INSERT INTO clock_marks (id, seen_at) VALUES ('journal', $1)", in.Now()) // a sweep before
+		_, err := in.Writer().Exec("INSERT INTO clock_marks (id, seen_at) VALUES ('journal', $1)", in.Now()) // an earlier sweep
 		require.NoError(t, err)
 		w := in.run()
 		require.Len(t, in.becomes(webhook, event, "succeeded"), 1)

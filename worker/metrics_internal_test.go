@@ -13,7 +13,7 @@ import (
 	"go.storefront.example/worker/egress"
 )
 
-// values reads a registry: of a counter or gauge its value, of a histogram its count and its sum.
+// values reads a registry: the value of a counter or gauge, and the count and sum of a histogram.
 func values(t *testing.T, from prometheus.Gatherer) map[string]float64 {
 	t.Helper()
 	families, err := from.Gather()
@@ -87,7 +87,7 @@ func TestMetricsTellWhatTheWorkerDid(t *testing.T) {
 			require.Positive(t, was[name+" sum"], name)
 		}
 
-		// Three days later everything fails again: the webhook is disabled, and what waits is cancelled.
+		// After three more days of failures the webhook is disabled, and its waiting deliveries are cancelled.
 		in.clock.advance(73 * time.Hour)
 		in.receiver.always(http.StatusBadGateway)
 		require.Positive(t, w.pass())
@@ -115,7 +115,7 @@ func TestEndsOfDeliveriesAreCounted(t *testing.T) {
 		m.emit(hook.OrderPaid, 1)
 		require.Equal(t, 1, w.begin(), "attempts that were due and are begun")
 		require.Eventually(t, func() bool { return len(w.results) == 1 }, hangGuard, time.Millisecond)
-		in.clock.advance(w.leaseDuration()) // it ends, and another worker takes it
+		in.clock.advance(w.leaseDuration()) // the lease ends, and another worker leases the delivery
 		require.Equal(t, 1, in.worker().pass(), "attempts that were due and are made")
 		w.finish()
 		is := values(t, registry)

@@ -17,7 +17,7 @@ import (
 	"go.storefront.example/worker/signature"
 )
 
-// What a receiver may do beside answering with a status.
+// What a receiver may do instead of answering with a status.
 const (
 	hang = -1 // accept and never answer
 	drop = -2 // close the connection without an answer
@@ -31,7 +31,7 @@ type request struct {
 	header         http.Header
 	body           []byte
 	length         int64
-	// answered is the status that it got, hang or drop.
+	// answered is the status of the answer, hang or drop.
 	answered int
 }
 
@@ -107,7 +107,7 @@ func (r *receiver) receive(w http.ResponseWriter, q *http.Request) {
 	}
 }
 
-// answers sets the function that answers from now on; its calls do not overlap.
+// answers sets the function that decides the next answers. Its calls do not overlap.
 func (r *receiver) answers(answer func(request) int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -117,7 +117,7 @@ func (r *receiver) answers(answer func(request) int) {
 // always makes the receiver answer every request with one status.
 func (r *receiver) always(status int) { r.answers(func(request) int { return status }) }
 
-// watch makes arrived, which the test must then read.
+// watch makes the channel arrived, which the test must then read.
 func (r *receiver) watch() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -133,21 +133,21 @@ func (r *receiver) hold() (open func()) {
 	return sync.OnceFunc(func() { close(gate) })
 }
 
-// got returns what arrived so far.
+// got returns the requests that have arrived.
 func (r *receiver) got() []request {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return append([]request(nil), r.requests...)
 }
 
-// forget clears what arrived so far.
+// forget drops the requests that have arrived.
 func (r *receiver) forget() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.requests = nil
 }
 
-// roots trust the receiver.
+// roots returns the authority of the receiver's certificate.
 func (r *receiver) roots(t testing.TB) *x509.CertPool {
 	t.Helper()
 	pool := x509.NewCertPool()

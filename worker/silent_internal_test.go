@@ -11,7 +11,7 @@ import (
 	"go.storefront.example/ent/db/dbtest"
 )
 
-// Whatever the worker does beside deliveries, it gives up statements that are never answered.
+// The worker's loops besides deliveries also give up statements that the database never answers.
 func TestWhatWaitsForASilentDatabaseGoesOn(t *testing.T) {
 	t.Parallel()
 	for name, does := range map[string]func(*Worker, context.Context) error{
@@ -26,7 +26,7 @@ func TestWhatWaitsForASilentDatabaseGoesOn(t *testing.T) {
 			in := newInstallationAt(t, way.URL)
 			w := in.worker(func(*Config) {}).Worker
 			w.config.Timeout, w.sweepTimeout = time.Millisecond, time.Millisecond
-			// Idle connections, one for each statement that is to fail.
+			// Open one idle connection for each statement that is to fail.
 			first, err := in.Reader().Conn(t.Context())
 			require.NoError(t, err)
 			second, err := in.Reader().Conn(t.Context())

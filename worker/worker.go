@@ -96,7 +96,7 @@ type Config struct {
 	Metrics prometheus.Registerer
 	// Traces makes the spans of attempts; nil for none.
 	Traces trace.TracerProvider
-	// Logger gets a line for each failed attempt, and at level debug for each successful one; nil discards them.
+	// Logger gets a line for each failed attempt, and at level debug for each successful one; nil logs nothing.
 	Logger *slog.Logger
 }
 

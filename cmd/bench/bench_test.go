@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// bench runs a command on the service and returns its output, which names what went wrong when it fails.
+// bench runs a command of this program on the service. It returns the result or, if the command fails, the errors.
 func bench(t *testing.T, args ...string) (code int, out string) {
 	t.Helper()
 	binary, err := serviceProgram()
@@ -110,8 +110,7 @@ func TestListsAreMeasuredInStoresOfEverySize(t *testing.T) {
 
 func TestAnExhaustedKeyFailsTheRun(t *testing.T) {
 	t.Parallel()
-	// Three keys may make 360 requests in a minute: used up by the first operation's rounds, in the
-	// next minute if this one has just turned.
+	// Three keys may make 360 requests a minute. The first operation's rounds need more, even if a minute ends meanwhile.
 	code, out := bench(t, append([]string{"api"}, append(small, "--keys=1", "--rounds=1000", "--seconds=0.2")...)...)
 	require.Equal(t, exitFailed, code)
 	require.Contains(t, out, "answered 429 rate_limited")

@@ -134,7 +134,7 @@ func (c *client) call(r request, due time.Time) call {
 			var resource struct {
 				ID uuid.UUID `json:"id"`
 			}
-			_ = json.Unmarshal(answer.Body(), &resource) // without an id the check finds it nowhere
+			_ = json.Unmarshal(answer.Body(), &resource) // an answer without an id leaves the zero id, which the check reports as lost
 			done.created = resource.ID
 		}
 	})
@@ -182,8 +182,8 @@ func median(values []float64) float64 {
 	return (sorted[(n-1)/2] + sorted[n/2]) / 2
 }
 
-// recovered returns how long after a time the last call ended that was scheduled since then and was not served within a limit;
-// 0 if all were.
+// recovered returns the time from `from` to the end of the last bad call, or 0 if there is none. A call is bad if it was
+// scheduled since `from` and was not served within limit.
 func recovered(calls []call, from time.Time, limit time.Duration) time.Duration {
 	var last time.Duration
 	for _, c := range calls {

@@ -63,7 +63,7 @@ type generator struct {
 	random *rand.Rand
 	now    time.Time
 	data   *dataset
-	// pending is the shape's.
+	// pending is shape.pending.
 	pending bool
 
 	stores, keys, products, customers, orders, items *table

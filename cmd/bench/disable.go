@@ -50,8 +50,8 @@ type disabling struct {
 	event   uuid.UUID // its deliveries wait
 }
 
-// playLargeDisable disables a webhook with a large backlog while workers deliver to others. It enables the webhook again while
-// its backlog is still being cancelled, and no delivery of that may be sent.
+// playLargeDisable disables a webhook with a large backlog while workers deliver to others. It enables the webhook again
+// before its whole backlog is cancelled. Workers must send none of the backlog.
 func playLargeDisable(p *play) {
 	s := p.open(shape{stores: 1 + healthyStores + 1})
 	p.require(s.subscribe(p.ctx, 1+healthyStores, receiver.OK, func(store int) bool { return store == 0 }))

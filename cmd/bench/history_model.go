@@ -233,11 +233,11 @@ func (c counter) step(q question, a *answer) (counter, bool) {
 	if q.method == lostCounters {
 		return counter{}, true
 	}
-	// If a request of the next minute overtook this one, that minute's counter has it.
+	// A request of the next minute may have been counted first: the counter then has that minute already.
 	if a.minute != c.minute && a.minute != c.minute-1 {
 		c = counter{minute: a.minute}
 	}
 	c.count++
-	// Requests that share a statement get the count after all of them, so it may be higher than this one's.
+	// Requests counted by one statement all get the same count, which may be higher than c's.
 	return c, a.fits(429, "rate_limited") || a.status == 200 && c.count <= limit.RequestsPerMinute-a.remaining
 }

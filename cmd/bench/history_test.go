@@ -313,7 +313,7 @@ func TestAServerThatAnswersWronglyIsFound(t *testing.T) {
 	} {
 		t.Run(row.why, func(t *testing.T) {
 			t.Parallel()
-			// What a fault needs may not come about in one run on a busy machine.
+			// On a busy machine one run may not show the fault, so several are tried.
 			for seed := uint64(1); ; seed++ {
 				p := recordThrough(t, seed, row.server)
 				if row.wrong == "" {

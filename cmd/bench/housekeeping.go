@@ -21,7 +21,7 @@ const (
 	deletedStore, forgettingStore, exportedStore, housekeepingStores = 0, 1, 2, 4
 	// housekeepingPause is the pause between two runs of a command, because the start of a program is not measured.
 	housekeepingPause = 200 * time.Millisecond
-	// buyerRate is how many customers, with their events, are created a second in forgettingStore before.
+	// buyerRate is how many customers a second, with their events, are created in forgettingStore beforehand.
 	buyerRate = 200
 )
 

@@ -28,8 +28,8 @@ type kill struct {
 	database    bool
 }
 
-// ended reports whether a kill cut short a lease that was over at a time. If a worker held a lease for too long and was killed
-// before it could report that, the lease counts as cut short as well.
+// ended reports whether a kill cut short a lease whose attempt was over at a time. A lease also counts as cut short if its
+// worker exceeded it and was killed before it could report that.
 func (k kill) ended(l lease, over time.Time) bool {
 	if k.database {
 		return !k.from.After(over) && !k.until.Before(l.granted)

@@ -74,14 +74,14 @@ func TestASoundLedgerBalances(t *testing.T) {
 	require.Equal(t, 4, b.requests)
 	require.Equal(t, 1, b.orphans)
 	require.Equal(t, 1, b.duplicates)
-	// The journal keeps milliseconds, so the start is a little before the moment it was made of.
+	// The journal rounds times down to milliseconds.
 	require.InDelta(t, 2*time.Second, b.longest, float64(time.Millisecond))
 }
 
 func TestAnAttemptThatWasWrittenDownIsNoOrphan(t *testing.T) {
 	t.Parallel()
 	s := newSound(t)
-	// The same worker lived on: one request, whose attempt began before the kill.
+	// The worker was not killed: it made one request, before the kill.
 	s.requests, s.leases = s.requests[:3], s.leases[:3]
 	b := s.settleUp()
 	require.NoError(t, b.err())

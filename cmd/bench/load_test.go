@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// anyID is that of whatever the service below creates.
+// anyID is the id in the answers of newService's service.
 const anyID = "019a0c5e-7b1c-7c3e-8f00-00000000000a"
 
 // newService returns a service that creates, is busy, breaks off, or fails, by the path, and a client of it.

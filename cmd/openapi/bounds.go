@@ -57,5 +57,5 @@ func length(n *uint64) *int {
 	if n == nil {
 		return nil
 	}
-	return new(int(*n)) //nolint:gosec // No more than fit.
+	return new(int(*n)) //nolint:gosec // Bounds of lengths are small.
 }

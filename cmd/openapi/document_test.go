@@ -47,7 +47,7 @@ func TestRequestsAreClosedAndTheRestIsOpen(t *testing.T) {
 	require.NotContains(t, openapi.Document, "google.protobuf")
 	require.NotContains(t, openapi.Document, "updateMask")
 	doc := written(t)
-	// The enums of requests, and the type by which an event is of a schema.
+	// Only enums of requests are closed, and the type of each event's schema, which has a single value.
 	closed := map[string]bool{"ProductStatus": true, "ProductType": true, "OrderStatus": true, "PaymentLinkPricing": true,
 		"ListPaymentLinksRequestStatus": true}
 	for _, e := range events {

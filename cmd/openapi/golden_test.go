@@ -93,7 +93,7 @@ func codesIn(doc *document, r *response) []string {
 func TestEveryCodeIsAnswered(t *testing.T) {
 	t.Parallel()
 	doc := written(t)
-	answered := map[string]bool{"not_found": true, "method_not_allowed": true} // where no operation is
+	answered := map[string]bool{"not_found": true, "method_not_allowed": true} // answered outside of operations
 	for _, item := range doc.Paths.all() {
 		for _, op := range item.operations().all() {
 			for status, r := range op.Responses.all() {

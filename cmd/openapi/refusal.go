@@ -140,8 +140,8 @@ func pascal(code string) string {
 	return strings.Join(parts, "")
 }
 
-// addErrors adds the body of every refusal. It is open to new codes and details: what today's codes
-// are, and which of them have details, is listed beside it.
+// addErrors adds the schema of the error body. It allows new codes and details; extensions list today's codes, and which of
+// them have details.
 func (c *completion) addErrors() error {
 	about, err := c.message("ErrorDetails")
 	if err != nil {
@@ -153,8 +153,8 @@ func (c *completion) addErrors() error {
 	}
 	details.Required = nil
 	details.Properties.get("required").Words = auth.Scopes()
-	// Each field of the details belongs to one code, which its comment names first; the texts that a
-	// list may have follow it.
+	// Each field of the details belongs to the code that its comment names first. If the field is a list of known texts, the
+	// comment names these next.
 	var detailed ordered[string]
 	for i := range about.Fields().Len() {
 		fd := about.Fields().Get(i)

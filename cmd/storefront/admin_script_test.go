@@ -12,8 +12,8 @@ import (
 	"go.storefront.example/ent/seal"
 )
 
-// installPackage lays the package's files out as .goreleaser.yaml lists them and runs its script, in a mount namespace whose
-// /etc, /usr/local/bin, /var/lib and /run are of its own. Then it runs the commands of its standard input.
+// installPackage runs the package's script in a mount namespace with its own /etc, /usr/local/bin, /var/lib and /run, in
+// which it first puts the package's files as .goreleaser.yaml lists them. Then it runs the commands on its standard input.
 const installPackage = `
 set -eu
 mount -t tmpfs none "$WORK"
@@ -32,7 +32,7 @@ mkdir "$WORK/files" && chmod 755 "$WORK" "$WORK/files" && cd "$WORK/files"
 . /dev/stdin
 `
 
-// onPackagedHost runs shell commands as root on a host that has the package, with these settings.
+// onPackagedHost runs shell commands as root on a host with the package installed and these settings.
 func onPackagedHost(t *testing.T, settings, commands string) string {
 	t.Helper()
 	if runtime.GOOS != "linux" || os.Geteuid() != 0 || exec.Command("unshare", "--mount", "true").Run() != nil {
@@ -55,8 +55,7 @@ func onPackagedHost(t *testing.T, settings, commands string) string {
 	return string(out)
 }
 
-// storefront-admin works as the service does: with its user, its settings, its credentials and its database, in the folder
-// of the person who calls it.
+// storefront-admin runs a command with the service's user, settings, credentials and database, in the caller's folder.
 func TestStorefrontAdminIsTheService(t *testing.T) {
 	t.Parallel()
 	out := onPackagedHost(t, "STOREFRONT_SECRET_KEY=\nSTOREFRONT_STORE='douala'\n", `
@@ -86,7 +85,7 @@ case $said in *'the credential storefront.secret-key: '*'must have one line'*) ;
 	require.Contains(t, out, "Boutique Douala")
 }
 
-// A database that the settings name with a relative path is where the units have it, and one of PostgreSQL is left as it is.
+// A relative path of a database in the settings counts from the units' folder; a PostgreSQL URL is left as it is.
 func TestStorefrontAdminHasTheDatabaseOfTheUnits(t *testing.T) {
 	t.Parallel()
 	out := onPackagedHost(t, "STOREFRONT_DATABASE_URL=sqlite:shop.db\n", `

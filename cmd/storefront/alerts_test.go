@@ -66,7 +66,7 @@ func metricsOf(t *testing.T) map[string][]string {
 	return metrics
 }
 
-// check holds a query against the metrics that there are, and returns those that it asks for.
+// check requires that the metrics in a query exist, and returns their names.
 func check(t *testing.T, metrics map[string][]string, query string) []string {
 	t.Helper()
 	var asked, labels []string

@@ -25,12 +25,12 @@ import (
 )
 
 const (
-	// maxManifestBytes bounds the manifest, because another file may have its name.
+	// maxManifestBytes bounds what is read of the manifest, because a file with its name may not be a manifest.
 	maxManifestBytes = 1 << 20
-	// maxExportFiles bounds the files of an export. It has some ten.
+	// maxExportFiles bounds the number of files in an export, which has about ten.
 	maxExportFiles = 100
-	// maxWindowBytes bounds the memory for unpacking. Decoders should support windows of 8 MiB, and encoders for the public
-	// should use none that are larger (RFC 8878, 3.1.1.1.2).
+	// maxWindowBytes bounds the memory for unpacking. RFC 8878 (3.1.1.1.2) recommends that decoders support windows of 8 MiB
+	// and that encoders use no larger ones.
 	maxWindowBytes = 8 << 20
 )
 
@@ -161,7 +161,7 @@ func (a *archiveFiles) open(name string) (io.Reader, error) {
 				return in, err
 			}
 		}
-		// The decoder reads ahead in goroutines, which this ends: otherwise they read on after the seek.
+		// End the decoder's goroutines, which read ahead and would go on reading after the seek.
 		if err := a.decompressed.Reset(nil); err != nil {
 			return nil, err
 		}

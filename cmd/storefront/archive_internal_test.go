@@ -12,7 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// An import reads an archive twice. At the second time the decoder may still be ahead of the first, as after a long padding.
+// An import reads an archive twice. When the second reading begins, the decoder may still be reading ahead in the first, as
+// after a long padding.
 func TestAnArchiveIsReadAgainWhileItsEndIsDecompressed(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "a"+archiveSuffix)

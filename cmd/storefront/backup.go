@@ -162,8 +162,9 @@ func (f backupFolder) name(at time.Time) string {
 
 const backupTime = "2006-01-02T150405.000Z"
 
-// prune removes older backups of the same database from the folder: unverified copies and, if the newest backup is verified,
-// all verified ones except the newest keep-1 before it. It leaves files with other names or later times, folders and links.
+// prune removes older backups of the same database from the folder. If the newest backup is verified, prune keeps it and the
+// keep-1 verified ones before it, and removes the others. Otherwise it removes only unverified copies. It leaves files with
+// other names or later times, folders and links.
 func (f backupFolder) prune(newest string, keep int, verified bool) (removed []string, err error) {
 	removed = []string{}
 	entries, err := os.ReadDir(f.path) // sorted by name
@@ -199,7 +200,7 @@ type backupVerifyCmd struct {
 func (c *backupVerifyCmd) Run(s *invocation) error {
 	keys := c.keys(c.DatabaseURL)
 	if keys.Ring == nil && keys.Err == nil {
-		keys = c.keys("sqlite:" + c.File) // with the key that a restored copy has beside it
+		keys = c.keys("sqlite:" + c.File) // a restored copy has its key beside it
 	}
 	found := doctor.Backup(s.ctx, c.File, keys)
 	return errors.Join(s.findings(found), failedChecks(found))

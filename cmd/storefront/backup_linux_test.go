@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A disk without room for another backup keeps those that it has, and nothing else.
+// If the disk has no room for another backup, the older backups stay and no partial file does.
 func TestABackupOnAFullDiskReplacesNone(t *testing.T) {
 	t.Parallel()
 	if os.Geteuid() != 0 {

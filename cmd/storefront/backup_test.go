@@ -18,7 +18,7 @@ import (
 	"go.storefront.example/ent/notice"
 )
 
-// backupFolder's files of this form and of others, beside what a person or another program may have there.
+// A backup folder may also have files that a person or another program put there, and backups of other databases.
 func TestOnlyOlderBackupsOfTheSameDatabaseAreRemoved(t *testing.T) {
 	t.Parallel()
 	folder := backupFolder{t.TempDir(), 0x12345678}
@@ -55,7 +55,7 @@ func TestOnlyOlderBackupsOfTheSameDatabaseAreRemoved(t *testing.T) {
 	require.ElementsMatch(t, kept, backups(t, folder.path))
 }
 
-// sqliteWithStore is an installation on a new SQLite file, with a webhook and so with a key.
+// sqliteWithStore returns an installation on a new SQLite file. Its webhook makes the secret key necessary.
 func sqliteWithStore(t *testing.T) (i installation, path string) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "storefront.db")
@@ -67,7 +67,7 @@ func sqliteWithStore(t *testing.T) (i installation, path string) {
 	return i, path
 }
 
-// backups are the names in a folder, oldest first.
+// backups returns the names in a folder, oldest first.
 func backups(t *testing.T, folder string) (names []string) {
 	t.Helper()
 	entries, err := os.ReadDir(folder)
@@ -78,7 +78,7 @@ func backups(t *testing.T, folder string) (names []string) {
 	return names
 }
 
-// Whatever is wrong with a copy, it is found; the service's backup then fails, keeps the older ones and the copy, and says so.
+// Any defect of a copy is found. The backup then fails with a message, and keeps the defective copy and the older backups.
 func TestABackupThatIsNotVerifiedReplacesNone(t *testing.T) {
 	t.Parallel()
 	for check, spoil := range map[string]string{
@@ -102,7 +102,7 @@ func TestABackupThatIsNotVerifiedReplacesNone(t *testing.T) {
 			_, err = handle.Writer().ExecContext(t.Context(), spoil)
 			require.NoError(t, err)
 
-			for range 2 { // the second time the copy of the first is replaced
+			for range 2 { // the second run replaces the copy of the first
 				out, err := i.command("storefront", "backup", "--to", folder, "--keep", "1").CombinedOutput()
 				require.Error(t, err)
 				require.Contains(t, string(out), "not verified: "+check+": ")
@@ -117,7 +117,7 @@ func TestABackupThatIsNotVerifiedReplacesNone(t *testing.T) {
 	}
 }
 
-// Bytes that are lost or changed on the way.
+// Bytes lost or changed in the copy.
 func TestADamagedCopyIsNotVerified(t *testing.T) {
 	t.Parallel()
 	i, _ := sqliteWithStore(t)
@@ -139,7 +139,8 @@ func TestADamagedCopyIsNotVerified(t *testing.T) {
 		_, err := verify(whole[:cut-1])
 		require.Error(t, err, "cut after %d bytes", cut-1)
 	}
-	// A changed e-mail in the customer's row or in the index, which then differ; others are in texts without an index.
+	// Change an e-mail in either the customer's row or the index, so that the two differ. Other occurrences of the e-mail
+	// are in texts without an index.
 	found := 0
 	const email = "awa@example.com"
 	for at := bytes.Index(whole, []byte(email)); at >= 0; {
@@ -163,7 +164,7 @@ func TestADamagedCopyIsNotVerified(t *testing.T) {
 	require.Equal(t, []string{"copy.db-wal"}, backups(t, filepath.Dir(copied)), "nothing is made beside it")
 }
 
-// Runs that overlap all succeed, and what they leave is verified.
+// Overlapping runs all succeed, and every backup that they leave is verified.
 func TestBackupsAtOnce(t *testing.T) {
 	t.Parallel()
 	i, path := sqliteWithStore(t)
@@ -197,7 +198,7 @@ func TestBackupsAtOnce(t *testing.T) {
 	require.FileExists(t, path)
 }
 
-// A run that is killed before its file has the name leaves none, and the next one removes what is left.
+// A run that is killed before it renames its file leaves no backup, and the next run removes the unfinished file.
 func TestAKilledBackupLeavesTheOthers(t *testing.T) {
 	t.Parallel()
 	i, path := sqliteWithStore(t)
@@ -211,7 +212,7 @@ func TestAKilledBackupLeavesTheOthers(t *testing.T) {
 	folder := t.TempDir()
 	i.run(nil, "backup", "--to", folder, "--keep", "1")
 	first := backups(t, folder)
-	for _, size := range []int64{1, 1 << 20} { // early in the copy, and later
+	for _, size := range []int64{1, 1 << 20} { // killed early in the copy, and later
 		c := i.command("storefront", "backup", "--to", folder, "--keep", "1")
 		require.NoError(t, c.Start())
 		require.Eventually(t, func() bool {
@@ -233,7 +234,8 @@ func TestAKilledBackupLeavesTheOthers(t *testing.T) {
 	i.run(nil, "backup", "verify", filepath.Join(folder, left[0]))
 }
 
-// The platform hears of both ends, and every process shows the age.
+// The platform gets a notice of a backup's success and of its failure, and every process exports the backup's age as a
+// metric.
 func TestBackupsAreToldOf(t *testing.T) {
 	t.Parallel()
 	in := newInbox(t)

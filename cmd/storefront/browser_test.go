@@ -18,8 +18,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// browser is a real browser on one tab. Every page that it sees is examined for accessibility, and
-// with STOREFRONT_SCREENSHOTS set to a folder pictures of it are left there.
+// browser is one tab of a real browser. It examines every page for accessibility, and saves pictures in the folder
+// STOREFRONT_SCREENSHOTS, if set.
 type browser struct {
 	t           *testing.T
 	ctx         context.Context
@@ -27,11 +27,11 @@ type browser struct {
 	screenshots string
 }
 
-// browserTime bounds one step of a test: the slowest waits for a delivery.
+// browserTime bounds one step of a test. The slowest steps wait for a delivery.
 const browserTime = 2 * time.Minute
 
-// newBrowser starts a browser with a fresh profile that reaches nothing but this machine. Without
-// Chromium, or axe among the Node modules, the test is skipped, and fails where nothing may be.
+// newBrowser starts a browser with a fresh profile that can connect only to this machine. Without Chromium or axe (a Node
+// module) it skips the test, or fails it under STOREFRONT_TEST_REQUIRE=1.
 func newBrowser(t *testing.T, more ...chromedp.ExecAllocatorOption) *browser {
 	t.Helper()
 	missing := func(format string, args ...any) {
@@ -65,7 +65,7 @@ func newBrowser(t *testing.T, more ...chromedp.ExecAllocatorOption) *browser {
 	ctx, closeTab := chromedp.NewContext(allocated, chromedp.WithErrorf(t.Logf))
 	t.Cleanup(closeTab)
 	b := &browser{t: t, ctx: ctx, axe: string(axe), screenshots: os.Getenv("STOREFRONT_SCREENSHOTS")}
-	require.NoError(t, chromedp.Do(ctx)) // starts it, for as long as the test lasts
+	require.NoError(t, chromedp.Do(ctx)) // starts the browser until the test ends
 	require.NoError(t, chromedp.Listen(ctx, func(event any) {
 		if thrown, ok := event.(*runtime.EventExceptionThrown); ok {
 			t.Errorf("a script failed: %s", thrown.ExceptionDetails.Text)
@@ -79,7 +79,7 @@ func newBrowser(t *testing.T, more ...chromedp.ExecAllocatorOption) *browser {
 // step is something that the browser does.
 type step = chromedp.Action[chromedp.Void]
 
-// order is a step of the protocol's own.
+// order is a step that sends a command of the browser's protocol.
 func order[P, R any](command cdp.Command[P, R], params P) step {
 	return chromedp.Func(func(ctx context.Context, tab *chromedp.Target) error {
 		_, err := cdp.Call(ctx, tab, command, params)
@@ -87,7 +87,7 @@ func order[P, R any](command cdp.Command[P, R], params P) step {
 	})
 }
 
-// within bounds the browser's work, and logs the page if that fails.
+// within runs steps within browserTime, and logs the page if they fail.
 func within[T any](b *browser, action chromedp.Action[T]) T {
 	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, browserTime)
@@ -128,11 +128,11 @@ func (b *browser) heading(text string) {
 	b.shows(fmt.Sprintf(`//h1[contains(normalize-space(.), %q)]`, text))
 }
 
-// shows waits until the page shows what the XPath finds, and is there as a whole.
+// shows waits until the XPath finds something on the page, and the page is complete.
 func (b *browser) shows(path string) {
 	b.t.Helper()
 	b.run(chromedp.WaitVisible(path))
-	// A page that is long comes in parts.
+	// A long page arrives in parts.
 	value[bool](b, `new Promise((done) => document.readyState === "complete" ? done(true) : addEventListener("load", () => done(true)))`)
 }
 
@@ -142,16 +142,16 @@ func (b *browser) fill(id, text string) {
 	b.run(chromedp.Clear(chromedp.ID(id)), chromedp.SendKeys(chromedp.ID(id), text))
 }
 
-// value is what a script on the page comes to.
+// value returns the value of a script on the page.
 func value[T any](b *browser, script string) T {
 	b.t.Helper()
 	return within(b, chromedp.Evaluate[T](script, chromedp.EvalAwaitPromise))
 }
 
-// click is a click on what the XPath or the CSS selector finds first.
+// click clicks the first element that the XPath or the CSS selector finds.
 func click(on string) step { return chromedp.Click(on) }
 
-// finding is something that axe finds wrong.
+// finding is an accessibility problem that axe reports.
 type finding struct {
 	ID, Impact, Help string
 	Nodes            []struct {
@@ -160,24 +160,24 @@ type finding struct {
 	}
 }
 
-// sizes and schemes are what pages are looked at in.
+// sizes and schemes are the window sizes and colour schemes in which pages are examined.
 var (
 	sizes   = []int64{1280, 390}
 	schemes = []string{"light", "dark"}
 )
 
-// layoutShift is how much of the page moved by itself so far (Layout Instability API, W3C).
+// layoutShift returns how much of the page has moved by itself so far (Layout Instability API, W3C).
 const layoutShift = `new Promise((done) => {
   let sum = 0;
   new PerformanceObserver((list) => { for (const e of list.getEntries()) if (!e.hadRecentInput) sum += e.value; }).observe({type: "layout-shift", buffered: true});
   setTimeout(() => done(sum), 50);
 })`
 
-// maxLayoutShift is a fifth of what counts as good (web.dev/cls): dates change into the reader's
-// zone, and what a page waits for appears.
+// maxLayoutShift is a fifth of what counts as good (web.dev/cls). It is not 0, because dates change into the reader's time
+// zone, and late parts of a page appear.
 const maxLayoutShift = 0.02
 
-// tooWide is the first table or pill that sticks out of what it stands in, or overlaps what follows it.
+// tooWide returns the first table or pill that exceeds its container or overlaps the element after it.
 const tooWide = `(() => {
   const out = (e) => e.getBoundingClientRect().right > e.parentElement.getBoundingClientRect().right + 1;
   const touches = (e) => e.parentElement.nextElementSibling?.matches(".tags") && e.parentElement.nextElementSibling.getBoundingClientRect().top < e.getBoundingClientRect().bottom + 4;
@@ -185,7 +185,7 @@ const tooWide = `(() => {
   return found ? found.outerHTML.slice(0, 300) : "";
 })()`
 
-// touching is the first box that touches what stands above it.
+// touching returns the first box that touches the element above it.
 const touching = `(() => {
   const found = [...document.querySelectorAll("main .card:not(pre), main .empty, main .note, main table")].find((e) => {
     const above = e.previousElementSibling?.getBoundingClientRect(), own = e.getBoundingClientRect();
@@ -194,8 +194,8 @@ const touching = `(() => {
   return found ? found.outerHTML.slice(0, 300) : "";
 })()`
 
-// see examines the page that is open, at every width and in both colour schemes: axe finds
-// nothing, nothing sticks out at the side, and nothing moved while it was loaded.
+// see examines the open page at every width and in both colour schemes: axe reports nothing, nothing exceeds its container,
+// and nothing moved while the page loaded.
 func (b *browser) see(name string) {
 	b.t.Helper()
 	if shift := value[float64](b, layoutShift); shift > maxLayoutShift {
@@ -222,7 +222,7 @@ func (b *browser) see(name string) {
 	b.run(chromedp.EmulateViewport(1280, 900), order(emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{}))
 }
 
-// picture leaves a picture of the whole page, if pictures are wanted.
+// picture saves a picture of the whole page, if STOREFRONT_SCREENSHOTS is set.
 func (b *browser) picture(name string) {
 	b.t.Helper()
 	if b.screenshots == "" {
@@ -235,7 +235,7 @@ func (b *browser) picture(name string) {
 	b.save(name, within(b, chromedp.FullScreenshot(100)))
 }
 
-// window leaves a picture of what the window shows, if pictures are wanted.
+// window saves a picture of the part of the page in the window, if STOREFRONT_SCREENSHOTS is set.
 func (b *browser) window(name string) {
 	b.t.Helper()
 	if b.screenshots != "" {

@@ -26,10 +26,11 @@ import (
 	"go.storefront.example/server/auth"
 )
 
-// mapLine is a line of the map of nginx.conf: "" or # before it, its expression, its group of servers and the --buckets beside it.
+// mapLine matches a line of the map in nginx.conf: a # if it is a comment, its expression, its group of servers and the
+// --buckets after it.
 var mapLine = regexp.MustCompile(`(?m)^    (#?)(?:default|"~([^"]+)") (storefront\w*); +# --buckets (\S+)$`)
 
-// bucketsOfMap reads the map of nginx.conf: the --buckets beside each line, and its expression.
+// bucketsOfMap returns, for each line of the map in nginx.conf, its --buckets and its expression.
 func bucketsOfMap(t *testing.T) (buckets []tenant.Buckets, expressions []*regexp.Regexp) {
 	t.Helper()
 	text, err := os.ReadFile("nginx.conf")
@@ -45,7 +46,7 @@ func bucketsOfMap(t *testing.T) (buckets []tenant.Buckets, expressions []*regexp
 	return buckets, expressions
 }
 
-// The map of nginx.conf sends each bucket to the installation that has it in --buckets.
+// The map of nginx.conf sends each bucket to the installation whose --buckets contain it.
 func TestTheMapAgreesWithTheBucketsBesideIt(t *testing.T) {
 	t.Parallel()
 	buckets, expressions := bucketsOfMap(t)
@@ -73,7 +74,7 @@ type servedInstallation struct {
 	id        uuid.UUID // of the store
 }
 
-// customers is the number of its store's customers.
+// customers returns the number of the store's customers.
 func (s servedInstallation) customers() int {
 	s.t.Helper()
 	var found []json.RawMessage
@@ -81,7 +82,7 @@ func (s servedInstallation) customers() int {
 	return len(found)
 }
 
-// serveBuckets starts an installation with these buckets, and makes its store, through the admin services, and a key.
+// serveBuckets starts an installation with these buckets. Through its admin services it creates a store and a key.
 func serveBuckets(t *testing.T, database, slug string, buckets tenant.Buckets) servedInstallation {
 	t.Helper()
 	s := servedInstallation{slug: slug, installation: installation{t, map[string]string{
@@ -116,7 +117,7 @@ func (s servedInstallation) newKey(store string) (key struct {
 	return key
 }
 
-// olderKey makes a key with random letters in place of its store's bucket.
+// olderKey creates a key with random letters where newer keys have their store's bucket.
 func (s servedInstallation) olderKey(text string) {
 	s.t.Helper()
 	require.True(s.t, auth.WellFormed(text))
@@ -129,7 +130,7 @@ func (s servedInstallation) olderKey(text string) {
 	require.NoError(s.t, handle.Close())
 }
 
-// mapped are the replacements in nginx.conf for three installations behind it, and for lines that come before those of the map.
+// mapped returns the replacements in nginx.conf for three installations, and for additional lines before those of the map.
 func mapped(all []servedInstallation, lines ...string) []string {
 	return []string{
 		"10.0.0.1:8080", all[0].serving.Addr, "10.0.0.2:8080", all[0].serving.Addr, "10.0.2.1:8080", all[1].serving.Addr,
@@ -137,7 +138,7 @@ func mapped(all []servedInstallation, lines ...string) []string {
 	}
 }
 
-// Three installations behind one address: each key reaches its own, and the others fail on theirs alone.
+// Three installations share one address. Each key reaches its own installation.
 func TestThreeInstallationsBehindNginx(t *testing.T) {
 	t.Parallel()
 	nginx := nginxProgram(t)
@@ -145,7 +146,7 @@ func TestThreeInstallationsBehindNginx(t *testing.T) {
 	for _, database := range dbtest.Databases() {
 		t.Run(database, func(t *testing.T) {
 			t.Parallel()
-			dbtest.EmptyURL(t, database) // skips here where there is no such database
+			dbtest.EmptyURL(t, database) // skipped if there is no such database
 			var all []servedInstallation
 			for n, b := range buckets {
 				all = append(all, serveBuckets(t, database, fmt.Sprintf("store-%d", n+1), b))
@@ -168,7 +169,7 @@ func TestThreeInstallationsBehindNginx(t *testing.T) {
 				return status
 			}
 
-			// Each key reaches its own installation, on every protocol.
+			// Each key reaches its own installation by every protocol.
 			for _, s := range all {
 				answers(right, s.key, http.StatusOK, s.slug)
 				require.Equal(t, http.StatusCreated, buyer(right, s.key, "one"))
@@ -182,7 +183,7 @@ func TestThreeInstallationsBehindNginx(t *testing.T) {
 				}
 			}
 
-			// A wrong map answers 401, changes nothing and loses nothing.
+			// With a wrong map the answer is 401; nothing is changed or lost.
 			wrong := newFront(t, nginx, append(mapped(all), "storefront_2;", "storefront_3;", "storefront_3;", "storefront_2;")...)
 			answers(wrong, all[0].key, http.StatusOK, all[0].slug)
 			for _, s := range all[1:] {
@@ -193,8 +194,8 @@ func TestThreeInstallationsBehindNginx(t *testing.T) {
 			}
 			require.Equal(t, []int{1, 2, 2}, []int{all[0].customers(), all[1].customers(), all[2].customers()})
 
-			// An older key works where it is sent to its own installation: by the letters that it happens to have, by the line for its
-			// hint, and past nginx. Elsewhere it is unknown.
+			// An older key works if nginx sends it to its own installation, because of its random letters or a map line for
+			// its hint, and if the client calls the installation directly. Other installations do not know the key.
 			const older = "svc_live_0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ2NnVJ7"
 			all[2].olderKey(older)
 			answers(right, older, http.StatusUnauthorized, "api_key_invalid")
@@ -207,13 +208,13 @@ func TestThreeInstallationsBehindNginx(t *testing.T) {
 			all[0].olderKey(zeroes)
 			answers(right, zeroes, http.StatusOK, all[0].slug)
 
-			// The manual's loop lists the keys that were made before a time.
+			// The manual's loop lists the keys that were created before a time.
 			out := all[2].shell(t, t.TempDir(), strings.Replace(manual.sh[0], "2026-12-01T00:00:00Z", "9999-01-01T00:00:00Z", 1))
 			require.Regexp(t, `(?m)^store-3\tk\tsvc_live_\.\.\.nVJ7\t`, out)
 			require.Len(t, strings.Split(strings.TrimSpace(out), "\n"), 2)
 			require.Empty(t, all[2].shell(t, t.TempDir(), strings.Replace(manual.sh[0], "2026-12-01", "2000-01-01", 1)))
 
-			// What is no key reaches the default installation.
+			// A text that is not a key reaches the default installation.
 			for _, key := range []string{"", "no-key", "svc_live_"} {
 				code := map[bool]string{true: "api_key_missing", false: "api_key_invalid"}[key == ""]
 				before := strings.Count(all[0].serving.log(), `"status":401`)
@@ -222,8 +223,8 @@ func TestThreeInstallationsBehindNginx(t *testing.T) {
 					10*time.Millisecond)
 			}
 
-			// Unknown keys are counted on the installation to which they are sent: there their address is blocked, and nowhere else. The
-			// minute may end meanwhile, so it is tried three times.
+			// The installation that gets unknown keys counts them and blocks their address. The other installations do not.
+			// A minute may end meanwhile, so there are three tries.
 			blocked := false
 			for try := 0; try < 3 && !blocked; try++ {
 				for range 45 {
@@ -241,7 +242,7 @@ func TestThreeInstallationsBehindNginx(t *testing.T) {
 	}
 }
 
-// shellPage is what a section of SHARDING.md has to run and to add to the map.
+// shellPage is the part of a section of SHARDING.md with commands to run and lines to add to the map.
 type shellPage struct{ sh, nginx []string }
 
 func shardingPage(t *testing.T, section string) shellPage {
@@ -281,7 +282,7 @@ func (i installation) shell(t *testing.T, folder, commands string) string {
 	return string(out)
 }
 
-// Buckets move by the commands of the manual: the stores in them with their keys, and no other store.
+// The manual's commands move buckets: the stores in them with their keys, and no other store.
 func TestMovingBuckets(t *testing.T) {
 	t.Parallel()
 	nginx := nginxProgram(t)
@@ -293,7 +294,7 @@ func TestMovingBuckets(t *testing.T) {
 			dbtest.EmptyURL(t, way[1])
 			all := []servedInstallation{serveBuckets(t, way[0], "stays", buckets[0]), serveBuckets(t, way[1], "other", buckets[1])}
 			old, next := all[0], all[1]
-			all = append(all, next) // No request goes to a third.
+			all = append(all, next) // The third installation gets no request.
 			keys := map[string]string{}
 			for _, slug := range []string{"moved", "shut"} {
 				old.run(nil, "store", "create", "--name", slug, "--slug", slug, "--currency", "EUR", "--country", "FR", "--bucket", "7Q")
@@ -314,7 +315,7 @@ func TestMovingBuckets(t *testing.T) {
 			}
 			front := newFront(t, nginx, mapped(all)...)
 			nobody := installation{t, nil}
-			for range 2 { // also a second time, as after a failure
+			for range 2 { // run twice, as after a failure
 				nobody.shell(t, folder, manual.sh[0])
 				status, body := front.request(t, http.MethodGet, apiHost, "/v1/store", keys["moved"], "")
 				require.Equal(t, http.StatusForbidden, status, body)

@@ -22,12 +22,12 @@ import (
 	"go.storefront.example/server/conformance/devtest"
 )
 
-// The chart's objects are those of a cluster that has the Prometheus Operator.
+// operatorModule defines the resources of the Prometheus Operator that the chart renders.
 const operatorModule = "github.com/prometheus-operator/prometheus-operator@v0.85.0"
 
 type labels map[string]string
 
-// object is what the tests read of an object of Kubernetes.
+// object has the members of a Kubernetes object that the tests read.
 type object struct {
 	Kind     string
 	Metadata struct {
@@ -48,7 +48,7 @@ type object struct {
 	}
 }
 
-// template is what the tests read of a pod.
+// template has the members of a pod that the tests read.
 type template struct {
 	Metadata struct{ Labels labels }
 	Spec     struct {
@@ -59,7 +59,7 @@ type template struct {
 	}
 }
 
-// pod is the pod that an object makes, if any.
+// pod returns the pod template of an object, or nil.
 func (o object) pod() template {
 	if o.Kind == "CronJob" {
 		return o.Spec.JobTemplate.Spec.Template
@@ -96,7 +96,7 @@ type container struct {
 
 type volumeMount struct{ Name, MountPath string }
 
-// volume is what a pod mounts of a Secret.
+// volume is a pod's volume that is made of a Secret.
 type volume struct {
 	Claim  struct{ ClaimName string } `json:"persistentVolumeClaim"`
 	Name   string
@@ -107,8 +107,8 @@ type volume struct {
 	}
 }
 
-// mountedSecrets writes the files of the pod's Secrets into a folder, with the mode that they have there for the
-// container's user, and returns their paths by the paths in the container.
+// mountedSecrets writes the files of the pod's Secrets into a folder, with the mode that the container's user sees. It maps
+// each path in the container to the path in the folder.
 func mountedSecrets(t *testing.T, objects []object, volumes []volume, c container) map[string]string {
 	t.Helper()
 	files, folder := map[string]string{}, t.TempDir()
@@ -127,7 +127,7 @@ func mountedSecrets(t *testing.T, objects []object, volumes []volume, c containe
 	return files
 }
 
-// helm runs a command on the chart, as for a cluster of Kubernetes 1.30, or skips the test without helm.
+// helm runs a command on the chart, for Kubernetes 1.30. It skips the test if helm is missing.
 func helm(t *testing.T, args ...string) (string, error) {
 	t.Helper()
 	program, err := exec.LookPath("helm")
@@ -144,7 +144,7 @@ func helm(t *testing.T, args ...string) (string, error) {
 	return string(out), err
 }
 
-// chart renders the chart with these arguments, after helm lint and kubectl-validate have accepted it.
+// chart returns the objects that the chart renders with these arguments. helm lint and kubectl-validate must accept them.
 func chart(t *testing.T, args ...string) []object {
 	t.Helper()
 	out, err := helm(t, append([]string{"lint", "--strict", "helm"}, args...)...)
@@ -181,7 +181,7 @@ func chart(t *testing.T, args ...string) []object {
 	}
 }
 
-// has tells whether labels are among others, and there are any.
+// has reports whether labels contain all of some others, of which there is at least one.
 func (l labels) has(wanted labels) bool {
 	for name, value := range wanted {
 		if l[name] != value {
@@ -229,7 +229,7 @@ func TestChartFitsTheCommands(t *testing.T) {
 				}
 			}
 			require.Len(t, pods, map[string]int{"made": 3, "existing": 3, "sqlite": 4}[name])
-			// A selector that fits no pod would be noticed by nobody.
+			// Kubernetes accepts a selector that matches no pod without a warning.
 			for _, o := range objects {
 				component := o.Metadata.Labels["app.kubernetes.io/component"]
 				switch o.Kind {
@@ -273,7 +273,7 @@ func TestChartFitsTheCommands(t *testing.T) {
 	}
 }
 
-// A server and a worker start with what the chart gives them, and answer the probes.
+// A server and a worker start with the chart's settings, and answer the probes.
 func TestWhatTheChartRunsIsReady(t *testing.T) {
 	t.Parallel()
 	devtest.Watch(t)

@@ -36,13 +36,13 @@ import (
 	"go.storefront.example/worker/signature"
 )
 
-// owners is an owner's server: it verifies what it gets, and answers as it is told.
+// owners is an owner's server: it verifies deliveries, and answers with the status that the test sets.
 type owners struct {
 	*httptest.Server
 	mu     sync.Mutex
 	secret string
 	status int
-	got    []string // types of what verified
+	got    []string // types of verified deliveries
 }
 
 func newOwners(t *testing.T) *owners {
@@ -83,7 +83,7 @@ func (o *owners) received() []string {
 	return append([]string(nil), o.got...)
 }
 
-// What a store's owner does in a browser, from the sign-in link to the delivery that succeeds at last.
+// A store's owner works in a browser, from the sign-in link to a delivery that finally succeeds.
 func TestDashboardInABrowser(t *testing.T) {
 	t.Parallel()
 	b := newBrowser(t)
@@ -187,17 +187,16 @@ func TestDashboardInABrowser(t *testing.T) {
 	b.run(mine("h3"))
 	b.heading(o.URL)
 
-	// The test button: a ping is delivered and verified, and its page shows it by itself.
+	// The test button: a ping is delivered and verified, and its page shows the result without a reload.
 	b.press("Send a test event", "ping")
 	b.shows(`//h1/span[normalize-space(.)="succeeded"]`)
 	require.Equal(t, []string{"ping"}, o.received())
-	// Its parts made room for the news, which is no fault of a page that is loaded anew.
+	// Showing the result moved parts of the page. Reload, because see allows no movement.
 	b.run(chromedp.Reload())
 	b.shows(`//h1/span[normalize-space(.)="succeeded"]`)
 	b.see("delivery-succeeded")
 
-	// The receiver fails: the attempt is shown, when the next one is, and when the webhook would be
-	// disabled.
+	// The receiver fails. The page shows the attempt, when the next one follows, and when the webhook would be disabled.
 	o.set("", http.StatusInternalServerError)
 	newCustomer(t, said.URL, said.Key, "nadege@example.com")
 	failing := func() bool {
@@ -229,7 +228,8 @@ func TestDashboardInABrowser(t *testing.T) {
 	b.shows(`//p[contains(., "The shop's own server") and contains(., "has failed since")]`)
 	b.see("overview-failing")
 
-	// What waits is sent now: all of the webhook, then the one delivery on its own page, which shows each attempt in place.
+	// The owner sends waiting deliveries now: first all of the webhook, then one on its own page, which shows each attempt
+	// without a reload.
 	b.run(mine("h3"))
 	b.heading(o.URL)
 	b.press("Send now", o.URL)
@@ -247,7 +247,7 @@ func TestDashboardInABrowser(t *testing.T) {
 	b.run(mine("dd"))
 	b.heading(o.URL)
 
-	// A ping that failed is sent again, and arrives.
+	// The owner sends a failed ping again, and it arrives.
 	b.press("Send a test event", "ping")
 	b.shows(`//h1/span[normalize-space(.)="failed"]`)
 	b.see("delivery-failed")
@@ -256,7 +256,7 @@ func TestDashboardInABrowser(t *testing.T) {
 	b.shows(`//*[@role="status"][contains(., "new delivery")]`)
 	b.shows(`//h1/span[normalize-space(.)="succeeded"]`)
 
-	// What was cancelled while it was disabled is sent again since a time.
+	// The owner resends the events since a time, whose deliveries were cancelled while the webhook was disabled.
 	b.run(mine("dd"))
 	b.heading(o.URL)
 	b.press("Disable", "Disable this webhook?")
@@ -272,7 +272,7 @@ func TestDashboardInABrowser(t *testing.T) {
 	require.Eventually(t, func() bool { return slices.Contains(o.received()[3:], "customer.created") }, browserTime,
 		50*time.Millisecond)
 
-	// A new secret signs at once, and the old one no longer.
+	// A new secret signs from now on, and the old one no longer.
 	b.press("New secret", "Make a new signing secret?")
 	require.Equal(t, 1, value[int](b, `(() => {
   let sent = 0;
@@ -317,7 +317,8 @@ func TestDashboardInABrowser(t *testing.T) {
 	b.press("Deliveries", "Deliveries")
 	b.shows(`//td[contains(., "deleted")]`)
 	b.see("deliveries-all")
-	// The list follows what is new, and the search finds it by its text, in a span of the reader's time.
+	// The list shows new events by itself, and the search finds an event by its text within a period in the reader's time
+	// zone.
 	newest := value[string](b, `document.getElementById("list").dataset.live`)
 	value[bool](b, `(() => { window.row = document.querySelector("tbody tr"); row.querySelector("a").focus(); getSelection().selectAllChildren(row.querySelector("time")); return true; })()`)
 	chosen := value[string](b, "getSelection().toString()")
@@ -412,7 +413,7 @@ func TestDashboardInABrowser(t *testing.T) {
 	b.heading("Please sign in")
 }
 
-// newLink is a sign-in link of the demo store's member under an address.
+// newLink returns a sign-in link for the demo store's member, below an address.
 func newLink(t *testing.T, adminURL, base string) string {
 	t.Helper()
 	var out, errs bytes.Buffer
@@ -426,7 +427,7 @@ func newLink(t *testing.T, adminURL, base string) string {
 	return link.URL
 }
 
-// signedInElsewhere signs the member in with another client and returns the status that it gets.
+// signedInElsewhere signs the member in with another HTTP client and returns the status.
 func signedInElsewhere(t *testing.T, adminURL string) func() int {
 	t.Helper()
 	jar, err := cookiejar.New(nil)
@@ -444,7 +445,7 @@ func signedInElsewhere(t *testing.T, adminURL string) func() int {
 	}
 }
 
-// newCustomer makes an event.
+// newCustomer creates a customer, and so an event.
 func newCustomer(t *testing.T, url, key, email string) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url+"/v1/customers",
@@ -458,8 +459,8 @@ func newCustomer(t *testing.T, url, key, email string) {
 	require.Equal(t, http.StatusCreated, answer.StatusCode)
 }
 
-// The README's picture, which STOREFRONT_SCREENSHOTS saves as dashboard.png: copy it to server/dashboard/dashboard.png when
-// the pages look otherwise.
+// With STOREFRONT_SCREENSHOTS set, this saves the README's picture as dashboard.png. Copy it to
+// server/dashboard/dashboard.png when the look of the pages changes.
 func TestPictureOfTheDashboardInABrowser(t *testing.T) {
 	t.Parallel()
 	picture, err := os.Stat("../../server/dashboard/dashboard.png")
@@ -512,7 +513,8 @@ func TestEmptyPagesInABrowser(t *testing.T) {
 	}
 }
 
-// The platform's page is on another site than the dashboard, which it shows in a frame and keeps signed in.
+// The platform's page is on another site than the dashboard. It shows the dashboard in a frame, in which the owner stays
+// signed in.
 func TestDashboardInAFrameInABrowser(t *testing.T) {
 	t.Parallel()
 	b := newBrowser(t, chromedp.Flag("ignore-certificate-errors", true),
@@ -541,7 +543,7 @@ func TestDashboardInAFrameInABrowser(t *testing.T) {
 	frame = link.GetUrl()
 
 	b.open(platform.URL)
-	// A frame of another site is a target of its own, which scripts of this page cannot reach.
+	// A frame of another site is a separate target in the browser's protocol; scripts of the outer page cannot reach it.
 	var within cdptarget.ID
 	require.Eventually(t, func() bool {
 		all, err := chromedp.Targets(b.ctx)
@@ -567,9 +569,9 @@ func TestDashboardInAFrameInABrowser(t *testing.T) {
 	b.picture("frame")
 }
 
-// What a browser does behind a proxy with TLS that passes on no Host and no header of its own, as nginx's
-// `proxy_pass http://127.0.0.1:8081` does: one that sends the page of a form, and one of before 2023,
-// which sends the page's origin alone.
+// Forms work behind a TLS proxy that passes on no Host and no header of its own, as nginx's `proxy_pass
+// http://127.0.0.1:8081` does. They work in a recent browser, which sends Sec-Fetch-Site, and in one from before 2023, which
+// sends only the origin.
 func TestDashboardBehindAProxyInABrowser(t *testing.T) {
 	t.Parallel()
 	for name, older := range map[string]bool{"recent": false, "older": true} {
@@ -637,7 +639,7 @@ func TestDashboardBehindAProxyInABrowser(t *testing.T) {
 	}
 }
 
-// A form that the reader stops on its way can be sent again.
+// If the reader stops a form's request, the form can be sent again.
 func TestAStoppedFormCanBeSentAgain(t *testing.T) {
 	t.Parallel()
 	b := newBrowser(t)
@@ -652,7 +654,7 @@ func TestAStoppedFormCanBeSentAgain(t *testing.T) {
 	stopped := make(chan struct{})
 	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodPost && r.URL.Path == "/dashboard/keys" && held.Add(1) == 1 {
-			_ = r.ParseForm() // only then is it noticed that the browser leaves
+			_ = r.ParseForm() // the server notices only now that the browser has left
 			<-r.Context().Done()
 			close(stopped)
 			return

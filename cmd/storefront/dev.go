@@ -244,8 +244,8 @@ Ctrl-C stops it.
 }
 
 // commands returns where the commands in the greeting can be run, how they call this program, and the flags that listen and
-// trigger need. For a program that go run built it returns goRunProgram, because the program's folder will be deleted, and go
-// run works only in the clone.
+// trigger need. If go run built the program, they call goRunProgram, because go run deletes the program afterwards. That
+// works only in the clone.
 func (g greeting) commands(program string) (where, called, listens, triggers string) {
 	goRun := strings.Contains(program, "go-build")
 	switch {

@@ -26,14 +26,14 @@ import (
 	"go.storefront.example/server/admin"
 )
 
-// serving is a command that serves, run inside the test.
+// serving is a running command of this process that serves.
 type serving struct {
-	said string // on standard output, until it was ready
+	said string // its standard output until it was ready
 	logs *bytes.Buffer
-	stop func() int // ends it and returns the exit status; logs may be read then
+	stop func() int // ends the command and returns its exit status; afterwards its logs may be read
 }
 
-// startCommand runs a command and waits until it printed the line that holds ready.
+// startCommand runs a command and waits until it prints a line that contains ready.
 func startCommand(t *testing.T, ready string, args ...string) serving {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -61,7 +61,7 @@ func startCommand(t *testing.T, ready string, args ...string) serving {
 
 var curlLine = regexp.MustCompile(`curl -H "Authorization: (Bearer svc_live_[0-9A-Za-z]{42})" "(http://[^"]+)"`)
 
-// get does what curl does with the printed line.
+// get sends the request of the printed curl command.
 func get(t *testing.T, url, authorization string) (int, map[string]any) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
@@ -75,7 +75,7 @@ func get(t *testing.T, url, authorization string) (int, map[string]any) {
 	return answer.StatusCode, body
 }
 
-// What demo.json has for the store in Douala.
+// demo.json gives the store in Douala these numbers of rows.
 const (
 	demoProducts  = 12
 	demoCustomers = 42
@@ -118,7 +118,7 @@ func TestDevSaysItAllInJSON(t *testing.T) {
 	require.Equal(t, 0, dev.stop())
 }
 
-// Otherwise anyone who reaches the listener could call the admin services, which dev leaves open.
+// If this were allowed, anyone who reaches the listener could call dev's admin services, which need no token.
 func TestDevKeepsTheOperatorsSideToThisMachine(t *testing.T) {
 	t.Parallel()
 	dev := startCommand(t, "}", "dev", "--addr", "127.0.0.1:0", "--admin-addr", "0.0.0.0:0", "--data", t.TempDir(), "-o", "json")
@@ -166,7 +166,7 @@ func TestASecondDevIsRefusedAndRevokesNoKey(t *testing.T) {
 		require.Regexp(t, `(?m)^storefront: .*`+why+`.*$`, errs.String())
 		require.Equal(t, 1, strings.Count(errs.String(), "\n"))
 	}
-	storefront(t, "store", "list", "--database-url", "sqlite:"+database) // commands work beside it
+	storefront(t, "store", "list", "--database-url", "sqlite:"+database) // commands work while dev runs
 	answer, _ := get(t, curl[2], curl[1])
 	require.Equal(t, http.StatusOK, answer, "the key of the dev that runs still works")
 	require.Equal(t, 0, first.stop())
@@ -174,7 +174,7 @@ func TestASecondDevIsRefusedAndRevokesNoKey(t *testing.T) {
 	require.Equal(t, 0, again.stop(), "the folder is free again")
 }
 
-// The demo store shows a caller every kind of thing that there is.
+// The demo store has an example of everything that the API returns.
 func TestDemoStoreHasEveryKind(t *testing.T) {
 	t.Parallel()
 	dev := startCommand(t, "Ctrl-C", devArgs(t.TempDir())...)
@@ -230,7 +230,7 @@ func TestTheCommandsOfTheGreetingWorkWhereItSays(t *testing.T) {
 	}
 }
 
-// Commands look for the folder of dev as git looks for its repository.
+// Commands look for dev's folder as git looks for its repository.
 func TestFindDev(t *testing.T) {
 	top, err := filepath.EvalSymlinks(t.TempDir())
 	require.NoError(t, err)

@@ -18,7 +18,7 @@ import (
 const (
 	// devData is dev's folder unless --data names another.
 	devData = ".storefront"
-	// devDatabase and devFile are the files in it. devFile marks the folder as dev's.
+	// devDatabase and devFile are the files in dev's folder. devFile marks the folder as dev's.
 	devDatabase = "storefront.db"
 	devFile     = "dev.json"
 )
@@ -62,9 +62,8 @@ func findDev() *devFolder {
 	}
 }
 
-// readDev reads dev's file in a folder; it returns nil without one. Like git, it ignores files of other users, even if they are
-// links to this user's file, because commands would send their token to the address in the file, and use the database beside
-// it.
+// readDev reads dev's file in a folder, or returns nil. Like git, it ignores files of other users, even if they link to this
+// user's file. Otherwise commands would send their token to an address that another user chose.
 func readDev(path string) *devFolder {
 	file := filepath.Join(path, devFile)
 	for _, part := range []string{file, filepath.Join(path, devDatabase)} {

@@ -24,9 +24,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// keepsToItself makes the test fail when a page asks for anything that is not of its own origin or
-// made in the page, when the browser refuses something by the page's policy, and when a script
-// complains.
+// keepsToItself fails the test if a page requests anything from another origin, if its policy makes the browser refuse
+// something, or if a script logs an error.
 func (b *browser) keepsToItself(origins ...string) {
 	b.t.Helper()
 	own := []string{"data:"}
@@ -55,7 +54,7 @@ func (b *browser) keepsToItself(origins ...string) {
 	b.run(order(wire.Enable, wire.EnableParams{}), order(log.Enable, cdp.Empty{}))
 }
 
-// top is where on the window what a selector finds begins, once it has stopped moving there.
+// top returns the distance of an element from the top of the window, once it has stopped moving.
 func (b *browser) top(selector string) float64 {
 	b.t.Helper()
 	return value[float64](b, fmt.Sprintf(`new Promise((done) => {
@@ -70,7 +69,7 @@ func (b *browser) top(selector string) float64 {
 })`, selector))
 }
 
-// examine has axe look at the reference as it is now.
+// examine requires that axe finds no problem in the reference as shown.
 func (b *browser) examine(name string) {
 	b.t.Helper()
 	for _, f := range value[[]finding](b, b.axe+`;axe.run(document, {resultTypes: ["violations"]}).then((r) => r.violations)`) {
@@ -93,14 +92,14 @@ const copyAll = `(async () => {
   return JSON.stringify(texts);
 })()`
 
-// cutOff is the code that is wider than its block.
+// cutOff returns the code that is wider than its block.
 const cutOff = `[...document.querySelectorAll("pre")].filter((p) => p.scrollWidth > p.clientWidth).map((p) => p.textContent)`
 
 var shownSample = regexp.MustCompile(
 	`(?s)data-language="(\w+)" data-sample="(\w+)"><div class="code"><pre[^>]*><code>(.*?)</code>`)
 
-// copiesAndRuns copies all samples with their buttons. What is copied is what the page holds, which the tests of
-// the guide run in curl, TypeScript and Go; here the samples in curl that need nothing but a key run as copied.
+// copiesAndRuns presses every copy button: it copies exactly the text on the page. It runs the copied curl samples that need
+// only a key. The guide's tests run the samples in curl, TypeScript and Go.
 func (b *browser) copiesAndRuns(docs, key string) {
 	b.t.Helper()
 	copied := map[string]string{}
@@ -133,8 +132,8 @@ func (b *browser) copiesAndRuns(docs, key string) {
 	require.GreaterOrEqual(b.t, ran, 6)
 }
 
-// What a caller's programmer does: reads, jumps, searches, copies, with a mouse, with the keys alone, on a phone, in
-// the dark, and without JavaScript.
+// A programmer reads, navigates, searches and copies: with a mouse, with only the keyboard, on a phone, in dark mode, and
+// without JavaScript.
 func TestTheReferenceInABrowser(t *testing.T) {
 	t.Parallel()
 	b := newBrowser(t)
@@ -169,7 +168,7 @@ func TestTheReferenceInABrowser(t *testing.T) {
 	}
 	b.run(chromedp.EmulateViewport(1280, 900), order(emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{}))
 
-	// Addresses lead to their places, those of the page before this one too.
+	// Links with a fragment lead to their sections, including links that an earlier version of the page had.
 	for to, id := range map[string]string{
 		"lists": "lists", "enablePaymentLink": "enablePaymentLink", "updateProduct.priceAmount": "updateProduct.priceAmount",
 		"tag/Webhooks/operation/paymentLinkPaidEvent": "paymentLinkPaidEvent", "section/Rate-limits": "rate-limits",
@@ -181,7 +180,7 @@ func TestTheReferenceInABrowser(t *testing.T) {
 			"the address of %s leads to it", to)
 	}
 
-	// The search finds fields, codes and values, with the keys alone.
+	// The search finds fields, codes and values, by keyboard only.
 	b.run(chromedp.KeyEvent("/"))
 	require.Equal(t, "q", value[string](b, "document.activeElement.id"))
 	for text, want := range map[string]string{"compareatam": "updateProduct.compareAtAmount",
@@ -197,7 +196,7 @@ func TestTheReferenceInABrowser(t *testing.T) {
 	require.NotEmpty(t, value[string](b, "location.hash"))
 	require.True(t, value[bool](b, `document.getElementById("found").hidden`))
 
-	// One choice of a language is for all samples, and a sample is copied.
+	// Choosing a language applies to all samples, and a sample can be copied.
 	b.open(said.Docs + "#getProduct")
 	b.run(click(`#getProduct input[value=go]`))
 	b.shows(`//*[@id="listOrders"]//code[contains(., "shop.Orders.List")]`)

@@ -21,8 +21,7 @@ import (
 	ratelimit "go.storefront.example/server/limit"
 )
 
-// findingIs compares a finding, message and remedy as regular expressions:
-// finding CHECK STATUS MESSAGE REMEDY.
+// findingIs checks a finding, with its message and remedy as regular expressions: finding CHECK STATUS MESSAGE REMEDY.
 func findingIs(ts *testscript.TestScript, _ bool, args []string) {
 	var found []doctor.Finding
 	ts.Check(json.Unmarshal([]byte(ts.ReadFile("stdout")), &found))
@@ -40,7 +39,7 @@ func findingIs(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// examine runs the doctor and returns what it finds by check.
+// examine runs the doctor and returns its findings by check.
 func (i installation) examine(args ...string) map[string]doctor.Finding {
 	i.t.Helper()
 	c := i.command("storefront", append([]string{"doctor", "-o", "json"}, args...)...)
@@ -62,7 +61,7 @@ func TestDoctorTellsServersOfOursFromOthers(t *testing.T) {
 	require.Regexp(t, "taken by a server that runs", found["addr"].Message)
 	require.Regexp(t, "taken by a server that runs", found["admin-addr"].Message)
 
-	// Behind a proxy that is not trusted, every client's unknown keys count for this machine's address.
+	// Behind an untrusted proxy, all clients' unknown keys count against the proxy's address, here this machine's.
 	for range ratelimit.UnknownKeysPerMinute + 1 {
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+server.Addr+"/v1/store", nil)
 		require.NoError(t, err)
@@ -81,7 +80,7 @@ func TestDoctorTellsServersOfOursFromOthers(t *testing.T) {
 		require.Equal(t, doctor.Fail, f.Status)
 		require.Contains(t, f.Remedy, "--"+check)
 	}
-	// Each answers at its own address only.
+	// Each listener fails the check of the other one's address.
 	found = i.examine("--addr", server.AdminAddr, "--admin-addr", server.Addr)
 	require.Equal(t, doctor.Fail, found["addr"].Status)
 	require.Equal(t, doctor.Fail, found["admin-addr"].Status)
@@ -114,14 +113,14 @@ func TestDoctorSeesThatNoWorkerRuns(t *testing.T) {
 			_, err = handle.Writer().Exec(`INSERT INTO outbox (id, store_id, type) VALUES ($1, $2, 'order.paid')`, event, shop.ID)
 			require.NoError(t, err)
 
-			// Right after a restore nothing is connected yet, and the doctor ends with 0.
+			// Right after a restore no process is connected to the database, and the doctor exits with 0.
 			require.NoError(t, handle.Close())
 			f := i.examine()["outbox"]
 			require.Equal(t, doctor.Warn, f.Status)
 			require.Regexp(t, `^1 event waiting, the oldest for 2m\d+s: nothing runs on this database`, f.Message)
 			i.run(nil, "doctor", "--check-url", "none", "--addr", "127.0.0.1:0", "--admin-addr", "127.0.0.1:0")
 
-			// A server alone takes events and delivers none; a worker that is stuck delivers none either.
+			// A server without a worker accepts events and delivers none, nor does a worker that hangs.
 			server := i.server("storefront")
 			f = i.examine()["outbox"]
 			require.Equal(t, doctor.Fail, f.Status)

@@ -57,7 +57,7 @@ func (c *customerForgetCmd) Run(s *invocation) error {
 	})
 }
 
-// logReaders are the readers for which the end of an erasure can wait, as a sentence names them.
+// logReaders describes, within a sentence, the readers that can delay the end of an erasure.
 var logReaders = map[string]string{
 	db.ReaderExport: "the export that is under way", db.ReaderBackup: "the backup that is under way",
 	db.ReaderOther: "the request or program that reads the database as it was",

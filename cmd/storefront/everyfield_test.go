@@ -18,8 +18,8 @@ import (
 	"go.storefront.example/server/transfer/transfertest"
 )
 
-// filled returns two objects of a kind with a value of its own in every field, and where update is true two others of the same
-// rows.
+// filled returns two objects of a kind with a distinct value in every field and, if update is true, two others with the same
+// ids.
 func filled(kind string) (objects, updates []proto.Message) {
 	var f transfertest.Filler
 	for range 2 {
@@ -39,7 +39,7 @@ func filled(kind string) (objects, updates []proto.Message) {
 			made := &storefrontv1.Order{Status: storefrontv1.Order_REFUNDED}
 			object = made
 			f.Fill(object)
-			made.PaymentLink = nil // an import makes none; exports with links are tested in server/admin
+			made.PaymentLink = nil // an import makes no payment links; server/admin tests exports with links
 		}
 		if objects = append(objects, object); update != nil {
 			f.Fill(update)
@@ -62,7 +62,7 @@ func newShop(t *testing.T, database string) func(args ...string) string {
 	return do
 }
 
-// listed are the objects that a list prints, each as text, in the order of the texts.
+// listed returns the objects that a list prints, each as text, sorted.
 func listed(t *testing.T, out string) []string {
 	t.Helper()
 	var objects []json.RawMessage
@@ -82,8 +82,8 @@ func write(t *testing.T, name, text string) (path string) {
 	return path
 }
 
-// An import keeps every field of the API's objects, whatever fields they have: from lines of JSON, from the CSV of a list, and
-// from that of an export; and an update stores every field that can be changed.
+// An import keeps every field of the API's objects, including fields added later: from lines of JSON, from a list's CSV, and
+// from an export's CSV. An update stores every field that can change.
 func TestAnImportKeepsEveryField(t *testing.T) {
 	t.Parallel()
 	for _, database := range dbtest.Databases() {

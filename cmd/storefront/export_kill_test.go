@@ -17,8 +17,8 @@ import (
 	"go.storefront.example/ent/hook"
 )
 
-// An export, and an import of one, are killed or interrupted wherever it meets them. Run again they end as if nothing had
-// happened.
+// An export, and an import of an export, is killed or interrupted at any point. When it is run again, the result is the same
+// as without the interruption.
 func TestAnExportAndItsImportAreStoppedAnywhere(t *testing.T) {
 	t.Parallel()
 	for _, database := range dbtest.Databases() {
@@ -33,7 +33,7 @@ func TestAnExportAndItsImportAreStoppedAnywhere(t *testing.T) {
 			defer func() { require.NoError(t, d.Close()) }()
 			folder := filepath.Join(t.TempDir(), "export")
 
-			// stop stops a command a moment after it has begun, unless it has ended, and returns whether it did all.
+			// stop stops a command a moment after its start, and reports whether it had completed before.
 			stop := func(i installation, signal os.Signal, begun func() bool, args ...string) bool {
 				t.Helper()
 				c := i.command("storefront", args...)

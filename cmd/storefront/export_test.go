@@ -42,7 +42,7 @@ import (
 	"go.storefront.example/server/auth"
 )
 
-// command runs a command in this process, which must end with the status, and returns what it prints.
+// command runs a command in this process and returns its output. The command must exit with the status.
 func command(t *testing.T, status int, args ...string) (out, errs string) {
 	t.Helper()
 	var printed, said strings.Builder
@@ -51,7 +51,7 @@ func command(t *testing.T, status int, args ...string) (out, errs string) {
 	return printed.String(), said.String()
 }
 
-// gets are the paths of all GETs under /v1, from the API's definition.
+// gets returns the paths of all GETs under /v1, from the API's definition.
 func gets() (paths []string) {
 	protoregistry.GlobalFiles.RangeFilesByPackage("storefront.v1", func(f protoreflect.FileDescriptor) bool {
 		for i := range f.Services().Len() {
@@ -67,7 +67,7 @@ func gets() (paths []string) {
 	return paths
 }
 
-// filters are queries of the lists beside none.
+// filters are queries of the lists, besides the empty query.
 var filters = map[string][]string{
 	"/v1/products": {"q=guide", "q=%C3%A9", "status=DRAFT", "status=PUBLISHED", "status=ARCHIVED", "type=FILE",
 		"page=2&pageSize=3"},
@@ -77,13 +77,13 @@ var filters = map[string][]string{
 	"/v1/payment-links": {"status=active", "status=inactive", "page=2&pageSize=2"},
 }
 
-// reader reads what a store answers on a server of its own.
+// reader reads a store's answers from a server of its own.
 type reader struct {
 	t         *testing.T
 	url, slug string
 	operator  *admin.Operator
 	key       string
-	left      int // requests that the key may still make
+	left      int // how many more requests the key may make
 }
 
 func newReader(t *testing.T, databaseURL, slug string) *reader {
@@ -124,7 +124,7 @@ func (r *reader) get(path string) string {
 	return string(body)
 }
 
-// all are the answers of every GET, by its address.
+// all returns the answer to every GET, by its path and query.
 func (r *reader) all() map[string]string {
 	r.t.Helper()
 	answers := map[string]string{}
@@ -147,8 +147,8 @@ func (r *reader) all() map[string]string {
 	return answers
 }
 
-// dinars makes a store in a currency with three decimals, souk, and one whose currency and country were withdrawn since
-// it was made, kuna.
+// dinars creates two stores: souk, whose currency has three decimals, and kuna, whose currency and country were withdrawn
+// since.
 func dinars(t *testing.T, url string) {
 	t.Helper()
 	handle, err := hook.Open(t.Context(), db.Config{URL: url})
@@ -179,8 +179,8 @@ func dinars(t *testing.T, url string) {
 	}
 }
 
-// Every GET under /v1 answers after an import of an export as it did before: of stores in francs, euros and dinars, in the
-// other kind of database and back again, as folder and as archive, on the database and through a server.
+// After an export and an import, every GET under /v1 answers as before. The stores have francs, euros and dinars. They go to
+// the other kind of database and back, as folder and as archive, on the database and through a server.
 func TestAnExportAnswersEveryGETAfterItsImport(t *testing.T) {
 	t.Parallel()
 	for _, way := range [][2]string{{dbtest.SQLite, dbtest.SQLite}, {dbtest.SQLite, dbtest.Postgres},
@@ -206,7 +206,7 @@ func TestAnExportAnswersEveryGETAfterItsImport(t *testing.T) {
 	}
 }
 
-// An export's files are whole, their owner's alone, and none of them computes anything in a spreadsheet.
+// An export's files are complete, only their owner can read them, and a spreadsheet evaluates none of their texts.
 func TestAnExportForPeople(t *testing.T) {
 	t.Parallel()
 	url := dbtest.URL(t, dbtest.SQLite)
@@ -242,8 +242,8 @@ func TestAnExportForPeople(t *testing.T) {
 	require.Contains(t, said, "is for people")
 }
 
-// An export that is broken off leaves nothing, one that was killed leaves what the next one clears away, and one to a name that is
-// taken is refused, by files, folders and links alike.
+// An interrupted export leaves nothing. The next export removes what a killed one left. An export to a name that is taken is
+// refused, whether by a file, a folder or a link.
 func TestAnExportIsWholeOrNotThere(t *testing.T) {
 	t.Parallel()
 	url := dbtest.URL(t, dbtest.SQLite)
@@ -260,7 +260,7 @@ func TestAnExportIsWholeOrNotThere(t *testing.T) {
 		require.Empty(t, namesIn(t, parent))
 
 		half := filepath.Join(parent, ".storefront-new-1")
-		require.NoError(t, os.Mkdir(half, 0o700)) // of one that was killed
+		require.NoError(t, os.Mkdir(half, 0o700)) // left by a killed export
 		require.NoError(t, os.WriteFile(filepath.Join(half, "lock"), nil, 0o600))
 		require.NoError(t, os.WriteFile(filepath.Join(half, "orders.ndjson"), []byte("half"), 0o600))
 		command(t, 0, "export", "--store", "souk", "--database-url", url, path)
@@ -282,7 +282,7 @@ func TestAnExportIsWholeOrNotThere(t *testing.T) {
 	}
 }
 
-// namesIn are the names in a folder, hidden ones too.
+// namesIn returns the names in a folder, including hidden ones.
 func namesIn(t *testing.T, folder string) (names []string) {
 	t.Helper()
 	entries, err := os.ReadDir(folder)
@@ -293,7 +293,8 @@ func namesIn(t *testing.T, folder string) (names []string) {
 	return names
 }
 
-// Processes that export to one name at the same time are in nobody's way: whichever succeeds has an export that can be imported.
+// Processes that export to one name at the same time do not disturb each other: each that succeeds has left an export that
+// can be imported.
 func TestExportsToOneNameAtOnce(t *testing.T) {
 	t.Parallel()
 	source := dbtest.URL(t, dbtest.SQLite)
@@ -337,10 +338,10 @@ func readExport(t *testing.T, path string) (manifest, error) {
 // exportOf is an export in memory: its files by their names.
 type exportOf map[string]string
 
-// names are those of the files, in their order.
+// names returns the names of the export's files, in their order.
 func (e exportOf) names() []string { return slices.Sorted(maps.Keys(e)) }
 
-// manifest changes the manifest.
+// manifest changes the export's manifest.
 func (e exportOf) manifest(t *testing.T, change func(m *manifest)) {
 	t.Helper()
 	var m manifest
@@ -351,7 +352,7 @@ func (e exportOf) manifest(t *testing.T, change func(m *manifest)) {
 	e[manifestName] = string(text)
 }
 
-// line changes the manifest's line of a file.
+// line changes a file's line of the manifest.
 func (e exportOf) line(t *testing.T, name string, change func(f *exportedFile)) {
 	t.Helper()
 	e.manifest(t, func(m *manifest) {
@@ -363,7 +364,7 @@ func (e exportOf) line(t *testing.T, name string, change func(f *exportedFile)) 
 	})
 }
 
-// unlist takes the manifest's line of a file away.
+// unlist removes a file's line from the manifest.
 func (e exportOf) unlist(t *testing.T, name string) {
 	t.Helper()
 	e.manifest(t, func(m *manifest) {
@@ -413,7 +414,7 @@ func (zeros) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// exported is an export of the demo store.
+// exported returns an export of the demo store.
 func exported(t *testing.T) exportOf {
 	t.Helper()
 	source, made := dbtest.URL(t, dbtest.SQLite), filepath.Join(t.TempDir(), "export")
@@ -428,7 +429,8 @@ func exported(t *testing.T) exportOf {
 	return e
 }
 
-// An export has the files that its manifest lists, whole, and no other. Any other one is refused before anything is stored.
+// An export with exactly the files that its manifest lists, undamaged, is imported. Any other is refused before anything is
+// stored.
 func TestAnExportIsWhatItsManifestLists(t *testing.T) {
 	t.Parallel()
 	whole, target := exported(t), ""
@@ -512,7 +514,7 @@ func TestAnExportIsWhatItsManifestLists(t *testing.T) {
 	out, _ := command(t, 0, "store", "list", "--database-url", target, "-o", "json")
 	require.Equal(t, "[]\n", out, "nothing was stored")
 
-	// What systems leave in folders, and archives in another order or made of a folder, are no harm.
+	// An import accepts the files that systems leave in folders, and archives in another order or made by hand of a folder.
 	slices.Reverse(all)
 	for i := range all {
 		all[i] = "./" + all[i]
@@ -529,8 +531,8 @@ func TestAnExportIsWhatItsManifestLists(t *testing.T) {
 	}
 }
 
-// What unpacks to half a gigabyte, as a line of a file that the manifest lists, as the manifest, or as another file, is refused
-// with the memory of any other export. No other test runs meanwhile, since this one is not parallel.
+// An archive may unpack to half a gigabyte: as a line of a listed file, as the manifest, or as another file. It is refused,
+// with no more memory than any other export. This test measures memory, so it is not parallel.
 func TestALargeFileNeedsLittleMemory(t *testing.T) {
 	const size, mostAllocated = 512 << 20, 64 << 20
 	target := dbtest.URL(t, dbtest.SQLite)
@@ -548,7 +550,7 @@ func TestALargeFileNeedsLittleMemory(t *testing.T) {
 		"manifest.json is longer than":                 unnamed.archive(t, unnamed.names(), header(manifestName)),
 		"coupons.ndjson, which manifest.json does not": e.archive(t, e.names(), header("coupons.ndjson")),
 	}
-	if runtime.GOOS != "windows" { // where a hole takes room on the disk
+	if runtime.GOOS != "windows" { // there, a sparse file takes its full size on the disk
 		folder := listed.folder(t)
 		f, err := os.Create(filepath.Join(folder, "orders.ndjson"))
 		require.NoError(t, err)
@@ -566,7 +568,7 @@ func TestALargeFileNeedsLittleMemory(t *testing.T) {
 	}
 }
 
-// Texts that spreadsheets calculate are the same after a file of CSV.
+// Texts that spreadsheets would evaluate are unchanged after an export to CSV and an import.
 func TestTextsAreTheSameAfterAFileOfCSV(t *testing.T) {
 	t.Parallel()
 	source, target := dbtest.URL(t, dbtest.SQLite), dbtest.URL(t, dbtest.SQLite)
@@ -600,14 +602,14 @@ func TestTextsAreTheSameAfterAFileOfCSV(t *testing.T) {
 	}
 }
 
-// Packing ends with its context in the middle of a file.
+// Packing ends when its context ends, even in the middle of a file.
 func TestPackingIsInterrupted(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {
 		t.Skip("a hole takes room on its disk there")
 	}
 	folder, archive := t.TempDir(), filepath.Join(t.TempDir(), "a.tar.zst")
-	for path, size := range map[string]int64{filepath.Join(folder, manifestName): 1 << 40, archive: 0} { // with nothing but a hole
+	for path, size := range map[string]int64{filepath.Join(folder, manifestName): 1 << 40, archive: 0} { // a sparse file
 		f, err := os.Create(path)
 		require.NoError(t, err)
 		require.NoError(t, errors.Join(f.Truncate(size), f.Close()))

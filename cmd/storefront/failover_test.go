@@ -21,13 +21,13 @@ import (
 	"go.storefront.example/gen/ent"
 )
 
-// pair is a primary and the standby on which its commits wait.
+// pair is a primary and its standby, for which commits wait.
 type pair struct {
 	t                *testing.T
 	primary, standby *cluster.Cluster
 }
 
-// newPair starts both, with a migrated database.
+// newPair starts the primary and the standby, with a migrated database.
 func newPair(t *testing.T) pair {
 	t.Helper()
 	primary := dbtest.Cluster(t, cluster.Options{})
@@ -35,7 +35,7 @@ func newPair(t *testing.T) pair {
 	require.NoError(t, err)
 	require.NoError(t, d.Migrate(t.Context(), func(db.Migration) {}))
 	standby := dbtest.Standby(t, primary)
-	// After the copy was made, so that the standby waits for nobody once it is promoted.
+	// Set after the copy was made, so that the standby waits for no other server once it is promoted.
 	for _, query := range []string{"ALTER SYSTEM SET synchronous_standby_names = '*'", "SELECT pg_reload_conf()"} {
 		_, err = d.Writer().Exec(query)
 		require.NoError(t, err)
@@ -46,7 +46,7 @@ func newPair(t *testing.T) pair {
 	return p
 }
 
-// url names both, in the form of libpq.
+// url returns the URL with both servers, in the form of libpq.
 func (p pair) url() string {
 	return fmt.Sprintf("postgres://postgres@127.0.0.1:%d,127.0.0.1:%d/postgres?sslmode=disable&target_session_attrs=read-write",
 		p.primary.Port(), p.standby.Port())
@@ -65,7 +65,7 @@ func (p pair) awaitSync() {
 	}, time.Minute, 10*time.Millisecond)
 }
 
-// keys makes so many keys, in stores of ten each.
+// keys creates keys, ten in each store.
 func (i installation) keys(count int) []string {
 	i.t.Helper()
 	var keys []string
@@ -81,7 +81,7 @@ func (i installation) keys(count int) []string {
 	return keys
 }
 
-// writer creates customers until it is stopped, and keeps what it was answered.
+// writer creates customers until it is stopped, and records the answers.
 type writer struct {
 	acknowledged []string     // ids
 	last         atomic.Int64 // when the latest was acknowledged, in Unix microseconds
@@ -124,7 +124,7 @@ func (w *writer) write(ctx context.Context, url, key, name string, pause time.Du
 			w.refused++
 		case err == nil && decoded == nil && answer.StatusCode == http.StatusTooManyRequests && said.Code == "rate_limited" &&
 			said.RequestID != "":
-			// A key may ask 120 times a minute, which this can take.
+			// A key may make 120 requests a minute, which this loop can exceed.
 		default:
 			w.wrong = append(w.wrong, fmt.Sprintf("%s %s %v", answer.Status, body, err))
 		}

@@ -96,8 +96,8 @@ func find[Found any](ctx context.Context, o admin.API, c storeScoped, name strin
 	return with(ctx, o, store, name)
 }
 
-// idOf returns the id that a person's text means: an id, a reference or a slug. It also returns the store that was named for it
-// or in which it was found. For an id without --store that is empty, because the id is not looked up.
+// idOf returns the id that a person's text means: an id, a reference or a slug. It also returns the object's store, or ""
+// for an id without --store, because idOf does not look the id up.
 func idOf[Found interface{ GetId() string }](ctx context.Context, o admin.API, c storeScoped, name string,
 	with finder[Found]) (store, id string, err error) {
 	store, err = c.storeOfName(ctx, o, name)
@@ -188,7 +188,7 @@ func findSession(ctx context.Context, o admin.API, store, part string) (*adminv1
 // minPartOfID is the minimum length of a part of an id.
 const minPartOfID = 8
 
-// isNamed reports whether a name is the result of one of the functions for an item, or the beginning or end of its id.
+// isNamed reports whether a name equals one of the item's names, or is the beginning or end of its id.
 func isNamed[Item interface{ GetId() string }](item Item, name string, names ...func(Item) string) bool {
 	for _, of := range names {
 		if of(item) == name {

@@ -51,8 +51,8 @@ func (c *healthCmd) Run(s *invocation) error {
 	return err
 }
 
-// version and commit are set by the build of a release, with -ldflags "-X main.version=… -X
-// main.commit=…"; without it they come from what the Go command writes into the binary.
+// version and commit are set when a release is built, with -ldflags "-X main.version=… -X main.commit=…". Otherwise they
+// come from the build information that the Go command stores in the binary.
 var version, commit string
 
 type versionCmd struct{}

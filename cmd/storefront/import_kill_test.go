@@ -23,22 +23,22 @@ import (
 	"go.storefront.example/server/transfer"
 )
 
-// stuckAt is the line of an import whose item has the title stuckTitle.
+// stuckAt is the line of the import that has stuckTitle.
 const stuckAt = 2750
 
-// stuckTitle is the title of an item at which the database stands still: the item's order is stored
-// by then, its batch is not complete.
+// stuckTitle is the title of an order item at which the database hangs. By then the item's order is stored, but its batch is
+// not complete.
 const stuckTitle = "Stuck here"
 
-// stick makes a database stand still at an item with that title, until the function it returns is called.
+// stick makes a database hang when it stores an item with stuckTitle. stuck reports whether it hangs; loosen ends that.
 var stick = map[string]func(t *testing.T, d *db.DB) (stuck func() bool, loosen func()){
 	dbtest.SQLite: func(t *testing.T, d *db.DB) (func() bool, func()) {
-		// It counts for hours, but ends with its process.
+		// The trigger counts for hours, but ends with its process.
 		_, err := d.Writer().ExecContext(t.Context(), `CREATE TRIGGER stuck AFTER INSERT ON order_items WHEN NEW.title = '`+stuckTitle+`' BEGIN
  SELECT count(*) FROM (WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n LIMIT 1000000000000); END`)
 		require.NoError(t, err)
-		// The journal of statements, which SQLite writes beside its log, does not show the moment. But the
-		// batches before it are stored, and then nobody else can write for a while.
+		// SQLite does not show that it hangs. So assume it if the batches before are stored, and then nobody else can write
+		// for a while.
 		since := time.Now()
 		stuck := func() bool {
 			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
@@ -63,19 +63,19 @@ var stick = map[string]func(t *testing.T, d *db.DB) (stuck func() bool, loosen f
 		exec("CREATE TRIGGER stuck AFTER INSERT ON order_items FOR EACH ROW WHEN (NEW.title = '" + stuckTitle +
 			"') EXECUTE FUNCTION stuck()")
 		id, sleeping := "pid", " FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'PgSleep'"
-		if len(dbtest.Citus()) > 0 { // any of its nodes sleeps
+		if len(dbtest.Citus()) > 0 { // any of the cluster's nodes sleeps
 			id, sleeping = "global_pid", strings.Replace(sleeping, "pg_stat", "citus_stat", 1)
 		}
 		stuck := func() bool { return counted(t, d, "SELECT count(*)"+sleeping) == 1 }
 		return stuck, func() {
-			// A node may still sleep for the killed import.
+			// A node may still sleep in a statement of the killed import.
 			exec("SELECT pg_terminate_backend(" + id + ")" + sleeping)
 			exec("DROP TRIGGER stuck ON order_items")
 		}
 	},
 }
 
-// counted reads one number.
+// counted returns the number that a query selects.
 func counted(t *testing.T, d *db.DB, query string) int {
 	t.Helper()
 	var n sql.NullInt64
@@ -83,7 +83,7 @@ func counted(t *testing.T, d *db.DB, query string) int {
 	return int(n.Int64)
 }
 
-// journaled is how many orders the journal counts, in an entry for each import that stored some.
+// journaled returns the number of orders in the journal's import entries. Each import that stored orders has one entry.
 func journaled(t *testing.T, d *db.DB) int {
 	t.Helper()
 	entries, err := d.Client().ActivityEntry.Query().Where(activityentry.Action("store.imported")).All(t.Context())
@@ -97,8 +97,8 @@ func journaled(t *testing.T, d *db.DB) int {
 	return sum
 }
 
-// TestAnImportThatIsKilledIsContinued kills imports, once in the middle of a batch and then wherever it
-// meets them, and runs them again.
+// TestAnImportThatIsKilledIsContinued kills imports, once in the middle of a batch and then at random times, and runs them
+// again.
 func TestAnImportThatIsKilledIsContinued(t *testing.T) {
 	t.Parallel()
 	for _, database := range dbtest.Databases() {
@@ -127,7 +127,7 @@ func TestAnImportThatIsKilledIsContinued(t *testing.T) {
 			file := filepath.Join(t.TempDir(), "orders.csv")
 			require.NoError(t, os.WriteFile(file, lines.Bytes(), 0o600))
 
-			// kill starts the import, kills it at a moment and returns how many orders are stored whole.
+			// kill starts the import, kills it after a time and returns how many complete orders are stored.
 			kill := func(at func()) int {
 				t.Helper()
 				c := i.command("storefront", "import", "--store", "s", "orders", file)
@@ -135,10 +135,10 @@ func TestAnImportThatIsKilledIsContinued(t *testing.T) {
 				c.Stderr = &said
 				require.NoError(t, c.Start())
 				at()
-				_ = c.Process.Kill() // unless it has ended
+				_ = c.Process.Kill() // fails if the import has ended
 				_ = c.Wait()
 				require.Empty(t, said.String())
-				// The server may still carry out what it was sent.
+				// The server may still execute a statement that it received before.
 				require.Eventually(t, func() bool { return database == dbtest.SQLite || counted(t, d, imports) == 0 }, time.Minute,
 					time.Millisecond)
 				orders := counted(t, d, "SELECT count(*) FROM orders")

@@ -17,7 +17,7 @@ import (
 	"go.storefront.example/ent/hook"
 )
 
-// A file on standard input is not overwritten by --errors.
+// --errors does not overwrite the file that is standard input.
 func TestErrorsAreNotWrittenToStandardInput(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "products.csv")
@@ -35,7 +35,7 @@ func TestErrorsAreNotWrittenToStandardInput(t *testing.T) {
 	require.Equal(t, "title,price\nA,1\n", string(text))
 }
 
-// Files come from others: what they hold cannot write to the operator's terminal but as text.
+// A file may come from anyone, so its control characters must not reach the operator's terminal unescaped.
 func TestImportEscapesWhatItShows(t *testing.T) {
 	t.Parallel()
 	url := dbtest.URL(t, dbtest.SQLite)
@@ -59,8 +59,8 @@ func TestImportEscapesWhatItShows(t *testing.T) {
 	require.Contains(t, load("customers", "{\"\\u009b2J\":1}\n"), `\u009b2J is not a known field ("1"): line 1`)
 }
 
-// An order may be larger than what a server reads: its line is reported beside the other bad ones, and a command on the
-// database stores it.
+// An order may be larger than the largest request of a server. The import through a server then reports its line as bad,
+// like others; an import on the database stores it.
 func TestImportNamesTheLineThatIsTooLargeForAServer(t *testing.T) {
 	t.Parallel()
 	url := dbtest.URL(t, dbtest.SQLite)
@@ -90,7 +90,7 @@ func TestImportNamesTheLineThatIsTooLargeForAServer(t *testing.T) {
 	require.Contains(t, said, "2 lines: 2 orders stored, 0 there before")
 }
 
-// What an import keeps on the disk while it runs, of a store or of standard input, is gone when it is killed.
+// The temporary files of an import, of an export or of standard input, are gone after it is killed.
 func TestAKilledImportLeavesNoFiles(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {
@@ -117,15 +117,15 @@ func TestAKilledImportLeavesNoFiles(t *testing.T) {
 	in, err := c.StdinPipe()
 	require.NoError(t, err)
 	require.NoError(t, c.Start())
-	_, err = in.Write(bytes.Repeat([]byte("title,price\n"), 100_000)) // more than a pipe holds, so that it has read some
+	_, err = in.Write(bytes.Repeat([]byte("title,price\n"), 100_000)) // more than a pipe holds, so the import has read some of it
 	require.NoError(t, err)
 	require.NoError(t, c.Process.Kill())
 	_ = c.Wait()
 	require.Empty(t, namesIn(t, temporary))
 }
 
-// --encoding, --time-zone and --date-format do the same on the database and through a server, in a dry run and in a run,
-// with a file and with standard input.
+// --encoding, --time-zone and --date-format have the same effect on the database and through a server, in a dry run and in a
+// run, with a file and with standard input.
 func TestImportReadsTextsAsTheFlagsSay(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -153,7 +153,8 @@ func TestImportReadsTextsAsTheFlagsSay(t *testing.T) {
 					return out.String()
 				}
 				does(0, "", "store", "create", "--name", "S", "--slug", slug, "--currency", "XAF", "--country", "CM")
-				// A run without --encoding says what it does with the letters, so that a dry run shows the mistake.
+				// Without --encoding, the import reports how it decoded letters beyond ASCII, so that a dry run shows a
+				// wrong encoding.
 				load := []string{"import", "--store", slug}
 				said := does(0, "", append(load, "--dry-run", "customers", people)...)
 				require.Contains(t, strings.Join(strings.Fields(said), " "), "note: the file is not UTF-8 and is read as Windows-1252; if these "+

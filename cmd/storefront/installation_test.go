@@ -23,14 +23,14 @@ import (
 	"go.storefront.example/worker/signature"
 )
 
-// installation is a database with what is set in the environment of its processes.
+// installation is a database with the environment of its processes.
 type installation struct {
 	t   *testing.T
 	env map[string]string
 }
 
-// newInstallation has its database, a secret key where one is needed, and a receiver that its
-// workers trust.
+// newInstallation returns an installation with a database, a secret key if one is needed, and a receiver that its workers
+// trust.
 func newInstallation(t *testing.T, databaseURL string, to *inbox) installation {
 	t.Helper()
 	return installation{t, map[string]string{
@@ -38,7 +38,7 @@ func newInstallation(t *testing.T, databaseURL string, to *inbox) installation {
 	}}
 }
 
-// with is the installation with another variable set.
+// with returns the installation with another environment variable.
 func (i installation) with(name, value string) installation {
 	env := map[string]string{name: value}
 	for n, v := range i.env {
@@ -85,7 +85,7 @@ func (i installation) runOf(binary string, into any, args ...string) {
 type process struct {
 	*exec.Cmd
 	t *testing.T
-	// Addr and AdminAddr are where a server listens.
+	// Addr and AdminAddr are the addresses on which a server listens.
 	Addr, AdminAddr string
 
 	mu   sync.Mutex
@@ -129,7 +129,7 @@ func (i installation) start(binary, ready string, args ...string) *process {
 	return p
 }
 
-// server starts a server of the binary, worker a worker of this one.
+// server starts a server with a binary; worker starts a worker with this one.
 func (i installation) server(binary string) *process {
 	i.t.Helper()
 	return i.start(binary, "listening", "server", "--addr", "127.0.0.1:0", "--admin-addr", "127.0.0.1:0")
@@ -152,10 +152,10 @@ func (p *process) log() string {
 	return p.logs.String()
 }
 
-// stop ends it, which must be orderly.
+// stop ends the process, which must exit in good order.
 func (p *process) stop() {
 	p.t.Helper()
-	if runtime.GOOS == "windows" { // which cannot be told by a signal
+	if runtime.GOOS == "windows" { // Windows has no signal for it
 		require.NoError(p.t, p.Process.Kill())
 		p.read.Wait()
 		_ = p.Wait()
@@ -166,7 +166,7 @@ func (p *process) stop() {
 	require.NoError(p.t, p.Wait(), p.log())
 }
 
-// inbox is a receiver of webhooks on this machine, with a certificate of its own authority.
+// inbox is a receiver of webhooks on this machine. Its certificate is of an authority made for the test.
 type inbox struct {
 	t         *testing.T
 	url       string
@@ -176,14 +176,14 @@ type inbox struct {
 	secret    string
 }
 
-// arrival is what was posted to it.
+// arrival is a delivery that the inbox received.
 type arrival struct {
 	ID, Type string
 	Data     json.RawMessage
 	verified bool
 }
 
-// newInbox starts a receiver. It is skipped where the system's authorities cannot be replaced.
+// newInbox starts a receiver. It skips the test on systems where a file cannot replace the trusted authorities.
 func newInbox(t *testing.T) *inbox {
 	t.Helper()
 	if runtime.GOOS != "linux" {
@@ -237,7 +237,7 @@ func (in *inbox) next() arrival {
 	}
 }
 
-// collect waits for so many different events and returns their ids with their types.
+// collect waits for a number of different events and returns their types by id.
 func (in *inbox) collect(count int) map[string]string {
 	in.t.Helper()
 	got := map[string]string{}

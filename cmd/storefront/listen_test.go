@@ -30,11 +30,11 @@ import (
 	"go.storefront.example/worker/signature"
 )
 
-// ear is a listen command in a process of its own.
+// ear is a listen command in its own process.
 type ear struct {
 	*exec.Cmd
 	secret string
-	// printed is its standard output with --print-json.
+	// printed has its standard output with --print-json.
 	printed bytes.Buffer
 }
 
@@ -65,7 +65,7 @@ func (i installation) listen(args ...string) *ear {
 		}
 		if strings.Contains(lines.Text(), "Ctrl-C") {
 			go func() {
-				for lines.Scan() { //nolint:revive // The pipe must not fill.
+				for lines.Scan() { //nolint:revive // Read on, so that the pipe does not fill.
 				}
 			}()
 			return e
@@ -75,7 +75,7 @@ func (i installation) listen(args ...string) *ear {
 	return nil
 }
 
-// types returns the types of what arrived at a path, each event of which arrived once and is signed.
+// types returns the types of the events that arrived at a path. Each event must be signed and have arrived once.
 func (e *ear) types(t *testing.T, r *newcomer, path string) []string {
 	t.Helper()
 	var types []string
@@ -122,7 +122,7 @@ func TestTheReasonOfAFailureIsOneHarmlessLine(t *testing.T) {
 	}
 }
 
-// What a receiver sends without being asked is printed nowhere, neither by listen nor by a worker.
+// Neither listen nor a worker prints bytes that a receiver sends unasked.
 func TestUnaskedAnswersArePrintedNowhere(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {
@@ -159,8 +159,8 @@ func TestUnaskedAnswersArePrintedNowhere(t *testing.T) {
 	serving.stop()
 }
 
-// Two listeners miss nothing while the server is away, also what is made meanwhile, and one that is
-// killed leaves nothing.
+// Two listeners miss no event while the server is away, even events made meanwhile. A killed listener leaves nothing in the
+// database.
 func TestListenOnAServer(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {
@@ -197,7 +197,7 @@ func TestListenOnAServer(t *testing.T) {
 			}
 			eventually(all, "/all", "product.published", "customer.created")
 			eventually(some, "/some", "customer.created")
-			on.run(nil, "trigger", "product.archived", "--yes") // another process than the server
+			on.run(nil, "trigger", "product.archived", "--yes") // by another process than the server
 			eventually(all, "/all", "product.published", "customer.created", "product.archived")
 
 			serving.stop()
@@ -227,7 +227,7 @@ func TestListenOnAServer(t *testing.T) {
 				forwarded = append(forwarded, string(d.body))
 			}
 			require.ElementsMatch(t, forwarded, strings.Split(strings.TrimSpace(some.printed.String()), "\n"), "each event on a line")
-			// What was forwarded is what is kept, byte for byte.
+			// The forwarded bodies equal the stored events, byte for byte.
 			kept, err := admin.New(handle, admin.Options{}).ListEvents(t.Context(), &adminv1.ListEventsRequest{Store: "shop"})
 			require.NoError(t, err)
 			payloads := map[string]string{}

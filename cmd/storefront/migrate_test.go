@@ -18,7 +18,7 @@ import (
 	"go.storefront.example/ent/hook"
 )
 
-// A migration of a large table takes long, so that what begins is told and not only what has ended.
+// A migration of a large table takes long, so migrate prints when it begins each step, not only when it has ended.
 func TestEachMigrationIsToldWhenItBegins(t *testing.T) {
 	t.Parallel()
 	d := database{DatabaseURL: "sqlite:" + filepath.Join(t.TempDir(), "a.db")}
@@ -41,7 +41,7 @@ func TestEachMigrationIsToldWhenItBegins(t *testing.T) {
 	require.Empty(t, told)
 }
 
-// Of a process that is killed, PostgreSQL completes the statement; of one that is interrupted, it leaves an index that is not valid.
+// If migrate is killed, PostgreSQL completes its statement. If it is interrupted, PostgreSQL leaves an invalid index.
 func TestMigrateUpThatIsStoppedGoesOn(t *testing.T) {
 	t.Parallel()
 	for _, name := range dbtest.Databases() {
@@ -98,7 +98,7 @@ func TestMigrateUpThatIsStoppedGoesOn(t *testing.T) {
 	}
 }
 
-// readUntil reads until a text has come and returns what came.
+// readUntil reads until it has read a certain text, and returns what it read.
 func readUntil(t *testing.T, from *os.File, text string) string {
 	t.Helper()
 	var all []byte

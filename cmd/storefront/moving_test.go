@@ -17,7 +17,7 @@ import (
 	"go.storefront.example/ent/seal"
 )
 
-// moveSteps are the commands of the manual's section on moving a store, each with the place where it is run.
+// moveSteps are the commands in the manual's section on moving a store, each with the installation that runs it.
 func moveSteps(t *testing.T) (steps [][2]string) {
 	t.Helper()
 	manual, err := os.ReadFile("README.md")
@@ -34,8 +34,8 @@ func moveSteps(t *testing.T) (steps [][2]string) {
 	return steps
 }
 
-// A store with 10,000 orders moves to the other kind of database by the manual's five commands: every GET answers there as it did, with
-// the key that callers have, and its webhook is signed with the secret that receivers have.
+// The manual's five commands move a store with 10,000 orders to the other kind of database. There every GET answers as
+// before, the callers' key works, and the webhook signs with the secret that receivers have.
 func TestMovingAStore(t *testing.T) {
 	t.Parallel()
 	const slug, orders = "douala", 10_000
@@ -113,7 +113,7 @@ func TestMovingAStore(t *testing.T) {
 	}
 }
 
-// An export with secrets is refused where its secrets would be shown or of no use.
+// An export with secrets is refused if it would show them, or if nothing could use them.
 func TestAnExportWithSecretsIsRefused(t *testing.T) {
 	t.Parallel()
 	url := dbtest.URL(t, dbtest.SQLite)

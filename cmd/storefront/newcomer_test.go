@@ -56,14 +56,14 @@ func TestNewcomer(t *testing.T) {
 	})
 }
 
-// newcomer is what a script has running: its receiver of webhooks, and its commands.
+// newcomer has what a script runs: a receiver of webhooks, and commands.
 type newcomer struct {
 	mu   sync.Mutex
 	got  map[string][]delivered // by path
 	runs map[string]*exec.Cmd
 }
 
-// delivered is a request to the receiver.
+// delivered is a request that the receiver got.
 type delivered struct {
 	header http.Header
 	body   []byte
@@ -87,14 +87,14 @@ func (r *newcomer) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// at returns what arrived at a path.
+// at returns the requests that arrived at a path.
 func (r *newcomer) at(path string) []delivered {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return append([]delivered(nil), r.got[path]...)
 }
 
-// awaited is after how long a script waits in vain.
+// awaited is how long a script waits before it fails.
 const awaited = time.Minute
 
 // await calls done until it returns true.
@@ -178,7 +178,7 @@ func receivedIn(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// apiOf has the path under which GET returns the object of an event.
+// apiOf maps each type of event to the path at which GET returns the event's object.
 var apiOf = map[string]string{
 	"order.paid": "orders", "order.failed": "orders", "payment_link.paid": "orders", "customer.created": "customers",
 	"product.published": "products", "product.archived": "products",
@@ -227,18 +227,18 @@ func sameIn(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// unsigned is a header with the form of its signature: the secrets and the seconds differ.
+// unsigned replaces the secrets and the seconds in a header, which differ in every run.
 func unsigned(h http.Header) http.Header {
 	h = h.Clone()
 	h.Set(signature.Header, regexp.MustCompile(`[0-9a-f]{64}|\d{10}`).ReplaceAllString(h.Get(signature.Header), "…"))
 	return h
 }
 
-// tsT makes a script's failure of an assertion.
+// tsT makes a failed assertion fail the script.
 type tsT struct{ *testscript.TestScript }
 
 // Errorf fails the script.
 func (t tsT) Errorf(format string, args ...any) { t.Fatalf(format, args...) }
 
-// FailNow has nothing to do after Errorf.
+// FailNow does nothing, because Errorf has ended the script.
 func (tsT) FailNow() {}

@@ -21,7 +21,7 @@ type notices struct {
 // noticesSecret matches a secret, so that a truncated one is noticed.
 var noticesSecret = regexp.MustCompile(`^whsec_(?:[0-9A-Za-z_-]{43}|[0-9a-f]{64})$`)
 
-// set stores the sink, if the settings name one. ring seals webhooks' secrets; nil if there is no key.
+// set stores the sink, if the settings name one. ring returns the keys that seal webhooks' secrets, or nil.
 func (n notices) set(ctx context.Context, handle *db.DB, ring func() (*seal.Keyring, error), targets egress.Policy) error {
 	switch {
 	case n.NoticesURL == "" && n.NoticesSecret == "" && n.DashboardURL == "":

@@ -34,8 +34,8 @@ import (
 	"go.storefront.example/worker/signature"
 )
 
-// The processes write each notice once, in order and signed, from what really happens; of time alone the database is told
-// a later one.
+// The processes write each notice once, in order and signed. The events behind them really happen; only times are changed in
+// the database.
 func TestNoticesOfWhatHappens(t *testing.T) {
 	t.Parallel()
 	for _, name := range dbtest.Databases() {
@@ -80,7 +80,7 @@ func TestNoticesOfWhatHappens(t *testing.T) {
 			expect(notice.KeyCreated, `The API key \"crm\"`)
 			csv := filepath.Join(t.TempDir(), "products.csv")
 			require.NoError(t, os.WriteFile(csv, []byte("title,price\nA,1\nB,2\n"), 0o600))
-			for range 2 { // the second stores nothing
+			for range 2 { // the second import stores nothing and sends no notice
 				i.run(nil, "import", "--store", "s", "products", csv)
 			}
 			expect(notice.ImportFinished, `"stored":2`)
@@ -91,7 +91,7 @@ func TestNoticesOfWhatHappens(t *testing.T) {
 				require.Contains(t, string(got.Data), "The backup b.db is finished")
 			}
 
-			// A storm of failures is one notice.
+			// Many failures cause one notice.
 			var webhook struct{ ID string }
 			i.run(&webhook, "webhook", "create", "--store", "s", "--url", receiver.URL, "--events", "product.published")
 			var products []struct{ ID string }
@@ -106,19 +106,19 @@ func TestNoticesOfWhatHappens(t *testing.T) {
 			publish()
 			expect(notice.WebhookFailing, "has not accepted an event since")
 
-			// Killed and started again it tells what time brings, and nothing twice.
+			// A worker that is killed and started again writes the notices that a timer triggers, and none twice.
 			since := func(age time.Duration) {
 				set("UPDATE webhooks SET failing_since = $1 WHERE id = $2", time.Now().UTC().Add(-age).Truncate(time.Millisecond), webhook.ID)
 			}
 			restart := func() {
 				t.Helper()
-				require.Eventually(t, func() bool { // it has noted what arrived: otherwise the next notice waits for its lease
+				require.Eventually(t, func() bool { // wait until the result is stored: otherwise the next notice waits for the lease to end
 					return dbtest.Count(t, handle, "deliveries WHERE store_id = $1", notice.Platform) == 0
 				}, 20*time.Second, 10*time.Millisecond)
 				require.NoError(t, w.Process.Kill())
 				_ = w.Wait()
 				w = i.worker()
-				i.worker().stop() // another beside it
+				i.worker().stop() // a second worker
 			}
 			since(25 * time.Hour)
 			restart()
@@ -131,7 +131,7 @@ func TestNoticesOfWhatHappens(t *testing.T) {
 			expect(notice.WebhookDisabled, "was disabled")
 
 			i.run(nil, "webhook", "enable", webhook.ID)
-			set("UPDATE webhooks SET notice_id = NULL WHERE id = $1", webhook.ID) // as an hour later
+			set("UPDATE webhooks SET notice_id = NULL WHERE id = $1", webhook.ID) // as if an hour had passed
 			publish()
 			expect(notice.WebhookFailing, "has not accepted an event since")
 			healthy.Store(true)
@@ -158,7 +158,7 @@ func TestNoticesOfWhatHappens(t *testing.T) {
 			expect(notice.StoreExported, `"exportedAt"`)
 			require.NotContains(t, strings.ToLower(w.log()), "zephyrine")
 
-			// The operator reads the journal; the store's own has none of it.
+			// The operator can list the deliveries of notices; the store's own list has none of them.
 			var sent, own []struct{ EventType, Status string }
 			i.run(&sent, "delivery", "list", "--store", admin.Notices)
 			require.GreaterOrEqual(t, len(sent), 10)
@@ -169,7 +169,7 @@ func TestNoticesOfWhatHappens(t *testing.T) {
 			w.stop()
 			require.Empty(t, in.arrived, "nothing came twice")
 
-			// An address that is refused, and its end.
+			// Refused addresses of the sink, and its removal.
 			for flag, want := range map[string]string{
 				"http://mailer.example": "--notices-url: must start with https://", "https://10.0.0.1/": "",
 			} {
@@ -194,7 +194,7 @@ func TestNoticesOfWhatHappens(t *testing.T) {
 	}
 }
 
-// mailServer accepts mails and passes on what it was given.
+// mailServer accepts mails and passes on their contents.
 func mailServer(t *testing.T) (address string, mails chan string) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -234,7 +234,7 @@ func mailServer(t *testing.T) (address string, mails chan string) {
 	return l.Addr().String(), mails
 }
 
-// The recipes of the manual, as they stand there, mail what a worker posts.
+// The manual's recipes, unchanged, send mails about the notices that a worker posts.
 func TestTheManualsReceiversMailNotices(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {

@@ -68,12 +68,12 @@ func TestTablesFitTheTerminal(t *testing.T) {
 				require.LessOrEqual(t, text.StringWidthWithoutEscSequences(line), row.columns, "%s: %s", row.because, line)
 			}
 		}
-		// Columns are aligned, wide letters included.
+		// Columns are aligned even with wide letters.
 		require.Equal(t, widthBefore(lines[1], "PUBLISHED"), widthBefore(lines[2], "DRAFT"), row.because)
 	}
 }
 
-// On a terminal the lists show what they are asked for, with names as long as they usually are.
+// On a terminal, lists of rows with names of usual length show the most important columns.
 func TestListsFitTheirTerminal(t *testing.T) {
 	t.Parallel()
 	const title = "Guide du marché : vendre sans boutique"

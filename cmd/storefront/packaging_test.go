@@ -17,10 +17,10 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// grace is how long servers and workers take to end, at the most.
+// grace is the maximum time in which servers and workers end.
 const grace = 10 * time.Second
 
-// requireCommand makes sure that a command line is one.
+// requireCommand requires that a command line is valid.
 func requireCommand(t *testing.T, args ...string) {
 	t.Helper()
 	none := &settings{env: func(string) (string, bool) { return "", false }}
@@ -31,7 +31,7 @@ func requireCommand(t *testing.T, args ...string) {
 	require.NoError(t, err, "%v", args)
 }
 
-// requireVariable makes sure that a variable is one that a flag reads.
+// requireVariable requires that a flag reads a variable.
 func requireVariable(t *testing.T, name string) {
 	t.Helper()
 	parser, err := newParser(&cli{}, kong.Bind(&settings{}))
@@ -117,8 +117,8 @@ func parseUnit(t *testing.T, path string) unit {
 	return u
 }
 
-// installed is what the units run: systemd looks in /usr/local/bin, where a person installs it, and in /usr/bin, where the
-// package does.
+// installed is the program in the units' commands. systemd looks in /usr/local/bin, where a person installs it, and
+// in /usr/bin, where the package does.
 const installed = "storefront"
 
 // secretsOf are the credentials of a command: one for each secret that it reads.
@@ -170,7 +170,8 @@ func TestUnitsFitTheCommandsAndAreHardenedAlike(t *testing.T) {
 	}
 }
 
-// The timer starts the unit beside it, which may write the folder that its command names and that the package makes.
+// The timer starts the unit of the same name. That unit may write the folder that its command names, which the package
+// creates.
 func TestTheTimerStartsABackup(t *testing.T) {
 	t.Parallel()
 	timer, service := parseUnit(t, "systemd/storefront-backup.timer"), parseUnit(t, "systemd/storefront-backup.service")
@@ -186,7 +187,7 @@ func TestTheTimerStartsABackup(t *testing.T) {
 	}
 }
 
-// The sample of the settings is read by systemd and by a shell, as commands on the machine need it.
+// Both systemd and a shell can read the sample settings, because commands on the machine need them as well.
 func TestSampleOfSettingsIsReadByAShell(t *testing.T) {
 	t.Parallel()
 	shell, err := exec.LookPath("sh")
@@ -233,8 +234,7 @@ func TestSystemdAcceptsTheUnits(t *testing.T) {
 	require.Empty(t, string(out))
 }
 
-// The image is built from what .dockerignore lets through, and nothing that the binary is made of
-// may be missing there.
+// .dockerignore lets every file through that the binary is built from.
 func TestImageIsBuiltFromEveryRoomThatTheBinaryNeeds(t *testing.T) {
 	t.Parallel()
 	ignore, err := os.ReadFile("../../.dockerignore")
@@ -273,7 +273,7 @@ func TestPackagesHaveOneVersion(t *testing.T) {
 	}
 }
 
-// The manual's override of compose.yaml gives the services files in place of variables.
+// The manual's override of compose.yaml passes files to the services instead of variables.
 func TestComposeOverrideOfTheManual(t *testing.T) {
 	t.Parallel()
 	manual, err := os.ReadFile("README.md")

@@ -17,7 +17,7 @@ import (
 	"go.storefront.example/ent/db/dbtest"
 )
 
-// remoteToken is the operator's token of the servers that scripts work through.
+// remoteToken is the operator's token of the servers in scripts.
 const remoteToken = "a-token-of-the-operator-for-tests"
 
 // startServer runs the server command on a database until the test ends, and returns the address of
@@ -60,12 +60,12 @@ func startServer(t *testing.T, args ...string) string {
 	return "http://" + line.AdminAddr
 }
 
-// The commands print and do the same through a server as on its database: the same scripts, with a
-// database setting that leads nowhere. One database is enough, because the scripts on each run without a server.
+// Commands print and do the same through a server as on its database: the same scripts run with an unreachable database in
+// the settings. One database is enough, because the other tests run the scripts on each database without a server.
 func TestCommandsThroughAServer(t *testing.T) {
 	t.Parallel()
 	scripts := []string{"testdata/remote/same.txtar", "testdata/remote/refused.txtar"}
-	// Not those of commands that work on the database itself.
+	// Leave out commands that need the database itself.
 	for _, script := range []string{
 		"store", "key", "product", "order", "link", "name", "webhook", "delivery", "dashboard", "import", "import_bad",
 		"import_files",
@@ -88,7 +88,7 @@ func TestCommandsThroughAServer(t *testing.T) {
 
 var operatorLine = regexp.MustCompile(`operator +(http://[^ ]+)`)
 
-// dev is operated without a token by programs of this machine, and by no page in a browser on it.
+// Programs on this machine can operate dev without a token. A page in a browser on this machine cannot.
 func TestDevIsOperatedWithoutAToken(t *testing.T) {
 	t.Parallel()
 	dev := startCommand(t, "Ctrl-C", devArgs(t.TempDir())...)

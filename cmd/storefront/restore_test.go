@@ -17,7 +17,7 @@ import (
 	"go.storefront.example/ent/seal"
 )
 
-// postgresTool finds a program of PostgreSQL's, also where Debian keeps those of each version.
+// postgresTool returns the path of a PostgreSQL program, which Debian keeps in a folder of its version.
 func postgresTool(t *testing.T, name string) string {
 	t.Helper()
 	if path, err := exec.LookPath(name); err == nil {
@@ -34,7 +34,7 @@ func postgresTool(t *testing.T, name string) string {
 	return found[len(found)-1]
 }
 
-// copied backs the installation up while it runs and restores it elsewhere, following the README.
+// copied backs up a running installation and restores it elsewhere, by the manual's commands.
 type copied func(t *testing.T, i installation) (restored installation)
 
 func restoreSQLite(t *testing.T, i installation) installation {
@@ -54,7 +54,7 @@ func restoreSQLite(t *testing.T, i installation) installation {
 	return i.with("STOREFRONT_DATABASE_URL", "sqlite:"+target)
 }
 
-// manualBackup returns a block of commands of the manual's section on backups, the one that begins with a program.
+// manualBackup returns the block of commands in the manual's section on backups that begins with a program.
 func manualBackup(t *testing.T, program string) string {
 	t.Helper()
 	manual, err := os.ReadFile("README.md")
@@ -67,7 +67,7 @@ func manualBackup(t *testing.T, program string) string {
 	return program + block
 }
 
-// restorePostgres runs the manual's lines as they stand there, and takes a copy of the whole server too.
+// restorePostgres runs the manual's commands unchanged, and also those that copy the whole server.
 func restorePostgres(t *testing.T, i installation) installation {
 	bin := filepath.Dir(postgresTool(t, "pg_basebackup"))
 	target := dbtest.EmptyURL(t, dbtest.Postgres)
@@ -75,7 +75,7 @@ func restorePostgres(t *testing.T, i installation) installation {
 	in := i.with("NEW_DATABASE_URL", target).with("PATH", bin+string(os.PathListSeparator)+os.Getenv("PATH"))
 	for _, program := range []string{"pg_dump", "pg_basebackup"} {
 		lines := manualBackup(t, program)
-		// The ports of the service are those of other tests, too.
+		// Other tests may use the service's default ports.
 		lines = strings.ReplaceAll(lines, "storefront doctor", "storefront doctor --check-url none --addr 127.0.0.1:0 --admin-addr 127.0.0.1:0")
 		c := in.command("sh", "-ec", lines)
 		c.Dir = folder
@@ -103,7 +103,7 @@ func TestRestoredInstallationGoesOn(t *testing.T) {
 			i.run(&webhook, "webhook", "create", "--store", "s", "--url", in.url)
 			in.verifyWith(webhook.Secret)
 
-			// One event that is delivered, one that waits for a worker, while the server runs.
+			// The running server has one delivered event, and one that waits for a worker.
 			server := i.server("storefront")
 			create := func(p *process, name string) {
 				send(t, http.StatusCreated, "POST", "http://"+p.Addr+"/v1/customers", key.Key, fmt.Sprintf(`{"email":"%s@example.com"}`,
@@ -131,12 +131,12 @@ func TestRestoredInstallationGoesOn(t *testing.T) {
 			listed := send(t, http.StatusOK, "GET", "http://"+server.Addr+"/v1/customers", key.Key, "")
 			require.EqualValues(t, 2, listed["total"], "as it was at that moment")
 
-			// Deliveries go on: what waited, and what happens from now on.
+			// The worker delivers the waiting event, and new ones.
 			worker = restored.worker()
 			require.Contains(t, string(in.next().Data), "waiting@")
 			create(server, "again")
 			require.Contains(t, string(in.next().Data), "again@")
-			// The journal is whole, and from it and the events sending again works.
+			// The journal is complete, and its deliveries can be sent again.
 			var deliveries []struct{ ID, EventID, Status string }
 			restored.run(&deliveries, "delivery", "list", "--store", "s")
 			require.Len(t, deliveries, 3)
@@ -144,7 +144,7 @@ func TestRestoredInstallationGoesOn(t *testing.T) {
 			require.Equal(t, "succeeded", deliveries[2].Status)
 			restored.run(nil, "delivery", "resend", deliveries[2].ID)
 			require.Equal(t, delivered.ID, in.next().ID)
-			worker.stop() // which writes down what came of all
+			worker.stop() // which stores all results before it ends
 			var resent struct{ Resent int }
 			restored.run(&resent, "delivery", "resend", "--webhook", webhook.ID, "--since", since)
 			require.Zero(t, resent.Resent, "all have succeeded")

@@ -27,7 +27,7 @@ import (
 // runbookWebhook is the address of a receiver in RUNBOOK.md.
 const runbookWebhook = "https://shop.example.com/webhooks"
 
-// notRun are the programs of RUNBOOK.md that a test cannot run, with the reason.
+// notRun are the programs in RUNBOOK.md that a test cannot run, each with the reason.
 var notRun = map[string]string{
 	"systemctl": "a test has no systemd: it starts and stops servers and workers itself",
 }
@@ -37,8 +37,8 @@ var (
 	runbookBlock = regexp.MustCompile("(?s)\n```sh\n(.*?)\n```\n")
 )
 
-// runbookCases are the commands of each case of RUNBOOK.md for a database. A block whose first line is a comment with the name
-// of a database is for that one.
+// runbookCases returns the commands of each case of RUNBOOK.md for a database. A block for one database begins with a
+// comment that names it.
 func runbookCases(t *testing.T, database string) map[string]string {
 	t.Helper()
 	text, err := os.ReadFile("RUNBOOK.md")
@@ -73,7 +73,7 @@ func runbookCases(t *testing.T, database string) map[string]string {
 	return cases
 }
 
-// receiverProxy is a proxy for deliveries that leads every address to one receiver, or nowhere while it is down.
+// receiverProxy is a proxy that connects deliveries for any address to one receiver, or refuses them while it is down.
 func receiverProxy(t *testing.T, to string, down *atomic.Bool) string {
 	t.Helper()
 	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -87,7 +87,7 @@ func receiverProxy(t *testing.T, to string, down *atomic.Bool) string {
 			return
 		}
 		defer receiver.Close()
-		// First the connection, then the answer: what the caller sends after it is not the server's any more.
+		// Take the connection over first, because bytes after the answer belong to the receiver.
 		caller, _, err := http.NewResponseController(w).Hijack()
 		if err != nil {
 			return
@@ -103,15 +103,15 @@ func receiverProxy(t *testing.T, to string, down *atomic.Bool) string {
 	return proxy.URL
 }
 
-// scene is an installation in which something has happened, with the store of RUNBOOK.md, its webhook and its key.
+// scene is the installation of a case, with RUNBOOK.md's store, webhook and key.
 type scene struct {
 	installation
 	in       *inbox
 	down     *atomic.Bool // the receiver
-	folder   string       // in which the commands are run
+	folder   string       // the folder of the commands
 	database string
 	key      string
-	serving  *process // a server, where the case needs one
+	serving  *process // the server, if the case needs one
 }
 
 func newScene(t *testing.T, database string) *scene {
@@ -142,13 +142,13 @@ func newScene(t *testing.T, database string) *scene {
 	return s
 }
 
-// buyer makes a customer, and with it an event.
+// buyer creates a customer, and so an event.
 func (s *scene) buyer(name string) {
 	s.t.Helper()
 	s.run(nil, "customer", "create", "--store", "douala", "--email", name+"@example.com")
 }
 
-// deliveries are those with a status.
+// deliveries returns the deliveries with a status.
 func (s *scene) deliveries(status string) int {
 	s.t.Helper()
 	var found []json.RawMessage
@@ -156,7 +156,7 @@ func (s *scene) deliveries(status string) int {
 	return len(found)
 }
 
-// eventually waits until there are so many deliveries with a status.
+// eventually waits until a number of deliveries have a status.
 func (s *scene) eventually(status string, count int) {
 	s.t.Helper()
 	s.until(func() bool { return s.deliveries(status) == count }, "%d deliveries are %s", count, status)
@@ -172,15 +172,14 @@ func (s *scene) until(done func() bool, what string, args ...any) {
 	}
 }
 
-// webhooks are those of the store, the newest first.
+// webhooks returns the store's webhooks, newest first.
 func (s *scene) webhooks() (found []struct{ ID, State string }) {
 	s.t.Helper()
 	s.run(&found, "webhook", "list", "--store", "douala")
 	return found
 }
 
-// runbookScenes has, for each case of RUNBOOK.md, what happens before its commands, and what must hold after them. said is
-// what they print.
+// runbookScenes prepares each case of RUNBOOK.md, and checks the result of its commands. said is their output.
 var runbookScenes = map[string]struct {
 	before func(s *scene)
 	after  func(s *scene, said string)
@@ -335,7 +334,7 @@ var runbookScenes = map[string]struct {
 	},
 }
 
-// The commands of RUNBOOK.md are run as they stand, in an installation in which the case has happened.
+// For each case, the test runs the commands of RUNBOOK.md, unchanged, in an installation with that problem.
 func TestRunbook(t *testing.T) {
 	t.Parallel()
 	shell, err := exec.LookPath("sh")

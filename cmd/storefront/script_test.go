@@ -30,7 +30,7 @@ func TestCommandsOnEveryDatabase(t *testing.T) {
 	for _, name := range dbtest.Databases() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			dbtest.EmptyURL(t, name) // skips here where there is no such database
+			dbtest.EmptyURL(t, name) // skipped if there is no such database
 			testscript.Run(t, testscript.Params{
 				Dir: "testdata/script", Cmds: scriptCommands, RequireUniqueNames: true,
 				Setup: func(e *testscript.Env) error {
@@ -78,7 +78,7 @@ var scriptCommands = map[string]func(ts *testscript.TestScript, neg bool, args [
 	"ending":    partOf(func(text string, n int) string { return text[len(text)-n:] }),
 }
 
-// makeCluster makes the script's database the coordinator's of the Citus cluster.
+// makeCluster makes the script's database the coordinator's database in the Citus cluster.
 func makeCluster(ts *testscript.TestScript, _ bool, _ []string) {
 	ts.Check(dbtest.AddNodes(context.Background(), ts.Getenv("STOREFRONT_DATABASE_URL")))
 }
@@ -92,7 +92,7 @@ func partOf(cut func(string, int) string) func(ts *testscript.TestScript, neg bo
 	}
 }
 
-// completesTo compares the words that complete a line: complete 'storefront key ' create list revoke.
+// completesTo requires the words that complete a line: complete 'storefront key ' create list revoke.
 func completesTo(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Setenv("COMP_LINE", args[0])
 	defer ts.Setenv("COMP_LINE", "")
@@ -161,14 +161,14 @@ func jsonAt(ts *testscript.TestScript, file, path string) string {
 	return string(text)
 }
 
-// jsonIs compares a value: json stdout 0.name 'the name'.
+// jsonIs requires the value at a path: json stdout 0.name 'the name'.
 func jsonIs(ts *testscript.TestScript, neg bool, args []string) {
 	if got := jsonAt(ts, args[0], args[1]); (got == args[2]) == neg {
 		ts.Fatalf("%s is %q, want %q (negated: %t)", args[1], got, args[2], neg)
 	}
 }
 
-// jsonEnv keeps a value: jsonenv ID stdout id.
+// jsonEnv sets a variable to the value at a path: jsonenv ID stdout id.
 func jsonEnv(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Setenv(args[0], jsonAt(ts, args[1], args[2]))
 }
@@ -179,7 +179,7 @@ func open(ts *testscript.TestScript) *db.DB {
 	return d
 }
 
-// rowsAre counts the rows of a table, all or those with these values: rows events 3 type=order.paid.
+// rowsAre requires the number of a table's rows, all or those with these values: rows events 3 type=order.paid.
 func rowsAre(ts *testscript.TestScript, _ bool, args []string) {
 	d := open(ts)
 	defer d.Close()
@@ -197,8 +197,7 @@ func rowsAre(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// makeLines writes customers of the API, one a line, the named one with a broken e-mail:
-// ndjson FILE COUNT [BAD].
+// makeLines writes a file of customers, one JSON object a line; line BAD has an invalid e-mail: ndjson FILE COUNT [BAD].
 func makeLines(ts *testscript.TestScript, _ bool, args []string) {
 	count, err := strconv.Atoi(args[1])
 	ts.Check(err)

@@ -13,7 +13,7 @@ import (
 	"go.storefront.example/ent/seal"
 )
 
-// customerLines writes customers for an import, numbered from and below.
+// customerLines writes customers for an import, with numbers from from up to, not including, below.
 func customerLines(t *testing.T, from, below int) string {
 	t.Helper()
 	var b strings.Builder
@@ -54,13 +54,13 @@ func TestWorkersSignWhileTheSecretKeyIsReplaced(t *testing.T) {
 			require.Equal(t, 1, done.Webhooks)
 			require.Equal(t, 1, done.Resealed)
 			in.collect(200)
-			// The worker that started before goes on with what is sealed anew.
+			// The running worker opens the resealed secrets.
 			meanwhile.run(nil, "webhook", "ping", webhook.ID)
 			require.Equal(t, "ping", in.next().Type)
 			worker.stop()
 			require.NotContains(t, worker.log(), "cannot be opened")
 
-			// Now nothing needs the older key.
+			// No secret needs the older key any more.
 			worker = after.worker()
 			after.run(nil, "webhook", "ping", webhook.ID)
 			require.Equal(t, "ping", in.next().Type)

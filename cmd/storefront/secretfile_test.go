@@ -18,7 +18,7 @@ func TestASecretsFileHasOneLine(t *testing.T) {
 		{content: "s3cret", want: "s3cret"},
 		{content: "s3cret\n", want: "s3cret"},
 		{content: "s3cret\r\n", want: "s3cret"},
-		{content: " s3cret ", want: " s3cret "}, // as in a variable
+		{content: " s3cret ", want: " s3cret "}, // as a variable may have
 		{content: "s3cret\n\n", refused: "must have one line"},
 		{content: "s3cret\nother\n", refused: "must have one line"},
 		{content: "", refused: "is empty"},
@@ -56,7 +56,7 @@ func TestASecretsFileIsPrivate(t *testing.T) {
 	}
 }
 
-// A flag that is added later is noticed by its name.
+// Flags for secrets that are added later are recognized by their names.
 func TestEverySecretCanBeInAFile(t *testing.T) {
 	t.Parallel()
 	parser, err := newParser(&cli{}, kong.Bind(&settings{}))

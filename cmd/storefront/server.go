@@ -182,12 +182,12 @@ func boundedBy(timeout time.Duration) db.Config {
 	}
 }
 
-// watcher has what is called while the schema is brought up to date.
+// watcher has the functions that are called during a migration.
 type watcher struct {
 	begin, applied func(db.Migration) // before each migration, and after it
-	// progress gets what a migration does, about twice a second; begun reports that its statement is another one than before.
+	// progress gets a line about a migration some twice a second; begun is true for the first line of a statement.
 	progress func(line string, begun bool)
-	// waits gets the sessions that keep it from a table, each time that they change.
+	// waits gets a line about the sessions whose locks a migration waits for, each time that they change.
 	waits func(line string)
 }
 
@@ -226,7 +226,7 @@ func migrate(ctx context.Context, d database, w watcher) error {
 // watch reports the progress of a migration until it is stopped.
 func (w watcher) watch(ctx context.Context, handle *db.DB) (stop func(), err error) {
 	var plan []db.PlannedMigration
-	if handle.Dialect() == dialect.Postgres { // a SQLite file would be read as a whole
+	if handle.Dialect() == dialect.Postgres { // on SQLite, a plan would read the whole file
 		if plan, err = handle.Plan(ctx); err != nil {
 			return nil, err
 		}

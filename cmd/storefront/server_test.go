@@ -45,9 +45,9 @@ func TestServerServesAndEndsInGoodOrder(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			url := dbtest.EmptyURL(t, name)
-			// The schema is brought up to date by the server itself.
+			// The server itself migrates the database.
 			args := []string{"server", "--migrate", "--addr", "127.0.0.1:0", "--admin-addr", "127.0.0.1:0", "--payment-links", "off"}
-			asked := name == dbtest.Postgres // one of the two with what is not the default
+			asked := name == dbtest.Postgres // not the defaults
 			if asked {
 				args = append(args, "--docs", "on", "--request-log", "off")
 			}
@@ -93,7 +93,7 @@ func TestServerServesAndEndsInGoodOrder(t *testing.T) {
 			_, err = products.GetProduct(ctx, &storefrontv1.GetProductRequest{Id: uuid.NewString()})
 			require.Equal(t, connect.CodeNotFound, connect.CodeOf(err))
 
-			// A key that is revoked is refused from the next request on.
+			// A revoked key is refused from the next request on.
 			storefront(t, "key", "revoke", key.ID, "--database-url", url)
 			status, body = get(t, "http://"+line.Addr+"/v1/products", "Bearer "+key.Key)
 			require.Equal(t, http.StatusUnauthorized, status)
@@ -101,7 +101,7 @@ func TestServerServesAndEndsInGoodOrder(t *testing.T) {
 			status, _ = get(t, "http://"+line.AdminAddr+"/readyz", "")
 			require.Equal(t, http.StatusOK, status)
 
-			// The reference is the operator's to show, unless the public listener is asked to.
+			// The reference is on the admin listener, and on the public one only with a flag.
 			require.Equal(t, http.StatusOK, statusOf(t, "http://"+line.AdminAddr+"/docs"))
 			for _, path := range []string{"/docs", "/docs/openapi.json", "/docs/llms.txt", "/docs/operations/getOrder.md"} {
 				if asked {
@@ -113,7 +113,7 @@ func TestServerServesAndEndsInGoodOrder(t *testing.T) {
 				require.Equal(t, "not_found", body["code"], path)
 			}
 
-			if runtime.GOOS == "windows" { // which cannot be told to stop by a signal
+			if runtime.GOOS == "windows" { // Windows has no signal for it
 				require.NoError(t, server.Process.Kill())
 				return
 			}
@@ -156,8 +156,7 @@ func TestDevShowsServerAndWorkerTogether(t *testing.T) {
 	require.Equal(t, 0, dev.stop())
 }
 
-// net/http ends the connection of a request that panics and logs it; the worker's own listener goes on, and reads no
-// more than it needs.
+// If a handler panics, net/http logs it and closes the connection. The worker's listener continues.
 func TestAWorkersListenerOutlivesAPanic(t *testing.T) {
 	t.Parallel()
 	var logged bytes.Buffer
@@ -169,7 +168,7 @@ func TestAWorkersListenerOutlivesAPanic(t *testing.T) {
 		address := "http://" + regexp.MustCompile(`"admin_addr":"([^"]+)"`).FindStringSubmatch(logged.String())[1]
 		request, err := http.NewRequestWithContext(ctx, http.MethodGet, address+"/readyz", nil)
 		require.NoError(t, err)
-		_, err = http.DefaultClient.Do(request) //nolint:bodyclose // There is no answer.
+		_, err = http.DefaultClient.Do(request) //nolint:bodyclose // There is no response.
 		require.ErrorIs(t, err, io.EOF)
 		require.Equal(t, http.StatusOK, status(t, address+"/healthz", ""), "it goes on")
 		return nil

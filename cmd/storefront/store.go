@@ -39,7 +39,7 @@ type storeFields struct {
 	PlatformFee      percent      `api:"platformFeePercent" placeholder:"PERCENT" help:"Fee of the platform in per cent, stored with each new order (default for a new store: 0)."`
 }
 
-// buckets is the setting of what makes stores.
+// buckets has the setting of commands that create stores.
 type buckets struct {
 	Buckets tenant.Buckets `clears:"" placeholder:"RANGES" help:"Buckets of this installation, such as 00-Kz or 00-Kz,Lq: new and imported stores are in one of them (default: all)."`
 }
@@ -132,10 +132,10 @@ func (s *invocation) printStoreWith(found *storefrontv1.Store, set *adminv1.Stor
 	return s.print(withBucket(append(append(object[:len(object)-1], ','), settings[1:]...), found))
 }
 
-// bucketOf is the bucket of a store.
+// bucketOf returns the bucket of a store, or "" without an id.
 func bucketOf(st *storefrontv1.Store) string {
 	id, err := uuid.Parse(st.GetId())
-	if err != nil { // of the store that only has a list's columns
+	if err != nil { // an empty store, from which a list takes its columns
 		return ""
 	}
 	return tenant.Bucket(id)

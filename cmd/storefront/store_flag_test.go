@@ -16,16 +16,17 @@ import (
 )
 
 var (
-	// argumentOf is the kind of row that the argument of commands names, by how the command's name begins; namesNoRow are the
-	// commands with another argument, such as a file.
+	// argumentOf maps beginnings of commands' names to the kind of row that their argument names. namesNoRow are the
+	// commands whose argument is something else, such as a file.
 	argumentOf = map[string]string{
 		"product": "product", "customer": "customer", "order": "order", "link": "link", "key": "key", "webhook": "webhook",
 		"delivery": "delivery", "dashboard sessions": "session",
 	}
 	namesNoRow = []string{"import", "export", "trigger"}
-	// flagOf is the kind of row that a flag names whose help says that its value may be an id.
+	// flagOf maps each flag whose value may be an id to the kind of row that it names.
 	flagOf = map[string]string{"webhook": "webhook", "customer": "customer", "payment-link": "link", "product": "product"}
-	// moreOf is what a command needs besides the row: by its name, with the flag if a flag names the row.
+	// moreOf has what a command needs besides the row. The key is the command's name, followed by the flag if a flag names
+	// the row.
 	moreOf = map[string][]string{
 		"product update": {"--title", "Q"}, "customer update": {"--name", "Q"}, "customer forget": {"--yes"},
 		"link update": {"--title", "Q"}, "webhook update": {"--description", "Q"},
@@ -37,13 +38,13 @@ var (
 	helpNamesID = regexp.MustCompile(`\bid\b`)
 )
 
-// rowCommand is a command with one way in which it names a row.
+// rowCommand is a command, with the argument or flag that names a row.
 type rowCommand struct {
 	name, flag, kind string
 	storeIsArgument  bool
 }
 
-// line is the command line about the row with an id, in a store.
+// line returns the command line for the row with an id in a store.
 func (c rowCommand) line(store, id string) []string {
 	args := strings.Fields(c.name)
 	if c.storeIsArgument {
@@ -58,8 +59,8 @@ func (c rowCommand) line(store, id string) []string {
 	return append(append(args, id), moreOf[name]...)
 }
 
-// rowCommands are all commands that name a store and a row of it, those that delete the row last. It fails for an argument or
-// a flag that is in no table.
+// rowCommands returns all commands that name a store and one of its rows; commands that delete the row come last. It fails
+// if an argument or a flag is in none of the tables.
 func rowCommands(t *testing.T) (all []rowCommand) {
 	t.Helper()
 	parser, err := newParser(&cli{})
@@ -122,7 +123,7 @@ func (o operated) id(path string, args ...string) string {
 	return at.(string)
 }
 
-// rows makes a store with a row of every kind, and returns their ids.
+// rows creates a store with a row of every kind, and returns the rows' ids.
 func (o operated) rows(store string) map[string]string {
 	o.Helper()
 	o.id("id", "store", "create", "--name", store, "--slug", store, "--currency", "XAF", "--country", "CM")
@@ -141,8 +142,8 @@ func (o operated) rows(store string) map[string]string {
 	return ids
 }
 
-// A store that a command names holds: beside the id of another store's row the command finds nothing and changes nothing, and
-// so with a store that does not exist.
+// With --store, a command finds and changes nothing if the id is that of another store's row, or if the store does not
+// exist.
 func TestANamedStoreHoldsInCommands(t *testing.T) {
 	t.Parallel()
 	commands := rowCommands(t)

@@ -24,14 +24,14 @@ import (
 	"go.storefront.example/ent/seal"
 )
 
-// collector takes spans as OTLP over HTTP.
+// collector receives spans by OTLP over HTTP.
 type collector struct {
 	t   *testing.T
 	url string
 
 	mu    sync.Mutex
 	spans map[string]*tracev1.Span // by id
-	all   strings.Builder          // everything that was sent, as text
+	all   strings.Builder          // everything received, as text
 	more  chan struct{}
 }
 
@@ -44,7 +44,7 @@ func newCollector(t *testing.T) *collector {
 	return c
 }
 
-// ServeHTTP takes a batch.
+// ServeHTTP receives a batch of spans.
 func (c *collector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	var batch collectorv1.ExportTraceServiceRequest
@@ -68,7 +68,7 @@ func (c *collector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// find waits for the span of a name in a trace; an empty trace is any.
+// find waits for the span with a name in a trace; if trace is empty, in any trace.
 func (c *collector) find(trace []byte, name string) *tracev1.Span {
 	c.t.Helper()
 	return c.await(name, func(s *tracev1.Span) bool {
@@ -76,7 +76,7 @@ func (c *collector) find(trace []byte, name string) *tracev1.Span {
 	})
 }
 
-// await waits for a span. Each process sends its own, and a span after those in it.
+// await waits for a span. Processes send their spans separately, and send a span after its children.
 func (c *collector) await(what string, is func(*tracev1.Span) bool) *tracev1.Span {
 	c.t.Helper()
 	timeout := time.After(time.Minute)
@@ -107,7 +107,7 @@ func (c *collector) names() []string {
 	return names
 }
 
-// path is the names from the first span of a trace down to this one.
+// path returns the names of the spans from the trace's first span to this one.
 func (c *collector) path(s *tracev1.Span) []string {
 	c.t.Helper()
 	names := []string{s.GetName()}
@@ -177,11 +177,11 @@ func TestATraceOfAPayment(t *testing.T) {
 				to.path(to.find(trace, "INSERT outbox")))
 			require.Equal(t, "COMMIT", to.find(trace, "COMMIT").GetName())
 
-			// The lines of both processes name the request and the event.
+			// The log lines of both processes name the request and the event.
 			request := valueOf(to.find(trace, call).GetAttributes(), "storefront.request_id")
 			require.NotEmpty(t, request)
 			require.Equal(t, request, valueOf(attempt.GetAttributes(), "storefront.request_id"))
-			// What was told of it is written down after its span has ended, and after the answer.
+			// Lines are logged after the span has ended and the answer was sent, so wait for them.
 			for what, log := range map[string]func() string{
 				`"request_id":"` + request + `"`:     server.log,
 				`"event_ids":\["` + event.ID + `"\]`: server.log,
@@ -287,7 +287,7 @@ func TestSettingsOfTraces(t *testing.T) {
 	}
 }
 
-// A collector that is away costs a line and nothing else.
+// An unreachable collector causes one log line and has no other effect.
 func TestACollectorThatIsAway(t *testing.T) {
 	t.Parallel()
 	c := installation{t, map[string]string{

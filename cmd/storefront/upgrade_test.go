@@ -19,18 +19,18 @@ import (
 	"go.storefront.example/ent/seal"
 )
 
-// history is the top of the project, whose history holds the release before.
+// history is the top folder of the repository, whose commits include the previous release.
 const history = "../.."
 
-// firstNew is the file that the history had first after the previous release.
+// firstNew is the file whose addition began the development after the previous release.
 const firstNew = "ent/migrations/sqlite/00002_webhooks.sql"
 
-// before builds the binary of the newest commit that lacks firstNew: the release before. It skips
-// the test where the history does not go back to it, as in a shallow checkout.
+// before builds the binary of the newest commit without firstNew, which stands for the previous release. It skips the test
+// if the history does not reach back that far, as in a shallow clone.
 func before(t *testing.T) (binary string) {
 	t.Helper()
 	git := func(args ...string) ([]byte, error) {
-		// The tree may belong to another user than the one who tests it.
+		// The repository may belong to another user than the one who runs the test.
 		return exec.CommandContext(t.Context(), "git", append([]string{"-C", history, "-c", "safe.directory=*"}, args...)...).Output()
 	}
 	added, err := git("log", "--diff-filter=A", "--format=%H", "--", firstNew)
@@ -75,13 +75,13 @@ func send(t *testing.T, status int, method, url, key, body string) map[string]an
 	return decoded
 }
 
-// An installation is upgraded while it serves: the schema first, then one process after the other.
+// An installation is upgraded while it serves: first the schema, then one process after the other.
 func TestReleaseBeforeWorksOnTheNewSchema(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("it builds the release before, which takes a minute")
 	}
-	newInbox(t) // skips here where there can be none
+	newInbox(t) // skipped without such a database
 	binary := before(t)
 	for _, name := range dbtest.Databases() {
 		t.Run(name, func(t *testing.T) {
@@ -99,13 +99,13 @@ func TestReleaseBeforeWorksOnTheNewSchema(t *testing.T) {
 				"--description", "x", "--content-ready", "--status", "PUBLISHED")
 			older := i.server(binary)
 			api := func(p *process, path string) string { return "http://" + p.Addr + "/v1" + path }
-			// What it has prepared on its connections must survive the migration.
+			// The statements that the older server has prepared must survive the migration.
 			for n := range 5 {
 				send(t, http.StatusCreated, "POST", api(older, "/customers"), key.Key, fmt.Sprintf(`{"email":"early%d@example.com"}`, n))
 				send(t, http.StatusOK, "GET", api(older, "/customers?q=early"), key.Key, "")
 			}
 
-			// The new schema under the server of the release before.
+			// Migrate while the server of the previous release runs.
 			since := time.Now().UTC().Add(-time.Hour).Format(time.RFC3339)
 			i.run(nil, "migrate", "up")
 			var webhook struct{ ID, Secret string }
@@ -124,7 +124,7 @@ func TestReleaseBeforeWorksOnTheNewSchema(t *testing.T) {
 			status, _ := get(t, "http://"+older.AdminAddr+"/readyz", "")
 			require.Equal(t, http.StatusOK, status, "a schema that is ahead is ready")
 
-			// Its events are kept, and none is lost with the table that was rebuilt.
+			// The older server's events are stored, although the migration rebuilt a table.
 			handle, err := hook.Open(t.Context(), db.Config{URL: url, MaxConns: 2})
 			require.NoError(t, err)
 			defer handle.Close()
@@ -137,7 +137,7 @@ func TestReleaseBeforeWorksOnTheNewSchema(t *testing.T) {
 			require.Equal(t, events, count("SELECT count(*) FROM events"))
 			require.Equal(t, 0, count("SELECT count(*) FROM outbox"), "it has no outbox")
 
-			// The new binaries take over, without a moment in which neither serves.
+			// New processes start before the older server ends, so that one of them always serves.
 			newer := i.server("storefront")
 			worker := i.worker()
 			require.EqualValues(t, 1600, send(t, http.StatusOK, "GET", api(newer, "/products/"+product.ID), key.Key, "")["priceAmount"])
@@ -148,7 +148,7 @@ func TestReleaseBeforeWorksOnTheNewSchema(t *testing.T) {
 			require.Contains(t, string(arrived.Data), "new@example.com")
 			older.stop()
 
-			// What the release before recorded is sent by hand, and nothing twice.
+			// The operator resends the events that the previous release stored; none arrives twice.
 			var resent struct{ Resent int }
 			i.run(&resent, "delivery", "resend", "--webhook", webhook.ID, "--since", since)
 			require.Equal(t, events, resent.Resent)

@@ -23,7 +23,7 @@ import (
 	"go.storefront.example/worker"
 )
 
-// A client's IPv4 address is compared in its own form, however the network is written.
+// A client's IPv4 address matches a network, whether that is written in IPv4 or IPv6 form.
 func TestNetworksOfIPv4InIPv6sForm(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
@@ -40,7 +40,7 @@ func TestNetworksOfIPv4InIPv6sForm(t *testing.T) {
 	}
 }
 
-// A command on a machine whose clock is five hours ahead lists what happened in the last hour.
+// A command lists the last hour by the database's clock, even if its machine's clock is five hours ahead.
 func TestHowLongAgoIsByTheClockOfTheDatabaseOrServer(t *testing.T) {
 	t.Parallel()
 	now := func() time.Time { return time.Now().Add(-5 * time.Hour) }
@@ -94,7 +94,7 @@ func TestTheWorkersDefaultDelaysAreThoseOfItsPackage(t *testing.T) {
 	require.Equal(t, worker.DefaultRetryDelays(), c.Worker.RetryDelays.waits)
 }
 
-// emptyable are the flags whose empty value clears what they set. All others refuse it.
+// emptyable are the flags whose empty value clears a field. All other flags refuse an empty value.
 var emptyable = map[string][]string{
 	"webhook create":  {"description"},
 	"webhook update":  {"description"},
@@ -115,8 +115,7 @@ var emptyable = map[string][]string{
 	"import": {"buckets"},
 }
 
-// An empty value is never the same as no flag: of every flag of every command, it clears or it is
-// refused.
+// For every flag of every command, an empty value clears the field or is refused; it is never ignored.
 func TestEmptyValuesAreNeverIgnored(t *testing.T) {
 	t.Parallel()
 	parser, err := newParser(&cli{}, kong.Bind(&settings{}))

@@ -11,14 +11,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What a resolver may return, and whether it may be dialled. The URL's test has rows for the forms
-// that a person may write.
+// The addresses that a resolver may return, and whether they may be dialled. The test of URLs has the forms that a person
+// may write.
 func TestAddressesAtDialTime(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct {
 		reason       string
 		addr         string
-		public, open bool // allowed by the zero policy, allowed by AllowPrivate
+		public, open bool // whether the zero policy allows it, and whether AllowPrivate does
 	}{
 		{"public", "8.8.8.8", true, true},
 		{"public", "1.1.1.1", true, true},
@@ -115,7 +115,7 @@ func TestAddressesAtDialTime(t *testing.T) {
 	require.ErrorIs(t, lab.control("tcp", "shop.example.com:443", nil), errAddressRefused, "a name where an address must be")
 }
 
-// Every prefix of the other table lies within ours, so the two differ only in what ours adds.
+// Our table contains every prefix of the other table, so the two differ only by our additional prefixes.
 func TestTheTablesAgree(t *testing.T) {
 	t.Parallel()
 	for _, b := range blocks {
@@ -199,7 +199,7 @@ func TestPostKeepsTheSearchListOut(t *testing.T) {
 func TestPostTriesEachAddressInOrder(t *testing.T) {
 	t.Parallel()
 	r := listenTLS(t, good().server, replies(noContent))
-	// Nothing listens on the first two, and some systems let a connection to them hang.
+	// Nothing listens on the first two addresses. On some systems a connection to them hangs.
 	client := newClient(t, func(o *Options) {
 		o.Resolver = answer(addrs("127.0.0.2", "::1", "::ffff:127.0.0.1"))
 		o.Timeout = crowded
@@ -230,7 +230,7 @@ func TestPostThroughTheOperatorsProxy(t *testing.T) {
 	for scheme, proxy := range map[string]*receiver{"http": listen(t, connect), "https": listenTLS(t, good().server, connect)} {
 		resolver := answer()
 		client := newClient(t, func(o *Options) {
-			o.Policy = public // which the proxy's own address need not follow
+			o.Policy = public // the proxy's own address need not follow these rules
 			o.Resolver = resolver
 			o.Proxy = must(url.Parse(scheme + "://" + proxy.Addr().String()))
 		})

@@ -71,10 +71,10 @@ func TestPostUsesAConnectionAgain(t *testing.T) {
 		t.Run(row.reason, func(t *testing.T) {
 			r := listenTLS(t, good().server, replies(row.answer))
 			client := newClient(t, nil)
-			client.drainTimeout = time.Minute // a busy machine may need more than its own
+			client.drainTimeout = time.Minute // a busy machine may need longer than the default
 			for range 20 {
 				require.NotZero(t, client.Post(t.Context(), r.url(), headers(), []byte("{}")).Status)
-				client.drains.Wait() // the body is read aside
+				client.drains.Wait() // the body is read in the background
 			}
 			require.EqualValues(t, 1, r.accepts.Load())
 		})
@@ -100,7 +100,7 @@ func TestPostGivesUpAConnectionWhoseBodyGoesOn(t *testing.T) {
 			r := listenTLS(t, good().server, func(conn net.Conn) {
 				_, _ = readRequest(conn)
 				_, _ = io.WriteString(conn, row.answer)
-				replies(noContent)(conn) // until the client closes
+				replies(noContent)(conn) // until the client closes the connection
 				closed <- struct{}{}
 			})
 			client := newClient(t, nil)
@@ -122,7 +122,7 @@ func TestPostDoesNotWaitForTheBody(t *testing.T) {
 	r := listenTLS(t, good().server, func(conn net.Conn) {
 		_, _ = readRequest(conn)
 		_, _ = io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n")
-		<-answered // and the body follows when the attempt has ended
+		<-answered // and the body arrives after the attempt has ended
 		_, _ = io.WriteString(conn, "ok")
 	})
 	result := newClient(t, nil).Post(t.Context(), r.url(), headers(), nil)
@@ -130,7 +130,7 @@ func TestPostDoesNotWaitForTheBody(t *testing.T) {
 	require.True(t, result.Succeeded(), result.Problem)
 }
 
-// A receiver closes a kept connection at any time, also when a request is on its way.
+// A receiver may close a kept connection at any time, even while a request is on its way.
 func TestPostSendsOnceMoreWhatFailedOnAKeptConnection(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct {

@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// drip writes a text byte by byte for ever.
+// drip writes a text byte by byte, without end.
 func drip(conn net.Conn, text string) {
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
@@ -28,7 +28,7 @@ func drip(conn net.Conn, text string) {
 	}
 }
 
-// flood writes a text for ever.
+// flood writes a text again and again, without end.
 func flood(conn net.Conn, text string) {
 	for {
 		if _, err := io.WriteString(conn, text); err != nil {
@@ -37,7 +37,7 @@ func flood(conn net.Conn, text string) {
 	}
 }
 
-// bomb is 64 MB of zeroes, packed.
+// bomb is 64 MB of zeros, compressed.
 var bomb = sync.OnceValue(func() string {
 	var packed bytes.Buffer
 	w := gzip.NewWriter(&packed)
@@ -48,11 +48,11 @@ var bomb = sync.OnceValue(func() string {
 	return packed.String()
 })
 
-// hostile receivers, and what an attempt at each ends with.
+// hostile are receivers, each with the problem of an attempt at it.
 var hostile = []struct {
 	reason string
 	plain  bool // handle gets the connection before TLS
-	long   bool // the request is too long to send to a receiver that does not read
+	long   bool // the request is too long to be sent to a receiver that does not read
 	handle func(net.Conn)
 	want   string
 }{
@@ -115,10 +115,10 @@ var hostile = []struct {
 		replies("HTTP/1.1 307 Temporary Redirect\r\nLocation: /webhooks\r\nContent-Length: 0\r\n\r\n"), "redirect 307"},
 }
 
-// sip reads byte by byte until the connection is closed on this side.
+// sip reads byte by byte until the client closes the connection.
 func sip(conn net.Conn) {
 	conn = conn.(*tls.Conn).NetConn()
-	_ = conn.(*net.TCPConn).SetReadBuffer(4096) // otherwise the system would take most of the request
+	_ = conn.(*net.TCPConn).SetReadBuffer(4096) // otherwise the system would accept most of the request
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
 	for {
@@ -129,11 +129,10 @@ func sip(conn net.Conn) {
 	}
 }
 
-// crowded bounds what takes a moment on a machine that is shared with a race detector and other
-// processes: only a hang can be told from slowness.
+// crowded is the time limit of a short operation on a busy machine, so that only a hang exceeds it.
 const crowded = time.Minute
 
-// Not parallel: it counts the goroutines and the heap of the whole process.
+// Not parallel, because it counts the goroutines and the heap of the whole process.
 func TestHostileReceivers(t *testing.T) {
 	const (
 		inFlight  = 200
@@ -158,11 +157,11 @@ func TestHostileReceivers(t *testing.T) {
 			client := newClient(t, func(o *Options) { o.Timeout = timeout })
 			target, body := r.url(), make([]byte, 760)
 			if row.long {
-				body = make([]byte, 8<<20) // more than the buffers of a connection hold
+				body = make([]byte, 8<<20) // more than a connection's buffers hold
 			}
 
-			// A single receiver must end with its problem, and within the time-out only if that is it. For two
-			// hundred on few cores only the bounds are checked. A busy machine gets three tries.
+			// An attempt at one receiver must end with its problem, and within the timeout unless that is the problem. Two
+			// hundred attempts on few processors must only stay within the bounds. A busy machine gets three tries.
 			single := newClient(t, func(o *Options) {
 				o.Timeout = crowded
 				if row.want == ProblemTimeout {
@@ -193,7 +192,7 @@ func TestHostileReceivers(t *testing.T) {
 			require.LessOrEqual(t, slowest.Duration, timeout+crowded, slowest.Problem)
 			client.Close()
 			single.Close()
-			if !row.long { // a receiver that does not read does not see the end either
+			if !row.long { // a receiver that does not read does not notice the close
 				require.Eventually(t, r.idle, crowded, 5*time.Millisecond, "the client has closed every connection")
 			}
 			r.stop()
@@ -203,14 +202,14 @@ func TestHostileReceivers(t *testing.T) {
 	}
 }
 
-// heapAlloc is the size of the heap, garbage included.
+// heapAlloc returns the size of the heap, including garbage.
 func heapAlloc() uint64 {
 	var stats runtime.MemStats
 	runtime.ReadMemStats(&stats)
 	return stats.HeapAlloc
 }
 
-// watchHeap samples the heap until the returned function is called, which returns the maximum.
+// watchHeap samples the size of the heap until the returned function is called, which returns the maximum.
 func watchHeap() func() uint64 {
 	stop, most := make(chan struct{}), make(chan uint64)
 	go func() {

@@ -29,7 +29,7 @@ func reset(conn net.Conn) {
 	_ = conn.Close()
 }
 
-// respond answers with a text and closes.
+// respond answers with a text and closes the connection.
 func respond(text string) func(net.Conn) {
 	return func(conn net.Conn) {
 		_, _ = readRequest(conn)
@@ -37,7 +37,7 @@ func respond(text string) func(net.Conn) {
 	}
 }
 
-// Each row causes a problem with a real listener.
+// Each row causes a problem at a real listener.
 func TestProblems(t *testing.T) {
 	t.Parallel()
 	secure := func(handle func(net.Conn)) func(testing.TB) string {
@@ -58,7 +58,7 @@ func TestProblems(t *testing.T) {
 	for _, row := range []struct {
 		reason string
 		target func(testing.TB) string
-		with   func(testing.TB) (string, func(*Options)) // instead of target
+		with   func(testing.TB) (string, func(*Options)) // used in place of target
 		change func(*Options)
 		status int
 		want   string
@@ -170,7 +170,7 @@ func (silent) LookupNetIP(ctx context.Context, _, _ string) ([]netip.Addr, error
 	return nil, ctx.Err()
 }
 
-// Problems that no listener on one machine can cause.
+// Problems that no listener on this machine can cause.
 func TestProblemOf(t *testing.T) {
 	t.Parallel()
 	system := func(number syscall.Errno) error {

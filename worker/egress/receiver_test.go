@@ -67,7 +67,7 @@ func listenTLS(t testing.TB, config *tls.Config, handle func(net.Conn)) *receive
 	})
 }
 
-// stop ends the receiver and waits for everything that it started.
+// stop ends the receiver and waits for its goroutines.
 func (r *receiver) stop() {
 	_ = r.Close()
 	r.conns.Range(func(conn, _ any) bool {
@@ -87,13 +87,13 @@ func (r *receiver) idle() bool {
 	return idle
 }
 
-// at is a URL of the receiver under a host name.
+// at returns a URL of the receiver with a host name.
 func (r *receiver) at(host string) string {
 	_, port, _ := net.SplitHostPort(r.Addr().String())
 	return "https://" + host + ":" + port + "/webhooks?canary=whsec_canary"
 }
 
-// url is a URL of the receiver's address.
+// url returns a URL with the receiver's address.
 func (r *receiver) url() string { return r.at("127.0.0.1") }
 
 // identity is a certificate and the pool that trusts it.
@@ -129,7 +129,7 @@ func newIdentity(change func(*x509.Certificate)) identity {
 // good is an identity that tests share.
 var good = sync.OnceValue(func() identity { return newIdentity(nil) })
 
-// must fails the test setup.
+// must fails the test on an error during the setup.
 func must[T any](value T, err error) T {
 	if err != nil {
 		panic(err)
@@ -149,8 +149,7 @@ func newClient(t testing.TB, change func(*Options)) *Client {
 	return client
 }
 
-// answers resolves every name to the next of its answers, repeating the last one, and keeps the
-// questions.
+// answers is a resolver that returns the next of its answers for any name, repeats the last one, and records the names.
 type answers struct {
 	mu    sync.Mutex
 	asked []string
@@ -182,7 +181,7 @@ func (a *answers) LookupNetIP(_ context.Context, _, host string) ([]netip.Addr, 
 	return append([]netip.Addr(nil), next...), nil
 }
 
-// readRequest reads one request with its body, and returns its head as it was sent.
+// readRequest reads one request with its body, and returns its head as received.
 func readRequest(conn net.Conn) (head, body string) {
 	var text strings.Builder
 	one := make([]byte, 1)
@@ -222,7 +221,7 @@ func replies(text string) func(net.Conn) {
 
 const noContent = "HTTP/1.1 204 No Content\r\n\r\n"
 
-// headers are those of a delivery.
+// headers are the headers of a delivery.
 func headers() http.Header {
 	return http.Header{"Content-Type": {"application/json"}, "User-Agent": {"Service-Webhooks/1.0"},
 		"Service-Signature": {"t=1,v1=whsec_canary"}}

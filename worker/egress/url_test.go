@@ -72,7 +72,7 @@ func TestCheckURLRefuses(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct {
 		reason string
-		host   string // the host of an otherwise good URL
+		host   string // the host, in a URL that is valid otherwise
 		want   *URLError
 	}{
 		{"loopback", "127.0.0.1", errURLAddress},

@@ -138,7 +138,7 @@ func FuzzVerify(f *testing.F) {
 			require.Contains(t, []error{signature.ErrNoSignature, signature.ErrMismatch, signature.ErrTimestamp}, err)
 			return
 		}
-		// A signature of another time cannot occur by chance, so an accepted header contains ours.
+		// No signature matches by chance, so an accepted header contains ours.
 		require.Subset(t, strings.Split(header, ","), right)
 	})
 }

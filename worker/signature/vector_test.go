@@ -13,9 +13,9 @@ import (
 	"go.storefront.example/worker/signature"
 )
 
-// vector is one question to a verifier and its answer. All verifiers of the project, in Go, TypeScript, PHP and
-// Python, and published ones share the file; the clients also name the mistake that it has beside the answer; its signatures were computed with Python's hmac
-// and hashlib.
+// vector is one question to a verifier and its answer. The verifiers of the project, in Go, TypeScript, PHP and Python, and
+// published ones share the file. Python's hmac and hashlib computed its signatures. The clients also return the mistake in
+// it.
 type vector struct {
 	Name   string
 	Secret string
@@ -26,9 +26,9 @@ type vector struct {
 	ToleranceSeconds int64
 	// Want is "ok" or the reason of the refusal: "no_signature", "mismatch" or "timestamp".
 	Want string
-	// StripeGo and StripeNode are "ok" or "refused" where those verifiers answer otherwise.
+	// StripeGo and StripeNode are "ok" or "refused" if Stripe's verifiers answer otherwise than Want.
 	StripeGo, StripeNode string
-	// Because is the reason why they do.
+	// Because is the reason for the difference.
 	Because string
 }
 
@@ -67,8 +67,7 @@ func TestVerifyAnswersTheVectors(t *testing.T) {
 	require.Len(t, answered, len(words), "every answer is asked for")
 }
 
-// The published verifier takes the time from the system. In the bubble, sleeping moves that time
-// forward.
+// The published verifier reads the system's clock. In a synctest bubble, sleeping moves that clock forward.
 func TestAPublishedVerifierAnswersTheVectors(t *testing.T) {
 	t.Parallel()
 	for _, v := range vectors(t) {
@@ -79,7 +78,7 @@ func TestAPublishedVerifierAnswersTheVectors(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			ahead := time.Until(time.Unix(v.Now, 0))
 			time.Sleep(ahead)
-			// The bubble's clock cannot go back to a time before its start.
+			// The bubble's clock cannot be set to a time before its start.
 			late := max(-ahead, 0)
 			err := webhook.ValidatePayloadWithTolerance([]byte(v.Body), v.Header, v.Secret, v.tolerance()+late)
 			require.Equal(t, want == "ok", err == nil, "%s: %v", v.Name, err)

@@ -92,10 +92,10 @@ func URL(text string) Finding {
 	return named("database-url", f)
 }
 
-// Installation is what the caller knows beyond the database.
+// Installation has facts that the database does not contain.
 type Installation struct {
 	Keys SecretKeys
-	// Used is the result of the function Used.
+	// Used is what the function Used returned.
 	Used bool
 }
 
@@ -325,7 +325,7 @@ func outbox(ctx context.Context, d *db.DB, about Installation) Finding {
 			format+": nothing runs on this database, and a worker will take them", args...)
 	}
 	var waiting int
-	var oldest uuid.NullUUID // as text, because that sorts as the id does
+	var oldest uuid.NullUUID // as text, which sorts in the order of the ids
 	err := d.Reader().QueryRowContext(ctx, "SELECT count(*), min(CAST(id AS text)) FROM outbox").
 		Scan(&waiting, &oldest)
 	if err != nil {
@@ -431,7 +431,7 @@ func snapshotsFinding(found queue.Snapshots) Finding {
 	if len(found.Held) == 0 {
 		return ok("none held open; %s", cost)
 	}
-	oldest := found.Held[0] // by transactions; those of one moment, by age
+	oldest := found.Held[0] // sorted by transactions, then by age
 	text := oldest.Holder + " holds one"
 	if oldest.Age != nil {
 		text += fmt.Sprintf(" for %v", oldest.Age.Round(time.Second))
@@ -450,11 +450,11 @@ type SecretKeys struct {
 	Ring *seal.Keyring
 	// Err is why the settings contain no valid keys.
 	Err error
-	// Made is true if a missing key is created when it is first needed, as on SQLite.
+	// Made is true if the service creates a missing key when it first needs one, as on SQLite.
 	Made bool
 }
 
-// keysAlone returns a finding about the keys that needs no database.
+// keysAlone returns a finding about the keys without a database: they are invalid, or were not tried.
 func keysAlone(keys SecretKeys) Finding {
 	if keys.Err != nil {
 		return fail("set STOREFRONT_SECRET_KEY to the key that the webhooks were created under, as `storefront secret "+

@@ -25,7 +25,7 @@ import (
 	"go.storefront.example/server/admin/rpc"
 )
 
-// prefix is what the names of all variables of the service start with.
+// prefix begins the names of all environment variables of the service.
 const prefix = "STOREFRONT_"
 
 // farthest is the maximum number of letters in which a misspelled name may differ from the intended one.
@@ -101,10 +101,9 @@ func tokenFinding(token string) Finding {
 }
 
 const (
-	// tightBytes is how much free space a disk must have for a database to grow.
+	// tightBytes is the minimum free space on the disk with the database; below it the check fails.
 	tightBytes = 64 << 20
-	// lowBytes is how much free space it should have. If the database is larger than that, it should have the database's size,
-	// because a backup beside it needs as much.
+	// lowBytes is the recommended free space. A database larger than this needs its own size, for a backup beside it.
 	lowBytes = 1 << 30
 )
 
@@ -138,7 +137,7 @@ func quoted(path string) string {
 	return path
 }
 
-// space looks at how much room is left where the database grows.
+// space checks the free space on the disk with the database.
 func space(path string, free func(folder string) (uint64, error)) Finding {
 	const remedy = "make room on that disk, or move the database to a larger one"
 	info, err := os.Stat(path)
@@ -161,32 +160,32 @@ func space(path string, free func(folder string) (uint64, error)) Finding {
 	return ok("%d MiB left in %s", left>>20, folder)
 }
 
-// patience is how long another process or host may take to answer.
+// patience is the time limit for an answer from another process or host.
 const patience = 10 * time.Second
 
 // maxAnswerBytes bounds what is read of an answer.
 const maxAnswerBytes = 64 << 10
 
-// Windows has numbers of its own for the errors of sockets; package syscall's others never come there.
+// Windows returns these numbers for errors of sockets, not those in package syscall.
 const (
 	wsaAccess       = syscall.Errno(10013)
 	wsaAddressInUse = syscall.Errno(10048)
 )
 
-// IsTaken reports whether an address cannot be listened on because something else does.
+// IsTaken reports whether err means that another socket listens on the address.
 func IsTaken(err error) bool {
 	return errors.Is(err, syscall.EADDRINUSE) || errors.Is(err, wsaAddressInUse)
 }
 
-// isForbidden reports whether this user may not listen on an address.
+// isForbidden reports whether err means that this user may not listen on the address.
 func isForbidden(err error) bool {
 	return errors.Is(err, syscall.EACCES) || errors.Is(err, wsaAccess)
 }
 
-// Addr looks whether the public API's address is free, or taken by a server of ours.
+// Addr checks that the public API's address is free, or that a server of this service listens on it.
 func Addr(ctx context.Context, addr string) Finding {
 	return named("addr", address(ctx, "addr", addr, "/v1/store", func(status int, body []byte) bool {
-		// It refuses a request without a key, and one of an address beyond its limit before that.
+		// A server of this service answers with an error body: 401, as the request has no key, or 429.
 		var refused struct {
 			StatusCode int       `json:"statusCode"`
 			Code       string    `json:"code"`
@@ -197,8 +196,7 @@ func Addr(ctx context.Context, addr string) Finding {
 	}))
 }
 
-// AdminAddr looks whether the operator's address is free, or taken by a server of ours that is
-// alive.
+// AdminAddr checks that the admin listener's address is free, or that a healthy server of this service listens on it.
 func AdminAddr(ctx context.Context, addr string) Finding {
 	return named("admin-addr", address(ctx, "admin-addr", addr, "/healthz", func(status int, body []byte) bool {
 		var health struct{ Status string }
@@ -206,8 +204,8 @@ func AdminAddr(ctx context.Context, addr string) Finding {
 	}))
 }
 
-// address looks whether a server can listen on addr, by listening for a moment. If addr is taken, it sends a GET for the path
-// there, and ours tells from the answer whether a server of this service listens.
+// address checks that a server can listen on addr, by listening for a moment. If addr is taken, it sends a GET for the path
+// to addr; ours reports whether the answer is that of a server of this service.
 func address(ctx context.Context, flag, addr, path string, ours func(status int, body []byte) bool) Finding {
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", addr)
 	switch {
@@ -227,7 +225,7 @@ func address(ctx context.Context, flag, addr, path string, ours func(status int,
 		"%s is taken by something that does not answer as a server of this service", addr)
 }
 
-// Reachable is an address of this machine to connect to what listens on one.
+// Reachable returns the address at which this machine can connect to a listener on addr.
 func Reachable(addr string) string {
 	host, port, err := net.SplitHostPort(addr)
 	if err != nil {
@@ -256,12 +254,11 @@ func ask(ctx context.Context, target string) (status int, body []byte, err error
 	return answer.StatusCode, body, err
 }
 
-// NoCheck is what Outbound takes for a machine that connects to nothing outside.
+// NoCheck is the target of Outbound on a machine that makes no outgoing connections.
 const NoCheck = "none"
 
-// Outbound makes one TLS connection to an https address and asks it HEAD /; whatever it answers,
-// deliveries could reach it. An empty address and NoCheck are not connected to. The proxy, unless
-// nil, is what deliveries go through.
+// Outbound checks that this machine can deliver webhooks: it sends HEAD / to an https address, over proxy unless that is
+// nil. Any answer will do. It does not connect if the address is empty or NoCheck.
 func Outbound(ctx context.Context, target string, proxy *url.URL) Finding {
 	return named("outbound-https", outbound(ctx, target, proxy))
 }

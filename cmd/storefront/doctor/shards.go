@@ -106,7 +106,7 @@ func shardedBy(ctx context.Context, d *db.DB) (*shard.Cluster, bool, error) {
 	return cluster, err == nil && len(plan.Pending()) < len(plan.Tables), err
 }
 
-// brokenIf returns no finding for nil, and otherwise that of a check that could not read the database.
+// brokenIf returns the finding that the check could not read the database, or no finding if err is nil.
 func brokenIf(err error) Finding {
 	if err == nil {
 		return Finding{}

@@ -11,7 +11,7 @@ import (
 	"go.storefront.example/ent/db/dbtest"
 )
 
-// tables are CSV files of n rows of each kind; each order is of a customer of its own.
+// tables are CSV files with n rows of each kind. Each order has its own customer.
 func tables(n int) map[kind][]byte {
 	var of [3]bytes.Buffer
 	of[0].WriteString("id,title,price,description,status\n")

@@ -71,9 +71,9 @@ func (b *builder) refuseRounded() {
 	}
 }
 
-// further reports in which values the further lines of a record differ from its first one, such as the price of a variant,
-// because only items are read from further lines. In a file that is not a shop's export it refuses such an order, because it
-// may be two orders.
+// further refuses or reports values of a record's further lines that differ from its first line, because only items are read
+// from further lines. It reports them in a shop's export, where they may be the price of a variant. It refuses orders of
+// other files, because the lines may be two orders.
 func (b *builder) further() {
 	for i := range b.lines[1:] {
 		for _, field := range slices.Sorted(maps.Keys(b.source.Columns)) {
@@ -92,7 +92,7 @@ func (b *builder) further() {
 	}
 }
 
-// fieldsOf maps a message's field to the fields of a record from which it is made, if the names differ.
+// fieldsOf maps a message's field to the record's fields that it is made from, if the names differ.
 var fieldsOf = map[string][]string{
 	"priceAmount": {"price", "priceAmount"}, "compareAtAmount": {"compareAt", "compareAtAmount"},
 	"totalPaid": {"total", "totalPaid"}, "amount": {"total", "amount"}, "reference": {"reference", "id"},

@@ -11,7 +11,7 @@ import (
 	"go.storefront.example/cmd/storefront/importfile"
 )
 
-// Every text is the same after a cell, and no cell is calculated.
+// EscapeCell and UnescapeCell return every text unchanged, and a spreadsheet evaluates no escaped cell.
 func TestACellIsReadAsItWasWritten(t *testing.T) {
 	t.Parallel()
 	const begins = "=+-@\t\r\n＝＋－＠"
@@ -22,7 +22,7 @@ func TestACellIsReadAsItWasWritten(t *testing.T) {
 	} {
 		require.Equal(t, cell, importfile.EscapeCell(text))
 	}
-	for _, cell := range []string{"'0612", "'+237 670"} { // as people mark a number
+	for _, cell := range []string{"'0612", "'+237 670"} { // as people write a number as text
 		require.Equal(t, cell[1:], importfile.UnescapeCell(cell))
 	}
 	texts := rapid.StringOf(rapid.OneOf(rapid.SampledFrom([]rune(begins+"'0123(),. ")), rapid.Rune()))

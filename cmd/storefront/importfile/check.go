@@ -287,7 +287,8 @@ func (c *checker) meetCustomer(e *entry) (again bool, clashes clash) {
 	return false, clash{}
 }
 
-// rowOf and lineOf return the row of a person: the first one, or the current one for a customer of the store.
+// rowOf and lineOf return the row and the line of a person: of the first row for this person, or e's for a customer of the
+// store.
 func rowOf(who transfer.Person, e *entry) int {
 	if who.Stored() {
 		return e.row
@@ -404,8 +405,8 @@ func (e *entry) hidePhone() {
 	}
 }
 
-// address puts the id of who into the row's message for the check, if who is a customer of the store. The row may not show this
-// by itself, because an earlier row of the file may have added the e-mail or phone to the customer.
+// address replaces the customer's id in the row's message with that of the store's customer, if who is one. The importer
+// could not find that customer by itself if an earlier row of the file adds the row's e-mail or phone to the customer.
 func (e *entry) address(who transfer.Person) {
 	if of := idOf(e.message); who.Key != "" && *of != who.Key {
 		e.id, *of = *of, who.Key

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A hint that is followed helps.
+// Following the hint of the error makes the import succeed.
 func TestHintsOfColumnsHelp(t *testing.T) {
 	t.Parallel()
 	hint := regexp.MustCompile(`--map ('[^']*'|\S+)`)

@@ -18,7 +18,7 @@ import (
 	"go.storefront.example/server/transfer"
 )
 
-// What spreadsheets write is read: marks, separators, line ends, quotes and character sets.
+// The import reads what spreadsheets write: byte order marks, separators, line ends, quotes and encodings.
 func TestFormsOfCSV(t *testing.T) {
 	t.Parallel()
 	const title = "Café, „Été“"
@@ -51,7 +51,7 @@ func TestFormsOfCSV(t *testing.T) {
 	}
 }
 
-// Every form of a bad line is refused with its number and its column, and nothing of its batch is stored.
+// Every kind of bad line is refused with its number and its column, and nothing of its batch is stored.
 func TestBadLines(t *testing.T) {
 	t.Parallel()
 	s := newStore(t, dbtest.New(t, dbtest.SQLite, db.Config{}))
@@ -133,7 +133,7 @@ func TestBadLines(t *testing.T) {
 	require.ErrorIs(t, err, importfile.ErrOptions)
 }
 
-// All bad lines are reported, those behind the first too, and a dry run agrees with the run.
+// The report has all bad lines, not only the first, and a dry run reports the same as the run.
 func TestEveryBadLineIsReported(t *testing.T) {
 	t.Parallel()
 	var text strings.Builder
@@ -144,7 +144,7 @@ func TestEveryBadLineIsReported(t *testing.T) {
 			text.WriteString("nobody,B\n")
 		}
 		if i == 1200 {
-			text.WriteString("buyer3@example.com,again\n") // the same customer
+			text.WriteString("buyer3@example.com,again\n") // the customer of another line
 		}
 	}
 	for _, o := range []options{{DryRun: true}, {}, {SkipBad: true, DryRun: true}, {SkipBad: true}} {
@@ -181,9 +181,7 @@ func TestAnImportThatWaitsForItsInputEnds(t *testing.T) {
 	}
 }
 
-// One line with many members does not make every other line large. It runs alone, since it counts what is allocated.
-//
-//nolint:paralleltest // See above.
+// One line with many members does not increase the memory for the other lines. Not parallel, because it counts allocations.
 func TestMembersThatNothingReadsAreBounded(t *testing.T) {
 	s := newStore(t, dbtest.New(t, dbtest.SQLite, db.Config{}))
 	var text strings.Builder
@@ -203,7 +201,7 @@ func TestMembersThatNothingReadsAreBounded(t *testing.T) {
 	require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(200<<20))
 }
 
-// Whatever a file holds, it is imported, or its bad lines are refused by number.
+// Any file is imported, or its bad lines are refused with their numbers.
 func FuzzFile(f *testing.F) {
 	for _, text := range []string{
 		"title,price\nA,5\n", "\ufefftitle;price\r\n\"A;\"\"b\";1.234,50\r\n", "Handle,Title,Variant Price\na,A,1\na,,2\n",
@@ -233,7 +231,7 @@ func FuzzFile(f *testing.F) {
 	})
 }
 
-// A file that breaks off is an error, not the end.
+// A read error in the middle of a file is an error, not the file's end.
 func TestAFileThatBreaksOff(t *testing.T) {
 	t.Parallel()
 	s := newStore(t, dbtest.New(t, dbtest.SQLite, db.Config{}))

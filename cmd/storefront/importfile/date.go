@@ -16,7 +16,7 @@ import (
 type dates struct {
 	// layout is --date-format as a layout of time.Parse, with fixed widths; empty without --date-format.
 	layout string
-	// order is the date's part of that layout, in which day and month may have one or two digits.
+	// order is the part of layout that has the date. Day and month may have one or two digits in it.
 	order string
 	// clockFirst is true for a time of day before the date.
 	clockFirst bool
@@ -160,8 +160,8 @@ func (d dates) parse(text string, zone *time.Location) (date, error) {
 	return found, nil
 }
 
-// inZone returns the times at which the clocks of a zone show wall, whose day and time are given in UTC: none if the clocks
-// were set forward over it, two if they were set back.
+// inZone returns the times at which clocks in a zone show wall, a time of day written in UTC. There is none if the clocks
+// were set forward over it, and there are two if they were set back.
 func inZone(wall time.Time, zone *time.Location) (times []time.Time) {
 	const day = 24 * time.Hour // longer than any change of clocks
 	for _, near := range []time.Duration{-day, day} {

@@ -11,11 +11,12 @@ import (
 	"pgregory.net/rapid"
 )
 
-// timesOfDay are the ways in which half past seven in the evening and 5 seconds is written.
+// timesOfDay are ways to write the time 19:26 or 19:26:05.
 var timesOfDay = []string{"19:26", "19:26:05", "7:26 PM", "7:26:05 pm", "07:26PM", "7:26\u202fPM", "7:26 p.\u00a0m.", "19.26", "19.26.05", "19h26",
 	"19:26:05.123", "19:26:05.123456", "19:26Z", "19:26:05+00", "19:26 +0000", "19:26:05 +00:00", "19:26 UTC", "19:26:05 GMT", "19:26:05 +0000 UTC"}
 
-// The named order of a date takes one digit or two, a time of day of any form, and the usual separators.
+// With --date-format, day and month may have one or two digits, the separators may differ, and a time of day may follow in
+// any form.
 func TestNamedDates(t *testing.T) {
 	t.Parallel()
 	want := time.Date(2026, 8, 4, 19, 26, 0, 0, time.UTC)
@@ -55,7 +56,7 @@ func TestNamedDates(t *testing.T) {
 	}
 }
 
-// What is no date in the named order is refused, and never read in another one.
+// A text that is not a date in the form of --date-format is refused, and never read in another form.
 func TestDatesThatAreRefused(t *testing.T) {
 	t.Parallel()
 	for format, texts := range map[string][]string{
@@ -86,7 +87,7 @@ func TestDatesThatAreRefused(t *testing.T) {
 	}
 }
 
-// Whatever date is refused with the advice to name its form, each form that is advised reads it.
+// If a date is refused as ambiguous, each form that the error suggests reads it.
 func TestAdviceReadsTheDateThatItIsGivenOf(t *testing.T) {
 	t.Parallel()
 	number := rapid.OneOf(rapid.Map(rapid.IntRange(1, 13), func(n int) string { return fmt.Sprint(n) }),
@@ -128,12 +129,12 @@ func TestAdviceReadsTheDateThatItIsGivenOf(t *testing.T) {
 	}
 }
 
-// A date without a zone is one of the named zone, also where clocks change.
+// A date without a zone is read in the zone of --time-zone, even where clocks were changed.
 func TestDatesInAZone(t *testing.T) {
 	t.Parallel()
 	const gap = "did not have that day, because clocks were set forward"
 	for _, row := range []struct {
-		zone, text, want string // an error, or UTC
+		zone, text, want string // the error, or the time in UTC
 		twice            bool
 	}{
 		{"Europe/Paris", "2026-01-31 15:04", "2026-01-31T14:04:00Z", false},
@@ -167,7 +168,7 @@ func TestDatesInAZone(t *testing.T) {
 		require.Equal(t, row.want, read.at.UTC().Format(time.RFC3339), "%s in %s", row.text, row.zone)
 		require.Equal(t, row.twice, read.twice, "%s in %s", row.text, row.zone)
 	}
-	// A time that a zone's clocks show is read as one of the moments at which they show it.
+	// A time of day is read as a time at which clocks in the zone show it.
 	zones := []string{"Europe/Paris", "America/St_Johns", "Australia/Lord_Howe", "Africa/Casablanca", "Asia/Tehran", "America/Havana", "Pacific/Apia"}
 	rapid.Check(t, func(t *rapid.T) {
 		d, err := datesOf("", rapid.SampledFrom(zones).Draw(t, "zone"))

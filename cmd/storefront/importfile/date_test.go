@@ -10,7 +10,7 @@ import (
 	"go.storefront.example/ent/db/dbtest"
 )
 
-// Dates of a file are read as the report says, in the zone that it names.
+// The report says how dates were read, and in which zone.
 func TestDatesOfAFile(t *testing.T) {
 	t.Parallel()
 	const header = "reference,status,total,email,createdAt\n"

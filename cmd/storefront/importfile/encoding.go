@@ -103,8 +103,8 @@ func recognize(file io.ReadSeeker, named textEncoding) (textEncoding, error) {
 	return textEncoding{name: "windows-1252", decoder: charmap.Windows1252, assumed: true}, nil
 }
 
-// scannedBytes has the first lines of a file with letters beyond ASCII in UTF-8, with other bytes, and with a byte that
-// Windows-1252 does not define; 0 means that there is none.
+// scannedBytes has line numbers of a file; 0 means no such line. unicode is the first line with UTF-8 beyond ASCII, other
+// the first with bytes that are not UTF-8, undefinedLine the first with a byte that Windows-1252 lacks.
 type scannedBytes struct {
 	unicode, other, undefinedLine int
 	undefined                     byte

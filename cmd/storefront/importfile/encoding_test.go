@@ -15,7 +15,7 @@ import (
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 )
 
-// encoded is a text in an encoding.
+// encoded returns a text in an encoding.
 func encoded(t *testing.T, name, text string) []byte {
 	t.Helper()
 	e, err := htmlindex.Get(name)
@@ -28,7 +28,7 @@ func encoded(t *testing.T, name, text string) []byte {
 	return out
 }
 
-// peopleOf are customers whose names an encoding has.
+// peopleOf are customers whose names have letters of an encoding.
 var peopleOf = map[string]string{
 	"windows-1250": "Zdeněk Říha", "windows-1251": "Ольга Зайцева", "windows-1253": "Ελένη Ζαφείρη", "windows-1254": "Işıl Güneş",
 	"windows-1255": "נועה ברק", "windows-1256": "سلمى حداد", "windows-1257": "Ģirts Žīgurs", "windows-1258": "Đăng",
@@ -37,7 +37,7 @@ var peopleOf = map[string]string{
 	"cp850": "Zoé Brûlé", "ibm866": "Ольга Зайцева", "utf-16le": "Zdeněk Říha", "utf-16be": "欧阳静", "utf-8": "Zdeněk 欧阳静",
 }
 
-// A file of any code page is stored letter by letter if --encoding names it, as CSV and as JSON.
+// With --encoding, a CSV or JSON file in any code page is stored with the right letters.
 func TestEncodingsByName(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
@@ -65,7 +65,7 @@ func TestEncodingsByName(t *testing.T) {
 	})
 }
 
-// A file that is neither UTF-8 nor UTF-16 is read as Windows-1252, and the report always shows letters of it.
+// A file that is neither UTF-8 nor UTF-16 is read as Windows-1252, and the report shows some of its letters for checking.
 func TestAnAssumedEncodingIsShown(t *testing.T) {
 	t.Parallel()
 	const assumed = "the file is not UTF-8 and is read as Windows-1252; if these letters are wrong, name its encoding with --encoding "
@@ -108,7 +108,7 @@ func TestAnAssumedEncodingIsShown(t *testing.T) {
 	})
 }
 
-// A file that no one encoding fits is refused before anything is stored.
+// A file that is not entirely in one encoding is refused before anything is stored.
 func TestFilesOfNoOneEncoding(t *testing.T) {
 	t.Parallel()
 	s := newStore(t, dbtest.New(t, dbtest.SQLite, db.Config{}))
@@ -138,12 +138,12 @@ func TestFilesOfNoOneEncoding(t *testing.T) {
 	require.ErrorContains(t, err, "was read as Windows-1252, unless --encoding names another")
 }
 
-// Bytes that are none in the encoding of a file refuse their line, and a value is never stored with something else for them.
+// A line with bytes that are invalid in the file's encoding is refused; they are never replaced by other letters.
 func TestLinesThatAreNotInTheirEncoding(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct {
 		reason, encoding, text, want string
-		rejects                      []byte // what the rejected row has of the file's bytes
+		rejects                      []byte // the bytes as the rejected row has them
 	}{
 		{"UTF-8 that was cut", "utf-8", "name,email\nZo\xc3,a@example.com\nZoë,b@example.com\n",
 			"has bytes that are no letters in utf-8 (\"Zo\xc3\"): line 2", []byte("Zo\xc3,a@example.com")},
@@ -173,7 +173,8 @@ func TestLinesThatAreNotInTheirEncoding(t *testing.T) {
 	}
 }
 
-// Rejected rows are UTF-8 whatever the file was, and are read so though --encoding names the file's.
+// The file of rejected rows is UTF-8 whatever the encoding of the imported file, and is read as UTF-8 even with the same
+// --encoding.
 func TestRejectedRowsOfAnEncoding(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"name,email\nŽofie,nobody\n", `{"name":"Žofie","email":"nobody"}` + "\n", `[{"name":"Žofie","email":"nobody"}]`} {

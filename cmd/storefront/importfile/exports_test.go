@@ -20,13 +20,13 @@ import (
 	"go.storefront.example/server/transfer"
 )
 
-// storeOf is a store in a currency and a country.
+// storeOf returns a new store with a currency and a country.
 func storeOf(t *testing.T, currency, country string) store {
 	t.Helper()
 	return storeOn(t, dbtest.New(t, dbtest.SQLite, db.Config{}), currency, country)
 }
 
-// storeOn is a store of a database in a currency and a country.
+// storeOn returns a store with a currency and a country on a database.
 func storeOn(t *testing.T, d *db.DB, currency, country string) store {
 	t.Helper()
 	made, err := shop.New(d, shop.Options{}).CreateStore(t.Context(), tenant.Actor{Type: tenant.ActorOperator},
@@ -35,7 +35,7 @@ func storeOn(t *testing.T, d *db.DB, currency, country string) store {
 	return store{admin.New(d, admin.Options{}), made, t, d}
 }
 
-// notes are the problems of remarks with their lines.
+// notes returns the problems of remarks, with their lines.
 func notes(all []*importfile.Remark) []string {
 	texts := make([]string, len(all))
 	for i, r := range all {
@@ -44,7 +44,7 @@ func notes(all []*importfile.Remark) []string {
 	return texts
 }
 
-// WooCommerce writes headers in the shop's language; a variable product has the lowest price of its variations.
+// WooCommerce writes headers in the shop's language. A variable product gets the lowest price of its variations.
 func TestWooCommerceInFourLanguages(t *testing.T) {
 	t.Parallel()
 	for _, language := range []string{"fr", "de", "es", "pt"} {
@@ -65,8 +65,8 @@ func TestWooCommerceInFourLanguages(t *testing.T) {
 	}
 }
 
-// A price is that of a sale only while it is on, and a variation counts only if it can be bought. WooCommerce writes 1
-// for what is published, 0 for what is private, -1 for a draft and 2 for what waits for a review.
+// The sale price counts only during the sale, and a variation only if it can be bought. WooCommerce writes 1 for published,
+// 0 for private, -1 for a draft and 2 for a product that waits for a review.
 func TestPricesAndDraftsOfWooCommerce(t *testing.T) {
 	t.Parallel()
 	const header = "ID,Type,Name,Published,Sale price,Regular price,Date sale price starts,Date sale price ends,Parent\n"
@@ -106,7 +106,7 @@ func TestPricesAndDraftsOfWooCommerce(t *testing.T) {
 	}
 }
 
-// An item of a variation, whose SKU no product has, is of the product whose title the variation's begins with.
+// If no product has the SKU of a variation, its item is linked to the product whose title begins the variation's title.
 func TestItemsOfVariations(t *testing.T) {
 	t.Parallel()
 	s := storeOf(t, "EUR", "FR")
@@ -118,7 +118,8 @@ func TestItemsOfVariations(t *testing.T) {
 	require.Equal(t, s.products()[0].GetId(), s.orders()[0].GetItems()[0].GetProductId())
 }
 
-// With --skip-bad each row of the file counts once: a bad one is no other's repeat, and takes none along.
+// With --skip-bad each row of the file counts once: a bad row is neither a repetition of another one nor a reason to skip
+// others.
 func TestEachRowCountsOnce(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct {
@@ -154,7 +155,8 @@ func TestEachRowCountsOnce(t *testing.T) {
 	}
 }
 
-// What an import writes for people is no formula in a spreadsheet, opens there with its accents, and reads back.
+// A spreadsheet evaluates none of the texts that an import writes into files, and shows their accents. An import reads them
+// unchanged.
 func TestRejectedRowsAreReadOncePutRight(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct{ reason, text, wrong, right, title, phone string }{
@@ -197,7 +199,7 @@ func TestRejectedRowsAreReadOncePutRight(t *testing.T) {
 	}
 }
 
-// An owner writes statuses in a language of their own, with and without accents, and needs no --from for it.
+// An owner may write statuses in their own language, with or without accents, without --from.
 func TestStatusesInFilesOfOnesOwn(t *testing.T) {
 	t.Parallel()
 	for status, words := range map[string]string{
@@ -223,7 +225,7 @@ func TestStatusesInFilesOfOnesOwn(t *testing.T) {
 	}
 }
 
-// A complaint names the columns of the file where the API's rule has names of its own.
+// An error names the columns of the file instead of the API's fields.
 func TestComplaintsNameTheFilesColumns(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct {
@@ -254,7 +256,8 @@ func TestComplaintsNameTheFilesColumns(t *testing.T) {
 	}
 }
 
-// A row of what the store has needs only its key and what changes, one of what it lacks the rest too.
+// With --update, a row of an existing object needs only its key and the changed fields; a row of a new object needs the
+// other fields as well.
 func TestAnUpdateNeedsItsKeyAndWhatChanges(t *testing.T) {
 	t.Parallel()
 	s := storeOf(t, "EUR", "FR")
@@ -299,7 +302,7 @@ func TestAnUpdateNeedsItsKeyAndWhatChanges(t *testing.T) {
 	}
 }
 
-// What Shopify's owner hid stays hidden, and what was paid of a part is said to be lost.
+// Products that are hidden on Shopify stay hidden, and the report says that a partial payment is lost.
 func TestShopifyOfWhatIsPartly(t *testing.T) {
 	t.Parallel()
 	s := storeOf(t, "EUR", "FR")
@@ -321,7 +324,7 @@ func TestShopifyOfWhatIsPartly(t *testing.T) {
 		notes(done.Notes))
 }
 
-// A file of which every row is bad is refused, also if bad rows are to be skipped.
+// A file with only bad rows is refused, even with --skip-bad.
 func TestAFileOfBadRowsStoresNothing(t *testing.T) {
 	t.Parallel()
 	s := storeOf(t, "EUR", "FR")
@@ -350,7 +353,8 @@ func TestStatusesOfWooCommerce(t *testing.T) {
 	require.Equal(t, []string{"Guide"}, done.Titles)
 }
 
-// A shop in Lagos: another currency and an order at the till are one row's trouble each, a foreign phone none.
+// A shop in Lagos: an order in another currency, or without a buyer, is bad and does not affect the others. A foreign phone is
+// good.
 func TestShopifyOfAShopInLagos(t *testing.T) {
 	t.Parallel()
 	s := storeOf(t, "NGN", "NG")
@@ -390,7 +394,7 @@ func TestStripe(t *testing.T) {
 	require.ErrorIs(t, err, importfile.ErrOptions)
 }
 
-// A French spreadsheet: semicolons, Windows-1252, decimal commas, dates and phones as they are written there.
+// A French spreadsheet has semicolons, Windows-1252, decimal commas, and French dates and phones.
 func TestAFrenchSpreadsheet(t *testing.T) {
 	t.Parallel()
 	s := storeOf(t, "EUR", "FR")
@@ -446,7 +450,7 @@ func TestFilesOfWhichNothingCanBeImported(t *testing.T) {
 	}
 }
 
-// A store goes on after its currency or its country was withdrawn.
+// Imports into a store work after its currency or its country was withdrawn.
 func TestAStoreOfAWithdrawnCurrencyImports(t *testing.T) {
 	t.Parallel()
 	d := dbtest.New(t, dbtest.SQLite, db.Config{})

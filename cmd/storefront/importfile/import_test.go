@@ -35,7 +35,7 @@ func (b bench) load(kind kind, objects ...transfertest.Fields) *importfile.Repor
 	return done
 }
 
-// What one installation's API returns, another one loads and returns byte for byte.
+// An import of what one installation's API returned makes another installation return the same, byte for byte.
 func TestImportKeepsEveryByte(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
@@ -108,19 +108,19 @@ func TestImportCountsNothingTwice(t *testing.T) {
 		b.load(customers, buyer)
 		require.Equal(t, [2]int64{3, 4500}, counters(buyer["id"]), "kept as given")
 
-		// Once its orders come, they are what counts.
+		// Once the customer's orders are imported, the counters come from them.
 		b.load(orders, transfertest.OneOrder(buyer), transfertest.OneOrder(buyer).With("status", "REFUNDED"),
 			transfertest.OneOrder(buyer).With("status", "PENDING").With("paidAt", nil))
 		require.Equal(t, [2]int64{3, 1000}, counters(buyer["id"]))
 
-		// Orders by the rules and orders loaded later add up.
+		// The counters add paid orders and imported orders.
 		bought := b.Buy(buyer["email"].(string), b.Product("Guide", 100).Id, "")
 		_, err := b.PayOrder(b.Ctx, bought.Id)
 		require.NoError(t, err)
 		b.load(orders, transfertest.OneOrder(buyer))
 		require.Equal(t, [2]int64{5, 2200}, counters(buyer["id"]))
 
-		// A payment link counts the payments taken, those paid back included.
+		// A payment link counts all payments taken, including refunded ones.
 		link := b.Link(nil)
 		through := transfertest.OneOrder(buyer).With("paymentLink", transfertest.Fields{"id": link.Id, "code": link.Code,
 			"title": link.Title}).With("items", []transfertest.Fields{})
@@ -135,7 +135,7 @@ func TestImportCountsNothingTwice(t *testing.T) {
 		require.Equal(t, "2025-03-01T00:00:00Z", l.LastPaidAt.AsTime().Format("2006-01-02T15:04:05Z07:00"))
 		require.Equal(t, link.UpdatedAt.AsTime(), l.UpdatedAt.AsTime())
 
-		// Without a date of payment, an order was paid when it was created.
+		// An imported order without paidAt counts as paid when it was created.
 		b.load(orders, through.With("id", uuid.NewString()).With("reference", "R4").With("paidAt", nil).With("createdAt",
 			"2025-04-01T00:00:00.000Z"))
 		l, err = b.GetPaymentLink(b.Ctx, &storefrontv1.GetPaymentLinkRequest{Id: link.Id})
@@ -145,8 +145,8 @@ func TestImportCountsNothingTwice(t *testing.T) {
 	})
 }
 
-// However many batches an import has, the journal has one entry of it, with the rows that are stored so far: an import that
-// stops has its number, and the import that continues has an entry of its own.
+// An import has one journal entry with the rows stored so far, however many batches it has. If it stops, the entry keeps
+// their number, and the import that continues gets another entry.
 func TestAnImportHasOneJournalEntry(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
@@ -187,14 +187,14 @@ func TestAnImportHasOneJournalEntry(t *testing.T) {
 	})
 }
 
-// Loads and payments of the same customers and the same link at once lose no count.
+// Imports and payments that run at the same time, for the same customers and link, lose no count.
 func TestImportBesidePayments(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
 		b := newBench(t, d)
 		link, guide := b.Link(nil), b.Product("Guide", 250)
-		// Those who buy through the link wait for each other there already; the others meet at
-		// their customer's row alone.
+		// Payments through the link already wait for each other at the link's row; other payments meet only at the
+		// customer's row.
 		linked, plain := transfertest.OneCustomer(), transfertest.OneCustomer()
 		b.load(customers, linked, plain)
 		const each = 10
@@ -233,7 +233,7 @@ func TestImportBesidePayments(t *testing.T) {
 	})
 }
 
-// Events of a load show what GET answers after it, as any event does.
+// The events of an import show the objects as GET returns them afterwards.
 func TestImportWithEvents(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
@@ -275,7 +275,7 @@ func TestAFileWithABadLineStoresNothing(t *testing.T) {
 		require.False(t, seen[1].Storing)
 		require.Zero(t, d.Client().Customer.Query().CountX(b.Ctx))
 
-		// A line that only the database can refuse keeps the others out too, unless bad ones are skipped.
+		// If only the database can refuse a line, its batch is not stored either, unless bad lines are skipped.
 		first := transfertest.OneProduct()
 		b.load(products, first)
 		lines := func() io.Reader {

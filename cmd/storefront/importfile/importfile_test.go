@@ -16,7 +16,7 @@ import (
 
 func ptr[T any](v T) *T { return &v }
 
-// newBench returns the rules of one open store, whose context is that of a key called "tests".
+// newBench returns the shop of one open store. Its context has an API key called "tests".
 func newBench(t *testing.T, d *db.DB) bench {
 	t.Helper()
 	return bench{shoptest.New(t, d, shop.Options{})}

@@ -12,7 +12,7 @@ import (
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 )
 
-// itemsOf are the items of an order: title, quantity, price, and whether the store has the product.
+// itemsOf describes the items of an order: title, quantity, price, and whether the store has the product.
 func (s store) itemsOf(reference string) []string {
 	s.t.Helper()
 	titles := by(s.products(), (*storefrontv1.Product).GetId)
@@ -23,8 +23,8 @@ func (s store) itemsOf(reference string) []string {
 	return all
 }
 
-// An item whose title is in a column of another name, or that has none, is the store's product with its SKU, id, slug or
-// title; without one its SKU is its title.
+// An item is linked to the product with its SKU, id, slug or title, even if its own title differs or is missing. If there is no
+// such product, the SKU becomes the missing title.
 func TestItemsWithoutATitle(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
@@ -54,7 +54,7 @@ func TestItemsWithoutATitle(t *testing.T) {
 	})
 }
 
-// An item without a price has the order's total if it is the only one; it is never free by omission.
+// An item without a price gets the order's total if it is the only item; its price is never 0.
 func TestItemsWithoutAPrice(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct {
@@ -92,7 +92,7 @@ func TestItemsWithoutAPrice(t *testing.T) {
 	require.Equal(t, []string{"A 1 900 false"}, s.itemsOf("1"))
 }
 
-// WooCommerce's export has what was bought and what is left of it after refunds.
+// WooCommerce exports both the items bought and what is left of them after refunds.
 func TestWhatWasBoughtOfARefundedOrder(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
@@ -106,7 +106,7 @@ func TestWhatWasBoughtOfARefundedOrder(t *testing.T) {
 	})
 }
 
-// A text that is no phone number is left out where an e-mail says whose row it is.
+// A text that is not a phone number is left out if an e-mail identifies the row's customer.
 func TestAPhoneThatIsNone(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
@@ -129,7 +129,7 @@ func TestAPhoneThatIsNone(t *testing.T) {
 	})
 }
 
-// A further line that says something else than the first of its record is named, or is an order of its own.
+// If a further line of a record differs from the first line, the report names it, or the line is refused.
 func TestFurtherLinesThatSayOtherwise(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct {
@@ -160,7 +160,7 @@ func TestFurtherLinesThatSayOtherwise(t *testing.T) {
 	}
 }
 
-// A slug that an import makes of a title counts for the rows below it, in a dry run too.
+// A slug that an import derives from a title is taken for the rows below it, even in a dry run.
 func TestASlugThatIsMadeIsTaken(t *testing.T) {
 	t.Parallel()
 	s := newStore(t, dbtest.New(t, dbtest.SQLite, db.Config{}))

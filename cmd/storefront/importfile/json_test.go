@@ -11,7 +11,7 @@ import (
 	"go.storefront.example/ent/db/dbtest"
 )
 
-// The rows of a JSON file are found in the object that lists them, and what stands beside the list is named.
+// The import finds the list of rows within a JSON object, and reports the members beside the list.
 func TestJSONFilesWithAWrapper(t *testing.T) {
 	t.Parallel()
 	const a, b = `{"name":"A","email":"a@example.com"}`, `{"name":"B","email":"b@example.com"}`
@@ -65,13 +65,13 @@ func TestJSONFilesWithAWrapper(t *testing.T) {
 		}
 	}
 	require.Empty(t, s.customers())
-	// An order is no wrapper because it has a list.
+	// An order is a row although it has a list of items.
 	o := storeOf(t, "EUR", "FR")
 	done := o.load(options{Kind: orders}, []byte(`{"reference":"R","status":"PAID","amount":5,"email":"a@example.com",`+
 		`"items":[{"title":"T","unitAmount":5,"quantity":1,"type":"FILE"}]}`+"\n"))
 	require.Equal(t, 1, done.Stored)
 	require.Len(t, o.orders()[0].GetItems(), 1)
-	// Nor is a product that has one, in an export that --map reads.
+	// A product with a list is a row as well, if --map names its columns.
 	p := storeOf(t, "EUR", "FR")
 	done = p.load(options{Kind: products, Columns: []column{{"cost", "price"}}},
 		[]byte(`{"title":"A","cost":1,"variants":[{"sku":"x"},{"sku":"y"}]}`+"\n"+`{"title":"B","cost":2,"variants":[]}`+"\n"))

@@ -214,7 +214,7 @@ type entry struct {
 	notes     []LineError
 	there     bool
 	fate      fate
-	id        string // the customer's own id, if the message has another
+	id        string // the id in the row, if the message has a stored customer's
 	phone     *string
 	phoneless bool
 	standIn   bool // whether the e-mail stands in for a customer that an earlier row creates
@@ -224,7 +224,7 @@ type entry struct {
 	place func(field string) (column string, line int, value string)
 }
 
-// apiWord matches words of the API's rules that CSV files do not have.
+// apiWord matches words in the API's messages that do not occur in CSV files.
 var apiWord = regexp.MustCompile(`\b(priceAmount|compareAtAmount|paidAt|null)\b`)
 
 // refuse adds a problem of a field, unless the field has one.

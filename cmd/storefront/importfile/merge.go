@@ -14,7 +14,7 @@ import (
 	"go.storefront.example/server/validate"
 )
 
-// completion has the values that rows that become part of another row add to it.
+// completion has values for a row, from the rows that were merged into it.
 type completion struct {
 	fill          *storefrontv1.Customer // values for fields that the other row lacks
 	orders, total int64
@@ -23,7 +23,7 @@ type completion struct {
 	ownOrders, ownTotal int64
 }
 
-// counted are the fields of a customer whose values are added, or kept from the first row.
+// counted are the customer fields of which merged rows give the sum, or the first row's value.
 var counted = map[protoreflect.Name]bool{"orders_count": true, "total_paid": true}
 
 // root returns the row that a row is part of.
@@ -37,8 +37,8 @@ func (l *reading) root(row int) int {
 	}
 }
 
-// gather reads the file once more, if rows became part of others, to collect their values. It holds these in memory, and
-// therefore does not run during the check, when any row might still get values from a later row.
+// gather reads the file once more, if rows were merged into others, to collect their values in memory. It runs after the
+// check, because until then any row might still get values from a later row.
 func (l *reading) gather(ctx context.Context) error {
 	l.completions = map[int]*completion{}
 	for row := range l.merged {

@@ -20,7 +20,7 @@ import (
 	"go.storefront.example/server/transfer/transfertest"
 )
 
-// agreed imports a text after a dry run, which says the same of every line and writes the same rejected rows.
+// agreed imports a text after a dry run. The dry run must report the same for every line and write the same rejected rows.
 func (s store) agreed(o options, text string) (*importfile.Report, string) {
 	s.t.Helper()
 	var rejects, again bytes.Buffer
@@ -35,7 +35,7 @@ func (s store) agreed(o options, text string) (*importfile.Report, string) {
 	return done, rejects.String()
 }
 
-// Two people with one phone are two customers, and each order is of the one whose e-mail it has.
+// Two people who share a phone are two customers, and each order belongs to the one with its e-mail.
 func TestTwoCustomersWithOnePhone(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
@@ -61,7 +61,8 @@ func TestTwoCustomersWithOnePhone(t *testing.T) {
 			require.Equal(t, email+"@example.com", by(s.orders(), (*storefrontv1.Order).GetReference)[reference].GetCustomer().GetEmail())
 		}
 
-		// The same against what the store has, whatever ids the rows have; a row that has the phone alone is its owner's.
+		// The same holds for customers of the store, whatever ids the rows have. A row with only the phone belongs to the
+		// customer who has it.
 		other := transfertest.OneCustomer().With("phone", "+237670000001").With("email", "dora@example.com")
 		text := transfertest.Lines(other, transfertest.Fields{"name": "A.", "phone": "+237670000001"})
 		var lines bytes.Buffer
@@ -75,7 +76,7 @@ func TestTwoCustomersWithOnePhone(t *testing.T) {
 	})
 }
 
-// Rows that are one customer become one, with what the first row that has it says and the sums of their counts and totals.
+// Rows of one customer are merged. Each field comes from the first row that has it; counts and totals are added.
 func TestRowsOfOneCustomer(t *testing.T) {
 	t.Parallel()
 	const sums = "they are stored as one customer, with what the first row that has it says, and the sums of their counts and totals; a customer of the store keeps its own"
@@ -135,7 +136,7 @@ func TestRowsOfOneCustomer(t *testing.T) {
 	require.Empty(t, s.customers())
 }
 
-// described are customers in the order of their texts.
+// described lists customers as texts, sorted.
 func described(all []*storefrontv1.Customer) []string {
 	texts := make([]string, len(all))
 	for i, c := range all {
@@ -152,7 +153,7 @@ func described(all []*storefrontv1.Customer) []string {
 	return texts
 }
 
-// An order completes its customer as the API does, and what the customer has already is named.
+// An order completes its customer as the API does. The report names values that the customer already has.
 func TestOrdersCompleteTheirCustomers(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
@@ -169,7 +170,7 @@ func TestOrdersCompleteTheirCustomers(t *testing.T) {
 	})
 }
 
-// Importing orders counts anew for their customers, not for one whose phone an order has.
+// Importing orders recounts their customers, but not a customer who only has an order's phone.
 func TestAnOrderLeavesTheOwnerOfItsPhoneAlone(t *testing.T) {
 	t.Parallel()
 	s := newStore(t, dbtest.New(t, dbtest.SQLite, db.Config{}))
@@ -178,7 +179,7 @@ func TestAnOrderLeavesTheOwnerOfItsPhoneAlone(t *testing.T) {
 	require.Equal(t, []string{" a@example.com +237670000001 3 300", " b@example.com - 1 5"}, described(s.customers()))
 }
 
-// Who sends batches without asking for matches, or asks for a phone that another customer has, is refused.
+// The importer refuses a batch that does not ask for matches, or that asks for a phone that another customer has.
 func TestABatchThatTakesAnothersEmailIsRefused(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, dbtest.New(t, dbtest.SQLite, db.Config{}))
@@ -217,7 +218,8 @@ func TestABatchThatTakesAnothersEmailIsRefused(t *testing.T) {
 	require.ElementsMatch(t, []string{"store.created", "store.imported"}, shoptest.Actions(b.Journal()))
 }
 
-// Whatever rows share, each is stored, part of another one or left out, and who is not stored is named.
+// Whatever values rows share, each is stored, merged into another row or left out, and the report names all that are not
+// stored.
 func TestEachRowIsStoredMergedOrLeftOut(t *testing.T) {
 	t.Parallel()
 	of := func(values ...string) *rapid.Generator[string] { return rapid.SampledFrom(values) }
@@ -266,7 +268,7 @@ func TestEachRowIsStoredMergedOrLeftOut(t *testing.T) {
 						}
 					}
 				}
-				if kind != orders { // whose lines may be of one record, and which have remarks about their customers
+				if kind != orders { // several lines may be one order, and the remarks are about its customer
 					require.Equal(rt, len(rows), done.Lines, text)
 					require.Len(rt, named, done.Lines-done.Stored, "%s%v", text, notes(slices.Concat(done.Problems, done.Notes)))
 				}
@@ -282,7 +284,7 @@ func TestEachRowIsStoredMergedOrLeftOut(t *testing.T) {
 					}
 				}
 				if done.Bad > 0 {
-					continue // such as an order that comes before its customer
+					continue // for example an order that comes before its customer
 				}
 				state := s.state()
 				again := s.load(o, []byte(text))
@@ -293,8 +295,8 @@ func TestEachRowIsStoredMergedOrLeftOut(t *testing.T) {
 	})
 }
 
-// checkTotals compares what customers paid in all with the rows of a file, of which those that are named are part of
-// others, or are left out.
+// checkTotals compares the customers' total payments with the rows of a file. named has the remarks on rows that were merged
+// or left out.
 func (s store) checkTotals(before []*storefrontv1.Customer, rows []string, named map[int]string) {
 	s.t.Helper()
 	want, has, known := 0, map[string]bool{}, false
@@ -316,7 +318,7 @@ func (s store) checkTotals(before []*storefrontv1.Customer, rows []string, named
 	for _, c := range s.customers() {
 		got += int(c.GetTotalPaid())
 	}
-	if known { // one row is of a customer of the store, who keeps what they have, and so are rows that became part of it
+	if known { // a customer of the store keeps the stored total, whatever this row and those merged into it say
 		require.LessOrEqual(s.t, got, want, "%v", rows)
 	} else {
 		require.Equal(s.t, want, got, "%v", rows)

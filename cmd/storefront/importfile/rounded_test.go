@@ -11,7 +11,7 @@ import (
 	"go.storefront.example/ent/db/dbtest"
 )
 
-// An id of which a spreadsheet kept the first digits is refused, in whatever column and language.
+// An id is refused if a spreadsheet kept only its first digits, in any column and language.
 func TestRoundedIdsAreRefused(t *testing.T) {
 	t.Parallel()
 	const problem = "is a number that a spreadsheet has rounded, so that its last digits are lost"
@@ -52,7 +52,7 @@ func TestRoundedIdsAreRefused(t *testing.T) {
 			require.ErrorContains(t, err, fmt.Sprintf(`("%s"): line %d`, spelling, 2+strings.Count(line, "\n")))
 		}
 	}
-	// Codes with an E, and digits that are all there, are ids.
+	// Codes with an E, and numbers with all their digits, are valid ids.
 	s := newStore(t, dbtest.New(t, dbtest.SQLite, db.Config{}))
 	done := s.load(options{Kind: products}, []byte("sku,title,price\n12E5,A,1\n1E+,B,1\nE+12,C,1\n1234567890123,D,1\n1.5,E,1\n"))
 	require.Equal(t, 5, done.Stored)

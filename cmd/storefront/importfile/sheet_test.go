@@ -12,7 +12,7 @@ import (
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 )
 
-// What spreadsheets write around a table is no part of it, and none of the table is lost with it.
+// The import ignores what spreadsheets write around a table, and loses no row of the table.
 func TestWhatStandsAroundATable(t *testing.T) {
 	t.Parallel()
 	const short = "has fewer columns than the header; those that it lacks are read as empty: "
@@ -48,7 +48,7 @@ func TestWhatStandsAroundATable(t *testing.T) {
 	}
 }
 
-// A row that is longer than the header, and a title above the header, are refused as that.
+// The refusals of a row longer than the header, and of a title above the header, say what is wrong.
 func TestWhatIsNoRowOfATable(t *testing.T) {
 	t.Parallel()
 	s := newStore(t, dbtest.New(t, dbtest.SQLite, db.Config{}))
@@ -73,7 +73,7 @@ func TestWhatIsNoRowOfATable(t *testing.T) {
 	require.Empty(t, s.customers())
 }
 
-// The file of rejected rows is read again with the separator that the file's first line names.
+// The file of rejected rows names its separator in its first line, so that an import can read it again.
 func TestRejectedRowsKeepTheirSeparator(t *testing.T) {
 	t.Parallel()
 	s := newStore(t, dbtest.New(t, dbtest.SQLite, db.Config{}))

@@ -69,7 +69,7 @@ type source struct {
 	// Skip has the values of the field SkipBy whose records are left out, with the reason for the report.
 	SkipBy string `yaml:"skipBy"`
 	Skip   words
-	// Partly has the statuses with which an order loses something, and what that is.
+	// Partly has the statuses of orders that are only partly imported, with what is lost.
 	Partly words
 	// Variation is the value of the field kind for a line that only has a price of its parent; Variable is the value for that
 	// parent, a product without a price.

@@ -30,7 +30,7 @@ func read(t *testing.T, name string) []byte {
 	return text
 }
 
-// twice imports an export two times, of which the second changes nothing, after a dry run.
+// twice imports an export twice, after a dry run. The second import changes nothing.
 func (s store) twice(from string, kind kind, text []byte, stored int) {
 	s.t.Helper()
 	o := options{Kind: kind, From: from, DryRun: true}
@@ -46,7 +46,7 @@ func (s store) twice(from string, kind kind, text []byte, stored int) {
 	require.Equal(s.t, before, s.state(), "nothing is changed")
 }
 
-// state is all that a reader sees, and the journal.
+// state returns everything that a reader of the store sees, and the journal.
 func (s store) state() []any {
 	entries, err := s.db.Client().ActivityEntry.Query().Count(context.Background())
 	require.NoError(s.t, err)
@@ -156,7 +156,7 @@ func TestGumroad(t *testing.T) {
 	require.EqualValues(t, 1000, s.customers()[0].GetTotalPaid())
 }
 
-// A file of two columns, with or without an id, under names of its own.
+// A file may have only two columns, with or without an id, under names that --map reads.
 func TestColumnsOfOnesOwn(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
@@ -186,7 +186,7 @@ func TestColumnsOfOnesOwn(t *testing.T) {
 	})
 }
 
-// A row is never taken for another one's further line, and a value never for a number in a text.
+// A row with an id is not a further line of the row above, and a text with a number in it is not a number.
 func TestRowsThatLookLikeOthers(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
@@ -209,7 +209,7 @@ func TestRowsThatLookLikeOthers(t *testing.T) {
 		for title, price := range map[string]int64{`12" vinyl`: 9, `Say "hi"`: 8, `a"b`: 7} {
 			require.EqualValues(t, price, titles[title].GetPriceAmount(), "a quote within a value is a letter")
 		}
-		// Two exports of overlapping months, one behind the other.
+		// Two exports of overlapping months, joined in one file.
 		again := s.load(options{Kind: transfer.Orders},
 			[]byte("reference,status,email,total\nA,PAID,a@example.com,5\nB,PAID,a@example.com,6\nA,PAID,a@example.com,5\n"))
 		require.Equal(t, 2, again.Stored)
@@ -217,7 +217,7 @@ func TestRowsThatLookLikeOthers(t *testing.T) {
 	})
 }
 
-// One number or address in two spellings is one customer, also in a dry run of more rows than a batch has.
+// One phone or e-mail in two spellings is one customer, even in a dry run with several batches.
 func TestADryRunReadsIdentifiersAsTheImportDoes(t *testing.T) {
 	t.Parallel()
 	s := newStore(t, dbtest.New(t, dbtest.SQLite, db.Config{}))
@@ -230,7 +230,7 @@ func TestADryRunReadsIdentifiersAsTheImportDoes(t *testing.T) {
 	s.twice("", transfer.Customers, []byte(text.String()), transfer.BatchRows+1)
 }
 
-// A dry run knows the customers whom orders of earlier batches would have made, as the import does.
+// A dry run recognizes the customers that orders of earlier batches would have created, as the import does.
 func TestADryRunKnowsTheCustomersOfOrders(t *testing.T) {
 	t.Parallel()
 	var text strings.Builder
@@ -239,7 +239,7 @@ func TestADryRunKnowsTheCustomersOfOrders(t *testing.T) {
 		_, _ = fmt.Fprintf(&text, "R%d,PAID,1,5f0c3c3e-0000-4000-8000-000000000001,awa@example.com\n", i)
 	}
 	for last, want := range map[string]string{
-		"5F0C3C3E-0000-4000-8000-000000000001,":                "", // the customer of the first batch
+		"5F0C3C3E-0000-4000-8000-000000000001,":                "", // the id of the first batch's customer, in capitals
 		"5f0c3c3e-0000-4000-8000-000000000001,o@example.com":   "",
 		"5f0c3c3e-0000-4000-8000-000000000002,AWA@example.com": "",
 		"5f0c3c3e-0000-4000-8000-000000000002,": "customer is no customer of the store, and without an e-mail or a " +
@@ -258,7 +258,7 @@ func TestADryRunKnowsTheCustomersOfOrders(t *testing.T) {
 	}
 }
 
-// away is an API that breaks off at a call.
+// away is an API that fails at a certain call.
 type away struct {
 	importfile.API
 	left int
@@ -273,7 +273,7 @@ func (a *away) ImportCustomers(ctx context.Context, in *adminv1.ImportCustomersR
 	return a.API.ImportCustomers(ctx, in)
 }
 
-// An import that dies is continued by running it again.
+// An import that died is continued by running it again.
 func TestAnImportIsContinued(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {

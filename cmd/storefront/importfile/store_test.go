@@ -17,7 +17,7 @@ import (
 	"go.storefront.example/server/transfer"
 )
 
-// Short names for what every test names.
+// Short names for types that every test uses.
 type (
 	options = importfile.Options
 	column  = importfile.Column
@@ -30,7 +30,7 @@ const (
 	orders    = transfer.Orders
 )
 
-// store is a store of a shop in Cameroon, and what imports into it.
+// store is the store of a shop in Cameroon, with functions to import into it.
 type store struct {
 	*admin.Operator
 	*storefrontv1.Store
@@ -62,7 +62,7 @@ func (s store) try(o options, text []byte) (*importfile.Report, error) {
 	return importfile.Load(context.Background(), s, bytes.NewReader(text), o)
 }
 
-// load imports a text that has no bad line.
+// load imports a text that has no bad lines.
 func (s store) load(o options, text []byte) *importfile.Report {
 	s.t.Helper()
 	done, err := s.try(o, text)

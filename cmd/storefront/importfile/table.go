@@ -319,8 +319,9 @@ func (t *table) pass(member string) {
 	}
 }
 
-// nearest returns the column and its field, among fields that the file lacks, of which name is probably a misspelling. The
-// first letter must be the same, because people rarely misspell it; without that rule "rate" would be a date.
+// nearest finds the column that name is probably a misspelling of, among the columns of fields that the file lacks. It
+// returns that column and its field. The first letters must be equal, because people rarely misspell them; without that rule
+// "rate" would be "date".
 func (t *table) nearest(name string, fields []string) (best, of string) {
 	word := fold(name)
 	farthest := min(2, len(word)/2)

@@ -238,9 +238,9 @@ func (l *lines) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// record returns the values of the next line of a CSV file, including the following lines of a quoted value, and the first
-// line's number. For an invalid record it returns only the first line, with its quotes as letters; that is no error if no value
-// begins with a quote.
+// record returns the values of the next line of a CSV file, with the lines that a quoted value spans, and the first line's
+// number. If that is invalid CSV, it returns only the first line and keeps its quotes as letters. It returns an error if a
+// value begins with a quote.
 func (l *lines) record() (values []string, at int, err error) {
 	l.taken, l.size, l.ended = nil, 0, false
 	values, err = l.csv.Read()

@@ -12,7 +12,7 @@ import (
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 )
 
-// A row's country is read as people write it. Of one that is not known, no phone is guessed.
+// A row's country may be written in the ways that people use. In an unknown country, no national phone number is read.
 func TestCountriesOfPhones(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
@@ -44,7 +44,7 @@ func TestCountriesOfPhones(t *testing.T) {
 	})
 }
 
-// What a phone carries when it is copied from a contact is dropped, and words beside a number make it none.
+// Characters that copying from a contact adds to a phone are dropped. A text with words beside the number is not a phone.
 func TestPhonesAsPeopleWriteThem(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
@@ -70,7 +70,7 @@ func TestPhonesAsPeopleWriteThem(t *testing.T) {
 	})
 }
 
-// The marks around an e-mail make no further customer.
+// Marks around an e-mail do not make it another customer.
 func TestMarksAroundAnEmail(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
@@ -85,7 +85,7 @@ func TestMarksAroundAnEmail(t *testing.T) {
 	})
 }
 
-// Amounts are read in the currency of the store, or named.
+// Amounts are read in the store's currency, or the report names them.
 func TestAmountsAsPeopleWriteThem(t *testing.T) {
 	t.Parallel()
 	for currency, rows := range map[string]map[string]int64{

@@ -40,7 +40,7 @@ var searchTool = &sdk.Tool{
 // section is a part of the guide or the reference.
 type section struct {
 	file, title, text string
-	// titled and searched are the words of the title and of the whole section, in lower case, each after a space.
+	// titled and searched are the title and the whole section, in the form of spaced.
 	titled, searched string
 }
 
@@ -84,7 +84,8 @@ var sections = sync.OnceValue(func() (all []*section) {
 	return all
 })
 
-// spaced are the words of a text, so that one is found by its beginning.
+// spaced returns the lower-case words of a text, each after a space, so that a search for a space and some letters finds the
+// words that begin with them.
 func spaced(text string) string {
 	return " " + strings.Join(word.FindAllString(strings.ToLower(text), -1), " ")
 }
@@ -100,10 +101,10 @@ var (
 	sample = regexp.MustCompile("(?s)(?:(?:With|The) [^\n]*:\n\n|[A-Za-z]+:\n\n)?```(\\w+)\n.*?\n```\n?")
 )
 
-// search answers with the sections that have most of the words, above all in their titles.
+// search returns the sections with most of the words. Words in a title count more.
 func search(_ context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 	var asked struct{ Query, Language string }
-	_ = json.Unmarshal(r.Params.Arguments, &asked) // what is no text finds nothing
+	_ = json.Unmarshal(r.Params.Arguments, &asked) // another type is an empty query
 	if strings.TrimSpace(asked.Query) == "" {
 		return failed("query must be a text with the words to find"), nil
 	}
@@ -112,17 +113,17 @@ func search(_ context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, err
 		if len(w) < 3 {
 			continue
 		}
-		stem := " " + w[:max(min(len(w), 4), len(w)-3)] // orders is order, and creating create
+		stem := " " + w[:max(min(len(w), 4), len(w)-3)] // orders and order become " ord", creating and create " creat"
 		with := map[*section]float64{}
 		for _, one := range sections() {
 			if n := float64(strings.Count(one.searched, stem)); n > 0 {
-				with[one] = n / (n + float64(len(one.searched))/1000) // a long section has every word
+				with[one] = n / (n + float64(len(one.searched))/1000) // long sections count less, because they have every word
 			}
 			if strings.Contains(one.titled, stem) {
 				with[one]++
 			}
 		}
-		for one, score := range with { // a word of few sections tells more than one of many
+		for one, score := range with { // rare words count more
 			scores[one] += score * math.Log(1+float64(len(sections()))/float64(len(with)))
 		}
 	}

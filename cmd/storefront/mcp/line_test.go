@@ -14,7 +14,7 @@ import (
 	"go.storefront.example/cmd/storefront/mcp"
 )
 
-// wire is a session of which a test writes and reads the lines.
+// wire is a session whose lines a test writes and reads.
 type wire struct {
 	*testing.T
 	to     *io.PipeWriter
@@ -67,7 +67,7 @@ func (w *wire) answer() (a wireAnswer) {
 	return a
 }
 
-// ping is answered: the session goes on.
+// ping sends a ping, which is answered only if the session continues.
 func (w *wire) ping() {
 	w.Helper()
 	w.send(`{"jsonrpc":"2.0","id":"alive","method":"ping"}` + "\n")
@@ -76,7 +76,7 @@ func (w *wire) ping() {
 	require.Equal(w, `"alive"`, string(a.ID))
 }
 
-// A line that is no message is answered with an error of JSON-RPC, and the session goes on.
+// An invalid line is answered with a JSON-RPC error, and the session continues.
 func TestALineThatIsNoMessageIsAnswered(t *testing.T) {
 	t.Parallel()
 	const parse, invalid, noMethod, params = -32700, -32600, -32601, -32602
@@ -128,7 +128,7 @@ func TestALineThatIsNoMessageIsAnswered(t *testing.T) {
 	}
 }
 
-// What is no request has no answer, however wrong it is, and a message is read as programs write it.
+// A line that is not a request gets no answer, even if it is wrong. A message is read however programs format it.
 func TestLinesWithoutAnAnswer(t *testing.T) {
 	t.Parallel()
 	w := newWire(t)
@@ -148,14 +148,14 @@ func TestLinesWithoutAnAnswer(t *testing.T) {
 		require.Nil(t, a.Error)
 		require.Equal(t, "9007199254740992", string(a.ID))
 	}
-	// The last line has no end, and is answered before the session ends.
+	// A last line without a line end is answered before the session ends.
 	w.send(`{"jsonrpc":"2.0","id":"last","method":"tools/list"}`)
 	require.NoError(t, w.to.Close())
 	require.Equal(t, `"last"`, string(w.answer().ID))
 	require.NoError(t, <-w.served)
 }
 
-// Two calls with one id could not be told apart by their answers.
+// Nobody could tell the answers of two calls with one id apart.
 func TestAnIDThatIsInUse(t *testing.T) {
 	t.Parallel()
 	begun, proceed := make(chan struct{}), make(chan struct{})

@@ -21,8 +21,7 @@ import (
 	"go.storefront.example/server/conformance/devtest"
 )
 
-// agent starts storefront mcp as a program that speaks the protocol does, and returns its session and what it logged
-// by then.
+// agent starts storefront mcp as an agent's program does, and returns its session and what it has logged.
 func agent(t *testing.T, dev devtest.Server, key string, flags ...string) (session *sdk.ClientSession, said string) {
 	t.Helper()
 	command := exec.Command(dev.File, append([]string{"mcp"}, flags...)...)
@@ -59,7 +58,7 @@ func call(t *testing.T, session *sdk.ClientSession, name string, arguments any) 
 	return texts, result.IsError
 }
 
-// object is what a tool that succeeds returns.
+// object returns the object in the result of a tool that succeeds.
 func object(t *testing.T, session *sdk.ClientSession, name string, arguments any) map[string]any {
 	t.Helper()
 	texts, failed := call(t, session, name, arguments)
@@ -72,7 +71,7 @@ func object(t *testing.T, session *sdk.ClientSession, name string, arguments any
 	return got
 }
 
-// refusal is the API's error that a tool returns.
+// refusal returns the API's error in the result of a tool.
 func refusal(t *testing.T, session *sdk.ClientSession, name string, arguments any) map[string]any {
 	t.Helper()
 	texts, failed := call(t, session, name, arguments)
@@ -228,12 +227,12 @@ func TestAnAgent(t *testing.T) {
 				}
 			}
 		}
-		require.Eventually(t, func() bool { // a minute may end in between
+		require.Eventually(t, func() bool { // a new minute may have begun
 			exhaust()
 			texts, failed := call(t, session, "getStore", nil)
 			return failed && strings.Contains(texts[0], `"code":"rate_limited"`) && strings.Contains(texts[0], "\nRetry-After: ")
 		}, devtest.Patience, time.Millisecond)
-		require.Eventually(t, func() bool { // begun now, it is offered what cannot be found out
+		require.Eventually(t, func() bool { // a session begun now offers the tools whose scopes it cannot find out
 			exhaust()
 			again, log := agent(t, dev, key)
 			return len(tools(t, again)) == 10 && strings.Contains(log, "the scope orders:read is unknown: rate_limited")
