@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -31,28 +32,33 @@ type scene struct {
 	name, title string
 	on          []string
 	play        func(p *play)
+	span        time.Duration // unless --span sets another; 0 is defaultSpan
 }
+
+// defaultSpan is how long a scene's fault lasts unless the scene or --span says otherwise.
+const defaultSpan = 3 * time.Second
 
 // scenes lists all scenes in the order of a run.
 var scenes = []scene{
-	{"standby-promoted", "the primary is killed under load, and its standby promoted", onPostgresOnly, playStandbyPromoted},
-	{"disk-full", "the database's disk fills up and is emptied again", onBoth, playDiskFull},
-	{"row-lock", "somebody holds a row, on SQLite the file, that others want to change", onBoth, playRowLock},
-	{"table-lock", "somebody holds the table of the keys", onPostgresOnly, playTableLock},
-	{"large-disable", "a webhook with a large backlog is disabled", onBoth, playLargeDisable},
-	{"rolling-restart", "servers take each other's place under load", onPostgresOnly, playRollingRestart},
-	{"patient-clients", "many clients ask at once, and heed Retry-After", onBoth, playPatientClients},
-	{"greedy-store", "one store asks for all it can get", onBoth, playGreedyStore},
-	{"search-flood", "one store searches all the time", onBoth, playSearchFlood},
-	{"housekeeping", "buyers are forgotten, a store deleted, exports and backups made", onBoth, playHousekeeping},
-	{"citus-worker", "a worker node is killed and comes back", onCitusOnly, playWorkerKilled},
-	{"citus-coordinator", "the coordinator is killed ten times, during commits", onCitusOnly, playCoordinatorKilled},
-	{"citus-both", "coordinator and worker are killed at once, during commits", onCitusOnly, playBothKilled},
-	{"citus-network", "nothing passes between a worker node and all others", onCitusOnly, playNetworkCut},
-	{"citus-disk", "a worker node's disk fills up and is emptied again", onCitusOnly, playWorkerDiskFull},
-	{"citus-standby", "a worker node is killed, and its standby promoted", onCitusOnly, playWorkerPromoted},
-	{"citus-rebalance", "a node is added, and shards are moved to it", onCitusOnly, playRebalanced},
-	{"citus-isolate", "a store gets a shard of its own", onCitusOnly, playIsolated},
+	{"standby-promoted", "the primary is killed under load, and its standby promoted", onPostgresOnly, playStandbyPromoted, 0},
+	{"disk-full", "the database's disk fills up and is emptied again", onBoth, playDiskFull, 0},
+	{"row-lock", "somebody holds a row, on SQLite the file, that others want to change", onBoth, playRowLock, 0},
+	{"table-lock", "somebody holds the table of the keys", onPostgresOnly, playTableLock, 0},
+	{"large-disable", "a webhook with a large backlog is disabled", onBoth, playLargeDisable, 0},
+	{"rolling-restart", "servers take each other's place under load", onPostgresOnly, playRollingRestart, 0},
+	{"patient-clients", "many clients ask at once, and heed Retry-After", onBoth, playPatientClients, 0},
+	{"greedy-store", "one store asks for all it can get", onBoth, playGreedyStore, 0},
+	{"search-flood", "one store searches all the time", onBoth, playSearchFlood, 0},
+	{"housekeeping", "buyers are forgotten, a store deleted, exports and backups made", onBoth, playHousekeeping, 0},
+	{"held-snapshot", "somebody holds a snapshot of the database open, as pg_dump does", onPostgresOnly, playHeldSnapshot, heldSpan},
+	{"citus-worker", "a worker node is killed and comes back", onCitusOnly, playWorkerKilled, 0},
+	{"citus-coordinator", "the coordinator is killed ten times, during commits", onCitusOnly, playCoordinatorKilled, 0},
+	{"citus-both", "coordinator and worker are killed at once, during commits", onCitusOnly, playBothKilled, 0},
+	{"citus-network", "nothing passes between a worker node and all others", onCitusOnly, playNetworkCut, 0},
+	{"citus-disk", "a worker node's disk fills up and is emptied again", onCitusOnly, playWorkerDiskFull, 0},
+	{"citus-standby", "a worker node is killed, and its standby promoted", onCitusOnly, playWorkerPromoted, 0},
+	{"citus-rebalance", "a node is added, and shards are moved to it", onCitusOnly, playRebalanced, 0},
+	{"citus-isolate", "a store gets a shard of its own", onCitusOnly, playIsolated, 0},
 }
 
 // allScenes selects every scene.
@@ -80,7 +86,7 @@ func sceneHelp() string {
 type sceneFlags struct {
 	Scene     []string      `placeholder:"NAME,…" help:"Play scenes instead of the rounds: all, or the names below."`
 	Judge     bool          `help:"Fail for what took too long, too; a busy machine fails it by itself."`
-	Span      time.Duration `default:"3s" help:"How long a scene's fault lasts."`
+	Span      time.Duration `placeholder:"TIME" help:"How long a scene's fault lasts (default: 3s, of held-snapshot 10m)."`
 	Customers int           `default:"50000" help:"Customers of the store that searches without end."`
 	Waiting   int           `default:"20000" help:"Deliveries that wait for the webhook that is disabled."`
 }
@@ -92,7 +98,7 @@ func (f *sceneFlags) check() error {
 			return fmt.Errorf("--scene must be one of %s, not %q", strings.Join(sceneNames(), ", "), name)
 		}
 	}
-	if f.Span < 100*time.Millisecond {
+	if f.Span != 0 && f.Span < 100*time.Millisecond {
 		return errors.New("--span must be from 100ms")
 	}
 	return atLeast(1, map[string]int{"customers": f.Customers, "waiting": f.Waiting})
@@ -240,8 +246,10 @@ func (c *chaosCommand) playScenes(ctx context.Context, out io.Writer, w workspac
 			if err != nil {
 				return err
 			}
+			flags := c.sceneFlags
+			flags.Span = cmp.Or(flags.Span, s.span, defaultSpan)
 			p := &play{
-				sceneFlags: &c.sceneFlags, outcome: outcome{name: s.name + ", " + on, title: s.title, judged: c.Judge},
+				sceneFlags: &flags, outcome: outcome{name: s.name + ", " + on, title: s.title, judged: c.Judge},
 				ctx: ctx, sqlite: on == onSQLite, workspace: workspace{folder, w.binary},
 			}
 			if !p.sqlite {

@@ -1,0 +1,73 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"go.storefront.example/cmd/bench/receiver"
+	"go.storefront.example/ent/db"
+	"go.storefront.example/gen/ent"
+)
+
+const (
+	// heldSpan is the default of --span for this scene: a pg_dump of a large database holds its snapshot for minutes.
+	heldSpan = 10 * time.Minute
+	// heldRate is how many payments are made a second, by heldWriters, in heldStores.
+	heldRate, heldWriters, heldStores = 250, 8, 50
+	// heldParts is how many parts of the span are reported. The payments before, without the snapshot, last for one part.
+	heldParts = 5
+	// heldFactor bounds p99 under the snapshot by p99 without it.
+	heldFactor = 2
+)
+
+// deadRows describes the dead rows of the tables that workers and servers search all the time.
+const deadRows = `SELECT string_agg(n_dead_tup || ' of ' || relname, ', ' ORDER BY relname) FROM pg_stat_user_tables
+ WHERE relname IN ('deliveries', 'outbox', 'row_deltas')`
+
+// playHeldSnapshot pays orders at a steady rate, first freely, and then while a transaction holds a snapshot open.
+func playHeldSnapshot(p *play) {
+	part := p.Span / heldParts
+	events := max(1, int(heldRate*part.Seconds()))
+	// heldRate more are paid first, whose times do not count.
+	data := shape{stores: heldStores, products: 20 * heldStores, customers: 20 * heldStores, pending: true,
+		orders: heldRate + (1+heldParts)*events + heldStores}
+	s, err := openStage(p.ctx, p.workspace, p.shared.URL(), data)
+	p.require(err)
+	p.cleanup(func() error { return s.close(p.ctx) })
+	p.require(s.subscribe(p.ctx, heldStores, receiver.OK, noneHangs))
+	p.require(s.serve(p.ctx))
+	p.require(s.work(p.ctx, 1))
+	handle, err := s.open(p.ctx)
+	p.require(err)
+	run := &webhooksRun{stage: s, webhooksCommand: &webhooksCommand{Writers: heldWriters}}
+
+	// pay returns p99 from commit to arrival.
+	pay := func(ctx context.Context, when string, events int) time.Duration {
+		s.receiver.Forget()
+		payments, err := run.pay(ctx, toPay{stores: heldStores, events: events, rate: heldRate})
+		p.require(err)
+		p.require(run.arrive(ctx, events))
+		first, last := commits(payments)
+		times, err := run.times(ctx, payments, first)
+		p.require(err)
+		var dead string
+		p.require(handle.Reader().QueryRowContext(ctx, deadRows).Scan(&dead))
+		p50, p99 := percentile(times, 50), percentile(times, 99)
+		p.didf("%s, %.0f payments/s: commit to arrival p50 %s, p99 %s, longest %s; dead rows: %s",
+			when, float64(events)/last.Sub(first).Seconds(), fine(p50), fine(p99), fine(percentile(times, 100)), dead)
+		return p99
+	}
+	pay(p.ctx, "warming up", heldRate)
+	free, held := pay(p.ctx, "free", events), time.Duration(0)
+	p.require(handle.Snapshot(p.ctx, db.ReaderExport, func(ctx context.Context, tx *ent.Tx) error {
+		if _, err := tx.Store.Query().Count(ctx); err != nil {
+			return err
+		}
+		for n := range time.Duration(heldParts) {
+			held = max(held, pay(ctx, "held until "+((n+1)*part).String(), events))
+		}
+		return nil
+	}))
+	p.mustFast(held < heldFactor*free, "p99 while the snapshot is held stays below %d times the free one (%s, free %s)",
+		heldFactor, fine(held), fine(free))
+}
