@@ -55,8 +55,8 @@ func (k *clock) now() time.Time {
 // ReadClock queries the database's time, in UTC and truncated to milliseconds, and adjusts Now to it. On SQLite it returns this
 // machine's time.
 //
-// The database read its clock between the sending of the query and the arrival of the answer. If the time read can fit Now, Now
-// stays; otherwise it moves as little as possible. So a slow answer does not change Now.
+// The database read its clock between the sending of the query and the arrival of the answer. If Now lies between these two, it
+// stays; otherwise it moves only as far as needed. So a slow answer does not change Now.
 func (d *DB) ReadClock(ctx context.Context) (time.Time, error) {
 	k := d.clock
 	if k.asked == nil || k.given != nil {

@@ -19,8 +19,8 @@ import (
 const (
 	// resendStep is how many events one step of a resend reads.
 	resendStep = 500
-	// resendAhead is added to the time at which a resend was ordered, because a host whose clock is ahead gives earlier
-	// events later times. Events after the order need no resend.
+	// A resend sends events until resendAhead after its order. The margin is for events from before the order that a host with
+	// a fast clock gave later times.
 	resendAhead = time.Minute
 )
 
