@@ -103,9 +103,10 @@ func (q *Queue) Disable(ctx context.Context, storeID, webhookID uuid.UUID, patie
 	return disabled, nil
 }
 
-// Cancel cancels all deliveries to a webhook except those that a worker is attempting, and ends the webhook's resends. It only
-// raises the webhook's epoch, so it takes the same time for any number of deliveries; workers later move the cancelled ones to
-// the finished deliveries. The caller has locked the webhook's row and disables or deletes it in this transaction.
+// Cancel cancels all deliveries to a webhook except those that a worker is attempting, and ends the webhook's resends. It
+// raises the webhook's epoch and changes no delivery, so it takes the same time for any number of them. Workers later move the
+// cancelled ones to the finished deliveries. The caller has locked the webhook's row and disables or deletes it in this
+// transaction.
 //
 // A worker that is making an attempt finishes it. A relay that read the webhook earlier adds deliveries of the old epoch,
 // which are cancelled too.

@@ -19,8 +19,8 @@ import (
 const (
 	// resendStep is how many events one step of a resend reads.
 	resendStep = 500
-	// A resend sends events until resendAhead after its order. The margin is for events from before the order that a host with
-	// a fast clock gave later times.
+	// resendAhead is how long after its order a resend still sends events, because a host whose clock is ahead may have dated
+	// an earlier event that late.
 	resendAhead = time.Minute
 )
 
