@@ -34,13 +34,13 @@ type announcer interface {
 	close()
 }
 
-// Announce notifies listeners of a new event or delivery. It neither waits nor fails: workers also
-// poll. hook.WithTx calls it for the rows that it adds to the outbox.
+// Announce notifies listeners of a new event or delivery. It neither waits nor reports errors, because workers also poll.
+// hook.WithTx calls it for the rows that it adds to the outbox.
 func (d *DB) Announce() { d.announcer.announce() }
 
-// Listen returns a channel that gets a value after any process calls Announce. On SQLite another process's commit has the same
-// effect as its Announce. One value may stand for several calls, and some may be lost; one value also comes whenever a lost
-// connection is restored. Listening ends with the context.
+// Listen returns a channel that gets a value after any process calls Announce. On SQLite a commit of another process counts as
+// a call. One value may stand for several calls, and calls may be lost, so poll as well. The channel also gets a value when a
+// lost connection is restored. Listening ends with the context.
 func (d *DB) Listen(ctx context.Context) <-chan struct{} { return d.announcer.listen(ctx) }
 
 // FollowEvents returns a channel that gets a value after this process commits an event of the store, whether or not a webhook
@@ -81,8 +81,8 @@ func (s *signals) raise(store uuid.UUID) {
 	})
 }
 
-// notifier notifies on PostgreSQL. It uses its own connection after the commit, because a NOTIFY inside a writing transaction
-// holds a lock during its commit that serialises all writers of the database.
+// notifier sends notifications on PostgreSQL, after the commit and on a connection of its own. A NOTIFY inside the writing
+// transaction would take a lock at the commit that lets only one writer of the whole database commit at a time.
 type notifier struct {
 	connect *connector
 	url     string // the URL that listeners connect to
@@ -141,7 +141,7 @@ func (n *notifier) listen(ctx context.Context) <-chan struct{} {
 	listener := pq.NewDialListener(dialer, n.url, minReconnect, maxReconnect, nil)
 	go func() {
 		defer func() { _ = listener.Close() }()
-		// Listen waits for the first connection. It is repeated while the server refuses to listen, as a standby does.
+		// Listen waits for the first connection. Repeat it while the server refuses LISTEN, as a standby does.
 		for listener.Listen(channel) != nil {
 			select {
 			case <-ctx.Done():

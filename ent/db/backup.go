@@ -18,10 +18,10 @@ var ErrNotEmbedded = errors.New("only a SQLite database is one file")
 const Unverified = ".unverified"
 
 // Backup copies a SQLite database as of one moment into a new file, readable only by its owner, while others read and write the
-// database. It calls check, unless that is nil, on the copy under a temporary name; when check accepts it, the file gets its
-// name as atomicfile.Create describes. A rejected copy is kept with the suffix Unverified, because it may be the only one left.
-// If path exists, Backup leaves it alone and fails with fs.ErrExist. Backup returns the copy's length in bytes. On PostgreSQL
-// it fails with ErrNotEmbedded.
+// database. It first writes under a temporary name and calls check, which may be nil, on that file. A copy that check accepts
+// is renamed to path (atomicfile.Create). A rejected copy is kept with the suffix Unverified, because it may be the only one
+// left. If path exists, Backup leaves it alone and fails with fs.ErrExist. Backup returns the copy's length in bytes. On
+// PostgreSQL it fails with ErrNotEmbedded.
 func (d *DB) Backup(ctx context.Context, path string, check func(temporary string) error) (bytes int64, err error) {
 	if d.path == "" {
 		return 0, ErrNotEmbedded
@@ -55,7 +55,7 @@ func (d *DB) Backup(ctx context.Context, path string, check func(temporary strin
 
 func (d *DB) copyTo(ctx context.Context, file string) error {
 	defer d.markReader(ctx, ReaderBackup)()
-	// A pool of its own: VACUUM INTO only reads the database, but query_only rejects it, and on the writer all changes would
+	// Use a separate pool: the reading pool's query_only rejects VACUUM INTO, and on the writing connection all changes would
 	// wait for its end.
 	pool, err := d.copier()
 	if err != nil {

@@ -22,11 +22,11 @@ type Claim struct{ lock *flock.Flock }
 // claimTimeout is how long a claim waits for another process to release its own.
 const claimTimeout = 200 * time.Millisecond
 
-// ClaimServer claims the right to be the server of a database. Call it before opening the database, because two servers on
-// one SQLite file would block each other, and two dev servers would revoke each other's keys. Workers and commands need no
-// claim. ClaimServer fails with ErrClaimed while another process has the claim. The claim is a lock on a file beside the
-// database whose name ends in .lock; the system releases it when the process dies, and the unlocked file has no effect. File
-// systems shared between machines may not support such locks, nor SQLite's own. On PostgreSQL any number of servers may run.
+// ClaimServer claims the right to be the server of a database. Call it before opening the database, because two servers on one
+// SQLite file would block each other, and two dev servers would revoke each other's keys. Workers and commands need no claim.
+// ClaimServer fails with ErrClaimed while another process has the claim. The claim is a lock on a file beside the database,
+// with the suffix .lock. The system releases the lock when the process dies; a file without a lock has no effect. File systems
+// shared between machines may support neither this lock nor SQLite's own locks. On PostgreSQL any number of servers may run.
 func ClaimServer(databaseURL string) (*Claim, error) {
 	path, embedded := strings.CutPrefix(databaseURL, "sqlite:")
 	if !embedded || path == "" {

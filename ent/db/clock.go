@@ -55,8 +55,8 @@ func (k *clock) now() time.Time {
 // ReadClock queries the database's time, in UTC and truncated to milliseconds, and adjusts Now to it. On SQLite it returns this
 // machine's time.
 //
-// The database read its clock at some time between the query and its answer. So Now moves only if it is outside of that range,
-// and only to its edge: a slow answer does not move it.
+// The database read its clock between the sending of the query and the arrival of the answer. If Now lies between these two, it
+// stays; otherwise it moves only as far as needed. So a slow answer does not change Now.
 func (d *DB) ReadClock(ctx context.Context) (time.Time, error) {
 	k := d.clock
 	if k.asked == nil || k.given != nil {
@@ -72,8 +72,8 @@ func (d *DB) ReadClock(ctx context.Context) (time.Time, error) {
 	return read.UTC().Truncate(time.Millisecond), nil
 }
 
-// ClockOffset returns the least by which this process's clock is ahead of the database's as of the last ReadClock, negative if
-// it is behind. On SQLite it is 0.
+// ClockOffset returns by how much at least this process's clock is ahead of the database's, as of the last ReadClock. It is
+// negative if this process's clock is behind, and 0 on SQLite.
 func (d *DB) ClockOffset() time.Duration {
 	if d.clock.asked == nil {
 		return 0 // there is only this machine's clock

@@ -49,13 +49,14 @@ type Config struct {
 	// MaxConns bounds the connections to PostgreSQL, or SQLite's reading connections besides its single writer. 0 chooses by
 	// the number of processors.
 	MaxConns int
-	// AdmissionConns is how many connections are reserved for admitting requests (server/auth), so that no other work delays
-	// admission. 0 means none: admissions share the other connections. SQLite reserves as many as it has for other reads.
+	// AdmissionConns is how many connections are reserved for admitting requests (server/auth), so that other work never delays
+	// that. With 0, admitting requests uses the common connections. On SQLite any other value reserves as many as there are for
+	// reading.
 	AdmissionConns int
 	// StatementTimeout bounds each statement on PostgreSQL; 0 means the server's own setting.
 	StatementTimeout time.Duration
-	// LockTimeout bounds each wait for a lock: any lock on PostgreSQL, the file's on SQLite. 0 means the server's own setting
-	// on PostgreSQL, and readerWait or writerWait on SQLite.
+	// LockTimeout bounds each wait for a lock; on SQLite the file has the only lock. 0 means the server's own setting on
+	// PostgreSQL, and readerWait or writerWait on SQLite.
 	LockTimeout time.Duration
 	// Observe, if not nil, is called once for each round trip to the database: with the text of a
 	// statement, with BEGIN, COMMIT, ROLLBACK or PING, and with "prepare" for the extra trip that
@@ -82,8 +83,8 @@ type DB struct {
 	announcer      announcer
 	followers      *signals // signals for FollowEvents
 	path           string   // the SQLite file's
-	// sharded is whether Citus had distributed the tables by store when Open ran; that happens only while no server or worker
-	// runs.
+	// sharded is true if Citus had distributed the tables by store when Open ran. Tables are distributed only while no server
+	// or worker runs.
 	sharded bool
 	nodes   nodes
 	// migrator opens the pool that migrations run on.
@@ -103,7 +104,8 @@ type dialect struct {
 	rowLock string
 	// versions is the query that counts the tables of migrations: none or one.
 	versions string
-	// tables lists the tables: name, about how many rows, bytes with the indexes, and whether a migration checks its foreign keys.
+	// tables is a query of all tables: the name, an estimate of the rows, the bytes with the indexes, and whether a migration
+	// checks the table's foreign keys.
 	tables string
 	// findElsewhere returns ErrSearchPath if the tables are in another schema.
 	findElsewhere func(ctx context.Context, pool *sql.DB) error
@@ -119,9 +121,9 @@ var ErrURL = errors.New("database-url")
 // ErrNoFile means that there is no SQLite file at the path. The error names the path.
 var ErrNoFile = errors.New("there is no database")
 
-// Open opens the database and checks that it answers. It does not migrate. Its errors are one line without the password: ErrURL
-// if the URL is malformed, ErrNoFile, otherwise "reach the database: …". On SQLite it creates a missing file, readable only by
-// its owner, unless Config.Existing.
+// Open opens the database and checks that it answers. It does not migrate. It fails with ErrURL if the URL is malformed, with
+// ErrNoFile, or with "reach the database: …". Errors have one line and never the password. On SQLite it creates a missing file,
+// readable only by its owner, unless Config.Existing.
 //
 // prepare adds hooks to each ent client before its first use; nil adds none. Programs call hook.Open instead, which adds the
 // hook that records changes.
@@ -212,7 +214,8 @@ func (d *DB) Client() *ent.Client { return d.client }
 func (d *DB) Now() time.Time { return d.clock.now().UTC().Truncate(time.Millisecond) }
 
 // TimeArg returns the time argument of a statement about leases, as in COALESCE($1, now()). On PostgreSQL it is nil, so that
-// the database's clock decides and the clocks of several hosts may differ. On SQLite, or with Config.Clock, it is Now.
+// the statement takes the database's time, because the clocks of several hosts may differ. On SQLite, or with Config.Clock, it
+// is Now.
 func (d *DB) TimeArg() any {
 	if d.clock.asked != nil && d.clock.given == nil {
 		return nil
@@ -230,14 +233,14 @@ func (d *DB) Close() error {
 	for _, node := range d.nodes.opened {
 		errs = append(errs, node.reader.Close())
 	}
-	// Close SQLite's writer last, because the last connection to close writes the write-ahead log into the file. A pool with
-	// two names is closed once.
+	// Close SQLite's writer last, because the last connection copies the write-ahead log into the file. Two of these fields may
+	// be the same pool; closing that again does nothing.
 	return errors.Join(append(errs, d.prober.Close(), d.reader.Close(), d.admissions.Close(), d.writer.Close())...)
 }
 
-// CheckWritable tests the database with a write. It fails on a standby, a read-only file or a full disk, and if a primary's
-// synchronous standby does not answer within the context's time. The schema must exist. On PostgreSQL it uses connections of
-// its own, so that it waits for no other statement, and fails with ErrPooler if a pooler shares their sessions.
+// CheckWritable tests the database with a write. It fails on a standby, a read-only file or a full disk, and if a synchronous
+// standby does not confirm the write before the context ends. The schema must exist. On PostgreSQL it uses connections of its
+// own, so that it never waits for a free one. It fails with ErrPooler if a pooler shares their sessions.
 func (d *DB) CheckWritable(ctx context.Context) error {
 	if err := d.dialect.write(ctx, d); err != nil {
 		return fmt.Errorf("write to the database: %w", err)

@@ -7,8 +7,8 @@ import (
 )
 
 const (
-	// A connection whose server has vanished silently fails after aliveIdle + aliveCount × aliveInterval, on Linux even in the
-	// middle of a statement.
+	// If the server vanishes without closing a connection, the connection fails after aliveIdle + aliveCount × aliveInterval.
+	// On Linux this also holds during a statement.
 	aliveIdle     = 5 * time.Second
 	aliveInterval = 2 * time.Second
 	aliveCount    = 3
@@ -20,8 +20,8 @@ type socketKey struct{}
 // dialer dials PostgreSQL. It implements pq.Dialer and pq.DialerContext.
 type dialer struct {
 	*net.Dialer
-	// silence is how long a connection may receive nothing before it fails; 0 means no limit. Listeners set it, because their
-	// driver waits forever.
+	// silence is how long a connection may receive nothing before it fails; 0 means no limit. Listeners set it, because lib/pq
+	// would wait forever.
 	silence time.Duration
 }
 

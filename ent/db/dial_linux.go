@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// boundUnanswered bounds how long the system repeats data that the server does not acknowledge. Without a bound it would repeat
-// for a quarter of an hour, because it sends no keep-alive probes meanwhile.
+// boundUnanswered bounds how long the system resends data that the server does not acknowledge. By default it resends for a
+// quarter of an hour, and sends no keep-alive probes meanwhile that would detect the loss.
 func boundUnanswered(network, _ string, raw syscall.RawConn) error {
 	if !strings.HasPrefix(network, "tcp") {
 		return nil

@@ -21,10 +21,9 @@ const (
 // EmptyLog empties SQLite's write-ahead log, which keeps old pages; on PostgreSQL it does nothing. If a transaction still reads
 // old pages, the log stays and EmptyLog returns the reader's kind; otherwise it returns "".
 //
-// It never waits, because a checkpoint that empties the log holds SQLite's one right to write while it waits for readers: every
-// writer of every store would wait with it. So its connection has no busy timeout. First a passive checkpoint copies what it
-// can beside readers and writers, so that little is left to copy under that right
-// (https://www.sqlite.org/c3ref/wal_checkpoint_v2.html).
+// It never waits for readers, because a checkpoint that empties the log holds SQLite's write lock while it waits, and all
+// writers would wait with it. So its connection has no busy timeout. Before that, a passive checkpoint copies most of the log
+// without the write lock (https://www.sqlite.org/c3ref/wal_checkpoint_v2.html).
 func (d *DB) EmptyLog(ctx context.Context) (reader string, err error) {
 	if d.path == "" {
 		return "", nil
@@ -51,8 +50,8 @@ func (d *DB) EmptyLog(ctx context.Context) (reader string, err error) {
 // markPause is the wait between two tries to mark a reader, because markedReader may hold the lock for a moment.
 const markPause = time.Millisecond
 
-// readerLock returns the lock with which readers of a kind mark themselves. flag is one of os.OpenFile. The lock's file stays,
-// without effect.
+// readerLock returns the lock with which readers of a kind mark themselves. flag is passed to os.OpenFile. The lock's file is
+// never removed, and has no effect without its lock.
 func (d *DB) readerLock(kind string, flag int) *flock.Flock {
 	return flock.New(withoutLinks(d.path)+"."+kind+".lock", flock.SetFlag(flag), flock.SetPermissions(0o600))
 }

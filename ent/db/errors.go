@@ -41,10 +41,10 @@ func IsUnique(err error) bool {
 		code == sqlite3.SQLITE_CONSTRAINT_UNIQUE || code == sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY
 }
 
-// IsUnreachable reports whether the database is unavailable: there is no connection, or it broke; the server starts, stops,
-// accepts no more connections, has a full disk or memory, or only reads; a statement timed out; a SQLite file cannot be opened,
-// read or written, or stays locked. A missing table counts as well, because the schema is too old or the search_path is wrong.
-// The same work may succeed later.
+// IsUnreachable reports whether the database is unavailable, so that the same work may succeed later. That is so if a
+// connection failed, or a statement timed out; if the server starts, stops, only reads, or has no connection, disk or memory
+// left; or if a SQLite file cannot be opened, read or written, or stays locked. A missing table counts as well, because the
+// schema may be too old or the search_path wrong.
 func IsUnreachable(err error) bool {
 	// Checked first, because a connectError may wrap any error of the server.
 	if _, ok := errors.AsType[*connectError](err); ok || errors.Is(err, errNotReplicated) {
@@ -82,7 +82,7 @@ func IsUnreachable(err error) bool {
 }
 
 // errNotReplicated means that a commit is in the primary's log but its synchronous standby did not confirm it. The primary
-// reports success with a warning; we report a failure, because a failover may still lose the commit.
+// reports success with a warning. This package reports a failure, because a failover may still lose the commit.
 var errNotReplicated = errors.New("the commit was not confirmed by the synchronous standby")
 
 // connectError is the error of a failed connection attempt, for whatever reason: no server, no writable server, or a wrong
@@ -98,8 +98,8 @@ func (e *connectError) Error() string {
 // Unwrap returns the driver's error.
 func (e *connectError) Unwrap() error { return e.error }
 
-// isReadOnly reports whether the server only reads, because it is a standby or its transactions are read-only by default. The
-// connection is then useless: after a failover another server writes.
+// isReadOnly reports whether the server accepts no writes, because it is a standby or its transactions are read-only by
+// default. Drop the connection then, because after a failover another server is the primary.
 func isReadOnly(err error) bool {
 	e := pq.As(err)
 	if e == nil {
@@ -122,8 +122,8 @@ func isRetryable(err error) bool {
 // isBusy reports whether another connection has locked the SQLite file.
 func isBusy(err error) bool { return sqliteCode(err)&0xff == sqlite3.SQLITE_BUSY }
 
-// isStale reports whether the server rejects a prepared statement that it accepted before: a migration changed the statement's
-// columns, the statement was deallocated, or a pooler began to share sessions, which the next connection detects.
+// isStale reports whether the server rejects a prepared statement that it accepted before. A migration has changed the
+// statement's columns, the statement was deallocated, or a pooler has begun to share sessions.
 func isStale(err error) bool {
 	if pq.As(err, pqerror.InvalidSQLStatementName, codeTakenStatement,
 		pqerror.ProtocolViolation) != nil { // such as a wrong number of parameters

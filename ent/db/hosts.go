@@ -16,8 +16,8 @@ import (
 
 // hostsInQuery moves the hosts of a PostgreSQL URL that names several (postgres://a:1,b:2/name) into its query
 // (postgres:///name?host=a,b&port=1,2), because lib/pq reads them only there. A missing port is 5432, or the port in ?port= if
-// all are missing. Any other URL is returned as it is. The error is ErrURL and shows no part of the URL, because a password
-// that is not percent-encoded may be in any part.
+// all are missing. Any other URL is returned as it is. The error is ErrURL. It quotes nothing of the URL, because a password
+// that is not percent-encoded may be parsed as any part of it.
 //
 // Source of the form: https://www.postgresql.org/docs/current/libpq-connect.html#LIBPQ-CONNSTRING-URIS
 func hostsInQuery(text string) (string, error) {

@@ -6,10 +6,9 @@ import (
 	"entgo.io/ent/dialect/sql"
 )
 
-// RowLock returns the clause that makes a SELECT lock its rows until the transaction ends, or "" on SQLite, whose single
-// writer needs no row locks. of limits the lock to some tables, as in " OF o". Other transactions can still insert rows that
-// refer to a locked row, because no id ever changes. So creating a key, which locks its store's row, does not make the
-// store's orders wait.
+// RowLock returns the clause that makes a SELECT lock its rows until the transaction ends, or "" on SQLite, whose single writer
+// needs no row locks. of limits the lock to some tables, as in " OF o". Other transactions can still insert rows that refer to
+// a locked row. So creating a key, which locks the store's row, does not delay the store's new orders.
 func (d *DB) RowLock(of string) string {
 	if d.dialect.rowLock == "" {
 		return ""

@@ -21,11 +21,11 @@ type Migration struct {
 	AppliedAt *time.Time // nil if not applied
 }
 
-// Migrate brings the schema up to date and calls report after each migration that it applied. It may run twice, and in several
-// processes at once: on PostgreSQL they take turns under a session lock; on SQLite the loser of a race is rolled back as a
-// whole and continues with the remaining migrations. If it is stopped, even by a kill, the next call continues. On PostgreSQL
-// it waits for a table that another transaction holds until the context ends, a moment at a time, so that others do not wait
-// behind it; WatchMigration reports that transaction. It leaves a schema newer than the binary alone.
+// Migrate brings the schema up to date and calls report after each migration that it applied. Several processes may run it at
+// once. On PostgreSQL they take turns under a session lock. On SQLite one of two that apply the same migration is rolled back
+// and continues with the next migration. After a kill the next call continues. On PostgreSQL it waits until the context ends
+// for a table that another transaction has locked, but only for a moment at a time, so that other statements do not wait behind
+// it; WatchMigration reports that transaction. A schema newer than the binary stays unchanged.
 func (d *DB) Migrate(ctx context.Context, report func(Migration)) error {
 	db, err := d.migrator()
 	if err != nil {

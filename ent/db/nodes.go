@@ -18,7 +18,7 @@ import (
 )
 
 // nodes are the nodes of a Citus cluster. A statement about one store is much cheaper on the node that has the store's rows.
-// Every other node asks that node and returns the same result, so the placements known here may be outdated or incomplete.
+// Any other node forwards it to that node, with the same result. So it does no harm if shards is outdated or incomplete.
 type nodes struct {
 	// open returns the database as seen by the node at an address.
 	open   func(host string, port uint16) (*DB, error)
@@ -26,8 +26,8 @@ type nodes struct {
 	shards atomic.Pointer[[]shard]
 }
 
-// shard is a range of hashes of stores: above the largest hash of the shard before it, up to its own largest. node has the
-// range's rows; nil means the coordinator, or a node that this process cannot reach.
+// shard is a range of hashes of stores. It begins after the end of the shard before it. node has the rows of these stores; nil
+// means the coordinator, which also stands in for a node that this process cannot reach.
 type shard struct {
 	largest int32
 	node    *DB
@@ -45,15 +45,15 @@ const (
  WHERE s.logicalrelid = 'outbox'::regclass ORDER BY 1`
 )
 
-// ForStore returns the database where the rows of the context's store are: a node of the cluster, or d itself without a
-// cluster or a store. Use it for the resources, events and activity of a store; stores, API keys and webhooks are in d.
+// ForStore returns the database where the rows of the context's store are: a node of the cluster, or d itself without a cluster
+// or a store. Use it for a store's resources, events and activity journal. Use d for stores, API keys and webhooks.
 func (d *DB) ForStore(ctx context.Context) *DB {
 	store, _, _ := tenant.From(ctx)
 	return d.forStore(store.ID)
 }
 
-// PoolOf identifies the pool of connections for statements about a store's rows. Stores with the same value share a pool; nil
-// is the pool that everything else uses too.
+// PoolOf returns a value that identifies the connection pool for a store's rows, for comparing only: stores with the same value
+// share a pool. nil means the common pool.
 func (d *DB) PoolOf(store uuid.UUID) any {
 	if its := d.forStore(store); its != d {
 		return its

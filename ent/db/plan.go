@@ -17,7 +17,8 @@ import (
 type PlannedMigration struct {
 	Migration
 	Statements []PlannedStatement
-	// Duration is about how long it takes. WritesWait is about how long, during this time, writes to its tables wait.
+	// Duration is an estimate of how long the migration takes. WritesWait is an estimate of how long writes to its tables have
+	// to wait meanwhile.
 	Duration, WritesWait time.Duration
 }
 
@@ -52,15 +53,15 @@ const sqliteLock = "WRITE"
 
 // command is one form of the statements in migrations.
 type command struct {
-	// form finds the commands of this form in a statement. Its groups are the names of the tables, or of the index, that they lock.
+	// form matches such a command. Its groups are the names of the tables, or of the index, that the command locks.
 	form *regexp.Regexp
 	lock string
-	// postgres and sqlite are about how long it takes for a million rows. They were measured on two busy cores: on PostgreSQL
-	// 15 with ten million orders and 100 writes a second, and on SQLite with a million orders.
+	// postgres and sqlite estimate how long the command takes for a million rows. They were measured on two busy cores: on
+	// PostgreSQL 15 with ten million orders and 100 writes a second, and on SQLite with a million orders.
 	postgres, sqlite time.Duration
 }
 
-// commands are the forms that lock or read existing tables. Others, such as CREATE TABLE, lock none.
+// commands are the SQL commands that lock or read existing tables.
 var commands = []command{
 	{form(`CREATE (?:UNIQUE )?INDEX CONCURRENTLY IF NOT EXISTS \W\w+\W ON \W(\w+)`), "SHARE UPDATE EXCLUSIVE", 2500 * time.Millisecond, 0},
 	{form(`CREATE (?:UNIQUE )?INDEX (?:IF NOT EXISTS )?\W\w+\W ON \W(\w+)`), "SHARE", 2 * time.Second, 2 * time.Second},

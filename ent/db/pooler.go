@@ -12,8 +12,8 @@ import (
 )
 
 // ErrPooler means that the database is behind a pooler that may switch a connection to another server session between two
-// transactions. Prepared statements, settings and notifications are bound to a session: on such a connection they are lost, or
-// are another client's.
+// transactions. Prepared statements, settings and notifications belong to a session, so behind such a pooler they get lost or
+// reach another client.
 var ErrPooler = errors.New("the database is behind a pooler in transaction or statement mode, " +
 	"where connections would run each other's statements; connect to PostgreSQL directly, or set pool_mode = session in PgBouncer")
 
@@ -21,8 +21,8 @@ const (
 	// poolerRounds is how often Open compares two connections. An idle pooler is detected in the first
 	// round; a busy one may by chance give a connection the same session a few times.
 	poolerRounds = 6
-	// poolerTimeout bounds the wait for the second connection. In session mode it may wait for the first to end, if the pooler
-	// has only one session left.
+	// poolerTimeout bounds the wait for the second connection. If a pooler in session mode has only one session left, the
+	// second connection waits until the first one is closed.
 	poolerTimeout = 3 * time.Second
 	// writableTimeout bounds the same wait in CheckWritable, which has less time.
 	writableTimeout = 500 * time.Millisecond
@@ -33,13 +33,13 @@ const (
 type sessions struct {
 	mu sync.Mutex
 	of map[string]*conn
-	// shared counts how often a shared session was found. Connections from before the last time are dropped, because the pooler
-	// may have changed its mode since.
+	// shared counts how often a shared session was found. Each time all older connections are dropped, because the pooler may
+	// have changed its mode.
 	shared atomic.Int64
 }
 
-// sessionStatement identifies the server's process and the server. It has no parameters, because the driver would prepare it
-// under a name that another client may use.
+// sessionStatement identifies the server's process and the server. It has no parameters, because the driver prepares a
+// statement with parameters, under a name that another client may use.
 const sessionStatement = "SELECT pg_backend_pid() || ' ' || extract(epoch FROM pg_postmaster_start_time())"
 
 // ownsSession fails with ErrPooler if another connection has this connection's session, or the session has changed.
@@ -77,8 +77,8 @@ func (c *conn) leaveSession() {
 	}
 }
 
-// refusePooler fails with ErrPooler if two connections of the pool share a session. Each new connection checks the same for
-// itself. patience bounds the wait for the second connection.
+// refusePooler fails with ErrPooler if two connections of the pool share a session. Later connections check this when they
+// open. patience bounds the wait for the second connection.
 func refusePooler(ctx context.Context, pool *sql.DB, rounds int, patience time.Duration) error {
 	first, err := pool.Conn(ctx)
 	if err != nil {

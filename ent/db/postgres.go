@@ -29,21 +29,21 @@ import (
 const (
 	// connectTimeout bounds the wait for a PostgreSQL server, unless the URL sets another.
 	connectTimeout = 10 * time.Second
-	// hostTimeout is the same for each of several hosts. It is short, because a host that has vanished silently delays every
-	// new connection by it.
+	// hostTimeout replaces connectTimeout if the URL has several hosts. It is short, because a host that does not answer delays
+	// every new connection by this time.
 	hostTimeout = 3 * time.Second
 	// idleTime is how long an unused connection to PostgreSQL is kept.
 	idleTime = 5 * time.Minute
 	// lifeTime is the age at which a connection is replaced, so that new servers get their share.
 	lifeTime = time.Hour
-	// lockTries is how often a migration tries, once a second, to get the lock that another migration holds. That one may run for
-	// hours, and PostgreSQL completes its statement even if its process was killed.
+	// lockTries is how often a migration tries, once a second, to get the lock that another migration holds. The other
+	// migration may run for hours. Even if its process is killed, PostgreSQL completes its statement.
 	lockTries   = 24 * 60 * 60
 	unlockTries = 30
 )
 
-// migrationLockTimeout is how long a migration waits for a table, and so how long others wait behind it. It is longer than PostgreSQL's
-// deadlock_timeout of a second, after which an autovacuum leaves the table to it.
+// migrationLockTimeout bounds how long a migration waits for a table's lock, because other statements wait behind it. It is
+// longer than PostgreSQL's deadlock_timeout of a second, after which PostgreSQL cancels an autovacuum that has the lock.
 const migrationLockTimeout = 1200 * time.Millisecond
 
 var postgres = &dialect{
@@ -135,8 +135,8 @@ func openPostgres(ctx context.Context, c Config) (*DB, error) {
 		beside := c
 		beside.sessions = nil // only the coordinator's connections are compared
 		// Plan each execution, because Citus 13.2.1, 13.2.2 and 14.0 leak memory at each execution of a generic plan, until the
-		// node's memory is full (mended by citusdata/citus#8824). On Citus such planning costs no more. With a mended Citus the
-		// URL may set auto.
+		// node's memory is full (fixed by citusdata/citus#8824). Planning each execution takes no longer on Citus. With a fixed
+		// Citus the URL may set auto.
 		if _, set := cfg.Runtime["plan_cache_mode"]; !set {
 			beside.Settings = map[string]string{"plan_cache_mode": "force_custom_plan"}
 			maps.Copy(beside.Settings, c.Settings)
@@ -158,8 +158,8 @@ func openPostgres(ctx context.Context, c Config) (*DB, error) {
 	return d, nil
 }
 
-// dropInvalid is the lock of migrations. Whoever takes it drops the indexes that a CREATE INDEX CONCURRENTLY of a migration left invalid
-// when it was stopped, so that the migration builds them again.
+// dropInvalid is the lock of migrations. Taking it also drops invalid indexes, which a stopped CREATE INDEX CONCURRENTLY of a
+// migration leaves behind, so that the migration builds them again.
 type dropInvalid struct{ lock.SessionLocker }
 
 // SessionLock implements lock.SessionLocker.
@@ -208,9 +208,9 @@ func isSharded(ctx context.Context, on *sql.DB) (sharded bool, err error) {
 	return sharded, err
 }
 
-// requiredSettings are the settings on which results depend. Set them always, because a role or a database may have other
-// defaults: without the second, two changes at once would refuse each other; with array_nulls off, NULL in an array would be a
-// text; and without warnings, a commit that its standby has not confirmed would pass for confirmed.
+// requiredSettings are the settings on which results depend. Each connection sets them, because a role or a database may have
+// other defaults. At another isolation level, concurrent changes would fail. With array_nulls off, NULL in an array would be a
+// text. Without notices, an unconfirmed commit (errNotReplicated) would look confirmed.
 func requiredSettings() map[string]string {
 	return map[string]string{
 		"array_nulls": "on", "default_transaction_isolation": "read committed", "extra_float_digits": "1",
@@ -250,12 +250,12 @@ func connectorOf(cfg pq.Config) (driver.Connector, error) {
 	return connect, nil
 }
 
-// plain returns a connector whose connections have neither the settings nor the cached statements of the pools. As in the
-// pools, a statement ends with its context even if the server never answers.
+// plain returns a connector whose connections set no settings and cache no statements. A statement still ends with its context,
+// even if the server never answers.
 func plain(connect driver.Connector) *connector { return &connector{Connector: connect, remote: true} }
 
-// openProber returns a pool of two connections for CheckWritable, which compares their sessions. They open at the first use,
-// and Config.Observe does not see them.
+// openProber returns a pool of two connections for CheckWritable, which compares their sessions. It connects at the first use,
+// and never calls Config.Observe.
 func (c Config) openProber(connect driver.Connector) *sql.DB {
 	c.Observe = nil
 	db := sql.OpenDB(c.keep(connect, true))
@@ -277,7 +277,7 @@ func postgresConfig(text string) (pq.Config, error) {
 	if err != nil {
 		return pq.Config{}, err
 	}
-	// Show neither error below: both quote parts of the URL, and a password that is not percent-encoded may be in any part.
+	// Hide both errors below. They quote parts of the URL, and a password that is not percent-encoded may be in any part.
 	u, err := url.Parse(text)
 	if err != nil || !strings.HasPrefix(text, u.Scheme+"://") {
 		return pq.Config{}, fmt.Errorf("%w: not a PostgreSQL URL; write postgres://user:password@host:port/name, "+
@@ -363,9 +363,9 @@ func settingsStatement(settings map[string]string) string {
 	return "SELECT " + strings.Join(calls, ", ")
 }
 
-// writable is sent as one message, so it is one transaction. Locking a row is a write: it reaches the log, the disk and a
-// synchronous standby, but leaves no dead row, and this one waits for no other lock. The second statement's result exceeds its
-// memory and goes into a file on the tables' disk, which fails if that disk is full.
+// writable is sent as one message, so it is one transaction. Locking a row is a write that goes to the log and to a synchronous
+// standby, but leaves no dead row. FOR KEY SHARE waits for no other lock that the service takes. The last statement needs more
+// than work_mem and so writes a temporary file, which fails if the tables' disk is full.
 const writable = "SELECT 1 FROM " + goose.DefaultTablename + " LIMIT 1 FOR KEY SHARE; " +
 	"SELECT set_config('work_mem', '64kB', true), set_config('temp_tablespaces', '', true); " +
 	"SELECT count(*) FROM generate_series(1, 5000)"

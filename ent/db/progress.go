@@ -23,7 +23,8 @@ type MigrationProgress struct {
 	// Done of Total units of the phase are done; Unit is "blocks" or "rows". All are zero for a phase without a count.
 	Done, Total int64
 	Unit        string
-	// Waits are the sessions for which the statement waits: they hold a lock that it needs, or wait for that lock before it.
+	// Waits are the sessions for which the statement waits. They hold the lock that it needs, or stand before it in the queue
+	// for that lock.
 	Waits []Blocker
 }
 
@@ -52,7 +53,7 @@ func (b Blocker) String() string {
 	return text + "): " + strings.Join(strings.Fields(b.Query), " ")
 }
 
-// watched reads the state of the session with goose's lock, with a row for each session for which that one waits.
+// watched selects the state of the migrating session, which holds goose's lock: one row for each session that blocks it.
 const watched = `SELECT a.query, COALESCE(p.phase, ''),
   CASE WHEN p.tuples_total > 0 THEN p.tuples_done ELSE COALESCE(p.blocks_done, 0) END,
   CASE WHEN p.tuples_total > 0 THEN p.tuples_total ELSE COALESCE(p.blocks_total, 0) END, COALESCE(p.tuples_total, 0) > 0,

@@ -47,7 +47,8 @@ func (r Row) Scan(dest ...any) error {
 	return r.rows.Scan(dest...)
 }
 
-// Rows runs a query when it is ranged over. As with sql.Row, Scan returns the query's error, so scanning every row misses none.
+// Rows runs a query when a loop ranges over it. Scan returns the query's error, as with sql.Row, so a loop that checks every
+// Scan misses no error.
 func Rows(ctx context.Context, on Querier, query string, args ...any) iter.Seq[Row] {
 	return func(yield func(Row) bool) {
 		rows, err := on.QueryContext(ctx, query, args...)

@@ -8,10 +8,9 @@ import (
 	"go.storefront.example/gen/ent"
 )
 
-// Snapshot runs fn in a transaction that only reads and sees the database as of its first statement, however long it lasts.
-// Nobody waits for it. On PostgreSQL it is a repeatable read, which keeps vacuum from removing rows deleted since. On SQLite it
-// is a read transaction, which keeps the write-ahead log from starting over; kind is the kind of reader that EmptyLog reports
-// for it.
+// Snapshot runs fn in a transaction that only reads and sees the database as of its first statement, however long it lasts. It
+// blocks nobody. On PostgreSQL it has the isolation level repeatable read, and VACUUM cannot remove rows that are deleted
+// meanwhile. On SQLite the write-ahead log grows meanwhile; kind is what EmptyLog reports as the reader.
 func (d *DB) Snapshot(ctx context.Context, kind string, fn func(ctx context.Context, tx *ent.Tx) error) error {
 	defer d.markReader(ctx, kind)()
 	tx, err := d.client.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true})

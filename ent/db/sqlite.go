@@ -155,9 +155,9 @@ func openReadOnly(ctx context.Context, c Config, path string) (*DB, error) {
 		announcer: &watcher{open: open}, clock: newClock(c)}, nil
 }
 
-// WithoutForeignKeys calls do with a writer on which SQLite does not check foreign keys. SQLite's foreign keys do not contain
-// the store, so for each deleted row SQLite would search whole tables for referring rows, while all other writers wait. The
-// caller must have deleted the referring rows before.
+// WithoutForeignKeys calls do with a writer on which SQLite does not check foreign keys. With foreign keys on, SQLite would
+// search whole tables for rows that refer to a deleted row, because the keys do not contain the store. All other writers would
+// wait meanwhile. The caller must have deleted the referring rows before.
 func (d *DB) WithoutForeignKeys(do func(writer *sql.DB) error) error {
 	if d.unchecked == nil {
 		return do(d.writer)
@@ -192,7 +192,7 @@ func createFile(path string) error {
 }
 
 // openFile returns a pool of connections to the file with these pragmas. txlock is the kind of lock with which a transaction
-// starts: "immediate" for a writer, so that it does not fail half-way for want of the lock.
+// starts. A writer needs "immediate", because otherwise its first write could fail when another writer has the lock.
 func (c Config) openFile(path, txlock string, wait time.Duration, pragmas ...string) (*sql.DB, error) {
 	query := url.Values{
 		"_txlock": {txlock},
@@ -228,8 +228,7 @@ func fileURI(path string, query url.Values) string {
 // sqliteVersions is goose's table of versions on SQLite, for which goose has no lock.
 type sqliteVersions struct{ database.Store }
 
-// CreateVersionTable makes versions unique. So if two processes apply the same migration, one commits and the other is rolled
-// back.
+// CreateVersionTable makes versions unique, so that only one of two processes can commit the same migration.
 func (v sqliteVersions) CreateVersionTable(ctx context.Context, db database.DBTxConn) error {
 	if err := v.Store.CreateVersionTable(ctx, db); err != nil {
 		return err
@@ -238,8 +237,9 @@ func (v sqliteVersions) CreateVersionTable(ctx context.Context, db database.DBTx
 	return err
 }
 
-// Insert records a version inside its migration's transaction. It first checks all foreign keys, because they are off while a
-// migration runs, unless the migration drops no table: the check reads all rows while everybody who writes waits.
+// Insert records a version inside its migration's transaction. If the migration drops a table, it first checks all foreign
+// keys, because SQLite does not enforce them during a migration. Other migrations skip the check, because it reads all rows
+// while all writers wait.
 func (v sqliteVersions) Insert(ctx context.Context, db database.DBTxConn, req database.InsertRequest) error {
 	files, err := migrations.List(entdialect.SQLite)
 	if err != nil {
@@ -271,7 +271,7 @@ const minFree = 1 << 20
 var errFull = errors.New("the disk is full")
 
 func writeSQLite(ctx context.Context, d *DB) error {
-	// Check the free space as well, because a row of a few bytes may fit into the log when nothing else does.
+	// Check the free space as well, because this small write may succeed on a disk that is too full for others.
 	if left, err := FreeBytes(filepath.Dir(d.path)); err == nil && left < minFree {
 		return fmt.Errorf("%s has %d bytes left: %w", filepath.Dir(d.path), left, errFull)
 	}

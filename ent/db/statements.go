@@ -38,8 +38,8 @@ type connector struct {
 	driver.Connector
 	kept   int // statements that each connection caches; 0 means none
 	remote bool
-	// settings is the statement that each new connection runs first; "" means none. A connection request cannot have them,
-	// because a pooler rejects them there.
+	// settings is the statement that each new connection runs first; "" means none. The settings are not in the connection
+	// request, because a pooler rejects a request with unknown settings.
 	settings string
 	// observe is called once for each round trip; nil means never.
 	observe func(query string)
@@ -118,8 +118,8 @@ type conn struct {
 	observe func(query string)
 	inTx    bool
 	broken  bool // true if the connection must not be reused
-	// sessions is nil if sessions are not compared. session is this connection's server session; shared is the value of
-	// sessions.shared when it opened.
+	// sessions is nil if sessions are not compared. session identifies this connection's session on the server. shared is what
+	// sessions.shared was when the connection opened.
 	sessions *sessions
 	session  string
 	shared   int64
@@ -127,9 +127,8 @@ type conn struct {
 	unreplicated bool
 }
 
-// acquire returns the prepared statement of a query, or nil if the driver must run the query by itself: lib/pq then takes two
-// round trips if there are arguments. It returns nil for a statement whose result is still being read, because that cannot run
-// again yet.
+// acquire returns the prepared statement of a query, or nil if the driver must run the query itself. One such case is a
+// statement whose previous result is still being read.
 func (c *conn) acquire(ctx context.Context, query string, args []driver.NamedValue) (*statement, error) {
 	if len(args) == 0 {
 		return nil, nil

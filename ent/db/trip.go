@@ -23,7 +23,7 @@ const (
 	// maxSpanQuery is how many bytes of a statement its span shows. It is short, because inserts of many rows are repetitive.
 	maxSpanQuery = 2048
 	// cancelTimeout is how long a statement may continue after its context has ended. Meanwhile the driver asks the server to
-	// cancel it; a vanished server, or a pooler without a free session, never accepts that request.
+	// cancel the statement. A server that has vanished, or a pooler without a free session, never accepts that request.
 	cancelTimeout = time.Second
 )
 
@@ -39,8 +39,8 @@ type trip struct {
 // begin starts a round trip that runs a statement, or BEGIN, COMMIT and the like. If the context's span is recorded, it starts
 // a span with the statement, without the values of its parameters (OpenTelemetry's conventions for databases).
 //
-// cancelTimeout after the context has ended it breaks the connection, because the driver asks the server to cancel the
-// statement and then waits for it without limit.
+// If the context ends, the driver asks the server to cancel the statement and then waits without limit. So begin breaks the
+// connection cancelTimeout after the end of the context.
 func (c *conn) begin(ctx context.Context, query string) *trip {
 	c.observe(query)
 	t := &trip{conn: c, ctx: ctx, span: noop.Span{}}
@@ -65,8 +65,8 @@ func (c *conn) begin(ctx context.Context, query string) *trip {
 }
 
 // end ends a round trip and returns the error for the caller. It drops a connection whose server no longer serves it or rejects
-// its prepared statements. Outside of a transaction database/sql then runs the query on another connection; inside one the
-// transaction is lost, and WithTx runs it again.
+// its prepared statements. Then database/sql runs a query outside of a transaction again on another connection, and WithTx runs
+// a lost transaction again.
 func (t *trip) end(err error) error {
 	t.over.Store(true)
 	if t.stop != nil {
@@ -74,8 +74,8 @@ func (t *trip) end(err error) error {
 	}
 	c := t.conn
 	if c.remote && t.ctx.Err() != nil {
-		// Drop the connection, because the driver may have asked the server to cancel the query. That request arrives
-		// separately, and if it is late it would cancel the next query.
+		// Drop the connection, because the driver may have asked the server to cancel the query. The request arrives on another
+		// connection, and a late one would cancel the next query.
 		c.broken = true
 	}
 	err = c.judge(err)
@@ -116,8 +116,8 @@ var (
 	reads   = regexp.MustCompile("(FROM) [\"`]?([a-z_]+)")
 )
 
-// summary returns a statement's verb and table, such as UPDATE orders. They are those of its last change or, if it changes
-// nothing, of the first table that it reads.
+// summary returns a statement's verb and table, such as UPDATE orders. It takes them from the statement's last change or, if it
+// changes nothing, from its first read.
 func summary(query string) string {
 	if found := changes.FindAllStringSubmatch(query, -1); len(found) > 0 {
 		last := found[len(found)-1]

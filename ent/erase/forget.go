@@ -9,11 +9,11 @@
 //	   │ restored before: nothing       │ killed: any process begins again with what is left
 //
 // Amounts, references and dates of an erased customer's orders stay. Rows written after BeginForgetting hold no personal data,
-// because events, journal and answers are made from the customer's row and its orders. If somebody gives the row a name again,
-// or one of its orders a note, before the end, the passes begin again.
+// because events, journal entries and answers are made from the emptied customer's row and orders. If somebody gives the
+// customer a name or one of the orders a note before the end, the passes begin again.
 //
-// In an event, an answer or a journal entry about the customer the personal fields are erased. A text that a caller chose is
-// erased if it contains a value that the customer has or had (identity). Rows that cannot be read are replaced whole.
+// An event about the customer is replaced whole. A journal entry or a stored answer about the customer loses its personal
+// fields. A text that a caller chose is erased if it contains a value that the customer has or had (identity).
 package erase
 
 import (
@@ -55,7 +55,7 @@ const (
 	busyPause = 250 * time.Millisecond
 	// forgotten replaces a personal value that must not be empty.
 	forgotten = "forgotten"
-	// stepNotes is how many notes one step removes. Notes of orders that may still send an event do not count.
+	// stepNotes is the maximum number of notes that one step removes, besides the notes of PENDING and FAILED orders.
 	stepNotes = 2000
 	// stepTexts bounds the work of a step: the number of texts that it reads, multiplied by the number of values that it
 	// searches for in each.
@@ -64,8 +64,8 @@ const (
 	failurePause, maxFailurePause = 10 * time.Second, time.Hour
 )
 
-// passes are the phases of erasing a customer, in order. Each call does one step and reports whether its phase is done. A
-// Forgetting stores the number of its phase.
+// passes are the phases of erasing a customer, in order. A function does one step of its phase and reports whether the phase is
+// done. Forgetting.Pass is the index of the current phase.
 var passes = []func(on, context.Context, *ent.Tx, *Forgetting) (last bool, err error){
 	on.customer, on.activity, on.events, on.refused, on.keys,
 }
@@ -89,13 +89,14 @@ type Forgetting struct {
 	Pass       int
 	PositionAt time.Time
 	PositionID uuid.UUID
-	// RowAt is the customer's updatedAt since its row was replaced. If it differs later, somebody has changed the row again.
+	// RowAt is the updatedAt that the customer's row got when it was emptied. If the row later has another, somebody has
+	// changed it.
 	RowAt time.Time
 	// again is true if BeginAgain was called since.
 	again bool
 	// Known has the values that the passes search for in texts; it is emptied when they are done.
 	Known identity
-	// Before is the receipt of an earlier erasure of the customer. If this one finds nothing to erase, that receipt is kept.
+	// Before is the receipt of the customer's previous erasure. It is kept if this erasure finds nothing to erase.
 	Before *Forgetting `json:",omitzero"`
 }
 
@@ -161,9 +162,10 @@ func (s on) rewrite(ctx context.Context, tx *ent.Tx, f *Forgetting, column strin
 	return changed, nil
 }
 
-// BeginForgetting replaces the personal data in the customer's row, and removes the notes of the customer's orders. It begins
-// the steps that erase both elsewhere. For a customer who was erased before, the steps begin again; the receipt stays if they
-// find nothing. The context has the store; it fails with ent's NotFoundError if the store has no such customer.
+// BeginForgetting replaces the personal data in the customer's row, and removes the notes of the customer's orders. Then Step
+// erases both in all other rows. For a customer who was erased before, it starts a new erasure, and keeps the old receipt if
+// the new one finds nothing. The context must have the store. It fails with ent's NotFoundError if the store has no such
+// customer.
 func BeginForgetting(ctx context.Context, d *db.DB, storeID, customerID uuid.UUID) (f Forgetting, err error) {
 	o := on{d}
 	err = hook.WithTx(ctx, d, func(ctx context.Context, tx *ent.Tx) error {
@@ -193,8 +195,8 @@ func BeginForgetting(ctx context.Context, d *db.DB, storeID, customerID uuid.UUI
 // begin restarts at the first pass.
 func (f *Forgetting) begin() { f.Pass, f.PositionAt, f.PositionID = 0, time.Time{}, uuid.Nil }
 
-// BeginAgain makes the running erasures of a store read all its rows again, because the transaction adds rows that are older
-// than their position.
+// BeginAgain makes the running erasures of a store read all rows again. Call it in a transaction that adds old rows, because
+// the erasures may already have read past the times of these rows.
 func BeginAgain(ctx context.Context, tx *ent.Tx, storeID uuid.UUID) error {
 	_, err := tx.ExecContext(ctx, "UPDATE forgettings SET begun_at = NULL WHERE store_id = $1 AND finished_at IS NULL", storeID)
 	if err != nil {
@@ -228,7 +230,7 @@ func (s on) load(ctx context.Context, tx *ent.Tx, storeID, customerID uuid.UUID)
 	return f, err
 }
 
-// save stores an erasure after a successful step. Workers take the one that was saved longest ago first.
+// save stores an erasure after a successful step. Workers continue first with the erasure that was saved longest ago.
 func (s on) save(ctx context.Context, tx *ent.Tx, f Forgetting) error {
 	progress, err := json.Marshal(f)
 	if err == nil {
@@ -238,8 +240,7 @@ func (s on) save(ctx context.Context, tx *ent.Tx, f Forgetting) error {
 	return err
 }
 
-// Unfinished lists the ids of unfinished erasures, those that have waited longest first. It leaves out erasures whose last
-// step failed a short while ago (Postpone).
+// Unfinished lists the ids of unfinished erasures, the longest waiting first. It leaves out erasures that Postpone has delayed.
 func Unfinished(ctx context.Context, d *db.DB) (found []Forgetting, err error) {
 	const query = "SELECT id, store_id FROM forgettings WHERE finished_at IS NULL AND (due_at IS NULL OR due_at <= $1) " +
 		"ORDER BY due_at NULLS FIRST, id LIMIT 10"
@@ -253,8 +254,8 @@ func Unfinished(ctx context.Context, d *db.DB) (found []Forgetting, err error) {
 	return found, nil
 }
 
-// Postpone delays an erasure after a failed step, in favour of others: Unfinished leaves it out for ten seconds, and for twice
-// as long after each further failure, up to an hour.
+// Postpone delays an erasure after a failed step, so that others get their turn. The delay is ten seconds, and doubles with
+// each further failure up to an hour.
 func Postpone(ctx context.Context, d *db.DB, f Forgetting) error {
 	err := hook.WithTx(ctx, d, func(ctx context.Context, tx *ent.Tx) error {
 		failures := 0
@@ -278,10 +279,10 @@ func Postpone(ctx context.Context, d *db.DB, f Forgetting) error {
 // errBusy means that a step must wait for others, and has changed nothing.
 var errBusy = errors.New("busy")
 
-// Step does one step of an erasure in a transaction, and then pauses in favour of other writers. For a finished erasure it
-// does nothing, unless the receipt waits for SQLite's log: then it tries once more to empty the log. While an event of the
-// customer is being delivered, it waits and changes nothing, so that the delivery ends before the erasure or is never made.
-// It fails with ErrNone if there is no such erasure.
+// Step does one step of an erasure in a transaction, and then pauses in favour of other writers. If the erasure is finished and
+// only SQLite's log still has old pages, it tries once to empty the log; otherwise a finished erasure stays as it is. While a
+// worker delivers an event about the customer, Step waits a moment and changes nothing. It fails with ErrNone if there is no
+// such erasure.
 func Step(ctx context.Context, d *db.DB, storeID, customerID uuid.UUID) (f Forgetting, err error) {
 	o, began := on{d}, time.Now()
 	change := func(do func(ctx context.Context, tx *ent.Tx) error) error {
@@ -352,8 +353,8 @@ func (s on) finish(ctx context.Context, tx *ent.Tx, f *Forgetting, reader string
 
 // customer erases the customer in its row, and the notes in its orders.
 func (s on) customer(ctx context.Context, tx *ent.Tx, f *Forgetting) (last bool, err error) {
-	// Lock orders that have a note or whose next change sends an event. So another transaction that changes such an order has
-	// either committed its event already, or will read the erased customer.
+	// Lock the orders that have a note or may still send an event. A transaction that changes such an order then either has
+	// already committed its event, or waits and reads the erased customer.
 	if _, err := db.Lock(s.DB, tx.Order.Query().Where(order.StoreID(f.StoreID), order.CustomerID(f.CustomerID),
 		order.Or(order.StatusIn(order.StatusPENDING, order.StatusFAILED), order.NoteNotNil())).Order(order.ByID())).IDs(ctx); err != nil {
 		return false, fmt.Errorf("wait for orders: %w", err)
@@ -386,8 +387,8 @@ func (s on) customer(ctx context.Context, tx *ent.Tx, f *Forgetting) (last bool,
 	return notes < stepNotes, nil
 }
 
-// events erases the customer in events and in the receivers' answers to them. For events that are already erased it reads only
-// the answers, because an import may have added some.
+// events erases events about the customer, and what receivers answered to them. It also looks at the answers to events that
+// were erased earlier, because an import may have added answers.
 func (s on) events(ctx context.Context, tx *ent.Tx, f *Forgetting) (last bool, err error) {
 	rows, last, err := s.page(ctx, tx, f, "events.payload", stepRows)
 	if err != nil {
@@ -424,7 +425,7 @@ func (s on) events(ctx context.Context, tx *ent.Tx, f *Forgetting) (last bool, e
 		return false, err
 	}
 	f.Events, f.Deliveries = f.Events+int64(len(ids)), f.Deliveries+deliveries
-	// A worker that returns a result after its lease has ended changes nothing, and the next worker that claims the delivery
+	// End the leases, so that the result of a running attempt is not stored. The next worker that claims such a delivery
 	// cancels it.
 	args := db.Args{f.StoreID, s.TimeArg()}
 	_, err = exec(ctx, tx, "UPDATE deliveries SET lease = NULL, due_at = COALESCE(CAST($2 AS timestamptz), CURRENT_TIMESTAMP)"+
@@ -515,8 +516,8 @@ func (s on) activity(ctx context.Context, tx *ent.Tx, f *Forgetting) (last bool,
 // personal are the journaled fields of a customer or an order that name or describe the customer.
 var personal = []string{"name", "email", "phone", "note"}
 
-// withoutValues erases the personal values in a journal entry about the customer. It keeps null and empty texts, and erases an
-// entry that cannot be read. An entry without personal values stays unchanged.
+// withoutValues erases the personal values in a journal entry about the customer. It keeps nulls and empty texts, and empties
+// an entry that cannot be read.
 func (f *Forgetting) withoutValues(entry row) ([]byte, error) {
 	var changes map[string]map[string]any
 	number := json.NewDecoder(bytes.NewReader(entry.text))
@@ -604,8 +605,8 @@ func (s on) keys(ctx context.Context, tx *ent.Tx, f *Forgetting) (last bool, err
 	return last, changeAll(ctx, tx, "DELETE FROM idempotency_keys", f.StoreID, drop)
 }
 
-// names reports whether an idempotency key names the customer. In the key of another customer's order, values that both
-// customers have do not count.
+// names reports whether an idempotency key contains a value of the customer. If the key's order is another customer's, it
+// ignores the values that the two customers share.
 func (f *Forgetting) names(key string, of *storefrontv1.Order_Customer) bool {
 	if !f.Known.in(key) {
 		return false
@@ -618,7 +619,7 @@ func (f *Forgetting) texts() int {
 	return max(1, min(stepRows, stepTexts/(1+len(f.Known.Texts)+len(f.Known.Phones))))
 }
 
-// changeAll runs an UPDATE or a DELETE, given without its condition, on a store's rows with these ids, if there are any.
+// changeAll runs an UPDATE or a DELETE on a store's rows with these ids. The statement comes without a WHERE.
 func changeAll(ctx context.Context, tx *ent.Tx, statement string, storeID uuid.UUID, ids []uuid.UUID) error {
 	if len(ids) == 0 {
 		return nil

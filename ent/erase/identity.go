@@ -30,7 +30,7 @@ const (
 	// shortPhone is the number of digits below which a phone is found only with its country's code.
 	shortPhone = 6
 	// longPhone is the number of digits above which only the last endOfPhone are searched, because in some countries, such as
-	// Argentina, the digits before them differ between home and abroad.
+	// Argentina, the earlier digits differ between national and international form.
 	longPhone, endOfPhone = 10, 8
 	// cutBytes is the length in bytes from which a refused field's name may have been cut by package usage.
 	cutBytes = 64 - utf8.UTFMax + 1
@@ -98,7 +98,8 @@ func (i *identity) in(text string) bool {
 		slices.ContainsFunc(i.Phones, func(value string) bool { return strings.Contains(numbers, value) })
 }
 
-// holds reports whether a text contains a value: a short value as a whole word, a value of one character as the whole text.
+// holds reports whether a text contains a value. A short value must be a whole word of the text, and a value of one character
+// the whole text.
 func holds(text, value string) bool {
 	switch n := utf8.RuneCountInString(value); {
 	case n == 1:

@@ -10,14 +10,15 @@ import (
 
 const (
 	// firstLogPause is the wait after an erasure's first attempt to empty SQLite's log. Each further wait is twice as long, up
-	// to lastLogPause. Together they take about a second, in which reading requests end but an export does not.
+	// to lastLogPause. All waits together take about a second, which is long enough for a request to end its read, but not for
+	// an export.
 	firstLogPause = time.Millisecond
 	lastLogPause  = 512 * time.Millisecond
 )
 
 // emptyLog empties SQLite's write-ahead log, which contains old pages; in the file itself deleted bytes are overwritten
-// (secure_delete). If a reader prevents that for longer than the pauses, it returns the kind of the reader. During the pauses
-// it holds no lock.
+// (secure_delete). It tries again after each pause. If a reader still prevents it after the last one, it returns the reader's
+// kind. It holds no lock during a pause.
 func (s on) emptyLog(ctx context.Context) (reader string, err error) {
 	for pause := firstLogPause; ; pause *= 2 {
 		reader, err = s.EmptyLog(ctx)
@@ -30,8 +31,8 @@ func (s on) emptyLog(ctx context.Context) (reader string, err error) {
 	}
 }
 
-// EmptyLog tries once to empty SQLite's write-ahead log if receipts wait for that. In these receipts it stores that the log
-// is empty, or the kind of reader that prevents it now. It reports whether receipts still wait.
+// EmptyLog tries once to empty SQLite's write-ahead log if a finished erasure still waits for that. It stores in the waiting
+// receipts which kind of reader prevents it, if any, and reports whether receipts still wait.
 func EmptyLog(ctx context.Context, d *db.DB) (waiting bool, err error) {
 	if !db.ByDialect(d, false, true) {
 		return false, nil // PostgreSQL has no such log

@@ -6,8 +6,8 @@ import (
 )
 
 const (
-	// restFactor is the length of the pause after a transaction, as a multiple of the transaction's duration, so that no
-	// writer of another store waits for long; restLeast and restMost bound the pause.
+	// The pause after a transaction is restFactor times as long as the transaction, but at least restLeast and at most
+	// restMost. So writers of other stores never wait for long.
 	restFactor = 4
 	restLeast  = 5 * time.Millisecond
 	restMost   = time.Second

@@ -68,9 +68,8 @@ func Store(ctx context.Context, d *db.DB, storeID uuid.UUID) error {
 	})
 }
 
-// begin stores in the store's row that the deletion of its rows begins, before any row is deleted, and reports whether to
-// delete the store. Restoring a store locks the same row. So either the restoration comes first and nothing is deleted, or it
-// fails because the deletion has begun.
+// begin marks a store as being deleted, before any of its rows is deleted, and reports whether to delete it. Restoring a store
+// locks the same row: either the restoration commits first and nothing is deleted, or it fails.
 func begin(ctx context.Context, d *db.DB, storeID uuid.UUID) (begun bool, err error) {
 	err = hook.WithTx(ctx, d, func(ctx context.Context, tx *ent.Tx) error {
 		// The clock may have been set back since the first rows were deleted.
@@ -89,8 +88,7 @@ func begin(ctx context.Context, d *db.DB, storeID uuid.UUID) (begun bool, err er
 	return begun, nil
 }
 
-// deleteAll deletes a store's rows from each of the tables, in order, and returns how many. Before each step it checks whether
-// the store is still to be deleted, and stops if not.
+// deleteAll deletes a store's rows from each of the tables, in order, and returns how many.
 func deleteAll(ctx context.Context, d *db.DB, writer *sql.DB, storeID uuid.UUID, tables []string) (rows int64, err error) {
 	for _, table := range tables {
 		key, of := "id", "store_id = $1"

@@ -46,7 +46,7 @@ const dueReach = 2 * time.Second
 const dueInterval = 10 * time.Second
 
 // Due returns the lanes in which deliveries became due since the previous call: retries whose time has come, deliveries whose
-// lease ended, and those that other workers left waiting. At the first call, every dueInterval and after the clock was set
+// lease ended, and deliveries that a relay did not lease. At the first call, every dueInterval and after the clock was set
 // back, it returns every lane with due deliveries, and all is true.
 func (q *Queue) Due(ctx context.Context) (lanes []Lane, all bool, err error) {
 	now := q.db.Now()

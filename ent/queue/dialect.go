@@ -12,8 +12,8 @@ import (
 	"go.storefront.example/ent/db"
 )
 
-// Settings returns the settings that a worker's connections to PostgreSQL should have. The queue's tables are empty at one
-// moment and full at the next, so each statement is planned for their current content and finds each row by an index.
+// Settings returns the settings that a worker's connections to PostgreSQL should have. The queue's tables may be empty at one
+// moment and full at the next. So PostgreSQL plans each statement anew, and always by indexes.
 func Settings() map[string]string {
 	return map[string]string{
 		"plan_cache_mode": "force_custom_plan",
@@ -28,8 +28,8 @@ type dialect struct {
 	singleWriter bool
 	// dropsLater is true if outbox entries are deleted only after the commit of their deliveries.
 	dropsLater bool
-	// then has a second statement for some statements, which runs after them with the same arguments: SQLite cannot insert
-	// the rows that a DELETE returns.
+	// then has, by the name of a statement, a second one that runs after it with the same arguments. Only SQLite needs it,
+	// because SQLite cannot insert the rows that a DELETE returns.
 	then  map[string]string
 	claim func(context.Context, *Queue, []Want, time.Duration) ([]Delivery, error)
 	// array encodes several ids as one argument.

@@ -60,9 +60,9 @@ func (q *Queue) webhookStates(ctx context.Context, on db.Querier, webhooks []uui
 var automaticDisabling = tenant.Actor{Type: tenant.ActorOperator, Name: "automatic disabling"}
 
 // Disable disables a webhook that has failed too long and cancels its waiting deliveries, with an entry in the activity
-// journal, all in one transaction. It reports whether it disabled the webhook. It does not if the webhook had a success or
-// was changed meanwhile. It does not wait for a locked row either, because the results of other webhooks must not wait; the
-// next failure then disables the webhook.
+// journal, all in one transaction. It reports whether it disabled the webhook. It leaves a webhook that had a success or was
+// changed meanwhile. It also leaves one whose row is locked, because waiting would delay the results of other webhooks; the
+// next failure tries again.
 func (q *Queue) Disable(ctx context.Context, storeID, webhookID uuid.UUID, patience time.Duration) (disabled bool, err error) {
 	row, err := q.db.Client().Store.Query().Where(entstore.ID(storeID)).Only(ctx)
 	if err != nil {
@@ -104,8 +104,9 @@ func (q *Queue) Disable(ctx context.Context, storeID, webhookID uuid.UUID, patie
 }
 
 // Cancel cancels all deliveries to a webhook except those that a worker is attempting, and ends the webhook's resends. It
-// takes effect with the commit, and takes the same time for any number of deliveries; workers move the cancelled deliveries
-// to the finished ones later. The caller has locked the webhook's row and disables or deletes it in this transaction.
+// raises the webhook's epoch and changes no delivery, so it takes the same time for any number of them. Workers later move the
+// cancelled ones to the finished deliveries. The caller has locked the webhook's row and disables or deletes it in this
+// transaction.
 //
 // A worker that is making an attempt finishes it. A relay that read the webhook earlier adds deliveries of the old epoch,
 // which are cancelled too.

@@ -34,12 +34,12 @@ type row struct {
 }
 
 // Finish stores outcomes, given in the order in which their attempts ended. A delivery that has ended moves to the finished
-// ones; the others wait for their next attempt. An outcome whose lease was lost leaves its delivery
-// unchanged; lost counts these.
+// deliveries; the others wait for their next attempt. If a worker has lost the lease, its outcome changes nothing; lost is the
+// number of such outcomes.
 //
-// It also updates failing_since of the webhooks: the time of the first counted failure since the last success. A success
-// clears it. The first counted failure after that sets it to now, and further failures leave it. If a webhook's row is
-// locked, the webhook's next outcome does this.
+// It also updates each webhook's failing_since, the time of the first failure since the last success. A success clears it, the
+// next failure that counts sets it to now, and further failures leave it. If a webhook's row is locked, its failing_since stays
+// until its next outcome.
 func (q *Queue) Finish(ctx context.Context, outcomes []Outcome) (lost int, err error) {
 	var ends, waits []row
 	for _, o := range outcomes {

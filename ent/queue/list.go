@@ -79,18 +79,18 @@ type Search struct {
 }
 
 const (
-	// maxFound is how many events EntriesOf takes. The statement always has this many parameters, so one prepared statement
-	// fits.
+	// maxFound is how many events EntriesOf takes at most. The statement always has this many parameters, so that it is
+	// prepared once.
 	maxFound = 25
-	// maxOfEvents bounds how many deliveries of these events are listed, and maxReadOfEvents how many are read, because each
-	// event has one for each webhook and each resend.
+	// maxOfEvents bounds how many deliveries EntriesOf lists, and maxReadOfEvents how many it reads. An event may have many
+	// deliveries, because each webhook and each resend adds one.
 	maxOfEvents     = 500
 	maxReadOfEvents = "10000"
 )
 
-// Entries lists the newest deliveries that match. It uses one statement, so that a delivery that ends meanwhile is listed
-// once. For each finished status it reads Limit rows along an index; if the search has a webhook or a type, it also reads the
-// store's other rows in between. It may read all unfinished deliveries of the store.
+// Entries lists the newest deliveries that match. It uses one statement, so that a delivery that ends meanwhile is listed once.
+// For each finished status it follows an index of the store's deliveries until it has Limit matching rows, and it may read all
+// unfinished deliveries of the store.
 func Entries(ctx context.Context, d *db.DB, which Search) ([]Entry, error) {
 	return EntriesIn(ctx, d, d.Reader(), which)
 }
@@ -118,9 +118,9 @@ func (w Search) list(ctx context.Context, d *db.DB, on db.Querier) ([]Entry, err
 	return entries[:min(len(entries), w.Limit)], err
 }
 
-// statement returns the search's text and arguments; moment is the database's TimeArg. It searches each status separately, each
-// with the whole limit, because the index that sorts by id has the status first. The limit is in the text, because with a limit
-// as argument PostgreSQL would plan the statement at every call.
+// statement returns the search's text and arguments; moment is the database's TimeArg. It searches each status separately, and
+// up to the limit, because the index has the status before the id. The limit is part of the text: with the limit as an
+// argument, PostgreSQL would plan the statement at every call.
 func (w Search) statement(d *dialect, moment any) (string, []any) {
 	var args db.Args
 	live := w.Status == "" || w.Status == Pending || w.Status == Cancelled
@@ -263,8 +263,8 @@ type EventSearch struct {
 	EventType string
 	// From is the time of the oldest events that it searches, or zero.
 	From time.Time
-	// BeforeAt and BeforeID are the position from which it searches back: the time and id of an event, for example of the
-	// event at which an earlier search ended. The zero time means the newest event.
+	// BeforeAt and BeforeID are the time and id of an event, such as the last event of an earlier search. Only older events are
+	// searched. The zero time means to begin with the newest event.
 	BeforeAt time.Time
 	BeforeID uuid.UUID
 	// Limit bounds how many events are found: at most maxFound.
@@ -281,8 +281,8 @@ type FoundEvents struct {
 	More bool
 }
 
-// FindEvents reads up to MaxSearched events, by the index that sorts them by time, for about two seconds. The caller can
-// continue from where it ended.
+// FindEvents searches up to MaxSearched events from the newest back, for about two seconds. The caller can continue where it
+// ended.
 func FindEvents(ctx context.Context, d *db.DB, which EventSearch) (FoundEvents, error) {
 	text := string(apijson.AppendString(nil, which.Text))
 	text = text[1 : len(text)-1]

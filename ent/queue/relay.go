@@ -17,8 +17,8 @@ import (
 )
 
 // Transactions may commit in another order than the times of their events. So most searches of the outbox start lateBy before
-// the newest event taken. They do not all start from the beginning, because PostgreSQL keeps deleted rows while an open
-// transaction might see them; one search every fullInterval does.
+// the newest event taken, and one every fullInterval starts at the beginning. Starting there takes longer, because it passes
+// the deleted rows that PostgreSQL keeps while an open transaction might see them.
 const (
 	lateBy       = 200 * time.Millisecond
 	fullInterval = time.Second
@@ -136,8 +136,8 @@ func (q *Queue) take(ctx context.Context, tx *sql.Tx, statement string, after uu
 	return found, entries, err
 }
 
-// DropRelayed deletes the outbox entries that Relay has relayed, if Relay could not do so in its transaction. Call it after
-// Relay, once the leased deliveries have been started. Entries that it cannot delete are relayed again, without effect.
+// DropRelayed deletes the outbox entries that Relay has relayed, where Relay's transaction cannot. Call it after Relay, once
+// the leased deliveries have been started. Relay takes entries that could not be deleted again, without effect.
 func (q *Queue) DropRelayed(ctx context.Context) error {
 	entries := q.outbox.relayed
 	q.outbox.relayed = nil
@@ -269,8 +269,8 @@ func insert(ctx context.Context, on db.Querier, d *db.DB, rows []newRow, now tim
 	return idsIn(db.Rows(ctx, on, dialectOf(d).statements["insert"], d.TimeArg(), lease.Milliseconds(), now, set))
 }
 
-// HoldRelay blocks relays until the transaction ends, after waiting for the one that runs. It is needed only where a relay
-// locks no outbox entries (distributed.sql), and does nothing elsewhere.
+// HoldRelay waits for a running relay to end, and then blocks relays until the transaction ends. It does nothing where a relay
+// locks its outbox entries, as everywhere but in distributed.sql.
 func HoldRelay(ctx context.Context, tx *ent.Tx, d *db.DB) error {
 	statement := dialectOf(d).statements["wait for turn"]
 	if statement == "" {

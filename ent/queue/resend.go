@@ -19,8 +19,8 @@ import (
 const (
 	// resendStep is how many events one step of a resend reads.
 	resendStep = 500
-	// resendAhead is added to the time at which a resend was ordered, because a host whose clock is ahead gives earlier
-	// events later times. Events after the order need no resend.
+	// resendAhead is how long after its order a resend still sends events, because a host whose clock is ahead may have dated
+	// an earlier event that late.
 	resendAhead = time.Minute
 )
 

@@ -15,7 +15,7 @@ import (
 	"go.storefront.example/ent/usage"
 )
 
-// sweepBatch is how many rows one transaction deletes, few enough that writers wait for it no longer than for a request.
+// sweepBatch is how many rows one transaction deletes. With so few, other writers wait no longer than for a request.
 const sweepBatch = 1000
 
 // keyAge is the minimum time for which idempotency keys are stored.
@@ -111,7 +111,8 @@ func (q *Queue) deleteBelow(ctx context.Context, table, also string, below uuid.
 }
 
 const (
-	// baselineAge is the maximum age of the last sweep's mark. A running worker sets a mark every ten minutes.
+	// baselineAge is the age at which the mark of the last sweep no longer counts. A running worker sets a mark every ten
+	// minutes.
 	baselineAge = 24 * time.Hour
 	// baselineHold is how long sweeps delete nothing after a missing mark, so that somebody can correct the clock.
 	baselineHold = 24 * time.Hour
@@ -123,8 +124,8 @@ const (
 var ErrHeld = errors.New("nothing is deleted for a day, " +
 	"because no sweep in the last day shows that this machine's clock is right")
 
-// If a SQLite machine's only clock is wrong, everything may look too old. So a sweep on SQLite stores its time as a mark. A
-// sweep that finds no mark of the last day, or a mark in the future, deletes nothing for a day.
+// On SQLite there is only the machine's clock, and if it is wrong, all rows may look too old. So each sweep on SQLite stores
+// its time as a mark. If a sweep finds no mark of the last day, or one in the future, sweeps delete nothing for a day.
 //
 //	no mark, or one of another day ──► held for a day by the clock ──► sweep, again and again
 //	        ▲                                                             │

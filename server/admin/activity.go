@@ -27,8 +27,8 @@ func activityEntry(row *ent.ActivityEntry) *adminv1.ActivityEntry {
 	return m
 }
 
-// maxLooked is how many entries of the journal one call reads when it looks for a kind of resource or an actor, because the
-// journal's index sorts only by time.
+// maxLooked is how many entries one call reads at most when it searches for a kind of resource or an actor. The journal has an
+// index only by time, so such a search reads the other entries as well.
 const maxLooked = 20_000
 
 // ListActivity returns a page of a store's activity journal. It refuses with store_not_found or

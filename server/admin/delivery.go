@@ -54,9 +54,9 @@ func attempt(a queue.Attempt) *adminv1.Delivery_Attempt {
 	return m
 }
 
-// ListDeliveries returns a page of a store's matching deliveries, including those to deleted webhooks, or of the deliveries of
-// one webhook. With a text, the page has the deliveries of the next events that contain it. It refuses with store_not_found or
-// webhook_not_found and as webhooks.ListDeliveries does.
+// ListDeliveries returns a page of the matching deliveries of a store, or of one of its webhooks. Deliveries to deleted
+// webhooks are included. With a text, the page has the deliveries of the next events that contain the text. It refuses with
+// store_not_found or webhook_not_found and as webhooks.ListDeliveries does.
 func (o *Operator) ListDeliveries(ctx context.Context, in *adminv1.ListDeliveriesRequest) (*adminv1.ListDeliveriesResponse,
 	error) {
 	var refused problems
@@ -100,8 +100,8 @@ func (o *Operator) ListDeliveries(ctx context.Context, in *adminv1.ListDeliverie
 	return out, nil
 }
 
-// inSearch is In for the store that a search names by itself or by its webhook. If it names both, the webhook may be one that
-// the store has deleted, but not another store's.
+// inSearch is In for the store of a search, which names the store or only a webhook. If the search names both, the webhook may
+// be deleted, but must not be another store's.
 func (o *Operator) inSearch(ctx context.Context, refused *problems, in *adminv1.ListDeliveriesRequest) (context.Context, error) {
 	_, _, within := tenant.From(ctx)
 	if in.GetStore() == "" && in.GetWebhookId() == "" && !within {
@@ -151,8 +151,8 @@ func (o *Operator) FindDelivery(ctx context.Context, in *adminv1.FindDeliveryReq
 	return found.GetDelivery(), err
 }
 
-// ResendDelivery makes the next attempt of a waiting delivery due now and returns the delivery, or sends the event of a
-// finished one again and returns the new delivery. It refuses as webhooks.ResendDelivery does.
+// ResendDelivery makes the next attempt of a waiting delivery due now, and returns that delivery. For a finished delivery it
+// sends the event again, and returns the new delivery. It refuses as webhooks.ResendDelivery does.
 func (o *Operator) ResendDelivery(ctx context.Context, in *adminv1.ResendDeliveryRequest) (*adminv1.Delivery, error) {
 	return byID(ctx, o, deliveryKind, in, o.webhooks.ResendDelivery, delivery)
 }

@@ -29,8 +29,8 @@ const (
 	maxGrace     = 3650 * 24 * time.Hour
 )
 
-// DeleteStore closes a store and has workers delete it after a grace. It refuses with store_not_found or validation_failed, or
-// with store_being_deleted once the grace of an earlier call is over.
+// DeleteStore closes a store; workers delete it after a grace period. It refuses with store_not_found or validation_failed, or
+// with store_being_deleted after the grace period of an earlier call.
 func (o *Operator) DeleteStore(ctx context.Context, in *adminv1.DeleteStoreRequest) (*adminv1.StoreSettings, error) {
 	ctx, t, err := o.inExisting(ctx, in.GetStore())
 	if err != nil {
@@ -61,8 +61,8 @@ func (o *Operator) DeleteStore(ctx context.Context, in *adminv1.DeleteStoreReque
 	}, settingsOf)
 }
 
-// RestoreStore cancels the scheduled deletion of a store and opens the store; one without a scheduled deletion stays as it is.
-// It refuses with store_not_found, or with store_being_deleted once the grace is over.
+// RestoreStore cancels the scheduled deletion of a store and opens the store; a store without a scheduled deletion stays as it
+// is. It refuses with store_not_found, or with store_being_deleted after the grace period.
 func (o *Operator) RestoreStore(ctx context.Context, in *adminv1.RestoreStoreRequest) (*storefrontv1.Store, error) {
 	ctx, t, err := o.inExisting(ctx, in.GetStore())
 	if err != nil {
@@ -80,8 +80,8 @@ func (o *Operator) RestoreStore(ctx context.Context, in *adminv1.RestoreStoreReq
 	}, resource.Store)
 }
 
-// checkGrace refuses with store_being_deleted once a store's grace is over. The caller has locked the store's row, so a
-// worker begins the deletion either before or after this transaction.
+// checkGrace refuses with store_being_deleted after a store's grace period. The caller has locked the store's row, so a worker
+// begins the deletion either before or after this transaction.
 func (o *Operator) checkGrace(row *ent.Store) error {
 	if row.DeletionBeganAt == nil && (row.DeleteAt == nil || row.DeleteAt.After(o.db.Now())) {
 		return nil
@@ -125,7 +125,8 @@ func forgetting(f erase.Forgetting) *adminv1.Forgetting {
 	return receipt
 }
 
-// forget calls do for a customer, in the customer's store, and returns the progress. It refuses with customer_not_found.
+// forget calls do, one of package erase's functions, for a customer in the customer's store, and returns the progress. It
+// refuses with customer_not_found.
 func (o *Operator) forget(ctx context.Context, in rowRequest,
 	do func(ctx context.Context, d *db.DB, storeID, customerID uuid.UUID) (erase.Forgetting, error)) (*adminv1.Forgetting, error) {
 	return byID(ctx, o, customerKind, in, func(ctx context.Context, id string) (f erase.Forgetting, err error) {
@@ -149,14 +150,14 @@ func (o *Operator) ForgetCustomer(ctx context.Context, in *adminv1.ForgetCustome
 	return o.forget(ctx, in, erase.BeginForgetting)
 }
 
-// ContinueForgetting does the next part of erasing a customer and returns its progress or, when it is finished, the receipt.
-// For a finished erasure it tries again to empty SQLite's log if that is left. It refuses with customer_not_found.
+// ContinueForgetting does the next part of erasing a customer and returns its progress or, when it is finished, the receipt. If
+// only SQLite's log still has old pages, it tries again to empty the log. It refuses with customer_not_found.
 func (o *Operator) ContinueForgetting(ctx context.Context, in *adminv1.ContinueForgettingRequest) (*adminv1.Forgetting, error) {
 	return o.forget(ctx, in, erase.Step)
 }
 
 // Forget erases a customer's personal data and calls report after each part. If it is abandoned half-way, a worker continues.
-// If only SQLite's log is left, it tries once more to empty that. It refuses as ForgetCustomer does.
+// It refuses as ForgetCustomer does.
 func Forget(ctx context.Context, o API, id string, report func(*adminv1.Forgetting)) (*adminv1.Forgetting, error) {
 	job, err := o.ForgetCustomer(ctx, &adminv1.ForgetCustomerRequest{Id: id})
 	for again := job.GetLogWaitsFor() != ""; err == nil && (again || job.GetFinishedAt() == nil); again = false {

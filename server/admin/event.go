@@ -24,8 +24,8 @@ func eventMessage(row *ent.Event) *adminv1.Event {
 	}
 }
 
-// ListEvents returns a page of the events of a store that match, with their payloads. It refuses with
-// store_not_found or validation_failed.
+// ListEvents returns a page of a store's matching events, with their payloads. It refuses with store_not_found or
+// validation_failed.
 func (o *Operator) ListEvents(ctx context.Context, in *adminv1.ListEventsRequest) (*adminv1.ListEventsResponse, error) {
 	var refused problems
 	p := refused.page(in.PageSize, in.GetPageToken())
@@ -90,8 +90,8 @@ func (o *Operator) PayloadsOf(ctx context.Context, ids []string) (map[string]str
 	return payloads, nil
 }
 
-// DeliveriesOf returns the newest deliveries of up to 25 of the store's events, given by their ids, newest first. The context
-// must have the store (In).
+// DeliveriesOf returns, by event id, the newest deliveries of up to 25 of the store's events, newest first. The context must
+// have the store (In).
 func (o *Operator) DeliveriesOf(ctx context.Context, events []string) (map[string][]*adminv1.Delivery, error) {
 	t, err := tenant.StoreOf(ctx)
 	if err != nil {

@@ -31,10 +31,9 @@ func (o *Operator) ExportStore(ctx context.Context, in *adminv1.ExportStoreReque
 	return o.Export(ctx, in, stream.Send)
 }
 
-// Export calls pass with everything that a store has as of one instant, a page at a time; an answer is valid until pass
-// returns. It refuses with store_not_found, or with unavailable while too many exports run. An export with secrets is also
-// refused as mayHaveSecrets does, and with secret_key_missing if a secret cannot be decrypted. An error of pass ends the
-// export.
+// Export passes all rows of a store as of one instant to pass, a page at a time; a page is valid until pass returns. It refuses
+// with store_not_found, or with unavailable while too many exports run. With secrets it also refuses as mayHaveSecrets does,
+// and with secret_key_missing if a secret cannot be decrypted. An error of pass ends the export.
 func (o *Operator) Export(ctx context.Context, in *adminv1.ExportStoreRequest,
 	pass func(*adminv1.ExportStoreResponse) error) error {
 	if in.GetWithSecrets() {
@@ -65,12 +64,12 @@ func (o *Operator) Export(ctx context.Context, in *adminv1.ExportStoreRequest,
 		if err != nil {
 			return fmt.Errorf("export the store: %w", err)
 		}
-		// If the store's rows are on another machine, that machine takes its snapshot at its first statement. So run a
-		// statement before the answers.
+		// Take the snapshot before the first page: if the store's rows are on another machine, that machine takes its snapshot
+		// only at its first statement.
 		if _, err := tx.Product.Query().Where(product.StoreID(t.ID)).Exist(ctx); err != nil {
 			return fmt.Errorf("export the store: %w", err)
 		}
-		// The snapshot is older than this read. So if the deletion has not begun now, the snapshot has all rows.
+		// If the store's deletion has not begun by now, it had not begun at the earlier snapshot, so the snapshot has all rows.
 		whole, err := o.db.Client().Store.Query().Where(store.ID(t.ID), store.DeletionBeganAtIsNil()).Exist(ctx)
 		switch {
 		case err != nil:

@@ -81,8 +81,8 @@ func (k kind) owner(id uuid.UUID) predicate.Store {
 	return func(stores *sql.Selector) { stores.Where(sql.In(stores.C(store.FieldID), owner)) }
 }
 
-// inOwner is inNamed for the store with this name. Without a name it takes the store that owns the row with this id; no other
-// look-up works without a store.
+// inOwner is inNamed for the store with this name or, without a name, for the store that owns the row with this id. Only an id
+// finds a row without a store.
 func (o *Operator) inOwner(ctx context.Context, of kind, store, id string) (context.Context, error) {
 	ctx, err := o.inNamed(ctx, store)
 	if err != nil {
@@ -130,10 +130,9 @@ type named interface {
 	GetName() string
 }
 
-// find returns the id of the row that a person's text identifies, and a context for the store that the request names; an id
-// needs no store. It first reads the text as an id. Otherwise it takes the only row with the text in the column that by
-// returns, if by is given, and then the only row whose id begins or ends with the text. It refuses with store_not_found or as
-// the kind does.
+// find returns the id of the row that a person's text identifies, and a context for the request's store. A text that is an id
+// needs no store. For another text it looks for the only row with by's value in by's column, if by is given, and then for the
+// only row whose id begins or ends with the text. It refuses with store_not_found or as the kind does.
 func (o *Operator) find(ctx context.Context, of kind, in named, by func(tenant.Store) (column, value string)) (context.Context,
 	string, error) {
 	name := in.GetName()
@@ -156,8 +155,8 @@ func (o *Operator) find(ctx context.Context, of kind, in named, by func(tenant.S
 	return ctx, id, err
 }
 
-// findID returns the id of the only row of a store that has a value in a column, if a column is given, or whose id begins or
-// ends with a name.
+// findID returns the id of the only row of a store that has the value in the column. If there is none or no column is given, it
+// looks for the only row whose id begins or ends with the name.
 func (k kind) findID(ctx context.Context, q db.Querier, t tenant.Store, name, column, value string) (id string, err error) {
 	var found []string
 	if column != "" && validate.Storable(name) {
@@ -201,9 +200,9 @@ var partOfID = regexp.MustCompile(`^[0-9a-f-]{8,35}$`)
 const maxAmbiguous = 5
 
 // NamesOf maps ids of the store's resources to their names: an order's reference, a title, a name, a webhook's URL, the e-mail
-// or phone of a customer without a name. wanted lists ids by kind, as the activity journal calls kinds. Each kind costs one
-// look-up by primary keys. A deleted resource is absent, but gone has the URLs with which deleted webhooks were registered. The
-// context must have the store (In).
+// or phone of a customer without a name. wanted lists ids by kind; the kinds have their names in the activity journal. A
+// deleted resource is absent, but gone has the URLs with which deleted webhooks were registered. The context must have the
+// store (In).
 func (o *Operator) NamesOf(ctx context.Context, wanted map[string][]string) (names, gone map[string]string, err error) {
 	t, err := tenant.StoreOf(ctx)
 	if err != nil {
@@ -239,8 +238,8 @@ func (o *Operator) NamesOf(ctx context.Context, wanted map[string][]string) (nam
 // registrationDelay is the longest time from the time in a webhook's id to its registration in the journal.
 const registrationDelay = time.Minute
 
-// registeredURL returns the URL with which a webhook was registered, from the journal, which it searches by time. It is empty
-// if there is no entry.
+// registeredURL returns the URL with which a webhook was registered, from the activity journal's entry of that time. It is
+// empty if there is no such entry.
 func (o *Operator) registeredURL(ctx context.Context, t tenant.Store, webhook uuid.UUID) (string, error) {
 	made := id.Time(webhook)
 	row, err := o.db.Client().ActivityEntry.Query().Where(

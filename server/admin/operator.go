@@ -3,9 +3,9 @@
 // server/admin/rpc serves them on the operator's listener, and its client calls them there.
 //
 // Requests name a store by its slug or id, everything else by its id (Find… methods also accept a store's slugs, references,
-// codes, e-mails, phones and parts of ids). The operator works in the store that a request names, or without a name in the
-// store that owns the id. The actor is the operator or a member (As). If the context already has a store, as a signed-in
-// member's has, the operator finds only that store's rows.
+// codes, e-mails, phones and parts of ids). The operator works in the store that a request names or, if it names none, in the
+// store of the row with the request's id. The actor is the operator or a member (As). If the context already has a store, as a
+// signed-in member's has, the operator finds only that store's rows.
 //
 // Every method refuses with an *apierr.Refusal; any other error is a failure of the service.
 package admin
@@ -112,8 +112,8 @@ func WithoutToken(ctx context.Context) context.Context {
 	return context.WithValue(ctx, tokenlessKey{}, true)
 }
 
-// mayHaveSecrets allows only the operator; it refuses others with origin_refused: callers over the network who have sent no
-// token, and members of a store, for whom the dashboard or a platform calls.
+// mayHaveSecrets allows only the operator. It refuses with origin_refused members of a store, and callers over the network
+// without a token.
 func mayHaveSecrets(ctx context.Context) error {
 	_, _, within := tenant.From(ctx)
 	switch {
@@ -134,10 +134,10 @@ func actorOf(ctx context.Context) tenant.Actor {
 	return operator
 }
 
-// In returns a context in which the rules work on the store with this slug or id, under the operator's name or that of a member
-// (As). A context that has a store already keeps it; name may then be empty. It refuses with store_not_found. It refuses with
-// store_being_deleted once the deletion of the store's rows has begun, because a list or an export would lack them, and rows
-// that are added would outlive the store.
+// In returns a context for the store with this slug or id; the actor is the operator or the member of As. If the context
+// already has a store, it keeps that store, and name may be empty. It refuses with store_not_found. Once the deletion of the
+// store's rows has begun it refuses with store_being_deleted, because lists would lack rows, and new rows would outlive the
+// store.
 func (o *Operator) In(ctx context.Context, name string) (context.Context, error) {
 	ctx, t, err := o.inExisting(ctx, name)
 	switch {
@@ -168,7 +168,7 @@ func noStore(name string) error {
 	return apierr.New(apierr.StoreNotFound, "There is no store "+name+".")
 }
 
-// Notices names the platform in place of a store, for its notices. No slug contains an @.
+// Notices is a store name that stands for the platform, to list its notices. No store's slug contains an @.
 const Notices = "@notices"
 
 // platform is the store of the notices.
@@ -190,7 +190,8 @@ func (o *Operator) inNamed(ctx context.Context, name string) (context.Context, e
 	return o.inReadable(ctx, name)
 }
 
-// check returns a refusal if a field was refused; refused may be nil. Otherwise it is inReadable, and also returns the store.
+// check returns the refusal of refused, which may be nil, if a field was refused. Otherwise it does what inReadable does, and
+// also returns the store.
 func (o *Operator) check(ctx context.Context, refused *problems, name string) (context.Context, tenant.Store, error) {
 	if refused != nil && refused.Any() {
 		return nil, tenant.Store{}, refused.Err()
@@ -218,8 +219,8 @@ type rowRequest interface {
 	GetStore() string
 }
 
-// inRow calls a method of the rules in the store that a request names, or without a name in the store that owns the row with
-// its id.
+// inRow calls a method with the context of the store that a request names or, if it names none, of the store of the request's
+// row.
 func inRow[In, Out any](ctx context.Context, o *Operator, of kind, row rowRequest, in In,
 	method func(context.Context, In) (Out, error)) (out Out, err error) {
 	if ctx, err = o.inOwner(ctx, of, row.GetStore(), row.GetId()); err != nil {
@@ -228,7 +229,7 @@ func inRow[In, Out any](ctx context.Context, o *Operator, of kind, row rowReques
 	return method(ctx, in)
 }
 
-// byID is inRow for a method that takes the id. It returns the message for the method's result.
+// byID is inRow for a method that takes only the id. It converts the method's result to a message.
 func byID[Row, Message any](ctx context.Context, o *Operator, of kind, in rowRequest,
 	method func(context.Context, string) (Row, error), message func(Row) Message) (out Message, err error) {
 	row, err := inRow(ctx, o, of, in, in.GetId(), method)

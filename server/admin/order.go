@@ -13,8 +13,8 @@ import (
 	"go.storefront.example/server/shop"
 )
 
-// CreateOrder creates a PENDING order of a store. With an idempotency key, it and the methods that change an order's status run
-// once for the key. It refuses with store_not_found and as shop.RecordOrder does.
+// CreateOrder creates a PENDING order of a store. If a request has an idempotency key, this method and those that change an
+// order's status run once for that key. It refuses with store_not_found and as shop.RecordOrder does.
 func (o *Operator) CreateOrder(ctx context.Context, in *adminv1.CreateOrderRequest) (*storefrontv1.Order, error) {
 	d := shop.OrderDraft{
 		CustomerID: in.GetCustomerId(), Buyer: shop.Buyer{Name: in.GetName(), Email: in.Email, Phone: in.Phone},
@@ -80,8 +80,8 @@ type orderMove interface {
 	GetIdempotencyKey() string
 }
 
-// move changes the status of an order, which a request names by its id, or by its name in a store; the transaction looks up the
-// name.
+// move changes the status of an order. The request has the order's id, or a store and a name, which move looks up in the same
+// transaction.
 func (o *Operator) move(ctx context.Context, in orderMove, to order.Status) (*storefrontv1.Order, error) {
 	ctx = shop.WithIdempotencyKey(ctx, in.GetIdempotencyKey())
 	if in.GetName() == "" {

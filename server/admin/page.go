@@ -19,7 +19,7 @@ const (
 	MaxPageSize = 1000
 )
 
-// page is the part of a list, newest first, that a request names: at most size items after the item with this time and id.
+// page is the part of a list that a request asks for: at most size items, newest first, after the item with this time and id.
 // Without an id it is the first page.
 type page struct {
 	size int
@@ -64,7 +64,7 @@ func (refused *problems) timeOf(name string, at *timestamppb.Timestamp) time.Tim
 	return at.AsTime()
 }
 
-// older restricts a query to the items after the previous page. Its table has created_at and id.
+// older restricts a query to the items after the previous page. The query's table must have the columns created_at and id.
 func (p page) older(s *sql.Selector) {
 	if p.id != uuid.Nil {
 		s.Where(sql.CompositeLT([]string{s.C("created_at"), s.C("id")}, p.at, p.id))
@@ -74,8 +74,8 @@ func (p page) older(s *sql.Selector) {
 // newest orders a query newest first.
 func newest(s *sql.Selector) { s.OrderBy(sql.Desc(s.C("created_at")), sql.Desc(s.C("id"))) }
 
-// rows restricts a query to the page: the items after the previous page, in order, and one more than the page has, to see
-// whether there is a next page.
+// rows restricts a query to the page's items, in order. It asks for one item more than the page has, to see whether there is a
+// next page.
 func (p page) rows(s *sql.Selector) {
 	p.older(s)
 	newest(s)

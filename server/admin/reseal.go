@@ -26,8 +26,8 @@ const resealPasses = 3
 type Resealed struct {
 	// Webhooks is the number of webhooks, and Done the number of resealed secrets.
 	Webhooks, Done int
-	// Left is how many secrets are still sealed under an older key. Unknown lists the ids of such keys that the keyring lacks,
-	// sorted.
+	// Left is how many secrets are still sealed under an older key. Unknown lists, sorted, the ids of these keys that are not
+	// in the keyring.
 	Left    int
 	Unknown []string
 }
@@ -36,9 +36,9 @@ type Resealed struct {
 // ordered by id. It writes no journal entry, because secrets and webhooks stay the same. It calls report after each batch and
 // at the end of each pass.
 //
-// It may run while workers deliver and members rotate secrets, because it changes a row only if the row still has the secret
-// that it opened, and writes secret and key id together. If it is interrupted, a second run continues with the rest. It leaves
-// and counts secrets whose key the keyring lacks. It fails with seal.ErrTampered.
+// It may run while workers deliver and members rotate secrets, because it changes a row only if the row's secret is still the
+// one that it opened. If it is interrupted, a second run continues with the rest. It skips and counts secrets whose key is not
+// in the keyring. It fails with seal.ErrTampered.
 func ResealSecrets(ctx context.Context, d *db.DB, secrets *seal.Keyring, report func(Resealed)) (so Resealed, err error) {
 	older := webhook.SecretKeyNEQ(secrets.Current())
 	for range resealPasses {

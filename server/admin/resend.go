@@ -30,8 +30,9 @@ func progress(r queue.Resend) *adminv1.Resend {
 	return m
 }
 
-// StartResend creates a job that sends a webhook every event since a time that has not succeeded there. ContinueResend runs it;
-// if nobody calls that for a while, a worker does. It refuses with validation_failed, webhook_not_found or webhook_disabled.
+// StartResend creates a job that sends a webhook every event since a time, except events that were already delivered to it.
+// ContinueResend runs it; if nobody calls that for a while, a worker does. It refuses with validation_failed, webhook_not_found
+// or webhook_disabled.
 func (o *Operator) StartResend(ctx context.Context, in *adminv1.StartResendRequest) (*adminv1.Resend, error) {
 	var refused problems
 	if in.GetSince().CheckValid() != nil {

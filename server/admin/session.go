@@ -43,8 +43,8 @@ func linkOf(row *ent.SignInLink, slug string) *adminv1.Session {
 	}
 }
 
-// ListSessions returns a page of the sessions that have not ended and the links that still work, of one
-// store or, without a name, of all. It refuses with store_not_found or validation_failed.
+// ListSessions returns a page of running sessions and usable links, of one store or, if no store is named, of all stores. It
+// refuses with store_not_found or validation_failed.
 func (o *Operator) ListSessions(ctx context.Context, in *adminv1.ListSessionsRequest) (*adminv1.ListSessionsResponse, error) {
 	var refused problems
 	p := refused.page(in.PageSize, in.GetPageToken())
@@ -107,8 +107,8 @@ func (o *Operator) slugs(ctx context.Context, sessions []*ent.Session, links []*
 	return slugs, nil
 }
 
-// RevokeSession ends a session on every server from its next request on, or an unused link. If the link has been used
-// meanwhile, it ends the link's session, which has the same id. If the session has ended, nothing changes. It refuses with
+// RevokeSession ends a session or an unused link; every server refuses the session's next request. If the link has been used
+// meanwhile, it ends the link's session, which has the same id. A session that has ended stays as it is. It refuses with
 // session_not_found.
 func (o *Operator) RevokeSession(ctx context.Context, in *adminv1.RevokeSessionRequest) (*adminv1.Session, error) {
 	ctx, err := o.inOwner(ctx, sessionKind, in.GetStore(), in.GetId())
@@ -160,8 +160,8 @@ func readSession(ctx context.Context, tx *ent.Tx, t tenant.Store, id uuid.UUID) 
 	return linkOf(link, t.Slug), nil
 }
 
-// RevokeSessions ends all sessions and unused links of a store or, with a member's name, of that member. It takes effect on
-// every server from the next request on. It refuses with store_not_found or validation_failed.
+// RevokeSessions ends all sessions and unused links of a store or, with a member's name, of that member. Every server refuses
+// their next requests. It refuses with store_not_found or validation_failed.
 func (o *Operator) RevokeSessions(ctx context.Context, in *adminv1.RevokeSessionsRequest) (*adminv1.RevokeSessionsResponse,
 	error) {
 	ctx, err := o.In(ctx, in.GetStore())

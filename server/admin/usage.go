@@ -9,7 +9,7 @@ import (
 	"go.storefront.example/server/validate"
 )
 
-// Tallies returns the successes and failures since a time of the store's API keys or webhooks with these ids, oldest period
+// Tallies returns, for the store's API keys or webhooks with these ids, the successes and failures since a time, oldest period
 // first. The context must have the store (In).
 func (o *Operator) Tallies(ctx context.Context, ids []string, since time.Time) (map[string][]usage.Tally, error) {
 	t, err := tenant.StoreOf(ctx)

@@ -29,8 +29,8 @@ const (
 	MaxWatches = 100
 	// MaxStoreWatches is how many of these streams one store may have.
 	MaxStoreWatches = 10
-	// MaxWatch is how long a stream lasts. Its client then opens the next one, so that streams move to other servers and the
-	// stream of a vanished client ends.
+	// MaxWatch is how long a stream lasts; the client then opens another. The limit moves streams to new servers, and ends
+	// streams of vanished clients.
 	MaxWatch = 10 * time.Minute
 	// WatchBeat is how often a stream without events sends an answer.
 	WatchBeat = 15 * time.Second
@@ -40,8 +40,8 @@ const (
 	watchPoll = 500 * time.Millisecond
 	watchGap  = 100 * time.Millisecond
 	// watchOverlap is how far back each read goes. An event gets its time shortly before its commit, so an event with an
-	// earlier time may be committed after one with a later time. The timeout of statements bounds that delay, at 10 seconds by
-	// default; the rest allows for servers whose clocks differ.
+	// earlier time may be committed after one with a later time. The statement timeout, by default 10 seconds, bounds the time
+	// between the two; the other seconds allow for servers whose clocks differ.
 	watchOverlap = 30 * time.Second
 	// watchTimeout bounds one statement.
 	watchTimeout = 10 * time.Second
@@ -86,8 +86,8 @@ func (w *watches) close(store uuid.UUID) {
 	}
 }
 
-// WatchEvents streams the events of a store as they are committed. It only reads the table of events, and between two reads it
-// holds no connection to the database. It returns nil when the context ends. It refuses with store_not_found,
+// WatchEvents streams the events of a store as they are committed. It reads the table of events again and again, and holds no
+// database connection between two reads. It returns nil when the context ends. It refuses with store_not_found,
 // validation_failed, or unavailable while too many streams are open.
 func (o *Operator) WatchEvents(ctx context.Context, in *adminv1.WatchEventsRequest,
 	stream *connect.ServerStream[adminv1.WatchEventsResponse]) error {
@@ -129,10 +129,11 @@ type watch struct {
 	store uuid.UUID
 	types []string
 	send  func(*adminv1.WatchEventsResponse) error
-	// from is the time that the client has sent, or the beginning of the stream. No answer has an earlier position.
+	// from is the time from which the client wants events, or else the beginning of the stream. No answer has an earlier
+	// position.
 	from time.Time
-	// floor is the earliest time that is read: from, or watchOverlap before the beginning of a stream that begins now, so that
-	// it finds events that are just being committed.
+	// floor is the earliest time that is read: from, if the client has sent it. Otherwise it is watchOverlap before the
+	// stream's beginning, to find events that are just being committed.
 	floor time.Time
 	// next is where the next read begins.
 	next time.Time
@@ -232,7 +233,7 @@ func inTime[Found any](ctx context.Context, find func(context.Context) ([]Found,
 	return found, nil
 }
 
-// pass sends the events with these ids that the client subscribed to. A read at now found the ids.
+// pass sends those of the events with these ids whose types the client wants. now is the time of the read that found the ids.
 func (w *watch) pass(ctx context.Context, ids []uuid.UUID, now time.Time) error {
 	for chunk := range slices.Chunk(ids, watchChunk) {
 		query := w.query(ctx, event.IDIn(chunk...), event.PayloadNEQ([]byte(hook.Forgotten)))

@@ -92,7 +92,8 @@ func (o *Operator) DeleteWebhook(ctx context.Context, in *adminv1.DeleteWebhookR
 	return byID(ctx, o, webhookKind, in, o.webhooks.DeleteWebhook, o.webhook)
 }
 
-// RotateSecret gives a webhook a new signing secret. Only this answer has it. It refuses as webhooks.RotateSecret does.
+// RotateSecret gives a webhook a new signing secret. Only this answer contains the secret. It refuses as webhooks.RotateSecret
+// does.
 func (o *Operator) RotateSecret(ctx context.Context, in *adminv1.RotateSecretRequest) (*adminv1.RotateSecretResponse, error) {
 	return byID(shop.WithIdempotencyKey(ctx, in.GetIdempotencyKey()), o, webhookKind, in, o.webhooks.RotateSecret,
 		func(made webhooks.SecretWebhook) *adminv1.RotateSecretResponse {

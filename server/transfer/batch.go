@@ -16,7 +16,7 @@ import (
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 )
 
-// OtherStoresID is why an id is refused. The caller, who reads the file, adds the column's name.
+// OtherStoresID is the message for an id that a row of another store has. The caller puts the column's name before it.
 const OtherStoresID = "belongs to another store"
 
 // identity is a field whose value only one row of a kind may have, spelled as rows store it.
@@ -40,7 +40,7 @@ type batch[R any] struct {
 	exported bool
 	refusedRows
 	rows []row[R]
-	// fresh are the new rows. changed has the places of rows whose object in the store was changed. held maps unique values to
+	// fresh are the new rows. changed has the indexes of rows that changed an object of the store. held maps unique values to
 	// the ids of the store's rows that have them.
 	fresh   []row[R]
 	changed []int
@@ -143,8 +143,8 @@ func update[R any, T comparable](b *batch[R], there []row[R], locked []T, idOf f
 	return nil
 }
 
-// The values that a batch looks up are one JSON argument of a statement, so that the statement's text is the same for each
-// batch. With an argument for each value, parsing the statement takes longer than looking up the values.
+// A statement takes all values that a batch looks up as one JSON argument, so its text is the same for each batch. With one
+// argument for each value, parsing the statement would take longer than the look-up.
 
 // tableOf returns the SQL of a table whose column v has the values of a JSON argument.
 func (b *batch[R]) tableOf(sqlType, argument string) string {
@@ -200,8 +200,8 @@ func (b *batch[R]) hold(ctx context.Context, tx *ent.Tx, table, column string, n
 		return nil
 	}
 	values, row := b.tableOf("text", "$1"), table+" WHERE store_id = $2 AND "+column+" = v"
-	// A look-up for each value, because with a single condition for all values PostgreSQL would read all rows of the store
-	// while it has no statistics of a growing table.
+	// The statement looks up each value by itself. With one condition for all values, PostgreSQL would read all rows of the
+	// store, because it has no statistics yet of a table that grows.
 	query := "SELECT v, id FROM " + values + " t CROSS JOIN " + db.ByDialect(b.db, "LATERAL (SELECT id FROM "+row+" LIMIT 1) r", row)
 	for r := range db.Rows(ctx, tx, query, listOf(names), b.t.ID) {
 		var name string

@@ -17,8 +17,8 @@ import (
 	"go.storefront.example/server/validate"
 )
 
-// lockBuyers locks the rows of the orders' customers. It plans which customers to create, and which to complete of those that
-// it found by e-mail or phone.
+// lockBuyers locks the rows of the orders' customers. It also decides which customers to create, and which missing fields the
+// found customers get.
 func (b *orders) lockBuyers(ctx context.Context, tx *ent.Tx) error {
 	var ids []uuid.UUID
 	rows := make([]row[ent.Customer], len(b.fresh))
@@ -123,10 +123,10 @@ func (b *orders) lockLinks(ctx context.Context, tx *ent.Tx) error {
 	return nil
 }
 
-// count counts the orders of each customer: their number in any status, and the sum of the PAID ones. It counts the rows while
-// the customers are locked, because the counter of an imported customer may already include orders. To the counters of payment
-// links it adds the batch's payments, as paying the orders would: these orders are new to the store or were not paid before, so
-// none is counted twice.
+// count counts the orders of each customer: their number in any status, and the sum of the PAID ones. It counts the rows
+// instead of adding to the customer's counter, because an imported customer's counter may already include these orders. The
+// customers are locked meanwhile. For payment links it adds the batch's payments to the counters. Each of these orders is new
+// or was not paid before, so no payment is counted twice.
 //
 // It refuses the first row that takes a customer's totalPaid or a link's paidAmount beyond validate.MaxAmount.
 func (b *orders) count(ctx context.Context, tx *ent.Tx) error {
@@ -193,7 +193,7 @@ func (b *orders) refusePast(index int, total string) {
 	b.refuse(index, "amount", fmt.Sprintf("takes the %s past %d", total, int64(validate.MaxAmount)))
 }
 
-// countThere sets, for each of these customers, the number of the orders in the store and the sum of the PAID ones in counts.
+// countThere sets OrdersCount and TotalPaid of these customers in counts, from the orders that the store already has.
 func (b *orders) countThere(ctx context.Context, tx *ent.Tx, ids []uuid.UUID, counts map[uuid.UUID]*ent.Customer) error {
 	const sums = "count(*) AS orders, coalesce(sum(CASE WHEN status = 'PAID' THEN amount END), 0) AS paid FROM orders " +
 		"WHERE store_id = $1 AND customer_id "

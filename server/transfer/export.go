@@ -44,8 +44,8 @@ type Messages struct {
 	Secret func(*ent.Webhook) (string, error)
 }
 
-// Export calls pass with everything that the transaction sees of a store, a page at a time. pass must not keep its argument, which
-// is reused. A payment link that expires at the time at or before is exported as expired. An error of pass ends the export.
+// Export passes all rows of a store that the transaction sees to pass, a page at a time. pass must not keep its argument,
+// because Export reuses it. A payment link counts as expired if it expires no later than at. An error of pass ends the export.
 func Export(ctx context.Context, d *db.DB, tx *ent.Tx, row *ent.Store, at time.Time, messages Messages,
 	pass func(*adminv1.ExportStoreResponse) error) error {
 	t := shop.TenantOf(row)
@@ -110,7 +110,7 @@ type export struct {
 	lines []byte
 }
 
-// add adds a row. members are appended to those of its message.
+// add adds a row: the message's JSON with these further members at its end.
 func (e *export) add(m proto.Message, members ...string) error {
 	e.lines = bytes.TrimSuffix(apijson.Append(e.lines, m), []byte("}"))
 	e.lines = append(append(e.lines, strings.Join(members, "")...), "}\n"...)

@@ -14,8 +14,8 @@ import (
 	"go.storefront.example/server/validate"
 )
 
-// problems collects everything that is wrong with a row. It checks the fields that no request of the API has, because the
-// service sets them.
+// problems collects everything that is wrong with a row. Its methods check the fields that only imports set; in the API the
+// service sets them itself.
 type problems struct {
 	validate.Problems
 	t tenant.Store

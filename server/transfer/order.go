@@ -31,7 +31,7 @@ type orders struct {
 	links     map[uuid.UUID]*ent.PaymentLink
 	// moved are the store's orders that got another status; paid are those of them that were not paid before.
 	moved, paid []row[*ent.Order]
-	// moves are the changes of status of moved. They are made once all rows are locked.
+	// moves are the status changes of the orders in moved. They are made once all rows are locked.
 	moves []orderMove
 }
 
@@ -141,7 +141,8 @@ func (b *orders) plan(ctx context.Context, tx *ent.Tx) error {
 	return nil
 }
 
-// ways are the statuses that an order in a status can get. To be refunded an order is first paid.
+// ways lists, for each status of an order in the store, the statuses to which an import may change it. A change to REFUNDED of
+// an unpaid order first pays the order.
 var ways = map[order.Status][]order.Status{
 	order.StatusPENDING: {order.StatusPAID, order.StatusFAILED, order.StatusCANCELLED, order.StatusREFUNDED},
 	order.StatusFAILED:  {order.StatusPAID, order.StatusREFUNDED},

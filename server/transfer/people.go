@@ -12,9 +12,9 @@ import (
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 )
 
-// People are the customers to whom a row may refer: those of the store, and those of earlier rows. One rule applies to both:
-// two are one customer if they share the id or the e-mail, or if they share the phone and at least one has no e-mail. It stores
-// hashes, because a file may have any number of rows.
+// People are the customers to whom a row may refer: those of the store, and those of earlier rows. Two of them are the same
+// customer if they share the id or the e-mail, or if they share the phone and at least one has no e-mail. Their fields are
+// stored as hashes to save memory, because a file may have any number of rows.
 type People struct {
 	// All has everyone, including persons who turned out to be the same customer as another.
 	All  []Person
@@ -29,7 +29,7 @@ type Person struct {
 	Row, Line              int
 	// Label names a customer of the store for a reader, and Key is the customer's id. Both are empty for a person from a row.
 	Label, Key string
-	// Into is the person's own index or, if the person turned out to be the same customer as another, the other's index.
+	// Into is the person's own index. After Join it is the index of the person who was kept.
 	Into int
 }
 
@@ -47,8 +47,8 @@ func (p Person) Stored() bool { return p.Label != "" }
 // Contact has a row's fields of its customer, spelled as rows store them, empty if missing.
 type Contact struct{ ID, Name, Email, Phone string }
 
-// CheckCustomer returns the contact in a row of customers, and its refused fields. The reader of a file calls it for a row that
-// becomes part of another one, because such a row is not sent to the Importer.
+// CheckCustomer returns the contact in a customer's row, and the row's refused fields. Use it for a row that is merged into
+// another row, because the Importer never sees such a row.
 func CheckCustomer(t tenant.Store, m *storefrontv1.Customer) (Contact, []apijson.Field) {
 	p := &problems{t: t}
 	r := (&customers{}).read(p, m)
@@ -103,8 +103,8 @@ type Match struct {
 	// Who is the index of the person, or Nobody for a new one; Field is the field that matched: id, email or phone.
 	Who   int
 	Field string
-	// ID is the index of the person with the row's id, or Nobody. If that id occurs only in a row, and the store has no such
-	// customer, Alias has the index instead.
+	// ID is the index of the person whose own id is the row's id, or Nobody. Alias is the index if the id only came with a row
+	// that matched the person in another way.
 	ID, Alias int
 	// Owner is the index of another person who has the row's phone, or Nobody.
 	Owner int
@@ -149,7 +149,7 @@ func (p *People) Add(c Contact, row, line int, label string) int {
 }
 
 // Complete fills in the name, e-mail and phone that a person lacks. With update it also replaces fields that differ from the
-// row. From then on the row's id also finds the person. It reports whether anything changes.
+// row. Afterwards Find also finds the person by the row's id. It reports whether anything changes.
 func (p *People) Complete(place int, c Contact, update bool) (changes bool) {
 	before := p.All[place]
 	p.undo = append(p.undo, func() { p.All[place] = before })

@@ -30,7 +30,7 @@ type productRow struct {
 	ent.Product
 	// statusGiven is false if the row has no status, so that DRAFT was chosen.
 	statusGiven bool
-	// made are the slugs to use if the row has none: one from the title, and one from the title and the id.
+	// made has two slugs for a row without one: from the title, and from the title and the id if the first is taken.
 	made [2]string
 }
 

@@ -131,11 +131,11 @@ type verbatim[M interface {
 }] struct {
 	batch[[]any]
 	table string
-	// columns are the columns after id and store_id that have rules. values returns a row's values for them, or nil to leave
-	// the row out.
+	// columns are the columns with rules of their own, without id and store_id. values returns a row's values of them, or nil
+	// to leave out the row.
 	columns []string
 	values  func(*problems, M) []any
-	// all are the table's columns. Those that are plain fields of the message are also read.
+	// all has all columns of the table. plain reads those that are plain fields of the message.
 	all []string
 }
 

@@ -144,7 +144,8 @@ func (b *keyRows) store(ctx context.Context, tx *ent.Tx) error {
 	return err
 }
 
-// stateTime reads the time since which a row is in a state. It must be present in that state and missing otherwise.
+// stateTime reads the time at which a row entered a state. is tells whether the row is in that state: then the time is
+// required, otherwise it must be missing.
 func (p *problems) stateTime(field string, at *timestamppb.Timestamp, is bool) *time.Time {
 	if is != (at != nil) {
 		p.Invalid(field, "must be there in the state that it is the time of, and null in others")

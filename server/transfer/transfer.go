@@ -3,9 +3,10 @@
 //
 //	batch ─► read: rules of each row ─► plan: what the store has ─► store: rows, and their number in the import's journal entry
 //
-// It keeps ids, dates, statuses, references and counters. If the store has a row's id, it leaves the row unchanged, or with
-// update changes it as a PATCH does. So importing a file again stores nothing twice and continues an import that died. It sends
-// events only if asked. Rows of an export are all rows that the store had, and its counters already count them.
+// It keeps ids, dates, statuses, references and counters. If the store already has a row's id, the store's row stays unchanged;
+// with the option update it is changed as by a PATCH. So importing a file again stores nothing twice, and continues an import
+// that died. It sends events only if asked. Rows of an export are all rows that the store had, and its counters already count
+// them.
 //
 // Export reads all rows of a store, in one transaction, in the form in which Importer.Rows takes them.
 package transfer
@@ -210,10 +211,10 @@ func load[M, R any](ctx context.Context, m *Importer, name string, messages []M,
 
 // Settings of a batch's transaction on PostgreSQL.
 const (
-	// lookingUp plans each look-up again, because a cached plan from when a table was small would read the whole table for each
-	// batch. Everything that a batch looks up has an index.
+	// lookingUp makes PostgreSQL plan each look-up anew, and by an index, which every look-up has. A plan cached while a table
+	// was small would read the whole table for each batch.
 	lookingUp = "SET LOCAL plan_cache_mode = force_custom_plan; SET LOCAL enable_seqscan = off"
-	// storing caches plans again, because otherwise the check of a foreign key would be planned for each row.
+	// storing lets PostgreSQL cache plans again, because otherwise it would plan the foreign keys' checks for each row.
 	storing = "SET LOCAL plan_cache_mode = auto"
 )
 
@@ -247,7 +248,7 @@ var complaints = map[apierr.Code]apijson.Field{
 	apierr.CustomerIdentifierRequired: {Name: "email", Message: "is required, or a phone"},
 }
 
-// refused refuses a row if the error is a refusal of the rules. It returns any other error.
+// refused refuses a row if err is a refusal, and reports whether it is. It returns any other error.
 func (r *refusedRows) refused(index int, err error) (bool, error) {
 	refusal, is := errors.AsType[*apierr.Refusal](err)
 	if !is {

@@ -45,8 +45,8 @@ func OnePostgres(t testing.TB, because string) {
 	}
 }
 
-// Unsorted returns how many of these events without a subscriber are in the outbox: on Citus all, until the relay drops them,
-// because the node that stores an event does not have the webhooks; elsewhere none.
+// Unsorted returns how many of a number of events without a subscriber are in the outbox. Elsewhere than on Citus none are. On
+// Citus all are, until the relay drops them, because the node that stores an event does not have the webhooks.
 func Unsorted(d *db.DB, events int) int {
 	if IsCitus(d) {
 		return events

@@ -16,9 +16,9 @@ import (
 	"go.storefront.example/ent/shard"
 )
 
-// Shards simulates a database that is distributed by store. In a schema of its own each distributed table is split in two by
-// the hash of its store, so keys must meet the same conditions as on Citus. The tables are empty: statements are planned on
-// them and not run.
+// Shards simulates a database that is distributed by store. A separate schema has each distributed table as two partitions by
+// the hash of the store. So unique indexes must contain the store, as on Citus. The tables are empty, because statements are
+// only planned on them.
 type Shards struct {
 	t    testing.TB
 	conn *sql.Conn
@@ -40,7 +40,7 @@ func NewShards(t testing.TB, d *db.DB) *Shards {
 				"REMAINDER %[2]d)", table, n))
 		}
 	}
-	// Plan without parameter values. Then PostgreSQL omits a shard from a plan only if it would for every store.
+	// Plan without the values of parameters, so that a plan holds for every store.
 	shards.exec("SET search_path = shards, public; SET plan_cache_mode = force_generic_plan")
 	return shards
 }
@@ -53,8 +53,8 @@ func (s *Shards) exec(statement string) {
 
 var shardName = regexp.MustCompile(`_shard\d$`)
 
-// Crossed plans a statement and returns the distributed tables of which the plan reads all shards, in alphabetical order. The
-// statement does not restrict these tables to the store of a parameter.
+// Crossed plans a statement and returns, in alphabetical order, the distributed tables that the statement does not restrict to
+// one store: the plan reads all their shards.
 func (s *Shards) Crossed(statement string) []string {
 	s.t.Helper()
 	ctx := context.Background()

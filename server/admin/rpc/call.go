@@ -90,8 +90,8 @@ func (c Config) answer(x *exchange, w http.ResponseWriter, r *http.Request, next
 	return nil
 }
 
-// patientWriter sets a deadline for each part of a long answer, so that a client may read slowly but cannot stop reading: an
-// export holds a snapshot.
+// patientWriter sets a deadline for each part of a long answer. A client may read slowly, but may not stop reading, because an
+// export keeps a snapshot of the database open.
 type patientWriter struct {
 	http.ResponseWriter
 	control *http.ResponseController
@@ -175,8 +175,8 @@ func (i interceptor) WrapStreamingHandler(next connect.StreamingHandlerFunc) con
 	}
 }
 
-// word is deferred. It converts a handler's error or panic to an error of the typed protocols; an error of Connect or of
-// reflection stays as it is.
+// word converts a handler's error or panic to an error for Connect and gRPC. It must be deferred. An error that package connect
+// or reflection made stays as it is.
 func (c Config) word(ctx context.Context, err *error) {
 	if v := recover(); v != nil {
 		*err = apierr.Panic(v)
@@ -193,7 +193,7 @@ func (c Config) refuse(ctx context.Context, x *exchange, err error) *connect.Err
 	return x.Refusal.Connect(x.Request.ID.String(), c.Now())
 }
 
-// log writes the call's line. The member's name is the only text of the client in it.
+// log writes the call's log line. The only text in it that the client chose is the member's name.
 func (c Config) log(x *exchange, r *http.Request) {
 	var more []slog.Attr
 	if x.member != "" {

@@ -180,8 +180,8 @@ func (c *Client) Now(ctx context.Context) (time.Time, error) {
 	return now, nil
 }
 
-// refusalOf converts the error of a call. It returns the refusal that the server sent; the refusal that the server would send,
-// for a message that was too large to send; or an error that describes what is wrong with the server at this address.
+// refusalOf converts the error of a call to the refusal that the server sent. If the message was too large to send, it returns
+// the refusal that the server would send. Otherwise it describes what is wrong with the server at this address.
 func refusalOf(address string, err error) error {
 	refused, requestID := apierr.FromConnect(err)
 	switch {
@@ -195,7 +195,8 @@ func refusalOf(address string, err error) error {
 	return refused
 }
 
-// Unanswered explains why a connection to an operator's listener could not be made. It returns nil for any other error.
+// Unanswered returns an explanation if err says that no connection to an operator's listener could be made, and nil for any
+// other error.
 func Unanswered(address string, err error) error {
 	dial, ok := errors.AsType[*net.OpError](err)
 	if !ok || dial.Op != "dial" {

@@ -39,8 +39,7 @@ type Gate struct {
 	tokens [][sha256.Size]byte
 }
 
-// NewGate returns a gate that admits a token and, while that replaces an older one, also the older one. An empty older token
-// means none.
+// NewGate returns a gate that admits requests with the token and, unless older is empty, with the older token that it replaces.
 func NewGate(token, older string) *Gate {
 	g := &Gate{tokens: [][sha256.Size]byte{sha256.Sum256([]byte(token))}}
 	if older != "" {
@@ -50,8 +49,8 @@ func NewGate(token, older string) *Gate {
 }
 
 // NewLocalGate returns a gate that admits programs on this machine without a token, for a listener on a loopback address. It
-// refuses pages in a browser on this machine: pages of another origin by the headers that browsers send, and pages whose name
-// was made to resolve to this machine by that name.
+// refuses requests of web pages in a browser on this machine. It recognises pages of another origin by the browser's headers,
+// and pages that use DNS rebinding by the Host header.
 func NewLocalGate() *Gate { return &Gate{} }
 
 func (g *Gate) isLocal() bool { return len(g.tokens) == 0 }
