@@ -52,7 +52,7 @@ var (
 		claim:      claimPostgres,
 		array:      func(ids []uuid.UUID) string { return "{" + strings.Join(texts(ids), ",") + "}" },
 	}
-	// For a Citus cluster.
+	// For a database distributed over several machines.
 	distributed = &dialect{
 		statements: db.Statements(postgresSQL, sharedSQL, distributedSQL),
 		dropsLater: true,
