@@ -30,7 +30,8 @@ type entry struct {
 	*adminv1.ActivityEntry
 	// Who is the kind of actor, and What the action in words.
 	Who, What string
-	// Kind is the kind of resource in words, Name its human-readable name, and To the page about it. Name and To may be empty.
+	// Kind is the kind of resource in words, Name the resource's human-readable name, and To the address of its page. Name and
+	// To may be empty.
 	Kind, Name, To string
 	Changes        []change
 }

@@ -10,8 +10,8 @@ import (
 // chart is a drawing over time with its title, axes and numbers.
 type chart struct {
 	Title, Summary string
-	// Top is the value at the top of the vertical axis, and Times are the labels of the other axis; both are empty without
-	// data. Most describes the highest bar for readers who do not see it.
+	// Top is the label at the top of the vertical axis, and Times are the labels of the horizontal axis; both are empty without
+	// data. Most describes the highest bar for readers who cannot see the chart.
 	Top, Most string
 	Times     []string
 	Bars      []bar

@@ -5,13 +5,12 @@
 //	sign-in link ──► page with one button ──► session cookie, 12 hours ──► the store's pages
 //	   (the button consumes it, not the page: previews of links fetch pages)
 //
-// The link's scheme decides which cookie its session has. With https it is one that browsers send only over HTTPS and only to
-// this host, and only that cookie opens the session. The scheme of the request decides nothing, because a proxy may change it.
+// The link's scheme decides which cookie its session has. A session of an https link is opened only by a cookie that browsers
+// send only over HTTPS and only to this host. The scheme of a request decides nothing, because a proxy may change it.
 //
-// A member is signed in to one store, and every id in an address is looked up within that store by the rules that hold for the
-// API. It refuses requests without a session, and changes whose form lacks the session's token or comes from a page of another
-// site. It may not be shown in a frame, except on FrameAncestors. Only the page that answers a key's or a secret's creation
-// shows it.
+// A member is signed in to one store, and ids in addresses are looked up only within that store. The dashboard refuses requests
+// without a session, and forms that lack the session's token or come from a page of another site. Only pages of FrameAncestors
+// may show it in a frame. A key or a secret is shown only by the page that answers its creation.
 //
 // Every page reads and every form works without JavaScript.
 package dashboard
@@ -130,9 +129,9 @@ func (d *dashboard) protect(h http.Header) {
 	h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "+
 		"connect-src 'self'; form-action 'self'; frame-ancestors "+ancestors+"; base-uri 'none'")
 	h.Set("X-Content-Type-Options", "nosniff")
-	// The address of a page may contain a sign-in link's token, so browsers send only its origin to others. no-referrer would
-	// take the page's origin from its forms as well (Fetch standard, "append a request Origin header"), which shows where forms
-	// come from in browsers that send no Sec-Fetch-Site.
+	// A page's address may contain a sign-in link's token, so browsers may tell other sites only its origin. no-referrer would
+	// also empty the Origin header of the page's own forms (Fetch standard, "append a request Origin header"). Browsers that
+	// send no Sec-Fetch-Site show only by that header where a form comes from.
 	h.Set("Referrer-Policy", "strict-origin")
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")

@@ -152,8 +152,8 @@ func (d *dashboard) delivery(v *visit) error {
 	return d.page(v, page)
 }
 
-// headersOf returns the headers of an attempt (specification, Delivery). The signature is not stored, because whoever has the
-// secret can compute it from the time and the payload.
+// headersOf returns the headers of an attempt (specification, Delivery) without the signature. That is not stored, because it
+// can be computed from the secret, the time and the payload.
 func headersOf(d *adminv1.Delivery, a *adminv1.Delivery_Attempt) []sentHeader {
 	return []sentHeader{
 		{"Content-Type", "application/json"},

@@ -33,7 +33,8 @@ var meanings = map[string]string{
 	"ping":              "Somebody pressed the test button",
 }
 
-// refusalsToOwners describe codes for owners, if the text for callers names a part of the answer, which an owner does not see.
+// refusalsToOwners describes error codes for owners where the text for callers mentions a part of the answer, because an owner
+// does not see the answer.
 var refusalsToOwners = map[apierr.Code]string{
 	apierr.ValidationFailed:  "A parameter or a field of the body is invalid.",
 	apierr.InsufficientScope: "The key lacks a scope that the request needs.",

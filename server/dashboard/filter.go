@@ -22,7 +22,7 @@ type filter struct {
 	from, until *timestamppb.Timestamp
 	// Older is the address of the next page; empty on the last page.
 	Older string
-	// LookedBackTo is the time of the oldest entry that was searched, if the search ended before it reached the oldest one.
+	// LookedBackTo is the time at which the search stopped, if it has not searched all older entries; nil if it has.
 	LookedBackTo *timestamppb.Timestamp
 }
 
@@ -70,8 +70,8 @@ func (f *filter) next(v *visit, token string) {
 	f.Older = v.r.URL.Path + "?" + older.Encode()
 }
 
-// inputTimes are the forms of a time in a form: in UTC with or without seconds, as a browser's own field sends it, and with a
-// zone, as the script sends it.
+// inputTimes are the formats of a time that a filter accepts: UTC with or without seconds, from the browser's own field, and
+// with a zone, from the script.
 var inputTimes = []string{"2006-01-02T15:04", inputTime, time.RFC3339}
 
 const inputTime = "2006-01-02T15:04:05"

@@ -23,8 +23,8 @@ func once() string {
 	return base64.RawURLEncoding.EncodeToString(random[:])
 }
 
-// onceKey returns the form's idempotency key. It makes the operator run the form once, even if the reader reloads the answer,
-// goes back to it or clicks twice.
+// onceKey returns the form's idempotency key. With it the change happens once, even if the member reloads the answer, goes back
+// to it or clicks twice.
 func onceKey(v *visit) (string, error) {
 	key := v.r.PostForm.Get("once")
 	if random, err := base64.RawURLEncoding.DecodeString(key); err != nil || len(random) != onceBytes {
@@ -33,7 +33,8 @@ func onceKey(v *visit) (string, error) {
 	return key, nil
 }
 
-// repeated is the page for a form that was sent again after it had shown a secret: what the form made, and the page about that.
+// repeated is the page for a form that was sent again after its first answer had shown a secret. Made describes what the form
+// created, and To is the address of its page.
 type repeated struct{ Made, To string }
 
 // isRepeated reports whether an error means that the form was carried out before.
@@ -70,8 +71,8 @@ func (p problems) of(name string) problem {
 // chooseOne is the error of a form without a ticked box.
 const chooseOne = "Choose at least one."
 
-// problemsOf converts a refusal that the reader can correct in the form. whole maps codes to the fields that they are about. It
-// returns every other error unchanged.
+// problemsOf converts a refusal that the reader can correct in the form to the problems of its fields. whole maps a code to the
+// one field that it is about. Any other error is returned unchanged.
 func problemsOf(err error, sent url.Values, whole map[apierr.Code]string) (problems, error) {
 	var r *apierr.Refusal
 	if !errors.As(err, &r) {
@@ -107,8 +108,8 @@ type form struct {
 	url.Values
 	Choices  []string
 	Problems problems
-	// ID is the id of what the form changes, empty if the form creates something. Was has the fields as they were when the form
-	// was opened.
+	// ID is the id of the object that the form changes; empty if it creates one. Was has the fields' values when the form was
+	// opened.
 	ID  string
 	Was url.Values
 }

@@ -126,7 +126,8 @@ func plural(n int, one, many string) string {
 	return grouped(int64(n)) + " " + many
 }
 
-// waiting is how many deliveries wait at a webhook for another attempt, and when the next is made; empty if there is none.
+// waiting says how many deliveries of a webhook wait for another attempt, and when the next attempt is due; empty if none
+// waits.
 func waiting(now time.Time, r queue.Retries) string {
 	if r.Count == 0 {
 		return ""
@@ -159,8 +160,8 @@ type state struct {
 	Live       bool
 }
 
-// stateOf returns the state of a delivery. For a pending delivery it says whether an attempt has failed, and when the next is
-// made.
+// stateOf returns the state of a delivery. For a pending delivery it also says whether an attempt has failed, and when the next
+// one is due.
 func stateOf(now time.Time, d *adminv1.Delivery) state {
 	s := state{Text: d.GetStatus().String(), Look: badge(d.GetStatus().String())}
 	if d.GetStatus() != adminv1.Delivery_pending {

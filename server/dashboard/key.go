@@ -12,7 +12,7 @@ import (
 	"go.storefront.example/server/shop"
 )
 
-// keysBody is the page of a store's keys: the active ones, and at most Most of those that were revoked or have expired.
+// keysBody is the page of a store's keys: all active keys, and at most Most revoked or expired keys.
 type keysBody struct {
 	Active, Over []*adminv1.Key
 	Limit, Most  int
@@ -103,7 +103,8 @@ type question struct {
 	Action, Back string
 }
 
-// ask shows a question on its own page, whose address is also that of the action. The script shows it in a dialog instead.
+// ask shows a question on its own page; the answer is posted to the same address. With JavaScript a dialog shows the question
+// instead.
 func (d *dashboard) ask(v *visit, title, section, about, what, back string) error {
 	return d.page(v, view{Title: title, Section: section, Template: "ask", Body: question{about, what, v.r.URL.Path, back}})
 }

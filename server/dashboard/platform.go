@@ -19,8 +19,8 @@ type Platform struct {
 	Name string
 	// Logo is the content of an SVG, PNG, JPEG or WebP file; nil means the dashboard's own.
 	Logo []byte
-	// Color is the colour of links and buttons, such as #0b6b5e; empty means the dashboard's own. It is made darker or lighter
-	// until text in it can be read.
+	// Color is the colour of links and buttons, such as #0b6b5e; empty means the dashboard's own. The dashboard darkens or
+	// lightens it until text in this colour is readable.
 	Color string
 	// SignInURL is the platform's page where a member gets a new sign-in link; empty means none.
 	SignInURL string

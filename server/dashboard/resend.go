@@ -31,8 +31,8 @@ var windows = []window{
 // resendTime bounds how long a form waits for its resend; a worker continues the rest.
 const resendTime = 5 * time.Second
 
-// resendSince sends a webhook again every event since a time that never succeeded there. The time is the given one, else the
-// chosen one.
+// resendSince sends a webhook again all events since a time, except events that were already delivered to it. The time is the
+// one that the member typed or else chose.
 func (d *dashboard) resendSince(v *visit, id string) error {
 	var job *adminv1.Resend
 	since, err := sinceOf(v.r, v.now)

@@ -13,17 +13,17 @@ import (
 	"go.storefront.example/server/limit"
 )
 
-// The names of the session's cookie. The prefix makes browsers accept it only over HTTPS and only for this host (RFC 6265bis,
-// section 4.1.3.2), so on a loopback address without TLS another name is used.
+// The names of the session's cookie. The prefix __Host- makes browsers accept the cookie only over HTTPS and only for this host
+// (RFC 6265bis, section 4.1.3.2). A loopback address without TLS uses the name without the prefix.
 const (
 	plainCookie  = "storefront_session"
 	secureCookie = "__Host-" + plainCookie
 )
 
-// cookie returns the cookie of a session, without a value. The sign-in link decided its kind, because after a proxy a request
-// does not show how the browser connected. SameSite is Lax, so that links on other sites can open a page, but forms on other
-// sites come without the cookie. In a frame of another site browsers send only a cookie without that restriction, which is
-// bound to the site around the frame (CHIPS); foreign forms are then recognised by their token and headers.
+// cookie returns the cookie of a session, without a value. secure follows from the sign-in link, because behind a proxy a
+// request does not show how the browser connected. With SameSite=Lax, links on other sites open a page, but browsers send other
+// sites' forms without the cookie. If other sites may show the dashboard in a frame, the cookie needs SameSite=None, and is
+// bound to the site around the frame (CHIPS). Foreign forms are then recognised by their token and headers.
 func (d *dashboard) cookie(secure bool) *http.Cookie {
 	if secure {
 		c := &http.Cookie{Name: secureCookie, Path: "/", Secure: true, HttpOnly: true, SameSite: http.SameSiteLaxMode}
@@ -74,8 +74,8 @@ func (d *dashboard) session(r *http.Request) (context.Context, signin.Member, st
 
 var crossOrigin = http.NewCrossOriginProtection()
 
-// isCrossOrigin reports whether a page of another site sent a request. Browsers before 2023 send no Sec-Fetch-Site, and a proxy
-// may replace the browser's Host; then the page's origin is compared with the sign-in link's.
+// isCrossOrigin reports whether a page of another site sent a request. Some browsers from before 2023 send no Sec-Fetch-Site,
+// and a proxy may replace the Host header. Then it compares the page's origin with the sign-in link's origin.
 func isCrossOrigin(r *http.Request, origin string) bool {
 	if crossOrigin.Check(r) == nil {
 		return false
@@ -83,8 +83,8 @@ func isCrossOrigin(r *http.Request, origin string) bool {
 	return r.Header.Get("Sec-Fetch-Site") != "" || origin == "" || r.Header.Get("Origin") != origin
 }
 
-// formToken returns the token that every form of a session contains. Only the session's secret yields it, which other sites do
-// not have, and the token does not reveal the secret.
+// formToken returns the token that every form of a session contains. Other sites cannot compute it, because it follows from the
+// session's secret. The token does not reveal the secret.
 func formToken(session string) string {
 	mac := hmac.New(sha256.New, []byte(session))
 	mac.Write([]byte("form"))
@@ -139,8 +139,8 @@ func (d *dashboard) linkIsOver(w http.ResponseWriter, r *http.Request) {
 	d.notify(w, r, http.StatusGone, "This link no longer works", "A sign-in link works once and for a short time. "+d.newLink())
 }
 
-// signIn consumes a link and begins a session. It ends the browser's session before, because afterwards nobody could sign out
-// of that.
+// signIn consumes a link and begins a session. It also ends the browser's previous session, because the new cookie replaces the
+// old one, and so nobody could sign out of that session any more.
 func (d *dashboard) signIn(w http.ResponseWriter, r *http.Request) {
 	if err := parseForm(r); err != nil {
 		status, title := unreadable(err)

@@ -141,8 +141,8 @@ func editable(w *adminv1.Webhook) url.Values {
 	return url.Values{"url": {w.GetUrl()}, "description": {w.GetDescription()}, "events": w.GetEvents()}
 }
 
-// updateWebhook changes the fields of a webhook that the reader has changed in the form. If somebody else has changed one of
-// them since the form was opened, it shows the form again with an explanation.
+// updateWebhook stores the webhook's fields that the member changed in the form. If somebody else has changed one of these
+// fields meanwhile, it shows the form again with an explanation.
 func (d *dashboard) updateWebhook(v *visit) error {
 	sent, id := v.r.PostForm, v.r.PathValue("id")
 	now, err := d.Operator.GetWebhook(v, &adminv1.GetWebhookRequest{Id: id})
@@ -246,8 +246,8 @@ func (d *dashboard) moveWebhook(v *visit) error {
 	return noPage()
 }
 
-// rotateSecret gives the webhook a new signing secret and shows it once. The same form sent again makes no other one, because
-// the reader may have deployed this one meanwhile.
+// rotateSecret gives the webhook a new signing secret and shows it once. The same form sent again does not rotate it again,
+// because the member may already use the new secret.
 func (d *dashboard) rotateSecret(v *visit, id string) error {
 	once, err := onceKey(v)
 	if err != nil {

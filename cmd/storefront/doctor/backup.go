@@ -12,7 +12,7 @@ import (
 	"go.storefront.example/ent/hook"
 )
 
-// backupChecks are the checks of a copy of a SQLite database, in order. Each needs those before it.
+// backupChecks are the checks of a copy of a SQLite database, in order. Each check relies on the checks before it.
 var backupChecks = []struct {
 	name string
 	ask  func(ctx context.Context, d *db.DB, keys SecretKeys) Finding
@@ -24,8 +24,8 @@ var backupChecks = []struct {
 	{"secret-key", backupSecrets},
 }
 
-// Backup checks a copy of a SQLite database that nobody writes meanwhile. It stops after the first failed check. It reads the
-// whole file and changes nothing.
+// Backup checks a copy of a SQLite database. Nobody may write the copy meanwhile. It stops after the first failed check. It
+// reads the whole file and changes nothing.
 func Backup(ctx context.Context, path string, keys SecretKeys) []Finding {
 	d, err := hook.Open(ctx, db.Config{URL: "sqlite:" + path, ReadOnly: true, MaxConns: 1})
 	if err != nil {

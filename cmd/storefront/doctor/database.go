@@ -27,8 +27,8 @@ const (
 	minPostgres = 15
 	// maxSkew is the maximum difference between this machine's clock and the database's, which decides all times.
 	maxSkew = time.Second
-	// MostLag is how long an event may wait in the outbox before the finding is that no worker runs. A running worker relays it
-	// within a second, under full load within a few.
+	// MostLag is the longest time that an event may wait in the outbox; after that the doctor finds that no worker runs. A
+	// running worker relays an event within a second, and within a few seconds under full load.
 	MostLag = time.Minute
 	// longTransaction is the age from which an open transaction is reported.
 	longTransaction = 15 * time.Minute
@@ -36,7 +36,7 @@ const (
 	sampledStores = 5
 	// manyDifferences is how many row deltas may wait to be folded. Running processes fold 5,000 within a second.
 	manyDifferences = 50_000
-	// compareTime bounds the comparison. Ten million rows of one store take some seconds.
+	// compareTime bounds each check that reads many rows. Comparing ten million rows of one store takes some seconds.
 	compareTime = 20 * time.Second
 	// few is how many webhooks or stores a finding names.
 	few = 5
@@ -123,8 +123,8 @@ var checks = []struct {
 	{name: "shards", postgres: true, tables: true, ask: shards},
 }
 
-// Database runs all checks of a database; s is nil if it cannot be reached. Without a current schema it skips the checks that
-// read tables, except that of the secret keys.
+// Database runs all checks of an open database. Without a current schema it skips the checks that read tables, except the check
+// of the secret keys.
 func Database(ctx context.Context, d *db.DB, about Installation) []Finding {
 	var found []Finding
 	readable := d != nil
@@ -296,7 +296,8 @@ func clock(ctx context.Context, d *db.DB, _ Installation) Finding {
 	return ok("within %v of the database's", maxSkew)
 }
 
-// ApplicationName is the application_name of the doctor's connections to PostgreSQL. It tells them from the service's.
+// ApplicationName is the application_name of the doctor's connections to PostgreSQL, to distinguish them from the service's
+// connections.
 const ApplicationName = "storefront doctor"
 
 // Used reports whether a server serves the SQLite file of the URL; false for PostgreSQL.
@@ -309,8 +310,8 @@ func Used(databaseURL string) bool {
 	return used && err == nil // another check reports files that cannot be opened
 }
 
-// outbox checks the events that wait to be delivered, and so whether a worker runs. If nobody is connected to the database, as
-// right after a restore, waiting events are only a warning, because no worker is expected.
+// outbox checks how long events have waited to be relayed, which shows whether a worker runs. If no other client is connected
+// to the database, as after a restore, waiting events are only a warning.
 func outbox(ctx context.Context, d *db.DB, about Installation) Finding {
 	const remedy = "start `storefront worker`, or see its log for why it does not deliver"
 	stuck := func(format string, args ...any) Finding {

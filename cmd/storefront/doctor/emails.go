@@ -11,16 +11,16 @@ import (
 	"go.storefront.example/server/validate"
 )
 
-// Conditions that find, by characters and labels, every e-mail that validate.Email may refuse or change. Plain addresses, which
-// are nearly all, are filtered out in the database.
+// SQL conditions that find every e-mail that validate.Email might refuse or change. They spare reading the plain addresses,
+// which are nearly all.
 const (
 	unusualPostgres = `email ~ '[^a-z0-9.@+-]|--|[.@]-|-[.@]' OR length(email) > 64`
 	unusualSQLite   = `email GLOB '*[^a-z0-9.@+-]*' OR email LIKE '%--%' OR email LIKE '%.-%' OR email LIKE '%@-%' OR email LIKE '%-.%' ` +
 		`OR email LIKE '%-@%' OR length(email) > 64`
 )
 
-// emails counts the customers whose e-mail an older rule has stored. The service still shows them, but a request with such an
-// e-mail creates another customer or is refused.
+// emails counts the customers whose e-mail was stored under an older rule. The service still shows such an e-mail, but a
+// request with it is refused or creates another customer.
 func emails(ctx context.Context, d *db.DB, _ Installation) Finding {
 	condition := unusualPostgres
 	if d.Dialect() == dialect.SQLite {

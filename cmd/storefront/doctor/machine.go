@@ -31,7 +31,7 @@ const prefix = "STOREFRONT_"
 // farthest is the maximum number of letters in which a misspelled name may differ from the intended one.
 const farthest = 3
 
-// Variables looks for environment variables, given as NAME=VALUE, that look like settings but are not. known are the names of
+// Variables finds environment variables that look like settings but are none. environ has NAME=VALUE; known has the names of
 // the settings' variables.
 func Variables(environ, known []string) Finding {
 	return named("variables", variables(environ, known))
@@ -103,7 +103,8 @@ func tokenFinding(token string) Finding {
 const (
 	// tightBytes is the minimum free space on the disk with the database; below it the check fails.
 	tightBytes = 64 << 20
-	// lowBytes is the recommended free space. A database larger than this needs its own size, for a backup beside it.
+	// lowBytes is the least free space that the doctor recommends. A database larger than this needs its own size as free
+	// space, for a backup beside it.
 	lowBytes = 1 << 30
 )
 
@@ -204,8 +205,8 @@ func AdminAddr(ctx context.Context, addr string) Finding {
 	}))
 }
 
-// address checks that a server can listen on addr, by listening for a moment. If addr is taken, it sends a GET for the path
-// to addr; ours reports whether the answer is that of a server of this service.
+// address checks that a server can listen on addr, by listening there for a moment. If addr is taken, it sends GET path to it;
+// ours reports whether a server of this service answered.
 func address(ctx context.Context, flag, addr, path string, ours func(status int, body []byte) bool) Finding {
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", addr)
 	switch {

@@ -101,7 +101,7 @@ var (
 	sample = regexp.MustCompile("(?s)(?:(?:With|The) [^\n]*:\n\n|[A-Za-z]+:\n\n)?```(\\w+)\n.*?\n```\n?")
 )
 
-// search returns the sections with most of the words. Words in a title count more.
+// search returns the sections that contain most of the searched words. Words in a title count more.
 func search(_ context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 	var asked struct{ Query, Language string }
 	_ = json.Unmarshal(r.Params.Arguments, &asked) // another type is an empty query

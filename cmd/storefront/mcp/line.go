@@ -28,7 +28,7 @@ type lines struct {
 
 	writing sync.Mutex // guards the next two
 	out     io.Writer
-	// calls are the calls without an answer. answered has room for one signal that a call got its answer.
+	// calls are the calls that have no answer yet. answered gets a signal when a call has been answered; it holds at most one.
 	calls    map[jsonrpc.ID]bool
 	answered chan struct{}
 }
@@ -87,8 +87,8 @@ func readLine(in *bufio.Reader) (next line) {
 	}
 }
 
-// Read returns the next message, and answers invalid lines before it. It returns the end of in only when every call has its
-// answer, because the SDK then abandons calls without one.
+// Read returns the next valid message, and answers the invalid lines before it. It returns io.EOF only when every call has its
+// answer, because the SDK abandons unanswered calls after io.EOF.
 func (l *lines) Read(ctx context.Context) (jsonrpc.Message, error) {
 	for {
 		var next line
@@ -159,8 +159,8 @@ func refuse(id json.RawMessage, code int64, why string) (jsonrpc.Message, *refus
 	return nil, &refusal{"2.0", id, jsonrpc.Error{Code: code, Message: why}}
 }
 
-// decode returns the message in a line, or the answer to an invalid line. An empty line and an unreadable response have
-// neither, because two programs that answer each other's errors would never stop.
+// decode returns the message in a line, or the answer to an invalid line. It returns neither for an empty line or an invalid
+// response, because answering errors with errors would never stop.
 func decode(from line) (jsonrpc.Message, *refusal) {
 	id := json.RawMessage("null")
 	text := bytes.TrimSpace(bytes.TrimPrefix(from.text, byteOrderMark))
@@ -236,7 +236,7 @@ func (l *lines) write(text []byte, err error) error {
 	return err
 }
 
-// Close ends a waiting Read. A read of in that has begun cannot be ended, and need not be.
+// Close ends a waiting Read. A read of in that has begun goes on.
 func (l *lines) Close() error {
 	l.closing.Do(func() { close(l.closed) })
 	return nil

@@ -3,10 +3,10 @@
 //	agent ─► tool ─► one request of the API, with the key ─► its answer, shortened, or its error
 //	      └► searchGuide ─► the guide and the reference, which are in the binary
 //
-// Each operation of the OpenAPI document that the key's scopes allow is a tool of the same name, so a new operation is a new
-// tool; changes are offered only if they are asked for. The package checks no argument: the API refuses a wrong one by its
-// name. It retries nothing, follows no redirect and stores nothing. What the store's owner and buyers have written is marked as
-// data; the agent must still not obey it.
+// Each operation of the OpenAPI document that the key's scopes allow becomes a tool of the same name. Operations that change
+// something are offered only if Options ask for them. The package checks no argument: the API refuses a wrong one by its name.
+// It retries nothing, follows no redirect and stores nothing. What the store's owner and buyers have written is marked as data;
+// the agent must still not obey it.
 package mcp
 
 import (
@@ -50,8 +50,8 @@ const instructions = `These tools call the API of one online store. Amounts are 
 var settings = strings.NewReplacer("client: base URL: ", "SHOP_URL ", "client: API key: ", "SHOP_KEY ",
 	"; where that network is private, use WithPlainHTTP", "")
 
-// New returns a server with a tool for each operation that the key's scopes allow, and searchGuide. It finds out the scopes by
-// requests to the service (allowed). The error names what is wrong with the address or the key, and never contains the key.
+// New returns a server with a tool for each operation that the key's scopes allow, and searchGuide. It tries out the scopes by
+// requests to the service (allowed). The error says what is wrong with the address or the key, and never contains the key.
 func New(ctx context.Context, o Options) (*sdk.Server, error) {
 	// client.New refuses an address over which the key would be readable, and a text that is not a key.
 	if _, err := client.New(o.URL, o.Key); err != nil {
@@ -85,9 +85,9 @@ func New(ctx context.Context, o Options) (*sdk.Server, error) {
 }
 
 // allowed returns the operations whose scope the key has. The API has no operation that lists a key's scopes, so it sends one
-// request for each scope: a read, or a change that cannot happen, of an object that does not exist and with a body that is not
-// an object. The service checks the scope before either. If the service cannot answer, because the limit is reached or it is
-// down, the operations are offered; the API still refuses them.
+// request for each scope: a read, or a change that is impossible because the object does not exist or the body is invalid. The
+// service checks the scope first. If the service does not answer that question, for example because it is down, the operations
+// are offered, and the API still refuses them.
 func (c *caller) allowed(ctx context.Context, all []operation, log io.Writer) ([]operation, error) {
 	has := map[string]bool{}
 	probes := slices.SortedFunc(slices.Values(all), func(a, b operation) int {

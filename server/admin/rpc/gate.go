@@ -49,8 +49,8 @@ func NewGate(token, older string) *Gate {
 }
 
 // NewLocalGate returns a gate that admits programs on this machine without a token, for a listener on a loopback address. It
-// refuses requests of web pages in a browser on this machine. It recognises pages of another origin by the browser's headers,
-// and pages that use DNS rebinding by the Host header.
+// refuses requests of web pages in a browser on this machine. It recognises them by the headers Origin and Sec-Fetch-Site, and
+// pages that use DNS rebinding by the Host header.
 func NewLocalGate() *Gate { return &Gate{} }
 
 func (g *Gate) isLocal() bool { return len(g.tokens) == 0 }

@@ -63,8 +63,8 @@ type Member struct {
 	StoreName string
 	// ExpiresAt is when the session or the link expires.
 	ExpiresAt time.Time
-	// Origin is the scheme and host of the sign-in link, such as https://dashboard.example.com; empty if an older release made
-	// the link, because it did not store the origin.
+	// Origin is the scheme and host of the sign-in link, such as https://dashboard.example.com; empty for a link of an older
+	// release, which did not store the origin.
 	Origin string
 }
 
@@ -72,7 +72,7 @@ type Member struct {
 func (m Member) Secure() bool { return !strings.HasPrefix(m.Origin, "http://") }
 
 // CheckBaseURL checks the base address of sign-in links and returns its origin. The address must be https, or http on a
-// loopback address, without query and fragment, so that a session's cookie leaves this machine only encrypted.
+// loopback address, because a session's cookie must not leave this machine unencrypted. It must have no query and no fragment.
 func CheckBaseURL(address string) (origin string, err error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Hostname() == "" || u.User != nil || u.RawQuery != "" ||
@@ -157,9 +157,9 @@ func (s *Sessions) LookAt(ctx context.Context, secret string) (Member, error) {
 	return Member{Name: row.Member, Role: row.Role, StoreName: in.Name, ExpiresAt: row.ExpiresAt, Origin: row.Origin}, nil
 }
 
-// SignIn uses up a link and begins a session with the link's id. It returns the session's secret, of which
-// only the fingerprint is stored. Of two concurrent calls with one link one succeeds. instead has the
-// secrets of the browser's earlier sessions, which end. It returns ErrLink.
+// SignIn uses up a link and begins a session with the link's id. It returns the session's secret; only the secret's fingerprint
+// is stored. If two calls use one link at once, one succeeds. instead has the secrets of the browser's earlier sessions, which
+// SignIn ends. It fails with ErrLink.
 func (s *Sessions) SignIn(ctx context.Context, linkSecret string, instead ...string) (secret string, err error) {
 	secret, fingerprint := newSecret()
 	err = hook.WithTx(ctx, s.db, func(ctx context.Context, tx *ent.Tx) error {
@@ -195,9 +195,8 @@ func (s *Sessions) SignIn(ctx context.Context, linkSecret string, instead ...str
 	return secret, err
 }
 
-// InSession returns a context with the store of the session and, as its actor, the member. secure reports
-// whether the secret came in a cookie for HTTPS only: a session is found only by its own kind of cookie.
-// It returns ErrNoSession.
+// InSession returns a context with the store of the session and, as its actor, the member. secure is true if the secret came in
+// the cookie for HTTPS. A session is found only by its own kind of cookie. It fails with ErrNoSession.
 func (s *Sessions) InSession(ctx context.Context, secret string, secure bool) (context.Context, Member, error) {
 	now := s.db.Now()
 	row, err := s.db.Client().Session.Query().Where(session.Fingerprint(fingerprintOf(secret)), Lasting(now)).Only(ctx)
@@ -227,8 +226,8 @@ func (s *Sessions) InSession(ctx context.Context, secret string, secure bool) (c
 	return tenant.With(ctx, shop.TenantOf(in), tenant.Actor{Type: tenant.ActorMember, Name: row.Member}), member, nil
 }
 
-// storeOf reads the store of a session or a sign-in link. It fails with none, the caller's error, if the store is gone or its
-// deletion has begun, because members may not sign in to such a store.
+// storeOf reads the store of a session or a sign-in link. If the store is gone or its deletion has begun, it returns the error
+// none, because members may not sign in to such a store.
 func storeOf(ctx context.Context, stores *ent.StoreClient, storeID uuid.UUID, none error) (*ent.Store, error) {
 	row, err := stores.Get(ctx, storeID)
 	switch {
@@ -288,8 +287,8 @@ func fingerprintOf(secret string) []byte {
 	return sum[:]
 }
 
-// End ends sessions and unused links, and returns how many. It ends the links first, because a transaction that uses a link
-// locks its row: End waits for that commit and then finds the new session.
+// End ends sessions and unused links, and returns how many. It ends the links first. If another transaction is just using a
+// link, End waits for its commit, and then finds the new session.
 func End(ctx context.Context, tx *ent.Tx, of []predicate.Session, linksOf []predicate.SignInLink) (sessions, links int,
 	err error) {
 	now := hook.Time(ctx)
