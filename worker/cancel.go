@@ -8,16 +8,16 @@ import (
 )
 
 const (
-	// cancelInterval is how often a worker looks for cancelled deliveries. It may be long, because the journal shows a delivery
-	// as cancelled, and no worker attempts it, even before it is moved.
+	// cancelInterval is how often a worker looks for cancelled deliveries. It may be long: before a delivery is moved, the
+	// journal already shows it as cancelled, and no worker attempts it.
 	cancelInterval = 2 * time.Second
 	// cancelRest is the shortest pause between two steps. After a longer step the worker pauses as long as the step took, so
 	// that other writers have the database at least half of the time.
 	cancelRest = 10 * time.Millisecond
 )
 
-// cancel moves the waiting deliveries of disabled or deleted webhooks to the finished ones. It takes some of each webhook in
-// turn, so that a webhook with many delays none of the others.
+// cancel moves the waiting deliveries of disabled or deleted webhooks to the finished ones. It moves some deliveries of each
+// webhook in turn, so that a webhook with many deliveries does not delay the others.
 func (w *Worker) cancel(ctx context.Context) error {
 	for more := true; more && ctx.Err() == nil; {
 		var found []queue.CancelledDeliveries

@@ -62,8 +62,8 @@ func (w *Worker) attempt(ctx context.Context, d queue.Delivery, leased time.Time
 	switch {
 	case err != nil:
 		w.config.Logger.ErrorContext(ctx, "a delivery's attempts cannot be read", "delivery_id", d.ID, "error", err)
-		// Drop them: stored, they would break every list of finished deliveries, and invalid text would fail the whole batch of
-		// outcomes.
+		// Drop the unreadable attempts. If they were stored, they would break lists of finished deliveries, and the invalid
+		// text would fail the whole batch of outcomes.
 		r.outcome.Delivery.Attempts = []byte("[]")
 		r.outcome.Status = queue.Failed
 		return r

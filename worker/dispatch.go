@@ -17,8 +17,8 @@ type dispatcher struct {
 	working context.Context
 	// relaying and looking say what the next step does: relaying reads the outbox, looking finds deliveries that became due.
 	relaying, looking bool
-	// claiming is true when another claim may find more at once: the last claim got a whole batch, or a lane had fewer than
-	// requested, and the webhook's other lane may have some.
+	// claiming is true when another claim may find more deliveries at once. Either the last claim got a whole batch, or a lane
+	// had fewer than requested and the webhook's other lane may have some.
 	claiming bool
 }
 
@@ -86,8 +86,8 @@ func (d *dispatcher) step(ctx context.Context) error {
 	return d.withLeaseTimeout(ctx, d.claim)
 }
 
-// withLeaseTimeout calls f with a context that ends after the time of a lease, because a database server that has vanished silently may
-// never answer. By then the leases that it granted have ended.
+// withLeaseTimeout calls f with a context that ends after the time of a lease, because a database server that has vanished may
+// never answer. After that time the leases that f got have ended anyway.
 func (w *Worker) withLeaseTimeout(ctx context.Context, f func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, w.leaseDuration())
 	defer cancel()

@@ -10,8 +10,8 @@ import (
 const (
 	// eraseInterval is how often a worker looks for customers to forget and stores to delete.
 	eraseInterval = 5 * time.Second
-	// maxWaits bounds how many steps in a row of erasing one customer may have to wait before the worker turns to the next
-	// customer.
+	// maxWaits is how many steps of one customer's erasure may find a running delivery, one after the other, before the worker
+	// turns to the next customer.
 	maxWaits = 4
 	// longestLogPause bounds the pauses between attempts to empty SQLite's log. They double while a reader keeps the log from
 	// being emptied.

@@ -151,8 +151,8 @@ func (w *Worker) applyWebhookState(ctx context.Context, outcomes []queue.Outcome
 		case !state.Accepts(o.Delivery):
 			o.Status = queue.Cancelled
 		case state.FailedTooLong && o.CountsAsFailure && o.Delivery.StoreID != notice.Platform:
-			// disable cancels it with the others. If a success prevents the disabling, the delivery keeps its delay; a delivery
-			// without attempts left is attempted once more, and a failure then is final.
+			// The function disable cancels this delivery with the others. If a success prevents that, the delivery waits for
+			// its next attempt. If it has no attempts left, it gets one more.
 			if o.Status != queue.Pending {
 				o.Status, o.Delay = queue.Pending, w.leaseDuration()
 			}

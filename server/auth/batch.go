@@ -12,9 +12,9 @@ const (
 	maxUnderWay = 2
 )
 
-// batcher lets requests that arrive while statements run share the next statement, because one statement for sixteen keys costs
-// a third of sixteen statements. On an idle server no request waits. If a statement fails, all its requests get the error.
-// Goroutines may share it.
+// batcher collects the requests that arrive while statements run, and looks them up with one statement. A statement for sixteen
+// keys costs a third of sixteen statements. On an idle server no request waits. If a statement fails, all its requests get the
+// error. Goroutines may share it.
 type batcher struct {
 	run func(context.Context, []lookup) ([]lookupResult, error)
 
@@ -67,7 +67,7 @@ func (b *batcher) serve() {
 	}
 }
 
-// answer runs one statement. The statement has the deadline of the last request, and is not cancelled with it.
+// answer runs one statement. The latest deadline of its requests ends it; a cancelled request does not.
 func answer(all []*waiter, run func(context.Context, []lookup) ([]lookupResult, error)) {
 	last := all[len(all)-1].ctx
 	ctx := context.WithoutCancel(last)

@@ -17,8 +17,8 @@ type counters struct {
 }
 
 // add counts one request and returns the key's count. A key's first request in this minute continues from stored, its count in
-// the database. A time in the minute before counts as the current minute, because another request overtook this one. An earlier
-// time means that the clock was set back.
+// the database. A time in the previous minute counts as the current minute, because requests may overtake each other. An
+// earlier time means that the clock was set back.
 func (c *counters) add(key uuid.UUID, minute int64, stored int) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -68,7 +68,7 @@ func (u *uses) note(key uuid.UUID, at int64) {
 	u.last[key] = max(at, u.last[key])
 }
 
-// drain returns all uses and clears them. The caller notes again those that it cannot write.
+// drain returns all uses and clears them. The caller notes the uses that it cannot write again.
 func (u *uses) drain() map[uuid.UUID]int64 {
 	u.mu.Lock()
 	defer u.mu.Unlock()

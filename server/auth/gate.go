@@ -20,8 +20,8 @@ import (
 // statusOpen is the only status in which a store's keys are accepted (specification, Store).
 const statusOpen = "open"
 
-// maxBlocked bounds how many blocked clients are held in memory, some 100 bytes each. For others each request asks the
-// database.
+// maxBlocked bounds how many blocked clients are held in memory, some 100 bytes each. Requests of further blocked clients ask
+// the database.
 const maxBlocked = 1 << 16
 
 // Options are the settings of a Gate. The zero value is right for a server.
@@ -78,8 +78,8 @@ func (g *Gate) timeArg() any {
 }
 
 // Admit identifies the caller of a request from the values of its Authorization header and its client's address, and counts the
-// request. It makes one round trip to the database, which requests that arrive together share. It makes none if the header is
-// missing or the client is blocked in memory, and two for an unknown but well-formed key whose round trip is not shared.
+// request. It makes at most two round trips to the database, in most cases one, which requests that arrive together share. It
+// makes none if the header is missing or the client is blocked in memory.
 //
 // The error is an *apierr.Refusal (api_key_missing, api_key_invalid, api_key_revoked, api_key_expired, rate_limited or
 // store_unavailable), or a failure of the database. The Rate is always set. The Principal is set whenever the key exists, even

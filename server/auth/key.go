@@ -15,9 +15,9 @@ import (
 // Authentication).
 const Prefix = "svc_live_"
 
-// The text of a key is Prefix, then the two base-62 digits of its store's bucket, then 34 of randomness (202 bits), then
-// checksumDigits of the CRC-32 of everything before them. Keys made before stores had buckets have 36 digits of
-// randomness, so nothing may decide from a key's text which store it belongs to.
+// The text of a key is Prefix, the two base-62 digits of its store's bucket, 34 random digits (202 bits), and checksumDigits of
+// the CRC-32 of all that. Keys made before stores had buckets have 36 digits of randomness, so nothing may decide from a key's
+// text which store it belongs to.
 const (
 	digits         = tenant.Base62
 	bodyDigits     = 36

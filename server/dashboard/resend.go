@@ -32,7 +32,7 @@ var windows = []window{
 const resendTime = 5 * time.Second
 
 // resendSince sends a webhook again all events since a time, except events that were already delivered to it. The time is the
-// one that the member typed or else chose.
+// one that the member typed or, without one, chose from the list.
 func (d *dashboard) resendSince(v *visit, id string) error {
 	var job *adminv1.Resend
 	since, err := sinceOf(v.r, v.now)

@@ -19,8 +19,8 @@ const (
 	maxWait = 3 * time.Second
 	// maxWaiting is how many requests may wait, at most half of them of one owner. Each takes some 10 kB.
 	maxWaiting = 1024
-	// searchShare is the divisor of an owner's share that gives its limit on searches. Searches have a smaller limit, because
-	// each reads all rows of its store and a few keep every processor of the database busy.
+	// An owner may run its share divided by searchShare of searches at a time. A search reads all rows of its store, and a few
+	// searches keep every processor of the database busy.
 	searchShare = 4
 )
 
@@ -55,7 +55,7 @@ type owner struct {
 	waiting         atomic.Int64
 }
 
-// Load is how many requests have a slot and how many wait for one now, and how many got none since the start.
+// Load counts the requests that have a slot, the requests that wait for one, and those that got none since the start.
 type Load struct {
 	Running, Waiting int
 	Refused          uint64
@@ -68,8 +68,8 @@ func NewSlots(slots, share int) *Slots {
 	}
 }
 
-// PerPool gives each of several pools of connections as many slots, if a store's requests use only one pool. So a machine
-// that does not answer takes no slots from stores on other machines. Nil is the pool for owners other than stores.
+// PerPool gives each pool of connections its own slots, as many as s has. of returns the only pool that a store's requests use,
+// and nil for owners that are no stores. So a machine that does not answer takes no slots from stores on other machines.
 func (s *Slots) PerPool(of func(store uuid.UUID) any) *Slots {
 	s.pool = of
 	return s

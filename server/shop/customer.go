@@ -141,7 +141,8 @@ func (s *Shop) lockKnown(ctx context.Context, tx *ent.Tx, t tenant.Store, buyer 
 }
 
 // completeOrCreate fills in a known customer's missing fields from the buyer, or creates a customer. If two transactions create
-// the same e-mail or phone, a unique index ends one of them; run again, it finds the other's customer.
+// a customer with the same e-mail or phone, a unique index ends one of them. That one runs again and finds the other's
+// customer.
 func completeOrCreate(
 	ctx context.Context, tx *ent.Tx, t tenant.Store, known, buyer *ent.Customer,
 ) (row *ent.Customer, created bool, err error) {

@@ -49,8 +49,8 @@ func idempotencyKeyOf(ctx context.Context) string {
 }
 
 // Once runs a change of a store in a transaction, unless a change ran under the context's key within IdempotencyWindow: then it
-// returns that change's answer, even if the rows have changed since. asked is the request. Its JSON distinguishes requests and
-// leaves out fields with a zero value, so that a request repeated after an upgrade that added a field still counts as the same.
+// returns that change's answer, even if the rows have changed since. asked is the request. Requests with the same JSON are the
+// same request. The JSON leaves out zero values, so that a request still counts as the same after an upgrade has added a field.
 // It refuses with idempotency_key_reused if the key was used for another request, with validation_failed if the key is too long
 // or contains control characters, and with what the change refuses with.
 func Once[M proto.Message](

@@ -11,8 +11,8 @@ import (
 type block struct {
 	prefix netip.Prefix
 	what   string
-	// private is true if Policy.AllowPrivate opens the block. Tests and development machines listen in these blocks; in the
-	// others only clouds or routers answer.
+	// private is true if Policy.AllowPrivate allows the block. Tests and development machines listen in such blocks; in the
+	// other blocks only clouds or routers answer.
 	private bool
 }
 
@@ -80,9 +80,9 @@ func behindNAT64(addr netip.Addr) (netip.Addr, bool) {
 }
 
 // refused reports whether connections to an address are forbidden. An IPv4 address inside an IPv6 one is always refused,
-// because callers unwrap a resolver's IPv4 answers first. For an address behind NAT64 its IPv4 address decides. A private one
-// is refused even with AllowPrivate, because RFC 6052, section 3.1, forbids it, and because it would be in the gateway's
-// private network, not in this one.
+// because callers unwrap a resolver's IPv4 answers first. For an address behind NAT64 its IPv4 address decides. A private
+// address behind NAT64 is refused even with AllowPrivate: RFC 6052, section 3.1, forbids it, and it would be in the gateway's
+// private network, not in this machine's.
 func (p Policy) refused(addr netip.Addr) bool {
 	if !addr.IsValid() || addr.Zone() != "" {
 		return true // a zone names an interface of this machine; no prefix contains it

@@ -45,9 +45,8 @@ func bound(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithDeadline(ctx, deadline)
 }
 
-// dial connects to the first address of a host that answers. It checks every address before the
-// first connection, and one refused address refuses them all: a name that resolves both to a public
-// host and to an internal one is an attack.
+// dial connects to the first address of a host that answers. It checks every address before the first connection. If one is
+// refused, it connects to none, because a name with a public and an internal address is an attack.
 func (d *dialer) dial(ctx context.Context, network, target string) (net.Conn, error) {
 	ctx, cancel := bound(ctx)
 	defer cancel()

@@ -45,8 +45,8 @@ import (
 const (
 	// DefaultTimeout is how long a receiver may take (specification, Limits).
 	DefaultTimeout = 10 * time.Second
-	// idleTimeout is shorter than that of receivers: several common servers close idle connections
-	// after 5 s, and a request sent at that moment is lost.
+	// idleTimeout is shorter than the idle timeout of receivers. Several common servers close idle connections after 5 s, and a
+	// request sent at that moment is lost.
 	idleTimeout = 4 * time.Second
 	// maxHeaderBytes bounds the response headers, including those of informational responses.
 	maxHeaderBytes = 64 << 10
@@ -203,8 +203,7 @@ func (c *Client) send(ctx context.Context, target string, header http.Header, bo
 	}))
 	// RoundTrip instead of http.Client: no redirects, no cookies, no Referer.
 	answer, err := c.transport.RoundTrip(request)
-	// Sent once more by hand, because net/http repeats only requests of other methods, and those on one idle connection after
-	// the other.
+	// Send once more here, because net/http does not repeat a POST of which it has sent a part.
 	if err != nil && kept.Load() && !answered.Load() && slices.Contains([]string{ProblemClosed, ProblemReset}, problemOf(err)) {
 		request.Body, _ = request.GetBody() // never fails
 		answer, err = c.fresh.RoundTrip(request)

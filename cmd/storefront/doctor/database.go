@@ -36,7 +36,8 @@ const (
 	sampledStores = 5
 	// manyDifferences is how many row deltas may wait to be folded. Running processes fold 5,000 within a second.
 	manyDifferences = 50_000
-	// compareTime bounds each check that reads many rows. Comparing ten million rows of one store takes some seconds.
+	// compareTime bounds the check of the counts and the check of the e-mails. Comparing ten million rows of one store takes
+	// some seconds.
 	compareTime = 20 * time.Second
 	// few is how many webhooks or stores a finding names.
 	few = 5

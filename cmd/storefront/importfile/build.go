@@ -71,9 +71,9 @@ func (b *builder) refuseRounded() {
 	}
 }
 
-// further refuses or reports values of a record's further lines that differ from its first line, because only items are read
-// from further lines. It reports them in a shop's export, where they may be the price of a variant. It refuses orders of
-// other files, because the lines may be two orders.
+// further looks for values in a record's further lines that differ from the first line, because only items are read from
+// further lines. In orders of a person's own file it refuses such a value, because the lines may be two orders. Elsewhere it
+// only reports the value, which may be the price of a variant.
 func (b *builder) further() {
 	for i := range b.lines[1:] {
 		for _, field := range slices.Sorted(maps.Keys(b.source.Columns)) {
@@ -366,8 +366,8 @@ func (b *builder) product() *storefrontv1.Product {
 	return m
 }
 
-// fullName returns the name, or the first and the last name. In French (Nom, Prénom) the column of the last name is called
-// name, in Spanish (Nombre, Apellidos) that of the first name; the other column shows which one it is.
+// fullName returns the name, or the first and the last name. A column called name may have the last name, as in French (Nom,
+// Prénom), or the first name, as in Spanish (Nombre, Apellidos). The other column shows which one it is.
 func (b *builder) fullName() string {
 	name, given, family := b.value("name"), b.value("firstName"), b.value("lastName")
 	switch {
@@ -455,7 +455,7 @@ func (b *builder) order() *storefrontv1.Order {
 	return m
 }
 
-// paid describes how much of an order's amount was paid, for a reader; "" if the export does not show what is outstanding.
+// paid describes to a reader how much of an order's amount was paid; "" if the export has no outstanding amount.
 func (b *builder) paid(amount int64) string {
 	currency := cmp.Or(b.money(), b.reading.Store.GetCurrency())
 	outstanding, err := validate.ParseAmount(b.value("outstanding"), currency)
@@ -518,7 +518,8 @@ func (b *builder) item(line, n int) (item *storefrontv1.Order_Item, cost *big.In
 	return item, cost.Mul(cost, big.NewInt(item.GetUnitAmount()))
 }
 
-// share gives an item a price from the total of its line, which may not be a multiple of the quantity.
+// share sets an item's price to the line's total divided by the quantity. It rounds down, and reports a total that is no
+// multiple of the quantity.
 func (b *builder) share(item *storefrontv1.Order_Item, n int, total int64) {
 	quantity := int64(item.GetQuantity())
 	if quantity < 1 {

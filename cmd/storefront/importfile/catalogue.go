@@ -11,8 +11,8 @@ import (
 	"go.storefront.example/server/transfer"
 )
 
-// catalogue has the store's products by id, slug and title, because an order's item may name each of these. If products share a
-// title, it has the newest.
+// catalogue has the store's products by id, slug and title, because an order's item may name a product by any of these. If
+// several products share a title, the newest is used.
 type catalogue map[[2]string]*storefrontv1.Product
 
 // catalogueOf reads a store's products.
@@ -37,8 +37,8 @@ func catalogueOf(ctx context.Context, api API, store string) (catalogue, error) 
 }
 
 // link gives an order's item the store's product with its id, SKU, slug or title, and that product's title if the item has
-// none. An item that matches no product keeps its own id, because its product may have been deleted, and is reported; its SKU
-// becomes a missing title, and without either it is refused.
+// none. An item that matches no product is reported and keeps its id, because its product may have been deleted. If it has no
+// title, its SKU becomes the title; if it has neither, it is refused.
 func (l *reading) link(e *entry, item *storefrontv1.Order_Item, n int, sku, from string) {
 	keys := make([][2]string, 0, 8)
 	title := strings.TrimSpace(item.GetTitle())

@@ -22,8 +22,8 @@ import (
 // identity is a field that must be unique among the rows of a kind (id, slug, reference), with its value as it is stored.
 type identity struct{ field, text string }
 
-// checker decides, while the file is checked, which rows are repetitions of earlier rows, parts of them, or customers of the
-// store. The second pass uses its decisions, so that a dry run reports what a run does. A nil checker decides nothing.
+// checker decides, in the first pass, which rows repeat earlier rows, become part of earlier rows, or are customers of the
+// store. The second pass uses these decisions, so that a dry run reports what a run would do. A nil checker decides nothing.
 type checker struct {
 	update bool // whether to update rows of the store
 	seed   maphash.Seed
@@ -102,8 +102,8 @@ type clash struct {
 }
 
 // judge splits rows into rows to send, repetitions of earlier rows, and rows that conflict with earlier ones; rows that become
-// part of another row are left out. It sends bad rows as well, to collect all their errors, and ignores them when it looks for
-// repetitions. It may be called again for the same batch, once more is known about its rows.
+// part of another row are left out. Bad rows are among the rows to send, so that all their errors are collected, but it does
+// not compare other rows with them. It may be called again for the same batch when more is known about the rows.
 func (c *checker) judge(rows []*entry) (v verdict) {
 	if c == nil {
 		return verdict{fresh: rows}
@@ -221,8 +221,8 @@ func (c *checker) meet(e *entry) (again bool, clashes clash) {
 	return false, clash{}
 }
 
-// meetCustomer finds the customer of a row of customers: a new one, one of the store, to whom the row is sent, or one of an
-// earlier row, whose part the row becomes.
+// meetCustomer finds the customer of a row of customers. That is a new customer; a customer of the store, which the row then
+// changes; or the customer of an earlier row, and then this row becomes part of that row.
 func (c *checker) meetCustomer(e *entry) (again bool, clashes clash) {
 	all := c.people
 	m := all.Find(e.contact, false)
@@ -405,8 +405,8 @@ func (e *entry) hidePhone() {
 	}
 }
 
-// address replaces the customer's id in the row's message with that of the store's customer, if who is one. The importer
-// could not find that customer by itself if an earlier row of the file adds the row's e-mail or phone to the customer.
+// address replaces the customer's id in the row's message with who's id, if who is a customer of the store. The importer may
+// not find that customer by e-mail or phone, because only an earlier row of the file may have them.
 func (e *entry) address(who transfer.Person) {
 	if of := idOf(e.message); who.Key != "" && *of != who.Key {
 		e.id, *of = *of, who.Key

@@ -16,7 +16,7 @@ import (
 type dates struct {
 	// layout is --date-format as a layout of time.Parse, with fixed widths; empty without --date-format.
 	layout string
-	// order is the part of layout that has the date. Day and month may have one or two digits in it.
+	// order is the date's part of layout. A day or month in it may have one or two digits.
 	order string
 	// clockFirst is true for a time of day before the date.
 	clockFirst bool
@@ -31,7 +31,8 @@ type date struct {
 	whole bool
 	// zoned is true if the text names its zone.
 	zoned bool
-	// twice is true for a time that clocks in the zone showed twice, because they were set back. The earlier one is used.
+	// twice is true for a time of day that the zone's clocks showed twice, because they were set back. The earlier of the two
+	// is used.
 	twice bool
 }
 
@@ -73,8 +74,8 @@ func datesOf(format, zone string) (dates, error) {
 	return d, nil
 }
 
-// clock matches a time of day, with or without seconds, AM or PM, and a zone. It has no abbreviations of zones other than UTC,
-// because they have several meanings.
+// clock matches a time of day, with or without seconds, AM or PM, and a zone. Of the zones' abbreviations it knows only UTC,
+// because the others have several meanings.
 const clock = `(\d{1,2})[:.h](\d{2})(?:[:.](\d{2})(?:[.,](\d{1,9}))?)?(?: ?([ap])\.? ?m\.?)?` +
 	`(?: ?(Z|UTC|GMT|(?:UTC|GMT)?[+-]\d{2}(?::?\d{2})?)(?: UTC)?)?`
 
@@ -121,7 +122,8 @@ func clockOf(match []string) (time.Duration, *time.Location, error) {
 
 var errDate = errors.New("must be a date such as 2026-01-31, 31.01.2026 or 2026-01-31 15:04:05 +0100")
 
-// tidy replaces spaces of every kind by one, and drops the marks that browsers add between the parts of a date.
+// tidy replaces each run of white space by one space, and drops the invisible marks that browsers add between the parts of a
+// date.
 func tidy(text string) string {
 	return strings.Join(strings.Fields(strings.Map(func(r rune) rune {
 		if unicode.Is(unicode.Cf, r) {
@@ -131,8 +133,8 @@ func tidy(text string) string {
 	}, text)), " ")
 }
 
-// parse reads a date or a date-time. Without --date-format it reads 21/11/2026 and 21.11.2026, and refuses 01/02/2026 with the
-// forms that would read it. zone is the zone of a column that names one; nil means the file's.
+// parse reads a date or a date-time. Without --date-format it reads 21/11/2026, but refuses 01/02/2026 and names the formats
+// that would read it. zone is the zone that the column names; nil means the file's zone.
 func (d dates) parse(text string, zone *time.Location) (date, error) {
 	wall, named, whole, err := d.split(tidy(text))
 	if err != nil {
@@ -160,8 +162,8 @@ func (d dates) parse(text string, zone *time.Location) (date, error) {
 	return found, nil
 }
 
-// inZone returns the times at which clocks in a zone show wall, a time of day written in UTC. There is none if the clocks
-// were set forward over it, and there are two if they were set back.
+// inZone returns the times at which clocks in a zone show wall, a time of day written in UTC. There is no such time if the
+// clocks were set forward past it, and there are two if they were set back.
 func inZone(wall time.Time, zone *time.Location) (times []time.Time) {
 	const day = 24 * time.Hour // longer than any change of clocks
 	for _, near := range []time.Duration{-day, day} {

@@ -54,7 +54,7 @@ func (l *jsonList) next() ([]byte, int, error) {
 	return object, l.number, nil
 }
 
-// advance moves to the next object. It returns io.EOF after the last one.
+// advance moves to the next object of the list. After the last object it returns io.EOF.
 func (l *jsonList) advance() error {
 	for {
 		if l.inside && l.decoder.More() {

@@ -104,8 +104,8 @@ type Progress struct {
 var ErrOptions = errors.New("import")
 
 // Load imports a file, which it reads twice: first it checks every line, then it stores them in batches. The Report is complete
-// even with an error. The error is a *BadLinesError if lines are bad and SkipBad is not set or no good lines are left, and a
-// *FileError if the file as a whole cannot be imported.
+// even with an error. The error is a *FileError if the file as a whole cannot be imported. It is a *BadLinesError if lines are
+// bad, unless SkipBad is set and good lines are left.
 func Load(ctx context.Context, api API, in io.Reader, o Options) (*Report, error) {
 	r := &Report{}
 	l := &reading{Options: o, api: api, report: r, left: map[int]bool{}, rejects: rejects{w: o.Rejects},
@@ -193,8 +193,8 @@ type entry struct {
 	own bool
 	// titled is true for a product that is identified by its title.
 	titled bool
-	// clears is true if the file has a column for reference prices and the product's row is empty there: the row removes the
-	// reference price.
+	// clears is true if the row removes the product's reference price: the file has a column for it, and the row's value is
+	// empty.
 	clears bool
 	// unpriced is true for a product without a price in its row: the store's product keeps its price.
 	unpriced bool
@@ -350,8 +350,8 @@ func (l *reading) text() (*bufio.Reader, error) {
 	return l.encoding.reader(l.file), nil
 }
 
-// records returns a function that reads the records of a table. Variable products come at the end of the file, because they get
-// the lowest price of their variations, which follow them.
+// records returns a function that reads the records of a table. It returns variable products after all others, because they get
+// the lowest price of their variations, which come later in the file.
 func (l *reading) records(t *table) func() (*entry, error) {
 	var waiting []*builder
 	lowest := map[string]int64{} // by the product's id or SKU
@@ -458,8 +458,8 @@ func (l *reading) send(ctx context.Context) error {
 		Events: l.Events, DryRun: l.check != nil, MatchCustomers: true, Update: l.Update, ClearCompareAt: batch[0].clears,
 		KeepPrice: batch[0].unpriced, ImportId: l.id.String(),
 	}
-	// If a row is refused, nothing of its batch is stored or counted, so the others are sent again. Rows are compared with
-	// earlier ones only once the good ones are known.
+	// If the importer refuses a row, it stores nothing of the batch, so the good rows are sent again. The result is counted
+	// only when all sent rows are good.
 	var raw *adminv1.ImportResponse // the answer for all rows of customers; the store may have some that become part of others
 	if l.check != nil && l.Kind == transfer.Customers {
 		var err error
@@ -501,7 +501,8 @@ func (l *reading) send(ctx context.Context) error {
 		}
 		r.Lines += len(v.fresh)
 		if l.check != nil && l.Kind == transfer.Customers {
-			// The importer sees only one batch, so it would treat a row as new whose e-mail an earlier row gives to a customer.
+			// Count by the checker's decisions. The importer sees only one batch, so it may count a row as new although an
+			// earlier batch has the same customer.
 			out = &adminv1.ImportResponse{}
 			for _, e := range v.fresh {
 				*[]*int32{&out.Stored, &out.Changed, &out.Skipped}[e.fate]++

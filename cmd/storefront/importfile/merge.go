@@ -37,8 +37,8 @@ func (l *reading) root(row int) int {
 	}
 }
 
-// gather reads the file once more, if rows were merged into others, to collect their values in memory. It runs after the
-// check, because until then any row might still get values from a later row.
+// gather reads the file once more, if rows were merged into others, to collect their values in memory. It runs after the first
+// pass, because any later row may have values for an earlier one.
 func (l *reading) gather(ctx context.Context) error {
 	l.completions = map[int]*completion{}
 	for row := range l.merged {

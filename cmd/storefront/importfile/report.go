@@ -14,9 +14,9 @@ import (
 
 // Report is the result of an import or of a dry run.
 type Report struct {
-	// Lines is the number of the file's rows, and the sum of the other numbers. Each row is stored, changed, skipped because
-	// the store has it, merged into another row of the same customer, repeated because it repeats an earlier row, left out
-	// because it is not something to import, or bad.
+	// Lines is the number of the file's rows, which is the sum of the other numbers. Skipped rows are in the store already,
+	// merged rows became part of another row of the same customer, repeated rows repeat an earlier row, and rows left out have
+	// nothing to import.
 	Lines, Stored, Changed, Skipped, Merged, Repeated, LeftOut, Bad int
 	// Read lists the columns of a CSV file that were read, with their fields; NotRead lists the others.
 	Read, NotRead []string
@@ -35,8 +35,8 @@ type Remark struct {
 	Column string
 	// Problem completes a sentence that begins with the column.
 	Problem string
-	// Values has some of the values. Lines has the first lines, as ranges; With has, for each range, the other row or customer
-	// that it is about, or "". Count is the number of lines.
+	// Values has some of the values. Lines has the first lines, as ranges. With has the other row or customer that each range
+	// concerns, or "". Count is the number of lines.
 	Values []string
 	Lines  [][2]int
 	With   []string

@@ -71,8 +71,8 @@ type source struct {
 	Skip   words
 	// Partly has the statuses of orders that are only partly imported, with what is lost.
 	Partly words
-	// Variation is the value of the field kind for a line that only has a price of its parent; Variable is the value for that
-	// parent, a product without a price.
+	// Variable is the value of the field kind for a product that has no price of its own. Variation is the value for a line
+	// that has one of that product's prices.
 	Variation, Variable string
 	// shop is true for the export of a shop, whose amounts and times may contradict each other.
 	shop bool

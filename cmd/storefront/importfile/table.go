@@ -157,8 +157,8 @@ func blank(values []string) bool {
 	return !slices.ContainsFunc(values, func(v string) bool { return strings.TrimSpace(v) != "" })
 }
 
-// maxMembers bounds the unread members of JSON lines that are kept, because each line that waits to be stored has a place for
-// every column.
+// maxMembers bounds how many members that no field reads are kept as columns, because each line in memory has a value for every
+// column.
 const maxMembers = 1000
 
 // newObjects reads JSON objects as a table. Its columns are the members' names; members of an object inside have a dot, as
@@ -319,9 +319,9 @@ func (t *table) pass(member string) {
 	}
 }
 
-// nearest finds the column that name is probably a misspelling of, among the columns of fields that the file lacks. It
-// returns that column and its field. The first letters must be equal, because people rarely misspell them; without that rule
-// "rate" would be "date".
+// nearest finds the column that name is probably a misspelling of, among the columns of fields that the file lacks. It returns
+// that column and its field. The first letters must be equal, because people rarely misspell those; otherwise "rate" would be
+// taken for "date".
 func (t *table) nearest(name string, fields []string) (best, of string) {
 	word := fold(name)
 	farthest := min(2, len(word)/2)
@@ -432,8 +432,8 @@ func (r *record) columnOf(field string) string {
 	return column
 }
 
-// key returns the value that the lines of a record share: that of the group's field, else the id. It is empty if each line is a
-// record.
+// key returns the value that the lines of a record share: the value of the group's field, or else the id. It is empty if each
+// line is a record of its own.
 func (r *record) key() string {
 	if r.table.Group == "" {
 		return ""
