@@ -137,7 +137,7 @@ func (q *Queue) take(ctx context.Context, tx *sql.Tx, statement string, after uu
 }
 
 // DropRelayed deletes the outbox entries that Relay has relayed, where Relay's transaction cannot. Call it after Relay, once
-// the leased deliveries have been started. Relay takes entries that could not be deleted again, without effect.
+// the leased deliveries have been started. Entries that could not be deleted are relayed again, without effect.
 func (q *Queue) DropRelayed(ctx context.Context) error {
 	entries := q.outbox.relayed
 	q.outbox.relayed = nil

@@ -67,7 +67,7 @@ func (b *batcher) serve() {
 	}
 }
 
-// answer runs one statement. The latest deadline of its requests ends it; a cancelled request does not.
+// answer runs one statement. The deadline of the last request ends it; the cancellation of a request does not.
 func answer(all []*waiter, run func(context.Context, []lookup) ([]lookupResult, error)) {
 	last := all[len(all)-1].ctx
 	ctx := context.WithoutCancel(last)

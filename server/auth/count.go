@@ -68,7 +68,7 @@ func (u *uses) note(key uuid.UUID, at int64) {
 	u.last[key] = max(at, u.last[key])
 }
 
-// drain returns all uses and clears them. The caller notes the uses that it cannot write again.
+// drain returns all uses and clears them. The caller must call note again for the uses that it cannot write.
 func (u *uses) drain() map[uuid.UUID]int64 {
 	u.mu.Lock()
 	defer u.mu.Unlock()
