@@ -26,8 +26,8 @@ const (
 
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
-// script is a service that answers each request with its next answer, repeating the last one. It is
-// called in process, so that a synctest bubble waits for nothing but time.
+// script is an http.RoundTripper in place of the service. It answers each request with the next of its answers, and repeats the
+// last one. It opens no sockets, because time in a synctest bubble stands still while a goroutine waits for a socket.
 type script struct {
 	answers []answer
 
@@ -36,7 +36,7 @@ type script struct {
 	at       []time.Time
 }
 
-// answer is what comes back for a request: an answer that is written, or an error of the network.
+// answer writes the response to a request, or returns an error of the network.
 type answer func(w http.ResponseWriter, r *http.Request) error
 
 // RoundTrip implements http.RoundTripper.
@@ -57,7 +57,7 @@ func (s *script) RoundTrip(r *http.Request) (*http.Response, error) {
 	return w.Result(), nil
 }
 
-// open returns a client of the script.
+// open returns a client whose requests the script answers.
 func (s *script) open(t *testing.T, options ...client.Option) *client.Client {
 	t.Helper()
 	shop, err := client.New(baseURL, key, append([]client.Option{client.WithHTTPClient(&http.Client{Transport: s})}, options...)...)
@@ -67,7 +67,7 @@ func (s *script) open(t *testing.T, options ...client.Option) *client.Client {
 
 func playing(answers ...answer) *script { return &script{answers: answers} }
 
-// refuses answers with an error of the service.
+// refuses answers with an error of the service. headers are pairs of a name and a value.
 func refuses(r *apierr.Refusal, headers ...string) answer {
 	return func(w http.ResponseWriter, request *http.Request) error {
 		for i := 0; i < len(headers); i += 2 {
@@ -77,7 +77,7 @@ func refuses(r *apierr.Refusal, headers ...string) answer {
 	}
 }
 
-// respondsWith answers as something other than the service.
+// respondsWith answers with any HTTP response, such as a proxy's. headers are pairs of a name and a value.
 func respondsWith(status int, contentType, body string, headers ...string) answer {
 	return func(w http.ResponseWriter, _ *http.Request) error {
 		w.Header().Set("Content-Type", contentType)
@@ -90,12 +90,12 @@ func respondsWith(status int, contentType, body string, headers ...string) answe
 	}
 }
 
-// breaks is a network that fails.
+// breaks fails the request with an error of the network.
 func breaks(err error) answer {
 	return func(http.ResponseWriter, *http.Request) error { return err }
 }
 
-// sends answers with a message, whatever is asked.
+// sends answers any request with the message.
 func sends(m proto.Message) answer {
 	return func(w http.ResponseWriter, _ *http.Request) error {
 		content, err := proto.Marshal(m)
@@ -108,19 +108,20 @@ func sends(m proto.Message) answer {
 	}
 }
 
-// hangs never answers; it waits until the caller stops.
+// hangs waits until the request's context ends, and returns the context's error.
 func hangs(_ http.ResponseWriter, r *http.Request) error {
 	<-r.Context().Done()
 	return r.Context().Err()
 }
 
-// catalogue is a service with a few products, for lists and examples. The newest comes first.
+// catalogue is a product service that keeps its products in memory, for tests of lists and for examples. products is in the
+// order of a list: the newest first.
 type catalogue struct {
 	storefrontv1connect.UnimplementedProductServiceHandler
 	products []*storefrontv1.Product
-	// asked are the pages that were asked for.
+	// asked lists the numbers of the requested pages.
 	asked []int64
-	// before is called before a page is made, and changing before a change.
+	// before, if set, runs before each valid page is read, and changing before each update.
 	before   func(page int64) error
 	changing func(*storefrontv1.UpdateProductRequest)
 }
@@ -136,7 +137,7 @@ func titled(titles ...string) *catalogue {
 	return c
 }
 
-// ListProducts answers a page.
+// ListProducts returns a page of the products.
 func (c *catalogue) ListProducts(_ context.Context, r *storefrontv1.ListProductsRequest) (*storefrontv1.ListProductsResponse,
 	error) {
 	page, size := int64(1), int32(25)
@@ -160,7 +161,7 @@ func (c *catalogue) ListProducts(_ context.Context, r *storefrontv1.ListProducts
 	return &storefrontv1.ListProductsResponse{Page: page, PageSize: size, Total: total, Data: c.products[from:to]}, nil
 }
 
-// UpdateProduct changes a title, a price or a reference price, and publishes nothing.
+// UpdateProduct changes a title or a compare-at price. It refuses to publish a product.
 func (c *catalogue) UpdateProduct(_ context.Context, r *storefrontv1.UpdateProductRequest) (*storefrontv1.Product, error) {
 	if c.changing != nil {
 		c.changing(r)
@@ -187,14 +188,14 @@ func (c *catalogue) UpdateProduct(_ context.Context, r *storefrontv1.UpdateProdu
 	return nil, apierr.New(apierr.ProductNotFound, "There is no such product.").Connect(requestID, noon)
 }
 
-// handler serves the catalogue.
+// handler returns the HTTP handler of the catalogue.
 func (c *catalogue) handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle(storefrontv1connect.NewProductServiceHandler(c))
 	return mux
 }
 
-// open returns a client of the catalogue.
+// open returns a client whose requests the catalogue answers.
 func (c *catalogue) open(t *testing.T, options ...client.Option) *client.Client {
 	t.Helper()
 	handler := c.handler()

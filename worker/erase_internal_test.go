@@ -79,7 +79,7 @@ func TestADeliveryOfAForgottenCustomerIsMadeBeforeOrNever(t *testing.T) {
 	})
 }
 
-// A customer who is named again and forgotten again is sent to nobody either.
+// An event that names an already forgotten customer is not delivered after the customer is forgotten a second time.
 func TestADeliveryOfOneForgottenTwiceIsNeverMade(t *testing.T) {
 	t.Parallel()
 	forEach(t, func(t *testing.T, in *installation) {
@@ -89,7 +89,7 @@ func TestADeliveryOfOneForgottenTwiceIsNeverMade(t *testing.T) {
 		customer := m.newCustomer("awa@example.com")
 		m.beginForgetting(customer)
 		require.NoError(t, w.erase(t.Context()))
-		// A row that names the customer, and the mark of one who is forgotten.
+		// The event has the customer's name together with the e-mail that marks a forgotten customer.
 		m.change(func(ctx context.Context, tx *ent.Tx) error {
 			now := hook.Time(ctx)
 			event := id.At(now)

@@ -1,7 +1,7 @@
-// Package conformance_test drives the clients in other languages than Go through the same tables: every
-// operation and error against the development server, with the answers compared to the Go client's,
-// retries against a server that fails as told, and webhooks. Each language has a driver, a program
-// of some lines that reads what to do from its standard input.
+// Package conformance_test runs the same tests for the client in each language. The tests call every operation and provoke the
+// errors on the development server, and compare the answers with the Go client's. They test retries on a server that fails by
+// a script, and they test the verification of webhooks. Each language has a driver: a short program that reads requests from
+// its standard input and prints one result for each.
 package conformance_test
 
 import (
@@ -23,19 +23,20 @@ import (
 	"go.storefront.example/server/conformance/devtest"
 )
 
-// language is one in which there is a client.
+// language is a language that has a client, and how its client differs from the others.
 type language struct {
 	name string
-	// needs skips the test without what runs the language, and returns the command of the driver.
+	// needs returns the command that starts the driver. If the language or a library is not installed, it calls
+	// devtest.Missing.
 	needs func(t *testing.T) []string
-	// asInGo is set where an error names an operation by its method in the protos, GetStore, as in Go, and not by the document's
-	// getStore.
+	// asInGo is set if errors name an operation as Go does, by its RPC method: GetStore. Other clients use the operationId of
+	// the OpenAPI document: getStore.
 	asInGo bool
-	// errorName is what the text of an error begins with.
+	// errorName is the first word of every error's message.
 	errorName string
-	// keepsNewer is set where an answer keeps the fields that are newer than the client.
+	// keepsNewer is set if the client keeps the fields of an answer that are newer than the client.
 	keepsNewer bool
-	// noUserAgent is set where a program's own name cannot be given.
+	// noUserAgent is set if the client has no option for the calling program's name in the User-Agent header.
 	noUserAgent bool
 }
 
@@ -44,7 +45,7 @@ var languages = []language{
 		return []string{needPHP(t), filepath.Join(devtest.Top(t), "client", "php", "test", "driver.php"), filepath.Join(buildPHP(t),
 			"src")}
 	}},
-	// The one file for hosts without Composer is the same client.
+	// The PHP client is also built as a single file, for hosts without Composer.
 	{name: "php, in one file", errorName: "storefront", needs: func(t *testing.T) []string {
 		return []string{needPHP(t), filepath.Join(devtest.Top(t), "client", "php", "test", "driver.php"),
 			filepath.Join(buildPHP(t), "storefront.php")}
@@ -53,12 +54,13 @@ var languages = []language{
 	{name: "python, asyncio", errorName: "storefront", needs: func(t *testing.T) []string {
 		return append(pythonDriver(t, needPython(t, "httpx")), "aio")
 	}},
-	// JavaScript's errors begin with their name; the client takes no name of a program, whose fetch may set one.
+	// A JavaScript error's text begins with the name of its class. The client has no userAgent option, because a program can
+	// set the header in the fetch function that it passes.
 	{name: "typescript", needs: typescriptDriver, asInGo: true, errorName: "StorefrontError", noUserAgent: true,
 		keepsNewer: true},
 }
 
-// operation is how an error names one of the document's operations.
+// operation returns the name by which an error names an operation. id is the operationId of the OpenAPI document.
 func (l language) operation(id string) string {
 	if l.asInGo {
 		return strings.ToUpper(id[:1]) + id[1:]
@@ -66,7 +68,7 @@ func (l language) operation(id string) string {
 	return id
 }
 
-// typescriptDriver makes one file of the driver and the client. The client's own tests check its types.
+// typescriptDriver bundles the driver and the client into one file. esbuild does not check types; the client's own tests do.
 func typescriptDriver(t *testing.T) []string {
 	t.Helper()
 	modules := devtest.NeedNode(t, "esbuild", "@bufbuild/protobuf")
@@ -95,8 +97,8 @@ func needPHP(t *testing.T) string {
 	return "php"
 }
 
-// needPython requires Python with a module, and returns its command: the path's, or the system's, for which Debian's
-// packages are.
+// needPython returns the command of a Python 3.10 or later that can import the module. It tries the PATH's python3 first, then
+// /usr/bin/python3, because Debian's packages install their modules for that one.
 func needPython(t *testing.T, module string) string {
 	t.Helper()
 	for _, python := range []string{"python3", "/usr/bin/python3"} {
@@ -108,7 +110,7 @@ func needPython(t *testing.T, module string) string {
 	return ""
 }
 
-// buildPHP lays the Composer package out and returns its folder.
+// buildPHP builds the Composer package and returns its folder.
 func buildPHP(t *testing.T) string {
 	t.Helper()
 	devtest.Watch(t)
@@ -141,15 +143,15 @@ type driver struct {
 	out *bufio.Reader
 }
 
-// built has the drivers' commands by the language's name, because to lay a package out takes longer than most tests.
+// built caches each driver's command by the language's name, because building a package takes longer than most tests.
 var built = struct {
 	sync.Mutex
-	// folder is removed when the tests have ended.
+	// folder contains the built drivers. TestMain removes it after all tests.
 	folder   string
 	commands map[string][]string
 }{commands: map[string][]string{}}
 
-// command returns the command of the language's driver, which the first test that asks for it builds.
+// command returns the command of the language's driver. The first call builds the driver.
 func (l language) command(t *testing.T) []string {
 	t.Helper()
 	built.Lock()
@@ -160,7 +162,7 @@ func (l language) command(t *testing.T) []string {
 	return built.commands[l.name]
 }
 
-// newFolder makes a folder for a driver that all tests use.
+// newFolder makes a folder for a driver. It outlives the calling test, because later tests use the same driver.
 func newFolder(t *testing.T) string {
 	t.Helper()
 	folder, err := os.MkdirTemp(built.folder, "driver")
@@ -187,14 +189,15 @@ func (l language) start(t *testing.T) *driver {
 	return &driver{t, in, bufio.NewReader(out)}
 }
 
-// said is what a driver prints about one request: an answer, a refusal, or that an argument is none.
+// said is the result that a driver prints for one request: an answer, an error of the client, or the message of an error about
+// an argument that cannot be used (Invalid).
 type said struct {
 	Answer  json.RawMessage
 	Refused *refusal
 	Invalid string
 }
 
-// refusal is an error of the client's, or of its verifier of webhooks.
+// refusal is an error of a client's call or of its webhook verifier. RetryAfter is in seconds.
 type refusal struct {
 	Code, Operation, Required, RequestID, Message, Mistake string
 	Status, RetryAfter                                     int
@@ -204,7 +207,7 @@ type refusal struct {
 
 type arguments map[string]any
 
-// ask has the driver do something.
+// ask sends one request to the driver and returns its result.
 func (d *driver) ask(what map[string]any) said {
 	d.t.Helper()
 	text, err := json.Marshal(what)
@@ -218,13 +221,13 @@ func (d *driver) ask(what map[string]any) said {
 	return s
 }
 
-// open makes a client by a name.
+// open has the driver create a client and keep it under a name.
 func (d *driver) open(name string, args arguments) {
 	d.t.Helper()
 	require.Equal(d.t, said{Answer: json.RawMessage("null")}, d.ask(map[string]any{"do": "open", "client": name, "arguments": args}))
 }
 
-// call calls an operation. PHP reads an empty object as an empty list, which is the same to it.
+// call has the driver call an operation of the client that open named. nil args are sent as an empty object.
 func (d *driver) call(client, resource, method string, args arguments) said {
 	d.t.Helper()
 	if args == nil {
@@ -233,7 +236,7 @@ func (d *driver) call(client, resource, method string, args arguments) said {
 	return d.ask(map[string]any{"do": "call", "client": client, "resource": resource, "method": method, "arguments": args})
 }
 
-// verify has a delivery verified.
+// verify has the driver verify a webhook delivery. now is a Unix time and tolerance a number, both in seconds.
 func (d *driver) verify(body []byte, header any, now, tolerance int64, secrets ...string) said {
 	d.t.Helper()
 	return d.ask(map[string]any{"do": "verify", "body": base64.StdEncoding.EncodeToString(body), "header": header,
@@ -243,7 +246,7 @@ func (d *driver) verify(body []byte, header any, now, tolerance int64, secrets .
 
 func TestMain(m *testing.M) {
 	if runtime.GOOS == "windows" {
-		return // the drivers are run as on a server
+		return // The drivers' commands need a Unix system.
 	}
 	folder, err := os.MkdirTemp("", "drivers")
 	if err != nil {

@@ -22,10 +22,10 @@ import (
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 )
 
-// golang is the language of the client that runs in this process; the other tests compare the rest with it.
+// golang is the Go client, which runs in this process without a driver.
 var golang = language{name: "go"}
 
-// goClient is Go's client and verifier, with the answers of a driver.
+// goClient calls the Go client and verifier, and returns the same results as a driver.
 type goClient struct {
 	t    *testing.T
 	shop *client.Client
@@ -38,7 +38,7 @@ func openGo(t *testing.T, url string) *goClient {
 	return &goClient{t, shop}
 }
 
-// call calls a method by its name, with an id where it takes one and zero values else.
+// call calls a method by its name. String parameters are "1", and all others have their zero value.
 func (g *goClient) call(_, resource, method string, _ arguments) said {
 	g.t.Helper()
 	operations := reflect.ValueOf(g.shop).Elem().FieldByName(strings.ToUpper(resource[:1]) + resource[1:])
@@ -61,7 +61,7 @@ func (g *goClient) call(_, resource, method string, _ arguments) said {
 	return said{Answer: written(out[0].Interface().(proto.Message))}
 }
 
-// written is a message in the API's JSON, in which an enum's zero, which the service never writes, is the empty word.
+// written returns the message in the API's JSON. An enum's zero value becomes "", as in the other clients.
 func written(m proto.Message) json.RawMessage {
 	return json.RawMessage(unspecified.Replace(string(apijson.Marshal(m))))
 }
@@ -94,7 +94,7 @@ func (g *goClient) verify(body []byte, header any, now, _ int64, secrets ...stri
 	return said{Answer: text}
 }
 
-// answerConnect sends an answer of /v1 as the Connect protocol has it, with a field that is newer than any client.
+// answerConnect sends the JSON body of a /v1 answer in the Connect protocol. It adds a field that no client knows.
 func answerConnect(w http.ResponseWriter, r *http.Request, status int, body []byte) error {
 	lenient := protojson.UnmarshalOptions{DiscardUnknown: true}
 	if status >= http.StatusBadRequest {

@@ -19,7 +19,7 @@ import (
 
 const nobody = "00000000-0000-4000-8000-000000000000"
 
-// key makes a key of the demo store.
+// key creates an API key of the demo store, and returns its text and its id.
 func key(t *testing.T, dev devtest.Server, name, scopes string) (text, id string) {
 	t.Helper()
 	var made struct{ Key, ID string }
@@ -30,7 +30,8 @@ func key(t *testing.T, dev devtest.Server, name, scopes string) (text, id string
 
 const everyScope = "store:read,products:write,orders:read,customers:write,payment_links:write"
 
-// session is a client in another language beside one in Go, each with a key of its own.
+// session has two clients of the same development server: one in the language under test and one in Go. Each has its own key,
+// because each key has its own rate limit. called contains the operations that the test has called.
 type session struct {
 	*driver
 	dev    devtest.Server
@@ -50,7 +51,7 @@ func newSession(t *testing.T, l language, storefront devtest.Command) *session {
 	return s
 }
 
-// answer calls an operation and returns the answer, which must be what the Go client returns.
+// answer calls an operation and requires that its answer equals the Go client's. It returns the answer's fields.
 func (s *session) answer(resource, method string, args arguments, golang func() (proto.Message, error)) map[string]any {
 	s.t.Helper()
 	got := s.call("shop", resource, method, args)
@@ -65,7 +66,7 @@ func (s *session) answer(resource, method string, args arguments, golang func() 
 	return fields
 }
 
-// list walks a list with pages of three, which must be what the Go client finds.
+// list reads a whole list in pages of three and requires the Go client's items. It returns the number of items.
 func list[T proto.Message](s *session, resource string, args arguments, golang func(func(T, error) bool)) int {
 	s.t.Helper()
 	args["pageSize"] = 3
@@ -173,7 +174,8 @@ func TestEveryOperationAnswersAsInGo(t *testing.T) {
 	})
 }
 
-// requireEveryOperation compares what was called with the document's operations.
+// requireEveryOperation requires that called contains exactly the operations of the OpenAPI document, and the method page for
+// each list.
 func requireEveryOperation(t *testing.T, called map[string]bool) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(devtest.Top(t), "gen", "openapi", "storefront.json"))
@@ -205,7 +207,7 @@ func requireEveryOperation(t *testing.T, called map[string]bool) {
 	require.ElementsMatch(t, want, got)
 }
 
-// Every code that a client can provoke in the service; retry_test.go sends the others.
+// This test provokes each error code that a request can cause; retry_test.go sends the other codes.
 func TestEveryErrorIsThatOfTheService(t *testing.T) {
 	storefront := devtest.Build(t)
 	each(t, func(t *testing.T, l language) {
@@ -286,10 +288,10 @@ func TestEveryErrorIsThatOfTheService(t *testing.T) {
 		refuse("shop", "products", "update", arguments{"id": draft.GetId(), "status": "PUBLISHED"}, "product_type_unavailable", 422)
 		refuse("shop", "paymentLinks", "create", arguments{"title": "x", "pricing": "FIXED", "amount": 1}, "feature_disabled", 422)
 
-		// The limit of a minute: without retries, 121 requests in it are one too many.
+		// The service allows 120 requests a minute for each key. The loop ends at the first request above the limit.
 		limited, _ := key(t, s.dev, "limited", "store:read")
 		s.open("limited", arguments{"baseUrl": s.dev.URL, "apiKey": limited, "maxRetries": 0})
-		for range 250 { // at most two minutes meet
+		for range 250 { // more than two minutes' limit, because a new minute may begin
 			if got := s.call("limited", "store", "get", nil); got.Refused != nil {
 				require.Equal(t, "rate_limited", got.Refused.Code)
 				require.Equal(t, 429, got.Refused.Status)

@@ -22,28 +22,29 @@ import (
 	"go.storefront.example/server/conformance/devtest"
 )
 
-// A client outlives releases of the service in both directions: it reads the answers and the events of every earlier one, and
-// today's with any field left out, which is what a client with a newer field sees, or added.
+// The tests in this file check that clients work with older and newer releases of the service. A client must read the answers
+// and events of every earlier release. It must also read today's answers with any field left out (the service is older than
+// the client) or with a field added (the service is newer).
 //
-// A release is a folder of testdata with the files of server/conformance/testdata/wire as they were then; today's are read
-// from there. Completed is what a client makes of an answer, by the document and not by the clients' own code.
+// Each folder in testdata is a release: a copy of server/conformance/testdata/wire from that time. The expected values come from
+// the OpenAPI document (see completed), because the clients' own code is under test.
 
-// exchange is the answer of one file, and how it is asked for.
+// exchange is the answer in one file, and the call that requests it.
 type exchange struct {
 	name   string
 	status int
 	body   map[string]any
-	// called is nil for an error, which any operation may have.
+	// called is nil for an error, because any operation can return it.
 	called *called
 }
 
-// called is an operation by the names of the clients, and the schema of its answer.
+// called is an operation by its names in the clients, and the schema of its answer.
 type called struct {
 	resource, method, schema string
 	args                     arguments
 }
 
-// schema is the part of the document's schemas that says what a client makes of a value.
+// schema is a schema of the OpenAPI document, with the keywords that these tests need.
 type schema struct {
 	Ref        string `json:"$ref"`
 	Type       any
@@ -74,7 +75,7 @@ func readDocument(t *testing.T) *document {
 	return d
 }
 
-// resolve follows a reference, and reports whether the value may be null.
+// resolve follows the schema's reference. It returns the schema, its JSON type, and whether the value may be null.
 func (d *document) resolve(s schema) (resolved schema, kind string, nullable bool) {
 	if len(s.OneOf) == 2 {
 		nullable, s = true, s.OneOf[0]
@@ -89,7 +90,8 @@ func (d *document) resolve(s schema) (resolved schema, kind string, nullable boo
 	return s, kind, nullable
 }
 
-// completed is a value with the zero value of its type for each field that is missing, and with newer fields if they are kept.
+// completed returns the value that a client must read: each missing field has the zero value of its type. With keepsNewer,
+// fields that the schema does not have stay; otherwise they are dropped.
 func (d *document) completed(s schema, value any, keepsNewer bool) any {
 	s, kind, nullable := d.resolve(s)
 	if value == nil {
@@ -124,7 +126,7 @@ func (d *document) completed(s schema, value any, keepsNewer bool) any {
 	return value
 }
 
-// release reads the files of a folder that have JSON as their answer.
+// release reads the exchanges in a folder. It skips the answers without a body.
 func (d *document) release(t *testing.T, folder string) []exchange {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(folder, "*.golden"))
@@ -138,7 +140,7 @@ func (d *document) release(t *testing.T, folder string) []exchange {
 		head, body, _ := strings.Cut(answer, "\n\n")
 		x := exchange{name: strings.TrimSuffix(filepath.Base(file), ".golden")}
 		if body == "" {
-			continue // of HEAD
+			continue // an answer to HEAD
 		}
 		require.NoError(t, json.Unmarshal([]byte(body), &x.body), file)
 		x.status, err = strconv.Atoi(head[:3])
@@ -152,7 +154,7 @@ func (d *document) release(t *testing.T, folder string) []exchange {
 	return all
 }
 
-// find is the operation of a request's line.
+// find returns the operation that a request calls. request begins with the request line.
 func (d *document) find(t *testing.T, request string) *called {
 	t.Helper()
 	method, rest, _ := strings.Cut(request, " ")
@@ -187,26 +189,28 @@ func (d *document) find(t *testing.T, request string) *called {
 	return nil
 }
 
-// variant is an object with one change.
+// variant is a copy of an object with one change.
 type variant struct {
-	// change describes it, and field is the one that is changed.
+	// change describes the change, and field is the name of the changed field.
 	change, field string
-	// isNeeded is set where the change takes what must be there, and isWrong where a value has another type.
+	// isNeeded is set if the changed field is required. isWrong is set if the new value has a wrong type.
 	isNeeded, isWrong bool
-	// isEnum and isNull are set for values that Protobuf's JSON mapping, by which Go's client reads events, takes for others.
+	// isEnum is set if the field is an enum, and isNull if the new value is null. The Go client reads events by Protobuf's
+	// JSON mapping, which accepts such values where the other clients refuse them.
 	isEnum, isNull bool
 	body           map[string]any
 }
 
-// newer is a field that no client has.
+// newer is the name of a field that no client has.
 const newer = "newer"
 
-// variants are all changes of one field in an object, however deep: left out, of another type, and added.
+// variants returns a copy of the body for every change of one field, at any depth: the field is left out, null or of another
+// type, or a new field is added.
 func (d *document) variants(t *testing.T, s schema, body map[string]any) []variant {
 	t.Helper()
 	var all []variant
 	var walk func(s schema, value any, path string)
-	// change makes a copy of the body while the change is in place.
+	// change changes the body, appends a copy of it to all, and undoes the change.
 	change := func(v variant, object map[string]any, name string, to any, remove bool) {
 		before, had := object[name]
 		if object[name] = to; remove {
@@ -230,7 +234,7 @@ func (d *document) variants(t *testing.T, s schema, body map[string]any) []varia
 			}
 		case map[string]any:
 			if s.Properties == nil {
-				return // a map of texts
+				return // a map of strings, such as socialLinks
 			}
 			_, isPage := s.Properties["pageSize"]
 			_, isEvent := s.Properties["data"]
@@ -262,13 +266,13 @@ func (d *document) variants(t *testing.T, s schema, body map[string]any) []varia
 	return all
 }
 
-// clientOf is a client in one language: a driver, or Go's.
+// clientOf is the client of one language: a driver, or the Go client in this process.
 type clientOf interface {
 	call(client, resource, method string, args arguments) said
 	verify(body []byte, header any, now, tolerance int64, secrets ...string) said
 }
 
-// replayer answers every request with the same bytes, which a test may change between two calls.
+// replayer is a client and a server that answers its requests. The server sends the answer that got stored last.
 type replayer struct {
 	*document
 	language
@@ -304,7 +308,7 @@ func (d *document) replay(t *testing.T, l language) *replayer {
 	return r
 }
 
-// got calls an operation whose answer is this one.
+// got calls the exchange's operation. The server answers with the exchange's status and the given body.
 func (r *replayer) got(x exchange, body map[string]any) said {
 	r.answer.Store(&exchange{status: x.status, body: body})
 	if x.called == nil {
@@ -313,7 +317,7 @@ func (r *replayer) got(x exchange, body map[string]any) said {
 	return r.call("shop", x.called.resource, x.called.method, x.called.args)
 }
 
-// requireAnswer compares what a client made of an object of a schema with the object.
+// requireAnswer requires that the client's answer equals the completed body. ref refers to the schema of both.
 func (r *replayer) requireAnswer(t *testing.T, ref string, body map[string]any, got json.RawMessage, reason string) {
 	t.Helper()
 	want := r.completed(schema{Ref: ref}, body, r.keepsNewer)
@@ -356,7 +360,7 @@ func TestEveryReleaseIsRead(t *testing.T) {
 				}
 				require.Nil(t, got.Refused, "%s: %+v", reason, got.Refused)
 				r.requireAnswer(t, x.called.schema, x.body, got.Answer, reason)
-				// An event of that release had the same object.
+				// An event of that release contains the same object as its data.
 				for _, e := range d.events(x) {
 					r.requireEvent(t, e, e.body, reason)
 				}
@@ -365,19 +369,20 @@ func TestEveryReleaseIsRead(t *testing.T) {
 	})
 }
 
-// today is the folder of this release.
+// today returns the folder with the exchanges of the current source.
 func today(t *testing.T) string {
 	t.Helper()
 	return filepath.Join(devtest.Top(t), "server", "conformance", "testdata", "wire")
 }
 
-// event is an event with the object of an exchange.
+// event is a webhook event. class is its class in the clients, and ref refers to its schema.
 type event struct {
 	class, ref string
 	body       map[string]any
 }
 
-// events are the events whose data an exchange has, and ping.
+// events returns the event that has the exchange's object as its data. For the store there is no such event; the result is a
+// ping. Other answers, such as lists, have no event.
 func (d *document) events(x exchange) []event {
 	var all []event
 	kinds := map[string]string{"Product": "product.published", "Customer": "customer.created", "Order": "order.paid", "Store": "ping"}
@@ -396,7 +401,7 @@ func (d *document) events(x exchange) []event {
 		"createdAt": "2026-11-21T12:00:00.000Z", "store": map[string]any{"id": "2", "slug": "demo"}, "data": data}})
 }
 
-// read has a client verify an event.
+// read signs an event and has the client verify it.
 func (r *replayer) read(t *testing.T, body map[string]any) said {
 	t.Helper()
 	text, err := json.Marshal(body)
@@ -423,7 +428,8 @@ func TestAFieldMoreOrLess(t *testing.T) {
 	eachOf(t, append(languages, golang), func(t *testing.T, l language) {
 		r := d.replay(t, l)
 		isGo := l.name == golang.name
-		// refused requires that what must be there is missed and what has another type found, by the field's name.
+		// refused reports whether the client must refuse the variant: a required field is missing, or a value has a wrong type.
+		// It requires that the client did so with this code and named the field, or that the client accepted the variant.
 		refused := func(v variant, got said, code, reason string) bool {
 			if !v.isNeeded && !v.isWrong {
 				require.Nil(t, got.Refused, "%s: %+v", reason, got.Refused)
@@ -441,7 +447,7 @@ func TestAFieldMoreOrLess(t *testing.T) {
 			for _, v := range d.variants(t, schema{Ref: x.called.schema}, x.body) {
 				reason := x.name + ": " + v.change
 				if isGo && (v.isWrong || v.isNeeded) {
-					continue // Protobuf's binary form, which Go's client uses, has no value of another type, and no absent text
+					continue // The Go client reads Protobuf's binary form, which has no wrong types and no absent strings.
 				}
 				if got := r.got(x, v.body); !refused(v, got, "unexpected_answer", reason) {
 					r.requireAnswer(t, x.called.schema, v.body, got.Answer, reason)
@@ -464,7 +470,7 @@ func TestAFieldMoreOrLess(t *testing.T) {
 	})
 }
 
-// An error's code is what a program branches on, so the rest of its body hides it in no state.
+// A client must report an error's code even if other fields of the body are missing or wrong, because programs branch on it.
 func TestAnErrorWithAFieldMoreOrLess(t *testing.T) {
 	d := readDocument(t)
 	eachOf(t, append(languages, golang), func(t *testing.T, l language) {
@@ -482,7 +488,7 @@ func TestAnErrorWithAFieldMoreOrLess(t *testing.T) {
 				require.NotNil(t, got, reason)
 				status := x.status
 				if l.name == golang.name && v.body["statusCode"] == nil {
-					status = 0 // Connect's own status is not that of the code
+					status = 0 // The Go client takes the status from the body, not from the HTTP response.
 				}
 				require.Equal(t, status, got.Status, reason)
 				code, _ := v.body["code"].(string)
@@ -490,7 +496,7 @@ func TestAnErrorWithAFieldMoreOrLess(t *testing.T) {
 					code = "unexpected_answer"
 				}
 				if l.name == golang.name && v.field == "code" {
-					continue // its text is empty: the detail says whose error it is
+					continue // The Go client reports an empty code, because the Connect detail already identifies the service's error.
 				}
 				require.Equal(t, code, got.Code, reason)
 				id, _ := v.body["requestId"].(string)

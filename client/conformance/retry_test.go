@@ -22,7 +22,7 @@ import (
 
 const requestID = "79a8915a-dfa3-4478-8f40-8432eb1c2055"
 
-// reply is one answer of a server that does as told.
+// reply writes one answer of a scripted server.
 type reply func(w http.ResponseWriter)
 
 func sends(status int, kind, body string, headers ...string) reply {
@@ -43,7 +43,7 @@ func refuses(status int, code string, headers ...string) reply {
 		headers...)
 }
 
-// The answer of every operation that the rows call; it has a field and a word that are newer than any client.
+// customer and link are the answers of the operations that the tests call. link has enum values that no client knows.
 const customer = `{"id":"1","name":"","email":null,"phone":null,"ordersCount":9007199254740991,"totalPaid":0,"currency":"KWD",` +
 	`"createdAt":"2026-11-21T01:43:04.600Z"}`
 
@@ -80,7 +80,7 @@ func cut(w http.ResponseWriter, text string) {
 	_ = connection.Close()
 }
 
-// told is a server that answers with one reply after the other, the last one for good.
+// told starts a server that sends the replies one after the other, and then repeats the last one.
 func told(t *testing.T, replies []reply) (url string, requests func() []*http.Request) {
 	t.Helper()
 	var mu sync.Mutex
@@ -100,7 +100,7 @@ func told(t *testing.T, replies []reply) (url string, requests func() []*http.Re
 	}
 }
 
-// operation is one that the rows call.
+// operation is an operation that the tests call, and its answer.
 type operation struct {
 	resource, method string
 	args             arguments
@@ -121,11 +121,11 @@ func TestWhatIsSentAgain(t *testing.T) {
 		for _, row := range []struct {
 			reason  string
 			do      operation
-			replies []reply // before the answer
-			retries int     // how many are expected
-			code    string  // if the call fails
+			replies []reply // the server's replies before the answer
+			retries int     // expected number
+			code    string  // expected error; "" if the call succeeds
 			status  int
-			pause   time.Duration // at least
+			pause   time.Duration // minimum duration of the call
 			with    arguments
 		}{
 			{"an answer needs no other", get, nil, 0, "", 0, 0, nil},
@@ -220,7 +220,8 @@ func TestWhatIsSentAgain(t *testing.T) {
 	})
 }
 
-// A kept connection that dies tempts a library below the client to send a request again by itself.
+// HTTP libraries send a request again by themselves when a kept connection dies. The client must prevent this for a payment
+// link, because the service may already have created it.
 func TestNoPaymentLinkTwiceOverAKeptConnection(t *testing.T) {
 	each(t, func(t *testing.T, l language) {
 		d := l.start(t)
@@ -232,7 +233,7 @@ func TestNoPaymentLinkTwiceOverAKeptConnection(t *testing.T) {
 	})
 }
 
-// closed is the address of a port that nobody listens on.
+// closed returns a URL whose port refuses connections.
 func closed(t *testing.T) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -244,7 +245,7 @@ func closed(t *testing.T) string {
 // documentedCode is a line of the document's description of codes.
 var documentedCode = regexp.MustCompile("- `(\\w+)` \\((\\d{3})\\): ")
 
-// Every code of the service arrives with its status, also those that no request provokes.
+// The client reports every documented code with its status, even the codes that no request can cause.
 func TestEveryCodeOfTheServiceArrives(t *testing.T) {
 	each(t, func(t *testing.T, l language) {
 		d := l.start(t)
@@ -307,7 +308,7 @@ func TestSettingsThatCannotBeUsed(t *testing.T) {
 	})
 }
 
-// A list ends by its own numbers, also if the service moves items meanwhile, and asks for no page in vain.
+// A list ends at the last page by the answers' total, or at an empty page. The client requests no page after that.
 func TestPagesThatAreAskedFor(t *testing.T) {
 	each(t, func(t *testing.T, l language) {
 		page := func(number, total int, items string) reply {

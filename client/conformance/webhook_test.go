@@ -20,7 +20,7 @@ import (
 	"go.storefront.example/server/conformance/devtest"
 )
 
-// vector is one of the questions that every verifier of the project answers.
+// vector is a test case of signature verification; every verifier of the project must give its result.
 type vector struct {
 	Name, Secret, Body, Header, Want, Mistake string
 	Now, ToleranceSeconds                     int64
@@ -41,7 +41,7 @@ func TestVerifyAnswersTheVectors(t *testing.T) {
 		d := l.start(t)
 		events := 0
 		for _, v := range vectors(t) {
-			// As text, and as the lists of values that frameworks give.
+			// The header is a string, or a list of strings as some frameworks return it.
 			for _, header := range []any{v.Header, []string{v.Header}, strings.SplitAfterN(v.Header, ",", 1)} {
 				got := d.verify([]byte(v.Body), header, v.Now, v.ToleranceSeconds, v.Secret)
 				switch {
@@ -50,7 +50,7 @@ func TestVerifyAnswersTheVectors(t *testing.T) {
 					require.Equal(t, v.Want, got.Refused.Code, v.Name)
 					require.Equal(t, v.Mistake, got.Refused.Mistake, v.Name)
 					require.NotContains(t, got.Refused.Message, v.Secret, v.Name)
-				case got.Refused != nil: // not all their bodies are events
+				case got.Refused != nil: // The signature is valid, but some bodies are not events.
 					require.Equal(t, "payload", got.Refused.Code, v.Name)
 				default:
 					events++
@@ -69,7 +69,7 @@ const (
 // accented is an event with one letter beyond ASCII.
 const accented = `{"id":"1","type":"ping","data":{"message":"Ndé"}}`
 
-// latin1 is what a decoder of Latin-1 makes of UTF-8.
+// latin1 decodes UTF-8 text as Latin-1.
 func latin1(text string) string {
 	runes := []rune{}
 	for _, b := range []byte(text) {
@@ -85,7 +85,7 @@ func windows1252(t *testing.T, text string) string {
 	return decoded
 }
 
-// ascii is what Node's decoder of ASCII makes of UTF-8.
+// ascii decodes UTF-8 text as Node does for "ascii": it clears each byte's highest bit.
 func ascii(text string) string {
 	stripped := []byte(text)
 	for i := range stripped {
@@ -107,7 +107,7 @@ func TestWhichMistakeWasMade(t *testing.T) {
 			header  any
 			secrets []string
 			late    int64
-			mistake string // none if the delivery is accepted
+			mistake string // "" if the client must accept the delivery
 			message string
 		}{
 			{"as sent", string(body), signed, []string{secret}, 0, "", ""},
@@ -168,7 +168,7 @@ func TestWhichMistakeWasMade(t *testing.T) {
 			require.Equal(t, row.mistake, got.Refused.Mistake, "%s: %s", row.reason, got.Refused.Message)
 			require.Contains(t, got.Refused.Message, row.message, row.reason)
 			require.NotContains(t, got.Refused.Message, secret[6:], row.reason)
-			// The Go client, whose headers are text, explains it in the same words.
+			// The Go client takes the header as a string. Its message must be the same.
 			header, isText := row.header.(string)
 			if isText || row.header == nil {
 				secrets := append(row.secrets, "")
@@ -192,7 +192,7 @@ func TestWhichMistakeWasMade(t *testing.T) {
 	})
 }
 
-// What is newer than the client is kept: a type, a field, a word.
+// The client accepts events of types that it does not know, and events with fields that it does not know.
 func TestNewerEventsAreRead(t *testing.T) {
 	each(t, func(t *testing.T, l language) {
 		d := l.start(t)
@@ -219,7 +219,7 @@ func TestNewerEventsAreRead(t *testing.T) {
 	})
 }
 
-// Each type of event, as the worker delivers it.
+// The worker delivers each type of event, and every client reads it.
 func TestEveryTypeOfEventIsRead(t *testing.T) {
 	storefront := devtest.Build(t)
 	dev := storefront.Start(t)

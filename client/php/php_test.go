@@ -20,7 +20,7 @@ import (
 	"go.storefront.example/server/conformance/devtest"
 )
 
-// build lays the package out and returns its folder.
+// build builds the Composer package and returns its folder.
 func build(t *testing.T) string {
 	t.Helper()
 	needs := `exit(PHP_VERSION_ID >= 80100 && function_exists("curl_init") ? 0 : 1);`
@@ -48,7 +48,7 @@ func TestWhatIsOfPHPAlone(t *testing.T) {
 
 var snippet = regexp.MustCompile("(?s)```php\n(.*?)```")
 
-// The README's programs run as they stand but for the file that they load: it is the one of hosts without Composer.
+// The README's programs run unchanged, except that they load storefront.php, the single file for hosts without Composer.
 func TestWhatTheReadmeShows(t *testing.T) {
 	t.Parallel()
 	folder := build(t)

@@ -382,7 +382,7 @@ func (e exportOf) folder(t *testing.T) string {
 	return folder
 }
 
-// archive writes the export into an archive, in an order, with further entries that are empty or have zeros.
+// archive writes the export's files into an archive in the order of names. It adds the further entries, filled with zeros.
 func (e exportOf) archive(t *testing.T, names []string, further ...*tar.Header) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "a"+archiveSuffix)

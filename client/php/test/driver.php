@@ -1,7 +1,7 @@
 <?php
 
-// Runs what client/conformance asks for, a JSON object on a line of standard input, and prints an
-// object on a line for each: what was answered, or how it was refused.
+// The driver of client/conformance. It reads requests from standard input, one JSON object a line, and prints
+// one JSON object a line for each: the answer or the error.
 //
 //     php driver.php PACKAGE    with the folder src of the package, or its one file
 

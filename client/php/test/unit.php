@@ -1,6 +1,6 @@
 <?php
 
-// What is PHP's own in the client; client/conformance has what all languages share.
+// Tests of behaviour that only the PHP client has; client/conformance tests what all clients share.
 //
 //     php unit.php FOLDER    with the package that build.php made
 

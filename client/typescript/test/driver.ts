@@ -1,5 +1,5 @@
-// Runs what client/conformance asks for, a JSON object on a line of standard input, and prints an object
-// on a line for each: what was answered, or how it was refused.
+// The driver of client/conformance. It reads requests from standard input, one JSON object a line, and prints
+// one JSON object a line for each: the answer or the error.
 import { createInterface } from "node:readline";
 
 import { createStorefront, signatureHeader, signWebhook, StorefrontError, verifyWebhook, WebhookVerificationError, type List, type Storefront } from "../src/index.js";
@@ -29,7 +29,7 @@ function positional(method: string, { id, ...rest }: Arguments): unknown[] {
 async function run(asked: Asked): Promise<unknown> {
   switch (asked.do) {
     case "open": {
-      // The others count a call's time in seconds.
+      // The tests give the timeout in seconds, as the other clients take it.
       const { timeout, ...options } = asked.arguments;
       const given = { ...options, timeoutMs: typeof timeout === "number" ? timeout * 1000 : undefined };
       clients.set(asked.client, createStorefront(given as unknown as Parameters<typeof createStorefront>[0]));
@@ -53,7 +53,7 @@ async function run(asked: Asked): Promise<unknown> {
       const value = typeof header === "string" || header === null || Array.isArray(header) ? header : new Headers(header).get(signatureHeader);
       const options = { toleranceSeconds: asked.tolerance, now: new Date(asked.now * 1000) };
       const { id, type, createdAt, store, data, ...more } = await verifyWebhook(Buffer.from(asked.body, "base64"), value, asked.secrets, options);
-      // An event has no class but its type, from which the interface's name follows.
+      // Events have no classes in TypeScript; the name of the interface follows from the type.
       const name = type.replace(/(?:^|[._])([a-z])/g, (_, letter: string) => letter.toUpperCase());
       return { class: `${name}Event`, id, type: "unknownType" in more ? more.unknownType : type, createdAt, store, data };
     }

@@ -40,7 +40,7 @@ it("runs as a bundle for browsers, without anything of Node", async () => {
   // What the Minimum Common Web Platform API has of what is used; no process, Buffer or require.
   const realm = createContext({
     AbortController, AbortSignal, clearTimeout, crypto, DOMException, fetch, Headers, performance, Request, Response, setTimeout, TextDecoder, TextEncoder, URL, URLSearchParams,
-    // Of the outer realm, as what fetch and crypto return is.
+    // fetch and crypto come from the outer realm, so the types of the values that they return must come from it as well.
     ArrayBuffer, Uint8Array,
   });
   runInContext(bundle.text, realm);

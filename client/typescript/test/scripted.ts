@@ -20,7 +20,7 @@ export const hangUp: Answer = (response) => response.socket?.destroy();
 export const breakOff: Answer = (response) => response.writeHead(200, { "Content-Type": "application/json", "Content-Length": "99" }).write('{"id":', () => response.socket?.destroy());
 export const good = json(200, { id: "1" });
 
-/** A clock on which pauses pass at once, and are noted. */
+/** Returns a clock whose pauses end at once. It appends their milliseconds to pauses. */
 export function clock(pauses: number[]): Clock {
   let now = 0;
   return {
@@ -34,7 +34,7 @@ export function clock(pauses: number[]): Clock {
   };
 }
 
-/** A service that gives these answers, the last one for ever. */
+/** Starts a server that gives the answers in order, and then repeats the last one. */
 export async function scripted(t: TestContext, answers: Answer[], options: Partial<StorefrontOptions> = {}) {
   const requests: string[] = [];
   const baseUrl = await serve(t, (request, response) => {

@@ -6,7 +6,7 @@ import { promisify } from "node:util";
 
 import { StorefrontError } from "../src/index.js";
 
-/** A variable of typescript_test.go about the service under test. */
+/** Returns an environment variable that typescript_test.go sets. */
 export function setting(name: string): string {
   const value = process.env[name];
   assert.ok(value, `${name} is not set`);
@@ -37,7 +37,7 @@ export async function serve(
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-/** The error that a call is refused with. */
+/** Returns the error of a call that must fail. */
 export async function refusal(call: Promise<unknown>): Promise<StorefrontError> {
   const error = await call.then(
     () => assert.fail("the call was not refused"),

@@ -1,4 +1,4 @@
-// What becomes of values in a request that JSON has no word for.
+// Requests with values that JSON cannot express, such as NaN: the client throws a TypeError and sends nothing.
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
