@@ -63,8 +63,10 @@ func playHeldSnapshot(p *play) {
 		if _, err := tx.Store.Query().Count(ctx); err != nil {
 			return err
 		}
-		for n := range time.Duration(heldParts) {
-			held = max(held, pay(ctx, "held until "+((n+1)*part).String(), events))
+		until := time.Duration(0)
+		for range heldParts {
+			until += part
+			held = max(held, pay(ctx, "held until "+until.String(), events))
 		}
 		return nil
 	}))
