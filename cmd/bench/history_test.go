@@ -175,7 +175,7 @@ func TestJournalIsAChainOfTheStatesThatWereSeen(t *testing.T) {
 	require.Equal(t, 1, c.follow([]*sighting{saw(1, 2, "REFUNDED")}))
 }
 
-// broken is a server that answers wrongly: a proxy in front of the real one that changes answers, or keeps a request from it.
+// broken is a server that answers wrongly: a proxy that changes the real server's answers, or answers a request without it.
 type broken struct {
 	// instead answers a request itself, with the answer of the server to a GET of the same path; nil or false leaves it to the server.
 	instead func(r *http.Request, body, found []byte) (answered []byte, answers bool)

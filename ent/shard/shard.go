@@ -35,7 +35,7 @@ func ForeignKeys() []string {
 	return []string{"order_items_orders_items", "orders_customers_orders", "orders_payment_links_orders"}
 }
 
-// anchor is the table to whose shards all other tables align theirs.
+// anchor is the table with whose shards the shards of all other tables are aligned.
 const anchor = "customers"
 
 var (

@@ -50,7 +50,8 @@ func (e *Edge) mountTranscoder(services []Service) error {
 }
 
 // pathEscaper escapes a path so that vanguard reads it unchanged, because vanguard unescapes variables and ends a path at a
-// colon. A client's own escape then matches nothing, because no valid id contains an escape.
+// colon. If the client itself escaped a character of an id, that escape is escaped again and no such id is found. This refuses
+// nothing valid, because no id needs an escape.
 var pathEscaper = strings.NewReplacer("%", "%25", ":", "%3A")
 
 // serveREST serves a request under /v1, or returns why it is refused.

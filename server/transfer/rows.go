@@ -40,7 +40,7 @@ const (
 	Keys       Kind = "keys"
 )
 
-// WholeExport means all kinds of an export, in Finish.
+// WholeExport stands for every kind of row in an export, as the argument of Finish.
 const WholeExport Kind = "export"
 
 // ExportedKinds are the kinds of an export's rows that Rows imports, in an order in which each needs only earlier ones.

@@ -14,10 +14,10 @@ import (
 // float matches a number to which a spreadsheet or a program has added decimals.
 var float = regexp.MustCompile(`^(\+?\d+)[.,]0+$`)
 
-// Phone reads a phone number and returns it in E.164 form (ITU-T E.164). A number in international form, which begins with + or
-// the country's prefix for calls abroad, must be a possible one; any other must be a valid number of the country, which is any
-// text that Country reads. Without a country Phone reads only the international form. It drops marks of direction and the .0 of
-// a float. A text with letters, such as "0612345678 mobile", is not a number.
+// Phone reads a phone number and returns it in E.164 form (ITU-T E.164). A number in international form begins with + or the
+// country's prefix for calls abroad, and only has to be possible. Any other number must be valid in the country, a text that
+// the function Country reads; if the country is empty, Phone reads only the international form. Phone drops marks of direction
+// and the .0 of a float. A text with letters, such as "0612345678 mobile", is not a number.
 func Phone(text, country string) (number string, ok bool) {
 	text = mark.TrimPhone(text)
 	if whole := float.FindStringSubmatch(text); whole != nil {

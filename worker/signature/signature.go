@@ -144,7 +144,7 @@ func Verify(header string, body []byte, secret string, now time.Time, tolerance 
 		}
 	}
 	at, err := strconv.ParseInt(seconds, 10, 64)
-	// Only one form of each number is accepted, because the text is signed and "+5" or "05" would be other texts.
+	// Only one form of each number is accepted, because the signature covers the text, and "+5" and "05" are other texts.
 	if err != nil || times != 1 || candidates == 0 || strconv.FormatInt(at, 10) != seconds {
 		return ErrNoSignature
 	}

@@ -30,7 +30,8 @@ type Document struct {
 	marks      map[string]*mark
 	operations []*Operation
 	webhooks   map[string]*webhook
-	// refusal is the body of every answer with a status from 400 on. details maps each code that has details to their field.
+	// refusal is the body of every answer with a status from 400 on. details maps an error code to the field with
+	// its details, if it has any.
 	refusal *shape
 	details map[string]string
 	// headers are the headers that any answer may have, by canonical name, and whether every answer must have them.

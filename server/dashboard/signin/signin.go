@@ -226,13 +226,13 @@ func (s *Sessions) InSession(ctx context.Context, secret string, secure bool) (c
 	return tenant.With(ctx, shop.TenantOf(in), tenant.Actor{Type: tenant.ActorMember, Name: row.Member}), member, nil
 }
 
-// storeOf reads the store of a session or a sign-in link. If the store is gone or its deletion has begun, it returns the error
-// none, because members may not sign in to such a store.
-func storeOf(ctx context.Context, stores *ent.StoreClient, storeID uuid.UUID, none error) (*ent.Store, error) {
+// storeOf reads the store of a session or a sign-in link. If the store is gone or its deletion has begun, it returns
+// notFound, the caller's error, because members may not sign in to such a store.
+func storeOf(ctx context.Context, stores *ent.StoreClient, storeID uuid.UUID, notFound error) (*ent.Store, error) {
 	row, err := stores.Get(ctx, storeID)
 	switch {
 	case ent.IsNotFound(err), err == nil && row.DeletionBeganAt != nil:
-		return nil, none
+		return nil, notFound
 	case err != nil:
 		return nil, fmt.Errorf("read the store of a session: %w", err)
 	}
