@@ -60,7 +60,7 @@ var languages = []language{
 		keepsNewer: true},
 }
 
-// operation returns the name by which an error names an operation. id is the operationId of the OpenAPI document.
+// operation returns what an error calls the operation with this operationId of the OpenAPI document.
 func (l language) operation(id string) string {
 	if l.asInGo {
 		return strings.ToUpper(id[:1]) + id[1:]

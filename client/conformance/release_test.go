@@ -381,8 +381,8 @@ type event struct {
 	body       map[string]any
 }
 
-// events returns the event that has the exchange's object as its data. For the store there is no such event; the result is a
-// ping. Other answers, such as lists, have no event.
+// events returns the event whose data is the exchange's object. For the store it returns a ping, and for lists and payment links
+// nothing.
 func (d *document) events(x exchange) []event {
 	var all []event
 	kinds := map[string]string{"Product": "product.published", "Customer": "customer.created", "Order": "order.paid", "Store": "ping"}

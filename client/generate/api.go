@@ -32,8 +32,8 @@ type model struct {
 	Fields    []*field
 }
 
-// Needed returns the fields that every object must have: the fields that identify the object, and on a page the fields by which a
-// loop over pages ends. Other fields may be missing in an answer or an event that is older than the client.
+// Needed returns the fields that every object must have: the fields that identify the object, and the fields of a page that end a
+// loop over pages. Other fields may be missing in an answer or an event that is older than the client.
 func (m *model) Needed() []string {
 	var names []string
 	for _, f := range m.Fields {
@@ -275,7 +275,7 @@ func (r *reader) events() error {
 	return r.model("EventStore")
 }
 
-// model adds a schema, and the schemas to which it refers, each once.
+// model adds a schema once, and then the schemas that it names.
 func (r *reader) model(name string) error {
 	if r.seen[name] {
 		return nil

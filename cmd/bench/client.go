@@ -121,7 +121,7 @@ type call struct {
 	created    uuid.UUID // the id in the answer to a POST
 }
 
-// ended is the time at which the answer arrived.
+// ended returns when the answer arrived.
 func (c call) ended() time.Time { return c.due.Add(c.took) }
 
 // call sends a request that was scheduled for a time.

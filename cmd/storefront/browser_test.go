@@ -160,7 +160,7 @@ type finding struct {
 	}
 }
 
-// sizes and schemes are the window sizes and colour schemes in which pages are examined.
+// The tests examine each page in windows of these widths, in pixels, and in these colour schemes.
 var (
 	sizes   = []int64{1280, 390}
 	schemes = []string{"light", "dark"}

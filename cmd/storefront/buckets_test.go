@@ -130,7 +130,7 @@ func (s servedInstallation) olderKey(text string) {
 	require.NoError(s.t, handle.Close())
 }
 
-// mapped returns the replacements in nginx.conf for three installations, and for additional lines before those of the map.
+// mapped returns replacements for nginx.conf: the addresses of three installations, and lines to add at the beginning of the map.
 func mapped(all []servedInstallation, lines ...string) []string {
 	return []string{
 		"10.0.0.1:8080", all[0].serving.Addr, "10.0.0.2:8080", all[0].serving.Addr, "10.0.2.1:8080", all[1].serving.Addr,

@@ -181,7 +181,7 @@ func chart(t *testing.T, args ...string) []object {
 	}
 }
 
-// has reports whether labels contain all of some others, of which there is at least one.
+// has reports whether the labels include all wanted ones. It is false if none is wanted.
 func (l labels) has(wanted labels) bool {
 	for name, value := range wanted {
 		if l[name] != value {

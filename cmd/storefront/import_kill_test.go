@@ -26,8 +26,8 @@ import (
 // stuckAt is the line of the import that has stuckTitle.
 const stuckAt = 2750
 
-// stuckTitle is the title of an order item at which the database hangs. By then the item's order is stored, but its batch is
-// not complete.
+// stuckTitle is the title of an order item. The database hangs when it stores the item, after the item's order and before the
+// end of the batch.
 const stuckTitle = "Stuck here"
 
 // stick makes a database hang when it stores an item with stuckTitle. stuck reports whether it hangs; loosen ends that.

@@ -226,7 +226,7 @@ func address(ctx context.Context, flag, addr, path string, ours func(status int,
 		"%s is taken by something that does not answer as a server of this service", addr)
 }
 
-// Reachable returns the address at which this machine can connect to a listener on addr.
+// Reachable returns an address for connecting from this machine to a listener on addr.
 func Reachable(addr string) string {
 	host, port, err := net.SplitHostPort(addr)
 	if err != nil {

@@ -162,8 +162,8 @@ func (d dates) parse(text string, zone *time.Location) (date, error) {
 	return found, nil
 }
 
-// inZone returns the times at which clocks in a zone show wall, a time of day written in UTC. There is no such time if the
-// clocks were set forward past it, and there are two if they were set back.
+// inZone returns the times when clocks in a zone show the date and time of wall. It returns none if the clocks were set forward
+// past that time, and two if they were set back.
 func inZone(wall time.Time, zone *time.Location) (times []time.Time) {
 	const day = 24 * time.Hour // longer than any change of clocks
 	for _, near := range []time.Duration{-day, day} {

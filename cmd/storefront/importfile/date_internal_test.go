@@ -168,7 +168,7 @@ func TestDatesInAZone(t *testing.T) {
 		require.Equal(t, row.want, read.at.UTC().Format(time.RFC3339), "%s in %s", row.text, row.zone)
 		require.Equal(t, row.twice, read.twice, "%s in %s", row.text, row.zone)
 	}
-	// A time of day is read as a time at which clocks in the zone show it.
+	// The reader of dates returns a time when clocks in the zone show the text.
 	zones := []string{"Europe/Paris", "America/St_Johns", "Australia/Lord_Howe", "Africa/Casablanca", "Asia/Tehran", "America/Havana", "Pacific/Apia"}
 	rapid.Check(t, func(t *rapid.T) {
 		d, err := datesOf("", rapid.SampledFrom(zones).Draw(t, "zone"))
