@@ -173,8 +173,7 @@ const layoutShift = `new Promise((done) => {
   setTimeout(() => done(sum), 50);
 })`
 
-// maxLayoutShift is a fifth of what counts as good (web.dev/cls). It is not 0, because dates change into the reader's time
-// zone, and late parts of a page appear.
+// maxLayoutShift is a fifth of what counts as good (web.dev/cls). It is not 0, because late parts of a page appear.
 const maxLayoutShift = 0.02
 
 // tooWide returns the first table or pill that exceeds its container or overlaps the element after it.

@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
 	tab "github.com/chromedp/cdproto/page"
 	cdptarget "github.com/chromedp/cdproto/target"
 	"github.com/chromedp/chromedp"
@@ -155,6 +156,17 @@ func TestDashboardInABrowser(t *testing.T) {
 	b.press("Revoke key", "API keys")
 	b.shows(`//*[@role="status"][contains(., "revoked")]`)
 	b.see("keys-revoked")
+	// On a slow computer the browser would paint the first rows of a table before it has read the others.
+	slowdown := func(factor float64) step {
+		return order(emulation.SetCPUThrottlingRate, emulation.SetCPUThrottlingRateParams{Rate: factor})
+	}
+	b.run(slowdown(20))
+	for range 8 {
+		b.run(chromedp.Reload())
+		b.heading("API keys")
+		require.Zero(t, value[float64](b, layoutShift), "nothing moves while the page loads slowly")
+	}
+	b.run(slowdown(1))
 	status, body := get(t, said.URL+"/v1/products", "Bearer "+key)
 	require.Equal(t, http.StatusUnauthorized, status)
 	require.Equal(t, "api_key_revoked", body["code"])
