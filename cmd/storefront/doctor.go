@@ -17,6 +17,7 @@ import (
 type doctorCmd struct {
 	database
 	secretKey
+	buckets
 	AdminToken  string   `secret:"" placeholder:"TOKEN" help:"The operator's token, as set for the server."`
 	Addr        string   `default:":8080" placeholder:"ADDR" help:"Address of the public API, as set for the server."`
 	AdminAddr   string   `default:"127.0.0.1:8081" placeholder:"ADDR" help:"Address of the operator's listener, as set for the server."`
@@ -86,7 +87,7 @@ func (c *doctorCmd) databases(ctx context.Context) []doctor.Finding {
 	if handle != nil {
 		defer func() { _ = handle.Close() }()
 	}
-	return append(found, doctor.Database(ctx, handle, doctor.Installation{Keys: keys, Used: used})...)
+	return append(found, doctor.Database(ctx, handle, doctor.Installation{Keys: keys, Used: used, Buckets: c.Buckets})...)
 }
 
 // findings prints the findings.

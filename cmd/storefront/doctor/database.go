@@ -20,6 +20,7 @@ import (
 	"go.storefront.example/ent/id"
 	"go.storefront.example/ent/queue"
 	"go.storefront.example/ent/seal"
+	"go.storefront.example/ent/tenant"
 )
 
 const (
@@ -98,6 +99,8 @@ type Installation struct {
 	Keys SecretKeys
 	// Used is what the function Used returned.
 	Used bool
+	// Buckets are those of the flag --buckets.
+	Buckets tenant.Buckets
 }
 
 // checks are the checks of an open database. Those that read tables need a current schema.
@@ -118,6 +121,7 @@ var checks = []struct {
 	{name: "counts", tables: true, ask: counts},
 	{name: "emails", tables: true, ask: emails},
 	{name: "forgettings", tables: true, ask: forgettings},
+	{name: "buckets", tables: true, ask: buckets},
 	{name: "transactions", postgres: true, tables: true, ask: transactions},
 	{name: "snapshots", postgres: true, tables: true, ask: snapshots},
 	{name: "nodes", postgres: true, tables: true, ask: nodes},
@@ -580,6 +584,30 @@ func forgettings(ctx context.Context, d *db.DB, _ Installation) Finding {
 			"makes a forgetting wait on SQLite", "begun, and no step done for more than %v: %s", MostLag, someOf(waiting))
 	}
 	return ok("none fails")
+}
+
+// buckets looks for stores in buckets of other installations. A proxy sends their keys there, where they are unknown.
+func buckets(ctx context.Context, d *db.DB, about Installation) Finding {
+	if about.Buckets == "" {
+		return Finding{}
+	}
+	var outside []string
+	for row := range db.Rows(ctx, d.Reader(), "SELECT id, slug FROM stores WHERE delete_at IS NULL ORDER BY slug") {
+		var store uuid.UUID
+		var slug string
+		if err := row.Scan(&store, &slug); err != nil {
+			return broken(err)
+		}
+		if bucket := tenant.Bucket(store); !about.Buckets.Has(bucket) {
+			outside = append(outside, slug+" in "+bucket)
+		}
+	}
+	if len(outside) > 0 {
+		return warn("move the stores, as the manual says under Moving buckets, or add their buckets to --buckets and to the proxy's map",
+			"a proxy sends the API keys of %s to other installations, because their buckets are not in %s: %s",
+			plural(len(outside), "store"), about.Buckets, someOf(outside))
+	}
+	return ok("all stores are in %s", about.Buckets)
 }
 
 // someOf lists the first few items.

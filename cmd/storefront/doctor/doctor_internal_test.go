@@ -326,3 +326,27 @@ func TestForgettingsThatFail(t *testing.T) {
 		require.Contains(t, Database(t.Context(), d, Installation{}), named("forgettings", found))
 	})
 }
+
+func TestStoresInBucketsOfOthers(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, d *db.DB) {
+		create := func(slug, bucket string) string {
+			made, err := shop.New(d, shop.Options{}).CreateStore(t.Context(), tenant.Actor{}, &adminv1.CreateStoreRequest{Name: "S", Slug: slug,
+				Currency: "KWD", Country: "KW", Bucket: &bucket})
+			require.NoError(t, err)
+			return made.GetId()
+		}
+		about := Installation{Buckets: "00-Kz,Lq"}
+		require.Empty(t, buckets(t.Context(), d, Installation{}), "nothing to compare with")
+		create("ours", "Kz")
+		requireFinding(t, buckets(t.Context(), d, about), OK, "^all stores are in 00-Kz,Lq$", "")
+		elsewhere := create("elsewhere", "L0")
+		found := buckets(t.Context(), d, about)
+		requireFinding(t, found, Warn, "of 1 store to other installations, .* 00-Kz,Lq: elsewhere in L0$", "Moving buckets")
+		require.Contains(t, Database(t.Context(), d, about), named("buckets", found))
+		// A store that was moved away is deleted here, and its keys are the other installation's.
+		_, err := d.Writer().Exec("UPDATE stores SET delete_at = $1 WHERE id = $2", d.Now(), elsewhere)
+		require.NoError(t, err)
+		requireFinding(t, buckets(t.Context(), d, about), OK, "", "")
+	})
+}
