@@ -113,7 +113,8 @@ func (s *stage) open(ctx context.Context) (*db.DB, error) {
 }
 
 func (s *stage) startServer(ctx context.Context, flags ...string) (*process, error) {
-	args := append([]string{"server", "--addr=127.0.0.1:0", "--admin-addr=127.0.0.1:0"}, flags...)
+	// The load is that of many clients, so it may open as many connections as a proxy.
+	args := append([]string{"server", "--addr=127.0.0.1:0", "--admin-addr=127.0.0.1:0", "--trusted-proxies=127.0.0.1"}, flags...)
 	return startProcess(s.prepare(ctx, args...), "listening", nil)
 }
 
