@@ -15,14 +15,14 @@ import (
 	"go.storefront.example/ent/db/dbtest"
 )
 
-// audit is a log of all changes of each object, in the order of the commits. Triggers write it while the object's row is
-// locked, so the numbers of an object's entries have that order.
+// audit is a log in the database of all changes of each object. Triggers write an entry while they hold the lock of the
+// object's row, so an object's entries are numbered in the order of the commits.
 type audit struct {
 	t  *testing.T
 	db *db.DB
 }
 
-// moments are the columns that may not go back.
+// moments lists, for each table, the columns whose time may never become earlier.
 var moments = map[string][]string{
 	"stores":        {"updated_at"},
 	"products":      {"updated_at", "published_at"},
@@ -33,7 +33,7 @@ var moments = map[string][]string{
 	"webhooks":      {"updated_at", "disabled_at"},
 }
 
-// newAudit begins to note every change in the database.
+// newAudit creates the log and its triggers. From now on the log has every change in the database.
 func newAudit(t *testing.T, d *db.DB) audit {
 	t.Helper()
 	a := audit{t, d}
@@ -76,8 +76,8 @@ func (a audit) trigger(table, name, operation, when, note string) {
 		operation, table, when))
 }
 
-// violations returns every moment of an object that is before an earlier one, and every id that does not sort after the
-// previous one.
+// violations reads each object's entries in the order of the commits. It reports every time that is earlier than the time
+// before it, and every id of an event or journal entry that does not sort after the id before it.
 func (a audit) violations() []string {
 	a.t.Helper()
 	rows, err := a.db.Reader().Query("SELECT object, source, at, entry FROM audit ORDER BY object, number")
@@ -114,7 +114,8 @@ func (a audit) violations() []string {
 	return found
 }
 
-// breaks returns every journal entry that does not continue the previous one, in a reader's order: by time and id.
+// breaks reads the activity journal by time and id. It reports every entry that says a field changed from another value than
+// the entry before it left.
 func (a audit) breaks() []string {
 	a.t.Helper()
 	rows, err := a.db.Reader().Query("SELECT resource_id, action, changes FROM activity_entries ORDER BY resource_id, " +
@@ -134,7 +135,7 @@ func (a audit) breaks() []string {
 			clear(state)
 		}
 		if action == "store.imported" {
-			continue // it counts rows, and changes no field
+			continue // this entry counts rows, and changes no field
 		}
 		var changes map[string]struct{ From, To json.RawMessage }
 		require.NoError(a.t, json.Unmarshal(text, &changes))
@@ -149,7 +150,7 @@ func (a audit) breaks() []string {
 	return found
 }
 
-// disagreements counts the rows whose own moments contradict each other.
+// disagreements counts the rows whose times contradict each other.
 func (a audit) disagreements() map[string]int {
 	a.t.Helper()
 	counts := map[string]int{}

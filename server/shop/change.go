@@ -20,10 +20,10 @@ import (
 	"go.storefront.example/server/validate"
 )
 
-// An update checks the request (ChangeOf), locks the row that it names and finds what the row becomes (ChangeRow), and
-// saves the fields that differ (Save).
+// An update has three steps: ChangeOf checks the request; ChangeRow locks the row that the request names and finds the row's
+// new values; Save saves the fields that differ.
 
-// Change is what a request makes of a resource.
+// Change is the fields of a resource that a request sets, with their values.
 type Change[R any] struct {
 	table resource.Fields[R]
 	named map[string]bool
@@ -50,12 +50,12 @@ type updateRequest interface {
 	GetUpdateMask() *fieldmaskpb.FieldMask
 }
 
-// ChangeOf reads the fields of a resource that a request names, in the form in which they are stored,
-// and refuses those that cannot be null or are out of the bounds that the request's proto declares.
-// country is the store's, for phone numbers without a country code.
+// ChangeOf reads the fields of a resource that a request names, and converts their values to the stored form. It refuses
+// null for a field that needs a value, and values out of the bounds that the request's proto declares. country is the
+// store's country: a phone number without a country code gets the code of this country.
 //
-// An update names the fields of its mask, or without one those that are present. A creation names
-// those that are present and those that cannot be absent.
+// An update names the fields of its mask; without a mask it names the fields that are present. A creation names the fields
+// that are present, and the required ones.
 func ChangeOf[R any](p *validate.Problems, table resource.Fields[R], in proto.Message, country string) Change[R] {
 	c := Change[R]{table: table, named: map[string]bool{}}
 	m := in.ProtoReflect()
@@ -117,7 +117,7 @@ func namedByCreation(m protoreflect.Message, fd protoreflect.FieldDescriptor) bo
 	return true
 }
 
-// absent reports whether a request has no value for a field, which in JSON is null.
+// absent reports whether a request has no value for a field. In JSON such a field is null or left out.
 func absent(m protoreflect.Message, fd protoreflect.FieldDescriptor) bool {
 	if fd.IsList() {
 		return false
@@ -125,7 +125,7 @@ func absent(m protoreflect.Message, fd protoreflect.FieldDescriptor) bool {
 	return fd.HasPresence() && !m.Has(fd) || fd.Kind() == protoreflect.EnumKind && m.Get(fd).Enum() == 0
 }
 
-// stored converts a value to its stored form and refuses one that is out of bounds. It returns nil for null.
+// stored converts a value to its stored form, and refuses a value that is out of bounds. It returns nil for null.
 func stored(
 	p *validate.Problems, fd protoreflect.FieldDescriptor, v protoreflect.Value, form resource.Form, nullable bool, country string,
 ) any {
@@ -192,7 +192,7 @@ func enumName(p *validate.Problems, fd protoreflect.FieldDescriptor, n protorefl
 	return string(value.Name())
 }
 
-// storedText converts a text to its stored form. It returns nil for a refused text or null.
+// storedText converts a text to its stored form. It returns nil for null and for a text that it refuses.
 func storedText(p *validate.Problems, name, value string, b validate.Bound, form resource.Form, nullable bool, country string) *string {
 	switch form {
 	case resource.Unchecked:
@@ -221,7 +221,7 @@ func storedText(p *validate.Problems, name, value string, b validate.Bound, form
 	return &text
 }
 
-// ChangeRow locks the row that a request names by its id, and changes it in the same transaction.
+// ChangeRow locks the row whose id is text, and changes the row in the same transaction.
 func ChangeRow[R any](
 	ctx context.Context, d *db.DB, text string, missing func() error,
 	lock func(context.Context, *ent.Tx, tenant.Store, uuid.UUID) (*R, error),
@@ -241,7 +241,8 @@ func ChangeRow[R any](
 	return row, t, err
 }
 
-// Save saves the fields in which next differs from a row, with what else the update sets, or nothing if none does.
+// Save saves the fields in which next differs from row, and also the values that update sets already. If no field differs,
+// it saves nothing.
 func Save[R any](
 	ctx context.Context, table resource.Fields[R], row, next *R, m ent.Mutation, update interface {
 		Save(ctx context.Context) (*R, error)

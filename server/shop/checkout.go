@@ -24,11 +24,11 @@ import (
 	"go.storefront.example/server/validate"
 )
 
-// OrderDraft is an order to create: of products, or through a payment link. Its customer is named by id or described by Buyer.
+// OrderDraft is an order to create, either for products or through a payment link. CustomerID or Buyer says whose order it is.
 //
 // Its JSON is stored as the request of an idempotency key: keep new fields in alphabetical order, with omitzero.
 type OrderDraft struct {
-	// Amount is the amount that the buyer of an OPEN link chose, in minor units; otherwise nil.
+	// Amount is the amount that the buyer chose for an OPEN payment link, in minor units; otherwise nil.
 	Amount *int64 `json:",omitzero"`
 	Buyer  Buyer  `json:",omitzero"`
 	// CustomerID is the id of a customer of the store. If it is empty, Buyer identifies the customer, and an unknown buyer
@@ -52,8 +52,8 @@ type OrderLine struct {
 	Quantity  int32  `json:",omitzero"`
 }
 
-// RecordOrder creates a PENDING order. It locks the row of a payment link from the check of its availability to the commit, so
-// that another transaction cannot take the link's last payment meanwhile.
+// RecordOrder creates a PENDING order. It locks the payment link's row until the commit, so that no other transaction can
+// change the link between the check of its availability and the commit.
 //
 // It refuses with validation_failed, phone_invalid, customer_identifier_required, customer_not_found, customer_conflict,
 // product_not_found, payment_link_not_found, payment_link_unavailable, payment_link_amount_invalid or total_limit.
@@ -66,7 +66,7 @@ func (s *Shop) RecordOrder(ctx context.Context, d OrderDraft) (*storefrontv1.Ord
 		return nil, err
 	}
 	return Once(ctx, s.db, t.ID, "order.create", d, func(ctx context.Context, tx *ent.Tx) (*storefrontv1.Order, error) {
-		// Lock every row, the link's too, before the first hook.Time: storing a new buyer calls it.
+		// Lock every row, the payment link's too, before completeOrCreate, which calls hook.Time to store a new buyer.
 		buyer, err := s.lockBuyer(ctx, tx, t, d)
 		if err != nil {
 			return nil, err
@@ -85,7 +85,7 @@ func (s *Shop) RecordOrder(ctx context.Context, d OrderDraft) (*storefrontv1.Ord
 		known := buyer != nil
 		if d.CustomerID == "" {
 			newBuyer := d.Buyer.row()
-			newBuyer.OrdersCount = 1 // a new customer is stored, and shown in the event, with this order counted
+			newBuyer.OrdersCount = 1 // the stored customer, and the event that shows it, count this order
 			if buyer, _, err = completeOrCreate(ctx, tx, t, buyer, newBuyer); err != nil {
 				return nil, err
 			}
@@ -126,7 +126,7 @@ func (s *Shop) RecordOrder(ctx context.Context, d OrderDraft) (*storefrontv1.Ord
 	})
 }
 
-// check converts the draft's texts to their stored form and refuses everything that it can without a look-up.
+// check converts the draft's texts to their stored form, and refuses what can be refused without reading the database.
 func (d *OrderDraft) check(t tenant.Store) error {
 	p := &problems{}
 	d.Note = p.OptionalText("note", d.Note, validate.MaxNoteRunes)
@@ -175,7 +175,7 @@ func (s *Shop) linkToPay(ctx context.Context, tx *ent.Tx, t tenant.Store, d Orde
 	if err != nil {
 		return nil, 0, err
 	}
-	// The link's row is the last one to lock.
+	// The transaction has locked all its rows now, so hook.Time may be called.
 	availability := resource.Availability(link, hook.Time(ctx))
 	if availability != storefrontv1.PaymentLink_ACTIVE {
 		return nil, 0, apierr.New(apierr.PaymentLinkUnavailable, "The payment link takes no payments: it is "+availability.String()+".")
@@ -199,7 +199,7 @@ type pricedLine struct {
 	quantity int32
 }
 
-// linesOf reads the products of the lines, and returns them with the sum of their prices.
+// linesOf reads the products of the lines. It returns them with the total amount.
 func linesOf(ctx context.Context, tx *ent.Tx, t tenant.Store, lines []OrderLine) ([]pricedLine, int64, error) {
 	ids := make([]uuid.UUID, len(lines))
 	for i, l := range lines {

@@ -20,7 +20,7 @@ import (
 	"go.storefront.example/server/validate"
 )
 
-// RecordOrder makes its answer from the rows that it is about to store.
+// RecordOrder makes its answer before it stores the order. The answer must equal what GetOrder reads afterwards.
 func TestARecordedOrderIsAnsweredAsItIsRead(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
@@ -79,9 +79,9 @@ func TestOrderTransitions(t *testing.T) {
 		name  string
 		moves []move
 		want  storefrontv1.Order_Status
-		last  apierr.Code // of the last move; empty when it is allowed
-		paid  int64       // the customer's totalPaid at the end
-		sent  []string    // after customer.created
+		last  apierr.Code // refusal of the last move; empty if the move is allowed
+		paid  int64       // totalPaid of the customer at the end
+		sent  []string    // types of the events after customer.created
 	}{
 		{"a pending order is paid", []move{pay}, storefrontv1.Order_PAID, "", 2000, []string{"order.paid"}},
 		{"paying again changes and sends nothing", []move{pay, pay}, storefrontv1.Order_PAID, "", 2000, []string{"order.paid"}},
@@ -102,7 +102,7 @@ func TestOrderTransitions(t *testing.T) {
 		{"a failed order cannot be cancelled", []move{fail, cancel}, storefrontv1.Order_FAILED, apierr.OrderTransition, 0,
 			[]string{"order.failed"}},
 	}
-	// Each event gets its own moment, because events are listed by their moments.
+	// The clock advances at each reading, so that each event has another time, because events are listed by time.
 	var now atomic.Int64
 	now.Store(time.Date(2026, 9, 1, 12, 0, 0, 0, time.UTC).UnixMilli())
 	clock := func() time.Time { return time.UnixMilli(now.Add(10)).UTC() }
@@ -176,7 +176,7 @@ func TestRecordOrderRefusals(t *testing.T) {
 	})
 }
 
-// A request may name more lines than one statement takes.
+// The order has more lines than one INSERT can store.
 func TestOrderOfManyLines(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {

@@ -39,7 +39,8 @@ func newHistory(t *testing.T, d *db.DB) history {
 	return history{b, count.New(d), store}
 }
 
-// moment returns a random time: often today, often one of a few, often at the edge of a day, sometimes before 1970.
+// moment returns a random time. Days and times of day often repeat, so that many rows have the same; some times are before
+// 1970.
 func moment(r *rand.Rand) time.Time {
 	day := []int{0, 0, 1, 31, 32, 33, 64, 400, 401, 20000, 30000}[r.IntN(11)] + r.IntN(3)
 	at := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC).AddDate(0, 0, -day)
@@ -49,8 +50,8 @@ func moment(r *rand.Rand) time.Time {
 
 var orderStatuses = []string{"PENDING", "PAID", "FAILED", "CANCELLED", "REFUNDED"}
 
-// insert adds n orders and as many customers, products and links with one statement each, as a bulk
-// load by hand would.
+// insert adds n orders, customers, products and payment links, with one INSERT a table, as an operator who loads rows by
+// hand would.
 func (h history) insert(ctx context.Context, r *rand.Rand, n int) error {
 	values := func(row func(id uuid.UUID, at time.Time) []any) (string, []any) {
 		var text []string
@@ -103,7 +104,7 @@ func (h history) insert(ctx context.Context, r *rand.Rand, n int) error {
 	return err
 }
 
-// typed gives PostgreSQL the types of the first row, which it cannot infer behind a SELECT.
+// typed adds types to the first row, because PostgreSQL cannot infer the types of parameters in VALUES behind a SELECT.
 func typed(values, database string) string {
 	if database != dialect.Postgres {
 		return values
@@ -112,7 +113,7 @@ func typed(values, database string) string {
 		"($1::uuid, $2::uuid, $3, $4, $5::bigint, $6::float8, $7::timestamptz, $8::timestamptz)", 1)
 }
 
-// change does something random to the store.
+// change makes one random change to the store.
 func (h history) change(ctx context.Context, r *rand.Rand) error {
 	some := func(table string) string {
 		return fmt.Sprintf("id IN (SELECT id FROM %s WHERE store_id = $1 ORDER BY id LIMIT %d OFFSET %d)", table, 1+r.IntN(5),
@@ -152,10 +153,11 @@ func (h history) change(ctx context.Context, r *rand.Rand) error {
 	}
 }
 
-// query is a random list, and the rows that it must show of all, newest first.
+// query is a random list request: read asks resource for a page, and text, args and table select in plain SQL the rows that
+// the list must have.
 type query struct {
-	text  string // a condition
-	args  []any  // from $2 on
+	text  string // further SQL conditions
+	args  []any  // values of $2, $3, …
 	table string
 	page  resource.Page
 	read  func(resource.Lists) (ids []string, total int64, err error)
@@ -229,7 +231,7 @@ func ids[R interface{ GetId() string }](rows []R) []string {
 	return ids
 }
 
-// check compares a random list with all its rows, counted and sorted, at one snapshot.
+// check reads a random list, and compares it with all its rows, counted and sorted in the same snapshot.
 func (h history) check(ctx context.Context, r *rand.Rand) {
 	h.T.Helper()
 	options := &sql.TxOptions{}
@@ -259,7 +261,7 @@ func (h history) check(ctx context.Context, r *rand.Rand) {
 	require.Equal(h.T, all[from:min(from+int64(q.page.Size), int64(len(all)))], got, what)
 }
 
-// Whatever other writers do meanwhile, a total and a page equal those of a plain count and sort.
+// While other writers change the store, the total and the page of every list equal those of a plain count and sort.
 func TestTotalsAndPagesEqualAPlainCountAndSort(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
@@ -276,8 +278,8 @@ func TestTotalsAndPagesEqualAPlainCountAndSort(t *testing.T) {
 				for ctx.Err() == nil {
 					err := f()
 					if err != nil && ctx.Err() == nil && !strings.Contains(err.Error(), "deadlock") &&
-						// On Citus a node's snapshot may be older than the lock of the recount, which is then run again, as
-						// here.
+						// On Citus a node's snapshot may be older than the lock of the recount. Then the recount fails and
+						// is run again, as here.
 						!(len(dbtest.Citus()) > 0 && strings.Contains(err.Error(), "could not serialize")) {
 						return err
 					}

@@ -70,7 +70,8 @@ func (s *Shop) GetCustomer(ctx context.Context, in *storefrontv1.GetCustomerRequ
 	return c, err
 }
 
-// Buyer identifies a customer: by an e-mail in lower case, a phone in E.164 form, or both; the name may be empty.
+// Buyer identifies a customer by an e-mail, a phone, or both. The e-mail is in lower case and the phone in E.164 form. Name
+// may be empty.
 type Buyer struct {
 	Email *string `json:",omitzero"`
 	Name  string  `json:",omitzero"`
@@ -94,9 +95,9 @@ func (p *problems) newCustomer(in *storefrontv1.CreateCustomerRequest, country s
 	return &c.To, nil
 }
 
-// CreateCustomer creates a customer. If the store already has a customer with that e-mail or phone, it fills in that customer's
-// missing fields; created reports whether the customer is new. Even if many callers send the same e-mail at once, one customer
-// is created.
+// CreateCustomer creates a customer, or, if the store already has a customer with the request's e-mail or phone, fills in
+// the fields that this customer lacks; created reports whether the customer is new. If many callers send the same new e-mail
+// at once, one of them creates the customer.
 //
 // It refuses with validation_failed, phone_invalid, customer_identifier_required or customer_conflict.
 func (s *Shop) CreateCustomer(
@@ -125,8 +126,8 @@ func (s *Shop) CreateCustomer(
 	return resource.Customer(row, t.Currency), created, nil
 }
 
-// lockKnown locks the row of the customer whom an e-mail or phone identifies, or returns nil if there is none. It refuses with
-// customer_conflict if e-mail and phone identify two customers.
+// lockKnown locks the row of the customer who has the buyer's e-mail or phone. It returns nil if there is none. It refuses
+// with customer_conflict if one customer has the e-mail and another has the phone.
 func (s *Shop) lockKnown(ctx context.Context, tx *ent.Tx, t tenant.Store, buyer *ent.Customer) (*ent.Customer, error) {
 	known, err := resource.IdentifiedCustomers(ctx, tx, t, buyer.Email, buyer.Phone, s.db.RowLock(""))
 	switch {
@@ -140,9 +141,9 @@ func (s *Shop) lockKnown(ctx context.Context, tx *ent.Tx, t tenant.Store, buyer 
 	return known[0], hook.NoteLocked(ctx, known[0])
 }
 
-// completeOrCreate fills in a known customer's missing fields from the buyer, or creates a customer. If two transactions create
-// a customer with the same e-mail or phone, a unique index ends one of them. That one runs again and finds the other's
-// customer.
+// completeOrCreate fills in the fields that known lacks from buyer, or, if known is nil, creates a customer. If two
+// transactions create a customer with the same e-mail or phone, a unique index makes one of them fail. The failed
+// transaction runs again, and then finds the customer that the other transaction created.
 func completeOrCreate(
 	ctx context.Context, tx *ent.Tx, t tenant.Store, known, buyer *ent.Customer,
 ) (row *ent.Customer, created bool, err error) {
@@ -162,8 +163,8 @@ func completeOrCreate(
 	return row, false, err
 }
 
-// CompleteCustomer saves the fields that a locked customer lacks and a buyer has. No other customer may have the buyer's e-mail
-// or phone.
+// CompleteCustomer saves the fields that a locked customer lacks and a buyer has. The caller has checked that no other
+// customer has the buyer's e-mail or phone.
 func CompleteCustomer(ctx context.Context, tx *ent.Tx, known, buyer *ent.Customer) (*ent.Customer, error) {
 	next := Completed(known, buyer)
 	return saveIdentified(ctx, tx, known, &next)
@@ -210,7 +211,7 @@ func SaveCustomer(ctx context.Context, tx *ent.Tx, row, next *ent.Customer) (*en
 	return saveIdentified(ctx, tx, row, next)
 }
 
-// saveIdentified is SaveCustomer without its checks: the caller has found no conflict.
+// saveIdentified is SaveCustomer without the checks: the caller has made them.
 func saveIdentified(ctx context.Context, tx *ent.Tx, row, next *ent.Customer) (*ent.Customer, error) {
 	u := tx.Customer.UpdateOne(row).SetSearch(resource.CustomerSearch(next.Name, next.Email, next.Phone))
 	return Save(ctx, resource.CustomerFields, row, next, u.Mutation(), u)

@@ -22,12 +22,12 @@ import (
 	"go.storefront.example/server/validate"
 )
 
-// A request that is repeated with the same idempotency key gets the first answer, or is refused if that answer contained a
-// secret.
+// A request with an idempotency key that was used before gets the answer of the first request. If that answer contained a
+// secret, the repeated request is refused instead.
 //
-// The transaction of the change also stores the key with the request's fingerprint and the answer, so that a process that dies
-// leaves both or neither. A key applies to one store and one operation; an empty key means none. A refused request is not
-// stored.
+// One transaction makes the change and stores the key, the request's fingerprint and the answer. So if the process dies, the
+// database has all of them or none. A key applies to one store and one operation. An empty key means that the request has
+// none. Refused requests store nothing.
 const (
 	// MaxIdempotencyKeyRunes bounds an idempotency key.
 	MaxIdempotencyKeyRunes = 255
@@ -37,7 +37,8 @@ const (
 
 type idempotencyKey struct{}
 
-// WithIdempotencyKey returns a context under which Once and ClaimIdempotencyKey run a change once for the key.
+// WithIdempotencyKey returns a context with an idempotency key. Under it, Once and ClaimIdempotencyKey let a change run once
+// for this key.
 func WithIdempotencyKey(ctx context.Context, key string) context.Context {
 	return context.WithValue(ctx, idempotencyKey{}, key)
 }
@@ -48,11 +49,13 @@ func idempotencyKeyOf(ctx context.Context) string {
 	return key
 }
 
-// Once runs a change of a store in a transaction, unless a change ran under the context's key within IdempotencyWindow: then it
-// returns that change's answer, even if the rows have changed since. asked is the request. Requests with the same JSON are the
-// same request. The JSON leaves out zero values, so that a request still counts as the same after an upgrade has added a field.
-// It refuses with idempotency_key_reused if the key was used for another request, with validation_failed if the key is too long
-// or contains control characters, and with what the change refuses with.
+// Once runs a change of a store in a transaction. If a change ran under the context's key within IdempotencyWindow, Once
+// returns the answer of that change instead, even if the rows have changed since. asked is the request: two requests are the
+// same if their JSON is. The JSON leaves out zero values, so that an upgrade that adds a field does not change the JSON of a
+// request without the field.
+//
+// It refuses with idempotency_key_reused if the key was used for another request, with validation_failed if the key is too
+// long or contains control characters, and as the change does.
 func Once[M proto.Message](
 	ctx context.Context, d *db.DB, storeID uuid.UUID, operation string, asked any, change func(context.Context, *ent.Tx) (M, error),
 	options ...hook.Option,
@@ -64,7 +67,7 @@ func Once[M proto.Message](
 	return answer, err
 }
 
-// onceIn is Once in a transaction.
+// onceIn does in a transaction what Once does in one that it begins.
 func onceIn[M proto.Message](
 	ctx context.Context, d *db.DB, tx *ent.Tx, storeID uuid.UUID, operation string, asked any,
 	change func(context.Context, *ent.Tx) (M, error),
@@ -94,8 +97,9 @@ func onceIn[M proto.Message](
 	return answer, nil
 }
 
-// ClaimIdempotencyKey uses the context's key in the transaction of a change whose answer contains a secret, which is shown once
-// and not stored. It refuses with idempotency_key_reused if the key was used before, and with validation_failed as Once does.
+// ClaimIdempotencyKey uses up the context's key, in the transaction of a change whose answer contains a secret. Such an
+// answer is not stored, because secrets are shown once. It refuses with idempotency_key_reused if the key was used before,
+// and with validation_failed as Once does.
 func ClaimIdempotencyKey(ctx context.Context, d *db.DB, tx *ent.Tx, storeID uuid.UUID, operation string) error {
 	u := keyUse{d, storeID, operation, idempotencyKeyOf(ctx)}
 	kept, err := u.claim(ctx, tx, sha256.Sum256(nil))
@@ -106,7 +110,7 @@ func ClaimIdempotencyKey(ctx context.Context, d *db.DB, tx *ent.Tx, storeID uuid
 	return err
 }
 
-// keyUse is the use of a key for an operation on a store; with an empty key nothing is stored.
+// keyUse is one use of an idempotency key, for an operation on a store. If the key is empty, its methods do nothing.
 type keyUse struct {
 	db        *db.DB
 	storeID   uuid.UUID
@@ -124,11 +128,12 @@ func (u keyUse) check() error {
 	return p.Err()
 }
 
-// storedAnswer is what is stored under a key.
+// storedAnswer has the fingerprint of the request that used a key, and the answer.
 type storedAnswer struct{ request, answer []byte }
 
-// claim takes a key for the transaction, or returns what is stored under it. If two transactions use the same key, the second
-// waits here for the first to end, and then finds its answer.
+// claim stores the key, with an empty answer, or returns what an earlier transaction stored under it. If two transactions
+// claim the same key, the database makes the second wait for the end of the first; then the second gets the answer of the
+// first.
 func (u keyUse) claim(ctx context.Context, tx *ent.Tx, request [sha256.Size]byte) (kept *storedAnswer, err error) {
 	if u.key == "" {
 		return nil, nil
@@ -136,8 +141,8 @@ func (u keyUse) claim(ctx context.Context, tx *ent.Tx, request [sha256.Size]byte
 	if err := u.check(); err != nil {
 		return nil, err
 	}
-	for kept == nil { // repeated if the row was deleted meanwhile
-		// Now, not the transaction's time (hook.Time), because that may be read only after all rows are locked.
+	for kept == nil { // repeat if another transaction deleted the row between the two statements
+		// Use the clock here. hook.Time may be called only after all rows are locked.
 		now := u.db.Now()
 		claimed, err := tx.ExecContext(ctx, `INSERT INTO idempotency_keys (id, store_id, operation, key, request, answer, created_at)
  VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (store_id, operation, key) DO UPDATE

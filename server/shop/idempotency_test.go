@@ -18,7 +18,7 @@ import (
 	"go.storefront.example/server/webhooks"
 )
 
-// An operation that creates a secret runs once for a key, and only one answer has the secret.
+// Several requests under one key create one secret, and only one answer shows it.
 func TestSecretIsMadeOnceUnderAKey(t *testing.T) {
 	t.Parallel()
 	for _, database := range dbtest.Databases() {
@@ -65,8 +65,8 @@ func TestSecretIsMadeOnceUnderAKey(t *testing.T) {
 	}
 }
 
-// After an upgrade, a key that was used before it still matches its request: new fields that the request lacks do not change
-// its stored form.
+// These JSON texts must stay the same in later versions, because requests under a key are compared with the stored
+// fingerprint of the first. A new field must not show in the JSON of a request that lacks it.
 func TestRequestHasOneFormForItsIdempotencyKey(t *testing.T) {
 	t.Parallel()
 	for want, draft := range map[string]shop.OrderDraft{

@@ -38,9 +38,9 @@ var keyLifetimes = map[adminv1.Key_Lifetime]time.Duration{
 
 // KeyDraft is a key to create.
 type KeyDraft struct {
-	// Name is the name of the tool that uses the key; it is shown in the activity journal.
+	// Name is the name of the tool that uses the key. The activity journal shows it.
 	Name string
-	// Scopes are at least one of auth.Scopes.
+	// Scopes are one or more of auth.Scopes.
 	Scopes []string
 	// Lifetime must be set.
 	Lifetime adminv1.Key_Lifetime
@@ -52,8 +52,8 @@ type CreatedKey struct {
 	Text string
 }
 
-// CreateKey creates an API key of the store, once under WithIdempotencyKey. It refuses with
-// validation_failed, idempotency_key_reused, or with api_key_limit when the store has ten active keys.
+// CreateKey creates an API key of the store. With WithIdempotencyKey it does so once for a key. It refuses with
+// validation_failed, idempotency_key_reused, or, if the store has ten active keys, api_key_limit.
 func (s *Shop) CreateKey(ctx context.Context, d KeyDraft) (CreatedKey, error) {
 	t, err := tenant.StoreOf(ctx)
 	if err != nil {
@@ -75,7 +75,7 @@ func (s *Shop) CreateKey(ctx context.Context, d KeyDraft) (CreatedKey, error) {
 		if err := ClaimIdempotencyKey(ctx, s.db, tx, t.ID, "api_key.create"); err != nil {
 			return err
 		}
-		// The store's row is locked, so that two creations cannot both be the tenth.
+		// Lock the store's row, so that two transactions cannot both create the tenth key.
 		if _, err := db.Lock(s.db, tx.Store.Query().Where(store.ID(t.ID))).Only(ctx); err != nil {
 			return fmt.Errorf("read store: %w", err)
 		}
@@ -126,8 +126,8 @@ func keyScopes(p *validate.Problems, field string, scopes []string) []string {
 	return slices.Compact(slices.Sorted(slices.Values(scopes)))
 }
 
-// ActiveKeys counts the keys of a store that are accepted at a time. Lock the store's row first, so that two transactions that
-// count cannot both create the tenth key.
+// ActiveKeys counts the store's keys that are neither revoked nor expired at a time. The caller locks the store's row first,
+// so that two transactions cannot both create the tenth key.
 func ActiveKeys(ctx context.Context, tx *ent.Tx, storeID uuid.UUID, at time.Time) (int, error) {
 	active, err := tx.ApiKey.Query().Where(apikey.StoreID(storeID), apikey.RevokedAtIsNil(),
 		apikey.Or(apikey.ExpiresAtIsNil(), apikey.ExpiresAtGT(at))).Count(ctx)
@@ -137,8 +137,8 @@ func ActiveKeys(ctx context.Context, tx *ent.Tx, storeID uuid.UUID, at time.Time
 	return active, nil
 }
 
-// CheckImportedKey refuses fields of an adminv1.ExportedKey that no key of CreateKey can have. It converts name and scopes to
-// their stored form.
+// CheckImportedKey checks a key that an adminv1.ExportedKey describes. It refuses values that a key made by CreateKey cannot
+// have, and converts name and scopes to their stored form.
 func CheckImportedKey(p *validate.Problems, row *ent.ApiKey) {
 	row.Name, row.Scopes = keyName(p, "key.name", row.Name), keyScopes(p, "key.scopes", row.Scopes)
 	if !auth.IsHint(row.Hint) {

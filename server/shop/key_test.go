@@ -82,7 +82,7 @@ func TestAKeyIsFoundInItsStoreOnly(t *testing.T) {
 	})
 }
 
-// The limit refuses an eleventh key, but not a repeated request for the tenth.
+// With ten active keys, a new request for a key is refused, but the repeated request for the tenth key is answered.
 func TestAskingAgainIsNotRefusedForTheLimit(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {

@@ -27,16 +27,16 @@ import (
 	"go.storefront.example/server/webhooks"
 )
 
-// operations is how many changes TestMomentsFollowTheCommits makes on each database.
+// operations is the number of concurrent changes that TestMomentsFollowTheCommits makes on each database.
 var operations = flag.Int("operations", 3000, "how many concurrent changes to audit on each database")
 
 const (
 	momentWriters = 12
-	momentObjects = 4 // of each kind, so that the writers meet
+	momentObjects = 4 // of each kind: few, so that several writers change the same object
 )
 
-// Several servers whose clocks differ change the same few objects. The moments of each object have the order of its commits,
-// whichever transaction waits for another.
+// Several servers whose clocks differ change the same few objects. Even when transactions wait for each other, the times of
+// each object's changes have the order of the commits.
 func TestMomentsFollowTheCommits(t *testing.T) {
 	t.Parallel()
 	for _, database := range dbtest.Databases() {
@@ -64,7 +64,7 @@ func head(found []string) []string {
 	return append([]string{strconv.Itoa(len(found)) + " in all"}, found[:min(len(found), 8)]...)
 }
 
-// world is one store of one database with several servers before it.
+// world is one store in one database, which several servers change.
 type world struct {
 	t                                  *testing.T
 	shops                              []*rules
@@ -75,7 +75,7 @@ type world struct {
 	webhook                            string
 
 	mu      sync.Mutex
-	orders  []string // recent ones, on which writers meet
+	orders  []string // ids of recent orders, which several writers change
 	refused map[apierr.Code]int
 }
 
@@ -87,7 +87,7 @@ func newWorld(t *testing.T, database string) *world {
 	for _, ahead := range []time.Duration{0, 3 * time.Millisecond, -250 * time.Millisecond} {
 		clock := func() time.Time { return time.Now().Add(ahead) }
 		if ahead == 0 {
-			clock = nil // the machine's, as in production
+			clock = nil // the default, the machine's clock
 		}
 		d, err := hook.Open(context.Background(), db.Config{URL: url, Clock: clock, MaxConns: 6})
 		require.NoError(t, err)
@@ -114,7 +114,7 @@ func newWorld(t *testing.T, database string) *world {
 	return w
 }
 
-// write makes changes one after the other, each through another server than the one before.
+// write makes n changes one after the other, each through the next server.
 func (w *world) write(writer, n int) error {
 	random := rand.New(rand.NewPCG(uint64(writer), 1))
 	for i := range n {
@@ -187,7 +187,7 @@ func (w *world) changeWebhook(ctx context.Context, s *rules, r *rand.Rand, text 
 	return err
 }
 
-// key makes a key that two callers revoke.
+// key creates an API key, which two servers then revoke at once.
 func (w *world) key(ctx context.Context, s *rules, name string) error {
 	k, err := s.CreateKey(ctx, shop.KeyDraft{Name: name, Scopes: []string{"products:read"}, Lifetime: adminv1.Key_NEVER})
 	if err != nil {
@@ -203,7 +203,7 @@ func (w *world) key(ctx context.Context, s *rules, name string) error {
 	return group.Wait()
 }
 
-// load imports an order of a known customer through a link, and a customer of its own.
+// load imports two orders: one of a known customer, through a payment link, and one with a new customer.
 func (w *world) load(ctx context.Context, s *rules, r *rand.Rand) error {
 	i := r.IntN(momentObjects)
 	buyer := transfertest.Fields{"id": w.customers[i], "name": "", "email": w.emails[i], "phone": nil}
@@ -217,12 +217,12 @@ func (w *world) load(ctx context.Context, s *rules, r *rand.Rand) error {
 	return err
 }
 
-// record records an order by a known buyer or a new one, from the catalogue or through a link.
+// record records an order of a known or a new buyer, from the catalogue or through a payment link.
 func (w *world) record(ctx context.Context, s *rules, r *rand.Rand, text string) error {
 	d := shop.OrderDraft{}
 	switch r.IntN(4) {
 	case 0:
-		email := text[:2] + "@example.com" // several at once are the same new buyer
+		email := text[:2] + "@example.com" // short, so that several writers record the same new buyer at once
 		d.Buyer = shop.Buyer{Email: &email}
 	case 1:
 		d.CustomerID = pick(w.customers, r)
@@ -248,7 +248,7 @@ func (w *world) seen(orderID string) {
 	w.orders = append(w.orders[max(0, len(w.orders)-2*momentWriters):], orderID)
 }
 
-// move moves one of the last orders.
+// move changes the status of one of the recent orders.
 func (w *world) move(ctx context.Context, s *rules, r *rand.Rand) error {
 	w.mu.Lock()
 	id := pick(slices.Clone(w.orders), r)

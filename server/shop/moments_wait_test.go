@@ -18,8 +18,7 @@ import (
 	"go.storefront.example/server/webhooks"
 )
 
-// waiting is a bench on PostgreSQL whose clock is set by hand, and whose changes can be made to
-// wait for a row.
+// waiting is a bench on PostgreSQL. Tests set its clock, and make changes wait for the lock of a row.
 type waiting struct {
 	bench
 	audit audit
@@ -35,8 +34,8 @@ func newWaiting(t *testing.T) waiting {
 	return waiting{newBench(t, d, shop.Options{}), a, now}
 }
 
-// behind makes a change wait for a row, and runs the statement meanwhile. Then it lets a minute pass and releases the row. It
-// returns once the change is made.
+// behind makes a change wait for a row that another transaction has locked. Meanwhile a minute passes, and the other
+// transaction runs the statement meanwhile, if any, and commits. behind returns once the change is made.
 func (w waiting) behind(table, id string, change func() error, meanwhile string) {
 	w.T.Helper()
 	holder, err := w.DB.Writer().Begin()
@@ -56,7 +55,7 @@ func (w waiting) behind(table, id string, change func() error, meanwhile string)
 	require.NoError(w.T, <-made)
 }
 
-// untilWaiting returns when a change waits for a lock.
+// untilWaiting returns as soon as the change waits for a lock.
 func (w waiting) untilWaiting(made <-chan error) {
 	w.T.Helper()
 	for waits := 0; waits == 0; {
@@ -95,7 +94,7 @@ func TestTheTimeIsTakenWhenTheRowsAreHeld(t *testing.T) {
 		}
 	}
 	for _, row := range []struct {
-		name, table, id string // an empty id means a new order
+		name, table, id string // the row to lock; an empty id means a new order's
 		change          func(orderID string) error
 	}{
 		{"an order behind its customer", "customers", ada, record("ada@example.com")},
@@ -150,7 +149,7 @@ func TestTheTimeIsTakenWhenTheRowsAreHeld(t *testing.T) {
 	}
 }
 
-// A failed payment shows the buyer twice: in the answer and in the event. Nobody can rename the buyer in between.
+// A failed payment shows the buyer in its answer and in its event. No other transaction can rename the buyer between the two.
 func TestAnAnswerAndItsEventShowTheSameBuyer(t *testing.T) {
 	t.Parallel()
 	w := newWaiting(t)
@@ -170,12 +169,12 @@ func TestAnAnswerAndItsEventShowTheSameBuyer(t *testing.T) {
 	require.Equal(t, "Renamed", sent.Data.Customer.Name)
 }
 
-// Creating a key locks its store's row. New rows that refer to that row do not wait for the lock.
+// Creating a key locks the store's row. New orders, which refer to that row, do not wait for the lock.
 func TestAStoresOrdersDoNotWaitForItsKeys(t *testing.T) {
 	t.Parallel()
 	w := newWaiting(t)
 	bought := w.Product("Guide", 1000).GetId()
-	// The creation of a key stops while it holds all of its locks.
+	// A trigger stops the transaction that creates a key while it has all its locks.
 	w.audit.exec("CREATE FUNCTION pause() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_advisory_xact_lock(1); RETURN " +
 		"NULL; END $$")
 	w.audit.exec("CREATE TRIGGER pause AFTER INSERT ON api_keys FOR EACH ROW EXECUTE FUNCTION pause()")

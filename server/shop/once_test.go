@@ -58,7 +58,8 @@ func TestTheSameKeyGivesTheSameAnswer(t *testing.T) {
 			_, err = b.PayOrder(key("checkout-1"), other.GetId())
 			shoptest.Refused(t, err, apierr.IdempotencyKeyReused)
 
-			// Another store has keys of its own.
+			// The same key in another store is another key. There the draft is refused, because its product is not in that
+			// store.
 			elsewhere := b.NewStore("elsewhere")
 			_, err = b.RecordOrder(shop.WithIdempotencyKey(elsewhere, "checkout-1"), draft(1))
 			shoptest.Refused(t, err, apierr.ProductNotFound)

@@ -24,10 +24,10 @@ import (
 	"go.storefront.example/server/validate"
 )
 
-// FindID returns the id of the row that a transaction changes. It runs inside the transaction.
+// FindID returns the id of the row to change. It is called in the transaction of the change.
 type FindID func(ctx context.Context, tx *ent.Tx) (uuid.UUID, error)
 
-// OrderID returns a FindID for an order with this id.
+// OrderID returns a FindID that returns the id in text. It refuses a text that is not an id with order_not_found.
 func OrderID(text string) FindID {
 	return func(context.Context, *ent.Tx) (uuid.UUID, error) {
 		id, ok := validate.ParseID(text)
@@ -38,11 +38,12 @@ func OrderID(text string) FindID {
 	}
 }
 
-// PayOrder marks a PENDING or FAILED order as PAID, adds it to what its customer paid and to its payment link's counters, and
-// sends order.paid, and payment_link.paid when it came through a link. For a paid order it changes nothing and sends nothing.
+// PayOrder marks a PENDING or FAILED order as PAID, and adds its amount to the customer's totalPaid. It sends order.paid.
+// For an order through a payment link it also counts the payment in the link's paidCount and paidAmount and sends
+// payment_link.paid. For a PAID order it changes nothing and sends nothing.
 //
-// It refuses with order_not_found, order_transition_invalid, or total_limit if the payment would take the customer's totalPaid
-// or the link's paidAmount beyond validate.MaxAmount.
+// It refuses with order_not_found, order_transition_invalid, or total_limit if the customer's totalPaid or the link's
+// paidAmount would pass validate.MaxAmount.
 func (s *Shop) PayOrder(ctx context.Context, id string) (*storefrontv1.Order, error) {
 	return s.MoveOrder(ctx, order.StatusPAID, OrderID(id))
 }
@@ -59,16 +60,16 @@ func (s *Shop) CancelOrder(ctx context.Context, id string) (*storefrontv1.Order,
 	return s.MoveOrder(ctx, order.StatusCANCELLED, OrderID(id))
 }
 
-// RefundOrder marks a PAID order as REFUNDED and subtracts it from what its customer paid. A payment link's counters do not
-// change, because they count payments. It refuses with order_not_found or order_transition_invalid.
+// RefundOrder marks a PAID order as REFUNDED and subtracts its amount from the customer's totalPaid. A payment link's
+// counters do not change, because they count payments. It refuses with order_not_found or order_transition_invalid.
 func (s *Shop) RefundOrder(ctx context.Context, id string) (*storefrontv1.Order, error) {
 	return s.MoveOrder(ctx, order.StatusREFUNDED, OrderID(id))
 }
 
-// orderMoves are the changes of an order's status, by the new status.
+// orderMoves has, for each new status of an order, the statuses from which an order may change to it.
 var orderMoves = map[order.Status]struct {
 	from []order.Status
-	with func(context.Context, *ent.Tx, lockedOrder) error // makes the other changes of the move; nil for none
+	with func(context.Context, *ent.Tx, lockedOrder) error // changes the totals of the customer and the payment link; nil for none
 }{
 	order.StatusPAID:      {from: []order.Status{order.StatusPENDING, order.StatusFAILED}, with: countPayment},
 	order.StatusFAILED:    {from: []order.Status{order.StatusPENDING}},
@@ -78,7 +79,7 @@ var orderMoves = map[order.Status]struct {
 	}},
 }
 
-// countPayment adds a payment to the customer's and the payment link's totals.
+// countPayment adds the order's amount to the totals of the customer and of the payment link.
 func countPayment(ctx context.Context, tx *ent.Tx, o lockedOrder) error {
 	if err := o.checkPayable(); err != nil {
 		return err
@@ -90,8 +91,8 @@ func countPayment(ctx context.Context, tx *ent.Tx, o lockedOrder) error {
 		AddPaidCount(1).AddPaidAmount(o.Row.Amount).SetLastPaidAt(hook.Time(ctx, o.link.ID)).Exec(ctx)
 }
 
-// lockedOrder is an order with its customer and payment link, all locked. So the answer, the events and a GET after the commit
-// show the same values.
+// lockedOrder is an order with its customer and its payment link. Their rows are locked, so that the answer, the events and
+// a GET after the commit show the same values.
 type lockedOrder struct {
 	*resource.LockedOrder
 	link *ent.PaymentLink // nil for an order from the catalogue
@@ -118,8 +119,8 @@ func (o lockedOrder) addPaid(ctx context.Context, tx *ent.Tx, amount int64) erro
 	return tx.Customer.Update().Where(customer.StoreID(o.Row.StoreID), customer.ID(o.Buyer.ID)).AddTotalPaid(amount).Exec(ctx)
 }
 
-// MoveOrder changes the order that find returns to a status, as PayOrder, FailOrder, CancelOrder or RefundOrder does. An order
-// that already has the status does not change. It refuses as they do, and as find does.
+// MoveOrder changes the status of the order that find returns, as PayOrder, FailOrder, CancelOrder or RefundOrder does. If
+// the order already has the status, it changes nothing. It refuses as these four do, and as find does.
 func (s *Shop) MoveOrder(ctx context.Context, to order.Status, find FindID) (moved *storefrontv1.Order, err error) {
 	t, err := tenant.StoreOf(ctx)
 	if err != nil {
@@ -151,7 +152,7 @@ func (s *Shop) MoveOrder(ctx context.Context, to order.Status, find FindID) (mov
 	return moved, err
 }
 
-// move changes the order's status and makes the other changes of the move.
+// move changes the order's status, and the totals that orderMoves changes with it.
 func (o lockedOrder) move(ctx context.Context, tx *ent.Tx, to order.Status) error {
 	move := orderMoves[to]
 	if !slices.Contains(move.from, o.Row.Status) {
@@ -192,7 +193,7 @@ func (s *Shop) lockOrder(ctx context.Context, tx *ent.Tx, t tenant.Store, id uui
 	if o.link, err = s.lockPaymentLink(ctx, tx, t, *o.Row.PaymentLinkID); err != nil {
 		return o, fmt.Errorf("read the order's payment link: %w", err)
 	}
-	// The link may have changed since the order's own statement read it.
+	// Another transaction may have changed the link after resource.LockOrder read it and before its row was locked.
 	o.Order.PaymentLink.Code, o.Order.PaymentLink.Title = o.link.Code, o.link.Title
 	return o, nil
 }

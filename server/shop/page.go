@@ -26,8 +26,8 @@ type list[Filter any] struct {
 	which  Filter
 }
 
-// page returns the page that a list request names. number and size are nil if the request leaves them out, which means the
-// defaults.
+// page returns the number, size and offset of the page that a list request names. If the request leaves out number or size,
+// it is nil, and page uses the first page or DefaultPageSize.
 func (p *problems) page(number *int64, size *int32) (at int64, page resource.Page) {
 	at, page.Size = 1, DefaultPageSize
 	if number != nil {
@@ -50,7 +50,8 @@ func (p *problems) page(number *int64, size *int32) (at int64, page resource.Pag
 	return at, page
 }
 
-// query returns the search text; empty means no search. Its length is counted before trimming.
+// query returns the search text without spaces around it; empty means no search. The limit applies to the length with these
+// spaces.
 func (p *problems) query(q *string) string {
 	if q == nil {
 		return ""

@@ -15,7 +15,8 @@ func paymentLinkNotFound() error {
 	return apierr.New(apierr.PaymentLinkNotFound, "The store has no payment link with this id.")
 }
 
-// checkPaymentLinksOpen refuses to create payment links while the platform has turned that off, for all stores or for this one.
+// checkPaymentLinksOpen refuses the creation of payment links if the platform has turned it off, for all stores or for this
+// store.
 func (s *Shop) checkPaymentLinksOpen(t tenant.Store) error {
 	if s.options.PaymentLinksOff || !t.PaymentLinksOpen {
 		return apierr.New(apierr.FeatureDisabled, "Payment links cannot be created just now.")

@@ -29,12 +29,13 @@ func (p *problems) newPaymentLink(in *storefrontv1.CreatePaymentLinkRequest) (Ch
 
 func (p *problems) paymentLinkChange(in proto.Message) (Change[ent.PaymentLink], error) {
 	c := ChangeOf(&p.Problems, resource.PaymentLinkFields, in, "")
-	// Whatever is wrong with the date itself has a code of its own.
+	// Refuse a date that cannot be read, or is out of range, with payment_link_expiry_invalid in place of validation_failed.
 	p.Recode("expiresAt", apierr.PaymentLinkExpiryInvalid)
 	return c, p.Err()
 }
 
-// linkAfter returns the link after a change. Changing the pricing clears the other kind's amount unless the change names it.
+// linkAfter returns the link after a change. If the change switches between FIXED and OPEN, and does not name the amount
+// that the new pricing must not have, linkAfter clears that amount.
 func linkAfter(c Change[ent.PaymentLink], row *ent.PaymentLink) ent.PaymentLink {
 	next := c.Applied(row)
 	switch {
@@ -47,8 +48,7 @@ func linkAfter(c Change[ent.PaymentLink], row *ent.PaymentLink) ent.PaymentLink 
 	return next
 }
 
-// checkPricing refuses a link whose pricing does not fit its amounts, or whose end date was changed
-// to one that has passed.
+// checkPricing refuses a link with amounts that do not fit its pricing, or with a new end date in the past.
 func checkPricing(row, next *ent.PaymentLink, now time.Time) error {
 	fixed := next.Amount != nil && next.MinAmount == nil
 	open := next.Amount == nil && next.MinAmount != nil
@@ -90,7 +90,8 @@ func (s *Shop) CreatePaymentLink(
 		if err := checkPricing(&ent.PaymentLink{}, &next, now); err != nil {
 			return err
 		}
-		// 50 random bits. If a code exists after all, the unique index ends the transaction, which then runs again.
+		// Ten letters are 50 random bits. If another link has this code, the unique index makes the transaction fail, and
+		// the transaction runs again with another code.
 		short := strings.ToLower(code(10))
 		create := tx.PaymentLink.Create().SetID(id.At(now)).SetStoreID(t.ID).
 			SetCode(short).SetURL(address + "/pay/" + short).SetCreatedAt(now).SetUpdatedAt(now)
@@ -159,7 +160,7 @@ func (s *Shop) DisablePaymentLink(ctx context.Context, id string) (*storefrontv1
 	})
 }
 
-// changePaymentLink saves the fields in which a link changes, if any.
+// changePaymentLink locks a link, computes the changed link with after, and saves the fields that differ.
 func (s *Shop) changePaymentLink(
 	ctx context.Context, id string, after func(context.Context, *ent.PaymentLink) (ent.PaymentLink, error),
 ) (*storefrontv1.PaymentLink, error) {

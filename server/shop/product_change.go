@@ -58,8 +58,9 @@ func (s *Shop) lockProduct(ctx context.Context, tx *ent.Tx, t tenant.Store, id u
 	return row, apierr.OfRow("product", err, productNotFound)
 }
 
-// SaveProduct saves, in a transaction, the fields in which next differs from a locked product, if any. priced is true if the
-// change names a price. It refuses with compare_at_invalid, product_type_unavailable or product_incomplete.
+// SaveProduct saves the fields in which next differs from row, in the transaction that has locked the product's row. priced
+// reports whether the change names priceAmount or compareAtAmount; only then are the two compared. It refuses with
+// compare_at_invalid, product_type_unavailable or product_incomplete.
 func SaveProduct(ctx context.Context, t tenant.Store, row, next *ent.Product, priced bool) (*ent.Product, error) {
 	if priced {
 		if err := checkCompareAt(next); err != nil {
@@ -84,8 +85,8 @@ func checkCompareAt(p *ent.Product) error {
 	return nil
 }
 
-// checkPublishable refuses a product that may not move to PUBLISHED. Required fields are checked only when the status becomes
-// PUBLISHED; later edits may empty them.
+// checkPublishable refuses a product that may not become PUBLISHED: its type is unavailable, or it lacks a required field.
+// It is called only when the status becomes PUBLISHED; later changes may empty these fields.
 func checkPublishable(t tenant.Store, p *ent.Product) error {
 	if slices.Contains(t.UnavailableTypes, p.Type.String()) {
 		return apierr.New(apierr.ProductTypeUnavailable,
@@ -107,8 +108,8 @@ func checkPublishable(t tenant.Store, p *ent.Product) error {
 	return nil
 }
 
-// CreateProduct creates a product, as a DRAFT unless the request names a status. Without a slug it makes one from the title. A
-// product created as PUBLISHED must meet the conditions of publishing, and product.published is sent.
+// CreateProduct creates a product, with status DRAFT if the request names none. Without a slug it makes one from the title.
+// If the status is PUBLISHED, it refuses what UpdateProduct refuses to publish, and sends product.published.
 //
 // It refuses with validation_failed, slug_taken, compare_at_invalid, product_type_unavailable or product_incomplete.
 func (s *Shop) CreateProduct(ctx context.Context, in *adminv1.CreateProductRequest) (*storefrontv1.Product, error) {

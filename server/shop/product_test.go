@@ -38,7 +38,8 @@ func TestChangeOutsideItsStoreIsRefusedByTheHooks(t *testing.T) {
 	})
 }
 
-// Changes that no JSON can express, and the order of two refusals; server/conformance tests every other rule.
+// Typed clients can send changes that JSON cannot express. This test has these changes, and the order of two refusals;
+// server/conformance tests all other rules.
 func TestChangesOfTypedCallers(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {

@@ -17,10 +17,10 @@ import (
 // Options are the platform's choices for all stores. With the zero value, stores are reached under DefaultPublicURL and payment
 // links may be created.
 type Options struct {
-	// PaymentLinksOff turns off the creation of payment links for every store.
+	// PaymentLinksOff turns off the creation of payment links in every store.
 	PaymentLinksOff bool
-	// PublicURL is the address to which the slug of a store without an address of its own is appended. Empty means
-	// DefaultPublicURL.
+	// PublicURL is the base of a store's address: a store that sets no address gets PublicURL with its slug appended. Empty
+	// means DefaultPublicURL.
 	PublicURL string
 	// Buckets are the installation's buckets: CreateStore puts each store into one of them.
 	Buckets tenant.Buckets

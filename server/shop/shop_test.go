@@ -12,7 +12,7 @@ import (
 	"go.storefront.example/server/webhooks"
 )
 
-// rules are the operations on a store through one server.
+// rules are the operations on stores and webhooks through one server.
 type rules struct {
 	*shop.Shop
 	*webhooks.Webhooks
@@ -25,7 +25,7 @@ func newRules(t *testing.T, d *db.DB, o shop.Options) *rules {
 	return &rules{shop.New(d, o), webhooks.New(d, webhooks.Options{Secrets: seal.NewKeyring(key)})}
 }
 
-// bench is the rules with one open store. Its context acts as a key called "tests".
+// bench is a database with one store, and the operations on it. Its context acts as an API key called "tests".
 type bench struct {
 	shoptest.Bench
 	*webhooks.Webhooks

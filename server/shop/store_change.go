@@ -30,7 +30,7 @@ func storeNotFound(name string) error {
 	return apierr.New(apierr.StoreNotFound, "There is no store "+name+".")
 }
 
-// TenantOf converts a store's row to the form in the context.
+// TenantOf converts a store's row to the tenant.Store of a context.
 func TenantOf(row *ent.Store) tenant.Store {
 	return tenant.Store{
 		ID: row.ID, Slug: row.Slug, Currency: row.Currency, Country: row.Country,
@@ -77,19 +77,19 @@ func (p *problems) storeFields(in proto.Message, country string) Change[ent.Stor
 	return c
 }
 
-// StoreURL returns the address of a store that has none of its own: the public address setting with the slug.
+// StoreURL returns the default address of a store: public with the slug appended.
 func StoreURL(public, slug string) string { return strings.TrimSuffix(public, "/") + "/" + slug }
 
-// CreateStore creates a store with a new id, in the bucket that the request names or else in one of the installation's; actor makes
-// the change. Without a URL the store's address is the public address setting with its slug.
+// CreateStore creates a store with a new id, in the bucket that the request names or else in one of Options.Buckets. actor
+// makes the change. If the request has no URL, the store's address is StoreURL with Options.PublicURL.
 //
 // It refuses with validation_failed, phone_invalid or slug_taken.
 func (s *Shop) CreateStore(ctx context.Context, actor tenant.Actor, in *adminv1.CreateStoreRequest) (*storefrontv1.Store, error) {
 	return s.createStore(ctx, actor, uuid.Nil, nil, in)
 }
 
-// newStoreID returns an id in the named bucket, or else in one of the installation's. One in 3,844 random ids is in a given
-// bucket, so the search takes some milliseconds at most.
+// newStoreID returns a new id in the named bucket, or, if none is named, in one of Options.Buckets. It draws random ids
+// until one fits: one id in 3,844 is in a given bucket, so this takes some milliseconds at most.
 func (s *Shop) newStoreID(p *problems, bucket *string) uuid.UUID {
 	buckets := s.options.Buckets
 	switch {
@@ -110,16 +110,16 @@ func (s *Shop) newStoreID(p *problems, bucket *string) uuid.UUID {
 	}
 }
 
-// RestoreStore creates a store again with its id, its time of creation, its currency and its country, even if these two were
-// withdrawn since. It refuses as CreateStore does.
+// RestoreStore creates an exported store again, with its id and its time of creation. It accepts a currency or a country
+// that was withdrawn from the standard since. It refuses as CreateStore does.
 func (s *Shop) RestoreStore(ctx context.Context, actor tenant.Actor, id uuid.UUID, createdAt time.Time,
 	in *adminv1.CreateStoreRequest) (
 	*storefrontv1.Store, error) {
 	return s.createStore(ctx, actor, id, &createdAt, in)
 }
 
-// exportedCodes matches the form of a currency and a country. Only the form is checked, because a store that is created again
-// keeps withdrawn codes.
+// exportedCodes matches the form of a currency and a country. RestoreStore checks only their form, because withdrawn codes
+// must be accepted.
 var exportedCodes = regexp.MustCompile(`^[A-Z]{3} [A-Z]{2}$`)
 
 func (s *Shop) createStore(ctx context.Context, actor tenant.Actor, id uuid.UUID, createdAt *time.Time,
@@ -173,8 +173,8 @@ func (s *Shop) createStore(ctx context.Context, actor tenant.Actor, id uuid.UUID
 	return resource.Store(row), nil
 }
 
-// UpdateStore changes the named fields of the context's store. It refuses with validation_failed or phone_invalid, and with
-// store_being_deleted to open a store that is to be deleted.
+// UpdateStore changes the named fields of the context's store. It refuses with validation_failed or phone_invalid, or with
+// store_being_deleted if the store is to be deleted and the request opens it.
 func (s *Shop) UpdateStore(ctx context.Context, in *adminv1.UpdateStoreRequest) (*storefrontv1.Store, error) {
 	t, err := tenant.StoreOf(ctx)
 	if err != nil {

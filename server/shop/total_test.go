@@ -17,12 +17,13 @@ import (
 	"go.storefront.example/server/validate"
 )
 
-// JavaScript cannot read a total above 2^53-1 exactly, and the database cannot store one above 2^63-1.
+// A total has an upper limit, because JavaScript cannot read a number above 2^53-1 exactly and the database cannot store one
+// above 2^63-1.
 func TestAPaymentThatTakesATotalTooFarIsRefused(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
 		b := newBench(t, d, shop.Options{})
-		most := b.Product("Yacht", validate.MaxAmount/2) // two of them are an order of MaxAmount-1
+		most := b.Product("Yacht", validate.MaxAmount/2) // b.Buy orders two of it, for MaxAmount-1 in all
 		one := b.Product("Pen", 1)
 		open, err := b.CreatePaymentLink(b.Ctx, &storefrontv1.CreatePaymentLinkRequest{
 			Title: "Gift", Pricing: storefrontv1.PaymentLink_OPEN, MinAmount: new(int64(1)),
@@ -65,12 +66,12 @@ func TestAPaymentThatTakesATotalTooFarIsRefused(t *testing.T) {
 		require.Equal(t, int64(validate.MaxAmount), l.GetPaidAmount())
 		require.EqualValues(t, 2, l.GetPaidCount())
 
-		// After a refund the total has room again.
+		// A refund lowers totalPaid, so another payment is accepted.
 		_, err = b.RefundOrder(b.Ctx, first.GetId())
 		require.NoError(t, err)
 		pay(b.Buy("ada@example.com", one.GetId(), "").GetId())
 
-		// As many orders as can be counted.
+		// A customer's ordersCount has a limit too.
 		full := transfertest.OneCustomer().With("ordersCount", math.MaxInt32)
 		require.NoError(t, transfertest.Customers(b.Ctx, d, nil, full))
 		_, err = b.RecordOrder(b.Ctx, shop.OrderDraft{CustomerID: full["id"].(string), Lines: []shop.OrderLine{{ProductID: one.GetId(),

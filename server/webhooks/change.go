@@ -19,8 +19,8 @@ import (
 	"go.storefront.example/worker/signature"
 )
 
-// UpdateWebhook changes the named fields of a webhook, with effect from the next attempt of every
-// delivery. It refuses with webhook_not_found, validation_failed or webhook_url_invalid.
+// UpdateWebhook changes the named fields of a webhook. Attempts that begin after the commit use the new values. It refuses
+// with webhook_not_found, validation_failed or webhook_url_invalid.
 func (w *Webhooks) UpdateWebhook(ctx context.Context, in *adminv1.UpdateWebhookRequest) (*ent.Webhook, error) {
 	p := &validate.Problems{}
 	c := shop.ChangeOf(p, resource.WebhookFields, in, "")
@@ -42,8 +42,8 @@ func (w *Webhooks) UpdateWebhook(ctx context.Context, in *adminv1.UpdateWebhookR
 	})
 }
 
-// EnableWebhook enables a webhook and clears its failures. It receives events that happen from now on. If it is already
-// enabled, nothing changes. It refuses with webhook_not_found.
+// EnableWebhook enables a webhook and forgets its failures. The webhook receives the events that happen after the commit. If
+// it is already enabled, nothing changes. It refuses with webhook_not_found.
 func (w *Webhooks) EnableWebhook(ctx context.Context, id string) (*ent.Webhook, error) {
 	return w.changeWebhook(ctx, id, func(ctx context.Context, _ *ent.Tx, row *ent.Webhook) (*ent.Webhook, error) {
 		if row.Enabled {
@@ -71,8 +71,8 @@ func (w *Webhooks) DisableWebhook(ctx context.Context, id string) (*ent.Webhook,
 	})
 }
 
-// DeleteWebhook deletes a webhook and returns its last state. It cancels deliveries as DisableWebhook does. Finished deliveries
-// stay until the retention ends. It refuses with webhook_not_found.
+// DeleteWebhook deletes a webhook and returns it as it was. It cancels deliveries as DisableWebhook does. Finished
+// deliveries can be read until the retention ends. It refuses with webhook_not_found.
 func (w *Webhooks) DeleteWebhook(ctx context.Context, id string) (*ent.Webhook, error) {
 	return w.changeWebhook(ctx, id, func(ctx context.Context, tx *ent.Tx, row *ent.Webhook) (*ent.Webhook, error) {
 		if err := tx.Webhook.DeleteOne(row).Where(webhook.StoreID(row.StoreID)).Exec(ctx); err != nil {
@@ -82,8 +82,8 @@ func (w *Webhooks) DeleteWebhook(ctx context.Context, id string) (*ent.Webhook, 
 	})
 }
 
-// RotateSecret gives a webhook a new signing secret. With shop.WithIdempotencyKey it does so once for a key. Every later
-// attempt is signed with it. It refuses with webhook_not_found, secret_key_missing or idempotency_key_reused.
+// RotateSecret gives a webhook a new signing secret, with which all later attempts are signed. With shop.WithIdempotencyKey
+// it does so once for a key. It refuses with webhook_not_found, secret_key_missing or idempotency_key_reused.
 func (w *Webhooks) RotateSecret(ctx context.Context, id string) (SecretWebhook, error) {
 	if w.options.Secrets == nil {
 		return SecretWebhook{}, secretKeyMissing()

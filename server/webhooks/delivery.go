@@ -24,30 +24,32 @@ import (
 // maxTextRunes bounds the text of a search.
 const maxTextRunes = 200
 
-// Search selects deliveries of the context's store; ListDeliveries sets StoreID and WebhookID.
+// Search selects deliveries of the context's store. ListDeliveries sets queue.Search's StoreID and WebhookID; callers leave
+// these two empty.
 type Search struct {
 	queue.Search
-	// Webhook is the id of a webhook, which may have been deleted since; empty means all.
+	// Webhook is the id of a webhook, even of a deleted one; empty means all webhooks.
 	Webhook string
-	// Text is the id of an event or a delivery, or a part of an event's payload; empty means all. For a part of a payload,
-	// Since and Until bound the time of the event, and BeforeAt and Before name an event: only older events are searched.
+	// Text is the id of an event or of a delivery, or a part of an event's payload; empty means no search for a text. In a
+	// search for a part of a payload, Since and Until bound the time of the event, and only events older than the event with
+	// time BeforeAt and id Before are searched.
 	Text     string
 	BeforeAt time.Time
 }
 
-// maxFoundEvents is how many events with a text one call finds. It is the limit of queue.EntriesOf.
+// maxFoundEvents is how many events with a text one call finds, because queue.EntriesOf takes no more.
 const maxFoundEvents = 25
 
 // Found are the deliveries that match a search.
 type Found struct {
 	Entries []queue.Entry
-	// Events says how far back the payloads of events were searched; nil if they were not searched.
+	// Events says how far back ListDeliveries searched the payloads of events; nil if it searched none.
 	Events *queue.FoundEvents
 }
 
-// ListDeliveries returns the newest deliveries of the store that match; queue.Entries documents the cost and, for a text
-// in payloads, queue.FindEvents the bounds. It refuses with validation_failed, or with webhook_not_found if the webhook's
-// id is not a UUID.
+// ListDeliveries returns the newest deliveries of the store that match. The cost is documented at queue.Entries; for a part
+// of a payload, the bounds are documented at queue.FindEvents. It refuses with validation_failed, or with webhook_not_found
+// if the webhook's id is not a UUID.
 func (w *Webhooks) ListDeliveries(ctx context.Context, which Search) (found Found, err error) {
 	t, err := tenant.StoreOf(ctx)
 	if err != nil {
@@ -104,7 +106,7 @@ func (w *Webhooks) ListDeliveries(ctx context.Context, which Search) (found Foun
 	return Found{entries, &events}, err
 }
 
-// ofWebhook restricts a search to a webhook if one is named.
+// ofWebhook restricts a search to the named webhook, if any.
 func (w *Webhooks) ofWebhook(ctx context.Context, search *queue.Search, webhookID string) error {
 	if webhookID == "" {
 		return nil
@@ -117,7 +119,7 @@ func (w *Webhooks) ofWebhook(ctx context.Context, search *queue.Search, webhookI
 	row, err := w.db.Client().Webhook.Query().Where(webhook.StoreID(search.StoreID), webhook.ID(id)).Only(ctx)
 	switch {
 	case err == nil:
-		// A delivery is not older than its webhook, except by the difference of two hosts' clocks.
+		// No delivery is older than its webhook. The 24 hours allow for clocks of two machines that differ.
 		if from := row.CreatedAt.Add(-24 * time.Hour); from.After(search.Since) {
 			search.Since = from
 		}

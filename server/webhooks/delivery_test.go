@@ -23,7 +23,7 @@ import (
 	"go.storefront.example/server/webhooks"
 )
 
-// ended is a delivery of the newest event to a webhook that has ended as cancelled.
+// ended returns a cancelled delivery of a new ping to this webhook.
 func (b bench) ended(w webhooks.SecretWebhook) queue.Entry {
 	b.T.Helper()
 	_, err := b.PingWebhook(b.Ctx, w.ID.String())
@@ -214,7 +214,7 @@ func TestResendSinceTakesWhatCameWhileAWebhookWasDisabled(t *testing.T) {
 		require.Equal(t, 2, job.Resent)
 		require.Equal(t, 2, dbtest.Count(t, d, "deliveries WHERE webhook_id = $1", w.ID))
 
-		// A time between two milliseconds counts as the later one, and so excludes the first event.
+		// A time is rounded up to a millisecond, so this one lies after the first event, which is not sent again.
 		first := d.Client().Event.Query().Order(event.ByCreatedAt(), event.ByID()).FirstX(b.Ctx)
 		job, err = b.ResendSince(b.Ctx, w.ID.String(), first.CreatedAt.Add(time.Nanosecond))
 		require.NoError(t, err)

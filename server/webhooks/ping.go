@@ -16,8 +16,8 @@ import (
 // pingMessage is the message of a ping.
 const pingMessage = "This is a test event."
 
-// PingWebhook creates a delivery of a ping to a webhook and returns it. A worker makes its one attempt, signed like every
-// event. It refuses with webhook_not_found or webhook_disabled.
+// PingWebhook creates a ping event and its delivery to a webhook, and returns the delivery. A worker makes one attempt,
+// signed as for every event. It refuses with webhook_not_found or webhook_disabled.
 func (w *Webhooks) PingWebhook(ctx context.Context, webhookID string) (queue.Entry, error) {
 	t, err := tenant.StoreOf(ctx)
 	if err != nil {
@@ -32,7 +32,8 @@ func (w *Webhooks) PingWebhook(ctx context.Context, webhookID string) (queue.Ent
 	})
 }
 
-// CreatePing creates a ping event of the store without a delivery, for listeners that follow the events.
+// CreatePing creates a ping event of the store without a delivery, for programs that read the store's events, such as
+// storefront listen.
 func (w *Webhooks) CreatePing(ctx context.Context) (row *ent.Event, err error) {
 	t, err := tenant.StoreOf(ctx)
 	if err != nil {

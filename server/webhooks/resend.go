@@ -17,11 +17,13 @@ import (
 	"go.storefront.example/server/validate"
 )
 
-// ResendDelivery sends a delivery again. For a delivery that waits for its next attempt, it makes that attempt due now; while
-// an attempt is due or running, nothing changes. For a finished delivery it creates a new one of the same event, with all
-// attempts; this refuses with delivery_not_found, delivery_pending if a delivery of this event to this webhook is pending,
-// webhook_not_found if the webhook was deleted, webhook_disabled, or event_expired if the event was deleted after the
-// retention.
+// ResendDelivery sends a delivery again. If the delivery waits for its next attempt, the attempt becomes due now. If an
+// attempt is due or running, nothing changes. If the delivery is finished, ResendDelivery creates a new delivery of the same
+// event, with all attempts.
+//
+// It refuses with delivery_not_found. For a finished delivery it also refuses with delivery_pending if another delivery of
+// this event to this webhook is pending, webhook_not_found if the webhook was deleted, webhook_disabled, or event_expired if
+// the event was deleted after the retention.
 func (w *Webhooks) ResendDelivery(ctx context.Context, deliveryID string) (queue.Entry, error) {
 	t, ended, err := validate.StoreAndID(ctx, deliveryID, deliveryNotFound)
 	if err != nil {
@@ -36,7 +38,8 @@ func (w *Webhooks) ResendDelivery(ctx context.Context, deliveryID string) (queue
 	}
 	webhookID := first.WebhookID.String()
 	again, err := w.deliver(ctx, webhookID, func(ctx context.Context, tx *ent.Tx, row *ent.Webhook) (uuid.UUID, string, error) {
-		// The webhook's row is locked, so no other resend to it runs.
+		// deliver has locked the webhook's row, so no other transaction creates a delivery to this webhook between the
+		// search and the insert.
 		waiting, err := queue.FindPending(ctx, tx, w.db, t.ID, row.ID, first.EventID)
 		if err == nil {
 			return uuid.Nil, "", deliveryPending(waiting.ID)
@@ -66,7 +69,7 @@ func deliveryPending(deliveryID uuid.UUID) error {
 			"resend that one to make its next attempt now.")
 }
 
-// sendNow makes the next attempt of a waiting delivery due now.
+// sendNow makes the next attempt of a pending delivery due now.
 func (w *Webhooks) sendNow(ctx context.Context, waiting queue.Entry) (queue.Entry, error) {
 	err := hook.WithTx(ctx, w.db, func(ctx context.Context, tx *ent.Tx) error {
 		if err := queue.SendNow(ctx, tx, w.db, waiting); err != nil {
@@ -83,11 +86,11 @@ func (w *Webhooks) sendNow(ctx context.Context, waiting queue.Entry) (queue.Entr
 	return waiting, nil
 }
 
-// maxSentNow bounds how many waiting deliveries one SendWaiting makes due.
+// maxSentNow is how many deliveries one SendWaiting makes due at most.
 const maxSentNow = 20 * queue.SendBatch
 
-// SendWaiting makes the next attempts of a webhook's waiting deliveries due now, at most maxSentNow, and returns how many. It
-// refuses with webhook_not_found or webhook_disabled.
+// SendWaiting makes the next attempts of a webhook's waiting deliveries due now, for at most maxSentNow deliveries, and
+// returns for how many it did so. It refuses with webhook_not_found or webhook_disabled.
 func (w *Webhooks) SendWaiting(ctx context.Context, webhookID string) (sent int, err error) {
 	for batch := queue.SendBatch; batch == queue.SendBatch && sent < maxSentNow; sent += batch {
 		_, err := w.changeWebhook(ctx, webhookID, func(ctx context.Context, tx *ent.Tx, row *ent.Webhook) (_ *ent.Webhook, err error) {
@@ -105,8 +108,8 @@ func (w *Webhooks) SendWaiting(ctx context.Context, webhookID string) (sent int,
 	return sent, nil
 }
 
-// deliver locks a webhook and adds a delivery of an event, which the function which returns. It refuses with
-// webhook_not_found, webhook_disabled and as that function does.
+// deliver locks a webhook, calls which for the event, and adds a delivery of this event to the webhook. It refuses with
+// webhook_not_found or webhook_disabled, and as which does.
 func (w *Webhooks) deliver(ctx context.Context, webhookID string,
 	which func(ctx context.Context, tx *ent.Tx, row *ent.Webhook) (eventID uuid.UUID, eventType string, err error),
 ) (queue.Entry, error) {
@@ -135,12 +138,12 @@ func (w *Webhooks) deliver(ctx context.Context, webhookID string,
 	return entry, nil
 }
 
-// ResendSince creates a resend job for a webhook: all subscribed events since a time that have not succeeded there, including
-// those from while it was disabled, are sent again, and deliveries that wait there for another attempt are made due. It sends
-// nothing itself: the caller calls ContinueResend until the job is finished, and if the caller stops, a worker continues. It
-// refuses with webhook_not_found or webhook_disabled.
+// ResendSince creates a resend job for a webhook. The job sends again all subscribed events since a time that no delivery
+// brought to this webhook, even if the webhook was disabled when they happened, and makes waiting deliveries of this webhook
+// due. ResendSince sends nothing itself. The caller calls ContinueResend until the job is finished; if the caller stops, a
+// worker continues. It refuses with webhook_not_found or webhook_disabled.
 func (w *Webhooks) ResendSince(ctx context.Context, webhookID string, since time.Time) (queue.Resend, error) {
-	// Round up. The events since then are the same, because their times are whole milliseconds.
+	// Round up to a millisecond. Events have times in whole milliseconds, so the job covers the same events.
 	since = since.Add(time.Millisecond - time.Nanosecond).UTC().Truncate(time.Millisecond)
 	var job queue.Resend
 	_, err := w.changeWebhook(ctx, webhookID, func(ctx context.Context, tx *ent.Tx, row *ent.Webhook) (*ent.Webhook, error) {
@@ -154,7 +157,7 @@ func (w *Webhooks) ResendSince(ctx context.Context, webhookID string, since time
 	return job, err
 }
 
-// ContinueResend does the next step of a resend, a bounded number of events, and returns its progress.
+// ContinueResend does the next step of a resend job, for a bounded number of events, and returns the job's progress.
 func (w *Webhooks) ContinueResend(ctx context.Context, resendID uuid.UUID) (queue.Resend, error) {
 	return queue.StepResend(ctx, w.db, resendID)
 }

@@ -43,8 +43,8 @@ type SecretWebhook struct {
 	Secret string
 }
 
-// CreateWebhook creates a webhook with a new signing secret. With shop.WithIdempotencyKey it does so once for a key. It refuses
-// with validation_failed, webhook_url_invalid, webhook_limit if the store has five, secret_key_missing or
+// CreateWebhook creates a webhook with a new signing secret. With shop.WithIdempotencyKey it does so once for a key. It
+// refuses with validation_failed, webhook_url_invalid, webhook_limit if the store has five webhooks, secret_key_missing or
 // idempotency_key_reused.
 func (w *Webhooks) CreateWebhook(ctx context.Context, d Registration) (SecretWebhook, error) {
 	t, err := tenant.StoreOf(ctx)
@@ -72,7 +72,7 @@ func (w *Webhooks) CreateWebhook(ctx context.Context, d Registration) (SecretWeb
 		if err := shop.ClaimIdempotencyKey(ctx, w.db, tx, t.ID, "webhook.create"); err != nil {
 			return err
 		}
-		// The store's row is locked, so that two creations cannot both be the fifth.
+		// Lock the store's row, so that two transactions cannot both create the fifth webhook.
 		if _, err := db.Lock(w.db, tx.Store.Query().Where(store.ID(t.ID))).Only(ctx); err != nil {
 			return fmt.Errorf("read store: %w", err)
 		}
@@ -99,8 +99,9 @@ func (w *Webhooks) CreateWebhook(ctx context.Context, d Registration) (SecretWeb
 	return SecretWebhook{row, secret}, nil
 }
 
-// CheckImported refuses fields of an adminv1.ExportedWebhook that no webhook of CreateWebhook can have. It converts description
-// and events to their stored form, and seals the secret. The caller has checked that Secrets does not refuse.
+// CheckImported checks a webhook that an adminv1.ExportedWebhook describes. It refuses values that a webhook made by
+// CreateWebhook cannot have. It converts description and events to their stored form, and seals the secret: the caller has
+// checked that Secrets returns a keyring.
 func (w *Webhooks) CheckImported(p *validate.Problems, row *ent.Webhook, secret string) {
 	row.Description = p.Text("webhook.description", row.Description, maxDescriptionRunes)
 	row.Events = eventTypes(p, "webhook.events", row.Events)
@@ -144,7 +145,8 @@ func (w *Webhooks) GetWebhook(ctx context.Context, id string) (*ent.Webhook, err
 	return row, nil
 }
 
-// eventTypes refuses types to which no webhook can subscribe, and returns the others in the specification's order, each once.
+// eventTypes refuses event types to which no webhook can subscribe. It returns the others once each, in the order of the
+// specification.
 func eventTypes(p *validate.Problems, field string, named []string) []string {
 	for _, name := range named {
 		if !slices.Contains(hook.EventTypes(), name) {
@@ -157,7 +159,7 @@ func eventTypes(p *validate.Problems, field string, named []string) []string {
 	return slices.DeleteFunc(hook.EventTypes(), func(name string) bool { return !slices.Contains(named, name) })
 }
 
-// target refuses a URL that no webhook may have. It reads only the text and looks up no name.
+// target refuses a URL that no webhook may have. It checks the text, and makes no DNS query.
 func (w *Webhooks) target(url string) error {
 	err := egress.CheckURL(url, w.options.Targets)
 	if err == nil {

@@ -29,7 +29,7 @@ import (
 	"go.storefront.example/worker/egress"
 )
 
-// sealing are options with a secret key.
+// sealing returns options with a key for sealing secrets.
 func sealing(t *testing.T) webhooks.Options {
 	t.Helper()
 	key, err := seal.ParseKey(seal.NewKey())
@@ -132,7 +132,7 @@ func TestAStoreHasAtMostFiveWebhooks(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
 		b := newBench(t, d, sealing(t))
-		// The test runs many rounds, because two creations rarely count at the same time.
+		// Two of these transactions rarely count at the same time, so the test runs many rounds.
 		for round := range 20 {
 			b.Ctx = b.NewStore("shop-" + strconv.Itoa(round))
 			var group sync.WaitGroup
@@ -162,13 +162,13 @@ func TestAStoreHasAtMostFiveWebhooks(t *testing.T) {
 		_, err := b.DisableWebhook(b.Ctx, registered[0].ID.String())
 		require.NoError(t, err)
 		_, err = b.CreateWebhook(b.Ctx, webhooks.Registration{URL: "https://receiver.example.com"})
-		shoptest.Refused(t, err, apierr.WebhookLimit) // a disabled one counts
+		shoptest.Refused(t, err, apierr.WebhookLimit) // a disabled webhook counts too
 		_, err = b.DeleteWebhook(b.Ctx, registered[0].ID.String())
 		require.NoError(t, err)
 		b.hook()
 		other := b
 		other.Ctx = b.NewStore("other")
-		other.hook() // each store has its own five
+		other.hook() // another store has a limit of its own
 	})
 }
 
@@ -201,7 +201,7 @@ func TestWebhookChanges(t *testing.T) {
 		require.Contains(t, string(entries[len(entries)-1].Changes),
 			`"url":{"from":"https://receiver.example.com/hooks","to":"https://b.example.com"}`)
 
-		// A webhook that failed is disabled by a person; enabling it clears its failures.
+		// EnableWebhook after failures: they are forgotten.
 		since := d.Now().Add(-time.Hour)
 		require.NoError(t, hook.WithTx(b.Ctx, d, func(ctx context.Context, tx *ent.Tx) error {
 			return tx.Webhook.UpdateOneID(w.ID).SetFailingSince(since).Exec(ctx)
@@ -238,7 +238,7 @@ func TestWebhookChanges(t *testing.T) {
 	})
 }
 
-// Every method that names a webhook finds only webhooks of its store.
+// Every method that takes the id of a webhook refuses the id of another store's webhook.
 func TestWebhooksOfAnotherStoreAreNotThere(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
@@ -277,7 +277,8 @@ func TestWebhooksOfAnotherStoreAreNotThere(t *testing.T) {
 	})
 }
 
-// Disabling or deleting a webhook cancels its waiting deliveries in the same transaction: a change that fails cancels none.
+// The change of the webhook and the cancellation of its waiting deliveries are one transaction: if the change fails, no
+// delivery is cancelled.
 func TestDisablingAndDeletingCancelWhatWaits(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {

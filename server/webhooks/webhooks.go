@@ -15,12 +15,12 @@ import (
 
 // Options are the platform's choices for the webhooks of all stores.
 type Options struct {
-	// Targets allows webhook addresses besides public https ones.
+	// Targets allows webhooks with addresses other than public https addresses.
 	Targets egress.Policy
-	// Secrets seals the signing secrets. Without it no webhook can be created and no secret replaced.
+	// Secrets seals the signing secrets. If it is nil, no webhook can be created and no secret rotated.
 	Secrets *seal.Keyring
-	// DisableAfter is how long a webhook may fail without a success before a worker disables it; 0 means DefaultDisableAfter.
-	// This package only reports it.
+	// DisableAfter is how long a webhook may fail without a success before a worker disables it; 0 means
+	// DefaultDisableAfter. Here it is only returned by the method of this name.
 	DisableAfter time.Duration
 }
 

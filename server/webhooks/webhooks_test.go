@@ -9,7 +9,7 @@ import (
 	"go.storefront.example/server/webhooks"
 )
 
-// bench is the webhooks of one open store, whose context is that of a key called "tests".
+// bench is a store and the operations on its webhooks. Its context acts as an API key called "tests".
 type bench struct {
 	shoptest.Bench
 	*webhooks.Webhooks
