@@ -7,7 +7,7 @@ import (
 	"go.storefront.example/server/validate"
 )
 
-// About describes in a few words what an event is about: its name and amount.
+// About describes in a few words what an event is about, such as "Order ORD-1 · 12,000 XAF"; "" if it cannot.
 func About(payload []byte) string {
 	var event struct {
 		Type string
@@ -25,7 +25,7 @@ func About(payload []byte) string {
 	switch {
 	case event.Type == hook.Ping:
 		return data.Message
-	case data.Text != "": // a notice to the platform
+	case data.Text != "": // the text of a notice to the platform
 		return data.Text
 	case data.Reference != "" && data.Amount != nil:
 		text := "Order " + data.Reference + " · " + validate.FormatAmount(*data.Amount, data.Currency)

@@ -27,8 +27,8 @@ func activityEntry(row *ent.ActivityEntry) *adminv1.ActivityEntry {
 	return m
 }
 
-// maxLooked is how many entries one call reads at most when it searches for a kind of resource or an actor. The journal has an
-// index only by time, so such a search reads the other entries as well.
+// maxLooked is how many entries one call of ListActivity reads at most if it filters by resource or actor. The journal has
+// an index only by time, so such a call also reads the entries that do not match.
 const maxLooked = 20_000
 
 // ListActivity returns a page of a store's activity journal. It refuses with store_not_found or
@@ -71,7 +71,7 @@ func (o *Operator) ListActivity(ctx context.Context, in *adminv1.ListActivityReq
 	if in.GetActorName() != "" {
 		of = append(of, activityentry.ActorNameContainsFold(in.GetActorName()))
 	}
-	var ends []*ent.ActivityEntry // the last entry to read and, if there is more, the next one
+	var ends []*ent.ActivityEntry // the last entry that this call reads and, if there are more, the entry after it
 	if len(of) > 0 {
 		ends, err = query.Clone().Order(newest).Offset(maxLooked-1).Limit(2).
 			Select(activityentry.FieldID, activityentry.FieldCreatedAt).All(ctx)

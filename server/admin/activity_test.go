@@ -16,7 +16,8 @@ import (
 	"go.storefront.example/server/admin"
 )
 
-// A search for a rare change ends after maxLooked entries, returns how far back it read, and can be continued from there.
+// A filtered list that finds nothing stops after maxLooked entries. Its answer says how far back it read, and has a token
+// with which the next call continues.
 func TestARareChangeIsLookedForInSteps(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {

@@ -10,7 +10,7 @@ import (
 	"go.storefront.example/server/validate"
 )
 
-// CreateCustomer creates a customer of a store, or completes the one that the store has. It refuses with
+// CreateCustomer creates a customer of a store, or fills in the missing fields of an existing customer. It refuses with
 // store_not_found and as shop.CreateCustomer does.
 func (o *Operator) CreateCustomer(ctx context.Context, in *adminv1.CreateCustomerRequest) (*adminv1.CreateCustomerResponse,
 	error) {
@@ -39,7 +39,7 @@ func (o *Operator) GetCustomer(ctx context.Context, in *adminv1.GetCustomerReque
 	return inRow(ctx, o, customerKind, in, &storefrontv1.GetCustomerRequest{Id: in.GetId()}, o.rules.GetCustomer)
 }
 
-// FindCustomer returns a customer by its id or a part of it, or by its e-mail or phone in a store. It refuses with
+// FindCustomer finds a customer by id, or in a store by a part of the id, an e-mail or a phone. It refuses with
 // store_not_found or customer_not_found.
 func (o *Operator) FindCustomer(ctx context.Context, in *adminv1.FindCustomerRequest) (*storefrontv1.Customer, error) {
 	ctx, id, err := o.find(ctx, customerKind, in, func(t tenant.Store) (string, string) {
@@ -50,7 +50,7 @@ func (o *Operator) FindCustomer(ctx context.Context, in *adminv1.FindCustomerReq
 		if phone := p.Phone("name", in.GetName(), t.Country); phone != nil {
 			return customer.FieldPhone, *phone
 		}
-		return customer.FieldEmail, "" // which no customer has
+		return customer.FieldEmail, "" // no customer has an empty e-mail
 	})
 	if err != nil {
 		return nil, err

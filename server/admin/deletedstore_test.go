@@ -20,7 +20,7 @@ import (
 	"go.storefront.example/server/shop/shoptest"
 )
 
-// ofStore counts the rows of a store in every table that has a store.
+// ofStore counts a store's rows in every table that has a store_id.
 func ofStore(t *testing.T, d *db.DB, store uuid.UUID) map[string]int {
 	t.Helper()
 	tables := "SELECT table_name FROM information_schema.columns WHERE table_schema = 'public' AND column_name = 'store_id'"
@@ -36,7 +36,8 @@ func ofStore(t *testing.T, d *db.DB, store uuid.UUID) map[string]int {
 	return counts
 }
 
-// fill gives a store rows in every table that has a store: rows made by the rules, and one row in each other table.
+// fill gives a store rows in every table that has a store_id: orders through the API's methods, and an inserted row in each
+// table that is still empty.
 func fill(t *testing.T, b shoptest.Bench, orders int) uuid.UUID {
 	t.Helper()
 	store, err := tenant.StoreOf(b.Ctx)
@@ -90,14 +91,14 @@ func fill(t *testing.T, b shoptest.Bench, orders int) uuid.UUID {
 		require.NoError(t, err, table)
 	}
 	have = ofStore(t, b.DB, store.ID)
-	delete(have, "row_deltas") // row deltas may have been folded, or row_deltas is a view
+	delete(have, "row_deltas") // it may be empty, because folding deletes row deltas; on one database it is a view
 	for table, n := range have {
 		require.NotZero(t, n, "the store has rows of %s", table)
 	}
 	return store.ID
 }
 
-// Once a deleted store's grace is over, its rows disappear from every table; other stores keep all rows.
+// After a deleted store's grace, its rows disappear from every table. Other stores keep all their rows.
 func TestNothingIsLeftOfADeletedStore(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
@@ -124,7 +125,7 @@ func TestNothingIsLeftOfADeletedStore(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, []uuid.UUID{gone}, due)
 
-		// The deletion continues wherever it was stopped.
+		// Stop the deletion five times at any statement. The next call continues.
 		for range 5 {
 			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 			_ = erase.Store(ctx, d, gone)

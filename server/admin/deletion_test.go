@@ -24,13 +24,13 @@ import (
 	"go.storefront.example/server/shop/shoptest"
 )
 
-// deletion is the store "two" of newTwo, for tests that delete it.
+// deletion is an operator of two stores, with what tests need to delete the store "two".
 type deletion struct {
 	two
 	db    *db.DB
 	clock *shoptest.Clock
 	id    uuid.UUID
-	// observe is called with each statement, once it is set.
+	// observe is a function to call with the text of each SQL statement; nil for none.
 	observe *atomic.Pointer[func(query string)]
 }
 
@@ -51,15 +51,15 @@ func newDeletion(t *testing.T, test func(t *testing.T, d deletion)) {
 	}
 }
 
-// now schedules the deletion without a grace.
+// now schedules the deletion of the store "two" for now, without a grace.
 func (d deletion) now(t *testing.T) {
 	t.Helper()
 	_, err := d.DeleteStore(t.Context(), &adminv1.DeleteStoreRequest{Store: "two", GraceSeconds: new(int64(0)), ConfirmSlug: "two"})
 	require.NoError(t, err)
-	d.clock.Advance(time.Second) // the deletion's time may be some milliseconds later than the clock's
+	d.clock.Advance(time.Second) // because the deletion's time may be some milliseconds later than the clock
 }
 
-// begin makes a worker delete the first rows of the store and die.
+// begin begins the deletion of the rows, as a worker does, and stops after the first tables.
 func (d deletion) begin(t *testing.T) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -75,7 +75,7 @@ func (d deletion) begin(t *testing.T) {
 	require.NotZero(t, dbtest.Count(t, d.db, "products WHERE store_id = $1", d.id))
 }
 
-// state is what an operator sees of the store: its status and its time of deletion.
+// state returns what an operator sees of the store "two": its status and the time of its deletion.
 func (d deletion) state(t *testing.T) [2]string {
 	t.Helper()
 	shown, err := d.GetStore(t.Context(), &adminv1.GetStoreRequest{Store: "two"})
@@ -85,8 +85,8 @@ func (d deletion) state(t *testing.T) [2]string {
 	return [2]string{shown.GetStatus().String(), set.GetDeleteAt().AsTime().String()}
 }
 
-// Once the grace is over, DeleteStore and RestoreStore change nothing, before and after the first rows are deleted, and even
-// if the clock is set back. Then the whole store is deleted.
+// After the grace, DeleteStore and RestoreStore are refused and change nothing: before and after the first rows are deleted,
+// and even if a clock is set back. Then the whole store is deleted.
 func TestAStoreThatIsBeingDeletedIsNeitherRestoredNorDeletedLater(t *testing.T) {
 	t.Parallel()
 	newDeletion(t, func(t *testing.T, d deletion) {
@@ -120,8 +120,8 @@ func TestAStoreThatIsBeingDeletedIsNeitherRestoredNorDeletedLater(t *testing.T) 
 	})
 }
 
-// A worker may find that a store is due, and somebody may restore the store or change its grace before the worker's first
-// step. Then the worker deletes nothing.
+// Between a worker's search for stores to delete and its first deletion, an operator restores the store or prolongs its
+// grace. Then the worker deletes nothing.
 func TestARestoredStoreKeepsItsRows(t *testing.T) {
 	t.Parallel()
 	newDeletion(t, func(t *testing.T, d deletion) {
@@ -134,7 +134,7 @@ func TestARestoredStoreKeepsItsRows(t *testing.T) {
 			due, err := erase.DueStores(t.Context(), d.db)
 			require.NoError(t, err)
 			require.Equal(t, []uuid.UUID{d.id}, due)
-			d.clock.Advance(-time.Hour) // the server that restores it has another clock
+			d.clock.Advance(-time.Hour) // the clock of the server that restores the store is an hour behind the worker's
 		}
 		for _, take := range []func() error{
 			func() error {
@@ -158,7 +158,7 @@ func TestARestoredStoreKeepsItsRows(t *testing.T) {
 	})
 }
 
-// If a store is deleted and restored while workers run, either all of its rows stay or all are deleted.
+// If operators delete and restore a store while workers run, either all of its rows stay or all are deleted.
 func TestARestoredStoreIsWholeOrGone(t *testing.T) {
 	t.Parallel()
 	newDeletion(t, func(t *testing.T, d deletion) {
@@ -202,7 +202,7 @@ func TestARestoredStoreIsWholeOrGone(t *testing.T) {
 	})
 }
 
-// Once a store's rows are being deleted, nothing of the store can be read, added or changed, because an export of the
+// Once a worker has begun to delete a store's rows, every request for the store is refused. Otherwise an export of the
 // remaining rows would look complete.
 func TestAStoreThatIsBeingDeletedIsClosedToItsOperator(t *testing.T) {
 	t.Parallel()
@@ -219,7 +219,7 @@ func TestAStoreThatIsBeingDeletedIsClosedToItsOperator(t *testing.T) {
 		d.now(t)
 		require.NoError(t, export(), "all of it is there")
 
-		// A worker begins to delete after the export has found the store.
+		// In this export a worker begins to delete the store after the export has looked up the store.
 		d.observe.Store(new(func(query string) {
 			if query == "BEGIN" {
 				d.observe.Store(nil)
@@ -282,11 +282,13 @@ func TestAStoreThatIsBeingDeletedIsClosedToItsOperator(t *testing.T) {
 	})
 }
 
-// An erasure can finish while an export is open, and does not hold SQLite's writer meanwhile: other stores can write. The
-// receipt names the export. Once the export has ended, the log is emptied, and the receipt says so.
+// The erasure of a customer's data can finish while an export is open, and other stores can write meanwhile. On SQLite, the
+// log can be emptied only after the export. Until then the receipt names the export; afterwards it says that the log is
+// empty.
 func TestAForgettingEndsBesideAnExport(t *testing.T) {
 	t.Parallel()
-	// Whatever waits for a lock of the file would wait longer than the test.
+	// With this timeout, a request that waits for a lock of the SQLite file fails the test, because it waits longer than a
+	// test may run.
 	dbtest.RunWith(t, db.Config{LockTimeout: time.Hour}, func(t *testing.T, d *db.DB) {
 		w := newTwo(t, d)
 		ctx := t.Context()
@@ -298,7 +300,7 @@ func TestAForgettingEndsBesideAnExport(t *testing.T) {
 		}
 		forget := func(id string) *adminv1.Forgetting {
 			receipt, err := admin.Forget(ctx, w, id, func(*adminv1.Forgetting) {
-				buyer(uuid.NewString() + "@example.com") // other stores write between any two parts
+				buyer(uuid.NewString() + "@example.com") // the other store writes between two steps of the erasure
 			})
 			require.NoError(t, err)
 			require.NotNil(t, receipt.GetFinishedAt())
@@ -318,7 +320,7 @@ func TestAForgettingEndsBesideAnExport(t *testing.T) {
 		})
 		require.ErrorIs(t, err, done)
 
-		// Any other reader is reported as "reader".
+		// For a reader that is no export, the receipt says "reader".
 		require.NoError(t, d.Snapshot(ctx, "other", func(ctx context.Context, tx *ent.Tx) error {
 			_, err := tx.Store.Query().Count(ctx)
 			require.NoError(t, err)
@@ -328,7 +330,7 @@ func TestAForgettingEndsBesideAnExport(t *testing.T) {
 			return nil
 		}))
 
-		waiting, err := erase.EmptyLog(ctx, d) // as a worker does
+		waiting, err := erase.EmptyLog(ctx, d) // workers do this regularly
 		require.NoError(t, err)
 		require.False(t, waiting)
 		for _, id := range []string{first, second} {

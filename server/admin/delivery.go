@@ -13,7 +13,7 @@ import (
 	"go.storefront.example/server/webhooks"
 )
 
-// delivery converts a delivery with its attempts.
+// delivery converts a delivery and its attempts to a message, without the receivers' answers.
 func delivery(e queue.Entry) *adminv1.Delivery {
 	m := &adminv1.Delivery{
 		Id: e.ID.String(), StoreId: e.StoreID.String(), EventId: e.EventID.String(), EventType: e.EventType,
@@ -29,7 +29,7 @@ func delivery(e queue.Entry) *adminv1.Delivery {
 	return m
 }
 
-// deliveryWithAnswers is delivery with the receivers' answers, which would make lists long.
+// deliveryWithAnswers is delivery with the receivers' answers. Lists leave out the answers, because they are long.
 func deliveryWithAnswers(e queue.Entry) *adminv1.Delivery {
 	m := delivery(e)
 	for i, a := range e.Attempts {
@@ -54,14 +54,15 @@ func attempt(a queue.Attempt) *adminv1.Delivery_Attempt {
 	return m
 }
 
-// ListDeliveries returns a page of the matching deliveries of a store, or of one of its webhooks. Deliveries to deleted
-// webhooks are included. With a text, the page has the deliveries of the next events that contain the text. It refuses with
-// store_not_found or webhook_not_found and as webhooks.ListDeliveries does.
+// ListDeliveries returns a page of the matching deliveries of a store, or of one of its webhooks, even a deleted one. If the
+// request has a text, the page has the deliveries of the next events that contain the text. It refuses with store_not_found
+// or webhook_not_found and as webhooks.ListDeliveries does.
 func (o *Operator) ListDeliveries(ctx context.Context, in *adminv1.ListDeliveriesRequest) (*adminv1.ListDeliveriesResponse,
 	error) {
 	var refused problems
 	refused.Known("status", in.GetStatus())
-	// The journal is sorted by id: without a text, the last delivery's id is the token of the next page.
+	// The page token is the id of the last delivery, because deliveries are listed by id. Only a search for a text has a
+	// token with a time and the id of an event.
 	token := in.GetPageToken()
 	before, isID := validate.ParseID(token)
 	if isID {
@@ -100,8 +101,8 @@ func (o *Operator) ListDeliveries(ctx context.Context, in *adminv1.ListDeliverie
 	return out, nil
 }
 
-// inSearch is In for the store of a search, which names the store or only a webhook. If the search names both, the webhook may
-// be deleted, but must not be another store's.
+// inSearch returns the context for the store of a search. The search names a store, a webhook or both. If it names both, the
+// webhook may be a deleted one, but not one of another store.
 func (o *Operator) inSearch(ctx context.Context, refused *problems, in *adminv1.ListDeliveriesRequest) (context.Context, error) {
 	_, _, within := tenant.From(ctx)
 	if in.GetStore() == "" && in.GetWebhookId() == "" && !within {
@@ -140,7 +141,7 @@ func (o *Operator) GetDelivery(ctx context.Context, in *adminv1.GetDeliveryReque
 	})
 }
 
-// FindDelivery returns a delivery by its id or, in a store, by a part of it. It refuses with store_not_found or
+// FindDelivery finds a delivery by id, or in a store by a part of the id. It refuses with store_not_found or
 // delivery_not_found.
 func (o *Operator) FindDelivery(ctx context.Context, in *adminv1.FindDeliveryRequest) (*adminv1.Delivery, error) {
 	ctx, id, err := o.find(ctx, deliveryKind, in, nil)

@@ -23,7 +23,8 @@ import (
 	"go.storefront.example/server/validate"
 )
 
-// DefaultGrace is how long a store that is to be deleted can be restored; maxGrace bounds other choices.
+// DefaultGrace is how long a deleted store can be restored if the request names no grace; maxGrace is the longest grace that
+// it may name.
 const (
 	DefaultGrace = 30 * 24 * time.Hour
 	maxGrace     = 3650 * 24 * time.Hour
@@ -95,7 +96,7 @@ func beingDeleted(slug string) error {
 		"and what is gone cannot be brought back. Once it is no longer listed, an export of it can be imported into a new store.")
 }
 
-// changeStore changes the row of the context's store.
+// changeStore locks the row of the context's store, applies change to it, and returns the changed row as a message.
 func changeStore[M any](ctx context.Context, o *Operator, t tenant.Store,
 	change func(context.Context, *ent.Store) (*ent.Store, error), message func(*ent.Store) M) (out M, err error) {
 	err = hook.WithTx(ctx, o.db, func(ctx context.Context, tx *ent.Tx) error {
@@ -112,7 +113,7 @@ func changeStore[M any](ctx context.Context, o *Operator, t tenant.Store,
 	return out, err
 }
 
-// forgetting converts the progress of erasing a customer.
+// forgetting converts the progress of an erasure of a customer's data.
 func forgetting(f erase.Forgetting) *adminv1.Forgetting {
 	receipt := &adminv1.Forgetting{
 		CustomerId: f.CustomerID.String(), StoreId: f.StoreID.String(), Events: f.Events, Deliveries: f.Deliveries,
@@ -125,8 +126,7 @@ func forgetting(f erase.Forgetting) *adminv1.Forgetting {
 	return receipt
 }
 
-// forget calls do, one of package erase's functions, for a customer in the customer's store, and returns the progress. It
-// refuses with customer_not_found.
+// forget calls do, which erases a part of a customer's data, and returns the progress. It refuses with customer_not_found.
 func (o *Operator) forget(ctx context.Context, in rowRequest,
 	do func(ctx context.Context, d *db.DB, storeID, customerID uuid.UUID) (erase.Forgetting, error)) (*adminv1.Forgetting, error) {
 	return byID(ctx, o, customerKind, in, func(ctx context.Context, id string) (f erase.Forgetting, err error) {
@@ -144,20 +144,21 @@ func (o *Operator) forget(ctx context.Context, in rowRequest,
 	}, forgetting)
 }
 
-// ForgetCustomer erases a customer's personal data in the customer's row, and begins the erasure of the rest.
-// ContinueForgetting continues it; if nobody calls that for a while, a worker does. It refuses with customer_not_found.
+// ForgetCustomer erases the personal data in a customer's row, and begins their erasure from all other rows of the store.
+// The caller continues with ContinueForgetting; if the caller stops, a worker continues. It refuses with customer_not_found.
 func (o *Operator) ForgetCustomer(ctx context.Context, in *adminv1.ForgetCustomerRequest) (*adminv1.Forgetting, error) {
 	return o.forget(ctx, in, erase.BeginForgetting)
 }
 
-// ContinueForgetting does the next part of erasing a customer and returns its progress or, when it is finished, the receipt. If
-// only SQLite's log still has old pages, it tries again to empty the log. It refuses with customer_not_found.
+// ContinueForgetting does the next step of erasing a customer's data, and returns the progress or, at the end, the receipt.
+// If all rows are done and only SQLite's log still has the data, it tries to empty the log. It refuses with
+// customer_not_found.
 func (o *Operator) ContinueForgetting(ctx context.Context, in *adminv1.ContinueForgettingRequest) (*adminv1.Forgetting, error) {
 	return o.forget(ctx, in, erase.Step)
 }
 
-// Forget erases a customer's personal data and calls report after each part. If it is abandoned half-way, a worker continues.
-// It refuses as ForgetCustomer does.
+// Forget erases a customer's personal data, and calls report after each step. If the caller stops, a worker continues. It
+// refuses as ForgetCustomer does.
 func Forget(ctx context.Context, o API, id string, report func(*adminv1.Forgetting)) (*adminv1.Forgetting, error) {
 	job, err := o.ForgetCustomer(ctx, &adminv1.ForgetCustomerRequest{Id: id})
 	for again := job.GetLogWaitsFor() != ""; err == nil && (again || job.GetFinishedAt() == nil); again = false {

@@ -14,8 +14,7 @@ import (
 	"go.storefront.example/server/shop/shoptest"
 )
 
-// A store whose deletion is scheduled is closed, and cannot be opened. It can be restored within its grace, but not
-// afterwards.
+// DeleteStore closes the store, and UpdateStore cannot open it. RestoreStore opens it during the grace, but not afterwards.
 func TestAStoreIsDeletedAfterItsGrace(t *testing.T) {
 	t.Parallel()
 	for _, database := range dbtest.Databases() {

@@ -16,7 +16,7 @@ import (
 	"go.storefront.example/server/validate"
 )
 
-// eventMessage converts an event with its payload, which is JSON and so valid UTF-8.
+// eventMessage converts an event to a message with its payload.
 func eventMessage(row *ent.Event) *adminv1.Event {
 	return &adminv1.Event{
 		Id: row.ID.String(), StoreId: row.StoreID.String(), Type: row.Type, CreatedAt: apijson.Timestamp(row.CreatedAt),
@@ -24,8 +24,8 @@ func eventMessage(row *ent.Event) *adminv1.Event {
 	}
 }
 
-// ListEvents returns a page of a store's matching events, with their payloads. It refuses with store_not_found or
-// validation_failed.
+// ListEvents returns a page of those events of a store that match the request, with their payloads. It refuses with
+// store_not_found or validation_failed.
 func (o *Operator) ListEvents(ctx context.Context, in *adminv1.ListEventsRequest) (*adminv1.ListEventsResponse, error) {
 	var refused problems
 	p := refused.page(in.PageSize, in.GetPageToken())
@@ -72,8 +72,8 @@ func (o *Operator) GetEvent(ctx context.Context, in *adminv1.GetEventRequest) (*
 	return eventMessage(row), nil
 }
 
-// PayloadsOf returns the payloads of the store's events with these ids; deleted events are absent. The context must have the
-// store (In).
+// PayloadsOf returns the payloads of the events with these ids, by id. It leaves out ids of deleted events. The context must
+// have the events' store (In).
 func (o *Operator) PayloadsOf(ctx context.Context, ids []string) (map[string]string, error) {
 	t, err := tenant.StoreOf(ctx)
 	if err != nil {
@@ -90,8 +90,8 @@ func (o *Operator) PayloadsOf(ctx context.Context, ids []string) (map[string]str
 	return payloads, nil
 }
 
-// DeliveriesOf returns, by event id, the newest deliveries of up to 25 of the store's events, newest first. The context must
-// have the store (In).
+// DeliveriesOf returns the deliveries of up to 25 events, by the event's id, newest first. The context must have the events'
+// store (In).
 func (o *Operator) DeliveriesOf(ctx context.Context, events []string) (map[string][]*adminv1.Delivery, error) {
 	t, err := tenant.StoreOf(ctx)
 	if err != nil {
@@ -108,7 +108,7 @@ func (o *Operator) DeliveriesOf(ctx context.Context, events []string) (map[strin
 	return of, nil
 }
 
-// CreatePing creates a ping event, which WatchEvents streams and no webhook receives. It refuses with store_not_found.
+// CreatePing creates a ping event. Streams of WatchEvents get it, webhooks do not. It refuses with store_not_found.
 func (o *Operator) CreatePing(ctx context.Context, in *adminv1.CreatePingRequest) (*adminv1.Event, error) {
 	ctx, err := o.In(ctx, in.GetStore())
 	if err != nil {

@@ -20,8 +20,8 @@ import (
 	"go.storefront.example/server/transfer/transfertest"
 )
 
-// exportedRows returns a store, and two rows of every kind of an export. Every field has a different value, and the rows
-// refer to each other.
+// exportedRows returns an export: a store, and two rows of each kind. All fields have different values; the fields with ids
+// refer to rows of the export.
 func exportedRows(settings *adminv1.StoreSettings) (store *adminv1.ExportedStore, rows map[transfer.Kind][]proto.Message) {
 	var f transfertest.Filler
 	rows = map[transfer.Kind][]proto.Message{}
@@ -50,7 +50,7 @@ func exportedRows(settings *adminv1.StoreSettings) (store *adminv1.ExportedStore
 		d := &adminv1.Delivery{StoreId: store.GetStore().GetId(), EventId: e.GetId(), EventType: hook.OrderPaid, Status: adminv1.Delivery_failed,
 			Attempts: []*adminv1.Delivery_Attempt{attempt}, AttemptCount: 1, LastStatusCode: attempt.StatusCode, LastError: attempt.Error}
 		f.Fill(d)
-		d.NextAttemptAt = nil // a finished delivery has none
+		d.NextAttemptAt = nil // a finished delivery has no next attempt
 		for kind, m := range map[transfer.Kind]proto.Message{transfer.Products: p, transfer.Customers: c, transfer.Links: l,
 			transfer.Orders: o, transfer.Events: e, transfer.Deliveries: d, transfer.Activity: a} {
 			rows[kind] = append(rows[kind], m)
@@ -59,13 +59,14 @@ func exportedRows(settings *adminv1.StoreSettings) (store *adminv1.ExportedStore
 	return store, rows
 }
 
-// Every field of an export, even a new one, survives an import into another installation.
+// An import into another installation keeps the value of every field of an export. The test fills every field by reflection,
+// so it also covers fields that are added later.
 func TestAnExportKeepsEveryField(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
 		o := admin.New(d, admin.Options{})
 		store, rows := exportedRows(&adminv1.StoreSettings{UnavailableTypes: []storefrontv1.Product_Type{storefrontv1.Product_EVENT}})
-		store.Settings.DeleteAt = nil // a setting of the old installation
+		store.Settings.DeleteAt = nil // an import does not take over the time of a deletion
 		k := kept{lines: map[string][]byte{"store": append(apijson.Marshal(store), '\n')}, at: store.GetStore().GetCreatedAt()}
 		for kind, messages := range rows {
 			for i, m := range messages {

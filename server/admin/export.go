@@ -19,21 +19,22 @@ import (
 )
 
 const (
-	// maxExports is how many exports may run at a time, because each holds a connection and a snapshot.
+	// maxExports is how many exports may run at a time. Each uses a database connection and a snapshot until it ends.
 	maxExports = 2
-	// MaxExport bounds an export, and so the time for which it keeps vacuum from removing dead rows.
+	// MaxExport is how long an export may take, because vacuum cannot remove dead rows while the export's snapshot is open.
 	MaxExport = time.Hour
 )
 
-// ExportStore streams the answers of Export.
+// ExportStore streams the pages of Export.
 func (o *Operator) ExportStore(ctx context.Context, in *adminv1.ExportStoreRequest,
 	stream *connect.ServerStream[adminv1.ExportStoreResponse]) error {
 	return o.Export(ctx, in, stream.Send)
 }
 
-// Export passes all rows of a store as of one instant to pass, a page at a time; a page is valid until pass returns. It refuses
-// with store_not_found, or with unavailable while too many exports run. With secrets it also refuses as mayHaveSecrets does,
-// and with secret_key_missing if a secret cannot be decrypted. An error of pass ends the export.
+// Export calls pass with all rows of a store as of one instant, a page at a time. A page may be used only until pass
+// returns. If pass returns an error, the export ends with this error. It refuses with store_not_found, or with unavailable
+// while maxExports exports run. If the request asks for secrets, it also refuses as mayHaveSecrets does, and with
+// secret_key_missing if a secret cannot be decrypted.
 func (o *Operator) Export(ctx context.Context, in *adminv1.ExportStoreRequest,
 	pass func(*adminv1.ExportStoreResponse) error) error {
 	if in.GetWithSecrets() {
@@ -64,12 +65,12 @@ func (o *Operator) Export(ctx context.Context, in *adminv1.ExportStoreRequest,
 		if err != nil {
 			return fmt.Errorf("export the store: %w", err)
 		}
-		// Take the snapshot before the first page: if the store's rows are on another machine, that machine takes its snapshot
-		// only at its first statement.
+		// Run a statement on the store's rows first. They may be on another machine than the store's row, and that machine
+		// takes its snapshot only at its first statement.
 		if _, err := tx.Product.Query().Where(product.StoreID(t.ID)).Exist(ctx); err != nil {
 			return fmt.Errorf("export the store: %w", err)
 		}
-		// If the store's deletion has not begun by now, it had not begun at the earlier snapshot, so the snapshot has all rows.
+		// If the store's deletion has not begun by now, the snapshot, which is older, has all rows.
 		whole, err := o.db.Client().Store.Query().Where(store.ID(t.ID), store.DeletionBeganAtIsNil()).Exist(ctx)
 		switch {
 		case err != nil:

@@ -46,7 +46,8 @@ func (o *Operator) ImportOrders(ctx context.Context, in *adminv1.ImportOrdersReq
 	return inStore(ctx, o, in.GetStore(), in, transfer.New(o.db, o.webhooks).Orders)
 }
 
-// FinishImport writes the notice that an import has ended. It refuses with store_not_found or validation_failed.
+// FinishImport writes the notice to the platform that an import has ended. It refuses with store_not_found or
+// validation_failed.
 func (o *Operator) FinishImport(ctx context.Context, in *adminv1.FinishImportRequest) (*adminv1.FinishImportResponse, error) {
 	return inStore(ctx, o, in.GetStore(), in, transfer.New(o.db, o.webhooks).Finish)
 }
@@ -57,8 +58,8 @@ func (o *Operator) ImportRows(ctx context.Context, in *adminv1.ImportRowsRequest
 	return inStore(ctx, o, in.GetStore(), in, transfer.New(o.db, o.webhooks).Rows)
 }
 
-// ImportStore prepares a store for the rows of an export. It refuses with store_not_found, validation_failed or
-// secret_key_missing.
+// ImportStore finds or creates the store into which the rows of an export are to be imported. It refuses with
+// store_not_found, validation_failed or secret_key_missing.
 func (o *Operator) ImportStore(ctx context.Context, in *adminv1.ImportStoreRequest) (*storefrontv1.Store, error) {
 	from, settings := in.GetExported().GetStore(), in.GetExported().GetSettings()
 	sourceID, ok := validate.ParseID(from.GetId())
@@ -66,7 +67,7 @@ func (o *Operator) ImportStore(ctx context.Context, in *adminv1.ImportStoreReque
 		return nil, apierr.Invalid("The request names no export.",
 			apijson.Field{Name: "exported", Message: "must be the store of an export, with the instant of it"})
 	}
-	if in.GetWithSecrets() { // before the rows, so that the import does not fail at the last ones
+	if in.GetWithSecrets() { // checked first, because the rows with secrets come last
 		if _, err := o.webhooks.Secrets(); err != nil {
 			return nil, err
 		}
@@ -140,7 +141,7 @@ func (o *Operator) ImportStore(ctx context.Context, in *adminv1.ImportStoreReque
 // imported is the journal's action of an import.
 const imported = "store.imported"
 
-// importBegun reports whether the journal shows that an import of this export has begun.
+// importBegun reports whether the store's journal has an entry of an earlier import of this export.
 func (o *Operator) importBegun(ctx context.Context, store uuid.UUID, export string) (bool, error) {
 	rows, err := o.db.Client().ActivityEntry.Query().Where(activityentry.StoreID(store), activityentry.Action(imported)).
 		Select(activityentry.FieldChanges).All(ctx)

@@ -18,8 +18,8 @@ import (
 	"go.storefront.example/server/transfer"
 )
 
-// An import reads the journals of an export as strictly as request bodies: it accepts what a store writes, and nothing that
-// an erasure could not read.
+// An import reads the rows of an export's journals as strictly as request bodies. It accepts rows as a store writes them,
+// and refuses rows in which an erasure could not find personal data.
 func TestRowsOfJournalsAreReadAsBodies(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {

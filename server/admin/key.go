@@ -12,7 +12,7 @@ import (
 	"go.storefront.example/server/shop"
 )
 
-// key converts a key. Its text is not stored.
+// key converts an API key to a message.
 func (o *Operator) key(row *ent.ApiKey) *adminv1.Key {
 	k := &adminv1.Key{
 		Id: row.ID.String(), Name: row.Name, Hint: row.Hint, Scopes: row.Scopes, Status: adminv1.Key_active,
@@ -60,11 +60,11 @@ func (o *Operator) ListKeys(ctx context.Context, in *adminv1.ListKeysRequest) (*
 	return &adminv1.ListKeysResponse{Keys: keys, NextPageToken: next}, nil
 }
 
-// MaxOver is how many revoked or expired keys RecentKeys returns, because a store may have had any number.
+// MaxOver is how many revoked or expired keys RecentKeys returns at most, because a store can have any number of them.
 const MaxOver = 100
 
-// RecentKeys returns the store's active keys, and the newest revoked or expired ones; both newest first. The context must have
-// the store (In).
+// RecentKeys returns the store's active keys, and up to MaxOver revoked or expired keys, both newest first. The context must
+// have the store (In).
 func (o *Operator) RecentKeys(ctx context.Context) (active, over []*adminv1.Key, err error) {
 	t, err := tenant.StoreOf(ctx)
 	if err != nil {
@@ -88,7 +88,7 @@ func (o *Operator) GetKey(ctx context.Context, in *adminv1.GetKeyRequest) (*admi
 	return byID(ctx, o, keyKind, in, o.rules.GetKey, o.key)
 }
 
-// RevokeKey revokes a key for good; a revoked key stays as it is. It refuses with api_key_not_found.
+// RevokeKey revokes a key for good. If the key is revoked already, nothing changes. It refuses with api_key_not_found.
 func (o *Operator) RevokeKey(ctx context.Context, in *adminv1.RevokeKeyRequest) (*adminv1.Key, error) {
 	return byID(ctx, o, keyKind, in, o.rules.RevokeKey, o.key)
 }

@@ -35,14 +35,14 @@ import (
 	"go.storefront.example/server/validate"
 )
 
-// kind is a kind of per-store row that is found by its id, without the store.
+// kind describes a kind of row that belongs to a store, such as orders. A request may name such a row by its id alone.
 type kind struct {
 	missing apierr.Code
 	word    string
 	table   string
-	// other is a second table with ids of the same kind; empty if there is none.
+	// other is another table that also has rows of this kind, such as finished deliveries; empty if there is none.
 	other string
-	// name is the column or expression with a row's human-readable name; empty if it has none.
+	// name is the column, or the SQL expression, of a row's name for people; empty if rows have no name.
 	name string
 }
 
@@ -59,7 +59,7 @@ var (
 	sessionKind     = kind{apierr.SessionNotFound, "session or sign-in link", session.Table, signinlink.Table, ""}
 )
 
-// journaled are the kinds with names, by the activity journal's name of the kind.
+// journaled maps the activity journal's resource types to the kinds with names.
 var journaled = map[string]kind{
 	"product": productKind, "order": orderKind, "customer": customerKind, "payment_link": paymentLinkKind, "api_key": keyKind,
 	"webhook": webhookKind,
@@ -69,7 +69,7 @@ func (k kind) notFound(id string) error {
 	return apierr.New(k.missing, fmt.Sprintf("There is no %s with the id %q.", k.word, id))
 }
 
-// owner returns the condition for the store that owns the row with an id.
+// owner returns a condition that finds the store of the row with this id.
 func (k kind) owner(id uuid.UUID) predicate.Store {
 	in := func(table string) *sql.Selector {
 		return sql.Select("store_id").From(sql.Table(table)).Where(sql.EQ("id", id))
@@ -81,15 +81,15 @@ func (k kind) owner(id uuid.UUID) predicate.Store {
 	return func(stores *sql.Selector) { stores.Where(sql.In(stores.C(store.FieldID), owner)) }
 }
 
-// inOwner is inNamed for the store with this name or, without a name, for the store that owns the row with this id. Only an id
-// finds a row without a store.
+// inOwner returns the context for the store with this slug or id or, if store is empty, for the store that owns the row with
+// this id.
 func (o *Operator) inOwner(ctx context.Context, of kind, store, id string) (context.Context, error) {
 	ctx, err := o.inNamed(ctx, store)
 	if err != nil {
 		return nil, err
 	}
 	if _, _, within := tenant.From(ctx); within {
-		return ctx, nil // in that store, the rules do not find another store's row
+		return ctx, nil // methods of the rules find only rows of the context's store
 	}
 	parsed, ok := validate.ParseID(id)
 	if !ok {
@@ -109,7 +109,8 @@ func (o *Operator) inOwner(ctx context.Context, of kind, store, id string) (cont
 	return tenant.With(ctx, t, actorOf(ctx)), nil
 }
 
-// inPlatform is inOwner for a row of the platform, such as a notice.
+// inPlatform returns the context for a row that belongs to the platform and to no store, such as a notice. It refuses as the
+// kind does if there is no such row.
 func (o *Operator) inPlatform(ctx context.Context, of kind, id string, parsed uuid.UUID) (context.Context, error) {
 	query := "SELECT CAST(id AS text) FROM " + of.table + " WHERE id = $1 AND store_id = $2"
 	if of.other != "" {
@@ -130,9 +131,10 @@ type named interface {
 	GetName() string
 }
 
-// find returns the id of the row that a person's text identifies, and a context for the request's store. A text that is an id
-// needs no store. For another text it looks for the only row with by's value in by's column, if by is given, and then for the
-// only row whose id begins or ends with the text. It refuses with store_not_found or as the kind does.
+// find returns the id of the row that a request names, and the context for the request's store. The name is an id or a text.
+// An id needs no store. For a text, find looks for a row of the store that has by's value in by's column, if by is not nil,
+// and then for a row whose id begins or ends with the text. It refuses with store_not_found, and as the kind does if no row
+// matches or several do.
 func (o *Operator) find(ctx context.Context, of kind, in named, by func(tenant.Store) (column, value string)) (context.Context,
 	string, error) {
 	name := in.GetName()
@@ -155,8 +157,8 @@ func (o *Operator) find(ctx context.Context, of kind, in named, by func(tenant.S
 	return ctx, id, err
 }
 
-// findID returns the id of the only row of a store that has the value in the column. If there is none or no column is given, it
-// looks for the only row whose id begins or ends with the name.
+// findID returns the id of the store's row that has value in column. If no row has it, or column is empty, findID looks for
+// the row whose id begins or ends with name. It refuses as the kind does if no row matches or several do.
 func (k kind) findID(ctx context.Context, q db.Querier, t tenant.Store, name, column, value string) (id string, err error) {
 	var found []string
 	if column != "" && validate.Storable(name) {
@@ -196,13 +198,13 @@ func ids(ctx context.Context, q db.Querier, query string, args ...any) (found []
 // partOfID matches a text that can be the beginning or the end of an id.
 var partOfID = regexp.MustCompile(`^[0-9a-f-]{8,35}$`)
 
-// maxAmbiguous is how many ids a refusal lists.
+// maxAmbiguous is how many ids a refusal lists if a part of an id matches several rows.
 const maxAmbiguous = 5
 
-// NamesOf maps ids of the store's resources to their names: an order's reference, a title, a name, a webhook's URL, the e-mail
-// or phone of a customer without a name. wanted lists ids by kind; the kinds have their names in the activity journal. A
-// deleted resource is absent, but gone has the URLs with which deleted webhooks were registered. The context must have the
-// store (In).
+// NamesOf returns the names of resources by their ids. A name is an order's reference, a title, a name, a webhook's URL, or
+// the e-mail or phone of a customer without a name. wanted lists the ids by the activity journal's resource type. names has
+// no entry for a deleted resource; for a deleted webhook, gone has the URL with which it was registered. The context must
+// have the store (In).
 func (o *Operator) NamesOf(ctx context.Context, wanted map[string][]string) (names, gone map[string]string, err error) {
 	t, err := tenant.StoreOf(ctx)
 	if err != nil {
@@ -235,11 +237,11 @@ func (o *Operator) NamesOf(ctx context.Context, wanted map[string][]string) (nam
 	return names, gone, nil
 }
 
-// registrationDelay is the longest time from the time in a webhook's id to its registration in the journal.
+// registrationDelay is the longest time between the time in a new webhook's id and the webhook's first entry in the journal.
 const registrationDelay = time.Minute
 
-// registeredURL returns the URL with which a webhook was registered, from the activity journal's entry of that time. It is
-// empty if there is no such entry.
+// registeredURL returns the URL with which a webhook was registered. It reads the URL from the webhook's first entry in the
+// activity journal, and returns "" if the journal has no such entry.
 func (o *Operator) registeredURL(ctx context.Context, t tenant.Store, webhook uuid.UUID) (string, error) {
 	made := id.Time(webhook)
 	row, err := o.db.Client().ActivityEntry.Query().Where(
@@ -257,7 +259,7 @@ func (o *Operator) registeredURL(ctx context.Context, t tenant.Store, webhook uu
 	return changes.URL.To, nil
 }
 
-// parsed returns those texts that are ids, parsed.
+// parsed parses the texts that are ids, and leaves out the others.
 func parsed(texts []string) []uuid.UUID {
 	ids := make([]uuid.UUID, 0, len(texts))
 	for _, text := range texts {

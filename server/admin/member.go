@@ -5,9 +5,8 @@ import "go.storefront.example/server/validate"
 // maxMemberRunes bounds a member's name.
 const maxMemberRunes = 100
 
-// MemberName returns the name of a member of a store as the activity journal shows it, without the
-// spaces around it. It refuses with validation_failed on field, which is what the caller calls the
-// name.
+// MemberName returns a member's name as the activity journal shows it: without spaces around it. It refuses with
+// validation_failed; field is the field to name in the refusal.
 func MemberName(field, name string) (string, error) {
 	p := &validate.Problems{}
 	name = p.Text(field, name, maxMemberRunes)

@@ -1,11 +1,11 @@
-// Package admin serves storefront.admin.v1: the operations of the platform, its checkout and its dashboard that the public API
-// does not have. An Operator has the methods of all generated handlers. Commands and the dashboard call them in this process;
-// server/admin/rpc serves them on the operator's listener, and its client calls them there.
+// Package admin serves storefront.admin.v1: operations for the platform, its checkout and its dashboard that are not in the
+// public API. An Operator has the methods of all generated handlers. Commands and the dashboard call them in their own
+// process; server/admin/rpc serves them on the operator's listener, and its client calls them there.
 //
-// Requests name a store by its slug or id, everything else by its id (Find… methods also accept a store's slugs, references,
-// codes, e-mails, phones and parts of ids). The operator works in the store that a request names or, if it names none, in the
-// store of the row with the request's id. The actor is the operator or a member (As). If the context already has a store, as a
-// signed-in member's has, the operator finds only that store's rows.
+// A request names a store by its slug or id, and every other row by its id. Find… methods also accept slugs, references,
+// codes, e-mails, phones and parts of ids. A method works in the store that the request names or, if it names none, in the
+// store of the named row. If the context already has a store, as in a signed-in member's request, methods find only rows of
+// this store. The activity journal shows the operator as the actor, or the member that As put into the context.
 //
 // Every method refuses with an *apierr.Refusal; any other error is a failure of the service.
 package admin
@@ -26,8 +26,8 @@ import (
 	"go.storefront.example/server/webhooks"
 )
 
-// API has every method of storefront.admin.v1 that has one answer. An Operator runs them in this process, an rpc.Client on a
-// server. Both refuse with an *apierr.Refusal.
+// API has the methods of storefront.admin.v1 that return one answer, unlike a stream. An Operator runs them in this process,
+// an rpc.Client on a server. Both refuse with an *apierr.Refusal.
 type API interface {
 	adminv1connect.StoreServiceHandler
 	adminv1connect.ProductServiceHandler
@@ -41,15 +41,15 @@ type API interface {
 	adminv1connect.DashboardServiceHandler
 	adminv1connect.ImportServiceHandler
 
-	// Export calls a function with everything that a store has as of one instant, a page at a time.
+	// Export calls pass with all rows of a store as of one instant, a page at a time.
 	Export(ctx context.Context, in *adminv1.ExportStoreRequest, pass func(*adminv1.ExportStoreResponse) error) error
 
 	ListEvents(context.Context, *adminv1.ListEventsRequest) (*adminv1.ListEventsResponse, error)
 	GetEvent(context.Context, *adminv1.GetEventRequest) (*adminv1.Event, error)
 	CreatePing(context.Context, *adminv1.CreatePingRequest) (*adminv1.Event, error)
 
-	// Now returns the time that relative times such as "one hour ago" refer to: the database's or, over the network, the time
-	// in the server's answers, in whole seconds.
+	// Now returns the current time, from which commands count back for "one hour ago". It is the time of the database or,
+	// for a client, the time in the server's answers, in whole seconds.
 	Now(context.Context) (time.Time, error)
 }
 
@@ -69,7 +69,7 @@ type Operator struct {
 	sessions *signin.Sessions
 	db       *db.DB
 	watches  watches
-	exports  chan struct{} // holds one value for each running export
+	exports  chan struct{} // has one value for each running export
 	buckets  tenant.Buckets
 }
 
@@ -88,13 +88,13 @@ func New(d *db.DB, o Options) *Operator {
 // Now returns the database's time.
 func (o *Operator) Now(context.Context) (time.Time, error) { return o.db.Now(), nil }
 
-// operator is the actor in the activity journal unless there is a member.
+// operator is the actor of all changes that no member makes.
 var operator = tenant.Actor{Type: tenant.ActorOperator, Name: "operator"}
 
 type memberKey struct{}
 
-// As returns a context in which the operator works on behalf of a member of the store: the activity
-// journal names the member. The name is one that MemberName returned.
+// As returns a context in which a member of the store makes the changes, for the activity journal. member is a name that
+// MemberName returned.
 func As(ctx context.Context, member string) context.Context {
 	return context.WithValue(ctx, memberKey{}, member)
 }
@@ -107,13 +107,14 @@ func MemberOf(ctx context.Context) string {
 
 type tokenlessKey struct{}
 
-// WithoutToken returns a context for a call without the operator's token, because the listener requires none.
+// WithoutToken returns a context for a request that came over the network without the operator's token, because the listener
+// requires none.
 func WithoutToken(ctx context.Context) context.Context {
 	return context.WithValue(ctx, tokenlessKey{}, true)
 }
 
-// mayHaveSecrets allows only the operator. It refuses with origin_refused members of a store, and callers over the network
-// without a token.
+// mayHaveSecrets refuses requests that may not get secrets. It refuses with origin_refused if a member makes the request, or
+// if the request came over the network without a token.
 func mayHaveSecrets(ctx context.Context) error {
 	_, _, within := tenant.From(ctx)
 	switch {
@@ -126,7 +127,7 @@ func mayHaveSecrets(ctx context.Context) error {
 	return nil
 }
 
-// actorOf returns the actor for the activity journal.
+// actorOf returns the actor of the context's changes: a member or the operator.
 func actorOf(ctx context.Context) tenant.Actor {
 	if member := MemberOf(ctx); member != "" {
 		return tenant.Actor{Type: tenant.ActorMember, Name: member}
@@ -134,10 +135,9 @@ func actorOf(ctx context.Context) tenant.Actor {
 	return operator
 }
 
-// In returns a context for the store with this slug or id; the actor is the operator or the member of As. If the context
-// already has a store, it keeps that store, and name may be empty. It refuses with store_not_found. Once the deletion of the
-// store's rows has begun it refuses with store_being_deleted, because lists would lack rows, and new rows would outlive the
-// store.
+// In returns a context for the store with this slug or id, and the context's actor. If the context already has a store, name
+// may be empty, and must not name another store. It refuses with store_not_found. Once the deletion of the store's rows has
+// begun, it refuses with store_being_deleted, because lists would lack rows and new rows would stay after the deletion.
 func (o *Operator) In(ctx context.Context, name string) (context.Context, error) {
 	ctx, t, err := o.inExisting(ctx, name)
 	switch {
@@ -149,7 +149,8 @@ func (o *Operator) In(ctx context.Context, name string) (context.Context, error)
 	return ctx, nil
 }
 
-// inExisting is In, and also accepts a store that is being deleted. It refuses with store_not_found.
+// inExisting returns the context and the store, as In does, but also accepts a store that is being deleted. It refuses with
+// store_not_found.
 func (o *Operator) inExisting(ctx context.Context, name string) (context.Context, tenant.Store, error) {
 	if own, _, ok := tenant.From(ctx); ok {
 		if name == "" || name == own.Slug || strings.EqualFold(name, own.ID.String()) {
@@ -168,13 +169,13 @@ func noStore(name string) error {
 	return apierr.New(apierr.StoreNotFound, "There is no store "+name+".")
 }
 
-// Notices is a store name that stands for the platform, to list its notices. No store's slug contains an @.
+// Notices, in place of a store's name, lists the notices to the platform. No store has this slug, because slugs contain no @.
 const Notices = "@notices"
 
-// platform is the store of the notices.
+// platform is the tenant.Store to which the notices belong.
 var platform = tenant.Store{ID: notice.Platform, Slug: Notices}
 
-// inReadable is In, and also accepts Notices, in which a method that changes something finds no row.
+// inReadable is In for methods that read: it also accepts Notices as the name.
 func (o *Operator) inReadable(ctx context.Context, name string) (context.Context, error) {
 	if _, _, within := tenant.From(ctx); !within && name == Notices {
 		return tenant.With(ctx, platform, actorOf(ctx)), nil
@@ -182,7 +183,7 @@ func (o *Operator) inReadable(ctx context.Context, name string) (context.Context
 	return o.In(ctx, name)
 }
 
-// inNamed is inReadable for a request that may name a store; without a name the context stays as it is.
+// inNamed is inReadable, but if the name is empty, it returns the context as it is.
 func (o *Operator) inNamed(ctx context.Context, name string) (context.Context, error) {
 	if name == "" {
 		return ctx, nil
@@ -190,8 +191,8 @@ func (o *Operator) inNamed(ctx context.Context, name string) (context.Context, e
 	return o.inReadable(ctx, name)
 }
 
-// check returns the refusal of refused, which may be nil, if a field was refused. Otherwise it does what inReadable does, and
-// also returns the store.
+// check returns an error if refused, which may be nil, has a refused field. Otherwise it returns what inReadable returns,
+// and the store.
 func (o *Operator) check(ctx context.Context, refused *problems, name string) (context.Context, tenant.Store, error) {
 	if refused != nil && refused.Any() {
 		return nil, tenant.Store{}, refused.Err()
@@ -204,7 +205,7 @@ func (o *Operator) check(ctx context.Context, refused *problems, name string) (c
 	return ctx, t, nil
 }
 
-// inStore calls a method of the rules in the store that a request names.
+// inStore calls a method with the context of the store that a request names.
 func inStore[In, Out any](ctx context.Context, o *Operator, name string, in In, method func(context.Context, In) (Out, error)) (
 	out Out, err error) {
 	if ctx, err = o.In(ctx, name); err != nil {
@@ -219,8 +220,8 @@ type rowRequest interface {
 	GetStore() string
 }
 
-// inRow calls a method with the context of the store that a request names or, if it names none, of the store of the request's
-// row.
+// inRow calls a method with the context of the store that a request names or, if it names none, with the context of the
+// store that owns the request's row.
 func inRow[In, Out any](ctx context.Context, o *Operator, of kind, row rowRequest, in In,
 	method func(context.Context, In) (Out, error)) (out Out, err error) {
 	if ctx, err = o.inOwner(ctx, of, row.GetStore(), row.GetId()); err != nil {
@@ -229,7 +230,7 @@ func inRow[In, Out any](ctx context.Context, o *Operator, of kind, row rowReques
 	return method(ctx, in)
 }
 
-// byID is inRow for a method that takes only the id. It converts the method's result to a message.
+// byID is inRow for methods that take only the row's id. It converts their result to a message.
 func byID[Row, Message any](ctx context.Context, o *Operator, of kind, in rowRequest,
 	method func(context.Context, string) (Row, error), message func(Row) Message) (out Message, err error) {
 	row, err := inRow(ctx, o, of, in, in.GetId(), method)

@@ -92,7 +92,8 @@ func codeOf(err error) apierr.Code {
 	return ""
 }
 
-// A row named only by its id is changed in the store that owns it, under the operator's name.
+// A request that names a row only by its id changes the row in the store that owns it. The journal shows the operator as the
+// actor.
 func TestOperatorFindsTheOwner(t *testing.T) {
 	t.Parallel()
 	rows := []struct {
@@ -191,7 +192,7 @@ func TestOperatorRefusesAnUnknownStore(t *testing.T) {
 	}
 }
 
-// A name is looked up in the store that the request names, an id in the store that owns it.
+// Find… methods look for a name in the store that the request names, and for an id in all stores.
 func TestOperatorFindsByName(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
@@ -221,7 +222,8 @@ func TestOperatorFindsByName(t *testing.T) {
 			_, err = w.FindOrder(t.Context(), &adminv1.FindOrderRequest{Store: "one", Name: part})
 			require.Equal(t, apierr.OrderNotFound, codeOf(err), "another store's")
 		}
-		// Ids made within the same 66 seconds begin alike: of three in a row, two neighbours do.
+		// Ids begin with their time: the first eight characters change every 66 seconds. So of three ids made in a row, two
+		// neighbours begin alike.
 		ids := []string{two.product}
 		for len(ids) < 3 && (len(ids) < 2 || ids[0][:8] != ids[1][:8]) {
 			q, err := w.CreateProduct(t.Context(), &adminv1.CreateProductRequest{Store: "two", Title: "Q", Type: storefrontv1.Product_FILE,

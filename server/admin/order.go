@@ -13,8 +13,8 @@ import (
 	"go.storefront.example/server/shop"
 )
 
-// CreateOrder creates a PENDING order of a store. If a request has an idempotency key, this method and those that change an
-// order's status run once for that key. It refuses with store_not_found and as shop.RecordOrder does.
+// CreateOrder creates a PENDING order of a store. If the request has an idempotency key, CreateOrder runs once for this key;
+// so do the methods that change an order's status. It refuses with store_not_found and as shop.RecordOrder does.
 func (o *Operator) CreateOrder(ctx context.Context, in *adminv1.CreateOrderRequest) (*storefrontv1.Order, error) {
 	d := shop.OrderDraft{
 		CustomerID: in.GetCustomerId(), Buyer: shop.Buyer{Name: in.GetName(), Email: in.Email, Phone: in.Phone},
@@ -39,7 +39,7 @@ func (o *Operator) GetOrder(ctx context.Context, in *adminv1.GetOrderRequest) (*
 	return inRow(ctx, o, orderKind, in, &storefrontv1.GetOrderRequest{Id: in.GetId()}, o.rules.GetOrder)
 }
 
-// FindOrder returns an order by its id or a part of it, or by its reference in a store. It refuses with store_not_found or
+// FindOrder finds an order by id, or in a store by its reference or a part of the id. It refuses with store_not_found or
 // order_not_found.
 func (o *Operator) FindOrder(ctx context.Context, in *adminv1.FindOrderRequest) (*storefrontv1.Order, error) {
 	ctx, id, err := o.find(ctx, orderKind, in, func(tenant.Store) (string, string) { return order.FieldReference, in.GetName() })
@@ -49,26 +49,26 @@ func (o *Operator) FindOrder(ctx context.Context, in *adminv1.FindOrderRequest) 
 	return o.GetOrder(ctx, &adminv1.GetOrderRequest{Id: id})
 }
 
-// PayOrder marks an order as paid; a paid order stays as it is. It refuses with order_not_found,
+// PayOrder marks an order as paid. If it is paid already, nothing changes. It refuses with order_not_found,
 // order_transition_invalid, total_limit or idempotency_key_reused.
 func (o *Operator) PayOrder(ctx context.Context, in *adminv1.PayOrderRequest) (*storefrontv1.Order, error) {
 	return o.move(ctx, in, order.StatusPAID)
 }
 
-// FailOrder marks the payment of an order as failed; a failed order stays as it is. It refuses with
+// FailOrder marks an order as failed, because its payment failed. If it is marked already, nothing changes. It refuses with
 // order_not_found, order_transition_invalid or idempotency_key_reused.
 func (o *Operator) FailOrder(ctx context.Context, in *adminv1.FailOrderRequest) (*storefrontv1.Order, error) {
 	return o.move(ctx, in, order.StatusFAILED)
 }
 
-// CancelOrder cancels an order; a cancelled order stays as it is. It refuses with order_not_found,
+// CancelOrder cancels an order. If it is cancelled already, nothing changes. It refuses with order_not_found,
 // order_transition_invalid or idempotency_key_reused.
 func (o *Operator) CancelOrder(ctx context.Context, in *adminv1.CancelOrderRequest) (*storefrontv1.Order, error) {
 	return o.move(ctx, in, order.StatusCANCELLED)
 }
 
-// RefundOrder marks a paid order as refunded; a refunded order stays as it is. It refuses with
-// order_not_found, order_transition_invalid or idempotency_key_reused.
+// RefundOrder marks a paid order as refunded. If it is refunded already, nothing changes. It refuses with order_not_found,
+// order_transition_invalid or idempotency_key_reused.
 func (o *Operator) RefundOrder(ctx context.Context, in *adminv1.RefundOrderRequest) (*storefrontv1.Order, error) {
 	return o.move(ctx, in, order.StatusREFUNDED)
 }
@@ -80,8 +80,8 @@ type orderMove interface {
 	GetIdempotencyKey() string
 }
 
-// move changes the status of an order. The request has the order's id, or a store and a name, which move looks up in the same
-// transaction.
+// move changes the status of an order. The request names the order by its id, or by a store and a name. move looks up the
+// name in the transaction that changes the order.
 func (o *Operator) move(ctx context.Context, in orderMove, to order.Status) (*storefrontv1.Order, error) {
 	ctx = shop.WithIdempotencyKey(ctx, in.GetIdempotencyKey())
 	if in.GetName() == "" {

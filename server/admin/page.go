@@ -19,8 +19,8 @@ const (
 	MaxPageSize = 1000
 )
 
-// page is the part of a list that a request asks for: at most size items, newest first, after the item with this time and id.
-// Without an id it is the first page.
+// page describes the page that a request asks for: at most size items, newest first, all of them older than the item with
+// this time and id. If id is zero, it is the first page.
 type page struct {
 	size int
 	at   time.Time
@@ -46,7 +46,7 @@ func (refused *problems) page(size *int32, token string) page {
 	}
 	p.at = time.UnixMilli(int64(binary.BigEndian.Uint64(text))).UTC() //nolint:gosec // Any 64 bits are a time.
 	p.id = uuid.UUID(text[8:])
-	if timestamppb.New(p.at).CheckValid() != nil { // a time that a database may not be able to store
+	if timestamppb.New(p.at).CheckValid() != nil { // some databases cannot store a time out of this range
 		refused.Invalid("pageToken", "must be the nextPageToken of an answer")
 	}
 	return p
@@ -64,7 +64,8 @@ func (refused *problems) timeOf(name string, at *timestamppb.Timestamp) time.Tim
 	return at.AsTime()
 }
 
-// older restricts a query to the items after the previous page. The query's table must have the columns created_at and id.
+// older restricts a query to items older than the last item of the previous page. The query's table must have the columns
+// created_at and id.
 func (p page) older(s *sql.Selector) {
 	if p.id != uuid.Nil {
 		s.Where(sql.CompositeLT([]string{s.C("created_at"), s.C("id")}, p.at, p.id))
@@ -74,8 +75,7 @@ func (p page) older(s *sql.Selector) {
 // newest orders a query newest first.
 func newest(s *sql.Selector) { s.OrderBy(sql.Desc(s.C("created_at")), sql.Desc(s.C("id"))) }
 
-// rows restricts a query to the page's items, in order. It asks for one item more than the page has, to see whether there is a
-// next page.
+// rows makes a query return the items of the page, newest first, and one item more if there is a next page.
 func (p page) rows(s *sql.Selector) {
 	p.older(s)
 	newest(s)
@@ -88,7 +88,8 @@ type dated interface {
 	GetCreatedAt() *timestamppb.Timestamp
 }
 
-// pageOf returns the messages of a page from its rows (page.rows), and the token of the next page.
+// pageOf converts the rows that a query with page.rows returned, and returns the page's messages and the token of the next
+// page.
 func pageOf[Row any, Message dated](p page, rows []Row, message func(Row) Message) (messages []Message, next string) {
 	messages = each(rows, message)
 	if len(rows) <= p.size {
@@ -98,7 +99,7 @@ func pageOf[Row any, Message dated](p page, rows []Row, message func(Row) Messag
 	return messages[:p.size], tokenOf(last.GetCreatedAt().AsTime(), uuid.MustParse(last.GetId()))
 }
 
-// tokenOf returns the token of the page after the item with this time and id.
+// tokenOf returns the token of the page that begins after the item with this time and id.
 func tokenOf(at time.Time, id uuid.UUID) string {
 	token := binary.BigEndian.AppendUint64(nil, uint64(at.UnixMilli())) //nolint:gosec // Read back as it was.
 	return base64.RawURLEncoding.EncodeToString(append(token, id[:]...))
@@ -113,8 +114,8 @@ func each[Row, Message any](rows []Row, message func(Row) Message) []Message {
 	return all
 }
 
-// Collect reads the pages of a list until it has limit items or there are no more. A limit of 0 means
-// all. page calls the list's method and returns its items and its nextPageToken.
+// Collect reads the pages of a list until it has limit items or the list ends. A limit of 0 means no limit. page calls the
+// method of the list for one page, and returns its items and its nextPageToken.
 func Collect[Item any](ctx context.Context, limit int,
 	page func(ctx context.Context, size *int32, token string) ([]Item, string, error)) ([]Item, error) {
 	all, token := []Item{}, ""

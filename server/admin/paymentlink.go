@@ -33,8 +33,8 @@ func (o *Operator) GetPaymentLink(ctx context.Context, in *adminv1.GetPaymentLin
 	return inRow(ctx, o, paymentLinkKind, in, &storefrontv1.GetPaymentLinkRequest{Id: in.GetId()}, o.rules.GetPaymentLink)
 }
 
-// FindPaymentLink returns a payment link by its id or a part of it, or by its code in a store. It refuses with store_not_found or
-// payment_link_not_found.
+// FindPaymentLink finds a payment link by id, or in a store by its code or a part of the id. It refuses with store_not_found
+// or payment_link_not_found.
 func (o *Operator) FindPaymentLink(ctx context.Context, in *adminv1.FindPaymentLinkRequest) (*storefrontv1.PaymentLink, error) {
 	ctx, id, err := o.find(ctx, paymentLinkKind, in, func(tenant.Store) (string, string) {
 		return paymentlink.FieldCode,
@@ -53,15 +53,14 @@ func (o *Operator) UpdatePaymentLink(ctx context.Context, in *adminv1.UpdatePaym
 	return inRow(ctx, o, paymentLinkKind, in, in, o.rules.UpdatePaymentLinkAsOperator)
 }
 
-// EnablePaymentLink enables a disabled payment link; an enabled one stays as it is. It refuses with
-// payment_link_not_found.
+// EnablePaymentLink enables a payment link. If it is enabled already, nothing changes. It refuses with payment_link_not_found.
 func (o *Operator) EnablePaymentLink(ctx context.Context, in *adminv1.EnablePaymentLinkRequest) (*storefrontv1.PaymentLink,
 	error) {
 	return inRow(ctx, o, paymentLinkKind, in, &storefrontv1.EnablePaymentLinkRequest{Id: in.GetId()}, o.rules.EnablePaymentLink)
 }
 
-// DisablePaymentLink makes a payment link take no payments until it is enabled again; a disabled one
-// stays as it is. It refuses with payment_link_not_found.
+// DisablePaymentLink disables a payment link: it takes no payments until it is enabled again. If it is disabled already,
+// nothing changes. It refuses with payment_link_not_found.
 func (o *Operator) DisablePaymentLink(ctx context.Context, in *adminv1.DisablePaymentLinkRequest) (*storefrontv1.PaymentLink,
 	error) {
 	return inRow(ctx, o, paymentLinkKind, in, in.GetId(), o.rules.DisablePaymentLink)

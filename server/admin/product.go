@@ -29,7 +29,7 @@ func (o *Operator) GetProduct(ctx context.Context, in *adminv1.GetProductRequest
 	return inRow(ctx, o, productKind, in, &storefrontv1.GetProductRequest{Id: in.GetId()}, o.rules.GetProduct)
 }
 
-// FindProduct returns a product by its id or a part of it, or by its slug in a store. It refuses with store_not_found or
+// FindProduct finds a product by id, or in a store by its slug or a part of the id. It refuses with store_not_found or
 // product_not_found.
 func (o *Operator) FindProduct(ctx context.Context, in *adminv1.FindProductRequest) (*storefrontv1.Product, error) {
 	ctx, id, err := o.find(ctx, productKind, in, func(tenant.Store) (string, string) { return product.FieldSlug, in.GetName() })

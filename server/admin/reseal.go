@@ -14,31 +14,31 @@ import (
 	"go.storefront.example/gen/ent/webhook"
 )
 
-// resealBatch is how many secrets one transaction reseals. It is small, because workers and other changes of these webhooks
-// wait for the transaction.
+// resealBatch is how many secrets one transaction reseals. It is small, because deliveries to these webhooks and changes of
+// them wait for the transaction.
 const resealBatch = 200
 
-// resealPasses is the maximum number of passes through the webhooks. Each pass also reseals secrets that changed during the
-// pass before.
+// resealPasses is how many times ResealSecrets goes through all webhooks at most. A second pass reseals secrets that a
+// server sealed with an older key during the first.
 const resealPasses = 3
 
 // Resealed is the progress of resealing.
 type Resealed struct {
-	// Webhooks is the number of webhooks, and Done the number of resealed secrets.
+	// Webhooks is the number of all webhooks. Done is the number of secrets that were resealed.
 	Webhooks, Done int
-	// Left is how many secrets are still sealed under an older key. Unknown lists, sorted, the ids of these keys that are not
-	// in the keyring.
+	// Left is the number of secrets that are still sealed with an older key. Unknown lists the ids of those older keys that
+	// are not in the keyring, sorted.
 	Left    int
 	Unknown []string
 }
 
-// ResealSecrets reseals the signing secrets of all stores that are not sealed with the keyring's current key, in batches
-// ordered by id. It writes no journal entry, because secrets and webhooks stay the same. It calls report after each batch and
-// at the end of each pass.
+// ResealSecrets reseals the signing secrets of all stores that are sealed with another key than the keyring's current key.
+// It works in batches in the order of the webhooks' ids, and calls report after each batch and at the end of each pass. It
+// writes no journal entry, because the secrets themselves do not change.
 //
-// It may run while workers deliver and members rotate secrets, because it changes a row only if the row's secret is still the
-// one that it opened. If it is interrupted, a second run continues with the rest. It skips and counts secrets whose key is not
-// in the keyring. It fails with seal.ErrTampered.
+// It may run while workers deliver and members rotate secrets: it changes a row only if the row's secret is still the secret
+// that it read. If it is interrupted, a second run reseals the remaining secrets. It skips and counts secrets whose key is
+// not in the keyring. It fails with seal.ErrTampered.
 func ResealSecrets(ctx context.Context, d *db.DB, secrets *seal.Keyring, report func(Resealed)) (so Resealed, err error) {
 	older := webhook.SecretKeyNEQ(secrets.Current())
 	for range resealPasses {
@@ -85,8 +85,8 @@ func ResealSecrets(ctx context.Context, d *db.DB, secrets *seal.Keyring, report 
 	return so, nil
 }
 
-// reseal reseals the secrets of webhooks in one transaction and returns how many rows it changed. It skips secrets whose key is
-// unknown, and rows that changed since they were read.
+// reseal reseals the secrets of a batch in one transaction and returns how many it resealed. It skips secrets whose key is
+// not in the keyring, and webhooks that changed since they were read.
 func reseal(ctx context.Context, d *db.DB, secrets *seal.Keyring, batch []*ent.Webhook) (done int, err error) {
 	tx, err := d.Writer().BeginTx(ctx, nil)
 	if err != nil {

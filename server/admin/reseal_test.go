@@ -24,10 +24,10 @@ func newSecretKey(t *testing.T) seal.Key {
 	return key
 }
 
-// canary is the secret of the test's webhook number n.
+// canary returns the secret of the test's webhook number n.
 func canary(n int) string { return fmt.Sprintf("whsec_canary-%04d", n) }
 
-// seed makes webhooks of the bench's store, more than the rules allow, whose secrets are canaries.
+// seed inserts webhooks whose secrets are canaries into the store, more than the limit of a store.
 func (b vault) seed(from, to int, ring *seal.Keyring) {
 	b.t.Helper()
 	owner := b.db.Client().Store.Query().OnlyX(b.ctx)
@@ -43,7 +43,7 @@ func (b vault) seed(from, to int, ring *seal.Keyring) {
 	}
 }
 
-// opens makes sure that the ring opens every canary, each in its row.
+// opens checks that the ring opens the secret of every webhook, and that the secret is the webhook's canary.
 func (b vault) opens(ring *seal.Keyring, count int) {
 	b.t.Helper()
 	rows := b.db.Client().Webhook.Query().AllX(b.ctx)
@@ -87,7 +87,7 @@ func TestResealSecretsLeavesNothingUnderOlderKeys(t *testing.T) {
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
 		b := newVault(t, d, nil)
 		oldest, older, current := newSecretKey(t), newSecretKey(t), newSecretKey(t)
-		b.seed(0, 250, seal.NewKeyring(older)) // more than a batch
+		b.seed(0, 250, seal.NewKeyring(older)) // more than resealBatch
 		b.seed(250, 255, seal.NewKeyring(oldest))
 		b.seed(255, 260, seal.NewKeyring(current))
 		before := b.db.Client().Webhook.Query().FirstX(b.ctx)
@@ -157,7 +157,7 @@ func TestResealSecretsMeetsChangesThatCameInBetween(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
 		older, current := newSecretKey(t), newSecretKey(t)
-		// A server that was not restarted continues to seal with the older key.
+		// This server was not restarted with the current key, so it still seals with the older key.
 		late := newVault(t, d, seal.NewKeyring(older))
 		made := late.hook()
 		both := seal.NewKeyring(current, older)

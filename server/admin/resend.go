@@ -15,7 +15,7 @@ import (
 	"go.storefront.example/server/validate"
 )
 
-// progress converts the progress of a resend.
+// progress converts the progress of a resend job.
 func progress(r queue.Resend) *adminv1.Resend {
 	m := &adminv1.Resend{
 		Id: r.ID.String(), WebhookId: r.WebhookID.String(), Since: apijson.Timestamp(r.Since),
@@ -30,9 +30,9 @@ func progress(r queue.Resend) *adminv1.Resend {
 	return m
 }
 
-// StartResend creates a job that sends a webhook every event since a time, except events that were already delivered to it.
-// ContinueResend runs it; if nobody calls that for a while, a worker does. It refuses with validation_failed, webhook_not_found
-// or webhook_disabled.
+// StartResend creates a job that sends to a webhook every event since a time that was not delivered to it yet. The caller
+// runs the job with ContinueResend; if the caller stops, a worker continues. It refuses with validation_failed,
+// webhook_not_found or webhook_disabled.
 func (o *Operator) StartResend(ctx context.Context, in *adminv1.StartResendRequest) (*adminv1.Resend, error) {
 	var refused problems
 	if in.GetSince().CheckValid() != nil {
@@ -52,7 +52,7 @@ func (o *Operator) StartResend(ctx context.Context, in *adminv1.StartResendReque
 	return progress(job), nil
 }
 
-// ContinueResend runs the next part of a resend and returns its progress. It refuses with resend_not_found or
+// ContinueResend does the next step of a resend job and returns the progress. It refuses with resend_not_found or
 // validation_failed.
 func (o *Operator) ContinueResend(ctx context.Context, in *adminv1.ContinueResendRequest) (*adminv1.Resend, error) {
 	id, ok := validate.ParseID(in.GetId())
@@ -80,13 +80,13 @@ func (o *Operator) ContinueResend(ctx context.Context, in *adminv1.ContinueResen
 	return progress(job), nil
 }
 
-// SendWaiting makes the next attempts of a webhook's waiting deliveries due now, up to a maximum, and returns how many. The
-// context must have the store (In). It refuses with webhook_not_found or webhook_disabled.
+// SendWaiting makes the next attempts of a webhook's waiting deliveries due now, for a bounded number of deliveries, and
+// returns their number. The context must have the store (In). It refuses with webhook_not_found or webhook_disabled.
 func (o *Operator) SendWaiting(ctx context.Context, webhookID string) (int, error) {
 	return o.webhooks.SendWaiting(ctx, webhookID)
 }
 
-// Retries counts the deliveries that wait for another attempt at a webhook of the context's store (In).
+// Retries counts the deliveries to a webhook that wait for another attempt. The context must have the webhook's store (In).
 func (o *Operator) Retries(ctx context.Context, webhookID string) (queue.Retries, error) {
 	t, id, err := validate.StoreAndID(ctx, webhookID, func() error { return webhookKind.notFound(webhookID) })
 	if err != nil {
@@ -95,8 +95,8 @@ func (o *Operator) Retries(ctx context.Context, webhookID string) (queue.Retries
 	return queue.ReadRetries(ctx, o.db, t.ID, id)
 }
 
-// Resend runs a whole resend and calls report after each part. If it is abandoned half-way, a worker continues. It refuses as
-// StartResend does.
+// Resend creates a resend job and runs it to its end, and calls report after each step. If the caller stops, a worker
+// continues. It refuses as StartResend does.
 func Resend(ctx context.Context, o adminv1connect.DeliveryServiceClient, in *adminv1.StartResendRequest,
 	report func(*adminv1.Resend)) (*adminv1.Resend, error) {
 	job, err := o.StartResend(ctx, in)

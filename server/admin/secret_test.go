@@ -27,7 +27,7 @@ import (
 	"go.storefront.example/worker/signature"
 )
 
-// sealing is an operator of a database with a secret key of its own.
+// sealing returns an operator with a new key for sealing secrets.
 func sealing(t *testing.T, d *db.DB) *admin.Operator {
 	t.Helper()
 	key, err := seal.ParseKey(seal.NewKey())
@@ -35,7 +35,7 @@ func sealing(t *testing.T, d *db.DB) *admin.Operator {
 	return admin.New(d, admin.Options{Webhooks: webhooks.Options{Secrets: seal.NewKeyring(key)}})
 }
 
-// withSecrets is an export with secrets.
+// withSecrets exports a store with its secrets.
 func withSecrets(t *testing.T, o admin.API, store string) kept {
 	t.Helper()
 	k := kept{lines: map[string][]byte{}}
@@ -48,7 +48,7 @@ func withSecrets(t *testing.T, o admin.API, store string) kept {
 	return k
 }
 
-// loadSecrets imports the rows of an export that need its secrets.
+// loadSecrets imports an export's rows of the kinds that have secrets.
 func (k kept) loadSecrets(t *testing.T, o admin.API, store string) (stored int) {
 	t.Helper()
 	for _, kind := range transfer.SecretKinds {
@@ -59,8 +59,8 @@ func (k kept) loadSecrets(t *testing.T, o admin.API, store string) (stored int) 
 	return stored
 }
 
-// Keys and webhooks in any state are imported unchanged into another installation, with its own secret key, into a new or an
-// existing store. Without the flag the export has none of them.
+// An export with secrets brings keys and webhooks in any state, unchanged, into another installation, which has another
+// secret key: into a new or an existing store. An export without secrets has no keys and webhooks.
 func TestKeysAndWebhooksAreTakenOver(t *testing.T) {
 	t.Parallel()
 	for _, way := range [][2]string{{dbtest.SQLite, dbtest.Postgres}, {dbtest.Postgres, dbtest.SQLite}} {
@@ -87,7 +87,7 @@ func TestKeysAndWebhooksAreTakenOver(t *testing.T) {
 				}
 			}
 			var fingerprints []string
-			for i := range shop.MaxActiveKeys + 2 { // of which two are not active
+			for i := range shop.MaxActiveKeys + 2 { // two of them become inactive below
 				k, err := from.CreateKey(ctx, &adminv1.CreateKeyRequest{Store: "s", Name: "k", Scopes: []string{"store:read", "orders:read"},
 					Lifetime: adminv1.Key_DAYS_30})
 				require.NoError(t, err)
@@ -150,7 +150,7 @@ func TestKeysAndWebhooksAreTakenOver(t *testing.T) {
 	}
 }
 
-// Only the operator gets secrets: no member does, and no caller without the token.
+// An export with secrets is refused to members, and to callers over the network without the token.
 func TestSecretsAreTheOperatorsOnly(t *testing.T) {
 	t.Parallel()
 	o := sealing(t, dbtest.New(t, dbtest.SQLite, db.Config{}))
@@ -167,7 +167,7 @@ func TestSecretsAreTheOperatorsOnly(t *testing.T) {
 	require.NoError(t, o.Export(t.Context(), &adminv1.ExportStoreRequest{Store: "s", WithSecrets: true}, pass))
 }
 
-// Rows with secrets must meet the rules for new keys and webhooks, and must not conflict with existing rows.
+// Imported keys and webhooks must meet the rules for new ones, and must not conflict with existing rows.
 func TestRowsWithSecretsAreChecked(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
@@ -261,7 +261,7 @@ func TestRowsWithSecretsAreChecked(t *testing.T) {
 		} {
 			refused(row.field, reason, transfer.Webhooks, string(apijson.Marshal(hook(row.change))))
 		}
-		// Lines of an export without secrets, and lines of no export.
+		// These lines lack the secrets, or are no lines of an export.
 		for _, line := range []string{string(apijson.Marshal(key(func(*adminv1.ExportedKey) {}).GetKey())), "{}", "[]", ""} {
 			require.NotEmpty(t, send(transfer.Keys, line).GetRefused(), line)
 			require.NotEmpty(t, send(transfer.Webhooks, line).GetRefused(), line)

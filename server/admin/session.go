@@ -24,7 +24,7 @@ import (
 	"go.storefront.example/server/validate"
 )
 
-// sessionOf converts the session of a member of the store with this slug.
+// sessionOf converts a session in the store with this slug.
 func sessionOf(row *ent.Session, slug string) *adminv1.Session {
 	return &adminv1.Session{
 		Id: row.ID.String(), Kind: adminv1.Session_session, Store: &adminv1.Session_Store{Id: row.StoreID.String(), Slug: slug},
@@ -34,7 +34,7 @@ func sessionOf(row *ent.Session, slug string) *adminv1.Session {
 	}
 }
 
-// linkOf converts an unused link of a member of the store with this slug.
+// linkOf converts a sign-in link of the store with this slug that was not used.
 func linkOf(row *ent.SignInLink, slug string) *adminv1.Session {
 	return &adminv1.Session{
 		Id: row.ID.String(), Kind: adminv1.Session_link, Store: &adminv1.Session_Store{Id: row.StoreID.String(), Slug: slug},
@@ -43,8 +43,8 @@ func linkOf(row *ent.SignInLink, slug string) *adminv1.Session {
 	}
 }
 
-// ListSessions returns a page of running sessions and usable links, of one store or, if no store is named, of all stores. It
-// refuses with store_not_found or validation_failed.
+// ListSessions returns a page of running sessions and of links that can still be used, in one store or, if the request names
+// none, in all stores. It refuses with store_not_found or validation_failed.
 func (o *Operator) ListSessions(ctx context.Context, in *adminv1.ListSessionsRequest) (*adminv1.ListSessionsResponse, error) {
 	var refused problems
 	p := refused.page(in.PageSize, in.GetPageToken())
@@ -62,7 +62,8 @@ func (o *Operator) ListSessions(ctx context.Context, in *adminv1.ListSessionsReq
 		t, _, _ := tenant.From(ctx)
 		links, sessions = links.Where(signinlink.StoreID(t.ID)), sessions.Where(session.StoreID(t.ID))
 	}
-	// Read the links first, so that a link that is used meanwhile is listed twice and not missed.
+	// Read the links first. If a member signs in with a link between the two statements, both the link and the session are
+	// listed, and neither is missed.
 	unused, err := links.Where(p.rows).All(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("list sign-in links: %w", err)
@@ -80,7 +81,7 @@ func (o *Operator) ListSessions(ctx context.Context, in *adminv1.ListSessionsReq
 	}
 	all := append(each(begun, func(row *ent.Session) *adminv1.Session { return sessionOf(row, slugs[row.StoreID]) }),
 		each(unused, func(row *ent.SignInLink) *adminv1.Session { return linkOf(row, slugs[row.StoreID]) })...)
-	// Ids in lower case sort as their bytes do.
+	// Ids are texts in lower case here, which sort as the ids' bytes do.
 	slices.SortFunc(all, func(a, b *adminv1.Session) int {
 		return cmp.Or(b.CreatedAt.AsTime().Compare(a.CreatedAt.AsTime()), cmp.Compare(b.Id, a.Id))
 	})
@@ -88,7 +89,7 @@ func (o *Operator) ListSessions(ctx context.Context, in *adminv1.ListSessionsReq
 	return &adminv1.ListSessionsResponse{Sessions: all, NextPageToken: next}, nil
 }
 
-// slugs returns the slugs of the stores that these sessions and links belong to.
+// slugs returns the slugs of the stores that have these sessions and links.
 func (o *Operator) slugs(ctx context.Context, sessions []*ent.Session, links []*ent.SignInLink) (map[uuid.UUID]string, error) {
 	slugs := map[uuid.UUID]string{}
 	for _, s := range sessions {
@@ -107,9 +108,9 @@ func (o *Operator) slugs(ctx context.Context, sessions []*ent.Session, links []*
 	return slugs, nil
 }
 
-// RevokeSession ends a session or an unused link; every server refuses the session's next request. If the link has been used
-// meanwhile, it ends the link's session, which has the same id. A session that has ended stays as it is. It refuses with
-// session_not_found.
+// RevokeSession ends a session, or a link that was not used. Every server refuses the session's next request. If a member
+// has signed in with the link meanwhile, RevokeSession ends the session, which has the link's id. If the session has ended
+// already, nothing changes. It refuses with session_not_found.
 func (o *Operator) RevokeSession(ctx context.Context, in *adminv1.RevokeSessionRequest) (*adminv1.Session, error) {
 	ctx, err := o.inOwner(ctx, sessionKind, in.GetStore(), in.GetId())
 	if err != nil {
@@ -141,7 +142,7 @@ func (o *Operator) RevokeSession(ctx context.Context, in *adminv1.RevokeSessionR
 	return revoked, err
 }
 
-// readSession returns the session with an id, or the link if there is no session yet.
+// readSession returns the session with this id, or the link if no member has signed in with it.
 func readSession(ctx context.Context, tx *ent.Tx, t tenant.Store, id uuid.UUID) (*adminv1.Session, error) {
 	begun, err := tx.Session.Query().Where(session.StoreID(t.ID), session.ID(id)).Only(ctx)
 	if err == nil {
@@ -151,7 +152,7 @@ func readSession(ctx context.Context, tx *ent.Tx, t tenant.Store, id uuid.UUID) 
 		return nil, fmt.Errorf("read a session: %w", err)
 	}
 	link, err := tx.SignInLink.Query().Where(signinlink.StoreID(t.ID), signinlink.ID(id)).Only(ctx)
-	if ent.IsNotFound(err) { // it expired and was deleted since it was found
+	if ent.IsNotFound(err) { // it expired, and was deleted after inOwner had found it
 		return nil, sessionKind.notFound(id.String())
 	}
 	if err != nil {
@@ -160,8 +161,8 @@ func readSession(ctx context.Context, tx *ent.Tx, t tenant.Store, id uuid.UUID) 
 	return linkOf(link, t.Slug), nil
 }
 
-// RevokeSessions ends all sessions and unused links of a store or, with a member's name, of that member. Every server refuses
-// their next requests. It refuses with store_not_found or validation_failed.
+// RevokeSessions ends all sessions and unused links of a store or, if the request names a member, of this member. Every
+// server refuses their next requests. It refuses with store_not_found or validation_failed.
 func (o *Operator) RevokeSessions(ctx context.Context, in *adminv1.RevokeSessionsRequest) (*adminv1.RevokeSessionsResponse,
 	error) {
 	ctx, err := o.In(ctx, in.GetStore())
@@ -196,8 +197,8 @@ func (o *Operator) RevokeSessions(ctx context.Context, in *adminv1.RevokeSession
 	return ended, nil
 }
 
-// CreateSignInLink creates a link that signs a member in to a store. It can be used once, until it
-// expires. Its secret is not stored. It refuses with store_not_found or validation_failed.
+// CreateSignInLink creates a link with which a member signs in to a store, once. Only the answer has the link's secret,
+// because it is not stored. It refuses with store_not_found or validation_failed.
 func (o *Operator) CreateSignInLink(ctx context.Context, in *adminv1.CreateSignInLinkRequest) (*adminv1.CreateSignInLinkResponse,
 	error) {
 	ctx, err := o.In(ctx, in.GetStore())

@@ -28,7 +28,7 @@ import (
 	"go.storefront.example/server/transfer/transfertest"
 )
 
-// kept is an export: the lines of each kind.
+// kept is a whole export: for each kind, its rows as lines of JSON.
 type kept struct {
 	lines map[string][]byte
 	kinds []string
@@ -50,14 +50,14 @@ func exportOf(t require.TestingT, o admin.API, store string) kept {
 	return k
 }
 
-// request is that of ImportStore for the export.
+// request returns the request that begins the import of the export.
 func (k kept) request(t require.TestingT, store string, create bool) *adminv1.ImportStoreRequest {
 	in := &adminv1.ImportStoreRequest{Store: store, Exported: &adminv1.ExportedStore{}, ExportedAt: k.at, Create: create}
 	require.NoError(t, apijson.Unmarshal(bytes.TrimSpace(k.lines["store"]), in.GetExported()))
 	return in
 }
 
-// importInto imports the export as the command does.
+// importInto imports the export as the command storefront store import does, and returns how many rows were stored.
 func (k kept) importInto(t require.TestingT, o admin.API, store string, create bool) (stored int) {
 	made, err := o.ImportStore(context.Background(), k.request(t, store, create))
 	require.NoError(t, err)
@@ -69,8 +69,8 @@ func (k kept) importInto(t require.TestingT, o admin.API, store string, create b
 	return stored
 }
 
-// withoutStores leaves out journal entries about the store itself, because an import adds two: that the store was created and
-// that rows were imported.
+// withoutStores removes the journal entries about the store itself, because an import adds two: the store's creation and the
+// import.
 func withoutStores(lines []byte) string {
 	kept := strings.Split(string(lines), "\n")
 	return strings.Join(slices.DeleteFunc(kept, func(line string) bool {
@@ -78,7 +78,7 @@ func withoutStores(lines []byte) string {
 	}), "\n")
 }
 
-// history changes a store at random, by the rules, and returns the ids of its products.
+// history makes random changes to a store, and returns the ids of its products.
 func history(t *rapid.T, o *admin.Operator, d *db.DB, slug string) []string {
 	ctx := context.Background()
 	var products, orders, links, customers []string
@@ -148,7 +148,7 @@ func history(t *rapid.T, o *admin.Operator, d *db.DB, slug string) []string {
 	}
 	store, err := o.GetStore(ctx, &adminv1.GetStoreRequest{Store: slug})
 	require.NoError(t, err)
-	// An erased customer, and an event about that customer.
+	// Insert an erased customer, and an event about that customer.
 	_, err = o.CreateCustomer(ctx, &adminv1.CreateCustomerRequest{Store: slug, Email: new(uuid.NewString() + "@forgotten.invalid")})
 	require.NoError(t, err)
 	_, err = d.Writer().ExecContext(ctx, "INSERT INTO events (id, store_id, type, payload, created_at) VALUES ($1, $2, $3, $4, $5)",
@@ -173,14 +173,14 @@ func refusedOrDone(t *rapid.T, err error) {
 	}
 }
 
-// listsOf are pages of the lists, whose totals and order no export shows.
+// listsOf reads pages of all lists. They show totals and an order of rows, which an export does not.
 func listsOf(t require.TestingT, o *admin.Operator, slug string) (all []string) {
 	ctx := context.Background()
 	note := func(m proto.Message, err error) {
 		require.NoError(t, err)
 		all = append(all, string(apijson.Marshal(m)))
 	}
-	for status := range int32(6) { // 0 is any
+	for status := range int32(6) { // 0 means any status
 		note(o.ListProducts(ctx, &adminv1.ListProductsRequest{Store: slug, PageSize: new(int32(3)), Q: new("guide"),
 			Status: storefrontv1.Product_Status(status % 4).Enum()}))
 		note(o.ListOrders(ctx, &adminv1.ListOrdersRequest{Store: slug, Page: new(int64(2)), PageSize: new(int32(2)),
@@ -198,8 +198,8 @@ func listsOf(t require.TestingT, o *admin.Operator, slug string) (all []string) 
 	return all
 }
 
-// After any history of a store, an import of its export answers every reading method as the store did, even in the other kind
-// of database. Later changes have the same effect on both stores.
+// The store's data are random. After its export is imported, every list of the new store shows what the old store's list
+// shows, even in the other kind of database. A change has the same effect on both stores.
 func TestAnExportIsImportedWhole(t *testing.T) {
 	t.Parallel()
 	for _, way := range [][2]string{{dbtest.SQLite, dbtest.SQLite}, {dbtest.SQLite, dbtest.Postgres},
@@ -247,7 +247,7 @@ func TestAnExportIsImportedWhole(t *testing.T) {
 	}
 }
 
-// An export shows the store as of one instant, although the store sells meanwhile; only a few exports may run at once.
+// An export shows a store as of one instant, although an order is paid meanwhile. Only maxExports exports may run at once.
 func TestAnExportIsOfOneInstant(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
@@ -256,7 +256,7 @@ func TestAnExportIsOfOneInstant(t *testing.T) {
 		first := true
 		require.NoError(t, w.Export(t.Context(), &adminv1.ExportStoreRequest{Store: "one"},
 			func(in *adminv1.ExportStoreResponse) error {
-				if first { // all is read after this
+				if first { // the rows in the answers are all read after this payment
 					first = false
 					_, err := w.PayOrder(t.Context(), &adminv1.PayOrderRequest{Id: w.stores[0].order})
 					require.NoError(t, err)
@@ -280,7 +280,7 @@ func TestAnExportIsOfOneInstant(t *testing.T) {
 	})
 }
 
-// An import is refused if its rows would mix with existing ones.
+// An import is refused if the store already has other rows.
 func TestAnExportIsRefused(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {

@@ -21,7 +21,7 @@ import (
 	"go.storefront.example/server/apierr"
 )
 
-// A value that no database can store is refused as an invalid request, not as a failure of the service.
+// A request with a value that a database cannot store is refused as invalid, and is no failure of the service.
 func TestWhatCannotBeStoredIsRefused(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
@@ -77,7 +77,7 @@ func TestWhatCannotBeStoredIsRefused(t *testing.T) {
 	})
 }
 
-// A store's settings are bounded: every request of its keys reads some of them.
+// A store's settings have limits, because requests with its keys read some of them.
 func TestSettingsOfAStoreAreBounded(t *testing.T) {
 	t.Parallel()
 	o := admin.New(dbtest.New(t, dbtest.SQLite, db.Config{}), admin.Options{})

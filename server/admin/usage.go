@@ -9,8 +9,8 @@ import (
 	"go.storefront.example/server/validate"
 )
 
-// Tallies returns, for the store's API keys or webhooks with these ids, the successes and failures since a time, oldest period
-// first. The context must have the store (In).
+// Tallies returns the successes and failures of API keys or webhooks since a time, by id and oldest period first. The
+// context must have the store that owns them (In).
 func (o *Operator) Tallies(ctx context.Context, ids []string, since time.Time) (map[string][]usage.Tally, error) {
 	t, err := tenant.StoreOf(ctx)
 	if err != nil {
@@ -24,8 +24,8 @@ func (o *Operator) Tallies(ctx context.Context, ids []string, since time.Time) (
 	return of, err
 }
 
-// RefusedRequests returns the newest refused requests of one of the store's API keys, at most usage.MaxKept. It refuses with
-// api_key_not_found if the id is not a UUID. The context must have the store (In).
+// RefusedRequests returns the newest refused requests of an API key, at most usage.MaxKept. It refuses with
+// api_key_not_found if the id is not a UUID. The context must have the key's store (In).
 func (o *Operator) RefusedRequests(ctx context.Context, keyID string) ([]usage.Refused, error) {
 	t, id, err := validate.StoreAndID(ctx, keyID, func() error { return keyKind.notFound(keyID) })
 	if err != nil {

@@ -29,23 +29,23 @@ const (
 	MaxWatches = 100
 	// MaxStoreWatches is how many of these streams one store may have.
 	MaxStoreWatches = 10
-	// MaxWatch is how long a stream lasts; the client then opens another. The limit moves streams to new servers, and ends
-	// streams of vanished clients.
+	// MaxWatch is how long a stream lasts. Then its client opens another one, perhaps on a new server, and the streams of
+	// clients that vanished end.
 	MaxWatch = 10 * time.Minute
 	// WatchBeat is how often a stream without events sends an answer.
 	WatchBeat = 15 * time.Second
 
-	// watchPoll is how often a stream reads events that other processes have committed, and watchGap the shortest time between
-	// two reads. A read in a store with 100 events a second takes 7 ms on PostgreSQL.
+	// watchPoll is how often a stream looks for events that other processes have committed. watchGap is the shortest time
+	// between two reads. A read in a store with 100 events a second takes 7 ms on PostgreSQL.
 	watchPoll = 500 * time.Millisecond
 	watchGap  = 100 * time.Millisecond
-	// watchOverlap is how far back each read goes. An event gets its time shortly before its commit, so an event with an
-	// earlier time may be committed after one with a later time. The statement timeout, by default 10 seconds, bounds the time
-	// between the two; the other seconds allow for servers whose clocks differ.
+	// watchOverlap is how far before its beginning each read looks back. An event gets its time shortly before its commit,
+	// so it may become visible after an event with a later time. The statement timeout, by default 10 seconds, bounds this
+	// delay; the other 20 seconds allow for servers whose clocks differ.
 	watchOverlap = 30 * time.Second
 	// watchTimeout bounds one statement.
 	watchTimeout = 10 * time.Second
-	// watchPage is how many ids one statement reads, and watchChunk how many events with their payloads one answer has.
+	// watchPage is how many ids one statement reads. watchChunk is how many events one answer has.
 	watchPage  = 1000
 	watchChunk = 20
 )
@@ -57,7 +57,7 @@ type watches struct {
 	of  map[uuid.UUID]int
 }
 
-// open adds a stream to the count, unless there are too many; close removes it.
+// open counts a new stream. It refuses with unavailable if too many are open. close uncounts the stream.
 func (w *watches) open(store uuid.UUID) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -86,7 +86,7 @@ func (w *watches) close(store uuid.UUID) {
 	}
 }
 
-// WatchEvents streams the events of a store as they are committed. It reads the table of events again and again, and holds no
+// WatchEvents streams the events of a store once they are committed. It looks for new events again and again, and has no
 // database connection between two reads. It returns nil when the context ends. It refuses with store_not_found,
 // validation_failed, or unavailable while too many streams are open.
 func (o *Operator) WatchEvents(ctx context.Context, in *adminv1.WatchEventsRequest,
@@ -129,19 +129,19 @@ type watch struct {
 	store uuid.UUID
 	types []string
 	send  func(*adminv1.WatchEventsResponse) error
-	// from is the time from which the client wants events, or else the beginning of the stream. No answer has an earlier
-	// position.
+	// from is the time from which the client wants events or, if it names none, the beginning of the stream. Positions in
+	// the answers are never earlier.
 	from time.Time
-	// floor is the earliest time that is read: from, if the client has sent it. Otherwise it is watchOverlap before the
-	// stream's beginning, to find events that are just being committed.
+	// floor is the earliest time that is read. If the client names a time, floor is this time. Otherwise it is watchOverlap
+	// before the stream's beginning, because an event of that time may still be uncommitted.
 	floor time.Time
-	// next is where the next read begins.
+	// next is the time from which the next read looks for events.
 	next time.Time
-	// seen are the events since next that need not be sent again.
+	// seen has the ids of the events since next that were sent already.
 	seen map[uuid.UUID]bool
 }
 
-// run streams until the context ends.
+// run sends events until the context ends.
 func (w *watch) run(ctx context.Context) error {
 	signal := w.db.FollowEvents(ctx, w.store)
 	w.floor, w.next = w.from, w.from
@@ -149,7 +149,8 @@ func (w *watch) run(ctx context.Context) error {
 		w.from = w.db.Now()
 		w.floor = w.from.Add(-watchOverlap)
 		w.next = w.floor
-		// Events that the first read finds were committed before the stream began.
+		// If the client names no time, it gets only events that are committed after the stream's beginning. The first read
+		// marks earlier events as seen, and sends none.
 		if err := w.look(ctx, func([]uuid.UUID, time.Time) error { return nil }); err != nil {
 			return err
 		}
@@ -182,13 +183,13 @@ func (w *watch) run(ctx context.Context) error {
 	}
 }
 
-// look sends the events since next that were not sent yet, in order, and advances next.
+// look finds the events since next that are not in seen, passes their ids to send, oldest first, and moves next forward.
 func (w *watch) look(ctx context.Context, send func([]uuid.UUID, time.Time) error) error {
 	now := w.db.Now()
 	next := latest(now.Add(-watchOverlap), w.floor)
-	oldest := id.Floor(next) // no row has the id that Floor returns
+	oldest := id.Floor(next) // no row has this id, because Floor returns one below all ids of its time
 	isOld := func(id uuid.UUID) bool { return bytes.Compare(id[:], oldest[:]) < 0 }
-	// An id begins with the time of its event, so both bounds are times.
+	// An id begins with its event's time. So the condition on created_at and the condition on the id agree.
 	after, more := id.Floor(w.next), true
 	for more {
 		ids, err := inTime(ctx, w.query(ctx, event.CreatedAtGTE(id.Time(after)), event.IDGT(after)).Limit(watchPage).IDs)
@@ -200,7 +201,7 @@ func (w *watch) look(ctx context.Context, send func([]uuid.UUID, time.Time) erro
 		}
 		fresh := slices.DeleteFunc(ids, func(id uuid.UUID) bool { return w.seen[id] })
 		for _, id := range fresh {
-			if !isOld(id) { // the next read does not find older ones
+			if !isOld(id) { // the next read begins after older events
 				w.seen[id] = true
 			}
 		}
@@ -233,7 +234,8 @@ func inTime[Found any](ctx context.Context, find func(context.Context) ([]Found,
 	return found, nil
 }
 
-// pass sends those of the events with these ids whose types the client wants. now is the time of the read that found the ids.
+// pass sends the events with these ids, except those of types that the client does not want. now is the time at which their
+// ids were read.
 func (w *watch) pass(ctx context.Context, ids []uuid.UUID, now time.Time) error {
 	for chunk := range slices.Chunk(ids, watchChunk) {
 		query := w.query(ctx, event.IDIn(chunk...), event.PayloadNEQ([]byte(hook.Forgotten)))
@@ -245,11 +247,11 @@ func (w *watch) pass(ctx context.Context, ids []uuid.UUID, now time.Time) error 
 			return err
 		}
 		if len(rows) == 0 {
-			continue // all are of other types
+			continue // the client wants none of these types
 		}
 		last := id.Time(chunk[len(chunk)-1])
 		if last.After(now) {
-			last = now // the event's host had a clock ahead of ours
+			last = now // the server that stored the event has a clock ahead of this server's
 		}
 		if err := w.answer(each(rows, eventMessage), last.Add(-watchOverlap)); err != nil {
 			return err
@@ -258,7 +260,7 @@ func (w *watch) pass(ctx context.Context, ids []uuid.UUID, now time.Time) error 
 	return nil
 }
 
-// answer sends events, and the position up to which the stream has sent all events.
+// answer sends events and a position: the stream has sent all events up to this time.
 func (w *watch) answer(events []*adminv1.Event, position time.Time) error {
 	return w.send(&adminv1.WatchEventsResponse{Events: events, Position: apijson.Timestamp(latest(position, w.from))})
 }

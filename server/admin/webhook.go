@@ -12,7 +12,7 @@ import (
 	"go.storefront.example/server/webhooks"
 )
 
-// webhook converts a webhook, without its secret.
+// webhook converts a webhook to a message, without its secret.
 func (o *Operator) webhook(row *ent.Webhook) *adminv1.Webhook {
 	w := &adminv1.Webhook{
 		Id: row.ID.String(), Url: row.URL, Description: row.Description, Events: row.Events, State: adminv1.Webhook_enabled,
@@ -87,7 +87,7 @@ func (o *Operator) DisableWebhook(ctx context.Context, in *adminv1.DisableWebhoo
 	return byID(ctx, o, webhookKind, in, o.webhooks.DisableWebhook, o.webhook)
 }
 
-// DeleteWebhook deletes a webhook for good and returns its last state. It refuses with webhook_not_found.
+// DeleteWebhook deletes a webhook for good and returns it as it was. It refuses with webhook_not_found.
 func (o *Operator) DeleteWebhook(ctx context.Context, in *adminv1.DeleteWebhookRequest) (*adminv1.Webhook, error) {
 	return byID(ctx, o, webhookKind, in, o.webhooks.DeleteWebhook, o.webhook)
 }
@@ -101,8 +101,7 @@ func (o *Operator) RotateSecret(ctx context.Context, in *adminv1.RotateSecretReq
 		})
 }
 
-// PingWebhook sends a ping to a webhook and returns its delivery. It refuses with
-// webhook_not_found or webhook_disabled.
+// PingWebhook sends a ping event to a webhook and returns the delivery. It refuses with webhook_not_found or webhook_disabled.
 func (o *Operator) PingWebhook(ctx context.Context, in *adminv1.PingWebhookRequest) (*adminv1.Delivery, error) {
 	return byID(ctx, o, webhookKind, in, o.webhooks.PingWebhook, delivery)
 }
