@@ -25,31 +25,30 @@ type activityBody struct {
 	Actors  []adminv1.ActivityEntry_Actor_Type
 }
 
-// entry is an entry of the journal for a reader.
+// entry is an entry of the journal, in words.
 type entry struct {
 	*adminv1.ActivityEntry
-	// Who is the kind of actor, and What the action in words.
+	// Who is the kind of actor, and What is the action, both in words.
 	Who, What string
-	// Kind is the kind of resource in words, Name the resource's human-readable name, and To the address of its page. Name and
-	// To may be empty.
+	// Kind is the kind of resource in words. Name is the resource's name, and To the address of its page; both may be empty.
 	Kind, Name, To string
 	Changes        []change
 }
 
-// change is a field with its old and new value. New is true if there was no old value.
+// change is a field with its old and its new value. If New is true, the field had no old value.
 type change struct {
 	Field    string
 	From, To value
 	New      bool
 }
 
-// value is a field's value: a time, a text, or nothing.
+// value is a field's value: At if it is a time, otherwise Text. Both are empty for no value.
 type value struct {
 	Text string
 	At   *timestamppb.Timestamp
 }
 
-// activity lists the journal, newest first.
+// activity shows a page of the journal, newest entries first.
 func (d *dashboard) activity(v *visit) error {
 	f, err := filterOf(v, "kind", "by", "who")
 	if err != nil {
@@ -98,14 +97,14 @@ func (d *dashboard) activity(v *visit) error {
 	return d.page(v, view{Title: "Activity", Section: "activity", Template: "activity", Body: body})
 }
 
-// kinds are the kinds of resource in the journal.
+// kinds are the kinds of resource that the filter offers.
 var kinds = []string{"product", "order", "customer", "payment_link", "api_key", "webhook", "store", "session", "sign_in_link"}
 
-// referred maps fields whose values are ids to the kind of resource that they identify.
+// referred maps the fields that have the id of another resource to the kind of that resource.
 var referred = map[string]string{"customerId": "customer", "paymentLinkId": "payment_link"}
 
-// pageOf returns the page about a resource: its own page or, if the dashboard has none, the deliveries of its events. It is
-// empty for a deleted resource.
+// pageOf returns the address of a resource's page or, if the dashboard has no page for its kind, of the list of its events'
+// deliveries. It returns "" for a deleted resource.
 func pageOf(r *adminv1.ActivityEntry_Resource, names map[string]string) string {
 	if names[r.GetId()] == "" {
 		return ""
@@ -131,7 +130,7 @@ func spaced(action string) string {
 	return strings.ToUpper(words[:min(1, len(words))]) + words[min(1, len(words)):]
 }
 
-// changesOf reads the changes of an entry in their order.
+// changesOf reads the changes of an entry, in the entry's order.
 func changesOf(column []byte, currency string) ([]change, error) {
 	d := json.NewDecoder(bytes.NewReader(column))
 	d.UseNumber()
@@ -155,10 +154,10 @@ func changesOf(column []byte, currency string) ([]change, error) {
 	return changes, nil
 }
 
-// maxShownRunes bounds a value on the page, because descriptions are long.
+// maxShownRunes is how many characters of a value the page shows, because descriptions are long.
 const maxShownRunes = 200
 
-// shown formats a value for a reader. Amounts are in the store's currency.
+// shown formats a value for the page. Amounts are in currency.
 func shown(field string, v any, currency string) value {
 	switch v := v.(type) {
 	case nil:

@@ -7,11 +7,11 @@ import (
 	"go.storefront.example/ent/usage"
 )
 
-// chart is a drawing over time with its title, axes and numbers.
+// chart is a bar chart over time, with its title, the labels of its axes, and its figures.
 type chart struct {
 	Title, Summary string
-	// Top is the label at the top of the vertical axis, and Times are the labels of the horizontal axis; both are empty without
-	// data. Most describes the highest bar for readers who cannot see the chart.
+	// Top is the label at the top of the vertical axis; Times are the labels of the horizontal axis. Without data, both are
+	// empty. Most says in words how high the highest bar is, for readers who cannot see the chart.
 	Top, Most string
 	Times     []string
 	Bars      []bar
@@ -29,7 +29,8 @@ type bar struct {
 // Height returns the height of the drawing, in its own units.
 func (chart) Height() int { return chartHeight }
 
-// span is a length of time that charts show, divided into bars.
+// span is a period that a chart shows, such as the last day. bars is the number of its bars, and bar the length of time that
+// each of them shows.
 type span struct {
 	name, each string
 	bar        time.Duration
@@ -47,10 +48,10 @@ func (s span) since(now time.Time) time.Time {
 	return now.UTC().Truncate(s.bar).Add(-time.Duration(s.bars-1) * s.bar)
 }
 
-// The size of a drawing, in its own units.
+// barWidth and chartHeight are in the drawing's own units.
 const barWidth, chartHeight = 6, 48
 
-// counts sums tallies of an hour each, by bar and in total.
+// counts adds up tallies, which are for an hour each: for each bar, and for the whole span.
 func (s span) counts(tallies []usage.Tally, now time.Time) (bars []usage.Tally, all usage.Tally) {
 	bars, first := make([]usage.Tally, s.bars), s.since(now)
 	for _, t := range tallies {
@@ -65,7 +66,7 @@ func (s span) counts(tallies []usage.Tally, now time.Time) (bars []usage.Tally, 
 	return bars, all
 }
 
-// attempts draws how many attempts succeeded and failed.
+// attempts draws a chart of how many attempts succeeded and failed.
 func (s span) attempts(tallies []usage.Tally, now time.Time) chart {
 	bars, all := s.counts(tallies, now)
 	c := chart{Title: "Attempts in " + s.name, Summary: "none", Attempts: true}
@@ -93,7 +94,7 @@ func (s span) attempts(tallies []usage.Tally, now time.Time) chart {
 	return c
 }
 
-// took draws how long attempts took on average.
+// took draws a chart of how long attempts took on average.
 func (s span) took(tallies []usage.Tally, now time.Time) chart {
 	bars, all := s.counts(tallies, now)
 	c := chart{Title: "Time of an attempt in " + s.name, Summary: "none"}
@@ -116,7 +117,7 @@ func (s span) took(tallies []usage.Tally, now time.Time) chart {
 	return c
 }
 
-// shareOf returns the percentage of successes, 99.9 % at most with one failure, because 100 % must mean that none failed.
+// shareOf returns the percentage of successes. It is 100 % only if none failed: with a failure it is 99.9 % at most.
 func shareOf(t usage.Tally) string {
 	all := t.Succeeded + t.Failed
 	perMille := (t.Succeeded*1000 + all/2) / all

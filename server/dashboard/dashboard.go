@@ -1,18 +1,19 @@
-// Package dashboard serves Settings › Developer of a store in a browser: an overview, API keys, webhooks, events, the delivery
-// journal, refused requests and the activity journal. The operator's listener serves it under Path, and it needs no file
-// besides the binary.
+// Package dashboard serves Settings › Developer of a store in a browser: an overview, API keys, webhooks, events, the
+// delivery journal, refused requests and the activity journal. The operator's listener serves it under Path. All its files
+// are in the binary.
 //
 //	sign-in link ──► page with one button ──► session cookie, 12 hours ──► the store's pages
-//	   (the button consumes it, not the page: previews of links fetch pages)
 //
-// The link's scheme decides which cookie its session has. A session of an https link is opened only by a cookie that browsers
-// send only over HTTPS and only to this host. The scheme of a request decides nothing, because a proxy may change it.
+// The button uses up the link. Opening the page does not, because chat programs fetch pages for previews.
 //
-// A member is signed in to one store, and ids in addresses are looked up only within that store. The dashboard refuses requests
-// without a session, and forms that lack the session's token or come from a page of another site. Only pages of FrameAncestors
-// may show it in a frame. A key or a secret is shown only by the page that answers its creation.
+// A session accepts one of two cookies. If its sign-in link is https, this is a cookie that browsers send only over HTTPS
+// and only to this host. The scheme of a request is not looked at, because a proxy may change it.
 //
-// Every page reads and every form works without JavaScript.
+// A member is signed in to one store, and sees only the rows of this store. The dashboard refuses requests without a
+// session, and forms that lack the session's token or come from a page of another site. Only pages of FrameAncestors may
+// show it in a frame. A key or a secret is shown only once, on the page that answers its creation.
+//
+// All pages and forms work without JavaScript.
 package dashboard
 
 import (
@@ -32,25 +33,25 @@ import (
 	"go.storefront.example/server/limit"
 )
 
-// Path is where the dashboard is mounted.
+// Path is the path under which the dashboard is served.
 const Path = "/dashboard"
 
-// maxFormBytes bounds a form. The longest form has a webhook's URL, description and events.
+// maxFormBytes is the size limit of a form's body. The largest form has a webhook's URL, description and events.
 const maxFormBytes = 64 << 10
 
 // Config configures the dashboard. Every field is required.
 type Config struct {
 	// Sessions signs members in.
 	Sessions *signin.Sessions
-	// Operator runs the operations of their pages.
+	// Operator reads and changes what the pages show.
 	Operator *admin.Operator
-	// Now is the database's clock.
+	// Now returns the time of the database's clock.
 	Now func() time.Time
 	// Unreachable reports whether an error means that the database is unavailable.
 	Unreachable func(error) bool
-	// Logger gets a line for each request, and lines for sign-ins, refused forms and failures, but never a secret.
+	// Logger gets a line for each request, sign-in, refused form and failure. No line contains a secret.
 	Logger *slog.Logger
-	// Slots bounds how many requests work on the database at a time, for each store and for requests without a session.
+	// Slots bounds how many requests use the database at a time: those of one store, and those without a session.
 	Slots *limit.Slots
 	// Platform is the operator's branding; the caller has checked it (Platform.Check).
 	Platform Platform
@@ -118,28 +119,29 @@ func New(c Config) http.Handler {
 	}))
 }
 
-// protect sets the headers of every answer that protect a browser.
+// protect sets the headers with which every answer protects the reader's browser.
 func (d *dashboard) protect(h http.Header) {
 	ancestors := "'none'"
 	if len(d.Platform.FrameAncestors) > 0 {
 		ancestors = strings.Join(d.Platform.FrameAncestors, " ")
 	} else {
-		h.Set("X-Frame-Options", "DENY") // it cannot allow single origins
+		h.Set("X-Frame-Options", "DENY") // set only here, because this header cannot name the sites that may frame a page
 	}
 	h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "+
 		"connect-src 'self'; form-action 'self'; frame-ancestors "+ancestors+"; base-uri 'none'")
 	h.Set("X-Content-Type-Options", "nosniff")
-	// A page's address may contain a sign-in link's token, so browsers may tell other sites only its origin. no-referrer would
-	// also empty the Origin header of the page's own forms (Fetch standard, "append a request Origin header"). Browsers that
-	// send no Sec-Fetch-Site show only by that header where a form comes from.
+	// A page's address may contain a sign-in link's token. So a browser may tell other sites only the origin of the page.
+	// The stricter no-referrer would also make browsers send the dashboard's own forms with an empty Origin (Fetch standard,
+	// "append a request Origin header"), and in browsers without Sec-Fetch-Site only Origin shows from which site a form
+	// comes.
 	h.Set("Referrer-Policy", "strict-origin")
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
 	h.Set("Cache-Control", "no-store")
 }
 
-// visit is a request of a member who is signed in. Its context has the member's store, so that calls of d.Operator see
-// only that store's rows.
+// visit is a request of a signed-in member. Its context has the member's store, so that d.Operator finds only rows of this
+// store.
 type visit struct {
 	context.Context
 	w       http.ResponseWriter
@@ -150,7 +152,8 @@ type visit struct {
 	session string
 }
 
-// member admits a signed-in member, and a change only with the token of the member's session.
+// member returns a handler that calls do for requests of signed-in members. It refuses a form that lacks the token of the
+// member's session.
 func (d *dashboard) member(do func(*visit) error) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		malformed := parseForm(r)
@@ -196,7 +199,7 @@ func (d *dashboard) member(do func(*visit) error) http.Handler {
 	})
 }
 
-// parseForm reads a form before the request takes a slot, so that a slow sender occupies none.
+// parseForm reads a form. It is called before the request takes a slot, so that a slow sender occupies none.
 func parseForm(r *http.Request) error {
 	if r.Method == http.MethodGet || r.Method == http.MethodHead {
 		return nil
@@ -212,7 +215,8 @@ func unreadable(err error) (status int, title string) {
 	return http.StatusBadRequest, "This form cannot be read"
 }
 
-// to redirects the browser to a page, which then shows what was done.
+// to redirects the browser to a page. done is the name of the message that the page shows, such as "webhook-saved"; empty
+// means none.
 func (v *visit) to(path, done string) error {
 	if done != "" {
 		path += "?done=" + done
@@ -221,7 +225,7 @@ func (v *visit) to(path, done string) error {
 	return nil
 }
 
-// refuse shows why an action was refused.
+// refuse answers a member with a page that says why an action was refused.
 func (d *dashboard) refuse(v *visit, err error) {
 	r := apierr.FromRequest(v.r.Context(), err, d.Unreachable)
 	shown := message("This was not done", r.Message)
@@ -237,12 +241,12 @@ func (d *dashboard) refuse(v *visit, err error) {
 		body.Fields = append(body.Fields, name+": "+f.GetMessage())
 	}
 	if r.Code == apierr.ValidationFailed && len(body.Fields) > 0 {
-		body.Text = "Correct this, then try again:" // the API's message names fields of the error body
+		body.Text = "Correct this, then try again:" // r.Message is about the JSON of an answer
 	}
 	d.show(v, r.Status(), shown)
 }
 
-// fail is refuse for a reader who may not be signed in.
+// fail answers a request that failed, whether or not its reader is signed in.
 func (d *dashboard) fail(w http.ResponseWriter, r *http.Request, err error) {
 	if errors.Is(err, limit.ErrBusy) {
 		d.notify(w, r, http.StatusServiceUnavailable, "The dashboard is busy",
@@ -253,7 +257,8 @@ func (d *dashboard) fail(w http.ResponseWriter, r *http.Request, err error) {
 	d.write(w, r, f.Status(), d.failed(r, f))
 }
 
-// failed returns the page for a failure of the service. Its reference is the request id, which finds the cause in the log.
+// failed returns the page for a failure of the service. The page shows the request id, by which the operator finds the cause
+// in the log.
 func (d *dashboard) failed(r *http.Request, f *apierr.Refusal) view {
 	reference := tenant.RequestOf(r.Context()).ID.String()
 	if !f.GaveUp() {
@@ -268,7 +273,7 @@ func (d *dashboard) logFailure(r *http.Request, cause error) {
 		"error", cause)
 }
 
-// refuseForeign answers a change that a page of another site sent.
+// refuseForeign refuses a form that a page of another site sent.
 func (d *dashboard) refuseForeign(w http.ResponseWriter, r *http.Request) {
 	_, route := routeOf(r)
 	d.Logger.WarnContext(r.Context(), "refused a form of another site", "route", route,
@@ -278,9 +283,9 @@ func (d *dashboard) refuseForeign(w http.ResponseWriter, r *http.Request) {
 			"https:// instead.")
 }
 
-// notify shows a page to a reader who is not signed in.
+// notify answers with a page that shows a message to a reader who is not signed in.
 func (d *dashboard) notify(w http.ResponseWriter, r *http.Request, status int, title, text string) {
-	// Read the rest of the body, because otherwise it would be read as the next request.
+	// Read the rest of the body, because the connection's next request comes after it.
 	_, _ = io.Copy(io.Discard, r.Body)
 	d.write(w, r, status, message(title, text))
 }

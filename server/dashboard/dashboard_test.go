@@ -40,7 +40,7 @@ func TestSessionReachesItsStoreOnly(t *testing.T) {
 			require.Equal(t, http.StatusNotFound, a.status, path)
 			require.NotContains(t, a.text, "two.example.com", path)
 		}
-		// An id of one kind finds no row of another kind.
+		// A page for a webhook does not accept the id of a key, and so on for the other kinds.
 		for _, path := range append(pages(things{mine.webhook, mine.key, mine.webhook, ""}), pages(things{"x", "x", "x", ""})...) {
 			require.Equal(t, http.StatusNotFound, r.get(path).status, path)
 		}
@@ -65,7 +65,7 @@ func (p place) activity(slug string) []*adminv1.ActivityEntry {
 	return found.GetEntries()
 }
 
-// state is what a store has, in words.
+// state describes in words the rows of a store, to compare them later.
 func (p place) state(slug string) string {
 	p.t.Helper()
 	deliveries, err := p.operator.ListDeliveries(p.t.Context(), &adminv1.ListDeliveriesRequest{Store: slug})
@@ -183,7 +183,7 @@ func TestEveryAnswerProtectsItself(t *testing.T) {
 		require.Contains(t, policy, "default-src 'none'; script-src 'self'; style-src 'self'")
 		require.Contains(t, policy, "frame-ancestors 'none'")
 		require.NotContains(t, policy, "unsafe")
-		// The page has nothing that its policy would refuse, and loads nothing from other hosts.
+		// The pages contain nothing that their Content-Security-Policy forbids, and load nothing from other hosts.
 		require.NotRegexp(t, `(?i)<script>|\son\w+=|\sstyle=|<style|src="http|href="//|href="http`, a.text)
 	}
 	styles := regexp.MustCompile(`/dashboard(/static/style\.css\?v=\w+)`).FindStringSubmatch(r.get("/keys").text)

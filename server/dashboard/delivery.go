@@ -14,7 +14,7 @@ import (
 	"go.storefront.example/worker/signature"
 )
 
-// retrying is the pages' name for a pending delivery after a failed attempt.
+// retrying is what the pages call a pending delivery whose last attempt failed.
 const retrying = "retrying"
 
 // listed is a delivery in a list.
@@ -32,11 +32,11 @@ type deliveriesBody struct {
 	Deliveries      []listed
 	Webhooks        []*adminv1.Webhook
 	Types, Statuses []string
-	// Live is true if the page loads new deliveries by itself.
+	// Live reports whether the page shows new deliveries without a reload.
 	Live bool
 }
 
-// deliveries lists the journal, newest first.
+// deliveries shows a page of the delivery journal, newest first.
 func (d *dashboard) deliveries(v *visit) error {
 	f, err := filterOf(v, "q", "webhook", "type", "status")
 	if err != nil {
@@ -75,7 +75,7 @@ func (d *dashboard) deliveries(v *visit) error {
 	return d.page(v, view{Title: "Deliveries", Section: "deliveries", Template: "deliveries", Body: body})
 }
 
-// list adds to deliveries what their rows show: webhooks and event descriptions.
+// list adds to deliveries their webhooks and the descriptions of their events.
 func (d *dashboard) list(v *visit, deliveries []*adminv1.Delivery, hooks []*adminv1.Webhook) ([]listed, error) {
 	payloads, err := d.Operator.PayloadsOf(v, idsOf(deliveries, (*adminv1.Delivery).GetEventId))
 	if err != nil {
@@ -88,7 +88,7 @@ func (d *dashboard) list(v *visit, deliveries []*adminv1.Delivery, hooks []*admi
 	return rows, nil
 }
 
-// idsOf returns the ids of messages, or ids in them.
+// idsOf returns an id of each message: its own, or another that it contains.
 func idsOf[Message any](all []Message, id func(Message) string) []string {
 	ids := make([]string, len(all))
 	for i, one := range all {
@@ -106,7 +106,7 @@ func byID(all []*adminv1.Webhook) map[string]*adminv1.Webhook {
 	return of
 }
 
-// refreshSeconds is how often a page reloads while it waits for an attempt and scripts are off.
+// refreshSeconds is how often a browser without scripts reloads the page of a delivery that waits for an attempt.
 const refreshSeconds = 3
 
 // sentHeader is a header that an attempt sent.
@@ -117,11 +117,12 @@ type deliveryBody struct {
 	*adminv1.Delivery
 	// Webhook is nil if it was deleted.
 	Webhook *adminv1.Webhook
-	// CanSend is true if the delivery can be sent now or again.
+	// CanSend reports whether the member may send the delivery now or again.
 	CanSend bool
 	// Headers are the headers of the newest attempt.
 	Headers []sentHeader
-	// About describes the event in words, Payload is its envelope indented for a reader, and Raw the signed bytes.
+	// About describes the event in words. Payload is the event's envelope with line breaks and indentation, and Raw the
+	// envelope as it was signed.
 	About, Payload, Raw string
 }
 
@@ -152,8 +153,8 @@ func (d *dashboard) delivery(v *visit) error {
 	return d.page(v, page)
 }
 
-// headersOf returns the headers of an attempt (specification, Delivery) without the signature. That is not stored, because it
-// can be computed from the secret, the time and the payload.
+// headersOf returns the headers that an attempt sent (specification, Delivery), except the signature: it is not stored,
+// because the secret, the time and the payload determine it.
 func headersOf(d *adminv1.Delivery, a *adminv1.Delivery_Attempt) []sentHeader {
 	return []sentHeader{
 		{"Content-Type", "application/json"},
@@ -165,7 +166,7 @@ func headersOf(d *adminv1.Delivery, a *adminv1.Delivery_Attempt) []sentHeader {
 	}
 }
 
-// payload answers with the bytes that were signed and sent, as a file.
+// payload sends a delivery's payload as a file, byte for byte as it was signed and sent.
 func (d *dashboard) payload(v *visit) error {
 	found, err := d.Operator.GetDelivery(v, &adminv1.GetDeliveryRequest{Id: v.r.PathValue("id")})
 	if err != nil {
@@ -180,7 +181,8 @@ func (d *dashboard) payload(v *visit) error {
 	return nil
 }
 
-// resendDelivery sends a waiting delivery now, or the event of a finished one again, and shows the delivery.
+// resendDelivery makes a waiting delivery due now, or sends the event of a finished delivery again, and redirects to the
+// delivery's page.
 func (d *dashboard) resendDelivery(v *visit) error {
 	again, err := d.Operator.ResendDelivery(v, &adminv1.ResendDeliveryRequest{Id: v.r.PathValue("id")})
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"go.storefront.example/server/apierr"
 )
 
-// labels are the forms' labels of fields.
+// labels maps the names of fields to their labels in forms.
 var labels = map[string]string{
 	"name": "Name", "scopes": "Scopes", "lifetime": "Expires", "url": "URL", "description": "Description", "events": "Events",
 	"since": "Since", "window": "Since", "from": "From", "until": "Until", "eventType": "Event", "status": "Status", "pageToken": "Page",
@@ -33,8 +33,8 @@ var meanings = map[string]string{
 	"ping":              "Somebody pressed the test button",
 }
 
-// refusalsToOwners describes error codes for owners where the text for callers mentions a part of the answer, because an owner
-// does not see the answer.
+// refusalsToOwners describes error codes to a store's owner. It has only the codes whose general description mentions a part
+// of the answer, because owners do not see the answer.
 var refusalsToOwners = map[apierr.Code]string{
 	apierr.ValidationFailed:  "A parameter or a field of the body is invalid.",
 	apierr.InsufficientScope: "The key lacks a scope that the request needs.",
@@ -43,12 +43,12 @@ var refusalsToOwners = map[apierr.Code]string{
 	apierr.RateLimited:       "The key made too many requests in one minute.",
 }
 
-// refusalOf describes a code to an owner.
+// refusalOf describes an error code to a store's owner.
 func refusalOf(code string) string {
 	return cmp.Or(refusalsToOwners[apierr.Code(code)], apierr.Meanings[apierr.Code(code)])
 }
 
-// refusedLabels are the labels of the names listed with a code.
+// refusedLabels has, for error codes that come with a list of names, the label of the list.
 var refusedLabels = map[apierr.Code]string{apierr.InsufficientScope: "Scope", apierr.ProductIncomplete: "Missing"}
 
 func refusedLabel(code string) string { return cmp.Or(refusedLabels[apierr.Code(code)], "Refused") }

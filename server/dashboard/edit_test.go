@@ -12,8 +12,9 @@ import (
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 )
 
-// Two members open the form of one webhook. Each changes only the fields that they edited. If both have edited a field, the
-// second to save gets an explanation, keeps what was typed, and may save again.
+// Two members open the form of the same webhook, and both save. Each saves only the fields that they edited. If both edited
+// the same field, the second form comes back with an explanation and with what the second member typed; saved again, it
+// replaces the first member's value.
 func TestTwoEditAWebhookAtOnce(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
@@ -34,7 +35,7 @@ func TestTwoEditAWebhookAtOnce(t *testing.T) {
 			"events": {"order.paid"}})
 		typed = first.form(path, url.Values{"url": {"https://10.0.0.1/"}, "description": {"Ledger"}, "events": before.GetEvents()})
 		require.Equal(t, http.StatusSeeOther, second.send(http.MethodPost, path, theirs).status)
-		for range 2 { // the answered page would send the same again
+		for range 2 { // sent again unchanged, the form is refused again
 			answer := first.send(http.MethodPost, path, typed)
 			require.Equal(t, http.StatusConflict, answer.status)
 			require.Contains(t, answer.text, "changed this to “Accounts” meanwhile")
@@ -48,7 +49,7 @@ func TestTwoEditAWebhookAtOnce(t *testing.T) {
 		require.Equal(t, http.StatusUnprocessableEntity, answer.status)
 		require.Contains(t, answer.text, `name="was_events" value="`+before.GetEvents()[1]+`"`, "so that the events stay theirs")
 		typed.Set("url", "https://first.example.com/")
-		typed["events"] = []string{"order.paid"} // the second member's saved value, so no conflict
+		typed["events"] = []string{"order.paid"} // the same value as the second member saved, which is no conflict
 		require.Equal(t, http.StatusSeeOther, first.send(http.MethodPost, path, typed).status)
 		require.Equal(t, "Ledger", is().GetDescription())
 		require.Equal(t, []string{"order.paid"}, is().GetEvents())

@@ -12,10 +12,10 @@ import (
 	"go.storefront.example/server/admin"
 )
 
-// happened is an event in the list, with its deliveries.
+// happened is an event with its deliveries, in a list.
 type happened struct {
 	*adminv1.Event
-	// About describes the event in words, and Text is its payload for a reader.
+	// About describes the event in words. Text is its payload with line breaks and indentation.
 	About, Text string
 	Deliveries  []listed
 }
@@ -27,7 +27,7 @@ type eventsBody struct {
 	Types  []string
 }
 
-// events lists the store's events, newest first, each with its deliveries.
+// events shows a page of the store's events, newest first, each with its deliveries.
 func (d *dashboard) events(v *visit) error {
 	f, err := filterOf(v, "type")
 	if err != nil {
@@ -59,14 +59,14 @@ func (d *dashboard) events(v *visit) error {
 	return d.page(v, view{Title: "Events", Section: "events", Template: "events", Body: body})
 }
 
-// described is an event type in the catalogue.
+// described is an event type with its description.
 type described struct {
 	Type string
-	// Meaning says when the event is sent, as the reference does, and Payload is an example of its envelope.
+	// Meaning says when the event is sent, in the words of the reference. Payload is an example of the event's envelope.
 	Meaning, Payload string
-	// Reference is the address of its description in the reference.
+	// Reference is the address of the event type in the reference.
 	Reference string
-	// Webhooks receive it.
+	// Webhooks are the store's webhooks that receive the event.
 	Webhooks []*adminv1.Webhook
 }
 

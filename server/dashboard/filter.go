@@ -12,21 +12,21 @@ import (
 	"go.storefront.example/server/apierr"
 )
 
-// pageSize is how many entries of a list a page shows.
+// pageSize is how many entries a page of a list shows.
 const pageSize = 25
 
-// filter has the parameters of a list page's address that are set.
+// filter has the filters and the position of a list, which are the parameters of the page's address.
 type filter struct {
 	url.Values
 	// from and until bound the times of the entries; nil means no bound.
 	from, until *timestamppb.Timestamp
-	// Older is the address of the next page; empty on the last page.
+	// Older is the address of the page with the next older entries; empty on the last page.
 	Older string
-	// LookedBackTo is the time at which the search stopped, if it has not searched all older entries; nil if it has.
+	// LookedBackTo is the time at which a search stopped before it had searched all older entries; nil if it searched them all.
 	LookedBackTo *timestamppb.Timestamp
 }
 
-// filterOf reads the parameters with these names, the bounds of time and the position in the list.
+// filterOf reads from the address the filters with these names, the bounds of time, and the position in the list.
 func filterOf(v *visit, names ...string) (f filter, err error) {
 	f.Values = url.Values{}
 	for name, values := range v.r.URL.Query() {
@@ -40,7 +40,7 @@ func filterOf(v *visit, names ...string) (f filter, err error) {
 	return f, err
 }
 
-// timeOf reads a time parameter, and rewrites it as the form shows it.
+// timeOf reads a parameter that is a time. It also rewrites the parameter in the form of the page's input field.
 func (f filter) timeOf(name string) (*timestamppb.Timestamp, error) {
 	if !f.Has(name) {
 		return nil, nil
@@ -50,13 +50,13 @@ func (f filter) timeOf(name string) (*timestamppb.Timestamp, error) {
 	return timestamppb.New(at), err
 }
 
-// Later reports whether this is not the first page.
+// Later reports whether the page is a later one than the first.
 func (f filter) Later() bool { return f.Has("before") }
 
-// Filtered reports whether any filter is set.
+// Filtered reports whether the list is filtered.
 func (f filter) Filtered() bool { return len(f.Values) > 1 || len(f.Values) == 1 && !f.Later() }
 
-// next sets the address of the next page from its token; without a token this is the last page.
+// next sets Older from the token of the next page. An empty token means that this page is the last.
 func (f *filter) next(v *visit, token string) {
 	if token == "" {
 		return
@@ -70,8 +70,8 @@ func (f *filter) next(v *visit, token string) {
 	f.Older = v.r.URL.Path + "?" + older.Encode()
 }
 
-// inputTimes are the formats of a time that a filter accepts: UTC with or without seconds, from the browser's own field, and
-// with a zone, from the script.
+// inputTimes are the accepted formats of a time in a filter. A browser's input field sends UTC with or without seconds; the
+// page's script sends a time with its zone.
 var inputTimes = []string{"2006-01-02T15:04", inputTime, time.RFC3339}
 
 const inputTime = "2006-01-02T15:04:05"

@@ -70,7 +70,8 @@ func TestDeliveriesAreSearched(t *testing.T) {
 	})
 }
 
-// The script that follows new deliveries replaces the list, so “Older” must continue from the end of the new list.
+// The page's script replaces the list when there are new deliveries. The link “Older” must then continue after the last
+// delivery of the new list.
 func TestTheFollowedListHasItsNextPage(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t, dbtest.New(t, dbtest.SQLite, db.Config{}))
@@ -104,7 +105,7 @@ func TestTheActivityNamesWhatItIsAbout(t *testing.T) {
 			Email: new("awa@example.com"),
 		})
 		require.NoError(t, err)
-		// Customers without a name go by their e-mail or phone.
+		// The journal shows a customer without a name by e-mail or phone.
 		for _, nameless := range []*adminv1.CreateOrderRequest{{Email: new("nameless@example.com")}, {Phone: new("+237670000009")}} {
 			nameless.Store, nameless.Items = "one", []*adminv1.CreateOrderRequest_Item{{ProductId: product.GetId(), Quantity: 1}}
 			_, err = p.operator.CreateOrder(ctx, nameless)
@@ -122,7 +123,7 @@ func TestTheActivityNamesWhatItIsAbout(t *testing.T) {
 		}
 		require.Empty(t, bareID.FindString(a.text))
 
-		// A page of entries of which none holds its URL.
+		// None of the entries on this page contains the webhook's URL.
 		for range 30 {
 			_, err = p.operator.DisableWebhook(ctx, &adminv1.DisableWebhookRequest{Id: o.webhook})
 			require.NoError(t, err)

@@ -13,10 +13,10 @@ import (
 	"go.storefront.example/server/apierr"
 )
 
-// onceBytes is the randomness that identifies a form.
+// onceBytes is how many random bytes identify a form.
 const onceBytes = 16
 
-// once returns a value for the hidden field that identifies a form, to recognise it when it is sent again.
+// once returns a new random value for the hidden field that identifies a form. A form that is sent again has the same value.
 func once() string {
 	var random [onceBytes]byte
 	_, _ = rand.Read(random[:]) // rand.Read never fails; it ends the process instead
@@ -33,27 +33,27 @@ func onceKey(v *visit) (string, error) {
 	return key, nil
 }
 
-// repeated is the page for a form that was sent again after its first answer had shown a secret. Made describes what the form
+// repeated is the page for a form that was sent again, after the first answer had shown a secret. Made says what the form
 // created, and To is the address of its page.
 type repeated struct{ Made, To string }
 
-// isRepeated reports whether an error means that the form was carried out before.
+// isRepeated reports whether an error means that the form was sent before and is done.
 func isRepeated(err error) bool {
 	var r *apierr.Refusal
 	return errors.As(err, &r) && r.Code == apierr.IdempotencyKeyReused
 }
 
-// showRepeated answers a form that was sent again. It shows no secret, because only the first answer may.
+// showRepeated answers a form that was sent again. The page does not show the secret, because only the first answer shows it.
 func (d *dashboard) showRepeated(v *visit, title, section string, body repeated) error {
 	d.show(v, http.StatusConflict, view{Title: title, Section: section, Template: "repeated", Body: body})
 	return nil
 }
 
-// problems are the errors of a form by field; "" is for the whole form.
+// problems maps the fields of a form to what is wrong with them; the key "" is for the whole form.
 type problems map[string]string
 
-// problem is the error of a field; Text is empty if there is none. First marks the form's first bad field, which gets the
-// focus.
+// problem says what is wrong with a field; an empty Text means nothing. First is true for the form's first wrong field, on
+// which the page sets the focus.
 type problem struct {
 	Name, Text string
 	First      bool
@@ -62,17 +62,17 @@ type problem struct {
 // fieldOrder lists the fields of the forms from top to bottom.
 var fieldOrder = []string{"name", "scopes", "lifetime", "url", "description", "events", "window", "since"}
 
-// of returns the error of a field.
+// of returns the problem of a field.
 func (p problems) of(name string) problem {
 	first := slices.IndexFunc(fieldOrder, func(field string) bool { return p[field] != "" })
 	return problem{name, p[name], first >= 0 && fieldOrder[first] == name}
 }
 
-// chooseOne is the error of a form without a ticked box.
+// chooseOne is the problem of check boxes if none is ticked.
 const chooseOne = "Choose at least one."
 
-// problemsOf converts a refusal that the reader can correct in the form to the problems of its fields. whole maps a code to the
-// one field that it is about. Any other error is returned unchanged.
+// problemsOf converts a refusal to the problems of a form, if the member can correct the form. whole maps codes that concern
+// one field to the field; "" is the whole form. Any other error it returns unchanged.
 func problemsOf(err error, sent url.Values, whole map[apierr.Code]string) (problems, error) {
 	var r *apierr.Refusal
 	if !errors.As(err, &r) {
@@ -103,18 +103,18 @@ func sentence(text string) string {
 	return string(unicode.ToUpper(first)) + text[size:] + "."
 }
 
-// form has the values of a form's fields, its choices, and the errors of what was sent.
+// form has the values of a form's fields, the choices that it offers, and the problems of the values.
 type form struct {
 	url.Values
 	Choices  []string
 	Problems problems
-	// ID is the id of the object that the form changes; empty if it creates one. Was has the fields' values when the form was
-	// opened.
+	// ID is the id of the object that the form changes; empty for a new object. Was has the values of the fields when the
+	// member opened the form.
 	ID  string
 	Was url.Values
 }
 
-// Time returns the time in a field as its input shows it; "" if it cannot be read.
+// Time returns the time in a field, in the form of its input field; "" if the text is no time.
 func (f form) Time(field string) string {
 	at, err := timeOf(field, f.Get(field))
 	if err != nil {

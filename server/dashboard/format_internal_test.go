@@ -76,7 +76,7 @@ func TestAttemptsShowWhatTheyWereAnsweredWith(t *testing.T) {
 	require.Equal(t, "10.0 s", took(10_000))
 }
 
-// The page shows the headers that a worker sends, except the signature.
+// The headers that a delivery's page shows equal the headers that the worker sends, except the signature.
 func TestHeadersAreThoseOfTheAttempt(t *testing.T) {
 	t.Parallel()
 	d := &adminv1.Delivery{EventId: uuid.NewString(), EventType: "order.paid"}

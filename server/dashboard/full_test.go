@@ -57,7 +57,7 @@ func TestFullListsSayWhatToDo(t *testing.T) {
 	})
 }
 
-// After a refused form the focus is on its first bad field, in a browser without a script too.
+// A form comes back with errors. Even without JavaScript, the browser sets the focus on the first wrong field.
 func TestTheFirstBadFieldHasTheFocus(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t, dbtest.New(t, dbtest.SQLite, db.Config{}))

@@ -12,16 +12,16 @@ import (
 	"go.storefront.example/server/shop"
 )
 
-// keysBody is the page of a store's keys: all active keys, and at most Most revoked or expired keys.
+// keysBody is the page of a store's keys: all active keys, and the newest revoked or expired keys, at most Most of them.
 type keysBody struct {
 	Active, Over []*adminv1.Key
 	Limit, Most  int
 }
 
-// Full reports whether the store may have no more active keys.
+// Full reports whether the store has its maximum number of active keys.
 func (b keysBody) Full() bool { return len(b.Active) >= b.Limit }
 
-// keys lists the keys.
+// keys shows the page of keys.
 func (d *dashboard) keys(v *visit) error {
 	active, over, err := d.Operator.RecentKeys(v)
 	if err != nil {
@@ -31,13 +31,13 @@ func (d *dashboard) keys(v *visit) error {
 	return d.page(v, view{Title: "API keys", Section: "keys", Template: "keys", Body: body})
 }
 
-// lifetime is a choice for a key's expiry.
+// lifetime is a choice of how long a new key can be used.
 type lifetime struct {
 	Value, Name string
 	lifetime    adminv1.Key_Lifetime
 }
 
-// lifetimes are the choices (specification, Authentication).
+// lifetimes are the choices that the form offers (specification, Authentication).
 var lifetimes = []lifetime{
 	{"30d", "After 30 days", adminv1.Key_DAYS_30}, {"90d", "After 90 days", adminv1.Key_DAYS_90},
 	{"1y", "After 1 year", adminv1.Key_YEAR_1}, {"never", "Never", adminv1.Key_NEVER},
@@ -66,13 +66,13 @@ func (d *dashboard) newKey(v *visit) error {
 		return err
 	}
 	if len(active) >= shop.MaxActiveKeys {
-		return d.keys(v) // the list says that a key must be revoked first
+		return d.keys(v) // this page says that a key must be revoked first
 	}
 	return d.showKeyForm(v, http.StatusOK, form{Values: url.Values{"lifetime": {"90d"}}})
 }
 
-// createKey creates a key and shows it once. The page is the direct answer to the form, so that no address contains the key and
-// nothing stores it. The same form sent again creates no second key.
+// createKey creates a key and shows its text once, in the answer to the form. There is no redirect, because then an address
+// would contain the key or the server would have to store it. If the same form is sent again, it creates no second key.
 func (d *dashboard) createKey(v *visit) error {
 	once, err := onceKey(v)
 	if err != nil {
@@ -95,16 +95,16 @@ func (d *dashboard) createKey(v *visit) error {
 	return d.page(v, view{Title: "Your new API key", Section: "keys", Template: "key_created", Body: made})
 }
 
-// question asks for confirmation before an action; ask.html has its texts.
+// question asks the member to confirm an action; ask.html has the texts of the questions.
 type question struct {
-	// About is the action, and What its object.
+	// About is the name of the action, and What the object that it changes.
 	About, What string
-	// Action is the form's target, and Back the page to return to.
+	// Action is the address to which the answer is sent, and Back the page to return to.
 	Action, Back string
 }
 
-// ask shows a question on its own page; the answer is posted to the same address. With JavaScript a dialog shows the question
-// instead.
+// ask shows a question on a page of its own, whose form is sent to the page's address. With JavaScript, a dialog shows the
+// question instead.
 func (d *dashboard) ask(v *visit, title, section, about, what, back string) error {
 	return d.page(v, view{Title: title, Section: section, Template: "ask", Body: question{about, what, v.r.URL.Path, back}})
 }

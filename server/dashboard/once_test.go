@@ -20,14 +20,14 @@ import (
 
 var secretText = regexp.MustCompile(`svc_live_[0-9A-Za-z]{42}|whsec_[\w-]{43}`)
 
-// wasField is a field as it was when its form was opened.
+// wasField matches a hidden field that has the value of another field when the form was opened.
 var wasField = regexp.MustCompile(`<input type="hidden" name="(was_\w+)" value="([^"]*)">`)
 
-// onceForm is a form whose answer shows a secret.
+// onceForm is a form whose answer shows a secret once.
 type onceForm struct {
 	name, page, path string
 	fields           url.Values
-	again            string // the heading when the form is sent again
+	again            string // the heading of the page if the form is sent again
 }
 
 func onceForms(webhook string) []onceForm {
@@ -41,7 +41,7 @@ func onceForms(webhook string) []onceForm {
 	}
 }
 
-// form is a page's form as a browser would send it, with what the reader typed.
+// form returns the form of a page as a browser would send it, with the values that the reader typed.
 func (r reader) form(page string, typed url.Values) url.Values {
 	r.t.Helper()
 	text := r.get(page).text
@@ -57,7 +57,7 @@ func (r reader) form(page string, typed url.Values) url.Values {
 	return all
 }
 
-// insist sends a form again while the dashboard is too busy for it.
+// insist sends a form, and sends it again while the dashboard answers that it is busy.
 func (r reader) insist(path string, form url.Values) answer {
 	r.t.Helper()
 	for tries := 1; ; tries++ {
@@ -69,7 +69,7 @@ func (r reader) insist(path string, form url.Values) answer {
 	}
 }
 
-// made counts what the forms have made: keys, webhooks, and rotated secrets.
+// made counts the keys, the webhooks and the rotations of secrets in store one.
 func (p place) made() (n [3]int) {
 	p.t.Helper()
 	keys, err := p.operator.ListKeys(p.t.Context(), &adminv1.ListKeysRequest{Store: "one"})
@@ -85,8 +85,8 @@ func (p place) made() (n [3]int) {
 	return [3]int{len(keys.GetKeys()), len(hooks.GetWebhooks()), rotated}
 }
 
-// A reader reloads the page that shows a secret, goes back and sends the form again, or clicks twice:
-// the form is carried out once, and its secret is in one answer.
+// A form is sent several times: the reader reloads the answer, goes back, or clicks twice. It takes effect once, and only
+// one answer shows its secret.
 func TestFormThatShowsASecretIsCarriedOutOnce(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
@@ -125,13 +125,14 @@ func TestFormThatShowsASecretIsCarriedOutOnce(t *testing.T) {
 			require.Equal(t, http.StatusOK, r.send(http.MethodPost, f.path, r.form(f.page, f.fields)).status,
 				"%s: a new form is carried out", f.name)
 		}
-		// The stored records of the forms contain no secret.
+		// Neither the log nor the stored idempotency keys contain a secret.
 		require.Empty(t, secretText.FindString(p.logs.String()))
 		require.Zero(t, dbtest.Count(t, d, "idempotency_keys WHERE length(answer) > 0"))
 	})
 }
 
-// A form with a mistake can be corrected and sent again. A form without its identifying field is refused.
+// A form that was refused for a mistake can be sent again after a correction. A form without a valid hidden field "once" is
+// refused.
 func TestFormThatWasRefusedIsSentAgain(t *testing.T) {
 	t.Parallel()
 	d := dbtest.New(t, dbtest.SQLite, db.Config{})
@@ -156,7 +157,7 @@ func TestFormThatWasRefusedIsSentAgain(t *testing.T) {
 	require.Equal(t, http.StatusOK, r.send(http.MethodPost, "/keys", form).status)
 }
 
-// Forms of two stores are independent: a form of one store does not block a form of the same kind in another.
+// Two stores may send forms with the same hidden field "once": each form takes effect.
 func TestFormsOfStoresAreApart(t *testing.T) {
 	t.Parallel()
 	d := dbtest.New(t, dbtest.SQLite, db.Config{})

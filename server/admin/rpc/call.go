@@ -24,10 +24,10 @@ import (
 	"go.storefront.example/server/limit"
 )
 
-// memberHeader names the store's member for whom a call is made, percent-encoded.
+// memberHeader is the header with the name of the member who makes a change, percent-encoded.
 const memberHeader = "Storefront-Member"
 
-// exchange is a call and its data for the log line.
+// exchange is one call, with what its log line shows.
 type exchange struct {
 	httplog.Exchange
 	member string
@@ -56,7 +56,7 @@ func (c Config) serve(next http.Handler) http.Handler {
 	})
 }
 
-// answer serves a call, or returns why it is refused.
+// answer serves a call, or returns the error with which it is refused.
 func (c Config) answer(x *exchange, w http.ResponseWriter, r *http.Request, next http.Handler) error {
 	input, known := inputOf(r.URL.Path)
 	if known {
@@ -70,7 +70,7 @@ func (c Config) answer(x *exchange, w http.ResponseWriter, r *http.Request, next
 		return apierr.New(apierr.NotFound, "There is nothing at this address.")
 	}
 	r = r.WithContext(ctx)
-	if r.URL.Path == watchStream { // the stream lasts longer than the timeouts of requests
+	if r.URL.Path == watchStream { // the stream may last longer than the timeouts of other requests
 		control := http.NewResponseController(w)
 		_, _ = control.SetReadDeadline(time.Time{}), control.SetWriteDeadline(time.Now().Add(admin.MaxWatch+edge.WriteTimeout))
 	} else if r.URL.Path == exportStream {
@@ -85,19 +85,18 @@ func (c Config) answer(x *exchange, w http.ResponseWriter, r *http.Request, next
 			return apierr.Invalid(invalid.Message, invalid.Fields...)
 		}
 	}
-	r.Body = http.MaxBytesReader(w, r.Body, 2*edge.MaxBodyBytes) // Connect refuses a message of more than about half of it
+	r.Body = http.MaxBytesReader(w, r.Body, 2*edge.MaxBodyBytes) // Connect refuses messages above MaxBodyBytes
 	next.ServeHTTP(w, r)
 	return nil
 }
 
-// patientWriter sets a deadline for each part of a long answer. A client may read slowly, but may not stop reading, because an
-// export keeps a snapshot of the database open.
+// patientWriter sets a new write deadline for each part of a long answer. So a client may read an export slowly, but if it
+// stops reading, the export ends, because its database snapshot is open all that time.
 type patientWriter struct {
 	http.ResponseWriter
 	control *http.ResponseController
 }
 
-// Write writes a part.
 func (w patientWriter) Write(p []byte) (int, error) {
 	_ = w.control.SetWriteDeadline(time.Now().Add(edge.WriteTimeout))
 	return w.ResponseWriter.Write(p)
@@ -109,7 +108,8 @@ func (w patientWriter) Flush() { _ = w.control.Flush() }
 // Unwrap returns the wrapped writer, for http.ResponseController.
 func (w patientWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// inputOf reports whether there is a method at a path, and returns its input message, which is nil for reflection.
+// inputOf reports whether a method has this path, and returns the type of the method's input. The type is nil for a
+// method of reflection.
 func inputOf(path string) (input protoreflect.MessageType, known bool) {
 	name := protoreflect.FullName(strings.ReplaceAll(strings.TrimPrefix(path, "/"), "/", "."))
 	found, _ := protoregistry.GlobalFiles.FindDescriptorByName(name)
@@ -120,7 +120,7 @@ func inputOf(path string) (input protoreflect.MessageType, known bool) {
 	return nil, strings.HasSuffix(path, ".ServerReflection/ServerReflectionInfo")
 }
 
-// admit checks the operator's token, and reads the member for the journal.
+// admit checks the operator's token. It returns a context with the member whom memberHeader names, if any.
 func (c Config) admit(ctx context.Context, x *exchange, r *http.Request) (context.Context, error) {
 	if err := c.Gate.Admit(r); err != nil {
 		return nil, err
@@ -146,7 +146,8 @@ func (c Config) admit(ctx context.Context, x *exchange, r *http.Request) (contex
 		apijson.Field{Name: memberHeader, Message: "must be one name, percent-encoded as UTF-8"})
 }
 
-// interceptor gives calls their slots, and converts handlers' errors to errors that the client understands.
+// interceptor returns an interceptor that runs each call with one answer in a slot, and converts the errors of handlers to
+// errors that the client understands.
 func (c Config) interceptor() connect.Interceptor {
 	return interceptor{func(next connect.UnaryFunc) connect.UnaryFunc {
 		return func(ctx context.Context, call connect.AnyRequest) (answer connect.AnyResponse, err error) {
@@ -161,7 +162,7 @@ func (c Config) interceptor() connect.Interceptor {
 	}, c}
 }
 
-// interceptor also handles streams.
+// interceptor also converts the errors of streams; they take no slot.
 type interceptor struct {
 	connect.UnaryInterceptorFunc
 	Config
@@ -175,8 +176,8 @@ func (i interceptor) WrapStreamingHandler(next connect.StreamingHandlerFunc) con
 	}
 }
 
-// word converts a handler's error or panic to an error for Connect and gRPC. It must be deferred. An error that package connect
-// or reflection made stays as it is.
+// word converts a handler's error or panic to an error for Connect and gRPC. Call it with defer. It does not change errors
+// that package connect made, such as those of reflection.
 func (c Config) word(ctx context.Context, err *error) {
 	if v := recover(); v != nil {
 		*err = apierr.Panic(v)
@@ -186,14 +187,15 @@ func (c Config) word(ctx context.Context, err *error) {
 	}
 }
 
-// refuse records the refusal for an error, sets its headers, and returns it as an error of the typed protocols.
+// refuse converts an error to a refusal, records it for the log line, sets the answer's headers for it, and returns it as an
+// error of Connect and gRPC.
 func (c Config) refuse(ctx context.Context, x *exchange, err error) *connect.Error {
 	x.Refusal = apierr.FromRequest(ctx, err, c.Unreachable)
 	setHeaders(x.Header(), x.Refusal)
 	return x.Refusal.Connect(x.Request.ID.String(), c.Now())
 }
 
-// log writes the call's log line. The only text in it that the client chose is the member's name.
+// log writes the call's log line. It shows no text of the client, except the member's name.
 func (c Config) log(x *exchange, r *http.Request) {
 	var more []slog.Attr
 	if x.member != "" {

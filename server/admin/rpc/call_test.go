@@ -25,7 +25,7 @@ import (
 	"go.storefront.example/server/limit"
 )
 
-// post calls a method in Connect's JSON without a client library, and returns the answer and its refusal.
+// post calls a method with a JSON body, as curl does, and returns the answer, its body and, if it is one, the refusal.
 func (b *bench) post(method, body string, headers ...string) (*http.Response, []byte, *storefrontv1.Error) {
 	b.Helper()
 	r, err := http.NewRequestWithContext(b.Context(), http.MethodPost, b.url+"/storefront.admin.v1."+method, strings.NewReader(body))
@@ -59,7 +59,7 @@ func (b *bench) post(method, body string, headers ...string) (*http.Response, []
 	return answer, text, detail
 }
 
-// A refusal has its code, its details and the identifier of its log line.
+// A refusal over the network has the code and the details that the method gave it, and the request id of its log line.
 func TestRefusalsComeAsTheyAre(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, dbtest.SQLite, db.Config{})
@@ -176,7 +176,7 @@ func (b *bench) order() string {
 	return o.GetId()
 }
 
-// In JSON, the fields that are present are changed, and null clears a field.
+// A JSON request changes the fields that it contains; null clears a field.
 func TestTheNamesInJSONAreTheChange(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, dbtest.SQLite, db.Config{})
@@ -211,7 +211,7 @@ func TestTheNamesOfTheProtosAreReadToo(t *testing.T) {
 	require.Equal(t, "pageSize", refused.GetDetails().GetFields()[0].GetField())
 }
 
-// The journal names the member on whose behalf a call is made, and the operator otherwise.
+// The journal shows the member of the Storefront-Member header as the actor, and the operator if there is none.
 func TestTheJournalNamesTheMember(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
@@ -242,7 +242,7 @@ func TestTheJournalNamesTheMember(t *testing.T) {
 	})
 }
 
-// A call's log line names its events, and contains nothing of its input.
+// A call's log line has the ids of the events that the call caused, and nothing of the request's body.
 func TestTheLogTellsWhatACallCaused(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, dbtest.SQLite, db.Config{})
@@ -266,7 +266,7 @@ func TestTheLogTellsWhatACallCaused(t *testing.T) {
 	require.NotContains(t, b.log.String(), "a@example.com")
 }
 
-// An unknown method is refused in the call's protocol, and its address is not logged.
+// A call of an unknown method is refused in the call's protocol. The log line does not contain the method's name.
 func TestAnUnknownMethodIsNotLoggedAsItCame(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, dbtest.SQLite, db.Config{})
@@ -278,7 +278,7 @@ func TestAnUnknownMethodIsNotLoggedAsItCame(t *testing.T) {
 	require.Contains(t, b.log.String(), `"route":"unmatched"`)
 }
 
-// Calls wait for a slot, and are refused if none becomes free. A call without a token is refused without a slot.
+// A call waits for a slot, and is refused if it gets none in time. A call without a token is refused at once.
 func TestCallsWaitForASlot(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, dbtest.SQLite, db.Config{})

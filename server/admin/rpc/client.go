@@ -21,11 +21,11 @@ import (
 	"go.storefront.example/server/edge"
 )
 
-// callTimeout bounds one call of a Client.
+// callTimeout is how long a call with one answer may take.
 const callTimeout = time.Minute
 
-// Client calls the admin services of a server. It refuses as an admin.Operator does; if the server cannot be reached, it
-// returns another error. Goroutines may share it.
+// Client calls the admin services of a server. Its methods refuse as an admin.Operator's do. If no admin service answers,
+// they return an error that says so and is no refusal. Goroutines may share it.
 type Client struct {
 	adminv1connect.StoreServiceClient
 	adminv1connect.ProductServiceClient
@@ -46,8 +46,8 @@ type Client struct {
 
 var _ admin.API = (*Client)(nil)
 
-// NewClient returns a client for the server at an http or https address, such as https://operator.example.com. The token may be
-// empty if the server requires none. It does not connect yet.
+// NewClient returns a client for the server at an http or https address, such as https://operator.example.com. The token may
+// be empty if the server requires none. NewClient does not connect.
 func NewClient(address, token string) (*Client, error) {
 	u, err := url.Parse(address)
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || u.User != nil || u.RawQuery != "" ||
@@ -55,7 +55,7 @@ func NewClient(address, token string) (*Client, error) {
 		return nil, errors.New("must be an address such as https://operator.example.com:8081")
 	}
 	base := strings.TrimSuffix(u.String(), "/")
-	// Follow no redirect, because the other address would get the token.
+	// Follow no redirect, because the client would send the token to the other address.
 	plain := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	options := connect.WithClientOptions(connect.WithSendMaxBytes(edge.MaxBodyBytes), connect.WithInterceptors(caller{base, token}))
 	return &Client{
@@ -76,7 +76,7 @@ func NewClient(address, token string) (*Client, error) {
 	}, nil
 }
 
-// caller adds its headers to the calls of a client, and bounds the time of calls with one answer.
+// caller adds the headers of the client to every call, and limits calls with one answer to callTimeout.
 type caller struct{ base, token string }
 
 var _ connect.Interceptor = caller{}
@@ -93,7 +93,7 @@ func (c caller) sign(ctx context.Context, header http.Header) {
 	}
 }
 
-// WrapUnary adds the headers, and returns the refusal that the server sent.
+// WrapUnary adds the headers to a call with one answer, and converts its error to a refusal.
 func (c caller) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 	return func(ctx context.Context, call connect.AnyRequest) (connect.AnyResponse, error) {
 		ctx, cancel := context.WithTimeout(ctx, callTimeout)
@@ -107,7 +107,7 @@ func (c caller) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 	}
 }
 
-// WrapStreamingClient adds the headers.
+// WrapStreamingClient adds the headers to a stream's request.
 func (c caller) WrapStreamingClient(next connect.StreamingClientFunc) connect.StreamingClientFunc {
 	return func(ctx context.Context, spec connect.Spec) connect.StreamingClientConn {
 		conn := next(ctx, spec)
@@ -116,7 +116,7 @@ func (c caller) WrapStreamingClient(next connect.StreamingClientFunc) connect.St
 	}
 }
 
-// WrapStreamingHandler does nothing, because only servers use it.
+// WrapStreamingHandler does nothing, because a client handles no calls.
 func (caller) WrapStreamingHandler(next connect.StreamingHandlerFunc) connect.StreamingHandlerFunc {
 	return next
 }
@@ -127,19 +127,19 @@ const silence = 3 * admin.WatchBeat
 
 var errSilent = errors.New("the server has been silent for too long")
 
-// Watch opens a stream of events and calls pass with each answer. It returns nil when the server ends the stream, and otherwise
-// the error of the call, of the connection or of pass.
+// Watch opens a stream of events and calls pass with each answer. It returns nil when the server ends the stream. If the
+// call or the connection fails, or pass returns an error, Watch returns this error.
 func (c *Client) Watch(ctx context.Context, in *adminv1.WatchEventsRequest, pass func(*adminv1.WatchEventsResponse) error) error {
 	return receive(ctx, c.base, in, c.WatchEvents, pass)
 }
 
-// Export streams everything that a store has and calls pass with each answer, as Watch does.
+// Export streams all rows of a store and calls pass with each answer. It returns as Watch does.
 func (c *Client) Export(ctx context.Context, in *adminv1.ExportStoreRequest,
 	pass func(*adminv1.ExportStoreResponse) error) error {
 	return receive(ctx, c.base, in, c.ExportStore, pass)
 }
 
-// receive calls pass with each answer of a stream.
+// receive opens a stream and calls pass with each answer.
 func receive[In, Out any](ctx context.Context, base string, in In,
 	open func(context.Context, In) (*connect.ServerStreamForClient[Out], error), pass func(*Out) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -150,7 +150,7 @@ func receive[In, Out any](ctx context.Context, base string, in In,
 	if err == nil {
 		defer func() { _ = stream.Close() }()
 		for stream.Receive() {
-			quiet.Stop() // the time in pass does not count as silence
+			quiet.Stop() // silence counts from the end of pass
 			if err := pass(stream.Msg()); err != nil {
 				return err
 			}
@@ -167,7 +167,7 @@ func receive[In, Out any](ctx context.Context, base string, in In,
 	return refusalOf(base, err)
 }
 
-// Now returns the time in the server's answer to a call.
+// Now returns the server's time, which it takes from the Date header of an answer.
 func (c *Client) Now(ctx context.Context) (time.Time, error) {
 	ctx, call := connect.NewClientContext(ctx)
 	if _, err := c.ListStores(ctx, &adminv1.ListStoresRequest{PageSize: new(int32(1))}); err != nil {
@@ -180,12 +180,13 @@ func (c *Client) Now(ctx context.Context) (time.Time, error) {
 	return now, nil
 }
 
-// refusalOf converts the error of a call to the refusal that the server sent. If the message was too large to send, it returns
-// the refusal that the server would send. Otherwise it describes what is wrong with the server at this address.
+// refusalOf converts the error of a call to the refusal that the server sent. If Connect did not send the message, because
+// it is too large, refusalOf returns the refusal that the server would send for it. If the error is no refusal, it describes
+// what is wrong with the server at this address.
 func refusalOf(address string, err error) error {
 	refused, requestID := apierr.FromConnect(err)
 	switch {
-	case refused == nil && connect.CodeOf(err) == connect.CodeResourceExhausted: // too large, so the client did not send it
+	case refused == nil && connect.CodeOf(err) == connect.CodeResourceExhausted: // the message was too large to send
 		return apierr.New(apierr.PayloadTooLarge, "The body is larger than 1 MiB.")
 	case refused == nil:
 		return unserved(address, err)
@@ -195,8 +196,7 @@ func refusalOf(address string, err error) error {
 	return refused
 }
 
-// Unanswered returns an explanation if err says that no connection to an operator's listener could be made, and nil for any
-// other error.
+// Unanswered returns an explanation if err means that nothing accepts connections at the address, and nil for any other error.
 func Unanswered(address string, err error) error {
 	dial, ok := errors.AsType[*net.OpError](err)
 	if !ok || dial.Op != "dial" {

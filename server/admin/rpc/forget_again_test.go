@@ -28,7 +28,6 @@ func (b *bench) storeID() (id uuid.UUID) {
 	return id
 }
 
-// newCustomer makes a customer.
 func (b *bench) newCustomer(name, email, phone string) string {
 	b.Helper()
 	in := &adminv1.CreateCustomerRequest{Store: "s", Name: name, Email: &email}
@@ -40,7 +39,7 @@ func (b *bench) newCustomer(name, email, phone string) string {
 	return made.GetCustomer().GetId()
 }
 
-// newOrder makes an order of a customer under an idempotency key.
+// newOrder creates an order of one product under an idempotency key.
 func (b *bench) newOrder(customer, note, key string) string {
 	b.Helper()
 	if b.product == "" {
@@ -55,7 +54,6 @@ func (b *bench) newOrder(customer, note, key string) string {
 	return made.GetId()
 }
 
-// pay pays an order under an idempotency key.
 func (b *bench) pay(order, key string) *storefrontv1.Order {
 	b.Helper()
 	paid, err := b.operator.PayOrder(b.Context(), &adminv1.PayOrderRequest{Id: order, IdempotencyKey: key})
@@ -63,7 +61,7 @@ func (b *bench) pay(order, key string) *storefrontv1.Order {
 	return paid
 }
 
-// forget forgets a customer and returns the receipt.
+// forget erases a customer's data and returns the receipt.
 func (b *bench) forget(customer string) *adminv1.Forgetting {
 	b.Helper()
 	receipt, err := admin.Forget(b.Context(), b.operator, customer, func(*adminv1.Forgetting) {})
@@ -71,7 +69,7 @@ func (b *bench) forget(customer string) *adminv1.Forgetting {
 	return receipt
 }
 
-// goOn continues an erasure that was begun.
+// goOn continues an erasure to its end, as a worker does.
 func (b *bench) goOn(customer string) {
 	b.Helper()
 	for finished := false; !finished; {
@@ -81,7 +79,7 @@ func (b *bench) goOn(customer string) {
 	}
 }
 
-// wait adds a waiting delivery of each event of the store.
+// wait adds a waiting delivery for each event of the store.
 func (b *bench) wait() {
 	b.Helper()
 	now := b.db.Now()
@@ -94,8 +92,8 @@ func (b *bench) wait() {
 	}
 }
 
-// A customer may be erased, named again by somebody's program, and erased again. Each erasure is complete, even if the new
-// name is an erased customer's e-mail.
+// A customer is erased, gets a new name from another request, and is erased again. Each erasure is complete, even if the new
+// name contains the e-mail that marks an erased customer.
 func TestACustomerIsForgottenAsOftenAsAsked(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
@@ -126,7 +124,7 @@ func TestACustomerIsForgottenAsOftenAsAsked(t *testing.T) {
 	})
 }
 
-// A customer is erased even if the name looks like that of an erased customer.
+// A customer whose name a caller has made to look like an erased customer's is erased all the same.
 func TestAMarkerOfACallerKeepsNothing(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
@@ -144,7 +142,8 @@ func TestAMarkerOfACallerKeepsNothing(t *testing.T) {
 	})
 }
 
-// The notes of a customer's orders are erased with the name: an order that is paid during the erasure shows neither.
+// The notes of a customer's orders are erased in the same transaction as the name. An order that is paid during the rest of
+// the erasure shows neither.
 func TestANoteIsForgottenWithTheName(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
@@ -181,8 +180,8 @@ func TestANoteIsForgottenWithTheName(t *testing.T) {
 	})
 }
 
-// If a customer has very many notes, those of orders that may still send an event are erased at once, and the others in
-// steps.
+// A customer has very many orders with notes. The first step erases the notes of orders that may still send an event; later
+// steps erase the others.
 func TestManyNotesAreForgottenInSteps(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
@@ -209,14 +208,14 @@ func TestManyNotesAreForgottenInSteps(t *testing.T) {
 	})
 }
 
-// Data that is added during an erasure is erased before the receipt is made.
+// Other requests add data of the customer during the erasure. They are erased before the receipt is made.
 func TestWhatComesBeforeTheReceiptIsForgotten(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
 		b := newBenchOn(t, d)
 		customer := b.newCustomer("Awa Quagliotti", "awa.quagliotti@mail.example", "")
 		order := b.newOrder(customer, "Quagliotti", "1")
-		for n := range 4 { // each time one step more; the next step would make the receipt
+		for n := range 4 { // stop after n more steps; the fifth would make the receipt
 			_, err := b.operator.ForgetCustomer(t.Context(), &adminv1.ForgetCustomerRequest{Id: customer})
 			require.NoError(t, err)
 			for range n {
@@ -237,7 +236,8 @@ func TestWhatComesBeforeTheReceiptIsForgotten(t *testing.T) {
 	})
 }
 
-// If the journals of an old export are imported during an erasure, they are erased before the receipt is made.
+// The journals of an old export are imported during the erasure. The customer's data in them are erased before the receipt
+// is made.
 func TestAnImportBeforeTheReceiptIsForgotten(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
@@ -249,7 +249,7 @@ func TestAnImportBeforeTheReceiptIsForgotten(t *testing.T) {
 			lines[transfer.Kind(in.GetKind())] += in.GetLines()
 			return nil
 		}))
-		for n := range 4 { // each time one step more; the next step would make the receipt
+		for n := range 4 { // stop after n more steps; the fifth would make the receipt
 			_, err := b.operator.ForgetCustomer(t.Context(), &adminv1.ForgetCustomerRequest{Id: customer})
 			require.NoError(t, err)
 			for range n {
@@ -257,7 +257,7 @@ func TestAnImportBeforeTheReceiptIsForgotten(t *testing.T) {
 				require.NoError(t, err)
 			}
 			for kind, table := range map[transfer.Kind]string{transfer.Events: "events", transfer.Activity: "activity_entries"} {
-				_, err := d.Writer().Exec("DELETE FROM " + table) // as they are after their retention
+				_, err := d.Writer().Exec("DELETE FROM " + table) // so that the import stores the rows again
 				require.NoError(t, err)
 				out, err := b.operator.ImportRows(t.Context(), &adminv1.ImportRowsRequest{Store: "s", Kind: string(kind), Lines: lines[kind]})
 				require.NoError(t, err)
@@ -270,8 +270,8 @@ func TestAnImportBeforeTheReceiptIsForgotten(t *testing.T) {
 	})
 }
 
-// The customer is found in texts that callers chose, however they are written: other cases and punctuation, decomposed
-// letters, a former e-mail, a phone as dialled within the country.
+// Idempotency keys and refused requests contain texts of callers. The erasure finds the customer in them even if the text
+// has other cases or punctuation, decomposed letters, a former e-mail, or the phone as dialled in its country.
 func TestACustomerIsFoundInTextsHoweverTheyAreWritten(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
@@ -320,8 +320,8 @@ func TestACustomerIsFoundInTextsHoweverTheyAreWritten(t *testing.T) {
 	})
 }
 
-// A server may note a refused request before the sender's customer is erased, and write it afterwards. The written row does
-// not name the customer.
+// A server counts a refused request in memory before the sender is erased, and writes the row afterwards. The row does not
+// name the customer.
 func TestARefusalThatIsWrittenLateNamesNobody(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
@@ -341,7 +341,7 @@ func TestARefusalThatIsWrittenLateNamesNobody(t *testing.T) {
 	})
 }
 
-// Unreadable rows, which an older import may have left, do not stop an erasure: they are replaced whole.
+// If an older import has stored rows that cannot be read, the erasure replaces these rows as a whole.
 func TestRowsThatCannotBeReadAreForgottenWhole(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {

@@ -24,33 +24,33 @@ import (
 	"go.storefront.example/server/transfer"
 )
 
-// How much TestAnyHistoryIsForgotten does on each database.
+// These flags set how much TestAnyHistoryIsForgotten does on each database.
 var (
 	histories = flag.Int("histories", 2, "how many histories of forgotten customers to make")
 	steps     = flag.Int("steps", 150, "how many steps such a history has")
 )
 
-// sign is a number in each value of a customer, and in no other text. It identifies the customer.
+// sign matches the number that every value of a customer contains, and no other text. Each number belongs to one customer.
 var sign = regexp.MustCompile(`(?i)zq(\d+)x|6700(\d{5})`)
 
-// history is a store with customers who are changed and forgotten in any order.
+// history is a store whose customers are changed and erased in random order.
 type history struct {
 	*bench
 	rand      *rand.Rand
 	customers []string
-	// bystander is a customer with the others' names who is never erased; events is how many events it has.
+	// bystander is a customer who is never erased, but has the names of others; events is how many events the bystander has.
 	bystander string
 	events    int
-	// owners are the customers by the numbers of their signs.
+	// owners maps the numbers that sign matches to the ids of their customers.
 	owners map[string]string
 	orders []string
 	export map[transfer.Kind]string
-	done   int // receipts that were checked
+	done   int // the number of finished erasures
 }
 
-// Customers are created, order, pay, are imported, searched for, delivered and erased in random order; some have names that
-// look erased. After each receipt no byte of the database has any value that the customer ever had. The events of other
-// customers stay.
+// In random order, customers are created, changed and erased; their orders move, their events are delivered, and their data
+// are imported again. Some names look like an erased customer's. After each erasure the database has, in no byte, a value
+// that the customer ever had. The bystander's events stay.
 func TestAnyHistoryIsForgotten(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
@@ -86,14 +86,14 @@ func (h *history) run() {
 	h.Logf("%d receipts, %d values", h.done, len(h.owners))
 }
 
-// new makes a value's sign.
+// new returns a new number for a value of a customer.
 func (h *history) new(owner string) string {
 	number := fmt.Sprintf("%05d", len(h.owners))
 	h.owners[number] = owner
 	return number
 }
 
-// text makes a text of a customer. Some texts look erased, or need escapes.
+// text returns a new value of a customer. Some values look like an erased customer's, or need escapes in JSON.
 func (h *history) text(owner string) string {
 	value := "Zq" + h.new(owner) + "x"
 	return []string{"Awa " + value, "É. " + value, "\"<" + value + ">\\ & \u2028", "E\u0301lodie " + value,
@@ -126,7 +126,7 @@ func (h *history) change(customer string) {
 	h.refusedOrDone(err)
 }
 
-// key is an idempotency key that may name the customer.
+// key returns an idempotency key, which may contain the customer's name or e-mail.
 func (h *history) key(customer string) string {
 	c, err := h.operator.GetCustomer(h.Context(), &adminv1.GetCustomerRequest{Id: customer})
 	require.NoError(h, err)
@@ -149,7 +149,7 @@ func (h *history) order(customer string) {
 
 func (h *history) one() string { return h.orders[h.rand.IntN(len(h.orders))] }
 
-// move moves an order, by which so many events are sent.
+// move changes the status of a random order. sends is how many events that sends.
 func (h *history) move(move func(id, key string) (*storefrontv1.Order, error), sends int) {
 	was, err := h.operator.GetOrder(h.Context(), &adminv1.GetOrderRequest{Id: h.one()})
 	require.NoError(h, err)
@@ -178,7 +178,7 @@ func (h *history) refund(string) {
 	}, 0)
 }
 
-// importUpdate changes a customer by a file.
+// importUpdate changes a customer through an import.
 func (h *history) importUpdate(customer string) {
 	in := &storefrontv1.Customer{Id: customer, Name: h.text(customer)}
 	if h.rand.IntN(2) == 0 {
@@ -189,7 +189,7 @@ func (h *history) importUpdate(customer string) {
 	h.refusedOrDone(err)
 }
 
-// deliver makes waiting and finished deliveries, in which the receiver's answer repeats the payload.
+// deliver adds waiting and finished deliveries. The receivers' answers repeat the events' payloads.
 func (h *history) deliver(string) {
 	now := h.db.Now()
 	for _, event := range h.db.Client().Event.Query().AllX(h.Context()) {
@@ -212,7 +212,7 @@ func (h *history) deliver(string) {
 	}
 }
 
-// refuse notes a refused request that names the customer.
+// refuse stores a refused request that names the customer.
 func (h *history) refuse(customer string) {
 	key := h.key(customer)
 	_, err := h.db.Writer().Exec(`INSERT INTO refused_requests
@@ -221,7 +221,7 @@ func (h *history) refuse(customer string) {
 	require.NoError(h, err)
 }
 
-// takeExport keeps the journals of an export.
+// takeExport exports the store and keeps the rows.
 func (h *history) takeExport(string) {
 	clear(h.export)
 	require.NoError(h, h.operator.Export(h.Context(), &adminv1.ExportStoreRequest{Store: "s"}, func(in *adminv1.ExportStoreResponse) error {
@@ -230,7 +230,7 @@ func (h *history) takeExport(string) {
 	}))
 }
 
-// sweepAndImport deletes old rows of customers, as retention does, and imports the last export, which restores some.
+// sweepAndImport deletes old rows, as workers do after the retention, and imports the last export, which restores some of them.
 func (h *history) sweepAndImport(string) {
 	for _, event := range h.db.Client().Event.Query().AllX(h.Context()) {
 		if h.rand.IntN(3) == 0 && !strings.Contains(string(event.Payload), h.bystander) {
@@ -242,7 +242,7 @@ func (h *history) sweepAndImport(string) {
 		}
 	}
 	tables := []string{"finished_deliveries"}
-	if h.rand.IntN(2) == 0 { // the texts in which former values are looked for are kept for less long than the journal
+	if h.rand.IntN(2) == 0 { // an erasure looks for former values in these
 		tables = []string{"idempotency_keys", "refused_requests", "activity_entries"}
 	}
 	for _, table := range tables {
@@ -270,16 +270,17 @@ func (h *history) begin(customer string) {
 func (h *history) step(customer string) {
 	_, err := h.operator.ContinueForgetting(h.Context(), &adminv1.ContinueForgettingRequest{Id: customer})
 	if codeOf(err) == apierr.CustomerNotFound {
-		return // nobody has asked to forget the customer
+		return // no erasure of this customer was begun
 	}
 	require.NoError(h, err)
 }
 
-// forgetOne forgets a customer to the end, and looks for what is left.
+// forgetOne erases a customer's data to the end. Then it checks that no value of the customer is in the database, and that
+// the bystander's events are.
 func (h *history) forgetOne(customer string) {
 	h.done++
 	if h.rand.IntN(2) == 0 && dbtest.Count(h, h.db, "forgettings WHERE finished_at IS NULL AND id = $1", uuid.MustParse(customer)) > 0 {
-		h.goOn(customer) // as a worker does, with what somebody has begun
+		h.goOn(customer) // as a worker does after the caller has stopped
 	} else {
 		require.NotNil(h, h.forget(customer).GetFinishedAt())
 	}
@@ -299,8 +300,8 @@ func (h *history) forgetOne(customer string) {
 	require.Equal(h, h.events, events, "the bystander's")
 }
 
-// Orders are paid, fail, are refunded and are delivered again while their customer is erased. No event or answer that is
-// written meanwhile has the customer's values.
+// While a customer is erased, other requests change the status of the customer's orders. Afterwards nothing in the database
+// has the customer's values, and repeated requests get answers without them.
 func TestACustomerIsForgottenWhileOrdersMove(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
@@ -325,7 +326,7 @@ func TestACustomerIsForgottenWhileOrdersMove(t *testing.T) {
 				if err == nil && i%3 == 0 {
 					_, err = b.operator.RefundOrder(ctx, &adminv1.RefundOrderRequest{Id: id, IdempotencyKey: fmt.Sprint("refund-", i)})
 				}
-				if err == nil && i%5 == 0 { // two at a time forget, as a command and a worker do
+				if err == nil && i%5 == 0 { // several erasures of one customer at once
 					_, err = admin.Forget(ctx, b.operator, customer, func(*adminv1.Forgetting) {})
 				}
 				return err

@@ -25,7 +25,7 @@ import (
 	"go.storefront.example/server/apierr"
 )
 
-// The customer's values before and after a change; each is searched for.
+// These are the customer's values, now and before a change. Tests search the database for all of them.
 const (
 	buyerName, oldName   = "Zéphyrine Quagliotti", "Zephyrine Qvist"
 	buyerEmail, oldEmail = "zephyrine.q@mail.example", "qvist.zephyrine@old.example"
@@ -34,8 +34,8 @@ const (
 
 var buyerStrings = []string{"zéphyrine", "zephyrine", "quagliotti", "qvist", "mail.example", "670991234"}
 
-// traces returns where strings in lower case are: in which columns of which tables and, on SQLite, in which of the database's
-// files, byte for byte.
+// traces returns the places that contain one of the strings, which are in lower case: columns of tables and, on SQLite,
+// files of the database.
 func traces(t require.TestingT, d *db.DB, strings ...string) (found []string) {
 	everywhere(t, d, func(where string, text []byte) {
 		for _, part := range strings {
@@ -48,7 +48,7 @@ func traces(t require.TestingT, d *db.DB, strings ...string) (found []string) {
 	return slices.Compact(found)
 }
 
-// everywhere calls a function with each value of each table and, on SQLite, with the database's files.
+// everywhere calls look with each value of each table and, on SQLite, with the content of each file of the database.
 func everywhere(t require.TestingT, d *db.DB, look func(where string, text []byte)) {
 	names := "SELECT tablename FROM pg_tables WHERE schemaname = 'public'"
 	var file string
@@ -84,7 +84,7 @@ func everywhere(t require.TestingT, d *db.DB, look func(where string, text []byt
 	}
 }
 
-// buyer is a customer of the bench's store with all that the store can keep about one.
+// buyer creates a customer whose data are in every table that can have data of a customer.
 func (b *bench) buyer(events int) (customer *storefrontv1.Customer, order *storefrontv1.Order) {
 	b.Helper()
 	ctx := b.Context()
@@ -134,7 +134,7 @@ func (b *bench) buyer(events int) (customer *storefrontv1.Customer, order *store
 	return customer, order
 }
 
-// others makes n customers, enough that rows move between pages of the file.
+// others creates n customers, so many that SQLite moves rows between pages of its file.
 func (b *bench) others(n int) {
 	b.Helper()
 	for i := range n {
@@ -150,8 +150,8 @@ func (b *bench) others(n int) {
 	}
 }
 
-// After an erasure no byte of the database and no log line names the customer. Amounts, references and dates stay. Later
-// changes show no more.
+// After an erasure, the database and the log have the customer's values in no byte, and later changes do not bring them
+// back. Amounts, references and dates stay.
 func TestAForgottenCustomerIsInNoByte(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
@@ -212,7 +212,7 @@ func TestAForgottenCustomerIsInNoByte(t *testing.T) {
 		require.Equal(t, hook.Forgotten, events.GetEvents()[0].GetPayload())
 		require.Empty(t, traces(t, d, buyerStrings...))
 
-		// An import of an old file does not restore the customer, with or without updates.
+		// An import of a file from before the erasure does not restore the customer's values, whether it updates rows or not.
 		for _, update := range []bool{false, true} {
 			answer, err := client.ImportCustomers(t.Context(), &adminv1.ImportCustomersRequest{
 				Store: "s", Options: &adminv1.ImportOptions{Update: update},

@@ -33,13 +33,15 @@ func CheckToken(token string) error {
 	return nil
 }
 
-// Gate admits only the operator. Goroutines may share it.
+// Gate admits requests of the operator and refuses all others. Goroutines may share it.
 type Gate struct {
-	// tokens has the SHA-256 of each token. Without tokens the gate admits only this machine.
+	// tokens has the SHA-256 of each accepted token. If it is empty, the gate accepts requests from this machine without a
+	// token.
 	tokens [][sha256.Size]byte
 }
 
-// NewGate returns a gate that admits requests with the token and, unless older is empty, with the older token that it replaces.
+// NewGate returns a gate that admits requests with token. older is the token that token replaces, and is also accepted;
+// empty means none.
 func NewGate(token, older string) *Gate {
 	g := &Gate{tokens: [][sha256.Size]byte{sha256.Sum256([]byte(token))}}
 	if older != "" {
@@ -48,9 +50,9 @@ func NewGate(token, older string) *Gate {
 	return g
 }
 
-// NewLocalGate returns a gate that admits programs on this machine without a token, for a listener on a loopback address. It
-// refuses requests of web pages in a browser on this machine. It recognises them by the headers Origin and Sec-Fetch-Site, and
-// pages that use DNS rebinding by the Host header.
+// NewLocalGate returns a gate for a listener on a loopback address. It admits programs on this machine without a token. It
+// refuses requests from web pages in a browser on this machine: it recognises them by the headers Origin and Sec-Fetch-Site,
+// and by the Host header if the page uses DNS rebinding.
 func NewLocalGate() *Gate { return &Gate{} }
 
 func (g *Gate) isLocal() bool { return len(g.tokens) == 0 }
@@ -71,7 +73,7 @@ func (g *Gate) Admit(r *http.Request) error {
 	if !strings.EqualFold(scheme, "Bearer") || token == "" {
 		return apierr.New(apierr.AdminTokenMissing, "The Authorization header is not of the form Bearer <ADMIN_TOKEN>.")
 	}
-	// Compare hashes, because their equal length keeps the time from revealing anything about the tokens.
+	// Compare hashes: they have equal lengths, so the time of the comparison tells nothing about the tokens.
 	sent := sha256.Sum256([]byte(token))
 	for _, known := range g.tokens {
 		if subtle.ConstantTimeCompare(sent[:], known[:]) == 1 {
@@ -99,7 +101,8 @@ func admitLocal(r *http.Request) error {
 		"answered.")
 }
 
-// Guard puts the gate in front of a handler. It sends a refusal in the protocol of the request, or as Connect if there is none.
+// Guard puts the gate in front of a handler. It sends refusals in the request's protocol, and to a client of no known
+// protocol as Connect does.
 func (g *Gate) Guard(next http.Handler) http.Handler {
 	errors := connect.NewErrorWriter()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

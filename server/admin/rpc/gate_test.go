@@ -17,7 +17,6 @@ import (
 	"go.storefront.example/server/apierr"
 )
 
-// token is an operator's token.
 const token = "correct-horse-battery-staple-0123"
 
 func TestGateOpensToTheTokenAlone(t *testing.T) {
@@ -138,8 +137,8 @@ func TestTokensAreLongAndPrintable(t *testing.T) {
 	}
 }
 
-// A listener without a token sends no secrets, and a listener with one sends none on behalf of a member. Both send the rest
-// of an export.
+// A request gets an export with secrets only with the operator's token and without a member's name. An export without
+// secrets needs neither.
 func TestSecretsNeedTheOperatorsToken(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, dbtest.SQLite, db.Config{})

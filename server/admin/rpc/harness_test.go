@@ -23,7 +23,7 @@ import (
 	"go.storefront.example/server/webhooks"
 )
 
-// codeOf is the code of a refusal, and empty for no error.
+// codeOf returns the code of a refusal, and "" for another error or none.
 func codeOf(err error) apierr.Code {
 	var r *apierr.Refusal
 	if r, _ := apierr.FromConnect(err); r != nil {
@@ -38,7 +38,7 @@ func codeOf(err error) apierr.Code {
 	return ""
 }
 
-// bench is the services over a fresh database, with a store called s.
+// bench serves the admin services over a new database with a store called s.
 type bench struct {
 	*testing.T
 	operator *admin.Operator
@@ -46,7 +46,7 @@ type bench struct {
 	url      string
 	log      *dbtest.Log
 	slots    *limit.Slots
-	product  string // the product of newOrder
+	product  string // id of the product that newOrder sells
 }
 
 func newBench(t *testing.T, database string, config db.Config) *bench {
@@ -54,7 +54,7 @@ func newBench(t *testing.T, database string, config db.Config) *bench {
 	return newBenchOn(t, dbtest.New(t, database, config))
 }
 
-// benchSlots is how many calls run at a time.
+// benchSlots is how many calls of a bench run at a time.
 const benchSlots = 16
 
 func newBenchOn(t *testing.T, d *db.DB) *bench {
@@ -85,7 +85,7 @@ func newBenchOn(t *testing.T, d *db.DB) *bench {
 	return b
 }
 
-// http is an HTTP client, of HTTP/2 without TLS for gRPC.
+// http returns an HTTP client. With h2c it speaks HTTP/2 without TLS, as gRPC clients do.
 func (b *bench) http(h2c bool) *http.Client {
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(!h2c)
@@ -95,12 +95,12 @@ func (b *bench) http(h2c bool) *http.Client {
 	return &http.Client{Transport: transport}
 }
 
-// as makes a client send a token.
+// as returns an option with which a client sends a token.
 func (b *bench) as(token string) connect.ClientOption {
 	return connect.WithInterceptors(header("Authorization", "Bearer "+token))
 }
 
-// header makes a client send a header.
+// header returns an interceptor that adds a header to a client's calls.
 func header(name, value string) connect.UnaryInterceptorFunc {
 	return func(next connect.UnaryFunc) connect.UnaryFunc {
 		return func(ctx context.Context, call connect.AnyRequest) (connect.AnyResponse, error) {

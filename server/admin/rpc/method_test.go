@@ -32,8 +32,8 @@ func procedures(t *testing.T) (all []protoreflect.MethodDescriptor) {
 	return all
 }
 
-// Every method is served in every protocol: an empty request is answered, or refused by the method's rules. server/admin and
-// the commands of cmd/storefront test what the methods do.
+// Every method is served in every protocol. The test sends an empty request to each: it must be answered, or refused by the
+// method's own rules. Other tests, in server/admin and cmd/storefront, test what the methods do.
 func TestEveryMethod(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, dbtest.SQLite, db.Config{})
@@ -63,7 +63,7 @@ func TestEveryMethod(t *testing.T) {
 				_, err = calls.CallUnary(t.Context(), request)
 			}
 			if name == "connect-json" && err != nil && strings.Contains(err.Error(), "unmarshal message") {
-				continue // answered, with fields that an empty message has not
+				continue // the method has answered with an error body that this client cannot read
 			}
 			if refused, _ := apierr.FromConnect(err); err != nil {
 				require.NotNil(t, refused, "%s %s: %v", name, at, err)

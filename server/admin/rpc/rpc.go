@@ -2,8 +2,8 @@
 //
 //	command ─► Client ─► Connect ─► Gate ─► admin.Operator
 //
-// The gate refuses callers who are not the operator, and requests that cannot be read. For all other requests admin.Operator
-// decides, and the client returns the same refusal to its caller.
+// The gate refuses callers who are not the operator. This package refuses requests that cannot be read. All other requests
+// go to an admin.Operator, and Client returns the Operator's refusals to its caller unchanged.
 package rpc
 
 import (
@@ -20,13 +20,14 @@ import (
 	"go.storefront.example/server/limit"
 )
 
-// Procedures with long answers: a watch lasts until the client or the server ends it, an export as long as the client reads it.
+// These two procedures have long answers. A watch lasts until the client or the server ends it; an export lasts as long as
+// the client reads it.
 const (
 	watchStream  = adminv1connect.EventServiceWatchEventsProcedure
 	exportStream = adminv1connect.ExportServiceExportStoreProcedure
 )
 
-// IsStream reports whether the answer at a path may last longer than the timeouts of requests.
+// IsStream reports whether the answer at a path may take longer than the timeouts of other requests.
 func IsStream(path string) bool { return path == watchStream || path == exportStream }
 
 // Config configures the services. Every field is required.
@@ -39,12 +40,12 @@ type Config struct {
 	Unreachable func(error) bool
 	// Now is the clock for the dates of answers.
 	Now func() time.Time
-	// Slots bounds how many calls run at a time. Streams take none.
+	// Slots bounds how many calls run at a time. Streams take no slots.
 	Slots *limit.Slots
 }
 
-// Services returns the handlers of the admin services, and of gRPC reflection for them, all behind the gate. The keys are
-// prefixes of paths, such as /storefront.admin.v1.StoreService/.
+// Services returns the handlers of the admin services and of gRPC reflection, by the prefixes of their paths, such as
+// /storefront.admin.v1.StoreService/. The gate is in front of all of them.
 func Services(o admin.Handlers, c Config) map[string]http.Handler {
 	options, reflection := edge.CallOptions(c.interceptor()), edge.KeylessOptions(c.interceptor())
 	all := map[string]http.Handler{}

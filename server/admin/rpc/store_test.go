@@ -25,8 +25,8 @@ import (
 	"go.storefront.example/server/apierr"
 )
 
-// rowOf maps a request's field that names a row to the kind of the row. The key has the service and the field, with the
-// method in front where methods differ.
+// rowOf maps each request field that names a row to the kind of that row. Its keys are "Service.field", or "Method.field" if
+// the service's methods differ.
 var rowOf = map[string]string{
 	"ProductService.id": "product", "FindProduct.name": "product",
 	"CustomerService.id": "customer", "FindCustomer.name": "customer", "ContinueForgetting.id": "forgotten",
@@ -39,13 +39,13 @@ var rowOf = map[string]string{
 	"EventService.id":            "event", "DashboardService.id": "session",
 }
 
-// notNamed are fields that look as if they named a row but do not, each with the reason.
+// notNamed has the fields that only look as if they named a row, each with the reason.
 var notNamed = map[string]string{
 	"ListActivity.resource_id": "chooses entries of the named store's journal, also about what is gone",
 }
 
-// rest returns a request's other required fields, besides the store and the field that names a row. own are the other rows of
-// the store.
+// rest returns a request with the other fields that its method requires. named is the method's field that names the row, and
+// own has the ids of the other rows in the store.
 func rest(b *bench, named string, own map[string]string) proto.Message {
 	item := []*adminv1.CreateOrderRequest_Item{{ProductId: own["product"], Quantity: 1}}
 	switch named {
@@ -61,7 +61,7 @@ func rest(b *bench, named string, own map[string]string) proto.Message {
 	return nil
 }
 
-// newRows makes a row of every kind in a store, and returns their ids.
+// newRows creates a row of every kind in a store, and returns their ids by kind.
 func newRows(b *bench, store string) map[string]string {
 	b.Helper()
 	ctx, o := b.Context(), b.operator
@@ -99,10 +99,10 @@ func newRows(b *bench, store string) map[string]string {
 	}
 }
 
-// naming is a method's field that names a row.
+// naming is a method with its field that names a row.
 type naming struct {
 	method protoreflect.MethodDescriptor
-	fields []protoreflect.FieldDescriptor // path to the field through nested messages
+	fields []protoreflect.FieldDescriptor // the field, after the nested messages that contain it
 	kind   string
 }
 
@@ -114,7 +114,7 @@ func (n naming) name() string {
 	return name
 }
 
-// request returns the method's request about a row, in the store with these other rows.
+// request returns a request to the method that names the row with this id. own has the ids of the store's other rows.
 func (n naming) request(b *bench, store, id string, own map[string]string) proto.Message {
 	b.Helper()
 	typ, err := protoregistry.GlobalTypes.FindMessageByName(n.method.Input().FullName())
@@ -132,8 +132,8 @@ func (n naming) request(b *bench, store, id string, own map[string]string) proto
 	return in
 }
 
-// namings returns all fields by which methods name rows. The test fails if a field is in no table, or if a request names a
-// row but cannot name the row's store.
+// namings returns all fields of requests that name rows. It fails the test if such a field is missing in rowOf and notNamed,
+// or if its request cannot also name the store.
 func namings(t *testing.T) (all []naming) {
 	t.Helper()
 	used := map[string]bool{}
@@ -171,7 +171,7 @@ func namings(t *testing.T) (all []naming) {
 	return all
 }
 
-// contents are the rows of all tables.
+// contents returns the rows of all tables, as text.
 func contents(t *testing.T, d *db.DB) map[string]string {
 	t.Helper()
 	names := "SELECT tablename FROM pg_tables WHERE schemaname = 'public'"
@@ -203,12 +203,12 @@ func contents(t *testing.T, d *db.DB) map[string]string {
 	return all
 }
 
-// A store that a request names limits the request to its rows: with another store, or one that does not exist, no method
-// finds the row, and none changes anything, in this process and over the network.
+// If a request names a store, the method finds only rows of this store. With another store's row, or with a store that does
+// not exist, every method refuses and changes nothing, in this process and over the network.
 func TestANamedStoreHolds(t *testing.T) {
 	t.Parallel()
 	all := namings(t)
-	// What is deleted is not found afterwards.
+	// Call the methods that delete a row last, because the others need the row.
 	deletes := func(n naming) bool { return strings.HasPrefix(string(n.method.Name()), "Delete") }
 	all = append(slices.DeleteFunc(slices.Clone(all), deletes), slices.DeleteFunc(all, func(n naming) bool { return !deletes(n) })...)
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
@@ -231,7 +231,7 @@ func TestANamedStoreHolds(t *testing.T) {
 			for face := range faces {
 				ids := []string{others[n.kind], strings.ToUpper(others[n.kind]), uuid.NewString()}
 				if n.name() == "ListDeliveries.webhook_id" {
-					ids = ids[:2] // any other id may be that of a deleted webhook without deliveries
+					ids = ids[:2] // a random id is not refused, because it may be the id of a deleted webhook
 				}
 				for _, id := range ids {
 					code := call(face, n, "s", id)
@@ -246,7 +246,7 @@ func TestANamedStoreHolds(t *testing.T) {
 			for face := range faces {
 				require.NotRegexp(t, "not_found$|no refusal", string(call(face, n, "s", own[n.kind])), "%s %s: the store's own", n.name(), face)
 				if deletes(n) {
-					break // it is gone
+					break // the row is deleted now
 				}
 			}
 		}

@@ -68,7 +68,7 @@ func TestMessagesAreBounded(t *testing.T) {
 	require.Equal(t, "8", res.Header.Get("Grpc-Status")+res.Trailer.Get("Grpc-Status"))
 }
 
-// A stream's message is bounded like any other.
+// Reflection is a stream. The size of its messages is limited too.
 func TestReflectionIsBounded(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, dbtest.SQLite, db.Config{})

@@ -25,11 +25,11 @@ import (
 	"go.storefront.example/server/apierr"
 )
 
-// watcher is an open stream of events.
+// watcher is a client that has a stream of events open.
 type watcher struct {
 	*testing.T
 	events   chan *adminv1.Event
-	position *timestamppb.Timestamp // the position in the newest answer, set when the stream has ended
+	position *timestamppb.Timestamp // the newest answer's, set when the stream has ended
 	ended    chan error
 	stop     context.CancelFunc
 }
@@ -80,7 +80,7 @@ func (w *watcher) next() *adminv1.Event {
 	return nil
 }
 
-// end closes the stream and returns the position to continue from.
+// end closes the stream and returns the position from which another stream can continue.
 func (w *watcher) end() *timestamppb.Timestamp {
 	w.Helper()
 	w.stop()
@@ -89,7 +89,7 @@ func (w *watcher) end() *timestamppb.Timestamp {
 	return w.position
 }
 
-// ping records a ping and returns its id.
+// ping creates a ping event and returns its id.
 func (b *bench) ping() string {
 	b.Helper()
 	made, err := b.operator.CreatePing(b.Context(), &adminv1.CreatePingRequest{Store: "s"})
@@ -131,7 +131,8 @@ func TestWatchEvents(t *testing.T) {
 			require.Equal(t, kept.GetPayload(), some.next().GetPayload(), "as it is kept")
 			some.end()
 
-			// The second stream sends what happened between the two streams, and may repeat events of the first.
+			// A second stream begins at the first one's position. It sends the events since then, and may repeat events of
+			// the first stream.
 			position := all.end()
 			missed := b.ping()
 			again := b.watch(&adminv1.WatchEventsRequest{Store: "s", Since: position})
@@ -139,10 +140,10 @@ func TestWatchEvents(t *testing.T) {
 			for !seen[missed] {
 				seen[again.next().GetId()] = true
 			}
-			delete(seen, before) // it may have the same millisecond as the start of the first stream
-			delete(seen, late)   // it is older than the start, but perhaps only by seconds
+			delete(seen, before) // may be repeated, because it may be of the first stream's first millisecond
+			delete(seen, late)   // may be repeated, if the position is old enough
 			require.Equal(t, map[string]bool{published.GetId(): true, created.GetId(): true, ping: true, missed: true}, seen)
-			ahead := b.event(-10 * time.Minute) // from a server whose clock is ahead
+			ahead := b.event(-10 * time.Minute) // stored by a server whose clock is ahead
 			require.Equal(t, ahead, again.next().GetId())
 			next := b.ping()
 			require.Equal(t, next, again.next().GetId(), "after one from the future")
@@ -151,7 +152,7 @@ func TestWatchEvents(t *testing.T) {
 	}
 }
 
-// event writes an event with an older time, as a transaction that commits late does, and returns its id.
+// event stores an event with a time in the past, as a transaction that commits late does, and returns its id.
 func (b *bench) event(ago time.Duration) string {
 	b.Helper()
 	at := b.db.Now().Add(-ago)
@@ -166,7 +167,7 @@ func (b *bench) event(ago time.Duration) string {
 	return eventID.String()
 }
 
-// A stream that resumes after many events sends each once, page by page.
+// A stream from an old position reads many events, page by page, and sends each of them once.
 func TestAWatchReadsABacklog(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, dbtest.SQLite, db.Config{})
