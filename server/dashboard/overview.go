@@ -10,14 +10,14 @@ import (
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 )
 
-// expirySoon is how long before and after its expiry a key needs attention.
+// expirySoon is how long before and after its expiry the overview shows a key.
 const expirySoon = 14 * 24 * time.Hour
 
 // health is a webhook with the figures that the store's owner sees.
 type health struct {
 	*adminv1.Webhook
 	Retries queue.Retries
-	// Day counts its attempts of the last day.
+	// Day counts the attempts to the webhook in the last day.
 	Day usage.Tally
 }
 
@@ -27,7 +27,7 @@ func (h health) Share() string { return shareOf(h.Day) }
 // Total counts the day's attempts.
 func (h health) Total() int64 { return h.Day.Succeeded + h.Day.Failed }
 
-// refusals are the refused requests of a key.
+// refusals is a key with the number of its refused requests.
 type refusals struct {
 	*adminv1.Key
 	Count int64
@@ -36,9 +36,9 @@ type refusals struct {
 // overviewBody is the first page: what needs attention, and the state of each webhook.
 type overviewBody struct {
 	Webhooks []health
-	// Failing are webhooks that fail or were disabled automatically; Expiring are keys that expire soon; Expired are keys that
-	// expired a while ago and have no successor with their name; Unused were never used; Refused are keys with refused requests
-	// today or yesterday.
+	// Failing are webhooks that fail, or that a worker disabled because they failed. Expiring are keys that expire soon.
+	// Expired are keys that expired a while ago and have no successor with their name. Unused are keys that were never used.
+	// Refused are keys with refused requests today or yesterday.
 	Failing                   []health
 	Expiring, Expired, Unused []*adminv1.Key
 	Refused                   []refusals
@@ -48,7 +48,7 @@ type overviewBody struct {
 	DayDeliveries string
 }
 
-// Calm reports whether nothing needs attention.
+// Calm reports whether the page has nothing that needs attention.
 func (b overviewBody) Calm() bool {
 	return len(b.Failing)+len(b.Expiring)+len(b.Expired)+len(b.Unused)+len(b.Refused) == 0
 }

@@ -23,20 +23,20 @@ var pageFiles embed.FS
 //go:embed static
 var staticFiles embed.FS
 
-// view is a page to show.
+// view is what a handler wants a page to show.
 type view struct {
 	// Title is the page's heading and the title of the browser's tab.
 	Title string
-	// Section is the page's part of the dashboard, as in its address.
+	// Section is the part of the dashboard to which the page belongs, as in its address: "keys", for example.
 	Section string
 	// Template is the name of the page's file, without .html.
 	Template string
-	// Refresh makes the browser reload the page after so many seconds if scripts are off; 0 means never.
+	// Refresh is after how many seconds a browser without scripts reloads the page; 0 means never.
 	Refresh int
 	Body    any
 }
 
-// notice is the body of a page that only has a message.
+// notice is the body of a page that shows only a message.
 type notice struct {
 	Text   string
 	Fields []string
@@ -46,19 +46,20 @@ func message(title, text string) view {
 	return view{Title: title, Template: "notice", Body: &notice{Text: text}}
 }
 
-// frame is the data of every page's template.
+// frame is what the template of every page gets.
 type frame struct {
 	view
 	// Member is nil on the pages of readers who are not signed in.
 	Member *signin.Member
 	Store  tenant.Store
-	// Token is the session's token for forms.
+	// Token is the session's token, which the page's forms send.
 	Token string
-	// Done names what the form before this page did, and Resent counts the deliveries that it sent (part.html).
+	// Done is the name of the message about the form that led to this page (part.html has the messages). Resent is how many
+	// deliveries that form sent again.
 	Done   string
 	Resent int
 	Now    time.Time
-	// Failing counts the webhooks that fail or were disabled automatically.
+	// Failing is how many webhooks fail, or were disabled by a worker because they failed.
 	Failing int
 	// Platform is the operator's branding.
 	Platform Platform
@@ -68,7 +69,7 @@ type frame struct {
 // Path returns the beginning of the dashboard's addresses.
 func (frame) Path() string { return Path }
 
-// show answers a member with a page.
+// show sends a page to a signed-in member.
 func (d *dashboard) show(v *visit, status int, page view) {
 	asked := v.r.URL.Query()
 	resent, _ := strconv.Atoi(asked.Get("resent"))
@@ -78,15 +79,15 @@ func (d *dashboard) show(v *visit, status int, page view) {
 	})
 }
 
-// page sends a page to a member and returns nil, as handlers return after they have answered.
+// page sends a page with status 200 to a signed-in member. It returns nil, so that a handler can end with it.
 func (d *dashboard) page(v *visit, page view) error {
 	d.show(v, http.StatusOK, page)
 	return nil
 }
 
-// failing counts the webhooks that fail or were disabled automatically, for the tab.
+// failing counts the webhooks that fail, or that a worker disabled because they failed.
 func (d *dashboard) failing(v *visit) (n int) {
-	all, _ := d.Operator.ListWebhooks(v, &adminv1.ListWebhooksRequest{}) // an error here would hide the page itself
+	all, _ := d.Operator.ListWebhooks(v, &adminv1.ListWebhooksRequest{}) // after an error the page shows no count
 	for _, w := range all.GetWebhooks() {
 		if w.GetState() == adminv1.Webhook_failing || w.GetDisabledAutomatically() {
 			n++
@@ -95,14 +96,14 @@ func (d *dashboard) failing(v *visit) (n int) {
 	return n
 }
 
-// write sends a page to a reader who is not signed in.
+// write sends a page to a reader who may not be signed in.
 func (d *dashboard) write(w http.ResponseWriter, r *http.Request, status int, page view) {
 	d.render(w, r, status, frame{view: page, Now: d.Now()})
 }
 
 func (d *dashboard) render(w http.ResponseWriter, r *http.Request, status int, f frame) {
 	f.Platform, f.files = d.Platform, d.files
-	// Render into memory first, because half a page with status 200 would look complete to a browser.
+	// Render the page into memory first. If rendering fails half-way, the browser must not get the first half with status 200.
 	var page bytes.Buffer
 	if err := pages[f.Template].Execute(&page, f); err != nil {
 		d.Logger.ErrorContext(r.Context(), "a page of the dashboard cannot be made", "page", f.Template, "error", err)
@@ -117,7 +118,7 @@ func (d *dashboard) render(w http.ResponseWriter, r *http.Request, status int, f
 	_, _ = page.WriteTo(w)
 }
 
-// pages are the templates by their files' names, each with the layout and the shared parts.
+// pages maps the names of the page files to their templates, each with the layout and the shared parts.
 var pages = func() map[string]*template.Template {
 	layout := template.Must(template.New("layout.html").Funcs(functions).ParseFS(pageFiles, "page/layout.html", "page/part.html"))
 	all := map[string]*template.Template{}
@@ -134,11 +135,11 @@ var pages = func() map[string]*template.Template {
 	return all
 }()
 
-// asset is a file that pages load.
+// asset is a file that pages load, such as the style sheet.
 type asset struct {
 	content []byte
 	kind    string
-	// version changes with the content, so that browsers may cache the file for good.
+	// version is a part of the file's address and changes with its content, so that browsers may cache the file for good.
 	version string
 }
 
@@ -166,7 +167,7 @@ var assets = func() map[string]asset {
 	return all
 }()
 
-// Asset returns the address of a file with its version, or "" if there is no such file.
+// Asset returns the address of a file, with its version, or "" if there is no such file.
 func (f frame) Asset(name string) string {
 	a, known := f.files[name]
 	if !known {

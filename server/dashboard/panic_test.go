@@ -13,11 +13,11 @@ import (
 	"go.storefront.example/server/limit"
 )
 
-// A page that panics is answered, and its cause is in the log and not on the page.
+// If a page panics, the reader gets an error page without the cause, and the log gets the cause.
 func TestPanicIsAnswered(t *testing.T) {
 	t.Parallel()
 	logs := &log{}
-	// Without an operator there is nobody to ask for the session.
+	// This configuration has no Sessions, so looking for a session panics.
 	pages := dashboard.New(dashboard.Config{Unreachable: func(error) bool { return false },
 		Logger: slog.New(slog.NewTextHandler(logs, nil)), Now: time.Now, Slots: limit.NewSlots(2, 1)})
 	w, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/dashboard/keys", nil)

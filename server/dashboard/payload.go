@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 )
 
-// indented returns an envelope on several lines. Names and values stay as they were sent; only white space is added. Text that
-// is not JSON stays unchanged.
+// indented adds line breaks and indentation to an envelope. It changes nothing else in it. A text that is not JSON it
+// returns unchanged.
 func indented(payload []byte) string {
 	var b bytes.Buffer
 	if json.Indent(&b, payload, "", "  ") != nil {

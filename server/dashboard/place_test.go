@@ -24,7 +24,7 @@ import (
 	"go.storefront.example/server/webhooks"
 )
 
-// place is a dashboard over two stores, one and two.
+// place is a dashboard with two stores, whose slugs are one and two.
 type place struct {
 	t        *testing.T
 	url      string
@@ -33,7 +33,7 @@ type place struct {
 	logs     *log
 }
 
-// log keeps what is logged.
+// log is a log in memory.
 type log struct {
 	mu   sync.Mutex
 	text strings.Builder
@@ -78,13 +78,13 @@ func newPlace(t *testing.T, d *db.DB, of ...dashboard.Platform) place {
 
 func (p place) logger() *slog.Logger { return slog.New(slog.NewTextHandler(p.logs, nil)) }
 
-// link makes a sign-in link for this machine and returns its secret.
+// link creates a sign-in link for http on this machine, and returns its secret.
 func (p place) link(slug string) string {
 	p.t.Helper()
 	return p.linkUnder("http://127.0.0.1:8081", slug)
 }
 
-// linkUnder makes a sign-in link under an address and returns its secret.
+// linkUnder creates a sign-in link whose address begins with base, and returns its secret.
 func (p place) linkUnder(base, slug string) string {
 	p.t.Helper()
 	link, err := p.operator.CreateSignInLink(p.t.Context(), &adminv1.CreateSignInLinkRequest{
@@ -95,7 +95,7 @@ func (p place) linkUnder(base, slug string) string {
 	return secret
 }
 
-// reader is a browser that runs no scripts, keeps cookies and follows no redirect.
+// reader is a browser without scripts. It keeps cookies and follows no redirects.
 type reader struct {
 	place
 	*http.Client
@@ -108,7 +108,7 @@ func (p place) reader() reader {
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
 }
 
-// signedIn is a reader signed in to a store.
+// signedIn returns a reader who is signed in to a store.
 func (p place) signedIn(slug string) reader {
 	p.t.Helper()
 	r := p.reader()
@@ -117,7 +117,7 @@ func (p place) signedIn(slug string) reader {
 	return r
 }
 
-// answer is what came back.
+// answer is an answer of the dashboard.
 type answer struct {
 	status   int
 	header   http.Header
@@ -150,7 +150,7 @@ func (r reader) get(path string) answer {
 
 var tokenField = regexp.MustCompile(`name="csrf" value="([^"]+)"`)
 
-// token is the session's token in the reader's forms.
+// token returns the session's token, which the forms contain.
 func (r reader) token() string {
 	r.t.Helper()
 	found := tokenField.FindStringSubmatch(r.get("/keys").text)
@@ -160,7 +160,7 @@ func (r reader) token() string {
 
 var onceField = regexp.MustCompile(`name="once" value="([\w-]{22})"`)
 
-// once is the field that distinguishes a new form from all others.
+// once returns a new value of the hidden field that identifies a form.
 func (r reader) once() string {
 	r.t.Helper()
 	found := onceField.FindStringSubmatch(r.get("/keys/new").text)
@@ -168,7 +168,7 @@ func (r reader) once() string {
 	return found[1]
 }
 
-// post sends a new form of the reader's session; fields are names and values in turn.
+// post sends a form with the session's token. fields are names and values in turn.
 func (r reader) post(path string, fields ...string) answer {
 	r.t.Helper()
 	form := url.Values{"csrf": {r.token()}, "once": {r.once()}}
@@ -178,12 +178,12 @@ func (r reader) post(path string, fields ...string) answer {
 	return r.send(http.MethodPost, path, form)
 }
 
-// things are the ids of a store's rows.
+// things has the ids of a store's rows.
 type things struct {
 	key, webhook, delivery, entry string
 }
 
-// fill makes one of everything in a store.
+// fill creates a key, a webhook and a delivery in a store.
 func (p place) fill(slug string) things {
 	p.t.Helper()
 	ctx := p.t.Context()
@@ -198,7 +198,7 @@ func (p place) fill(slug string) things {
 	return things{k.GetKey().GetId(), w.GetWebhook().GetId(), ping.GetId(), p.activity(slug)[0].GetId()}
 }
 
-// pages returns the addresses of all pages about a store's rows, and forms all addresses that forms are sent to.
+// pages returns the addresses of all pages about a store's rows; forms returns the addresses to which their forms are sent.
 func pages(o things) []string {
 	return []string{
 		"/keys/" + o.key + "/revoke", "/webhooks/" + o.webhook, "/webhooks/" + o.webhook + "/edit", "/webhooks/" + o.webhook +
@@ -217,5 +217,5 @@ func forms(o things) []string {
 	}
 }
 
-// The fields that forms need besides the token.
+// filled has the fields that the forms need, as names and values in turn.
 var filled = []string{"url", "https://taken.example.com/", "description", "x", "events", "order.paid", "window", "24h"}

@@ -12,15 +12,15 @@ import (
 	"go.storefront.example/server/dashboard/signin"
 )
 
-// Platform is the operator's branding: the name, logo and links of the platform that the dashboard is part of. The zero value
-// has no branding.
+// Platform is the branding of the dashboard: the name, the logo, the colour and the links of the platform that runs it. Each
+// field may be empty.
 type Platform struct {
-	// Name replaces "Storefront" in pages and in their titles.
+	// Name replaces "Storefront" on the pages and in their titles.
 	Name string
 	// Logo is the content of an SVG, PNG, JPEG or WebP file; nil means the dashboard's own.
 	Logo []byte
-	// Color is the colour of links and buttons, such as #0b6b5e; empty means the dashboard's own. The dashboard darkens or
-	// lightens it until text in this colour is readable.
+	// Color is the colour of links and buttons, such as #0b6b5e; empty means the dashboard's own. The dashboard makes the
+	// colour darker or lighter until text in it is readable.
 	Color string
 	// SignInURL is the platform's page where a member gets a new sign-in link; empty means none.
 	SignInURL string
@@ -30,7 +30,7 @@ type Platform struct {
 
 const maxLogoBytes = 512 << 10
 
-// Check returns the platform with its addresses in the form that browsers use, or what is wrong with it.
+// Check checks the branding. It returns an error, or the branding with its addresses in the form that browsers use.
 func (p Platform) Check() (Platform, error) {
 	if _, err := parseColor(p.Color); p.Color != "" && err != nil {
 		return p, err
@@ -75,7 +75,7 @@ func imageKind(content []byte) string {
 	return ""
 }
 
-// assets returns the files that pages load, including the platform's.
+// assets returns the files that pages load, with the platform's logo and colours.
 func (p Platform) assets() map[string]asset {
 	all := map[string]asset{}
 	for name, a := range assets {
@@ -93,13 +93,13 @@ func (p Platform) assets() map[string]asset {
 // color is a colour's red, green and blue, each from 0 to 1.
 type color [3]float64
 
-// The background colours of style.css that are the hardest to read links and buttons on.
+// Of the background colours in style.css, these two have the least contrast with links and buttons.
 var lightGround, darkCard = mustColor("#f6f7f8"), mustColor("#191f22")
 
-// readable is the minimum contrast of text (WCAG 2.2, 1.4.3).
+// readable is the lowest contrast ratio that text may have (WCAG 2.2, 1.4.3).
 const readable = 4.5
 
-// styleOf returns the style sheet that replaces the accent colour of style.css.
+// styleOf returns a style sheet that replaces the accent colour of style.css by this one.
 func styleOf(text string) string {
 	brand := mustColor(text)
 	light, dark := brand.until(readable, lightGround, color{0, 0, 0}), brand.until(readable, darkCard, color{1, 1, 1})
@@ -123,7 +123,7 @@ func parseColor(text string) (c color, err error) {
 	return c, nil
 }
 
-// mustColor parses a colour that has been checked; it panics for a wrong one.
+// mustColor parses a valid colour. It panics if the text is none.
 func mustColor(text string) color {
 	c, err := parseColor(text)
 	if err != nil {
@@ -136,7 +136,7 @@ func (c color) String() string {
 	return fmt.Sprintf("#%02x%02x%02x", int(c[0]*0xff), int(c[1]*0xff), int(c[2]*0xff))
 }
 
-// mix returns a colour mixed with a share of another one.
+// mix returns c mixed with another colour; share, from 0 to 1, is how much of it.
 func (c color) mix(with color, share float64) color {
 	for i := range c {
 		c[i] += (with[i] - c[i]) * share
@@ -144,7 +144,7 @@ func (c color) mix(with color, share float64) color {
 	return c
 }
 
-// until moves a colour towards another one until it contrasts enough with its background.
+// until returns c, mixed with as much of towards as is needed for enough contrast with the background.
 func (c color) until(contrast float64, ground, towards color) color {
 	for share := 0.0; share < 1; share += .02 {
 		if mixed := c.mix(towards, share); mixed.contrast(ground) >= contrast {
@@ -154,7 +154,7 @@ func (c color) until(contrast float64, ground, towards color) color {
 	return towards
 }
 
-// contrast returns the contrast ratio of two colours, luminance how light a colour is (WCAG 2.2, Definitions).
+// contrast returns the contrast ratio of two colours, from 1 to 21 (WCAG 2.2, Definitions).
 func (c color) contrast(with color) float64 {
 	a, b := c.luminance(), with.luminance()
 	return (max(a, b) + .05) / (min(a, b) + .05)

@@ -57,7 +57,7 @@ func TestThePlatformsPagesMayShowItInAFrame(t *testing.T) {
 		require.Regexp(t, `^__Host-storefront_session=[\w-]{43}; Path=/; Max-Age=43200; HttpOnly; Secure; SameSite=None; Partitioned$`,
 			cookie)
 
-		// Only the page around the frame keeps the session alive.
+		// The page of the platform around the frame cannot prolong the session itself. Only a form of the dashboard can.
 		r := p.signedIn("one")
 		require.Contains(t, r.get("/keys").text, `data-ancestors="https://app.example.com http://localhost:3000 "`)
 		begun := d.Client().Session.Query().Where(session.Origin("http://127.0.0.1:8081")).OnlyX(t.Context())
@@ -154,7 +154,7 @@ func TestNoticesAreNotTheOwners(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, notice.SetSink(t.Context(), d, seal.NewKeyring(key), notice.Sink{URL: "https://mailer.example/hidden",
 			Secret: "x"}))
-		p.fill("one") // which makes a key
+		p.fill("one") // creates a key, which sends a notice to the platform
 		relayed, err := queue.New(d).Relay(t.Context(), 10, time.Minute, func(queue.Lane) bool { return false })
 		require.NoError(t, err)
 		require.NotZero(t, relayed.Entries)

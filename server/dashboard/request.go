@@ -11,8 +11,8 @@ import (
 	"go.storefront.example/server/httplog"
 )
 
-// routeOf returns the pattern of the page that answers a request, such as /dashboard/keys/{id}/revoke, and its method. The log
-// shows these and not the request's own path, because that may contain a sign-in link's token.
+// routeOf returns a request's method, and the pattern of the page that answers it, such as /dashboard/keys/{id}/revoke. The
+// log shows the pattern, because the request's path may contain a sign-in link's token.
 func routeOf(r *http.Request) (method, route string) {
 	method, route, known := strings.Cut(r.Pattern, " ")
 	if !known {
@@ -21,8 +21,8 @@ func routeOf(r *http.Request) (method, route string) {
 	return method, route
 }
 
-// identified is in front of every page: it adds the request id, the headers that protect a browser, the log line, and the page
-// for a panic.
+// identified wraps all pages. It gives each request an id, sets the headers that protect the browser, writes the log line,
+// and answers panics.
 func (d *dashboard) identified(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		x := httplog.Begin(w)

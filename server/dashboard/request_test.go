@@ -12,7 +12,7 @@ import (
 	"go.storefront.example/ent/db/dbtest"
 )
 
-// Text that somebody writes into an address does not reach the log: a line names the page that answers.
+// A log line shows the pattern of the page, and no text from the request's address.
 func TestLogNamesThePage(t *testing.T) {
 	t.Parallel()
 	d := dbtest.New(t, dbtest.SQLite, db.Config{})

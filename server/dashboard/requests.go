@@ -14,10 +14,10 @@ import (
 // requestDays is how many days the page of requests shows, including today.
 const requestDays = 7
 
-// keyDays counts a key's requests of the last days by result.
+// keyDays has the numbers of a key's succeeded and refused requests on each of the last days.
 type keyDays struct {
 	*adminv1.Key
-	// Days are in the order of requestsBody.Days.
+	// Days has the days in the order of requestsBody.Days.
 	Days []keyDay
 }
 
@@ -36,11 +36,11 @@ type requestsBody struct {
 	// Key is the key whose refused requests are listed; nil if the store has no key.
 	Key     *adminv1.Key
 	Refused []refusedRequest
-	// Most is how many refused requests of a key are kept.
+	// Most is how many refused requests are stored for each key.
 	Most int
 }
 
-// requests shows how many requests of each key succeeded and were refused on each day, and the refused requests of a key.
+// requests shows for each key and day how many requests succeeded and were refused, and lists the refused requests of one key.
 func (d *dashboard) requests(v *visit) error {
 	active, over, err := d.Operator.RecentKeys(v)
 	if err != nil {

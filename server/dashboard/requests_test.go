@@ -69,12 +69,12 @@ func TestRequestsAndAttemptsAreShown(t *testing.T) {
 	})
 }
 
-// A store may have had any number of keys; its pages show only a limited number.
+// A store can have any number of revoked keys. The pages show only some of them.
 func TestOldKeysAreBounded(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
 		p := newPlace(t, d)
-		o := p.fill("one") // with an active key, the oldest
+		o := p.fill("one") // o.key is active, and the oldest of all keys
 		var revoked []string
 		for range admin.MaxOver + 1 {
 			made, err := p.operator.CreateKey(t.Context(), &adminv1.CreateKeyRequest{Store: "one", Name: "old",

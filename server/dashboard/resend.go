@@ -12,13 +12,13 @@ import (
 	"go.storefront.example/server/apierr"
 )
 
-// window is a choice of the time since which to send again.
+// window is a choice for resending: how far back to begin.
 type window struct {
 	Value, Name string
 	length      time.Duration
 }
 
-// windows are the choices; the longest is how long events are kept (specification, Limits).
+// windows are the choices that the form offers. The longest is as long as events are kept (specification, Limits).
 var windows = []window{
 	{"1h", "The last hour", time.Hour},
 	{"6h", "The last 6 hours", 6 * time.Hour},
@@ -28,11 +28,11 @@ var windows = []window{
 	{"30d", "The last 30 days", 30 * 24 * time.Hour},
 }
 
-// resendTime bounds how long a form waits for its resend; a worker continues the rest.
+// resendTime is how long the answer to a form waits for the resend; after that a worker continues it.
 const resendTime = 5 * time.Second
 
-// resendSince sends a webhook again all events since a time, except events that were already delivered to it. The time is the
-// one that the member typed or, without one, chose from the list.
+// resendSince sends all events since a time again that were not delivered to the webhook yet. The time is the one that the
+// member typed; if the member typed none, it is the choice in the list.
 func (d *dashboard) resendSince(v *visit, id string) error {
 	var job *adminv1.Resend
 	since, err := sinceOf(v.r, v.now)

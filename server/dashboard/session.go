@@ -13,17 +13,19 @@ import (
 	"go.storefront.example/server/limit"
 )
 
-// The names of the session's cookie. The prefix __Host- makes browsers accept the cookie only over HTTPS and only for this host
-// (RFC 6265bis, section 4.1.3.2). A loopback address without TLS uses the name without the prefix.
+// The session's cookie has one of two names. With the prefix __Host-, browsers accept it only over HTTPS and only for this
+// host (RFC 6265bis, section 4.1.3.2). The name without the prefix is for http on this machine.
 const (
 	plainCookie  = "storefront_session"
 	secureCookie = "__Host-" + plainCookie
 )
 
-// cookie returns the cookie of a session, without a value. secure follows from the sign-in link, because behind a proxy a
-// request does not show how the browser connected. With SameSite=Lax, links on other sites open a page, but browsers send other
-// sites' forms without the cookie. If other sites may show the dashboard in a frame, the cookie needs SameSite=None, and is
-// bound to the site around the frame (CHIPS). Foreign forms are then recognised by their token and headers.
+// cookie returns the session's cookie without its value. secure comes from the sign-in link, because a request that came
+// through a proxy does not show whether the browser used HTTPS.
+//
+// With SameSite=Lax, browsers send the cookie if the member follows a link from another site, but not with another site's
+// form. If other sites may show the dashboard in a frame, the cookie needs SameSite=None, and browsers keep a cookie for
+// each site around the frame (CHIPS). Then only the form token and the headers show that a form came from another site.
 func (d *dashboard) cookie(secure bool) *http.Cookie {
 	if secure {
 		c := &http.Cookie{Name: secureCookie, Path: "/", Secure: true, HttpOnly: true, SameSite: http.SameSiteLaxMode}
@@ -32,11 +34,11 @@ func (d *dashboard) cookie(secure bool) *http.Cookie {
 		}
 		return c
 	}
-	// Services at other ports of this machine get this cookie as well.
+	// Browsers also send this cookie to servers at other ports of this machine.
 	return &http.Cookie{Name: plainCookie, Path: Path, HttpOnly: true, SameSite: http.SameSiteLaxMode}
 }
 
-// cookieValue returns the secret in a request's cookie of one kind, or "" without one.
+// cookieValue returns the secret in one of the two cookies of a request, or "" if the request has no such cookie.
 func cookieValue(r *http.Request, secure bool) string {
 	name := plainCookie
 	if secure {
@@ -74,8 +76,9 @@ func (d *dashboard) session(r *http.Request) (context.Context, signin.Member, st
 
 var crossOrigin = http.NewCrossOriginProtection()
 
-// isCrossOrigin reports whether a page of another site sent a request. Some browsers from before 2023 send no Sec-Fetch-Site,
-// and a proxy may replace the Host header. Then it compares the page's origin with the sign-in link's origin.
+// isCrossOrigin reports whether a page of another site sent a request. The standard check does not suffice if a browser from
+// before 2023 sends no Sec-Fetch-Site and a proxy replaces the Host header. Then isCrossOrigin compares the Origin header
+// with the origin of the sign-in link.
 func isCrossOrigin(r *http.Request, origin string) bool {
 	if crossOrigin.Check(r) == nil {
 		return false
@@ -83,8 +86,8 @@ func isCrossOrigin(r *http.Request, origin string) bool {
 	return r.Header.Get("Sec-Fetch-Site") != "" || origin == "" || r.Header.Get("Origin") != origin
 }
 
-// formToken returns the token that every form of a session contains. Other sites cannot compute it, because it follows from the
-// session's secret. The token does not reveal the secret.
+// formToken returns the token that every form of a session contains. It is computed from the session's secret, which other
+// sites do not know. The token does not reveal the secret.
 func formToken(session string) string {
 	mac := hmac.New(sha256.New, []byte(session))
 	mac.Write([]byte("form"))
@@ -101,8 +104,8 @@ type signInBody struct {
 	Token  string
 }
 
-// signInPage shows the owner of a link a button to use it. The page itself does not consume the link, because chat previews and
-// mail scanners fetch pages but send no forms.
+// signInPage shows a button that uses the link. The page itself does not use it up, because chat programs and mail scanners
+// fetch pages, but send no forms.
 func (d *dashboard) signInPage(w http.ResponseWriter, r *http.Request) {
 	token := r.URL.Query().Get("token")
 	if token == "" {
@@ -139,8 +142,8 @@ func (d *dashboard) linkIsOver(w http.ResponseWriter, r *http.Request) {
 	d.notify(w, r, http.StatusGone, "This link no longer works", "A sign-in link works once and for a short time. "+d.newLink())
 }
 
-// signIn consumes a link and begins a session. It also ends the browser's previous session, because the new cookie replaces the
-// old one, and so nobody could sign out of that session any more.
+// signIn uses up a link and begins a session. It also ends the session that the browser had before: its cookie is replaced,
+// so nobody could sign out of it.
 func (d *dashboard) signIn(w http.ResponseWriter, r *http.Request) {
 	if err := parseForm(r); err != nil {
 		status, title := unreadable(err)
@@ -181,7 +184,7 @@ func (d *dashboard) signIn(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, Path+"/", http.StatusSeeOther)
 }
 
-// clearCookie makes the browser drop its cookie of one kind.
+// clearCookie makes the browser delete one of the two cookies.
 func (d *dashboard) clearCookie(w http.ResponseWriter, secure bool) {
 	c := d.cookie(secure)
 	c.MaxAge = -1
@@ -196,7 +199,7 @@ func (d *dashboard) newLink() string {
 	return "Ask the platform's operator for a new sign-in link."
 }
 
-// keepAlive prolongs the session; the page around the frame calls it while its reader is there.
+// keepAlive prolongs the session. A script in the frame calls it when the page around the frame says that its reader is active.
 func (d *dashboard) keepAlive(v *visit) error {
 	if len(d.Platform.FrameAncestors) == 0 {
 		return noPage()

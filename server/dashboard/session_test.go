@@ -23,12 +23,11 @@ import (
 	"go.storefront.example/server/limit"
 )
 
-// public is the address under which members reach the dashboard of proxied. The certificate of a test
-// server is for this name.
+// public is the address of the dashboard behind the proxy. The certificate of a test server is valid for this name.
 const public = "https://example.com"
 
-// proxied returns the same place behind a TLS proxy that forwards no Host and adds no header, like nginx's `proxy_pass
-// http://127.0.0.1:8081`, and a reader of it.
+// proxied puts a TLS proxy in front of the place and returns a reader of it. The proxy passes on neither the Host header nor
+// any X-Forwarded header, like nginx's `proxy_pass http://127.0.0.1:8081`.
 func (p place) proxied() reader {
 	p.t.Helper()
 	target, err := url.Parse(p.url)
@@ -47,7 +46,8 @@ func (p place) proxied() reader {
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
 }
 
-// What browsers send with a form of the page's own.
+// These are the headers of a form that the dashboard's own page sends, from a browser that sends Sec-Fetch-Site and from one
+// that does not.
 var (
 	recentBrowser = []string{"Origin", public, "Sec-Fetch-Site", "same-origin"}
 	olderBrowser  = []string{"Origin", public}
@@ -91,7 +91,7 @@ func TestBehindAProxyThatPassesOnNothing(t *testing.T) {
 	})
 }
 
-// Only the link's scheme determines the cookie, and nothing in a request.
+// The scheme of the sign-in link decides which cookie a session has. Headers of the request do not.
 func TestLinkDecidesTheCookie(t *testing.T) {
 	t.Parallel()
 	d := dbtest.New(t, dbtest.SQLite, db.Config{})
@@ -120,8 +120,8 @@ func TestLinkDecidesTheCookie(t *testing.T) {
 	}
 }
 
-// A session is accepted only in its own kind of cookie. Somebody who can set the other kind, over plain http or from a sister
-// domain, gains nothing by setting it.
+// A session's secret is accepted only in the cookie that signing in has set. So a page of plain http or of a sister domain,
+// which can set the other cookie, gains nothing by it.
 func TestSessionIsAcceptedInItsOwnCookieOnly(t *testing.T) {
 	t.Parallel()
 	d := dbtest.New(t, dbtest.SQLite, db.Config{})
@@ -138,12 +138,12 @@ func TestSessionIsAcceptedInItsOwnCookieOnly(t *testing.T) {
 		"storefront_session=" + secure:        http.StatusUnauthorized,
 		"__Host-storefront_session=" + plain:  http.StatusUnauthorized,
 		"storefront_session=":                 http.StatusUnauthorized,
-		// A cookie of an ended session does not disturb the other.
+		// If one cookie has an ended session, the other cookie counts.
 		"__Host-storefront_session=over; storefront_session=" + plain: http.StatusOK,
 	} {
 		require.Equal(t, status, p.reader().send(http.MethodGet, "/keys", nil, "Cookie", cookie).status, cookie)
 	}
-	// If both cookies are sent, the one that only HTTPS can set counts, and signing out removes it.
+	// If both cookies have a session, the cookie that only HTTPS can set counts, and signing out deletes it.
 	theirs, err := signin.New(d).SignIn(t.Context(), p.link("two"))
 	require.NoError(t, err)
 	both := []string{"Cookie", "storefront_session=" + theirs + "; __Host-storefront_session=" + secure}
@@ -157,7 +157,7 @@ func TestSessionIsAcceptedInItsOwnCookieOnly(t *testing.T) {
 		secure).status)
 }
 
-// Signing in ends the browser's earlier session, in whichever cookie it is.
+// Signing in ends the session that the browser had before, whichever cookie it has.
 func TestSigningInReplacesTheSession(t *testing.T) {
 	t.Parallel()
 	d := dbtest.New(t, dbtest.SQLite, db.Config{})
@@ -180,7 +180,7 @@ func TestSigningInReplacesTheSession(t *testing.T) {
 	require.Equal(t, http.StatusOK, elsewhere.get("/keys").status, "another browser stays signed in")
 }
 
-// second is another server on the same database.
+// second returns a second server with the same database.
 func (p place) second() place {
 	server := httptest.NewServer(dashboard.New(dashboard.Config{
 		Operator: admin.New(p.db, admin.Options{}), Sessions: signin.New(p.db), Now: p.db.Now, Unreachable: db.IsUnreachable, Logger: p.logger(),
@@ -228,7 +228,7 @@ func TestSigningOutEverywhere(t *testing.T) {
 	})
 }
 
-// A session that the operator revokes ends with its next request, on every server; a form that was open is refused.
+// When the operator revokes a session, every server refuses its next request, even a form that was open.
 func TestRevokedSessionIsOverOnEveryServer(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {

@@ -22,10 +22,10 @@ type webhooksBody struct {
 	Limit    int
 }
 
-// Full reports whether the store may have no more webhooks.
+// Full reports whether the store has its maximum number of webhooks.
 func (b webhooksBody) Full() bool { return len(b.Webhooks) >= b.Limit }
 
-// webhooks lists the webhooks.
+// webhooks shows the page of webhooks.
 func (d *dashboard) webhooks(v *visit) error {
 	all, err := d.Operator.ListWebhooks(v, &adminv1.ListWebhooksRequest{})
 	if err != nil {
@@ -45,7 +45,7 @@ type webhookBody struct {
 	Recent  []listed
 	// Charts show the last day and the last week.
 	Charts []chart
-	// Resend is the form that sends events again that never succeeded.
+	// Resend is the form that sends undelivered events again.
 	Resend form
 }
 
@@ -99,12 +99,12 @@ func (d *dashboard) newWebhook(v *visit) error {
 		return err
 	}
 	if len(all.GetWebhooks()) >= webhooks.Max {
-		return d.webhooks(v) // the list says that a webhook must be deleted first
+		return d.webhooks(v) // this page says that a webhook must be deleted first
 	}
 	return d.showWebhookForm(v, http.StatusOK, form{Values: url.Values{"events": hook.EventTypes()}})
 }
 
-// editWebhook shows the form of a webhook to change.
+// editWebhook shows the form that changes a webhook.
 func (d *dashboard) editWebhook(v *visit) error {
 	w, err := d.Operator.GetWebhook(v, &adminv1.GetWebhookRequest{Id: v.r.PathValue("id")})
 	if err != nil {
@@ -113,7 +113,8 @@ func (d *dashboard) editWebhook(v *visit) error {
 	return d.showWebhookForm(v, http.StatusOK, form{ID: w.GetId(), Values: editable(w), Was: editable(w)})
 }
 
-// createWebhook creates a webhook and shows its secret once. The same form sent again creates no second webhook.
+// createWebhook creates a webhook and shows its secret once, in the answer to the form. If the same form is sent again, it
+// creates no second webhook.
 func (d *dashboard) createWebhook(v *visit) error {
 	once, err := onceKey(v)
 	if err != nil {
@@ -121,7 +122,8 @@ func (d *dashboard) createWebhook(v *visit) error {
 	}
 	sent := v.r.PostForm
 	if len(sent["events"]) == 0 {
-		// Refused here, because a request without events means all events, but a reader who unticks all boxes means none.
+		// A form without a ticked event is an error. The API takes an empty list as all events, which a member who unticks
+		// all boxes does not mean.
 		return d.showWebhookForm(v, http.StatusUnprocessableEntity, form{Values: sent, Problems: problems{"events": chooseOne}})
 	}
 	made, err := d.Operator.CreateWebhook(v, &adminv1.CreateWebhookRequest{
@@ -136,13 +138,13 @@ func (d *dashboard) createWebhook(v *visit) error {
 	return d.showSecret(v, "Your webhook is registered", made)
 }
 
-// editable returns the fields of a webhook that its form can change, by name.
+// editable returns the values of a webhook's fields that the form can change, by the fields' names.
 func editable(w *adminv1.Webhook) url.Values {
 	return url.Values{"url": {w.GetUrl()}, "description": {w.GetDescription()}, "events": w.GetEvents()}
 }
 
-// updateWebhook stores the webhook's fields that the member changed in the form. If somebody else has changed one of these
-// fields meanwhile, it shows the form again with an explanation.
+// updateWebhook saves the fields that the member changed in the form. If another member has changed one of these fields
+// since the form was opened, it saves nothing and shows the form again with an explanation.
 func (d *dashboard) updateWebhook(v *visit) error {
 	sent, id := v.r.PostForm, v.r.PathValue("id")
 	now, err := d.Operator.GetWebhook(v, &adminv1.GetWebhookRequest{Id: id})
@@ -153,7 +155,7 @@ func (d *dashboard) updateWebhook(v *visit) error {
 	for name, is := range editable(now) {
 		was[name] = sent["was_"+name]
 		switch typed := sent[name]; {
-		case slices.Equal(typed, is), was[name] != nil && slices.Equal(typed, was[name]): // the reader did not change it, so it stays
+		case slices.Equal(typed, is), was[name] != nil && slices.Equal(typed, was[name]): // unchanged by this member
 		case was[name] == nil, slices.Equal(was[name], is):
 			mask.Paths = append(mask.Paths, name)
 		default:
@@ -174,7 +176,7 @@ func (d *dashboard) updateWebhook(v *visit) error {
 	return v.to("/webhooks/"+id, "webhook-saved")
 }
 
-// webhookRefused shows the form again with its errors.
+// webhookRefused shows the form again, with what is wrong in it.
 func (d *dashboard) webhookRefused(v *visit, id string, was url.Values, err error) error {
 	wrong, err := problemsOf(err, v.r.PostForm, map[apierr.Code]string{
 		apierr.WebhookURLInvalid: "url", apierr.WebhookLimit: "", apierr.SecretKeyMissing: "",
@@ -211,7 +213,7 @@ func (d *dashboard) askWebhook(v *visit) error {
 	return d.ask(v, title, "webhooks", about, w.GetUrl(), "/webhooks/"+w.GetId())
 }
 
-// moveWebhook runs the action of a button on a webhook's page.
+// moveWebhook does what a button on a webhook's page says.
 func (d *dashboard) moveWebhook(v *visit) error {
 	id := v.r.PathValue("id")
 	switch v.r.PathValue("move") {
@@ -246,8 +248,8 @@ func (d *dashboard) moveWebhook(v *visit) error {
 	return noPage()
 }
 
-// rotateSecret gives the webhook a new signing secret and shows it once. The same form sent again does not rotate it again,
-// because the member may already use the new secret.
+// rotateSecret gives the webhook a new signing secret and shows it once, in the answer to the form. If the same form is sent
+// again, the secret stays, because the member may already use it.
 func (d *dashboard) rotateSecret(v *visit, id string) error {
 	once, err := onceKey(v)
 	if err != nil {

@@ -1,4 +1,4 @@
 package signin
 
-// Fingerprint is what the database holds of a secret.
+// Fingerprint lets tests compute the stored fingerprint of a secret.
 var Fingerprint = fingerprintOf

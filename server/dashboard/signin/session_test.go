@@ -17,14 +17,14 @@ import (
 	"go.storefront.example/server/dashboard/signin"
 )
 
-// newStore makes another store beside atelier.
+// newStore creates a store besides atelier.
 func newStore(t *testing.T, o service, slug string) {
 	t.Helper()
 	_, err := o.CreateStore(t.Context(), &adminv1.CreateStoreRequest{Name: slug, Slug: slug, Currency: "XAF", Country: "CM"})
 	require.NoError(t, err)
 }
 
-// listed are the kinds and ids of a list.
+// listed lists sessions and links, and returns their kinds and ids.
 func listed(t *testing.T, o service, storeName string, limit int32) (all []string) {
 	t.Helper()
 	found, err := o.ListSessions(t.Context(), &adminv1.ListSessionsRequest{Store: storeName, PageSize: &limit})
@@ -35,7 +35,7 @@ func listed(t *testing.T, o service, storeName string, limit int32) (all []strin
 	return all
 }
 
-// bea asks for a link for Bea.
+// bea returns a request for a sign-in link for the member Bea.
 func bea() *adminv1.CreateSignInLinkRequest {
 	return &adminv1.CreateSignInLinkRequest{Store: "atelier", Member: "Bea", Role: adminv1.Session_admin,
 		BaseUrl: "https://dashboard.example.com"}
@@ -79,7 +79,7 @@ func TestWhoIsSignedInIsListed(t *testing.T) {
 		}
 		require.NotContains(t, text, secretOf(t, link))
 
-		// The last use is kept to the minute.
+		// The time of the last use is stored with a precision of a minute.
 		require.Nil(t, all.GetSessions()[2].LastUsedAt)
 		used := func() time.Time {
 			found, err := o.ListSessions(ctx, &adminv1.ListSessionsRequest{Store: "atelier"})
@@ -136,7 +136,7 @@ func TestSessionIsRevokedByItsID(t *testing.T) {
 		require.JSONEq(t, `{"member":{"from":null,"to":"Awa"},"endedAt":{"from":null,"to":"`+at.Format("2006-01-02T15:04:05.000Z")+
 			`"}}`, entries[0].GetChanges())
 
-		// A link that was not used signs nobody in any more.
+		// After RevokeSession, a link that was not used signs nobody in.
 		link, err := o.CreateSignInLink(ctx, awa("atelier", time.Minute))
 		require.NoError(t, err)
 		ended, err = o.RevokeSession(ctx, &adminv1.RevokeSessionRequest{Id: link.GetId()})
@@ -201,7 +201,7 @@ func TestAllSessionsOfAMemberOrAStoreAreRevoked(t *testing.T) {
 	})
 }
 
-// If a link is used while it is revoked, either its session is ended too, or it does not work.
+// One request signs in with a link while another revokes it. Either the first fails, or its session is ended.
 func TestNobodySignsInPastARevocation(t *testing.T) {
 	t.Parallel()
 	signingIn(t, func(t *testing.T, o service, _ *db.DB, _ *handClock) {

@@ -45,13 +45,13 @@ const (
 	SessionLength = 12 * time.Hour
 )
 
-// Path is the path of a sign-in link on the operator's listener; the secret follows it.
+// Path is the path of a sign-in link on the operator's listener, up to the secret.
 const Path = "/dashboard/sign-in?token="
 
 // usedEvery is the precision with which the last use of a session is stored.
 const usedEvery = time.Minute
 
-// secretBytes is the randomness of the secret of a sign-in link and of a session: nobody can guess 256 bits.
+// secretBytes is the length of the random secret of a link or a session: 256 bits cannot be guessed.
 const secretBytes = 32
 
 // Member is a member who is signed in, or whom a link can sign in.
@@ -59,20 +59,21 @@ type Member struct {
 	Name string
 	// Role is owner or admin.
 	Role string
-	// StoreName is the store's name for readers.
+	// StoreName is the name of the store, as pages show it.
 	StoreName string
 	// ExpiresAt is when the session or the link expires.
 	ExpiresAt time.Time
-	// Origin is the scheme and host of the sign-in link, such as https://dashboard.example.com; empty for a link of an older
-	// release, which did not store the origin.
+	// Origin is the scheme and host of the member's sign-in link, such as https://dashboard.example.com. It is empty if the
+	// link was created by an older release, which did not store it.
 	Origin string
 }
 
 // Secure reports whether browsers send the session's cookie only over HTTPS.
 func (m Member) Secure() bool { return !strings.HasPrefix(m.Origin, "http://") }
 
-// CheckBaseURL checks the base address of sign-in links and returns its origin. The address must be https, or http on a
-// loopback address, because a session's cookie must not leave this machine unencrypted. It must have no query and no fragment.
+// CheckBaseURL checks the address under which members open the dashboard, and returns its origin. It must be https, or http
+// on a loopback address, because a session's cookie must not leave this machine unencrypted. It must have no query and no
+// fragment.
 func CheckBaseURL(address string) (origin string, err error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Hostname() == "" || u.User != nil || u.RawQuery != "" ||
@@ -82,7 +83,7 @@ func CheckBaseURL(address string) (origin string, err error) {
 	if u.Scheme == "http" && !loopback(u.Hostname()) {
 		return "", fmt.Errorf("must be an https address: over http nobody can sign in beyond this machine, not %q", address)
 	}
-	// The form that browsers use (RFC 6454, section 6.2).
+	// Browsers write an origin in lower case and without the default port (RFC 6454, section 6.2).
 	port := map[string]string{"https": ":443", "http": ":80"}[u.Scheme]
 	return u.Scheme + "://" + strings.TrimSuffix(strings.ToLower(u.Host), port), nil
 }
@@ -100,30 +101,31 @@ var (
 	ErrNoSession = errors.New("no such session, or no longer")
 )
 
-// Sessions are the links and the sessions of a database. Goroutines may share it.
+// Sessions has the operations on sign-in links and sessions. Goroutines may share it.
 type Sessions struct{ db *db.DB }
 
-// New returns the links and the sessions of a database.
+// New returns the operations on the links and sessions in a database.
 func New(d *db.DB) *Sessions { return &Sessions{d} }
 
-// Link is a link to create.
+// Link is a sign-in link to create.
 type Link struct {
 	StoreID uuid.UUID
 	// Member is the member's name, and Role one of Roles.
 	Member, Role string
-	// Origin is what CheckBaseURL returned.
+	// Origin is a result of CheckBaseURL.
 	Origin string
 	// Expiry is how long the link can be used: at most MaxExpiry.
 	Expiry time.Duration
 }
 
-// Create creates a link that signs a member in to a store. It can be used once, until it expires.
+// Create creates a link that signs a member in to a store once, until it expires. Only its fingerprint is stored, so nobody
+// can read the returned secret again.
 func (s *Sessions) Create(ctx context.Context, l Link) (linkID uuid.UUID, secret string, expiresAt time.Time, err error) {
 	secret, fingerprint := newSecret()
 	err = hook.WithTx(ctx, s.db, func(ctx context.Context, tx *ent.Tx) error {
 		now := hook.Time(ctx)
 		linkID, expiresAt = id.At(now), now.Add(l.Expiry)
-		// Expired rows are deleted here, because links are created often enough.
+		// Delete expired links and sessions here. Links are created often enough that no worker needs to do it.
 		if _, err := tx.SignInLink.Delete().Where(signinlink.ExpiresAtLT(now)).Exec(ctx); err != nil {
 			return err
 		}
@@ -139,8 +141,7 @@ func (s *Sessions) Create(ctx context.Context, l Link) (linkID uuid.UUID, secret
 	return linkID, secret, expiresAt, nil
 }
 
-// LookAt returns the member whom a link would sign in, and does not use it up. It returns
-// ErrLink.
+// LookAt returns the member whom a link would sign in. The link can still be used afterwards. It fails with ErrLink.
 func (s *Sessions) LookAt(ctx context.Context, secret string) (Member, error) {
 	row, err := s.db.Client().SignInLink.Query().
 		Where(signinlink.Fingerprint(fingerprintOf(secret)), Usable(s.db.Now())).Only(ctx)
@@ -157,9 +158,9 @@ func (s *Sessions) LookAt(ctx context.Context, secret string) (Member, error) {
 	return Member{Name: row.Member, Role: row.Role, StoreName: in.Name, ExpiresAt: row.ExpiresAt, Origin: row.Origin}, nil
 }
 
-// SignIn uses up a link and begins a session with the link's id. It returns the session's secret; only the secret's fingerprint
-// is stored. If two calls use one link at once, one succeeds. instead has the secrets of the browser's earlier sessions, which
-// SignIn ends. It fails with ErrLink.
+// SignIn uses up a link and begins a session, which gets the link's id. It returns the session's secret, and stores only its
+// fingerprint. If two calls use the same link at once, one of them fails. instead has the secrets of sessions that the
+// browser had before; SignIn ends these sessions. It fails with ErrLink.
 func (s *Sessions) SignIn(ctx context.Context, linkSecret string, instead ...string) (secret string, err error) {
 	secret, fingerprint := newSecret()
 	err = hook.WithTx(ctx, s.db, func(ctx context.Context, tx *ent.Tx) error {
@@ -195,8 +196,9 @@ func (s *Sessions) SignIn(ctx context.Context, linkSecret string, instead ...str
 	return secret, err
 }
 
-// InSession returns a context with the store of the session and, as its actor, the member. secure is true if the secret came in
-// the cookie for HTTPS. A session is found only by its own kind of cookie. It fails with ErrNoSession.
+// InSession finds a session by its secret. It returns a context with the session's store and with the member as the actor.
+// secure reports whether the secret came in the cookie for HTTPS; a session that belongs to the other cookie is not found.
+// It fails with ErrNoSession.
 func (s *Sessions) InSession(ctx context.Context, secret string, secure bool) (context.Context, Member, error) {
 	now := s.db.Now()
 	row, err := s.db.Client().Session.Query().Where(session.Fingerprint(fingerprintOf(secret)), Lasting(now)).Only(ctx)
@@ -226,8 +228,8 @@ func (s *Sessions) InSession(ctx context.Context, secret string, secure bool) (c
 	return tenant.With(ctx, shop.TenantOf(in), tenant.Actor{Type: tenant.ActorMember, Name: row.Member}), member, nil
 }
 
-// storeOf reads the store of a session or a sign-in link. If the store is gone or its deletion has begun, it returns
-// notFound, the caller's error, because members may not sign in to such a store.
+// storeOf reads the store of a session or a link. It returns the error notFound if the store does not exist or its deletion
+// has begun, because members may not sign in to such a store.
 func storeOf(ctx context.Context, stores *ent.StoreClient, storeID uuid.UUID, notFound error) (*ent.Store, error) {
 	row, err := stores.Get(ctx, storeID)
 	switch {
@@ -239,7 +241,7 @@ func storeOf(ctx context.Context, stores *ent.StoreClient, storeID uuid.UUID, no
 	return row, nil
 }
 
-// KeepAlive prolongs a session that has not ended to SessionLength from now.
+// KeepAlive makes a session last for SessionLength from now. It does not revive an ended session.
 func (s *Sessions) KeepAlive(ctx context.Context, secret string) error {
 	return hook.WithTx(ctx, s.db, func(ctx context.Context, tx *ent.Tx) error {
 		until := hook.Time(ctx).Add(SessionLength)
@@ -249,7 +251,7 @@ func (s *Sessions) KeepAlive(ctx context.Context, secret string) error {
 	})
 }
 
-// SignOut ends a session for good; ending one that has ended changes nothing.
+// SignOut ends a session. If it has ended already, nothing changes.
 func (s *Sessions) SignOut(ctx context.Context, secret string) error {
 	return hook.WithTx(ctx, s.db, func(ctx context.Context, tx *ent.Tx) error { return endSession(ctx, tx, secret) })
 }
@@ -263,7 +265,7 @@ func endSession(ctx context.Context, tx *ent.Tx, secret string) error {
 	return nil
 }
 
-// Usable selects the links that still work.
+// Usable selects the links that can still sign a member in.
 func Usable(now time.Time) predicate.SignInLink {
 	return signinlink.And(signinlink.UsedAtIsNil(), signinlink.RevokedAtIsNil(), signinlink.ExpiresAtGT(now),
 		signinlink.RoleIn(Roles()...))
@@ -281,14 +283,14 @@ func newSecret() (secret string, fingerprint []byte) {
 	return secret, fingerprintOf(secret)
 }
 
-// fingerprintOf returns the stored form of a secret, by which rows are looked up.
+// fingerprintOf returns the fingerprint of a secret, which the database stores in place of the secret.
 func fingerprintOf(secret string) []byte {
 	sum := sha256.Sum256([]byte(secret))
 	return sum[:]
 }
 
-// End ends sessions and unused links, and returns how many. It ends the links first. If another transaction is just using a
-// link, End waits for its commit, and then finds the new session.
+// End ends sessions and unused links, and returns how many of each. It ends the links first: if another transaction signs in
+// with a link meanwhile, End waits for that commit, and then also ends the new session.
 func End(ctx context.Context, tx *ent.Tx, of []predicate.Session, linksOf []predicate.SignInLink) (sessions, links int,
 	err error) {
 	now := hook.Time(ctx)

@@ -24,7 +24,7 @@ import (
 	"go.storefront.example/server/dashboard/signin"
 )
 
-// handClock stands still until it is advanced.
+// handClock is a clock that shows the same time until a test advances it.
 type handClock struct{ at atomic.Int64 }
 
 func newHandClock() *handClock {
@@ -36,13 +36,13 @@ func newHandClock() *handClock {
 func (c *handClock) now() time.Time          { return time.Unix(0, c.at.Load()) }
 func (c *handClock) advance(d time.Duration) { c.at.Add(int64(d)) }
 
-// service is the operator, who makes links and ends sessions, and the members who sign in.
+// service has the operations of the operator, who creates links and ends sessions, and of members, who sign in.
 type service struct {
 	*admin.Operator
 	*signin.Sessions
 }
 
-// signingIn runs a test on every database with an operator of one store.
+// signingIn runs a test on every database, with one store called atelier.
 func signingIn(t *testing.T, test func(t *testing.T, o service, d *db.DB, c *handClock)) {
 	t.Helper()
 	for _, name := range dbtest.Databases() {
@@ -59,7 +59,7 @@ func signingIn(t *testing.T, test func(t *testing.T, o service, d *db.DB, c *han
 	}
 }
 
-// awa asks for a link for Awa.
+// awa returns a request for a sign-in link for the member Awa.
 func awa(store string, expires time.Duration) *adminv1.CreateSignInLinkRequest {
 	return &adminv1.CreateSignInLinkRequest{
 		Store: store, Member: "Awa", Role: adminv1.Session_owner, ExpiresSeconds: new(int32(expires / time.Second)),
@@ -67,7 +67,7 @@ func awa(store string, expires time.Duration) *adminv1.CreateSignInLinkRequest {
 	}
 }
 
-// secretOf is the secret of a link.
+// secretOf returns the secret in a link.
 func secretOf(t *testing.T, link *adminv1.CreateSignInLinkResponse) string {
 	t.Helper()
 	u, err := url.Parse(link.GetUrl())
@@ -75,7 +75,7 @@ func secretOf(t *testing.T, link *adminv1.CreateSignInLinkResponse) string {
 	return u.Query().Get("token")
 }
 
-// signedIn makes a link for Awa in a store and uses it.
+// signedIn creates a link for Awa and signs in with it.
 func signedIn(t *testing.T, o service, store string) (session, id string) {
 	t.Helper()
 	link, err := o.CreateSignInLink(t.Context(), awa(store, time.Minute))
@@ -200,7 +200,7 @@ func TestRolesThatSignIn(t *testing.T) {
 				_, err = o.SignIn(ctx, secretOf(t, link))
 				require.NoError(t, err, row.because)
 			}
-			// Rows with other wrong values do not let anybody in either.
+			// Links and sessions with a wrong role in their row let nobody in either.
 			print := signin.Fingerprint("a" + row.role)
 			owner := s.Client().Store.Query().OnlyX(ctx).ID
 			require.NoError(t, hook.WithTx(ctx, s, func(ctx context.Context, tx *ent.Tx) error {
