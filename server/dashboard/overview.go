@@ -37,7 +37,7 @@ type refusals struct {
 type overviewBody struct {
 	Webhooks []health
 	// Failing are webhooks that fail, or that a worker disabled because they failed. Expiring are keys that expire soon.
-	// Expired are keys that expired a while ago and have no successor with their name. Unused are keys that were never used.
+	// Expired are keys that expired less than expirySoon ago and have no successor with their name. Unused were never used.
 	// Refused are keys with refused requests today or yesterday.
 	Failing                   []health
 	Expiring, Expired, Unused []*adminv1.Key

@@ -16,44 +16,46 @@ import (
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 )
 
-// OtherStoresID is the message for an id that a row of another store has. The caller puts the column's name before it.
+// OtherStoresID says that a row of another store has an id. It follows the name of the field with the id in a message.
 const OtherStoresID = "belongs to another store"
 
-// identity is a field whose value only one row of a kind may have, spelled as rows store it.
+// identity is a value that only one row may have, such as an e-mail, with the field that has it. It is spelled as in the
+// database.
 type identity struct{ field, text string }
 
-// row is a row of a batch, after reading, with its place in the batch.
+// row is a row of a batch with its index in the batch, after read has converted it.
 type row[R any] struct {
 	index int
 	id    uuid.UUID
-	names []identity // values that must be unique in the store, besides the id
+	names []identity // the row's other values that no second row may have
 	data  R
 }
 
-// batch holds the rows of a request after reading. If its transaction is repeated, it plans and stores them again.
+// batch is the rows of one import request, after read has converted them. If its transaction runs again, plan and store do
+// too, but not read.
 type batch[R any] struct {
 	db      *db.DB
 	t       tenant.Store
 	url     string // the store's public address
 	options *adminv1.ImportOptions
-	// exported is true for rows of an export: they are all rows that the store had, and its counters already count them.
+	// exported is true for the rows of an export. These are all rows of a store, with counters that include them already.
 	exported bool
 	refusedRows
 	rows []row[R]
-	// fresh are the new rows. changed has the indexes of rows that changed an object of the store. held maps unique values to
-	// the ids of the store's rows that have them.
+	// fresh has the new rows. changed has the indexes of rows that changed a row of the store. held maps values that only
+	// one row may have to the ids of the rows that have them.
 	fresh   []row[R]
 	changed []int
 	held    map[string]uuid.UUID
-	// known are the store's customers to whom rows may refer, as they were before the batch.
+	// known are customers of the store to whom the rows may refer, as they were before the batch.
 	known []*ent.Customer
 }
 
 func (b *batch[R]) base() *batch[R] { return b }
 
-// sort separates new rows from rows that the store has, and returns the latter. It finds a row by its id and, if rows are to
-// be updated, by the unique values in the columns. It refuses ids of other stores and skips rows that repeat an earlier row's
-// id.
+// sort puts new rows into fresh, and returns the rows that the store has already. It finds these by id and, if the option
+// update is set, by the values in columns that only one row may have. It refuses an id that belongs to another store, and
+// skips a row with the id of an earlier row.
 func (b *batch[R]) sort(ctx context.Context, tx *ent.Tx, table string, columns ...string) (there []row[R], err error) {
 	var names []string
 	for _, l := range b.rows {
@@ -94,7 +96,7 @@ func (b *batch[R]) sort(ctx context.Context, tx *ent.Tx, table string, columns .
 	return there, nil
 }
 
-// holder returns the first of these unique values that another row has.
+// holder returns the first of these values that another row has already.
 func (b *batch[R]) holder(names []identity) (name identity, is bool) {
 	for _, name := range names {
 		if _, is := b.held[name.text]; is {
@@ -104,8 +106,8 @@ func (b *batch[R]) holder(names []identity) (name identity, is bool) {
 	return name, false
 }
 
-// claim reserves the unique values of new rows. It refuses a row if a row of the store, or an earlier row of the batch, has one
-// of them.
+// claim reserves for each new row its values that only one row may have. It refuses a row if another row, of the store or
+// earlier in the batch, has one of them.
 func (b *batch[R]) claim(problem string) {
 	var left []row[R]
 	for _, l := range b.fresh {
@@ -121,7 +123,7 @@ func (b *batch[R]) claim(problem string) {
 	b.fresh = left
 }
 
-// update changes locked rows of the store to the values in the batch.
+// update changes the locked rows of the store by the rows of the batch.
 func update[R any, T comparable](b *batch[R], there []row[R], locked []T, idOf func(T) uuid.UUID, change func(row[R], T) (T, error)) error {
 	rows := map[uuid.UUID]T{}
 	for _, r := range locked {
@@ -130,7 +132,7 @@ func update[R any, T comparable](b *batch[R], there []row[R], locked []T, idOf f
 	for _, l := range there {
 		before, has := rows[l.id]
 		if !has {
-			continue // the row was deleted meanwhile
+			continue // another request has deleted the row
 		}
 		after, err := change(l, before)
 		if refused, err := b.refused(l.index, err); err != nil {
@@ -143,16 +145,16 @@ func update[R any, T comparable](b *batch[R], there []row[R], locked []T, idOf f
 	return nil
 }
 
-// A statement takes all values that a batch looks up as one JSON argument, so its text is the same for each batch. With one
-// argument for each value, parsing the statement would take longer than the look-up.
+// A batch looks up many values with one statement, which gets them as one JSON argument. So all batches use the same text of
+// the statement, and the database need not parse hundreds of parameters, which would take longer than the look-up.
 
-// tableOf returns the SQL of a table whose column v has the values of a JSON argument.
+// tableOf returns the SQL of a table with the values of a JSON argument in its column v.
 func (b *batch[R]) tableOf(sqlType, argument string) string {
 	return db.ByDialect(b.db, "(SELECT v::"+sqlType+" FROM jsonb_array_elements_text("+argument+"::jsonb) v)",
 		"(SELECT value AS v FROM json_each("+argument+"))")
 }
 
-// among returns the SQL after a column id that restricts it to the ids in a JSON argument.
+// among returns the SQL of a condition: a column, which the caller writes before it, is one of the ids in a JSON argument.
 func (b *batch[R]) among(argument string) string {
 	ids := b.tableOf("uuid", argument)
 	return db.ByDialect(b.db, " = ANY(ARRAY"+ids+")", " IN "+ids)
@@ -171,7 +173,7 @@ func listOf[V any](values []V) string {
 	return string(text)
 }
 
-// own restricts a query to the store's rows with these ids, in the order of the ids.
+// own restricts a query to those rows of the store that have these ids, and sorts them by id.
 func (b *batch[R]) own(ids []uuid.UUID) func(*sql.Selector) {
 	before, after, _ := strings.Cut(b.among("?"), "?")
 	return func(s *sql.Selector) {
@@ -181,7 +183,7 @@ func (b *batch[R]) own(ids []uuid.UUID) func(*sql.Selector) {
 	}
 }
 
-// owners returns, for each of the ids that a row of any store has, that row's store.
+// owners returns the stores to which rows with these ids belong, by id. It has no entry for an id without a row.
 func (b *batch[R]) owners(ctx context.Context, tx *ent.Tx, table string, ids []uuid.UUID) (map[uuid.UUID]uuid.UUID, error) {
 	stores := map[uuid.UUID]uuid.UUID{}
 	for r := range db.Rows(ctx, tx, "SELECT id, store_id FROM "+table+" WHERE id"+b.among("$1"), listOf(ids)) {
@@ -194,14 +196,14 @@ func (b *batch[R]) owners(ctx context.Context, tx *ent.Tx, table string, ids []u
 	return stores, nil
 }
 
-// hold records which of these unique values rows of the store have in a column.
+// hold adds to held those of the values in names that rows of the store have in a column.
 func (b *batch[R]) hold(ctx context.Context, tx *ent.Tx, table, column string, names []string, held map[string]uuid.UUID) error {
 	if len(names) == 0 {
 		return nil
 	}
 	values, row := b.tableOf("text", "$1"), table+" WHERE store_id = $2 AND "+column+" = v"
-	// The statement looks up each value by itself. With one condition for all values, PostgreSQL would read all rows of the
-	// store, because it has no statistics yet of a table that grows.
+	// LATERAL makes PostgreSQL look up each value by an index. With one condition for all values it would read all rows of
+	// the store, because it has no statistics yet of a table that grows.
 	query := "SELECT v, id FROM " + values + " t CROSS JOIN " + db.ByDialect(b.db, "LATERAL (SELECT id FROM "+row+" LIMIT 1) r", row)
 	for r := range db.Rows(ctx, tx, query, listOf(names), b.t.ID) {
 		var name string
@@ -214,7 +216,7 @@ func (b *batch[R]) hold(ctx context.Context, tx *ent.Tx, table, column string, n
 	return nil
 }
 
-// dated sets a missing time to another time.
+// dated sets a time that is missing.
 func dated(at *time.Time, otherwise time.Time) {
 	if at.IsZero() {
 		*at = otherwise

@@ -17,8 +17,8 @@ import (
 	"go.storefront.example/server/validate"
 )
 
-// lockBuyers locks the rows of the orders' customers. It also decides which customers to create, and which missing fields the
-// found customers get.
+// lockBuyers locks the rows of the orders' customers. It puts customers to create into created, and found customers who get
+// missing fields into completed.
 func (b *orders) lockBuyers(ctx context.Context, tx *ent.Tx) error {
 	var ids []uuid.UUID
 	rows := make([]row[ent.Customer], len(b.fresh))
@@ -45,7 +45,7 @@ func (b *orders) lockBuyers(ctx context.Context, tx *ent.Tx) error {
 		buyer := &b.fresh[i].data.buyer
 		c := contactOf(buyer.id, &buyer.data)
 		m := all.Find(c, match)
-		found := m.Who != Nobody && m.Field != "id" // found by the e-mail or the phone
+		found := m.Who != Nobody && m.Field != "id" // by e-mail or phone
 		switch store, has := stores[buyer.id]; {
 		case buyer.id == uuid.Nil:
 			b.refuse(l.index, "reference", "is no order of the store, and a new one needs a buyer, an amount, and items with titles and prices")
@@ -79,7 +79,7 @@ func (b *orders) lockBuyers(ctx context.Context, tx *ent.Tx) error {
 	return nil
 }
 
-// saveBuyers completes the customers that were found for orders.
+// saveBuyers saves the customers in completed.
 func (b *orders) saveBuyers(ctx context.Context, tx *ent.Tx) error {
 	for id, next := range b.completed {
 		row, err := shop.CompleteCustomer(ctx, tx, b.buyers[id], next)
@@ -123,14 +123,18 @@ func (b *orders) lockLinks(ctx context.Context, tx *ent.Tx) error {
 	return nil
 }
 
-// count counts the orders of each customer: their number in any status, and the sum of the PAID ones. It counts the rows
-// instead of adding to the customer's counter, because an imported customer's counter may already include these orders. The
-// customers are locked meanwhile. For payment links it adds the batch's payments to the counters. Each of these orders is new
-// or was not paid before, so no payment is counted twice.
+// count computes the new counters of customers and payment links.
 //
-// It refuses the first row that takes a customer's totalPaid or a link's paidAmount beyond validate.MaxAmount.
+// A customer's ordersCount and totalPaid are counted anew from the customer's orders, while the customer's row is locked.
+// Adding the batch to the old counters would count some orders twice, because an imported customer's counters may include
+// orders that are imported only now.
+//
+// A payment link's counters get the payments of the batch added. No payment is counted twice, because each of these orders
+// is new or was not paid before.
+//
+// count refuses the first row with which a customer's totalPaid or a link's paidAmount would pass validate.MaxAmount.
 func (b *orders) count(ctx context.Context, tx *ent.Tx) error {
-	now := hook.Time(ctx) // all rows are locked now
+	now := hook.Time(ctx) // may be called now, because all rows are locked
 	counts := map[uuid.UUID]*ent.Customer{}
 	var ids []uuid.UUID
 	for id, c := range b.buyers {
@@ -156,7 +160,7 @@ func (b *orders) count(ctx context.Context, tx *ent.Tx) error {
 		if o.PaidAt == nil && wasPaid(o) {
 			o.PaidAt = &o.CreatedAt
 		}
-		if c := counts[l.data.buyer.id]; c != nil { // nil if the order's row is refused
+		if c := counts[l.data.buyer.id]; c != nil { // nil if the row was refused
 			c.OrdersCount++
 			if o.Status == order.StatusPAID {
 				b.pay(l.index, o.Amount, "customer's totalPaid", &c.TotalPaid)
@@ -167,7 +171,7 @@ func (b *orders) count(ctx context.Context, tx *ent.Tx) error {
 	return nil
 }
 
-// countForLink counts an order's payment for its payment link.
+// countForLink adds a paid order to the counters of its payment link, if it has one.
 func (b *orders) countForLink(index int, o *ent.Order) {
 	if o.PaymentLinkID == nil || !wasPaid(o) || b.links[*o.PaymentLinkID] == nil {
 		return
@@ -180,7 +184,7 @@ func (b *orders) countForLink(index int, o *ent.Order) {
 	}
 }
 
-// pay adds an amount to a total.
+// pay adds an amount to a total, or refuses the row if the total would pass validate.MaxAmount.
 func (b *orders) pay(index int, amount int64, name string, total *int64) {
 	if *total > validate.MaxAmount-amount {
 		b.refusePast(index, name)
@@ -193,12 +197,12 @@ func (b *orders) refusePast(index int, total string) {
 	b.refuse(index, "amount", fmt.Sprintf("takes the %s past %d", total, int64(validate.MaxAmount)))
 }
 
-// countThere sets OrdersCount and TotalPaid of these customers in counts, from the orders that the store already has.
+// countThere counts the orders that the store has of these customers, and sets OrdersCount and TotalPaid in counts.
 func (b *orders) countThere(ctx context.Context, tx *ent.Tx, ids []uuid.UUID, counts map[uuid.UUID]*ent.Customer) error {
 	const sums = "count(*) AS orders, coalesce(sum(CASE WHEN status = 'PAID' THEN amount END), 0) AS paid FROM orders " +
 		"WHERE store_id = $1 AND customer_id "
 	of := b.tableOf("uuid", "$2")
-	// On PostgreSQL a look-up for each customer, for the reason given in hold.
+	// LATERAL makes PostgreSQL look up each customer by an index, as in hold.
 	query := db.ByDialect(b.db, "SELECT v, r.orders, r.paid FROM "+of+" t CROSS JOIN LATERAL (SELECT "+sums+"= v) r",
 		"SELECT customer_id, "+sums+"IN "+of+" GROUP BY customer_id")
 	for row := range db.Rows(ctx, tx, query, b.t.ID, listOf(ids)) {
@@ -213,8 +217,8 @@ func (b *orders) countThere(ctx context.Context, tx *ent.Tx, ids []uuid.UUID, co
 	return nil
 }
 
-// storeCounters updates the counters of customers and payment links that the store had before. New customers are inserted with
-// their counters.
+// storeCounters updates the counters of customers and payment links that were in the store before. New customers are
+// inserted with their counters.
 func (b *orders) storeCounters(ctx context.Context, tx *ent.Tx) error {
 	for id, c := range b.buyers {
 		err := tx.Customer.Update().Where(customer.StoreID(b.t.ID),

@@ -18,8 +18,8 @@ import (
 	"go.storefront.example/server/validate"
 )
 
-// customers is a batch of customers. It stores ordersCount and totalPaid as given; a later import of orders sets them from the
-// store's orders.
+// customers is a batch of customers. Their ordersCount and totalPaid are stored as the row has them. An import of their
+// orders counts them anew.
 type customers struct{ batch[ent.Customer] }
 
 func (b *customers) read(p *problems, in *storefrontv1.Customer) row[ent.Customer] {
@@ -32,7 +32,7 @@ func (b *customers) read(p *problems, in *storefrontv1.Customer) row[ent.Custome
 	return l
 }
 
-// customer reads the fields that a customer and the buyer of an order share.
+// customer reads the fields that a customer's row and the buyer in an order's row both have.
 func (p *problems) customer(prefix string, in interface {
 	GetId() string
 	GetName() string
@@ -84,7 +84,7 @@ func (b *customers) plan(ctx context.Context, tx *ent.Tx) error {
 		case m.Who == Nobody:
 			all.Add(c, l.index, l.index, "")
 			b.fresh = append(b.fresh, l)
-		case m.Who < len(there): // other customers are in earlier rows of the batch
+		case m.Who < len(there): // a larger index is a customer of an earlier row
 			after, err := b.change(ctx, tx, l, there[m.Who], m.Field == "id")
 			if refused, err := b.refused(l.index, err); err != nil {
 				return err
@@ -98,12 +98,12 @@ func (b *customers) plan(ctx context.Context, tx *ent.Tx) error {
 	return nil
 }
 
-// change changes a customer of the store to the row's values if rows are to be updated. A customer who was found by e-mail or
-// phone only gets missing fields.
+// change changes a customer of the store as the options say: with update to the values of the row; without it, only fields
+// that the customer lacks are filled in, if the customer was found by e-mail or phone.
 func (b *customers) change(ctx context.Context, tx *ent.Tx, l row[ent.Customer], r *ent.Customer, byID bool) (*ent.Customer, error) {
 	switch {
 	case !b.options.GetUpdate() && byID, resource.IsForgotten(r):
-		return r, nil // an old file must not restore a customer whose data was erased
+		return r, nil // a customer who was erased gets no data back from an old file
 	case !b.options.GetUpdate():
 		return shop.CompleteCustomer(ctx, tx, r, &l.data)
 	}
@@ -112,11 +112,11 @@ func (b *customers) change(ctx context.Context, tx *ent.Tx, l row[ent.Customer],
 	return shop.SaveCustomer(ctx, tx, r, &next)
 }
 
-// anothers is why an e-mail or a phone is refused.
+// anothers is the message for an e-mail or a phone that another customer has.
 const anothers = "is another customer's"
 
-// lockPeople locks the store's customers who have one of the ids or unique values of the rows. It returns them, and the store
-// of each id that a customer of any store has.
+// lockPeople locks the customers of the store who have one of these ids, or an e-mail or phone of the rows. It returns them,
+// and the stores of all customers with one of the ids.
 func (b *batch[R]) lockPeople(ctx context.Context, tx *ent.Tx, ids []uuid.UUID, rows []row[ent.Customer]) (
 	there []*ent.Customer, stores map[uuid.UUID]uuid.UUID, err error) {
 	var names []string
@@ -142,7 +142,8 @@ func (b *batch[R]) lockPeople(ctx context.Context, tx *ent.Tx, ids []uuid.UUID, 
 	if len(ids) == 0 {
 		return nil, stores, nil
 	}
-	// Lock only the store's own customers, because one statement can lock rows on only one machine.
+	// Lock only customers of this store: rows of other stores may be on other machines, and one statement can lock rows on
+	// one machine only.
 	there, err = hook.LockRows(ctx, tx.Customer.Query().Where(b.own(ids)))
 	if err != nil {
 		return nil, nil, fmt.Errorf("read the customers: %w", err)
@@ -151,7 +152,7 @@ func (b *batch[R]) lockPeople(ctx context.Context, tx *ent.Tx, ids []uuid.UUID, 
 	return there, stores, nil
 }
 
-// peopleOf returns customers as People, each at its index in the slice.
+// peopleOf returns People with these customers, in the same order.
 func peopleOf(rows []*ent.Customer) *People {
 	p := NewPeople()
 	for _, r := range rows {
@@ -164,7 +165,7 @@ func (b *customers) store(ctx context.Context, tx *ent.Tx) error {
 	return storeCustomers(ctx, tx, b.t.ID, b.fresh)
 }
 
-// storeCustomers stores customers.
+// storeCustomers inserts new customers.
 func storeCustomers(ctx context.Context, tx *ent.Tx, store uuid.UUID, rows []row[ent.Customer]) error {
 	now := hook.Time(ctx)
 	creates := make([]*ent.CustomerCreate, len(rows))

@@ -26,26 +26,27 @@ import (
 )
 
 const (
-	// exportPage is how many rows a statement reads: few enough for the timeouts of statements.
+	// exportPage is how many rows one statement reads, so few that it ends before the statement timeout.
 	exportPage = 500
-	// exportBytes is the approximate size of an answer.
+	// exportBytes is roughly how many bytes of rows a page has.
 	exportBytes = 256 << 10
 )
 
-// Messages make the messages of rows that the public API does not show.
+// Messages converts rows that the public API does not show to messages.
 type Messages struct {
 	Webhook  func(*ent.Webhook) *adminv1.Webhook
 	Key      func(*ent.ApiKey) *adminv1.Key
 	Event    func(*ent.Event) *adminv1.Event
 	Delivery func(queue.Entry) *adminv1.Delivery
 	Activity func(*ent.ActivityEntry) *adminv1.ActivityEntry
-	// Secret returns the signing secret of a webhook. With it the export has the secrets of webhooks and the fingerprints of
-	// keys; nil leaves them out.
+	// Secret returns the signing secret of a webhook. If it is nil, the export has neither the secrets of webhooks nor the
+	// fingerprints of keys.
 	Secret func(*ent.Webhook) (string, error)
 }
 
-// Export passes all rows of a store that the transaction sees to pass, a page at a time. pass must not keep its argument,
-// because Export reuses it. A payment link counts as expired if it expires no later than at. An error of pass ends the export.
+// Export calls pass with all rows of a store that the transaction sees, a page at a time. pass must not keep the page,
+// because Export reuses it. at is the time at which payment links count as expired or not. If pass returns an error, Export
+// ends with it.
 func Export(ctx context.Context, d *db.DB, tx *ent.Tx, row *ent.Store, at time.Time, messages Messages,
 	pass func(*adminv1.ExportStoreResponse) error) error {
 	t := shop.TenantOf(row)
@@ -73,7 +74,7 @@ func Export(ctx context.Context, d *db.DB, tx *ent.Tx, row *ent.Store, at time.T
 		{Activity, stored(e, tx.ActivityEntry.Query, func(r *ent.ActivityEntry) error { return e.add(messages.Activity(r)) })},
 	} {
 		e.out.Kind = string(kind.name)
-		if err := e.flush(); err != nil { // sends the first answer of the kind
+		if err := e.flush(); err != nil { // a page without rows tells that the kind begins
 			return err
 		}
 		err := kind.rows(ctx)
@@ -105,12 +106,12 @@ type export struct {
 	t        tenant.Store
 	messages Messages
 	pass     func(*adminv1.ExportStoreResponse) error
-	// The next answer, and its rows.
+	// out is the next page, and lines are its rows.
 	out   *adminv1.ExportStoreResponse
 	lines []byte
 }
 
-// add adds a row: the message's JSON with these further members at its end.
+// add adds a row to the page: the JSON of the message, with members added at its end.
 func (e *export) add(m proto.Message, members ...string) error {
 	e.lines = bytes.TrimSuffix(apijson.Append(e.lines, m), []byte("}"))
 	e.lines = append(append(e.lines, strings.Join(members, "")...), "}\n"...)
@@ -121,7 +122,7 @@ func (e *export) add(m proto.Message, members ...string) error {
 	return e.flush()
 }
 
-// flush passes the rows that add has collected.
+// flush passes the page, and begins the next one.
 func (e *export) flush() error {
 	e.out.Lines = string(e.lines)
 	if err := e.pass(e.out); err != nil {
@@ -150,13 +151,13 @@ func (e *export) key(r *ent.ApiKey) error {
 		RevokedAt: apijson.OptionalTimestamp(r.RevokedAt)})
 }
 
-// stored returns a function that exports a table's rows, oldest first, a page at a time.
+// stored returns a function that exports the store's rows of a table, oldest first, exportPage rows a statement.
 func stored[P ~func(*sql.Selector), Row any, Q interface {
 	Where(conditions ...P) Q
 	All(ctx context.Context) ([]*Row, error)
 }](e *export, query func() Q, line func(*Row) error) func(context.Context) error {
 	return func(ctx context.Context) error {
-		for lastAt, lastID := any(time.Time{}), any(uuid.Nil); ; { // the last row of the page before
+		for lastAt, lastID := any(time.Time{}), any(uuid.Nil); ; { // time and id of the last row that was read
 			rows, err := query().Where(func(s *sql.Selector) {
 				s.Where(sql.EQ(s.C("store_id"), e.t.ID)).Where(sql.CompositeGT([]string{s.C("created_at"), s.C("id")}, lastAt, lastID)).
 					OrderBy(s.C("created_at"), s.C("id")).Limit(exportPage)
@@ -178,7 +179,7 @@ func stored[P ~func(*sql.Selector), Row any, Q interface {
 	}
 }
 
-// deliveries exports deliveries by status, newest first, because their index sorts them so.
+// deliveries exports the deliveries of each status, newest first, which is the order of an index.
 func (e *export) deliveries(ctx context.Context) error {
 	for _, status := range queue.Statuses() {
 		for which := (queue.Search{StoreID: e.t.ID, Status: status, Limit: exportPage}); ; {

@@ -14,12 +14,12 @@ import (
 	"go.storefront.example/server/validate"
 )
 
-// problems collects everything that is wrong with a row. Its methods check the fields that only imports set; in the API the
-// service sets them itself.
+// problems collects everything that is wrong with a row. Its methods check fields that an import may set, but no request of
+// the API.
 type problems struct {
 	validate.Problems
 	t tenant.Store
-	// exported is true for a row of an export, whose values may follow older rules.
+	// exported is true for a row of an export. Its values may be valid only by the rules of an older release.
 	exported bool
 }
 
@@ -35,7 +35,7 @@ func (p *problems) id(field, text string) uuid.UUID {
 	return id
 }
 
-// pastMoment reads a date-time that is not in the future; the zero time means that it is missing.
+// pastMoment reads a date-time that must not be in the future. It returns the zero time if there is none.
 func (p *problems) pastMoment(field string, at *timestamppb.Timestamp) time.Time {
 	if t := p.Time(field, at); t != nil {
 		return *t
@@ -43,14 +43,14 @@ func (p *problems) pastMoment(field string, at *timestamppb.Timestamp) time.Time
 	return time.Time{}
 }
 
-// storeCurrency refuses amounts in a currency other than the store's.
+// storeCurrency refuses a currency other than the store's.
 func (p *problems) storeCurrency(currency string) {
 	if currency != "" && currency != p.t.Currency {
 		p.Invalid("currency", "must be "+p.t.Currency+", the store's currency")
 	}
 }
 
-// given refuses a missing enum.
+// given refuses an enum that has no value or an unknown one.
 func (p *problems) given(field string, e protoreflect.Enum) {
 	if e.Number() == 0 {
 		p.Invalid(field, "is required")
@@ -67,8 +67,8 @@ func (p *problems) filled(field, value string, maxRunes int) string {
 	return value
 }
 
-// keptSlug checks the slug of a product from another shop. It accepts any text that needs no escape in an address, because
-// changing the slug would break the product's address. An empty one is made later.
+// keptSlug checks the slug of a product from another shop. It accepts every text that stands in a URL without escapes, more
+// than a slug of the API, because another slug would change the product's address. An empty slug is made later.
 func (p *problems) keptSlug(field, value string) string {
 	value = p.Text(field, value, validate.MaxTitleRunes)
 	if url.PathEscape(value) != value || strings.ContainsAny(value, "/?#") {
@@ -77,7 +77,7 @@ func (p *problems) keptSlug(field, value string) string {
 	return value
 }
 
-// kept refuses a counter or an amount below 0 or above validate.MaxAmount.
+// kept checks a counter or an amount, which must be from 0 to validate.MaxAmount.
 func (p *problems) kept(field string, value int64) int64 {
 	if value < 0 || value > validate.MaxAmount {
 		p.Invalid(field, fmt.Sprintf("must be a whole number from 0 to %d", int64(validate.MaxAmount)))

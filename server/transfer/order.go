@@ -16,33 +16,33 @@ import (
 	"go.storefront.example/server/validate"
 )
 
-// orders is a batch of orders with their items. Their payment links must be in the store. A missing customer is created from
-// the order. Products may be missing, because an item itself describes what was bought.
+// orders is a batch of orders with their items. An order's payment link must be in the store. An order's customer is created
+// if the store has no such customer. Products may be missing, because an item itself describes what was bought.
 //
-// It locks the orders whose status it changes, then customers, then payment links, in the same sequence as a payment, and then
-// inserts new rows.
+// The rows are locked in the sequence of a payment: orders whose status changes, then customers, then payment links. New
+// rows are inserted after that.
 type orders struct {
 	batch[orderRow]
-	// buyers are the orders' customers that the store has; created are new ones. completed has the fields that buyers lack and
-	// orders have.
+	// buyers are the orders' customers that are in the store; created are the new customers. completed has the buyers who
+	// get missing fields, with these fields.
 	buyers    map[uuid.UUID]*ent.Customer
 	completed map[uuid.UUID]*ent.Customer
 	created   []row[ent.Customer]
 	links     map[uuid.UUID]*ent.PaymentLink
-	// moved are the store's orders that got another status; paid are those of them that were not paid before.
+	// moved are the store's orders whose status changes. paid are those of them that become paid.
 	moved, paid []row[*ent.Order]
-	// moves are the status changes of the orders in moved. They are made once all rows are locked.
+	// moves are the changes of status of the orders in moved. They are saved once all rows are locked.
 	moves []orderMove
 }
 
-// orderMove is an order that gets one or more statuses, one after the other.
+// orderMove is the change of an order's status, in one or two steps.
 type orderMove struct {
-	order  *ent.Order // the order after them
+	order  *ent.Order // with its last status
 	steps  []order.Status
 	paidAt *time.Time // nil means the time of the change
 }
 
-// orderRow is an order with its parsed values.
+// orderRow is the values of an order's row.
 type orderRow struct {
 	order ent.Order
 	buyer row[ent.Customer]
@@ -141,15 +141,15 @@ func (b *orders) plan(ctx context.Context, tx *ent.Tx) error {
 	return nil
 }
 
-// ways lists, for each status of an order in the store, the statuses to which an import may change it. A change to REFUNDED of
-// an unpaid order first pays the order.
+// ways lists, for each status of an order in the store, the statuses to which an import may change it. An order that was not
+// paid becomes PAID before it becomes REFUNDED.
 var ways = map[order.Status][]order.Status{
 	order.StatusPENDING: {order.StatusPAID, order.StatusFAILED, order.StatusCANCELLED, order.StatusREFUNDED},
 	order.StatusFAILED:  {order.StatusPAID, order.StatusREFUNDED},
 	order.StatusPAID:    {order.StatusREFUNDED},
 }
 
-// move plans to change an order of the store to its row's status, and returns the order with it.
+// move plans the change of a store's order to the status in its row, and returns the order as it will be.
 func (b *orders) move(l row[orderRow], o *ent.Order) (*ent.Order, error) {
 	to := l.data.order.Status
 	switch {
@@ -173,7 +173,7 @@ func (b *orders) move(l row[orderRow], o *ent.Order) (*ent.Order, error) {
 	return next, nil
 }
 
-// saveMoves makes the planned changes of status.
+// saveMoves saves the planned changes of status.
 func (b *orders) saveMoves(ctx context.Context, tx *ent.Tx) error {
 	for _, m := range b.moves {
 		for _, status := range m.steps {
@@ -195,7 +195,7 @@ func (b *orders) saveMoves(ctx context.Context, tx *ent.Tx) error {
 	return nil
 }
 
-// freeItems refuses a row if one of its items has the id of another item.
+// freeItems refuses a row with an item whose id another item has.
 func (b *orders) freeItems(ctx context.Context, tx *ent.Tx) error {
 	var ids []uuid.UUID
 	for _, l := range b.fresh {
@@ -218,18 +218,19 @@ func (b *orders) freeItems(ctx context.Context, tx *ent.Tx) error {
 	return nil
 }
 
-// itemsAtOnce bounds the items of a statement, because an order may have any number of them and a statement has at most 32,766
-// parameters.
+// itemsAtOnce is how many items one statement inserts, because an order may have any number of items and a statement has at
+// most 32,766 parameters.
 const itemsAtOnce = 2000
 
-// store stores new customers, the orders with their items and, unless they are rows of an export, the counters.
+// store inserts new customers and the orders with their items. Unless the rows are from an export, it also updates the
+// counters.
 func (b *orders) store(ctx context.Context, tx *ent.Tx) error {
 	now := hook.Time(ctx)
 	creates := make([]*ent.OrderCreate, len(b.fresh))
 	var items []*ent.OrderItemCreate
 	for i, l := range b.fresh {
 		o := l.data.order
-		// The import's events get earlier times than later events of the same orders.
+		// updatedAt is the time of the import's events. So the events of later changes get later times.
 		creates[i] = tx.Order.Create().SetID(o.ID).SetStoreID(b.t.ID).SetReference(o.Reference).SetStatus(o.Status).SetAmount(o.Amount).
 			SetPlatformFeePercent(o.PlatformFeePercent).SetCustomerID(l.data.buyer.id).SetNillablePaymentLinkID(o.PaymentLinkID).
 			SetNillableNote(o.Note).SetNillablePaidAt(o.PaidAt).SetCreatedAt(o.CreatedAt).SetUpdatedAt(now)

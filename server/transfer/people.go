@@ -12,28 +12,28 @@ import (
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 )
 
-// People are the customers to whom a row may refer: those of the store, and those of earlier rows. Two of them are the same
-// customer if they share the id or the e-mail, or if they share the phone and at least one has no e-mail. Their fields are
-// stored as hashes to save memory, because a file may have any number of rows.
+// People are the customers to whom a row may refer: customers of the store, and customers in earlier rows. Two rows have the
+// same customer if they share the id or the e-mail, or share the phone and one of them has no e-mail. People store hashes of
+// the fields to save memory, because a file may have any number of rows.
 type People struct {
-	// All has everyone, including persons who turned out to be the same customer as another.
+	// All has all persons, even one who was joined with another.
 	All  []Person
 	seed maphash.Seed
-	of   map[uint64]int // from the hash of an id, an e-mail or a phone to an index in All
+	of   map[uint64]int // from the hash of an id, an e-mail or a phone to the person's index in All
 	undo []func()
 }
 
-// Person is one of People. A hash of 0 means that the person lacks the field.
+// Person is one of the People. A field's hash is 0 if the person lacks the field.
 type Person struct {
 	ID, Name, Email, Phone uint64
 	Row, Line              int
-	// Label names a customer of the store for a reader, and Key is the customer's id. Both are empty for a person from a row.
+	// Label is how messages name a customer of the store, and Key is the customer's id. Both are empty for a person of a row.
 	Label, Key string
-	// Into is the person's own index. After Join it is the index of the person who was kept.
+	// Into is the person's own index or, once the person was joined with another, the index of the person who was kept.
 	Into int
 }
 
-// String names the person for a reader: by the customer's e-mail or phone, or by the line of the first row.
+// String returns how messages name the person: Label, or the line of the person's first row.
 func (p Person) String() string {
 	if p.Label != "" {
 		return p.Label
@@ -44,18 +44,18 @@ func (p Person) String() string {
 // Stored reports whether the person is a customer of the store.
 func (p Person) Stored() bool { return p.Label != "" }
 
-// Contact has a row's fields of its customer, spelled as rows store them, empty if missing.
+// Contact has the fields of a row that identify its customer, spelled as in the database. Missing fields are empty.
 type Contact struct{ ID, Name, Email, Phone string }
 
-// CheckCustomer returns the contact in a customer's row, and the row's refused fields. Use it for a row that is merged into
-// another row, because the Importer never sees such a row.
+// CheckCustomer returns the Contact of a customer's row and the fields that it refuses. Call it for a row that is merged
+// into another row, because no Importer checks such a row.
 func CheckCustomer(t tenant.Store, m *storefrontv1.Customer) (Contact, []apijson.Field) {
 	p := &problems{t: t}
 	r := (&customers{}).read(p, m)
 	return contactOf(r.id, &r.data), p.Fields()
 }
 
-// ContactOfBuyer returns the contact in an order. It ignores wrong fields, because the Importer refuses them.
+// ContactOfBuyer returns the Contact of an order's customer. It leaves out wrong fields, because the Importer refuses them.
 func ContactOfBuyer(t tenant.Store, m *storefrontv1.Order_Customer) Contact {
 	r := (&problems{t: t}).customer("", m)
 	return contactOf(r.id, &r.data)
@@ -72,10 +72,10 @@ func contactOf(id uuid.UUID, r *ent.Customer) Contact {
 	return c
 }
 
-// Nobody is an index that belongs to no person.
+// Nobody, in place of an index, means no person.
 const Nobody = -1
 
-// NewPeople returns People without any person.
+// NewPeople returns People without persons.
 func NewPeople() *People { return &People{seed: maphash.MakeSeed(), of: map[uint64]int{}} }
 
 // Hash returns the hash of a field's text, or 0 for an empty one.
@@ -86,7 +86,7 @@ func (p *People) Hash(field, text string) uint64 {
 	return maphash.Comparable(p.seed, identity{field, text})
 }
 
-// At returns the index of the person with an id, an e-mail or a phone, or Nobody.
+// At returns the index of the person who has an id, an e-mail or a phone, or Nobody.
 func (p *People) At(field, text string) int {
 	place, has := p.of[p.Hash(field, text)]
 	if text == "" || !has {
@@ -98,22 +98,24 @@ func (p *People) At(field, text string) int {
 	return place
 }
 
-// Match says which person a row's customer is.
+// Match says which person the customer of a row is.
 type Match struct {
-	// Who is the index of the person, or Nobody for a new one; Field is the field that matched: id, email or phone.
+	// Who is the index of the person, or Nobody if the customer is new. Field is the field by which the person was found:
+	// id, email or phone.
 	Who   int
 	Field string
-	// ID is the index of the person whose own id is the row's id, or Nobody. Alias is the index if the id only came with a row
-	// that matched the person in another way.
+	// ID is the index of the person who has the row's id, or Nobody. If a person only got this id from an earlier row that
+	// was matched by e-mail or phone, ID is Nobody and Alias is the person's index; otherwise Alias is Nobody.
 	ID, Alias int
-	// Owner is the index of another person who has the row's phone, or Nobody.
+	// Owner is the index of a person other than Who who has the row's phone, or Nobody.
 	Owner int
-	// Joins is true if this row shows that the two are one customer.
+	// Joins is true if the row shows that Who and Owner are one customer.
 	Joins bool
 }
 
-// Find returns which person a row's customer is. emailFirst, for orders, matches the e-mail before the id, because other
-// files and forms identify a buyer by the e-mail. Rows of customers match the id first, because a row may change the e-mail.
+// Find finds the person who is the customer of a row. With emailFirst, the e-mail counts more than the id; use it for
+// orders, because other files and forms identify a buyer by e-mail. Without emailFirst, the id counts more; use it for rows
+// of customers, because such a row may change the e-mail.
 func (p *People) Find(c Contact, emailFirst bool) Match {
 	id, email, phone := p.At("id", c.ID), p.At("email", c.Email), p.At("phone", c.Phone)
 	m := Match{Who: Nobody, ID: id, Owner: Nobody, Alias: Nobody}
@@ -139,7 +141,7 @@ func (p *People) Find(c Contact, emailFirst bool) Match {
 	return m
 }
 
-// Add adds a person and returns its index.
+// Add adds a person and returns the person's index.
 func (p *People) Add(c Contact, row, line int, label string) int {
 	place := len(p.All)
 	p.All = append(p.All, Person{ID: p.Hash("id", c.ID), Row: row, Line: line, Label: label, Into: place})
@@ -148,8 +150,8 @@ func (p *People) Add(c Contact, row, line int, label string) int {
 	return place
 }
 
-// Complete fills in the name, e-mail and phone that a person lacks. With update it also replaces fields that differ from the
-// row. Afterwards Find also finds the person by the row's id. It reports whether anything changes.
+// Complete fills in the name, e-mail and phone that a person lacks and the row has. With update it also replaces fields that
+// differ. Afterwards Find also finds the person by the row's id. It reports whether a field changed.
 func (p *People) Complete(place int, c Contact, update bool) (changes bool) {
 	before := p.All[place]
 	p.undo = append(p.undo, func() { p.All[place] = before })
@@ -171,7 +173,7 @@ func (p *People) Complete(place int, c Contact, update bool) (changes bool) {
 	return changes
 }
 
-// Name makes a text find a person, unless it already finds one.
+// Name makes Find find a person by an id, an e-mail or a phone, unless it finds another person by it.
 func (p *People) Name(field, text string, place int) {
 	key := p.Hash(field, text)
 	if _, has := p.of[key]; has || text == "" {
@@ -181,8 +183,8 @@ func (p *People) Name(field, text string, place int) {
 	p.undo = append(p.undo, func() { delete(p.of, key) })
 }
 
-// Join makes one person of two. It keeps the person who is in the store, or else the earlier one in the file. It returns the
-// indexes of both, and whether the kept person gets new fields.
+// Join makes two persons one. It keeps the one who is in the store or, if neither is, the one with the earlier row. It
+// returns both indexes, and whether the person who is kept gets fields of the other.
 func (p *People) Join(a, b int) (kept, gone int, gets bool) {
 	kept, gone = a, b
 	if !p.All[kept].Stored() && (p.All[gone].Stored() || p.All[gone].Row < p.All[kept].Row) {
@@ -201,10 +203,10 @@ func (p *People) Join(a, b int) (kept, gone int, gets bool) {
 	return kept, gone, gets
 }
 
-// Begin begins a step that Back can undo.
+// Begin begins a step. Back undoes it.
 func (p *People) Begin() { p.undo = p.undo[:0] }
 
-// Back undoes everything since Begin.
+// Back undoes all changes since Begin.
 func (p *People) Back() {
 	for i := len(p.undo) - 1; i >= 0; i-- {
 		p.undo[i]()

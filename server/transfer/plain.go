@@ -15,11 +15,12 @@ import (
 	"go.storefront.example/server/validate"
 )
 
-// A plain field has the same form in its message and in the column of its name. The functions here copy it from message to row,
-// so that a new field of a message and a table needs only its name in sources.yaml. Fields with rules of their own are read
-// elsewhere; a field that already has a value is not plain.
+// A plain field has the same form in its message and in its column, and the same name. The functions of this file copy plain
+// fields from messages to rows. So a new plain field needs no code here, only its name in sources.yaml. Fields with rules of
+// their own are read by other code.
 
-// plain copies to a row, which is a pointer to a struct of ent, the message's fields that have a column without a value.
+// plain copies plain fields of a message to a row, which is a pointer to a struct of ent. It leaves out fields that the row
+// has already.
 func (p *problems) plain(prefix string, in proto.Message, row any) {
 	m := in.ProtoReflect()
 	for column, to := range columnsOf(row) {
@@ -39,8 +40,8 @@ func (p *problems) plain(prefix string, in proto.Message, row any) {
 	}
 }
 
-// plainValue returns a field of a message as its column stores it, or nil if it has no value. It refuses a text that is longer
-// than the request that sets the field allows.
+// plainValue returns a field of a message in the form of its column, or nil if it has no value. It refuses a text that is
+// longer than a request of the API may set.
 func (p *problems) plainValue(field string, m protoreflect.Message, fd protoreflect.FieldDescriptor) any {
 	if !m.Has(fd) || fd.IsList() || fd.IsMap() {
 		return nil
@@ -69,7 +70,7 @@ func (p *problems) plainValue(field string, m protoreflect.Message, fd protorefl
 	}
 }
 
-// maxRunesOf returns the maximum length that the request for a field declares. If it declares none, it returns
+// maxRunesOf returns how many characters a request of the API may set in a field or, if no request sets the field,
 // validate.MaxDescriptionRunes.
 func maxRunesOf(fd protoreflect.FieldDescriptor) int {
 	for _, of := range []string{"storefront.admin.v1", "storefront.v1"} {
@@ -81,7 +82,8 @@ func maxRunesOf(fd protoreflect.FieldDescriptor) int {
 	return validate.MaxDescriptionRunes
 }
 
-// fillPlain sets those columns of a new row that are not set yet and for which its message has a field.
+// fillPlain sets columns of a new row to the values in the row's struct. It sets those for which the message has a field,
+// unless they are set already.
 func fillPlain(m ent.Mutation, of proto.Message, row any) error {
 	fields := of.ProtoReflect().Descriptor().Fields()
 	for column, value := range columnsOf(row) {
@@ -95,7 +97,7 @@ func fillPlain(m ent.Mutation, of proto.Message, row any) error {
 	return nil
 }
 
-// columnsOf returns the fields of a row's struct by the names of their columns.
+// columnsOf returns the fields of a row's struct, by the names of their columns.
 func columnsOf(row any) map[protoreflect.Name]reflect.Value {
 	of := map[protoreflect.Name]reflect.Value{}
 	v := reflect.ValueOf(row).Elem()
@@ -107,7 +109,7 @@ func columnsOf(row any) map[protoreflect.Name]reflect.Value {
 	return of
 }
 
-// overwrite copies the fields of by to row, except those that are empty in by.
+// overwrite copies the fields of by to row. It leaves out fields that are empty in by.
 func overwrite[R any](table resource.Fields[R], row, by *R) {
 	for _, f := range table {
 		if f.Of != nil && f.Differs(by, new(R)) {

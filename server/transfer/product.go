@@ -18,19 +18,20 @@ import (
 	"go.storefront.example/server/validate"
 )
 
-// products is a batch of products. The API's JSON does not show whether a product has content, so a product that was ever
-// published counts as having some.
+// products is a batch of products. A row does not say whether the product has content, unless it is a row of an export. A
+// product that was ever published counts as having content.
 type products struct {
 	batch[productRow]
-	// ready has, for rows of an export, whether the product has content.
+	// ready says for each row of an export, by its index, whether the product has content.
 	ready map[int]bool
 }
 
 type productRow struct {
 	ent.Product
-	// statusGiven is false if the row has no status, so that DRAFT was chosen.
+	// statusGiven is false if the row has no status; the product then becomes a DRAFT.
 	statusGiven bool
-	// made has two slugs for a row without one: from the title, and from the title and the id if the first is taken.
+	// made has two slugs for a row without a slug: the first from the title, the second, for the case that the first is
+	// taken, from title and id.
 	made [2]string
 }
 
@@ -106,7 +107,7 @@ func (b *products) plan(ctx context.Context, tx *ent.Tx) error {
 	return b.slugs(ctx, tx)
 }
 
-// change changes a product of the store to the row's values; fields that are empty in the row stay.
+// change changes a product of the store to the values of the row. Fields that are empty in the row do not change.
 func (b *products) change(ctx context.Context, to *productRow, from *ent.Product) (*ent.Product, error) {
 	next := *from
 	overwrite(resource.ProductFields, &next, &to.Product)
@@ -122,8 +123,8 @@ func (b *products) change(ctx context.Context, to *productRow, from *ent.Product
 	return shop.SaveProduct(ctx, b.t, from, &next, true)
 }
 
-// slugs makes missing slugs and addresses. If a slug that it makes exists already, it appends characters derived from the
-// product's id.
+// slugs makes slugs and addresses for rows that lack them. If another product has the slug already, characters of the
+// product's id are appended.
 func (b *products) slugs(ctx context.Context, tx *ent.Tx) error {
 	var made []string
 	for _, l := range b.fresh {
@@ -152,7 +153,8 @@ func (b *products) slugs(ctx context.Context, tx *ent.Tx) error {
 	return nil
 }
 
-// SlugsOf returns the slug of a title, which may be empty, and the slug with characters of the id appended.
+// SlugsOf returns two slugs: the first from the title, empty if the title has no letters or digits for it; the second with
+// characters of the id appended.
 func SlugsOf(title string, id uuid.UUID) [2]string {
 	slug := validate.SlugOf(title)
 	end := strings.ToLower(base32.HexEncoding.EncodeToString(id[8:])[:8])

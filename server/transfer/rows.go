@@ -30,7 +30,7 @@ import (
 	"go.storefront.example/server/validate"
 )
 
-// Kinds of rows that only an export has.
+// These kinds of rows are in exports only.
 const (
 	Links      Kind = "links"
 	Events     Kind = "events"
@@ -40,22 +40,23 @@ const (
 	Keys       Kind = "keys"
 )
 
-// WholeExport stands for every kind of row in an export, as the argument of Finish.
+// WholeExport, as the kind that Finish gets, stands for all kinds of an export.
 const WholeExport Kind = "export"
 
-// ExportedKinds are the kinds of an export's rows that Rows imports, in an order in which each needs only earlier ones.
+// ExportedKinds are the kinds of rows in every export, in the order in which to import them: rows refer only to rows of
+// earlier kinds.
 var ExportedKinds = []Kind{Products, Customers, Links, Orders, Events, Deliveries, Activity}
 
-// SecretKinds are the kinds that only an export with secrets has. Rows imports them last, so that the service accepts no key
+// SecretKinds are the kinds that are only in an export with secrets. They are imported last, so that no key is accepted
 // before the store has all its rows.
 var SecretKinds = []Kind{Webhooks, Keys}
 
-// ContentReady begins the last member of an exported product, which the API does not show.
+// ContentReady is the beginning of the last member of an exported product. The product's message lacks this field.
 const ContentReady = `,"contentReady":`
 
-// Rows imports rows of an export. It keeps ids and counters: orders are not counted again. It writes no journal entry for the
-// rows. It does not change rows that the store has, and leaves out deliveries that had not ended. It refuses with
-// validation_failed or, for webhooks, with secret_key_missing.
+// Rows imports rows of an export. Ids and counters stay as they are: the orders are not counted again. Rows that the store
+// has already do not change. Deliveries that had not finished are left out. Rows writes no journal entry for the rows. It
+// refuses with validation_failed or, for webhooks, with secret_key_missing.
 func (m *Importer) Rows(ctx context.Context, in *adminv1.ImportRowsRequest) (*adminv1.ImportResponse, error) {
 	lines := bytes.Split([]byte(strings.TrimSuffix(in.GetLines(), "\n")), []byte("\n"))
 	switch Kind(in.GetKind()) {
@@ -102,8 +103,8 @@ func (m *Importer) Rows(ctx context.Context, in *adminv1.ImportRowsRequest) (*ad
 		strings.Join(names, ", ")})
 }
 
-// loadLines parses each line of JSON into a message and loads the messages. If a line cannot be parsed, it loads none and
-// returns the refused lines.
+// loadLines parses lines of JSON into messages and loads them. If some lines cannot be parsed, it loads none and returns
+// these lines as refused.
 func loadLines[M proto.Message, R any](ctx context.Context, m *Importer, in *adminv1.ImportRowsRequest, lines [][]byte,
 	of kind[M, R]) (*adminv1.ImportResponse, error) {
 	of.base().exported = true
@@ -124,22 +125,22 @@ func loadLines[M proto.Message, R any](ctx context.Context, m *Importer, in *adm
 	return load(ctx, m, in.GetKind(), messages, &adminv1.ImportOptions{}, of)
 }
 
-// verbatim is a batch of rows that are stored as they are, without counters, events or journal entries.
+// verbatim is a batch of rows that are stored unchanged, and cause no counters, events or journal entries.
 type verbatim[M interface {
 	proto.Message
 	GetId() string
 }] struct {
 	batch[[]any]
 	table string
-	// columns are the columns with rules of their own, without id and store_id. values returns a row's values of them, or nil
-	// to leave out the row.
+	// columns are the columns whose values the function values returns, without id and store_id. values returns nil for a
+	// row to leave out.
 	columns []string
 	values  func(*problems, M) []any
-	// all has all columns of the table. plain reads those that are plain fields of the message.
+	// all has all columns of the table. Those that are plain fields of the message need no entry in columns.
 	all []string
 }
 
-// plain returns the columns that are plain fields.
+// plain returns those of the columns in all that are plain fields of the message and are not in columns.
 func (b *verbatim[M]) plain() (columns []string) {
 	var m M
 	fields := m.ProtoReflect().Descriptor().Fields()
@@ -181,10 +182,10 @@ func (b *verbatim[M]) store(ctx context.Context, tx *ent.Tx) error {
 	if _, err := tx.ExecContext(ctx, query, args...); err != nil {
 		return err
 	}
-	return erase.BeginAgain(ctx, tx, b.t.ID) // the rows may name a customer
+	return erase.BeginAgain(ctx, tx, b.t.ID) // the rows may contain data of a customer who was erased
 }
 
-// moment reads a date-time that must be there.
+// moment reads a date-time that must be present and not in the future.
 func (p *problems) moment(field string, at *timestamppb.Timestamp) time.Time {
 	if at == nil {
 		p.Invalid(field, "is required")
@@ -222,7 +223,7 @@ func eventValues(p *problems, in *adminv1.Event) []any {
 	return []any{in.GetType(), payload, p.moment("createdAt", in.GetCreatedAt())}
 }
 
-// eventType refuses a text that is not a type of a store's events.
+// eventType refuses a text that is no event type of a store.
 func (p *problems) eventType(field, text string) {
 	if text != hook.Ping && !slices.Contains(hook.EventTypes(), text) {
 		p.Invalid(field, "must be a type of event")
@@ -235,7 +236,7 @@ func deliveryValues(p *problems, in *adminv1.Delivery) []any {
 	}
 	p.given("status", in.GetStatus())
 	p.eventType("eventType", in.GetEventType())
-	attempts := make([]string, len(in.GetAttempts())) // in the form of the deliveries' column
+	attempts := make([]string, len(in.GetAttempts())) // as texts of JSON, which the column has
 	for i, a := range in.GetAttempts() {
 		p.moment("attempts", a.GetStartedAt())
 		attempts[i] = string(apijson.Marshal(a))
@@ -261,9 +262,9 @@ var (
 	fieldForm  = regexp.MustCompile(`^[A-Za-z]{1,64}$`)
 )
 
-// changes checks the changes of an entry of the activity journal, {"title":{"from":"a","to":"b"}}, and returns the bytes to
-// store. In entries about customers and orders it accepts only fields and values that the journal itself writes, because an
-// erasure must find personal data in them.
+// changes checks the changes in an entry of the activity journal, such as {"title":{"from":"a","to":"b"}}, and returns them
+// as bytes. In an entry about a customer or an order it accepts only fields and values as the journal itself writes them, so
+// that an erasure finds personal data in them.
 func (p *problems) changes(field, resourceType, text string) []byte {
 	var changes map[string]map[string]any
 	if !jsontext.Value(text).IsValid() || json.Unmarshal([]byte(text), &changes) != nil || changes == nil {
@@ -296,7 +297,7 @@ func (p *problems) changes(field, resourceType, text string) []byte {
 	return []byte(text)
 }
 
-// isPersonal reports whether the journal has personal data about a type of resource.
+// isPersonal reports whether journal entries about this type of resource have personal data.
 func isPersonal(resourceType string) bool {
 	return resourceType == "customer" || resourceType == "order"
 }

@@ -20,7 +20,7 @@ import (
 	"go.storefront.example/server/webhooks"
 )
 
-// webhookRows is a batch of an export's webhooks. It seals their secrets with this installation's key.
+// webhookRows is a batch of an export's webhooks. Their secrets are sealed with this installation's key.
 type webhookRows struct {
 	batch[*ent.Webhook]
 	rules *webhooks.Webhooks
@@ -67,7 +67,7 @@ func (b *webhookRows) store(ctx context.Context, tx *ent.Tx) error {
 	return tx.Webhook.CreateBulk(creates...).Exec(ctx)
 }
 
-// keyRows is a batch of an export's API keys. Their texts are unknown, because a fingerprint is enough to recognise a key.
+// keyRows is a batch of an export's API keys. The export has only the keys' fingerprints, which suffice to recognise the keys.
 type keyRows struct{ batch[*ent.ApiKey] }
 
 func (b *keyRows) read(p *problems, in *adminv1.ExportedKey) row[*ent.ApiKey] {
@@ -89,7 +89,7 @@ func (b *keyRows) read(p *problems, in *adminv1.ExportedKey) row[*ent.ApiKey] {
 	return l
 }
 
-// fingerprintBytes is the length of a SHA-256.
+// fingerprintBytes is the length of a fingerprint, a SHA-256.
 const fingerprintBytes = 32
 
 func (b *keyRows) plan(ctx context.Context, tx *ent.Tx) error {
@@ -100,7 +100,7 @@ func (b *keyRows) plan(ctx context.Context, tx *ent.Tx) error {
 	for i, l := range b.fresh {
 		fingerprints[i] = l.data.Fingerprint
 	}
-	// Look in all stores, because a fingerprint must belong to only one key.
+	// Look for the fingerprints in all stores: two keys must not have the same.
 	others, err := tx.ApiKey.Query().Where(apikey.FingerprintIn(fingerprints...)).All(ctx)
 	if err != nil {
 		return fmt.Errorf("look for fingerprints: %w", err)
@@ -138,13 +138,13 @@ func (b *keyRows) store(ctx context.Context, tx *ent.Tx) error {
 			SetCreatedAt(r.CreatedAt)
 	}
 	err := tx.ApiKey.CreateBulk(creates...).Exec(ctx)
-	if db.IsUnique(err) { // another import stored the key at the same time
+	if db.IsUnique(err) { // another import has just stored it
 		return apierr.Invalid("A key of the export is a key here already.", apijson.Field{Name: "fingerprint", Message: "is another key's"})
 	}
 	return err
 }
 
-// stateTime reads the time at which a row entered a state. is tells whether the row is in that state: then the time is
+// stateTime reads the time at which a row entered a state. is says whether the row is in this state: if it is, the time is
 // required, otherwise it must be missing.
 func (p *problems) stateTime(field string, at *timestamppb.Timestamp, is bool) *time.Time {
 	if is != (at != nil) {

@@ -1,14 +1,14 @@
-// Package transfer imports rows into a store, and exports them. An Importer checks and stores batches of the API's messages, which
-// cmd/storefront/importfile makes from people's files, and rows of an export.
+// Package transfer imports rows into a store, and exports them. An Importer checks and stores batches of rows, which are
+// messages of the API. cmd/storefront/importfile makes them from people's files; an export has them as they are.
 //
 //	batch ─► read: rules of each row ─► plan: what the store has ─► store: rows, and their number in the import's journal entry
 //
-// It keeps ids, dates, statuses, references and counters. If the store already has a row's id, the store's row stays unchanged;
-// with the option update it is changed as by a PATCH. So importing a file again stores nothing twice, and continues an import
-// that died. It sends events only if asked. Rows of an export are all rows that the store had, and its counters already count
-// them.
+// An import keeps ids, dates, statuses, references and counters of the rows. If the store already has a row with the same
+// id, this row does not change, or with the option update it changes as by a PATCH. So a second import of the same file
+// stores nothing twice, and continues an import that was interrupted. An import sends events only if its options say so. The
+// rows of an export are all rows of a store, with counters that include them already.
 //
-// Export reads all rows of a store, in one transaction, in the form in which Importer.Rows takes them.
+// Export reads all rows of a store in one transaction. Importer.Rows takes them in the form in which Export passes them.
 package transfer
 
 import (
@@ -39,17 +39,17 @@ import (
 // BatchRows is how many rows a batch has at most.
 const BatchRows = 500
 
-// Kind is a kind of resource that can be imported.
+// Kind is a kind of row that can be imported, such as products.
 type Kind string
 
-// The kinds of resource that can be imported.
+// These are the kinds of rows in people's files.
 const (
 	Products  Kind = "products"
 	Customers Kind = "customers"
 	Orders    Kind = "orders"
 )
 
-// Kinds lists them.
+// Kinds lists the kinds of rows in people's files.
 var Kinds = []Kind{Products, Customers, Orders}
 
 // Importer loads rows into stores. Goroutines may share it.
@@ -58,7 +58,7 @@ type Importer struct {
 	webhooks *webhooks.Webhooks
 }
 
-// New returns an importer into the stores of a database. w has the rules for their webhooks.
+// New returns an importer into the stores of a database. w checks imported webhooks.
 func New(d *db.DB, w *webhooks.Webhooks) *Importer { return &Importer{d, w} }
 
 // Products imports a batch of products. It refuses with validation_failed.
@@ -76,7 +76,7 @@ func (m *Importer) Orders(ctx context.Context, in *adminv1.ImportOrdersRequest) 
 	return load(ctx, m, "orders", in.GetOrders(), in.GetOptions(), &orders{})
 }
 
-// Finish writes the notice that an import has ended. It refuses with validation_failed.
+// Finish writes the notice to the platform that an import has ended. It refuses with validation_failed.
 func (m *Importer) Finish(ctx context.Context, in *adminv1.FinishImportRequest) (*adminv1.FinishImportResponse, error) {
 	t, err := tenant.StoreOf(ctx)
 	if err != nil {
@@ -99,19 +99,20 @@ func (m *Importer) Finish(ctx context.Context, in *adminv1.FinishImportRequest) 
 	})
 }
 
-// kind is a kind of batch.
+// kind has the steps of an import that differ by the kind of row.
 type kind[M, R any] interface {
-	// base returns the batch that the kind embeds.
+	// base returns the batch that the type embeds.
 	base() *batch[R]
 	// read converts a message to a row.
 	read(p *problems, in M) row[R]
-	// plan locks the rows that the batch changes, refuses rows that conflict with the store's, and makes the updates.
+	// plan locks the rows of the store that the batch changes, refuses rows that conflict with rows of the store, and
+	// changes rows of the store.
 	plan(ctx context.Context, tx *ent.Tx) error
-	// store stores the new rows, and the counters that change with new and changed ones.
+	// store inserts the new rows, and updates the counters that depend on new and changed rows.
 	store(ctx context.Context, tx *ent.Tx) error
 }
 
-// errNothing ends a transaction that stores nothing.
+// errNothing rolls back a transaction that is to store nothing.
 var errNothing = errors.New("nothing to store")
 
 func load[M, R any](ctx context.Context, m *Importer, name string, messages []M, options *adminv1.ImportOptions,
@@ -141,7 +142,7 @@ func load[M, R any](ctx context.Context, m *Importer, name string, messages []M,
 		}
 	}
 	unread := len(b.refusals)
-	recorded := []hook.Option{hook.WithoutCreations} // because the import has one entry for all
+	recorded := []hook.Option{hook.WithoutCreations} // the import has one journal entry for all its rows
 	if !options.GetEvents() {
 		recorded = append(recorded, hook.WithoutEvents)
 	}
@@ -150,7 +151,8 @@ func load[M, R any](ctx context.Context, m *Importer, name string, messages []M,
 		if err := m.settle(ctx, tx, lookingUp); err != nil {
 			return err
 		}
-		// The journal entry is about the store. Lock the store's row first, so that imports into it run one after the other.
+		// The import's journal entry is an entry about the store. Lock the store's row first, so that imports into one store
+		// run one after the other.
 		s, err := hook.LockRow(ctx, tx.Store.Query().Where(store.ID(t.ID)))
 		if err != nil {
 			return fmt.Errorf("read store: %w", err)
@@ -209,16 +211,17 @@ func load[M, R any](ctx context.Context, m *Importer, name string, messages []M,
 	return out, nil
 }
 
-// Settings of a batch's transaction on PostgreSQL.
+// These are PostgreSQL settings for the transaction of a batch.
 const (
-	// lookingUp makes PostgreSQL plan each look-up anew, and by an index, which every look-up has. A plan cached while a table
-	// was small would read the whole table for each batch.
+	// lookingUp is for the look-ups of plan. PostgreSQL must plan each of them anew and use an index, because a plan that it
+	// cached while a table was small reads the whole table.
 	lookingUp = "SET LOCAL plan_cache_mode = force_custom_plan; SET LOCAL enable_seqscan = off"
-	// storing lets PostgreSQL cache plans again, because otherwise it would plan the foreign keys' checks for each row.
+	// storing is for the inserts. PostgreSQL may cache plans again, because otherwise it would plan the checks of foreign
+	// keys for each row.
 	storing = "SET LOCAL plan_cache_mode = auto"
 )
 
-// settle applies one of these settings on PostgreSQL.
+// settle applies one of these settings if the database is PostgreSQL.
 func (m *Importer) settle(ctx context.Context, tx *ent.Tx, setting string) error {
 	if m.db.Dialect() != dialect.Postgres {
 		return nil
@@ -238,7 +241,7 @@ func (r *refusedRows) refuse(index int, field, message string) {
 		Message: message}) //nolint:gosec // Below BatchRows.
 }
 
-// complaints gives, for some refusals of the rules, the field of a row and its message.
+// complaints has, for some codes with which shop refuses a change, the row's field to name and the message.
 var complaints = map[apierr.Code]apijson.Field{
 	apierr.CompareAtInvalid: {Name: "compareAtAmount", Message: "must be above priceAmount, or null"},
 	apierr.ProductTypeUnavailable: {Name: "status", Message: "cannot be PUBLISHED: the store cannot publish products of " +
@@ -248,7 +251,7 @@ var complaints = map[apierr.Code]apijson.Field{
 	apierr.CustomerIdentifierRequired: {Name: "email", Message: "is required, or a phone"},
 }
 
-// refused refuses a row if err is a refusal, and reports whether it is. It returns any other error.
+// refused refuses a row if err is a refusal, and then returns true. It returns any other error unchanged.
 func (r *refusedRows) refused(index int, err error) (bool, error) {
 	refusal, is := errors.AsType[*apierr.Refusal](err)
 	if !is {

@@ -1,4 +1,4 @@
-// Package shoptest makes an open store for tests of packages whose rules need one, and reads the records of a change.
+// Package shoptest creates a store for tests of packages that need one, and reads the journal entries and events of changes.
 package shoptest
 
 import (
@@ -21,7 +21,7 @@ import (
 	"go.storefront.example/server/shop"
 )
 
-// Bench is a Shop with one open store. Its context has that store, and a key called "tests" as the actor.
+// Bench is a Shop with one open store, and a context to act on this store as an API key called "tests".
 type Bench struct {
 	*shop.Shop
 	DB  *db.DB
@@ -37,7 +37,7 @@ func New(t *testing.T, d *db.DB, o shop.Options) Bench {
 	return b
 }
 
-// NewStore creates another store and returns a context in which a key acts on it.
+// NewStore creates another store, and returns a context to act on it as an API key called "tests".
 func (b Bench) NewStore(slug string) context.Context {
 	b.T.Helper()
 	operator := tenant.Actor{Type: tenant.ActorOperator, Name: "operator"}
@@ -50,12 +50,12 @@ func (b Bench) NewStore(slug string) context.Context {
 	return As(found)
 }
 
-// As returns a context in which a key called "tests" acts on the store.
+// As returns a context to act on the store as an API key called "tests".
 func As(s tenant.Store) context.Context {
 	return tenant.With(context.Background(), s, tenant.Actor{Type: tenant.ActorAPIKey, ID: "key", Name: "tests"})
 }
 
-// Product creates a DRAFT product that could be published.
+// Product creates a DRAFT product that lacks nothing to be published.
 func (b Bench) Product(title string, price int64) *storefrontv1.Product {
 	b.T.Helper()
 	p, err := b.CreateProduct(b.Ctx, &adminv1.CreateProductRequest{
@@ -65,7 +65,7 @@ func (b Bench) Product(title string, price int64) *storefrontv1.Product {
 	return p
 }
 
-// Link creates a FIXED payment link of 500, with at most maxPayments payments unless that is nil.
+// Link creates a FIXED payment link with amount 500. It takes at most maxPayments payments; nil means no limit.
 func (b Bench) Link(maxPayments *int32) *storefrontv1.PaymentLink {
 	b.T.Helper()
 	l, err := b.CreatePaymentLink(b.Ctx, &storefrontv1.CreatePaymentLinkRequest{
@@ -75,7 +75,8 @@ func (b Bench) Link(maxPayments *int32) *storefrontv1.PaymentLink {
 	return l
 }
 
-// Buy creates an order of two of a product, or through a link, by a buyer with this e-mail.
+// Buy creates an order of a buyer with this e-mail: of two pieces of a product or, if productID is empty, through a payment
+// link.
 func (b Bench) Buy(email, productID, linkID string) *storefrontv1.Order {
 	b.T.Helper()
 	d := shop.OrderDraft{Buyer: shop.Buyer{Email: &email}, PaymentLinkID: linkID}
@@ -112,7 +113,7 @@ func Actions(entries []*ent.ActivityEntry) []string {
 	return names
 }
 
-// Refused asserts the code of a refusal and returns it.
+// Refused fails the test unless err is a refusal with this code. It returns the refusal.
 func Refused(t *testing.T, err error, code apierr.Code) *apierr.Refusal {
 	t.Helper()
 	var r *apierr.Refusal

@@ -11,12 +11,12 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
-// Filler sets every field of messages, by reflection, to a value that no other field has. So tests cover a new field of a
-// message without naming it. The zero Filler is ready for use.
+// Filler fills messages for tests, by reflection. Each field gets a value that no other field has. So a field that is added
+// to a message is tested without a change of the tests. The zero Filler is ready for use.
 type Filler struct{ n int }
 
-// Fill sets the fields of a message, and of the messages in it, that have no value yet; a list gets two elements. Set fields
-// first whose values depend on other fields.
+// Fill sets all fields without a value, of the message and of the messages in it. A list gets two elements. Fields that must
+// agree with each other have to be set before.
 func (f *Filler) Fill(m proto.Message) { f.fill(m.ProtoReflect()) }
 
 func (f *Filler) fill(m protoreflect.Message) {

@@ -9,7 +9,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// Fields is a line as a map that tests change.
+// Fields is an object of the API, as a map that tests can change.
 type Fields map[string]any
 
 // With returns a copy with one field changed.
@@ -26,7 +26,7 @@ func (f Fields) Without(name string) Fields {
 	return changed
 }
 
-// Lines writes each object on a line.
+// Lines returns the objects as JSON, one a line.
 func Lines(objects ...Fields) *bytes.Reader {
 	var b bytes.Buffer
 	for _, o := range objects {
@@ -39,7 +39,7 @@ func Lines(objects ...Fields) *bytes.Reader {
 	return bytes.NewReader(b.Bytes())
 }
 
-// OneProduct returns a complete product with its own id.
+// OneProduct returns a product with all fields and a new id.
 func OneProduct() Fields {
 	id := uuid.NewString()
 	return Fields{
@@ -50,7 +50,7 @@ func OneProduct() Fields {
 	}
 }
 
-// OneCustomer returns a complete customer with its own id.
+// OneCustomer returns a customer with all fields and a new id.
 func OneCustomer() Fields {
 	id := uuid.NewString()
 	return Fields{
@@ -59,7 +59,7 @@ func OneCustomer() Fields {
 	}
 }
 
-// OneOrder returns a complete order with its own id, paid by the buyer.
+// OneOrder returns a PAID order of the buyer with all fields and a new id.
 func OneOrder(buyer Fields) Fields {
 	id := uuid.NewString()
 	return Fields{

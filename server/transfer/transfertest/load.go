@@ -28,7 +28,7 @@ func Orders(ctx context.Context, d *db.DB, o *adminv1.ImportOptions, rows ...Fie
 		&adminv1.ImportOrdersRequest{Orders: messages(rows, func() *storefrontv1.Order { return &storefrontv1.Order{} }), Options: o}))
 }
 
-// Rows imports the lines of an export into a store, in batches as the command does, and returns how many were stored.
+// Rows imports lines of an export into a store, in batches as the command does. It returns how many rows were stored.
 func Rows(ctx context.Context, api interface {
 	ImportRows(context.Context, *adminv1.ImportRowsRequest) (*adminv1.ImportResponse, error)
 }, store string, kind transfer.Kind, lines []byte) (count int, err error) {
