@@ -6,15 +6,15 @@ import (
 )
 
 const (
-	// maxBatch is the most requests that share a statement.
+	// maxBatch is how many requests one statement looks up at most.
 	maxBatch = 128
 	// maxUnderWay is how many statements run at a time: two, so that one slow statement does not delay all requests.
 	maxUnderWay = 2
 )
 
-// batcher collects the requests that arrive while statements run, and looks them up with one statement. A statement for sixteen
-// keys costs a third of sixteen statements. On an idle server no request waits. If a statement fails, all its requests get the
-// error. Goroutines may share it.
+// batcher looks up the keys of several requests with one statement: those that arrived while earlier statements ran. One
+// statement for sixteen keys costs a third of sixteen statements. On an idle server a request does not wait for others. If a
+// statement fails, all its requests get the error. Goroutines may share it.
 type batcher struct {
 	run func(context.Context, []lookup) ([]lookupResult, error)
 
@@ -23,7 +23,7 @@ type batcher struct {
 	underWay int
 }
 
-// waiter is a request that waits for its lookup's result.
+// waiter is a request that waits for the result of its lookup.
 type waiter struct {
 	ctx      context.Context
 	lookup   lookup
@@ -32,8 +32,8 @@ type waiter struct {
 	err      error
 }
 
-// find returns the result of a lookup, or the cause of the context's end. If the context ends while the statement runs, the
-// request is still counted.
+// find returns the result of a lookup. If the context ends before that, it returns the cause; the request is counted all the
+// same.
 func (b *batcher) find(ctx context.Context, q lookup) (lookupResult, error) {
 	w := &waiter{ctx: ctx, lookup: q, answered: make(chan struct{})}
 	b.mu.Lock()
@@ -67,7 +67,8 @@ func (b *batcher) serve() {
 	}
 }
 
-// answer runs one statement. The deadline of the last request ends it; the cancellation of a request does not.
+// answer runs one statement for several requests. The deadline of the last request limits the statement; a request that is
+// cancelled does not end it.
 func answer(all []*waiter, run func(context.Context, []lookup) ([]lookupResult, error)) {
 	last := all[len(all)-1].ctx
 	ctx := context.WithoutCancel(last)

@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// slow answers each statement after a millisecond. A statement with a held client is answered only once the client is
-// released.
+// slow answers each statement after a millisecond. If a client of the statement is in held, it waits until the test closes
+// that client's channel.
 type slow struct {
 	mu      sync.Mutex
 	batches [][]string // the clients of each statement
@@ -39,7 +39,8 @@ func (s *slow) run(_ context.Context, lookups []lookup) ([]lookupResult, error) 
 	return found, s.err
 }
 
-// ask sends lookups, each from another client, one after the other, and returns a function that waits for their errors.
+// ask sends one lookup for each client, one after the other. It returns a function that waits for the lookups and returns
+// their errors.
 func ask(ctx context.Context, b *batcher, clients ...string) (errs func() []error) {
 	all := make([]error, len(clients))
 	var asked sync.WaitGroup

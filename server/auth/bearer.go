@@ -6,19 +6,19 @@ import (
 	"go.storefront.example/server/apierr"
 )
 
-// scheme is the authentication scheme of RFC 6750; schemes have no case (RFC 9110, 11.1).
+// scheme is the authentication scheme (RFC 6750). Its case does not matter (RFC 9110, 11.1).
 const scheme = "Bearer"
 
-// bearer returns the key in a request's Authorization header: exactly one value, the scheme in any
-// case, one space or more, and some text. It does not check the form of that text, so that a
-// malformed key counts as an unknown one. Anything else is api_key_missing.
+// bearer returns the key in the Authorization header. It refuses with api_key_missing unless there is exactly one such
+// header, with the scheme, at least one space, and a text. It does not check the form of the key: a malformed key is treated
+// as an unknown one.
 func bearer(authorization []string) (string, error) {
 	missing := func(message string) error { return apierr.New(apierr.APIKeyMissing, message) }
 	switch {
 	case len(authorization) == 0:
 		return "", missing("The request has no Authorization header. Send Authorization: Bearer <API_KEY>.")
 	case len(authorization) > 1:
-		// Choosing one of several is unsafe, because a proxy and this service could disagree on the caller.
+		// With two headers, a proxy and this service might use different ones and disagree about who the caller is.
 		return "", missing("The request has more than one Authorization header. Send exactly one.")
 	}
 	const form = "The Authorization header is not of the form Bearer <API_KEY>."

@@ -16,8 +16,8 @@ import (
 	"go.storefront.example/server/auth"
 )
 
-// This measures the counters and the store in addition to the look-up of a key. The counter goes past its limit, which costs
-// the same as below it.
+// BenchmarkGateAdmit measures Admit with its counters and its look-up of the store. The key passes its limit during the
+// benchmark, which does not change the cost of a request.
 func BenchmarkGateAdmit(b *testing.B) {
 	for _, name := range dbtest.Databases() {
 		b.Run(name, func(b *testing.B) {
@@ -55,7 +55,7 @@ func BenchmarkGateAdmit(b *testing.B) {
 			})
 			b.Run("together", func(b *testing.B) {
 				b.ReportAllocs()
-				b.SetParallelism(8) // goroutines per processor
+				b.SetParallelism(8) // this many goroutines for each processor
 				b.RunParallel(func(pb *testing.PB) {
 					for pb.Next() {
 						p, _, _ := gate.Admit(ctx, header, home)

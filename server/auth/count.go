@@ -7,8 +7,9 @@ import (
 	"github.com/google/uuid"
 )
 
-// counters count the requests of keys in the current minute, in the memory of a SQLite file's only server. The database holds
-// the counts of some seconds ago, for the server that starts next. Goroutines may share it; the zero value is ready.
+// counters count the requests of each key in the current minute. They are used on SQLite, where one server counts in memory.
+// Flush writes them to the database, from which a new server continues. Goroutines may share it. The zero value is ready for
+// use.
 type counters struct {
 	mu      sync.Mutex
 	minute  int64
@@ -16,9 +17,10 @@ type counters struct {
 	changed bool // since the last call of unwritten
 }
 
-// add counts one request and returns the key's count. A key's first request in this minute continues from stored, its count in
-// the database. A time in the previous minute counts as the current minute, because requests may overtake each other. An
-// earlier time means that the clock was set back.
+// add counts one request of a key, and returns how many the key has made in this minute. For the key's first request since
+// the server started, stored is its count in the database, from which add continues. A minute that is one earlier than the
+// current one counts as the current one, because requests may overtake each other. A minute before that means that the clock
+// was set back: then counting begins anew.
 func (c *counters) add(key uuid.UUID, minute int64, stored int) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -33,7 +35,7 @@ func (c *counters) add(key uuid.UUID, minute int64, stored int) int {
 	return int(count) + 1
 }
 
-// unwritten returns the minute's counts, or nil if none has changed since the last call.
+// unwritten returns the counts of the current minute, or nil if no count has changed since the last call.
 func (c *counters) unwritten() (minute int64, counts map[uuid.UUID]int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -44,21 +46,21 @@ func (c *counters) unwritten() (minute int64, counts map[uuid.UUID]int64) {
 	return c.minute, maps.Clone(c.counts)
 }
 
-// keepUnwritten makes the next call of unwritten return the counts again, because writing them failed.
+// keepUnwritten is called if writing the counts failed. The next call of unwritten then returns them again.
 func (c *counters) keepUnwritten() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.changed = true
 }
 
-// uses holds when each key was last used, in Unix milliseconds, until that is written, so that a key in constant use costs one
-// write in some seconds instead of one for each request. Goroutines may share it; the zero value is ready.
+// uses has the time of each key's last use, in Unix milliseconds. Flush writes the times every few seconds, so that not
+// every request writes to the database. Goroutines may share it. The zero value is ready for use.
 type uses struct {
 	mu   sync.Mutex
 	last map[uuid.UUID]int64
 }
 
-// note records that a key was used at a time. The latest time counts.
+// note records that a key was used at a time, unless a later use is recorded already.
 func (u *uses) note(key uuid.UUID, at int64) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -68,7 +70,7 @@ func (u *uses) note(key uuid.UUID, at int64) {
 	u.last[key] = max(at, u.last[key])
 }
 
-// drain returns all uses and clears them. The caller must call note again for the uses that it cannot write.
+// drain returns all recorded uses and forgets them. If writing them fails, the caller records them again with note.
 func (u *uses) drain() map[uuid.UUID]int64 {
 	u.mu.Lock()
 	defer u.mu.Unlock()

@@ -9,15 +9,15 @@
 //	                                 api_key_revoked
 //	                                 api_key_expired
 //
-// A request with a known key counts on the key's counter, one with an unknown key, malformed or not, on its client: its IPv4
-// address or IPv6 /64. A client beyond its limit is refused for the rest of the minute, whatever its key, and counts on no key.
-// One statement reads the client's limit, the key, its store and its counter.
+// A request with a known key counts for the key. A request with an unknown or malformed key counts for its client, which is an
+// IPv4 address or an IPv6 /64. If the client is over its limit, all its requests are refused until the minute ends; they count
+// for no key. One statement reads the client's count, the key, its store and its count.
 //
-// On PostgreSQL that statement also counts, only in the database, so that any number of servers count together; requests that
-// arrive at once share one statement. A SQLite file has one server, which counts the requests of known keys in memory, so that
-// admitting them writes nothing. Gate.Run writes these counters and the last use of each key every ten seconds; a killed
-// process loses what it has not written. Memory also holds the blocked clients until the minute ends.
+// On PostgreSQL this statement also counts. All counts are in the database, so that any number of servers count together.
+// Requests that arrive at once share one statement. On SQLite there is only one server. It counts requests with known keys in
+// memory, so that they write nothing to the database. Gate.Run writes these counts, and the last use of each key, every ten
+// seconds; a killed process loses what it has not written. Blocked clients are also in memory, until the minute ends.
 //
-// The package never stores or logs the text of a key, and only NewKey returns it; everything else uses fingerprints and hints.
-// It does not create, list or revoke keys, and writes no responses.
+// The package never stores or logs the text of a key. Only NewKey returns it; all other functions return fingerprints and
+// hints. Creating, listing and revoking keys is the task of server/shop; answering requests is the task of server/edge.
 package auth

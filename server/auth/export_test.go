@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// FlushEvery sets how often Run flushes.
+// FlushEvery sets the time between two flushes of Run.
 func (g *Gate) FlushEvery(d time.Duration) { g.flushEvery = d }
 
-// Miss makes the first lookups of known keys find nothing, as when the minute ends during the lookup.
+// Miss makes the next lookups of known keys find no key, so many as lookups says.
 func (g *Gate) Miss(lookups int) {
 	known := g.known
 	g.known = func(ctx context.Context, q lookup) (lookupResult, error) {

@@ -23,16 +23,16 @@ import (
 	"go.storefront.example/server/limit"
 )
 
-// home and away are two clients' addresses.
+// home and away are the addresses of two clients.
 var (
 	home = netip.MustParseAddr("203.0.113.7")
 	away = netip.MustParseAddr("2001:db8::7")
 )
 
-// noon is 15 seconds into a minute.
+// noon is the time at which the clocks of tests begin. It is 15 seconds into a minute.
 var noon = time.Date(2026, 9, 1, 12, 0, 15, 0, time.UTC)
 
-// watch is a clock that stands still until it is moved.
+// watch is a clock that shows the same time until a test sets it.
 type watch struct {
 	mu sync.Mutex
 	at time.Time
@@ -50,18 +50,18 @@ func (w *watch) set(at time.Time) {
 	w.at = at
 }
 
-// fixture is a database with an open store, and a gate on it.
+// fixture is a database with an open store, a gate for it, and their clock.
 type fixture struct {
 	*testing.T
 	url   string
 	db    *db.DB
 	watch *watch
 	gate  *auth.Gate
-	trips atomic.Int64 // round trips, without those that prepare a statement
+	trips atomic.Int64 // round trips to the database, without those that prepare statements
 	shop  tenant.Store
 }
 
-// each runs a test on each database, with a clock of its own that starts at noon.
+// each runs a test on each database.
 func each(t *testing.T, test func(f *fixture)) {
 	t.Helper()
 	t.Parallel()
@@ -77,7 +77,7 @@ func each(t *testing.T, test func(f *fixture)) {
 	}
 }
 
-// open opens the database once more, as another process would.
+// open opens the fixture's database again, as another process would.
 func (f *fixture) open() *db.DB {
 	f.Helper()
 	return f.openWith(db.Config{Clock: f.watch.now, Observe: func(query string) {
@@ -96,13 +96,13 @@ func (f *fixture) openWith(c db.Config) *db.DB {
 	return d
 }
 
-// another returns the gate of another server on the same database.
+// another returns a second gate for the same database, as another server has.
 func (f *fixture) another() *auth.Gate {
 	f.Helper()
 	return auth.NewGate(f.open(), auth.Options{Clock: f.watch.now})
 }
 
-// in runs a transaction on a store's data.
+// in runs a transaction for a store, as the operator.
 func (f *fixture) in(s tenant.Store, change func(ctx context.Context, tx *ent.Tx) error) {
 	f.Helper()
 	ctx := tenant.With(f.Context(), s, tenant.Actor{Type: tenant.ActorOperator, Name: "operator"})
@@ -113,7 +113,7 @@ func (f *fixture) newStore(slug string) tenant.Store {
 	f.Helper()
 	s := tenant.Store{
 		ID: uuid.Must(uuid.NewV7()), Slug: slug, Currency: "XAF", Country: "CM", Status: "open",
-		// Values that JSON could change: a number with 17 digits, and a quote in a text.
+		// JSON may change these values if it is decoded wrongly: a number with 17 digits, and several texts.
 		PlatformFeePercent: 3.3333333333333335, UnavailableTypes: []string{"MEETING", "EVENT"},
 	}
 	f.in(s, func(ctx context.Context, tx *ent.Tx) error {
@@ -135,7 +135,7 @@ func (f *fixture) setStatus(status string) {
 	})
 }
 
-// key is a key as its owner has it.
+// key is an API key with its text.
 type key struct {
 	id   uuid.UUID
 	text string
@@ -143,7 +143,7 @@ type key struct {
 
 func (k key) header() []string { return []string{"Bearer " + k.text} }
 
-// newKey makes a key of f.shop; expires may be zero.
+// newKey creates an API key of f.shop. The zero time means that it does not expire.
 func (f *fixture) newKey(name string, expires time.Time) key {
 	f.Helper()
 	k := key{uuid.Must(uuid.NewV7()), auth.NewKey(uuid.New())}
@@ -188,8 +188,8 @@ func malformed() []string {
 	return []string{"Bearer " + text[:len(text)-1] + last}
 }
 
-// admit admits a request and returns the refusal's code, or "" without a refusal. Any other error, or an impossible rate,
-// fails the test.
+// admit calls Admit and returns the code of its refusal, or "" if it admits the request. It fails the test for any other
+// error, and for an impossible rate.
 func (f *fixture) admit(g *auth.Gate, header []string, from netip.Addr) (auth.Principal, limit.Rate, apierr.Code) {
 	f.Helper()
 	p, rate, err := g.Admit(f.Context(), header, from)
@@ -209,7 +209,7 @@ func (f *fixture) admit(g *auth.Gate, header []string, from netip.Addr) (auth.Pr
 	return p, rate, r.Code
 }
 
-// code is admit for tests that check only the code.
+// code is admit without the principal and the rate.
 func (f *fixture) code(g *auth.Gate, header []string, from netip.Addr) apierr.Code {
 	f.Helper()
 	_, _, code := f.admit(g, header, from)

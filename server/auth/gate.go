@@ -20,40 +20,40 @@ import (
 // statusOpen is the only status in which a store's keys are accepted (specification, Store).
 const statusOpen = "open"
 
-// maxBlocked bounds how many blocked clients are held in memory, some 100 bytes each. Requests of further blocked clients ask
-// the database.
+// maxBlocked is how many blocked clients the gate has in memory, some 100 bytes each. For further blocked clients, each
+// request asks the database.
 const maxBlocked = 1 << 16
 
-// Options are the settings of a Gate. The zero value is right for a server.
+// Options are the settings of a Gate. A server uses the zero value.
 type Options struct {
-	// Clock replaces the database's clock for minutes and expiry.
+	// Clock replaces the database's clock, which decides about minutes and expiry.
 	Clock func() time.Time
 	// Log receives the write errors of Run; nil means slog.Default.
 	Log *slog.Logger
 }
 
-// Gate admits requests. Goroutines may share it. Several gates, in several processes, may use one
-// database, and count together.
+// Gate admits requests. Goroutines may share it. Several gates, even of several processes, may use one database; they count
+// together.
 type Gate struct {
 	db         *db.DB
-	writer     *sql.DB // counts unknown keys, and writes the counts held in memory
+	writer     *sql.DB // counts requests with unknown keys, and writes what is counted in memory
 	statements map[string]string
-	// known looks up a key and counts its request if it knows the key.
+	// known looks up a key and, if the key exists, counts the request.
 	known    func(context.Context, lookup) (lookupResult, error)
 	clock    func() time.Time
 	log      *slog.Logger
 	counters counters
 	uses     uses
-	// blocked maps each client that made too many requests with unknown keys to the minute in which it did. Blocked clients
-	// cause no further queries in that minute.
+	// blocked has, for each client that sent too many unknown keys, the minute in which it did so. In this minute its
+	// requests are refused without a query.
 	blocked *lru.Cache[netip.Prefix, int64]
 
 	flushEvery time.Duration
-	flushing   sync.Mutex // serialises flushes, guards swept
-	swept      int64      // the minute in which address counters were last swept
+	flushing   sync.Mutex // held during a flush; protects swept
+	swept      int64      // the minute of the last sweep
 }
 
-// NewGate returns a gate for a database's keys and counters. The caller must also call Run.
+// NewGate returns a gate for the keys and counters in a database. The caller must also call Run.
 func NewGate(d *db.DB, o Options) *Gate {
 	blocked, _ := lru.New[netip.Prefix, int64](maxBlocked) // lru.New fails only for a size below 1
 	g := &Gate{log: cmp.Or(o.Log, slog.Default()), clock: o.Clock, blocked: blocked, flushEvery: flushEvery}
@@ -61,7 +61,7 @@ func NewGate(d *db.DB, o Options) *Gate {
 	return g
 }
 
-// now returns the time without a query.
+// now returns the current time, without a query.
 func (g *Gate) now() time.Time {
 	if g.clock != nil {
 		return g.clock().UTC()
@@ -69,7 +69,7 @@ func (g *Gate) now() time.Time {
 	return g.db.Now()
 }
 
-// timeArg returns the time argument of a statement, or nil for the database's clock.
+// timeArg returns a statement's parameter for the current time. It is nil if the statement is to use the database's clock.
 func (g *Gate) timeArg() any {
 	if g.clock != nil {
 		return g.now()
@@ -77,14 +77,15 @@ func (g *Gate) timeArg() any {
 	return g.db.TimeArg()
 }
 
-// Admit identifies the caller of a request from the values of its Authorization header and its client's address, and counts the
-// request. It makes at most two round trips to the database, in most cases one, which requests that arrive together share. It
-// makes none if the header is missing or the client is blocked in memory.
+// Admit counts a request and identifies its caller, from the values of its Authorization header and from its client's
+// address. An IPv6 address counts together with its /64; all invalid addresses count as one client.
 //
-// The error is an *apierr.Refusal (api_key_missing, api_key_invalid, api_key_revoked, api_key_expired, rate_limited or
-// store_unavailable), or a failure of the database. The Rate is always set. The Principal is set whenever the key exists, even
-// with a refusal. No error contains the key. An IPv6 address counts for its /64. All requests with an invalid address share one
-// limit.
+// It returns an *apierr.Refusal (api_key_missing, api_key_invalid, api_key_revoked, api_key_expired, rate_limited or
+// store_unavailable), or an error if the database fails. No error contains the key. The Rate is always set. The Principal is
+// set if the key exists, even with a refusal.
+//
+// Admit makes one round trip to the database, and a second for an unknown key. It makes none if the header is missing, or if
+// the client is blocked and in memory.
 func (g *Gate) Admit(ctx context.Context, authorization []string, address netip.Addr) (Principal, limit.Rate, error) {
 	client := limit.ClientOf(address)
 	now := g.now()
@@ -109,10 +110,10 @@ func (g *Gate) Admit(ctx context.Context, authorization []string, address netip.
 	}
 }
 
-// decideKnown decides on a request with a known key, which lookup has counted.
+// decideKnown decides about a request with a known key, which is counted already.
 func (g *Gate) decideKnown(found lookupResult) (Principal, limit.Rate, error) {
 	p, rate := found.principal, limit.Counted(found.count, found.now)
-	// A revoked or expired key is refused as such even beyond the limit, because waiting would not help.
+	// Refuse a revoked or expired key with its own code even if it is over the limit, because waiting does not help its owner.
 	limited := rate.Limited
 	rate.Limited = false
 	switch {
@@ -135,15 +136,14 @@ func (g *Gate) decideKnown(found lookupResult) (Principal, limit.Rate, error) {
 	return p, rate, nil
 }
 
-// addressBlocked refuses a client that presented too many unknown keys in this minute.
+// addressBlocked refuses a client that sent too many unknown keys in this minute.
 func addressBlocked(now time.Time) (Principal, limit.Rate, error) {
 	return Principal{}, limit.Blocked(now), apierr.New(apierr.RateLimited, fmt.Sprintf(
 		"More than %d requests with an unknown API key came from this address in this minute. "+
 			"Check the key, wait as long as Retry-After says, then try again.", limit.UnknownKeysPerMinute))
 }
 
-// keyInvalid refuses a key that does not exist. Malformed and unknown keys get one answer, because the owner must do the same
-// in both cases.
+// keyInvalid refuses an unknown or malformed key. Both get the same answer, because the owner must do the same about both.
 func keyInvalid(now time.Time) (Principal, limit.Rate, error) {
 	return Principal{}, limit.Uncounted(now), apierr.New(apierr.APIKeyInvalid,
 		"The API key does not exist. Check that the whole key was copied, or create a new one.")

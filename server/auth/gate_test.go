@@ -36,7 +36,7 @@ func TestAdmitTellsWhoAsks(t *testing.T) {
 	})
 }
 
-// The rows of the specification's authentication errors that the gate produces.
+// These are the authentication errors of the specification that the gate returns.
 func TestAdmitRefuses(t *testing.T) {
 	each(t, func(f *fixture) {
 		live := f.newKey("Live", noon.Add(time.Millisecond))
@@ -111,7 +111,7 @@ func TestRevokedIsSeenByTheNextRequestOfEveryServer(t *testing.T) {
 func TestKeyLimitAcrossServers(t *testing.T) {
 	each(t, func(f *fixture) {
 		gates, k := []*auth.Gate{f.gate, f.gate}, f.newKey("Till", time.Time{})
-		if f.db.Dialect() != dialect.SQLite { // SQLite has only one server
+		if f.db.Dialect() != dialect.SQLite { // a SQLite file has only one server
 			gates[1] = f.another()
 		}
 		var (
@@ -149,7 +149,7 @@ func TestKeyLimitAcrossServers(t *testing.T) {
 	})
 }
 
-// The next server continues what the one before it counted and wrote.
+// A new server continues from the counts that the server before it wrote.
 func TestKeyLimitAfterARestart(t *testing.T) {
 	each(t, func(f *fixture) {
 		k, other := f.newKey("Till", time.Time{}), f.newKey("Second", time.Time{})
@@ -201,8 +201,8 @@ func TestCounterRestartsWithTheMinute(t *testing.T) {
 	})
 }
 
-// Without Options.Clock the gate uses the database's clock on PostgreSQL, so that servers with wrong clocks agree. On SQLite
-// it uses the clock of the database's configuration.
+// By default the gate uses the database's clock on PostgreSQL, so that servers whose clocks differ agree. On SQLite it uses
+// the clock of db.Config.
 func TestAdmitGoesByTheSharedClock(t *testing.T) {
 	t.Parallel()
 	for _, name := range dbtest.Databases() {
@@ -227,7 +227,7 @@ func TestAdmitGoesByTheSharedClock(t *testing.T) {
 	}
 }
 
-// Admit makes one round trip for key, store and counters, because a request's round trips are bounded.
+// Admit looks up key, store and counters in one round trip.
 func TestAdmitTakesOneRoundTrip(t *testing.T) {
 	each(t, func(f *fixture) {
 		k := f.newKey("Till", time.Time{})
@@ -253,7 +253,7 @@ func TestAdmitTakesOneRoundTrip(t *testing.T) {
 	})
 }
 
-// Requests at once are counted one by one, although one statement handles those of several keys and of unknown keys.
+// Many requests arrive at once, so one statement looks up several of them. Each is counted by itself.
 func TestRequestsAtOnceCountOneByOne(t *testing.T) {
 	each(t, func(f *fixture) {
 		keys := []key{f.newKey("One", time.Time{}), f.newKey("Two", time.Time{}), f.newKey("Three", time.Time{})}
@@ -287,8 +287,8 @@ func TestRequestsAtOnceCountOneByOne(t *testing.T) {
 	})
 }
 
-// A key that the first statement did not find is looked up again, and not reported as unknown. For example, its client's
-// minute may end before the second statement.
+// If the first statement does not find a key, and the second finds that it exists, Admit tries once more. This can happen if
+// a minute begins between the two.
 func TestAdmitLooksTwiceForAKeyThatExists(t *testing.T) {
 	each(t, func(f *fixture) {
 		k := f.newKey("Till", time.Time{})

@@ -11,27 +11,27 @@ import (
 	"go.storefront.example/ent/tenant"
 )
 
-// Prefix starts every key. It is fixed so that secret scanners recognise a key (specification,
+// Prefix is the beginning of every key. Secret scanners recognise keys by it, so it never changes (specification,
 // Authentication).
 const Prefix = "svc_live_"
 
-// The text of a key is Prefix, the two base-62 digits of its store's bucket, 34 random digits (202 bits), and checksumDigits of
-// the CRC-32 of all that. Keys made before stores had buckets have 36 digits of randomness, so nothing may decide from a key's
-// text which store it belongs to.
+// A key is Prefix, two base-62 digits of its store's bucket, 34 random base-62 digits (202 bits), and checksumDigits digits
+// of the CRC-32 of all before. Old keys have random digits in place of the bucket. So the text of a key does not prove to
+// which store the key belongs.
 const (
 	digits         = tenant.Base62
 	bodyDigits     = 36
-	checksumDigits = 6 // 62^6 > 2^32: every CRC-32 has exactly one form
+	checksumDigits = 6 // 62^6 > 2^32, so every CRC-32 has one form with six digits
 	keyLength      = len(Prefix) + bodyDigits + checksumDigits
 	hintDigits     = 4
 )
 
-// NewKey returns a new random key of a store. Show it once and never store it: store its Fingerprint and Hint.
+// NewKey returns a new random key of a store. Show it to its owner once. Store only its Fingerprint and its Hint.
 func NewKey(store uuid.UUID) string {
 	key := make([]byte, 0, keyLength)
 	key = append(key, Prefix+tenant.Bucket(store)...)
-	// 248 is the largest multiple of 62 in a byte. Larger bytes are discarded, because otherwise the first eight digits would
-	// be more frequent than the others. 48 bytes are enough in most cases.
+	// fair is 248, the largest multiple of 62 that is at most 256. Bytes from 248 on are not used, because with them the
+	// first eight digits would occur more often than the others. Mostly, 48 random bytes suffice.
 	const fair = 256 / len(digits) * len(digits)
 	var random [48]byte
 	for len(key) < len(Prefix)+bodyDigits {
@@ -45,13 +45,13 @@ func NewKey(store uuid.UUID) string {
 	return string(appendChecksum(key, string(key)))
 }
 
-// Fingerprint is the stored form of a key, by which it is looked up: SHA-256 of the whole text. A
-// slow hash would add nothing, because 202 bits cannot be guessed.
+// Fingerprint returns the SHA-256 of a key. The database has it in place of the key, and keys are looked up by it. A slow
+// hash would add nothing, because nobody can guess 202 random bits.
 func Fingerprint(key string) [32]byte { return sha256.Sum256([]byte(key)) }
 
-// Hint is the part of a key that may be shown after its creation: the prefix and the last four characters, such as
-// "svc_live_...x7Qd". These four are part of the checksum, not of the randomness. The hint of a malformed key contains no part
-// of it.
+// Hint returns the part of a key that may be shown later: the prefix and the last four characters, such as
+// "svc_live_...x7Qd". These four are digits of the checksum, so they reveal no random digits. The hint of a malformed key
+// shows none of its characters.
 func Hint(key string) string {
 	if !WellFormed(key) {
 		return Prefix + "..."
@@ -59,15 +59,14 @@ func Hint(key string) string {
 	return Prefix + "..." + key[len(key)-hintDigits:]
 }
 
-// IsHint reports whether Hint can return a text.
+// IsHint reports whether a text has the form of a hint.
 func IsHint(text string) bool {
 	last, is := strings.CutPrefix(text, Prefix+"...")
 	return is && (last == "" || len(last) == hintDigits && strings.Trim(last, digits) == "")
 }
 
-// WellFormed reports whether a text can be a key: its prefix, length, digits and checksum are
-// right. CRC-32 detects every change of a single character, so a mistyped key is refused without a
-// look-up.
+// WellFormed reports whether a text has the form of a key: prefix, length, digits and checksum are right. CRC-32 changes if
+// a single character does, so a mistyped key is refused without a look-up.
 func WellFormed(key string) bool {
 	if len(key) != keyLength || !strings.HasPrefix(key, Prefix) {
 		return false
@@ -82,8 +81,8 @@ func WellFormed(key string) bool {
 	return string(appendChecksum(checksum[:0], body)) == key[len(body):]
 }
 
-// appendChecksum appends the CRC-32 (IEEE) of text in base 62: the most significant digit first,
-// padded with 0 to checksumDigits.
+// appendChecksum appends the CRC-32 (IEEE) of a text in base 62, most significant digit first, with leading zeros up to
+// checksumDigits.
 func appendChecksum(b []byte, text string) []byte {
 	sum := crc32.ChecksumIEEE([]byte(text))
 	var checksum [checksumDigits]byte

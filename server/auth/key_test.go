@@ -45,7 +45,7 @@ func TestWellFormed(t *testing.T) {
 	}
 }
 
-// checked appends the checksum of text, by an implementation of its own.
+// checked appends the checksum to a text. It computes the checksum in another way than the package does.
 func checked(text string) string {
 	const digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 	sum, checksum := int64(crc32.ChecksumIEEE([]byte(text))), ""
@@ -73,8 +73,8 @@ func TestNewKey(t *testing.T) {
 			counts[key[i]]++
 		}
 	}
-	// A digit comes up 2193 times on average with a standard deviation of 46. With the remainder of
-	// a whole byte, the first eight digits would come up 2656 times: ten deviations off.
+	// Each digit occurs 2193 times on average, with a standard deviation of 46. If NewKey took the remainders of all bytes,
+	// the first eight digits would occur 2656 times, ten deviations more.
 	const mean = keys * 34 / 62
 	require.Len(t, counts, 62)
 	for digit, count := range counts {
@@ -84,7 +84,7 @@ func TestNewKey(t *testing.T) {
 
 func TestFingerprint(t *testing.T) {
 	t.Parallel()
-	// The vector of FIPS 180-2, B.1.
+	// This is the example of FIPS 180-2, B.1.
 	require.Equal(t, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad",
 		fmt.Sprintf("%x", auth.Fingerprint("abc")))
 }

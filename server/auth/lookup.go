@@ -20,37 +20,37 @@ var (
 	sqliteSQL string
 )
 
-// lookup is one request to admit.
+// lookup is what the gate looks up for one request.
 type lookup struct {
 	fingerprint [32]byte
-	malformed   bool // the text cannot be a key, so it is not looked up
+	malformed   bool // whether the text cannot be a key; then no key is looked up
 	client      string
-	moment      any // the time by the gate's clock; nil means by the database's
+	moment      any // the current time by the gate's clock; nil means the database's clock
 }
 
-// lookupResult is what a lookup found.
+// lookupResult is the result of a lookup.
 type lookupResult struct {
 	now   time.Time // time of the lookup, in UTC and whole milliseconds
-	known bool      // whether the key exists and its client is within the limit
-	// For an unknown key: the client's counter in this minute, including this request.
+	known bool      // whether the key exists and the client is within its limit
+	// unknown is set for an unknown key: how many requests with unknown keys the client has made in this minute, with this one.
 	unknown int
-	// For a known key:
+	// These are set for a known key:
 	principal        Principal
-	count            int // requests of the key in this minute, this one included
+	count            int // requests of the key in this minute, with this one
 	revoked, expired bool
 }
 
-// useDatabase sets the gate's statements and the pools that run them.
+// useDatabase sets the statements of the gate, and the connection pools that run them.
 func (g *Gate) useDatabase(d *db.DB) {
 	g.db, g.writer = d, db.ByDialect(d, d.Admissions, d.Writer)()
 	g.statements = db.Statements(db.ByDialect(d, postgresSQL, sqliteSQL))
 	g.known = db.ByDialect(d, (&batcher{run: g.findCountingInDatabase}).find, g.findCountingInMemory)
 }
 
-// find looks up the key with its store and counts the request: on the key's counter if the key exists and its client is within
-// the limit, otherwise on the client's.
+// find looks up a key and its store, and counts the request. It counts for the key if the key exists and the client is
+// within its limit; otherwise it counts for the client.
 func (g *Gate) find(ctx context.Context, q lookup) (lookupResult, error) {
-	// Up to twice, because between the two statements the minute may change or the key may be created.
+	// Try twice. Between the two statements of a try, a minute may end or the key may be created.
 	for range 2 {
 		if !q.malformed {
 			if found, err := g.known(ctx, q); err != nil || found.known {
@@ -65,9 +65,9 @@ func (g *Gate) find(ctx context.Context, q lookup) (lookupResult, error) {
 	return lookupResult{}, errors.New("the key is found and not found")
 }
 
-// findCountingInMemory looks up a key on connections that only read, and counts the request in memory. A counter in the
-// database would make each request wait for SQLite's one writer and empty the caches of all reading connections. Memory is
-// enough, because only one server uses a SQLite file.
+// findCountingInMemory looks up a key on read-only connections and counts the request in memory. Counting in the database
+// would make each request wait for SQLite's only writer, and would empty the caches of all other connections. Memory
+// suffices, because a SQLite file has only one server.
 func (g *Gate) findCountingInMemory(ctx context.Context, q lookup) (found lookupResult, err error) {
 	row := g.db.Admissions().QueryRowContext(ctx, g.statements["known"], q.fingerprint[:], q.client, q.moment,
 		limit.UnknownKeysPerMinute)
@@ -80,7 +80,7 @@ func (g *Gate) findCountingInMemory(ctx context.Context, q lookup) (found lookup
 	return found, err
 }
 
-// scan reads a row of the statement "known" and returns the position of its lookup, counted from 1.
+// scan reads a row of the statement "known". It returns which lookup the row belongs to, counted from 1.
 func (f *lookupResult) scan(row interface{ Scan(into ...any) error }) (position int, err error) {
 	var (
 		now                 int64
@@ -98,12 +98,12 @@ func (f *lookupResult) scan(row interface{ Scan(into ...any) error }) (position 
 		return 0, fmt.Errorf("read the key and its store: %w", err)
 	}
 	f.now, f.known, f.revoked = time.UnixMilli(now).UTC(), true, revoked.Valid
-	// A key is expired at exactly its expiry.
+	// A key has expired once the time is its expiry.
 	f.expired = expires.Valid && !f.now.Before(expires.Time)
 	return position, nil
 }
 
-// countUnknown counts a request on its client, and reports whether the key exists after all.
+// countUnknown counts a request with an unknown key for its client. It reports whether the key exists after all.
 func (g *Gate) countUnknown(ctx context.Context, q lookup) (f lookupResult, exists bool, err error) {
 	var now int64
 	err = g.writer.QueryRowContext(ctx, g.statements["unknown"], q.fingerprint[:], q.client, q.moment).

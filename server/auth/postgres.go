@@ -9,8 +9,8 @@ import (
 	"go.storefront.example/server/limit"
 )
 
-// findCountingInDatabase looks up several keys and counts their requests in one statement, as if one request came after the
-// other. For unknown keys it returns zero results and counts nothing.
+// findCountingInDatabase looks up several keys and counts their requests with one statement, each request as if it had come
+// alone. For an unknown key it returns a zero result and counts nothing.
 func (g *Gate) findCountingInDatabase(ctx context.Context, lookups []lookup) ([]lookupResult, error) {
 	fingerprints, clients := make(pq.ByteaArray, len(lookups)), make(pq.StringArray, len(lookups))
 	for i, q := range lookups {
@@ -28,7 +28,7 @@ func (g *Gate) findCountingInDatabase(ctx context.Context, lookups []lookup) ([]
 	for i := range found {
 		for _, later := range found[i+1:] {
 			if found[i].known && later.principal.KeyID == found[i].principal.KeyID {
-				found[i].count-- // the row has the counter after all requests of the batch
+				found[i].count-- // the row has the count after all requests of the batch
 			}
 		}
 	}

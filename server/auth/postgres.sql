@@ -1,15 +1,15 @@
 -- The statements of the gate on PostgreSQL. $3 is the time, or null for the database's clock.
 --
--- A counter's row restarts in each new minute. If the row is one minute ahead, a request that overtook this one
--- counted it, and it continues. If the row is further ahead, a clock was set back, and it restarts; otherwise the
--- key would be limited until the clock catches up.
+-- A counter's row has the minute that it counts. In a new minute its count begins anew. If the row is one minute ahead of a
+-- request, a later request came first; the request counts in the row's minute. If the row is further ahead, a clock was set
+-- back; the count begins anew, because otherwise the key would stay limited until the clock catches up.
 
 -- name: known
--- The lookups of several requests, each as if it were alone: the key, its store, and the key's counter after all
--- of them. No row for a key that does not exist or comes from a client beyond its limit. Counters are locked in the
--- order of their ids, so that the statements of two servers cannot deadlock. LIMIT 1 and the subquery for the client make
--- PostgreSQL use the indexes row by row, and the arrays in subqueries make one plan serve arrays of every length.
--- Parameters: fingerprints; clients; time; limit of unknown keys.
+-- For each of several requests: the key, its store, and the key's count after all these requests. There is no row for a
+-- request whose key does not exist or whose client is over its limit. Counters are locked in the order of their ids, so that
+-- the statements of two servers cannot deadlock. LIMIT 1 and the subquery for the client make PostgreSQL use indexes for
+-- each request. The arrays are in subqueries so that one plan serves arrays of any length. Parameters: fingerprints;
+-- clients; time; limit of unknown keys.
 WITH asked AS MATERIALIZED (
 	SELECT q.position, t.at, floor(extract(epoch FROM t.at) / 60)::bigint AS minute, k.*
 	FROM (SELECT coalesce($3::timestamptz, now()) AS at) AS t

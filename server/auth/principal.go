@@ -8,23 +8,24 @@ import (
 	"go.storefront.example/server/apierr"
 )
 
-// Principal is the caller of a request: an API key and its store. The zero value is nobody: its
-// KeyID is uuid.Nil. Goroutines may share one; none may change its slices.
+// Principal is the caller of a request: an API key and its store. The zero value means no caller; its KeyID is uuid.Nil.
+// Goroutines may share a Principal, and must not change its slices.
 type Principal struct {
 	KeyID   uuid.UUID
 	KeyName string
-	// Scopes are the scopes chosen when the key was created; a write scope implies the read scope.
+	// Scopes are the scopes that were chosen when the key was created. A write scope includes the read scope of the same
+	// resource.
 	Scopes []string
 	Store  tenant.Store
 }
 
-// Actor returns the actor of the activity journal: the key, by its name.
+// Actor returns the key as the actor of changes.
 func (p Principal) Actor() tenant.Actor {
 	return tenant.Actor{Type: tenant.ActorAPIKey, ID: p.KeyID.String(), Name: p.KeyName}
 }
 
-// Require returns nil if the key has the scope or one that implies it. Otherwise it returns the refusal insufficient_scope,
-// whose details name the scope.
+// Require returns nil if the key's scopes include the scope. Otherwise it returns the refusal insufficient_scope, with the
+// scope in its details.
 func (p Principal) Require(scope string) error {
 	if Covers(p.Scopes, scope) {
 		return nil

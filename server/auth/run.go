@@ -14,14 +14,14 @@ import (
 )
 
 const (
-	// flushEvery is how often the data in memory is written. A killed server loses what it counted since.
+	// flushEvery is the time between two flushes. A killed server loses what it has counted in memory since the last one.
 	flushEvery = 10 * time.Second
-	// flushTimeout bounds one flush.
+	// flushTimeout is how long a flush may take.
 	flushTimeout = 5 * time.Second
 )
 
-// Run flushes every ten seconds until ctx ends, and then once more. It returns the error of that last flush; earlier
-// errors are logged and the flush is repeated.
+// Run calls Flush every ten seconds until ctx ends, and once more after that. It returns the error of the last call. Other
+// errors it logs; the next flush writes the same data.
 func (g *Gate) Run(ctx context.Context) error {
 	ticker := time.NewTicker(g.flushEvery)
 	defer ticker.Stop()
@@ -37,8 +37,9 @@ func (g *Gate) Run(ctx context.Context) error {
 	}
 }
 
-// Flush writes the counters held in memory and the last use of keys, and removes address counters of past minutes. Data that it
-// cannot write within five seconds stays for the next flush. Goroutines may call it at once, and while requests are admitted.
+// Flush writes the counters in memory and the last uses of keys, and deletes address counters of past minutes. It takes five
+// seconds at most; the next call writes what this one could not. Goroutines may call it at once, and while requests are
+// admitted.
 func (g *Gate) Flush(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, flushTimeout)
 	defer cancel()
@@ -67,7 +68,7 @@ func (g *Gate) flushUses(ctx context.Context) error {
 	return nil
 }
 
-// write runs a statement whose first parameter is JSON with a number for each key.
+// write runs a statement whose first parameter is a JSON object with a number for each key's id.
 func (g *Gate) write(ctx context.Context, statement string, list map[uuid.UUID]int64, args ...any) error {
 	if len(list) == 0 {
 		return nil
@@ -79,7 +80,7 @@ func (g *Gate) write(ctx context.Context, statement string, list map[uuid.UUID]i
 	return err
 }
 
-// sweep removes address counters of past minutes, once a minute.
+// sweep deletes address counters of past minutes. It does so once a minute.
 func (g *Gate) sweep(ctx context.Context) error {
 	minute := limit.Minute(g.now())
 	if minute == g.swept {

@@ -32,7 +32,7 @@ func TestFlushWritesLastUse(t *testing.T) {
 		require.NoError(f, f.gate.Flush(f.Context()))
 		want := int64(2)
 		if f.db.Dialect() == dialect.SQLite {
-			want++ // the counters that it held in memory
+			want++ // on SQLite, also one for the counters in memory
 		}
 		require.Equal(f, want, f.trips.Load()-before, "one statement for all keys, one to sweep")
 		require.Equal(f, noon.Add(1234*time.Millisecond), f.lastUse(used).UTC())
@@ -91,7 +91,7 @@ func TestFlushRemovesPastAddressCounters(t *testing.T) {
 	})
 }
 
-// A malformed key that is counted late counts for its own minute.
+// The counter of a client with unknown keys belongs to one minute: a minute later the client may try again.
 func TestFlushAfterTheMinute(t *testing.T) {
 	each(t, func(f *fixture) {
 		for range 20 {

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// The scopes of keys (specification, Scopes). Store and orders have no write scope.
+// These are the scopes of keys (specification, Scopes). The store and orders have no write scope.
 const (
 	ScopeStoreRead         = "store:read"
 	ScopeProductsRead      = "products:read"
@@ -17,7 +17,7 @@ const (
 	ScopePaymentLinksWrite = "payment_links:write"
 )
 
-// Scopes returns every scope, in the specification's order. The slice is the caller's.
+// Scopes returns all scopes, in the order of the specification. The caller may change the slice.
 func Scopes() []string {
 	return []string{
 		ScopeStoreRead,
@@ -28,8 +28,8 @@ func Scopes() []string {
 	}
 }
 
-// Covers reports whether a key with these scopes has the required one: a write scope implies the
-// read scope of the same resource, never the reverse.
+// Covers reports whether scopes include a required scope. A write scope includes the read scope of the same resource; a read
+// scope includes nothing else.
 func Covers(scopes []string, required string) bool {
 	if slices.Contains(scopes, required) {
 		return true

@@ -1,6 +1,6 @@
--- The statements of the gate on SQLite, with the same parameters as on PostgreSQL but for one lookup, whose time is always
--- given, in Unix milliseconds. Known only reads: the server counts in memory, from what the counter had before.
--- Parameters are ?N, because SQLite numbers $N by their first appearance.
+-- The statements of the gate on SQLite. Their parameters are those of the PostgreSQL statements, with two exceptions: the
+-- time is never null and is in Unix milliseconds, and there is one lookup in place of arrays. The statement known only
+-- reads, because the server counts in memory. Parameters are ?N, because SQLite numbers $N by their first appearance.
 
 -- name: known
 SELECT 1, ?3,

@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// address returns the client's address; an IPv4 address has four bytes. It is the peer's, or, if the peer is a trusted proxy,
-// the right-most address of X-Forwarded-For that is not a trusted proxy's. Entries left of that are not used, because the
-// client may have written them. An invalid entry ends the search: the address is then that of the proxy that passed it on. The
-// zero Addr means unknown.
+// address returns the address of a request's client. If the connection does not come from a trusted proxy, this is the
+// address of the connection. Otherwise it is the right-most address in X-Forwarded-For that is not a trusted proxy: entries
+// to its left may be the client's inventions. If an entry before that is no address, address returns the proxy that added
+// it. An IPv4 address has four bytes; the zero Addr means unknown.
 func (e *Edge) address(r *http.Request) netip.Addr {
 	peer := parseAddress(r.RemoteAddr)
 	for rest := strings.Join(r.Header["X-Forwarded-For"], ","); rest != "" && e.trusted(peer); {

@@ -27,7 +27,7 @@ const (
 	getProduct    = "/storefront.v1.ProductService/GetProduct"
 )
 
-// zipped is a text compressed.
+// zipped returns a text compressed with gzip.
 func zipped(t *testing.T, text []byte) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -39,13 +39,13 @@ func zipped(t *testing.T, text []byte) []byte {
 	return b.Bytes()
 }
 
-// envelope puts gRPC's flags and length before a message.
+// envelope puts the prefix of gRPC before a message: its flags and its length.
 func envelope(flags byte, size int, message []byte) []byte {
 	b := binary.BigEndian.AppendUint32([]byte{flags}, uint32(size))
 	return append(b, message...)
 }
 
-// refused is the answer of a protocol to a refused call: the protocol's code and the detail.
+// refused is the refusal of a call: the protocol's code, the detail, and the whole answer.
 type refused struct {
 	protocol string
 	detail   *storefrontv1.Error
@@ -56,7 +56,7 @@ type refused struct {
 var grpcCodes = map[string]string{"1": "canceled", "3": "invalid_argument", "4": "deadline_exceeded", "5": "not_found",
 	"8": "resource_exhausted", "12": "unimplemented", "13": "internal", "14": "unavailable"}
 
-// byHand sends a call and reads its answer.
+// byHand sends a call without a client library, and reads its answer.
 func (w *world) byHand(t *testing.T, path string, body io.Reader, headers ...string) (*http.Response, []byte) {
 	t.Helper()
 	method := http.MethodPost
@@ -82,7 +82,7 @@ func (w *world) byHand(t *testing.T, path string, body io.Reader, headers ...str
 	return res, text
 }
 
-// code sends a call by hand and returns the protocol's code of its refusal.
+// code sends a call as byHand does, and returns the protocol's code of its refusal.
 func (w *world) code(t *testing.T, path string, body io.Reader, headers ...string) string {
 	t.Helper()
 	res, text := w.byHand(t, path, body, headers...) //nolint:bodyclose // byHand closes it.
@@ -94,7 +94,7 @@ func (w *world) code(t *testing.T, path string, body io.Reader, headers ...strin
 	return answer.Code
 }
 
-// post sends a call by hand and reads its refusal.
+// post sends a call as byHand does, and reads its refusal.
 func (w *world) post(t *testing.T, path string, body io.Reader, headers ...string) refused {
 	t.Helper()
 	res, text := w.byHand(t, path, body, headers...) //nolint:bodyclose // As above.
@@ -135,14 +135,14 @@ func readRefused(t *testing.T, res *http.Response, text []byte) refused {
 	return a
 }
 
-// A message that is too large, as sent or once decompressed, is refused in every protocol, with a key and without.
+// Every protocol refuses a message that is too large, before or after decompression, with a key and without.
 func TestTooLargeInEveryProtocol(t *testing.T) {
 	t.Parallel()
 	w := start(t)
 	zeros := bytes.Repeat([]byte("0"), 8<<20)
 	bomb := zipped(t, zeros)
 	require.Less(t, len(bomb), 64<<10)
-	small := zipped(t, bytes.Repeat([]byte("0"), 3<<20)) // fits a query
+	small := zipped(t, bytes.Repeat([]byte("0"), 3<<20)) // small enough for a query
 	binaryBomb := base64.RawURLEncoding.EncodeToString(small)
 	for _, row := range []struct {
 		reason, path string
@@ -181,7 +181,7 @@ func TestTooLargeInEveryProtocol(t *testing.T) {
 	}
 }
 
-// A call by GET is handled as the equivalent POST.
+// Connect accepts calls by GET, and answers them as calls by POST.
 func TestCallByGET(t *testing.T) {
 	t.Parallel()
 	w := start(t)
@@ -199,7 +199,7 @@ func TestCallByGET(t *testing.T) {
 	}
 }
 
-// A logged or counted route is an exact procedure or a template.
+// The route in logs and metrics is a procedure or a template, never a path that a client invented.
 func TestRoutesAreAClosedSet(t *testing.T) {
 	t.Parallel()
 	w := start(t)

@@ -15,16 +15,16 @@ import (
 	"go.storefront.example/server/apierr"
 )
 
-// maxMessageBytes is the size of a call's largest message: a body of MaxBodyBytes, and 1 KiB for what the path and vanguard
-// add.
+// maxMessageBytes is the size of the largest message: a body of MaxBodyBytes, and 1 KiB for the values of the path, which
+// vanguard adds.
 const maxMessageBytes = MaxBodyBytes + 1<<10
 
-// maxOpenBytes is the size of the largest message of a call without a key, which contains only the name of a service or a
-// symbol.
+// maxOpenBytes is the size of the largest message of a call that needs no key. Such a message has only the name of a service
+// or a symbol.
 const maxOpenBytes = 4 << 10
 
-// CallOptions returns the options of Connect's handlers on both listeners: the API's JSON, and messages of at most
-// maxMessageBytes, before and after decompression.
+// CallOptions returns the options of Connect's handlers on both listeners. Handlers use the API's JSON and accept messages
+// of at most maxMessageBytes, before and after decompression.
 func CallOptions(interceptors ...connect.Interceptor) []connect.HandlerOption {
 	return []connect.HandlerOption{
 		connect.WithCodec(apijson.Codec{}), connect.WithReadMaxBytes(maxMessageBytes), connect.WithInterceptors(interceptors...),
@@ -34,28 +34,28 @@ func CallOptions(interceptors ...connect.Interceptor) []connect.HandlerOption {
 	}
 }
 
-// KeylessOptions returns the options of a handler that needs no key. It reads little and decompresses nothing, because
-// decompressing costs more than sending.
+// KeylessOptions returns the options of handlers that need no key. They accept small messages only, and compress and
+// decompress nothing, so that a caller without a key causes little work.
 func KeylessOptions(interceptors ...connect.Interceptor) []connect.HandlerOption {
 	return []connect.HandlerOption{
 		connect.WithReadMaxBytes(maxOpenBytes), connect.WithCompression("gzip", nil, nil), connect.WithInterceptors(interceptors...),
 	}
 }
 
-// bounded limits how much of a message is decompressed. Without it Connect would also decompress the part that is too much,
-// to report its size.
+// bounded decompresses a message up to its largest size. Without it, Connect would also decompress the rest of a message
+// that is too large, to report its size.
 type bounded struct {
 	gzip.Reader
 	left int64
 }
 
-// Reset begins a message.
+// Reset begins to read a message.
 func (b *bounded) Reset(r io.Reader) error {
 	b.left = maxMessageBytes + 1
 	return b.Reader.Reset(r)
 }
 
-// Read reads a part of the message.
+// Read reads a part of the message. It ends the message after the largest size.
 func (b *bounded) Read(p []byte) (int, error) {
 	if b.left == 0 {
 		return 0, io.EOF
@@ -68,13 +68,13 @@ func (b *bounded) Read(p []byte) (int, error) {
 // serveKeyless serves a call that needs no key.
 func (e *Edge) serveKeyless(x *exchange, r *http.Request) {
 	stop := context.AfterFunc(e.streaming, func() {
-		_ = http.NewResponseController(x.ResponseWriter).SetReadDeadline(time.Unix(1, 0)) // a past deadline ends a stream
+		_ = http.NewResponseController(x.ResponseWriter).SetReadDeadline(time.Unix(1, 0)) // a deadline in the past ends the stream
 	})
 	defer stop()
 	x.called.ServeHTTP(x, r)
 }
 
-// serveCall serves a call in a typed protocol, or returns why it is refused.
+// serveCall serves a call in one of the typed protocols, or returns the error with which it is refused.
 func (e *Edge) serveCall(x *exchange, r *http.Request) error {
 	in := x.called.input.New().Interface()
 	invalid, err := DecodeCall(x.ResponseWriter, r, in)
@@ -92,8 +92,8 @@ func (e *Edge) serveCall(x *exchange, r *http.Request) error {
 // prefixBytes is the length of the prefix that gRPC writes before a message.
 const prefixBytes = 5
 
-// intercept wraps the handlers of all protocols. A call that needs a key runs with a slot. intercept keeps a call's refusal for
-// the log.
+// intercept wraps the handlers of all protocols. It runs calls that need a key in a slot, and keeps the refusal of a call
+// for the log.
 func (e *Edge) intercept(next connect.UnaryFunc) connect.UnaryFunc {
 	return func(ctx context.Context, call connect.AnyRequest) (answer connect.AnyResponse, err error) {
 		x := exchangeOf(ctx)
@@ -131,7 +131,7 @@ func protocolOf(r *http.Request) Protocol {
 	}
 }
 
-// callError returns the refusal as an error of the typed protocols.
+// callError returns the request's refusal as an error of Connect and gRPC.
 func (x *exchange) callError() *connect.Error {
 	return x.Refusal.Connect(x.Request.ID.String(), x.edge.config.Now())
 }

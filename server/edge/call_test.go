@@ -22,7 +22,7 @@ import (
 	"go.storefront.example/server/edge"
 )
 
-// plainHTTP2 is a client for HTTP/2 without TLS.
+// plainHTTP2 returns a client that uses HTTP/2 without TLS.
 func plainHTTP2(t *testing.T) *http.Client {
 	t.Helper()
 	protocols := new(http.Protocols)
@@ -32,7 +32,7 @@ func plainHTTP2(t *testing.T) *http.Client {
 	return &http.Client{Transport: transport}
 }
 
-// withKey sends the key with every call.
+// withKey returns an option with which a client sends the key.
 func withKey(key string) connect.ClientOption {
 	return connect.WithInterceptors(connect.UnaryInterceptorFunc(func(next connect.UnaryFunc) connect.UnaryFunc {
 		return func(ctx context.Context, r connect.AnyRequest) (connect.AnyResponse, error) {
@@ -42,8 +42,7 @@ func withKey(key string) connect.ClientOption {
 	}))
 }
 
-// requireCallError asserts an error of the typed protocols with its storefront.v1.Error, and
-// returns that.
+// requireCallError asserts that an error has these codes, of the protocol and of the API. It returns the error's detail.
 func requireCallError(t *testing.T, err error, code connect.Code, own apierr.Code) *storefrontv1.Error {
 	t.Helper()
 	var c *connect.Error
@@ -129,7 +128,7 @@ func metaOf(err error) http.Header {
 	return c.Meta()
 }
 
-// noise is text that gzip cannot make small.
+// noise returns n bytes that gzip cannot compress.
 func noise(n int) string {
 	b := make([]byte, n)
 	for i, x := 0, uint32(1); i < n; i++ {

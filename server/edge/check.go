@@ -21,16 +21,16 @@ import (
 	"go.storefront.example/server/apierr"
 )
 
-// maxRefused bounds how many refused parameters are listed.
+// maxRefused is how many refused parameters an answer lists.
 const maxRefused = 1000
 
-// notInBody are the JSON names that no body under /v1 may contain, because the path has the id and the mask is filled from the
-// names in the body.
+// notInBody are names that no body under /v1 may contain: the path has the id, and the edge makes the mask from the names in
+// the body.
 var notInBody = []string{"id", "updateMask"}
 
-// check refuses a request under /v1 whose query or body is wrong, and lists everything that is wrong, together with what the
-// rules refuse. It is needed because vanguard accepts unknown and repeated parameters, and values of other types. It returns
-// the query with values spelled as vanguard reads them.
+// check refuses a request under /v1 with a wrong query or body. Its error lists everything that is wrong, including what the
+// rules of the shop refuse. The edge checks this itself, because vanguard accepts unknown and repeated parameters, and
+// values of other types. check returns the query with the values in the spelling that vanguard reads.
 func (e *Edge) check(ctx context.Context, m *method, query string, body []byte) (string, error) {
 	if query == "" && !m.hasBody {
 		return "", nil
@@ -50,8 +50,8 @@ func (e *Edge) check(ctx context.Context, m *method, query string, body []byte) 
 	return values, e.refuseInvalid(ctx, in, invalid)
 }
 
-// refuseInvalid refuses a message with fields that could not be decoded. If the rules refuse other fields as well, it returns
-// the rules' refusal, which lists both.
+// refuseInvalid refuses a message if some of its fields could not be decoded. If the rules of the shop refuse other fields
+// too, the error lists both.
 func (e *Edge) refuseInvalid(ctx context.Context, in proto.Message, invalid *apijson.Invalid) error {
 	if invalid == nil {
 		return nil
@@ -62,9 +62,9 @@ func (e *Edge) refuseInvalid(ctx context.Context, in proto.Message, invalid *api
 	return apierr.Invalid(invalid.Message, invalid.Fields...)
 }
 
-// decodeQuery sets the message's fields from the query. Each parameter must be one of the method's, by its JSON name, and occur
-// once. It returns each refused parameter once, and the other parameters, which it has set. Empty parameters, as between two
-// ampersands, are ignored.
+// decodeQuery sets fields of a message to the parameters of a query. It refuses parameters that the method lacks, and
+// repeated ones. It returns the parameters that it accepted, in the spelling that vanguard reads, and the refused ones. It
+// ignores empty parameters, as between two ampersands.
 func (m *method) decodeQuery(query string, into proto.Message) (values string, refused []apijson.Field) {
 	given, listed, taken := map[string]bool{}, map[string]bool{}, url.Values{}
 	refuse := func(name, message string) {
@@ -103,8 +103,8 @@ func (m *method) decodeQuery(query string, into proto.Message) (values string, r
 	return taken.Encode(), refused
 }
 
-// plusProblem explains a refused value that would be valid with a + in place of its space, such as a date-time with the offset
-// +01:00: an unescaped + in a query is a space.
+// plusProblem explains a common mistake: an unescaped + in a query means a space, so the offset of a date-time such as
+// 10:00+01:00 is lost. It returns the explanation if the value would be valid with a +, otherwise "".
 func plusProblem(m proto.Message, fd protoreflect.FieldDescriptor, raw string) string {
 	meant, ok := unescape(strings.ReplaceAll(raw, "+", "%2B"))
 	if !ok || !strings.Contains(raw, "+") || apijson.SetText(m.ProtoReflect().New().Interface(), fd, meant) != "" {
@@ -113,7 +113,8 @@ func plusProblem(m proto.Message, fd protoreflect.FieldDescriptor, raw string) s
 	return "; a + in a query means a space, and must be written %2B"
 }
 
-// plainText returns an integer or a date-time in the only spelling that vanguard reads. Other values stay as they were sent.
+// plainText returns a value in the spelling that vanguard reads. Only integers and date-times have other spellings; other
+// values stay as they were sent.
 func plainText(m proto.Message, fd protoreflect.FieldDescriptor, sent string) string {
 	switch fd.Kind() {
 	case protoreflect.StringKind, protoreflect.EnumKind:
@@ -126,8 +127,8 @@ func plainText(m proto.Message, fd protoreflect.FieldDescriptor, sent string) st
 	}
 }
 
-// unescape decodes one name or value of a query (application/x-www-form-urlencoded), and reports
-// whether it is well-formed and UTF-8.
+// unescape decodes a name or a value of a query (application/x-www-form-urlencoded). It reports whether the text is
+// well-formed and UTF-8.
 func unescape(s string) (string, bool) {
 	text, err := url.QueryUnescape(s)
 	return text, err == nil && utf8.ValidString(text)
@@ -159,8 +160,8 @@ func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 
 func tooLarge() error { return apierr.New(apierr.PayloadTooLarge, "The body is larger than 1 MiB.") }
 
-// checkMediaType refuses a body that is declared as encoded or as anything but JSON in UTF-8. A body without a declaration is
-// refused later, unless it is empty.
+// checkMediaType refuses a body whose headers declare an encoding, or a type other than JSON in UTF-8. A body without
+// Content-Type is refused later, unless it is empty.
 func checkMediaType(h http.Header) error {
 	if encoding := h["Content-Encoding"]; len(encoding) > 0 && !strings.EqualFold(strings.Join(encoding, ","), "identity") {
 		return apierr.New(apierr.UnsupportedMediaType, "The body must be sent without Content-Encoding.")
@@ -171,7 +172,8 @@ func checkMediaType(h http.Header) error {
 	return nil
 }
 
-// isJSON reports whether there is one Content-Type and it is JSON in UTF-8. Parameters other than charset have no meaning.
+// isJSON reports whether a request has exactly one Content-Type, and this is JSON in UTF-8. It ignores parameters other than
+// charset.
 func isJSON(h http.Header) bool {
 	if len(h["Content-Type"]) != 1 {
 		return false
@@ -181,8 +183,8 @@ func isJSON(h http.Header) bool {
 	return err == nil && base == "application/json" && (!named || strings.EqualFold(charset, "utf-8"))
 }
 
-// DecodeCall decodes a unary Connect call in JSON into a message, and puts the body back for the handler. Its error lists all
-// fields that it cannot decode, because Connect's own error would not. It ignores calls in another form.
+// DecodeCall decodes a Connect call into a message if its body is JSON, and leaves the body for the handler. It returns all
+// fields that it cannot decode, because Connect's own error names only one. For calls of other forms it does nothing.
 func DecodeCall(w http.ResponseWriter, r *http.Request, in proto.Message) (*apijson.Invalid, error) {
 	if r.Method != http.MethodPost || !isJSON(r.Header) || r.Header.Get("Content-Encoding") != "" {
 		return nil, nil

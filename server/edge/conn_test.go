@@ -14,7 +14,7 @@ import (
 	"go.storefront.example/server/edge"
 )
 
-// raw sends bytes on a new connection and reads the one answer.
+// raw sends bytes on a new connection and reads one answer.
 func (w *world) raw(t *testing.T, request string) answer {
 	t.Helper()
 	c, err := net.Dial("tcp", w.addr)
@@ -31,12 +31,12 @@ func (w *world) raw(t *testing.T, request string) answer {
 	body, err := io.ReadAll(res.Body)
 	require.NoError(t, err, "%q", text)
 	if res.Close {
-		res.Header.Set("Connection", "close") // where ReadResponse takes it from
+		res.Header.Set("Connection", "close") // ReadResponse has removed this header
 	}
 	return answer{res.StatusCode, res.Header, string(body)}
 }
 
-// net/http answers malformed HTTP, and headers over the limit, in plain text.
+// net/http itself answers malformed HTTP and headers that are too large, in plain text.
 func TestRequestsThatAreNotHTTP(t *testing.T) {
 	t.Parallel()
 	w := start(t)
@@ -82,7 +82,7 @@ func TestRequestsThatAreOddHTTP(t *testing.T) {
 	requireHeaders(t, old, "Connection")
 }
 
-// The specification's spelling of the header names is what HTTP/1 clients see.
+// HTTP/1 clients see the names of headers in the spelling of the specification.
 func TestHeaderSpelling(t *testing.T) {
 	t.Parallel()
 	w := start(t)

@@ -15,7 +15,7 @@ import (
 	"go.storefront.example/gen/storefront/v1/storefrontv1connect"
 )
 
-// theMethods are the API's own, by procedure.
+// theMethods returns the methods of the API, by procedure.
 func theMethods(t testing.TB) map[string]*method {
 	t.Helper()
 	all := map[string]*method{}
@@ -66,7 +66,7 @@ func FuzzQuery(f *testing.F) {
 	})
 }
 
-// An unescaped + in a date-time is a common mistake of callers, so the refusal explains it.
+// The refusal of a date-time with an unescaped + explains the mistake, because many callers make it.
 func TestAPlusThatIsNotEncodedIsExplained(t *testing.T) {
 	t.Parallel()
 	m := theMethods(t)[storefrontv1connect.OrderServiceListOrdersProcedure]

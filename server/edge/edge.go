@@ -1,26 +1,23 @@
-// Package edge owns everything on the wire of the public listener: which requests are served, in
-// which of the four protocols (REST JSON under /v1, Connect, gRPC, gRPC-Web), and the exact form of
-// every answer.
+// Package edge serves the public listener. It decides which requests are served, in which of the four protocols (REST JSON
+// under /v1, Connect, gRPC, gRPC-Web), and the exact form of every answer.
 //
-// The order of the checks of a request under /v1 is part of the contract; the first that fails
-// determines the answer:
+// The order of the checks of a request under /v1 is part of the contract. The first check that fails determines the answer:
 //
 //	address limit → key → counter → store state → path and method → scope →
 //	media type and size → body and query → existence → rules
 //
 //	request ─► Edge: id, key, rate ─► method, scope ─► media type, size ─► check: query, body ─► vanguard ─► Connect ─► slot ─► handler
 //
-// Vanguard finds the method of a request under /v1, binds path, query and body, and calls Connect in the binary format. The
-// answer and the error body are written with the codec. Before that, check refuses everything that vanguard is too lenient
-// about, in one answer.
+// For a request under /v1, vanguard finds the method, copies path, query and body to a message, and calls Connect in the binary
+// format. The codec writes the answer or the error body. Before vanguard, the function check refuses what vanguard would
+// accept although the contract forbids it, and lists all of it in one answer.
 //
-// Every answer has X-RateLimit-Limit, -Remaining, -Reset and X-Request-Id. Every refusal under /v1
-// has the specification's error body; in the other protocols it is the protocol's own error with a
-// storefront.v1.Error as its detail. No CORS header is ever sent. The cause of a service error goes
-// to the log, never to the client.
+// Every answer has X-RateLimit-Limit, -Remaining, -Reset and X-Request-Id. A refusal under /v1 has the specification's error
+// body; in the other protocols it is the protocol's own error, with a storefront.v1.Error as its detail. No CORS header is ever
+// sent. The cause of a service error is in the log, and never in the answer.
 //
-// The package contains no rule of a resource, never reads the database, and handles no key beyond its principal. net/http
-// itself answers malformed HTTP and headers over the limit.
+// The package has no rules of resources, does not read the database, and knows a key only as a principal. net/http itself
+// answers malformed HTTP and headers that are too large.
 package edge
 
 import (
@@ -45,17 +42,18 @@ import (
 	"go.storefront.example/server/limit"
 )
 
-// MaxBodyBytes is the size of the largest request body that is read, in every protocol: 1 MiB.
+// MaxBodyBytes is the size limit of a request's body, in every protocol: 1 MiB.
 const MaxBodyBytes = 1 << 20
 
-// Gate admits requests: it counts the request and returns the owner of its key. The rate is always set; the principal is set
-// whenever the key exists, even with a refusal. The error is an *apierr.Refusal or a failure of the service.
+// Gate counts a request, and admits it or not. It always returns the rate. If the key exists, it returns the key and its
+// store as the principal, even if it does not admit the request. The error is an *apierr.Refusal or a failure of the
+// service.
 type Gate interface {
 	Admit(ctx context.Context, authorization []string, address netip.Addr) (auth.Principal, limit.Rate, error)
 }
 
-// Service is an RPC service: its path prefix, such as /storefront.v1.ProductService/, and its handler, as generated New…Handler
-// functions return them.
+// Service is an RPC service. Path is the beginning of its paths, such as /storefront.v1.ProductService/. Generated
+// New…Handler functions return both fields.
 type Service struct {
 	Path    string
 	Handler http.Handler
@@ -65,32 +63,31 @@ type Service struct {
 type Config struct {
 	// Gate admits every request under /v1 and every call of Services.
 	Gate Gate
-	// ExplainInvalid returns the refusal of a request that could not be decoded. It applies the rules that need only the
-	// request and the store, and adds the fields that the decoder refused. The message holds the valid fields. It is not called
-	// for decoded requests, because their handlers apply the same rules.
+	// ExplainInvalid returns the refusal of a request that could not be decoded. m has the fields that could, and invalid
+	// those that could not. It applies the rules that need only the request and its store, so that the refusal lists
+	// everything that is wrong. For requests that can be decoded, the handlers apply these rules.
 	ExplainInvalid func(ctx context.Context, m proto.Message, invalid *apijson.Invalid) error
 	// Services returns the handlers of the API with the given options.
 	Services func(opts ...connect.HandlerOption) []Service
-	// Keyless returns, by path, the procedures that need no key (health and reflection), with the given options. Nil means
-	// none.
+	// Keyless returns the handlers of procedures that need no key (health and reflection), by path and with the given
+	// options. Nil means that there are none.
 	Keyless func(opts ...connect.HandlerOption) map[string]http.Handler
-	// TrustedProxies are the peers whose X-Forwarded-For is trusted.
+	// TrustedProxies are the addresses of proxies. Only X-Forwarded-For headers from these proxies are used.
 	TrustedProxies []netip.Prefix
 	// Logger gets one line for each request.
 	Logger *slog.Logger
-	// Traces makes the spans of requests; nil makes none. A client's traceparent becomes a link,
-	// because a client must not decide whether the service samples a request or in which trace.
+	// Traces makes the spans of requests; nil makes none. A span only links to the client's trace, because a client must not
+	// decide in which trace a request is, or whether it is sampled.
 	Traces trace.TracerProvider
-	// Observe is called once for each request, after the answer, for metrics. It may be nil and must not block.
+	// Observe is called once for each request, after the answer, and updates metrics. It may be nil, and must not block.
 	Observe func(Request)
-	// Timeout is how long a request may take until it is answered, if necessary by 503; 0 means DefaultTimeout.
+	// Timeout is how long a request may take; after that it is answered with 503. 0 means DefaultTimeout.
 	Timeout time.Duration
-	// Slots bounds how many requests work on the database at a time; others wait, or are refused with unavailable.
+	// Slots bounds how many requests use the database at a time. Others wait for a slot, or are refused with unavailable.
 	Slots *limit.Slots
 	// Unreachable reports whether an error means that the database is unavailable.
 	Unreachable func(error) bool
-	// Now is the clock for the dates of errors and the windows of limits; durations are measured
-	// separately.
+	// Now is the clock for dates in errors and for the minutes of limits. Durations are measured with the machine's own clock.
 	Now func() time.Time
 }
 
@@ -98,16 +95,16 @@ type Config struct {
 type Edge struct {
 	config     Config
 	methods    map[string]*method // by procedure
-	routes     *http.ServeMux     // matches a verb and path under /v1 to a method
-	transcoder http.Handler       // turns REST into calls of the typed protocols' handlers
+	routes     *http.ServeMux     // finds the method for a verb and a path under /v1
+	transcoder http.Handler       // vanguard: it converts requests under /v1 to calls
 	compress   func(http.Handler) http.HandlerFunc
 	streaming  context.Context
 	endStreams context.CancelFunc
 	errors     *connect.ErrorWriter
 }
 
-// New returns the edge for the configured services. It returns an error if a service has no descriptor,
-// no scope or no HTTP binding that vanguard serves.
+// New returns the edge of the configured services. It returns an error if a service has no descriptor, or a method has no
+// scope or no HTTP binding that vanguard can serve.
 func New(config Config) (*Edge, error) {
 	config.Timeout = cmp.Or(config.Timeout, DefaultTimeout)
 	e := &Edge{
@@ -132,12 +129,11 @@ func New(config Config) (*Edge, error) {
 	return e, e.mountTranscoder(services)
 }
 
-// EndStreams ends all streams and refuses new ones with unavailable. A stopping server calls it, because a stream may last as
-// long as its caller likes.
+// EndStreams ends all open streams, and makes new ones be refused with unavailable. A server that stops calls it, because a
+// stream otherwise lasts as long as its caller likes.
 func (e *Edge) EndStreams() { e.endStreams() }
 
-// Patterns lists every address that the edge serves: the templates under /v1 and the procedures,
-// each with a method.
+// Patterns lists every address that the edge serves, with its HTTP method: templates of paths under /v1, and procedures.
 func (e *Edge) Patterns() []string {
 	var all []string
 	for procedure, m := range e.methods {
@@ -150,8 +146,7 @@ func (e *Edge) Patterns() []string {
 	return all
 }
 
-// ServeHTTP answers one request. The request's route in logs and metrics is a procedure or a template, never text from the
-// client.
+// ServeHTTP answers one request.
 func (e *Edge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x := &exchange{
 		Exchange: httplog.Begin(w), edge: e, protocol: ProtocolNone, rate: limit.Uncounted(e.config.Now()), address: e.address(r),
@@ -170,7 +165,8 @@ func (e *Edge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// serve finds the method of a request, admits its key and serves it, or returns why it is refused.
+// serve finds a request's method, admits its key and serves it. Otherwise it returns the error with which the request is
+// refused.
 func (e *Edge) serve(x *exchange, r *http.Request) error {
 	path, allow := cmp.Or(r.URL.RawPath, r.URL.Path), ""
 	if path == "/v1" || strings.HasPrefix(path, "/v1/") {
@@ -209,7 +205,7 @@ func (e *Edge) serve(x *exchange, r *http.Request) error {
 	return e.serveCall(x, r)
 }
 
-// refuse sends the refusal for an error, in the form of the protocol.
+// refuse answers a request with the refusal for an error, in the request's protocol.
 func (e *Edge) refuse(x *exchange, err error) {
 	x.Refusal = apierr.FromRequest(x.incoming.Context(), err, e.config.Unreachable)
 	switch {

@@ -32,20 +32,20 @@ import (
 )
 
 const (
-	fullKey    = "full"    // every scope
-	readKey    = "read"    // products:read only
-	brokenKey  = "broken"  // the gate fails
-	limitedKey = "limited" // the gate answers 429
-	otherKey   = "other"   // every scope, of another store
+	fullKey    = "full"    // a key with every scope
+	readKey    = "read"    // a key with products:read only
+	brokenKey  = "broken"  // a key for which the gate fails
+	limitedKey = "limited" // a key for which the gate refuses with rate_limited
+	otherKey   = "other"   // a key of another store, with every scope
 	productID  = "0b0b0b0b-0000-4000-8000-000000000001"
 )
 
-// now is the clock of every test: 42 s before the next minute.
+// now is the time that every test's clock shows: 42 seconds before the next minute.
 var now = time.Date(2026, 9, 1, 12, 0, 18, 123_000_000, time.UTC)
 
 var errDatabase = errors.New("dial tcp: connection refused")
 
-// gate admits by the word after Bearer.
+// gate admits a request by the text of its key, which is one of the names above.
 type gate struct {
 	mu        sync.Mutex
 	addresses []netip.Addr
@@ -80,7 +80,7 @@ func (g *gate) Admit(_ context.Context, authorization []string, address netip.Ad
 	}
 }
 
-// api is the five services without data: a test sets the functions that it needs.
+// api implements the five services with fixed answers, and keeps the requests.
 type api struct {
 	storefrontv1connect.UnimplementedStoreServiceHandler
 	storefrontv1connect.UnimplementedProductServiceHandler
@@ -110,7 +110,7 @@ func (a *api) last() proto.Message {
 func (a *api) GetStore(ctx context.Context, r *storefrontv1.GetStoreRequest) (*storefrontv1.Store, error) {
 	a.saw(r)
 	if info, ok := connect.CallInfoForHandlerContext(ctx); ok {
-		info.ResponseHeader().Set("X-Leak", "of a handler") // requireHeaders does not allow it
+		info.ResponseHeader().Set("X-Leak", "of a handler") // a header that the edge must not send
 	}
 	store, actor, ok := tenant.From(ctx)
 	if !ok {
@@ -182,8 +182,8 @@ func (a *api) services(opts ...connect.HandlerOption) []edge.Service {
 	return s
 }
 
-// check stands in for the shop's rules: a title may not be "bad", payment links are refused, and a field refused by the rules
-// is listed with those refused by the decoder.
+// check stands in for the rules of the shop. It refuses the title "bad", with the fields that could not be decoded, and all
+// payment links.
 func check(_ context.Context, m proto.Message, invalid *apijson.Invalid) error {
 	switch r := m.(type) {
 	case *storefrontv1.CreatePaymentLinkRequest:
@@ -200,7 +200,7 @@ func check(_ context.Context, m proto.Message, invalid *apijson.Invalid) error {
 	return nil
 }
 
-// world is a running edge and its records.
+// world is an edge, with the requests that it observed and its log.
 type world struct {
 	edge     *edge.Edge
 	api      *api
@@ -221,12 +221,12 @@ func (w *world) requests() []edge.Request {
 	defer w.mu.Unlock()
 	observed := append([]edge.Request(nil), w.observed...)
 	for i := range observed {
-		observed[i].Duration = 0 // the only part that varies
+		observed[i].Duration = 0 // durations differ from run to run
 	}
 	return observed
 }
 
-// newWorld makes an edge that does not listen.
+// newWorld returns an edge without a listener.
 func newWorld(t testing.TB, change ...func(*edge.Config)) *world {
 	t.Helper()
 	w := &world{api: &api{}, gate: &gate{}, log: &dbtest.Log{}, slots: limit.NewSlots(32, 16)}
@@ -277,14 +277,14 @@ func start(t *testing.T, change ...func(*edge.Config)) *world {
 	return w
 }
 
-// answer is a whole response.
+// answer is the answer to a request.
 type answer struct {
 	status int
 	header http.Header
 	body   string
 }
 
-// problem is the specification's error body.
+// problem is the error body of the specification.
 type problem struct {
 	StatusCode int             `json:"statusCode"`
 	Code       string          `json:"code"`
@@ -294,7 +294,7 @@ type problem struct {
 	Timestamp  string          `json:"timestamp"`
 }
 
-// do sends a request with the full key, unless a header replaces it.
+// do sends a request with fullKey, unless headers have another key.
 func (w *world) do(t *testing.T, method, path, body string, headers ...string) answer {
 	t.Helper()
 	var reader io.Reader
@@ -327,7 +327,7 @@ func (w *world) send(t *testing.T, method, path string, body io.Reader, headers 
 	return answer{res.StatusCode, res.Header, string(text)}
 }
 
-// requireHeaders asserts the headers of every response, and that there are no others.
+// requireHeaders asserts that an answer has the headers of every answer, and no others except those in also.
 func requireHeaders(t *testing.T, a answer, also ...string) {
 	t.Helper()
 	require.Len(t, a.header["X-Ratelimit-Limit"], 1)
@@ -346,7 +346,7 @@ func requireHeaders(t *testing.T, a answer, also ...string) {
 	}
 }
 
-// requireProblem asserts a refusal in the specification's shape and returns it.
+// requireProblem asserts that an answer is a refusal with the specification's error body, and returns the body.
 func requireProblem(t *testing.T, a answer, status int, code apierr.Code, details string, also ...string) problem {
 	t.Helper()
 	require.Equal(t, status, a.status, a.body)

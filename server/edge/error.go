@@ -14,8 +14,8 @@ import (
 	"go.storefront.example/server/httplog"
 )
 
-// WriteError sends the specification's error body; the operator's listener uses it as well. The request id is that of the
-// header X-Request-Id, or a new one.
+// WriteError answers a request with a refusal in the specification's error body. The operator's listener uses it too. The
+// request id is the one in the header X-Request-Id, or a new one if there is none.
 func WriteError(w http.ResponseWriter, r *apierr.Refusal, now time.Time) {
 	h := w.Header()
 	if h.Get(httplog.HeaderRequestID) == "" {
@@ -34,7 +34,7 @@ func appendError(b []byte, e *storefrontv1.Error) []byte {
 			e.GetTimestamp().AsTime()))
 }
 
-// details returns the body's member "details" as JSON, for the codes that have it.
+// details returns the error body's member "details" as JSON, or "" if the error has no details.
 func details(e *storefrontv1.Error) string {
 	d := e.GetDetails()
 	if d == nil {

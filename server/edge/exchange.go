@@ -13,8 +13,8 @@ import (
 
 type exchangeKey struct{}
 
-// exchange is one request and its answer: what the edge finds out about the request, the results of the interceptor and the
-// handler, and the writer of the answer. Only the request's goroutine uses it.
+// exchange is one request and its answer. It has what the edge found out about the request, the results of the handler, and
+// the writer of the answer. Only the request's goroutine uses it.
 type exchange struct {
 	httplog.Exchange
 	incoming *http.Request
@@ -25,7 +25,7 @@ type exchange struct {
 
 	principal auth.Principal
 	rate      limit.Rate
-	// called is the called method, set once it is found.
+	// called is the method that the request calls; nil until it is found.
 	called  *method
 	created bool
 }
@@ -36,21 +36,21 @@ func exchangeOf(ctx context.Context) *exchange {
 	return x
 }
 
-// Created makes the answer 201 instead of 200 under /v1. In the other protocols, and outside a
-// request, it does nothing. Call it from the request's own goroutine.
+// Created makes the answer to a request under /v1 have status 201 in place of 200. It does nothing in other protocols and
+// outside a request. Call it from the request's own goroutine.
 func Created(ctx context.Context) {
 	if x := exchangeOf(ctx); x != nil {
 		x.created = true
 	}
 }
 
-// WriteHeader sends the status and the headers, including those of every answer.
+// WriteHeader sends the status and the headers. It adds the headers that every answer has.
 func (x *exchange) WriteHeader(status int) {
 	if x.Status != 0 {
 		return
 	}
 	if x.Refusal == nil && x.called != nil {
-		switch status { // Connect sends these without a body
+		switch status { // Connect sends these two without a body
 		case http.StatusMethodNotAllowed:
 			x.Refusal = methodNotAllowed()
 		case http.StatusUnsupportedMediaType:
@@ -70,7 +70,7 @@ func (x *exchange) WriteHeader(status int) {
 	x.Exchange.WriteHeader(status)
 }
 
-// Write sends a part of the body. For HEAD the server drops the body and keeps its length in the headers.
+// Write sends a part of the body. In the answer to a HEAD request, net/http leaves out the body and sends its length.
 func (x *exchange) Write(p []byte) (int, error) {
 	if x.Status == 0 {
 		x.WriteHeader(http.StatusOK)
@@ -78,7 +78,7 @@ func (x *exchange) Write(p []byte) (int, error) {
 	return x.ResponseWriter.Write(p)
 }
 
-// Flush sends everything written so far.
+// Flush sends what was written so far.
 func (x *exchange) Flush() {
 	if x.Status == 0 {
 		x.WriteHeader(http.StatusOK)

@@ -19,7 +19,7 @@ import (
 	"go.storefront.example/server/edge"
 )
 
-// held is a world whose handlers wait for the end of their request.
+// held is a world whose handlers end only when their request does.
 func held(t *testing.T, arrived chan<- struct{}, seen chan<- edge.Request, change ...func(*edge.Config)) *world {
 	t.Helper()
 	return start(t, append(change, func(c *edge.Config) {
@@ -39,8 +39,8 @@ func held(t *testing.T, arrived chan<- struct{}, seen chan<- edge.Request, chang
 	})...)
 }
 
-// If a caller's own deadline passes, that is not an error of the service. Protocols with the code deadline_exceeded return
-// it; metrics and logs have a separate status.
+// A call whose own deadline passes is no error of the service. It is answered with deadline_exceeded; metrics and logs show
+// the status 499.
 func TestCallersDeadline(t *testing.T) {
 	t.Parallel()
 	seen := make(chan edge.Request, 1)
@@ -59,7 +59,8 @@ func TestCallersDeadline(t *testing.T) {
 		{edge.ProtocolGRPCWeb, w.client, []connect.ClientOption{connect.WithGRPCWeb()}, "Grpc-Timeout: 20000u"},
 	} {
 		name, value, _ := strings.Cut(row.header, ": ")
-		// Only the header is set, not the client's own context: the service must answer.
+		// Set only the header that tells the server the deadline. With a deadline in its own context, the client would not
+		// wait for the server's answer.
 		set := connect.WithInterceptors(connect.UnaryInterceptorFunc(func(next connect.UnaryFunc) connect.UnaryFunc {
 			return func(ctx context.Context, r connect.AnyRequest) (connect.AnyResponse, error) {
 				r.Header().Set(name, value)
@@ -81,7 +82,7 @@ func TestCallersDeadline(t *testing.T) {
 	require.NotContains(t, w.log.String(), "ERROR")
 }
 
-// A body that does not arrive in the server's time is the caller's fault; the caller still gets the answer.
+// A body does not arrive before the server's timeout. This is the caller's fault, and the caller is told so.
 func TestSlowCaller(t *testing.T) {
 	t.Parallel()
 	w := start(t, func(c *edge.Config) { c.Timeout = 100 * time.Millisecond })
@@ -98,7 +99,7 @@ func TestSlowCaller(t *testing.T) {
 	}
 }
 
-// A caller who left is not an error of the service either, in any protocol.
+// A caller who closes the connection causes no error of the service, in no protocol.
 func TestCallerLeft(t *testing.T) {
 	t.Parallel()
 	arrived, seen := make(chan struct{}), make(chan edge.Request, 1)
@@ -135,7 +136,7 @@ func TestCallerLeft(t *testing.T) {
 	require.NotContains(t, w.log.String(), "ERROR")
 }
 
-// The service's own deadline stays an error of the service.
+// A request that takes longer than the service's own timeout is an error of the service.
 func TestOwnDeadline(t *testing.T) {
 	t.Parallel()
 	seen := make(chan edge.Request, 1)
@@ -158,7 +159,7 @@ func TestOwnDeadline(t *testing.T) {
 	require.Contains(t, w.log.String(), "ERROR")
 }
 
-// A panic after the answer was sent does not change the answer.
+// If the observer panics after the answer was sent, the answer does not change.
 func TestPanicAtTheEnd(t *testing.T) {
 	t.Parallel()
 	w := start(t, func(c *edge.Config) { c.Observe = func(edge.Request) { panic("secret in the metrics") } })

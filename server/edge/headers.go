@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// The headers of every answer, spelled as in the specification. HTTP/1 sends them unchanged.
+// These headers are spelled as in the specification. HTTP/1 sends them in this spelling.
 const (
 	headerLimit     = "X-RateLimit-Limit"
 	headerRemaining = "X-RateLimit-Remaining"
@@ -16,14 +16,15 @@ const (
 
 var (
 	contentTypeJSON = []string{"application/json"}
-	// challenge is the header value of the specification's section "Authentication errors".
+	// challenge is the value of WWW-Authenticate (specification, Authentication errors).
 	challenge = []string{`Bearer realm="Service API"`}
 )
 
 // headerNumber returns a header value.
 func headerNumber(n int) []string { return []string{strconv.Itoa(n)} }
 
-// setHeaders sets the headers of the rate and of the refusal's code, which are the same in every protocol.
+// setHeaders sets the headers that show the rate, and those that the refusal's code requires. They are the same in every
+// protocol.
 func (x *exchange) setHeaders() {
 	h := x.Header()
 	h[headerLimit], h[headerRemaining] = headerNumber(x.rate.Limit), headerNumber(x.rate.Remaining)

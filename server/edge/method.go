@@ -15,23 +15,23 @@ import (
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 )
 
-// method is a method of a service: a method of the API, read from its descriptor, or a method that needs no key.
+// method is a method of the API, or a method that needs no key.
 type method struct {
-	http.Handler        // the handler of the typed protocols
+	http.Handler        // handles calls in the typed protocols
 	procedure    string // /storefront.v1.ProductService/GetProduct
 	input        protoreflect.MessageType
 
-	scope string // empty if it needs no key
-	safe  bool   // true if Connect may call it with GET
-	// verb and template are its address under /v1: GET and /v1/products/{id}. Both are empty for a method that needs no
-	// key.
+	scope string // empty if the method needs no key
+	safe  bool   // whether Connect may call it with GET
+	// verb and template are the method's address under /v1, such as GET and /v1/products/{id}. Both are empty for a method
+	// that needs no key.
 	verb, template string
 	hasBody        bool
-	// parameters are the query parameters by JSON name, for a method without a body.
+	// parameters are the method's query parameters, by JSON name; nil if the method has a body.
 	parameters map[string]protoreflect.FieldDescriptor
 }
 
-// readMethods adds the methods of a service, read from its descriptor, to a map by procedure.
+// readMethods adds the methods of a service to the map, by procedure. It reads them from the service's descriptor.
 func readMethods(s Service, into map[string]*method) error {
 	name := protoreflect.FullName(strings.Trim(s.Path, "/"))
 	d, err := protoregistry.GlobalFiles.FindDescriptorByName(name)

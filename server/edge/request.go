@@ -15,7 +15,8 @@ import (
 // Protocol is the protocol of a request.
 type Protocol string
 
-// The protocols of the API. ProtocolNone means an unknown address, or a request in no protocol.
+// These are the protocols of the API. ProtocolNone means that the address is unknown, or the request is in none of the
+// protocols.
 const (
 	ProtocolNone    Protocol = "none"
 	ProtocolREST    Protocol = "rest"
@@ -24,38 +25,38 @@ const (
 	ProtocolGRPCWeb Protocol = "grpc-web"
 )
 
-// The limits that a Request can exceed (specification, Limits).
+// These are the values of Request.Limit (specification, Limits).
 const (
 	LimitKey     = "key"
 	LimitAddress = "address"
 )
 
-// Request describes a request for metrics and for the log of refused requests. Each text is one of a closed set, except in
-// Fields.
+// Request describes a request for metrics and for the log of refused requests. All its texts but Fields have few possible
+// values, so that metrics may use them as labels.
 type Request struct {
 	Protocol Protocol
 	// Method is the HTTP method, or OTHER for an unknown one.
 	Method string
 	// Route is the path's template, the name of the RPC, or "unmatched".
 	Route string
-	// Status is the HTTP status that was sent; 0 if the connection was broken, 499 if the caller left or its own deadline
-	// passed.
+	// Status is the HTTP status that was sent, with two exceptions: 0 if the connection broke, and 499 if the caller left or
+	// the caller's own deadline passed.
 	Status int
 	// Code is the refusal's code, or empty if the request was not refused.
 	Code string
-	// Limit is the limit that the request exceeded, LimitKey or LimitAddress; empty if none.
+	// Limit is LimitKey or LimitAddress if the request exceeded this limit, otherwise empty.
 	Limit    string
 	Duration time.Duration
 
-	// StoreID and KeyID are uuid.Nil without a known key.
+	// StoreID and KeyID are uuid.Nil if the key is unknown.
 	StoreID, KeyID, RequestID uuid.UUID
-	// Fields are the names of the refused or missing fields, as the answer lists them. The caller may have chosen them, so show
-	// them only to the key's owner and never in a metric.
+	// Fields are the names of the fields or scopes that the refusal lists. The caller may have invented them, so show them
+	// only to the key's owner, and never in a metric.
 	Fields []string
 }
 
-// finish writes the request's log line, ends its span and calls the observer, even if one of them panics. A request that its
-// caller abandoned counts as 499, whatever was written.
+// finish writes the request's log line, ends its span and calls the observer. If one of these panics, the others still run.
+// A request whose caller left counts as 499, whatever was sent.
 func (e *Edge) finish(x *exchange) {
 	defer x.RecoverEnd(e.config.Logger)
 	done := Request{
@@ -74,8 +75,9 @@ func (e *Edge) finish(x *exchange) {
 	e.log(x, done)
 }
 
-// refusedAs adds to a refused request the code, the exceeded limit, and the names of the fields or of the scope in the answer's
-// details. A request beyond the address limit has no key, because that limit is checked before the key is looked up.
+// refusedAs adds to done what a refusal tells: its code, the limit that was exceeded, and the names of fields or of the
+// scope in its details. A request over the address limit has no principal, because the gate checks that limit before it
+// looks up the key.
 func (x *exchange) refusedAs(done *Request) {
 	done.Code = string(x.Refusal.Code)
 	if x.Refusal.GaveUp() {
@@ -98,7 +100,7 @@ func (x *exchange) refusedAs(done *Request) {
 	}
 }
 
-// log writes the request's line and completes its span. The address is the only data of the client in them.
+// log writes the request's log line and completes its span. Of the client's data, they have only the address.
 func (e *Edge) log(x *exchange, done Request) {
 	var added [4]slog.Attr
 	more := append(added[:0], slog.String("protocol", string(x.protocol)))
@@ -122,7 +124,7 @@ var knownMethods = []string{
 	http.MethodOptions, http.MethodConnect, http.MethodTrace,
 }
 
-// knownMethod returns OTHER for an unknown HTTP method, so that clients cannot fill the metrics with invented ones.
+// knownMethod returns the HTTP method, or OTHER for an unknown method, so that clients cannot add values to the metrics.
 func knownMethod(method string) string {
 	if slices.Contains(knownMethods, method) {
 		return method

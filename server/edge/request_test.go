@@ -17,7 +17,7 @@ import (
 	"go.storefront.example/server/edge"
 )
 
-// lastLine is the last line of the log.
+// lastLine returns the last line of the log.
 func (w *world) lastLine(t *testing.T) map[string]any {
 	t.Helper()
 	lines := strings.Split(strings.TrimSpace(w.log.String()), "\n")
@@ -73,7 +73,7 @@ func TestLogLine(t *testing.T) {
 	require.NotContains(t, w.log.String(), "coffee", "what a client makes up is not in the log")
 }
 
-// A client that hangs up makes queries fail; that must not raise an alert.
+// When a client hangs up, its queries fail. The metrics must not show that as an error of the service.
 func TestClientGone(t *testing.T) {
 	t.Parallel()
 	arrived, seen := make(chan struct{}), make(chan struct{})
@@ -128,7 +128,7 @@ func TestPanicOutsideAHandler(t *testing.T) {
 		}
 	})
 	requireProblem(t, w.do(t, "GET", "/v1/store?x=1", ""), 500, apierr.InternalError, "")
-	requireProblem(t, w.do(t, "GET", "/v1/orders/x", ""), 500, apierr.InternalError, "") // behind vanguard
+	requireProblem(t, w.do(t, "GET", "/v1/orders/x", ""), 500, apierr.InternalError, "") // a handler that vanguard calls
 	require.Contains(t, w.log.String(), "secret in Connect")
 	a := w.do(t, "POST", "/test.Broken/Early", "{}")
 	require.Equal(t, 500, a.status)
@@ -152,5 +152,5 @@ func TestConfig(t *testing.T) {
 		return []edge.Service{{Path: "/grpc.health.v1.Nothing/"}}
 	}})
 	require.ErrorContains(t, err, "grpc.health.v1.Nothing")
-	edge.Created(t.Context()) // outside a request it does nothing
+	edge.Created(t.Context()) // does nothing, because this is no request
 }

@@ -15,8 +15,8 @@ import (
 	"go.storefront.example/server/edge"
 )
 
-// Any path either matches the method with exactly that path, and the identifier arrives as it was sent, or matches none. The
-// observed route is always a template, a procedure or "unmatched".
+// A path under /v1 either matches a method's template exactly, and the handler gets the id as it was sent, or it matches
+// none. The observed route is a template or "unmatched", whatever the path is.
 func FuzzRoute(f *testing.F) {
 	for _, seed := range []string{
 		"store", "products/x", "payment-links/x/enable", "products/", "/products", "products/..", "payment-links//enable",
@@ -39,7 +39,7 @@ func FuzzRoute(f *testing.F) {
 		r := httptest.NewRequest(http.MethodGet, "/", nil)
 		plain, err := url.PathUnescape(path)
 		if err != nil {
-			return // net/http answers it
+			return // net/http refuses such a path itself
 		}
 		r.URL = &url.URL{Path: plain, RawPath: path}
 		r.Header.Set("Authorization", "Bearer "+fullKey)

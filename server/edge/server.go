@@ -7,22 +7,23 @@ import (
 	"time"
 )
 
-// Limits that keep a slow or greedy client from using up shared resources.
+// These limits keep slow or greedy clients from using up what all clients share.
 const (
 	// DefaultTimeout is how long a request may take if Config sets no Timeout.
 	DefaultTimeout = 10 * time.Second
-	// ReadHeaderTimeout is how long the headers of a request may take to arrive, and ReadTimeout the whole request.
+	// ReadHeaderTimeout is how long the headers of a request may take to arrive. ReadTimeout is how long the whole request
+	// may take to arrive.
 	ReadHeaderTimeout = 10 * time.Second
 	ReadTimeout       = 30 * time.Second
-	// WriteTimeout is how long it may take to make an answer and send it.
+	// WriteTimeout is how long a request may take from the end of its headers until its answer is sent.
 	WriteTimeout = 60 * time.Second
-	// IdleTimeout is how long a connection may stay without a request.
+	// IdleTimeout is how long a connection stays open between two requests.
 	IdleTimeout    = 120 * time.Second
 	MaxHeaderBytes = 64 << 10
 )
 
-// NewServer returns the server of a listener. timeout bounds a request; 0 means DefaultTimeout. The server speaks HTTP/1.1, and
-// HTTP/2 with or without TLS, because gRPC needs it.
+// NewServer returns the server for a listener. timeout is how long a request may take; 0 means DefaultTimeout. The server
+// speaks HTTP/1.1 and, because gRPC needs it, HTTP/2 with and without TLS.
 func NewServer(handler http.Handler, timeout time.Duration, logger *slog.Logger) *http.Server {
 	timeout = cmp.Or(timeout, DefaultTimeout)
 	protocols := new(http.Protocols)
@@ -37,7 +38,8 @@ func NewServer(handler http.Handler, timeout time.Duration, logger *slog.Logger)
 		IdleTimeout:       IdleTimeout,
 		MaxHeaderBytes:    MaxHeaderBytes,
 		Protocols:         protocols,
-		// These bound what is buffered until a handler reads it. By default net/http would buffer 1 MiB for each connection.
+		// These bound how much of a request is buffered before a handler reads it. By default net/http buffers up to 1 MiB
+		// for each connection.
 		HTTP2: &http.HTTP2Config{
 			MaxConcurrentStreams: 128, MaxReceiveBufferPerConnection: 256 << 10, MaxReceiveBufferPerStream: 64 << 10,
 		},

@@ -13,7 +13,7 @@ import (
 	"go.storefront.example/server/edge"
 )
 
-// The server ends an answer that the caller does not read, after WriteTimeout.
+// If a caller does not read the answer, the server ends it after WriteTimeout.
 func TestAnswersThatNobodyReadEnd(t *testing.T) {
 	t.Parallel()
 	for name, ask := range map[string]func(t *testing.T, address string){

@@ -16,10 +16,10 @@ import (
 	"go.storefront.example/server/limit"
 )
 
-// slowAPI is the API with products that a test can delay, both when one is read and in a search.
+// slowAPI is an API whose products a test can delay: GetProduct, and ListProducts with a search.
 type slowAPI struct {
 	*api
-	// begun receives the context of each such request. answer decides how the request ends.
+	// begun receives the context of each such request. answer is called for it, and returns its error or nil.
 	begun  chan context.Context
 	answer func(context.Context) error
 }
@@ -41,7 +41,7 @@ func (a *slowAPI) ListProducts(ctx context.Context, r *storefrontv1.ListProducts
 	return &storefrontv1.ListProductsResponse{}, a.answer(ctx)
 }
 
-// startSlow runs an edge over a slow API.
+// startSlow runs an edge with a slowAPI.
 func startSlow(t *testing.T, answer func(context.Context) error, change ...func(*edge.Config)) (*world, *slowAPI) {
 	t.Helper()
 	slow := &slowAPI{api: &api{}, begun: make(chan context.Context, 10), answer: answer}
@@ -59,7 +59,7 @@ func startSlow(t *testing.T, answer func(context.Context) error, change ...func(
 	return w, slow
 }
 
-// untilEnd waits until the context ends, like a statement that waits for a lock.
+// untilEnd waits for the end of the context, as a statement does that waits for a lock.
 func untilEnd(ctx context.Context) error {
 	<-ctx.Done()
 	return ctx.Err()
@@ -81,7 +81,7 @@ func TestARequestEndsWithItsTime(t *testing.T) {
 	require.ErrorIs(t, context.Cause(<-slow.begun), apierr.ErrOutOfTime)
 }
 
-// Requests wait for a slot, and requests of one store for a slot of its share. They are refused if none becomes free.
+// A request waits for a slot, and also for a slot of its store's share. It is refused if it gets none in time.
 func TestRequestsWaitForASlot(t *testing.T) {
 	t.Parallel()
 	release := make(chan struct{})
@@ -96,7 +96,7 @@ func TestRequestsWaitForASlot(t *testing.T) {
 	require.Equal(t, limit.Load{Running: 1, Refused: 1}, w.slots.Load())
 	require.Equal(t, 200, w.do(t, "GET", "/v1/store", "", "Authorization: Bearer "+otherKey).status, "another store has its share")
 
-	// Requests that need no slot are refused as usual.
+	// Requests that are refused before they need a slot are refused as usual.
 	require.Equal(t, 401, w.do(t, "GET", "/v1/store", "", "Authorization: ").status)
 	require.Equal(t, 404, w.do(t, "GET", "/nothing", "").status)
 
@@ -106,7 +106,8 @@ func TestRequestsWaitForASlot(t *testing.T) {
 	require.Zero(t, w.slots.Load().Running, "every slot was given back")
 }
 
-// A search reads a whole store. A search that waits for another search of its store holds no slot.
+// A search reads all rows of a store, so only one search of a store runs at a time. The others wait, and occupy no slot
+// meanwhile.
 func TestSearchesOfAStoreAreFewAtATime(t *testing.T) {
 	t.Parallel()
 	release := make(chan struct{})
@@ -129,7 +130,7 @@ func TestSearchesOfAStoreAreFewAtATime(t *testing.T) {
 	require.Zero(t, w.slots.Load().Running+w.slots.Load().Waiting)
 }
 
-// However a request ends, its slot is free afterwards.
+// Whatever way a request ends, its slot is free afterwards.
 func TestEverySlotIsGivenBack(t *testing.T) {
 	t.Parallel()
 	w := start(t, func(c *edge.Config) { c.Slots = limit.NewSlots(1, 1) })

@@ -8,8 +8,8 @@ import (
 	"go.storefront.example/ent/tracing"
 )
 
-// beginSpan starts the span of a request and returns its context. The span starts a new trace, with a link to the client's
-// trace, if there is one.
+// beginSpan starts a request's span and returns its context. The span begins a new trace. If the client sent its trace, the
+// span links to it.
 func (e *Edge) beginSpan(ctx context.Context, x *exchange, parent string) context.Context {
 	options := []trace.SpanStartOption{trace.WithNewRoot(), trace.WithSpanKind(trace.SpanKindServer)}
 	if parent != "" {

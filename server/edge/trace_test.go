@@ -18,7 +18,7 @@ import (
 	"go.storefront.example/server/edge"
 )
 
-// around runs a function in front of the handlers.
+// around makes an edge call f before each handler.
 func around(c *edge.Config, f func(context.Context)) {
 	services := c.Services
 	c.Services = func(opts ...connect.HandlerOption) []edge.Service {

@@ -19,12 +19,13 @@ import (
 	"go.storefront.example/server/apierr"
 )
 
-// compressedBytes is the size of the smallest answer that is compressed. Compressing an answer that fits into one packet gains
+// compressedBytes is the size from which answers are compressed. A smaller answer fits into one packet, so compression gains
 // nothing.
 const compressedBytes = 1024
 
-// mountTranscoder puts vanguard in front of the handlers of the typed protocols. Vanguard finds the method of a request under
-// /v1, binds path, query and body, calls Connect in the binary format, and writes the answer or the error with the codec.
+// mountTranscoder puts vanguard in front of the handlers of the typed protocols. Vanguard finds the method of a request
+// under /v1, copies path, query and body to a message, calls Connect in the binary format, and writes the answer or the
+// error with the codec.
 func (e *Edge) mountTranscoder(services []Service) error {
 	mounted := make([]*vanguard.Service, len(services))
 	for i, s := range services {
@@ -49,12 +50,11 @@ func (e *Edge) mountTranscoder(services []Service) error {
 	return nil
 }
 
-// pathEscaper escapes a path so that vanguard reads it unchanged, because vanguard unescapes variables and ends a path at a
-// colon. If the client itself escaped a character of an id, that escape is escaped again and no such id is found. This refuses
-// nothing valid, because no id needs an escape.
+// pathEscaper escapes a path, because vanguard unescapes the variables in it and ends the path at a colon. If a client has
+// escaped a character of an id, this escape is escaped too, so the id does not match. No valid id needs an escape.
 var pathEscaper = strings.NewReplacer("%", "%25", ":", "%3A")
 
-// serveREST serves a request under /v1, or returns why it is refused.
+// serveREST serves a request under /v1, or returns the error with which it is refused.
 func (e *Edge) serveREST(x *exchange, r *http.Request, path string) error {
 	m := x.called
 	if m.hasBody {
@@ -78,21 +78,21 @@ func (e *Edge) serveREST(x *exchange, r *http.Request, path string) error {
 	inner := r.WithContext(r.Context())
 	inner.Method = m.verb
 	inner.URL = &url.URL{Path: pathEscaper.Replace(strings.ToValidUTF8(path, "%")), RawQuery: query}
-	inner.Header = http.Header{"Content-Type": contentTypeJSON} // no other header, which could select another protocol
+	inner.Header = http.Header{"Content-Type": contentTypeJSON} // vanguard chooses the protocol by headers
 	inner.Trailer, inner.TransferEncoding = nil, nil
 	inner.Body, inner.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 	a := &answer{header: http.Header{}}
 	e.transcoder.ServeHTTP(a, inner)
 	if x.Refusal == nil && a.status != http.StatusOK {
-		// check has accepted the request, so a refusal by vanguard is a bug of ours.
+		// check has accepted the request, so vanguard must not refuse it: this is an error of the service.
 		return fmt.Errorf("%s: vanguard answered %d: %s", x.Route, a.status, a.body)
 	}
 	x.send(r, a.body)
 	return nil
 }
 
-// send sends vanguard's answer, compressed if the client accepts that and it is large enough. The headers are the edge's own;
-// the status is that of the refusal, or 201.
+// send sends vanguard's answer, compressed if it is large enough and the client accepts that. It does not use vanguard's
+// headers and status: the status is 200, 201 or the refusal's.
 func (x *exchange) send(r *http.Request, body []byte) {
 	h, status := x.Header(), http.StatusOK
 	h["Content-Type"], h["Content-Length"] = contentTypeJSON, headerNumber(len(body))
@@ -116,13 +116,13 @@ func (x *exchange) send(r *http.Request, body []byte) {
 	x.edge.compress(http.HandlerFunc(write))(x, r)
 }
 
-// find returns the RPC method for a verb and path. If the path has only other verbs, it returns one of their methods and lists
-// the verbs.
+// find returns the method for a verb and a path. If the path exists only with other verbs, it returns the method of one of
+// them, and lists the verbs in allow.
 func (e *Edge) find(verb, where string) (m *method, allow string) {
 	if path.Clean(where) != where || verb == http.MethodConnect {
-		return nil, "" // the ServeMux would redirect it
+		return nil, "" // ServeMux would redirect this request
 	}
-	r := &http.Request{Method: verb, URL: &url.URL{Path: where}} // so that an escape is taken literally
+	r := &http.Request{Method: verb, URL: &url.URL{Path: where}} // made from its parts, so that escapes in the path stay
 	handler, pattern := e.routes.Handler(r)
 	if pattern != "" {
 		return handler.(*method), ""
@@ -146,14 +146,14 @@ type answer struct {
 
 func (a *answer) Header() http.Header    { return a.header }
 func (a *answer) WriteHeader(status int) { a.status = status }
-func (a *answer) Flush()                 {} // needed by vanguard
+func (a *answer) Flush()                 {} // vanguard needs an http.Flusher
 
 func (a *answer) Write(p []byte) (int, error) {
 	a.body = append(a.body, p...)
 	return len(p), nil
 }
 
-// codec is vanguard's codec: the JSON of /v1, and the error body for a handler's error.
+// codec is the codec that vanguard uses for /v1. It writes the API's JSON, and the error body if a handler fails.
 type codec struct{ apijson.Codec }
 
 // Unmarshal reads a body, which check has accepted.
