@@ -22,7 +22,7 @@ import (
 	"go.storefront.example/server"
 )
 
-// serving is a running server with the function that stops it.
+// serving is a running server, with a function that stops it.
 type serving struct {
 	*server.Server
 	delay time.Duration
@@ -46,7 +46,7 @@ func serve(t *testing.T, d *db.DB, delay time.Duration) serving {
 	return serving{running, delay, stop}
 }
 
-// client returns a client that keeps its own connections open.
+// client returns a client with connections of its own.
 func client(t *testing.T, http2 bool) *http.Client {
 	t.Helper()
 	protocols := new(http.Protocols)
@@ -57,17 +57,16 @@ func client(t *testing.T, http2 bool) *http.Client {
 	return &http.Client{Transport: transport}
 }
 
-// balancer sends requests to one of two servers, and polls their readiness every few milliseconds.
+// balancer sends requests to one server at a time, and moves to the next when the server is not ready any more.
 type balancer struct {
 	to atomic.Pointer[serving]
-	// spare is how long the last replaced server still served after the balancer had switched to the next.
+	// spare is how long the replaced server still served after the balancer had moved to the next.
 	spare atomic.Int64
 }
 
 func (b *balancer) url() string { return "http://" + b.to.Load().Addr().String() + "/v1/store" }
 
-// replace stops the current server. The balancer switches to the other one once the first is no
-// longer ready.
+// replace stops the current server, and moves to the next one as soon as the current one is not ready any more.
 func (b *balancer) replace(t *testing.T, by serving) {
 	t.Helper()
 	old := b.to.Load()
@@ -77,7 +76,7 @@ func (b *balancer) replace(t *testing.T, by serving) {
 	for {
 		answer, err := http.Get("http://" + old.AdminAddr().String() + "/readyz")
 		if err != nil {
-			require.Greater(t, time.Since(began), old.delay, "%v", err) // a busy machine: it has ended meanwhile
+			require.Greater(t, time.Since(began), old.delay, "%v", err) // it has ended, on a busy machine
 			break
 		}
 		require.NoError(t, answer.Body.Close())
@@ -124,12 +123,12 @@ func TestRollingRestartsAtFullLoadCutNobody(t *testing.T) {
 						case err == nil:
 							answered.Add(1)
 						case time.Since(last) > time.Duration(b.spare.Load()):
-							leave = true // a busy machine stopped the caller during the whole drain
+							leave = true // a busy machine stopped this caller for the whole delay
 						default:
 							failures <- err
 							return
 						}
-						if leave || http2 { // an HTTP/2 client does not see GOAWAY here
+						if leave || http2 { // GOAWAY is not in the answer that an HTTP/2 client gets
 							url = b.url()
 						}
 					}
@@ -150,9 +149,9 @@ func TestRollingRestartsAtFullLoadCutNobody(t *testing.T) {
 	}
 }
 
-// change sends a request that needs a key and has none, and reports whether the server ends the
-// connection. Over HTTP/1.1 the client must not retry by itself, so the body cannot be read twice.
-// Over HTTP/2, GOAWAY names the requests that were not processed, and clients retry those.
+// change sends a PATCH without a key, which is refused, and reports whether the answer closes the connection. Over HTTP/1.1
+// the body can be read only once, so that the client does not repeat the request by itself. Over HTTP/2 the client may
+// repeat it, because GOAWAY says which requests were not processed.
 func change(c *http.Client, url string, http2 bool) (leave bool, err error) {
 	var body io.Reader = struct{ io.Reader }{http.NoBody}
 	if http2 {
@@ -194,7 +193,7 @@ func TestAServerThatDrainsIsNotReadyAndEndsItsConnections(t *testing.T) {
 	go func() { ended <- running.stop() }()
 	require.Eventually(t, func() bool { return ask(other, admin+"/readyz").StatusCode == http.StatusServiceUnavailable },
 		time.Minute, time.Millisecond)
-	for _, c := range []*http.Client{kept, client(t, false)} { // one that is connected, and one that comes now
+	for _, c := range []*http.Client{kept, client(t, false)} { // a client with an open connection, and a new client
 		answer := ask(c, url)
 		require.Equal(t, http.StatusUnauthorized, answer.StatusCode, "requests are answered as before")
 		require.True(t, answer.Close, "and told not to come again")
@@ -204,7 +203,7 @@ func TestAServerThatDrainsIsNotReadyAndEndsItsConnections(t *testing.T) {
 	require.ErrorIs(t, err, syscall.ECONNREFUSED)
 }
 
-// An open stream, which needs no key, does not delay a stopping server.
+// A server that stops ends open streams, even a stream that needs no key.
 func TestAStreamDoesNotHoldUpTheEnd(t *testing.T) {
 	t.Parallel()
 	running := serve(t, dbtest.New(t, dbtest.SQLite, db.Config{}), 0)
@@ -214,7 +213,7 @@ func TestAStreamDoesNotHoldUpTheEnd(t *testing.T) {
 	require.NotEmpty(t, names)
 	stopped := make(chan error, 1)
 	go func() { stopped <- running.stop() }()
-	for err == nil { // it lasts as long as its caller likes
+	for err == nil { // until the server ends the stream
 		_, err = stream.ListServices()
 	}
 	require.NoError(t, <-stopped)

@@ -10,7 +10,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// examined records a server's log and spans for a test.
+// examined collects what a server logs, and the names of its spans.
 type examined struct {
 	mu     sync.Mutex
 	routes map[string]bool
@@ -18,16 +18,16 @@ type examined struct {
 	errors []string
 }
 
-// Enabled takes every record.
+// Enabled implements slog.Handler: it wants every record.
 func (e *examined) Enabled(context.Context, slog.Level) bool { return true }
 
-// WithAttrs is not used.
+// WithAttrs implements slog.Handler. The server does not call it.
 func (e *examined) WithAttrs([]slog.Attr) slog.Handler { return e }
 
-// WithGroup is not used.
+// WithGroup implements slog.Handler. The server does not call it.
 func (e *examined) WithGroup(string) slog.Handler { return e }
 
-// Handle keeps routes and errors.
+// Handle implements slog.Handler: it keeps routes and errors.
 func (e *examined) Handle(_ context.Context, r slog.Record) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -48,7 +48,7 @@ func (e *examined) Handle(_ context.Context, r slog.Record) error {
 // OnStart implements sdktrace.SpanProcessor.
 func (e *examined) OnStart(context.Context, sdktrace.ReadWriteSpan) {}
 
-// OnEnd keeps the names of requests' spans. It ignores the spans of statements, which the database makes.
+// OnEnd implements sdktrace.SpanProcessor: it keeps the names of requests' spans, and ignores the spans of the database.
 func (e *examined) OnEnd(s sdktrace.ReadOnlySpan) {
 	if s.SpanKind() != trace.SpanKindServer {
 		return

@@ -26,7 +26,8 @@ import (
 	"go.storefront.example/server/limit"
 )
 
-// After a refusal of any kind, a request that stops in the middle of its headers has the usual time to arrive.
+// After a refused request, a client sends half of the next request's headers on the same connection. The server closes the
+// connection after the usual ReadHeaderTimeout.
 func TestHalfARequestAfterARefusal(t *testing.T) {
 	t.Parallel()
 	const token = "a-token-of-the-operator-for-tests"
@@ -48,7 +49,7 @@ func TestHalfARequestAfterARefusal(t *testing.T) {
 		"products:write", "customers:write"}, Lifetime: adminv1.Key_DAYS_30})
 	require.NoError(t, err)
 	for _, owner := range []uuid.UUID{limit.Operator, uuid.MustParse(store.GetId())} {
-		for range d.Conns() / 2 { // all that the owner may have
+		for range d.Conns() / 2 { // take all slots that this owner may have
 			_, err := running.slots.Acquire(t.Context(), owner, false)
 			require.NoError(t, err)
 		}
@@ -95,7 +96,7 @@ func TestHalfARequestAfterARefusal(t *testing.T) {
 		{running.AdminAddr(), rpc + "GetStore HTTP/1.1\r\nHost: x\r\n" + bearer + json + "Content-Length: 1\r\n\r\n{", 400},
 		{running.AdminAddr(), rpc + "GetStore HTTP/1.1\r\nHost: x\r\n" + bearer + "Content-Type: text/plain\r\nContent-Length: " +
 			"1\r\n\r\nx", 415},
-		// as Connect maps resource_exhausted
+		// Connect answers resource_exhausted with status 429.
 		{running.AdminAddr(), rpc + "GetStore HTTP/1.1\r\nHost: x\r\n" + bearer + json + large, 429},
 		{running.AdminAddr(), rpc + "GetStore HTTP/1.1\r\nHost: x\r\n" + bearer + json + "Content-Length: 13\r\n\r\n{\"store\":\"s\"}",
 			503},
@@ -120,7 +121,7 @@ func TestHalfARequestAfterARefusal(t *testing.T) {
 			if row.status == http.StatusServiceUnavailable {
 				assert.Equal(t, "1", answer.Header.Get("Retry-After"), name)
 			}
-			_, _ = io.WriteString(c, "GET /v1/store HTTP/1.1\r\nHo") // after some refusals it is closed already
+			_, _ = io.WriteString(c, "GET /v1/store HTTP/1.1\r\nHo") // fails if the server has hung up
 			began := time.Now()
 			_, err = io.Copy(io.Discard, reader)
 			assert.False(t, errors.Is(err, os.ErrDeadlineExceeded), "%s: still open after %s", name, time.Since(began))

@@ -12,8 +12,8 @@ import (
 	"go.storefront.example/server/shop"
 )
 
-// api serves all services of storefront.v1. The shop's methods are the handlers, except those that set an HTTP status or ignore
-// their message.
+// api serves the services of storefront.v1. Its handlers are the methods of Shop. It replaces those that must set an HTTP
+// status, or take no message.
 type api struct{ *shop.Shop }
 
 // GetStore serves StoreService.GetStore.
@@ -21,7 +21,7 @@ func (a api) GetStore(ctx context.Context, _ *storefrontv1.GetStoreRequest) (*st
 	return a.Shop.GetStore(ctx)
 }
 
-// CreateCustomer serves CustomerService.CreateCustomer: 201 for a new customer, 200 for a known one.
+// CreateCustomer serves CustomerService.CreateCustomer: with 201 for a new customer, and 200 for a customer that the store has.
 func (a api) CreateCustomer(ctx context.Context, in *storefrontv1.CreateCustomerRequest) (*storefrontv1.Customer, error) {
 	customer, created, err := a.Shop.CreateCustomer(ctx, in)
 	if created {
@@ -30,7 +30,7 @@ func (a api) CreateCustomer(ctx context.Context, in *storefrontv1.CreateCustomer
 	return customer, err
 }
 
-// CreatePaymentLink serves PaymentLinkService.CreatePaymentLink: 201.
+// CreatePaymentLink serves PaymentLinkService.CreatePaymentLink, with 201.
 func (a api) CreatePaymentLink(ctx context.Context, in *storefrontv1.CreatePaymentLinkRequest) (*storefrontv1.PaymentLink,
 	error) {
 	link, err := a.Shop.CreatePaymentLink(ctx, in)

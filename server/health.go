@@ -10,7 +10,8 @@ import (
 	"go.storefront.example/server/apierr"
 )
 
-// check returns why the service is not ready: it is stopping, its database is unavailable, or the schema lacks migrations.
+// check returns an error if the server is not ready: it is stopping, its database is unavailable, or the schema lacks
+// migrations.
 func (s *Server) check(ctx context.Context) error {
 	if s.drain.leaving.Load() {
 		return apierr.New(apierr.Unavailable, "The service is stopping.")
@@ -18,8 +19,8 @@ func (s *Server) check(ctx context.Context) error {
 	return s.readiness.Check(ctx)
 }
 
-// open returns the procedures that need no key: reflection, and the gRPC health service for the named services. Its Watch
-// returns unimplemented, as clients expect from servers without it.
+// open returns the handlers that need no key, by path: reflection, and the gRPC health service for the services in names.
+// The health service's Watch returns unimplemented, which clients accept.
 func (s *Server) open(names []string) func(...connect.HandlerOption) map[string]http.Handler {
 	return func(options ...connect.HandlerOption) map[string]http.Handler {
 		all := reflection(names, options...)
@@ -29,13 +30,13 @@ func (s *Server) open(names []string) func(...connect.HandlerOption) map[string]
 	}
 }
 
-// healthOf implements the gRPC health service: the named services are serving while the server is ready.
+// healthOf implements the gRPC health service. All services that it knows are serving while the server is ready.
 type healthOf struct {
 	grpchealth.Checker
 	server *Server
 }
 
-// Check reports whether a service is serving. For an unknown name it returns not_found, the health protocol's code.
+// Check reports whether a service is serving. For an unknown name it returns not_found, as the health protocol demands.
 func (h healthOf) Check(ctx context.Context, r *grpchealth.CheckRequest) (*grpchealth.CheckResponse, error) {
 	answer, err := h.Checker.Check(ctx, r)
 	if err != nil {

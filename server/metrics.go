@@ -9,8 +9,8 @@ import (
 	"go.storefront.example/server/edge"
 )
 
-// observer adds the metrics of requests to the public API to the registry, and returns the function that counts a request.
-// Every label has few values: none contains a store, a key or a path as a client wrote it.
+// observer registers the metrics of requests to the public API, and returns a function that counts a request. Labels have
+// few values: no label has a store, a key, or a path as the client wrote it.
 func observer(into prometheus.Registerer) func(edge.Request) {
 	add := promauto.With(into)
 	requests := add.NewHistogramVec(prometheus.HistogramOpts{
@@ -26,7 +26,7 @@ func observer(into prometheus.Registerer) func(edge.Request) {
 		Name: "storefront_rate_limit_hits_total",
 		Help: "Requests to the public API that were beyond a limit: that of their key, or that of their address for unknown keys.",
 	}, []string{"limit"})
-	// Create every series now, because a rate needs a first value of zero.
+	// Create all series with the value zero now, because a rate is computed from a first value.
 	for _, limit := range []string{edge.LimitKey, edge.LimitAddress} {
 		limits.WithLabelValues(limit)
 	}
@@ -41,7 +41,7 @@ func observer(into prometheus.Registerer) func(edge.Request) {
 	}
 }
 
-// addLoad adds the metrics of a server's current load, and of its public listener's connections, to the registry.
+// addLoad registers the metrics of the server's load and of the public listener's connections.
 func (s *Server) addLoad(into prometheus.Registerer) {
 	add := promauto.With(into)
 	gauge := func(name, help string, value func() float64) {

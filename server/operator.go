@@ -17,11 +17,11 @@ import (
 	"go.storefront.example/server/monitor"
 )
 
-// HasDashboard reports whether the operator's listener serves the dashboard, which it does if the admin services are on.
+// HasDashboard reports whether the operator's listener serves the dashboard. It does if the admin services are on.
 func (s *Server) HasDashboard() bool { return s.operator != nil }
 
-// mounts returns the handlers of the operator's listener: health, metrics and the reference without authentication; and, if the
-// admin services are on, these services behind their gate, and the dashboard, which authenticates members itself.
+// mounts returns the handlers of the operator's listener. Health, metrics and the reference need no token. If the admin
+// services are on, there are also these services behind their gate, and the dashboard, to which members sign in.
 func (s *Server) mounts() []monitor.Mount {
 	reference := docs.New(s.config.ownAddress(s.publicAddress))
 	all := append(monitor.Mounts(s.monitor()),
@@ -44,7 +44,7 @@ func (s *Server) mounts() []monitor.Mount {
 	return append(all, monitor.Mount{Pattern: "GET /{$}", Handler: http.RedirectHandler(front, http.StatusSeeOther)})
 }
 
-// monitor returns the configuration of health, metrics and profiles. Profiles need the token, even from this machine.
+// monitor returns the configuration of health, metrics and profiles. Profiles always need the token.
 func (s *Server) monitor() monitor.Config {
 	c := monitor.Config{Ready: s.check, Metrics: s.config.Metrics, Logger: s.config.Logger}
 	if s.config.AdminToken != "" {
@@ -73,7 +73,8 @@ func (s *Server) publicHandler() http.Handler {
 	})
 }
 
-// ownAddress returns a function for the API's address: APIURL if it is set, otherwise of, which finds it from the request.
+// ownAddress returns a function that returns the API's address: APIURL if it is set, otherwise what the function of finds in
+// the request.
 func (c Config) ownAddress(of func(*http.Request) string) func(*http.Request) string {
 	if c.APIURL == "" {
 		return of
@@ -81,8 +82,8 @@ func (c Config) ownAddress(of func(*http.Request) string) func(*http.Request) st
 	return func(*http.Request) string { return c.APIURL }
 }
 
-// publicAddress returns the address of the public listener on this machine. It returns "" if other machines can reach the
-// listener, because this process does not know by which name.
+// publicAddress returns the public listener's address if only this machine can reach it, otherwise "", because this process
+// does not know under which name other machines reach it.
 func (s *Server) publicAddress(*http.Request) string {
 	if at, ok := s.Addr().(*net.TCPAddr); ok && at.IP.IsLoopback() {
 		return "http://" + at.String()
@@ -90,8 +91,8 @@ func (s *Server) publicAddress(*http.Request) string {
 	return ""
 }
 
-// timed cancels an operator's request that takes too long. No request needs long, because longer work is done in steps. A
-// stream ends only when the server stops.
+// timed ends requests of the operator that take longer than the timeout: long work is divided among several requests.
+// Streams it ends only when the server stops.
 func (s *Server) timed(next http.Handler) http.Handler {
 	timeout := cmp.Or(s.config.RequestTimeout, edge.DefaultTimeout)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -110,9 +111,8 @@ func (s *Server) timed(next http.Handler) http.Handler {
 	})
 }
 
-// newOperatorGate returns the gate of the admin services, or nil if they are off. The gate requires the token. With no token,
-// and if the server may be open to programs on this machine, it admits this machine, provided that other machines cannot reach
-// the listener.
+// newOperatorGate returns the gate of the admin services, or nil if they are off. With AdminToken set, the gate requires the
+// token. Without it, the gate admits programs on this machine if AdminOpen is set and the listener is on a loopback address.
 func newOperatorGate(c Config, listens net.Addr) *rpc.Gate {
 	if c.AdminToken != "" {
 		return rpc.NewGate(c.AdminToken, c.OldAdminToken)

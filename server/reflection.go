@@ -7,15 +7,15 @@ import (
 
 	"connectrpc.com/connect"
 	"connectrpc.com/grpcreflect"
-	_ "google.golang.org/grpc/health/grpc_health_v1" // grpc.health.v1, which grpchealth itself registers under another file name
+	_ "google.golang.org/grpc/health/grpc_health_v1" // registers the definition that grpchealth lacks
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
 )
 
-// publicFiles are the definitions that reflection shows on the public listener: all except the admin services'.
+// publicFiles finds the definitions that reflection shows on the public listener: all but those of the admin services.
 type publicFiles struct{}
 
-// FindFileByPath returns a file, or protoregistry.NotFound.
+// FindFileByPath returns the file with this path, or protoregistry.NotFound.
 func (publicFiles) FindFileByPath(path string) (protoreflect.FileDescriptor, error) {
 	if strings.HasPrefix(path, "storefront/admin/") {
 		return nil, protoregistry.NotFound
@@ -23,7 +23,7 @@ func (publicFiles) FindFileByPath(path string) (protoreflect.FileDescriptor, err
 	return protoregistry.GlobalFiles.FindFileByPath(path)
 }
 
-// FindDescriptorByName returns the descriptor with a name, or protoregistry.NotFound.
+// FindDescriptorByName returns the descriptor with this name, or protoregistry.NotFound.
 func (publicFiles) FindDescriptorByName(name protoreflect.FullName) (protoreflect.Descriptor, error) {
 	if strings.HasPrefix(string(name), "storefront.admin.") {
 		return nil, protoregistry.NotFound
@@ -34,7 +34,8 @@ func (publicFiles) FindDescriptorByName(name protoreflect.FullName) (protoreflec
 // healthService is the name of the gRPC health service.
 const healthService = "grpc.health.v1.Health"
 
-// reflection returns, by path, both versions of gRPC reflection for the API's named services and the health service.
+// reflection returns the handlers of both versions of gRPC reflection, by path. They show the services in names and the
+// health service.
 func reflection(names []string, options ...connect.HandlerOption) map[string]http.Handler {
 	reflector := grpcreflect.NewReflector(grpcreflect.NamerFunc(func() []string {
 		return append(slices.Clone(names),

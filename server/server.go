@@ -1,5 +1,6 @@
-// Package server puts the service together: the public listener with the API in all its protocols, and the operator's listener
-// with health and metrics. Its handlers pass each request to the shop; it contains no rules.
+// Package server builds the whole service: the public listener with the API in all its protocols, and the operator's
+// listener with health, metrics, the admin services and the dashboard. Its handlers pass each request to server/shop, which
+// has the rules.
 package server
 
 import (
@@ -32,63 +33,63 @@ import (
 	"go.storefront.example/server/shop"
 )
 
-// DefaultConnections is how many connections a listener may have open if Config sets no MaxConnections. While the headers of a
-// request arrive, a connection may take 130 kB.
+// DefaultConnections is how many connections a listener may have open if Config sets no MaxConnections. A connection uses up
+// to 130 kB of memory while the headers of a request arrive.
 const DefaultConnections = 4096
 
-// shutdownTimeout is how long running requests may take to end once the server stops.
+// shutdownTimeout is how long running requests may take to end when the server stops.
 const shutdownTimeout = 10 * time.Second
 
 // Config configures a Server.
 type Config struct {
 	// Addr is the address of the public listener, such as :8080.
 	Addr string
-	// AdminAddr is the address of the operator's listener. It should be one that only the
-	// operator reaches.
+	// AdminAddr is the address of the operator's listener. Choose one that only the operator can reach.
 	AdminAddr string
-	// AdminToken admits the operator to the admin services. Empty turns them off, unless AdminOpen is set.
+	// AdminToken is the token of the operator, which the admin services require. If it is empty, they are off, unless
+	// AdminOpen is set.
 	AdminToken string
-	// OldAdminToken also admits the operator, while AdminToken replaces it; empty means none.
+	// OldAdminToken is the token that AdminToken replaces, and is also accepted; empty means none.
 	OldAdminToken string
-	// AdminOpen turns the admin services on without a token if the operator's listener is on a
-	// loopback address, for development.
+	// AdminOpen turns on the admin services without a token, for development. It has an effect only if the operator's
+	// listener is on a loopback address.
 	AdminOpen bool
-	// DB is the database; its schema must be current. The caller closes it.
+	// DB is the database, with all migrations. The caller closes it.
 	DB *db.DB
 	// Options are the platform's choices.
 	Options admin.Options
-	// TrustedProxies are the peers whose X-Forwarded-For is trusted.
+	// TrustedProxies are the addresses of proxies. Only X-Forwarded-For headers from these proxies are used.
 	TrustedProxies []netip.Prefix
-	// RequestTimeout is how long a request may take until it is answered, if necessary by 503; 0 means edge.DefaultTimeout.
+	// RequestTimeout is how long a request may take; after that it is answered with 503. 0 means edge.DefaultTimeout.
 	RequestTimeout time.Duration
-	// Clock replaces the clock for the minutes of limits and the expiry of keys; nil means the database's clock, which all
-	// servers share.
+	// Clock decides about the minutes of limits and the expiry of keys. Nil means the database's clock, which all servers
+	// share.
 	Clock func() time.Time
-	// Platform is the platform's name, logo and links on the dashboard; the caller has checked it (dashboard.Platform.Check).
+	// Platform is the branding of the dashboard, which the caller has checked (dashboard.Platform.Check).
 	Platform dashboard.Platform
-	// RequestLogOff turns off the dashboard's log of refused requests and counts of successful ones.
+	// RequestLogOff turns off the log of refused requests, and the counts of successful ones, that the dashboard shows.
 	RequestLogOff bool
 	// PublicDocs also serves the reference on the public listener. The operator's listener always serves it.
 	PublicDocs bool
-	// APIURL is the API's public address in the reference, such as https://api.example.com; empty means the address that its
-	// reader used.
+	// APIURL is the API's address that the reference shows, such as https://api.example.com. Empty means the address under
+	// which the reader opened the reference.
 	APIURL string
-	// Metrics is the registry behind /metrics, to which the server adds its own metrics; nil makes one with the process's
-	// metrics.
+	// Metrics is the registry that /metrics shows; the server adds its metrics to it. Nil means a new registry with metrics
+	// of the process and the database.
 	Metrics *prometheus.Registry
 	// Traces makes the spans of requests on both listeners; nil makes none.
 	Traces trace.TracerProvider
-	// MaxConnections is how many connections each listener may have open, at most half of them of one client; 0 means
+	// MaxConnections is how many connections each listener may have open; one client may have half of them. 0 means
 	// DefaultConnections.
 	MaxConnections int
 	// Logger gets one line for each request.
 	Logger *slog.Logger
-	// DrainDelay is how long the server goes on accepting requests after Run's context ends. Meanwhile it is not ready, and
-	// each response closes its connection.
+	// DrainDelay is how long the server still accepts requests after Run's context has ended. During this time /readyz
+	// fails, and each answer closes its connection.
 	DrainDelay time.Duration
 }
 
-// Server is the public API and the operator's listener in one process.
+// Server serves the public API and the operator's listener in one process.
 type Server struct {
 	config        Config
 	edge          *edge.Edge
@@ -99,13 +100,12 @@ type Server struct {
 	readiness     *monitor.Readiness
 	slots         *limit.Slots
 	public, admin *limit.Listener
-	patience      time.Duration   // how long running requests may take to end once it stops
-	streaming     context.Context // ends when the streams of the operator's listener must end
+	patience      time.Duration   // how long running requests may take to end when the server stops
+	streaming     context.Context // ends when streams on the operator's listener must end
 	endStreams    context.CancelFunc
 }
 
-// New builds a server and binds both listeners, so that a port in use fails before anything is
-// served.
+// New builds a server and opens both listeners, so that it fails at once if a port is in use.
 func New(c Config) (*Server, error) {
 	if c.Metrics == nil {
 		c.Metrics = monitor.NewRegistry(c.DB, c.Logger)
@@ -151,7 +151,7 @@ func New(c Config) (*Server, error) {
 	return s, nil
 }
 
-// listen binds an address and bounds its connections.
+// listen opens a listener with a limited number of connections.
 func (s *Server) listen(address string) (*limit.Listener, error) {
 	l, err := net.Listen("tcp", address)
 	if err != nil {
@@ -162,12 +162,12 @@ func (s *Server) listen(address string) (*limit.Listener, error) {
 	}), nil
 }
 
-// slotsPerConn is how many requests run at a time for each database connection. It is two, because while one uses the
-// connection another is decoded or encoded.
+// slotsPerConn is the number of slots for each database connection. It is two, because while one request uses the
+// connection, another is decoded or its answer encoded.
 const slotsPerConn = 2
 
-// newSlots returns the slots of a server's requests, which the public API, the admin services and the dashboard share. One
-// store never uses more than half of the connections.
+// newSlots returns the slots that the public API, the admin services and the dashboard share. One store has at most half as
+// many slots as there are database connections.
 func newSlots(d *db.DB) *limit.Slots {
 	return limit.NewSlots(slotsPerConn*d.Conns(), d.Conns()/2).PerPool(d.PoolOf)
 }
@@ -178,8 +178,8 @@ func (s *Server) Addr() net.Addr { return s.public.Addr() }
 // AdminAddr returns the address of the operator's listener.
 func (s *Server) AdminAddr() net.Addr { return s.admin.Addr() }
 
-// Run serves until the context ends and the drain delay has passed. Then it lets running requests end, cuts off those that take
-// too long, and writes the last use of keys. It returns nil if all that succeeded. Call it once.
+// Run serves until the context has ended and the drain delay has passed. Then it waits for running requests, ends those that
+// take too long, and writes the last uses of keys. It returns nil if nothing failed. Call it once.
 func (s *Server) Run(ctx context.Context) error {
 	public := edge.NewServer(s.drain.handler(s.publicHandler()), s.config.RequestTimeout, s.config.Logger)
 	admin := edge.NewServer(s.adminHandler(), s.config.RequestTimeout, s.config.Logger)
@@ -207,8 +207,8 @@ func (s *Server) Run(ctx context.Context) error {
 	return errors.Join(err, <-gateDone, <-usageDone)
 }
 
-// shutdown ends an http.Server once its requests have ended or the context has. Without the context a client that reads slowly
-// could delay the end.
+// shutdown stops an http.Server. It waits for running requests until the context ends, and then closes their connections,
+// because a client that reads slowly could delay the end for ever.
 func (s *Server) shutdown(ctx context.Context, server *http.Server) error {
 	err := server.Shutdown(ctx)
 	if !errors.Is(err, context.DeadlineExceeded) {

@@ -13,7 +13,7 @@ import (
 	"go.storefront.example/server/limit"
 )
 
-// Stores and the operator share the slots if they use the same connections.
+// Requests of stores and of the operator share the slots if they use the same database connections.
 func TestStoresAndOperatorShareSlots(t *testing.T) {
 	t.Parallel()
 	dbtest.OnePostgres(t, "stores on Citus use the connections of their node")

@@ -14,7 +14,7 @@ import (
 	"go.storefront.example/server/admin/rpc"
 )
 
-// A stream of events lasts longer than a request may, and ends without an error when the server stops.
+// A stream of events may last longer than RequestTimeout. When the server stops, it ends the stream without an error.
 func TestAStreamLastsUntilTheServerStops(t *testing.T) {
 	t.Parallel()
 	const timeout = 100 * time.Millisecond

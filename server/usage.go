@@ -11,8 +11,8 @@ import (
 	"go.storefront.example/server/edge"
 )
 
-// note logs a request of a known key for the dashboard: that it succeeded, or why it was refused. A request that its caller
-// abandoned counts as neither.
+// note counts a request with a known key for the dashboard, as succeeded or as refused, and keeps the reason of a refusal.
+// It ignores a request whose caller left.
 func (s *Server) note(r edge.Request) {
 	if r.KeyID == uuid.Nil || r.Status == 0 || r.Status == apierr.StatusClientClosedRequest {
 		return
@@ -23,7 +23,7 @@ func (s *Server) note(r edge.Request) {
 		return
 	}
 	status := r.Status
-	if status < http.StatusBadRequest { // gRPC and gRPC-Web answer even errors with 200
+	if status < http.StatusBadRequest { // gRPC and gRPC-Web send errors with status 200
 		status = apierr.New(apierr.Code(r.Code), "").Status()
 	}
 	s.usage.Refuse(usage.Refused{
@@ -32,7 +32,7 @@ func (s *Server) note(r edge.Request) {
 	})
 }
 
-// runUsage writes the log of requests until the context ends.
+// runUsage runs the usage recorder, if there is one, until the context ends.
 func (s *Server) runUsage(ctx context.Context) error {
 	if s.usage == nil {
 		return nil

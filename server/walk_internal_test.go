@@ -33,28 +33,26 @@ import (
 )
 
 const (
-	// atOnce is how many requests run at a time, and growth the maximum memory in bytes that all of them together may take.
+	// atOnce is how many requests run at a time. growth is how many bytes of memory all of them together may take.
 	atOnce = 50
 	growth = 64 << 20
-	// patience is the time after which a request counts as unanswered. The service aims at 2 s; the rest allows for a busy
-	// machine.
+	// patience is how long a request may take to be answered. The service aims at 2 s; the rest is for busy machines.
 	patience = 30 * time.Second
-	// unread is how long an answer waits for its reader. If a busy machine stops the test for longer, the request is made
-	// again.
+	// unread is how long the server waits for a client that does not read its answer. If a busy machine stops the test for
+	// longer, the test sends the request again.
 	unread = 10 * time.Second
-	// marker is in everything that is sent, and must not appear in any output.
+	// marker is in all hostile requests. No log, span or metric may contain it.
 	marker = "hunter2"
 )
 
-// attack is one way to write a request for an address, with the bytes of an endless body after the
-// head.
+// attack is a hostile request. request writes it for an address; if endless is true, an endless body follows.
 type attack struct {
 	name    string
 	request func(method, path string) []byte
 	endless bool
 	h2      bool
-	// tooLarge is true if a call, once read, must be refused for its size; costly if fifty of them at once take much memory;
-	// slow if its answer waits for a time-out.
+	// tooLarge: the server must refuse the request for its size once it reads the body. costly: fifty of these requests at
+	// once might take much memory. slow: the server answers only after a timeout.
 	tooLarge, costly, slow bool
 }
 
@@ -154,7 +152,7 @@ func attacks(t *testing.T) []attack {
 	)
 }
 
-// longest is the request that took the longest.
+// longest has the request that took the longest.
 type longest struct {
 	mu   sync.Mutex
 	took time.Duration
@@ -169,14 +167,14 @@ func (l *longest) note(took time.Duration, name string) {
 	}
 }
 
-// occupied returns how many bytes the process has from the operating system.
+// occupied returns how much memory the process has, in bytes.
 func occupied() uint64 {
 	s := []usage.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
 	usage.Read(s)
 	return s[0].Value.Uint64() - s[1].Value.Uint64()
 }
 
-// peak returns the maximum memory of the process while do runs, less its memory before.
+// peak returns by how many bytes the process's memory grows at most while do runs.
 func peak(do func()) uint64 {
 	runtime.GC()
 	debug.FreeOSMemory()
@@ -200,7 +198,7 @@ func peak(do func()) uint64 {
 	return most - min(most, before)
 }
 
-// inParallel runs all calls, at most together of them at a time.
+// inParallel runs all calls, at most so many at a time as together says.
 func inParallel(calls []func(), together int) {
 	var (
 		next  atomic.Int64
@@ -216,7 +214,7 @@ func inParallel(calls []func(), together int) {
 	group.Wait()
 }
 
-// send makes one attack and returns the answer.
+// send sends a hostile request and returns its answer.
 func send(address, method, path string, a attack, chunk []byte, h2 *http.Client) (status int, text string, err error) {
 	if a.h2 {
 		return sendHTTP2(address, method, path, string(a.request(method, path)), chunk, h2)
@@ -264,8 +262,8 @@ func sendHTTP2(address, method, path, kind string, packed []byte, h2 *http.Clien
 	return answer.StatusCode, fmt.Sprint(answer.Header, string(body), answer.Trailer), nil
 }
 
-// adminPatterns lists the addresses of the operator's listener: its mounts, each method of the services, and pages of
-// the dashboard.
+// adminPatterns returns the addresses of the operator's listener: its mounts, each method of the services, and pages of the
+// dashboard.
 func adminPatterns(t *testing.T, s *Server) (all []string) {
 	for _, m := range s.mounts() {
 		all = append(all, m.Pattern)
@@ -282,10 +280,11 @@ func adminPatterns(t *testing.T, s *Server) (all []string) {
 		"POST /grpc.reflection.v1.ServerReflection/ServerReflectionInfo")
 }
 
-// Each address of both listeners gets each hostile request without a key. If it answers without a key, it gets the request
-// fifty times at once. Every request is answered, the process stays small, logs, spans and metrics contain nothing that a
-// client wrote, and nothing fails. Services that are mounted later are included. The test runs alone, because it measures the
-// process's memory.
+// The test sends each hostile request to each address of both listeners, without a key. If an address answers requests
+// without a key, it also gets the costly requests fifty times at once. Every request must be answered, and memory must not
+// grow beyond a limit. Logs, spans and metrics must not contain text of a client, and the log no errors. The addresses come
+// from the server itself, so the test also covers new services. It runs alone, because it measures the memory of the
+// process.
 func TestNobodyWithoutAKeyCosts(t *testing.T) {
 	e := &examined{routes: map[string]bool{}, spans: map[string]bool{}}
 	d := dbtest.New(t, dbtest.SQLite, db.Config{})
@@ -317,10 +316,10 @@ func TestNobodyWithoutAKeyCosts(t *testing.T) {
 	}
 
 	for _, pattern := range []string{"/docs/{$}", "/dashboard/{$}", "/dashboard/", "/dashboard", "/{$}", "/debug/pprof/"} {
-		known[pattern] = true // pages that hostile paths lead to
+		known[pattern] = true // pages that answer some of the hostile paths
 	}
 	for _, m := range running.mounts() {
-		known[m.Pattern] = true // a service's prefix, the route of a span before its procedure is read
+		known[m.Pattern] = true // the route of a service's span until its procedure is known
 	}
 	for listener, patterns := range map[string][]string{
 		running.Addr().String():      append(running.edge.Patterns(), "GET /docs", "GET /docs/openapi.json", "GET /docs/guide.md", "GET /docs/{$}"),
@@ -388,7 +387,7 @@ func TestNobodyWithoutAKeyCosts(t *testing.T) {
 				together = atOnce
 			}
 			began := time.Now()
-			// Collect what one group leaves before the next: only concurrent requests are measured.
+			// Measure the requests in groups. peak frees the memory of earlier groups, so that only concurrent requests count.
 			size, grown := len(requests), uint64(0)
 			if name != "slow ones" {
 				size = together
@@ -408,7 +407,7 @@ func TestNobodyWithoutAKeyCosts(t *testing.T) {
 	defer e.mu.Unlock()
 	require.Empty(t, e.errors)
 	for one := range e.routes {
-		// The dashboard's routes are patterns of its own.
+		// Routes of the dashboard are patterns without text of a client.
 		require.True(t, known[one] || strings.HasPrefix(one, "/dashboard/") && !strings.Contains(one, marker), "the route %q is none",
 			one)
 	}
