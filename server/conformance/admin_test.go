@@ -14,13 +14,13 @@ import (
 	"google.golang.org/protobuf/reflect/protoregistry"
 
 	"go.storefront.example/ent/db/dbtest"
-	_ "go.storefront.example/gen/storefront/admin/v1" // the operator's services, by their descriptors
+	_ "go.storefront.example/gen/storefront/admin/v1" // registers the descriptors of the admin services
 )
 
-// operatorToken is the operator's token of test services with admin services.
+// operatorToken is the operator's token for the services that tests start with admin services.
 const operatorToken = "a-token-of-the-operator-for-tests"
 
-// adminProcedures returns the paths of all methods of the operator's services.
+// adminProcedures returns the paths of all methods of the admin services.
 func adminProcedures(t *testing.T) []string {
 	t.Helper()
 	var all []string
@@ -37,7 +37,7 @@ func adminProcedures(t *testing.T) []string {
 	return all
 }
 
-// post calls a procedure under an address with the operator's token.
+// post calls the procedure at an address with an empty message and this token.
 func post(t *testing.T, client *http.Client, url, contentType, token string) (*http.Response, []byte) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(context.Background(), http.MethodPost, url, bytes.NewReader([]byte("{}")))
@@ -54,7 +54,7 @@ func post(t *testing.T, client *http.Client, url, contentType, token string) (*h
 	return answer, text
 }
 
-// The public listener serves no admin service, for any request.
+// The public listener serves no admin service, whatever the request.
 func TestTheOperatorsSideIsNotOnThePublicListener(t *testing.T) {
 	t.Parallel()
 	s := newService(t, dbtest.SQLite, settings{token: operatorToken})
@@ -96,7 +96,7 @@ func TestTheOperatorsSideIsNotOnThePublicListener(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// Reflection for the admin services requires the token, as these services do.
+// Reflection for the admin services needs the token, as these services do.
 func TestReflectionOfTheOperatorsSideNeedsTheToken(t *testing.T) {
 	t.Parallel()
 	s := newService(t, dbtest.SQLite, settings{token: operatorToken})
@@ -112,7 +112,7 @@ func TestReflectionOfTheOperatorsSideNeedsTheToken(t *testing.T) {
 	require.Contains(t, names, protoreflect.FullName("storefront.admin.v1.OrderService"))
 }
 
-// Without a token the operator's listener serves no admin services.
+// Without a token in its configuration, the server serves no admin services.
 func TestTheOperatorsSideIsOffWithoutAToken(t *testing.T) {
 	t.Parallel()
 	s := newService(t, dbtest.SQLite, settings{})

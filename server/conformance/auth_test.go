@@ -18,7 +18,7 @@ import (
 	"go.storefront.example/server/shop"
 )
 
-// challenged asserts the header of every 401.
+// challenged asserts that a request is refused with 401 and this code, and with the header that every 401 has.
 func (b *bench) challenged(code string) {
 	b.Helper()
 	a := b.answer(&getStore{})
@@ -26,8 +26,8 @@ func (b *bench) challenged(code string) {
 	require.Equal(b, []string{`Bearer realm="Service API"`}, a.header.Values("WWW-Authenticate"))
 }
 
-// operations are all methods of the API with their scopes. Each has an invalid request, because the scope must be checked
-// before the request.
+// operations has a request for each method of the API, with the method's scope. The requests are invalid, because the scope
+// must be checked before the request.
 var operations = []struct {
 	scope string
 	m     proto.Message
@@ -167,7 +167,7 @@ func TestKeyExpiry(t *testing.T) {
 	const day = 24 * time.Hour
 	rows := []struct {
 		lifetime string
-		last     time.Duration // the last moment at which the key is accepted
+		last     time.Duration // how long after its creation the key is accepted
 	}{
 		{"30d", 30 * day}, {"90d", 90 * day}, {"1y", 365 * day}, {"never", 0},
 	}

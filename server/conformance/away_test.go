@@ -14,7 +14,7 @@ import (
 	"go.storefront.example/ent/db/dbtest"
 )
 
-// cable is a proxy to a database that can be cut.
+// cable is a proxy in front of a database. A test can cut it.
 type cable struct {
 	net.Listener
 	mu    sync.Mutex
@@ -22,7 +22,7 @@ type cable struct {
 	isCut bool
 }
 
-// newCable returns the URL of a fresh PostgreSQL database behind the cable.
+// newCable returns a cable, and the URL of a new PostgreSQL database behind it.
 func newCable(t *testing.T) (string, *cable) {
 	t.Helper()
 	u, err := url.Parse(dbtest.URL(t, dbtest.Postgres))
@@ -69,7 +69,7 @@ func (c *cable) join(near net.Conn, address string) {
 	}
 }
 
-// cut ends every connection and refuses new ones.
+// cut closes every connection through the cable, and refuses new ones.
 func (c *cable) cut() {
 	_ = c.Close()
 	c.mu.Lock()
@@ -80,8 +80,8 @@ func (c *cable) cut() {
 	}
 }
 
-// Without the database every request gets a 503 in the specification's form, with the headers of every answer. The operator's
-// listener reports that it is not ready.
+// While the database cannot be reached, every request gets a 503 with the specification's error body and the headers of
+// every answer. The operator's listener reports that the server is not ready.
 func TestDatabaseAway(t *testing.T) {
 	t.Parallel()
 	s := throughCable(t, dbtest.Postgres)
@@ -106,7 +106,7 @@ func TestDatabaseAway(t *testing.T) {
 	require.Equal(t, http.StatusOK, s.status(t, "/healthz"))
 }
 
-// Each service on the operator's listener sends Retry-After with its 503.
+// While the database cannot be reached, every service on the operator's listener answers with 503 and Retry-After.
 func TestTheOperatorsSideSaysWhenToTryAgain(t *testing.T) {
 	t.Parallel()
 	s := throughCable(t, dbtest.Postgres)
@@ -125,7 +125,7 @@ func TestTheOperatorsSideSaysWhenToTryAgain(t *testing.T) {
 	}
 }
 
-// status returns the status of a path on the operator's listener.
+// status requests a path on the operator's listener and returns the status.
 func (s *installation) status(t *testing.T, path string) int {
 	t.Helper()
 	response, err := s.plain.Get("http://" + s.admin + path)

@@ -22,10 +22,10 @@ import (
 	"go.storefront.example/gen/storefront/v1/storefrontv1connect"
 )
 
-// startTimeout bounds the wait for a process to serve, demo data included.
+// startTimeout is how long a process may take to serve, including its demo data.
 const startTimeout = time.Minute
 
-// built is the folder of the binary, created when a test first needs it.
+// built is the folder with the compiled binary; empty until a test needs it.
 var built string
 
 func TestMain(m *testing.M) {
@@ -36,9 +36,10 @@ func TestMain(m *testing.M) {
 	os.Exit(status)
 }
 
-// build compiles the service's binary.
+// build compiles the binary of storefront.
 var build = sync.OnceValues(func() (string, error) {
-	// The go command repeats an old result until a file that the test itself has read changes.
+	// The go command reuses the result of an earlier run as long as the files that the test itself has read are the same. So
+	// read the folder of the sources.
 	err := filepath.WalkDir(filepath.Join("..", "..", "cmd", "storefront"),
 		func(_ string, _ fs.DirEntry, err error) error { return err })
 	if err != nil {
@@ -60,14 +61,13 @@ var build = sync.OnceValues(func() (string, error) {
 	return binary, command.Run()
 })
 
-// process is the service in a process of its own.
+// process is a running storefront process.
 type process struct {
 	*exec.Cmd
 	url string
 }
 
-// start runs the binary and waits until it prints a line with its address. The process is killed
-// when the test ends.
+// start runs the binary, and waits until it prints a line with its address. The process is killed at the end of the test.
 func start(t *testing.T, output func(*exec.Cmd) (io.Reader, error), find func(line string) bool, args ...string) *process {
 	t.Helper()
 	binary, err := build()
@@ -98,13 +98,12 @@ func start(t *testing.T, output func(*exec.Cmd) (io.Reader, error), find func(li
 	return nil
 }
 
-// kill kills the process.
 func (p *process) kill() {
 	_ = p.Process.Kill()
 	_ = p.Wait()
 }
 
-// startServer runs storefront server on a database.
+// startServer runs storefront server with a database.
 func startServer(t *testing.T, database string) *process {
 	t.Helper()
 	var line struct{ Msg, Addr string }
@@ -118,7 +117,7 @@ func startServer(t *testing.T, database string) *process {
 
 var curlLine = regexp.MustCompile(`curl .*(svc_live_[0-9A-Za-z]{42}).*(http://127\.0\.0\.1:\d+)/v1/`)
 
-// authorized adds the key to every call of a client.
+// authorized returns an option with which a client sends the key.
 func authorized(key string) connect.ClientOption {
 	return connect.WithInterceptors(connect.UnaryInterceptorFunc(func(next connect.UnaryFunc) connect.UnaryFunc {
 		return func(ctx context.Context, r connect.AnyRequest) (connect.AnyResponse, error) {
@@ -128,8 +127,7 @@ func authorized(key string) connect.ClientOption {
 	}))
 }
 
-// The generated Go client lists products and updates one against storefront dev, over Connect and
-// over gRPC.
+// Against storefront dev, the generated Go client lists products and updates one, over Connect and over gRPC.
 func TestGoClientAgainstDev(t *testing.T) {
 	t.Parallel()
 	var found []string

@@ -21,13 +21,13 @@ import (
 	"go.storefront.example/server/auth"
 )
 
-// The server is killed while clients write, and started again. Every answered write has its row, journal entry and outbox
-// row; no row exists without the others.
+// The server is killed while clients write. After a restart, every write that was answered has its row, its journal entry
+// and its outbox row, and no row is there without the other two.
 func TestKilledServer(t *testing.T) {
 	t.Parallel()
 	const (
 		writers = 8
-		enough  = 150 // answered writes, then the server is killed
+		enough  = 150 // answered writes until the server is killed
 	)
 	for _, database := range dbtest.Databases() {
 		t.Run(database, func(t *testing.T) {
@@ -58,7 +58,7 @@ func TestKilledServer(t *testing.T) {
 						}
 						status, got, err := b.with(keys[w]).try(method, target, body)
 						if err != nil || status == http.StatusTooManyRequests {
-							return // the server is gone, perhaps before it answered
+							return // the server was killed, perhaps before its answer
 						}
 						mu.Lock()
 						switch status {
@@ -66,7 +66,7 @@ func TestKilledServer(t *testing.T) {
 							customers[got["id"].(string)] = true
 						case http.StatusOK:
 							prices[string(got["priceAmount"].(json.Number))] = true
-						case http.StatusServiceUnavailable: // too many at once for a busy machine
+						case http.StatusServiceUnavailable: // a busy machine may refuse some requests
 						default:
 							t.Errorf("%s %s: %d %v", method, target, status, got)
 						}
@@ -82,7 +82,7 @@ func TestKilledServer(t *testing.T) {
 			<-dead
 			_ = p.Wait()
 
-			// Another process sees what a restarted server sees.
+			// Read the rows from this process and from a new server: both see the same.
 			again := startServer(t, address)
 			b.url = again.url
 			rows, err := b.installation.db.Client().Customer.Query().Where(customer.StoreID(b.store.ID)).IDs(b.ctx)
@@ -129,7 +129,7 @@ func TestKilledServer(t *testing.T) {
 	}
 }
 
-// openBench is a bench on a database shared with servers in other processes.
+// openBench opens a bench on a database that servers in other processes also use.
 func openBench(t *testing.T, address string) *bench {
 	t.Helper()
 	handle, err := hook.Open(context.Background(), db.Config{URL: address, MaxConns: 4})
@@ -141,7 +141,7 @@ func openBench(t *testing.T, address string) *bench {
 	return s.newBench(t, restProtocol{})
 }
 
-// try sends a request whose server may die before it answers in full.
+// try sends a request. It returns an error if the server dies before its answer is complete.
 func (b *bench) try(method, target, body string) (int, object, error) {
 	r, err := http.NewRequestWithContext(context.Background(), method, b.url+target, bytes.NewReader([]byte(body)))
 	if err != nil {

@@ -15,7 +15,7 @@ type (
 	updateCustomer = storefrontv1.UpdateCustomerRequest
 )
 
-// created asserts the status of a creation, which only REST shows.
+// created asserts that a creation succeeds; under /v1 its status must be status. The other protocols do not show the status.
 func (b *bench) created(m *createCustomer, status int) object {
 	b.Helper()
 	a := b.answer(m)
@@ -205,7 +205,7 @@ var _ = cases(
 				require.Equal(b, want, b.names(got, "id"), "q=%q", q)
 				b.has(got, object{"total": len(want)})
 			}
-			// A text of digits and separators also finds a phone by its digits, and only a phone.
+			// A search for a text of digits and separators also compares the digits alone, but only with phones.
 			dan := b.created(&createCustomer{Name: "Dan 33-12 34", Email: new("3312@example.com"), Phone: new("+237670333301")},
 				201)["id"].(string)
 			for q, want := range map[string][]string{
@@ -219,7 +219,7 @@ var _ = cases(
 			}
 			b.call(&updateCustomer{Id: cyr, Name: new("Cyrille")})
 			require.Equal(b, []string{cyr}, b.names(b.call(&listCustomers{Q: new("cyrille")}), "id"), "a search sees a change")
-			// In Turkish, I and İ are two letters, each with its own small letter.
+			// Turkish has two letters I, dotted and dotless, each in upper and lower case.
 			b.call(&updateCustomer{Id: cyr, Name: new("IŞIK İstanbul")})
 			for _, q := range []string{"istanbul", "ISTANBUL", "İSTANBUL", "ıstanbul", "işik", "ışık", "IŞIK"} {
 				require.Equal(b, []string{cyr}, b.names(b.call(&listCustomers{Q: &q}), "id"), q)

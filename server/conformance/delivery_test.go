@@ -29,7 +29,7 @@ import (
 	"go.storefront.example/worker/signature"
 )
 
-// arrival is one request that the receiver got.
+// arrival is a request that the receiver got.
 type arrival struct {
 	header http.Header
 	host   string
@@ -37,11 +37,11 @@ type arrival struct {
 	body   []byte
 }
 
-// receiver is an owner's server: an https address of this machine.
+// receiver is an owner's server, at an https address on this machine.
 type receiver struct {
 	*httptest.Server
 	arrivals chan arrival
-	// answers are the statuses of the next responses; 204 once they are used up.
+	// answers are the statuses of the receiver's next answers. When they are used up, it answers 204.
 	answers chan int
 }
 
@@ -77,8 +77,7 @@ func (r *receiver) next(t *testing.T) arrival {
 	}
 }
 
-// buildOther builds a binary that differs from the first, to find output that depends on the
-// executable.
+// buildOther compiles another binary of storefront. If output depends on the executable, the two binaries differ in it.
 func buildOther(t *testing.T) string {
 	t.Helper()
 	binary := filepath.Join(t.TempDir(), "storefront")
@@ -92,8 +91,8 @@ func buildOther(t *testing.T) string {
 	return binary
 }
 
-// Server, dashboard and worker run from two different binaries. The stored bytes, the sent bytes and the answer of GET are
-// identical.
+// Server, dashboard and worker run from two different binaries. The payload that is stored, the body that is sent, and the
+// answer of GET have the same bytes.
 func TestDelivery(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" || runtime.GOOS == "darwin" {
@@ -149,7 +148,8 @@ func TestDelivery(t *testing.T) {
 				require.NotEqual(t, one, two, "two events")
 			}
 
-			// A redirect and an error status are failures; the event is sent again.
+			// An attempt that is answered with a redirect or an error status has failed, and a later attempt sends the event
+			// again.
 			r.answers <- http.StatusFound
 			r.answers <- http.StatusInternalServerError
 			r.answers <- http.StatusOK
@@ -169,7 +169,7 @@ func TestDelivery(t *testing.T) {
 	}
 }
 
-// register makes the store's webhook and returns its secret.
+// register creates a webhook of the store and returns its secret.
 func (b *bench) register(secretKey, url string) string {
 	key, err := seal.ParseKey(secretKey)
 	require.NoError(b, err)
@@ -180,7 +180,7 @@ func (b *bench) register(secretKey, url string) string {
 	return made.Secret
 }
 
-// startWorker runs storefront worker on a database.
+// startWorker runs storefront worker with a database.
 func startWorker(t *testing.T, binary, database, secretKey string, r *receiver) {
 	t.Helper()
 	roots := filepath.Join(t.TempDir(), "roots.pem")
@@ -198,14 +198,14 @@ func startWorker(t *testing.T, binary, database, secretKey string, r *receiver) 
 	go func() { _, _ = io.Copy(io.Discard, logs) }()
 }
 
-// arrives waits for the first attempt of an event.
+// arrives waits for a delivery, and checks that it is the first attempt for an event of this kind.
 func (b *bench) arrives(r *receiver, secret, kind, target string) {
 	b.Helper()
 	b.delivered(r.next(b.T), secret, kind, 1, target)
 }
 
-// delivered checks a request against the specification, and its data against the answer of GET. It
-// returns the event's id.
+// delivered checks a delivery against the specification, and the event's data against the answer of GET. It returns the
+// event's id.
 func (b *bench) delivered(got arrival, secret, kind string, attempt int, target string) string {
 	b.Helper()
 	require.NoError(b, noted(document().Delivery(got.header, got.body)))

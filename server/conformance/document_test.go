@@ -20,7 +20,7 @@ import (
 	"go.storefront.example/server/conformance/openapi"
 )
 
-// document is the OpenAPI document. It records which of its places the tests have shown.
+// document is the OpenAPI document. It records which of its parts the tests have seen.
 var document = sync.OnceValue(func() *openapi.Document {
 	d, err := openapi.Read([]byte(generated.Document))
 	if err != nil {
@@ -29,14 +29,14 @@ var document = sync.OnceValue(func() *openapi.Document {
 	return d
 })
 
-// differences are the differences between service and document, for TestMain. A test that expects an error would otherwise
-// hide them.
+// differences has all differences between service and document. TestMain reports them, because a test that expects an error
+// does not show them.
 var differences struct {
 	sync.Mutex
 	found []error
 }
 
-// held checks an exchange under /v1 against the document: the request and the answer.
+// held checks an exchange under /v1, its request and its answer, against the document.
 func held(x openapi.Exchange) error {
 	if !strings.HasPrefix(x.URL.Path, "/v1/") {
 		return nil
@@ -54,8 +54,8 @@ func noted(err error) error {
 	return err
 }
 
-// observed is the transport of every client in the tests: a difference from the document fails the
-// request that showed it.
+// observed is the transport of all clients of the tests. It checks each exchange against the document; if they differ, the
+// request fails.
 type observed struct{ *http.Transport }
 
 func (o observed) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -66,7 +66,7 @@ func (o observed) RoundTrip(r *http.Request) (*http.Response, error) {
 	x := openapi.Exchange{Method: r.Method, URL: r.URL, Sent: r.Header, Status: response.StatusCode, Header: response.Header}
 	defer response.Body.Close()
 	if x.Body, err = io.ReadAll(response.Body); err != nil {
-		return nil, err // the server died before the answer was complete
+		return nil, err // the server was killed before its answer was complete
 	}
 	if r.GetBody != nil {
 		sent, err := r.GetBody()
@@ -94,7 +94,7 @@ func (o observed) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &whole, nil
 }
 
-// documented checks an exchange of a third-party client against the document.
+// documented checks an exchange of another client against the document.
 func (b *bench) documented(r request, text []byte) {
 	b.Helper()
 	method, target, _ := strings.Cut(r.line, " ")
@@ -114,7 +114,7 @@ func (b *bench) documented(r request, text []byte) {
 	require.NoError(b, held(x))
 }
 
-// unseen are places of the document that no test can show, each with its reason.
+// unseen are parts of the document that no test can show, with the reasons.
 var unseen = []struct{ place, reason string }{
 	{`/components/schemas/Store/properties/status "suspended"`, "the keys of a store that is suspended are refused"},
 	{`/components/schemas/Store/properties/status "closed"`, "the keys of a store that is closed are refused"},
@@ -122,7 +122,7 @@ var unseen = []struct{ place, reason string }{
 		"an order through a payment link is recorded without items; that it may have some is the specification's"},
 }
 
-// withheld returns why this run cannot show a place of the document; empty if it can.
+// withheld returns why this run cannot show a part of the document, or "" if it can.
 func withheld(place string) string {
 	for _, row := range unseen {
 		if strings.HasPrefix(place, row.place) {
@@ -137,12 +137,12 @@ func withheld(place string) string {
 	return ""
 }
 
-// judged returns the exit status of the whole run. The run fails if service and document differed anywhere. A run of the
-// whole suite also fails if no exchange showed some part of the document.
+// judged returns the exit status of the test binary. It fails if service and document differed in any exchange. After a run
+// of all tests it also fails if no exchange showed some part of the document.
 func judged(status int) int {
 	differences.Lock()
 	defer differences.Unlock()
-	alike := map[string]int{} // by the rule, whatever the value
+	alike := map[string]int{} // how many differences each rule has
 	for _, err := range differences.found {
 		if alike[ruleOf(err)]++; alike[ruleOf(err)] == 1 {
 			fmt.Fprintln(os.Stderr, err)
@@ -160,7 +160,7 @@ func judged(status int) int {
 		}
 	}
 	if status != 0 || runtime.GOOS == "windows" || runtime.GOOS == "darwin" {
-		return status // TestDelivery is skipped there
+		return status // these systems skip TestDelivery
 	}
 	for _, place := range document().Unseen() {
 		if withheld(place) == "" {

@@ -11,10 +11,10 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
-// These functions encode messages by the specification's rules, independently of the service's own
-// encoder, which is under test.
+// These functions encode messages by the rules of the specification. They do not use the service's encoder, because the
+// tests check it.
 
-// encoded returns a message as JSON in the specification's form: every field, null for missing ones.
+// encoded returns a message as JSON in the form of the specification: with all fields, and null for a field without a value.
 func encoded(m protoreflect.Message) object {
 	out := object{}
 	fields := m.Descriptor().Fields()
@@ -63,8 +63,8 @@ func spellValue(f protoreflect.FieldDescriptor, v protoreflect.Value) any {
 
 func spellTime(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
 
-// encodedRequest returns a request with the fields that it names. These are the fields of its mask, null without a value, or
-// without a mask the fields that are set.
+// encodedRequest returns a request as JSON. If the request has a mask, the JSON has the fields of the mask, with null for a
+// field without a value; otherwise it has the fields that are set.
 func encodedRequest(m proto.Message) object {
 	r := m.ProtoReflect()
 	out := object{}
@@ -82,7 +82,8 @@ func encodedRequest(m proto.Message) object {
 	return out
 }
 
-// encodedTyped returns a request in the form of generated clients: 64-bit integers as text, the mask as one text of names.
+// encodedTyped returns a request as JSON in the form that generated clients use: integers of 64 bits are texts, and the mask
+// is one text with all names.
 func encodedTyped(m proto.Message) object {
 	r := m.ProtoReflect()
 	out := object{}

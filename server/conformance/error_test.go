@@ -59,7 +59,7 @@ var _ = cases(
 					b.fieldsOf(b.refusedAs(a, 400, "validation_failed"), append(fields, "id", "updateMask")...)
 				}
 				if b.protocol == (connectJSON{}) {
-					body = strings.Replace(body, `"1500"`, `"x"`, 1) // a typed client sends integers as text
+					body = strings.Replace(body, `"1500"`, `"x"`, 1) // on Connect, "1500" is a valid integer
 					a := connectJSON{}.post(b, "/storefront.v1.ProductService/UpdateProduct",
 						[]byte(strings.Replace(body, "{", `{"id":"`+id+`",`, 1)))
 					b.fieldsOf(b.refusedAs(a, 400, "validation_failed"), fields...)
@@ -93,7 +93,8 @@ var _ = cases(
 				for _, body := range []string{`{"page_size":0}`, `{"page_size":"x"}`, `{"page_size":1,"pageSize":1}`} {
 					b.fieldsOf(b.refusedAs(post("ListProducts", body), 400, "validation_failed"), "pageSize")
 				}
-				// A field that is refused under one of its names is not reported as missing under the other.
+				// On Connect a field has two names, such as min_amount and minAmount. If it is refused under one, it is not
+				// also reported as missing under the other.
 				a := connectJSON{}.post(b, "/storefront.v1.PaymentLinkService/CreatePaymentLink",
 					[]byte(`{"title":"A","pricing":"OPEN","min_amount":"x"}`))
 				b.fieldsOf(b.refusedAs(a, 400, "validation_failed"), "minAmount")
@@ -298,7 +299,7 @@ var _ = cases(
 	},
 )
 
-// A failure of the service is a 500 without its cause, which is in the log.
+// A failure of the service is answered with 500. The log has its cause, the answer does not.
 func TestFailures(t *testing.T) {
 	t.Parallel()
 	for _, database := range dbtest.Databases() {

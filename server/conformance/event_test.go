@@ -10,13 +10,12 @@ import (
 	"go.storefront.example/server/shop"
 )
 
-// Every event contains exactly the bytes that GET answers right after the change: the same bytes
-// are stored, signed and sent.
+// The data of every event has exactly the bytes that GET answers right after the change.
 func TestEvents(t *testing.T) {
 	t.Parallel()
 	rows := []struct {
 		name string
-		// make causes the events and returns the address of their resource.
+		// make makes a change that sends events, and returns the address of the changed resource.
 		make func(b *bench) (target string)
 		want []string
 	}{
@@ -113,7 +112,7 @@ func TestEvents(t *testing.T) {
 	}
 }
 
-// A first purchase that is refused leaves no order, no customer, no entry and no event.
+// If the first order of a new customer is refused, the database has no order, no customer, no journal entry and no event of it.
 func TestRefusalsLeaveNothing(t *testing.T) {
 	t.Parallel()
 	for _, database := range dbtest.Databases() {

@@ -14,17 +14,17 @@ import (
 	"go.storefront.example/server/shop"
 )
 
-// plainly is a request with only a request line.
+// plainly returns a function that makes a request with only a request line.
 func plainly(line string) func(*bench) request {
 	return func(*bench) request { return request{line: line} }
 }
 
-// withJSON is a request with a body.
+// withJSON returns a request with a JSON body.
 func withJSON(line, body string) request {
 	return request{line: line, headers: []string{"Content-Type: application/json"}, body: body}
 }
 
-// stocked makes a product with every field, and an order of it that is paid.
+// stocked creates a product with all fields, and a paid order of it with all fields.
 func (b *bench) stocked() (productID, orderID string) {
 	b.Helper()
 	productID = b.product("Le guide du café", 1500, as(product.StatusPUBLISHED), of(product.TypeCOURSE),
@@ -41,7 +41,7 @@ func (b *bench) stocked() (productID, orderID string) {
 	return productID, o.GetId()
 }
 
-// donation makes a payment link with every field.
+// donation creates a payment link with all fields.
 func (b *bench) donation() string {
 	b.Helper()
 	return b.link("Don", func(in *storefrontv1.CreatePaymentLinkRequest) {
@@ -51,7 +51,7 @@ func (b *bench) donation() string {
 	})
 }
 
-// exchanges are one of every operation, and one of every code.
+// exchanges returns an exchange of each operation, and one with each code.
 func exchanges() []exchange {
 	return append(operationExchanges(), refusalExchanges()...)
 }
@@ -132,7 +132,7 @@ func operationExchanges() []exchange {
 	}
 }
 
-// fresh is a service that its exchange breaks.
+// fresh starts a service of its own, for an exchange that breaks it.
 func fresh(t *testing.T, database string) *installation { return newService(t, database, settings{}) }
 
 func refusalExchanges() []exchange {
@@ -243,7 +243,7 @@ func refusalExchanges() []exchange {
 	}
 }
 
-// throughCable is a service whose database can be cut off.
+// throughCable starts a service whose connection to the database a test can cut.
 func throughCable(t *testing.T, database string) *installation {
 	address, cable := newCable(t)
 	s := newService(t, database, settings{url: address, token: operatorToken})

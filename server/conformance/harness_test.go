@@ -26,11 +26,11 @@ import (
 	"go.storefront.example/server/webhooks"
 )
 
-// opening is the time at which every test clock starts: half a minute into a minute, so that the rate-limit headers have
-// values that no default has.
+// opening is the time at which the clocks of tests begin. It is half a minute into a minute, so that the rate-limit headers
+// have values other than the default ones.
 var opening = time.Date(2026, time.October, 1, 12, 0, 30, 0, time.UTC)
 
-// clock is a clock that advances by step at each reading, and when a test advances it. Goroutines may share it.
+// clock is a clock that advances by step each time it is read, and when a test advances it. Goroutines may share it.
 type clock struct {
 	milliseconds atomic.Int64
 	step         time.Duration
@@ -48,7 +48,7 @@ func (c *clock) advance(d time.Duration) time.Time {
 	return time.UnixMilli(c.milliseconds.Add(d.Milliseconds())).UTC()
 }
 
-// rules are the operations on a store: those of the public API, and those of the operator and the dashboard.
+// rules are the operations on stores, in /v1 and for the operator and the dashboard.
 type rules struct {
 	*shop.Shop
 	*webhooks.Webhooks
@@ -58,41 +58,41 @@ func newRules(d *db.DB, o admin.Options) rules {
 	return rules{shop.New(d, o.Shop), webhooks.New(d, o.Webhooks)}
 }
 
-// installation is the real server over one database.
+// installation is a running server and its database.
 type installation struct {
 	rules
 	database string
 	db       *db.DB
-	// databaseURL is for tests that connect to the database themselves.
+	// databaseURL is the database's URL, for tests that connect to it themselves.
 	databaseURL string
 	url         string
-	admin       string // the operator's address
-	// clock is the database's clock; gate is the clock for limits and the expiry of keys.
+	admin       string // the address of the operator's listener
+	// clock is the clock of the database. gate is the clock that decides about limits and the expiry of keys.
 	clock, gate *clock
 	plain, h2c  *http.Client
 	log         *dbtest.Log
-	cable       *cable // the connection to the database, for tests that cut it
+	cable       *cable // in front of the database, for tests that cut it; otherwise nil
 
 	mu   sync.Mutex
 	keys []string
 }
 
-// settings are the options of a service; the zero value is that of the suite.
+// settings are the settings of an installation. The suite uses the zero value.
 type settings struct {
 	options admin.Options
-	step    time.Duration // step of the database's clock
+	step    time.Duration // by how much the database's clock advances at each reading
 	observe func(query string)
-	// url is a database to use instead of a fresh one; it may go away.
+	// url is the database to use; empty means a new one. Tests may make it unreachable.
 	url string
-	// token is the operator's token; without it there are no admin services.
+	// token is the operator's token; without one there are no admin services.
 	token string
-	// timeout is how long a request may take, and half of it a wait for a lock; 0 is the default.
+	// timeout is how long a request may take; a statement may wait for a lock half as long. 0 means the defaults.
 	timeout time.Duration
-	// realTime leaves both clocks as in production.
+	// realTime makes both clocks show the real time, as in production.
 	realTime bool
 }
 
-// newService starts a server on a free port for the duration of the test.
+// newService starts a server on a free port. The server ends with the test.
 func newService(t *testing.T, database string, o settings) *installation {
 	t.Helper()
 	s := &installation{database: database, clock: newClock(o.step), gate: newClock(0), log: &dbtest.Log{}}
@@ -118,7 +118,7 @@ func newService(t *testing.T, database string, o settings) *installation {
 	running, err := server.New(server.Config{
 		Addr: "127.0.0.1:0", AdminAddr: "127.0.0.1:0", AdminToken: o.token, DB: s.db, Options: o.options, Clock: clocks,
 		RequestTimeout: o.timeout,
-		// Each store of the tests calls from its own address, which it puts in the header.
+		// Each bench sends its own client address in X-Forwarded-For, so that benches do not share an address limit.
 		TrustedProxies: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
 		Logger:         slog.New(slog.NewJSONHandler(s.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	})
@@ -143,8 +143,7 @@ func newService(t *testing.T, database string, o settings) *installation {
 	return s
 }
 
-// newClient is an HTTP client that adds nothing to its requests, and checks every answer under /v1
-// against the OpenAPI document.
+// newClient returns an HTTP client that adds no headers, and checks every exchange under /v1 against the OpenAPI document.
 func newClient(h2c bool) *http.Client {
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(!h2c)
@@ -156,14 +155,13 @@ func newClient(h2c bool) *http.Client {
 	}
 }
 
-// bench is one store of the service with a key of every scope, called in one protocol from an
-// address of its own.
+// bench is a store, with a key that has every scope, in one protocol, and with a client address of its own.
 type bench struct {
 	*testing.T
 	*installation
 	protocol protocol
 	store    tenant.Store
-	ctx      context.Context // the context in which the dashboard changes the store
+	ctx      context.Context // for changes of the store by a member, as in the dashboard
 	key      string
 	keyID    string
 	address  string
@@ -174,7 +172,7 @@ const keyName = "nightly sync"
 
 var benches atomic.Int32
 
-// newBench makes a store with a key of every scope.
+// newBench creates a store and a key with every scope.
 func (s *installation) newBench(t *testing.T, f protocol) *bench {
 	t.Helper()
 	n := benches.Add(1)
@@ -200,7 +198,7 @@ func (s *installation) newBenchAt(t *testing.T, f protocol, slug string) *bench 
 	return b
 }
 
-// reload applies changes of the store, as the next request of a key does.
+// reload reads the store again, so that b.store shows changes of it.
 func (b *bench) reload(name string) {
 	b.Helper()
 	var err error
@@ -217,7 +215,7 @@ func (b *bench) change(c *adminv1.UpdateStoreRequest) {
 	b.reload(b.store.Slug)
 }
 
-// newKey creates a key and returns its text and its id.
+// newKey creates a key and returns the key's text and id.
 func (b *bench) newKey(name, lifetime string, scopes ...string) (text, id string) {
 	b.Helper()
 	lifetimes := map[string]adminv1.Key_Lifetime{
@@ -231,21 +229,21 @@ func (b *bench) newKey(name, lifetime string, scopes ...string) (text, id string
 	return key.Text, key.ID.String()
 }
 
-// with returns the bench with another key; an empty one sends no Authorization header.
+// with returns the bench with another key. If key is empty, requests have no Authorization header.
 func (b *bench) with(key string) *bench {
 	other := *b
 	other.key = key
 	return &other
 }
 
-// on is the bench on another protocol.
+// on returns the bench with another protocol.
 func (b *bench) on(f protocol) *bench {
 	other := *b
 	other.protocol = f
 	return &other
 }
 
-// isREST reports whether the bench uses /v1.
+// isREST reports whether the bench's protocol is REST.
 func (b *bench) isREST() bool { _, rest := b.protocol.(restProtocol); return rest }
 
 func (b *bench) authorize(h http.Header) {

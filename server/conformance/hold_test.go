@@ -15,11 +15,11 @@ import (
 	"go.storefront.example/ent/db/dbtest"
 )
 
-// heldTime is how long a request may take while a lock is held. It is long enough for a request that needs no lock on a busy
-// machine.
+// heldTime is how long a request may take while a test holds a lock. On a busy machine it is long enough for requests that
+// do not need the lock.
 const heldTime = 4 * time.Second
 
-// hold takes a lock in a separate transaction until the returned function is called.
+// hold takes a lock in a transaction, and returns a function that releases it.
 func (s *installation) hold(t *testing.T, statement string, args ...any) (release func()) {
 	t.Helper()
 	db, err := sql.Open("postgres", s.databaseURL)
@@ -33,7 +33,8 @@ func (s *installation) hold(t *testing.T, statement string, args ...any) (releas
 	return release
 }
 
-// A lock on a row of one store delays only requests for that row, each until its deadline, and no request of another store.
+// While the row of one customer is locked, requests for this row wait until their timeout. Requests of another store do not
+// wait.
 func TestALockHoldsUpNobodyElse(t *testing.T) {
 	t.Parallel()
 	s := newService(t, dbtest.Postgres, settings{timeout: heldTime})
@@ -60,7 +61,7 @@ func TestALockHoldsUpNobodyElse(t *testing.T) {
 		}
 	}()
 	for served := 0; ; served++ {
-		s.gate.advance(time.Minute) // keep the other store below the limit of its key
+		s.gate.advance(time.Minute) // so that the other store stays below its rate limit
 		require.Equal(t, http.StatusOK, other.answer(&getStore{}).status, "another store is served all the while")
 		select {
 		case <-ended:
@@ -68,12 +69,12 @@ func TestALockHoldsUpNobodyElse(t *testing.T) {
 			release()
 			require.Equal(t, http.StatusOK, b.json("PATCH", "/v1/customers/"+id, `{"name":"Awa"}`).status)
 			return
-		case <-time.After(100 * time.Millisecond): // within the limit of its key
+		case <-time.After(100 * time.Millisecond): // slow enough for the rate limit
 		}
 	}
 }
 
-// A lock on a table that every request needs ends them in time with our answer, instead of none.
+// While a table that every request needs is locked, every request is answered with 503 after its timeout, in every protocol.
 func TestEveryRequestEndsInTime(t *testing.T) {
 	t.Parallel()
 	s := newService(t, dbtest.Postgres, settings{timeout: heldTime})
@@ -90,7 +91,7 @@ func TestEveryRequestEndsInTime(t *testing.T) {
 	require.Equal(t, http.StatusOK, b.answer(&getStore{}).status)
 }
 
-// The operator's requests end in time too.
+// While a table is locked, a request of the operator is answered with 503 after its timeout.
 func TestEveryRequestOfTheOperatorEndsInTime(t *testing.T) {
 	t.Parallel()
 	const token = "a-token-of-the-operator-for-tests"

@@ -50,7 +50,7 @@ var _ = cases(
 			}
 			require.Len(b, other.entries(), entries)
 			require.Len(b, other.events(), events)
-			// An identifier of a customer is unique only within its store.
+			// Two stores may each have a customer with the same e-mail.
 			b.created(&createCustomer{Email: new("ada@example.com")}, 201)
 			b.has(other.call(&getCustomer{Id: customer}), object{"name": "Ada"})
 		},

@@ -12,7 +12,7 @@ import (
 	"go.storefront.example/server/auth"
 )
 
-// rate asserts the headers of the limits.
+// rate asserts the values of the rate-limit headers.
 func (b *bench) rate(a answer, remaining, reset int) {
 	b.Helper()
 	require.Equal(b, []string{"120"}, a.header.Values("X-Ratelimit-Limit"))
@@ -20,8 +20,8 @@ func (b *bench) rate(a answer, remaining, reset int) {
 	require.Equal(b, []string{strconv.Itoa(reset)}, a.header.Values("X-Ratelimit-Reset"))
 }
 
-// A key may make 120 requests a minute, across all routes and protocols; every request counts,
-// including refused ones; another key of the store has its own counter.
+// A key may make 120 requests a minute, over all addresses and protocols together. Refused requests count too. Another key
+// of the store has a count of its own.
 func TestKeyLimit(t *testing.T) {
 	t.Parallel()
 	for _, database := range dbtest.Databases() {
@@ -64,8 +64,8 @@ func TestKeyLimit(t *testing.T) {
 	}
 }
 
-// The 21st request with an unknown key from one address, and every later one whatever its key, is refused until the minute
-// ends. Requests with a missing or a revoked key do not count.
+// After twenty requests with unknown keys from one address, every further request from this address is refused until the
+// minute ends, whatever its key. Requests with no key or a revoked key do not count.
 func TestAddressLimit(t *testing.T) {
 	t.Parallel()
 	for _, database := range dbtest.Databases() {
@@ -83,7 +83,7 @@ func TestAddressLimit(t *testing.T) {
 			for i := range 20 {
 				key := auth.NewKey(uuid.New())
 				if i%2 == 1 {
-					key = "malformed" // counted alike
+					key = "malformed" // a malformed key counts like an unknown one
 				}
 				a := b.with(key).on(protocols()[i%len(protocols())]).answer(&getStore{})
 				b.refusedAs(a, 401, "api_key_invalid")

@@ -16,7 +16,7 @@ import (
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 )
 
-// Rows of one millisecond are sorted by id, newest first, so that no page repeats or misses a row.
+// Rows that were created in the same millisecond are sorted by id. So no page repeats or misses a row.
 func TestTies(t *testing.T) {
 	t.Parallel()
 	for _, database := range dbtest.Databases() {
@@ -47,7 +47,7 @@ func TestTies(t *testing.T) {
 				}
 				require.Equal(t, ids, got, path)
 			}
-			// A page stays the same when rows of the same moment come and go on other pages.
+			// A page stays the same while rows that were created in the same millisecond change on other pages.
 			first := b.json("GET", "/v1/orders?pageSize=3", "").body
 			b.pay(orders[0])
 			b.has(b.json("GET", "/v1/orders?pageSize=3", "").body, object{"total": first["total"]})
@@ -56,7 +56,7 @@ func TestTies(t *testing.T) {
 	}
 }
 
-// lists are all lists with all filters, and the arguments of each filter in the statements' order.
+// lists returns all lists with all their filters, and for each the arguments in the order of its SQL statement.
 func lists() []struct {
 	m    proto.Message
 	args []any
@@ -98,8 +98,8 @@ var (
 	subquery = regexp.MustCompile(`(?m)^(?:CO-ROUTINE|MATERIALIZE) (\w+)$`)
 )
 
-// scanned reports whether a plan reads a whole table, or a whole index, regardless of the store. On
-// SQLite the rows found by a subquery are also scanned, and so is a CONSTANT ROW.
+// scanned reports whether a query plan reads all rows of a table or of an index. On SQLite a plan also says SCAN for the
+// rows of a subquery and for a CONSTANT ROW; these do not count.
 func scanned(plan string) bool {
 	if seqScan.MatchString(plan) {
 		return true
@@ -113,8 +113,8 @@ func scanned(plan string) bool {
 	})
 }
 
-// No list and no total reads a table without an index. The test reads each database's own plan of
-// the service's statements, with the rows of twenty stores.
+// The statements of all lists use an index that begins with the store. The test records the statements of the service, and
+// asks each database for their plans, with rows of twenty stores.
 func TestListsUseAnIndex(t *testing.T) {
 	t.Parallel()
 	for _, database := range dbtest.Databases() {
@@ -144,7 +144,7 @@ func TestListsUseAnIndex(t *testing.T) {
 						if strings.Contains(query, fmt.Sprintf("CAST($%d AS timestamptz)", n)) {
 							args = append(args, opening)
 						} else {
-							args = append(args, 25) // the page's offset, or a day
+							args = append(args, 25) // an offset, or a number of days
 						}
 					}
 					plan := b.plan(query, args...)
@@ -157,7 +157,7 @@ func TestListsUseAnIndex(t *testing.T) {
 	}
 }
 
-// plan is the database's plan of a query.
+// plan returns the database's plan for a query.
 func (b *bench) plan(query string, args ...any) string {
 	b.Helper()
 	explain := "EXPLAIN "
@@ -188,8 +188,8 @@ func (b *bench) plan(query string, args ...any) string {
 	return plan.String()
 }
 
-// fill adds that many products, customers, orders and payment links to the store, bypassing the
-// shop for speed.
+// fill inserts n products, customers, orders and payment links into the store. It uses SQL, because the shop would take too
+// long.
 func (b *bench) fill(n int) {
 	b.Helper()
 	id, at, from := "gen_random_uuid()", "$2::timestamptz - i * interval '1 minute'", "FROM generate_series(1, $3::int) AS n (i)"

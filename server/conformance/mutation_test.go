@@ -19,12 +19,12 @@ import (
 	"go.storefront.example/server/conformance/openapi"
 )
 
-// recorded is an exchange of testdata/wire.
+// recorded reads an exchange from a file of testdata/wire.
 func recorded(t *testing.T, file string) openapi.Exchange {
 	t.Helper()
 	text, err := os.ReadFile(file)
 	require.NoError(t, err)
-	// Texts of the forms that the names stand for; any will do.
+	// Replace each placeholder by a value of its form. Any such value will do.
 	plain := names.ReplaceAllStringFunc(string(text), func(name string) string {
 		switch {
 		case name == "<date>":
@@ -53,11 +53,11 @@ func recorded(t *testing.T, file string) openapi.Exchange {
 	return x
 }
 
-// names are the placeholders in a file for values that differ from run to run.
+// names matches the placeholders in a file, which stand for values that differ from run to run.
 var names = regexp.MustCompile(`<[a-z]+(-[a-z0-9]+)?>`)
 
-// wrongs returns every way in which one property of a value is wrong: missing, renamed, or of a wrong type; and the value
-// with one property too many.
+// wrongs calls put with a copy of the value for each way in which one property can be wrong: it is missing, misspelt or of
+// another type, or there is one property too many.
 func wrongs(value any, put func(changed any, how string)) {
 	switch value := value.(type) {
 	case []any:
@@ -91,14 +91,14 @@ func wrongs(value any, put func(changed any, how string)) {
 	}
 }
 
-// free are the properties whose names are data.
+// free is the property whose members may have any names.
 const free = "socialLinks/"
 
-// Real answers of the service agree with the document, and disagree as soon as any property, at any
-// depth, is missing, renamed, of another type, or has an extra one beside it.
+// The answers in testdata/wire agree with the document. If any property of an answer, at any depth, is missing, misspelt or
+// of another type, or if there is one more, the document refuses the answer.
 func TestDocumentRefusesEveryWrongField(t *testing.T) {
 	t.Parallel()
-	d, err := openapi.Read([]byte(generated.Document)) // one that counts nothing for the suite
+	d, err := openapi.Read([]byte(generated.Document)) // another copy, so that the suite's document does not count these answers
 	require.NoError(t, err)
 	files, err := filepath.Glob(filepath.Join(wireFolder, "*.golden"))
 	require.NoError(t, err)
@@ -131,7 +131,7 @@ func TestDocumentRefusesEveryWrongField(t *testing.T) {
 			y := x
 			y.Header = x.Header.Clone()
 			y.Header.Del(name)
-			if name != "Allow" { // only addresses without an operation have it
+			if name != "Allow" { // Allow is only in answers of addresses without an operation
 				require.Error(t, d.Check(y), "%s: %s left out", file, name)
 			}
 			y.Header["X-"+name] = x.Header[name]

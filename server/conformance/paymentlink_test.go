@@ -25,10 +25,10 @@ const (
 	open  = storefrontv1.PaymentLink_OPEN
 )
 
-// inFuture is an end date that no test clock reaches by itself.
+// inFuture returns an end date so late that the clocks of tests do not reach it.
 func inFuture() *timestamppb.Timestamp { return timestamppb.New(opening.AddDate(1, 0, 0)) }
 
-// expire makes a link's end date pass. The shop refuses such a date, so it is written directly.
+// expire sets a payment link's end date to the past. It uses SQL, because the shop refuses such a date.
 func (b *bench) expire(id string) {
 	b.Helper()
 	_, err := b.installation.db.Writer().Exec("UPDATE payment_links SET expires_at = $1 WHERE id = $2", opening.Add(-time.Hour), id)

@@ -22,8 +22,7 @@ import (
 	"go.storefront.example/server/shop"
 )
 
-// furnish makes one of every resource and returns a function that fills an existing identifier into
-// a path of the document.
+// furnish creates a resource of each kind. It returns a function that replaces {id} in a path by the id of such a resource.
 func (b *bench) furnish() func(path string) string {
 	b.Helper()
 	product, order := b.stocked()
@@ -41,7 +40,7 @@ func (b *bench) furnish() func(path string) string {
 	}
 }
 
-// ask sends an exchange of the document; the error is how the answer differs from the document.
+// ask sends the request of an exchange, and returns an error if the exchange differs from the document.
 func (b *bench) ask(x openapi.Exchange) (answer, error) {
 	b.Helper()
 	r, err := http.NewRequestWithContext(context.Background(), x.Method, b.url+x.URL.RequestURI(), bytes.NewReader(x.SentBody))
@@ -58,8 +57,8 @@ func (b *bench) ask(x openapi.Exchange) (answer, error) {
 	return answer{status: response.StatusCode, header: response.Header, body: decodedObject(b, text)}, nil
 }
 
-// Requests around every bound in the document: the service refuses what the document refuses, and
-// does not call invalid what it allows.
+// The test sends requests with values around every bound in the document. The service must refuse what the document refuses,
+// and must not refuse as invalid what the document allows.
 func TestDocumentProbes(t *testing.T) {
 	t.Parallel()
 	for _, database := range dbtest.Databases() {
@@ -69,7 +68,7 @@ func TestDocumentProbes(t *testing.T) {
 			b := s.newBench(t, restProtocol{})
 			at := b.furnish()
 			sent, refused := 0, 0
-			differences := map[string][]string{} // the requests, by operation, field and rule
+			differences := map[string][]string{} // the requests that differ, by operation, field and rule
 			for _, op := range document().Operations() {
 				for _, probe := range op.Probes() {
 					if sent++; sent%100 == 0 {
@@ -90,7 +89,7 @@ func TestDocumentProbes(t *testing.T) {
 						differ("the answer differs from the document", err)
 					case a.status >= 500:
 						differ("the service fails", a.body["code"])
-					case forbidden != nil: // and refused: every request was already checked not to be served
+					case forbidden != nil: // ask has checked that the request was refused
 						require.GreaterOrEqual(b, a.status, 400)
 						refused++
 					case probe.Plain && slices.Contains(refusedNames(a), probe.Field):
@@ -107,7 +106,7 @@ func TestDocumentProbes(t *testing.T) {
 	}
 }
 
-// Every request that the document shows is served.
+// The service serves every example of a request in the document.
 func TestDocumentExamples(t *testing.T) {
 	t.Parallel()
 	for _, op := range document().Operations() {
@@ -124,7 +123,7 @@ func TestDocumentExamples(t *testing.T) {
 	}
 }
 
-// Setting a parameter to its default is the same as omitting it.
+// A request with a parameter's default value gets the same answer as a request without the parameter.
 func TestDocumentDefaults(t *testing.T) {
 	t.Parallel()
 	b := newService(t, dbtest.SQLite, settings{}).newBench(t, restProtocol{})
@@ -142,21 +141,21 @@ func TestDocumentDefaults(t *testing.T) {
 	require.NotZero(t, said)
 }
 
-// quoted are the values in the text of an error.
+// quoted matches a value in the text of a validator's error.
 var quoted = regexp.MustCompile(`'(?:[^'\\]|\\.)*' (does not match|is not)`)
 
-// ruleOf returns the rule that a value broke, without the value: it is the same for all values that break it.
+// ruleOf returns the rule that a value broke, without the value, so that errors with the same rule can be counted together.
 func ruleOf(err error) string {
 	lines := strings.Split(strings.TrimSpace(err.Error()), "\n")
 	return quoted.ReplaceAllString(lines[len(lines)-1], "it $1")
 }
 
-// refusedNames are the fields that an answer reports as invalid.
+// refusedNames returns the names of the fields that an answer refuses; "" stands for the whole request.
 func refusedNames(a answer) []string {
 	if a.status != http.StatusBadRequest || a.body["code"] != "validation_failed" {
 		return nil
 	}
-	names := []string{""} // the whole request
+	names := []string{""} // stands for the whole request
 	details, _ := a.body["details"].(map[string]any)
 	list, _ := details["fields"].([]any)
 	for _, entry := range list {

@@ -10,7 +10,7 @@ import (
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 )
 
-// The statuses of a product as requests name them.
+// These are the statuses of products, as requests have them.
 var (
 	draft     = storefrontv1.Product_DRAFT.Enum()
 	published = storefrontv1.Product_PUBLISHED.Enum()

@@ -19,35 +19,36 @@ import (
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 )
 
-// protocol is a way to call the service: it makes a request from a message and reads the answer.
+// protocol is a protocol in which tests call the service. call sends a message to the method that takes it, and reads the
+// answer.
 type protocol interface {
 	name() string
 	call(b *bench, m proto.Message) answer
 }
 
-// protocols are all protocols that the suite runs on.
+// protocols returns all protocols in which the suite runs.
 func protocols() []protocol { return append(underV1(), rpcProtocols()...) }
 
 func underV1() []protocol { return []protocol{restProtocol{}} }
 
 func rpcProtocols() []protocol { return []protocol{connectJSON{}, connectBinary, grpc, grpcWeb} }
 
-// answer is the answer of any protocol, in the specification's terms.
+// answer is the answer to a call, in the same form for every protocol.
 type answer struct {
-	// status is the HTTP status: of the answer under /v1, of the refusal in the other protocols, and
-	// 200 if those succeed.
+	// status is the HTTP status of the answer under /v1. In other protocols it is the status in the refusal, or 200 for
+	// success.
 	status int
 	header http.Header
-	// protocol is the code of Connect and gRPC for a refusal.
+	// protocol is the code of Connect or gRPC, if the call was refused.
 	protocol string
-	// body is the resource, or the error body.
+	// body is the resource or, if the call was refused, the error body.
 	body object
 }
 
-// object is a JSON object. Its numbers are json.Number after normal.
+// object is a JSON object. After normal or decoded, its numbers are json.Number.
 type object map[string]any
 
-// normal converts a value to the form that is compared.
+// normal converts a value to JSON and back, so that it can be compared with an answer.
 func normal(b *bench, v any) any {
 	b.Helper()
 	text, err := json.Marshal(v)
@@ -55,7 +56,7 @@ func normal(b *bench, v any) any {
 	return decoded(b, text)
 }
 
-// decoded reads JSON without losing the text of a number.
+// decoded parses JSON. Numbers keep their text.
 func decoded(b *bench, text []byte) any {
 	b.Helper()
 	d := json.NewDecoder(bytes.NewReader(text))
@@ -73,7 +74,7 @@ func decodedObject(b *bench, text []byte) object {
 	return v
 }
 
-// call calls the method of this request, and returns the resource; a refusal fails the test.
+// call calls the method that takes this message, and returns the resource. It fails the test if the call is refused.
 func (b *bench) call(m proto.Message) object {
 	b.Helper()
 	a := b.answer(m)
@@ -88,7 +89,7 @@ func (b *bench) answer(m proto.Message) answer {
 	return a
 }
 
-// limited asserts the rate headers of every answer.
+// limited asserts that an answer has the headers that every answer has.
 func (b *bench) limited(a answer) {
 	b.Helper()
 	for _, name := range []string{"X-Ratelimit-Limit", "X-Ratelimit-Remaining", "X-Ratelimit-Reset", "X-Request-Id"} {
@@ -98,8 +99,8 @@ func (b *bench) limited(a answer) {
 	require.Empty(b, a.header.Get("Access-Control-Allow-Origin"))
 }
 
-// refused calls the method and asserts its refusal with the whole error body; it returns the
-// details, nil if there are none.
+// refused calls the method and asserts that it is refused with this status and code, and with a complete error body. It
+// returns the details, or nil if there are none.
 func (b *bench) refused(m proto.Message, status int, code string) any {
 	b.Helper()
 	return b.refusedAs(b.answer(m), status, code)
@@ -119,7 +120,7 @@ func (b *bench) refusedAs(a answer, status int, code string) any {
 	return details
 }
 
-// refusedFields calls the method and asserts that exactly these fields are refused.
+// refusedFields calls the method and asserts that exactly these fields are refused as invalid.
 func (b *bench) refusedFields(m proto.Message, fields ...string) {
 	b.Helper()
 	b.fieldsOf(b.refused(m, 400, "validation_failed"), fields...)
@@ -139,7 +140,7 @@ func (b *bench) fieldsOf(details any, fields ...string) {
 	require.ElementsMatch(b, fields, names, "the refused fields")
 }
 
-// dateTime is the only form of a date: UTC, milliseconds, Z.
+// dateTime matches a date-time in the only form that answers have: UTC, with milliseconds and Z.
 const dateTime = `^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$`
 
 // methodOf returns the method that takes this message.
@@ -159,7 +160,7 @@ func methodOf(m proto.Message) protoreflect.MethodDescriptor {
 	panic("no method takes a " + string(m.ProtoReflect().Descriptor().FullName()))
 }
 
-// restProtocol calls /v1, by the method's HTTP binding.
+// restProtocol calls methods under /v1, at the addresses of their HTTP bindings.
 type restProtocol struct{}
 
 func (restProtocol) name() string { return "rest" }
@@ -172,7 +173,7 @@ func (restProtocol) call(b *bench, m proto.Message) answer {
 	return a
 }
 
-// restRequest builds a request as a client would from the specification alone.
+// restRequest makes the request under /v1 for a message, as a client would that knows only the specification.
 func restRequest(b *bench, m proto.Message) (method, target string, body []byte) {
 	b.Helper()
 	rule := proto.GetExtension(methodOf(m).Options(), annotations.E_Http).(*annotations.HttpRule)
@@ -210,9 +211,8 @@ func restRequest(b *bench, m proto.Message) (method, target string, body []byte)
 	return method, target, nil
 }
 
-// send sends a request exactly as given, with the bench's key, and returns the answer and its
-// bytes. A body is declared as JSON unless a header sets another type; headers are pairs of name
-// and value.
+// send sends a request with the bench's key, and returns the answer and the bytes of its body. If there is a body, its
+// Content-Type is JSON, unless headers have another. headers are names and values in turn.
 func (b *bench) send(method, target string, body []byte, headers ...string) (answer, []byte) {
 	b.Helper()
 	var reader io.Reader
@@ -240,8 +240,7 @@ func (b *bench) send(method, target string, body []byte, headers ...string) (ans
 	return answer{status: response.StatusCode, header: response.Header}, text
 }
 
-// insist is send by one of many clients: a server that is busy may refuse some of them before they cost
-// anything, and asks them to come again.
+// insist sends a request, and sends it again while the server answers that it is busy.
 func (b *bench) insist(method, target string, body []byte) (answer, []byte) {
 	b.Helper()
 	for tries := 1; ; tries++ {
@@ -253,7 +252,7 @@ func (b *bench) insist(method, target string, body []byte) (answer, []byte) {
 	}
 }
 
-// get returns the exact bytes that GET answers, whatever the bench's protocol.
+// get returns the exact bytes of the answer to a GET, whatever protocol the bench has.
 func (b *bench) get(target string) []byte {
 	b.Helper()
 	a, text := b.insist(http.MethodGet, target, nil)
@@ -261,7 +260,7 @@ func (b *bench) get(target string) []byte {
 	return text
 }
 
-// json sends a request under /v1 and reads the answer's object.
+// json sends a request under /v1 and returns the answer.
 func (b *bench) json(method, target, body string, headers ...string) answer {
 	b.Helper()
 	var content []byte

@@ -16,8 +16,8 @@ import (
 	"go.storefront.example/server/shop"
 )
 
-// A hundred clients create the same customer at once: one gets 201, ninety-nine get 200, and all
-// get the same customer.
+// A hundred requests create a customer with the same e-mail at once. One gets 201, the others 200, and all get the same
+// customer.
 func TestHundredPostsOfOneEmail(t *testing.T) {
 	t.Parallel()
 	const posts = 100
@@ -26,7 +26,7 @@ func TestHundredPostsOfOneEmail(t *testing.T) {
 			t.Parallel()
 			b := newService(t, database, settings{realTime: true}).newBench(t, restProtocol{})
 			keys := []string{b.key}
-			for i := range 4 { // a key may make 120 requests a minute, and a minute may turn
+			for i := range 4 { // several keys, because each may make 120 requests a minute
 				key, _ := b.newKey(fmt.Sprint("tool ", i), "never", auth.ScopeCustomersWrite)
 				keys = append(keys, key)
 			}
@@ -66,8 +66,8 @@ func counted(statuses *sync.Map) map[int]int32 {
 	return out
 }
 
-// Clients that change one product at once each leave one entry, and each entry starts from the end
-// of the one before: no change is lost.
+// Several clients change one product at once. Each change has a journal entry that begins with the value that the entry
+// before ended with, so no change is lost.
 func TestConcurrentUpdates(t *testing.T) {
 	t.Parallel()
 	for _, database := range dbtest.Databases() {
@@ -102,8 +102,9 @@ func TestConcurrentUpdates(t *testing.T) {
 	}
 }
 
-// Fifty payers at one link with a cap, all the same new customer, while a client reads the link: the
-// counters match the payments, recording never exceeds the cap, and no request waits for ever.
+// Fifty buyers, who are all the same new customer, pay at once through a link with a maximum of ten payments, while a client
+// reads the link. The counters match the payments, no more orders are recorded than the maximum allows, and every request
+// ends.
 func TestFiftyPayers(t *testing.T) {
 	t.Parallel()
 	const payers, limit = 50, 10

@@ -15,31 +15,31 @@ import (
 	"go.storefront.example/server/conformance/openapi"
 )
 
-// occasion is a way to make any operation answer with a code. Codes that only one operation has are tested with that
-// operation.
+// occasion is a way to make any operation refuse with a code. Codes of only one operation are tested elsewhere.
 type occasion struct {
 	code string
-	// service makes a service that the occasion breaks; nil shares one.
+	// service starts a service for an occasion that breaks it. Nil means that a shared service is used.
 	service func(t *testing.T, database string) *installation
-	// on is the only database that supports it; empty means all.
+	// on is the database on which the occasion runs; empty means on all.
 	on string
-	// prepare prepares the refusal and returns the change to the request.
+	// prepare prepares the bench so that requests are refused. It also returns a function that changes a request so that it
+	// is refused.
 	prepare func(b *bench) (*bench, func(x *openapi.Exchange))
 }
 
-// state is an occasion that does not change the request.
+// state returns the prepare of an occasion that does not change the request.
 func state(prepare func(b *bench) *bench) func(*bench) (*bench, func(*openapi.Exchange)) {
 	return func(b *bench) (*bench, func(*openapi.Exchange)) {
 		return prepare(b), func(*openapi.Exchange) {}
 	}
 }
 
-// asked is an occasion that only changes the request.
+// asked returns the prepare of an occasion that only changes the request.
 func asked(change func(x *openapi.Exchange)) func(*bench) (*bench, func(*openapi.Exchange)) {
 	return func(b *bench) (*bench, func(*openapi.Exchange)) { return b, change }
 }
 
-// nowhere requests a resource that does not exist.
+// nowhere changes a request so that its path has the id of no resource.
 var nowhere = asked(func(x *openapi.Exchange) {
 	steps := strings.Split(x.URL.Path, "/")
 	steps[3] = unknownID()
@@ -64,7 +64,7 @@ var occasions = []occasion{
 		return b
 	})},
 	{code: "insufficient_scope", prepare: state(func(b *bench) *bench {
-		// A key without a scope cannot be created.
+		// Use SQL, because a key without scopes cannot be created otherwise.
 		_, err := b.installation.db.Writer().Exec("UPDATE api_keys SET scopes = '[]' WHERE id = $1", b.keyID)
 		require.NoError(b, err)
 		return b
@@ -97,8 +97,7 @@ var occasions = []occasion{
 	{code: "unsupported_media_type", prepare: asked(func(x *openapi.Exchange) { x.Sent.Set("Content-Type", "text/plain") })},
 }
 
-// Every operation is refused with each code that the document gives it, and with none of the other
-// common codes.
+// Each operation can be refused with each common code that the document lists for it, and with no other common code.
 func TestDocumentRefusals(t *testing.T) {
 	t.Parallel()
 	for _, database := range dbtest.Databases() {

@@ -14,13 +14,13 @@ import (
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 )
 
-// trips records the round trips to a database.
+// trips records the statements that go to a database.
 type trips struct {
 	mu      sync.Mutex
 	queries []string
 }
 
-// periodic are parts of the statements that a server sends every few seconds.
+// periodic has parts of the statements that a server sends every few seconds.
 var periodic = []string{
 	"DELETE FROM row_deltas", "SELECT DISTINCT store_id FROM row_deltas", "last_used_at =", "DELETE FROM address_counters",
 	"INSERT INTO rate_counters (", "INSERT INTO tallies", "INSERT INTO refused_requests", "DELETE FROM refused_requests",
@@ -29,7 +29,8 @@ var periodic = []string{
 func (r *trips) observe(query string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	// Statements prepared once for each connection, and periodic work, are not part of a request's cost.
+	// Leave out the preparation of statements, which happens once for each connection, and periodic statements. They are no
+	// costs of a request.
 	if query == "prepare" || slices.ContainsFunc(periodic, func(part string) bool { return strings.Contains(query, part) }) {
 		return
 	}
@@ -44,8 +45,8 @@ func (r *trips) take() []string {
 	return taken
 }
 
-// singleStore checks that a database distributed by store can answer each statement on one machine: statements that read a
-// distributed table restrict it to the store's id.
+// singleStore checks that each statement can be answered by one machine of a database that is distributed by store. A
+// statement that reads a distributed table must have a condition on the store's id.
 func singleStore(t *testing.T, d *db.DB, statements []string) {
 	t.Helper()
 	slices.Sort(statements)
@@ -59,8 +60,8 @@ func singleStore(t *testing.T, d *db.DB, statements []string) {
 	}
 }
 
-// A request makes a small number of round trips, which does not grow with the data. One looks up the key with its store and
-// its counter, in one statement. Each statement reads the rows of only one store, by the store's id.
+// Each request makes a small, fixed number of round trips to the database. The first looks up the key, its store and its
+// counter with one statement. Each statement reads rows of one store only, by the store's id.
 func TestRoundTrips(t *testing.T) {
 	t.Parallel()
 	var ids struct{ product, order, customer, link, disabled string }
@@ -68,8 +69,8 @@ func TestRoundTrips(t *testing.T) {
 		key         = 1
 		transaction = 2 // BEGIN and COMMIT
 		rollback    = 2 // BEGIN and ROLLBACK
-		journal     = 1 // the entry
-		outbox      = 2 // the event, and which webhooks subscribe or, on Citus, the outbox entry
+		journal     = 1 // the journal entry
+		outbox      = 2 // the event and a query for subscribed webhooks; on Citus, the event and the outbox entry
 	)
 	type row struct {
 		name   string
@@ -161,7 +162,7 @@ func TestRoundTrips(t *testing.T) {
 			b.with("malformed").answer(&getStore{})
 			require.Len(t, recorded.take(), key, "one that is malformed is counted and not looked up")
 			if database == dbtest.Postgres {
-				// The round trips of the lists' other pages, a checkout and a payment.
+				// Now record the statements of second pages, of orders and of payments.
 				guide := b.product("Guide 3", 1500)
 				all = append(all, recorded.take()...)
 				for buyer, want := range map[string]int{"first@example.com": transaction + 5 + journal + outbox,

@@ -22,7 +22,7 @@ func procedureOf(m proto.Message) string {
 	return fmt.Sprintf("/%s/%s", d.Parent().FullName(), d.Name())
 }
 
-// connectJSON is the Connect protocol with JSON, without a Connect client.
+// connectJSON is Connect with JSON, called by plain HTTP requests.
 type connectJSON struct{}
 
 func (connectJSON) name() string { return "connect-json" }
@@ -34,7 +34,7 @@ func (connectJSON) call(b *bench, m proto.Message) answer {
 	return connectJSON{}.post(b, procedureOf(m), body)
 }
 
-// post sends a body that need not be a message.
+// post calls a procedure with any text as the body.
 func (connectJSON) post(b *bench, procedure string, body []byte) answer {
 	b.Helper()
 	a, text := b.send(http.MethodPost, procedure, body, "Connect-Protocol-Version", "1")
@@ -58,7 +58,7 @@ func (connectJSON) post(b *bench, procedure string, body []byte) answer {
 	return refusalOf(b, detail, refusal.Code, a.header)
 }
 
-// connectStatus is the table of the Connect protocol from its codes to HTTP.
+// connectStatus maps the codes of Connect to HTTP statuses, as the protocol defines.
 var connectStatus = map[string]int{
 	"canceled": 499, "unknown": 500, "invalid_argument": 400, "deadline_exceeded": 504, "not_found": 404,
 	"already_exists": 409, "permission_denied": 403, "resource_exhausted": 429, "failed_precondition": 400,
@@ -66,8 +66,7 @@ var connectStatus = map[string]int{
 	"data_loss": 500, "unauthenticated": 401,
 }
 
-// refusalOf is a refusal of the typed protocols in the form of the error body: details are present
-// for the codes that have them, in the form of the code.
+// refusalOf converts a refusal in one of the typed protocols to an answer with the error body of /v1.
 func refusalOf(b *bench, detail *storefrontv1.Error, protocol string, header http.Header) answer {
 	b.Helper()
 	body := encoded(detail.ProtoReflect())
@@ -90,11 +89,11 @@ func refusalOf(b *bench, detail *storefrontv1.Error, protocol string, header htt
 	}
 }
 
-// rpcProtocol is a protocol called with connect-go's client.
+// rpcProtocol is a protocol that connect-go's client speaks.
 type rpcProtocol struct {
 	label    string
 	h2c      bool
-	protocol func() connect.ClientOption // nil: Connect
+	protocol func() connect.ClientOption // nil means Connect
 }
 
 var (
@@ -143,11 +142,11 @@ func (f *rpcProtocol) call(b *bench, m proto.Message) answer {
 	}
 }
 
-// frame is an encoded message, so that one client serves every method.
+// frame has the bytes of an encoded message. With it, one client calls every method.
 type frame struct{ content []byte }
 
-// frameCodec passes frames through under the name of the binary format. Connect reads gRPC's
-// statuses with it too.
+// frameCodec is a codec that passes the bytes of frames on. It has the name of the binary format, and also decodes the
+// status messages of gRPC.
 type frameCodec struct{}
 
 func (frameCodec) Name() string { return "proto" }

@@ -19,7 +19,7 @@ import (
 
 const uuidForm = `^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`
 
-// product makes a DRAFT product of type FILE that could be published; edit changes the draft.
+// product creates a DRAFT product of type FILE that lacks nothing to be published. edit changes the request.
 func (b *bench) product(title string, price int64, edit ...func(*adminv1.CreateProductRequest)) string {
 	b.Helper()
 	d := &adminv1.CreateProductRequest{
@@ -34,24 +34,24 @@ func (b *bench) product(title string, price int64, edit ...func(*adminv1.CreateP
 	return p.GetId()
 }
 
-// as makes the product of another status.
+// as sets the status of a product to create.
 func as(status product.Status) func(*adminv1.CreateProductRequest) {
 	return func(d *adminv1.CreateProductRequest) {
 		d.Status = storefrontv1.Product_Status(storefrontv1.Product_Status_value[status.String()]).Enum()
 	}
 }
 
-// of makes the product of another type.
+// of sets the type of a product to create.
 func of(kind product.Type) func(*adminv1.CreateProductRequest) {
 	return func(d *adminv1.CreateProductRequest) {
 		d.Type = storefrontv1.Product_Type(storefrontv1.Product_Type_value[kind.String()])
 	}
 }
 
-// unready leaves the product without a description and without content.
+// unready removes the description and the content of a product to create.
 func unready(d *adminv1.CreateProductRequest) { d.Description, d.ContentReady = nil, nil }
 
-// order creates an order by the buyer with this e-mail, of this quantity of a product.
+// order creates an order of a product by the buyer with this e-mail, and returns its id.
 func (b *bench) order(productID string, quantity int32, email string) string {
 	b.Helper()
 	o, err := b.RecordOrder(b.ctx, shop.OrderDraft{
@@ -62,7 +62,7 @@ func (b *bench) order(productID string, quantity int32, email string) string {
 	return o.GetId()
 }
 
-// linkOrder records an order through a payment link.
+// linkOrder creates an order through a payment link, and returns its id.
 func (b *bench) linkOrder(linkID, email string) string {
 	b.Helper()
 	o, err := b.RecordOrder(b.ctx, shop.OrderDraft{Buyer: shop.Buyer{Name: "Ada Ndé", Email: &email}, PaymentLinkID: linkID})
@@ -76,7 +76,7 @@ func (b *bench) pay(orderID string) {
 	require.NoError(b, err)
 }
 
-// customer records a buyer who has bought nothing yet.
+// customer creates a customer without orders, and returns the id.
 func (b *bench) customer(name, email string) string {
 	b.Helper()
 	c, created, err := b.CreateCustomer(b.ctx, &storefrontv1.CreateCustomerRequest{Name: name, Email: &email})
@@ -85,7 +85,7 @@ func (b *bench) customer(name, email string) string {
 	return c.GetId()
 }
 
-// link makes a FIXED payment link of 500; edit changes the request.
+// link creates a FIXED payment link with amount 500, and returns its id. edit changes the request.
 func (b *bench) link(title string, edit ...func(*storefrontv1.CreatePaymentLinkRequest)) string {
 	b.Helper()
 	in := &storefrontv1.CreatePaymentLinkRequest{Title: title, Pricing: storefrontv1.PaymentLink_FIXED, Amount: new(int64(500))}
@@ -101,14 +101,14 @@ func capped(payments int32) func(*storefrontv1.CreatePaymentLinkRequest) {
 	return func(in *storefrontv1.CreatePaymentLinkRequest) { in.MaxPayments = &payments }
 }
 
-// sent is one event of the outbox: its type, its envelope and the object that it concerns.
+// sent is an event: its type, its envelope, and the envelope's data.
 type sent struct {
 	kind    string
 	payload []byte
 	data    json.RawMessage
 }
 
-// events returns the store's outbox, oldest first.
+// events returns the store's events, oldest first.
 func (b *bench) events() []sent {
 	b.Helper()
 	rows, err := b.installation.db.Client().Event.Query().Where(event.StoreID(b.store.ID)).Order(event.ByID()).All(b.ctx)
@@ -132,14 +132,14 @@ func (b *bench) sentSince(n int) []string {
 	return kinds
 }
 
-// entry is one entry of the activity journal.
+// entry is an entry of the activity journal.
 type entry struct {
 	actor, actorID, actorType string
 	action, resource, id      string
 	changes                   object
 }
 
-// entries returns the store's journal, oldest first.
+// entries returns the entries of the store's activity journal, oldest first.
 func (b *bench) entries() []entry {
 	b.Helper()
 	rows, err := b.installation.db.Client().ActivityEntry.Query().Where(activityentry.StoreID(b.store.ID)).Order(
@@ -153,7 +153,8 @@ func (b *bench) entries() []entry {
 	return out
 }
 
-// journaled asserts that the journal has n+1 entries, and that the key made the last one: for this action, resource and changes.
+// journaled asserts that the journal has n+1 entries, and that the last is about this action and resource, has these
+// changes, and has the bench's key as its actor.
 func (b *bench) journaled(n int, action, id string, changes object) {
 	b.Helper()
 	entries := b.entries()
@@ -164,10 +165,10 @@ func (b *bench) journaled(n int, action, id string, changes object) {
 	}, entries[n])
 }
 
-// change is one field of a journal entry.
+// change returns the change of one field, as a journal entry has it.
 func change(from, to any) object { return object{"from": from, "to": to} }
 
-// leavesNothing asserts that what is done writes no journal entry and no event.
+// leavesNothing asserts that do causes no journal entry and no event.
 func (b *bench) leavesNothing(do func()) {
 	b.Helper()
 	entries, events := len(b.entries()), len(b.events())
@@ -176,13 +177,13 @@ func (b *bench) leavesNothing(do func()) {
 	require.Len(b, b.events(), events)
 }
 
-// same asserts that an answer has exactly the wanted fields.
+// same asserts that an answer has exactly these fields.
 func (b *bench) same(want object, got object) {
 	b.Helper()
 	require.Equal(b, normal(b, want), normal(b, got))
 }
 
-// has asserts some fields of an answer.
+// has asserts that an answer has these fields, among others.
 func (b *bench) has(got object, fields object) {
 	b.Helper()
 	for name, want := range fields {
@@ -192,7 +193,7 @@ func (b *bench) has(got object, fields object) {
 	}
 }
 
-// data returns the rows of a list's page.
+// data returns the rows in a page of a list.
 func (b *bench) data(list object) []object {
 	b.Helper()
 	rows, ok := list["data"].([]any)
@@ -204,7 +205,7 @@ func (b *bench) data(list object) []object {
 	return out
 }
 
-// names returns one field of each row of a list's page.
+// names returns the value of one field in each row of a page.
 func (b *bench) names(list object, field string) []string {
 	b.Helper()
 	out := []string{}
@@ -214,17 +215,17 @@ func (b *bench) names(list object, field string) []string {
 	return out
 }
 
-// newest returns the ids as a list shows them, which were made in the order given.
+// newest returns the ids in reverse. Lists show rows so that were created in the order of ids.
 func newest(ids ...string) []string {
 	out := slices.Clone(ids)
 	slices.Reverse(out)
 	return out
 }
 
-// unknownID is an id without a row.
+// unknownID returns an id that no row has.
 func unknownID() string { return uuid.Must(uuid.NewV7()).String() }
 
-// moment reads a date of an answer.
+// moment parses a date-time of an answer.
 func (b *bench) moment(v any) time.Time {
 	b.Helper()
 	require.Regexp(b, dateTime, v)

@@ -8,15 +8,15 @@ import (
 	"go.storefront.example/ent/db/dbtest"
 )
 
-// scenario is one case of the suite. It runs on every database and protocol, on its own store.
+// scenario is a case of the suite. It runs on every database and in every protocol, each time with a new store.
 type scenario struct {
 	name string
-	// on are the protocols that it runs on, if not all can show it; nil means every protocol.
+	// on are the protocols in which the case runs; nil means all.
 	on  []protocol
 	run func(b *bench)
 }
 
-// suite are the cases of every resource.
+// suite has all cases.
 var suite []scenario
 
 // cases adds cases to the suite.
@@ -25,8 +25,8 @@ func cases(list ...scenario) struct{} {
 	return struct{}{}
 }
 
-// TestConformance runs every case in every protocol and on every database. The cases of a database
-// share a server but no store.
+// TestConformance runs every case on every database and in every protocol. The cases on one database share a server, and
+// each has its own store.
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	for _, database := range dbtest.Databases() {

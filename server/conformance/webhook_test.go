@@ -18,7 +18,7 @@ import (
 	"go.storefront.example/server/webhooks"
 )
 
-// hooked starts a service that can store signing secrets.
+// hooked starts a service with a key for sealing secrets, and returns a bench of it.
 func hooked(t *testing.T, database, url string) *bench {
 	t.Helper()
 	key, err := seal.ParseKey(seal.NewKey())
@@ -27,7 +27,7 @@ func hooked(t *testing.T, database, url string) *bench {
 		url: url}).newBench(t, restProtocol{})
 }
 
-// The webhooks that the dashboard's rules allow.
+// This test has the rules for the webhooks that a member creates in the dashboard.
 func TestWebhookRegistration(t *testing.T) {
 	t.Parallel()
 	for _, database := range dbtest.Databases() {
@@ -56,7 +56,7 @@ func TestWebhookRegistration(t *testing.T) {
 			_, err = b.CreateWebhook(b.ctx, webhooks.Registration{URL: "https://receiver.example.com/", Events: []string{"ping"}})
 			require.ErrorContains(t, err, "validation_failed", "ping cannot be subscribed to")
 
-			// Changing a webhook's subscription, or disabling the webhook, applies to later events.
+			// A webhook whose subscription was changed, or that was disabled, gets later events accordingly.
 			_, err = b.RevokeKey(b.ctx, b.keyID)
 			require.NoError(t, err)
 			sends := func(want bool, change func() error) {
@@ -94,14 +94,14 @@ func TestWebhookRegistration(t *testing.T) {
 	}
 }
 
-// queued counts the store's events that wait for a worker.
+// queued counts the outbox entries of the store.
 func (b *bench) queued() int {
 	b.Helper()
 	return dbtest.Queued(b, b.installation.db, b.store.ID)
 }
 
-// The secret is in the answer that creates it, and then nowhere: in no list, no entry, no log, and
-// no byte of the database.
+// Only the answer that creates a webhook has its secret. Lists, journal entries, the log and the bytes of the database do
+// not have it.
 func TestWebhookSecretIsShownOnce(t *testing.T) {
 	t.Parallel()
 	for _, database := range dbtest.Databases() {
@@ -136,12 +136,12 @@ func TestWebhookSecretIsShownOnce(t *testing.T) {
 	}
 }
 
-// dump is the whole content of the database, as text; bytes of PostgreSQL are in hexadecimal.
+// dump returns the whole content of the database as text. For PostgreSQL, bytes are in hexadecimal.
 func (b *bench) dump(url string) string {
 	b.Helper()
 	var all strings.Builder
 	if path, ok := strings.CutPrefix(url, "sqlite:"); ok {
-		files, err := filepath.Glob(path + "*") // with the write-ahead log
+		files, err := filepath.Glob(path + "*") // the database and its write-ahead log
 		require.NoError(b, err)
 		for _, file := range files {
 			text, err := os.ReadFile(file)
@@ -163,7 +163,7 @@ func (b *bench) dump(url string) string {
 	return all.String()
 }
 
-// The test button sends one webhook an event of a type to which nothing subscribes.
+// PingWebhook sends a ping event to one webhook. No webhook can subscribe to ping events.
 func TestPing(t *testing.T) {
 	t.Parallel()
 	for _, database := range dbtest.Databases() {

@@ -23,16 +23,16 @@ var update = flag.Bool("update", false, "rewrite the files in testdata/wire")
 
 const wireFolder = "testdata/wire"
 
-// exchange is one request under /v1 and, in its file, the answer. It has its own store, it is the
-// first request of its key, and the clock stands still.
+// exchange is a request under /v1; a file has it with its answer. It is the first request of a new key in a new store, at a
+// time when the clock stands still.
 type exchange struct {
 	name string
-	// prepare creates the data and returns the request line without the protocol, the body, and
-	// additional headers.
+	// prepare creates the data and returns the request: its request line without the protocol, its body, and its headers
+	// besides the key.
 	prepare func(b *bench) request
-	// service makes the service; nil shares one.
+	// service starts a service for this exchange; nil means that a shared service is used.
 	service func(t *testing.T, database string) *installation
-	// on is the only database that the exchange runs on; empty means all.
+	// on is the database on which the exchange runs; empty means on all.
 	on string
 }
 
@@ -48,10 +48,9 @@ type request struct {
 //	an empty line
 //	the status line, the headers in the order of the alphabet, an empty line, the body
 //
-// Values that differ from run to run have a name in angle brackets: <key>, <date> and <request-id>;
-// and <id-1>, <reference-1>, <code-1>, numbered in the order in which they first appear in the
-// file. Everything else is as it was sent, so that both databases have the same file;
-// Content-Length is that of the body before the replacement.
+// Placeholders in angle brackets replace values that differ from run to run: <key>, <date>, <request-id>, and <id-1>,
+// <reference-1>, <code-1>, which are numbered as they appear in the file. All other bytes are as they were sent, so both
+// databases have the same file. Content-Length is the length of the body before its values were replaced.
 func TestWire(t *testing.T) {
 	t.Parallel()
 	names := map[string]bool{}
@@ -94,7 +93,7 @@ func TestWire(t *testing.T) {
 	}
 }
 
-// publicCodes are all codes of the specification and those added to it.
+// publicCodes are all codes of /v1: those of the specification, and those that were added.
 var publicCodes = []string{
 	"validation_failed", "compare_at_invalid", "phone_invalid", "customer_identifier_required", "payment_link_expiry_invalid",
 	"api_key_missing", "api_key_invalid", "api_key_revoked", "api_key_expired", "insufficient_scope", "store_unavailable",
@@ -112,8 +111,7 @@ var (
 	dates      = regexp.MustCompile(`(?m)^Date: .*$`)
 )
 
-// exchange sends a request over a new connection, so that every byte of the answer is seen, and
-// returns both as text.
+// exchange sends a request on a new connection, and returns the request and the answer as text, byte for byte.
 func (b *bench) exchange(r request) string {
 	b.Helper()
 	headers := slices.Clone(r.headers)
@@ -151,7 +149,7 @@ func (b *bench) exchange(r request) string {
 	return named(text.String(), b.key)
 }
 
-// named replaces values that differ from run to run with names.
+// named replaces values that differ from run to run by placeholders.
 func named(text, key string) string {
 	if key != "" {
 		text = strings.ReplaceAll(text, key, "<key>")

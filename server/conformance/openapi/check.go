@@ -12,11 +12,11 @@ import (
 	"strings"
 )
 
-// Exchange is one request under /v1 and its answer, including their bodies.
+// Exchange is a request under /v1 with its answer.
 type Exchange struct {
 	Method string
 	URL    *url.URL
-	// Sent are the request's headers, SentBody its body.
+	// Sent are the headers of the request, and SentBody is its body. Status, Header and Body are the answer's.
 	Sent     http.Header
 	SentBody []byte
 	Status   int
@@ -24,13 +24,13 @@ type Exchange struct {
 	Body     []byte
 }
 
-// transport are the headers of an answer that HTTP itself defines (RFC 9110, section 6.6.1; RFC 9112, sections 6 and 9.6).
-// OpenAPI describes Content-Type as the key of content.
+// transport has headers of answers that HTTP itself defines (RFC 9110, section 6.6.1; RFC 9112, sections 6 and 9.6). OpenAPI
+// has Content-Type elsewhere, as the key of the content.
 var transport = []string{"Connection", "Content-Encoding", "Content-Length", "Content-Type", "Date", "Vary"}
 
-// Check returns the differences between the document and an exchange: an answer that is not in the document, or a served
-// request that the document does not allow. The error names the operation, the status and each place. Check marks the places
-// that match as seen.
+// Check returns how an exchange differs from the document: the answer is not in the document, or a request was served that
+// the document does not allow. The error names the operation, the status and each place. Check marks the parts of the
+// document that the exchange shows as seen.
 func (d *Document) Check(x Exchange) error {
 	op := d.operationFor(x.Method, x.URL.EscapedPath())
 	if op == nil {
@@ -58,7 +58,7 @@ func (d *Document) Check(x Exchange) error {
 	return nil
 }
 
-// refused checks a refusal, even of an unknown address, because all have the same error body.
+// refused checks the status and the body of a refusal. All refusals have the same error body, even those of unknown addresses.
 func (d *Document) refused(x Exchange) error {
 	if x.Status < http.StatusBadRequest {
 		return errors.New("it was served")
@@ -77,8 +77,8 @@ func (d *Document) refused(x Exchange) error {
 	return nil
 }
 
-// usual checks the headers of an answer that is no operation's. It must have the headers of every answer, and no others except
-// Allow (RFC 9110, section 15.5.6).
+// usual checks the headers of an answer at an address without an operation. It must have the headers that every answer has,
+// and no others, except Allow (RFC 9110, section 15.5.6).
 func (d *Document) usual(x Exchange) error {
 	for name, always := range d.headers {
 		if always && len(x.Header[name]) != 1 {
@@ -93,7 +93,7 @@ func (d *Document) usual(x Exchange) error {
 	return nil
 }
 
-// received checks an answer and returns the value of its body.
+// received checks an answer against the operation, and returns the value in its body.
 func (op *Operation) received(x Exchange) (any, error) {
 	a := op.answers[x.Status]
 	if a == nil {
@@ -131,7 +131,7 @@ func (op *Operation) received(x Exchange) (any, error) {
 	return value, a.listed(value)
 }
 
-// sawAnswer marks the places that a valid answer shows.
+// sawAnswer marks the parts of the document that a valid answer shows.
 func (op *Operation) sawAnswer(x Exchange, value any) {
 	a := op.answers[x.Status]
 	a.seen.see()
@@ -150,7 +150,7 @@ func (op *Operation) sawAnswer(x Exchange, value any) {
 	}
 }
 
-// Allows returns why the document does not allow a request of this operation, or nil.
+// Allows returns nil if the document allows a request of this operation, otherwise the reason.
 func (op *Operation) Allows(x Exchange) error {
 	query, err := url.ParseQuery(x.URL.RawQuery)
 	if err != nil {
@@ -177,7 +177,7 @@ func (op *Operation) Allows(x Exchange) error {
 		}
 	}
 	switch {
-	case op.body == nil: // the body is ignored
+	case op.body == nil: // the service ignores the body
 	case len(x.SentBody) > 0:
 		_, err := op.body.judge(x.Sent, x.SentBody)
 		return err
@@ -187,7 +187,7 @@ func (op *Operation) Allows(x Exchange) error {
 	return nil
 }
 
-// sawRequest marks the places that a served request shows.
+// sawRequest marks the parts of the document that a served request shows.
 func (op *Operation) sawRequest(x Exchange) {
 	for name, values := range x.URL.Query() {
 		op.parameter(name).saw(values)
@@ -205,10 +205,10 @@ func (op *Operation) sawRequest(x Exchange) {
 	}
 }
 
-// pathPrefix distinguishes path variables from query parameters. No name of a parameter contains it.
+// pathPrefix is put before the names of path variables, so that they differ from those of query parameters.
 const pathPrefix = "path "
 
-// key returns a name of the parameter that is unique in a request.
+// key returns a name that no other parameter of the operation has.
 func (p *parameter) key() string {
 	if p.in == "path" {
 		return pathPrefix + p.name
@@ -247,8 +247,8 @@ var (
 	leadingZeros = regexp.MustCompile(`^(-?)0+([0-9])`)
 )
 
-// value reads a text as the schema's type; a text of another type stays a text. OpenAPI leaves the form of numbers in
-// parameters open; here, as in the service, 05 is 5.
+// value converts a text to the schema's type. A text that is not of this type stays a text. OpenAPI does not define the form
+// of numbers in parameters; here, as in the service, 05 is 5.
 func (p *parameter) value(text string) any {
 	for _, kind := range p.shape.types() {
 		if kind == "integer" && integer.MatchString(text) || kind == "number" && number.MatchString(text) {
@@ -261,8 +261,8 @@ func (p *parameter) value(text string) any {
 	return trimmed(text)
 }
 
-// typed returns the schema of a body by the Content-Type of its headers, or nil if the document has none. It ignores parameters
-// other than charset in a request; an answer must have none.
+// typed returns the schema of a body, by the Content-Type in its headers, or nil if the document has no such type. The
+// Content-Type of a request may have other parameters than charset; that in an answer may not.
 func (b *body) typed(header http.Header) *shape {
 	kind, parameters, err := mime.ParseMediaType(header.Get("Content-Type"))
 	charset, named := parameters["charset"]
@@ -273,7 +273,7 @@ func (b *body) typed(header http.Header) *shape {
 	return b.types[kind]
 }
 
-// judge returns what is wrong with a body, and the value of the body.
+// judge returns the value in a body, and what is wrong with the body.
 func (b *body) judge(header http.Header, text []byte) (any, error) {
 	s := b.typed(header)
 	if s == nil {
@@ -289,7 +289,7 @@ func (b *body) judge(header http.Header, text []byte) (any, error) {
 	return value, nil
 }
 
-// normal returns the value to which a body's schema applies.
+// normal returns the value that is to be checked against the body's schema.
 func (b *body) normal(value any) any {
 	if b.sent {
 		return trimmed(value)
@@ -297,8 +297,8 @@ func (b *body) normal(value any) any {
 	return value
 }
 
-// trimmed returns a value whose texts have no surrounding white space, because the service counts lengths after trimming and
-// JSON Schema cannot express that.
+// trimmed removes white space around all texts in a value. The service counts lengths without this space, and JSON Schema
+// cannot express that.
 func trimmed(value any) any {
 	switch value := value.(type) {
 	case string:

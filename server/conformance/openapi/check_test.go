@@ -11,7 +11,7 @@ import (
 	"go.storefront.example/server/conformance/openapi"
 )
 
-// shelf is a small document with one of each supported part.
+// shelf is a small OpenAPI document that has every part that the package supports.
 const shelf = `
 openapi: 3.1.0
 info: {title: Shelf, version: "1"}
@@ -122,12 +122,12 @@ func read(t *testing.T) *openapi.Document {
 	return d
 }
 
-// served is an exchange that agrees with the document: a book is requested and returned.
+// served returns an exchange that agrees with the document: the request for a book, and the book.
 func served(t *testing.T) openapi.Exchange {
 	return exchange(t, "GET /v1/books/"+bookID, "", 200, book)
 }
 
-// exchange is an exchange with the headers that the document requires.
+// exchange returns an exchange with the headers that the document requires.
 func exchange(t *testing.T, line, sent string, status int, body string) openapi.Exchange {
 	t.Helper()
 	method, target, _ := strings.Cut(line, " ")
@@ -171,7 +171,7 @@ func TestAgreement(t *testing.T) {
 	require.NoError(t, d.Check(nothing(t, `{"statusCode":404,"code":"away"}`)), "no operation, and the error body")
 }
 
-// nothing is the answer to an unknown address.
+// nothing returns a request for an address without an operation, and its answer.
 func nothing(t *testing.T, body string) openapi.Exchange {
 	t.Helper()
 	x := exchange(t, "GET /v1/nothing", "", 404, body)
@@ -268,12 +268,12 @@ func TestDifference(t *testing.T) {
 	require.ErrorContains(t, d.Check(x), "the header X-Left stands 0 times")
 }
 
-// replace changes the answer's body.
+// replace returns a function that replaces a text in the answer's body.
 func replace(old, with string) func(*openapi.Exchange) {
 	return func(x *openapi.Exchange) { x.Body = []byte(strings.Replace(string(x.Body), old, with, 1)) }
 }
 
-// header changes a header of the answer; an empty one is removed.
+// header returns a function that sets a header of the answer. An empty value removes the header.
 func header(name, value string) func(*openapi.Exchange) {
 	return func(x *openapi.Exchange) {
 		x.Header.Set(name, value)
@@ -302,7 +302,7 @@ func TestDelivery(t *testing.T) {
 	require.ErrorContains(t, d.Delivery(sent("1"), []byte(`{"type":"book.lost"}`)), `no webhook "book.lost"`)
 }
 
-// Everything that was seen is counted, and nothing else.
+// Unseen leaves out the parts that exchanges have shown, and no others.
 func TestUnseen(t *testing.T) {
 	t.Parallel()
 	d := read(t)

@@ -1,11 +1,12 @@
-// Package openapi checks exchanges under /v1 and deliveries of webhooks against an OpenAPI 3.1 document, in both directions: an
-// answer must be in the document, including each header and property, and a served request must be allowed by it. The package
-// records which places of the document were seen, to find parts that the service never uses. It also derives requests that the
-// document does not allow.
+// Package openapi checks exchanges under /v1, and deliveries of webhooks, against an OpenAPI 3.1 document. It checks both
+// directions: each answer, with its headers and properties, must be in the document, and the document must allow each
+// request that was served. It records which parts of the document exchanges have shown, so that tests find parts that the
+// service never uses. It also makes requests that the document does not allow.
 //
-// Schemas are checked by a validator of JSON Schema 2020-12 that asserts formats. The package reads only the parts of OpenAPI
-// that this service's document needs: parameters in paths, queries and headers that are one scalar each, JSON bodies, and
-// statuses that are numbers. Read fails for anything else. The package contains no operation, field or code of the service.
+// A validator of JSON Schema 2020-12 checks the schemas and their formats. The package reads only the parts of OpenAPI that
+// the service's document uses: parameters in paths, queries and headers, each of them one scalar; JSON bodies; and statuses
+// that are numbers. Read refuses a document with other parts. The package does not know the operations, fields and codes of
+// the service.
 package openapi
 
 import (
@@ -30,19 +31,20 @@ type Document struct {
 	marks      map[string]*mark
 	operations []*Operation
 	webhooks   map[string]*webhook
-	// refusal is the body of every answer with a status from 400 on. details maps an error code to the field with
-	// its details, if it has any.
+	// refusal is the schema of the error body, which every answer with a status from 400 on has. details maps a code to the
+	// member of details that errors with this code have.
 	refusal *shape
 	details map[string]string
-	// headers are the headers that any answer may have, by canonical name, and whether every answer must have them.
+	// headers has the headers that any answer may have, by canonical name; the value is true if every answer must have the
+	// header.
 	headers map[string]bool
 }
 
 // Operation is one operation of the document.
 type Operation struct {
-	// ID is its operationId.
+	// ID is the operationId.
 	ID string
-	// Method is its HTTP method in capitals, and Path its path with variables in braces.
+	// Method is the HTTP method in upper case. Path is the path, with variables in braces.
 	Method, Path string
 	node         map[string]any
 	parameters   []*parameter
@@ -50,7 +52,7 @@ type Operation struct {
 	answers      map[int]*answer
 }
 
-// parameter is one parameter of an operation, or a header of an answer or a delivery.
+// parameter is a parameter of an operation, or a header of an answer or a delivery.
 type parameter struct {
 	name, in string
 	required bool
@@ -58,26 +60,26 @@ type parameter struct {
 	seen     *mark
 }
 
-// body is the content of a request, an answer or a delivery, by media type.
+// body describes the body of a request, an answer or a delivery: its schemas, by media type.
 type body struct {
-	sent     bool // true if the client sends it
+	sent     bool // whether it is the body of a request
 	required bool
 	types    map[string]*shape
 	node     map[string]any
 }
 
-// answer is an operation's answer with one status.
+// answer describes an operation's answers with one status.
 type answer struct {
 	seen    *mark
 	body    *body
 	headers map[string]*parameter // by canonical name
-	codes   map[string]*mark      // codes in the error body; nil for a success
+	codes   map[string]*mark      // the codes that the error body may have; nil for a success
 }
 
-// location is the document's name for the validator, which never fetches it.
+// location is the name under which the validator knows the document. It is never fetched.
 const location = "openapi.json"
 
-// Read reads a document in JSON or YAML and compiles all its schemas.
+// Read parses a document in JSON or YAML, and compiles all its schemas.
 func Read(text []byte) (*Document, error) {
 	var loose any
 	if err := yaml.Unmarshal(text, &loose); err != nil {
@@ -137,7 +139,7 @@ func (d *Document) read() error {
 	return d.readWebhooks()
 }
 
-// common returns the headers of all answers, and whether every answer must have them.
+// common returns the headers that answers of all operations may have, and which of these every answer must have.
 func common(operations []*Operation) map[string]bool {
 	out := map[string]bool{}
 	var answers []*answer
@@ -155,13 +157,13 @@ func common(operations []*Operation) map[string]bool {
 	return out
 }
 
-// methods are the HTTP methods that a path of OpenAPI 3.1 may have.
+// methods are the HTTP methods that OpenAPI 3.1 knows.
 var methods = []string{
 	http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions,
 	http.MethodTrace,
 }
 
-// operation reads an operation of a path at a place in the document.
+// operation reads an operation. item is the place of its path in the document.
 func (d *Document) operation(method, path, item string) (*Operation, error) {
 	at := item + "/" + strings.ToLower(method)
 	node, err := d.object(at)
@@ -201,8 +203,8 @@ func (d *Document) operation(method, path, item string) (*Operation, error) {
 	return op, nil
 }
 
-// parameters reads the list of parameters at a place; a missing list is empty. It accepts only these kinds. Headers that
-// OpenAPI describes elsewhere (Accept, Content-Type, Authorization) may not be in it.
+// parameters reads the list of parameters at a place of the document, which may be missing. It refuses parameters of other
+// kinds than kinds, and headers that OpenAPI describes elsewhere (Accept, Content-Type, Authorization).
 func (d *Document) parameters(owner, at string, kinds ...string) ([]*parameter, error) {
 	list, _ := d.find(at).([]any)
 	var out []*parameter
@@ -227,7 +229,7 @@ func (d *Document) parameters(owner, at string, kinds ...string) ([]*parameter, 
 	return out, nil
 }
 
-// body reads the content of the object at a place. It returns nil if there is none.
+// body reads the content of the object at a place of the document, or returns nil if there is no object.
 func (d *Document) body(at string) (*body, error) {
 	if d.find(at) == nil {
 		return nil, nil
@@ -275,7 +277,7 @@ func (d *Document) answer(owner, at string, status int) (*answer, error) {
 	return a, d.readCodes(a, owner, status, node)
 }
 
-// Scopes returns the scopes that the operation needs, by its first security requirement.
+// Scopes returns the scopes that the operation needs, which are in its first security requirement.
 func (op *Operation) Scopes() []string {
 	var out []string
 	requirements, _ := op.node["security"].([]any)
@@ -291,10 +293,10 @@ func (op *Operation) Scopes() []string {
 	return out
 }
 
-// Operations returns all operations, in the order of their paths and methods.
+// Operations returns all operations, sorted by path and method.
 func (d *Document) Operations() []*Operation { return d.operations }
 
-// Codes returns, in order, the codes that the operation's answers with a status can have.
+// Codes returns the codes that answers of the operation with this status may have, sorted.
 func (op *Operation) Codes(status int) []string {
 	if a := op.answers[status]; a != nil {
 		return slices.Sorted(maps.Keys(a.codes))
@@ -302,11 +304,11 @@ func (op *Operation) Codes(status int) []string {
 	return nil
 }
 
-// Statuses returns, in order, the statuses that the operation's answers can have.
+// Statuses returns the statuses that answers of the operation may have, sorted.
 func (op *Operation) Statuses() []int { return slices.Sorted(maps.Keys(op.answers)) }
 
-// operationFor finds the operation for a method and a path as sent. HEAD counts as GET if the document does not name it (RFC
-// 9110, section 9.3.2).
+// operationFor returns the operation for a method and a path as it was sent. HEAD is the operation of GET, unless the
+// document has one for HEAD (RFC 9110, section 9.3.2).
 func (d *Document) operationFor(method, path string) *Operation {
 	segments := strings.Split(path, "/")
 	var get *Operation

@@ -9,17 +9,17 @@ import (
 	"strings"
 )
 
-// formats are the formats that the validator lacks, and uri, which it checks too loosely: a client with a strict validator must
-// be able to read the document's uris.
+// formats are formats for the validator: those that it lacks, and uri. Its own check of uri accepts too much, and clients
+// with a strict validator must be able to read the document's uris.
 var formats = map[string]func(value any) error{
-	// https://spec.openapis.org/registry/format/
+	// These are from https://spec.openapis.org/registry/format/
 	"int32": func(v any) error { return fits(v, 32) },
 	"int64": func(v any) error { return fits(v, 64) },
 	"uri":   isURI,
 }
 
-// fits returns an error if a number is not an integer of so many bits, including the sign. It counts the lowest value as too
-// small. Values of other types always fit.
+// fits returns an error if a number is not an integer that fits into so many bits, with the sign. It refuses the lowest of
+// these integers too. Values of other types fit.
 func fits(value any, bits int) error {
 	n, ok := value.(json.Number)
 	if !ok {
@@ -32,7 +32,7 @@ func fits(value any, bits int) error {
 	return nil
 }
 
-// isURI returns an error if a text is not an absolute URI of RFC 3986 with only the characters of its section 2.
+// isURI returns an error if a text is not an absolute URI, or contains other characters than section 2 of RFC 3986 allows.
 func isURI(value any) error {
 	text, ok := value.(string)
 	if !ok {

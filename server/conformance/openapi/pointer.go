@@ -9,7 +9,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// Places in the document are JSON pointers (RFC 6901) without the leading #.
+// A place in the document is a JSON pointer (RFC 6901) without the leading #.
 
 var escaper, unescaper = strings.NewReplacer("~", "~0", "/", "~1"), strings.NewReplacer("~1", "/", "~0", "~")
 
@@ -36,7 +36,8 @@ func (d *Document) find(at string) any {
 	return value
 }
 
-// resolve follows the references from a place to the final object.
+// resolve returns the object at a place. If the object is a reference, resolve returns the object to which it refers, and
+// that object's place.
 func (d *Document) resolve(at string) (place string, node map[string]any, err error) {
 	for range 10 {
 		node, ok := d.find(at).(map[string]any)
@@ -59,5 +60,5 @@ func (d *Document) object(at string) (map[string]any, error) {
 	return node, err
 }
 
-// decode reads exactly one JSON value and preserves the text of numbers.
+// decode parses exactly one JSON value. Numbers keep their text.
 func decode(text []byte) (any, error) { return jsonschema.UnmarshalJSON(bytes.NewReader(text)) }

@@ -11,19 +11,19 @@ import (
 	"strings"
 )
 
-// Probe is a request of an operation with one interesting value. Its exchange has no answer, and the variables in its path are
-// as in the operation.
+// Probe is a request that tests one value of one field. It has no answer, and its path has the variables of the operation's
+// path.
 type Probe struct {
 	Exchange
-	// Field is the name of the probed field in the body or the query; empty for the whole body.
+	// Field is the name of the tested field, in the body or the query; empty if the value is the whole body.
 	Field string
-	// Plain is true if the service must accept the value whenever the document allows it. It is false for values near the edge
-	// of a format, because a service may be stricter than a schema can express.
+	// Plain is true if the service must accept the value whenever the document allows it. It is false for unusual forms of
+	// dates, e-mails, URLs and ids, for which the service may be stricter than a schema can say.
 	Plain bool
 }
 
-// Examples returns requests of the operation, made from the document's examples. There is at least one; if there are no
-// examples, it has no body.
+// Examples returns requests of the operation, made from the examples in the document. If the document has none, it returns
+// one request without a body.
 func (op *Operation) Examples() []Exchange {
 	bare := func() Exchange { return Exchange{Method: op.Method, URL: &url.URL{Path: op.Path}, Sent: http.Header{}} }
 	var out []Exchange
@@ -36,7 +36,7 @@ func (op *Operation) Examples() []Exchange {
 	return out
 }
 
-// examples returns the examples of a JSON body, in the order of their names.
+// examples returns the examples of a JSON body, sorted by name.
 func (b *body) examples() []any {
 	if b == nil {
 		return nil
@@ -58,20 +58,21 @@ func (b *body) examples() []any {
 func (x Exchange) carrying(value any) Exchange {
 	text, err := json.Marshal(value)
 	if err != nil {
-		panic(err) // cannot fail, because the value was read from JSON
+		panic(err) // cannot happen, because the value was read from JSON
 	}
 	x.SentBody, x.Sent = text, http.Header{"Content-Type": {"application/json"}}
 	return x
 }
 
-// Probes returns requests that test everything the document says about the operation: each parameter and property is missing,
-// has every type, and has values at and beyond its bounds; some requests have parameters that the operation lacks.
+// Probes returns requests that test all that the document says about an operation's parameters and properties. Each of them
+// is missing once, has a value of every type, and has values at and beyond its bounds. Some requests have a parameter that
+// the operation lacks.
 func (op *Operation) Probes() []Probe {
 	return append(op.queryProbes(), op.bodyProbes()...)
 }
 
-// Defaults returns a query for each parameter with a default. The query sets that parameter, so that a test can compare its
-// answer with that of a request without it.
+// Defaults returns queries, one for each parameter with a default. The query has the parameter with this value, so that a
+// test can compare the answers with and without it.
 func (op *Operation) Defaults() []string {
 	var out []string
 	for _, p := range op.parameters {
@@ -160,7 +161,7 @@ func (op *Operation) bodyProbes() []Probe {
 	return out
 }
 
-// names returns the names of a schema's properties, in order, following references.
+// names returns the names of a schema's properties, sorted. It follows references.
 func (s *shape) names() []string {
 	found := slices.Collect(maps.Keys(s.properties))
 	for _, part := range slices.Concat(s.all, s.some) {
@@ -170,13 +171,13 @@ func (s *shape) names() []string {
 	return slices.Compact(found)
 }
 
-// value is a probe's value for a property or a parameter.
+// value is a value to test, and whether it is plain (Probe.Plain).
 type value struct {
 	value any
 	plain bool
 }
 
-// values returns one value of every JSON type, both sides of every bound, and values near the format's edge.
+// values returns values that test a schema: one of every JSON type, values on both sides of every bound, and edges.
 func (s *shape) values() []value {
 	var out []value
 	plain := func(values ...any) {
@@ -216,8 +217,8 @@ func (s *shape) values() []value {
 	return out
 }
 
-// edges are texts on both sides of the edge of a date-time, an e-mail address, a URL and a UUID. Every text field is probed
-// with all of them, because a pattern may replace a format.
+// edges are unusual date-times, e-mails, URLs and UUIDs, some valid and some not. Every text field is tested with all of
+// them, because the document may describe such a field by a pattern in place of a format.
 var edges = []string{
 	"2099-10-01", "2099-02-30T00:00:00Z", "2099-10-01T00:00:00", "2099-10-01 00:00:00Z", "2099-10-01t00:00:00z",
 	"2099-10-01T00:00:00.123456789Z",
@@ -239,7 +240,7 @@ var edges = []string{
 	"0195e000-0000-7000-8000-00000000000", "0195E000-0000-7000-8000-000000000000", "{0195e000-0000-7000-8000-000000000000}",
 }
 
-// sized returns texts of so many code points: of letters, and in the forms that limit their own length.
+// sized returns texts with so many code points: letters, an e-mail and a URL.
 func sized(length int) []any {
 	const label, url = 60, "https://b.example/"
 	out := []any{strings.Repeat("é", length)}
@@ -251,7 +252,7 @@ func sized(length int) []any {
 	return out
 }
 
-// number returns an integer keyword of the schema, following references.
+// number returns an integer keyword of a schema, such as maximum. It follows references.
 func (s *shape) number(keyword string) (*big.Int, bool) {
 	if n, ok := s.node[keyword].(json.Number); ok {
 		return new(big.Int).SetString(fmt.Sprint(n), 10)

@@ -8,7 +8,7 @@ import (
 	"go.storefront.example/server/conformance/openapi"
 )
 
-// operation finds an operation of the small document.
+// operation returns an operation of shelf.
 func operation(t *testing.T, id string) *openapi.Operation {
 	t.Helper()
 	for _, op := range read(t).Operations() {
@@ -20,8 +20,7 @@ func operation(t *testing.T, id string) *openapi.Operation {
 	return nil
 }
 
-// verdicts are the document's decisions about every derived request of an operation, by its query
-// and its body.
+// verdicts returns for each probe of an operation whether the document allows it, by the probe's query and body.
 func verdicts(op *openapi.Operation) map[string]bool {
 	out := map[string]bool{}
 	for _, probe := range op.Probes() {
@@ -41,15 +40,15 @@ func TestProbesOfABody(t *testing.T) {
 		`{"price":null,"title":"Café"}`:             true,
 		`{"price":true,"title":"Café"}`:             false,
 		`{"price":1.5,"title":"Café"}`:              false,
-		`{"price":-1,"title":"Café"}`:               false, // below the least
-		`{"price":9007199254740991,"title":"Café"}`: true,  // the most
-		`{"price":9007199254740992,"title":"Café"}`: false, // above it
+		`{"price":-1,"title":"Café"}`:               false, // below the minimum
+		`{"price":9007199254740991,"title":"Café"}`: true,  // the maximum
+		`{"price":9007199254740992,"title":"Café"}`: false, // above the maximum
 		`{"price":5,"title":""}`:                    false,
 		`{"price":5,"title":"ééééé"}`:               true,
 		`{"price":5,"title":"éééééé"}`:              false,
 		`{"kind":"PAPER","price":5,"title":"Café"}`: true,
 		`{"kind":"paper","price":5,"title":"Café"}`: false,
-		`{"madeAt":"x","price":5,"title":"Café"}`:   false, // only answers have it
+		`{"madeAt":"x","price":5,"title":"Café"}`:   false, // a property of answers only
 		`{"price":5,"title":"Café","unknown":"x"}`:  false,
 		`null`:                         false,
 		`[]`:                           false,
@@ -86,7 +85,7 @@ func TestFormats(t *testing.T) {
 		{`{format: int32}`, `2147483647`, true},
 		{`{format: int32}`, `2147483648`, false},
 		{`{format: int32}`, `1.5`, false},
-		{`{format: int32}`, `"x"`, true}, // of numbers alone
+		{`{format: int32}`, `"x"`, true}, // the format applies to numbers only
 		{`{format: int64}`, `9223372036854775807`, true},
 		{`{format: int64}`, `9223372036854775808`, false},
 		{`{format: int64}`, `1e30`, false},

@@ -16,17 +16,17 @@ import (
 	"golang.org/x/text/message"
 )
 
-// mark records whether a place of the document was seen.
+// mark records whether an exchange has shown a part of the document.
 type mark struct{ seen atomic.Bool }
 
 func (m *mark) see() {
-	// Read first, because most places are seen many times and reading shared memory is cheaper than writing it.
+	// Read before writing: most parts are seen many times, and reading memory that goroutines share is cheaper than writing it.
 	if m != nil && !m.seen.Load() {
 		m.seen.Store(true)
 	}
 }
 
-// mark returns the mark of a place, under a name that helps a reader to find it.
+// mark returns the mark of a place in the document, under a name by which a reader finds it.
 func (d *Document) mark(place string) *mark {
 	if d.marks[place] == nil {
 		d.marks[place] = &mark{}
@@ -34,24 +34,24 @@ func (d *Document) mark(place string) *mark {
 	return d.marks[place]
 }
 
-// shape is a schema at one place of the document, with its parts.
+// shape is a compiled schema of the document, with the schemas in it.
 type shape struct {
 	at     string
 	node   map[string]any
 	schema *jsonschema.Schema
-	// here is the mark of a property, an item or a branch; nil for other schemas.
+	// here is the mark of the property, item or branch with this schema; nil for other schemas.
 	here *mark
-	null *mark            // the mark of null, if null is one of several types
-	enum map[string]*mark // by the value's JSON text
+	null *mark            // the mark of null, if null is one of the types
+	enum map[string]*mark // the marks of the enum's values, by their JSON
 
 	properties map[string]*shape
-	rest       *shape // for properties that have no name
+	rest       *shape // the schema of properties that are not listed
 	items      *shape
-	all        []*shape // schemas that all apply: references and allOf
-	some       []*shape // schemas of which at least one applies: oneOf and anyOf
+	all        []*shape // a value must match all of these: references and allOf
+	some       []*shape // a value must match at least one of these: oneOf and anyOf
 }
 
-// shapeAt compiles the schema at a place.
+// shapeAt returns the compiled schema at a place of the document.
 func (d *Document) shapeAt(at string) (*shape, error) {
 	if s := d.shapes[at]; s != nil {
 		return s, nil
@@ -61,7 +61,7 @@ func (d *Document) shapeAt(at string) (*shape, error) {
 		return nil, fmt.Errorf("no schema at %s", at)
 	}
 	s := &shape{at: at, node: node}
-	d.shapes[at] = s // set before its parts, because these may refer back to it
+	d.shapes[at] = s // before its parts, because these may refer to it
 	var err error
 	if s.schema, err = d.compiler.Compile(location + "#" + (&url.URL{Fragment: at}).EscapedFragment()); err != nil {
 		return nil, fmt.Errorf("schema at %s: %w", at, err)
@@ -89,7 +89,7 @@ func (d *Document) shapeAt(at string) (*shape, error) {
 	return s, d.parts(s)
 }
 
-// parts reads the schemas within a schema.
+// parts compiles the schemas in a schema.
 func (d *Document) parts(s *shape) error {
 	part := func(step string) (*shape, error) {
 		in, err := d.shapeAt(s.at + step)
@@ -134,14 +134,14 @@ func (d *Document) parts(s *shape) error {
 				return err
 			}
 			ref, _ := in.node["$ref"].(string)
-			in.here = d.mark(strings.TrimSpace(in.at + " " + ref)) // with the reference, because a number says little
+			in.here = d.mark(strings.TrimSpace(in.at + " " + ref)) // the reference tells a reader more than the branch's number
 			s.some = append(s.some, in)
 		}
 	}
 	return nil
 }
 
-// judge returns what is wrong with a value, and where.
+// judge returns what is wrong with a value, and at which place.
 func (s *shape) judge(value any) error {
 	err := s.schema.Validate(value)
 	var invalid *jsonschema.ValidationError
@@ -151,10 +151,10 @@ func (s *shape) judge(value any) error {
 	return errors.Join(leaves(invalid)...)
 }
 
-// english formats errors in English. It is made for each use, because goroutines may not share one.
+// english returns a printer that writes errors in English. Each use needs a new one, because goroutines must not share it.
 func english() *message.Printer { return message.NewPrinter(language.English) }
 
-// leaves returns the innermost errors, without the schemas that lead to them.
+// leaves returns the errors at the places where a value is wrong. It leaves out the errors of the schemas around them.
 func leaves(e *jsonschema.ValidationError) []error {
 	if len(e.Causes) == 0 {
 		return []error{fmt.Errorf("/%s: %s", strings.Join(e.InstanceLocation, "/"), e.ErrorKind.LocalizedString(english()))}
@@ -166,7 +166,7 @@ func leaves(e *jsonschema.ValidationError) []error {
 	return out
 }
 
-// see marks every place of a valid value.
+// see marks the parts of the schema that a valid value shows.
 func (s *shape) see(value any) {
 	if value == nil && s.null != nil {
 		s.null.see()
@@ -200,7 +200,7 @@ func (s *shape) see(value any) {
 	}
 }
 
-// scalarText returns a scalar in JSON, which is its name among the marks, or "" for other values.
+// scalarText returns a scalar as JSON, under which its mark is found, and "" for other values.
 func scalarText(value any) string {
 	switch value := value.(type) {
 	case string:
@@ -213,7 +213,7 @@ func scalarText(value any) string {
 	return ""
 }
 
-// property finds the schema of a property, following references and allOf.
+// property returns the schema of a property. It follows references and allOf.
 func (s *shape) property(name string) *shape {
 	if p := s.properties[name]; p != nil {
 		return p
@@ -226,7 +226,7 @@ func (s *shape) property(name string) *shape {
 	return nil
 }
 
-// texts returns the texts that a schema enumerates.
+// texts returns the values of a schema's enum or const that are texts.
 func (s *shape) texts() []string {
 	if text, ok := s.node["const"].(string); ok {
 		return []string{text}
@@ -246,7 +246,7 @@ func (s *shape) texts() []string {
 	return out
 }
 
-// types returns the JSON types that a schema allows, following references; nil if it does not restrict them.
+// types returns the JSON types that a schema allows, or nil if it allows all. It follows references.
 func (s *shape) types() []string {
 	switch types := s.node["type"].(type) {
 	case string:

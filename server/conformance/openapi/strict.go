@@ -9,10 +9,11 @@ import (
 	"strconv"
 )
 
-// The document allows additions: objects without additionalProperties may get other properties, and x-extensible-enum lists
-// only today's values. The service has no additions today, so the checks here allow none.
+// The document allows the service to add properties to objects, and values to enums (x-extensible-enum), later. Today the
+// service has none that the document lacks, so the checks of this package allow none.
 
-// narrow closes a part of a document in place: objects may have only the listed properties, and texts only the listed values.
+// narrow changes a part of a document so that it allows no additions: objects may have only the listed properties, and texts
+// with x-extensible-enum only the listed values.
 func narrow(node any) {
 	switch node := node.(type) {
 	case []any:
@@ -38,7 +39,7 @@ func narrow(node any) {
 	}
 }
 
-// readDetails reads which code has which field of an error's details.
+// readDetails reads for each code which member of details its errors have.
 func (d *Document) readDetails() {
 	fields, _ := d.refusal.node["x-details"].(map[string]any)
 	for code, field := range fields {
@@ -49,8 +50,8 @@ func (d *Document) readDetails() {
 	}
 }
 
-// consistent returns what is wrong with the body of a refusal besides its schema: a status other than the answer's, or details
-// of another code.
+// consistent returns what is wrong with an error body besides its schema: its status is not the answer's, or its details do
+// not belong to its code.
 func (d *Document) consistent(status int, value any) error {
 	body, _ := value.(map[string]any)
 	if given, _ := body["statusCode"].(json.Number); given.String() != strconv.Itoa(status) {
@@ -71,7 +72,7 @@ func (d *Document) consistent(status int, value any) error {
 	return nil
 }
 
-// listed returns an error if the answer does not list the code of a refusal.
+// listed returns an error if the operation's answer does not list the code in the error body.
 func (a *answer) listed(value any) error {
 	body, _ := value.(map[string]any)
 	code, _ := body["code"].(string)
@@ -83,7 +84,7 @@ func (a *answer) listed(value any) error {
 
 var errNoCodes = errors.New("no x-error-codes")
 
-// readCodes reads the codes that an answer lists. Every refusal lists at least one.
+// readCodes reads the codes that an answer lists. It returns an error if an answer with a status from 400 on lists none.
 func (d *Document) readCodes(a *answer, owner string, status int, node map[string]any) error {
 	codes, _ := node["x-error-codes"].([]any)
 	if status >= http.StatusBadRequest && len(codes) == 0 {

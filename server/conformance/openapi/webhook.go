@@ -6,14 +6,14 @@ import (
 	"slices"
 )
 
-// webhook is one type of delivery.
+// webhook describes the deliveries of one event type.
 type webhook struct {
 	seen    *mark
 	headers []*parameter
 	body    *body
 }
 
-// delivered are the headers of a delivery that HTTP itself defines.
+// delivered has headers of deliveries that HTTP itself defines.
 var delivered = []string{"Accept-Encoding", "Connection", "Content-Length", "Content-Type"}
 
 func (d *Document) readWebhooks() error {
@@ -43,7 +43,7 @@ func (d *Document) readWebhooks() error {
 	return nil
 }
 
-// Delivery returns the differences between the document and a delivery, whose event type is in the body.
+// Delivery returns how a delivery differs from the document. The event type is in the delivery's body.
 func (d *Document) Delivery(header http.Header, text []byte) error {
 	value, err := decode(text)
 	if err != nil {
