@@ -1,5 +1,5 @@
-// Package apierr defines the errors of the service: the specification's codes, the status and the Connect code of each, and the
-// details of some. server/shop returns refusals and server/edge writes them; neither depends on the other.
+// Package apierr defines the errors of the service: the codes of the specification, with the HTTP status and the Connect
+// code of each. server/shop returns refusals and server/edge writes them; neither package depends on the other.
 package apierr
 
 import (
@@ -16,8 +16,8 @@ import (
 // Code is a stable machine-readable error code.
 type Code string
 
-// The codes of the specification's Errors part, and those for cases that it leaves open: an unknown
-// path, a wrong method, an unusable body, and errors of the service itself.
+// These are the codes in the specification's part Errors, and codes for cases that it leaves open: an unknown path, a wrong
+// method, an unusable body, and errors of the service itself.
 const (
 	ValidationFailed           Code = "validation_failed"
 	CompareAtInvalid           Code = "compare_at_invalid"
@@ -49,16 +49,16 @@ const (
 	Unavailable                Code = "unavailable"
 )
 
-// Codes of a call that its caller abandoned. Only the typed protocols use them: under /v1 nobody is left to read canceled, and
-// a caller cannot set a deadline.
+// These codes are for requests that the caller gave up. Only the typed protocols send them: under /v1 a caller who left
+// reads no answer, and a caller cannot set a deadline.
 const (
-	// DeadlineExceeded is a call whose caller's own deadline passed.
+	// DeadlineExceeded means that the caller's own deadline passed.
 	DeadlineExceeded Code = "deadline_exceeded"
-	// Canceled is a request whose caller left before it was answered.
+	// Canceled means that the caller left before the answer.
 	Canceled Code = "canceled"
 )
 
-// Codes that only the admin services return, never the public API.
+// Only the admin services return these codes.
 const (
 	StoreNotFound          Code = "store_not_found"
 	StoreBeingDeleted      Code = "store_being_deleted"
@@ -86,7 +86,7 @@ const (
 	OriginRefused          Code = "origin_refused"
 )
 
-// answers maps each code to its answer in each protocol.
+// answers has the HTTP status and the Connect code of each code.
 var answers = map[Code]struct {
 	status  int
 	connect connect.Code
@@ -147,16 +147,17 @@ var answers = map[Code]struct {
 	OriginRefused:              {http.StatusForbidden, connect.CodePermissionDenied},
 }
 
-// Refusal is the error of a request that the service refuses or fails. Message is for the client;
-// Cause is only for the log.
+// Refusal is the error of a request that the service refuses, or that fails. Message is for the client. Cause is only for
+// the log.
 type Refusal struct {
 	Code    Code
 	Message string
-	// Details is set only for codes that have details.
+	// Details is nil for most codes.
 	Details *storefrontv1.ErrorDetails
-	// Cause is the failure of the service itself; nil if the request is at fault.
+	// Cause is the error that made the service fail. It is nil if the request is at fault.
 	Cause error
-	// Protocol is the code on Connect, gRPC and gRPC-Web if a protocol requires one other than Code's; otherwise 0.
+	// Protocol is the code on Connect, gRPC and gRPC-Web, if a protocol requires another code than the one that belongs to
+	// Code; otherwise 0.
 	Protocol connect.Code
 }
 
@@ -165,8 +166,8 @@ func New(code Code, message string) *Refusal {
 	return &Refusal{Code: code, Message: message}
 }
 
-// Invalid returns validation_failed with every refused field. Without fields the message alone explains the error, as for a
-// body that is not JSON.
+// Invalid returns the refusal validation_failed with the refused fields. Without fields, the message alone says what is
+// wrong, such as that the body is not JSON.
 func Invalid(message string, fields ...apijson.Field) *Refusal {
 	details := &storefrontv1.ErrorDetails{}
 	for _, f := range fields {
@@ -192,10 +193,10 @@ func (r *Refusal) Error() string {
 // Unwrap returns the cause.
 func (r *Refusal) Unwrap() error { return r.Cause }
 
-// Status returns the HTTP status of the code.
+// Status returns the HTTP status that belongs to the code.
 func (r *Refusal) Status() int { return answers[r.Code].status }
 
-// ConnectCode returns the refusal's code in the Connect and gRPC protocols.
+// ConnectCode returns the code of the refusal on Connect and gRPC.
 func (r *Refusal) ConnectCode() connect.Code {
 	if r.Protocol != 0 {
 		return r.Protocol

@@ -9,25 +9,26 @@ import (
 	"go.storefront.example/gen/ent"
 )
 
-// StatusClientClosedRequest is the HTTP status of a request that its caller abandoned. Nobody receives it; it is logged and
-// counted apart from errors. HTTP does not define it; nginx and the Connect protocol use it.
+// StatusClientClosedRequest is the HTTP status of a request that the caller gave up. Nobody receives it. Logs and metrics
+// show it, so that such requests do not count as errors. HTTP does not define it; nginx and the Connect protocol use it.
 const StatusClientClosedRequest = 499
 
-// ErrOutOfTime is the cause (context.Cause) of a context that ended because the service's own deadline for the request passed.
-// If a deadline passed with another cause, it was the caller's.
+// ErrOutOfTime is the cause (context.Cause) of a context that ended because the request took longer than the service allows.
+// A deadline with another cause is the caller's own.
 var ErrOutOfTime = errors.New("the service's deadline for the request passed")
 
-// GaveUp reports whether the caller ended the request by leaving or by its own deadline. Neither is an error of the service.
+// GaveUp reports whether the caller gave up the request: the caller left, or the caller's own deadline passed. This is no
+// error of the service.
 func (r *Refusal) GaveUp() bool { return r.Code == Canceled || r.Code == DeadlineExceeded }
 
-// FromRequest returns the refusal for an error in a request whose context is ctx. Before ctx ends it is FromError. After that,
-// an error that the end caused becomes:
+// FromRequest returns the refusal for an error in a request with the context ctx. As long as ctx has not ended, it returns what
+// FromError returns. Once ctx has ended, the code of the refusal says why:
 //
-//   - unavailable, when the cause is ErrOutOfTime;
-//   - deadline_exceeded, when it is any other deadline, which is the caller's;
-//   - canceled otherwise: the caller left.
+//   - unavailable, if the cause is ErrOutOfTime;
+//   - deadline_exceeded, if a deadline with another cause has passed, which is the caller's;
+//   - canceled otherwise, because the caller has left.
 //
-// A refusal is returned unchanged, unless it is unavailable with a cause. The error must not be nil.
+// An error that is a refusal is returned unchanged, unless it is unavailable and has a cause. The error must not be nil.
 func FromRequest(ctx context.Context, err error, unreachable func(error) bool) *Refusal {
 	if r, ok := errors.AsType[*Refusal](err); ok && (r.Code != Unavailable || r.Cause == nil) {
 		return r
@@ -44,8 +45,9 @@ func FromRequest(ctx context.Context, err error, unreachable func(error) bool) *
 	}
 }
 
-// FromError returns the refusal for an error: itself if it is one, unavailable if the database cannot be reached or the service
-// ran out of time, internal_error for everything else. The refusal keeps the error as its Cause. The error must not be nil.
+// FromError returns the refusal for an error. If the error is a refusal, it returns this refusal. Otherwise the code is
+// unavailable if the database cannot be reached or the service ran out of time, and internal_error for all other errors, and
+// the error is the Cause. The error must not be nil.
 func FromError(err error, unreachable func(error) bool) *Refusal {
 	var r *Refusal
 	switch {
@@ -58,7 +60,8 @@ func FromError(err error, unreachable func(error) bool) *Refusal {
 	}
 }
 
-// Panic returns the refusal for a panic, with the stack for the log. It is internal_error even if the caller has left.
+// Panic returns the refusal internal_error for a panic. Its cause has the stack, for the log. The code does not depend on
+// whether the caller has left.
 func Panic(v any) *Refusal {
 	return FromError(fmt.Errorf("panic: %v\n%s", v, debug.Stack()), func(error) bool { return false })
 }
@@ -67,8 +70,8 @@ func unavailable(cause error) *Refusal {
 	return &Refusal{Code: Unavailable, Message: "The service cannot answer just now; try again later.", Cause: cause}
 }
 
-// OfRow converts the error of reading a resource's row: nil stays nil, a missing row becomes missing's refusal, and any other
-// error a failure.
+// OfRow converts the error of reading a row. It returns nil for nil, the error of missing if there is no such row, and
+// otherwise an error that names the resource.
 func OfRow(resource string, err error, missing func() error) error {
 	switch {
 	case err == nil:

@@ -18,7 +18,7 @@ var errAway = errors.New("connection refused")
 
 func away(err error) bool { return errors.Is(err, errAway) }
 
-// An error caused by a request's end is classified by who ended it.
+// A request has ended: who ended it decides which refusal an error becomes.
 func TestIn(t *testing.T) {
 	t.Parallel()
 	left, leave := context.WithCancel(t.Context())
@@ -63,7 +63,7 @@ func TestIn(t *testing.T) {
 	}
 }
 
-// A deadline that passes while the request runs is classified too.
+// A deadline passes while the request runs: whose deadline it is decides which refusal an error becomes.
 func TestInWhileDeadlinesPass(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -1,16 +1,16 @@
-// Package docs serves the reference of the public API: one self-contained page that works without JavaScript, the same content
-// as Markdown files for programs (listed in llms.txt), and the OpenAPI document from which both are made. All are public and
-// need no authentication.
+// Package docs serves the reference of the public API: one page that works without JavaScript; the same content as Markdown
+// files for programs, listed in llms.txt; and the OpenAPI document, from which page and Markdown are made. Nobody needs a key to
+// read them.
 //
 //	cmd/openapi/guide.md ─────────┐
 //	protos ─► gen/openapi ────────┴─► render.mjs ─► gen/docs ─► here
 //	samples.md, page.css, page.js ┘
 //
-// All contain the address of the service, so that a sample copied from the page runs.
+// The files contain the address of the service, so that a sample runs as a reader copies it.
 //
-// The package answers only GET and HEAD. Its Content-Security-Policy keeps the page from loading or sending anything; only the
-// script listed by hash may run. There is no form to try a call, because that would bring keys into a browser; the samples run
-// in a shell.
+// The package answers only GET and HEAD. The Content-Security-Policy of the page lets it load and send nothing, and run only the
+// script whose hash it names. The page has no form to try a call, because then readers would put keys into a browser; they can
+// run the samples in a shell.
 package docs
 
 import (
@@ -34,22 +34,22 @@ import (
 //go:generate echo "server/docs: write the pages of the reference to gen/docs"
 //go:generate node render.mjs ../../gen/openapi/storefront.json samples.md ../../gen/docs
 
-// Path is the page's path; its files are below.
+// Path is the path of the page. The paths of the other files begin with it.
 const Path = "/docs"
 
 // DocumentPath is the path of the OpenAPI document.
 const DocumentPath = Path + "/openapi.json"
 
-// closed is the Content-Security-Policy of files other than the page.
+// closed is the Content-Security-Policy of all files but the page.
 const closed = "default-src 'none'; frame-ancestors 'none'"
 
-// New returns the handler of Path and everything below. address returns the service's address, without a path, for a request;
-// for "" the files keep the example's address. Goroutines may share the handler.
+// New returns the handler of the reference: for Path and all paths below. address returns the service's address, without a
+// path, for a request. If it returns "", the files show the address of the examples. Goroutines may share the handler.
 func New(address func(*http.Request) string) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET "+Path, newFile("text/html; charset=utf-8", docs.Policy, docs.Page, address))
 	mux.Handle("GET "+DocumentPath, newFile("application/json", closed, openapi.Document, address))
-	// The error is always nil, because the walked files are embedded.
+	// The error is always nil, because the files are embedded.
 	_ = fs.WalkDir(docs.Markdown, ".", func(name string, entry fs.DirEntry, _ error) error {
 		if !entry.IsDir() {
 			text, _ := docs.Markdown.ReadFile(name)
@@ -68,15 +68,15 @@ func New(address func(*http.Request) string) http.Handler {
 	})
 }
 
-// host matches a name or an address with an optional port. It matches no character that HTML or JSON would escape.
+// host matches a host name or an IP address, with or without a port. None of its characters needs an escape in HTML or JSON.
 var host = regexp.MustCompile(`^[A-Za-z0-9.\-]+(:\d+)?$|^\[[0-9A-Fa-f:.]+\](:\d+)?$`)
 
-// maxHostBytes is the length of the longest name (RFC 1035, section 2.3.4) with a port. It is bounded, because the page repeats
-// the name often.
+// maxHostBytes is the length of the longest host name (RFC 1035, section 2.3.4) with a port. The page repeats the host many
+// times, so a longer one would make it large.
 const maxHostBytes = 253 + len(":65535")
 
-// Own returns the address of the listener that got a request, with the host that the client named. It begins with https, except
-// for a request from this machine.
+// Own returns the address of the listener that got a request, with the host that the client named. It begins with https,
+// unless the client is on this machine.
 func Own(r *http.Request) string {
 	if len(r.Host) > maxHostBytes || !host.MatchString(r.Host) {
 		return ""
@@ -91,12 +91,12 @@ func Own(r *http.Request) string {
 	return "https://" + r.Host
 }
 
-// Covers reports whether a path belongs to the handler.
+// Covers reports whether the handler serves a path.
 func Covers(path string) bool {
 	return path == Path || strings.HasPrefix(path, Path+"/")
 }
 
-// protect sets the browser security headers of every response.
+// protect sets the headers with which every answer protects the reader's browser.
 func protect(h http.Header) {
 	h.Set("Content-Security-Policy", closed)
 	h.Set("X-Frame-Options", "DENY")
@@ -106,29 +106,30 @@ func protect(h http.Header) {
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
 }
 
-// A client can name any host, and making and compressing a file for it takes twenty times as long as serving it. So a file
-// keeps versions for maxAddresses addresses. A version for another address is made only once the newest is makeAfter old; until
-// then the request gets the file with the example's address.
+// A file is stored with up to maxAddresses addresses of the service. A client can name any host, and making and compressing
+// a file for a host takes twenty times as long as serving it. So a file for one more host is made only if the newest is at
+// least makeAfter old. Otherwise the request gets the file with the address of the examples.
 const (
 	maxAddresses = 8
 	makeAfter    = time.Second
 )
 
-// file is a text that is served as it is or compressed.
+// file is a file of the reference, which is served plain or compressed.
 type file struct {
 	kind, policy string
 	address      func(*http.Request) string
 	example      *version
 
 	mu     sync.Mutex
-	ready  map[string]*version // by address of the service
+	ready  map[string]*version // by the address of the service
 	newest time.Time           // when the newest version was made
 }
 
-// version is a file with one address of the service.
+// version is a file with one address of the service in it.
 type version struct {
 	tag, plain string
-	// packed compresses the text at its first use, because most processes never serve it.
+	// packed returns the compressed text. It compresses the text when it is first called, because most processes never serve
+	// it.
 	packed func() []byte
 }
 
@@ -141,14 +142,14 @@ func newVersion(text string) *version {
 	return &version{hex.EncodeToString(sum[:8]), text, sync.OnceValue(func() []byte {
 		var packed bytes.Buffer
 		w := gzip.NewWriter(&packed)
-		// The error is always nil: a buffer cannot fail.
+		// Writing to a buffer does not fail.
 		_, _ = w.Write([]byte(text))
 		_ = w.Close()
 		return packed.Bytes()
 	})}
 }
 
-// version returns the file with an address; for "" it keeps the example's.
+// version returns the file with this address in it; "" means the address of the examples.
 func (f *file) version(address string) *version {
 	if address == "" {
 		return f.example
@@ -180,20 +181,20 @@ func acceptsGzip(h http.Header) bool {
 	return false
 }
 
-// ServeHTTP answers with the file, or with 304 if the client has this version.
+// ServeHTTP answers with the file, or with 304 if the client has the same version already.
 func (f *file) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	v, h := f.version(f.address(r)), w.Header()
 	h.Set("Content-Type", f.kind)
 	h.Set("Content-Security-Policy", f.policy)
 	h.Set("Vary", "Accept-Encoding")
-	// Browsers may cache the file but must revalidate it, because the next release has another.
+	// Browsers may store the file, but must ask whether it has changed, because a new release has a new file.
 	h.Set("Cache-Control", "no-cache")
 	if !acceptsGzip(r.Header) {
 		h.Set("ETag", `"`+v.tag+`"`)
 		http.ServeContent(w, r, "", time.Time{}, strings.NewReader(v.plain))
 		return
 	}
-	// A different representation needs a different tag (RFC 9110, section 8.8.3.3).
+	// The compressed text needs a tag of its own (RFC 9110, section 8.8.3.3).
 	h.Set("ETag", `"`+v.tag+`-gzip"`)
 	h.Set("Content-Encoding", "gzip")
 	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(v.packed()))

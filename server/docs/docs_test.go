@@ -22,7 +22,7 @@ import (
 	"go.storefront.example/server/docs"
 )
 
-// ask sends a request with these headers, given as name and value in turns.
+// ask sends a request. headers are names and values in turn.
 func ask(method, path string, headers ...string) *http.Response {
 	r := httptest.NewRequest(method, path, nil)
 	for i := 0; i < len(headers); i += 2 {
@@ -54,7 +54,7 @@ func TestThePageAndTheDocumentAreServedToAnybody(t *testing.T) {
 		plain := ask(http.MethodGet, path)
 		require.Equal(t, http.StatusOK, plain.StatusCode, path)
 		require.Equal(t, want.kind, plain.Header.Get("Content-Type"), path)
-		require.True(t, want.body == text(t, plain.Body), path) // too long to be shown
+		require.True(t, want.body == text(t, plain.Body), path) // Equal would print both texts
 		require.Less(t, len(want.body), 1<<20, path)
 		require.Empty(t, plain.Header.Get("Content-Encoding"), path)
 
@@ -120,7 +120,7 @@ func TestCoversWhatIsItsOwn(t *testing.T) {
 	}
 }
 
-// embedded is the text of a Markdown file.
+// embedded returns the text of a Markdown file.
 func embedded(t *testing.T, name string) string {
 	t.Helper()
 	text, err := page.Markdown.ReadFile(name)
@@ -130,7 +130,7 @@ func embedded(t *testing.T, name string) string {
 
 var markdownLink = regexp.MustCompile(`\]\(([^)\s]*)\)`)
 
-// A program that begins at llms.txt, to which the page links, finds every operation and event, in complete files.
+// A program that begins at llms.txt finds every operation and event in Markdown files. The page links to llms.txt.
 func TestTheMarkdownIsAllThereAndItsLinksHold(t *testing.T) {
 	t.Parallel()
 	alternates := regexp.MustCompile(`<link rel="alternate" [^>]*href="([^"]+)"`).FindAllStringSubmatch(page.Page, -1)

@@ -1,10 +1,10 @@
-// Package httplog is in front of every listener's handlers: of the public API, the admin services and the dashboard. It gives a
-// request its id, its span and its log line, and converts a panic to a refusal.
+// Package httplog wraps the handlers of the public API, the admin services and the dashboard. It gives each request an id, a
+// span and a log line, and converts a panic to a refusal.
 //
 //	Begin: X-Request-Id ──► the listener's own rules ──► End: log line, span
 //	                          │ panic ──► Recover: a refusal, or a connection that breaks
 //
-// Log line and span contain no text of the client. A listener passes its own attributes, such as the store, to End.
+// Log lines and spans contain no text of the client. The wrapped handlers pass attributes of their own, such as the store, to End.
 package httplog
 
 import (
@@ -22,31 +22,31 @@ import (
 	"go.storefront.example/server/apierr"
 )
 
-// HeaderRequestID is the header of an answer with the request id.
+// HeaderRequestID is the name of the header with the request id, which every answer has.
 const HeaderRequestID = "X-Request-Id"
 
-// Unmatched is the route of a request that matches no route.
+// Unmatched is the route of a request whose address is unknown.
 const Unmatched = "unmatched"
 
-// Exchange is one request, and the writer of its answer. Only the request's goroutine uses it.
+// Exchange is one request, and the writer of its answer. Only the goroutine of the request uses it.
 type Exchange struct {
 	http.ResponseWriter
-	// Request has the request's id, and the events that it caused.
+	// Request has the request's id, and the ids of the events that the request caused.
 	Request tenant.Request
-	// Method is the HTTP method; empty if Route contains it.
+	// Method is the HTTP method. It is empty if Route names the method already.
 	Method string
-	// Route is the path's template or the procedure; Unmatched until it is found.
+	// Route is the template of the path, or the procedure. It is Unmatched until it is found.
 	Route string
 	// Status is the status that was sent, or 0.
 	Status int
-	// Refusal is why the request was refused, or nil.
+	// Refusal is the refusal with which the request was answered, or nil.
 	Refusal *apierr.Refusal
-	// Span is the request's span; nil without traces. The caller that started it ends it.
+	// Span is the request's span, or nil if there are no traces. Whoever started the span ends it.
 	Span  trace.Span
 	start time.Time
 }
 
-// Begin begins an exchange and sets the header with its id.
+// Begin begins an exchange, and sets the header with the request id.
 func Begin(w http.ResponseWriter) Exchange {
 	x := Exchange{ResponseWriter: w, Request: tenant.Request{ID: uuid.New()}, Route: Unmatched, start: time.Now()}
 	w.Header()[HeaderRequestID] = []string{x.Request.ID.String()}
@@ -83,8 +83,8 @@ func (x *Exchange) Unwrap() http.ResponseWriter { return x.ResponseWriter }
 // Duration returns the time since Begin.
 func (x *Exchange) Duration() time.Duration { return time.Since(x.start) }
 
-// Recover is deferred. It calls refuse to answer a request that panicked. If the answer had begun, Recover breaks the
-// connection, because only that shows the client that the rest is missing.
+// Recover must be deferred. If the request has panicked, it calls refuse, which answers the request. If the answer has begun
+// already, it breaks the connection, because only that tells the client that the answer is not complete.
 func (x *Exchange) Recover(logger *slog.Logger, refuse func(error)) {
 	v := recover()
 	switch {
@@ -103,18 +103,18 @@ func (x *Exchange) Recover(logger *slog.Logger, refuse func(error)) {
 	}
 }
 
-// RecoverEnd is deferred at the end of a request, when the answer has been sent. It logs a panic.
+// RecoverEnd must be deferred by code that runs after the answer was sent. It logs a panic.
 func (x *Exchange) RecoverEnd(logger *slog.Logger) {
 	v := recover()
 	if v == nil {
 		return
 	}
-	defer func() { _ = recover() }() // the logger itself panicked
+	defer func() { _ = recover() }() // for a logger that panics
 	logger.Error("the end of a request failed", "request_id", x.Request.ID.String(), "error", apierr.Panic(v))
 }
 
-// End completes the span and writes the log line, with the listener's attributes. status is the status to show; 0 means a
-// broken connection. A failure of the service is logged as an error.
+// End completes the span and writes the log line. more has the listener's own attributes. status is the status to show; 0
+// means that the connection broke. A failure of the service is logged as an error.
 func (x *Exchange) End(ctx context.Context, logger *slog.Logger, message string, status int, more ...slog.Attr) {
 	failed := x.Refusal != nil && x.Refusal.Cause != nil
 	if x.Span != nil {
@@ -150,7 +150,7 @@ func (x *Exchange) End(ctx context.Context, logger *slog.Logger, message string,
 	logger.LogAttrs(ctx, level, message, attrs...)
 }
 
-// completeSpan names the span by method and route, and adds the outcome.
+// completeSpan names the span by the method and the route, and sets the attributes that show how the request ended.
 func (x *Exchange) completeSpan(status int, failed bool) {
 	name := x.Route
 	if x.Method != "" {

@@ -18,7 +18,8 @@ import (
 	"go.storefront.example/server/httplog"
 )
 
-// serve serves a request with a handler behind the front, and returns the answer, the line and the recovered value.
+// serve serves a request with a handler. It returns the answer, the log line, and the value with which the request panicked,
+// if any.
 func serve(t *testing.T, handler func(x *httplog.Exchange)) (w *httptest.ResponseRecorder, line map[string]any, broken any) {
 	t.Helper()
 	var logs bytes.Buffer
@@ -47,7 +48,7 @@ func TestARequestHasOneLine(t *testing.T) {
 	w, line, broken := serve(t, func(x *httplog.Exchange) {
 		x.Request.Caused(event)
 		_, _ = x.Write([]byte("ok"))
-		x.WriteHeader(http.StatusTeapot) // the status is sent
+		x.WriteHeader(http.StatusTeapot) // sent before the panic
 	})
 	require.Nil(t, broken)
 	require.Equal(t, w.Header().Get("X-Request-Id"), line["request_id"])
@@ -70,7 +71,7 @@ func TestAPanicIsRefused(t *testing.T) {
 	require.Contains(t, line["error"], "no such luck")
 }
 
-// Half an answer with status 200 would look complete.
+// If the answer had an end, a client could take half of it for the whole.
 func TestAPanicInAnAnswerBreaksTheConnection(t *testing.T) {
 	t.Parallel()
 	_, line, broken := serve(t, func(x *httplog.Exchange) {

@@ -6,7 +6,8 @@ import (
 	"sync"
 )
 
-// Listener limits open connections, in total and per client. It closes excess ones at once.
+// Listener limits the number of open connections, of all clients together and of each client. It closes further connections
+// at once.
 type Listener struct {
 	net.Listener
 	all, each int
@@ -18,8 +19,8 @@ type Listener struct {
 	refused uint64
 }
 
-// NewListener returns a listener with at most all open connections, and at most half of these from one client. The limit for
-// one client does not apply to addresses for which proxy returns true, because a proxy's connections are from many clients.
+// NewListener returns a listener with at most all open connections; one client may have half of them. proxy reports whether
+// an address is a trusted proxy's. A proxy may have all connections, because they are of many clients.
 func NewListener(l net.Listener, all int, proxy func(netip.Addr) bool) *Listener {
 	return &Listener{Listener: l, all: max(all, 1), each: max(all/2, 1), proxy: proxy, of: map[netip.Prefix]int{}}
 }
@@ -31,7 +32,7 @@ func (l *Listener) Connections() (open int, refused uint64) {
 	return l.open, l.refused
 }
 
-// Accept returns the next connection within the bounds.
+// Accept returns the next connection that the limits allow.
 func (l *Listener) Accept() (net.Conn, error) {
 	for {
 		accepted, err := l.Listener.Accept()
@@ -73,7 +74,7 @@ type conn struct {
 	left func()
 }
 
-// Close closes the connection and frees its place.
+// Close closes the connection, and uncounts it.
 func (c *conn) Close() error {
 	c.left()
 	return c.Conn.Close()

@@ -13,7 +13,7 @@ import (
 	"go.storefront.example/server/limit"
 )
 
-// listen returns a limited listener on a loopback address; accepted has each connection that it let through.
+// listen returns a limited listener on a loopback address, and a channel with the connections that it accepts.
 func listen(t *testing.T, all int, proxy bool) (l *limit.Listener, accepted chan net.Conn) {
 	t.Helper()
 	inner, err := net.Listen("tcp", "127.0.0.1:0")
@@ -62,14 +62,14 @@ func TestConnectionsAreBounded(t *testing.T) {
 			require.Error(t, err, "it is closed at once")
 			require.False(t, isTimeout(err))
 			require.NoError(t, open[0].Close())
-			_ = open[0].Close() // counts once
+			_ = open[0].Close() // closing twice counts once
 			c := dial(t, l)
 			open[0] = <-accepted
 			n, refused := l.Connections()
 			require.Equal(t, row.want, n)
 			require.EqualValues(t, 1, refused)
 
-			// A server closes the sending half so that its answer is read.
+			// A server that refuses a request closes its sending half, so that the client reads the answer.
 			require.NoError(t, open[0].(interface{ CloseWrite() error }).CloseWrite())
 			_, err = c.Read(make([]byte, 1))
 			require.ErrorIs(t, err, io.EOF)

@@ -1,60 +1,58 @@
-// Package limit bounds what callers use: requests in a minute, requests at a time, connections.
+// Package limit has the limits on what callers may use: requests in a minute, requests at a time, and connections.
 //
-// The two limits of the specification's Limits part, the requests of one API key and the unknown keys of one address, count in
-// windows of one minute that begin with the UTC minute, so that every server sees the same window. This package only computes;
-// the caller counts, and passes the time. Slots and Listener count for one process.
+// Two limits are in the specification's part Limits: the requests of an API key, and the requests with unknown keys of an
+// address. They count in windows of one minute. A window is a minute of UTC, so all servers have the same windows. The
+// functions here only compute; the caller counts and passes the time. Slots and Listener count for one process.
 package limit
 
 import "time"
 
-// The limits, in one UTC minute each (specification, Limits).
+// These are the limits for each minute of UTC (specification, Limits).
 const (
 	// RequestsPerMinute is how many requests one API key may make, across all routes.
 	RequestsPerMinute = 120
-	// UnknownKeysPerMinute is how many requests with an unknown key one address may make before its
-	// keys are no longer looked up.
+	// UnknownKeysPerMinute is how many requests with unknown keys one address may make. After that, all its requests are
+	// refused until the minute ends.
 	UnknownKeysPerMinute = 20
 )
 
-// window is the length of a window; it divides the hour, so windows begin with the UTC minute.
+// window is the length of a window. An hour has a whole number of windows, so windows begin with the minutes of UTC.
 const window = time.Minute
 
-// Rate is the state of the limit that a response reports. The zero value is not sent.
+// Rate is what an answer says about the limit. Answers never have the zero value.
 type Rate struct {
 	// Limit is how many requests a minute are allowed.
 	Limit int
-	// Remaining is how many of them are left in the current minute, at least 0.
+	// Remaining is how many of these requests are left in the current minute, at least 0.
 	Remaining int
-	// Reset is the time until the counter restarts from zero, in whole seconds, 1 s to 60 s.
+	// Reset is how long until the count begins anew, in whole seconds, from 1 s to 60 s.
 	Reset time.Duration
-	// Limited is true if the request is refused because it exceeds the limit; the response then asks the caller to wait for
-	// Reset.
+	// Limited is true if the request is refused because of the limit. The answer then tells the caller to wait for Reset.
 	Limited bool
 }
 
 // Minute returns the number of the window that contains t: minutes since 1970 in UTC.
 func Minute(t time.Time) int64 { return t.Unix() / int64(window/time.Second) }
 
-// Reset returns the time from t to the next window, rounded up to whole seconds: 1 s to 60 s. A caller that waits that long
-// arrives in the next window.
+// Reset returns how long it is from t to the next window, from 1 s to 60 s. It rounds up to whole seconds, so that a caller
+// who waits so long comes in the next window.
 func Reset(t time.Time) time.Duration {
 	left := t.Truncate(window).Add(window).Sub(t)
-	// Round up, because a wait that is a fraction too short would end in the same window.
 	return (left + time.Second - 1).Truncate(time.Second)
 }
 
-// Uncounted returns the rate of a request at t that counts on no key: the whole limit is left.
+// Uncounted returns the rate of a request at t that counts for no key: no request of the minute is used.
 func Uncounted(t time.Time) Rate {
 	return Rate{Limit: RequestsPerMinute, Remaining: RequestsPerMinute, Reset: Reset(t)}
 }
 
-// Blocked returns the rate of a request at t from an address that presented too many unknown keys.
+// Blocked returns the rate of a request at t from an address that sent too many unknown keys.
 func Blocked(t time.Time) Rate {
 	return Rate{Limit: RequestsPerMinute, Reset: Reset(t), Limited: true}
 }
 
-// Counted returns the rate after count requests of one key in the minute of t, including the current one. It is Limited if the
-// current one is beyond the limit.
+// Counted returns the rate after count requests of a key in the minute of t, including the current request. Limited is true
+// if the current request is over the limit.
 func Counted(count int, t time.Time) Rate {
 	return Rate{
 		Limit:     RequestsPerMinute,
@@ -64,6 +62,6 @@ func Counted(count int, t time.Time) Rate {
 	}
 }
 
-// TooManyUnknown reports whether count requests with unknown keys from one address in a minute, including the current one, are
-// beyond the limit.
+// TooManyUnknown reports whether the last of count requests with unknown keys, all of one address in one minute, is over the
+// limit.
 func TooManyUnknown(count int) bool { return count > UnknownKeysPerMinute }

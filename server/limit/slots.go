@@ -14,69 +14,70 @@ import (
 )
 
 const (
-	// maxWait is how long a request waits for a slot. It is shorter than the service's deadline, so that the request gets an
-	// answer.
+	// maxWait is how long a request waits for a slot at most. It is shorter than the timeout of requests, so that the
+	// request can still be answered.
 	maxWait = 3 * time.Second
-	// maxWaiting is how many requests may wait, at most half of them of one owner. Each takes some 10 kB.
+	// maxWaiting is how many requests may wait at a time; half of them may be of one owner. Each takes some 10 kB of memory.
 	maxWaiting = 1024
-	// An owner may run its share divided by searchShare of searches at a time. A search reads all rows of its store, and a few
-	// searches keep every processor of the database busy.
+	// searchShare divides an owner's share of slots: the quotient is how many searches of the owner run at a time. A search
+	// reads all rows of a store, and a few searches occupy all processors of the database.
 	searchShare = 4
 )
 
 // ErrBusy is the error of Acquire for a request that gets no slot in time.
 var ErrBusy error = apierr.New(apierr.Unavailable, "The service has more requests than it can answer in time; try again later.")
 
-// Owners of slots besides stores.
+// These own slots as stores do.
 var (
 	Unauthenticated = uuid.Nil
 	Operator        = uuid.Max
 )
 
-// Slots bounds how many requests work on the database at a time. Each belongs to an owner, such as a store; none has
-// more than its share, so that others always get some. Requests that find no slot wait in the order in which they came.
+// Slots bounds how many requests use the database at a time. Each request belongs to an owner, such as a store. No owner has
+// more slots than its share, so that other owners get some. A request that finds no free slot waits, in the order of
+// arrival.
 type Slots struct {
 	slots, share int64
-	pool         func(store uuid.UUID) any // nil unless there are several pools
+	pool         func(store uuid.UUID) any // the pool of a store; nil if there is only one pool
 
 	mu     sync.Mutex
 	owners map[uuid.UUID]*owner
-	pools  map[any]*semaphore.Weighted // nil is the key of the pool for owners other than stores
+	pools  map[any]*semaphore.Weighted // by pool; the key nil is for owners that are no stores
 
 	running, waiting atomic.Int64
 	refused          atomic.Uint64
 }
 
-// owner has the slots of its share, and is kept while it has requests.
+// owner has the slots in an owner's share. It exists while the owner has requests.
 type owner struct {
 	slots, searches *semaphore.Weighted
-	all             *semaphore.Weighted // all slots of the owner's pool
-	requests        int                 // running and waiting; guarded by mu
+	all             *semaphore.Weighted // the slots of the owner's pool, which other owners share
+	requests        int                 // running and waiting ones; protected by mu
 	waiting         atomic.Int64
 }
 
-// Load counts the requests that have a slot, the requests that wait for one, and those that got none since the start.
+// Load has the numbers of requests that run with a slot, that wait for a slot, and that were refused since the start.
 type Load struct {
 	Running, Waiting int
 	Refused          uint64
 }
 
-// NewSlots returns this many slots; one owner gets at most share of them. Both are at least one.
+// NewSlots returns so many slots; one owner gets at most share slots. Numbers below one count as one.
 func NewSlots(slots, share int) *Slots {
 	return &Slots{
 		slots: int64(max(slots, 1)), share: int64(max(share, 1)), owners: map[uuid.UUID]*owner{}, pools: map[any]*semaphore.Weighted{},
 	}
 }
 
-// PerPool gives each pool of connections its own slots, as many as s has. of returns the only pool that a store's requests use,
-// and nil for owners that are no stores. So a machine that does not answer takes no slots from stores on other machines.
+// PerPool gives each pool of database connections as many slots as s has. of returns the pool that a store's requests use.
+// So requests that wait for one database machine take no slots from stores on other machines.
 func (s *Slots) PerPool(of func(store uuid.UUID) any) *Slots {
 	s.pool = of
 	return s
 }
 
-// Acquire waits for a slot, and returns the function that gives it back, to be called once. The error is ErrBusy, or the
-// context's cause if that ends first.
+// Acquire waits for a slot of an owner. It returns a function that gives the slot back, to be called once. It fails with
+// ErrBusy if it gets no slot in time, or with the context's cause if the context ends first.
 func (s *Slots) Acquire(ctx context.Context, id uuid.UUID, search bool) (giveBack func(), err error) {
 	o := s.enter(id)
 	needed := []*semaphore.Weighted{o.slots, o.all}
@@ -103,7 +104,7 @@ func (s *Slots) Acquire(ctx context.Context, id uuid.UUID, search bool) (giveBac
 	}, nil
 }
 
-// wait waits for one of the semaphores that a request needs, unless too many requests wait.
+// wait waits for one of the semaphores that a request needs. It fails with ErrBusy if too many requests wait.
 func (s *Slots) wait(ctx context.Context, o *owner, needed *semaphore.Weighted) error {
 	defer s.waiting.Add(-1)
 	defer o.waiting.Add(-1)
@@ -119,7 +120,7 @@ func (s *Slots) wait(ctx context.Context, o *owner, needed *semaphore.Weighted) 
 	return err
 }
 
-// enter returns the owner of a request.
+// enter adds a request to its owner.
 func (s *Slots) enter(id uuid.UUID) *owner {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -134,7 +135,7 @@ func (s *Slots) enter(id uuid.UUID) *owner {
 	return o
 }
 
-// poolOf returns all slots of an owner's pool. The caller holds mu.
+// poolOf returns the slots of an owner's pool. The caller has locked mu.
 func (s *Slots) poolOf(id uuid.UUID) *semaphore.Weighted {
 	var key any
 	if s.pool != nil && id != Unauthenticated && id != Operator {
@@ -146,7 +147,7 @@ func (s *Slots) poolOf(id uuid.UUID) *semaphore.Weighted {
 	return s.pools[key]
 }
 
-// leave removes a request from its owner, and the owner after its last request.
+// leave removes a request from its owner. It forgets an owner without requests.
 func (s *Slots) leave(id uuid.UUID, o *owner) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -161,7 +162,7 @@ func release(held []*semaphore.Weighted) {
 	}
 }
 
-// Load returns the present state.
+// Load returns the numbers of the moment.
 func (s *Slots) Load() Load {
 	return Load{Running: int(s.running.Load()), Waiting: int(s.waiting.Load()), Refused: s.refused.Load()}
 }

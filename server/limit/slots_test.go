@@ -15,7 +15,7 @@ import (
 
 var storeA, storeB = uuid.UUID{1}, uuid.UUID{2}
 
-// take takes a slot that is free, or becomes free before the test times out.
+// take takes a slot. If none is free, it waits for one.
 func take(t *testing.T, s *limit.Slots, of uuid.UUID, search bool) func() {
 	t.Helper()
 	giveBack, err := s.Acquire(t.Context(), of, search)
@@ -102,7 +102,7 @@ func TestWhoLeavesWaitsNoLonger(t *testing.T) {
 
 func TestSoManyWaitAndNoMore(t *testing.T) {
 	t.Parallel()
-	const waiting = 1024 // one owner may have half of them
+	const waiting = 1024 // maxWaiting; one owner may have half of them
 	synctest.Test(t, func(t *testing.T) {
 		s := limit.NewSlots(2, 1)
 		a, b := take(t, s, storeA, false), take(t, s, storeB, false)

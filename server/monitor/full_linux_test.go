@@ -18,7 +18,7 @@ import (
 	"go.storefront.example/ent/hook"
 )
 
-// newDisk mounts a small disk, and returns its folder and what fills it and empties it again.
+// newDisk mounts a small disk. It returns its folder, and functions that fill the disk and empty it again.
 func newDisk(t *testing.T) (folder string, fill, empty func()) {
 	t.Helper()
 	if os.Geteuid() != 0 {
@@ -43,20 +43,20 @@ func newDisk(t *testing.T) (folder string, fill, empty func()) {
 	}, func() { require.NoError(t, os.Remove(filler)) }
 }
 
-// holdsOnAFullDisk fills the disk of a database, and empties it again.
+// holdsOnAFullDisk checks that a database on a full disk is not ready, and that it is ready again once the disk has space.
 func holdsOnAFullDisk(t *testing.T, d *db.DB, fill, empty func()) {
 	t.Helper()
 	_, err := d.Writer().Exec("CREATE TABLE filler (body text)")
 	require.NoError(t, err)
 	write := func() error {
-		body := make([]byte, 1500) // random, because PostgreSQL would compress other content
+		body := make([]byte, 1500) // random, because PostgreSQL compresses other texts
 		_, _ = rand.Read(body)
 		_, err := d.Writer().Exec("INSERT INTO filler VALUES ($1)", hex.EncodeToString(body))
 		return err
 	}
 	require.Empty(t, refused(t, d))
 	fill()
-	// A few rows fit into space that the database has reserved already.
+	// The database has reserved space on the disk, into which a few rows still fit.
 	for range 5_000 {
 		if err = write(); err != nil {
 			break

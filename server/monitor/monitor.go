@@ -1,8 +1,8 @@
-// Package monitor serves the state of a server or worker process to its operator: health, readiness, metrics and profiles. This
-// folder also has a Grafana dashboard and alert rules for these metrics (grafana.json, alerts.yaml).
+// Package monitor shows the operator the state of a server or a worker process: health, readiness, metrics and profiles.
+// This folder also has a Grafana dashboard and alert rules for the metrics (grafana.json, alerts.yaml).
 //
-// Profiles always require a token, because they show what a process does and for whom. The command line is never shown, because
-// it may contain a password.
+// Profiles always require a token, because they show what a process does and for whom. The process's command line is never
+// shown, because it may contain a password.
 package monitor
 
 import (
@@ -21,29 +21,31 @@ import (
 
 // Config configures Mounts.
 type Config struct {
-	// Ready returns why the process cannot work, as an error whose refusal is shown, or nil if it can.
+	// Ready returns nil if the process can work, otherwise an error that says why not. If the error is a refusal, /readyz
+	// shows its message.
 	Ready func(context.Context) error
 	// Metrics are shown at /metrics.
 	Metrics prometheus.Gatherer
-	// Guard requires the operator's token. Without it there are no profiles.
+	// Guard wraps a handler that requires the operator's token. If it is nil, there are no profiles.
 	Guard func(http.Handler) http.Handler
 	// Logger gets a line each time the process reports that it is not ready.
 	Logger *slog.Logger
 }
 
-// Mount is a handler with its pattern for http.ServeMux.
+// Mount is a handler and its pattern for http.ServeMux.
 type Mount struct {
 	Pattern string
 	Handler http.Handler
 }
 
-// Mounts returns the handlers: /healthz, which succeeds while the process lives; /readyz, which succeeds while it can work;
-// /metrics in Prometheus text form; and /debug/pprof/ behind the guard. The others need no authentication.
+// Mounts returns the handlers of /healthz, which succeeds while the process lives; /readyz, which succeeds while the process
+// can work; /metrics, in Prometheus's text format; and /debug/pprof/, which Guard protects. The other three need no token.
 func Mounts(c Config) []Mount {
 	mounts := []Mount{
 		{"GET /healthz", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { writeText(w, http.StatusOK, "ok") })},
 		{"GET /readyz", http.HandlerFunc(c.serveReady)},
-		// No compression, because it would take a megabyte for each request. A reader that leaves early is logged as an error.
+		// Metrics are not compressed, because that takes a megabyte of memory for each request. The handler logs a reader
+		// that leaves as an error, so its log level is debug.
 		{"GET /metrics", promhttp.HandlerFor(c.Metrics, promhttp.HandlerOpts{
 			DisableCompression: true, ErrorLog: slog.NewLogLogger(c.Logger.Handler(), slog.LevelDebug),
 		})},
@@ -62,10 +64,10 @@ func Mounts(c Config) []Mount {
 	return mounts
 }
 
-// Handler serves the mounts.
+// Handler serves the handlers that Mounts returns.
 func Handler(c Config) http.Handler { return Mux(Mounts(c)) }
 
-// Mux serves mounts.
+// Mux returns a handler that serves mounts by their patterns.
 func Mux(mounts []Mount) *http.ServeMux {
 	mux := http.NewServeMux()
 	for _, m := range mounts {

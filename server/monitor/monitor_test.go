@@ -19,7 +19,7 @@ import (
 	"go.storefront.example/server/monitor"
 )
 
-// ask sends a request to a handler as a browser on this machine would.
+// ask sends a request to a handler, as a browser on this machine would.
 func ask(handler http.Handler, path string, headers ...string) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(http.MethodGet, path, nil)
 	for i := 0; i < len(headers); i += 2 {
@@ -30,7 +30,7 @@ func ask(handler http.Handler, path string, headers ...string) *httptest.Respons
 	return w
 }
 
-// guard admits requests with any Authorization.
+// guard admits every request that has an Authorization header.
 func guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Authorization") == "" {
@@ -107,7 +107,7 @@ func TestTheOperatorsTraceGoesOn(t *testing.T) {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /things/{id}", func(w http.ResponseWriter, r *http.Request) {
 		require.NoError(t, http.NewResponseController(w).Flush())
-		w.WriteHeader(http.StatusTeapot) // too late
+		w.WriteHeader(http.StatusTeapot) // ignored, because the status is sent
 	})
 	mux.HandleFunc("GET /broken", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadGateway) })
 	for path := range map[string]bool{"/healthz": true, "/readyz": true, "/metrics": true, "/debug/pprof/heap": true} {

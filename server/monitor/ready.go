@@ -11,15 +11,15 @@ import (
 )
 
 const (
-	// readyTimeout bounds the database check behind /readyz.
+	// readyTimeout is how long the check of the database may take.
 	readyTimeout = 2 * time.Second
-	// readyLifetime is how long the result of a check holds. It is not shorter, because anyone may request a check and each one
-	// writes.
+	// readyLifetime is how long the result of a check is used. Anyone may request /readyz, and each check writes to the
+	// database, so it is not shorter.
 	readyLifetime = time.Second
 )
 
-// Readiness reports whether a database is usable. It checks at most once in readyLifetime, and all callers share the result.
-// Goroutines may share it.
+// Readiness reports whether a database can be used. It checks the database at most once in readyLifetime; all callers share
+// the result. Goroutines may share it.
 type Readiness struct {
 	db   *db.DB
 	mu   sync.Mutex
@@ -29,16 +29,16 @@ type Readiness struct {
 // look is one check of the database.
 type look struct {
 	began time.Time
-	done  chan struct{} // closed when err is set
+	done  chan struct{} // closed once err is set
 	ended time.Time
 	err   error
 }
 
-// NewReadiness returns the readiness of a database.
+// NewReadiness returns the Readiness of a database.
 func NewReadiness(d *db.DB) *Readiness { return &Readiness{db: d} }
 
-// Check returns why the database is not usable: it is unavailable, cannot be written, or its schema lacks migrations. The error
-// is an *apierr.Refusal of unavailable.
+// Check returns nil if the database can be used. Otherwise the error says why not: the database is unavailable, cannot be
+// written, or lacks migrations. The error is an *apierr.Refusal with the code unavailable.
 func (r *Readiness) Check(ctx context.Context) error {
 	l := r.look()
 	late := time.NewTimer(time.Until(l.began.Add(readyTimeout)))
@@ -53,7 +53,7 @@ func (r *Readiness) Check(ctx context.Context) error {
 	}
 }
 
-// look returns the running check, else the last one while it holds, else a new one.
+// look returns the running check, or the last one if its result may still be used, or a new one.
 func (r *Readiness) look() *look {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -71,7 +71,7 @@ func (r *Readiness) look() *look {
 	r.last = l
 	go func() {
 		defer close(l.done)
-		// Not the first caller's context, because others wait for the result as well.
+		// Do not use the first caller's context, because other callers wait for the same result.
 		ctx, cancel := context.WithTimeout(context.Background(), readyTimeout)
 		defer cancel()
 		l.err = r.ask(ctx)

@@ -18,7 +18,7 @@ import (
 	"go.storefront.example/server/monitor"
 )
 
-// refused is the message for an unusable database, "" for a usable one.
+// refused returns why a database is not ready, or "" if it is ready.
 func refused(t *testing.T, d *db.DB) string {
 	t.Helper()
 	err := monitor.NewReadiness(d).Check(t.Context())
@@ -48,7 +48,7 @@ func TestHoweverManyAskTheDatabaseIsAskedOnce(t *testing.T) {
 	asked.Wait()
 	require.LessOrEqual(t, int(writes.Load()), 1+int(time.Since(began)/time.Second))
 
-	// A caller that hangs up does not affect the others.
+	// A caller that hangs up does not change the result for other callers.
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
 	fresh := monitor.NewReadiness(d)
@@ -110,7 +110,7 @@ func TestADatabaseThatOnlyReadsIsNotReady(t *testing.T) {
 			require.NoError(t, err)
 		}
 		becomes := func(want string) {
-			// The first look may meet the connection that was just ended.
+			// The first check may get a connection that was just terminated.
 			require.Eventually(t, func() bool { return refused(t, d) == want }, time.Minute, time.Millisecond, "%q", want)
 		}
 		only("on")

@@ -12,11 +12,11 @@ import (
 	"go.storefront.example/ent/tracing"
 )
 
-// probes are paths that get no trace, because they are called every few seconds.
+// probes are paths that get no spans, because they are requested every few seconds.
 var probes = map[string]bool{"/healthz": true, "/readyz": true, "/metrics": true}
 
-// Traced starts a span for each request to the operator's listener, as a child of the caller's span: unlike clients of the
-// public API, the operator may decide what is sampled. With a nil provider it starts none.
+// Traced starts a span for each request to the operator's listener. The span is a child of the caller's span: the operator,
+// unlike a client of the public API, may decide which requests are sampled. If traces is nil, it starts no spans.
 func Traced(traces trace.TracerProvider, next http.Handler) http.Handler {
 	if traces == nil {
 		return next
@@ -40,7 +40,7 @@ func Traced(traces trace.TracerProvider, next http.Handler) http.Handler {
 	})
 }
 
-// routeOf returns the path of the pattern that a request matched, or "unmatched".
+// routeOf returns the path in the pattern that a request matched, or "unmatched".
 func routeOf(r *http.Request) string {
 	if _, path, ok := strings.Cut(r.Pattern, " "); ok {
 		return path
@@ -48,7 +48,7 @@ func routeOf(r *http.Request) string {
 	return cmp.Or(r.Pattern, "unmatched")
 }
 
-// status records the status of a response; 0 until there is one.
+// status is a ResponseWriter that records the status of the answer; 0 until one is sent.
 type status struct {
 	http.ResponseWriter
 	code int
@@ -66,7 +66,7 @@ func (s *status) Write(p []byte) (int, error) {
 	return s.ResponseWriter.Write(p)
 }
 
-// Flush sends everything written so far, because streams need that.
+// Flush implements http.Flusher, which streams need.
 func (s *status) Flush() {
 	s.code = max(s.code, http.StatusOK)
 	_ = http.NewResponseController(s.ResponseWriter).Flush()

@@ -15,14 +15,14 @@ import (
 	"golang.org/x/text/width"
 )
 
-// The bounds of amounts that the protos declare for requests. Imports and orders have the same bounds.
+// These are the bounds of amounts that the protos declare for requests. Imports and orders use them too.
 var (
 	PriceBound   = MustBound("storefront.v1.UpdateProductRequest.price_amount")
 	PaymentBound = MustBound("storefront.admin.v1.CreateOrderRequest.amount")
 )
 
-// MaxAmount bounds every amount: 2^53-1, the largest integer that a JavaScript client reads
-// exactly (ECMA-262, Number.MAX_SAFE_INTEGER).
+// MaxAmount is the largest amount, 2^53-1: the largest integer that a JavaScript client reads exactly (ECMA-262,
+// Number.MAX_SAFE_INTEGER).
 const MaxAmount = 1<<53 - 1
 
 // Amount refuses an amount of money that is out of bounds.
@@ -32,21 +32,21 @@ func (p *Problems) Amount(field string, value *int64, b Bound) {
 	}
 }
 
-// Reasons why an amount cannot be read.
+// These errors say why ParseAmount cannot read an amount.
 var (
 	// ErrAmount means that a text is not an amount.
 	ErrAmount = errors.New("must be an amount such as 12.50, from 0 up")
 	// ErrOtherCurrency means that an amount names another currency.
 	ErrOtherCurrency = errors.New("is in another currency than the store's")
-	// ErrTwoWays means that an amount can be read in two ways.
+	// ErrTwoWays means that a text has two meanings, such as 1,234.
 	ErrTwoWays = errors.New("can be read in two ways: write it with a decimal point and no other separator")
 )
 
-// decimal is a number with a decimal point.
+// decimal matches a number in digits, with or without a decimal point.
 var decimal = regexp.MustCompile(`^[0-9]+(\.[0-9]+)?$`)
 
-// ParseDecimal reads a number with a decimal point, such as 15.50, as minor units of a currency. It refuses decimals that
-// the currency does not have, unless they are zeros.
+// ParseDecimal reads a number such as 15.50 as minor units of a currency. It refuses more decimals than the currency has,
+// unless the additional ones are zeros.
 func ParseDecimal(text, code string) (minor int64, err error) {
 	amount, err := currency.NewAmount(text, listed(code))
 	if err != nil || !decimal.MatchString(text) {
@@ -66,7 +66,8 @@ func ParseDecimal(text, code string) (minor int64, err error) {
 
 var (
 	marks = runes.Remove(runes.In(unicode.Cf))
-	// people replaces the digits of other scripts, spaces and apostrophes that people write in numbers.
+	// people replaces characters that people write in numbers: digits of other scripts by 0 to 9, all spaces by a plain
+	// space, and ’ by '.
 	people = runes.Map(func(r rune) rune {
 		for _, zero := range "٠۰०০၀" {
 			if zero <= r && r < zero+10 {
@@ -82,15 +83,17 @@ var (
 		return r
 	})
 
-	// thousands matches a number with commas between its groups, lakhs one with groups as in India.
+	// thousands matches a number with commas between groups of three digits. lakhs matches a number with groups as in India,
+	// such as 1,23,456.
 	thousands = regexp.MustCompile(`^[1-9]\d{0,2}(,\d{3})+$`)
 	lakhs     = regexp.MustCompile(`^[1-9]\d?(,\d{2})+,\d{3}$`)
-	// noFraction matches what people write for no fraction: 99,- and 99. and, in India and East Africa, 99/- and 99/=.
+	// noFraction matches what people write after a whole amount for "no decimals": 99,- and 99. and, in India and East
+	// Africa, 99/- and 99/=.
 	noFraction = regexp.MustCompile(`^(?:([.,])(?: ?[-‒–—−]{1,2})?|/[-=])`)
 )
 
-// grouped returns the digits of a whole number and the separator of its groups, which may be a space, an apostrophe, a point or
-// a comma.
+// grouped removes the separators between the groups of a whole number. It returns the digits and the separator, which may be
+// a space, an apostrophe, a point or a comma. ok is false if the groups are wrong.
 func grouped(number string) (digits string, separator rune, ok bool) {
 	for _, separator = range " '.٬," {
 		if !strings.ContainsRune(number, separator) {
@@ -104,10 +107,11 @@ func grouped(number string) (digits string, separator rune, ok bool) {
 	return number, 0, number != "" && strings.Trim(number, "0123456789") == ""
 }
 
-// ParseAmount reads an amount as people, shops and spreadsheets write it, such as 12.50, 12,50, $1,234.50, 1.234,50 €,
-// ₹1,23,456.00, Rs. 500, 99,- or 1,234円, as minor units of a currency. It refuses a text that can be read in two ways, such as
-// 1,234 in a currency with two decimals, a text with another currency or other words, and decimals that the currency does not
-// have, unless they are zeros. In a currency without decimals, 2.500 is 2500.
+// ParseAmount reads an amount as minor units of a currency. It accepts what people, shops and spreadsheets write, such as
+// 12.50, 12,50, $1,234.50, 1.234,50 €, ₹1,23,456.00, Rs. 500, 99,- or 1,234円. In a currency without decimals, 2.500 is 2500.
+//
+// It refuses a text with two meanings, such as 1,234 in a currency with two decimals; a text with another currency or other
+// words; and more decimals than the currency has, unless the additional ones are zeros.
 func ParseAmount(text, code string) (minor int64, err error) {
 	if strings.IndexFunc(text, func(r rune) bool { return r >= utf8.RuneSelf }) >= 0 {
 		text, _, _ = transform.String(transform.Chain(width.Narrow, marks, people), text)
@@ -120,9 +124,9 @@ func ParseAmount(text, code string) (minor int64, err error) {
 	if short := strings.TrimRight(before, ".,٫"); short != before {
 		letter, _ := utf8.DecodeLastRuneInString(short)
 		switch {
-		case !unicode.IsLetter(letter): // a number such as .50
+		case !unicode.IsLetter(letter): // .50
 			before, number = short, "0"+before[len(short):]+number
-		case len(number) <= Decimals(code): // ambiguous: Rs.50 may be half a rupee
+		case len(number) <= Decimals(code): // Rs.50 may be 50 rupees, or half a rupee
 			return 0, ErrTwoWays
 		}
 	}
@@ -156,7 +160,7 @@ func ParseAmount(text, code string) (minor int64, err error) {
 		return ParseDecimal(digits, code)
 	case !ok:
 		return 0, ErrAmount
-	case whole && (places != 3 || mark == ','): // clear: three decimals are usual in this currency
+	case whole && (places != 3 || mark == ','): // 1.234 has one meaning if the currency has three decimals
 		return 0, ErrTwoWays
 	}
 	return ParseDecimal(units+"."+fraction, code)
@@ -170,7 +174,7 @@ func inCurrency(around, code string) error {
 		return key == "" || key == code || slices.Contains(signs()[key], code)
 	}
 	strange := func(sign string) bool { return !is(sign) }
-	if is(around) || !slices.ContainsFunc(parts[:len(parts)-1], strange) { // such as US $, or $ … USD
+	if is(around) || !slices.ContainsFunc(parts[:len(parts)-1], strange) { // such as US $
 		return nil
 	}
 	for _, part := range parts {

@@ -10,7 +10,7 @@ import (
 	"go.storefront.example/server/validate"
 )
 
-// Amounts are read as people, shops and spreadsheets write them, and refused if they have two meanings.
+// ParseAmount reads amounts as people, shops and spreadsheets write them, and refuses texts with two meanings.
 func TestAmounts(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct {
@@ -66,7 +66,7 @@ func TestAmounts(t *testing.T) {
 		{"$.50", "USD", 50, nil},
 		{",50", "EUR", 50, nil},
 		{"US $12.50", "USD", 1250, nil},
-		{"HRK 12.50", "HRK", 1250, nil}, // withdrawn
+		{"HRK 12.50", "HRK", 1250, nil}, // a currency that was withdrawn
 
 		{"1,234", "EUR", 0, validate.ErrTwoWays},
 		{"1.234", "EUR", 0, validate.ErrTwoWays},
@@ -136,7 +136,7 @@ func TestAmounts(t *testing.T) {
 	}
 }
 
-// A sign is that of the store's currency, or of another one.
+// A text with the sign of a currency is an amount in a store with this currency, and is refused in other stores.
 func TestCurrencySigns(t *testing.T) {
 	t.Parallel()
 	for text, of := range map[string]string{
@@ -155,7 +155,7 @@ func TestCurrencySigns(t *testing.T) {
 	}
 }
 
-// ParseAmount reads what FormatAmount writes as the same amount, unless the text has two meanings.
+// ParseAmount reads what FormatAmount writes as the same amount, or refuses it with ErrTwoWays.
 func TestAWrittenAmountIsReadAsItself(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

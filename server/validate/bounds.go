@@ -13,9 +13,9 @@ import (
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 )
 
-// Bound is the range that a request's proto declares for a field (protovalidate's options): of a number, or of a text's length
-// in characters after trimming. The protos' declarations of allowed characters are not read, because they only document; Text
-// has its own rule.
+// Bound is the range that the proto of a request declares for a field, as options of protovalidate: for a number, or for the
+// length of a text in characters after trimming. The protos also declare which characters a text may have. These
+// declarations only document; Text has the rule.
 type Bound struct {
 	Required bool
 	Min, Max int64
@@ -23,11 +23,11 @@ type Bound struct {
 
 var unbounded = Bound{Min: math.MinInt64, Max: math.MaxInt64}
 
-// bounds are all declared bounds by field, read once.
+// bounds has the declared bounds of all fields, by the field's name.
 var bounds = declaredBounds(storefrontv1.File_storefront_v1_product_proto.Package(),
 	adminv1.File_storefront_admin_v1_product_proto.Package())
 
-// BoundOf returns the Bound that a field declares. A field without one is not limited.
+// BoundOf returns the Bound that a field declares. If it declares none, the Bound has no limits.
 func BoundOf(fd protoreflect.FieldDescriptor) Bound {
 	if b, ok := bounds[fd.FullName()]; ok {
 		return b
@@ -35,8 +35,8 @@ func BoundOf(fd protoreflect.FieldDescriptor) Bound {
 	return unbounded
 }
 
-// MustBound returns the Bound that a field declares. It panics without a maximum; since its callers are package variables, a
-// missing declaration fails every start of the program.
+// MustBound returns the Bound that a field declares. It panics if the field declares no maximum. It is called for package
+// variables, so the program cannot start if a declaration is missing.
 func MustBound(field protoreflect.FullName) Bound {
 	b, ok := bounds[field]
 	if !ok || b.Max == math.MaxInt64 {
@@ -48,7 +48,8 @@ func MustBound(field protoreflect.FullName) Bound {
 // MaxOf returns the maximum that a field declares. It panics as MustBound does.
 func MaxOf(field protoreflect.FullName) int { return int(MustBound(field).Max) }
 
-// declaredBounds reads the bounds in packages. It panics on an option that this package does not evaluate.
+// declaredBounds reads the bounds that the fields in these packages declare. It panics if a field has an option that this
+// package does not use.
 func declaredBounds(packages ...protoreflect.FullName) map[protoreflect.FullName]Bound {
 	found := map[protoreflect.FullName]Bound{}
 	for _, name := range packages {

@@ -14,10 +14,10 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Country reads a country, with any case, accents, spaces and punctuation: an ISO 3166-1 code of two or three letters, a name
-// in English, French, German, Spanish or Portuguese (CLDR), the name in the country's own language, or another usual name such
-// as UK or Holland. It returns the two-letter code. ok is false for a text that can mean two countries, such as Congo, and for
-// a country whose phone numbers cannot be read.
+// Country reads a country and returns its two-letter code. The text may be an ISO 3166-1 code of two or three letters; a
+// name in English, French, German, Spanish or Portuguese (CLDR), or in the country's own language; or another usual name,
+// such as UK or Holland. Case, accents, spaces and punctuation do not matter. ok is false for a text that can mean two
+// countries, such as Congo, and for a country whose phone numbers cannot be read.
 func Country(text string) (code string, ok bool) {
 	upper := strings.ToUpper(strings.TrimSpace(text))
 	if isCountry(upper) {
@@ -27,7 +27,7 @@ func Country(text string) (code string, ok bool) {
 	if code, ok = names[countryKey(text)]; ok {
 		return code, true
 	}
-	// WooCommerce writes United States (US); alphabetical lists write Korea, Republic of.
+	// WooCommerce writes "United States (US)". Alphabetical lists write "Korea, Republic of".
 	if name, rest, found := strings.Cut(text, "("); found {
 		one, known := Country(name)
 		other, same := Country(strings.TrimSuffix(strings.TrimSpace(rest), ")"))
@@ -55,8 +55,8 @@ func (p *Problems) Country(field, value string) string {
 	return code
 }
 
-// isCountry reports whether a text is a country's two-letter code in capitals. A code without a number in the United Nations'
-// M49, such as AC for Ascension, is not, because it stands for a part of a country.
+// isCountry reports whether a text is the two-letter code of a country, in capitals. Codes without a number in the M49 of
+// the United Nations do not count, because they stand for parts of countries, such as AC for Ascension.
 func isCountry(code string) bool {
 	region, err := language.ParseRegion(code)
 	return err == nil && len(code) == 2 && region.M49() != 0 && phonenumbers.GetSupportedRegions()[code]
@@ -69,7 +69,7 @@ func countries() []string {
 	})
 }
 
-// usualNames are names that people and shops use and that CLDR, in the tables of golang.org/x/text, lacks.
+// usualNames are names of countries that people and shops use, but that are not in golang.org/x/text's tables of CLDR.
 var usualNames = map[string][]string{
 	"AE": {"UAE", "Emirates"},
 	"BN": {"Brunei Darussalam"},
@@ -85,7 +85,7 @@ var usualNames = map[string][]string{
 		"UK", "Great Britain", "England", "Scotland", "Wales", "Northern Ireland", "Grande-Bretagne", "Angleterre",
 		"Großbritannien", "Gran Bretaña", "Inglaterra", "Grã-Bretanha",
 	},
-	"GR": {"EL"}, // as the European Union writes it
+	"GR": {"EL"}, // the European Union's code
 	"HK": {"Hong Kong"},
 	"IR": {"Islamic Republic of Iran"},
 	"KP": {"Democratic People's Republic of Korea"},
@@ -110,7 +110,7 @@ var usualNames = map[string][]string{
 	"VE": {"Bolivarian Republic of Venezuela"},
 }
 
-// countryNames maps the names of countries, in the form of countryKey, to their codes.
+// countryNames maps the names of countries to their codes. The names have the form of countryKey.
 var countryNames = sync.OnceValue(func() map[string]string {
 	names := map[string]string{}
 	add := func(code, name string) {
@@ -121,7 +121,7 @@ var countryNames = sync.OnceValue(func() map[string]string {
 	for _, code := range countries() {
 		region := language.MustParseRegion(code)
 		own, _ := language.Compose(region)
-		base, _ := own.Base() // the most likely language of the region
+		base, _ := own.Base() // the country's most likely language
 		for _, tag := range []language.Tag{
 			language.English, language.French, language.German, language.Spanish, language.Portuguese, language.EuropeanPortuguese,
 			language.Make(base.String()),
@@ -138,8 +138,8 @@ var countryNames = sync.OnceValue(func() map[string]string {
 	return names
 })
 
-// countryKey returns one form for all spellings of a country's name: in lower case, without accents, spaces, punctuation,
-// "the", "and" and "&", and with St for Saint.
+// countryKey returns the form in which countries' names are compared. It is in lower case, has no accents, spaces,
+// punctuation, "the", "and" and "&", and has St for Saint.
 func countryKey(name string) string {
 	var b strings.Builder
 	for word := range strings.FieldsFuncSeq(norm.NFKD.String(strings.ToLower(strings.ReplaceAll(name, "ß", "ss"))), func(r rune) bool {

@@ -23,8 +23,8 @@ func (p *Problems) Currency(field, value string) string {
 	return code
 }
 
-// listed returns the currency itself if it is current. For one that was withdrawn after stores used it, it returns a current
-// one with two decimals, which a withdrawn currency also has.
+// listed returns the code of a current currency unchanged. For a currency that was withdrawn after stores had used it, it
+// returns the code of another currency with two decimals.
 func listed(code string) string {
 	if IsCurrency(code) {
 		return code
@@ -40,29 +40,28 @@ func Decimals(code string) int {
 
 var number = sync.OnceValue(func() *currency.Formatter {
 	f := currency.NewFormatter(currency.NewLocale("en"))
-	f.CurrencyDisplay = currency.DisplayNone // because many currencies share a sign
+	f.CurrencyDisplay = currency.DisplayNone // no signs, because many currencies share a sign
 	return f
 })
 
-// FormatAmount returns an amount of minor units for a reader: 1234567 is 1,234,567 XAF, 12,345.67 EUR and
-// 1,234.567 KWD.
+// FormatAmount writes an amount of minor units for a reader: 1234567 is "1,234,567 XAF", "12,345.67 EUR" or "1,234.567 KWD".
 func FormatAmount(minor int64, code string) string {
 	amount, err := currency.NewAmountFromInt64(minor, listed(code))
 	if err != nil {
-		panic(err) // listed returns a known code
+		panic(err) // cannot happen, because listed returns a current code
 	}
 	return number().Format(amount) + " " + code
 }
 
-// usualSigns are texts that people write for currencies besides their codes and CLDR's signs.
+// usualSigns are signs that people write for currencies, besides the codes and CLDR's signs.
 var usualSigns = map[string][]string{
 	"AED": {"DH", "DHS"}, "CHF": {"Fr", "SFr"}, "CNY": {"RMB"}, "GHS": {"₵", "GH"}, "JPY": {"円"}, "KRW": {"원"}, "KWD": {"KD"},
 	"MAD": {"DH", "DHS"}, "NGN": {"N"}, "NPR": {"Rs"}, "OMR": {"﷼"}, "IRR": {"﷼"}, "QAR": {"﷼"}, "RON": {"lei"}, "RUB": {"руб", "р"},
 	"SAR": {"﷼"}, "THB": {"บาท"}, "TRY": {"TL"}, "UAH": {"грн"}, "VND": {"đ"}, "XAF": {"F", "CFA"}, "XOF": {"F", "CFA"}, "YER": {"﷼"},
 }
 
-// signs maps each code or sign that people write, in the form of signKey, to the codes that it can mean: the codes themselves,
-// CLDR's signs in all languages, and usualSigns.
+// signs maps each sign that people write for currencies, in the form of signKey, to the codes that it can mean. It has the
+// codes themselves, CLDR's signs in all languages, and usualSigns.
 var signs = sync.OnceValue(func() map[string][]string {
 	found := map[string][]string{}
 	added := map[[2]string]bool{}
@@ -90,7 +89,7 @@ var signs = sync.OnceValue(func() map[string][]string {
 			add(sign, code)
 		}
 	}
-	// CLDR has signs such as $ or Rs for most currencies only in locales of their own countries.
+	// For most currencies, CLDR has short signs such as $ or Rs only in the locales of their own countries.
 	for _, country := range countries() {
 		code, has := currency.ForCountryCode(country)
 		for base := range bases {
@@ -103,7 +102,7 @@ var signs = sync.OnceValue(func() map[string][]string {
 	return found
 })
 
-// signKey returns one form for all spellings of a sign: Rs., RS and rs; FCFA and F CFA.
+// signKey returns the form in which signs are compared: Rs., RS and rs are one sign, and so are FCFA and F CFA.
 func signKey(sign string) string {
 	return strings.ToUpper(strings.Map(func(r rune) rune {
 		if r == '.' || unicode.IsSpace(r) || unicode.Is(unicode.Cf, r) {

@@ -66,7 +66,7 @@ func TestAmountsWithADecimalPointAreReadInTheirCurrency(t *testing.T) {
 	}
 }
 
-// ISO 4217's amendments since 2017, which the tables of golang.org/x/text lack.
+// These currencies changed in ISO 4217 since 2017. The tables of golang.org/x/text lack the changes.
 func TestCurrenciesAreThoseOfToday(t *testing.T) {
 	t.Parallel()
 	for _, code := range strings.Fields("XAF EUR USD MRU SLE VES VED ZWG XCG UYW STN BYN") {

@@ -14,10 +14,11 @@ import (
 	"go.storefront.example/ent/mark"
 )
 
-// Email reads an e-mail address and returns the form that is compared and stored: without spaces and invisible characters
-// around it, in NFC and lower case, with an IDNA domain in Unicode (UTS 46). It must be an address of RFC 5322 without a
-// display name, with a dot in its domain, and have at most 254 characters. Inside, it must have no spaces and invisible
-// characters, except for plain spaces between quotes.
+// Email reads an e-mail address and returns it in the form in which addresses are stored and compared: without spaces and
+// invisible characters around it, in NFC and lower case, with its domain in Unicode (UTS 46).
+//
+// The text must be an address of RFC 5322 without a display name, with a dot in its domain, and with at most 254 characters.
+// Spaces and invisible characters inside it are refused, except for plain spaces between quotes.
 func Email(text string) (email string, ok bool) {
 	local, domain, ok := cutLast(mark.Trim(text), "@")
 	if !ok || mark.In(strings.ReplaceAll(local, " ", "")) || !utf8.ValidString(text) {
@@ -56,7 +57,7 @@ func cutLast(text, separator string) (before, after string, found bool) {
 	return text[:at], text[at+len(separator):], true
 }
 
-// domainNames converts the name of a host as browsers do (UTS 46, non-transitional), and checks DNS's lengths.
+// domainNames converts the names of hosts as browsers do (UTS 46, non-transitional), and checks the lengths that DNS allows.
 var domainNames = idna.New(idna.MapForLookup(), idna.BidiRule(), idna.VerifyDNSLength(true))
 
 // domainName returns a domain in Unicode. ok is false for a domain without a dot.
@@ -69,8 +70,8 @@ func domainName(domain string) (name string, ok bool) {
 	return name, err == nil
 }
 
-// lower returns a text in NFC and in lower case by Unicode's full mapping (Unicode Standard, section 3.13, R2), so that
-// İ becomes i̇ and not i.
+// lower returns a text in NFC and lower case, by Unicode's full mapping (Unicode Standard, section 3.13, R2). So İ becomes
+// i̇, not i.
 func lower(text string) string {
 	if strings.IndexFunc(text, func(r rune) bool { return r >= utf8.RuneSelf }) < 0 {
 		return strings.ToLower(text)
@@ -78,8 +79,8 @@ func lower(text string) string {
 	return norm.NFC.String(cases.Lower(language.Und).String(norm.NFC.String(text)))
 }
 
-// address reads a text that is only an e-mail address, as net/mail reads it. It drops the quotes around a local part that does
-// not need them, so that an address has one spelling.
+// address reads a text that is an e-mail address and nothing else, with net/mail. It removes quotes around a local part that
+// needs none, so that each address has one spelling.
 func address(text string) (one string, ok bool) {
 	read, err := mail.ParseAddress(text)
 	at := strings.LastIndexByte(text, '@')
@@ -89,14 +90,14 @@ func address(text string) (one string, ok bool) {
 	case read.Address == text:
 		return text, true
 	case text[0] != '"' || text[at-1] != '"' || !strings.HasSuffix(read.Address, text[at:]):
-		return "", false // the text has a comment, white space or brackets
+		return "", false // the text also has a comment, white space or brackets
 	}
-	quoted := read.String() // String writes it in brackets
+	quoted := read.String() // String writes brackets around the address
 	return quoted[1 : len(quoted)-1], true
 }
 
-// Contact refuses an invalid e-mail address that is only shown to buyers. It returns the address unchanged, except for spaces
-// and invisible characters around it. It may be empty.
+// Contact checks the e-mail address of a store, which buyers only see. It removes spaces and invisible characters around the
+// address, and does not change it otherwise. The address may be empty.
 func (p *Problems) Contact(field, value string) string {
 	value = p.Text(field, mark.Trim(value), MaxEmailRunes)
 	if read, err := mail.ParseAddress(value); value != "" && (err != nil || read.Address != value || mark.In(value)) {

@@ -17,7 +17,7 @@ import (
 	"go.storefront.example/server/validate"
 )
 
-// sent returns the pattern that the document has for a field of requests: that of its proto.
+// sent returns the pattern that the document has for a field of requests, from the field's proto.
 func sent(t *testing.T, field protoreflect.FullName) *regexp.Regexp {
 	t.Helper()
 	d, err := protoregistry.GlobalFiles.FindDescriptorByName(field)
@@ -41,12 +41,12 @@ func answered(t *testing.T, schema, field string) *regexp.Regexp {
 	return regexp.MustCompile(pattern)
 }
 
-// around are characters that people paste with a text, and some that belong to it.
+// around has characters that people copy together with a text, and some that may belong to the text.
 const around = " \t\n\u00a0\u00ad\u0600\u061c\u1680\u180e\u2003\u200b\u200d\u200f\u2028\u202a\u202c\u202f\u205f\u2060\u2065\u2066\u2069" +
 	"\u3000\ufe0f\ufeff\r\v\x00\x7f\u0085"
 
-// drawn draws texts that nearly have a form. Each has one of each list in parts; some parts are missing, repeated, or next to
-// a character of around.
+// drawn returns a generator of texts that nearly have a form. A text takes one element of each list in parts. Some elements
+// are missing or repeated, or have a character of around next to them.
 func drawn(parts ...[]string) *rapid.Generator[string] {
 	characters := rapid.SampledFrom([]rune(around))
 	return rapid.Custom(func(t *rapid.T) string {
@@ -72,8 +72,8 @@ func drawn(parts ...[]string) *rapid.Generator[string] {
 	})
 }
 
-// The document's patterns match every text that the rules accept, and every text that is stored. So a client made from the
-// document can send and read them all. If a pattern can express a rule completely, it also refuses what the rule refuses.
+// The document's patterns match every text that the service accepts, and every text that it stores. So a client that checks
+// the patterns can send and read all of them. If a pattern expresses a whole rule, it also refuses what the rule refuses.
 func TestTheDocumentsPatternsMatchWhatTheRulesTake(t *testing.T) {
 	t.Parallel()
 	taken := map[string]int{}
@@ -82,7 +82,7 @@ func TestTheDocumentsPatternsMatchWhatTheRulesTake(t *testing.T) {
 		sent, kept *regexp.Regexp
 		// read returns the stored form of an accepted text.
 		read func(text string) (stored string, ok bool)
-		// all is true if the patterns express the whole rule.
+		// all is true if the pattern expresses the whole rule.
 		all bool
 	}{
 		"e-mail": {
@@ -101,7 +101,7 @@ func TestTheDocumentsPatternsMatchWhatTheRulesTake(t *testing.T) {
 			texts: drawn([]string{"http", "HTTPS", "https", "Http", "ftp"}, []string{"://", "://", "://", "//"},
 				[]string{"example.com", "bücher.example", "[::1]", "a b", "a"}, []string{"", ":80", ":x", "/"}, []string{"", "?q=é", "#a", "%zz", "%20"}),
 			sent: sent(t, "storefront.v1.CreatePaymentLinkRequest.cover_url"),
-			kept: sent(t, "storefront.v1.CreatePaymentLinkRequest.cover_url"), // answers have no pattern
+			kept: sent(t, "storefront.v1.CreatePaymentLinkRequest.cover_url"), // the same pattern, because answers have none
 			read: func(text string) (string, bool) {
 				var p validate.Problems
 				stored := p.URL("url", &text)

@@ -11,23 +11,26 @@ import (
 	"go.storefront.example/server/apierr"
 )
 
-// float matches a number to which a spreadsheet or a program has added decimals.
+// float matches a number to which a spreadsheet or a program has added a fraction, such as 237670000001.0.
 var float = regexp.MustCompile(`^(\+?\d+)[.,]0+$`)
 
-// Phone reads a phone number and returns it in E.164 form (ITU-T E.164). A number in international form begins with + or the
-// country's prefix for calls abroad, and only has to be possible. Any other number must be valid in the country, a text that
-// the function Country reads; if the country is empty, Phone reads only the international form. Phone drops marks of direction
-// and the .0 of a float. A text with letters, such as "0612345678 mobile", is not a number.
+// Phone reads a phone number and returns it in E.164 form (ITU-T E.164). A number in international form begins with + or
+// with the country's prefix for calls abroad. It needs only to be possible; any other number must be valid in the country.
+// country is a text that the function Country reads; if it is empty, Phone reads only the international form.
+//
+// Phone removes marks of direction, and a fraction such as .0. A text with letters, such as "0612345678 mobile", is no phone
+// number.
 func Phone(text, country string) (number string, ok bool) {
 	text = mark.TrimPhone(text)
 	if whole := float.FindStringSubmatch(text); whole != nil {
 		text = whole[1]
 	}
-	// Refused here, because the library would read letters as digits of a keypad or as the number's end, and drop a line's end.
+	// The library reads letters as keys of a phone or as the end of the number, and ignores line breaks. So refuse them first.
 	if strings.ContainsFunc(text, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsControl(r) }) {
 		return "", false
 	}
-	// Cut here, because the library's own pattern for text after a number is in Java's syntax and matches nothing in Go.
+	// The library should remove text after a number, but its pattern is in Java's syntax and matches nothing in Go. So
+	// remove it here.
 	text = strings.TrimRightFunc(text, func(r rune) bool { return !unicode.IsNumber(r) && r != '#' })
 	region, _ := Country(country)
 	read, err := phonenumbers.ParseAndKeepRawInput(text, region)

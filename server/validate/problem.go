@@ -1,6 +1,6 @@
-// Package validate holds the rules of single values: texts, e-mails, phones, URLs, amounts, slugs, ids and times, with the
-// bounds that the protos declare. It collects everything that is wrong with a request or a line of an import, so that one
-// answer names all refused fields. It does not read the database.
+// Package validate has the rules of single values: texts, e-mails, phones, URLs, amounts, slugs, ids and times. It reads the
+// bounds that the protos declare. It collects everything that is wrong with a request or with a row of an import, so that
+// one answer names all refused fields. It does not read the database.
 package validate
 
 import (
@@ -12,11 +12,11 @@ import (
 type Problems struct {
 	message string
 	fields  []apijson.Field
-	codes   []apierr.Code // of the fields, in their order
-	broken  bool          // true if the body was not a JSON object, so that no field can be checked
+	codes   []apierr.Code // the codes of fields, in the same order
+	broken  bool          // whether the body was no JSON object, so that it has no fields
 }
 
-// Of returns Problems that begin with the decoder's; nil means that there are none.
+// Of returns Problems with the fields that could not be decoded. invalid may be nil.
 func Of(invalid *apijson.Invalid) *Problems {
 	p := &Problems{}
 	if invalid == nil {
@@ -31,7 +31,7 @@ func Of(invalid *apijson.Invalid) *Problems {
 	return p
 }
 
-// Add refuses a field with a code, unless the field is already refused.
+// Add refuses a field with a code. If the field is refused already, it does nothing.
 func (p *Problems) Add(code apierr.Code, field, message string) {
 	if !p.Refused(field) {
 		p.fields = append(p.fields, apijson.Field{Name: field, Message: message})
@@ -54,7 +54,7 @@ func (p *Problems) Refused(field string) bool {
 	return false
 }
 
-// Recode replaces the code of a field that the decoder refused with the one that the specification names for it.
+// Recode replaces the code of a refused field by the code that the specification has for this field.
 func (p *Problems) Recode(field string, code apierr.Code) {
 	for i, f := range p.fields {
 		if f.Name == field {
@@ -71,7 +71,8 @@ func (p *Problems) Any() bool {
 	return p.broken || len(p.fields) > 0
 }
 
-// Err returns nil if nothing is refused. Otherwise its code is the one that all refused fields share, or validation_failed.
+// Err returns nil if nothing is refused. Otherwise it returns a refusal with the code that all refused fields share; if
+// their codes differ, the code is validation_failed.
 func (p *Problems) Err() error {
 	switch {
 	case p.broken:

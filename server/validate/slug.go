@@ -8,10 +8,10 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// MaxSlugBytes bounds the short names in addresses.
+// MaxSlugBytes is the maximum length of a slug.
 const MaxSlugBytes = 80
 
-// Slug refuses a slug that an address cannot contain unchanged. It allows an empty one, because the service then makes one.
+// Slug refuses a slug that needs escapes in an address, or is too long. The slug may be empty; then the service makes one.
 func (p *Problems) Slug(field, value string) string {
 	if value != "" && (value != SlugOf(value) || len(value) > MaxSlugBytes) {
 		p.Invalid(field, fmt.Sprintf("must be 1 to %d lower-case letters, digits and single hyphens", MaxSlugBytes))
@@ -19,8 +19,8 @@ func (p *Problems) Slug(field, value string) string {
 	return value
 }
 
-// SlugOf makes a slug from a title: letters without their marks, digits, and a hyphen for everything between them. It may
-// return "".
+// SlugOf makes a slug from a title. It keeps letters, without accents, and digits, and puts a hyphen in place of everything
+// between them. The result may be empty.
 func SlugOf(title string) string {
 	var b strings.Builder
 	gap := false

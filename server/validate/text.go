@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// Bounds of texts in characters (Unicode code points) after trimming, as the protos declare them.
+// These are the maximum lengths of texts in characters (Unicode code points) after trimming, as the protos declare them.
 var (
 	MaxTitleRunes        = MaxOf("storefront.v1.UpdateProductRequest.title")
 	MaxSummaryRunes      = MaxOf("storefront.v1.UpdateProductRequest.summary")
@@ -38,8 +38,8 @@ func (p *Problems) Text(field, value string, maxRunes int) string {
 	return value
 }
 
-// Storable reports whether a row can contain a text. PostgreSQL stores UTF-8 without NUL; it rejects any other text, even in
-// conditions.
+// Storable reports whether a database can store a text: it must be UTF-8 and have no NUL. PostgreSQL refuses other texts,
+// even in conditions.
 func Storable(text string) bool { return utf8.ValidString(text) && !strings.Contains(text, "\x00") }
 
 // Title trims and checks a text that must not be empty.
@@ -51,7 +51,7 @@ func (p *Problems) Title(field, value string) string {
 	return value
 }
 
-// OptionalText trims and checks a text that may be null. It returns nil for an empty one.
+// OptionalText trims and checks a text that may be nil. For an empty text it returns nil.
 func (p *Problems) OptionalText(field string, value *string, maxRunes int) *string {
 	if value == nil {
 		return nil

@@ -8,7 +8,7 @@ import (
 	"go.storefront.example/server/validate"
 )
 
-// A form or a header may contain bytes that are not UTF-8, which a database or a message would refuse later.
+// Forms and headers may contain bytes that are no UTF-8. Databases and messages cannot have them, so Text refuses them.
 func TestTextIsUTF8(t *testing.T) {
 	t.Parallel()
 	for text, problem := range map[string]string{

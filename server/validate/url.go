@@ -8,7 +8,8 @@ import (
 	"go.storefront.example/ent/mark"
 )
 
-// URL refuses a text that is not an http or https address, and trims spaces and invisible characters. nil stays nil.
+// URL removes spaces and invisible characters around an address, and refuses it if it is no http or https address. The
+// address may be nil.
 func (p *Problems) URL(field string, value *string) *string {
 	if value == nil {
 		return nil

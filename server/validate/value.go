@@ -11,7 +11,8 @@ import (
 	"go.storefront.example/ent/tenant"
 )
 
-// ParseID reads a UUID in its usual form of 36 characters, in either case. No other form identifies a resource.
+// ParseID reads a UUID in its form of 36 characters, in upper or lower case. It refuses the other forms that the uuid
+// package reads.
 func ParseID(text string) (uuid.UUID, bool) {
 	if len(text) != 36 {
 		return uuid.Nil, false
@@ -20,8 +21,8 @@ func ParseID(text string) (uuid.UUID, bool) {
 	return id, err == nil
 }
 
-// StoreAndID returns the context's store and the id in a request. For a text that is not an id it returns missing's error,
-// because no resource has it.
+// StoreAndID returns the store of the context, and the id in a request. If the text is no id, it returns the error of
+// missing, because no resource has this id.
 func StoreAndID(ctx context.Context, text string, missing func() error) (tenant.Store, uuid.UUID, error) {
 	t, err := tenant.StoreOf(ctx)
 	if err != nil {
@@ -34,7 +35,7 @@ func StoreAndID(ctx context.Context, text string, missing func() error) (tenant.
 	return t, id, nil
 }
 
-// Time returns a date-time as it is stored, in UTC and whole milliseconds; nil stays nil.
+// Time returns a time in the form in which times are stored, in UTC and whole milliseconds. The time may be nil.
 func (p *Problems) Time(field string, at *timestamppb.Timestamp) *time.Time {
 	if at == nil {
 		return nil
@@ -47,7 +48,7 @@ func (p *Problems) Time(field string, at *timestamppb.Timestamp) *time.Time {
 	return &t
 }
 
-// Known refuses an enum number that has no name; only binary requests can contain one.
+// Known refuses a number that is no value of the enum. Only requests in the binary format can have such a number.
 func (p *Problems) Known(field string, e protoreflect.Enum) {
 	if e.Number() != 0 && e.Descriptor().Values().ByNumber(e.Number()) == nil {
 		p.Invalid(field, "has an unknown value")

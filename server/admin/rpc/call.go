@@ -97,6 +97,7 @@ type patientWriter struct {
 	control *http.ResponseController
 }
 
+// Write writes a part of the answer, with a new deadline.
 func (w patientWriter) Write(p []byte) (int, error) {
 	_ = w.control.SetWriteDeadline(time.Now().Add(edge.WriteTimeout))
 	return w.ResponseWriter.Write(p)

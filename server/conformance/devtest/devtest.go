@@ -1,6 +1,6 @@
-// Package devtest runs the storefront command in its own process, for tests of programs that call it: clients, documents,
-// generated code. It builds, starts and stops the command, and skips or fails tests whose requirements are missing. Only tests
-// may use it.
+// Package devtest runs the storefront command in a process of its own. It is for tests of programs that call the command:
+// clients, documents, generated code. It builds, starts and stops the command. If a program that a test needs is missing, it
+// skips the test or lets it fail. Only tests may use it.
 package devtest
 
 import (
@@ -22,13 +22,13 @@ import (
 )
 
 const (
-	// Patience bounds each wait for a process: for the server's start, including demo data, or for a delivery.
+	// Patience is how long tests wait for a process: for the start of a server with its demo data, or for a delivery.
 	Patience = time.Minute
 	// oldestNode is the oldest major version of Node that package.json accepts.
 	oldestNode = 20
 )
 
-// Top returns the project's top folder as an absolute path, because programs in other folders need it.
+// Top returns the absolute path of the project's top folder, which programs in other folders can use.
 func Top(t testing.TB) string {
 	t.Helper()
 	folder, err := os.Getwd()
@@ -45,8 +45,7 @@ func Top(t testing.TB) string {
 	}
 }
 
-// Missing skips the test, or fails it under STOREFRONT_TEST_REQUIRE=1. The text names what is
-// missing and the remedy.
+// Missing skips the test, or lets it fail if STOREFRONT_TEST_REQUIRE is 1. The text says what is missing and how to get it.
 func Missing(t testing.TB, format string, args ...any) {
 	t.Helper()
 	if os.Getenv("STOREFRONT_TEST_REQUIRE") == "1" {
@@ -55,8 +54,8 @@ func Missing(t testing.TB, format string, args ...any) {
 	t.Skipf(format, args...)
 }
 
-// NeedNode requires Node and packages that npm ci installs at the top of the project, and returns
-// their folder.
+// NeedNode calls Missing unless there are Node and these packages, which npm ci installs at the top of the project. It
+// returns the packages' folder.
 func NeedNode(t testing.TB, packages ...string) (modules string) {
 	t.Helper()
 	version, err := exec.Command("node", "--version").Output()
@@ -76,8 +75,8 @@ func NeedNode(t testing.TB, packages ...string) (modules string) {
 	return modules
 }
 
-// NeedModules requires all modules that go.mod names, even those that only tests of other modules need. It downloads those that
-// are not in the module cache, so that a test's own module finds them there.
+// NeedModules downloads all modules that go.mod names, so that a test's own module finds them in the module cache. It calls
+// Missing if it cannot.
 func NeedModules(t testing.TB) {
 	t.Helper()
 	command := exec.CommandContext(t.Context(), "go", "mod", "download")
@@ -87,15 +86,15 @@ func NeedModules(t testing.TB) {
 	}
 }
 
-// Watch reads every file on which a run depends. The go command reuses an old test result until a file that the test itself has
-// read changes, and these files are read by other processes.
+// Watch reads every file on which a run of the command depends. The go command reuses an old test result as long as the
+// files that the test itself has read are the same, and the command's files are read by other processes.
 func Watch(t testing.TB) {
 	t.Helper()
 	top := Top(t)
 	for _, room := range []string{"client", "cmd", "ent", "gen", "proto", "server", "worker"} {
 		err := filepath.WalkDir(filepath.Join(top, room), func(_ string, _ fs.DirEntry, err error) error {
 			if errors.Is(err, fs.ErrNotExist) {
-				return nil // a test's temporary file
+				return nil // another test has removed its temporary file
 			}
 			return err
 		})
@@ -107,8 +106,8 @@ func Watch(t testing.TB) {
 	}
 }
 
-// Run runs a program in a folder ("" means the test's own) with additional environment variables, and returns its output. If
-// the program fails, the test fails with all of its output.
+// Run runs a program with additional environment variables and returns its output. folder is where it runs; "" means the
+// test's folder. If the program fails, the test fails and shows the output.
 func Run(t testing.TB, folder string, variables []string, program string, args ...string) string {
 	t.Helper()
 	command := exec.CommandContext(t.Context(), program, args...)
@@ -121,7 +120,7 @@ func Run(t testing.TB, folder string, variables []string, program string, args .
 	return string(output)
 }
 
-// Executable returns the name of a program's file on this system.
+// Executable returns the file name of a program, with .exe on Windows.
 func Executable(name string) string {
 	if runtime.GOOS == "windows" {
 		return name + ".exe"
@@ -129,14 +128,14 @@ func Executable(name string) string {
 	return name
 }
 
-// Command is the storefront command, built.
+// Command is the compiled storefront command.
 type Command struct {
 	// File is the path of the program.
 	File string
 }
 
-// Build builds the command; the test's end removes it. If STOREFRONT_TEST_BINARY names a command that is built already, as in
-// CI, it is that one.
+// Build compiles the command. At the end of the test it is removed. If STOREFRONT_TEST_BINARY names a compiled command, as
+// in CI, Build returns this one.
 func Build(t testing.TB) Command {
 	t.Helper()
 	Watch(t)
@@ -148,17 +147,18 @@ func Build(t testing.TB) Command {
 	return c
 }
 
-// Server is a development server with its worker and its demo store, read from its output.
+// Server is a running development server with a worker and a demo store. Its fields are read from the server's output.
 type Server struct {
 	Command
-	// URL is its public address, AdminURL the operator's, without a trailing slash.
+	// URL is the address of the public listener, and AdminURL the address of the operator's listener. Neither ends with a
+	// slash.
 	URL      string `json:"url"`
 	AdminURL string `json:"adminUrl"`
-	// Key is an API key of the demo store with all scopes.
+	// Key is the text of an API key of the demo store, with all scopes.
 	Key string `json:"key"`
 }
 
-// Start starts the development server on free ports and with an empty folder, until the test ends.
+// Start starts a development server with an empty folder, on free ports. It runs until the end of the test.
 func (c Command) Start(t testing.TB) Server {
 	t.Helper()
 	s := Server{Command: c}
@@ -181,24 +181,24 @@ func (c Command) Start(t testing.TB) Server {
 		require.NoError(t, err, "%s", &logs)
 	}
 	timer.Stop()
-	go func() { _, _ = io.Copy(io.Discard, output) }() // the server continues to report deliveries
+	go func() { _, _ = io.Copy(io.Discard, output) }() // the server prints a line for each delivery
 	return s
 }
 
-// Variables returns environment variables with the server's address and key, for another program.
+// Variables returns environment variables for another program: the server's addresses, its key and the command.
 func (s Server) Variables() []string {
 	return []string{"STOREFRONT_URL=" + s.URL, "STOREFRONT_ADMIN_URL=" + s.AdminURL, "STOREFRONT_KEY=" + s.Key,
 		"STOREFRONT_BINARY=" + s.File}
 }
 
-// Operate runs an operator's command on the running server and decodes its output.
+// Operate runs a storefront command that manages the running server, and decodes the JSON that it prints.
 func (s Server) Operate(t testing.TB, into any, args ...string) {
 	t.Helper()
 	output := Run(t, "", []string{"STOREFRONT_ADMIN_TOKEN="}, s.File, append(args, "--admin-url", s.AdminURL, "-o", "json")...)
 	require.NoError(t, json.Unmarshal([]byte(output), into))
 }
 
-// Webhook is a registered webhook.
+// Webhook is a webhook of the demo store.
 type Webhook struct {
 	ID     string `json:"id"`
 	Secret string `json:"secret"`

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// FreeAddress returns an address of this machine on which nothing listens.
+// FreeAddress returns an address of this machine, with a port on which nothing listens.
 func FreeAddress(t testing.TB) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -22,9 +22,9 @@ func FreeAddress(t testing.TB) string {
 	return listener.Addr().String()
 }
 
-// CheckReceiver starts a receiver of webhooks and checks it. The receiver must accept a signed customer.created event, refuse
-// any other body, and log each event with the address on which it listens; person is its text for the customer. At the signal
-// it must end with the exit code, or -1 for a program that does not handle the signal.
+// CheckReceiver starts a receiver of webhooks and checks it. The receiver must accept body with this signature, which is a
+// customer.created event, and refuse every other request. Its log must have its address, and the customer as person. After
+// the signal end it must exit with exitCode; -1 means that the signal kills it.
 func CheckReceiver(t testing.TB, server *exec.Cmd, end os.Signal, exitCode int, address, body, signature, person string) {
 	t.Helper()
 	var log bytes.Buffer
@@ -38,7 +38,7 @@ func CheckReceiver(t testing.TB, server *exec.Cmd, end os.Signal, exitCode int, 
 		}
 		return err == nil
 	}, Patience, 20*time.Millisecond)
-	// The event comes last, because a receiver handles it while further requests come, and would write between their lines.
+	// Send the event last. The receiver handles it after its answer, so it would write between the log lines of later requests.
 	for _, row := range []struct {
 		body, header string
 		status       int

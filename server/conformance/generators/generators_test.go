@@ -1,7 +1,6 @@
-// Package generators_test generates clients from the OpenAPI document with published generators,
-// openapi-typescript for TypeScript and oapi-codegen for Go. It compiles them with the strictest
-// types, and lists the products of the development server with each. A document that reads well but
-// generates badly fails here.
+// Package generators_test generates clients from the OpenAPI document with two published generators: openapi-typescript for
+// TypeScript and oapi-codegen for Go. It compiles the clients with the strictest settings, and lists the products of a
+// development server with each. So it finds parts of the document from which generators make wrong code.
 package generators_test
 
 import (
@@ -20,13 +19,13 @@ import (
 	"go.storefront.example/server/conformance/devtest"
 )
 
-// write puts a file into a folder.
+// write writes a file in a folder.
 func write(t *testing.T, folder, name string, text []byte) {
 	t.Helper()
 	require.NoError(t, os.WriteFile(filepath.Join(folder, name), text, 0o600))
 }
 
-// fixture is a file of testdata.
+// fixture reads a file of testdata.
 func fixture(t *testing.T, name string) []byte {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("testdata", name))
@@ -37,7 +36,7 @@ func fixture(t *testing.T, name string) []byte {
 func TestGeneratedTypeScriptListsProducts(t *testing.T) {
 	t.Parallel()
 	modules := devtest.NeedNode(t, "typescript", "@types/node", "openapi-typescript", "openapi-fetch")
-	// Inside node_modules, where Node finds the packages.
+	// The folder is in node_modules, so that Node finds the packages.
 	folder, err := os.MkdirTemp(modules, ".storefront-generated-")
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, os.RemoveAll(folder)) })
@@ -55,7 +54,7 @@ func TestGeneratedTypeScriptListsProducts(t *testing.T) {
 func TestGeneratedGoListsProducts(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
-	// The generated client is compiled with the versions that tools.mod pins beside its generator.
+	// tools.mod pins the generator and the library that the generated client needs.
 	for from, to := range map[string]string{"tools.mod": "go.mod", "tools.sum": "go.sum"} {
 		text, err := os.ReadFile(filepath.Join(devtest.Top(t), from))
 		require.NoError(t, err)
@@ -63,7 +62,7 @@ func TestGeneratedGoListsProducts(t *testing.T) {
 	}
 	write(t, folder, "storefront.json", []byte(openapi.Document))
 	write(t, folder, "main.go", fixture(t, "list.go.txt"))
-	// Missing modules are fetched, which needs the network.
+	// The go command downloads modules that are missing, so this may need the network.
 	generator := filepath.Join(folder, "bin") + string(filepath.Separator)
 	build := exec.CommandContext(t.Context(), "go", "build", "-o", generator,
 		"github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen", "github.com/oapi-codegen/runtime")
@@ -71,7 +70,7 @@ func TestGeneratedGoListsProducts(t *testing.T) {
 	if output, err := build.CombinedOutput(); err != nil {
 		devtest.Missing(t, "oapi-codegen and its runtime need the modules that tools.mod pins: %s", output)
 	}
-	// Without skip-prune the generator omits schemas that only webhooks use, but refers to them.
+	// Without skip-prune the generator leaves out schemas that only webhooks use, but generates references to them.
 	devtest.Run(t, folder, nil, generator+"oapi-codegen", "-package", "main", "-generate", "types,client,skip-prune", "-o", "api.go",
 		"storefront.json")
 	devtest.Run(t, folder, nil, "go", "vet", ".")
@@ -79,7 +78,7 @@ func TestGeneratedGoListsProducts(t *testing.T) {
 	require.Equal(t, products(t, server), devtest.Run(t, folder, server.Variables(), "go", "run", "."))
 }
 
-// products are the lines that a client must print, from answers read without generated code.
+// products returns what the clients must print. It reads the products without generated code.
 func products(t *testing.T, server devtest.Server) string {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+"/v1/products?pageSize=100", nil)

@@ -16,8 +16,8 @@ import (
 	"go.storefront.example/server/conformance/devtest"
 )
 
-// imports are the packages that the guide's functions may use; its first block, a whole program,
-// has its own.
+// imports maps the names with which the guide's Go functions refer to packages to the imports that they need. The guide's
+// first Go block is a whole program and has imports of its own.
 var imports = map[string]string{
 	"client.":              `"go.storefront.example/client"`,
 	"connect.":             `"connectrpc.com/connect"`,
@@ -32,8 +32,8 @@ var imports = map[string]string{
 	"webhook.":             `"go.storefront.example/client/webhook"`,
 }
 
-// runGo builds the blocks in a new module that requires only this one: the first and the receiver are programs, the
-// others are functions that testdata/main.go calls.
+// runGo builds the guide's Go blocks in a new module that requires only this project, and runs them. The first block and the
+// receiver are programs; testdata/main.go calls the functions of the others.
 func runGo(t *testing.T, all []block, dev devtest.Server, h *hook) {
 	folder := t.TempDir()
 	write := func(name, text string) {
@@ -62,7 +62,7 @@ func runGo(t *testing.T, all []block, dev devtest.Server, h *hook) {
 	for name, text := range together(samples(t, dev, "go")) {
 		write(name, text)
 	}
-	// This module's sums verify the same versions without a network.
+	// With the project's go.sum, the go command needs no network to verify the modules.
 	sums, err := os.ReadFile(filepath.Join(devtest.Top(t), "go.sum"))
 	require.NoError(t, err)
 	write("go.sum", string(sums))
@@ -85,7 +85,7 @@ func runGo(t *testing.T, all []block, dev devtest.Server, h *hook) {
 	runReceiver(t, dev, h, folder, filepath.Join(folder, "receive"))
 }
 
-// results is the output of the guide's functions, in Go and in TypeScript.
+// results is what testdata/main.go prints, and the TypeScript program too.
 const results = `no reference price: true
 missing: content
 typed: product_incomplete

@@ -1,7 +1,6 @@
-// Package guide_test runs the examples of the API's guide: every block of shell, Go, TypeScript,
-// Python and PHP in cmd/openapi/guide.md, against the development server and its worker in their own
-// process. A block in another language shows data. The README's examples for callers are also in
-// the guide, letter for letter.
+// Package guide_test runs the examples of the API's guide. It runs every block of shell, Go, TypeScript, Python and PHP in
+// cmd/openapi/guide.md against a development server, which is a process of its own. Blocks in other languages show data and
+// are not run. It also checks that the README's examples for callers are in the guide, letter for letter.
 package guide_test
 
 import (
@@ -24,12 +23,12 @@ import (
 	"go.storefront.example/server/conformance/devtest"
 )
 
-// block is a fenced block of a text.
+// block is a fenced block of Markdown: its section, its language and its text.
 type block struct{ section, language, text string }
 
 var fence = regexp.MustCompile("(?ms)^# ([^\n]+)$|^```(\\w+)\n(.*?)^```$")
 
-// blocks are the fenced blocks of a text under its headings of the first level.
+// blocks returns the fenced blocks of a text, with the headings of the first level as their sections.
 func blocks(text string) []block {
 	var found []block
 	section := ""
@@ -67,7 +66,7 @@ func guide(t *testing.T) []block {
 	return all
 }
 
-// in are the blocks in one language.
+// in returns the blocks in one language.
 func in(all []block, language string) []block {
 	var found []block
 	for _, b := range all {
@@ -97,7 +96,7 @@ func TestWhatTheReadmeShowsToCallersStandsInTheGuide(t *testing.T) {
 	}
 }
 
-// The recipes that use only a standard library are the guide's blocks, after the comment that introduces them.
+// Two recipes need only the standard library. They are also blocks of the guide; before the block, a recipe has only a comment.
 func TestTheReceiversOfTheGuideAreRecipes(t *testing.T) {
 	t.Parallel()
 	for file, comment := range map[string]string{"webhook/recipes/net_http/main.go": "\n", "python/recipes/http_server.py": "\n\n"} {
@@ -109,7 +108,7 @@ func TestTheReceiversOfTheGuideAreRecipes(t *testing.T) {
 	}
 }
 
-// The steps depend on each other: the shell blocks cause the event whose delivery the other blocks verify.
+// The shell blocks come first: they create the customer, and the other blocks verify the delivery of that event.
 func TestTheGuideRuns(t *testing.T) {
 	t.Parallel()
 	all := guide(t)
@@ -122,10 +121,10 @@ func TestTheGuideRuns(t *testing.T) {
 		recorded = true
 	})
 	if !done {
-		return // no event was made
+		return // without the customer there is no event
 	}
 	if !recorded {
-		record(t, dev, `{"name":"Awa Ngo","phone":"+237670000001"}`) // there is no shell here; the others need none
+		record(t, dev, `{"name":"Awa Ngo","phone":"+237670000001"}`) // without a shell, the test creates the customer
 	}
 	hook.wait(t)
 	hook.more = sampleVariables(t, dev)
@@ -135,7 +134,7 @@ func TestTheGuideRuns(t *testing.T) {
 	t.Run("a delivery, in PHP", func(t *testing.T) { verifyInPHP(t, all, dev, hook) })
 	t.Run("in Go", func(t *testing.T) { runGo(t, all, dev, hook) })
 	t.Run("in TypeScript", func(t *testing.T) { runTypeScript(t, all, dev, hook) })
-	// The readers get their own key, because a key may make only 120 requests a minute.
+	// PHP and Python use a key of their own, because a key may make only 120 requests a minute.
 	var made struct{ Key string }
 	dev.Operate(t, &made, "key", "create", "--store", "demo", "--name", "guide", "--expires", "30d", "--scopes",
 		"store:read,products:write,orders:read,customers:write,payment_links:write")
@@ -144,7 +143,7 @@ func TestTheGuideRuns(t *testing.T) {
 	t.Run("in Python", func(t *testing.T) { runPython(t, all, dev, hook) })
 }
 
-// record records a customer and returns its id.
+// record creates a customer from JSON and returns the id.
 func record(t *testing.T, dev devtest.Server, customer string) string {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, dev.URL+"/v1/customers", strings.NewReader(customer))
@@ -160,10 +159,10 @@ func record(t *testing.T, dev devtest.Server, customer string) string {
 	return made.ID
 }
 
-// hook is a webhook that keeps its first delivery.
+// hook is a webhook, and keeps its first delivery.
 type hook struct {
 	secret, signature string
-	// more are the variables of the reference's samples.
+	// more has the variables that the samples of the reference read.
 	more    []string
 	body    []byte
 	arrived chan struct{}
@@ -194,14 +193,15 @@ func (h *hook) wait(t *testing.T) {
 	}
 }
 
-// variables returns the environment of the guide's reader. The storefront command does not read them: its flag --url is
-// STOREFRONT_URL.
+// variables returns the environment variables that the guide's examples read. They do not begin with STOREFRONT_, because
+// the storefront command would read STOREFRONT_URL as its flag --url.
 func variables(dev devtest.Server, h *hook) []string {
 	return append([]string{"SHOP_URL=" + dev.URL, "SHOP_KEY=" + dev.Key, "WEBHOOK_SECRET=" + h.secret, "SIGNATURE=" + h.signature,
 		"MONTHS=" + demoMonths(time.Now().UTC())}, h.more...)
 }
 
-// demoMonths are the months of the demo store's history of 45 days, separated by spaces: two or three.
+// demoMonths returns the months for which the examples ask, separated by spaces: this month and the two before. The demo
+// store's orders are from the last 45 days.
 func demoMonths(now time.Time) string {
 	first := time.Date(now.Year(), now.Month(), 1, 0, 0, 0, 0, time.UTC)
 	return first.AddDate(0, -2, 0).Format("2006-01") + " " + first.AddDate(0, -1, 0).Format("2006-01") + " " + first.Format("2006-01")
@@ -216,7 +216,7 @@ func needs(t *testing.T, programs ...string) {
 	}
 }
 
-// output runs a command, with an optional input, and returns its output.
+// output runs a command with more environment variables, and returns what it prints.
 func output(t *testing.T, command *exec.Cmd, variables ...string) string {
 	t.Helper()
 	var errs strings.Builder
@@ -226,11 +226,11 @@ func output(t *testing.T, command *exec.Cmd, variables ...string) string {
 	return string(out)
 }
 
-// runReceiver runs the block that receives webhooks as it stands, once for each signal that ends programs.
+// runReceiver runs the guide's receiver of webhooks, once for each signal that can end it.
 func runReceiver(t *testing.T, dev devtest.Server, h *hook, folder, program string, args ...string) {
 	t.Helper()
 	handles := map[os.Signal]int{os.Interrupt: 0, syscall.SIGTERM: 0}
-	if program == "sh" { // PHP's own server
+	if program == "sh" { // the web server of PHP
 		handles = map[os.Signal]int{syscall.SIGTERM: -1}
 	}
 	for end, exitCode := range handles {

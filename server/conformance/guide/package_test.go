@@ -15,10 +15,10 @@ import (
 	"go.storefront.example/server/conformance/devtest"
 )
 
-// packageResults is the output of the guide's functions in PHP and in Python, which have no typed protocols.
+// packageResults is what the programs in PHP and Python print. They lack the line of the typed protocols.
 var packageResults = strings.Replace(results, "typed: product_incomplete\n", "", 1)
 
-// runPHP runs the blocks with the package in one file, in place of Composer's loader.
+// runPHP runs the guide's PHP blocks. They load the package from one file, in place of Composer's autoload.php.
 func runPHP(t *testing.T, all []block, dev devtest.Server, h *hook) {
 	if err := exec.Command("php", "-r", `exit(PHP_VERSION_ID >= 80100 && function_exists("curl_init") ? 0 : 1);`).Run(); err != nil {
 		devtest.Missing(t, "this needs PHP 8.1 or later with its curl extension: %v", err)
@@ -26,13 +26,13 @@ func runPHP(t *testing.T, all []block, dev devtest.Server, h *hook) {
 	folder := t.TempDir()
 	devtest.Run(t, "", nil, "php", filepath.Join(devtest.Top(t), "client", "php", "build.php"), folder)
 	require.NoError(t, os.Mkdir(filepath.Join(folder, "vendor"), 0o700))
-	// The samples run in one program, and each loads the package.
+	// Several samples run in one program, and each requires autoload.php. So load the package once.
 	require.NoError(t, os.WriteFile(filepath.Join(folder, "vendor", "autoload.php"),
 		[]byte("<?php\nrequire_once __DIR__ . '/../storefront.php';\n"), 0o600))
 	runPackage(t, all, dev, h, "php", folder, func(name string) string { return "require '" + name + ".php';\n" }, "php")
 }
 
-// runPython runs the blocks with the package in the path.
+// runPython runs the guide's Python blocks with the package in PYTHONPATH.
 func runPython(t *testing.T, all []block, dev devtest.Server, h *hook) {
 	if err := exec.Command("python3", "-c", "import sys; sys.exit(sys.version_info < (3, 10))").Run(); err != nil {
 		devtest.Missing(t, "this needs Python 3.10 or later: %v", err)
@@ -43,8 +43,8 @@ func runPython(t *testing.T, all []block, dev devtest.Server, h *hook) {
 		"error")
 }
 
-// runPackage writes each block to a file named for its section, runs the first one, a program; the program of
-// testdata, which calls the functions of the others; and the reference's samples.
+// runPackage writes each block to a file with the name of its section. It runs the first block, which is a program; the
+// program in testdata, which calls the functions of the other blocks; and the samples of the reference.
 func runPackage(t *testing.T, all []block, dev devtest.Server, h *hook, language, folder string,
 	load func(string) string, run ...string) {
 	extension := map[string]string{"php": ".php", "python": ".py"}[language]
@@ -78,7 +78,7 @@ func runPackage(t *testing.T, all []block, dev devtest.Server, h *hook, language
 	require.Equal(t, packageResults, program("main"))
 	requireResults(t, program("samples"))
 	if language == "php" {
-		// The block's first comment is the command.
+		// The first comment of the PHP receiver is the command that runs it.
 		command := regexp.MustCompile(`(?m)^// (php -S .*) webhooks\.php$`).FindStringSubmatch(readGuide(t))
 		require.NotNil(t, command)
 		runReceiver(t, dev, h, folder, "sh", "-c", "exec "+command[1]+" part_receiving.php")

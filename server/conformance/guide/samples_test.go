@@ -17,7 +17,7 @@ import (
 	"go.storefront.example/server/conformance/devtest"
 )
 
-// sample is the sample of an operation in one language, as the reference of the server shows it.
+// sample is an operation's example in one language, from the server's reference page.
 type sample struct{ operation, text string }
 
 var (
@@ -26,7 +26,7 @@ var (
 	markup = regexp.MustCompile(`<[^>]+>`)
 )
 
-// samples returns the samples in one language on the server's page, as a reader copies them.
+// samples returns the examples in one language, as a reader copies them from the reference page.
 func samples(t *testing.T, dev devtest.Server, language string) []sample {
 	t.Helper()
 	page := fetch(t, dev, "/docs")
@@ -70,10 +70,11 @@ func fetch(t *testing.T, dev devtest.Server, path string) string {
 	return string(text)
 }
 
-// sampleVariables name what the samples read and change: a product, an order, a customer and a payment link.
+// sampleVariables returns variables with the ids of a product, an order, a customer and a payment link, which the samples
+// read and change.
 func sampleVariables(t *testing.T, dev devtest.Server) []string {
 	t.Helper()
-	// The customer is the one whom the samples create, because the page's samples are about one customer.
+	// The samples that read and update a customer use the customer whom the sample of createCustomer creates.
 	variables := []string{"CUSTOMER_ID=" + record(t, dev, `{"name":"Ada Ndé","email":"ada@example.com"}`)}
 	for name, path := range map[string]string{
 		"PRODUCT_ID": "/v1/products?status=PUBLISHED", "ORDER_ID": "/v1/orders", "LINK_ID": "/v1/payment-links?status=active",
@@ -89,7 +90,7 @@ func sampleVariables(t *testing.T, dev devtest.Server) []string {
 	return variables
 }
 
-// together makes one Go program of the samples, each of which is a program.
+// together makes one Go program from samples that are programs.
 func together(samples []sample) map[string]string {
 	files, calls := map[string]string{}, ""
 	for _, s := range samples {
@@ -100,7 +101,7 @@ func together(samples []sample) map[string]string {
 	return files
 }
 
-// sampleResults are some lines that the samples print, in Go and in TypeScript.
+// sampleResults are texts that the samples must print.
 var sampleResults = []string{
 	"getStore: Atelier Mboa XAF ", "updateProduct: Le guide 2000 PUBLISHED\n", "createCustomer: ", " +237670000003\n",
 	"updateCustomer: ",
@@ -114,7 +115,7 @@ func requireResults(t *testing.T, printed string) {
 	}
 }
 
-// runCurl runs the samples in curl, as a reader copies them.
+// runCurl runs the curl samples of the reference page.
 func runCurl(t *testing.T, dev devtest.Server, h *hook) {
 	needs(t, "sh", "curl")
 	var script strings.Builder

@@ -15,13 +15,13 @@ import (
 	"go.storefront.example/server/conformance/devtest"
 )
 
-// webhooks is the section whose blocks run on a delivery.
+// webhooks is the title of the guide's section about receiving webhooks.
 const webhooks = "Receiving webhooks"
 
-// prelude makes a refused request an error; curl by itself treats it like any other answer.
+// prelude makes a script stop at the first error, and lets curl fail if a request is refused.
 const prelude = "set -eu\ncurl() { command curl -sS --fail-with-body \"$@\"; }\n"
 
-// runShell runs the blocks one after the other in one shell, as a reader would.
+// runShell runs the guide's shell blocks one after the other in one shell, as a reader would.
 func runShell(t *testing.T, all []block, dev devtest.Server) {
 	needs(t, "sh", "curl", "grep", "cut")
 	var script strings.Builder
@@ -31,7 +31,7 @@ func runShell(t *testing.T, all []block, dev devtest.Server) {
 			script.WriteString("echo '== " + b.section + "'\n" + b.text)
 		}
 	}
-	// The words that a reader must replace; there are no others.
+	// A reader must replace only these words in the blocks.
 	text := script.String()
 	now := time.Now().UTC()
 	for placeholder, real := range map[string]string{"http://127.0.0.1:8080": dev.URL, "svc_live_…": dev.Key,
@@ -83,7 +83,7 @@ func verifyInShell(t *testing.T, all []block, dev devtest.Server, h *hook) {
 	require.Error(t, changed.Run(), "another body")
 }
 
-// junk is what anybody may send as the signature; some of it made earlier snippets raise an exception.
+// junk has header values that anybody may send as a signature. Earlier examples raised an exception for some of them.
 const junk = `["", "t", "t=,v1=", "junk", "t=1,v1=", "v1=00", "t=x,v1=y", "t=1,v1=é", "t=١,v1=0", "t=1=2,v1", ",", "\u0000", "t=1,t=2"]`
 
 func verifyInPython(t *testing.T, all []block, dev devtest.Server, h *hook) {
@@ -110,12 +110,12 @@ echo json_encode([verified($header, $body, $secret, $now), verified($header . ',
 `)
 }
 
-// verifyIn runs the blocks of a language with a program after them that calls verified.
+// verifyIn runs a language's function verified from the guide, followed by a program that calls it.
 func verifyIn(t *testing.T, all []block, dev devtest.Server, h *hook, language, interpreter, flag, calls string) {
 	needs(t, interpreter)
 	var script strings.Builder
 	for _, b := range in(all, language) {
-		if strings.Contains(b.text, " verified(") { // the others need the package
+		if strings.Contains(b.text, " verified(") { // the other blocks need the package
 			script.WriteString(strings.TrimPrefix(b.text, "<?php\n"))
 		}
 	}

@@ -14,20 +14,20 @@ import (
 	"go.storefront.example/server/conformance/devtest"
 )
 
-// parts are the modules made from the TypeScript blocks, by section; testdata/main.ts imports them.
+// parts maps sections of the guide to the modules made from their TypeScript blocks. testdata/main.ts imports these modules.
 var parts = map[string]string{
 	"Quick start": "start.ts", "Changes": "changes.ts", "Errors": "errors.ts", "Lists": "lists.ts", webhooks: "receiver.ts",
 	"Typed clients": "typed.ts",
 }
 
-// compilerSettings are what the guide has a reader run to set the compiler up.
+// compilerSettings is the command with which the guide lets a reader set up the compiler.
 const compilerSettings = "tsc --init --module nodenext --types node"
 
-// runTypeScript compiles the blocks beside the package as npm would install it, and runs them.
+// runTypeScript compiles the guide's TypeScript blocks with the package as npm installs it, and runs them.
 func runTypeScript(t *testing.T, all []block, dev devtest.Server, h *hook) {
 	modules := devtest.NeedNode(t, "typescript", "typescript-7", "@types/node", "@bufbuild/protobuf", "@connectrpc/connect",
 		"@connectrpc/connect-node")
-	// Inside node_modules, where Node finds the package's dependencies.
+	// The folder is in node_modules, so that Node finds the packages that the package depends on.
 	folder, err := os.MkdirTemp(modules, ".storefront-guide-")
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, os.RemoveAll(folder)) })

@@ -262,7 +262,7 @@ func (p *parameter) value(text string) any {
 }
 
 // typed returns the schema of a body, by the Content-Type in its headers, or nil if the document has no such type. The
-// Content-Type of a request may have other parameters than charset; that in an answer may not.
+// Content-Type of a request may have other parameters than charset, the one of an answer may not.
 func (b *body) typed(header http.Header) *shape {
 	kind, parameters, err := mime.ParseMediaType(header.Get("Content-Type"))
 	charset, named := parameters["charset"]
