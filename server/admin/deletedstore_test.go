@@ -125,7 +125,7 @@ func TestNothingIsLeftOfADeletedStore(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, []uuid.UUID{gone}, due)
 
-		// Stop the deletion five times at any statement. The next call continues.
+		// Stop the deletion five times, after 20 ms each. Each call continues where the call before it stopped.
 		for range 5 {
 			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 			_ = erase.Store(ctx, d, gone)

@@ -30,8 +30,8 @@ func progress(r queue.Resend) *adminv1.Resend {
 	return m
 }
 
-// StartResend creates a job that sends to a webhook every event since a time that was not delivered to it yet. The caller
-// runs the job with ContinueResend; if the caller stops, a worker continues. It refuses with validation_failed,
+// StartResend creates a job that sends a webhook every event since a time, except events that were already delivered to it.
+// The caller runs the job with ContinueResend; if the caller stops, a worker continues. It refuses with validation_failed,
 // webhook_not_found or webhook_disabled.
 func (o *Operator) StartResend(ctx context.Context, in *adminv1.StartResendRequest) (*adminv1.Resend, error) {
 	var refused problems

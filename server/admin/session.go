@@ -34,7 +34,7 @@ func sessionOf(row *ent.Session, slug string) *adminv1.Session {
 	}
 }
 
-// linkOf converts a sign-in link of the store with this slug that was not used.
+// linkOf converts an unused sign-in link of the store with this slug.
 func linkOf(row *ent.SignInLink, slug string) *adminv1.Session {
 	return &adminv1.Session{
 		Id: row.ID.String(), Kind: adminv1.Session_link, Store: &adminv1.Session_Store{Id: row.StoreID.String(), Slug: slug},

@@ -39,9 +39,9 @@ const (
 	// between two reads. A read in a store with 100 events a second takes 7 ms on PostgreSQL.
 	watchPoll = 500 * time.Millisecond
 	watchGap  = 100 * time.Millisecond
-	// watchOverlap is how far before its beginning each read looks back. An event gets its time shortly before its commit,
-	// so it may become visible after an event with a later time. The statement timeout, by default 10 seconds, bounds this
-	// delay; the other 20 seconds allow for servers whose clocks differ.
+	// watchOverlap is how far each read looks back. An event gets its time shortly before its commit, so it may become
+	// visible after an event with a later time. The statement timeout, by default 10 seconds, bounds this delay; the other
+	// 20 seconds allow for servers whose clocks differ.
 	watchOverlap = 30 * time.Second
 	// watchTimeout bounds one statement.
 	watchTimeout = 10 * time.Second
@@ -57,7 +57,7 @@ type watches struct {
 	of  map[uuid.UUID]int
 }
 
-// open counts a new stream. It refuses with unavailable if too many are open. close uncounts the stream.
+// open counts a new stream. It refuses with unavailable if too many are open. close counts a stream as ended.
 func (w *watches) open(store uuid.UUID) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -26,7 +26,7 @@ import (
 	"go.storefront.example/server/webhooks"
 )
 
-// newHooked is an operator of two stores with one webhook each, whose ids it returns.
+// newHooked returns an operator of two stores with one webhook each, and the ids of the webhooks.
 func newHooked(t *testing.T, d *db.DB) (o *admin.Operator, one, two string) {
 	t.Helper()
 	key, err := seal.ParseKey(seal.NewKey())
@@ -44,11 +44,12 @@ func newHooked(t *testing.T, d *db.DB) (o *admin.Operator, one, two string) {
 	return o, ids[0], ids[1]
 }
 
-// A webhook named only by its id is changed in the store that owns it, under the operator's name.
+// A request that names a webhook only by its id changes the webhook in the store that owns it. The journal shows the
+// operator as the actor.
 func TestOperatorFindsTheOwnerOfAWebhook(t *testing.T) {
 	t.Parallel()
 	rows := []struct {
-		action string // in the journal; empty when there is no entry
+		action string // the action in the journal; empty if there is no entry
 		do     func(ctx context.Context, o *admin.Operator, id string) error
 	}{
 		{"webhook.updated", func(ctx context.Context, o *admin.Operator, id string) error {

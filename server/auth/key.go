@@ -65,8 +65,8 @@ func IsHint(text string) bool {
 	return is && (last == "" || len(last) == hintDigits && strings.Trim(last, digits) == "")
 }
 
-// WellFormed reports whether a text has the form of a key: prefix, length, digits and checksum are right. CRC-32 changes if
-// a single character does, so a mistyped key is refused without a look-up.
+// WellFormed reports whether a text has the form of a key: prefix, length, digits and checksum are right. The checksum, a
+// CRC-32, shows every change of a single character, so most mistyped keys are refused without a look-up.
 func WellFormed(key string) bool {
 	if len(key) != keyLength || !strings.HasPrefix(key, Prefix) {
 		return false

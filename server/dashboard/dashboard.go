@@ -6,8 +6,8 @@
 //
 // The button uses up the link. Opening the page does not, because chat programs fetch pages for previews.
 //
-// A session accepts one of two cookies. If its sign-in link is https, this is a cookie that browsers send only over HTTPS
-// and only to this host. The scheme of a request is not looked at, because a proxy may change it.
+// The scheme of the sign-in link decides in which of two cookies a session is accepted. After an https link, it is a cookie that
+// browsers send only over HTTPS and only to this host. The scheme of a request does not matter, because a proxy may change it.
 //
 // A member is signed in to one store, and sees only the rows of this store. The dashboard refuses requests without a
 // session, and forms that lack the session's token or come from a page of another site. Only pages of FrameAncestors may
@@ -241,7 +241,7 @@ func (d *dashboard) refuse(v *visit, err error) {
 		body.Fields = append(body.Fields, name+": "+f.GetMessage())
 	}
 	if r.Code == apierr.ValidationFailed && len(body.Fields) > 0 {
-		body.Text = "Correct this, then try again:" // r.Message is about the JSON of an answer
+		body.Text = "Correct this, then try again:" // r.Message would mention details.fields
 	}
 	d.show(v, r.Status(), shown)
 }

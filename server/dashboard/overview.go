@@ -10,7 +10,7 @@ import (
 	adminv1 "go.storefront.example/gen/storefront/admin/v1"
 )
 
-// expirySoon is how long before and after its expiry the overview shows a key.
+// expirySoon is for how long, before and after a key's expiry, the overview shows the key.
 const expirySoon = 14 * 24 * time.Hour
 
 // health is a webhook with the figures that the store's owner sees.

@@ -144,7 +144,7 @@ func (c color) mix(with color, share float64) color {
 	return c
 }
 
-// until returns c, mixed with as much of towards as is needed for enough contrast with the background.
+// until mixes c with more and more of towards, until it has enough contrast with ground, and returns the result.
 func (c color) until(contrast float64, ground, towards color) color {
 	for share := 0.0; share < 1; share += .02 {
 		if mixed := c.mix(towards, share); mixed.contrast(ground) >= contrast {

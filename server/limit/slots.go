@@ -27,7 +27,7 @@ const (
 // ErrBusy is the error of Acquire for a request that gets no slot in time.
 var ErrBusy error = apierr.New(apierr.Unavailable, "The service has more requests than it can answer in time; try again later.")
 
-// These own slots as stores do.
+// These owners of slots are no stores.
 var (
 	Unauthenticated = uuid.Nil
 	Operator        = uuid.Max

@@ -11,9 +11,9 @@ import (
 	"go.storefront.example/server/validate"
 )
 
-// Check checks a request whose JSON could not be decoded by every rule that needs only the request and its store. Its error
-// also lists the fields that could not be decoded, so that one answer names everything that is wrong. Decoded requests need
-// no Check, because the methods of Shop apply the same rules.
+// Check is for a request whose JSON could not be decoded. It applies every rule that needs only the request and its store.
+// Its error also lists the fields that could not be decoded, so that one answer names everything that is wrong. Decoded
+// requests need no Check, because the methods of Shop apply the same rules.
 //
 // It refuses with validation_failed, phone_invalid, payment_link_expiry_invalid, customer_identifier_required or
 // feature_disabled.

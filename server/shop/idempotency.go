@@ -67,7 +67,7 @@ func Once[M proto.Message](
 	return answer, err
 }
 
-// onceIn does in a transaction what Once does in one that it begins.
+// onceIn is Once for a transaction that has begun.
 func onceIn[M proto.Message](
 	ctx context.Context, d *db.DB, tx *ent.Tx, storeID uuid.UUID, operation string, asked any,
 	change func(context.Context, *ent.Tx) (M, error),
@@ -110,7 +110,7 @@ func ClaimIdempotencyKey(ctx context.Context, d *db.DB, tx *ent.Tx, storeID uuid
 	return err
 }
 
-// keyUse is one use of an idempotency key, for an operation on a store. If the key is empty, its methods do nothing.
+// keyUse is one use of an idempotency key, for an operation on a store. If the key is empty, the methods do nothing.
 type keyUse struct {
 	db        *db.DB
 	storeID   uuid.UUID

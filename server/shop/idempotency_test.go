@@ -65,8 +65,8 @@ func TestSecretIsMadeOnceUnderAKey(t *testing.T) {
 	}
 }
 
-// These JSON texts must stay the same in later versions, because requests under a key are compared with the stored
-// fingerprint of the first. A new field must not show in the JSON of a request that lacks it.
+// These JSON texts must stay the same in later versions, because a repeated request is compared with the stored fingerprint
+// of the first one. If a field is added, the JSON of a request without this field must not show it.
 func TestRequestHasOneFormForItsIdempotencyKey(t *testing.T) {
 	t.Parallel()
 	for want, draft := range map[string]shop.OrderDraft{

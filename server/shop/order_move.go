@@ -27,7 +27,7 @@ import (
 // FindID returns the id of the row to change. It is called in the transaction of the change.
 type FindID func(ctx context.Context, tx *ent.Tx) (uuid.UUID, error)
 
-// OrderID returns a FindID that returns the id in text. It refuses a text that is not an id with order_not_found.
+// OrderID returns a FindID for the order whose id is text. It refuses a text that is not an id with order_not_found.
 func OrderID(text string) FindID {
 	return func(context.Context, *ent.Tx) (uuid.UUID, error) {
 		id, ok := validate.ParseID(text)
@@ -152,7 +152,7 @@ func (s *Shop) MoveOrder(ctx context.Context, to order.Status, find FindID) (mov
 	return moved, err
 }
 
-// move changes the order's status, and the totals that orderMoves changes with it.
+// move changes the order's status, and then the totals, as orderMoves says.
 func (o lockedOrder) move(ctx context.Context, tx *ent.Tx, to order.Status) error {
 	move := orderMoves[to]
 	if !slices.Contains(move.from, o.Row.Status) {
@@ -193,7 +193,7 @@ func (s *Shop) lockOrder(ctx context.Context, tx *ent.Tx, t tenant.Store, id uui
 	if o.link, err = s.lockPaymentLink(ctx, tx, t, *o.Row.PaymentLinkID); err != nil {
 		return o, fmt.Errorf("read the order's payment link: %w", err)
 	}
-	// Another transaction may have changed the link after resource.LockOrder read it and before its row was locked.
+	// Another transaction may have changed the link after resource.LockOrder read it and before lockPaymentLink locked its row.
 	o.Order.PaymentLink.Code, o.Order.PaymentLink.Title = o.link.Code, o.link.Title
 	return o, nil
 }

@@ -26,8 +26,8 @@ type list[Filter any] struct {
 	which  Filter
 }
 
-// page returns the number, size and offset of the page that a list request names. If the request leaves out number or size,
-// it is nil, and page uses the first page or DefaultPageSize.
+// page returns the number, size and offset of the page that a list request names. A number or size that the request leaves
+// out is nil; page then returns the first page, or a page of DefaultPageSize.
 func (p *problems) page(number *int64, size *int32) (at int64, page resource.Page) {
 	at, page.Size = 1, DefaultPageSize
 	if number != nil {

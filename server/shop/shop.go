@@ -3,8 +3,8 @@
 // idempotency key.
 //
 // Every method takes its store and its actor from the context (tenant.With) and refuses with a *apierr.Refusal; any other error
-// is a failure of the service. Every change runs in one transaction with its journal entry and its outbox rows. It is
-// independent of HTTP.
+// is a failure of the service. Every change runs in one transaction with its journal entry and its outbox rows. The
+// package is independent of HTTP.
 package shop
 
 import (

@@ -23,7 +23,7 @@ const OtherStoresID = "belongs to another store"
 // database.
 type identity struct{ field, text string }
 
-// row is a row of a batch with its index in the batch, after read has converted it.
+// row is a row of a batch that read has converted, with its index in the batch.
 type row[R any] struct {
 	index int
 	id    uuid.UUID
@@ -196,7 +196,8 @@ func (b *batch[R]) owners(ctx context.Context, tx *ent.Tx, table string, ids []u
 	return stores, nil
 }
 
-// hold adds to held those of the values in names that rows of the store have in a column.
+// hold looks in a column of the store's rows for the values in names. It adds the values that it finds to held, with the ids
+// of their rows.
 func (b *batch[R]) hold(ctx context.Context, tx *ent.Tx, table, column string, names []string, held map[string]uuid.UUID) error {
 	if len(names) == 0 {
 		return nil

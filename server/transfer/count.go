@@ -129,8 +129,8 @@ func (b *orders) lockLinks(ctx context.Context, tx *ent.Tx) error {
 // Adding the batch to the old counters would count some orders twice, because an imported customer's counters may include
 // orders that are imported only now.
 //
-// A payment link's counters get the payments of the batch added. No payment is counted twice, because each of these orders
-// is new or was not paid before.
+// The batch's payments are added to the counters of their payment links. No payment is counted twice, because each of these
+// orders is new or was not paid before.
 //
 // count refuses the first row with which a customer's totalPaid or a link's paidAmount would pass validate.MaxAmount.
 func (b *orders) count(ctx context.Context, tx *ent.Tx) error {
@@ -197,7 +197,7 @@ func (b *orders) refusePast(index int, total string) {
 	b.refuse(index, "amount", fmt.Sprintf("takes the %s past %d", total, int64(validate.MaxAmount)))
 }
 
-// countThere counts the orders that the store has of these customers, and sets OrdersCount and TotalPaid in counts.
+// countThere counts these customers' orders that are in the store already, and sets OrdersCount and TotalPaid in counts.
 func (b *orders) countThere(ctx context.Context, tx *ent.Tx, ids []uuid.UUID, counts map[uuid.UUID]*ent.Customer) error {
 	const sums = "count(*) AS orders, coalesce(sum(CASE WHEN status = 'PAID' THEN amount END), 0) AS paid FROM orders " +
 		"WHERE store_id = $1 AND customer_id "

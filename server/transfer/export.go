@@ -74,7 +74,7 @@ func Export(ctx context.Context, d *db.DB, tx *ent.Tx, row *ent.Store, at time.T
 		{Activity, stored(e, tx.ActivityEntry.Query, func(r *ent.ActivityEntry) error { return e.add(messages.Activity(r)) })},
 	} {
 		e.out.Kind = string(kind.name)
-		if err := e.flush(); err != nil { // a page without rows tells that the kind begins
+		if err := e.flush(); err != nil { // passes a first page of the kind, without rows
 			return err
 		}
 		err := kind.rows(ctx)

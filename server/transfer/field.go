@@ -67,8 +67,8 @@ func (p *problems) filled(field, value string, maxRunes int) string {
 	return value
 }
 
-// keptSlug checks the slug of a product from another shop. It accepts every text that stands in a URL without escapes, more
-// than a slug of the API, because another slug would change the product's address. An empty slug is made later.
+// keptSlug checks the slug of a product from another shop. It accepts every text that stands in a URL without escapes,
+// because another slug would change the product's address. The API accepts fewer slugs. An empty slug is made later.
 func (p *problems) keptSlug(field, value string) string {
 	value = p.Text(field, value, validate.MaxTitleRunes)
 	if url.PathEscape(value) != value || strings.ContainsAny(value, "/?#") {

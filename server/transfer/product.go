@@ -18,8 +18,8 @@ import (
 	"go.storefront.example/server/validate"
 )
 
-// products is a batch of products. A row does not say whether the product has content, unless it is a row of an export. A
-// product that was ever published counts as having content.
+// products is a batch of products. A row of an export says whether the product has content. For other rows, a product that
+// was ever published counts as having content.
 type products struct {
 	batch[productRow]
 	// ready says for each row of an export, by its index, whether the product has content.

@@ -138,10 +138,12 @@ func (w *Webhooks) deliver(ctx context.Context, webhookID string,
 	return entry, nil
 }
 
-// ResendSince creates a resend job for a webhook. The job sends again all subscribed events since a time that no delivery
-// brought to this webhook, even if the webhook was disabled when they happened, and makes waiting deliveries of this webhook
-// due. ResendSince sends nothing itself. The caller calls ContinueResend until the job is finished; if the caller stops, a
-// worker continues. It refuses with webhook_not_found or webhook_disabled.
+// ResendSince creates a resend job for a webhook. The job sends every subscribed event since a time again, unless a delivery
+// of it to this webhook has succeeded. It includes events that happened while the webhook was disabled. It also makes
+// waiting deliveries to this webhook due.
+//
+// ResendSince sends nothing itself. The caller calls ContinueResend until the job is finished; if the caller stops, a worker
+// continues. It refuses with webhook_not_found or webhook_disabled.
 func (w *Webhooks) ResendSince(ctx context.Context, webhookID string, since time.Time) (queue.Resend, error) {
 	// Round up to a millisecond. Events have times in whole milliseconds, so the job covers the same events.
 	since = since.Add(time.Millisecond - time.Nanosecond).UTC().Truncate(time.Millisecond)

@@ -201,7 +201,7 @@ func TestWebhookChanges(t *testing.T) {
 		require.Contains(t, string(entries[len(entries)-1].Changes),
 			`"url":{"from":"https://receiver.example.com/hooks","to":"https://b.example.com"}`)
 
-		// EnableWebhook after failures: they are forgotten.
+		// EnableWebhook forgets the failures of a webhook that was disabled.
 		since := d.Now().Add(-time.Hour)
 		require.NoError(t, hook.WithTx(b.Ctx, d, func(ctx context.Context, tx *ent.Tx) error {
 			return tx.Webhook.UpdateOneID(w.ID).SetFailingSince(since).Exec(ctx)

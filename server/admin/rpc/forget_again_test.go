@@ -142,8 +142,8 @@ func TestAMarkerOfACallerKeepsNothing(t *testing.T) {
 	})
 }
 
-// The notes of a customer's orders are erased in the same transaction as the name. An order that is paid during the rest of
-// the erasure shows neither.
+// The notes of a customer's orders are erased in the same transaction as the name. An order that is paid during the later
+// steps of the erasure shows neither the name nor a note.
 func TestANoteIsForgottenWithTheName(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
@@ -208,7 +208,7 @@ func TestManyNotesAreForgottenInSteps(t *testing.T) {
 	})
 }
 
-// Other requests add data of the customer during the erasure. They are erased before the receipt is made.
+// Other requests add data of the customer during the erasure. These data are erased too before the receipt is made.
 func TestWhatComesBeforeTheReceiptIsForgotten(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {

@@ -149,7 +149,7 @@ func (h *history) order(customer string) {
 
 func (h *history) one() string { return h.orders[h.rand.IntN(len(h.orders))] }
 
-// move changes the status of a random order. sends is how many events that sends.
+// move changes the status of a random order. sends is how many events this sends.
 func (h *history) move(move func(id, key string) (*storefrontv1.Order, error), sends int) {
 	was, err := h.operator.GetOrder(h.Context(), &adminv1.GetOrderRequest{Id: h.one()})
 	require.NoError(h, err)

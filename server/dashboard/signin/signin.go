@@ -45,7 +45,7 @@ const (
 	SessionLength = 12 * time.Hour
 )
 
-// Path is the path of a sign-in link on the operator's listener, up to the secret.
+// Path is the beginning of a sign-in link's path on the operator's listener. The secret follows.
 const Path = "/dashboard/sign-in?token="
 
 // usedEvery is the precision with which the last use of a session is stored.
