@@ -76,7 +76,7 @@ func (b *balancer) replace(t *testing.T, by serving) {
 	for {
 		answer, err := http.Get("http://" + old.AdminAddr().String() + "/readyz")
 		if err != nil {
-			require.Greater(t, time.Since(began), old.delay, "%v", err) // it has ended, on a busy machine
+			require.Greater(t, time.Since(began), old.delay, "%v", err) // a busy machine: the server has ended
 			break
 		}
 		require.NoError(t, answer.Body.Close())

@@ -73,8 +73,8 @@ func (s *Server) publicHandler() http.Handler {
 	})
 }
 
-// ownAddress returns a function that returns the API's address: APIURL if it is set, otherwise what the function of finds in
-// the request.
+// ownAddress returns a function that returns the API's address. If APIURL is set, this is APIURL; otherwise the function is
+// of, which reads the address from the request.
 func (c Config) ownAddress(of func(*http.Request) string) func(*http.Request) string {
 	if c.APIURL == "" {
 		return of

@@ -8,7 +8,7 @@ import (
 // FlushEvery sets the time between two flushes of Run.
 func (g *Gate) FlushEvery(d time.Duration) { g.flushEvery = d }
 
-// Miss makes the next lookups of known keys find no key, so many as lookups says.
+// Miss makes the next lookups of known keys, as many as lookups says, find no key.
 func (g *Gate) Miss(lookups int) {
 	known := g.known
 	g.known = func(ctx context.Context, q lookup) (lookupResult, error) {

@@ -215,7 +215,7 @@ func (b *bench) names(list object, field string) []string {
 	return out
 }
 
-// newest returns the ids in reverse. Lists show rows so that were created in the order of ids.
+// newest reverses the ids, because lists show the newest rows first.
 func newest(ids ...string) []string {
 	out := slices.Clone(ids)
 	slices.Reverse(out)

@@ -56,7 +56,7 @@ func TestWebhookRegistration(t *testing.T) {
 			_, err = b.CreateWebhook(b.ctx, webhooks.Registration{URL: "https://receiver.example.com/", Events: []string{"ping"}})
 			require.ErrorContains(t, err, "validation_failed", "ping cannot be subscribed to")
 
-			// A webhook whose subscription was changed, or that was disabled, gets later events accordingly.
+			// A changed subscription has an effect on later events, and so has disabling the webhook.
 			_, err = b.RevokeKey(b.ctx, b.keyID)
 			require.NoError(t, err)
 			sends := func(want bool, change func() error) {

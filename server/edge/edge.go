@@ -129,8 +129,8 @@ func New(config Config) (*Edge, error) {
 	return e, e.mountTranscoder(services)
 }
 
-// EndStreams ends all open streams, and makes new ones be refused with unavailable. A server that stops calls it, because a
-// stream otherwise lasts as long as its caller likes.
+// EndStreams ends all open streams, and refuses new ones with unavailable. A server that stops calls it, because a stream
+// otherwise lasts as long as its caller likes.
 func (e *Edge) EndStreams() { e.endStreams() }
 
 // Patterns lists every address that the edge serves, with its HTTP method: templates of paths under /v1, and procedures.

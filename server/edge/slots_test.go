@@ -19,7 +19,7 @@ import (
 // slowAPI is an API whose products a test can delay: GetProduct, and ListProducts with a search.
 type slowAPI struct {
 	*api
-	// begun receives the context of each such request. answer is called for it, and returns its error or nil.
+	// begun receives the context of each of these requests. answer is called for each; the request ends with its error.
 	begun  chan context.Context
 	answer func(context.Context) error
 }

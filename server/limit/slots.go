@@ -48,7 +48,7 @@ type Slots struct {
 	refused          atomic.Uint64
 }
 
-// owner has the slots in an owner's share. It exists while the owner has requests.
+// owner is an owner of slots, with the slots of its share. It is forgotten once it has no requests.
 type owner struct {
 	slots, searches *semaphore.Weighted
 	all             *semaphore.Weighted // the slots of the owner's pool, which other owners share

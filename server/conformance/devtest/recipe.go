@@ -23,8 +23,8 @@ func FreeAddress(t testing.TB) string {
 }
 
 // CheckReceiver starts a receiver of webhooks and checks it. The receiver must accept body with this signature, which is a
-// customer.created event, and refuse every other request. Its log must have its address, and the customer as person. After
-// the signal end it must exit with exitCode; -1 means that the signal kills it.
+// customer.created event, and refuse every other request. Its log must contain its address, and person, which is how it
+// writes the customer. After the signal end it must exit with exitCode; -1 means that the signal kills it.
 func CheckReceiver(t testing.TB, server *exec.Cmd, end os.Signal, exitCode int, address, body, signature, person string) {
 	t.Helper()
 	var log bytes.Buffer
