@@ -5,7 +5,7 @@
 //
 // Every exchange under /v1 and every delivery of a webhook is checked against the OpenAPI document, by the transport that all
 // cases use. An answer that is not in the document fails the case, and so does a served request that the document does not
-// allow. After a run of the whole suite, parts of the document that no exchange has shown fail it as well.
+// allow. A run of the whole suite also fails if no exchange has shown some part of the document.
 //
 // The answers of REST are checked with encoding/json and hand-written expectations, never with the service's own encoder. The
 // exact bytes on the wire are in testdata/wire, one file for each exchange; -update rewrites them, and a change in them is a

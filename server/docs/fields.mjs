@@ -1,4 +1,4 @@
-// The fields of requests and objects.
+// The class Fields describes the fields of requests and objects.
 
 import { marked } from "marked";
 import { escape } from "./html.mjs";
@@ -9,11 +9,11 @@ export class Fields {
 
   constructor(document) {
     this.#schemas = document.components.schemas;
-    // Codes are described where they are answered; requests where they are sent.
+    // The error bodies have no section of their own, because operations and guide describe the error codes.
     this.#errors = new Set(Object.entries(this.#schemas).filter(([, s]) => s.properties?.statusCode && s.properties?.code).map(([name]) => name));
   }
 
-  // name is that of the schema that is referred to, also by an array or beside null.
+  // name returns the name of the schema to which a schema refers, even if it is an array of it, or it or null.
   name(schema) {
     const ref = schema?.$ref ?? schema?.items?.$ref ?? schema?.oneOf?.find((one) => one.$ref)?.$ref;
     return ref?.split("/").at(-1);
@@ -23,26 +23,26 @@ export class Fields {
     return schema.$ref ? this.#schemas[this.name(schema)] : schema;
   }
 
-  // objects are the named schemas with fields that stand in their own section. Pages are described by the guide, and what
-  // has the fields of another object by that one.
+  // objects returns the named schemas that get a section of their own. Requests, events and pages of lists get none. If several
+  // schemas have the same fields, only the one with the shortest name gets one.
   objects() {
     return Object.entries(this.#schemas).filter(
       ([name, s]) => s.properties && !/(Request|Event)$/.test(name) && !this.#errors.has(name) && !this.#page(s) && this.#same(name) === name,
     );
   }
 
-  // page is the object of which a schema is a page.
+  // #page returns the name of the objects in a page of a list, if the schema is such a page.
   #page(schema) {
     return schema.properties?.total && this.name(schema.properties.data);
   }
 
-  // same is the shortest name of an object with these fields.
+  // #same returns the shortest name among schemas with the same fields, whose names end alike.
   #same(name) {
     const fields = (one) => Object.keys(this.#schemas[one].properties ?? {}).join();
     return Object.keys(this.#schemas).filter((one) => name.endsWith(one) && fields(one) === fields(name)).sort((a, b) => a.length - b.length)[0];
   }
 
-  // shown is the object that describes a named one, of which that may be a page.
+  // shown returns the object whose section describes a schema. page is true if the schema is a page of such objects.
   shown(name) {
     const page = this.#page(this.#schemas[name]);
     return { page: Boolean(page), object: this.#same(page || name) };
@@ -57,7 +57,7 @@ export class Fields {
     return name.replaceAll(/(?<=[a-z])(?=[A-Z])/g, " ");
   }
 
-  // reference links to an object.
+  // reference returns a link to the section of the object to which a schema refers.
   reference(schema) {
     const names = schema.oneOf && !schema.$ref ? schema.oneOf.map((one) => this.name(one)) : [this.name(schema)];
     return names.filter(Boolean).map((name) => (this.#schemas[name].properties ? this.#link(name) : escape(name))).join(" or ");
@@ -94,7 +94,7 @@ export class Fields {
     return words.join(" ");
   }
 
-  // words are those that a field can have, with their meanings.
+  // words returns the values that a field can have, if the document lists them, with their meanings.
   words(s) {
     const named = this.name(s);
     const own = named ? this.#schemas[named] : s;
@@ -103,10 +103,10 @@ export class Fields {
     return (words ?? []).map((word) => [word, meanings[word]]);
   }
 
-  // field is a field's description, and its type and bounds; link makes the link to an object.
+  // field returns the description of a field, and its type and bounds as facts. link returns a link to an object.
   field(s, link) {
     const description = (s.description ?? this.object(s).description ?? "").split("\n\n- ")[0];
-    // What the words say already is not said twice.
+    // Leave out bounds that the description mentions.
     const bounds = this.#bounds(s).filter((bound) => !description.includes(bound.match(/[\d,]+(?=\D*$)/)?.[0]));
     return { description, facts: [this.#type(s, link), ...bounds.map(escape)].join(" · ") };
   }
@@ -116,7 +116,7 @@ export class Fields {
     return words.length ? `<ul class="values">${words.join("")}</ul>` : "";
   }
 
-  // list describes fields; each can be linked to and searched.
+  // list returns a list of fields. Each has an id, to which links and the search lead.
   list(owner, all) {
     return `<ul class="fields">${all.map(([name, s, required]) => {
       const { description, facts } = this.field(s, (named) => this.#link(named));

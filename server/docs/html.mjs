@@ -1,4 +1,4 @@
-// Text into HTML.
+// These functions convert texts to HTML.
 
 import Prism from "prismjs";
 import loadLanguages from "prismjs/components/index.js";
@@ -7,12 +7,12 @@ loadLanguages(["bash", "go", "typescript", "json", "php", "python", "http"]);
 
 export const escape = (text) => String(text).replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll('"', "&quot;");
 
-// slug is the id of a heading.
+// slug returns the id of a heading.
 export const slug = (text) => text.toLowerCase().replaceAll(/[^a-z0-9]+/g, "-").replaceAll(/^-|-$/g, "");
 
 const grammars = { sh: "bash", ts: "typescript" };
 
-// code is a block of code. It is scrolled with the keys where it is wider than its column.
+// code returns a block of code with colours. Readers can scroll a wide block with the keyboard.
 export const code = (text, language = "") => {
   const name = grammars[language] ?? language;
   const grammar = Prism.languages[name];
@@ -20,7 +20,7 @@ export const code = (text, language = "") => {
   return `<div class="code"><pre tabindex="0"><code>${html}</code></pre></div>`;
 };
 
-// span keeps the colours that the page has, and shortens them.
+// span shortens the class names of Prism's colours, and removes the colours that page.css does not have.
 const kept = { keyword: "k", string: "s", property: "p", number: "n", boolean: "n", comment: "c", "template-string": "s", "function-variable": "f" };
 export const span = (page) => {
   const open = [];

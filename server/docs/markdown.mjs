@@ -1,5 +1,5 @@
-// The reference as Markdown, for programs that read it: llms.txt lists the guide and a file for each
-// operation and event, each whole in itself. Links are relative, so they hold at any address.
+// markdownFiles returns the reference as Markdown files for programs: the guide, a file for each operation and event, and
+// llms.txt, which lists the others. Each file can be read alone. Links are relative, so they work at any address.
 
 export const markdownFiles = ({ document, fields, languages, refusals, common, operations }) => {
   const title = (name) => fields.title(name);
@@ -7,7 +7,7 @@ export const markdownFiles = ({ document, fields, languages, refusals, common, o
     const { page, object } = fields.shown(name);
     return page ? `a page of ${title(object)}` : title(object);
   };
-  // Links of the document lead to the guide's headings and to the root.
+  // Links in the document lead to headings of the guide, or to files under /docs/. Make them relative.
   const relative = (text = "", up = "") => text.replaceAll("](/docs/", `](${up}`).replaceAll("](#", up ? `](${up}guide.md#` : "](#");
   const block = (language, text) => `\`\`\`${language}\n${text.trimEnd()}\n\`\`\`\n`;
   const section = (heading, text) => (text ? `## ${heading}\n\n${text}\n` : "");
@@ -25,7 +25,7 @@ export const markdownFiles = ({ document, fields, languages, refusals, common, o
   };
   const parameters = (op, at) => list((op.parameters ?? []).filter((p) => p.in === at).map((p) => [p.name, { ...p.schema, description: p.description }, p.required]));
 
-  // objects are those that a schema leads to, described once each.
+  // objects returns the objects to which a schema refers, and the objects to which these refer, each once.
   const objects = (schema, seen = new Set()) => {
     for (const one of [schema, ...(schema?.oneOf ?? [])]) {
       const name = fields.name(one);

@@ -1,8 +1,8 @@
 // Renders the reference page: node render.mjs DOCUMENT SAMPLES FOLDER, run by go generate.
 //
-// It writes the page, and its parts as Markdown for programs. The page is whole without JavaScript; page.js adds search and copy buttons. It asks for nothing from
-// elsewhere, and its policy lets nothing else run in it. An operation without a sample in each language, or a
-// sample without an operation, is an error.
+// It writes the page, and the parts of the page as Markdown for programs. The page works without JavaScript; page.js adds search
+// and copy buttons. The page loads nothing, and its Content-Security-Policy lets no other script run. It is an error if an
+// operation lacks a sample in one of the languages, or if a sample belongs to no operation.
 
 import { createHash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
@@ -24,7 +24,7 @@ const document = JSON.parse(read(source));
 const samples = samplesOf(read(sampleSource));
 const fields = new Fields(document);
 
-// The guide's headings begin a level lower, under the page's own.
+// Headings of the guide are one level lower on the page, because the page has a title of its own.
 marked.use({
   renderer: {
     heading({ tokens, depth, text }) {
@@ -34,14 +34,14 @@ marked.use({
   },
 });
 const address = document.servers[0].variables.baseUrl.default;
-// The address of `storefront dev` in the guide is that of the server, as in the samples.
+// Replace the address of `storefront dev` in the guide by the server's address, which the samples have too.
 document.info.description = document.info.description.replaceAll("SHOP_URL=http://127.0.0.1:8080", `SHOP_URL=${address}`);
 const markdown = (text = "") =>
   marked.parse(text).replaceAll("<table>", '<div class="scrolled" tabindex="0" role="group" aria-label="Table"><table>').replaceAll("</table>", "</table></div>");
 
 const languages = { sh: "curl", ts: "TypeScript", go: "Go", php: "PHP", python: "Python" };
 
-// tabs are blocks in several languages, one shown at a time by the radio buttons before them.
+// tabs returns blocks of code in several languages. Radio buttons above them choose the one that is visible.
 const tabs = (id, blocks, attribute = "") => {
   const own = Object.keys(languages).filter((language) => blocks[language]);
   const choice = (language, i) =>
@@ -50,7 +50,7 @@ const tabs = (id, blocks, attribute = "") => {
 ${own.map((language) => `<div data-language="${language}"${attribute}>${code(blocks[language], language)}</div>`).join("\n")}</div>\n`;
 };
 
-// sample takes an operation's samples, each of which is shown once.
+// sample returns the samples of an operation, and removes them from samples, so that samples without an operation are left.
 const sample = (id) => {
   const own = samples.get(id);
   if (!own) {
@@ -60,7 +60,7 @@ const sample = (id) => {
   return own;
 };
 
-// Blocks of the guide that follow each other in several languages are tabs too.
+// Adjacent code blocks of the guide in several languages become tabs.
 marked.use({
   hooks: {
     processAllTokens(tokens) {
@@ -81,7 +81,7 @@ let groupsOfTabs = 0;
 
 const resolve = (object) => (object.$ref ? object.$ref.slice(2).split("/").reduce((at, name) => at[name], document) : object);
 
-// answer is the status and the example that a sample gets: of the same body, or of a list those that its query asks for.
+// answer returns the status and the body of the answer to a sample: the example with the same request, or the filtered list.
 const answer = (op, { sh }) => {
   const [, sent] = sh.match(/-d '([^']+)'/) ?? [];
   const examples = Object.entries(op.requestBody?.content["application/json"].examples ?? {});
@@ -100,7 +100,7 @@ const answer = (op, { sh }) => {
   throw new Error(`${op.operationId}: no example answers the sample`);
 };
 
-// listed is a list as the query of a sample filters it.
+// listed returns the list in an example, filtered by the query of a sample.
 const listed = (list, sh) => {
   const query = new URLSearchParams(sh.match(/\?([^"]*)/)?.[1]);
   const wanted = (item) =>
@@ -119,7 +119,7 @@ const parameters = (op, at, title) => {
   return found.length ? `<h4>${title}</h4>\n${fields.list(op.operationId, found.map((p) => [p.name, { ...p.schema, description: p.description }, p.required]))}` : "";
 };
 
-// refusals are the codes of an operation, with their statuses and meanings.
+// refusals returns the error codes of an operation, with their statuses and meanings.
 const refusals = (op) =>
   Object.entries(op.responses).flatMap(([status, ref]) => {
     const [, ...codes] = /^[45]\d\d$/.test(status) ? resolve(ref).description.split(/\n+- /) : [];
@@ -132,7 +132,7 @@ const refusals = (op) =>
     });
   });
 
-// common are the codes that every operation can be refused with: the guide describes them once.
+// common has the error codes that every operation has. The guide describes them once.
 const all = Object.values(document.paths).flatMap((item) => Object.values(item)).filter((op) => op.operationId);
 const common = new Set(refusals(all[0]).map(({ name }) => name).filter((name) => all.every((op) => refusals(op).some((one) => one.name === name))));
 
@@ -160,7 +160,7 @@ const body = (op) => {
   return `<h4>Body</h4>\n${fields.list(op.operationId, Object.entries(object.properties).map(([name, s]) => [name, s, object.required?.includes(name)]))}`;
 };
 
-// shown are the operations, for the Markdown.
+// shown collects the operations for the Markdown files.
 const shown = [];
 
 const operation = (verb, path, op) => {
@@ -183,7 +183,7 @@ ${json(value)}
 </section>`;
 };
 
-// event is what a type has of its own; delivery is what all have.
+// event returns the description of one event type. delivery describes what all event types share.
 const event = (op, i) => {
   const content = op.requestBody.content["application/json"];
   const payload = json(Object.values(content.examples)[0].value);
@@ -222,7 +222,7 @@ const operations = (tag) =>
         Object.entries(item).filter(([, op]) => op.tags?.includes(tag)).map(([verb, op]) => [op, operation(verb, path, op)]),
       );
 
-// The codes that any operation can have are found where the guide describes them.
+// Give the first mention of each common error code in the guide an id, to which the operations link.
 const described = new Set();
 const guide = markdown(document.info.description).replaceAll(/<code>(\w+)<\/code>/g, (html, name) => {
   if (!common.has(name) || described.has(name)) {
@@ -291,7 +291,7 @@ ${fields.objects().map(([name, object]) => `<section class="object" id="object-$
 </html>
 `;
 
-// Long codes in tables break after their underscores where the window is narrow.
+// In a narrow window, long error codes in tables may break after an underscore.
 const breakable = (html) =>
   html.replaceAll(/<table>.*?<\/table>/gs, (table) => table.replaceAll(/(<code[^>]*>)([^<]*)/g, (_, tag, text) => tag + text.replaceAll("_", "_<wbr>")));
 

@@ -1,6 +1,6 @@
-// The samples of operations.
+// These functions read the samples of operations, and complete them to programs.
 
-// samplesOf reads the file of samples: a heading with the operation's name, and a block in each language.
+// samplesOf reads samples.md: under a heading with the operation's name, it has a block of code in each language.
 export const samplesOf = (text) => {
   const all = new Map();
   for (const [, name, rest] of text.matchAll(/^## (\w+)\n([^]*?)(?=^## |$(?![^]))/gm)) {
@@ -15,12 +15,12 @@ export const samplesOf = (text) => {
   return all;
 };
 
-// address is what the server that serves the page replaces by its own (docs.Address).
+// address is the address in the samples. The server replaces it by its own address (docs.Address).
 const address = "https://storefront.example";
 
 const indented = (text) => text.replaceAll(/^(?=.)/gm, "\t");
 
-// program makes a whole program of a sample, to be copied and run.
+// program completes a sample to a program that a reader can copy and run.
 export const program = (language, sample) => {
   switch (language) {
     case "sh":

@@ -1,12 +1,12 @@
-// What the pages do beyond what they do without a script: dates in the reader's zone, copy buttons,
-// questions in a dialog, forms that are sent once, and pages that show what changes.
+// This script adds to the pages: dates in the reader's time zone, copy buttons, questions in a dialog, forms that are sent only
+// once, and lists that show new entries. Without it, all pages work too.
 (() => {
   "use strict";
   const live = document.getElementById("live");
   const announce = (text) => { live.textContent = text; };
   document.documentElement.classList.add("js");
 
-  // The shape is that of the page without a script, so that nothing moves.
+  // The server writes times in this format too, so nothing on the page moves when the script replaces them.
   const zoned = new Intl.DateTimeFormat("en-GB", {
     day: "numeric", month: "short", year: "numeric", hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23", timeZoneName: "short",
   });
@@ -18,8 +18,8 @@
     zone.textContent = "your time zone" + (zone.dataset.zone ? "" : `, ${zoned.resolvedOptions().timeZone.replaceAll("_", " ")}`);
   }
 
-  // A field for a time is in UTC where no script runs. Here it is in the reader's zone, and the form
-  // sends a hidden field in its place.
+  // Without the script, a field for a time is in UTC. With it, the field is in the reader's time zone, and a hidden field, which
+  // the form sends in its place, has the time with its zone.
   const two = (n) => String(n).padStart(2, "0");
   const local = (at) => `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}T${two(at.getHours())}:${two(at.getMinutes())}:${two(at.getSeconds())}`;
   for (const field of document.querySelectorAll("input[type=datetime-local]")) {
@@ -36,7 +36,7 @@
     try {
       await navigator.clipboard.writeText(text);
     } catch {
-      // Without the right to the clipboard the text is left selected for the reader.
+      // The browser does not allow the script to use the clipboard: select the text, so that the reader can copy it.
       if (from.select) from.select(); else getSelection().selectAllChildren(from);
       announce("Press the copy keys of your system to copy what is selected.");
       return;
@@ -81,14 +81,14 @@
     }
   });
 
-  // The second click of two would replace the answer of the first, which alone shows a secret.
+  // Send a form only once. The answer to a second click would replace the first answer, and only the first shows a secret.
   document.addEventListener("submit", (event) => {
     const form = event.target;
     if (form.dataset.sent !== undefined) event.preventDefault();
     form.dataset.sent = "";
   });
-  // A form that the reader stops on its way (Esc, or the browser's button) can be sent again. So can those of a page that
-  // the browser keeps for the way back; its secret is gone.
+  // Forms can be sent again if the reader stops the request (Esc, or the browser's stop button), and if the reader goes back to
+  // a page that the browser has stored. The secret on a stored page is removed.
   const usable = () => {
     for (const form of document.querySelectorAll("form[data-sent]")) delete form.dataset.sent;
   };
@@ -99,9 +99,9 @@
     if (secret) secret.value = "shown once";
   });
 
-  // A live part of a page is changed in place while it is seen: what is new there appears, and what stays keeps the focus, the
-  // selection and whether it is open. While a hand moves over something to click, or over a row, nothing comes or goes, so
-  // that it stays where it is. It looks again slower and slower while nothing changes.
+  // While a page with a list is visible, the script loads it again and again and changes the list in place. Entries that stay
+  // keep the focus, the selection and their open parts. While the pointer moves over a link, a button or a row, no entry is
+  // added or removed, so that nothing moves away from under the pointer. The pauses become longer while nothing changes.
   let moved = -Infinity;
   for (const type of ["pointermove", "pointerdown"]) addEventListener(type, () => { moved = performance.now(); }, { passive: true });
   const aimed = (shown) => performance.now() - moved < 5000 && shown.querySelector(":is(a, button, summary, input, tr):hover") !== null;
@@ -131,14 +131,14 @@
           change(shown, document.importNode(fresh, true), held);
           if (news) announce(fresh.dataset.news);
         } catch {
-          // The next look may find the service again.
+          // The service did not answer; the next request may succeed.
         }
       }
       follow(news ? 700 : Math.min(pause * 1.3, 10000));
     }, pause);
   };
   follow(700);
-  // The page around a frame keeps the session alive while its reader is there.
+  // In a frame: when the page around it says that its reader is active, prolong the session.
   const alive = document.getElementById("keep-alive");
   if (alive && parent !== window) {
     addEventListener("message", (event) => {

@@ -1,5 +1,5 @@
-// A client that openapi-typescript makes types for and openapi-fetch calls with them. It prints the
-// titles of all products, walking pages, and then what an unknown product is refused with.
+// This program calls the API with openapi-fetch and the types that openapi-typescript generates. It prints the titles of all
+// products, page by page, and then the error code for an unknown product.
 import createClient from "openapi-fetch";
 import type { components, paths } from "./api.js";
 
@@ -21,15 +21,15 @@ async function* products(): AsyncGenerator<Product> {
   }
 }
 
-// The words of a request are closed.
+// A request accepts only the statuses that the document lists.
 type Asked = NonNullable<NonNullable<paths["/v1/products"]["get"]["parameters"]["query"]>["status"]>;
 const asked: Asked[] = ["DRAFT", "PUBLISHED", "ARCHIVED"];
 // @ts-expect-error a status that does not exist
 asked.push("PUBLISHD");
 
 for await (const product of products()) {
-  // Types that a wrong document would not have: an integer, null where there may be none, text for
-  // words that may get others.
+  // These lines compile only if the document has these types: an integer, an integer or null, and a text for a status, because
+  // later versions may add statuses.
   const price: number = product.priceAmount;
   const before: number | null = product.compareAtAmount;
   const status: string = product.status;

@@ -1,4 +1,4 @@
-// Calls the functions of the guide, whose blocks are the other files.
+// This program calls the functions of the guide. The other files in its folder are the blocks of the guide.
 package main
 
 import (

@@ -1,6 +1,6 @@
 <?php
 
-// What calls the functions of the guide; those beside it are its blocks.
+// This program calls the functions of the guide. The other files in its folder are the blocks of the guide.
 
 declare(strict_types=1);
 

@@ -1,4 +1,4 @@
-// What calls the functions of the guide; those beside it are its blocks.
+// This program calls the functions of the guide. The other files in its folder are the blocks of the guide.
 import { createStorefront } from "storefront-client";
 import { noReference } from "./changes.js";
 import { publish } from "./errors.js";
