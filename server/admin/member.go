@@ -2,7 +2,7 @@ package admin
 
 import "go.storefront.example/server/validate"
 
-// maxMemberRunes bounds a member's name.
+// maxMemberRunes is how many characters a member's name may have.
 const maxMemberRunes = 100
 
 // MemberName returns a member's name as the activity journal shows it: without spaces around it. It refuses with

@@ -15,7 +15,7 @@ import (
 const (
 	// DefaultPageSize is how many items a page of a list has if the request names no size.
 	DefaultPageSize = 50
-	// MaxPageSize bounds a page of a list.
+	// MaxPageSize is how many items a page of a list has at most.
 	MaxPageSize = 1000
 )
 

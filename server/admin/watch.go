@@ -43,7 +43,7 @@ const (
 	// visible after an event with a later time. The statement timeout, by default 10 seconds, bounds this delay; the other
 	// 20 seconds allow for servers whose clocks differ.
 	watchOverlap = 30 * time.Second
-	// watchTimeout bounds one statement.
+	// watchTimeout is how long one statement may take.
 	watchTimeout = 10 * time.Second
 	// watchPage is how many ids one statement reads. watchChunk is how many events one answer has.
 	watchPage  = 1000

@@ -64,8 +64,8 @@ func TestKeyLimit(t *testing.T) {
 	}
 }
 
-// After twenty requests with unknown keys from one address, every further request from this address is refused until the
-// minute ends, whatever its key. Requests with no key or a revoked key do not count.
+// One address may make twenty requests with unknown keys. The next request with an unknown key is refused, and so is every
+// request after it, whatever its key, until the minute ends. Requests with no key or a revoked key do not count.
 func TestAddressLimit(t *testing.T) {
 	t.Parallel()
 	for _, database := range dbtest.Databases() {

@@ -85,7 +85,7 @@ func (s span) attempts(tallies []usage.Tally, now time.Time) chart {
 			continue
 		}
 		height := max(2, int(n*chartHeight/most))
-		// Even a single failure must be visible.
+		// Round up, so that even a single failure is visible.
 		failed := min(height, int((b.Failed*int64(height)+n-1)/n))
 		c.Bars = append(c.Bars, bar{"ok", i * barWidth, chartHeight - height, height - failed},
 			bar{"ko", i * barWidth, chartHeight - failed, failed})

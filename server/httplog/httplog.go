@@ -37,7 +37,7 @@ type Exchange struct {
 	Method string
 	// Route is the template of the path, or the procedure. It is Unmatched until it is found.
 	Route string
-	// Status is the status that was sent, or 0.
+	// Status is the status that was sent, or 0 if none was.
 	Status int
 	// Refusal is the refusal with which the request was answered, or nil.
 	Refusal *apierr.Refusal

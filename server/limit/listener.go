@@ -74,7 +74,7 @@ type conn struct {
 	left func()
 }
 
-// Close closes the connection, and uncounts it.
+// Close closes the connection. The listener then no longer counts it.
 func (c *conn) Close() error {
 	c.left()
 	return c.Conn.Close()

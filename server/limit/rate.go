@@ -11,8 +11,8 @@ import "time"
 const (
 	// RequestsPerMinute is how many requests one API key may make, across all routes.
 	RequestsPerMinute = 120
-	// UnknownKeysPerMinute is how many requests with unknown keys one address may make. After that, all its requests are
-	// refused until the minute ends.
+	// UnknownKeysPerMinute is how many requests with unknown keys one address may make in a minute. With one more, all its
+	// requests are refused until the minute ends.
 	UnknownKeysPerMinute = 20
 )
 

@@ -162,7 +162,7 @@ func release(held []*semaphore.Weighted) {
 	}
 }
 
-// Load returns the numbers of the moment.
+// Load returns the present numbers.
 func (s *Slots) Load() Load {
 	return Load{Running: int(s.running.Load()), Waiting: int(s.waiting.Load()), Refused: s.refused.Load()}
 }

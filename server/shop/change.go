@@ -33,7 +33,7 @@ type Change[R any] struct {
 // Names reports whether the change names a field.
 func (c *Change[R]) Names(name string) bool { return c.named[name] }
 
-// Applied returns the row after the change.
+// Applied returns a copy of the row with the values of the change.
 func (c *Change[R]) Applied(row *R) R {
 	next := *row
 	for _, f := range c.table {

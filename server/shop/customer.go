@@ -82,7 +82,7 @@ func (b Buyer) row() *ent.Customer {
 	return &ent.Customer{Name: b.Name, Email: b.Email, Phone: b.Phone}
 }
 
-// newCustomer reads the customer to create.
+// newCustomer reads the customer that a request asks to create.
 func (p *problems) newCustomer(in *storefrontv1.CreateCustomerRequest, country string) (*ent.Customer, error) {
 	c := ChangeOf(&p.Problems, resource.CustomerFields, in, country)
 	named := in.Email != nil || in.Phone != nil || p.Refused("email") || p.Refused("phone")

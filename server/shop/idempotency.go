@@ -29,7 +29,7 @@ import (
 // database has all of them or none. A key applies to one store and one operation. An empty key means that the request has
 // none. Refused requests store nothing.
 const (
-	// MaxIdempotencyKeyRunes bounds an idempotency key.
+	// MaxIdempotencyKeyRunes is how many characters an idempotency key may have.
 	MaxIdempotencyKeyRunes = 255
 	// IdempotencyWindow is how long an answer is stored under its key.
 	IdempotencyWindow = 24 * time.Hour

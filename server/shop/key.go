@@ -25,7 +25,7 @@ import (
 // MaxActiveKeys is how many keys of a store may be active at once (specification, Limits).
 const MaxActiveKeys = 10
 
-// maxKeyNameRunes bounds a key's name.
+// maxKeyNameRunes is how many characters a key's name may have.
 const maxKeyNameRunes = 100
 
 // keyLifetimes are how long a key can be used (specification, Authentication). A year has 365 days; 0 means for ever.
@@ -113,7 +113,7 @@ func keyName(p *validate.Problems, field, name string) string {
 	return name
 }
 
-// keyScopes returns the scopes in order, without repetitions.
+// keyScopes refuses unknown scopes and an empty list. It returns the scopes sorted, each once.
 func keyScopes(p *validate.Problems, field string, scopes []string) []string {
 	if len(scopes) == 0 {
 		p.Invalid(field, "must name at least one of "+strings.Join(auth.Scopes(), ", "))
@@ -146,7 +146,7 @@ func CheckImportedKey(p *validate.Problems, row *ent.ApiKey) {
 	}
 }
 
-// noticeKey writes the notice about a new key.
+// noticeKey writes the notice to the platform about a new key.
 func noticeKey(ctx context.Context, tx *ent.Tx, row *ent.ApiKey) error {
 	_, actor, _ := tenant.From(ctx)
 	by := actor.Name

@@ -16,10 +16,10 @@ const DefaultPageSize = 25
 // maxPageSize is the largest size of a page.
 var maxPageSize = validate.MaxOf("storefront.v1.ListProductsRequest.page_size")
 
-// maxQueryRunes bounds the text of a search.
+// maxQueryRunes is how many characters the text of a search may have.
 var maxQueryRunes = validate.MaxOf("storefront.v1.ListProductsRequest.q")
 
-// list is a list request after reading.
+// list is a list request that was read, with its page and its filter.
 type list[Filter any] struct {
 	number int64 // the page's number
 	page   resource.Page

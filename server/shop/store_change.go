@@ -55,7 +55,7 @@ func (s *Shop) FindStore(ctx context.Context, name string) (tenant.Store, error)
 	return TenantOf(row), nil
 }
 
-// maxNetworkRunes bounds the name of a social network.
+// maxNetworkRunes is how many characters the name of a social network may have.
 const maxNetworkRunes = 100
 
 // storeFields reads the fields of a store that a request names.

@@ -217,7 +217,7 @@ func (b *batch[R]) hold(ctx context.Context, tx *ent.Tx, table, column string, n
 	return nil
 }
 
-// dated sets a time that is missing.
+// dated sets at to otherwise if at is zero.
 func dated(at *time.Time, otherwise time.Time) {
 	if at.IsZero() {
 		*at = otherwise

@@ -23,7 +23,7 @@ type problems struct {
 	exported bool
 }
 
-// maxReferenceRunes bounds an order's reference.
+// maxReferenceRunes is how many characters an order's reference may have.
 const maxReferenceRunes = 100
 
 // id reads a UUID of any version.

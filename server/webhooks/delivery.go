@@ -21,7 +21,7 @@ import (
 	"go.storefront.example/server/validate"
 )
 
-// maxTextRunes bounds the text of a search.
+// maxTextRunes is how many characters the text of a search may have.
 const maxTextRunes = 200
 
 // Search selects deliveries of the context's store. ListDeliveries sets queue.Search's StoreID and WebhookID; callers leave

@@ -26,7 +26,7 @@ import (
 // Limits).
 const Max = 5
 
-// maxDescriptionRunes bounds a webhook's description.
+// maxDescriptionRunes is how many characters a webhook's description may have.
 const maxDescriptionRunes = 500
 
 // Registration is a webhook to create.

@@ -142,8 +142,8 @@ func TestAMarkerOfACallerKeepsNothing(t *testing.T) {
 	})
 }
 
-// The notes of a customer's orders are erased in the same transaction as the name. An order that is paid during the later
-// steps of the erasure shows neither the name nor a note.
+// The first step of an erasure removes the customer's name and the notes of the customer's orders. An order that is paid after
+// this step shows neither.
 func TestANoteIsForgottenWithTheName(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, d *db.DB) {
