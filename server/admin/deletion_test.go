@@ -24,7 +24,7 @@ import (
 	"go.storefront.example/server/shop/shoptest"
 )
 
-// deletion is an operator of two stores, with what tests need to delete the store "two".
+// deletion is an operator of two stores, with a clock and a hook on SQL statements, for tests that delete the store "two".
 type deletion struct {
 	two
 	db    *db.DB
@@ -51,7 +51,7 @@ func newDeletion(t *testing.T, test func(t *testing.T, d deletion)) {
 	}
 }
 
-// now schedules the deletion of the store "two" for now, without a grace.
+// now schedules the deletion of the store "two" without a grace: workers may delete it at once.
 func (d deletion) now(t *testing.T) {
 	t.Helper()
 	_, err := d.DeleteStore(t.Context(), &adminv1.DeleteStoreRequest{Store: "two", GraceSeconds: new(int64(0)), ConfirmSlug: "two"})

@@ -57,7 +57,7 @@ func (k kept) request(t require.TestingT, store string, create bool) *adminv1.Im
 	return in
 }
 
-// importInto imports the export as the command storefront store import does, and returns how many rows were stored.
+// importInto imports the export as the command storefront import does, and returns how many rows were stored.
 func (k kept) importInto(t require.TestingT, o admin.API, store string, create bool) (stored int) {
 	made, err := o.ImportStore(context.Background(), k.request(t, store, create))
 	require.NoError(t, err)
