@@ -3,7 +3,7 @@
 // The driver of client/conformance. It reads requests from standard input, one JSON object a line, and prints
 // one JSON object a line for each: the answer or the error.
 //
-//     php driver.php PACKAGE    with the folder src of the package, or its one file
+//     php driver.php PACKAGE    PACKAGE is the package's folder src or its storefront.php
 
 declare(strict_types=1);
 
