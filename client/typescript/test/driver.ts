@@ -14,7 +14,7 @@ type Asked =
 
 const clients = new Map<string, Storefront>();
 
-/** The arguments in the order in which a method takes them: the id, then the rest. */
+/** Returns the arguments in the order of the method's parameters: the id first, then all others as one object. */
 function positional(method: string, { id, ...rest }: Arguments): unknown[] {
   switch (method) {
     case "get":
