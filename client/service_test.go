@@ -26,8 +26,8 @@ const (
 
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
-// script is an http.RoundTripper in place of the service. It answers each request with the next of its answers, and repeats the
-// last one. It opens no sockets, because time in a synctest bubble stands still while a goroutine waits for a socket.
+// script is an http.RoundTripper that stands in for the service. It gives its answers one after the other, and then repeats the
+// last one. It opens no sockets, because the clock of a synctest bubble stops while a goroutine waits for a socket.
 type script struct {
 	answers []answer
 
