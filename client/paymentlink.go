@@ -59,7 +59,8 @@ type NewPaymentLink struct {
 }
 
 // PaymentLinkChange has the fields of a payment link to change, with Set or Clear; the other fields stay unchanged. Changing
-// Pricing to OpenPricing clears Amount, and to FixedPricing MinAmount. All fields except Title and Pricing can be cleared.
+// Pricing clears the amount that the new pricing does not use (Amount or MinAmount). All fields except Title and Pricing can be
+// cleared.
 type PaymentLinkChange struct {
 	Title             Field[string]
 	Pricing           Field[PaymentLinkPricing]

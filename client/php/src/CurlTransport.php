@@ -9,7 +9,7 @@ final class CurlTransport implements Transport
 {
     private readonly \CurlHandle $handle;
 
-    /** @param array<int, mixed> $options more options of curl, such as a proxy: [CURLOPT_PROXY => 'http://proxy:3128'] */
+    /** @param array<int, mixed> $options further curl options, such as a proxy: [CURLOPT_PROXY => 'http://proxy:3128'] */
     public function __construct(private readonly array $options = [])
     {
         if (!\function_exists('curl_init') || ($handle = curl_init()) === false) {

@@ -202,7 +202,7 @@ export class Connection {
       // If onAttempt is async, catch its rejection too, because Node ends a program with an unhandled rejection.
       Promise.resolve(logged).catch(() => undefined);
     } catch {
-      // An error in onAttempt must not fail the call, because the service has carried it out.
+      // An error in onAttempt must not fail a call that the service has carried out.
     }
   }
 

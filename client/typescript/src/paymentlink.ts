@@ -73,8 +73,8 @@ export class PaymentLinks {
   }
 
   /**
-   * Changes a payment link and returns the new state. Changing `pricing` to OPEN clears `amount`, and to
-   * FIXED `minAmount`, unless the changes name it. Needs the scope `payment_links:write`. Rejects with a
+   * Changes a payment link and returns the new state. Changing `pricing` clears the amount that the new
+   * pricing does not use (`amount` or `minAmount`). Needs the scope `payment_links:write`. Rejects with a
    * StorefrontError: `payment_link_not_found`, `payment_link_invalid_pricing`,
    * `payment_link_expiry_invalid`, `payment_link_expiry_past` or `validation_failed`.
    */
