@@ -31,8 +31,8 @@ export class Customers {
   }
 
   /**
-   * Lists all customers that match, newest first. Each request reads `pageSize` customers, the first
-   * one from page `page`. A customer that is recorded meanwhile moves the older ones towards the end,
+   * Lists all customers that match, newest first. Each request reads `pageSize` customers; the first
+   * request reads page `page`. A customer who is recorded meanwhile moves the older ones towards the end,
    * so a customer may come twice: compare ids. Needs the scope `customers:read`. Throws a StorefrontError.
    */
   list(filter: CustomerFilter = {}, options?: CallOptions): List<Customer> {

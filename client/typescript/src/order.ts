@@ -27,8 +27,8 @@ export class Orders {
   }
 
   /**
-   * Lists all orders that match, newest first. Each request reads `pageSize` orders, the first one
-   * from page `page`. An order that is recorded meanwhile moves the older ones towards the end, so an
+   * Lists all orders that match, newest first. Each request reads `pageSize` orders; the first
+   * request reads page `page`. An order that is recorded meanwhile moves the older ones towards the end, so an
    * order may come twice: compare ids. An order that stops matching meanwhile moves the older ones
    * towards the front, so an order may be missed. Needs the scope `orders:read`. Throws a StorefrontError.
    */

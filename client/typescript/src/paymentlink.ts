@@ -40,7 +40,7 @@ export class PaymentLinks {
 
   /**
    * Lists all payment links that match, with their counters, newest first. Each request reads
-   * `pageSize` links, the first one from page `page`. A link that is created meanwhile moves the older
+   * `pageSize` links; the first request reads page `page`. A link that is created meanwhile moves the older
    * ones towards the end, so a link may come twice: compare ids. A link that stops matching meanwhile
    * moves the older ones towards the front, so a link may be missed. Needs the scope
    * `payment_links:read`. Throws a StorefrontError.

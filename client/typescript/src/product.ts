@@ -36,7 +36,7 @@ export class Products {
 
   /**
    * Lists all products that match, whatever their status, newest first. Each request reads `pageSize`
-   * products, the first one from page `page`. A product that is created meanwhile moves the older ones
+   * products; the first request reads page `page`. A product that is created meanwhile moves the older ones
    * towards the end, so a product may come twice: compare ids. A product that stops matching meanwhile
    * moves the older ones towards the front, so a product may be missed. Needs the scope
    * `products:read`. Throws a StorefrontError.
