@@ -66,7 +66,6 @@ func (i *installation) open(t *testing.T, scopes ...string) *client.Client {
 	return opened
 }
 
-// codeOf returns the code and the status of a call's error.
 func codeOf(t *testing.T, err error) (client.Code, int) {
 	t.Helper()
 	var refused *client.Error

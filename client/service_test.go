@@ -39,7 +39,6 @@ type script struct {
 // answer writes the response to a request, or returns an error of the network.
 type answer func(w http.ResponseWriter, r *http.Request) error
 
-// RoundTrip implements http.RoundTripper.
 func (s *script) RoundTrip(r *http.Request) (*http.Response, error) {
 	s.mu.Lock()
 	next := s.answers[min(len(s.requests), len(s.answers)-1)]
@@ -137,7 +136,6 @@ func titled(titles ...string) *catalogue {
 	return c
 }
 
-// ListProducts returns a page of the products.
 func (c *catalogue) ListProducts(_ context.Context, r *storefrontv1.ListProductsRequest) (*storefrontv1.ListProductsResponse,
 	error) {
 	page, size := int64(1), int32(25)
@@ -188,7 +186,6 @@ func (c *catalogue) UpdateProduct(_ context.Context, r *storefrontv1.UpdateProdu
 	return nil, apierr.New(apierr.ProductNotFound, "There is no such product.").Connect(requestID, noon)
 }
 
-// handler returns the HTTP handler of the catalogue.
 func (c *catalogue) handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle(storefrontv1connect.NewProductServiceHandler(c))

@@ -136,7 +136,7 @@ func eachOf(t *testing.T, languages []language, test func(t *testing.T, l langua
 	}
 }
 
-// driver is a running driver.
+// driver is a running driver: a process that calls the client of one language.
 type driver struct {
 	t   *testing.T
 	in  io.Writer

@@ -77,7 +77,7 @@ func TestTypes(t *testing.T) {
 	}
 }
 
-// recipes are the files of the folder recipes.
+// recipes are the files in the folder recipes, each with what it needs.
 var recipes = map[string]struct {
 	modules []string
 	// untyped has mypy's flags for a framework without types.

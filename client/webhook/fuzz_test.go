@@ -14,7 +14,6 @@ import (
 // readCloser is a body that needs no closing.
 type readCloser struct{ io.Reader }
 
-// Close does nothing.
 func (readCloser) Close() error { return nil }
 
 // With any body and header, Verify must return no event without the service's signature. With the signature it returns an

@@ -113,7 +113,6 @@ func receive() (<-chan *webhook.Event, error) {
 // counter counts the requests that it passes on.
 type counter struct{ n int }
 
-// RoundTrip implements http.RoundTripper.
 func (c *counter) RoundTrip(r *http.Request) (*http.Response, error) {
 	c.n++
 	return http.DefaultTransport.RoundTrip(r)
