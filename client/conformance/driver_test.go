@@ -1,6 +1,6 @@
 // Package conformance_test runs the same tests for the client in each language. The tests call every operation and provoke the
-// errors on the development server, and compare the answers with the Go client's. They test retries on a server that fails by
-// a script, and they test the verification of webhooks. Each language has a driver: a short program that reads requests from
+// errors on the development server, and compare the answers with the Go client's. They test retries with a scripted server, and
+// the verification of webhooks. Each language has a driver: a short program that reads requests from
 // its standard input and prints one result for each.
 package conformance_test
 

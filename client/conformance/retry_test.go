@@ -221,7 +221,7 @@ func TestWhatIsSentAgain(t *testing.T) {
 	})
 }
 
-// HTTP libraries send a request again by themselves when a kept connection dies. The client must prevent this for a payment
+// HTTP libraries send a request again by themselves when a reused connection dies. The client must prevent this for a payment
 // link, because the service may already have created it.
 func TestNoPaymentLinkTwiceOverAKeptConnection(t *testing.T) {
 	each(t, func(t *testing.T, l language) {

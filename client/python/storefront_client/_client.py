@@ -10,9 +10,10 @@ class Client:
 
     The client sends a failed request again, at most max_retries times:
 
-        failure                                payment_links.create       everything else
-        429                                    retry after Retry-After    retry after Retry-After
-        5xx, no answer, no answer in 30 s      no retry                   retry after Retry-After or a growing pause
+        failure                              payment_links.create       everything else
+        429                                  retry after Retry-After    retry after Retry-After
+        5xx, network error, no answer        no retry                   retry after Retry-After or a growing pause
+          within 30 s
 
     After a 429 the service has changed nothing. After any other failure it may have created the payment
     link, and a second link could take money too, so the caller must decide. If Retry-After is more than a

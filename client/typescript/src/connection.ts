@@ -131,10 +131,10 @@ export class Connection {
   /**
    * Calls a method of the API, and retries failed requests:
    *
-   * | failure                           | paymentLinks.create       | everything else                            |
-   * | --------------------------------- | ------------------------- | ------------------------------------------ |
-   * | 429                               | retry after `Retry-After` | retry after `Retry-After`                  |
-   * | 5xx, no answer, no answer in time | no retry                  | retry after `Retry-After` or growing pause |
+   * | failure                       | paymentLinks.create       | everything else                              |
+   * | ----------------------------- | ------------------------- | -------------------------------------------- |
+   * | 429                           | retry after `Retry-After` | retry after `Retry-After`                    |
+   * | 5xx, network error, time-out  | no retry                  | retry after `Retry-After` or a growing pause |
    *
    * After a 429 the service has changed nothing; after any other failure it may have created the
    * payment link. All attempts share one deadline.

@@ -1,4 +1,4 @@
-// Runs the package as in an edge runtime: esbuild bundles it for browsers, which fails if it imports a module of Node, and the
+// Runs the package as in an edge runtime. esbuild bundles it for browsers, and would fail at an import of a Node module. The
 // bundle runs in a realm with only the globals that browsers and edge runtimes share.
 import assert from "node:assert/strict";
 import { it } from "node:test";
