@@ -23,10 +23,10 @@ __all__ = ["Client"]
 
 class Client:
     """storefront_client.Client for asyncio: await its methods, and use async for with its lists. The arguments are the same,
-    except transport, and one more:
+    except that http replaces transport:
 
-    http: your httpx.AsyncClient, for example with a proxy or certificates. aclose and the end of async with leave it open.
-        Without it, the client makes an httpx.AsyncClient, and closes it then.
+    http: your httpx.AsyncClient, for example with a proxy or certificates. The client never closes it. Without this argument,
+        the client makes an httpx.AsyncClient, and closes it in aclose and at the end of async with.
     """
 
     def __init__(

@@ -1,5 +1,5 @@
-// The driver of client/conformance. It reads requests from standard input, one JSON object a line, and prints
-// one JSON object a line for each: the answer or the error.
+// The TypeScript driver of client/conformance. It reads requests from standard input, a JSON object on each line, and prints a
+// JSON object for each: the answer or the error.
 import { createInterface } from "node:readline";
 
 import { createStorefront, signatureHeader, signWebhook, StorefrontError, verifyWebhook, WebhookVerificationError, type List, type Storefront } from "../src/index.js";
