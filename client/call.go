@@ -14,14 +14,14 @@ import (
 )
 
 const (
-	// attemptTimeout is how long an attempt may take: far longer than the service needs, but short enough that a silently dead
-	// connection leaves time for the next attempt.
+	// attemptTimeout is how long one attempt may take. It is far longer than the service needs, but shorter than
+	// DefaultTimeout, so that after an attempt on a dead connection there is time for a retry.
 	attemptTimeout = 30 * time.Second
 	// firstDelay and maxDelay bound the pauses before a retry without Retry-After.
 	firstDelay = 250 * time.Millisecond
 	maxDelay   = 8 * time.Second
-	// maxRetryAfter is the longest wait before an automatic retry. A person should decide about longer waits, because the
-	// service's limits count by the minute (specification, Limits).
+	// maxRetryAfter is the longest Retry-After after which a request is retried. The service's limits count requests per minute
+	// (specification, Limits), so it never asks for more.
 	maxRetryAfter = time.Minute
 )
 
@@ -31,7 +31,7 @@ type caller struct {
 	timeout    time.Duration
 }
 
-// attempt is one sending of a request and its result. It is passed in the context, because the generated methods return only a
+// attempt has the HTTP response of one sent request. It is passed in the context, because the generated methods return only a
 // message or an error.
 type attempt struct {
 	spec     connect.Spec
@@ -94,8 +94,9 @@ func (a *attempt) repeatable(e *Error) bool {
 	return a.idempotent() && (e.Status >= http.StatusInternalServerError || e.Code == NetworkError || e.Code == Timeout)
 }
 
-// idempotent reports whether repeating the request has the effect of sending it once. The protos declare that for reads and for
-// enabling; the specification grants it to changes and to recording a customer. A method that is not listed is never repeated.
+// idempotent reports whether repeating the request has the effect of sending it once. By the protos this is true of reads and of
+// enabling a payment link; by the specification also of changes and of creating a customer. A method that is not listed is never
+// repeated.
 func (a *attempt) idempotent() bool {
 	switch a.spec.Procedure {
 	case storefrontv1connect.ProductServiceUpdateProductProcedure,
@@ -107,8 +108,8 @@ func (a *attempt) idempotent() bool {
 	return a.spec.IdempotencyLevel != connect.IdempotencyUnknown
 }
 
-// delay returns the pause after so many retries. It doubles, and half of it is random, so that clients that failed together do
-// not retry together.
+// delay returns the pause after a number of retries. It doubles with each retry, and half of it is random, so that clients that
+// failed together retry at different times.
 func delay(retries int) time.Duration {
 	full := maxDelay
 	if retries < 5 { // 250 ms << 5 is maxDelay
@@ -117,8 +118,8 @@ func delay(retries int) time.Duration {
 	return full/2 + rand.N(full/2) //nolint:gosec // A pause need not be secret.
 }
 
-// signer adds the key and the program's name to every request. Only this function holds the key, so printing a Client cannot
-// reveal it.
+// signer adds the key and the program's name to every request. The key is only in this function and in no struct, so that
+// printing a Client does not show it.
 func signer(key, userAgent string) connect.UnaryInterceptorFunc {
 	return func(next connect.UnaryFunc) connect.UnaryFunc {
 		return func(ctx context.Context, request connect.AnyRequest) (connect.AnyResponse, error) {
@@ -126,7 +127,7 @@ func signer(key, userAgent string) connect.UnaryInterceptorFunc {
 			request.Header().Set("User-Agent", userAgent)
 			a, _ := ctx.Value(attemptKey{}).(*attempt)
 			a.spec = request.Spec()
-			// Checked here, because Connect would send an empty request in place of one that it cannot encode.
+			// Check the encoding here, because Connect would send an empty request instead of reporting the error.
 			if _, err := proto.Marshal(request.Any().(proto.Message)); err != nil {
 				return nil, err
 			}
@@ -136,11 +137,11 @@ func signer(key, userAgent string) connect.UnaryInterceptorFunc {
 	}
 }
 
-// door is the HTTP client of the generated code. It records each response, because Connect drops
-// the status and headers of a response that is not its own.
+// door is the HTTP client of the generated code. It records each response, because Connect drops the status and the headers of a
+// response that is not in its format, such as a proxy's page.
 type door struct{ httpClient *http.Client }
 
-// Do sends a request, once.
+// Do sends a request once.
 func (d *door) Do(r *http.Request) (*http.Response, error) {
 	response, err := d.httpClient.Do(r)
 	a, _ := r.Context().Value(attemptKey{}).(*attempt)

@@ -17,7 +17,7 @@ import (
 	"go.storefront.example/server/apierr"
 )
 
-// serving returns the address of a server on this machine.
+// serving starts an HTTP server with the handler, and returns its address.
 func serving(t *testing.T, handler http.HandlerFunc) string {
 	t.Helper()
 	server := httptest.NewServer(handler)
@@ -36,7 +36,7 @@ var (
 	done        = respondsWith(200, "application/proto", "")
 )
 
-// The operations, by whether they may be retried.
+// operations has one call for each operation, by the operation's name.
 var operations = map[string]func(context.Context, *client.Client) error{
 	"GetStore": func(ctx context.Context, c *client.Client) error { _, err := c.Store.Get(ctx); return err },
 	"ListOrders": func(ctx context.Context, c *client.Client) error {
@@ -67,9 +67,9 @@ func TestRequestsAreSentAgain(t *testing.T) {
 		reason    string
 		operation string
 		answers   []answer
-		timeout   time.Duration // of the context; 0 is none
+		timeout   time.Duration // of the context; 0 means none
 		requests  int
-		want      client.Code // "" is success
+		want      client.Code // "" means success
 	}{
 		{"what succeeds is sent once", "GetStore", []answer{done}, 0, 1, ""},
 		{"a limit is waited for", "GetStore", []answer{limited, done}, 0, 2, ""},
@@ -179,8 +179,8 @@ func TestAPauseEndsWithItsContext(t *testing.T) {
 	})
 }
 
-// An attempt ends after 30 s, so that a connection that died silently leaves time for the next, and
-// all attempts share the call's time.
+// An attempt ends after 30 s, so that after a dead connection there is time for a retry. All attempts together end at the call's
+// timeout.
 func TestACallHasOneDeadline(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -8,34 +8,31 @@
 //	_, err = shop.Products.Update(ctx, id, client.ProductChange{Title: client.Set("Guide")})
 //
 // Answers are the messages of go.storefront.example/gen/storefront/v1, whose comments are the
-// reference of every field. The package does what each caller would otherwise write: it adds the
-// key to every request, iterates over lists, returns errors with the service's code, and decides
-// when a request may be retried. It uses the Connect protocol in its binary form, so that a
-// new enum value keeps its number in an older program. The generated package
-// go.storefront.example/gen/storefront/v1/storefrontv1connect has the clients without all that, for
-// any protocol.
+// reference of every field. The package adds the key to every request, iterates over lists, returns
+// errors with the service's code, and retries failed requests. It uses Connect's binary format, so
+// that a new enum value keeps its number in an older program. For other protocols or without retries,
+// use the generated package go.storefront.example/gen/storefront/v1/storefrontv1connect.
 //
-// A request that failed is retried, at most WithMaxRetries times, by this table:
+// A failed request is retried, at most WithMaxRetries times:
 //
-//	answer              PaymentLinks.Create   everything else
-//	429                 after Retry-After     after Retry-After
-//	5xx                 never                 after Retry-After or a delay
-//	none (network)      never                 after a delay
+//	failure             PaymentLinks.Create       everything else
+//	429                 retry after Retry-After   retry after Retry-After
+//	5xx                 no retry                  retry after Retry-After or a delay
+//	no answer           no retry                  retry after a delay
 //
-// A 429 changed nothing, whatever the request. Changes, enabling and recording a customer may be repeated, because the second
-// time changes nothing more. When the answer to PaymentLinks.Create is lost, the link may exist, and a payment link takes
-// money, so the caller decides. The delay doubles from 250 ms to at most 8 s, half of it at random; it does not wait for a
-// Retry-After of more than a minute.
+// After a 429 the service has changed nothing. Updates, enabling a link and creating a customer may be repeated, because
+// repeating them changes nothing more. When the answer to PaymentLinks.Create is lost, the link may exist. A second link could
+// take money too, so the caller must decide. The delay doubles from 250 ms to at most 8 s, and half of it is random. If
+// Retry-After is more than a minute, the call fails at once.
 //
-// A call, with its retries and waits, ends within WithTimeout, 2 minutes by default, or at the
-// context's deadline if that is earlier; an attempt ends after 30 s. If a wait would outlast the
-// deadline, the error is returned at once. For a list, the context bounds the whole, and WithTimeout
-// each page, because a list may take as long as its reader does.
+// A call with its retries and delays ends within WithTimeout, 2 minutes by default, or at the
+// context's deadline if that is earlier. An attempt ends after 30 s. If a delay would go beyond the
+// deadline, the call fails at once. In a list, WithTimeout bounds each page, and only the context
+// bounds the whole list, because your loop may take any time between two pages.
 //
-// The package never sends a key in clear text over a network, never follows a redirect with it, and
-// never shows it in an error or in a printed Client. The package webhook beside this one verifies
-// deliveries of webhooks. The client imports neither the server nor a database, so programs that
-// use it stay small.
+// The package sends a key over a network only with TLS, never follows a redirect with it, and
+// never shows it in an error or in a printed Client. Package client/webhook verifies deliveries of
+// webhooks. The client imports neither the server nor a database, so programs that use it stay small.
 package client
 
 import (
@@ -48,7 +45,7 @@ import (
 	"go.storefront.example/gen/storefront/v1/storefrontv1connect"
 )
 
-// Client calls the API with one key, which decides which store it sees. Goroutines may share it.
+// Client calls the API of one store, to which its key belongs. Goroutines may share it.
 type Client struct {
 	Store        *Store
 	Products     *Products

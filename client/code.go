@@ -45,8 +45,8 @@ const (
 	Timeout Code = "timeout"
 	// Canceled: the caller's context was canceled; errors.Is(err, context.Canceled) holds.
 	Canceled Code = "canceled"
-	// UnexpectedAnswer: something other than the service answered, such as a proxy with its own page.
-	// Status is the status of that answer.
+	// UnexpectedAnswer: the answer is not from the service but, for example, a proxy's page. Status is the status of that
+	// answer.
 	UnexpectedAnswer Code = "unexpected_answer"
 	// InvalidRequest: the request was not sent, because it contains text that is not UTF-8.
 	InvalidRequest Code = "invalid_request"

@@ -14,7 +14,7 @@ import (
 	"go.storefront.example/server/apierr"
 )
 
-// constants are the text constants of a file's declarations, by name, one map a declaration.
+// constants parses a Go file. It returns the values of the string constants by name, one map for each const declaration.
 func constants(t *testing.T, path string) []map[string]string {
 	t.Helper()
 	file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
@@ -35,7 +35,7 @@ func constants(t *testing.T, path string) []map[string]string {
 	return all
 }
 
-// statuses are the statuses that the comments of a file's constants begin with, by code.
+// statuses returns the HTTP statuses in the comments of a file's Code constants, by code.
 func statuses(t *testing.T, path string) map[string]int {
 	t.Helper()
 	text, err := os.ReadFile(path)
@@ -48,8 +48,8 @@ func statuses(t *testing.T, path string) map[string]int {
 	return found
 }
 
-// The client may not import the server, so both define the codes; this test compares them. The
-// first constants of both are the codes of the public API.
+// Client and server both define the codes, because the client may not import the server. This test compares them. The first const
+// declaration in each file has the codes of the public API.
 func TestCodesAreTheServices(t *testing.T) {
 	t.Parallel()
 	ours, theirs := constants(t, "code.go"), constants(t, "../server/apierr/apierr.go")
@@ -62,7 +62,7 @@ func TestCodesAreTheServices(t *testing.T) {
 	}
 	for name, code := range ours[1] {
 		if name == "Canceled" {
-			continue // the same to both: the caller left
+			continue // the server has this code too
 		}
 		for _, group := range theirs {
 			for _, other := range group {

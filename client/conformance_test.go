@@ -21,11 +21,11 @@ import (
 	"go.storefront.example/server/shop"
 )
 
-// installation is the real server over a fresh database, with one store.
+// installation is a running server with a new database and one store.
 type installation struct {
 	rules   *shop.Shop
 	keys    *shop.Shop
-	ctx     context.Context // in which the operator acts on the store
+	ctx     context.Context // has the store, with the operator as the actor
 	baseURL string
 }
 
@@ -66,7 +66,6 @@ func (i *installation) open(t *testing.T, scopes ...string) *client.Client {
 	return opened
 }
 
-// codeOf is the code and the status of a call's error.
 func codeOf(t *testing.T, err error) (client.Code, int) {
 	t.Helper()
 	var refused *client.Error
@@ -76,7 +75,7 @@ func codeOf(t *testing.T, err error) (client.Code, int) {
 	return refused.Code, refused.Status
 }
 
-// Every method, once done and once refused, by the real server.
+// Calls every method against a real server, once so that it succeeds and once so that it is refused.
 func TestEveryMethodOfTheService(t *testing.T) {
 	t.Parallel()
 	for _, database := range dbtest.Databases() {

@@ -36,7 +36,7 @@ type NewCustomer struct {
 // CustomerChange has the fields of a customer to change, with Set or Clear; the other fields stay unchanged.
 type CustomerChange struct {
 	Name Field[string]
-	// Clear removes an Email or a Phone, but not both.
+	// Email and Phone can be removed with Clear, but not both.
 	Email Field[string]
 	Phone Field[string]
 }
@@ -48,9 +48,9 @@ type Customers struct {
 	rpc    storefrontv1connect.CustomerServiceClient
 }
 
-// List returns all customers that match the filter, newest first. A customer recorded meanwhile
-// moves the others towards the end, so one may come twice: compare ids. After an error, an *Error,
-// the sequence ends. It needs the scope customers:read.
+// List returns all customers that match the filter, newest first. A customer who is recorded meanwhile moves the older ones
+// towards the end, so a customer may come twice: compare ids. After an error, an *Error, the sequence ends. It needs the scope
+// customers:read.
 func (c *Customers) List(ctx context.Context, filter CustomerFilter) iter.Seq2[*Customer, error] {
 	return all(filter.Page, func(number int64) (*CustomerPage, error) {
 		next := filter
@@ -59,7 +59,7 @@ func (c *Customers) List(ctx context.Context, filter CustomerFilter) iter.Seq2[*
 	})
 }
 
-// Page retrieves one page of customers, for programs that show pages. It needs the scope
+// Page retrieves one page of customers, for programs that show one page at a time. It needs the scope
 // customers:read. The error is an *Error: ValidationFailed for a filter out of bounds.
 func (c *Customers) Page(ctx context.Context, filter CustomerFilter) (*CustomerPage, error) {
 	return call(ctx, c.caller, c.rpc.ListCustomers, &storefrontv1.ListCustomersRequest{
@@ -74,8 +74,8 @@ func (c *Customers) Get(ctx context.Context, id string) (*Customer, error) {
 }
 
 // Create records a customer. If the store already has a customer with that e-mail or phone, Create fills in that customer's
-// missing fields. A customer is never recorded twice, so Create is retried like a read. It needs the scope customers:write. The
-// error is an *Error: CustomerIdentifierRequired, PhoneInvalid, CustomerConflict or ValidationFailed.
+// missing fields. Create is retried like a read, because it never records a customer twice. It needs the scope customers:write.
+// The error is an *Error: CustomerIdentifierRequired, PhoneInvalid, CustomerConflict or ValidationFailed.
 func (c *Customers) Create(ctx context.Context, customer NewCustomer) (*Customer, error) {
 	return call(ctx, c.caller, c.rpc.CreateCustomer, &storefrontv1.CreateCustomerRequest{
 		Name: customer.Name, Email: given(customer.Email), Phone: given(customer.Phone),

@@ -24,18 +24,18 @@ type Error struct {
 	Operation string
 	// Code is the reason.
 	Code Code
-	// Status is the HTTP status of the code in the specification, or the status of an UnexpectedAnswer; 0 if nothing answered.
+	// Status is the HTTP status that the specification gives the code. For UnexpectedAnswer it is the answer's status; without an
+	// answer it is 0.
 	Status int
 	// Message explains the reason in English, for people. It may change at any time.
 	Message string
-	// Details is set for ValidationFailed (Fields), InsufficientScope (Required) and
-	// ProductIncomplete (Missing), and nil for most others; its getters may be called on nil.
+	// Details has the details of ValidationFailed (Fields), InsufficientScope (Required) and
+	// ProductIncomplete (Missing). It is nil for other codes; its getters may be called on nil.
 	Details *storefrontv1.ErrorDetails
 	// RequestID identifies the request in the service's logs; quote it when you ask for help. It is
 	// empty when the service did not answer.
 	RequestID string
-	// RetryAfter is how long the service asks to wait before the next attempt, in whole seconds; 0 if
-	// it does not ask.
+	// RetryAfter is the Retry-After of the answer, in whole seconds; 0 without one.
 	RetryAfter time.Duration
 
 	cause error
@@ -70,8 +70,8 @@ func (e *Error) Unwrap() error { return e.cause }
 // serviceDeadline is the service's code for a call whose own deadline passed.
 const serviceDeadline = "deadline_exceeded"
 
-// newError converts the result of an attempt to an error with a code for callers. Connect's own codes are not enough, because
-// it calls a reset connection canceled, and a proxy's 404 unimplemented.
+// newError makes the error of a failed attempt, with its Code. It cannot take Connect's code, because Connect reports a reset
+// connection as canceled and a proxy's 404 as unimplemented.
 func newError(ctx context.Context, a *attempt, err error) *Error {
 	e := &Error{Operation: a.operation(), cause: err}
 	if a.response != nil {
@@ -81,7 +81,7 @@ func newError(ctx context.Context, a *attempt, err error) *Error {
 	refusal := ServiceError(err)
 	switch {
 	case refusal.GetCode() == serviceDeadline:
-		// Connect sends the context's deadline to the service, which noticed first that it had passed.
+		// Connect sends the context's deadline to the service. Here the service noticed first that the deadline had passed.
 		e.Code, e.Message, e.cause = Timeout, "the call's deadline passed", errors.Join(context.DeadlineExceeded, err)
 		e.RequestID = refusal.GetRequestId()
 	case refusal != nil:
@@ -122,7 +122,7 @@ func ServiceError(err error) *storefrontv1.Error {
 	return nil
 }
 
-// reason returns the text of an error without Connect's code, which would mislead.
+// reason returns the text of an error without Connect's code, because the code may be misleading (see newError).
 func reason(err error) string {
 	if coded, ok := errors.AsType[*connect.Error](err); ok {
 		return coded.Message()
@@ -139,7 +139,7 @@ func retryAfter(h http.Header) time.Duration {
 	return time.Duration(seconds) * time.Second //nolint:gosec // It has 31 bits.
 }
 
-// brokeOff reports whether the service began a successful answer that then failed.
+// brokeOff reports whether a successful answer of the service broke off before its end.
 func (a *attempt) brokeOff() bool {
 	return a.response.StatusCode == http.StatusOK && a.contentType() == "application/proto"
 }

@@ -180,7 +180,7 @@ func TestErrorTellsThatNothingWasSent(t *testing.T) {
 	require.Empty(t, service.requests)
 }
 
-// Errors that need real sockets, which close, instead of the tests' transports.
+// These errors need real sockets, because the connection closes in the middle of a request.
 func TestErrorOfARealConnection(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct {

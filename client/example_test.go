@@ -21,8 +21,8 @@ func demo() (shop *client.Client, stop func()) {
 	return shop, server.Close
 }
 
-// The address of the service, without /v1, and a key of the store's dashboard. Most programs read
-// both from their environment.
+// New takes the address of the service, without /v1, and an API key from the store's dashboard. Most programs read both from
+// their environment.
 func ExampleNew() {
 	shop, err := client.New("https://api.example.com", "svc_live_0123456789abcdefghijklmnopqrstuvwxyzABCDEF",
 		client.WithUserAgent("crm/1.4"), client.WithMaxRetries(5))
@@ -37,8 +37,8 @@ func ExampleNew() {
 	// client: base URL: must be https, or the key crosses the network readable; where that network is private, use WithPlainHTTP
 }
 
-// All products, two a request. Without an error the loop ends after the last one; break ends it
-// earlier, and no further page is asked for.
+// List all products, with two in each request. The loop requests a page only when it reaches it, so after break no further page
+// is requested.
 func ExampleProducts_List() {
 	shop, stop := demo()
 	defer stop()
@@ -59,7 +59,7 @@ func ExampleProducts_List() {
 	// Ticket 1500 XAF
 }
 
-// Set names the fields that change; the others stay as they are.
+// Set a field to change it; all other fields stay as they are.
 func ExampleProducts_Update() {
 	shop, stop := demo()
 	defer stop()
@@ -73,7 +73,7 @@ func ExampleProducts_Update() {
 	// Output: A better guide
 }
 
-// Clear removes the value of a field that may be without one.
+// Clear removes the value of a field that can be null.
 func ExampleProducts_Update_clear() {
 	shop, stop := demo()
 	defer stop()
@@ -87,7 +87,7 @@ func ExampleProducts_Update_clear() {
 	// Output: true
 }
 
-// Branch on the code. The rest is in Details, whose getters may be called on nil.
+// Branch on the code. Details has more, and its getters may be called on nil.
 func ExampleError() {
 	shop, stop := demo()
 	defer stop()
@@ -104,7 +104,7 @@ func ExampleError() {
 	case client.ProductNotFound:
 		fmt.Println("no such product")
 	default:
-		log.Fatal(err) // with the request's identifier
+		log.Fatal(err) // the text has the request's identifier
 	}
 	// Output: 422 still missing: [description content]
 }

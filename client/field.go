@@ -18,7 +18,7 @@ func Set[T any](value T) Field[T] { return Field[T]{named: true, value: &value} 
 // Clear removes the value of a field that can be null, such as a compare-at price. The service refuses it for any other field.
 func Clear[T any]() Field[T] { return Field[T]{named: true} }
 
-// named returns the value to send for a field, and adds the field's name to the mask if it changes.
+// named returns the value to send for a field. If the field was set or cleared, it adds the field's name to the mask.
 func named[T any](mask *[]string, name string, f Field[T]) *T {
 	if f.named {
 		*mask = append(*mask, name)
@@ -26,7 +26,7 @@ func named[T any](mask *[]string, name string, f Field[T]) *T {
 	return f.value
 }
 
-// given returns the value to send for an optional field: none for the zero value.
+// given returns the value to send for an optional field, or nil for the zero value.
 func given[T comparable](value T) *T {
 	var zero T
 	if value == zero {

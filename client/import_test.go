@@ -8,8 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A program that imports the client is built of it, of generated code and its libraries: no
-// database, no driver, no server.
+// A program that imports the client gets only the client, generated code and libraries, but no database driver and no server.
 func TestImportingTheClientBringsNoServer(t *testing.T) {
 	t.Parallel()
 	allowed := []string{

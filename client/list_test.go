@@ -13,7 +13,7 @@ import (
 	storefrontv1 "go.storefront.example/gen/storefront/v1"
 )
 
-// titles collects what a sequence yields until its end or its error.
+// titles joins the titles of the products that a sequence yields, up to its end or its first error.
 func titles(products iter.Seq2[*storefrontv1.Product, error]) (text string, err error) {
 	var all []string
 	for product, failed := range products {
@@ -112,7 +112,7 @@ func TestListEndsWithItsError(t *testing.T) {
 	require.Equal(t, client.ValidationFailed, got.Code, "a page out of bounds is the service's to refuse")
 }
 
-// The behaviour that List documents for products created meanwhile.
+// List documents what happens when a product is created during the loop.
 func TestListWhileProductsAreAdded(t *testing.T) {
 	t.Parallel()
 	service := titled("c", "b", "a")

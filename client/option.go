@@ -21,9 +21,8 @@ type settings struct {
 	plainHTTP  bool
 }
 
-// WithHTTPClient sends requests through your HTTP client, for a proxy, certificates, connection
-// pools or traces. It is copied, and the copy follows no redirect. Without this option, or with
-// nil, the standard connections are used.
+// WithHTTPClient sends requests through a copy of your HTTP client, for example with a proxy or certificates. The copy follows no
+// redirects. Without this option, or with nil, http.DefaultTransport is used.
 func WithHTTPClient(c *http.Client) Option {
 	return func(s *settings) {
 		if c != nil {
@@ -37,20 +36,19 @@ func WithMaxRetries(n int) Option {
 	return func(s *settings) { s.maxRetries = n }
 }
 
-// WithTimeout sets how long a call may take, including its retries and waits; the default is DefaultTimeout. The deadline of a
-// call's context also applies.
+// WithTimeout sets how long a call may take, including its retries and delays; the default is DefaultTimeout. A call also ends at
+// its context's deadline.
 func WithTimeout(d time.Duration) Option {
 	return func(s *settings) { s.timeout = d }
 }
 
-// WithUserAgent puts your program's name, such as crm/1.4, before this package's own and its version in the
-// User-Agent header.
+// WithUserAgent puts your program's name, such as crm/1.4, into the header User-Agent, before this package's name and version.
 func WithUserAgent(program string) Option {
 	return func(s *settings) { s.userAgent = program + " " + agent() }
 }
 
-// WithPlainHTTP accepts a base URL of http:// on any host. The key then crosses the network in clear text: use it only if the
-// network itself is private, as between containers of one host.
+// WithPlainHTTP accepts an http:// base URL of another machine. The key is then sent unencrypted, so use it only in a private
+// network, for example between containers of one host.
 func WithPlainHTTP() Option {
 	return func(s *settings) { s.plainHTTP = true }
 }
@@ -67,11 +65,11 @@ func (s *settings) check() error {
 	return nil
 }
 
-// address returns the base URL without a slash at its end, because paths are appended to it.
+// address checks the base URL and returns it without a slash at its end.
 func address(baseURL string, plainHTTP bool) (string, error) {
 	u, err := url.Parse(baseURL)
 	if err != nil {
-		// Not the parser's error, because that repeats the text, which may contain a password.
+		// Do not return the parser's error, because it quotes the URL, which may contain a password.
 		return "", errors.New("is no URL; give one such as https://api.example.com")
 	}
 	path := strings.TrimRight(u.Path, "/")
@@ -91,7 +89,7 @@ func address(baseURL string, plainHTTP bool) (string, error) {
 	return strings.TrimRight(u.String(), "/"), nil
 }
 
-// loopback reports whether a host is this machine, so that nothing crosses a network.
+// loopback reports whether a host is this machine.
 func loopback(host string) bool {
 	ip := net.ParseIP(host)
 	return host == "localhost" || ip != nil && ip.IsLoopback()
@@ -100,8 +98,8 @@ func loopback(host string) bool {
 // keyPrefix begins every API key (specification, Authentication).
 const keyPrefix = "svc_live_"
 
-// checkKey refuses a text that cannot be a key, so that a wrong setting fails at the start instead of with a later 401. Its
-// errors contain no part of the text.
+// checkKey refuses a text that cannot be a key, so that a wrong setting fails at the start instead of with a later 401. The
+// errors do not quote the text.
 func checkKey(key string) error {
 	switch {
 	case key == "":

@@ -15,7 +15,7 @@ func TestNewJudgesTheBaseURL(t *testing.T) {
 	for _, row := range []struct {
 		reason, url string
 		plain       bool
-		called      string // the address of a call, or ""
+		called      string // the URL that a call requests; "" if New fails
 		wantErr     string
 	}{
 		{"https", "https://api.example.com", false, "https://api.example.com/storefront.v1.StoreService/GetStore", ""},
@@ -113,8 +113,7 @@ func TestTheKeyIsShownByNoVerb(t *testing.T) {
 	}
 }
 
-// The client never sends a key to where a redirect points, even with an HTTP client that follows
-// redirects.
+// The client never sends a key to the target of a redirect, even if the caller's HTTP client follows redirects.
 func TestNoRedirectIsFollowed(t *testing.T) {
 	t.Parallel()
 	called := false

@@ -33,7 +33,7 @@ type OrderFilter struct {
 	Page     int64
 	PageSize int32
 	Status   OrderStatus
-	// From is the earliest time of the orders, inclusive; To is exclusive.
+	// From and To select by the time of creation: orders from From on, and before To.
 	From, To time.Time
 }
 
@@ -44,9 +44,9 @@ type Orders struct {
 	rpc    storefrontv1connect.OrderServiceClient
 }
 
-// List returns all orders that match the filter, newest first. A new order moves the others towards
-// the end, so one may come twice; set To to now to prevent that. After an error, an *Error, the
-// sequence ends. It needs the scope orders:read.
+// List returns all orders that match the filter, newest first. An order that is recorded meanwhile moves the older ones towards
+// the end, so an order may come twice. To prevent this, set To to the current time. After an error, an *Error, the sequence ends.
+// It needs the scope orders:read.
 func (o *Orders) List(ctx context.Context, filter OrderFilter) iter.Seq2[*Order, error] {
 	return all(filter.Page, func(number int64) (*OrderPage, error) {
 		next := filter
@@ -55,7 +55,7 @@ func (o *Orders) List(ctx context.Context, filter OrderFilter) iter.Seq2[*Order,
 	})
 }
 
-// Page retrieves one page of orders, for programs that show pages. It needs the scope orders:read.
+// Page retrieves one page of orders, for programs that show one page at a time. It needs the scope orders:read.
 // The error is an *Error: ValidationFailed for a filter out of bounds.
 func (o *Orders) Page(ctx context.Context, filter OrderFilter) (*OrderPage, error) {
 	return call(ctx, o.caller, o.rpc.ListOrders, &storefrontv1.ListOrdersRequest{

@@ -20,7 +20,7 @@ type PaymentLinkPage = storefrontv1.ListPaymentLinksResponse
 // PaymentLinkPricing says who sets the amount.
 type PaymentLinkPricing = storefrontv1.PaymentLink_Pricing
 
-// The link sets a fixed amount, or the buyer chooses one from a minimum up.
+// FixedPricing: the link has a fixed Amount. OpenPricing: the buyer chooses the amount, at least MinAmount.
 const (
 	FixedPricing = storefrontv1.PaymentLink_FIXED
 	OpenPricing  = storefrontv1.PaymentLink_OPEN
@@ -58,8 +58,9 @@ type NewPaymentLink struct {
 	MaxPayments int32
 }
 
-// PaymentLinkChange has the fields of a payment link to change, with Set or Clear; the other fields stay unchanged. A change of
-// Pricing clears the amount of the other kind. All fields except Title and Pricing can be cleared.
+// PaymentLinkChange has the fields of a payment link to change, with Set or Clear; the other fields stay unchanged. Changing
+// Pricing clears the amount that the new pricing does not use (Amount or MinAmount). All fields except Title and Pricing can be
+// cleared.
 type PaymentLinkChange struct {
 	Title             Field[string]
 	Pricing           Field[PaymentLinkPricing]
@@ -78,9 +79,9 @@ type PaymentLinks struct {
 	rpc    storefrontv1connect.PaymentLinkServiceClient
 }
 
-// List returns all payment links that match the filter, with their counters, newest first. A link
-// created meanwhile moves the others towards the end, so one may come twice: compare ids. After an
-// error, an *Error, the sequence ends. It needs the scope payment_links:read.
+// List returns all payment links that match the filter, with their counters, newest first. A link that is created meanwhile moves
+// the older ones towards the end, so a link may come twice: compare ids. After an error, an *Error, the sequence ends. It needs
+// the scope payment_links:read.
 func (l *PaymentLinks) List(ctx context.Context, filter PaymentLinkFilter) iter.Seq2[*PaymentLink, error] {
 	return all(filter.Page, func(number int64) (*PaymentLinkPage, error) {
 		next := filter
@@ -89,7 +90,7 @@ func (l *PaymentLinks) List(ctx context.Context, filter PaymentLinkFilter) iter.
 	})
 }
 
-// Page retrieves one page of payment links, for programs that show pages. It needs the scope
+// Page retrieves one page of payment links, for programs that show one page at a time. It needs the scope
 // payment_links:read. The error is an *Error: ValidationFailed for a filter out of bounds.
 func (l *PaymentLinks) Page(ctx context.Context, filter PaymentLinkFilter) (*PaymentLinkPage, error) {
 	return call(ctx, l.caller, l.rpc.ListPaymentLinks, &storefrontv1.ListPaymentLinksRequest{
@@ -103,9 +104,9 @@ func (l *PaymentLinks) Get(ctx context.Context, id string) (*PaymentLink, error)
 	return call(ctx, l.caller, l.rpc.GetPaymentLink, &storefrontv1.GetPaymentLinkRequest{Id: id})
 }
 
-// Create creates a payment link. It is retried only after a 429: after a NetworkError, a Timeout or a status of 500 or more,
-// check the list before you call it again. It needs the scope payment_links:write. The error is an *Error: FeatureDisabled,
-// PaymentLinkInvalidPricing, PaymentLinkExpiryInvalid, PaymentLinkExpiryPast or ValidationFailed.
+// Create creates a payment link. It is retried only after a 429. After a NetworkError, a Timeout or a status of 500 or more the
+// link may exist: look in the list before you call again. It needs the scope payment_links:write. The error is an *Error:
+// FeatureDisabled, PaymentLinkInvalidPricing, PaymentLinkExpiryInvalid, PaymentLinkExpiryPast or ValidationFailed.
 func (l *PaymentLinks) Create(ctx context.Context, link NewPaymentLink) (*PaymentLink, error) {
 	return call(ctx, l.caller, l.rpc.CreatePaymentLink, &storefrontv1.CreatePaymentLinkRequest{
 		Title: link.Title, Pricing: link.Pricing, Amount: given(link.Amount), MinAmount: given(link.MinAmount),
@@ -135,8 +136,8 @@ func (l *PaymentLinks) Update(ctx context.Context, id string, change PaymentLink
 	return call(ctx, l.caller, l.rpc.UpdatePaymentLink, request)
 }
 
-// Enable enables a disabled payment link; an enabled one stays unchanged. Its Availability shows whether it then takes
-// payments. It needs the scope payment_links:write. The error is an *Error: PaymentLinkNotFound.
+// Enable enables a disabled payment link; an enabled link stays unchanged. The link may still be expired or exhausted: see its
+// Availability. It needs the scope payment_links:write. The error is an *Error: PaymentLinkNotFound.
 func (l *PaymentLinks) Enable(ctx context.Context, id string) (*PaymentLink, error) {
 	return call(ctx, l.caller, l.rpc.EnablePaymentLink, &storefrontv1.EnablePaymentLinkRequest{Id: id})
 }

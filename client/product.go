@@ -68,9 +68,9 @@ type Products struct {
 	rpc    storefrontv1connect.ProductServiceClient
 }
 
-// List returns all products that match the filter, newest first, whatever their status. A product
-// created meanwhile moves the others towards the end, so one may come twice: compare ids. After an
-// error, an *Error, the sequence ends. It needs the scope products:read.
+// List returns all products that match the filter, newest first, whatever their status. A product that is created meanwhile
+// moves the older ones towards the end, so a product may come twice: compare ids. After an error, an *Error, the sequence
+// ends. It needs the scope products:read.
 func (p *Products) List(ctx context.Context, filter ProductFilter) iter.Seq2[*Product, error] {
 	return all(filter.Page, func(number int64) (*ProductPage, error) {
 		next := filter
@@ -79,7 +79,7 @@ func (p *Products) List(ctx context.Context, filter ProductFilter) iter.Seq2[*Pr
 	})
 }
 
-// Page retrieves one page of products, for programs that show pages. It needs the scope
+// Page retrieves one page of products, for programs that show one page at a time. It needs the scope
 // products:read. The error is an *Error: ValidationFailed for a filter out of bounds.
 func (p *Products) Page(ctx context.Context, filter ProductFilter) (*ProductPage, error) {
 	return call(ctx, p.caller, p.rpc.ListProducts, &storefrontv1.ListProductsRequest{

@@ -26,8 +26,8 @@ const (
 
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
-// script is an http.RoundTripper in place of the service. It answers each request with the next of its answers, and repeats the
-// last one. It opens no sockets, because time in a synctest bubble stands still while a goroutine waits for a socket.
+// script is an http.RoundTripper that stands in for the service. It gives its answers one after the other, and then repeats the
+// last one. It opens no sockets, because the clock of a synctest bubble stops while a goroutine waits for a socket.
 type script struct {
 	answers []answer
 
@@ -39,7 +39,6 @@ type script struct {
 // answer writes the response to a request, or returns an error of the network.
 type answer func(w http.ResponseWriter, r *http.Request) error
 
-// RoundTrip implements http.RoundTripper.
 func (s *script) RoundTrip(r *http.Request) (*http.Response, error) {
 	s.mu.Lock()
 	next := s.answers[min(len(s.requests), len(s.answers)-1)]
@@ -137,7 +136,6 @@ func titled(titles ...string) *catalogue {
 	return c
 }
 
-// ListProducts returns a page of the products.
 func (c *catalogue) ListProducts(_ context.Context, r *storefrontv1.ListProductsRequest) (*storefrontv1.ListProductsResponse,
 	error) {
 	page, size := int64(1), int32(25)
@@ -188,7 +186,6 @@ func (c *catalogue) UpdateProduct(_ context.Context, r *storefrontv1.UpdateProdu
 	return nil, apierr.New(apierr.ProductNotFound, "There is no such product.").Connect(requestID, noon)
 }
 
-// handler returns the HTTP handler of the catalogue.
 func (c *catalogue) handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle(storefrontv1connect.NewProductServiceHandler(c))

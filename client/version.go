@@ -9,7 +9,7 @@ import (
 const (
 	// module is the path of the module that this package belongs to.
 	module = "go.storefront.example"
-	// unreleased is the version if the caller's program does not know it.
+	// unreleased is the version if the caller's build information does not have it.
 	unreleased = "devel"
 )
 

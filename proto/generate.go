@@ -1,13 +1,11 @@
-// Package proto holds the definition of the public API and of the operator's side (storefront/admin),
-// which is no part of it and has no HTTP binding: one file per resource, with its messages and the
-// bounds of what requests may hold (protovalidate's options), its service, its HTTP binding and the
-// comments that become the reference. It imports nothing.
+// Package proto defines the public API (storefront/v1) and the operator's services (storefront/admin), which have no HTTP
+// binding. Each resource has one file with its messages, the bounds of their fields (protovalidate's options), its service and
+// the comments that become the reference. The package imports nothing.
 //
-// Regenerating needs Go and Node: the versions of buf and of its plugins are pinned in
-// package-lock.json and tools.mod, and none is fetched from buf's registry. google/api and
-// buf/validate are the parts of those vocabularies that are used here. The OpenAPI document comes
-// after the messages, with which the program that writes it is built, and what the other clients have
-// of the document comes last. Each step prints what it makes, because the first time all of them together take minutes.
+// go generate needs Go and Node. package-lock.json and tools.mod pin the versions of buf and its plugins; nothing is fetched
+// from buf's registry. google/api and buf/validate are copies of the parts that these files use. The OpenAPI document is
+// generated after the messages, because the program that writes it imports them. The PHP and the Python client come last,
+// because they are generated from the document. The first run takes minutes, so each step prints what it makes.
 package proto
 
 //go:generate echo "proto: install buf and the plugins that package-lock.json pins (npm ci)"

@@ -1,6 +1,6 @@
 // Package conformance_test runs the same tests for the client in each language. The tests call every operation and provoke the
-// errors on the development server, and compare the answers with the Go client's. They test retries on a server that fails by
-// a script, and they test the verification of webhooks. Each language has a driver: a short program that reads requests from
+// errors on the development server, and compare the answers with the Go client's. They test retries with a scripted server, and
+// the verification of webhooks. Each language has a driver: a short program that reads requests from
 // its standard input and prints one result for each.
 package conformance_test
 
@@ -23,7 +23,7 @@ import (
 	"go.storefront.example/server/conformance/devtest"
 )
 
-// language is a language that has a client, and how its client differs from the others.
+// language is a programming language with a client, and says how its client differs from the other clients.
 type language struct {
 	name string
 	// needs returns the command that starts the driver. If the language or a library is not installed, it calls
@@ -32,7 +32,7 @@ type language struct {
 	// asInGo is set if errors name an operation as Go does, by its RPC method: GetStore. Other clients use the operationId of
 	// the OpenAPI document: getStore.
 	asInGo bool
-	// errorName is the first word of every error's message.
+	// errorName is the word with which every error message of the client begins.
 	errorName string
 	// keepsNewer is set if the client keeps the fields of an answer that are newer than the client.
 	keepsNewer bool
@@ -60,7 +60,7 @@ var languages = []language{
 		keepsNewer: true},
 }
 
-// operation returns what an error calls the operation with this operationId of the OpenAPI document.
+// operation returns the name that the client's errors give the operation with this operationId of the OpenAPI document.
 func (l language) operation(id string) string {
 	if l.asInGo {
 		return strings.ToUpper(id[:1]) + id[1:]
@@ -136,7 +136,7 @@ func eachOf(t *testing.T, languages []language, test func(t *testing.T, l langua
 	}
 }
 
-// driver is a running driver.
+// driver is a running driver: a process that calls the client of one language.
 type driver struct {
 	t   *testing.T
 	in  io.Writer
@@ -189,8 +189,8 @@ func (l language) start(t *testing.T) *driver {
 	return &driver{t, in, bufio.NewReader(out)}
 }
 
-// said is the result that a driver prints for one request: an answer, an error of the client, or the message of an error about
-// an argument that cannot be used (Invalid).
+// said is the result that a driver prints for one request: an answer, an error of the client, or, for an invalid argument, the
+// error's message (Invalid).
 type said struct {
 	Answer  json.RawMessage
 	Refused *refusal

@@ -195,8 +195,8 @@ type variant struct {
 	change, field string
 	// isNeeded is set if the changed field is required. isWrong is set if the new value has a wrong type.
 	isNeeded, isWrong bool
-	// isEnum is set if the field is an enum, and isNull if the new value is null. The Go client reads events by Protobuf's
-	// JSON mapping, which accepts such values where the other clients refuse them.
+	// isEnum is set if the field is an enum, and isNull if the new value is null. The tests need both, because the Go client reads
+	// events with Protobuf's JSON mapping, which accepts some values that the other clients refuse.
 	isEnum, isNull bool
 	body           map[string]any
 }

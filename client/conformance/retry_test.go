@@ -80,7 +80,8 @@ func cut(w http.ResponseWriter, text string) {
 	_ = connection.Close()
 }
 
-// told starts a server that sends the replies one after the other, and then repeats the last one.
+// told starts a server that sends the replies one after the other, and then repeats the last one. requests returns the requests
+// that the server has received.
 func told(t *testing.T, replies []reply) (url string, requests func() []*http.Request) {
 	t.Helper()
 	var mu sync.Mutex
@@ -220,7 +221,7 @@ func TestWhatIsSentAgain(t *testing.T) {
 	})
 }
 
-// HTTP libraries send a request again by themselves when a kept connection dies. The client must prevent this for a payment
+// HTTP libraries send a request again by themselves when a reused connection dies. The client must prevent this for a payment
 // link, because the service may already have created it.
 func TestNoPaymentLinkTwiceOverAKeptConnection(t *testing.T) {
 	each(t, func(t *testing.T, l language) {
@@ -308,7 +309,7 @@ func TestSettingsThatCannotBeUsed(t *testing.T) {
 	})
 }
 
-// A list ends at the last page by the answers' total, or at an empty page. The client requests no page after that.
+// A list ends with the page at which its total is reached, or with an empty page. The client requests no page after it.
 func TestPagesThatAreAskedFor(t *testing.T) {
 	each(t, func(t *testing.T, l language) {
 		page := func(number, total int, items string) reply {

@@ -41,7 +41,7 @@ func TestVerifyAnswersTheVectors(t *testing.T) {
 		d := l.start(t)
 		events := 0
 		for _, v := range vectors(t) {
-			// The header is a string, or a list of strings as some frameworks return it.
+			// Pass the header as a string, and as a list of strings, because some frameworks return lists.
 			for _, header := range []any{v.Header, []string{v.Header}, strings.SplitAfterN(v.Header, ",", 1)} {
 				got := d.verify([]byte(v.Body), header, v.Now, v.ToleranceSeconds, v.Secret)
 				switch {
@@ -50,7 +50,7 @@ func TestVerifyAnswersTheVectors(t *testing.T) {
 					require.Equal(t, v.Want, got.Refused.Code, v.Name)
 					require.Equal(t, v.Mistake, got.Refused.Mistake, v.Name)
 					require.NotContains(t, got.Refused.Message, v.Secret, v.Name)
-				case got.Refused != nil: // The signature is valid, but some bodies are not events.
+				case got.Refused != nil: // the signature is valid, but this body is not an event
 					require.Equal(t, "payload", got.Refused.Code, v.Name)
 				default:
 					events++

@@ -18,7 +18,7 @@ type api struct {
 	Resources []*resource
 }
 
-// enum is an open list of words: answers may contain others.
+// enum is an enum of the API. Answers may contain other values, which a newer service has.
 type enum struct {
 	Name, Doc string
 	Values    []value
@@ -32,8 +32,8 @@ type model struct {
 	Fields    []*field
 }
 
-// Needed returns the fields that every object must have: the fields that identify the object, and the fields of a page that end a
-// loop over pages. Other fields may be missing in an answer or an event that is older than the client.
+// Needed returns the fields without which a client refuses an object: ids, and the fields of a page by which a loop finds
+// the last page. Other fields may be missing, because an older service or a recorded event lacks the newer fields.
 func (m *model) Needed() []string {
 	var names []string
 	for _, f := range m.Fields {
@@ -49,7 +49,7 @@ type field struct {
 	Name, Doc string
 	// Kind is string, integer, number, time, enum, model, list or map.
 	Kind string
-	// Type is the name of the enum or the model; for a list, of its items.
+	// Type is the name of the enum or the model, or of a list's items.
 	Type     string
 	Nullable bool
 	Required bool
@@ -58,7 +58,7 @@ type field struct {
 // event is a type of event; Data is the model of its data.
 type event struct{ Name, Type, Doc, Data string }
 
-// resource is a group of operations, as in the document's tags.
+// resource is a group of operations: a tag of the document.
 type resource struct {
 	Name, Doc  string
 	Operations []*operation
@@ -78,7 +78,8 @@ type operation struct {
 	Repeatable bool
 }
 
-// Change reports whether an omitted argument leaves a field unchanged, so that null means something else.
+// Change reports whether the operation is an update. In an update an omitted argument leaves its field unchanged, and null clears
+// the field.
 func (o *operation) Change() bool { return o.Method == "PATCH" }
 
 // Arguments returns the arguments in the body or the query, the required ones first.
@@ -99,7 +100,7 @@ func (o *operation) Arguments() []*field {
 	return all
 }
 
-// The parts of the document that are read. Objects whose order matters are pairs.
+// document has the parts of the OpenAPI document that read uses. An object whose order matters is pairs instead of a map.
 type document struct {
 	Tags  []struct{ Name, Description string }
 	Paths pairs[map[string]struct {
@@ -189,7 +190,7 @@ func read(text []byte) (*api, error) {
 			r.addEnum(s.Name, s.Value.Description, s.Value.Enum)
 		}
 	}
-	// The document names the filter after its message; here it is named after what it selects.
+	// In the document this enum has the name of its request message. The clients call it PaymentLinkFilter.
 	links := r.Components.Schemas.get("ListPaymentLinksRequestStatus")
 	r.addEnum("PaymentLinkFilter", links.Description, links.Enum)
 	code := r.Components.Schemas.get("Error").Properties.get("code")
@@ -200,7 +201,7 @@ func read(text []byte) (*api, error) {
 	return r.api, nil
 }
 
-// operations reads the paths in order, and the models of their answers.
+// operations reads the operations in the document's order, and the models of their answers.
 func (r *reader) operations() error {
 	for _, tag := range r.Tags {
 		one := &resource{Name: pascal(tag.Name), Doc: tag.Description}
@@ -213,8 +214,8 @@ func (r *reader) operations() error {
 				made := &operation{ID: o.OperationID, Doc: o.Description, Method: strings.ToUpper(method), Path: path.Name}
 				made.Action = regexp.MustCompile("^[a-z]+").FindString(o.OperationID)
 				made.HasID = strings.Contains(path.Name, "{id}")
-				// Reads, changes, enabling and recording a customer (see the guide). A new POST operation is not repeatable
-				// unless it is added here.
+				// Reads, updates, creating a customer and enabling a link can be repeated (see the guide). A new POST
+				// operation cannot, unless it is added here.
 				made.Repeatable = method != "post" || slices.Contains([]string{"createCustomer", "enablePaymentLink"}, o.OperationID)
 				for _, p := range o.Parameters {
 					if p.In != "query" {
@@ -255,8 +256,8 @@ func (r *reader) operations() error {
 	return nil
 }
 
-// events reads the event types. The data of payment_link.paid is an Order, because its own schema adds only that its payment
-// link is present.
+// events reads the event types. The data of payment_link.paid is read as an Order, because its schema differs from Order only in
+// that the payment link is always present.
 func (r *reader) events() error {
 	types := enum{Name: "EventType", Doc: "The types of events."}
 	for _, one := range r.Components.Schemas.get("Event").Discriminator.Mapping {
@@ -275,7 +276,7 @@ func (r *reader) events() error {
 	return r.model("EventStore")
 }
 
-// model adds a schema once, and then the schemas that it names.
+// model adds a schema to the models, unless it was added before, and then the schemas that it refers to.
 func (r *reader) model(name string) error {
 	if r.seen[name] {
 		return nil
@@ -368,10 +369,10 @@ func (r *reader) addEnum(name, description string, values []string) {
 	r.Enums = append(r.Enums, made)
 }
 
-// name is the last part of a reference.
+// name returns the last part of a reference.
 func name(ref string) string { return ref[strings.LastIndexByte(ref, '/')+1:] }
 
-// pascal is PaymentLinks of "Payment links".
+// pascal returns PaymentLinks for "Payment links".
 func pascal(text string) string {
 	var b strings.Builder
 	for word := range strings.FieldsSeq(text) {

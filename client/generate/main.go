@@ -3,9 +3,9 @@
 //
 //	storefront.json ─► read ─► api ─► php.tmpl, python.tmpl ─► gen/php, gen/python
 //
-// go generate runs it once the document is made (proto/generate.go). Requests, retries, errors and webhooks are written by
-// hand, in client/php and client/python. New fields and operations are included automatically; a schema that the templates
-// cannot express is an error.
+// go generate runs it after it has made the document (proto/generate.go). The code for requests, retries, errors and webhooks is
+// written by hand, in client/php and client/python. New fields and operations of the document need no change here; the program
+// fails at a schema that the templates cannot express.
 package main
 
 import (
@@ -62,7 +62,7 @@ func run(document, out string) error {
 	return nil
 }
 
-// render returns the content of each file by its name. PHP needs a file for each class.
+// render returns the content of each generated file by its name. PHP needs a file for each class.
 func render(a *api) (map[string][]byte, error) {
 	t, err := template.New("").Funcs(functions).ParseFS(templates, "*.tmpl")
 	if err != nil {
@@ -119,7 +119,7 @@ var functions = template.FuncMap{
 	"pyquote":    func(names []string) string { return `"` + strings.Join(names, `", "`) + `"` },
 }
 
-// oneLine returns a description in one line, without the list of an enum's values, which its own class has.
+// oneLine returns a description in one line. It drops the list of an enum's values, because the enum's class describes them.
 func oneLine(text string) string {
 	text, _, _ = strings.Cut(text, "\n\n- ")
 	return strings.Join(strings.Fields(text), " ")

@@ -2,7 +2,7 @@ package main
 
 import "strings"
 
-// phpType returns the type of a property. Enums are strings, so that newer words fit.
+// phpType returns the PHP type of a property. An enum is a string, so that it can have newer values.
 func phpType(f *field) string {
 	nullable := ""
 	if f.Nullable {
@@ -47,12 +47,12 @@ func phpJSON(f *field) string {
 	case f.Kind == "time":
 		return "Json::moment(" + property + ")"
 	case f.Kind == "map":
-		return "(object) " + property // so that an empty one is {} and not []
+		return "(object) " + property // so that an empty map becomes {} and not []
 	}
 	return property
 }
 
-// phpDoc returns an argument's type with an enum's words.
+// phpDoc returns an argument's type for @param, with the values of an enum.
 func phpDoc(o *operation, f *field) string {
 	types, _ := phpArgumentTypes(o, f)
 	if f.Kind == "enum" {

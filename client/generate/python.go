@@ -59,7 +59,7 @@ func pythonRead(f *field) string {
 	return method + `("` + f.Name + `")`
 }
 
-// pythonJSON returns the expression for the API's JSON.
+// pythonJSON returns the expression that converts a property to the API's JSON.
 func pythonJSON(f *field) string {
 	property := "self." + snake(f.Name)
 	written := map[string]string{
@@ -106,7 +106,7 @@ func pythonPath(o *operation) string {
 	return `f"` + strings.Replace(o.Path, "{id}", "{segment(id)}", 1) + `"`
 }
 
-// pythonAsync turns the operations into those for asyncio, which differ only in these words.
+// pythonAsync turns the code of the operations into the code for asyncio, which differs only in these words.
 var pythonAsync = strings.NewReplacer(
 	`operations of the API."""`, `operations of the API, for asyncio."""`,
 	"    def __init__", "    def __init__",

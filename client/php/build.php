@@ -1,12 +1,11 @@
 <?php
 
-// Writes the Composer package, and the same in one file for hosts without Composer:
+// Builds the Composer package in a folder:
 //
 //     php build.php FOLDER
 //
-// FOLDER then has composer.json, README.md and src, and storefront.php, which a program requires by
-// itself. The models and operations come from gen/php, which lies outside of this folder, because
-// everything in gen can be deleted and made again.
+// FOLDER then has composer.json, README.md and src. It also has storefront.php, the whole package in one file for hosts
+// without Composer. The models and operations come from gen/php, where go generate writes them.
 
 declare(strict_types=1);
 
@@ -24,7 +23,7 @@ foreach ([__DIR__ . '/src', __DIR__ . '/../../gen/php'] as $folder) {
     }
 }
 ksort($classes);
-// A parent is declared before its children.
+// In the single file, a parent must be declared before its children.
 $parents = array_flip(['Event.php', 'Transport.php']);
 $classes = array_intersect_key($classes, $parents) + $classes;
 

@@ -1,6 +1,5 @@
-// Package php_test builds the PHP package and runs its tests and what its README shows, against the
-// development server in its own process. client/conformance has what it shares with other
-// languages.
+// Package php_test builds the PHP package, and runs its tests and the README's examples against a development server.
+// client/conformance has the tests that all languages share.
 package php_test
 
 import (
@@ -20,7 +19,7 @@ import (
 	"go.storefront.example/server/conformance/devtest"
 )
 
-// build builds the Composer package and returns its folder.
+// build builds the Composer package in a new folder and returns the folder.
 func build(t *testing.T) string {
 	t.Helper()
 	needs := `exit(PHP_VERSION_ID >= 80100 && function_exists("curl_init") ? 0 : 1);`

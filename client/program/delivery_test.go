@@ -25,9 +25,8 @@ type delivery struct {
 	body   []byte
 }
 
-// Every type of event, as the worker of the development server delivers it: the client's verifier
-// and one that others published accept it and refuse what is changed, and its data is what the API
-// answers.
+// The worker of a development server delivers each type of event. The client's verifier and Stripe's must accept the delivery and
+// refuse a changed one, and the event's data must equal the API's answer.
 func TestEveryTypeOfEventIsVerified(t *testing.T) {
 	t.Parallel()
 	server := devtest.Build(t).Start(t)
@@ -111,7 +110,7 @@ func TestEveryTypeOfEventIsVerified(t *testing.T) {
 	require.NotEqual(t, both[webhook.OrderPaid].ID, both[webhook.PaymentLinkPaid].ID, "two events")
 }
 
-// verified holds a delivery against both verifiers.
+// verified requires that both verifiers accept a delivery and refuse changed ones, and returns the event.
 func verified(t *testing.T, got delivery, secret string) *webhook.Event {
 	t.Helper()
 	event, err := webhook.Verify(got.body, got.header, secret)
@@ -132,7 +131,7 @@ func verified(t *testing.T, got delivery, secret string) *webhook.Event {
 	late := func() time.Time { return time.Now().Add(webhook.DefaultTolerance + time.Minute) }
 	_, err = webhook.Verify(got.body, got.header, secret, webhook.WithNow(late))
 	require.ErrorIs(t, err, webhook.ErrTimestamp, "an old timestamp")
-	// That verifier has no other clock: a negative tolerance has the effect of a later time.
+	// Stripe's verifier takes no other time than now. A negative tolerance has the effect of a later time.
 	require.ErrorIs(t, stripe.ValidatePayloadWithTolerance(got.body, got.header, secret, -time.Minute), stripe.ErrTooOld)
 	return event
 }

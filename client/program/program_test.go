@@ -1,6 +1,5 @@
-// Package program_test builds the program in testdata in a new module that requires only this one,
-// and runs it against the development server and its worker in their own process. It also receives
-// every type of event from that worker.
+// Package program_test builds the program in testdata in a new Go module that requires only this module, and runs it against a
+// development server. It also receives every type of event from the server's worker.
 package program_test
 
 import (
@@ -56,8 +55,8 @@ event: product.archived true true
 	require.NotContains(t, string(said), server.Key)
 }
 
-// buildProgram builds the program in a new module, whose go.mod shows what a caller must depend on.
-// This module has the same requirements, so the module cache holds everything.
+// buildProgram builds the program in a new module, and checks which modules its go.mod requires. All of them are in the module
+// cache, because this module requires them too.
 func buildProgram(t *testing.T) string {
 	t.Helper()
 	devtest.NeedModules(t)
@@ -66,7 +65,7 @@ func buildProgram(t *testing.T) string {
 	text, err := os.ReadFile(filepath.Join("testdata", "main.go"))
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(filepath.Join(folder, "main.go"), text, 0o600))
-	// This module's sums verify the same versions without a network.
+	// Copy this module's go.sum, because without it go would ask the network for the checksums.
 	sums, err := os.ReadFile(filepath.Join(top, "go.sum"))
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(filepath.Join(folder, "go.sum"), sums, 0o600))
@@ -87,7 +86,7 @@ func buildProgram(t *testing.T) string {
 	}
 	require.ElementsMatch(t, []string{
 		"go.storefront.example", "connectrpc.com/connect", "google.golang.org/genproto/googleapis/api", "google.golang.org/protobuf",
-		"buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go", // the options that declare bounds
+		"buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go", // protovalidate's options in the protos
 	}, required)
 	return program
 }

@@ -1,10 +1,9 @@
-"""Makes the wheel, as a build backend of PEP 517 that needs nothing but Python:
+"""Builds the wheel. It is a PEP 517 build backend that needs only Python:
 
-    pip install PATH-OF-THIS-FOLDER
-    python build.py FOLDER    lays the package out in a folder instead
+    pip install PATH-OF-THIS-FOLDER    calls it
+    python build.py FOLDER             copies the package's files to a folder instead
 
-The models and operations come from gen/python, which lies outside of this folder, because everything in gen can be deleted
-and made again.
+It takes the models and operations from gen/python, where go generate writes them.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ NAME = f"storefront_client-{VERSION}"
 
 
 def files() -> dict[str, bytes]:
-    """The package's files by their paths."""
+    """Returns the content of each of the package's files by its path."""
     found = {}
     for folder in (HERE / "storefront_client", HERE.parent.parent / "gen" / "python"):
         for path in sorted(folder.iterdir()):
@@ -50,7 +49,7 @@ def build_wheel(wheel_directory: str, config_settings: object = None, metadata_d
     wheel = f"{NAME}-py3-none-any.whl"
     with zipfile.ZipFile(pathlib.Path(wheel_directory) / wheel, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, text in made.items():
-            archive.writestr(zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0)), text)  # the same bytes each time
+            archive.writestr(zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0)), text)  # a fixed date, for equal bytes
     return wheel
 
 

@@ -1,6 +1,6 @@
-// Package python_test installs the Python package in an empty environment and runs its tests, its
-// types' checks, its recipes and what its README shows, against the development server in its own
-// process. client/conformance has what it shares with other languages.
+// Package python_test tests the Python package against a development server: it installs the package in an empty environment,
+// checks its types, and runs its tests, its recipes and the README's examples. client/conformance has the tests that all
+// languages share.
 package python_test
 
 import (
@@ -20,8 +20,8 @@ import (
 	"go.storefront.example/server/conformance/devtest"
 )
 
-// python returns an interpreter that has these modules: the one of the path, or the system's, for which
-// Debian's packages are.
+// python returns a Python interpreter that has these modules: python3 of the PATH, or else /usr/bin/python3, for which Debian's
+// packages install modules.
 func python(t *testing.T, modules ...string) string {
 	t.Helper()
 	devtest.Watch(t)
@@ -38,7 +38,7 @@ func python(t *testing.T, modules ...string) string {
 	return ""
 }
 
-// layOut writes the package into a folder and returns the variable that names it.
+// layOut writes the package into a folder. It returns the folder and the variable PYTHONPATH=folder.
 func layOut(t *testing.T) (folder, variable string) {
 	t.Helper()
 	folder = t.TempDir()
@@ -66,7 +66,7 @@ func TestTypes(t *testing.T) {
 	if _, err := exec.LookPath("mypy"); err != nil {
 		devtest.Missing(t, "this needs mypy (Debian's package of that name): %v", err)
 	}
-	python(t, "httpx") // whose types asyncio's client has
+	python(t, "httpx") // the client for asyncio uses its types
 	folder, path := layOut(t)
 	variables := []string{"MYPYPATH=" + strings.TrimPrefix(path, "PYTHONPATH="), "MYPY_CACHE_DIR=" + t.TempDir()}
 	devtest.Run(t, "", variables, "mypy", "--strict", filepath.Join(folder, "storefront_client"), filepath.Join("test", "driver.py"),
@@ -77,10 +77,10 @@ func TestTypes(t *testing.T) {
 	}
 }
 
-// recipes are the files of that folder.
+// recipes are the files in the folder recipes, each with what it needs.
 var recipes = map[string]struct {
 	modules []string
-	// untyped lets a framework be that comes without types.
+	// untyped has mypy's flags for a framework without types.
 	untyped []string
 	// exitCode is the exit code of a program that a signal ends, unless the program handles the signal.
 	exitCode int
@@ -94,7 +94,7 @@ var recipes = map[string]struct {
 
 var snippet = regexp.MustCompile("(?s)```python\n(.*?)```")
 
-// The package is installed by pip as the README has it, without an index.
+// The package is installed by pip as the README says, but without a package index.
 func TestWhatTheReadmeShows(t *testing.T) {
 	t.Parallel()
 	environment := filepath.Join(t.TempDir(), "environment")
@@ -138,7 +138,7 @@ const (
 		`"createdAt":"2026-11-21T12:00:00.000Z"}}`
 )
 
-// Each recipe is run as it stands and gets deliveries.
+// Each recipe is run unchanged and gets deliveries.
 func TestRecipes(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob(filepath.Join("recipes", "*.py"))

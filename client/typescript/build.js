@@ -1,7 +1,6 @@
-// Builds the package: node build.js [FOLDER]. The hand-written wrapper and the part of gen/ts that it
-// stands on are compiled twice, to modules of either kind, each with types of its own, so that a program
-// gets the same package by import and by require. FOLDER (default: this folder) then holds dist and
-// what npm pack needs beside it. In a fresh clone it first installs the compiler and the peers.
+// Builds the package: node build.js [FOLDER]. It compiles src and the parts of gen/ts that src uses twice: to ES modules for
+// import, and to CommonJS for require, each with its types. FOLDER (default: this folder) then has dist and the other files of
+// the npm package. In a fresh clone it first installs the compiler and the peer dependencies.
 import { execFileSync } from "node:child_process";
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -17,7 +16,7 @@ function compiler() {
   try {
     return find("typescript/bin/tsc");
   } catch {
-    // Only what this package needs: the rest of the project's tools are ten times as large.
+    // Install only this package's dependencies, because the tools of the whole project are ten times as large.
     const workspace = ["--workspace=storefront-client", "--include-workspace-root=false"];
     execFileSync("npm", ["ci", "--no-audit", "--no-fund", ...workspace], {
       cwd: top, stdio: ["ignore", "ignore", "inherit"], shell: process.platform === "win32",
@@ -27,8 +26,8 @@ function compiler() {
 }
 
 const tsc = compiler();
-// All sources lie in one folder with the generated code below it, so that the package's paths are
-// not those of this repository. It lies in node_modules, where the compiler finds the peers.
+// Sources and generated code are copied into one folder, so that the package's source maps have no paths of this repository.
+// The folder is in node_modules, where the compiler finds the peer dependencies.
 const stage = mkdtempSync(join(top, "node_modules", ".storefront-package-"));
 try {
   const sources = join(stage, "src");
@@ -43,7 +42,7 @@ try {
   writeFileSync(join(stage, "tsconfig.json"), JSON.stringify({ compilerOptions: { ...compilerOptions, rootDir: "src" }, include: ["src"] }));
   for (const [kind, type] of [["esm", "module"], ["cjs", "commonjs"]]) {
     const out = join(stage, kind);
-    // The compiler takes the kind of modules from the package.json beside the sources, and Node from that beside its files.
+    // A package.json with the kind of modules is needed twice: beside the sources for the compiler, beside the output for Node.
     mkdirSync(out);
     for (const beside of [stage, out]) {
       writeFileSync(join(beside, "package.json"), `${JSON.stringify({ type })}\n`);

@@ -1,6 +1,5 @@
-// Package typescript_test builds the TypeScript package and runs its tests, and programs that
-// install it, against the development server in its own process. It needs Node and the packages
-// that package-lock.json pins; its assertions are in test/ and testdata/program/.
+// Package typescript_test builds the TypeScript package, and runs the tests in test/ and the programs in testdata/program/
+// against a development server. It needs Node and the npm packages that package-lock.json pins.
 package typescript_test
 
 import (
@@ -10,21 +9,20 @@ import (
 	"go.storefront.example/server/conformance/devtest"
 )
 
-// needNode asks for Node and what the tests need of npm's, and returns where that is.
+// needNode requires Node and the npm packages that the tests need, and returns the folder of the packages.
 func needNode(t *testing.T) (modules string) {
 	t.Helper()
 	return devtest.NeedNode(t, "typescript", "@types/node", "esbuild", "@bufbuild/protobuf", "@connectrpc/connect",
 		"@connectrpc/connect-node", "@connectrpc/connect-web", "stripe")
 }
 
-// node runs a script of Node's in a folder and returns what it prints.
+// node runs a script with Node in a folder and returns its output.
 func node(t *testing.T, folder string, variables []string, args ...string) string {
 	t.Helper()
 	return devtest.Run(t, folder, variables, "node", args...)
 }
 
-// tested returns the environment of Node's tests beside the service to test: the values to compare
-// with.
+// tested returns environment variables for the Node tests: the values to compare with, without the service's address.
 func tested(t *testing.T) []string {
 	t.Helper()
 	top := devtest.Top(t)

@@ -16,13 +16,12 @@ import (
 	"go.storefront.example/server/conformance/devtest"
 )
 
-// snippet is a block of TypeScript in a page.
+// snippet matches a block of TypeScript in a Markdown page.
 var snippet = regexp.MustCompile("(?s)```ts\n(.*?)```")
 
-// TestProgramInAnEmptyProject packs the package as it would be published, installs it in an empty
-// npm project and runs a caller's programs there, as a module and by require: they list three pages,
-// are refused by a 422, change a product, and verify the event that the worker of dev delivers.
-// Another makes typed calls over Connect, gRPC-Web and gRPC.
+// TestProgramInAnEmptyProject packs the package as it would be published, and installs it in an empty npm project. There it
+// runs a caller's program twice, with import and with require: the program lists three pages, gets a 422, changes a product, and
+// verifies the event that the worker of dev delivers. Another program makes typed calls over Connect, gRPC-Web and gRPC.
 func TestProgramInAnEmptyProject(t *testing.T) {
 	t.Parallel()
 	modules := needNode(t)
@@ -31,7 +30,7 @@ func TestProgramInAnEmptyProject(t *testing.T) {
 	compiler := filepath.Join(modules, "typescript", "bin", "tsc")
 	types := filepath.Join(modules, "@types")
 
-	// What the package's page shows is checked as well; around it are a handler's request and an id.
+	// Check the types of the README's examples too. They use a request and an id, which around declares.
 	readme, err := os.ReadFile("README.md")
 	require.NoError(t, err)
 	const around = `import type { IncomingMessage } from "node:http";
@@ -49,7 +48,7 @@ declare const id: string, request: IncomingMessage, rawBody: Buffer;
 		compiler, "--typeRoots", types, "--types", "node", "--noEmit", "--strict", "--target", "ES2022", "--module", "NodeNext",
 	}, files...)...)
 
-	// Programs resolve a package in one of two ways; the compiler checks its types for both.
+	// Check the types with both ways of resolving a package: a bundler's and Node's.
 	node(t, project, nil, compiler, "--typeRoots", types, "--noEmit", "--module", "ES2022", "--moduleResolution", "bundler")
 	node(t, project, nil, compiler, "--typeRoots", types)
 	require.FileExists(t, filepath.Join(project, "main.js"))
@@ -83,9 +82,9 @@ declare const id: string, request: IncomingMessage, rawBody: Buffer;
 	}
 }
 
-// install makes an empty project with the packed package in it. npm pack makes the package in a copy
-// of what a fresh clone has, where nothing is installed. The peers are packed from node_modules, so that
-// the project asks no registry and their versions are the pinned ones.
+// install makes an empty npm project and installs the packed package in it. npm pack runs in a copy of the sources without
+// node_modules, as in a fresh clone. The peer dependencies are packed from node_modules, so that they have the pinned versions
+// and no registry is asked.
 func install(t *testing.T, modules string) string {
 	t.Helper()
 	folder, top := t.TempDir(), devtest.Top(t)
@@ -112,8 +111,8 @@ func install(t *testing.T, modules string) string {
 	return project
 }
 
-// ownPaths requires that the installed package has no folder of this repository in its paths, and
-// a source map beside each module.
+// ownPaths requires that no path in the installed package names a folder of this repository, and that each module has a source
+// map beside it.
 func ownPaths(t *testing.T, project string) {
 	t.Helper()
 	installed := filepath.Join(project, "node_modules", "storefront-client")

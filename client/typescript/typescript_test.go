@@ -11,8 +11,8 @@ import (
 	"go.storefront.example/server/conformance/devtest"
 )
 
-// TestTypeScript runs each file of test/ as a test of its own. All are compiled with the strictest
-// types first, and lie within node_modules then, from where Node finds the packages.
+// TestTypeScript compiles the files in test/ with the strictest settings, and runs each as a subtest. The compiled files are in
+// a folder in node_modules, so that Node finds the packages that they import.
 func TestTypeScript(t *testing.T) {
 	t.Parallel()
 	modules := needNode(t)
@@ -34,7 +34,7 @@ func TestTypeScript(t *testing.T) {
 			require.NoError(t, err)
 			variables := tested(t)
 			if strings.Contains(string(text), "STOREFRONT_URL") || strings.Contains(string(text), "STOREFRONT_ADMIN_URL") {
-				// A service of its own, because of the minute's limit and of what each one changes.
+				// Each file gets its own service, because the files change its data and share its rate limit.
 				variables = append(variables, storefront.Start(t).Variables()...)
 			}
 			output := node(t, ".", variables, "--test", "--test-reporter=tap", file)

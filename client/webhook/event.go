@@ -19,41 +19,39 @@ import (
 // nothing.
 type Type string
 
-// The event types (specification, Event types), with the type of Event.Data.
+// The event types (specification, Event types), each with the Go type of Event.Data.
 const (
-	// OrderPaid: an order is paid, from the catalogue or through a payment link.
-	// *storefrontv1.Order.
+	// OrderPaid: an order is paid, from the catalogue or through a payment link. Data is a *storefrontv1.Order.
 	OrderPaid Type = "order.paid"
-	// OrderFailed: the payment provider confirms that a payment failed. *storefrontv1.Order.
+	// OrderFailed: the payment provider confirms that a payment failed. Data is a *storefrontv1.Order.
 	OrderFailed Type = "order.failed"
-	// CustomerCreated: a customer is new to the store. *storefrontv1.Customer.
+	// CustomerCreated: a customer is new to the store. Data is a *storefrontv1.Customer.
 	CustomerCreated Type = "customer.created"
-	// ProductPublished: a product moves to PUBLISHED. *storefrontv1.Product.
+	// ProductPublished: a product moves to PUBLISHED. Data is a *storefrontv1.Product.
 	ProductPublished Type = "product.published"
-	// ProductArchived: a product moves to ARCHIVED. *storefrontv1.Product.
+	// ProductArchived: a product moves to ARCHIVED. Data is a *storefrontv1.Product.
 	ProductArchived Type = "product.archived"
-	// PaymentLinkPaid: a payment link is paid, beside OrderPaid of the same order.
-	// *storefrontv1.Order, with PaymentLink set.
+	// PaymentLinkPaid: a payment link is paid; the order also has an OrderPaid event. Data is a *storefrontv1.Order, with
+	// PaymentLink set.
 	PaymentLinkPaid Type = "payment_link.paid"
-	// Ping: the test button was pressed. *PingData.
+	// Ping: somebody tests the webhook, for example with the button in the dashboard. Data is a *PingData.
 	Ping Type = "ping"
 )
 
 // Event is one event of a store (specification, Webhook event envelope).
 type Event struct {
-	// ID is the event's UUID, the same at every attempt: use it to detect events that you have
-	// handled already.
+	// ID is the event's UUID, the same in every delivery. Store it, so that you handle a repeated event only once.
 	ID string
 	// Type is the event's type.
 	Type Type
-	// CreatedAt is when the event happened, in UTC. Events may arrive in any order; compare CreatedAt to see which is older.
+	// CreatedAt is when the event happened, in UTC. Events may arrive in any order: a later event of an object has a later time.
 	CreatedAt time.Time
 	// Store is the event's store.
 	Store Store
-	// Data is the object concerned, as the API returned it then. Its type follows from Type:
-	// *storefrontv1.Order, *storefrontv1.Customer, *storefrontv1.Product or *PingData, and nil for a
-	// type that is not among the constants. It omits fields unknown to this version, an unknown
-	// enum value is UNSPECIFIED, and a field that an older event lacks has its zero value.
+	// Data is the object that was changed, as the API returned it right after the change. Its Go type
+	// follows from Type: *storefrontv1.Order, *storefrontv1.Customer, *storefrontv1.Product or
+	// *PingData, or nil for a Type that is not among the constants. Unknown fields are left out, an
+	// unknown enum value is UNSPECIFIED, and a missing field has its zero value.
 	Data any
 	// Raw is the data as received, in JSON, with unknown fields.
 	Raw json.RawMessage
@@ -71,8 +69,8 @@ type PingData struct {
 	SentAt  time.Time `json:"sentAt"`
 }
 
-// parse reads a body whose signature was verified. It requires only the envelope and the ids, because an older event may lack
-// fields that this program has.
+// parse reads a body whose signature was verified. It requires only the fields of the envelope and the ids, because a recorded
+// event may lack newer fields.
 func parse(body []byte) (*Event, error) {
 	fields := map[string]json.RawMessage{}
 	if err := json.Unmarshal(body, &fields); err != nil {
@@ -132,7 +130,8 @@ func message(data json.RawMessage, m proto.Message) (proto.Message, error) {
 	return m, checkIDs(m.ProtoReflect())
 }
 
-// decode decodes an object. If that fails it tries field by field, because the error for a date does not name its field.
+// decode decodes an object. If this fails, it decodes field by field to name the wrong field, because protojson's error for
+// a date does not name it.
 func decode(data json.RawMessage, unmarshal func(object []byte) error) error {
 	if isMissing(data) {
 		return errors.New("it is missing")
@@ -154,7 +153,7 @@ func decode(data json.RawMessage, unmarshal func(object []byte) error) error {
 	return err
 }
 
-// checkIDs requires the ids of a message and of those in it, if they have such a field.
+// checkIDs requires that a message and the messages in it have an id, if they have a field for it.
 func checkIDs(m protoreflect.Message) error {
 	if id := m.Descriptor().Fields().ByName("id"); id != nil && !m.Has(id) {
 		return fmt.Errorf("%s has no id", m.Descriptor().Name())

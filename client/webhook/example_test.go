@@ -26,8 +26,8 @@ func paid() *http.Request {
 	return request
 }
 
-// A whole receiver. It answers before long work is done: a 2xx that takes more than ten seconds is
-// a failure, and the event comes again.
+// A complete receiver. Do long work after the answer: an attempt without a 2xx answer within ten seconds has failed, and the
+// event comes again.
 func ExampleRead() {
 	receive := func(w http.ResponseWriter, r *http.Request) {
 		event, err := webhook.Read(r, secret) // from your settings
@@ -53,7 +53,7 @@ func ExampleRead() {
 	// Output: order.paid MB-1042 12000 XAF
 }
 
-// A test of a receiver signs what it sends, as the service would.
+// A test of a receiver signs its deliveries as the service would.
 func ExampleSign() {
 	receive := func(w http.ResponseWriter, r *http.Request) {
 		if _, err := webhook.Read(r, secret); err != nil {
@@ -75,8 +75,8 @@ func ExampleSign() {
 	// 400
 }
 
-// What frameworks hand over as bytes and a header is verified without an *http.Request. Take the
-// bytes as they came: a body that was parsed and written anew has another signature.
+// Verify takes the body and the header, for frameworks without an *http.Request. Pass the bytes exactly as received: a body that
+// was parsed and serialised again has another signature.
 func ExampleVerify() {
 	body := []byte(`{"id":"01a1fc49-23e5-7d82-9e18-79e8a42fda29","type":"ping","createdAt":"2026-11-21T04:06:59.158Z",` +
 		`"store":{"id":"0198c1f0-0000-7000-8000-0000000000aa","slug":"douala"},"data":{"message":"hello"}}`)

@@ -14,11 +14,10 @@ import (
 // readCloser is a body that needs no closing.
 type readCloser struct{ io.Reader }
 
-// Close does nothing.
 func (readCloser) Close() error { return nil }
 
-// For any bytes and header: without the service's own signature there is no event. With it there is
-// an event, or the one error for a body that is not an event.
+// With any body and header, Verify must return no event without the service's signature. With the signature it returns an
+// event, or ErrPayload for a body that is not an event.
 func FuzzVerify(f *testing.F) {
 	ping := envelope("ping", `{"message":"hello","sentAt":"2026-11-21T12:00:00.123Z"}`)
 	f.Add(ping, webhook.Sign(ping, secret, noon))

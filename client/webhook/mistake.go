@@ -10,38 +10,39 @@ import (
 	"unicode/utf8"
 )
 
-// Mistake is the likely mistake behind a refused delivery, for logs; branch on the errors. The clients in all languages have
-// the same mistakes.
+// Mistake is the probable cause of a refused delivery, for logs. To branch, use errors.Is with ErrMismatch and the like. The
+// clients in all languages have the same mistakes.
 type Mistake string
 
-// The mistakes, each with the error of its refusal.
+// The mistakes. NoHeader and UnreadableHeader come with ErrNoSignature, NoSecret with ErrNoSecret, TooOld and TooNew with
+// ErrTimestamp, NoEvent with ErrPayload, and all others with ErrMismatch.
 const (
-	// NoHeader: there is no SignatureHeader. ErrNoSignature.
+	// NoHeader: there is no SignatureHeader.
 	NoHeader Mistake = "no_header"
-	// UnreadableHeader: SignatureHeader does not have the form t=…,v1=…. ErrNoSignature.
+	// UnreadableHeader: SignatureHeader does not have the form t=…,v1=….
 	UnreadableHeader Mistake = "unreadable_header"
-	// AlteredHeader: no v1 is 64 hexadecimal digits. ErrMismatch.
+	// AlteredHeader: no v1 in the header is 64 hexadecimal digits.
 	AlteredHeader Mistake = "altered_header"
-	// NoSecret: the secret is empty. ErrNoSecret.
+	// NoSecret: the secret is empty.
 	NoSecret Mistake = "no_secret"
-	// IsAPIKey: the secret is an API key. ErrMismatch.
+	// IsAPIKey: the secret is an API key.
 	IsAPIKey Mistake = "api_key"
-	// SecretForm: the secret is not the text that was shown: its prefix is missing, or something is around it. ErrMismatch.
+	// SecretForm: the secret is not complete, or has spaces or quotes around it.
 	SecretForm Mistake = "secret_form"
-	// EmptyBody: something read the body before. ErrMismatch.
+	// EmptyBody: the body is empty, probably because something read it before.
 	EmptyBody Mistake = "empty_body"
-	// Base64Body: the body is still base64, as some gateways pass it on. ErrMismatch.
+	// Base64Body: the body is still base64, as some gateways pass it on.
 	Base64Body Mistake = "base64_body"
-	// DecodedBody: the body was decoded as Latin-1, ASCII or another encoding than UTF-8. ErrMismatch.
+	// DecodedBody: the body was decoded as Latin-1, ASCII or another encoding than UTF-8.
 	DecodedBody Mistake = "decoded_body"
-	// ChangedBody: the body is not written as the service writes it, as when it was parsed and written again. ErrMismatch.
+	// ChangedBody: the body's JSON is not written as the service writes it. It was probably parsed and serialised again.
 	ChangedBody Mistake = "changed_body"
-	// WrongSecret: the body looks untouched, so the secret is probably another one. ErrMismatch.
+	// WrongSecret: the body looks unchanged, so the secret is probably that of another webhook.
 	WrongSecret Mistake = "wrong_secret"
-	// TooOld and TooNew: the signature's time is too far from this machine's clock. ErrTimestamp.
+	// TooOld and TooNew: the signature's time is too far from this machine's clock.
 	TooOld Mistake = "too_old"
 	TooNew Mistake = "too_new"
-	// NoEvent: the signature matches, but the body is no event. ErrPayload.
+	// NoEvent: the signature matches, but the body is no event.
 	NoEvent Mistake = "no_event"
 )
 
@@ -65,10 +66,9 @@ var explanations = map[Mistake]string{
 	NoEvent: "the signature matches, but the body is no event",
 }
 
-// Error says why a delivery is refused; every error of Verify is one. It contains no part of the header or the secret, so it
-// may be logged.
+// Error says why Verify refused a delivery. It may be logged, because it quotes neither the header nor the secret.
 type Error struct {
-	// Mistake is the likely mistake.
+	// Mistake is the probable cause.
 	Mistake Mistake
 
 	text  string
@@ -81,7 +81,7 @@ func (e *Error) Error() string { return "verify webhook: " + e.text }
 // Unwrap returns ErrNoSignature, ErrMismatch, ErrTimestamp, ErrNoSecret or ErrPayload.
 func (e *Error) Unwrap() error { return e.cause }
 
-// refuse returns the error of a refusal with its cause.
+// refuse returns the Error for one of the errors ErrNoSignature and so on, which is its cause.
 func refuse(cause error, body []byte, header string, secrets []string, now time.Time, tolerance time.Duration) *Error {
 	e := &Error{cause: cause}
 	switch {
@@ -119,26 +119,26 @@ var (
 // base64Body matches the beginning of an event's body in base64.
 var base64Body = regexp.MustCompile(`^[\s"]*eyJpZCI6I`)
 
-// continuation matches a byte of UTF-8 after the first of a character, read as Latin-1 or Windows-1252.
+// continuation matches the character that Latin-1 or Windows-1252 makes of a continuation byte of UTF-8.
 const continuation = `[\x{80}-\x{BF}\x{152}\x{153}\x{160}\x{161}\x{178}\x{17D}\x{17E}\x{192}\x{2C6}\x{2DC}\x{2013}-\x{203A}\x{20AC}\x{2122}]`
 
 var (
-	// utf8AsLatin1 matches a character whose bytes were read that way.
+	// utf8AsLatin1 matches the characters that Latin-1 or Windows-1252 makes of one UTF-8 character.
 	utf8AsLatin1 = regexp.MustCompile(`[\x{C2}-\x{DF}]` + continuation + `|[\x{E0}-\x{EF}]` + continuation + `{2}|[\x{F0}-\x{F4}]` +
 		continuation + `{3}`)
 	notASCII = regexp.MustCompile(`[^\x00-\x7F]`)
-	// utf8AsASCII is an accented letter whose bytes lost their highest bit, as Node's ASCII takes it: Nd\xC3\xA9 is NdC) then, and
-	// an emoji has control characters. U+FFFD is what other decoders of ASCII make of each byte.
+	// utf8AsASCII matches traces of UTF-8 that was read as ASCII. Node drops the highest bit of each byte, so that Nd\xC3\xA9
+	// becomes NdC) and an emoji gets control characters. Other decoders make U+FFFD of each byte.
 	utf8AsASCII = regexp.MustCompile(`\x{FFFD}|[\x00-\x08\x0e-\x1f]|[a-z]C[\t!-/;]|[ "]C[\t()*+][a-z]`)
 )
 
-// isDecoded reports whether a body is not UTF-8, or is text that was read from UTF-8 as another encoding.
+// isDecoded reports whether a body is not UTF-8, or was UTF-8 and then decoded as another encoding.
 func isDecoded(body []byte) bool {
 	rest := utf8AsLatin1.ReplaceAll(body, nil)
 	return !utf8.Valid(body) || len(rest) < len(body) && !notASCII.Match(rest) || utf8AsASCII.Match(body)
 }
 
-// mismatch returns the likely reason why no signature matches, as far as the header, the secrets and the body show it.
+// mismatch returns the probable reason why no signature matches, guessed from the header, the secrets and the body.
 func mismatch(body []byte, header string, secrets []string) Mistake {
 	if !hexSum.MatchString(header) {
 		return AlteredHeader
@@ -164,8 +164,8 @@ func mismatch(body []byte, header string, secrets []string) Mistake {
 	return WrongSecret
 }
 
-// asTheServiceWrites reports whether a body is an object without spaces between its parts, with its id first and only the
-// escapes that JSON requires. A body that was parsed and written again rarely is.
+// asTheServiceWrites reports whether a body is JSON as the service writes it: the id first, no spaces between the tokens,
+// and only the escapes that JSON requires. A body that was parsed and serialised again is seldom like this.
 func asTheServiceWrites(body []byte) bool {
 	text := string(body)
 	if !strings.HasPrefix(text, `{"id":"`) || !json.Valid(body) || strings.ContainsAny(jsonString.ReplaceAllString(text, ""),
@@ -180,7 +180,7 @@ func asTheServiceWrites(body []byte) bool {
 	return true
 }
 
-// outside explains a signature whose time is not tolerated.
+// outside explains a signature whose time is too far from now.
 func outside(header string, now time.Time, tolerance time.Duration) (Mistake, string) {
 	var at int64
 	for part := range strings.SplitSeq(header, ",") {

@@ -11,8 +11,8 @@ import (
 	"go.storefront.example/client/webhook"
 )
 
-// The vectors that every verifier of the project answers. Not all their bodies are events, so a
-// matching signature may end in ErrPayload.
+// All verifiers of the project are tested with these vectors. Some bodies are not events, so Verify may return ErrPayload
+// although the signature is valid.
 func TestVerifyAnswersTheVectors(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../../worker/signature/testdata/vectors.json")

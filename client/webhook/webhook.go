@@ -11,11 +11,10 @@
 //		case *storefrontv1.Order:
 //			…
 //
-// The package verifies that the service signed the bytes received, and only then parses them. It
-// refuses an empty secret, with which anybody could sign. Data newer than the program is never an
-// error: an event of an unknown type, an unknown field, an unknown enum value; Event.Raw has the
-// data as received. The package keeps no secret, sends nothing and stores nothing: an event may
-// come more than once, and its Event.ID is the same each time.
+// The package verifies that the service signed the received bytes, and only then parses them. It
+// refuses an empty secret, because anybody could sign with it. Unknown types of event, fields and enum
+// values are no errors; Event.Raw has the data as received. An event may come more than once, always
+// with the same Event.ID. The package does not store ids, so your program must recognise repeated events.
 package webhook
 
 import (
@@ -32,9 +31,9 @@ import (
 const (
 	// SignatureHeader carries the signature, t=<unix seconds>,v1=<hex>.
 	SignatureHeader = signature.Header
-	// EventIDHeader carries the event's id. Unlike that of the body, it is not signed.
+	// EventIDHeader carries the event's id. It is not signed; the id in the body is.
 	EventIDHeader = signature.EventIDHeader
-	// EventTypeHeader carries the event's type. Unlike that of the body, it is not signed.
+	// EventTypeHeader carries the event's type. It is not signed; the type in the body is.
 	EventTypeHeader = signature.EventTypeHeader
 	// AttemptHeader carries the number of the attempt, 1 to 8. It is not signed.
 	AttemptHeader = signature.AttemptHeader
@@ -51,8 +50,8 @@ const MaxBodyBytes = 4 << 20
 var (
 	// ErrNoSignature: the header is missing, or does not have the form t=…,v1=….
 	ErrNoSignature = signature.ErrNoSignature
-	// ErrMismatch: the signature is for another body or another secret. A body that was parsed and written again is another
-	// body.
+	// ErrMismatch: the signature is for another body or another secret. A body that was parsed and serialised again counts as
+	// another body.
 	ErrMismatch = signature.ErrMismatch
 	// ErrTimestamp: the signature matches, but its time is too far from now. Either somebody recorded
 	// the delivery and sent it again, or a clock is wrong.
@@ -74,9 +73,8 @@ type settings struct {
 	now       func() time.Time
 }
 
-// WithSecrets also accepts signatures of these secrets. Once a secret is regenerated, the old one
-// signs nothing more: to lose no delivery, accept both until every receiver has the new one. Empty
-// secrets are ignored, so that a setting may stay empty between two changes.
+// WithSecrets also accepts signatures with these secrets. When you replace a webhook's secret, accept the old and the new one for
+// a while, so that no delivery is refused. Empty secrets are ignored.
 func WithSecrets(more ...string) Option {
 	return func(s *settings) { s.secrets = append(s.secrets, more...) }
 }
@@ -94,8 +92,8 @@ func WithNow(now func() time.Time) Option {
 
 // Verify checks a delivery and returns its event. It takes the body exactly as received, and the
 // value of SignatureHeader. The secret is the whole text that was shown, including whsec_. The
-// error is an *Error, which is one of ErrNoSignature, ErrMismatch, ErrTimestamp, ErrNoSecret and ErrPayload
-// and explains the likely mistake. Goroutines may share the body.
+// error is an *Error, which explains the probable mistake and wraps ErrNoSignature, ErrMismatch, ErrTimestamp, ErrNoSecret or
+// ErrPayload. Goroutines may share the body.
 func Verify(body []byte, header, secret string, options ...Option) (*Event, error) {
 	s := settings{tolerance: DefaultTolerance, now: time.Now}
 	for _, set := range options {

@@ -30,13 +30,13 @@ var noon = time.Date(2026, 11, 21, 12, 0, 0, 123e6, time.UTC)
 
 func atNoon() webhook.Option { return webhook.WithNow(func() time.Time { return noon }) }
 
-// envelope is a body as the service writes it.
+// envelope returns the body of an event as the service writes it.
 func envelope(kind, data string) []byte {
 	return []byte(`{"id":"` + eventID + `","type":"` + kind + `","createdAt":"2026-11-21T04:06:59.158Z","store":{"id":"` + storeID +
 		`","slug":"douala"},"data":` + data + `}`)
 }
 
-// order is a message with every kind of field: nested, repeated, absent, of an enum, a moment.
+// order is a message with every kind of field: nested, repeated and absent fields, enums and times.
 var order = &storefrontv1.Order{
 	Id: "o", Reference: "R-1", Status: storefrontv1.Order_PAID, Amount: 9007199254740991, Currency: "XAF", PlatformFeePercent: 2.5,
 	Customer: &storefrontv1.Order_Customer{Id: "c", Name: "Awa Ngó", Email: new("awa@example.com")},
@@ -57,7 +57,7 @@ func TestVerifyReadsEveryType(t *testing.T) {
 	var read []string
 	for _, row := range []struct {
 		kind webhook.Type
-		// theirs is the service's own name for it.
+		// theirs is the name of the event type in the service's code.
 		theirs string
 		data   proto.Message
 	}{
@@ -179,7 +179,7 @@ func TestVerifyRefusesWhatIsNoEvent(t *testing.T) {
 	}
 }
 
-// request is a delivery as the service sends it.
+// request returns a delivery as the service sends it.
 func request(body []byte) *http.Request {
 	r := httptest.NewRequest(http.MethodPost, "/webhooks", strings.NewReader(string(body)))
 	r.Header.Set(webhook.SignatureHeader, webhook.Sign(body, secret, noon))

@@ -12,18 +12,20 @@ namespace Storefront;
  *         echo $product->title, ' ', $product->priceAmount, ' ', $product->currency, "\n";
  *     }
  *
- * A request that failed is sent again by this table, at most $maxRetries times:
+ * The client sends a failed request again, at most $maxRetries times:
  *
- *     after                              paymentLinks->create   everything else
- *     429                                after Retry-After      after Retry-After
- *     5xx, no answer, none in 30 s       never                  after Retry-After or a growing pause
+ *     failure                              paymentLinks->create       everything else
+ *     429                                  retry after Retry-After    retry after Retry-After
+ *     5xx, network error, no answer        no retry                   retry after Retry-After or a growing pause
+ *       within 30 s
  *
- * A 429 changed nothing; after any other failure a payment link may have been created, and it takes
- * money, so the caller decides. A Retry-After of more than a minute is not waited for.
+ * After a 429 the service has changed nothing. After any other failure it may have created the payment
+ * link, and a second link could take money too, so the caller must decide. If Retry-After is more than a
+ * minute, the call fails at once.
  *
- * Each call throws a StorefrontException when it fails, and an \InvalidArgumentException for an
- * argument that cannot be sent. The key is sent to the base URL alone, never over plain HTTP to
- * another machine, never along a redirect, and no dump of an object shows it.
+ * A call that fails throws a StorefrontException; an argument that cannot be sent, an
+ * \InvalidArgumentException. The client sends the key only to the base URL, never over plain HTTP to
+ * another machine, and follows no redirect. No dump of an object shows the key.
  */
 final class Client
 {
@@ -39,11 +41,11 @@ final class Client
      * @param string $baseUrl the address of the service, without /v1: https://api.example.com
      * @param string $apiKey svc_live_…, on servers only
      * @param int $maxRetries the most retries of a request; 0 means none
-     * @param float $timeout how many seconds a call may take, with its retries and waits; for a list, each of its pages
-     * @param bool $allowHttp accept http:// to another machine, for private networks only: the key crosses them in clear text
-     * @param Transport|null $transport what sends requests, by default curl; Psr18Transport takes a client of yours
-     * @param string $userAgent your program's name, such as crm/1.4, which goes before this package's
-     * @throws \InvalidArgumentException if one of them cannot be used; it never contains the key
+     * @param float $timeout the most seconds that a call may take with its retries and pauses; in a list, that a page may take
+     * @param bool $allowHttp accept http:// to another machine; for private networks only, as the key is then sent unencrypted
+     * @param Transport|null $transport sends the requests, by default with curl; Psr18Transport uses a PSR-18 client of yours
+     * @param string $userAgent your program's name, such as crm/1.4; the header User-Agent has it before this package's name
+     * @throws \InvalidArgumentException if an argument is invalid; its message never contains the key
      */
     public function __construct(
         string $baseUrl,

@@ -4,20 +4,20 @@ declare(strict_types=1);
 
 namespace Storefront;
 
-/** @internal Sends the requests of one client, and sends them again. */
+/** @internal Sends the requests of one client, with retries. */
 final class Connection
 {
-    /** How many seconds an attempt may take, so that a connection that died silently leaves time for the next. */
+    /** How long one attempt may take, in seconds: shorter than a call, so that there is time for a retry. */
     private const ATTEMPT_TIMEOUT = 30.0;
-    /** The first pause before a retry that waits for no Retry-After, in seconds; it doubles up to the last. */
+    /** The pause in seconds before the first retry without a Retry-After. It doubles with each retry, up to MAX_DELAY. */
     private const FIRST_DELAY = 0.25;
     private const MAX_DELAY = 8.0;
-    /** The service's limits count by the minute, so a person should decide about any longer wait. */
+    /** The longest Retry-After, in seconds, after which a request is retried. The service's rate limits never ask for more. */
     private const MAX_RETRY_AFTER = 60;
 
     private readonly string $baseUrl;
     private readonly string $userAgent;
-    /** @var \Closure(): string returns the key: as a property it would be in dumps of the client */
+    /** @var \Closure(): string returns the key; a closure, so that a dump of the client does not show the key */
     private readonly \Closure $apiKey;
 
     public function __construct(
@@ -60,7 +60,7 @@ final class Connection
      * Calls an operation, with retries. All attempts share one deadline.
      *
      * @template T
-     * @param array<string, int|string|\DateTimeInterface|null> $query null filters nothing
+     * @param array<string, int|string|\DateTimeInterface|null> $query parameters that are null are left out
      * @param array<string, mixed>|null $body
      * @param callable(array<mixed>): T $read
      * @return T
@@ -85,7 +85,7 @@ final class Connection
                 return $this->attempt($operation, $method, $url, $text, $timeout, $read);
             } catch (StorefrontException $failed) {
                 $again = $failed->status === 429 || $repeatable && $failed->mayPass();
-                // Even if the service asks for an immediate retry, the growing pauses apply.
+                // A Retry-After of 0 counts as none, so that the growing pauses apply.
                 $pause = ($failed->retryAfter ?? 0) ?: self::delay($retries);
                 $late = $pause > self::MAX_RETRY_AFTER || self::now() + $pause >= $deadline;
                 if (!$again || $late || $retries >= $this->maxRetries) {
@@ -135,7 +135,7 @@ final class Connection
         throw StorefrontException::refused($operation, $response, $answer);
     }
 
-    /** The pause after so many retries: half of it is random, so that clients that failed together do not retry together. */
+    /** The pause after a number of retries. Half of it is random, so that clients that failed together retry at other times. */
     private static function delay(int $retries): float
     {
         $full = min(self::FIRST_DELAY * 2 ** $retries, self::MAX_DELAY);
@@ -143,13 +143,13 @@ final class Connection
         return $full / 2 * (1 + mt_rand() / mt_getrandmax());
     }
 
-    /** Seconds that only grow. */
+    /** The time of a monotonic clock, in seconds. */
     private static function now(): float
     {
         return hrtime(true) / 1e9;
     }
 
-    /** An id as one segment of a path. */
+    /** Escapes an id as one segment of a path. */
     public static function segment(string $id): string
     {
         if ($id === '' || $id === '.' || $id === '..') {
@@ -160,7 +160,7 @@ final class Connection
     }
 
     /**
-     * The fields of a change that are given.
+     * Returns the fields of an update without those that are Omitted.
      *
      * @param array<string, mixed> $fields
      * @return array<string, mixed>
@@ -171,7 +171,7 @@ final class Connection
     }
 
     /**
-     * The fields of a draft that are given: null is the same as leaving one out.
+     * Returns the fields of a creation or a query without those that are null.
      *
      * @param array<string, mixed> $fields
      * @return array<string, mixed>
@@ -203,7 +203,7 @@ final class Connection
         }
     }
 
-    /** The base URL in the form that paths are appended to. The errors contain nothing of it: it may hold a password. */
+    /** Checks the base URL and returns it without a slash at its end. The errors do not quote it, as it may have a password. */
     private static function address(string $baseUrl, bool $allowHttp): string
     {
         $parts = parse_url($baseUrl);

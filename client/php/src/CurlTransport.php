@@ -4,12 +4,12 @@ declare(strict_types=1);
 
 namespace Storefront;
 
-/** Sends requests by curl, over one connection that it keeps. */
+/** Sends requests with curl. It keeps its connection open and reuses it. */
 final class CurlTransport implements Transport
 {
     private readonly \CurlHandle $handle;
 
-    /** @param array<int, mixed> $options of curl, for a proxy or certificates: [CURLOPT_PROXY => 'http://proxy:3128'] */
+    /** @param array<int, mixed> $options further curl options, such as a proxy: [CURLOPT_PROXY => 'http://proxy:3128'] */
     public function __construct(private readonly array $options = [])
     {
         if (!\function_exists('curl_init') || ($handle = curl_init()) === false) {
@@ -25,12 +25,12 @@ final class CurlTransport implements Transport
         ?string $body,
         float $timeout,
     ): Response {
-        $lines = ['Expect:']; // a pause for 100 Continue helps nobody here
+        $lines = ['Expect:']; // without it, curl waits for 100 Continue before a large body
         foreach ($headers as $name => $value) {
             $lines[] = "$name: $value";
         }
         if ($body === null && $method !== 'GET') {
-            $lines[] = 'Content-Type:'; // curl would name a form's
+            $lines[] = 'Content-Type:'; // without it, curl sends the content type of a form
         }
         $received = [];
         curl_reset($this->handle);
@@ -40,15 +40,15 @@ final class CurlTransport implements Transport
             CURLOPT_HTTPHEADER => $lines,
             CURLOPT_RETURNTRANSFER => true,
             CURLOPT_FOLLOWLOCATION => false,
-            // On a kept connection that dies without an answer curl sends a request again, a POST too.
+            // A POST must not be sent twice, but curl sends a request again if a reused connection dies without an answer.
             CURLOPT_FRESH_CONNECT => $method === 'POST',
             CURLOPT_PROTOCOLS => CURLPROTO_HTTP | CURLPROTO_HTTPS,
-            CURLOPT_ENCODING => '', // what this curl can decompress
+            CURLOPT_ENCODING => '', // every compression that this curl supports
             CURLOPT_TIMEOUT_MS => max(1, (int) ($timeout * 1000)),
             CURLOPT_NOSIGNAL => true,
             CURLOPT_HEADERFUNCTION => static function ($handle, string $line) use (&$received): int {
                 if (str_starts_with($line, 'HTTP/')) {
-                    $received = []; // those before were of an interim answer or a proxy
+                    $received = []; // the headers so far were those of an interim answer or a proxy
                 } elseif (\count($parts = explode(':', $line, 2)) === 2) {
                     $received[strtolower(trim($parts[0]))] = trim($parts[1]);
                 }

@@ -5,7 +5,7 @@ declare(strict_types=1);
 namespace Storefront;
 
 /**
- * An event of a store, which is the body of a delivery. Each type is a class, whose $data is the object concerned:
+ * An event of a store: the body of a delivery. Each type of event is a class, whose $data is the object that was changed:
  *
  *     if ($event instanceof OrderPaidEvent) {
  *         echo $event->data->reference;
@@ -19,15 +19,15 @@ abstract class Event
      * @param array<mixed> $raw
      */
     public function __construct(
-        /** The event's id, the same at every attempt: remember it to handle an event once. */
+        /** The event's id, the same in every delivery. Store it, so that you handle a repeated event only once. */
         public readonly string $id,
         /** What happened. */
         public readonly string $type,
-        /** When it happened: it increases from each event of an object to the next. */
+        /** When the event happened. A later event of the same object always has a later time. */
         public readonly \DateTimeImmutable $createdAt,
-        /** Where it happened. */
+        /** The store of the event. */
         public readonly EventStore $store,
-        /** The whole event as received, decoded, with fields that are newer than this package. */
+        /** The whole event as decoded JSON, with the fields that this package does not know. */
         public readonly array $raw,
     ) {
     }

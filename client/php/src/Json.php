@@ -5,10 +5,10 @@ declare(strict_types=1);
 namespace Storefront;
 
 /**
- * @internal Reads a decoded JSON object by the types of its fields.
+ * @internal Reads the fields of a decoded JSON object, each as its type.
  *
- * A field that is absent has the zero value of its type, because a service or an event that is older than this package
- * lacks fields: null where the type allows it, else '', 0, [], the first moment of 1970, or an object of those.
+ * An older service or a recorded event lacks the newer fields. A missing field is null if it can be null; otherwise it
+ * is '', 0, [], the first moment of 1970, or an object with such fields.
  */
 final class Json
 {
@@ -17,7 +17,7 @@ final class Json
     {
     }
 
-    /** A moment as the API writes it: UTC with milliseconds. */
+    /** Formats a time as the API does: UTC with milliseconds. */
     public static function moment(\DateTimeInterface $moment): string
     {
         $utc = \DateTimeImmutable::createFromInterface($moment)->setTimezone(new \DateTimeZone('UTC'));
@@ -25,7 +25,7 @@ final class Json
         return $utc->format('Y-m-d\TH:i:s.v\Z');
     }
 
-    /** Refuses an object without these fields, with which nothing could be done. */
+    /** Throws if the object lacks one of these fields, for example its id. */
     public function need(string ...$names): self
     {
         foreach ($names as $name) {

@@ -4,7 +4,7 @@ declare(strict_types=1);
 
 namespace Storefront;
 
-/** An argument of a change that is left out: its field stays as it is, whereas null clears one that can be null. */
+/** The default of an update's arguments: the field stays as it is. null instead clears a field that can be null. */
 enum Omitted
 {
     case Field;

@@ -10,9 +10,9 @@ use Psr\Http\Message\RequestFactoryInterface;
 use Psr\Http\Message\StreamFactoryInterface;
 
 /**
- * Sends requests through a PSR-18 client of yours. PSR-18 knows no time-outs and no redirects: set both in
- * that client, 30 seconds and none. A client over curl may send a POST twice when a kept connection dies: also set
- * CURLOPT_FRESH_CONNECT there, or a payment link may be made twice.
+ * Sends requests through a PSR-18 client of yours. PSR-18 has no settings for time-outs and redirects, so configure
+ * your client: a time-out of 30 seconds, and no redirects. If it uses curl, also set CURLOPT_FRESH_CONNECT: otherwise
+ * curl may send a POST twice when a reused connection dies, which could create a payment link twice.
  */
 final class Psr18Transport implements Transport
 {

@@ -4,10 +4,10 @@ declare(strict_types=1);
 
 namespace Storefront;
 
-/** An answer over HTTP, as a Transport returns it. */
+/** An HTTP answer, as a Transport returns it. */
 final class Response
 {
-    /** @param array<string, string> $headers by their names in lower case */
+    /** @param array<string, string> $headers their names are in lower case */
     public function __construct(
         public readonly int $status,
         public readonly array $headers,

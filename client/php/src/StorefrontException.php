@@ -11,15 +11,15 @@ namespace Storefront;
  *         if ($refused->errorCode === ErrorCode::PRODUCT_INCOMPLETE) {
  *             echo implode(', ', $refused->missing);
  *
- * (PHP keeps the name code for numbers: getCode() is the HTTP status.)
+ * getCode() returns the HTTP status, because the code of a PHP exception is a number.
  */
 final class StorefrontException extends \RuntimeException
 {
-    /** No whole answer came. Whether a write took effect is unknown. */
+    /** No complete answer came. Whether a write took effect is unknown. */
     public const NETWORK_ERROR = 'network_error';
-    /** The call's time was over, or an attempt's. Whether a write took effect is unknown. */
+    /** An attempt or the whole call took too long. Whether a write took effect is unknown. */
     public const TIMEOUT = 'timeout';
-    /** Something other than the service answered, such as a proxy with its own page. */
+    /** The answer is not from the service but, for example, a proxy's page. */
     public const UNEXPECTED_ANSWER = 'unexpected_answer';
 
     /**
@@ -31,9 +31,9 @@ final class StorefrontException extends \RuntimeException
         string $message,
         /** The operation that was called, such as updateProduct. */
         public readonly string $operation,
-        /** The reason: one of ErrorCode, a newer one of the service's, or one of this class. */
+        /** The reason: a constant of ErrorCode or of this class, or a code that is newer than this package. */
         public readonly string $errorCode,
-        /** The HTTP status; null if nothing answered. */
+        /** The HTTP status; null without an answer. */
         public readonly ?int $status = null,
         /** With validation_failed: every refused field. */
         public readonly array $fields = [],
@@ -41,9 +41,9 @@ final class StorefrontException extends \RuntimeException
         public readonly array $missing = [],
         /** With insufficient_scope: the scope that the key lacks. */
         public readonly ?string $required = null,
-        /** The request's identifier in the service's logs: quote it when you ask for help. */
+        /** The request's identifier in the service's logs; quote it when you ask for help. */
         public readonly ?string $requestId = null,
-        /** How many seconds the service asks to wait; null if it does not. */
+        /** The Retry-After of the answer, in seconds; null without one. */
         public readonly ?int $retryAfter = null,
         ?\Throwable $previous = null,
     ) {
@@ -59,7 +59,7 @@ final class StorefrontException extends \RuntimeException
         );
     }
 
-    /** Whether the same request may succeed later: a failure of the service or on the way to it. */
+    /** Whether the same request may succeed later, because the service or the network failed. */
     public function mayPass(): bool
     {
         return $this->status >= 500 || $this->errorCode === self::NETWORK_ERROR || $this->errorCode === self::TIMEOUT;
@@ -73,7 +73,7 @@ final class StorefrontException extends \RuntimeException
             : new self('no whole answer: ' . $failed->getMessage(), $operation, self::NETWORK_ERROR, previous: $failed);
     }
 
-    /** @internal The error of an answer that is not a success, by its decoded body. */
+    /** @internal Makes the exception for an answer without a 2xx status, from its decoded body. */
     public static function refused(string $operation, Response $response, mixed $body): self
     {
         $code = \is_array($body) ? $body['code'] ?? null : null;
@@ -103,7 +103,7 @@ final class StorefrontException extends \RuntimeException
     }
 
     /**
-     * A text of an error's body, whose other parts count even without it.
+     * Reads a text from an error's body. A missing or wrong one is null, so that the other parts of the error are still used.
      *
      * @param array<mixed> $values
      */
@@ -114,7 +114,7 @@ final class StorefrontException extends \RuntimeException
         return \is_string($value) ? $value : null;
     }
 
-    /** @internal The error of an answer that is not from the service. */
+    /** @internal Makes the exception for an answer that is not from the service. */
     public static function unexpected(string $operation, Response $response, ?\Throwable $why = null): self
     {
         $kind = $response->headers['content-type'] ?? 'no content type';
@@ -131,7 +131,7 @@ final class StorefrontException extends \RuntimeException
         );
     }
 
-    /** The service sends seconds; the date form, which proxies may send, is ignored. */
+    /** The Retry-After in seconds. A date, which some proxies send, is ignored. */
     private static function retryAfter(Response $response): ?int
     {
         $text = $response->headers['retry-after'] ?? '';

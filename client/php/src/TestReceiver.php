@@ -5,25 +5,25 @@ declare(strict_types=1);
 namespace Storefront;
 
 /**
- * A receiver of webhooks for tests: of a program that makes events happen, or of what sends them.
+ * A receiver of webhooks, for tests of code that causes events.
  *
  *     $receiver = new TestReceiver($secret);
  *     // register $receiver->url, or storefront listen --forward-to, and make something happen
  *     $event = $receiver->next();
  *
- * It listens on a free port of this machine alone, and verifies each delivery as Webhook::read does. It answers while
- * next waits, so what posts must be another process than the test, as the service is.
+ * It listens on a free port of 127.0.0.1, and verifies each delivery as Webhook::read does. It answers deliveries only
+ * while the test waits in next(), so another process must post them.
  */
 final class TestReceiver
 {
     private const MAX_BYTES = 4 << 20;
 
-    /** Where to post deliveries. */
+    /** The address to which deliveries are posted. */
     public readonly string $url;
     /** @var resource */
     private $server;
 
-    /** @param string $secret what deliveries are verified with; it may be set later, as a webhook's is shown once its address is registered */
+    /** @param string $secret the webhook's secret; you can set it later, because a webhook gets it when you register the url */
     public function __construct(#[\SensitiveParameter] public string $secret = '')
     {
         $server = stream_socket_server('tcp://127.0.0.1:0', $code, $message);
@@ -32,10 +32,10 @@ final class TestReceiver
     }
 
     /**
-     * Returns the next event, in the order in which they arrive.
+     * Returns the next event that arrives, and waits for it up to $timeout seconds.
      *
-     * @throws WebhookException for a delivery that is refused
-     * @throws \RuntimeException if none arrives in so many seconds
+     * @throws WebhookException if the delivery is refused
+     * @throws \RuntimeException if no delivery arrives in time
      */
     public function next(float $timeout = 10): Event
     {
@@ -59,7 +59,7 @@ final class TestReceiver
                 fwrite($connection, "HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
                 throw $refused;
             } catch (\UnexpectedValueException) {
-                continue; // what closes before it has sent a request is no delivery
+                continue; // the client closed the connection without a whole request
             } finally {
                 fclose($connection);
             }
@@ -74,7 +74,7 @@ final class TestReceiver
     }
 
     /**
-     * The body of a request, and its signature.
+     * Reads a request and returns its body and its signature.
      *
      * @param resource $connection
      * @return array{string, string|null}

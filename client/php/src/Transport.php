@@ -4,13 +4,13 @@ declare(strict_types=1);
 
 namespace Storefront;
 
-/** Sends one request. It follows no redirect, and does not try again. */
+/** Sends one request. It must not follow redirects or retry. */
 interface Transport
 {
     /**
-     * @param array<string, string> $headers the API key is among them
+     * @param array<string, string> $headers contain the API key
      * @param float $timeout how many seconds the attempt may take, above 0
-     * @throws TransportException if no whole answer came
+     * @throws TransportException if no complete answer comes
      */
     public function send(
         string $method,

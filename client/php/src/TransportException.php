@@ -4,7 +4,7 @@ declare(strict_types=1);
 
 namespace Storefront;
 
-/** Why no whole answer came. Calls throw a StorefrontException with it as the previous one. */
+/** Thrown by a Transport when no complete answer came. It is the previous exception of the call's StorefrontException. */
 final class TransportException extends \RuntimeException
 {
     public function __construct(string $message, public readonly bool $timedOut = false, ?\Throwable $previous = null)

@@ -10,24 +10,25 @@ namespace Storefront;
  *     $header = $_SERVER['HTTP_SERVICE_SIGNATURE'] ?? null;
  *     $event = Webhook::read(file_get_contents('php://input'), $header, getenv('WEBHOOK_SECRET'));
  *
- * Data that is newer than this package is never refused: unknown fields are passed over, unknown words kept, and an
- * event of an unknown type is an UnknownEvent.
+ * Events that are newer than this package are accepted: unknown fields are ignored, unknown words of an enum are kept,
+ * and an event of an unknown type is an UnknownEvent.
  */
 final class Webhook
 {
     public const SIGNATURE_HEADER = 'Service-Signature';
-    /** How many seconds the signature's time may be from this machine's clock, in either direction. */
+    /** How many seconds the signature's time may be before or after this machine's time. */
     public const TOLERANCE_SECONDS = 300;
-    /** The service's header has 80 bytes; a few more signatures of other schemes or secrets still fit. */
+    /** The longest header that is read. The service's header has 80 bytes; a later one may have several signatures. */
     private const MAX_HEADER_BYTES = 1024;
 
     /**
-     * Returns the event of a delivery, once its signature is verified.
+     * Verifies the signature of a delivery and returns its event.
      *
-     * @param string $rawBody the body exactly as received, before anything parses it
-     * @param string|array<mixed>|null $header the value of Service-Signature; also as a list, or all headers by their names
-     * @param string|list<string> $secret the whole secret, with whsec_; several while a new one replaces an old one
-     * @param int|null $now the time to compare with, in Unix seconds, for tests with recorded deliveries
+     * @param string $rawBody the body exactly as received, not parsed
+     * @param string|array<mixed>|null $header the value of Service-Signature, a list of its values, or all headers by name
+     * @param string|list<string> $secret the whole secret, with whsec_; or a list, while a new secret replaces an old one
+     * @param int $toleranceSeconds how far the signature's time may be from $now
+     * @param int|null $now the current time in Unix seconds, for tests with recorded deliveries
      * @throws WebhookException
      */
     public static function read(
@@ -71,7 +72,7 @@ final class Webhook
     }
 
     /**
-     * Returns the event of a request object: of PSR-7, of Symfony and Laravel, or of WordPress's REST API.
+     * Verifies a request object of PSR-7, Symfony, Laravel or WordPress's REST API, and returns its event.
      *
      * @param string|list<string> $secret
      * @throws WebhookException
@@ -97,7 +98,7 @@ final class Webhook
         return self::read($body, $header, $secret, $toleranceSeconds, $now);
     }
 
-    /** Returns the value of Service-Signature as the service would make it, for tests of a receiver. */
+    /** Returns the value of the header Service-Signature as the service would send it, for tests of your receiver. */
     public static function sign(string $rawBody, #[\SensitiveParameter] string $secret, ?int $at = null): string
     {
         if ($secret === '') {
@@ -115,7 +116,7 @@ final class Webhook
             return $header ?? '';
         }
         if (!array_is_list($header)) {
-            // All headers, as getallheaders gives them, or $_SERVER.
+            // All headers: the array of getallheaders(), or $_SERVER.
             $named = array_change_key_case($header);
             $header = (array) ($named['service-signature'] ?? $named['http_service_signature'] ?? []);
         }
@@ -124,8 +125,8 @@ final class Webhook
     }
 
     /**
-     * The text of the time and the signatures in a header. One matching v1 of several is enough, and other parts are
-     * ignored, so that a sender may add signatures.
+     * Returns the time, as a text, and all v1 signatures of a header. Other parts of the header are ignored, so that a
+     * later sender can add signatures of other schemes.
      *
      * @return array{string, list<string>}
      */
@@ -139,7 +140,7 @@ final class Webhook
                 $signatures[] = substr($part, 3);
             }
         }
-        // One form for each time: the text is what is signed, and "+5" or "05" would be others. It fits 64 bits.
+        // The time's text is part of the signed text, so only the usual form is read, not "+5" or "05". The time fits 64 bits.
         if (\count($times) !== 1 || $signatures === [] || (string) (int) $times[0] !== $times[0]) {
             throw WebhookException::of('unreadable_header');
         }
@@ -148,7 +149,7 @@ final class Webhook
     }
 
     /**
-     * Why no signature matches, as far as the header, the secrets and the body show.
+     * Returns the probable mistake when no signature matches, guessed from the header, the secrets and the body.
      *
      * @param list<string> $signatures
      * @param list<string> $secrets
@@ -175,7 +176,8 @@ final class Webhook
         if (self::isDecoded($body)) {
             return 'decoded_body';
         }
-        // The service writes an object without spaces between its parts, its id first, and escapes only what JSON makes it.
+        // The service writes the id first and no spaces between the tokens, and escapes only the characters that JSON requires.
+        // Anything else was written by another program.
         $between = preg_replace('/"(?:[^"\\\\]|\\\\.)*+"/s', '', $body) ?? ' ';
         $untouched = str_starts_with($body, '{"id":"') && \is_array(json_decode($body, true)) && !preg_match('/\s/', $between)
             && !preg_match('~(?<!\\\\)(?:\\\\\\\\)*\\\\(?:/|u(?!00[01]|2028|2029))~i', $body);
@@ -183,15 +185,16 @@ final class Webhook
         return $untouched ? 'wrong_secret' : 'changed_body';
     }
 
-    /** Whether a body is not UTF-8, or is text that was read from UTF-8 as another encoding. */
+    /** Reports whether a body is not UTF-8, or was UTF-8 and then decoded as another encoding. */
     private static function isDecoded(string $body): bool
     {
-        // A byte of UTF-8 after the first of a character, read as Latin-1 or Windows-1252.
+        // The character that Latin-1 or Windows-1252 makes of a continuation byte of UTF-8.
         $next = '[\x{80}-\x{BF}\x{152}\x{153}\x{160}\x{161}\x{178}'
             . '\x{17D}\x{17E}\x{192}\x{2C6}\x{2DC}\x{2013}-\x{203A}\x{20AC}\x{2122}]';
         $rest = preg_replace("/[\\x{C2}-\\x{DF}]$next|[\\x{E0}-\\x{EF}]$next{2}|[\\x{F0}-\\x{F4}]$next{3}/u", '', $body);
 
-        // Node's ASCII takes the highest bit of each byte, and é becomes C); others make U+FFFD of each byte.
+        // The second pattern finds UTF-8 that was read as ASCII: Node drops the highest bit of each byte, so that é becomes C);
+        // other decoders make U+FFFD of each byte.
         return $rest === null || $rest !== $body && !preg_match('/[^\x00-\x7F]/', $rest)
             || preg_match('/\x{FFFD}|[\x00-\x08\x0e-\x1f]|[a-z]C[\t!-\/;]|[ "]C[\t()*+][a-z]/u', $body);
     }

@@ -4,10 +4,10 @@ declare(strict_types=1);
 
 namespace Storefront;
 
-/** Why a delivery is refused: answer it with 400. It contains nothing of the header or the secret. */
+/** Why a delivery is refused: answer it with 400. It quotes neither the header nor the secret. */
 final class WebhookException extends \RuntimeException
 {
-    /** There is no signature that could be read. */
+    /** There is no signature, or it cannot be parsed. */
     public const NO_SIGNATURE = 'no_signature';
     /** The signature belongs to another body or another secret. */
     public const MISMATCH = 'mismatch';
@@ -45,9 +45,9 @@ final class WebhookException extends \RuntimeException
 
     private function __construct(
         string $message,
-        /** The reason to branch on: one of this class. */
+        /** The reason, for branching: a constant of this class. */
         public readonly string $reason,
-        /** The likely mistake, for logs: no_header, changed_body, wrong_secret, too_old, … */
+        /** The probable cause, for logs: no_header, changed_body, wrong_secret, too_old, … */
         public readonly string $mistake,
         ?\Throwable $previous = null,
     ) {

@@ -1,9 +1,9 @@
 <?php
 
-// The driver of client/conformance. It reads requests from standard input, one JSON object a line, and prints
-// one JSON object a line for each: the answer or the error.
+// The PHP driver of client/conformance. It reads requests from standard input, a JSON object on each line, and prints a JSON
+// object for each: the answer or the error.
 //
-//     php driver.php PACKAGE    with the folder src of the package, or its one file
+//     php driver.php PACKAGE    PACKAGE is the package's folder src or its storefront.php
 
 declare(strict_types=1);
 

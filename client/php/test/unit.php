@@ -2,7 +2,7 @@
 
 // Tests of behaviour that only the PHP client has; client/conformance tests what all clients share.
 //
-//     php unit.php FOLDER    with the package that build.php made
+//     php unit.php FOLDER    FOLDER has the package that build.php has built
 
 declare(strict_types=1);
 
@@ -56,7 +56,7 @@ function throws(string $class, Closure $do): Throwable
     throw new LogicException("no $class was thrown");
 }
 
-/** Answers every request with the same page of one product, of three, and notes what was sent. */
+/** A transport that records requests and answers each with the same page: one product of three in all. */
 final class Pages implements Transport
 {
     /** @var list<array{string, ?string}> */

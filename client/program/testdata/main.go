@@ -1,8 +1,6 @@
-// Command program is an example of an API caller, in a module of its own that requires only the
-// client. It lists the products of a store, changes one, makes a change that is refused, and
-// receives the event of its change at a webhook. It takes the service's address and key from
-// STOREFRONT_URL and STOREFRONT_KEY, prints the address of its webhook, and reads the webhook's
-// secret from standard input.
+// Command program is an example of an API caller. It lists the products of a store, changes a product, makes a change that is
+// refused, and receives the event of its change at a webhook. It takes the service's address and an API key from STOREFRONT_URL
+// and STOREFRONT_KEY, prints the address of its webhook, and reads the webhook's secret from standard input.
 package main
 
 import (
@@ -115,7 +113,6 @@ func receive() (<-chan *webhook.Event, error) {
 // counter counts the requests that it passes on.
 type counter struct{ n int }
 
-// RoundTrip implements http.RoundTripper.
 func (c *counter) RoundTrip(r *http.Request) (*http.Response, error) {
 	c.n++
 	return http.DefaultTransport.RoundTrip(r)

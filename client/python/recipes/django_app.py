@@ -1,4 +1,4 @@
-"""A receiver of webhooks in Django: the view, and around it the smallest project that serves it."""
+"""A receiver of webhooks in Django: the view, and a minimal project that serves it."""
 
 import os
 import sys
@@ -14,7 +14,7 @@ from storefront_client import webhook
 from storefront_client.events import CustomerCreatedEvent
 
 
-@csrf_exempt  # the signature is the proof
+@csrf_exempt  # the signature proves who sent the request
 @require_POST
 def webhooks(request: HttpRequest) -> HttpResponse:
     try:

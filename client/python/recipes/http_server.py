@@ -15,7 +15,7 @@ class Receiver(BaseHTTPRequestHandler):
         try:
             event = webhook.read(body, self.headers, os.environ["WEBHOOK_SECRET"])
         except webhook.WebhookError as refused:
-            print(refused, flush=True)  # which mistake was made
+            print(refused, flush=True)  # says why, for example that the secret is wrong
             self.send_error(400)
             return
         self.send_response(204)  # answer first, then do the work

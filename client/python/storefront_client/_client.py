@@ -8,26 +8,28 @@ from ._transport import Transport, send
 class Client:
     """The API of a store, with one key. Threads may share it.
 
-    A request that failed is sent again by this table, at most max_retries times:
+    The client sends a failed request again, at most max_retries times:
 
-        after                           payment_links.create   everything else
-        429                             after Retry-After      after Retry-After
-        5xx, no answer, none in 30 s    never                  after Retry-After or a growing pause
+        failure                              payment_links.create       everything else
+        429                                  retry after Retry-After    retry after Retry-After
+        5xx, network error, no answer        no retry                   retry after Retry-After or a growing pause
+          within 30 s
 
-    A 429 changed nothing; after any other failure a payment link may have been created, and it takes
-    money, so the caller decides. A Retry-After of more than a minute is not waited for.
+    After a 429 the service has changed nothing. After any other failure it may have created the payment
+    link, and a second link could take money too, so the caller must decide. If Retry-After is more than a
+    minute, the call fails at once.
 
-    A call that fails raises StorefrontError, and ValueError or TypeError for an argument that cannot be
-    sent. The key is sent to the base URL alone, never over plain HTTP to another machine, never along a
-    redirect, and no repr shows it.
+    A call that fails raises StorefrontError; an argument that cannot be sent raises ValueError or
+    TypeError. The client sends the key only to the base URL, never over plain HTTP to another machine, and
+    follows no redirect. No repr shows the key.
 
     base_url: the address of the service, without /v1: https://api.example.com
     api_key: svc_live_…, on servers only
     max_retries: the most retries of a request; 0 means none
-    timeout: how many seconds a call may take, with its retries and waits; for a list, each of its pages
-    allow_http: accept http:// to another machine, for private networks only: the key crosses them in clear text
-    transport: what sends requests, by default the standard library's urllib, with the proxy of its environment variables
-    user_agent: your program's name, such as crm/1.4, which goes before this package's
+    timeout: the most seconds that a call may take with its retries and pauses; in a list, that a page may take
+    allow_http: accept http:// to another machine; for private networks only, because the key is then sent unencrypted
+    transport: the function that sends a request; by default urllib, which uses the proxy of the environment variables
+    user_agent: your program's name, such as crm/1.4; the header User-Agent has it before this package's name
     """
 
     def __init__(

@@ -17,19 +17,19 @@ from ._json import moment
 from ._transport import AsyncTransport, Request, Response, Transport, TransportError
 from ._version import __version__
 
-# How long an attempt may take, so that a connection that died silently leaves time for the next. All in seconds.
+# How long one attempt may take, in seconds; shorter than a call, so that after a dead connection there is time for a retry.
 _ATTEMPT_TIMEOUT = 30.0
-# The first pause before a retry that waits for no Retry-After; it doubles up to the last.
+# The pause in seconds before the first retry without a Retry-After. It doubles with each retry, up to _MAX_DELAY.
 _FIRST_DELAY = 0.25
 _MAX_DELAY = 8.0
-# The service's limits count by the minute, so a person should decide about any longer wait.
+# The longest Retry-After, in seconds, after which a request is retried. The service's rate limits never ask for more.
 _MAX_RETRY_AFTER = 60
 
 T = TypeVar("T")
 
 
 class Omitted(Enum):
-    """An argument of a change that is left out: its field stays as it is, whereas None clears one that can be null."""
+    """The default of an update's arguments: the field stays as it is. None instead clears a field that can be null."""
 
     FIELD = 0
 
@@ -52,10 +52,10 @@ class Call(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What a client was given, but for its transport."""
+    """The checked arguments of a client, without its transport."""
 
     base_url: str
-    api_key: Callable[[], str]  # as a text, it would be in dumps of the client
+    api_key: Callable[[], str]  # a function, so that a dump of the client does not show the key
     max_retries: int
     timeout: float
     user_agent: str
@@ -76,8 +76,9 @@ class Settings:
         return cls(address, lambda: api_key, max_retries, timeout, agent)
 
     def steps(self, call: Call[T]) -> Generator[Request | float, Response, T]:
-        """Makes a call, with retries: yields a request to be sent, for the response or the TransportError that it ends with, or
-        a pause in seconds. So it waits for nothing itself. All attempts share one deadline."""
+        """Does the steps of a call with its retries, for blocking clients and asyncio alike: it yields each request that the
+        caller must send, and each pause in seconds that the caller must wait. The caller sends back the response, or throws the
+        TransportError. All attempts share one deadline."""
         asked = urllib.parse.urlencode({k: str(v) for k, v in drafted(call.query).items()}, quote_via=urllib.parse.quote)
         url = self.base_url + call.path + (f"?{asked}" if asked else "")
         body = None if call.body is None else json.dumps(call.body, ensure_ascii=False, allow_nan=False).encode()
@@ -96,7 +97,7 @@ class Settings:
                 return _result(call, response)
             except StorefrontError as failed:
                 again = failed.status == 429 or call.repeatable and failed.may_pass()
-                # Even if the service asks for an immediate retry, the growing pauses apply.
+                # A Retry-After of 0 counts as none, so that the growing pauses apply.
                 pause = failed.retry_after or _delay(retries)
                 late = pause > _MAX_RETRY_AFTER or time.monotonic() + pause >= deadline
                 if not again or late or retries >= self.max_retries:
@@ -106,7 +107,7 @@ class Settings:
 
 
 def _result(call: Call[T], response: Response) -> T:
-    """What a response means."""
+    """Returns the model in a response, or raises the StorefrontError of the response."""
     if not 200 <= response.status < 300:
         raise refused(call.operation, response)
     try:
@@ -145,7 +146,7 @@ class Connection:
 
 
 class AsyncConnection:
-    """Makes the calls of one client of asyncio."""
+    """Makes the calls of one client for asyncio."""
 
     def __init__(self, settings: Settings, transport: AsyncTransport) -> None:
         self._settings = settings
@@ -171,25 +172,25 @@ class AsyncConnection:
 
 
 def _delay(retries: int) -> float:
-    """The pause after so many retries: half of it is random, so that clients that failed together do not retry together."""
+    """The pause after a number of retries. Half of it is random, so that clients that failed together retry at other times."""
     full: float = min(_FIRST_DELAY * 2**retries, _MAX_DELAY)
     return full / 2 * (1 + random.random())
 
 
 def segment(id: str) -> str:
-    """An id as one segment of a path."""
+    """Escapes an id as one segment of a path."""
     if id in ("", ".", ".."):
         raise ValueError('the id must not be empty, "." or ".."')
     return urllib.parse.quote(id, safe="")
 
 
 def changed(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields of a change that are given."""
+    """The fields of an update without those that are OMITTED."""
     return {name: _written(value) for name, value in fields.items() if value is not OMITTED}
 
 
 def drafted(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields of a draft or a query that are given: None is the same as leaving one out."""
+    """The fields of a creation or a query without those that are None."""
     return {name: _written(value) for name, value in fields.items() if value is not None}
 
 
@@ -198,7 +199,7 @@ def _written(value: Any) -> Any:
 
 
 def _address(base_url: str, allow_http: bool) -> str:
-    """The base URL in the form that paths are appended to. The errors contain nothing of it: it may hold a password."""
+    """Checks the base URL and returns it without a slash at its end. The errors do not quote it, as it may have a password."""
     try:
         parts = urllib.parse.urlsplit(base_url)
         host = parts.hostname or ""

@@ -8,7 +8,7 @@ from ._transport import Response, TransportError
 from .models import ErrorCodeLiteral
 
 ClientCodeLiteral = Literal["network_error", "timeout", "unexpected_answer"]
-"""The codes of a request that the service did not answer."""
+"""The codes that this package sets itself, when the service did not answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,13 +29,13 @@ class StorefrontError(Exception):
             print(refused.missing)
 
     operation: the operation that was called, such as updateProduct
-    code: one of ErrorCode, a newer one of the service's, or network_error (no whole answer came), timeout (the call's time was
-        over, or an attempt's) or unexpected_answer (something other than the service answered, such as a proxy)
-    status: the HTTP status; None if nothing answered
+    code: a member of ErrorCode, or a code that is newer than this package; or network_error (no complete answer came), timeout
+        (an attempt or the whole call took too long) or unexpected_answer (not the service answered, but a proxy, for example)
+    status: the HTTP status; None without an answer
     message: the reason in English, for people
     fields, missing, required: the details of validation_failed, product_incomplete and insufficient_scope
-    request_id: the request's identifier in the service's logs: quote it when you ask for help
-    retry_after: how many seconds the service asks to wait; None if it does not
+    request_id: the request's identifier in the service's logs; quote it when you ask for help
+    retry_after: the Retry-After of the answer, in seconds; None without one
     """
 
     code: ErrorCodeLiteral | ClientCodeLiteral
@@ -53,7 +53,7 @@ class StorefrontError(Exception):
         request_id: str | None = None,
         retry_after: int | None = None,
     ) -> None:
-        super().__init__(message, operation, code, status)  # what pickle passes again; the rest is in the object's dict
+        super().__init__(message, operation, code, status)  # pickle passes these again; the rest is in __dict__
         self.message = message
         self.operation = operation
         self.code = cast(ErrorCodeLiteral, code)
@@ -75,7 +75,7 @@ class StorefrontError(Exception):
         )
 
     def may_pass(self) -> bool:
-        """Whether the same request may succeed later: a failure of the service or on the way to it."""
+        """Whether the same request may succeed later, because the service or the network failed."""
         return (self.status or 0) >= 500 or self.code in ("network_error", "timeout")
 
 
@@ -86,7 +86,7 @@ def without_answer(operation: str, failed: TransportError) -> StorefrontError:
 
 
 def unexpected(operation: str, response: Response, why: Exception | None = None) -> StorefrontError:
-    """The error of an answer that is not from the service."""
+    """Makes the error for an answer that is not from the service."""
     kind = response.headers.get("content-type", "no content type")
     reason = "" if why is None else f" ({why})"
     return StorefrontError(
@@ -100,7 +100,7 @@ def unexpected(operation: str, response: Response, why: Exception | None = None)
 
 
 def refused(operation: str, response: Response) -> StorefrontError:
-    """The error of an answer that is not a success."""
+    """Makes the error for an answer without a 2xx status."""
     try:
         body = json.loads(response.body)
     except ValueError:
@@ -129,12 +129,12 @@ def refused(operation: str, response: Response) -> StorefrontError:
 
 
 def _text(values: Any, name: str) -> str | None:
-    """A text of an error's body, whose other parts count even without it."""
+    """Reads a text from an error's body. A missing or wrong one is None, so that the other parts of the error are still used."""
     value = values.get(name) if isinstance(values, dict) else None
     return value if isinstance(value, str) else None
 
 
 def _retry_after(response: Response) -> int | None:
-    """The service sends seconds; the date form, which proxies may send, is ignored."""
+    """The Retry-After in seconds. A date, which some proxies send, is ignored."""
     text = response.headers.get("retry-after", "")
     return int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else None

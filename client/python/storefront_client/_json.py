@@ -10,7 +10,7 @@ E = TypeVar("E", bound="OpenEnum")
 
 
 class OpenEnum(str, Enum):
-    """Words of the API. Each is a text too, and a word that is newer than this package becomes a member of its own:
+    """An enum of the API whose members are also str. A word that is newer than this package becomes a new member:
     ProductStatus("PREORDER") == "PREORDER"."""
 
     @classmethod
@@ -28,7 +28,7 @@ class OpenEnum(str, Enum):
     def __format__(self, spec: str) -> str:
         return format(str(self.value), spec)
 
-    # mypy takes a member and a Literal of its text for values that are never equal, unless a class compares by itself.
+    # Without its own __eq__, mypy would report that a member never equals the Literal of its text.
     def __eq__(self, other: object) -> bool:
         return str.__eq__(self, other) is True
 
@@ -40,24 +40,24 @@ class OpenEnum(str, Enum):
 
 
 def moment(value: datetime) -> str:
-    """A moment as the API writes it: UTC with milliseconds."""
+    """Formats a time as the API does: UTC with milliseconds."""
     if value.tzinfo is None:
         raise ValueError("a date must have a time zone, such as datetime.now(timezone.utc)")
     return value.astimezone(timezone.utc).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 class Json:
-    """Reads a decoded JSON object by the types of its fields. All methods raise ValueError.
+    """Reads the fields of a decoded JSON object, each as its type. All methods raise ValueError for another type.
 
-    A field that is absent has the zero value of its type, because a service or an event that is older than this package
-    lacks fields: None where the type allows it, else "", 0, (), the first moment of 1970, or an object of those."""
+    An older service or a recorded event lacks the newer fields. A missing field is None if it can be null; otherwise it is "",
+    0, (), the first moment of 1970, or an object with such fields."""
 
     def __init__(self, values: Mapping[str, Any], owner: str) -> None:
         self._values = values
         self._owner = owner
 
     def need(self, *names: str) -> Json:
-        """Refuses an object without these fields, with which nothing could be done."""
+        """Raises ValueError if the object lacks one of these fields, for example its id."""
         for name in names:
             if self._values.get(name) is None:
                 raise ValueError(f"{self._owner} has no {name}")
@@ -84,7 +84,7 @@ class Json:
         return float(value)
 
     def enum(self, name: str, words: type[E]) -> Any:
-        """A member of an enum; its type is the Literal of the enum's words, which a type checker takes for no member."""
+        """A member of an enum. It is typed Any, because models declare it as a Literal of the enum's words."""
         return words(self.string(name))
 
     def time(self, name: str) -> datetime:

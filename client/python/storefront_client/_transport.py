@@ -1,4 +1,4 @@
-"""One request over HTTP, by the standard library."""
+"""Sends one HTTP request, with the standard library."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typing import Any, TypeAlias, cast
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """An answer, as a Transport returns it; headers by their names in lower case."""
+    """An HTTP answer, as a Transport returns it. The names of the headers are in lower case."""
 
     status: int
     headers: Mapping[str, str]
@@ -23,7 +23,7 @@ class Response:
 
 
 class TransportError(Exception):
-    """Why no whole answer came. A call raises StorefrontError with it as the cause."""
+    """Raised by a Transport when no complete answer came. The call then raises StorefrontError, with this as its cause."""
 
     def __init__(self, message: str, timed_out: bool = False) -> None:
         super().__init__(message)
@@ -33,15 +33,15 @@ class TransportError(Exception):
 Request: TypeAlias = "tuple[str, str, Mapping[str, str], bytes | None, float]"
 
 Transport: TypeAlias = Callable[[str, str, Mapping[str, str], "bytes | None", float], Response]
-"""Sends a request: method, URL, headers, body, and how many seconds it may take. It follows no redirect, does not try
-again, and raises TransportError if no whole answer came."""
+"""A function that sends one request. Its arguments are the method, the URL, the headers, the body and a timeout in seconds. It
+must not follow redirects or retry, and must raise TransportError if no complete answer comes."""
 
 AsyncTransport: TypeAlias = Callable[[str, str, Mapping[str, str], "bytes | None", float], Awaitable[Response]]
-"""The same, for the client of asyncio."""
+"""A Transport for the client of asyncio: the function is awaited."""
 
 
 class _AnyStatus(urllib.request.HTTPErrorProcessor):
-    """Returns every answer as it is: no redirect is followed, and no status is an error."""
+    """Makes urllib return every answer: it follows no redirect and raises no error for a status."""
 
     def http_response(self, request: urllib.request.Request, response: http.client.HTTPResponse) -> http.client.HTTPResponse:
         return response
@@ -50,7 +50,7 @@ class _AnyStatus(urllib.request.HTTPErrorProcessor):
 
 
 class _Connection(http.client.HTTPConnection):
-    """Reads the answer of a server that refuses a body before all of it is sent, such as 413."""
+    """Reads the answer even if the server closes the connection before it has the whole body, for example after a 413."""
 
     def send(self, data: Any) -> None:
         if self.sock is None:
@@ -58,7 +58,7 @@ class _Connection(http.client.HTTPConnection):
         try:
             super().send(data)
         except (BrokenPipeError, ConnectionResetError):
-            pass  # without an answer, reading it fails
+            pass  # if the server has not answered either, reading the answer fails
 
 
 class _SecureConnection(_Connection, http.client.HTTPSConnection):
@@ -76,7 +76,7 @@ class _HTTPS(urllib.request.HTTPSHandler):
 
 
 def send(method: str, url: str, headers: Mapping[str, str], body: bytes | None, timeout: float) -> Response:
-    """The Transport of the standard library: a connection for each request, so that threads and forks share nothing."""
+    """The Transport of the standard library. It opens a connection for each request, so threads and forks share none."""
     deadline = time.monotonic() + timeout
     request = urllib.request.Request(url, data=body, headers={**headers, "Accept-Encoding": "gzip"}, method=method)
     opener = urllib.request.build_opener(_AnyStatus, _HTTP, _HTTPS)

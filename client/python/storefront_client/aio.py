@@ -1,10 +1,10 @@
-"""The API of a store for asyncio, over httpx: pip install storefront-client[aio].
+"""The client for asyncio, with httpx: pip install storefront-client[aio].
 
     async with Client(os.environ["SHOP_URL"], os.environ["SHOP_KEY"]) as shop:
         async for product in shop.products.list(status=ProductStatus.PUBLISHED):
             print(product.title, product.price_amount, product.currency)
 
-Models, errors and retries are those of storefront_client.
+It has the same models, errors and retries as storefront_client.
 """
 
 from __future__ import annotations
@@ -22,10 +22,11 @@ __all__ = ["Client"]
 
 
 class Client:
-    """storefront_client.Client for asyncio: the same arguments and rules, and methods that are awaited.
+    """storefront_client.Client for asyncio: await its methods, and use async for with its lists. The arguments are the same,
+    except that http replaces transport:
 
-    http: a client of httpx to send the requests through, with your proxy or certificates; by default one of its own. Leaving
-        the client as a context, or aclose, closes its own connections, and leaves yours open.
+    http: your httpx.AsyncClient, for example with a proxy or certificates. The client never closes it. Without this argument,
+        the client makes an httpx.AsyncClient, and closes it in aclose and at the end of async with.
     """
 
     def __init__(
@@ -57,7 +58,7 @@ class Client:
         await self.aclose()
 
     async def aclose(self) -> None:
-        """Closes the connections of its own."""
+        """Closes the connections, unless they are those of the argument http."""
         if self._is_own:
             await self._http.aclose()
 
@@ -76,7 +77,7 @@ class _Sender:
     ) -> Response:
         request = self._http.request(method, url, headers=headers, content=body, timeout=timeout, follow_redirects=False)
         try:
-            # httpx bounds each read, and this the whole answer.
+            # wait_for bounds the time of the whole answer, because the timeout of httpx bounds only each read.
             answer = await asyncio.wait_for(request, timeout)
         except (asyncio.TimeoutError, httpx.TimeoutException) as error:
             raise TransportError(str(error) or "the time is over", timed_out=True) from error

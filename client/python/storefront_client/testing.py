@@ -1,10 +1,10 @@
-"""A receiver of webhooks for tests: of a program that makes events happen, or of what sends them.
+"""A receiver of webhooks, for tests of code that causes events.
 
     with testing.Receiver(secret) as receiver:
         ...  # register receiver.url, or storefront listen --forward-to, and make something happen
         event = receiver.next()
 
-It listens on a free port of this machine alone, and verifies each delivery as webhook.read does.
+It listens on a free port of 127.0.0.1, and verifies each delivery as webhook.read does.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ _MAX_BODY_BYTES = 4 << 20
 class Receiver:
     """A running receiver. Threads may share it.
 
-    url: where to post deliveries
-    secret: what they are verified with; it may be set later, because a webhook's is shown once its address is registered
+    url: the address to which deliveries are posted
+    secret: the webhook's secret. You can set it after the start, because a webhook gets it when you register the url.
     """
 
     def __init__(self, secret: str = "") -> None:
@@ -58,13 +58,13 @@ class Receiver:
         try:
             self._arrived.put_nowait(arrived)
         except queue.Full:
-            return 503  # it comes again
+            return 503  # so that the sender retries
         return status
 
     def next(self, timeout: float = 10) -> Event:
-        """Returns the next event, in the order in which they arrived.
+        """Returns the next event, in the order of arrival, and waits for it up to timeout seconds.
 
-        Raises TimeoutError if none arrives in so many seconds, and the WebhookError of a delivery that was refused.
+        Raises TimeoutError if none arrives. If the next delivery was refused, raises its WebhookError.
         """
         try:
             arrived = self._arrived.get(timeout=timeout)

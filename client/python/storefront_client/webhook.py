@@ -2,8 +2,8 @@
 
     event = webhook.read(request.get_data(), request.headers, os.environ["WEBHOOK_SECRET"])
 
-Data that is newer than this package is never refused: unknown fields are passed over, unknown words kept, and an event of
-an unknown type is an UnknownEvent.
+Events that are newer than this package are accepted: unknown fields are ignored, unknown words of an enum are kept, and an
+event of an unknown type is an UnknownEvent.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from .events import Event, read_event
 
 SIGNATURE_HEADER = "Service-Signature"
 TOLERANCE_SECONDS = 300
-"""How many seconds the signature's time may be from this machine's clock, in either direction."""
+"""How many seconds the signature's time may be before or after this machine's time."""
 
-# The service's header has 80 bytes; a few more signatures of other schemes or secrets still fit.
+# The longest header that is read. The service's header has 80 bytes; a later one may have several signatures.
 _MAX_HEADER_BYTES = 1024
 
-# The reason and the text of each mistake.
+# WebhookError.reason and WebhookError.message for each WebhookError.mistake.
 _MISTAKES = {
     "no_secret": ("no_secret", "the secret is empty; set it to the whsec_… that was shown when the webhook was made"),
     "no_header": (
@@ -73,10 +73,10 @@ _MISTAKES = {
 
 
 class WebhookError(ValueError):
-    """Why a delivery is refused: answer it with 400. It contains nothing of the header or the secret.
+    """Why a delivery is refused: answer it with 400. It quotes neither the header nor the secret.
 
-    reason: to branch on: no_signature, mismatch, timestamp, no_secret or payload
-    mistake: the likely mistake, for logs: no_header, changed_body, wrong_secret, too_old, …
+    reason: for branching: no_signature, mismatch, timestamp, no_secret or payload
+    mistake: the probable cause, for logs: no_header, changed_body, wrong_secret, too_old, …
     """
 
     def __init__(self, mistake: str, more: str = "") -> None:
@@ -91,7 +91,7 @@ class WebhookError(ValueError):
 
 
 class Headers(Protocol):
-    """All headers of a request, as frameworks give them."""
+    """All headers of a request: the mapping that a web framework has."""
 
     def items(self) -> Iterable[tuple[Any, Any]]: ...
 
@@ -104,12 +104,13 @@ def read(
     tolerance_seconds: int = TOLERANCE_SECONDS,
     now: float | None = None,
 ) -> Event:
-    """Returns the event of a delivery, once its signature is verified. Raises WebhookError.
+    """Verifies the signature of a delivery and returns its event. Raises WebhookError.
 
-    body: the body exactly as received, before anything parses it
-    header: the value of Service-Signature; also as a list, or all headers of the request
-    secret: the whole secret, with whsec_; several while a new one replaces an old one
-    now: the time to compare with, in Unix seconds, for tests with recorded deliveries
+    body: the body exactly as received, not parsed
+    header: the value of the header Service-Signature, a list of its values, or all headers of the request
+    secret: the whole secret, with whsec_; during a change of the secret, a list of the old and the new one
+    tolerance_seconds: how far the signature's time may be from now
+    now: the current time in Unix seconds, for tests with recorded deliveries
     """
     text = _bytes(body)
     secrets = [one for one in ([secret] if isinstance(secret, str) else secret or []) if isinstance(one, str) and one]
@@ -140,7 +141,7 @@ def read(
 
 
 def sign(body: bytes | bytearray | memoryview | str, secret: str, at: int | None = None) -> str:
-    """Returns the value of Service-Signature as the service would make it, for tests of a receiver."""
+    """Returns the value of the header Service-Signature as the service would send it, for tests of your receiver."""
     if not secret:
         raise ValueError("the secret must not be empty")
     seconds = str(int(time.time()) if at is None else at)
@@ -149,7 +150,7 @@ def sign(body: bytes | bytearray | memoryview | str, secret: str, at: int | None
 
 def _bytes(body: bytes | bytearray | memoryview | str) -> bytes:
     if isinstance(body, str):
-        return body.encode("utf-8", "surrogatepass")  # what some decoders make of bytes that they cannot read
+        return body.encode("utf-8", "surrogatepass")  # some decoders make surrogates of invalid bytes
     if isinstance(body, (bytes, bytearray, memoryview)):
         return bytes(body)
     raise TypeError("the body must be the bytes or the text as received, before anything parsed them")
@@ -166,19 +167,19 @@ def _header(header: str | Sequence[str] | Headers | None) -> str:
         return header
     if isinstance(header, Sequence):
         return ",".join(header)
-    # Also of Django's and WSGI's names.
+    # Django's META and WSGI call the header HTTP_SERVICE_SIGNATURE.
     names = ("service-signature", "http_service_signature")
     found = [value for name, value in header.items() if str(name).lower() in names]
     return ",".join(part for one in found for part in ([one] if isinstance(one, str) else one))
 
 
 def _parse(header: str) -> tuple[str, list[str]]:
-    """The text of the time and the signatures in a header. One matching v1 of several is enough, and other parts are
-    ignored, so that a sender may add signatures."""
+    """Returns the time, as a text, and all v1 signatures of a header. Other parts of the header are ignored, so that a later
+    sender can add signatures of other schemes."""
     parts = header.split(",") if len(header.encode("utf-8", "replace")) <= _MAX_HEADER_BYTES else []
     times = [part[2:] for part in parts if part.startswith("t=")]
     signatures = [part[3:] for part in parts if part.startswith("v1=")]
-    # One form for each time: the text is what is signed, and "+5" or "05" would be others. It fits 64 bits.
+    # The time's text is part of the signed text, so only the usual form is read, not "+5" or "05". The time fits 64 bits.
     if len(times) != 1 or not signatures or not re.fullmatch(r"0|-?[1-9][0-9]{0,18}", times[0]):
         raise WebhookError("unreadable_header")
     if not -(2**63) <= int(times[0]) < 2**63:
@@ -187,7 +188,7 @@ def _parse(header: str) -> tuple[str, list[str]]:
 
 
 def _mistake(body: bytes, signatures: list[str], secrets: list[str]) -> str:
-    """Why no signature matches, as far as the header, the secrets and the body show."""
+    """Returns the probable mistake when no signature matches, guessed from the header, the secrets and the body."""
     if not any(re.fullmatch(r"[0-9a-f]{64}", one) for one in signatures):
         return "altered_header"
     for secret in secrets:
@@ -201,7 +202,8 @@ def _mistake(body: bytes, signatures: list[str], secrets: list[str]) -> str:
         return "base64_body"
     if _is_decoded(body):
         return "decoded_body"
-    # The service writes an object without spaces between its parts, its id first, and escapes only what JSON makes it.
+    # The service writes the id first and no spaces between the tokens, and escapes only the characters that JSON requires.
+    # Anything else was written by another program.
     try:
         text = body.decode()
         is_object = isinstance(json.loads(text), dict)
@@ -217,15 +219,16 @@ def _mistake(body: bytes, signatures: list[str], secrets: list[str]) -> str:
     return "wrong_secret" if untouched else "changed_body"
 
 
-# A byte of UTF-8 after the first of a character, read as Latin-1 or Windows-1252.
+# The character that Latin-1 or Windows-1252 makes of a continuation byte of UTF-8.
 _NEXT = "[\u0080-\u00bf\u0152\u0153\u0160\u0161\u0178\u017d\u017e\u0192\u02c6\u02dc\u2013-\u203a\u20ac\u2122]"
 _UTF8_AS_LATIN1 = re.compile(f"[\u00c2-\u00df]{_NEXT}|[\u00e0-\u00ef]{_NEXT}{{2}}|[\u00f0-\u00f4]{_NEXT}{{3}}")
-# Node's ASCII takes the highest bit of each byte, and é becomes C); others make U+FFFD of each byte.
+# Traces of UTF-8 that was read as ASCII: Node drops the highest bit of each byte, so that é becomes C); other decoders make
+# U+FFFD of each byte.
 _UTF8_AS_ASCII = re.compile(r'\ufffd|[\x00-\x08\x0e-\x1f]|[a-z]C[\t!-/;]|[ "]C[\t()*+][a-z]')
 
 
 def _is_decoded(body: bytes) -> bool:
-    """Whether a body is not UTF-8, or is text that was read from UTF-8 as another encoding."""
+    """Reports whether a body is not UTF-8, or was UTF-8 and then decoded as another encoding."""
     try:
         text = body.decode()
     except ValueError:

@@ -1,5 +1,5 @@
-"""Runs what client/conformance asks for, a JSON object on a line of standard input, and prints an object on a line for
-each: what was answered, or how it was refused. With the argument aio, calls are those of asyncio's client."""
+"""The Python driver of client/conformance. It reads commands from standard input, a JSON object on each line, runs them, and
+prints a JSON object for each: the answer or the error. With the argument aio it uses the client for asyncio."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if "aio" in sys.argv:
 
 
 async def arrived(answer: Any) -> Any:
-    """What asyncio's client answers."""
+    """Awaits an answer of asyncio's client; a list's items are collected."""
     return [one async for one in answer] if isinstance(answer, AsyncIterator) else await answer
 
 

@@ -1,4 +1,4 @@
-"""What is asyncio's own in the client; client/conformance has what all share."""
+"""Tests of what only the client for asyncio has; client/conformance has the tests that all clients share."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is Python's own in the client; client/conformance has what all languages share."""
+"""Tests of what only the Python client has; client/conformance has the tests that all languages share."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ PRODUCT = {
 
 
 class Pages:
-    """Answers every request with the same page of one product, of three, and notes what was sent."""
+    """A transport that records requests and answers each with the same page: one product of three in all."""
 
     def __init__(self) -> None:
         self.sent: list[tuple[str, bytes | None]] = []
@@ -169,7 +169,7 @@ class TestWebhook(unittest.TestCase):
 
     def test_bodies_and_headers_as_frameworks_give_them(self) -> None:
         signature = webhook.sign(self.body, SECRET)
-        message = email.message.Message()  # http.server's
+        message = email.message.Message()  # the type of http.server's headers
         message["service-signature"] = signature
         body = self.body.encode()
         headers: list[Any] = [signature, [signature], (signature,), message]

@@ -1,4 +1,4 @@
-// A receiver of webhooks in Express. Its raw body is read before express.json, which would parse and lose it.
+// A receiver of webhooks in Express. The route uses express.raw, because express.json would parse the body.
 import express from "express";
 import { signatureHeader, verifyWebhook, WebhookVerificationError } from "storefront-client";
 
@@ -15,7 +15,7 @@ app.post("/webhooks", express.raw({ type: "application/json", limit: "4mb" }), a
     if (!(error instanceof WebhookVerificationError)) {
       throw error;
     }
-    console.log(error.message); // which mistake was made
+    console.log(error.message); // says why, for example that the secret is wrong
     response.sendStatus(400);
   }
 });

@@ -16,7 +16,7 @@ app.post("/webhooks", async (c) => {
     if (!(error instanceof WebhookVerificationError)) {
       throw error;
     }
-    console.log(error.message); // which mistake was made
+    console.log(error.message); // says why, for example that the secret is wrong
     return c.body(null, 400);
   }
 });

@@ -12,7 +12,7 @@ export async function POST(request: Request): Promise<Response> {
     if (!(error instanceof WebhookVerificationError)) {
       throw error;
     }
-    console.log(error.message); // which mistake was made
+    console.log(error.message); // says why, for example that the secret is wrong
     return new Response(null, { status: 400 });
   }
 }

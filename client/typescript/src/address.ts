@@ -1,4 +1,4 @@
-/** Returns the base URL in the form that paths are appended to. The errors contain nothing of it, because it may contain a password. */
+/** Checks the base URL and returns it without a slash at its end. The errors do not quote it, as it may contain a password. */
 export function checkBaseUrl(baseUrl: string, allowHttp: boolean): string {
   let url: URL;
   try {
@@ -6,7 +6,7 @@ export function checkBaseUrl(baseUrl: string, allowHttp: boolean): string {
   } catch {
     throw new TypeError("baseUrl is no URL; give one such as https://api.example.com");
   }
-  // URL drops the end of a line without a word.
+  // new URL silently removes line breaks, so they are refused here.
   if (/[\s\p{Cc}]/u.test(baseUrl)) {
     throw new TypeError("baseUrl must hold no white space, such as the end of a line");
   }
@@ -27,7 +27,7 @@ export function checkBaseUrl(baseUrl: string, allowHttp: boolean): string {
   return url.origin + path;
 }
 
-/** Refuses an address to which the key would cross a network in clear text. */
+/** Refuses an http address of another machine, because the key would cross the network unencrypted. */
 export function checkPrivate(url: URL, allowHttp: boolean): void {
   if (url.protocol === "http:" && !allowHttp && !isLoopback(url.hostname)) {
     throw new TypeError(
@@ -36,14 +36,14 @@ export function checkPrivate(url: URL, allowHttp: boolean): void {
   }
 }
 
-/** Reports whether a host is this machine, so that nothing crosses a network; URL writes every IPv4 address with four numbers. */
+/** Reports whether a host is this machine. URL writes every IPv4 address as four numbers, also 127.1. */
 function isLoopback(host: string): boolean {
   return host === "localhost" || host === "[::1]" || /^127\.\d+\.\d+\.\d+$/.test(host);
 }
 
 /**
  * Refuses a text that cannot be a key, so that a wrong setting fails at the start instead of with a
- * later 401. The errors contain nothing of it.
+ * later 401. The errors do not quote the text.
  */
 export function checkApiKey(key: unknown): string {
   if (typeof key !== "string" || key === "") {

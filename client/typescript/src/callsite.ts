@@ -1,15 +1,15 @@
-/** A caller's place in the program, for the stack of an error that is made after the caller has waited. */
+/** The stack of a call. It becomes the stack of the call's error, which is created later and has lost the caller's frames. */
 export class CallSite {
-  /** Formatted when it is first read, as the runtime does it. */
+  /** Its stack is formatted only when it is read, because the runtime formats stacks lazily. */
   readonly #holder: { stack?: string } = {};
 
-  /** Records the frames above a function. */
+  /** Records the frames of the callers of a function. */
   constructor(above: Function) {
     const capture = (Error as { captureStackTrace?: (holder: object, above: Function) => void }).captureStackTrace;
     capture?.(this.#holder, above);
   }
 
-  /** Gives an error the frames of this place; where the runtime has no such frames, the error keeps its own. */
+  /** Gives an error the recorded frames. If the runtime cannot record frames, the error keeps its stack. */
   mark<E extends Error>(error: E): E {
     const [, ...frames] = this.#holder.stack?.split("\n") ?? [];
     if (frames.length > 0) {

@@ -3,14 +3,14 @@ import { FeatureSet_FieldPresence, TimestampSchema } from "@bufbuild/protobuf/wk
 
 import { alwaysPresent, isObject, type Json } from "./json.js";
 
-/** Why an object of JSON is not what it should be; the message names the field. */
+/** The error of a JSON object with a missing field or a field of another type. Its message names the field. */
 export class WrongJson extends Error {}
 
-/** The types of JSON values by their names in messages, each with its zero value. */
+/** The types of JSON values, as error messages name them, each with its zero value. */
 const zeros = { text: "", "a number": 0, "a whole number": 0, "true or false": false, "a date": "1970-01-01T00:00:00.000Z" };
 type Kind = keyof typeof zeros;
 
-/** Refuses an object without these fields, with which nothing could be done. */
+/** Throws WrongJson if an object lacks one of these fields, for example its id. */
 export function need(object: Json, owner: string, ...names: string[]): void {
   for (const name of names) {
     if (object[name] === undefined || object[name] === null) {
@@ -20,13 +20,13 @@ export function need(object: Json, owner: string, ...names: string[]): void {
 }
 
 /**
- * Gives each field of a message that is absent the zero value of its type, because a service or an event that is older than
- * this package lacks fields: null where the type allows it, else "", 0, [], the first moment of 1970, or an object of
- * those. Fields that are newer than this package stay as received.
+ * Checks the fields of a message and fills in the missing ones, because an older service or a recorded event lacks the newer
+ * fields. A missing field becomes null if it can be null; otherwise it becomes "", 0, [], the first moment of 1970, or an
+ * object with such fields. Unknown fields stay as received.
  */
 export function complete(message: DescMessage, object: Json): Json {
   const owner = message.typeName.replace(`${message.file.proto.package}.`, "").replaceAll(".", "");
-  // A loop over pages ends by the fields of a page.
+  // Every field of a page is required, because List decides by them whether there is another page.
   need(object, owner, ...message.fields.map((f) => f.jsonName).filter((name) => name === "id" || "pageSize" in message.field));
   for (const field of message.fields) {
     object[field.jsonName] = valueOf(field, object[field.jsonName], owner);
@@ -34,7 +34,7 @@ export function complete(message: DescMessage, object: Json): Json {
   return object;
 }
 
-/** Reads a value that is not an object or a list. */
+/** Checks a value that is neither an object nor a list; a missing one becomes the zero value. */
 export function scalar(kind: Kind, value: unknown, name: string, owner: string): unknown {
   if (value === undefined) {
     return zeros[kind];
@@ -80,7 +80,7 @@ function valueOf(field: DescField, given: unknown, owner: string): unknown {
   return scalar(kindOf(field), value, field.jsonName, owner);
 }
 
-/** The value of a field that is absent; undefined for that of a scalar. */
+/** Returns the value for a missing field, or undefined for a scalar, whose zero value scalar fills in. */
 function zeroOf(field: DescField): unknown {
   switch (field.fieldKind) {
     case "list":
@@ -102,7 +102,7 @@ function isObjectField(field: DescField): field is DescField & { fieldKind: "mes
 function kindOf(field: DescField): Kind {
   switch (field.scalar) {
     case undefined:
-      return field.fieldKind === "message" ? "a date" : "text"; // an enum's word is a text
+      return field.fieldKind === "message" ? "a date" : "text"; // an enum's value is text in JSON
     case ScalarType.STRING:
       return "text";
     case ScalarType.BOOL:

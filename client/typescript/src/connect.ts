@@ -7,7 +7,7 @@
  * const products = createClient(ProductService, transport);
  * ```
  *
- * Amounts are `bigint` here, dates are `Timestamp`, and enum values are numbers; nothing is retried.
+ * In these messages amounts are `bigint`, dates are `Timestamp`, and enum values are numbers. No call is retried.
  *
  * @packageDocumentation
  */
@@ -25,14 +25,14 @@ export * from "../../../gen/ts/storefront/v1/store_pb.js";
 
 /** The options of apiKey. */
 export interface ApiKeyOptions {
-  /** Accept an `http://` address of another machine, for private networks only: the key crosses them in clear text. */
+  /** Accept an `http://` address of another machine. For private networks only, because the key is then sent unencrypted. */
   allowHttp?: boolean | undefined;
 }
 
 /**
  * Returns an interceptor that adds the API key, `svc_live_…`, to every request of a transport. It
- * throws a TypeError for a text that cannot be a key, and rejects calls to an address to which the
- * key would cross a network in clear text.
+ * throws a TypeError for a text that cannot be a key. The interceptor rejects calls to an `http://`
+ * address of another machine, unless `allowHttp` is set.
  */
 export function apiKey(key: string, { allowHttp = false }: ApiKeyOptions = {}): Interceptor {
   const authorization = `Bearer ${checkApiKey(key)}`;

@@ -18,13 +18,13 @@ export interface StorefrontOptions {
   apiKey: string;
   /** The most retries of a request; 0 means none. Default 3. */
   maxRetries?: number | undefined;
-  /** How many milliseconds a call may take, including waits and retries. Default 120,000. */
+  /** How many milliseconds a call may take, including retries and pauses. Default 120,000. */
   timeoutMs?: number | undefined;
-  /** Accept an `http://` address of another machine, for private networks only: the key crosses them in clear text. */
+  /** Accept an `http://` address of another machine. For private networks only, because the key is then sent unencrypted. */
   allowHttp?: boolean | undefined;
-  /** The function that sends requests, for your own proxy or traces. Default the global `fetch`. */
+  /** The function that sends requests, for example through a proxy. Default: the global `fetch`. */
   fetch?: typeof fetch | undefined;
-  /** Called after every attempt, for logs and metrics. What it throws or rejects with is ignored. */
+  /** Called after every attempt, for logs and metrics. Its errors are ignored. */
   onAttempt?: ((attempt: Attempt) => void) | undefined;
 }
 
@@ -38,37 +38,37 @@ export interface Attempt {
   readonly path: string;
   /** The number of the attempt, from 1. */
   readonly attempt: number;
-  /** How long it took. */
+  /** How long the attempt took. */
   readonly durationMs: number;
-  /** The HTTP status; undefined if nothing answered. */
+  /** The HTTP status; undefined without an answer. */
   readonly status: number | undefined;
   /** The request's identifier in the service's logs; undefined if the service did not answer. */
   readonly requestId: string | undefined;
-  /** Why it failed; undefined if it succeeded. */
+  /** Why the attempt failed; undefined if it succeeded. */
   readonly code: ErrorCode | undefined;
-  /** How long the call waits before the next attempt; undefined if this was the last. */
+  /** How long the call waits before the next attempt; undefined after the last attempt. */
   readonly retryInMs: number | undefined;
 }
 
 /** The options of one call. */
 export interface CallOptions {
-  /** Ends the call when it is aborted: the call rejects with `canceled`, or with `timeout` if the signal is one of `AbortSignal.timeout`. */
+  /** Aborts the call, which rejects with `canceled`, or with `timeout` if the signal is from `AbortSignal.timeout`. */
   signal?: AbortSignal | undefined;
   /**
-   * How many milliseconds this call may take, including waits and retries. For a list it bounds the
-   * requests of all pages together; without it, each page has the client's `timeoutMs`, because a
-   * list may take as long as its reader does.
+   * How many milliseconds this call may take, including retries and pauses. For a list, it bounds the
+   * requests of all pages together. Without it, the client's `timeoutMs` bounds each page, and the list
+   * has no bound, because your loop may take any time between two pages.
    */
   timeoutMs?: number | undefined;
 }
 
 /** Time and randomness, which tests replace. */
 export interface Clock {
-  /** Milliseconds that only grow. */
+  /** Returns the time of a monotonic clock, in milliseconds. */
   now(): number;
-  /** Resolves after so many milliseconds, and rejects when the signal is aborted first. */
+  /** Resolves after the milliseconds, or rejects if the signal is aborted before. */
   pause(milliseconds: number, signal: AbortSignal): Promise<unknown>;
-  /** From 0 up to 1. */
+  /** Returns a random number from 0 up to, but not including, 1. */
   random(): number;
 }
 
@@ -76,7 +76,7 @@ const systemClock: Clock = {
   now: () => performance.now(),
   pause: (milliseconds, signal) =>
     new Promise<void>((resolve, reject) => {
-      signal.throwIfAborted(); // as by onAttempt, before this listens
+      signal.throwIfAborted(); // onAttempt may have aborted it already
       const abort = (): void => {
         clearTimeout(timer);
         reject(signal.reason as Error);
@@ -92,23 +92,23 @@ const systemClock: Clock = {
 
 const defaultMaxRetries = 3;
 const defaultTimeoutMs = 120_000;
-/** How long one attempt may take, so that a connection that died silently leaves time for the next. */
+/** How long one attempt may take: shorter than a call, so that after a dead connection there is time for a retry. */
 const attemptTimeoutMs = 30_000;
-/** The first pause before a retry that waits for no `Retry-After`; it doubles up to the last. */
+/** The pause before the first retry without a `Retry-After`. It doubles with each retry, up to maxDelayMs. */
 const firstDelayMs = 250;
 const maxDelayMs = 8_000;
 /**
- * The longest wait before an automatic retry: the service's limits count by the minute
- * (specification, Limits), so a person should decide about anything longer.
+ * The longest `Retry-After` after which a request is retried. The service's limits count requests per minute
+ * (specification, Limits), so it never asks for more.
  */
 const maxRetryAfterSeconds = 60;
 
-/** The longest delay of a timer; a longer one would end at once. */
+/** The longest delay that setTimeout accepts; with a longer one it fires at once. */
 const longestTimer = 2 ** 31 - 1;
 
 /** Sends requests to one service with one key, and retries them. */
 export class Connection {
-  // Private to the language, so that nothing that prints or serialises an object reaches the key.
+  // A private name (#), so that printing or serialising the object does not show the key.
   readonly #apiKey: string;
   readonly #baseUrl: string;
   readonly #fetch: typeof fetch;
@@ -120,7 +120,7 @@ export class Connection {
   constructor(options: StorefrontOptions, clock = systemClock) {
     this.#apiKey = checkApiKey(options.apiKey);
     this.#baseUrl = checkBaseUrl(options.baseUrl, options.allowHttp ?? false);
-    // Called as a method of another object, the fetch of browsers and edge runtimes throws.
+    // A function, because fetch throws in browsers and edge runtimes if it is called as a method of this object.
     this.#fetch = options.fetch ?? ((...request) => fetch(...request));
     this.#onAttempt = options.onAttempt ?? (() => undefined);
     this.#maxRetries = count("maxRetries", options.maxRetries ?? defaultMaxRetries);
@@ -129,15 +129,15 @@ export class Connection {
   }
 
   /**
-   * Calls a method of the API, with retries by this table:
+   * Calls a method of the API, and retries failed requests:
    *
-   * | after                             | paymentLinks.create | everything else |
-   * | --------------------------------- | ------------------- | --------------- |
-   * | 429: waits `Retry-After`          | again               | again           |
-   * | 5xx, no answer, no answer in time | once                | again           |
+   * | failure                       | paymentLinks.create       | everything else                              |
+   * | ----------------------------- | ------------------------- | -------------------------------------------- |
+   * | 429                           | retry after `Retry-After` | retry after `Retry-After`                    |
+   * | 5xx, network error, time-out  | no retry                  | retry after `Retry-After` or a growing pause |
    *
-   * A 429 changed nothing; after any other failure a payment link may have been created. All
-   * attempts share one deadline.
+   * After a 429 the service has changed nothing; after any other failure it may have created the
+   * payment link. All attempts share one deadline.
    */
   async call<T extends object>(method: DescMethod, input: Input, options: CallOptions = {}, site = new CallSite(this.call)): Promise<T> {
     const operation = new Operation(method);
@@ -153,7 +153,7 @@ export class Connection {
     }
   }
 
-  /** Sends a request until it is answered, or may not be sent again; throws what went wrong last. */
+  /** Sends a request, with retries. Returns the answer, or throws the error of the last attempt. */
   async #attempts(operation: Operation, wire: Wire, deadline: number, signal: AbortSignal): Promise<object> {
     for (let retries = 0; ; retries++) {
       const start = this.#clock.now();
@@ -173,12 +173,12 @@ export class Connection {
     }
   }
 
-  /** How long to wait before the next attempt; undefined if there is to be none. */
+  /** Returns the pause before the next attempt, or undefined if the request must not be retried. */
   #retryInMs(operation: Operation, failed: StorefrontError, retries: number, deadline: number): number | undefined {
     if (retries >= this.#maxRetries || !isRepeatable(operation, failed)) {
       return undefined;
     }
-    // Even if the service asks for an immediate retry, the growing pauses apply.
+    // A Retry-After of 0 counts as none, so that the growing pauses apply.
     const pauseMs = failed.retryAfterSeconds ? failed.retryAfterSeconds * 1000 : this.#delayMs(retries);
     const late = pauseMs > maxRetryAfterSeconds * 1000 || this.#clock.now() + pauseMs >= deadline;
     return late ? undefined : pauseMs;
@@ -199,14 +199,14 @@ export class Connection {
         code: failed?.code,
         retryInMs,
       });
-      // Nobody else waits for an async function, and Node ends a program whose promise nobody handles.
+      // If onAttempt is async, catch its rejection too, because Node ends a program with an unhandled rejection.
       Promise.resolve(logged).catch(() => undefined);
     } catch {
-      // A broken log must not make a call look failed that the service has carried out.
+      // An error in onAttempt must not fail a call that the service has carried out.
     }
   }
 
-  /** Sends a request once, and returns the answer's object or what went wrong. */
+  /** Sends a request once. Returns the answer's object, or the StorefrontError. */
   async #attempt(called: Operation, wire: Wire, signal: AbortSignal): Promise<object> {
     const operation = called.name;
     const limit = new Limit(attemptTimeoutMs, signal);
@@ -220,7 +220,7 @@ export class Connection {
           ...(wire.body === undefined ? {} : { "Content-Type": "application/json" }),
         },
         ...(wire.body === undefined ? {} : { body: wire.body }),
-        // The key would travel to wherever a redirect leads.
+        // Follow no redirect, because that would send the key to another address.
         redirect: "manual",
         signal: limit.signal,
       });
@@ -238,14 +238,14 @@ export class Connection {
     }
   }
 
-  /** The pause after so many retries: half of it is random, so that clients that failed together do not retry together. */
+  /** The pause after a number of retries. Half of it is random, so that clients that failed together retry at other times. */
   #delayMs(retries: number): number {
     const full = Math.min(firstDelayMs * 2 ** retries, maxDelayMs);
     return (full / 2) * (1 + this.#clock.random());
   }
 }
 
-/** The object of a response, or the error that the response is. */
+/** Returns the object in a response, or the StorefrontError of the response. */
 function answerOf(called: Operation, response: Response, text: string): object {
   try {
     const answer = parseObject(text);
@@ -262,7 +262,7 @@ function isRepeatable(operation: Operation, { code, status = 0 }: StorefrontErro
   return status === 429 || (operation.repeatable && (status >= 500 || code === "network_error" || code === "timeout"));
 }
 
-/** The error of a call whose signal ended it: the caller's, or its deadline. */
+/** Makes the error of a call that was ended by the caller's signal or by the call's deadline. */
 function aborted(operation: string, signal: AbortSignal, cause: unknown): StorefrontError {
   if (isTimeout(signal.reason)) {
     return new StorefrontError({ operation, code: "timeout", message: "the time of the call is over", cause });
@@ -271,11 +271,11 @@ function aborted(operation: string, signal: AbortSignal, cause: unknown): Storef
 }
 
 function isTimeout(error: unknown): boolean {
-  // Not instanceof, which the error of another realm fails, as in Jest.
+  // Compare the name, because instanceof is false for an error of another realm, as in Jest.
   return (error as Error | null | undefined)?.name === "TimeoutError";
 }
 
-/** fetch's message is only "fetch failed"; the cause has the reason. */
+/** Returns why fetch failed. The reason is in the error's cause, because its own message is only "fetch failed". */
 function reason(error: unknown): string {
   const inner = error instanceof Error && error.cause instanceof Error ? error.cause : error;
   const code = inner instanceof Error && "code" in inner ? ` (${String(inner.code)})` : "";

@@ -31,10 +31,9 @@ export class Customers {
   }
 
   /**
-   * Lists all customers that match, newest first, a page at a time: `pageSize` is the
-   * number per request, `page` the first page. A customer recorded meanwhile moves the others
-   * towards the end, so one may come twice: compare ids. Needs the scope `customers:read`. Throws a
-   * StorefrontError.
+   * Lists all customers that match, newest first. Each request reads `pageSize` customers; the first
+   * request reads page `page`. A customer who is recorded meanwhile moves the older ones towards the end,
+   * so a customer may come twice: compare ids. Needs the scope `customers:read`. Throws a StorefrontError.
    */
   list(filter: CustomerFilter = {}, options?: CallOptions): List<Customer> {
     return new List(filter, options, (paging, each, site) =>
@@ -42,7 +41,7 @@ export class Customers {
     );
   }
 
-  /** Retrieves one page of customers, for programs that show pages. Needs the scope `customers:read`. Rejects with a StorefrontError: `validation_failed`. */
+  /** Retrieves one page of customers, for programs that show one page at a time. Needs the scope `customers:read`. Rejects with a StorefrontError: `validation_failed`. */
   page(filter: CustomerFilter = {}, options?: CallOptions): Promise<Page<Customer>> {
     return this.#connection.call(CustomerService.method.listCustomers, { ...filter }, options);
   }
@@ -53,9 +52,9 @@ export class Customers {
   }
 
   /**
-   * Creates a customer. If the store already has a customer with that e-mail or phone, adds what
-   * that customer lacks; `responseOf(customer).status` is 201 for a new customer, and 200 for a known
-   * one. A customer is never recorded twice, so it is retried like a read. Needs the scope
+   * Creates a customer. If the store already has a customer with that e-mail or phone, fills in the name,
+   * e-mail or phone that the customer lacks. `responseOf(customer).status` is 201 for a new customer and
+   * 200 for a known one. The call is retried like a read, because it never records a customer twice. Needs the scope
    * `customers:write`. Rejects with a StorefrontError: `customer_identifier_required`,
    * `phone_invalid`, `customer_conflict` or `validation_failed`.
    */

@@ -40,20 +40,20 @@ export type ServiceCode = (typeof serviceCodes)[number];
  * A code of this package, for a request that the service did not answer.
  *
  * - `network_error`: no answer came, or it broke off. Whether a write took effect is unknown.
- * - `timeout`: the time ran out first. Whether a write took effect is unknown.
+ * - `timeout`: an attempt or the whole call took too long. Whether a write took effect is unknown.
  * - `canceled`: the caller's signal was aborted.
- * - `unexpected_answer`: something other than the service answered, such as a proxy with its own
- *   page; `status` is the status of that answer.
+ * - `unexpected_answer`: the answer is not from the service but, for example, a proxy's page; `status`
+ *   is the status of that answer.
  */
 export type ClientCode = "network_error" | "timeout" | "canceled" | "unexpected_answer";
 
 /**
- * Why a call failed: branch on it, never on a message. A newer service may send codes that this
- * package lacks; they are kept as received, as a NewerWord.
+ * Why a call failed. Branch on the code, never on a message. A code that is newer than this package is
+ * kept as received, with the type NewerWord.
  */
 export type ErrorCode = Open<ServiceCode | ClientCode>;
 
-/** More about a code; each code fills at most one field. */
+/** Details of an error; each code fills at most one field. */
 export interface ErrorDetails extends Partial<Resource<ErrorDetailsMessage>> {}
 
 /** @internal */
@@ -69,8 +69,8 @@ export interface ErrorParts {
 }
 
 /**
- * The error of a failed call. Every rejection of a call is one, except mistakes in the program such
- * as an empty id, which are a TypeError.
+ * The error with which a failed call rejects. Only a mistake in the program, such as an empty id,
+ * rejects with a TypeError instead.
  *
  * `message` explains the reason in English, for people, and may change at any time.
  */
@@ -80,16 +80,16 @@ export class StorefrontError extends Error {
   readonly operation: string;
   /** The reason. */
   readonly code: ErrorCode;
-  /** The HTTP status; undefined if nothing answered. */
+  /** The HTTP status; undefined without an answer. */
   readonly status: number | undefined;
   /**
-   * Set for `validation_failed` (`fields`), `insufficient_scope` (`required`) and
-   * `product_incomplete` (`missing`), and undefined for most others.
+   * Details of the codes `validation_failed` (`fields`), `insufficient_scope` (`required`) and
+   * `product_incomplete` (`missing`). Undefined for other codes of this version.
    */
   readonly details: ErrorDetails | undefined;
   /** The request's identifier in the service's logs, to quote when you ask for help; undefined if the service did not answer. */
   readonly requestId: string | undefined;
-  /** How many seconds the service asks to wait before the next attempt; undefined if it does not ask. */
+  /** The `Retry-After` of the answer, in seconds; undefined without one. */
   readonly retryAfterSeconds: number | undefined;
 
   /** @internal */
@@ -112,7 +112,7 @@ export class StorefrontError extends Error {
     return `${this.name}: ${this.operation}: ${this.code}: ${this.message}${list}${request}`;
   }
 
-  /** What `console.log` prints in Node: the text above, the caller's lines and the cause. */
+  /** Returns the text that `console.log` prints in Node: toString, the stack of the caller and the cause. */
   [Symbol.for("nodejs.util.inspect.custom")](_depth: number, options: object, inspect: (value: unknown, options: object) => string): string {
     const cause = this.cause === undefined ? "" : `\n  [cause]: ${inspect(this.cause, options)}`;
     return `${this.stack ?? String(this)}${cause}`;
@@ -120,7 +120,7 @@ export class StorefrontError extends Error {
 }
 
 /**
- * The error of an answer that is not a success, by its decoded body.
+ * Makes the error for an answer without a 2xx status, from its decoded body.
  *
  * @internal
  */
@@ -141,7 +141,7 @@ export function answerError(operation: string, response: Response, body: Json | 
 }
 
 /**
- * The error of an answer that is not from the service.
+ * Makes the error for an answer that is not from the service.
  *
  * @internal
  */
@@ -152,7 +152,7 @@ export function unexpectedAnswer(operation: string, response: Response, why?: Er
   return new StorefrontError({ operation, code: "unexpected_answer", message, status: response.status, retryAfterSeconds: retryAfterOf(response), cause: why });
 }
 
-/** The service sends seconds; the date form, which proxies may send, is ignored. */
+/** Returns the Retry-After in seconds. A date, which some proxies send, is ignored. */
 function retryAfterOf({ headers }: Response): number | undefined {
   const text = headers.get("Retry-After") ?? "";
   return /^\d{1,9}$/.test(text) ? Number(text) : undefined;

@@ -7,17 +7,17 @@ import { isObject, parseObject, type Json } from "./json.js";
 import type { Order } from "./order.js";
 import type { Product } from "./product.js";
 
-/** What every event has (specification, Webhook event envelope). */
+/** The fields that every event has (specification, Webhook event envelope). */
 export interface Envelope<Type extends string, Data> {
-  /** The event's UUID, the same at every attempt: use it to detect events that you have handled already. */
+  /** The event's UUID, the same in every delivery. Store it, so that you handle a repeated event only once. */
   readonly id: string;
   /** What happened. */
   readonly type: Type;
-  /** When it happened, ISO 8601 in UTC. Events may come in any order; compare this to see which is older. */
+  /** When the event happened, ISO 8601 in UTC. Events may come in any order: a later event of an object has a later time. */
   readonly createdAt: string;
-  /** Where it happened. */
+  /** The store of the event. */
   readonly store: { readonly id: string; readonly slug: string };
-  /** The object concerned, as the API returned it then. */
+  /** The object that was changed, as the API returned it right after the change. */
   readonly data: Data;
 }
 
@@ -42,22 +42,22 @@ export interface PaymentLinkOrder extends Order {
   readonly paymentLink: NonNullable<Order["paymentLink"]>;
 }
 
-/** A payment link is paid, beside `order.paid` of the same order. */
+/** A payment link is paid. The order also has an `order.paid` event. */
 export interface PaymentLinkPaidEvent extends Envelope<"payment_link.paid", PaymentLinkOrder> {}
 
-/** The test button was pressed. */
+/** Somebody tests the webhook, for example with the button in the dashboard. */
 export interface PingEvent extends Envelope<"ping", { readonly message: string; readonly sentAt: string }> {}
 
 /**
- * An event of a type newer than this package: answer it with a 2xx, and do nothing. Its `type` has
- * a literal type, because a plain string would keep TypeScript from narrowing the union.
+ * An event of a type that is newer than this package: answer it with a 2xx, and do nothing. Its `type`
+ * is always "unknown", because with any string TypeScript could not tell the events of the union apart.
  */
 export interface UnknownEvent extends Envelope<"unknown", unknown> {
   /** The type as received. */
   readonly unknownType: string;
 }
 
-/** The event of a delivery: `type` decides what `data` is. */
+/** An event of a delivery. The type of `data` follows from `type`. */
 export type StorefrontEvent =
   | OrderPaidEvent
   | OrderFailedEvent
@@ -68,10 +68,10 @@ export type StorefrontEvent =
   | PingEvent
   | UnknownEvent;
 
-/** The name of an event type of this version. */
+/** The names of the event types that this version knows. */
 export type StorefrontEventType = Exclude<StorefrontEvent, UnknownEvent>["type"];
 
-/** Completes the data of each type of event. */
+/** For each type of event, the function that checks and completes its data. */
 const readers: Record<StorefrontEventType, (data: Json) => void> = {
   "order.paid": (data) => complete(OrderSchema, data),
   "order.failed": (data) => complete(OrderSchema, data),
@@ -86,8 +86,8 @@ const readers: Record<StorefrontEventType, (data: Json) => void> = {
 };
 
 /**
- * Reads the event of a verified body. Fields and words newer than this package stay as received, and missing fields of the
- * data have the zero value of their type. Throws WrongJson for anything else than an event.
+ * Parses the event in a verified body. Unknown fields and enum values stay as received, and missing fields of the data get
+ * the zero value of their type. Throws WrongJson if the body is not an event.
  *
  * @internal
  */

@@ -2,9 +2,9 @@
  * The client of one store's API and the verifier of its webhooks, for Node and edge runtimes.
  *
  * The package makes requests, retries them, converts errors, iterates over pages, and verifies
- * signatures of deliveries. It checks no field, keeps no state, and passes on data newer than
- * itself. The messages and operations are generated from the protos (`gen/ts`); these files wrap
- * them for callers.
+ * signatures of deliveries. It leaves checking a request's fields to the service, and keeps unknown
+ * fields of answers. The messages and operations are generated from the protos (`gen/ts`); these
+ * files wrap them for callers.
  *
  * @packageDocumentation
  */

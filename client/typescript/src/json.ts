@@ -1,6 +1,6 @@
-// The JSON of the API as types, derived from the generated messages, so that each field is written
-// once. The service writes a message the same way in answers and in webhooks: 64-bit integers as
-// numbers, dates as text, enum values by name, and null for missing values.
+// Types of the API's JSON, derived from the types of the generated messages, so that a new field needs
+// no change here. In answers and webhooks the service writes 64-bit integers as numbers, dates as text,
+// enum values by name, and null for missing values.
 import type { Message } from "@bufbuild/protobuf";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 
@@ -13,10 +13,10 @@ import type {
 import type { Product_Status, Product_Type } from "../../../gen/ts/storefront/v1/product_pb.js";
 import type { Store_Status } from "../../../gen/ts/storefront/v1/store_pb.js";
 
-/** The names of an enum's values that may be sent. */
+/** The names of an enum's values, without the one that is never sent. */
 type Names<E> = Exclude<keyof E & string, `${string}_UNSPECIFIED`>;
 
-/** The names of a generated enum's values. */
+/** The names of the values of a generated enum, found by the enum's type. */
 export type Word<T> =
   T extends Product_Status ? Names<typeof Product_Status>
   : T extends Product_Type ? Names<typeof Product_Type>
@@ -28,18 +28,18 @@ export type Word<T> =
   : never;
 
 /**
- * A word that is newer than this package, kept as received, or `""` where an older service or event has none. It is a string,
- * and its type has the form of an enum because the compiler then finds a misspelt literal that a word is compared with, which
- * it does not with `string & {}`. To compare it with a word that only a newer package has, write `status as string`.
+ * An enum value that is newer than this package, kept as received; or `""` if an older service or event has none. At run time
+ * it is a string. Its type is an enum and not `string & {}`, so that the compiler refuses a comparison with a misspelt value.
+ * To compare it with a value that this package does not know, write `status as string`.
  */
 export declare enum NewerWord {
   missing = "",
 }
 
-/** One of the words of this version of the package, or a NewerWord: give a `switch` over it a `default`. */
+/** An enum value that this version knows, or a NewerWord: give a `switch` over it a `default`. */
 export type Open<W extends string> = W | NewerWord;
 
-/** Distinguishes an enum from a plain number, whose text may be any number. */
+/** Whether a type is `number` and not an enum: only `number` as a template literal stands for any number. */
 type IsNumber<T extends number> = `${number}` extends `${T}` ? true : false;
 
 type Answer<T> =
@@ -56,8 +56,8 @@ type Internal = "$typeName" | "$unknown";
 type IsOptional<T, K extends keyof T> = {} extends Pick<T, K> ? true : false;
 
 /**
- * The dates and objects that are never null. Their generated type allows undefined as that of the others does, because the
- * protos do not tell them apart.
+ * The dates and objects that are never null. They are listed here because the generated types allow undefined for every date
+ * and object.
  *
  * @internal
  */
@@ -79,12 +79,12 @@ type Given<T> =
   : T extends Timestamp ? Date | string
   : T;
 
-/** A message to send as a query: omitted or undefined fields filter nothing. */
+/** A message to send as a query. An omitted or undefined field is not sent. */
 export type Filter<T> = {
   [K in keyof T as Exclude<K, Internal>]?: Given<NonNullable<T[K]>> | undefined;
 };
 
-/** A message to create something from: null is the same as leaving an optional field out. */
+/** A message to send in a creation. For an optional field, null is the same as leaving it out. */
 export type Draft<T> = {
   [K in keyof T as Exclude<K, Internal>]: IsOptional<T, K> extends true
     ? Given<NonNullable<T[K]>> | null | undefined
@@ -92,8 +92,8 @@ export type Draft<T> = {
 };
 
 /**
- * The fields of a resource `R` to change: an omitted or undefined field stays as it is, and null
- * clears a field that may be null.
+ * The changes to a resource `R`. An omitted or undefined field stays as it is, and null clears a field
+ * that can be null.
  */
 export type Changes<T, R> = {
   [K in keyof T as Exclude<K, Internal | "id" | "updateMask">]?:
@@ -118,7 +118,7 @@ export interface Page<T> {
 export type Json = Record<string, unknown>;
 
 /**
- * Reads a JSON object, and anything else as undefined.
+ * Parses a JSON object. Returns undefined for any other text.
  *
  * @internal
  */
@@ -132,7 +132,7 @@ export function parseObject(text: string): Json | undefined {
 }
 
 /**
- * Whether a value of JSON is an object.
+ * Reports whether a JSON value is an object.
  *
  * @internal
  */

@@ -1,7 +1,7 @@
 /**
- * A signal that is aborted after a time, or together with another signal. AbortSignal.any with
- * AbortSignal.timeout does not serve: nothing else refers to the timeout, so Node 20 may collect it as
- * garbage, and then the signal is never aborted.
+ * A signal that is aborted after a time, or together with another signal. It does not use
+ * AbortSignal.any with AbortSignal.timeout, because Node 20 may collect the timeout's signal as garbage,
+ * and then it is never aborted.
  */
 export class Limit {
   readonly #controller = new AbortController();
@@ -18,12 +18,12 @@ export class Limit {
     outer?.addEventListener("abort", this.#follow, { once: true });
   }
 
-  /** The signal; its reason is a TimeoutError, or the other signal's reason. */
+  /** The signal. Its reason is a TimeoutError, or else the reason of the other signal. */
   get signal(): AbortSignal {
     return this.#controller.signal;
   }
 
-  /** Stops waiting. Call it when the work is over, or the timer and the other signal keep this alive. */
+  /** Stops the timer and stops listening to the other signal. Call it when the work is over, to free both. */
   end(): void {
     clearTimeout(this.#timer);
     this.#outer?.removeEventListener("abort", this.#follow);

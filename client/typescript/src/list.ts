@@ -5,7 +5,7 @@ import type { Page } from "./json.js";
 /** The largest page (specification, Conventions). */
 const maxPageSize = 100;
 
-/** Where a list starts, and how much it requests at a time. */
+/** The page with which a list starts, and the number of items per request. */
 interface Paging {
   page?: number | bigint | undefined;
   pageSize?: number | undefined;
@@ -15,8 +15,8 @@ interface Paging {
 type Load<T> = (paging: Paging, options: CallOptions | undefined, site: CallSite) => Promise<Page<T>>;
 
 /**
- * All items of a list, in the order of its pages: `for await` requests each page when the loop gets
- * there, and leaving the loop requests no more. Each loop starts anew.
+ * All items of a list. `for await` requests a page only when the loop reaches it. Each loop starts at
+ * the first page again.
  */
 export class List<T> implements AsyncIterable<T> {
   readonly #paging: Paging;
@@ -42,7 +42,7 @@ export class List<T> implements AsyncIterable<T> {
       throw new TypeError("limit must be a whole number from 1");
     }
     const { page, pageSize } = this.#paging;
-    // The start of a later page depends on the size of the pages.
+    // Only without a page: where page 2 starts depends on the size of the pages.
     const size = pageSize === undefined && page === undefined ? Math.min(limit, maxPageSize) : pageSize;
     const items: T[] = [];
     for await (const item of this.#walk(size)) {

@@ -1,11 +1,11 @@
-// What was probably done wrong about a refused delivery, in the words of all the clients.
+// Guesses why a delivery was refused, and explains it in the same words as the other clients.
 import type { SignatureFault } from "./signature.js";
 
 /**
- * The likely mistake behind a refused delivery, for logs.
+ * The probable cause of a refused delivery, for logs.
  *
  * - `no_header`, `unreadable_header`, `altered_header`: the header is missing, has another form, or was cut.
- * - `no_secret`, `api_key`, `secret_form`, `wrong_secret`: the secret is empty, an API key, not the whole text, or another one.
+ * - `no_secret`, `api_key`, `secret_form`, `wrong_secret`: the secret is empty, an API key, incomplete, or another webhook's.
  * - `empty_body`, `base64_body`, `decoded_body`, `changed_body`: the body was read before, is still base64, was decoded as another
  *   encoding than UTF-8, or was parsed and written again.
  * - `too_old`, `too_new`: the signature's time is too far from this machine's clock.
@@ -33,18 +33,18 @@ const explanations = {
   no_event: "the signature matches, but the body is no event",
 };
 
-/** A mistake and what explains it to who made it; it contains nothing of the header or the secret. */
+/** A mistake and its explanation, which quotes neither the header nor the secret. */
 export interface Explained {
   readonly mistake: WebhookMistake;
   readonly message: string;
 }
 
-/** Explains a mistake that needs no look at the delivery; more says what exactly is wrong. */
+/** Explains a mistake. more is added to the explanation. */
 export function explain(mistake: WebhookMistake, more?: string): Explained {
   return { mistake, message: explanations[mistake] + (more === undefined ? "" : `: ${more}`) };
 }
 
-/** Explains the fault of a signature, as far as the header, the secrets and the body show. */
+/** Guesses the mistake behind a wrong signature from the header, the secrets and the body, and explains it. */
 export function explainFault(fault: SignatureFault, body: Uint8Array, header: string, secrets: readonly string[], now: number, tolerance: number): Explained {
   switch (fault) {
     case "no_signature":
@@ -80,20 +80,26 @@ function mismatch(body: Uint8Array, header: string, secrets: readonly string[]):
   return isAsTheServiceWrites(new TextDecoder().decode(body)) ? "wrong_secret" : "changed_body";
 }
 
-/** A byte of UTF-8 after the first of a character, read as Latin-1 or Windows-1252. */
+/** The character that Latin-1 or Windows-1252 makes of a continuation byte of UTF-8. */
 const next = "[\\u0080-\\u00bf\\u0152\\u0153\\u0160\\u0161\\u0178\\u017d\\u017e\\u0192\\u02c6\\u02dc\\u2013-\\u203a\\u20ac\\u2122]";
 const utf8AsLatin1 = new RegExp(`[\\u00c2-\\u00df]${next}|[\\u00e0-\\u00ef]${next}{2}|[\\u00f0-\\u00f4]${next}{3}`, "g");
-/** Node's ASCII takes the highest bit of each byte, and é becomes C); others make U+FFFD of each byte. */
+/**
+ * Traces of UTF-8 that was read as ASCII: Node drops the highest bit of each byte, so that é becomes C); other decoders make
+ * U+FFFD of each byte.
+ */
 const utf8AsAscii = /\ufffd|[\x00-\x08\x0e-\x1f]|[a-z]C[\t!-/;]|[ "]C[\t()*+][a-z]/;
 
-/** Reports whether a body is not UTF-8, or is text that was read from UTF-8 as another encoding. */
+/** Reports whether a body is not UTF-8, or was UTF-8 and then decoded as another encoding. */
 function isDecoded(body: Uint8Array): boolean {
-  const text = new TextDecoder().decode(body); // with U+FFFD for what is not UTF-8
+  const text = new TextDecoder().decode(body); // has U+FFFD for invalid UTF-8
   const rest = text.replace(utf8AsLatin1, "");
   return (rest !== text && !/[^\x00-\x7f]/.test(rest)) || utf8AsAscii.test(text);
 }
 
-/** The service writes an object without spaces between its parts, its id first, and escapes only what JSON makes it. */
+/**
+ * Reports whether a text is JSON as the service writes it: the id first, no spaces between the tokens, and only the escapes
+ * that JSON requires.
+ */
 function isAsTheServiceWrites(text: string): boolean {
   try {
     JSON.parse(text);

@@ -23,9 +23,9 @@ export class Operation {
   /** The method's name, such as UpdateProduct. */
   readonly name: string;
   /**
-   * Whether the second of two equal requests changes nothing more, so that it may be sent again
-   * after any failure. The protos declare it of reads and of enabling; the specification grants it
-   * to PATCH and to recording a customer.
+   * Whether sending the same request twice has the effect of sending it once, so that it may be retried
+   * after any failure. By the protos this is true of reads and of enabling a payment link; by the
+   * specification also of PATCH and of creating a customer.
    */
   readonly repeatable: boolean;
   readonly #verb: string;
@@ -47,7 +47,7 @@ export class Operation {
     this.#output = method.output;
   }
 
-  /** Completes the service's answer. Throws WrongJson for an object of something else. */
+  /** Checks and completes the service's answer. Throws WrongJson if it is not this operation's answer. */
   read(answer: Json): Json {
     return complete(this.#output, answer);
   }
@@ -65,13 +65,13 @@ export class Operation {
     if (this.#verb === "GET") {
       return { verb: this.#verb, path: path + query(rest), body: undefined };
     }
-    // A draft's null is the same as no field, while that of a change clears one.
+    // In a creation null means the same as no field; in a PATCH it clears the field, so it is sent.
     const body = this.#verb === "POST" ? Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== null)) : rest;
     return { verb: this.#verb, path, body: JSON.stringify(body, integers) };
   }
 }
 
-/** Refuses an invalid date, NaN and the like: JSON writes them as null, and null clears a field. */
+/** Refuses an invalid date, NaN and Infinity, because JSON.stringify makes null of them, and null clears a field. */
 function checkValue(name: string, value: unknown): void {
   if (value !== null && typeof value !== "bigint" && JSON.stringify(value) === "null") {
     throw new TypeError(`${name} is an invalid date or no finite number`);
@@ -79,7 +79,7 @@ function checkValue(name: string, value: unknown): void {
 }
 
 function segment(name: string, value: unknown): string {
-  // As segments, dots would lead to another address; half of a surrogate pair cannot be encoded.
+  // "." and ".." would lead to another address, and half of a surrogate pair cannot be encoded.
   if (typeof value !== "string" || value === "" || value === "." || value === ".." || /\p{Surrogate}/u.test(value)) {
     throw new TypeError(`${name} must be the text of an identifier`);
   }
@@ -97,7 +97,7 @@ function query(input: Input): string {
   return text === "" ? "" : `?${text}`;
 }
 
-/** JSON has numbers only, and every amount below 2^53 is one exactly. */
+/** Converts a bigint for JSON, which has only numbers. Amounts stay exact, because they are below 2^53. */
 function integers(_: string, value: unknown): unknown {
   return typeof value === "bigint" ? Number(value) : value;
 }

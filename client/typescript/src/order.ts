@@ -8,13 +8,13 @@ import type { CallOptions, Connection } from "./connection.js";
 import type { Filter, Page, Resource, Word } from "./json.js";
 import { List } from "./list.js";
 
-/** Where an order stands. */
+/** The status of an order. */
 export type OrderStatus = Word<Order_Status>;
 
 /** A purchase. Amounts are in minor units of `currency`, dates are ISO 8601 in UTC. */
 export interface Order extends Resource<OrderMessage> {}
 
-/** Which orders to list: `from` is the first moment that counts, `to` the first that does not. */
+/** Which orders to list. `from` is inclusive, `to` exclusive. */
 export interface OrderFilter extends Filter<ListOrdersRequest> {}
 
 /** The store's orders, which the platform's checkout writes. */
@@ -27,10 +27,10 @@ export class Orders {
   }
 
   /**
-   * Lists all orders that match, newest first, a page at a time: `pageSize` is the number
-   * per request, `page` the first page. A new order moves the others towards the end, so one may
-   * come twice: compare ids. An order that stops matching meanwhile moves them towards the front,
-   * so one may be missed. Needs the scope `orders:read`. Throws a StorefrontError.
+   * Lists all orders that match, newest first. Each request reads `pageSize` orders; the first
+   * request reads page `page`. An order that is recorded meanwhile moves the older ones towards the end, so an
+   * order may come twice: compare ids. An order that stops matching meanwhile moves the older ones
+   * towards the front, so an order may be missed. Needs the scope `orders:read`. Throws a StorefrontError.
    */
   list(filter: OrderFilter = {}, options?: CallOptions): List<Order> {
     return new List(filter, options, (paging, each, site) =>
@@ -38,7 +38,7 @@ export class Orders {
     );
   }
 
-  /** Retrieves one page of orders, for programs that show pages. Needs the scope `orders:read`. Rejects with a StorefrontError: `validation_failed`. */
+  /** Retrieves one page of orders, for programs that show one page at a time. Needs the scope `orders:read`. Rejects with a StorefrontError: `validation_failed`. */
   page(filter: OrderFilter = {}, options?: CallOptions): Promise<Page<Order>> {
     return this.#connection.call(OrderService.method.listOrders, { ...filter }, options);
   }

@@ -39,10 +39,10 @@ export class PaymentLinks {
   }
 
   /**
-   * Lists all payment links that match, newest first and with their counters, a page at a
-   * time: `pageSize` is the number per request, `page` the first page. A link created meanwhile
-   * moves the others towards the end, so one may come twice: compare ids. A link that stops
-   * matching meanwhile moves them towards the front, so one may be missed. Needs the scope
+   * Lists all payment links that match, with their counters, newest first. Each request reads
+   * `pageSize` links; the first request reads page `page`. A link that is created meanwhile moves the older
+   * ones towards the end, so a link may come twice: compare ids. A link that stops matching meanwhile
+   * moves the older ones towards the front, so a link may be missed. Needs the scope
    * `payment_links:read`. Throws a StorefrontError.
    */
   list(filter: PaymentLinkFilter = {}, options?: CallOptions): List<PaymentLink> {
@@ -51,7 +51,7 @@ export class PaymentLinks {
     );
   }
 
-  /** Retrieves one page of payment links, for programs that show pages. Needs the scope `payment_links:read`. Rejects with a StorefrontError: `validation_failed`. */
+  /** Retrieves one page of payment links, for programs that show one page at a time. Needs the scope `payment_links:read`. Rejects with a StorefrontError: `validation_failed`. */
   page(filter: PaymentLinkFilter = {}, options?: CallOptions): Promise<Page<PaymentLink>> {
     return this.#connection.call(PaymentLinkService.method.listPaymentLinks, { ...filter }, options);
   }
@@ -62,8 +62,9 @@ export class PaymentLinks {
   }
 
   /**
-   * Creates a payment link. It is retried only when the limit refused it: after a `network_error`, a
-   * `timeout` or a status of 500 or more, check the list before you call it again. Needs the scope `payment_links:write`. Rejects with a
+   * Creates a payment link. The call is retried only after a 429. After a `network_error`, a `timeout` or
+   * a status of 500 or more the link may exist: look in the list before you call again. Needs the scope
+   * `payment_links:write`. Rejects with a
    * StorefrontError: `feature_disabled`, `payment_link_invalid_pricing`,
    * `payment_link_expiry_invalid`, `payment_link_expiry_past` or `validation_failed`.
    */
@@ -72,8 +73,8 @@ export class PaymentLinks {
   }
 
   /**
-   * Changes a payment link and returns the new state; changing `pricing` clears the amount of the
-   * other kind unless it is given. Needs the scope `payment_links:write`. Rejects with a
+   * Changes a payment link and returns the new state. Changing `pricing` clears the amount that the new
+   * pricing does not use (`amount` or `minAmount`). Needs the scope `payment_links:write`. Rejects with a
    * StorefrontError: `payment_link_not_found`, `payment_link_invalid_pricing`,
    * `payment_link_expiry_invalid`, `payment_link_expiry_past` or `validation_failed`.
    */
@@ -82,8 +83,8 @@ export class PaymentLinks {
   }
 
   /**
-   * Enables a disabled payment link and leaves an enabled one as it is; its `availability` shows
-   * whether it then takes payments. Needs the scope `payment_links:write`. Rejects with a
+   * Enables a disabled payment link; an enabled link stays as it is. The link may still be expired or
+   * exhausted: see `availability`. Needs the scope `payment_links:write`. Rejects with a
    * StorefrontError: `payment_link_not_found`.
    */
   enable(id: string, options?: CallOptions): Promise<PaymentLink> {

@@ -10,7 +10,7 @@ import type { CallOptions, Connection } from "./connection.js";
 import type { Changes, Filter, Page, Resource, Word } from "./json.js";
 import { List } from "./list.js";
 
-/** Where a product stands. */
+/** Whether a product is on sale. */
 export type ProductStatus = Word<Product_Status>;
 
 /** The kind of a product. */
@@ -35,10 +35,10 @@ export class Products {
   }
 
   /**
-   * Lists all products that match, newest first and whatever their status, a page at a
-   * time: `pageSize` is the number per request, `page` the first page. A product created meanwhile
-   * moves the others towards the end, so one may come twice: compare ids. A product that stops
-   * matching meanwhile moves them towards the front, so one may be missed. Needs the scope
+   * Lists all products that match, whatever their status, newest first. Each request reads `pageSize`
+   * products; the first request reads page `page`. A product that is created meanwhile moves the older ones
+   * towards the end, so a product may come twice: compare ids. A product that stops matching meanwhile
+   * moves the older ones towards the front, so a product may be missed. Needs the scope
    * `products:read`. Throws a StorefrontError.
    */
   list(filter: ProductFilter = {}, options?: CallOptions): List<Product> {
@@ -47,7 +47,7 @@ export class Products {
     );
   }
 
-  /** Retrieves one page of products, for programs that show pages. Needs the scope `products:read`. Rejects with a StorefrontError: `validation_failed`. */
+  /** Retrieves one page of products, for programs that show one page at a time. Needs the scope `products:read`. Rejects with a StorefrontError: `validation_failed`. */
   page(filter: ProductFilter = {}, options?: CallOptions): Promise<Page<Product>> {
     return this.#connection.call(ProductService.method.listProducts, { ...filter }, options);
   }

@@ -1,38 +1,38 @@
-/** What is left of a minute's requests (specification, Limits). */
+/** How many requests the API key may still make in this minute (specification, Limits). */
 export interface RateLimit {
-  /** How many requests the key may make in a minute. */
+  /** The maximum number of requests in a minute. */
   readonly limit: number;
-  /** How many are left. */
+  /** The number of requests that are left in this minute. */
   readonly remaining: number;
   /** The seconds until the counter restarts. */
   readonly resetSeconds: number;
 }
 
-/** The HTTP response of a call, beside its body. */
+/** The HTTP response of a call, without its body. */
 export interface ApiResponse {
-  /** The status: 201 for what was created, 200 for what was there. */
+  /** The HTTP status, for example 201 for a customer that was created, and 200 for one that the store had. */
   readonly status: number;
   /** All headers. */
   readonly headers: Headers;
   /** The request's identifier in the service's logs, to quote when you ask for help. */
   readonly requestId: string | undefined;
-  /** What is left of the minute's requests; undefined if the service did not answer. */
+  /** The rate limit of the key; undefined if the service did not answer. */
   readonly rateLimit: RateLimit | undefined;
 }
 
-/** The responses by what a call returned or threw, so that answers stay plain JSON. */
+/** The response of each answer and error. It is kept here, so that answers stay plain JSON. */
 const responses = new WeakMap<object, ApiResponse>();
 
 /**
- * Returns the HTTP response that an answer came with:
+ * Returns the HTTP response of an answer:
  *
  * ```ts
  * const customer = await storefront.customers.create({ email: "ada@example.com" });
  * const isNew = responseOf(customer).status === 201;
  * ```
  *
- * It takes what a method resolved to (for a list, the page), or a StorefrontError. It throws a
- * TypeError for anything else, such as a copy or an error without a response.
+ * Pass the object that a call returned (for a list, a page), or a StorefrontError. For anything else,
+ * such as a copy of an answer or an error without a response, it throws a TypeError.
  */
 export function responseOf(answer: object): ApiResponse {
   const response = responses.get(answer);
@@ -42,7 +42,7 @@ export function responseOf(answer: object): ApiResponse {
   return response;
 }
 
-/** Records the response that an answer or an error came with, and returns the answer. */
+/** Records the response of an answer or an error, and returns the answer or error. */
 export function withResponse<T extends object>(answer: T, { status, headers }: Response): T {
   const numbers = ["Limit", "Remaining", "Reset"].map((name) => Number(headers.get(`X-RateLimit-${name}`) ?? Number.NaN));
   const [limit = Number.NaN, remaining = Number.NaN, resetSeconds = Number.NaN] = numbers;

@@ -1,31 +1,32 @@
 // The signature of deliveries: "t=<unix seconds>,v1=<hex>", HMAC-SHA256 over "<t>.<body>" with the
 // whole secret as the key (proto/CONTRACT.md, choice 33).
 
-/** The bytes of a body as received or sent; text stands for its UTF-8. */
+/** A body exactly as received or sent. A string stands for its UTF-8 bytes. */
 export type RawBody = string | Uint8Array | ArrayBuffer;
 
 /** Why a signature is refused. */
 export type SignatureFault = "no_signature" | "mismatch" | "timestamp";
 
-/** The service's header has 80 bytes; a few more signatures of other schemes or secrets still fit. */
+/** The longest header that is read. The service's header has 80 bytes; a later one may have several signatures. */
 const maxHeaderBytes = 1024;
 
-/** The service's times are 64-bit integers. */
+/** The latest time of a signature, because the service's times are signed 64-bit integers. */
 const latest = 2n ** 63n - 1n;
 
-/** One form for each time: the text is what is signed, and "+5" or "05" would be others. */
+/** The usual form of a time. "+5" and "05" are refused, because the time's text is part of the signed text. */
 const canonical = /^(0|-?[1-9]\d*)$/;
 
 const utf8 = new TextEncoder();
 
-/** HMAC-SHA256, by the WebCrypto that Node and edge runtimes share. */
+/** WebCrypto's name of HMAC-SHA256. Node and edge runtimes have WebCrypto. */
 const hmac = { name: "HMAC", hash: "SHA-256" };
 
 /**
- * Returns what is wrong with the header of a body, at a time in Unix seconds; undefined if it was
- * made of this body with this secret within the tolerance. One matching v1 of several is enough,
- * and other parts are ignored, so that a sender may add signatures. The comparison takes constant
- * time. The time is checked last, because it means nothing until the signature matches.
+ * Verifies the signature header of a body. now is in Unix seconds. Returns undefined if the signature
+ * matches the body and the secret, and its time is within the tolerance of now; otherwise the fault.
+ * One matching v1 is enough, and other parts of the header are ignored, so that a later sender can add
+ * signatures. The comparison takes constant time. The time is checked last, because before the
+ * signature matches anybody may have written it.
  */
 export async function faultOf(body: Uint8Array, header: string, secret: string, now: number, toleranceSeconds: number): Promise<SignatureFault | undefined> {
   if (utf8.encode(header).length > maxHeaderBytes) {
@@ -46,18 +47,18 @@ export async function faultOf(body: Uint8Array, header: string, secret: string, 
   if (!matches) {
     return "mismatch";
   }
-  // Written this way round, a tolerance of NaN tolerates nothing.
+  // This comparison is false for a tolerance of NaN, so that every time is then refused.
   return Math.abs(Number(seconds) - Math.floor(now)) <= toleranceSeconds ? undefined : "timestamp";
 }
 
-/** The signature of a body under the text of a time, in lower-case hex. */
+/** Signs a body together with a time's text, and returns the signature in lower-case hex. */
 export async function sign(body: Uint8Array, secret: string, seconds: string): Promise<string> {
   const key = await crypto.subtle.importKey("raw", utf8.encode(secret), hmac, false, ["sign"]);
   const signature = await crypto.subtle.sign(hmac, key, signedBytes(body, seconds));
   return Array.from(new Uint8Array(signature), (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
-/** The bytes of a body; undefined for a value that is none, such as an object that something parsed. */
+/** Returns the bytes of a body, or undefined if the value is neither text nor bytes, such as a parsed object. */
 export function bytesOf(body: unknown): Uint8Array | undefined {
   if (typeof body === "string") {
     return utf8.encode(body);
@@ -65,7 +66,7 @@ export function bytesOf(body: unknown): Uint8Array | undefined {
   if (ArrayBuffer.isView(body)) {
     return new Uint8Array(body.buffer, body.byteOffset, body.byteLength);
   }
-  // Not instanceof, which another realm's buffer fails.
+  // instanceof is false for an ArrayBuffer of another realm.
   return Object.prototype.toString.call(body) === "[object ArrayBuffer]" ? new Uint8Array(body as ArrayBuffer) : undefined;
 }
 

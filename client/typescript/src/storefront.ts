@@ -5,7 +5,7 @@ import { PaymentLinks } from "./paymentlink.js";
 import { Products } from "./product.js";
 import { StoreOperations } from "./store.js";
 
-/** The API, by its resources. It may be shared, and used for as long as the program runs. */
+/** The operations of the API, by resource. Create it once and share it in the whole program. */
 export interface Storefront {
   /** The store that the key belongs to. */
   readonly store: StoreOperations;
@@ -20,8 +20,8 @@ export interface Storefront {
 }
 
 /**
- * Returns the API of one store. It opens no connection and sends nothing yet. It throws a TypeError
- * for invalid options.
+ * Returns a client for one store's API. It sends no request yet. It throws a TypeError for invalid
+ * options.
  *
  * ```ts
  * const storefront = createStorefront({ baseUrl: "https://api.example.com", apiKey: process.env.STOREFRONT_KEY! });

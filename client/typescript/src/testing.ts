@@ -1,5 +1,5 @@
 /**
- * A receiver of webhooks for tests on Node: of a program that makes events happen, or of what sends them.
+ * A receiver of webhooks, for tests on Node of code that causes events.
  *
  * @packageDocumentation
  */
@@ -8,20 +8,20 @@ import { signatureHeader, verifyWebhook } from "./webhook.js";
 
 /** A running receiver. */
 export interface TestReceiver {
-  /** Where to post deliveries. */
+  /** The address to which deliveries are posted. */
   readonly url: string;
-  /** What they are verified with. It may be set later, because a webhook's is shown once its address is registered. */
+  /** The webhook's secret. You can set it after the start, because a webhook gets it when you register the url. */
   secret: string;
   /**
-   * Returns the next event, in the order in which they arrived, and waits for one, 10 seconds unless `timeoutMs` says otherwise.
-   * Rejects with the WebhookVerificationError of a delivery that was refused.
+   * Returns the next event, in the order of arrival, and waits for it up to `timeoutMs`, by default 10 seconds. If the next
+   * delivery was refused, rejects with its WebhookVerificationError.
    */
   next(options?: { timeoutMs?: number | undefined }): Promise<StorefrontEvent>;
   /** Ends the receiver. */
   close(): Promise<void>;
 }
 
-// The package is compiled without the types of Node, which a caller may lack.
+// The parts of Node's types that this file uses. @types/node is not imported, because a caller's project may lack it.
 interface Exchange {
   headers: Record<string, string | string[] | undefined>;
   [Symbol.asyncIterator](): AsyncIterator<Uint8Array>;
@@ -33,11 +33,11 @@ interface Server {
   closeAllConnections(): void;
 }
 
-/** How many deliveries wait for next; further ones are answered 503, and come again. */
+/** How many deliveries wait for next() at most. Further ones are answered 503, so that the sender retries. */
 const maxWaiting = 1000;
 const maxBodyBytes = 4 << 20;
 
-/** Starts a receiver on a free port of this machine alone. It verifies each delivery as verifyWebhook does. */
+/** Starts a receiver on a free port of 127.0.0.1. It verifies each delivery as verifyWebhook does. */
 export async function startReceiver(options: { secret?: string | undefined } = {}): Promise<TestReceiver> {
   const arrived: Promise<StorefrontEvent>[] = [];
   let waiting: (() => void)[] = [];

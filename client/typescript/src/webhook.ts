@@ -3,7 +3,7 @@ import { parseEvent, type StorefrontEvent } from "./event.js";
 import { explain, explainFault, type Explained, type WebhookMistake } from "./mistake.js";
 import { bytesOf, faultOf, sign, type RawBody, type SignatureFault } from "./signature.js";
 
-/** The header that carries the signature of a delivery, in lower case as in the `request.headers` of Node; `Headers.get` takes it too. */
+/** The name of the header with a delivery's signature, in lower case, as Node's `request.headers` and `Headers.get` need it. */
 export const signatureHeader = "service-signature";
 
 /**
@@ -11,7 +11,7 @@ export const signatureHeader = "service-signature";
  *
  * - `no_signature`: the header is missing, or does not have the form `t=…,v1=…`.
  * - `mismatch`: the signature belongs to another body or another secret. A body that was parsed and
- *   written again is another body.
+ *   serialised again counts as another body.
  * - `timestamp`: the signature matches, but its time is too far from now. Either somebody recorded
  *   the delivery and sent it again, or a clock is wrong.
  * - `no_secret`: the secret is empty, so that anybody could have signed.
@@ -20,14 +20,14 @@ export const signatureHeader = "service-signature";
 export type WebhookVerificationReason = SignatureFault | "no_secret" | "payload";
 
 /**
- * Why verifyWebhook refused a delivery: the message explains the likely mistake to who made it, and contains nothing of the
- * header or the secret. Answer it with a 400.
+ * Why verifyWebhook refused a delivery: answer it with a 400. The message explains the probable mistake to the receiver's
+ * developer. It quotes neither the header nor the secret.
  */
 export class WebhookVerificationError extends Error {
   override readonly name = "WebhookVerificationError";
-  /** The reason to branch on. */
+  /** The reason, for branching. */
   readonly reason: WebhookVerificationReason;
-  /** What was probably done wrong, for logs. */
+  /** The probable mistake, for logs. */
   readonly mistake: WebhookMistake;
 
   /** @internal */
@@ -42,24 +42,24 @@ export class WebhookVerificationError extends Error {
 export interface VerifyWebhookOptions {
   /** How many seconds the signature's time may be from now, in either direction. Default 300. */
   toleranceSeconds?: number | undefined;
-  /** The time to compare with, for tests with recorded deliveries. Default the system's. */
+  /** The current time, for tests with recorded deliveries. Default: the system's time. */
   now?: Date | undefined;
 }
 
-/** Five minutes, as other verifiers of this scheme have it. */
+/** Five minutes, as in other verifiers of this kind of signature. */
 const defaultToleranceSeconds = 300;
 
 /**
- * Verifies who signed a delivery and when, and returns its event.
+ * Verifies the signature of a delivery and its time, and returns the event.
  *
- * Pass the body exactly as received: read it before anything parses it. The header is that of
- * `signatureHeader`. The secret is the whole text that was shown, including `whsec_`; pass several
- * while a new one replaces an old one (empty ones are ignored). Data newer than this package is
- * never refused: fields and words are kept as received, and an event of an unknown type is an
- * UnknownEvent. Nor is older data: a missing field has the zero value of its type. An event may come more than once, with the same `id`.
+ * Pass the body exactly as received, not parsed, and the value of the header `signatureHeader`. The
+ * secret is the whole text, including `whsec_`. While a new secret replaces an old one, pass both; empty
+ * ones are ignored. Unknown fields and enum values are kept as received, and an event of an unknown type
+ * is an UnknownEvent. A missing field gets the zero value of its type. An event may come more than
+ * once, with the same `id`.
  *
- * Rejects with a WebhookVerificationError, and with a TypeError for a body that is neither text nor
- * bytes.
+ * Rejects with a WebhookVerificationError or, for a body that is neither text nor bytes, with a
+ * TypeError.
  */
 export async function verifyWebhook(
   rawBody: RawBody,
@@ -95,22 +95,22 @@ export async function verifyWebhook(
   }
 }
 
-/** Whether a value is a secret: null, say, of a setting that is missing, would become the text "null", with which anybody could sign. */
+/** Reports whether a value is a text. A missing setting may be null, which must not become the secret "null". */
 function isSecret(value: unknown): value is string {
   return typeof value === "string" && value !== "";
 }
 
-/** What to sign. */
+/** The options of signWebhook. */
 export interface SignWebhookOptions {
   /** The body, byte for byte as it will be sent. */
   body: RawBody;
   /** The secret, `whsec_` included. */
   secret: string;
-  /** When it is sent, in whole Unix seconds. Default now. */
+  /** The signature's time, in whole Unix seconds. Default: now. */
   timestamp?: number | undefined;
 }
 
-/** Returns the value of the signature's header as the service would make it: for tests of a receiver. */
+/** Returns the value of the signature header as the service would send it, for tests of your receiver. */
 export async function signWebhook({ body, secret, timestamp = Math.floor(Date.now() / 1000) }: SignWebhookOptions): Promise<string> {
   const bytes = bytesOf(body);
   if (bytes === undefined || !isSecret(secret)) {

@@ -1,4 +1,4 @@
-// What a caller sees of an answer beside its body: the printed error, the response, the log.
+// Everything of an answer besides its body: the printed error, responseOf and onAttempt.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { it } from "node:test";

@@ -1,5 +1,5 @@
-// The driver of client/conformance. It reads requests from standard input, one JSON object a line, and prints
-// one JSON object a line for each: the answer or the error.
+// The TypeScript driver of client/conformance. It reads requests from standard input, a JSON object on each line, and prints a
+// JSON object for each: the answer or the error.
 import { createInterface } from "node:readline";
 
 import { createStorefront, signatureHeader, signWebhook, StorefrontError, verifyWebhook, WebhookVerificationError, type List, type Storefront } from "../src/index.js";
@@ -14,7 +14,7 @@ type Asked =
 
 const clients = new Map<string, Storefront>();
 
-/** The arguments in the order in which a method takes them: the id, then the rest. */
+/** Returns the arguments in the order of the method's parameters: the id first, then all others as one object. */
 function positional(method: string, { id, ...rest }: Arguments): unknown[] {
   switch (method) {
     case "get":

@@ -1,5 +1,5 @@
-// The package in an edge runtime: esbuild bundles it for a browser, where no module of Node is, and the
-// bundle runs in a realm that has only what browsers and edge runtimes share.
+// Runs the package as in an edge runtime. esbuild bundles it for browsers, and would fail at an import of a Node module. The
+// bundle runs in a realm with only the globals that browsers and edge runtimes share.
 import assert from "node:assert/strict";
 import { it } from "node:test";
 import { createContext, runInContext } from "node:vm";
@@ -8,7 +8,7 @@ import { build } from "esbuild";
 
 import { setting } from "./setting.js";
 
-// A worker that fetches with the client and by Connect, and receives a webhook.
+// An edge worker that calls the API with the client and with Connect, and receives a webhook.
 const worker = `
 import { createClient } from "@connectrpc/connect";
 import { createConnectTransport } from "@connectrpc/connect-web";
@@ -37,7 +37,7 @@ it("runs as a bundle for browsers, without anything of Node", async () => {
   assert.deepEqual(warnings, []);
   const [bundle] = outputFiles;
   assert.ok(bundle);
-  // What the Minimum Common Web Platform API has of what is used; no process, Buffer or require.
+  // Globals of the Minimum Common Web Platform API that the package uses. There is no process, Buffer or require.
   const realm = createContext({
     AbortController, AbortSignal, clearTimeout, crypto, DOMException, fetch, Headers, performance, Request, Response, setTimeout, TextDecoder, TextEncoder, URL, URLSearchParams,
     // fetch and crypto come from the outer realm, so the types of the values that they return must come from it as well.

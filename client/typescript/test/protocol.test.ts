@@ -1,4 +1,4 @@
-// storefront-client/connect with Connect's own transports for Node, on every protocol that they speak.
+// storefront-client/connect with the Node transports of @connectrpc/connect-node, on each of their protocols.
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
@@ -45,7 +45,7 @@ async function refusal(call: Promise<unknown>): Promise<ConnectError> {
 }
 
 for (const [name, protocol] of Object.entries(protocols)) {
-  // One test after the other: they change the same product.
+  // One test after the other, because they change the same product.
   describe(name, { concurrency: 1 }, () => {
     const transport = protocol([apiKey(key)]);
     const products = createClient(ProductService, transport);

@@ -1,4 +1,4 @@
-// The receiver for callers' tests: deliveries of the worker of dev, of signWebhook, and forged ones.
+// Tests of startReceiver with deliveries from a development server, deliveries signed by signWebhook, and forged ones.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { describe, it } from "node:test";

@@ -1,4 +1,4 @@
-// What is sent again, when, and what becomes of answers that are not the service's.
+// Which requests are retried and when, and how answers that are not from the service are reported.
 import assert from "node:assert/strict";
 import { getEventListeners } from "node:events";
 import { describe, it } from "node:test";

@@ -1,4 +1,4 @@
-// A service that answers by a script, for what the real one does only when it fails.
+// A service that gives prepared answers, for failures that the real service seldom has.
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { TestContext } from "node:test";
 

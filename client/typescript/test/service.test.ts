@@ -1,4 +1,4 @@
-// Every operation against the development server.
+// Calls every operation of a development server.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { it } from "node:test";

@@ -1,4 +1,4 @@
-// What the types allow, checked by the compiler: these lines run only to prove that they compiled.
+// The compiler checks here which values the package's types accept. Running the tests proves only that the file compiled.
 import { it } from "node:test";
 
 import type { ErrorCode, NewCustomer, NewerWord, NewPaymentLink, Order, Page, PaymentLink, PaymentLinkChanges, Product, ProductChanges, ProductFilter, ProductStatus, Store, StorefrontError, StorefrontEvent } from "../src/index.js";
@@ -32,13 +32,13 @@ it("requests take what the service takes, and nothing else", () => {
   changes.push({ status: "PUBLISHD" });
   // @ts-expect-error a field that cannot be changed
   changes.push({ currency: "XAF" });
-  // @ts-expect-error the mask is the service's
+  // @ts-expect-error callers do not send the mask
   changes.push({ updateMask: { paths: [] } });
   // @ts-expect-error a code never changes
   links.push({ code: "abc" });
   // @ts-expect-error a payment link needs a title
   made.push({ pricing: "FIXED", amount: 1 });
-  // @ts-expect-error what is never sent cannot be asked for
+  // @ts-expect-error no product has this type, so no filter may name it
   const filter: ProductFilter = { type: "TYPE_UNSPECIFIED" };
   void filter;
   // @ts-expect-error an e-mail or a phone must be there
@@ -57,15 +57,15 @@ it("answers are readonly all through", () => {
   holds<Same<Page<Product>["data"], readonly Product[]>>();
   holds<Same<StorefrontEvent["store"], Readonly<StorefrontEvent["store"]>>>();
   const write = (product: Product, order: Order, { details }: StorefrontError): void => {
-    // @ts-expect-error a field
+    // @ts-expect-error a field is read-only
     product.title = "x";
-    // @ts-expect-error a nested one
+    // @ts-expect-error a nested field is read-only
     order.customer.name = "x";
-    // @ts-expect-error a list
+    // @ts-expect-error a list is read-only
     order.items.push(order.items[0]!);
-    // @ts-expect-error an object of texts
+    // @ts-expect-error an object of texts is read-only
     ({} as Store).socialLinks["web"] = "x";
-    // @ts-expect-error a list of an error
+    // @ts-expect-error a list in an error is read-only
     details?.fields?.pop();
   };
   void write;
@@ -73,18 +73,18 @@ it("answers are readonly all through", () => {
 
 it("a misspelt word is found where it is compared, and newer words are taken", () => {
   const compared = (status: Product["status"], code: ErrorCode): string => {
-    // @ts-expect-error misspelt
+    // @ts-expect-error a misspelt value
     if (status === "PUBLISHD" || status === "PUBLISHED") {
       return status;
     }
-    // @ts-expect-error misspelt
+    // @ts-expect-error a misspelt value
     if (code === "product_incomplet" || code === "product_incomplete" || code === "network_error") {
       return code;
     }
     switch (status) {
       case "DRAFT":
         return "";
-      // @ts-expect-error of another enum
+      // @ts-expect-error a value of another enum
       case "PAID":
         return "";
       default: {

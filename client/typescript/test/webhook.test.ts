@@ -1,4 +1,4 @@
-// The verifier against the vectors that every verifier of the project answers, and against junk.
+// Tests verifyWebhook with the test vectors that all verifiers of the project share, and with other invalid input.
 import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
 import { readFileSync } from "node:fs";
@@ -17,7 +17,7 @@ interface Vector {
   now: number;
   toleranceSeconds: number;
   want: "ok" | "no_signature" | "mismatch" | "timestamp";
-  /** What the clients in all languages take for the mistake. */
+  /** The mistake that the clients in all languages report. */
   mistake?: string;
   stripeNode?: "ok" | "refused";
 }
@@ -27,7 +27,7 @@ const stripe = new Stripe("unused");
 const secret = "whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8";
 const body = JSON.stringify({ id: "1", type: "ping", createdAt: "2026-11-21T12:00:00.000Z", store: { id: "2", slug: "demo" }, data: { message: "hello", sentAt: "2026-11-21T12:00:00.000Z" } });
 
-/** "ok", or the reason of the refusal. */
+/** Returns "ok", or the reason of the WebhookVerificationError. */
 async function verdict(verify: () => Promise<unknown>): Promise<string> {
   return (await refusal(verify))?.reason ?? "ok";
 }
@@ -48,11 +48,11 @@ describe("vectors", () => {
     it(v.name, async () => {
       const options = { toleranceSeconds: v.toleranceSeconds, now: new Date(v.now * 1000 + 999) };
       const bytes = new Uint8Array(Buffer.from(v.body));
-      // A view of a part, as Node's pool of buffers makes them.
+      // A view of a part of a larger buffer: Node's small Buffers are such views.
       const within = new Uint8Array([1, ...bytes, 2]).subarray(1, bytes.length + 1);
       for (const raw of [v.body, Buffer.from(v.body), bytes, bytes.buffer, within]) {
         const refused = await refusal(() => verifyWebhook(raw, v.header, v.secret, options));
-        // Some bodies are signed rightly and are no event.
+        // Some bodies have a valid signature but are not events.
         assert.equal(refused === undefined || refused.reason === "payload" ? "ok" : refused.reason, v.want);
         assert.equal(refused?.mistake === "no_event" ? undefined : refused?.mistake, v.mistake);
       }
@@ -83,7 +83,7 @@ it("accepts one of several secrets, and never an empty one", async () => {
   assert.equal(await verdict(() => verifyWebhook(body, forged, ["", secret])), "mismatch");
   const now = Math.floor(Date.now() / 1000);
   for (const none of [null, false, 0, {}]) {
-    // A program without types passes what its settings hold; as text it would be a secret that anybody knows.
+    // A JavaScript program may pass a missing setting as null. It must not become the secret "null", which anybody could guess.
     const guessed = `t=${now},v1=${createHmac("sha256", String(none)).update(`${now}.${body}`).digest("hex")}`;
     assert.equal(await verdict(() => verifyWebhook(body, guessed, none as unknown as string)), "no_secret", String(none));
     assert.equal(await verdict(() => verifyWebhook(body, guessed, [none as unknown as string, secret])), "mismatch", String(none));

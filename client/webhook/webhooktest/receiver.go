@@ -1,4 +1,4 @@
-// Package webhooktest has a receiver of webhooks for tests: of a program that causes events, or of one that sends them.
+// Package webhooktest has a receiver of webhooks, for tests of programs that cause events.
 //
 //	receiver := webhooktest.NewReceiver(secret)
 //	defer receiver.Close()
@@ -17,7 +17,7 @@ import (
 	"go.storefront.example/client/webhook"
 )
 
-// maxWaiting is how many deliveries may wait for Next. Further ones are answered 503, and are sent again.
+// maxWaiting is how many deliveries may wait for Next. Further ones are answered 503, so that the sender retries.
 const maxWaiting = 1000
 
 // Receiver is a running receiver. Goroutines may share it.
@@ -37,8 +37,8 @@ type delivery struct {
 	err   error
 }
 
-// NewReceiver starts a receiver on a free port. The secret may be empty until SetSecret, because a webhook's secret is shown
-// only once its address is registered.
+// NewReceiver starts a receiver on a free port. The secret may be empty and set later with SetSecret, because a webhook gets its
+// secret when you register the URL.
 func NewReceiver(secret string) *Receiver {
 	r := &Receiver{secret: secret, arrived: make(chan delivery, maxWaiting)}
 	r.server = httptest.NewServer(r)
@@ -72,8 +72,8 @@ func (r *Receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// Next returns the next event, in the order in which they arrived, and waits for one until the context ends. The error is
-// the context's, or the *webhook.Error of a delivery that was refused.
+// Next returns the next event, in the order of arrival. It waits for an event until the context ends. The error is the context's
+// or, if the next delivery was refused, its *webhook.Error.
 func (r *Receiver) Next(ctx context.Context) (*webhook.Event, error) {
 	select {
 	case d := <-r.arrived:

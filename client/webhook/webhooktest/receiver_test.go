@@ -22,7 +22,7 @@ const (
 		`"data":{"message":"hello","sentAt":"2026-11-21T12:00:00.000Z"}}`
 )
 
-// A program's own test posts what it likes and reads what arrived.
+// A test posts a delivery and reads the event that arrived.
 func ExampleReceiver() {
 	receiver := webhooktest.NewReceiver(secret)
 	defer receiver.Close()

@@ -1,4 +1,4 @@
-// The same as main.ts by require, in the JavaScript of before modules.
+// The program of main.ts in CommonJS, which loads the package with require.
 const { createServer } = require("node:http");
 const { createStorefront, StorefrontError, verifyWebhook } = require("storefront-client");
 

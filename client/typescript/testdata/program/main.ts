@@ -47,7 +47,7 @@ server.listen(Number(process.env.PORT), "127.0.0.1", async () => {
     console.log("refused", error.status, error.code, error.details?.missing);
   }
 
-  // Nobody without the secret gets past the signature.
+  // A delivery without a signature is refused.
   const forged = await fetch(`http://127.0.0.1:${process.env.PORT}`, { method: "POST", body: "{}" });
   console.log("forged", forged.status);
 

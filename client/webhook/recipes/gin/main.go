@@ -17,7 +17,7 @@ import (
 func receive(c *gin.Context) {
 	event, err := webhook.Read(c.Request, os.Getenv("WEBHOOK_SECRET"))
 	if err != nil {
-		fmt.Println(err) // which mistake was made
+		fmt.Println(err) // says why, for example that the secret is wrong
 		c.String(http.StatusBadRequest, err.Error())
 		return
 	}

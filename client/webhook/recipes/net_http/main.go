@@ -19,7 +19,7 @@ import (
 func receive(w http.ResponseWriter, r *http.Request) {
 	event, err := webhook.Read(r, os.Getenv("WEBHOOK_SECRET"))
 	if err != nil {
-		fmt.Println(err) // which mistake was made
+		fmt.Println(err) // says why, for example that the secret is wrong
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
