@@ -133,7 +133,7 @@ func TestCodecReadsTheNamesOfTheProtosAtEveryDepth(t *testing.T) {
 	require.Equal(t, []Field{{"price_amount", problemUnknown}}, invalid.Fields, "/v1 has one name")
 }
 
-// Values that no request has, and dynamic messages without generated code, are encoded as JSON too.
+// Marshal also encodes dynamic messages, and values that no answer has, such as an unknown enum value, as valid JSON.
 func TestAppendOfOddValues(t *testing.T) {
 	t.Parallel()
 	dynamic := dynamicpb.NewMessage((&storefrontv1.Customer{}).ProtoReflect().Descriptor())

@@ -77,7 +77,6 @@ func decode(data []byte, m proto.Message, typed bool, unknown []string) *Invalid
 	return nil
 }
 
-// body reads the whole text.
 func (d *decoder) body(m protoreflect.Message) error {
 	if d.PeekKind() != '{' {
 		if d.SkipValue() != nil {
@@ -200,8 +199,8 @@ func unquote(raw jsontext.Value) (string, bool) {
 	return string(text), err == nil
 }
 
-// mask reads update_mask: camelCase names of the surrounding message's fields, which it converts to proto names. After null,
-// the mask is filled from the names in the text, as if update_mask were missing.
+// mask reads update_mask: camelCase names of the surrounding message's fields, which it converts to proto names. A null is
+// ignored: the mask is then filled from the names in the text, as if update_mask were missing.
 func (d *decoder) mask(m protoreflect.Message, p *plan) error {
 	f, kind := &p.fields[p.mask], d.PeekKind()
 	raw, err := d.ReadValue()
@@ -284,7 +283,8 @@ func (d *decoder) object(entries protoreflect.Map, f *field) error {
 	return err
 }
 
-// value reads one value of a field, which is the field itself or an element of it, and sets it unless it refuses it.
+// value reads one value: the whole of a field, or one element of a list or a map. It calls set with the value unless it
+// refuses the value.
 func (d *decoder) value(f *field, empty func() protoreflect.Value, set func(protoreflect.Value)) error {
 	kind := d.PeekKind()
 	if f.shape == shapeMessage && kind == '{' {

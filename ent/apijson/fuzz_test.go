@@ -30,7 +30,7 @@ func FuzzUnmarshal(f *testing.F) {
 		} {
 			err := Unmarshal(data, m)
 			if err == nil {
-				// The codec reads it back, since an enum left out is written as its zero.
+				// Marshal writes an unset enum as its zero, which only the codec reads.
 				back := m.ProtoReflect().New().Interface()
 				require.NoError(t, Codec{}.Unmarshal(Marshal(m), back))
 				require.True(t, proto.Equal(m, back), "%v\n%v", m, back)

@@ -144,7 +144,7 @@ func (i *identity) inField(name string) bool {
 		slices.ContainsFunc(i.Phones, func(value string) bool { return endsInPart(numbers, value, shortPhone) })
 }
 
-// endsInPart reports whether a text ends with the beginning of a value, of at least so many bytes.
+// endsInPart reports whether a text ends with the beginning of a value, at least its first `least` bytes.
 func endsInPart(text, value string, least int) bool {
 	for n := least; n < len(value); n++ {
 		if strings.HasSuffix(text, value[:n]) {

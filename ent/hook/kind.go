@@ -124,7 +124,7 @@ var kinds = map[string]kind{
 	},
 }
 
-// Journaled reports whether changes of a type of resource, such as "customer", have a field in the journal.
+// Journaled reports whether the journal's entries about a type of resource, such as "customer", can have this field.
 func Journaled(resourceType, field string) bool {
 	for _, k := range kinds {
 		if k.resource == resourceType && slices.ContainsFunc(k.fields, func(c resource.Column) bool { return c.Journal == field }) {

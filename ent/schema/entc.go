@@ -96,7 +96,7 @@ const updateInStore = `
 {{- end }}
 `
 
-// describe writes only the description of the tables. It takes it out of a client that was generated with it.
+// describe writes only the description of the tables. It copies the description from a whole client in a temporary folder.
 func describe() error {
 	whole, err := os.MkdirTemp("", "ent-")
 	if err != nil {

@@ -153,8 +153,8 @@ func (c *Cluster) Isolate(ctx context.Context, store uuid.UUID) (bool, error) {
 		return false, err
 	}
 	defer func() { _ = tx.Rollback() }()
-	// Writes are blocked, because a split beside writes needs a replica identity on row_deltas. The new shard gets that too
-	// late, and the split would never end.
+	// Writes are blocked, because a split beside writes needs a replica identity on row_deltas. The new shard gets its
+	// replica identity too late, and the split would never end.
 	if _, err = tx.ExecContext(ctx, "SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = '"+lockWait+"'"); err == nil {
 		var shard sql.NullInt64
 		err = tx.QueryRowContext(ctx, `SELECT isolate_tenant_to_new_shard('`+anchor+`', $1::uuid, 'CASCADE', 'block_writes')`, store).
@@ -285,7 +285,7 @@ UNION ALL SELECT 'the trigger commit_in_two_phases of ' || t FROM unnest($2::tex
 	return found, nil
 }
 
-// Leftovers counts Citus's failed jobs, and what it has not yet removed of shard moves.
+// Leftovers counts Citus's failed jobs, and the remains of shard moves that Citus has not removed yet.
 func (c *Cluster) Leftovers(ctx context.Context) (n int, err error) {
 	err = c.db.Reader().QueryRowContext(ctx, `SELECT (SELECT count(*) FROM pg_dist_cleanup)
   + (SELECT count(*) FROM pg_dist_background_job WHERE state = 'failed')`).Scan(&n)
