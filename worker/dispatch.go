@@ -173,7 +173,7 @@ func (d *dispatcher) claim(ctx context.Context) error {
 	return nil
 }
 
-// end frees the places of attempts whose results are written.
+// end tells the lane pool which attempts have ended.
 func (d *dispatcher) end(batch []endedLease) {
 	now := time.Now()
 	for _, r := range batch {

@@ -108,8 +108,8 @@ func (in *installation) endedAt(webhook uuid.UUID) []string {
 	return found
 }
 
-// A receiver recovers under load: each request that arrives causes another event. First attempts go first, but retries get a
-// turn, although first attempts never run out.
+// A receiver recovers under load: each request that arrives causes another event, so first attempts never run out. The
+// retries must be made nevertheless.
 func TestRetriesDoNotWaitForSteadyTraffic(t *testing.T) {
 	t.Parallel()
 	forEach(t, func(t *testing.T, in *installation) {

@@ -215,7 +215,7 @@ func (h *history) delete(t *rapid.T) {
 	})
 }
 
-// relayed runs the first step of a worker.
+// relayed updates the model as a relay would: every event in the outbox now has a delivery to each webhook that wants it.
 func (h *history) relayed() {
 	for _, e := range h.outbox {
 		for _, s := range h.subscribers {

@@ -198,8 +198,8 @@ func TestAMigrationBeginsAgainAfterEachOfItsStatements(t *testing.T) {
 	require.Zero(t, dbtest.Count(t, d, "pg_constraint WHERE NOT convalidated OR conname LIKE '%2026_09'"))
 }
 
-// watch runs a migration and passes its progress to each until each returns true. Then it calls then. It returns the
-// migration's error.
+// watch runs a migration and calls the function each with its progress, until each returns true. After that it calls the
+// function then. It returns the migration's error.
 func watch(t *testing.T, d *db.DB, each func(db.MigrationProgress) bool, then func(stop func())) error {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())

@@ -40,7 +40,7 @@ type PlannedTable struct {
 	Rows, Bytes int64
 }
 
-// locks are PostgreSQL's locks by their strength.
+// locks are PostgreSQL's locks, from the weakest to the strongest.
 var locks = []string{"ACCESS SHARE", "ROW EXCLUSIVE", "SHARE UPDATE EXCLUSIVE", "SHARE", "SHARE ROW EXCLUSIVE", "ACCESS EXCLUSIVE"}
 
 // BlocksWrites reports whether writes to the table wait while a statement holds its lock.
@@ -106,7 +106,7 @@ func (d *DB) Plan(ctx context.Context) ([]PlannedMigration, error) {
 		}
 	}
 	var plan []PlannedMigration
-	indexes := map[string]string{} // their tables
+	indexes := map[string]string{} // the table of each index
 	for i, f := range files {
 		m := PlannedMigration{Migration: steps[i]}
 		if len(checked) > 0 && dropsTable(f) {

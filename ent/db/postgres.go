@@ -34,7 +34,7 @@ const (
 	hostTimeout = 3 * time.Second
 	// idleTime is how long an unused connection to PostgreSQL is kept.
 	idleTime = 5 * time.Minute
-	// lifeTime is the age at which a connection is replaced, so that new servers get their share.
+	// lifeTime is the age at which a connection is replaced, so that a server that was added gets connections too.
 	lifeTime = time.Hour
 	// lockTries is how often a migration tries, once a second, to get the lock that another migration holds. The other
 	// migration may run for hours. Even if its process is killed, PostgreSQL completes its statement.

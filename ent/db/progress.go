@@ -10,7 +10,8 @@ import (
 	"github.com/pressly/goose/v3/lock"
 )
 
-// watchEvery is how often WatchMigration looks: twice, while a statement waits for a lock.
+// watchEvery is how often WatchMigration reads the progress. A statement that waits for a lock (migrationLockTimeout) is
+// seen twice.
 const watchEvery = 500 * time.Millisecond
 
 // MigrationProgress is what the migrating session is doing now, as PostgreSQL shows it.

@@ -38,7 +38,7 @@ func traced(t *testing.T, f func(context.Context)) (names []string, spans tracet
 	return names, spans
 }
 
-// as is asOperator below a context.
+// as returns a context in which the operator acts on the store owner.
 func as(ctx context.Context, owner uuid.UUID) context.Context {
 	return tenant.With(ctx, tenant.Store{ID: owner, Currency: "XAF", Country: "CM"}, tenant.Actor{Type: tenant.ActorOperator,
 		Name: "operator"})

@@ -75,7 +75,6 @@ func TestReadEnvelope(t *testing.T) {
 }
 
 // FuzzReadEnvelope checks that no text causes a panic, and that ReadEnvelope returns the payload's id and type.
-// they were.
 func FuzzReadEnvelope(f *testing.F) {
 	id, at := uuid.New(), time.Date(2026, 9, 1, 12, 0, 0, 0, time.UTC)
 	f.Add(hook.PingEnvelope(id, at, id, "s", "m"))

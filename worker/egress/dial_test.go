@@ -11,8 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The addresses that a resolver may return, and whether they may be dialled. The test of URLs has the forms that a person
-// may write.
+// The addresses that a resolver may return, and whether they may be dialled.
 func TestAddressesAtDialTime(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct {

@@ -142,7 +142,7 @@ func TestHostileReceivers(t *testing.T) {
 	)
 	good()
 	bomb()
-	// The bound is on what the client needs, not on when the collector runs.
+	// Collect garbage often, because the test bounds the memory that the client uses, not the garbage.
 	defer debug.SetGCPercent(debug.SetGCPercent(20))
 	for _, row := range hostile {
 		t.Run(row.reason, func(t *testing.T) {
@@ -160,8 +160,9 @@ func TestHostileReceivers(t *testing.T) {
 				body = make([]byte, 8<<20) // more than a connection's buffers hold
 			}
 
-			// An attempt at one receiver must end with its problem, and within the timeout unless that is the problem. Two
-			// hundred attempts on few processors must only stay within the bounds. A busy machine gets three tries.
+			// A single attempt must end with the row's problem, within the timeout. Attempts that do not end by the timeout
+			// get a longer one, and on a busy machine three tries. The many attempts at once, below, must only keep the
+			// bounds of memory and time.
 			single := newClient(t, func(o *Options) {
 				o.Timeout = crowded
 				if row.want == ProblemTimeout {

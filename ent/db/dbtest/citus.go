@@ -45,8 +45,8 @@ func OnePostgres(t testing.TB, because string) {
 	}
 }
 
-// Unsorted returns how many of a number of events without a subscriber are in the outbox. Elsewhere than on Citus none are. On
-// Citus all are, until the relay drops them, because the node that stores an event does not have the webhooks.
+// Unsorted returns how many of these events, to which no webhook subscribes, are in the outbox. On Citus it is all of them,
+// until the relay drops them, because the node that stores an event does not have the webhooks. Elsewhere it is none.
 func Unsorted(d *db.DB, events int) int {
 	if IsCitus(d) {
 		return events
