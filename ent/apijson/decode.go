@@ -22,7 +22,7 @@ const (
 	problemMask    = "must name fields of the request, separated by commas"
 )
 
-// unreadable is the error of a text that cannot be read as a whole. Its text is the sentence for the client.
+// unreadable is the error of a text that is not one valid JSON object. The client sees its text.
 type unreadable string
 
 func (e unreadable) Error() string { return string(e) }
@@ -53,7 +53,7 @@ type decoder struct {
 // decode resets m and reads data into it. It returns nil when nothing was refused.
 func decode(data []byte, m proto.Message, typed bool, unknown []string) *Invalid {
 	proto.Reset(m)
-	// Repeated names and text that is not Unicode are allowed here, so that they are refused as fields.
+	// Let the JSON reader accept repeated names and text that is not Unicode, so that the decoder can name the refused fields.
 	text := jsontext.NewDecoder(bytes.NewBuffer(data), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 	d := &decoder{Decoder: text, typed: typed, plan: planOf(m.ProtoReflect()), unknown: unknown, named: map[string]bool{}}
 	var err error

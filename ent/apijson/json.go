@@ -31,8 +31,8 @@ type Field struct {
 type Invalid struct {
 	// Message is a sentence for the client.
 	Message string
-	// Fields are the refused fields in order of occurrence, each name once. It is empty if the text could not be read as a
-	// whole.
+	// Fields are the refused fields in order of occurrence, each name once. It is empty if the text is not one valid JSON
+	// object.
 	Fields []Field
 }
 

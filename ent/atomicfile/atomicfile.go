@@ -66,7 +66,7 @@ func CreateFolder(path string, fill func(temporary string) error) error {
 	})
 }
 
-// vacant returns fs.ErrExist if a path exists and is not an empty folder. A link exists, wherever it leads.
+// vacant returns fs.ErrExist if a path exists and is not an empty folder. A link counts as existing, wherever it leads.
 func vacant(path string) error {
 	info, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {

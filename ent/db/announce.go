@@ -53,7 +53,7 @@ func (d *DB) FollowEvents(ctx context.Context, store uuid.UUID) <-chan struct{} 
 // SignalEvents sends a value to the channels that FollowEvents returned for the store.
 func (d *DB) SignalEvents(store uuid.UUID) { d.followers.raise(store) }
 
-// raise puts a value into a signal's channel, unless it has one.
+// raise puts a value into a signal's channel, unless the channel has one.
 func raise(signal chan struct{}) {
 	select {
 	case signal <- struct{}{}:

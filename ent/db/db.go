@@ -175,8 +175,8 @@ func (c Config) keep(inner driver.Connector, remote bool) driver.Connector {
 	return made
 }
 
-// ByDialect returns postgres or sqlite, whichever the database is. Packages keep their differences between the two in such
-// values.
+// ByDialect returns its argument postgres for a PostgreSQL database, and its argument sqlite for SQLite. Packages keep their
+// differences between the two in such values.
 func ByDialect[T any](d *DB, postgres, sqlite T) T {
 	if d.dialect == sqliteFile {
 		return sqlite

@@ -89,7 +89,7 @@ func TestAPlanHasThePendingMigrations(t *testing.T) {
 	})
 }
 
-// The plan reads the locks from the text of a statement. This compares them, for every migration, with the locks that
+// A plan reads the locks from the text of each statement. This test compares them, for every migration, with the locks that
 // PostgreSQL takes.
 func TestAPlanHasTheLocksThatPostgreSQLTakes(t *testing.T) {
 	t.Parallel()

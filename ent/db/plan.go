@@ -51,7 +51,7 @@ func (t PlannedTable) BlocksWrites() bool {
 // sqliteLock is the one lock of a SQLite file: while a migration has it, others read.
 const sqliteLock = "WRITE"
 
-// command is one form of the statements in migrations.
+// command describes one form of SQL command that migrations use.
 type command struct {
 	// form matches such a command. Its groups are the names of the tables, or of the index, that the command locks.
 	form *regexp.Regexp

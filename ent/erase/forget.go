@@ -144,7 +144,7 @@ func (s on) page(ctx context.Context, tx *ent.Tx, f *Forgetting, name string, li
 	return rows, len(rows) < limit, err
 }
 
-// rewrite replaces the texts of rows in a column by the function's results, and returns the ids of the rows that changed.
+// rewrite replaces a column's text in each of the rows by the result of change, and returns the ids of the rows that changed.
 func (s on) rewrite(ctx context.Context, tx *ent.Tx, f *Forgetting, column string, rows []row, change func(row) ([]byte, error)) (
 	changed []uuid.UUID, err error) {
 	table, name, _ := strings.Cut(column, ".")
@@ -276,7 +276,7 @@ func Postpone(ctx context.Context, d *db.DB, f Forgetting) error {
 	return nil
 }
 
-// errBusy means that a step must wait for others, and has changed nothing.
+// errBusy means that a worker is delivering an event about the customer. The step has changed nothing and must wait.
 var errBusy = errors.New("busy")
 
 // Step does one step of an erasure in a transaction, and then pauses in favour of other writers. If the erasure is finished and
@@ -351,7 +351,7 @@ func (s on) finish(ctx context.Context, tx *ent.Tx, f *Forgetting, reader string
 	return err
 }
 
-// customer erases the customer in its row, and the notes in its orders.
+// customer erases the personal data in the customer's row, and the notes of the customer's orders.
 func (s on) customer(ctx context.Context, tx *ent.Tx, f *Forgetting) (last bool, err error) {
 	// Lock the orders that have a note or may still send an event. A transaction that changes such an order then either has
 	// already committed its event, or waits and reads the erased customer.

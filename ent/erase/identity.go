@@ -17,9 +17,9 @@ import (
 // identity has the names, e-mail addresses and phones that a customer has or had. It finds these values in texts that callers
 // chose: in upper or lower case, with other punctuation between the words, and phones with or without the country's code.
 type identity struct {
-	// Texts are names and e-mail addresses in the form of words.
+	// Texts are names and e-mail addresses, as the function words returns them.
 	Texts []string `json:",omitzero"`
-	// Phones are digits in the form of number.
+	// Phones are the digits of phones, as the function number returns them.
 	Phones []string `json:",omitzero"`
 }
 

@@ -32,7 +32,7 @@ type list struct {
 type filter struct {
 	args  db.Args
 	where string
-	// counted are the conditions on columns that the counts have.
+	// counted are the conditions on columns by which package count counts, such as the status.
 	counted string
 	// uncounted is true if there are other conditions, so that the rows must be counted one by one.
 	uncounted bool
@@ -42,14 +42,14 @@ type filter struct {
 	from, to *time.Time
 }
 
-// facet adds a condition on a column that the counts have.
+// facet adds a condition on a column by which package count counts.
 func (f *filter) facet(column string, value any) {
 	condition := " AND " + column + " = " + f.args.Add(value)
 	f.where += condition
 	f.counted += condition
 }
 
-// and adds a condition that the counts cannot answer.
+// and adds a condition for which there are no counts, so that the rows must be counted.
 func (f *filter) and(condition string) {
 	f.where += " AND " + condition
 	f.uncounted = true

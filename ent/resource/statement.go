@@ -210,7 +210,7 @@ func (s *statement) before() string {
 }
 
 // begins returns a query that finds among parts, newest day first, the part that contains the row number offset. skip is how
-// many of the part's own rows come before that row. It finds none if there are fewer rows.
+// many of the part's own rows come before that row. If there are too few rows, the query finds nothing.
 func begins(parts, days, offset string) string {
 	return `SELECT day, ` + days + `, ` + offset + ` - (upto - total) AS skip
   FROM (SELECT day, ` + days + `, total, sum(total) OVER (ORDER BY day DESC) AS upto FROM ` + parts + `) r

@@ -103,7 +103,7 @@ func (c *Cluster) largest(ctx context.Context, distributed bool) ([]Store, error
 		func(of *Store) *int64 { return &of.Rows })
 }
 
-// most returns the stores for which the query sums has the highest sums.
+// most returns the stores with the highest sums. sums is the SQL of a query of store ids and sums.
 func (c *Cluster) most(ctx context.Context, sums string, distributed bool, field func(*Store) *int64) ([]Store, error) {
 	place, of := "'', false", ""
 	if distributed {
