@@ -47,7 +47,7 @@ type decoder struct {
 	plan    *plan    // the plan of the whole message
 	unknown []string // top-level names to refuse
 	fields  []Field
-	named   map[string]bool // the names that fields contains
+	named   map[string]bool // the names in fields
 }
 
 // decode resets m and reads data into it. It returns nil when nothing was refused.
@@ -128,7 +128,7 @@ func (d *decoder) refuse(message string) {
 	}
 }
 
-// refuseNext skips a value and lists its field.
+// refuseNext skips a value and lists its field as refused.
 func (d *decoder) refuseNext(message string) error {
 	err := d.SkipValue()
 	if err == nil {
@@ -177,7 +177,7 @@ func (d *decoder) message(m protoreflect.Message, p *plan) error {
 	return err
 }
 
-// pathField is the request field bound to the path; it cannot be changed, so no mask contains it.
+// pathField is the request field that comes from the URL's path. It cannot be changed, so no mask contains it.
 const pathField = "id"
 
 // name reads the name of an object's member.

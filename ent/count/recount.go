@@ -13,8 +13,8 @@ import (
 // Kinds lists the tables whose rows are counted.
 func Kinds() []string { return []string{"customers", "orders", "payment_links", "products"} }
 
-// found begins a statement with the query "found", which counts a store's rows of a kind by day, status and type. A kind
-// without a status or type has "" for it.
+// found returns the beginning of a statement: the query "found", which counts a store's rows of a kind by day, status and
+// type. A kind without a status or type has "" for it.
 func (d *dialect) found(kind string) string {
 	facets := "'' AS status, '' AS type"
 	switch kind {

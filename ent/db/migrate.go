@@ -79,7 +79,7 @@ func (d *DB) migrate(ctx context.Context, db *sql.DB, report func(Migration)) er
 	}
 }
 
-// lockPause is the time between two tries for a table that another transaction holds.
+// lockPause is the time between two tries to lock a table that another transaction has locked.
 const lockPause = 2 * time.Second
 
 // maxDeadlocks bounds the retries of a migration that deadlocked with servers or workers.

@@ -107,8 +107,8 @@ func note(ctx context.Context, k kind, m mutation, next ent.Mutator) (ent.Value,
 			return nil, err
 		}
 	}
-	// When many rows are created, ent nests the hooks of the rows, the first row's outermost. So the entry is inserted where
-	// the list ended before the inner hooks ran.
+	// When many rows are created, ent runs the hook of each row inside the hook of the row before it. So the inner hooks
+	// have added their entries first, and this row's entry is inserted before theirs.
 	position := len(r.changes)
 	value, err := next.Mutate(ctx, m)
 	if err != nil {

@@ -63,7 +63,7 @@ func TestResendTakesWhatNeverSucceeded(t *testing.T) {
 		reason string
 		kind   string
 		at     time.Time
-		// became gives the event its state at the webhook.
+		// became brings the event's delivery to the webhook into the row's state.
 		became func(o outlet, event uuid.UUID)
 		taken  bool
 	}{

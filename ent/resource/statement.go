@@ -82,8 +82,8 @@ var (
 			if s.upto == "" {
 				return " AND created_at < " + day + " * 86400000"
 			}
-			// One condition, because SQLite would search the index by only one of two conditions, and compare each row with
-			// the other.
+			// Write one condition. Of two conditions SQLite would use only one to search the index, and compare each row
+			// with the other.
 			return " AND created_at < min(" + s.upto + ", " + day + " * 86400000)"
 		},
 	}
@@ -133,8 +133,8 @@ func (s *statement) scannedPage(page Page) string {
 var fewMatches = 20_000
 
 // searched returns the query for a page's ids in a search on PostgreSQL. A rare text is looked up by its trigrams, because
-// the list in its order would have to be read almost to its end until a page is full. The query itself chooses between the
-// two ways, because PostgreSQL keeps one plan for all texts.
+// reading the list in its order would read most of the store's rows before the page is full. The query itself chooses
+// between the two ways, because PostgreSQL keeps one plan for all texts.
 func (s *statement) searched(where, limit string) string {
 	const many = " AND (SELECT total FROM counted) "
 	bound := strconv.Itoa(fewMatches)

@@ -54,7 +54,7 @@ const ApplicationName = "storefront shard"
 // Cluster is a database, sharded or not. Goroutines may share it.
 type Cluster struct{ db *db.DB }
 
-// New returns the cluster whose coordinator's database this is. It fails with ErrNotPostgres.
+// New returns the cluster whose coordinator has this database. It fails with ErrNotPostgres.
 func New(d *db.DB) (*Cluster, error) {
 	if c := db.ByDialect(d, &Cluster{d}, nil); c != nil {
 		return c, nil

@@ -52,8 +52,8 @@ const (
 	// flushEvery is how often uses are written. It is not shorter, because on SQLite each write keeps the only writer busy.
 	flushEvery   = 5 * time.Second
 	flushTimeout = 5 * time.Second
-	// maxHeld bounds the refused requests in memory, maxHeldOfKey those of one key, and maxTallies the
-	// subjects and periods.
+	// maxHeld bounds the refused requests in memory, maxHeldOfKey those of one key, and maxTallies the counts, one for each
+	// subject and period.
 	maxHeld      = 5000
 	maxHeldOfKey = 20
 	maxTallies   = 50000

@@ -48,7 +48,7 @@ var bomb = sync.OnceValue(func() string {
 	return packed.String()
 })
 
-// hostile are receivers, each with the problem of an attempt at it.
+// hostile lists hostile receivers, each with the problem that an attempt must report.
 var hostile = []struct {
 	reason string
 	plain  bool // handle gets the connection before TLS
