@@ -112,7 +112,7 @@ func (l *lanePool) start(of queue.Lane) {
 	}
 }
 
-// release no longer counts an attempt.
+// release takes an attempt out of the counts of running attempts.
 func (l *lanePool) release(of queue.Lane) {
 	w := l.of(of)
 	w.inFlight--
@@ -125,7 +125,7 @@ func (l *lanePool) release(of queue.Lane) {
 	}
 }
 
-// end no longer counts an attempt, and adjusts the webhook's window to the receiver's state.
+// end takes an attempt out of the counts of running attempts, and adjusts the webhook's window to the receiver's state.
 func (l *lanePool) end(of queue.Lane, state receiverState, now time.Time) {
 	l.release(of)
 	w := l.of(of)

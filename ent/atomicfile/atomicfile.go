@@ -4,7 +4,7 @@
 //	.storefront-new-123/lock   locked while the call runs; the system unlocks it when the process dies
 //	.storefront-new-123/new    what the call writes ─► path, unless another call was first: fs.ErrExist
 //
-// Each call first removes such folders of dead processes from the folder of its path.
+// Each call first removes the temporary folders that dead processes have left beside its path.
 package atomicfile
 
 import (
@@ -102,8 +102,8 @@ func inOwnFolder(path string, write func(temporary string) error) error {
 	return err
 }
 
-// maxTries bounds how many folders a call makes. It makes another one if a second call removes the first folder as a dead
-// call's, before it is locked.
+// maxTries bounds how many folders a call makes. Until a folder is locked, another call may take it for a dead process's
+// folder and remove it; then the call makes a new folder.
 const maxTries = 10
 
 // ownFolder makes a folder and locks it.

@@ -25,7 +25,7 @@ type PlannedMigration struct {
 // PlannedStatement is a statement of a migration.
 type PlannedStatement struct {
 	SQL string
-	// Tables are those that exist before the migration and that the statement locks, or reads from end to end.
+	// Tables are the tables that exist before the migration and that the statement locks, or reads from end to end.
 	Tables []PlannedTable
 	// Duration is about how long it takes; 0 means that it is short whatever the number of rows.
 	Duration time.Duration

@@ -51,7 +51,7 @@ var statements = db.Statements(file)
 const (
 	// stepRows is how many rows one step reads, few enough that its transaction takes no longer than a request.
 	stepRows = 200
-	// busyPause is the wait for a running attempt of a delivery.
+	// busyPause is how long Step waits if a delivery is being attempted.
 	busyPause = 250 * time.Millisecond
 	// forgotten replaces a personal value that must not be empty.
 	forgotten = "forgotten"

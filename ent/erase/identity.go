@@ -174,7 +174,7 @@ func (f *Forgetting) know(name, email, phone string) {
 	f.Known.add(name, email, phone)
 }
 
-// knowField is know for the value of a journaled field.
+// knowField adds the value of a journaled field, such as an earlier name.
 func (f *Forgetting) knowField(field, value string) {
 	switch field {
 	case "name":

@@ -72,7 +72,7 @@ func Store(ctx context.Context, d *db.DB, storeID uuid.UUID) error {
 // locks the same row: either the restoration commits first and nothing is deleted, or it fails.
 func begin(ctx context.Context, d *db.DB, storeID uuid.UUID) (begun bool, err error) {
 	err = hook.WithTx(ctx, d, func(ctx context.Context, tx *ent.Tx) error {
-		// The clock may have been set back since the first rows were deleted.
+		// A store whose deletion has begun is due even if the clock has been set back since.
 		due := store.Or(store.DeletionBeganAtNotNil(), store.DeleteAtLTE(d.Now()))
 		found, err := db.Lock(d, tx.Store.Query().Where(store.ID(storeID), due)).IDs(ctx)
 		if begun = len(found) > 0; err != nil || !begun {

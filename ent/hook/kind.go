@@ -33,7 +33,7 @@ func EventTypes() []string {
 // Ping is the type of the event that the test button sends. No webhook can subscribe to it.
 const Ping = "ping"
 
-// kind has the journal entries and events of one kind of row.
+// kind says which journal entries and events a change of one kind of row has.
 type kind struct {
 	// resource is the name in the activity journal.
 	resource string

@@ -109,8 +109,8 @@ type Tx interface {
 	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
 }
 
-// Write writes a notice, dated at, in the transaction that causes it. It returns the event's id, or the zero id without a sink.
-// The workers post it after the commit.
+// Write writes a notice in the transaction that causes it; at is the notice's time. It returns the event's id, or the zero
+// id without a sink. The workers post the notice after the commit.
 func Write(ctx context.Context, tx Tx, at time.Time, n Notice) (uuid.UUID, error) {
 	dashboard, on, err := sink(ctx, tx)
 	if err != nil || !on {

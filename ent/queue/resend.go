@@ -137,12 +137,12 @@ func step(ctx context.Context, tx *ent.Tx, d *db.DB, job *resending, w *ent.Webh
 		}
 		job.positionID = next.EventID
 		events = append(events, next.EventID)
-		// A ping has no webhook here, because no webhook subscribes to pings.
+		// This leaves out pings, because no webhook subscribes to them.
 		if slices.Contains(w.Events, next.EventType) {
 			due = append(due, next)
 		}
 	}
-	// Read after the outbox, because an entry leaves the outbox only when its deliveries exist.
+	// Read the deliveries after the outbox, because an entry leaves the outbox only when its deliveries exist.
 	settled, err := deliveriesOf(ctx, tx, dialect, w, events)
 	if err != nil {
 		return fmt.Errorf("read their deliveries: %w", err)

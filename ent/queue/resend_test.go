@@ -147,7 +147,7 @@ func TestResendGoesOnWhereAKilledProcessLeftIt(t *testing.T) {
 		require.Equal(t, 500, r.Resent)
 		require.False(t, r.Finished)
 
-		// Now its process dies, and another one finds it.
+		// Now the resend's process dies, and another process finds the resend.
 		unfinished, err := queue.UnfinishedResends(o.ctx, d, 10)
 		require.NoError(t, err)
 		require.Equal(t, []uuid.UUID{r.ID}, unfinished)

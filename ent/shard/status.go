@@ -131,8 +131,8 @@ func (c *Cluster) requireSharded(ctx context.Context) error {
 	return err
 }
 
-// Isolate moves a store to a shard of its own on the same node, and reports whether it had to. Meanwhile, changes of stores in
-// the store's old shard wait.
+// Isolate moves a store to a shard of its own on the same node. It returns false if the store already had one. While it
+// runs, changes of stores in the store's old shard wait.
 func (c *Cluster) Isolate(ctx context.Context, store uuid.UUID) (bool, error) {
 	if err := c.requireSharded(ctx); err != nil {
 		return false, err

@@ -32,7 +32,7 @@ type vector struct {
 	Because string
 }
 
-// words are the names of the errors in the vectors.
+// words has the error of Verify for each value of Want.
 var words = map[string]error{
 	"ok":           nil,
 	"no_signature": signature.ErrNoSignature,
