@@ -54,9 +54,9 @@ func FindCustomer(ctx context.Context, q Querier, store tenant.Store, id uuid.UU
 	return Customer(rows[0], store.Currency), nil
 }
 
-// IdentifiedCustomers reads, by id, the customers of the store with an e-mail (in lower case) or a phone (in E.164 form): none,
-// one, or one with the e-mail and another with the phone. The rows lack their search text. rowLock is db.DB.RowLock's clause,
-// or "".
+// IdentifiedCustomers reads the customers of the store with an e-mail (in lower case) or a phone (in E.164 form), in the
+// order of their ids: none, one, or one with the e-mail and another with the phone. The rows lack their search text. rowLock
+// is db.DB.RowLock's clause, or "".
 func IdentifiedCustomers(ctx context.Context, q Querier, store tenant.Store, email, phone *string, rowLock string) (
 	[]*ent.Customer, error) {
 	query := selectCustomers
