@@ -59,7 +59,7 @@ func TestReceiversThatHangDelayNobody(t *testing.T) {
 					}
 				})
 				in.becomes(first, events[len(events)-1], "succeeded")
-				// A new webhook receives as well, while the others hang.
+				// A new webhook gets its events while the other webhooks hang.
 				second := good.newWebhook(hook.OrderFailed)
 				events = append(events, good.emit(hook.OrderFailed, healthy/2)...)
 				for i, event := range events {

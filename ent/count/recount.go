@@ -27,7 +27,7 @@ func (d *dialect) found(kind string) string {
 		" WHERE store_id = $1 GROUP BY 1, 2, 3)\n"
 }
 
-// Recount counts all rows of a store again, and returns how many there are. Meanwhile, totals that are right stay right.
+// Recount counts all rows of a store again, and returns how many there are. While it runs, totals that are right stay right.
 func (c *Counts) Recount(ctx context.Context, store uuid.UUID) (rows int64, err error) {
 	for _, kind := range Kinds() {
 		n, err := c.recount(ctx, kind, store)

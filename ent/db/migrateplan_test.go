@@ -144,7 +144,7 @@ func TestAPlanHasTheLocksThatPostgreSQLTakes(t *testing.T) {
 	require.Greater(t, compared, 10)
 }
 
-// lockNames turns the names of pg_locks into those of the documentation.
+// lockNames turns the names of locks in pg_locks into the names in PostgreSQL's documentation.
 var lockNames = strings.NewReplacer("RowExclusiveLock", "ROW EXCLUSIVE", "ShareUpdateExclusiveLock", "SHARE UPDATE EXCLUSIVE",
 	"ShareRowExclusiveLock", "SHARE ROW EXCLUSIVE", "ShareLock", "SHARE", "AccessExclusiveLock", "ACCESS EXCLUSIVE")
 

@@ -27,7 +27,7 @@ type PlannedStatement struct {
 	SQL string
 	// Tables are the tables that exist before the migration and that the statement locks, or reads from end to end.
 	Tables []PlannedTable
-	// Duration is about how long it takes; 0 means that it is short whatever the number of rows.
+	// Duration is an estimate of how long the statement takes; 0 means that it is short for any number of rows.
 	Duration time.Duration
 }
 
@@ -48,7 +48,7 @@ func (t PlannedTable) BlocksWrites() bool {
 	return slices.Index(locks, t.Lock) >= slices.Index(locks, "SHARE") || t.Lock == sqliteLock
 }
 
-// sqliteLock is the one lock of a SQLite file: while a migration has it, others read.
+// sqliteLock is the only lock of a SQLite file. While a migration has it, other connections can only read.
 const sqliteLock = "WRITE"
 
 // command describes one form of SQL command that migrations use.

@@ -29,8 +29,8 @@ const (
 	shortText = 5
 	// shortPhone is the number of digits below which a phone is found only with its country's code.
 	shortPhone = 6
-	// longPhone is the number of digits above which only the last endOfPhone are searched, because in some countries, such as
-	// Argentina, the earlier digits differ between national and international form.
+	// longPhone is the number of digits above which only the last endOfPhone digits are searched, because in some countries,
+	// such as Argentina, the earlier digits differ between the national and the international form.
 	longPhone, endOfPhone = 10, 8
 	// cutBytes is the length in bytes from which a refused field's name may have been cut by package usage.
 	cutBytes = 64 - utf8.UTFMax + 1

@@ -6,8 +6,8 @@
 -- all rows of a table block no writer.
 SET lock_timeout = '1200ms';
 
--- Autovacuum of the tables through which many rows pass, such as this one, starts at a number of dead rows. A share of the
--- table's size would be too late, because the table is mostly empty.
+-- Autovacuum of the tables through which many rows pass, such as this one, starts at a fixed number of dead rows. A share of
+-- the table's size would be too late, because the table is mostly empty.
 CREATE TABLE IF NOT EXISTS "deliveries" (
 	"id" uuid NOT NULL,
 	"store_id" uuid NOT NULL,
