@@ -38,7 +38,7 @@ func nextDay(at time.Time) int64 { return Day(at.Add(day - time.Millisecond)) }
 //
 //	from                                                                   to
 //	 │ rest of a day │ days │ wide bucket │ wide bucket │ … │ days │ rest of a day │
-//	  index          counts     counts        counts        counts    index
+//	   index          counts     counts        counts        counts    index
 //
 // The total is the sum of the pieces. A running sum over the pieces finds the piece in which a page begins. If this piece is
 // a wide bucket, a running sum over its days finds the day. From there the page is read along the index. So a list reads one
